@@ -1,0 +1,19 @@
+/* bilevel: optimization with two levels.
+ *
+ *     minimize over x in X   f(x, y*(x))     where y*(x) minimizes g(x, .)
+ *
+ * problem.h  your functions        run.h     solve them, look at the result
+ * space.h    where vectors live    solver.h  write a solver of your own
+ * param.h    parameter tables      status.h  errors and outcomes */
+#ifndef BILEVEL_H
+#define BILEVEL_H
+
+#include "bilevel/npz.h"
+#include "bilevel/param.h"
+#include "bilevel/problem.h"
+#include "bilevel/run.h"
+#include "bilevel/solver.h"
+#include "bilevel/space.h"
+#include "bilevel/status.h"
+
+#endif

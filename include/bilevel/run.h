@@ -1,0 +1,138 @@
+/* Running a solver on a problem: create, set, solve, look at the result. */
+#ifndef BILEVEL_RUN_H
+#define BILEVEL_RUN_H
+
+#include "bilevel/solver.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- The simple call ---- */
+
+/* The problem and the solver are borrowed and must outlive the run. x and y start at zero. */
+BLV_API blv_error blv_run_create(blv_run **run, const blv_problem *problem,
+                                 const blv_solver *solver, blv_message *why);
+/* Sets a parameter of the solver or an option of the run (see blv_run_options), from text. */
+BLV_API blv_error blv_run_set(blv_run *run, const char *key, const char *value);
+/* Runs to the end. BLV_OK means that the run could be made; how it ended is in the result. */
+BLV_API blv_error blv_run_solve(blv_run *run);
+BLV_API void blv_run_destroy(blv_run *run); /* NULL is allowed */
+
+/* Oracle calls, counted for each sample. */
+typedef struct blv_counts {
+    uint64_t f_grad, g_grad, hvp, jvp, values;
+} blv_counts;
+
+typedef struct blv_result {
+    blv_outcome outcome;
+    uint64_t iterations;
+    double seconds;          /* on the solver's clock: evaluation and tracing are not on it */
+    blv_counts counts;       /* by the solver's steps */
+    blv_counts setup_counts; /* by automatic constants, before the first step */
+    blv_counts check_counts; /* by tracing, targets and certificates */
+    blv_metrics metrics;     /* of the last step */
+} blv_result;
+
+/* Valid until the run is destroyed; up to date after every call. */
+BLV_API const blv_result *blv_run_result(const blv_run *run);
+/* Why the last call failed, or how the run ended. Valid until the next call on this run. */
+BLV_API const char *blv_run_message(const blv_run *run);
+/* Remarks on the run, one line each: i = 0, 1, ... until NULL. */
+BLV_API const char *blv_run_notes(const blv_run *run, size_t i);
+
+/* Reads a state vector by name into host doubles: "x", "y" and what the solver registered, such as
+ * "v". BLV_E_NAME when there is none of that name. */
+BLV_API blv_error blv_run_read(const blv_run *run, const char *name, double *host);
+/* Writes one: before the first step it sets the start. */
+BLV_API blv_error blv_run_write(blv_run *run, const char *name, const double *host);
+/* Size of a state vector, 0 when there is none of that name. */
+BLV_API size_t blv_run_dim(const blv_run *run, const char *name);
+/* Sets x and y to normal numbers times scale, from the run's seed; x is projected onto X. */
+BLV_API blv_error blv_run_start_random(blv_run *run, double scale);
+
+/* ---- Certificate ---- */
+
+/* Computed from the problem's oracles after a tight inner solve, outside the solver. */
+typedef struct blv_certificate {
+    double phi;             /* f(x, y*(x)) */
+    double grad_norm;       /* |grad Phi(x)|, or |x - P_X(x - grad Phi(x))| when there is a set X */
+    double inner_residual;  /* |gy| at the y that was handed in */
+    double solve_residual;  /* |gy| after the tight solve */
+    double linear_residual; /* |r| after the tight solve */
+    double estimate_error;  /* |d(x, y, v) - grad Phi(x)| for the v that was handed in, else NaN */
+    bool projected;         /* grad_norm is that of the gradient mapping */
+    bool singular;          /* d2g/dy2 is singular: grad_norm and estimate_error are NaN */
+    bool tight;             /* the inner and the linear solve reached the limit of the precision */
+} blv_certificate;
+
+/* v may be NULL. counts may be NULL. */
+BLV_API blv_error blv_certify(const blv_problem *problem, const blv_vec *x, const blv_vec *y,
+                              const blv_vec *v, blv_certificate *certificate, blv_counts *counts,
+                              blv_message *why);
+/* The certificate of the run's present x, y and v. */
+BLV_API blv_error blv_run_certify(blv_run *run, blv_certificate *certificate);
+
+/* ---- Full control ---- */
+
+/* Allocates everything and opens the solver; implied by the first step. After it nothing is
+ * allocated until the run is destroyed, certificates and targets apart. */
+BLV_API blv_error blv_run_open(blv_run *run);
+/* Bytes that the run holds. Exact after blv_run_open. The problem's own data are not in it. */
+BLV_API size_t blv_run_memory(const blv_run *run);
+/* One step, and the tests for stopping. Nothing happens once the run has ended. */
+BLV_API blv_error blv_run_step(blv_run *run);
+/* Asks the run to stop, from another thread or a signal handler. Reaches inner loops. */
+BLV_API void blv_run_stop(blv_run *run);
+
+typedef struct blv_progress {
+    const blv_run *run;
+    uint64_t iteration;
+    double seconds;
+    blv_counts counts;
+    double f, g;            /* at the present x and y, whole sums */
+    double phi, grad_norm;  /* certified, when the option `certify` asks for it; else NaN */
+    blv_metrics metrics;
+} blv_progress;
+
+/* Non-zero ends the run. It may call blv_run_read, blv_run_stop and blv_run_set on nothing else. */
+typedef int (*blv_monitor_fn)(void *context, const blv_progress *progress);
+/* Calls monitor after every `iterations` steps (0: never) and when `seconds` have passed since the
+ * last call (0: never), and at the end. One monitor; NULL removes it. */
+BLV_API blv_error blv_run_monitor(blv_run *run, blv_monitor_fn monitor, void *context,
+                                  uint64_t iterations, double seconds);
+/* Writes the trace to a file while it runs, one JSON object on a line for every `every` steps. */
+BLV_API blv_error blv_run_trace(blv_run *run, const char *path);
+
+/* The options of every run, and the struct that they are in, for listing them. */
+BLV_API const blv_param *blv_run_options(void);
+BLV_API const void *blv_run_option_fields(const blv_run *run);
+BLV_API const blv_solver *blv_run_solver(const blv_run *run);
+BLV_API const void *blv_run_solver_fields(const blv_run *run);
+
+/* ---- Names: the built-in solvers and problems, and your own ---- */
+
+typedef struct blv_registry blv_registry;
+
+/* A registry holds the built-in ones and what is added to it. Descriptors are borrowed. */
+BLV_API blv_error blv_registry_create(blv_registry **registry);
+BLV_API void blv_registry_destroy(blv_registry *registry);
+/* BLV_E_NAME when the name is taken. */
+BLV_API blv_error blv_registry_add_solver(blv_registry *registry, const blv_solver *solver);
+BLV_API blv_error blv_registry_add_problem(blv_registry *registry,
+                                           const blv_problem_family *family);
+
+/* With a NULL registry: the built-in ones. NULL when there is no such name, and why then names the
+ * nearest. */
+BLV_API const blv_solver *blv_solver_find(const blv_registry *registry, const char *name,
+                                          blv_message *why);
+BLV_API const blv_problem_family *blv_problem_find(const blv_registry *registry, const char *name,
+                                                   blv_message *why);
+/* The i-th, NULL after the last. */
+BLV_API const blv_solver *blv_solver_at(const blv_registry *registry, size_t i);
+BLV_API const blv_problem_family *blv_problem_at(const blv_registry *registry, size_t i);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
