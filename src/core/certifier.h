@@ -1,0 +1,18 @@
+/* The true Phi and its gradient at a point, from a problem's oracles alone. */
+#ifndef BLV_CORE_CERTIFIER_H
+#define BLV_CORE_CERTIFIER_H
+
+#include "bilevel/run.h"
+
+typedef struct blv_certifier blv_certifier;
+
+blv_error blv_certifier_create(blv_certifier **certifier, const blv_problem *problem,
+                               blv_counts *counts);
+void blv_certifier_destroy(blv_certifier *certifier);
+size_t blv_certifier_bytes(const blv_certifier *certifier);
+
+/* v may be NULL. Anything but BLV_GO means that no certificate could be made. */
+blv_flow blv_certifier_make(blv_certifier *certifier, const blv_vec *x, const blv_vec *y,
+                            const blv_vec *v, blv_certificate *certificate);
+
+#endif

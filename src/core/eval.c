@@ -1,0 +1,166 @@
+/* Oracle calls. Counts are per sample: a call on a batch of b counts b, on the whole sum its number
+ * of terms. A call that returns several things counts one of each. What a problem lacks is made from
+ * central differences of gy (Hv) and gx (Jv), and counted as the gradients that were really asked. */
+#include "core/eval.h"
+
+#include <float.h>
+#include <math.h>
+
+blv_error blv_eval_open(blv_eval *eval, const blv_problem *problem, blv_counts *counts) {
+    *eval = (blv_eval){.def = blv_problem_definition(problem), .counts = counts};
+    const blv_problem_def *def = eval->def;
+    blv_error error = BLV_OK;
+    bool hv_missing = !def->lower_hvp && !def->lower_all;
+    bool jv_missing = !def->lower_jvp && !def->lower_all;
+    if (hv_missing || jv_missing)
+        error = blv_vec_create(&eval->y_shifted, def->space_y);
+    if (error == BLV_OK && hv_missing)
+        error = blv_vec_create(&eval->gy_shifted, def->space_y);
+    if (error == BLV_OK && jv_missing)
+        error = blv_vec_create(&eval->gx_shifted, def->space_x);
+    if (error != BLV_OK)
+        blv_eval_close(eval);
+    return error;
+}
+
+void blv_eval_close(blv_eval *eval) {
+    blv_vec_destroy(eval->y_shifted);
+    blv_vec_destroy(eval->gy_shifted);
+    blv_vec_destroy(eval->gx_shifted);
+    eval->y_shifted = eval->gy_shifted = eval->gx_shifted = NULL;
+}
+
+size_t blv_eval_bytes(const blv_eval *eval) {
+    size_t y = blv_space_vec_bytes(eval->def->space_y), x = blv_space_vec_bytes(eval->def->space_x);
+    return (eval->y_shifted ? y : 0) + (eval->gy_shifted ? y : 0) + (eval->gx_shifted ? x : 0);
+}
+
+const char *blv_oracle_kind_name(blv_oracle_kind kind) {
+    static const char *const names[BLV_ORACLE_KINDS] = {"upper", "lower", "lower_hvp", "lower_jvp",
+                                                        "lower_all"};
+    return names[kind];
+}
+
+uint64_t blv_counts_total(const blv_counts *c) {
+    return c->f_grad + c->g_grad + c->hvp + c->jvp + c->values;
+}
+
+static blv_flow ask(blv_eval *eval) {
+    return eval->interrupt ? eval->interrupt(eval->interrupt_context) : BLV_GO;
+}
+
+static blv_flow answer(blv_eval *eval, blv_oracle_kind kind, int code) {
+    if (code == 0) {
+        eval->moves_at_success[kind] = eval->moves;
+        return BLV_GO;
+    }
+    eval->failed = kind;
+    eval->failed_code = code;
+    return code > 0 ? BLV_RETRY : BLV_FATAL;
+}
+
+static uint64_t size_of(const blv_batch *batch, size_t samples) {
+    return batch ? batch->count : samples;
+}
+
+blv_flow blv_eval_upper(blv_eval *eval, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
+                        double *f, blv_vec *fx, blv_vec *fy) {
+    BLV_TRY(ask(eval));
+    uint64_t b = size_of(batch, eval->def->upper_samples);
+    eval->counts->f_grad += fx || fy ? b : 0;
+    eval->counts->values += f ? b : 0;
+    return answer(eval, BLV_ORACLE_UPPER, eval->def->upper(eval->def->user, batch, x, y, f, fx, fy));
+}
+
+blv_flow blv_eval_lower(blv_eval *eval, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
+                        double *g, blv_vec *gx, blv_vec *gy) {
+    BLV_TRY(ask(eval));
+    uint64_t b = size_of(batch, eval->def->lower_samples);
+    eval->counts->g_grad += gx || gy ? b : 0;
+    eval->counts->values += g ? b : 0;
+    return answer(eval, BLV_ORACLE_LOWER, eval->def->lower(eval->def->user, batch, x, y, g, gx, gy));
+}
+
+/* Half width h of a central difference along v at y: |h v| = eps^(1/3) (1 + |y|), which balances
+ * the error of the formula against that of rounding. */
+static double half_width(const blv_vec *y, double v_norm) {
+    bool single = blv_space_precision(blv_vec_space(y)) == BLV_F32;
+    return cbrt(single ? (double)FLT_EPSILON : DBL_EPSILON) * (1.0 + blv_vec_norm(y)) / v_norm;
+}
+
+/* hv and jv from gradients at y + h v and y - h v; each may be NULL. */
+static blv_flow differences(blv_eval *eval, const blv_batch *batch, const blv_vec *x,
+                            const blv_vec *y, const blv_vec *v, blv_vec *hv, blv_vec *jv) {
+    double v_norm = blv_vec_norm(v);
+    if (v_norm == 0.0) {
+        if (hv)
+            blv_vec_fill(hv, 0.0);
+        if (jv)
+            blv_vec_fill(jv, 0.0);
+        return BLV_GO;
+    }
+    if (!isfinite(v_norm))
+        return BLV_NONFINITE;
+    double h = half_width(y, v_norm);
+    blv_vec_combine(eval->y_shifted, 1.0, y, h, v);
+    BLV_TRY(blv_eval_lower(eval, batch, x, eval->y_shifted, NULL, jv, hv));
+    blv_vec_combine(eval->y_shifted, 1.0, y, -h, v);
+    BLV_TRY(blv_eval_lower(eval, batch, x, eval->y_shifted, NULL, jv ? eval->gx_shifted : NULL,
+                           hv ? eval->gy_shifted : NULL));
+    if (hv)
+        blv_vec_combine(hv, 0.5 / h, hv, -0.5 / h, eval->gy_shifted);
+    if (jv)
+        blv_vec_combine(jv, 0.5 / h, jv, -0.5 / h, eval->gx_shifted);
+    return BLV_GO;
+}
+
+blv_flow blv_eval_hvp(blv_eval *eval, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
+                      const blv_vec *v, blv_vec *hv) {
+    if (!eval->def->lower_hvp && eval->def->lower_all)
+        return blv_eval_all(eval, batch, x, y, v, NULL, hv, NULL);
+    if (!eval->def->lower_hvp)
+        return differences(eval, batch, x, y, v, hv, NULL);
+    BLV_TRY(ask(eval));
+    eval->counts->hvp += size_of(batch, eval->def->lower_samples);
+    return answer(eval, BLV_ORACLE_HVP, eval->def->lower_hvp(eval->def->user, batch, x, y, v, hv));
+}
+
+blv_flow blv_eval_jvp(blv_eval *eval, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
+                      const blv_vec *v, blv_vec *jv) {
+    if (!eval->def->lower_jvp && eval->def->lower_all)
+        return blv_eval_all(eval, batch, x, y, v, NULL, NULL, jv);
+    if (!eval->def->lower_jvp)
+        return differences(eval, batch, x, y, v, NULL, jv);
+    BLV_TRY(ask(eval));
+    eval->counts->jvp += size_of(batch, eval->def->lower_samples);
+    return answer(eval, BLV_ORACLE_JVP, eval->def->lower_jvp(eval->def->user, batch, x, y, v, jv));
+}
+
+blv_flow blv_eval_all(blv_eval *eval, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
+                      const blv_vec *v, blv_vec *gy, blv_vec *hv, blv_vec *jv) {
+    const blv_problem_def *def = eval->def;
+    if (def->lower_all) {
+        BLV_TRY(ask(eval));
+        uint64_t b = size_of(batch, def->lower_samples);
+        eval->counts->g_grad += gy ? b : 0;
+        eval->counts->hvp += hv ? b : 0;
+        eval->counts->jvp += jv ? b : 0;
+        return answer(eval, BLV_ORACLE_ALL, def->lower_all(def->user, batch, x, y, v, gy, hv, jv));
+    }
+    if (gy)
+        BLV_TRY(blv_eval_lower(eval, batch, x, y, NULL, NULL, gy));
+    if (!def->lower_hvp && !def->lower_jvp)
+        return differences(eval, batch, x, y, v, hv, jv);
+    if (hv)
+        BLV_TRY(blv_eval_hvp(eval, batch, x, y, v, hv));
+    if (jv)
+        BLV_TRY(blv_eval_jvp(eval, batch, x, y, v, jv));
+    return BLV_GO;
+}
+
+blv_flow blv_eval_project(blv_eval *eval, blv_vec *x) {
+    if (!eval->def->project_x)
+        return BLV_GO;
+    int code = eval->def->project_x(eval->def->user, x);
+    return code == 0 ? BLV_GO : code > 0 ? BLV_RETRY : BLV_FATAL;
+}

@@ -1,0 +1,105 @@
+/* Problem objects: a checked copy of the definition and the spaces of x and y. */
+#include "core/problem_private.h"
+#include "core/message.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static blv_error check_definition(const blv_problem_def *def, blv_message *why) {
+    if (!def->upper)
+        return blv_explain(why, BLV_E_ARGUMENT, "problem: the oracle `upper` is missing");
+    if (!def->lower)
+        return blv_explain(why, BLV_E_ARGUMENT, "problem: the oracle `lower` is missing");
+    if (!def->space_x && def->dim_x == 0)
+        return blv_explain(why, BLV_E_ARGUMENT, "problem: dim_x is 0, expected at least 1");
+    if (!def->space_y && def->dim_y == 0)
+        return blv_explain(why, BLV_E_ARGUMENT, "problem: dim_y is 0, expected at least 1");
+    if (def->threads < 0)
+        return blv_explain(why, BLV_E_ARGUMENT, "problem: threads is %d, expected 0 or more",
+                           def->threads);
+    return BLV_OK;
+}
+
+static blv_error fill_definition(blv_problem *p) {
+    blv_problem_def *d = &p->def;
+    int threads = d->threads > 0 ? d->threads : 1;
+    if (!d->space_x) {
+        BLV_CHECK(blv_space_create_host(&p->own_x, d->dim_x, d->precision, threads));
+        d->space_x = p->own_x;
+    }
+    if (!d->space_y) {
+        BLV_CHECK(blv_space_create_host(&p->own_y, d->dim_y, d->precision, threads));
+        d->space_y = p->own_y;
+    }
+    const char *name = d->name ? d->name : "problem";
+    p->name = malloc(strlen(name) + 1);
+    if (!p->name)
+        return BLV_E_MEMORY;
+    strcpy(p->name, name);
+    d->name = p->name;
+    d->threads = threads;
+    d->dim_x = blv_space_dim(d->space_x);
+    d->dim_y = blv_space_dim(d->space_y);
+    d->precision = blv_space_precision(d->space_y);
+    d->upper_samples = d->upper_samples ? d->upper_samples : 1;
+    d->lower_samples = d->lower_samples ? d->lower_samples : 1;
+    return BLV_OK;
+}
+
+blv_error blv_problem_create(blv_problem **problem, const blv_problem_def *def, blv_message *why) {
+    if (!problem || !def)
+        return blv_explain(why, BLV_E_ARGUMENT, "blv_problem_create: a NULL argument");
+    *problem = NULL;
+    blv_error error = check_definition(def, why);
+    blv_problem *p = error == BLV_OK ? calloc(1, sizeof *p) : NULL;
+    if (p) {
+        p->def = *def;
+        error = fill_definition(p);
+        if (error == BLV_OK) {
+            *problem = p;
+            return BLV_OK;
+        }
+        blv_problem_destroy(p);
+        return blv_explain(why, error, "problem: %s", blv_error_text(error));
+    }
+    if (def->free_user)
+        def->free_user(def->user);
+    return error != BLV_OK ? error : blv_explain(why, BLV_E_MEMORY, "problem: out of memory");
+}
+
+void blv_problem_destroy(blv_problem *problem) {
+    if (!problem)
+        return;
+    if (problem->def.free_user)
+        problem->def.free_user(problem->def.user);
+    blv_space_destroy(problem->own_x);
+    blv_space_destroy(problem->own_y);
+    free(problem->name);
+    free(problem);
+}
+
+const blv_problem_def *blv_problem_definition(const blv_problem *problem) {
+    return &problem->def;
+}
+
+blv_error blv_family_create(const blv_problem_family *family, const char *const *settings,
+                            const blv_problem_options *options, blv_problem **problem,
+                            blv_message *why) {
+    if (!family || !problem)
+        return blv_explain(why, BLV_E_ARGUMENT, "blv_family_create: a NULL argument");
+    *problem = NULL;
+    const blv_problem_options plain = {.precision = BLV_F64, .threads = 0};
+    void *params = calloc(1, family->params_size ? family->params_size : 1);
+    if (!params)
+        return blv_explain(why, BLV_E_MEMORY, "problem %s: out of memory", family->name);
+    char owner[80];
+    snprintf(owner, sizeof owner, "problem %s", family->name);
+    blv_error error = blv_params_default(family->params, params, why);
+    for (size_t i = 0; error == BLV_OK && settings && settings[i]; i += 2)
+        error = blv_params_set(family->params, params, owner, settings[i], settings[i + 1], why);
+    if (error == BLV_OK)
+        error = family->create(params, options ? options : &plain, problem, why);
+    free(params);
+    return error;
+}

@@ -1,0 +1,383 @@
+/* The run: create, set, open, step, solve, result. It owns all memory of the solver, counts, keeps
+ * time, and decides when to stop. */
+#include "core/random.h"
+#include "core/run_private.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { RETRIES_MAX = 30 };
+
+static const blv_metrics no_metrics = {NAN, NAN, NAN, NAN, NAN, NAN};
+
+/* ---- Life ---- */
+
+static blv_error check_fit(const blv_problem *problem, const blv_solver *solver, blv_message *why) {
+    const blv_problem_def *def = blv_problem_definition(problem);
+    if (!solver->name || !solver->open || !solver->step)
+        return blv_explain(why, BLV_E_ARGUMENT, "solver: name, open and step must be set");
+    if (def->singular_lower && (solver->uses & BLV_USES_INVERSE))
+        return blv_explain(why, BLV_E_UNSUPPORTED,
+                           "problem %s: d2g/dy2 is singular (the lower level has many solutions), "
+                           "and solver %s needs its inverse; use a method that does not",
+                           def->name, solver->name);
+    return BLV_OK;
+}
+
+static blv_error fill_run(blv_run *run, blv_message *why) {
+    BLV_CHECK(blv_params_default(blv_option_table, &run->options, why));
+    BLV_CHECK(blv_params_default(run->solver->params, run->state, why));
+    BLV_CHECK(blv_state_iterate(run, "x", BLV_LEVEL_X, &run->x));
+    BLV_CHECK(blv_state_iterate(run, "y", BLV_LEVEL_Y, &run->y));
+    if (run->def->project_x)
+        BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, &run->x_displacement));
+    BLV_CHECK(blv_eval_open(&run->eval, run->problem, &run->result.counts));
+    return blv_eval_open(&run->observe, run->problem, &run->result.check_counts);
+}
+
+blv_error blv_run_create(blv_run **run, const blv_problem *problem, const blv_solver *solver,
+                         blv_message *why) {
+    if (!run || !problem || !solver)
+        return blv_explain(why, BLV_E_ARGUMENT, "blv_run_create: a NULL argument");
+    *run = NULL;
+    BLV_CHECK(check_fit(problem, solver, why));
+    blv_run *r = calloc(1, sizeof *r);
+    void *state = calloc(1, solver->state_size ? solver->state_size : 1);
+    if (!r || !state) {
+        free(r);
+        free(state);
+        return blv_explain(why, BLV_E_MEMORY, "run: out of memory");
+    }
+    r->problem = problem;
+    r->def = blv_problem_definition(problem);
+    r->solver = solver;
+    r->state = state;
+    r->metrics = no_metrics;
+    r->result.metrics = no_metrics;
+    r->mapping_norm = NAN;
+    atomic_init(&r->stop_requested, false);
+    blv_error error = fill_run(r, &r->message);
+    if (error != BLV_OK) {
+        blv_explain(why, error, "%s",
+                    r->message.text[0] ? r->message.text : blv_error_text(error));
+        blv_run_destroy(r);
+        return error;
+    }
+    r->eval.interrupt = blv_run_interrupt;
+    r->eval.interrupt_context = r;
+    blv_explain(&r->message, BLV_OK, "not started");
+    *run = r;
+    return BLV_OK;
+}
+
+void blv_run_destroy(blv_run *run) {
+    if (!run)
+        return;
+    if (run->solver->close && run->phase != PHASE_CREATED)
+        run->solver->close(run, run->state);
+    if (run->trace)
+        fclose(run->trace);
+    blv_certifier_destroy(run->certifier);
+    blv_eval_close(&run->eval);
+    blv_eval_close(&run->observe);
+    blv_state_free(run);
+    free(run->trace_path);
+    free(run->trace_values);
+    free(run->state);
+    free(run);
+}
+
+blv_error blv_run_set(blv_run *run, const char *key, const char *value) {
+    if (run->phase != PHASE_CREATED)
+        return blv_run_fail(run, BLV_E_ORDER, "parameters must be set before the run is opened");
+    if (!key || !value)
+        return blv_run_fail(run, BLV_E_ARGUMENT, "a parameter needs a key and a value");
+    char owner[80];
+    snprintf(owner, sizeof owner, "solver %.60s", run->solver->name);
+    if (blv_params_find(blv_option_table, key))
+        return blv_params_set(blv_option_table, &run->options, "run", key, value, &run->message);
+    if (blv_params_find(run->solver->params, key))
+        return blv_params_set(run->solver->params, run->state, owner, key, value, &run->message);
+    blv_nearest nearest = {.name = key};
+    for (const blv_param *p = run->solver->params; p && p->key; p++)
+        blv_nearest_try(&nearest, p->key);
+    for (const blv_param *p = blv_option_table; p->key; p++)
+        blv_nearest_try(&nearest, p->key);
+    const char *guess = blv_nearest_guess(&nearest);
+    return blv_run_fail(run, BLV_E_NAME, "%s has no parameter '%.60s'%s%s%s", owner, key,
+                        guess ? "; did you mean '" : "", guess ? guess : "", guess ? "'?" : "");
+}
+
+/* ---- Opening ---- */
+
+static size_t largest_dim(const blv_run *run) {
+    return run->def->dim_x > run->def->dim_y ? run->def->dim_x : run->def->dim_y;
+}
+
+static blv_error open_parts(blv_run *run) {
+    BLV_CHECK(run->solver->open(run, run->state));
+    if (run->options.certify || !isnan(run->options.target)) {
+        blv_error error =
+            blv_certifier_create(&run->certifier, run->problem, &run->result.check_counts);
+        if (error != BLV_OK)
+            return blv_run_fail(run, error, "certifier: %s", blv_error_text(error));
+    }
+    if (run->trace_path && run->options.iterates) {
+        run->trace_values = malloc(largest_dim(run) * sizeof *run->trace_values);
+        if (!run->trace_values)
+            return blv_run_fail(run, BLV_E_MEMORY, "trace: out of memory");
+    }
+    return blv_trace_open(run);
+}
+
+blv_error blv_run_open(blv_run *run) {
+    if (run->phase != PHASE_CREATED)
+        return BLV_OK;
+    run->phase = PHASE_OPEN;
+    blv_error error = open_parts(run);
+    if (error != BLV_OK) {
+        run->phase = PHASE_ENDED;
+        run->result.outcome = BLV_ORACLE_FAILED;
+        return error;
+    }
+    if ((run->solver->uses & BLV_USES_HVP) && run->eval.gy_shifted)
+        blv_run_note(run, "Hv by central differences of gy: the problem has no lower_hvp");
+    if ((run->solver->uses & BLV_USES_JVP) && run->eval.gx_shifted)
+        blv_run_note(run, "Jv by central differences of gx: the problem has no lower_jvp");
+    return BLV_OK;
+}
+
+size_t blv_run_memory(const blv_run *run) {
+    size_t bytes = sizeof *run + run->solver->state_size + blv_eval_bytes(&run->eval) +
+                   blv_eval_bytes(&run->observe);
+    for (size_t i = 0; i < run->entry_count; i++)
+        bytes += blv_space_vec_bytes(blv_vec_space(run->entries[i].vec)) *
+                 (run->entries[i].previous ? 2 : 1);
+    for (size_t i = 0; i < run->owned_count; i++)
+        bytes += run->owned[i].bytes;
+    if (run->certifier)
+        bytes += blv_certifier_bytes(run->certifier);
+    if (run->trace_values)
+        bytes += largest_dim(run) * sizeof *run->trace_values;
+    return bytes;
+}
+
+/* ---- Stepping ---- */
+
+static void explain_end(blv_run *run, blv_outcome outcome, const char *cause) {
+    uint64_t k = run->result.iterations;
+    const char *hint = run->solver->hint ? run->solver->hint : "lower its step sizes";
+    char text[sizeof run->message.text];
+    if (outcome == BLV_DIVERGED)
+        snprintf(text, sizeof text,
+                 "diverged in iteration %" PRIu64 ": %.200s; x and y are the last finite ones, of "
+                 "iteration %" PRIu64 "; %.120s",
+                 k + 1, cause, k, hint);
+    else if (cause[0])
+        snprintf(text, sizeof text, "%s after %" PRIu64 " iterations: %.200s",
+                 blv_outcome_text(outcome), k, cause);
+    else
+        snprintf(text, sizeof text, "%s after %" PRIu64 " iterations", blv_outcome_text(outcome), k);
+    memcpy(run->message.text, text, sizeof text);
+}
+
+/* Ends the run; the last row is written unless it is the row that ended it. */
+static void end_run(blv_run *run, blv_outcome outcome, const char *cause, bool observed) {
+    blv_clock_stop(run);
+    run->result.outcome = outcome;
+    run->phase = PHASE_ENDED;
+    if (!observed)
+        blv_observe(run, true);
+    if (run->trace && fclose(run->trace) != 0)
+        run->trace_failed = true;
+    run->trace = NULL;
+    char kept[256];
+    snprintf(kept, sizeof kept, "%.255s", cause);
+    explain_end(run, outcome, kept);
+}
+
+static void describe_failure(const blv_run *run, char *text, size_t size) {
+    snprintf(text, size, "oracle %s returned %d", blv_oracle_kind_name(run->eval.failed),
+             run->eval.failed_code);
+}
+
+static void end_by_flow(blv_run *run, blv_flow flow) {
+    char cause[256] = "";
+    switch (flow) {
+    case BLV_FINISHED:
+        end_run(run, BLV_CONVERGED, "", false);
+        return;
+    case BLV_STUCK:
+        end_run(run, BLV_STALLED, "", false);
+        return;
+    case BLV_HALT:
+        end_run(run, blv_limit_reached(run), "", false);
+        return;
+    case BLV_NONFINITE:
+        end_run(run, BLV_DIVERGED, run->message.text, false);
+        return;
+    case BLV_NO_INVERSE:
+        end_run(run, BLV_SINGULAR,
+                "the linear system with d2g/dy2 has no solution, so the gradient of Phi is not "
+                "defined here",
+                false);
+        return;
+    case BLV_RETRY:
+        describe_failure(run, cause, sizeof cause);
+        end_run(run, BLV_DIVERGED, cause, false);
+        return;
+    case BLV_FATAL:
+    case BLV_GO:
+        describe_failure(run, cause, sizeof cause);
+        end_run(run, BLV_ORACLE_FAILED, cause, false);
+        return;
+    }
+}
+
+static void prepare(blv_run *run) {
+    run->phase = PHASE_STEPPING;
+    if (run->solver->prepare) {
+        run->eval.counts = &run->result.setup_counts;
+        blv_flow flow = run->solver->prepare(run, run->state);
+        run->eval.counts = &run->result.counts;
+        if (flow != BLV_GO) {
+            end_by_flow(run, flow);
+            return;
+        }
+    }
+    blv_outcome outcome = blv_observe(run, false);
+    if (outcome == BLV_RUNNING)
+        outcome = blv_limit_reached(run);
+    if (outcome != BLV_RUNNING)
+        end_run(run, outcome, "", true);
+}
+
+/* One step, with the point moved half way back each time an oracle refuses it. */
+static blv_flow step_until_accepted(blv_run *run) {
+    for (run->retries = 0;; run->retries++) {
+        blv_flow flow = run->solver->step(run, run->state);
+        if (flow != BLV_RETRY || run->retries == RETRIES_MAX)
+            return flow;
+        blv_halve_moves(run);
+        blv_run_note(run, "an oracle refused a point: the step was halved");
+    }
+}
+
+static void iterate(blv_run *run) {
+    run->metrics = no_metrics;
+    run->mapping_norm = NAN;
+    run->message.text[0] = '\0';
+    blv_flow flow = step_until_accepted(run);
+    run->result.metrics = run->metrics;
+    if (flow == BLV_GO || flow == BLV_FINISHED)
+        run->result.iterations++;
+    if (flow != BLV_GO) {
+        end_by_flow(run, flow);
+        return;
+    }
+    if (blv_tolerance_reached(run)) {
+        end_run(run, BLV_CONVERGED, "", false);
+        return;
+    }
+    blv_outcome limit = blv_limit_reached(run);
+    if (limit != BLV_RUNNING) {
+        end_run(run, limit, "", false);
+        return;
+    }
+    blv_outcome seen = blv_observe(run, false);
+    if (seen != BLV_RUNNING)
+        end_run(run, seen, seen == BLV_DIVERGED ? "f or g is not finite" : "", true);
+}
+
+static blv_error trace_status(blv_run *run) {
+    if (!run->trace_failed)
+        return BLV_OK;
+    return blv_run_fail(run, BLV_E_FILE, "trace %s: could not be written to the end",
+                        run->trace_path);
+}
+
+static blv_error begin(blv_run *run) {
+    if (run->busy)
+        return blv_run_fail(run, BLV_E_ORDER, "a monitor may not step the run that calls it");
+    return blv_run_open(run);
+}
+
+blv_error blv_run_step(blv_run *run) {
+    BLV_CHECK(begin(run));
+    if (run->phase == PHASE_ENDED)
+        return trace_status(run);
+    run->busy = true;
+    blv_clock_start(run);
+    if (run->phase == PHASE_OPEN)
+        prepare(run);
+    if (run->phase == PHASE_STEPPING)
+        iterate(run);
+    blv_clock_stop(run);
+    run->result.seconds = blv_clock_seconds(run);
+    run->busy = false;
+    return trace_status(run);
+}
+
+blv_error blv_run_solve(blv_run *run) {
+    BLV_CHECK(begin(run));
+    if (run->phase == PHASE_ENDED)
+        return trace_status(run);
+    run->busy = true;
+    blv_clock_start(run);
+    if (run->phase == PHASE_OPEN)
+        prepare(run);
+    while (run->phase == PHASE_STEPPING)
+        iterate(run);
+    blv_clock_stop(run);
+    run->result.seconds = blv_clock_seconds(run);
+    run->busy = false;
+    return trace_status(run);
+}
+
+void blv_run_stop(blv_run *run) {
+    atomic_store(&run->stop_requested, true);
+}
+
+/* ---- Looking ---- */
+
+const blv_result *blv_run_result(const blv_run *run) {
+    return &run->result;
+}
+
+const char *blv_run_message(const blv_run *run) {
+    return run->message.text;
+}
+
+const char *blv_run_notes(const blv_run *run, size_t i) {
+    return i < run->note_count ? run->notes[i].text : NULL;
+}
+
+const blv_solver *blv_run_solver(const blv_run *run) {
+    return run->solver;
+}
+
+const void *blv_run_solver_fields(const blv_run *run) {
+    return run->state;
+}
+
+blv_vec *blv_run_x(blv_run *run) {
+    return run->x;
+}
+
+blv_vec *blv_run_y(blv_run *run) {
+    return run->y;
+}
+
+const blv_problem *blv_run_problem(const blv_run *run) {
+    return run->problem;
+}
+
+uint64_t blv_run_iteration(const blv_run *run) {
+    return run->result.iterations;
+}
+
+blv_metrics *blv_run_metrics(blv_run *run) {
+    return &run->metrics;
+}

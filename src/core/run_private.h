@@ -1,0 +1,124 @@
+/* The insides of a run, for src/core only. */
+#ifndef BLV_CORE_RUN_PRIVATE_H
+#define BLV_CORE_RUN_PRIVATE_H
+
+#include "bilevel/run.h"
+#include "core/certifier.h"
+#include "core/eval.h"
+#include "core/message.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+
+typedef struct blv_options {
+    int64_t iters; /* -1: automatic */
+    double seconds; /* NaN: none */
+    int64_t budget; /* -1: none */
+    double tol;     /* 0: none */
+    double target;  /* NaN: none */
+    int64_t seed;
+    int64_t batch; /* -1: automatic, -2: the whole sum */
+    int sampler;
+    int64_t every;
+    int certify;
+    int iterates;
+} blv_options;
+
+enum { NAME_SIZE = 32, NOTE_SIZE = 200, NOTES_MAX = 16 };
+
+typedef struct blv_state_entry {
+    char name[NAME_SIZE];
+    blv_vec *vec;
+    blv_vec *previous; /* value before the last move; NULL when it does not move */
+    uint64_t moved;    /* number of that move, 0: never */
+} blv_state_entry;
+
+typedef struct blv_scalar_entry {
+    char name[NAME_SIZE];
+    double *value;
+} blv_scalar_entry;
+
+typedef struct blv_owned {
+    void *object;
+    void (*destroy)(void *object);
+    size_t bytes;
+} blv_owned;
+
+typedef struct blv_note {
+    const char *format; /* a note is made once for each format */
+    char text[NOTE_SIZE];
+} blv_note;
+
+typedef enum blv_run_phase { PHASE_CREATED, PHASE_OPEN, PHASE_STEPPING, PHASE_ENDED } blv_run_phase;
+
+struct blv_run {
+    const blv_problem *problem;
+    const blv_problem_def *def;
+    const blv_solver *solver;
+    void *state;
+    blv_options options;
+    blv_run_phase phase;
+    bool busy; /* inside a step: a monitor may not step */
+
+    blv_vec *x, *y;
+    blv_vec *x_displacement; /* for the gradient mapping; NULL when X is the whole space */
+    blv_state_entry *entries;
+    size_t entry_count;
+    blv_scalar_entry *scalars;
+    size_t scalar_count;
+    blv_owned *owned;
+    size_t owned_count;
+
+    blv_eval eval;    /* the solver's */
+    blv_eval observe; /* for trace, monitor and target: off the clock, counted apart */
+    blv_certifier *certifier; /* NULL unless options ask for certified values on the way */
+    blv_metrics metrics;
+    double mapping_norm; /* |x - P_X(x - step d)| / step of the last move of x, NaN: none */
+    blv_result result;
+    unsigned retries; /* of the present step */
+    unsigned calls_to_clock; /* oracle calls until the clock is looked at again */
+    atomic_bool stop_requested;
+
+    double clock_started; /* monotonic seconds at the last start of the clock */
+    double clock_before;  /* seconds on the clock before that */
+    bool clock_running;
+
+    blv_monitor_fn monitor;
+    void *monitor_context;
+    uint64_t monitor_iterations;
+    double monitor_seconds, monitor_last;
+
+    FILE *trace;
+    char *trace_path;
+    double *trace_values; /* room for one vector, when iterates are traced */
+    bool trace_failed; /* the disk was full: the run goes on, the trace ends */
+
+    blv_message message;
+    blv_note notes[NOTES_MAX];
+    size_t note_count;
+};
+
+extern const blv_param blv_option_table[];
+
+/* state.c */
+blv_state_entry *blv_state_find(const blv_run *run, const char *name);
+void blv_state_free(blv_run *run);
+/* Halves the moves that came after the last success of the oracle that refused. False: none. */
+bool blv_halve_moves(blv_run *run);
+
+/* clock.c */
+double blv_clock_seconds(const blv_run *run);
+void blv_clock_start(blv_run *run);
+void blv_clock_stop(blv_run *run);
+
+/* stop.c */
+blv_flow blv_run_interrupt(void *run);
+blv_outcome blv_limit_reached(blv_run *run);
+bool blv_tolerance_reached(const blv_run *run);
+uint64_t blv_iteration_limit(const blv_run *run);
+
+/* trace.c: evaluation off the clock, trace rows and the monitor. last: the run ends here. */
+blv_error blv_trace_open(blv_run *run);
+blv_outcome blv_observe(blv_run *run, bool last);
+
+#endif

@@ -1,0 +1,92 @@
+/* Reading and writing the state of a run from outside, and its oracles for solvers. */
+#include "core/random.h"
+#include "core/run_private.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+size_t blv_run_dim(const blv_run *run, const char *name) {
+    const blv_state_entry *entry = blv_state_find(run, name);
+    return entry ? blv_vec_dim(entry->vec) : 0;
+}
+
+blv_error blv_run_read(const blv_run *run, const char *name, double *host) {
+    const blv_state_entry *entry = blv_state_find(run, name);
+    if (!entry || !host)
+        return entry ? BLV_E_ARGUMENT : BLV_E_NAME;
+    blv_vec_read(entry->vec, host);
+    return BLV_OK;
+}
+
+blv_error blv_run_write(blv_run *run, const char *name, const double *host) {
+    blv_state_entry *entry = blv_state_find(run, name);
+    if (!entry)
+        return blv_run_fail(run, BLV_E_NAME, "solver %s has no vector '%.60s'", run->solver->name,
+                            name);
+    if (!host)
+        return blv_run_fail(run, BLV_E_ARGUMENT, "vector %s: no values", name);
+    size_t dim = blv_vec_dim(entry->vec);
+    for (size_t i = 0; i < dim; i++)
+        if (!isfinite(host[i]))
+            return blv_run_fail(run, BLV_E_VALUE, "vector %s: element %zu is not finite", name, i);
+    blv_vec_write(entry->vec, host);
+    if (entry->vec == run->x && blv_eval_project(&run->eval, run->x) != BLV_GO)
+        return blv_run_fail(run, BLV_E_ORACLE, "the projection of x failed");
+    return BLV_OK;
+}
+
+static blv_error write_normals(blv_run *run, const char *name, double scale, double *host) {
+    blv_stream stream = blv_stream_make((uint64_t)run->options.seed, name);
+    size_t dim = blv_run_dim(run, name);
+    blv_random_normals(&stream, 0, dim, host);
+    for (size_t i = 0; i < dim; i++)
+        host[i] *= scale;
+    return blv_run_write(run, name, host);
+}
+
+blv_error blv_run_start_random(blv_run *run, double scale) {
+    if (!isfinite(scale))
+        return blv_run_fail(run, BLV_E_ARGUMENT, "start: the scale must be finite");
+    size_t dim = run->def->dim_x > run->def->dim_y ? run->def->dim_x : run->def->dim_y;
+    double *host = malloc(dim * sizeof *host);
+    if (!host)
+        return blv_run_fail(run, BLV_E_MEMORY, "start: out of memory");
+    blv_error error = write_normals(run, "x", scale, host);
+    if (error == BLV_OK)
+        error = write_normals(run, "y", scale, host);
+    free(host);
+    return error;
+}
+
+blv_error blv_run_certify(blv_run *run, blv_certificate *certificate) {
+    const blv_state_entry *v = blv_state_find(run, "v");
+    blv_message why;
+    blv_error error = blv_certify(run->problem, run->x, run->y, v ? v->vec : NULL, certificate,
+                                  &run->result.check_counts, &why);
+    return error == BLV_OK ? BLV_OK : blv_run_fail(run, error, "%s", why.text);
+}
+
+blv_flow blv_oracle_upper(blv_run *run, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
+                          double *f, blv_vec *fx, blv_vec *fy) {
+    return blv_eval_upper(&run->eval, batch, x, y, f, fx, fy);
+}
+
+blv_flow blv_oracle_lower(blv_run *run, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
+                          double *g, blv_vec *gx, blv_vec *gy) {
+    return blv_eval_lower(&run->eval, batch, x, y, g, gx, gy);
+}
+
+blv_flow blv_oracle_hvp(blv_run *run, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
+                        const blv_vec *v, blv_vec *hv) {
+    return blv_eval_hvp(&run->eval, batch, x, y, v, hv);
+}
+
+blv_flow blv_oracle_jvp(blv_run *run, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
+                        const blv_vec *v, blv_vec *jv) {
+    return blv_eval_jvp(&run->eval, batch, x, y, v, jv);
+}
+
+blv_flow blv_oracle_all(blv_run *run, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
+                        const blv_vec *v, blv_vec *gy, blv_vec *hv, blv_vec *jv) {
+    return blv_eval_all(&run->eval, batch, x, y, v, gy, hv, jv);
+}

@@ -1,0 +1,24 @@
+/* Batches of sample indices. A sampler's state is its position alone: the order of an epoch is a
+ * function of seed, stream name and epoch, so a run resumes from two numbers. */
+#ifndef BLV_CORE_SAMPLER_H
+#define BLV_CORE_SAMPLER_H
+
+#include "bilevel/solver.h"
+
+typedef enum blv_sampler_kind { BLV_SAMPLER_BLOCK, BLV_SAMPLER_IID, BLV_SAMPLER_SHUFFLE }
+    blv_sampler_kind;
+
+typedef struct blv_sampler_spec {
+    blv_sampler_kind kind;
+    size_t samples;  /* in the sum */
+    size_t batch;    /* in one batch; 0 or >= samples: always the whole sum */
+    bool contiguous; /* the samples are in random order already: blocks need no index */
+    uint64_t seed;
+    const char *stream;
+} blv_sampler_spec;
+
+blv_error blv_sampler_create(blv_sampler **sampler, const blv_sampler_spec *spec);
+void blv_sampler_destroy(blv_sampler *sampler);
+size_t blv_sampler_bytes(const blv_sampler *sampler);
+
+#endif

@@ -1,0 +1,231 @@
+/* State of a run: vectors and scalars registered by name, objects handed over, and moves.
+ *
+ * A move writes the new value aside and takes it over only when it is finite. So an iterate never
+ * holds a value that is not finite, and the value before its last move is at hand: when an oracle
+ * refuses the new point, the move is halved. */
+#include "core/run_private.h"
+#include "core/sampler.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Room for one more element at the end, zero-filled; NULL when memory is short. */
+static void *append(void *array, size_t *count, size_t size, void **grown) {
+    char *bigger = realloc(array, (*count + 1) * size);
+    if (!bigger)
+        return NULL;
+    *grown = bigger;
+    memset(bigger + *count * size, 0, size);
+    return bigger + (*count)++ * size;
+}
+
+static const blv_space *space_at(const blv_run *run, blv_level level) {
+    return level == BLV_LEVEL_X ? run->def->space_x : run->def->space_y;
+}
+
+blv_state_entry *blv_state_find(const blv_run *run, const char *name) {
+    for (size_t i = 0; i < run->entry_count; i++)
+        if (strcmp(run->entries[i].name, name) == 0)
+            return &run->entries[i];
+    return NULL;
+}
+
+static blv_error register_vec(blv_run *run, const char *name, blv_level level, bool moves,
+                              blv_vec **vec) {
+    *vec = NULL;
+    if (strlen(name) >= NAME_SIZE || blv_state_find(run, name))
+        return blv_run_fail(run, BLV_E_NAME, "state vector '%s': name taken or too long", name);
+    void *grown = run->entries;
+    blv_state_entry *entry = append(run->entries, &run->entry_count, sizeof *entry, &grown);
+    run->entries = grown;
+    if (!entry)
+        return blv_run_fail(run, BLV_E_MEMORY, "state vector '%s': out of memory", name);
+    strcpy(entry->name, name);
+    blv_error error = blv_vec_create(&entry->vec, space_at(run, level));
+    if (error == BLV_OK && moves)
+        error = blv_vec_create(&entry->previous, space_at(run, level));
+    if (error != BLV_OK)
+        return blv_run_fail(run, error, "state vector '%s': %s", name, blv_error_text(error));
+    *vec = entry->vec;
+    return BLV_OK;
+}
+
+blv_error blv_state_vec(blv_run *run, const char *name, blv_level level, blv_vec **vec) {
+    return register_vec(run, name, level, false, vec);
+}
+
+blv_error blv_state_iterate(blv_run *run, const char *name, blv_level level, blv_vec **vec) {
+    return register_vec(run, name, level, true, vec);
+}
+
+blv_error blv_state_scalar(blv_run *run, const char *name, double *scalar) {
+    if (strlen(name) >= NAME_SIZE)
+        return blv_run_fail(run, BLV_E_NAME, "state scalar '%s': name too long", name);
+    void *grown = run->scalars;
+    blv_scalar_entry *entry = append(run->scalars, &run->scalar_count, sizeof *entry, &grown);
+    run->scalars = grown;
+    if (!entry)
+        return blv_run_fail(run, BLV_E_MEMORY, "state scalar '%s': out of memory", name);
+    strcpy(entry->name, name);
+    entry->value = scalar;
+    return BLV_OK;
+}
+
+blv_error blv_run_own(blv_run *run, void *object, void (*destroy)(void *), size_t bytes) {
+    void *grown = run->owned;
+    blv_owned *entry = append(run->owned, &run->owned_count, sizeof *entry, &grown);
+    run->owned = grown;
+    if (!entry) {
+        destroy(object);
+        return blv_run_fail(run, BLV_E_MEMORY, "out of memory");
+    }
+    *entry = (blv_owned){.object = object, .destroy = destroy, .bytes = bytes};
+    return BLV_OK;
+}
+
+static void destroy_vec(void *vec) {
+    blv_vec_destroy(vec);
+}
+
+blv_error blv_scratch_vec(blv_run *run, blv_level level, blv_vec **vec) {
+    const blv_space *space = space_at(run, level);
+    blv_error error = blv_vec_create(vec, space);
+    if (error != BLV_OK)
+        return blv_run_fail(run, error, "scratch vector: %s", blv_error_text(error));
+    error = blv_run_own(run, *vec, destroy_vec, blv_space_vec_bytes(space));
+    if (error != BLV_OK)
+        *vec = NULL;
+    return error;
+}
+
+static void destroy_sampler(void *sampler) {
+    blv_sampler_destroy(sampler);
+}
+
+enum { BATCH_AUTO = -1, DEFAULT_BATCH = 64 };
+
+/* Batch size in effect: what the solver asks for, else the option, else 64 for stochastic solvers
+ * and the whole sum for the others. */
+static size_t batch_size(const blv_run *run, size_t asked) {
+    if (run->options.batch > 0)
+        return (size_t)run->options.batch;
+    if (run->options.batch != BATCH_AUTO)
+        return 0;
+    if (asked > 0)
+        return asked;
+    return run->solver->uses & BLV_IS_STOCHASTIC ? DEFAULT_BATCH : 0;
+}
+
+blv_error blv_state_sampler(blv_run *run, const char *name, blv_level level, size_t size,
+                            blv_sampler **sampler) {
+    blv_sampler_spec spec = {
+        .kind = (blv_sampler_kind)run->options.sampler,
+        .samples = level == BLV_LEVEL_X ? run->def->upper_samples : run->def->lower_samples,
+        .batch = batch_size(run, size),
+        .contiguous = run->def->shuffled,
+        .seed = (uint64_t)run->options.seed,
+        .stream = name,
+    };
+    blv_error error = blv_sampler_create(sampler, &spec);
+    if (error != BLV_OK)
+        return blv_run_fail(run, error, "sampler '%s': %s", name, blv_error_text(error));
+    error = blv_run_own(run, *sampler, destroy_sampler, blv_sampler_bytes(*sampler));
+    if (error != BLV_OK)
+        *sampler = NULL;
+    return error;
+}
+
+void blv_state_free(blv_run *run) {
+    for (size_t i = run->owned_count; i-- > 0;)
+        run->owned[i].destroy(run->owned[i].object);
+    for (size_t i = 0; i < run->entry_count; i++) {
+        blv_vec_destroy(run->entries[i].vec);
+        blv_vec_destroy(run->entries[i].previous);
+    }
+    free(run->owned);
+    free(run->entries);
+    free(run->scalars);
+    run->owned = NULL;
+    run->entries = NULL;
+    run->scalars = NULL;
+    run->owned_count = run->entry_count = run->scalar_count = 0;
+}
+
+static blv_state_entry *entry_of(const blv_run *run, const blv_vec *vec) {
+    for (size_t i = 0; i < run->entry_count; i++)
+        if (run->entries[i].vec == vec)
+            return &run->entries[i];
+    return NULL;
+}
+
+/* The value aside becomes the iterate's, and the iterate's the previous one. */
+static void take_over(blv_run *run, blv_state_entry *entry) {
+    blv_vec_swap(entry->vec, entry->previous);
+    entry->moved = ++run->eval.moves;
+}
+
+blv_flow blv_move_to(blv_run *run, blv_vec *iterate, size_t count, const double *coef,
+                     const blv_vec *const *terms) {
+    blv_state_entry *entry = entry_of(run, iterate);
+    if (!entry || !entry->previous) {
+        blv_run_fail(run, BLV_E_ARGUMENT, "a move of a vector that is not an iterate");
+        return BLV_FATAL;
+    }
+    double norm = blv_vec_lincomb(entry->previous, count, coef, terms);
+    if (isfinite(norm) && iterate == run->x && run->def->project_x) {
+        BLV_TRY(blv_eval_project(&run->eval, entry->previous));
+        norm = blv_vec_norm(entry->previous);
+    }
+    if (!isfinite(norm)) {
+        blv_run_fail(run, BLV_OK, "the step of %s was not finite", entry->name);
+        return BLV_NONFINITE;
+    }
+    take_over(run, entry);
+    return BLV_GO;
+}
+
+blv_flow blv_move(blv_run *run, blv_vec *iterate, double step, const blv_vec *direction) {
+    BLV_TRY(blv_move_to(run, iterate, 2, (const double[]){1.0, -step},
+                        (const blv_vec *const[]){iterate, direction}));
+    if (iterate == run->x && run->x_displacement && step > 0.0)
+        run->mapping_norm = blv_vec_combine(run->x_displacement, 1.0 / step, run->x, -1.0 / step,
+                                            entry_of(run, run->x)->previous);
+    return BLV_GO;
+}
+
+bool blv_halve_moves(blv_run *run) {
+    uint64_t success = run->eval.moves_at_success[run->eval.failed];
+    bool any = false;
+    for (size_t i = 0; i < run->entry_count; i++) {
+        blv_state_entry *entry = &run->entries[i];
+        if (entry->previous && entry->moved > success) {
+            blv_vec_combine(entry->vec, 0.5, entry->vec, 0.5, entry->previous);
+            any = true;
+        }
+    }
+    return any;
+}
+
+blv_error blv_run_fail(blv_run *run, blv_error error, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    vsnprintf(run->message.text, sizeof run->message.text, format, args);
+    va_end(args);
+    return error;
+}
+
+void blv_run_note(blv_run *run, const char *format, ...) {
+    for (size_t i = 0; i < run->note_count; i++)
+        if (run->notes[i].format == format)
+            return;
+    if (run->note_count == NOTES_MAX)
+        return;
+    blv_note *note = &run->notes[run->note_count++];
+    note->format = format;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(note->text, sizeof note->text, format, args);
+    va_end(args);
+}
