@@ -1,0 +1,125 @@
+/* The certificate: what a result is really worth, recomputed from the oracles. */
+#include "core/certifier.h"
+#include "core/implicit.h"
+#include "core/message.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+struct blv_certifier {
+    blv_eval eval;
+    blv_implicit *implicit;
+    blv_vec *y, *v, *gradient, *estimate, *shifted;
+};
+
+blv_error blv_certifier_create(blv_certifier **certifier, const blv_problem *problem,
+                               blv_counts *counts) {
+    *certifier = NULL;
+    blv_certifier *c = calloc(1, sizeof *c);
+    if (!c)
+        return BLV_E_MEMORY;
+    const blv_problem_def *def = blv_problem_definition(problem);
+    blv_error error = blv_eval_open(&c->eval, problem, counts);
+    if (error == BLV_OK)
+        error = blv_implicit_create(&c->implicit, &c->eval);
+    blv_vec **of_y[] = {&c->y, &c->v}, **of_x[] = {&c->gradient, &c->estimate, &c->shifted};
+    for (size_t i = 0; error == BLV_OK && i < 2; i++)
+        error = blv_vec_create(of_y[i], def->space_y);
+    for (size_t i = 0; error == BLV_OK && i < 3; i++)
+        error = blv_vec_create(of_x[i], def->space_x);
+    if (error != BLV_OK) {
+        blv_certifier_destroy(c);
+        return error;
+    }
+    *certifier = c;
+    return BLV_OK;
+}
+
+void blv_certifier_destroy(blv_certifier *c) {
+    if (!c)
+        return;
+    blv_implicit_destroy(c->implicit);
+    blv_eval_close(&c->eval);
+    blv_vec_destroy(c->y);
+    blv_vec_destroy(c->v);
+    blv_vec_destroy(c->gradient);
+    blv_vec_destroy(c->estimate);
+    blv_vec_destroy(c->shifted);
+    free(c);
+}
+
+size_t blv_certifier_bytes(const blv_certifier *c) {
+    return sizeof *c + blv_implicit_bytes(c->implicit) + blv_eval_bytes(&c->eval) +
+           2 * blv_space_vec_bytes(c->eval.def->space_y) +
+           3 * blv_space_vec_bytes(c->eval.def->space_x);
+}
+
+/* estimate = fx - J v at the y and v handed in. */
+static blv_flow own_estimate(blv_certifier *c, const blv_vec *x, const blv_vec *y,
+                             const blv_vec *v) {
+    BLV_TRY(blv_eval_upper(&c->eval, NULL, x, y, NULL, c->estimate, NULL));
+    BLV_TRY(blv_eval_jvp(&c->eval, NULL, x, y, v, c->shifted));
+    blv_vec_combine(c->estimate, 1.0, c->estimate, -1.0, c->shifted);
+    return BLV_GO;
+}
+
+/* |x - P_X(x - gradient)|, which is |gradient| in the whole space. */
+static blv_flow mapping_norm(blv_certifier *c, const blv_vec *x, double *norm) {
+    if (!c->eval.def->project_x) {
+        *norm = blv_vec_norm(c->gradient);
+        return BLV_GO;
+    }
+    blv_vec_combine(c->shifted, 1.0, x, -1.0, c->gradient);
+    BLV_TRY(blv_eval_project(&c->eval, c->shifted));
+    *norm = blv_vec_combine(c->shifted, 1.0, x, -1.0, c->shifted);
+    return BLV_GO;
+}
+
+blv_flow blv_certifier_make(blv_certifier *c, const blv_vec *x, const blv_vec *y, const blv_vec *v,
+                            blv_certificate *certificate) {
+    blv_certificate out = {.phi = NAN,
+                           .grad_norm = NAN,
+                           .estimate_error = NAN,
+                           .linear_residual = NAN,
+                           .projected = c->eval.def->project_x != NULL};
+    BLV_TRY(blv_eval_lower(&c->eval, NULL, x, y, NULL, NULL, c->y));
+    out.inner_residual = blv_vec_norm(c->y);
+    if (v)
+        BLV_TRY(own_estimate(c, x, y, v));
+    blv_vec_copy(c->y, y);
+    blv_vec_fill(c->v, 0.0);
+    blv_implicit_result solved;
+    blv_flow flow = blv_implicit_gradient(c->implicit, x, c->y, c->v, 0.0, c->gradient, &solved);
+    out.phi = solved.phi;
+    out.solve_residual = solved.gy_norm;
+    out.linear_residual = solved.r_norm;
+    out.tight = solved.tight;
+    out.singular = flow == BLV_NO_INVERSE;
+    if (flow == BLV_GO) {
+        BLV_TRY(mapping_norm(c, x, &out.grad_norm));
+        if (v)
+            out.estimate_error = blv_vec_combine(c->estimate, 1.0, c->estimate, -1.0, c->gradient);
+    } else if (flow != BLV_NO_INVERSE) {
+        return flow;
+    }
+    *certificate = out;
+    return BLV_GO;
+}
+
+blv_error blv_certify(const blv_problem *problem, const blv_vec *x, const blv_vec *y,
+                      const blv_vec *v, blv_certificate *certificate, blv_counts *counts,
+                      blv_message *why) {
+    if (!problem || !x || !y || !certificate)
+        return blv_explain(why, BLV_E_ARGUMENT, "blv_certify: a NULL argument");
+    blv_counts unused = {0, 0, 0, 0, 0};
+    blv_certifier *c;
+    blv_error error = blv_certifier_create(&c, problem, counts ? counts : &unused);
+    if (error != BLV_OK)
+        return blv_explain(why, error, "certificate: %s", blv_error_text(error));
+    blv_flow flow = blv_certifier_make(c, x, y, v, certificate);
+    blv_certifier_destroy(c);
+    if (flow == BLV_GO)
+        return BLV_OK;
+    return blv_explain(why, BLV_E_ORACLE, "certificate: %s",
+                       flow == BLV_NONFINITE ? "a value was not finite" : "an oracle failed");
+}

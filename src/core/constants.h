@@ -1,0 +1,31 @@
+/* Automatic constants: L and mu of g in y, and the Lipschitz constant of the gradient of Phi,
+ * estimated at the start of a run. One piece for all solvers that are not tuning-free. */
+#ifndef BLV_CORE_CONSTANTS_H
+#define BLV_CORE_CONSTANTS_H
+
+#include "bilevel/solver.h"
+
+typedef struct blv_constants {
+    double L, mu;  /* of g in y: largest and smallest eigenvalue of H at the start */
+    double L_phi;  /* |grad Phi(x1) - grad Phi(x0)| / |x1 - x0| */
+    double reach_x, reach_y, reach_v; /* |grad Phi|/L_phi, |y* - y0|, |v* - v0|: distances to go */
+} blv_constants;
+
+typedef struct blv_constants_work blv_constants_work;
+
+/* In `open`: memory for the estimates, owned by the run. */
+blv_error blv_constants_open(blv_run *run, blv_constants_work **work);
+/* In `prepare`: the estimates at the run's x and y, which stay as they are. */
+blv_flow blv_constants_estimate(blv_run *run, blv_constants_work *work, blv_constants *constants);
+
+/* What `auto` means. A number given by the user (not NaN) is returned as it is.
+ *
+ * y-step, v-step and the eta of Neumann sums: 1/L.
+ * x-step: 1/(2 L_phi), times min(1, 4 e) where e is the share of the distance to y*(x) that the
+ * solver covers between two x-steps, (1 - 1/L mu)^n = 1 - e for n inner steps. The second factor is
+ * ours: with y and v both lagging at rate e, the linear three-term loop x -> y -> v -> x is stable
+ * for x-steps below 4 e/(2 L_phi) whatever the coupling (Routh-Hurwitz), and can diverge above. */
+double blv_auto_inner_step(double given, const blv_constants *constants);
+double blv_auto_outer_step(double given, const blv_constants *constants, double inner_steps);
+
+#endif

@@ -1,0 +1,202 @@
+/* The lower level by Newton-CG, the linear system by CG or MINRES.
+ *
+ *   H p = gy by CG, to |H p - gy| <= min(1/2, sqrt(|gy|/|gy_0|)) |gy|;   y <- y - t p
+ *
+ * with t from backtracking on g. Where CG meets a direction that does not curve up, what it has so
+ * far (or the direction itself, at the first step) is used: g falls along it as well, so lower
+ * levels that are not convex but have no bad stationary point (PL) are solved too. Near the solution
+ * differences of g drown in rounding; there a step counts when it makes |gy| smaller.
+ * Truncated Newton because it needs Hv only, and because a certificate wants |gy| at rounding level,
+ * which first-order methods reach slowly on ill-conditioned problems. */
+#include "core/implicit.h"
+#include "linsolve/cg.h"
+#include "linsolve/minres.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+
+enum { NEWTON_MAX = 500, HALVINGS_MAX = 60, FLAT_STEPS_MAX = 3 };
+
+struct blv_implicit {
+    blv_eval *eval;
+    double eps;
+    blv_cg *cg;
+    blv_minres *minres;
+    const blv_vec *x, *y; /* where the operator takes H */
+    blv_vec *gy, *gy_trial, *y_trial, *p;
+    blv_vec *fy, *jv;
+};
+
+blv_error blv_implicit_create(blv_implicit **implicit, blv_eval *eval) {
+    *implicit = NULL;
+    blv_implicit *m = calloc(1, sizeof *m);
+    if (!m)
+        return BLV_E_MEMORY;
+    const blv_space *space_y = eval->def->space_y;
+    m->eval = eval;
+    m->eps = blv_space_precision(space_y) == BLV_F32 ? (double)FLT_EPSILON : DBL_EPSILON;
+    blv_vec **vectors[] = {&m->gy, &m->gy_trial, &m->y_trial, &m->p, &m->fy};
+    blv_error error = blv_cg_create(&m->cg, space_y);
+    if (error == BLV_OK)
+        error = blv_minres_create(&m->minres, space_y);
+    for (size_t i = 0; error == BLV_OK && i < sizeof vectors / sizeof *vectors; i++)
+        error = blv_vec_create(vectors[i], space_y);
+    if (error == BLV_OK)
+        error = blv_vec_create(&m->jv, eval->def->space_x);
+    if (error != BLV_OK) {
+        blv_implicit_destroy(m);
+        return error;
+    }
+    *implicit = m;
+    return BLV_OK;
+}
+
+void blv_implicit_destroy(blv_implicit *m) {
+    if (!m)
+        return;
+    blv_cg_destroy(m->cg);
+    blv_minres_destroy(m->minres);
+    blv_vec_destroy(m->gy);
+    blv_vec_destroy(m->gy_trial);
+    blv_vec_destroy(m->y_trial);
+    blv_vec_destroy(m->p);
+    blv_vec_destroy(m->fy);
+    blv_vec_destroy(m->jv);
+    free(m);
+}
+
+size_t blv_implicit_bytes(const blv_implicit *m) {
+    return sizeof *m + blv_cg_bytes(m->cg) + blv_minres_bytes(m->minres) +
+           5 * blv_space_vec_bytes(m->eval->def->space_y) +
+           blv_space_vec_bytes(m->eval->def->space_x);
+}
+
+/* The Hessian as an operator; a flow other than BLV_GO is the code that ends the solve. */
+static int apply_hessian(void *context, const blv_vec *in, blv_vec *out) {
+    blv_implicit *m = context;
+    return (int)blv_eval_hvp(m->eval, NULL, m->x, m->y, in, out);
+}
+
+static size_t products_max(const blv_implicit *m) {
+    size_t dim = m->eval->def->dim_y;
+    return dim < 10000 ? 20 * dim + 100 : 200000;
+}
+
+/* p = approximate H^-1 gy, or another direction along which g falls from y to y - p. */
+static blv_flow newton_direction(blv_implicit *m, const blv_vec *x, const blv_vec *y, double tol) {
+    m->x = x;
+    m->y = y;
+    blv_linear_result r =
+        blv_cg_solve(m->cg, apply_hessian, m, m->gy, m->p, true, tol, products_max(m));
+    if (r.end == BLV_LINEAR_OPERATOR)
+        return (blv_flow)r.code;
+    if (r.end == BLV_LINEAR_NONFINITE)
+        return BLV_NONFINITE;
+    if (!blv_cg_moved(m->cg))
+        blv_vec_copy(m->p, m->gy);
+    return BLV_GO;
+}
+
+/* Finds t with y - t p acceptable and takes it; *moved tells whether there was one. */
+static blv_flow line_search(blv_implicit *m, const blv_vec *x, blv_vec *y, double *g,
+                            double *gy_norm, bool *moved) {
+    double slope = blv_vec_dot(m->gy, m->p);
+    double noise = 16.0 * m->eps * (fabs(*g) + m->eps);
+    *moved = false;
+    for (double t = 1.0; t > ldexp(1.0, -HALVINGS_MAX); t *= 0.5) {
+        double g_trial, norm;
+        blv_vec_combine(m->y_trial, 1.0, y, -t, m->p);
+        blv_flow flow = blv_eval_lower(m->eval, NULL, x, m->y_trial, &g_trial, NULL, m->gy_trial);
+        if (flow == BLV_RETRY)
+            continue;
+        if (flow != BLV_GO)
+            return flow;
+        norm = blv_vec_norm(m->gy_trial);
+        if (!isfinite(g_trial) || !isfinite(norm))
+            continue;
+        bool falls = g_trial <= *g - 1e-4 * t * slope;
+        bool level = g_trial <= *g + noise && norm < *gy_norm;
+        if (falls || level) {
+            blv_vec_swap(y, m->y_trial);
+            blv_vec_swap(m->gy, m->gy_trial);
+            *g = g_trial;
+            *gy_norm = norm;
+            *moved = true;
+            return BLV_GO;
+        }
+        if (t * fabs(slope) < noise && norm >= *gy_norm)
+            return BLV_GO;
+    }
+    return BLV_GO;
+}
+
+blv_flow blv_implicit_inner(blv_implicit *m, const blv_vec *x, blv_vec *y, double tol,
+                            double *gy_norm) {
+    double g;
+    BLV_TRY(blv_eval_lower(m->eval, NULL, x, y, &g, NULL, m->gy));
+    double norm = blv_vec_norm(m->gy), first = norm;
+    int flat = 0; /* steps in a row that hardly made |gy| smaller and did not lower g */
+    for (int k = 0; k < NEWTON_MAX && norm > tol && flat < FLAT_STEPS_MAX; k++) {
+        double before = norm, g_before = g;
+        bool moved;
+        BLV_TRY(newton_direction(m, x, y, fmin(0.5, sqrt(norm / first)) * norm));
+        BLV_TRY(line_search(m, x, y, &g, &norm, &moved));
+        if (!moved)
+            break;
+        bool falls = g < g_before - 16.0 * m->eps * fabs(g_before);
+        flat = norm > 0.5 * before && !falls ? flat + 1 : 0;
+    }
+    *gy_norm = norm;
+    return isfinite(norm) && isfinite(g) ? BLV_GO : BLV_NONFINITE;
+}
+
+static blv_flow flow_of(const blv_linear_result *r) {
+    switch (r->end) {
+    case BLV_LINEAR_OPERATOR:
+        return (blv_flow)r->code;
+    case BLV_LINEAR_NONFINITE:
+        return BLV_NONFINITE;
+    case BLV_LINEAR_SINGULAR:
+    case BLV_LINEAR_INDEFINITE:
+        return BLV_NO_INVERSE;
+    case BLV_LINEAR_CONVERGED:
+    case BLV_LINEAR_LIMIT:
+    case BLV_LINEAR_STALLED:
+        break;
+    }
+    return BLV_GO;
+}
+
+blv_flow blv_implicit_adjoint(blv_implicit *m, const blv_vec *x, const blv_vec *y,
+                              const blv_vec *b, blv_vec *v, double tol, double *r_norm) {
+    m->x = x;
+    m->y = y;
+    size_t limit = products_max(m);
+    blv_linear_result r = blv_cg_solve(m->cg, apply_hessian, m, b, v, false, tol, limit);
+    if (flow_of(&r) == BLV_GO) /* once more from there: the first product shows the true residual */
+        r = blv_cg_solve(m->cg, apply_hessian, m, b, v, false, tol, limit);
+    if (r.end == BLV_LINEAR_INDEFINITE || r.end == BLV_LINEAR_SINGULAR)
+        r = blv_minres_solve(m->minres, apply_hessian, m, b, v, true, tol, limit);
+    *r_norm = r.residual;
+    return flow_of(&r);
+}
+
+blv_flow blv_implicit_gradient(blv_implicit *m, const blv_vec *x, blv_vec *y, blv_vec *v,
+                               double rel, blv_vec *gradient, blv_implicit_result *result) {
+    *result = (blv_implicit_result){.phi = NAN, .gy_norm = NAN, .r_norm = NAN};
+    double tight = m->eps < 1e-10 ? 1e-9 : 1e-4; /* what counts as tight, relative */
+    rel = fmax(rel, m->eps);
+    BLV_TRY(blv_eval_hvp(m->eval, NULL, x, y, y, m->p));
+    double scale = blv_vec_norm(m->p); /* |H y|: the size of the terms that cancel in gy */
+    BLV_TRY(blv_eval_lower(m->eval, NULL, x, y, NULL, NULL, m->gy));
+    scale += blv_vec_norm(m->gy);
+    BLV_TRY(blv_implicit_inner(m, x, y, rel * scale, &result->gy_norm));
+    BLV_TRY(blv_eval_upper(m->eval, NULL, x, y, &result->phi, gradient, m->fy));
+    double fy_norm = blv_vec_norm(m->fy);
+    BLV_TRY(blv_implicit_adjoint(m, x, y, m->fy, v, rel * fy_norm, &result->r_norm));
+    BLV_TRY(blv_eval_jvp(m->eval, NULL, x, y, v, m->jv));
+    double norm = blv_vec_combine(gradient, 1.0, gradient, -1.0, m->jv);
+    result->tight = result->gy_norm <= tight * scale && result->r_norm <= tight * fy_norm;
+    return isfinite(norm) && isfinite(result->phi) ? BLV_GO : BLV_NONFINITE;
+}

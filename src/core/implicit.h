@@ -1,0 +1,37 @@
+/* The lower level solved tightly: y*(x), v = H^-1 fy, and from them Phi(x) and its gradient. Used by
+ * the certificate, the automatic constants and the solver `exact`. */
+#ifndef BLV_CORE_IMPLICIT_H
+#define BLV_CORE_IMPLICIT_H
+
+#include "core/eval.h"
+
+typedef struct blv_implicit blv_implicit;
+
+/* eval is borrowed and must outlive it. */
+blv_error blv_implicit_create(blv_implicit **implicit, blv_eval *eval);
+void blv_implicit_destroy(blv_implicit *implicit);
+size_t blv_implicit_bytes(const blv_implicit *implicit);
+
+/* y becomes a minimizer of g(x, .), from the y handed in: |gy| <= tol, or as small as rounding
+ * allows. */
+blv_flow blv_implicit_inner(blv_implicit *implicit, const blv_vec *x, blv_vec *y, double tol,
+                            double *gy_norm);
+
+/* v becomes H(x,y)^-1 b, from the v handed in: |H v - b| <= tol, or as small as rounding allows.
+ * BLV_NO_INVERSE when there is no solution. */
+blv_flow blv_implicit_adjoint(blv_implicit *implicit, const blv_vec *x, const blv_vec *y,
+                              const blv_vec *b, blv_vec *v, double tol, double *r_norm);
+
+typedef struct blv_implicit_result {
+    double phi;
+    double gy_norm, r_norm;
+    bool tight; /* both solves came down to what the precision allows */
+} blv_implicit_result;
+
+/* Phi(x) and, in gradient, fx - J v at y*(x). y and v come in as starts and go out as y*(x) and
+ * H^-1 fy. rel: tolerance of both solves relative to their data; 0: as small as can be. With
+ * BLV_NO_INVERSE, phi and gy_norm are still valid. */
+blv_flow blv_implicit_gradient(blv_implicit *implicit, const blv_vec *x, blv_vec *y, blv_vec *v,
+                               double rel, blv_vec *gradient, blv_implicit_result *result);
+
+#endif
