@@ -8,15 +8,16 @@
 #include <math.h>
 #include <sys/stat.h>
 
-#define READ_OK(path, name, data, info)                                                            \
-    do {                                                                                           \
-        blv_message why_ = {""};                                                                   \
-        blv_npz *npz_;                                                                             \
-        if (blv_npz_open(&npz_, path, &why_) ||                                                    \
-            blv_npz_read_f64(npz_, name, &(data), &(info), &why_))                                 \
-            fail_msg("%s", why_.text);                                                             \
-        blv_npz_close(npz_);                                                                       \
-    } while (0)
+/* The elements are the caller's. */
+static double *read_ok(const char *path, const char *name, blv_array *info) {
+    blv_message why = {""};
+    blv_npz *npz = NULL;
+    double *data = NULL;
+    if (blv_npz_open(&npz, path, &why) || blv_npz_read_f64(npz, name, &data, info, &why))
+        fail_msg("%s", why.text);
+    blv_npz_close(npz);
+    return data;
+}
 
 static void expect_values(const double *got, const double *wanted, size_t n) {
     for (size_t i = 0; i < n; i++) {
@@ -30,7 +31,7 @@ static void check_sample(const char *path) {
     const double b[] = {1, -2, 1099511627776.0};
     double *data;
     blv_array info;
-    READ_OK(path, "a", data, info);
+    data = read_ok(path, "a", &info);
     assert_int_equal(info.ndim, 2);
     assert_int_equal(info.shape[0], 2);
     assert_int_equal(info.shape[1], 3);
@@ -39,7 +40,7 @@ static void check_sample(const char *path) {
     assert_int_equal(info.item_size, 8);
     expect_values(data, a, 6);
     free(data);
-    READ_OK(path, "b", data, info);
+    data = read_ok(path, "b", &info);
     assert_int_equal(info.kind, 'i');
     assert_int_equal(info.ndim, 1);
     expect_values(data, b, 3);
@@ -57,7 +58,7 @@ static void test_reads_savez_compressed(void **state) {
     check_sample(path);
     double *data;
     blv_array info;
-    READ_OK(path, "z", data, info);
+    data = read_ok(path, "z", &info);
     assert_int_equal(info.count, 100);
     assert_int_equal(info.item_size, 4);
     for (size_t i = 0; i < 100; i++)
@@ -70,14 +71,14 @@ static void test_reads_npy(void **state) {
     const double fortran[] = {1, 2, 3, 4, 5, -6}, flags[] = {1, 0, 1};
     double *data;
     blv_array info;
-    READ_OK(put_file("f.npy", sample_npy_fortran, sizeof sample_npy_fortran), "", data, info);
+    data = read_ok(put_file("f.npy", sample_npy_fortran, sizeof sample_npy_fortran), "", &info);
     assert_int_equal(info.ndim, 2);
     assert_int_equal(info.shape[0], 2);
     assert_int_equal(info.shape[1], 3);
     assert_int_equal(info.item_size, 2);
     expect_values(data, fortran, 6);
     free(data);
-    READ_OK(put_file("b.npy", sample_npy_bool, sizeof sample_npy_bool), "", data, info);
+    data = read_ok(put_file("b.npy", sample_npy_bool, sizeof sample_npy_bool), "", &info);
     assert_int_equal(info.kind, 'b');
     expect_values(data, flags, 3);
     free(data);
@@ -142,7 +143,7 @@ static void test_dtypes(void **state) {
         snprintf(text, sizeof text, "{'descr': '%s', 'fortran_order': False, 'shape': (2,), }",
                  cases[i].descr);
         make_npy(&npy, 1, text, cases[i].elements, cases[i].size);
-        READ_OK(put_file("d.npy", npy.data, npy.size), "", data, info);
+        data = read_ok(put_file("d.npy", npy.data, npy.size), "", &info);
         assert_int_equal(info.kind, cases[i].descr[1]);
         assert_int_equal(info.item_size, cases[i].descr[2] - '0');
         expect_values(data, cases[i].wanted, 2);
@@ -170,7 +171,7 @@ static void test_header_forms(void **state) {
         double *data;
         blv_array info;
         make_npy(&npy, cases[i].version, cases[i].text, "\1\2\3\4\5\6", 6);
-        READ_OK(put_file("h.npy", npy.data, npy.size), "", data, info);
+        data = read_ok(put_file("h.npy", npy.data, npy.size), "", &info);
         assert_int_equal(info.ndim, cases[i].ndim);
         for (size_t d = 0; d < info.ndim; d++)
             assert_int_equal(info.shape[d], cases[i].shape[d]);
@@ -194,7 +195,7 @@ static void test_fortran_order_in_three_dimensions(void **state) {
     static bytes npy;
     make_npy(&npy, 1, "{'descr': '|u1', 'fortran_order': True, 'shape': (2, 3, 4), }", elements,
              sizeof elements);
-    READ_OK(put_file("f.npy", npy.data, npy.size), "", data, info);
+    data = read_ok(put_file("f.npy", npy.data, npy.size), "", &info);
     expect_values(data, wanted, 24);
     free(data);
 }
@@ -272,10 +273,10 @@ static void test_archive_by_hand(void **state) {
                        deflated("x/1.npy", &npy, &packed)};
     make_archive(&archive, entries, 3);
     const char *path = put_file("h.npz", archive.data, archive.size);
-    READ_OK(path, "y", data, info);
+    data = read_ok(path, "y", &info);
     expect_values(data, wanted, 4);
     free(data);
-    READ_OK(path, "x/1", data, info);
+    data = read_ok(path, "x/1", &info);
     expect_values(data, wanted, 4);
     free(data);
     blv_npz *npz;
@@ -391,27 +392,27 @@ static void check_example(const char *path) {
     const double x[] = {1.5, -2, 3, 0.1, INFINITY, -0.0}, w[] = {1, 0.5};
     double *data;
     blv_array info;
-    READ_OK(path, "x", data, info);
+    data = read_ok(path, "x", &info);
     assert_int_equal(info.ndim, 2);
     assert_int_equal(info.shape[1], 3);
     expect_values(data, x, 6);
     free(data);
-    READ_OK(path, "w", data, info);
+    data = read_ok(path, "w", &info);
     assert_int_equal(info.item_size, 4);
     expect_values(data, w, 2);
     free(data);
-    READ_OK(path, "n", data, info);
+    data = read_ok(path, "n", &info);
     assert_int_equal(info.ndim, 0);
     assert_int_equal(info.count, 1);
     assert_true(data[0] == -9223372036854775808.0);
     free(data);
-    READ_OK(path, "e", data, info);
+    data = read_ok(path, "e", &info);
     assert_int_equal(info.shape[0], 0);
     assert_int_equal(info.shape[1], 3);
     assert_int_equal(info.count, 0);
     assert_non_null(data);
     free(data);
-    READ_OK(path, "\xce\xbb", data, info);
+    data = read_ok(path, "\xce\xbb", &info);
     assert_int_equal(info.ndim, 8);
     assert_int_equal(info.shape[4], 3);
     expect_values(data, x, 6);
@@ -494,9 +495,9 @@ static void test_refused_writes(void **state) {
     assert_int_equal(blv_npz_commit(w, &why), BLV_OK);
     double *data;
     blv_array info;
-    READ_OK(in_folder("w.npz"), "x", data, info);
+    data = read_ok(in_folder("w.npz"), "x", &info);
     free(data);
-    READ_OK(in_folder("w.npz"), name + 4, data, info);
+    data = read_ok(in_folder("w.npz"), name + 4, &info);
     free(data);
     assert_int_equal(blv_npz_commit(NULL, &why), BLV_E_ARGUMENT);
     blv_npz_discard(NULL);
