@@ -41,6 +41,14 @@ static int memory_fails(size_t n) {
     }
 #define SYSTEM_FAILS fails(&system_countdown)
 
+static char call_order[8] = "-------"; /* the last calls that end a file: Sync, Close, Rename */
+
+static int ending_fails(char letter) {
+    memmove(call_order, call_order + 1, sizeof call_order - 2);
+    call_order[sizeof call_order - 2] = letter;
+    return SYSTEM_FAILS;
+}
+
 WRAP(void *, malloc, (size_t n), memory_fails(n), ENOMEM, NULL, (n))
 WRAP(void *, calloc, (size_t n, size_t m), memory_fails((n) * (m)), ENOMEM, NULL, (n, m))
 WRAP(void *, realloc, (void *p, size_t n), memory_fails(n), ENOMEM, NULL, (p, n))
@@ -53,14 +61,14 @@ WRAP(size_t, fwrite, (const void *p, size_t size, size_t n, FILE *f), SYSTEM_FAI
      (p, size, n, f))
 WRAP(FILE *, fdopen, (int fd, const char *mode), SYSTEM_FAILS, EMFILE, NULL, (fd, mode))
 WRAP(int, fflush, (FILE * f), SYSTEM_FAILS, ENOSPC, EOF, (f))
-WRAP(int, fsync, (int fd), SYSTEM_FAILS, EIO, -1, (fd))
-WRAP(int, rename, (const char *from, const char *to), SYSTEM_FAILS, EACCES, -1, (from, to))
+WRAP(int, fsync, (int fd), ending_fails('S'), EIO, -1, (fd))
+WRAP(int, rename, (const char *from, const char *to), ending_fails('R'), EACCES, -1, (from, to))
 
 /* A file that cannot be closed without error is closed all the same. */
 int __real_fclose(FILE *f);
 int __wrap_fclose(FILE *f);
 int __wrap_fclose(FILE *f) {
-    int failed = SYSTEM_FAILS;
+    int failed = ending_fails('C');
     int result = __real_fclose(f);
     if (failed)
         errno = EIO;
@@ -181,6 +189,48 @@ static void test_overwritten_words(void **state) {
                 }
 }
 
+/* The last record of the directory says zip64, and its zip64 field is empty. */
+static void test_zip64_field_too_short(void **state) {
+    (void)state;
+    make_zip64_file();
+    const size_t field = 24;
+    unsigned char *end = zip64_file.data + zip64_file.size - 22 - 20 - 56;
+    unsigned char *record = end - (46 + strlen("a.npy") + 4 + field);
+    assert_memory_equal(record, "PK\1\2", 4);
+    record[30] = 4;
+    record[46 + strlen("a.npy") + 2] = 0;
+    memmove(end - field, end, 56 + 20 + 22);
+    end -= field;
+    zip64_file.size -= field;
+    uint64_t directory = zip_get64(end + 40) - field, end_at = (uint64_t)(end - zip64_file.data);
+    for (size_t i = 0; i < 8; i++) {
+        end[40 + i] = (unsigned char)(directory >> 8 * i & 0xff);
+        end[56 + 8 + i] = (unsigned char)(end_at >> 8 * i & 0xff);
+    }
+    blv_message why = {""};
+    const char *path = put_file("z.npz", zip64_file.data, zip64_file.size);
+    assert_int_equal(read_all(path, &why), BLV_E_FORMAT);
+    assert_non_null(strstr(why.text, "(entry 2 of 2): the zip64 field is malformed"));
+}
+
+static void test_headers_that_disagree(void **state) {
+    (void)state;
+    static unsigned char file[sizeof sample_savez + 1];
+    const size_t size = sizeof sample_savez;
+    blv_message why = {""};
+    memcpy(file, sample_savez, size);
+    file[30] = 'q'; /* first letter of the first local name */
+    assert_int_equal(read_all(put_file("s.npz", file, size), &why), BLV_E_FORMAT);
+    assert_non_null(strstr(why.text, "array 'a' (byte 30): the local header has another name"));
+
+    /* a byte after the end record is a comment if the record says so */
+    memcpy(file, sample_savez, size);
+    file[size] = '!';
+    assert_int_equal(read_all(put_file("s.npz", file, size + 1), &why), BLV_E_FORMAT);
+    file[size - 2] = 1;
+    assert_int_equal(read_all(put_file("s.npz", file, size + 1), &why), BLV_OK);
+}
+
 /* ---- Calls that fail ---- */
 
 /* Writes "w.npz" with ten arrays, so that the list of entries grows on the way. */
@@ -199,6 +249,7 @@ static blv_error write_some(blv_message *why) {
         return blv_npz_commit(w, why);
     if (error == BLV_E_FILE) {
         blv_message again = {""};
+        assert_int_equal(blv_npz_add_f64(w, "more", 0, NULL, x, NULL), BLV_E_FILE);
         assert_int_equal(blv_npz_commit(w, &again), BLV_E_FILE);
         assert_non_null(strstr(again.text, "earlier write failed"));
     } else {
@@ -230,6 +281,8 @@ static void fail_every_write(long *countdown, blv_error wanted) {
         assert_int_equal(folder_entries(0), 1);
     }
     assert_true(failures > 10);
+    /* on the disk before it takes the place of the old one */
+    assert_string_equal(call_order + strlen(call_order) - 3, "SCR");
     assert_int_equal(read_all(in_folder("w.npz"), NULL), BLV_OK);
 }
 
@@ -363,6 +416,8 @@ int main(void) {
         IN_FOLDER(test_every_prefix_is_refused),
         IN_FOLDER(test_every_flipped_bit),
         IN_FOLDER(test_overwritten_words),
+        IN_FOLDER(test_zip64_field_too_short),
+        IN_FOLDER(test_headers_that_disagree),
         IN_FOLDER(test_every_allocation_of_a_write),
         IN_FOLDER(test_every_system_call_of_a_write),
         IN_FOLDER(test_every_allocation_of_a_read),

@@ -164,8 +164,8 @@ static blv_error take_descr(cursor *c, blv_npy_header *h) {
         return blv_npz_fail(c->problem, BLV_E_FORMAT,
                             "the array is structured (has named fields); save each field as an "
                             "array of its own");
-    const char *descr;
-    size_t n;
+    const char *descr = NULL;
+    size_t n = 0;
     blv_error error = take_string(c, &descr, &n);
     if (error)
         return error;
@@ -216,8 +216,8 @@ blv_error blv_npy_parse(const char *text, size_t size, blv_npy_header *header,
     if (!take(&c, '{'))
         return expected(&c, "'{'");
     while (!take(&c, '}')) {
-        const char *key;
-        size_t length;
+        const char *key = NULL;
+        size_t length = 0;
         blv_error error = take_string(&c, &key, &length);
         if (error)
             return error;

@@ -221,7 +221,7 @@ static blv_error read_array(const blv_npz *npz, const char *name, double **data,
     if (!entry)
         return fail_unknown(npz, name, why);
     blv_npz_stream stream;
-    blv_npy_header header;
+    blv_npy_header header = {0};
     blv_error error = blv_npz_stream_open(&stream, npz, entry, why);
     if (error)
         return error;
