@@ -1,1 +1,34 @@
-# install rules
+# Install rules: library, public headers, command, CMake package and pkg-config file. Everything that
+# is installed finds everything else relative to itself, so the prefix can be moved.
+option(BLV_INSTALL "Create install rules" ${PROJECT_IS_TOP_LEVEL})
+if(NOT BLV_INSTALL)
+  return()
+endif()
+
+include(CMakePackageConfigHelpers)
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/bilevel)
+
+install(TARGETS bilevel EXPORT bilevelTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/bilevel DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+        FILES_MATCHING PATTERN "*.h")
+
+if(TARGET bilevel_command)
+  file(RELATIVE_PATH bin_to_lib ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
+  set_target_properties(bilevel_command PROPERTIES INSTALL_RPATH "$ORIGIN/${bin_to_lib}")
+  install(TARGETS bilevel_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
+
+install(EXPORT bilevelTargets NAMESPACE bilevel:: DESTINATION ${package_dir})
+configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/bilevelConfig.cmake.in
+  ${PROJECT_BINARY_DIR}/bilevelConfig.cmake INSTALL_DESTINATION ${package_dir})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/bilevelConfigVersion.cmake
+  COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/bilevelConfig.cmake
+  ${PROJECT_BINARY_DIR}/bilevelConfigVersion.cmake DESTINATION ${package_dir})
+
+file(RELATIVE_PATH pc_to_prefix ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+string(REGEX REPLACE "/$" "" pc_prefix "\${pcfiledir}/${pc_to_prefix}")
+cmake_path(APPEND pc_libdir "\${prefix}" ${CMAKE_INSTALL_LIBDIR})
+cmake_path(APPEND pc_includedir "\${prefix}" ${CMAKE_INSTALL_INCLUDEDIR})
+configure_file(${PROJECT_SOURCE_DIR}/cmake/bilevel.pc.in ${PROJECT_BINARY_DIR}/bilevel.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/bilevel.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
