@@ -1,0 +1,14 @@
+/* Step-size schedules. */
+#ifndef BLV_CORE_SCHEDULE_H
+#define BLV_CORE_SCHEDULE_H
+
+#include <math.h>
+#include <stdint.h>
+
+/* (t+1)^-exponent: the factor of iteration t = 0, 1, ... */
+static inline double blv_decay(uint64_t t, double exponent) {
+    double k = (double)t + 1.0;
+    return exponent == 0.0 ? 1.0 : exponent == 0.5 ? 1.0 / sqrt(k) : pow(k, -exponent);
+}
+
+#endif

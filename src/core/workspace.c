@@ -1,0 +1,43 @@
+#include "core/workspace.h"
+#include "core/run_private.h"
+
+static const blv_space *space_of(const blv_run *run, blv_level level) {
+    return level == BLV_LEVEL_X ? run->def->space_x : run->def->space_y;
+}
+
+static blv_error no_workspace(blv_run *run, blv_error error) {
+    return blv_run_fail(run, error, "workspace: %s", blv_error_text(error));
+}
+
+static void destroy_cg(void *cg) {
+    blv_cg_destroy(cg);
+}
+
+static void destroy_lbfgs(void *lbfgs) {
+    blv_lbfgs_destroy(lbfgs);
+}
+
+static void destroy_implicit(void *implicit) {
+    blv_implicit_destroy(implicit);
+}
+
+blv_error blv_run_cg(blv_run *run, blv_level level, blv_cg **cg) {
+    blv_error error = blv_cg_create(cg, space_of(run, level));
+    if (error != BLV_OK)
+        return no_workspace(run, error);
+    return blv_run_own(run, *cg, destroy_cg, blv_cg_bytes(*cg));
+}
+
+blv_error blv_run_lbfgs(blv_run *run, blv_level level, size_t memory, blv_lbfgs **lbfgs) {
+    blv_error error = blv_lbfgs_create(lbfgs, space_of(run, level), memory);
+    if (error != BLV_OK)
+        return no_workspace(run, error);
+    return blv_run_own(run, *lbfgs, destroy_lbfgs, blv_lbfgs_bytes(*lbfgs));
+}
+
+blv_error blv_run_implicit(blv_run *run, blv_implicit **implicit) {
+    blv_error error = blv_implicit_create(implicit, &run->eval);
+    if (error != BLV_OK)
+        return no_workspace(run, error);
+    return blv_run_own(run, *implicit, destroy_implicit, blv_implicit_bytes(*implicit));
+}

@@ -1,0 +1,10 @@
+/* The built-in problems: a new family is one line here. */
+#include "problems/builtin_problems.h"
+
+extern const blv_problem_family *const blv_builtin_problems[];
+
+const blv_problem_family *const blv_builtin_problems[] = {
+    &blv_problem_quadratic, &blv_problem_scalar_penalty, &blv_problem_parabola,
+    &blv_problem_saddle,    &blv_problem_pl_sine,        &blv_problem_pl_shift,
+    &blv_problem_non_singleton, NULL,
+};

@@ -1,0 +1,95 @@
+/* A lower level with many solutions: y2 is free, so d2g/dy2 is singular. Value-function methods
+ * solve it; implicit ones refuse it. */
+#include "problems/builtin_problems.h"
+#include "problems/raw.h"
+
+static double at(const blv_vec *v, size_t i) {
+    return element(raw(v), blv_vec_f64(v) ? BLV_F64 : BLV_F32, i);
+}
+
+static void put(blv_vec *v, size_t i, double value) {
+    if (v)
+        set_element(raw_mut(v), blv_vec_f64(v) ? BLV_F64 : BLV_F32, i, value);
+}
+
+static int upper(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y, double *f,
+                 blv_vec *fx, blv_vec *fy) {
+    (void)user;
+    (void)batch;
+    double gap = at(x, 0) - at(y, 1), off = at(y, 0) - 1.0;
+    if (f)
+        *f = 0.5 * gap * gap + 0.5 * off * off;
+    put(fx, 0, gap);
+    put(fy, 0, off);
+    put(fy, 1, -gap);
+    return 0;
+}
+
+static int lower(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y, double *g,
+                 blv_vec *gx, blv_vec *gy) {
+    (void)user;
+    (void)batch;
+    double y1 = at(y, 0), x1 = at(x, 0);
+    if (g)
+        *g = 0.5 * y1 * y1 - x1 * y1;
+    put(gx, 0, -y1);
+    put(gy, 0, y1 - x1);
+    put(gy, 1, 0.0);
+    return 0;
+}
+
+static int lower_hvp(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
+                     const blv_vec *v, blv_vec *hv) {
+    (void)user;
+    (void)batch;
+    (void)x;
+    (void)y;
+    put(hv, 0, at(v, 0));
+    put(hv, 1, 0.0);
+    return 0;
+}
+
+static int lower_jvp(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
+                     const blv_vec *v, blv_vec *jv) {
+    (void)user;
+    (void)batch;
+    (void)x;
+    (void)y;
+    put(jv, 0, -at(v, 0));
+    return 0;
+}
+
+static int known_solution(void *user, blv_vec *x, blv_vec *y) {
+    (void)user;
+    put(x, 0, 1.0);
+    put(y, 0, 1.0);
+    put(y, 1, 1.0);
+    return 0;
+}
+
+static blv_error create(const void *params, const blv_problem_options *options,
+                        blv_problem **problem, blv_message *why) {
+    (void)params;
+    blv_problem_def def = {.name = "non-singleton",
+                           .dim_x = 1,
+                           .dim_y = 2,
+                           .precision = options->precision,
+                           .threads = options->threads,
+                           .singular_lower = true,
+                           .upper = upper,
+                           .lower = lower,
+                           .lower_hvp = lower_hvp,
+                           .lower_jvp = lower_jvp,
+                           .known_solution = known_solution};
+    return blv_problem_create(problem, &def, why);
+}
+
+static const blv_param no_params[] = {{NULL, BLV_REAL, 0, NULL, 0, 0, NULL, NULL}};
+
+const blv_problem_family blv_problem_non_singleton = {
+    .name = "non-singleton",
+    .summary = "lower level with many solutions (singular Hessian): x = 1, y = (1, 1), Phi = 0",
+    .formula = "f = (x-y2)^2/2 + (y1-1)^2/2\ng = y1^2/2 - x y1",
+    .params = no_params,
+    .create = create,
+};

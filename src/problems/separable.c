@@ -1,0 +1,180 @@
+#include "problems/separable.h"
+#include "problems/raw.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static double entry(const double *array, size_t i) {
+    return array ? array[i] : 0.0;
+}
+
+static double get(const separable *s, const blv_vec *v, size_t i) {
+    return element(raw(v), s->precision, i);
+}
+
+static void put(const separable *s, blv_vec *v, size_t i, double value) {
+    if (v)
+        set_element(raw_mut(v), s->precision, i, value);
+}
+
+static parts parts_at(const separable *s, const blv_vec *x, const blv_vec *y, size_t i) {
+    return s->at(get(s, x, i), get(s, y, i), entry(s->a, i), entry(s->b, i));
+}
+
+static int upper(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y, double *f,
+                 blv_vec *fx, blv_vec *fy) {
+    const separable *s = user;
+    double sum = 0.0;
+    (void)batch;
+    for (size_t i = 0; i < s->dim; i++) {
+        parts p = parts_at(s, x, y, i);
+        sum += p.f;
+        put(s, fx, i, p.fx);
+        put(s, fy, i, p.fy);
+    }
+    if (f)
+        *f = sum;
+    return 0;
+}
+
+static int lower(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y, double *g,
+                 blv_vec *gx, blv_vec *gy) {
+    const separable *s = user;
+    double sum = 0.0;
+    (void)batch;
+    for (size_t i = 0; i < s->dim; i++) {
+        parts p = parts_at(s, x, y, i);
+        sum += p.g;
+        put(s, gx, i, p.gx);
+        put(s, gy, i, p.gy);
+    }
+    if (g)
+        *g = sum;
+    return 0;
+}
+
+static int lower_all(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
+                     const blv_vec *v, blv_vec *gy, blv_vec *hv, blv_vec *jv) {
+    const separable *s = user;
+    (void)batch;
+    for (size_t i = 0; i < s->dim; i++) {
+        parts p = parts_at(s, x, y, i);
+        double vi = get(s, v, i);
+        put(s, gy, i, p.gy);
+        put(s, hv, i, p.gyy * vi);
+        put(s, jv, i, p.gxy * vi);
+    }
+    return 0;
+}
+
+static int lower_hvp(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
+                     const blv_vec *v, blv_vec *hv) {
+    return lower_all(user, batch, x, y, v, NULL, hv, NULL);
+}
+
+static int lower_jvp(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
+                     const blv_vec *v, blv_vec *jv) {
+    return lower_all(user, batch, x, y, v, NULL, NULL, jv);
+}
+
+/* The two matrices are diagonal. */
+static int diagonal(const separable *s, const blv_vec *x, const blv_vec *y, bool hessian,
+                    double *matrix) {
+    for (size_t i = 0; i < s->dim; i++)
+        for (size_t j = 0; j < s->dim; j++) {
+            parts p = parts_at(s, x, y, i);
+            matrix[i * s->dim + j] = i != j ? 0.0 : hessian ? p.gyy : p.gxy;
+        }
+    return 0;
+}
+
+static int lower_hessian(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
+                         double *matrix) {
+    (void)batch;
+    return diagonal(user, x, y, true, matrix);
+}
+
+static int lower_cross(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
+                       double *matrix) {
+    (void)batch;
+    return diagonal(user, x, y, false, matrix);
+}
+
+static int project(void *user, blv_vec *x) {
+    const separable *s = user;
+    blv_vec_clamp(x, s->lo, s->hi);
+    return 0;
+}
+
+/* Phi(x) = f(x, y*(x)) and, since y* is known, its gradient fx - gxy fy / gyy. */
+static int known_phi(void *user, const blv_vec *x, double *phi, blv_vec *gradient) {
+    const separable *s = user;
+    double sum = 0.0;
+    for (size_t i = 0; i < s->dim; i++) {
+        double xi = get(s, x, i);
+        parts p = s->at(xi, s->best_y(xi), entry(s->a, i), entry(s->b, i));
+        sum += p.f;
+        put(s, gradient, i, p.fx - p.gxy * p.fy / p.gyy);
+    }
+    if (phi)
+        *phi = sum;
+    return 0;
+}
+
+static int known_solution(void *user, blv_vec *x, blv_vec *y) {
+    const separable *s = user;
+    for (size_t i = 0; i < s->dim; i++) {
+        double best = s->best_x(entry(s->a, i), entry(s->b, i));
+        put(s, x, i, best);
+        put(s, y, i, s->best_y(best));
+    }
+    return 0;
+}
+
+static void destroy(void *user) {
+    separable *s = user;
+    free(s->a);
+    free(s->b);
+    free(s);
+}
+
+blv_error separable_create(const separable *description, const blv_problem_options *options,
+                           blv_problem **problem, blv_message *why) {
+    separable *s = malloc(sizeof *s);
+    if (!s) {
+        free(description->a);
+        free(description->b);
+        if (why)
+            snprintf(why->text, sizeof why->text, "problem %s: out of memory", description->name);
+        return BLV_E_MEMORY;
+    }
+    *s = *description;
+    s->precision = options->precision;
+    size_t count = 0;
+    if (s->a)
+        s->arrays[count++] = (blv_named_array){"a", 1, {s->dim, 0}, s->a};
+    if (s->b)
+        s->arrays[count++] = (blv_named_array){"b", 1, {s->dim, 0}, s->b};
+    s->arrays[count] = (blv_named_array){NULL, 0, {0, 0}, NULL};
+    bool bounded = isfinite(s->lo) || isfinite(s->hi);
+    blv_problem_def def = {.name = s->name,
+                           .dim_x = s->dim,
+                           .dim_y = s->dim,
+                           .precision = options->precision,
+                           .threads = options->threads,
+                           .user = s,
+                           .free_user = destroy,
+                           .upper = upper,
+                           .lower = lower,
+                           .lower_hvp = lower_hvp,
+                           .lower_jvp = lower_jvp,
+                           .lower_all = lower_all,
+                           .project_x = bounded ? project : NULL,
+                           .lower_hessian = lower_hessian,
+                           .lower_cross = lower_cross,
+                           .known_phi = known_phi,
+                           .known_solution = known_solution,
+                           .arrays = count > 0 ? s->arrays : NULL};
+    return blv_problem_create(problem, &def, why);
+}

@@ -1,0 +1,149 @@
+/* D-TFBO: double-loop tuning-free bilevel optimizer.
+ *
+ *   beta = beta0;    while |gy|^2 > c_y/T:  beta  = sqrt(beta^2 + |gy|^2);  y -= eta_y/beta gy
+ *   gamma = gamma0;  while |r|^2  > c_v/T:  gamma = sqrt(gamma^2 + |r|^2);  v -= eta_v/gamma r
+ *   alpha = sqrt(alpha^2 + |d|^2);  x = P_X(x - eta_x/alpha d)
+ *
+ * with r = H v - fy, d = fx - J v. y and v are warm, beta and gamma start anew in every iteration.
+ * fy is computed once an iteration, and the gradient that fails the test is the one of the step.
+ * "Tuning-free bilevel optimization: new algorithms and convergence analysis", Algorithm 1; the
+ * eta's are those of its Remark 1. Its accuracy is set by T: |gy|^2 and |r|^2 stay near c/T. */
+#include "solvers/builtin_solvers.h"
+
+#include <float.h>
+#include <math.h>
+
+typedef struct d_tfbo {
+    double alpha0, beta0, gamma0, eta_x, eta_y, eta_v, c_y, c_v;
+    int64_t T, n_y, n_v, cap;
+    int inner;
+    double tol_y, tol_v; /* on squared norms */
+    blv_sampler *f_batches, *g_batches;
+    blv_vec *v, *gy, *hv, *fy, *fx, *jv;
+    double alpha, steps_y, steps_v;
+} d_tfbo;
+
+enum { INNER_TOL, INNER_FIXED };
+enum { T_DEFAULT = 100000 };
+
+static blv_error d_tfbo_open(blv_run *run, void *state) {
+    d_tfbo *s = state;
+    BLV_CHECK(blv_state_iterate(run, "v", BLV_LEVEL_Y, &s->v));
+    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &s->gy));
+    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &s->hv));
+    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &s->fy));
+    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, &s->fx));
+    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, &s->jv));
+    BLV_CHECK(blv_state_scalar(run, "alpha", &s->alpha));
+    BLV_CHECK(blv_state_scalar(run, "steps_y", &s->steps_y));
+    BLV_CHECK(blv_state_scalar(run, "steps_v", &s->steps_v));
+    BLV_CHECK(blv_state_sampler(run, "f batch", BLV_LEVEL_X, 0, &s->f_batches));
+    BLV_CHECK(blv_state_sampler(run, "g batch", BLV_LEVEL_Y, 0, &s->g_batches));
+    uint64_t limit = blv_run_limit(run);
+    if (s->T < 0)
+        s->T = limit > 0 ? (int64_t)limit : T_DEFAULT;
+    s->tol_y = s->c_y / (double)s->T;
+    s->tol_v = s->c_v / (double)s->T;
+    s->alpha = s->alpha0;
+    return BLV_OK;
+}
+
+/* Whether an inner loop that has taken `taken` steps goes on. Not-a-number goes on too: the next
+ * move then ends the run as diverged. */
+static bool goes_on(blv_run *run, const d_tfbo *s, int64_t taken, int64_t fixed, double norm,
+                    double tol) {
+    if (s->inner == INNER_FIXED)
+        return taken < fixed;
+    if (norm * norm <= tol)
+        return false;
+    if (taken < s->cap)
+        return true;
+    blv_run_note(run, "an inner loop was cut off after cap = %lld steps", (long long)s->cap);
+    return false;
+}
+
+static blv_flow solve_y(blv_run *run, d_tfbo *s, blv_metrics *m) {
+    blv_vec *x = blv_run_x(run), *y = blv_run_y(run);
+    double beta = s->beta0;
+    for (int64_t p = 0;; p++) {
+        s->steps_y = (double)p;
+        if (s->inner == INNER_FIXED && p == s->n_y)
+            return BLV_GO;
+        BLV_TRY(blv_oracle_lower(run, blv_sampler_next(s->g_batches), x, y, NULL, NULL, s->gy));
+        m->gy_norm = blv_vec_norm(s->gy);
+        if (!goes_on(run, s, p, s->n_y, m->gy_norm, s->tol_y))
+            return BLV_GO;
+        beta = hypot(beta, m->gy_norm);
+        m->step_y = s->eta_y / beta;
+        BLV_TRY(blv_move(run, y, m->step_y, s->gy));
+    }
+}
+
+static blv_flow solve_v(blv_run *run, d_tfbo *s, blv_metrics *m) {
+    blv_vec *x = blv_run_x(run), *y = blv_run_y(run), *r = s->hv;
+    double gamma = s->gamma0;
+    for (int64_t q = 0;; q++) {
+        s->steps_v = (double)q;
+        if (s->inner == INNER_FIXED && q == s->n_v)
+            return BLV_GO;
+        BLV_TRY(blv_oracle_hvp(run, blv_sampler_next(s->g_batches), x, y, s->v, s->hv));
+        m->r_norm = blv_vec_combine(r, 1.0, s->hv, -1.0, s->fy);
+        if (!goes_on(run, s, q, s->n_v, m->r_norm, s->tol_v))
+            return BLV_GO;
+        gamma = hypot(gamma, m->r_norm);
+        m->step_v = s->eta_v / gamma;
+        BLV_TRY(blv_move(run, s->v, m->step_v, r));
+    }
+}
+
+static blv_flow d_tfbo_step(blv_run *run, void *state) {
+    d_tfbo *s = state;
+    blv_vec *x = blv_run_x(run), *y = blv_run_y(run), *d = s->fx;
+    blv_metrics *m = blv_run_metrics(run);
+
+    BLV_TRY(solve_y(run, s, m));
+    BLV_TRY(blv_oracle_upper(run, blv_sampler_next(s->f_batches), x, y, NULL, s->fx, s->fy));
+    BLV_TRY(solve_v(run, s, m));
+    BLV_TRY(blv_oracle_jvp(run, blv_sampler_next(s->g_batches), x, y, s->v, s->jv));
+    m->d_norm = blv_vec_combine(d, 1.0, s->fx, -1.0, s->jv);
+    double alpha = hypot(s->alpha, m->d_norm);
+    m->step_x = s->eta_x / alpha;
+    BLV_TRY(blv_move(run, x, m->step_x, d));
+    s->alpha = alpha;
+    return BLV_GO;
+}
+
+#define FIELD(name) offsetof(d_tfbo, name)
+
+static const blv_param params[] = {
+    {"alpha0", BLV_REAL, FIELD(alpha0), "1", DBL_MIN, DBL_MAX, NULL, "initial sum for x"},
+    {"beta0", BLV_REAL, FIELD(beta0), "1", DBL_MIN, DBL_MAX, NULL, "initial sum of each y-loop"},
+    {"gamma0", BLV_REAL, FIELD(gamma0), "1", DBL_MIN, DBL_MAX, NULL, "initial sum of each v-loop"},
+    {"eta_x", BLV_REAL, FIELD(eta_x), "1", DBL_MIN, DBL_MAX, NULL, "factor of the x-step"},
+    {"eta_y", BLV_REAL, FIELD(eta_y), "1", DBL_MIN, DBL_MAX, NULL, "factor of the y-steps"},
+    {"eta_v", BLV_REAL, FIELD(eta_v), "1", DBL_MIN, DBL_MAX, NULL, "factor of the v-steps"},
+    {"T", BLV_INT, FIELD(T), "auto", 1, 9e15, "auto",
+     "planned iterations: the loops end at |.|^2 <= c/T; auto: the iteration limit, or 100000"},
+    {"c_y", BLV_REAL, FIELD(c_y), "1", DBL_MIN, DBL_MAX, NULL, "tolerance of the y-loop times T"},
+    {"c_v", BLV_REAL, FIELD(c_v), "1", DBL_MIN, DBL_MAX, NULL, "tolerance of the v-loop times T"},
+    {"inner", BLV_CHOICE, FIELD(inner), "tol", 0, 0, "tol|fixed",
+     "loops end by tolerance, or after n_y and n_v steps"},
+    {"n_y", BLV_INT, FIELD(n_y), "10", 1, 9e15, NULL, "y-steps with inner = fixed"},
+    {"n_v", BLV_INT, FIELD(n_v), "10", 1, 9e15, NULL, "v-steps with inner = fixed"},
+    {"cap", BLV_INT, FIELD(cap), "10000", 1, 9e15, NULL, "most steps of one loop, noted if met"},
+    {NULL, BLV_REAL, 0, NULL, 0, 0, NULL, NULL},
+};
+
+const blv_solver blv_solver_d_tfbo = {
+    .name = "d-tfbo",
+    .summary = "double loop, steps from sums of gradient norms: nothing to tune",
+    .citation = "Tuning-free bilevel optimization: new algorithms and convergence analysis, "
+                "Algorithm 1",
+    .group = "tuning-free",
+    .hint = "raise alpha0, beta0 and gamma0, or lower eta_x, eta_y and eta_v",
+    .uses = BLV_USES_HVP | BLV_USES_JVP | BLV_USES_INVERSE,
+    .state_size = sizeof(d_tfbo),
+    .params = params,
+    .open = d_tfbo_open,
+    .step = d_tfbo_step,
+};

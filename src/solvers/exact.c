@@ -1,0 +1,128 @@
+/* exact: the yardstick. Projected L-BFGS on Phi itself, with its true gradient.
+ *
+ *   y*(x) by Newton-CG and v = H^-1 fy by CG or MINRES, both to the limit of the precision
+ *   grad Phi = fx - J v;   x by one projected L-BFGS step with line search on Phi
+ *
+ * For small smooth problems, and for the Phi* that plots are measured from. The whole sums are used
+ * always, whatever the batch. */
+#include "core/workspace.h"
+#include "solvers/builtin_solvers.h"
+
+#include <float.h>
+#include <math.h>
+
+typedef struct exact {
+    double accuracy;
+    int64_t memory;
+    blv_lbfgs *lbfgs;
+    blv_implicit *implicit;
+    blv_vec *v;
+    blv_vec *y_trial, *v_trial; /* belong to the x that was evaluated last */
+    blv_vec *gradient;
+    double phi_trial, gy_norm, r_norm;
+    double phi;
+    blv_run *run;
+} exact;
+
+static blv_error exact_open(blv_run *run, void *state) {
+    exact *s = state;
+    s->run = run;
+    BLV_CHECK(blv_state_iterate(run, "v", BLV_LEVEL_Y, &s->v));
+    BLV_CHECK(blv_state_scalar(run, "phi_estimate", &s->phi));
+    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &s->y_trial));
+    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &s->v_trial));
+    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, &s->gradient));
+    BLV_CHECK(blv_run_implicit(run, &s->implicit));
+    return blv_run_lbfgs(run, BLV_LEVEL_X, (size_t)s->memory, &s->lbfgs);
+}
+
+/* For L-BFGS a flow that is not a refusal is fatal; it is handed on as its negative. */
+static int phi_and_gradient(void *context, const blv_vec *x, double *value, blv_vec *gradient) {
+    exact *s = context;
+    blv_implicit_result solved;
+    blv_flow flow =
+        blv_implicit_gradient(s->implicit, x, s->y_trial, s->v_trial, 0.0, gradient, &solved);
+    if (flow == BLV_RETRY || flow == BLV_NONFINITE)
+        return 1;
+    if (flow != BLV_GO)
+        return -(int)flow;
+    s->phi_trial = *value = solved.phi;
+    s->gy_norm = solved.gy_norm;
+    s->r_norm = solved.r_norm;
+    return 0;
+}
+
+static int project(void *context, blv_vec *x) {
+    const exact *s = context;
+    const blv_problem_def *def = blv_problem_definition(blv_run_problem(s->run));
+    return def->project_x(def->user, x);
+}
+
+static blv_lbfgs_result start(blv_run *run, exact *s) {
+    const blv_problem_def *def = blv_problem_definition(blv_run_problem(run));
+    blv_lbfgs_problem phi = {.objective = phi_and_gradient,
+                             .project = def->project_x ? project : NULL,
+                             .context = s};
+    blv_vec_copy(s->y_trial, blv_run_y(run));
+    blv_vec_copy(s->v_trial, s->v);
+    return blv_lbfgs_start(s->lbfgs, &phi, blv_run_x(run), 0.0);
+}
+
+static blv_flow flow_of(const blv_lbfgs_result *r) {
+    if (r->end == BLV_LBFGS_CALLBACK)
+        return r->code > 0 ? BLV_RETRY : (blv_flow)-r->code;
+    return r->end == BLV_LBFGS_NONFINITE ? BLV_NONFINITE : BLV_GO;
+}
+
+static blv_flow exact_step(blv_run *run, void *state) {
+    exact *s = state;
+    blv_vec *x = blv_run_x(run);
+    blv_metrics *m = blv_run_metrics(run);
+    blv_lbfgs_result r = {.end = BLV_LBFGS_ITERATING};
+
+    if (blv_run_iteration(run) == 0)
+        r = start(run, s);
+    BLV_TRY(flow_of(&r));
+    if (r.end == BLV_LBFGS_ITERATING)
+        r = blv_lbfgs_iterate(s->lbfgs);
+    BLV_TRY(flow_of(&r));
+    double value = r.value;
+    if (s->phi_trial != value) { /* the last trial was not the one that was taken */
+        int code = phi_and_gradient(s, x, &value, s->gradient);
+        if (code != 0)
+            return code > 0 ? BLV_RETRY : (blv_flow)-code;
+    }
+    BLV_TRY(blv_move_to(run, blv_run_y(run), 1, (const double[]){1.0},
+                        (const blv_vec *const[]){s->y_trial}));
+    BLV_TRY(blv_move_to(run, s->v, 1, (const double[]){1.0}, (const blv_vec *const[]){s->v_trial}));
+    s->phi = value;
+    m->gy_norm = s->gy_norm;
+    m->r_norm = s->r_norm;
+    m->d_norm = r.stationarity;
+    if (r.stationarity <= s->accuracy)
+        return BLV_FINISHED;
+    return r.end == BLV_LBFGS_STALLED ? BLV_STUCK : BLV_GO;
+}
+
+#define FIELD(name) offsetof(exact, name)
+
+static const blv_param params[] = {
+    {"accuracy", BLV_REAL, FIELD(accuracy), "1e-11", 0, DBL_MAX, NULL,
+     "ends when |grad Phi| (or the gradient mapping) is at most this"},
+    {"memory", BLV_INT, FIELD(memory), "20", 1, BLV_LBFGS_MEMORY_MAX, NULL,
+     "pairs that L-BFGS keeps"},
+    {NULL, BLV_REAL, 0, NULL, 0, 0, NULL, NULL},
+};
+
+const blv_solver blv_solver_exact = {
+    .name = "exact",
+    .summary = "tight lower-level solves and L-BFGS on Phi: the yardstick",
+    .citation = "this library; L-BFGS as in D. Liu, J. Nocedal, Math. Programming 1989",
+    .group = "reference",
+    .hint = "check the oracles with `bilevel check`",
+    .uses = BLV_USES_HVP | BLV_USES_JVP | BLV_USES_INVERSE,
+    .state_size = sizeof(exact),
+    .params = params,
+    .open = exact_open,
+    .step = exact_step,
+};
