@@ -31,7 +31,13 @@ static size_t allocated_bytes(const blv_space *s) {
     return groups * BLV_HOST_GROUP * element_size(s->precision);
 }
 
-/* Runs the loop over all chunks and adds up the `count` sums of each, when result is not NULL.
+static void run_chunk(blv_host_loop loop, const blv_host_args *args, size_t dim, size_t length,
+                      int chunk, double *sums) {
+    const size_t begin = (size_t)chunk * length;
+    loop(args, begin, dim - begin < length ? dim : begin + length, sums);
+}
+
+/* Runs the loop over all chunks and adds up the `sum_count` sums of each.
  * streams: how many vectors the loop goes through. */
 static void run_loop(const blv_space *s, blv_host_loop loop, const blv_host_args *args,
                      size_t streams, size_t sum_count, double *result) {
@@ -46,17 +52,13 @@ static void run_loop(const blv_space *s, blv_host_loop loop, const blv_host_args
     double partial[CHUNKS_MAX][BLV_LINCOMB_MAX];
 
     if (s->threads == 1 || dim < THREADS_FROM_ELEMENTS / streams) {
-        for (int c = 0; c < chunks; c++) {
-            const size_t begin = (size_t)c * length;
-            loop(args, begin, dim - begin < length ? dim : begin + length, partial[c]);
-        }
+        for (int c = 0; c < chunks; c++)
+            run_chunk(loop, args, dim, length, c, partial[c]);
     } else {
         const int team = s->threads < chunks ? s->threads : chunks;
 #pragma omp parallel for num_threads(team) schedule(static)
-        for (int c = 0; c < chunks; c++) {
-            const size_t begin = (size_t)c * length;
-            loop(args, begin, dim - begin < length ? dim : begin + length, partial[c]);
-        }
+        for (int c = 0; c < chunks; c++)
+            run_chunk(loop, args, dim, length, c, partial[c]);
     }
     for (size_t i = 0; i < sum_count; i++) {
         result[i] = 0.0;
