@@ -19,7 +19,7 @@
 #include <stdlib.h>
 
 /* A curvature of at most this many roundings of |A| counts as zero. */
-static const double flat_limit = 32.0;
+static const double flat_limit = 64.0;
 
 struct blv_cg {
     const blv_space *space;

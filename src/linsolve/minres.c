@@ -23,9 +23,14 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* |A r| <= this many roundings of |A| |r| counts as zero. Nonsingular systems keep |A r| above
- * |A| |r| / cond(A), so they are not mistaken until cond(A) reaches 1/(limit u). */
-static const double least_squares_limit = 200.0;
+/* A is singular to MINRES when cond(A) is shown to be above the inverse of this. It cannot be told
+ * much better: the residual is flat, to rounding, where |A r| <= sqrt(u) |A| |r|, and the short
+ * recurrence loses u cond(A)^2 anyway. Double needs the factor, float gets by without: its dots are
+ * sums in double. */
+static double singular_limit(const blv_space *space) {
+    const double factor = blv_space_precision(space) == BLV_F32 ? 1.0 : 4.0;
+    return factor * sqrt(blv_linear_roundoff(space));
+}
 
 struct blv_minres {
     const blv_space *space;
@@ -79,6 +84,7 @@ blv_linear_result blv_minres_solve(blv_minres *minres, blv_operator_fn apply, vo
     blv_vec *const v_next = minres->v_next, *const w_before = minres->w_before;
     blv_vec *const w = minres->w;
     const double u = blv_linear_roundoff(minres->space);
+    const double singular = singular_limit(minres->space);
     blv_linear_result result;
 
     if (!blv_linear_begin(&result, apply, context, b, x, x_is_zero, tol_abs, max_products, v))
@@ -111,19 +117,22 @@ blv_linear_result blv_minres_solve(blv_minres *minres, blv_operator_fn apply, vo
         const double gamma_bar = s * delta_bar - c * alpha;
         epsilon_next = s * beta_next;
         delta_bar = -c * beta_next;
-        if (hypot(gamma_bar, delta_bar) <= least_squares_limit * u * norm_a)
+        if (hypot(gamma_bar, delta_bar) <= singular * norm_a)
             return ended(result, BLV_LINEAR_SINGULAR);
         const double gamma = hypot(gamma_bar, beta_next);
         c = gamma_bar / gamma;
         s = beta_next / gamma;
         const double phi = c * eta;
-        eta = s * eta;
 
-        blv_vec_lincomb(w_before, 3,
-                        (const double[]){1.0 / gamma, -delta / gamma, -epsilon / gamma},
-                        (const blv_vec *const[]){v, w, w_before});
+        const double norm_w = blv_vec_lincomb(
+            w_before, 3, (const double[]){1.0 / gamma, -delta / gamma, -epsilon / gamma},
+            (const blv_vec *const[]){v, w, w_before});
+        const double reach = norm_a * fabs(phi) * norm_w; /* as good as along a null direction? */
+        if (singular * reach > fabs(eta))
+            return ended(result, BLV_LINEAR_SINGULAR);
         blv_vec_swap(w_before, w);
         const double norm_x = blv_vec_combine(x, 1.0, x, phi, w);
+        eta = s * eta;
         result.residual = fabs(eta);
         if (!isfinite(norm_x))
             return ended(result, BLV_LINEAR_NONFINITE);
