@@ -7,7 +7,8 @@
 #include <stdarg.h>
 
 #include <cmocka.h>
-#include <lapacke.h>
+
+#include "dense_lapack.h"
 
 typedef struct fixture {
     naive_counts counts;
@@ -42,13 +43,6 @@ static blv_lanczos_result run(fixture *f, dense_operator *op, const double *star
     assert_int_equal(f->counts.created, created);
     assert_int_equal(result.products, op->products);
     return result;
-}
-
-static void eigenvalues_by_lapack(const dense_operator *op, double *values) {
-    double a[DENSE_MAX * DENSE_MAX];
-    memcpy(a, op->a, op->n * op->n * sizeof *a);
-    assert_int_equal(LAPACKE_dsyev(LAPACK_ROW_MAJOR, 'N', 'U', (int)op->n, a, (int)op->n, values),
-                     0);
 }
 
 static double nearest(const double *values, size_t n, double to) {

@@ -22,7 +22,12 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { max_evaluations_a_search = 40, max_model_steps = 50, max_idle_iterations = 20 };
+enum {
+    max_evaluations_a_search = 40,
+    max_blind_evaluations = 6,
+    max_model_steps = 50,
+    max_idle_iterations = 50
+};
 
 static const double sufficient_decrease = 1e-4;
 static const double curvature = 0.9;        /* Wolfe: slope >= this much of the first one */
@@ -99,15 +104,16 @@ static int project(blv_lbfgs *l, blv_vec *point) {
 }
 
 /* |x - P(x - g)|, by way of work. */
-static int measure(blv_lbfgs *l) {
+static int measure(blv_lbfgs *l, const blv_vec *x, const blv_vec *g, double *stationarity) {
+    *stationarity = NAN;
     if (!l->problem.project) {
-        l->state.stationarity = blv_vec_norm(l->g);
+        *stationarity = blv_vec_norm(g);
         return 0;
     }
-    blv_vec_combine(l->work, 1.0, l->x, -1.0, l->g);
+    blv_vec_combine(l->work, 1.0, x, -1.0, g);
     const int code = project(l, l->work);
     if (code == 0)
-        l->state.stationarity = blv_vec_combine(l->work, 1.0, l->x, -1.0, l->work);
+        *stationarity = blv_vec_combine(l->work, 1.0, x, -1.0, l->work);
     return code;
 }
 
@@ -139,12 +145,12 @@ static int model_direction(blv_lbfgs *l) {
         blv_vec_dots(2, (const blv_vec *const[]){model_g, step},
                      (const blv_vec *const[]){step, b_step}, dots);
         const double slope = dots[0], bend = dots[1];
-        if (!(slope < 0.0 && bend > 0.0))
+        if (!(slope < 0.0 && bend > 0.0) && k > 0)
             break;
-        const double t = fmin(1.0, -slope / bend);
+        const double t = slope < 0.0 && bend > 0.0 ? fmin(1.0, -slope / bend) : 1.0;
         blv_vec_axpy(d, t, step);
-        if (l->pairs.count == 0)
-            break; /* the model was theta I: this is its minimizer */
+        if (l->pairs.count == 0 || !(slope < 0.0 && bend > 0.0))
+            break; /* the minimizer already, for B = theta I; or nothing but rounding is left */
         blv_vec_axpy(model_g, t, b_step);
         a = length * length / bend;
     }
@@ -189,17 +195,34 @@ static int evaluate(blv_lbfgs *l, double t, search_point *at) {
     return 0;
 }
 
+/* What the value leaves unresolved. Rounding goes with the terms that it is a sum of, which can be
+ * much larger than it is; its own past hints at how large. */
+static double value_noise(const blv_lbfgs *l) {
+    const double noise = fmax(fabs(l->state.value), 0.01 * l->largest_value);
+    return noise * (blv_space_precision(l->space) == BLV_F32 ? 1e-5 : 1e-10);
+}
+
 /* Sufficient decrease; or, where the value cannot show it, a slope that does. */
 static bool decreases(const blv_lbfgs *l, double slope, const search_point *at) {
     if (!at->usable)
         return false;
-    const bool single = blv_space_precision(l->space) == BLV_F32;
-    const double noise =
-        fmax((single ? 1e-5 : 1e-10) * fabs(l->state.value),
-             8.0 * (single ? (double)FLT_EPSILON : DBL_EPSILON) * l->largest_value);
+    const double noise = value_noise(l);
     return at->value <= l->state.value + sufficient_decrease * at->t * slope ||
            (-slope * at->t <= noise && at->value <= l->state.value + noise &&
             at->slope <= -approximate_rise * slope);
+}
+
+/* Where value and slope are both lost in rounding (on a curved boundary the slope is the small
+ * remainder of a large gradient), a smaller |x - P(x - g)| is what still shows progress. */
+static int improves_blindly(blv_lbfgs *l, double slope, const search_point *at, bool *improves) {
+    const double noise = value_noise(l);
+    double stationarity;
+    *improves = false;
+    if (!at->usable || at->value > l->state.value + noise || -slope * at->t > noise)
+        return 0;
+    const int code = measure(l, l->trial, l->trial_g, &stationarity);
+    *improves = code == 0 && stationarity < l->state.stationarity;
+    return code;
 }
 
 /* The next t. before and lo decrease the value and still slope down; hi does not decrease it. */
@@ -224,25 +247,31 @@ static double next_step(const search_point *before, const search_point *lo,
 
 typedef enum search_end { SEARCH_FOUND, SEARCH_NOTHING, SEARCH_FATAL } search_end;
 
-/* A step in (0, t_max] that decreases the value and, where t_max allows, bends the slope up. */
+/* A step in (0, t_max] that decreases the value and, where t_max allows, bends the slope up.
+ * Without a downward slope, the few tries are blind ones. */
 static search_end line_search(blv_lbfgs *l, double slope, double t_max) {
     search_point before, at, lo = {0.0, l->state.value, slope, true}, hi = {.t = INFINITY};
     double t = 1.0;
+    bool found = false;
+    const bool downward = slope < 0.0;
     before = lo;
-    for (int k = 0; k < max_evaluations_a_search; k++) {
+    for (int k = 0; k < (downward ? max_evaluations_a_search : max_blind_evaluations); k++) {
         if (evaluate(l, t, &at) != 0)
             return SEARCH_FATAL;
-        if (decreases(l, slope, &at)) {
-            if (at.slope >= curvature * slope || t >= t_max) {
-                l->state.value = at.value;
-                return SEARCH_FOUND;
-            }
+        if (downward && decreases(l, slope, &at)) {
+            found = at.slope >= curvature * slope || t >= t_max;
             before = lo;
             lo = at;
+        } else if (improves_blindly(l, slope, &at, &found) != 0) {
+            return SEARCH_FATAL;
         } else {
             hi = at;
         }
-        t = fmin(next_step(&before, &lo, &hi), t_max);
+        if (found) {
+            l->state.value = at.value;
+            return SEARCH_FOUND;
+        }
+        t = downward ? fmin(next_step(&before, &lo, &hi), t_max) : 0.25 * t;
         if (!(t > lo.t && t < hi.t))
             break;
     }
@@ -272,8 +301,7 @@ static void accept(blv_lbfgs *l) {
     }
     l->state.iterations++;
     l->largest_value = fmax(l->largest_value, fabs(l->state.value));
-    l->state.stationarity = NAN;
-    if (measure(l) != 0)
+    if (measure(l, l->x, l->g, &l->state.stationarity) != 0)
         return;
     l->idle_iterations++;
     if (l->state.value < l->best_value || l->state.stationarity < l->best_stationarity)
@@ -313,7 +341,7 @@ blv_lbfgs_result blv_lbfgs_start(blv_lbfgs *lbfgs, const blv_lbfgs_problem *prob
         return l->state;
     }
     l->pairs.theta = norm_g > 0.0 ? norm_g : 1.0; /* a first step of length one */
-    if (measure(l) != 0)
+    if (measure(l, x, l->g, &l->state.stationarity) != 0)
         return l->state;
     l->largest_value = fabs(l->state.value);
     l->best_value = l->state.value;
@@ -332,7 +360,7 @@ blv_lbfgs_result blv_lbfgs_iterate(blv_lbfgs *lbfgs) {
             return l->state;
         const double slope = blv_vec_dot(l->g, l->d);
         search_end found = SEARCH_NOTHING;
-        if (slope < 0.0 && isfinite(slope))
+        if (isfinite(slope))
             found = line_search(l, slope, l->problem.project ? 1.0 : INFINITY);
         if (found == SEARCH_FOUND)
             accept(l);
