@@ -1,0 +1,127 @@
+/* Conjugate gradients.
+ *
+ *   r     residual b - A x                p     search direction
+ *   q     A p                             rho   r'r
+ *   alpha step length                     u     unit roundoff
+ *
+ *   alpha = rho / p'q;  x += alpha p;  r -= alpha q;  p = r + (rho_new / rho) p
+ *
+ * Hestenes and Stiefel, Methods of conjugate gradients for solving linear systems, 1952. The
+ * handling of p'q <= 0 is that of Steihaug's truncated Newton method, 1983.
+ *
+ * Why this variant: without a preconditioner it is the one with the fewest vectors. Curvature is
+ * judged against u |A|, with |A| the largest |A p|/|p| so far, because the curvature along a null
+ * direction comes out as rounding noise of either sign and not as zero. */
+#include "linsolve/cg.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+
+/* A curvature of at most this many roundings of |A| counts as zero. */
+static const double flat_limit = 64.0;
+
+struct blv_cg {
+    const blv_space *space;
+    blv_vec *r, *p, *q;
+    bool moved;
+};
+
+blv_error blv_cg_create(blv_cg **cg, const blv_space *space) {
+    if (!cg)
+        return BLV_E_ARGUMENT;
+    *cg = NULL;
+    if (!space)
+        return BLV_E_ARGUMENT;
+    blv_cg *c = calloc(1, sizeof *c);
+    if (!c)
+        return BLV_E_MEMORY;
+    c->space = space;
+    if (blv_vec_create(&c->r, space) || blv_vec_create(&c->p, space) ||
+        blv_vec_create(&c->q, space)) {
+        blv_cg_destroy(c);
+        return BLV_E_MEMORY;
+    }
+    *cg = c;
+    return BLV_OK;
+}
+
+void blv_cg_destroy(blv_cg *cg) {
+    if (!cg)
+        return;
+    blv_vec_destroy(cg->r);
+    blv_vec_destroy(cg->p);
+    blv_vec_destroy(cg->q);
+    free(cg);
+}
+
+size_t blv_cg_bytes(const blv_cg *cg) {
+    return sizeof *cg + 3 * blv_space_vec_bytes(cg->space);
+}
+
+const blv_vec *blv_cg_direction(const blv_cg *cg) {
+    return cg->p;
+}
+
+bool blv_cg_moved(const blv_cg *cg) {
+    return cg->moved;
+}
+
+static blv_linear_result ended(blv_linear_result result, blv_linear_end end) {
+    result.end = end;
+    return result;
+}
+
+blv_linear_result blv_cg_solve(blv_cg *cg, blv_operator_fn apply, void *context, const blv_vec *b,
+                               blv_vec *x, bool x_is_zero, double tol_abs, size_t max_products) {
+    blv_vec *const r = cg->r, *const p = cg->p, *const q = cg->q;
+    const double u = blv_linear_roundoff(cg->space);
+    blv_linear_result result;
+
+    cg->moved = false;
+    if (!blv_linear_begin(&result, apply, context, b, x, x_is_zero, tol_abs, max_products, r)) {
+        blv_vec_fill(p, 0.0);
+        return result;
+    }
+    blv_vec_copy(p, r);
+    double rho = result.residual * result.residual;
+    double norm_a = 0.0;
+
+    while (result.products < max_products) {
+        if (rho < DBL_MIN) /* its square can no longer be divided by */
+            return ended(result, BLV_LINEAR_STALLED);
+        result.products++;
+        result.code = apply(context, p, q);
+        if (result.code != 0)
+            return ended(result, BLV_LINEAR_OPERATOR);
+
+        double dots[3];
+        blv_vec_dots(3, (const blv_vec *const[]){p, p, q}, (const blv_vec *const[]){q, p, q}, dots);
+        const double pq = dots[0], pp = dots[1], qq = dots[2];
+        if (!isfinite(pq) || !isfinite(pp) || !isfinite(qq))
+            return ended(result, BLV_LINEAR_NONFINITE);
+        norm_a = fmax(norm_a, sqrt(qq / pp));
+        const double noise = flat_limit * u * norm_a * pp;
+        if (pq <= noise)
+            return ended(result, pq < -noise ? BLV_LINEAR_INDEFINITE : BLV_LINEAR_SINGULAR);
+
+        const double alpha = rho / pq;
+        const double residual = blv_vec_combine(r, 1.0, r, -alpha, q);
+        if (!isfinite(residual)) /* x is still the iterate before */
+            return ended(result, BLV_LINEAR_NONFINITE);
+        const double norm_x = blv_vec_combine(x, 1.0, x, alpha, p);
+        cg->moved = true;
+        result.residual = residual;
+        if (!isfinite(norm_x))
+            return ended(result, BLV_LINEAR_NONFINITE);
+        if (residual <= tol_abs)
+            return ended(result, BLV_LINEAR_CONVERGED);
+        if (residual <= u * norm_a * norm_x)
+            return ended(result, BLV_LINEAR_STALLED);
+
+        const double rho_new = residual * residual;
+        blv_vec_combine(p, 1.0, r, rho_new / rho, p);
+        rho = rho_new;
+    }
+    return result;
+}

@@ -1,0 +1,383 @@
+/* L-BFGS, and its projected form.
+ *
+ *   x, g     iterate and gradient              X, P   convex set and its projection
+ *   B        the L-BFGS matrix                 d      direction
+ *   phi(t)   f(x + t d), slope phi'(t)         noise  what the value cannot resolve
+ *
+ *   whole space:  d = -B^-1 g
+ *   set:          d = z - x,  z near the minimizer of g'(z - x) + (z - x)'B(z - x)/2 over X
+ *   x += t d,  t by a line search for the Wolfe conditions; t <= 1 in a set, where x + d is in X
+ *
+ * Liu and Nocedal 1989; the projected form is the projected quasi-Newton method of Schmidt, van den
+ * Berg, Friedlander and Murphy 2009, with the model minimized by spectral projected gradients
+ * (Birgin, Martinez and Raydan 2000). The approximate Wolfe condition is Hager and Zhang's, 2005.
+ *
+ * Why this variant: P(x - t B^-1 g) need not descend when B is not a multiple of I; the minimizer
+ * of the model over X always does, for any convex X, and costs projections but no evaluations,
+ * which are the dear part here. Its first inner step is the spectral projected gradient step
+ * itself, so a memory without pairs is that method: it is what a failed search falls back to. */
+#include "linsolve/lbfgs.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+
+enum {
+    max_evaluations_a_search = 40,
+    max_blind_evaluations = 6,
+    max_model_steps = 50,
+    max_idle_iterations = 50
+};
+
+static const double sufficient_decrease = 1e-4;
+static const double curvature = 0.9;        /* Wolfe: slope >= this much of the first one */
+static const double approximate_rise = 0.8; /* approximate Wolfe: slope <= this much of -first */
+static const double model_accuracy = 0.01;  /* reduction of the model's projected gradient */
+
+struct blv_lbfgs {
+    const blv_space *space;
+    blv_lbfgs_pairs pairs;
+    blv_vec *g, *d, *trial, *trial_g, *work;
+    blv_lbfgs_problem problem;
+    blv_vec *x; /* the caller's */
+    double tolerance;
+    blv_lbfgs_result state;
+    double largest_value; /* largest |value| so far: the scale of its rounding */
+    double best_value, best_stationarity;
+    int idle_iterations; /* without a new best of either */
+};
+
+/* ---- Workspace ---- */
+
+blv_error blv_lbfgs_create(blv_lbfgs **lbfgs, const blv_space *space, size_t memory) {
+    if (!lbfgs)
+        return BLV_E_ARGUMENT;
+    *lbfgs = NULL;
+    if (!space || memory == 0 || memory > BLV_LBFGS_MEMORY_MAX)
+        return BLV_E_ARGUMENT;
+    blv_lbfgs *l = calloc(1, sizeof *l);
+    if (!l)
+        return BLV_E_MEMORY;
+    l->space = space;
+    l->state.end = BLV_LBFGS_STALLED; /* until it is started */
+    if (blv_lbfgs_pairs_init(&l->pairs, space, memory) || blv_vec_create(&l->g, space) ||
+        blv_vec_create(&l->d, space) || blv_vec_create(&l->trial, space) ||
+        blv_vec_create(&l->trial_g, space) || blv_vec_create(&l->work, space)) {
+        blv_lbfgs_destroy(l);
+        return BLV_E_MEMORY;
+    }
+    *lbfgs = l;
+    return BLV_OK;
+}
+
+void blv_lbfgs_destroy(blv_lbfgs *lbfgs) {
+    if (!lbfgs)
+        return;
+    blv_lbfgs_pairs_clear(&lbfgs->pairs);
+    blv_vec_destroy(lbfgs->g);
+    blv_vec_destroy(lbfgs->d);
+    blv_vec_destroy(lbfgs->trial);
+    blv_vec_destroy(lbfgs->trial_g);
+    blv_vec_destroy(lbfgs->work);
+    free(lbfgs);
+}
+
+size_t blv_lbfgs_bytes(const blv_lbfgs *lbfgs) {
+    return sizeof *lbfgs + blv_lbfgs_pairs_bytes(&lbfgs->pairs) +
+           5 * blv_space_vec_bytes(lbfgs->space);
+}
+
+const blv_vec *blv_lbfgs_gradient(const blv_lbfgs *lbfgs) {
+    return lbfgs->g;
+}
+
+/* ---- Callbacks ---- */
+
+/* Both return 0 to go on; else the state says why it ended. */
+static int project(blv_lbfgs *l, blv_vec *point) {
+    const int code = l->problem.project ? l->problem.project(l->problem.context, point) : 0;
+    if (code != 0) {
+        l->state.end = BLV_LBFGS_CALLBACK;
+        l->state.code = code;
+    }
+    return code;
+}
+
+/* |x - P(x - g)|, by way of work. */
+static int measure(blv_lbfgs *l, const blv_vec *x, const blv_vec *g, double *stationarity) {
+    *stationarity = NAN;
+    if (!l->problem.project) {
+        *stationarity = blv_vec_norm(g);
+        return 0;
+    }
+    blv_vec_combine(l->work, 1.0, x, -1.0, g);
+    const int code = project(l, l->work);
+    if (code == 0)
+        *stationarity = blv_vec_combine(l->work, 1.0, x, -1.0, l->work);
+    return code;
+}
+
+/* ---- Direction ---- */
+
+/* d = z - x for z near the minimizer of the model over X. model_g is its gradient g + B d; each
+ * step goes along P(z - a model_g) - z, to the minimum of the model there or to its end. */
+static int model_direction(blv_lbfgs *l) {
+    blv_vec *const d = l->d, *const model_g = l->trial_g;
+    blv_vec *const step = l->trial, *const b_step = l->work;
+    double a = 1.0 / l->pairs.theta, enough = 0.0;
+
+    blv_vec_fill(d, 0.0);
+    blv_vec_copy(model_g, l->g);
+    for (int k = 0; k < max_model_steps; k++) {
+        blv_vec_lincomb(step, 3, (const double[]){1.0, 1.0, -a},
+                        (const blv_vec *const[]){l->x, d, model_g});
+        const int code = project(l, step);
+        if (code != 0)
+            return code;
+        const double length = blv_vec_lincomb(step, 3, (const double[]){1.0, -1.0, -1.0},
+                                              (const blv_vec *const[]){step, l->x, d});
+        if (k == 0)
+            enough = model_accuracy * length / a;
+        else if (length / a <= enough)
+            break;
+        blv_lbfgs_pairs_multiply(&l->pairs, step, b_step);
+        double dots[2];
+        blv_vec_dots(2, (const blv_vec *const[]){model_g, step},
+                     (const blv_vec *const[]){step, b_step}, dots);
+        const double slope = dots[0], bend = dots[1];
+        if (!(slope < 0.0 && bend > 0.0) && k > 0)
+            break;
+        const double t = slope < 0.0 && bend > 0.0 ? fmin(1.0, -slope / bend) : 1.0;
+        blv_vec_axpy(d, t, step);
+        if (l->pairs.count == 0 || !(slope < 0.0 && bend > 0.0))
+            break; /* the minimizer already, for B = theta I; or nothing but rounding is left */
+        blv_vec_axpy(model_g, t, b_step);
+        a = length * length / bend;
+    }
+    return 0;
+}
+
+static int direction(blv_lbfgs *l) {
+    if (!l->problem.project) {
+        blv_vec_copy(l->d, l->g);
+        blv_lbfgs_pairs_solve(&l->pairs, l->d);
+        blv_vec_scale(l->d, -1.0);
+        return 0;
+    }
+    if (!blv_lbfgs_pairs_factor(&l->pairs))
+        blv_lbfgs_pairs_forget(&l->pairs);
+    return model_direction(l);
+}
+
+/* ---- Line search ---- */
+
+typedef struct search_point {
+    double t, value, slope;
+    bool usable; /* value and slope are known and finite */
+} search_point;
+
+/* Puts the point in trial and its gradient in trial_g. */
+static int evaluate(blv_lbfgs *l, double t, search_point *at) {
+    *at = (search_point){.t = t, .value = NAN, .slope = NAN};
+    blv_vec_combine(l->trial, 1.0, l->x, t, l->d);
+    int code = project(l, l->trial); /* x + t d is in X but for rounding */
+    if (code != 0)
+        return code;
+    l->state.evaluations++;
+    code = l->problem.objective(l->problem.context, l->trial, &at->value, l->trial_g);
+    if (code < 0) {
+        l->state.end = BLV_LBFGS_CALLBACK;
+        l->state.code = code;
+        return code;
+    }
+    at->slope = blv_vec_dot(l->trial_g, l->d);
+    at->usable = code == 0 && isfinite(at->value) && isfinite(at->slope);
+    return 0;
+}
+
+/* What the value leaves unresolved. Rounding goes with the terms that it is a sum of, which can be
+ * much larger than it is; its own past hints at how large. */
+static double value_noise(const blv_lbfgs *l) {
+    const double noise = fmax(fabs(l->state.value), 0.01 * l->largest_value);
+    return noise * (blv_space_precision(l->space) == BLV_F32 ? 1e-5 : 1e-10);
+}
+
+/* Sufficient decrease; or, where the value cannot show it, a slope that does. */
+static bool decreases(const blv_lbfgs *l, double slope, const search_point *at) {
+    if (!at->usable)
+        return false;
+    const double noise = value_noise(l);
+    return at->value <= l->state.value + sufficient_decrease * at->t * slope ||
+           (-slope * at->t <= noise && at->value <= l->state.value + noise &&
+            at->slope <= -approximate_rise * slope);
+}
+
+/* Where value and slope are both lost in rounding (on a curved boundary the slope is the small
+ * remainder of a large gradient), a smaller |x - P(x - g)| is what still shows progress. */
+static int improves_blindly(blv_lbfgs *l, double slope, const search_point *at, bool *improves) {
+    const double noise = value_noise(l);
+    double stationarity;
+    *improves = false;
+    if (!at->usable || at->value > l->state.value + noise || -slope * at->t > noise)
+        return 0;
+    const int code = measure(l, l->trial, l->trial_g, &stationarity);
+    *improves = code == 0 && stationarity < l->state.stationarity;
+    return code;
+}
+
+/* The next t. before and lo decrease the value and still slope down; hi does not decrease it. */
+static double next_step(const search_point *before, const search_point *lo,
+                        const search_point *hi) {
+    if (isinf(hi->t)) {
+        const double bend = (lo->slope - before->slope) / (lo->t - before->t);
+        const double t = bend > 0.0 ? lo->t - lo->slope / bend : INFINITY;
+        return fmin(fmax(t, 2.0 * lo->t), 10.0 * lo->t);
+    }
+    const double width = hi->t - lo->t;
+    if (!hi->usable)
+        return lo->t + 0.2 * width;
+    const double above = hi->value - lo->value - lo->slope * width;
+    double share = 0.5;
+    if (hi->slope > 0.0)
+        share = lo->slope / (lo->slope - hi->slope);
+    else if (above > 0.0)
+        share = -0.5 * lo->slope * width / above;
+    return lo->t + fmin(fmax(share, 0.1), 0.9) * width;
+}
+
+typedef enum search_end { SEARCH_FOUND, SEARCH_NOTHING, SEARCH_FATAL } search_end;
+
+/* A step in (0, t_max] that decreases the value and, where t_max allows, bends the slope up.
+ * Without a downward slope, the few tries are blind ones. */
+static search_end line_search(blv_lbfgs *l, double slope, double t_max) {
+    search_point before, at, lo = {0.0, l->state.value, slope, true}, hi = {.t = INFINITY};
+    double t = 1.0;
+    bool found = false;
+    const bool downward = slope < 0.0;
+    before = lo;
+    for (int k = 0; k < (downward ? max_evaluations_a_search : max_blind_evaluations); k++) {
+        if (evaluate(l, t, &at) != 0)
+            return SEARCH_FATAL;
+        if (downward && decreases(l, slope, &at)) {
+            found = at.slope >= curvature * slope || t >= t_max;
+            before = lo;
+            lo = at;
+        } else if (improves_blindly(l, slope, &at, &found) != 0) {
+            return SEARCH_FATAL;
+        } else {
+            hi = at;
+        }
+        if (found) {
+            l->state.value = at.value;
+            return SEARCH_FOUND;
+        }
+        t = downward ? fmin(next_step(&before, &lo, &hi), t_max) : 0.25 * t;
+        if (!(t > lo.t && t < hi.t))
+            break;
+    }
+    if (lo.t == 0.0)
+        return SEARCH_NOTHING;
+    /* it decreases and could go further, but no further point is usable */
+    if (evaluate(l, lo.t, &at) != 0)
+        return SEARCH_FATAL;
+    if (!decreases(l, slope, &at))
+        return SEARCH_NOTHING;
+    l->state.value = at.value;
+    return SEARCH_FOUND;
+}
+
+/* ---- Iterations ---- */
+
+/* Makes trial the iterate, learns from the step, and judges the new point. */
+static void accept(blv_lbfgs *l) {
+    blv_vec_combine(l->d, 1.0, l->trial, -1.0, l->x);
+    blv_vec_combine(l->g, 1.0, l->trial_g, -1.0, l->g);
+    blv_vec_swap(l->x, l->trial);
+    blv_vec_swap(l->g, l->trial_g);
+    if (!blv_lbfgs_pairs_add(&l->pairs, l->d, l->trial_g) && l->problem.project) {
+        /* no curvature to be seen: drop the old ones, and let the next step be longer */
+        blv_lbfgs_pairs_forget(&l->pairs);
+        l->pairs.theta = fmax(0.1 * l->pairs.theta, 1e-10 * blv_vec_norm(l->g));
+    }
+    l->state.iterations++;
+    l->largest_value = fmax(l->largest_value, fabs(l->state.value));
+    if (measure(l, l->x, l->g, &l->state.stationarity) != 0)
+        return;
+    l->idle_iterations++;
+    if (l->state.value < l->best_value || l->state.stationarity < l->best_stationarity)
+        l->idle_iterations = 0;
+    l->best_value = fmin(l->best_value, l->state.value);
+    l->best_stationarity = fmin(l->best_stationarity, l->state.stationarity);
+    if (l->state.stationarity <= l->tolerance)
+        l->state.end = BLV_LBFGS_CONVERGED;
+    else if (l->idle_iterations >= max_idle_iterations)
+        l->state.end = BLV_LBFGS_STALLED;
+    else
+        l->state.end = BLV_LBFGS_ITERATING;
+}
+
+blv_lbfgs_result blv_lbfgs_start(blv_lbfgs *lbfgs, const blv_lbfgs_problem *problem, blv_vec *x,
+                                 double tolerance) {
+    blv_lbfgs *const l = lbfgs;
+    l->problem = *problem;
+    l->x = x;
+    l->tolerance = tolerance;
+    l->state = (blv_lbfgs_result){.value = NAN, .stationarity = NAN};
+    l->idle_iterations = 0;
+    blv_lbfgs_pairs_forget(&l->pairs);
+
+    if (project(l, x) != 0)
+        return l->state;
+    l->state.evaluations = 1;
+    const int code = problem->objective(problem->context, x, &l->state.value, l->g);
+    if (code != 0) {
+        l->state.end = BLV_LBFGS_CALLBACK;
+        l->state.code = code;
+        return l->state;
+    }
+    const double norm_g = blv_vec_norm(l->g);
+    if (!isfinite(l->state.value) || !isfinite(norm_g)) {
+        l->state.end = BLV_LBFGS_NONFINITE;
+        return l->state;
+    }
+    l->pairs.theta = norm_g > 0.0 ? norm_g : 1.0; /* a first step of length one */
+    if (measure(l, x, l->g, &l->state.stationarity) != 0)
+        return l->state;
+    l->largest_value = fabs(l->state.value);
+    l->best_value = l->state.value;
+    l->best_stationarity = l->state.stationarity;
+    if (l->state.stationarity <= tolerance)
+        l->state.end = BLV_LBFGS_CONVERGED;
+    return l->state;
+}
+
+blv_lbfgs_result blv_lbfgs_iterate(blv_lbfgs *lbfgs) {
+    blv_lbfgs *const l = lbfgs;
+    if (l->state.end != BLV_LBFGS_ITERATING && l->state.end != BLV_LBFGS_CONVERGED)
+        return l->state;
+    for (;;) {
+        if (direction(l) != 0)
+            return l->state;
+        const double slope = blv_vec_dot(l->g, l->d);
+        search_end found = SEARCH_NOTHING;
+        if (isfinite(slope))
+            found = line_search(l, slope, l->problem.project ? 1.0 : INFINITY);
+        if (found == SEARCH_FOUND)
+            accept(l);
+        else if (found == SEARCH_NOTHING && l->pairs.count == 0)
+            l->state.end = BLV_LBFGS_STALLED;
+        if (found != SEARCH_NOTHING || l->pairs.count == 0)
+            return l->state;
+        blv_lbfgs_pairs_forget(&l->pairs); /* again, along the (projected) gradient */
+    }
+}
+
+blv_lbfgs_result blv_lbfgs_minimize(blv_lbfgs *lbfgs, const blv_lbfgs_problem *problem, blv_vec *x,
+                                    double tolerance, size_t max_iterations) {
+    blv_lbfgs_result result = blv_lbfgs_start(lbfgs, problem, x, tolerance);
+    while (result.end == BLV_LBFGS_ITERATING && result.iterations < max_iterations)
+        result = blv_lbfgs_iterate(lbfgs);
+    if (result.end == BLV_LBFGS_ITERATING)
+        result.end = BLV_LBFGS_LIMIT;
+    return result;
+}

@@ -1,0 +1,43 @@
+/* The limited memory of L-BFGS: pairs (s, y), and products with the matrices that they stand for.
+ */
+#ifndef BLV_LINSOLVE_LBFGS_PAIRS_H
+#define BLV_LINSOLVE_LBFGS_PAIRS_H
+
+#include "bilevel/space.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define BLV_LBFGS_MEMORY_MAX 64
+
+typedef struct blv_lbfgs_pairs {
+    const blv_space *space;
+    size_t capacity, count, first; /* pair i, oldest first, lies in slot (first + i) % capacity */
+    double theta;                  /* B starts from theta I, its inverse from I / theta */
+    blv_vec *s[BLV_LBFGS_MEMORY_MAX], *y[BLV_LBFGS_MEMORY_MAX];
+    double *ss, *sy; /* by slot: ss[i,j] = s_i's_j, sy[i,j] = s_i'y_j */
+    double *factor;  /* by age: lower Cholesky factor of the middle matrix, row after row */
+    bool factored;
+} blv_lbfgs_pairs;
+
+/* On error nothing is left to clear. */
+blv_error blv_lbfgs_pairs_init(blv_lbfgs_pairs *pairs, const blv_space *space, size_t capacity);
+void blv_lbfgs_pairs_clear(blv_lbfgs_pairs *pairs);
+size_t blv_lbfgs_pairs_bytes(const blv_lbfgs_pairs *pairs);
+
+/* Drops all pairs; theta stays. */
+void blv_lbfgs_pairs_forget(blv_lbfgs_pairs *pairs);
+
+/* Takes the contents of s and y (and leaves others in them) when s'y is safely positive; says
+ * whether it did. A full memory loses its oldest pair. Sets theta to y'y/s'y. */
+bool blv_lbfgs_pairs_add(blv_lbfgs_pairs *pairs, blv_vec *s, blv_vec *y);
+
+/* v = B^-1 v, by the two-loop recursion. */
+void blv_lbfgs_pairs_solve(const blv_lbfgs_pairs *pairs, blv_vec *v);
+
+/* Prepares multiplications. False: the pairs have become dependent to rounding; forget them. */
+bool blv_lbfgs_pairs_factor(blv_lbfgs_pairs *pairs);
+/* out = B v, for out other than v, after blv_lbfgs_pairs_factor. */
+void blv_lbfgs_pairs_multiply(const blv_lbfgs_pairs *pairs, const blv_vec *v, blv_vec *out);
+
+#endif

@@ -1,0 +1,42 @@
+/* A symmetric operator as a callback, and how a linear solve reports its end. */
+#ifndef BLV_LINSOLVE_OPERATOR_H
+#define BLV_LINSOLVE_OPERATOR_H
+
+#include "bilevel/space.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* out = A in; the two are different vectors. 0, or any other code: the solve ends and hands it on.
+ */
+typedef int (*blv_operator_fn)(void *context, const blv_vec *in, blv_vec *out);
+
+typedef enum blv_linear_end {
+    BLV_LINEAR_CONVERGED,  /* the residual is at most the tolerance */
+    BLV_LINEAR_LIMIT,      /* all the products that were allowed are used */
+    BLV_LINEAR_INDEFINITE, /* CG: a direction of negative curvature */
+    BLV_LINEAR_SINGULAR,   /* CG: a direction of zero curvature; MINRES: least-squares solution */
+    BLV_LINEAR_NONFINITE,  /* a NaN or an infinity came up */
+    BLV_LINEAR_STALLED,    /* the residual is down at rounding level, above the tolerance */
+    BLV_LINEAR_OPERATOR    /* the operator returned a code */
+} blv_linear_end;
+
+typedef struct blv_linear_result {
+    blv_linear_end end;
+    int code;        /* what the operator returned, when end is BLV_LINEAR_OPERATOR, else 0 */
+    size_t products; /* calls of the operator, one that failed included */
+    double residual; /* |b - A x| by the solver's recurrence; NaN when it never got that far */
+} blv_linear_result;
+
+/* ---- For the solvers of this folder ---- */
+
+/* Half the distance from 1 to the next number, in the precision of the space. */
+double blv_linear_roundoff(const blv_space *space);
+
+/* r = b - A x, where x is set to zero (and no product spent) when x_is_zero. Says whether there is
+ * something left to solve; if not, or if that cannot be known, the result is final. */
+bool blv_linear_begin(blv_linear_result *result, blv_operator_fn apply, void *context,
+                      const blv_vec *b, blv_vec *x, bool x_is_zero, double tol_abs,
+                      size_t max_products, blv_vec *r);
+
+#endif
