@@ -53,63 +53,88 @@ static int expect_finite(const char *path, const char *name, const double *value
     return CLI_DONE;
 }
 
-static int start_vector(blv_run *run, blv_npz *file, const char *path, const char *name,
-                        blv_precision precision) {
-    size_t dim = blv_run_dim(run, name);
+static int expect_size(const char *path, const char *name, size_t expected, size_t found) {
+    if (found == expected)
+        return CLI_DONE;
+    cli_complain("%s: array %s: expected %zu entries, found %zu", path, name, expected, found);
+    return CLI_REFUSED;
+}
+
+static int load_vector(cli_vectors *loaded, int which, blv_npz *file, const char *path,
+                       const blv_run *run, blv_precision precision) {
+    const char *name = cli_vector_names[which];
     blv_message why = {0};
     blv_array about;
-    if (dim == 0) {
-        cli_complain("%s: array %s: solver %s has no %s to start from", path, name,
-                     blv_run_solver(run)->name, name);
-        return CLI_REFUSED;
-    }
     blv_error error = blv_npz_info(file, name, &about, &why);
     if (error != BLV_OK)
         return cli_refuse(error, why.text);
-    if (about.count != dim) {
-        cli_complain("%s: array %s: expected %zu entries, found %zu", path, name, dim, about.count);
-        return CLI_REFUSED;
-    }
-    double *values = NULL;
-    error = blv_npz_read_f64(file, name, &values, NULL, &why);
+    size_t expected = blv_run_dim(run, name);
+    int code = expected == 0 ? CLI_DONE : expect_size(path, name, expected, about.count);
+    if (code != CLI_DONE)
+        return code;
+    error = blv_npz_read_f64(file, name, &loaded->values[which], NULL, &why);
     if (error != BLV_OK)
         return cli_refuse(error, why.text);
-    int code = expect_finite(path, name, values, dim, precision);
-    if (code == CLI_DONE && (error = blv_run_write(run, name, values)) != BLV_OK)
-        code = cli_refuse(error, blv_run_message(run));
-    free(values);
-    return code;
+    loaded->dim[which] = about.count;
+    return expect_finite(path, name, loaded->values[which], about.count, precision);
 }
 
-static int start_from_file(blv_run *run, const char *path, blv_precision precision) {
+static bool is_word(const char *start) {
+    return strcmp(start, "zero") == 0 || strcmp(start, "random") == 0;
+}
+
+int cli_start_load(cli_vectors *loaded, const blv_run *run, const char *start,
+                   blv_precision precision) {
+    if (is_word(start))
+        return CLI_DONE;
     blv_message why = {0};
     blv_npz *file = NULL;
-    blv_error error = blv_npz_open(&file, path, &why);
+    blv_error error = blv_npz_open(&file, start, &why);
     if (error != BLV_OK)
         return cli_refuse(error, why.text);
-    int code = CLI_DONE, found = 0;
+    int code = CLI_DONE;
+    bool found = false;
     for (int i = 0; i < CLI_VECTORS && code == CLI_DONE; i++) {
         if (!has_array(file, cli_vector_names[i]))
             continue;
-        code = start_vector(run, file, path, cli_vector_names[i], precision);
-        found++;
+        code = load_vector(loaded, i, file, start, run, precision);
+        found = true;
     }
-    if (code == CLI_DONE && found == 0) {
-        cli_complain("%s: expected an array x, y or v, found none of them", path);
+    if (!found) {
+        cli_complain("%s: expected an array x, y or v, found none of them", start);
         code = CLI_REFUSED;
     }
     blv_npz_close(file);
     return code;
 }
 
-int cli_start(blv_run *run, const char *start, blv_precision precision) {
-    const double scale = 1.0;
-    if (strcmp(start, "zero") == 0)
-        return CLI_DONE; /* where a run is when it is created */
-    if (strcmp(start, "random") != 0)
-        return start_from_file(run, start, precision);
-    blv_error error = blv_run_start_random(run, scale);
+static int apply_vector(blv_run *run, const char *name, const char *path, const double *values,
+                        size_t count) {
+    size_t dim = blv_run_dim(run, name);
+    if (dim == 0) {
+        cli_complain("%s: array %s: solver %s has no %s to start from", path, name,
+                     blv_run_solver(run)->name, name);
+        return CLI_REFUSED;
+    }
+    int code = expect_size(path, name, dim, count);
+    if (code != CLI_DONE)
+        return code;
+    blv_error error = blv_run_write(run, name, values);
     return error == BLV_OK ? CLI_DONE : cli_refuse(error, blv_run_message(run));
+}
+
+int cli_start_apply(blv_run *run, const char *start, const cli_vectors *loaded) {
+    const double scale = 1.0;
+    blv_error error = BLV_OK;
+    if (strcmp(start, "random") == 0)
+        error = blv_run_start_random(run, scale);
+    if (error != BLV_OK)
+        return cli_refuse(error, blv_run_message(run));
+    int code = CLI_DONE;
+    for (int i = 0; i < CLI_VECTORS && code == CLI_DONE; i++)
+        if (loaded->values[i])
+            code = apply_vector(run, cli_vector_names[i], start, loaded->values[i], loaded->dim[i]);
+    return code;
 }
 
 /* ---- Out ---- */

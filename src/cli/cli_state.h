@@ -19,9 +19,12 @@ void cli_vectors_free(cli_vectors *vectors);
 
 /* The others return an exit code, after a message. */
 
-/* Sets the start of an opened run: "zero", "random", or a file with x, y and v as far as present.
- */
-int cli_start(blv_run *run, const char *start, blv_precision precision);
+/* What a start is: "zero", "random", or a file with x, y and v as far as present. A file is read
+ * and checked before the run is opened; v can be compared with the solver's only afterwards. */
+int cli_start_load(cli_vectors *loaded, const blv_run *run, const char *start,
+                   blv_precision precision);
+/* Sets the start of an opened run. */
+int cli_start_apply(blv_run *run, const char *start, const cli_vectors *loaded);
 /* Whether a file can be written at path. */
 int cli_expect_writable(const char *path);
 /* Writes the end as x, y, v and the start as x0, y0, v0. */

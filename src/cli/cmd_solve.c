@@ -139,23 +139,32 @@ static int refused_by(const blv_run *run, blv_error error) {
     return cli_refuse(error, blv_run_message(run));
 }
 
-/* Everything that can be refused is refused here, before a step is made or a file is touched. */
+static blv_error set_and_trace(const request *asked, blv_run *run) {
+    for (size_t i = 0; i < asked->settings.count; i++)
+        BLV_CHECK(blv_run_set(run, asked->settings.items[i].key, asked->settings.items[i].value));
+    return asked->trace ? blv_run_trace(run, asked->trace) : BLV_OK;
+}
+
+static int open_at_start(const request *asked, blv_run *run, const cli_vectors *loaded) {
+    blv_error error = blv_run_open(run);
+    return error == BLV_OK ? cli_start_apply(run, asked->start, loaded) : refused_by(run, error);
+}
+
+/* What can be refused is refused before a step is made, and before the trace is opened. */
 static int set_up(const request *asked, cli_report *report) {
-    blv_error error = BLV_OK;
-    for (size_t i = 0; error == BLV_OK && i < asked->settings.count; i++)
-        error =
-            blv_run_set(report->run, asked->settings.items[i].key, asked->settings.items[i].value);
-    if (error == BLV_OK)
-        error = blv_run_open(report->run);
+    blv_error error = set_and_trace(asked, report->run);
     if (error != BLV_OK)
         return refused_by(report->run, error);
-    int code = cli_start(report->run, asked->start, asked->instance.options.precision);
-    if (code == CLI_DONE && asked->out)
-        code = cli_expect_writable(asked->out);
-    if (code == CLI_DONE && asked->trace &&
-        (error = blv_run_trace(report->run, asked->trace)) != BLV_OK)
-        code = refused_by(report->run, error);
-    cli_vectors_read(&report->start, report->run);
+    int code = asked->out ? cli_expect_writable(asked->out) : CLI_DONE;
+    if (code != CLI_DONE)
+        return code;
+    cli_vectors loaded = {0};
+    code = cli_start_load(&loaded, report->run, asked->start, asked->instance.options.precision);
+    if (code == CLI_DONE)
+        code = open_at_start(asked, report->run, &loaded);
+    cli_vectors_free(&loaded);
+    if (code == CLI_DONE)
+        cli_vectors_read(&report->start, report->run);
     return code;
 }
 
