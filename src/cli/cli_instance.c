@@ -10,9 +10,9 @@ enum { KEY_PROBLEM_SET = CLI_KEY_INSTANCE, KEY_PRECISION, KEY_THREADS, MOST_THRE
 
 static const struct argp_option options[] = {
     {"problem-set", KEY_PROBLEM_SET, "KEY=VALUE", 0,
-     "Set a parameter of the problem ('bilevel problems PROBLEM' lists them)", 0},
-    {"precision", KEY_PRECISION, "f32|f64", 0, "Precision of vectors (default f64)", 0},
-    {"threads", KEY_THREADS, "N", 0, "Threads to use (default 0: all processors)", 0},
+     "set a parameter of the problem ('bilevel problems PROBLEM' lists them)", 0},
+    {"precision", KEY_PRECISION, "f32|f64", 0, "precision of vectors (default f64)", 0},
+    {"threads", KEY_THREADS, "N", 0, "threads to use (default 0: all processors)", 0},
     {0}};
 
 static blv_precision parse_precision(const char *text, const struct argp_state *state) {

@@ -19,6 +19,10 @@ typedef struct cli_report {
     double distance_x, distance_y; /* to the known solution */
 } cli_report;
 
+/* How the run ended, in one line that begins with the outcome's word. */
+enum { CLI_ENDING_SIZE = 768 };
+void cli_report_ending(const cli_report *report, char text[CLI_ENDING_SIZE]);
+
 void cli_report_text(const cli_report *report);
 void cli_report_json(const cli_report *report);
 

@@ -32,22 +32,29 @@ static void number_row(cli_table *table, const char *label, double value) {
     row(table, label, isnan(value) ? "-" : text);
 }
 
+void cli_report_ending(const cli_report *report, char text[CLI_ENDING_SIZE]) {
+    blv_outcome outcome = blv_run_result(report->run)->outcome;
+    const char *word = blv_outcome_word(outcome);
+    const char *ending = *report->message ? report->message : blv_outcome_text(outcome);
+    if (strncmp(ending, word, strlen(word)) == 0)
+        snprintf(text, CLI_ENDING_SIZE, "%s", ending);
+    else
+        snprintf(text, CLI_ENDING_SIZE, "%s: %s", word, ending);
+}
+
 static void print_run(const cli_report *report) {
     const blv_result *result = blv_run_result(report->run);
     const blv_solver *solver = blv_run_solver(report->run);
-    const char *ending = blv_outcome_text(result->outcome);
     cli_table table = {.align = "ll"};
-    char text[768];
+    char text[CLI_ENDING_SIZE];
     snprintf(text, sizeof text, "%s, %zu entries in x and %zu in y, %s",
              report->instance->family->name, report->end.dim[CLI_X], report->end.dim[CLI_Y],
              cli_precision_word(report->instance->options.precision));
     row(&table, "Problem", text);
     snprintf(text, sizeof text, "%s: %s", solver->name, solver->summary);
     row(&table, "Solver", text);
-    snprintf(text, sizeof text, "%s: %s", blv_outcome_word(result->outcome), ending);
+    cli_report_ending(report, text);
     row(&table, "Outcome", text);
-    if (*report->message && strcmp(report->message, ending) != 0)
-        row(&table, "", report->message);
     snprintf(text, sizeof text, "%" PRIu64, result->iterations);
     row(&table, "Iterations", text);
     snprintf(text, sizeof text, "%.4g", result->seconds);

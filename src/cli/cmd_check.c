@@ -14,8 +14,8 @@ typedef struct request {
 enum { KEY_JSON = CLI_KEY_FIRST, KEY_SEED };
 
 static const struct argp_option options[] = {
-    {"seed", KEY_SEED, "N", 0, "Seed of the random point (default 0)", 0},
-    {"json", KEY_JSON, NULL, 0, "Print JSON on standard output", 0},
+    {"seed", KEY_SEED, "N", 0, "seed of the random point (default 0)", 0},
+    {"json", KEY_JSON, NULL, 0, "print JSON on standard output", 0},
     {0}};
 
 static error_t parse(int key, char *arg, struct argp_state *state) {
@@ -38,7 +38,7 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
 
 static void print_report(const blv_check_report *report) {
     cli_table table = {.align = "lrrrl"};
-    const char *title[] = {"CHECK", "ERROR", "ALLOWED", "WORST AT", ""};
+    const char *title[] = {"CHECK", "ERROR", "ALLOWED", "WORST AT", "VERDICT"};
     cli_table_row(&table, title);
     for (size_t i = 0; i < report->count; i++) {
         const blv_check_item *item = &report->item[i];
@@ -96,7 +96,7 @@ static int check(request *asked) {
 }
 
 int cmd_check(int argc, char **argv) {
-    const struct argp_child children[] = {{&cli_instance_argp, 0, NULL, 0}, {0}};
+    const struct argp_child children[] = {{&cli_instance_argp, 0, "The problem:", 1}, {0}};
     const struct argp argp = {
         .options = options,
         .parser = parse,

@@ -18,8 +18,8 @@ typedef struct request {
 enum { KEY_JSON = CLI_KEY_FIRST, KEY_OUT };
 
 static const struct argp_option options[] = {
-    {"out", KEY_OUT, "FILE.npz", 0, "Write the arrays that define the instance", 0},
-    {"json", KEY_JSON, NULL, 0, "Print JSON on standard output", 0},
+    {"out", KEY_OUT, "FILE.npz", 0, "write the arrays that define the instance", 0},
+    {"json", KEY_JSON, NULL, 0, "print JSON on standard output", 0},
     {0}};
 
 static error_t parse(int key, char *arg, struct argp_state *state) {
@@ -169,7 +169,7 @@ static int show_instance(request *asked) {
 }
 
 int cmd_problems(int argc, char **argv) {
-    const struct argp_child children[] = {{&cli_instance_argp, 0, NULL, 0}, {0}};
+    const struct argp_child children[] = {{&cli_instance_argp, 0, "The problem:", 1}, {0}};
     const struct argp argp = {.options = options,
                               .parser = parse,
                               .args_doc = "[NAME]",

@@ -28,27 +28,35 @@ enum {
     KEY_RUN_OPTION /* and the ones behind it: positions in run_options */
 };
 
+enum { GROUP_PROBLEM = 1, GROUP_SOLVER, GROUP_STOP, GROUP_SAMPLES, GROUP_OUTPUT };
+
 static const struct argp_option own_options[] = {
+    {NULL, 0, NULL, 0, "The solver:", GROUP_SOLVER},
     {"solver", KEY_SOLVER, "NAME", 0,
-     "Solver to use (default s-tfbo; 'bilevel solvers' lists them)", 0},
+     "solver to use (default s-tfbo; 'bilevel solvers' lists them)", GROUP_SOLVER},
     {"set", KEY_SET, "KEY=VALUE", 0,
-     "Set a parameter of the solver ('bilevel solvers NAME' lists them) or an option of the run",
-     0},
+     "set a parameter of the solver ('bilevel solvers NAME' lists them) or an option of the run",
+     GROUP_SOLVER},
     {"start", KEY_START, "zero|random|FILE.npz", 0,
-     "Where to start (default zero); a file gives x, y and v as far as it has them", 0},
-    {"trace", KEY_TRACE, "FILE", 0, "Write the trace while it runs, JSON lines", 0},
-    {"out", KEY_OUT, "FILE.npz", 0, "Write x, y, v and the start x0, y0, v0", 0},
-    {"json", KEY_JSON, NULL, 0, "Print one JSON object on standard output", 0},
-    {"quiet", KEY_QUIET, NULL, 0, "No progress line and no summary", 0},
+     "where to start (default zero); a file gives x, y and v as far as it has them", GROUP_SOLVER},
+    {NULL, 0, NULL, 0, "When to stop:", GROUP_STOP},
+    {NULL, 0, NULL, 0, "Randomness:", GROUP_SAMPLES},
+    {NULL, 0, NULL, 0, "What is shown and written:", GROUP_OUTPUT},
+    {"trace", KEY_TRACE, "FILE", 0, "write the trace while it runs, JSON lines", GROUP_OUTPUT},
+    {"out", KEY_OUT, "FILE.npz", 0, "write x, y, v and the start x0, y0, v0", GROUP_OUTPUT},
+    {"json", KEY_JSON, NULL, 0, "print one JSON object on standard output", GROUP_OUTPUT},
+    {"quiet", KEY_QUIET, NULL, 0, "no progress line and no summary", GROUP_OUTPUT},
 };
 
 /* Options of the run that have a name of their own here. What they mean is in the library's table.
  */
 static const struct {
     const char *key, *value_name;
+    int group;
 } run_options[] = {
-    {"iters", "N"}, {"seconds", "S"}, {"budget", "N"},     {"tol", "E"},   {"target", "V"},
-    {"seed", "N"},  {"batch", "N"},   {"sampler", "NAME"}, {"every", "N"},
+    {"iters", "N", GROUP_STOP},    {"seconds", "S", GROUP_STOP},       {"budget", "N", GROUP_STOP},
+    {"tol", "E", GROUP_STOP},      {"target", "V", GROUP_STOP},        {"seed", "N", GROUP_SAMPLES},
+    {"batch", "N", GROUP_SAMPLES}, {"sampler", "NAME", GROUP_SAMPLES}, {"every", "N", GROUP_OUTPUT},
 };
 
 enum {
@@ -63,7 +71,8 @@ static void fill_options(struct argp_option *options) {
         options[OWN_OPTIONS + i] = (struct argp_option){.name = run_options[i].key,
                                                         .key = KEY_RUN_OPTION + i,
                                                         .arg = run_options[i].value_name,
-                                                        .doc = param ? param->help : NULL};
+                                                        .doc = param ? param->help : NULL,
+                                                        .group = run_options[i].group};
     }
     options[OWN_OPTIONS + RUN_OPTIONS] = (struct argp_option){0};
 }
@@ -75,11 +84,15 @@ static bool has_own_name(const char *key) {
     return false;
 }
 
-/* At the end of the help: the options of the run that are set with --set. */
-static char *add_help(int key, const char *text, void *input) {
-    (void)input;
-    if (key != ARGP_KEY_HELP_EXTRA)
-        return (char *)(uintptr_t)text; /* the type that argp wants; it is handed back as it came */
+static char *help_with_default(const char *key, const char *text) {
+    const blv_param *param = blv_params_find(blv_run_options(), key);
+    char *full = NULL;
+    if (!param || asprintf(&full, "%s (default %s)", text, param->value) < 0)
+        return NULL;
+    return full;
+}
+
+static char *list_other_run_options(void) {
     char *list = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&list, &size);
@@ -91,11 +104,25 @@ static char *add_help(int key, const char *text, void *input) {
             continue;
         char range[256] = "";
         blv_params_range(p, range, sizeof range);
-        fprintf(out, "%s  %s: %s (%s; default %s)\n", title, p->key, p->help, range, p->value);
+        fprintf(out, "%s  %s: %s; %s (default %s)\n", title, p->key, p->help, range, p->value);
         title = "";
     }
     fclose(out);
     return list;
+}
+
+static bool is_run_option(int key) {
+    return key >= KEY_RUN_OPTION && key < KEY_RUN_OPTION + RUN_OPTIONS;
+}
+
+/* What argp asks for each part of the help. */
+static char *complete_help(int key, const char *text, void *input) {
+    (void)input;
+    if (key == ARGP_KEY_HELP_EXTRA)
+        return list_other_run_options();
+    if (is_run_option(key) && text)
+        return help_with_default(run_options[key - KEY_RUN_OPTION].key, text);
+    return (char *)(uintptr_t)text; /* handed back as it came, in the type that argp wants */
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state) {
@@ -126,7 +153,7 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
         asked->quiet = true;
         return 0;
     default:
-        if (key < KEY_RUN_OPTION || key >= KEY_RUN_OPTION + RUN_OPTIONS)
+        if (!is_run_option(key))
             return ARGP_ERR_UNKNOWN;
         cli_settings_add(&asked->settings, run_options[key - KEY_RUN_OPTION].key, arg);
         return 0;
@@ -197,8 +224,9 @@ static int run_and_certify(const request *asked, cli_report *report) {
     if (error != BLV_OK)
         return cli_refuse(error, report->message);
     if (outcome <= BLV_DIVERGED) {
-        cli_complain("%s: %s", blv_outcome_word(outcome),
-                     *report->message ? report->message : blv_outcome_text(outcome));
+        char ending[CLI_ENDING_SIZE];
+        cli_report_ending(report, ending);
+        cli_complain("%s", ending);
         return CLI_FAILED;
     }
     if (!report->certified) {
@@ -246,7 +274,8 @@ static int create_and_solve(request *asked) {
 int cmd_solve(int argc, char **argv) {
     struct argp_option options[OWN_OPTIONS + RUN_OPTIONS + 1];
     fill_options(options);
-    const struct argp_child children[] = {{&cli_instance_argp, 0, NULL, 0}, {0}};
+    const struct argp_child children[] = {{&cli_instance_argp, 0, "The problem:", GROUP_PROBLEM},
+                                          {0}};
     const struct argp argp = {
         .options = options,
         .parser = parse,
@@ -256,7 +285,7 @@ int cmd_solve(int argc, char **argv) {
                "2 bad usage or input. Ctrl-C ends the run with its result so far; a second one "
                "ends at once.",
         .children = children,
-        .help_filter = add_help};
+        .help_filter = complete_help};
     request asked = {.solver = "s-tfbo", .start = "zero"};
     argp_parse(&argp, argc, argv, 0, NULL, &asked);
     int code = create_and_solve(&asked);

@@ -15,7 +15,7 @@ typedef struct request {
 enum { KEY_JSON = CLI_KEY_FIRST };
 
 static const struct argp_option options[] = {
-    {"json", KEY_JSON, NULL, 0, "Print JSON on standard output", 0}, {0}};
+    {"json", KEY_JSON, NULL, 0, "print JSON on standard output", 0}, {0}};
 
 static error_t parse(int key, char *arg, struct argp_state *state) {
     request *asked = state->input;

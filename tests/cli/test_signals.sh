@@ -3,7 +3,7 @@
 
 long="solve quadratic --problem-set dx=300 --problem-set dy=300 --iters 1e15 --every 1000000"
 
-# signalled CODE SIGNALS ARGUMENT...
+# signalled CODES SIGNALS ARGUMENT...: CODES is a regular expression
 signalled() {
     expected=$1
     signals=$2
@@ -11,7 +11,8 @@ signalled() {
     case_name="bilevel $* ($signals)"
     "$helpers/with_signals" trace "$signals" "$bilevel" "$@" --trace trace >out 2>err
     code=$?
-    [ "$code" -eq "$expected" ] || fail "$case_name: exit code $code, expected $expected"
+    echo "$code" | grep -qxE "$expected" ||
+        fail "$case_name: exit code $code, expected $expected"
 }
 
 for signal in int term; do
@@ -29,11 +30,13 @@ signalled 0 int $long
 out_has "stopped"
 out_has "Phi(x)"
 
-# The second one ends it at once: 128 + SIGTERM, and no file is left
+# The second one ends it at once, with 128 + SIGINT or SIGTERM: which of two that come together is
+# the second is open. No file is left.
 # shellcheck disable=SC2086
-signalled 143 int,term $long --json --out result.npz
+signalled '130|143' int,term $long --json --out result.npz
 [ ! -s out ] || fail "$case_name: wrote to stdout"
-[ ! -e result.npz ] || fail "$case_name: wrote the result file"
+# shellcheck disable=SC2010
+ls -A | grep result && fail "$case_name: left a result file"
 
 # The progress line, on a terminal only, cleared at the end
 escape=$(printf '\033')
