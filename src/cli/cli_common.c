@@ -1,0 +1,69 @@
+#include "cli_common.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void cli_complain(const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    fprintf(stderr, "%s: ", program_invocation_name);
+    vfprintf(stderr, format, args);
+    fputc('\n', stderr);
+    va_end(args);
+}
+
+int cli_refuse(blv_error error, const char *text) {
+    cli_complain("%s", text && *text ? text : blv_error_text(error));
+    return error == BLV_E_MEMORY || error == BLV_E_ORACLE ? CLI_FAILED : CLI_REFUSED;
+}
+
+void *cli_alloc(size_t count, size_t size) {
+    void *block = calloc(count > 0 ? count : 1, size > 0 ? size : 1);
+    if (!block)
+        exit(cli_refuse(BLV_E_MEMORY, NULL));
+    return block;
+}
+
+void *cli_grow(void *block, size_t count, size_t size) {
+    void *larger = reallocarray(block, count, size);
+    if (!larger)
+        exit(cli_refuse(BLV_E_MEMORY, NULL));
+    return larger;
+}
+
+void cli_settings_add(cli_settings *settings, const char *key, const char *value) {
+    settings->items = cli_grow(settings->items, settings->count + 1, sizeof settings->items[0]);
+    settings->items[settings->count++] = (cli_setting){key, value};
+}
+
+void cli_settings_split(cli_settings *settings, const char *option, char *pair,
+                        const struct argp_state *state) {
+    char *equals = strchr(pair, '=');
+    if (!equals || equals == pair)
+        argp_error(state, "--%s '%s': expected KEY=VALUE", option, pair);
+    *equals = '\0';
+    cli_settings_add(settings, pair, equals + 1);
+}
+
+void cli_settings_free(cli_settings *settings) {
+    free(settings->items);
+    *settings = (cli_settings){0};
+}
+
+bool cli_parse_whole(const char *text, uint64_t most, uint64_t *value) {
+    if (*text == '\0' || text[strspn(text, "0123456789")] != '\0')
+        return false;
+    errno = 0;
+    unsigned long long parsed = strtoull(text, NULL, 10);
+    if (errno != 0 || parsed > most)
+        return false;
+    *value = parsed;
+    return true;
+}
+
+const char *cli_precision_word(blv_precision precision) {
+    return precision == BLV_F32 ? "f32" : "f64";
+}

@@ -1,0 +1,29 @@
+/* A problem as named on the command line: PROBLEM and its options, its parameters, the instance. */
+#ifndef CLI_INSTANCE_H
+#define CLI_INSTANCE_H
+
+#include "bilevel/problem.h"
+#include "cli_common.h"
+
+typedef struct cli_instance {
+    const char *name; /* NULL: none was given */
+    bool name_optional;
+    cli_settings settings;
+    blv_problem_options options;
+
+    const blv_problem_family *family;
+    void *params; /* the struct that family->params describes */
+    blv_problem *problem;
+} cli_instance;
+
+/* Parses PROBLEM, --problem-set, --precision and --threads into a cli_instance. It is used as a
+ * child of a subcommand's own parser. */
+extern const struct argp cli_instance_argp;
+
+/* Finds the family and sets its parameters. These return an exit code, after a message. */
+int cli_instance_find(cli_instance *instance);
+/* Finds it and creates the problem. */
+int cli_instance_create(cli_instance *instance);
+void cli_instance_free(cli_instance *instance);
+
+#endif

@@ -1,0 +1,29 @@
+/* JSON values from the library's types. Every function returns a new reference. */
+#ifndef CLI_JSON_H
+#define CLI_JSON_H
+
+#include "bilevel/run.h"
+
+#include <jansson.h>
+
+/* null where the number is not finite */
+json_t *cli_json_real(double value);
+json_t *cli_json_whole(uint64_t value);
+/* null for NULL; bytes that are not UTF-8 become '?' */
+json_t *cli_json_text(const char *text);
+json_t *cli_json_vector(const double *values, size_t count);
+json_t *cli_json_counts(const blv_counts *counts);
+/* {key: value in effect, ...}: numbers as numbers, words as strings */
+json_t *cli_json_values(const blv_param *params, const void *fields);
+/* [{key, type, default, allowed, help}, ...] */
+json_t *cli_json_params(const blv_param *params);
+
+/* Adds a value that was just made; the command ends where memory is short. */
+void cli_json_set(json_t *object, const char *key, json_t *value);
+void cli_json_append(json_t *array, json_t *value);
+json_t *cli_json_object(void);
+json_t *cli_json_array(void);
+/* Prints the value on one line of stdout and releases it. */
+void cli_json_print(json_t *value);
+
+#endif

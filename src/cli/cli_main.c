@@ -1,0 +1,142 @@
+/* bilevel COMMAND ...: picks the subcommand, and sees to it that lost output is noticed. */
+#include "cli_commands.h"
+#include "cli_common.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct command {
+    const char *name, *arguments, *summary;
+    int (*run)(int argc, char **argv);
+} command;
+
+static const command commands[] = {
+    {"solve", "PROBLEM", "solve a problem, certify and explain the result", cmd_solve},
+    {"solvers", "[NAME]", "list the solvers, or the parameters of one", cmd_solvers},
+    {"problems", "[NAME]", "list the problems, or the parameters of one", cmd_problems},
+    {"check", "PROBLEM", "compare a problem's derivatives with differences", cmd_check},
+    {"version", "", "print the version", cmd_version},
+};
+enum { COMMANDS = sizeof commands / sizeof commands[0], LONGEST_WORD = 31 };
+
+static void print_help(FILE *out) {
+    fputs("Usage: bilevel COMMAND [ARGUMENT...]\n"
+          "Optimization with two levels: find x that minimizes f(x, y*(x)),\n"
+          "where y*(x) minimizes g(x, .).\n\n",
+          out);
+    for (size_t i = 0; i < COMMANDS; i++)
+        fprintf(out, "  %-9s %-9s %s\n", commands[i].name, commands[i].arguments,
+                commands[i].summary);
+    fputs("\n'bilevel COMMAND --help' lists the options of a command. For a start:\n"
+          "  bilevel solve quadratic\n",
+          out);
+}
+
+static size_t smallest(size_t a, size_t b, size_t c) {
+    size_t least = a < b ? a : b;
+    return least < c ? least : c;
+}
+
+/* Insertions, deletions and substitutions that turn one word into the other. */
+static size_t edits_between(const char *from, const char *to) {
+    size_t row[LONGEST_WORD + 1], length = strlen(to);
+    for (size_t j = 0; j <= length; j++)
+        row[j] = j;
+    for (size_t i = 0; from[i]; i++) {
+        size_t diagonal = row[0];
+        row[0] = i + 1;
+        for (size_t j = 0; j < length; j++) {
+            size_t above = row[j + 1];
+            row[j + 1] = smallest(above + 1, row[j] + 1, diagonal + (from[i] != to[j]));
+            diagonal = above;
+        }
+    }
+    return row[length];
+}
+
+static int refuse_command(const char *name) {
+    size_t best = 0, fewest = SIZE_MAX;
+    for (size_t i = 0; i < COMMANDS; i++) {
+        size_t edits = edits_between(name, commands[i].name);
+        if (edits < fewest) {
+            fewest = edits;
+            best = i;
+        }
+    }
+    if (fewest <= 1 + strlen(commands[best].name) / 2)
+        cli_complain("there is no command '%s'; did you mean '%s'?", name, commands[best].name);
+    else
+        cli_complain("there is no command '%s'; 'bilevel --help' lists them", name);
+    return CLI_REFUSED;
+}
+
+static int run_command(int argc, char **argv) {
+    for (size_t i = 0; i < COMMANDS; i++) {
+        if (strcmp(argv[0], commands[i].name) != 0)
+            continue;
+        char title[LONGEST_WORD + 1], *bare_name = argv[0];
+        snprintf(title, sizeof title, "bilevel %s", commands[i].name);
+        program_invocation_name = argv[0] = title;
+        int code = commands[i].run(argc, argv);
+        argv[0] = bare_name;
+        program_invocation_name = "bilevel";
+        return code;
+    }
+    return refuse_command(argv[0]);
+}
+
+/* A file that is opened while a standard stream is closed would get its number, and then its text.
+ */
+static void occupy_standard_streams(void) {
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) == -1 && errno == EBADF)
+            open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
+static void finish_stdout(void) {
+    int flushed = fflush(stdout);
+    if (flushed == 0 && !ferror(stdout))
+        return;
+    fprintf(stderr, "bilevel: standard output cannot be written%s%s\n", flushed ? ": " : "",
+            flushed ? strerror(errno) : "");
+    _exit(CLI_REFUSED);
+}
+
+static bool is_any(const char *text, const char *const *words) {
+    for (; *words; words++)
+        if (strcmp(text, *words) == 0)
+            return true;
+    return false;
+}
+
+int main(int argc, char **argv) {
+    static const char *const help_words[] = {"--help", "-h", "-?", "help", NULL};
+    static const char *const version_words[] = {"--version", "-V", NULL};
+    occupy_standard_streams();
+    atexit(finish_stdout);
+    argp_err_exit_status = CLI_REFUSED;
+    program_invocation_name = "bilevel";
+    if (argc < 2) {
+        print_help(stderr);
+        return CLI_REFUSED;
+    }
+    if (is_any(argv[1], help_words) && argc > 2) {
+        char help_option[] = "--help";
+        char *help_for[] = {argv[2], help_option, NULL};
+        return run_command(2, help_for);
+    }
+    if (is_any(argv[1], help_words)) {
+        print_help(stdout);
+        return CLI_DONE;
+    }
+    if (is_any(argv[1], version_words)) {
+        char version_word[] = "version";
+        char *version[] = {version_word, NULL};
+        return run_command(1, version);
+    }
+    return run_command(argc - 1, argv + 1);
+}

@@ -1,0 +1,29 @@
+/* What a finished run is reported from, as text or as JSON, on stdout. */
+#ifndef CLI_REPORT_H
+#define CLI_REPORT_H
+
+#include "cli_instance.h"
+#include "cli_state.h"
+
+typedef struct cli_report {
+    const cli_instance *instance;
+    blv_run *run;
+    char message[512]; /* how the run ended */
+
+    bool certified;
+    blv_certificate certificate;
+    char no_certificate[512]; /* why there is none */
+
+    cli_vectors start, end;
+    bool solution_known;
+    double distance_x, distance_y; /* to the known solution */
+} cli_report;
+
+/* How the run ended, in one line that begins with the outcome's word. */
+enum { CLI_ENDING_SIZE = 768 };
+void cli_report_ending(const cli_report *report, char text[CLI_ENDING_SIZE]);
+
+void cli_report_text(const cli_report *report);
+void cli_report_json(const cli_report *report);
+
+#endif

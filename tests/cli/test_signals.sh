@@ -1,0 +1,57 @@
+# Ctrl-C, and the progress line on a terminal.
+. "$(dirname "$0")/lib.sh"
+
+long="solve quadratic --problem-set dx=300 --problem-set dy=300 --iters 1e15 --every 1000000"
+
+# signalled CODES SIGNALS ARGUMENT...: CODES is a regular expression
+signalled() {
+    expected=$1
+    signals=$2
+    shift 2
+    case_name="bilevel $* ($signals)"
+    "$helpers/with_signals" trace "$signals" "$bilevel" "$@" --trace trace >out 2>err
+    code=$?
+    echo "$code" | grep -qxE "$expected" ||
+        fail "$case_name: exit code $code, expected $expected"
+}
+
+for signal in int term; do
+    # shellcheck disable=SC2086
+    signalled 0 $signal $long --json --out result.npz
+    err_empty
+    json stopped status
+    json 300 x '#'
+    "$json_get" out certificate phi >value || fail "$case_name: no certificate"
+    "$npz_tool" print result.npz x >value || fail "$case_name: no result file"
+    rm -f result.npz
+done
+# shellcheck disable=SC2086
+signalled 0 int $long
+out_has "stopped"
+out_has "Phi(x)"
+
+# The second one ends it at once, with 128 + SIGINT or SIGTERM: which of two that come together is
+# the second is open. No file is left.
+# shellcheck disable=SC2086
+signalled '130|143' int,term $long --json --out result.npz
+[ ! -s out ] || fail "$case_name: wrote to stdout"
+# shellcheck disable=SC2010
+ls -A | grep result && fail "$case_name: left a result file"
+
+# The progress line, on a terminal only, cleared at the end
+escape=$(printf '\033')
+case_name="progress"
+"$helpers/on_terminal" screen "$bilevel" solve quadratic --seconds 0.5 >out 2>err ||
+    fail "on a terminal: not exit code 0"
+tr '\r' '\n' <screen >lines
+grep -qF "iteration " lines || fail "no progress line"
+grep -qF "|gy| " lines || fail "no |gy| in the progress line"
+[ "$(tail -c 4 screen)" = "$(printf '\r')${escape}[K" ] || fail "the progress line is not cleared"
+out_has "Phi(x)"
+for option in --json --quiet; do
+    "$helpers/on_terminal" screen "$bilevel" solve quadratic --seconds 0.3 $option >out 2>err ||
+        fail "$option on a terminal: not exit code 0"
+    [ ! -s screen ] || fail "$option: something is shown on the terminal"
+done
+
+finish

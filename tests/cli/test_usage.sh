@@ -1,0 +1,84 @@
+# Help, and what is refused with exit code 2.
+. "$(dirname "$0")/lib.sh"
+
+run 0 --help
+out_has "Usage: bilevel COMMAND"
+run 0 help
+out_has "solvers"
+run 0 help solve
+out_has "--problem-set"
+run 0 version
+grep -qE '^bilevel [0-9]+\.[0-9]+\.[0-9]+$' out || fail "version: unexpected text"
+run 0 --version
+grep -qE '^bilevel [0-9]+\.[0-9]+\.[0-9]+$' out || fail "--version: unexpected text"
+for command in solve solvers problems check version; do
+    run 0 $command --help
+    out_has "Usage: bilevel $command"
+    err_empty
+done
+run 0 solve --help
+for option in iters seconds budget tol target seed batch sampler every certify; do
+    out_has "$option"
+done
+
+refused "Usage"
+refused "did you mean 'solve'" slove parabola
+refused "there is no command" entirely-different
+refused "no problem is named" solve
+refused "Usage" solve
+refused "no problem is named" check
+refused "too many" solve parabola parabola
+refused "too many" solvers s-tfbo exact
+refused "arguments" version now
+refused "unrecognized option" solve parabola --iterations 3
+refused "unrecognized option" solvers --yaml
+refused "did you mean 'quadratic'" solve quadratc
+refused "did you mean 'parabola'" check parabla
+refused "did you mean 'parabola'" problems parabla
+refused "did you mean 's-tfbo'" solve parabola --solver s-tfob
+refused "did you mean 's-tfbo'" solvers s-tfob
+refused "did you mean 'alpha0'" solve parabola --set alpa0=1
+refused "did you mean 'kappa'" solve quadratic --problem-set kapa=10
+refused "did you mean 'kappa'" problems quadratic --problem-set kapa=10
+refused "KEY=VALUE" solve parabola --set alpha0
+refused "KEY=VALUE" solve parabola --set =1
+refused "KEY=VALUE" solve quadratic --problem-set kappa
+refused "name of a problem" problems --problem-set kappa=3
+refused "name of a problem" problems --out instance.npz
+refused "alpha0" solve parabola --set alpha0=
+refused "alpha0" solve parabola --set alpha0=one
+refused "kappa" solve quadratic --problem-set kappa=-1
+refused "f32 or f64" solve parabola --precision f16
+refused "--threads" solve parabola --threads -1
+refused "--threads" solve parabola --threads 2x
+refused "--threads" solve parabola --threads 99999999999999999999
+refused "--seed" check parabola --seed " 1"
+refused "iters" solve parabola --iters 10x
+refused "iters" solve parabola --iters -3
+refused "seconds" solve parabola --seconds soon
+refused "budget" solve parabola --budget 0
+refused "tol" solve parabola --tol -1
+refused "target" solve parabola --target nan
+refused "seed" solve parabola --seed 0x10
+refused "batch" solve parabola --batch none
+refused "sampler" solve parabola --sampler sorted
+refused "every" solve parabola --every 0
+
+if [ -w /dev/full ]; then
+    for arguments in "solvers" "problems --json" "version" "--help" "solve --help" \
+        "solve parabola --iters 5" "solve parabola --iters 5 --json"; do
+        case_name="bilevel $arguments >/dev/full"
+        : >out
+        # shellcheck disable=SC2086
+        "$bilevel" $arguments >/dev/full 2>err
+        code=$?
+        [ "$code" -eq 2 ] || fail "$case_name: exit code $code, expected 2"
+        err_has "standard output cannot be written"
+    done
+fi
+case_name="stdout closed"
+"$bilevel" version >&- 2>err
+code=$?
+[ "$code" -eq 2 ] || fail "$case_name: exit code $code, expected 2"
+
+finish
