@@ -1,7 +1,6 @@
 /* The built-in problems: a new family is one line here. */
 #include "problems/builtin_problems.h"
-
-extern const blv_problem_family *const blv_builtin_problems[];
+#include "core/builtin.h"
 
 const blv_problem_family *const blv_builtin_problems[] = {
     &blv_problem_quadratic, &blv_problem_scalar_penalty, &blv_problem_parabola,
