@@ -22,8 +22,9 @@ typedef struct blv_param {
     size_t offset;     /* of the field in the struct that the table describes */
     const char *value; /* the default, as a user would type it */
     double lo, hi;     /* BLV_REAL, BLV_INT: the range, ends included */
-    const char *words; /* BLV_CHOICE: "a|b|c". Numbers: words allowed in place of a number, if any */
-    const char *help;  /* one line */
+    const char
+        *words;       /* BLV_CHOICE: "a|b|c". Numbers: words allowed in place of a number, if any */
+    const char *help; /* one line */
 } blv_param;
 
 /* A number given as a word is stored as BLV_WORD_REAL (a NaN: test with isnan) in a BLV_REAL field,

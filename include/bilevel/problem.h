@@ -74,8 +74,8 @@ typedef struct blv_problem_def {
     bool shuffled;           /* samples are in random order already: blocks may be contiguous */
     bool singular_lower;     /* d2g/dy2 is known to be singular: implicit solvers refuse */
 
-    void *user;                     /* handed to every oracle */
-    void (*free_user)(void *user);  /* called by blv_problem_destroy, and when create fails */
+    void *user;                    /* handed to every oracle */
+    void (*free_user)(void *user); /* called by blv_problem_destroy, and when create fails */
 
     blv_upper_fn upper; /* required */
     blv_lower_fn lower; /* required */
@@ -106,10 +106,10 @@ BLV_API const blv_problem_def *blv_problem_definition(const blv_problem *problem
 /* ---- Checking oracles ---- */
 
 typedef struct blv_check_item {
-    const char *what;    /* "fy against differences of f" */
-    double error;        /* largest relative error seen */
-    double allowed;      /* above this it is reported as wrong */
-    size_t worst;        /* coordinate of the largest error, or SIZE_MAX when not by coordinate */
+    const char *what; /* "fy against differences of f" */
+    double error;     /* largest relative error seen */
+    double allowed;   /* above this it is reported as wrong */
+    size_t worst;     /* coordinate of the largest error, or SIZE_MAX when not by coordinate */
     bool ok;
 } blv_check_item;
 
@@ -120,9 +120,10 @@ typedef struct blv_check_report {
     blv_check_item item[BLV_CHECK_MAX];
 } blv_check_report;
 
-/* Compares every oracle with central differences, with each other, on batches and with NULL outputs,
- * around a random point of the given seed and scale (projected onto X). Returns BLV_E_ORACLE when an
- * oracle fails; a wrong derivative is not an error but an item that is not ok. */
+/* Compares every oracle with central differences, with each other, on batches and with NULL
+ * outputs, around a random point of the given seed and scale (projected onto X). Returns
+ * BLV_E_ORACLE when an oracle fails; a wrong derivative is not an error but an item that is not ok.
+ */
 BLV_API blv_error blv_problem_check(const blv_problem *problem, uint64_t seed, double scale,
                                     blv_check_report *report, blv_message *why);
 

@@ -90,8 +90,8 @@ typedef struct blv_progress {
     uint64_t iteration;
     double seconds;
     blv_counts counts;
-    double f, g;            /* at the present x and y, whole sums */
-    double phi, grad_norm;  /* certified, when the option `certify` asks for it; else NaN */
+    double f, g;           /* at the present x and y, whole sums */
+    double phi, grad_norm; /* certified, when the option `certify` asks for it; else NaN */
     blv_metrics metrics;
 } blv_progress;
 

@@ -1,8 +1,8 @@
 /* Writing a solver.
  *
- * A solver is a descriptor and a step function. The run owns stopping, counting, timing, tracing and
- * memory: a step contains the algorithm and nothing else. Vectors and scalars are registered by name
- * in `open`; the struct that holds them is allocated by the run. See examples/own_solver.c. */
+ * A solver is a descriptor and a step function. The run owns stopping, counting, timing, tracing
+ * and memory: a step contains the algorithm and nothing else. Vectors and scalars are registered by
+ * name in `open`; the struct that holds them is allocated by the run. See examples/own_solver.c. */
 #ifndef BILEVEL_SOLVER_H
 #define BILEVEL_SOLVER_H
 
@@ -45,10 +45,10 @@ typedef enum blv_flow {
 /* ---- The descriptor ---- */
 
 enum {
-    BLV_USES_HVP = 1,        /* calls Hv; differences of gy stand in when the problem has none */
-    BLV_USES_JVP = 2,        /* calls Jv; differences of gx stand in when the problem has none */
-    BLV_USES_INVERSE = 4,    /* needs the inverse of the lower-level Hessian */
-    BLV_IS_STOCHASTIC = 8    /* draws batches unless told otherwise */
+    BLV_USES_HVP = 1,     /* calls Hv; differences of gy stand in when the problem has none */
+    BLV_USES_JVP = 2,     /* calls Jv; differences of gx stand in when the problem has none */
+    BLV_USES_INVERSE = 4, /* needs the inverse of the lower-level Hessian */
+    BLV_IS_STOCHASTIC = 8 /* draws batches unless told otherwise */
 };
 
 typedef struct blv_solver {
@@ -83,8 +83,8 @@ BLV_API blv_error blv_scratch_vec(blv_run *run, blv_level level, blv_vec **vec);
  * independent. size: 0 for what the run's `batch` says. */
 BLV_API blv_error blv_state_sampler(blv_run *run, const char *name, blv_level level, size_t size,
                                     blv_sampler **sampler);
-/* Hands an object to the run: counted as memory, destroyed with the run. When this fails, the object
- * has been destroyed. */
+/* Hands an object to the run: counted as memory, destroyed with the run. When this fails, the
+ * object has been destroyed. */
 BLV_API blv_error blv_run_own(blv_run *run, void *object, void (*destroy)(void *object),
                               size_t bytes);
 /* Leaves a readable message and returns the error, for `return blv_run_fail(...)`. */

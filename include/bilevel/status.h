@@ -1,7 +1,8 @@
 /* Error codes, outcomes of a run, and readable messages.
  *
  * An error says that a call could not be carried out. An outcome says how a run ended.
- * The two are separate: a run that diverges is an outcome, and the call that ran it returns BLV_OK. */
+ * The two are separate: a run that diverges is an outcome, and the call that ran it returns BLV_OK.
+ */
 #ifndef BILEVEL_STATUS_H
 #define BILEVEL_STATUS_H
 

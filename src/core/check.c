@@ -22,7 +22,7 @@ typedef struct checker {
     uint64_t drawn;
     double eps;
     blv_check_report *report;
-    blv_vec *x, *y, *v, *u;              /* a point and two directions of y */
+    blv_vec *x, *y, *v, *u;               /* a point and two directions of y */
     blv_vec *fx, *fy, *gx, *gy, *hv, *jv; /* what the oracles say */
     blv_vec *x1, *y1, *y2, *ax, *ay, *bx, *by;
     double *host;
@@ -93,7 +93,8 @@ static blv_flow check_gradient(checker *c, of_what of, bool in_x, const blv_vec 
         blv_vec_combine(moved, 1.0, point, -h, along);
         BLV_TRY(value(c, of, in_x ? moved : c->x, in_x ? c->y : moved, &below));
         double difference = (above - below) / (2.0 * h);
-        double error = relative(difference - blv_vec_dot(gradient, along), norm + 1e3 * noise + h * h);
+        double error =
+            relative(difference - blv_vec_dot(gradient, along), norm + 1e3 * noise + h * h);
         if (!(error <= worst_error)) {
             worst_error = error;
             worst = i;
@@ -133,7 +134,8 @@ static blv_flow check_symmetry(checker *c) {
         return BLV_GO;
     BLV_TRY(blv_eval_hvp(&c->eval, NULL, c->x, c->y, c->u, c->ay));
     double uhv = blv_vec_dot(c->u, c->hv), vhu = blv_vec_dot(c->v, c->ay);
-    double size = blv_vec_norm(c->u) * blv_vec_norm(c->hv) + blv_vec_norm(c->v) * blv_vec_norm(c->ay);
+    double size =
+        blv_vec_norm(c->u) * blv_vec_norm(c->hv) + blv_vec_norm(c->v) * blv_vec_norm(c->ay);
     return add_item(c, "Hv symmetric: u'Hv = v'Hu", relative(uhv - vhu, size), 1e3 * c->eps,
                     SIZE_MAX);
 }
@@ -172,7 +174,8 @@ static blv_flow check_batches(checker *c, of_what of) {
         blv_vec_axpy(c->by, (double)batch.count / (double)n, c->ay);
     }
     double off = blv_vec_combine(c->by, 1.0, c->by, -1.0, whole);
-    return add_item(c, of == OF_F ? "fy: batches against the whole" : "gy: batches against the whole",
+    return add_item(c,
+                    of == OF_F ? "fy: batches against the whole" : "gy: batches against the whole",
                     relative(off, blv_vec_norm(whole)), 1e4 * c->eps, SIZE_MAX);
 }
 
@@ -239,7 +242,8 @@ static blv_error open_checker(checker *c, const blv_problem *problem) {
     c->def = blv_problem_definition(problem);
     c->eps = c->def->precision == BLV_F32 ? (double)FLT_EPSILON : DBL_EPSILON;
     BLV_CHECK(blv_eval_open(&c->eval, problem, &c->counts));
-    blv_vec **of_y[] = {&c->y, &c->v, &c->u, &c->fy, &c->gy, &c->hv, &c->y1, &c->y2, &c->ay, &c->by};
+    blv_vec **of_y[] = {&c->y,  &c->v,  &c->u,  &c->fy, &c->gy,
+                        &c->hv, &c->y1, &c->y2, &c->ay, &c->by};
     blv_vec **of_x[] = {&c->x, &c->fx, &c->gx, &c->jv, &c->x1, &c->ax, &c->bx};
     for (size_t i = 0; i < sizeof of_y / sizeof *of_y; i++)
         BLV_CHECK(blv_vec_create(of_y[i], c->def->space_y));

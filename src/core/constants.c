@@ -48,9 +48,9 @@ blv_error blv_constants_open(blv_run *run, blv_constants_work **work) {
         destroy_work(w);
         return blv_run_fail(run, error, "automatic constants: %s", blv_error_text(error));
     }
-    BLV_CHECK(blv_run_own(run, w, destroy_work,
-                          sizeof *w + blv_lanczos_bytes(w->lanczos) +
-                              blv_implicit_bytes(w->implicit)));
+    BLV_CHECK(
+        blv_run_own(run, w, destroy_work,
+                    sizeof *w + blv_lanczos_bytes(w->lanczos) + blv_implicit_bytes(w->implicit)));
     blv_vec **of_y[] = {&w->start, &w->y, &w->v};
     blv_vec **of_x[] = {&w->d0, &w->d1, &w->x1, &w->displacement};
     for (size_t i = 0; i < sizeof of_y / sizeof *of_y; i++)
@@ -70,8 +70,7 @@ static int apply_hessian(void *context, const blv_vec *in, blv_vec *out) {
 /* Ritz values lie inside the spectrum; adding the bound makes L safe. mu is taken as it is, since a
  * bound as large as the value would say nothing, and is kept positive. */
 static blv_flow lower_spectrum(blv_run *run, blv_constants_work *w, blv_constants *c) {
-    blv_lanczos_result r =
-        blv_lanczos_run(w->lanczos, apply_hessian, run, w->start, LANCZOS_STEPS);
+    blv_lanczos_result r = blv_lanczos_run(w->lanczos, apply_hessian, run, w->start, LANCZOS_STEPS);
     if (r.end == BLV_LINEAR_OPERATOR)
         return (blv_flow)r.code;
     if (r.end == BLV_LINEAR_NONFINITE || r.steps == 0)

@@ -6,8 +6,8 @@
 #include "bilevel/solver.h"
 
 typedef struct blv_constants {
-    double L, mu;  /* of g in y: largest and smallest eigenvalue of H at the start */
-    double L_phi;  /* |grad Phi(x1) - grad Phi(x0)| / |x1 - x0| */
+    double L, mu; /* of g in y: largest and smallest eigenvalue of H at the start */
+    double L_phi; /* |grad Phi(x1) - grad Phi(x0)| / |x1 - x0| */
     double reach_x, reach_y, reach_v; /* |grad Phi|/L_phi, |y* - y0|, |v* - v0|: distances to go */
 } blv_constants;
 

@@ -1,6 +1,7 @@
 /* Oracle calls. Counts are per sample: a call on a batch of b counts b, on the whole sum its number
- * of terms. A call that returns several things counts one of each. What a problem lacks is made from
- * central differences of gy (Hv) and gx (Jv), and counted as the gradients that were really asked. */
+ * of terms. A call that returns several things counts one of each. What a problem lacks is made
+ * from central differences of gy (Hv) and gx (Jv), and counted as the gradients that were really
+ * asked. */
 #include "core/eval.h"
 
 #include <float.h>
@@ -69,7 +70,8 @@ blv_flow blv_eval_upper(blv_eval *eval, const blv_batch *batch, const blv_vec *x
     uint64_t b = size_of(batch, eval->def->upper_samples);
     eval->counts->f_grad += fx || fy ? b : 0;
     eval->counts->values += f ? b : 0;
-    return answer(eval, BLV_ORACLE_UPPER, eval->def->upper(eval->def->user, batch, x, y, f, fx, fy));
+    return answer(eval, BLV_ORACLE_UPPER,
+                  eval->def->upper(eval->def->user, batch, x, y, f, fx, fy));
 }
 
 blv_flow blv_eval_lower(blv_eval *eval, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
@@ -78,7 +80,8 @@ blv_flow blv_eval_lower(blv_eval *eval, const blv_batch *batch, const blv_vec *x
     uint64_t b = size_of(batch, eval->def->lower_samples);
     eval->counts->g_grad += gx || gy ? b : 0;
     eval->counts->values += g ? b : 0;
-    return answer(eval, BLV_ORACLE_LOWER, eval->def->lower(eval->def->user, batch, x, y, g, gx, gy));
+    return answer(eval, BLV_ORACLE_LOWER,
+                  eval->def->lower(eval->def->user, batch, x, y, g, gx, gy));
 }
 
 /* Half width h of a central difference along v at y: |h v| = eps^(1/3) (1 + |y|), which balances

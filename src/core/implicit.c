@@ -4,10 +4,10 @@
  *
  * with t from backtracking on g. Where CG meets a direction that does not curve up, what it has so
  * far (or the direction itself, at the first step) is used: g falls along it as well, so lower
- * levels that are not convex but have no bad stationary point (PL) are solved too. Near the solution
- * differences of g drown in rounding; there a step counts when it makes |gy| smaller.
- * Truncated Newton because it needs Hv only, and because a certificate wants |gy| at rounding level,
- * which first-order methods reach slowly on ill-conditioned problems. */
+ * levels that are not convex but have no bad stationary point (PL) are solved too. Near the
+ * solution differences of g drown in rounding; there a step counts when it makes |gy| smaller.
+ * Truncated Newton because it needs Hv only, and because a certificate wants |gy| at rounding
+ * level, which first-order methods reach slowly on ill-conditioned problems. */
 #include "core/implicit.h"
 #include "linsolve/cg.h"
 #include "linsolve/minres.h"
@@ -168,8 +168,8 @@ static blv_flow flow_of(const blv_linear_result *r) {
     return BLV_GO;
 }
 
-blv_flow blv_implicit_adjoint(blv_implicit *m, const blv_vec *x, const blv_vec *y,
-                              const blv_vec *b, blv_vec *v, double tol, double *r_norm) {
+blv_flow blv_implicit_adjoint(blv_implicit *m, const blv_vec *x, const blv_vec *y, const blv_vec *b,
+                              blv_vec *v, double tol, double *r_norm) {
     m->x = x;
     m->y = y;
     size_t limit = products_max(m);

@@ -1,5 +1,5 @@
-/* The lower level solved tightly: y*(x), v = H^-1 fy, and from them Phi(x) and its gradient. Used by
- * the certificate, the automatic constants and the solver `exact`. */
+/* The lower level solved tightly: y*(x), v = H^-1 fy, and from them Phi(x) and its gradient. Used
+ * by the certificate, the automatic constants and the solver `exact`. */
 #ifndef BLV_CORE_IMPLICIT_H
 #define BLV_CORE_IMPLICIT_H
 

@@ -1,8 +1,8 @@
 #include "core/message.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 blv_error blv_explain(blv_message *why, blv_error error, const char *format, ...) {

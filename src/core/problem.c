@@ -1,6 +1,6 @@
 /* Problem objects: a checked copy of the definition and the spaces of x and y. */
-#include "core/problem_private.h"
 #include "core/message.h"
+#include "core/problem_private.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* Counter-based random numbers (Philox 4x32-10). A stream is a key made of a seed and a purpose; the
- * n-th number of a stream does not depend on who asks for it, when, or on which thread. */
+/* Counter-based random numbers (Philox 4x32-10). A stream is a key made of a seed and a purpose;
+ * the n-th number of a stream does not depend on who asks for it, when, or on which thread. */
 #ifndef BLV_CORE_RANDOM_H
 #define BLV_CORE_RANDOM_H
 

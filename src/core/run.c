@@ -60,8 +60,7 @@ blv_error blv_run_create(blv_run **run, const blv_problem *problem, const blv_so
     atomic_init(&r->stop_requested, false);
     blv_error error = fill_run(r, &r->message);
     if (error != BLV_OK) {
-        blv_explain(why, error, "%s",
-                    r->message.text[0] ? r->message.text : blv_error_text(error));
+        blv_explain(why, error, "%s", r->message.text[0] ? r->message.text : blv_error_text(error));
         blv_run_destroy(r);
         return error;
     }
@@ -179,7 +178,8 @@ static void explain_end(blv_run *run, blv_outcome outcome, const char *cause) {
         snprintf(text, sizeof text, "%s after %" PRIu64 " iterations: %.200s",
                  blv_outcome_text(outcome), k, cause);
     else
-        snprintf(text, sizeof text, "%s after %" PRIu64 " iterations", blv_outcome_text(outcome), k);
+        snprintf(text, sizeof text, "%s after %" PRIu64 " iterations", blv_outcome_text(outcome),
+                 k);
     memcpy(run->message.text, text, sizeof text);
 }
 

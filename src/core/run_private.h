@@ -11,7 +11,7 @@
 #include <stdio.h>
 
 typedef struct blv_options {
-    int64_t iters; /* -1: automatic */
+    int64_t iters;  /* -1: automatic */
     double seconds; /* NaN: none */
     int64_t budget; /* -1: none */
     double tol;     /* 0: none */
@@ -69,13 +69,13 @@ struct blv_run {
     blv_owned *owned;
     size_t owned_count;
 
-    blv_eval eval;    /* the solver's */
-    blv_eval observe; /* for trace, monitor and target: off the clock, counted apart */
+    blv_eval eval;            /* the solver's */
+    blv_eval observe;         /* for trace, monitor and target: off the clock, counted apart */
     blv_certifier *certifier; /* NULL unless options ask for certified values on the way */
     blv_metrics metrics;
     double mapping_norm; /* |x - P_X(x - step d)| / step of the last move of x, NaN: none */
     blv_result result;
-    unsigned retries; /* of the present step */
+    unsigned retries;        /* of the present step */
     unsigned calls_to_clock; /* oracle calls until the clock is looked at again */
     atomic_bool stop_requested;
 
@@ -91,7 +91,7 @@ struct blv_run {
     FILE *trace;
     char *trace_path;
     double *trace_values; /* room for one vector, when iterates are traced */
-    bool trace_failed; /* the disk was full: the run goes on, the trace ends */
+    bool trace_failed;    /* the disk was full: the run goes on, the trace ends */
 
     blv_message message;
     blv_note notes[NOTES_MAX];

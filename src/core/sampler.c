@@ -15,10 +15,10 @@ struct blv_sampler {
     size_t samples, batch, blocks;
     bool whole; /* every batch is the whole sum */
     blv_stream stream;
-    uint64_t epoch;    /* of the orders below */
-    size_t next;       /* block of the epoch to hand out */
-    uint64_t drawn;    /* iid: numbers used so far */
-    size_t *order;     /* block: order of the blocks; shuffle: of the samples */
+    uint64_t epoch;     /* of the orders below */
+    size_t next;        /* block of the epoch to hand out */
+    uint64_t drawn;     /* iid: numbers used so far */
+    size_t *order;      /* block: order of the blocks; shuffle: of the samples */
     size_t *samples_at; /* block: the fixed shuffle, NULL when the samples are shuffled already;
                            iid: the indices of the batch */
     blv_batch current;
@@ -80,8 +80,7 @@ void blv_sampler_destroy(blv_sampler *s) {
 }
 
 size_t blv_sampler_bytes(const blv_sampler *s) {
-    return sizeof *s +
-           (order_size(s) + index_size(s, s->samples_at == NULL)) * sizeof *s->order;
+    return sizeof *s + (order_size(s) + index_size(s, s->samples_at == NULL)) * sizeof *s->order;
 }
 
 static const blv_batch *next_of_epoch(blv_sampler *s) {

@@ -5,8 +5,11 @@
 
 #include "bilevel/solver.h"
 
-typedef enum blv_sampler_kind { BLV_SAMPLER_BLOCK, BLV_SAMPLER_IID, BLV_SAMPLER_SHUFFLE }
-    blv_sampler_kind;
+typedef enum blv_sampler_kind {
+    BLV_SAMPLER_BLOCK,
+    BLV_SAMPLER_IID,
+    BLV_SAMPLER_SHUFFLE
+} blv_sampler_kind;
 
 typedef struct blv_sampler_spec {
     blv_sampler_kind kind;

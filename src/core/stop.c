@@ -49,8 +49,8 @@ blv_outcome blv_limit_reached(blv_run *run) {
     return time_used(run) ? BLV_LIMIT_SECONDS : BLV_RUNNING;
 }
 
-/* The estimate d means something only once y and v have settled: all that the solver reports must be
- * small. On a set X the move of x stands for d. */
+/* The estimate d means something only once y and v have settled: all that the solver reports must
+ * be small. On a set X the move of x stands for d. */
 bool blv_tolerance_reached(const blv_run *run) {
     double tol = run->options.tol;
     const blv_metrics *m = &run->metrics;

@@ -110,8 +110,8 @@ static void lower_gradient_y(const quadratic *q, const blv_batch *batch, const v
 }
 
 /* g = y'A y/2 + y'C x + y'c, without a vector to work in: row by row. */
-static double lower_value(const quadratic *q, const blv_batch *batch, const void *x,
-                          const void *y, blv_precision precision) {
+static double lower_value(const quadratic *q, const blv_batch *batch, const void *x, const void *y,
+                          blv_precision precision) {
     const blv_dense_kernels *k = q->kernels;
     const void *matrix = batch ? q->C_less_mean_real : q->C_real;
     double sum = 0.0;
@@ -188,8 +188,7 @@ static const blv_param params[] = {
     {"scale", BLV_REAL, FIELD(scale), "0.2", 0, 1e6, NULL,
      "size of the entries of C (times sqrt(dx)), c and b"},
     {"ridge", BLV_REAL, FIELD(ridge), "1", 0, 1e12, NULL, "weight of |x|^2/2 in f"},
-    {"eigen_min", BLV_REAL, FIELD(eigen_min), "1", DBL_MIN, 1e12, NULL,
-     "smallest eigenvalue of A"},
+    {"eigen_min", BLV_REAL, FIELD(eigen_min), "1", DBL_MIN, 1e12, NULL, "smallest eigenvalue of A"},
     {"seed", BLV_INT, FIELD(seed), "0", 0, 9e15, NULL, "seed of the instance"},
     {NULL, BLV_REAL, 0, NULL, 0, 0, NULL, NULL},
 };

@@ -17,8 +17,8 @@ static double dot(size_t n, const double *a, const double *b) {
     return blv_dense_f64.dot(n, a, b);
 }
 
-/* Rows of m become orthonormal: Gram-Schmidt, each row twice. Not LAPACK's, whose bits may depend on
- * its number of threads. */
+/* Rows of m become orthonormal: Gram-Schmidt, each row twice. Not LAPACK's, whose bits may depend
+ * on its number of threads. */
 static void orthonormalize(size_t n, double *m) {
     for (size_t i = 0; i < n; i++) {
         double *row = m + i * n;
@@ -140,12 +140,9 @@ static bool fill_noise(quadratic *q, uint64_t seed, double *work) {
 }
 
 static void name_arrays(quadratic *q) {
-    const blv_named_array arrays[] = {{"A", 2, {q->dy, q->dy}, q->A},
-                                      {"C", 2, {q->dy, q->dx}, q->C},
-                                      {"c", 1, {q->dy, 0}, q->c},
-                                      {"b", 1, {q->dy, 0}, q->b},
-                                      {"ridge", 0, {0, 0}, &q->ridge},
-                                      {NULL, 0, {0, 0}, NULL}};
+    const blv_named_array arrays[] = {
+        {"A", 2, {q->dy, q->dy}, q->A}, {"C", 2, {q->dy, q->dx}, q->C},  {"c", 1, {q->dy, 0}, q->c},
+        {"b", 1, {q->dy, 0}, q->b},     {"ridge", 0, {0, 0}, &q->ridge}, {NULL, 0, {0, 0}, NULL}};
     memcpy(q->arrays, arrays, sizeof arrays);
 }
 
@@ -271,7 +268,8 @@ int quadratic_known_solution(void *user, blv_vec *x_vec, blv_vec *y_vec) {
     blv_dense_f64.axpy(dy, 1.0, q->b, rhs);
     solve(q, 1, rhs, rhs, work);
     add_transposed_product(q, -1.0, rhs, x);
-    int code = (int)LAPACKE_dposv(LAPACK_ROW_MAJOR, 'U', (lapack_int)dx, 1, m, (lapack_int)dx, x, 1);
+    int code =
+        (int)LAPACKE_dposv(LAPACK_ROW_MAJOR, 'U', (lapack_int)dx, 1, m, (lapack_int)dx, x, 1);
     if (code == 0 && x_vec)
         blv_vec_write(x_vec, x);
     if (code == 0 && y_vec) {

@@ -61,8 +61,8 @@ static int apply_hessian(void *context, const blv_vec *in, blv_vec *out) {
 
 static blv_flow solve_v(blv_run *run, aid *s, double *r_norm) {
     hessian_at h = {run, blv_sampler_next(s->g_batches)};
-    blv_linear_result result = blv_cg_solve(s->cg, apply_hessian, &h, s->fy, s->v, false, 0.0,
-                                            (size_t)s->linear);
+    blv_linear_result result =
+        blv_cg_solve(s->cg, apply_hessian, &h, s->fy, s->v, false, 0.0, (size_t)s->linear);
     *r_norm = result.residual;
     if (result.end == BLV_LINEAR_OPERATOR)
         return (blv_flow)result.code;

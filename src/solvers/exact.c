@@ -60,9 +60,8 @@ static int project(void *context, blv_vec *x) {
 
 static blv_lbfgs_result start(blv_run *run, exact *s) {
     const blv_problem_def *def = blv_problem_definition(blv_run_problem(run));
-    blv_lbfgs_problem phi = {.objective = phi_and_gradient,
-                             .project = def->project_x ? project : NULL,
-                             .context = s};
+    blv_lbfgs_problem phi = {
+        .objective = phi_and_gradient, .project = def->project_x ? project : NULL, .context = s};
     blv_vec_copy(s->y_trial, blv_run_y(run));
     blv_vec_copy(s->v_trial, s->v);
     return blv_lbfgs_start(s->lbfgs, &phi, blv_run_x(run), 0.0);

@@ -7,8 +7,8 @@
  *
  *   y -= eta_y/beta gy;   v -= eta_v/phi r;   x = P_X(x - eta_x/(alpha phi) d)
  *
- * all three at the same old point. "Tuning-free bilevel optimization: new algorithms and convergence
- * analysis", Algorithm 2; the eta's are those of its Remark 2.
+ * all three at the same old point. "Tuning-free bilevel optimization: new algorithms and
+ * convergence analysis", Algorithm 2; the eta's are those of its Remark 2.
  *
  * Ours: scale = auto sets the eta's to the distances that y, v and x have to go, as tight solves at
  * the start show them. Sums of gradient norms do not forget: on a badly scaled problem the first
@@ -60,8 +60,8 @@ static blv_flow s_tfbo_prepare(blv_run *run, void *state) {
     BLV_TRY(blv_constants_estimate(run, s->constants, &c));
     s->eta_y *= positive_or_one(c.reach_y);
     s->eta_v *= positive_or_one(c.reach_v);
-    s->eta_x *= positive_or_one(c.reach_x) *
-                fmax(positive_or_one(c.reach_y), positive_or_one(c.reach_v));
+    s->eta_x *=
+        positive_or_one(c.reach_x) * fmax(positive_or_one(c.reach_y), positive_or_one(c.reach_v));
     blv_run_note(run, "scale = auto chose eta_x = %.4g, eta_y = %.4g, eta_v = %.4g", s->eta_x,
                  s->eta_y, s->eta_v);
     return BLV_GO;

@@ -1,4 +1,5 @@
-/* Spaces and vectors: dispatch to the operation table, and the defaults of the optional operations. */
+/* Spaces and vectors: dispatch to the operation table, and the defaults of the optional operations.
+ */
 #include "space/space_private.h"
 
 #include <assert.h>
