@@ -47,7 +47,7 @@ static void print_run(const cli_report *report) {
     const blv_solver *solver = blv_run_solver(report->run);
     cli_table table = {.align = "ll"};
     char text[CLI_ENDING_SIZE];
-    snprintf(text, sizeof text, "%s, %zu entries in x and %zu in y, %s",
+    snprintf(text, sizeof text, "%s, dimension %zu in x and %zu in y, %s",
              report->instance->family->name, report->end.dim[CLI_X], report->end.dim[CLI_Y],
              cli_precision_word(report->instance->options.precision));
     row(&table, "Problem", text);
@@ -91,7 +91,7 @@ static void print_counts(const blv_result *result) {
 static void print_certificate(const cli_report *report) {
     const blv_certificate *certificate = &report->certificate;
     if (!report->certified) {
-        printf("\nNo certificate: %s\n", report->no_certificate);
+        printf("\nNo certificate could be made\n  %s\n", report->no_certificate);
         return;
     }
     printf("\nCertificate, computed anew from the problem\n");

@@ -230,7 +230,7 @@ static int run_and_certify(const request *asked, cli_report *report) {
         return CLI_FAILED;
     }
     if (!report->certified) {
-        cli_complain("no certificate: %s", report->no_certificate);
+        cli_complain("no certificate could be made: %s", report->no_certificate);
         return CLI_FAILED;
     }
     return CLI_DONE;

@@ -3,7 +3,7 @@
 
 run 0 solve quadratic --problem-set dx=6 --problem-set dy=4 --iters 10
 err_empty
-for words in "quadratic" "6 entries in x and 4 in y" "s-tfbo" "iterations: " "Memory" \
+for words in "quadratic" "dimension 6 in x and 4 in y" "s-tfbo" "iterations: " "Memory" \
     "Oracle calls" "Phi(x)" "|grad Phi(x)|" "inner residual" "known solution" "alpha0 = " \
     "kappa = "; do
     out_has "$words"
@@ -57,7 +57,7 @@ run 0 solve parabola --target 0.6 --every 1 --json
 json target status
 run 0 solve quadratic --budget 1000 --json
 json budget status
-run 0 solve quadratic --seconds 0.05 --json
+run 0 solve quadratic --problem-set dx=300 --problem-set dy=300 --seconds 0.05 --json
 json seconds status
 run 0 solve parabola --solver exact --tol 1e-9 --json
 json exact solver
@@ -92,6 +92,7 @@ json null phi
 err_has "diverged"
 run 1 solve parabola --start far.npz --iters 10
 out_has "diverged"
+out_has "No certificate"
 err_has "diverged"
 
 # A lower level without a unique solution: implicit methods must not return nonsense
