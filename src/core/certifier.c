@@ -94,12 +94,12 @@ blv_flow blv_certifier_make(blv_certifier *c, const blv_vec *x, const blv_vec *y
     out.solve_residual = solved.gy_norm;
     out.linear_residual = solved.r_norm;
     out.tight = solved.tight;
-    out.singular = flow == BLV_NO_INVERSE;
-    if (flow == BLV_GO) {
+    out.singular = flow == BLV_NO_INVERSE || c->eval.def->singular_lower;
+    if (flow == BLV_GO && !out.singular) {
         BLV_TRY(mapping_norm(c, x, &out.grad_norm));
         if (v)
             out.estimate_error = blv_vec_combine(c->estimate, 1.0, c->estimate, -1.0, c->gradient);
-    } else if (flow != BLV_NO_INVERSE) {
+    } else if (!out.singular) {
         return flow;
     }
     *certificate = out;

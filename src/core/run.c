@@ -128,7 +128,7 @@ static blv_error open_parts(blv_run *run) {
         if (!run->trace_values)
             return blv_run_fail(run, BLV_E_MEMORY, "trace: out of memory");
     }
-    return blv_trace_open(run);
+    return BLV_OK;
 }
 
 blv_error blv_run_open(blv_run *run) {
@@ -301,7 +301,8 @@ static blv_error trace_status(blv_run *run) {
 static blv_error begin(blv_run *run) {
     if (run->busy)
         return blv_run_fail(run, BLV_E_ORDER, "a monitor may not step the run that calls it");
-    return blv_run_open(run);
+    BLV_CHECK(blv_run_open(run));
+    return run->phase == PHASE_OPEN ? blv_trace_open(run) : BLV_OK;
 }
 
 blv_error blv_run_step(blv_run *run) {

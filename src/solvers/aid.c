@@ -8,6 +8,7 @@
  * ICML 2021. K counts products with H: the first one of a warm start gives the residual, the others
  * are steps. */
 #include "core/constants.h"
+#include "core/guard.h"
 #include "core/workspace.h"
 #include "solvers/builtin_solvers.h"
 
@@ -18,6 +19,7 @@ typedef struct aid {
     double step_x, step_y;
     int64_t inner, linear;
     blv_constants_work *constants;
+    blv_guard guard_x, guard_y;
     blv_sampler *f_batches, *g_batches;
     blv_cg *cg;
     blv_vec *v, *gy, *fy, *fx, *jv;
@@ -33,6 +35,12 @@ static blv_error aid_open(blv_run *run, void *state) {
     BLV_CHECK(blv_run_cg(run, BLV_LEVEL_Y, &s->cg));
     BLV_CHECK(blv_state_sampler(run, "f batch", BLV_LEVEL_X, 0, &s->f_batches));
     BLV_CHECK(blv_state_sampler(run, "g batch", BLV_LEVEL_Y, 0, &s->g_batches));
+    BLV_CHECK(blv_state_scalar(run, "auto_step_x", &s->step_x));
+    BLV_CHECK(blv_state_scalar(run, "auto_step_y", &s->step_y));
+    if (isnan(s->step_x))
+        BLV_CHECK(blv_guard_open(run, "d before", BLV_LEVEL_X, &s->guard_x));
+    if (isnan(s->step_y))
+        BLV_CHECK(blv_guard_open(run, "gy before", BLV_LEVEL_Y, &s->guard_y));
     bool estimate = isnan(s->step_x) || isnan(s->step_y);
     return estimate ? blv_constants_open(run, &s->constants) : BLV_OK;
 }
@@ -80,15 +88,20 @@ static blv_flow aid_step(blv_run *run, void *state) {
     blv_vec *x = blv_run_x(run), *y = blv_run_y(run), *d = s->fx;
     blv_metrics *m = blv_run_metrics(run);
 
+    blv_guard_reset(&s->guard_y);
     for (int64_t t = 0; t < s->inner; t++) {
-        BLV_TRY(blv_oracle_lower(run, blv_sampler_next(s->g_batches), x, y, NULL, NULL, s->gy));
+        const blv_batch *batch = blv_sampler_next(s->g_batches);
+        BLV_TRY(blv_oracle_lower(run, batch, x, y, NULL, NULL, s->gy));
+        m->gy_norm = blv_vec_norm(s->gy);
+        s->step_y = blv_guard_step(&s->guard_y, s->step_y, batch, s->gy, m->gy_norm);
         BLV_TRY(blv_move(run, y, s->step_y, s->gy));
     }
-    m->gy_norm = blv_vec_norm(s->gy);
-    BLV_TRY(blv_oracle_upper(run, blv_sampler_next(s->f_batches), x, y, NULL, s->fx, s->fy));
+    const blv_batch *bf = blv_sampler_next(s->f_batches);
+    BLV_TRY(blv_oracle_upper(run, bf, x, y, NULL, s->fx, s->fy));
     BLV_TRY(solve_v(run, s, &m->r_norm));
     BLV_TRY(blv_oracle_jvp(run, blv_sampler_next(s->g_batches), x, y, s->v, s->jv));
     m->d_norm = blv_vec_combine(d, 1.0, s->fx, -1.0, s->jv);
+    s->step_x = blv_guard_step(&s->guard_x, s->step_x, bf, d, m->d_norm);
     m->step_y = s->step_y;
     m->step_x = s->step_x;
     return blv_move(run, x, s->step_x, d);

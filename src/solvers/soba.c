@@ -6,6 +6,7 @@
  * M. Dagreou, P. Ablin, S. Vaiter, T. Moreau, "A framework for bilevel optimization that enables
  * stochastic and global variance reduction algorithms", NeurIPS 2022. */
 #include "core/constants.h"
+#include "core/guard.h"
 #include "core/schedule.h"
 #include "solvers/builtin_solvers.h"
 
@@ -15,6 +16,7 @@
 typedef struct soba {
     double step_x, step_y, step_v, decay;
     blv_constants_work *constants;
+    blv_guard guard_x, guard_y, guard_v;
     blv_sampler *f_batches, *g_batches;
     blv_vec *v, *gy, *hv, *fy, *fx, *jv;
 } soba;
@@ -29,6 +31,15 @@ static blv_error soba_open(blv_run *run, void *state) {
     BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, &s->jv));
     BLV_CHECK(blv_state_sampler(run, "f batch", BLV_LEVEL_X, 0, &s->f_batches));
     BLV_CHECK(blv_state_sampler(run, "g batch", BLV_LEVEL_Y, 0, &s->g_batches));
+    BLV_CHECK(blv_state_scalar(run, "auto_step_x", &s->step_x));
+    BLV_CHECK(blv_state_scalar(run, "auto_step_y", &s->step_y));
+    BLV_CHECK(blv_state_scalar(run, "auto_step_v", &s->step_v));
+    if (isnan(s->step_x))
+        BLV_CHECK(blv_guard_open(run, "d before", BLV_LEVEL_X, &s->guard_x));
+    if (isnan(s->step_y))
+        BLV_CHECK(blv_guard_open(run, "gy before", BLV_LEVEL_Y, &s->guard_y));
+    if (isnan(s->step_v))
+        BLV_CHECK(blv_guard_open(run, "r before", BLV_LEVEL_Y, &s->guard_v));
     bool estimate = isnan(s->step_x) || isnan(s->step_y) || isnan(s->step_v);
     return estimate ? blv_constants_open(run, &s->constants) : BLV_OK;
 }
@@ -59,6 +70,9 @@ static blv_flow soba_step(blv_run *run, void *state) {
     m->gy_norm = blv_vec_norm(s->gy);
     m->r_norm = blv_vec_combine(r, 1.0, s->hv, -1.0, s->fy);
     m->d_norm = blv_vec_combine(d, 1.0, s->fx, -1.0, s->jv);
+    s->step_y = blv_guard_step(&s->guard_y, s->step_y, bg, s->gy, m->gy_norm);
+    s->step_v = blv_guard_step(&s->guard_v, s->step_v, bg, r, m->r_norm);
+    s->step_x = blv_guard_step(&s->guard_x, s->step_x, bg ? bg : bf, d, m->d_norm);
     m->step_y = s->step_y * decay;
     m->step_v = s->step_v * decay;
     m->step_x = s->step_x * decay;
