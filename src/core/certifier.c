@@ -99,7 +99,7 @@ blv_flow blv_certifier_make(blv_certifier *c, const blv_vec *x, const blv_vec *y
         BLV_TRY(mapping_norm(c, x, &out.grad_norm));
         if (v)
             out.estimate_error = blv_vec_combine(c->estimate, 1.0, c->estimate, -1.0, c->gradient);
-    } else if (!out.singular) {
+    } else if (flow != BLV_GO && flow != BLV_NO_INVERSE) {
         return flow;
     }
     *certificate = out;
