@@ -63,10 +63,11 @@ static void NAME(clamp)(const blv_host_args *args, size_t begin, size_t end, dou
         UNROLL
         for (size_t k = 0; k < VECTORS; k++) {
             real_vector *v = (real_vector *)(out + i + k * WIDTH);
-            const real_bits below = (real_bits)(*v < lo);
-            const real_bits above = (real_bits)(*v > hi) & ~below;
-            *v = (real_vector)(((real_bits)*v & ~(below | above)) | ((real_bits)lo & below) |
-                               ((real_bits)hi & above));
+            real_bits bits = *(real_bits *)v;
+            const real_bits below = (real_bits)(*v < lo), above = (real_bits)(*v > hi);
+            bits = (bits & ~above) | ((real_bits)hi & above);
+            bits = (bits & ~below) | ((real_bits)lo & below);
+            *v = (real_vector)bits;
         }
     }
 }
