@@ -8,6 +8,8 @@
 #include <string.h>
 
 typedef enum function_kind { QUADRATIC, ROSENBROCK, LINEAR, LOG_BARRIER, QUARTIC } function_kind;
+/* What a barrier gives beyond it. */
+typedef enum outside_kind { NAN_VALUE, NAN_GRADIENT, REFUSAL } outside_kind;
 typedef enum region_kind { WHOLE, BOX, SIMPLEX, BALL } region_kind;
 
 typedef struct problem {
@@ -21,7 +23,7 @@ typedef struct problem {
     size_t fail_at, project_fail_at; /* call number, from 1; 0: never */
     int code;
     double refuse_beyond; /* > 0: recoverable failure where |x| is larger */
-    enum { NAN_VALUE, NAN_GRADIENT, REFUSAL } outside; /* what the barrier's outside gives */
+    outside_kind outside;
 } problem;
 
 static inline double value_and_gradient(const problem *p, const double *x, double *g) {

@@ -201,7 +201,7 @@ static void test_other_functions(void **state) {
 
 static void test_regions_to_avoid(void **state) {
     (void)state;
-    for (int outside = NAN_VALUE; outside <= REFUSAL; outside++) {
+    for (outside_kind outside = NAN_VALUE; outside <= REFUSAL; outside++) {
         problem p = {.shape = LOG_BARRIER, .n = 8, .outside = outside};
         double x[8];
         for (size_t i = 0; i < 8; i++)
