@@ -5,6 +5,7 @@
 #include "bilevel/space.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #define DENSE_MAX 60
@@ -36,6 +37,18 @@ static inline double dense_norm(size_t n, const double *v) {
     for (size_t i = 0; i < n; i++)
         sum += v[i] * v[i];
     return sqrt(sum);
+}
+
+/* Eigenvalues between 1/kappa and 1 in size, of alternating signs when indefinite. The last `zeros`
+ * are zero. */
+static inline void random_spectrum(double *values, size_t n, double kappa, bool indefinite,
+                                   size_t zeros) {
+    for (size_t i = 0; i < n; i++) {
+        const double share = n > 1 ? (double)i / (double)(n - 1) : 0.0;
+        values[i] = pow(kappa, -share) * (indefinite && i % 2 ? -1.0 : 1.0);
+        if (i + zeros >= n)
+            values[i] = 0.0;
+    }
 }
 
 /* a = Q diag(eigenvalues) Q' for a random product Q of n reflections. */

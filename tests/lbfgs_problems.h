@@ -8,6 +8,8 @@
 #include <string.h>
 
 typedef enum function_kind { QUADRATIC, ROSENBROCK, LINEAR, LOG_BARRIER, QUARTIC } function_kind;
+/* What a barrier gives beyond it. */
+typedef enum outside_kind { NAN_VALUE, NAN_GRADIENT, REFUSAL } outside_kind;
 typedef enum region_kind { WHOLE, BOX, SIMPLEX, BALL } region_kind;
 
 typedef struct problem {
@@ -17,10 +19,11 @@ typedef struct problem {
     double b[DENSE_MAX], shift;
     double lo, hi; /* box */
     size_t n, evaluations, projections;
+    size_t avoided;                  /* evaluations that were refused or not finite */
     size_t fail_at, project_fail_at; /* call number, from 1; 0: never */
     int code;
     double refuse_beyond; /* > 0: recoverable failure where |x| is larger */
-    bool nan_gradient;    /* the barrier's gradient, not its value, is what is not finite */
+    outside_kind outside;
 } problem;
 
 static inline double value_and_gradient(const problem *p, const double *x, double *g) {
@@ -50,7 +53,7 @@ static inline double value_and_gradient(const problem *p, const double *x, doubl
         return value;
     case LOG_BARRIER: /* sum of x - log x: NaN or infinite outside x > 0, minimum at 1 */
         for (size_t i = 0; i < p->n; i++) {
-            value += p->nan_gradient && x[i] <= 0.0 ? -1e6 : x[i] - log(x[i]);
+            value += p->outside == NAN_GRADIENT && x[i] <= 0.0 ? -1e6 : x[i] - log(x[i]);
             g[i] = x[i] > 0.0 ? 1.0 - 1.0 / x[i] : NAN;
         }
         return value;
@@ -72,11 +75,16 @@ static inline int objective(void *context, const blv_vec *x, double *value, blv_
     if (p->evaluations == p->fail_at)
         return p->code;
     blv_vec_read(x, point);
-    if (p->refuse_beyond > 0.0 && dense_norm(p->n, point) > p->refuse_beyond)
+    if (p->refuse_beyond > 0.0 && dense_norm(p->n, point) > p->refuse_beyond) {
+        p->avoided++;
         return 3;
+    }
     *value = value_and_gradient(p, point, g);
     blv_vec_write(gradient, g);
-    return 0;
+    if (isfinite(*value) && isfinite(dense_norm(p->n, g)))
+        return 0;
+    p->avoided++;
+    return p->outside == REFUSAL ? 4 : 0;
 }
 
 static inline void project_point(const problem *p, double *x) {

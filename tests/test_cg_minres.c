@@ -67,17 +67,6 @@ static blv_linear_result solve(fixture *f, method which, dense_operator *op, con
     return result;
 }
 
-/* Eigenvalues between 1/kappa and 1 in size, of alternating signs when indefinite. The last `zeros`
- * are zero. */
-static void random_spectrum(double *values, size_t n, double kappa, bool indefinite, size_t zeros) {
-    for (size_t i = 0; i < n; i++) {
-        const double share = n > 1 ? (double)i / (double)(n - 1) : 0.0;
-        values[i] = pow(kappa, -share) * (indefinite && i % 2 ? -1.0 : 1.0);
-        if (i + zeros >= n)
-            values[i] = 0.0;
-    }
-}
-
 /* What a caller does who wants the true residual below tol: solve again from x until one product
  * confirms it. */
 static blv_linear_result solve_confirmed(fixture *f, method which, dense_operator *op,

@@ -201,16 +201,18 @@ static void test_other_functions(void **state) {
 
 static void test_regions_to_avoid(void **state) {
     (void)state;
-    for (int by_gradient = 0; by_gradient < 2; by_gradient++) {
-        problem p = {.shape = LOG_BARRIER, .n = 8, .nan_gradient = by_gradient};
+    for (outside_kind outside = NAN_VALUE; outside <= REFUSAL; outside++) {
+        problem p = {.shape = LOG_BARRIER, .n = 8, .outside = outside};
         double x[8];
         for (size_t i = 0; i < 8; i++)
-            x[i] = 0.01 + 0.5 * (double)i;
+            x[i] = 2.0 + 3.0 * (double)i;
         assert_int_equal(minimize(&p, 5, x, 1e-11, 500).end, BLV_LBFGS_CONVERGED);
+        assert_true(p.avoided > 0);
         for (size_t i = 0; i < 8; i++)
             assert_true(fabs(x[i] - 1.0) <= 1e-10);
         x[2] = -1.0;
-        assert_int_equal(minimize(&p, 5, x, 1e-11, 500).end, BLV_LBFGS_NONFINITE);
+        assert_int_equal(minimize(&p, 5, x, 1e-11, 500).end,
+                         outside == REFUSAL ? BLV_LBFGS_CALLBACK : BLV_LBFGS_NONFINITE);
         assert_true(x[2] == -1.0);
     }
     /* recoverable failures not far from the path */
@@ -223,9 +225,10 @@ static void test_regions_to_avoid(void **state) {
         p.hi = 1e3;
         solve_definite_by_lapack(&p.a, p.b, expected);
         memset(x, 0, sizeof x);
-        p.refuse_beyond = 1.02 * dense_norm(10, expected);
+        p.refuse_beyond = 1.0001 * dense_norm(10, expected);
         assert_int_equal(minimize(&p, 5, x, 1e-11, 1000).end, BLV_LBFGS_CONVERGED);
         assert_true(distance(10, x, expected) <= 2e-9);
+        assert_true(p.avoided > 0);
         /* refused at the start: handed on, for want of a step to shorten */
         for (size_t i = 0; i < 10; i++)
             x[i] = 900.0;

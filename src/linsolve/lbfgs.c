@@ -18,7 +18,8 @@
  * itself, so a memory without pairs is that method: it is what a failed search falls back to. */
 #include "linsolve/lbfgs.h"
 
-#include <float.h>
+#include "linsolve/operator.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -93,7 +94,7 @@ const blv_vec *blv_lbfgs_gradient(const blv_lbfgs *lbfgs) {
 
 /* ---- Callbacks ---- */
 
-/* Both return 0 to go on; else the state says why it ended. */
+/* These return 0 to go on; else the state says why it ended. */
 static int project(blv_lbfgs *l, blv_vec *point) {
     const int code = l->problem.project ? l->problem.project(l->problem.context, point) : 0;
     if (code != 0) {
@@ -145,12 +146,13 @@ static int model_direction(blv_lbfgs *l) {
         blv_vec_dots(2, (const blv_vec *const[]){model_g, step},
                      (const blv_vec *const[]){step, b_step}, dots);
         const double slope = dots[0], bend = dots[1];
-        if (!(slope < 0.0 && bend > 0.0) && k > 0)
+        const bool descends = slope < 0.0 && bend > 0.0;
+        if (!descends && k > 0)
             break;
-        const double t = slope < 0.0 && bend > 0.0 ? fmin(1.0, -slope / bend) : 1.0;
+        const double t = descends ? fmin(1.0, -slope / bend) : 1.0;
         blv_vec_axpy(d, t, step);
-        if (l->pairs.count == 0 || !(slope < 0.0 && bend > 0.0))
-            break; /* the minimizer already, for B = theta I; or nothing but rounding is left */
+        if (!descends || l->pairs.count == 0)
+            break; /* nothing but rounding is left; or B = theta I, whose minimizer this is */
         blv_vec_axpy(model_g, t, b_step);
         a = length * length / bend;
     }
@@ -295,9 +297,11 @@ static void accept(blv_lbfgs *l) {
     blv_vec_swap(l->x, l->trial);
     blv_vec_swap(l->g, l->trial_g);
     if (!blv_lbfgs_pairs_add(&l->pairs, l->d, l->trial_g) && l->problem.project) {
-        /* no curvature to be seen: drop the old ones, and let the next step be longer */
+        /* no curvature to be seen: drop the old ones, and let the next step be longer, as far as
+         * its projection keeps half the digits */
+        const double least = sqrt(blv_linear_roundoff(l->space));
         blv_lbfgs_pairs_forget(&l->pairs);
-        l->pairs.theta = fmax(0.1 * l->pairs.theta, 1e-10 * blv_vec_norm(l->g));
+        l->pairs.theta = fmax(0.1 * l->pairs.theta, least * blv_vec_norm(l->g));
     }
     l->state.iterations++;
     l->largest_value = fmax(l->largest_value, fabs(l->state.value));

@@ -16,6 +16,8 @@
  * as many to a pass as a space takes. */
 #include "linsolve/lbfgs_pairs.h"
 
+#include "linsolve/operator.h"
+
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -103,9 +105,8 @@ static void add_combination(const blv_lbfgs_pairs *pairs, blv_vec *v, double sca
 bool blv_lbfgs_pairs_add(blv_lbfgs_pairs *pairs, blv_vec *s, blv_vec *y) {
     double dots[3];
     blv_vec_dots(3, (const blv_vec *const[]){s, y, s}, (const blv_vec *const[]){s, y, y}, dots);
-    const double roundoff =
-        blv_space_precision(pairs->space) == BLV_F32 ? FLT_EPSILON : DBL_EPSILON;
-    if (!(dots[2] > sqrt(roundoff) * sqrt(dots[0]) * sqrt(dots[1])) || !isfinite(dots[2]))
+    const double u = blv_linear_roundoff(pairs->space);
+    if (!(dots[2] > sqrt(2.0 * u) * sqrt(dots[0]) * sqrt(dots[1])) || !isfinite(dots[2]))
         return false;
     const double theta = dots[1] / dots[2];
     if (!isnormal(theta) || !isnormal(1.0 / theta))
