@@ -2,10 +2,9 @@
  *
  * For row i with features a_i, label b_i and scores s_i = W a_i (one for each class):
  *
- *   softmax   loss_i = log sum_k exp(s_ik) - s_i,b     p_i = softmax(s_i)     e_i = unit vector of b_i
- *             gradient_i = (p_i - e_i) a_i'            Hessian_i V = (p_i o (t_i - p_i't_i)) a_i',
- *                                                      t_i = V a_i
- *   logistic  one score, label 1 or 0 (sign +1 or -1): loss_i = log(1 + exp(-sign s_i))
+ *   softmax   loss_i = log sum_k exp(s_ik) - s_i,b     p_i = softmax(s_i)     e_i = unit vector of
+ * b_i gradient_i = (p_i - e_i) a_i'            Hessian_i V = (p_i o (t_i - p_i't_i)) a_i', t_i = V
+ * a_i logistic  one score, label 1 or 0 (sign +1 or -1): loss_i = log(1 + exp(-sign s_i))
  *
  * and over the rows of the pass, all in one sweep, what of these is asked for:
  *
@@ -45,8 +44,9 @@ typedef struct blv_rows {
     size_t next_first, next_count;
 } blv_rows;
 
-/* W, V, gradient and hessian are classes x columns, row by row, for dense data, and columns x classes
- * for sparse data: there a row's entries pick few columns and want all classes of each at once. */
+/* W, V, gradient and hessian are classes x columns, row by row, for dense data, and columns x
+ * classes for sparse data: there a row's entries pick few columns and want all classes of each at
+ * once. */
 typedef struct blv_pass {
     size_t classes; /* softmax: >= 2; logistic: 1 */
     const void *w;
