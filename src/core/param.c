@@ -47,6 +47,10 @@ static int parse_int(const char *text, int64_t *value) {
 }
 
 void blv_params_range(const blv_param *param, char *text, size_t size) {
+    if (param->type == BLV_TEXT) {
+        snprintf(text, size, "a text of fewer than %d characters", BLV_TEXT_SIZE);
+        return;
+    }
     if (param->type == BLV_CHOICE) {
         size_t used = 0;
         for (const char *w = param->words; *w && used < size; w += strcspn(w, "|")) {
@@ -127,6 +131,11 @@ static blv_error set_field(const blv_param *param, void *fields, const char *own
             return bad_value(param, owner, value, why);
         memcpy(field, &whole, sizeof whole);
         return BLV_OK;
+    case BLV_TEXT:
+        if (strlen(value) >= BLV_TEXT_SIZE)
+            return bad_value(param, owner, value, why);
+        strcpy(field, value);
+        return BLV_OK;
     }
     return BLV_E_ARGUMENT;
 }
@@ -174,6 +183,8 @@ void blv_params_format(const blv_param *param, const void *fields, char *text, s
             word_at(param->words, (int)(-1 - whole), text, size);
         else
             snprintf(text, size, "%" PRId64, whole);
+    } else if (param->type == BLV_TEXT) {
+        snprintf(text, size, "%s", field);
     } else {
         int word;
         memcpy(&word, field, sizeof word);

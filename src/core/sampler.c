@@ -95,6 +95,12 @@ static const blv_batch *next_of_epoch(blv_sampler *s) {
                              .count = left < s->batch ? left : s->batch,
                              .index = list ? list + first : NULL};
     s->next++;
+    if (!list && s->next < s->blocks) {
+        size_t following = s->order[s->next] * s->batch;
+        s->current.next_first = following;
+        s->current.next_count =
+            s->samples - following < s->batch ? s->samples - following : s->batch;
+    }
     return &s->current;
 }
 

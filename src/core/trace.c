@@ -83,6 +83,8 @@ static void write_row(blv_run *run, const blv_progress *p) {
         put_number(file, "phi", p->phi);
         put_number(file, "grad_norm", p->grad_norm);
     }
+    for (size_t i = 0; i < p->measure_count; i++)
+        put_number(file, run->def->measures[i], p->measures[i]);
     for (size_t i = 0; i < run->scalar_count; i++)
         put_number(file, run->scalars[i].name, *run->scalars[i].value);
     for (size_t i = 0; run->options.iterates && i < run->entry_count; i++)
@@ -109,6 +111,12 @@ static blv_flow measure(blv_run *run, blv_progress *p) {
                         .metrics = run->metrics};
     BLV_TRY(blv_eval_upper(&run->observe, NULL, run->x, run->y, &p->f, NULL, NULL));
     BLV_TRY(blv_eval_lower(&run->observe, NULL, run->x, run->y, &p->g, NULL, NULL));
+    if (run->def->measure) {
+        while (p->measure_count < BLV_MEASURES_MAX && run->def->measures[p->measure_count])
+            p->measure_count++;
+        if (run->def->measure(run->def->user, run->x, run->y, p->measures) != 0)
+            p->measure_count = 0;
+    }
     bool near_target = p->f <= run->options.target; /* false without a target */
     if (run->certifier && (run->options.certify || near_target)) {
         blv_certificate certificate;

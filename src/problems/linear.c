@@ -1,0 +1,236 @@
+/* Linear models: passes over a set's rows for the problems on data. */
+#include "problems/linear.h"
+#include "problems/raw.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* ---- Memory of calls ---- */
+
+typedef struct pooled {
+    linear_work work;
+    struct pooled *next;
+} pooled;
+
+/* One work waits in `hot`, which a single thread takes and returns without a lock. */
+struct linear_pool {
+    _Atomic(pooled *) hot;
+    pthread_mutex_t lock;
+    pooled *rest;
+};
+
+static void pooled_destroy(pooled *p) {
+    if (!p)
+        return;
+    blv_pass_work_destroy(p->work.pass);
+    free(p->work.ridge);
+    free(p->work.weight);
+    free(p->work.row);
+    free(p->work.guess);
+    free(p);
+}
+
+static size_t larger(size_t a, size_t b) {
+    return a > b ? a : b;
+}
+
+static pooled *pooled_create(const linear_model *m) {
+    const blv_dataset_view *train = blv_dataset_view_of(m->data.train);
+    size_t real = m->precision == BLV_F32 ? sizeof(float) : sizeof(double);
+    size_t rows = larger(train->rows, blv_dataset_view_of(m->data.val)->rows);
+    if (m->data.test)
+        rows = larger(rows, blv_dataset_view_of(m->data.test)->rows);
+    pooled *p = calloc(1, sizeof *p);
+    if (!p)
+        return NULL;
+    p->work.pass =
+        blv_pass_work_create(m->classes, m->columns, real, !train->dense, rows, m->threads);
+    p->work.ridge = calloc(larger(m->columns, m->classes), real);
+    p->work.weight = calloc(rows, real);
+    p->work.row = calloc(rows, real);
+    p->work.guess = calloc(rows, sizeof *p->work.guess);
+    if (!p->work.pass || !p->work.ridge || !p->work.weight || !p->work.row || !p->work.guess) {
+        pooled_destroy(p);
+        return NULL;
+    }
+    return p;
+}
+
+linear_work *linear_work_take(linear_model *model) {
+    linear_pool *pool = model->pool;
+    pooled *p = atomic_exchange(&pool->hot, NULL);
+    if (!p) {
+        pthread_mutex_lock(&pool->lock);
+        p = pool->rest;
+        if (p)
+            pool->rest = p->next;
+        pthread_mutex_unlock(&pool->lock);
+    }
+    if (!p)
+        p = pooled_create(model);
+    return p ? &p->work : NULL;
+}
+
+void linear_work_return(linear_model *model, linear_work *work) {
+    linear_pool *pool = model->pool;
+    pooled *p = (pooled *)work; /* work is its first member */
+    p = atomic_exchange(&pool->hot, p);
+    if (!p)
+        return;
+    pthread_mutex_lock(&pool->lock);
+    p->next = pool->rest;
+    pool->rest = p;
+    pthread_mutex_unlock(&pool->lock);
+}
+
+static void pool_destroy(linear_pool *pool) {
+    if (!pool)
+        return;
+    pooled_destroy(atomic_load(&pool->hot));
+    while (pool->rest) {
+        pooled *next = pool->rest->next;
+        pooled_destroy(pool->rest);
+        pool->rest = next;
+    }
+    pthread_mutex_destroy(&pool->lock);
+    free(pool);
+}
+
+/* ---- The model ---- */
+
+static blv_error no_memory(blv_message *why, const char *owner) {
+    if (why)
+        snprintf(why->text, sizeof why->text, "%s: out of memory", owner);
+    return BLV_E_MEMORY;
+}
+
+blv_error linear_model_open(linear_model *m, linear_data *data, linear_loss loss,
+                            const char *owner, const blv_problem_options *options,
+                            blv_message *why) {
+    const blv_dataset_view *train = blv_dataset_view_of(data->train);
+    *m = (linear_model){.data = *data,
+                        .logistic = loss != LINEAR_LOSS_SOFTMAX && train->classes == 2,
+                        .columns = train->columns,
+                        .precision = options->precision,
+                        .threads = options->threads};
+    *data = (linear_data){NULL, NULL, NULL};
+    m->classes = m->logistic ? 1 : train->classes;
+    if (train->classes < 2 || (loss == LINEAR_LOSS_LOGISTIC && !m->logistic)) {
+        size_t found = train->classes;
+        linear_model_close(m);
+        if (why)
+            snprintf(why->text, sizeof why->text, "%s: the labels name %zu classes, expected %s",
+                     owner, found, loss == LINEAR_LOSS_LOGISTIC ? "2" : "at least 2");
+        return BLV_E_FORMAT;
+    }
+    m->pool = calloc(1, sizeof *m->pool);
+    if (!m->pool) {
+        linear_model_close(m);
+        return no_memory(why, owner);
+    }
+    pthread_mutex_init(&m->pool->lock, NULL);
+    atomic_init(&m->pool->hot, pooled_create(m));
+    if (!atomic_load(&m->pool->hot)) {
+        linear_model_close(m);
+        return no_memory(why, owner);
+    }
+    return BLV_OK;
+}
+
+void linear_model_close(linear_model *m) {
+    pool_destroy(m->pool);
+    m->pool = NULL;
+    linear_data_destroy(&m->data);
+}
+
+size_t linear_model_dim(const linear_model *m) {
+    return m->classes * m->columns;
+}
+
+blv_rows linear_rows(const blv_dataset *set, const blv_batch *batch) {
+    const blv_dataset_view *v = blv_dataset_view_of(set);
+    blv_rows rows = {.rows = v->rows,
+                     .columns = v->columns,
+                     .dense = v->dense,
+                     .stride = v->stride,
+                     .row_start = v->row_start,
+                     .column = v->column,
+                     .value = v->value,
+                     .column_start = v->column_start,
+                     .row = v->row,
+                     .column_value = v->column_value,
+                     .label = v->label,
+                     .count = v->rows};
+    if (batch) {
+        rows.first = batch->first;
+        rows.count = batch->count;
+        rows.index = batch->index;
+        rows.next_first = batch->next_first;
+        rows.next_count = batch->next_count;
+    }
+    return rows;
+}
+
+void linear_pass(const linear_model *m, const blv_rows *rows, const blv_pass *pass,
+                 linear_work *work) {
+    bool single = m->precision == BLV_F32;
+    if (m->logistic && single)
+        blv_logistic_pass_f32(rows, pass, work->pass);
+    else if (m->logistic)
+        blv_logistic_pass_f64(rows, pass, work->pass);
+    else if (single)
+        blv_softmax_pass_f32(rows, pass, work->pass);
+    else
+        blv_softmax_pass_f64(rows, pass, work->pass);
+}
+
+int linear_upper(linear_model *m, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
+                 double *f, blv_vec *fx, blv_vec *fy) {
+    (void)x;
+    if (fx)
+        blv_vec_fill(fx, 0.0);
+    if (!f && !fy)
+        return 0;
+    linear_work *work = linear_work_take(m);
+    if (!work)
+        return -1;
+    blv_rows rows = linear_rows(m->data.val, batch);
+    blv_pass pass = {.classes = m->classes,
+                     .w = raw(y),
+                     .scale = 1.0 / (double)rows.count,
+                     .loss = f,
+                     .gradient = fy ? raw_mut(fy) : NULL};
+    linear_pass(m, &rows, &pass, work);
+    linear_work_return(m, work);
+    return 0;
+}
+
+bool linear_quality(linear_model *m, const blv_dataset *set, const blv_vec *y, double *loss,
+                    double *accuracy) {
+    linear_work *work = linear_work_take(m);
+    if (!work)
+        return false;
+    blv_rows rows = linear_rows(set, NULL);
+    blv_pass pass = {.classes = m->classes,
+                     .w = raw(y),
+                     .scale = 1.0 / (double)rows.count,
+                     .loss = loss,
+                     .row_class = work->guess};
+    linear_pass(m, &rows, &pass, work);
+    size_t right = 0;
+    for (size_t i = 0; i < rows.count; i++)
+        right += work->guess[i] == rows.label[i];
+    *accuracy = (double)right / (double)rows.count;
+    linear_work_return(m, work);
+    return true;
+}
+
+int linear_measure(linear_model *m, const blv_vec *y, double *values) {
+    values[2] = values[3] = NAN;
+    if (!linear_quality(m, m->data.val, y, &values[0], &values[1]))
+        return -1;
+    return !m->data.test || linear_quality(m, m->data.test, y, &values[2], &values[3]) ? 0 : -1;
+}

@@ -1,0 +1,154 @@
+/* Loading the data of a problem: read, split, corrupt, scale, in this order. */
+#include "problems/linear.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static blv_error fail(blv_message *why, blv_error error, const char *format, ...) BLV_PRINTF(3, 4);
+
+static blv_error fail(blv_message *why, blv_error error, const char *format, ...) {
+    if (why) {
+        va_list args;
+        va_start(args, format);
+        vsnprintf(why->text, sizeof why->text, format, args);
+        va_end(args);
+    }
+    return error;
+}
+
+#define CHECK(call)                                                                                \
+    do {                                                                                           \
+        blv_error check_error = (call);                                                            \
+        if (check_error != BLV_OK)                                                                 \
+            return check_error;                                                                    \
+    } while (0)
+
+/* The path as it is when there is such a file, else below the folder of BILEVEL_DATA. */
+static const char *find_file(const char *path, char *buffer, size_t size) {
+    const char *folder = getenv("BILEVEL_DATA");
+    if (path[0] == '/' || access(path, F_OK) == 0 || !folder || !*folder)
+        return path;
+    int length = snprintf(buffer, size, "%s/%s", folder, path);
+    return length > 0 && (size_t)length < size && access(buffer, F_OK) == 0 ? buffer : path;
+}
+
+static blv_error read_file(const linear_source *source, const char *path, blv_precision precision,
+                           blv_dataset **set, blv_message *why) {
+    static const blv_layout layouts[] = {BLV_LAYOUT_AUTO, BLV_LAYOUT_DENSE, BLV_LAYOUT_SPARSE};
+    char buffer[2 * BLV_TEXT_SIZE];
+    blv_read_options options = {.precision = precision,
+                                .layout = layouts[source->layout],
+                                .label = source->label[0] ? source->label : NULL};
+    CHECK(blv_dataset_read(set, find_file(path, buffer, sizeof buffer), &options, why));
+    if (blv_dataset_view_of(*set)->classes == 0)
+        return fail(why, BLV_E_FORMAT, "%s: no classes: labels are needed that name a class", path);
+    return source->positive[0] ? blv_dataset_one_against_rest(*set, source->positive, why) : BLV_OK;
+}
+
+/* Replaces the set by a part of it, when a size is given. */
+static blv_error cut(blv_dataset **set, double size, uint64_t seed, blv_message *why) {
+    if (isnan(size))
+        return BLV_OK;
+    blv_dataset *sample;
+    CHECK(blv_dataset_subsample(*set, size, true, seed, &sample, why));
+    blv_dataset_destroy(*set);
+    *set = sample;
+    return BLV_OK;
+}
+
+static double rows_asked(double size, size_t rows) {
+    return isnan(size) ? 0.0 : size < 1.0 ? round(size * (double)rows) : size;
+}
+
+/* Splits the training file into the parts that have no file of their own. */
+static blv_error split(const linear_source *s, linear_data *d, const char *owner,
+                       blv_message *why) {
+    uint64_t seed = (uint64_t)s->seed;
+    size_t rows = blv_dataset_view_of(d->train)->rows;
+    bool split_val = !d->val, split_test = !d->test && !isnan(s->test_size);
+    double val = split_val ? rows_asked(s->val_size, rows) : 0.0;
+    double test = split_test ? rows_asked(s->test_size, rows) : 0.0;
+    double train = isnan(s->train_size) ? (double)rows - val - test : rows_asked(s->train_size, rows);
+    if (split_val && !(val >= 1.0))
+        return fail(why, BLV_E_VALUE, "%s: val_size leaves no validation rows", owner);
+    if (!(train >= 1.0) || train + val + test > (double)rows)
+        return fail(why, BLV_E_VALUE, "%s: %zu rows are too few for train %g, val %g and test %g",
+                    owner, rows, train, val, test);
+    double sizes[3] = {train, val, test};
+    blv_dataset *part[3] = {NULL, NULL, NULL};
+    size_t parts = test >= 1.0 ? 3 : 2;
+    if (val < 1.0) { /* no validation part: test, if any, comes second */
+        sizes[1] = test;
+        parts = test >= 1.0 ? 2 : 1;
+    }
+    CHECK(blv_dataset_split(d->train, sizes, parts, true, seed, part, why));
+    blv_dataset_destroy(d->train);
+    d->train = part[0];
+    if (val >= 1.0)
+        d->val = part[1];
+    if (test >= 1.0)
+        d->test = part[val >= 1.0 ? 2 : 1];
+    return BLV_OK;
+}
+
+static blv_error prepare(const linear_source *s, linear_data *d, blv_message *why) {
+    blv_dataset *sets[3] = {d->train, d->val, d->test};
+    size_t count = d->test ? 3 : 2;
+    for (int pass = 0; pass < 2; pass++) /* twice: a later set may have widened the first */
+        for (size_t i = 1; i < count; i++)
+            CHECK(blv_dataset_match(sets[i], sets[0], why));
+    if (s->corrupt > 0.0)
+        CHECK(blv_dataset_corrupt(d->train, (blv_corruption)s->corruption, s->corrupt,
+                                  (uint64_t)s->seed, why));
+    if (s->scaling > 0)
+        CHECK(blv_dataset_scale(sets, count,
+                                s->scaling == 1 ? BLV_SCALE_STANDARD : BLV_SCALE_UNIT, why));
+    for (size_t i = 0; i < count; i++) {
+        if (s->unit_rows)
+            CHECK(blv_dataset_unit_rows(sets[i], why));
+        if (s->intercept)
+            CHECK(blv_dataset_intercept(sets[i], why));
+        CHECK(blv_dataset_transpose(sets[i], why));
+    }
+    return BLV_OK;
+}
+
+static blv_error load(const linear_source *s, const char *owner, blv_precision precision,
+                      linear_data *d, blv_message *why) {
+    uint64_t seed = (uint64_t)s->seed;
+    CHECK(read_file(s, s->train, precision, &d->train, why));
+    if (s->val[0]) {
+        CHECK(read_file(s, s->val, precision, &d->val, why));
+        CHECK(cut(&d->val, s->val_size, seed, why));
+    }
+    if (s->test[0]) {
+        CHECK(read_file(s, s->test, precision, &d->test, why));
+        CHECK(cut(&d->test, s->test_size, seed, why));
+    }
+    CHECK(split(s, d, owner, why));
+    return prepare(s, d, why);
+}
+
+blv_error linear_load(const linear_source *source, const char *owner, blv_precision precision,
+                      linear_data *data, blv_message *why) {
+    *data = (linear_data){NULL, NULL, NULL};
+    if (!source->train[0])
+        return fail(why, BLV_E_VALUE, "%s: a training file is needed: --problem-set train=FILE",
+                    owner);
+    blv_error error = load(source, owner, precision, data, why);
+    if (error != BLV_OK)
+        linear_data_destroy(data);
+    return error;
+}
+
+void linear_data_destroy(linear_data *data) {
+    blv_dataset_destroy(data->train);
+    blv_dataset_destroy(data->val);
+    blv_dataset_destroy(data->test);
+    *data = (linear_data){NULL, NULL, NULL};
+}
