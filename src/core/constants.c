@@ -67,8 +67,8 @@ static int apply_hessian(void *context, const blv_vec *in, blv_vec *out) {
     return (int)blv_eval_hvp(&run->eval, NULL, run->x, run->y, in, out);
 }
 
-/* Ritz values lie inside the spectrum; adding the bound makes L safe. mu is taken as it is, since a
- * bound as large as the value would say nothing, and is kept positive. */
+/* Ritz values lie inside the spectrum; adding the bound makes L safe. For mu the bound may be
+ * larger than the value and would say nothing: at most half of it is taken off. */
 static blv_flow lower_spectrum(blv_run *run, blv_constants_work *w, blv_constants *c) {
     blv_lanczos_result r = blv_lanczos_run(w->lanczos, apply_hessian, run, w->start, LANCZOS_STEPS);
     if (r.end == BLV_LINEAR_OPERATOR)
@@ -77,7 +77,8 @@ static blv_flow lower_spectrum(blv_run *run, blv_constants_work *w, blv_constant
         return BLV_NONFINITE;
     double largest = fmax(r.largest + r.largest_bound, -r.smallest);
     c->L = largest > 0.0 ? largest : 1.0;
-    c->mu = fmin(fmax(r.smallest, 1e-12 * c->L), c->L);
+    double smallest = fmax(r.smallest - r.smallest_bound, 0.5 * r.smallest);
+    c->mu = fmin(fmax(smallest, 1e-12 * c->L), c->L);
     return BLV_GO;
 }
 
@@ -142,5 +143,5 @@ double blv_auto_outer_step(double given, const blv_constants *c, double inner_st
     if (!isnan(given))
         return given;
     double covered = -expm1(inner_steps * log1p(-fmin(c->mu / c->L, 1.0 - 1e-9)));
-    return fmin(1.0, 4.0 * covered) / (2.0 * c->L_phi);
+    return fmin(1.0, 2.0 * covered) / (2.0 * c->L_phi);
 }

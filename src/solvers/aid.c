@@ -113,7 +113,7 @@ static const blv_param params[] = {
     {"step_x", BLV_REAL, FIELD(step_x), "auto", DBL_MIN, DBL_MAX, "auto", "x-step"},
     {"step_y", BLV_REAL, FIELD(step_y), "auto", DBL_MIN, DBL_MAX, "auto", "y-step; auto: 1/L"},
     {"inner", BLV_INT, FIELD(inner), "10", 1, 9e15, NULL, "T_in: y-steps in an iteration"},
-    {"linear", BLV_INT, FIELD(linear), "10", 1, 9e15, NULL, "K: products with H in an iteration"},
+    {"linear", BLV_INT, FIELD(linear), "10", 2, 9e15, NULL, "K: products with H in an iteration"},
     {NULL, BLV_REAL, 0, NULL, 0, 0, NULL, NULL},
 };
 
