@@ -57,7 +57,8 @@ ALWAYS_INLINE void exp_lanes(lanes *value) {
     lanes first = (lanes)((half + 1023) << 52), second = (lanes)((rest + 1023) << 52);
     lanes result = p * first * second;
     const lanes infinity = __builtin_inf() - zero;
-    bits over = (bits)(x > LARGEST - zero), under = (bits)(x < SMALLEST - zero), nan = (bits)(x != x);
+    bits over = (bits)(x > LARGEST - zero), under = (bits)(x < SMALLEST - zero),
+         nan = (bits)(x != x);
     pick(&result, &over, &infinity, &result);
     pick(&result, &under, &zero, &result);
     pick(value, &nan, &x, &result);

@@ -17,8 +17,8 @@ typedef struct blv_element_loops {
     /* out[j] = factor scale[j] sum_k u[k,j] v[k,j], rows x columns matrices; transposed: [j,k] */
     void (*column_products)(size_t columns, size_t rows, int transposed, double factor,
                             const void *scale, const void *u, const void *v, void *out);
-    /* sum_k u[k]^2 v[k], accumulated in double; v NULL: 1 */
-    double (*weighted_square)(size_t n, const void *u, const void *v);
+    /* sum_k u[k], accumulated in double */
+    double (*sum)(size_t n, const void *u);
 } blv_element_loops;
 
 /* The tables for this processor. */

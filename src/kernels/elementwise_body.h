@@ -27,11 +27,11 @@ ALWAYS_INLINE void NAMED(store)(const lanes *from, size_t count, REAL *to) {
         size_t i = 0;                                                                              \
         for (; i + WIDTH <= n; i += WIDTH) {                                                       \
             const size_t count = WIDTH;                                                            \
-            __VA_ARGS__                                                                                    \
+            __VA_ARGS__                                                                            \
         }                                                                                          \
         if (i < n) {                                                                               \
             const size_t count = n - i;                                                            \
-            __VA_ARGS__                                                                                    \
+            __VA_ARGS__                                                                            \
         }                                                                                          \
     } while (0)
 
@@ -89,10 +89,15 @@ static void NAMED(column_products)(size_t columns, size_t rows, int transposed, 
     REAL *out = out_data;
     if (transposed) {
         for (size_t j = 0; j < columns; j++) {
-            double sum = 0.0;
-            for (size_t k = 0; k < rows; k++)
-                sum += (double)u[j * rows + k] * (double)v[j * rows + k];
-            out[j] = (REAL)(factor * (double)scale[j] * sum);
+            const REAL *a = u + j * rows, *b = v + j * rows;
+            double sum[4] = {0.0};
+            size_t k = 0;
+            for (; k + 4 <= rows; k += 4)
+                for (size_t i = 0; i < 4; i++)
+                    sum[i] += (double)a[k + i] * (double)b[k + i];
+            for (size_t i = 0; k < rows; k++, i++)
+                sum[i] += (double)a[k] * (double)b[k];
+            out[j] = (REAL)(factor * (double)scale[j] * ((sum[0] + sum[2]) + (sum[1] + sum[3])));
         }
         return;
     }
@@ -109,11 +114,11 @@ static void NAMED(column_products)(size_t columns, size_t rows, int transposed, 
     }
 }
 
-static double NAMED(weighted_square)(size_t n, const void *u_data, const void *v_data) {
-    const REAL *u = u_data, *v = v_data;
+static double NAMED(sum)(size_t n, const void *u_data) {
+    const REAL *u = u_data;
     double sum[8] = {0.0};
     for (size_t i = 0; i < n; i++)
-        sum[i & 7] += (double)u[i] * (double)u[i] * (v ? (double)v[i] : 1.0);
+        sum[i & 7] += (double)u[i];
     return ((sum[0] + sum[4]) + (sum[2] + sum[6])) + ((sum[1] + sum[5]) + (sum[3] + sum[7]));
 }
 
@@ -122,5 +127,5 @@ const blv_element_loops NAMED(blv_element_loops) = {.exp_scaled = NAMED(exp_scal
                                                     .sigmoid = NAMED(sigmoid),
                                                     .sigmoid_slope = NAMED(sigmoid_slope),
                                                     .column_products = NAMED(column_products),
-                                                    .weighted_square = NAMED(weighted_square)};
+                                                    .sum = NAMED(sum)};
 #undef FOR_LANES

@@ -11,5 +11,8 @@ extern const blv_problem_family blv_problem_saddle;
 extern const blv_problem_family blv_problem_pl_sine;
 extern const blv_problem_family blv_problem_pl_shift;
 extern const blv_problem_family blv_problem_non_singleton;
+extern const blv_problem_family blv_problem_l2reg;
+extern const blv_problem_family blv_problem_synthetic_logistic;
+extern const blv_problem_family blv_problem_hyperclean;
 
 #endif

@@ -5,9 +5,10 @@
  *   f(x, y) = mean_val loss(y)
  *
  * H v = mean Hessian v + ridge o v,   (J v)_k = scale exp(x_k) sum_{j in group k} y_j v_j,
- * where ridge_j = scale exp(x_group(j)). J needs no data. A batch takes rows of the loss; the penalty
- * is whole on every batch. */
+ * where ridge_j = scale exp(x_group(j)). J needs no data. A batch takes rows of the loss; the
+ * penalty is whole on every batch. */
 #include "problems/l2reg.h"
+#include "problems/builtin_problems.h"
 #include "problems/raw.h"
 
 #include <errno.h>
@@ -19,13 +20,6 @@
 
 enum { PER_FEATURE, PER_CLASS, ONE, GROUPS };
 
-typedef struct l2reg_params {
-    linear_source source;
-    int loss, penalty;
-    char groups[BLV_TEXT_SIZE];
-    double scale, lo, hi;
-} l2reg_params;
-
 typedef struct l2reg {
     linear_model model;
     int penalty;
@@ -34,62 +28,62 @@ typedef struct l2reg {
     double scale, lo, hi;
 } l2reg;
 
-static double penalty_at(const l2reg *p, const void *x, size_t k) {
-    return p->scale * exp(element(x, p->model.precision, k));
+static bool is_dense(const l2reg *p) {
+    return blv_dataset_view_of(p->model.data.train)->dense != NULL;
 }
 
-/* Sets the ridge of a pass from x. */
-static void set_ridge(const l2reg *p, const void *x, linear_work *work, blv_pass *pass) {
-    blv_precision precision = p->model.precision;
-    if (p->penalty == ONE) {
-        pass->ridge = penalty_at(p, x, 0);
-        return;
-    }
-    size_t count = p->penalty == PER_CLASS ? p->model.classes : p->model.columns;
-    for (size_t j = 0; j < count; j++)
-        set_element(work->ridge, precision, j,
-                    penalty_at(p, x, p->penalty == GROUPS ? p->group[j] : j));
-    if (p->penalty == PER_CLASS)
-        pass->ridge_class = work->ridge;
-    else
-        pass->ridge_column = work->ridge;
-}
-
-/* Calls visit(k, u_j v_j) for every entry j of y and its penalty k, as sums over entries of one
- * column or one class: out[k] += sum u_j v_j. */
-static void add_products(const l2reg *p, const void *u, const void *v, double *out) {
+/* work->penalty = scale exp(x), and the ridge of each column of y where groups share one. */
+static void set_penalties(const l2reg *p, const void *x, linear_work *work) {
     const linear_model *m = &p->model;
-    bool dense = blv_dataset_view_of(m->data.train)->dense != NULL;
-    blv_precision precision = m->precision;
+    m->loops->exp_scaled(p->penalties, p->scale, x, work->penalty);
+    if (p->penalty != GROUPS)
+        return;
     for (size_t j = 0; j < m->columns; j++)
-        for (size_t c = 0; c < m->classes; c++) {
-            size_t at = dense ? c * m->columns + j : j * m->classes + c;
-            size_t k = p->penalty == PER_FEATURE ? j
-                       : p->penalty == PER_CLASS ? c
-                       : p->penalty == GROUPS    ? p->group[j]
-                                                 : 0;
-            out[k] += element(u, precision, at) * element(v, precision, at);
-        }
+        set_element(work->ridge, m->precision, j,
+                    element(work->penalty, m->precision, p->group[j]));
 }
 
-/* scale exp(x_k) factor sum u_j v_j into out, a vector of x */
-static int penalty_products(const l2reg *p, const blv_vec *x, const blv_vec *u, const blv_vec *v,
-                            double factor, blv_vec *out, double *total) {
-    double *sums = calloc(p->penalties, sizeof *sums);
-    if (!sums)
-        return -1;
-    add_products(p, raw(u), raw(v), sums);
-    double sum = 0.0;
-    for (size_t k = 0; k < p->penalties; k++) {
-        sums[k] *= factor * penalty_at(p, raw(x), k);
-        sum += sums[k];
+static void set_ridge(const l2reg *p, const linear_work *work, blv_pass *pass) {
+    switch (p->penalty) {
+    case PER_FEATURE:
+        pass->ridge_column = work->penalty;
+        break;
+    case PER_CLASS:
+        pass->ridge_class = work->penalty;
+        break;
+    case GROUPS:
+        pass->ridge_column = work->ridge;
+        break;
+    default:
+        pass->ridge = element(work->penalty, p->model.precision, 0);
     }
-    if (out)
-        blv_vec_write(out, sums);
-    if (total)
-        *total = sum;
-    free(sums);
-    return 0;
+}
+
+/* out_k = factor penalty_k sum u_j v_j over the entries j of y that penalty k is for. */
+static void penalty_products(const l2reg *p, linear_work *work, const void *u, const void *v,
+                             double factor, void *out) {
+    const linear_model *m = &p->model;
+    const blv_element_loops *loops = m->loops;
+    bool dense = is_dense(p);
+    switch (p->penalty) {
+    case PER_FEATURE:
+        loops->column_products(m->columns, m->classes, !dense, factor, work->penalty, u, v, out);
+        break;
+    case PER_CLASS:
+        loops->column_products(m->classes, m->columns, dense, factor, work->penalty, u, v, out);
+        break;
+    case GROUPS:
+        loops->column_products(m->columns, m->classes, !dense, factor, work->ridge, u, v,
+                               work->column);
+        memset(work->sums, 0, p->penalties * sizeof *work->sums);
+        for (size_t j = 0; j < m->columns; j++)
+            work->sums[p->group[j]] += element(work->column, m->precision, j);
+        for (size_t k = 0; k < p->penalties; k++)
+            set_element(out, m->precision, k, work->sums[k]);
+        break;
+    default:
+        loops->column_products(1, m->columns * m->classes, 1, factor, work->penalty, u, v, out);
+    }
 }
 
 static int upper(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y, double *f,
@@ -98,11 +92,8 @@ static int upper(void *user, const blv_batch *batch, const blv_vec *x, const blv
     return linear_upper(&p->model, batch, x, y, f, fx, fy);
 }
 
-static int data_pass(l2reg *p, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
-                     const blv_vec *v, double *loss, blv_vec *gy, blv_vec *hv) {
-    linear_work *work = linear_work_take(&p->model);
-    if (!work)
-        return -1;
+static void data_pass(const l2reg *p, const blv_batch *batch, const blv_vec *y, const blv_vec *v,
+                      double *loss, blv_vec *gy, blv_vec *hv, linear_work *work) {
     blv_rows rows = linear_rows(p->model.data.train, batch);
     blv_pass pass = {.classes = p->model.classes,
                      .w = raw(y),
@@ -111,32 +102,43 @@ static int data_pass(l2reg *p, const blv_batch *batch, const blv_vec *x, const b
                      .loss = loss,
                      .gradient = gy ? raw_mut(gy) : NULL,
                      .hessian = hv ? raw_mut(hv) : NULL};
-    if (gy || hv)
-        set_ridge(p, raw(x), work, &pass);
+    set_ridge(p, work, &pass);
     linear_pass(&p->model, &rows, &pass, work);
-    linear_work_return(&p->model, work);
-    return 0;
 }
 
 static int lower(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y, double *g,
                  blv_vec *gx, blv_vec *gy) {
     l2reg *p = user;
-    double loss = 0.0, penalty = 0.0;
-    if ((g || gy) && data_pass(p, batch, x, y, NULL, g ? &loss : NULL, gy, NULL) != 0)
+    linear_work *work = linear_work_take(&p->model);
+    if (!work)
         return -1;
-    if ((g || gx) && penalty_products(p, x, y, y, 0.5, gx, &penalty) != 0)
-        return -1;
-    if (g)
-        *g = loss + penalty;
+    double loss = 0.0;
+    set_penalties(p, raw(x), work);
+    if (g || gy)
+        data_pass(p, batch, y, NULL, g ? &loss : NULL, gy, NULL, work);
+    if (g || gx) {
+        void *halves = gx ? raw_mut(gx) : work->halves; /* gx_k is what penalty k adds to g */
+        penalty_products(p, work, raw(y), raw(y), 0.5, halves);
+        if (g)
+            *g = loss + p->model.loops->sum(p->penalties, halves);
+    }
+    linear_work_return(&p->model, work);
     return 0;
 }
 
 static int lower_all(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
                      const blv_vec *v, blv_vec *gy, blv_vec *hv, blv_vec *jv) {
     l2reg *p = user;
-    if ((gy || hv) && data_pass(p, batch, x, y, v, NULL, gy, hv) != 0)
+    linear_work *work = linear_work_take(&p->model);
+    if (!work)
         return -1;
-    return jv ? penalty_products(p, x, y, v, 1.0, jv, NULL) : 0;
+    set_penalties(p, raw(x), work);
+    if (gy || hv)
+        data_pass(p, batch, y, v, NULL, gy, hv, work);
+    if (jv)
+        penalty_products(p, work, raw(y), raw(v), 1.0, raw_mut(jv));
+    linear_work_return(&p->model, work);
+    return 0;
 }
 
 static int lower_hvp(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
@@ -167,3 +169,130 @@ static void destroy(void *user) {
     free(p->group);
     free(p);
 }
+
+static const char *const measures[] = {"val_loss", "val_accuracy", "test_loss", "test_accuracy",
+                                       NULL};
+
+/* ---- Groups: a file with one group number for each feature ---- */
+
+static blv_error bad_groups(blv_message *why, blv_error error, const char *path, size_t line,
+                            const char *text) {
+    if (why)
+        snprintf(why->text, sizeof why->text, "groups %.200s, line %zu: %s", path, line, text);
+    return error;
+}
+
+static blv_error read_groups(l2reg *p, const char *path, blv_message *why) {
+    FILE *file = fopen(path, "r");
+    if (!file)
+        return bad_groups(why, BLV_E_FILE, path, 0, strerror(errno));
+    size_t columns = p->model.columns, count = 0;
+    p->group = malloc(columns * sizeof *p->group);
+    blv_error error = p->group ? BLV_OK : bad_groups(why, BLV_E_MEMORY, path, 0, "out of memory");
+    char line[64];
+    while (error == BLV_OK && fgets(line, sizeof line, file)) {
+        char *end;
+        unsigned long group = strtoul(line, &end, 10);
+        end += strspn(end, " \t\r\n");
+        if (end == line || *end || line[0] == '-' || group >= columns)
+            error = bad_groups(why, BLV_E_FORMAT, path, count + 1,
+                               "expected a group number from 0, below the number of features");
+        else if (count == columns)
+            error = bad_groups(why, BLV_E_FORMAT, path, count + 1, "more lines than features");
+        else
+            p->group[count++] = (uint32_t)group;
+        if (error == BLV_OK && group >= p->penalties)
+            p->penalties = group + 1;
+    }
+    fclose(file);
+    if (error == BLV_OK && count < columns)
+        error = bad_groups(why, BLV_E_FORMAT, path, count, "fewer lines than features");
+    return error;
+}
+
+/* ---- The family ---- */
+
+#define FIELD(name) offsetof(l2reg_params, name)
+
+static const blv_param params[] = {
+    LINEAR_SOURCE_PARAMS(l2reg_params, source),
+    {"loss", BLV_CHOICE, FIELD(loss), "auto", 0, 0, "auto|logistic|softmax",
+     "auto: logistic for two classes, softmax for more"},
+    {"penalty", BLV_CHOICE, FIELD(penalty), "per-feature", 0, 0, "per-feature|per-class|one|groups",
+     "what each entry of x is the penalty of"},
+    {"groups", BLV_TEXT, FIELD(groups), "", 0, 0, NULL,
+     "file with the group of each feature on a line, for penalty = groups"},
+    {"scale", BLV_REAL, FIELD(scale), "1", DBL_MIN, 1e12, "per-entry",
+     "factor of the penalty; per-entry: 1 over the number of entries of y"},
+    {"lo", BLV_REAL, FIELD(lo), "none", -1e6, 1e6, "none", "lower bound of x"},
+    {"hi", BLV_REAL, FIELD(hi), "none", -1e6, 1e6, "none", "upper bound of x"},
+    {NULL, BLV_REAL, 0, NULL, 0, 0, NULL, NULL},
+};
+
+static size_t penalty_count(const l2reg *p) {
+    return p->penalty == PER_FEATURE ? p->model.columns
+           : p->penalty == PER_CLASS ? p->model.classes
+                                     : 1;
+}
+
+blv_error l2reg_make(const l2reg_params *q, const char *name, linear_data *data,
+                     const blv_problem_options *options, blv_problem **problem, blv_message *why) {
+    l2reg *p = calloc(1, sizeof *p);
+    if (!p) {
+        linear_data_destroy(data);
+        return bad_groups(why, BLV_E_MEMORY, name, 0, "out of memory");
+    }
+    blv_error error = linear_model_open(&p->model, data, (linear_loss)q->loss, name, options, why);
+    if (error == BLV_OK) {
+        p->penalty = q->penalty;
+        p->penalties = penalty_count(p);
+        p->scale = isnan(q->scale) ? 1.0 / (double)linear_model_dim(&p->model) : q->scale;
+        p->lo = isnan(q->lo) ? -INFINITY : q->lo;
+        p->hi = isnan(q->hi) ? INFINITY : q->hi;
+        if (p->lo > p->hi)
+            error = bad_groups(why, BLV_E_VALUE, name, 0, "lo is above hi");
+        else if (p->penalty == GROUPS)
+            error = read_groups(p, q->groups, why);
+    }
+    if (error != BLV_OK) {
+        destroy(p);
+        return error;
+    }
+    blv_problem_def def = {.name = name,
+                           .dim_x = p->penalties,
+                           .dim_y = linear_model_dim(&p->model),
+                           .precision = options->precision,
+                           .threads = options->threads,
+                           .upper_samples = blv_dataset_view_of(p->model.data.val)->rows,
+                           .lower_samples = blv_dataset_view_of(p->model.data.train)->rows,
+                           .shuffled = true,
+                           .user = p,
+                           .free_user = destroy,
+                           .upper = upper,
+                           .lower = lower,
+                           .lower_hvp = lower_hvp,
+                           .lower_jvp = lower_jvp,
+                           .lower_all = lower_all,
+                           .project_x = isfinite(p->lo) || isfinite(p->hi) ? project : NULL,
+                           .measure = measure,
+                           .measures = measures};
+    return blv_problem_create(problem, &def, why);
+}
+
+static blv_error create(const void *fields, const blv_problem_options *options,
+                        blv_problem **problem, blv_message *why) {
+    const l2reg_params *q = fields;
+    linear_data data;
+    blv_error error = linear_load(&q->source, "problem l2reg", options->precision, &data, why);
+    return error == BLV_OK ? l2reg_make(q, "l2reg", &data, options, problem, why) : error;
+}
+
+const blv_problem_family blv_problem_l2reg = {
+    .name = "l2reg",
+    .summary = "choose the l2 penalties of a linear classifier on validation rows",
+    .formula = "f = mean loss on validation rows\n"
+               "g = mean loss on training rows + scale/2 sum exp(x) y^2",
+    .params_size = sizeof(l2reg_params),
+    .params = params,
+    .create = create,
+};

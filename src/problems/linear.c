@@ -27,6 +27,10 @@ static void pooled_destroy(pooled *p) {
         return;
     blv_pass_work_destroy(p->work.pass);
     free(p->work.ridge);
+    free(p->work.column);
+    free(p->work.penalty);
+    free(p->work.halves);
+    free(p->work.sums);
     free(p->work.weight);
     free(p->work.row);
     free(p->work.guess);
@@ -49,10 +53,15 @@ static pooled *pooled_create(const linear_model *m) {
     p->work.pass =
         blv_pass_work_create(m->classes, m->columns, real, !train->dense, rows, m->threads);
     p->work.ridge = calloc(larger(m->columns, m->classes), real);
+    p->work.column = calloc(larger(m->columns, m->classes), real);
+    p->work.penalty = calloc(larger(m->columns, m->classes), real);
+    p->work.halves = calloc(larger(m->columns, m->classes), real);
+    p->work.sums = calloc(larger(m->columns, m->classes), sizeof *p->work.sums);
     p->work.weight = calloc(rows, real);
     p->work.row = calloc(rows, real);
     p->work.guess = calloc(rows, sizeof *p->work.guess);
-    if (!p->work.pass || !p->work.ridge || !p->work.weight || !p->work.row || !p->work.guess) {
+    if (!p->work.pass || !p->work.ridge || !p->work.column || !p->work.penalty || !p->work.halves ||
+        !p->work.sums || !p->work.weight || !p->work.row || !p->work.guess) {
         pooled_destroy(p);
         return NULL;
     }
@@ -107,15 +116,16 @@ static blv_error no_memory(blv_message *why, const char *owner) {
     return BLV_E_MEMORY;
 }
 
-blv_error linear_model_open(linear_model *m, linear_data *data, linear_loss loss,
-                            const char *owner, const blv_problem_options *options,
-                            blv_message *why) {
+blv_error linear_model_open(linear_model *m, linear_data *data, linear_loss loss, const char *owner,
+                            const blv_problem_options *options, blv_message *why) {
     const blv_dataset_view *train = blv_dataset_view_of(data->train);
     *m = (linear_model){.data = *data,
                         .logistic = loss != LINEAR_LOSS_SOFTMAX && train->classes == 2,
                         .columns = train->columns,
                         .precision = options->precision,
-                        .threads = options->threads};
+                        .threads = options->threads,
+                        .loops = options->precision == BLV_F32 ? blv_element_loops_f32()
+                                                               : blv_element_loops_f64()};
     *data = (linear_data){NULL, NULL, NULL};
     m->classes = m->logistic ? 1 : train->classes;
     if (train->classes < 2 || (loss == LINEAR_LOSS_LOGISTIC && !m->logistic)) {

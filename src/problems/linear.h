@@ -7,6 +7,7 @@
 
 #include "bilevel/dataset.h"
 #include "bilevel/problem.h"
+#include "kernels/elementwise.h"
 #include "kernels/pass.h"
 
 /* ---- Where the data come from: fields of a family's parameters ---- */
@@ -21,37 +22,93 @@ typedef struct linear_source {
     int64_t seed;
 } linear_source;
 
-#define LINEAR_SOURCE_PARAMS(type, member)                                                         \
-    {"train", BLV_TEXT, offsetof(type, member.train), "", 0, 0, NULL,                              \
-     "file of the training rows; as it is, or in the folder that BILEVEL_DATA names"},             \
-        {"val", BLV_TEXT, offsetof(type, member.val), "", 0, 0, NULL,                              \
-         "file of the validation rows; empty: a part of the training file"},                       \
-        {"test", BLV_TEXT, offsetof(type, member.test), "", 0, 0, NULL,                            \
-         "file of the test rows; empty: a part of the training file when test_size is given"},     \
-        {"label", BLV_TEXT, offsetof(type, member.label), "", 0, 0, NULL,                          \
-         "label column of a CSV, by name or number"},                                              \
-        {"positive", BLV_TEXT, offsetof(type, member.positive), "", 0, 0, NULL,                    \
-         "this class against all others: makes two classes"},                                      \
-        {"train_size", BLV_REAL, offsetof(type, member.train_size), "rest", DBL_MIN, 1e12, "rest", \
-         "training rows: a share below 1, a number from 1 on"},                                    \
-        {"val_size", BLV_REAL, offsetof(type, member.val_size), "0.2", DBL_MIN, 1e12, "all",       \
-         "validation rows, likewise; all: of the validation file"},                                \
-        {"test_size", BLV_REAL, offsetof(type, member.test_size), "all", DBL_MIN, 1e12, "all",     \
-         "test rows, likewise"},                                                                   \
-        {"scaling", BLV_CHOICE, offsetof(type, member.scaling), "none", 0, 0,                      \
-         "none|standard|unit", "of the features, by the training rows"},                           \
-        {"unit_rows", BLV_CHOICE, offsetof(type, member.unit_rows), "off", 0, 0, "off|on",         \
-         "scale each row to Euclidean length 1"},                                                  \
-        {"intercept", BLV_CHOICE, offsetof(type, member.intercept), "off", 0, 0, "off|on",         \
-         "add a column of ones"},                                                                  \
-        {"layout", BLV_CHOICE, offsetof(type, member.layout), "auto", 0, 0, "auto|dense|sparse",   \
-         "how rows are kept"},                                                                     \
-        {"corrupt", BLV_REAL, offsetof(type, member.corrupt), "0", 0, 1, NULL,                     \
-         "share of the training labels to corrupt"},                                               \
-        {"corruption", BLV_CHOICE, offsetof(type, member.corruption), "uniform", 0, 0,             \
-         "uniform|pairwise|redraw", "to another class, to the next one, or drawn anew"},           \
-        {"data_seed", BLV_INT, offsetof(type, member.seed), "0", 0, 9e15, NULL,                    \
-         "seed of splits and corruption"}
+#define LINEAR_SOURCE_PARAMS(type, member)                                                           \
+    {"train",                                                                                        \
+     BLV_TEXT,                                                                                       \
+     offsetof(type, member.train),                                                                   \
+     "",                                                                                             \
+     0,                                                                                              \
+     0,                                                                                              \
+     NULL,                                                                                           \
+     "file of the training rows; as it is, or in the folder that BILEVEL_DATA names"},               \
+        {"val",                                                                                      \
+         BLV_TEXT,                                                                                   \
+         offsetof(type, member.val),                                                                 \
+         "",                                                                                         \
+         0,                                                                                          \
+         0,                                                                                          \
+         NULL,                                                                                       \
+         "file of the validation rows; empty: a part of the training file"},                         \
+        {"test",                                                                                     \
+         BLV_TEXT,                                                                                   \
+         offsetof(type, member.test),                                                                \
+         "",                                                                                         \
+         0,                                                                                          \
+         0,                                                                                          \
+         NULL,                                                                                       \
+         "file of the test rows; empty: a part of the training file when test_size is given"},       \
+        {"label",                                                                                    \
+         BLV_TEXT,                                                                                   \
+         offsetof(type, member.label),                                                               \
+         "",                                                                                         \
+         0,                                                                                          \
+         0,                                                                                          \
+         NULL,                                                                                       \
+         "label column of a CSV, by name or number"},                                                \
+        {"positive",                                                                                 \
+         BLV_TEXT,                                                                                   \
+         offsetof(type, member.positive),                                                            \
+         "",                                                                                         \
+         0,                                                                                          \
+         0,                                                                                          \
+         NULL,                                                                                       \
+         "this class against all others: makes two classes"},                                        \
+        {"train_size",                                                                               \
+         BLV_REAL,                                                                                   \
+         offsetof(type, member.train_size),                                                          \
+         "rest",                                                                                     \
+         DBL_MIN,                                                                                    \
+         1e12,                                                                                       \
+         "rest",                                                                                     \
+         "training rows: a share below 1, a number from 1 on"},                                      \
+        {"val_size",                                                                                 \
+         BLV_REAL,                                                                                   \
+         offsetof(type, member.val_size),                                                            \
+         "0.2",                                                                                      \
+         DBL_MIN,                                                                                    \
+         1e12,                                                                                       \
+         "all",                                                                                      \
+         "validation rows, likewise; all: of the validation file"},                                  \
+        {"test_size",                                                                                \
+         BLV_REAL,                                                                                   \
+         offsetof(type, member.test_size),                                                           \
+         "all",                                                                                      \
+         DBL_MIN,                                                                                    \
+         1e12,                                                                                       \
+         "all",                                                                                      \
+         "test rows, likewise"},                                                                     \
+        {"scaling", BLV_CHOICE,           offsetof(type, member.scaling),         "none", 0,         \
+         0,         "none|standard|unit", "of the features, by the training rows"},                  \
+        {"unit_rows", BLV_CHOICE, offsetof(type, member.unit_rows),      "off", 0,                   \
+         0,           "off|on",   "scale each row to Euclidean length 1"},                           \
+        {"intercept",           BLV_CHOICE, offsetof(type, member.intercept), "off", 0, 0, "off|on", \
+         "add a column of ones"},                                                                    \
+        {"layout", BLV_CHOICE, offsetof(type, member.layout), "auto",                                \
+         0,        0,          "auto|dense|sparse",           "how rows are kept"},                  \
+        {"corrupt", BLV_REAL, offsetof(type, member.corrupt),           "0", 0,                      \
+         1,         NULL,     "share of the training labels to corrupt"},                            \
+        {"corruption",                                                                               \
+         BLV_CHOICE,                                                                                 \
+         offsetof(type, member.corruption),                                                          \
+         "uniform",                                                                                  \
+         0,                                                                                          \
+         0,                                                                                          \
+         "uniform|pairwise|redraw",                                                                  \
+         "to another class, to the next one, or drawn anew"},                                        \
+    {                                                                                                \
+        "data_seed", BLV_INT, offsetof(type, member.seed), "0", 0, 9e15, NULL,                       \
+            "seed of splits and corruption"                                                          \
+    }
 
 typedef struct linear_data {
     blv_dataset *train, *val, *test; /* test may be NULL */
@@ -63,12 +120,18 @@ void linear_data_destroy(linear_data *data);
 
 /* ---- Linear models ---- */
 
-typedef enum linear_loss { LINEAR_LOSS_AUTO, LINEAR_LOSS_LOGISTIC, LINEAR_LOSS_SOFTMAX } linear_loss;
+typedef enum linear_loss {
+    LINEAR_LOSS_AUTO,
+    LINEAR_LOSS_LOGISTIC,
+    LINEAR_LOSS_SOFTMAX
+} linear_loss;
 
-/* Memory that one oracle call needs; taken from a pool, since calls may come from several threads. */
+/* Memory that one oracle call needs; taken from a pool, since calls may come from several threads.
+ */
 typedef struct linear_work {
     blv_pass_work *pass;
-    void *ridge;  /* columns or classes numbers */
+    void *ridge, *column, *penalty, *halves; /* columns or classes numbers each, the larger */
+    double *sums;                            /* likewise */
     void *weight; /* one number for each row of the largest set, here and below */
     void *row;
     int32_t *guess;
@@ -83,6 +146,7 @@ typedef struct linear_model {
     size_t columns;
     blv_precision precision;
     int threads;
+    const blv_element_loops *loops; /* of the precision */
     linear_pool *pool;
 } linear_model;
 

@@ -73,7 +73,8 @@ static blv_error split(const linear_source *s, linear_data *d, const char *owner
     bool split_val = !d->val, split_test = !d->test && !isnan(s->test_size);
     double val = split_val ? rows_asked(s->val_size, rows) : 0.0;
     double test = split_test ? rows_asked(s->test_size, rows) : 0.0;
-    double train = isnan(s->train_size) ? (double)rows - val - test : rows_asked(s->train_size, rows);
+    double train =
+        isnan(s->train_size) ? (double)rows - val - test : rows_asked(s->train_size, rows);
     if (split_val && !(val >= 1.0))
         return fail(why, BLV_E_VALUE, "%s: val_size leaves no validation rows", owner);
     if (!(train >= 1.0) || train + val + test > (double)rows)
@@ -106,8 +107,8 @@ static blv_error prepare(const linear_source *s, linear_data *d, blv_message *wh
         CHECK(blv_dataset_corrupt(d->train, (blv_corruption)s->corruption, s->corrupt,
                                   (uint64_t)s->seed, why));
     if (s->scaling > 0)
-        CHECK(blv_dataset_scale(sets, count,
-                                s->scaling == 1 ? BLV_SCALE_STANDARD : BLV_SCALE_UNIT, why));
+        CHECK(blv_dataset_scale(sets, count, s->scaling == 1 ? BLV_SCALE_STANDARD : BLV_SCALE_UNIT,
+                                why));
     for (size_t i = 0; i < count; i++) {
         if (s->unit_rows)
             CHECK(blv_dataset_unit_rows(sets[i], why));

@@ -1,0 +1,124 @@
+/* Penalties for each feature on generated data: half of the features carry signal, half none, so
+ * the best penalties differ. The set of the minimax paper's section 4.1 has 1000 rows of 20
+ * features, half for training and half for validation; the paper does not say how it was drawn.
+ * Here features are normal numbers, and b = sign(a'w + noise) with w normal on the first half of
+ * the features. */
+#include "core/random.h"
+#include "problems/builtin_problems.h"
+#include "problems/l2reg.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+typedef struct synthetic_params {
+    int64_t rows, columns, seed;
+    double noise;
+} synthetic_params;
+
+#define FIELD(name) offsetof(synthetic_params, name)
+
+static const blv_param params[] = {
+    {"rows", BLV_INT, FIELD(rows), "1000", 4, 1e8, NULL, "rows, half of them for training"},
+    {"columns", BLV_INT, FIELD(columns), "20", 1, 1e6, NULL, "features"},
+    {"noise", BLV_REAL, FIELD(noise), "1", 0, 1e6, NULL, "size of the noise in the labels"},
+    {"seed", BLV_INT, FIELD(seed), "0", 0, 9e15, NULL, "seed of the data"},
+    {NULL, BLV_REAL, 0, NULL, 0, 0, NULL, NULL},
+};
+
+/* features: rows x columns of the precision; label: 1 or 0. w: room for columns numbers. */
+static void generate(const synthetic_params *p, blv_precision precision, void *features,
+                     int32_t *label, double *w) {
+    size_t rows = (size_t)p->rows, columns = (size_t)p->columns;
+    blv_stream of_w = blv_stream_make((uint64_t)p->seed, "synthetic w");
+    blv_stream of_a = blv_stream_make((uint64_t)p->seed, "synthetic a");
+    blv_stream of_noise = blv_stream_make((uint64_t)p->seed, "synthetic noise");
+    for (size_t j = 0; j < columns; j++)
+        w[j] = 2 * j < columns ? blv_random_normal(&of_w, j) : 0.0;
+    for (size_t i = 0; i < rows; i++) {
+        double score = p->noise * blv_random_normal(&of_noise, i);
+        for (size_t j = 0; j < columns; j++) {
+            double a = blv_random_normal(&of_a, i * columns + j);
+            score += a * w[j];
+            if (precision == BLV_F32)
+                ((float *)features)[i * columns + j] = (float)a;
+            else
+                ((double *)features)[i * columns + j] = a;
+        }
+        label[i] = score > 0.0;
+    }
+}
+
+static blv_error out_of_memory(blv_message *why) {
+    if (why)
+        snprintf(why->text, sizeof why->text, "problem synthetic-logistic: out of memory");
+    return BLV_E_MEMORY;
+}
+
+/* The two halves of the generated rows. */
+static blv_error make_data(const synthetic_params *p, blv_precision precision, linear_data *data,
+                           blv_message *why) {
+    static const char *const names[] = {"-1", "+1"};
+    size_t rows = (size_t)p->rows, columns = (size_t)p->columns, half = rows / 2;
+    size_t real = precision == BLV_F32 ? sizeof(float) : sizeof(double);
+    *data = (linear_data){NULL, NULL, NULL};
+    char *features = malloc(rows * columns * real);
+    int32_t *label = malloc(rows * sizeof *label);
+    double *w = malloc(columns * sizeof *w);
+    blv_error error = BLV_OK;
+    if (features && label && w) {
+        generate(p, precision, features, label, w);
+        blv_dataset_view view = {.rows = half,
+                                 .columns = columns,
+                                 .precision = precision,
+                                 .dense = features,
+                                 .stride = columns,
+                                 .classes = 2,
+                                 .label = label,
+                                 .class_names = names,
+                                 .format = "generated"};
+        error = blv_dataset_create(&data->train, &view, "generated", why);
+        view.rows = rows - half;
+        view.dense = features + half * columns * real;
+        view.label = label + half;
+        if (error == BLV_OK)
+            error = blv_dataset_create(&data->val, &view, "generated", why);
+    } else {
+        error = out_of_memory(why);
+    }
+    free(features);
+    free(label);
+    free(w);
+    if (error != BLV_OK)
+        linear_data_destroy(data);
+    return error;
+}
+
+static blv_error create(const void *fields, const blv_problem_options *options,
+                        blv_problem **problem, blv_message *why) {
+    linear_data data;
+    blv_error error = make_data(fields, options->precision, &data, why);
+    if (error != BLV_OK)
+        return error;
+    l2reg_params *choices = calloc(1, sizeof *choices); /* per feature, logistic, no bounds */
+    if (!choices) {
+        linear_data_destroy(&data);
+        return out_of_memory(why);
+    }
+    choices->scale = 1.0;
+    choices->lo = choices->hi = NAN;
+    error = l2reg_make(choices, "synthetic-logistic", &data, options, problem, why);
+    free(choices);
+    return error;
+}
+
+const blv_problem_family blv_problem_synthetic_logistic = {
+    .name = "synthetic-logistic",
+    .summary = "a penalty for each feature of a logistic model on generated data",
+    .formula = "f = mean loss on validation rows\n"
+               "g = mean loss on training rows + 1/2 sum exp(x) y^2",
+    .params_size = sizeof(synthetic_params),
+    .params = params,
+    .create = create,
+};
