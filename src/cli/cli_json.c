@@ -83,7 +83,7 @@ static json_t *value_in_effect(const blv_param *param, const void *fields) {
         return cli_json_real(real);
     if (param->type == BLV_INT && !(param->words && whole < 0))
         return checked(json_integer(whole));
-    char word[128] = "";
+    char word[BLV_TEXT_SIZE] = "";
     blv_params_format(param, fields, word, sizeof word);
     return cli_json_text(word);
 }
@@ -97,7 +97,7 @@ json_t *cli_json_values(const blv_param *params, const void *fields) {
 
 json_t *cli_json_params(const blv_param *params) {
     static const char *const type_word[] = {
-        [BLV_REAL] = "real", [BLV_INT] = "int", [BLV_CHOICE] = "choice"};
+        [BLV_REAL] = "real", [BLV_INT] = "int", [BLV_CHOICE] = "choice", [BLV_TEXT] = "text"};
     json_t *array = cli_json_array();
     for (const blv_param *p = params; p && p->key; p++) {
         char range[256] = "";

@@ -17,6 +17,8 @@ typedef struct cli_report {
     cli_vectors start, end;
     bool solution_known;
     double distance_x, distance_y; /* to the known solution */
+    size_t measure_count;          /* of the problem's measures, at the end */
+    double measures[BLV_MEASURES_MAX];
 } cli_report;
 
 /* How the run ended, in one line that begins with the outcome's word. */

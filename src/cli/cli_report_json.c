@@ -39,6 +39,14 @@ static json_t *notes_array(const blv_run *run) {
     return notes;
 }
 
+static json_t *measures_object(const cli_report *report) {
+    const char *const *names = blv_problem_definition(report->instance->problem)->measures;
+    json_t *object = cli_json_object();
+    for (size_t i = 0; i < report->measure_count; i++)
+        cli_json_set(object, names[i], cli_json_real(report->measures[i]));
+    return object;
+}
+
 static json_t *distances_object(const cli_report *report) {
     json_t *object = cli_json_object();
     cli_json_set(object, "x", cli_json_real(report->distance_x));
@@ -68,6 +76,7 @@ void cli_report_json(const cli_report *report) {
     set_certificate(object, report);
     cli_json_set(object, "distance_to_solution",
                  report->solution_known ? distances_object(report) : json_null());
+    cli_json_set(object, "measures", measures_object(report));
     cli_json_set(object, "parameters",
                  cli_json_values(solver->params, blv_run_solver_fields(report->run)));
     cli_json_set(object, "options",

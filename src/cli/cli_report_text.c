@@ -122,6 +122,20 @@ static void print_distance(const cli_report *report) {
     cli_table_print(&table, INDENT, stdout);
 }
 
+static void print_measures(const cli_report *report) {
+    const char *const *names = blv_problem_definition(report->instance->problem)->measures;
+    cli_table table = {.align = "ll"};
+    bool any = false;
+    for (size_t i = 0; i < report->measure_count; i++)
+        if (!isnan(report->measures[i])) {
+            number_row(&table, names[i], report->measures[i]);
+            any = true;
+        }
+    if (any)
+        printf("\nOn the data\n");
+    cli_table_print(&table, INDENT, stdout);
+}
+
 /* "key = value" one after the other, on as many lines as it takes. */
 static void print_values(const char *title, const blv_param *params, const void *fields) {
     if (!params || !params->key)
@@ -129,7 +143,7 @@ static void print_values(const char *title, const blv_param *params, const void 
     printf("\n%s\n", title);
     int column = 0;
     for (const blv_param *p = params; p->key; p++) {
-        char value[128] = "";
+        char value[BLV_TEXT_SIZE] = "";
         blv_params_format(p, fields, value, sizeof value);
         int width = (int)(strlen(p->key) + strlen(" = ") + strlen(value));
         if (column > 0 && column + 2 + width > LINE_WIDTH) {
@@ -153,6 +167,7 @@ void cli_report_text(const cli_report *report) {
     print_counts(blv_run_result(report->run));
     print_certificate(report);
     print_distance(report);
+    print_measures(report);
     print_values("Solver parameters", blv_run_solver(report->run)->params,
                  blv_run_solver_fields(report->run));
     print_values("Run options", blv_run_options(), blv_run_option_fields(report->run));

@@ -216,10 +216,22 @@ static blv_error run_to_end(const request *asked, cli_report *report) {
     return error;
 }
 
+/* What the problem itself can tell about the end: accuracies and the like. */
+static void measure(cli_report *report) {
+    const blv_problem_def *def = blv_problem_definition(report->instance->problem);
+    if (!def->measure)
+        return;
+    if (def->measure(def->user, blv_run_x(report->run), blv_run_y(report->run), report->measures))
+        return;
+    while (report->measure_count < BLV_MEASURES_MAX && def->measures[report->measure_count])
+        report->measure_count++;
+}
+
 /* The result in full, and the exit code that it deserves; error: what the run returned. */
 static int certify_and_judge(const request *asked, cli_report *report, blv_error error) {
     cli_watch_say("certifying");
     certify(report);
+    measure(report);
     cli_watch_end();
     cli_vectors_read(&report->end, report->run);
     report->solution_known = cli_known_distance(asked->instance.problem, &report->end,
