@@ -193,7 +193,7 @@ static long double exact_loss(size_t classes, const double *score, size_t label)
     return log1pl(others) + ((long double)score[best] - (long double)score[label]);
 }
 
-/* One column that is 1, so that scores are the weights and every error is the loss's own. */
+/* One column that is 1, and scores with few bits, so that every error is the loss's own. */
 static void check_losses(bool single, size_t classes, const double *score) {
     const bool logistic = classes == 1;
     for (size_t label = 0; label < (logistic ? 2 : classes); label++)
@@ -238,9 +238,9 @@ static void check_losses(bool single, size_t classes, const double *score) {
 static void test_large_scores(void **state) {
     (void)state;
     static const double scores[][4] = {
-        {1e4, -1e4, 9999.0, 12.0},   {-1e6, 1e6, 1e6, 0.0},      {0.0, 0.0, 0.0, -30000.0},
-        {3.0, 2.5, -1.25, 0.0},      {16.0, 0.0, -3.0, -80.0},   {-87.5, 0.0, 0.5, -88.0},
-        {700.0, 0.0, -709.0, -0.25}, {0.0, 1e-3, 40.0, -1e-3},   {-1e5, -1e5, -1e5, -1e5},
+        {1e4, -1e4, 9999.0, 12.0},   {-1e6, 1e6, 1e6, 0.0},          {0.0, 0.0, 0.0, -30000.0},
+        {3.0, 2.5, -1.25, 0.0},      {16.0, 0.0, -3.0, -80.0},       {-87.5, 0.0, 0.5, -88.0},
+        {700.0, 0.0, -709.0, -0.25}, {0.0, 0x1p-10, 40.0, -0x1p-10}, {-1e5, -1e5, -1e5, -1e5},
         {-720.0, 0.0, 1.0, 720.0},   {5000.0, 4990.0, 0.0, -1.0}};
     for (size_t t = 0; t < sizeof scores / sizeof *scores; t++)
         for (int single = 0; single < 2; single++) {
