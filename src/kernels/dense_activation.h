@@ -1,0 +1,107 @@
+/* From scores to losses and factors, for a block of rows: a lane is a row, and nothing is ever
+ * exponentiated that is not the distance to the largest score, so nothing overflows.
+ *
+ * Small losses and residuals keep all their digits: 1 - p of the stated label is computed as the
+ * sum of the other probabilities, log p as log1p of the other exponentials. */
+#ifndef BLV_KERNELS_DENSE_ACTIVATION_H
+#define BLV_KERNELS_DENSE_ACTIVATION_H
+
+#include "kernels/dense_pass.h"
+#include "kernels/lanes_math.h"
+
+/* All arrays are padded to whole vectors; what is behind the last row is computed and not used. */
+struct blv_dense_block {
+    real weight[BLV_BLOCK_ROWS], loss[BLV_BLOCK_ROWS], cross[BLV_BLOCK_ROWS];
+    real probability[BLV_BLOCK_ROWS]; /* of the stated label */
+    integer label[BLV_BLOCK_ROWS], best[BLV_BLOCK_ROWS];
+    const real *row[BLV_BLOCK_ROWS], *ahead[BLV_BLOCK_ROWS];
+    size_t place[BLV_BLOCK_ROWS]; /* number of the row in the data */
+    size_t rows;
+};
+
+#define AT(k) ((k)*BLV_BLOCK_ROWS)
+
+/* s becomes residual times weight; t, if not NULL, Hessian factor times weight. */
+static void activate_logistic(blv_dense_block *block, bool want_loss, real *s, real *t) {
+    const vec one = all(R(1.0)), nothing = all(R(0.0));
+    for (size_t i = 0; i < block->rows; i += LANES) {
+        const vec score = load(s + i), weight = load(block->weight + i);
+        const ivec positive = load_integers(block->label + i) != 0;
+        const vec margin = choose(positive, score, -score);
+        const ivec right = margin > nothing;
+        const vec far = exp_of(choose(right, -margin, margin));
+        const vec near = one / (one + far); /* probability of the likelier label */
+        const vec other = far * near;
+        const vec miss = choose(right, other, near);
+        const vec residual = choose(positive, -miss, miss);
+        if (want_loss)
+            store(block->loss + i, log1p_of(far) + choose(right, nothing, -margin));
+        store(block->probability + i, choose(right, near, other));
+        *(loose_ivec *)(block->best + i) = (score > nothing) & 1;
+        store(s + i, residual * weight);
+        if (t) {
+            const vec tangent = load(t + i);
+            store(block->cross + i, residual * tangent);
+            store(t + i, near * other * tangent * weight);
+        }
+    }
+}
+
+/* The same with `scores` scores a row besides the last class, whose score is 0. */
+static void activate_softmax(blv_dense_block *block, size_t scores, bool want_loss, real *s,
+                             real *t) {
+    const vec nothing = all(R(0.0));
+    const ivec last = (ivec)nothing + (integer)scores;
+    for (size_t i = 0; i < block->rows; i += LANES, s += LANES, t += t ? LANES : 0) {
+        const ivec label = load_integers(block->label + i);
+        const vec weight = load(block->weight + i);
+        vec largest = load(s);
+        ivec best = (ivec)nothing;
+        for (size_t k = 1; k < scores; k++) {
+            const vec score = load(s + AT(k));
+            const ivec above = score > largest;
+            largest = choose(above, score, largest);
+            best = (best & ~above) | (above & (integer)k);
+        }
+        ivec above = nothing > largest;
+        largest = choose(above, nothing, largest);
+        best = (best & ~above) | (above & last);
+        *(loose_ivec *)(block->best + i) = best;
+
+        vec stated = nothing; /* score of the label */
+        vec own = exp_of(-largest);
+        vec not_best = without(best == last, own), not_label = without(label == last, own);
+        own = (vec)((ivec)own & (label == last)); /* exponential of the label */
+        for (size_t k = 0; k < scores; k++) {
+            const vec score = load(s + AT(k)), e = exp_of(score - largest);
+            const ivec is_label = label == (integer)k;
+            stated = choose(is_label, score, stated);
+            own = choose(is_label, e, own);
+            not_best += without(best == (integer)k, e);
+            not_label += without(is_label, e);
+            store(s + AT(k), e);
+        }
+        const vec inverse = all(R(1.0)) / (all(R(1.0)) + not_best);
+        if (want_loss)
+            store(block->loss + i, log1p_of(not_best) + (largest - stated));
+        store(block->probability + i, own * inverse);
+
+        const vec miss = -not_label * inverse; /* p - 1 of the label */
+        vec mean = nothing, cross = nothing;
+        for (size_t k = 0; t && k < scores; k++) {
+            const vec tangent = load(t + AT(k)), p = load(s + AT(k)) * inverse;
+            mean = multiply_add(p, tangent, mean);
+            cross = multiply_add(choose(label == (integer)k, miss, p), tangent, cross);
+        }
+        for (size_t k = 0; k < scores; k++) {
+            const vec p = load(s + AT(k)) * inverse;
+            store(s + AT(k), choose(label == (integer)k, miss, p) * weight);
+            if (t)
+                store(t + AT(k), p * (load(t + AT(k)) - mean) * weight);
+        }
+        if (t)
+            store(block->cross + i, cross);
+    }
+}
+
+#endif

@@ -1,0 +1,314 @@
+/* A pass over dense rows in one precision and one instruction set: packing, the sweep over blocks
+ * of rows and the final sum over the parts. See dense_pass.h for the plan. */
+#ifndef BLV_KERNELS_DENSE_SWEEP_H
+#define BLV_KERNELS_DENSE_SWEEP_H
+
+#include "kernels/dense_activation.h"
+#include "kernels/dense_few_columns.h"
+
+/* Columns of a score at a time: weights of a tile of classes over this many stay in L1. */
+#define SCORE_COLUMNS (4096 / sizeof(real))
+/* Rows that are added up in one sum before it goes into a larger one: each sum of floats loses half
+ * a digit for a hundred times the terms. */
+#define ROWS_OF_A_SUM 1024
+#define FINISH_COLUMNS 64
+
+ALWAYS_INLINE size_t smaller(size_t a, size_t b) {
+    return a < b ? a : b;
+}
+
+/* One class of a tile of n: its weights, minus those of the last class if there is one. */
+static void pack_class(const blv_dense_task *task, size_t n, const real *w, const real *last,
+                       real *to) {
+    const size_t columns = task->rows->columns;
+    for (size_t j = 0; j < columns; j += LANES, to += n * LANES) {
+        const size_t lanes = smaller(columns - j, LANES);
+        if (lanes == LANES) {
+            vec v = load(w + j);
+            if (last)
+                v -= load(last + j);
+            store(to, v);
+            continue;
+        }
+        const first_lanes rest = first_lanes_of(lanes);
+        vec v = load_first(w + j, rest);
+        if (last)
+            v -= load_first(last + j, rest);
+        store(to, v);
+    }
+}
+
+static void pack(const blv_dense_task *task) {
+    if (task->few_columns)
+        return;
+    const blv_pass *pass = task->pass;
+    const size_t scores = task->scores, columns = task->rows->columns;
+    const size_t count = task->second_order ? 2 * scores : scores;
+    const real *const matrix[2] = {pass->w, pass->v};
+    real *to = task->packed;
+    for (size_t k = 0, n; k < count; k += n, to += n * task->padded) {
+        n = tile_of(count - k, MOST_SCORES);
+        for (size_t c = k; c < k + n; c++) {
+            const real *m = matrix[c >= scores];
+            pack_class(task, n, m + c % scores * columns,
+                       task->logistic ? NULL : m + scores * columns, to + (c - k) * LANES);
+        }
+    }
+}
+
+static void score_rows(const blv_dense_task *task, const blv_dense_block *block, real *scores) {
+    const size_t columns = task->rows->columns, padded = task->padded;
+    const size_t count = task->second_order ? 2 * task->scores : task->scores;
+    for (size_t begin = 0; begin < columns; begin += SCORE_COLUMNS) {
+        const size_t width = smaller(columns - begin, SCORE_COLUMNS), rest = width % LANES;
+        score_job job = {.vectors = width / LANES,
+                         .has_rest = rest != 0,
+                         .add = begin != 0,
+                         .rest = first_lanes_of(rest)};
+        const real *packed = task->packed;
+        for (size_t k = 0, n; k < count; k += n, packed += n * padded) {
+            n = tile_of(count - k, MOST_SCORES);
+            job.weight = packed + begin * n;
+            for (size_t i = 0; i < block->rows; i += 4) {
+                for (size_t r = 0; r < 4; r++)
+                    job.row[r] = block->row[i + r] + begin;
+                job.score = scores + AT(k) + i;
+                score_of[n](&job);
+            }
+        }
+    }
+}
+
+static void sum_rows(const blv_dense_task *task, const blv_dense_block *block, const real *scores,
+                     bool fresh, real *sums) {
+    const size_t columns = task->rows->columns, padded = task->padded;
+    const size_t end = task->first_sum + task->sums;
+    sum_job job = {.row = block->row,
+                   .ahead = task->fetch_ahead ? block->ahead : block->row,
+                   .rows = block->rows,
+                   .sum_stride = padded,
+                   .fresh = fresh};
+    for (size_t j = 0; j < columns;) {
+        const bool three = columns - j >= 3 * LANES;
+        job.column = j;
+        if (!three)
+            job.rest = first_lanes_of(smaller(columns - j, LANES));
+        for (size_t k = task->first_sum, n; k < end; k += n) {
+            n = tile_of(end - k, MOST_SUMS);
+            job.factor = scores + AT(k);
+            job.sum = sums + k * padded + j;
+            if (three)
+                sum_of[n](&job);
+            else
+                sum_rest_of[n](&job);
+            job.ahead = job.row;
+        }
+        job.ahead = task->fetch_ahead ? block->ahead : block->row;
+        j += three ? 3 * LANES : LANES;
+    }
+}
+
+static few_job few_columns_job(const blv_dense_task *task, const blv_dense_block *block) {
+    const size_t rest = task->rows->columns % LANES;
+    return (few_job){.row = block->row,
+                     .ahead = task->fetch_ahead ? block->ahead : NULL,
+                     .rows = block->rows,
+                     .rest = first_lanes_of(rest ? rest : LANES)};
+}
+
+static void score_few_columns(const blv_dense_task *task, const blv_dense_block *block,
+                              real *scores) {
+    few_job job = few_columns_job(task, block);
+    job.weight = task->pass->w;
+    job.score = scores;
+    few_scores_of[task->padded / LANES](&job);
+    if (!task->second_order)
+        return;
+    job.ahead = NULL;
+    job.weight = task->pass->v;
+    job.score = scores + AT(1);
+    few_scores_of[task->padded / LANES](&job);
+}
+
+static void sum_few_columns(const blv_dense_task *task, const blv_dense_block *block, real *scores,
+                            bool fresh, real *sums) {
+    few_job job = few_columns_job(task, block);
+    job.fresh = fresh;
+    for (size_t k = task->first_sum; k < task->first_sum + task->sums; k++) {
+        job.score = scores + AT(k);
+        job.sum = sums + k * task->padded;
+        few_sums_of[task->padded / LANES](&job);
+    }
+}
+
+/* Row at a place of the pass; behind its end, of the next pass; else the last one. */
+ALWAYS_INLINE size_t row_at(const blv_rows *rows, size_t place) {
+    if (place < rows->count)
+        return rows->index ? rows->index[place] : rows->first + place;
+    if (place - rows->count < rows->next_count)
+        return rows->next_first + (place - rows->count);
+    return rows->index ? rows->index[rows->count - 1] : rows->first + rows->count - 1;
+}
+
+static void open_block(const blv_dense_task *task, size_t begin, size_t end,
+                       blv_dense_block *block) {
+    const blv_rows *rows = task->rows;
+    const real *data = rows->dense, *weight = rows->weight;
+    const size_t count = end - begin, readable = (count + 3) / 4 * 4;
+    block->rows = count;
+    for (size_t i = 0; i < count; i++) {
+        const size_t row = rows->index ? rows->index[begin + i] : rows->first + begin + i;
+        block->place[i] = row;
+        block->row[i] = data + row * rows->stride;
+        block->label[i] = rows->label[row];
+        block->weight[i] = weight ? weight[row] : R(1.0);
+    }
+    for (size_t i = count; i < readable; i++)
+        block->row[i] = block->row[count - 1];
+    if (!task->fetch_ahead)
+        return;
+    for (size_t i = 0; i < readable; i++) {
+        const size_t row = row_at(rows, begin + task->block_rows + i);
+        block->ahead[i] = data + row * rows->stride;
+        if (i % 16 == 0)
+            FETCH(rows->label + row);
+    }
+}
+
+/* What is asked for by row; returns the weighted loss of the block. */
+static double close_block(const blv_dense_task *task, const blv_dense_block *block,
+                          bool want_loss) {
+    const blv_pass *pass = task->pass;
+    const size_t *place = block->place;
+    real *row_loss = pass->row_loss, *row_cross = pass->row_cross;
+    real *row_probability = pass->row_probability;
+    for (size_t i = 0; row_loss && i < block->rows; i++)
+        row_loss[place[i]] = block->loss[i];
+    for (size_t i = 0; row_cross && i < block->rows; i++)
+        row_cross[place[i]] = block->cross[i];
+    for (size_t i = 0; row_probability && i < block->rows; i++)
+        row_probability[place[i]] = block->probability[i];
+    for (size_t i = 0; pass->row_class && i < block->rows; i++)
+        pass->row_class[place[i]] = (int32_t)block->best[i];
+    double loss[4] = {0.0};
+    for (size_t i = 0; want_loss && i < block->rows; i++)
+        loss[i % 4] += (double)block->weight[i] * (double)block->loss[i];
+    return (loss[0] + loss[1]) + (loss[2] + loss[3]);
+}
+
+/* part = spare, or part += spare */
+static void move_sums(const blv_dense_task *task, const real *spare, bool fresh, real *part) {
+    const size_t begin = task->first_sum * task->padded, end = begin + task->sums * task->padded;
+    for (size_t j = begin; j < end; j += LANES) {
+        vec sum = load(spare + j);
+        if (!fresh)
+            sum += load(part + j);
+        store(part + j, sum);
+    }
+}
+
+static double sweep(const blv_dense_task *task, size_t begin, size_t end, blv_dense_block *block,
+                    void *score_room, void *spare, void *part) {
+    const bool want_loss = task->pass->loss || task->pass->row_loss;
+    const bool two_levels = end - begin > ROWS_OF_A_SUM;
+    real *scores = score_room, *sums = two_levels ? spare : part;
+    real *tangents = task->second_order ? scores + AT(task->scores) : NULL;
+    double loss = 0.0;
+    size_t in_sum = 0;
+    bool fresh_part = true;
+    for (size_t i = begin; i < end; i += task->block_rows) {
+        open_block(task, i, smaller(end, i + task->block_rows), block);
+        if (task->few_columns)
+            score_few_columns(task, block, scores);
+        else
+            score_rows(task, block, scores);
+        if (task->logistic)
+            activate_logistic(block, want_loss, scores, tangents);
+        else
+            activate_softmax(block, task->scores, want_loss, scores, tangents);
+        if (task->sums && task->few_columns)
+            sum_few_columns(task, block, scores, in_sum == 0, sums);
+        else if (task->sums)
+            sum_rows(task, block, scores, in_sum == 0, sums);
+        loss += close_block(task, block, want_loss);
+        in_sum += block->rows;
+        if (two_levels && (in_sum >= ROWS_OF_A_SUM || i + block->rows == end)) {
+            move_sums(task, sums, fresh_part, part);
+            fresh_part = false;
+            in_sum = 0;
+        }
+    }
+    return loss;
+}
+
+/* out = scale total + multiplier of, for some columns of one class */
+static void put_class(const blv_dense_task *task, size_t class, size_t begin, size_t count,
+                      const double *restrict total, const real *restrict of, real *restrict out) {
+    const blv_pass *pass = task->pass;
+    const double scale = pass->scale;
+    double ridge = pass->ridge;
+    const size_t at = class * task->rows->columns + begin;
+    of += at;
+    out += at;
+    if (pass->ridge_class)
+        ridge += (double)((const real *)pass->ridge_class)[class];
+    if (pass->ridge_column) {
+        const real *restrict column = (const real *)pass->ridge_column + begin;
+        for (size_t j = 0; j < count; j++)
+            out[j] = (real)(scale * total[j] + (ridge + (double)column[j]) * (double)of[j]);
+    } else {
+        for (size_t j = 0; j < count; j++)
+            out[j] = (real)(scale * total[j] + ridge * (double)of[j]);
+    }
+}
+
+static void finish_matrix(const blv_dense_task *task, size_t first, size_t begin, size_t count,
+                          const real *of, real *out) {
+    const size_t padded = task->padded;
+    double total[FINISH_COLUMNS], others[FINISH_COLUMNS] = {0.0};
+    for (size_t k = 0; k < task->scores; k++) {
+        const real *restrict part = (const real *)task->parts + (first + k) * padded + begin;
+        for (size_t j = 0; j < count; j++)
+            total[j] = (double)part[j];
+        for (size_t g = 1; g < task->groups; g++) {
+            part += task->part_stride;
+            for (size_t j = 0; j < count; j++)
+                total[j] += (double)part[j];
+        }
+        put_class(task, k, begin, count, total, of, out);
+        for (size_t j = 0; j < count; j++)
+            others[j] -= total[j];
+    }
+    if (!task->logistic)
+        put_class(task, task->scores, begin, count, others, of, out);
+}
+
+static void finish(const blv_dense_task *task, size_t begin, size_t end) {
+    const blv_pass *pass = task->pass;
+    for (size_t j = begin; j < end; j += FINISH_COLUMNS) {
+        const size_t count = smaller(end - j, FINISH_COLUMNS);
+        if (pass->gradient)
+            finish_matrix(task, 0, j, count, pass->w, pass->gradient);
+        if (pass->hessian)
+            finish_matrix(task, task->scores, j, count, pass->v, pass->hessian);
+    }
+}
+
+#define TABLE_NAME__(precision, isa) blv_dense_pass_##precision##_##isa
+#define TABLE_NAME_(precision, isa) TABLE_NAME__(precision, isa)
+#if REAL_IS_FLOAT
+#define TABLE_NAME TABLE_NAME_(f32, BLV_ISA)
+#else
+#define TABLE_NAME TABLE_NAME_(f64, BLV_ISA)
+#endif
+
+const blv_dense_pass_table TABLE_NAME = {
+    .lanes = LANES,
+    .most_in_registers = MOST_VECTORS * LANES,
+    .block_bytes = sizeof(blv_dense_block),
+    .pack = pack,
+    .sweep = sweep,
+    .finish = finish,
+};
+
+#endif

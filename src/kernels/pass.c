@@ -1,0 +1,308 @@
+/* Drives the passes: picks the instruction set, cuts the rows into groups, shares the groups out
+ * among threads and adds their sums up in order.
+ *
+ * The groups depend on the sizes of the pass alone, each is summed by one thread, and the sums of
+ * the groups are added in order and in double: any number of threads gives the same bits. Groups go
+ * to whichever thread is free, so a core that is busy with something else delays no more than one
+ * group. */
+#include "kernels/dense_pass.h"
+#include "kernels/pass_private.h"
+#include "kernels/pass_reference.h"
+
+#include <assert.h>
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    LINE = 64,             /* bytes of a cache line */
+    LEAST_GROUP_ROWS = 32, /* a power of two, as is the next */
+    MOST_GROUP_ROWS = 1024,
+    LEAST_GROUPS = 8, /* of a pass that is worth more than one thread */
+    MOST_GROUPS = 256,
+    MOST_PART_BYTES = 32 << 20, /* of all groups, if they are more than LEAST_GROUPS */
+    SMALL_PASS_BYTES = 256 << 10,
+    BLOCK_BYTES = 256 << 10,            /* a quarter of a usual L2, for this block and the next */
+    FEW_COLUMNS_BLOCK_BYTES = 16 << 10, /* half of L1 */
+    FINISH_COLUMNS = 64,
+};
+
+/* One thread needs about this for a pass, and two gain from this much on. */
+static const double SECONDS_PER_FLOP_F32 = 1e-11, SECONDS_PER_BYTE = 3e-11;
+static const double SECONDS_WORTH_THREADS = 50e-6;
+
+struct blv_dense_room {
+    char *packed;
+    char *parts;
+    double *losses; /* of each group */
+    char *threads;  /* block, scores and spare sums of each */
+    size_t thread_bytes, block_bytes, score_bytes;
+    size_t most_groups;
+};
+
+static size_t whole_lines(size_t bytes) {
+    return (bytes + LINE - 1) / LINE * LINE;
+}
+
+static size_t smaller(size_t a, size_t b) {
+    return a < b ? a : b;
+}
+
+static size_t larger(size_t a, size_t b) {
+    return a > b ? a : b;
+}
+
+/* Scores of a row for one matrix: all classes but the last, or the one of logistic rows. */
+static size_t scores_of(size_t classes) {
+    return classes > 1 ? classes - 1 : 1;
+}
+
+static size_t part_bytes(size_t classes, size_t columns, size_t real_size) {
+    return 2 * scores_of(classes) * whole_lines(columns * real_size);
+}
+
+static size_t most_groups(size_t classes, size_t columns, size_t real_size) {
+    const size_t fit = MOST_PART_BYTES / larger(part_bytes(classes, columns, real_size), 1);
+    return smaller(MOST_GROUPS, larger(LEAST_GROUPS, fit));
+}
+
+/* Rows of each group but the last. */
+static size_t rows_of_a_group(size_t count, size_t limit) {
+    const size_t wanted = count < 4096 ? LEAST_GROUPS : count < 16384 ? 16 : 32;
+    size_t rows = (count + wanted - 1) / wanted;
+    rows = smaller(larger(rows, LEAST_GROUP_ROWS), MOST_GROUP_ROWS);
+    rows = larger(rows, (count + limit - 1) / limit);
+    return (rows + LEAST_GROUP_ROWS - 1) / LEAST_GROUP_ROWS * LEAST_GROUP_ROWS;
+}
+
+static bool has_instructions(blv_instructions instructions) {
+    __builtin_cpu_init();
+    switch (instructions) {
+    case BLV_INSTRUCTIONS_AVX512:
+        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+               __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") &&
+               __builtin_cpu_supports("fma");
+    case BLV_INSTRUCTIONS_AVX2:
+        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    default:
+        return true;
+    }
+}
+
+void blv_pass_work_instructions(blv_pass_work *work, blv_instructions instructions) {
+    if (instructions == BLV_INSTRUCTIONS_BEST)
+        instructions = BLV_INSTRUCTIONS_AVX512;
+    while (!has_instructions(instructions))
+        instructions = (blv_instructions)(instructions - 1);
+    work->instructions = instructions;
+}
+
+static const blv_dense_pass_table *kernels_of(blv_instructions instructions, bool single) {
+    static const blv_dense_pass_table *const table[2][3] = {
+        {&blv_dense_pass_f64_base, &blv_dense_pass_f64_avx2, &blv_dense_pass_f64_avx512},
+        {&blv_dense_pass_f32_base, &blv_dense_pass_f32_avx2, &blv_dense_pass_f32_avx512}};
+    return table[single][instructions - BLV_INSTRUCTIONS_BASE];
+}
+
+/* Zeroed memory that begins on a cache line; its size is added to *total. */
+static void *take(size_t bytes, size_t *total) {
+    bytes = whole_lines(larger(bytes, 1));
+    void *memory = aligned_alloc(LINE, bytes);
+    if (memory)
+        memset(memory, 0, bytes);
+    *total += bytes;
+    return memory;
+}
+
+static blv_dense_room *create_dense_room(const blv_pass_work *work, size_t *total) {
+    const size_t part = part_bytes(work->classes, work->columns, work->real_size);
+    const size_t limit = most_groups(work->classes, work->columns, work->real_size);
+    blv_dense_room *room = calloc(1, sizeof *room);
+    if (!room)
+        return NULL;
+    *total += sizeof *room;
+    room->most_groups = smaller(limit, work->max_rows / LEAST_GROUP_ROWS + 1);
+    room->block_bytes = whole_lines(
+        kernels_of(BLV_INSTRUCTIONS_BASE, work->real_size == sizeof(float))->block_bytes);
+    room->score_bytes = 2 * scores_of(work->classes) * BLV_BLOCK_ROWS * work->real_size;
+    room->thread_bytes = room->block_bytes + room->score_bytes + part;
+    room->packed = take(part, total);
+    room->parts = take(room->most_groups * part, total);
+    room->losses = take(room->most_groups * sizeof *room->losses, total);
+    room->threads = take((size_t)work->threads * room->thread_bytes, total);
+    return room;
+}
+
+static void destroy_dense_room(blv_dense_room *room) {
+    if (!room)
+        return;
+    free(room->packed);
+    free(room->parts);
+    free(room->losses);
+    free(room->threads);
+    free(room);
+}
+
+blv_pass_work *blv_pass_work_create(size_t classes, size_t columns, size_t real_size, bool sparse,
+                                    size_t max_rows, int threads) {
+    blv_pass_work *work = calloc(1, sizeof *work);
+    if (!work)
+        return NULL;
+    *work = (blv_pass_work){.classes = classes,
+                            .columns = columns,
+                            .real_size = real_size,
+                            .max_rows = max_rows,
+                            .sparse = sparse,
+                            .threads = threads > 0 ? threads : omp_get_num_procs(),
+                            .bytes = sizeof *work};
+    blv_pass_work_instructions(work, BLV_INSTRUCTIONS_BEST);
+    bool complete;
+    if (sparse) {
+        const size_t bytes =
+            blv_sparse_room_bytes(classes, columns, real_size, max_rows, work->threads);
+        work->sparse_room = take(bytes, &work->bytes);
+        complete = work->sparse_room != NULL;
+    } else {
+        const blv_dense_room *room = work->dense = create_dense_room(work, &work->bytes);
+        complete = room && room->packed && room->parts && room->losses && room->threads;
+    }
+    if (complete)
+        return work;
+    blv_pass_work_destroy(work);
+    return NULL;
+}
+
+void blv_pass_work_destroy(blv_pass_work *work) {
+    if (!work)
+        return;
+    destroy_dense_room(work->dense);
+    free(work->sparse_room);
+    free(work);
+}
+
+size_t blv_pass_work_bytes(const blv_pass_work *work) {
+    return work->bytes;
+}
+
+int blv_pass_team(const blv_pass_work *work, double seconds) {
+    return seconds < SECONDS_WORTH_THREADS ? 1 : work->threads;
+}
+
+static double seconds_of(const blv_rows *rows, const blv_pass *pass, size_t real_size) {
+    const double entries = (double)rows->count * (double)rows->columns;
+    const double size = (double)real_size;
+    const double products = (pass->v ? 4.0 : 2.0) * (double)pass->classes;
+    const double compute = 2.0 * entries * products * SECONDS_PER_FLOP_F32 * size / sizeof(float);
+    const double memory = entries * size * SECONDS_PER_BYTE;
+    return compute > memory ? compute : memory;
+}
+
+/* Many rows in order are fetched ahead by the processor itself when a row costs little. */
+static bool should_fetch_ahead(const blv_dense_task *task, size_t row_bytes) {
+    const blv_rows *rows = task->rows;
+    if (task->few_columns && !rows->index && rows->count * row_bytes > SMALL_PASS_BYTES)
+        return false;
+    return rows->next_count || rows->count > task->block_rows;
+}
+
+static void describe(blv_dense_task *task, const blv_rows *rows, const blv_pass *pass,
+                     const blv_pass_work *work, const blv_dense_pass_table *kernels,
+                     bool logistic) {
+    const size_t real_size = work->real_size, row_bytes = rows->columns * real_size;
+    const bool few = logistic && rows->columns <= kernels->most_in_registers;
+    const size_t fit = (few ? FEW_COLUMNS_BLOCK_BYTES : BLOCK_BYTES) / larger(row_bytes, 1);
+    *task = (blv_dense_task){
+        .rows = rows,
+        .pass = pass,
+        .logistic = logistic,
+        .few_columns = few,
+        .second_order = pass->v && (pass->hessian || pass->row_cross),
+        .block_rows = larger(16, smaller(fit / 16 * 16, BLV_BLOCK_ROWS)),
+        .scores = scores_of(pass->classes),
+        .padded = (rows->columns + kernels->lanes - 1) / kernels->lanes * kernels->lanes,
+        .packed = work->dense->packed,
+        .parts = work->dense->parts,
+    };
+    task->fetch_ahead = should_fetch_ahead(task, row_bytes);
+    task->first_sum = pass->gradient ? 0 : task->scores;
+    task->sums = (pass->gradient ? task->scores : 0) + (pass->hessian ? task->scores : 0);
+    task->part_stride = 2 * task->scores * task->padded;
+}
+
+static void sweep_group(const blv_dense_task *task, const blv_dense_pass_table *kernels,
+                        const blv_pass_work *work, size_t group, size_t group_rows, int thread) {
+    const blv_dense_room *room = work->dense;
+    char *own = room->threads + (size_t)thread * room->thread_bytes;
+    const size_t begin = group * group_rows, end = smaller(begin + group_rows, task->rows->count);
+    room->losses[group] =
+        kernels->sweep(task, begin, end, (blv_dense_block *)own, own + room->block_bytes,
+                       own + room->block_bytes + room->score_bytes,
+                       room->parts + group * task->part_stride * work->real_size);
+}
+
+static void dense_pass(const blv_rows *rows, const blv_pass *pass, blv_pass_work *work,
+                       bool logistic, bool single) {
+    assert(rows->count <= work->max_rows && pass->classes == work->classes &&
+           rows->columns == work->columns);
+    const blv_dense_pass_table *kernels = kernels_of(work->instructions, single);
+    const double seconds = seconds_of(rows, pass, work->real_size);
+    const size_t columns = rows->columns;
+    blv_dense_task task;
+    describe(&task, rows, pass, work, kernels, logistic);
+    size_t group_rows = larger(rows->count, 1);
+    if (seconds >= SECONDS_WORTH_THREADS)
+        group_rows = rows_of_a_group(rows->count, work->dense->most_groups);
+    task.groups = (rows->count + group_rows - 1) / group_rows;
+
+    const int team = task.groups > 1 ? blv_pass_team(work, seconds) : 1;
+    kernels->pack(&task);
+    if (!task.groups) { /* no rows: sums of nothing */
+        memset(work->dense->parts, 0, task.part_stride * work->real_size);
+        kernels->finish(&task, 0, columns);
+    } else if (team == 1) {
+        for (size_t g = 0; g < task.groups; g++)
+            sweep_group(&task, kernels, work, g, group_rows, 0);
+        kernels->finish(&task, 0, columns);
+    } else {
+#pragma omp parallel num_threads(team)
+        {
+#pragma omp for schedule(dynamic)
+            for (size_t g = 0; g < task.groups; g++)
+                sweep_group(&task, kernels, work, g, group_rows, omp_get_thread_num());
+#pragma omp for schedule(static)
+            for (size_t j = 0; j < columns; j += FINISH_COLUMNS)
+                kernels->finish(&task, j, smaller(columns, j + FINISH_COLUMNS));
+        }
+    }
+    double loss = 0.0;
+    for (size_t g = 0; g < task.groups; g++)
+        loss += work->dense->losses[g];
+    if (pass->loss)
+        *pass->loss = pass->scale * loss;
+}
+
+static void run_pass(const blv_rows *rows, const blv_pass *pass, blv_pass_work *work, bool logistic,
+                     bool single) {
+    if (work->instructions == BLV_INSTRUCTIONS_REFERENCE)
+        blv_reference_pass(rows, pass, logistic, single);
+    else if (rows->dense)
+        dense_pass(rows, pass, work, logistic, single);
+    else
+        blv_sparse_pass(rows, pass, work, logistic, single);
+}
+
+void blv_softmax_pass_f64(const blv_rows *rows, const blv_pass *pass, blv_pass_work *work) {
+    run_pass(rows, pass, work, false, false);
+}
+
+void blv_softmax_pass_f32(const blv_rows *rows, const blv_pass *pass, blv_pass_work *work) {
+    run_pass(rows, pass, work, false, true);
+}
+
+void blv_logistic_pass_f64(const blv_rows *rows, const blv_pass *pass, blv_pass_work *work) {
+    run_pass(rows, pass, work, true, false);
+}
+
+void blv_logistic_pass_f32(const blv_rows *rows, const blv_pass *pass, blv_pass_work *work) {
+    run_pass(rows, pass, work, true, true);
+}
