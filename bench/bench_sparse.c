@@ -1,0 +1,296 @@
+/* Speed of passes over sparse rows: median milliseconds, memory traffic, and two threads against
+ * one, on data of the shape of 20 Newsgroups (5,657 x 130,107, about 155 entries a row, 20
+ * classes). The words are drawn as in a text: the chance of a word falls with its rank, and ranks
+ * are strewn over the columns.
+ *
+ *     bench_sparse [rows columns entries-a-row classes]
+ *
+ * Where python3 has scipy, its two products of the same shape are timed as well, in the same run.
+ * GB/s counts what a pass cannot do without: entries once for each product, results written once,
+ * W read once for the scores and once for the ridge. */
+#include "kernels/pass.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define SAMPLES_MAX 201
+#define CASE_SECONDS 1.0
+#define BATCH 256
+
+static uint64_t random_state = 1;
+
+static double uniform(void) {
+    random_state = random_state * 6364136223846793005U + 1442695040888963407U;
+    return (double)(random_state >> 11) * 0x1p-53;
+}
+
+static void *memory(size_t count, size_t size) {
+    void *p = aligned_alloc(64, (count * size + 127) / 64 * 64);
+    if (!p) {
+        fputs("bench_sparse: out of memory\n", stderr);
+        exit(1);
+    }
+    memset(p, 0, count * size);
+    return p;
+}
+
+typedef struct problem {
+    size_t rows, columns, classes, entries;
+    size_t *row_start, *column_start, *index;
+    uint32_t *column, *row;
+    double *value, *column_value;
+    float *value_f32, *column_value_f32;
+    int32_t *label;
+    void *w, *v, *gradient, *hessian; /* of columns x classes doubles, filled for each precision */
+} problem;
+
+static int by_number(const void *a, const void *b) {
+    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Rank r with chance in proportion to 1 / (r + 20), then a bijection of ranks to columns. */
+static uint32_t draw_column(size_t columns) {
+    const double shift = 20.0, rank = shift * pow(1.0 + (double)columns / shift, uniform()) - shift;
+    const size_t r = (size_t)rank < columns ? (size_t)rank : columns - 1;
+    return (uint32_t)((r * 7919 + 11) % columns);
+}
+
+static void draw_rows(problem *p, size_t mean_entries) {
+    uint32_t *seen = memory(p->columns, sizeof *seen);
+    for (size_t i = 0; i < p->rows; i++) {
+        const size_t wanted = 1 + (size_t)(uniform() * 2.0 * (double)(mean_entries - 1));
+        uint32_t *column = p->column + p->row_start[i];
+        size_t got = 0;
+        for (size_t t = 0; t < 20 * wanted && got < wanted; t++) {
+            const uint32_t j = draw_column(p->columns);
+            if (seen[j] != i + 1) {
+                seen[j] = (uint32_t)(i + 1);
+                column[got++] = j;
+            }
+        }
+        qsort(column, got, sizeof *column, by_number);
+        p->row_start[i + 1] = p->row_start[i] + got;
+        p->label[i] = (int32_t)(uniform() * (double)p->classes);
+    }
+    p->entries = p->row_start[p->rows];
+    for (size_t e = 0; e < p->entries; e++) {
+        p->value[e] = 0.02 + 0.2 * uniform();
+        p->value_f32[e] = (float)p->value[e];
+    }
+    free(seen);
+}
+
+static void transpose(problem *p) {
+    for (size_t e = 0; e < p->entries; e++)
+        p->column_start[p->column[e] + 1]++;
+    for (size_t j = 0; j < p->columns; j++)
+        p->column_start[j + 1] += p->column_start[j];
+    size_t *next = memory(p->columns, sizeof *next);
+    memcpy(next, p->column_start, p->columns * sizeof *next);
+    for (size_t i = 0; i < p->rows; i++)
+        for (size_t e = p->row_start[i]; e < p->row_start[i + 1]; e++) {
+            const size_t to = next[p->column[e]]++;
+            p->row[to] = (uint32_t)i;
+            p->column_value[to] = p->value[e];
+            p->column_value_f32[to] = p->value_f32[e];
+        }
+    free(next);
+}
+
+static void problem_open(problem *p, size_t mean_entries) {
+    const size_t most = p->rows * 2 * mean_entries, size = p->columns * p->classes;
+    p->row_start = memory(p->rows + 1, sizeof *p->row_start);
+    p->column_start = memory(p->columns + 1, sizeof *p->column_start);
+    p->index = memory(BATCH, sizeof *p->index);
+    p->column = memory(most, sizeof *p->column);
+    p->row = memory(most, sizeof *p->row);
+    p->value = memory(most, sizeof *p->value);
+    p->column_value = memory(most, sizeof *p->column_value);
+    p->value_f32 = memory(most, sizeof *p->value_f32);
+    p->column_value_f32 = memory(most, sizeof *p->column_value_f32);
+    p->label = memory(p->rows, sizeof *p->label);
+    p->w = memory(size, sizeof(double));
+    p->v = memory(size, sizeof(double));
+    p->gradient = memory(size, sizeof(double));
+    p->hessian = memory(size, sizeof(double));
+    draw_rows(p, mean_entries);
+    transpose(p);
+    for (size_t i = 0; i < BATCH; i++)
+        p->index[i] = (size_t)(uniform() * (double)p->rows);
+}
+
+static void problem_close(problem *p) {
+    void *all[] = {p->row_start,
+                   p->column_start,
+                   p->index,
+                   p->column,
+                   p->row,
+                   p->value,
+                   p->column_value,
+                   p->value_f32,
+                   p->column_value_f32,
+                   p->label,
+                   p->w,
+                   p->v,
+                   p->gradient,
+                   p->hessian};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        free(all[i]);
+}
+
+static void fill(void *to, size_t count, bool single) {
+    for (size_t i = 0; i < count; i++) {
+        const double number = uniform() - 0.5;
+        if (single)
+            ((float *)to)[i] = (float)number;
+        else
+            ((double *)to)[i] = number;
+    }
+}
+
+static double seconds_now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int by_size(const void *a, const void *b) {
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+typedef struct task {
+    const char *name;
+    bool single, gradient, hessian, batch, transposed, logistic;
+} task;
+
+static double median_seconds(const problem *p, const task *t, int threads) {
+    double loss = 0.0, sample[SAMPLES_MAX];
+    const size_t classes = t->logistic ? 1 : p->classes;
+    blv_rows rows = {.rows = p->rows,
+                     .columns = p->columns,
+                     .row_start = p->row_start,
+                     .column = p->column,
+                     .value = t->single ? (const void *)p->value_f32 : p->value,
+                     .label = p->label,
+                     .count = p->rows};
+    if (t->transposed) {
+        rows.column_start = p->column_start;
+        rows.row = p->row;
+        rows.column_value = t->single ? (const void *)p->column_value_f32 : p->column_value;
+    }
+    if (t->batch) {
+        rows.count = BATCH;
+        rows.index = p->index;
+    }
+    const blv_pass pass = {.classes = classes,
+                           .w = p->w,
+                           .v = t->hessian ? p->v : NULL,
+                           .scale = 1.0 / (double)rows.count,
+                           .ridge = 1e-4,
+                           .loss = &loss,
+                           .gradient = t->gradient ? p->gradient : NULL,
+                           .hessian = t->hessian ? p->hessian : NULL};
+    const size_t real_size = t->single ? sizeof(float) : sizeof(double);
+    blv_pass_work *work =
+        blv_pass_work_create(classes, p->columns, real_size, true, rows.count, threads);
+    if (!work)
+        return NAN;
+    void (*run)(const blv_rows *, const blv_pass *, blv_pass_work *) =
+        t->logistic ? (t->single ? blv_logistic_pass_f32 : blv_logistic_pass_f64)
+                    : (t->single ? blv_softmax_pass_f32 : blv_softmax_pass_f64);
+    run(&rows, &pass, work);
+    size_t samples = 0;
+    const double begin = seconds_now();
+    while (samples < SAMPLES_MAX && (samples < 5 || seconds_now() - begin < CASE_SECONDS)) {
+        const double start = seconds_now();
+        run(&rows, &pass, work);
+        sample[samples++] = seconds_now() - start;
+    }
+    blv_pass_work_destroy(work);
+    qsort(sample, samples, sizeof *sample, by_size);
+    return sample[samples / 2];
+}
+
+static double bytes_of(const problem *p, const task *t) {
+    const double real_size = t->single ? 4.0 : 8.0, products = t->gradient + t->hessian;
+    const double classes = t->logistic ? 1.0 : (double)p->classes;
+    const double share = t->batch ? (double)BATCH / (double)p->rows : 1.0;
+    const double entry = real_size + (double)sizeof(uint32_t);
+    const double matrix = (double)p->columns * classes * real_size;
+    return share * (1.0 + products) * (double)p->entries * entry +
+           matrix * (1.0 + (double)t->hessian + 2.0 * products);
+}
+
+static const task tasks[] = {
+    {"loss", true, false, false, false, true, false},
+    {"gradient", true, true, false, false, true, false},
+    {"gradient", false, true, false, false, true, false},
+    {"gradient + Hv", true, true, true, false, true, false},
+    {"gradient + Hv", false, true, true, false, true, false},
+    {"gradient, no transposed copy", true, true, false, false, false, false},
+    {"gradient, 256 listed rows", true, true, false, true, true, false},
+    {"logistic gradient", true, true, false, false, true, true},
+    {"logistic gradient", false, true, false, false, true, true},
+};
+
+/* Milliseconds of SciPy's products of the same shape, or NAN. */
+static double scipy_milliseconds(const problem *p) {
+    char command[512], line[64];
+    snprintf(command, sizeof command, "python3 '%s/sparse_products.py' %zu %zu %zu %zu 2>/dev/null",
+             BENCH_PEERS, p->rows, p->columns, p->entries / p->rows, p->classes);
+    FILE *pipe = popen(command, "r");
+    if (!pipe)
+        return NAN;
+    double milliseconds = NAN;
+    if (fgets(line, sizeof line, pipe))
+        milliseconds = strtod(line, NULL);
+    return pclose(pipe) == 0 ? milliseconds : NAN;
+}
+
+int main(int argc, char **argv) {
+    problem p = {.rows = 5657, .columns = 130107, .classes = 20};
+    size_t mean_entries = 155;
+    if (argc == 5) {
+        p.rows = strtoul(argv[1], NULL, 10);
+        p.columns = strtoul(argv[2], NULL, 10);
+        mean_entries = strtoul(argv[3], NULL, 10);
+        p.classes = strtoul(argv[4], NULL, 10);
+    }
+    if ((argc != 1 && argc != 5) || !p.rows || !p.columns || !mean_entries || p.classes < 2 ||
+        p.columns > UINT32_MAX) {
+        fputs("usage: bench_sparse [rows columns entries-a-row classes]\n", stderr);
+        return 2;
+    }
+    problem_open(&p, mean_entries);
+    printf("%zu x %zu, %zu entries, %zu classes\n", p.rows, p.columns, p.entries, p.classes);
+    printf("%-30s %4s %10s %8s %10s %8s\n", "", "", "1 thread", "GB/s", "2 threads", "ratio");
+    double gradient = NAN;
+    for (size_t i = 0; i < sizeof tasks / sizeof tasks[0]; i++) {
+        const task *t = &tasks[i];
+        random_state = 7;
+        fill(p.w, p.columns * p.classes, t->single);
+        fill(p.v, p.columns * p.classes, t->single);
+        for (size_t r = 0; r < p.rows; r++)
+            p.label[r] = (int32_t)(uniform() * (t->logistic ? 2.0 : (double)p.classes));
+        const double one = median_seconds(&p, t, 1), two = median_seconds(&p, t, 2);
+        printf("%-30s %4s %7.3f ms %8.1f %7.3f ms %8.2f\n", t->name, t->single ? "f32" : "f64",
+               1e3 * one, 1e-9 * bytes_of(&p, t) / one, 1e3 * two, one / two);
+        fflush(stdout);
+        if (t->gradient && isnan(gradient))
+            gradient = 1e3 * one;
+    }
+    const double scipy = scipy_milliseconds(&p);
+    if (isnan(scipy))
+        puts("SciPy's two products: skipped, python3 with scipy is not there");
+    else
+        printf("SciPy's two products, f32: %.1f ms, %.1f times the gradient\n", scipy,
+               scipy / gradient);
+    problem_close(&p);
+    return 0;
+}

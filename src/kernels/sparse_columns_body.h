@@ -1,0 +1,211 @@
+/* Second sweep, of one precision: out = X'factor + ridge o of, for columns [begin, end). Included
+ * by sparse_loops.c for each REAL after sparse_rows_body.h, has no include guard.
+ *
+ * By columns, the entries of a column pick rows of the factor, which is small enough for a cache;
+ * W and the result pass by once, in order. By rows, the same sums are formed in the result itself,
+ * in the same order but for the ridge term, which comes first. */
+
+/* The ridge of column j and class k is column[j] + class[k], the first part maybe absent. */
+#define penalty NAME(penalty)
+typedef struct penalty {
+    bool any;
+    REAL all;
+    const REAL *column, *class;
+} penalty;
+
+static penalty NAME(penalty_of)(const blv_pass *pass) {
+    return (penalty){.any = pass->ridge != 0.0 || pass->ridge_column || pass->ridge_class,
+                     .all = (REAL)pass->ridge,
+                     .column = pass->ridge_column,
+                     .class = pass->ridge_class};
+}
+
+/* Columns with many entries are summed in stretches, each of which begins at zero: the error of one
+ * long sum in single precision would show. */
+enum { NAME(stretch) = 256 };
+
+ALWAYS_INLINE void NAME(columns_of)(size_t vectors, const blv_rows *rows, size_t stride,
+                                    size_t classes, penalty r, const blv_sparse_product *product,
+                                    block b, size_t begin, size_t end) {
+    const size_t *start = rows->column_start;
+    const uint32_t *row = rows->row;
+    const REAL *value = rows->column_value, *factor = (const REAL *)product->factor + b.first;
+    const REAL *of = (const REAL *)product->of + b.first;
+    REAL *out = (REAL *)product->out + b.first;
+    const size_t entries = start[rows->columns];
+    vector base[BLOCK];
+#define BASE(k)                                                                                    \
+    base[k] = NAME(spread)(r.all) +                                                                \
+              (r.class ? NAME(load_of)(r.class + b.first, k, vectors, b.last) : (vector){0})
+    EACH(vectors, BASE);
+    size_t e = start[begin];
+    for (size_t j = begin; j < end; j++) {
+        const size_t stop = start[j + 1];
+        vector total[BLOCK] = {{0}};
+        while (e < stop) {
+            const size_t pause = stop - e < NAME(stretch) ? stop : e + NAME(stretch);
+            vector sum[BLOCK] = {{0}};
+            for (; e < pause; e++) {
+                const REAL *from = factor + row[e] * stride;
+                const size_t next = e + COLUMN_AHEAD < entries ? e + COLUMN_AHEAD : e;
+                if (COLUMN_AHEAD)
+                    NAME(fetch)(factor + row[next] * stride, vectors, b.last);
+                const vector a = NAME(spread)(value[e]);
+#define ADD(k) sum[k] = NAME(madd)(a, NAME(load_of)(from, k, vectors, b.last), sum[k])
+                EACH(vectors, ADD);
+            }
+#define TOTAL(k) total[k] += sum[k]
+            EACH(vectors, TOTAL);
+        }
+        if (r.any) {
+            const REAL *w = of + j * classes;
+            const vector own = NAME(spread)(r.column ? r.column[j] : 0);
+#define RIDGE(k)                                                                                   \
+    total[k] = NAME(madd)(base[k] + own, NAME(load_of)(w, k, vectors, b.last), total[k])
+            EACH(vectors, RIDGE);
+        }
+#define PUT(k) NAME(store_of)(out + j * classes, k, vectors, b.last, total[k])
+        EACH(vectors, PUT);
+    }
+#undef BASE
+#undef ADD
+#undef TOTAL
+#undef RIDGE
+#undef PUT
+}
+
+/* Adds the rows of the pass to columns [begin, end). Where the columns of a row are in order, the
+ * branch that picks those of the range is foreseen. */
+ALWAYS_INLINE void NAME(scatter_of)(size_t vectors, const blv_sparse_args *args,
+                                    const blv_sparse_product *product, block b, size_t begin,
+                                    size_t end) {
+    const blv_rows *rows = args->rows;
+    const size_t classes = args->pass->classes;
+    const uint32_t *column = rows->column;
+    const REAL *value = rows->value, *factor = (const REAL *)product->factor + b.first;
+    REAL *out = (REAL *)product->out + b.first;
+    for (size_t i = 0; i < rows->count; i++) {
+        const size_t row = row_at(rows, i), stop = rows->row_start[row + 1];
+        const size_t limit = rows->index ? stop : rows->row_start[rows->rows];
+        vector residual[BLOCK];
+#define GET(k) residual[k] = NAME(load_of)(factor + i * args->stride, k, vectors, b.last)
+        EACH(vectors, GET);
+        for (size_t e = rows->row_start[row]; e < stop; e++) {
+            if (column[e] - begin >= end - begin)
+                continue;
+            const size_t next = e + AHEAD < limit ? e + AHEAD : e;
+            NAME(fetch)(out + column[next] * classes, vectors, b.last);
+            REAL *to = out + column[e] * classes;
+            const vector a = NAME(spread)(value[e]);
+#define ADD(k)                                                                                     \
+    NAME(store_of)                                                                                 \
+    (to, k, vectors, b.last, NAME(madd)(a, residual[k], NAME(load_of)(to, k, vectors, b.last)))
+            EACH(vectors, ADD);
+        }
+    }
+#undef GET
+#undef ADD
+}
+
+#define COPIES(vectors)                                                                            \
+    NOINLINE void NAME(columns_##vectors)(const blv_sparse_args *args,                             \
+                                          const blv_sparse_product *product, block b,              \
+                                          size_t begin, size_t end) {                              \
+        NAME(columns_of)                                                                           \
+        (vectors, args->rows, args->stride, args->pass->classes, NAME(penalty_of)(args->pass),     \
+         product, b, begin, end);                                                                  \
+    }                                                                                              \
+    NOINLINE void NAME(scatter_##vectors)(const blv_sparse_args *args,                             \
+                                          const blv_sparse_product *product, block b,              \
+                                          size_t begin, size_t end) {                              \
+        NAME(scatter_of)(vectors, args, product, b, begin, end);                                   \
+    }
+COPIES(1)
+COPIES(2)
+COPIES(3)
+COPIES(4)
+#undef COPIES
+
+#define copy_fn NAME(copy_fn)
+typedef void (*copy_fn)(const blv_sparse_args *, const blv_sparse_product *, block, size_t, size_t);
+
+static void NAME(each_block)(const copy_fn copy[BLOCK], const blv_sparse_args *args,
+                             const blv_sparse_product *product, size_t begin, size_t end) {
+    for (size_t first = 0; first < args->pass->classes; first += BLOCK * WIDTH) {
+        const block b = NAME(block_at)(first, args->pass->classes);
+        copy[b.vectors - 1](args, product, b, begin, end);
+    }
+}
+
+/* One class: a column has one number. */
+NOINLINE void NAME(columns_single)(const blv_sparse_args *args, const blv_sparse_product *product,
+                                   size_t begin, size_t end) {
+    const blv_rows *rows = args->rows;
+    const penalty r = NAME(penalty_of)(args->pass);
+    const REAL *value = rows->column_value, *factor = product->factor, *of = product->of;
+    REAL *out = product->out;
+    const REAL all = r.all + (r.class ? r.class[0] : 0);
+    for (size_t j = begin; j < end; j++) {
+        const size_t start = rows->column_start[j], stop = rows->column_start[j + 1];
+        REAL sum[4] = {0};
+        size_t e = start;
+        for (; e + 4 <= stop; e += 4) {
+            UNROLL
+            for (size_t l = 0; l < 4; l++)
+                sum[l] += value[e + l] * factor[rows->row[e + l] * args->stride];
+        }
+        for (; e < stop; e++)
+            sum[0] += value[e] * factor[rows->row[e] * args->stride];
+        const REAL total = (sum[0] + sum[2]) + (sum[1] + sum[3]);
+        out[j] = r.any ? (all + (r.column ? r.column[j] : 0)) * of[j] + total : total;
+    }
+}
+
+static void NAME(columns)(const blv_sparse_args *args, const blv_sparse_product *product,
+                          size_t begin, size_t end) {
+    static const copy_fn copy[BLOCK] = {NAME(columns_1), NAME(columns_2), NAME(columns_3),
+                                        NAME(columns_4)};
+    if (args->pass->classes == 1)
+        NAME(columns_single)(args, product, begin, end);
+    else
+        NAME(each_block)(copy, args, product, begin, end);
+}
+
+/* The ridge terms of columns [begin, end). */
+static void NAME(start_at_ridge)(const blv_pass *pass, const REAL *of, REAL *out, size_t begin,
+                                 size_t end) {
+    const penalty r = NAME(penalty_of)(pass);
+    const size_t classes = pass->classes;
+    if (!r.any) {
+        memset(out + begin * classes, 0, (end - begin) * classes * sizeof(REAL));
+    } else if (!r.column && !r.class) {
+        const REAL all = r.all;
+        for (size_t i = begin * classes; i < end * classes; i++)
+            out[i] = all * of[i];
+    } else {
+        for (size_t j = begin; j < end; j++) {
+            const REAL own = r.all + (r.column ? r.column[j] : 0);
+            for (size_t k = 0; k < classes; k++)
+                out[j * classes + k] = (own + (r.class ? r.class[k] : 0)) * of[j * classes + k];
+        }
+    }
+}
+
+static void NAME(scatter)(const blv_sparse_args *args, const blv_sparse_product *product,
+                          size_t begin, size_t end) {
+    static const copy_fn copy[BLOCK] = {NAME(scatter_1), NAME(scatter_2), NAME(scatter_3),
+                                        NAME(scatter_4)};
+    NAME(start_at_ridge)(args->pass, product->of, product->out, begin, end);
+    NAME(each_block)(copy, args, product, begin, end);
+}
+
+extern const blv_sparse_loops NAME(blv_sparse_loops);
+const blv_sparse_loops NAME(blv_sparse_loops) = {
+    .rows = NAME(rows),
+    .columns = NAME(columns),
+    .scatter = NAME(scatter),
+};
+
+#undef penalty
+#undef block
+#undef copy_fn
