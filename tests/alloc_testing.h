@@ -32,6 +32,7 @@ static void given_back(void *p) {
         memory_live -= (long)malloc_usable_size(p);
 }
 
+/* NOLINTBEGIN(bugprone-reserved-identifier): the linker makes these names */
 void *__real_malloc(size_t n);
 void *__wrap_malloc(size_t n);
 void *__wrap_malloc(size_t n) {
@@ -66,6 +67,7 @@ void __wrap_free(void *p) {
     given_back(p);
     __real_free(p);
 }
+/* NOLINTEND(bugprone-reserved-identifier) */
 
 /* Lets the request fail that comes after n others. */
 static inline void fail_request(long n) {

@@ -88,7 +88,13 @@ static void closed_form(blv_precision precision, const char *kappa, double scale
 
 static void test_quadratic_f64(void **state) {
     (void)state;
+    closed_form(BLV_F64, "10", 1.0, 1e-13);
     closed_form(BLV_F64, "100", 1.0, 1e-12);
+}
+
+/* `tight` says that rounding alone is left, and that is kappa times eps. */
+static void test_ill_conditioned(void **state) {
+    (void)state;
     closed_form(BLV_F64, "1e4", 1.0, 1e-10);
     closed_form(BLV_F64, "1e6", 1.0, 1e-8);
 }
@@ -349,13 +355,21 @@ static void test_arguments_and_counts(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_quadratic_f64),        cmocka_unit_test(test_quadratic_f32),
-        cmocka_unit_test(test_y_far_away),           cmocka_unit_test(test_y_very_far_away),
-        cmocka_unit_test(test_at_the_solution),      cmocka_unit_test(test_gradient_mapping),
-        cmocka_unit_test(test_active_bound),         cmocka_unit_test(test_estimate_error),
-        cmocka_unit_test(test_pl_problems),          cmocka_unit_test(test_singular),
-        cmocka_unit_test(test_singular_unannounced), cmocka_unit_test(test_differences),
-        cmocka_unit_test(test_never_too_good),       cmocka_unit_test(test_arguments_and_counts),
+        cmocka_unit_test(test_quadratic_f64),
+        cmocka_unit_test(test_ill_conditioned),
+        cmocka_unit_test(test_quadratic_f32),
+        cmocka_unit_test(test_y_far_away),
+        cmocka_unit_test(test_y_very_far_away),
+        cmocka_unit_test(test_at_the_solution),
+        cmocka_unit_test(test_gradient_mapping),
+        cmocka_unit_test(test_active_bound),
+        cmocka_unit_test(test_estimate_error),
+        cmocka_unit_test(test_pl_problems),
+        cmocka_unit_test(test_singular),
+        cmocka_unit_test(test_singular_unannounced),
+        cmocka_unit_test(test_differences),
+        cmocka_unit_test(test_never_too_good),
+        cmocka_unit_test(test_arguments_and_counts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -410,7 +410,7 @@ typedef struct ball_case {
 
 static const ball_case ball_cases[] = {
     {"s-tfbo", {"eta_y", "3", "iters", "400", NULL}, true},
-    {"d-tfbo", {"eta_y", "1", "T", "50", "iters", "50", NULL}, true},
+    {"d-tfbo", {"eta_y", "2", "T", "50", "iters", "50", NULL}, false},
     {"soba", {"step_x", "0.05", "step_y", "0.19", "step_v", "0.1", "iters", "50", NULL}, false},
 };
 

@@ -264,7 +264,7 @@ static void sleep_20_ms(void) {
 static void test_evaluation_is_off_the_clock(void **state) {
     (void)state;
     wrapped w;
-    rows r;
+    rows r = {.count = 0};
     wrap(&w, small_quadratic(BLV_F64), BY_ALL);
     w.on_value = sleep_20_ms;
     blv_run *run = make_run(w.problem, "s-tfbo", SETTINGS("iters", "20", "every", "1"));
