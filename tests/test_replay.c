@@ -571,7 +571,7 @@ static void test_batches(void **state) {
             check_quadratic(p, "aid-cg",
                             SETTINGS("batch", "5", "sampler", how, "step_x", "0.1", "step_y", step,
                                      "inner", "4", "linear", "3"),
-                            FREE);
+                            i == 0 ? FREE : TIED);
             check_quadratic(p, "soba",
                             SETTINGS("batch", "3", "sampler", how, "step_x", "0.1", "step_y", step,
                                      "step_v", step),
