@@ -255,7 +255,7 @@ static void test_float_against_double(void **state) {
         {"soba", SETTINGS("iters", "300", "step_x", "0.1", "step_y", "0.01", "step_v", "0.01")},
         {"exact", SETTINGS("iters", "50", "accuracy", "1e-6")}};
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
-        double x[2][DIM], y[2][DIM], gradient[DIM];
+        double x[2][DIM] = {{0}}, y[2][DIM] = {{0}}, gradient[DIM] = {0};
         for (int single = 0; single < 2; single++) {
             blv_problem *p =
                 make_problem_as("quadratic", SETTINGS("seed", "3"), single ? BLV_F32 : BLV_F64, 1);

@@ -341,7 +341,7 @@ static int planted_hessian(void *user, const blv_batch *batch, const blv_vec *x,
     (void)batch;
     (void)x;
     (void)y;
-    memcpy(matrix, p->inner->arrays[0].data, DY * DY * sizeof *matrix);
+    memcpy(matrix, p->inner->arrays[0].data, (size_t)DY * DY * sizeof *matrix);
     matrix[AT] += p->what == WRONG_HESSIAN ? 0.01 : 0.0;
     return 0;
 }
