@@ -68,8 +68,8 @@ static void test_table(void **state) {
                 (blv_counts){1, 10, 10, 1, 0});
     check_costs("aid-cg", SETTINGS("step_x", "0.1", "step_y", "0.02", "inner", "3", "linear", "4"),
                 0, (blv_counts){1, 3, 4, 1, 0});
-    check_costs("aid-cg", SETTINGS("step_x", "0.1", "step_y", "0.02", "inner", "1", "linear", "1"),
-                0, (blv_counts){1, 1, 1, 1, 0});
+    check_costs("aid-cg", SETTINGS("step_x", "0.1", "step_y", "0.02", "inner", "1", "linear", "2"),
+                0, (blv_counts){1, 1, 2, 1, 0});
 }
 
 /* Loops by tolerance: one gradient and one product more than steps, one upper call, one Jv. */

@@ -419,15 +419,15 @@ static void test_mistakes_are_found(void **state) {
     check_mistake(ASYMMETRIC_HV, "Hv symmetric", false);
     check_mistake(ASYMMETRIC_HV, "Hv against", false);
     check_mistake(WRONG_JV, "Jv against", false);
-    check_mistake(WRONG_ALL_GY, "lower_all", false);
-    check_mistake(WRONG_ALL_HV, "lower_all", false);
-    check_mistake(WRONG_ALL_JV, "lower_all", false);
-    check_mistake(WRONG_F_BATCH, "fy: batches", false);
-    check_mistake(WRONG_G_BATCH, "gy: batches", false);
+    check_mistake(WRONG_ALL_GY, "lower_all against", false);
+    check_mistake(WRONG_ALL_HV, "lower_all against", false);
+    check_mistake(WRONG_ALL_JV, "lower_all against", false);
+    check_mistake(WRONG_F_BATCH, "f, fx, fy: batches", false);
+    check_mistake(WRONG_G_BATCH, "g, gx, gy: batches", false);
     check_mistake(WRONG_PROJECTION, "projection", false);
     check_mistake(WRONG_HESSIAN, "lower_hessian", false);
     check_mistake(WRONG_CROSS, "lower_cross", false);
-    check_mistake(NAN_IN_GY, "gy: batches", false);
+    check_mistake(NAN_IN_GY, "g, gx, gy: batches", false);
 }
 
 /* Whether any item at all notices. */

@@ -312,7 +312,7 @@ static void test_aid_cg(void **state) {
                         SETTINGS("step_x", "0.2", "step_y", step, "inner", "3", "linear", "2"),
                         FREE);
         check_quadratic(p, "aid-cg",
-                        SETTINGS("step_x", "0.2", "step_y", step, "inner", "1", "linear", "1"),
+                        SETTINGS("step_x", "0.2", "step_y", step, "inner", "1", "linear", "2"),
                         FREE);
         blv_problem_destroy(p);
     }
