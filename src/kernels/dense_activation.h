@@ -21,33 +21,45 @@ struct blv_dense_block {
 
 #define AT(k) ((k)*BLV_BLOCK_ROWS)
 
-/* s becomes residual times weight; t, if not NULL, Hessian factor times weight. */
-static void activate_logistic(blv_dense_block *block, bool want_loss, real *s, real *t) {
+/* Rows i, i + 1, ... of a block: residual times weight from their scores, and, if tangent is not
+ * NULL, from V a the Hessian factor times weight in its place. */
+ALWAYS_INLINE vec logistic_lanes(blv_dense_block *block, size_t i, bool want_loss, vec score,
+                                 vec *tangent) {
     const vec one = all(R(1.0)), nothing = all(R(0.0));
+    const vec weight = load(block->weight + i);
+    const ivec positive = load_integers(block->label + i) != 0;
+    const vec margin = choose(positive, score, -score);
+    const ivec right = margin > nothing;
+    const vec far = exp_of(choose(right, -margin, margin));
+    const vec near = one / (one + far); /* probability of the likelier label */
+    const vec other = far * near;
+    const vec miss = choose(right, other, near);
+    const vec residual = choose(positive, -miss, miss);
+    if (want_loss)
+        store(block->loss + i, log1p_of(far) + choose(right, nothing, -margin));
+    store(block->probability + i, choose(right, near, other));
+    *(loose_ivec *)(block->best + i) = (score > nothing) & 1;
+    if (tangent) {
+        store(block->cross + i, residual * *tangent);
+        *tangent *= near * other * weight;
+    }
+    return residual * weight;
+}
+
+static void activate_logistic(blv_dense_block *block, bool want_loss, real *s, real *t) {
     for (size_t i = 0; i < block->rows; i += LANES) {
-        const vec score = load(s + i), weight = load(block->weight + i);
-        const ivec positive = load_integers(block->label + i) != 0;
-        const vec margin = choose(positive, score, -score);
-        const ivec right = margin > nothing;
-        const vec far = exp_of(choose(right, -margin, margin));
-        const vec near = one / (one + far); /* probability of the likelier label */
-        const vec other = far * near;
-        const vec miss = choose(right, other, near);
-        const vec residual = choose(positive, -miss, miss);
-        if (want_loss)
-            store(block->loss + i, log1p_of(far) + choose(right, nothing, -margin));
-        store(block->probability + i, choose(right, near, other));
-        *(loose_ivec *)(block->best + i) = (score > nothing) & 1;
-        store(s + i, residual * weight);
         if (t) {
-            const vec tangent = load(t + i);
-            store(block->cross + i, residual * tangent);
-            store(t + i, near * other * tangent * weight);
+            vec tangent = load(t + i);
+            store(s + i, logistic_lanes(block, i, want_loss, load(s + i), &tangent));
+            store(t + i, tangent);
+        } else {
+            store(s + i, logistic_lanes(block, i, want_loss, load(s + i), NULL));
         }
     }
 }
 
-/* The same with `scores` scores a row besides the last class, whose score is 0. */
+/* s becomes residual times weight; t, if not NULL, Hessian factor times weight. There are `scores`
+ * of each in a row, besides the last class, whose score is 0. */
 static void activate_softmax(blv_dense_block *block, size_t scores, bool want_loss, real *s,
                              real *t) {
     const vec nothing = all(R(0.0));

@@ -1,81 +1,138 @@
-/* The two products with one score a row, s = A w and g += A' s, when a row has few columns: w and g
- * stay in registers over all rows of the block. */
+/* A block of logistic rows with few columns: one loop over the rows, with the weights and the sums
+ * in registers all the way.
+ *
+ * As many rows as a vector has lanes go through at a time: their scores, the loss and the residual
+ * of each in its lane, their products added to the sums. That is short enough for the processor to
+ * begin with the next ones while the exponential of these is on its way. Rows are read strictly in
+ * order, one whole row after the other: memory delivers several interleaved ones at half the speed.
+ */
 #ifndef BLV_KERNELS_DENSE_FEW_COLUMNS_H
 #define BLV_KERNELS_DENSE_FEW_COLUMNS_H
 
+#include "kernels/dense_activation.h"
 #include "kernels/dense_products.h"
 
 #define MOST_VECTORS 8
 
 typedef struct few_job {
-    const real *const *row;   /* up to a multiple of four rows can be read */
-    const real *const *ahead; /* rows that will be asked for next; NULL: not known */
-    size_t rows;
+    blv_dense_block *block;
+    bool fetch_ahead, want_loss, want_sums;
+    bool fresh;       /* sums begin at 0 and not at what is there */
     first_lanes rest; /* of the last vector of columns */
-    const real *weight;
-    real *score;
-    real *sum;
-    bool fresh; /* sums begin at 0 and not at what is there */
+    const real *w, *v;
+    real *sum, *second_sum; /* of the residuals and of the Hessian factors */
 } few_job;
 
-#define COLUMNS(a, v) ((v) == last ? load_first((a) + (v)*LANES, rest) : load((a) + (v)*LANES))
-#define KEEP_WEIGHT(v) const vec w_##v = COLUMNS(job->weight, v);
-#define ADD_FOUR(v)                                                                                \
-    s0 = multiply_add(COLUMNS(a[0], v), w_##v, s0);                                                \
-    s1 = multiply_add(COLUMNS(a[1], v), w_##v, s1);                                                \
-    s2 = multiply_add(COLUMNS(a[2], v), w_##v, s2);                                                \
-    s3 = multiply_add(COLUMNS(a[3], v), w_##v, s3);
-#define FETCH_FOUR(v)                                                                              \
-    if ((v)*VECTOR_BYTES % 64 == 0) {                                                              \
-        FETCH(next[0] + (v)*LANES);                                                                \
-        FETCH(next[1] + (v)*LANES);                                                                \
-        FETCH(next[2] + (v)*LANES);                                                                \
-        FETCH(next[3] + (v)*LANES);                                                                \
+/* Keeps the compiler from mixing the loads of one row with those of the next. */
+#define END_OF_ROW __asm__ volatile("")
+
+#define COLUMNS(a, c) ((c) == last ? load_first((a) + (c)*LANES, rest) : load((a) + (c)*LANES))
+#define KEEP_W(c) const vec w_##c = COLUMNS(job->w, c);
+#define KEEP_V(c) const vec v_##c = COLUMNS(job->v, c);
+#define DOT(c) s = multiply_add(COLUMNS(a, c), w_##c, s);
+#define DOTS(c)                                                                                    \
+    {                                                                                              \
+        const vec x = COLUMNS(a, c);                                                               \
+        s = multiply_add(x, w_##c, s);                                                             \
+        t = multiply_add(x, v_##c, t);                                                             \
     }
-#define KEEP_SUM(v) vec g_##v = job->fresh ? zero : load(job->sum + (v)*LANES);
-#define ADD_ONE(v) g_##v = multiply_add(f, COLUMNS(a, v), g_##v);
-#define PUT_KEPT(v) store(job->sum + (v)*LANES, g_##v);
+#define FETCH_COLUMNS(c)                                                                           \
+    if ((c)*VECTOR_BYTES % 64 == 0)                                                                \
+        FETCH(next + (c)*LANES);
+#define KEEP_G(c) vec g_##c = job->fresh ? zero : load(job->sum + (c)*LANES);
+#define KEEP_H(c) vec h_##c = job->fresh ? zero : load(job->second_sum + (c)*LANES);
+#define ADD_TO_G(c) g_##c = multiply_add(f, COLUMNS(a, c), g_##c);
+#define ADD_TO_BOTH(c)                                                                             \
+    {                                                                                              \
+        const vec x = COLUMNS(a, c);                                                               \
+        g_##c = multiply_add(f, x, g_##c);                                                         \
+        h_##c = multiply_add(e, x, h_##c);                                                         \
+    }
+#define PUT_G(c) store(job->sum + (c)*LANES, g_##c);
+#define PUT_H(c) store(job->second_sum + (c)*LANES, h_##c);
+
+#define FETCH_ROW(n, r)                                                                            \
+    if (fetch_ahead) {                                                                             \
+        const real *next = block->ahead[i + (r)];                                                  \
+        REPEAT_##n(FETCH_COLUMNS)                                                                  \
+    }
 
 #define FEW_KERNELS(n)                                                                             \
-    OUT_OF_LINE void few_scores_##n(const few_job *job) {                                          \
+    OUT_OF_LINE void few_##n(const few_job *job) {                                                 \
         enum { last = (n)-1 };                                                                     \
+        blv_dense_block *block = job->block;                                                       \
         const vec zero = {0};                                                                      \
         const first_lanes rest = job->rest;                                                        \
-        const size_t rows = job->rows;                                                             \
-        REPEAT_##n(KEEP_WEIGHT);                                                                   \
-        for (size_t i = 0; i < rows; i += 4) {                                                     \
-            const real *const *a = job->row + i;                                                   \
-            vec s0 = zero, s1 = zero, s2 = zero, s3 = zero;                                        \
-            REPEAT_##n(ADD_FOUR);                                                                  \
-            put_sums(job->score + i, 0, s0, s1, s2, s3);                                           \
-            if (job->ahead) {                                                                      \
-                const real *const *next = job->ahead + i;                                          \
-                REPEAT_##n(FETCH_FOUR);                                                            \
+        const bool fetch_ahead = job->fetch_ahead;                                                 \
+        const size_t rows = block->rows;                                                           \
+        REPEAT_##n(KEEP_W) REPEAT_##n(KEEP_G);                                                     \
+        for (size_t i = 0; i < rows; i += SUMMED) {                                                \
+            vec dot[SUMMED], score[SUMMED / LANES];                                                \
+            real factor[SUMMED];                                                                   \
+            for (size_t r = 0; r < SUMMED; r++) {                                                  \
+                const real *a = block->row[i + r];                                                 \
+                vec s = zero;                                                                      \
+                REPEAT_##n(DOT);                                                                   \
+                dot[r] = s;                                                                        \
+                FETCH_ROW(n, r)                                                                    \
+                END_OF_ROW;                                                                        \
+            }                                                                                      \
+            sum_each(dot, score);                                                                  \
+            for (size_t l = 0; l < SUMMED; l += LANES)                                             \
+                store(factor + l,                                                                  \
+                      logistic_lanes(block, i + l, job->want_loss, score[l / LANES], NULL));       \
+            const size_t count = rows - i < SUMMED ? rows - i : SUMMED;                            \
+            for (size_t r = 0; job->want_sums && r < count; r++) {                                 \
+                const real *a = block->row[i + r];                                                 \
+                const vec f = all(factor[r]);                                                      \
+                REPEAT_##n(ADD_TO_G);                                                              \
             }                                                                                      \
         }                                                                                          \
+        REPEAT_##n(PUT_G);                                                                         \
     }                                                                                              \
-    OUT_OF_LINE void few_sums_##n(const few_job *job) {                                            \
+    OUT_OF_LINE void few_both_##n(const few_job *job) {                                            \
         enum { last = (n)-1 };                                                                     \
+        blv_dense_block *block = job->block;                                                       \
         const vec zero = {0};                                                                      \
         const first_lanes rest = job->rest;                                                        \
-        const size_t rows = job->rows;                                                             \
-        const real *const *row = job->row;                                                         \
-        const real *factor = job->score;                                                           \
-        REPEAT_##n(KEEP_SUM);                                                                      \
-        for (size_t i = 0; i < rows; i++) {                                                        \
-            const real *a = row[i];                                                                \
-            const vec f = all(factor[i]);                                                          \
-            REPEAT_##n(ADD_ONE);                                                                   \
+        const bool fetch_ahead = job->fetch_ahead;                                                 \
+        const size_t rows = block->rows;                                                           \
+        REPEAT_##n(KEEP_W) REPEAT_##n(KEEP_V) REPEAT_##n(KEEP_G) REPEAT_##n(KEEP_H);               \
+        for (size_t i = 0; i < rows; i += SUMMED) {                                                \
+            vec dot[SUMMED], tangent_dot[SUMMED], score[SUMMED / LANES], tangent[SUMMED / LANES];  \
+            real factor[SUMMED], second_factor[SUMMED];                                            \
+            for (size_t r = 0; r < SUMMED; r++) {                                                  \
+                const real *a = block->row[i + r];                                                 \
+                vec s = zero, t = zero;                                                            \
+                REPEAT_##n(DOTS);                                                                  \
+                dot[r] = s;                                                                        \
+                tangent_dot[r] = t;                                                                \
+                FETCH_ROW(n, r)                                                                    \
+                END_OF_ROW;                                                                        \
+            }                                                                                      \
+            sum_each(dot, score);                                                                  \
+            sum_each(tangent_dot, tangent);                                                        \
+            for (size_t l = 0; l < SUMMED; l += LANES) {                                           \
+                store(factor + l, logistic_lanes(block, i + l, job->want_loss, score[l / LANES],   \
+                                                 &tangent[l / LANES]));                            \
+                store(second_factor + l, tangent[l / LANES]);                                      \
+            }                                                                                      \
+            const size_t count = rows - i < SUMMED ? rows - i : SUMMED;                            \
+            for (size_t r = 0; job->want_sums && r < count; r++) {                                 \
+                const real *a = block->row[i + r];                                                 \
+                const vec f = all(factor[r]), e = all(second_factor[r]);                           \
+                REPEAT_##n(ADD_TO_BOTH);                                                           \
+            }                                                                                      \
         }                                                                                          \
-        REPEAT_##n(PUT_KEPT);                                                                      \
+        REPEAT_##n(PUT_G) REPEAT_##n(PUT_H);                                                       \
     }
 
 #define EACH_VECTOR_COUNT(f) f(1) f(2) f(3) f(4) f(5) f(6) f(7) f(8)
 EACH_VECTOR_COUNT(FEW_KERNELS)
 
-#define NAME_FEW_SCORES(n) [n] = few_scores_##n,
-#define NAME_FEW_SUMS(n) [n] = few_sums_##n,
-static void (*const few_scores_of[])(const few_job *) = {EACH_VECTOR_COUNT(NAME_FEW_SCORES)};
-static void (*const few_sums_of[])(const few_job *) = {EACH_VECTOR_COUNT(NAME_FEW_SUMS)};
+#define NAME_FEW(n) [n] = few_##n,
+#define NAME_FEW_BOTH(n) [n] = few_both_##n,
+static void (*const few_of[])(const few_job *) = {EACH_VECTOR_COUNT(NAME_FEW)};
+static void (*const few_both_of[])(const few_job *) = {EACH_VECTOR_COUNT(NAME_FEW_BOTH)};
 
 #endif

@@ -108,37 +108,21 @@ static void sum_rows(const blv_dense_task *task, const blv_dense_block *block, c
     }
 }
 
-static few_job few_columns_job(const blv_dense_task *task, const blv_dense_block *block) {
+/* All three steps of a block of logistic rows with few columns. */
+static void sweep_few_columns(const blv_dense_task *task, blv_dense_block *block, bool want_loss,
+                              bool fresh, real *sums) {
     const size_t rest = task->rows->columns % LANES;
-    return (few_job){.row = block->row,
-                     .ahead = task->fetch_ahead ? block->ahead : NULL,
-                     .rows = block->rows,
-                     .rest = first_lanes_of(rest ? rest : LANES)};
-}
-
-static void score_few_columns(const blv_dense_task *task, const blv_dense_block *block,
-                              real *scores) {
-    few_job job = few_columns_job(task, block);
-    job.weight = task->pass->w;
-    job.score = scores;
-    few_scores_of[task->padded / LANES](&job);
-    if (!task->second_order)
-        return;
-    job.ahead = NULL;
-    job.weight = task->pass->v;
-    job.score = scores + AT(1);
-    few_scores_of[task->padded / LANES](&job);
-}
-
-static void sum_few_columns(const blv_dense_task *task, const blv_dense_block *block, real *scores,
-                            bool fresh, real *sums) {
-    few_job job = few_columns_job(task, block);
-    job.fresh = fresh;
-    for (size_t k = task->first_sum; k < task->first_sum + task->sums; k++) {
-        job.score = scores + AT(k);
-        job.sum = sums + k * task->padded;
-        few_sums_of[task->padded / LANES](&job);
-    }
+    const few_job job = {.block = block,
+                         .fetch_ahead = task->fetch_ahead,
+                         .want_loss = want_loss,
+                         .want_sums = task->sums != 0,
+                         .fresh = fresh,
+                         .rest = first_lanes_of(rest ? rest : LANES),
+                         .w = task->pass->w,
+                         .v = task->pass->v,
+                         .sum = sums,
+                         .second_sum = sums + task->padded};
+    (task->second_order ? few_both_of : few_of)[task->padded / LANES](&job);
 }
 
 /* Row at a place of the pass; behind its end, of the next pass; else the last one. */
@@ -150,18 +134,32 @@ ALWAYS_INLINE size_t row_at(const blv_rows *rows, size_t place) {
     return rows->index ? rows->index[rows->count - 1] : rows->first + rows->count - 1;
 }
 
+/* Rows are read in fours or in as many as a vector has lanes: the last one stands in for missing
+ * ones. */
 static void open_block(const blv_dense_task *task, size_t begin, size_t end,
                        blv_dense_block *block) {
     const blv_rows *rows = task->rows;
     const real *data = rows->dense, *weight = rows->weight;
-    const size_t count = end - begin, readable = (count + 3) / 4 * 4;
+    const size_t count = end - begin, readable = (count + SUMMED - 1) / SUMMED * SUMMED;
     block->rows = count;
-    for (size_t i = 0; i < count; i++) {
-        const size_t row = rows->index ? rows->index[begin + i] : rows->first + begin + i;
-        block->place[i] = row;
-        block->row[i] = data + row * rows->stride;
-        block->label[i] = rows->label[row];
-        block->weight[i] = weight ? weight[row] : R(1.0);
+    if (rows->index) {
+        for (size_t i = 0; i < count; i++) {
+            const size_t row = rows->index[begin + i];
+            block->place[i] = row;
+            block->row[i] = data + row * rows->stride;
+            block->label[i] = rows->label[row];
+            block->weight[i] = weight ? weight[row] : R(1.0);
+        }
+    } else {
+        const size_t first = rows->first + begin;
+        for (size_t i = 0; i < count; i++)
+            block->place[i] = first + i;
+        for (size_t i = 0; i < count; i++)
+            block->row[i] = data + (first + i) * rows->stride;
+        for (size_t i = 0; i < count; i++)
+            block->label[i] = rows->label[first + i];
+        for (size_t i = 0; i < count; i++)
+            block->weight[i] = weight ? weight[first + i] : R(1.0);
     }
     for (size_t i = count; i < readable; i++)
         block->row[i] = block->row[count - 1];
@@ -218,18 +216,17 @@ static double sweep(const blv_dense_task *task, size_t begin, size_t end, blv_de
     bool fresh_part = true;
     for (size_t i = begin; i < end; i += task->block_rows) {
         open_block(task, i, smaller(end, i + task->block_rows), block);
-        if (task->few_columns)
-            score_few_columns(task, block, scores);
-        else
+        if (task->few_columns) {
+            sweep_few_columns(task, block, want_loss, in_sum == 0, sums);
+        } else {
             score_rows(task, block, scores);
-        if (task->logistic)
-            activate_logistic(block, want_loss, scores, tangents);
-        else
-            activate_softmax(block, task->scores, want_loss, scores, tangents);
-        if (task->sums && task->few_columns)
-            sum_few_columns(task, block, scores, in_sum == 0, sums);
-        else if (task->sums)
-            sum_rows(task, block, scores, in_sum == 0, sums);
+            if (task->logistic)
+                activate_logistic(block, want_loss, scores, tangents);
+            else
+                activate_softmax(block, task->scores, want_loss, scores, tangents);
+            if (task->sums)
+                sum_rows(task, block, scores, in_sum == 0, sums);
+        }
         loss += close_block(task, block, want_loss);
         in_sum += block->rows;
         if (two_levels && (in_sum >= ROWS_OF_A_SUM || i + block->rows == end)) {

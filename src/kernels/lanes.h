@@ -204,4 +204,30 @@ ALWAYS_INLINE void put_sums(real *to, int add, vec a, vec b, vec c, vec d) {
 #endif
 }
 
+/* A vector of the sums of as many vectors as it has lanes, or of four vectors when that is more. */
+#define SUMMED (LANES < 4 ? 4 : LANES)
+ALWAYS_INLINE void sum_each(const vec *of, vec *sums) {
+#if defined(BLV_ISA_avx512) && REAL_IS_FLOAT
+    const __m512 first = _mm512_castps128_ps512(sum_lanes(of[0], of[1], of[2], of[3]));
+    const __m128 second = sum_lanes(of[4], of[5], of[6], of[7]);
+    const __m512 third = _mm512_castps128_ps512(sum_lanes(of[8], of[9], of[10], of[11]));
+    const __m128 fourth = sum_lanes(of[12], of[13], of[14], of[15]);
+    const __m512 upper = _mm512_insertf32x4(third, fourth, 1);
+    sums[0] =
+        _mm512_insertf32x8(_mm512_insertf32x4(first, second, 1), _mm512_castps512_ps256(upper), 1);
+#elif defined(BLV_ISA_avx512)
+    sums[0] = _mm512_insertf64x4(_mm512_castpd256_pd512(sum_lanes(of[0], of[1], of[2], of[3])),
+                                 sum_lanes(of[4], of[5], of[6], of[7]), 1);
+#elif defined(BLV_ISA_avx2) && REAL_IS_FLOAT
+    sums[0] = _mm256_insertf128_ps(_mm256_castps128_ps256(sum_lanes(of[0], of[1], of[2], of[3])),
+                                   sum_lanes(of[4], of[5], of[6], of[7]), 1);
+#elif defined(BLV_ISA_base) && !REAL_IS_FLOAT
+    const two_sums two = sum_lanes(of[0], of[1], of[2], of[3]);
+    sums[0] = two.ab;
+    sums[1] = two.cd;
+#else
+    sums[0] = sum_lanes(of[0], of[1], of[2], of[3]);
+#endif
+}
+
 #endif

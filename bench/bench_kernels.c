@@ -1,0 +1,317 @@
+/* Speed of the passes over data, against what this machine can do.
+ *
+ *     bench_kernels [word]        only the cases whose name has this word in it
+ *
+ * Samples of a pass alternate with samples of the machine's own peak in the same precision and with
+ * as many threads: multiply-adds without loads, or reading the data once. Other work on the machine
+ * disturbs both, so the table has two ratios to the peak: of medians, each from the best of some
+ * rounds, and of the best samples. Operations are counted as the formulas have them, 2 n d k for
+ * each product of n rows of d columns with k classes, though the kernels get by with k - 1. */
+#include "kernels/pass.h"
+#include "machine_peak.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SAMPLES = 21, ROUNDS = 5, MOST_CASES = 64 };
+static const double SAMPLE_SECONDS = 0.0005;
+
+enum { GRADIENT = 1, HESSIAN = 2, CROSS = 4 };
+
+typedef struct bench_case {
+    const char *name;
+    bool logistic, single;
+    size_t rows, columns, classes;
+    int outputs;
+    bool by_memory; /* limited by reading, not by multiply-adds */
+} bench_case;
+
+/* Sparse passes join here, with what describes their data. */
+static const bench_case cases[] = {
+    {"softmax gradient", false, true, 20000, 784, 10, GRADIENT, false},
+    {"softmax Hv", false, true, 20000, 784, 10, HESSIAN, false},
+    {"softmax g+Hv+Jv", false, true, 20000, 784, 10, GRADIENT | HESSIAN | CROSS, false},
+    {"softmax gradient", false, true, 5000, 784, 10, GRADIENT, false},
+    {"softmax gradient", false, true, 1000, 784, 10, GRADIENT, false},
+    {"softmax Hv", false, true, 1000, 784, 10, HESSIAN, false},
+    {"softmax g+Hv+Jv", false, true, 1000, 784, 10, GRADIENT | HESSIAN | CROSS, false},
+    {"softmax gradient", false, false, 20000, 784, 10, GRADIENT, false},
+    {"softmax g+Hv+Jv", false, false, 20000, 784, 10, GRADIENT | HESSIAN | CROSS, false},
+    {"softmax gradient", false, false, 1000, 784, 10, GRADIENT, false},
+    {"softmax gradient", false, true, 20000, 784, 20, GRADIENT, false},
+    {"softmax gradient", false, true, 371847, 54, 7, GRADIENT, false},
+    {"logistic gradient", true, false, 371847, 54, 1, GRADIENT, true},
+    {"logistic Hv", true, false, 371847, 54, 1, HESSIAN, true},
+    {"logistic g+Hv+Jv", true, false, 371847, 54, 1, GRADIENT | HESSIAN | CROSS, true},
+    {"logistic gradient", true, true, 371847, 54, 1, GRADIENT, true},
+    {"logistic g+Hv+Jv", true, true, 371847, 54, 1, GRADIENT | HESSIAN | CROSS, true},
+    {"logistic gradient", true, true, 20000, 784, 1, GRADIENT, true},
+};
+
+typedef struct batch_case {
+    const char *name;
+    bool single;
+    size_t rows, columns, batch; /* batches go over all rows in a shuffled order of blocks */
+    int outputs;
+} batch_case;
+
+static const batch_case batches[] = {
+    {"batch gradient, hot", false, 512, 54, 64, GRADIENT},
+    {"batch gradient, cold", false, 371840, 54, 64, GRADIENT},
+    {"batch g+Hv+Jv, hot", false, 512, 54, 64, GRADIENT | HESSIAN | CROSS},
+    {"batch g+Hv+Jv, cold", false, 371840, 54, 64, GRADIENT | HESSIAN | CROSS},
+    {"batch gradient, hot", false, 512, 22, 64, GRADIENT},
+    {"batch gradient, cold", false, 371840, 22, 64, GRADIENT},
+    {"batch gradient, hot", true, 512, 54, 64, GRADIENT},
+    {"batch gradient, cold", true, 371840, 54, 64, GRADIENT},
+};
+
+typedef struct setup {
+    bool logistic, single;
+    blv_rows rows;
+    blv_pass pass;
+    blv_pass_work *work;
+    void *memory[8];
+    size_t data_bytes;
+} setup;
+
+static double next_number(uint64_t *seed) {
+    *seed = *seed * 6364136223846793005u + 1442695040888963407u;
+    return (double)(*seed >> 40) * 0x1p-24;
+}
+
+static void *numbers(setup *s, size_t count, double size, uint64_t *seed) {
+    const size_t bytes = (count * (s->single ? sizeof(float) : sizeof(double)) + 63) / 64 * 64;
+    void *array = aligned_alloc(64, bytes);
+    for (size_t i = 0; array && i < count; i++) {
+        const double value = size * (next_number(seed) - 0.5);
+        if (s->single)
+            ((float *)array)[i] = (float)value;
+        else
+            ((double *)array)[i] = value;
+    }
+    return array;
+}
+
+static bool open_setup(setup *s, bool logistic, bool single, size_t rows, size_t columns,
+                       size_t classes, size_t most_rows, int outputs, int threads) {
+    const size_t real_size = single ? sizeof(float) : sizeof(double), weights = classes * columns;
+    uint64_t seed = 1;
+    *s = (setup){.logistic = logistic, .single = single, .data_bytes = rows * columns * real_size};
+    s->memory[0] = numbers(s, rows * columns, 1.0, &seed);
+    for (int i = 1; i < 5; i++)
+        s->memory[i] = numbers(s, weights, 0.1, &seed);
+    s->memory[5] = numbers(s, rows, 1.0, &seed);
+    s->memory[6] = numbers(s, rows, 1.0, &seed);
+    int32_t *label = s->memory[7] = malloc(rows * sizeof *label);
+    s->work = blv_pass_work_create(classes, columns, real_size, false, most_rows, threads);
+    bool complete = s->work != NULL;
+    for (int i = 0; i < 8; i++)
+        complete = complete && s->memory[i];
+    if (!complete)
+        return false;
+    for (size_t i = 0; i < rows; i++)
+        label[i] = (int32_t)(next_number(&seed) * (double)(logistic ? 2 : classes));
+    s->rows = (blv_rows){.rows = rows,
+                         .columns = columns,
+                         .dense = s->memory[0],
+                         .stride = columns,
+                         .label = label,
+                         .weight = s->memory[5],
+                         .count = rows};
+    s->pass = (blv_pass){.classes = classes,
+                         .w = s->memory[1],
+                         .v = outputs & (HESSIAN | CROSS) ? s->memory[2] : NULL,
+                         .scale = 1.0 / (double)rows,
+                         .ridge = 1e-3,
+                         .gradient = outputs & GRADIENT ? s->memory[3] : NULL,
+                         .hessian = outputs & HESSIAN ? s->memory[4] : NULL,
+                         .row_cross = outputs & CROSS ? s->memory[6] : NULL};
+    return true;
+}
+
+static void close_setup(setup *s) {
+    for (int i = 0; i < 8; i++)
+        free(s->memory[i]);
+    blv_pass_work_destroy(s->work);
+}
+
+static void run(const setup *s) {
+    if (s->logistic)
+        (s->single ? blv_logistic_pass_f32 : blv_logistic_pass_f64)(&s->rows, &s->pass, s->work);
+    else
+        (s->single ? blv_softmax_pass_f32 : blv_softmax_pass_f64)(&s->rows, &s->pass, s->work);
+}
+
+static int by_value(const void *a, const void *b) {
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double seconds_of_calls(const setup *s, long calls) {
+    const double start = seconds_now();
+    for (long i = 0; i < calls; i++)
+        run(s);
+    return (seconds_now() - start) / (double)calls;
+}
+
+static double products_of(int outputs) {
+    return outputs == GRADIENT ? 2.0 : outputs == HESSIAN ? 3.0 : 4.0;
+}
+
+typedef struct quantiles {
+    double median, best;
+} quantiles;
+
+/* Keeps the better of what is there and of these samples, which it sorts. */
+static void improve(quantiles *q, double *sample, bool first) {
+    qsort(sample, SAMPLES, sizeof *sample, by_value);
+    if (first || sample[SAMPLES / 2] < q->median)
+        q->median = sample[SAMPLES / 2];
+    if (first || sample[0] < q->best)
+        q->best = sample[0];
+}
+
+/* Times of the pass, and what the same amount of work takes at the peak. */
+static void measure(const bench_case *c, const setup *s, double flops, int threads, quantiles *pass,
+                    quantiles *peak) {
+    const double probe = 3e7; /* operations on each thread */
+    long calls = 1;
+    while (seconds_of_calls(s, calls) * (double)calls < SAMPLE_SECONDS)
+        calls *= 2;
+    for (int round = 0; round < ROUNDS; round++) {
+        double time[SAMPLES], limit[SAMPLES];
+        for (int i = 0; i < SAMPLES; i++) {
+            time[i] = seconds_of_calls(s, calls);
+            limit[i] = c->by_memory
+                           ? seconds_of_reading(s->rows.dense, s->data_bytes, threads)
+                           : seconds_of_flops(probe, c->single, threads) * flops / probe / threads;
+        }
+        improve(pass, time, round == 0);
+        improve(peak, limit, round == 0);
+    }
+}
+
+/* The gradient alone on the same data and threads: what the fused pass is compared with. */
+static double gradient_seconds(const double done[][2], size_t at, int threads) {
+    for (size_t i = at; i-- > 0;)
+        if (cases[i].outputs == GRADIENT && cases[i].rows == cases[at].rows &&
+            cases[i].columns == cases[at].columns && cases[i].classes == cases[at].classes &&
+            cases[i].single == cases[at].single && cases[i].logistic == cases[at].logistic)
+            return done[i][threads - 1];
+    return 0.0;
+}
+
+static bool bench_passes(const char *word) {
+    static double done[MOST_CASES][2];
+    printf("%-18s %8s %4s %3s %4s %2s %10s %10s %12s %7s %7s %8s %8s\n", "pass", "rows", "cols",
+           "cls", "", "th", "median us", "best us", "speed", "of peak", "at best", "1 thread",
+           "gradient");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const bench_case *c = &cases[i];
+        if (word && !strstr(c->name, word))
+            continue;
+        for (int threads = 1; threads <= 2; threads++) {
+            setup s;
+            const bool open = open_setup(&s, c->logistic, c->single, c->rows, c->columns,
+                                         c->classes, c->rows, c->outputs, threads);
+            if (open) {
+                const double flops = 2.0 * products_of(c->outputs) * (double)c->rows *
+                                     (double)c->columns * (double)c->classes;
+                const double amount = c->by_memory ? (double)s.data_bytes : flops;
+                quantiles r = {0.0, 0.0}, peak = r;
+                measure(c, &s, flops, threads, &r, &peak);
+                done[i][threads - 1] = r.best;
+                printf("%-18s %8zu %4zu %3zu  %s %2d %10.1f %10.1f %7.1f %s %6.0f%% %6.0f%%",
+                       c->name, c->rows, c->columns, c->classes, c->single ? "f32" : "f64", threads,
+                       1e6 * r.median, 1e6 * r.best, 1e-9 * amount / r.best,
+                       c->by_memory ? "GB/s" : "GF/s", 100.0 * peak.median / r.median,
+                       100.0 * peak.best / r.best);
+                if (threads == 2)
+                    printf(" %7.2fx", done[i][0] / r.best);
+                else
+                    printf(" %8s", "");
+                const double alone = gradient_seconds((const double(*)[2])done, i, threads);
+                if (c->outputs != GRADIENT && alone > 0.0)
+                    printf(" %7.2fx", r.best / alone);
+                printf("\n");
+                fflush(stdout);
+            }
+            close_setup(&s);
+            if (!open)
+                return false;
+        }
+    }
+    return true;
+}
+
+/* Once over all blocks in a shuffled order, each call knowing the next one's rows. */
+static double seconds_of_batches(setup *s, size_t batch, const size_t *order, size_t blocks,
+                                 long turns) {
+    const double start = seconds_now();
+    for (long t = 0; t < turns; t++)
+        for (size_t b = 0; b < blocks; b++) {
+            s->rows.first = order[b] * batch;
+            s->rows.count = batch;
+            s->rows.next_first = order[b + 1 < blocks ? b + 1 : 0] * batch;
+            s->rows.next_count = batch;
+            run(s);
+        }
+    return (seconds_now() - start) / (double)turns / (double)blocks;
+}
+
+static bool bench_batches(const char *word) {
+    printf("\n%-22s %8s %4s %5s %4s %10s %10s\n", "logistic, one thread", "rows", "cols", "batch",
+           "", "median us", "best us");
+    for (size_t i = 0; i < sizeof batches / sizeof *batches; i++) {
+        const batch_case *c = &batches[i];
+        if (word && !strstr(c->name, word))
+            continue;
+        setup s;
+        const size_t blocks = c->rows / c->batch;
+        size_t *order = malloc(blocks * sizeof *order);
+        const bool open =
+            open_setup(&s, true, c->single, c->rows, c->columns, 1, c->batch, c->outputs, 1) &&
+            order;
+        if (open) {
+            uint64_t seed = 7;
+            for (size_t b = 0; b < blocks; b++)
+                order[b] = b;
+            for (size_t b = blocks; b-- > 1;) {
+                const size_t other = (size_t)(next_number(&seed) * (double)b), kept = order[b];
+                order[b] = order[other];
+                order[other] = kept;
+            }
+            long turns = 1;
+            while (seconds_of_batches(&s, c->batch, order, blocks, turns) * (double)turns *
+                       (double)blocks <
+                   SAMPLE_SECONDS)
+                turns *= 2;
+            quantiles q = {0.0, 0.0};
+            for (int round = 0; round < ROUNDS; round++) {
+                double time[SAMPLES];
+                for (int k = 0; k < SAMPLES; k++)
+                    time[k] = seconds_of_batches(&s, c->batch, order, blocks, turns);
+                improve(&q, time, round == 0);
+            }
+            printf("%-22s %8zu %4zu %5zu  %s %10.3f %10.3f\n", c->name, c->rows, c->columns,
+                   c->batch, c->single ? "f32" : "f64", 1e6 * q.median, 1e6 * q.best);
+            fflush(stdout);
+        }
+        free(order);
+        close_setup(&s);
+        if (!open)
+            return false;
+    }
+    return true;
+}
+
+int main(int argc, char **argv) {
+    const char *word = argc > 1 ? argv[1] : NULL;
+    if (!bench_passes(word) || !bench_batches(word)) {
+        fprintf(stderr, "bench_kernels: out of memory\n");
+        return 1;
+    }
+    return 0;
+}

@@ -1,0 +1,87 @@
+#include "machine_peak.h"
+
+#include <immintrin.h>
+#include <omp.h>
+#include <time.h>
+
+double seconds_now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Twelve chains of dependent multiply-adds: enough for any latency. Returns operations done. */
+#define CHAINS(f) f(0) f(1) f(2) f(3) f(4) f(5) f(6) f(7) f(8) f(9) f(10) f(11)
+#define BEGIN(c) x##c = start * (real)(1 + (c));
+#define JOIN(c) total += x##c;
+#define FLOP_LOOP(name, isa, scalar, bytes, fma)                                                   \
+    __attribute__((target(isa), noinline)) static double name(long steps, volatile double *sink) { \
+        typedef scalar real;                                                                       \
+        typedef real vec __attribute__((vector_size(bytes)));                                      \
+        const vec start = (real)0.5 - (vec){0}, factor = (real)0.25 - (vec){0};                    \
+        vec x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11, total = {0};                         \
+        CHAINS(BEGIN)                                                                              \
+        for (long i = 0; i < steps; i++) {                                                         \
+            CHAINS(fma)                                                                            \
+        }                                                                                          \
+        CHAINS(JOIN)                                                                               \
+        *sink = (double)total[0];                                                                  \
+        return 2.0 * 12.0 * (double)steps * (bytes / sizeof(real));                                \
+    }
+#define FMA_512_F32(c) x##c = (vec)_mm512_fmadd_ps((__m512)x##c, (__m512)factor, (__m512)start);
+#define FMA_512_F64(c) x##c = (vec)_mm512_fmadd_pd((__m512d)x##c, (__m512d)factor, (__m512d)start);
+#define FMA_256_F32(c) x##c = (vec)_mm256_fmadd_ps((__m256)x##c, (__m256)factor, (__m256)start);
+#define FMA_256_F64(c) x##c = (vec)_mm256_fmadd_pd((__m256d)x##c, (__m256d)factor, (__m256d)start);
+#define MUL_ADD(c) x##c = x##c * factor + start;
+FLOP_LOOP(flops_f32_avx512, "avx512f", float, 64, FMA_512_F32)
+FLOP_LOOP(flops_f64_avx512, "avx512f", double, 64, FMA_512_F64)
+FLOP_LOOP(flops_f32_avx2, "avx2,fma", float, 32, FMA_256_F32)
+FLOP_LOOP(flops_f64_avx2, "avx2,fma", double, 32, FMA_256_F64)
+FLOP_LOOP(flops_f32_base, "sse2", float, 16, MUL_ADD)
+FLOP_LOOP(flops_f64_base, "sse2", double, 16, MUL_ADD)
+
+static double run_flops(long steps, bool single) {
+    volatile double sink;
+    if (__builtin_cpu_supports("avx512f"))
+        return single ? flops_f32_avx512(steps, &sink) : flops_f64_avx512(steps, &sink);
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+        return single ? flops_f32_avx2(steps, &sink) : flops_f64_avx2(steps, &sink);
+    return single ? flops_f32_base(steps, &sink) : flops_f64_base(steps, &sink);
+}
+
+double seconds_of_flops(double flops, bool single, int threads) {
+    const double each = run_flops(1, single);
+    const long steps = (long)(flops / each) + 1;
+    const double start = seconds_now();
+#pragma omp parallel num_threads(threads)
+    run_flops(steps, single);
+    return (seconds_now() - start) * flops / ((double)steps * each);
+}
+
+/* A sum of whole cache lines, in as many streams as there are threads. */
+static double read_lines(const char *data, size_t lines) {
+    typedef double line __attribute__((vector_size(64), may_alias));
+    const line *from = (const line *)data;
+    line a = {0}, b = {0};
+    for (size_t i = 0; i + 1 < lines; i += 2) {
+        a += from[i];
+        b += from[i + 1];
+    }
+    return a[0] + b[0];
+}
+
+double seconds_of_reading(const void *data, size_t bytes, int threads) {
+    double sink = 0.0;
+    const size_t lines = bytes / 64;
+    const double start = seconds_now();
+#pragma omp parallel num_threads(threads) reduction(+ : sink)
+    {
+        const size_t id = (size_t)omp_get_thread_num(), team = (size_t)omp_get_num_threads();
+        const size_t begin = lines * id / team, end = lines * (id + 1) / team;
+        sink += read_lines((const char *)data + 64 * begin, end - begin);
+    }
+    const double seconds = seconds_now() - start;
+    volatile double keep = sink;
+    (void)keep;
+    return seconds;
+}
