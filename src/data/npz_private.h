@@ -8,6 +8,7 @@
 
 #include "bilevel/npz.h"
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <sys/types.h>
 #include <zlib.h>
@@ -16,7 +17,9 @@ _Static_assert(sizeof(off_t) >= 8, "files beyond 2 GiB need a 64-bit off_t");
 
 /* ---- Messages ---- */
 
-/* Writes the message (why may be NULL) with control characters replaced, and returns error. */
+/* Writes the message (why may be NULL) with control characters replaced. */
+void blv_npz_explain(blv_message *why, const char *format, va_list arguments) BLV_PRINTF(2, 0);
+/* Likewise, and returns error. */
 blv_error blv_npz_fail(blv_message *why, blv_error error, const char *format, ...) BLV_PRINTF(3, 4);
 /* BLV_E_FILE with "path: cannot <action>: <what errno says>". */
 blv_error blv_npz_fail_errno(blv_message *why, const char *path, const char *action);
