@@ -159,6 +159,11 @@ blv_error blv_npz_stream_read(blv_npz_stream *s, void *out, size_t n, blv_messag
 blv_error blv_npz_stream_finish(blv_npz_stream *s, blv_message *why);
 void blv_npz_stream_close(blv_npz_stream *s);
 
+/* Texts of item_size bytes each, padded with zero bytes. Written, but not read here. */
+blv_error blv_npz_add_texts(blv_npz_writer *writer, const char *name, size_t ndim,
+                            const size_t *shape, size_t item_size, const char *texts,
+                            blv_message *why);
+
 /* ---- For tests ---- */
 
 /* Sizes and offsets from `limit` on go into zip64 records; by default those that need it. */
