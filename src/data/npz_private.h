@@ -120,6 +120,7 @@ typedef struct blv_npz_entry {
 
 struct blv_npz {
     int fd;
+    const unsigned char *memory; /* the content, where it is not in a file; then fd is -1 */
     char *path;
     uint64_t size;
     bool is_npy;                   /* one bare array, no archive around it */
@@ -129,6 +130,22 @@ struct blv_npz {
     const blv_npz_entry **by_name; /* sorted */
     size_t count;
 };
+
+/* As blv_npz_open, for a file's content in memory, which must outlive npz. path: for messages. */
+blv_error blv_npz_open_memory(blv_npz **npz, const unsigned char *bytes, size_t size,
+                              const char *path, blv_message *why);
+
+/* Where an array lies, without reading its elements. */
+typedef struct blv_npz_place {
+    blv_npy_header header;
+    uint64_t at; /* of the elements in the file; 0 when they are compressed */
+} blv_npz_place;
+blv_error blv_npz_locate(const blv_npz *npz, const char *name, blv_npz_place *place,
+                         blv_message *why);
+/* The characters of a short text array, such as b'csr', without zero bytes. */
+enum { BLV_NPZ_WORD = 32 };
+blv_error blv_npz_read_word(const blv_npz *npz, const char *name, char word[BLV_NPZ_WORD],
+                            blv_message *why);
 
 /* Reads exactly n bytes. */
 blv_error blv_npz_pread(const blv_npz *npz, uint64_t at, void *buffer, size_t n, blv_message *why);
