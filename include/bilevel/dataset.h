@@ -147,7 +147,8 @@ BLV_API blv_error blv_dataset_transpose(blv_dataset *dataset, blv_message *why);
  * lost; classes by name where all names are numbers, else by number; 0 where there are none.
  * csv: a header, features, then the column "label" or "target"; tabs where the path ends in .tsv.
  * npz: X, or data, indices, indptr, shape and format as SciPy has them; y; where classes are not
- * named by numbers class_names; feature_names. */
+ * named by whole numbers class_names; feature_names. Names in an NPZ are for other programs: they
+ * are not read here. */
 BLV_API blv_error blv_dataset_write(const blv_dataset *dataset, const char *path,
                                     const char *format, blv_message *why);
 

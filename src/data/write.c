@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool blv_names_are_numbers(const blv_dataset_view *v) {
+static bool names_are_numbers(const blv_dataset_view *v) {
     double number;
     for (size_t c = 0; c < v->classes; c++)
         if (blv_number_parse(v->class_names[c], &number) != 0)
@@ -58,7 +58,7 @@ static bool last_column_shows(const blv_dataset_view *v) {
 
 /* Zeros are left out. The first row names the last column, so that the width is not lost. */
 static void write_libsvm(blv_text_out *out, const blv_dataset_view *v) {
-    bool named = blv_names_are_numbers(v), width_known = last_column_shows(v);
+    bool named = names_are_numbers(v), width_known = last_column_shows(v);
     for (size_t i = 0; i < v->rows && !out->error; i++) {
         put_libsvm_label(out, v, i, named);
         size_t start = v->dense ? i * v->stride : v->row_start[i];

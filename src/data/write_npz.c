@@ -2,8 +2,8 @@
  *
  *   dense   X (rows, columns)
  *   sparse  data, indices, indptr, shape, format: as scipy.sparse.save_npz writes a CSR matrix
- *   y       targets; or classes: the numbers that they are named by, else 0, 1, ... with the names
- *           in class_names
+ *   y       targets; or classes: the whole numbers that they are named by, else 0, 1, ... with the
+ *           names in class_names
  *   feature_names   where there are some
  *
  * Names are arrays of bytes (UTF-8), padded with zero bytes. */
@@ -76,37 +76,34 @@ static blv_error add_names(blv_npz_writer *w, const char *array, const char *con
     return error;
 }
 
-/* Whether all names are whole numbers; value[c] becomes what class c stands for in y. */
-static bool class_values(const blv_dataset_view *v, bool named, double *value) {
+/* Whether all classes are named by whole numbers; value[c] becomes what class c stands for in y. */
+static bool class_values(const blv_dataset_view *v, int64_t *value) {
     bool whole = true;
-    for (size_t c = 0; c < v->classes; c++) {
-        value[c] = (double)c;
-        if (named && blv_number_parse(v->class_names[c], &value[c]) == 0)
-            whole = whole && value[c] == floor(value[c]) && fabs(value[c]) <= 0x1p53;
+    for (size_t c = 0; whole && c < v->classes; c++) {
+        double number = 0.5;
+        whole = blv_number_parse(v->class_names[c], &number) == 0 && number == floor(number) &&
+                fabs(number) <= 0x1p53;
+        value[c] = whole ? (int64_t)number : 0;
     }
+    for (size_t c = 0; !whole && c < v->classes; c++)
+        value[c] = (int64_t)c;
     return whole;
 }
 
 static blv_error add_classes(blv_npz_writer *w, const blv_dataset_view *v, blv_message *why) {
-    bool named = blv_names_are_numbers(v);
-    double *value = blv_data_alloc(v->classes, sizeof *value);
-    double *y = blv_data_alloc(v->rows, sizeof *y);
-    int64_t *whole_y = blv_data_alloc(v->rows, sizeof *whole_y);
-    blv_error error = value && y && whole_y ? BLV_OK : blv_data_no_memory(why);
+    int64_t *value = blv_data_alloc(v->classes, sizeof *value);
+    int64_t *y = blv_data_alloc(v->rows, sizeof *y);
+    blv_error error = value && y ? BLV_OK : blv_data_no_memory(why);
     if (!error) {
-        bool whole = class_values(v, named, value);
-        for (size_t i = 0; i < v->rows; i++) {
+        bool named_by_value = class_values(v, value);
+        for (size_t i = 0; i < v->rows; i++)
             y[i] = value[v->label[i]];
-            whole_y[i] = whole ? (int64_t)y[i] : 0;
-        }
-        error = whole ? blv_npz_add_i64(w, "y", 1, &v->rows, whole_y, why)
-                      : blv_npz_add_f64(w, "y", 1, &v->rows, y, why);
+        error = blv_npz_add_i64(w, "y", 1, &v->rows, y, why);
+        if (!error && !named_by_value)
+            error = add_names(w, "class_names", v->class_names, v->classes, why);
     }
-    if (!error && !named)
-        error = add_names(w, "class_names", v->class_names, v->classes, why);
     free(value);
     free(y);
-    free(whole_y);
     return error;
 }
 
