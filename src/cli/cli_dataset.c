@@ -116,7 +116,8 @@ double cli_dataset_value(const blv_dataset_view *view, size_t i) {
 }
 
 void cli_print_shape(const blv_dataset_view *view) {
-    printf("%zu rows, %zu features, ", view->rows, view->columns);
+    printf("%zu row%s, %zu feature%s, ", view->rows, view->rows == 1 ? "" : "s", view->columns,
+           view->columns == 1 ? "" : "s");
     if (view->label)
         printf("%zu class%s", view->classes, view->classes == 1 ? "" : "es");
     else
