@@ -40,7 +40,7 @@ static inline blv_dataset *make_sample(const sample *s) {
     size_t *start = calloc(s->rows + 1, sizeof *start);
     int32_t *label = calloc(s->rows, sizeof *label);
     double *target = calloc(s->rows, sizeof *target);
-    char(*text)[32] = calloc(s->columns, sizeof *text);
+    char(*text)[48] = calloc(s->columns, sizeof *text);
     const char **names = calloc(s->columns, sizeof *names);
     for (size_t i = 0; i < s->rows; i++) {
         for (size_t j = 0; j < s->columns; j++) {

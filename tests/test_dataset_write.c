@@ -166,6 +166,55 @@ static void test_numbers_read_back(void **state) {
     }
 }
 
+/* The digits are those that printf finds with the fewest that read back. */
+static void test_numbers_are_short(void **state) {
+    (void)state;
+    enum { N = 20000 };
+    double *x = calloc(N, sizeof *x);
+    float *y = calloc(N, sizeof *y);
+    uint64_t bits = 88172645463325252u;
+    for (size_t i = 0; i < N; i++) {
+        bits ^= bits << 13;
+        bits ^= bits >> 7;
+        bits ^= bits << 17;
+        double size = pow(10.0, (double)(bits % 17) - 6.0), u = (double)(bits >> 20) * 0x1p-44;
+        double digits = pow(10.0, (double)(bits >> 8 & 15));
+        x[i] = (i % 2 ? -1.0 : 1.0) * size * (i % 3 ? round(u * digits) / digits : u);
+        x[i] = i < 256 ? (double)i / 255.0 : x[i];
+        x[i] = i >= 256 && i < 266 ? pow(10.0, (double)i - 261.0) : x[i];
+        y[i] = (float)x[i];
+    }
+    for (int p = 0; p < 2; p++) {
+        const blv_dataset_view view = {.rows = N,
+                                       .columns = 1,
+                                       .precision = p ? BLV_F32 : BLV_F64,
+                                       .dense = p ? (void *)y : (void *)x,
+                                       .stride = 1};
+        blv_dataset *d = NULL;
+        assert_int_equal(blv_dataset_create(&d, &view, NULL, NULL), BLV_OK);
+        write_set(d, in_folder("short.csv"), "csv");
+        FILE *file = fopen(in_folder("short.csv"), "r");
+        char line[64], expected[64];
+        assert_non_null(fgets(line, sizeof line, file));
+        for (size_t i = 0; i < N; i++) {
+            double value = p ? (double)y[i] : x[i];
+            for (int digits = p ? 6 : 15; digits <= 17; digits++) {
+                snprintf(expected, sizeof expected, "%.*g\n", digits, value);
+                if (p ? strtof(expected, NULL) == y[i] : strtod(expected, NULL) == x[i])
+                    break;
+            }
+            assert_non_null(fgets(line, sizeof line, file));
+            if (fabs(value) < 1e6 || fabs(value) != floor(fabs(value)))
+                assert_string_equal(line, expected);
+            assert_true(p ? strtof(line, NULL) == y[i] : strtod(line, NULL) == x[i]);
+        }
+        fclose(file);
+        blv_dataset_destroy(d);
+    }
+    free(x);
+    free(y);
+}
+
 static void test_npz_arrays(void **state) {
     (void)state;
     const char *const names[] = {"ant", "bee"};
@@ -236,13 +285,10 @@ static void test_locale(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_text_of_small_sets),
-        cmocka_unit_test(test_width_is_kept),
-        cmocka_unit_test(test_round_trips),
-        cmocka_unit_test(test_numbers_read_back),
-        cmocka_unit_test(test_npz_arrays),
-        cmocka_unit_test(test_what_is_refused),
-        cmocka_unit_test(test_locale),
+        cmocka_unit_test(test_text_of_small_sets), cmocka_unit_test(test_width_is_kept),
+        cmocka_unit_test(test_round_trips),        cmocka_unit_test(test_numbers_read_back),
+        cmocka_unit_test(test_numbers_are_short),  cmocka_unit_test(test_npz_arrays),
+        cmocka_unit_test(test_what_is_refused),    cmocka_unit_test(test_locale),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
