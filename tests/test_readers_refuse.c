@@ -270,7 +270,8 @@ static void test_large_gzip_refusals(void **state) {
     check_refused(put_file("large.gz", packed, size - 5), NULL, BLV_E_FORMAT, cut);
     packed[size - 7] ^= 1; /* of the checksum */
     check_refused(put_file("large.gz", packed, size), NULL, BLV_E_FORMAT, "incorrect data check");
-    memcpy(text + 20000, "\nx\n", 3);
+    text[20000] = text[20002] = '\n';
+    text[20001] = 'x';
     size = gzip_bytes(text, n, packed, SIZE);
     check_refused(put_file("large.gz", packed, size), NULL, BLV_E_FORMAT, "expected a number as");
     free(text);
