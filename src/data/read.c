@@ -146,9 +146,10 @@ static blv_error record(blv_reading *r) {
     return error ? blv_data_no_memory(r->why) : BLV_OK;
 }
 
-static blv_error read_input(blv_reading *r) {
-    blv_format format;
-    blv_error error = blv_detect_format(r->input, &format, r->why);
+static blv_error read_input(blv_reading *r, blv_format format) {
+    blv_error error = BLV_OK;
+    if (format == BLV_FORMAT_NONE)
+        error = blv_detect_format(r->input, &format, r->why);
     if (error)
         return error;
     r->dataset->view.format = format_names[format];
@@ -164,6 +165,11 @@ static blv_error read_input(blv_reading *r) {
 
 blv_error blv_dataset_read(blv_dataset **dataset, const char *path, const blv_read_options *options,
                            blv_message *why) {
+    return blv_dataset_read_as(dataset, BLV_FORMAT_NONE, path, options, why);
+}
+
+blv_error blv_dataset_read_as(blv_dataset **dataset, blv_format format, const char *path,
+                              const blv_read_options *options, blv_message *why) {
     enum { USUAL_MAX_CLASSES = 10000 };
     if (dataset)
         *dataset = NULL;
@@ -180,7 +186,7 @@ blv_error blv_dataset_read(blv_dataset **dataset, const char *path, const blv_re
     if (error)
         return error;
     r.dataset = blv_dataset_new();
-    error = r.dataset ? read_input(&r) : blv_data_no_memory(why);
+    error = r.dataset ? read_input(&r, format) : blv_data_no_memory(why);
     blv_input_close(r.input);
     if (error) {
         blv_dataset_destroy(r.dataset);

@@ -43,6 +43,10 @@ blv_error blv_read_npz(blv_reading *r);
 blv_error blv_read_idx(blv_reading *r);
 blv_error blv_read_cifar(blv_reading *r, bool hundred);
 
+/* As blv_dataset_read, of a known format; BLV_FORMAT_NONE: told from the content. */
+blv_error blv_dataset_read_as(blv_dataset **dataset, blv_format format, const char *path,
+                              const blv_read_options *options, blv_message *why);
+
 /* ---- Labels ---- */
 
 /* Labels as numbers, one for each row: classes when whole, or real targets when the options say so.
