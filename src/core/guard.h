@@ -1,10 +1,9 @@
 /* A guard for automatic step sizes.
  *
- * Automatic constants are estimated at the start; far from there the curvature may be larger and
- * the steps too long. Then consecutive directions point against each other. The guard halves a step
- * whenever the direction has turned by more than 120 degrees since the last one. On whole sums
- * only: on batches directions turn by chance. Steps of at most 1/L never trigger it on a quadratic.
- */
+ * Automatic constants are estimated at the start; far from there the curvature may be larger and the
+ * steps too long. Then consecutive directions point against each other. The guard halves a step
+ * whenever the direction has turned by more than 120 degrees since the last one. On whole sums only:
+ * on batches directions turn by chance. Steps of at most 1/L never trigger it on a quadratic. */
 #ifndef BLV_CORE_GUARD_H
 #define BLV_CORE_GUARD_H
 
