@@ -148,7 +148,7 @@ BLV_API blv_error blv_dataset_transpose(blv_dataset *dataset, blv_message *why);
  * csv: a header, features, then the column "label" or "target"; tabs where the path ends in .tsv.
  * npz: X, or data, indices, indptr, shape and format as SciPy has them; y; where classes are not
  * named by whole numbers class_names; feature_names. Names in an NPZ are for other programs: they
- * are not read here. */
+ * are not read here. True labels and the history are not written. */
 BLV_API blv_error blv_dataset_write(const blv_dataset *dataset, const char *path,
                                     const char *format, blv_message *why);
 

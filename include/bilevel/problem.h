@@ -68,7 +68,7 @@ typedef struct blv_problem_def {
     const char *name;        /* copied; NULL: "problem" */
     size_t dim_x, dim_y;     /* sizes of x and y */
     blv_precision precision; /* BLV_F64 unless said otherwise */
-    int threads;             /* 0: one thread */
+    int threads;             /* of host vectors; 0: all processors */
     size_t upper_samples;    /* f is a mean of this many terms; 0 or 1: not a sum */
     size_t lower_samples;    /* g likewise */
     bool shuffled;           /* samples are in random order already: blocks may be contiguous */

@@ -95,7 +95,8 @@ typedef struct blv_progress {
     blv_metrics metrics;
 } blv_progress;
 
-/* Non-zero ends the run. It may call blv_run_read, blv_run_stop and blv_run_set on nothing else. */
+/* Non-zero ends the run. It may look at the run and call blv_run_stop, but not step or change it.
+ */
 typedef int (*blv_monitor_fn)(void *context, const blv_progress *progress);
 /* Calls monitor after every `iterations` steps (0: never) and when `seconds` have passed since the
  * last call (0: never), and at the end. One monitor; NULL removes it. */

@@ -114,6 +114,8 @@ BLV_API blv_flow blv_oracle_jvp(blv_run *run, const blv_batch *batch, const blv_
 BLV_API blv_flow blv_oracle_all(blv_run *run, const blv_batch *batch, const blv_vec *x,
                                 const blv_vec *y, const blv_vec *v, blv_vec *gy, blv_vec *hv,
                                 blv_vec *jv);
+/* x = P_X(x); nothing to do where X is the whole space. blv_move does this by itself. */
+BLV_API blv_flow blv_oracle_project(blv_run *run, blv_vec *x);
 
 /* iterate = iterate - step * direction, projected onto X when the iterate is the run's x. Refused
  * with BLV_NONFINITE, iterate unchanged, when the result is not finite: so iterates always are. */

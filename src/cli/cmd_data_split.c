@@ -36,8 +36,10 @@ static void parse_sizes(request *asked, const struct argp_state *state) {
         text = "0.8,0.2";
     else if (!text && asked->parts == 3)
         text = "0.64,0.16,0.2";
-    else if (!text)
+    if (!text) {
         argp_error(state, "--sizes is needed for %zu files", asked->parts);
+        return;
+    }
     asked->sizes = cli_alloc(asked->parts, sizeof asked->sizes[0]);
     size_t count = 0;
     char *copy = strdup(text), *rest = copy;

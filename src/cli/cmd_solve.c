@@ -206,24 +206,27 @@ static void certify(cli_report *report) {
 }
 
 /* Runs to the end and certifies where it ended. The exit code says what went wrong, if anything. */
-static int run_and_certify(const request *asked, cli_report *report) {
+static blv_error run_to_end(const request *asked, cli_report *report) {
     bool display = !asked->json && !asked->quiet && isatty(STDERR_FILENO);
     blv_error error = cli_watch_begin(report->run, display);
     if (error == BLV_OK)
         error = blv_run_solve(report->run);
     const char *message = blv_run_message(report->run);
     snprintf(report->message, sizeof report->message, "%s", message ? message : "");
+    return error;
+}
+
+/* The result in full, and the exit code that it deserves; error: what the run returned. */
+static int certify_and_judge(const request *asked, cli_report *report, blv_error error) {
     cli_watch_say("certifying");
     certify(report);
     cli_watch_end();
-
     cli_vectors_read(&report->end, report->run);
     report->solution_known = cli_known_distance(asked->instance.problem, &report->end,
                                                 &report->distance_x, &report->distance_y);
-    blv_outcome outcome = blv_run_result(report->run)->outcome;
     if (error != BLV_OK)
         return cli_refuse(error, report->message);
-    if (outcome <= BLV_DIVERGED) {
+    if (blv_run_result(report->run)->outcome <= BLV_DIVERGED) {
         char ending[CLI_ENDING_SIZE];
         cli_report_ending(report, ending);
         cli_complain("%s", ending);
@@ -240,7 +243,12 @@ static int solve(const request *asked, cli_report *report) {
     int code = set_up(asked, report);
     if (code != CLI_DONE)
         return code;
-    code = run_and_certify(asked, report);
+    blv_error error = run_to_end(asked, report);
+    if (error != BLV_OK && blv_run_result(report->run)->outcome == BLV_RUNNING) {
+        cli_watch_end(); /* it never began: there is nothing to report */
+        return cli_refuse(error, report->message);
+    }
+    code = certify_and_judge(asked, report, error);
     if (asked->json)
         cli_report_json(report);
     else if (!asked->quiet)

@@ -2,6 +2,7 @@
 #include "core/certifier.h"
 #include "core/implicit.h"
 #include "core/message.h"
+#include "core/random.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -10,7 +11,20 @@ struct blv_certifier {
     blv_eval eval;
     blv_implicit *implicit;
     blv_vec *y, *v, *gradient, *estimate, *shifted;
+    blv_vec *random; /* right-hand side of a system that has a solution only where H is regular */
 };
+
+static blv_error fill_random(blv_vec *vec) {
+    size_t dim = blv_vec_dim(vec);
+    double *host = malloc(dim * sizeof *host);
+    if (!host)
+        return BLV_E_MEMORY;
+    blv_stream stream = blv_stream_make(0, "certificate");
+    blv_random_normals(&stream, 0, dim, host);
+    blv_vec_write(vec, host);
+    free(host);
+    return BLV_OK;
+}
 
 blv_error blv_certifier_create(blv_certifier **certifier, const blv_problem *problem,
                                blv_counts *counts) {
@@ -22,11 +36,14 @@ blv_error blv_certifier_create(blv_certifier **certifier, const blv_problem *pro
     blv_error error = blv_eval_open(&c->eval, problem, counts);
     if (error == BLV_OK)
         error = blv_implicit_create(&c->implicit, &c->eval);
-    blv_vec **of_y[] = {&c->y, &c->v}, **of_x[] = {&c->gradient, &c->estimate, &c->shifted};
-    for (size_t i = 0; error == BLV_OK && i < 2; i++)
+    blv_vec **of_y[] = {&c->y, &c->v, &c->random},
+            **of_x[] = {&c->gradient, &c->estimate, &c->shifted};
+    for (size_t i = 0; error == BLV_OK && i < 3; i++)
         error = blv_vec_create(of_y[i], def->space_y);
     for (size_t i = 0; error == BLV_OK && i < 3; i++)
         error = blv_vec_create(of_x[i], def->space_x);
+    if (error == BLV_OK)
+        error = fill_random(c->random);
     if (error != BLV_OK) {
         blv_certifier_destroy(c);
         return error;
@@ -45,12 +62,13 @@ void blv_certifier_destroy(blv_certifier *c) {
     blv_vec_destroy(c->gradient);
     blv_vec_destroy(c->estimate);
     blv_vec_destroy(c->shifted);
+    blv_vec_destroy(c->random);
     free(c);
 }
 
 size_t blv_certifier_bytes(const blv_certifier *c) {
     return sizeof *c + blv_implicit_bytes(c->implicit) + blv_eval_bytes(&c->eval) +
-           2 * blv_space_vec_bytes(c->eval.def->space_y) +
+           3 * blv_space_vec_bytes(c->eval.def->space_y) +
            3 * blv_space_vec_bytes(c->eval.def->space_x);
 }
 
@@ -75,6 +93,15 @@ static blv_flow mapping_norm(blv_certifier *c, const blv_vec *x, double *norm) {
     return BLV_GO;
 }
 
+/* BLV_NO_INVERSE where H(x, y*) is singular, even if fy happens to lie in its range: then a random
+ * right-hand side does not. */
+static blv_flow probe_inverse(blv_certifier *c, const blv_vec *x) {
+    double residual, rel = 1e-3;
+    blv_vec_fill(c->v, 0.0);
+    return blv_implicit_adjoint(c->implicit, x, c->y, c->random, c->v,
+                                rel * blv_vec_norm(c->random), &residual);
+}
+
 blv_flow blv_certifier_make(blv_certifier *c, const blv_vec *x, const blv_vec *y, const blv_vec *v,
                             blv_certificate *certificate) {
     blv_certificate out = {.phi = NAN,
@@ -94,6 +121,8 @@ blv_flow blv_certifier_make(blv_certifier *c, const blv_vec *x, const blv_vec *y
     out.solve_residual = solved.gy_norm;
     out.linear_residual = solved.r_norm;
     out.tight = solved.tight;
+    if (flow == BLV_GO)
+        flow = probe_inverse(c, x);
     out.singular = flow == BLV_NO_INVERSE || c->eval.def->singular_lower;
     if (flow == BLV_GO && !out.singular) {
         BLV_TRY(mapping_norm(c, x, &out.grad_norm));

@@ -26,6 +26,7 @@ typedef struct checker {
     blv_vec *fx, *fy, *gx, *gy, *hv, *jv; /* what the oracles say */
     blv_vec *x1, *y1, *y2, *ax, *ay, *bx, *by;
     double *host;
+    bool no_memory;
 } checker;
 
 static blv_flow add_item(checker *c, const char *what, double error, double allowed, size_t worst) {
@@ -62,6 +63,11 @@ static void direction(checker *c, blv_vec *v, size_t i) {
 
 static size_t direction_count(const blv_vec *v) {
     return blv_vec_dim(v) > COORDINATES_MAX ? DIRECTIONS : blv_vec_dim(v);
+}
+
+/* The larger error; one that is not a number is worse than any. */
+static double worse(double a, double b) {
+    return isnan(a) || b <= a ? a : b;
 }
 
 static double relative(double difference, double size) {
@@ -148,35 +154,111 @@ static blv_flow check_fused(checker *c) {
     double hv = relative(blv_vec_combine(c->by, 1.0, c->by, -1.0, c->hv), blv_vec_norm(c->hv));
     double jv = relative(blv_vec_combine(c->ax, 1.0, c->ax, -1.0, c->jv), blv_vec_norm(c->jv));
     bool exact = c->def->lower_hvp && c->def->lower_jvp;
-    return add_item(c, "lower_all against gy, Hv and Jv", fmax(gy, fmax(hv, jv)),
+    return add_item(c, "lower_all against gy, Hv and Jv", worse(gy, worse(hv, jv)),
                     exact ? 1e3 * c->eps : 1e2 * pow(c->eps, 0.5), SIZE_MAX);
 }
 
-/* The mean over batches of unequal size, weighted, is the whole. */
-static blv_flow check_batches(checker *c, of_what of) {
-    size_t n = of == OF_F ? c->def->upper_samples : c->def->lower_samples;
-    if (n < 2)
+/* Three parts of unequal size, the last by index, the others as ranges. */
+static size_t make_parts(size_t n, size_t *last_index, blv_batch parts[3]) {
+    size_t count = 0, begin[4] = {0, n / 3, n - 1, n};
+    *last_index = n - 1;
+    for (int i = 0; i < 3; i++)
+        if (begin[i + 1] > begin[i])
+            parts[count++] = (blv_batch){.first = begin[i],
+                                         .count = begin[i + 1] - begin[i],
+                                         .index = i == 2 ? last_index : NULL};
+    return count;
+}
+
+/* What is asked of an oracle on one part or on the whole: a value and vectors of x and of y. */
+typedef blv_flow (*ask_fn)(checker *c, const blv_batch *batch, double *value, blv_vec *of_x,
+                           blv_vec *of_y);
+
+static blv_flow ask_upper(checker *c, const blv_batch *batch, double *value, blv_vec *of_x,
+                          blv_vec *of_y) {
+    return blv_eval_upper(&c->eval, batch, c->x, c->y, value, of_x, of_y);
+}
+
+static blv_flow ask_lower(checker *c, const blv_batch *batch, double *value, blv_vec *of_x,
+                          blv_vec *of_y) {
+    return blv_eval_lower(&c->eval, batch, c->x, c->y, value, of_x, of_y);
+}
+
+static blv_flow ask_products(checker *c, const blv_batch *batch, double *value, blv_vec *of_x,
+                             blv_vec *of_y) {
+    *value = 0.0;
+    BLV_TRY(blv_eval_jvp(&c->eval, batch, c->x, c->y, c->v, of_x));
+    return blv_eval_hvp(&c->eval, batch, c->x, c->y, c->v, of_y);
+}
+
+static blv_flow ask_fused(checker *c, const blv_batch *batch, double *value, blv_vec *of_x,
+                          blv_vec *of_y) {
+    BLV_TRY(blv_eval_all(&c->eval, batch, c->x, c->y, c->v, c->y1, of_y, of_x));
+    *value = blv_vec_dot(c->y1, c->u); /* gy through one number */
+    return BLV_GO;
+}
+
+/* The mean over batches, weighted by their sizes, is the whole. */
+static blv_flow check_batches(checker *c, size_t n, ask_fn ask, double allowed, const char *what) {
+    blv_batch parts[3];
+    size_t last_index, count = n < 2 ? 0 : make_parts(n, &last_index, parts);
+    double whole, mean = 0.0;
+    if (count == 0)
         return BLV_GO;
-    const blv_vec *whole = of == OF_F ? c->fy : c->gy;
-    size_t first[3] = {0, n / 3, n - 1}, next[3] = {n / 3, n - 1, n};
-    size_t one = n - 1; /* the last part by index, the others as ranges */
-    blv_vec_fill(c->by, 0.0);
-    for (int part = 0; part < 3; part++) {
-        blv_batch batch = {.first = first[part], .count = next[part] - first[part]};
-        if (batch.count == 0)
-            continue;
-        if (part == 2)
-            batch.index = &one;
-        if (of == OF_F)
-            BLV_TRY(blv_eval_upper(&c->eval, &batch, c->x, c->y, NULL, NULL, c->ay));
-        else
-            BLV_TRY(blv_eval_lower(&c->eval, &batch, c->x, c->y, NULL, NULL, c->ay));
-        blv_vec_axpy(c->by, (double)batch.count / (double)n, c->ay);
+    BLV_TRY(ask(c, NULL, &whole, c->bx, c->by));
+    double size_x = blv_vec_norm(c->bx), size_y = blv_vec_norm(c->by);
+    for (size_t i = 0; i < count; i++) {
+        double part, weight = (double)parts[i].count / (double)n;
+        BLV_TRY(ask(c, &parts[i], &part, c->ax, c->ay));
+        mean += weight * part;
+        blv_vec_axpy(c->bx, -weight, c->ax);
+        blv_vec_axpy(c->by, -weight, c->ay);
     }
-    double off = blv_vec_combine(c->by, 1.0, c->by, -1.0, whole);
-    return add_item(c,
-                    of == OF_F ? "fy: batches against the whole" : "gy: batches against the whole",
-                    relative(off, blv_vec_norm(whole)), 1e4 * c->eps, SIZE_MAX);
+    double value = relative(mean - whole, fabs(whole) + size_y);
+    double of_x = relative(blv_vec_norm(c->bx), size_x + c->eps * size_y);
+    double of_y = relative(blv_vec_norm(c->by), size_y);
+    return add_item(c, what, worse(value, worse(of_x, of_y)), allowed, SIZE_MAX);
+}
+
+static blv_flow check_all_batches(checker *c) {
+    const blv_problem_def *def = c->def;
+    bool exact = (def->lower_hvp && def->lower_jvp) || def->lower_all;
+    double close = 1e4 * c->eps, rough = 1e3 * pow(c->eps, 0.5);
+    BLV_TRY(check_batches(c, def->upper_samples, ask_upper, close, "f, fx, fy: batches"));
+    BLV_TRY(check_batches(c, def->lower_samples, ask_lower, close, "g, gx, gy: batches"));
+    if (exact)
+        BLV_TRY(check_batches(c, def->lower_samples, ask_products, close, "Hv, Jv: batches"));
+    else
+        BLV_TRY(check_batches(c, def->lower_samples, ask_products, rough, "Hv, Jv: batches"));
+    if (!def->lower_all)
+        return BLV_GO;
+    return check_batches(c, def->lower_samples, ask_fused, close, "lower_all: batches");
+}
+
+static double difference(blv_vec *out, const blv_vec *reference) {
+    return relative(blv_vec_combine(out, 1.0, out, -1.0, reference), blv_vec_norm(reference));
+}
+
+/* Outputs asked for alone, as solvers do, are what they are together. */
+static blv_flow check_alone(checker *c) {
+    double worst = 0.0;
+    BLV_TRY(blv_eval_upper(&c->eval, NULL, c->x, c->y, NULL, c->ax, NULL));
+    worst = worse(worst, difference(c->ax, c->fx));
+    BLV_TRY(blv_eval_upper(&c->eval, NULL, c->x, c->y, NULL, NULL, c->ay));
+    worst = worse(worst, difference(c->ay, c->fy));
+    BLV_TRY(blv_eval_lower(&c->eval, NULL, c->x, c->y, NULL, c->ax, NULL));
+    worst = worse(worst, difference(c->ax, c->gx));
+    BLV_TRY(blv_eval_lower(&c->eval, NULL, c->x, c->y, NULL, NULL, c->ay));
+    worst = worse(worst, difference(c->ay, c->gy));
+    if (c->def->lower_all) {
+        BLV_TRY(blv_eval_all(&c->eval, NULL, c->x, c->y, c->v, c->ay, NULL, NULL));
+        worst = worse(worst, difference(c->ay, c->gy));
+        BLV_TRY(blv_eval_all(&c->eval, NULL, c->x, c->y, c->v, NULL, c->ay, NULL));
+        worst = worse(worst, difference(c->ay, c->hv));
+        BLV_TRY(blv_eval_all(&c->eval, NULL, c->x, c->y, c->v, NULL, NULL, c->ax));
+        worst = worse(worst, difference(c->ax, c->jv));
+    }
+    return add_item(c, "outputs asked for alone", worst, 1e4 * c->eps, SIZE_MAX);
 }
 
 static blv_flow check_projection(checker *c) {
@@ -198,10 +280,11 @@ static blv_flow check_matrix(checker *c, blv_matrix_fn matrix, bool hessian) {
         return BLV_GO;
     double *m = malloc(rows * columns * sizeof *m), *v = malloc((rows + columns) * sizeof *v);
     int code = m && v ? matrix(c->def->user, NULL, c->x, c->y, m) : 0;
-    if (!m || !v || code != 0) {
+    c->no_memory = !m || !v;
+    if (c->no_memory || code != 0) {
         free(m);
         free(v);
-        return code > 0 ? BLV_RETRY : code < 0 ? BLV_FATAL : BLV_GO;
+        return code > 0 ? BLV_RETRY : BLV_FATAL;
     }
     const blv_vec *product = hessian ? c->hv : c->jv;
     double *expected = v + columns, off = 0.0;
@@ -231,8 +314,8 @@ static blv_flow check_all(checker *c) {
     BLV_TRY(check_products(c));
     BLV_TRY(check_symmetry(c));
     BLV_TRY(check_fused(c));
-    BLV_TRY(check_batches(c, OF_F));
-    BLV_TRY(check_batches(c, OF_G));
+    BLV_TRY(check_all_batches(c));
+    BLV_TRY(check_alone(c));
     BLV_TRY(check_projection(c));
     BLV_TRY(check_matrix(c, c->def->lower_hessian, true));
     return check_matrix(c, c->def->lower_cross, false);
@@ -287,6 +370,8 @@ blv_error blv_problem_check(const blv_problem *problem, uint64_t seed, double sc
     if (flow == BLV_GO)
         return BLV_OK;
     report->ok = false;
+    if (c.no_memory)
+        return blv_explain(why, BLV_E_MEMORY, "check: out of memory");
     return blv_explain(why, BLV_E_ORACLE, "check: oracle %s returned %d",
                        blv_oracle_kind_name(failed), code);
 }

@@ -62,22 +62,30 @@ blv_error blv_constants_open(blv_run *run, blv_constants_work **work) {
     return BLV_OK;
 }
 
+typedef struct hessian_at {
+    blv_run *run;
+    const blv_vec *y;
+} hessian_at;
+
 static int apply_hessian(void *context, const blv_vec *in, blv_vec *out) {
-    blv_run *run = context;
-    return (int)blv_eval_hvp(&run->eval, NULL, run->x, run->y, in, out);
+    const hessian_at *h = context;
+    return (int)blv_eval_hvp(&h->run->eval, NULL, h->run->x, h->y, in, out);
 }
 
-/* Ritz values lie inside the spectrum; adding the bound makes L safe. mu is taken as it is, since a
- * bound as large as the value would say nothing, and is kept positive. */
-static blv_flow lower_spectrum(blv_run *run, blv_constants_work *w, blv_constants *c) {
-    blv_lanczos_result r = blv_lanczos_run(w->lanczos, apply_hessian, run, w->start, LANCZOS_STEPS);
+/* Ritz values lie inside the spectrum; adding the bound makes L safe. For mu the bound may be
+ * larger than the value and would say nothing: at most half of it is taken off. */
+static blv_flow lower_spectrum(blv_run *run, blv_constants_work *w, const blv_vec *y,
+                               blv_constants *c) {
+    hessian_at h = {run, y};
+    blv_lanczos_result r = blv_lanczos_run(w->lanczos, apply_hessian, &h, w->start, LANCZOS_STEPS);
     if (r.end == BLV_LINEAR_OPERATOR)
         return (blv_flow)r.code;
     if (r.end == BLV_LINEAR_NONFINITE || r.steps == 0)
         return BLV_NONFINITE;
     double largest = fmax(r.largest + r.largest_bound, -r.smallest);
     c->L = largest > 0.0 ? largest : 1.0;
-    c->mu = fmin(fmax(r.smallest, 1e-12 * c->L), c->L);
+    double smallest = fmax(r.smallest - r.smallest_bound, 0.5 * r.smallest);
+    c->mu = fmin(fmax(smallest, 1e-12 * c->L), c->L);
     return BLV_GO;
 }
 
@@ -119,11 +127,15 @@ static blv_flow upper_curvature(blv_run *run, blv_constants_work *w, double rel,
 blv_flow blv_constants_estimate(blv_run *run, blv_constants_work *w, blv_constants *c) {
     const double rel = run->def->precision == BLV_F32 ? 1e-5 : 1e-8;
     blv_implicit_result solved;
-    BLV_TRY(lower_spectrum(run, w, c));
+    blv_constants at_start;
+    BLV_TRY(lower_spectrum(run, w, run->y, &at_start));
     blv_vec_copy(w->y, run->y);
     const blv_state_entry *v = blv_state_find(run, "v");
     blv_vec_fill(w->v, 0.0);
     BLV_TRY(blv_implicit_gradient(w->implicit, run->x, w->y, w->v, rel, w->d0, &solved));
+    /* L for the way from y0 to y*, mu where it ends: at y0 the function may even curve down */
+    BLV_TRY(lower_spectrum(run, w, w->y, c));
+    c->L = fmax(c->L, at_start.L);
     c->reach_y = blv_vec_combine(w->start, 1.0, w->y, -1.0, run->y);
     c->reach_v = v ? blv_vec_combine(w->start, 1.0, w->v, -1.0, v->vec) : blv_vec_norm(w->v);
     double gradient = blv_vec_norm(w->d0);
@@ -142,5 +154,5 @@ double blv_auto_outer_step(double given, const blv_constants *c, double inner_st
     if (!isnan(given))
         return given;
     double covered = -expm1(inner_steps * log1p(-fmin(c->mu / c->L, 1.0 - 1e-9)));
-    return fmin(1.0, 4.0 * covered) / (2.0 * c->L_phi);
+    return fmin(1.0, 2.0 * covered) / (2.0 * c->L_phi);
 }

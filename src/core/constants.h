@@ -21,10 +21,11 @@ blv_flow blv_constants_estimate(blv_run *run, blv_constants_work *work, blv_cons
 /* What `auto` means. A number given by the user (not NaN) is returned as it is.
  *
  * y-step, v-step and the eta of Neumann sums: 1/L.
- * x-step: 1/(2 L_phi), times min(1, 4 e) where e is the share of the distance to y*(x) that the
- * solver covers between two x-steps, (1 - 1/L mu)^n = 1 - e for n inner steps. The second factor is
- * ours: with y and v both lagging at rate e, the linear three-term loop x -> y -> v -> x is stable
- * for x-steps below 4 e/(2 L_phi) whatever the coupling (Routh-Hurwitz), and can diverge above. */
+ * x-step: 1/(2 L_phi), times min(1, 2 e) where e is the share of the distance to y*(x) that the
+ * solver covers between two x-steps: 1 - e = (1 - mu/L)^n for n inner steps. The second factor is
+ * ours: with y and v both lagging at rate e, the linear loop x -> y -> v -> x is stable for x-steps
+ * below 4 e/(2 L_phi) whatever the coupling (Routh-Hurwitz), and can diverge above. Half of that
+ * leaves room for the errors of the estimates. */
 double blv_auto_inner_step(double given, const blv_constants *constants);
 double blv_auto_outer_step(double given, const blv_constants *constants, double inner_steps);
 

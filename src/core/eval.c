@@ -37,8 +37,8 @@ size_t blv_eval_bytes(const blv_eval *eval) {
 }
 
 const char *blv_oracle_kind_name(blv_oracle_kind kind) {
-    static const char *const names[BLV_ORACLE_KINDS] = {"upper", "lower", "lower_hvp", "lower_jvp",
-                                                        "lower_all"};
+    static const char *const names[BLV_ORACLE_KINDS] = {"upper",     "lower",     "lower_hvp",
+                                                        "lower_jvp", "lower_all", "project_x"};
     return names[kind];
 }
 
@@ -164,6 +164,5 @@ blv_flow blv_eval_all(blv_eval *eval, const blv_batch *batch, const blv_vec *x, 
 blv_flow blv_eval_project(blv_eval *eval, blv_vec *x) {
     if (!eval->def->project_x)
         return BLV_GO;
-    int code = eval->def->project_x(eval->def->user, x);
-    return code == 0 ? BLV_GO : code > 0 ? BLV_RETRY : BLV_FATAL;
+    return answer(eval, BLV_ORACLE_PROJECT, eval->def->project_x(eval->def->user, x));
 }

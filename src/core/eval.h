@@ -10,6 +10,7 @@ typedef enum blv_oracle_kind {
     BLV_ORACLE_HVP,
     BLV_ORACLE_JVP,
     BLV_ORACLE_ALL,
+    BLV_ORACLE_PROJECT,
     BLV_ORACLE_KINDS
 } blv_oracle_kind;
 
@@ -24,7 +25,7 @@ typedef struct blv_eval {
     /* Which moves came after the last success of each oracle: what to halve when it refuses. */
     uint64_t moves;
     uint64_t moves_at_success[BLV_ORACLE_KINDS];
-    blv_oracle_kind failed;
+    blv_oracle_kind failed; /* the last that did, and what it returned; 0: none */
     int failed_code;
 
     /* For differences; NULL when the problem has Hv and Jv. */

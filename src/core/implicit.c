@@ -21,6 +21,7 @@ enum { NEWTON_MAX = 500, HALVINGS_MAX = 60, FLAT_STEPS_MAX = 3 };
 struct blv_implicit {
     blv_eval *eval;
     double eps;
+    double g_scale; /* size of the terms that cancel in g */
     blv_cg *cg;
     blv_minres *minres;
     const blv_vec *x, *y; /* where the operator takes H */
@@ -102,18 +103,20 @@ static blv_flow newton_direction(blv_implicit *m, const blv_vec *x, const blv_ve
 static blv_flow line_search(blv_implicit *m, const blv_vec *x, blv_vec *y, double *g,
                             double *gy_norm, bool *moved) {
     double slope = blv_vec_dot(m->gy, m->p);
-    double noise = 16.0 * m->eps * (fabs(*g) + m->eps);
+    double noise = 16.0 * m->eps * (fabs(*g) + m->g_scale + m->eps);
+    blv_flow trouble = BLV_GO; /* why the last trial gave no value */
     *moved = false;
     for (double t = 1.0; t > ldexp(1.0, -HALVINGS_MAX); t *= 0.5) {
         double g_trial, norm;
         blv_vec_combine(m->y_trial, 1.0, y, -t, m->p);
         blv_flow flow = blv_eval_lower(m->eval, NULL, x, m->y_trial, &g_trial, NULL, m->gy_trial);
-        if (flow == BLV_RETRY)
-            continue;
-        if (flow != BLV_GO)
+        if (flow != BLV_GO && flow != BLV_RETRY)
             return flow;
         norm = blv_vec_norm(m->gy_trial);
-        if (!isfinite(g_trial) || !isfinite(norm))
+        if (flow == BLV_GO && (!isfinite(g_trial) || !isfinite(norm)))
+            flow = BLV_NONFINITE;
+        trouble = flow;
+        if (flow != BLV_GO)
             continue;
         bool falls = g_trial <= *g - 1e-4 * t * slope;
         bool level = g_trial <= *g + noise && norm < *gy_norm;
@@ -128,7 +131,7 @@ static blv_flow line_search(blv_implicit *m, const blv_vec *x, blv_vec *y, doubl
         if (t * fabs(slope) < noise && norm >= *gy_norm)
             return BLV_GO;
     }
-    return BLV_GO;
+    return trouble;
 }
 
 blv_flow blv_implicit_inner(blv_implicit *m, const blv_vec *x, blv_vec *y, double tol,
@@ -182,16 +185,29 @@ blv_flow blv_implicit_adjoint(blv_implicit *m, const blv_vec *x, const blv_vec *
     return flow_of(&r);
 }
 
+/* The size of the terms that cancel in gy at a solution, |H y| + |gy|; sets that of g as well. */
+static blv_flow gradient_scale(blv_implicit *m, const blv_vec *x, const blv_vec *y, double *scale) {
+    BLV_TRY(blv_eval_hvp(m->eval, NULL, x, y, y, m->p));
+    BLV_TRY(blv_eval_lower(m->eval, NULL, x, y, NULL, NULL, m->gy));
+    double hy_norm = blv_vec_norm(m->p);
+    m->g_scale = hy_norm * blv_vec_norm(y);
+    *scale = hy_norm + blv_vec_norm(m->gy);
+    return isfinite(*scale) ? BLV_GO : BLV_NONFINITE;
+}
+
 blv_flow blv_implicit_gradient(blv_implicit *m, const blv_vec *x, blv_vec *y, blv_vec *v,
                                double rel, blv_vec *gradient, blv_implicit_result *result) {
     *result = (blv_implicit_result){.phi = NAN, .gy_norm = NAN, .r_norm = NAN};
     double tight = m->eps < 1e-10 ? 1e-9 : 1e-4; /* what counts as tight, relative */
     rel = fmax(rel, m->eps);
-    BLV_TRY(blv_eval_hvp(m->eval, NULL, x, y, y, m->p));
-    double scale = blv_vec_norm(m->p); /* |H y|: the size of the terms that cancel in gy */
-    BLV_TRY(blv_eval_lower(m->eval, NULL, x, y, NULL, NULL, m->gy));
-    scale += blv_vec_norm(m->gy);
+    double scale, scale_there;
+    BLV_TRY(gradient_scale(m, x, y, &scale));
     BLV_TRY(blv_implicit_inner(m, x, y, rel * scale, &result->gy_norm));
+    BLV_TRY(gradient_scale(m, x, y, &scale_there));
+    if (scale_there < 0.1 * scale) { /* y came from far away: once more, against the size here */
+        scale = scale_there;
+        BLV_TRY(blv_implicit_inner(m, x, y, rel * scale, &result->gy_norm));
+    }
     BLV_TRY(blv_eval_upper(m->eval, NULL, x, y, &result->phi, gradient, m->fy));
     double fy_norm = blv_vec_norm(m->fy);
     BLV_TRY(blv_implicit_adjoint(m, x, y, m->fy, v, rel * fy_norm, &result->r_norm));

@@ -14,11 +14,12 @@ int blv_number_parse(const char *text, double *value) {
         return -1;
     char *end;
     double parsed = strtod(text, &end);
-    if (*end == '.') { /* the locale's point is another one: put it in */
+    const char *dot = strchr(text, '.');
+    if (*end != '\0' && dot) { /* the locale's point is another one: put it in */
         char copy[64], point[8];
         snprintf(point, sizeof point, "%.1f", 0.5);
         memcpy(copy, text, length + 1);
-        copy[end - text] = point[1];
+        copy[dot - text] = point[1];
         parsed = strtod(copy, &end);
         if (*end != '\0')
             return -1;

@@ -23,13 +23,12 @@ static blv_error check_definition(const blv_problem_def *def, blv_message *why) 
 
 static blv_error fill_definition(blv_problem *p) {
     blv_problem_def *d = &p->def;
-    int threads = d->threads > 0 ? d->threads : 1;
     if (!d->space_x) {
-        BLV_CHECK(blv_space_create_host(&p->own_x, d->dim_x, d->precision, threads));
+        BLV_CHECK(blv_space_create_host(&p->own_x, d->dim_x, d->precision, d->threads));
         d->space_x = p->own_x;
     }
     if (!d->space_y) {
-        BLV_CHECK(blv_space_create_host(&p->own_y, d->dim_y, d->precision, threads));
+        BLV_CHECK(blv_space_create_host(&p->own_y, d->dim_y, d->precision, d->threads));
         d->space_y = p->own_y;
     }
     const char *name = d->name ? d->name : "problem";
@@ -38,7 +37,7 @@ static blv_error fill_definition(blv_problem *p) {
         return BLV_E_MEMORY;
     strcpy(p->name, name);
     d->name = p->name;
-    d->threads = threads;
+    d->threads = blv_space_threads(d->space_y);
     d->dim_x = blv_space_dim(d->space_x);
     d->dim_y = blv_space_dim(d->space_y);
     d->precision = blv_space_precision(d->space_y);

@@ -1,16 +1,10 @@
-/* The run: create, set, open, step, solve, result. It owns all memory of the solver, counts, keeps
- * time, and decides when to stop. */
-#include "core/random.h"
+/* The run: create, set, open, step, solve, result. It owns all memory of the solver and keeps time;
+ * run_loop.c has the loop. */
 #include "core/run_private.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { RETRIES_MAX = 30 };
-
-static const blv_metrics no_metrics = {NAN, NAN, NAN, NAN, NAN, NAN};
 
 /* ---- Life ---- */
 
@@ -54,8 +48,7 @@ blv_error blv_run_create(blv_run **run, const blv_problem *problem, const blv_so
     r->def = blv_problem_definition(problem);
     r->solver = solver;
     r->state = state;
-    r->metrics = no_metrics;
-    r->result.metrics = no_metrics;
+    r->metrics = r->result.metrics = blv_no_metrics;
     r->mapping_norm = NAN;
     atomic_init(&r->stop_requested, false);
     blv_error error = fill_run(r, &r->message);
@@ -133,13 +126,12 @@ static blv_error open_parts(blv_run *run) {
 
 blv_error blv_run_open(blv_run *run) {
     if (run->phase != PHASE_CREATED)
-        return BLV_OK;
+        return run->open_error;
     run->phase = PHASE_OPEN;
-    blv_error error = open_parts(run);
-    if (error != BLV_OK) {
+    run->open_error = open_parts(run);
+    if (run->open_error != BLV_OK) {
         run->phase = PHASE_ENDED;
-        run->result.outcome = BLV_ORACLE_FAILED;
-        return error;
+        return run->open_error;
     }
     if ((run->solver->uses & BLV_USES_HVP) && run->eval.gy_shifted)
         blv_run_note(run, "Hv by central differences of gy: the problem has no lower_hvp");
@@ -163,133 +155,7 @@ size_t blv_run_memory(const blv_run *run) {
     return bytes;
 }
 
-/* ---- Stepping ---- */
-
-static void explain_end(blv_run *run, blv_outcome outcome, const char *cause) {
-    uint64_t k = run->result.iterations;
-    const char *hint = run->solver->hint ? run->solver->hint : "lower its step sizes";
-    char text[sizeof run->message.text];
-    if (outcome == BLV_DIVERGED)
-        snprintf(text, sizeof text,
-                 "diverged in iteration %" PRIu64 ": %.200s; x and y are the last finite ones, of "
-                 "iteration %" PRIu64 "; %.120s",
-                 k + 1, cause, k, hint);
-    else if (cause[0])
-        snprintf(text, sizeof text, "%s after %" PRIu64 " iterations: %.200s",
-                 blv_outcome_text(outcome), k, cause);
-    else
-        snprintf(text, sizeof text, "%s after %" PRIu64 " iterations", blv_outcome_text(outcome),
-                 k);
-    memcpy(run->message.text, text, sizeof text);
-}
-
-/* Ends the run; the last row is written unless it is the row that ended it. */
-static void end_run(blv_run *run, blv_outcome outcome, const char *cause, bool observed) {
-    blv_clock_stop(run);
-    run->result.outcome = outcome;
-    run->phase = PHASE_ENDED;
-    if (!observed)
-        blv_observe(run, true);
-    if (run->trace && fclose(run->trace) != 0)
-        run->trace_failed = true;
-    run->trace = NULL;
-    char kept[256];
-    snprintf(kept, sizeof kept, "%.255s", cause);
-    explain_end(run, outcome, kept);
-}
-
-static void describe_failure(const blv_run *run, char *text, size_t size) {
-    snprintf(text, size, "oracle %s returned %d", blv_oracle_kind_name(run->eval.failed),
-             run->eval.failed_code);
-}
-
-static void end_by_flow(blv_run *run, blv_flow flow) {
-    char cause[256] = "";
-    switch (flow) {
-    case BLV_FINISHED:
-        end_run(run, BLV_CONVERGED, "", false);
-        return;
-    case BLV_STUCK:
-        end_run(run, BLV_STALLED, "", false);
-        return;
-    case BLV_HALT:
-        end_run(run, blv_limit_reached(run), "", false);
-        return;
-    case BLV_NONFINITE:
-        end_run(run, BLV_DIVERGED, run->message.text, false);
-        return;
-    case BLV_NO_INVERSE:
-        end_run(run, BLV_SINGULAR,
-                "the linear system with d2g/dy2 has no solution, so the gradient of Phi is not "
-                "defined here",
-                false);
-        return;
-    case BLV_RETRY:
-        describe_failure(run, cause, sizeof cause);
-        end_run(run, BLV_DIVERGED, cause, false);
-        return;
-    case BLV_FATAL:
-    case BLV_GO:
-        describe_failure(run, cause, sizeof cause);
-        end_run(run, BLV_ORACLE_FAILED, cause, false);
-        return;
-    }
-}
-
-static void prepare(blv_run *run) {
-    run->phase = PHASE_STEPPING;
-    if (run->solver->prepare) {
-        run->eval.counts = &run->result.setup_counts;
-        blv_flow flow = run->solver->prepare(run, run->state);
-        run->eval.counts = &run->result.counts;
-        if (flow != BLV_GO) {
-            end_by_flow(run, flow);
-            return;
-        }
-    }
-    blv_outcome outcome = blv_observe(run, false);
-    if (outcome == BLV_RUNNING)
-        outcome = blv_limit_reached(run);
-    if (outcome != BLV_RUNNING)
-        end_run(run, outcome, "", true);
-}
-
-/* One step, with the point moved half way back each time an oracle refuses it. */
-static blv_flow step_until_accepted(blv_run *run) {
-    for (run->retries = 0;; run->retries++) {
-        blv_flow flow = run->solver->step(run, run->state);
-        if (flow != BLV_RETRY || run->retries == RETRIES_MAX)
-            return flow;
-        blv_halve_moves(run);
-        blv_run_note(run, "an oracle refused a point: the step was halved");
-    }
-}
-
-static void iterate(blv_run *run) {
-    run->metrics = no_metrics;
-    run->mapping_norm = NAN;
-    run->message.text[0] = '\0';
-    blv_flow flow = step_until_accepted(run);
-    run->result.metrics = run->metrics;
-    if (flow == BLV_GO || flow == BLV_FINISHED)
-        run->result.iterations++;
-    if (flow != BLV_GO) {
-        end_by_flow(run, flow);
-        return;
-    }
-    if (blv_tolerance_reached(run)) {
-        end_run(run, BLV_CONVERGED, "", false);
-        return;
-    }
-    blv_outcome limit = blv_limit_reached(run);
-    if (limit != BLV_RUNNING) {
-        end_run(run, limit, "", false);
-        return;
-    }
-    blv_outcome seen = blv_observe(run, false);
-    if (seen != BLV_RUNNING)
-        end_run(run, seen, seen == BLV_DIVERGED ? "f or g is not finite" : "", true);
-}
+/* ---- Running ---- */
 
 static blv_error trace_status(blv_run *run) {
     if (!run->trace_failed)
@@ -305,36 +171,25 @@ static blv_error begin(blv_run *run) {
     return run->phase == PHASE_OPEN ? blv_trace_open(run) : BLV_OK;
 }
 
-blv_error blv_run_step(blv_run *run) {
+static blv_error advance(blv_run *run, bool to_the_end) {
     BLV_CHECK(begin(run));
-    if (run->phase == PHASE_ENDED)
-        return trace_status(run);
-    run->busy = true;
-    blv_clock_start(run);
-    if (run->phase == PHASE_OPEN)
-        prepare(run);
-    if (run->phase == PHASE_STEPPING)
-        iterate(run);
-    blv_clock_stop(run);
-    run->result.seconds = blv_clock_seconds(run);
-    run->busy = false;
+    if (run->phase != PHASE_ENDED) {
+        run->busy = true;
+        blv_clock_start(run);
+        blv_run_advance(run, to_the_end);
+        blv_clock_stop(run);
+        run->result.seconds = blv_clock_seconds(run);
+        run->busy = false;
+    }
     return trace_status(run);
 }
 
+blv_error blv_run_step(blv_run *run) {
+    return advance(run, false);
+}
+
 blv_error blv_run_solve(blv_run *run) {
-    BLV_CHECK(begin(run));
-    if (run->phase == PHASE_ENDED)
-        return trace_status(run);
-    run->busy = true;
-    blv_clock_start(run);
-    if (run->phase == PHASE_OPEN)
-        prepare(run);
-    while (run->phase == PHASE_STEPPING)
-        iterate(run);
-    blv_clock_stop(run);
-    run->result.seconds = blv_clock_seconds(run);
-    run->busy = false;
-    return trace_status(run);
+    return advance(run, true);
 }
 
 void blv_run_stop(blv_run *run) {

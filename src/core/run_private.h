@@ -58,7 +58,8 @@ struct blv_run {
     void *state;
     blv_options options;
     blv_run_phase phase;
-    bool busy; /* inside a step: a monitor may not step */
+    blv_error open_error; /* what opening ended with */
+    bool busy;            /* inside a step: a monitor may not step */
 
     blv_vec *x, *y;
     blv_vec *x_displacement; /* for the gradient mapping; NULL when X is the whole space */
@@ -75,7 +76,6 @@ struct blv_run {
     blv_metrics metrics;
     double mapping_norm; /* |x - P_X(x - step d)| / step of the last move of x, NaN: none */
     blv_result result;
-    unsigned retries;        /* of the present step */
     unsigned calls_to_clock; /* oracle calls until the clock is looked at again */
     atomic_bool stop_requested;
 
@@ -88,6 +88,7 @@ struct blv_run {
     uint64_t monitor_iterations;
     double monitor_seconds, monitor_last;
 
+    uint64_t row_seen, monitor_seen; /* 1 + the iteration of the last row and of the last call */
     FILE *trace;
     char *trace_path;
     double *trace_values; /* room for one vector, when iterates are traced */
@@ -99,6 +100,7 @@ struct blv_run {
 };
 
 extern const blv_param blv_option_table[];
+extern const blv_metrics blv_no_metrics;
 
 /* state.c */
 blv_state_entry *blv_state_find(const blv_run *run, const char *name);
@@ -116,6 +118,10 @@ blv_flow blv_run_interrupt(void *run);
 blv_outcome blv_limit_reached(blv_run *run);
 bool blv_tolerance_reached(const blv_run *run);
 uint64_t blv_iteration_limit(const blv_run *run);
+
+/* run_loop.c */
+/* Prepares the solver before the first step, then steps once or until the run ends. */
+void blv_run_advance(blv_run *run, bool to_the_end);
 
 /* trace.c: evaluation off the clock, trace rows and the monitor. last: the run ends here. */
 blv_error blv_trace_open(blv_run *run);

@@ -22,12 +22,12 @@ blv_error blv_run_write(blv_run *run, const char *name, const double *host) {
     blv_state_entry *entry = blv_state_find(run, name);
     if (!entry)
         return blv_run_fail(run, BLV_E_NAME, "solver %s has no vector '%.60s'", run->solver->name,
-                            name);
+                            name ? name : "");
     if (!host)
         return blv_run_fail(run, BLV_E_ARGUMENT, "vector %s: no values", name);
     size_t dim = blv_vec_dim(entry->vec);
     for (size_t i = 0; i < dim; i++)
-        if (!isfinite(host[i]))
+        if (!isfinite(host[i]) || (run->def->precision == BLV_F32 && !isfinite((float)host[i])))
             return blv_run_fail(run, BLV_E_VALUE, "vector %s: element %zu is not finite", name, i);
     blv_vec_write(entry->vec, host);
     if (entry->vec == run->x && blv_eval_project(&run->eval, run->x) != BLV_GO)
@@ -84,6 +84,10 @@ blv_flow blv_oracle_hvp(blv_run *run, const blv_batch *batch, const blv_vec *x, 
 blv_flow blv_oracle_jvp(blv_run *run, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
                         const blv_vec *v, blv_vec *jv) {
     return blv_eval_jvp(&run->eval, batch, x, y, v, jv);
+}
+
+blv_flow blv_oracle_project(blv_run *run, blv_vec *x) {
+    return blv_eval_project(&run->eval, x);
 }
 
 blv_flow blv_oracle_all(blv_run *run, const blv_batch *batch, const blv_vec *x, const blv_vec *y,

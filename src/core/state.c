@@ -26,7 +26,7 @@ static const blv_space *space_at(const blv_run *run, blv_level level) {
 }
 
 blv_state_entry *blv_state_find(const blv_run *run, const char *name) {
-    for (size_t i = 0; i < run->entry_count; i++)
+    for (size_t i = 0; name && i < run->entry_count; i++)
         if (strcmp(run->entries[i].name, name) == 0)
             return &run->entries[i];
     return NULL;
@@ -46,8 +46,11 @@ static blv_error register_vec(blv_run *run, const char *name, blv_level level, b
     blv_error error = blv_vec_create(&entry->vec, space_at(run, level));
     if (error == BLV_OK && moves)
         error = blv_vec_create(&entry->previous, space_at(run, level));
-    if (error != BLV_OK)
+    if (error != BLV_OK) {
+        blv_vec_destroy(entry->vec);
+        run->entry_count--;
         return blv_run_fail(run, error, "state vector '%s': %s", name, blv_error_text(error));
+    }
     *vec = entry->vec;
     return BLV_OK;
 }
@@ -173,6 +176,7 @@ blv_flow blv_move_to(blv_run *run, blv_vec *iterate, size_t count, const double 
         blv_run_fail(run, BLV_E_ARGUMENT, "a move of a vector that is not an iterate");
         return BLV_FATAL;
     }
+    entry->moved = 0; /* `previous` is written over: until it is taken over, nothing to halve */
     double norm = blv_vec_lincomb(entry->previous, count, coef, terms);
     if (isfinite(norm) && iterate == run->x && run->def->project_x) {
         BLV_TRY(blv_eval_project(&run->eval, entry->previous));

@@ -131,8 +131,9 @@ static bool monitor_is_due(const blv_run *run) {
 
 blv_outcome blv_observe(blv_run *run, bool last) {
     bool row_due = last || run->result.iterations % (uint64_t)run->options.every == 0;
-    bool trace = run->trace && row_due;
-    bool monitor = run->monitor && (last || monitor_is_due(run));
+    uint64_t stamp = run->result.iterations + 1;
+    bool trace = run->trace && row_due && run->row_seen != stamp;
+    bool monitor = run->monitor && run->monitor_seen != stamp && (last || monitor_is_due(run));
     bool target = !isnan(run->options.target) && row_due;
     if (!trace && !monitor && !target)
         return BLV_RUNNING;
@@ -140,16 +141,22 @@ blv_outcome blv_observe(blv_run *run, bool last) {
     blv_clock_stop(run);
     blv_progress progress;
     blv_flow flow = measure(run, &progress);
-    if (trace)
+    if (trace) {
+        run->row_seen = stamp;
         write_row(run, &progress);
+    }
     blv_outcome outcome = BLV_RUNNING;
-    if (flow == BLV_NONFINITE)
+    if (flow == BLV_NONFINITE) {
         outcome = BLV_DIVERGED;
-    else if (flow == BLV_FATAL)
+        blv_run_fail(run, BLV_OK, "f or g is not finite");
+    } else if (flow == BLV_FATAL) {
         outcome = BLV_ORACLE_FAILED;
-    else if (target && progress.phi <= run->options.target)
+        blv_run_fail(run, BLV_OK, "oracle %s returned %d",
+                     blv_oracle_kind_name(run->observe.failed), run->observe.failed_code);
+    } else if (target && progress.phi <= run->options.target)
         outcome = BLV_TARGET_REACHED;
     if (monitor) {
+        run->monitor_seen = stamp;
         run->monitor_last = progress.seconds;
         if (run->monitor(run->monitor_context, &progress) != 0 && outcome == BLV_RUNNING)
             outcome = BLV_STOPPED_MONITOR;

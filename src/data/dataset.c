@@ -44,10 +44,6 @@ void blv_strings_free(char **strings, size_t count) {
     free(strings);
 }
 
-blv_error blv_data_no_memory(blv_message *why) {
-    return blv_data_fail(why, BLV_E_MEMORY, "out of memory");
-}
-
 /* ---- Life ---- */
 
 blv_dataset *blv_dataset_new(void) {

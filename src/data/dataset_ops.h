@@ -29,7 +29,11 @@ void *blv_data_copy(const void *source, size_t count, size_t size);
 /* Copies of count strings; NULL for NULL. */
 char **blv_strings_copy(const char *const *strings, size_t count);
 void blv_strings_free(char **strings, size_t count);
-blv_error blv_data_no_memory(blv_message *why);
+/* Explains and returns BLV_E_MEMORY. */
+static inline blv_error blv_data_no_memory(blv_message *why) {
+    blv_data_fail(why, BLV_E_MEMORY, "out of memory");
+    return BLV_E_MEMORY;
+}
 
 /* ---- Parts of a set ---- */
 

@@ -9,6 +9,7 @@
 #include "core/random.h"
 #include "data/dataset_ops.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -187,6 +188,7 @@ static size_t most_lacking(const size_t *lack, const size_t *remainder, const bo
  * class. lack, remainder, chosen: room for parts each. */
 static void share_out(const size_t *class_rows, size_t classes, const size_t *total, size_t parts,
                       size_t rows, size_t *table, size_t *lack, size_t *remainder, bool *chosen) {
+    assert(rows > 0);
     memcpy(lack, total, parts * sizeof *lack);
     for (size_t c = 0; c < classes; c++) {
         for (size_t p = 0; p < parts; p++) {

@@ -66,7 +66,7 @@ static blv_error add_names(blv_npz_writer *w, const char *array, const char *con
         size_t length = strlen(names[i]);
         longest = length > longest ? length : longest;
     }
-    char *texts = calloc(count, longest);
+    char *texts = calloc(count > 0 ? count : 1, longest);
     if (!texts)
         return blv_data_no_memory(why);
     for (size_t i = 0; i < count; i++)

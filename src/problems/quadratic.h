@@ -15,9 +15,12 @@ typedef struct quadratic_params {
 
 /* Matrices row by row. Those with the suffix _real are copies in the problem's precision.
  *
- *   g = mean_i  y'A_i y/2 + y'(C_i x + c_i)         f = mean_j  |y-b|^2/2 - y'(b_j - b) + ridge
- * |x|^2/2 A_i = Q diag(lambda (1 + delta_i)) Q'           sum_i delta_i = 0 C_i = C - M + p_i q_i'
- * M = mean_i p_i q_i' c_i = c + noise, b_j = b + noise                of mean zero
+ *   g = mean_i  y'A_i y/2 + y'(C_i x + c_i)
+ *   f = mean_j  |y-b|^2/2 - y'(b_j - b) + ridge |x|^2/2
+ *
+ *   A_i = Q diag(lambda (1 + delta_i)) Q'      the delta_i have mean zero
+ *   C_i = C - M + p_i q_i'                     M = mean_i p_i q_i'
+ *   c_i = c + noise, b_j = b + noise           noise of mean zero
  *
  * so A, C, c, b are the exact means. With one term there is no noise. */
 typedef struct quadratic {

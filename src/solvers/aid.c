@@ -93,18 +93,17 @@ static blv_flow aid_step(blv_run *run, void *state) {
         const blv_batch *batch = blv_sampler_next(s->g_batches);
         BLV_TRY(blv_oracle_lower(run, batch, x, y, NULL, NULL, s->gy));
         m->gy_norm = blv_vec_norm(s->gy);
-        s->step_y = blv_guard_step(&s->guard_y, s->step_y, batch, s->gy, m->gy_norm);
-        BLV_TRY(blv_move(run, y, s->step_y, s->gy));
+        m->step_y = blv_guard_step(&s->guard_y, &s->step_y, 1.0, batch, s->gy, m->gy_norm);
+        BLV_TRY(blv_move(run, y, m->step_y, s->gy));
     }
     const blv_batch *bf = blv_sampler_next(s->f_batches);
     BLV_TRY(blv_oracle_upper(run, bf, x, y, NULL, s->fx, s->fy));
     BLV_TRY(solve_v(run, s, &m->r_norm));
     BLV_TRY(blv_oracle_jvp(run, blv_sampler_next(s->g_batches), x, y, s->v, s->jv));
     m->d_norm = blv_vec_combine(d, 1.0, s->fx, -1.0, s->jv);
-    s->step_x = blv_guard_step(&s->guard_x, s->step_x, bf, d, m->d_norm);
-    m->step_y = s->step_y;
-    m->step_x = s->step_x;
-    return blv_move(run, x, s->step_x, d);
+    blv_guard_limit(&s->guard_x, x);
+    m->step_x = blv_guard_step(&s->guard_x, &s->step_x, 1.0, bf, d, m->d_norm);
+    return blv_move(run, x, m->step_x, d);
 }
 
 #define FIELD(name) offsetof(aid, name)
@@ -113,7 +112,7 @@ static const blv_param params[] = {
     {"step_x", BLV_REAL, FIELD(step_x), "auto", DBL_MIN, DBL_MAX, "auto", "x-step"},
     {"step_y", BLV_REAL, FIELD(step_y), "auto", DBL_MIN, DBL_MAX, "auto", "y-step; auto: 1/L"},
     {"inner", BLV_INT, FIELD(inner), "10", 1, 9e15, NULL, "T_in: y-steps in an iteration"},
-    {"linear", BLV_INT, FIELD(linear), "10", 1, 9e15, NULL, "K: products with H in an iteration"},
+    {"linear", BLV_INT, FIELD(linear), "10", 2, 9e15, NULL, "K: products with H in an iteration"},
     {NULL, BLV_REAL, 0, NULL, 0, 0, NULL, NULL},
 };
 

@@ -18,9 +18,10 @@ typedef struct exact {
     blv_implicit *implicit;
     blv_vec *v;
     blv_vec *y_trial, *v_trial; /* belong to the x that was evaluated last */
-    blv_vec *gradient;
+    blv_vec *gradient, *projected;
     double phi_trial, gy_norm, r_norm;
     double phi;
+    blv_flow trouble; /* why the last evaluation gave no value; BLV_GO: it did */
     blv_run *run;
 } exact;
 
@@ -32,6 +33,7 @@ static blv_error exact_open(blv_run *run, void *state) {
     BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &s->y_trial));
     BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &s->v_trial));
     BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, &s->gradient));
+    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, &s->projected));
     BLV_CHECK(blv_run_implicit(run, &s->implicit));
     return blv_run_lbfgs(run, BLV_LEVEL_X, (size_t)s->memory, &s->lbfgs);
 }
@@ -42,8 +44,11 @@ static int phi_and_gradient(void *context, const blv_vec *x, double *value, blv_
     blv_implicit_result solved;
     blv_flow flow =
         blv_implicit_gradient(s->implicit, x, s->y_trial, s->v_trial, 0.0, gradient, &solved);
-    if (flow == BLV_RETRY || flow == BLV_NONFINITE)
+    s->trouble = flow;
+    if (flow == BLV_RETRY || flow == BLV_NONFINITE) {
+        blv_run_note(s->run, "Phi could not be computed at a trial point: the step was shortened");
         return 1;
+    }
     if (flow != BLV_GO)
         return -(int)flow;
     s->phi_trial = *value = solved.phi;
@@ -53,9 +58,12 @@ static int phi_and_gradient(void *context, const blv_vec *x, double *value, blv_
 }
 
 static int project(void *context, blv_vec *x) {
-    const exact *s = context;
-    const blv_problem_def *def = blv_problem_definition(blv_run_problem(s->run));
-    return def->project_x(def->user, x);
+    exact *s = context;
+    blv_vec_copy(s->projected, x); /* a projection that fails must not spoil x */
+    blv_flow flow = blv_oracle_project(s->run, s->projected);
+    if (flow == BLV_GO)
+        blv_vec_swap(x, s->projected);
+    return (int)flow;
 }
 
 static blv_lbfgs_result start(blv_run *run, exact *s) {
@@ -68,8 +76,8 @@ static blv_lbfgs_result start(blv_run *run, exact *s) {
 }
 
 static blv_flow flow_of(const blv_lbfgs_result *r) {
-    if (r->end == BLV_LBFGS_CALLBACK)
-        return r->code > 0 ? BLV_RETRY : (blv_flow)-r->code;
+    if (r->end == BLV_LBFGS_CALLBACK) /* the objective's codes are negative, the projection's not */
+        return r->code > 0 ? (blv_flow)r->code : (blv_flow)-r->code;
     return r->end == BLV_LBFGS_NONFINITE ? BLV_NONFINITE : BLV_GO;
 }
 
@@ -100,7 +108,9 @@ static blv_flow exact_step(blv_run *run, void *state) {
     m->d_norm = r.stationarity;
     if (r.stationarity <= s->accuracy)
         return BLV_FINISHED;
-    return r.end == BLV_LBFGS_STALLED ? BLV_STUCK : BLV_GO;
+    if (r.end != BLV_LBFGS_STALLED)
+        return BLV_GO;
+    return s->trouble != BLV_GO ? s->trouble : BLV_STUCK;
 }
 
 #define FIELD(name) offsetof(exact, name)

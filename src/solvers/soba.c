@@ -70,12 +70,10 @@ static blv_flow soba_step(blv_run *run, void *state) {
     m->gy_norm = blv_vec_norm(s->gy);
     m->r_norm = blv_vec_combine(r, 1.0, s->hv, -1.0, s->fy);
     m->d_norm = blv_vec_combine(d, 1.0, s->fx, -1.0, s->jv);
-    s->step_y = blv_guard_step(&s->guard_y, s->step_y, bg, s->gy, m->gy_norm);
-    s->step_v = blv_guard_step(&s->guard_v, s->step_v, bg, r, m->r_norm);
-    s->step_x = blv_guard_step(&s->guard_x, s->step_x, bg ? bg : bf, d, m->d_norm);
-    m->step_y = s->step_y * decay;
-    m->step_v = s->step_v * decay;
-    m->step_x = s->step_x * decay;
+    m->step_y = blv_guard_step(&s->guard_y, &s->step_y, decay, bg, s->gy, m->gy_norm);
+    m->step_v = blv_guard_step(&s->guard_v, &s->step_v, decay, bg, r, m->r_norm);
+    blv_guard_limit(&s->guard_x, x);
+    m->step_x = blv_guard_step(&s->guard_x, &s->step_x, decay, bg ? bg : bf, d, m->d_norm);
     BLV_TRY(blv_move(run, y, m->step_y, s->gy));
     BLV_TRY(blv_move(run, s->v, m->step_v, r));
     return blv_move(run, x, m->step_x, d);

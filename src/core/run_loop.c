@@ -1,0 +1,172 @@
+/* The loop of a run: prepare, step, look, stop. How it ends is decided here and nowhere else. */
+#include "core/run_private.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+enum { RETRIES_MAX = 30 };
+
+const blv_metrics blv_no_metrics = {NAN, NAN, NAN, NAN, NAN, NAN};
+
+/* ---- The end ---- */
+
+/* The run's message so far tells the cause; it becomes the full sentence. */
+static void explain_end(blv_run *run, blv_outcome outcome) {
+    uint64_t k = run->result.iterations;
+    const char *hint = run->solver->hint ? run->solver->hint : "lower its step sizes";
+    const char *cause = run->message.text;
+    char text[sizeof run->message.text];
+    if (outcome == BLV_DIVERGED)
+        snprintf(text, sizeof text,
+                 "diverged in iteration %" PRIu64 ": %.200s; x and y are the last finite ones, of "
+                 "iteration %" PRIu64 "; %.120s",
+                 k + 1, cause, k, hint);
+    else if (cause[0])
+        snprintf(text, sizeof text, "%s after %" PRIu64 " iterations: %.200s",
+                 blv_outcome_text(outcome), k, cause);
+    else
+        snprintf(text, sizeof text, "%s after %" PRIu64 " iterations", blv_outcome_text(outcome),
+                 k);
+    memcpy(run->message.text, text, sizeof text);
+}
+
+/* Ends the run with a last look. What that look finds counts where only a limit was reached. */
+static void end_run(blv_run *run, blv_outcome outcome) {
+    blv_clock_stop(run);
+    run->phase = PHASE_ENDED;
+    bool limit = outcome < 0 && outcome > BLV_DIVERGED;
+    blv_message cause = run->message;
+    blv_outcome seen = blv_observe(run, true);
+    if (limit && (seen == BLV_TARGET_REACHED || seen <= BLV_DIVERGED))
+        outcome = seen;
+    else
+        run->message = cause;
+    run->result.outcome = outcome;
+    if (run->trace && fclose(run->trace) != 0)
+        run->trace_failed = true;
+    run->trace = NULL;
+    explain_end(run, outcome);
+}
+
+/* Names the oracle that failed, or says that a value was not finite, unless a cause is known. */
+static void find_cause(blv_run *run) {
+    if (run->message.text[0])
+        return;
+    if (run->eval.failed_code != 0)
+        blv_run_fail(run, BLV_OK, "oracle %s returned %d", blv_oracle_kind_name(run->eval.failed),
+                     run->eval.failed_code);
+    else
+        blv_run_fail(run, BLV_OK, "a value was not finite");
+}
+
+static void end_by_flow(blv_run *run, blv_flow flow) {
+    switch (flow) {
+    case BLV_FINISHED:
+        end_run(run, BLV_CONVERGED);
+        return;
+    case BLV_STUCK:
+        end_run(run, BLV_STALLED);
+        return;
+    case BLV_HALT:
+        end_run(run, blv_limit_reached(run));
+        return;
+    case BLV_NO_INVERSE:
+        blv_run_fail(
+            run, BLV_OK,
+            "the linear system with d2g/dy2 has no solution, so the gradient of Phi is not "
+            "defined here");
+        end_run(run, BLV_SINGULAR);
+        return;
+    case BLV_NONFINITE:
+        run->eval.failed_code = 0;
+        find_cause(run);
+        end_run(run, BLV_DIVERGED);
+        return;
+    case BLV_RETRY:
+        find_cause(run);
+        end_run(run, BLV_DIVERGED);
+        return;
+    case BLV_FATAL:
+    case BLV_GO:
+        find_cause(run);
+        end_run(run, BLV_ORACLE_FAILED);
+        return;
+    }
+}
+
+/* ---- The loop ---- */
+
+/* Calls prepare or step until the oracles accept the point; the point is moved half way back each
+ * time they refuse it. */
+static blv_flow call_until_accepted(blv_run *run, blv_flow (*call)(blv_run *, void *)) {
+    run->message.text[0] = '\0';
+    run->eval.failed_code = 0;
+    for (int retries = 0;; retries++) {
+        blv_flow flow = call(run, run->state);
+        if (flow != BLV_RETRY || retries == RETRIES_MAX)
+            return flow;
+        blv_halve_moves(run);
+        blv_run_note(run, "an oracle refused a point: the step was halved");
+    }
+}
+
+/* The start may lie outside of X. */
+static blv_flow project_start(blv_run *run, void *state) {
+    (void)state;
+    return blv_move_to(run, run->x, 1, (const double[]){1.0}, (const blv_vec *const[]){run->x});
+}
+
+static void prepare(blv_run *run) {
+    run->phase = PHASE_STEPPING;
+    if (run->def->project_x) {
+        blv_flow flow = call_until_accepted(run, project_start);
+        if (flow != BLV_GO) {
+            end_by_flow(run, flow);
+            return;
+        }
+    }
+    if (run->solver->prepare) {
+        run->eval.counts = &run->result.setup_counts;
+        blv_flow flow = call_until_accepted(run, run->solver->prepare);
+        run->eval.counts = &run->result.counts;
+        if (flow != BLV_GO) {
+            end_by_flow(run, flow);
+            return;
+        }
+    }
+    run->message.text[0] = '\0';
+    blv_outcome outcome = blv_observe(run, false);
+    if (outcome == BLV_RUNNING)
+        outcome = blv_limit_reached(run);
+    if (outcome != BLV_RUNNING)
+        end_run(run, outcome);
+}
+
+static void iterate(blv_run *run) {
+    run->metrics = blv_no_metrics;
+    run->mapping_norm = NAN;
+    blv_flow flow = call_until_accepted(run, run->solver->step);
+    run->result.metrics = run->metrics;
+    if (flow == BLV_GO || flow == BLV_FINISHED)
+        run->result.iterations++;
+    if (flow != BLV_GO) {
+        end_by_flow(run, flow);
+        return;
+    }
+    blv_outcome outcome = blv_tolerance_reached(run) ? BLV_CONVERGED : blv_limit_reached(run);
+    if (outcome == BLV_RUNNING)
+        outcome = blv_observe(run, false);
+    if (outcome != BLV_RUNNING)
+        end_run(run, outcome);
+}
+
+void blv_run_advance(blv_run *run, bool to_the_end) {
+    if (run->phase == PHASE_OPEN)
+        prepare(run);
+    while (run->phase == PHASE_STEPPING) {
+        iterate(run);
+        if (!to_the_end)
+            return;
+    }
+}
