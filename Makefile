@@ -3,8 +3,10 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 # Installs missing Debian packages; `make PACKAGES=:` leaves the system alone.
 PACKAGES ?= scripts/install-packages
+# How long `make fuzz` tries each reader.
+SECONDS ?= 60
 
-.PHONY: release run test bench install format lint clean help packages
+.PHONY: release run test fuzz bench install format lint clean help packages
 .NOTPARALLEL:
 
 release: build/release/build.ninja
@@ -16,6 +18,10 @@ run: release
 test:
 	@$(PACKAGES) test
 	@scripts/run-tests
+
+fuzz:
+	@$(PACKAGES) test
+	@scripts/run-fuzz $(SECONDS)
 
 bench: build/release/build.ninja
 	@cmake --build --preset release --target bench
@@ -38,6 +44,7 @@ help:
 	@echo "make            build the library and the command: build/release/bilevel"
 	@echo "make run        build, solve two problems with both tuning-free solvers and compare"
 	@echo "make test       run all tests: release, sanitizers, clang, include rule, format"
+	@echo "make fuzz       feed made-up files to every reader, SECONDS=60 for each"
 	@echo "make bench      build and run the benchmarks"
 	@echo "make install    install to PREFIX ($(PREFIX)), below DESTDIR when it is set"
 	@echo "make format     format all C files in place"

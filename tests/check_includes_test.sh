@@ -23,7 +23,7 @@ fresh() {
     printf '#include <stdio.h>\n#include <bilevel/bilevel.h>\n' >"$tree/examples/hello.c"
     for pair in solvers:core/run solvers:space/space solvers:linsolve/cg core:space/space \
         core:linsolve/cg linsolve:space/space problems:kernels/rows problems:space/space \
-        problems:data/npz problems:core/random; do
+        problems:data/npz problems:core/random data:core/random data:core/number; do
         echo "#include \"${pair#*:}.h\"" >>"$tree/src/${pair%%:*}/good.c"
     done
     cat >>"$tree/src/solvers/good.c" <<'C'

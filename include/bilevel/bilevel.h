@@ -4,10 +4,12 @@
  *
  * problem.h  your functions        run.h     solve them, look at the result
  * space.h    where vectors live    solver.h  write a solver of your own
- * param.h    parameter tables      status.h  errors and outcomes */
+ * param.h    parameter tables      status.h  errors and outcomes
+ * dataset.h  data from files       npz.h     arrays in files */
 #ifndef BILEVEL_H
 #define BILEVEL_H
 
+#include "bilevel/dataset.h"
 #include "bilevel/npz.h"
 #include "bilevel/param.h"
 #include "bilevel/problem.h"

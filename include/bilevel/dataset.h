@@ -73,40 +73,51 @@ BLV_API const blv_dataset_view *blv_dataset_view_of(const blv_dataset *dataset);
 BLV_API const char *blv_dataset_history(const blv_dataset *dataset, size_t i);
 /* Remarks of the reader ("qid ignored"), one line each, likewise. */
 BLV_API const char *blv_dataset_notes(const blv_dataset *dataset, size_t i);
-/* A number made from all values, labels and names: equal sets have equal fingerprints. */
+/* A number made from the shape, the values that are not zero with their places, labels, true
+ * labels, targets and names, in their order. The same numbers have the same fingerprint dense or
+ * sparse, f32 or f64; history, notes and format do not count. */
 BLV_API uint64_t blv_dataset_fingerprint(const blv_dataset *dataset);
 
 /* ---- From memory ---- */
 
-/* Everything that the view describes is copied. history: one line, or NULL. */
+/* Everything that the view describes is copied; its format becomes "memory". Classes without names
+ * are named by their numbers. history: one line, or NULL. BLV_E_VALUE when the view is not sound:
+ * no rows, a label out of range, columns that do not ascend, a value that is not finite. */
 BLV_API blv_error blv_dataset_create(blv_dataset **dataset, const blv_dataset_view *view,
                                      const char *history, blv_message *why);
 
 /* ---- Deriving: each returns a new set and leaves its source as it is ---- */
 
-/* The rows index[0 .. count-1], in that order. */
+/* All of these keep true labels, names, history and notes; the transposed copy is not kept. */
+
+/* The rows index[0 .. count-1], in that order; a row may come more than once. */
 BLV_API blv_error blv_dataset_select(const blv_dataset *dataset, const size_t *index, size_t count,
                                      blv_dataset **selected, blv_message *why);
 /* Parts of the given shares, or numbers of rows when they are 1 or more; every part is in random
- * order. Stratified: each class is split alike. What is left over is dropped. On error none is
- * made. */
+ * order. Shares get round(their sum times rows) rows together, by the largest remainder.
+ * Stratified: each class is split alike, within one row of its share of each part; a class of few
+ * rows may be missing from a part. What is left over is dropped. On error none is made. */
 BLV_API blv_error blv_dataset_split(const blv_dataset *dataset, const double *sizes, size_t parts,
                                     bool stratified, uint64_t seed, blv_dataset **part,
                                     blv_message *why);
 BLV_API blv_error blv_dataset_subsample(const blv_dataset *dataset, double size, bool stratified,
                                         uint64_t seed, blv_dataset **sample, blv_message *why);
 
-/* ---- Changing in place ---- */
+/* ---- Changing in place: on error the set is as it was; a mapped set is copied first ---- */
 
 typedef enum blv_corruption {
     BLV_CORRUPT_UNIFORM,  /* exactly round(share rows) labels become another class, drawn alike */
     BLV_CORRUPT_PAIRWISE, /* ... become the next class (the last one the first) */
     BLV_CORRUPT_REDRAW    /* ... are drawn anew from all classes: some stay as they were */
 } blv_corruption;
+/* Done once and for all: the labels stay as they are from then on, and true_label keeps those from
+ * before the first corruption. */
 BLV_API blv_error blv_dataset_corrupt(blv_dataset *dataset, blv_corruption kind, double share,
                                       uint64_t seed, blv_message *why);
 
-/* x -> (x - shift) scale for each column, from one set (train) for it and others. */
+/* x -> (x - shift) scale for each column, from one set (train) for it and others. A column that is
+ * constant in the first set has scale 1; the history says how many there are. The sets must have
+ * the same columns and all be dense or all sparse. */
 typedef enum blv_scaling {
     BLV_SCALE_STANDARD, /* mean 0 and variance 1; sparse: variance only, zeros stay zeros */
     BLV_SCALE_UNIT      /* to [0, 1]; sparse: to [-1, 1] by the largest absolute value */
@@ -114,13 +125,16 @@ typedef enum blv_scaling {
 BLV_API blv_error blv_dataset_scale(blv_dataset *const *datasets, size_t count, blv_scaling scaling,
                                     blv_message *why); /* statistics from datasets[0] */
 BLV_API blv_error blv_dataset_multiply(blv_dataset *dataset, double factor, blv_message *why);
+/* Every row divided by its Euclidean length; rows of zeros stay. */
 BLV_API blv_error blv_dataset_unit_rows(blv_dataset *dataset, blv_message *why);
+/* One more column, the last, of ones. */
 BLV_API blv_error blv_dataset_intercept(blv_dataset *dataset, blv_message *why);
-/* Two classes from many: `name` against the rest (class 1 and class 0). */
+/* Two classes from many: `name` against the rest (class 1, and class 0 named "rest"). */
 BLV_API blv_error blv_dataset_one_against_rest(blv_dataset *dataset, const char *name,
                                                blv_message *why);
 /* Gives the set the columns and the class numbers of another; a class that the other does not have
- * is an error. Both may get wider. */
+ * is an error. Both may get wider: columns of zeros, and names of columns are dropped. Where both
+ * have names of columns these must be the same. */
 BLV_API blv_error blv_dataset_match(blv_dataset *dataset, blv_dataset *reference, blv_message *why);
 /* Makes the transposed copy of a sparse set; nothing to do for a dense one. */
 BLV_API blv_error blv_dataset_transpose(blv_dataset *dataset, blv_message *why);
@@ -128,7 +142,13 @@ BLV_API blv_error blv_dataset_transpose(blv_dataset *dataset, blv_message *why);
 /* ---- Writing ---- */
 
 /* format: "libsvm", "csv", "npz". Written aside and renamed; a path that ends in .gz is compressed
- * (not npz). */
+ * (not npz). Numbers are the shortest that read back as the same.
+ * libsvm: columns from 1, no zeros except the last column in the first row where the width would be
+ * lost; classes by name where all names are numbers, else by number; 0 where there are none.
+ * csv: a header, features, then the column "label" or "target"; tabs where the path ends in .tsv.
+ * npz: X, or data, indices, indptr, shape and format as SciPy has them; y; where classes are not
+ * named by whole numbers class_names; feature_names. Names in an NPZ are for other programs: they
+ * are not read here. True labels and the history are not written. */
 BLV_API blv_error blv_dataset_write(const blv_dataset *dataset, const char *path,
                                     const char *format, blv_message *why);
 

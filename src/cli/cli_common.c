@@ -1,6 +1,7 @@
 #include "cli_common.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,6 +63,14 @@ bool cli_parse_whole(const char *text, uint64_t most, uint64_t *value) {
         return false;
     *value = parsed;
     return true;
+}
+
+bool cli_parse_real(const char *text, double *value) {
+    char *end;
+    if (*text == '\0' || text[strspn(text, "+-.0123456789eE")] != '\0')
+        return false;
+    *value = strtod(text, &end);
+    return *end == '\0' && isfinite(*value);
 }
 
 const char *cli_precision_word(blv_precision precision) {

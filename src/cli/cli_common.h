@@ -50,6 +50,8 @@ void cli_settings_free(cli_settings *settings);
 
 /* The whole text must be a decimal number from 0 to most. */
 bool cli_parse_whole(const char *text, uint64_t most, uint64_t *value);
+/* The whole text must be a finite number. */
+bool cli_parse_real(const char *text, double *value);
 const char *cli_precision_word(blv_precision precision);
 /* Keys of argp options that have no letter. */
 enum { CLI_KEY_FIRST = 1000, CLI_KEY_INSTANCE = 2000 };

@@ -16,6 +16,11 @@
 blv_error blv_npz_pread(const blv_npz *npz, uint64_t at, void *buffer, size_t n, blv_message *why) {
     const size_t most = (size_t)1 << 30; /* the system may refuse to read more at a time */
     unsigned char *out = buffer;
+    if (npz->memory) {
+        /* what is asked for was checked against the size */
+        memcpy(out, npz->memory + at, n);
+        return BLV_OK;
+    }
     while (n > 0) {
         ssize_t got = pread(npz->fd, out, n < most ? n : most, (off_t)at);
         if (got < 0 && errno == EINTR)
@@ -271,17 +276,6 @@ static blv_error load_single(blv_npz *npz, blv_message *why) {
 }
 
 static blv_error load(blv_npz *npz, blv_message *why) {
-    npz->fd = open(npz->path, O_RDONLY | O_CLOEXEC);
-    if (npz->fd < 0)
-        return blv_npz_fail_errno(why, npz->path, "open");
-    struct stat status;
-    if (fstat(npz->fd, &status) != 0)
-        return blv_npz_fail_errno(why, npz->path, "open");
-    if (!S_ISREG(status.st_mode))
-        return blv_npz_fail(why, BLV_E_FILE, "%s: cannot read: not a regular file",
-                            blv_npz_shown(npz->path));
-    npz->size = (uint64_t)status.st_size;
-
     unsigned char start[NPY_MAGIC_SIZE] = {0};
     size_t n = npz->size < sizeof start ? (size_t)npz->size : sizeof start;
     blv_error error = blv_npz_pread(npz, 0, start, n, why);
@@ -298,25 +292,56 @@ static blv_error load(blv_npz *npz, blv_message *why) {
                         blv_npz_shown(npz->path));
 }
 
-blv_error blv_npz_open(blv_npz **npz, const char *path, blv_message *why) {
-    if (!npz)
-        return blv_npz_fail(why, BLV_E_ARGUMENT, "blv_npz_open: npz is NULL");
-    *npz = NULL;
-    if (!path)
-        return blv_npz_fail(why, BLV_E_ARGUMENT, "blv_npz_open: path is NULL");
+static blv_error load_file(blv_npz *npz, blv_message *why) {
+    npz->fd = open(npz->path, O_RDONLY | O_CLOEXEC);
+    if (npz->fd < 0)
+        return blv_npz_fail_errno(why, npz->path, "open");
+    struct stat status;
+    if (fstat(npz->fd, &status) != 0)
+        return blv_npz_fail_errno(why, npz->path, "open");
+    if (!S_ISREG(status.st_mode))
+        return blv_npz_fail(why, BLV_E_FILE, "%s: cannot read: not a regular file",
+                            blv_npz_shown(npz->path));
+    npz->size = (uint64_t)status.st_size;
+    return load(npz, why);
+}
+
+/* memory NULL: the file at path. */
+static blv_error open_content(blv_npz **npz, const char *path, const unsigned char *memory,
+                              size_t size, blv_message *why) {
     blv_npz *opened = calloc(1, sizeof *opened);
     if (!opened)
         return blv_npz_fail(why, BLV_E_MEMORY, "out of memory");
     opened->fd = -1;
+    opened->memory = memory;
+    opened->size = size;
     opened->path = strdup(path);
-    blv_error error =
-        opened->path ? load(opened, why) : blv_npz_fail(why, BLV_E_MEMORY, "out of memory");
+    blv_error error;
+    if (!opened->path)
+        error = blv_npz_fail(why, BLV_E_MEMORY, "out of memory");
+    else
+        error = memory ? load(opened, why) : load_file(opened, why);
     if (error) {
         blv_npz_close(opened);
         return error;
     }
     *npz = opened;
     return BLV_OK;
+}
+
+blv_error blv_npz_open(blv_npz **npz, const char *path, blv_message *why) {
+    if (!npz)
+        return blv_npz_fail(why, BLV_E_ARGUMENT, "blv_npz_open: npz is NULL");
+    *npz = NULL;
+    if (!path)
+        return blv_npz_fail(why, BLV_E_ARGUMENT, "blv_npz_open: path is NULL");
+    return open_content(npz, path, NULL, 0, why);
+}
+
+blv_error blv_npz_open_memory(blv_npz **npz, const unsigned char *bytes, size_t size,
+                              const char *path, blv_message *why) {
+    *npz = NULL;
+    return open_content(npz, path, bytes, size, why);
 }
 
 void blv_npz_close(blv_npz *npz) {

@@ -14,16 +14,20 @@ const char *blv_npz_shown(const char *path) {
     return n > SHOWN_PATH_MAX ? path + (n - SHOWN_PATH_MAX) : path;
 }
 
-blv_error blv_npz_fail(blv_message *why, blv_error error, const char *format, ...) {
+void blv_npz_explain(blv_message *why, const char *format, va_list arguments) {
     if (!why)
-        return error;
-    va_list arguments;
-    va_start(arguments, format);
+        return;
     vsnprintf(why->text, sizeof why->text, format, arguments);
-    va_end(arguments);
     for (char *c = why->text; *c; c++)
         if ((unsigned char)*c < 0x20 || *c == 0x7f)
             *c = '?';
+}
+
+blv_error blv_npz_fail(blv_message *why, blv_error error, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    blv_npz_explain(why, format, arguments);
+    va_end(arguments);
     return error;
 }
 

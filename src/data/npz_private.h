@@ -8,6 +8,7 @@
 
 #include "bilevel/npz.h"
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <sys/types.h>
 #include <zlib.h>
@@ -16,7 +17,9 @@ _Static_assert(sizeof(off_t) >= 8, "files beyond 2 GiB need a 64-bit off_t");
 
 /* ---- Messages ---- */
 
-/* Writes the message (why may be NULL) with control characters replaced, and returns error. */
+/* Writes the message (why may be NULL) with control characters replaced. */
+void blv_npz_explain(blv_message *why, const char *format, va_list arguments) BLV_PRINTF(2, 0);
+/* Likewise, and returns error. */
 blv_error blv_npz_fail(blv_message *why, blv_error error, const char *format, ...) BLV_PRINTF(3, 4);
 /* BLV_E_FILE with "path: cannot <action>: <what errno says>". */
 blv_error blv_npz_fail_errno(blv_message *why, const char *path, const char *action);
@@ -117,6 +120,7 @@ typedef struct blv_npz_entry {
 
 struct blv_npz {
     int fd;
+    const unsigned char *memory; /* the content, where it is not in a file; then fd is -1 */
     char *path;
     uint64_t size;
     bool is_npy;                   /* one bare array, no archive around it */
@@ -126,6 +130,22 @@ struct blv_npz {
     const blv_npz_entry **by_name; /* sorted */
     size_t count;
 };
+
+/* As blv_npz_open, for a file's content in memory, which must outlive npz. path: for messages. */
+blv_error blv_npz_open_memory(blv_npz **npz, const unsigned char *bytes, size_t size,
+                              const char *path, blv_message *why);
+
+/* Where an array lies, without reading its elements. */
+typedef struct blv_npz_place {
+    blv_npy_header header;
+    uint64_t at; /* of the elements in the file; 0 when they are compressed */
+} blv_npz_place;
+blv_error blv_npz_locate(const blv_npz *npz, const char *name, blv_npz_place *place,
+                         blv_message *why);
+/* The characters of a short text array, such as b'csr', without zero bytes. */
+enum { BLV_NPZ_WORD = 32 };
+blv_error blv_npz_read_word(const blv_npz *npz, const char *name, char word[BLV_NPZ_WORD],
+                            blv_message *why);
 
 /* Reads exactly n bytes. */
 blv_error blv_npz_pread(const blv_npz *npz, uint64_t at, void *buffer, size_t n, blv_message *why);
@@ -155,6 +175,11 @@ blv_error blv_npz_stream_read(blv_npz_stream *s, void *out, size_t n, blv_messag
 /* After the last byte was read: the entry ends here and its checksum is right. */
 blv_error blv_npz_stream_finish(blv_npz_stream *s, blv_message *why);
 void blv_npz_stream_close(blv_npz_stream *s);
+
+/* Texts of item_size bytes each, padded with zero bytes. Written, but not read here. */
+blv_error blv_npz_add_texts(blv_npz_writer *writer, const char *name, size_t ndim,
+                            const size_t *shape, size_t item_size, const char *texts,
+                            blv_message *why);
 
 /* ---- For tests ---- */
 

@@ -248,3 +248,45 @@ blv_error blv_npz_read_f64(blv_npz *npz, const char *name, double **data, blv_ar
         return blv_npz_fail(why, BLV_E_ARGUMENT, "blv_npz_read_f64: a required argument is NULL");
     return read_array(npz, name, data, info, why);
 }
+
+blv_error blv_npz_locate(const blv_npz *npz, const char *name, blv_npz_place *place,
+                         blv_message *why) {
+    const blv_npz_entry *entry = blv_npz_find(npz, name);
+    if (!entry)
+        return fail_unknown(npz, name, why);
+    blv_npz_stream stream;
+    blv_error error = blv_npz_stream_open(&stream, npz, entry, why);
+    if (error)
+        return error;
+    error = read_header(&stream, &place->header, why);
+    place->at = stream.deflated ? 0 : stream.data_at + stream.consumed;
+    blv_npz_stream_close(&stream);
+    return error;
+}
+
+blv_error blv_npz_read_word(const blv_npz *npz, const char *name, char word[BLV_NPZ_WORD],
+                            blv_message *why) {
+    const blv_npz_entry *entry = blv_npz_find(npz, name);
+    if (!entry)
+        return fail_unknown(npz, name, why);
+    blv_npz_stream stream;
+    blv_error error = blv_npz_stream_open(&stream, npz, entry, why);
+    if (error)
+        return error;
+    size_t text_size = 0, used = 0;
+    error = read_preamble(&stream, &text_size, why);
+    uint64_t left = error ? 0 : entry->size - stream.produced;
+    if (!error && left - text_size >= (uint64_t)4 * BLV_NPZ_WORD)
+        error = refuse_array(&stream, why, "expected a short word");
+    for (uint64_t i = 0; !error && i < left; i++) {
+        char c;
+        error = blv_npz_stream_read(&stream, &c, 1, why);
+        if (!error && i >= text_size && c != 0 && used + 1 < BLV_NPZ_WORD)
+            word[used++] = c;
+    }
+    word[used] = '\0';
+    if (!error)
+        error = blv_npz_stream_finish(&stream, why);
+    blv_npz_stream_close(&stream);
+    return error;
+}

@@ -3,25 +3,19 @@
  * Sizes and checksums are known before anything is written, so the file is written front to back
  * without seeking. An alignment field in each local header puts the array on a multiple of 64
  * bytes, and the padding of the array's own header keeps its elements there. */
+#include "data/aside.h"
 #include "data/npz_private.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <time.h>
-#include <unistd.h>
 
 enum {
     VERSION_PLAIN = 20,
     VERSION_ZIP64 = 45,
     MADE_ON_UNIX = 3 << 8,
     DATE_1980_01_01 = 0x21, /* fixed, so that equal content gives equal bytes */
-    NAME_MAX_BYTES = 65535,
-    TEMPORARY_ATTEMPTS = 100,
-    TEMPORARY_STEM = 200 /* leaves room for the suffix where a name may have 255 bytes */
+    NAME_MAX_BYTES = 65535
 };
 #define REGULAR_FILE_0644 (0100644u << 16)
 
@@ -33,9 +27,7 @@ typedef struct written_entry {
 } written_entry;
 
 struct blv_npz_writer {
-    FILE *file;
-    char *path;
-    char *temporary;
+    blv_aside aside;
     uint64_t at;
     uint64_t zip64_limit;
     bool broken; /* a write failed: the file can only be discarded */
@@ -70,52 +62,12 @@ static void put64(record *r, uint64_t value) {
     put32(r, (uint32_t)(value >> 32));
 }
 
-/* ---- The temporary file ---- */
-
-/* open() with O_EXCL rather than mkstemp(): the file gets the permissions that the umask allows,
- * and the umask cannot be asked for without changing it under other threads. */
-static int open_temporary(blv_npz_writer *w) {
-    const char *slash = strrchr(w->path, '/');
-    size_t stem = slash ? (size_t)(slash + 1 - w->path) : 0;
-    size_t name = strlen(w->path + stem);
-    stem += name < TEMPORARY_STEM ? name : TEMPORARY_STEM;
-    size_t capacity = stem + 32;
-    w->temporary = malloc(capacity);
-    if (!w->temporary) {
-        errno = ENOMEM;
-        return -1;
-    }
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    uint64_t tag = (uint64_t)getpid() << 40 ^ (uint64_t)now.tv_sec << 30 ^ (uint64_t)now.tv_nsec ^
-                   (uint64_t)(uintptr_t)w;
-    int fd = -1;
-    for (int attempt = 0; attempt < TEMPORARY_ATTEMPTS; attempt++) {
-        tag = tag * 6364136223846793005u + 1442695040888963407u;
-        snprintf(w->temporary, capacity, "%.*s.%012llx.tmp", (int)stem, w->path,
-                 (unsigned long long)(tag >> 16));
-        fd = open(w->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (fd >= 0 || errno != EEXIST)
-            break;
-    }
-    return fd;
-}
-
-/* Closes and removes the temporary file if it is there. */
-static void drop_file(blv_npz_writer *w) {
-    if (w->file) {
-        fclose(w->file);
-        w->file = NULL;
-        unlink(w->temporary);
-    }
-}
+/* ---- Life ---- */
 
 static void free_writer(blv_npz_writer *w) {
     for (size_t i = 0; i < w->count; i++)
         free(w->entries[i].name);
     free(w->entries);
-    free(w->temporary);
-    free(w->path);
     free(w);
 }
 
@@ -125,34 +77,12 @@ blv_error blv_npz_create(blv_npz_writer **writer, const char *path, blv_message 
     *writer = NULL;
     if (!path || !*path || strlen(path) > INT32_MAX)
         return blv_npz_fail(why, BLV_E_ARGUMENT, "blv_npz_create: no path");
-    struct stat status;
-    if (stat(path, &status) == 0 && !S_ISREG(status.st_mode))
-        return blv_npz_fail(why, BLV_E_FILE, "%s: is there and is not a regular file",
-                            blv_npz_shown(path));
-
     blv_npz_writer *w = calloc(1, sizeof *w);
     if (!w)
         return blv_npz_fail(why, BLV_E_MEMORY, "out of memory");
     w->zip64_limit = UINT32_MAX;
-    w->path = strdup(path);
-    if (!w->path) {
-        free_writer(w);
-        return blv_npz_fail(why, BLV_E_MEMORY, "out of memory");
-    }
-    int fd = open_temporary(w);
-    if (fd >= 0) {
-        w->file = fdopen(fd, "wb");
-        if (!w->file) {
-            int saved = errno;
-            close(fd);
-            unlink(w->temporary);
-            errno = saved;
-        }
-    }
-    if (!w->file) {
-        blv_error error = errno == ENOMEM
-                              ? blv_npz_fail(why, BLV_E_MEMORY, "out of memory")
-                              : blv_npz_fail_errno(why, path, "create a file beside it");
+    blv_error error = blv_aside_open(&w->aside, path, why);
+    if (error) {
         free_writer(w);
         return error;
     }
@@ -163,16 +93,16 @@ blv_error blv_npz_create(blv_npz_writer **writer, const char *path, blv_message 
 void blv_npz_discard(blv_npz_writer *writer) {
     if (!writer)
         return;
-    drop_file(writer);
+    blv_aside_discard(&writer->aside);
     free_writer(writer);
 }
 
 /* ---- Arrays ---- */
 
 static blv_error write_bytes(blv_npz_writer *w, const void *bytes, size_t n, blv_message *why) {
-    if (n > 0 && fwrite(bytes, 1, n, w->file) != n) {
+    if (n > 0 && fwrite(bytes, 1, n, w->aside.file) != n) {
         w->broken = true;
-        return blv_npz_fail_errno(why, w->path, "write");
+        return blv_npz_fail_errno(why, w->aside.path, "write");
     }
     w->at += n;
     return BLV_OK;
@@ -233,13 +163,13 @@ static blv_error check_name(const blv_npz_writer *w, const char *name, blv_messa
     size_t n = strlen(name);
     if (n == 0 || n + 4 > NAME_MAX_BYTES)
         return blv_npz_fail(why, BLV_E_VALUE, "%s: an array's name has 1 to %d bytes, not %zu",
-                            blv_npz_shown(w->path), NAME_MAX_BYTES - 4, n);
+                            blv_npz_shown(w->aside.path), NAME_MAX_BYTES - 4, n);
     for (size_t i = 0; i < w->count; i++)
         if (strncmp(w->entries[i].name, name, n) == 0 &&
             strcmp(w->entries[i].name + n, ".npy") == 0)
             return blv_npz_fail(why, BLV_E_VALUE,
                                 "%s: there is an array " BLV_SHOWN_NAME " already",
-                                blv_npz_shown(w->path), name);
+                                blv_npz_shown(w->aside.path), name);
     return BLV_OK;
 }
 
@@ -268,7 +198,8 @@ static blv_error add_array(blv_npz_writer *w, const char *name, char kind, size_
     if (!w || !name || (ndim > 0 && !shape))
         return blv_npz_fail(why, BLV_E_ARGUMENT, "blv_npz_add: a required argument is NULL");
     if (w->broken)
-        return blv_npz_fail(why, BLV_E_FILE, "%s: an earlier write failed", blv_npz_shown(w->path));
+        return blv_npz_fail(why, BLV_E_FILE, "%s: an earlier write failed",
+                            blv_npz_shown(w->aside.path));
     blv_error error = check_name(w, name, why);
     if (error)
         return error;
@@ -278,10 +209,10 @@ static blv_error add_array(blv_npz_writer *w, const char *name, char kind, size_
         return blv_npz_fail(why, BLV_E_VALUE,
                             "%s: array " BLV_SHOWN_NAME
                             " has more than %d dimensions or too large a shape",
-                            blv_npz_shown(w->path), name, BLV_ARRAY_MAX_DIMS);
+                            blv_npz_shown(w->aside.path), name, BLV_ARRAY_MAX_DIMS);
     if (count > 0 && !data)
         return blv_npz_fail(why, BLV_E_ARGUMENT, "%s: array " BLV_SHOWN_NAME " has no data",
-                            blv_npz_shown(w->path), name);
+                            blv_npz_shown(w->aside.path), name);
     written_entry *e = reserve_entry(w, name);
     if (!e)
         return blv_npz_fail(why, BLV_E_MEMORY, "out of memory");
@@ -317,6 +248,12 @@ blv_error blv_npz_add_f32(blv_npz_writer *writer, const char *name, size_t ndim,
 blv_error blv_npz_add_i64(blv_npz_writer *writer, const char *name, size_t ndim,
                           const size_t *shape, const int64_t *data, blv_message *why) {
     return add_array(writer, name, 'i', sizeof *data, ndim, shape, data, why);
+}
+
+blv_error blv_npz_add_texts(blv_npz_writer *writer, const char *name, size_t ndim,
+                            const size_t *shape, size_t item_size, const char *texts,
+                            blv_message *why) {
+    return add_array(writer, name, 'S', item_size, ndim, shape, texts, why);
 }
 
 /* ---- The end of the file ---- */
@@ -399,35 +336,18 @@ static blv_error write_directory(blv_npz_writer *w, blv_message *why) {
     return write_bytes(w, r.bytes, r.size, why);
 }
 
-/* Brings everything to the disk and closes; the file is gone from w in any case. */
-static blv_error close_synced(blv_npz_writer *w, blv_message *why) {
-    blv_error error = BLV_OK;
-    if (fflush(w->file) != 0)
-        error = blv_npz_fail_errno(why, w->path, "write");
-    else if (fsync(fileno(w->file)) != 0)
-        error = blv_npz_fail_errno(why, w->path, "bring it to the disk");
-    if (fclose(w->file) != 0 && !error)
-        error = blv_npz_fail_errno(why, w->path, "close it");
-    w->file = NULL;
-    return error;
-}
-
 blv_error blv_npz_commit(blv_npz_writer *writer, blv_message *why) {
     if (!writer)
         return blv_npz_fail(why, BLV_E_ARGUMENT, "blv_npz_commit: writer is NULL");
     blv_npz_writer *w = writer;
     blv_error error = w->broken ? blv_npz_fail(why, BLV_E_FILE, "%s: an earlier write failed",
-                                               blv_npz_shown(w->path))
+                                               blv_npz_shown(w->aside.path))
                                 : write_directory(w, why);
     if (error) {
         blv_npz_discard(w);
         return error;
     }
-    error = close_synced(w, why);
-    if (!error && rename(w->temporary, w->path) != 0)
-        error = blv_npz_fail_errno(why, w->path, "put the new file in its place");
-    if (error)
-        unlink(w->temporary);
+    error = blv_aside_commit(&w->aside, why);
     free_writer(w);
     return error;
 }

@@ -11,7 +11,7 @@ run 0 version
 grep -qE '^bilevel [0-9]+\.[0-9]+\.[0-9]+$' out || fail "version: unexpected text"
 run 0 --version
 grep -qE '^bilevel [0-9]+\.[0-9]+\.[0-9]+$' out || fail "--version: unexpected text"
-for command in solve solvers problems check version; do
+for command in solve solvers problems check data version; do
     run 0 $command --help
     out_has "Usage: bilevel $command"
     err_empty

@@ -1,0 +1,29 @@
+/* Several files that appear together or not at all. Each is made in a folder beside its place and
+ * moved when all are complete. */
+#ifndef CLI_OUTPUTS_H
+#define CLI_OUTPUTS_H
+
+#include "bilevel/dataset.h"
+#include "cli_common.h"
+
+typedef struct cli_output {
+    const char *path; /* borrowed */
+    char *folder, *temporary;
+} cli_output;
+
+typedef struct cli_outputs {
+    size_t count;
+    cli_output *items;
+} cli_outputs;
+
+/* A place to write to, NULL after a complaint. */
+const char *cli_outputs_add(cli_outputs *outputs, const char *path);
+/* Writes a set as one of the files; returns an exit code, after a complaint. */
+int cli_outputs_write(cli_outputs *outputs, const char *path, const blv_dataset *dataset,
+                      const char *format);
+/* Moves all files to their places. */
+int cli_outputs_commit(cli_outputs *outputs);
+/* Removes what was not moved. */
+void cli_outputs_free(cli_outputs *outputs);
+
+#endif

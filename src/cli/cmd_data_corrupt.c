@@ -1,0 +1,185 @@
+#include "cli_data.h"
+#include "cli_dataset.h"
+#include "cli_outputs.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct request {
+    blv_read_options reading;
+    const char *in, *out, *format, *truth;
+    blv_corruption kind;
+    double share; /* below 0: not given */
+    uint64_t seed;
+    bool json;
+} request;
+
+enum { KEY_SHARE = CLI_KEY_FIRST, KEY_KIND, KEY_SEED, KEY_TRUTH, KEY_FORMAT, KEY_JSON };
+
+static const char *const kinds[] = {[BLV_CORRUPT_UNIFORM] = "uniform",
+                                    [BLV_CORRUPT_PAIRWISE] = "pairwise",
+                                    [BLV_CORRUPT_REDRAW] = "redraw"};
+enum { KINDS = sizeof kinds / sizeof kinds[0] };
+
+static const struct argp_option options[] = {
+    {"share", KEY_SHARE, "P", 0, "share of the labels, from 0 to 1 (required)", 0},
+    {"kind", KEY_KIND, "uniform|pairwise|redraw", 0,
+     "to another class, each alike (default); to the next class; or drawn from all classes, so "
+     "that some stay",
+     0},
+    {"seed", KEY_SEED, "N", 0, "seed of the choice (default 0)", 0},
+    {"truth", KEY_TRUTH, "FILE.csv", 0, "write row, given and true label of every row", 0},
+    {"format", KEY_FORMAT, "libsvm|csv|npz", 0, "format of OUT (default: by its name)", 0},
+    {"json", KEY_JSON, NULL, 0, "print JSON on standard output", 0},
+    {0}};
+
+static blv_corruption parse_kind(const char *word, const struct argp_state *state) {
+    for (int k = 0; k < KINDS; k++)
+        if (strcmp(word, kinds[k]) == 0)
+            return (blv_corruption)k;
+    argp_error(state, "--kind '%s': expected uniform, pairwise or redraw", word);
+    return BLV_CORRUPT_UNIFORM;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state) {
+    request *asked = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &asked->reading;
+        return 0;
+    case KEY_SHARE:
+        if (!cli_parse_real(arg, &asked->share) || !(asked->share >= 0.0 && asked->share <= 1.0))
+            argp_error(state, "--share '%s': expected a number from 0 to 1", arg);
+        return 0;
+    case KEY_KIND:
+        asked->kind = parse_kind(arg, state);
+        return 0;
+    case KEY_SEED:
+        if (!cli_parse_whole(arg, UINT64_MAX, &asked->seed))
+            argp_error(state, "--seed '%s': expected a whole number >= 0", arg);
+        return 0;
+    case KEY_TRUTH:
+        asked->truth = arg;
+        return 0;
+    case KEY_FORMAT:
+        cli_check_format(arg, state);
+        asked->format = arg;
+        return 0;
+    case KEY_JSON:
+        asked->json = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (state->arg_num >= 2)
+            argp_error(state, "too many arguments: '%s'", arg);
+        *(state->arg_num == 0 ? &asked->in : &asked->out) = arg;
+        return 0;
+    case ARGP_KEY_END:
+        if (!asked->out)
+            argp_error(state, "expected IN and OUT");
+        if (asked->share < 0.0)
+            argp_error(state, "--share is required");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* ---- The table of true labels ---- */
+
+static void print_field(FILE *file, const char *text) {
+    if (*text && !strpbrk(text, ",\"\r\n")) {
+        fputs(text, file);
+        return;
+    }
+    fputc('"', file);
+    for (; *text; text++) {
+        if (*text == '"')
+            fputc('"', file);
+        fputc(*text, file);
+    }
+    fputc('"', file);
+}
+
+static bool print_truth(FILE *file, const blv_dataset_view *v) {
+    fputs("row,given,true\n", file);
+    for (size_t i = 0; i < v->rows; i++) {
+        fprintf(file, "%zu,", i);
+        print_field(file, v->class_names[v->label[i]]);
+        fputc(',', file);
+        print_field(file, v->class_names[v->true_label[i]]);
+        fputc('\n', file);
+    }
+    return !ferror(file);
+}
+
+static int write_truth(cli_outputs *outputs, const char *path, const blv_dataset_view *v) {
+    const char *temporary = cli_outputs_add(outputs, path);
+    if (!temporary)
+        return CLI_REFUSED;
+    FILE *file = fopen(temporary, "w");
+    bool written = file && print_truth(file, v);
+    if (file && fclose(file) != 0)
+        written = false;
+    if (!written)
+        cli_complain("%s: cannot write: %s", path, strerror(errno));
+    return written ? CLI_DONE : CLI_REFUSED;
+}
+
+/* ---- The command ---- */
+
+static int write_files(const request *asked, const blv_dataset *dataset, const char *format) {
+    cli_outputs outputs = {0};
+    int code = cli_outputs_write(&outputs, asked->out, dataset, format);
+    if (code == CLI_DONE && asked->truth)
+        code = write_truth(&outputs, asked->truth, blv_dataset_view_of(dataset));
+    if (code == CLI_DONE)
+        code = cli_outputs_commit(&outputs);
+    cli_outputs_free(&outputs);
+    return code;
+}
+
+static void report(const request *asked, const blv_dataset *dataset) {
+    const blv_dataset_view *v = blv_dataset_view_of(dataset);
+    size_t changed = 0, last = 0;
+    for (size_t i = 0; i < v->rows; i++)
+        changed += v->label[i] != v->true_label[i];
+    while (blv_dataset_history(dataset, last + 1))
+        last++;
+    if (!asked->json) {
+        printf("%s: %s\n", asked->out, blv_dataset_history(dataset, last));
+        return;
+    }
+    json_t *object = cli_json_dataset(asked->in, dataset);
+    cli_json_set(object, "out", cli_json_text(asked->out));
+    cli_json_set(object, "truth", cli_json_text(asked->truth));
+    cli_json_set(object, "changed", cli_json_whole(changed));
+    cli_json_print(object);
+}
+
+int cmd_data_corrupt(int argc, char **argv) {
+    const struct argp_child children[] = {{&cli_reading_argp, 0, "Reading:", 1}, {0}};
+    const struct argp argp = {
+        .options = options,
+        .parser = parse,
+        .args_doc = "IN OUT",
+        .doc = "Change a share of the labels of IN, exactly round(P rows) of them, and write OUT.\v"
+               "OUT has the labels as given after that; --truth keeps what they were.",
+        .children = children};
+    request asked = {.share = -1.0};
+    argp_parse(&argp, argc, argv, 0, NULL, &asked);
+    const char *format = cli_output_format(asked.out, asked.format);
+    if (!format)
+        return CLI_REFUSED;
+    blv_dataset *dataset = NULL;
+    int code = cli_dataset_read(&dataset, asked.in, &asked.reading);
+    if (code == CLI_DONE) {
+        blv_message why = {0};
+        blv_error error = blv_dataset_corrupt(dataset, asked.kind, asked.share, asked.seed, &why);
+        code = error == BLV_OK ? write_files(&asked, dataset, format) : cli_refuse(error, why.text);
+    }
+    if (code == CLI_DONE)
+        report(&asked, dataset);
+    blv_dataset_destroy(dataset);
+    return code;
+}

@@ -1,0 +1,165 @@
+#include "cli_data.h"
+#include "cli_dataset.h"
+#include "cli_table.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+typedef struct request {
+    blv_read_options reading;
+    const char *path;
+    bool json;
+} request;
+
+typedef struct summary {
+    size_t non_zero;
+    double low, high; /* over all values, zeros of a sparse set as well */
+    double target_low, target_high;
+    size_t *class_rows; /* rows of each class */
+} summary;
+
+enum { KEY_JSON = CLI_KEY_FIRST, CLASSES_SHOWN = 30 };
+
+static const struct argp_option options[] = {
+    {"json", KEY_JSON, NULL, 0, "print JSON on standard output", 0}, {0}};
+
+static error_t parse(int key, char *arg, struct argp_state *state) {
+    request *asked = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &asked->reading;
+        return 0;
+    case KEY_JSON:
+        asked->json = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (asked->path)
+            argp_error(state, "too many arguments: '%s'", arg);
+        asked->path = arg;
+        return 0;
+    case ARGP_KEY_END:
+        if (!asked->path)
+            argp_error(state, "no file is named");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* ---- Looking ---- */
+
+static void widen(double value, double *low, double *high) {
+    *low = fmin(*low, value);
+    *high = fmax(*high, value);
+}
+
+static summary summarize(const blv_dataset_view *v) {
+    summary s = {.low = INFINITY,
+                 .high = -INFINITY,
+                 .target_low = INFINITY,
+                 .target_high = -INFINITY,
+                 .class_rows = cli_alloc(v->classes, sizeof(size_t))};
+    size_t stored = 0;
+    for (size_t i = 0; i < v->rows; i++) {
+        size_t start = v->dense ? i * v->stride : v->row_start[i];
+        size_t count = v->dense ? v->columns : v->row_start[i + 1] - start;
+        for (size_t k = start; k < start + count; k++) {
+            double value = cli_dataset_value(v, k);
+            widen(value, &s.low, &s.high);
+            s.non_zero += value != 0.0;
+        }
+        stored += count;
+        if (v->label)
+            s.class_rows[v->label[i]]++;
+        if (v->target)
+            widen(v->target[i], &s.target_low, &s.target_high);
+    }
+    if (stored < v->rows * v->columns)
+        widen(0.0, &s.low, &s.high);
+    return s;
+}
+
+/* ---- Showing ---- */
+
+static void print_classes(const blv_dataset_view *v, const summary *s) {
+    cli_table table = {.align = "lrr"};
+    const char *title[] = {"CLASS", "ROWS", "SHARE"};
+    cli_table_row(&table, title);
+    for (size_t c = 0; c < v->classes && c < CLASSES_SHOWN; c++) {
+        char rows[32], share[32];
+        snprintf(rows, sizeof rows, "%zu", s->class_rows[c]);
+        snprintf(share, sizeof share, "%.2f%%", 100.0 * (double)s->class_rows[c] / (double)v->rows);
+        const char *cells[] = {v->class_names[c], rows, share};
+        cli_table_row(&table, cells);
+    }
+    cli_table_print(&table, 2, stdout);
+    if (v->classes > CLASSES_SHOWN)
+        printf("  and %zu more\n", v->classes - CLASSES_SHOWN);
+}
+
+static void print_info(const request *asked, const blv_dataset *dataset, const summary *s) {
+    const blv_dataset_view *v = blv_dataset_view_of(dataset);
+    double all = (double)v->rows * (double)v->columns;
+    printf("%s: %s, ", asked->path, v->format);
+    cli_print_shape(v);
+    printf("\n  values       %s %s%s, %.4g%% not zero, from %g to %g\n", cli_layout_word(v),
+           cli_precision_word(v->precision), v->mapped ? ", mapped" : "",
+           100.0 * (double)s->non_zero / all, s->low, s->high);
+    if (v->target)
+        printf("  targets      from %g to %g\n", s->target_low, s->target_high);
+    if (v->feature_names)
+        printf("  names        %s%s%s\n", v->feature_names[0], v->columns > 1 ? " ... " : "",
+               v->columns > 1 ? v->feature_names[v->columns - 1] : "");
+    printf("  fingerprint  %016llx\n", (unsigned long long)blv_dataset_fingerprint(dataset));
+    const char *note;
+    for (size_t i = 0; (note = blv_dataset_notes(dataset, i)); i++)
+        printf("  note         %s\n", note);
+    if (v->label)
+        print_classes(v, s);
+}
+
+static json_t *describe_info(const request *asked, const blv_dataset *dataset, const summary *s) {
+    const blv_dataset_view *v = blv_dataset_view_of(dataset);
+    json_t *object = cli_json_dataset(asked->path, dataset);
+    json_t *class_rows = cli_json_array(), *notes = cli_json_array();
+    for (size_t c = 0; c < v->classes; c++)
+        cli_json_append(class_rows, cli_json_whole(s->class_rows[c]));
+    cli_json_set(object, "class_rows", class_rows);
+    cli_json_set(object, "non_zero", cli_json_whole(s->non_zero));
+    cli_json_set(object, "low", cli_json_real(s->low));
+    cli_json_set(object, "high", cli_json_real(s->high));
+    if (v->target) {
+        cli_json_set(object, "target_low", cli_json_real(s->target_low));
+        cli_json_set(object, "target_high", cli_json_real(s->target_high));
+    }
+    cli_json_set(object, "mapped", json_boolean(v->mapped));
+    const char *note;
+    for (size_t i = 0; (note = blv_dataset_notes(dataset, i)); i++)
+        cli_json_append(notes, cli_json_text(note));
+    cli_json_set(object, "notes", notes);
+    return object;
+}
+
+int cmd_data_info(int argc, char **argv) {
+    const struct argp_child children[] = {{&cli_reading_argp, 0, "Reading:", 1}, {0}};
+    const struct argp argp = {.options = options,
+                              .parser = parse,
+                              .args_doc = "FILE",
+                              .doc = "Say what FILE holds: format, size, classes, range of values.",
+                              .children = children};
+    request asked = {0};
+    argp_parse(&argp, argc, argv, 0, NULL, &asked);
+    blv_dataset *dataset = NULL;
+    int code = cli_dataset_read(&dataset, asked.path, &asked.reading);
+    if (code != CLI_DONE)
+        return code;
+    summary s = summarize(blv_dataset_view_of(dataset));
+    if (asked.json)
+        cli_json_print(describe_info(&asked, dataset, &s));
+    else
+        print_info(&asked, dataset, &s);
+    free(s.class_rows);
+    blv_dataset_destroy(dataset);
+    return CLI_DONE;
+}

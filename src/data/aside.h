@@ -1,0 +1,25 @@
+/* Files that are written aside and renamed when they are complete: what is at the path is either
+ * as it was or the whole new file. */
+#ifndef BLV_DATA_ASIDE_H
+#define BLV_DATA_ASIDE_H
+
+#include "bilevel/status.h"
+
+#include <stdio.h>
+
+typedef struct blv_aside {
+    FILE *file;
+    char *path;
+    char *temporary; /* beside path */
+} blv_aside;
+
+/* Something at the path that is not a regular file is refused; a symbolic link is replaced. On
+ * error aside is all zero. */
+blv_error blv_aside_open(blv_aside *aside, const char *path, blv_message *why);
+/* Brings everything to the disk and renames it over path. Frees what aside holds in any case; on
+ * error the temporary file is removed and path is as it was. */
+blv_error blv_aside_commit(blv_aside *aside, blv_message *why);
+/* Removes the temporary file and frees what aside holds. */
+void blv_aside_discard(blv_aside *aside);
+
+#endif

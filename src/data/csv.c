@@ -1,0 +1,194 @@
+/* Records of CSV files: fields split where they lie.
+ *
+ * A field in quotes may hold delimiters, newlines and doubled quotes. When a record is not complete
+ * in the text at hand, more is asked for and the record is split again from its start; the text is
+ * changed (doubled quotes) only once a record is complete. */
+#include "data/csv.h"
+
+#include "data/reading.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_blank(char c, char delimiter) {
+    return (c == ' ' || c == '\t' || c == '\r') && c != delimiter;
+}
+
+/* ---- The delimiter ---- */
+
+/* Counts a character outside of quotes in the line at p; returns where the line ends. */
+static const char *count_in_line(const char *p, const char *end, char wanted, size_t *count) {
+    bool quoted = false;
+    *count = 0;
+    for (; p < end && (quoted || *p != '\n'); p++) {
+        if (*p == '"')
+            quoted = !quoted;
+        *count += !quoted && *p == wanted;
+    }
+    return p;
+}
+
+/* The first of tab, semicolon and comma that the first lines have in equal number; failing that,
+ * the one that the first line has most of. */
+static char find_delimiter(const char *text, const char *end) {
+    enum { LINES = 10 };
+    static const char candidates[] = "\t;,";
+    char most = ',';
+    size_t most_count = 0;
+    for (const char *c = candidates; *c; c++) {
+        size_t first = 0, lines = 0;
+        bool equal = true;
+        for (const char *p = text; p < end && lines < LINES;) {
+            size_t count;
+            const char *line = p;
+            const char *stop = count_in_line(p, end, *c, &count);
+            p = stop < end ? stop + 1 : end;
+            if (stop == line || (stop == end && lines > 0))
+                continue; /* empty, or perhaps cut off */
+            if (lines++ == 0)
+                first = count;
+            equal = equal && count == first;
+        }
+        if (equal && first > 0)
+            return *c;
+        if (first > most_count) {
+            most_count = first;
+            most = *c;
+        }
+    }
+    return most;
+}
+
+/* ---- Opening and closing ---- */
+
+blv_error blv_csv_open(blv_csv *csv, blv_input *input, blv_message *why) {
+    const unsigned char *bytes = NULL;
+    size_t count = 0;
+    *csv = (blv_csv){.input = input, .why = why, .next_line = 1};
+    blv_error error = blv_input_peek(input, &bytes, &count, why);
+    if (!error && count > 0)
+        csv->delimiter = find_delimiter((const char *)bytes, (const char *)bytes + count);
+    return error;
+}
+
+void blv_csv_close(blv_csv *csv) {
+    free(csv->fields);
+}
+
+/* ---- Records ---- */
+
+static blv_error refuse(const blv_csv *csv, size_t line, const char *problem) {
+    return blv_data_fail(csv->why, BLV_E_FORMAT, "%s: line %zu: %s",
+                         blv_npz_shown(blv_input_path(csv->input)), line, problem);
+}
+
+static blv_csv_field *add_field(blv_csv *csv) {
+    blv_csv_field *fields = blv_grown(csv->fields, &csv->capacity, csv->count + 1, sizeof *fields);
+    if (!fields)
+        return NULL;
+    csv->fields = fields;
+    fields[csv->count] = (blv_csv_field){0};
+    return &fields[csv->count++];
+}
+
+/* The field in quotes at p. Returns where it ends: at a delimiter or newline; NULL when it is not
+ * complete. */
+static char *split_quoted(const blv_csv *csv, char *p, blv_csv_field *field, size_t *line) {
+    field->text = ++p;
+    for (; p < csv->end; p++) {
+        if (*p == '\n')
+            ++*line;
+        if (*p != '"')
+            continue;
+        if (p[1] != '"') /* the text ends with a newline, so there is a next byte */
+            break;
+        field->doubled = true;
+        p++;
+    }
+    if (p >= csv->end)
+        return NULL;
+    field->length = (size_t)(p - field->text);
+    for (p++; is_blank(*p, csv->delimiter);)
+        p++;
+    return p;
+}
+
+static char *split_plain(const blv_csv *csv, char *p, blv_csv_field *field) {
+    field->text = p;
+    while (*p != csv->delimiter && *p != '\n')
+        p++;
+    char *stop = p;
+    while (stop > field->text && is_blank(stop[-1], csv->delimiter))
+        stop--;
+    field->length = (size_t)(stop - field->text);
+    return p;
+}
+
+/* Splits the record at csv->cursor. *incomplete: it goes on behind the text at hand. */
+static blv_error split(blv_csv *csv, bool *incomplete) {
+    char *p = csv->cursor;
+    size_t line = csv->next_line;
+    *incomplete = false;
+    csv->count = 0;
+    csv->line = line;
+    for (;; p++) {
+        blv_csv_field *field = add_field(csv);
+        if (!field)
+            return blv_data_no_memory(csv->why);
+        while (is_blank(*p, csv->delimiter))
+            p++;
+        size_t quote_line = line;
+        p = *p == '"' ? split_quoted(csv, p, field, &line) : split_plain(csv, p, field);
+        if (!p) {
+            *incomplete = true;
+            return csv->last ? refuse(csv, quote_line, "the quote opened here is never closed")
+                             : BLV_OK;
+        }
+        if (*p == '\n')
+            break;
+        if (*p != csv->delimiter)
+            return refuse(csv, line,
+                          "expected a delimiter or the line's end after a closing quote");
+    }
+    csv->cursor = p + 1;
+    csv->next_line = line + 1;
+    return BLV_OK;
+}
+
+static void make_quotes_single(blv_csv_field *field) {
+    size_t n = 0;
+    for (size_t i = 0; i < field->length; i++) {
+        field->text[n++] = field->text[i];
+        if (field->text[i] == '"')
+            i++;
+    }
+    field->length = n;
+    field->doubled = false;
+}
+
+blv_error blv_csv_next(blv_csv *csv) {
+    for (;;) {
+        bool incomplete = csv->cursor == csv->end;
+        if (!incomplete) {
+            blv_error error = split(csv, &incomplete);
+            if (error)
+                return error;
+        }
+        if (incomplete) {
+            blv_error error = blv_input_lines(csv->input, csv->cursor, &csv->cursor, &csv->end,
+                                              &csv->last, csv->why);
+            if (error)
+                return error;
+            csv->count = 0;
+            if (csv->cursor == csv->end)
+                return BLV_OK;
+            continue;
+        }
+        if (csv->count > 1 || csv->fields[0].length > 0)
+            break;
+    }
+    for (size_t i = 0; i < csv->count; i++)
+        if (csv->fields[i].doubled)
+            make_quotes_single(&csv->fields[i]);
+    return BLV_OK;
+}

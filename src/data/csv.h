@@ -1,0 +1,36 @@
+/* Records of CSV files. */
+#ifndef BLV_DATA_CSV_H
+#define BLV_DATA_CSV_H
+
+#include "data/input.h"
+
+/* The text of a field, without quotes and the blanks around it. Behind the text is a byte that
+ * cannot belong to a number. */
+typedef struct blv_csv_field {
+    char *text;
+    size_t length;
+    bool doubled; /* inside only: quotes still to be made single */
+} blv_csv_field;
+
+typedef struct blv_csv {
+    blv_input *input;
+    blv_message *why;
+    char delimiter;
+    char *cursor, *end; /* the text at hand */
+    bool last;
+    size_t next_line;
+
+    /* the record that was taken last, valid until the next is */
+    blv_csv_field *fields;
+    size_t count, capacity;
+    size_t line; /* where it begins, from 1 */
+} blv_csv;
+
+/* Sets up the file from its first lines: comma, tab or semicolon. Needs blv_csv_close after any
+ * outcome. */
+blv_error blv_csv_open(blv_csv *csv, blv_input *input, blv_message *why);
+void blv_csv_close(blv_csv *csv);
+/* Takes the next record that is not blank; csv->count is 0 when there is none. */
+blv_error blv_csv_next(blv_csv *csv);
+
+#endif

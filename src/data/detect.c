@@ -1,0 +1,164 @@
+/* Tells the format of a file from its first bytes.
+ *
+ * NPY and NPZ have a magic number, IDX nearly so: two zero bytes, a type, a number of dimensions.
+ * CIFAR has none: a record is a label or two and 3072 bytes, so a file is taken for one when all
+ * labels that can be seen are in range, the size fits, and it is not text. The rest is text. */
+#include "data/decimal.h"
+#include "data/reading.h"
+
+#include <string.h>
+
+enum { PIXELS = 3072 };
+
+static bool is_text(const unsigned char *bytes, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (bytes[i] < 0x20 && !(bytes[i] >= '\t' && bytes[i] <= '\r'))
+            return false;
+    return true;
+}
+
+/* ---- Binary formats ---- */
+
+static bool fits_cifar(blv_input *input, const unsigned char *bytes, size_t count, bool hundred) {
+    size_t record = PIXELS + (hundred ? 2 : 1);
+    if (count < record)
+        return false;
+    bool whole_file = count < BLV_INPUT_PEEK;
+    uint64_t size = whole_file ? count : blv_input_most(input);
+    if ((whole_file || !blv_input_is_gzip(input)) && size % record != 0)
+        return false;
+    for (size_t i = 0; i + 1 < count; i += record)
+        if (hundred ? bytes[i] >= 20 || bytes[i + 1] >= 100 : bytes[i] >= 10)
+            return false;
+    return true;
+}
+
+static blv_format detect_cifar(blv_input *input, const unsigned char *bytes, size_t count) {
+    if (fits_cifar(input, bytes, count, false))
+        return BLV_FORMAT_CIFAR10;
+    return fits_cifar(input, bytes, count, true) ? BLV_FORMAT_CIFAR100 : BLV_FORMAT_NONE;
+}
+
+/* Whether the header of an IDX file agrees with the size, as far as that is known. */
+static bool idx_fits(blv_input *input, const unsigned char *b, size_t count) {
+    size_t dims = b[3];
+    if (count < 4 + 4 * dims)
+        return false;
+    uint64_t need = blv_idx_item_size(b[2]), most = blv_input_most(input);
+    for (size_t d = 0; d < dims; d++) {
+        const unsigned char *n = b + 4 + 4 * d;
+        uint64_t extent = (uint64_t)n[0] << 24 | (uint64_t)n[1] << 16 | (uint64_t)n[2] << 8 | n[3];
+        if (extent > 0 && need > most / extent)
+            return false;
+        need *= extent;
+    }
+    need += 4 + 4 * dims;
+    return blv_input_is_gzip(input) ? need <= most : need == most;
+}
+
+/* ---- Text ---- */
+
+static bool is_blank(char c) {
+    return c == ' ' || c == '\t' || c == '\r' || c == '\f' || c == '\v';
+}
+
+/* index:value, whatever the value is, or qid:number; no separators of CSV in it. */
+static bool is_pair(const char *word, size_t length) {
+    size_t i = 0;
+    while (i < length && word[i] >= '0' && word[i] <= '9')
+        i++;
+    if (length > 4 && memcmp(word, "qid:", 4) == 0)
+        i = 3;
+    if (i == 0 || i == length || word[i] != ':')
+        return false;
+    for (i++; i < length; i++)
+        if (strchr(",;:\"", word[i]))
+            return false;
+    return true;
+}
+
+static bool is_number(const char *word, size_t length) {
+    char copy[64];
+    double value;
+    if (length >= sizeof copy)
+        return false;
+    memcpy(copy, word, length);
+    copy[length] = '\0';
+    const char *end = blv_decimal(copy, &value);
+    return end && *end == '\0';
+}
+
+/* The line has a pair, or is a number alone. *empty: the line has nothing but a comment. */
+static bool is_libsvm_line(const char *p, const char *end, bool *empty) {
+    size_t words = 0;
+    bool number = false;
+    while (p < end && *p != '#') {
+        const char *word = p;
+        while (p < end && !is_blank(*p) && *p != '#')
+            p++;
+        size_t length = (size_t)(p - word);
+        if (length > 0) {
+            if (is_pair(word, length))
+                return true;
+            number = words == 0 && is_number(word, length);
+            words++;
+        } else {
+            p++;
+        }
+    }
+    *empty = words == 0;
+    return words == 1 && number;
+}
+
+static blv_format detect_text(const char *text, size_t count) {
+    const char *end = text + count;
+    if (count >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
+        text += 3;
+    while (text < end) {
+        const char *newline = memchr(text, '\n', (size_t)(end - text));
+        const char *line_end = newline ? newline : end;
+        bool empty = false;
+        if (is_libsvm_line(text, line_end, &empty))
+            return BLV_FORMAT_LIBSVM;
+        if (!empty)
+            return BLV_FORMAT_CSV;
+        text = newline ? newline + 1 : end;
+    }
+    return BLV_FORMAT_NONE;
+}
+
+/* ---- Both ---- */
+
+static blv_format detect(blv_input *input, const unsigned char *bytes, size_t count) {
+    if (count >= NPY_MAGIC_SIZE && memcmp(bytes, blv_npy_magic, NPY_MAGIC_SIZE) == 0)
+        return BLV_FORMAT_NPY;
+    if (count >= 4 && (zip_get32(bytes) == ZIP_LOCAL || zip_get32(bytes) == ZIP_END))
+        return BLV_FORMAT_NPZ;
+    if (is_text(bytes, count))
+        return detect_text((const char *)bytes, count);
+    blv_format cifar = detect_cifar(input, bytes, count);
+    if (blv_is_idx(bytes, count) && (!cifar || idx_fits(input, bytes, count)))
+        return BLV_FORMAT_IDX;
+    return cifar;
+}
+
+blv_error blv_detect_format(blv_input *input, blv_format *format, blv_message *why) {
+    const unsigned char *bytes = NULL;
+    size_t count = 0;
+    *format = BLV_FORMAT_NONE;
+    blv_error error = blv_input_peek(input, &bytes, &count, why);
+    if (error)
+        return error;
+    const char *shown = blv_npz_shown(blv_input_path(input));
+    if (count == 0)
+        return blv_data_fail(why, BLV_E_FORMAT, "%s: the file is empty", shown);
+    *format = detect(input, bytes, count);
+    if (*format)
+        return BLV_OK;
+    if (is_text(bytes, count))
+        return blv_data_fail(why, BLV_E_FORMAT, "%s: there is no row of data", shown);
+    return blv_data_fail(why, BLV_E_FORMAT,
+                         "%s: format unknown: expected text (libsvm, CSV, TSV), NPY, NPZ, IDX or "
+                         "whole CIFAR records (3073 or 3074 bytes)",
+                         shown);
+}

@@ -1,0 +1,288 @@
+/* libsvm and svmlight files: a label and pairs index:value on each line.
+ *
+ *     +1 1:0.5 7:-2   # comment
+ *     -1 qid:3 2:1
+ *
+ * Lines are parsed where they lie, and room for all pairs of a piece of text is made beforehand:
+ * a pair takes four bytes at least, a row two. Zeros are not stored. */
+#include "data/decimal.h"
+#include "data/reading.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BYTES_PER_PAIR = 4, BYTES_PER_ROW = 2, INDEX_DIGITS = 10 };
+
+typedef struct svm_file {
+    blv_reading *r;
+    size_t line; /* from 1 */
+    size_t rows, row_capacity;
+    size_t *row_start;
+    double *target; /* NULL: classes */
+    blv_label_texts *texts;
+    char last_label[32]; /* the label before, so that equal ones are checked once */
+    size_t last_length;
+
+    size_t pairs, pair_capacity;
+    uint32_t *column;
+    double *value;
+    uint32_t largest;
+    bool has_zero, has_index, has_qid;
+} svm_file;
+
+#define REFUSE(f, ...) blv_data_fail((f)->r->why, BLV_E_FORMAT, "%s: line %zu: " __VA_ARGS__)
+
+static bool is_blank(char c) {
+    return c == ' ' || c == '\t' || c == '\r' || c == '\f' || c == '\v';
+}
+
+static bool ends_word(char c) {
+    return is_blank(c) || c == '\n' || c == '#';
+}
+
+static size_t word_length(const char *p) {
+    size_t n = 0;
+    while (!ends_word(p[n]))
+        n++;
+    return n;
+}
+
+/* ---- Labels ---- */
+
+static blv_error check_label(svm_file *f, const char *p, size_t length, double *value) {
+    const char *end = blv_decimal(p, value);
+    if (end == p + length && isfinite(*value))
+        return BLV_OK;
+    const char *shown = f->r->shown;
+    if (memchr(p, ':', length))
+        return REFUSE(f, "expected a label before the pairs, found %s", shown, f->line,
+                      blv_show(p, length).text);
+    if (memchr(p, ',', length))
+        return REFUSE(f, "several labels %s; expected one for each row", shown, f->line,
+                      blv_show(p, length).text);
+    return REFUSE(f, "expected a number as label, found %s", shown, f->line,
+                  blv_show(p, length).text);
+}
+
+static blv_error take_label(svm_file *f, const char *p, size_t length) {
+    blv_error error = BLV_OK;
+    if (f->target)
+        return check_label(f, p, length, &f->target[f->rows]);
+    if (length != f->last_length || memcmp(p, f->last_label, length) != 0) {
+        double value;
+        error = check_label(f, p, length, &value);
+        f->last_length = !error && length <= sizeof f->last_label ? length : 0;
+        memcpy(f->last_label, p, f->last_length);
+    }
+    if (error)
+        return error;
+    return blv_add_label_text(f->r, f->texts, p, length, f->line);
+}
+
+/* ---- Pairs ---- */
+
+/* What is wrong with the pair at p, whose index must be at least `next`. */
+static blv_error refuse_pair(const svm_file *f, const char *p, uint64_t next) {
+    const char *shown = f->r->shown;
+    size_t length = word_length(p), digits = 0;
+    while (p[digits] >= '0' && p[digits] <= '9')
+        digits++;
+    if (digits == 0 || p[digits] != ':')
+        return REFUSE(f, "expected index:value, found %s", shown, f->line,
+                      blv_show(p, length).text);
+    uint64_t index = 0;
+    for (size_t i = 0; i < digits && index <= BLV_COLUMNS_MAX; i++)
+        index = 10 * index + (uint64_t)(p[i] - '0');
+    if (index > BLV_COLUMNS_MAX)
+        return REFUSE(f, "index %s; at most 2147483648 is possible", shown, f->line,
+                      blv_show(p, digits).text);
+    if (index < next)
+        return REFUSE(f, "index %lu after index %lu; expected ascending indices", shown, f->line,
+                      (unsigned long)index, (unsigned long)(next - 1));
+    return REFUSE(f, "index %lu: expected a finite number, found %s", shown, f->line,
+                  (unsigned long)index, blv_show(p + digits + 1, length - digits - 1).text);
+}
+
+/* "qid:" and digits: the end of it, or NULL. */
+static const char *skip_qid(const char *p) {
+    if (strncmp(p, "qid:", 4) != 0)
+        return NULL;
+    const char *q = p + 4;
+    while (*q >= '0' && *q <= '9')
+        q++;
+    return q > p + 4 && ends_word(*q) ? q : NULL;
+}
+
+/* The pairs of a line. *cursor is moved to its newline or comment. */
+static blv_error take_pairs(svm_file *f, const char **cursor) {
+    const char *p = *cursor;
+    uint32_t *column = f->column;
+    double *value = f->value;
+    size_t n = f->pairs;
+    uint64_t next = 0;
+    for (;;) {
+        while (is_blank(*p))
+            p++;
+        if (*p == '\n' || *p == '#')
+            break;
+        uint64_t index = 0;
+        const char *q = p;
+        for (; (unsigned char)(*q - '0') < 10; q++)
+            index = 10 * index + (uint64_t)(*q - '0');
+        if (*q != ':' || q == p) {
+            q = next == 0 ? skip_qid(p) : NULL;
+            if (!q)
+                return refuse_pair(f, p, next);
+            f->has_qid = true;
+            p = q;
+            continue;
+        }
+        if (q - p > INDEX_DIGITS || index > BLV_COLUMNS_MAX || index < next)
+            return refuse_pair(f, p, next);
+        double x;
+        q = blv_decimal(q + 1, &x);
+        if (!q || !ends_word(*q) || !isfinite(x))
+            return refuse_pair(f, p, next);
+        column[n] = (uint32_t)index;
+        value[n] = x;
+        n += x != 0.0;
+        f->has_zero |= index == 0;
+        next = index + 1;
+        p = q;
+    }
+    if (next > 0) {
+        f->has_index = true;
+        if (next - 1 > f->largest)
+            f->largest = (uint32_t)(next - 1);
+    }
+    f->pairs = n;
+    *cursor = p;
+    return BLV_OK;
+}
+
+/* ---- Lines ---- */
+
+static blv_error take_line(svm_file *f, const char **cursor) {
+    const char *p = *cursor;
+    blv_error error = BLV_OK;
+    while (is_blank(*p))
+        p++;
+    if (*p != '\n' && *p != '#') {
+        size_t length = word_length(p);
+        error = take_label(f, p, length);
+        p += length;
+        if (!error)
+            error = take_pairs(f, &p);
+        if (!error)
+            f->row_start[++f->rows] = f->pairs;
+    }
+    if (!error) {
+        while (*p != '\n')
+            p++;
+        *cursor = p + 1;
+        f->line++;
+    }
+    return error;
+}
+
+static blv_error make_room(svm_file *f, size_t bytes) {
+    size_t pairs = f->pairs + bytes / BYTES_PER_PAIR + 1;
+    size_t rows = f->rows + bytes / BYTES_PER_ROW + 2;
+    size_t capacity = f->pair_capacity;
+    uint32_t *column = blv_grown(f->column, &capacity, pairs, sizeof *column);
+    if (column)
+        f->column = column;
+    double *value = blv_grown(f->value, &f->pair_capacity, pairs, sizeof *value);
+    if (value)
+        f->value = value;
+    capacity = f->row_capacity;
+    double *target = NULL;
+    if (f->r->options.real_targets) {
+        target = blv_grown(f->target, &capacity, rows, sizeof *target);
+        if (target)
+            f->target = target;
+    }
+    size_t *row_start = blv_grown(f->row_start, &f->row_capacity, rows, sizeof *row_start);
+    if (row_start)
+        f->row_start = row_start;
+    bool made = column && value && row_start && (target || !f->r->options.real_targets);
+    return made ? BLV_OK : blv_data_no_memory(f->r->why);
+}
+
+static blv_error take_all_lines(svm_file *f) {
+    blv_reading *r = f->r;
+    const char *p = NULL;
+    for (;;) {
+        char *begin = NULL, *end = NULL;
+        bool last;
+        blv_error error = blv_input_lines(r->input, p, &begin, &end, &last, r->why);
+        if (!error && begin < end)
+            error = make_room(f, (size_t)(end - begin));
+        if (error || begin == end)
+            return error;
+        assert(f->row_start);
+        if (f->rows == 0)
+            f->row_start[0] = 0;
+        for (p = begin; p < end;) {
+            error = take_line(f, &p);
+            if (error)
+                return error;
+        }
+    }
+}
+
+/* ---- The set ---- */
+
+static blv_error hand_over(svm_file *f) {
+    blv_reading *r = f->r;
+    blv_dataset *d = r->dataset;
+    if (f->rows == 0)
+        return blv_data_fail(r->why, BLV_E_FORMAT, "%s: there is no row of data", r->shown);
+    uint32_t base = f->has_zero ? 0 : 1;
+    size_t columns = f->has_index ? (size_t)f->largest - base + 1 : 0;
+    if (base > 0)
+        for (size_t i = 0; i < f->pairs; i++)
+            f->column[i] -= base;
+    d->view.rows = f->rows;
+    d->view.columns = columns > r->options.columns ? columns : r->options.columns;
+    d->view.precision = BLV_F64;
+    d->row_start = blv_trimmed(f->row_start, f->rows + 1, sizeof *f->row_start);
+    d->column = blv_trimmed(f->column, f->pairs, sizeof *f->column);
+    d->value = blv_trimmed(f->value, f->pairs, sizeof *f->value);
+    if (f->target)
+        d->target = blv_trimmed(f->target, f->rows, sizeof *f->target);
+    f->row_start = NULL;
+    f->column = NULL;
+    f->value = f->target = NULL;
+    blv_error error = f->texts ? blv_label_texts_finish(f->texts, d) : BLV_OK;
+    if (!error && f->has_qid)
+        error = blv_dataset_note(d, "qid ignored");
+    if (!error && f->has_zero)
+        error = blv_dataset_note(d, "indices begin at 0");
+    return error ? blv_data_no_memory(r->why) : BLV_OK;
+}
+
+blv_error blv_read_libsvm(blv_reading *r) {
+    svm_file f = {.r = r, .line = 1};
+    blv_error error = BLV_OK;
+    if (r->options.columns > BLV_COLUMNS_MAX)
+        return blv_data_fail(r->why, BLV_E_VALUE, "%zu columns; at most 2147483648 are possible",
+                             r->options.columns);
+    if (!r->options.real_targets) {
+        f.texts = blv_label_texts_new(r->options.max_classes);
+        if (!f.texts)
+            error = blv_data_no_memory(r->why);
+    }
+    if (!error)
+        error = take_all_lines(&f);
+    if (!error)
+        error = hand_over(&f);
+    blv_label_texts_free(f.texts);
+    free(f.target);
+    free(f.row_start);
+    free(f.column);
+    free(f.value);
+    return error;
+}

@@ -1,0 +1,312 @@
+/* NumPy files as data sets.
+ *
+ * An archive holds dense features (X, x, data or features) or the four arrays of a SciPy CSR matrix
+ * (data, indices, indptr, shape), and labels (y, labels or target). A single .npy file holds dense
+ * features; its labels are in a file of their own.
+ *
+ * Dense features that lie in the file as they are wanted in memory are mapped. */
+#include "data/reading.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+blv_error blv_npz_open_input(blv_npz **npz, unsigned char **held, blv_input *input,
+                             blv_message *why) {
+    size_t size = 0;
+    *npz = NULL;
+    *held = NULL;
+    if (!blv_input_is_gzip(input))
+        return blv_npz_open(npz, blv_input_path(input), why);
+    blv_error error = blv_input_read_all(input, held, &size, why);
+    return error ? error : blv_npz_open_memory(npz, *held, size, blv_input_path(input), why);
+}
+
+/* ---- Names ---- */
+
+static const char *first_name(const blv_npz *npz, const char *const *names, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (blv_npz_find(npz, names[i]))
+            return names[i];
+    return NULL;
+}
+
+const char *blv_npz_label_name(const blv_npz *npz) {
+    static const char *const names[] = {"y", "labels", "target", ""};
+    return first_name(npz, names, sizeof names / sizeof names[0]);
+}
+
+static const char *feature_name(const blv_npz *npz) {
+    static const char *const names[] = {"X", "x", "data", "features", ""};
+    return first_name(npz, names, sizeof names / sizeof names[0]);
+}
+
+static blv_error refuse(const blv_npz *npz, const char *name, blv_message *why,
+                        const char *problem) {
+    const char *what = npz->is_npy ? "" : ": array ";
+    return blv_data_fail(why, BLV_E_FORMAT, "%s%s%s: %s", blv_npz_shown(npz->path), what, name,
+                         problem);
+}
+
+/* ---- Labels ---- */
+
+blv_error blv_take_npz_labels(blv_reading *r, blv_npz *npz, const char *name) {
+    double *labels = NULL;
+    blv_array about;
+    blv_error error = blv_npz_read_f64(npz, name, &labels, &about, r->why);
+    if (error)
+        return error;
+    size_t rows = r->dataset->view.rows;
+    bool one_column = about.ndim == 1 || (about.ndim == 2 && about.shape[1] == 1);
+    char problem[120], source[300];
+    if (!one_column || about.count != rows) {
+        snprintf(problem, sizeof problem,
+                 "%zu labels in %zu dimensions; expected %zu, one for each row", about.count,
+                 about.ndim, rows);
+        error = refuse(npz, name, r->why, problem);
+    } else {
+        snprintf(source, sizeof source, "%s: array '%s'", blv_npz_shown(npz->path), name);
+        error = blv_take_number_labels(r, labels, source);
+    }
+    free(labels);
+    return error;
+}
+
+/* ---- Dense features ---- */
+
+/* Maps the elements at place. Leaves the set as it was when that is not possible. */
+static blv_error map_features(blv_reading *r, const blv_npz *npz, const char *name,
+                              const blv_npz_place *place) {
+    long page = sysconf(_SC_PAGESIZE);
+    const blv_npz_entry *entry = blv_npz_find(npz, name);
+    uint64_t end = place->at + place->header.bytes, start = end - entry->size;
+    uint64_t from = start - start % (uint64_t)(page > 0 ? page : 4096);
+    size_t length = (size_t)(end - from);
+    unsigned char *map = mmap(NULL, length, PROT_READ, MAP_PRIVATE, npz->fd, (off_t)from);
+    if (map == MAP_FAILED)
+        return BLV_OK;
+    if (!npz->is_npy && crc32_z(0, map + (start - from), (size_t)entry->size) != entry->crc) {
+        munmap(map, length);
+        return refuse(npz, name, r->why, "damaged: the checksum is wrong");
+    }
+    r->dataset->map = map;
+    r->dataset->map_bytes = length;
+    r->dataset->view.dense = map + (place->at - from);
+    r->dataset->view.precision = r->options.precision;
+    return BLV_OK;
+}
+
+static bool can_be_mapped(const blv_reading *r, const blv_npz *npz, const blv_npz_place *place) {
+    const blv_npy_header *h = &place->header;
+    return !npz->memory && place->at > 0 && place->at % h->item_size == 0 && h->kind == 'f' &&
+           h->item_size == blv_value_size(r->options.precision) && h->bytes > 0 &&
+           h->big_endian == blv_host_is_big_endian() && !h->fortran_order &&
+           r->options.layout != BLV_LAYOUT_SPARSE;
+}
+
+static blv_error take_dense(blv_reading *r, blv_npz *npz, const char *name) {
+    blv_dataset *d = r->dataset;
+    blv_npz_place place;
+    blv_error error = blv_npz_locate(npz, name, &place, r->why);
+    if (error)
+        return error;
+    const blv_npy_header *h = &place.header;
+    if (h->ndim < 2)
+        return refuse(npz, name, r->why, "expected two or more dimensions, the first for the rows");
+    if (h->count == 0)
+        return refuse(npz, name, r->why, "expected rows and columns, found none");
+    if (h->count / h->shape[0] > BLV_COLUMNS_MAX)
+        return refuse(npz, name, r->why, "too many columns");
+    d->view.rows = h->shape[0];
+    d->view.columns = h->count / h->shape[0];
+    if (can_be_mapped(r, npz, &place))
+        error = map_features(r, npz, name, &place);
+    if (error || d->map)
+        return error;
+    double *dense = NULL;
+    d->view.precision = BLV_F64;
+    error = blv_npz_read_f64(npz, name, &dense, NULL, r->why);
+    d->dense = dense;
+    return error;
+}
+
+/* ---- Sparse features ---- */
+
+typedef struct csr {
+    blv_reading *r;
+    blv_npz *npz;
+    double *data, *indices, *indptr;
+    size_t stored, rows, columns;
+} csr;
+
+typedef struct csr_item {
+    uint32_t column;
+    double value;
+} csr_item;
+
+static int by_column(const void *left, const void *right) {
+    const csr_item *a = left, *b = right;
+    return a->column < b->column ? -1 : a->column > b->column;
+}
+
+/* A whole number from 0 to most. */
+static bool whole(double value, double most) {
+    return value >= 0.0 && value <= most && value == floor(value);
+}
+
+static blv_error read_list(const csr *c, const char *name, double **list, size_t *count) {
+    blv_array about;
+    blv_error error = blv_npz_read_f64(c->npz, name, list, &about, c->r->why);
+    if (!error && about.ndim != 1)
+        error = refuse(c->npz, name, c->r->why, "expected one dimension");
+    if (!error)
+        *count = about.count;
+    return error;
+}
+
+static blv_error read_shape(csr *c) {
+    double *shape = NULL;
+    size_t count = 0;
+    blv_error error = read_list(c, "shape", &shape, &count);
+    if (!error &&
+        (count != 2 || !whole(shape[0], UINT32_MAX) || !whole(shape[1], (double)BLV_COLUMNS_MAX)))
+        error = refuse(c->npz, "shape", c->r->why, "expected the numbers of rows and columns");
+    if (!error) {
+        c->rows = (size_t)shape[0];
+        c->columns = (size_t)shape[1];
+    }
+    free(shape);
+    return error;
+}
+
+static blv_error read_lists(csr *c) {
+    size_t count = 0;
+    blv_error error = read_shape(c);
+    if (!error)
+        error = read_list(c, "data", &c->data, &c->stored);
+    if (!error)
+        error = read_list(c, "indices", &c->indices, &count);
+    if (!error && count != c->stored)
+        error = refuse(c->npz, "indices", c->r->why, "expected as many elements as in data");
+    if (!error)
+        error = read_list(c, "indptr", &c->indptr, &count);
+    if (!error && count != c->rows + 1)
+        error = refuse(c->npz, "indptr", c->r->why, "expected one element more than rows");
+    if (error)
+        return error;
+    for (size_t i = 0; i <= c->rows; i++)
+        if (!whole(c->indptr[i], (double)c->stored) || c->indptr[i] < (i ? c->indptr[i - 1] : 0.0))
+            return refuse(c->npz, "indptr", c->r->why, "expected ascending places in data");
+    if (c->indptr[0] != 0.0 || c->indptr[c->rows] != (double)c->stored)
+        return refuse(c->npz, "indptr", c->r->why, "expected places from 0 to the end of data");
+    for (size_t i = 0; i < c->stored; i++)
+        if (!(c->columns > 0 && whole(c->indices[i], (double)c->columns - 1.0)))
+            return refuse(c->npz, "indices", c->r->why, "expected columns within the shape");
+    return BLV_OK;
+}
+
+static size_t longest_row(const csr *c) {
+    double longest = 0.0;
+    for (size_t i = 0; i < c->rows; i++)
+        longest = fmax(longest, c->indptr[i + 1] - c->indptr[i]);
+    return (size_t)longest;
+}
+
+/* Rows in ascending order of columns, without zeros. Items: room for the longest row. */
+static blv_error take_rows(csr *c, csr_item *item) {
+    blv_dataset *d = c->r->dataset;
+    double *value = d->value;
+    size_t n = 0;
+    for (size_t row = 0; row < c->rows; row++) {
+        size_t from = (size_t)c->indptr[row], count = (size_t)c->indptr[row + 1] - from;
+        bool ascending = true;
+        for (size_t k = 0; k < count; k++) {
+            item[k] = (csr_item){(uint32_t)c->indices[from + k], c->data[from + k]};
+            ascending = ascending && (k == 0 || item[k].column > item[k - 1].column);
+        }
+        if (!ascending)
+            qsort(item, count, sizeof *item, by_column);
+        d->row_start[row] = n;
+        for (size_t k = 0; k < count; k++) {
+            if (k > 0 && item[k].column == item[k - 1].column) {
+                char problem[80];
+                snprintf(problem, sizeof problem, "row %zu has column %lu twice", row,
+                         (unsigned long)item[k].column);
+                return refuse(c->npz, "indices", c->r->why, problem);
+            }
+            d->column[n] = item[k].column;
+            value[n] = item[k].value;
+            n += item[k].value != 0.0;
+        }
+    }
+    d->row_start[c->rows] = n;
+    return BLV_OK;
+}
+
+static blv_error hand_over(csr *c) {
+    blv_dataset *d = c->r->dataset;
+    d->view.rows = c->rows;
+    d->view.columns = c->columns;
+    d->view.precision = BLV_F64;
+    d->row_start = blv_data_alloc(c->rows + 1, sizeof *d->row_start);
+    d->column = blv_data_alloc(c->stored, sizeof *d->column);
+    d->value = blv_data_alloc(c->stored, sizeof(double));
+    csr_item *item = blv_data_alloc(longest_row(c), sizeof *item);
+    blv_error error = d->row_start && d->column && d->value && item ? take_rows(c, item)
+                                                                    : blv_data_no_memory(c->r->why);
+    free(item);
+    return error;
+}
+
+static blv_error take_sparse(blv_reading *r, blv_npz *npz) {
+    csr c = {.r = r, .npz = npz};
+    char word[BLV_NPZ_WORD] = "csr";
+    blv_error error = BLV_OK;
+    if (blv_npz_find(npz, "format"))
+        error = blv_npz_read_word(npz, "format", word, r->why);
+    if (!error && strcmp(word, "csr") != 0)
+        error = refuse(npz, "format", r->why, "the sparse matrix is not in CSR form; expected csr");
+    if (!error)
+        error = read_lists(&c);
+    if (!error)
+        error = hand_over(&c);
+    free(c.data);
+    free(c.indices);
+    free(c.indptr);
+    return error;
+}
+
+/* ---- The file ---- */
+
+static blv_error take_features(blv_reading *r, blv_npz *npz) {
+    if (blv_npz_find(npz, "indptr") && blv_npz_find(npz, "indices") && blv_npz_find(npz, "data"))
+        return take_sparse(r, npz);
+    const char *name = feature_name(npz);
+    if (name)
+        return take_dense(r, npz, name);
+    return blv_data_fail(r->why, BLV_E_NAME,
+                         "%s: no array of features; expected X, x, data or features, or data, "
+                         "indices, indptr and shape",
+                         r->shown);
+}
+
+blv_error blv_read_npz(blv_reading *r) {
+    blv_npz *npz;
+    unsigned char *held;
+    blv_error error = blv_npz_open_input(&npz, &held, r->input, r->why);
+    if (!error)
+        error = take_features(r, npz);
+    if (!error && r->options.labels)
+        error = blv_read_label_file(r, r->options.labels);
+    else if (!error && !npz->is_npy && blv_npz_label_name(npz))
+        error = blv_take_npz_labels(r, npz, blv_npz_label_name(npz));
+    else if (!error && blv_dataset_note(r->dataset, "no labels") != BLV_OK)
+        error = blv_data_no_memory(r->why);
+    blv_npz_close(npz);
+    free(held);
+    return error;
+}

@@ -1,0 +1,52 @@
+/* The transposed copy of a sparse set: a counting sort of its entries by column. */
+#include "data/dataset_ops.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Places every entry of the rows at next[its column], which moves on. Rows come in order, so they
+ * ascend in each column. */
+static void scatter(const blv_dataset_view *v, size_t *next, uint32_t *row, void *column_value) {
+    for (size_t i = 0; i < v->rows; i++) {
+        for (size_t k = v->row_start[i]; k < v->row_start[i + 1]; k++) {
+            size_t to = next[v->column[k]]++;
+            row[to] = (uint32_t)i;
+            if (v->precision == BLV_F32)
+                ((float *)column_value)[to] = ((const float *)v->value)[k];
+            else
+                ((double *)column_value)[to] = ((const double *)v->value)[k];
+        }
+    }
+}
+
+blv_error blv_dataset_transpose(blv_dataset *dataset, blv_message *why) {
+    if (!dataset)
+        return blv_data_fail(why, BLV_E_ARGUMENT, "blv_dataset_transpose: dataset is NULL");
+    const blv_dataset_view *v = &dataset->view;
+    if (!v->row_start || v->column_start)
+        return BLV_OK;
+    size_t stored = v->row_start[v->rows];
+    size_t *start = calloc(v->columns + 1, sizeof *start);
+    size_t *next = blv_data_alloc(v->columns, sizeof *next);
+    uint32_t *row = blv_data_alloc(stored, sizeof *row);
+    void *column_value = blv_data_alloc(stored, blv_value_size(v->precision));
+    if (!start || !next || !row || !column_value) {
+        free(start);
+        free(next);
+        free(row);
+        free(column_value);
+        return blv_data_no_memory(why);
+    }
+    for (size_t k = 0; k < stored; k++)
+        start[v->column[k] + 1]++;
+    for (size_t j = 0; j < v->columns; j++)
+        start[j + 1] += start[j];
+    memcpy(next, start, v->columns * sizeof *next);
+    scatter(v, next, row, column_value);
+    free(next);
+    dataset->column_start = start;
+    dataset->row = row;
+    dataset->column_value = column_value;
+    blv_dataset_refresh(dataset);
+    return BLV_OK;
+}

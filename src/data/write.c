@@ -1,0 +1,172 @@
+/* Writes data sets: libsvm and CSV here, NPZ in write_npz.c. */
+#include "data/write.h"
+#include "core/number.h"
+#include "data/npz_private.h"
+#include "data/text_out.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool names_are_numbers(const blv_dataset_view *v) {
+    double number;
+    for (size_t c = 0; c < v->classes; c++)
+        if (blv_number_parse(v->class_names[c], &number) != 0)
+            return false;
+    return true;
+}
+
+/* ---- libsvm ---- */
+
+static void put_count(blv_text_out *out, size_t count) {
+    char text[32];
+    int length = snprintf(text, sizeof text, "%zu", count);
+    blv_text_put(out, text, (size_t)length);
+}
+
+/* A class by its name where all names are numbers, else by its number; 0 where there is nothing. */
+static void put_libsvm_label(blv_text_out *out, const blv_dataset_view *v, size_t i, bool named) {
+    if (v->target)
+        blv_text_number(out, v->target[i], BLV_F64);
+    else if (v->label && named)
+        blv_text_string(out, v->class_names[v->label[i]]);
+    else
+        put_count(out, v->label ? (size_t)v->label[i] : 0);
+}
+
+static void put_entry(blv_text_out *out, const blv_dataset_view *v, size_t column, double value) {
+    blv_text_put(out, " ", 1);
+    put_count(out, column + 1);
+    blv_text_put(out, ":", 1);
+    blv_text_number(out, value, v->precision);
+}
+
+/* Whether some row has a value other than zero in the last column. */
+static bool last_column_shows(const blv_dataset_view *v) {
+    for (size_t i = 0; i < v->rows; i++) {
+        if (v->dense) {
+            if (blv_value_get(v->dense, v->precision, i * v->stride + v->columns - 1) != 0.0)
+                return true;
+            continue;
+        }
+        size_t end = v->row_start[i + 1];
+        if (end > v->row_start[i] && v->column[end - 1] == v->columns - 1 &&
+            blv_value_get(v->value, v->precision, end - 1) != 0.0)
+            return true;
+    }
+    return false;
+}
+
+/* Zeros are left out. The first row names the last column, so that the width is not lost. */
+static void write_libsvm(blv_text_out *out, const blv_dataset_view *v) {
+    bool named = names_are_numbers(v), width_known = last_column_shows(v);
+    for (size_t i = 0; i < v->rows && !out->error; i++) {
+        put_libsvm_label(out, v, i, named);
+        size_t start = v->dense ? i * v->stride : v->row_start[i];
+        size_t count = v->dense ? v->columns : v->row_start[i + 1] - start;
+        const void *values = v->dense ? v->dense : v->value;
+        for (size_t k = 0; k < count; k++) {
+            double value = blv_value_get(values, v->precision, start + k);
+            if (value != 0.0)
+                put_entry(out, v, v->dense ? k : v->column[start + k], value);
+        }
+        if (i == 0 && !width_known)
+            put_entry(out, v, v->columns - 1, 0.0);
+        blv_text_put(out, "\n", 1);
+    }
+}
+
+/* ---- CSV ---- */
+
+static void put_field(blv_text_out *out, const char *text, char separator) {
+    size_t length = strlen(text);
+    bool plain = length > 0 && !strchr(text, separator) && !strpbrk(text, "\"\r\n") &&
+                 text[0] != ' ' && text[length - 1] != ' ';
+    if (plain) {
+        blv_text_put(out, text, length);
+        return;
+    }
+    blv_text_put(out, "\"", 1);
+    for (; *text; text++) {
+        if (*text == '"')
+            blv_text_put(out, "\"", 1);
+        blv_text_put(out, text, 1);
+    }
+    blv_text_put(out, "\"", 1);
+}
+
+static void put_header(blv_text_out *out, const blv_dataset_view *v, char separator) {
+    for (size_t j = 0; j < v->columns; j++) {
+        if (j > 0)
+            blv_text_put(out, &separator, 1);
+        if (v->feature_names) {
+            put_field(out, v->feature_names[j], separator);
+        } else {
+            blv_text_put(out, "x", 1);
+            put_count(out, j);
+        }
+    }
+    if (v->label || v->target) {
+        blv_text_put(out, &separator, 1);
+        blv_text_string(out, v->label ? "label" : "target");
+    }
+    blv_text_put(out, "\n", 1);
+}
+
+static void put_features(blv_text_out *out, const blv_dataset_view *v, size_t i, char separator) {
+    size_t next = v->dense ? 0 : v->row_start[i]; /* the next entry of a sparse row */
+    for (size_t j = 0; j < v->columns; j++) {
+        double value = 0.0;
+        if (v->dense)
+            value = blv_value_get(v->dense, v->precision, i * v->stride + j);
+        else if (next < v->row_start[i + 1] && v->column[next] == j)
+            value = blv_value_get(v->value, v->precision, next++);
+        if (j > 0)
+            blv_text_put(out, &separator, 1);
+        blv_text_number(out, value, v->precision);
+    }
+}
+
+static void write_csv(blv_text_out *out, const blv_dataset_view *v, char separator) {
+    put_header(out, v, separator);
+    for (size_t i = 0; i < v->rows && !out->error; i++) {
+        put_features(out, v, i, separator);
+        if (v->label || v->target)
+            blv_text_put(out, &separator, 1);
+        if (v->label)
+            put_field(out, v->class_names[v->label[i]], separator);
+        else if (v->target)
+            blv_text_number(out, v->target[i], BLV_F64);
+        blv_text_put(out, "\n", 1);
+    }
+}
+
+/* ---- Any of them ---- */
+
+static bool ends_in(const char *text, const char *end) {
+    size_t length = strlen(text), n = strlen(end);
+    return length >= n && strcmp(text + length - n, end) == 0;
+}
+
+blv_error blv_dataset_write(const blv_dataset *dataset, const char *path, const char *format,
+                            blv_message *why) {
+    if (!dataset || !path || !*path || !format)
+        return blv_data_fail(why, BLV_E_ARGUMENT,
+                             "blv_dataset_write: dataset, path or format is missing");
+    const blv_dataset_view *v = &dataset->view;
+    bool libsvm = strcmp(format, "libsvm") == 0;
+    if (strcmp(format, "npz") == 0)
+        return blv_dataset_write_npz(v, path, why);
+    if (!libsvm && strcmp(format, "csv") != 0)
+        return blv_data_fail(why, BLV_E_NAME,
+                             "there is no format '%.50s'; expected libsvm, csv or npz", format);
+    blv_error error = BLV_OK;
+    blv_text_out *out = blv_text_create(path, &error, why);
+    if (!out)
+        return error;
+    bool tabs = ends_in(path, ".tsv") || ends_in(path, ".tsv.gz");
+    if (libsvm)
+        write_libsvm(out, v);
+    else
+        write_csv(out, v, tabs ? '\t' : ',');
+    return blv_text_commit(out);
+}

@@ -1,0 +1,128 @@
+/* Data sets as NPZ.
+ *
+ *   dense   X (rows, columns)
+ *   sparse  data, indices, indptr, shape, format: as scipy.sparse.save_npz writes a CSR matrix
+ *   y       targets; or classes: the whole numbers that they are named by, else 0, 1, ... with the
+ *           names in class_names
+ *   feature_names   where there are some
+ *
+ * Names are arrays of bytes (UTF-8), padded with zero bytes. */
+#include "core/number.h"
+#include "data/npz_private.h"
+#include "data/write.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static blv_error add_values(blv_npz_writer *w, const char *name, size_t ndim, const size_t *shape,
+                            const void *values, blv_precision precision, blv_message *why) {
+    return precision == BLV_F32 ? blv_npz_add_f32(w, name, ndim, shape, values, why)
+                                : blv_npz_add_f64(w, name, ndim, shape, values, why);
+}
+
+static blv_error add_dense(blv_npz_writer *w, const blv_dataset_view *v, blv_message *why) {
+    size_t shape[2] = {v->rows, v->columns}, size = blv_value_size(v->precision);
+    if (v->stride == v->columns)
+        return add_values(w, "X", 2, shape, v->dense, v->precision, why);
+    char *compact = blv_data_alloc(v->rows, v->columns * size);
+    if (!compact)
+        return blv_data_no_memory(why);
+    for (size_t i = 0; i < v->rows; i++)
+        memcpy(compact + i * v->columns * size, (const char *)v->dense + i * v->stride * size,
+               v->columns * size);
+    blv_error error = add_values(w, "X", 2, shape, compact, v->precision, why);
+    free(compact);
+    return error;
+}
+
+static blv_error add_sparse(blv_npz_writer *w, const blv_dataset_view *v, blv_message *why) {
+    size_t stored = v->row_start[v->rows], starts = v->rows + 1, two = 2;
+    int64_t *whole = blv_data_alloc(stored > starts ? stored : starts, sizeof *whole);
+    if (!whole)
+        return blv_data_no_memory(why);
+    blv_error error = add_values(w, "data", 1, &stored, v->value, v->precision, why);
+    for (size_t k = 0; k < stored; k++)
+        whole[k] = v->column[k];
+    if (!error)
+        error = blv_npz_add_i64(w, "indices", 1, &stored, whole, why);
+    for (size_t i = 0; i < starts; i++)
+        whole[i] = (int64_t)v->row_start[i];
+    if (!error)
+        error = blv_npz_add_i64(w, "indptr", 1, &starts, whole, why);
+    const int64_t shape[2] = {(int64_t)v->rows, (int64_t)v->columns};
+    if (!error)
+        error = blv_npz_add_i64(w, "shape", 1, &two, shape, why);
+    if (!error)
+        error = blv_npz_add_texts(w, "format", 0, NULL, 3, "csr", why);
+    free(whole);
+    return error;
+}
+
+static blv_error add_names(blv_npz_writer *w, const char *array, const char *const *names,
+                           size_t count, blv_message *why) {
+    size_t longest = 1;
+    for (size_t i = 0; i < count; i++) {
+        size_t length = strlen(names[i]);
+        longest = length > longest ? length : longest;
+    }
+    char *texts = calloc(count > 0 ? count : 1, longest);
+    if (!texts)
+        return blv_data_no_memory(why);
+    for (size_t i = 0; i < count; i++)
+        memcpy(texts + i * longest, names[i], strlen(names[i]));
+    blv_error error = blv_npz_add_texts(w, array, 1, &count, longest, texts, why);
+    free(texts);
+    return error;
+}
+
+/* Whether all classes are named by whole numbers; value[c] becomes what class c stands for in y. */
+static bool class_values(const blv_dataset_view *v, int64_t *value) {
+    bool whole = true;
+    for (size_t c = 0; whole && c < v->classes; c++) {
+        double number = 0.5;
+        whole = blv_number_parse(v->class_names[c], &number) == 0 && number == floor(number) &&
+                fabs(number) <= 0x1p53;
+        value[c] = whole ? (int64_t)number : 0;
+    }
+    for (size_t c = 0; !whole && c < v->classes; c++)
+        value[c] = (int64_t)c;
+    return whole;
+}
+
+static blv_error add_classes(blv_npz_writer *w, const blv_dataset_view *v, blv_message *why) {
+    int64_t *value = blv_data_alloc(v->classes, sizeof *value);
+    int64_t *y = blv_data_alloc(v->rows, sizeof *y);
+    blv_error error = value && y ? BLV_OK : blv_data_no_memory(why);
+    if (!error) {
+        bool named_by_value = class_values(v, value);
+        for (size_t i = 0; i < v->rows; i++)
+            y[i] = value[v->label[i]];
+        error = blv_npz_add_i64(w, "y", 1, &v->rows, y, why);
+        if (!error && !named_by_value)
+            error = add_names(w, "class_names", v->class_names, v->classes, why);
+    }
+    free(value);
+    free(y);
+    return error;
+}
+
+blv_error blv_dataset_write_npz(const blv_dataset_view *view, const char *path, blv_message *why) {
+    const blv_dataset_view *v = view;
+    blv_npz_writer *w = NULL;
+    blv_error error = blv_npz_create(&w, path, why);
+    if (error)
+        return error;
+    error = v->dense ? add_dense(w, v, why) : add_sparse(w, v, why);
+    if (!error && v->label)
+        error = add_classes(w, v, why);
+    else if (!error && v->target)
+        error = blv_npz_add_f64(w, "y", 1, &v->rows, v->target, why);
+    if (!error && v->feature_names)
+        error = add_names(w, "feature_names", v->feature_names, v->columns, why);
+    if (error) {
+        blv_npz_discard(w);
+        return error;
+    }
+    return blv_npz_commit(w, why);
+}

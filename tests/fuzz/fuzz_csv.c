@@ -1,0 +1,15 @@
+/* The reader of CSV files. */
+#include "fuzz_reader.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    static memory_file file;
+    if (size == 0)
+        return 0;
+    uint8_t choice = data[size - 1];
+    blv_read_options options = options_from(choice);
+    options.header = choice & 16 ? "yes" : choice & 32 ? "no" : NULL;
+    options.label = choice & 64 ? "none" : choice & 128 ? "0" : NULL;
+    put_memory_file(&file, data, size - 1);
+    read_and_check(&file, BLV_FORMAT_CSV, &options);
+    return 0;
+}

@@ -1,0 +1,55 @@
+/* What the fuzz targets share: the bytes become a file in memory, and a reader gets its path. The
+ * last byte chooses the options. */
+#ifndef FUZZ_READER_H
+#define FUZZ_READER_H
+
+#include "data/reading.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* A file in memory, filled anew for each input. */
+typedef struct memory_file {
+    int fd;
+    char path[64];
+} memory_file;
+
+static inline void put_memory_file(memory_file *file, const uint8_t *data, size_t size) {
+    if (!file->path[0]) {
+        file->fd = memfd_create("fuzz", MFD_CLOEXEC);
+        snprintf(file->path, sizeof file->path, "/proc/self/fd/%d", file->fd);
+    }
+    if (file->fd < 0 || ftruncate(file->fd, 0) != 0 ||
+        pwrite(file->fd, data, size, 0) != (ssize_t)size)
+        abort();
+}
+
+/* Reads the file; what comes out is a sound set or an error with a message. */
+static inline void read_and_check(const memory_file *file, blv_format format,
+                                  const blv_read_options *options) {
+    blv_dataset *set;
+    blv_message why = {""};
+    blv_error error = blv_dataset_read_as(&set, format, file->path, options, &why);
+    if ((error == BLV_OK) != (set != NULL) || (error != BLV_OK) != (why.text[0] != '\0'))
+        abort();
+    if (set && blv_dataset_finish(set, file->path, &why) != BLV_OK)
+        abort();
+    blv_dataset_fingerprint(set);
+    blv_dataset_destroy(set);
+}
+
+static inline blv_read_options options_from(uint8_t choice) {
+    return (blv_read_options){
+        .precision = choice & 1 ? BLV_F32 : BLV_F64,
+        .layout = choice & 2 ? BLV_LAYOUT_SPARSE : BLV_LAYOUT_AUTO,
+        .real_targets = (choice & 4) != 0,
+        .max_classes = choice & 8 ? 3 : 0,
+    };
+}
+
+#endif

@@ -1,0 +1,141 @@
+/* Writes the files that the fuzz targets start from, one folder for each target. Texts are taken
+ * from the current folder (tests/data), binary files are made here.
+ *
+ *     make_seeds FOLDER */
+#include "bilevel/npz.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <zlib.h>
+
+static const char *folder;
+
+/* The file for a target, with a last byte that chooses its options; and zipped for fuzz_gz. */
+static void put(const char *target, const char *name, const void *bytes, size_t n,
+                unsigned char choice) {
+    char path[4096];
+    snprintf(path, sizeof path, "%s/fuzz_%s", folder, target);
+    mkdir(path, 0777);
+    snprintf(path, sizeof path, "%s/fuzz_%s/%s", folder, target, name);
+    FILE *file = fopen(path, "wb");
+    if (!file || fwrite(bytes, 1, n, file) != n || fputc(choice, file) == EOF ||
+        fclose(file) != 0) {
+        perror(path);
+        exit(1);
+    }
+}
+
+static void put_with_gzip(const char *target, const char *name, const void *bytes, size_t n,
+                          unsigned char choice) {
+    static unsigned char packed[1 << 16];
+    z_stream z = {0};
+    if (deflateInit2(&z, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+        exit(1);
+    z.next_in = (unsigned char *)bytes;
+    z.avail_in = (uInt)n;
+    z.next_out = packed;
+    z.avail_out = sizeof packed;
+    if (deflate(&z, Z_FINISH) != Z_STREAM_END)
+        exit(1);
+    put(target, name, bytes, n, choice);
+    put("gz", name, packed, z.total_out, choice);
+    deflateEnd(&z);
+}
+
+static size_t get(const char *name, unsigned char *bytes, size_t room) {
+    FILE *file = fopen(name, "rb");
+    if (!file) {
+        perror(name);
+        exit(1);
+    }
+    size_t n = fread(bytes, 1, room, file);
+    fclose(file);
+    return n;
+}
+
+static void put_texts(void) {
+    static const struct {
+        const char *target, *name;
+        unsigned char choice;
+    } texts[] = {{"libsvm", "small.svm", 0},
+                 {"libsvm", "zero_based.svm", 2},
+                 {"csv", "small.csv", 0},
+                 {"csv", "small.tsv", 129},
+                 {"labels", "labels.txt", 0}};
+    unsigned char bytes[4096];
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        size_t n = get(texts[i].name, bytes, sizeof bytes);
+        put_with_gzip(texts[i].target, texts[i].name, bytes, n, texts[i].choice);
+    }
+}
+
+static void put_pictures(void) {
+    static const unsigned char idx[] = {0, 0, 8, 3, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 2, 9, 8, 7, 6};
+    static const unsigned char real[] = {0, 0, 13, 2, 0, 0, 0, 1, 0, 0, 0, 1, 64, 64, 0, 0};
+    static const unsigned char labels[] = {0, 0, 8, 1, 0, 0, 0, 3, 7, 3, 7};
+    static unsigned char cifar[2 * 3074];
+    put_with_gzip("idx", "bytes.idx", idx, sizeof idx, 0);
+    put_with_gzip("idx", "real.idx", real, sizeof real, 1);
+    put_with_gzip("labels", "labels.idx", labels, sizeof labels, 0);
+    for (size_t i = 0; i < sizeof cifar; i++)
+        cifar[i] = (unsigned char)(i % 10);
+    put_with_gzip("cifar", "ten", cifar, 2 * 3073, 16);
+    put_with_gzip("cifar", "hundred", cifar, 2 * 3074, 0);
+}
+
+static void check(blv_error error) {
+    if (error) {
+        fprintf(stderr, "%s\n", blv_error_text(error));
+        exit(1);
+    }
+}
+
+static void put_arrays(void) {
+    static const double x[] = {1, 0, 2.5, -1};
+    static const int64_t y[] = {1, 0}, indices[] = {0, 2}, indptr[] = {0, 1, 2}, shape[] = {2, 3};
+    char path[4096];
+    unsigned char bytes[8192];
+    blv_npz_writer *w;
+    snprintf(path, sizeof path, "%s/made.npz", folder);
+    check(blv_npz_create(&w, path, NULL));
+    check(blv_npz_add_f64(w, "X", 2, (size_t[]){2, 2}, x, NULL));
+    check(blv_npz_add_i64(w, "y", 1, (size_t[]){2}, y, NULL));
+    check(blv_npz_commit(w, NULL));
+    size_t n = get(path, bytes, sizeof bytes);
+    put_with_gzip("npz", "dense.npz", bytes, n, 0);
+    put_with_gzip("labels", "labels.npz", bytes, n, 0);
+
+    check(blv_npz_create(&w, path, NULL));
+    check(blv_npz_add_f64(w, "data", 1, (size_t[]){2}, x + 2, NULL));
+    check(blv_npz_add_i64(w, "indices", 1, (size_t[]){2}, indices, NULL));
+    check(blv_npz_add_i64(w, "indptr", 1, (size_t[]){3}, indptr, NULL));
+    check(blv_npz_add_i64(w, "shape", 1, (size_t[]){2}, shape, NULL));
+    check(blv_npz_commit(w, NULL));
+    n = get(path, bytes, sizeof bytes);
+    put_with_gzip("npz", "sparse.npz", bytes, n, 1);
+    remove(path);
+
+    static const char header[] = "\x93NUMPY\1\0v\0{'descr': '<f4', 'fortran_order': False, "
+                                 "'shape': (1, 2), }";
+    memset(bytes, ' ', 128);
+    memcpy(bytes, header, sizeof header - 1);
+    bytes[127] = '\n';
+    memset(bytes + 128, 0, 8);
+    put_with_gzip("npz", "array.npy", bytes, 136, 0);
+    put_with_gzip("npz", "mapped.npy", bytes, 136, 1);
+}
+
+int main(int count, char **arguments) {
+    if (count != 2) {
+        fprintf(stderr, "usage: make_seeds FOLDER\n");
+        return 2;
+    }
+    folder = arguments[1];
+    mkdir(folder, 0777);
+    put_texts();
+    put_pictures();
+    put_arrays();
+    return 0;
+}
