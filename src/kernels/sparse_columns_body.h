@@ -24,15 +24,60 @@ static penalty NAME(penalty_of)(const blv_pass *pass) {
  * long sum in single precision would show. */
 enum { NAME(stretch) = 256 };
 
-ALWAYS_INLINE void NAME(columns_of)(size_t vectors, const blv_rows *rows, size_t stride,
-                                    size_t classes, penalty r, const blv_sparse_product *product,
-                                    block b, size_t begin, size_t end) {
+/* The entries by column, and the factor whose rows they pick. A copy of its own, because the
+ * compiler must take every store of a result for a change of what is behind a pointer. */
+#define picker NAME(picker)
+typedef struct picker {
+    const uint32_t *row;
+    const REAL *value, *factor;
+    size_t entries, stride;
+} picker;
+
+/* sum += the entries [e, stop) of a column times their rows of the factor. Even and odd entries
+ * have sums of their own: one multiply-add need not wait for the one before. */
+ALWAYS_INLINE void NAME(sum_stretch)(size_t vectors, vector sum[BLOCK], picker p, part last,
+                                     size_t e, size_t stop) {
+#define ADD_EVEN(k) sum[k] = NAME(madd)(a, NAME(load_of)(from, k, vectors, last), sum[k])
+#define ADD_ODD(k) odd[k] = NAME(madd)(a, NAME(load_of)(from, k, vectors, last), odd[k])
+#define ENTRY(e, add)                                                                              \
+    do {                                                                                           \
+        const size_t next = (e) + RESIDUAL_AHEAD < p.entries ? (e) + RESIDUAL_AHEAD : (e);         \
+        NAME(fetch)(p.factor + p.row[next] * p.stride, vectors, last);                             \
+        const REAL *from = p.factor + p.row[e] * p.stride;                                         \
+        const vector a = NAME(spread)(p.value[e]);                                                 \
+        EACH(vectors, add);                                                                        \
+    } while (0)
+    if (stop - e > 1) {
+        vector odd[BLOCK] = {{0}};
+        for (; e + 1 < stop; e += 2) {
+            ENTRY(e, ADD_EVEN);
+            ENTRY(e + 1, ADD_ODD);
+        }
+#define JOIN(k) sum[k] += odd[k]
+        EACH(vectors, JOIN);
+    }
+    if (e < stop)
+        ENTRY(e, ADD_EVEN);
+#undef ADD_EVEN
+#undef ADD_ODD
+#undef ENTRY
+#undef JOIN
+}
+
+ALWAYS_INLINE void NAME(columns_of)(size_t vectors, const blv_sparse_args *args,
+                                    const blv_sparse_product *product, block b, size_t begin,
+                                    size_t end) {
+    const blv_rows *rows = args->rows;
     const size_t *start = rows->column_start;
-    const uint32_t *row = rows->row;
-    const REAL *value = rows->column_value, *factor = (const REAL *)product->factor + b.first;
+    const size_t classes = args->pass->classes;
+    const picker p = {.row = rows->row,
+                      .value = rows->column_value,
+                      .factor = (const REAL *)product->factor + b.first,
+                      .entries = start[rows->columns],
+                      .stride = args->stride};
     const REAL *of = (const REAL *)product->of + b.first;
     REAL *out = (REAL *)product->out + b.first;
-    const size_t entries = start[rows->columns];
+    const penalty r = NAME(penalty_of)(args->pass);
     vector base[BLOCK];
 #define BASE(k)                                                                                    \
     base[k] = NAME(spread)(r.all) +                                                                \
@@ -40,35 +85,30 @@ ALWAYS_INLINE void NAME(columns_of)(size_t vectors, const blv_rows *rows, size_t
     EACH(vectors, BASE);
     size_t e = start[begin];
     for (size_t j = begin; j < end; j++) {
-        const size_t stop = start[j + 1];
+        const size_t ahead = (j + COLUMNS_AHEAD < end ? j + COLUMNS_AHEAD : j) * classes;
+        NAME(fetch)(of + ahead, vectors, b.last);
+        NAME(fetch)(out + ahead, vectors, b.last);
         vector total[BLOCK] = {{0}};
-        while (e < stop) {
-            const size_t pause = stop - e < NAME(stretch) ? stop : e + NAME(stretch);
+        while (e < start[j + 1]) {
+            const size_t left = start[j + 1] - e;
+            const size_t stop = e + (left < NAME(stretch) ? left : NAME(stretch));
             vector sum[BLOCK] = {{0}};
-            for (; e < pause; e++) {
-                const REAL *from = factor + row[e] * stride;
-                const size_t next = e + COLUMN_AHEAD < entries ? e + COLUMN_AHEAD : e;
-                if (COLUMN_AHEAD)
-                    NAME(fetch)(factor + row[next] * stride, vectors, b.last);
-                const vector a = NAME(spread)(value[e]);
-#define ADD(k) sum[k] = NAME(madd)(a, NAME(load_of)(from, k, vectors, b.last), sum[k])
-                EACH(vectors, ADD);
-            }
+            NAME(sum_stretch)(vectors, sum, p, b.last, e, stop);
+            e = stop;
 #define TOTAL(k) total[k] += sum[k]
             EACH(vectors, TOTAL);
         }
         if (r.any) {
-            const REAL *w = of + j * classes;
             const vector own = NAME(spread)(r.column ? r.column[j] : 0);
 #define RIDGE(k)                                                                                   \
-    total[k] = NAME(madd)(base[k] + own, NAME(load_of)(w, k, vectors, b.last), total[k])
+    total[k] =                                                                                     \
+        NAME(madd)(base[k] + own, NAME(load_of)(of + j * classes, k, vectors, b.last), total[k])
             EACH(vectors, RIDGE);
         }
 #define PUT(k) NAME(store_of)(out + j * classes, k, vectors, b.last, total[k])
         EACH(vectors, PUT);
     }
 #undef BASE
-#undef ADD
 #undef TOTAL
 #undef RIDGE
 #undef PUT
@@ -111,9 +151,7 @@ ALWAYS_INLINE void NAME(scatter_of)(size_t vectors, const blv_sparse_args *args,
     NOINLINE void NAME(columns_##vectors)(const blv_sparse_args *args,                             \
                                           const blv_sparse_product *product, block b,              \
                                           size_t begin, size_t end) {                              \
-        NAME(columns_of)                                                                           \
-        (vectors, args->rows, args->stride, args->pass->classes, NAME(penalty_of)(args->pass),     \
-         product, b, begin, end);                                                                  \
+        NAME(columns_of)(vectors, args, product, b, begin, end);                                   \
     }                                                                                              \
     NOINLINE void NAME(scatter_##vectors)(const blv_sparse_args *args,                             \
                                           const blv_sparse_product *product, block b,              \
@@ -207,5 +245,6 @@ const blv_sparse_loops NAME(blv_sparse_loops) = {
 };
 
 #undef penalty
+#undef picker
 #undef block
 #undef copy_fn

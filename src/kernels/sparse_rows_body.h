@@ -253,6 +253,11 @@ static double NAME(rows)(const blv_sparse_args *args, size_t begin, size_t end) 
         s.begin = rows->row_start[row];
         s.end = rows->row_start[row + 1];
         s.limit = rows->index ? s.end : rows->row_start[rows->rows];
+        if (rows->index && i + 1 < end) {
+            const size_t next = rows->row_start[row_at(rows, i + 1)];
+            __builtin_prefetch(s.column + next);
+            __builtin_prefetch(s.value + next);
+        }
         if (args->logistic)
             NAME(multiply_single)(&s, w, v, score, tangent);
         else
