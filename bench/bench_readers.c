@@ -40,10 +40,10 @@ static double file_bytes(const char *path) {
 }
 
 /* Median seconds of reading the file; below 0 when it cannot be read. */
-static double time_reading(const char *path, blv_precision precision) {
+static double time_reading(const char *path, blv_precision precision, blv_layout layout) {
     double times[REPEATS];
     for (size_t i = 0; i < REPEATS; i++) {
-        blv_read_options options = {.precision = precision};
+        blv_read_options options = {.precision = precision, .layout = layout};
         blv_dataset *dataset;
         blv_message why;
         double start = now();
@@ -90,7 +90,7 @@ static void bench_mnist(const char *folder) {
     }
     double plain = median(times, REPEATS);
     for (int f32 = 1; f32 >= 0; f32--) {
-        double seconds = time_reading(path, f32 ? BLV_F32 : BLV_F64);
+        double seconds = time_reading(path, f32 ? BLV_F32 : BLV_F64, BLV_LAYOUT_AUTO);
         if (seconds > 0.0)
             printf("    %s  %6.3f s  %6.0f MB/s of pixels  %.2f of the speed of inflating alone\n",
                    f32 ? "f32" : "f64", seconds, (double)bytes / seconds / 1e6, plain / seconds);
@@ -145,7 +145,7 @@ static void bench_libsvm(const char *given) {
         if (make_libsvm(made) != 0)
             printf("libsvm: cannot write %s\n", made);
     }
-    double seconds = time_reading(path, BLV_F64);
+    double seconds = time_reading(path, BLV_F64, BLV_LAYOUT_SPARSE);
     if (seconds > 0.0)
         printf("    f64  %6.3f s  %6.0f MB/s\n", seconds, file_bytes(path) / seconds / 1e6);
     double peer = seconds > 0.0 ? time_sklearn(path) : -1.0;

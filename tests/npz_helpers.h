@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#define ZLIB_CONST /* input of zlib may be const */
 #include <zlib.h>
 
 /* ---- Files ---- */
@@ -137,7 +138,7 @@ static inline entry stored(const char *name, const bytes *content) {
 static inline entry deflated(const char *name, const bytes *content, bytes *packed) {
     z_stream z = {0};
     assert_int_equal(deflateInit2(&z, 9, Z_DEFLATED, -15, 9, Z_DEFAULT_STRATEGY), Z_OK);
-    z.next_in = (unsigned char *)(uintptr_t)content->data;
+    z.next_in = content->data;
     z.avail_in = (uInt)content->size;
     z.next_out = packed->data;
     z.avail_out = sizeof packed->data;

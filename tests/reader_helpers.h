@@ -12,7 +12,7 @@
 static inline size_t gzip_bytes(const void *data, size_t n, unsigned char *out, size_t room) {
     z_stream z = {0};
     assert_int_equal(deflateInit2(&z, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY), Z_OK);
-    z.next_in = (unsigned char *)(uintptr_t)data;
+    z.next_in = data;
     z.avail_in = (uInt)n;
     z.next_out = out;
     z.avail_out = (uInt)room;
@@ -86,10 +86,9 @@ static inline void check_values(const blv_dataset *set, size_t rows, size_t colu
 /* The classes of all rows, separated by blanks. */
 static inline void check_classes(const blv_dataset *set, const char *expected) {
     char found[256] = "";
-    for (size_t i = 0; i < blv_dataset_view_of(set)->rows; i++) {
-        strcat(found, i ? " " : "");
-        strcat(found, class_of(set, i));
-    }
+    size_t n = 0;
+    for (size_t i = 0; i < blv_dataset_view_of(set)->rows && n < sizeof found; i++)
+        n += (size_t)snprintf(found + n, sizeof found - n, "%s%s", i ? " " : "", class_of(set, i));
     assert_string_equal(found, expected);
 }
 

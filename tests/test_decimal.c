@@ -19,7 +19,7 @@ static void check_decimal(const char *text) {
     char line[512];
     snprintf(line, sizeof line, "%s\n", text);
     const char *end = blv_decimal(line, &ours);
-    if (end != line + strlen(text) || memcmp(&ours, &expected, sizeof ours) != 0)
+    if (end != line + strlen(text) || ours != expected || signbit(ours) != signbit(expected))
         fail_msg("%s: %.17g, expected %.17g", text, ours, expected);
 }
 

@@ -235,7 +235,7 @@ static void test_npy(void **state) {
     const int64_t y[] = {5, -1, 5};
     make_list(&b, "<i8", 3, y, sizeof y);
     char labels[512];
-    strcpy(labels, put_file("labels.npy", b.data, b.size));
+    snprintf(labels, sizeof labels, "%s", put_file("labels.npy", b.data, b.size));
     for (int f4 = 0; f4 < 2; f4++) {
         make_grid(&b, descr[f4]);
         for (int f32 = 0; f32 < 2; f32++) {
@@ -257,7 +257,7 @@ static void test_npy(void **state) {
     blv_dataset_destroy(set);
     blv_read_options options = {.labels = put_text("names.txt", "red\nblue\n\nred\n")};
     char names[512];
-    strcpy(names, options.labels);
+    snprintf(names, sizeof names, "%s", options.labels);
     options.labels = names;
     set = read_set(in_folder("x.npy"), &options);
     check_classes(set, "red blue red");
@@ -368,7 +368,7 @@ static void test_idx(void **state) {
     assert_non_null(strstr(blv_dataset_notes(set, 0), "no file of labels"));
     blv_dataset_destroy(set);
     char path[512];
-    strcpy(path, in_folder("t.labels.idx1"));
+    snprintf(path, sizeof path, "%s", in_folder("t.labels.idx1"));
     blv_read_options options = {.labels = path, .real_targets = true};
     set = read_set(in_folder("alone.idx"), &options);
     assert_true(blv_dataset_view_of(set)->target[0] == 7.0);

@@ -69,7 +69,7 @@ static void make_samples(void) {
     const char *csv = "a,b,c\n1,2,x\n3,4,\"y\"\"\"\n", *odd = "z\n1,2,x\n3,4,y\n";
     const unsigned char idx[] = {0, 0, 8, 2, 0, 0, 0, 2, 0, 0, 0, 1, 5, 6};
     blv_read_options f32_sparse = {.precision = BLV_F32, .layout = BLV_LAYOUT_SPARSE};
-    strcpy(labels, put_text("labels", "a\nb\n"));
+    snprintf(labels, sizeof labels, "%s", put_text("labels", "a\nb\n"));
     add_sample("svm", svm, strlen(svm), (blv_read_options){0});
     add_sample("zero.svm", zero, strlen(zero), (blv_read_options){.real_targets = true});
     add_sample("csv", csv, strlen(csv), (blv_read_options){0});

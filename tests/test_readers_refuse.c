@@ -135,7 +135,7 @@ static void test_idx_refusals(void **state) {
     blv_read_options options = {.labels = "/nowhere/labels"};
     check_refused(in_folder("x-images-idx2"), &options, BLV_E_FILE, "/nowhere/labels: cannot open");
     char labels[512];
-    strcpy(labels, put_text("names", "a\nb\nc\n"));
+    snprintf(labels, sizeof labels, "%s", put_text("names", "a\nb\nc\n"));
     options.labels = labels;
     check_refused(in_folder("x-images-idx2"), &options, BLV_E_FORMAT, "names: line 3: a label too");
     put_text("names", "a\n");
@@ -147,11 +147,11 @@ static void test_cifar_refusals(void **state) {
     enum { ROWS = 200 };
     static unsigned char file[ROWS * 3074];
     check_refused(put_file("c.bin", file, 3073 + 100), NULL, BLV_E_FORMAT, "format unknown");
-    file[100 * 3073] = 10;
-    check_refused(put_gzip("c.gz", file, ROWS * 3073), NULL, BLV_E_FORMAT,
+    file[(size_t)100 * 3073] = 10;
+    check_refused(put_gzip("c.gz", file, (size_t)ROWS * 3073), NULL, BLV_E_FORMAT,
                   ": byte 307300: label 10; expected 0 to 9");
-    file[100 * 3073] = 0;
-    check_refused(put_gzip("c.gz", file, ROWS * 3073 - 1), NULL, BLV_E_FORMAT,
+    file[(size_t)100 * 3073] = 0;
+    check_refused(put_gzip("c.gz", file, (size_t)ROWS * 3073 - 1), NULL, BLV_E_FORMAT,
                   ": byte 614599: the file ends inside record 199; expected 3073 bytes each");
     blv_read_options options = {.label = "fine"};
     check_refused(put_file("c.bin", file, 3073), &options, BLV_E_VALUE, "expected none given");
@@ -249,6 +249,35 @@ static void test_gzip_refusals(void **state) {
                   "the gzip data is damaged before this byte: incorrect data check");
 }
 
+/* Large enough to be inflated in a thread: its errors come out, and it can be left early. */
+static void test_large_gzip_refusals(void **state) {
+    (void)state;
+    enum { SIZE = 1 << 22 };
+    unsigned char *text = malloc(SIZE), *packed = malloc(SIZE);
+    assert_true(text && packed);
+    uint64_t random = 1;
+    size_t n = 0;
+    while (n + 64 < SIZE) {
+        random = random * 6364136223846793005u + 1442695040888963407u;
+        n += (size_t)snprintf((char *)text + n, 64, "%d 1:%lu\n", (int)(random >> 63),
+                              (unsigned long)(random >> 20));
+    }
+    size_t size = gzip_bytes(text, n, packed, SIZE);
+    assert_true(size > 1 << 20);
+    blv_dataset_destroy(read_set(put_file("large.gz", packed, size), NULL));
+    char cut[64];
+    snprintf(cut, sizeof cut, ": byte %zu: the gzip data is cut off", size - 5);
+    check_refused(put_file("large.gz", packed, size - 5), NULL, BLV_E_FORMAT, cut);
+    packed[size - 7] ^= 1; /* of the checksum */
+    check_refused(put_file("large.gz", packed, size), NULL, BLV_E_FORMAT, "incorrect data check");
+    text[20000] = text[20002] = '\n';
+    text[20001] = 'x';
+    size = gzip_bytes(text, n, packed, SIZE);
+    check_refused(put_file("large.gz", packed, size), NULL, BLV_E_FORMAT, "expected a number as");
+    free(text);
+    free(packed);
+}
+
 static void test_files(void **state) {
     (void)state;
     blv_dataset *set;
@@ -307,10 +336,15 @@ static void test_damage(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_libsvm_refusals), cmocka_unit_test(test_csv_refusals),
-        cmocka_unit_test(test_idx_refusals),    cmocka_unit_test(test_cifar_refusals),
-        cmocka_unit_test(test_npz_refusals),    cmocka_unit_test(test_gzip_refusals),
-        cmocka_unit_test(test_files),           cmocka_unit_test(test_damage),
+        cmocka_unit_test(test_libsvm_refusals),
+        cmocka_unit_test(test_csv_refusals),
+        cmocka_unit_test(test_idx_refusals),
+        cmocka_unit_test(test_cifar_refusals),
+        cmocka_unit_test(test_npz_refusals),
+        cmocka_unit_test(test_gzip_refusals),
+        cmocka_unit_test(test_large_gzip_refusals),
+        cmocka_unit_test(test_files),
+        cmocka_unit_test(test_damage),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -5,9 +5,11 @@
  * Memory grows with the bytes that were made, never with what a file promises. */
 #include "data/input.h"
 
+#include "data/ahead.h"
 #include "data/dataset_private.h"
 #include "data/npz_private.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -27,10 +29,14 @@ struct blv_input {
     uint64_t taken; /* of the file */
     uint64_t given; /* of the content, by blv_input_read */
 
+    bool ended; /* no more content */
+
     bool gzip;
-    bool between; /* no gzip member is open */
-    bool ended;   /* no more content */
+    blv_ahead *ahead; /* inflates; the next four, taken and fd are then its own */
+    bool ahead_tried;
     z_stream z;
+    bool between;      /* no member is open */
+    bool members_done; /* nor will one be */
     unsigned char *packed;
 
     unsigned char *buffer; /* the content from `begin` to `end` is unread */
@@ -102,7 +108,7 @@ static blv_error next_member(blv_input *input, blv_message *why) {
                 return error;
         }
         if (input->z.avail_in == 0) {
-            input->ended = true;
+            input->members_done = true;
             return BLV_OK;
         }
         if (*input->z.next_in != 0)
@@ -117,10 +123,11 @@ static blv_error next_member(blv_input *input, blv_message *why) {
     return BLV_OK;
 }
 
-static blv_error inflate_file(blv_input *input, unsigned char *out, size_t n, size_t *got,
-                              blv_message *why) {
+/* A blv_make_fn; context: the blv_input. */
+static blv_error inflate_file(void *context, void *out, size_t n, size_t *got, blv_message *why) {
+    blv_input *input = context;
     *got = 0;
-    while (*got < n && !input->ended) {
+    while (*got < n && !input->members_done) {
         blv_error error = BLV_OK;
         if (input->between)
             error = next_member(input, why);
@@ -128,11 +135,11 @@ static blv_error inflate_file(blv_input *input, unsigned char *out, size_t n, si
             error = refill_packed(input, why);
         if (error)
             return error;
-        if (input->ended)
+        if (input->members_done)
             break;
         size_t room = n - *got < INT_MAX ? n - *got : INT_MAX;
         bool starved = input->z.avail_in == 0;
-        input->z.next_out = out + *got;
+        input->z.next_out = (unsigned char *)out + *got;
         input->z.avail_out = (uInt)room;
         int status = inflate(&input->z, Z_NO_FLUSH);
         size_t made = room - input->z.avail_out;
@@ -153,13 +160,23 @@ static blv_error inflate_file(blv_input *input, unsigned char *out, size_t n, si
     return BLV_OK;
 }
 
+/* Large gzip files are inflated by a thread, so that loading takes no longer than inflating. */
+static blv_error inflate_ahead(blv_input *input, void *out, size_t n, size_t *got,
+                               blv_message *why) {
+    if (!input->ahead_tried && input->size > PACKED_SIZE)
+        input->ahead = blv_ahead_start(inflate_file, input);
+    input->ahead_tried = true;
+    return input->ahead ? blv_ahead_take(input->ahead, out, n, got, why)
+                        : inflate_file(input, out, n, got, why);
+}
+
 /* Content past what is in the buffer. *got < n: the end. */
 static blv_error make(blv_input *input, void *out, size_t n, size_t *got, blv_message *why) {
     *got = 0;
     if (input->ended || n == 0)
         return BLV_OK;
     blv_error error =
-        input->gzip ? inflate_file(input, out, n, got, why) : read_file(input, out, n, got, why);
+        input->gzip ? inflate_ahead(input, out, n, got, why) : read_file(input, out, n, got, why);
     if (*got < n)
         input->ended = true;
     return error;
@@ -216,6 +233,7 @@ blv_error blv_input_open(blv_input **input, const char *path, blv_message *why) 
 void blv_input_close(blv_input *input) {
     if (!input)
         return;
+    blv_ahead_stop(input->ahead);
     if (input->gzip)
         inflateEnd(&input->z);
     if (input->fd >= 0)
@@ -319,9 +337,9 @@ static blv_error make_room(blv_input *input, blv_message *why) {
         memmove(input->buffer, input->buffer + input->begin, kept);
     input->begin = 0;
     input->end = kept;
-    uint64_t left = input->taken < input->size ? input->size - input->taken : 0;
-    bool little = !input->gzip && left < TEXT_SIZE;
-    size_t usual = little ? kept + (size_t)left + 2 : TEXT_SIZE;
+    size_t usual = TEXT_SIZE;
+    if (!input->gzip && input->taken + TEXT_SIZE > input->size) /* the rest, and see its end */
+        usual = kept + 2 + (size_t)(input->size > input->taken ? input->size - input->taken : 0);
     return grow_buffer(input, usual > 2 * kept + 2 ? usual : 2 * kept + 2, why);
 }
 
@@ -338,6 +356,7 @@ blv_error blv_input_lines(blv_input *input, const char *unused, char **begin, ch
             error = extend(input, input->capacity - 1 - input->end, why);
         if (error)
             return error;
+        assert(input->buffer);
         if (!unused)
             drop_byte_order_mark(input);
         if (input->ended) {

@@ -276,7 +276,7 @@ blv_error blv_npz_read_word(const blv_npz *npz, const char *name, char word[BLV_
     size_t text_size = 0, used = 0;
     error = read_preamble(&stream, &text_size, why);
     uint64_t left = error ? 0 : entry->size - stream.produced;
-    if (!error && left - text_size >= 4 * BLV_NPZ_WORD)
+    if (!error && left - text_size >= (uint64_t)4 * BLV_NPZ_WORD)
         error = refuse_array(&stream, why, "expected a short word");
     for (uint64_t i = 0; !error && i < left; i++) {
         char c;

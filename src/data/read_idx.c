@@ -172,7 +172,7 @@ blv_error blv_idx_open(blv_idx *idx, blv_input *input, blv_message *why) {
 static bool swap_word(char *name, const char *word, const char *other) {
     char *at = strstr(name, word);
     if (at)
-        memcpy(at, other, strlen(other)); /* of the same length */
+        memcpy(at, other, strlen(word)); /* of the same length */
     return at != NULL;
 }
 

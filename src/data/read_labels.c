@@ -2,6 +2,7 @@
 #include "data/decimal.h"
 #include "data/reading.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -130,6 +131,7 @@ static blv_error take_label_line(text_labels *t, const char *p, size_t length) {
         t->count++;
         return blv_add_label_text(&as_file, t->texts, p, length, t->line);
     }
+    assert(t->target);
     double *target = &t->target[t->count++];
     if (blv_decimal(p, target) == p + length && isfinite(*target))
         return BLV_OK;

@@ -8,6 +8,7 @@
 #include "data/decimal.h"
 #include "data/reading.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -221,6 +222,7 @@ static blv_error take_all_lines(svm_file *f) {
             error = make_room(f, (size_t)(end - begin));
         if (error || begin == end)
             return error;
+        assert(f->row_start);
         if (f->rows == 0)
             f->row_start[0] = 0;
         for (p = begin; p < end;) {

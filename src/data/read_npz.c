@@ -209,7 +209,14 @@ static blv_error read_lists(csr *c) {
     return BLV_OK;
 }
 
-/* Rows in ascending order of columns, without zeros. Items: room for all stored. */
+static size_t longest_row(const csr *c) {
+    double longest = 0.0;
+    for (size_t i = 0; i < c->rows; i++)
+        longest = fmax(longest, c->indptr[i + 1] - c->indptr[i]);
+    return (size_t)longest;
+}
+
+/* Rows in ascending order of columns, without zeros. Items: room for the longest row. */
 static blv_error take_rows(csr *c, csr_item *item) {
     blv_dataset *d = c->r->dataset;
     double *value = d->value;
@@ -248,7 +255,7 @@ static blv_error hand_over(csr *c) {
     d->row_start = blv_data_alloc(c->rows + 1, sizeof *d->row_start);
     d->column = blv_data_alloc(c->stored, sizeof *d->column);
     d->value = blv_data_alloc(c->stored, sizeof(double));
-    csr_item *item = blv_data_alloc(c->stored, sizeof *item);
+    csr_item *item = blv_data_alloc(longest_row(c), sizeof *item);
     blv_error error = d->row_start && d->column && d->value && item ? take_rows(c, item)
                                                                     : blv_data_no_memory(c->r->why);
     free(item);
