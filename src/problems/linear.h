@@ -16,7 +16,7 @@ typedef struct linear_source {
     char train[BLV_TEXT_SIZE], val[BLV_TEXT_SIZE], test[BLV_TEXT_SIZE];
     char label[BLV_TEXT_SIZE], positive[BLV_TEXT_SIZE];
     double train_size, val_size, test_size; /* NaN: what is left, or all */
-    int scaling, unit_rows, intercept, layout;
+    int order, scaling, unit_rows, intercept, layout;
     double corrupt;
     int corruption;
     int64_t seed;
@@ -87,6 +87,14 @@ typedef struct linear_source {
          1e12,                                                                                       \
          "all",                                                                                      \
          "test rows, likewise"},                                                                     \
+        {"order",                                                                                    \
+         BLV_CHOICE,                                                                                 \
+         offsetof(type, member.order),                                                               \
+         "random",                                                                                   \
+         0,                                                                                          \
+         0,                                                                                          \
+         "random|file",                                                                              \
+         "of the training rows; file: as they come, split into consecutive parts"},                  \
         {"scaling", BLV_CHOICE,           offsetof(type, member.scaling),         "none", 0,         \
          0,         "none|standard|unit", "of the features, by the training rows"},                  \
         {"unit_rows", BLV_CHOICE, offsetof(type, member.unit_rows),      "off", 0,                   \

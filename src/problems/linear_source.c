@@ -1,7 +1,6 @@
 /* Loading the data of a problem: read, split, corrupt, scale, in this order. */
 #include "problems/linear.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -65,6 +64,49 @@ static double rows_asked(double size, size_t rows) {
     return isnan(size) ? 0.0 : size < 1.0 ? round(size * (double)rows) : size;
 }
 
+enum { ORDER_RANDOM, ORDER_FILE };
+
+/* Parts in random order, each class split alike; a size of 0 makes no part. */
+static blv_error random_parts(const blv_dataset *set, const double sizes[3], uint64_t seed,
+                              blv_dataset *part[3], blv_message *why) {
+    double wanted[3];
+    size_t place[3], count = 0;
+    blv_dataset *made[3];
+    for (size_t i = 0; i < 3; i++)
+        if (sizes[i] >= 1.0) {
+            place[count] = i;
+            wanted[count++] = sizes[i];
+        }
+    CHECK(blv_dataset_split(set, wanted, count, true, seed, made, why));
+    for (size_t i = 0; i < count; i++)
+        part[place[i]] = made[i];
+    return BLV_OK;
+}
+
+/* Parts one after the other, as the rows come. */
+static blv_error consecutive_parts(const blv_dataset *set, const double sizes[3],
+                                   blv_dataset *part[3], blv_message *why) {
+    size_t rows = blv_dataset_view_of(set)->rows, first = 0;
+    size_t *index = malloc(rows * sizeof *index);
+    if (!index)
+        return fail(why, BLV_E_MEMORY, "out of memory");
+    for (size_t i = 0; i < rows; i++)
+        index[i] = i;
+    blv_error error = BLV_OK;
+    for (size_t i = 0; error == BLV_OK && i < 3; i++) {
+        size_t count = (size_t)sizes[i];
+        if (count > 0)
+            error = blv_dataset_select(set, index + first, count, &part[i], why);
+        first += count;
+    }
+    free(index);
+    for (size_t i = 0; error != BLV_OK && i < 3; i++) {
+        blv_dataset_destroy(part[i]);
+        part[i] = NULL;
+    }
+    return error;
+}
+
 /* Splits the training file into the parts that have no file of their own. */
 static blv_error split(const linear_source *s, linear_data *d, const char *owner,
                        blv_message *why) {
@@ -80,20 +122,14 @@ static blv_error split(const linear_source *s, linear_data *d, const char *owner
     if (!(train >= 1.0) || train + val + test > (double)rows)
         return fail(why, BLV_E_VALUE, "%s: %zu rows are too few for train %g, val %g and test %g",
                     owner, rows, train, val, test);
-    double sizes[3] = {train, val, test};
+    const double sizes[3] = {train, val, test};
     blv_dataset *part[3] = {NULL, NULL, NULL};
-    size_t parts = test >= 1.0 ? 3 : 2;
-    if (val < 1.0) { /* no validation part: test, if any, comes second */
-        sizes[1] = test;
-        parts = test >= 1.0 ? 2 : 1;
-    }
-    CHECK(blv_dataset_split(d->train, sizes, parts, true, seed, part, why));
+    CHECK(s->order == ORDER_FILE ? consecutive_parts(d->train, sizes, part, why)
+                                 : random_parts(d->train, sizes, seed, part, why));
     blv_dataset_destroy(d->train);
     d->train = part[0];
-    if (val >= 1.0)
-        d->val = part[1];
-    if (test >= 1.0)
-        d->test = part[val >= 1.0 ? 2 : 1];
+    d->val = part[1] ? part[1] : d->val;
+    d->test = part[2] ? part[2] : d->test;
     return BLV_OK;
 }
 
