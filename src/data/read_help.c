@@ -22,7 +22,9 @@ void *blv_grown(void *array, size_t *capacity, size_t wanted, size_t item_size) 
 
 void *blv_trimmed(void *array, size_t count, size_t item_size) {
     void *trimmed = realloc(array, (count > 0 ? count : 1) * item_size);
-    return trimmed ? trimmed : array;
+    if (!trimmed)
+        return array;
+    return trimmed;
 }
 
 blv_shown_text blv_show(const char *text, size_t length) {
