@@ -15,7 +15,8 @@ struct blv_dense_block {
     real probability[BLV_BLOCK_ROWS]; /* of the stated label */
     integer label[BLV_BLOCK_ROWS], best[BLV_BLOCK_ROWS];
     const real *row[BLV_BLOCK_ROWS], *ahead[BLV_BLOCK_ROWS];
-    size_t place[BLV_BLOCK_ROWS]; /* number of the row in the data */
+    size_t place[BLV_BLOCK_ROWS]; /* number of the row in the data, of a pass with an index */
+    size_t first;                 /* number of the first row, else */
     size_t rows;
 };
 

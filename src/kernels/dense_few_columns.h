@@ -1,11 +1,11 @@
 /* A block of logistic rows with few columns: one loop over the rows, with the weights and the sums
  * in registers all the way.
  *
- * As many rows as a vector has lanes go through at a time: their scores, the loss and the residual
- * of each in its lane, their products added to the sums. That is short enough for the processor to
- * begin with the next ones while the exponential of these is on its way. Rows are read strictly in
- * order, one whole row after the other: memory delivers several interleaved ones at half the speed.
- */
+ * As many rows as a vector has lanes make a step: their scores, then the loss and the residual of
+ * each in its lane. Their products are added to the sums one step later, after the scores of the
+ * next one: an exponential takes as long as all the rest of a step, and so it has something to hide
+ * behind. Rows are read strictly in order, one whole row after the other: memory delivers several
+ * interleaved ones at half the speed. */
 #ifndef BLV_KERNELS_DENSE_FEW_COLUMNS_H
 #define BLV_KERNELS_DENSE_FEW_COLUMNS_H
 
@@ -63,28 +63,30 @@ typedef struct few_job {
         blv_dense_block *block = job->block;                                                       \
         const vec zero = {0};                                                                      \
         const first_lanes rest = job->rest;                                                        \
-        const bool fetch_ahead = job->fetch_ahead;                                                 \
-        const size_t rows = block->rows;                                                           \
+        const bool fetch_ahead = job->fetch_ahead, want_loss = job->want_loss;                     \
+        const size_t rows = block->rows, end = job->want_sums ? rows + SUMMED : rows;              \
+        real factor[BLV_BLOCK_ROWS];                                                               \
         REPEAT_##n(KEEP_W) REPEAT_##n(KEEP_G);                                                     \
-        for (size_t i = 0; i < rows; i += SUMMED) {                                                \
-            vec dot[SUMMED], score[SUMMED / LANES];                                                \
-            real factor[SUMMED];                                                                   \
-            for (size_t r = 0; r < SUMMED; r++) {                                                  \
-                const real *a = block->row[i + r];                                                 \
-                vec s = zero;                                                                      \
-                REPEAT_##n(DOT);                                                                   \
-                dot[r] = s;                                                                        \
-                FETCH_ROW(n, r)                                                                    \
-                END_OF_ROW;                                                                        \
+        for (size_t i = 0; i < end; i += SUMMED) {                                                 \
+            if (i < rows) {                                                                        \
+                vec dot[SUMMED], score[SUMMED / LANES];                                            \
+                for (size_t r = 0; r < SUMMED; r++) {                                              \
+                    const real *a = block->row[i + r];                                             \
+                    vec s = zero;                                                                  \
+                    REPEAT_##n(DOT);                                                               \
+                    dot[r] = s;                                                                    \
+                    FETCH_ROW(n, r)                                                                \
+                    END_OF_ROW;                                                                    \
+                }                                                                                  \
+                sum_each(dot, score);                                                              \
+                for (size_t l = 0; l < SUMMED; l += LANES)                                         \
+                    store(factor + i + l,                                                          \
+                          logistic_lanes(block, i + l, want_loss, score[l / LANES], NULL));        \
             }                                                                                      \
-            sum_each(dot, score);                                                                  \
-            for (size_t l = 0; l < SUMMED; l += LANES)                                             \
-                store(factor + l,                                                                  \
-                      logistic_lanes(block, i + l, job->want_loss, score[l / LANES], NULL));       \
-            const size_t count = rows - i < SUMMED ? rows - i : SUMMED;                            \
-            for (size_t r = 0; job->want_sums && r < count; r++) {                                 \
-                const real *a = block->row[i + r];                                                 \
-                const vec f = all(factor[r]);                                                      \
+            for (size_t r = 0; i > 0 && r < SUMMED; r++) {                                         \
+                const size_t before = i - SUMMED + r;                                              \
+                const real *a = block->row[before];                                                \
+                const vec f = all(factor[before]);                                                 \
                 REPEAT_##n(ADD_TO_G);                                                              \
             }                                                                                      \
         }                                                                                          \
@@ -95,32 +97,36 @@ typedef struct few_job {
         blv_dense_block *block = job->block;                                                       \
         const vec zero = {0};                                                                      \
         const first_lanes rest = job->rest;                                                        \
-        const bool fetch_ahead = job->fetch_ahead;                                                 \
-        const size_t rows = block->rows;                                                           \
+        const bool fetch_ahead = job->fetch_ahead, want_loss = job->want_loss;                     \
+        const size_t rows = block->rows, end = job->want_sums ? rows + SUMMED : rows;              \
+        real factor[BLV_BLOCK_ROWS], second_factor[BLV_BLOCK_ROWS];                                \
         REPEAT_##n(KEEP_W) REPEAT_##n(KEEP_V) REPEAT_##n(KEEP_G) REPEAT_##n(KEEP_H);               \
-        for (size_t i = 0; i < rows; i += SUMMED) {                                                \
-            vec dot[SUMMED], tangent_dot[SUMMED], score[SUMMED / LANES], tangent[SUMMED / LANES];  \
-            real factor[SUMMED], second_factor[SUMMED];                                            \
-            for (size_t r = 0; r < SUMMED; r++) {                                                  \
-                const real *a = block->row[i + r];                                                 \
-                vec s = zero, t = zero;                                                            \
-                REPEAT_##n(DOTS);                                                                  \
-                dot[r] = s;                                                                        \
-                tangent_dot[r] = t;                                                                \
-                FETCH_ROW(n, r)                                                                    \
-                END_OF_ROW;                                                                        \
+        for (size_t i = 0; i < end; i += SUMMED) {                                                 \
+            if (i < rows) {                                                                        \
+                vec dot[SUMMED], score[SUMMED / LANES];                                            \
+                vec tangent_dot[SUMMED], tangent[SUMMED / LANES];                                  \
+                for (size_t r = 0; r < SUMMED; r++) {                                              \
+                    const real *a = block->row[i + r];                                             \
+                    vec s = zero, t = zero;                                                        \
+                    REPEAT_##n(DOTS);                                                              \
+                    dot[r] = s;                                                                    \
+                    tangent_dot[r] = t;                                                            \
+                    FETCH_ROW(n, r)                                                                \
+                    END_OF_ROW;                                                                    \
+                }                                                                                  \
+                sum_each(dot, score);                                                              \
+                sum_each(tangent_dot, tangent);                                                    \
+                for (size_t l = 0; l < SUMMED; l += LANES) {                                       \
+                    vec *const t = &tangent[l / LANES];                                            \
+                    store(factor + i + l,                                                          \
+                          logistic_lanes(block, i + l, want_loss, score[l / LANES], t));           \
+                    store(second_factor + i + l, *t);                                              \
+                }                                                                                  \
             }                                                                                      \
-            sum_each(dot, score);                                                                  \
-            sum_each(tangent_dot, tangent);                                                        \
-            for (size_t l = 0; l < SUMMED; l += LANES) {                                           \
-                store(factor + l, logistic_lanes(block, i + l, job->want_loss, score[l / LANES],   \
-                                                 &tangent[l / LANES]));                            \
-                store(second_factor + l, tangent[l / LANES]);                                      \
-            }                                                                                      \
-            const size_t count = rows - i < SUMMED ? rows - i : SUMMED;                            \
-            for (size_t r = 0; job->want_sums && r < count; r++) {                                 \
-                const real *a = block->row[i + r];                                                 \
-                const vec f = all(factor[r]), e = all(second_factor[r]);                           \
+            for (size_t r = 0; i > 0 && r < SUMMED; r++) {                                         \
+                const size_t before = i - SUMMED + r;                                              \
+                const real *a = block->row[before];                                                \
+                const vec f = all(factor[before]), e = all(second_factor[before]);                 \
                 REPEAT_##n(ADD_TO_BOTH);                                                           \
             }                                                                                      \
         }                                                                                          \

@@ -84,7 +84,7 @@ static void sum_rows(const blv_dense_task *task, const blv_dense_block *block, c
     const size_t columns = task->rows->columns, padded = task->padded;
     const size_t end = task->first_sum + task->sums;
     sum_job job = {.row = block->row,
-                   .ahead = task->fetch_ahead ? block->ahead : block->row,
+                   .ahead = task->rows_ahead ? block->ahead : block->row,
                    .rows = block->rows,
                    .sum_stride = padded,
                    .fresh = fresh};
@@ -103,7 +103,7 @@ static void sum_rows(const blv_dense_task *task, const blv_dense_block *block, c
                 sum_rest_of[n](&job);
             job.ahead = job.row;
         }
-        job.ahead = task->fetch_ahead ? block->ahead : block->row;
+        job.ahead = task->rows_ahead ? block->ahead : block->row;
         j += three ? 3 * LANES : LANES;
     }
 }
@@ -113,7 +113,7 @@ static void sweep_few_columns(const blv_dense_task *task, blv_dense_block *block
                               bool fresh, real *sums) {
     const size_t rest = task->rows->columns % LANES;
     const few_job job = {.block = block,
-                         .fetch_ahead = task->fetch_ahead,
+                         .fetch_ahead = task->rows_ahead != 0,
                          .want_loss = want_loss,
                          .want_sums = task->sums != 0,
                          .fresh = fresh,
@@ -134,8 +134,8 @@ ALWAYS_INLINE size_t row_at(const blv_rows *rows, size_t place) {
     return rows->index ? rows->index[rows->count - 1] : rows->first + rows->count - 1;
 }
 
-/* Rows are read in fours or in as many as a vector has lanes: the last one stands in for missing
- * ones. */
+/* Rows are read in fours or in as many as a vector has lanes: the last one stands in, without
+ * weight, for missing ones. */
 static void open_block(const blv_dense_task *task, size_t begin, size_t end,
                        blv_dense_block *block) {
     const blv_rows *rows = task->rows;
@@ -152,42 +152,53 @@ static void open_block(const blv_dense_task *task, size_t begin, size_t end,
         }
     } else {
         const size_t first = rows->first + begin;
-        for (size_t i = 0; i < count; i++)
-            block->place[i] = first + i;
-        for (size_t i = 0; i < count; i++)
-            block->row[i] = data + (first + i) * rows->stride;
+        const real *row = data + first * rows->stride;
+        block->first = first;
+        for (size_t i = 0; i < count; i++, row += rows->stride)
+            block->row[i] = row;
         for (size_t i = 0; i < count; i++)
             block->label[i] = rows->label[first + i];
         for (size_t i = 0; i < count; i++)
             block->weight[i] = weight ? weight[first + i] : R(1.0);
     }
-    for (size_t i = count; i < readable; i++)
+    for (size_t i = count; i < readable; i++) {
         block->row[i] = block->row[count - 1];
-    if (!task->fetch_ahead)
+        block->weight[i] = R(0.0);
+    }
+    if (!task->rows_ahead)
         return;
     for (size_t i = 0; i < readable; i++) {
-        const size_t row = row_at(rows, begin + task->block_rows + i);
+        const size_t row = row_at(rows, begin + task->rows_ahead + i);
         block->ahead[i] = data + row * rows->stride;
         if (i % 16 == 0)
             FETCH(rows->label + row);
     }
 }
 
+/* to[row] = from[i] of each row of a block */
+static void put_rows(const blv_dense_task *task, const blv_dense_block *block, const real *from,
+                     real *to) {
+    if (!to)
+        return;
+    if (!task->rows->index) {
+        memcpy(to + block->first, from, block->rows * sizeof *to);
+        return;
+    }
+    for (size_t i = 0; i < block->rows; i++)
+        to[block->place[i]] = from[i];
+}
+
 /* What is asked for by row; returns the weighted loss of the block. */
 static double close_block(const blv_dense_task *task, const blv_dense_block *block,
                           bool want_loss) {
     const blv_pass *pass = task->pass;
-    const size_t *place = block->place;
-    real *row_loss = pass->row_loss, *row_cross = pass->row_cross;
-    real *row_probability = pass->row_probability;
-    for (size_t i = 0; row_loss && i < block->rows; i++)
-        row_loss[place[i]] = block->loss[i];
-    for (size_t i = 0; row_cross && i < block->rows; i++)
-        row_cross[place[i]] = block->cross[i];
-    for (size_t i = 0; row_probability && i < block->rows; i++)
-        row_probability[place[i]] = block->probability[i];
-    for (size_t i = 0; pass->row_class && i < block->rows; i++)
-        pass->row_class[place[i]] = (int32_t)block->best[i];
+    put_rows(task, block, block->loss, pass->row_loss);
+    put_rows(task, block, block->cross, pass->row_cross);
+    put_rows(task, block, block->probability, pass->row_probability);
+    for (size_t i = 0; pass->row_class && i < block->rows; i++) {
+        const size_t row = task->rows->index ? block->place[i] : block->first + i;
+        pass->row_class[row] = (int32_t)block->best[i];
+    }
     double loss[4] = {0.0};
     for (size_t i = 0; want_loss && i < block->rows; i++)
         loss[i % 4] += (double)block->weight[i] * (double)block->loss[i];
@@ -262,7 +273,9 @@ static void put_class(const blv_dense_task *task, size_t class, size_t begin, si
 static void finish_matrix(const blv_dense_task *task, size_t first, size_t begin, size_t count,
                           const real *of, real *out) {
     const size_t padded = task->padded;
-    double total[FINISH_COLUMNS], others[FINISH_COLUMNS] = {0.0};
+    double total[FINISH_COLUMNS], others[FINISH_COLUMNS];
+    if (!task->logistic)
+        memset(others, 0, sizeof others);
     for (size_t k = 0; k < task->scores; k++) {
         const real *restrict part = (const real *)task->parts + (first + k) * padded + begin;
         for (size_t j = 0; j < count; j++)
@@ -273,7 +286,7 @@ static void finish_matrix(const blv_dense_task *task, size_t first, size_t begin
                 total[j] += (double)part[j];
         }
         put_class(task, k, begin, count, total, of, out);
-        for (size_t j = 0; j < count; j++)
+        for (size_t j = 0; !task->logistic && j < count; j++)
             others[j] -= total[j];
     }
     if (!task->logistic)

@@ -21,9 +21,9 @@ enum {
     LEAST_GROUPS = 8, /* of a pass that is worth more than one thread */
     MOST_GROUPS = 256,
     MOST_PART_BYTES = 32 << 20, /* of all groups, if they are more than LEAST_GROUPS */
-    SMALL_PASS_BYTES = 256 << 10,
-    BLOCK_BYTES = 256 << 10,            /* a quarter of a usual L2, for this block and the next */
-    FEW_COLUMNS_BLOCK_BYTES = 16 << 10, /* half of L1 */
+    LEAST_BLOCK_ROWS = 16,      /* a whole number of vectors, whatever they are */
+    BLOCK_BYTES = 256 << 10,    /* a quarter of a usual L2, for this block and the next */
+    CACHED_BYTES = 512 << 10,   /* data that are in L2 after the first pass */
     FINISH_COLUMNS = 64,
 };
 
@@ -197,12 +197,15 @@ static double seconds_of(const blv_rows *rows, const blv_pass *pass, size_t real
     return compute > memory ? compute : memory;
 }
 
-/* Many rows in order are fetched ahead by the processor itself when a row costs little. */
-static bool should_fetch_ahead(const blv_dense_task *task, size_t row_bytes) {
+/* How many rows later a row will be asked for when it is fetched; 0: do not fetch. A block with few
+ * columns takes less time than memory needs to answer, hence two of them when there are many. */
+static size_t rows_ahead(const blv_dense_task *task, size_t row_bytes) {
     const blv_rows *rows = task->rows;
-    if (task->few_columns && !rows->index && rows->count * row_bytes > SMALL_PASS_BYTES)
-        return false;
-    return rows->next_count || rows->count > task->block_rows;
+    if (rows->rows * row_bytes <= CACHED_BYTES)
+        return 0;
+    if (task->few_columns && rows->count > 4 * task->block_rows)
+        return 2 * task->block_rows;
+    return rows->next_count || rows->count > task->block_rows ? task->block_rows : 0;
 }
 
 static void describe(blv_dense_task *task, const blv_rows *rows, const blv_pass *pass,
@@ -210,20 +213,22 @@ static void describe(blv_dense_task *task, const blv_rows *rows, const blv_pass 
                      bool logistic) {
     const size_t real_size = work->real_size, row_bytes = rows->columns * real_size;
     const bool few = logistic && rows->columns <= kernels->most_in_registers;
-    const size_t fit = (few ? FEW_COLUMNS_BLOCK_BYTES : BLOCK_BYTES) / larger(row_bytes, 1);
+    size_t block_rows = BLV_BLOCK_ROWS;
+    while (block_rows > LEAST_BLOCK_ROWS && block_rows * row_bytes > BLOCK_BYTES)
+        block_rows -= LEAST_BLOCK_ROWS;
     *task = (blv_dense_task){
         .rows = rows,
         .pass = pass,
         .logistic = logistic,
         .few_columns = few,
         .second_order = pass->v && (pass->hessian || pass->row_cross),
-        .block_rows = larger(16, smaller(fit / 16 * 16, BLV_BLOCK_ROWS)),
+        .block_rows = block_rows,
         .scores = scores_of(pass->classes),
-        .padded = (rows->columns + kernels->lanes - 1) / kernels->lanes * kernels->lanes,
+        .padded = (rows->columns + kernels->lanes - 1) & ~(kernels->lanes - 1),
         .packed = work->dense->packed,
         .parts = work->dense->parts,
     };
-    task->fetch_ahead = should_fetch_ahead(task, row_bytes);
+    task->rows_ahead = rows_ahead(task, row_bytes);
     task->first_sum = pass->gradient ? 0 : task->scores;
     task->sums = (pass->gradient ? task->scores : 0) + (pass->hessian ? task->scores : 0);
     task->part_stride = 2 * task->scores * task->padded;
@@ -249,10 +254,12 @@ static void dense_pass(const blv_rows *rows, const blv_pass *pass, blv_pass_work
     const size_t columns = rows->columns;
     blv_dense_task task;
     describe(&task, rows, pass, work, kernels, logistic);
-    size_t group_rows = larger(rows->count, 1);
-    if (seconds >= SECONDS_WORTH_THREADS)
+    size_t group_rows = rows->count;
+    task.groups = rows->count > 0;
+    if (seconds >= SECONDS_WORTH_THREADS) {
         group_rows = rows_of_a_group(rows->count, work->dense->most_groups);
-    task.groups = (rows->count + group_rows - 1) / group_rows;
+        task.groups = (rows->count + group_rows - 1) / group_rows;
+    }
 
     const int team = task.groups > 1 ? blv_pass_team(work, seconds) : 1;
     kernels->pack(&task);
