@@ -51,6 +51,12 @@ void *__wrap_aligned_alloc(size_t alignment, size_t n) {
     return request_fails() ? NULL : taken(__real_aligned_alloc(alignment, n));
 }
 
+char *__real_strdup(const char *text);
+char *__wrap_strdup(const char *text);
+char *__wrap_strdup(const char *text) {
+    return request_fails() ? NULL : taken(__real_strdup(text));
+}
+
 void *__real_realloc(void *p, size_t n);
 void *__wrap_realloc(void *p, size_t n);
 void *__wrap_realloc(void *p, size_t n) {

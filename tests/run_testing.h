@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -26,6 +27,30 @@ static inline void expect_text(const char *text, const char *part) {
 }
 
 /* ---- Problems and runs ---- */
+
+/* Settings without which a family cannot be made: the problems on data need a file. Made by the
+ * test itself, in its working folder; removed at exit. */
+static char training_file[64];
+
+static inline void remove_training_file(void) {
+    remove(training_file);
+}
+
+static inline const char *const *needed_settings(const blv_problem_family *family) {
+    if (!blv_params_find(family->params, "train"))
+        return NULL;
+    if (!training_file[0]) {
+        snprintf(training_file, sizeof training_file, "training_%ld.svm", (long)getpid());
+        FILE *file = fopen(training_file, "w");
+        assert_non_null(file);
+        for (int i = 0; i < 30; i++)
+            fprintf(file, "%d 1:%d 2:%g 4:%g\n", i % 3, i % 7 - 3, 0.1 * i, i % 2 ? 1.0 : -0.5);
+        fclose(file);
+        atexit(remove_training_file);
+    }
+    static const char *const settings[] = {"train", training_file, NULL};
+    return settings;
+}
 
 static inline blv_problem *make_problem_in(const char *family, const char *const *settings,
                                            blv_precision precision) {

@@ -247,7 +247,8 @@ static void check_kind(kind what, size_t rows, size_t columns, size_t classes, d
                        .sparse = sparse,
                        .logistic = logistic,
                        .from = &train};
-            double tolerance = precision == BLV_F64 ? 1e-12 : 2e-6;
+            /* rounding of the scores, relative to their size, goes through to the probabilities */
+            double tolerance = (precision == BLV_F64 ? 1e-12 : 2e-6) * fmax(1.0, 0.01 * scale);
             size_t list[] = {rows - 1, 0, rows / 2, 0};
             blv_batch range = {.first = rows / 3, .count = rows - rows / 3};
             blv_batch some = {.count = 4, .index = list};

@@ -8,6 +8,9 @@
 /* A piece of work; writes why it failed. */
 typedef blv_error (*work_fn)(void *context, blv_message *why);
 
+/* Readers give back memory that they did not need; that request may be refused. */
+static bool refusal_may_not_matter;
+
 static void fail_every_request(const char *what, work_fn work, void *context, bool with_message) {
     long before = memory_live;
     for (long n = 0; n < 3000; n++) {
@@ -23,6 +26,8 @@ static void fail_every_request(const char *what, work_fn work, void *context, bo
             assert_true(n > 0);
             return;
         }
+        if (error == BLV_OK && refusal_may_not_matter)
+            continue;
         if (error != BLV_E_MEMORY)
             fail_msg("%s: request %ld: '%s' %s", what, n, blv_error_text(error), why.text);
         if (with_message && !strstr(why.text, "memory"))
@@ -53,8 +58,11 @@ static void test_problem_families(void **state) {
     for (int precision = BLV_F64; precision <= BLV_F32; precision++)
         for (size_t i = 0; blv_builtin_problems[i]; i++) {
             family_work w = {.family = blv_builtin_problems[i],
+                             .settings = needed_settings(blv_builtin_problems[i]),
                              .options = {.precision = (blv_precision)precision, .threads = 1}};
+            refusal_may_not_matter = w.settings != NULL;
             fail_every_request(w.family->name, create_problem, &w, true);
+            refusal_may_not_matter = false;
         }
     family_work sum = {.family = blv_problem_find(NULL, "quadratic", NULL),
                        .settings = SETTINGS("dx", "3", "dy", "4", "terms", "5"),

@@ -219,14 +219,14 @@ static void test_values_out_of_range(void **state) {
 static void check_table(const blv_param *table, size_t size, const char *owner, bool of_solver) {
     void *fields = calloc(1, size ? size : 1);
     blv_message why = {""};
-    char text[64], range[200];
+    char text[BLV_TEXT_SIZE], range[200];
     assert_non_null(fields);
     if (blv_params_default(table, fields, &why) != BLV_OK)
         fail_msg("%s: %s", owner, why.text);
     for (const blv_param *p = table; p && p->key; p++) {
         blv_params_format(p, fields, text, sizeof text);
         blv_params_range(p, range, sizeof range);
-        assert_true(p->help && p->help[0] && range[0] && text[0]);
+        assert_true(p->help && p->help[0] && range[0] && (text[0] || p->type == BLV_TEXT));
         if (blv_params_set(table, fields, owner, p->key, text, &why) != BLV_OK)
             fail_msg("%s", why.text);
         assert_ptr_equal(blv_params_find(table, p->key), p); /* no key twice */
@@ -256,7 +256,8 @@ static void test_every_solver_on_every_problem(void **state) {
     for (int precision = BLV_F64; precision <= BLV_F32; precision++)
         for (size_t p = 0; blv_builtin_problems[p]; p++) {
             const char *name = blv_builtin_problems[p]->name;
-            blv_problem *problem = make_problem_in(name, NULL, (blv_precision)precision);
+            blv_problem *problem = make_problem_in(name, needed_settings(blv_builtin_problems[p]),
+                                                   (blv_precision)precision);
             bool singular = blv_problem_definition(problem)->singular_lower;
             for (size_t s = 0; blv_builtin_solvers[s]; s++) {
                 blv_run *run = NULL;

@@ -28,16 +28,26 @@ for word in NAME SUMMARY quadratic parabola; do
 done
 run 0 problems --json
 names=$("$json_get" out '*' name) || fail "problems --json: not valid"
+# Problems on data need a training file.
+i=0
+while [ $i -lt 30 ]; do
+    echo "$((i % 3)) 1:$((i % 7)) 2:0.$i 4:1"
+    i=$((i + 1))
+done >train.svm
 for name in $names; do
+    data=
     run 0 problems "$name"
     out_has "$name: "
     run 0 problems "$name" --json
     json "$name" name
     "$json_get" out formula >value || fail "$case_name: no formula"
-    run 0 check "$name"
+    if grep -q '"train"' out; then data="--problem-set train=train.svm"; fi
+    # shellcheck disable=SC2086
+    run 0 check "$name" $data
     out_has "ok"
     err_empty
-    run 0 check "$name" --json --precision f32 --seed 3
+    # shellcheck disable=SC2086
+    run 0 check "$name" $data --json --precision f32 --seed 3
     json true ok
     json f32 precision
     "$json_get" out items 0 error >value || fail "$case_name: no items"
