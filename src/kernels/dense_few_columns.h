@@ -14,6 +14,8 @@
 
 #define MOST_VECTORS 8
 
+#define LAG (2 * SUMMED) /* rows between a score and its product */
+
 typedef struct few_job {
     blv_dense_block *block;
     bool fetch_ahead, want_loss, want_sums;
@@ -23,8 +25,14 @@ typedef struct few_job {
     real *sum, *second_sum; /* of the residuals and of the Hessian factors */
 } few_job;
 
-/* Keeps the compiler from mixing the loads of one row with those of the next. */
-#define END_OF_ROW __asm__ volatile("")
+/* One row after the other in a loop that is a loop: the processor's own prefetcher follows each
+ * load instruction from row to row, and loses track of them when there are seven for each of many
+ * rows. */
+#if defined(__clang__)
+#define ONE_BY_ONE _Pragma("clang loop unroll(disable)")
+#else
+#define ONE_BY_ONE _Pragma("GCC unroll 1")
+#endif
 
 #define COLUMNS(a, c) ((c) == last ? load_first((a) + (c)*LANES, rest) : load((a) + (c)*LANES))
 #define KEEP_W(c) const vec w_##c = COLUMNS(job->w, c);
@@ -64,31 +72,32 @@ typedef struct few_job {
         const vec zero = {0};                                                                      \
         const first_lanes rest = job->rest;                                                        \
         const bool fetch_ahead = job->fetch_ahead, want_loss = job->want_loss;                     \
-        const size_t rows = block->rows, end = job->want_sums ? rows + SUMMED : rows;              \
+        const size_t rows = block->rows, end = job->want_sums ? rows + LAG : rows;                 \
         real factor[BLV_BLOCK_ROWS];                                                               \
         REPEAT_##n(KEEP_W) REPEAT_##n(KEEP_G);                                                     \
         for (size_t i = 0; i < end; i += SUMMED) {                                                 \
-            if (i < rows) {                                                                        \
-                vec dot[SUMMED], score[SUMMED / LANES];                                            \
-                for (size_t r = 0; r < SUMMED; r++) {                                              \
+            vec dot[SUMMED], score[SUMMED / LANES];                                                \
+            ONE_BY_ONE for (size_t r = 0; r < SUMMED; r++) {                                       \
+                if (i < rows) {                                                                    \
                     const real *a = block->row[i + r];                                             \
                     vec s = zero;                                                                  \
                     REPEAT_##n(DOT);                                                               \
                     dot[r] = s;                                                                    \
                     FETCH_ROW(n, r)                                                                \
-                    END_OF_ROW;                                                                    \
                 }                                                                                  \
-                sum_each(dot, score);                                                              \
-                for (size_t l = 0; l < SUMMED; l += LANES)                                         \
-                    store(factor + i + l,                                                          \
-                          logistic_lanes(block, i + l, want_loss, score[l / LANES], NULL));        \
+                if (i >= LAG) {                                                                    \
+                    const size_t before = i - LAG + r;                                             \
+                    const real *a = block->row[before];                                            \
+                    const vec f = all(factor[before]);                                             \
+                    REPEAT_##n(ADD_TO_G);                                                          \
+                }                                                                                  \
             }                                                                                      \
-            for (size_t r = 0; i > 0 && r < SUMMED; r++) {                                         \
-                const size_t before = i - SUMMED + r;                                              \
-                const real *a = block->row[before];                                                \
-                const vec f = all(factor[before]);                                                 \
-                REPEAT_##n(ADD_TO_G);                                                              \
-            }                                                                                      \
+            if (i >= rows)                                                                         \
+                continue;                                                                          \
+            sum_each(dot, score);                                                                  \
+            for (size_t l = 0; l < SUMMED; l += LANES)                                             \
+                store(factor + i + l,                                                              \
+                      logistic_lanes(block, i + l, want_loss, score[l / LANES], NULL));            \
         }                                                                                          \
         REPEAT_##n(PUT_G);                                                                         \
     }                                                                                              \
@@ -98,36 +107,37 @@ typedef struct few_job {
         const vec zero = {0};                                                                      \
         const first_lanes rest = job->rest;                                                        \
         const bool fetch_ahead = job->fetch_ahead, want_loss = job->want_loss;                     \
-        const size_t rows = block->rows, end = job->want_sums ? rows + SUMMED : rows;              \
+        const size_t rows = block->rows, end = job->want_sums ? rows + LAG : rows;                 \
         real factor[BLV_BLOCK_ROWS], second_factor[BLV_BLOCK_ROWS];                                \
         REPEAT_##n(KEEP_W) REPEAT_##n(KEEP_V) REPEAT_##n(KEEP_G) REPEAT_##n(KEEP_H);               \
         for (size_t i = 0; i < end; i += SUMMED) {                                                 \
-            if (i < rows) {                                                                        \
-                vec dot[SUMMED], score[SUMMED / LANES];                                            \
-                vec tangent_dot[SUMMED], tangent[SUMMED / LANES];                                  \
-                for (size_t r = 0; r < SUMMED; r++) {                                              \
+            vec dot[SUMMED], score[SUMMED / LANES];                                                \
+            vec tangent_dot[SUMMED], tangent[SUMMED / LANES];                                      \
+            ONE_BY_ONE for (size_t r = 0; r < SUMMED; r++) {                                       \
+                if (i < rows) {                                                                    \
                     const real *a = block->row[i + r];                                             \
                     vec s = zero, t = zero;                                                        \
                     REPEAT_##n(DOTS);                                                              \
                     dot[r] = s;                                                                    \
                     tangent_dot[r] = t;                                                            \
                     FETCH_ROW(n, r)                                                                \
-                    END_OF_ROW;                                                                    \
                 }                                                                                  \
-                sum_each(dot, score);                                                              \
-                sum_each(tangent_dot, tangent);                                                    \
-                for (size_t l = 0; l < SUMMED; l += LANES) {                                       \
-                    vec *const t = &tangent[l / LANES];                                            \
-                    store(factor + i + l,                                                          \
-                          logistic_lanes(block, i + l, want_loss, score[l / LANES], t));           \
-                    store(second_factor + i + l, *t);                                              \
+                if (i >= LAG) {                                                                    \
+                    const size_t before = i - LAG + r;                                             \
+                    const real *a = block->row[before];                                            \
+                    const vec f = all(factor[before]), e = all(second_factor[before]);             \
+                    REPEAT_##n(ADD_TO_BOTH);                                                       \
                 }                                                                                  \
             }                                                                                      \
-            for (size_t r = 0; i > 0 && r < SUMMED; r++) {                                         \
-                const size_t before = i - SUMMED + r;                                              \
-                const real *a = block->row[before];                                                \
-                const vec f = all(factor[before]), e = all(second_factor[before]);                 \
-                REPEAT_##n(ADD_TO_BOTH);                                                           \
+            if (i >= rows)                                                                         \
+                continue;                                                                          \
+            sum_each(dot, score);                                                                  \
+            sum_each(tangent_dot, tangent);                                                        \
+            for (size_t l = 0; l < SUMMED; l += LANES) {                                           \
+                vec *const t = &tangent[l / LANES];                                                \
+                store(factor + i + l,                                                              \
+                      logistic_lanes(block, i + l, want_loss, score[l / LANES], t));               \
+                store(second_factor + i + l, *t);                                                  \
             }                                                                                      \
         }                                                                                          \
         REPEAT_##n(PUT_G) REPEAT_##n(PUT_H);                                                       \
