@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { LANCZOS_STEPS = 24, POWER_STEPS = 3 };
+enum { LANCZOS_STEPS = 24, POWER_STEPS = 3, GRADIENT_BUDGET = 200 };
 
 struct blv_constants_work {
     blv_lanczos *lanczos;
@@ -125,7 +125,7 @@ static blv_flow upper_curvature(blv_run *run, blv_constants_work *w, double rel,
 }
 
 blv_flow blv_constants_estimate(blv_run *run, blv_constants_work *w, blv_constants *c) {
-    const double rel = run->def->precision == BLV_F32 ? 1e-5 : 1e-8;
+    const double rel = run->def->precision == BLV_F32 ? 1e-4 : 1e-6;
     blv_implicit_result solved;
     blv_constants at_start;
     BLV_TRY(lower_spectrum(run, w, run->y, &at_start));

@@ -25,6 +25,8 @@ struct blv_implicit {
     blv_cg *cg;
     blv_minres *minres;
     const blv_vec *x, *y; /* where the operator takes H */
+    size_t budget;        /* products for the two solves of a gradient; 0: no limit */
+    size_t spent;         /* of it */
     blv_vec *gy, *gy_trial, *y_trial, *p;
     blv_vec *fy, *jv;
 };
@@ -76,12 +78,22 @@ size_t blv_implicit_bytes(const blv_implicit *m) {
 /* The Hessian as an operator; a flow other than BLV_GO is the code that ends the solve. */
 static int apply_hessian(void *context, const blv_vec *in, blv_vec *out) {
     blv_implicit *m = context;
+    m->spent++;
     return (int)blv_eval_hvp(m->eval, NULL, m->x, m->y, in, out);
 }
 
+void blv_implicit_budget(blv_implicit *m, size_t products) {
+    m->budget = products;
+}
+
+/* Half of a budget is for y, half for v. */
 static size_t products_max(const blv_implicit *m) {
     size_t dim = m->eval->def->dim_y;
-    return dim < 10000 ? 20 * dim + 100 : 200000;
+    return m->budget > 0 ? m->budget / 2 : dim < 10000 ? 20 * dim + 100 : 200000;
+}
+
+static bool budget_left(const blv_implicit *m) {
+    return m->budget == 0 || m->spent < m->budget / 2;
 }
 
 /* p = approximate H^-1 gy, or another direction along which g falls from y to y - p. */
@@ -139,8 +151,9 @@ blv_flow blv_implicit_inner(blv_implicit *m, const blv_vec *x, blv_vec *y, doubl
     double g;
     BLV_TRY(blv_eval_lower(m->eval, NULL, x, y, &g, NULL, m->gy));
     double norm = blv_vec_norm(m->gy), first = norm;
+    m->spent = 0;
     int flat = 0; /* steps in a row that hardly made |gy| smaller and did not lower g */
-    for (int k = 0; k < NEWTON_MAX && norm > tol && flat < FLAT_STEPS_MAX; k++) {
+    for (int k = 0; k < NEWTON_MAX && norm > tol && flat < FLAT_STEPS_MAX && budget_left(m); k++) {
         double before = norm, g_before = g;
         bool moved;
         BLV_TRY(newton_direction(m, x, y, fmin(0.5, sqrt(norm / first)) * norm));
@@ -177,7 +190,8 @@ blv_flow blv_implicit_adjoint(blv_implicit *m, const blv_vec *x, const blv_vec *
     m->y = y;
     size_t limit = products_max(m);
     blv_linear_result r = blv_cg_solve(m->cg, apply_hessian, m, b, v, false, tol, limit);
-    if (flow_of(&r) == BLV_GO) /* once more from there: the first product shows the true residual */
+    if (flow_of(&r) == BLV_GO &&
+        m->budget == 0) /* once more from there: the first product shows the true residual */
         r = blv_cg_solve(m->cg, apply_hessian, m, b, v, false, tol, limit);
     if (r.end == BLV_LINEAR_INDEFINITE || r.end == BLV_LINEAR_SINGULAR)
         r = blv_minres_solve(m->minres, apply_hessian, m, b, v, true, tol, limit);
@@ -204,7 +218,8 @@ blv_flow blv_implicit_gradient(blv_implicit *m, const blv_vec *x, blv_vec *y, bl
     BLV_TRY(gradient_scale(m, x, y, &scale));
     BLV_TRY(blv_implicit_inner(m, x, y, rel * scale, &result->gy_norm));
     BLV_TRY(gradient_scale(m, x, y, &scale_there));
-    if (scale_there < 0.1 * scale) { /* y came from far away: once more, against the size here */
+    if (scale_there < 0.1 * scale &&
+        m->budget == 0) { /* y came from far away: once more, against the size here */
         scale = scale_there;
         BLV_TRY(blv_implicit_inner(m, x, y, rel * scale, &result->gy_norm));
     }

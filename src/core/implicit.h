@@ -12,6 +12,10 @@ blv_error blv_implicit_create(blv_implicit **implicit, blv_eval *eval);
 void blv_implicit_destroy(blv_implicit *implicit);
 size_t blv_implicit_bytes(const blv_implicit *implicit);
 
+/* Ends the two solves of one blv_implicit_gradient after about this many products with H, however
+ * far they are: for estimates. 0: no such limit. */
+void blv_implicit_budget(blv_implicit *implicit, size_t products);
+
 /* y becomes a minimizer of g(x, .), from the y handed in: |gy| <= tol, or as small as rounding
  * allows. */
 blv_flow blv_implicit_inner(blv_implicit *implicit, const blv_vec *x, blv_vec *y, double tol,

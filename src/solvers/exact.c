@@ -38,14 +38,15 @@ static blv_error exact_open(blv_run *run, void *state) {
     return blv_run_lbfgs(run, BLV_LEVEL_X, (size_t)s->memory, &s->lbfgs);
 }
 
-/* For L-BFGS a flow that is not a refusal is fatal; it is handed on as its negative. */
+/* Where Phi cannot be computed the trial step is shortened; other flows are fatal for L-BFGS and
+ * are handed on as their negatives. */
 static int phi_and_gradient(void *context, const blv_vec *x, double *value, blv_vec *gradient) {
     exact *s = context;
     blv_implicit_result solved;
     blv_flow flow =
         blv_implicit_gradient(s->implicit, x, s->y_trial, s->v_trial, 0.0, gradient, &solved);
     s->trouble = flow;
-    if (flow == BLV_RETRY || flow == BLV_NONFINITE) {
+    if (flow == BLV_RETRY || flow == BLV_NONFINITE || flow == BLV_NO_INVERSE) {
         blv_run_note(s->run, "Phi could not be computed at a trial point: the step was shortened");
         return 1;
     }
@@ -75,8 +76,12 @@ static blv_lbfgs_result start(blv_run *run, exact *s) {
     return blv_lbfgs_start(s->lbfgs, &phi, blv_run_x(run), 0.0);
 }
 
-static blv_flow flow_of(const blv_lbfgs_result *r) {
-    if (r->end == BLV_LBFGS_CALLBACK) /* the objective's codes are negative, the projection's not */
+/* A callback's code: negative from the objective, where it is fatal; positive from it at the start,
+ * where there is no step to shorten; positive from the projection. */
+static blv_flow flow_of(const exact *s, const blv_lbfgs_result *r) {
+    if (r->end == BLV_LBFGS_CALLBACK && r->code > 0 && s->trouble != BLV_GO)
+        return s->trouble;
+    if (r->end == BLV_LBFGS_CALLBACK)
         return r->code > 0 ? (blv_flow)r->code : (blv_flow)-r->code;
     return r->end == BLV_LBFGS_NONFINITE ? BLV_NONFINITE : BLV_GO;
 }
@@ -89,15 +94,15 @@ static blv_flow exact_step(blv_run *run, void *state) {
 
     if (blv_run_iteration(run) == 0)
         r = start(run, s);
-    BLV_TRY(flow_of(&r));
+    BLV_TRY(flow_of(s, &r));
     if (r.end == BLV_LBFGS_ITERATING)
         r = blv_lbfgs_iterate(s->lbfgs);
-    BLV_TRY(flow_of(&r));
+    BLV_TRY(flow_of(s, &r));
     double value = r.value;
     if (s->phi_trial != value) { /* the last trial was not the one that was taken */
         int code = phi_and_gradient(s, x, &value, s->gradient);
         if (code != 0)
-            return code > 0 ? BLV_RETRY : (blv_flow)-code;
+            return code > 0 ? s->trouble : (blv_flow)-code;
     }
     BLV_TRY(blv_move_to(run, blv_run_y(run), 1, (const double[]){1.0},
                         (const blv_vec *const[]){s->y_trial}));
