@@ -262,6 +262,7 @@ static void dense_pass(const blv_rows *rows, const blv_pass *pass, blv_pass_work
     }
 
     const int team = task.groups > 1 ? blv_pass_team(work, seconds) : 1;
+    task.skipped_rows = (size_t)(team - 1) * group_rows;
     kernels->pack(&task);
     if (!task.groups) { /* no rows: sums of nothing */
         memset(work->dense->parts, 0, task.part_stride * work->real_size);
