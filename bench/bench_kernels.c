@@ -21,50 +21,50 @@ enum { GRADIENT = 1, HESSIAN = 2, CROSS = 4 };
 
 typedef struct bench_case {
     const char *name;
-    bool logistic, single;
     size_t rows, columns, classes;
     int outputs;
+    bool logistic, single;
     bool by_memory; /* limited by reading, not by multiply-adds */
 } bench_case;
 
 /* Sparse passes join here, with what describes their data. */
 static const bench_case cases[] = {
-    {"softmax gradient", false, true, 20000, 784, 10, GRADIENT, false},
-    {"softmax Hv", false, true, 20000, 784, 10, HESSIAN, false},
-    {"softmax g+Hv+Jv", false, true, 20000, 784, 10, GRADIENT | HESSIAN | CROSS, false},
-    {"softmax gradient", false, true, 5000, 784, 10, GRADIENT, false},
-    {"softmax gradient", false, true, 1000, 784, 10, GRADIENT, false},
-    {"softmax Hv", false, true, 1000, 784, 10, HESSIAN, false},
-    {"softmax g+Hv+Jv", false, true, 1000, 784, 10, GRADIENT | HESSIAN | CROSS, false},
-    {"softmax gradient", false, false, 20000, 784, 10, GRADIENT, false},
-    {"softmax g+Hv+Jv", false, false, 20000, 784, 10, GRADIENT | HESSIAN | CROSS, false},
-    {"softmax gradient", false, false, 1000, 784, 10, GRADIENT, false},
-    {"softmax gradient", false, true, 20000, 784, 20, GRADIENT, false},
-    {"softmax gradient", false, true, 371847, 54, 7, GRADIENT, false},
-    {"logistic gradient", true, false, 371847, 54, 1, GRADIENT, true},
-    {"logistic Hv", true, false, 371847, 54, 1, HESSIAN, true},
-    {"logistic g+Hv+Jv", true, false, 371847, 54, 1, GRADIENT | HESSIAN | CROSS, true},
-    {"logistic gradient", true, true, 371847, 54, 1, GRADIENT, true},
-    {"logistic g+Hv+Jv", true, true, 371847, 54, 1, GRADIENT | HESSIAN | CROSS, true},
-    {"logistic gradient", true, true, 20000, 784, 1, GRADIENT, true},
+    {"softmax gradient", 20000, 784, 10, GRADIENT, false, true, false},
+    {"softmax Hv", 20000, 784, 10, HESSIAN, false, true, false},
+    {"softmax g+Hv+Jv", 20000, 784, 10, GRADIENT | HESSIAN | CROSS, false, true, false},
+    {"softmax gradient", 5000, 784, 10, GRADIENT, false, true, false},
+    {"softmax gradient", 1000, 784, 10, GRADIENT, false, true, false},
+    {"softmax Hv", 1000, 784, 10, HESSIAN, false, true, false},
+    {"softmax g+Hv+Jv", 1000, 784, 10, GRADIENT | HESSIAN | CROSS, false, true, false},
+    {"softmax gradient", 20000, 784, 10, GRADIENT, false, false, false},
+    {"softmax g+Hv+Jv", 20000, 784, 10, GRADIENT | HESSIAN | CROSS, false, false, false},
+    {"softmax gradient", 1000, 784, 10, GRADIENT, false, false, false},
+    {"softmax gradient", 20000, 784, 20, GRADIENT, false, true, false},
+    {"softmax gradient", 371847, 54, 7, GRADIENT, false, true, false},
+    {"logistic gradient", 371847, 54, 1, GRADIENT, true, false, true},
+    {"logistic Hv", 371847, 54, 1, HESSIAN, true, false, true},
+    {"logistic g+Hv+Jv", 371847, 54, 1, GRADIENT | HESSIAN | CROSS, true, false, true},
+    {"logistic gradient", 371847, 54, 1, GRADIENT, true, true, true},
+    {"logistic g+Hv+Jv", 371847, 54, 1, GRADIENT | HESSIAN | CROSS, true, true, true},
+    {"logistic gradient", 20000, 784, 1, GRADIENT, true, true, true},
 };
 
 typedef struct batch_case {
     const char *name;
-    bool single;
     size_t rows, columns, batch; /* batches go over all rows in a shuffled order of blocks */
     int outputs;
+    bool single;
 } batch_case;
 
 static const batch_case batches[] = {
-    {"batch gradient, hot", false, 512, 54, 64, GRADIENT},
-    {"batch gradient, cold", false, 371840, 54, 64, GRADIENT},
-    {"batch g+Hv+Jv, hot", false, 512, 54, 64, GRADIENT | HESSIAN | CROSS},
-    {"batch g+Hv+Jv, cold", false, 371840, 54, 64, GRADIENT | HESSIAN | CROSS},
-    {"batch gradient, hot", false, 512, 22, 64, GRADIENT},
-    {"batch gradient, cold", false, 371840, 22, 64, GRADIENT},
-    {"batch gradient, hot", true, 512, 54, 64, GRADIENT},
-    {"batch gradient, cold", true, 371840, 54, 64, GRADIENT},
+    {"batch gradient, hot", 512, 54, 64, GRADIENT, false},
+    {"batch gradient, cold", 371840, 54, 64, GRADIENT, false},
+    {"batch g+Hv+Jv, hot", 512, 54, 64, GRADIENT | HESSIAN | CROSS, false},
+    {"batch g+Hv+Jv, cold", 371840, 54, 64, GRADIENT | HESSIAN | CROSS, false},
+    {"batch gradient, hot", 512, 22, 64, GRADIENT, false},
+    {"batch gradient, cold", 371840, 22, 64, GRADIENT, false},
+    {"batch gradient, hot", 512, 54, 64, GRADIENT, true},
+    {"batch gradient, cold", 371840, 54, 64, GRADIENT, true},
 };
 
 typedef struct setup {

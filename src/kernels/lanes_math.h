@@ -88,7 +88,7 @@ ALWAYS_INLINE vec log1p_of(vec x) {
     const vec large = all((real)((integer)3 << (MANTISSA_BITS - 1)));
     const vec exponent = (vec)((ivec)large + n) - large;
     const vec low = multiply_add(exponent, all(LN2_LOW), log_m);
-    return choose(x == x, multiply_add(exponent, all(LN2_HIGH), low), x);
+    return choose(x >= all(R(0.0)), multiply_add(exponent, all(LN2_HIGH), low), x);
 }
 
 #endif
