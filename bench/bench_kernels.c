@@ -73,7 +73,7 @@ typedef struct setup {
     blv_pass pass;
     blv_pass_work *work;
     void *memory[8];
-    size_t data_bytes;
+    size_t data_bytes, read_bytes; /* the second with weights and labels */
 } setup;
 
 static double next_number(uint64_t *seed) {
@@ -98,7 +98,10 @@ static bool open_setup(setup *s, bool logistic, bool single, size_t rows, size_t
                        size_t classes, size_t most_rows, int outputs, int threads) {
     const size_t real_size = single ? sizeof(float) : sizeof(double), weights = classes * columns;
     uint64_t seed = 1;
-    *s = (setup){.logistic = logistic, .single = single, .data_bytes = rows * columns * real_size};
+    *s = (setup){.logistic = logistic,
+                 .single = single,
+                 .data_bytes = rows * columns * real_size,
+                 .read_bytes = rows * (columns * real_size + real_size + sizeof(int32_t))};
     s->memory[0] = numbers(s, rows * columns, 1.0, &seed);
     for (int i = 1; i < 5; i++)
         s->memory[i] = numbers(s, weights, 0.1, &seed);
@@ -177,6 +180,7 @@ static void improve(quantiles *q, double *sample, bool first) {
 static void measure(const bench_case *c, const setup *s, double flops, int threads, quantiles *pass,
                     quantiles *peak) {
     const double probe = 3e7; /* operations on each thread */
+    const double more = (double)s->read_bytes / (double)s->data_bytes;
     long calls = 1;
     while (seconds_of_calls(s, calls) * (double)calls < SAMPLE_SECONDS)
         calls *= 2;
@@ -185,7 +189,7 @@ static void measure(const bench_case *c, const setup *s, double flops, int threa
         for (int i = 0; i < SAMPLES; i++) {
             time[i] = seconds_of_calls(s, calls);
             limit[i] = c->by_memory
-                           ? seconds_of_reading(s->rows.dense, s->data_bytes, threads)
+                           ? seconds_of_reading(s->rows.dense, s->data_bytes, threads) * more
                            : seconds_of_flops(probe, c->single, threads) * flops / probe / threads;
         }
         improve(pass, time, round == 0);
@@ -219,7 +223,7 @@ static bool bench_passes(const char *word) {
             if (open) {
                 const double flops = 2.0 * products_of(c->outputs) * (double)c->rows *
                                      (double)c->columns * (double)c->classes;
-                const double amount = c->by_memory ? (double)s.data_bytes : flops;
+                const double amount = c->by_memory ? (double)s.read_bytes : flops;
                 quantiles r = {0.0, 0.0}, peak = r;
                 measure(c, &s, flops, threads, &r, &peak);
                 done[i][threads - 1] = r.best;

@@ -23,10 +23,9 @@ typedef struct blv_dense_task {
     bool few_columns;  /* logistic, and a row fits in the registers */
     bool second_order; /* V a is needed */
     size_t block_rows;
-    size_t rows_ahead;   /* distance of the rows to ask memory for; 0: do not */
-    size_t skipped_rows; /* behind a group, before the one that its thread will likely get next */
-    size_t scores;       /* of one matrix: classes - 1, logistic 1; V's scores follow W's */
-    size_t first_sum;    /* scores whose products with the rows are added up: first_sum .. */
+    size_t rows_ahead;  /* distance of the rows to ask memory for; 0: do not */
+    size_t scores;      /* of one matrix: classes - 1, logistic 1; V's scores follow W's */
+    size_t first_sum;   /* scores whose products with the rows are added up: first_sum .. */
     size_t sums;        /* first_sum + sums - 1; 0 when neither gradient nor hessian is asked for */
     size_t padded;      /* columns, rounded up to whole vectors: distance between rows of sums */
     size_t part_stride; /* distance between the parts */

@@ -136,7 +136,7 @@ ALWAYS_INLINE size_t row_at(const blv_rows *rows, size_t place) {
 
 /* Rows are read in fours or in as many as a vector has lanes: the last one stands in, without
  * weight, for missing ones. */
-static void open_block(const blv_dense_task *task, size_t begin, size_t end, size_t group_end,
+static void open_block(const blv_dense_task *task, size_t begin, size_t end,
                        blv_dense_block *block) {
     const blv_rows *rows = task->rows;
     const real *data = rows->dense, *weight = rows->weight;
@@ -168,11 +168,12 @@ static void open_block(const blv_dense_task *task, size_t begin, size_t end, siz
     if (!task->rows_ahead)
         return;
     for (size_t i = 0; i < readable; i++) {
-        const size_t place = begin + task->rows_ahead + i;
-        const size_t row = row_at(rows, place < group_end ? place : place + task->skipped_rows);
+        const size_t row = row_at(rows, begin + task->rows_ahead + i);
         block->ahead[i] = data + row * rows->stride;
-        if (i % 16 == 0)
+        if (i * sizeof *rows->label % 64 == 0)
             FETCH(rows->label + row);
+        if (weight && i * sizeof *weight % 64 == 0)
+            FETCH(weight + row);
     }
 }
 
@@ -227,7 +228,7 @@ static double sweep(const blv_dense_task *task, size_t begin, size_t end, blv_de
     size_t in_sum = 0;
     bool fresh_part = true;
     for (size_t i = begin; i < end; i += task->block_rows) {
-        open_block(task, i, smaller(end, i + task->block_rows), end, block);
+        open_block(task, i, smaller(end, i + task->block_rows), block);
         if (task->few_columns) {
             sweep_few_columns(task, block, want_loss, in_sum == 0, sums);
         } else {
