@@ -26,7 +26,8 @@ double seconds_now(void) {
         }                                                                                          \
         CHAINS(JOIN)                                                                               \
         *sink = (double)total[0];                                                                  \
-        return 2.0 * 12.0 * (double)steps * (bytes / sizeof(real));                                \
+        const size_t lanes = bytes / sizeof(real);                                                 \
+        return 2.0 * 12.0 * (double)steps * (double)lanes;                                         \
     }
 #define FMA_512_F32(c) x##c = (vec)_mm512_fmadd_ps((__m512)x##c, (__m512)factor, (__m512)start);
 #define FMA_512_F64(c) x##c = (vec)_mm512_fmadd_pd((__m512d)x##c, (__m512d)factor, (__m512d)start);

@@ -56,7 +56,7 @@ void pass_instance_create(pass_instance *instance, pass_shape shape, uint64_t se
     instance->v = random_reals(&shape, weights, 0.0, shape.size, &seed);
     instance->weight = random_reals(&shape, shape.rows, 1.0, 1.0, &seed);
     instance->ridge = random_reals(&shape, shape.columns + shape.classes, 1.0, 1.0, &seed);
-    instance->label = malloc(shape.rows * sizeof *instance->label);
+    instance->label = malloc(shape.rows ? shape.rows * sizeof *instance->label : 1);
     instance->index = malloc((shape.count + 1) * sizeof *instance->index);
     assert_true(instance->label && instance->index);
     const size_t labels = shape.logistic ? 2 : shape.classes;
@@ -110,7 +110,7 @@ void pass_outputs_create(pass_outputs *outputs, const pass_shape *shape) {
     outputs->row_loss = blank(shape, shape->rows);
     outputs->row_cross = blank(shape, shape->rows);
     outputs->row_probability = blank(shape, shape->rows);
-    outputs->row_class = malloc(shape->rows * sizeof *outputs->row_class);
+    outputs->row_class = malloc(shape->rows ? shape->rows * sizeof *outputs->row_class : 1);
     assert_non_null(outputs->row_class);
     for (size_t i = 0; i < shape->rows; i++)
         outputs->row_class[i] = -77;

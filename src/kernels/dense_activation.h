@@ -31,7 +31,7 @@ ALWAYS_INLINE vec logistic_lanes(blv_dense_block *block, size_t i, bool want_los
     const ivec positive = load_integers(block->label + i) != 0;
     const vec margin = choose(positive, score, -score);
     const ivec right = margin > nothing;
-    const vec far = exp_of(choose(right, -margin, margin));
+    const vec far = exp_of(minus_size_of(score));
     const vec near = one / (one + far); /* probability of the likelier label */
     const vec other = far * near;
     const vec miss = choose(right, other, near);
@@ -73,7 +73,7 @@ static void activate_softmax(blv_dense_block *block, size_t scores, bool want_lo
         for (size_t k = 1; k < scores; k++) {
             const vec score = load(s + AT(k));
             const ivec above = score > largest;
-            largest = choose(above, score, largest);
+            largest = larger_of(score, largest);
             best = (best & ~above) | (above & (integer)k);
         }
         ivec above = nothing > largest;

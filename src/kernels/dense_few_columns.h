@@ -17,12 +17,12 @@
 #define LAG (2 * SUMMED) /* rows between a score and its product */
 
 typedef struct few_job {
-    blv_dense_block *block;
-    bool fetch_ahead, want_loss, want_sums;
-    bool fresh;       /* sums begin at 0 and not at what is there */
     first_lanes rest; /* of the last vector of columns */
+    blv_dense_block *block;
     const real *w, *v;
     real *sum, *second_sum; /* of the residuals and of the Hessian factors */
+    bool fetch_ahead, want_loss, want_sums;
+    bool fresh; /* sums begin at 0 and not at what is there */
 } few_job;
 
 /* One row after the other in a loop that is a loop: the processor's own prefetcher follows each

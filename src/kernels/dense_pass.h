@@ -14,7 +14,7 @@
 
 #include "kernels/pass.h"
 
-#define BLV_BLOCK_ROWS 64 /* most rows of a block, and the stride of its scores */
+#define BLV_BLOCK_ROWS ((size_t)64) /* most rows of a block, and the stride of its scores */
 
 typedef struct blv_dense_task {
     const blv_rows *rows;

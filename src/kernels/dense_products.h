@@ -39,12 +39,12 @@ ALWAYS_INLINE size_t tile_of(size_t left, size_t most) {
 /* Scores of four rows in n classes, over `vectors` whole vectors of columns and then the lanes of
  * `rest` if there are any. weight: for each vector of columns its n vectors. */
 typedef struct score_job {
+    first_lanes rest;
     const real *row[4];
     const real *weight;
+    real *score; /* class by class, BLV_BLOCK_ROWS apart */
     size_t vectors;
     bool has_rest, add;
-    first_lanes rest;
-    real *score; /* class by class, BLV_BLOCK_ROWS apart */
 } score_job;
 
 #define DECLARE_SCORE(c) vec s0_##c = zero, s1_##c = zero, s2_##c = zero, s3_##c = zero;
@@ -92,11 +92,11 @@ typedef struct score_job {
 /* Sums of n classes over the rows of a block, in three vectors of columns; or, for the columns that
  * are left, in the first lanes of one. ahead: rows that will be asked for next. */
 typedef struct sum_job {
+    first_lanes rest;
     const real *const *row;
     const real *const *ahead;
     size_t rows;
     size_t column;
-    first_lanes rest;
     const real *factor; /* class by class, BLV_BLOCK_ROWS apart */
     real *sum;          /* class by class, sum_stride apart, from the column on */
     size_t sum_stride;

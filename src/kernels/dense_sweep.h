@@ -170,8 +170,10 @@ static void open_block(const blv_dense_task *task, size_t begin, size_t end,
     for (size_t i = 0; i < readable; i++) {
         const size_t row = row_at(rows, begin + task->rows_ahead + i);
         block->ahead[i] = data + row * rows->stride;
-        if (i % 16 == 0)
+        if (i * sizeof *rows->label % 64 == 0)
             FETCH(rows->label + row);
+        if (weight && i * sizeof *weight % 64 == 0)
+            FETCH(weight + row);
     }
 }
 

@@ -78,6 +78,16 @@ ALWAYS_INLINE vec choose(ivec mask, vec yes, vec no) {
     return (vec)(((ivec)yes & mask) | ((ivec)no & ~mask));
 }
 
+/* The larger of two in each lane; b where one of them is NaN. */
+ALWAYS_INLINE vec larger_of(vec a, vec b) {
+    return (vec)INTRINSIC(max)(a, b);
+}
+
+/* -|v| */
+ALWAYS_INLINE vec minus_size_of(vec v) {
+    return (vec)((ivec)v | (ivec)all(-(real)0.0));
+}
+
 /* v where the mask does not hold, 0 where it does */
 ALWAYS_INLINE vec without(ivec mask, vec v) {
     return (vec)((ivec)v & ~mask);

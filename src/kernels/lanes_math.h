@@ -6,7 +6,8 @@
  *   log1p  1 + x = 2^n m, m between sqrt 1/2 and sqrt 2; log m = 2 atanh((m - 1) / (m + 1)), by a
  *          polynomial off by 3e-9 and 5e-18. While n = 0, m - 1 is x itself: small x keep all their
  *          digits.
- * Both let NaN through. */
+ * Both let NaN through. Terms are added in pairs where that makes the chain of dependent operations
+ * shorter: the passes wait for it. */
 #ifndef BLV_KERNELS_LANES_MATH_H
 #define BLV_KERNELS_LANES_MATH_H
 
@@ -32,31 +33,29 @@
 ALWAYS_INLINE vec exp_of(vec x) {
     const vec lowest = all(-(real)EXPONENT_BIAS * R(0.69314718055994530942));
     const vec rounder = all((real)((integer)3 << (MANTISSA_BITS - 1)) + (real)EXPONENT_BIAS);
-    x = choose(x < lowest, lowest, x);
+    x = larger_of(lowest, x);
     const vec shifted = multiply_add(x, all(R(1.4426950408889634074)), rounder);
     const vec n = shifted - rounder;
     const vec power = (vec)((ivec)shifted << MANTISSA_BITS);
     vec r = multiply_add(n, all(-LN2_HIGH), x);
     r = multiply_add(n, all(-LN2_LOW), r);
+    const vec r2 = r * r;
 #if REAL_IS_FLOAT
-    vec q = all(0.001392625083149761172f);
-    q = multiply_add(q, r, all(0.008363232883682618204f));
-    q = multiply_add(q, r, all(0.04166655421298415031f));
-    q = multiply_add(q, r, all(0.1666657666611992831f));
-    q = multiply_add(q, r, all(0.5f));
+    const vec q01 = multiply_add(all(0.1666657666611992831f), r, all(0.5f));
+    const vec q23 = multiply_add(all(0.008363232883682618204f), r, all(0.04166655421298415031f));
+    const vec q24 = multiply_add(all(0.001392625083149761172f), r2, q23);
+    const vec q = multiply_add(q24, r2, q01);
 #else
-    vec q = all(2.5100472505694996e-8);
-    q = multiply_add(q, r, all(2.762020159103154879e-7));
-    q = multiply_add(q, r, all(2.755726827690569619e-6));
-    q = multiply_add(q, r, all(2.48015210578682052e-5));
-    q = multiply_add(q, r, all(1.984126986317155603e-4));
-    q = multiply_add(q, r, all(1.388888891736708056e-3));
-    q = multiply_add(q, r, all(8.333333333330038197e-3));
-    q = multiply_add(q, r, all(4.166666666662382053e-2));
-    q = multiply_add(q, r, all(0.1666666666666666746));
-    q = multiply_add(q, r, all(0.5000000000000001031));
+    const vec r4 = r2 * r2;
+    const vec q01 = multiply_add(all(0.1666666666666666746), r, all(0.5000000000000001031));
+    const vec q23 = multiply_add(all(8.333333333330038197e-3), r, all(4.166666666662382053e-2));
+    const vec q45 = multiply_add(all(1.984126986317155603e-4), r, all(1.388888891736708056e-3));
+    const vec q67 = multiply_add(all(2.755726827690569619e-6), r, all(2.48015210578682052e-5));
+    const vec q89 = multiply_add(all(2.5100472505694996e-8), r, all(2.762020159103154879e-7));
+    const vec q03 = multiply_add(q23, r2, q01), q47 = multiply_add(q67, r2, q45);
+    const vec q = multiply_add(multiply_add(q89, r4, q47), r4, q03);
 #endif
-    const vec tail = multiply_add(r * r, q, r); /* exp r - 1 */
+    const vec tail = multiply_add(r2, q, r); /* exp r - 1 */
     return multiply_add(tail, power, power);
 }
 
@@ -89,7 +88,7 @@ ALWAYS_INLINE vec log1p_of(vec x) {
     const vec large = all((real)((integer)3 << (MANTISSA_BITS - 1)));
     const vec exponent = (vec)((ivec)large + n) - large;
     const vec low = multiply_add(exponent, all(LN2_LOW), log_m);
-    return choose(x == x, multiply_add(exponent, all(LN2_HIGH), low), x);
+    return choose(x >= all(R(0.0)), multiply_add(exponent, all(LN2_HIGH), low), x);
 }
 
 #endif

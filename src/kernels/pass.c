@@ -2,15 +2,17 @@
  * among threads and adds their sums up in order.
  *
  * The groups depend on the sizes of the pass alone, each is summed by one thread, and the sums of
- * the groups are added in order and in double: any number of threads gives the same bits. Groups go
- * to whichever thread is free, so a core that is busy with something else delays no more than one
- * group. */
+ * the groups are added in order and in double: any number of threads gives the same bits. Each
+ * thread begins with a stretch of neighbouring groups, the same in every pass, whose rows may still
+ * be in its cache; when it is through it takes groups from the others. So a core that is busy with
+ * something else delays no more than one group. */
 #include "kernels/dense_pass.h"
 #include "kernels/pass_private.h"
 #include "kernels/pass_reference.h"
 
 #include <assert.h>
 #include <omp.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,11 +33,18 @@ enum {
 static const double SECONDS_PER_FLOP_F32 = 1e-11, SECONDS_PER_BYTE = 3e-11;
 static const double SECONDS_WORTH_THREADS = 50e-6;
 
+/* The groups that a thread begins with, on a cache line of their own. */
+typedef struct stretch {
+    _Alignas(LINE) atomic_size_t next;
+    size_t end;
+} stretch;
+
 struct blv_dense_room {
     char *packed;
     char *parts;
     double *losses; /* of each group */
     char *threads;  /* block, scores and spare sums of each */
+    stretch *stretches;
     size_t thread_bytes, block_bytes, score_bytes;
     size_t most_groups;
 };
@@ -130,6 +139,7 @@ static blv_dense_room *create_dense_room(const blv_pass_work *work, size_t *tota
     room->parts = take(room->most_groups * part, total);
     room->losses = take(room->most_groups * sizeof *room->losses, total);
     room->threads = take((size_t)work->threads * room->thread_bytes, total);
+    room->stretches = take((size_t)work->threads * sizeof *room->stretches, total);
     return room;
 }
 
@@ -140,6 +150,7 @@ static void destroy_dense_room(blv_dense_room *room) {
     free(room->parts);
     free(room->losses);
     free(room->threads);
+    free(room->stretches);
     free(room);
 }
 
@@ -164,7 +175,8 @@ blv_pass_work *blv_pass_work_create(size_t classes, size_t columns, size_t real_
         complete = work->sparse_room != NULL;
     } else {
         const blv_dense_room *room = work->dense = create_dense_room(work, &work->bytes);
-        complete = room && room->packed && room->parts && room->losses && room->threads;
+        complete =
+            room && room->packed && room->parts && room->losses && room->threads && room->stretches;
     }
     if (complete)
         return work;
@@ -245,6 +257,25 @@ static void sweep_group(const blv_dense_task *task, const blv_dense_pass_table *
                        room->parts + group * task->part_stride * work->real_size);
 }
 
+static void share_out(const blv_dense_room *room, size_t groups, int team) {
+    for (size_t t = 0; t < (size_t)team; t++) {
+        atomic_init(&room->stretches[t].next, groups * t / (size_t)team);
+        room->stretches[t].end = groups * (t + 1) / (size_t)team;
+    }
+}
+
+/* All groups of the thread's own stretch, then what is left of the others. There may be fewer
+ * threads than stretches. */
+static void sweep_stretches(const blv_dense_task *task, const blv_dense_pass_table *kernels,
+                            const blv_pass_work *work, size_t group_rows, int team) {
+    const int thread = omp_get_thread_num();
+    for (int k = 0; k < team; k++) {
+        stretch *s = &work->dense->stretches[(thread + k) % team];
+        for (size_t g; (g = atomic_fetch_add(&s->next, 1)) < s->end;)
+            sweep_group(task, kernels, work, g, group_rows, thread);
+    }
+}
+
 static void dense_pass(const blv_rows *rows, const blv_pass *pass, blv_pass_work *work,
                        bool logistic, bool single) {
     assert(rows->count <= work->max_rows && pass->classes == work->classes &&
@@ -271,11 +302,11 @@ static void dense_pass(const blv_rows *rows, const blv_pass *pass, blv_pass_work
             sweep_group(&task, kernels, work, g, group_rows, 0);
         kernels->finish(&task, 0, columns);
     } else {
+        share_out(work->dense, task.groups, team);
 #pragma omp parallel num_threads(team)
         {
-#pragma omp for schedule(dynamic)
-            for (size_t g = 0; g < task.groups; g++)
-                sweep_group(&task, kernels, work, g, group_rows, omp_get_thread_num());
+            sweep_stretches(&task, kernels, work, group_rows, team);
+#pragma omp barrier
 #pragma omp for schedule(static)
             for (size_t j = 0; j < columns; j += FINISH_COLUMNS)
                 kernels->finish(&task, j, smaller(columns, j + FINISH_COLUMNS));
