@@ -233,9 +233,9 @@ static void check_kind(kind what, size_t rows, size_t columns, size_t classes, d
             const char *layout = sparse ? "sparse" : "dense";
             const char *const *settings =
                 what == HYPERCLEAN
-                    ? SETTINGS("train", train.path, "val", val.path, "val_size", "all", "layout",
+                    ? SETTINGS("train", train.path, "val", val.path, "val_size", "auto", "layout",
                                layout, "order", "file")
-                    : SETTINGS("train", train.path, "val", val.path, "val_size", "all", "layout",
+                    : SETTINGS("train", train.path, "val", val.path, "val_size", "auto", "layout",
                                layout, "order", "file", "penalty", penalties[what], "groups",
                                what == GROUPS ? groups : "");
             blv_problem *p = make_problem_as(what == HYPERCLEAN ? "hyperclean" : "l2reg", settings,

@@ -175,6 +175,12 @@ static const char *const measures[] = {"val_loss", "val_accuracy", "test_loss", 
 
 /* ---- Groups: a file with one group number for each feature ---- */
 
+static blv_error refuse(blv_message *why, blv_error error, const char *name, const char *text) {
+    if (why)
+        snprintf(why->text, sizeof why->text, "problem %s: %s", name, text);
+    return error;
+}
+
 static blv_error bad_groups(blv_message *why, blv_error error, const char *path, size_t line,
                             const char *text) {
     if (why)
@@ -240,7 +246,7 @@ blv_error l2reg_make(const l2reg_params *q, const char *name, linear_data *data,
     l2reg *p = calloc(1, sizeof *p);
     if (!p) {
         linear_data_destroy(data);
-        return bad_groups(why, BLV_E_MEMORY, name, 0, "out of memory");
+        return refuse(why, BLV_E_MEMORY, name, "out of memory");
     }
     blv_error error = linear_model_open(&p->model, data, (linear_loss)q->loss, name, options, why);
     if (error == BLV_OK) {
@@ -250,7 +256,9 @@ blv_error l2reg_make(const l2reg_params *q, const char *name, linear_data *data,
         p->lo = isnan(q->lo) ? -INFINITY : q->lo;
         p->hi = isnan(q->hi) ? INFINITY : q->hi;
         if (p->lo > p->hi)
-            error = bad_groups(why, BLV_E_VALUE, name, 0, "lo is above hi");
+            error = refuse(why, BLV_E_VALUE, name, "lo is above hi");
+        else if (p->penalty == GROUPS && !q->groups[0])
+            error = refuse(why, BLV_E_VALUE, name, "penalty = groups needs groups = FILE");
         else if (p->penalty == GROUPS)
             error = read_groups(p, q->groups, why);
     }

@@ -15,7 +15,8 @@
 typedef struct linear_source {
     char train[BLV_TEXT_SIZE], val[BLV_TEXT_SIZE], test[BLV_TEXT_SIZE];
     char label[BLV_TEXT_SIZE], positive[BLV_TEXT_SIZE];
-    double train_size, val_size, test_size; /* NaN: what is left, or all */
+    char labels[BLV_TEXT_SIZE], header[BLV_TEXT_SIZE];
+    double train_size, val_size, test_size; /* NaN: what is left, or the default */
     int order, scaling, unit_rows, intercept, layout;
     double corrupt;
     int corruption;
@@ -74,11 +75,27 @@ typedef struct linear_source {
         {"val_size",                                                                                 \
          BLV_REAL,                                                                                   \
          offsetof(type, member.val_size),                                                            \
-         "0.2",                                                                                      \
+         "auto",                                                                                     \
          DBL_MIN,                                                                                    \
          1e12,                                                                                       \
-         "all",                                                                                      \
-         "validation rows, likewise; all: of the validation file"},                                  \
+         "auto",                                                                                     \
+         "validation rows, likewise; auto: all of their file, or 0.2 of the training file"},         \
+        {"labels",                                                                                   \
+         BLV_TEXT,                                                                                   \
+         offsetof(type, member.labels),                                                              \
+         "",                                                                                         \
+         0,                                                                                          \
+         0,                                                                                          \
+         NULL,                                                                                       \
+         "file of the training labels, where they are apart"},                                       \
+        {"header",                                                                                   \
+         BLV_TEXT,                                                                                   \
+         offsetof(type, member.header),                                                              \
+         "",                                                                                         \
+         0,                                                                                          \
+         0,                                                                                          \
+         NULL,                                                                                       \
+         "yes or no: whether a CSV begins with names; empty: told from its lines"},                  \
         {"test_size",                                                                                \
          BLV_REAL,                                                                                   \
          offsetof(type, member.test_size),                                                           \

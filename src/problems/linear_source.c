@@ -42,7 +42,11 @@ static blv_error read_file(const linear_source *source, const char *path, blv_pr
     char buffer[2 * BLV_TEXT_SIZE];
     blv_read_options options = {.precision = precision,
                                 .layout = layouts[source->layout],
-                                .label = source->label[0] ? source->label : NULL};
+                                .label = source->label[0] ? source->label : NULL,
+                                .header = source->header[0] ? source->header : NULL};
+    char labels[2 * BLV_TEXT_SIZE];
+    if (source->labels[0] && path == source->train)
+        options.labels = find_file(source->labels, labels, sizeof labels);
     CHECK(blv_dataset_read(set, find_file(path, buffer, sizeof buffer), &options, why));
     if (blv_dataset_view_of(*set)->classes == 0)
         return fail(why, BLV_E_FORMAT, "%s: no classes: labels are needed that name a class", path);
@@ -60,8 +64,13 @@ static blv_error cut(blv_dataset **set, double size, uint64_t seed, blv_message 
     return BLV_OK;
 }
 
+/* A share below 1 becomes a number of rows. */
 static double rows_asked(double size, size_t rows) {
     return isnan(size) ? 0.0 : size < 1.0 ? round(size * (double)rows) : size;
+}
+
+static bool is_whole_or_share(double size) {
+    return isnan(size) || size < 1.0 || size == floor(size);
 }
 
 enum { ORDER_RANDOM, ORDER_FILE };
@@ -113,7 +122,11 @@ static blv_error split(const linear_source *s, linear_data *d, const char *owner
     uint64_t seed = (uint64_t)s->seed;
     size_t rows = blv_dataset_view_of(d->train)->rows;
     bool split_val = !d->val, split_test = !d->test && !isnan(s->test_size);
-    double val = split_val ? rows_asked(s->val_size, rows) : 0.0;
+    if (!is_whole_or_share(s->train_size) || !is_whole_or_share(s->val_size) ||
+        !is_whole_or_share(s->test_size))
+        return fail(why, BLV_E_VALUE, "%s: a size from 1 on must be a whole number of rows", owner);
+    double val_size = isnan(s->val_size) ? 0.2 : s->val_size;
+    double val = split_val ? rows_asked(val_size, rows) : 0.0;
     double test = split_test ? rows_asked(s->test_size, rows) : 0.0;
     double train =
         isnan(s->train_size) ? (double)rows - val - test : rows_asked(s->train_size, rows);
