@@ -2,10 +2,10 @@
  * in registers all the way.
  *
  * As many rows as a vector has lanes make a step: their scores, then the loss and the residual of
- * each in its lane. Their products are added to the sums one step later, after the scores of the
- * next one: an exponential takes as long as all the rest of a step, and so it has something to hide
- * behind. Rows are read strictly in order, one whole row after the other: memory delivers several
- * interleaved ones at half the speed. */
+ * each in its lane. Their products are added to the sums two steps later, row by row between the
+ * scores of that step: an exponential takes as long as all the rest of a step, and so it has
+ * something to hide behind. Rows are read strictly in order, one whole row after the other: memory
+ * delivers several interleaved ones at half the speed. */
 #ifndef BLV_KERNELS_DENSE_FEW_COLUMNS_H
 #define BLV_KERNELS_DENSE_FEW_COLUMNS_H
 
@@ -25,9 +25,7 @@ typedef struct few_job {
     bool fresh; /* sums begin at 0 and not at what is there */
 } few_job;
 
-/* One row after the other in a loop that is a loop: the processor's own prefetcher follows each
- * load instruction from row to row, and loses track of them when there are seven for each of many
- * rows. */
+/* A loop that stays one: unrolled, the compiler would mix the loads of several rows. */
 #if defined(__clang__)
 #define ONE_BY_ONE _Pragma("clang loop unroll(disable)")
 #else

@@ -34,13 +34,13 @@ typedef struct blv_dense_task {
     size_t groups;
 } blv_dense_task;
 
-/* Where one thread works on one block. Allocated by pass.c, laid out by blv_dense_block_bytes. */
+/* Where one thread works on one block: block_bytes of it, aligned to a cache line. */
 typedef struct blv_dense_block blv_dense_block;
 
 typedef struct blv_dense_pass_table {
-    size_t lanes;             /* reals in a vector: what columns are padded to */
+    size_t lanes;             /* reals in a vector, a power of two: columns are padded to it */
     size_t most_in_registers; /* columns up to which few_columns may be set */
-    size_t block_bytes;       /* of a blv_dense_block without its scores and sums */
+    size_t block_bytes;       /* of a blv_dense_block, the same in every instruction set */
     /* Fills task->packed: room for (2 scores) x padded reals. */
     void (*pack)(const blv_dense_task *task);
     /* Rows begin .. end - 1 of the pass: their sums into `part`, their loss as the result. `scores`
