@@ -84,7 +84,7 @@ static size_t rows_of_a_group(size_t count, size_t limit) {
     return (rows + LEAST_GROUP_ROWS - 1) / LEAST_GROUP_ROWS * LEAST_GROUP_ROWS;
 }
 
-static bool has_instructions(blv_instructions instructions) {
+bool blv_has_instructions(blv_instructions instructions) {
     __builtin_cpu_init();
     switch (instructions) {
     case BLV_INSTRUCTIONS_AVX512:
@@ -101,7 +101,7 @@ static bool has_instructions(blv_instructions instructions) {
 void blv_pass_work_instructions(blv_pass_work *work, blv_instructions instructions) {
     if (instructions == BLV_INSTRUCTIONS_BEST)
         instructions = BLV_INSTRUCTIONS_AVX512;
-    while (!has_instructions(instructions))
+    while (!blv_has_instructions(instructions))
         instructions = (blv_instructions)(instructions - 1);
     work->instructions = instructions;
 }

@@ -2,9 +2,11 @@
  *
  * For row i with features a_i, label b_i and scores s_i = W a_i (one for each class):
  *
- *   softmax   loss_i = log sum_k exp(s_ik) - s_i,b     p_i = softmax(s_i)     e_i = unit vector of
- * b_i gradient_i = (p_i - e_i) a_i'            Hessian_i V = (p_i o (t_i - p_i't_i)) a_i', t_i = V
- * a_i logistic  one score, label 1 or 0 (sign +1 or -1): loss_i = log(1 + exp(-sign s_i))
+ *   softmax     loss_i = log sum_k exp(s_ik) - s_i,b
+ *               gradient_i = (p_i - e_i) a_i'       with p_i = softmax(s_i), e_i the unit vector of
+ * b_i Hessian_i V = (p_i o (t_i - p_i't_i)) a_i'       with t_i = V a_i
+ *
+ *   logistic    one score, label 1 or 0 (sign +1 or -1): loss_i = log(1 + exp(-sign s_i))
  *
  * and over the rows of the pass, all in one sweep, what of these is asked for:
  *
@@ -86,6 +88,7 @@ void blv_softmax_pass_f32(const blv_rows *rows, const blv_pass *pass, blv_pass_w
 void blv_logistic_pass_f64(const blv_rows *rows, const blv_pass *pass, blv_pass_work *work);
 void blv_logistic_pass_f32(const blv_rows *rows, const blv_pass *pass, blv_pass_work *work);
 /* For tests and benchmarks: another instruction set than the best one. */
+bool blv_has_instructions(blv_instructions instructions); /* whether this processor does */
 void blv_pass_work_instructions(blv_pass_work *work, blv_instructions instructions);
 
 #endif
