@@ -35,9 +35,16 @@ typedef struct few_job {
 #define COLUMNS(a, c) ((c) == last ? load_first((a) + (c)*LANES, rest) : load((a) + (c)*LANES))
 #define KEEP_W(c) const vec w_##c = COLUMNS(job->w, c);
 #define KEEP_V(c) const vec v_##c = COLUMNS(job->v, c);
-#define DOT(c) s = multiply_add(COLUMNS(a, c), w_##c, s);
+/* The last columns of a row after the others, as the processor's own prefetcher expects them: the
+ * compiler, which would begin with them, has to think that they depend on the sum. */
+#define IN_ORDER(c)                                                                                \
+    if ((c) == last)                                                                               \
+        __asm__("" : "+r"(a) : "v"(s));
+#define DOT(c)                                                                                     \
+    IN_ORDER(c)                                                                                    \
+    s = multiply_add(COLUMNS(a, c), w_##c, s);
 #define DOTS(c)                                                                                    \
-    {                                                                                              \
+    IN_ORDER(c) {                                                                                  \
         const vec x = COLUMNS(a, c);                                                               \
         s = multiply_add(x, w_##c, s);                                                             \
         t = multiply_add(x, v_##c, t);                                                             \
