@@ -7,7 +7,8 @@
  * the fastest way that we know, "tuned" without a graph and the rest with one. Both sides take
  * turns, one waiting while the other is timed. A time is the median of a turn, the lowest of all
  * turns; "at best" is the ratio of the best samples. The last column has the ratio that we want at
- * least, where there is one. */
+ * least, where there is one, or "disturbed" where one side was slower with two threads than with
+ * one: then other work had the cores. */
 #include "kernels/pass.h"
 #include "machine_peak.h"
 #include "text_rows.h"
@@ -21,7 +22,8 @@
 #include <unistd.h>
 
 enum { TURNS = 3, MOST_SAMPLES = 400, FEWEST_SAMPLES = 5, PEERS = 4, BATCH = 64 };
-static const double SAMPLE_SECONDS = 0.0005, TURN_SECONDS = 0.05;
+static const double SAMPLE_SECONDS = 0.0005, WARM_SECONDS = 0.05, TURN_SECONDS = 0.1;
+static const double ORACLE_SECONDS = 4.0; /* no further turn after this */
 
 typedef enum kind { SOFTMAX_GRADIENT, SOFTMAX_HV, LOGISTIC_BATCH, SPARSE_GRADIENT } kind;
 
@@ -270,9 +272,13 @@ static timing time_subject(subject *s, int threads) {
     double sample[MOST_SAMPLES];
     size_t samples = 0;
     long calls = 1;
+    double start = seconds_now();
+    /* Threads that have slept may begin on one core, and it takes a while until they part. */
+    while (seconds_now() - start < WARM_SECONDS)
+        seconds_of_calls(s, 1, threads);
     while (seconds_of_calls(s, calls, threads) * (double)calls < SAMPLE_SECONDS)
         calls *= 2;
-    const double start = seconds_now();
+    start = seconds_now();
     while (samples < MOST_SAMPLES &&
            (samples < FEWEST_SAMPLES || seconds_now() - start < TURN_SECONDS))
         sample[samples++] = seconds_of_calls(s, calls, threads);
@@ -285,16 +291,26 @@ static void improve(timing *t, timing other) {
     t->lowest = fmin(t->lowest, other.lowest);
 }
 
-static void print_rows(const oracle *o, int threads, timing ours, const timing *theirs) {
-    printf("%-24s %2d %11.2f", o->name, threads, 1e6 * ours.median);
-    for (int k = 0; k < PEERS && !isnan(theirs[k].median); k++) {
-        const double ratio = theirs[k].median / ours.median;
+/* Two threads slower than one: other work has the cores, and the ratio says nothing. */
+static bool disturbed(timing one, timing two) {
+    return two.median > 1.3 * one.median;
+}
+
+static void print_rows(const oracle *o, int threads, const timing *ours,
+                       const timing (*theirs)[PEERS]) {
+    const timing mine = ours[threads - 1];
+    printf("%-24s %2d %11.2f", o->name, threads, 1e6 * mine.median);
+    for (int k = 0; k < PEERS && !isnan(theirs[threads - 1][k].median); k++) {
+        const timing other = theirs[threads - 1][k];
+        const double ratio = other.median / mine.median;
         const double wanted = o->peer[k].at_least[threads - 1];
         if (k > 0)
             printf("\n%39s", "");
-        printf(" %-14s %11.2f %6.1fx %6.1fx", o->peer[k].name, 1e6 * theirs[k].median, ratio,
-               theirs[k].lowest / ours.lowest);
-        if (wanted > 0.0)
+        printf(" %-14s %11.2f %6.1fx %6.1fx", o->peer[k].name, 1e6 * other.median, ratio,
+               other.lowest / mine.lowest);
+        if (disturbed(ours[0], mine) || disturbed(theirs[0][k], other))
+            printf(" disturbed");
+        else if (wanted > 0.0)
             printf(" %6.1fx%s", wanted, ratio < wanted ? " missed" : "");
     }
     printf("\n");
@@ -308,21 +324,34 @@ static bool bench_oracle(const oracle *o, peer *p) {
         theirs[k / PEERS][k % PEERS] = (timing){NAN, NAN};
     subject s;
     const bool open = subject_open(&s, o);
-    for (int turn = 0; open && turn < TURNS; turn++)
+    const double start = seconds_now();
+    for (int turn = 0;
+         open && turn < TURNS && (turn == 0 || seconds_now() - start < ORACLE_SECONDS); turn++)
         for (int threads = 1; threads <= 2; threads++) {
             improve(&ours[threads - 1], time_subject(&s, threads));
             for (int k = 0; k < PEERS && o->peer[k].name; k++)
                 improve(&theirs[threads - 1][k], time_peer(p, o, k, threads));
         }
     for (int threads = 1; open && threads <= 2; threads++)
-        print_rows(o, threads, ours[threads - 1], theirs[threads - 1]);
+        print_rows(o, threads, ours, (const timing(*)[PEERS])theirs);
     subject_close(&s);
     return open;
+}
+
+static void print_load(const char *when) {
+    double load = NAN;
+    FILE *file = fopen("/proc/loadavg", "r");
+    if (file && fscanf(file, "%lf", &load) == 1)
+        printf("load average %s: %.2f on %ld cores\n", when, load, sysconf(_SC_NPROCESSORS_ONLN));
+    if (file)
+        fclose(file);
 }
 
 int main(int argc, char **argv) {
     peer p;
     bool complete = true;
+    print_load("before");
+    fflush(stdout);
     peer_open(&p);
     if (p.ask)
         printf("against %s; microseconds a call\n", p.version);
@@ -334,6 +363,7 @@ int main(int argc, char **argv) {
         if (argc < 2 || strstr(oracles[i].name, argv[1]))
             complete = bench_oracle(&oracles[i], &p);
     peer_close(&p);
+    print_load("after");
     if (!complete)
         fputs("bench_peers: out of memory\n", stderr);
     return complete ? 0 : 1;

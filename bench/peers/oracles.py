@@ -22,7 +22,8 @@ except ImportError:
     sys.exit("oracles.py: this python has no torch")
 
 RIDGE = 1e-3
-SAMPLE_SECONDS, CASE_SECONDS, FEWEST_SAMPLES = 0.0005, 0.05, 5
+SAMPLE_SECONDS, WARM_SECONDS, CASE_SECONDS = 0.0005, 0.05, 0.1
+FEWEST_SAMPLES = 5
 
 
 def autograd(loss, w):
@@ -223,7 +224,9 @@ class Peer:
         if key not in self.chosen:
             self.chosen[key] = self.choose(name)
         way, calls = self.chosen[key]
-        way()
+        start = time.perf_counter()
+        while time.perf_counter() - start < WARM_SECONDS:
+            way()
         samples, start = [], time.perf_counter()
         while len(samples) < FEWEST_SAMPLES or time.perf_counter() - start < CASE_SECONDS:
             samples.append(seconds_of(way, calls))
