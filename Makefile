@@ -5,8 +5,9 @@ DESTDIR ?=
 PACKAGES ?= scripts/install-packages
 # How long `make fuzz` tries each reader.
 SECONDS ?= 60
+WITH_PEERS = $(CURDIR)/.venv/bin:$(PATH)
 
-.PHONY: release run test fuzz bench install format lint clean help packages
+.PHONY: release run test fuzz bench bench-peers install format lint clean help packages
 .NOTPARALLEL:
 
 release: build/release/build.ninja
@@ -23,8 +24,18 @@ fuzz:
 	@$(PACKAGES) test
 	@scripts/run-fuzz $(SECONDS)
 
+# Other libraries are timed as well where python3 has them; .venv/ comes first, if it is there.
 bench: build/release/build.ninja
-	@cmake --build --preset release --target bench
+	@PATH="$(WITH_PEERS)" cmake --build --preset release --target bench
+
+bench-peers: release .venv/ready
+	@PATH="$(WITH_PEERS)" build/release/bench/bench_peers
+
+.venv/ready:
+	@$(PACKAGES) peers
+	@python3 -m venv .venv
+	@.venv/bin/python3 -m pip install --quiet torch numpy scipy scikit-learn
+	@touch $@
 
 install: release
 	@DESTDIR="$(DESTDIR)" cmake --install build/release --prefix "$(PREFIX)"
@@ -46,6 +57,7 @@ help:
 	@echo "make test       run all tests: release, sanitizers, clang, include rule, format"
 	@echo "make fuzz       feed made-up files to every reader, SECONDS=60 for each"
 	@echo "make bench      build and run the benchmarks"
+	@echo "make bench-peers  compare with PyTorch, which is installed into .venv/ (a large download)"
 	@echo "make install    install to PREFIX ($(PREFIX)), below DESTDIR when it is set"
 	@echo "make format     format all C files in place"
 	@echo "make lint       clang-tidy, cppcheck, include rule, format"

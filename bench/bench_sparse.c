@@ -10,12 +10,12 @@
  * without: entries once for each product, results written once, W read once for the scores and once
  * for the ridge. */
 #include "kernels/pass.h"
+#include "text_rows.h"
 
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #define SAMPLES_MAX 201
@@ -25,127 +25,35 @@
 static uint64_t random_state = 1;
 
 static double uniform(void) {
-    random_state = random_state * 6364136223846793005U + 1442695040888963407U;
-    return (double)(random_state >> 11) * 0x1p-53;
-}
-
-static void *memory(size_t count, size_t size) {
-    void *p = aligned_alloc(64, (count * size + 127) / 64 * 64);
-    if (!p) {
-        fputs("bench_sparse: out of memory\n", stderr);
-        exit(1);
-    }
-    memset(p, 0, count * size);
-    return p;
+    return draw_uniform(&random_state);
 }
 
 typedef struct problem {
-    size_t rows, columns, classes, entries;
-    size_t *row_start, *column_start, *index;
-    uint32_t *column, *row;
-    double *value, *column_value;
-    float *value_f32, *column_value_f32;
+    size_t rows, columns, classes;
+    text_rows text;
+    size_t *index;
     int32_t *label;
     void *w, *v, *gradient, *hessian; /* of columns x classes doubles, filled for each precision */
 } problem;
 
-static int by_number(const void *a, const void *b) {
-    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return (x > y) - (x < y);
-}
-
-/* Rank r with chance in proportion to (r + 30)^-1.2, as in 20 Newsgroups, where a third of the
- * words are not in a given half of the texts and another third in one text only. Then a bijection
- * of ranks to columns. */
-static uint32_t draw_column(size_t columns) {
-    const double shift = 30.0, power = -0.2;
-    const double from = pow(shift, power), to = pow((double)columns + shift, power);
-    const double rank = pow(from + (to - from) * uniform(), 1.0 / power) - shift;
-    const size_t r = (size_t)rank < columns ? (size_t)rank : columns - 1;
-    return (uint32_t)((r * 7919 + 11) % columns);
-}
-
-static void draw_rows(problem *p, size_t mean_entries) {
-    uint32_t *seen = memory(p->columns, sizeof *seen);
-    for (size_t i = 0; i < p->rows; i++) {
-        const size_t wanted = 1 + (size_t)(uniform() * 2.0 * (double)(mean_entries - 1));
-        uint32_t *column = p->column + p->row_start[i];
-        size_t got = 0;
-        for (size_t t = 0; t < 20 * wanted && got < wanted; t++) {
-            const uint32_t j = draw_column(p->columns);
-            if (seen[j] != i + 1) {
-                seen[j] = (uint32_t)(i + 1);
-                column[got++] = j;
-            }
-        }
-        qsort(column, got, sizeof *column, by_number);
-        p->row_start[i + 1] = p->row_start[i] + got;
-        p->label[i] = (int32_t)(uniform() * (double)p->classes);
-    }
-    p->entries = p->row_start[p->rows];
-    for (size_t e = 0; e < p->entries; e++) {
-        p->value[e] = 0.02 + 0.2 * uniform();
-        p->value_f32[e] = (float)p->value[e];
-    }
-    free(seen);
-}
-
-static void transpose(problem *p) {
-    for (size_t e = 0; e < p->entries; e++)
-        p->column_start[p->column[e] + 1]++;
-    for (size_t j = 0; j < p->columns; j++)
-        p->column_start[j + 1] += p->column_start[j];
-    size_t *next = memory(p->columns, sizeof *next);
-    memcpy(next, p->column_start, p->columns * sizeof *next);
-    for (size_t i = 0; i < p->rows; i++)
-        for (size_t e = p->row_start[i]; e < p->row_start[i + 1]; e++) {
-            const size_t to = next[p->column[e]]++;
-            p->row[to] = (uint32_t)i;
-            p->column_value[to] = p->value[e];
-            p->column_value_f32[to] = p->value_f32[e];
-        }
-    free(next);
-}
-
 static void problem_open(problem *p, size_t mean_entries) {
-    const size_t most = p->rows * 2 * mean_entries, size = p->columns * p->classes;
-    p->row_start = memory(p->rows + 1, sizeof *p->row_start);
-    p->column_start = memory(p->columns + 1, sizeof *p->column_start);
-    p->index = memory(BATCH, sizeof *p->index);
-    p->column = memory(most, sizeof *p->column);
-    p->row = memory(most, sizeof *p->row);
-    p->value = memory(most, sizeof *p->value);
-    p->column_value = memory(most, sizeof *p->column_value);
-    p->value_f32 = memory(most, sizeof *p->value_f32);
-    p->column_value_f32 = memory(most, sizeof *p->column_value_f32);
-    p->label = memory(p->rows, sizeof *p->label);
-    p->w = memory(size, sizeof(double));
-    p->v = memory(size, sizeof(double));
-    p->gradient = memory(size, sizeof(double));
-    p->hessian = memory(size, sizeof(double));
-    draw_rows(p, mean_entries);
-    transpose(p);
+    const size_t size = p->columns * p->classes;
+    text_rows_open(&p->text, p->rows, p->columns, mean_entries, &random_state);
+    p->index = bench_memory(BATCH, sizeof *p->index);
+    p->label = bench_memory(p->rows, sizeof *p->label);
+    p->w = bench_memory(size, sizeof(double));
+    p->v = bench_memory(size, sizeof(double));
+    p->gradient = bench_memory(size, sizeof(double));
+    p->hessian = bench_memory(size, sizeof(double));
     for (size_t i = 0; i < BATCH; i++)
         p->index[i] = (size_t)(uniform() * (double)p->rows);
 }
 
 static void problem_close(problem *p) {
-    void *all[] = {p->row_start,
-                   p->column_start,
-                   p->index,
-                   p->column,
-                   p->row,
-                   p->value,
-                   p->column_value,
-                   p->value_f32,
-                   p->column_value_f32,
-                   p->label,
-                   p->w,
-                   p->v,
-                   p->gradient,
-                   p->hessian};
+    void *all[] = {p->index, p->label, p->w, p->v, p->gradient, p->hessian};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         free(all[i]);
+    text_rows_close(&p->text);
 }
 
 static void fill(void *to, size_t count, bool single) {
@@ -183,15 +91,16 @@ static timing time_pass(const problem *p, const task *t, int threads) {
     const size_t classes = t->logistic ? 1 : p->classes;
     blv_rows rows = {.rows = p->rows,
                      .columns = p->columns,
-                     .row_start = p->row_start,
-                     .column = p->column,
-                     .value = t->single ? (const void *)p->value_f32 : p->value,
+                     .row_start = p->text.row_start,
+                     .column = p->text.column,
+                     .value = t->single ? (const void *)p->text.value_f32 : p->text.value,
                      .label = p->label,
                      .count = p->rows};
     if (t->transposed) {
-        rows.column_start = p->column_start;
-        rows.row = p->row;
-        rows.column_value = t->single ? (const void *)p->column_value_f32 : p->column_value;
+        rows.column_start = p->text.column_start;
+        rows.row = p->text.row;
+        rows.column_value =
+            t->single ? (const void *)p->text.column_value_f32 : p->text.column_value;
     }
     if (t->batch) {
         rows.count = BATCH;
@@ -232,7 +141,7 @@ static double bytes_of(const problem *p, const task *t) {
     const double share = t->batch ? (double)BATCH / (double)p->rows : 1.0;
     const double entry = real_size + (double)sizeof(uint32_t);
     const double matrix = (double)p->columns * classes * real_size;
-    return share * (1.0 + products) * (double)p->entries * entry +
+    return share * (1.0 + products) * (double)p->text.entries * entry +
            matrix * (1.0 + (double)t->hessian + 2.0 * products);
 }
 
@@ -252,7 +161,7 @@ static timing time_scipy(const problem *p) {
     char command[512];
     timing t = {NAN, NAN};
     snprintf(command, sizeof command, "python3 '%s/sparse_products.py' %zu %zu %zu %zu 2>/dev/null",
-             BENCH_PEERS, p->rows, p->columns, p->entries / p->rows, p->classes);
+             BENCH_PEERS, p->rows, p->columns, p->text.entries / p->rows, p->classes);
     FILE *pipe = popen(command, "r");
     if (!pipe)
         return t;
@@ -279,7 +188,7 @@ int main(int argc, char **argv) {
         return 2;
     }
     problem_open(&p, mean_entries);
-    printf("%zu x %zu, %zu entries, %zu classes\n", p.rows, p.columns, p.entries, p.classes);
+    printf("%zu x %zu, %zu entries, %zu classes\n", p.rows, p.columns, p.text.entries, p.classes);
     printf("milliseconds, median and lowest\n%-34s %17s %6s %17s %13s\n", "", "1 thread", "GB/s",
            "2 threads", "ratio");
     timing gradient = {NAN, NAN};
