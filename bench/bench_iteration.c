@@ -31,7 +31,7 @@ static void give_up(const char *text) {
 static double seconds_of(const blv_problem *problem, const char *solver,
                          const char *const *settings, const char *iterations) {
     blv_message why;
-    blv_run *run;
+    blv_run *run = NULL;
     const blv_solver *found = blv_solver_find(NULL, solver, &why);
     if (!found || blv_run_create(&run, problem, found, &why) != BLV_OK)
         give_up(why.text);

@@ -101,7 +101,7 @@ static void test_mnist_cleaning(void **state) {
                         SETTINGS("train", MNIST_TRAIN, "train_size", "4000", "val_size", "1000",
                                  "test", MNIST_TEST, "scaling", "unit", "corrupt", "0.5"),
                         BLV_F32, 1);
-    blv_run *run = make_run(p, "exact", SETTINGS("iters", "6"));
+    blv_run *run = make_run(p, "exact", SETTINGS("iters", "4"));
     solve_run(run);
     double *x = make_numbers(ROWS);
     known_corruption(ROWS, x);

@@ -1,8 +1,8 @@
 /* Parameter tables: one table drives defaults, setting, validation, help and documentation.
  *
- * A table describes the fields of a struct. Fields are double for BLV_REAL, int64_t for BLV_INT, int
- * (the position of the word) for BLV_CHOICE and char[BLV_TEXT_SIZE] for BLV_TEXT. A table ends with
- * an entry whose key is NULL. */
+ * A table describes the fields of a struct. Fields are double for BLV_REAL, int64_t for BLV_INT,
+ * int (the position of the word) for BLV_CHOICE and char[BLV_TEXT_SIZE] for BLV_TEXT. A table ends
+ * with an entry whose key is NULL. */
 #ifndef BILEVEL_PARAM_H
 #define BILEVEL_PARAM_H
 

@@ -25,7 +25,8 @@ typedef struct blv_batch {
     size_t first;
     size_t count;
     const size_t *index;
-    size_t next_first, next_count; /* the range that comes next, to be fetched ahead; 0: not known */
+    size_t next_first,
+        next_count; /* the range that comes next, to be fetched ahead; 0: not known */
 } blv_batch;
 
 /* Every oracle returns 0, a positive number (recoverable: this point is refused; the last move is
@@ -57,8 +58,8 @@ typedef int (*blv_known_phi_fn)(void *user, const blv_vec *x, double *phi, blv_v
 /* A solution. Either output may be NULL. */
 typedef int (*blv_known_solution_fn)(void *user, blv_vec *x, blv_vec *y);
 
-/* What else a problem can tell about a point, such as the accuracy on test data: one number for each
- * name of the definition's `measures`. Off the clock, for trace and report. */
+/* What else a problem can tell about a point, such as the accuracy on test data: one number for
+ * each name of the definition's `measures`. Off the clock, for trace and report. */
 typedef int (*blv_measure_fn)(void *user, const blv_vec *x, const blv_vec *y, double *values);
 #define BLV_MEASURES_MAX 16
 
@@ -94,8 +95,8 @@ typedef struct blv_problem_def {
 
     blv_known_phi_fn known_phi;
     blv_known_solution_fn known_solution;
-    blv_measure_fn measure;      /* NULL: none */
-    const char *const *measures; /* names, borrowed from user; ends with NULL */
+    blv_measure_fn measure;        /* NULL: none */
+    const char *const *measures;   /* names, borrowed from user; ends with NULL */
     const blv_named_array *arrays; /* borrowed from user; ends with a NULL name; NULL: none */
 
     const blv_space *space_x; /* vectors of your own kind: borrowed, must outlive the problem. */

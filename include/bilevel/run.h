@@ -90,7 +90,7 @@ typedef struct blv_progress {
     uint64_t iteration;
     double seconds;
     blv_counts counts;
-    double f, g;           /* at the present x and y, whole sums */
+    double f, g;          /* at the present x and y, whole sums */
     size_t measure_count; /* of the problem's measures */
     double measures[BLV_MEASURES_MAX];
     double phi, grad_norm; /* certified, when the option `certify` asks for it; else NaN */

@@ -3,8 +3,9 @@
  * For row i with features a_i, label b_i and scores s_i = W a_i (one for each class):
  *
  *   softmax     loss_i = log sum_k exp(s_ik) - s_i,b
- *               gradient_i = (p_i - e_i) a_i'       with p_i = softmax(s_i), e_i the unit vector of
- * b_i Hessian_i V = (p_i o (t_i - p_i't_i)) a_i'       with t_i = V a_i
+ *               gradient_i = (p_i - e_i) a_i'
+ *               Hessian_i V = (p_i o (t_i - p_i't_i)) a_i'
+ *               where p_i = softmax(s_i), e_i is the unit vector of b_i and t_i = V a_i
  *
  *   logistic    one score, label 1 or 0 (sign +1 or -1): loss_i = log(1 + exp(-sign s_i))
  *
