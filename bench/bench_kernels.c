@@ -9,6 +9,7 @@
  * each product of n rows of d columns with k classes, though the kernels get by with k - 1. */
 #include "kernels/pass.h"
 #include "machine_peak.h"
+#include "space/room.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -83,7 +84,7 @@ static double next_number(uint64_t *seed) {
 
 static void *numbers(setup *s, size_t count, double size, uint64_t *seed) {
     const size_t bytes = (count * (s->single ? sizeof(float) : sizeof(double)) + 63) / 64 * 64;
-    void *array = aligned_alloc(64, bytes);
+    void *array = blv_room(bytes);
     for (size_t i = 0; array && i < count; i++) {
         const double value = size * (next_number(seed) - 0.5);
         if (s->single)

@@ -1,4 +1,5 @@
 #include "text_rows.h"
+#include "space/room.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -11,7 +12,7 @@ double draw_uniform(uint64_t *state) {
 }
 
 void *bench_memory(size_t count, size_t size) {
-    void *p = aligned_alloc(64, (count * size + 127) / 64 * 64);
+    void *p = blv_room(count * size + 64);
     if (!p) {
         fputs("benchmark: out of memory\n", stderr);
         exit(1);

@@ -1,6 +1,7 @@
 /* Data sets: life, view, history and notes. */
 #include "data/dataset_ops.h"
 #include "data/npz_private.h"
+#include "space/room.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -14,7 +15,7 @@ void *blv_data_alloc(size_t count, size_t size) {
     if (size > 0 && count > SIZE_MAX / size)
         return NULL;
     size_t bytes = count * size;
-    return malloc(bytes > 0 ? bytes : 1);
+    return bytes < BLV_LARGE_ROOM ? malloc(bytes > 0 ? bytes : 1) : blv_room(bytes);
 }
 
 void *blv_data_copy(const void *source, size_t count, size_t size) {

@@ -3,6 +3,7 @@
  * Elements are split into chunks by the dimension alone. Threads share out the chunks, and partial
  * sums are added in the order of the chunks, so the number of threads does not show in the bits. */
 #include "space/host_loops.h"
+#include "space/room.h"
 #include "space/space_private.h"
 
 #include <math.h>
@@ -78,7 +79,7 @@ static void host_fill(const blv_space *s, void *v, double a) {
 
 /* The first write to a page is made by the thread that will work on it. */
 static void *host_create(const blv_space *s) {
-    void *v = aligned_alloc(ALIGNMENT, allocated_bytes(s));
+    void *v = blv_room(allocated_bytes(s));
     if (v)
         host_fill(s, v, 0.0);
     return v;
