@@ -214,23 +214,17 @@ static blv_error create(const void *fields, const blv_problem_options *options,
         free(p);
         return error;
     }
-    blv_problem_def def = {.name = "hyperclean",
-                           .dim_x = blv_dataset_view_of(p->model.data.train)->rows,
-                           .dim_y = linear_model_dim(&p->model),
-                           .precision = options->precision,
-                           .threads = options->threads,
-                           .upper_samples = blv_dataset_view_of(p->model.data.val)->rows,
-                           .lower_samples = blv_dataset_view_of(p->model.data.train)->rows,
-                           .shuffled = q->source.order == 0,
-                           .user = p,
-                           .free_user = destroy,
-                           .upper = upper,
-                           .lower = lower,
-                           .lower_hvp = lower_hvp,
-                           .lower_jvp = lower_jvp,
-                           .lower_all = lower_all,
-                           .measure = measure,
-                           .measures = measures};
+    blv_problem_def def = linear_definition(&p->model, &q->source, "hyperclean");
+    def.dim_x = def.lower_samples;
+    def.user = p;
+    def.free_user = destroy;
+    def.upper = upper;
+    def.lower = lower;
+    def.lower_hvp = lower_hvp;
+    def.lower_jvp = lower_jvp;
+    def.lower_all = lower_all;
+    def.measure = measure;
+    def.measures = measures;
     return blv_problem_create(problem, &def, why);
 }
 

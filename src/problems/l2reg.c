@@ -266,24 +266,18 @@ blv_error l2reg_make(const l2reg_params *q, const char *name, linear_data *data,
         destroy(p);
         return error;
     }
-    blv_problem_def def = {.name = name,
-                           .dim_x = p->penalties,
-                           .dim_y = linear_model_dim(&p->model),
-                           .precision = options->precision,
-                           .threads = options->threads,
-                           .upper_samples = blv_dataset_view_of(p->model.data.val)->rows,
-                           .lower_samples = blv_dataset_view_of(p->model.data.train)->rows,
-                           .shuffled = q->source.order == 0,
-                           .user = p,
-                           .free_user = destroy,
-                           .upper = upper,
-                           .lower = lower,
-                           .lower_hvp = lower_hvp,
-                           .lower_jvp = lower_jvp,
-                           .lower_all = lower_all,
-                           .project_x = isfinite(p->lo) || isfinite(p->hi) ? project : NULL,
-                           .measure = measure,
-                           .measures = measures};
+    blv_problem_def def = linear_definition(&p->model, &q->source, name);
+    def.dim_x = p->penalties;
+    def.user = p;
+    def.free_user = destroy;
+    def.upper = upper;
+    def.lower = lower;
+    def.lower_hvp = lower_hvp;
+    def.lower_jvp = lower_jvp;
+    def.lower_all = lower_all;
+    def.project_x = isfinite(p->lo) || isfinite(p->hi) ? project : NULL;
+    def.measure = measure;
+    def.measures = measures;
     return blv_problem_create(problem, &def, why);
 }
 

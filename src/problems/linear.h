@@ -12,6 +12,8 @@
 
 /* ---- Where the data come from: fields of a family's parameters ---- */
 
+enum { LINEAR_ORDER_RANDOM, LINEAR_ORDER_FILE };
+
 typedef struct linear_source {
     char train[BLV_TEXT_SIZE], val[BLV_TEXT_SIZE], test[BLV_TEXT_SIZE];
     char label[BLV_TEXT_SIZE], positive[BLV_TEXT_SIZE];
@@ -198,6 +200,11 @@ int linear_upper(linear_model *model, const blv_batch *batch, const blv_vec *x, 
 /* Mean loss and share of right answers on a set. False when memory is short. */
 bool linear_quality(linear_model *model, const blv_dataset *set, const blv_vec *y, double *loss,
                     double *accuracy);
+
+/* What the definitions of all problems on data have in common; x and the oracles are left to fill
+ * in. The source tells whether the rows are in random order. */
+blv_problem_def linear_definition(const linear_model *model, const linear_source *source,
+                                  const char *name);
 
 /* The first four measures of every problem on data: val_loss, val_accuracy, test_loss,
  * test_accuracy (NaN without test rows). */

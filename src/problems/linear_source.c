@@ -73,8 +73,6 @@ static bool is_whole_or_share(double size) {
     return isnan(size) || size < 1.0 || size == floor(size);
 }
 
-enum { ORDER_RANDOM, ORDER_FILE };
-
 /* Parts in random order, each class split alike; a size of 0 makes no part. */
 static blv_error random_parts(const blv_dataset *set, const double sizes[3], uint64_t seed,
                               blv_dataset *part[3], blv_message *why) {
@@ -137,8 +135,8 @@ static blv_error split(const linear_source *s, linear_data *d, const char *owner
                     owner, rows, train, val, test);
     const double sizes[3] = {train, val, test};
     blv_dataset *part[3] = {NULL, NULL, NULL};
-    CHECK(s->order == ORDER_FILE ? consecutive_parts(d->train, sizes, part, why)
-                                 : random_parts(d->train, sizes, seed, part, why));
+    CHECK(s->order == LINEAR_ORDER_FILE ? consecutive_parts(d->train, sizes, part, why)
+                                        : random_parts(d->train, sizes, seed, part, why));
     blv_dataset_destroy(d->train);
     d->train = part[0];
     d->val = part[1] ? part[1] : d->val;
