@@ -4,49 +4,39 @@
 #include <bilevel/bilevel.h>
 #include <stdio.h>
 
-static int upper(void *user, const blv_batch *batch, const blv_vec *x_vec, const blv_vec *y_vec,
+static int upper(void *user, const blv_batch *batch, const blv_vec *xv, const blv_vec *yv,
                  double *f, blv_vec *fx, blv_vec *fy) {
-    double x = *blv_vec_f64(x_vec), y = *blv_vec_f64(y_vec);
+    double x = blv_vec_at(xv, 0), y = blv_vec_at(yv, 0);
     (void)user, (void)batch;
-    if (f) /* a NULL output is not needed */
+    if (f) /* outputs that are not needed are NULL; blv_vec_put passes them over */
         *f = (y - 1) * (y - 1) + x * x / 10;
-    if (fx)
-        *blv_vec_f64_mut(fx) = x / 5;
-    if (fy)
-        *blv_vec_f64_mut(fy) = 2 * (y - 1);
+    blv_vec_put(fx, 0, x / 5);
+    blv_vec_put(fy, 0, 2 * (y - 1));
     return 0;
 }
 
-static int lower(void *user, const blv_batch *batch, const blv_vec *x_vec, const blv_vec *y_vec,
+static int lower(void *user, const blv_batch *batch, const blv_vec *xv, const blv_vec *yv,
                  double *g, blv_vec *gx, blv_vec *gy) {
-    double x = *blv_vec_f64(x_vec), y = *blv_vec_f64(y_vec);
+    double x = blv_vec_at(xv, 0), y = blv_vec_at(yv, 0);
     (void)user, (void)batch;
     if (g)
         *g = y * y * y * y / 4 + y * y / 2 - x * y;
-    if (gx)
-        *blv_vec_f64_mut(gx) = -y;
-    if (gy)
-        *blv_vec_f64_mut(gy) = y * y * y + y - x;
+    blv_vec_put(gx, 0, -y);
+    blv_vec_put(gy, 0, y * y * y + y - x);
     return 0;
 }
 
 int main(void) {
     blv_problem_def def = {.dim_x = 1, .dim_y = 1, .upper = upper, .lower = lower};
-    blv_problem *problem = NULL;
-    blv_run *run = NULL;
+    blv_problem *problem;
+    blv_run *run;
     blv_certificate c;
-    blv_message why = {""};
-    const blv_solver *solver = blv_solver_find(NULL, "s-tfbo", &why);
-    double x, y;
-
-    if (!solver || blv_problem_create(&problem, &def, &why) ||
-        blv_run_create(&run, problem, solver, &why) || blv_run_set(run, "tol", "1e-8") ||
-        blv_run_solve(run) || blv_run_certify(run, &c) || blv_run_read(run, "x", &x) ||
-        blv_run_read(run, "y", &y)) {
-        fprintf(stderr, "%s\n", run ? blv_run_message(run) : why.text);
+    if (blv_problem_create(&problem, &def, NULL) ||
+        blv_run_create(&run, problem, blv_solver_find(NULL, "s-tfbo", NULL), NULL) ||
+        blv_run_set(run, "tol", "1e-8") || blv_run_solve(run) || blv_run_certify(run, &c))
         return 1;
-    }
-    printf("%s: x = %.5f, y = %.5f\n", blv_outcome_word(blv_run_result(run)->outcome), x, y);
+    printf("%s: x = %.5f, y = %.5f\n", blv_outcome_word(blv_run_result(run)->outcome),
+           blv_vec_at(blv_run_x(run), 0), blv_vec_at(blv_run_y(run), 0));
     printf("certified: Phi(x) = %.5f, |grad Phi(x)| = %.5f\n", c.phi, c.grad_norm);
     blv_run_destroy(run);
     blv_problem_destroy(problem);

@@ -415,8 +415,26 @@ static void test_elements_are_reached_in_their_precision_only(void **state) {
     }
 }
 
+/* One element at a time, in either precision; an output that is not wanted is NULL. */
+static void test_elements(void **state) {
+    (void)state;
+    for (int precision = BLV_F64; precision <= BLV_F32; precision++) {
+        blv_space *space;
+        blv_vec *v;
+        assert_int_equal(blv_space_create_host(&space, 5, (blv_precision)precision, 1), BLV_OK);
+        assert_int_equal(blv_vec_create(&v, space), BLV_OK);
+        blv_vec_put(v, 3, 0.1);
+        blv_vec_put(NULL, 3, 0.1);
+        assert_true(blv_vec_at(v, 3) == (precision == BLV_F32 ? (double)0.1f : 0.1));
+        assert_true(blv_vec_at(v, 2) == 0.0 && blv_vec_at(v, 4) == 0.0);
+        blv_vec_destroy(v);
+        blv_space_destroy(space);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_elements),
         cmocka_unit_test(test_host_f64_conforms),
         cmocka_unit_test(test_host_f32_conforms),
         cmocka_unit_test(test_required_operations_suffice),

@@ -80,6 +80,11 @@ BLV_API double *blv_vec_f64_mut(blv_vec *v);
 BLV_API const float *blv_vec_f32(const blv_vec *v);
 BLV_API float *blv_vec_f32_mut(blv_vec *v);
 
+/* One element of a host vector of either precision: short, for oracles of few variables. Putting
+ * into NULL does nothing, as an output that is not needed wants it. */
+BLV_API double blv_vec_at(const blv_vec *v, size_t i);
+BLV_API void blv_vec_put(blv_vec *v, size_t i, double value);
+
 /* ---- A space of your own ---- */
 
 /* The operations of a space. `void *` is what `create` returned. The required ones must be set; a

@@ -1,27 +1,17 @@
 /* A lower level with many solutions: y2 is free, so d2g/dy2 is singular. Value-function methods
  * solve it; implicit ones refuse it. */
 #include "problems/builtin_problems.h"
-#include "problems/raw.h"
-
-static double at(const blv_vec *v, size_t i) {
-    return element(raw(v), blv_vec_f64(v) ? BLV_F64 : BLV_F32, i);
-}
-
-static void put(blv_vec *v, size_t i, double value) {
-    if (v)
-        set_element(raw_mut(v), blv_vec_f64(v) ? BLV_F64 : BLV_F32, i, value);
-}
 
 static int upper(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y, double *f,
                  blv_vec *fx, blv_vec *fy) {
     (void)user;
     (void)batch;
-    double gap = at(x, 0) - at(y, 1), off = at(y, 0) - 1.0;
+    double gap = blv_vec_at(x, 0) - blv_vec_at(y, 1), off = blv_vec_at(y, 0) - 1.0;
     if (f)
         *f = 0.5 * gap * gap + 0.5 * off * off;
-    put(fx, 0, gap);
-    put(fy, 0, off);
-    put(fy, 1, -gap);
+    blv_vec_put(fx, 0, gap);
+    blv_vec_put(fy, 0, off);
+    blv_vec_put(fy, 1, -gap);
     return 0;
 }
 
@@ -29,12 +19,12 @@ static int lower(void *user, const blv_batch *batch, const blv_vec *x, const blv
                  blv_vec *gx, blv_vec *gy) {
     (void)user;
     (void)batch;
-    double y1 = at(y, 0), x1 = at(x, 0);
+    double y1 = blv_vec_at(y, 0), x1 = blv_vec_at(x, 0);
     if (g)
         *g = 0.5 * y1 * y1 - x1 * y1;
-    put(gx, 0, -y1);
-    put(gy, 0, y1 - x1);
-    put(gy, 1, 0.0);
+    blv_vec_put(gx, 0, -y1);
+    blv_vec_put(gy, 0, y1 - x1);
+    blv_vec_put(gy, 1, 0.0);
     return 0;
 }
 
@@ -44,8 +34,8 @@ static int lower_hvp(void *user, const blv_batch *batch, const blv_vec *x, const
     (void)batch;
     (void)x;
     (void)y;
-    put(hv, 0, at(v, 0));
-    put(hv, 1, 0.0);
+    blv_vec_put(hv, 0, blv_vec_at(v, 0));
+    blv_vec_put(hv, 1, 0.0);
     return 0;
 }
 
@@ -55,15 +45,15 @@ static int lower_jvp(void *user, const blv_batch *batch, const blv_vec *x, const
     (void)batch;
     (void)x;
     (void)y;
-    put(jv, 0, -at(v, 0));
+    blv_vec_put(jv, 0, -blv_vec_at(v, 0));
     return 0;
 }
 
 static int known_solution(void *user, blv_vec *x, blv_vec *y) {
     (void)user;
-    put(x, 0, 1.0);
-    put(y, 0, 1.0);
-    put(y, 1, 1.0);
+    blv_vec_put(x, 0, 1.0);
+    blv_vec_put(y, 0, 1.0);
+    blv_vec_put(y, 1, 1.0);
     return 0;
 }
 

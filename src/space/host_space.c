@@ -6,6 +6,7 @@
 #include "space/room.h"
 #include "space/space_private.h"
 
+#include <assert.h>
 #include <math.h>
 #include <omp.h>
 #include <stdint.h>
@@ -185,4 +186,21 @@ const float *blv_vec_f32(const blv_vec *v) {
 
 float *blv_vec_f32_mut(blv_vec *v) {
     return v->space->ops == &blv_host_ops_f32 ? v->data : NULL;
+}
+
+double blv_vec_at(const blv_vec *v, size_t i) {
+    assert(i < v->space->dim);
+    const double *f64 = blv_vec_f64(v);
+    return f64 ? f64[i] : (double)blv_vec_f32(v)[i];
+}
+
+void blv_vec_put(blv_vec *v, size_t i, double value) {
+    if (!v)
+        return;
+    assert(i < v->space->dim);
+    double *f64 = blv_vec_f64_mut(v);
+    if (f64)
+        f64[i] = value;
+    else
+        blv_vec_f32_mut(v)[i] = (float)value;
 }
