@@ -43,8 +43,10 @@ void cli_settings_add(cli_settings *settings, const char *key, const char *value
 void cli_settings_split(cli_settings *settings, const char *option, char *pair,
                         const struct argp_state *state) {
     char *equals = strchr(pair, '=');
-    if (!equals || equals == pair)
+    if (!equals || equals == pair) {
         argp_error(state, "--%s '%s': expected KEY=VALUE", option, pair);
+        return; /* argp_error ends the program, unless it is told not to */
+    }
     *equals = '\0';
     cli_settings_add(settings, pair, equals + 1);
 }

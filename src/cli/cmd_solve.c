@@ -122,7 +122,8 @@ static char *complete_help(int key, const char *text, void *input) {
         return list_other_run_options();
     if (is_run_option(key) && text)
         return help_with_default(run_options[key - KEY_RUN_OPTION].key, text);
-    return (char *)(uintptr_t)text; /* handed back as it came, in the type that argp wants */
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): handed back as it came, in the type argp wants
+    return (char *)(uintptr_t)text;
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state) {

@@ -163,10 +163,12 @@ static size_t make_parts(size_t n, size_t *last_index, blv_batch parts[3]) {
     size_t count = 0, begin[4] = {0, n / 3, n - 1, n};
     *last_index = n - 1;
     for (int i = 0; i < 3; i++)
-        if (begin[i + 1] > begin[i])
-            parts[count++] = (blv_batch){.first = begin[i],
-                                         .count = begin[i + 1] - begin[i],
-                                         .index = i == 2 ? last_index : NULL};
+        if (begin[i + 1] > begin[i]) {
+            parts[count] = (blv_batch){.first = begin[i],
+                                       .count = begin[i + 1] - begin[i],
+                                       .index = i == 2 ? last_index : NULL};
+            count++;
+        }
     return count;
 }
 

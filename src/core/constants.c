@@ -127,7 +127,7 @@ static blv_flow upper_curvature(blv_run *run, blv_constants_work *w, double rel,
 blv_flow blv_constants_estimate(blv_run *run, blv_constants_work *w, blv_constants *c) {
     const double rel = run->def->precision == BLV_F32 ? 1e-4 : 1e-6;
     blv_implicit_result solved;
-    blv_constants at_start;
+    blv_constants at_start = {0};
     BLV_TRY(lower_spectrum(run, w, run->y, &at_start));
     blv_vec_copy(w->y, run->y);
     const blv_state_entry *v = blv_state_find(run, "v");

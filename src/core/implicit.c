@@ -118,8 +118,8 @@ static blv_flow line_search(blv_implicit *m, const blv_vec *x, blv_vec *y, doubl
     double noise = 16.0 * m->eps * (fabs(*g) + m->g_scale + m->eps);
     blv_flow trouble = BLV_GO; /* why the last trial gave no value */
     *moved = false;
-    for (double t = 1.0; t > ldexp(1.0, -HALVINGS_MAX); t *= 0.5) {
-        double g_trial, norm;
+    for (int halvings = 0; halvings < HALVINGS_MAX; halvings++) {
+        double t = ldexp(1.0, -halvings), g_trial, norm;
         blv_vec_combine(m->y_trial, 1.0, y, -t, m->p);
         blv_flow flow = blv_eval_lower(m->eval, NULL, x, m->y_trial, &g_trial, NULL, m->gy_trial);
         if (flow != BLV_GO && flow != BLV_RETRY)

@@ -8,6 +8,7 @@
 #include "core/sampler.h"
 #include "core/random.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 struct blv_sampler {
@@ -88,6 +89,7 @@ static const blv_batch *next_of_epoch(blv_sampler *s) {
         s->epoch++;
         start_epoch(s);
     }
+    assert(s->order); /* block and shuffle have one */
     size_t block = s->kind == BLV_SAMPLER_BLOCK ? s->order[s->next] : s->next;
     const size_t *list = s->kind == BLV_SAMPLER_BLOCK ? s->samples_at : s->order;
     size_t first = block * s->batch, left = s->samples - first;

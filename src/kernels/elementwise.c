@@ -58,7 +58,7 @@ ALWAYS_INLINE void exp_lanes(lanes *value) {
     lanes result = p * first * second;
     const lanes infinity = __builtin_inf() - zero;
     bits over = (bits)(x > LARGEST - zero), under = (bits)(x < SMALLEST - zero),
-         nan = (bits)(x != x);
+         nan = (bits)(x != x); // NOLINT(misc-redundant-expression): true for NaN
     pick(&result, &over, &infinity, &result);
     pick(&result, &under, &zero, &result);
     pick(value, &nan, &x, &result);

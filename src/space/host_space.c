@@ -57,6 +57,7 @@ static void run_loop(const blv_space *s, blv_host_loop loop, const blv_host_args
         for (int c = 0; c < chunks; c++)
             run_chunk(loop, args, dim, length, c, partial[c]);
     } else {
+        // NOLINTNEXTLINE(clang-analyzer-deadcode.DeadStores): the pragma reads it
         const int team = s->threads < chunks ? s->threads : chunks;
 #pragma omp parallel for num_threads(team) schedule(static)
         for (int c = 0; c < chunks; c++)
