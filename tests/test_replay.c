@@ -284,6 +284,18 @@ static void test_d_tfbo(void **state) {
     }
 }
 
+/* The problem as it is shipped, with nothing set: it starts at 0, where nothing is expanded. */
+static void test_shipped_quadratic(void **state) {
+    (void)state;
+    static const char *const seeds[] = {"0", "1", "2"};
+    for (size_t i = 0; i < 3; i++) {
+        blv_problem *p = make_problem("quadratic", SETTINGS("seed", seeds[i]));
+        check_quadratic(p, "s-tfbo", NULL, FREE);
+        check_quadratic(p, "d-tfbo", SETTINGS("T", "1000"), FREE);
+        blv_problem_destroy(p);
+    }
+}
+
 /* The defaults, on problems whose L is near enough to beta0. */
 static void test_d_tfbo_long_steps(void **state) {
     (void)state;
@@ -398,6 +410,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_s_tfbo),
         cmocka_unit_test(test_d_tfbo),
+        cmocka_unit_test(test_shipped_quadratic),
         cmocka_unit_test(test_d_tfbo_long_steps),
         cmocka_unit_test(test_aid_cg),
         cmocka_unit_test(test_soba),
