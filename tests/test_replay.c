@@ -284,7 +284,7 @@ static void test_d_tfbo(void **state) {
     }
 }
 
-/* The problem as it is shipped, with nothing set: it starts at 0, where nothing is expanded. */
+/* The problem as it is shipped, 50 x 50 with condition number 100, and default initial sums. */
 static void test_shipped_quadratic(void **state) {
     (void)state;
     static const char *const seeds[] = {"0", "1", "2"};
