@@ -8,6 +8,7 @@
  * fy is computed once an iteration, and the gradient that fails the test is the one of the step.
  * "Tuning-free bilevel optimization: new algorithms and convergence analysis", Algorithm 1; the
  * eta's are those of its Remark 1. Its accuracy is set by T: |gy|^2 and |r|^2 stay near c/T. */
+#include "core/steps.h"
 #include "solvers/builtin_solvers.h"
 
 #include <float.h>
@@ -18,8 +19,8 @@ typedef struct d_tfbo {
     int64_t T, n_y, n_v, cap;
     int inner;
     double tol_y, tol_v; /* on squared norms */
-    blv_sampler *f_batches, *g_batches;
-    blv_vec *v, *gy, *hv, *fy, *fx, *jv;
+    blv_pieces at;
+    blv_vec *v;
     double alpha, steps_y, steps_v;
 } d_tfbo;
 
@@ -29,16 +30,10 @@ enum { T_DEFAULT = 100000 };
 static blv_error d_tfbo_open(blv_run *run, void *state) {
     d_tfbo *s = state;
     BLV_CHECK(blv_state_iterate(run, "v", BLV_LEVEL_Y, &s->v));
-    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &s->gy));
-    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &s->hv));
-    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &s->fy));
-    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, &s->fx));
-    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, &s->jv));
+    BLV_CHECK(blv_pieces_open(run, &s->at));
     BLV_CHECK(blv_state_scalar(run, "alpha", &s->alpha));
     BLV_CHECK(blv_state_scalar(run, "steps_y", &s->steps_y));
     BLV_CHECK(blv_state_scalar(run, "steps_v", &s->steps_v));
-    BLV_CHECK(blv_state_sampler(run, "f batch", BLV_LEVEL_X, 0, &s->f_batches));
-    BLV_CHECK(blv_state_sampler(run, "g batch", BLV_LEVEL_Y, 0, &s->g_batches));
     uint64_t limit = blv_run_limit(run);
     if (s->T < 0)
         s->T = limit > 0 ? (int64_t)limit : T_DEFAULT;
@@ -69,25 +64,26 @@ static blv_flow solve_y(blv_run *run, d_tfbo *s, blv_metrics *m) {
         s->steps_y = (double)p;
         if (s->inner == INNER_FIXED && p == s->n_y)
             return BLV_GO;
-        BLV_TRY(blv_oracle_lower(run, blv_sampler_next(s->g_batches), x, y, NULL, NULL, s->gy));
-        m->gy_norm = blv_vec_norm(s->gy);
+        BLV_TRY(
+            blv_oracle_lower(run, blv_sampler_next(s->at.g_batches), x, y, NULL, NULL, s->at.gy));
+        m->gy_norm = blv_vec_norm(s->at.gy);
         if (!goes_on(run, s, p, s->n_y, m->gy_norm, s->tol_y))
             return BLV_GO;
         beta = hypot(beta, m->gy_norm);
         m->step_y = s->eta_y / beta;
-        BLV_TRY(blv_move(run, y, m->step_y, s->gy));
+        BLV_TRY(blv_move(run, y, m->step_y, s->at.gy));
     }
 }
 
 static blv_flow solve_v(blv_run *run, d_tfbo *s, blv_metrics *m) {
-    blv_vec *x = blv_run_x(run), *y = blv_run_y(run), *r = s->hv;
+    blv_vec *x = blv_run_x(run), *y = blv_run_y(run), *r = s->at.hv;
     double gamma = s->gamma0;
     for (int64_t q = 0;; q++) {
         s->steps_v = (double)q;
         if (s->inner == INNER_FIXED && q == s->n_v)
             return BLV_GO;
-        BLV_TRY(blv_oracle_hvp(run, blv_sampler_next(s->g_batches), x, y, s->v, s->hv));
-        m->r_norm = blv_vec_combine(r, 1.0, s->hv, -1.0, s->fy);
+        BLV_TRY(blv_oracle_hvp(run, blv_sampler_next(s->at.g_batches), x, y, s->v, s->at.hv));
+        m->r_norm = blv_vec_combine(r, 1.0, s->at.hv, -1.0, s->at.fy);
         if (!goes_on(run, s, q, s->n_v, m->r_norm, s->tol_v))
             return BLV_GO;
         gamma = hypot(gamma, m->r_norm);
@@ -98,14 +94,15 @@ static blv_flow solve_v(blv_run *run, d_tfbo *s, blv_metrics *m) {
 
 static blv_flow d_tfbo_step(blv_run *run, void *state) {
     d_tfbo *s = state;
-    blv_vec *x = blv_run_x(run), *y = blv_run_y(run), *d = s->fx;
+    blv_vec *x = blv_run_x(run), *y = blv_run_y(run), *d = s->at.fx;
     blv_metrics *m = blv_run_metrics(run);
 
     BLV_TRY(solve_y(run, s, m));
-    BLV_TRY(blv_oracle_upper(run, blv_sampler_next(s->f_batches), x, y, NULL, s->fx, s->fy));
+    BLV_TRY(
+        blv_oracle_upper(run, blv_sampler_next(s->at.f_batches), x, y, NULL, s->at.fx, s->at.fy));
     BLV_TRY(solve_v(run, s, m));
-    BLV_TRY(blv_oracle_jvp(run, blv_sampler_next(s->g_batches), x, y, s->v, s->jv));
-    m->d_norm = blv_vec_combine(d, 1.0, s->fx, -1.0, s->jv);
+    BLV_TRY(blv_oracle_jvp(run, blv_sampler_next(s->at.g_batches), x, y, s->v, s->at.jv));
+    m->d_norm = blv_vec_combine(d, 1.0, s->at.fx, -1.0, s->at.jv);
     double alpha = hypot(s->alpha, m->d_norm);
     m->step_x = s->eta_x / alpha;
     BLV_TRY(blv_move(run, x, m->step_x, d));

@@ -13,7 +13,7 @@
  * Ours: scale = auto sets the eta's to the distances that y, v and x have to go, as tight solves at
  * the start show them. Sums of gradient norms do not forget: on a badly scaled problem the first
  * large gradients shrink all later steps, and a run with eta = 1 hardly moves. */
-#include "core/constants.h"
+#include "core/steps.h"
 #include "solvers/builtin_solvers.h"
 
 #include <float.h>
@@ -23,8 +23,8 @@ typedef struct s_tfbo {
     double alpha0, beta0, gamma0, eta_x, eta_y, eta_v;
     int scale;
     blv_constants_work *constants;
-    blv_sampler *f_batches, *g_batches;
-    blv_vec *v, *gy, *hv, *fy, *fx, *jv;
+    blv_pieces at;
+    blv_vec *v;
     double alpha, beta, gamma;
     double first_step_x, last_d_norm; /* to notice steps that have collapsed */
 } s_tfbo;
@@ -32,16 +32,10 @@ typedef struct s_tfbo {
 static blv_error s_tfbo_open(blv_run *run, void *state) {
     s_tfbo *s = state;
     BLV_CHECK(blv_state_iterate(run, "v", BLV_LEVEL_Y, &s->v));
-    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &s->gy));
-    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &s->hv));
-    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &s->fy));
-    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, &s->fx));
-    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, &s->jv));
+    BLV_CHECK(blv_pieces_open(run, &s->at));
     BLV_CHECK(blv_state_scalar(run, "alpha", &s->alpha));
     BLV_CHECK(blv_state_scalar(run, "beta", &s->beta));
     BLV_CHECK(blv_state_scalar(run, "gamma", &s->gamma));
-    BLV_CHECK(blv_state_sampler(run, "f batch", BLV_LEVEL_X, 0, &s->f_batches));
-    BLV_CHECK(blv_state_sampler(run, "g batch", BLV_LEVEL_Y, 0, &s->g_batches));
     s->alpha = s->alpha0;
     s->beta = s->beta0;
     s->gamma = s->gamma0;
@@ -85,21 +79,22 @@ static void note_collapse(blv_run *run, s_tfbo *s, double d_norm, double step_x)
 
 static blv_flow s_tfbo_step(blv_run *run, void *state) {
     s_tfbo *s = state;
-    blv_vec *x = blv_run_x(run), *y = blv_run_y(run), *r = s->hv, *d = s->fx;
-    const blv_batch *bf = blv_sampler_next(s->f_batches), *bg = blv_sampler_next(s->g_batches);
+    blv_vec *x = blv_run_x(run), *y = blv_run_y(run), *r = s->at.hv, *d = s->at.fx;
+    const blv_batch *bf = blv_sampler_next(s->at.f_batches),
+                    *bg = blv_sampler_next(s->at.g_batches);
 
-    BLV_TRY(blv_oracle_upper(run, bf, x, y, NULL, s->fx, s->fy));
-    BLV_TRY(blv_oracle_all(run, bg, x, y, s->v, s->gy, s->hv, s->jv));
-    double gy_norm = blv_vec_norm(s->gy);
-    double r_norm = blv_vec_combine(r, 1.0, s->hv, -1.0, s->fy);
-    double d_norm = blv_vec_combine(d, 1.0, s->fx, -1.0, s->jv);
+    BLV_TRY(blv_oracle_upper(run, bf, x, y, NULL, s->at.fx, s->at.fy));
+    BLV_TRY(blv_oracle_all(run, bg, x, y, s->v, s->at.gy, s->at.hv, s->at.jv));
+    double gy_norm = blv_vec_norm(s->at.gy);
+    double r_norm = blv_vec_combine(r, 1.0, s->at.hv, -1.0, s->at.fy);
+    double d_norm = blv_vec_combine(d, 1.0, s->at.fx, -1.0, s->at.jv);
 
     double beta = hypot(s->beta, gy_norm), gamma = hypot(s->gamma, r_norm);
     double phi = fmax(beta, gamma), alpha = hypot(s->alpha, d_norm);
     double step_y = s->eta_y / beta, step_v = s->eta_v / phi, step_x = s->eta_x / (alpha * phi);
 
     *blv_run_metrics(run) = (blv_metrics){gy_norm, r_norm, d_norm, step_y, step_v, step_x};
-    BLV_TRY(blv_move(run, y, step_y, s->gy));
+    BLV_TRY(blv_move(run, y, step_y, s->at.gy));
     BLV_TRY(blv_move(run, s->v, step_v, r));
     BLV_TRY(blv_move(run, x, step_x, d));
     s->alpha = alpha;

@@ -5,76 +5,48 @@
  * with d = fx - J v, all on the batches of the iteration, e = 1/2.
  * M. Dagreou, P. Ablin, S. Vaiter, T. Moreau, "A framework for bilevel optimization that enables
  * stochastic and global variance reduction algorithms", NeurIPS 2022. */
-#include "core/constants.h"
-#include "core/guard.h"
 #include "core/schedule.h"
+#include "core/steps.h"
 #include "solvers/builtin_solvers.h"
 
 #include <float.h>
-#include <math.h>
 
 typedef struct soba {
-    double step_x, step_y, step_v, decay;
-    blv_constants_work *constants;
-    blv_guard guard_x, guard_y, guard_v;
-    blv_sampler *f_batches, *g_batches;
-    blv_vec *v, *gy, *hv, *fy, *fx, *jv;
+    blv_steps steps;
+    double decay;
+    blv_pieces at;
+    blv_vec *v;
 } soba;
 
 static blv_error soba_open(blv_run *run, void *state) {
     soba *s = state;
     BLV_CHECK(blv_state_iterate(run, "v", BLV_LEVEL_Y, &s->v));
-    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &s->gy));
-    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &s->hv));
-    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &s->fy));
-    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, &s->fx));
-    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, &s->jv));
-    BLV_CHECK(blv_state_sampler(run, "f batch", BLV_LEVEL_X, 0, &s->f_batches));
-    BLV_CHECK(blv_state_sampler(run, "g batch", BLV_LEVEL_Y, 0, &s->g_batches));
-    BLV_CHECK(blv_state_scalar(run, "auto_step_x", &s->step_x));
-    BLV_CHECK(blv_state_scalar(run, "auto_step_y", &s->step_y));
-    BLV_CHECK(blv_state_scalar(run, "auto_step_v", &s->step_v));
-    if (isnan(s->step_x))
-        BLV_CHECK(blv_guard_open(run, "d before", BLV_LEVEL_X, &s->guard_x));
-    if (isnan(s->step_y))
-        BLV_CHECK(blv_guard_open(run, "gy before", BLV_LEVEL_Y, &s->guard_y));
-    if (isnan(s->step_v))
-        BLV_CHECK(blv_guard_open(run, "r before", BLV_LEVEL_Y, &s->guard_v));
-    bool estimate = isnan(s->step_x) || isnan(s->step_y) || isnan(s->step_v);
-    return estimate ? blv_constants_open(run, &s->constants) : BLV_OK;
+    BLV_CHECK(blv_pieces_open(run, &s->at));
+    return blv_steps_open(run, &s->steps, BLV_STEPS_XYV, false);
 }
 
 static blv_flow soba_prepare(blv_run *run, void *state) {
     soba *s = state;
-    if (!s->constants)
-        return BLV_GO;
-    blv_constants c;
-    BLV_TRY(blv_constants_estimate(run, s->constants, &c));
-    s->step_y = blv_auto_inner_step(s->step_y, &c);
-    s->step_v = blv_auto_inner_step(s->step_v, &c);
-    s->step_x = blv_auto_outer_step(s->step_x, &c, 1.0);
-    blv_run_note(run, "steps: step_y = %.4g, step_v = %.4g, step_x = %.4g", s->step_y, s->step_v,
-                 s->step_x);
-    return BLV_GO;
+    return blv_steps_prepare(run, &s->steps, 1.0);
 }
 
 static blv_flow soba_step(blv_run *run, void *state) {
     soba *s = state;
-    blv_vec *x = blv_run_x(run), *y = blv_run_y(run), *r = s->hv, *d = s->fx;
+    const blv_pieces *p = &s->at;
+    blv_vec *x = blv_run_x(run), *y = blv_run_y(run), *r = p->hv, *d = p->fx;
     blv_metrics *m = blv_run_metrics(run);
-    const blv_batch *bf = blv_sampler_next(s->f_batches), *bg = blv_sampler_next(s->g_batches);
+    const blv_batch *bf = blv_sampler_next(p->f_batches), *bg = blv_sampler_next(p->g_batches);
     double decay = blv_decay(blv_run_iteration(run), s->decay);
 
-    BLV_TRY(blv_oracle_upper(run, bf, x, y, NULL, s->fx, s->fy));
-    BLV_TRY(blv_oracle_all(run, bg, x, y, s->v, s->gy, s->hv, s->jv));
-    m->gy_norm = blv_vec_norm(s->gy);
-    m->r_norm = blv_vec_combine(r, 1.0, s->hv, -1.0, s->fy);
-    m->d_norm = blv_vec_combine(d, 1.0, s->fx, -1.0, s->jv);
-    m->step_y = blv_guard_step(&s->guard_y, &s->step_y, decay, bg, s->gy, m->gy_norm);
-    m->step_v = blv_guard_step(&s->guard_v, &s->step_v, decay, bg, r, m->r_norm);
-    blv_guard_limit(&s->guard_x, x);
-    m->step_x = blv_guard_step(&s->guard_x, &s->step_x, decay, bg ? bg : bf, d, m->d_norm);
-    BLV_TRY(blv_move(run, y, m->step_y, s->gy));
+    BLV_TRY(blv_oracle_upper(run, bf, x, y, NULL, p->fx, p->fy));
+    BLV_TRY(blv_oracle_all(run, bg, x, y, s->v, p->gy, p->hv, p->jv));
+    m->gy_norm = blv_vec_norm(p->gy);
+    m->r_norm = blv_vec_combine(r, 1.0, p->hv, -1.0, p->fy);
+    m->d_norm = blv_vec_combine(d, 1.0, p->fx, -1.0, p->jv);
+    m->step_y = blv_steps_y(&s->steps, decay, bg, p->gy, m->gy_norm);
+    m->step_v = blv_steps_v(&s->steps, decay, bg, r, m->r_norm);
+    m->step_x = blv_steps_x(run, &s->steps, decay, bg ? bg : bf, d, m->d_norm);
+    BLV_TRY(blv_move(run, y, m->step_y, p->gy));
     BLV_TRY(blv_move(run, s->v, m->step_v, r));
     return blv_move(run, x, m->step_x, d);
 }
@@ -82,10 +54,10 @@ static blv_flow soba_step(blv_run *run, void *state) {
 #define FIELD(name) offsetof(soba, name)
 
 static const blv_param params[] = {
-    {"step_x", BLV_REAL, FIELD(step_x), "auto", DBL_MIN, DBL_MAX, "auto", "first x-step"},
-    {"step_y", BLV_REAL, FIELD(step_y), "auto", DBL_MIN, DBL_MAX, "auto",
+    {"step_x", BLV_REAL, FIELD(steps.x), "auto", DBL_MIN, DBL_MAX, "auto", "first x-step"},
+    {"step_y", BLV_REAL, FIELD(steps.y), "auto", DBL_MIN, DBL_MAX, "auto",
      "first y-step; auto: 1/L"},
-    {"step_v", BLV_REAL, FIELD(step_v), "auto", DBL_MIN, DBL_MAX, "auto",
+    {"step_v", BLV_REAL, FIELD(steps.v), "auto", DBL_MIN, DBL_MAX, "auto",
      "first v-step; auto: 1/L"},
     {"decay", BLV_REAL, FIELD(decay), "0.5", 0, 1, NULL, "exponent e of (t+1)^-e"},
     {NULL, BLV_REAL, 0, NULL, 0, 0, NULL, NULL},

@@ -1,0 +1,56 @@
+#include "core/steps.h"
+
+#include <math.h>
+
+blv_error blv_pieces_open(blv_run *run, blv_pieces *p) {
+    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &p->gy));
+    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &p->hv));
+    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &p->fy));
+    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, &p->fx));
+    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, &p->jv));
+    BLV_CHECK(blv_state_sampler(run, "f batch", BLV_LEVEL_X, 0, &p->f_batches));
+    return blv_state_sampler(run, "g batch", BLV_LEVEL_Y, 0, &p->g_batches);
+}
+
+static blv_error open_step(blv_run *run, const char *column, double *step, const char *before,
+                           blv_level level, blv_guard *guard) {
+    BLV_CHECK(blv_state_scalar(run, column, step));
+    return isnan(*step) ? blv_guard_open(run, before, level, guard) : BLV_OK;
+}
+
+blv_error blv_steps_open(blv_run *run, blv_steps *s, blv_steps_of which, bool also) {
+    bool has_v = which == BLV_STEPS_XYV;
+    bool estimate = also || isnan(s->x) || isnan(s->y) || (has_v && isnan(s->v));
+    BLV_CHECK(open_step(run, "auto_step_x", &s->x, "d before", BLV_LEVEL_X, &s->guard_x));
+    BLV_CHECK(open_step(run, "auto_step_y", &s->y, "gy before", BLV_LEVEL_Y, &s->guard_y));
+    if (has_v)
+        BLV_CHECK(open_step(run, "auto_step_v", &s->v, "r before", BLV_LEVEL_Y, &s->guard_v));
+    return estimate ? blv_constants_open(run, &s->work) : BLV_OK;
+}
+
+blv_flow blv_steps_prepare(blv_run *run, blv_steps *s, double inner_steps) {
+    if (!s->work)
+        return BLV_GO;
+    BLV_TRY(blv_constants_estimate(run, s->work, &s->constants));
+    s->y = blv_auto_inner_step(s->y, &s->constants);
+    s->v = blv_auto_inner_step(s->v, &s->constants);
+    s->x = blv_auto_outer_step(s->x, &s->constants, inner_steps);
+    blv_run_note(run, "steps: step_y = %.4g, step_x = %.4g", s->y, s->x);
+    return BLV_GO;
+}
+
+double blv_steps_y(blv_steps *s, double decay, const blv_batch *batch, const blv_vec *gy,
+                   double norm) {
+    return blv_guard_step(&s->guard_y, &s->y, decay, batch, gy, norm);
+}
+
+double blv_steps_v(blv_steps *s, double decay, const blv_batch *batch, const blv_vec *r,
+                   double norm) {
+    return blv_guard_step(&s->guard_v, &s->v, decay, batch, r, norm);
+}
+
+double blv_steps_x(blv_run *run, blv_steps *s, double decay, const blv_batch *batch,
+                   const blv_vec *d, double norm) {
+    blv_guard_limit(&s->guard_x, blv_run_x(run));
+    return blv_guard_step(&s->guard_x, &s->x, decay, batch, d, norm);
+}

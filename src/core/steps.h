@@ -1,0 +1,46 @@
+/* What the solvers that are not tuning-free share: their step sizes, given or automatic, and the
+ * pieces of a hypergradient on the batches of an iteration. */
+#ifndef BLV_CORE_STEPS_H
+#define BLV_CORE_STEPS_H
+
+#include "core/constants.h"
+#include "core/guard.h"
+
+/* ---- Pieces of d = fx - J v and r = H v - fy ---- */
+
+typedef struct blv_pieces {
+    blv_sampler *f_batches, *g_batches;
+    blv_vec *gy, *hv, *fy, *fx, *jv; /* scratch */
+} blv_pieces;
+
+blv_error blv_pieces_open(blv_run *run, blv_pieces *pieces);
+
+/* ---- Steps ---- */
+
+/* x, y and v are fields for parameter tables: NaN stands for auto. */
+typedef struct blv_steps {
+    double x, y, v;
+    blv_constants constants; /* valid after prepare when `work` is set */
+    blv_constants_work *work;
+    blv_guard guard_x, guard_y, guard_v;
+} blv_steps;
+
+typedef enum blv_steps_of { BLV_STEPS_XY, BLV_STEPS_XYV } blv_steps_of;
+
+/* In `open`. also: the constants are wanted even when no step is automatic. The steps become
+ * scalars of the state, since a guard may shorten them. */
+blv_error blv_steps_open(blv_run *run, blv_steps *steps, blv_steps_of which, bool also);
+/* In `prepare`: estimates the constants where they are needed, and fills in automatic steps.
+ * inner_steps: y-steps between two x-steps (see blv_auto_outer_step). */
+blv_flow blv_steps_prepare(blv_run *run, blv_steps *steps, double inner_steps);
+
+/* The step to take along a direction of this norm, computed on this batch: the guard's, times
+ * decay. The one in x also keeps to the longest move that is allowed at x. */
+double blv_steps_y(blv_steps *steps, double decay, const blv_batch *batch, const blv_vec *gy,
+                   double norm);
+double blv_steps_v(blv_steps *steps, double decay, const blv_batch *batch, const blv_vec *r,
+                   double norm);
+double blv_steps_x(blv_run *run, blv_steps *steps, double decay, const blv_batch *batch,
+                   const blv_vec *d, double norm);
+
+#endif
