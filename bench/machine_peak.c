@@ -1,7 +1,7 @@
 #include "machine_peak.h"
+#include "team/team.h"
 
 #include <immintrin.h>
-#include <omp.h>
 #include <time.h>
 
 double seconds_now(void) {
@@ -50,13 +50,27 @@ static double run_flops(long steps, bool single) {
     return single ? flops_f32_base(steps, &sink) : flops_f64_base(steps, &sink);
 }
 
+/* The work is cut finer than threads, so that a disturbed one does not hold up the others. */
+enum { SLICES = 16 };
+
+typedef struct flops_share {
+    long steps;
+    bool single;
+} flops_share;
+
+static void run_share_of_flops(void *context, size_t slice, int member) {
+    (void)slice;
+    (void)member;
+    const flops_share *s = context;
+    run_flops(s->steps, s->single);
+}
+
 double seconds_of_flops(double flops, bool single, int threads) {
     const double each = run_flops(1, single);
-    const long steps = (long)(flops / each) + 1;
+    flops_share share = {(long)(flops / each / SLICES) + 1, single};
     const double start = seconds_now();
-#pragma omp parallel num_threads(threads)
-    run_flops(steps, single);
-    return (seconds_now() - start) * flops / ((double)steps * each);
+    blv_team_run(threads, SLICES * (size_t)threads, run_share_of_flops, &share);
+    return (seconds_now() - start) * flops / ((double)share.steps * SLICES * each);
 }
 
 /* A sum of whole cache lines, in registers: with a vector type wider than those of the machine the
@@ -75,18 +89,22 @@ static double read_lines(const char *data, size_t lines) {
     return a[0] + a[1];
 }
 
-double seconds_of_reading(const void *data, size_t bytes, int threads) {
-    double sink = 0.0;
-    const size_t lines = bytes / 64;
-    const double start = seconds_now();
-#pragma omp parallel num_threads(threads) reduction(+ : sink)
-    {
-        const size_t id = (size_t)omp_get_thread_num(), team = (size_t)omp_get_num_threads();
-        const size_t begin = lines * id / team, end = lines * (id + 1) / team;
-        sink += read_lines((const char *)data + 64 * begin, end - begin);
-    }
-    const double seconds = seconds_now() - start;
-    volatile double keep = sink;
+typedef struct read_share {
+    const char *data;
+    size_t lines, slices;
+} read_share;
+
+static void read_share_of_lines(void *context, size_t slice, int member) {
+    (void)member;
+    const read_share *s = context;
+    const size_t begin = s->lines * slice / s->slices, end = s->lines * (slice + 1) / s->slices;
+    volatile double keep = read_lines(s->data + 64 * begin, end - begin);
     (void)keep;
-    return seconds;
+}
+
+double seconds_of_reading(const void *data, size_t bytes, int threads) {
+    read_share share = {data, bytes / 64, SLICES * (size_t)threads};
+    const double start = seconds_now();
+    blv_team_run(threads, share.slices, read_share_of_lines, &share);
+    return seconds_now() - start;
 }

@@ -13,7 +13,7 @@ cases=0
 fresh() {
     rm -rf "$tree/src" "$tree/include" "$tree/examples"
     mkdir -p "$tree/include/bilevel" "$tree/examples"
-    for folder in cli solvers problems linsolve core data space kernels; do
+    for folder in cli solvers problems linsolve core data space kernels team; do
         mkdir -p "$tree/src/$folder"
         printf '#include "bilevel/status.h"\n#include "%s/own.h"\n' "$folder" \
             >"$tree/src/$folder/good.c"
@@ -87,7 +87,7 @@ for pair in \
     problems:core problems:linsolve problems:solvers problems:cli \
     data:core data:space data:linsolve data:solvers data:problems data:kernels data:cli \
     space:core space:linsolve space:solvers space:problems space:kernels space:data space:cli \
-    kernels:core kernels:space kernels:linsolve kernels:solvers kernels:problems kernels:data \
+    team:core team:space team:kernels kernels:core kernels:space kernels:linsolve kernels:solvers kernels:problems kernels:data \
     kernels:cli; do
     from=${pair%%:*}
     to=${pair#*:}

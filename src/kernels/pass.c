@@ -2,17 +2,13 @@
  * among threads and adds their sums up in order.
  *
  * The groups depend on the sizes of the pass alone, each is summed by one thread, and the sums of
- * the groups are added in order and in double: any number of threads gives the same bits. Each
- * thread begins with a stretch of neighbouring groups, the same in every pass, whose rows may still
- * be in its cache; when it is through it takes groups from the others. So a core that is busy with
- * something else delays no more than one group. */
+ * the groups are added in order and in double: any number of threads gives the same bits. */
 #include "kernels/dense_pass.h"
 #include "kernels/pass_private.h"
 #include "kernels/pass_reference.h"
+#include "team/team.h"
 
 #include <assert.h>
-#include <omp.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,18 +29,11 @@ enum {
 static const double SECONDS_PER_FLOP_F32 = 1e-11, SECONDS_PER_BYTE = 3e-11;
 static const double SECONDS_WORTH_THREADS = 50e-6;
 
-/* The groups that a thread begins with, on a cache line of their own. */
-typedef struct stretch {
-    _Alignas(LINE) atomic_size_t next;
-    size_t end;
-} stretch;
-
 struct blv_dense_room {
     char *packed;
     char *parts;
     double *losses; /* of each group */
     char *threads;  /* block, scores and spare sums of each */
-    stretch *stretches;
     size_t thread_bytes, block_bytes, score_bytes;
     size_t most_groups;
 };
@@ -139,7 +128,6 @@ static blv_dense_room *create_dense_room(const blv_pass_work *work, size_t *tota
     room->parts = take(room->most_groups * part, total);
     room->losses = take(room->most_groups * sizeof *room->losses, total);
     room->threads = take((size_t)work->threads * room->thread_bytes, total);
-    room->stretches = take((size_t)work->threads * sizeof *room->stretches, total);
     return room;
 }
 
@@ -150,7 +138,6 @@ static void destroy_dense_room(blv_dense_room *room) {
     free(room->parts);
     free(room->losses);
     free(room->threads);
-    free(room->stretches);
     free(room);
 }
 
@@ -164,7 +151,7 @@ blv_pass_work *blv_pass_work_create(size_t classes, size_t columns, size_t real_
                             .real_size = real_size,
                             .max_rows = max_rows,
                             .sparse = sparse,
-                            .threads = threads > 0 ? threads : omp_get_num_procs(),
+                            .threads = threads > 0 ? threads : blv_team_processors(),
                             .bytes = sizeof *work};
     blv_pass_work_instructions(work, BLV_INSTRUCTIONS_BEST);
     bool complete;
@@ -175,8 +162,7 @@ blv_pass_work *blv_pass_work_create(size_t classes, size_t columns, size_t real_
         complete = work->sparse_room != NULL;
     } else {
         const blv_dense_room *room = work->dense = create_dense_room(work, &work->bytes);
-        complete =
-            room && room->packed && room->parts && room->losses && room->threads && room->stretches;
+        complete = room && room->packed && room->parts && room->losses && room->threads;
     }
     if (complete)
         return work;
@@ -246,74 +232,60 @@ static void describe(blv_dense_task *task, const blv_rows *rows, const blv_pass 
     task->part_stride = 2 * task->scores * task->padded;
 }
 
-static void sweep_group(const blv_dense_task *task, const blv_dense_pass_table *kernels,
-                        const blv_pass_work *work, size_t group, size_t group_rows, int thread) {
+/* What the members of a team share. */
+typedef struct shared_pass {
+    blv_dense_task task;
+    const blv_dense_pass_table *kernels;
+    const blv_pass_work *work;
+    size_t group_rows;
+} shared_pass;
+
+static void sweep_group(void *context, size_t group, int member) {
+    const shared_pass *shared = context;
+    const blv_dense_task *task = &shared->task;
+    const blv_pass_work *work = shared->work;
     const blv_dense_room *room = work->dense;
-    char *own = room->threads + (size_t)thread * room->thread_bytes;
-    const size_t begin = group * group_rows, end = smaller(begin + group_rows, task->rows->count);
+    char *own = room->threads + (size_t)member * room->thread_bytes;
+    const size_t begin = group * shared->group_rows;
+    const size_t end = smaller(begin + shared->group_rows, task->rows->count);
     room->losses[group] =
-        kernels->sweep(task, begin, end, (blv_dense_block *)own, own + room->block_bytes,
-                       own + room->block_bytes + room->score_bytes,
-                       room->parts + group * task->part_stride * work->real_size);
+        shared->kernels->sweep(task, begin, end, (blv_dense_block *)own, own + room->block_bytes,
+                               own + room->block_bytes + room->score_bytes,
+                               room->parts + group * task->part_stride * work->real_size);
 }
 
-static void share_out(const blv_dense_room *room, size_t groups, int team) {
-    for (size_t t = 0; t < (size_t)team; t++) {
-        atomic_init(&room->stretches[t].next, groups * t / (size_t)team);
-        room->stretches[t].end = groups * (t + 1) / (size_t)team;
-    }
-}
-
-/* All groups of the thread's own stretch, then what is left of the others. There may be fewer
- * threads than stretches. */
-static void sweep_stretches(const blv_dense_task *task, const blv_dense_pass_table *kernels,
-                            const blv_pass_work *work, size_t group_rows, int team) {
-    const int thread = omp_get_thread_num();
-    for (int k = 0; k < team; k++) {
-        stretch *s = &work->dense->stretches[(thread + k) % team];
-        for (size_t g; (g = atomic_fetch_add(&s->next, 1)) < s->end;)
-            sweep_group(task, kernels, work, g, group_rows, thread);
-    }
+static void finish_columns(void *context, size_t slice, int member) {
+    (void)member;
+    const shared_pass *shared = context;
+    const size_t begin = slice * FINISH_COLUMNS;
+    shared->kernels->finish(&shared->task, begin,
+                            smaller(shared->task.rows->columns, begin + FINISH_COLUMNS));
 }
 
 static void dense_pass(const blv_rows *rows, const blv_pass *pass, blv_pass_work *work,
                        bool logistic, bool single) {
     assert(rows->count <= work->max_rows && pass->classes == work->classes &&
            rows->columns == work->columns);
-    const blv_dense_pass_table *kernels = kernels_of(work->instructions, single);
     const double seconds = seconds_of(rows, pass, work->real_size);
-    const size_t columns = rows->columns;
-    blv_dense_task task;
-    describe(&task, rows, pass, work, kernels, logistic);
-    size_t group_rows = rows->count;
-    task.groups = rows->count > 0;
+    shared_pass shared = {
+        .kernels = kernels_of(work->instructions, single), .work = work, .group_rows = rows->count};
+    blv_dense_task *task = &shared.task;
+    describe(task, rows, pass, work, shared.kernels, logistic);
+    task->groups = rows->count > 0;
     if (seconds >= SECONDS_WORTH_THREADS) {
-        group_rows = rows_of_a_group(rows->count, work->dense->most_groups);
-        task.groups = (rows->count + group_rows - 1) / group_rows;
+        shared.group_rows = rows_of_a_group(rows->count, work->dense->most_groups);
+        task->groups = (rows->count + shared.group_rows - 1) / shared.group_rows;
     }
 
-    const int team = task.groups > 1 ? blv_pass_team(work, seconds) : 1;
-    kernels->pack(&task);
-    if (!task.groups) { /* no rows: sums of nothing */
-        memset(work->dense->parts, 0, task.part_stride * work->real_size);
-        kernels->finish(&task, 0, columns);
-    } else if (team == 1) {
-        for (size_t g = 0; g < task.groups; g++)
-            sweep_group(&task, kernels, work, g, group_rows, 0);
-        kernels->finish(&task, 0, columns);
-    } else {
-        share_out(work->dense, task.groups, team);
-#pragma omp parallel num_threads(team)
-        {
-            sweep_stretches(&task, kernels, work, group_rows, team);
-#pragma omp barrier
-#pragma omp for schedule(static)
-            for (size_t j = 0; j < columns; j += FINISH_COLUMNS)
-                kernels->finish(&task, j, smaller(columns, j + FINISH_COLUMNS));
-        }
-    }
+    shared.kernels->pack(task);
+    if (!task->groups) /* no rows: sums of nothing */
+        memset(work->dense->parts, 0, task->part_stride * work->real_size);
+    const int team = blv_pass_team(work, seconds);
+    const size_t slices = (rows->columns + FINISH_COLUMNS - 1) / FINISH_COLUMNS;
+    blv_team_run(team, task->groups, sweep_group, &shared);
+    blv_team_run(team, slices, finish_columns, &shared);
     double loss = 0.0;
-    for (size_t g = 0; g < task.groups; g++)
+    for (size_t g = 0; g < task->groups; g++)
         loss += work->dense->losses[g];
     if (pass->loss)
         *pass->loss = pass->scale * loss;

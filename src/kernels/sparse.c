@@ -14,6 +14,7 @@
  * blocks in order. A column is summed by one thread, in the order of the rows. */
 #include "kernels/pass_private.h"
 #include "kernels/sparse_loops.h"
+#include "team/team.h"
 
 #define ROWS_AT_ONCE ((size_t)16)
 #define CACHE_LINE ((size_t)64)
@@ -94,6 +95,36 @@ static size_t chunk_start(const blv_rows *rows, size_t c, size_t chunks, double 
     return low;
 }
 
+/* What the members of a team share. */
+typedef struct shared_pass {
+    const blv_sparse_args *args;
+    const blv_sparse_loops *loops;
+    const blv_sparse_product *product;
+    double *block_loss;
+    bool by_columns;
+    size_t chunks; /* of each product */
+    double share;  /* of the rows that are in the pass */
+} shared_pass;
+
+static void sweep_rows(void *context, size_t block, int member) {
+    (void)member;
+    const shared_pass *s = context;
+    const size_t begin = block * ROWS_AT_ONCE, left = s->args->rows->count - begin;
+    s->block_loss[block] =
+        s->loops->rows(s->args, begin, begin + (left < ROWS_AT_ONCE ? left : ROWS_AT_ONCE));
+}
+
+static void sweep_columns(void *context, size_t task, int member) {
+    (void)member;
+    const shared_pass *s = context;
+    const blv_rows *rows = s->args->rows;
+    const size_t c = task % s->chunks;
+    const size_t begin = chunk_start(rows, c, s->chunks, s->share);
+    const size_t end = chunk_start(rows, c + 1, s->chunks, s->share);
+    (s->by_columns ? s->loops->columns : s->loops->scatter)(s->args, &s->product[task / s->chunks],
+                                                            begin, end);
+}
+
 void blv_sparse_pass(const blv_rows *rows, const blv_pass *pass, blv_pass_work *work, bool logistic,
                      bool single) {
     const size_t real_size = single ? sizeof(float) : sizeof(double);
@@ -109,7 +140,6 @@ void blv_sparse_pass(const blv_rows *rows, const blv_pass *pass, blv_pass_work *
         .curvature = room + residuals,
         .stride = pass->classes,
     };
-    const blv_sparse_loops *loops = loops_of(work->instructions, single);
     blv_sparse_product product[2];
     size_t products = 0;
     if (pass->gradient)
@@ -117,30 +147,19 @@ void blv_sparse_pass(const blv_rows *rows, const blv_pass *pass, blv_pass_work *
     if (pass->hessian)
         product[products++] = (blv_sparse_product){args.curvature, pass->v, pass->hessian};
 
-    const int team = blv_pass_team(work, seconds_of(rows, pass, real_size, (int)products));
     const bool by_columns =
         rows->column_start && !rows->index && rows->first == 0 && rows->count == rows->rows;
-    const double share = rows->rows ? (double)rows->count / (double)rows->rows : 0.0;
+    const int team = blv_pass_team(work, seconds_of(rows, pass, real_size, (int)products));
     const size_t blocks = row_blocks(rows->count);
-    const size_t chunks = by_columns ? COLUMN_CHUNKS : (size_t)team;
-#pragma omp parallel num_threads(team) if (team > 1)
-    {
-#pragma omp for schedule(dynamic)
-        for (size_t b = 0; b < blocks; b++) {
-            const size_t begin = b * ROWS_AT_ONCE, left = rows->count - begin;
-            block_loss[b] =
-                loops->rows(&args, begin, begin + (left < ROWS_AT_ONCE ? left : ROWS_AT_ONCE));
-        }
-#pragma omp for schedule(dynamic)
-        for (size_t c = 0; c < products * chunks; c++) {
-            const size_t begin = chunk_start(rows, c % chunks, chunks, share);
-            const size_t end = chunk_start(rows, c % chunks + 1, chunks, share);
-            if (by_columns)
-                loops->columns(&args, &product[c / chunks], begin, end);
-            else
-                loops->scatter(&args, &product[c / chunks], begin, end);
-        }
-    }
+    shared_pass shared = {.args = &args,
+                          .loops = loops_of(work->instructions, single),
+                          .product = product,
+                          .block_loss = block_loss,
+                          .by_columns = by_columns,
+                          .chunks = by_columns ? COLUMN_CHUNKS : (size_t)team,
+                          .share = rows->rows ? (double)rows->count / (double)rows->rows : 0.0};
+    blv_team_run(team, blocks, sweep_rows, &shared);
+    blv_team_run(team, products * shared.chunks, sweep_columns, &shared);
     if (pass->loss) {
         double loss = 0.0;
         for (size_t b = 0; b < blocks; b++)

@@ -5,10 +5,10 @@
 #include "space/host_loops.h"
 #include "space/room.h"
 #include "space/space_private.h"
+#include "team/team.h"
 
 #include <assert.h>
 #include <math.h>
-#include <omp.h>
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -33,10 +33,18 @@ static size_t allocated_bytes(const blv_space *s) {
     return groups * BLV_HOST_GROUP * element_size(s->precision);
 }
 
-static void run_chunk(blv_host_loop loop, const blv_host_args *args, size_t dim, size_t length,
-                      int chunk, double *sums) {
-    const size_t begin = (size_t)chunk * length;
-    loop(args, begin, dim - begin < length ? dim : begin + length, sums);
+typedef struct sweep {
+    blv_host_loop loop;
+    const blv_host_args *args;
+    size_t dim, length; /* of the vectors; of a chunk */
+    double partial[CHUNKS_MAX][BLV_LINCOMB_MAX];
+} sweep;
+
+static void run_chunk(void *context, size_t chunk, int member) {
+    (void)member;
+    sweep *s = context;
+    const size_t begin = chunk * s->length, left = s->dim - begin;
+    s->loop(s->args, begin, left < s->length ? s->dim : begin + s->length, s->partial[chunk]);
 }
 
 /* Runs the loop over all chunks and adds up the `sum_count` sums of each.
@@ -50,23 +58,18 @@ static void run_loop(const blv_space *s, blv_host_loop loop, const blv_host_args
     }
     const size_t blocks = (dim - 1) / BLOCK + 1;
     const size_t length = ((blocks - 1) / CHUNKS_MAX + 1) * BLOCK;
-    const int chunks = (int)((dim - 1) / length + 1);
-    double partial[CHUNKS_MAX][BLV_LINCOMB_MAX];
-
-    if (s->threads == 1 || dim < THREADS_FROM_ELEMENTS / streams) {
-        for (int c = 0; c < chunks; c++)
-            run_chunk(loop, args, dim, length, c, partial[c]);
-    } else {
-        // NOLINTNEXTLINE(clang-analyzer-deadcode.DeadStores): the pragma reads it
-        const int team = s->threads < chunks ? s->threads : chunks;
-#pragma omp parallel for num_threads(team) schedule(static)
-        for (int c = 0; c < chunks; c++)
-            run_chunk(loop, args, dim, length, c, partial[c]);
-    }
+    const size_t chunks = (dim - 1) / length + 1;
+    sweep all;
+    all.loop = loop;
+    all.args = args;
+    all.dim = dim;
+    all.length = length;
+    const bool alone = dim < THREADS_FROM_ELEMENTS / streams;
+    blv_team_run(alone ? 1 : s->threads, chunks, run_chunk, &all);
     for (size_t i = 0; i < sum_count; i++) {
         result[i] = 0.0;
-        for (int c = 0; c < chunks; c++)
-            result[i] += partial[c][i];
+        for (size_t c = 0; c < chunks; c++)
+            result[i] += all.partial[c][i];
     }
 }
 
@@ -169,7 +172,7 @@ blv_error blv_space_create_host(blv_space **space, size_t dim, blv_precision pre
     blv_error error =
         blv_space_create(space, ops, dim, precision, (void *)blv_host_loops_best(precision));
     if (error == BLV_OK)
-        (*space)->threads = threads > 0 ? threads : omp_get_num_procs();
+        (*space)->threads = threads > 0 ? threads : blv_team_processors();
     return error;
 }
 
