@@ -10,15 +10,26 @@ typedef struct cli_instance {
     bool name_optional;
     cli_settings settings;
     blv_problem_options options;
+    bool gradients_only;
 
     const blv_problem_family *family;
     void *params; /* the struct that family->params describes */
     blv_problem *problem;
+    blv_problem *with_products; /* with gradients_only: what problem was made from */
 } cli_instance;
 
-/* Parses PROBLEM, --problem-set, --precision and --threads into a cli_instance. It is used as a
- * child of a subcommand's own parser. */
+/* Parses PROBLEM, --problem-set, --precision, --threads and --gradients-only into a cli_instance.
+ * It is used as a child of a subcommand's own parser. */
 extern const struct argp cli_instance_argp;
+
+/* What is asked about a problem: the problem, and whether the answer is to be JSON. */
+typedef struct cli_inquiry {
+    cli_instance instance;
+    bool json;
+} cli_inquiry;
+
+/* Parses --json and the problem into a cli_inquiry, likewise as a child. */
+extern const struct argp cli_inquiry_argp;
 
 /* Finds the family and sets its parameters. These return an exit code, after a message. */
 int cli_instance_find(cli_instance *instance);
