@@ -135,6 +135,13 @@ int cli_instance_create(cli_instance *instance) {
     return error == BLV_OK ? CLI_DONE : cli_refuse(error, why.text);
 }
 
+void cli_instance_describe(const cli_instance *instance, char *text, size_t size) {
+    const blv_problem_def *def = blv_problem_definition(instance->problem);
+    snprintf(text, size, "%s, dimension %zu in x and %zu in y, %s%s", instance->family->name,
+             def->dim_x, def->dim_y, cli_precision_word(instance->options.precision),
+             instance->gradients_only ? ", gradients only" : "");
+}
+
 void cli_instance_free(cli_instance *instance) {
     blv_problem_destroy(instance->problem);
     blv_problem_destroy(instance->with_products);

@@ -35,6 +35,8 @@ extern const struct argp cli_inquiry_argp;
 int cli_instance_find(cli_instance *instance);
 /* Finds it and creates the problem. */
 int cli_instance_create(cli_instance *instance);
+/* "quadratic, dimension 50 in x and 50 in y, f64", once it is created */
+void cli_instance_describe(const cli_instance *instance, char *text, size_t size);
 void cli_instance_free(cli_instance *instance);
 
 #endif

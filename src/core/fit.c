@@ -26,6 +26,6 @@ blv_fit blv_solver_fit(const blv_solver *solver, const blv_problem *problem, blv
     bool whole = (solver->uses & BLV_IS_STOCHASTIC) && !is_sum(def);
     blv_explain(remark, BLV_OK, "%s%s%s%s", missing ? "differences of gradients stand in for " : "",
                 missing ? missing : "", missing && whole ? "; " : "",
-                whole ? "not a sum of samples: no batches" : "");
+                whole ? "no batches, as the problem is not a sum of samples" : "");
     return missing ? BLV_FIT_DIFFERENCES : BLV_FIT_SUITED;
 }
