@@ -15,7 +15,8 @@ typedef struct command {
 } command;
 
 static const command commands[] = {
-    {"solve", "PROBLEM", "solve a problem, certify and explain the result", cmd_solve},
+    {"solve", "PROBLEM", "solve a problem with one solver or several, certify the result",
+     cmd_solve},
     {"solvers", "[NAME]", "list the solvers, or the parameters of one", cmd_solvers},
     {"problems", "[NAME]", "list the problems, or the parameters of one", cmd_problems},
     {"check", "PROBLEM", "compare a problem's derivatives with differences", cmd_check},
