@@ -45,7 +45,6 @@ static void format_number(char *text, size_t size, const char *format, double va
     if (isnan(value))
         snprintf(text, size, "-");
     else
-        // NOLINTNEXTLINE(clang-diagnostic-format-nonliteral): one of the literals below
         snprintf(text, size, format, value);
 }
 
