@@ -10,7 +10,7 @@ static const struct {
     {"single-loop", "take one step of every variable in an iteration"},
     {"double-loop", "take inner steps on the lower level between two steps of x"},
     {"variance-reduced", "carry their stochastic estimates on from step to step"},
-    {"first-order penalty", "need gradients only: the lower level becomes a penalty"},
+    {"first-order penalty", "need gradients only, with the lower level as a penalty"},
     {"reference", "solve tightly, to measure others by"},
 };
 enum { GROUPS = sizeof groups / sizeof groups[0] };
