@@ -9,8 +9,9 @@
  * with the last move and the change of the direction along it, so that a jump is not followed by a
  *   larger one
  *
- * Steps of at most 1/L give neither sign on a quadratic. And no move of x is longer than (1 +
- * |x|)/2: where Phi is nearly straight its constant says nothing about how far that goes. */
+ * A direction shorter than eps^(2/3) times the longest one so far turns by rounding: it is not
+ * looked at. Steps of at most 1/L give neither sign on a quadratic. And no move of x is longer than
+ * (1 + |x|)/2: where Phi is nearly straight its constant says nothing about how far that goes. */
 #ifndef BLV_CORE_GUARD_H
 #define BLV_CORE_GUARD_H
 
@@ -20,12 +21,14 @@ typedef struct blv_guard {
     blv_vec *before; /* last direction; NULL: the guard is off */
     double before_norm;
     double before_move; /* length of the last move */
+    double largest;     /* norm of a direction so far */
     double longest;     /* move that is allowed; 0: any */
 } blv_guard;
 
 /* In `open`. name: of the state vector that it keeps. */
 blv_error blv_guard_open(blv_run *run, const char *name, blv_level level, blv_guard *guard);
-/* Forgets the last direction: the next one belongs to another function. */
+/* Forgets the last direction, but not how long directions have been: the next one belongs to
+ * another function. */
 void blv_guard_reset(blv_guard *guard);
 /* Limits the moves of x, by its present size. */
 void blv_guard_limit(blv_guard *guard, const blv_vec *x);
