@@ -37,8 +37,9 @@ struct aid {
     double growth;      /* c of ba-cg; 0: T_in is `inner` */
     solve_fn solve;     /* v from fy at the new y */
     bool fresh_batches; /* a new batch for each product */
-    bool watch;         /* eta is automatic: the sum ends where its terms grow */
-    double products;    /* K */
+    bool watch;         /* eta is automatic: a sum may end early */
+    double mu;          /* of g in y at the start, for an automatic K */
+    double left;        /* size of the last term of a sum, relative to the first */
     blv_pieces at;
     blv_cg *cg;
     blv_vec *v;
@@ -57,7 +58,7 @@ static blv_flow by_cg(blv_run *run, aid *s, blv_metrics *m) {
 static blv_flow by_fixed_point(blv_run *run, aid *s, blv_metrics *m) {
     blv_vec *r = s->at.hv;
     const blv_batch *batch = NULL;
-    blv_guard_reset(&s->steps.guard_v);
+    blv_steps_loop_v(&s->steps, (double)s->linear);
     for (int64_t k = 0; k < s->linear; k++) {
         if (k == 0 || s->fresh_batches)
             batch = blv_sampler_next(s->at.g_batches);
@@ -69,34 +70,45 @@ static blv_flow by_fixed_point(blv_run *run, aid *s, blv_metrics *m) {
     return BLV_GO;
 }
 
-/* The terms p of the sum grow where eta is above 2/L, or where g curves down. An automatic eta is
- * halved in the first case; in both the sum ends before that term. */
-static bool terms_grow(blv_run *run, aid *s, const blv_batch *batch, double before, double norm) {
-    if (!s->watch || !(norm > before))
+/* Whether a sum with an automatic eta has to end before its next term. On whole sums p may turn
+ * back, which shows that eta is longer than 1/L: it is halved, for good. The terms may also grow,
+ * where g curves down or a batch is far from the whole. */
+static bool sum_ends(blv_run *run, aid *s, const blv_batch *batch, double before, double norm) {
+    double moved = s->steps.v * blv_vec_norm(s->at.hv);
+    bool turned = !batch && moved > 1.1 * hypot(before, norm);
+    if (!s->watch || !(turned || norm > before))
         return false;
-    double step_taken = s->steps.v, slope = blv_vec_dot(s->at.hv, s->at.fy);
-    double curve = blv_vec_norm(s->at.hv);
-    if (!batch && slope + step_taken * curve * curve > 0.0)
+    if (turned)
         s->steps.v *= 0.5;
-    blv_run_note(run, "a Neumann sum was ended early: its terms began to grow");
+    blv_run_note(run, "a Neumann sum was ended early: its terms no longer fell");
     return true;
+}
+
+/* An automatic K is what mu at the start asks for, and more where the terms have not fallen to a
+ * twentieth by then. */
+static bool sum_goes_on(const aid *s, double q, double first, double norm) {
+    if (s->linear >= 0)
+        return q < (double)s->linear;
+    return q < blv_auto_terms(s->mu, s->steps.v, AUTO_PRODUCTS_MAX) ||
+           (q < AUTO_PRODUCTS_MAX && norm > 0.05 * first);
 }
 
 static blv_flow by_neumann(blv_run *run, aid *s, blv_metrics *m) {
     blv_vec *p = s->at.fy, *sum = s->at.gy;
     const blv_batch *batch = blv_sampler_next(s->at.g_batches);
-    const double eta = s->steps.v;
+    const double eta = s->steps.v, first = blv_vec_norm(p);
+    double norm = first;
     m->step_v = eta;
-    m->r_norm = blv_vec_norm(p);
     blv_vec_copy(sum, p);
-    for (double q = 0.0; q < s->products; q++) {
+    for (double q = 0.0; sum_goes_on(s, q, first, norm); q++) {
         BLV_TRY(blv_oracle_hvp(run, batch, blv_run_x(run), blv_run_y(run), p, s->at.hv));
-        double norm = blv_vec_combine(p, 1.0, p, -eta, s->at.hv);
-        if (terms_grow(run, s, batch, m->r_norm, norm))
+        double before = norm;
+        norm = blv_vec_combine(p, 1.0, p, -eta, s->at.hv);
+        if (sum_ends(run, s, batch, before, norm))
             break;
-        m->r_norm = norm;
         blv_vec_axpy(sum, 1.0, p);
     }
+    s->left = first > 0.0 ? norm / first : 0.0;
     return blv_move_to(run, s->v, 1, &eta, (const blv_vec *const[]){sum});
 }
 
@@ -118,7 +130,7 @@ static blv_flow aid_step(blv_run *run, void *state) {
     blv_metrics *m = blv_run_metrics(run);
     const double T_in = inner_steps(run, s);
 
-    blv_guard_reset(&s->steps.guard_y);
+    blv_steps_loop_y(&s->steps, T_in);
     for (double t = 0.0; t < T_in; t++) {
         const blv_batch *batch = blv_sampler_next(s->at.g_batches);
         BLV_TRY(blv_oracle_lower(run, batch, x, y, NULL, NULL, s->at.gy));
@@ -172,8 +184,8 @@ static blv_error open_sum(blv_run *run, aid *s, solve_fn solve, bool estimate) {
 
 static blv_error open_neumann(blv_run *run, void *state) {
     aid *s = state;
-    s->products = (double)s->linear;
-    BLV_CHECK(blv_state_scalar(run, "products", &s->products));
+    BLV_CHECK(blv_state_scalar(run, "mu_at_start", &s->mu));
+    BLV_CHECK(blv_state_scalar(run, "left", &s->left));
     return open_sum(run, s, by_neumann, isnan(s->steps.v) || s->linear < 0);
 }
 
@@ -196,9 +208,10 @@ static blv_flow prepare_fixed_point(blv_run *run, void *state) {
 static blv_flow prepare_neumann(blv_run *run, void *state) {
     aid *s = state;
     BLV_TRY(aid_prepare(run, state));
+    s->mu = s->steps.constants.mu;
     if (s->linear < 0)
-        s->products = blv_auto_terms(&s->steps.constants, s->steps.v, AUTO_PRODUCTS_MAX);
-    blv_run_note(run, "Neumann sums: eta = %.4g, %.0f products", s->steps.v, s->products);
+        blv_run_note(run, "Neumann sums: eta = %.4g, K = %.0f at first", s->steps.v,
+                     blv_auto_terms(s->mu, s->steps.v, AUTO_PRODUCTS_MAX));
     return BLV_GO;
 }
 
@@ -297,7 +310,7 @@ static const blv_param neumann_params[] = {
     ETA,
     INNER,
     {"linear", BLV_INT, FIELD(linear), "auto", 0, 9e15, "auto",
-     "K: products with H; auto: the first with (1 - mu eta)^K <= 0.05, at most 1000"},
+     "K: products with H; auto: so many that a twentieth of fy is left, at most 1000"},
     LAST,
 };
 

@@ -25,63 +25,75 @@
 
 typedef struct itd {
     blv_steps steps;
-    int64_t inner, back;
+    int64_t inner, back; /* T and K0 as given; negative: automatic */
     double momentum;
-    double T, K0;
+    double T;           /* of this iteration */
+    double left;        /* |p| after the pass back, relative to |fy| */
+    size_t T_max, room; /* with inner = auto T is known after `open` only; room: for K0 points */
     blv_pieces at;
     blv_trajectory *points;
     blv_vec *y_before, *p_next; /* y_{t-1} and p_{t+2}; NULL without momentum */
 } itd;
 
-/* With inner = auto, T is known after `open` only; room is made for the most. */
 enum { AUTO_INNER_MAX = 300, AUTO_INNER_MIN = 10 };
 static const double auto_bytes_max = 256e6;
 
-static double most_inner_steps(const blv_run *run, const itd *s) {
+static size_t most_inner_steps(const blv_run *run, const itd *s) {
     if (s->inner > 0)
-        return (double)s->inner;
+        return (size_t)s->inner;
     const blv_space *space = blv_problem_definition(blv_run_problem(run))->space_y;
     double fit = floor(auto_bytes_max / (double)blv_space_vec_bytes(space));
-    return fmax(AUTO_INNER_MIN, fmin(fit, AUTO_INNER_MAX));
+    return (size_t)fmax(AUTO_INNER_MIN, fmin(fit, AUTO_INNER_MAX));
 }
 
 static blv_error itd_open(blv_run *run, void *state) {
     itd *s = state;
-    s->T = most_inner_steps(run, s);
-    s->K0 = s->back > 0 ? fmin((double)s->back, s->T) : s->T;
+    s->T_max = s->room = most_inner_steps(run, s);
+    if (s->back > 0 && (size_t)s->back < s->room)
+        s->room = (size_t)s->back;
+    s->T = (double)s->T_max;
     BLV_CHECK(blv_state_scalar(run, "inner_steps", &s->T));
-    BLV_CHECK(blv_state_scalar(run, "steps_back", &s->K0));
+    BLV_CHECK(blv_state_scalar(run, "left", &s->left));
     BLV_CHECK(blv_pieces_open(run, &s->at));
     if (s->momentum > 0.0) {
         BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &s->y_before));
         BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &s->p_next));
     }
-    BLV_CHECK(blv_trajectory_open(run, (size_t)s->K0, s->at.g_batches, &s->points));
-    blv_run_note(run, "the trajectory keeps %.0f points of y besides the last: %.3g MB", s->K0,
-                 1e-6 * (double)blv_trajectory_bytes(s->points));
+    BLV_CHECK(blv_trajectory_open(run, s->room, s->at.g_batches, &s->points));
+    blv_run_note(run, "the trajectory has room for %zu points of y besides the last: %.3g MB",
+                 s->room, 1e-6 * (double)blv_trajectory_bytes(s->points));
     return blv_steps_open(run, &s->steps, BLV_STEPS_XY, s->inner < 0);
+}
+
+static size_t steps_back(const itd *s) {
+    return s->T < (double)s->room ? (size_t)s->T : s->room;
 }
 
 static blv_flow itd_prepare(blv_run *run, void *state) {
     itd *s = state;
-    BLV_TRY(blv_steps_prepare(run, &s->steps, s->T));
-    if (s->inner < 0) {
-        double step_y = s->steps.y;
-        s->T = blv_auto_terms(&s->steps.constants, step_y, s->T);
-        s->K0 = fmin(s->K0, s->T);
-        blv_run_note(run, "inner = %.0f: a bias of %.2g of the part where g is flattest", s->T,
-                     pow(1.0 - s->steps.constants.mu * step_y, s->K0));
-    }
+    BLV_TRY(blv_steps_prepare(run, &s->steps, (double)s->T_max));
+    if (s->inner > 0)
+        return BLV_GO;
+    double mu = s->steps.constants.mu, step = s->steps.y;
+    s->T = blv_auto_terms(mu, step, (double)s->T_max);
+    blv_run_note(run, "inner = %.0f at first: where g is flattest %.2g of d is missing", s->T,
+                 pow(1.0 - fmin(mu * step, 1.0), (double)steps_back(s)));
     return BLV_GO;
+}
+
+/* An automatic T grows where p has not fallen to a twentieth of fy: mu was that of the start. */
+static void choose_length(itd *s) {
+    if (s->inner < 0 && s->back < 0 && s->left > 0.05)
+        s->T = fmin(ceil(1.2 * s->T), (double)s->T_max);
 }
 
 static blv_flow forward(blv_run *run, itd *s, blv_metrics *m) {
     blv_vec *x = blv_run_x(run), *y = blv_run_y(run), *gy = s->at.gy;
     const double momentum = s->momentum;
-    blv_guard_reset(&s->steps.guard_y);
+    blv_steps_loop_y(&s->steps, s->T);
     if (momentum > 0.0)
         blv_vec_copy(s->y_before, y);
-    for (size_t t = 0; (double)t < s->T; t++) {
+    for (size_t t = 0; t < (size_t)s->T; t++) {
         const blv_batch *batch = blv_sampler_next(s->at.g_batches);
         BLV_TRY(blv_oracle_lower(run, batch, x, y, NULL, NULL, gy));
         m->gy_norm = blv_vec_norm(gy);
@@ -91,8 +103,7 @@ static blv_flow forward(blv_run *run, itd *s, blv_metrics *m) {
             BLV_TRY(blv_move(run, y, m->step_y, gy));
             continue;
         }
-        blv_vec_combine(s->y_before, momentum, y, -momentum, s->y_before);
-        BLV_TRY(blv_move_to(run, y, 3, (const double[]){1.0, -m->step_y, 1.0},
+        BLV_TRY(blv_move_to(run, y, 3, (const double[]){1.0 + momentum, -m->step_y, -momentum},
                             (const blv_vec *const[]){y, gy, s->y_before}));
         blv_vec_copy(s->y_before, blv_trajectory_at(s->points, t).y);
     }
@@ -100,24 +111,23 @@ static blv_flow forward(blv_run *run, itd *s, blv_metrics *m) {
 }
 
 /* d comes in as fx, p as fy. */
-static blv_flow backward(blv_run *run, itd *s, blv_vec *d, blv_vec *p, blv_metrics *m) {
-    const double momentum = s->momentum;
-    const size_t T = (size_t)s->T, K0 = (size_t)s->K0;
+static blv_flow backward(blv_run *run, itd *s, blv_vec *d, blv_vec *p) {
+    const double momentum = s->momentum, first = blv_vec_norm(p);
     if (momentum > 0.0)
         blv_vec_fill(s->p_next, 0.0);
-    for (size_t k = 1; k <= K0; k++) {
-        blv_trajectory_point at = blv_trajectory_at(s->points, T - k);
+    for (size_t k = 1; k <= steps_back(s); k++) {
+        blv_trajectory_point at = blv_trajectory_at(s->points, (size_t)s->T - k);
         BLV_TRY(blv_oracle_all(run, at.batch, blv_run_x(run), at.y, p, NULL, s->at.hv, s->at.jv));
         blv_vec_axpy(d, -at.step, s->at.jv);
         if (momentum == 0.0) {
-            m->r_norm = blv_vec_combine(p, 1.0, p, -at.step, s->at.hv);
+            blv_vec_axpy(p, -at.step, s->at.hv);
             continue;
         }
         blv_vec_lincomb(s->p_next, 3, (const double[]){1.0 + momentum, -at.step, -momentum},
                         (const blv_vec *const[]){p, s->at.hv, s->p_next});
         blv_vec_swap(p, s->p_next);
-        m->r_norm = blv_vec_combine(s->at.hv, 1.0, p, -momentum, s->p_next);
     }
+    s->left = first > 0.0 ? blv_vec_norm(p) / first : 0.0;
     return BLV_GO;
 }
 
@@ -130,10 +140,12 @@ static blv_flow itd_step(blv_run *run, void *state) {
     const blv_batch *bf = blv_sampler_next(s->at.f_batches);
     const blv_batch *bg = blv_trajectory_at(s->points, (size_t)s->T - 1).batch;
     BLV_TRY(blv_oracle_upper(run, bf, x, blv_run_y(run), NULL, s->at.fx, s->at.fy));
-    BLV_TRY(backward(run, s, d, s->at.fy, m));
+    BLV_TRY(backward(run, s, d, s->at.fy));
     m->d_norm = blv_vec_norm(d);
     m->step_x = blv_steps_x(run, &s->steps, 1.0, bg ? bg : bf, d, m->d_norm);
-    return blv_move(run, x, m->step_x, d);
+    BLV_TRY(blv_move(run, x, m->step_x, d));
+    choose_length(s);
+    return BLV_GO;
 }
 
 #define FIELD(name) offsetof(itd, name)
@@ -142,8 +154,8 @@ static const blv_param params[] = {
     {"step_x", BLV_REAL, FIELD(steps.x), "auto", DBL_MIN, DBL_MAX, "auto", "x-step"},
     {"step_y", BLV_REAL, FIELD(steps.y), "auto", DBL_MIN, DBL_MAX, "auto", "y-step; auto: 1/L"},
     {"inner", BLV_INT, FIELD(inner), "auto", 1, 9e15, "auto",
-     "T_in: y-steps in an iteration; auto: the first with (1 - mu/L)^T <= 0.05, at most 300, and "
-     "no more than fit into 256 MB"},
+     "T_in: y-steps in an iteration; auto: so many that a twentieth of fy is left after the "
+     "pass back, at most 300 and what fits into 256 MB"},
     {"K0", BLV_INT, FIELD(back), "auto", 1, 9e15, "auto",
      "steps that are differentiated, the last ones; auto: all"},
     {"momentum", BLV_REAL, FIELD(momentum), "0", 0, 0.999999, NULL,
