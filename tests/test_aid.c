@@ -152,6 +152,23 @@ static void test_defaults_on_batches(void **state) {
                            strcmp(defaults[k].solver, "ba-cg") == 0 ? 1.0 : 0.7);
 }
 
+/* H = data + diag(exp(x)): as x moves, the constants of the start become wrong. */
+static void test_logistic_on_batches(void **state) {
+    (void)state;
+    static const char *const solvers[] = {"amigo", "soba"};
+    for (size_t i = 0; i < 4; i++) {
+        blv_problem *p = make_problem("synthetic-logistic", SETTINGS("seed", seeds[i / 2]));
+        blv_run *run = make_run(p, solvers[i % 2], SETTINGS("iters", "3000", "seed", seeds[i / 2]));
+        double start = certify_run(run).grad_norm;
+        solve_run(run);
+        if (blv_run_result(run)->outcome != BLV_LIMIT_ITERATIONS)
+            fail_msg("%s: %s", solvers[i % 2], blv_run_message(run));
+        assert_at_most(certify_run(run).grad_norm, 0.3 * start);
+        blv_run_destroy(run);
+        blv_problem_destroy(p);
+    }
+}
+
 static double parameter(const blv_run *run, const char *key) {
     char text[64];
     const blv_param *param = blv_params_find(blv_run_solver(run)->params, key);
@@ -307,6 +324,7 @@ int main(void) {
         cmocka_unit_test(test_defaults),
         cmocka_unit_test(test_defaults_in_single_precision),
         cmocka_unit_test(test_defaults_on_batches),
+        cmocka_unit_test(test_logistic_on_batches),
         cmocka_unit_test(test_t1_t2),
         cmocka_unit_test(test_neumann_bias),
         cmocka_unit_test(test_trajectory_memory),
