@@ -35,7 +35,7 @@ typedef struct itd {
     blv_vec *y_before, *p_next; /* y_{t-1} and p_{t+2}; NULL without momentum */
 } itd;
 
-enum { AUTO_INNER_MAX = 300, AUTO_INNER_MIN = 10 };
+enum { AUTO_INNER_MAX = 300, AUTO_INNER_MIN = 10, POINTS_MAX = 1000000 };
 static const double auto_bytes_max = 256e6;
 
 static size_t most_inner_steps(const blv_run *run, const itd *s) {
@@ -51,6 +51,10 @@ static blv_error itd_open(blv_run *run, void *state) {
     s->T_max = s->room = most_inner_steps(run, s);
     if (s->back > 0 && (size_t)s->back < s->room)
         s->room = (size_t)s->back;
+    if (s->room > POINTS_MAX)
+        return blv_run_fail(run, BLV_E_VALUE,
+                            "solver itd: %zu points of y are too many to keep; set K0, at most %d",
+                            s->room, POINTS_MAX);
     s->T = (double)s->T_max;
     BLV_CHECK(blv_state_scalar(run, "inner_steps", &s->T));
     BLV_CHECK(blv_state_scalar(run, "left", &s->left));
