@@ -303,14 +303,17 @@ const blv_solver blv_solver_amigo = {
 };
 
 #define ETA                                                                                        \
-    { "eta", BLV_REAL, FIELD(steps.v), "auto", DBL_MIN, DBL_MAX, "auto", "auto: 1/L" }
+    {                                                                                              \
+        "eta", BLV_REAL, FIELD(steps.v), "auto", DBL_MIN, DBL_MAX, "auto",                         \
+            "in place of H^-1; auto: 1/L"                                                          \
+    }
 
 static const blv_param neumann_params[] = {
     STEPS_XY,
     ETA,
     INNER,
     {"linear", BLV_INT, FIELD(linear), "auto", 0, 9e15, "auto",
-     "K: products with H; auto: so many that a twentieth of fy is left, at most 1000"},
+     "K: products with H; auto: until a twentieth of fy is left, at most 1000"},
     LAST,
 };
 

@@ -158,8 +158,7 @@ static const blv_param params[] = {
     {"step_x", BLV_REAL, FIELD(steps.x), "auto", DBL_MIN, DBL_MAX, "auto", "x-step"},
     {"step_y", BLV_REAL, FIELD(steps.y), "auto", DBL_MIN, DBL_MAX, "auto", "y-step; auto: 1/L"},
     {"inner", BLV_INT, FIELD(inner), "auto", 1, 9e15, "auto",
-     "T_in: y-steps in an iteration; auto: so many that a twentieth of fy is left after the "
-     "pass back, at most 300 and what fits into 256 MB"},
+     "T_in: y-steps; auto: until a twentieth of fy is left, at most 300 and 256 MB"},
     {"K0", BLV_INT, FIELD(back), "auto", 1, 9e15, "auto",
      "steps that are differentiated, the last ones; auto: all"},
     {"momentum", BLV_REAL, FIELD(momentum), "0", 0, 0.999999, NULL,
