@@ -150,6 +150,11 @@ double blv_auto_inner_step(double given, const blv_constants *c) {
     return isnan(given) ? 1.0 / c->L : given;
 }
 
+double blv_auto_terms(double mu, double eta, double most) {
+    double kept = mu * eta < 1.0 ? log1p(-mu * eta) : -INFINITY;
+    return fmin(most, fmax(10.0, ceil(log(0.05) / kept)));
+}
+
 double blv_auto_outer_step(double given, const blv_constants *c, double inner_steps) {
     if (!isnan(given))
         return given;

@@ -28,5 +28,8 @@ blv_flow blv_constants_estimate(blv_run *run, blv_constants_work *work, blv_cons
  * leaves room for the errors of the estimates. */
 double blv_auto_inner_step(double given, const blv_constants *constants);
 double blv_auto_outer_step(double given, const blv_constants *constants, double inner_steps);
+/* Terms of a Neumann sum, or gradient steps: the smallest n with (1 - mu eta)^n <= 0.05, at most
+ * `most`, and at least 10, since mu and L are those of the start. */
+double blv_auto_terms(double mu, double eta, double most);
 
 #endif

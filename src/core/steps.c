@@ -39,6 +39,16 @@ blv_flow blv_steps_prepare(blv_run *run, blv_steps *s, double inner_steps) {
     return BLV_GO;
 }
 
+void blv_steps_loop_y(blv_steps *s, double steps) {
+    if (steps > 1.0)
+        blv_guard_reset(&s->guard_y);
+}
+
+void blv_steps_loop_v(blv_steps *s, double steps) {
+    if (steps > 1.0)
+        blv_guard_reset(&s->guard_v);
+}
+
 double blv_steps_y(blv_steps *s, double decay, const blv_batch *batch, const blv_vec *gy,
                    double norm) {
     return blv_guard_step(&s->guard_y, &s->y, decay, batch, gy, norm);

@@ -34,6 +34,11 @@ blv_error blv_steps_open(blv_run *run, blv_steps *steps, blv_steps_of which, boo
  * inner_steps: y-steps between two x-steps (see blv_auto_outer_step). */
 blv_flow blv_steps_prepare(blv_run *run, blv_steps *steps, double inner_steps);
 
+/* At the start of a loop of `steps` steps on y or v at one x: directions are compared within it. A
+ * loop of one step has nothing to compare but the last one. */
+void blv_steps_loop_y(blv_steps *s, double steps);
+void blv_steps_loop_v(blv_steps *s, double steps);
+
 /* The step to take along a direction of this norm, computed on this batch: the guard's, times
  * decay. The one in x also keeps to the longest move that is allowed at x. */
 double blv_steps_y(blv_steps *steps, double decay, const blv_batch *batch, const blv_vec *gy,

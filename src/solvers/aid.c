@@ -1,47 +1,137 @@
-/* Approximate implicit differentiation with conjugate gradients (AID-CG).
+/* Approximate implicit differentiation: inner steps on y, an approximate v = H^-1 fy, an x-step.
  *
  *   T_in times:  y -= step_y gy
- *   v = K products of CG on H v = fy, from the last v
+ *   v:  aid-cg       K products of conjugate gradients on H v = fy, from the last v
+ *       ba-cg        the same, with T_in = ceil(c (k+1)^(1/4)) in iteration k
+ *       aid-fp       K times v -= step_v (H v - fy), from the last v, on one batch
+ *       amigo        the same, on a new batch each time
+ *       aid-neumann  v = eta sum_{q=0..K} (I - eta H)^q fy, on one batch
+ *       t1-t2        v = eta fy
  *   d = fx - J v;   x = P_X(x - step_x d)
  *
- * As in K. Ji, J. Yang, Y. Liang, "Bilevel optimization: convergence analysis and enhanced design",
- * ICML 2021. K counts products with H: the first one of a warm start gives the residual, the others
- * are steps. */
+ * aid-cg, aid-fp and aid-neumann as in K. Ji, J. Yang, Y. Liang, "Bilevel optimization: convergence
+ * analysis and enhanced design", ICML 2021, and R. Grazzi, L. Franceschi, M. Pontil, S. Salzo, "On
+ * the iteration complexity of hypergradient computation", ICML 2020. ba-cg: S. Ghadimi, M. Wang,
+ * "Approximation methods for bilevel programming", 2018, Algorithm 1, whose exact inverse is CG
+ * here. amigo: M. Arbel, J. Mairal, "Amortized implicit differentiation for stochastic bilevel
+ * optimization", ICLR 2022. t1-t2: J. Luketina, M. Berglund, K. Greff, T. Raiko, "Scalable
+ * gradient-based tuning of continuous regularization hyperparameters", ICML 2016.
+ *
+ * K counts products with H. In CG the first one of a warm start gives the residual, the others are
+ * steps. The Neumann sum is the fixed point iteration from v = eta fy: (1 - mu eta)^(K+1) of v at
+ * most is missing, in every iteration. For t1-t2 that is K = 0. */
 #include "core/adjoint.h"
 #include "core/steps.h"
 #include "core/workspace.h"
 #include "solvers/builtin_solvers.h"
 
 #include <float.h>
+#include <math.h>
 
-typedef struct aid {
-    blv_steps steps;
+typedef struct aid aid;
+typedef blv_flow (*solve_fn)(blv_run *run, aid *s, blv_metrics *m);
+
+struct aid {
+    blv_steps steps; /* steps.v: the v-step, or eta */
     int64_t inner, linear;
+    double growth;      /* c of ba-cg; 0: T_in is `inner` */
+    solve_fn solve;     /* v from fy at the new y */
+    bool fresh_batches; /* a new batch for each product */
+    bool watch;         /* eta is automatic: a sum may end early */
+    double mu;          /* of g in y at the start, for an automatic K */
+    double left;        /* size of the last term of a sum, relative to the first */
     blv_pieces at;
     blv_cg *cg;
     blv_vec *v;
-} aid;
+};
 
-static blv_error aid_open(blv_run *run, void *state) {
-    aid *s = state;
-    BLV_CHECK(blv_state_vec(run, "v", BLV_LEVEL_Y, &s->v));
-    BLV_CHECK(blv_pieces_open(run, &s->at));
-    BLV_CHECK(blv_run_cg(run, BLV_LEVEL_Y, &s->cg));
-    return blv_steps_open(run, &s->steps, BLV_STEPS_XY, false);
+enum { AUTO_PRODUCTS_MAX = 1000 };
+
+/* ---- v ---- */
+
+static blv_flow by_cg(blv_run *run, aid *s, blv_metrics *m) {
+    const blv_batch *batch = blv_sampler_next(s->at.g_batches);
+    return blv_adjoint_cg(run, s->cg, batch, blv_run_x(run), blv_run_y(run), s->at.fy, s->v,
+                          (size_t)s->linear, &m->r_norm);
 }
 
-static blv_flow aid_prepare(blv_run *run, void *state) {
-    aid *s = state;
-    return blv_steps_prepare(run, &s->steps, (double)s->inner);
+static blv_flow by_fixed_point(blv_run *run, aid *s, blv_metrics *m) {
+    blv_vec *r = s->at.hv;
+    const blv_batch *batch = NULL;
+    blv_steps_loop_v(&s->steps, (double)s->linear);
+    for (int64_t k = 0; k < s->linear; k++) {
+        if (k == 0 || s->fresh_batches)
+            batch = blv_sampler_next(s->at.g_batches);
+        BLV_TRY(blv_oracle_hvp(run, batch, blv_run_x(run), blv_run_y(run), s->v, s->at.hv));
+        m->r_norm = blv_vec_combine(r, 1.0, s->at.hv, -1.0, s->at.fy);
+        m->step_v = blv_steps_v(&s->steps, 1.0, batch, r, m->r_norm);
+        BLV_TRY(blv_move(run, s->v, m->step_v, r));
+    }
+    return BLV_GO;
+}
+
+/* Whether a sum with an automatic eta has to end before its next term. On whole sums p may turn
+ * back, which shows that eta is longer than 1/L: it is halved, for good. The terms may also grow,
+ * where g curves down or a batch is far from the whole. */
+static bool sum_ends(blv_run *run, aid *s, const blv_batch *batch, double before, double norm) {
+    double moved = s->steps.v * blv_vec_norm(s->at.hv);
+    bool turned = !batch && moved > 1.1 * hypot(before, norm);
+    if (!s->watch || !(turned || norm > before))
+        return false;
+    if (turned)
+        s->steps.v *= 0.5;
+    blv_run_note(run, "a Neumann sum was ended early: its terms no longer fell");
+    return true;
+}
+
+/* An automatic K is what mu at the start asks for, and more where the terms have not fallen to a
+ * twentieth by then. */
+static bool sum_goes_on(const aid *s, double q, double first, double norm) {
+    if (s->linear >= 0)
+        return q < (double)s->linear;
+    return q < blv_auto_terms(s->mu, s->steps.v, AUTO_PRODUCTS_MAX) ||
+           (q < AUTO_PRODUCTS_MAX && norm > 0.05 * first);
+}
+
+static blv_flow by_neumann(blv_run *run, aid *s, blv_metrics *m) {
+    blv_vec *p = s->at.fy, *sum = s->at.gy;
+    const blv_batch *batch = blv_sampler_next(s->at.g_batches);
+    const double eta = s->steps.v, first = blv_vec_norm(p);
+    double norm = first;
+    m->step_v = eta;
+    blv_vec_copy(sum, p);
+    for (double q = 0.0; sum_goes_on(s, q, first, norm); q++) {
+        BLV_TRY(blv_oracle_hvp(run, batch, blv_run_x(run), blv_run_y(run), p, s->at.hv));
+        double before = norm;
+        norm = blv_vec_combine(p, 1.0, p, -eta, s->at.hv);
+        if (sum_ends(run, s, batch, before, norm))
+            break;
+        blv_vec_axpy(sum, 1.0, p);
+    }
+    s->left = first > 0.0 ? norm / first : 0.0;
+    return blv_move_to(run, s->v, 1, &eta, (const blv_vec *const[]){sum});
+}
+
+static blv_flow by_one_step(blv_run *run, aid *s, blv_metrics *m) {
+    m->step_v = s->steps.v;
+    return blv_move_to(run, s->v, 1, &s->steps.v, (const blv_vec *const[]){s->at.fy});
+}
+
+/* ---- The algorithm ---- */
+
+static double inner_steps(const blv_run *run, const aid *s) {
+    double k = (double)blv_run_iteration(run);
+    return s->growth > 0.0 ? ceil(s->growth * pow(k + 1.0, 0.25)) : (double)s->inner;
 }
 
 static blv_flow aid_step(blv_run *run, void *state) {
     aid *s = state;
     blv_vec *x = blv_run_x(run), *y = blv_run_y(run), *d = s->at.fx;
     blv_metrics *m = blv_run_metrics(run);
+    const double T_in = inner_steps(run, s);
 
-    blv_guard_reset(&s->steps.guard_y);
-    for (int64_t t = 0; t < s->inner; t++) {
+    blv_steps_loop_y(&s->steps, T_in);
+    for (double t = 0.0; t < T_in; t++) {
         const blv_batch *batch = blv_sampler_next(s->at.g_batches);
         BLV_TRY(blv_oracle_lower(run, batch, x, y, NULL, NULL, s->at.gy));
         m->gy_norm = blv_vec_norm(s->at.gy);
@@ -50,23 +140,98 @@ static blv_flow aid_step(blv_run *run, void *state) {
     }
     const blv_batch *bf = blv_sampler_next(s->at.f_batches);
     BLV_TRY(blv_oracle_upper(run, bf, x, y, NULL, s->at.fx, s->at.fy));
-    const blv_batch *bh = blv_sampler_next(s->at.g_batches);
-    BLV_TRY(blv_adjoint_cg(run, s->cg, bh, x, y, s->at.fy, s->v, (size_t)s->linear, &m->r_norm));
-    BLV_TRY(blv_oracle_jvp(run, blv_sampler_next(s->at.g_batches), x, y, s->v, s->at.jv));
+    BLV_TRY(s->solve(run, s, m));
+    const blv_batch *bj = blv_sampler_next(s->at.g_batches);
+    BLV_TRY(blv_oracle_jvp(run, bj, x, y, s->v, s->at.jv));
     m->d_norm = blv_vec_combine(d, 1.0, s->at.fx, -1.0, s->at.jv);
-    m->step_x = blv_steps_x(run, &s->steps, 1.0, bf, d, m->d_norm);
+    m->step_x = blv_steps_x(run, &s->steps, 1.0, bj ? bj : bf, d, m->d_norm);
     return blv_move(run, x, m->step_x, d);
 }
 
-#define FIELD(name) offsetof(aid, name)
+/* ---- The members of the family ---- */
 
-static const blv_param params[] = {
-    {"step_x", BLV_REAL, FIELD(steps.x), "auto", DBL_MIN, DBL_MAX, "auto", "x-step"},
-    {"step_y", BLV_REAL, FIELD(steps.y), "auto", DBL_MIN, DBL_MAX, "auto", "y-step; auto: 1/L"},
-    {"inner", BLV_INT, FIELD(inner), "10", 1, 9e15, NULL, "T_in: y-steps in an iteration"},
-    {"linear", BLV_INT, FIELD(linear), "10", 2, 9e15, NULL, "K: products with H in an iteration"},
-    {NULL, BLV_REAL, 0, NULL, 0, 0, NULL, NULL},
-};
+static blv_error open_cg(blv_run *run, void *state) {
+    aid *s = state;
+    s->solve = by_cg;
+    BLV_CHECK(blv_state_vec(run, "v", BLV_LEVEL_Y, &s->v));
+    BLV_CHECK(blv_pieces_open(run, &s->at));
+    BLV_CHECK(blv_run_cg(run, BLV_LEVEL_Y, &s->cg));
+    return blv_steps_open(run, &s->steps, BLV_STEPS_XY, false);
+}
+
+static blv_error open_fixed_point(blv_run *run, void *state) {
+    aid *s = state;
+    s->solve = by_fixed_point;
+    BLV_CHECK(blv_state_iterate(run, "v", BLV_LEVEL_Y, &s->v));
+    BLV_CHECK(blv_pieces_open(run, &s->at));
+    return blv_steps_open(run, &s->steps, BLV_STEPS_XYV, false);
+}
+
+static blv_error open_amigo(blv_run *run, void *state) {
+    aid *s = state;
+    s->fresh_batches = true;
+    return open_fixed_point(run, state);
+}
+
+static blv_error open_sum(blv_run *run, aid *s, solve_fn solve, bool estimate) {
+    s->solve = solve;
+    s->watch = isnan(s->steps.v);
+    BLV_CHECK(blv_state_iterate(run, "v", BLV_LEVEL_Y, &s->v));
+    BLV_CHECK(blv_pieces_open(run, &s->at));
+    BLV_CHECK(blv_state_scalar(run, "eta", &s->steps.v));
+    return blv_steps_open(run, &s->steps, BLV_STEPS_XY, estimate);
+}
+
+static blv_error open_neumann(blv_run *run, void *state) {
+    aid *s = state;
+    BLV_CHECK(blv_state_scalar(run, "mu_at_start", &s->mu));
+    BLV_CHECK(blv_state_scalar(run, "left", &s->left));
+    return open_sum(run, s, by_neumann, isnan(s->steps.v) || s->linear < 0);
+}
+
+static blv_error open_one_step(blv_run *run, void *state) {
+    aid *s = state;
+    return open_sum(run, s, by_one_step, isnan(s->steps.v));
+}
+
+static blv_flow aid_prepare(blv_run *run, void *state) {
+    aid *s = state;
+    return blv_steps_prepare(run, &s->steps, inner_steps(run, s));
+}
+
+/* v follows as late as its own steps let it. */
+static blv_flow prepare_fixed_point(blv_run *run, void *state) {
+    aid *s = state;
+    return blv_steps_prepare(run, &s->steps, fmin((double)s->inner, (double)s->linear));
+}
+
+static blv_flow prepare_neumann(blv_run *run, void *state) {
+    aid *s = state;
+    BLV_TRY(aid_prepare(run, state));
+    s->mu = s->steps.constants.mu;
+    if (s->linear < 0)
+        blv_run_note(run, "Neumann sums: eta = %.4g, K = %.0f at first", s->steps.v,
+                     blv_auto_terms(s->mu, s->steps.v, AUTO_PRODUCTS_MAX));
+    return BLV_GO;
+}
+
+#define FIELD(name) offsetof(aid, name)
+#define STEPS_XY                                                                                   \
+    {"step_x", BLV_REAL, FIELD(steps.x), "auto", DBL_MIN, DBL_MAX, "auto", "x-step"}, {            \
+        "step_y", BLV_REAL, FIELD(steps.y), "auto", DBL_MIN, DBL_MAX, "auto", "y-step; auto: 1/L"  \
+    }
+#define INNER                                                                                      \
+    { "inner", BLV_INT, FIELD(inner), "10", 1, 9e15, NULL, "T_in: y-steps in an iteration" }
+#define LINEAR(least)                                                                              \
+    {                                                                                              \
+        "linear", BLV_INT, FIELD(linear), "10", least, 9e15, NULL,                                 \
+            "K: products with H in an iteration"                                                   \
+    }
+#define LAST                                                                                       \
+    { NULL, BLV_REAL, 0, NULL, 0, 0, NULL, NULL }
+#define NEEDS (BLV_USES_HVP | BLV_USES_JVP | BLV_USES_INVERSE)
+
+static const blv_param cg_params[] = {STEPS_XY, INNER, LINEAR(2), LAST};
 
 const blv_solver blv_solver_aid_cg = {
     .name = "aid-cg",
@@ -74,10 +239,110 @@ const blv_solver blv_solver_aid_cg = {
     .citation = "K. Ji, J. Yang, Y. Liang, ICML 2021 (AID-BiO)",
     .group = "double-loop",
     .hint = "lower step_x or step_y",
-    .uses = BLV_USES_HVP | BLV_USES_JVP | BLV_USES_INVERSE,
+    .uses = NEEDS,
     .state_size = sizeof(aid),
-    .params = params,
-    .open = aid_open,
+    .params = cg_params,
+    .open = open_cg,
+    .prepare = aid_prepare,
+    .step = aid_step,
+};
+
+static const blv_param ba_params[] = {
+    STEPS_XY,
+    {"c", BLV_REAL, FIELD(growth), "1", DBL_MIN, 1e12, NULL,
+     "y-steps in iteration k = 0, 1, ...: c (k+1)^(1/4), rounded up"},
+    LINEAR(2),
+    LAST,
+};
+
+const blv_solver blv_solver_ba_cg = {
+    .name = "ba-cg",
+    .summary = "as aid-cg, with more and more inner steps",
+    .citation = "S. Ghadimi, M. Wang, 2018, Algorithm 1 (BA)",
+    .group = "double-loop",
+    .hint = "lower step_x or step_y",
+    .uses = NEEDS,
+    .state_size = sizeof(aid),
+    .params = ba_params,
+    .open = open_cg,
+    .prepare = aid_prepare,
+    .step = aid_step,
+};
+
+#define STEP_V                                                                                     \
+    { "step_v", BLV_REAL, FIELD(steps.v), "auto", DBL_MIN, DBL_MAX, "auto", "v-step; auto: 1/L" }
+
+static const blv_param fixed_point_params[] = {STEPS_XY, STEP_V, INNER, LINEAR(1), LAST};
+
+const blv_solver blv_solver_aid_fp = {
+    .name = "aid-fp",
+    .summary = "inner gradient steps, then fixed point steps for the linear system",
+    .citation = "R. Grazzi, L. Franceschi, M. Pontil, S. Salzo, ICML 2020 (AID-FP)",
+    .group = "double-loop",
+    .hint = "lower step_x, step_y or step_v",
+    .uses = NEEDS,
+    .state_size = sizeof(aid),
+    .params = fixed_point_params,
+    .open = open_fixed_point,
+    .prepare = prepare_fixed_point,
+    .step = aid_step,
+};
+
+const blv_solver blv_solver_amigo = {
+    .name = "amigo",
+    .summary = "inner stochastic steps on y, then on v, both from where they were",
+    .citation = "M. Arbel, J. Mairal, ICLR 2022 (AmIGO)",
+    .group = "double-loop",
+    .hint = "lower step_x, step_y or step_v",
+    .uses = NEEDS | BLV_IS_STOCHASTIC,
+    .state_size = sizeof(aid),
+    .params = fixed_point_params,
+    .open = open_amigo,
+    .prepare = prepare_fixed_point,
+    .step = aid_step,
+};
+
+#define ETA                                                                                        \
+    {                                                                                              \
+        "eta", BLV_REAL, FIELD(steps.v), "auto", DBL_MIN, DBL_MAX, "auto",                         \
+            "in place of H^-1; auto: 1/L"                                                          \
+    }
+
+static const blv_param neumann_params[] = {
+    STEPS_XY,
+    ETA,
+    INNER,
+    {"linear", BLV_INT, FIELD(linear), "auto", 0, 9e15, "auto",
+     "K: products with H; auto: until a twentieth of fy is left, at most 1000"},
+    LAST,
+};
+
+const blv_solver blv_solver_aid_neumann = {
+    .name = "aid-neumann",
+    .summary = "inner gradient steps, then a Neumann sum for the linear system",
+    .citation = "K. Ji, J. Yang, Y. Liang, ICML 2021; J. Lorraine, P. Vicol, D. Duvenaud, 2020",
+    .group = "double-loop",
+    .hint = "lower eta, step_x or step_y",
+    .uses = NEEDS,
+    .state_size = sizeof(aid),
+    .params = neumann_params,
+    .open = open_neumann,
+    .prepare = prepare_neumann,
+    .step = aid_step,
+};
+
+static const blv_param one_step_params[] = {STEPS_XY, ETA, INNER, LAST};
+
+const blv_solver blv_solver_t1_t2 = {
+    .name = "t1-t2",
+    .summary = "inner gradient steps, then v = eta fy: cheap and biased",
+    .citation = "J. Luketina, M. Berglund, K. Greff, T. Raiko, ICML 2016 (T1-T2)",
+    .group = "double-loop",
+    .hint = "lower step_x, step_y or eta",
+    .uses = NEEDS,
+    .state_size = sizeof(aid),
+    .params = one_step_params,
+    .open = open_one_step,
     .prepare = aid_prepare,
     .step = aid_step,
 };
