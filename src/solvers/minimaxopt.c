@@ -185,6 +185,10 @@ static blv_flow minimaxopt_step(blv_run *run, void *state) {
     bool together = s->order == SIMULTANEOUS;
     double t = (double)blv_run_iteration(run) + 1.0, end = (double)s->steps * (double)s->stages;
 
+    if (s->schedule == COSINE && t > end) {
+        blv_run_fail(run, BLV_OK, "the cosine schedule is over, all its steps are taken");
+        return BLV_STUCK;
+    }
     enter_stage(s, blv_run_iteration(run));
     for (int64_t k = together ? 1 : 0; k < s->inner; k++) {
         blv_batches b = blv_penalty_draw(p);
@@ -209,7 +213,7 @@ static blv_flow minimaxopt_step(blv_run *run, void *state) {
     m->step_x = blv_guard_step(&s->guard, &s->scale_x, eta.x, look.batch, s->Gx, norm);
     BLV_TRY(blv_move(run, x, m->step_x, s->Gx));
     s->x_moved = m->step_x * norm;
-    return s->schedule == COSINE && t >= end ? BLV_FINISHED : BLV_GO;
+    return BLV_GO;
 }
 
 #define FIELD(name) offsetof(minimaxopt, name)
