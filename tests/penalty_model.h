@@ -11,10 +11,10 @@ enum { ROOM = 64 };
 typedef struct model {
     replay r;
     double z[ROOM], w[ROOM], x_before[ROOM], wbar[ROOM], v[ROOM];
-    double Gu[ROOM], Gw[ROOM], Gx[ROOM];         /* sums of directions */
-    double mean[3][ROOM], square[3][ROOM];       /* Adam's, of u, w and x */
+    double Gu[ROOM], Gw[ROOM], Gx[ROOM];   /* sums of directions */
+    double mean[3][ROOM], square[3][ROOM]; /* Adam's, of u, w and x */
     double fx[ROOM], fy[ROOM], gx[ROOM], gy[ROOM];
-    double d[ROOM], e[ROOM];                     /* directions in x and in y */
+    double d[ROOM], e[ROOM]; /* directions in x and in y */
     double k, S, restarts, count[3];
 } model;
 
@@ -117,7 +117,8 @@ static inline double momentum_of(double L, double mu) {
 
 static inline void solve_both(model *m, const double *x, bool accelerated) {
     const replay *r = &m->r;
-    double lambda = setting(r, "lambda", 300.0), Lg = setting(r, "Lg", NAN), mu = setting(r, "mu", NAN);
+    double lambda = setting(r, "lambda", 300.0), Lg = setting(r, "Lg", NAN),
+           mu = setting(r, "mu", NAN);
     size_t T = count_setting(r, "inner", 0), T_y = count_setting(r, "inner_y", T);
     agd(m, m->z, x, 0.0, T, 1.0 / Lg, accelerated ? momentum_of(Lg, mu) : 0.0);
     agd(m, m->r.y, x, lambda, T_y, 1.0 / (2.0 * lambda * Lg),

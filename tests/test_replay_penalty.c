@@ -21,9 +21,8 @@ static const struct algorithm {
     const char *solver;
     void (*step)(model *m);
     const char *third; /* state vector that the model calls z */
-} algorithms[] = {{"f2ba", step_f2ba, "z"},
-                  {"ragd-gs", step_ragd_gs, "z"},
-                  {"minimaxopt", step_minimaxopt, "u"}};
+} algorithms[] = {
+    {"f2ba", step_f2ba, "z"}, {"ragd-gs", step_ragd_gs, "z"}, {"minimaxopt", step_minimaxopt, "u"}};
 
 /* Numbers in [-1, 1] that are the same everywhere. */
 static void fill_start(size_t n, unsigned seed, double *out) {
@@ -117,8 +116,10 @@ static double check(const blv_problem *problem, formulas kind, const char *solve
 
 static const struct {
     const char *dx, *dy, *kappa, *ridge;
-} shapes[] = {
-    {"7", "5", "10", "1"}, {"4", "9", "100", "0.3"}, {"1", "6", "50", "1"}, {"20", "30", "300", "1"}};
+} shapes[] = {{"7", "5", "10", "1"},
+              {"4", "9", "100", "0.3"},
+              {"1", "6", "50", "1"},
+              {"20", "30", "300", "1"}};
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
 static blv_problem *make_shape(size_t i, const char *terms) {
@@ -176,19 +177,18 @@ static void on_batches(const char *solver, const char *const *settings) {
 static void test_f2ba(void **state) {
     (void)state;
     on_quadratics("f2ba", SETTINGS("step_x", "0.1", "Lg", "310", "mu", "1", "inner", "10"));
-    on_quadratics("f2ba", SETTINGS("step_x", "0.002", "Lg", "310", "mu", "1", "inner", "3", "inner_y",
-                                   "7", "lambda", "20"));
+    on_quadratics("f2ba", SETTINGS("step_x", "0.002", "Lg", "310", "mu", "1", "inner", "3",
+                                   "inner_y", "7", "lambda", "20"));
     on_toys("f2ba", SETTINGS("step_x", "0.02", "Lg", "10", "mu", "1", "inner", "12"));
-    on_batches("f2ba", SETTINGS("step_x", "0.05", "Lg", "120", "mu", "1", "inner", "6", "lambda",
-                                "10"));
+    on_batches("f2ba",
+               SETTINGS("step_x", "0.05", "Lg", "120", "mu", "1", "inner", "6", "lambda", "10"));
 }
 
 /* ---- RAGD-GS ---- */
 
 static void test_ragd_gs(void **state) {
     (void)state;
-    on_quadratics("ragd-gs",
-                  SETTINGS("L", "3", "Hc", "0", "Lg", "310", "mu", "1", "inner", "250"));
+    on_quadratics("ragd-gs", SETTINGS("L", "3", "Hc", "0", "Lg", "310", "mu", "1", "inner", "250"));
     on_quadratics("ragd-gs", SETTINGS("L", "3", "Hc", "0.2", "Lg", "310", "mu", "1", "inner", "150",
                                       "inner_y", "300", "warm", "off"));
     on_quadratics("ragd-gs", SETTINGS("L", "5", "Hc", "0.1", "nu", "0.5", "Lg", "310", "mu", "1",
@@ -216,7 +216,8 @@ static size_t read_restarts(const char *path, double *out, size_t room) {
 /* From the iterates alone: an epoch ends where the condition holds for the first time. */
 static void check_restarts(const blv_problem *p, const char *nu, const char *Hc, double L) {
     char path[] = "restarts-XXXXXX", L_text[32];
-    double x[ROOM], before[ROOM], column[2 * STEPS + 2], S = 0.0, k = 0.0, expected[STEPS + 1] = {0};
+    double x[ROOM], before[ROOM], column[2 * STEPS + 2], S = 0.0, k = 0.0,
+                                                         expected[STEPS + 1] = {0};
     double exponent = strtod(nu, NULL), constant = strtod(Hc, NULL);
     int fd = mkstemp(path);
     assert_true(fd >= 0);
@@ -268,13 +269,14 @@ static void test_restarts(void **state) {
 static void test_minimaxopt(void **state) {
     (void)state;
     on_quadratics("minimaxopt", SETTINGS("eta0", "0.003", "steps", "7"));
-    on_quadratics("minimaxopt", SETTINGS("eta0", "0.003", "tau", "2", "stages", "4", "steps", "9",
-                                         "inner", "3", "factor_x", "5", "factor_u", "0.5", "factor_w", "0.7"));
+    on_quadratics("minimaxopt",
+                  SETTINGS("eta0", "0.003", "tau", "2", "stages", "4", "steps", "9", "inner", "3",
+                           "factor_x", "5", "factor_u", "0.5", "factor_w", "0.7"));
     on_quadratics("minimaxopt", SETTINGS("eta0", "0.001", "alpha0", "2", "steps", "10", "momentum",
                                          "0.8", "order", "simultaneous"));
-    on_quadratics("minimaxopt", SETTINGS("eta0", "0.002", "steps", "6", "stages", "10", "momentum",
-                                         "0.5", "schedule", "cosine", "inner", "2", "order",
-                                         "simultaneous"));
+    on_quadratics("minimaxopt",
+                  SETTINGS("eta0", "0.002", "steps", "6", "stages", "10", "momentum", "0.5",
+                           "schedule", "cosine", "inner", "2", "order", "simultaneous"));
     on_quadratics("minimaxopt", SETTINGS("eta0", "0.01", "steps", "20", "optimizer", "adam"));
     on_quadratics("minimaxopt",
                   SETTINGS("eta0", "0.02", "steps", "20", "optimizer", "adam", "momentum", "0.5",

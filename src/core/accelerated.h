@@ -3,7 +3,7 @@
 #ifndef BLV_CORE_ACCELERATED_H
 #define BLV_CORE_ACCELERATED_H
 
-#include "bilevel/solver.h"
+#include "core/curvature.h"
 
 #include <stdbool.h>
 
@@ -13,24 +13,20 @@ typedef blv_flow (*blv_gradient_fn)(void *context, const blv_vec *point, blv_vec
 /* Vectors to work in. */
 typedef struct blv_agd {
     blv_vec *point, *gradient, *before;
-    blv_vec *last_point, *last_gradient; /* NULL: it does not learn */
+    blv_curvature curvature; /* for those that learn */
 } blv_agd;
 
 /* In `open`. learns: it may, see blv_agd_rule. */
 blv_error blv_agd_open(blv_run *run, blv_level level, bool learns, blv_agd *agd);
 
-/* The step is 1/L. With `learns`, L is raised to the largest |change of gradient|/|change of point|
- * that comes up: for an L that was estimated at another place. */
+/* The step is 1/L. With `learns`, L is raised to the curvature that the steps meet. */
 typedef struct blv_agd_rule {
     double L, momentum;
     bool learns;
     size_t steps;  /* to take; blv_agd_steps leaves here how many it took */
     double reduce; /* enough when |h'| is this share of what it was at z, or rounding; 0: never */
+    double tol;    /* enough when |h'| is this; 0: never */
 } blv_agd_rule;
-
-/* Between points that are nearer than this to v, which has this norm, differences of gradients are
- * rounding. */
-double blv_shortest_way(const blv_vec *v, double norm);
 
 /* (sqrt L - sqrt mu)/(sqrt L + sqrt mu) */
 double blv_agd_momentum(double L, double mu);

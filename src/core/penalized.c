@@ -2,42 +2,19 @@
 
 #include <math.h>
 
-enum { STEPS_MOST = 1000 };
-
-/* How far |gy(x,z)| has to fall where the number of inner steps is automatic. */
-static double reduction(const blv_penalized *p) {
-    return p->accelerated ? 1e-3 : 0.1;
-}
-
-double blv_penalized_covered(const blv_penalized *p) {
-    if (p->inner > 0)
-        return blv_covered(p->mu / p->Lg, (double)p->inner);
-    return fmin(blv_covered(p->mu / p->Lg, STEPS_MOST), 1.0 - reduction(p));
-}
-
 blv_error blv_penalized_open(blv_run *run, blv_penalized *p, bool accelerated, bool also) {
-    bool estimate = also || isnan(p->Lg) || isnan(p->mu);
-    p->accelerated = accelerated;
-    p->Lg_auto = isnan(p->Lg);
-    p->mu_auto = isnan(p->mu);
+    bool estimate = also || isnan(p->lower.L) || isnan(p->lower.mu);
     BLV_CHECK(blv_state_iterate(run, "z", BLV_LEVEL_Y, &p->z));
     BLV_CHECK(blv_penalty_open(run, &p->at));
-    BLV_CHECK(blv_agd_open(run, BLV_LEVEL_Y, p->Lg_auto, &p->agd));
-    BLV_CHECK(blv_state_scalar(run, "Lg", &p->Lg));
-    BLV_CHECK(blv_state_scalar(run, "mu", &p->mu));
-    BLV_CHECK(blv_state_scalar(run, "T", &p->T));
-    BLV_CHECK(blv_state_scalar(run, "T_y", &p->T_y));
+    BLV_CHECK(blv_inner_open(run, &p->lower, accelerated, "Lg", "mu"));
     return estimate ? blv_constants_open(run, &p->work) : BLV_OK;
 }
 
 blv_flow blv_penalized_prepare(blv_run *run, blv_penalized *p) {
-    blv_constants *c = &p->constants;
+    const blv_constants *c = &p->constants;
     if (p->work)
-        BLV_TRY(blv_constants_penalized(run, p->work, &p->at, p->lambda, c));
-    if (p->Lg_auto)
-        p->Lg = (c->L_f + p->lambda * c->L) / p->lambda;
-    if (p->mu_auto)
-        p->mu = fmin(fmax(c->mu + fmax(c->mu_f, 0.0) / p->lambda, 1e-6 * p->Lg), p->Lg);
+        BLV_TRY(blv_constants_penalized(run, p->work, &p->at, p->lambda, &p->constants));
+    blv_inner_set(&p->lower, c->L + c->L_f / p->lambda, c->mu + fmax(c->mu_f, 0.0) / p->lambda);
     return BLV_GO;
 }
 
@@ -67,37 +44,19 @@ static blv_flow gradient_of_both(void *context, const blv_vec *y, blv_vec *out) 
     return blv_penalty_gradient(q->run, &q->p->at, q->batches, q->p->lambda, q->x, y, out);
 }
 
-/* Too many steps for the condition number Lg/mu: mu is smaller than thought. */
-static void learn_mu(blv_penalized *p) {
-    double expected = sqrt(p->Lg / p->mu), taken = p->T / -log(reduction(p));
-    if (p->mu_auto && p->accelerated && taken > 2.0 * expected)
-        p->mu = p->Lg / (taken * taken);
-}
-
 static blv_flow solve(inner_problem *q) {
     blv_penalized *p = q->p;
-    double slack = p->Lg_auto ? 1.0 : 2.0, scale = slack * p->lambda;
-    bool automatic = p->inner < 0;
-    blv_agd_rule of_z = {.L = p->Lg,
-                         .momentum = p->accelerated ? blv_agd_momentum(p->Lg, p->mu) : 0.0,
-                         .learns = p->Lg_auto,
-                         .steps = automatic ? STEPS_MOST : (size_t)p->inner,
-                         .reduce = automatic ? reduction(p) : 0.0};
-    BLV_TRY(blv_agd_steps(q->run, &p->agd, gradient_of_g, q, p->z, &of_z));
-    p->T = (double)of_z.steps;
-    p->T_y = p->inner_y > 0 ? (double)p->inner_y : p->T;
-    if (p->Lg_auto)
-        p->Lg = of_z.L;
-    blv_agd_rule of_y = of_z;
-    of_y.L = scale * p->Lg;
-    of_y.momentum = p->accelerated ? blv_agd_momentum(slack * slack * p->Lg, p->mu) : 0.0;
-    of_y.steps = (size_t)p->T_y;
-    of_y.reduce = 0.0;
-    BLV_TRY(blv_agd_steps(q->run, &p->agd, gradient_of_both, q, blv_run_y(q->run), &of_y));
-    if (p->Lg_auto)
-        p->Lg = fmax(p->Lg, of_y.L / scale);
-    if (automatic)
-        learn_mu(p);
+    blv_inner *lower = &p->lower;
+    double slack = lower->L_auto ? 1.0 : 2.0, scale = slack * p->lambda, mu = lower->mu;
+    BLV_TRY(blv_inner_solve(q->run, lower, gradient_of_g, q, 0.0, p->z));
+    blv_agd_rule rule = {
+        .L = scale * lower->L,
+        .momentum = lower->accelerated ? blv_agd_momentum(slack * slack * lower->L, mu) : 0.0,
+        .learns = lower->L_auto,
+        .steps = (size_t)(p->upper_steps > 0 ? (double)p->upper_steps : lower->taken)};
+    BLV_TRY(blv_agd_steps(q->run, &lower->agd, gradient_of_both, q, blv_run_y(q->run), &rule));
+    if (lower->L_auto)
+        lower->L = fmax(lower->L, rule.L / scale);
     return BLV_GO;
 }
 

@@ -18,18 +18,16 @@
 #define BLV_CORE_PENALIZED_H
 
 #include "core/constants.h"
+#include "core/inner.h"
 
 typedef struct blv_penalized {
-    /* fields for parameter tables: NaN and negative numbers stand for auto */
-    double lambda, Lg, mu;
-    int64_t inner, inner_y; /* T and T'; inner_y -1: as T */
-    int warm;
+    /* fields for parameter tables */
+    double lambda;
+    blv_inner lower;     /* Lg, mu, T */
+    int64_t upper_steps; /* T'; negative: as many as T */
 
-    bool accelerated, Lg_auto, mu_auto;
-    double T, T_y; /* of the last iteration */
     blv_vec *z;
     blv_penalty at;
-    blv_agd agd;
     blv_constants_work *work; /* NULL: nothing to estimate */
     blv_constants constants;
 } blv_penalized;
@@ -45,24 +43,30 @@ typedef struct blv_penalized {
      "penalty; the bias of the result is of order 1/lambda"},                                      \
         {"Lg",                                                                                     \
          BLV_REAL,                                                                                 \
-         offsetof(type, inner.Lg),                                                                 \
+         offsetof(type, inner.lower.L),                                                            \
          "auto",                                                                                   \
          DBL_MIN,                                                                                  \
          DBL_MAX,                                                                                  \
          "auto",                                                                                   \
          "largest curvature of g; auto: estimated, and raised when the inner steps meet more"},    \
-        {"mu",    BLV_REAL, offsetof(type, inner.mu),      "auto", DBL_MIN,                        \
-         DBL_MAX, "auto",   "smallest curvature of g in y"},                                       \
+        {"mu",                                                                                     \
+         BLV_REAL,                                                                                 \
+         offsetof(type, inner.lower.mu),                                                           \
+         "auto",                                                                                   \
+         DBL_MIN,                                                                                  \
+         DBL_MAX,                                                                                  \
+         "auto",                                                                                   \
+         "smallest curvature of g in y; auto: estimated"},                                         \
         {"inner",                                                                                  \
          BLV_INT,                                                                                  \
-         offsetof(type, inner.inner),                                                              \
+         offsetof(type, inner.lower.steps),                                                        \
          "auto",                                                                                   \
          1,                                                                                        \
          9e15,                                                                                     \
          "auto",                                                                                   \
          "T: inner steps of z; auto: until |gy| has fallen by a factor, at most 1000"},            \
     {                                                                                              \
-        "inner_y", BLV_INT, offsetof(type, inner.inner_y), "inner", 1, 9e15, "inner",              \
+        "inner_y", BLV_INT, offsetof(type, inner.upper_steps), "inner", 1, 9e15, "inner",          \
             "T': inner steps of y; inner: as many as z"                                            \
     }
 
@@ -70,8 +74,6 @@ typedef struct blv_penalized {
 blv_error blv_penalized_open(blv_run *run, blv_penalized *p, bool accelerated, bool also);
 /* In `prepare`. */
 blv_flow blv_penalized_prepare(blv_run *run, blv_penalized *p);
-/* The share of the distance to its minimizer that plain inner steps let y cover. */
-double blv_penalized_covered(const blv_penalized *p);
 /* y = z = 0, or z = y */
 void blv_penalized_clear(blv_run *run, blv_penalized *p);
 void blv_penalized_start(blv_run *run, blv_penalized *p);

@@ -36,7 +36,7 @@ static blv_flow f2ba_prepare(blv_run *run, void *state) {
     BLV_TRY(blv_penalized_prepare(run, &s->inner));
     blv_penalized_start(run, &s->inner);
     if (isnan(s->step_x))
-        s->step_x = blv_covering_step(s->inner.constants.L_phi, blv_penalized_covered(&s->inner));
+        s->step_x = blv_covering_step(s->inner.constants.L_phi, blv_inner_covered(&s->inner.lower));
     return BLV_GO;
 }
 
@@ -49,7 +49,7 @@ static blv_flow f2ba_step(blv_run *run, void *state) {
     m->gy_norm = look.gy_norm;
     m->r_norm = look.r_norm;
     m->d_norm = look.G_norm;
-    m->step_y = 1.0 / s->inner.Lg;
+    m->step_y = 1.0 / s->inner.lower.L;
     blv_guard_limit(&s->guard, x);
     m->step_x = blv_guard_step(&s->guard, &s->step_x, 1.0, look.batch, s->G, look.G_norm);
     return blv_move(run, x, m->step_x, s->G);

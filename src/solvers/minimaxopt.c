@@ -41,11 +41,10 @@ typedef struct minimaxopt {
     double L_f, mu_f, L, mu, L_phi; /* constants that the steps use */
     blv_vec *u, *Gx;
     side of_u, of_w, of_x;
-    blv_guard guard;                     /* of automatic x-steps */
-    double scale_x;                      /* which it shortens */
-    blv_vec *w_before, *r_before, *room; /* the last w whose gradient r was taken */
-    double known;                        /* they are set */
-    double x_moved;                      /* by how much, since */
+    blv_guard guard;    /* of automatic x-steps */
+    double scale_x;     /* which it shortens */
+    blv_curvature of_r; /* of f + a g at w */
+    double x_moved;     /* by how much, since */
     double stage, alpha;
 } minimaxopt;
 
@@ -62,10 +61,7 @@ static blv_error open_side(blv_run *run, const minimaxopt *s, const char *name, 
 
 static blv_error open_automatic(blv_run *run, minimaxopt *s) {
     BLV_CHECK(blv_guard_open(run, "Gx before", BLV_LEVEL_X, &s->guard));
-    BLV_CHECK(blv_state_vec(run, "w before", BLV_LEVEL_Y, &s->w_before));
-    BLV_CHECK(blv_state_vec(run, "r before", BLV_LEVEL_Y, &s->r_before));
-    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &s->room));
-    BLV_CHECK(blv_state_scalar(run, "known", &s->known));
+    BLV_CHECK(blv_curvature_open(run, "r", BLV_LEVEL_Y, &s->of_r));
     BLV_CHECK(blv_state_scalar(run, "x_moved", &s->x_moved));
     BLV_CHECK(blv_state_scalar(run, "L_f", &s->L_f));
     BLV_CHECK(blv_state_scalar(run, "mu_f", &s->mu_f));
@@ -152,16 +148,9 @@ static blv_flow move_u_and_w(blv_run *run, minimaxopt *s, blv_vec *gu, blv_vec *
 static void learn(minimaxopt *s, const blv_vec *w, const blv_vec *r, const blv_batch *batch) {
     if (!s->automatic || batch)
         return;
-    if (s->known > 0.0) {
-        double way = blv_vec_combine(s->room, 1.0, w, -1.0, s->w_before);
-        double change = blv_vec_combine(s->room, 1.0, r, -1.0, s->r_before);
-        bool clear = way > blv_shortest_way(w, blv_vec_norm(w)) && s->x_moved <= 0.1 * way;
-        if (clear && isfinite(change))
-            s->L = fmax(s->L, (change / way - s->L_f) / s->alpha);
-    }
-    blv_vec_copy(s->w_before, w);
-    blv_vec_copy(s->r_before, r);
-    s->known = 1.0;
+    double way, curvature = blv_curvature_met(&s->of_r, w, r, &way);
+    if (s->x_moved <= 0.1 * way)
+        s->L = fmax(s->L, (curvature - s->L_f) / s->alpha);
     s->x_moved = 0.0;
 }
 
@@ -170,7 +159,7 @@ static void enter_stage(minimaxopt *s, uint64_t iteration) {
     if (stage != s->stage) {
         blv_guard_reset(&s->guard);
         s->scale_x = 1.0;
-        s->known = 0.0;
+        blv_curvature_forget(&s->of_r);
     }
     s->stage = stage;
     s->alpha = s->alpha0 * pow(s->tau, stage);

@@ -10,17 +10,16 @@
  * state, and x itself with output = average. The default is the last x, which is the better one
  * where the epochs are ended in time. The result's y is the minimizer of f + lambda g.
  *
- * Ours. L on auto: backtracking. When G at the new w shows that the last step broke
- *   (G(w) - G(w'))'(w - w') <= L |w - w'|^2
- * (the descent inequality, added to itself with the points exchanged), L is raised and that step is
- * taken again. Hc on auto: the largest constant that this epoch's iterates show in
+ * Ours. L on auto: see core/momentum.h. Hc on auto: the largest constant that this epoch's iterates
+ * show in
  *   |p(a) - p(b) - (p'(a) + p'(b))'(a - b)/2| <= 2 Hc/((1+nu)(2+nu)(3+nu)) |a - b|^(2+nu)  (Lemma
  * 6) |p'(wbar) - average of p'(w)| <= Hc/(1+nu) (spread of the w)^((1+nu)/2)                (Lemma
- * 5) as far as it stands out from rounding and from the errors of the inner solves. The second one
+ * 5) as far as it stands out from rounding and from the errors of the inner solves. The second
  * takes an iteration of its own, at k = 8, 16, 32, ..., which looks at wbar and does not move x. On
  * auto an epoch also ends when the momentum points uphill, G'(x+ - x) > 0: on a quadratic Hc is 0,
  * and nothing else would end it; and after each step on batches, whose noise the momentum would add
- * up. */
+ * up.
+ */
 #include "core/momentum.h"
 #include "core/penalized.h"
 #include "solvers/builtin_solvers.h"
@@ -29,19 +28,17 @@
 #include <math.h>
 
 typedef struct ragd_gs {
-    double L, Hc, nu;
-    int output;
+    double Hc, nu;
+    int output, warm;
     blv_penalized inner;
     blv_momentum outer;
-    bool L_auto, Hc_auto;
-    blv_vec *G, *G_before;
-    blv_vec *average_G, *wbar, *room;
+    bool Hc_auto;
+    blv_vec *G, *average_G, *wbar, *room;
     blv_vec *xk;         /* the iterate, when the run's x is the average */
     double value_before; /* of the penalized function at w_before */
-    double error_before; /* bound of the error of G_before */
+    double error_before; /* about the error of G_before */
     double spread;       /* weighted variance of the epoch's w */
     double looked;       /* k of the last look at wbar in this epoch */
-    double known;        /* G_before is set */
     double d_norm;       /* of the last step */
 } ragd_gs;
 
@@ -49,68 +46,54 @@ enum { OUTPUT_LAST, OUTPUT_AVERAGE };
 
 static blv_error ragd_gs_open(blv_run *run, void *state) {
     ragd_gs *s = state;
-    blv_vec *x = blv_run_x(run);
-    s->L_auto = isnan(s->L);
     s->Hc_auto = isnan(s->Hc);
-    if (s->output == OUTPUT_AVERAGE) {
+    if (s->output == OUTPUT_AVERAGE)
         BLV_CHECK(blv_state_iterate(run, "x_k", BLV_LEVEL_X, &s->xk));
-        x = s->xk;
-    }
-    BLV_CHECK(blv_momentum_open(run, x, &s->outer));
+    BLV_CHECK(blv_momentum_open(run, s->xk ? s->xk : blv_run_x(run), &s->outer));
     BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, &s->G));
     BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, &s->room));
-    BLV_CHECK(blv_state_vec(run, "G before", BLV_LEVEL_X, &s->G_before));
     BLV_CHECK(blv_state_vec(run, "wbar", BLV_LEVEL_X, &s->wbar));
     BLV_CHECK(blv_state_vec(run, "average G", BLV_LEVEL_X, &s->average_G));
-    BLV_CHECK(blv_state_scalar(run, "L", &s->L));
     BLV_CHECK(blv_state_scalar(run, "Hc", &s->Hc));
     BLV_CHECK(blv_state_scalar(run, "value", &s->value_before));
     BLV_CHECK(blv_state_scalar(run, "G_error", &s->error_before));
     BLV_CHECK(blv_state_scalar(run, "spread", &s->spread));
     BLV_CHECK(blv_state_scalar(run, "looked", &s->looked));
-    BLV_CHECK(blv_state_scalar(run, "known", &s->known));
     BLV_CHECK(blv_state_scalar(run, "last_d_norm", &s->d_norm));
-    return blv_penalized_open(run, &s->inner, true, s->L_auto);
+    return blv_penalized_open(run, &s->inner, true, s->outer.L_auto);
 }
 
 static blv_flow ragd_gs_prepare(blv_run *run, void *state) {
     ragd_gs *s = state;
     BLV_TRY(blv_penalized_prepare(run, &s->inner));
     blv_penalized_start(run, &s->inner);
+    blv_momentum_set(&s->outer, s->inner.constants.L_phi);
     if (s->xk)
         blv_vec_copy(s->xk, blv_run_x(run));
-    if (s->L_auto)
-        s->L = 1.2 * s->inner.constants.L_phi;
     if (s->Hc_auto)
         s->Hc = 0.0;
     return BLV_GO;
 }
 
 static void begin_epoch(blv_run *run, ragd_gs *s) {
-    if (!s->inner.warm)
+    if (!s->warm)
         blv_penalized_clear(run, &s->inner);
     if (s->Hc_auto)
         s->Hc = 0.0;
     s->spread = s->looked = 0.0;
 }
 
-/* From G at w and at w_before: whether L is too small, and what Hc must at least be. */
-static bool learn(ragd_gs *s, const blv_penalty_look *look) {
+/* What Hc must at least be, from the values and gradients at w and w_before. */
+static void learn_Hc(ragd_gs *s, const blv_penalty_look *look) {
     const blv_momentum *o = &s->outer;
+    if (!s->Hc_auto || o->known == 0.0 || look->batch || o->k == 0.0)
+        return;
     double nu = s->nu, way = blv_vec_combine(s->room, 1.0, o->w, -1.0, o->w_before);
-    double after = blv_vec_dot(s->G, s->room), before = blv_vec_dot(s->G_before, s->room);
-    double curvature = (after - before) / (way * way);
-    if (s->L_auto && curvature > s->L && way > blv_shortest_way(o->w, blv_vec_norm(o->w))) {
-        s->L = fmax(1.25 * s->L, fmin(curvature, 2.0 * s->L));
-        return true;
-    }
-    if (s->Hc_auto && o->k > 0.0 && way > 0.0) {
-        double gap = fabs(look->value - s->value_before - 0.5 * (after + before));
-        gap -= 2.0 * look->noise + 0.5 * way * (look->error + s->error_before);
-        double factor = 0.5 * (1.0 + nu) * (2.0 + nu) * (3.0 + nu);
-        s->Hc = fmax(s->Hc, factor * gap / pow(way, 2.0 + nu));
-    }
-    return false;
+    double slopes = blv_vec_dot(s->G, s->room) + blv_vec_dot(o->G_before, s->room);
+    double gap = fabs(look->value - s->value_before - 0.5 * slopes);
+    gap -= 2.0 * look->noise + 0.5 * way * (look->error + s->error_before);
+    if (way > 0.0)
+        s->Hc = fmax(s->Hc, 0.5 * (1.0 + nu) * (2.0 + nu) * (3.0 + nu) * gap / pow(way, 2.0 + nu));
 }
 
 /* An iteration that takes G at wbar, for Lemma 5. */
@@ -129,7 +112,8 @@ static blv_flow look_at_average(blv_run *run, ragd_gs *s, blv_metrics *m) {
 
 static bool look_is_due(const ragd_gs *s) {
     double k = s->outer.k;
-    return s->Hc_auto && s->known > 0.0 && k >= 8.0 && k > s->looked && exp2(floor(log2(k))) == k;
+    return s->Hc_auto && s->outer.known > 0.0 && k >= 8.0 && k > s->looked &&
+           exp2(floor(log2(k))) == k;
 }
 
 /* wbar, the average of G and the spread take in the w of the last step. */
@@ -138,7 +122,7 @@ static void average(ragd_gs *s) {
     double way = blv_vec_combine(s->room, 1.0, s->outer.w_before, -1.0, s->wbar);
     s->spread = (1.0 - c) * (s->spread + c * way * way);
     blv_vec_combine(s->wbar, 1.0 - c, s->wbar, c, s->outer.w_before);
-    blv_vec_combine(s->average_G, 1.0 - c, s->average_G, c, s->G_before);
+    blv_vec_combine(s->average_G, 1.0 - c, s->average_G, c, s->outer.G_before);
 }
 
 /* The bound of Lemma 5 on the gradient at wbar. */
@@ -152,37 +136,33 @@ static blv_flow ragd_gs_step(blv_run *run, void *state) {
     blv_metrics *m = blv_run_metrics(run);
     blv_penalty_look look;
     blv_momentum_move move;
+    bool again;
 
     if (blv_momentum_begins(o))
         begin_epoch(run, s);
     m->d_norm = s->d_norm;
-    m->step_x = 1.0 / s->L;
-    m->step_y = 1.0 / s->inner.Lg;
+    m->step_y = 1.0 / s->inner.lower.L;
     if (look_is_due(s))
         return look_at_average(run, s, m);
     BLV_TRY(blv_penalized_gradient(run, &s->inner, o->w, s->Hc_auto, s->G, &look));
     m->gy_norm = look.gy_norm;
     m->r_norm = look.r_norm;
-    if (s->known > 0.0 && learn(s, &look)) {
-        BLV_TRY(blv_momentum_descend(run, o, o->w_before, s->G_before, 1.0 / s->L));
-        blv_momentum_restart(o);
+    BLV_TRY(blv_momentum_check(run, o, s->G, look.batch, &again));
+    if (again)
         return BLV_GO;
-    }
-    double L = s->L;
-    if (s->L_auto)
-        L = fmax(L, 2.0 * look.G_norm / (1.0 + blv_vec_norm(o->w)));
-    BLV_TRY(blv_momentum_step(run, o, s->G, 1.0 / L, (o->k + 1.0) / (o->k + 2.0), &move));
-    blv_vec_copy(s->G_before, s->G);
+    learn_Hc(s, &look);
+    double theta = (o->k + 1.0) / (o->k + 2.0);
+    BLV_TRY(blv_momentum_step(run, o, s->G, look.batch, theta, &move));
+    m->step_x = move.step;
     s->value_before = look.value;
     s->error_before = look.error;
-    s->known = look.batch ? 0.0 : 1.0;
     average(s);
     s->d_norm = m->d_norm = s->xk ? norm_at_average(s) : move.mapping;
     if (s->xk)
         BLV_TRY(blv_move_to(run, blv_run_x(run), 1, (const double[]){1.0},
                             (const blv_vec *const[]){s->wbar}));
-    double k = o->k;
-    bool far = pow(k + 1.0, 4.0 + s->nu) * s->Hc * s->Hc * pow(o->S, s->nu) > s->L * s->L;
+    double k = o->k, L = o->L;
+    bool far = pow(k + 1.0, 4.0 + s->nu) * s->Hc * s->Hc * pow(o->S, s->nu) > L * L;
     if (far || (s->Hc_auto && (move.uphill || look.batch)))
         blv_momentum_restart(o);
     return BLV_GO;
@@ -191,13 +171,13 @@ static blv_flow ragd_gs_step(blv_run *run, void *state) {
 #define FIELD(name) offsetof(ragd_gs, name)
 
 static const blv_param params[] = {
-    {"L", BLV_REAL, FIELD(L), "auto", DBL_MIN, DBL_MAX, "auto",
+    {"L", BLV_REAL, FIELD(outer.L), "auto", DBL_MIN, DBL_MAX, "auto",
      "the x-step is 1/L; auto: estimated, raised by backtracking"},
     {"Hc", BLV_REAL, FIELD(Hc), "auto", 0, DBL_MAX, "auto",
      "constant of the restart condition; auto: what the epoch's iterates show"},
     {"nu", BLV_REAL, FIELD(nu), "1", 0, 1, NULL, "Hoelder exponent of the second derivatives"},
     BLV_PENALIZED_PARAMS(ragd_gs),
-    {"warm", BLV_CHOICE, FIELD(inner.warm), "on", 0, 0, "off|on",
+    {"warm", BLV_CHOICE, FIELD(warm), "on", 0, 0, "off|on",
      "y and z are kept over a restart; off: they begin at 0, as in the paper"},
     {"output", BLV_CHOICE, FIELD(output), "last", 0, 0, "last|average",
      "what x is: the last iterate, or the average wbar of the epoch, as in the paper"},
