@@ -233,4 +233,132 @@ static inline void step_minimaxopt(model *m) {
     project(m, r->x);
 }
 
+/* ---- AccF2BA, RAHGD ---- */
+
+static inline void begin_epoch(model *m) {
+    if (m->k == 0.0)
+        memcpy(m->w, m->r.x, m->r.dx * sizeof(double));
+}
+
+static inline void end_step(model *m) {
+    const replay *r = &m->r;
+    double B = setting(r, "B", NAN);
+    accelerated_move(m, 1.0 / setting(r, "L", NAN), 1.0 - setting(r, "theta", 0.1));
+    if (m->k * m->S >= B * B)
+        restart(m);
+}
+
+static inline void step_accf2ba(model *m) {
+    begin_epoch(m);
+    solve_both(m, m->w, true);
+    end_step(m);
+}
+
+/* Products with H and J at w and y, of the batch of the last call. */
+static inline void model_hessian(const model *m, const double *in, double *out) {
+    const replay *r = &m->r;
+    double x = m->w[0], t = x + r->y[0];
+    if (r->kind == SCALAR_PENALTY)
+        out[0] = (0.1 + 2.0 * x) * in[0];
+    else if (r->kind == PL_SINE)
+        out[0] = (2.0 + 2.0 * x * (cos(t) * cos(t) - sin(t) * sin(t))) * in[0];
+    else
+        dense_times(r->dy, r->dy, r->A, in, out);
+}
+
+static inline void model_cross(const model *m, const double *in, double *out) {
+    const replay *r = &m->r;
+    double x = m->w[0], t = x + r->y[0];
+    if (r->kind == SCALAR_PENALTY)
+        out[0] = 2.0 * r->y[0] * in[0];
+    else if (r->kind == PL_SINE)
+        out[0] =
+            (2.0 + 2.0 * sin(t) * cos(t) + 2.0 * x * (cos(t) * cos(t) - sin(t) * sin(t))) * in[0];
+    else
+        dense_transposed_times(r->dy, r->dx, r->C, in, out);
+}
+
+/* The first product gives the residual at the warm start, each other one a step. */
+static inline void model_cg(model *m, size_t products) {
+    size_t n = m->r.dy;
+    double residual[ROOM], p[ROOM], q[ROOM];
+    take(&m->r, 'h');
+    model_hessian(m, m->v, q);
+    for (size_t i = 0; i < n; i++)
+        residual[i] = p[i] = m->fy[i] - q[i];
+    for (size_t k = 1; k < products; k++) {
+        take(&m->r, 'h');
+        model_hessian(m, p, q);
+        double rho = dense_inner(n, residual, residual), step = rho / dense_inner(n, p, q);
+        move(n, m->v, -step, p);
+        move(n, residual, step, q);
+        double ratio = dense_inner(n, residual, residual) / rho;
+        for (size_t i = 0; i < n; i++)
+            p[i] = residual[i] + ratio * p[i];
+    }
+}
+
+static inline void step_rahgd(model *m) {
+    const replay *r = &m->r;
+    double Lg = setting(r, "Lg", NAN), jv[ROOM];
+    begin_epoch(m);
+    agd(m, m->r.y, m->w, 0.0, count_setting(r, "inner", 0), 1.0 / Lg,
+        momentum_of(Lg, setting(r, "mu", NAN)));
+    next_f(m, m->w, r->y);
+    model_cg(m, count_setting(r, "linear", 0));
+    take(&m->r, 'j');
+    model_cross(m, m->v, jv);
+    for (size_t j = 0; j < r->dx; j++)
+        m->d[j] = m->fx[j] - jv[j];
+    end_step(m);
+}
+
+/* ---- F2SA, V-PBGD, BOME ---- */
+
+static inline void step_f2sa(model *m) {
+    const replay *r = &m->r;
+    double t = (double)r->t + 1.0, lambda = setting(r, "lambda0", 100.0) * pow(t, 1.0 / 7.0);
+    for (size_t k = 0; k < count_setting(r, "inner", 10); k++) {
+        double gz[ROOM];
+        next_g(m, r->x, m->z);
+        memcpy(gz, m->gy, sizeof gz);
+        next_both(m, lambda, r->x, r->y);
+        move(r->dy, m->z, setting(r, "step_z", NAN) * pow(t, -4.0 / 7.0), gz);
+        move(r->dy, r->y, setting(r, "step_y", NAN) * pow(t, -5.0 / 7.0), m->e);
+    }
+    next_direction(m, lambda, r->x, r->y, m->z);
+    move_x(r, setting(r, "step_x", NAN) * pow(t, -4.0 / 7.0), m->d);
+}
+
+static inline void step_pbgd(model *m) {
+    const replay *r = &m->r;
+    agd(m, m->z, r->x, 0.0, count_setting(r, "inner", 10), setting(r, "step_z", NAN), 0.0);
+    next_direction(m, setting(r, "gamma", 30.0), r->x, r->y, m->z);
+    move(r->dy, r->y, setting(r, "step_y", NAN), m->e);
+    move_x(r, setting(r, "step_x", NAN), m->d);
+}
+
+static inline void step_bome(model *m) {
+    const replay *r = &m->r;
+    size_t dx = r->dx, dy = r->dy;
+    double fx[ROOM], fy[ROOM], qx[ROOM], qy[ROOM], eta = setting(r, "eta", 0.5);
+    next_f(m, r->x, r->y);
+    memcpy(fx, m->fx, sizeof fx);
+    memcpy(fy, m->fy, sizeof fy);
+    next_g(m, r->x, r->y);
+    memcpy(qx, m->gx, sizeof qx);
+    memcpy(qy, m->gy, sizeof qy);
+    memcpy(m->z, r->y, dy * sizeof(double));
+    agd(m, m->z, r->x, 0.0, count_setting(r, "inner", 0), 1.0 / setting(r, "Lg", NAN), 0.0);
+    next_g(m, r->x, m->z);
+    move(dx, qx, 1.0, m->gx);
+    double product = dense_inner(dx, fx, qx) + dense_inner(dy, fy, qy);
+    double square = dense_inner(dx, qx, qx) + dense_inner(dy, qy, qy);
+    double lambda = fmax(0.0, (eta * square - product) / square);
+    move(dx, fx, -lambda, qx);
+    move(dy, fy, -lambda, qy);
+    move_x(r, setting(r, "step_x", NAN), fx);
+    move(dy, r->y, setting(r, "step_y", NAN), fy);
+}
+
 #endif

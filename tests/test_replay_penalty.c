@@ -1,6 +1,6 @@
-/* The first-order penalty solvers against a second computation of their iterates, in plain dense
- * arrays, on the batches that the run drew: see test_replay.c. The constants are given, since what
- * is automatic has no formula to be held against. */
+/* The penalty and accelerated solvers against a second computation of their iterates, in plain
+ * dense arrays, on the batches that the run drew: see test_replay.c. The constants are given, since
+ * what is automatic has no formula to be held against. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,8 +21,15 @@ static const struct algorithm {
     const char *solver;
     void (*step)(model *m);
     const char *third; /* state vector that the model calls z */
-} algorithms[] = {
-    {"f2ba", step_f2ba, "z"}, {"ragd-gs", step_ragd_gs, "z"}, {"minimaxopt", step_minimaxopt, "u"}};
+} algorithms[] = {{"f2ba", step_f2ba, "z"},
+                  {"ragd-gs", step_ragd_gs, "z"},
+                  {"minimaxopt", step_minimaxopt, "u"},
+                  {"accf2ba", step_accf2ba, "z"},
+                  {"rahgd", step_rahgd, NULL},
+                  {"f2sa", step_f2sa, "z"},
+                  {"pbgd", step_pbgd, "z"},
+                  {"pbsgd", step_pbgd, "z"},
+                  {"bome", step_bome, "z"}};
 
 /* Numbers in [-1, 1] that are the same everywhere. */
 static void fill_start(size_t n, unsigned seed, double *out) {
@@ -102,6 +109,8 @@ static double check(const blv_problem *problem, formulas kind, const char *solve
         compare(&m, "y", r->dy, r->y);
         if (a->third)
             compare(&m, a->third, r->dy, m.z);
+        if (blv_run_dim(r->run, "v") > 0)
+            compare(&m, "v", r->dy, m.v);
         if (blv_run_dim(r->run, "wbar") > 0)
             compare(&m, "wbar", r->dx, m.wbar);
         for (size_t i = 0; i < r->watch.size; i++)
@@ -309,6 +318,70 @@ static void test_minimaxopt_example(void **state) {
     blv_problem_destroy(p);
 }
 
+/* ---- The others ---- */
+
+static void test_accf2ba(void **state) {
+    (void)state;
+    blv_problem *p = make_shape(0, "1");
+    const char *const *often = SETTINGS("L", "3", "B", "0.3", "Lg", "11", "mu", "1", "inner", "60");
+    const char *const *never = SETTINGS("L", "3", "B", "1e9", "Lg", "11", "mu", "1", "inner", "60");
+    double restarts = check(p, QUADRATIC, "accf2ba", often, NULL, NULL);
+    print_message("accf2ba: %g restarts\n", restarts);
+    assert_true(restarts >= 2.0 && restarts < STEPS / 2);
+    assert_true(check(p, QUADRATIC, "accf2ba", never, NULL, NULL) == 0.0);
+    blv_problem_destroy(p);
+    on_quadratics("accf2ba", SETTINGS("L", "3", "theta", "0.3", "B", "1", "Lg", "310", "mu", "1",
+                                      "inner", "250"));
+    on_toys("accf2ba", SETTINGS("L", "60", "B", "0.5", "Lg", "10", "mu", "1", "inner", "12"));
+    on_batches("accf2ba", SETTINGS("L", "20", "theta", "0.5", "B", "1", "Lg", "120", "mu", "1",
+                                   "inner", "30", "lambda", "30"));
+}
+
+static void test_rahgd(void **state) {
+    (void)state;
+    on_quadratics("rahgd", SETTINGS("L", "3", "B", "2", "Lg", "310", "mu", "1", "inner", "60",
+                                    "linear", "4"));
+    on_quadratics("rahgd", SETTINGS("L", "4", "theta", "0.3", "B", "0.5", "Lg", "310", "mu", "1",
+                                    "inner", "20", "linear", "2"));
+    on_toys("rahgd",
+            SETTINGS("L", "60", "B", "0.5", "Lg", "10", "mu", "1", "inner", "12", "linear", "2"));
+    on_batches("rahgd", SETTINGS("L", "10", "theta", "0.5", "B", "1", "Lg", "120", "mu", "1",
+                                 "inner", "20", "linear", "3"));
+}
+
+static void test_f2sa(void **state) {
+    (void)state;
+    on_quadratics("f2sa", SETTINGS("step_x", "0.02", "step_y", "3e-5", "step_z", "0.003"));
+    on_quadratics("f2sa", SETTINGS("step_x", "0.02", "step_y", "3e-4", "step_z", "0.002", "lambda0",
+                                   "7", "inner", "3"));
+    on_toys("f2sa", SETTINGS("step_x", "0.02", "step_y", "1e-3", "step_z", "0.1"));
+    on_batches("f2sa", SETTINGS("step_x", "0.02", "step_y", "8e-4", "step_z", "0.008", "lambda0",
+                                "10", "inner", "4"));
+}
+
+static void test_pbgd(void **state) {
+    (void)state;
+    static const char *const solvers[] = {"pbgd", "pbsgd"};
+    for (size_t i = 0; i < 2; i++) {
+        on_quadratics(solvers[i], SETTINGS("step_x", "0.02", "step_y", "1e-4", "step_z", "0.003"));
+        on_quadratics(solvers[i], SETTINGS("step_x", "0.05", "step_y", "3e-4", "step_z", "0.003",
+                                           "gamma", "8", "inner", "1"));
+        on_toys(solvers[i], SETTINGS("step_x", "0.005", "step_y", "3e-3", "step_z", "0.1"));
+        on_batches(solvers[i], SETTINGS("step_x", "0.02", "step_y", "4e-4", "step_z", "0.008",
+                                        "gamma", "10", "inner", "4"));
+    }
+}
+
+static void test_bome(void **state) {
+    (void)state;
+    on_quadratics("bome",
+                  SETTINGS("step_x", "0.003", "step_y", "1e-3", "Lg", "310", "inner", "10"));
+    on_quadratics("bome", SETTINGS("step_x", "0.003", "step_y", "1e-4", "Lg", "310", "inner", "40",
+                                   "eta", "5"));
+    on_toys("bome", SETTINGS("step_x", "0.01", "step_y", "0.003", "Lg", "10", "inner", "12"));
+    on_batches("bome", SETTINGS("step_x", "0.003", "step_y", "1e-3", "Lg", "130", "inner", "5"));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_f2ba),
@@ -316,6 +389,11 @@ int main(void) {
         cmocka_unit_test(test_restarts),
         cmocka_unit_test(test_minimaxopt),
         cmocka_unit_test(test_minimaxopt_example),
+        cmocka_unit_test(test_accf2ba),
+        cmocka_unit_test(test_rahgd),
+        cmocka_unit_test(test_f2sa),
+        cmocka_unit_test(test_pbgd),
+        cmocka_unit_test(test_bome),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,15 +26,6 @@ blv_flow blv_penalty_gradient(blv_run *run, blv_penalty *p, blv_batches b, doubl
     return BLV_GO;
 }
 
-/* Residuals r of y and gy(z) of z change G by J H^-1 (r - lambda gy(z)), to first order. For the
- * size of J H^-1: how gx changes with gy between y and z; ten times that, since residuals are
- * largest where H is smallest. p->gy is used up. */
-static double error_of(blv_penalty *p, double lambda, double gx_change) {
-    double gy_change = blv_vec_combine(p->gy, 1.0, p->gy, -1.0, p->gy_z);
-    double residual = blv_vec_combine(p->gy, 1.0, p->fy, -lambda, p->gy_z);
-    return gy_change > 0.0 ? 10.0 * residual * gx_change / gy_change : 0.0;
-}
-
 blv_flow blv_penalty_direction(blv_run *run, blv_penalty *p, blv_batches b, double lambda,
                                const blv_vec *x, const blv_vec *y, const blv_vec *z,
                                bool with_value, blv_vec *G, blv_penalty_look *look) {
@@ -45,9 +36,8 @@ blv_flow blv_penalty_direction(blv_run *run, blv_penalty *p, blv_batches b, doub
     look->r_norm = blv_vec_combine(p->fy, 1.0, p->fy, lambda, p->gy);
     look->gy_norm = blv_vec_norm(p->gy_z);
     /* the two are near each other: the difference first */
-    double gx_change = blv_vec_combine(p->gx_y, 1.0, p->gx_y, -1.0, p->gx_z);
+    blv_vec_combine(p->gx_y, 1.0, p->gx_y, -1.0, p->gx_z);
     look->G_norm = blv_vec_combine(G, 1.0, G, lambda, p->gx_y);
-    look->error = error_of(p, lambda, gx_change);
     bool single = blv_space_precision(blv_vec_space(x)) == BLV_F32;
     double eps = single ? (double)FLT_EPSILON : DBL_EPSILON;
     look->value = f + lambda * (g_y - g_z);

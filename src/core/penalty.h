@@ -32,7 +32,6 @@ typedef struct blv_penalty_look {
     double G_norm;
     double r_norm;          /* |fy(x,y) + lambda gy(x,y)|; the vector is left in penalty->fy */
     double gy_norm;         /* |gy(x,z)|; the vector is left in penalty->gy_z */
-    double error;           /* about what the two residuals do to G */
     double value;           /* f + lambda (g(y) - g(z)), when asked for, else NaN */
     double noise;           /* rounding in value */
     const blv_batch *batch; /* one of those it was computed on; NULL: whole sums */
