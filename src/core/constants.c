@@ -186,9 +186,8 @@ static blv_flow gradient_at(blv_constants_work *w, const blv_vec *x, follow y, b
     BLV_TRY(solve_z(w, x));
     if (y == Y_FOLLOWS)
         BLV_TRY(solve_y(w, x));
-    BLV_TRY(blv_penalty_direction(w->run, w->penalty, (blv_batches){NULL, NULL}, w->lambda, x, w->y,
-                                  w->z, false, out, &look));
-    return isfinite(look.G_norm) ? BLV_GO : BLV_NONFINITE;
+    return blv_penalty_direction(w->run, w->penalty, (blv_batches){NULL, NULL}, w->lambda, x, w->y,
+                                 w->z, false, out, &look);
 }
 
 /* ---- Curvature in x ---- */

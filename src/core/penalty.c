@@ -43,5 +43,5 @@ blv_flow blv_penalty_direction(blv_run *run, blv_penalty *p, blv_batches b, doub
     look->value = f + lambda * (g_y - g_z);
     look->noise = 8.0 * eps * (fabs(f) + lambda * (fabs(g_y) + fabs(g_z)));
     look->batch = b.g ? b.g : b.f;
-    return BLV_GO;
+    return isfinite(look->r_norm + look->gy_norm + look->G_norm) ? BLV_GO : BLV_NONFINITE;
 }

@@ -38,7 +38,7 @@ typedef struct blv_penalty_look {
 } blv_penalty_look;
 
 /* G = fx(x,y) + lambda (gx(x,y) - gx(x,z)): one gradient of f, two of g, each of which gives its x-
- * and its y-part. The two points of g see the same batch. */
+ * and its y-part. The two points of g see the same batch. gy(x,y) is left in penalty->gy. */
 blv_flow blv_penalty_direction(blv_run *run, blv_penalty *penalty, blv_batches batches,
                                double lambda, const blv_vec *x, const blv_vec *y, const blv_vec *z,
                                bool with_value, blv_vec *G, blv_penalty_look *look);

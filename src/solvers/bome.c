@@ -93,13 +93,15 @@ static blv_flow bome_step(blv_run *run, void *state) {
     if (s->y_auto)
         s->step_y = 1.0 / (s->L_f + auto_penalty * s->inner.L);
     BLV_TRY(blv_oracle_lower(run, b.g, x, s->z, NULL, p->gx_z, p->gy_z));
+    m->gy_norm = blv_vec_norm(p->gy_z);
+    if (!isfinite(m->gy_norm))
+        return BLV_NONFINITE;
     blv_vec_combine(p->gx_y, 1.0, p->gx_y, -1.0, p->gx_z);
     double product = blv_vec_dot(s->d, p->gx_y) + blv_vec_dot(p->fy, p->gy);
     double square = blv_vec_dot(p->gx_y, p->gx_y) + blv_vec_dot(p->gy, p->gy);
     s->lambda = square > 0.0 ? fmax(0.0, (s->eta * square - product) / square) : 0.0;
-    m->gy_norm = blv_vec_norm(p->gy_z);
     m->d_norm = blv_vec_combine(s->d, 1.0, s->d, s->lambda, p->gx_y);
-    m->r_norm = blv_vec_combine(p->fy, 1.0, p->fy, s->lambda, p->gy);
+    blv_vec_combine(p->fy, 1.0, p->fy, s->lambda, p->gy); /* jumps about: no r_norm to stop by */
     m->step_y = s->step_y;
     m->step_x = s->step_x;
     if (s->x_auto) /* no guard against turns: lambda makes d turn as a matter of course */

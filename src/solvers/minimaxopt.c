@@ -190,11 +190,11 @@ static blv_flow minimaxopt_step(blv_run *run, void *state) {
                                   &look));
     learn(s, w, p->fy, look.batch);
     etas eta = etas_of(s, t, end);
-    *m = (blv_metrics){.gy_norm = look.gy_norm,
-                       .r_norm = look.r_norm,
-                       .d_norm = look.G_norm,
-                       .step_y = eta.uw,
-                       .step_v = NAN};
+    bool last = s->stage == (double)s->stages - 1.0;
+    m->gy_norm = last ? look.gy_norm : blv_vec_norm(p->gy); /* at w: no end by tol before */
+    m->r_norm = look.r_norm;
+    m->d_norm = look.G_norm;
+    m->step_y = eta.uw;
     if (together)
         BLV_TRY(move_u_and_w(run, s, p->gy_z, p->fy, eta.uw));
     double norm = take_in(s, &s->of_x, s->Gx);
