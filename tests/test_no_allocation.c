@@ -112,7 +112,8 @@ static void test_faults_take_none(void **state) {
         for (size_t i = 0; i < LENGTH(faults); i++) {
             blv_run *run = make_run(w.problem, blv_builtin_solvers[s]->name, NULL);
             set_all(run, SETTINGS("iters", "30"));
-            plan(&w, HVP, faults[i], 5, 0);
+            bool products = blv_builtin_solvers[s]->uses & BLV_USES_HVP;
+            plan(&w, products ? HVP : LOWER, faults[i], 5, 0);
             assert_int_equal(blv_run_open(run), BLV_OK);
             long before = memory_calls;
             assert_int_equal(blv_run_solve(run), BLV_OK);

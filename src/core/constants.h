@@ -1,14 +1,20 @@
-/* Automatic constants: L and mu of g in y, and the Lipschitz constant of the gradient of Phi,
- * estimated at the start of a run. One piece for all solvers that are not tuning-free. */
+/* Automatic constants: L and mu of g in y, and the Lipschitz constant of the gradient of Phi or of
+ * the penalized function, estimated at the start of a run. One piece for all solvers that are not
+ * tuning-free. Solvers that use neither Hv nor Jv get theirs from differences of gradients. */
 #ifndef BLV_CORE_CONSTANTS_H
 #define BLV_CORE_CONSTANTS_H
 
-#include "bilevel/solver.h"
+#include "core/penalty.h"
 
 typedef struct blv_constants {
     double L, mu; /* of g in y: largest and smallest eigenvalue of H at the start */
     double L_phi; /* |grad Phi(x1) - grad Phi(x0)| / |x1 - x0| */
     double reach_x, reach_y, reach_v; /* |grad Phi|/L_phi, |y* - y0|, |v* - v0|: distances to go */
+
+    /* of the penalized function only, whose L_phi has y and z at their minimizers */
+    double L_f,
+        mu_f;   /* of f in y: the largest |eigenvalue| of d2f/dy2, and its smallest eigenvalue */
+    double L_x; /* of f + lambda (g - min g) in x, y being held */
 } blv_constants;
 
 typedef struct blv_constants_work blv_constants_work;
@@ -17,6 +23,10 @@ typedef struct blv_constants_work blv_constants_work;
 blv_error blv_constants_open(blv_run *run, blv_constants_work **work);
 /* In `prepare`: the estimates at the run's x and y, which stay as they are. */
 blv_flow blv_constants_estimate(blv_run *run, blv_constants_work *work, blv_constants *constants);
+/* The same for f + lambda (g - min g), from gradients alone: for solvers that use neither Hv nor
+ * Jv. reach_v is not set. */
+blv_flow blv_constants_penalized(blv_run *run, blv_constants_work *work, blv_penalty *penalty,
+                                 double lambda, blv_constants *constants);
 
 /* What `auto` means. A number given by the user (not NaN) is returned as it is.
  *
@@ -31,5 +41,8 @@ double blv_auto_outer_step(double given, const blv_constants *constants, double 
 /* Terms of a Neumann sum, or gradient steps: the smallest n with (1 - mu eta)^n <= 0.05, at most
  * `most`, and at least 10, since mu and L are those of the start. */
 double blv_auto_terms(double mu, double eta, double most);
+/* Its parts: e for steps of 1/L with a ratio mu/L, and the x-step for an e. */
+double blv_covered(double ratio, double steps);
+double blv_covering_step(double L_phi, double covered);
 
 #endif

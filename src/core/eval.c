@@ -84,9 +84,7 @@ blv_flow blv_eval_lower(blv_eval *eval, const blv_batch *batch, const blv_vec *x
                   eval->def->lower(eval->def->user, batch, x, y, g, gx, gy));
 }
 
-/* Half width h of a central difference along v at y: |h v| = eps^(1/3) (1 + |y|), which balances
- * the error of the formula against that of rounding. */
-static double half_width(const blv_vec *y, double v_norm) {
+double blv_difference_width(const blv_vec *y, double v_norm) {
     bool single = blv_space_precision(blv_vec_space(y)) == BLV_F32;
     return cbrt(single ? (double)FLT_EPSILON : DBL_EPSILON) * (1.0 + blv_vec_norm(y)) / v_norm;
 }
@@ -104,7 +102,7 @@ static blv_flow differences(blv_eval *eval, const blv_batch *batch, const blv_ve
     }
     if (!isfinite(v_norm))
         return BLV_NONFINITE;
-    double h = half_width(y, v_norm);
+    double h = blv_difference_width(y, v_norm);
     blv_vec_combine(eval->y_shifted, 1.0, y, h, v);
     BLV_TRY(blv_eval_lower(eval, batch, x, eval->y_shifted, NULL, jv, hv));
     blv_vec_combine(eval->y_shifted, 1.0, y, -h, v);

@@ -51,4 +51,8 @@ blv_flow blv_eval_all(blv_eval *eval, const blv_batch *batch, const blv_vec *x, 
                       const blv_vec *v, blv_vec *gy, blv_vec *hv, blv_vec *jv);
 blv_flow blv_eval_project(blv_eval *eval, blv_vec *x);
 
+/* Half width h of a central difference along v at y: |h v| = eps^(1/3) (1 + |y|), which balances
+ * the error of the formula against that of rounding. */
+double blv_difference_width(const blv_vec *y, double v_norm);
+
 #endif

@@ -1,0 +1,33 @@
+/* Gradient steps on the lower level, plain or accelerated, that know their constants: given, or
+ * estimated at the start and corrected on the way. For solvers that solve the lower level well
+ * before each x-step. */
+#ifndef BLV_CORE_INNER_H
+#define BLV_CORE_INNER_H
+
+#include "core/accelerated.h"
+
+typedef struct blv_inner {
+    /* fields for parameter tables: NaN and negative numbers stand for auto */
+    double L, mu;
+    int64_t steps;
+
+    bool accelerated, L_auto, mu_auto;
+    double taken; /* steps of the last solve */
+    blv_agd agd;
+} blv_inner;
+
+/* In `open`: L, mu and taken become scalars of the state, of these names. */
+blv_error blv_inner_open(blv_run *run, blv_inner *inner, bool accelerated, const char *of_L,
+                         const char *of_mu);
+/* In `prepare`: fills in what is automatic. */
+void blv_inner_set(blv_inner *inner, double L, double mu);
+/* The share of the distance to the minimizer that plain steps of one solve cover. */
+double blv_inner_covered(const blv_inner *inner);
+
+/* Moves z, an iterate. With steps = auto: until |h'| <= tol, or where tol is 0 until it has fallen
+ * to a thousandth (plain steps: a tenth), at most 1000. An automatic L is raised to the curvature
+ * that the steps meet, an automatic mu lowered when they are too many for the condition number. */
+blv_flow blv_inner_solve(blv_run *run, blv_inner *inner, blv_gradient_fn gradient, void *context,
+                         double tol, blv_vec *z);
+
+#endif

@@ -1,0 +1,140 @@
+/* F2SA: fully first-order stochastic approximation.
+ *
+ *   T_in times:  z -= step_z (t+1)^-4/7 gy(x,z)
+ *                y -= step_y (t+1)^-5/7 (fy(x,y) + lambda gy(x,y))
+ *   x = P_X(x - step_x (t+1)^-4/7 (fx(x,y) + lambda (gx(x,y) - gx(x,z))))
+ *   lambda = lambda0 (t+1)^1/7
+ *
+ * z starts at y; the batches of z and y are the same, so that most of their noise cancels where it
+ * is multiplied by lambda. J. Kwon, D. Kwon, S. Wright, R. Nowak, "A fully first-order method for
+ * stochastic bilevel optimization", ICML 2023. The result's y is the minimizer of f + lambda g. On
+ * auto (ours), step_y is 1/(L_f + lambda0 L) and step_z is lambda0 times that: they lag alike. L is
+ * raised when the steps of z meet more, on whole sums. */
+#include "core/constants.h"
+#include "core/guard.h"
+#include "core/schedule.h"
+#include "solvers/builtin_solvers.h"
+
+#include <float.h>
+#include <math.h>
+
+typedef struct f2sa {
+    double lambda0, step_x, step_y, step_z;
+    int64_t inner;
+    blv_penalty at;
+    blv_constants_work *work;
+    blv_guard guard; /* of automatic x-steps */
+    blv_curvature of_z;
+    blv_vec *z, *G;
+    double lambda;
+    bool y_auto, z_auto;
+    double L_f, L;
+} f2sa;
+
+static blv_error f2sa_open(blv_run *run, void *state) {
+    f2sa *s = state;
+    s->y_auto = isnan(s->step_y);
+    s->z_auto = isnan(s->step_z);
+    bool estimate = isnan(s->step_x) || s->y_auto || s->z_auto;
+    BLV_CHECK(blv_state_iterate(run, "z", BLV_LEVEL_Y, &s->z));
+    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, &s->G));
+    BLV_CHECK(blv_penalty_open(run, &s->at));
+    if (isnan(s->step_x))
+        BLV_CHECK(blv_guard_open(run, "G before", BLV_LEVEL_X, &s->guard));
+    BLV_CHECK(blv_curvature_open(run, NULL, BLV_LEVEL_Y, &s->of_z));
+    BLV_CHECK(blv_state_scalar(run, "L_f", &s->L_f));
+    BLV_CHECK(blv_state_scalar(run, "L", &s->L));
+    BLV_CHECK(blv_state_scalar(run, "lambda", &s->lambda));
+    BLV_CHECK(blv_state_scalar(run, "auto_step_x", &s->step_x));
+    BLV_CHECK(blv_state_scalar(run, "auto_step_y", &s->step_y));
+    BLV_CHECK(blv_state_scalar(run, "auto_step_z", &s->step_z));
+    return estimate ? blv_constants_open(run, &s->work) : BLV_OK;
+}
+
+static void set_steps(f2sa *s) {
+    double step = 1.0 / (s->L_f + s->lambda0 * s->L);
+    if (s->y_auto)
+        s->step_y = step;
+    if (s->z_auto)
+        s->step_z = s->lambda0 * step;
+}
+
+static blv_flow f2sa_prepare(blv_run *run, void *state) {
+    f2sa *s = state;
+    blv_vec_copy(s->z, blv_run_y(run));
+    if (!s->work)
+        return BLV_GO;
+    blv_constants c;
+    BLV_TRY(blv_constants_penalized(run, s->work, &s->at, s->lambda0, &c));
+    s->L_f = c.L_f;
+    s->L = c.L;
+    set_steps(s);
+    double mu = fmax(c.mu_f, 0.0) + s->lambda0 * c.mu;
+    if (isnan(s->step_x))
+        s->step_x = blv_covering_step(c.L_phi, blv_covered(s->step_y * mu, (double)s->inner));
+    return BLV_GO;
+}
+
+/* After the gradient of z on a whole sum, in p->gy_z. */
+static void learn(f2sa *s, const blv_batch *batch) {
+    if (batch || !(s->y_auto || s->z_auto))
+        return;
+    s->L = fmax(s->L, blv_curvature_met(&s->of_z, s->z, s->at.gy_z, NULL));
+    set_steps(s);
+}
+
+static blv_flow f2sa_step(blv_run *run, void *state) {
+    f2sa *s = state;
+    blv_penalty *p = &s->at;
+    blv_vec *x = blv_run_x(run), *y = blv_run_y(run);
+    blv_metrics *m = blv_run_metrics(run);
+    blv_penalty_look look;
+    uint64_t t = blv_run_iteration(run);
+    double of_z = blv_decay(t, 4.0 / 7.0), of_y = blv_decay(t, 5.0 / 7.0);
+
+    s->lambda = s->lambda0 / blv_decay(t, 1.0 / 7.0);
+    blv_curvature_forget(&s->of_z);
+    for (int64_t k = 0; k < s->inner; k++) {
+        blv_batches b = blv_penalty_draw(p);
+        BLV_TRY(blv_oracle_lower(run, b.g, x, s->z, NULL, NULL, p->gy_z));
+        BLV_TRY(blv_penalty_gradient(run, p, b, s->lambda, x, y, p->fy));
+        learn(s, b.g);
+        m->step_y = s->step_y * of_y;
+        BLV_TRY(blv_move(run, s->z, s->step_z * of_z, p->gy_z));
+        BLV_TRY(blv_move(run, y, m->step_y, p->fy));
+    }
+    BLV_TRY(blv_penalty_direction(run, p, blv_penalty_draw(p), s->lambda, x, y, s->z, false, s->G,
+                                  &look));
+    m->gy_norm = look.gy_norm;
+    m->r_norm = look.r_norm;
+    m->d_norm = look.G_norm;
+    blv_guard_limit(&s->guard, x);
+    m->step_x = blv_guard_step(&s->guard, &s->step_x, of_z, look.batch, s->G, look.G_norm);
+    return blv_move(run, x, m->step_x, s->G);
+}
+
+#define FIELD(name) offsetof(f2sa, name)
+
+static const blv_param params[] = {
+    {"lambda0", BLV_REAL, FIELD(lambda0), "100", DBL_MIN, DBL_MAX, NULL,
+     "first penalty; it grows as (t+1)^(1/7)"},
+    {"step_x", BLV_REAL, FIELD(step_x), "auto", DBL_MIN, DBL_MAX, "auto", "first x-step"},
+    {"step_y", BLV_REAL, FIELD(step_y), "auto", DBL_MIN, DBL_MAX, "auto", "first y-step"},
+    {"step_z", BLV_REAL, FIELD(step_z), "auto", DBL_MIN, DBL_MAX, "auto", "first z-step"},
+    {"inner", BLV_INT, FIELD(inner), "10", 1, 9e15, NULL, "T_in: steps of z and y in an iteration"},
+    {NULL, BLV_REAL, 0, NULL, 0, 0, NULL, NULL},
+};
+
+const blv_solver blv_solver_f2sa = {
+    .name = "f2sa",
+    .summary = "gradients only: stochastic steps on z, y and x, the penalty grows slowly",
+    .citation = "J. Kwon, D. Kwon, S. Wright, R. Nowak, ICML 2023",
+    .group = "first-order penalty",
+    .hint = "lower step_x, step_y or step_z",
+    .uses = BLV_IS_STOCHASTIC,
+    .state_size = sizeof(f2sa),
+    .params = params,
+    .open = f2sa_open,
+    .prepare = f2sa_prepare,
+    .step = f2sa_step,
+};

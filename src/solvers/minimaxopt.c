@@ -1,0 +1,246 @@
+/* MinimaxOPT: descent and ascent on a penalty that grows by stages.
+ *
+ *   min over x and w, max over u of   f(x,w) + a (g(x,w) - g(x,u))
+ *
+ *   stage i:  a = alpha0 tau^i,  eta = eta0/tau^i, times a cosine schedule if asked for
+ *     inner times:  u -= factor_u eta Gu,   Gu = b Gu + a gy(x,u)
+ *                   w -= factor_w eta Gw,   Gw = b Gw + fy(x,w) + a gy(x,w)
+ *     x = P_X(x - factor_x eta Gx),         Gx = b Gx + fx(x,w) + a (gx(x,w) - gx(x,u))
+ *
+ * x is moved at the new u and w (order = sequential), or together with the last of them at the old
+ * point (simultaneous). "Effective bilevel optimization via minimax reformulation", Algorithms 1
+ * (b = 0) and 2; the sign of the u-step is that of ascent. The result's y is w. After the last
+ * stage the run goes on with the last stage's values until it is stopped; with the cosine schedule
+ * the steps are down to zero then, and the run is finished.
+ *
+ * Ours: on auto eta is 1/(L_f + a L) for u and w, the same for both, so that they lag alike and the
+ * lag cancels in gx(x,w) - gx(x,u), and the x-step is what core/constants.h says for that lag. With
+ * optimizer = adam, eta is 0.01 in all stages. */
+#include "core/adam.h"
+#include "core/constants.h"
+#include "core/guard.h"
+#include "solvers/builtin_solvers.h"
+
+#include <float.h>
+#include <math.h>
+
+/* One of u, w and x: its sum of directions, and its Adam. */
+typedef struct side {
+    blv_vec *G;
+    blv_adam adam;
+} side;
+
+typedef struct minimaxopt {
+    double alpha0, eta0, tau, momentum, factor_u, factor_w, factor_x, beta2, eps;
+    int64_t stages, steps, inner;
+    int order, schedule, optimizer;
+    bool automatic; /* eta0, with momentum */
+    bool falls;     /* eta falls from stage to stage */
+    blv_penalty at;
+    blv_constants_work *work;
+    double L_f, mu_f, L, mu, L_phi; /* constants that the steps use */
+    blv_vec *u, *Gx;
+    side of_u, of_w, of_x;
+    blv_guard guard;    /* of automatic x-steps */
+    double scale_x;     /* which it shortens */
+    blv_curvature of_r; /* of f + a g at w */
+    double x_moved;     /* by how much, since */
+    double stage, alpha;
+} minimaxopt;
+
+enum { SEQUENTIAL, SIMULTANEOUS };
+enum { CONSTANT, COSINE };
+enum { MOMENTUM, ADAM };
+
+static blv_error open_side(blv_run *run, const minimaxopt *s, const char *name, blv_level level,
+                           side *one) {
+    if (s->optimizer == ADAM)
+        return blv_adam_open(run, name, level, &one->adam);
+    return blv_state_vec(run, name, level, &one->G);
+}
+
+static blv_error open_automatic(blv_run *run, minimaxopt *s) {
+    BLV_CHECK(blv_guard_open(run, "Gx before", BLV_LEVEL_X, &s->guard));
+    BLV_CHECK(blv_curvature_open(run, "r", BLV_LEVEL_Y, &s->of_r));
+    BLV_CHECK(blv_state_scalar(run, "x_moved", &s->x_moved));
+    BLV_CHECK(blv_state_scalar(run, "L_f", &s->L_f));
+    BLV_CHECK(blv_state_scalar(run, "mu_f", &s->mu_f));
+    BLV_CHECK(blv_state_scalar(run, "L", &s->L));
+    BLV_CHECK(blv_state_scalar(run, "mu", &s->mu));
+    BLV_CHECK(blv_state_scalar(run, "L_phi", &s->L_phi));
+    return blv_constants_open(run, &s->work);
+}
+
+static blv_error minimaxopt_open(blv_run *run, void *state) {
+    minimaxopt *s = state;
+    s->automatic = isnan(s->eta0) && s->optimizer == MOMENTUM;
+    s->falls = !isnan(s->eta0);
+    s->scale_x = 1.0;
+    if (isnan(s->momentum))
+        s->momentum = s->optimizer == ADAM ? 0.9 : 0.0;
+    if (isnan(s->eta0) && s->optimizer == ADAM)
+        s->eta0 = 0.01;
+    BLV_CHECK(blv_state_iterate(run, "u", BLV_LEVEL_Y, &s->u));
+    BLV_CHECK(blv_penalty_open(run, &s->at));
+    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, &s->Gx));
+    BLV_CHECK(open_side(run, s, "Gu", BLV_LEVEL_Y, &s->of_u));
+    BLV_CHECK(open_side(run, s, "Gw", BLV_LEVEL_Y, &s->of_w));
+    BLV_CHECK(open_side(run, s, "Gx", BLV_LEVEL_X, &s->of_x));
+    BLV_CHECK(blv_state_scalar(run, "stage", &s->stage));
+    BLV_CHECK(blv_state_scalar(run, "alpha", &s->alpha));
+    BLV_CHECK(blv_state_scalar(run, "scale_x", &s->scale_x));
+    return s->automatic ? open_automatic(run, s) : BLV_OK;
+}
+
+static blv_flow minimaxopt_prepare(blv_run *run, void *state) {
+    minimaxopt *s = state;
+    blv_vec_copy(s->u, blv_run_y(run));
+    if (!s->work)
+        return BLV_GO;
+    blv_constants c;
+    double last = s->alpha0 * pow(s->tau, (double)(s->stages - 1));
+    BLV_TRY(blv_constants_penalized(run, s->work, &s->at, last, &c));
+    s->L_f = c.L_f;
+    s->mu_f = fmax(c.mu_f, 0.0);
+    s->L = c.L;
+    s->mu = c.mu;
+    s->L_phi = c.L_phi;
+    return BLV_GO;
+}
+
+typedef struct etas {
+    double uw, x;
+} etas;
+
+static etas etas_of(const minimaxopt *s, double t, double end) {
+    double uw = s->falls ? s->eta0 / pow(s->tau, s->stage) : s->eta0;
+    double x = isnan(s->factor_x) ? uw : s->factor_x * uw;
+    if (s->automatic) {
+        double L = s->L_f + s->alpha * s->L, damped = 1.0 - s->momentum;
+        double covered = blv_covered((s->mu_f + s->alpha * s->mu) / L, (double)s->inner);
+        uw = damped / L;
+        x = isnan(s->factor_x) ? damped * blv_covering_step(s->L_phi, covered) : s->factor_x * uw;
+    }
+    double wave = s->schedule == COSINE ? 0.5 * (cos(acos(-1.0) * fmin(t / end, 1.0)) + 1.0) : 1.0;
+    return (etas){wave * uw, wave * x};
+}
+
+/* d becomes the direction to go: G = b G + d, or Adam's. Returns its norm. */
+static double take_in(const minimaxopt *s, side *one, blv_vec *d) {
+    if (s->optimizer == ADAM)
+        return blv_adam_direction(&one->adam, s->momentum, s->beta2, s->eps, d);
+    double norm = blv_vec_combine(one->G, s->momentum, one->G, 1.0, d);
+    blv_vec_copy(d, one->G);
+    return norm;
+}
+
+/* gu: gy(x,u), is scaled; gw: fy(x,w) + a gy(x,w). */
+static blv_flow move_u_and_w(blv_run *run, minimaxopt *s, blv_vec *gu, blv_vec *gw, double eta) {
+    blv_vec_scale(gu, s->alpha);
+    take_in(s, &s->of_u, gu);
+    take_in(s, &s->of_w, gw);
+    BLV_TRY(blv_move(run, s->u, s->factor_u * eta, gu));
+    return blv_move(run, blv_run_y(run), s->factor_w * eta, gw);
+}
+
+/* r: the gradient of f + a g at w. Raises L where it and the last one show more, unless x has moved
+ * too much in between, or batches differ. */
+static void learn(minimaxopt *s, const blv_vec *w, const blv_vec *r, const blv_batch *batch) {
+    if (!s->automatic || batch)
+        return;
+    double way, curvature = blv_curvature_met(&s->of_r, w, r, &way);
+    if (s->x_moved <= 0.1 * way)
+        s->L = fmax(s->L, (curvature - s->L_f) / s->alpha);
+    s->x_moved = 0.0;
+}
+
+static void enter_stage(minimaxopt *s, uint64_t iteration) {
+    double stage = fmin(floor((double)iteration / (double)s->steps), (double)s->stages - 1.0);
+    if (stage != s->stage) {
+        blv_guard_reset(&s->guard);
+        s->scale_x = 1.0;
+        blv_curvature_forget(&s->of_r);
+    }
+    s->stage = stage;
+    s->alpha = s->alpha0 * pow(s->tau, stage);
+}
+
+static blv_flow minimaxopt_step(blv_run *run, void *state) {
+    minimaxopt *s = state;
+    blv_penalty *p = &s->at;
+    blv_vec *x = blv_run_x(run), *w = blv_run_y(run);
+    blv_metrics *m = blv_run_metrics(run);
+    blv_penalty_look look;
+    bool together = s->order == SIMULTANEOUS;
+    double t = (double)blv_run_iteration(run) + 1.0, end = (double)s->steps * (double)s->stages;
+
+    if (s->schedule == COSINE && t > end) {
+        blv_run_fail(run, BLV_OK, "the cosine schedule is over, all its steps are taken");
+        return BLV_STUCK;
+    }
+    enter_stage(s, blv_run_iteration(run));
+    for (int64_t k = together ? 1 : 0; k < s->inner; k++) {
+        blv_batches b = blv_penalty_draw(p);
+        BLV_TRY(blv_oracle_lower(run, b.g, x, s->u, NULL, NULL, p->gy_z));
+        BLV_TRY(blv_penalty_gradient(run, p, b, s->alpha, x, w, p->fy));
+        learn(s, w, p->fy, b.g ? b.g : b.f);
+        BLV_TRY(move_u_and_w(run, s, p->gy_z, p->fy, etas_of(s, t, end).uw));
+    }
+    BLV_TRY(blv_penalty_direction(run, p, blv_penalty_draw(p), s->alpha, x, w, s->u, false, s->Gx,
+                                  &look));
+    learn(s, w, p->fy, look.batch);
+    etas eta = etas_of(s, t, end);
+    bool last = s->stage == (double)s->stages - 1.0;
+    m->gy_norm = last ? look.gy_norm : blv_vec_norm(p->gy); /* at w: no end by tol before */
+    m->r_norm = look.r_norm;
+    m->d_norm = look.G_norm;
+    m->step_y = eta.uw;
+    if (together)
+        BLV_TRY(move_u_and_w(run, s, p->gy_z, p->fy, eta.uw));
+    double norm = take_in(s, &s->of_x, s->Gx);
+    blv_guard_limit(&s->guard, x);
+    m->step_x = blv_guard_step(&s->guard, &s->scale_x, eta.x, look.batch, s->Gx, norm);
+    BLV_TRY(blv_move(run, x, m->step_x, s->Gx));
+    s->x_moved = m->step_x * norm;
+    return BLV_GO;
+}
+
+#define FIELD(name) offsetof(minimaxopt, name)
+
+static const blv_param params[] = {
+    {"alpha0", BLV_REAL, FIELD(alpha0), "1", DBL_MIN, DBL_MAX, NULL, "penalty of the first stage"},
+    {"tau", BLV_REAL, FIELD(tau), "1.5", 1, 1e6, NULL, "factor of the penalty from stage to stage"},
+    {"stages", BLV_INT, FIELD(stages), "20", 1, 9e15, NULL, "stages; the last one does not end"},
+    {"steps", BLV_INT, FIELD(steps), "100", 1, 9e15, NULL, "iterations of a stage"},
+    {"inner", BLV_INT, FIELD(inner), "1", 1, 9e15, NULL, "steps of u and w for each x-step"},
+    {"eta0", BLV_REAL, FIELD(eta0), "auto", DBL_MIN, DBL_MAX, "auto",
+     "step of the first stage; auto: by the constants of each stage"},
+    {"factor_u", BLV_REAL, FIELD(factor_u), "1", DBL_MIN, DBL_MAX, NULL, "u-step over eta"},
+    {"factor_w", BLV_REAL, FIELD(factor_w), "1", DBL_MIN, DBL_MAX, NULL, "w-step over eta"},
+    {"factor_x", BLV_REAL, FIELD(factor_x), "auto", DBL_MIN, DBL_MAX, "auto",
+     "x-step over eta; auto: 1, and with eta0 = auto by the constants"},
+    {"momentum", BLV_REAL, FIELD(momentum), "auto", 0, 1, "auto",
+     "b, and beta1 of adam; auto: 0, with adam 0.9"},
+    {"order", BLV_CHOICE, FIELD(order), "sequential", 0, 0, "sequential|simultaneous",
+     "x moves after u and w, or with them at the old point"},
+    {"schedule", BLV_CHOICE, FIELD(schedule), "constant", 0, 0, "constant|cosine",
+     "cosine: steps fall to 0 at the end of the last stage, and the run ends"},
+    {"optimizer", BLV_CHOICE, FIELD(optimizer), "momentum", 0, 0, "momentum|adam",
+     "what is made of the directions"},
+    {"beta2", BLV_REAL, FIELD(beta2), "0.999", 0, 1, NULL, "of adam"},
+    {"eps", BLV_REAL, FIELD(eps), "1e-8", DBL_MIN, DBL_MAX, NULL, "of adam"},
+    {NULL, BLV_REAL, 0, NULL, 0, 0, NULL, NULL},
+};
+
+const blv_solver blv_solver_minimaxopt = {
+    .name = "minimaxopt",
+    .summary = "gradients only: single-loop descent and ascent, the penalty grows by stages",
+    .citation = "Effective bilevel optimization via minimax reformulation, Algorithms 1 and 2",
+    .group = "first-order penalty",
+    .hint = "lower eta0, factor_x or tau",
+    .state_size = sizeof(minimaxopt),
+    .params = params,
+    .open = minimaxopt_open,
+    .prepare = minimaxopt_prepare,
+    .step = minimaxopt_step,
+};

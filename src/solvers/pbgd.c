@@ -1,0 +1,154 @@
+/* V-PBGD and V-PBSGD: penalty-based descent in x and y at once, whole or on batches.
+ *
+ *   T_in times:  z -= step_z gy(x,z)
+ *   x = P_X(x - step_x (fx(x,y) + gamma (gx(x,y) - gx(x,z))))
+ *   y = y - step_y (fy(x,y) + gamma gy(x,y))                    both at the old x and y
+ *
+ * z is the auxiliary point, kept from iteration to iteration; it starts at y. H. Shen, T. Chen, "On
+ * penalty-based bilevel gradient descent method", ICML 2023, the value-gap penalty; the paper has
+ * one step for x and y, here they are two. The result's y is near the minimizer of f + gamma g. On
+ * auto (ours): step_z = 1/L, step_y = 1/(L_f + gamma L), and step_x = 1/(2 L_x), where L_x is the
+ * curvature of f + gamma (g - min g) in x with y held: y follows only slowly, so that what x feels
+ * is this. L is raised when the steps of z meet more. One batch of f and one of g serve the whole
+ * iteration. */
+#include "core/constants.h"
+#include "core/guard.h"
+#include "solvers/builtin_solvers.h"
+
+#include <float.h>
+#include <math.h>
+
+typedef struct pbgd {
+    double gamma, step_x, step_y, step_z;
+    int64_t inner;
+    blv_penalty at;
+    blv_constants_work *work;
+    blv_guard guard; /* of automatic x-steps */
+    blv_agd agd;
+    blv_vec *z, *G;
+    bool y_auto, z_auto;
+    double L_f, L;
+} pbgd;
+
+static blv_error pbgd_open(blv_run *run, void *state) {
+    pbgd *s = state;
+    s->y_auto = isnan(s->step_y);
+    s->z_auto = isnan(s->step_z);
+    bool estimate = isnan(s->step_x) || s->y_auto || s->z_auto;
+    BLV_CHECK(blv_state_iterate(run, "z", BLV_LEVEL_Y, &s->z));
+    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, &s->G));
+    BLV_CHECK(blv_penalty_open(run, &s->at));
+    BLV_CHECK(blv_agd_open(run, BLV_LEVEL_Y, s->z_auto, &s->agd));
+    BLV_CHECK(blv_state_scalar(run, "L_f", &s->L_f));
+    BLV_CHECK(blv_state_scalar(run, "L", &s->L));
+    if (isnan(s->step_x))
+        BLV_CHECK(blv_guard_open(run, "G before", BLV_LEVEL_X, &s->guard));
+    BLV_CHECK(blv_state_scalar(run, "auto_step_x", &s->step_x));
+    BLV_CHECK(blv_state_scalar(run, "auto_step_y", &s->step_y));
+    BLV_CHECK(blv_state_scalar(run, "auto_step_z", &s->step_z));
+    return estimate ? blv_constants_open(run, &s->work) : BLV_OK;
+}
+
+static void set_steps(pbgd *s) {
+    if (s->z_auto)
+        s->step_z = 1.0 / s->L;
+    if (s->y_auto)
+        s->step_y = 1.0 / (s->L_f + s->gamma * s->L);
+}
+
+static blv_flow pbgd_prepare(blv_run *run, void *state) {
+    pbgd *s = state;
+    blv_vec_copy(s->z, blv_run_y(run));
+    if (!s->work)
+        return BLV_GO;
+    blv_constants c;
+    BLV_TRY(blv_constants_penalized(run, s->work, &s->at, s->gamma, &c));
+    s->L_f = c.L_f;
+    s->L = c.L;
+    set_steps(s);
+    if (isnan(s->step_x))
+        s->step_x = 0.5 / fmax(c.L_x, c.L_phi);
+    return BLV_GO;
+}
+
+typedef struct lower_level {
+    blv_run *run;
+    const blv_batch *batch;
+} lower_level;
+
+static blv_flow gradient_of_g(void *context, const blv_vec *z, blv_vec *out) {
+    const lower_level *g = context;
+    return blv_oracle_lower(g->run, g->batch, blv_run_x(g->run), z, NULL, NULL, out);
+}
+
+static blv_flow move_z(blv_run *run, pbgd *s, const blv_batch *batch) {
+    lower_level g = {run, batch};
+    blv_agd_rule rule = {.L = 1.0 / s->step_z, .learns = s->z_auto, .steps = (size_t)s->inner};
+    BLV_TRY(blv_agd_steps(run, &s->agd, gradient_of_g, &g, s->z, &rule));
+    s->L = fmax(s->L, rule.L);
+    if (s->z_auto)
+        set_steps(s);
+    return BLV_GO;
+}
+
+static blv_flow pbgd_step(blv_run *run, void *state) {
+    pbgd *s = state;
+    blv_penalty *p = &s->at;
+    blv_vec *x = blv_run_x(run), *y = blv_run_y(run);
+    blv_metrics *m = blv_run_metrics(run);
+    blv_penalty_look look;
+    blv_batches b = blv_penalty_draw(p);
+
+    BLV_TRY(move_z(run, s, b.g));
+    BLV_TRY(blv_penalty_direction(run, p, b, s->gamma, x, y, s->z, false, s->G, &look));
+    m->gy_norm = look.gy_norm;
+    m->r_norm = look.r_norm;
+    m->d_norm = look.G_norm;
+    m->step_y = s->step_y;
+    blv_guard_limit(&s->guard, x);
+    m->step_x = blv_guard_step(&s->guard, &s->step_x, 1.0, look.batch, s->G, look.G_norm);
+    BLV_TRY(blv_move(run, y, s->step_y, p->fy));
+    return blv_move(run, x, m->step_x, s->G);
+}
+
+#define FIELD(name) offsetof(pbgd, name)
+
+static const blv_param params[] = {
+    {"gamma", BLV_REAL, FIELD(gamma), "30", DBL_MIN, DBL_MAX, NULL,
+     "penalty; the bias of the result is of order 1/gamma"},
+    {"step_x", BLV_REAL, FIELD(step_x), "auto", DBL_MIN, DBL_MAX, "auto", "x-step"},
+    {"step_y", BLV_REAL, FIELD(step_y), "auto", DBL_MIN, DBL_MAX, "auto", "y-step"},
+    {"step_z", BLV_REAL, FIELD(step_z), "auto", DBL_MIN, DBL_MAX, "auto",
+     "step of the auxiliary point; auto: 1/L"},
+    {"inner", BLV_INT, FIELD(inner), "10", 1, 9e15, NULL,
+     "T_in: steps of the auxiliary point in an iteration"},
+    {NULL, BLV_REAL, 0, NULL, 0, 0, NULL, NULL},
+};
+
+const blv_solver blv_solver_pbgd = {
+    .name = "pbgd",
+    .summary =
+        "gradients only: one step in x and y on the penalty, after steps on an auxiliary point",
+    .citation = "H. Shen, T. Chen, ICML 2023 (V-PBGD)",
+    .group = "first-order penalty",
+    .hint = "lower step_x, step_y or step_z",
+    .state_size = sizeof(pbgd),
+    .params = params,
+    .open = pbgd_open,
+    .prepare = pbgd_prepare,
+    .step = pbgd_step,
+};
+
+const blv_solver blv_solver_pbsgd = {
+    .name = "pbsgd",
+    .summary = "pbgd on batches",
+    .citation = "H. Shen, T. Chen, ICML 2023 (V-PBSGD)",
+    .group = "first-order penalty",
+    .hint = "lower step_x, step_y or step_z",
+    .uses = BLV_IS_STOCHASTIC,
+    .state_size = sizeof(pbgd),
+    .params = params,
+    .open = pbgd_open,
+    .prepare = pbgd_prepare,
+    .step = pbgd_step,
+};
