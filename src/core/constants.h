@@ -28,5 +28,9 @@ blv_flow blv_constants_estimate(blv_run *run, blv_constants_work *work, blv_cons
  * leaves room for the errors of the estimates. */
 double blv_auto_inner_step(double given, const blv_constants *constants);
 double blv_auto_outer_step(double given, const blv_constants *constants, double inner_steps);
+/* For steps that decay with the iterations: over how many of them automatic ones keep their length
+ * first. As many as the solver needs to get to y*(x), 1/e with the e above, but at most 1000: steps
+ * that shrink before that do not arrive. */
+double blv_auto_hold(const blv_constants *constants, double inner_steps);
 
 #endif

@@ -18,9 +18,11 @@ void blv_guard_limit(blv_guard *guard, const blv_vec *x) {
 
 double blv_guard_step(blv_guard *guard, double *step, double decay, const blv_batch *batch,
                       const blv_vec *direction, double norm) {
-    if (!guard->before || batch)
+    if (!guard->before)
         return *step * decay;
     double limit = guard->longest > 0.0 ? guard->longest / norm : INFINITY;
+    if (batch)
+        return fmin(*step * decay, limit);
     if (guard->before_norm > 0.0) {
         double product = blv_vec_dot(guard->before, direction), before = guard->before_norm;
         if (product < -0.5 * norm * before)

@@ -1,0 +1,122 @@
+#include "core/neumann.h"
+#include "core/run_private.h"
+#include "core/sampler.h"
+
+#include <math.h>
+
+enum { FACTORS_MIN = 10, FACTORS_MAX = 300 };
+static const double allowed_bias = 0.05;
+
+blv_error blv_batches_open(blv_run *run, blv_batches *b) {
+    BLV_CHECK(blv_state_sampler(run, "f batch", BLV_LEVEL_X, 0, &b->f));
+    return blv_state_sampler(run, "g batch", BLV_LEVEL_Y, 0, &b->g);
+}
+
+static const blv_batch some = {0};
+
+const blv_batch *blv_batches_noise(const blv_batches *b) {
+    return blv_sampler_batch(b->f) > 0 || blv_sampler_batch(b->g) > 0 ? &some : NULL;
+}
+
+const blv_batch *blv_neumann_noise(const blv_neumann *n, const blv_batches *b) {
+    bool by_chance = n->form == BLV_NEUMANN_RANDOM && n->factors > 1.0;
+    return by_chance ? &some : blv_batches_noise(b);
+}
+
+blv_error blv_neumann_open(blv_run *run, blv_neumann *n, blv_neumann_form form, size_t points) {
+    n->form = form;
+    n->watched = isnan(n->eta);
+    n->factors = (double)n->Q;
+    n->stream = blv_stream_make((uint64_t)run->options.seed, "neumann p");
+    BLV_CHECK(blv_state_scalar(run, "neumann_eta", &n->eta));
+    BLV_CHECK(blv_state_scalar(run, "neumann_Q", &n->factors));
+    BLV_CHECK(blv_state_vec(run, "v", BLV_LEVEL_Y, &n->v));
+    for (size_t i = 0; i < points; i++) {
+        BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &n->sum[i]));
+        BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &n->r[i]));
+    }
+    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &n->hr));
+    return blv_scratch_vec(run, BLV_LEVEL_X, &n->jv);
+}
+
+bool blv_neumann_is_auto(const blv_neumann *n) {
+    return isnan(n->eta) || n->Q < 0;
+}
+
+void blv_neumann_prepare(blv_run *run, blv_neumann *n, const blv_constants *c) {
+    if (!blv_neumann_is_auto(n))
+        return;
+    n->eta = blv_auto_inner_step(n->eta, c);
+    double left = 1.0 - fmin(c->mu * n->eta, 1.0);
+    if (n->Q < 0)
+        n->factors = fmin(fmax(ceil(log(allowed_bias) / log(left)), FACTORS_MIN), FACTORS_MAX);
+    blv_run_note(run, "Neumann: eta = %.4g, Q = %g, relative bias up to %.2g", n->eta, n->factors,
+                 pow(left, n->factors));
+}
+
+void blv_neumann_limit(const blv_neumann *n, blv_steps *steps) {
+    if (n->watched && steps->guard_y.before)
+        steps->y = fmin(steps->y, n->eta);
+}
+
+/* Series with eta <= 1/L do not grow. An automatic Q keeps the bias where it was. */
+static void watch_curvature(blv_neumann *n, double r_size) {
+    double hr_size = blv_vec_norm(n->hr);
+    if (!(n->eta * hr_size > r_size))
+        return;
+    double shorter = r_size / hr_size;
+    if (n->Q < 0)
+        n->factors = fmin(n->factors * n->eta / shorter, FACTORS_MAX);
+    n->eta = shorter;
+}
+
+/* r_0 = fy and hg = fx */
+static blv_flow first_term(blv_run *run, blv_neumann *n, const blv_batch *batch, size_t points,
+                           const blv_point *at, blv_vec *const *hg) {
+    for (size_t i = 0; i < points; i++) {
+        BLV_TRY(blv_oracle_upper(run, batch, at[i].x, at[i].y, NULL, hg[i], n->r[i]));
+        blv_vec_copy(n->sum[i], n->r[i]);
+        n->r_size[i] = blv_vec_norm(n->r[i]);
+    }
+    return BLV_GO;
+}
+
+/* r_{q+1} = r_q - eta H_q r_q */
+static blv_flow next_term(blv_run *run, blv_neumann *n, const blv_batch *batch, size_t points,
+                          const blv_point *at) {
+    for (size_t i = 0; i < points; i++) {
+        BLV_TRY(blv_oracle_hvp(run, batch, at[i].x, at[i].y, n->r[i], n->hr));
+        if (n->watched)
+            watch_curvature(n, n->r_size[i]);
+        n->r_size[i] = blv_vec_combine(n->r[i], 1.0, n->r[i], -n->eta, n->hr);
+        if (n->form == BLV_NEUMANN_SUM)
+            blv_vec_axpy(n->sum[i], 1.0, n->r[i]);
+    }
+    return BLV_GO;
+}
+
+/* v = eta (r_0 + ... + r_Q) or Q eta r_p;  hg = fx - J v */
+static blv_flow last_product(blv_run *run, blv_neumann *n, const blv_batch *batch, size_t points,
+                             const blv_point *at, blv_vec *const *hg) {
+    const bool random = n->form == BLV_NEUMANN_RANDOM;
+    for (size_t i = 0; i < points; i++) {
+        blv_vec *v = random ? n->r[i] : n->sum[i];
+        blv_vec_scale(v, random ? ceil(n->factors) * n->eta : n->eta);
+        BLV_TRY(blv_oracle_jvp(run, batch, at[i].x, at[i].y, v, n->jv));
+        blv_vec_axpy(hg[i], -1.0, n->jv);
+    }
+    blv_vec_swap(n->v, random ? n->r[0] : n->sum[0]);
+    return BLV_GO;
+}
+
+blv_flow blv_neumann_estimate(blv_run *run, blv_neumann *n, const blv_batches *batches,
+                              size_t points, const blv_point *at, blv_vec *const *hg) {
+    uint64_t products = (uint64_t)ceil(n->factors);
+    if (n->form == BLV_NEUMANN_RANDOM)
+        products = blv_random_below(&n->stream, blv_run_iteration(run), products);
+    BLV_TRY(first_term(run, n, blv_sampler_next(batches->f), points, at, hg));
+    for (uint64_t q = 0; q < products; q++)
+        BLV_TRY(next_term(run, n, blv_sampler_next(batches->g), points, at));
+    n->r_norm = n->form == BLV_NEUMANN_SUM ? n->r_size[0] : NAN;
+    return last_product(run, n, blv_sampler_next(batches->g), points, at, hg);
+}

@@ -1,0 +1,75 @@
+/* Neumann estimates of the hypergradient fx - J H^-1 fy, and the batches that they are made on.
+ *
+ *   r_0 = fy;   r_{q+1} = r_q - eta H_q r_q,  q = 0 .. Q-1
+ *   sum:     v = eta (r_0 + ... + r_Q)
+ *   random:  v = Q eta r_p with p uniform in 0 .. Q-1: in the mean the sum up to r_{Q-1}, for half
+ *            of the products and with more noise
+ *   hg = fx - J v
+ *
+ * fx and fy are taken on one batch of f; every H_q and J on a batch of g of its own. On whole sums
+ * the sum is off by (I - eta H)^(Q+1) H^-1 fy: relatively at most (1 - mu eta)^(Q+1).
+ *
+ * An estimate is made at one point or at two. Two advance together, factor by factor, so that each
+ * batch (and p) serves both points before the next one is drawn. */
+#ifndef BLV_CORE_NEUMANN_H
+#define BLV_CORE_NEUMANN_H
+
+#include "core/random.h"
+#include "core/steps.h"
+
+enum { BLV_POINTS_MAX = 2 };
+
+typedef struct blv_point {
+    const blv_vec *x, *y;
+} blv_point;
+
+typedef struct blv_batches {
+    blv_sampler *f, *g;
+} blv_batches;
+
+/* In `open`: streams of batches of what the run's `batch` says. */
+blv_error blv_batches_open(blv_run *run, blv_batches *batches);
+/* For guards (core/guard.h): a batch where the streams have some, NULL where all are whole sums. */
+const blv_batch *blv_batches_noise(const blv_batches *batches);
+
+typedef enum blv_neumann_form { BLV_NEUMANN_SUM, BLV_NEUMANN_RANDOM } blv_neumann_form;
+
+/* eta and Q are fields for parameter tables: NaN and -1 stand for auto. */
+typedef struct blv_neumann {
+    double eta;
+    int64_t Q;
+    double factors; /* Q in effect */
+    blv_neumann_form form;
+    bool watched;                 /* eta is automatic */
+    blv_stream stream;            /* of p: the number of the iteration is its position */
+    blv_vec *v;                   /* the run's "v": of the last estimate at the first point */
+    blv_vec *sum[BLV_POINTS_MAX]; /* scratch, like the others */
+    blv_vec *r[BLV_POINTS_MAX];
+    double r_size[BLV_POINTS_MAX]; /* |r| */
+    blv_vec *hr, *jv;
+    double r_norm; /* |r_Q| of the last estimate at the first point: more than the
+                      residual |H v - fy|. NaN for the random form */
+} blv_neumann;
+
+#define BLV_NEUMANN_Q_MAX 1e6
+
+/* In `open`. points: at which an estimate is made at once. */
+blv_error blv_neumann_open(blv_run *run, blv_neumann *neumann, blv_neumann_form form,
+                           size_t points);
+/* Whether constants are needed for eta or Q. */
+bool blv_neumann_is_auto(const blv_neumann *neumann);
+/* In `prepare`: automatic eta is 1/L; automatic Q the smallest with (1 - mu eta)^Q <= 0.05, at most
+ * 300. */
+void blv_neumann_prepare(blv_run *run, blv_neumann *neumann, const blv_constants *constants);
+/* Automatic y-steps are no longer than an automatic eta. */
+void blv_neumann_limit(const blv_neumann *neumann, blv_steps *steps);
+/* hg[i] = the estimate at point i, all on the same batches. An automatic eta is shortened to
+ * |r|/|Hr| for good where that is less: there L has been shown to be larger than it was estimated.
+ */
+blv_flow blv_neumann_estimate(blv_run *run, blv_neumann *neumann, const blv_batches *batches,
+                              size_t points, const blv_point *at, blv_vec *const *hg);
+
+/* As blv_batches_noise. The random form has noise on whole sums, too. */
+const blv_batch *blv_neumann_noise(const blv_neumann *neumann, const blv_batches *batches);
+
+#endif
