@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { LANCZOS_STEPS = 24, POWER_STEPS = 3, GRADIENT_BUDGET = 200, HOLD_MAX = 1000 };
+enum { LANCZOS_STEPS = 24, POWER_STEPS = 3, GRADIENT_BUDGET = 200 };
 
 struct blv_constants_work {
     blv_lanczos *lanczos;
@@ -146,21 +146,17 @@ blv_flow blv_constants_estimate(blv_run *run, blv_constants_work *w, blv_constan
     return BLV_GO;
 }
 
-double blv_auto_inner_step(double given, const blv_constants *c) {
-    return isnan(given) ? 1.0 / c->L : given;
+const blv_vec *blv_constants_y(const blv_constants_work *w) {
+    return w->y;
 }
 
-/* 1 - (1 - mu/L)^n */
-static double share_covered(const blv_constants *c, double inner_steps) {
-    return -expm1(inner_steps * log1p(-fmin(c->mu / c->L, 1.0 - 1e-9)));
+double blv_auto_inner_step(double given, const blv_constants *c) {
+    return isnan(given) ? 1.0 / c->L : given;
 }
 
 double blv_auto_outer_step(double given, const blv_constants *c, double inner_steps) {
     if (!isnan(given))
         return given;
-    return fmin(1.0, 2.0 * share_covered(c, inner_steps)) / (2.0 * c->L_phi);
-}
-
-double blv_auto_hold(const blv_constants *c, double inner_steps) {
-    return fmin(1.0 / share_covered(c, inner_steps), HOLD_MAX);
+    double covered = -expm1(inner_steps * log1p(-fmin(c->mu / c->L, 1.0 - 1e-9)));
+    return fmin(1.0, 2.0 * covered) / (2.0 * c->L_phi);
 }

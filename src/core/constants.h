@@ -18,6 +18,9 @@ blv_error blv_constants_open(blv_run *run, blv_constants_work **work);
 /* In `prepare`: the estimates at the run's x and y, which stay as they are. */
 blv_flow blv_constants_estimate(blv_run *run, blv_constants_work *work, blv_constants *constants);
 
+/* After that: a y near y*(x). */
+const blv_vec *blv_constants_y(const blv_constants_work *work);
+
 /* What `auto` means. A number given by the user (not NaN) is returned as it is.
  *
  * y-step, v-step and the eta of Neumann sums: 1/L.
@@ -28,9 +31,5 @@ blv_flow blv_constants_estimate(blv_run *run, blv_constants_work *work, blv_cons
  * leaves room for the errors of the estimates. */
 double blv_auto_inner_step(double given, const blv_constants *constants);
 double blv_auto_outer_step(double given, const blv_constants *constants, double inner_steps);
-/* For steps that decay with the iterations: over how many of them automatic ones keep their length
- * first. As many as the solver needs to get to y*(x), 1/e with the e above, but at most 1000: steps
- * that shrink before that do not arrive. */
-double blv_auto_hold(const blv_constants *constants, double inner_steps);
 
 #endif

@@ -22,7 +22,7 @@ double blv_guard_step(blv_guard *guard, double *step, double decay, const blv_ba
         return *step * decay;
     double limit = guard->longest > 0.0 ? guard->longest / norm : INFINITY;
     if (batch)
-        return fmin(*step * decay, limit);
+        return fmin(*step * decay, 0.1 * limit);
     if (guard->before_norm > 0.0) {
         double product = blv_vec_dot(guard->before, direction), before = guard->before_norm;
         if (product < -0.5 * norm * before)

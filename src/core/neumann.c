@@ -4,8 +4,8 @@
 
 #include <math.h>
 
-enum { FACTORS_MIN = 10, FACTORS_MAX = 300 };
-static const double allowed_bias = 0.05;
+enum { FACTORS_MIN = 10, RANDOM_FACTORS_MIN = 5, FACTORS_MAX = 300, TRIALS = 8 };
+static const double allowed_bias = 0.05, recovery = 1.02;
 
 blv_error blv_batches_open(blv_run *run, blv_batches *b) {
     BLV_CHECK(blv_state_sampler(run, "f batch", BLV_LEVEL_X, 0, &b->f));
@@ -29,6 +29,7 @@ blv_error blv_neumann_open(blv_run *run, blv_neumann *n, blv_neumann_form form, 
     n->factors = (double)n->Q;
     n->stream = blv_stream_make((uint64_t)run->options.seed, "neumann p");
     BLV_CHECK(blv_state_scalar(run, "neumann_eta", &n->eta));
+    BLV_CHECK(blv_state_scalar(run, "neumann_first_eta", &n->first_eta));
     BLV_CHECK(blv_state_scalar(run, "neumann_Q", &n->factors));
     BLV_CHECK(blv_state_vec(run, "v", BLV_LEVEL_Y, &n->v));
     for (size_t i = 0; i < points; i++) {
@@ -36,6 +37,8 @@ blv_error blv_neumann_open(blv_run *run, blv_neumann *n, blv_neumann_form form, 
         BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &n->r[i]));
     }
     BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &n->hr));
+    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, &n->trial));
+    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, &n->mean));
     return blv_scratch_vec(run, BLV_LEVEL_X, &n->jv);
 }
 
@@ -43,31 +46,22 @@ bool blv_neumann_is_auto(const blv_neumann *n) {
     return isnan(n->eta) || n->Q < 0;
 }
 
-void blv_neumann_prepare(blv_run *run, blv_neumann *n, const blv_constants *c) {
-    if (!blv_neumann_is_auto(n))
-        return;
-    n->eta = blv_auto_inner_step(n->eta, c);
-    double left = 1.0 - fmin(c->mu * n->eta, 1.0);
-    if (n->Q < 0)
-        n->factors = fmin(fmax(ceil(log(allowed_bias) / log(left)), FACTORS_MIN), FACTORS_MAX);
-    blv_run_note(run, "Neumann: eta = %.4g, Q = %g, relative bias up to %.2g", n->eta, n->factors,
-                 pow(left, n->factors));
+double blv_neumann_limit(const blv_neumann *n, const blv_steps *steps) {
+    return n->watched && steps->guard_y.before ? n->eta / steps->y : INFINITY;
 }
 
-void blv_neumann_limit(const blv_neumann *n, blv_steps *steps) {
-    if (n->watched && steps->guard_y.before)
-        steps->y = fmin(steps->y, n->eta);
-}
-
-/* Series with eta <= 1/L do not grow. An automatic Q keeps the bias where it was. */
+/* Series with eta <= 1/L do not grow. */
 static void watch_curvature(blv_neumann *n, double r_size) {
     double hr_size = blv_vec_norm(n->hr);
-    if (!(n->eta * hr_size > r_size))
-        return;
-    double shorter = r_size / hr_size;
-    if (n->Q < 0)
-        n->factors = fmin(n->factors * n->eta / shorter, FACTORS_MAX);
-    n->eta = shorter;
+    if (n->eta * hr_size > r_size)
+        n->eta = r_size / hr_size;
+}
+
+/* A shorter eta takes more factors to the same bias. */
+static uint64_t factors_in_effect(const blv_neumann *n) {
+    bool more = n->watched && n->Q < 0;
+    return (uint64_t)ceil(more ? fmin(n->factors * n->first_eta / n->eta, FACTORS_MAX)
+                               : n->factors);
 }
 
 /* r_0 = fy and hg = fx */
@@ -96,12 +90,13 @@ static blv_flow next_term(blv_run *run, blv_neumann *n, const blv_batch *batch, 
 }
 
 /* v = eta (r_0 + ... + r_Q) or Q eta r_p;  hg = fx - J v */
-static blv_flow last_product(blv_run *run, blv_neumann *n, const blv_batch *batch, size_t points,
-                             const blv_point *at, blv_vec *const *hg) {
+static blv_flow last_product(blv_run *run, blv_neumann *n, uint64_t Q, const blv_batch *batch,
+                             size_t points, const blv_point *at, blv_vec *const *hg) {
     const bool random = n->form == BLV_NEUMANN_RANDOM;
+    const double scale = random ? (double)Q * n->eta : n->eta;
     for (size_t i = 0; i < points; i++) {
         blv_vec *v = random ? n->r[i] : n->sum[i];
-        blv_vec_scale(v, random ? ceil(n->factors) * n->eta : n->eta);
+        blv_vec_scale(v, scale);
         BLV_TRY(blv_oracle_jvp(run, batch, at[i].x, at[i].y, v, n->jv));
         blv_vec_axpy(hg[i], -1.0, n->jv);
     }
@@ -109,14 +104,74 @@ static blv_flow last_product(blv_run *run, blv_neumann *n, const blv_batch *batc
     return BLV_GO;
 }
 
-blv_flow blv_neumann_estimate(blv_run *run, blv_neumann *n, const blv_batches *batches,
-                              size_t points, const blv_point *at, blv_vec *const *hg) {
-    uint64_t products = (uint64_t)ceil(n->factors);
+/* position: of p in its stream. */
+static blv_flow estimate(blv_run *run, blv_neumann *n, const blv_batches *batches, size_t points,
+                         const blv_point *at, blv_vec *const *hg, uint64_t position) {
+    if (n->watched)
+        n->eta = fmin(n->eta * recovery, n->first_eta);
+    const uint64_t Q = factors_in_effect(n);
+    uint64_t products = Q;
     if (n->form == BLV_NEUMANN_RANDOM)
-        products = blv_random_below(&n->stream, blv_run_iteration(run), products);
+        products = blv_random_below(&n->stream, position, Q);
     BLV_TRY(first_term(run, n, blv_sampler_next(batches->f), points, at, hg));
     for (uint64_t q = 0; q < products; q++)
         BLV_TRY(next_term(run, n, blv_sampler_next(batches->g), points, at));
     n->r_norm = n->form == BLV_NEUMANN_SUM ? n->r_size[0] : NAN;
-    return last_product(run, n, blv_sampler_next(batches->g), points, at, hg);
+    return last_product(run, n, Q, blv_sampler_next(batches->g), points, at, hg);
+}
+
+blv_flow blv_neumann_estimate(blv_run *run, blv_neumann *n, const blv_batches *batches,
+                              size_t points, const blv_point *at, blv_vec *const *hg) {
+    return estimate(run, n, batches, points, at, hg, blv_run_iteration(run));
+}
+
+/* ---- Before the first step ---- */
+
+static void choose_series(blv_run *run, blv_neumann *n, const blv_constants *c) {
+    n->eta = n->first_eta = blv_auto_inner_step(n->eta, c);
+    double left = 1.0 - fmin(c->mu * n->eta, 1.0);
+    double fewest = n->form == BLV_NEUMANN_SUM ? FACTORS_MIN : RANDOM_FACTORS_MIN;
+    if (n->Q < 0)
+        n->factors = fmin(fmax(ceil(log(allowed_bias) / log(left)), fewest), FACTORS_MAX);
+    blv_run_note(run, "Neumann: eta = %.4g, Q = %g, relative bias up to %.2g", n->eta, n->factors,
+                 pow(left, n->factors));
+}
+
+/* Variance of one estimate, from TRIALS of them. */
+static blv_flow measure_noise(blv_run *run, blv_neumann *n, const blv_batches *batches,
+                              const blv_vec *y, double *variance) {
+    const blv_point at = {blv_run_x(run), y};
+    double squares = 0.0;
+    blv_vec_fill(n->mean, 0.0);
+    for (uint64_t i = 0; i < TRIALS; i++) {
+        BLV_TRY(estimate(run, n, batches, 1, &at, &n->trial, UINT64_MAX / 2 + i));
+        squares += blv_vec_dot(n->trial, n->trial) / TRIALS;
+        blv_vec_axpy(n->mean, 1.0 / TRIALS, n->trial);
+    }
+    double rest = squares - blv_vec_dot(n->mean, n->mean);
+    *variance = fmax(rest, 0.0) * TRIALS / (TRIALS - 1);
+    return isfinite(*variance) ? BLV_GO : BLV_NONFINITE;
+}
+
+static blv_flow limit_by_noise(blv_run *run, blv_neumann *n, const blv_batches *batches,
+                               blv_steps *steps, double share) {
+    const blv_constants *c = &steps->constants;
+    double gradient = c->reach_x * c->L_phi, variance;
+    BLV_TRY(measure_noise(run, n, batches, blv_constants_y(steps->work), &variance));
+    double step = share * gradient * gradient / (c->L_phi * variance);
+    if (step > 0.0 && step < steps->x) {
+        steps->x = step;
+        blv_run_note(run, "step_x = %.4g for the noise: s = %.3g, |grad Phi| = %.3g", step,
+                     sqrt(variance), gradient);
+    }
+    return BLV_GO;
+}
+
+blv_flow blv_neumann_prepare(blv_run *run, blv_neumann *n, const blv_batches *batches,
+                             blv_steps *steps, double share) {
+    if (blv_neumann_is_auto(n))
+        choose_series(run, n, &steps->constants);
+    if (steps->guard_x.before && blv_neumann_noise(n, batches))
+        return limit_by_noise(run, n, batches, steps, share);
+    return BLV_GO;
 }

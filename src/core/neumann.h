@@ -38,7 +38,7 @@ typedef enum blv_neumann_form { BLV_NEUMANN_SUM, BLV_NEUMANN_RANDOM } blv_neuman
 typedef struct blv_neumann {
     double eta;
     int64_t Q;
-    double factors; /* Q in effect */
+    double first_eta, factors; /* automatic or given: eta and Q at the start */
     blv_neumann_form form;
     bool watched;                 /* eta is automatic */
     blv_stream stream;            /* of p: the number of the iteration is its position */
@@ -46,7 +46,7 @@ typedef struct blv_neumann {
     blv_vec *sum[BLV_POINTS_MAX]; /* scratch, like the others */
     blv_vec *r[BLV_POINTS_MAX];
     double r_size[BLV_POINTS_MAX]; /* |r| */
-    blv_vec *hr, *jv;
+    blv_vec *hr, *jv, *trial, *mean;
     double r_norm; /* |r_Q| of the last estimate at the first point: more than the
                       residual |H v - fy|. NaN for the random form */
 } blv_neumann;
@@ -58,17 +58,22 @@ blv_error blv_neumann_open(blv_run *run, blv_neumann *neumann, blv_neumann_form 
                            size_t points);
 /* Whether constants are needed for eta or Q. */
 bool blv_neumann_is_auto(const blv_neumann *neumann);
-/* In `prepare`: automatic eta is 1/L; automatic Q the smallest with (1 - mu eta)^Q <= 0.05, at most
- * 300. */
-void blv_neumann_prepare(blv_run *run, blv_neumann *neumann, const blv_constants *constants);
-/* Automatic y-steps are no longer than an automatic eta. */
-void blv_neumann_limit(const blv_neumann *neumann, blv_steps *steps);
-/* hg[i] = the estimate at point i, all on the same batches. An automatic eta is shortened to
- * |r|/|Hr| for good where that is less: there L has been shown to be larger than it was estimated.
- */
+/* In `prepare`, after blv_steps_prepare: automatic eta is 1/L; automatic Q the smallest with
+ * (1 - mu eta)^Q <= 0.05, at most 300, and at least 10 (5 for the random form), since mu and L
+ * may come to be further apart than they are at the start.
+ * Automatic x-steps are also at most share |grad Phi|^2/(L_phi s^2), where s^2 is the variance of
+ * estimates on these batches, measured near y*(x): a step a leaves |grad Phi| at a level of about
+ * s sqrt(a L_phi/2). */
+blv_flow blv_neumann_prepare(blv_run *run, blv_neumann *neumann, const blv_batches *batches,
+                             blv_steps *steps, double share);
+/* hg[i] = the estimate at point i, all on the same batches.
+ * Where L is seen to be larger than it was estimated, an automatic eta becomes |r|/|Hr|, and comes
+ * back by 2% with each estimate. An automatic Q keeps Q eta what it was, up to 300 factors. */
 blv_flow blv_neumann_estimate(blv_run *run, blv_neumann *neumann, const blv_batches *batches,
                               size_t points, const blv_point *at, blv_vec *const *hg);
 
+/* For automatic eta and y-steps, which are both 1/L: the factor of the y-step that makes it eta. */
+double blv_neumann_limit(const blv_neumann *neumann, const blv_steps *steps);
 /* As blv_batches_noise. The random form has noise on whole sums, too. */
 const blv_batch *blv_neumann_noise(const blv_neumann *neumann, const blv_batches *batches);
 

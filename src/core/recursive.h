@@ -20,10 +20,15 @@ void blv_old_point_keep(blv_run *run, blv_old_point *old);
 typedef struct blv_recursive {
     blv_vec *estimate; /* q_{k-1}, then q_k */
     blv_vec *at[2];    /* q(z_k;B) and q(z_{k-1};B): to be filled in before an update */
+    bool watched;
+    double longest; /* |q(z_k;B)| that has been seen; forgotten by 1% with each update */
 } blv_recursive;
 
-/* name: of the state vector that the estimate is. */
-blv_error blv_recursive_open(blv_run *run, const char *name, blv_level level, blv_recursive *r);
+/* name: of the state vector that the estimate is. watched: for automatic steps. Where they are too
+ * long for the noise of the batches, the errors of a recursive estimate grow from one to the next:
+ * an estimate of more than twice the longest q(z_k;B) is given up, and starts anew with that. */
+blv_error blv_recursive_open(blv_run *run, const char *name, blv_level level, bool watched,
+                             blv_recursive *r);
 /* Makes q_k and returns its norm. With c = 1 nothing but q(z_k;B) is looked at. */
 double blv_recursive_update(blv_recursive *r, double c);
 

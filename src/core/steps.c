@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+enum { HOLD_MAX = 1000 };
+
 blv_error blv_pieces_open(blv_run *run, blv_pieces *p) {
     BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &p->gy));
     BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &p->hv));
@@ -37,6 +39,10 @@ blv_flow blv_steps_prepare(blv_run *run, blv_steps *s, double inner_steps) {
     s->x = blv_auto_outer_step(s->x, &s->constants, inner_steps);
     blv_run_note(run, "steps: step_y = %.4g, step_x = %.4g", s->y, s->x);
     return BLV_GO;
+}
+
+double blv_steps_hold(const blv_steps *s) {
+    return fmin(1.0 / (s->x * s->constants.L_phi), HOLD_MAX);
 }
 
 double blv_steps_y(blv_steps *s, double decay, const blv_batch *batch, const blv_vec *gy,

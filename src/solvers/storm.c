@@ -30,6 +30,8 @@
 
 #define NO_MOMENTUM ((double)INFINITY)
 
+static const double noise_share = 0.01; /* see blv_neumann_prepare */
+
 typedef struct storm {
     blv_steps steps;
     blv_neumann hg;
@@ -43,8 +45,8 @@ typedef struct storm {
 static blv_error open_storm(blv_run *run, storm *s, blv_neumann_form form) {
     s->published = !isnan(s->steps.x) || !isnan(s->steps.y);
     BLV_CHECK(blv_batches_open(run, &s->from));
-    BLV_CHECK(blv_recursive_open(run, "u", BLV_LEVEL_Y, &s->u));
-    BLV_CHECK(blv_recursive_open(run, "w", BLV_LEVEL_X, &s->w));
+    BLV_CHECK(blv_recursive_open(run, "u", BLV_LEVEL_Y, isnan(s->steps.y), &s->u));
+    BLV_CHECK(blv_recursive_open(run, "w", BLV_LEVEL_X, isnan(s->steps.x), &s->w));
     BLV_CHECK(blv_old_point_open(run, &s->old));
     BLV_CHECK(blv_neumann_open(run, &s->hg, form, 2));
     BLV_CHECK(blv_state_scalar(run, "schedule_m", &s->m));
@@ -70,9 +72,9 @@ static blv_error mstsa_open(blv_run *run, void *state) {
 static blv_flow storm_prepare(blv_run *run, void *state) {
     storm *s = state;
     BLV_TRY(blv_steps_prepare(run, &s->steps, 1.0));
-    blv_neumann_prepare(run, &s->hg, &s->steps.constants);
+    BLV_TRY(blv_neumann_prepare(run, &s->hg, &s->from, &s->steps, noise_share));
     if (isnan(s->m))
-        s->m = s->published ? 1.0 : blv_auto_hold(&s->steps.constants, 1.0);
+        s->m = s->published ? 1.0 : blv_steps_hold(&s->steps);
     if (isnan(s->dd))
         s->dd = cbrt(s->m);
     if (isnan(s->c1))
@@ -110,8 +112,8 @@ static blv_flow storm_step(blv_run *run, void *state) {
     blv_old_point_keep(run, &s->old);
     const blv_batch *noise_u = blv_batches_noise(&s->from);
     const blv_batch *noise_w = blv_neumann_noise(&s->hg, &s->from);
-    blv_neumann_limit(&s->hg, &s->steps);
-    m->step_y = blv_steps_y(&s->steps, eta(s, k), noise_u, s->u.estimate, m->gy_norm);
+    double factor_y = fmin(eta(s, k), blv_neumann_limit(&s->hg, &s->steps));
+    m->step_y = blv_steps_y(&s->steps, factor_y, noise_u, s->u.estimate, m->gy_norm);
     m->step_x = blv_steps_x(run, &s->steps, eta(s, k), noise_w, s->w.estimate, m->d_norm);
     BLV_TRY(blv_move(run, y, m->step_y, s->u.estimate));
     return blv_move(run, x, m->step_x, s->w.estimate);

@@ -24,6 +24,8 @@
 #include <float.h>
 #include <math.h>
 
+static const double noise_share = 0.02; /* see blv_neumann_prepare */
+
 typedef struct vrbo {
     blv_steps steps;
     blv_neumann hg;
@@ -57,8 +59,8 @@ static blv_error open_batches(blv_run *run, vrbo *s) {
 static blv_error vrbo_open(blv_run *run, void *state) {
     vrbo *s = state;
     BLV_CHECK(open_batches(run, s));
-    BLV_CHECK(blv_recursive_open(run, "u", BLV_LEVEL_Y, &s->u));
-    BLV_CHECK(blv_recursive_open(run, "w", BLV_LEVEL_X, &s->w));
+    BLV_CHECK(blv_recursive_open(run, "u", BLV_LEVEL_Y, isnan(s->steps.y), &s->u));
+    BLV_CHECK(blv_recursive_open(run, "w", BLV_LEVEL_X, isnan(s->steps.x), &s->w));
     BLV_CHECK(blv_old_point_open(run, &s->old));
     BLV_CHECK(blv_neumann_open(run, &s->hg, BLV_NEUMANN_SUM, 2));
     return blv_steps_open(run, &s->steps, BLV_STEPS_XY, blv_neumann_is_auto(&s->hg));
@@ -67,7 +69,7 @@ static blv_error vrbo_open(blv_run *run, void *state) {
 static blv_flow vrbo_prepare(blv_run *run, void *state) {
     vrbo *s = state;
     BLV_TRY(blv_steps_prepare(run, &s->steps, (double)s->inner + 1.0));
-    blv_neumann_prepare(run, &s->hg, &s->steps.constants);
+    BLV_TRY(blv_neumann_prepare(run, &s->hg, &s->large, &s->steps, noise_share));
     return BLV_GO;
 }
 
@@ -101,8 +103,8 @@ static blv_flow vrbo_step(blv_run *run, void *state) {
     blv_guard_reset(&s->steps.guard_y);
     for (int64_t t = 0; t <= s->inner; t++) {
         BLV_TRY(estimate(run, s, &s->small, 0.0));
-        blv_neumann_limit(&s->hg, &s->steps);
-        m->step_y = blv_steps_y(&s->steps, 1.0, noise, s->u.estimate, m->gy_norm);
+        double factor = fmin(1.0, blv_neumann_limit(&s->hg, &s->steps));
+        m->step_y = blv_steps_y(&s->steps, factor, noise, s->u.estimate, m->gy_norm);
         BLV_TRY(blv_move(run, y, m->step_y, s->u.estimate));
     }
     return estimate(run, s, &s->small, 0.0);
