@@ -116,7 +116,6 @@ static blv_flow estimate(blv_run *run, blv_neumann *n, const blv_batches *batche
     BLV_TRY(first_term(run, n, blv_sampler_next(batches->f), points, at, hg));
     for (uint64_t q = 0; q < products; q++)
         BLV_TRY(next_term(run, n, blv_sampler_next(batches->g), points, at));
-    n->r_norm = n->form == BLV_NEUMANN_SUM ? n->r_size[0] : NAN;
     return last_product(run, n, Q, blv_sampler_next(batches->g), points, at, hg);
 }
 

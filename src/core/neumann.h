@@ -47,8 +47,6 @@ typedef struct blv_neumann {
     blv_vec *r[BLV_POINTS_MAX];
     double r_size[BLV_POINTS_MAX]; /* |r| */
     blv_vec *hr, *jv, *trial, *mean;
-    double r_norm; /* |r_Q| of the last estimate at the first point: more than the
-                      residual |H v - fy|. NaN for the random form */
 } blv_neumann;
 
 #define BLV_NEUMANN_Q_MAX 1e6

@@ -30,7 +30,7 @@ typedef struct neumann_sgd {
     int64_t inner;
     double decay_x, decay_y, hold;
     blv_batches from;
-    blv_vec *gy, *d;
+    blv_vec *gy, *d, *d_mean;
     double largest_gy; /* of those that the inner loops began with */
 } neumann_sgd;
 
@@ -46,6 +46,7 @@ static blv_error open_as(blv_run *run, neumann_sgd *s, blv_neumann_form form, do
     BLV_CHECK(blv_batches_open(run, &s->from));
     BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &s->gy));
     BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, &s->d));
+    BLV_CHECK(blv_state_vec(run, "d mean", BLV_LEVEL_X, &s->d_mean));
     BLV_CHECK(blv_neumann_open(run, &s->hg, form, 1));
     BLV_CHECK(blv_state_scalar(run, "schedule_hold", &s->hold));
     BLV_CHECK(blv_state_scalar(run, "largest_gy", &s->largest_gy));
@@ -85,6 +86,15 @@ static void watch_growth(neumann_sgd *s, int64_t i, const blv_batch *batch, doub
         s->steps.y *= 0.5;
 }
 
+/* A randomized estimate may be short by chance: what is reported is the norm of a running mean over
+ * about a hundred of them. */
+static double reported_norm(neumann_sgd *s, uint64_t t, double d_norm) {
+    if (s->hg.form == BLV_NEUMANN_SUM)
+        return d_norm;
+    double weight = fmax(1.0 / ((double)t + 1.0), 0.01);
+    return blv_vec_combine(s->d_mean, 1.0 - weight, s->d_mean, weight, s->d);
+}
+
 static blv_flow neumann_sgd_step(blv_run *run, void *state) {
     neumann_sgd *s = state;
     uint64_t t = blv_run_iteration(run);
@@ -105,10 +115,10 @@ static blv_flow neumann_sgd_step(blv_run *run, void *state) {
     }
     const blv_point here = {x, y};
     BLV_TRY(blv_neumann_estimate(run, &s->hg, &s->from, 1, &here, &s->d));
-    m->r_norm = s->hg.r_norm;
-    m->d_norm = blv_vec_norm(s->d);
+    double d_norm = blv_vec_norm(s->d);
     const blv_batch *noise = blv_neumann_noise(&s->hg, &s->from);
-    m->step_x = blv_steps_x(run, &s->steps, decay_x, noise, s->d, m->d_norm);
+    m->d_norm = reported_norm(s, t, d_norm);
+    m->step_x = blv_steps_x(run, &s->steps, decay_x, noise, s->d, d_norm);
     return blv_move(run, x, m->step_x, s->d);
 }
 

@@ -1,7 +1,7 @@
 /* Single loops with recursive (STORM) momentum: MRBO, SUSTAIN and MSTSA.
  *
- *   z_k = (x_k, y_k);   eta_k = dd/(m+k)^(1/3);   alpha_k = c1 eta_{k-1}^2,  beta_k = c2
- * eta_{k-1}^2, both at most 1, and 1 for k = 0
+ *   z_k = (x_k, y_k);   eta_k = dd/(m+k)^(1/3)
+ *   alpha_k = c1 eta_{k-1}^2,  beta_k = c2 eta_{k-1}^2,  both at most 1, and 1 for k = 0
  *
  *   draw B_y, and B_x = {B_F, B_G, B_1 .. B_Q}
  *   u_k = gy(z_k;B_y) + (1 - beta_k)  (u_{k-1} - gy(z_{k-1};B_y))
@@ -51,6 +51,9 @@ static blv_error open_storm(blv_run *run, storm *s, blv_neumann_form form) {
     BLV_CHECK(blv_neumann_open(run, &s->hg, form, 2));
     BLV_CHECK(blv_state_scalar(run, "schedule_m", &s->m));
     BLV_CHECK(blv_state_scalar(run, "schedule_dd", &s->dd));
+    BLV_CHECK(blv_state_scalar(run, "schedule_c1", &s->c1));
+    if (!isinf(s->c2))
+        BLV_CHECK(blv_state_scalar(run, "schedule_c2", &s->c2));
     return blv_steps_open(run, &s->steps, BLV_STEPS_XY, blv_neumann_is_auto(&s->hg));
 }
 
@@ -107,7 +110,6 @@ static blv_flow storm_step(blv_run *run, void *state) {
     BLV_TRY(blv_neumann_estimate(run, &s->hg, &s->from, points, at, s->w.at));
     m->gy_norm = blv_recursive_update(&s->u, coefficient(s, s->c2, k));
     m->d_norm = blv_recursive_update(&s->w, coefficient(s, s->c1, k));
-    m->r_norm = s->hg.r_norm;
 
     blv_old_point_keep(run, &s->old);
     const blv_batch *noise_u = blv_batches_noise(&s->from);
@@ -127,7 +129,7 @@ static const blv_param params[] = {
     {"c1", BLV_REAL, FIELD(c1), "auto", 0, DBL_MAX, "auto",
      "momentum in x: alpha_{k+1} = c1 eta_k^2; auto: 0.3/dd^2"},
     {"m", BLV_REAL, FIELD(m), "auto", DBL_MIN, DBL_MAX, "auto",
-     "m of eta_k = dd/(m+k)^(1/3); auto: L/mu, at most 1000, or 1 when a step is given"},
+     "m of eta_k = dd/(m+k)^(1/3); auto: what x needs, at most 1000, or 1 when a step is given"},
     {"dd", BLV_REAL, FIELD(dd), "auto", DBL_MIN, DBL_MAX, "auto",
      "dd of eta_k; auto: m^(1/3), so that eta_0 = 1"},
     {"step_x", BLV_REAL, FIELD(steps.x), "auto", DBL_MIN, DBL_MAX, "auto", "x-step, times eta_k"},
@@ -136,7 +138,7 @@ static const blv_param params[] = {
     {"eta", BLV_REAL, FIELD(hg.eta), "auto", DBL_MIN, DBL_MAX, "auto",
      "step of the Neumann series; auto: 1/L"},
     {"Q", BLV_INT, FIELD(hg.Q), "auto", 1, BLV_NEUMANN_Q_MAX, "auto",
-     "factors of the Neumann series; auto: for a bias of 5%, at most 300"},
+     "factors of the Neumann series; auto: for a bias of 5%, 10 to 300"},
     {NULL, BLV_REAL, 0, NULL, 0, 0, NULL, NULL},
 };
 

@@ -85,7 +85,6 @@ static blv_flow estimate(blv_run *run, vrbo *s, const blv_batches *from, double 
     BLV_TRY(blv_neumann_estimate(run, &s->hg, from, points, at, s->w.at));
     m->gy_norm = blv_recursive_update(&s->u, c);
     m->d_norm = blv_recursive_update(&s->w, c);
-    m->r_norm = s->hg.r_norm;
     blv_old_point_keep(run, &s->old);
     return BLV_GO;
 }
@@ -126,7 +125,7 @@ static const blv_param params[] = {
     {"eta", BLV_REAL, FIELD(hg.eta), "auto", DBL_MIN, DBL_MAX, "auto",
      "step of the Neumann series; auto: 1/L"},
     {"Q", BLV_INT, FIELD(hg.Q), "auto", 1, BLV_NEUMANN_Q_MAX, "auto",
-     "factors of the Neumann series; auto: for a bias of 5%, at most 300"},
+     "factors of the Neumann series; auto: for a bias of 5%, 10 to 300"},
     {NULL, BLV_REAL, 0, NULL, 0, 0, NULL, NULL},
 };
 
