@@ -57,11 +57,11 @@ static void watch_curvature(blv_neumann *n, double r_size) {
         n->eta = r_size / hr_size;
 }
 
-/* A shorter eta takes more factors to the same bias. */
+/* A shorter eta takes more factors to the same bias; a hundredth is no reason for one more. */
 static uint64_t factors_in_effect(const blv_neumann *n) {
-    bool more = n->watched && n->Q < 0;
-    return (uint64_t)ceil(more ? fmin(n->factors * n->first_eta / n->eta, FACTORS_MAX)
-                               : n->factors);
+    if (!n->watched || n->Q >= 0)
+        return (uint64_t)n->factors;
+    return (uint64_t)ceil(fmin(n->factors * n->first_eta / n->eta, FACTORS_MAX) - 0.01);
 }
 
 /* r_0 = fy and hg = fx */
