@@ -86,7 +86,7 @@ static blv_flow estimate(blv_run *run, vrbo *s, const blv_batches *from, double 
     m->gy_norm = blv_recursive_update(&s->u, c);
     m->d_norm = blv_recursive_update(&s->w, c);
     blv_old_point_keep(run, &s->old);
-    return BLV_GO;
+    return isfinite(m->gy_norm) && isfinite(m->d_norm) ? BLV_GO : BLV_NONFINITE;
 }
 
 static blv_flow vrbo_step(blv_run *run, void *state) {
