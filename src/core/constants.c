@@ -289,6 +289,10 @@ blv_flow blv_constants_penalized(blv_run *run, blv_constants_work *w, blv_penalt
     return BLV_GO;
 }
 
+const blv_vec *blv_constants_y(const blv_constants_work *w) {
+    return w->y;
+}
+
 /* ---- What auto means ---- */
 
 double blv_auto_inner_step(double given, const blv_constants *c) {

@@ -28,6 +28,9 @@ blv_flow blv_constants_estimate(blv_run *run, blv_constants_work *work, blv_cons
 blv_flow blv_constants_penalized(blv_run *run, blv_constants_work *work, blv_penalty *penalty,
                                  double lambda, blv_constants *constants);
 
+/* After that: a y near y*(x). */
+const blv_vec *blv_constants_y(const blv_constants_work *work);
+
 /* What `auto` means. A number given by the user (not NaN) is returned as it is.
  *
  * y-step, v-step and the eta of Neumann sums: 1/L.

@@ -17,8 +17,8 @@
  *   last time that this happened: the step is halved, for good
  *
  * while directions of x are clipped at twice the running mean of their lengths: when y and v lag
- * behind, d may grow like exp(x). And no move of x is longer than (1 + |x|)/2: where Phi is nearly
- * straight its constant says nothing about how far that goes. */
+ * behind, d may grow like exp(x). And no move of x is longer than (1 + |x|)/2, on a batch a tenth
+ * of that: where Phi is nearly straight its constant says nothing about how far that goes. */
 #ifndef BLV_CORE_GUARD_H
 #define BLV_CORE_GUARD_H
 

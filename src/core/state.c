@@ -112,12 +112,12 @@ enum { BATCH_AUTO = -1, DEFAULT_BATCH = 64 };
 /* Batch size in effect: what the solver asks for, else the option, else 64 for stochastic solvers
  * and the whole sum for the others. */
 static size_t batch_size(const blv_run *run, size_t asked) {
+    if (asked > 0)
+        return asked;
     if (run->options.batch > 0)
         return (size_t)run->options.batch;
     if (run->options.batch != BATCH_AUTO)
         return 0;
-    if (asked > 0)
-        return asked;
     return run->solver->uses & BLV_IS_STOCHASTIC ? DEFAULT_BATCH : 0;
 }
 

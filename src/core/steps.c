@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+enum { HOLD_MAX = 1000 };
+
 blv_error blv_pieces_open(blv_run *run, blv_pieces *p) {
     BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &p->gy));
     BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &p->hv));
@@ -47,6 +49,10 @@ void blv_steps_loop_y(blv_steps *s, double steps) {
 void blv_steps_loop_v(blv_steps *s, double steps) {
     if (steps > 1.0)
         blv_guard_reset(&s->guard_v);
+}
+
+double blv_steps_hold(const blv_steps *s) {
+    return fmin(1.0 / (s->x * s->constants.L_phi), HOLD_MAX);
 }
 
 double blv_steps_y(blv_steps *s, double decay, const blv_batch *batch, const blv_vec *gy,

@@ -39,6 +39,11 @@ blv_flow blv_steps_prepare(blv_run *run, blv_steps *steps, double inner_steps);
 void blv_steps_loop_y(blv_steps *s, double steps);
 void blv_steps_loop_v(blv_steps *s, double steps);
 
+/* After prepare, when all steps are automatic: over how many iterations decaying ones keep their
+ * length first. As many as x needs, 1/(step_x L_phi), but at most 1000: steps that shrink before
+ * that do not arrive. */
+double blv_steps_hold(const blv_steps *steps);
+
 /* The step to take along a direction of this norm, computed on this batch: the guard's, times
  * decay. The one in x also keeps to the longest move that is allowed at x. */
 double blv_steps_y(blv_steps *steps, double decay, const blv_batch *batch, const blv_vec *gy,

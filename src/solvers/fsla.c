@@ -1,0 +1,128 @@
+/* FSLA: fully single loop, recursive (STORM) momentum on the hypergradient estimate.
+ *
+ *   d(x,y,v;B) = fx - J v;   e_t = (t+1)^-1/2;   alpha_t = min(1, c1 e_t), and 1 for t = 0
+ *
+ *   y_{t+1} = y_t - step_y e_t gy(x_t,y_t)
+ *   v_{t+1} = v_t - step_v e_t (H v_t - fy)(x_t,y_{t+1})
+ *   w_t     = d(x_t,y_{t+1},v_{t+1};B) + (1 - alpha_t) (w_{t-1} - d(x_{t-1},y_t,v_t;B))
+ *   x_{t+1} = P_X(x_t - step_x e_t w_t)
+ *
+ * gy, H and J on batches of g of their own; fx and fy on one batch of f.
+ * J. Li, B. Gu, H. Huang, "A fully single loop algorithm for bilevel optimization without Hessian
+ * inverse", AAAI 2022.
+ *
+ * Automatic steps decay as (1 + t/hold)^-1/2, where the hold is the number of iterations that y
+ * needs (core/constants.h): with (t+1)^-1/2 they would shrink before anything has converged. */
+#include "core/recursive.h"
+#include "core/schedule.h"
+#include "core/steps.h"
+#include "solvers/builtin_solvers.h"
+
+#include <float.h>
+#include <math.h>
+
+typedef struct fsla {
+    blv_steps steps;
+    double decay, c1, hold;
+    blv_pieces at;
+    blv_recursive w;
+    blv_old_point old;
+    blv_vec *v, *v_old;
+    double curvature; /* |Hv|/|v|, the largest; forgotten by 2% with each iteration */
+} fsla;
+
+static blv_error fsla_open(blv_run *run, void *state) {
+    fsla *s = state;
+    bool automatic = isnan(s->steps.x) && isnan(s->steps.y) && isnan(s->steps.v);
+    s->hold = automatic ? NAN : 1.0;
+    BLV_CHECK(blv_state_iterate(run, "v", BLV_LEVEL_Y, &s->v));
+    BLV_CHECK(blv_state_vec(run, "v before", BLV_LEVEL_Y, &s->v_old));
+    BLV_CHECK(blv_old_point_open(run, &s->old));
+    BLV_CHECK(blv_recursive_open(run, "w", BLV_LEVEL_X, isnan(s->steps.x), &s->w));
+    BLV_CHECK(blv_pieces_open(run, &s->at));
+    BLV_CHECK(blv_state_scalar(run, "schedule_hold", &s->hold));
+    BLV_CHECK(blv_state_scalar(run, "curvature", &s->curvature));
+    return blv_steps_open(run, &s->steps, BLV_STEPS_XYV, false);
+}
+
+static blv_flow fsla_prepare(blv_run *run, void *state) {
+    fsla *s = state;
+    BLV_TRY(blv_steps_prepare(run, &s->steps, 1.0));
+    if (isnan(s->hold))
+        s->hold = blv_steps_hold(&s->steps);
+    return BLV_GO;
+}
+
+/* The factor of an automatic step, which is 1/L: less where L has grown. */
+static double factor(const fsla *s, const blv_guard *guard, double decay, double step) {
+    return guard->before ? fmin(decay, 1.0 / (s->curvature * step)) : decay;
+}
+
+static blv_flow fsla_step(blv_run *run, void *state) {
+    fsla *s = state;
+    const blv_pieces *p = &s->at;
+    uint64_t t = blv_run_iteration(run);
+    blv_vec *x = blv_run_x(run), *y = blv_run_y(run), *r = p->hv;
+    blv_metrics *m = blv_run_metrics(run);
+    const double decay = blv_decay_after(s->hold, t, s->decay);
+    const double alpha = t == 0 ? 1.0 : fmin(s->c1 * blv_decay(t, s->decay), 1.0);
+
+    const blv_batch *bg = blv_sampler_next(p->g_batches);
+    BLV_TRY(blv_oracle_lower(run, bg, x, y, NULL, NULL, p->gy));
+    m->gy_norm = blv_vec_norm(p->gy);
+    double factor_y = factor(s, &s->steps.guard_y, decay, s->steps.y);
+    m->step_y = blv_steps_y(&s->steps, factor_y, bg, p->gy, m->gy_norm);
+    BLV_TRY(blv_move(run, y, m->step_y, p->gy));
+
+    const blv_batch *bf = blv_sampler_next(p->f_batches), *bh = blv_sampler_next(p->g_batches);
+    BLV_TRY(blv_oracle_upper(run, bf, x, y, NULL, s->w.at[0], p->fy));
+    BLV_TRY(blv_oracle_hvp(run, bh, x, y, s->v, p->hv));
+    double v_norm = blv_vec_norm(s->v);
+    if (v_norm > 0.0)
+        s->curvature = fmax(0.98 * s->curvature, blv_vec_norm(p->hv) / v_norm);
+    m->r_norm = blv_vec_combine(r, 1.0, p->hv, -1.0, p->fy);
+    double factor_v = factor(s, &s->steps.guard_v, decay, s->steps.v);
+    m->step_v = blv_steps_v(&s->steps, factor_v, bh, r, m->r_norm);
+    BLV_TRY(blv_move(run, s->v, m->step_v, r));
+
+    const blv_batch *bj = blv_sampler_next(p->g_batches);
+    BLV_TRY(blv_oracle_jvp(run, bj, x, y, s->v, p->jv));
+    blv_vec_axpy(s->w.at[0], -1.0, p->jv);
+    if (t > 0) {
+        BLV_TRY(blv_oracle_upper(run, bf, s->old.x, s->old.y, NULL, s->w.at[1], NULL));
+        BLV_TRY(blv_oracle_jvp(run, bj, s->old.x, s->old.y, s->v_old, p->jv));
+        blv_vec_axpy(s->w.at[1], -1.0, p->jv);
+    }
+    m->d_norm = blv_recursive_update(&s->w, alpha);
+    blv_old_point_keep(run, &s->old);
+    blv_vec_copy(s->v_old, s->v);
+    m->step_x = blv_steps_x(run, &s->steps, decay, bj ? bj : bf, s->w.estimate, m->d_norm);
+    return blv_move(run, x, m->step_x, s->w.estimate);
+}
+
+#define FIELD(name) offsetof(fsla, name)
+
+static const blv_param params[] = {
+    {"step_x", BLV_REAL, FIELD(steps.x), "auto", DBL_MIN, DBL_MAX, "auto", "first x-step"},
+    {"step_y", BLV_REAL, FIELD(steps.y), "auto", DBL_MIN, DBL_MAX, "auto",
+     "first y-step; auto: 1/L"},
+    {"step_v", BLV_REAL, FIELD(steps.v), "auto", DBL_MIN, DBL_MAX, "auto",
+     "first v-step; auto: 1/L"},
+    {"decay", BLV_REAL, FIELD(decay), "0.5", 0, 1, NULL, "exponent e of (t+1)^-e"},
+    {"c1", BLV_REAL, FIELD(c1), "1", 0, DBL_MAX, NULL, "momentum: alpha_t = c1 (t+1)^-e"},
+    {NULL, BLV_REAL, 0, NULL, 0, 0, NULL, NULL},
+};
+
+const blv_solver blv_solver_fsla = {
+    .name = "fsla",
+    .summary = "one step in y, v and x, recursive momentum on the hypergradient estimate",
+    .citation = "J. Li, B. Gu, H. Huang, AAAI 2022",
+    .group = "variance-reduced",
+    .hint = "lower step_x, step_y or step_v",
+    .uses = BLV_USES_HVP | BLV_USES_JVP | BLV_USES_INVERSE | BLV_IS_STOCHASTIC,
+    .state_size = sizeof(fsla),
+    .params = params,
+    .open = fsla_open,
+    .prepare = fsla_prepare,
+    .step = fsla_step,
+};

@@ -1,0 +1,175 @@
+/* Single loops with recursive (STORM) momentum: MRBO, SUSTAIN and MSTSA.
+ *
+ *   z_k = (x_k, y_k);   eta_k = dd/(m+k)^(1/3)
+ *   alpha_k = c1 eta_{k-1}^2,  beta_k = c2 eta_{k-1}^2,  both at most 1, and 1 for k = 0
+ *
+ *   draw B_y, and B_x = {B_F, B_G, B_1 .. B_Q}
+ *   u_k = gy(z_k;B_y) + (1 - beta_k)  (u_{k-1} - gy(z_{k-1};B_y))
+ *   w_k = hg(z_k;B_x) + (1 - alpha_k) (w_{k-1} - hg(z_{k-1};B_x))
+ *   x_{k+1} = P_X(x_k - step_x eta_k w_k);   y_{k+1} = y_k - step_y eta_k u_k
+ *
+ * with the same batches at both points; hg is a Neumann estimate (core/neumann.h).
+ *
+ *   mrbo     hg by the sum.       J. Yang, K. Ji, Y. Liang, "Provably faster algorithms for bilevel
+ *            optimization", NeurIPS 2021, Algorithm 1; gamma is step_x, lambda is step_y
+ *   sustain  hg by the randomized form.   P. Khanduri, S. Zeng, M. Hong, H.-T. Wai, Z. Wang,
+ *            Z. Yang, "A near-optimal algorithm for stochastic bilevel optimization via double
+ *            momentum", NeurIPS 2021
+ *   mstsa    hg by the sum, beta_k = 1: plain SGD on y.   The same authors, "A momentum-assisted
+ *            single-timescale stochastic approximation algorithm for bilevel optimization", 2021
+ *
+ * Every factor of hg is a mean over its batch, where the papers take one sample or average whole
+ * products: the same mean, less noise. */
+#include "core/neumann.h"
+#include "core/recursive.h"
+#include "core/steps.h"
+#include "solvers/builtin_solvers.h"
+
+#include <float.h>
+#include <math.h>
+
+#define NO_MOMENTUM ((double)INFINITY)
+
+static const double noise_share = 0.01; /* see blv_neumann_prepare */
+
+typedef struct storm {
+    blv_steps steps;
+    blv_neumann hg;
+    double dd, m, c1, c2;
+    bool published; /* a step is given: m = 1 */
+    blv_samplers from;
+    blv_recursive u, w;
+    blv_old_point old;
+} storm;
+
+static blv_error open_storm(blv_run *run, storm *s, blv_neumann_form form) {
+    s->published = !isnan(s->steps.x) || !isnan(s->steps.y);
+    BLV_CHECK(blv_samplers_open(run, &s->from));
+    BLV_CHECK(blv_recursive_open(run, "u", BLV_LEVEL_Y, isnan(s->steps.y), &s->u));
+    BLV_CHECK(blv_recursive_open(run, "w", BLV_LEVEL_X, isnan(s->steps.x), &s->w));
+    BLV_CHECK(blv_old_point_open(run, &s->old));
+    BLV_CHECK(blv_neumann_open(run, &s->hg, form, 2));
+    BLV_CHECK(blv_state_scalar(run, "schedule_m", &s->m));
+    BLV_CHECK(blv_state_scalar(run, "schedule_dd", &s->dd));
+    BLV_CHECK(blv_state_scalar(run, "schedule_c1", &s->c1));
+    if (!isinf(s->c2))
+        BLV_CHECK(blv_state_scalar(run, "schedule_c2", &s->c2));
+    return blv_steps_open(run, &s->steps, BLV_STEPS_XY, blv_neumann_is_auto(&s->hg));
+}
+
+static blv_error mrbo_open(blv_run *run, void *state) {
+    return open_storm(run, state, BLV_NEUMANN_SUM);
+}
+
+static blv_error sustain_open(blv_run *run, void *state) {
+    return open_storm(run, state, BLV_NEUMANN_RANDOM);
+}
+
+static blv_error mstsa_open(blv_run *run, void *state) {
+    storm *s = state;
+    s->c2 = NO_MOMENTUM;
+    return open_storm(run, s, BLV_NEUMANN_SUM);
+}
+
+/* Automatic m and dd make eta_0 = 1: the automatic steps, or those given, are the first ones. */
+static blv_flow storm_prepare(blv_run *run, void *state) {
+    storm *s = state;
+    BLV_TRY(blv_steps_prepare(run, &s->steps, 1.0));
+    BLV_TRY(blv_neumann_prepare(run, &s->hg, &s->from, &s->steps, noise_share));
+    if (isnan(s->m))
+        s->m = s->published ? 1.0 : blv_steps_hold(&s->steps);
+    if (isnan(s->dd))
+        s->dd = cbrt(s->m);
+    if (isnan(s->c1))
+        s->c1 = 0.3 / (s->dd * s->dd);
+    if (isnan(s->c2))
+        s->c2 = 0.3 / (s->dd * s->dd);
+    return BLV_GO;
+}
+
+static double eta(const storm *s, uint64_t k) {
+    return s->dd / cbrt(s->m + (double)k);
+}
+
+/* c eta_{k-1}^2, at most 1. */
+static double coefficient(const storm *s, double c, uint64_t k) {
+    return k == 0 ? 1.0 : fmin(c * eta(s, k - 1) * eta(s, k - 1), 1.0);
+}
+
+static blv_flow storm_step(blv_run *run, void *state) {
+    storm *s = state;
+    uint64_t k = blv_run_iteration(run);
+    blv_vec *x = blv_run_x(run), *y = blv_run_y(run);
+    blv_metrics *m = blv_run_metrics(run);
+    const blv_point at[] = {{x, y}, {s->old.x, s->old.y}};
+    const size_t points = k == 0 ? 1 : 2, points_u = isinf(s->c2) ? 1 : points;
+
+    const blv_batch *by = blv_sampler_next(s->from.g);
+    for (size_t i = 0; i < points_u; i++)
+        BLV_TRY(blv_oracle_lower(run, by, at[i].x, at[i].y, NULL, NULL, s->u.at[i]));
+    BLV_TRY(blv_neumann_estimate(run, &s->hg, &s->from, points, at, s->w.at));
+    m->gy_norm = blv_recursive_update(&s->u, coefficient(s, s->c2, k));
+    m->d_norm = blv_recursive_update(&s->w, coefficient(s, s->c1, k));
+
+    blv_old_point_keep(run, &s->old);
+    const blv_batch *noise_u = blv_samplers_noise(&s->from);
+    const blv_batch *noise_w = blv_neumann_noise(&s->hg, &s->from);
+    double factor_y = fmin(eta(s, k), blv_neumann_limit(&s->hg, &s->steps));
+    m->step_y = blv_steps_y(&s->steps, factor_y, noise_u, s->u.estimate, m->gy_norm);
+    m->step_x = blv_steps_x(run, &s->steps, eta(s, k), noise_w, s->w.estimate, m->d_norm);
+    BLV_TRY(blv_move(run, y, m->step_y, s->u.estimate));
+    return blv_move(run, x, m->step_x, s->w.estimate);
+}
+
+#define FIELD(name) offsetof(storm, name)
+
+static const blv_param params[] = {
+    {"c2", BLV_REAL, FIELD(c2), "auto", 0, DBL_MAX, "auto",
+     "momentum in y: beta_{k+1} = c2 eta_k^2; auto: 0.3/dd^2"},
+    {"c1", BLV_REAL, FIELD(c1), "auto", 0, DBL_MAX, "auto",
+     "momentum in x: alpha_{k+1} = c1 eta_k^2; auto: 0.3/dd^2"},
+    {"m", BLV_REAL, FIELD(m), "auto", DBL_MIN, DBL_MAX, "auto",
+     "m of eta_k = dd/(m+k)^(1/3); auto: what x needs, at most 1000, or 1 when a step is given"},
+    {"dd", BLV_REAL, FIELD(dd), "auto", DBL_MIN, DBL_MAX, "auto",
+     "dd of eta_k; auto: m^(1/3), so that eta_0 = 1"},
+    {"step_x", BLV_REAL, FIELD(steps.x), "auto", DBL_MIN, DBL_MAX, "auto", "x-step, times eta_k"},
+    {"step_y", BLV_REAL, FIELD(steps.y), "auto", DBL_MIN, DBL_MAX, "auto",
+     "y-step, times eta_k; auto: 1/L"},
+    {"eta", BLV_REAL, FIELD(hg.eta), "auto", DBL_MIN, DBL_MAX, "auto",
+     "step of the Neumann series; auto: 1/L"},
+    {"Q", BLV_INT, FIELD(hg.Q), "auto", 1, BLV_NEUMANN_Q_MAX, "auto",
+     "factors of the Neumann series; auto: for a bias of 5%, 10 to 300"},
+    {NULL, BLV_REAL, 0, NULL, 0, 0, NULL, NULL},
+};
+
+#define COMMON_FIELDS                                                                              \
+    .group = "variance-reduced", .hint = "lower step_x, step_y or eta",                            \
+    .uses = BLV_USES_HVP | BLV_USES_JVP | BLV_USES_INVERSE | BLV_IS_STOCHASTIC,                    \
+    .state_size = sizeof(storm), .prepare = storm_prepare, .step = storm_step
+
+const blv_solver blv_solver_mrbo = {
+    .name = "mrbo",
+    .summary = "single loop, recursive momentum on gy and on a Neumann hypergradient",
+    .citation = "J. Yang, K. Ji, Y. Liang, NeurIPS 2021, Algorithm 1",
+    .params = params,
+    .open = mrbo_open,
+    COMMON_FIELDS,
+};
+
+const blv_solver blv_solver_sustain = {
+    .name = "sustain",
+    .summary = "single loop, double momentum with a randomized Neumann hypergradient",
+    .citation = "P. Khanduri, S. Zeng, M. Hong, H.-T. Wai, Z. Wang, Z. Yang, NeurIPS 2021",
+    .params = params,
+    .open = sustain_open,
+    COMMON_FIELDS,
+};
+
+const blv_solver blv_solver_mstsa = {
+    .name = "mstsa",
+    .summary = "single loop, recursive momentum on the hypergradient, plain SGD on y",
+    .citation = "P. Khanduri, S. Zeng, M. Hong, H.-T. Wai, Z. Wang, Z. Yang, 2021 (MSTSA)",
+    .params = params + 1, /* no c2 */
+    .open = mstsa_open,
+    COMMON_FIELDS,
+};
