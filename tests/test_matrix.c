@@ -33,8 +33,27 @@ static const struct {
     {"soba", "scalar-penalty", 20.0}, /* a first step from where Phi is flat, and slowly back */
     {"soba", NULL, 0.5},              /* steps of 1/sqrt(t) */
     {"t1-t2", NULL, 1.0},             /* goes to a point of its own: no worse than the start */
+    {"fsla", "scalar-penalty", 20.0}, /* as soba */
+    {"mstsa", "scalar-penalty", 0.5}, /* far away at first, and steps of 1/cbrt(t) */
+    {"fsla", "pl-sine", 0.2},         /* steps of 1/sqrt(t) */
+    {"sustain", "pl-sine", 0.5},      /* noise of the random number of factors, small steps */
+    {"bsa", NULL, 0.2},               /* the random number of factors leaves noise */
+    {"ttsa", NULL, 0.2},              /* the same */
     {NULL, NULL, 0.1},
 };
+
+/* Solvers with many products in an iteration get more calls. */
+static const struct {
+    const char *solver;
+    double more;
+} budgets[] = {{"vrbo", 30}, {"mrbo", 10}, {"mstsa", 10}, {"sustain", 5}, {"ttsa", 5}, {NULL, 1}};
+
+static double more_for(const blv_solver *solver) {
+    size_t i = 0;
+    while (budgets[i].solver && strcmp(budgets[i].solver, solver->name) != 0)
+        i++;
+    return budgets[i].more;
+}
 
 static double promised(const blv_solver *solver, const char *family) {
     size_t i = 0;
@@ -134,14 +153,13 @@ static void check_problem(const trial *t) {
     const blv_solver *solver;
     size_t failed = 0;
     blv_problem *p = make_problem(t->family, t->settings);
-    uint64_t terms = blv_problem_definition(p)->lower_samples;
+    double terms = (double)blv_problem_definition(p)->lower_samples;
     char budget[32];
-    snprintf(budget, sizeof budget, "%llu",
-             (unsigned long long)((t->noisy ? 10000 : 100000) * terms));
     for (size_t i = 0; (solver = blv_solver_at(NULL, i)); i++) {
         blv_run *run = create_or_refuse(p, solver);
         if (!run)
             continue;
+        snprintf(budget, sizeof budget, "%.0f", (t->noisy ? 1e4 : 1e5) * terms * more_for(solver));
         assert_int_equal(blv_run_set(run, "budget", budget), BLV_OK);
         fill_state(run, "x", t->x);
         fill_state(run, "y", t->y);

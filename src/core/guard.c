@@ -67,7 +67,7 @@ double blv_guard_step(blv_guard *guard, double *step, double decay, const blv_ba
     if (!batch)
         limit = fmin(limit, look_at_sum(guard, step, product, norm));
     else if (is_x)
-        part = clip(guard, norm);
+        part = guard->unclipped ? 1.0 : clip(guard, norm);
     else
         look_at_batch(guard, step, product, norm);
     double taken = fmin(*step * decay * part, limit);

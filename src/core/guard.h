@@ -17,8 +17,10 @@
  *   last time that this happened: the step is halved, for good
  *
  * while directions of x are clipped at twice the running mean of their lengths: when y and v lag
- * behind, d may grow like exp(x). And no move of x is longer than (1 + |x|)/2, on a batch a tenth
- * of that: where Phi is nearly straight its constant says nothing about how far that goes. */
+ * behind, d may grow like exp(x). Estimates whose length varies by design, and whose steps know
+ * their variance, are better not clipped: it would add a bias. And no move of x is longer than (1 +
+ * |x|)/2, on a batch a tenth of that: where Phi is nearly straight its constant says nothing about
+ * how far that goes. */
 #ifndef BLV_CORE_GUARD_H
 #define BLV_CORE_GUARD_H
 
@@ -31,6 +33,7 @@ typedef struct blv_guard {
     double largest;     /* norm so far; on batches: first norm, or that of the last sign */
     double mean;        /* x on batches: running mean of the norms */
     double longest;     /* move that is allowed; 0: any */
+    bool unclipped;     /* x on batches is not clipped; set before the first step */
 } blv_guard;
 
 /* In `open`. name: of the state vector that it keeps. */

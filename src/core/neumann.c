@@ -2,6 +2,7 @@
 #include "core/run_private.h"
 #include "core/sampler.h"
 
+#include <float.h>
 #include <math.h>
 
 enum { FACTORS_MIN = 10, RANDOM_FACTORS_MIN = 5, FACTORS_MAX = 300, TRIALS = 8 };
@@ -50,10 +51,10 @@ double blv_neumann_limit(const blv_neumann *n, const blv_steps *steps) {
     return n->watched && steps->guard_y.before ? n->eta / steps->y : INFINITY;
 }
 
-/* Series with eta <= 1/L do not grow. */
-static void watch_curvature(blv_neumann *n, double r_size) {
+/* Series with eta <= 1/L do not grow. What is left at the level of rounding may be anything. */
+static void watch_curvature(blv_neumann *n, double r_size, double first_size) {
     double hr_size = blv_vec_norm(n->hr);
-    if (n->eta * hr_size > r_size)
+    if (n->eta * hr_size > r_size && r_size > DBL_EPSILON * first_size)
         n->eta = r_size / hr_size;
 }
 
@@ -70,7 +71,7 @@ static blv_flow first_term(blv_run *run, blv_neumann *n, const blv_batch *batch,
     for (size_t i = 0; i < points; i++) {
         BLV_TRY(blv_oracle_upper(run, batch, at[i].x, at[i].y, NULL, hg[i], n->r[i]));
         blv_vec_copy(n->sum[i], n->r[i]);
-        n->r_size[i] = blv_vec_norm(n->r[i]);
+        n->r_size[i] = n->first_size[i] = blv_vec_norm(n->r[i]);
     }
     return BLV_GO;
 }
@@ -81,7 +82,7 @@ static blv_flow next_term(blv_run *run, blv_neumann *n, const blv_batch *batch, 
     for (size_t i = 0; i < points; i++) {
         BLV_TRY(blv_oracle_hvp(run, batch, at[i].x, at[i].y, n->r[i], n->hr));
         if (n->watched)
-            watch_curvature(n, n->r_size[i]);
+            watch_curvature(n, n->r_size[i], n->first_size[i]);
         n->r_size[i] = blv_vec_combine(n->r[i], 1.0, n->r[i], -n->eta, n->hr);
         if (n->form == BLV_NEUMANN_SUM)
             blv_vec_axpy(n->sum[i], 1.0, n->r[i]);

@@ -45,7 +45,7 @@ typedef struct blv_neumann {
     blv_vec *v;                   /* the run's "v": of the last estimate at the first point */
     blv_vec *sum[BLV_POINTS_MAX]; /* scratch, like the others */
     blv_vec *r[BLV_POINTS_MAX];
-    double r_size[BLV_POINTS_MAX]; /* |r| */
+    double r_size[BLV_POINTS_MAX], first_size[BLV_POINTS_MAX]; /* |r|, |r_0| */
     blv_vec *hr, *jv, *trial, *mean;
 } blv_neumann;
 

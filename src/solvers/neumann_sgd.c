@@ -50,6 +50,7 @@ static blv_error open_as(blv_run *run, neumann_sgd *s, blv_neumann_form form, do
     BLV_CHECK(blv_neumann_open(run, &s->hg, form, 1));
     BLV_CHECK(blv_state_scalar(run, "schedule_hold", &s->hold));
     BLV_CHECK(blv_state_scalar(run, "largest_gy", &s->largest_gy));
+    s->steps.guard_x.unclipped = true;
     return blv_steps_open(run, &s->steps, BLV_STEPS_XY, blv_neumann_is_auto(&s->hg));
 }
 

@@ -54,6 +54,7 @@ static blv_error open_storm(blv_run *run, storm *s, blv_neumann_form form) {
     BLV_CHECK(blv_state_scalar(run, "schedule_c1", &s->c1));
     if (!isinf(s->c2))
         BLV_CHECK(blv_state_scalar(run, "schedule_c2", &s->c2));
+    s->steps.guard_x.unclipped = true;
     return blv_steps_open(run, &s->steps, BLV_STEPS_XY, blv_neumann_is_auto(&s->hg));
 }
 
