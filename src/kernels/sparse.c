@@ -100,6 +100,7 @@ void blv_sparse_pass(const blv_rows *rows, const blv_pass *pass, blv_pass_work *
     const size_t residuals = residual_bytes(pass->classes, real_size, work->max_rows);
     char *room = work->sparse_room;
     double *block_loss = (double *)(void *)(room + 2 * residuals);
+    const blv_keeping keeping = logistic ? BLV_KEEP_NOTHING : blv_kept_plan(work, rows, pass);
     const blv_sparse_args args = {
         .rows = rows,
         .pass = pass,
@@ -108,6 +109,8 @@ void blv_sparse_pass(const blv_rows *rows, const blv_pass *pass, blv_pass_work *
         .residual = room,
         .curvature = room + residuals,
         .stride = pass->classes,
+        .kept = keeping == BLV_KEEP_NOTHING ? NULL : work->kept.probability,
+        .known = keeping == BLV_KEEP_READ,
     };
     const blv_sparse_loops *loops = loops_of(work->instructions, single);
     blv_sparse_product product[2];

@@ -1,0 +1,37 @@
+/* What passes keep of a point for the next pass at the same point: the probabilities of all rows.
+ *
+ * Products with the Hessian need p = softmax(X W), and solvers ask for many of them at one W. The
+ * first pass computes X W and leaves the p of every row here, the others read them: two products
+ * over the data instead of three. They are the numbers that would be computed again, so the results
+ * have the same bits. Whether W is the same is told by comparing it with a copy, bit by bit.
+ *
+ * Keeping costs one writing of p and the copy of W. Where W is small next to the data both are
+ * nothing and every point is kept. Else a point is kept when it comes for the second time in a row,
+ * which a few samples of W tell well enough. */
+#ifndef BLV_KERNELS_PASS_KEPT_H
+#define BLV_KERNELS_PASS_KEPT_H
+
+#include "kernels/pass.h"
+
+enum { BLV_KEPT_SAMPLES = 64 };
+
+typedef struct blv_kept {
+    void *probability; /* NULL: there is no room */
+    size_t rows;       /* that there is room for */
+    void *w;           /* a copy */
+    const void *data;  /* of the rows; NULL: nothing is kept yet */
+    const int32_t *label;
+    double sample[BLV_KEPT_SAMPLES]; /* reals of the last W that was not there */
+} blv_kept;
+
+typedef enum blv_keeping {
+    BLV_KEEP_NOTHING, /* compute p, and leave what is kept alone */
+    BLV_KEEP_WRITE,   /* compute p, and write it down for all rows */
+    BLV_KEEP_READ     /* p is there */
+} blv_keeping;
+
+/* What a softmax pass has to do with work's kept probabilities. With WRITE, W is copied here. */
+blv_keeping blv_kept_plan(blv_pass_work *work, const blv_rows *rows, const blv_pass *pass);
+void blv_kept_free(blv_kept *kept);
+
+#endif
