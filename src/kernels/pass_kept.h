@@ -21,7 +21,7 @@ typedef struct blv_kept {
     void *w;           /* a copy */
     const void *data;  /* of the rows; NULL: nothing is kept yet */
     const int32_t *label;
-    double sample[BLV_KEPT_SAMPLES]; /* reals of the last W that was not there */
+    char sample[BLV_KEPT_SAMPLES * sizeof(double)]; /* reals of the last W that was not there */
 } blv_kept;
 
 typedef enum blv_keeping {
