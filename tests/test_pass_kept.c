@@ -255,11 +255,11 @@ static void expect(blv_pass_work *work, const blv_rows *rows, const blv_pass *pa
     assert_int_equal(blv_kept_plan(work, rows, pass), expected);
 }
 
-/* What is small next to the data is kept at once. Only passes over all rows keep, and only one set
- * of rows at a time has its probabilities there. */
+/* A series of products keeps a W that is small at once, other passes when it comes again. Only
+ * passes over all rows keep, and only one set of rows at a time has its probabilities there. */
 static void test_what_is_kept(void **state) {
     (void)state;
-    double data[40 * 5] = {0.0}, w[2 * 5] = {0.0}, other[2 * 5] = {0.0}, loss;
+    double data[40 * 5] = {0.0}, w[2 * 5] = {1.0}, other[2 * 5] = {1.0}, out[2 * 5], loss;
     const int32_t label[40] = {0}, other_label[40] = {0};
     const size_t index[40] = {0};
     blv_pass_work *work = blv_pass_work_create(2, 5, sizeof(double), false, 40, 1);
@@ -271,9 +271,11 @@ static void test_what_is_kept(void **state) {
     late.first = 1;
     listed.index = index;
     other_labels.label = other_label;
-    blv_pass pass = {.classes = 2, .w = w, .keep = true}, elsewhere = pass, with_loss = pass;
+    blv_pass pass = {.classes = 2, .w = w, .v = other, .keep = true, .hessian = out};
+    blv_pass elsewhere = pass, with_loss = pass, with_gradient = pass;
     elsewhere.w = other;
     with_loss.loss = &loss;
+    with_gradient.gradient = out;
     other[9] = 1e-300;
 
     expect(work, &all, &pass, BLV_KEEP_NOTHING); /* no room yet */
@@ -292,6 +294,11 @@ static void test_what_is_kept(void **state) {
     expect(work, &all, &with_loss, BLV_KEEP_WRITE);
     expect(work, &other_labels, &pass, BLV_KEEP_WRITE);
     expect(work, &all, &pass, BLV_KEEP_WRITE);
+    w[1] = 2.0;
+    expect(work, &all, &with_gradient, BLV_KEEP_NOTHING);
+    expect(work, &part, &with_gradient, BLV_KEEP_NOTHING);
+    expect(work, &all, &with_gradient, BLV_KEEP_WRITE);
+    expect(work, &all, &with_gradient, BLV_KEEP_READ);
     pass.keep = false;
     expect(work, &all, &pass, BLV_KEEP_NOTHING);
     pass.keep = true;

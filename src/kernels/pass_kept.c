@@ -66,6 +66,10 @@ static const void *data_of(const blv_rows *rows) {
     return rows->dense ? rows->dense : rows->value;
 }
 
+static bool begins_a_series(const blv_pass *pass) {
+    return pass->v && !pass->gradient;
+}
+
 static bool is_small(const blv_pass_work *work, const blv_rows *rows) {
     const size_t entries = rows->dense ? rows->rows * rows->columns : rows->row_start[rows->rows];
     return entries / SMALL_SHARE >= weights_of(work);
@@ -93,7 +97,8 @@ blv_keeping blv_kept_plan(blv_pass_work *work, const blv_rows *rows, const blv_p
         const bool more = pass->loss || pass->row_loss || pass->row_probability || pass->row_class;
         return more ? BLV_KEEP_NOTHING : BLV_KEEP_READ;
     }
-    if (!is_small(work, rows) && !seen_before(work, pass->w))
+    const bool at_once = begins_a_series(pass) && is_small(work, rows);
+    if (!at_once && !seen_before(work, pass->w))
         return BLV_KEEP_NOTHING;
     copy(work, kept->w, pass->w, bytes);
     kept->data = data_of(rows);
