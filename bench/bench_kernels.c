@@ -18,7 +18,9 @@
 enum { SAMPLES = 21, ROUNDS = 5, MOST_CASES = 64 };
 static const double SAMPLE_SECONDS = 0.0005;
 
-enum { GRADIENT = 1, HESSIAN = 2, CROSS = 4 };
+/* AGAIN: every call is at the point of the one before, and finds the probabilities kept. ANEW: no
+ * call is, and every one keeps them in vain. */
+enum { GRADIENT = 1, HESSIAN = 2, CROSS = 4, AGAIN = 8, ANEW = 16 };
 
 typedef struct bench_case {
     const char *name;
@@ -32,10 +34,14 @@ typedef struct bench_case {
 static const bench_case cases[] = {
     {"softmax gradient", 20000, 784, 10, GRADIENT, false, true, false},
     {"softmax Hv", 20000, 784, 10, HESSIAN, false, true, false},
+    {"softmax Hv, same point again", 20000, 784, 10, HESSIAN | AGAIN, false, true, false},
+    {"softmax Hv, kept in vain", 20000, 784, 10, HESSIAN | ANEW, false, true, false},
     {"softmax g+Hv+Jv", 20000, 784, 10, GRADIENT | HESSIAN | CROSS, false, true, false},
     {"softmax gradient", 5000, 784, 10, GRADIENT, false, true, false},
     {"softmax gradient", 1000, 784, 10, GRADIENT, false, true, false},
     {"softmax Hv", 1000, 784, 10, HESSIAN, false, true, false},
+    {"softmax Hv, same point again", 1000, 784, 10, HESSIAN | AGAIN, false, true, false},
+    {"softmax Hv, kept in vain", 1000, 784, 10, HESSIAN | ANEW, false, true, false},
     {"softmax g+Hv+Jv", 1000, 784, 10, GRADIENT | HESSIAN | CROSS, false, true, false},
     {"softmax gradient", 20000, 784, 10, GRADIENT, false, false, false},
     {"softmax g+Hv+Jv", 20000, 784, 10, GRADIENT | HESSIAN | CROSS, false, false, false},
@@ -73,7 +79,8 @@ typedef struct setup {
     blv_rows rows;
     blv_pass pass;
     blv_pass_work *work;
-    void *memory[8];
+    const void *other_w; /* of the next call; NULL: the same */
+    void *memory[9];
     size_t data_bytes, read_bytes; /* the second with weights and labels */
 } setup;
 
@@ -109,12 +116,15 @@ static bool open_setup(setup *s, bool logistic, bool single, size_t rows, size_t
     s->memory[5] = numbers(s, rows, 1.0, &seed);
     s->memory[6] = numbers(s, rows, 1.0, &seed);
     int32_t *label = s->memory[7] = malloc(rows * sizeof *label);
+    s->memory[8] = numbers(s, weights, 0.1, &seed);
     s->work = blv_pass_work_create(classes, columns, real_size, false, most_rows, threads);
     bool complete = s->work != NULL;
-    for (int i = 0; i < 8; i++)
+    for (int i = 0; i < 9; i++)
         complete = complete && s->memory[i];
-    if (!complete)
+    const bool keep = outputs & (AGAIN | ANEW);
+    if (!complete || (keep && !blv_pass_work_keep(s->work, rows)))
         return false;
+    s->other_w = outputs & ANEW ? s->memory[8] : NULL;
     for (size_t i = 0; i < rows; i++)
         label[i] = (int32_t)(next_number(&seed) * (double)(logistic ? 2 : classes));
     s->rows = (blv_rows){.rows = rows,
@@ -129,6 +139,7 @@ static bool open_setup(setup *s, bool logistic, bool single, size_t rows, size_t
                          .v = outputs & (HESSIAN | CROSS) ? s->memory[2] : NULL,
                          .scale = 1.0 / (double)rows,
                          .ridge = 1e-3,
+                         .keep = keep,
                          .gradient = outputs & GRADIENT ? s->memory[3] : NULL,
                          .hessian = outputs & HESSIAN ? s->memory[4] : NULL,
                          .row_cross = outputs & CROSS ? s->memory[6] : NULL};
@@ -136,12 +147,17 @@ static bool open_setup(setup *s, bool logistic, bool single, size_t rows, size_t
 }
 
 static void close_setup(setup *s) {
-    for (int i = 0; i < 8; i++)
+    for (int i = 0; i < 9; i++)
         free(s->memory[i]);
     blv_pass_work_destroy(s->work);
 }
 
-static void run(const setup *s) {
+static void run(setup *s) {
+    if (s->other_w) {
+        const void *w = s->pass.w;
+        s->pass.w = s->other_w;
+        s->other_w = w;
+    }
     if (s->logistic)
         (s->single ? blv_logistic_pass_f32 : blv_logistic_pass_f64)(&s->rows, &s->pass, s->work);
     else
@@ -153,7 +169,7 @@ static int by_value(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-static double seconds_of_calls(const setup *s, long calls) {
+static double seconds_of_calls(setup *s, long calls) {
     const double start = seconds_now();
     for (long i = 0; i < calls; i++)
         run(s);
@@ -161,7 +177,9 @@ static double seconds_of_calls(const setup *s, long calls) {
 }
 
 static double products_of(int outputs) {
-    return outputs == GRADIENT ? 2.0 : outputs == HESSIAN ? 3.0 : 4.0;
+    const int results = outputs & (GRADIENT | HESSIAN);
+    const double products = results == GRADIENT ? 2.0 : results == HESSIAN ? 3.0 : 4.0;
+    return outputs & AGAIN ? products - 1.0 : products;
 }
 
 typedef struct quantiles {
@@ -178,7 +196,7 @@ static void improve(quantiles *q, double *sample, bool first) {
 }
 
 /* Times of the pass, and what the same amount of work takes at the peak. */
-static void measure(const bench_case *c, const setup *s, double flops, int threads, quantiles *pass,
+static void measure(const bench_case *c, setup *s, double flops, int threads, quantiles *pass,
                     quantiles *peak) {
     const double probe = 3e7; /* operations on each thread */
     const double more = (double)s->read_bytes / (double)s->data_bytes;
@@ -210,7 +228,7 @@ static double gradient_seconds(const double done[][2], size_t at, int threads) {
 
 static bool bench_passes(const char *word) {
     static double done[MOST_CASES][2];
-    printf("%-18s %8s %4s %3s %4s %2s %10s %10s %12s %7s %7s %8s %8s\n", "pass", "rows", "cols",
+    printf("%-28s %8s %4s %3s %4s %2s %10s %10s %12s %7s %7s %8s %8s\n", "pass", "rows", "cols",
            "cls", "", "th", "median us", "best us", "speed", "of peak", "at best", "1 thread",
            "gradient");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -228,7 +246,7 @@ static bool bench_passes(const char *word) {
                 quantiles r = {0.0, 0.0}, peak = r;
                 measure(c, &s, flops, threads, &r, &peak);
                 done[i][threads - 1] = r.best;
-                printf("%-18s %8zu %4zu %3zu  %s %2d %10.1f %10.1f %7.1f %s %6.0f%% %6.0f%%",
+                printf("%-28s %8zu %4zu %3zu  %s %2d %10.1f %10.1f %7.1f %s %6.0f%% %6.0f%%",
                        c->name, c->rows, c->columns, c->classes, c->single ? "f32" : "f64", threads,
                        1e6 * r.median, 1e6 * r.best, 1e-9 * amount / r.best,
                        c->by_memory ? "GB/s" : "GF/s", 100.0 * peak.median / r.median,

@@ -80,6 +80,7 @@ static int by_size(const void *a, const void *b) {
 typedef struct task {
     const char *name;
     bool single, gradient, hessian, batch, transposed, logistic;
+    bool again; /* every call is at the point of the ones before, and finds probabilities kept */
 } task;
 
 typedef struct timing {
@@ -111,18 +112,22 @@ static timing time_pass(const problem *p, const task *t, int threads) {
                            .v = t->hessian ? p->v : NULL,
                            .scale = 1.0 / (double)rows.count,
                            .ridge = 1e-4,
-                           .loss = &loss,
+                           .keep = t->again,
+                           .loss = t->gradient || !t->hessian ? &loss : NULL,
                            .gradient = t->gradient ? p->gradient : NULL,
                            .hessian = t->hessian ? p->hessian : NULL};
     const size_t real_size = t->single ? sizeof(float) : sizeof(double);
     blv_pass_work *work =
         blv_pass_work_create(classes, p->columns, real_size, true, rows.count, threads);
-    if (!work)
+    if (!work || (t->again && !blv_pass_work_keep(work, rows.rows))) {
+        blv_pass_work_destroy(work);
         return (timing){NAN, NAN};
+    }
     void (*run)(const blv_rows *, const blv_pass *, blv_pass_work *) =
         t->logistic ? (t->single ? blv_logistic_pass_f32 : blv_logistic_pass_f64)
                     : (t->single ? blv_softmax_pass_f32 : blv_softmax_pass_f64);
-    run(&rows, &pass, work);
+    for (int i = 0; i < 3; i++) /* the second one keeps, the third one uses it */
+        run(&rows, &pass, work);
     size_t samples = 0;
     const double begin = seconds_now();
     while (samples < SAMPLES_MAX && (samples < 5 || seconds_now() - begin < CASE_SECONDS)) {
@@ -146,15 +151,17 @@ static double bytes_of(const problem *p, const task *t) {
 }
 
 static const task tasks[] = {
-    {"loss", true, false, false, false, true, false},
-    {"gradient", true, true, false, false, true, false},
-    {"gradient", false, true, false, false, true, false},
-    {"gradient + Hv", true, true, true, false, true, false},
-    {"gradient + Hv", false, true, true, false, true, false},
-    {"gradient, no transposed copy", true, true, false, false, false, false},
-    {"gradient, 256 listed rows", true, true, false, true, true, false},
-    {"logistic gradient", true, true, false, false, true, true},
-    {"logistic gradient", false, true, false, false, true, true},
+    {"loss", true, false, false, false, true, false, false},
+    {"gradient", true, true, false, false, true, false, false},
+    {"gradient", false, true, false, false, true, false, false},
+    {"Hv", true, false, true, false, true, false, false},
+    {"Hv, same point again", true, false, true, false, true, false, true},
+    {"gradient + Hv", true, true, true, false, true, false, false},
+    {"gradient + Hv", false, true, true, false, true, false, false},
+    {"gradient, no transposed copy", true, true, false, false, false, false, false},
+    {"gradient, 256 listed rows", true, true, false, true, true, false, false},
+    {"logistic gradient", true, true, false, false, true, true, false},
+    {"logistic gradient", false, true, false, false, true, true, false},
 };
 
 static timing time_scipy(const problem *p) {

@@ -93,8 +93,8 @@ def softmax_cases(rows, columns=784, classes=10):
             softmax_gradient_by_blocks(x, plain, weight, target, block, gradient)
             for block in sorted(blocks)
         ],
-        f"softmax-hv-{rows}/retained": kept,
-        f"softmax-hv-{rows}/retained-usual": kept[:1],
+        f"softmax-hv-again-{rows}/retained": kept,
+        f"softmax-hv-again-{rows}/retained-usual": kept[:1],
         f"softmax-hv-{rows}/scratch": anew,
         f"softmax-hv-{rows}/scratch-usual": anew[:1],
     }

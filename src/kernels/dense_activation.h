@@ -59,15 +59,54 @@ static void activate_logistic(blv_dense_block *block, bool want_loss, real *s, r
     }
 }
 
+/* Probabilities of rows i, i + 1, ... of a block: class k's is `inverse` times what lies k `apart`
+ * behind `from`, and the label's less 1 is `miss`. */
+typedef struct chances {
+    const real *from;
+    size_t apart;
+    vec inverse, miss;
+} chances;
+
 /* s becomes residual times weight; t, if not NULL, Hessian factor times weight. There are `scores`
- * of each in a row, besides the last class, whose score is 0. */
-static void activate_softmax(blv_dense_block *block, size_t scores, bool want_loss, real *s,
-                             real *t) {
+ * of each in a row, besides the last class. */
+ALWAYS_INLINE void softmax_factors(blv_dense_block *block, size_t i, size_t scores,
+                                   const chances *c, real *s, real *t) {
+    const ivec label = load_integers(block->label + i);
+    const vec weight = load(block->weight + i), inverse = c->inverse, miss = c->miss;
+    vec mean = all(R(0.0)), cross = mean;
+    for (size_t k = 0; t && k < scores; k++) {
+        const vec tangent = load(t + AT(k)), p = load(c->from + k * c->apart) * inverse;
+        mean = multiply_add(p, tangent, mean);
+        cross = multiply_add(choose(label == (integer)k, miss, p), tangent, cross);
+    }
+    for (size_t k = 0; k < scores; k++) {
+        const vec p = load(c->from + k * c->apart) * inverse;
+        store(s + AT(k), choose(label == (integer)k, miss, p) * weight);
+        if (t)
+            store(t + AT(k), p * (load(t + AT(k)) - mean) * weight);
+    }
+    if (t)
+        store(block->cross + i, cross);
+}
+
+/* Where what is kept of row i of a block begins. */
+ALWAYS_INLINE size_t kept_place(size_t i, size_t scores) {
+    return i / BLV_KEPT_ROWS * BLV_KEPT_ROWS * (scores + 1) + i % BLV_KEPT_ROWS;
+}
+
+ALWAYS_INLINE void keep_chances(const chances *c, size_t scores, real *kept) {
+    for (size_t k = 0; k < scores; k++)
+        store(kept + k * BLV_KEPT_ROWS, load(c->from + k * c->apart) * c->inverse);
+    store(kept + scores * BLV_KEPT_ROWS, c->miss);
+}
+
+/* Scores s and V a to factors, with all that is asked for by row. The last class has score 0. */
+static void activate_softmax(blv_dense_block *block, size_t scores, bool want_loss, real *kept,
+                             real *s, real *t) {
     const vec nothing = all(R(0.0));
     const ivec last = (ivec)nothing + (integer)scores;
     for (size_t i = 0; i < block->rows; i += LANES, s += LANES, t += t ? LANES : 0) {
         const ivec label = load_integers(block->label + i);
-        const vec weight = load(block->weight + i);
         vec largest = load(s);
         ivec best = (ivec)nothing;
         for (size_t k = 1; k < scores; k++) {
@@ -99,21 +138,20 @@ static void activate_softmax(blv_dense_block *block, size_t scores, bool want_lo
             store(block->loss + i, log1p_of(not_best) + (largest - stated));
         store(block->probability + i, own * inverse);
 
-        const vec miss = -not_label * inverse; /* p - 1 of the label */
-        vec mean = nothing, cross = nothing;
-        for (size_t k = 0; t && k < scores; k++) {
-            const vec tangent = load(t + AT(k)), p = load(s + AT(k)) * inverse;
-            mean = multiply_add(p, tangent, mean);
-            cross = multiply_add(choose(label == (integer)k, miss, p), tangent, cross);
-        }
-        for (size_t k = 0; k < scores; k++) {
-            const vec p = load(s + AT(k)) * inverse;
-            store(s + AT(k), choose(label == (integer)k, miss, p) * weight);
-            if (t)
-                store(t + AT(k), p * (load(t + AT(k)) - mean) * weight);
-        }
-        if (t)
-            store(block->cross + i, cross);
+        const chances c = {s, AT(1), inverse, -not_label * inverse};
+        if (kept)
+            keep_chances(&c, scores, kept + kept_place(i, scores));
+        softmax_factors(block, i, scores, &c, s, t);
+    }
+}
+
+/* The same factors from kept probabilities. */
+static void activate_known(blv_dense_block *block, size_t scores, const real *kept, real *s,
+                           real *t) {
+    for (size_t i = 0; i < block->rows; i += LANES, s += LANES, t += t ? LANES : 0) {
+        const real *from = kept + kept_place(i, scores);
+        const chances c = {from, BLV_KEPT_ROWS, all(R(1.0)), load(from + scores * BLV_KEPT_ROWS)};
+        softmax_factors(block, i, scores, &c, s, t);
     }
 }
 

@@ -25,6 +25,8 @@ typedef struct blv_dense_task {
     size_t block_rows;
     size_t rows_ahead;  /* distance of the rows to ask memory for; 0: do not */
     size_t scores;      /* of one matrix: classes - 1, logistic 1; V's scores follow W's */
+    size_t first_score; /* those that are computed: first_score .. end_score - 1 */
+    size_t end_score;
     size_t first_sum;   /* scores whose products with the rows are added up: first_sum .. */
     size_t sums;        /* first_sum + sums - 1; 0 when neither gradient nor hessian is asked for */
     size_t padded;      /* columns, rounded up to whole vectors: distance between rows of sums */
@@ -32,7 +34,13 @@ typedef struct blv_dense_task {
     void *packed;       /* weights, as `pack` leaves them */
     void *parts;        /* sums of each group of rows: (2 scores) x padded of them */
     size_t groups;
+    void *kept; /* softmax: probabilities of all rows of the pass, see below; NULL: none */
+    bool known; /* they are there to be read, and W's scores are not computed; else written */
 } blv_dense_task;
+
+/* Kept probabilities lie in the order in which blocks use them: for each BLV_KEPT_ROWS rows one
+ * class after the other, the last class left out, and then p - 1 of the label. */
+#define BLV_KEPT_ROWS ((size_t)16)
 
 /* Where one thread works on one block: block_bytes of it, aligned to a cache line. */
 typedef struct blv_dense_block blv_dense_block;

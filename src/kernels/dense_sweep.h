@@ -42,12 +42,11 @@ static void pack(const blv_dense_task *task) {
     if (task->few_columns)
         return;
     const blv_pass *pass = task->pass;
-    const size_t scores = task->scores, columns = task->rows->columns;
-    const size_t count = task->second_order ? 2 * scores : scores;
+    const size_t scores = task->scores, columns = task->rows->columns, end = task->end_score;
     const real *const matrix[2] = {pass->w, pass->v};
     real *to = task->packed;
-    for (size_t k = 0, n; k < count; k += n, to += n * task->padded) {
-        n = tile_of(count - k, MOST_SCORES);
+    for (size_t k = task->first_score, n; k < end; k += n, to += n * task->padded) {
+        n = tile_of(end - k, MOST_SCORES);
         for (size_t c = k; c < k + n; c++) {
             const real *m = matrix[c >= scores];
             pack_class(task, n, m + c % scores * columns,
@@ -57,8 +56,7 @@ static void pack(const blv_dense_task *task) {
 }
 
 static void score_rows(const blv_dense_task *task, const blv_dense_block *block, real *scores) {
-    const size_t columns = task->rows->columns, padded = task->padded;
-    const size_t count = task->second_order ? 2 * task->scores : task->scores;
+    const size_t columns = task->rows->columns, padded = task->padded, end = task->end_score;
     for (size_t begin = 0; begin < columns; begin += SCORE_COLUMNS) {
         const size_t width = smaller(columns - begin, SCORE_COLUMNS), rest = width % LANES;
         score_job job = {.vectors = width / LANES,
@@ -66,8 +64,8 @@ static void score_rows(const blv_dense_task *task, const blv_dense_block *block,
                          .add = begin != 0,
                          .rest = first_lanes_of(rest)};
         const real *packed = task->packed;
-        for (size_t k = 0, n; k < count; k += n, packed += n * padded) {
-            n = tile_of(count - k, MOST_SCORES);
+        for (size_t k = task->first_score, n; k < end; k += n, packed += n * padded) {
+            n = tile_of(end - k, MOST_SCORES);
             job.weight = packed + begin * n;
             for (size_t i = 0; i < block->rows; i += 4) {
                 for (size_t r = 0; r < 4; r++)
@@ -218,6 +216,11 @@ static void move_sums(const blv_dense_task *task, const real *spare, bool fresh,
     }
 }
 
+/* What is kept of the rows from `begin` on, the first of a block; NULL: nothing. */
+ALWAYS_INLINE real *kept_at(const blv_dense_task *task, size_t begin) {
+    return task->kept ? (real *)task->kept + begin * (task->scores + 1) : NULL;
+}
+
 static double sweep(const blv_dense_task *task, size_t begin, size_t end, blv_dense_block *block,
                     void *score_room, void *spare, void *part) {
     const bool want_loss = task->pass->loss || task->pass->row_loss;
@@ -235,8 +238,11 @@ static double sweep(const blv_dense_task *task, size_t begin, size_t end, blv_de
             score_rows(task, block, scores);
             if (task->logistic)
                 activate_logistic(block, want_loss, scores, tangents);
+            else if (task->known)
+                activate_known(block, task->scores, kept_at(task, i), scores, tangents);
             else
-                activate_softmax(block, task->scores, want_loss, scores, tangents);
+                activate_softmax(block, task->scores, want_loss, kept_at(task, i), scores,
+                                 tangents);
             if (task->sums)
                 sum_rows(task, block, scores, in_sum == 0, sums);
         }

@@ -93,6 +93,7 @@ void blv_pass_work_instructions(blv_pass_work *work, blv_instructions instructio
     while (!blv_has_instructions(instructions))
         instructions = (blv_instructions)(instructions - 1);
     work->instructions = instructions;
+    work->kept.data = NULL; /* p has other bits there */
 }
 
 static const blv_dense_pass_table *kernels_of(blv_instructions instructions, bool single) {
@@ -102,8 +103,7 @@ static const blv_dense_pass_table *kernels_of(blv_instructions instructions, boo
     return table[single][instructions - BLV_INSTRUCTIONS_BASE];
 }
 
-/* Zeroed memory that begins on a cache line; its size is added to *total. */
-static void *take(size_t bytes, size_t *total) {
+void *blv_pass_room(size_t bytes, size_t *total) {
     bytes = whole_lines(larger(bytes, 1));
     void *memory = aligned_alloc(LINE, bytes);
     if (memory)
@@ -124,10 +124,10 @@ static blv_dense_room *create_dense_room(const blv_pass_work *work, size_t *tota
         kernels_of(BLV_INSTRUCTIONS_BASE, work->real_size == sizeof(float))->block_bytes);
     room->score_bytes = 2 * scores_of(work->classes) * BLV_BLOCK_ROWS * work->real_size;
     room->thread_bytes = room->block_bytes + room->score_bytes + part;
-    room->packed = take(part, total);
-    room->parts = take(room->most_groups * part, total);
-    room->losses = take(room->most_groups * sizeof *room->losses, total);
-    room->threads = take((size_t)work->threads * room->thread_bytes, total);
+    room->packed = blv_pass_room(part, total);
+    room->parts = blv_pass_room(room->most_groups * part, total);
+    room->losses = blv_pass_room(room->most_groups * sizeof *room->losses, total);
+    room->threads = blv_pass_room((size_t)work->threads * room->thread_bytes, total);
     return room;
 }
 
@@ -158,7 +158,7 @@ blv_pass_work *blv_pass_work_create(size_t classes, size_t columns, size_t real_
     if (sparse) {
         const size_t bytes =
             blv_sparse_room_bytes(classes, columns, real_size, max_rows, work->threads);
-        work->sparse_room = take(bytes, &work->bytes);
+        work->sparse_room = blv_pass_room(bytes, &work->bytes);
         complete = work->sparse_room != NULL;
     } else {
         const blv_dense_room *room = work->dense = create_dense_room(work, &work->bytes);
@@ -175,6 +175,7 @@ void blv_pass_work_destroy(blv_pass_work *work) {
         return;
     destroy_dense_room(work->dense);
     free(work->sparse_room);
+    blv_kept_free(&work->kept);
     free(work);
 }
 
@@ -207,9 +208,9 @@ static size_t rows_ahead(const blv_dense_task *task, size_t row_bytes) {
 }
 
 static void describe(blv_dense_task *task, const blv_rows *rows, const blv_pass *pass,
-                     const blv_pass_work *work, const blv_dense_pass_table *kernels,
-                     bool logistic) {
+                     blv_pass_work *work, const blv_dense_pass_table *kernels, bool logistic) {
     const size_t real_size = work->real_size, row_bytes = rows->columns * real_size;
+    const blv_keeping keeping = logistic ? BLV_KEEP_NOTHING : blv_kept_plan(work, rows, pass);
     const bool few = logistic && rows->columns <= kernels->most_in_registers;
     size_t block_rows = BLV_BLOCK_ROWS;
     while (block_rows > LEAST_BLOCK_ROWS && block_rows * row_bytes > BLOCK_BYTES)
@@ -225,8 +226,12 @@ static void describe(blv_dense_task *task, const blv_rows *rows, const blv_pass 
         .padded = (rows->columns + kernels->lanes - 1) & ~(kernels->lanes - 1),
         .packed = work->dense->packed,
         .parts = work->dense->parts,
+        .kept = keeping == BLV_KEEP_NOTHING ? NULL : work->kept.probability,
+        .known = keeping == BLV_KEEP_READ,
     };
     task->rows_ahead = rows_ahead(task, row_bytes);
+    task->first_score = task->known ? task->scores : 0;
+    task->end_score = task->second_order ? 2 * task->scores : task->scores;
     task->first_sum = pass->gradient ? 0 : task->scores;
     task->sums = (pass->gradient ? task->scores : 0) + (pass->hessian ? task->scores : 0);
     task->part_stride = 2 * task->scores * task->padded;

@@ -58,6 +58,7 @@ typedef struct blv_pass {
     const void *ridge_column; /* multiplier of each column, NULL: 0 */
     const void *ridge_class;  /* multiplier of each class, NULL: 0; at most one of the two */
     double ridge;             /* a multiplier of all, added to the above */
+    bool keep;                /* what blv_pass_work_keep has room for */
 
     double *loss; /* NULL: not needed, here and below */
     void *gradient;
@@ -75,6 +76,12 @@ blv_pass_work *blv_pass_work_create(size_t classes, size_t columns, size_t real_
                                     size_t max_rows, int threads);
 void blv_pass_work_destroy(blv_pass_work *work);
 size_t blv_pass_work_bytes(const blv_pass_work *work);
+/* Makes room for the probabilities of all rows of a set of up to `rows` rows. From then on softmax
+ * passes over all rows that say `keep` leave them there, and when one at the same W follows it does
+ * without the scores X W: Hv takes two products over the data instead of three. The bits are the
+ * same. Data and labels must not change in between. Once for each work, before its first pass.
+ * False when memory is short: passes go without. */
+bool blv_pass_work_keep(blv_pass_work *work, size_t rows);
 
 typedef enum blv_instructions {
     BLV_INSTRUCTIONS_REFERENCE, /* plain loops in double: slow and plainly right; for tests */

@@ -4,6 +4,7 @@
 #define BLV_KERNELS_PASS_PRIVATE_H
 
 #include "kernels/pass.h"
+#include "kernels/pass_kept.h"
 
 typedef struct blv_dense_room blv_dense_room; /* of pass.c */
 
@@ -15,7 +16,11 @@ struct blv_pass_work {
     size_t bytes;                  /* of everything that belongs to this work */
     blv_dense_room *dense;         /* NULL when sparse */
     void *sparse_room;             /* sparse: blv_sparse_room_bytes() of it, aligned to 64 bytes */
+    blv_kept kept;
 };
+
+/* Zeroed memory that begins on a cache line; its size is added to *total. NULL: memory is short. */
+void *blv_pass_room(size_t bytes, size_t *total);
 
 /* Threads that a pass of this much work is worth: 1, or work->threads from about 50 microseconds of
  * work on one of them. Waking a sleeping thread costs almost as much. */

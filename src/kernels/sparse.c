@@ -131,6 +131,7 @@ void blv_sparse_pass(const blv_rows *rows, const blv_pass *pass, blv_pass_work *
     const size_t residuals = residual_bytes(pass->classes, real_size, work->max_rows);
     char *room = work->sparse_room;
     double *block_loss = (double *)(void *)(room + 2 * residuals);
+    const blv_keeping keeping = logistic ? BLV_KEEP_NOTHING : blv_kept_plan(work, rows, pass);
     const blv_sparse_args args = {
         .rows = rows,
         .pass = pass,
@@ -139,6 +140,8 @@ void blv_sparse_pass(const blv_rows *rows, const blv_pass *pass, blv_pass_work *
         .residual = room,
         .curvature = room + residuals,
         .stride = pass->classes,
+        .kept = keeping == BLV_KEEP_NOTHING ? NULL : work->kept.probability,
+        .known = keeping == BLV_KEEP_READ,
     };
     blv_sparse_product product[2];
     size_t products = 0;

@@ -14,6 +14,8 @@ typedef struct blv_sparse_args {
     void *residual;    /* scale weight_i (p_i - e_i) */
     void *curvature;   /* scale weight_i p_i o (t_i - p_i't_i) */
     size_t stride;
+    void *kept; /* softmax: probabilities of each row, then p - 1 of its label; NULL: none */
+    bool known; /* they are there to be read, and X W is not computed; else written */
 } blv_sparse_args;
 
 /* out = X'factor + ridge o of: a gradient, or a product with the Hessian. */

@@ -150,15 +150,30 @@ typedef struct outcome {
     double loss, cross, probability;
 } outcome;
 
+/* Probabilities of a row: class k's is `inverse` times from[k], and the label's less 1 is miss. */
+#define chances NAME(chances)
+typedef struct chances {
+    const REAL *from;
+    REAL inverse, miss;
+} chances;
+
 #define EACH_PART(k, p, classes)                                                                   \
     for (size_t k = 0; k < (classes); k += WIDTH)                                                  \
         for (part p = NAME(part_of)((classes)-k < WIDTH ? (classes)-k : WIDTH), *once = &p; once;  \
              once = NULL)
 
-/* Scores and tangents become residual and curvature, both times `factor`. Sums without the label
- * are kept apart, for p - 1 and the loss of a row that is almost certain keep all their digits. */
-NOINLINE outcome NAME(softmax)(REAL *score, REAL *tangent, size_t classes, size_t label,
-                               REAL factor, bool second_order) {
+ALWAYS_INLINE bits NAME(lane_numbers)(void) {
+    bits lane;
+    for (size_t l = 0; l < WIDTH; l++)
+        lane[l] = (REAL_BITS)l;
+    return lane;
+}
+
+/* Scores become exponentials, and from them come loss and probability of the label in `result`; if
+ * kept is not NULL the probabilities of all classes are written there. Sums without the label are
+ * apart from it, for p - 1 and the loss of a row that is almost certain keep all their digits. */
+NOINLINE chances NAME(softmax)(REAL *score, size_t classes, size_t label, REAL *kept,
+                               outcome *result) {
     vector top = NAME(spread)(-(REAL)INFINITY);
     EACH_PART(k, p, classes) {
         const vector s = NAME(fill_rest)(NAME(load_part)(score + k, p), p, -(REAL)INFINITY);
@@ -166,9 +181,7 @@ NOINLINE outcome NAME(softmax)(REAL *score, REAL *tangent, size_t classes, size_
     }
     const REAL largest = NAME(largest_of)(top), below = score[label] - largest;
     vector sum = {0};
-    bits lane;
-    for (size_t l = 0; l < WIDTH; l++)
-        lane[l] = (REAL_BITS)l;
+    const bits lane = NAME(lane_numbers)();
     EACH_PART(k, p, classes) {
         vector s = NAME(load_part)(score + k, p) - NAME(spread)(largest);
         s = NAME(exp_of)(NAME(fill_rest)(s, p, -(REAL)INFINITY));
@@ -176,32 +189,60 @@ NOINLINE outcome NAME(softmax)(REAL *score, REAL *tangent, size_t classes, size_
         sum += (vector)((bits)s & (lane + (REAL_BITS)k != (REAL_BITS)label - (bits){0}));
     }
     const REAL others = NAME(sum_of)(sum), total = others + score[label], inverse = 1 / total;
-    outcome result = {.probability = (double)(score[label] * inverse)};
-    result.loss = below == 0 ? log1p((double)others) : log((double)total) - (double)below;
-    const vector at_label = NAME(spread)(-others * inverse);
+    result->probability = (double)(score[label] * inverse);
+    result->loss = below == 0 ? log1p((double)others) : log((double)total) - (double)below;
+    const chances c = {score, inverse, -others * inverse};
+    if (kept) {
+        EACH_PART(k, p, classes) {
+            NAME(store_part)(kept + k, NAME(load_part)(score + k, p) * NAME(spread)(inverse), p);
+        }
+        kept[classes] = c.miss;
+    }
+    return c;
+}
+
+/* Residual and curvature of a row, both times `factor`; the curvature in place of the tangent, if
+ * that is not NULL. Returns the product of the row's gradient with V. */
+NOINLINE double NAME(softmax_factors)(chances c, size_t classes, size_t label, REAL factor,
+                                      REAL *residual, REAL *tangent) {
+    const vector at_label = NAME(spread)(c.miss), inverse = NAME(spread)(c.inverse);
+    const bits lane = NAME(lane_numbers)();
     REAL mean = 0;
-    if (second_order) {
+    double cross = 0.0;
+    if (tangent) {
         vector mean_sum = {0}, cross_sum = {0};
         EACH_PART(k, p, classes) {
-            const vector prob = NAME(load_part)(score + k, p) * NAME(spread)(inverse);
+            const vector prob = NAME(load_part)(c.from + k, p) * inverse;
             const vector t = NAME(load_part)(tangent + k, p);
             const bits labelled = lane + (REAL_BITS)k == (REAL_BITS)label - (bits){0};
             mean_sum = NAME(madd)(prob, t, mean_sum);
             cross_sum = NAME(madd)(NAME(choose)(labelled, at_label, prob), t, cross_sum);
         }
         mean = NAME(sum_of)(mean_sum);
-        result.cross = (double)NAME(sum_of)(cross_sum);
+        cross = (double)NAME(sum_of)(cross_sum);
     }
     EACH_PART(k, p, classes) {
-        const vector prob = NAME(load_part)(score + k, p) * NAME(spread)(inverse);
+        const vector prob = NAME(load_part)(c.from + k, p) * inverse;
         const bits labelled = lane + (REAL_BITS)k == (REAL_BITS)label - (bits){0};
-        const vector residual = NAME(choose)(labelled, at_label, prob);
-        NAME(store_part)(score + k, residual * NAME(spread)(factor), p);
-        if (second_order) {
+        const vector of_label = NAME(choose)(labelled, at_label, prob);
+        NAME(store_part)(residual + k, of_label * NAME(spread)(factor), p);
+        if (tangent) {
             const vector t = NAME(load_part)(tangent + k, p) - NAME(spread)(mean);
             NAME(store_part)(tangent + k, prob * t * NAME(spread)(factor), p);
         }
     }
+    return cross;
+}
+
+/* The row at position i: score and tangent become residual and curvature, both times `factor`. */
+static outcome NAME(softmax_row)(const blv_sparse_args *args, size_t i, size_t label, REAL factor,
+                                 REAL *score, REAL *tangent) {
+    const size_t classes = args->pass->classes;
+    REAL *kept = args->kept ? (REAL *)args->kept + i * (classes + 1) : NULL;
+    outcome result = {0};
+    const chances c = args->known ? (chances){kept, 1, kept[classes]}
+                                  : NAME(softmax)(score, classes, label, kept, &result);
+    result.cross = NAME(softmax_factors)(c, classes, label, factor, score, tangent);
     return result;
 }
 
@@ -243,6 +284,7 @@ static double NAME(rows)(const blv_sparse_args *args, size_t begin, size_t end) 
     const blv_rows *rows = args->rows;
     const blv_pass *pass = args->pass;
     const REAL *w = pass->w, *v = args->second_order ? pass->v : NULL, *weights = rows->weight;
+    const size_t classes = pass->classes;
     span s = {.column = rows->column, .value = rows->value};
     double loss = 0.0;
     for (size_t i = begin; i < end; i++) {
@@ -260,16 +302,18 @@ static double NAME(rows)(const blv_sparse_args *args, size_t begin, size_t end) 
         }
         if (args->logistic)
             NAME(multiply_single)(&s, w, v, score, tangent);
-        else
-            NAME(multiply)(&s, pass->classes, w, v, score, tangent);
+        else if (!args->known)
+            NAME(multiply)(&s, classes, w, v, score, tangent);
+        else if (v)
+            NAME(multiply)(&s, classes, v, NULL, tangent, NULL);
         if (pass->row_class) {
-            int32_t best = NAME(best_class)(score, pass->classes, args->logistic);
+            int32_t best = NAME(best_class)(score, classes, args->logistic);
             __atomic_store(pass->row_class + row, &best, __ATOMIC_RELAXED);
         }
         const REAL factor = (REAL)(pass->scale * weight);
         const outcome o =
             args->logistic ? NAME(logistic)(score, tangent, label, factor, v != NULL)
-                           : NAME(softmax)(score, tangent, pass->classes, label, factor, v != NULL);
+                           : NAME(softmax_row)(args, i, label, factor, score, v ? tangent : NULL);
         loss += weight * o.loss;
         NAME(put)(pass->row_loss, row, o.loss);
         NAME(put)(pass->row_cross, row, o.cross);
@@ -280,3 +324,4 @@ static double NAME(rows)(const blv_sparse_args *args, size_t begin, size_t end) 
 
 #undef span
 #undef outcome
+#undef chances

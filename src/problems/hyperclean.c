@@ -91,6 +91,7 @@ static int lower_pass(hyperclean *p, const blv_batch *batch, const blv_vec *x, c
                      .v = v && (hv || jv) ? raw(v) : NULL,
                      .scale = 1.0 / (double)rows.count,
                      .ridge = 2.0 * p->C,
+                     .keep = true,
                      .loss = g,
                      .gradient = gy ? raw_mut(gy) : NULL,
                      .hessian = hv ? raw_mut(hv) : NULL,

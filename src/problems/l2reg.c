@@ -99,6 +99,7 @@ static void data_pass(const l2reg *p, const blv_batch *batch, const blv_vec *y, 
                      .w = raw(y),
                      .v = hv ? raw(v) : NULL,
                      .scale = 1.0 / (double)rows.count,
+                     .keep = true,
                      .loss = loss,
                      .gradient = gy ? raw_mut(gy) : NULL,
                      .hessian = hv ? raw_mut(hv) : NULL};

@@ -41,6 +41,18 @@ static size_t larger(size_t a, size_t b) {
     return a > b ? a : b;
 }
 
+/* Training rows have their probabilities kept where that takes no more memory than the rows. With
+ * one score there is nothing to gain: the product X w is not what takes the time. */
+static void keep_probabilities(const linear_model *m, size_t real, blv_pass_work *pass) {
+    const blv_dataset_view *train = blv_dataset_view_of(m->data.train);
+    size_t numbers = (train->rows + m->columns) * m->classes;
+    size_t data = train->dense ? train->rows * m->columns * real
+                               : train->row_start[train->rows] * (real + sizeof *train->column) *
+                                     (train->column_start ? 2 : 1);
+    if (!m->logistic && numbers * real <= data)
+        (void)blv_pass_work_keep(pass, train->rows);
+}
+
 static pooled *pooled_create(const linear_model *m) {
     const blv_dataset_view *train = blv_dataset_view_of(m->data.train);
     size_t real = m->precision == BLV_F32 ? sizeof(float) : sizeof(double);
@@ -65,6 +77,7 @@ static pooled *pooled_create(const linear_model *m) {
         pooled_destroy(p);
         return NULL;
     }
+    keep_probabilities(m, real, p->work.pass);
     return p;
 }
 
