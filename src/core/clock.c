@@ -26,3 +26,22 @@ void blv_clock_stop(blv_run *run) {
         run->clock_running = false;
     }
 }
+
+blv_error blv_run_pause(blv_run *run, blv_pause_fn pause, void *context, double seconds) {
+    if (pause && !(seconds > 0.0))
+        return blv_run_fail(run, BLV_E_ARGUMENT, "pause: seconds must be more than 0");
+    run->pause = pause;
+    run->pause_context = context;
+    run->pause_seconds = seconds;
+    run->pause_last = now();
+    return BLV_OK;
+}
+
+void blv_pause_if_due(blv_run *run) {
+    if (!run->pause || now() - run->pause_last < run->pause_seconds)
+        return;
+    blv_clock_stop(run);
+    run->pause(run->pause_context, run);
+    run->pause_last = now();
+    blv_clock_start(run);
+}

@@ -1,9 +1,15 @@
 #include "core/guard.h"
 
 #include <math.h>
+#include <stdio.h>
 
 blv_error blv_guard_open(blv_run *run, const char *name, blv_level level, blv_guard *guard) {
+    char of_norm[32], of_move[32];
+    snprintf(of_norm, sizeof of_norm, "%.20s, norm", name);
+    snprintf(of_move, sizeof of_move, "%.20s, move", name);
     blv_guard_reset(guard);
+    BLV_CHECK(blv_state_hidden(run, of_norm, &guard->before_norm));
+    BLV_CHECK(blv_state_hidden(run, of_move, &guard->before_move));
     return blv_state_vec(run, name, level, &guard->before);
 }
 

@@ -23,7 +23,7 @@ typedef struct blv_guard {
     double longest;     /* move that is allowed; 0: any */
 } blv_guard;
 
-/* In `open`. name: of the state vector that it keeps. */
+/* In `open`. name: of the state that it keeps. */
 blv_error blv_guard_open(blv_run *run, const char *name, blv_level level, blv_guard *guard);
 /* Forgets the last direction: the next one belongs to another function. */
 void blv_guard_reset(blv_guard *guard);

@@ -24,4 +24,10 @@ blv_error blv_sampler_create(blv_sampler **sampler, const blv_sampler_spec *spec
 void blv_sampler_destroy(blv_sampler *sampler);
 size_t blv_sampler_bytes(const blv_sampler *sampler);
 
+/* Its position, see core/keep.h. `sampler` is a blv_sampler. */
+enum { BLV_SAMPLER_NUMBERS = 3 };
+void blv_sampler_get(const void *sampler, double *position);
+bool blv_sampler_fits(const void *sampler, const double *position);
+void blv_sampler_put(void *sampler, const double *position);
+
 #endif

@@ -8,6 +8,8 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/types.h>
+#include <unistd.h>
 
 blv_error blv_run_trace(blv_run *run, const char *path) {
     if (run->phase != PHASE_CREATED)
@@ -22,10 +24,28 @@ blv_error blv_run_trace(blv_run *run, const char *path) {
     return BLV_OK;
 }
 
+/* The trace of a run that was saved and loaded: what was written after it was saved comes once more
+ * and is cut off. NULL: a new file has to do. */
+static FILE *go_on(blv_run *run) {
+    FILE *file = fopen(run->trace_path, "r+");
+    bool whole = file && fseek(file, 0, SEEK_END) == 0 && ftell(file) >= (long)run->trace_at;
+    if (whole && ftruncate(fileno(file), (off_t)run->trace_at) == 0 &&
+        fseek(file, 0, SEEK_END) == 0)
+        return file;
+    if (file)
+        fclose(file);
+    blv_run_note(run, "the trace %s has lost its first rows: a new one was begun", run->trace_path);
+    return NULL;
+}
+
 blv_error blv_trace_open(blv_run *run) {
     if (!run->trace_path)
         return BLV_OK;
-    run->trace = fopen(run->trace_path, "w");
+    run->trace = run->trace_at > 0 ? go_on(run) : NULL;
+    if (!run->trace) {
+        run->trace_at = 0;
+        run->trace = fopen(run->trace_path, "w");
+    }
     if (!run->trace)
         return blv_run_fail(run, BLV_E_FILE, "trace %s: %s", run->trace_path, strerror(errno));
     return BLV_OK;
@@ -85,8 +105,9 @@ static void write_row(blv_run *run, const blv_progress *p) {
     }
     for (size_t i = 0; i < p->measure_count; i++)
         put_number(file, run->def->measures[i], p->measures[i]);
-    for (size_t i = 0; i < run->scalar_count; i++)
-        put_number(file, run->scalars[i].name, *run->scalars[i].value);
+    for (size_t i = 0; i < run->numbers_count; i++)
+        if (run->numbers[i].is_column)
+            put_number(file, run->numbers[i].name, *run->numbers[i].values);
     for (size_t i = 0; run->options.iterates && i < run->entry_count; i++)
         if (run->entries[i].previous)
             put_vector(run, &run->entries[i]);
@@ -96,7 +117,10 @@ static void write_row(blv_run *run, const blv_progress *p) {
         run->trace_failed = true;
         fclose(file);
         run->trace = NULL;
+        return;
     }
+    long at = ftell(file);
+    run->trace_at = at > 0 ? (uint64_t)at : 0; /* a pipe has no place */
 }
 
 static blv_flow measure(blv_run *run, blv_progress *p) {
