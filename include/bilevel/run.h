@@ -158,6 +158,16 @@ BLV_API const blv_solver *blv_solver_find(const blv_registry *registry, const ch
                                           blv_message *why);
 BLV_API const blv_problem_family *blv_problem_find(const blv_registry *registry, const char *name,
                                                    blv_message *why);
+/* How well a solver suits a problem. */
+typedef enum blv_fit {
+    BLV_FIT_REFUSED,     /* blv_run_create refuses the pair */
+    BLV_FIT_DIFFERENCES, /* it wants Hv or Jv, which the problem lacks: differences stand in */
+    BLV_FIT_SUITED
+} blv_fit;
+/* remark says why, or what else is to be known; it is empty when there is nothing to say. */
+BLV_API blv_fit blv_solver_fit(const blv_solver *solver, const blv_problem *problem,
+                               blv_message *remark);
+
 /* The i-th, NULL after the last. */
 BLV_API const blv_solver *blv_solver_at(const blv_registry *registry, size_t i);
 BLV_API const blv_problem_family *blv_problem_at(const blv_registry *registry, size_t i);

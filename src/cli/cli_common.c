@@ -7,10 +7,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const char *complaint_topic;
+
+void cli_complain_about(const char *topic) {
+    complaint_topic = topic;
+}
+
 void cli_complain(const char *format, ...) {
     va_list args;
     va_start(args, format);
     fprintf(stderr, "%s: ", program_invocation_name);
+    if (complaint_topic)
+        fprintf(stderr, "%s: ", complaint_topic);
     vfprintf(stderr, format, args);
     fputc('\n', stderr);
     va_end(args);
@@ -56,6 +64,40 @@ void cli_settings_free(cli_settings *settings) {
     *settings = (cli_settings){0};
 }
 
+static size_t smallest(size_t a, size_t b, size_t c) {
+    size_t least = a < b ? a : b;
+    return least < c ? least : c;
+}
+
+enum { LONGEST_NAME = 63 };
+
+/* Insertions, deletions and substitutions that turn one word into the other. */
+static size_t edits_between(const char *from, const char *to) {
+    size_t row[LONGEST_NAME + 1], length = strlen(to);
+    if (length > LONGEST_NAME)
+        return SIZE_MAX;
+    for (size_t j = 0; j <= length; j++)
+        row[j] = j;
+    for (size_t i = 0; from[i]; i++) {
+        size_t diagonal = row[0];
+        row[0] = i + 1;
+        for (size_t j = 0; j < length; j++) {
+            size_t above = row[j + 1];
+            row[j + 1] = smallest(above + 1, row[j] + 1, diagonal + (from[i] != to[j]));
+            diagonal = above;
+        }
+    }
+    return row[length];
+}
+
+void cli_nearest_try(cli_nearest *nearest, const char *candidate) {
+    size_t edits = edits_between(nearest->word, candidate);
+    if (edits > 1 + strlen(candidate) / 2 || (nearest->best && edits >= nearest->edits))
+        return;
+    nearest->best = candidate;
+    nearest->edits = edits;
+}
+
 bool cli_parse_whole(const char *text, uint64_t most, uint64_t *value) {
     if (*text == '\0' || text[strspn(text, "0123456789")] != '\0')
         return false;
@@ -73,6 +115,13 @@ bool cli_parse_real(const char *text, double *value) {
         return false;
     *value = strtod(text, &end);
     return *end == '\0' && isfinite(*value);
+}
+
+uint64_t cli_parse_seed(const char *text, const struct argp_state *state) {
+    uint64_t seed = 0;
+    if (!cli_parse_whole(text, UINT64_MAX, &seed))
+        argp_error(state, "--seed '%s': expected a whole number >= 0", text);
+    return seed;
 }
 
 const char *cli_precision_word(blv_precision precision) {

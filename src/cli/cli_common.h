@@ -20,6 +20,9 @@ enum {
 /* ---- Messages on stderr, "bilevel solve: ..." ---- */
 
 void cli_complain(const char *format, ...) BLV_PRINTF(1, 2);
+/* From here on every complaint is about this: "bilevel solve: soba: ..."; NULL: about nothing in
+ * particular. Borrowed. */
+void cli_complain_about(const char *topic);
 /* Complains and returns the exit code that the error asks for. The error's own text stands in for
  * a text that is NULL or empty. */
 int cli_refuse(blv_error error, const char *text);
@@ -48,12 +51,21 @@ void cli_settings_free(cli_settings *settings);
 
 /* ---- Words and numbers ---- */
 
+/* Keeps the candidate nearest to a word. Start from {.word = word}. */
+typedef struct cli_nearest {
+    const char *word, *best; /* best: NULL as long as none is near */
+    size_t edits;
+} cli_nearest;
+void cli_nearest_try(cli_nearest *nearest, const char *candidate);
+
 /* The whole text must be a decimal number from 0 to most. */
 bool cli_parse_whole(const char *text, uint64_t most, uint64_t *value);
 /* The whole text must be a finite number. */
 bool cli_parse_real(const char *text, double *value);
+/* The value of --seed. Ends the command with a message when it is none. */
+uint64_t cli_parse_seed(const char *text, const struct argp_state *state);
 const char *cli_precision_word(blv_precision precision);
 /* Keys of argp options that have no letter. */
-enum { CLI_KEY_FIRST = 1000, CLI_KEY_INSTANCE = 2000 };
+enum { CLI_KEY_FIRST = 1000, CLI_KEY_INSTANCE = 2000, CLI_KEY_FILES = 3000 };
 
 #endif

@@ -6,13 +6,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY_PROBLEM_SET = CLI_KEY_INSTANCE, KEY_PRECISION, KEY_THREADS, MOST_THREADS = 4096 };
+enum {
+    KEY_PROBLEM_SET = CLI_KEY_INSTANCE,
+    KEY_PRECISION,
+    KEY_THREADS,
+    KEY_GRADIENTS_ONLY,
+    KEY_JSON,
+    MOST_THREADS = 4096
+};
 
 static const struct argp_option options[] = {
     {"problem-set", KEY_PROBLEM_SET, "KEY=VALUE", 0,
      "set a parameter of the problem ('bilevel problems PROBLEM' lists them)", 0},
     {"precision", KEY_PRECISION, "f32|f64", 0, "precision of vectors (default f64)", 0},
     {"threads", KEY_THREADS, "N", 0, "threads to use (default 0: all processors)", 0},
+    {"gradients-only", KEY_GRADIENTS_ONLY, NULL, 0,
+     "leave out the problem's Hv and Jv, as if it had gradients only", 0},
     {0}};
 
 static blv_precision parse_precision(const char *text, const struct argp_state *state) {
@@ -41,6 +50,9 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
     case KEY_THREADS:
         instance->options.threads = parse_threads(arg, state);
         return 0;
+    case KEY_GRADIENTS_ONLY:
+        instance->gradients_only = true;
+        return 0;
     case ARGP_KEY_ARG:
         if (instance->name)
             argp_error(state, "'%s' is one argument too many", arg);
@@ -56,6 +68,30 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
 }
 
 const struct argp cli_instance_argp = {.options = options, .parser = parse};
+
+static const struct argp_option inquiry_options[] = {
+    {"json", KEY_JSON, NULL, 0, "print JSON on standard output", 0}, {0}};
+
+static const struct argp_child inquiry_children[] = {{&cli_instance_argp, 0, "The problem:", 1},
+                                                     {0}};
+
+static error_t parse_inquiry(int key, char *arg, struct argp_state *state) {
+    (void)arg;
+    cli_inquiry *asked = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &asked->instance;
+        return 0;
+    case KEY_JSON:
+        asked->json = true;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+const struct argp cli_inquiry_argp = {
+    .options = inquiry_options, .parser = parse_inquiry, .children = inquiry_children};
 
 int cli_instance_find(cli_instance *instance) {
     blv_message why = {0};
@@ -74,6 +110,19 @@ int cli_instance_find(cli_instance *instance) {
     return error == BLV_OK ? CLI_DONE : cli_refuse(error, why.text);
 }
 
+/* The same problem as if it had been written without products. */
+static blv_error leave_out_products(cli_instance *instance, blv_message *why) {
+    blv_problem_def def = *blv_problem_definition(instance->problem);
+    def.lower_hvp = NULL;
+    def.lower_jvp = NULL;
+    def.lower_all = NULL;
+    def.lower_hessian = NULL;
+    def.lower_cross = NULL;
+    def.free_user = NULL; /* user belongs to the problem that was there first */
+    instance->with_products = instance->problem;
+    return blv_problem_create(&instance->problem, &def, why);
+}
+
 int cli_instance_create(cli_instance *instance) {
     int code = cli_instance_find(instance);
     if (code != CLI_DONE)
@@ -81,11 +130,21 @@ int cli_instance_create(cli_instance *instance) {
     blv_message why = {0};
     blv_error error =
         instance->family->create(instance->params, &instance->options, &instance->problem, &why);
+    if (error == BLV_OK && instance->gradients_only)
+        error = leave_out_products(instance, &why);
     return error == BLV_OK ? CLI_DONE : cli_refuse(error, why.text);
+}
+
+void cli_instance_describe(const cli_instance *instance, char *text, size_t size) {
+    const blv_problem_def *def = blv_problem_definition(instance->problem);
+    snprintf(text, size, "%s, dimension %zu in x and %zu in y, %s%s", instance->family->name,
+             def->dim_x, def->dim_y, cli_precision_word(instance->options.precision),
+             instance->gradients_only ? ", gradients only" : "");
 }
 
 void cli_instance_free(cli_instance *instance) {
     blv_problem_destroy(instance->problem);
+    blv_problem_destroy(instance->with_products);
     free(instance->params);
     cli_settings_free(&instance->settings);
 }

@@ -10,20 +10,33 @@ typedef struct cli_instance {
     bool name_optional;
     cli_settings settings;
     blv_problem_options options;
+    bool gradients_only;
 
     const blv_problem_family *family;
     void *params; /* the struct that family->params describes */
     blv_problem *problem;
+    blv_problem *with_products; /* with gradients_only: what problem was made from */
 } cli_instance;
 
-/* Parses PROBLEM, --problem-set, --precision and --threads into a cli_instance. It is used as a
- * child of a subcommand's own parser. */
+/* Parses PROBLEM, --problem-set, --precision, --threads and --gradients-only into a cli_instance.
+ * It is used as a child of a subcommand's own parser. */
 extern const struct argp cli_instance_argp;
+
+/* What is asked about a problem: the problem, and whether the answer is to be JSON. */
+typedef struct cli_inquiry {
+    cli_instance instance;
+    bool json;
+} cli_inquiry;
+
+/* Parses --json and the problem into a cli_inquiry, likewise as a child. */
+extern const struct argp cli_inquiry_argp;
 
 /* Finds the family and sets its parameters. These return an exit code, after a message. */
 int cli_instance_find(cli_instance *instance);
 /* Finds it and creates the problem. */
 int cli_instance_create(cli_instance *instance);
+/* "quadratic, dimension 50 in x and 50 in y, f64", once it is created */
+void cli_instance_describe(const cli_instance *instance, char *text, size_t size);
 void cli_instance_free(cli_instance *instance);
 
 #endif

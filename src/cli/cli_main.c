@@ -15,7 +15,8 @@ typedef struct command {
 } command;
 
 static const command commands[] = {
-    {"solve", "PROBLEM", "solve a problem, certify and explain the result", cmd_solve},
+    {"solve", "PROBLEM", "solve a problem with one solver or several, certify the result",
+     cmd_solve},
     {"solvers", "[NAME]", "list the solvers, or the parameters of one", cmd_solvers},
     {"problems", "[NAME]", "list the problems, or the parameters of one", cmd_problems},
     {"check", "PROBLEM", "compare a problem's derivatives with differences", cmd_check},
@@ -37,39 +38,12 @@ static void print_help(FILE *out) {
           out);
 }
 
-static size_t smallest(size_t a, size_t b, size_t c) {
-    size_t least = a < b ? a : b;
-    return least < c ? least : c;
-}
-
-/* Insertions, deletions and substitutions that turn one word into the other. */
-static size_t edits_between(const char *from, const char *to) {
-    size_t row[LONGEST_WORD + 1], length = strlen(to);
-    for (size_t j = 0; j <= length; j++)
-        row[j] = j;
-    for (size_t i = 0; from[i]; i++) {
-        size_t diagonal = row[0];
-        row[0] = i + 1;
-        for (size_t j = 0; j < length; j++) {
-            size_t above = row[j + 1];
-            row[j + 1] = smallest(above + 1, row[j] + 1, diagonal + (from[i] != to[j]));
-            diagonal = above;
-        }
-    }
-    return row[length];
-}
-
 static int refuse_command(const char *name) {
-    size_t best = 0, fewest = SIZE_MAX;
-    for (size_t i = 0; i < COMMANDS; i++) {
-        size_t edits = edits_between(name, commands[i].name);
-        if (edits < fewest) {
-            fewest = edits;
-            best = i;
-        }
-    }
-    if (fewest <= 1 + strlen(commands[best].name) / 2)
-        cli_complain("there is no command '%s'; did you mean '%s'?", name, commands[best].name);
+    cli_nearest nearest = {.word = name};
+    for (size_t i = 0; i < COMMANDS; i++)
+        cli_nearest_try(&nearest, commands[i].name);
+    if (nearest.best)
+        cli_complain("there is no command '%s'; did you mean '%s'?", name, nearest.best);
     else
         cli_complain("there is no command '%s'; 'bilevel --help' lists them", name);
     return CLI_REFUSED;

@@ -1,14 +1,17 @@
-/* What a finished run is reported from, as text or as JSON, on stdout. */
+/* What a finished run is reported from, as text on stdout or as JSON. */
 #ifndef CLI_REPORT_H
 #define CLI_REPORT_H
 
 #include "cli_instance.h"
+#include "cli_json.h"
 #include "cli_state.h"
 
 typedef struct cli_report {
     const cli_instance *instance;
     blv_run *run;
-    char message[512]; /* how the run ended */
+    bool began;        /* there is something to report */
+    blv_error error;   /* of what could not be done */
+    char message[512]; /* how the run ended, or why it did not begin */
 
     bool certified;
     blv_certificate certificate;
@@ -26,6 +29,7 @@ enum { CLI_ENDING_SIZE = 768 };
 void cli_report_ending(const cli_report *report, char text[CLI_ENDING_SIZE]);
 
 void cli_report_text(const cli_report *report);
-void cli_report_json(const cli_report *report);
+/* A new reference. */
+json_t *cli_report_object(const cli_report *report);
 
 #endif

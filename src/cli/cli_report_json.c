@@ -1,4 +1,3 @@
-#include "cli_json.h"
 #include "cli_report.h"
 
 #include <math.h>
@@ -54,7 +53,7 @@ static json_t *distances_object(const cli_report *report) {
     return object;
 }
 
-void cli_report_json(const cli_report *report) {
+json_t *cli_report_object(const cli_report *report) {
     const blv_result *result = blv_run_result(report->run);
     const cli_instance *instance = report->instance;
     const blv_solver *solver = blv_run_solver(report->run);
@@ -65,6 +64,7 @@ void cli_report_json(const cli_report *report) {
     cli_json_set(object, "solver", cli_json_text(solver->name));
     cli_json_set(object, "precision",
                  cli_json_text(cli_precision_word(instance->options.precision)));
+    cli_json_set(object, "gradients_only", json_boolean(instance->gradients_only));
     cli_json_set(object, "status", cli_json_text(blv_outcome_word(result->outcome)));
     cli_json_set(object, "message", cli_json_text(report->message));
     cli_json_set(object, "iterations", cli_json_whole(result->iterations));
@@ -88,5 +88,5 @@ void cli_report_json(const cli_report *report) {
         if (report->end.values[i] && report->end.dim[i] <= LONGEST_VECTOR)
             cli_json_set(object, cli_vector_names[i],
                          cli_json_vector(report->end.values[i], report->end.dim[i]));
-    cli_json_print(object);
+    return object;
 }

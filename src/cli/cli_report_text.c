@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { INDENT = 2, LINE_WIDTH = 90 };
+enum { INDENT = 2 };
 
 static void format_bytes(size_t bytes, char *text, size_t size) {
     static const char *const units[] = {"KiB", "MiB", "GiB", "TiB"};
@@ -47,9 +47,7 @@ static void print_run(const cli_report *report) {
     const blv_solver *solver = blv_run_solver(report->run);
     cli_table table = {.align = "ll"};
     char text[CLI_ENDING_SIZE];
-    snprintf(text, sizeof text, "%s, dimension %zu in x and %zu in y, %s",
-             report->instance->family->name, report->end.dim[CLI_X], report->end.dim[CLI_Y],
-             cli_precision_word(report->instance->options.precision));
+    cli_instance_describe(report->instance, text, sizeof text);
     row(&table, "Problem", text);
     snprintf(text, sizeof text, "%s: %s", solver->name, solver->summary);
     row(&table, "Solver", text);
@@ -136,21 +134,16 @@ static void print_measures(const cli_report *report) {
     cli_table_print(&table, INDENT, stdout);
 }
 
-/* "key = value" one after the other, on as many lines as it takes. */
 static void print_values(const char *title, const blv_param *params, const void *fields) {
     if (!params || !params->key)
         return;
     printf("\n%s\n", title);
     int column = 0;
     for (const blv_param *p = params; p->key; p++) {
-        char value[BLV_TEXT_SIZE] = "";
+        char value[BLV_TEXT_SIZE] = "", text[BLV_TEXT_SIZE + 80];
         blv_params_format(p, fields, value, sizeof value);
-        int width = (int)(strlen(p->key) + strlen(" = ") + strlen(value));
-        if (column > 0 && column + 2 + width > LINE_WIDTH) {
-            putchar('\n');
-            column = 0;
-        }
-        column += printf("%s%s = %s", column > 0 ? ", " : "  ", p->key, value);
+        snprintf(text, sizeof text, "%.60s = %s", p->key, value);
+        column = cli_print_word(column, text);
     }
     putchar('\n');
 }

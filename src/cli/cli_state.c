@@ -25,10 +25,15 @@ void cli_vectors_read(cli_vectors *vectors, const blv_run *run) {
     }
 }
 
+void cli_vectors_drop(cli_vectors *vectors, int which) {
+    free(vectors->values[which]);
+    vectors->values[which] = NULL;
+    vectors->dim[which] = 0;
+}
+
 void cli_vectors_free(cli_vectors *vectors) {
     for (int i = 0; i < CLI_VECTORS; i++)
-        free(vectors->values[i]);
-    *vectors = (cli_vectors){0};
+        cli_vectors_drop(vectors, i);
 }
 
 /* ---- Start ---- */

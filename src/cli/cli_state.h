@@ -15,6 +15,8 @@ typedef struct cli_vectors {
 } cli_vectors;
 
 void cli_vectors_read(cli_vectors *vectors, const blv_run *run);
+/* Forgets one of them. */
+void cli_vectors_drop(cli_vectors *vectors, int which);
 void cli_vectors_free(cli_vectors *vectors);
 
 /* The others return an exit code, after a message. */

@@ -22,6 +22,7 @@ static atomic_bool display_on;
 
 static struct sigaction former_action[SIGNALS];
 static int line_width;
+static const char *run_label = "";
 
 static void on_signal(int number) {
     int saved_errno = errno;
@@ -72,8 +73,8 @@ static void append_number(char *line, size_t size, const char *label, double val
 static int show_progress(void *context, const blv_progress *progress) {
     (void)context;
     char line[WIDEST + 1];
-    snprintf(line, sizeof line, "iteration %" PRIu64 "  %.1f s", progress->iteration,
-             progress->seconds);
+    snprintf(line, sizeof line, "%s%siteration %" PRIu64 "  %.1f s", run_label,
+             *run_label ? "  " : "", progress->iteration, progress->seconds);
     append_number(line, sizeof line, "f", progress->f);
     append_number(line, sizeof line, "|gy|", progress->metrics.gy_norm);
     append_number(line, sizeof line, "|d|", progress->metrics.d_norm);
@@ -81,25 +82,42 @@ static int show_progress(void *context, const blv_progress *progress) {
     return 0;
 }
 
-blv_error cli_watch_begin(blv_run *run, bool display) {
-    const double redraw_seconds = 0.1;
+void cli_watch_begin(bool display) {
     line_width = terminal_width();
     atomic_store(&display_on, display);
     atomic_store(&signals_seen, 0);
-    atomic_store(&watched_run, run);
     install_handlers();
-    return display ? blv_run_monitor(run, show_progress, NULL, 0, redraw_seconds) : BLV_OK;
+}
+
+blv_error cli_watch_run(blv_run *run, const char *label) {
+    const double redraw_seconds = 0.1;
+    run_label = label ? label : "";
+    atomic_store(&watched_run, run);
+    if (cli_watch_signalled()) /* before the run could be told */
+        blv_run_stop(run);
+    return atomic_load(&display_on) ? blv_run_monitor(run, show_progress, NULL, 0, redraw_seconds)
+                                    : BLV_OK;
 }
 
 void cli_watch_say(const char *text) {
+    char line[WIDEST + 1];
+    snprintf(line, sizeof line, "%s%s%s", run_label, *run_label ? "  " : "", text);
     if (atomic_load(&display_on))
-        draw(text);
+        draw(line);
+}
+
+void cli_watch_leave(void) {
+    atomic_store(&watched_run, NULL);
+    if (atomic_load(&display_on))
+        fputs(CLEAR_LINE, stderr);
+}
+
+bool cli_watch_signalled(void) {
+    return atomic_load(&signals_seen) > 0;
 }
 
 void cli_watch_end(void) {
     for (size_t i = 0; i < SIGNALS; i++)
         sigaction(watched_signals[i], &former_action[i], NULL);
-    atomic_store(&watched_run, NULL);
-    if (atomic_exchange(&display_on, false))
-        fputs(CLEAR_LINE, stderr);
+    atomic_store(&display_on, false);
 }

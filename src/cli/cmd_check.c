@@ -6,30 +6,23 @@
 #include <stdio.h>
 
 typedef struct request {
-    cli_instance instance;
+    cli_inquiry about;
     uint64_t seed;
-    bool json;
 } request;
 
-enum { KEY_JSON = CLI_KEY_FIRST, KEY_SEED };
+enum { KEY_SEED = CLI_KEY_FIRST };
 
 static const struct argp_option options[] = {
-    {"seed", KEY_SEED, "N", 0, "seed of the random point (default 0)", 0},
-    {"json", KEY_JSON, NULL, 0, "print JSON on standard output", 0},
-    {0}};
+    {"seed", KEY_SEED, "N", 0, "seed of the random point (default 0)", 0}, {0}};
 
 static error_t parse(int key, char *arg, struct argp_state *state) {
     request *asked = state->input;
     switch (key) {
     case ARGP_KEY_INIT:
-        state->child_inputs[0] = &asked->instance;
+        state->child_inputs[0] = &asked->about;
         return 0;
     case KEY_SEED:
-        if (!cli_parse_whole(arg, UINT64_MAX, &asked->seed))
-            argp_error(state, "--seed '%s': expected a whole number >= 0", arg);
-        return 0;
-    case KEY_JSON:
-        asked->json = true;
+        asked->seed = cli_parse_seed(arg, state);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -79,24 +72,25 @@ static json_t *describe_report(const cli_instance *instance, const blv_check_rep
 }
 
 static int check(request *asked) {
-    int code = cli_instance_create(&asked->instance);
+    cli_instance *instance = &asked->about.instance;
+    int code = cli_instance_create(instance);
     if (code != CLI_DONE)
         return code;
     blv_message why = {0};
     blv_check_report report = {0};
     const double scale = 1.0;
-    blv_error error = blv_problem_check(asked->instance.problem, asked->seed, scale, &report, &why);
+    blv_error error = blv_problem_check(instance->problem, asked->seed, scale, &report, &why);
     if (error != BLV_OK)
         return cli_refuse(error, why.text);
-    if (asked->json)
-        cli_json_print(describe_report(&asked->instance, &report));
+    if (asked->about.json)
+        cli_json_print(describe_report(instance, &report));
     else
         print_report(&report);
     return report.ok ? CLI_DONE : CLI_FAILED;
 }
 
 int cmd_check(int argc, char **argv) {
-    const struct argp_child children[] = {{&cli_instance_argp, 0, "The problem:", 1}, {0}};
+    const struct argp_child children[] = {{&cli_inquiry_argp, 0, NULL, 0}, {0}};
     const struct argp argp = {
         .options = options,
         .parser = parse,
@@ -107,6 +101,6 @@ int cmd_check(int argc, char **argv) {
     request asked = {0};
     argp_parse(&argp, argc, argv, 0, NULL, &asked);
     int code = check(&asked);
-    cli_instance_free(&asked.instance);
+    cli_instance_free(&asked.about.instance);
     return code;
 }

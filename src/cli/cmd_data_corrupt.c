@@ -1,5 +1,4 @@
 #include "cli_data.h"
-#include "cli_dataset.h"
 #include "cli_outputs.h"
 
 #include <errno.h>
@@ -7,15 +6,14 @@
 #include <string.h>
 
 typedef struct request {
-    blv_read_options reading;
-    const char *in, *out, *format, *truth;
+    cli_files files;
+    const char *truth;
     blv_corruption kind;
     double share; /* below 0: not given */
     uint64_t seed;
-    bool json;
 } request;
 
-enum { KEY_SHARE = CLI_KEY_FIRST, KEY_KIND, KEY_SEED, KEY_TRUTH, KEY_FORMAT, KEY_JSON };
+enum { KEY_SHARE = CLI_KEY_FIRST, KEY_KIND, KEY_SEED, KEY_TRUTH };
 
 static const char *const kinds[] = {[BLV_CORRUPT_UNIFORM] = "uniform",
                                     [BLV_CORRUPT_PAIRWISE] = "pairwise",
@@ -30,8 +28,6 @@ static const struct argp_option options[] = {
      0},
     {"seed", KEY_SEED, "N", 0, "seed of the choice (default 0)", 0},
     {"truth", KEY_TRUTH, "FILE.csv", 0, "write row, given and true label of every row", 0},
-    {"format", KEY_FORMAT, "libsvm|csv|npz", 0, "format of OUT (default: by its name)", 0},
-    {"json", KEY_JSON, NULL, 0, "print JSON on standard output", 0},
     {0}};
 
 static blv_corruption parse_kind(const char *word, const struct argp_state *state) {
@@ -46,7 +42,7 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
     request *asked = state->input;
     switch (key) {
     case ARGP_KEY_INIT:
-        state->child_inputs[0] = &asked->reading;
+        state->child_inputs[0] = &asked->files;
         return 0;
     case KEY_SHARE:
         if (!cli_parse_real(arg, &asked->share) || !(asked->share >= 0.0 && asked->share <= 1.0))
@@ -56,27 +52,12 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
         asked->kind = parse_kind(arg, state);
         return 0;
     case KEY_SEED:
-        if (!cli_parse_whole(arg, UINT64_MAX, &asked->seed))
-            argp_error(state, "--seed '%s': expected a whole number >= 0", arg);
+        asked->seed = cli_parse_seed(arg, state);
         return 0;
     case KEY_TRUTH:
         asked->truth = arg;
         return 0;
-    case KEY_FORMAT:
-        cli_check_format(arg, state);
-        asked->format = arg;
-        return 0;
-    case KEY_JSON:
-        asked->json = true;
-        return 0;
-    case ARGP_KEY_ARG:
-        if (state->arg_num >= 2)
-            argp_error(state, "too many arguments: '%s'", arg);
-        *(state->arg_num == 0 ? &asked->in : &asked->out) = arg;
-        return 0;
     case ARGP_KEY_END:
-        if (!asked->out)
-            argp_error(state, "expected IN and OUT");
         if (asked->share < 0.0)
             argp_error(state, "--share is required");
         return 0;
@@ -128,9 +109,11 @@ static int write_truth(cli_outputs *outputs, const char *path, const blv_dataset
 
 /* ---- The command ---- */
 
-static int write_files(const request *asked, const blv_dataset *dataset, const char *format) {
+static int write_files(const request *asked, const blv_dataset *dataset) {
+    const char *out = asked->files.out[0];
     cli_outputs outputs = {0};
-    int code = cli_outputs_write(&outputs, asked->out, dataset, format);
+    int code =
+        cli_outputs_write(&outputs, out, dataset, cli_output_format(out, asked->files.format));
     if (code == CLI_DONE && asked->truth)
         code = write_truth(&outputs, asked->truth, blv_dataset_view_of(dataset));
     if (code == CLI_DONE)
@@ -146,19 +129,34 @@ static void report(const request *asked, const blv_dataset *dataset) {
         changed += v->label[i] != v->true_label[i];
     while (blv_dataset_history(dataset, last + 1))
         last++;
-    if (!asked->json) {
-        printf("%s: %s\n", asked->out, blv_dataset_history(dataset, last));
+    if (!asked->files.json) {
+        printf("%s: %s\n", asked->files.out[0], blv_dataset_history(dataset, last));
         return;
     }
-    json_t *object = cli_json_dataset(asked->in, dataset);
-    cli_json_set(object, "out", cli_json_text(asked->out));
+    json_t *object = cli_json_dataset(asked->files.in, dataset);
+    cli_json_set(object, "out", cli_json_text(asked->files.out[0]));
     cli_json_set(object, "truth", cli_json_text(asked->truth));
     cli_json_set(object, "changed", cli_json_whole(changed));
     cli_json_print(object);
 }
 
+static int corrupt(const request *asked) {
+    blv_dataset *dataset = NULL;
+    int code = cli_files_read(&asked->files, &dataset);
+    if (code == CLI_DONE) {
+        blv_message why = {0};
+        blv_error error =
+            blv_dataset_corrupt(dataset, asked->kind, asked->share, asked->seed, &why);
+        code = error == BLV_OK ? write_files(asked, dataset) : cli_refuse(error, why.text);
+    }
+    if (code == CLI_DONE)
+        report(asked, dataset);
+    blv_dataset_destroy(dataset);
+    return code;
+}
+
 int cmd_data_corrupt(int argc, char **argv) {
-    const struct argp_child children[] = {{&cli_reading_argp, 0, "Reading:", 1}, {0}};
+    const struct argp_child children[] = {{&cli_files_argp, 0, NULL, 0}, {0}};
     const struct argp argp = {
         .options = options,
         .parser = parse,
@@ -166,20 +164,9 @@ int cmd_data_corrupt(int argc, char **argv) {
         .doc = "Change a share of the labels of IN, exactly round(P rows) of them, and write OUT.\v"
                "OUT has the labels as given after that; --truth keeps what they were.",
         .children = children};
-    request asked = {.share = -1.0};
+    request asked = {.files.most_out = 1, .share = -1.0};
     argp_parse(&argp, argc, argv, 0, NULL, &asked);
-    const char *format = cli_output_format(asked.out, asked.format);
-    if (!format)
-        return CLI_REFUSED;
-    blv_dataset *dataset = NULL;
-    int code = cli_dataset_read(&dataset, asked.in, &asked.reading);
-    if (code == CLI_DONE) {
-        blv_message why = {0};
-        blv_error error = blv_dataset_corrupt(dataset, asked.kind, asked.share, asked.seed, &why);
-        code = error == BLV_OK ? write_files(&asked, dataset, format) : cli_refuse(error, why.text);
-    }
-    if (code == CLI_DONE)
-        report(&asked, dataset);
-    blv_dataset_destroy(dataset);
+    int code = corrupt(&asked);
+    cli_files_free(&asked.files);
     return code;
 }

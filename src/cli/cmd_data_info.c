@@ -1,16 +1,9 @@
 #include "cli_data.h"
-#include "cli_dataset.h"
 #include "cli_table.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-typedef struct request {
-    blv_read_options reading;
-    const char *path;
-    bool json;
-} request;
 
 typedef struct summary {
     size_t non_zero;
@@ -19,33 +12,7 @@ typedef struct summary {
     size_t *class_rows; /* rows of each class */
 } summary;
 
-enum { KEY_JSON = CLI_KEY_FIRST, CLASSES_SHOWN = 30 };
-
-static const struct argp_option options[] = {
-    {"json", KEY_JSON, NULL, 0, "print JSON on standard output", 0}, {0}};
-
-static error_t parse(int key, char *arg, struct argp_state *state) {
-    request *asked = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &asked->reading;
-        return 0;
-    case KEY_JSON:
-        asked->json = true;
-        return 0;
-    case ARGP_KEY_ARG:
-        if (asked->path)
-            argp_error(state, "too many arguments: '%s'", arg);
-        asked->path = arg;
-        return 0;
-    case ARGP_KEY_END:
-        if (!asked->path)
-            argp_error(state, "no file is named");
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
+enum { CLASSES_SHOWN = 30 };
 
 /* ---- Looking ---- */
 
@@ -98,10 +65,10 @@ static void print_classes(const blv_dataset_view *v, const summary *s) {
         printf("  and %zu more\n", v->classes - CLASSES_SHOWN);
 }
 
-static void print_info(const request *asked, const blv_dataset *dataset, const summary *s) {
+static void print_info(const char *path, const blv_dataset *dataset, const summary *s) {
     const blv_dataset_view *v = blv_dataset_view_of(dataset);
     double all = (double)v->rows * (double)v->columns;
-    printf("%s: %s, ", asked->path, v->format);
+    printf("%s: %s, ", path, v->format);
     cli_print_shape(v);
     printf("\n  values       %s %s%s, %.4g%% not zero, from %g to %g\n", cli_layout_word(v),
            cli_precision_word(v->precision), v->mapped ? ", mapped" : "",
@@ -119,9 +86,9 @@ static void print_info(const request *asked, const blv_dataset *dataset, const s
         print_classes(v, s);
 }
 
-static json_t *describe_info(const request *asked, const blv_dataset *dataset, const summary *s) {
+static json_t *describe_info(const char *path, const blv_dataset *dataset, const summary *s) {
     const blv_dataset_view *v = blv_dataset_view_of(dataset);
-    json_t *object = cli_json_dataset(asked->path, dataset);
+    json_t *object = cli_json_dataset(path, dataset);
     json_t *class_rows = cli_json_array(), *notes = cli_json_array();
     for (size_t c = 0; c < v->classes; c++)
         cli_json_append(class_rows, cli_json_whole(s->class_rows[c]));
@@ -141,25 +108,16 @@ static json_t *describe_info(const request *asked, const blv_dataset *dataset, c
     return object;
 }
 
-int cmd_data_info(int argc, char **argv) {
-    const struct argp_child children[] = {{&cli_reading_argp, 0, "Reading:", 1}, {0}};
-    const struct argp argp = {.options = options,
-                              .parser = parse,
-                              .args_doc = "FILE",
-                              .doc = "Say what FILE holds: format, size, classes, range of values.",
-                              .children = children};
-    request asked = {0};
-    argp_parse(&argp, argc, argv, 0, NULL, &asked);
-    blv_dataset *dataset = NULL;
-    int code = cli_dataset_read(&dataset, asked.path, &asked.reading);
-    if (code != CLI_DONE)
-        return code;
+static void show(const cli_files *files, const blv_dataset *dataset) {
     summary s = summarize(blv_dataset_view_of(dataset));
-    if (asked.json)
-        cli_json_print(describe_info(&asked, dataset, &s));
+    if (files->json)
+        cli_json_print(describe_info(files->in, dataset, &s));
     else
-        print_info(&asked, dataset, &s);
+        print_info(files->in, dataset, &s);
     free(s.class_rows);
-    blv_dataset_destroy(dataset);
-    return CLI_DONE;
+}
+
+int cmd_data_info(int argc, char **argv) {
+    return cli_look(argc, argv, "Say what FILE holds: format, size, classes, range of values.",
+                    show);
 }

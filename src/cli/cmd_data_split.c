@@ -1,5 +1,4 @@
 #include "cli_data.h"
-#include "cli_dataset.h"
 #include "cli_outputs.h"
 
 #include <stdio.h>
@@ -7,16 +6,14 @@
 #include <string.h>
 
 typedef struct request {
-    blv_read_options reading;
-    const char *in, *format, *sizes_text;
-    const char **out;
-    double *sizes;
-    size_t parts;
+    cli_files files;
+    const char *sizes_text;
+    double *sizes; /* one for each OUT */
     uint64_t seed;
-    bool plain, json;
+    bool plain;
 } request;
 
-enum { KEY_SIZES = CLI_KEY_FIRST, KEY_SEED, KEY_PLAIN, KEY_FORMAT, KEY_JSON };
+enum { KEY_SIZES = CLI_KEY_FIRST, KEY_SEED, KEY_PLAIN };
 
 static const struct argp_option options[] = {
     {"sizes", KEY_SIZES, "S,S,...", 0,
@@ -25,22 +22,20 @@ static const struct argp_option options[] = {
      0},
     {"seed", KEY_SEED, "N", 0, "seed of the random order (default 0)", 0},
     {"no-stratify", KEY_PLAIN, NULL, 0, "do not split each class alike", 0},
-    {"format", KEY_FORMAT, "libsvm|csv|npz", 0, "format of the files (default: by their names)", 0},
-    {"json", KEY_JSON, NULL, 0, "print JSON on standard output", 0},
     {0}};
 
-/* One size for each OUT. */
 static void parse_sizes(request *asked, const struct argp_state *state) {
     const char *text = asked->sizes_text;
-    if (!text && asked->parts == 2)
+    size_t parts = asked->files.out_count;
+    if (!text && parts == 2)
         text = "0.8,0.2";
-    else if (!text && asked->parts == 3)
+    else if (!text && parts == 3)
         text = "0.64,0.16,0.2";
     if (!text) {
-        argp_error(state, "--sizes is needed for %zu files", asked->parts);
+        argp_error(state, "--sizes is needed for %zu files", parts);
         return;
     }
-    asked->sizes = cli_alloc(asked->parts, sizeof asked->sizes[0]);
+    asked->sizes = cli_alloc(parts, sizeof asked->sizes[0]);
     size_t count = 0;
     char *copy = strdup(text), *rest = copy;
     if (!copy)
@@ -49,49 +44,31 @@ static void parse_sizes(request *asked, const struct argp_state *state) {
         double size;
         if (!cli_parse_real(word, &size))
             argp_error(state, "--sizes '%s': '%s' is not a number", text, word);
-        if (count < asked->parts)
+        if (count < parts)
             asked->sizes[count] = size;
         count++;
     }
     free(copy);
-    if (count != asked->parts)
-        argp_error(state, "--sizes '%s': %zu sizes for %zu files", text, count, asked->parts);
+    if (count != parts)
+        argp_error(state, "--sizes '%s': %zu sizes for %zu files", text, count, parts);
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state) {
     request *asked = state->input;
     switch (key) {
     case ARGP_KEY_INIT:
-        state->child_inputs[0] = &asked->reading;
+        state->child_inputs[0] = &asked->files;
         return 0;
     case KEY_SIZES:
         asked->sizes_text = arg;
         return 0;
     case KEY_SEED:
-        if (!cli_parse_whole(arg, UINT64_MAX, &asked->seed))
-            argp_error(state, "--seed '%s': expected a whole number >= 0", arg);
+        asked->seed = cli_parse_seed(arg, state);
         return 0;
     case KEY_PLAIN:
         asked->plain = true;
         return 0;
-    case KEY_FORMAT:
-        cli_check_format(arg, state);
-        asked->format = arg;
-        return 0;
-    case KEY_JSON:
-        asked->json = true;
-        return 0;
-    case ARGP_KEY_ARG:
-        if (state->arg_num == 0) {
-            asked->in = arg;
-            return 0;
-        }
-        asked->out = cli_grow(asked->out, asked->parts + 1, sizeof asked->out[0]);
-        asked->out[asked->parts++] = arg;
-        return 0;
     case ARGP_KEY_END:
-        if (asked->parts == 0)
-            argp_error(state, "expected IN and at least one OUT");
         parse_sizes(asked, state);
         return 0;
     default:
@@ -99,51 +76,52 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
     }
 }
 
-static int write_parts(const request *asked, blv_dataset **part) {
+static int write_parts(const cli_files *files, blv_dataset **part) {
     cli_outputs outputs = {0};
     int code = CLI_DONE;
-    for (size_t p = 0; code == CLI_DONE && p < asked->parts; p++)
-        code = cli_outputs_write(&outputs, asked->out[p], part[p],
-                                 cli_output_format(asked->out[p], asked->format));
+    for (size_t p = 0; code == CLI_DONE && p < files->out_count; p++)
+        code = cli_outputs_write(&outputs, files->out[p], part[p],
+                                 cli_output_format(files->out[p], files->format));
     if (code == CLI_DONE)
         code = cli_outputs_commit(&outputs);
     cli_outputs_free(&outputs);
     return code;
 }
 
-static void report(const request *asked, blv_dataset **part) {
-    json_t *array = asked->json ? cli_json_array() : NULL;
-    for (size_t p = 0; p < asked->parts; p++) {
-        if (asked->json) {
-            cli_json_append(array, cli_json_dataset(asked->out[p], part[p]));
-            continue;
-        }
-        printf("%s: ", asked->out[p]);
+static void print_parts(const cli_files *files, blv_dataset **part) {
+    for (size_t p = 0; p < files->out_count; p++) {
+        printf("%s: ", files->out[p]);
         cli_print_shape(blv_dataset_view_of(part[p]));
         putchar('\n');
     }
-    if (array) {
-        json_t *object = cli_json_object();
-        cli_json_set(object, "in", cli_json_text(asked->in));
-        cli_json_set(object, "seed", cli_json_whole(asked->seed));
-        cli_json_set(object, "parts", array);
-        cli_json_print(object);
-    }
+}
+
+static json_t *describe_parts(const request *asked, blv_dataset **part) {
+    json_t *array = cli_json_array(), *object = cli_json_object();
+    for (size_t p = 0; p < asked->files.out_count; p++)
+        cli_json_append(array, cli_json_dataset(asked->files.out[p], part[p]));
+    cli_json_set(object, "in", cli_json_text(asked->files.in));
+    cli_json_set(object, "seed", cli_json_whole(asked->seed));
+    cli_json_set(object, "parts", array);
+    return object;
 }
 
 static int split(const request *asked) {
-    blv_dataset *dataset = NULL, **part = cli_alloc(asked->parts, sizeof *part);
-    int code = cli_dataset_read(&dataset, asked->in, &asked->reading);
+    const cli_files *files = &asked->files;
+    blv_dataset *dataset = NULL, **part = cli_alloc(files->out_count, sizeof *part);
+    int code = cli_files_read(files, &dataset);
     if (code == CLI_DONE) {
         blv_message why = {0};
         bool stratified = !asked->plain && blv_dataset_view_of(dataset)->label;
-        blv_error error = blv_dataset_split(dataset, asked->sizes, asked->parts, stratified,
+        blv_error error = blv_dataset_split(dataset, asked->sizes, files->out_count, stratified,
                                             asked->seed, part, &why);
-        code = error == BLV_OK ? write_parts(asked, part) : cli_refuse(error, why.text);
+        code = error == BLV_OK ? write_parts(files, part) : cli_refuse(error, why.text);
     }
-    if (code == CLI_DONE)
-        report(asked, part);
-    for (size_t p = 0; p < asked->parts; p++)
+    if (code == CLI_DONE && files->json)
+        cli_json_print(describe_parts(asked, part));
+    else if (code == CLI_DONE)
+        print_parts(files, part);
+    for (size_t p = 0; p < files->out_count; p++)
         blv_dataset_destroy(part[p]);
     free(part);
     blv_dataset_destroy(dataset);
@@ -151,7 +129,7 @@ static int split(const request *asked) {
 }
 
 int cmd_data_split(int argc, char **argv) {
-    const struct argp_child children[] = {{&cli_reading_argp, 0, "Reading:", 1}, {0}};
+    const struct argp_child children[] = {{&cli_files_argp, 0, NULL, 0}, {0}};
     const struct argp argp = {
         .options = options,
         .parser = parse,
@@ -159,15 +137,10 @@ int cmd_data_split(int argc, char **argv) {
         .doc = "Deal the rows of IN out to files, in random order, each class alike.\v"
                "Rows that the sizes leave over are dropped. Either all files are written or none.",
         .children = children};
-    request asked = {0};
+    request asked = {.files.most_out = SIZE_MAX};
     argp_parse(&argp, argc, argv, 0, NULL, &asked);
-    int code = CLI_DONE;
-    for (size_t p = 0; code == CLI_DONE && p < asked.parts; p++)
-        if (!cli_output_format(asked.out[p], asked.format))
-            code = CLI_REFUSED;
-    if (code == CLI_DONE)
-        code = split(&asked);
-    free(asked.out);
+    int code = split(&asked);
+    cli_files_free(&asked.files);
     free(asked.sizes);
     return code;
 }

@@ -1,49 +1,14 @@
 #include "cli_data.h"
-#include "cli_dataset.h"
 #include "cli_table.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-typedef struct request {
-    blv_read_options reading;
-    const char *path;
-    bool json;
-} request;
-
 typedef struct column_stats {
     double mean, square, low, high; /* square: sum of squares about the mean */
     size_t stored, non_zero;
 } column_stats;
-
-enum { KEY_JSON = CLI_KEY_FIRST };
-
-static const struct argp_option options[] = {
-    {"json", KEY_JSON, NULL, 0, "print JSON on standard output", 0}, {0}};
-
-static error_t parse(int key, char *arg, struct argp_state *state) {
-    request *asked = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &asked->reading;
-        return 0;
-    case KEY_JSON:
-        asked->json = true;
-        return 0;
-    case ARGP_KEY_ARG:
-        if (asked->path)
-            argp_error(state, "too many arguments: '%s'", arg);
-        asked->path = arg;
-        return 0;
-    case ARGP_KEY_END:
-        if (!asked->path)
-            argp_error(state, "no file is named");
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
 
 /* One value more, by the update of Welford: the mean moves, the squares stay about the mean. */
 static void add_value(column_stats *s, double value) {
@@ -115,10 +80,10 @@ static void print_stats(const blv_dataset_view *v, const column_stats *stats,
         printf("%sclass %s: %zu rows\n", c == 0 ? "\n" : "", v->class_names[c], class_rows[c]);
 }
 
-static json_t *describe_stats(const request *asked, const blv_dataset *dataset,
+static json_t *describe_stats(const char *path, const blv_dataset *dataset,
                               const column_stats *stats, const size_t *class_rows) {
     const blv_dataset_view *v = blv_dataset_view_of(dataset);
-    json_t *object = cli_json_dataset(asked->path, dataset);
+    json_t *object = cli_json_dataset(path, dataset);
     json_t *columns = cli_json_array(), *rows = cli_json_array();
     for (size_t j = 0; j < v->columns; j++) {
         json_t *entry = cli_json_object();
@@ -137,29 +102,21 @@ static json_t *describe_stats(const request *asked, const blv_dataset *dataset,
     return object;
 }
 
-int cmd_data_stats(int argc, char **argv) {
-    const struct argp_child children[] = {{&cli_reading_argp, 0, "Reading:", 1}, {0}};
-    const struct argp argp = {.options = options,
-                              .parser = parse,
-                              .args_doc = "FILE",
-                              .doc = "Mean, standard deviation and range of every column of FILE, "
-                                     "and the rows of each class.",
-                              .children = children};
-    request asked = {0};
-    argp_parse(&argp, argc, argv, 0, NULL, &asked);
-    blv_dataset *dataset = NULL;
-    int code = cli_dataset_read(&dataset, asked.path, &asked.reading);
-    if (code != CLI_DONE)
-        return code;
+static void show(const cli_files *files, const blv_dataset *dataset) {
     const blv_dataset_view *view = blv_dataset_view_of(dataset);
     column_stats *stats = compute(view);
     size_t *class_rows = count_classes(view);
-    if (asked.json)
-        cli_json_print(describe_stats(&asked, dataset, stats, class_rows));
+    if (files->json)
+        cli_json_print(describe_stats(files->in, dataset, stats, class_rows));
     else
         print_stats(view, stats, class_rows);
     free(stats);
     free(class_rows);
-    blv_dataset_destroy(dataset);
-    return CLI_DONE;
+}
+
+int cmd_data_stats(int argc, char **argv) {
+    return cli_look(argc, argv,
+                    "Mean, standard deviation and range of every column of FILE, and the rows of "
+                    "each class.",
+                    show);
 }

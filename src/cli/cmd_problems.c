@@ -10,32 +10,26 @@
 #include <string.h>
 
 typedef struct request {
-    cli_instance instance;
+    cli_inquiry about;
     const char *out;
-    bool json;
 } request;
 
-enum { KEY_JSON = CLI_KEY_FIRST, KEY_OUT };
+enum { KEY_OUT = CLI_KEY_FIRST };
 
 static const struct argp_option options[] = {
-    {"out", KEY_OUT, "FILE.npz", 0, "write the arrays that define the instance", 0},
-    {"json", KEY_JSON, NULL, 0, "print JSON on standard output", 0},
-    {0}};
+    {"out", KEY_OUT, "FILE.npz", 0, "write the arrays that define the instance", 0}, {0}};
 
 static error_t parse(int key, char *arg, struct argp_state *state) {
     request *asked = state->input;
     switch (key) {
     case ARGP_KEY_INIT:
-        state->child_inputs[0] = &asked->instance;
+        state->child_inputs[0] = &asked->about;
         return 0;
     case KEY_OUT:
         asked->out = arg;
         return 0;
-    case KEY_JSON:
-        asked->json = true;
-        return 0;
     case ARGP_KEY_END:
-        if (!asked->instance.name && (asked->out || asked->instance.settings.count > 0))
+        if (!asked->about.instance.name && (asked->out || asked->about.instance.settings.count > 0))
             argp_error(state, "--out and --problem-set need the name of a problem");
         return 0;
     default:
@@ -142,24 +136,25 @@ static json_t *describe_arrays(const char *path, const blv_named_array *arrays) 
 }
 
 static int write_instance(request *asked) {
-    int code = cli_instance_create(&asked->instance);
+    cli_instance *instance = &asked->about.instance;
+    int code = cli_instance_create(instance);
     if (code != CLI_DONE)
         return code;
-    const blv_named_array *arrays = blv_problem_definition(asked->instance.problem)->arrays;
+    const blv_named_array *arrays = blv_problem_definition(instance->problem)->arrays;
     if (!arrays || !arrays->name) {
         cli_complain("problem %s has no arrays to write: its formula says all",
-                     asked->instance.family->name);
+                     instance->family->name);
         return CLI_REFUSED;
     }
     code = write_arrays(asked->out, arrays);
-    if (code == CLI_DONE && asked->json)
+    if (code == CLI_DONE && asked->about.json)
         cli_json_print(describe_arrays(asked->out, arrays));
     else if (code == CLI_DONE)
         print_arrays(asked->out, arrays);
     return code;
 }
 
-static int show_instance(request *asked) {
+static int show_instance(cli_inquiry *asked) {
     int code = cli_instance_find(&asked->instance);
     if (code == CLI_DONE && asked->json)
         cli_json_print(describe_one(&asked->instance));
@@ -169,23 +164,23 @@ static int show_instance(request *asked) {
 }
 
 int cmd_problems(int argc, char **argv) {
-    const struct argp_child children[] = {{&cli_instance_argp, 0, "The problem:", 1}, {0}};
+    const struct argp_child children[] = {{&cli_inquiry_argp, 0, NULL, 0}, {0}};
     const struct argp argp = {.options = options,
                               .parser = parse,
                               .args_doc = "[NAME]",
                               .doc = "List the problems, or describe one and its parameters.",
                               .children = children};
-    request asked = {.instance.name_optional = true};
+    request asked = {.about.instance.name_optional = true};
     argp_parse(&argp, argc, argv, 0, NULL, &asked);
     int code = CLI_DONE;
     if (asked.out)
         code = write_instance(&asked);
-    else if (asked.instance.name)
-        code = show_instance(&asked);
-    else if (asked.json)
+    else if (asked.about.instance.name)
+        code = show_instance(&asked.about);
+    else if (asked.about.json)
         cli_json_print(describe_all());
     else
         print_list();
-    cli_instance_free(&asked.instance);
+    cli_instance_free(&asked.about.instance);
     return code;
 }

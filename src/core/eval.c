@@ -3,6 +3,7 @@
  * from central differences of gy (Hv) and gx (Jv), and counted as the gradients that were really
  * asked. */
 #include "core/eval.h"
+#include "core/problem_private.h"
 
 #include <float.h>
 #include <math.h>
@@ -11,8 +12,7 @@ blv_error blv_eval_open(blv_eval *eval, const blv_problem *problem, blv_counts *
     *eval = (blv_eval){.def = blv_problem_definition(problem), .counts = counts};
     const blv_problem_def *def = eval->def;
     blv_error error = BLV_OK;
-    bool hv_missing = !def->lower_hvp && !def->lower_all;
-    bool jv_missing = !def->lower_jvp && !def->lower_all;
+    bool hv_missing = blv_lacks_hvp(def), jv_missing = blv_lacks_jvp(def);
     if (hv_missing || jv_missing)
         error = blv_vec_create(&eval->y_shifted, def->space_y);
     if (error == BLV_OK && hv_missing)

@@ -10,4 +10,12 @@ struct blv_problem {
     blv_space *own_x, *own_y; /* created here; NULL when the definition brought its own */
 };
 
+/* What a definition has no oracle for, and differences of gradients must stand in for. */
+static inline bool blv_lacks_hvp(const blv_problem_def *def) {
+    return !def->lower_hvp && !def->lower_all;
+}
+static inline bool blv_lacks_jvp(const blv_problem_def *def) {
+    return !def->lower_jvp && !def->lower_all;
+}
+
 #endif

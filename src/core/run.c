@@ -10,15 +10,13 @@
 /* ---- Life ---- */
 
 static blv_error check_fit(const blv_problem *problem, const blv_solver *solver, blv_message *why) {
-    const blv_problem_def *def = blv_problem_definition(problem);
     if (!solver->name || !solver->open || !solver->step)
         return blv_explain(why, BLV_E_ARGUMENT, "solver: name, open and step must be set");
-    if (def->singular_lower && (solver->uses & BLV_USES_INVERSE))
-        return blv_explain(why, BLV_E_UNSUPPORTED,
-                           "problem %s: d2g/dy2 is singular (the lower level has many solutions), "
-                           "and solver %s needs its inverse; use a method that does not",
-                           def->name, solver->name);
-    return BLV_OK;
+    blv_message remark;
+    if (blv_solver_fit(solver, problem, &remark) != BLV_FIT_REFUSED)
+        return BLV_OK;
+    return blv_explain(why, BLV_E_UNSUPPORTED, "problem %.60s does not suit solver %.60s: %.300s",
+                       blv_problem_definition(problem)->name, solver->name, remark.text);
 }
 
 static blv_error fill_run(blv_run *run, blv_message *why) {

@@ -30,6 +30,29 @@ signalled 0 int $long
 out_has "stopped"
 out_has "Phi(x)"
 
+# Several solvers: the present run ends, those behind it do not begin, and what there is is shown
+several() {
+    trace=$1
+    shift
+    case_name="bilevel $* (int)"
+    rm -f trace.*
+    "$helpers/with_signals" "$trace" int "$bilevel" "$@" --trace trace >out 2>err ||
+        fail "$case_name: not exit code 0"
+    err_empty
+}
+# shellcheck disable=SC2086
+several trace.s-tfbo $long --solver s-tfbo,soba,exact --json
+json 1 runs '#'
+json stopped runs 0 status
+"$json_get" out runs 0 certificate phi >value || fail "$case_name: no certificate"
+json soba not_run 0 solver
+json "stopped before its turn" not_run 1 reason
+# shellcheck disable=SC2086
+several trace.soba $long --solver s-tfbo,soba,exact --set s-tfbo.iters=5
+grep -qE '^s-tfbo +iterations ' out || fail "$case_name: s-tfbo is not shown"
+grep -qE '^soba +stopped ' out || fail "$case_name: soba is not shown"
+grep -qE '^  exact  stopped before its turn' out || fail "$case_name: exact is not listed"
+
 # The second one ends it at once, with 128 + SIGINT or SIGTERM: which of two that come together is
 # the second is open. No file is left.
 # shellcheck disable=SC2086
@@ -48,6 +71,13 @@ grep -qF "iteration " lines || fail "no progress line"
 grep -qF "|gy| " lines || fail "no |gy| in the progress line"
 [ "$(tail -c 4 screen)" = "$(printf '\r')${escape}[K" ] || fail "the progress line is not cleared"
 out_has "Phi(x)"
+"$helpers/on_terminal" screen "$bilevel" solve quadratic --solver s-tfbo,d-tfbo --seconds 0.3 >out \
+    2>err || fail "several on a terminal: not exit code 0"
+tr '\r' '\n' <screen >lines
+for name in s-tfbo d-tfbo; do
+    grep -qF "$name  iteration " lines || fail "no progress line of $name"
+done
+[ "$(tail -c 4 screen)" = "$(printf '\r')${escape}[K" ] || fail "the progress line is not cleared"
 for option in --json --quiet; do
     "$helpers/on_terminal" screen "$bilevel" solve quadratic --seconds 0.3 $option >out 2>err ||
         fail "$option on a terminal: not exit code 0"

@@ -1,0 +1,21 @@
+/* What `bilevel solve` does once its command line is read: set up, run, certify, report, save. */
+#ifndef CLI_SOLVE_H
+#define CLI_SOLVE_H
+
+#include "cli_instance.h"
+#include "cli_selection.h"
+
+typedef struct cli_task {
+    cli_instance instance;
+    cli_settings settings;   /* parameters of the solver and options of the run, as typed */
+    cli_selection selection; /* of solvers */
+    const char *start, *trace, *out;
+    bool json, quiet;
+} cli_task;
+
+/* Both return the exit code. */
+int cli_solve_with_one(const cli_task *task);
+/* Runs those that suit one after the other, and compares them. */
+int cli_solve_with_several(cli_task *task);
+
+#endif

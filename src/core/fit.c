@@ -1,0 +1,31 @@
+/* Which solvers suit a problem. */
+#include "core/message.h"
+#include "core/problem_private.h"
+
+#include "bilevel/run.h"
+
+static const char *products_missing(const blv_solver *solver, const blv_problem_def *def) {
+    bool hvp = (solver->uses & BLV_USES_HVP) && blv_lacks_hvp(def);
+    bool jvp = (solver->uses & BLV_USES_JVP) && blv_lacks_jvp(def);
+    return hvp && jvp ? "Hv and Jv" : hvp ? "Hv" : jvp ? "Jv" : NULL;
+}
+
+static bool is_sum(const blv_problem_def *def) {
+    return def->upper_samples > 1 || def->lower_samples > 1;
+}
+
+blv_fit blv_solver_fit(const blv_solver *solver, const blv_problem *problem, blv_message *remark) {
+    const blv_problem_def *def = blv_problem_definition(problem);
+    if (def->singular_lower && (solver->uses & BLV_USES_INVERSE)) {
+        blv_explain(remark, BLV_OK,
+                    "d2g/dy2 is singular (the lower level has many solutions), and its inverse is "
+                    "needed");
+        return BLV_FIT_REFUSED;
+    }
+    const char *missing = products_missing(solver, def);
+    bool whole = (solver->uses & BLV_IS_STOCHASTIC) && !is_sum(def);
+    blv_explain(remark, BLV_OK, "%s%s%s%s", missing ? "differences of gradients stand in for " : "",
+                missing ? missing : "", missing && whole ? "; " : "",
+                whole ? "no batches, as the problem is not a sum of samples" : "");
+    return missing ? BLV_FIT_DIFFERENCES : BLV_FIT_SUITED;
+}
