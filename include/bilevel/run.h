@@ -133,6 +133,14 @@ BLV_API blv_error blv_run_monitor(blv_run *run, blv_monitor_fn monitor, void *co
 /* Writes the trace to a file while it runs, one JSON object on a line for every `every` steps.
  * After blv_run_load the file goes on where it stood when the run was saved. */
 BLV_API blv_error blv_run_trace(blv_run *run, const char *path);
+/* Gets a row of the trace: text is the JSON object, valid during the call. */
+typedef void (*blv_row_fn)(void *context, const blv_progress *progress, const char *text);
+/* Hands rows of the trace to a function, beside the file or without one. all: every row. Else few
+ * of them, enough for a picture: after the row of iteration k the next comes at 1.02 k at the
+ * earliest, and none comes while the rows have taken more than a twentieth of the time so far; the
+ * first and the last always come. Unlike the file, they have no say in how the run ends. Before the
+ * run is opened; NULL: none. */
+BLV_API blv_error blv_run_rows(blv_run *run, blv_row_fn row, void *context, bool all);
 
 /* The options of every run, and the struct that they are in, for listing them. */
 BLV_API const blv_param *blv_run_options(void);

@@ -78,6 +78,7 @@ const blv_checkpoint_counter blv_checkpoint_counters[] = {
     COUNTS("run/setup_counts/", setup_counts),
     COUNTS("run/check_counts/", check_counts),
     COUNTER("run/row seen", row_seen),
+    COUNTER("run/row given", row_given),
     COUNTER("run/monitor seen", monitor_seen),
     COUNTER("run/bytes of the trace", trace_at),
     COUNTER("run/moves", eval.moves),

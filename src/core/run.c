@@ -69,8 +69,8 @@ void blv_run_destroy(blv_run *run) {
         return;
     if (run->solver->close && run->phase != PHASE_CREATED)
         run->solver->close(run, run->state);
-    if (run->trace)
-        fclose(run->trace);
+    blv_trace_close(run);
+    blv_rows_close(run);
     blv_certifier_destroy(run->certifier);
     blv_eval_close(&run->eval);
     blv_eval_close(&run->observe);
@@ -118,7 +118,7 @@ static blv_error open_parts(blv_run *run) {
         if (error != BLV_OK)
             return blv_run_fail(run, error, "certifier: %s", blv_error_text(error));
     }
-    if (run->trace_path && run->options.iterates) {
+    if ((run->trace_path || run->row) && run->options.iterates) {
         run->trace_values = malloc(largest_dim(run) * sizeof *run->trace_values);
         if (!run->trace_values)
             return blv_run_fail(run, BLV_E_MEMORY, "trace: out of memory");

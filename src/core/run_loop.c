@@ -43,9 +43,7 @@ static void end_run(blv_run *run, blv_outcome outcome) {
     else
         run->message = cause;
     run->result.outcome = outcome;
-    if (run->trace && fclose(run->trace) != 0)
-        run->trace_failed = true;
-    run->trace = NULL;
+    blv_trace_close(run);
     explain_end(run, outcome);
     run->ending = run->message;
 }

@@ -106,7 +106,15 @@ struct blv_run {
     bool fingerprint_known;
     uint64_t fingerprint; /* of the problem */
 
-    uint64_t row_seen, monitor_seen; /* 1 + the iteration of the last row and of the last call */
+    /* 1 + the iteration of the last row in the file, row handed out and call of the monitor */
+    uint64_t row_seen, row_given, monitor_seen;
+    double observed_seconds; /* of real time, that rows and monitor have taken */
+    blv_row_fn row;
+    void *row_context;
+    bool all_rows;
+    FILE *row_stream; /* writes row_text */
+    char *row_text;
+    size_t row_size;
     FILE *trace;
     char *trace_path;
     uint64_t trace_at;    /* bytes written to it */
@@ -132,6 +140,7 @@ bool blv_halve_moves(blv_run *run);
 double blv_clock_seconds(const blv_run *run);
 void blv_clock_start(blv_run *run);
 void blv_clock_stop(blv_run *run);
+double blv_clock_now(void); /* real seconds, from some start */
 /* Calls the pause if its time has come. */
 void blv_pause_if_due(blv_run *run);
 
@@ -147,6 +156,8 @@ void blv_run_advance(blv_run *run, bool to_the_end);
 
 /* trace.c: evaluation off the clock, trace rows and the monitor. last: the run ends here. */
 blv_error blv_trace_open(blv_run *run);
+void blv_trace_close(blv_run *run);
+void blv_rows_close(blv_run *run);
 blv_outcome blv_observe(blv_run *run, bool last);
 
 #endif
