@@ -39,15 +39,18 @@ void cli_record_listen(cli_record *record, blv_run *run, bool all_rows) {
         blv_run_pause(run, save_checkpoint, record, record->checkpoint_seconds);
 }
 
-void cli_record_begin(cli_record *record, const cli_run_facts *facts, int64_t id,
-                      uint64_t iteration) {
+int cli_record_begin(cli_record *record, const cli_run_facts *facts, int64_t id,
+                     uint64_t iteration) {
     if (!record->store)
-        return;
-    int64_t begun = id;
-    bool well = id ? cli_store_begin_again(record->store, id, iteration)
-                   : cli_store_begin(record->store, facts, &begun);
-    record->id = well ? begun : 0;
-    expect(record, well, "the run is not stored");
+        return CLI_DONE;
+    if (id && !cli_store_begin_again(record->store, id, iteration)) {
+        cli_complain("%s", cli_store_problem(record->store));
+        return CLI_REFUSED;
+    }
+    record->id = id;
+    if (!id)
+        expect(record, cli_store_begin(record->store, facts, &record->id), "the run is not stored");
+    return CLI_DONE;
 }
 
 static const char *status_of(const cli_report *report) {

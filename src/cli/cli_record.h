@@ -15,9 +15,10 @@ typedef struct cli_record {
 
 /* Before the run is opened. all_rows: as many as the trace file would have. */
 void cli_record_listen(cli_record *record, blv_run *run, bool all_rows);
-/* Once the run is set up. id: of a run that goes on, 0: a new one; iteration: from where. */
-void cli_record_begin(cli_record *record, const cli_run_facts *facts, int64_t id,
-                      uint64_t iteration);
+/* Once the run is set up. id: of a run that goes on, 0: a new one; iteration: from where. Returns
+ * an exit code: one that goes on must be free to do so. */
+int cli_record_begin(cli_record *record, const cli_run_facts *facts, int64_t id,
+                     uint64_t iteration);
 /* After the certificate. */
 void cli_record_end(cli_record *record, const cli_report *report);
 /* CLI_REFUSED when a store that was asked for by name could not take everything. */

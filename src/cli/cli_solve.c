@@ -75,19 +75,20 @@ static int set_up(const cli_task *task, cli_report *report, cli_record *record) 
 }
 
 /* From here on the store knows of the run. */
-static void begin_record(const cli_task *task, cli_report *report, cli_record *record) {
+static int begin_record(const cli_task *task, cli_report *report, cli_record *record) {
     if (!record->store)
-        return;
+        return CLI_DONE;
     const cli_resumption *r = task->resumption;
     json_t *description = cli_task_describe(task, report->run);
     cli_facts facts = cli_facts_of(&task->instance, report->run);
     facts.run.kind = "solve";
     facts.run.command = task->command;
     facts.run.task = description;
-    cli_record_begin(record, &facts.run, r ? r->id : 0, r ? r->iteration : 0);
+    int code = cli_record_begin(record, &facts.run, r ? r->id : 0, r ? r->iteration : 0);
     report->stored_as = record->id;
     cli_facts_free(&facts);
     json_decref(description);
+    return code;
 }
 
 static void certify(cli_report *report) {
@@ -141,9 +142,10 @@ static int judge(const cli_report *report) {
 static int run_once(const cli_task *task, cli_report *report, const char *label) {
     cli_record record = {.store = task->store, .checkpoint_seconds = task->checkpoint_seconds};
     int code = set_up(task, report, &record);
+    if (code == CLI_DONE)
+        code = begin_record(task, report, &record);
     if (code != CLI_DONE)
         return code;
-    begin_record(task, report, &record);
     run_to_end(report, label);
     if (report->began) {
         cli_watch_say("certifying");

@@ -64,9 +64,11 @@ typedef struct cli_run_facts {
     const json_t *options;    /* of the run */
 } cli_run_facts;
 
-/* From here on the run is listed as running, as long as this process lives. */
+/* From here on the run is listed as running, as long as this process lives. *id: its number, 0 when
+ * it failed. */
 bool cli_store_begin(cli_store *store, const cli_run_facts *facts, int64_t *id);
-/* The same for a run that is there: it goes on, and rows after this iteration are dropped. */
+/* The same for a run that is there: it goes on, and rows after this iteration are dropped. Refused
+ * when another process of this machine is at it. */
 bool cli_store_begin_again(cli_store *store, int64_t id, uint64_t iteration);
 
 /* Keeps a row of the trace, a JSON object, until about a second has passed since the last ones were

@@ -38,8 +38,26 @@ bool cli_store_begin(cli_store *store, const cli_run_facts *facts, int64_t *id) 
     if (!cli_store_enter(store))
         return false;
     bool well = insert_run(store, facts);
-    *id = sqlite3_last_insert_rowid(store->file);
-    return cli_store_leave(store, well);
+    int64_t made = sqlite3_last_insert_rowid(store->file);
+    well = cli_store_leave(store, well);
+    *id = well ? made : 0;
+    return well;
+}
+
+/* Inside the transaction: of two processes that would go on with a run, one does. */
+static bool is_free(cli_store *store, int64_t id, const char *host) {
+    json_t *run = NULL;
+    bool well = cli_store_find(store, id, &run);
+    const char *status = json_string_value(json_object_get(run, "status"));
+    const char *there = json_string_value(json_object_get(run, "host"));
+    bool busy = status && strcmp(status, "running") == 0 && there && strcmp(there, host) == 0;
+    if (well && (!run || busy)) {
+        snprintf(store->problem, sizeof store->problem, "run %" PRId64 " is %s", id,
+                 run ? "under way in another process" : "gone");
+        well = false;
+    }
+    json_decref(run);
+    return well;
 }
 
 bool cli_store_begin_again(cli_store *store, int64_t id, uint64_t iteration) {
@@ -47,6 +65,7 @@ bool cli_store_begin_again(cli_store *store, int64_t id, uint64_t iteration) {
     if (!cli_store_enter(store))
         return false;
     bool well =
+        is_free(store, id, self.host) &&
         cli_sql_done(store, cli_sql(store,
                                     "UPDATE run SET status = 'running', ended = NULL,"
                                     " outcome = NULL, message = NULL, phi = NULL,"

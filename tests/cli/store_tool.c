@@ -1,5 +1,5 @@
-/* store_tool FILE SQL...: runs the statements on a SQLite file and prints what they return, a row on
- * a line with '|' between its fields. Exit code 1 when one fails. */
+/* store_tool FILE SQL...: runs the statements on a SQLite file and prints what they return, a row
+ * on a line with '|' between its fields. Exit code 1 when one fails. */
 #include <sqlite3.h>
 #include <stdio.h>
 

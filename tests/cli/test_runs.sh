@@ -60,7 +60,7 @@ is "$("$json_get" solved certificate)" 1 result certificate
 is 5 1 rows
 [ "$(field 1 fingerprint | wc -c)" -eq 17 ] || fail "no fingerprint of the data"
 field 1 started | grep -qE '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z$' || fail "no time of the start"
-[ "$(field 1 started)" \< "$(field 1 ended)" ] || fail "ended before it began"
+[ "$(field 1 started)" \> "$(field 1 ended)" ] && fail "ended before it began"
 whole .runs.db
 
 # The text says where it is
