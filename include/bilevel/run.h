@@ -137,7 +137,7 @@ BLV_API blv_error blv_run_trace(blv_run *run, const char *path);
 typedef void (*blv_row_fn)(void *context, const blv_progress *progress, const char *text);
 /* Hands rows of the trace to a function, beside the file or without one. all: every row. Else few
  * of them, enough for a picture: after the row of iteration k the next comes at 1.02 k at the
- * earliest, and none comes while the rows have taken more than a twentieth of the time so far; the
+ * earliest, and none comes while the rows have taken more than a tenth of the time so far; the
  * first and the last always come. Unlike the file, they have no say in how the run ends. Before the
  * run is opened; NULL: none. */
 BLV_API blv_error blv_run_rows(blv_run *run, blv_row_fn row, void *context, bool all);

@@ -138,7 +138,11 @@ static int judge(const cli_report *report) {
     return CLI_DONE;
 }
 
-/* Sets up, runs and certifies. */
+static int save(const char *path, const cli_report *report) {
+    return path && report->began ? cli_save(path, &report->end, &report->start) : CLI_DONE;
+}
+
+/* Sets up, runs, certifies and writes. */
 static int run_once(const cli_task *task, cli_report *report, const char *label) {
     cli_record record = {.store = task->store, .checkpoint_seconds = task->checkpoint_seconds};
     int code = set_up(task, report, &record);
@@ -156,18 +160,15 @@ static int run_once(const cli_task *task, cli_report *report, const char *label)
                                                     &report->distance_x, &report->distance_y);
     }
     cli_watch_leave();
-    cli_record_end(&record, report);
-    return worse(judge(report), cli_record_code(&record));
+    code = worse(judge(report), save(task->out, report));
+    cli_record_end(&record, report); /* last: what the store calls finished has its files */
+    return worse(code, cli_record_code(&record));
 }
 
 static int create_run(const cli_task *task, const blv_solver *solver, blv_run **run) {
     blv_message why = {0};
     blv_error error = blv_run_create(run, task->instance.problem, solver, &why);
     return error == BLV_OK ? CLI_DONE : cli_refuse(error, why.text);
-}
-
-static int save(const char *path, const cli_report *report) {
-    return path && report->began ? cli_save(path, &report->end, &report->start) : CLI_DONE;
 }
 
 static void free_report(cli_report *report) {
@@ -195,9 +196,8 @@ int cli_solve_with_one(const cli_task *task) {
         cli_json_print(cli_report_object(&report));
     else if (report.began && !task->quiet)
         cli_report_text(&report);
-    int saved = save(task->out, &report);
     free_report(&report);
-    return saved == CLI_DONE ? code : saved;
+    return code;
 }
 
 /* ---- Several runs ---- */
@@ -240,12 +240,10 @@ static int run_choice(const cli_task *task, cli_choice *choice, cli_comparison *
     int code = create_run(task, choice->solver, &report.run);
     if (code == CLI_DONE)
         code = run_once(&one, &report, choice->solver->name);
-    if (report.began) {
+    if (report.began)
         cli_comparison_add(comparison, &report);
-        code = worse(code, save(one.out, &report));
-    } else {
+    else
         leave_out(choice, *report.message ? report.message : "it could not begin");
-    }
     free_report(&report);
     end_task(&one);
     return code;

@@ -202,7 +202,7 @@ static bool monitor_is_due(const blv_run *run) {
 
 /* Whether a row that could be handed out is one of the few. */
 static bool is_one_of_few(const blv_run *run) {
-    const double spacing = 1.02, share = 0.05;
+    const double spacing = 1.02, share = 0.1;
     if (run->row_given == 0)
         return true;
     if ((double)run->result.iterations < spacing * (double)(run->row_given - 1))
