@@ -67,7 +67,7 @@ static void show_text(cli_table *table, const char *label, const char *text) {
 }
 
 /* "key = value, ..." */
-static char *values_text(const json_t *values) {
+static char *values_text(json_t *values) {
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
@@ -75,7 +75,7 @@ static char *values_text(const json_t *values) {
         return NULL;
     const char *key, *joint = "";
     json_t *value;
-    json_object_foreach((json_t *)(uintptr_t)values, key, value) {
+    json_object_foreach(values, key, value) {
         char number[CLI_REAL_SIZE] = "?";
         if (json_is_integer(value))
             snprintf(number, sizeof number, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
@@ -89,7 +89,7 @@ static char *values_text(const json_t *values) {
     return text;
 }
 
-static void show_values(cli_table *table, const char *label, const json_t *values) {
+static void show_values(cli_table *table, const char *label, json_t *values) {
     char *text = json_is_object(values) ? values_text(values) : NULL;
     show_text(table, label, text);
     free(text);

@@ -168,7 +168,9 @@ static int go_on(const request *asked, cli_task *task, const json_t *run, void *
     if (r.checkpoint && !task->out)
         task->start = "zero"; /* the start is of no more use, and its file may be gone */
     task->resumption = &r;
-    return cli_solve_with_one(task);
+    code = cli_solve_with_one(task);
+    task->resumption = NULL;
+    return code;
 }
 
 static int resume(const request *asked, cli_store *store) {

@@ -3,6 +3,7 @@
 #include "bilevel/npz.h"
 #include "core/checkpoint.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -208,6 +209,7 @@ static blv_error check_values(const loading *l, const blv_member *m, const blv_a
 }
 
 static void take_values(const blv_member *m, const double *values) {
+    assert(values);
     if (m->vec)
         blv_vec_write(m->vec, values);
     else if (m->numbers->values)

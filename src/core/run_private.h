@@ -70,6 +70,8 @@ struct blv_run {
     bool busy;            /* inside a step: a monitor may not step */
     bool may_continue;    /* it ended at a limit between two steps */
     bool just_loaded;     /* limits are to be looked at before the next step */
+    bool all_rows;        /* are handed out, not few */
+    bool fingerprint_known;
 
     blv_vec *x, *y;
     blv_vec *x_displacement; /* for the gradient mapping; NULL when X is the whole space */
@@ -103,15 +105,13 @@ struct blv_run {
     double pause_seconds, pause_last; /* of real time */
 
     blv_lines parameters; /* of the solver, as they were when it was opened */
-    bool fingerprint_known;
-    uint64_t fingerprint; /* of the problem */
+    uint64_t fingerprint; /* of the problem, once it is known */
 
     /* 1 + the iteration of the last row in the file, row handed out and call of the monitor */
     uint64_t row_seen, row_given, monitor_seen;
     double observed_seconds; /* of real time, that rows and monitor have taken */
     blv_row_fn row;
     void *row_context;
-    bool all_rows;
     FILE *row_stream; /* writes row_text */
     char *row_text;
     size_t row_size;

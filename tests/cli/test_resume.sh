@@ -16,13 +16,10 @@ status_of() {
     "$bilevel" runs show "$1" --json >one && "$json_get" one status
 }
 
-# bits FILE.npz JSON: all that does not depend on time
-bits() {
-    for array in x y v x0 y0; do
-        "$npz_tool" print "$1" $array 2>/dev/null
-    done
-    for key in status message iterations counts setup_counts notes parameters phi grad_norm x y; do
-        "$json_get" "$2" $key 2>/dev/null
+# figures JSON: what does not depend on time
+figures() {
+    for key in message counts setup_counts notes phi; do
+        "$json_get" "$1" $key
     done
 }
 
@@ -34,7 +31,7 @@ rows_of() {
 # straight ARGUMENT...: the run that is never stopped
 straight() {
     run 0 solve "$@" --out straight.npz --trace straight.trace --no-store --json
-    bits straight.npz out >straight.bits
+    figures out >straight.figures
     rows_of straight.trace >straight.rows
 }
 
@@ -43,6 +40,24 @@ wait_and_kill() {
     sleep "0.$(printf '%03d' "$(random_below 500)")"
     kill -9 "$1" 2>/dev/null
     wait "$1" 2>/dev/null
+}
+
+# stopped ARGUMENT...: as with Ctrl-C, once it has a checkpoint, or has ended; prints its number
+stopped() {
+    before=$(newest)
+    "$bilevel" solve "$@" --checkpoint 0.02 --quiet 2>err &
+    process=$!
+    while kill -0 $process 2>/dev/null; do
+        id=$(newest)
+        if [ "$id" != "$before" ] && [ "$(status_of "$id")" = running ] &&
+            [ "$("$json_get" one checkpoint_iteration)" != null ]; then
+            kill -TERM $process
+            break
+        fi
+        sleep 0.02
+    done
+    wait $process
+    newest
 }
 
 # killed ARGUMENT...: killed once or more on its way, and then on to the end
@@ -65,16 +80,17 @@ killed() {
     finished) "$json_get" one result >out ;;
     *) fail "$case_name: $(status_of "$id")" ;;
     esac
-    bits out.npz out >found
-    same found straight.bits
+    same out.npz straight.npz
+    figures out >found
+    same found straight.figures
     rows_of out.trace >found
     same found straight.rows
 }
 
-# iterations_for ARGUMENT...: how many take half a second here
+# iterations_for ARGUMENT...: how many take a third of a second here
 iterations_for() {
     "$bilevel" solve "$@" --iters 2000 --no-store --json >out 2>err
-    "$json_get" out seconds | awk '{ n = int(1000 / ($1 + 1e-9)); print n < 2000 ? 2000 : n }'
+    "$json_get" out seconds | awk '{ n = int(700 / ($1 + 1e-9)); print n < 2000 ? 2000 : n }'
 }
 
 # ---- Killed at twenty moments, each time somewhere else in the run
@@ -97,7 +113,7 @@ straight "$@"
 for i in 1 2 3 4 5 6 7; do
     killed "$@"
 done
-set -- synthetic-logistic --problem-set rows=400 --problem-set columns=30 --solver exact \
+set -- synthetic-logistic --problem-set rows=400 --problem-set columns=12 --solver exact \
     --set accuracy=0 --every 5
 straight "$@"
 for i in 1 2 3 4 5 6; do
@@ -132,15 +148,11 @@ refused "no run is named" resume
 refused "'x': expected the number of a run" resume x
 
 # ---- Ctrl-C, then on
-slow="solve $sum --iters 60000 --every 60000"
 # shellcheck disable=SC2086
-run 0 $slow --no-store --json
+set -- $sum --batch 7 --iters "$(iterations_for $sum --batch 7)"
+run 0 solve "$@" --no-store --json
 "$json_get" out x >expected_x
-rm -f trace
-# shellcheck disable=SC2086
-"$helpers/with_signals" trace int "$bilevel" $slow --trace trace --checkpoint 0.001 --json >out 2>err
-json stopped status
-id=$(newest)
+id=$(stopped "$@")
 run 0 resume "$id" --json
 json iterations status
 "$json_get" out x >found
@@ -148,18 +160,15 @@ same found expected_x
 
 # ---- No checkpoint: from the start, the same all the same
 rm -f trace
-# shellcheck disable=SC2086
-"$helpers/with_signals" trace int "$bilevel" $slow --trace trace --json >out 2>err
+"$helpers/with_signals" trace int "$bilevel" solve "$@" --trace trace --json >out 2>err
+json stopped status
 run 0 resume "$(newest)" --json
 err_has "has no checkpoint: it starts again"
 "$json_get" out x >found
 same found expected_x
 
-# ---- Two at once: one goes on, the other is told
-rm -f trace
-# shellcheck disable=SC2086
-"$helpers/with_signals" trace int "$bilevel" $slow --trace trace --checkpoint 0.001 --quiet 2>err
-id=$(newest)
+# ---- Several at once: one goes on, the others are told
+id=$(stopped "$@")
 for i in 1 2 3; do
     "$bilevel" resume "$id" --json >"out.$i" 2>"err.$i" &
 done
@@ -211,24 +220,18 @@ refused "has no checkpoint" runs export "$id" --checkpoint none.npz
 [ ! -e none.npz ] && [ ! -e "run-$id.csv" ] || fail "$case_name: wrote a file"
 
 # ---- What must be as it was
-interrupt() {
-    rm -f trace
-    "$helpers/with_signals" trace int "$bilevel" solve "$@" --trace trace --checkpoint 0.001 \
-        --quiet 2>err
-    newest
-}
 mkdir place
 cp data.svm place/data.svm
-id=$(cd place && interrupt l2reg --problem-set train=data.svm --iters 1e9 --every 100000)
+id=$(cd place && stopped l2reg --problem-set train=data.svm --iters 1e9)
 sed 's/1:0/1:1/' data.svm >place/data.svm
 refused "the data are not those of the run" resume "$id"
 cp data.svm place/data.svm
 run 0 resume "$id" --iters 1000000000 --budget 1 --json # from another folder; ends at once
 json budget status
-id=$(cd place && interrupt l2reg --problem-set train=data.svm --iters 1e9 --every 100000)
+id=$(cd place && stopped l2reg --problem-set train=data.svm --iters 1e9)
 rm -r place
 refused "which cannot be entered" resume "$id"
-id=$(interrupt quadratic --iters 1e9 --every 100000)
+id=$(stopped quadratic --iters 1e9)
 "$sql" .runs.db "UPDATE attachment SET bytes = substr(bytes, 1, 1000) WHERE run = $id"
 refused "checkpoint" resume "$id"
 "$sql" .runs.db "UPDATE run SET version = '0.0.1' WHERE id = $id"
