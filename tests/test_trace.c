@@ -373,6 +373,101 @@ static void test_unwritable_path(void **state) {
 
 #define TRACE_TEST(test) cmocka_unit_test_setup_teardown(test, make_path, remove_path)
 
+/* ---- Rows to a function ---- */
+
+typedef struct given {
+    uint64_t at[2000];
+    size_t count;
+    char last[4096];
+} given;
+
+static void take_row(void *context, const blv_progress *progress, const char *text) {
+    given *g = context;
+    assert_true(g->count < LENGTH(g->at));
+    g->at[g->count++] = progress->iteration;
+    snprintf(g->last, sizeof g->last, "%s", text);
+}
+
+static void test_all_rows_are_those_of_the_file(void **state) {
+    (void)state;
+    blv_problem *problem = small_quadratic(BLV_F64);
+    blv_run *run = make_run(problem, "s-tfbo", SETTINGS("iters", "100", "every", "3"));
+    given g = {.count = 0};
+    rows r;
+    assert_int_equal(blv_run_trace(run, path), BLV_OK);
+    assert_int_equal(blv_run_rows(run, take_row, &g, true), BLV_OK);
+    assert_int_equal(blv_run_solve(run), BLV_OK);
+    read_rows(&r);
+    expect_iterations(&r, g.at, g.count);
+    json_t *last = json_loads(g.last, JSON_REJECT_DUPLICATES, NULL);
+    assert_true(json_equal(last, r.at[r.count - 1]));
+    json_decref(last);
+    free_rows(&r);
+    assert_int_equal(blv_run_rows(run, NULL, NULL, true), BLV_E_ORDER);
+    blv_run_destroy(run);
+    blv_problem_destroy(problem);
+}
+
+/* Few: 2 % apart, with the first and the last, whatever `every` is. */
+static void test_few_rows(void **state) {
+    (void)state;
+    blv_problem *problem = small_quadratic(BLV_F64);
+    blv_run *run = make_run(problem, "s-tfbo", SETTINGS("iters", "20011", "every", "1"));
+    given g = {.count = 0};
+    assert_int_equal(blv_run_rows(run, take_row, &g, false), BLV_OK);
+    assert_int_equal(blv_run_solve(run), BLV_OK);
+    assert_in_range(g.count, 3, 500);
+    assert_int_equal(g.at[0], 0);
+    assert_int_equal(g.at[g.count - 1], 20011);
+    for (size_t i = 1; i + 1 < g.count; i++)
+        assert_true((double)g.at[i] >= 1.02 * (double)g.at[i - 1] && g.at[i] > g.at[i - 1]);
+    blv_run_destroy(run);
+    blv_problem_destroy(problem);
+}
+
+static void be_slow(void) {
+    const struct timespec pause = {.tv_nsec = 20 * 1000 * 1000};
+    nanosleep(&pause, NULL);
+}
+
+/* Values that take long: rows stay a small share of the time. */
+static void test_few_rows_take_little_time(void **state) {
+    (void)state;
+    wrapped w;
+    wrap(&w, small_quadratic(BLV_F64), BY_ALL);
+    w.on_value = be_slow;
+    blv_run *run = make_run(w.problem, "s-tfbo", SETTINGS("iters", "2000", "every", "1"));
+    given g = {.count = 0};
+    assert_int_equal(blv_run_rows(run, take_row, &g, false), BLV_OK);
+    assert_int_equal(blv_run_solve(run), BLV_OK);
+    double allowed = 3.0 + 0.1 * blv_run_result(run)->seconds / 0.04; /* two values a row */
+    assert_true((double)g.count <= allowed);
+    assert_in_range(g.count, 2, 2000);
+    blv_run_destroy(run);
+    unwrap(&w);
+}
+
+/* A value that is not finite ends a run that is traced or watched, not one that hands out rows. */
+static void test_rows_decide_nothing(void **state) {
+    (void)state;
+    for (int traced = 0; traced < 2; traced++) {
+        wrapped w;
+        wrap(&w, small_quadratic(BLV_F64), BY_ALL);
+        plan(&w, UPPER, NAN_VALUE, 1, 0);
+        blv_run *run = make_run(w.problem, "s-tfbo", SETTINGS("iters", "50", "every", "10"));
+        given g = {.count = 0};
+        assert_int_equal(blv_run_rows(run, take_row, &g, true), BLV_OK);
+        if (traced)
+            assert_int_equal(blv_run_trace(run, path), BLV_OK);
+        assert_int_equal(blv_run_solve(run), BLV_OK);
+        expect_outcome(run, traced ? BLV_DIVERGED : BLV_LIMIT_ITERATIONS);
+        assert_int_equal(g.count, traced ? 1 : 6);
+        expect_text(g.last, "\"f\":null");
+        blv_run_destroy(run);
+        unwrap(&w);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         TRACE_TEST(test_rows),
@@ -385,6 +480,10 @@ int main(void) {
         TRACE_TEST(test_decimal_comma),
         cmocka_unit_test(test_full_disk),
         cmocka_unit_test(test_unwritable_path),
+        TRACE_TEST(test_all_rows_are_those_of_the_file),
+        cmocka_unit_test(test_few_rows),
+        cmocka_unit_test(test_few_rows_take_little_time),
+        TRACE_TEST(test_rows_decide_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

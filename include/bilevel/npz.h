@@ -47,6 +47,9 @@ typedef struct blv_npz blv_npz;
 /* Opens an .npz or an .npy file; which of them is decided by its content. The path is copied.
  * On success *npz is the caller's, to be given to blv_npz_close; on error it is NULL. */
 BLV_API blv_error blv_npz_open(blv_npz **npz, const char *path, blv_message *why);
+/* The same for a file's content in memory, which must outlive npz. name: for messages; copied. */
+BLV_API blv_error blv_npz_open_memory(blv_npz **npz, const void *bytes, size_t size,
+                                      const char *name, blv_message *why);
 BLV_API void blv_npz_close(blv_npz *npz); /* NULL is allowed */
 
 /* The arrays, in the order of the file. Members of the archive that are not .npy are passed over.
@@ -65,6 +68,11 @@ BLV_API blv_error blv_npz_info(blv_npz *npz, const char *name, blv_array *info, 
 BLV_API blv_error blv_npz_read_f64(blv_npz *npz, const char *name, double **data, blv_array *info,
                                    blv_message *why);
 
+/* Reads an array of bytes (dtype S) as one text, without its zero bytes. At most BLV_NPZ_TEXT_MAX
+ * of them. On success *text is the caller's, to be given to free(); on error it is NULL. */
+#define BLV_NPZ_TEXT_MAX ((size_t)1 << 24)
+BLV_API blv_error blv_npz_read_text(blv_npz *npz, const char *name, char **text, blv_message *why);
+
 /* ---- Writing ---- */
 
 typedef struct blv_npz_writer blv_npz_writer;
@@ -74,6 +82,13 @@ typedef struct blv_npz_writer blv_npz_writer;
  * refused; a symbolic link is replaced. On success *writer is the caller's, to be given to
  * blv_npz_commit or blv_npz_discard; on error it is NULL. */
 BLV_API blv_error blv_npz_create(blv_npz_writer **writer, const char *path, blv_message *why);
+
+/* Takes count bytes; anything but 0 means that it could not. */
+typedef int (*blv_write_fn)(void *context, const void *bytes, size_t count);
+/* Starts a file that goes to a function, front to back, as it is made. name: for messages; copied.
+ */
+BLV_API blv_error blv_npz_create_to(blv_npz_writer **writer, const char *name, blv_write_fn write,
+                                    void *context, blv_message *why);
 
 /* Adds an array in C order, uncompressed, elements aligned to 64 bytes in the file. Everything is
  * written before the call returns, nothing is kept by reference. ndim 0 is a scalar (shape may be
@@ -87,6 +102,10 @@ BLV_API blv_error blv_npz_add_f32(blv_npz_writer *writer, const char *name, size
                                   const size_t *shape, const float *data, blv_message *why);
 BLV_API blv_error blv_npz_add_i64(blv_npz_writer *writer, const char *name, size_t ndim,
                                   const size_t *shape, const int64_t *data, blv_message *why);
+
+/* Adds a text as a scalar of bytes, dtype S. */
+BLV_API blv_error blv_npz_add_text(blv_npz_writer *writer, const char *name, const char *text,
+                                   blv_message *why);
 
 /* Completes the file, brings it to the disk and renames it over path. Frees the writer in any case;
  * on error the temporary file is removed and path is as it was. */

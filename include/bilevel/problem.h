@@ -71,6 +71,9 @@ typedef struct blv_named_array {
     const double *data;
 } blv_named_array;
 
+/* A number made from the data that the oracles read, so that other data can be told from these. */
+typedef uint64_t (*blv_fingerprint_fn)(void *user);
+
 typedef struct blv_problem_def {
     const char *name;        /* copied; NULL: "problem" */
     size_t dim_x, dim_y;     /* sizes of x and y */
@@ -95,9 +98,10 @@ typedef struct blv_problem_def {
 
     blv_known_phi_fn known_phi;
     blv_known_solution_fn known_solution;
-    blv_measure_fn measure;        /* NULL: none */
-    const char *const *measures;   /* names, borrowed from user; ends with NULL */
-    const blv_named_array *arrays; /* borrowed from user; ends with a NULL name; NULL: none */
+    blv_measure_fn measure;         /* NULL: none */
+    const char *const *measures;    /* names, borrowed from user; ends with NULL */
+    const blv_named_array *arrays;  /* borrowed from user; ends with a NULL name; NULL: none */
+    blv_fingerprint_fn fingerprint; /* NULL: that of the arrays */
 
     const blv_space *space_x; /* vectors of your own kind: borrowed, must outlive the problem. */
     const blv_space *space_y; /* NULL: host memory, from dim, precision and threads */
@@ -111,6 +115,8 @@ BLV_API void blv_problem_destroy(blv_problem *problem);
 
 /* The definition in effect (spaces, dimensions and sample counts filled in). */
 BLV_API const blv_problem_def *blv_problem_definition(const blv_problem *problem);
+/* The definition's fingerprint, else one of its arrays, else 0. Goes through all the data. */
+BLV_API uint64_t blv_problem_fingerprint(const blv_problem *problem);
 
 /* ---- Checking oracles ---- */
 

@@ -2,6 +2,7 @@
 #ifndef BILEVEL_RUN_H
 #define BILEVEL_RUN_H
 
+#include "bilevel/npz.h"
 #include "bilevel/solver.h"
 
 #ifdef __cplusplus
@@ -73,10 +74,35 @@ BLV_API blv_error blv_certify(const blv_problem *problem, const blv_vec *x, cons
 /* The certificate of the run's present x, y and v. */
 BLV_API blv_error blv_run_certify(blv_run *run, blv_certificate *certificate);
 
+/* ---- Checkpoints ---- */
+
+/* Writes everything that the run needs to go on, as an NPZ file (docs/store.md): aside first,
+ * brought to the disk, then renamed over path, so that path is always whole. Between two steps,
+ * from a monitor or from a pause; opens the run if it is not open. When it fails the run is as it
+ * was, and what was at path too. */
+BLV_API blv_error blv_run_save(blv_run *run, const char *path);
+/* The same through a function that gets the file front to back. */
+BLV_API blv_error blv_run_save_to(blv_run *run, blv_write_fn write, void *context);
+
+/* Takes over what was saved, in place of a start: the run must be of the same solver, problem,
+ * dimensions, precision, parameters, seed, batch and sampler, opened or not, and not yet stepped.
+ * Limits, tolerances and the trace may differ. It then goes on as the one that was saved would
+ * have, to the bit, in any number of threads. What differs is named in the message (BLV_E_VALUE); a
+ * file that is damaged or of another version is BLV_E_FORMAT. On error the run is as it was. */
+BLV_API blv_error blv_run_load(blv_run *run, const char *path);
+/* The same from memory. */
+BLV_API blv_error blv_run_load_from(blv_run *run, const void *bytes, size_t size);
+
+/* Called between two steps, off the clock. It may save the run, look at it and stop it. */
+typedef void (*blv_pause_fn)(void *context, blv_run *run);
+/* Calls pause whenever `seconds` of real time have passed since the last call. One pause; NULL
+ * removes it. */
+BLV_API blv_error blv_run_pause(blv_run *run, blv_pause_fn pause, void *context, double seconds);
+
 /* ---- Full control ---- */
 
 /* Allocates everything and opens the solver; implied by the first step. After it nothing is
- * allocated until the run is destroyed, certificates and targets apart. */
+ * allocated until the run is destroyed, certificates, targets and checkpoints apart. */
 BLV_API blv_error blv_run_open(blv_run *run);
 /* Bytes that the run holds. Exact after blv_run_open. The problem's own data are not in it. */
 BLV_API size_t blv_run_memory(const blv_run *run);
@@ -104,8 +130,17 @@ typedef int (*blv_monitor_fn)(void *context, const blv_progress *progress);
  * last call (0: never), and at the end. One monitor; NULL removes it. */
 BLV_API blv_error blv_run_monitor(blv_run *run, blv_monitor_fn monitor, void *context,
                                   uint64_t iterations, double seconds);
-/* Writes the trace to a file while it runs, one JSON object on a line for every `every` steps. */
+/* Writes the trace to a file while it runs, one JSON object on a line for every `every` steps.
+ * After blv_run_load the file goes on where it stood when the run was saved. */
 BLV_API blv_error blv_run_trace(blv_run *run, const char *path);
+/* Gets a row of the trace: text is the JSON object, valid during the call. */
+typedef void (*blv_row_fn)(void *context, const blv_progress *progress, const char *text);
+/* Hands rows of the trace to a function, beside the file or without one. all: every row. Else few
+ * of them, enough for a picture: after the row of iteration k the next comes at 1.02 k at the
+ * earliest, and none comes while the rows have taken more than a tenth of the time so far; the
+ * first and the last always come. Unlike the file, they have no say in how the run ends. Before the
+ * run is opened; NULL: none. */
+BLV_API blv_error blv_run_rows(blv_run *run, blv_row_fn row, void *context, bool all);
 
 /* The options of every run, and the struct that they are in, for listing them. */
 BLV_API const blv_param *blv_run_options(void);

@@ -127,3 +127,11 @@ uint64_t cli_parse_seed(const char *text, const struct argp_state *state) {
 const char *cli_precision_word(blv_precision precision) {
     return precision == BLV_F32 ? "f32" : "f64";
 }
+
+void cli_format_real(double value, char text[CLI_REAL_SIZE]) {
+    for (int digits = 15; digits <= 17; digits++) {
+        snprintf(text, CLI_REAL_SIZE, "%.*g", digits, value);
+        if (strtod(text, NULL) == value)
+            return;
+    }
+}

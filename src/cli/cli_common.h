@@ -65,6 +65,9 @@ bool cli_parse_real(const char *text, double *value);
 /* The value of --seed. Ends the command with a message when it is none. */
 uint64_t cli_parse_seed(const char *text, const struct argp_state *state);
 const char *cli_precision_word(blv_precision precision);
+/* The shortest form that reads back as the same number. */
+enum { CLI_REAL_SIZE = 32 };
+void cli_format_real(double value, char text[CLI_REAL_SIZE]);
 /* Keys of argp options that have no letter. */
 enum { CLI_KEY_FIRST = 1000, CLI_KEY_INSTANCE = 2000, CLI_KEY_FILES = 3000 };
 

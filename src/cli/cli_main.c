@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,8 @@ typedef struct command {
 static const command commands[] = {
     {"solve", "PROBLEM", "solve a problem with one solver or several, certify the result",
      cmd_solve},
+    {"resume", "RUN", "go on with a run that was interrupted", cmd_resume},
+    {"runs", "[ACTION]", "list, show, export and remove the runs that were made", cmd_runs},
     {"solvers", "[NAME]", "list the solvers, or the parameters of one", cmd_solvers},
     {"problems", "[NAME]", "list the problems, or the parameters of one", cmd_problems},
     {"check", "PROBLEM", "compare a problem's derivatives with differences", cmd_check},
@@ -92,6 +95,7 @@ int main(int argc, char **argv) {
     static const char *const help_words[] = {"--help", "-h", "-?", "help", NULL};
     static const char *const version_words[] = {"--version", "-V", NULL};
     occupy_standard_streams();
+    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of that file */
     atexit(finish_stdout);
     argp_err_exit_status = CLI_REFUSED;
     program_invocation_name = "bilevel";

@@ -13,6 +13,8 @@ typedef struct cli_report {
     blv_error error;   /* of what could not be done */
     char message[512]; /* how the run ended, or why it did not begin */
 
+    int64_t stored_as; /* number in the run store; 0: none */
+
     bool certified;
     blv_certificate certificate;
     char no_certificate[512]; /* why there is none */

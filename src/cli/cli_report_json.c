@@ -58,6 +58,8 @@ json_t *cli_report_object(const cli_report *report) {
     const cli_instance *instance = report->instance;
     const blv_solver *solver = blv_run_solver(report->run);
     json_t *object = cli_json_object();
+    cli_json_set(object, "run",
+                 report->stored_as ? cli_json_whole((uint64_t)report->stored_as) : json_null());
     cli_json_set(object, "problem", cli_json_text(instance->family->name));
     cli_json_set(object, "dim_x", cli_json_whole(report->end.dim[CLI_X]));
     cli_json_set(object, "dim_y", cli_json_whole(report->end.dim[CLI_Y]));

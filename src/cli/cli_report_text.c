@@ -166,4 +166,6 @@ void cli_report_text(const cli_report *report) {
     print_values("Run options", blv_run_options(), blv_run_option_fields(report->run));
     print_values("Problem parameters", instance->family->params, instance->params);
     print_notes(report->run);
+    if (report->stored_as)
+        printf("\nStored as run %" PRId64 "\n", report->stored_as);
 }

@@ -1,5 +1,7 @@
 #include "cli_solve.h"
 #include "cli_compare.h"
+#include "cli_record.h"
+#include "cli_task.h"
 #include "cli_watch.h"
 
 #include <stdio.h>
@@ -7,6 +9,10 @@
 #include <unistd.h>
 
 enum { CLI_PASSED_OVER = -1 }; /* among exit codes: no run, and nothing to complain of */
+
+static int worse(int a, int b) {
+    return a > b ? a : b;
+}
 
 /* ---- One run ---- */
 
@@ -47,14 +53,41 @@ static int configure(const cli_task *task, cli_report *report, cli_vectors *load
     return cli_start_load(loaded, report->run, task->start, task->instance.options.precision);
 }
 
-static int set_up(const cli_task *task, cli_report *report) {
+/* A run that goes on takes its place over from a checkpoint, after its start. */
+static int go_on(const cli_task *task, cli_report *report) {
+    const cli_resumption *r = task->resumption;
+    if (!r || !r->checkpoint)
+        return CLI_DONE;
+    blv_error error = blv_run_load_from(report->run, r->checkpoint, r->size);
+    return error == BLV_OK ? CLI_DONE : refuse_run(task, report, error);
+}
+
+static int set_up(const cli_task *task, cli_report *report, cli_record *record) {
     cli_vectors loaded = {0};
+    cli_record_listen(record, report->run, task->all_rows);
     int code = configure(task, report, &loaded);
     if (code == CLI_DONE)
         code = open_at_start(task, report, &loaded);
     cli_vectors_free(&loaded);
     if (code == CLI_DONE)
         cli_vectors_read(&report->start, report->run);
+    return code == CLI_DONE ? go_on(task, report) : code;
+}
+
+/* From here on the store knows of the run. */
+static int begin_record(const cli_task *task, cli_report *report, cli_record *record) {
+    if (!record->store)
+        return CLI_DONE;
+    const cli_resumption *r = task->resumption;
+    json_t *description = cli_task_describe(task, report->run);
+    cli_facts facts = cli_facts_of(&task->instance, report->run);
+    facts.run.kind = "solve";
+    facts.run.command = task->command;
+    facts.run.task = description;
+    int code = cli_record_begin(record, &facts.run, r ? r->id : 0, r ? r->iteration : 0);
+    report->stored_as = record->id;
+    cli_facts_free(&facts);
+    json_decref(description);
     return code;
 }
 
@@ -105,9 +138,16 @@ static int judge(const cli_report *report) {
     return CLI_DONE;
 }
 
-/* Sets up, runs and certifies. */
+static int save(const char *path, const cli_report *report) {
+    return path && report->began ? cli_save(path, &report->end, &report->start) : CLI_DONE;
+}
+
+/* Sets up, runs, certifies and writes. */
 static int run_once(const cli_task *task, cli_report *report, const char *label) {
-    int code = set_up(task, report);
+    cli_record record = {.store = task->store, .checkpoint_seconds = task->checkpoint_seconds};
+    int code = set_up(task, report, &record);
+    if (code == CLI_DONE)
+        code = begin_record(task, report, &record);
     if (code != CLI_DONE)
         return code;
     run_to_end(report, label);
@@ -120,17 +160,15 @@ static int run_once(const cli_task *task, cli_report *report, const char *label)
                                                     &report->distance_x, &report->distance_y);
     }
     cli_watch_leave();
-    return judge(report);
+    code = worse(judge(report), save(task->out, report));
+    cli_record_end(&record, report); /* last: what the store calls finished has its files */
+    return worse(code, cli_record_code(&record));
 }
 
 static int create_run(const cli_task *task, const blv_solver *solver, blv_run **run) {
     blv_message why = {0};
     blv_error error = blv_run_create(run, task->instance.problem, solver, &why);
     return error == BLV_OK ? CLI_DONE : cli_refuse(error, why.text);
-}
-
-static int save(const char *path, const cli_report *report) {
-    return path && report->began ? cli_save(path, &report->end, &report->start) : CLI_DONE;
 }
 
 static void free_report(cli_report *report) {
@@ -158,16 +196,11 @@ int cli_solve_with_one(const cli_task *task) {
         cli_json_print(cli_report_object(&report));
     else if (report.began && !task->quiet)
         cli_report_text(&report);
-    int saved = save(task->out, &report);
     free_report(&report);
-    return saved == CLI_DONE ? code : saved;
+    return code;
 }
 
 /* ---- Several runs ---- */
-
-static int worse(int a, int b) {
-    return a > b ? a : b;
-}
 
 /* The task of one of several solvers: its files have names of their own. To be ended. */
 static cli_task task_for(const cli_task *task, const blv_solver *solver) {
@@ -207,12 +240,10 @@ static int run_choice(const cli_task *task, cli_choice *choice, cli_comparison *
     int code = create_run(task, choice->solver, &report.run);
     if (code == CLI_DONE)
         code = run_once(&one, &report, choice->solver->name);
-    if (report.began) {
+    if (report.began)
         cli_comparison_add(comparison, &report);
-        code = worse(code, save(one.out, &report));
-    } else {
+    else
         leave_out(choice, *report.message ? report.message : "it could not begin");
-    }
     free_report(&report);
     end_task(&one);
     return code;

@@ -4,6 +4,15 @@
 
 #include "cli_instance.h"
 #include "cli_selection.h"
+#include "cli_store.h"
+
+/* A run of the store that goes on. */
+typedef struct cli_resumption {
+    int64_t id;
+    uint64_t iteration;
+    const void *checkpoint; /* NULL: it starts again */
+    size_t size;
+} cli_resumption;
 
 typedef struct cli_task {
     cli_instance instance;
@@ -11,6 +20,12 @@ typedef struct cli_task {
     cli_selection selection; /* of solvers */
     const char *start, *trace, *out;
     bool json, quiet;
+
+    cli_store *store;                 /* NULL: none */
+    const json_t *command;            /* as typed */
+    double checkpoint_seconds;        /* between checkpoints; 0: none */
+    bool all_rows;                    /* of the trace go to the store */
+    const cli_resumption *resumption; /* NULL: a new run */
 } cli_task;
 
 /* Both return the exit code. */

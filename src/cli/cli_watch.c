@@ -106,10 +106,14 @@ void cli_watch_say(const char *text) {
         draw(line);
 }
 
-void cli_watch_leave(void) {
-    atomic_store(&watched_run, NULL);
+void cli_watch_clear(void) {
     if (atomic_load(&display_on))
         fputs(CLEAR_LINE, stderr);
+}
+
+void cli_watch_leave(void) {
+    atomic_store(&watched_run, NULL);
+    cli_watch_clear();
 }
 
 bool cli_watch_signalled(void) {

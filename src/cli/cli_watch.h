@@ -14,6 +14,8 @@ void cli_watch_begin(bool display);
 blv_error cli_watch_run(blv_run *run, const char *label);
 /* Shows what is being done after the steps. */
 void cli_watch_say(const char *text);
+/* Clears the line, so that something else can be said; it is drawn again. */
+void cli_watch_clear(void);
 /* Clears the line. No run is watched until the next one. */
 void cli_watch_leave(void);
 /* Whether a signal has come. */

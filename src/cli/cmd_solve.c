@@ -1,6 +1,7 @@
 /* bilevel solve PROBLEM: the command line. */
 #include "cli_commands.h"
-#include "cli_solve.h"
+#include "cli_record.h"
+#include "cli_task.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +10,7 @@
 typedef struct request {
     cli_task task;
     const char *solver; /* as typed */
+    cli_store_choice store;
 } request;
 
 /* ---- Options ---- */
@@ -21,10 +23,11 @@ enum {
     KEY_OUT,
     KEY_JSON,
     KEY_QUIET,
+    KEY_CHECKPOINT,
     KEY_RUN_OPTION /* and the ones behind it: positions in run_options */
 };
 
-enum { GROUP_PROBLEM = 1, GROUP_SOLVER, GROUP_STOP, GROUP_SAMPLES, GROUP_OUTPUT };
+enum { GROUP_PROBLEM = 1, GROUP_SOLVER, GROUP_STOP, GROUP_SAMPLES, GROUP_OUTPUT, GROUP_STORE };
 
 static const struct argp_option own_options[] = {
     {NULL, 0, NULL, 0, "The solver:", GROUP_SOLVER},
@@ -48,6 +51,9 @@ static const struct argp_option own_options[] = {
      GROUP_OUTPUT},
     {"json", KEY_JSON, NULL, 0, "print one JSON object on standard output", GROUP_OUTPUT},
     {"quiet", KEY_QUIET, NULL, 0, "no progress line and no summary", GROUP_OUTPUT},
+    {"checkpoint", KEY_CHECKPOINT, "SECONDS", 0,
+     "keep a checkpoint in the run store this often, so that 'bilevel resume' can go on",
+     GROUP_STORE},
 };
 
 /* Options of the run that have a name of their own here. What they mean is in the library's table.
@@ -133,6 +139,7 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &asked->task.instance;
+        state->child_inputs[1] = &asked->store;
         return 0;
     case KEY_SOLVER:
         asked->solver = arg;
@@ -145,6 +152,7 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
         return 0;
     case KEY_TRACE:
         asked->task.trace = arg;
+        asked->task.all_rows = true;
         return 0;
     case KEY_OUT:
         asked->task.out = arg;
@@ -155,9 +163,18 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
     case KEY_QUIET:
         asked->task.quiet = true;
         return 0;
+    case KEY_CHECKPOINT:
+        asked->task.checkpoint_seconds = cli_task_parse_checkpoint(arg, state);
+        return 0;
+    case ARGP_KEY_END:
+        if (asked->task.checkpoint_seconds > 0.0 && asked->store.off)
+            argp_error(state, "--checkpoint needs the store that --no-store leaves out");
+        return 0;
     default:
         if (!is_run_option(key))
             return ARGP_ERR_UNKNOWN;
+        if (strcmp(run_options[key - KEY_RUN_OPTION].key, "every") == 0)
+            asked->task.all_rows = true;
         cli_settings_add(&asked->task.settings, run_options[key - KEY_RUN_OPTION].key, arg);
         return 0;
     }
@@ -170,6 +187,8 @@ static int solve(request *asked) {
     int code = cli_selection_parse(&task->selection, asked->solver);
     if (code == CLI_DONE)
         code = cli_instance_create(&task->instance);
+    if (code == CLI_DONE)
+        code = cli_task_open_store(task, &asked->store);
     if (code != CLI_DONE)
         return code;
     return task->selection.several ? cli_solve_with_several(task) : cli_solve_with_one(task);
@@ -179,6 +198,7 @@ int cmd_solve(int argc, char **argv) {
     struct argp_option options[OWN_OPTIONS + RUN_OPTIONS + 1];
     fill_options(options);
     const struct argp_child children[] = {{&cli_instance_argp, 0, "The problem:", GROUP_PROBLEM},
+                                          {&cli_store_argp, 0, "The run store:", GROUP_STORE},
                                           {0}};
     const struct argp argp = {
         .options = options,
@@ -191,8 +211,12 @@ int cmd_solve(int argc, char **argv) {
         .children = children,
         .help_filter = complete_help};
     request asked = {.task.start = "zero", .solver = "s-tfbo"};
+    json_t *command = cli_record_command(argc, argv);
+    asked.task.command = command;
     argp_parse(&argp, argc, argv, 0, NULL, &asked);
     int code = solve(&asked);
+    cli_store_close(asked.task.store);
+    json_decref(command);
     cli_selection_free(&asked.task.selection);
     cli_settings_free(&asked.task.settings);
     cli_instance_free(&asked.task.instance);

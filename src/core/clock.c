@@ -3,26 +3,45 @@
 
 #include <time.h>
 
-static double now(void) {
+double blv_clock_now(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 double blv_clock_seconds(const blv_run *run) {
-    return run->clock_before + (run->clock_running ? now() - run->clock_started : 0.0);
+    return run->clock_before + (run->clock_running ? blv_clock_now() - run->clock_started : 0.0);
 }
 
 void blv_clock_start(blv_run *run) {
     if (!run->clock_running) {
-        run->clock_started = now();
+        run->clock_started = blv_clock_now();
         run->clock_running = true;
     }
 }
 
 void blv_clock_stop(blv_run *run) {
     if (run->clock_running) {
-        run->clock_before += now() - run->clock_started;
+        run->clock_before += blv_clock_now() - run->clock_started;
         run->clock_running = false;
     }
+}
+
+blv_error blv_run_pause(blv_run *run, blv_pause_fn pause, void *context, double seconds) {
+    if (pause && !(seconds > 0.0))
+        return blv_run_fail(run, BLV_E_ARGUMENT, "pause: seconds must be more than 0");
+    run->pause = pause;
+    run->pause_context = context;
+    run->pause_seconds = seconds;
+    run->pause_last = blv_clock_now();
+    return BLV_OK;
+}
+
+void blv_pause_if_due(blv_run *run) {
+    if (!run->pause || blv_clock_now() - run->pause_last < run->pause_seconds)
+        return;
+    blv_clock_stop(run);
+    run->pause(run->pause_context, run);
+    run->pause_last = blv_clock_now();
+    blv_clock_start(run);
 }

@@ -5,12 +5,19 @@
 #include <stdio.h>
 
 blv_error blv_guard_open(blv_run *run, const char *name, blv_level level, blv_guard *guard) {
-    char of_largest[32], of_mean[32];
-    snprintf(of_largest, sizeof of_largest, "%.20s, largest", name);
-    snprintf(of_mean, sizeof of_mean, "%.20s, mean", name);
+    const struct {
+        const char *what;
+        double *scalar;
+    } parts[] = {{"norm", &guard->before_norm},
+                 {"move", &guard->before_move},
+                 {"largest", &guard->largest},
+                 {"mean", &guard->mean}};
     blv_guard_reset(guard);
-    BLV_CHECK(blv_state_scalar(run, of_largest, &guard->largest));
-    BLV_CHECK(blv_state_scalar(run, of_mean, &guard->mean));
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        char of_part[32];
+        snprintf(of_part, sizeof of_part, "%.20s, %s", name, parts[i].what);
+        BLV_CHECK(blv_state_hidden(run, of_part, parts[i].scalar));
+    }
     return blv_state_vec(run, name, level, &guard->before);
 }
 

@@ -36,7 +36,7 @@ typedef struct blv_guard {
     bool unclipped;     /* x on batches is not clipped; set before the first step */
 } blv_guard;
 
-/* In `open`. name: of the state vector that it keeps. */
+/* In `open`. name: of the state that it keeps. */
 blv_error blv_guard_open(blv_run *run, const char *name, blv_level level, blv_guard *guard);
 /* Forgets the last direction, but not how long directions have been: the next one belongs to
  * another function. */

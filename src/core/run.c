@@ -1,5 +1,6 @@
 /* The run: create, set, open, step, solve, result. It owns all memory of the solver and keeps time;
  * run_loop.c has the loop. */
+#include "core/checkpoint.h"
 #include "core/run_private.h"
 
 #include <math.h>
@@ -25,6 +26,7 @@ static blv_error fill_run(blv_run *run, blv_message *why) {
     BLV_CHECK(blv_state_iterate(run, "y", BLV_LEVEL_Y, &run->y));
     if (run->def->project_x)
         BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, &run->x_displacement));
+    BLV_CHECK(blv_checkpoint_register(run));
     BLV_CHECK(blv_eval_open(&run->eval, run->problem, &run->result.counts));
     return blv_eval_open(&run->observe, run->problem, &run->result.check_counts);
 }
@@ -67,12 +69,13 @@ void blv_run_destroy(blv_run *run) {
         return;
     if (run->solver->close && run->phase != PHASE_CREATED)
         run->solver->close(run, run->state);
-    if (run->trace)
-        fclose(run->trace);
+    blv_trace_close(run);
+    blv_rows_close(run);
     blv_certifier_destroy(run->certifier);
     blv_eval_close(&run->eval);
     blv_eval_close(&run->observe);
     blv_state_free(run);
+    blv_lines_free(&run->parameters);
     free(run->trace_path);
     free(run->trace_values);
     free(run->state);
@@ -108,13 +111,14 @@ static size_t largest_dim(const blv_run *run) {
 
 static blv_error open_parts(blv_run *run) {
     BLV_CHECK(run->solver->open(run, run->state));
+    BLV_CHECK(blv_checkpoint_note_parameters(run));
     if (run->options.certify || !isnan(run->options.target)) {
         blv_error error =
             blv_certifier_create(&run->certifier, run->problem, &run->result.check_counts);
         if (error != BLV_OK)
             return blv_run_fail(run, error, "certifier: %s", blv_error_text(error));
     }
-    if (run->trace_path && run->options.iterates) {
+    if ((run->trace_path || run->row) && run->options.iterates) {
         run->trace_values = malloc(largest_dim(run) * sizeof *run->trace_values);
         if (!run->trace_values)
             return blv_run_fail(run, BLV_E_MEMORY, "trace: out of memory");
@@ -143,11 +147,14 @@ size_t blv_run_memory(const blv_run *run) {
                    blv_eval_bytes(&run->observe);
     for (size_t i = 0; i < run->entry_count; i++)
         bytes += blv_space_vec_bytes(blv_vec_space(run->entries[i].vec)) *
-                 (run->entries[i].previous ? 2 : 1);
+                 (run->entries[i].borrowed   ? 0
+                  : run->entries[i].previous ? 2
+                                             : 1);
     for (size_t i = 0; i < run->owned_count; i++)
         bytes += run->owned[i].bytes;
     if (run->certifier)
         bytes += blv_certifier_bytes(run->certifier);
+    bytes += run->parameters.room;
     if (run->trace_values)
         bytes += largest_dim(run) * sizeof *run->trace_values;
     return bytes;
@@ -166,7 +173,8 @@ static blv_error begin(blv_run *run) {
     if (run->busy)
         return blv_run_fail(run, BLV_E_ORDER, "a monitor may not step the run that calls it");
     BLV_CHECK(blv_run_open(run));
-    return run->phase == PHASE_OPEN ? blv_trace_open(run) : BLV_OK;
+    bool starts = run->phase == PHASE_OPEN || run->just_loaded;
+    return starts ? blv_trace_open(run) : BLV_OK;
 }
 
 static blv_error advance(blv_run *run, bool to_the_end) {

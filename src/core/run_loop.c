@@ -43,10 +43,15 @@ static void end_run(blv_run *run, blv_outcome outcome) {
     else
         run->message = cause;
     run->result.outcome = outcome;
-    if (run->trace && fclose(run->trace) != 0)
-        run->trace_failed = true;
-    run->trace = NULL;
+    blv_trace_close(run);
     explain_end(run, outcome);
+    run->ending = run->message;
+}
+
+/* Ends the run where it could go on, were it not for a limit or a request. */
+static void end_between_steps(blv_run *run, blv_outcome outcome) {
+    end_run(run, outcome);
+    run->may_continue = run->result.outcome < 0 && run->result.outcome > BLV_STALLED;
 }
 
 /* Names the oracle that failed, or says that a value was not finite, unless a cause is known. */
@@ -140,7 +145,16 @@ static void prepare(blv_run *run) {
     if (outcome == BLV_RUNNING)
         outcome = blv_limit_reached(run);
     if (outcome != BLV_RUNNING)
-        end_run(run, outcome);
+        end_between_steps(run, outcome);
+}
+
+/* The limits may be others than those of the run that was saved. */
+static void resume(blv_run *run) {
+    run->just_loaded = false;
+    run->message.text[0] = '\0';
+    blv_outcome outcome = blv_limit_reached(run);
+    if (outcome != BLV_RUNNING)
+        end_between_steps(run, outcome);
 }
 
 static void iterate(blv_run *run) {
@@ -158,12 +172,16 @@ static void iterate(blv_run *run) {
     if (outcome == BLV_RUNNING)
         outcome = blv_observe(run, false);
     if (outcome != BLV_RUNNING)
-        end_run(run, outcome);
+        end_between_steps(run, outcome);
+    else
+        blv_pause_if_due(run);
 }
 
 void blv_run_advance(blv_run *run, bool to_the_end) {
     if (run->phase == PHASE_OPEN)
         prepare(run);
+    if (run->just_loaded)
+        resume(run);
     while (run->phase == PHASE_STEPPING) {
         iterate(run);
         if (!to_the_end)

@@ -5,6 +5,8 @@
 #include "bilevel/run.h"
 #include "core/certifier.h"
 #include "core/eval.h"
+#include "core/keep.h"
+#include "core/lines.h"
 #include "core/message.h"
 
 #include <stdatomic.h>
@@ -31,12 +33,18 @@ typedef struct blv_state_entry {
     blv_vec *vec;
     blv_vec *previous; /* value before the last move; NULL when it does not move */
     uint64_t moved;    /* number of that move, 0: never */
+    bool borrowed;     /* vec belongs to an object that the run owns */
 } blv_state_entry;
 
-typedef struct blv_scalar_entry {
+/* Numbers of the state: a scalar, a block, or what an object keeps. */
+typedef struct blv_numbers_entry {
     char name[NAME_SIZE];
-    double *value;
-} blv_scalar_entry;
+    const char *kind;
+    size_t count;
+    double *values; /* NULL: the object's */
+    blv_kept kept;
+    bool is_column; /* of the trace */
+} blv_numbers_entry;
 
 typedef struct blv_owned {
     void *object;
@@ -45,7 +53,7 @@ typedef struct blv_owned {
 } blv_owned;
 
 typedef struct blv_note {
-    const char *format; /* a note is made once for each format */
+    char format[NOTE_SIZE]; /* a note is made once for each format */
     char text[NOTE_SIZE];
 } blv_note;
 
@@ -60,13 +68,17 @@ struct blv_run {
     blv_run_phase phase;
     blv_error open_error; /* what opening ended with */
     bool busy;            /* inside a step: a monitor may not step */
+    bool may_continue;    /* it ended at a limit between two steps */
+    bool just_loaded;     /* limits are to be looked at before the next step */
+    bool all_rows;        /* are handed out, not few */
+    bool fingerprint_known;
 
     blv_vec *x, *y;
     blv_vec *x_displacement; /* for the gradient mapping; NULL when X is the whole space */
     blv_state_entry *entries;
     size_t entry_count;
-    blv_scalar_entry *scalars;
-    size_t scalar_count;
+    blv_numbers_entry *numbers;
+    size_t numbers_count;
     blv_owned *owned;
     size_t owned_count;
 
@@ -88,13 +100,29 @@ struct blv_run {
     uint64_t monitor_iterations;
     double monitor_seconds, monitor_last;
 
-    uint64_t row_seen, monitor_seen; /* 1 + the iteration of the last row and of the last call */
+    blv_pause_fn pause;
+    void *pause_context;
+    double pause_seconds, pause_last; /* of real time */
+
+    blv_lines parameters; /* of the solver, as they were when it was opened */
+    uint64_t fingerprint; /* of the problem, once it is known */
+
+    /* 1 + the iteration of the last row in the file, row handed out and call of the monitor */
+    uint64_t row_seen, row_given, monitor_seen;
+    double observed_seconds; /* of real time, that rows and monitor have taken */
+    blv_row_fn row;
+    void *row_context;
+    FILE *row_stream; /* writes row_text */
+    char *row_text;
+    size_t row_size;
     FILE *trace;
     char *trace_path;
+    uint64_t trace_at;    /* bytes written to it */
     double *trace_values; /* room for one vector, when iterates are traced */
     bool trace_failed;    /* the disk was full: the run goes on, the trace ends */
 
     blv_message message;
+    blv_message ending; /* the message of the end, which later calls may write over above */
     blv_note notes[NOTES_MAX];
     size_t note_count;
 };
@@ -112,6 +140,9 @@ bool blv_halve_moves(blv_run *run);
 double blv_clock_seconds(const blv_run *run);
 void blv_clock_start(blv_run *run);
 void blv_clock_stop(blv_run *run);
+double blv_clock_now(void); /* real seconds, from some start */
+/* Calls the pause if its time has come. */
+void blv_pause_if_due(blv_run *run);
 
 /* stop.c */
 blv_flow blv_run_interrupt(void *run);
@@ -125,6 +156,8 @@ void blv_run_advance(blv_run *run, bool to_the_end);
 
 /* trace.c: evaluation off the clock, trace rows and the monitor. last: the run ends here. */
 blv_error blv_trace_open(blv_run *run);
+void blv_trace_close(blv_run *run);
+void blv_rows_close(blv_run *run);
 blv_outcome blv_observe(blv_run *run, bool last);
 
 #endif

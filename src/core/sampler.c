@@ -9,6 +9,7 @@
 #include "core/random.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 
 struct blv_sampler {
@@ -121,4 +122,33 @@ const blv_batch *blv_sampler_next(blv_sampler *s) {
     if (s->whole)
         return NULL;
     return s->kind == BLV_SAMPLER_IID ? next_iid(s) : next_of_epoch(s);
+}
+
+/* ---- Position ---- */
+
+void blv_sampler_get(const void *sampler, double *position) {
+    const blv_sampler *s = sampler;
+    position[0] = (double)s->epoch;
+    position[1] = (double)s->next;
+    position[2] = (double)s->drawn;
+}
+
+static bool is_count(double value, double most) {
+    return value >= 0.0 && value <= most && value == floor(value);
+}
+
+bool blv_sampler_fits(const void *sampler, const double *position) {
+    const blv_sampler *s = sampler;
+    const double most = 9007199254740992.0; /* doubles count to 2^53 */
+    return is_count(position[0], most) && is_count(position[1], (double)s->blocks) &&
+           is_count(position[2], most);
+}
+
+void blv_sampler_put(void *sampler, const double *position) {
+    blv_sampler *s = sampler;
+    s->epoch = (uint64_t)position[0];
+    if (s->order)
+        start_epoch(s);
+    s->next = (size_t)position[1];
+    s->drawn = (uint64_t)position[2];
 }

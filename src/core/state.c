@@ -32,18 +32,41 @@ blv_state_entry *blv_state_find(const blv_run *run, const char *name) {
     return NULL;
 }
 
-static blv_error register_vec(blv_run *run, const char *name, blv_level level, bool moves,
-                              blv_vec **vec) {
-    *vec = NULL;
-    if (strlen(name) >= NAME_SIZE || blv_state_find(run, name))
-        return blv_run_fail(run, BLV_E_NAME, "state vector '%s': name taken or too long", name);
+static blv_state_entry *append_entry(blv_run *run, const char *name, blv_error *error) {
+    if (strlen(name) >= NAME_SIZE || blv_state_find(run, name)) {
+        *error = blv_run_fail(run, BLV_E_NAME, "state vector '%s': name taken or too long", name);
+        return NULL;
+    }
     void *grown = run->entries;
     blv_state_entry *entry = append(run->entries, &run->entry_count, sizeof *entry, &grown);
     run->entries = grown;
-    if (!entry)
-        return blv_run_fail(run, BLV_E_MEMORY, "state vector '%s': out of memory", name);
+    if (!entry) {
+        *error = blv_run_fail(run, BLV_E_MEMORY, "state vector '%s': out of memory", name);
+        return NULL;
+    }
     strcpy(entry->name, name);
-    blv_error error = blv_vec_create(&entry->vec, space_at(run, level));
+    *error = BLV_OK;
+    return entry;
+}
+
+blv_error blv_keep_vec(blv_run *run, const char *name, blv_vec *vec) {
+    blv_error error;
+    blv_state_entry *entry = append_entry(run, name, &error);
+    if (entry) {
+        entry->vec = vec;
+        entry->borrowed = true;
+    }
+    return error;
+}
+
+static blv_error register_vec(blv_run *run, const char *name, blv_level level, bool moves,
+                              blv_vec **vec) {
+    *vec = NULL;
+    blv_error error;
+    blv_state_entry *entry = append_entry(run, name, &error);
+    if (!entry)
+        return error;
+    error = blv_vec_create(&entry->vec, space_at(run, level));
     if (error == BLV_OK && moves)
         error = blv_vec_create(&entry->previous, space_at(run, level));
     if (error != BLV_OK) {
@@ -63,17 +86,63 @@ blv_error blv_state_iterate(blv_run *run, const char *name, blv_level level, blv
     return register_vec(run, name, level, true, vec);
 }
 
-blv_error blv_state_scalar(blv_run *run, const char *name, double *scalar) {
-    if (strlen(name) >= NAME_SIZE)
-        return blv_run_fail(run, BLV_E_NAME, "state scalar '%s': name too long", name);
-    void *grown = run->scalars;
-    blv_scalar_entry *entry = append(run->scalars, &run->scalar_count, sizeof *entry, &grown);
-    run->scalars = grown;
-    if (!entry)
-        return blv_run_fail(run, BLV_E_MEMORY, "state scalar '%s': out of memory", name);
+static blv_numbers_entry *append_numbers(blv_run *run, const char *kind, const char *name,
+                                         size_t count, blv_error *error) {
+    if (strlen(name) >= NAME_SIZE) {
+        *error = blv_run_fail(run, BLV_E_NAME, "state %s '%s': name too long", kind, name);
+        return NULL;
+    }
+    void *grown = run->numbers;
+    blv_numbers_entry *entry = append(run->numbers, &run->numbers_count, sizeof *entry, &grown);
+    run->numbers = grown;
+    if (!entry) {
+        *error = blv_run_fail(run, BLV_E_MEMORY, "state %s '%s': out of memory", kind, name);
+        return NULL;
+    }
     strcpy(entry->name, name);
-    entry->value = scalar;
-    return BLV_OK;
+    entry->kind = kind;
+    entry->count = count;
+    *error = BLV_OK;
+    return entry;
+}
+
+static blv_error register_scalar(blv_run *run, const char *name, double *scalar, bool is_column) {
+    blv_error error;
+    blv_numbers_entry *entry = append_numbers(run, "scalar", name, 1, &error);
+    if (entry) {
+        entry->values = scalar;
+        entry->is_column = is_column;
+    }
+    return error;
+}
+
+blv_error blv_state_scalar(blv_run *run, const char *name, double *scalar) {
+    return register_scalar(run, name, scalar, true);
+}
+
+blv_error blv_state_hidden(blv_run *run, const char *name, double *scalar) {
+    return register_scalar(run, name, scalar, false);
+}
+
+blv_error blv_state_block(blv_run *run, const char *name, size_t count, double **block) {
+    *block = NULL;
+    double *values = count <= SIZE_MAX / sizeof *values ? calloc(count, sizeof *values) : NULL;
+    if (!values && count > 0)
+        return blv_run_fail(run, BLV_E_MEMORY, "state block '%s': out of memory", name);
+    BLV_CHECK(blv_run_own(run, values, free, count * sizeof *values));
+    blv_error error;
+    blv_numbers_entry *entry = append_numbers(run, "block", name, count, &error);
+    if (entry)
+        entry->values = *block = values;
+    return error;
+}
+
+blv_error blv_keep_object(blv_run *run, const char *name, const blv_kept *kept) {
+    blv_error error;
+    blv_numbers_entry *entry = append_numbers(run, kept->kind, name, kept->count, &error);
+    if (entry)
+        entry->kept = *kept;
+    return error;
 }
 
 blv_error blv_run_own(blv_run *run, void *object, void (*destroy)(void *), size_t bytes) {
@@ -135,25 +204,34 @@ blv_error blv_state_sampler(blv_run *run, const char *name, blv_level level, siz
     if (error != BLV_OK)
         return blv_run_fail(run, error, "sampler '%s': %s", name, blv_error_text(error));
     error = blv_run_own(run, *sampler, destroy_sampler, blv_sampler_bytes(*sampler));
-    if (error != BLV_OK)
+    if (error != BLV_OK) {
         *sampler = NULL;
-    return error;
+        return error;
+    }
+    return blv_keep_object(run, name,
+                           &(const blv_kept){.kind = "sampler",
+                                             .object = *sampler,
+                                             .count = BLV_SAMPLER_NUMBERS,
+                                             .get = blv_sampler_get,
+                                             .fits = blv_sampler_fits,
+                                             .put = blv_sampler_put});
 }
 
 void blv_state_free(blv_run *run) {
     for (size_t i = run->owned_count; i-- > 0;)
         run->owned[i].destroy(run->owned[i].object);
     for (size_t i = 0; i < run->entry_count; i++) {
-        blv_vec_destroy(run->entries[i].vec);
+        if (!run->entries[i].borrowed)
+            blv_vec_destroy(run->entries[i].vec);
         blv_vec_destroy(run->entries[i].previous);
     }
     free(run->owned);
     free(run->entries);
-    free(run->scalars);
+    free(run->numbers);
     run->owned = NULL;
     run->entries = NULL;
-    run->scalars = NULL;
-    run->owned_count = run->entry_count = run->scalar_count = 0;
+    run->numbers = NULL;
+    run->owned_count = run->entry_count = run->numbers_count = 0;
 }
 
 static blv_state_entry *entry_of(const blv_run *run, const blv_vec *vec) {
@@ -222,12 +300,12 @@ blv_error blv_run_fail(blv_run *run, blv_error error, const char *format, ...) {
 
 void blv_run_note(blv_run *run, const char *format, ...) {
     for (size_t i = 0; i < run->note_count; i++)
-        if (run->notes[i].format == format)
+        if (strncmp(run->notes[i].format, format, NOTE_SIZE - 1) == 0)
             return;
     if (run->note_count == NOTES_MAX)
         return;
     blv_note *note = &run->notes[run->note_count++];
-    note->format = format;
+    snprintf(note->format, sizeof note->format, "%s", format);
     va_list args;
     va_start(args, format);
     vsnprintf(note->text, sizeof note->text, format, args);

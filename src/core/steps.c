@@ -20,6 +20,16 @@ static blv_error open_step(blv_run *run, const char *column, double *step, const
     return isnan(*step) ? blv_guard_open(run, before, level, guard) : BLV_OK;
 }
 
+/* Solvers may use them in their steps. */
+static blv_error keep_constants(blv_run *run, blv_constants *c) {
+    BLV_CHECK(blv_state_hidden(run, "L", &c->L));
+    BLV_CHECK(blv_state_hidden(run, "mu", &c->mu));
+    BLV_CHECK(blv_state_hidden(run, "L_phi", &c->L_phi));
+    BLV_CHECK(blv_state_hidden(run, "reach_x", &c->reach_x));
+    BLV_CHECK(blv_state_hidden(run, "reach_y", &c->reach_y));
+    return blv_state_hidden(run, "reach_v", &c->reach_v);
+}
+
 blv_error blv_steps_open(blv_run *run, blv_steps *s, blv_steps_of which, bool also) {
     bool has_v = which == BLV_STEPS_XYV;
     bool estimate = also || isnan(s->x) || isnan(s->y) || (has_v && isnan(s->v));
@@ -27,7 +37,10 @@ blv_error blv_steps_open(blv_run *run, blv_steps *s, blv_steps_of which, bool al
     BLV_CHECK(open_step(run, "auto_step_y", &s->y, "gy before", BLV_LEVEL_Y, &s->guard_y));
     if (has_v)
         BLV_CHECK(open_step(run, "auto_step_v", &s->v, "r before", BLV_LEVEL_Y, &s->guard_v));
-    return estimate ? blv_constants_open(run, &s->work) : BLV_OK;
+    if (!estimate)
+        return BLV_OK;
+    BLV_CHECK(keep_constants(run, &s->constants));
+    return blv_constants_open(run, &s->work);
 }
 
 blv_flow blv_steps_prepare(blv_run *run, blv_steps *s, double inner_steps) {

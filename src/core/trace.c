@@ -8,6 +8,8 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/types.h>
+#include <unistd.h>
 
 blv_error blv_run_trace(blv_run *run, const char *path) {
     if (run->phase != PHASE_CREATED)
@@ -22,13 +24,56 @@ blv_error blv_run_trace(blv_run *run, const char *path) {
     return BLV_OK;
 }
 
+/* The trace of a run that was saved and loaded: what was written after it was saved comes once more
+ * and is cut off. NULL: a new file has to do. */
+static FILE *go_on(blv_run *run) {
+    FILE *file = fopen(run->trace_path, "r+");
+    bool whole = file && fseek(file, 0, SEEK_END) == 0 && ftell(file) >= (long)run->trace_at;
+    if (whole && ftruncate(fileno(file), (off_t)run->trace_at) == 0 &&
+        fseek(file, 0, SEEK_END) == 0)
+        return file;
+    if (file)
+        fclose(file);
+    blv_run_note(run, "the trace %s has lost its first rows: a new one was begun", run->trace_path);
+    return NULL;
+}
+
+blv_error blv_run_rows(blv_run *run, blv_row_fn row, void *context, bool all) {
+    if (run->phase != PHASE_CREATED)
+        return blv_run_fail(run, BLV_E_ORDER, "rows must be asked for before the run is opened");
+    run->row = row;
+    run->row_context = context;
+    run->all_rows = all;
+    return BLV_OK;
+}
+
 blv_error blv_trace_open(blv_run *run) {
+    if (run->row && !run->row_stream)
+        run->row_stream = open_memstream(&run->row_text, &run->row_size);
+    if (run->row && !run->row_stream)
+        return blv_run_fail(run, BLV_E_MEMORY, "rows of the trace: out of memory");
     if (!run->trace_path)
         return BLV_OK;
-    run->trace = fopen(run->trace_path, "w");
+    run->trace = run->trace_at > 0 ? go_on(run) : NULL;
+    if (!run->trace) {
+        run->trace_at = 0;
+        run->trace = fopen(run->trace_path, "w");
+    }
     if (!run->trace)
         return blv_run_fail(run, BLV_E_FILE, "trace %s: %s", run->trace_path, strerror(errno));
     return BLV_OK;
+}
+
+void blv_trace_close(blv_run *run) {
+    if (run->trace && fclose(run->trace) != 0)
+        run->trace_failed = true;
+    run->trace = NULL;
+}
+
+void blv_rows_close(blv_run *run) {
+    if (run->row_stream)
+        fclose(run->row_stream);
+    free(run->row_text);
 }
 
 blv_error blv_run_monitor(blv_run *run, blv_monitor_fn monitor, void *context, uint64_t iterations,
@@ -49,8 +94,7 @@ static void put_number(FILE *file, const char *key, double value) {
     fprintf(file, ",\"%s\":%s", key, isfinite(value) ? text : "null");
 }
 
-static void put_vector(blv_run *run, const blv_state_entry *entry) {
-    FILE *file = run->trace;
+static void put_vector(blv_run *run, FILE *file, const blv_state_entry *entry) {
     char text[32];
     size_t dim = blv_vec_dim(entry->vec);
     double *host = run->trace_values;
@@ -63,8 +107,7 @@ static void put_vector(blv_run *run, const blv_state_entry *entry) {
     fputc(']', file);
 }
 
-static void write_row(blv_run *run, const blv_progress *p) {
-    FILE *file = run->trace;
+static void put_row(blv_run *run, FILE *file, const blv_progress *p) {
     const blv_counts *c = &p->counts;
     fprintf(file,
             "{\"iteration\":%" PRIu64 ",\"f_grad\":%" PRIu64 ",\"g_grad\":%" PRIu64
@@ -85,18 +128,38 @@ static void write_row(blv_run *run, const blv_progress *p) {
     }
     for (size_t i = 0; i < p->measure_count; i++)
         put_number(file, run->def->measures[i], p->measures[i]);
-    for (size_t i = 0; i < run->scalar_count; i++)
-        put_number(file, run->scalars[i].name, *run->scalars[i].value);
+    for (size_t i = 0; i < run->numbers_count; i++)
+        if (run->numbers[i].is_column)
+            put_number(file, run->numbers[i].name, *run->numbers[i].values);
     for (size_t i = 0; run->options.iterates && i < run->entry_count; i++)
         if (run->entries[i].previous)
-            put_vector(run, &run->entries[i]);
-    fputs("}\n", file);
+            put_vector(run, file, &run->entries[i]);
+    fputc('}', file);
+}
+
+static void hand_out_row(blv_run *run, const blv_progress *p) {
+    rewind(run->row_stream);
+    put_row(run, run->row_stream, p);
+    fputc('\0', run->row_stream);
+    if (fflush(run->row_stream) == 0 && !ferror(run->row_stream))
+        run->row(run->row_context, p, run->row_text);
+    else
+        blv_run_note(run, "a row of the trace is missing: memory was short");
+}
+
+static void write_row(blv_run *run, const blv_progress *p) {
+    FILE *file = run->trace;
+    put_row(run, file, p);
+    fputc('\n', file);
     if (fflush(file) != 0 || ferror(file)) {
         blv_run_note(run, "the trace %s ends early: %s", run->trace_path, strerror(errno));
         run->trace_failed = true;
         fclose(file);
         run->trace = NULL;
+        return;
     }
+    long at = ftell(file);
+    run->trace_at = at > 0 ? (uint64_t)at : 0; /* a pipe has no place */
 }
 
 static blv_flow measure(blv_run *run, blv_progress *p) {
@@ -137,15 +200,28 @@ static bool monitor_is_due(const blv_run *run) {
            blv_clock_seconds(run) - run->monitor_last >= run->monitor_seconds;
 }
 
+/* Whether a row that could be handed out is one of the few. */
+static bool is_one_of_few(const blv_run *run) {
+    const double spacing = 1.02, share = 0.1;
+    if (run->row_given == 0)
+        return true;
+    if ((double)run->result.iterations < spacing * (double)(run->row_given - 1))
+        return false;
+    return run->trace || run->observed_seconds <= share * blv_clock_seconds(run);
+}
+
 blv_outcome blv_observe(blv_run *run, bool last) {
     bool row_due = last || run->result.iterations % (uint64_t)run->options.every == 0;
     uint64_t stamp = run->result.iterations + 1;
     bool trace = run->trace && row_due && run->row_seen != stamp;
+    bool row = run->row_stream && row_due && run->row_given != stamp &&
+               (last || run->all_rows || is_one_of_few(run));
     bool monitor = run->monitor && run->monitor_seen != stamp && (last || monitor_is_due(run));
     bool target = !isnan(run->options.target) && row_due;
-    if (!trace && !monitor && !target)
+    if (!trace && !row && !monitor && !target)
         return BLV_RUNNING;
     bool clock_was_running = run->clock_running;
+    double began = blv_clock_now();
     blv_clock_stop(run);
     blv_progress progress;
     blv_flow flow = measure(run, &progress);
@@ -153,7 +229,13 @@ blv_outcome blv_observe(blv_run *run, bool last) {
         run->row_seen = stamp;
         write_row(run, &progress);
     }
+    if (row) {
+        run->row_given = stamp;
+        hand_out_row(run, &progress);
+    }
     blv_outcome outcome = BLV_RUNNING;
+    if (!trace && !monitor && !target)
+        flow = BLV_GO; /* rows may come by the clock: they decide nothing */
     if (flow == BLV_NONFINITE) {
         outcome = BLV_DIVERGED;
         blv_run_fail(run, BLV_OK, "f or g is not finite");
@@ -169,6 +251,7 @@ blv_outcome blv_observe(blv_run *run, bool last) {
         if (run->monitor(run->monitor_context, &progress) != 0 && outcome == BLV_RUNNING)
             outcome = BLV_STOPPED_MONITOR;
     }
+    run->observed_seconds += blv_clock_now() - began;
     if (clock_was_running)
         blv_clock_start(run);
     return outcome;

@@ -338,10 +338,12 @@ blv_error blv_npz_open(blv_npz **npz, const char *path, blv_message *why) {
     return open_content(npz, path, NULL, 0, why);
 }
 
-blv_error blv_npz_open_memory(blv_npz **npz, const unsigned char *bytes, size_t size,
-                              const char *path, blv_message *why) {
+blv_error blv_npz_open_memory(blv_npz **npz, const void *bytes, size_t size, const char *name,
+                              blv_message *why) {
+    if (!npz || !bytes || !name)
+        return blv_npz_fail(why, BLV_E_ARGUMENT, "blv_npz_open_memory: an argument is NULL");
     *npz = NULL;
-    return open_content(npz, path, bytes, size, why);
+    return open_content(npz, name, bytes, size, why);
 }
 
 void blv_npz_close(blv_npz *npz) {

@@ -131,10 +131,6 @@ struct blv_npz {
     size_t count;
 };
 
-/* As blv_npz_open, for a file's content in memory, which must outlive npz. path: for messages. */
-blv_error blv_npz_open_memory(blv_npz **npz, const unsigned char *bytes, size_t size,
-                              const char *path, blv_message *why);
-
 /* Where an array lies, without reading its elements. */
 typedef struct blv_npz_place {
     blv_npy_header header;

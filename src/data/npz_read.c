@@ -264,8 +264,35 @@ blv_error blv_npz_locate(const blv_npz *npz, const char *name, blv_npz_place *pl
     return error;
 }
 
-blv_error blv_npz_read_word(const blv_npz *npz, const char *name, char word[BLV_NPZ_WORD],
-                            blv_message *why) {
+/* The bytes of a text array without the zero ones. On success *text is the caller's. */
+static blv_error read_characters(blv_npz_stream *s, size_t most, char **text, blv_message *why) {
+    size_t header_size = 0, kept = 0;
+    blv_error error = read_preamble(s, &header_size, why);
+    if (error)
+        return error;
+    uint64_t left = s->entry->size - s->produced;
+    if (left - header_size > most)
+        return refuse_array(s, why, "longer than a text may be");
+    char *bytes = malloc((size_t)left + 1);
+    if (!bytes)
+        return blv_npz_fail(why, BLV_E_MEMORY, "out of memory");
+    error = blv_npz_stream_read(s, bytes, (size_t)left, why);
+    if (!error)
+        error = blv_npz_stream_finish(s, why);
+    if (error) {
+        free(bytes);
+        return error;
+    }
+    for (size_t i = header_size; i < left; i++)
+        if (bytes[i] != 0)
+            bytes[kept++] = bytes[i];
+    bytes[kept] = '\0';
+    *text = bytes;
+    return BLV_OK;
+}
+
+static blv_error read_text(const blv_npz *npz, const char *name, size_t most, char **text,
+                           blv_message *why) {
     const blv_npz_entry *entry = blv_npz_find(npz, name);
     if (!entry)
         return fail_unknown(npz, name, why);
@@ -273,20 +300,25 @@ blv_error blv_npz_read_word(const blv_npz *npz, const char *name, char word[BLV_
     blv_error error = blv_npz_stream_open(&stream, npz, entry, why);
     if (error)
         return error;
-    size_t text_size = 0, used = 0;
-    error = read_preamble(&stream, &text_size, why);
-    uint64_t left = error ? 0 : entry->size - stream.produced;
-    if (!error && left - text_size >= (uint64_t)4 * BLV_NPZ_WORD)
-        error = refuse_array(&stream, why, "expected a short word");
-    for (uint64_t i = 0; !error && i < left; i++) {
-        char c;
-        error = blv_npz_stream_read(&stream, &c, 1, why);
-        if (!error && i >= text_size && c != 0 && used + 1 < BLV_NPZ_WORD)
-            word[used++] = c;
-    }
-    word[used] = '\0';
-    if (!error)
-        error = blv_npz_stream_finish(&stream, why);
+    error = read_characters(&stream, most, text, why);
     blv_npz_stream_close(&stream);
+    return error;
+}
+
+blv_error blv_npz_read_text(blv_npz *npz, const char *name, char **text, blv_message *why) {
+    if (text)
+        *text = NULL;
+    if (!npz || !name || !text)
+        return blv_npz_fail(why, BLV_E_ARGUMENT, "blv_npz_read_text: an argument is NULL");
+    return read_text(npz, name, BLV_NPZ_TEXT_MAX, text, why);
+}
+
+blv_error blv_npz_read_word(const blv_npz *npz, const char *name, char word[BLV_NPZ_WORD],
+                            blv_message *why) {
+    char *text = NULL;
+    blv_error error = read_text(npz, name, (size_t)4 * BLV_NPZ_WORD - 1, &text, why);
+    if (!error)
+        snprintf(word, BLV_NPZ_WORD, "%s", text);
+    free(text);
     return error;
 }

@@ -27,7 +27,9 @@ typedef struct written_entry {
 } written_entry;
 
 struct blv_npz_writer {
-    blv_aside aside;
+    blv_aside aside; /* without a file when `write` is set; its path is the name in messages */
+    blv_write_fn write;
+    void *context;
     uint64_t at;
     uint64_t zip64_limit;
     bool broken; /* a write failed: the file can only be discarded */
@@ -90,6 +92,25 @@ blv_error blv_npz_create(blv_npz_writer **writer, const char *path, blv_message 
     return BLV_OK;
 }
 
+blv_error blv_npz_create_to(blv_npz_writer **writer, const char *name, blv_write_fn write,
+                            void *context, blv_message *why) {
+    if (!writer || !name || !write)
+        return blv_npz_fail(why, BLV_E_ARGUMENT, "blv_npz_create_to: a required argument is NULL");
+    *writer = NULL;
+    blv_npz_writer *w = calloc(1, sizeof *w);
+    if (w)
+        w->aside.path = strdup(name);
+    if (!w || !w->aside.path) {
+        free(w);
+        return blv_npz_fail(why, BLV_E_MEMORY, "out of memory");
+    }
+    w->zip64_limit = UINT32_MAX;
+    w->write = write;
+    w->context = context;
+    *writer = w;
+    return BLV_OK;
+}
+
 void blv_npz_discard(blv_npz_writer *writer) {
     if (!writer)
         return;
@@ -100,7 +121,12 @@ void blv_npz_discard(blv_npz_writer *writer) {
 /* ---- Arrays ---- */
 
 static blv_error write_bytes(blv_npz_writer *w, const void *bytes, size_t n, blv_message *why) {
-    if (n > 0 && fwrite(bytes, 1, n, w->aside.file) != n) {
+    if (w->write && n > 0 && w->write(w->context, bytes, n) != 0) {
+        w->broken = true;
+        return blv_npz_fail(why, BLV_E_FILE, "%s: the bytes were not taken",
+                            blv_npz_shown(w->aside.path));
+    }
+    if (!w->write && n > 0 && fwrite(bytes, 1, n, w->aside.file) != n) {
         w->broken = true;
         return blv_npz_fail_errno(why, w->aside.path, "write");
     }
@@ -256,6 +282,14 @@ blv_error blv_npz_add_texts(blv_npz_writer *writer, const char *name, size_t ndi
     return add_array(writer, name, 'S', item_size, ndim, shape, texts, why);
 }
 
+blv_error blv_npz_add_text(blv_npz_writer *writer, const char *name, const char *text,
+                           blv_message *why) {
+    size_t size = text ? strlen(text) : 0;
+    if (size == 0 || size > BLV_NPZ_TEXT_MAX)
+        return blv_npz_fail(why, BLV_E_VALUE, "a text has 1 to %zu bytes", BLV_NPZ_TEXT_MAX);
+    return blv_npz_add_texts(writer, name, 0, NULL, size, text, why);
+}
+
 /* ---- The end of the file ---- */
 
 static blv_error write_central_header(blv_npz_writer *w, const written_entry *e, blv_message *why) {
@@ -347,7 +381,10 @@ blv_error blv_npz_commit(blv_npz_writer *writer, blv_message *why) {
         blv_npz_discard(w);
         return error;
     }
-    error = blv_aside_commit(&w->aside, why);
+    if (w->write)
+        blv_aside_discard(&w->aside); /* there is no file */
+    else
+        error = blv_aside_commit(&w->aside, why);
     free_writer(w);
     return error;
 }

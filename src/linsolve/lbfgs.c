@@ -16,7 +16,7 @@
  * of the model over X always does, for any convex X, and costs projections but no evaluations,
  * which are the dear part here. Its first inner step is the spectral projected gradient step
  * itself, so a memory without pairs is that method: it is what a failed search falls back to. */
-#include "linsolve/lbfgs.h"
+#include "linsolve/lbfgs_private.h"
 
 #include "linsolve/operator.h"
 
@@ -34,19 +34,6 @@ static const double sufficient_decrease = 1e-4;
 static const double curvature = 0.9;        /* Wolfe: slope >= this much of the first one */
 static const double approximate_rise = 0.8; /* approximate Wolfe: slope <= this much of -first */
 static const double model_accuracy = 0.01;  /* reduction of the model's projected gradient */
-
-struct blv_lbfgs {
-    const blv_space *space;
-    blv_lbfgs_pairs pairs;
-    blv_vec *g, *d, *trial, *trial_g, *work;
-    blv_lbfgs_problem problem;
-    blv_vec *x; /* the caller's */
-    double tolerance;
-    blv_lbfgs_result state;
-    double largest_value; /* largest |value| so far: the scale of its rounding */
-    double best_value, best_stationarity;
-    int idle_iterations; /* without a new best of either */
-};
 
 /* ---- Workspace ---- */
 
@@ -320,12 +307,17 @@ static void accept(blv_lbfgs *l) {
         l->state.end = BLV_LBFGS_ITERATING;
 }
 
+void blv_lbfgs_bind(blv_lbfgs *lbfgs, const blv_lbfgs_problem *problem, blv_vec *x,
+                    double tolerance) {
+    lbfgs->problem = *problem;
+    lbfgs->x = x;
+    lbfgs->tolerance = tolerance;
+}
+
 blv_lbfgs_result blv_lbfgs_start(blv_lbfgs *lbfgs, const blv_lbfgs_problem *problem, blv_vec *x,
                                  double tolerance) {
     blv_lbfgs *const l = lbfgs;
-    l->problem = *problem;
-    l->x = x;
-    l->tolerance = tolerance;
+    blv_lbfgs_bind(l, problem, x, tolerance);
     l->state = (blv_lbfgs_result){.value = NAN, .stationarity = NAN};
     l->idle_iterations = 0;
     blv_lbfgs_pairs_forget(&l->pairs);

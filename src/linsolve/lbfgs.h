@@ -56,7 +56,23 @@ blv_lbfgs_result blv_lbfgs_start(blv_lbfgs *lbfgs, const blv_lbfgs_problem *prob
                                  double tolerance);
 blv_lbfgs_result blv_lbfgs_iterate(blv_lbfgs *lbfgs);
 
+/* What start does without evaluating or forgetting: for a memory that is put back (below). */
+void blv_lbfgs_bind(blv_lbfgs *lbfgs, const blv_lbfgs_problem *problem, blv_vec *x,
+                    double tolerance);
+
 /* The gradient at the current iterate. Borrowed, valid until the next call. */
 const blv_vec *blv_lbfgs_gradient(const blv_lbfgs *lbfgs);
+
+/* ---- What it carries from one iteration to the next ---- */
+
+/* Its vectors: i = 0, 1, ... until NULL. Borrowed; always the same ones. */
+blv_vec *blv_lbfgs_vector(blv_lbfgs *lbfgs, size_t i);
+/* Its numbers, that many; the arguments are a blv_lbfgs. fits: whether they can be put into this
+ * one. Once vectors and numbers are those of another one, of the same space and memory, bind and
+ * iterate go on as it would have. */
+size_t blv_lbfgs_number_count(const blv_lbfgs *lbfgs);
+void blv_lbfgs_get(const void *lbfgs, double *numbers);
+bool blv_lbfgs_fits(const void *lbfgs, const double *numbers);
+void blv_lbfgs_put(void *lbfgs, const double *numbers);
 
 #endif

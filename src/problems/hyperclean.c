@@ -185,6 +185,11 @@ static void destroy(void *user) {
     free(p);
 }
 
+static uint64_t fingerprint(void *user) {
+    const hyperclean *p = user;
+    return linear_fingerprint(&p->model);
+}
+
 /* ---- The family ---- */
 
 static const blv_param params[] = {
@@ -226,6 +231,7 @@ static blv_error create(const void *fields, const blv_problem_options *options,
     def.lower_all = lower_all;
     def.measure = measure;
     def.measures = measures;
+    def.fingerprint = fingerprint;
     return blv_problem_create(problem, &def, why);
 }
 

@@ -217,6 +217,11 @@ static blv_error read_groups(l2reg *p, const char *path, blv_message *why) {
     return error;
 }
 
+static uint64_t fingerprint(void *user) {
+    const l2reg *p = user;
+    return linear_fingerprint(&p->model);
+}
+
 /* ---- The family ---- */
 
 #define FIELD(name) offsetof(l2reg_params, name)
@@ -279,6 +284,7 @@ blv_error l2reg_make(const l2reg_params *q, const char *name, linear_data *data,
     def.project_x = isfinite(p->lo) || isfinite(p->hi) ? project : NULL;
     def.measure = measure;
     def.measures = measures;
+    def.fingerprint = fingerprint;
     return blv_problem_create(problem, &def, why);
 }
 

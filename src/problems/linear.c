@@ -268,3 +268,10 @@ blv_problem_def linear_definition(const linear_model *m, const linear_source *so
                              .lower_samples = blv_dataset_view_of(m->data.train)->rows,
                              .shuffled = source->order == LINEAR_ORDER_RANDOM};
 }
+
+uint64_t linear_fingerprint(const linear_model *m) {
+    const uint64_t factor = 1099511628211u; /* of FNV */
+    uint64_t parts = blv_dataset_fingerprint(m->data.train);
+    parts = parts * factor ^ blv_dataset_fingerprint(m->data.val);
+    return parts * factor ^ blv_dataset_fingerprint(m->data.test);
+}

@@ -206,6 +206,9 @@ bool linear_quality(linear_model *model, const blv_dataset *set, const blv_vec *
 blv_problem_def linear_definition(const linear_model *model, const linear_source *source,
                                   const char *name);
 
+/* Of training, validation and test rows, as the model reads them. */
+uint64_t linear_fingerprint(const linear_model *model);
+
 /* The first four measures of every problem on data: val_loss, val_accuracy, test_loss,
  * test_accuracy (NaN without test rows). */
 int linear_measure(linear_model *model, const blv_vec *y, double *values);

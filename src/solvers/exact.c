@@ -25,19 +25,6 @@ typedef struct exact {
     blv_run *run;
 } exact;
 
-static blv_error exact_open(blv_run *run, void *state) {
-    exact *s = state;
-    s->run = run;
-    BLV_CHECK(blv_state_iterate(run, "v", BLV_LEVEL_Y, &s->v));
-    BLV_CHECK(blv_state_scalar(run, "phi_estimate", &s->phi));
-    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &s->y_trial));
-    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &s->v_trial));
-    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, &s->gradient));
-    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, &s->projected));
-    BLV_CHECK(blv_run_implicit(run, &s->implicit));
-    return blv_run_lbfgs(run, BLV_LEVEL_X, (size_t)s->memory, &s->lbfgs);
-}
-
 /* Where Phi cannot be computed the trial step is shortened; other flows are fatal for L-BFGS and
  * are handed on as their negatives. */
 static int phi_and_gradient(void *context, const blv_vec *x, double *value, blv_vec *gradient) {
@@ -67,10 +54,34 @@ static int project(void *context, blv_vec *x) {
     return (int)flow;
 }
 
-static blv_lbfgs_result start(blv_run *run, exact *s) {
+static blv_lbfgs_problem phi_of(blv_run *run, exact *s) {
     const blv_problem_def *def = blv_problem_definition(blv_run_problem(run));
-    blv_lbfgs_problem phi = {
+    return (blv_lbfgs_problem){
         .objective = phi_and_gradient, .project = def->project_x ? project : NULL, .context = s};
+}
+
+static blv_error exact_open(blv_run *run, void *state) {
+    exact *s = state;
+    s->run = run;
+    BLV_CHECK(blv_state_iterate(run, "v", BLV_LEVEL_Y, &s->v));
+    BLV_CHECK(blv_state_vec(run, "y trial", BLV_LEVEL_Y, &s->y_trial));
+    BLV_CHECK(blv_state_vec(run, "v trial", BLV_LEVEL_Y, &s->v_trial));
+    BLV_CHECK(blv_state_scalar(run, "phi_estimate", &s->phi));
+    BLV_CHECK(blv_state_hidden(run, "phi trial", &s->phi_trial));
+    BLV_CHECK(blv_state_hidden(run, "gy trial", &s->gy_norm));
+    BLV_CHECK(blv_state_hidden(run, "r trial", &s->r_norm));
+    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, &s->gradient));
+    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, &s->projected));
+    BLV_CHECK(blv_run_implicit(run, &s->implicit));
+    BLV_CHECK(blv_run_lbfgs(run, BLV_LEVEL_X, (size_t)s->memory, &s->lbfgs));
+    BLV_CHECK(blv_state_lbfgs(run, "lbfgs", s->lbfgs));
+    blv_lbfgs_problem phi = phi_of(run, s);
+    blv_lbfgs_bind(s->lbfgs, &phi, blv_run_x(run), 0.0);
+    return BLV_OK;
+}
+
+static blv_lbfgs_result start(blv_run *run, exact *s) {
+    blv_lbfgs_problem phi = phi_of(run, s);
     blv_vec_copy(s->y_trial, blv_run_y(run));
     blv_vec_copy(s->v_trial, s->v);
     return blv_lbfgs_start(s->lbfgs, &phi, blv_run_x(run), 0.0);

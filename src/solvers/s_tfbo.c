@@ -36,6 +36,11 @@ static blv_error s_tfbo_open(blv_run *run, void *state) {
     BLV_CHECK(blv_state_scalar(run, "alpha", &s->alpha));
     BLV_CHECK(blv_state_scalar(run, "beta", &s->beta));
     BLV_CHECK(blv_state_scalar(run, "gamma", &s->gamma));
+    BLV_CHECK(blv_state_hidden(run, "eta_x", &s->eta_x));
+    BLV_CHECK(blv_state_hidden(run, "eta_y", &s->eta_y));
+    BLV_CHECK(blv_state_hidden(run, "eta_v", &s->eta_v));
+    BLV_CHECK(blv_state_hidden(run, "first step_x", &s->first_step_x));
+    BLV_CHECK(blv_state_hidden(run, "last |d|", &s->last_d_norm));
     s->alpha = s->alpha0;
     s->beta = s->beta0;
     s->gamma = s->gamma0;

@@ -8,6 +8,7 @@ failures=0
 directory=$(mktemp -d) || exit 1
 trap 'rm -rf "$directory"' EXIT
 cd "$directory" || exit 1
+export BILEVEL_STORE="$directory/.runs.db" # not the user's own
 
 fail() {
     failures=$((failures + 1))

@@ -1,0 +1,104 @@
+#include "cli_record.h"
+#include "cli_watch.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Said once: a disk that is full stays full. */
+static void expect(cli_record *record, bool well, const char *what) {
+    if (well || record->failed) {
+        record->failed = record->failed || !well;
+        return;
+    }
+    record->failed = true;
+    cli_watch_clear();
+    cli_complain("%s: %s; the run goes on without it", what, cli_store_problem(record->store));
+}
+
+static void take_row(void *context, const blv_progress *progress, const char *text) {
+    cli_record *record = context;
+    if (record->id)
+        expect(
+            record,
+            cli_store_row(record->store, record->id, progress->iteration, progress->seconds, text),
+            "a row of the trace was not stored");
+}
+
+static void save_checkpoint(void *context, blv_run *run) {
+    cli_record *record = context;
+    if (record->id)
+        expect(record, cli_store_checkpoint(record->store, record->id, run),
+               "no checkpoint was stored, the one before is as it was");
+}
+
+void cli_record_listen(cli_record *record, blv_run *run, bool all_rows) {
+    if (!record->store)
+        return;
+    blv_run_rows(run, take_row, record, all_rows);
+    if (record->checkpoint_seconds > 0.0)
+        blv_run_pause(run, save_checkpoint, record, record->checkpoint_seconds);
+}
+
+int cli_record_begin(cli_record *record, const cli_run_facts *facts, int64_t id,
+                     uint64_t iteration) {
+    if (!record->store)
+        return CLI_DONE;
+    if (id && !cli_store_begin_again(record->store, id, iteration)) {
+        cli_complain("%s", cli_store_problem(record->store));
+        return CLI_REFUSED;
+    }
+    record->id = id;
+    if (!id)
+        expect(record, cli_store_begin(record->store, facts, &record->id), "the run is not stored");
+    return CLI_DONE;
+}
+
+static const char *status_of(const cli_report *report) {
+    blv_outcome outcome = blv_run_result(report->run)->outcome;
+    if (!report->began || report->error != BLV_OK || outcome <= BLV_DIVERGED)
+        return "failed";
+    return outcome == BLV_STOPPED_REQUEST ? "interrupted" : "finished";
+}
+
+/* Where a limit ended it, it may go on under a later one; an interrupted run goes on from the
+ * checkpoint that it has; what has converged or failed needs none. */
+static void settle_checkpoint(cli_record *record, const cli_report *report) {
+    blv_outcome outcome = blv_run_result(report->run)->outcome;
+    bool at_limit = outcome <= BLV_LIMIT_ITERATIONS && outcome >= BLV_LIMIT_BUDGET;
+    if (at_limit && record->checkpoint_seconds > 0.0)
+        save_checkpoint(record, report->run);
+    else if (outcome != BLV_STOPPED_REQUEST)
+        expect(record, cli_store_detach(record->store, record->id, "checkpoint"),
+               "the checkpoint was not removed");
+}
+
+void cli_record_end(cli_record *record, const cli_report *report) {
+    if (!record->store || !record->id)
+        return;
+    const blv_result *result = blv_run_result(report->run);
+    settle_checkpoint(record, report);
+    json_t *object = report->began ? cli_report_object(report) : NULL;
+    cli_run_end end = {.status = status_of(report),
+                       .outcome = report->began ? blv_outcome_word(result->outcome) : NULL,
+                       .message = report->message,
+                       .iterations = result->iterations,
+                       .seconds = result->seconds,
+                       .phi = report->certified ? report->certificate.phi : NAN,
+                       .grad_norm = report->certified ? report->certificate.grad_norm : NAN,
+                       .result = object};
+    expect(record, cli_store_finish(record->store, record->id, &end),
+           "the end of the run was not stored");
+    json_decref(object);
+}
+
+int cli_record_code(const cli_record *record) {
+    bool matters = record->store && record->failed && cli_store_was_named(record->store);
+    return matters ? CLI_REFUSED : CLI_DONE;
+}
+
+json_t *cli_record_command(int argc, char **argv) {
+    json_t *command = cli_json_array();
+    for (int i = 0; i < argc; i++)
+        cli_json_append(command, cli_json_text(argv[i]));
+    return command;
+}

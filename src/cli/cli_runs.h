@@ -1,0 +1,15 @@
+/* Runs of the store, as text on stdout. */
+#ifndef CLI_RUNS_H
+#define CLI_RUNS_H
+
+#include "cli_store.h"
+
+/* A field of a run that is a text; NULL when there is none. */
+const char *cli_run_text(const json_t *run, const char *key);
+
+/* What cli_store_list gives, as a table. */
+void cli_runs_print_list(const json_t *runs);
+/* What cli_store_find gives. */
+void cli_runs_print_one(const json_t *run);
+
+#endif

@@ -1,0 +1,220 @@
+/* bilevel resume RUN: goes on with a run of the store. */
+#include "cli_commands.h"
+#include "cli_runs.h"
+#include "cli_task.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct request {
+    cli_store_choice store;
+    cli_settings limits; /* in place of those that the run had */
+    uint64_t id;
+    double checkpoint_seconds; /* 0: as the run had it */
+    bool json, quiet, force;
+} request;
+
+/* ---- Options ---- */
+
+enum { KEY_CHECKPOINT = CLI_KEY_FIRST, KEY_JSON, KEY_QUIET, KEY_FORCE, KEY_LIMIT };
+
+static const char *const limits[] = {"iters", "seconds", "budget", "tol", "target"};
+enum { LIMITS = sizeof limits / sizeof limits[0] };
+
+static const struct argp_option options[] = {
+    {"iters", KEY_LIMIT, "N", 0,
+     "go on under another limit; a run that stopped at its limit goes on as well, if it has a "
+     "checkpoint",
+     0},
+    {"seconds", KEY_LIMIT + 1, "S", 0, "likewise", 0},
+    {"budget", KEY_LIMIT + 2, "N", 0, "likewise", 0},
+    {"tol", KEY_LIMIT + 3, "E", 0, "likewise", 0},
+    {"target", KEY_LIMIT + 4, "V", 0, "likewise", 0},
+    {"checkpoint", KEY_CHECKPOINT, "SECONDS", 0,
+     "time between checkpoints (default: as the run had it)", 0},
+    {"force", KEY_FORCE, NULL, 0, "also when the run seems to be under way on another machine", 0},
+    {"json", KEY_JSON, NULL, 0, "print one JSON object on standard output", 0},
+    {"quiet", KEY_QUIET, NULL, 0, "no progress line and no summary", 0},
+    {0}};
+
+static error_t parse(int key, char *arg, struct argp_state *state) {
+    request *asked = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &asked->store;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (asked->id)
+            argp_error(state, "'%s' is one argument too many", arg);
+        if (!cli_parse_whole(arg, INT64_MAX, &asked->id) || asked->id == 0)
+            argp_error(state, "'%s': expected the number of a run; 'bilevel runs' lists them", arg);
+        return 0;
+    case ARGP_KEY_END:
+        if (!asked->id)
+            argp_error(state, "no run is named; 'bilevel runs' lists them");
+        return 0;
+    case KEY_CHECKPOINT:
+        asked->checkpoint_seconds = cli_task_parse_checkpoint(arg, state);
+        return 0;
+    case KEY_JSON:
+        asked->json = true;
+        return 0;
+    case KEY_QUIET:
+        asked->quiet = true;
+        return 0;
+    case KEY_FORCE:
+        asked->force = true;
+        return 0;
+    default:
+        if (key < KEY_LIMIT || key >= KEY_LIMIT + LIMITS)
+            return ARGP_ERR_UNKNOWN;
+        cli_settings_add(&asked->limits, limits[key - KEY_LIMIT], arg);
+        return 0;
+    }
+}
+
+/* ---- The run ---- */
+
+static const char *text_of(const json_t *run, const char *key) {
+    const char *text = cli_run_text(run, key);
+    return text ? text : "";
+}
+
+static int say_finished(const request *asked, json_t *run) {
+    json_t *result = json_object_get(run, "result");
+    if (asked->json && json_is_object(result))
+        cli_json_print(json_incref(result));
+    else if (!asked->quiet)
+        printf("Run %" PRIu64 " has finished: %s\n", asked->id, text_of(run, "message"));
+    return CLI_DONE;
+}
+
+/* Whether there is something to go on with; else *done, and the exit code. */
+static int judge(const request *asked, json_t *run, bool *done) {
+    const char *status = text_of(run, "status");
+    bool has_checkpoint = json_is_integer(json_object_get(run, "checkpoint_iteration"));
+    *done = true;
+    if (strcmp(text_of(run, "kind"), "solve") != 0) {
+        cli_complain("run %" PRIu64 " is one of 'bilevel %s', which does not go on", asked->id,
+                     text_of(run, "kind"));
+        return CLI_REFUSED;
+    }
+    if (strcmp(status, "running") == 0 && !asked->force) {
+        cli_complain("run %" PRIu64 " is under way: process %" JSON_INTEGER_FORMAT " on %s",
+                     asked->id, json_integer_value(json_object_get(run, "pid")),
+                     text_of(run, "host"));
+        return CLI_REFUSED;
+    }
+    if (strcmp(status, "failed") == 0) {
+        cli_complain("run %" PRIu64 " has failed: %s", asked->id, text_of(run, "message"));
+        return CLI_REFUSED;
+    }
+    if (strcmp(status, "finished") == 0 && asked->limits.count == 0)
+        return say_finished(asked, run);
+    if (strcmp(status, "finished") == 0 && !has_checkpoint) {
+        cli_complain("run %" PRIu64 " has finished and has no checkpoint to go on from: %s",
+                     asked->id, text_of(run, "message"));
+        return CLI_REFUSED;
+    }
+    *done = false;
+    return CLI_DONE;
+}
+
+/* The bits are those of the run only where program and data are. */
+static int compare(const json_t *run, const blv_problem *problem) {
+    char fingerprint[24];
+    const char *version = text_of(run, "version"), *then = text_of(run, "fingerprint");
+    if (strcmp(version, blv_version()) != 0)
+        cli_complain("the run was made by version %s, this is %s: the bits may differ", version,
+                     blv_version());
+    snprintf(fingerprint, sizeof fingerprint, "%016" PRIx64, blv_problem_fingerprint(problem));
+    if (!*then || strcmp(then, fingerprint) == 0)
+        return CLI_DONE;
+    cli_complain("the data are not those of the run: their fingerprint is %s, it was %s",
+                 fingerprint, then);
+    return CLI_REFUSED;
+}
+
+static int read_checkpoint(cli_store *store, cli_resumption *r, void **bytes) {
+    if (!cli_store_read(store, r->id, "checkpoint", bytes, &r->size)) {
+        cli_complain("%s", cli_store_problem(store));
+        return CLI_REFUSED;
+    }
+    r->checkpoint = *bytes;
+    if (!*bytes)
+        cli_complain("run %" PRId64 " has no checkpoint: it starts again", r->id);
+    return CLI_DONE;
+}
+
+static int go_on(const request *asked, cli_task *task, const json_t *run, void **bytes) {
+    cli_resumption r = {
+        .id = (int64_t)asked->id,
+        .iteration = (uint64_t)json_integer_value(json_object_get(run, "checkpoint_iteration"))};
+    int code = cli_task_restore(task, json_object_get(run, "task"));
+    if (code == CLI_DONE)
+        code = read_checkpoint(task->store, &r, bytes);
+    if (code == CLI_DONE)
+        code = cli_instance_create(&task->instance);
+    if (code == CLI_DONE)
+        code = compare(run, task->instance.problem);
+    if (code != CLI_DONE)
+        return code;
+    for (size_t i = 0; i < asked->limits.count; i++)
+        cli_settings_add(&task->settings, asked->limits.items[i].key, asked->limits.items[i].value);
+    if (asked->checkpoint_seconds > 0.0)
+        task->checkpoint_seconds = asked->checkpoint_seconds;
+    if (r.checkpoint && !task->out)
+        task->start = "zero"; /* the start is of no more use, and its file may be gone */
+    task->resumption = &r;
+    code = cli_solve_with_one(task);
+    task->resumption = NULL;
+    return code;
+}
+
+static int resume(const request *asked, cli_store *store) {
+    json_t *run = NULL;
+    bool done = false;
+    if (!cli_store_find(store, (int64_t)asked->id, &run)) {
+        cli_complain("%s", cli_store_problem(store));
+        return CLI_REFUSED;
+    }
+    if (!run) {
+        cli_complain("there is no run %" PRIu64 " in %s", asked->id, cli_store_path(store));
+        return CLI_REFUSED;
+    }
+    cli_task task = {.store = store, .json = asked->json, .quiet = asked->quiet};
+    void *bytes = NULL;
+    int code = judge(asked, run, &done);
+    if (!done)
+        code = go_on(asked, &task, run, &bytes);
+    free(bytes);
+    cli_selection_free(&task.selection);
+    cli_settings_free(&task.settings);
+    cli_instance_free(&task.instance);
+    json_decref(run);
+    return code;
+}
+
+int cmd_resume(int argc, char **argv) {
+    const struct argp_child children[] = {{&cli_store_file_argp, 0, NULL, 0}, {0}};
+    const struct argp argp = {
+        .options = options,
+        .parser = parse,
+        .args_doc = "RUN",
+        .doc = "Go on with a run that was interrupted, from its last checkpoint, and end as it "
+               "would have ended.\v"
+               "'bilevel runs' lists the runs. Without a checkpoint the run starts again. Files "
+               "that it writes, with --trace and --out, are written as the first command said.",
+        .children = children};
+    request asked = {.id = 0};
+    argp_parse(&argp, argc, argv, 0, NULL, &asked);
+    cli_store *store = NULL;
+    int code = cli_store_open_existing(&store, &asked.store);
+    if (code == CLI_DONE)
+        code = resume(&asked, store);
+    cli_store_close(store);
+    cli_settings_free(&asked.limits);
+    return code;
+}

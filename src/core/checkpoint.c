@@ -1,0 +1,296 @@
+/* Writing a checkpoint: an NPZ file with the state as arrays and the rest as lines of text. */
+#include "core/checkpoint.h"
+#include "bilevel/npz.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Identity ---- */
+
+static void put_option(const blv_run *run, blv_lines *lines, const char *key) {
+    char text[BLV_TEXT_SIZE], line[BLV_LINE_KEY];
+    blv_params_format(blv_params_find(blv_option_table, key), &run->options, text, sizeof text);
+    blv_checkpoint_key(line, BLV_CHECKPOINT_SAME "%s", key);
+    blv_lines_put(lines, line, "%s", text);
+}
+
+void blv_checkpoint_key(char key[BLV_LINE_KEY], const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    vsnprintf(key, BLV_LINE_KEY, format, args);
+    va_end(args);
+}
+
+blv_error blv_checkpoint_note_parameters(blv_run *run) {
+    for (const blv_param *p = run->solver->params; p && p->key; p++) {
+        char key[BLV_LINE_KEY], text[BLV_TEXT_SIZE];
+        blv_params_format(p, run->state, text, sizeof text);
+        blv_checkpoint_key(key, BLV_CHECKPOINT_SAME "parameter %.60s", p->key);
+        blv_lines_put(&run->parameters, key, "%s", text);
+    }
+    if (run->parameters.incomplete)
+        return blv_run_fail(run, BLV_E_MEMORY, "parameters: out of memory");
+    return BLV_OK;
+}
+
+void blv_checkpoint_identity(blv_run *run, blv_lines *lines) {
+    const blv_problem_def *def = run->def;
+    if (!run->fingerprint_known) {
+        run->fingerprint = blv_problem_fingerprint(run->problem);
+        run->fingerprint_known = true;
+    }
+    blv_lines_put(lines, BLV_CHECKPOINT_SAME "solver", "%s", run->solver->name);
+    blv_lines_put(lines, BLV_CHECKPOINT_SAME "problem", "%s", def->name);
+    blv_lines_put(lines, BLV_CHECKPOINT_SAME "precision", "%s",
+                  def->precision == BLV_F32 ? "f32" : "f64");
+    blv_lines_put(lines, BLV_CHECKPOINT_SAME "dimension of x", "%zu", def->dim_x);
+    blv_lines_put(lines, BLV_CHECKPOINT_SAME "dimension of y", "%zu", def->dim_y);
+    blv_lines_put(lines, BLV_CHECKPOINT_SAME "samples of f", "%zu", def->upper_samples);
+    blv_lines_put(lines, BLV_CHECKPOINT_SAME "samples of g", "%zu", def->lower_samples);
+    blv_lines_put(lines, BLV_CHECKPOINT_SAME "fingerprint of the data", "%016" PRIx64,
+                  run->fingerprint);
+    put_option(run, lines, "seed");
+    put_option(run, lines, "batch");
+    put_option(run, lines, "sampler");
+    const char *text = run->parameters.text;
+    char key[BLV_LINE_KEY], value[BLV_LINE_VALUE];
+    for (size_t at = 0; text && blv_lines_next(text, &at, key, value);)
+        blv_lines_put(lines, key, "%s", value);
+}
+
+/* ---- Whole numbers ---- */
+
+#define COUNTER(key, field)                                                                        \
+    { key, offsetof(blv_run, field) }
+#define COUNTS(key, counts)                                                                        \
+    COUNTER(key "f_grad", result.counts.f_grad), COUNTER(key "g_grad", result.counts.g_grad),      \
+        COUNTER(key "hvp", result.counts.hvp), COUNTER(key "jvp", result.counts.jvp),              \
+        COUNTER(key "values", result.counts.values)
+#define MOVES_AT(key, kind)                                                                        \
+    { key, offsetof(blv_run, eval.moves_at_success) + (kind) * sizeof(uint64_t) }
+
+const blv_checkpoint_counter blv_checkpoint_counters[] = {
+    COUNTER("run/iterations", result.iterations),
+    COUNTS("run/counts/", counts),
+    COUNTS("run/setup_counts/", setup_counts),
+    COUNTS("run/check_counts/", check_counts),
+    COUNTER("run/row seen", row_seen),
+    COUNTER("run/row given", row_given),
+    COUNTER("run/monitor seen", monitor_seen),
+    COUNTER("run/bytes of the trace", trace_at),
+    COUNTER("run/moves", eval.moves),
+    MOVES_AT("run/moves at upper", BLV_ORACLE_UPPER),
+    MOVES_AT("run/moves at lower", BLV_ORACLE_LOWER),
+    MOVES_AT("run/moves at lower_hvp", BLV_ORACLE_HVP),
+    MOVES_AT("run/moves at lower_jvp", BLV_ORACLE_JVP),
+    MOVES_AT("run/moves at lower_all", BLV_ORACLE_ALL),
+    MOVES_AT("run/moves at project_x", BLV_ORACLE_PROJECT),
+    {NULL, 0},
+};
+_Static_assert(BLV_ORACLE_KINDS == 6, "every kind of oracle has a counter above");
+
+uint64_t *blv_checkpoint_counter_of(blv_run *run, const blv_checkpoint_counter *counter) {
+    return (uint64_t *)(void *)((char *)run + counter->offset);
+}
+
+/* ---- Clock and metrics ---- */
+
+static void get_numbers(const void *object, double *n) {
+    const blv_run *run = object;
+    const blv_metrics *m = &run->result.metrics;
+    const double values[BLV_CHECKPOINT_NUMBERS] = {
+        blv_clock_seconds(run), m->gy_norm, m->r_norm, m->d_norm, m->step_y, m->step_v, m->step_x,
+        run->mapping_norm};
+    memcpy(n, values, sizeof values);
+}
+
+static bool numbers_fit(const void *object, const double *n) {
+    (void)object;
+    return isfinite(n[0]) && n[0] >= 0.0;
+}
+
+static void put_numbers(void *object, const double *n) {
+    blv_run *run = object;
+    run->clock_before = run->result.seconds = run->monitor_last = n[0];
+    run->metrics = run->result.metrics = (blv_metrics){n[1], n[2], n[3], n[4], n[5], n[6]};
+    run->mapping_norm = n[7];
+}
+
+blv_error blv_checkpoint_register(blv_run *run) {
+    return blv_keep_object(run, "clock and metrics",
+                           &(const blv_kept){.kind = "run",
+                                             .object = run,
+                                             .count = BLV_CHECKPOINT_NUMBERS,
+                                             .get = get_numbers,
+                                             .fits = numbers_fit,
+                                             .put = put_numbers});
+}
+
+/* ---- Arrays ---- */
+
+static void name_numbers(const blv_run *run, size_t i, char name[BLV_MEMBER_NAME]) {
+    const blv_numbers_entry *entry = &run->numbers[i];
+    size_t same = 1;
+    for (size_t j = 0; j < i; j++)
+        same += strcmp(run->numbers[j].kind, entry->kind) == 0 &&
+                strcmp(run->numbers[j].name, entry->name) == 0;
+    if (same == 1)
+        snprintf(name, BLV_MEMBER_NAME, "%.16s/%s", entry->kind, entry->name);
+    else
+        snprintf(name, BLV_MEMBER_NAME, "%.16s/%s#%zu", entry->kind, entry->name, same);
+}
+
+bool blv_checkpoint_next(const blv_run *run, size_t *i, blv_member *member) {
+    for (; *i < 2 * run->entry_count; (*i)++) {
+        const blv_state_entry *entry = &run->entries[*i / 2];
+        bool previous = *i % 2 == 1;
+        if (previous && !entry->previous)
+            continue;
+        (*i)++;
+        *member = (blv_member){.vec = previous ? entry->previous : entry->vec};
+        member->count = blv_vec_dim(member->vec);
+        snprintf(member->name, sizeof member->name, "%s/%s", previous ? "previous" : "vector",
+                 entry->name);
+        return true;
+    }
+    size_t n = *i - 2 * run->entry_count;
+    if (n == run->numbers_count)
+        return false;
+    (*i)++;
+    *member = (blv_member){.numbers = &run->numbers[n], .count = run->numbers[n].count};
+    name_numbers(run, n, member->name);
+    return true;
+}
+
+/* host: room for the longest array that is not at hand as it is */
+static blv_error write_member(blv_npz_writer *writer, const blv_member *m, double *host,
+                              blv_message *why) {
+    const blv_numbers_entry *n = m->numbers;
+    size_t ndim = n && n->values && strcmp(n->kind, "scalar") == 0 ? 0 : 1;
+    if (n && n->values)
+        return blv_npz_add_f64(writer, m->name, ndim, &m->count, n->values, why);
+    if (n) {
+        n->kept.get(n->kept.object, host);
+        return blv_npz_add_f64(writer, m->name, 1, &m->count, host, why);
+    }
+    if (blv_vec_f64(m->vec))
+        return blv_npz_add_f64(writer, m->name, 1, &m->count, blv_vec_f64(m->vec), why);
+    if (blv_vec_f32(m->vec))
+        return blv_npz_add_f32(writer, m->name, 1, &m->count, blv_vec_f32(m->vec), why);
+    blv_vec_read(m->vec, host);
+    return blv_npz_add_f64(writer, m->name, 1, &m->count, host, why);
+}
+
+static size_t largest_copy(const blv_run *run) {
+    size_t largest = 1;
+    blv_member m;
+    for (size_t i = 0; blv_checkpoint_next(run, &i, &m);) {
+        bool at_hand = m.numbers ? m.numbers->values != NULL
+                                 : blv_vec_f64(m.vec) != NULL || blv_vec_f32(m.vec) != NULL;
+        if (!at_hand && m.count > largest)
+            largest = m.count;
+    }
+    return largest;
+}
+
+static blv_error write_members(const blv_run *run, blv_npz_writer *writer, blv_message *why) {
+    double *host = malloc(largest_copy(run) * sizeof *host);
+    if (!host)
+        return blv_explain(why, BLV_E_MEMORY, "out of memory");
+    blv_error error = BLV_OK;
+    blv_member m;
+    for (size_t i = 0; error == BLV_OK && blv_checkpoint_next(run, &i, &m);)
+        error = write_member(writer, &m, host, why);
+    free(host);
+    return error;
+}
+
+/* ---- Lines ---- */
+
+static void put_progress(blv_run *run, blv_lines *lines) {
+    static const char *const phases[] = {
+        [PHASE_CREATED] = "created", [PHASE_OPEN] = "open", [PHASE_STEPPING] = "stepping"};
+    char key[BLV_LINE_KEY];
+    bool ended = run->phase == PHASE_ENDED;
+    blv_lines_put(lines, "run/phase", "%s",
+                  !ended              ? phases[run->phase]
+                  : run->may_continue ? "paused"
+                                      : "ended");
+    blv_lines_put(lines, "run/outcome", "%d", (int)run->result.outcome);
+    blv_lines_put(lines, "run/message", "%s", ended ? run->ending.text : "");
+    for (const blv_checkpoint_counter *c = blv_checkpoint_counters; c->key; c++)
+        blv_lines_put(lines, c->key, "%" PRIu64, *blv_checkpoint_counter_of(run, c));
+    for (size_t i = 0; i < run->entry_count; i++)
+        if (run->entries[i].previous) {
+            blv_checkpoint_key(key, "moved/%s", run->entries[i].name);
+            blv_lines_put(lines, key, "%" PRIu64, run->entries[i].moved);
+        }
+    for (size_t i = 0; i < run->note_count; i++) {
+        blv_checkpoint_key(key, "note/%zu/format", i);
+        blv_lines_put(lines, key, "%s", run->notes[i].format);
+        blv_checkpoint_key(key, "note/%zu/text", i);
+        blv_lines_put(lines, key, "%s", run->notes[i].text);
+    }
+}
+
+static blv_error write_lines(blv_run *run, blv_npz_writer *writer, blv_message *why) {
+    blv_lines lines = {0};
+    blv_lines_put(&lines, "format", BLV_CHECKPOINT_FORMAT);
+    blv_lines_put(&lines, "version", "%d", BLV_CHECKPOINT_VERSION);
+    blv_lines_put(&lines, "library", "%s", blv_version());
+    blv_checkpoint_identity(run, &lines);
+    put_progress(run, &lines);
+    blv_error error = lines.incomplete
+                          ? blv_explain(why, BLV_E_MEMORY, "out of memory")
+                          : blv_npz_add_text(writer, BLV_CHECKPOINT_HEADER, lines.text, why);
+    blv_lines_free(&lines);
+    return error;
+}
+
+/* ---- Saving ---- */
+
+static blv_error ready_to_save(blv_run *run) {
+    BLV_CHECK(blv_run_open(run));
+    if (run->busy && run->phase == PHASE_ENDED)
+        return blv_run_fail(run, BLV_E_ORDER,
+                            "the run is ending: it can be saved after the call that ran it");
+    return BLV_OK;
+}
+
+/* Writes and completes the file; the writer is gone afterwards. */
+static blv_error save(blv_run *run, blv_npz_writer *writer, blv_message *why) {
+    blv_error error = write_lines(run, writer, why);
+    if (error == BLV_OK)
+        error = write_members(run, writer, why);
+    if (error == BLV_OK)
+        return blv_npz_commit(writer, why);
+    blv_npz_discard(writer);
+    return error;
+}
+
+static blv_error explain_save(blv_run *run, blv_error error, const blv_message *why) {
+    return error == BLV_OK ? BLV_OK : blv_run_fail(run, error, "checkpoint: %.490s", why->text);
+}
+
+blv_error blv_run_save(blv_run *run, const char *path) {
+    BLV_CHECK(ready_to_save(run));
+    blv_message why = {""};
+    blv_npz_writer *writer = NULL;
+    blv_error error = blv_npz_create(&writer, path, &why);
+    if (error == BLV_OK)
+        error = save(run, writer, &why);
+    return explain_save(run, error, &why);
+}
+
+blv_error blv_run_save_to(blv_run *run, blv_write_fn write, void *context) {
+    BLV_CHECK(ready_to_save(run));
+    blv_message why = {""};
+    blv_npz_writer *writer = NULL;
+    blv_error error = blv_npz_create_to(&writer, "to the given function", write, context, &why);
+    if (error == BLV_OK)
+        error = save(run, writer, &why);
+    return explain_save(run, error, &why);
+}

@@ -1,0 +1,309 @@
+/* Reading a checkpoint. Everything is looked at before anything is changed: identity, progress, and
+ * every array with its checksum; so a file that is refused leaves the run as it was. */
+#include "bilevel/npz.h"
+#include "core/checkpoint.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct loading {
+    blv_run *run;
+    blv_npz *file;
+    const char *name; /* for messages */
+    char *text;       /* the lines */
+} loading;
+
+enum { SHOWN = 160 };
+
+static blv_error refuse(const loading *l, blv_error error, const char *what) {
+    return blv_run_fail(l->run, error, "checkpoint %.*s: %s", SHOWN, l->name, what);
+}
+
+static blv_error refuse_line(const loading *l, const char *key) {
+    char what[BLV_LINE_KEY + 40];
+    snprintf(what, sizeof what, "the line '%s' is missing or malformed", key);
+    return refuse(l, BLV_E_FORMAT, what);
+}
+
+/* ---- Identity ---- */
+
+static blv_error check_format(const loading *l) {
+    char value[BLV_LINE_VALUE];
+    if (!blv_lines_find(l->text, "format", value) || strcmp(value, BLV_CHECKPOINT_FORMAT) != 0)
+        return refuse(l, BLV_E_FORMAT, "not a checkpoint of a run");
+    if (!blv_lines_find(l->text, "version", value))
+        return refuse_line(l, "version");
+    char ours[16];
+    snprintf(ours, sizeof ours, "%d", BLV_CHECKPOINT_VERSION);
+    if (strcmp(value, ours) == 0)
+        return BLV_OK;
+    char library[BLV_LINE_VALUE] = "", what[200];
+    blv_lines_find(l->text, "library", library);
+    snprintf(what, sizeof what,
+             "it is of version %.20s, written by library %.20s; this library, %s, reads version %s",
+             value, library[0] ? library : "unknown", blv_version(), ours);
+    return refuse(l, BLV_E_FORMAT, what);
+}
+
+static blv_error refuse_difference(const loading *l, const char *key, const char *here,
+                                   const char *there) {
+    char what[BLV_LINE_KEY + 200];
+    snprintf(what, sizeof what, "%s is %.60s here and %.60s in the checkpoint",
+             key + strlen(BLV_CHECKPOINT_SAME), here ? here : "not known", there);
+    return refuse(l, BLV_E_VALUE, what);
+}
+
+/* Every line of identity that is here must be there, and the other way round. */
+static blv_error compare_identity(const loading *l, const char *here) {
+    char key[BLV_LINE_KEY], value[BLV_LINE_VALUE], other[BLV_LINE_VALUE];
+    for (size_t at = 0; here && blv_lines_next(here, &at, key, value);)
+        if (!blv_lines_find(l->text, key, other))
+            return refuse_difference(l, key, value, "not known");
+        else if (strcmp(value, other) != 0)
+            return refuse_difference(l, key, value, other);
+    for (size_t at = 0; blv_lines_next(l->text, &at, key, value);)
+        if (strncmp(key, BLV_CHECKPOINT_SAME, strlen(BLV_CHECKPOINT_SAME)) == 0 &&
+            !blv_lines_find(here, key, other))
+            return refuse_difference(l, key, NULL, value);
+    return BLV_OK;
+}
+
+static blv_error check_identity(const loading *l) {
+    blv_lines here = {0};
+    blv_checkpoint_identity(l->run, &here);
+    blv_error error =
+        here.incomplete ? refuse(l, BLV_E_MEMORY, "out of memory") : compare_identity(l, here.text);
+    blv_lines_free(&here);
+    return error;
+}
+
+/* ---- Progress ---- */
+
+static bool find_whole(const char *text, const char *key, uint64_t *whole) {
+    char value[BLV_LINE_VALUE];
+    if (!blv_lines_find(text, key, value) || value[0] == '\0' || strlen(value) > 20 ||
+        value[strspn(value, "0123456789")] != '\0')
+        return false;
+    *whole = strtoull(value, NULL, 10);
+    return true;
+}
+
+static bool find_outcome(const char *text, blv_outcome *outcome) {
+    char value[BLV_LINE_VALUE];
+    if (!blv_lines_find(text, "run/outcome", value))
+        return false;
+#define X(name, number, word, sentence)                                                            \
+    if (atoi(value) == (number)) {                                                                 \
+        *outcome = name;                                                                           \
+        return true;                                                                               \
+    }
+    BLV_OUTCOME_LIST(X)
+#undef X
+    return false;
+}
+
+/* A run that was stopped at a limit between two steps goes on; whether a limit is reached here is
+ * for the next step to see. */
+static bool find_phase(const char *text, blv_run_phase *phase) {
+    static const struct {
+        const char *word;
+        blv_run_phase phase;
+    } known[] = {{"open", PHASE_OPEN},
+                 {"stepping", PHASE_STEPPING},
+                 {"paused", PHASE_STEPPING},
+                 {"ended", PHASE_ENDED}};
+    char value[BLV_LINE_VALUE];
+    if (!blv_lines_find(text, "run/phase", value))
+        return false;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strcmp(value, known[i].word) == 0) {
+            *phase = known[i].phase;
+            return true;
+        }
+    return false;
+}
+
+static blv_error check_progress(const loading *l) {
+    uint64_t whole;
+    blv_outcome outcome;
+    blv_run_phase phase;
+    char key[BLV_LINE_KEY];
+    if (!find_phase(l->text, &phase))
+        return refuse_line(l, "run/phase");
+    if (!find_outcome(l->text, &outcome))
+        return refuse_line(l, "run/outcome");
+    for (const blv_checkpoint_counter *c = blv_checkpoint_counters; c->key; c++)
+        if (!find_whole(l->text, c->key, &whole))
+            return refuse_line(l, c->key);
+    for (size_t i = 0; i < l->run->entry_count; i++) {
+        blv_checkpoint_key(key, "moved/%s", l->run->entries[i].name);
+        if (l->run->entries[i].previous && !find_whole(l->text, key, &whole))
+            return refuse_line(l, key);
+    }
+    return BLV_OK;
+}
+
+static void take_notes(const loading *l) {
+    blv_run *run = l->run;
+    char key[BLV_LINE_KEY], format[BLV_LINE_VALUE], text[BLV_LINE_VALUE];
+    for (run->note_count = 0; run->note_count < NOTES_MAX; run->note_count++) {
+        blv_note *note = &run->notes[run->note_count];
+        blv_checkpoint_key(key, "note/%zu/format", run->note_count);
+        if (!blv_lines_find(l->text, key, format))
+            return;
+        blv_checkpoint_key(key, "note/%zu/text", run->note_count);
+        if (!blv_lines_find(l->text, key, text))
+            return;
+        snprintf(note->format, sizeof note->format, "%.*s", NOTE_SIZE - 1, format);
+        snprintf(note->text, sizeof note->text, "%.*s", NOTE_SIZE - 1, text);
+    }
+}
+
+static void take_progress(const loading *l) {
+    blv_run *run = l->run;
+    char key[BLV_LINE_KEY], message[BLV_LINE_VALUE] = "";
+    find_phase(l->text, &run->phase);
+    for (const blv_checkpoint_counter *c = blv_checkpoint_counters; c->key; c++)
+        find_whole(l->text, c->key, blv_checkpoint_counter_of(run, c));
+    for (size_t i = 0; i < run->entry_count; i++) {
+        blv_checkpoint_key(key, "moved/%s", run->entries[i].name);
+        if (run->entries[i].previous)
+            find_whole(l->text, key, &run->entries[i].moved);
+    }
+    take_notes(l);
+    run->just_loaded = run->phase == PHASE_STEPPING;
+    run->result.outcome = BLV_RUNNING;
+    blv_run_fail(run, BLV_OK, "loaded after %" PRIu64 " iterations", run->result.iterations);
+    if (run->phase == PHASE_ENDED) {
+        find_outcome(l->text, &run->result.outcome);
+        blv_lines_find(l->text, "run/message", message);
+        snprintf(run->ending.text, sizeof run->ending.text, "%.500s", message);
+        run->message = run->ending;
+    }
+}
+
+/* ---- Arrays ---- */
+
+static blv_error check_values(const loading *l, const blv_member *m, const blv_array *about,
+                              const double *values) {
+    char what[200];
+    if (about->count != m->count) {
+        snprintf(what, sizeof what, "array '%s' has %zu numbers, expected %zu", m->name,
+                 about->count, m->count);
+        return refuse(l, BLV_E_FORMAT, what);
+    }
+    bool fits = true;
+    if (m->numbers && m->numbers->kept.fits)
+        fits = m->numbers->kept.fits(m->numbers->kept.object, values);
+    bool is_iterate = m->vec && strncmp(m->name, "vector/", strlen("vector/")) == 0 &&
+                      blv_state_find(l->run, m->name + strlen("vector/"))->previous;
+    for (size_t i = 0; is_iterate && i < m->count; i++)
+        fits = fits && isfinite(values[i]);
+    if (fits)
+        return BLV_OK;
+    snprintf(what, sizeof what, "array '%s' holds a number that cannot be there", m->name);
+    return refuse(l, BLV_E_FORMAT, what);
+}
+
+static void take_values(const blv_member *m, const double *values) {
+    assert(values);
+    if (m->vec)
+        blv_vec_write(m->vec, values);
+    else if (m->numbers->values)
+        memcpy(m->numbers->values, values, m->count * sizeof *values);
+    else
+        m->numbers->kept.put(m->numbers->kept.object, values);
+}
+
+static blv_error read_member(const loading *l, const blv_member *m, double **values) {
+    blv_array about;
+    blv_message why = {""};
+    blv_error error = blv_npz_read_f64(l->file, m->name, values, &about, &why);
+    if (error == BLV_OK)
+        return check_values(l, m, &about, *values);
+    blv_run_fail(l->run, error, "checkpoint %.490s", why.text);
+    return error == BLV_E_NAME ? BLV_E_FORMAT : error;
+}
+
+static size_t count_members(const blv_run *run) {
+    size_t count = 0;
+    blv_member m;
+    for (size_t i = 0; blv_checkpoint_next(run, &i, &m);)
+        count++;
+    return count;
+}
+
+/* All arrays are read before the first is taken over: what fails, fails before that. */
+static blv_error load_members(const loading *l) {
+    const size_t count = count_members(l->run);
+    if (blv_npz_count(l->file) > count + 1) /* the lines are one more */
+        return refuse(l, BLV_E_FORMAT,
+                      "it has arrays that this solver does not know: another version wrote it");
+    double **values = calloc(count, sizeof *values);
+    if (!values)
+        return refuse(l, BLV_E_MEMORY, "out of memory");
+    blv_error error = BLV_OK;
+    blv_member m;
+    for (size_t i = 0, n = 0; error == BLV_OK && blv_checkpoint_next(l->run, &i, &m); n++)
+        error = read_member(l, &m, &values[n]);
+    for (size_t i = 0, n = 0; error == BLV_OK && blv_checkpoint_next(l->run, &i, &m); n++)
+        take_values(&m, values[n]);
+    for (size_t n = 0; n < count; n++)
+        free(values[n]);
+    free(values);
+    return error;
+}
+
+/* ---- Loading ---- */
+
+static blv_error load_opened(loading *l) {
+    blv_message why = {""};
+    blv_error error = blv_npz_read_text(l->file, BLV_CHECKPOINT_HEADER, &l->text, &why);
+    if (error == BLV_E_NAME)
+        return refuse(l, BLV_E_FORMAT, "not a checkpoint of a run");
+    if (error != BLV_OK)
+        return blv_run_fail(l->run, error, "checkpoint %.490s", why.text);
+    BLV_CHECK(check_format(l));
+    BLV_CHECK(check_identity(l));
+    BLV_CHECK(check_progress(l));
+    BLV_CHECK(load_members(l));
+    take_progress(l);
+    return BLV_OK;
+}
+
+static blv_error load(blv_run *run, blv_npz *file, const char *name) {
+    loading l = {.run = run, .file = file, .name = name};
+    blv_error error = load_opened(&l);
+    free(l.text);
+    blv_npz_close(file);
+    return error;
+}
+
+static blv_error ready_to_load(blv_run *run) {
+    if (run->phase == PHASE_STEPPING || (run->phase == PHASE_ENDED && run->open_error == BLV_OK))
+        return blv_run_fail(run, BLV_E_ORDER, "a run is loaded before its first step");
+    return blv_run_open(run);
+}
+
+blv_error blv_run_load(blv_run *run, const char *path) {
+    BLV_CHECK(ready_to_load(run));
+    blv_message why = {""};
+    blv_npz *file = NULL;
+    blv_error error = blv_npz_open(&file, path, &why);
+    if (error != BLV_OK)
+        return blv_run_fail(run, error, "checkpoint %.490s", why.text);
+    return load(run, file, path);
+}
+
+blv_error blv_run_load_from(blv_run *run, const void *bytes, size_t size) {
+    BLV_CHECK(ready_to_load(run));
+    blv_message why = {""};
+    blv_npz *file = NULL;
+    blv_error error = blv_npz_open_memory(&file, bytes, size, "in memory", &why);
+    if (error != BLV_OK)
+        return blv_run_fail(run, error, "checkpoint %.490s", why.text);
+    return load(run, file, "in memory");
+}

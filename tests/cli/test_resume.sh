@@ -1,0 +1,300 @@
+# Checkpoints and bilevel resume: killed at any moment, a run ends with the bits of one that was not.
+. "$(dirname "$0")/lib.sh"
+sql=$helpers/store_tool
+
+random_below() {
+    number=$(od -An -N4 -tu4 /dev/urandom)
+    echo $((number % $1))
+}
+
+# The newest run of the store
+newest() {
+    "$bilevel" runs --last 1 --json >one 2>/dev/null && "$json_get" one 0 id
+}
+
+status_of() {
+    "$bilevel" runs show "$1" --json >one && "$json_get" one status
+}
+
+# figures JSON: what does not depend on time
+figures() {
+    for key in message counts setup_counts notes phi; do
+        "$json_get" "$1" $key
+    done
+}
+
+# The rows of a trace, less the time
+rows_of() {
+    sed 's/"seconds":[^,]*,//' "$1"
+}
+
+# straight ARGUMENT...: the run that is never stopped
+straight() {
+    run 0 solve "$@" --out straight.npz --trace straight.trace --no-store --json
+    figures out >straight.figures
+    rows_of straight.trace >straight.rows
+}
+
+# wait_and_kill PROCESS: within the time that a run takes
+wait_and_kill() {
+    sleep "0.$(printf '%03d' "$(random_below 500)")"
+    kill -9 "$1" 2>/dev/null
+    wait "$1" 2>/dev/null
+}
+
+# stopped ARGUMENT...: as with Ctrl-C, once it has a checkpoint, or has ended; prints its number
+stopped() {
+    before=$(newest)
+    "$bilevel" solve "$@" --checkpoint 0.02 --quiet 2>err &
+    process=$!
+    while kill -0 $process 2>/dev/null; do
+        id=$(newest)
+        if [ "$id" != "$before" ] && [ "$(status_of "$id")" = running ] &&
+            [ "$("$json_get" one checkpoint_iteration)" != null ]; then
+            kill -TERM $process
+            break
+        fi
+        sleep 0.02
+    done
+    wait $process
+    newest
+}
+
+# killed ARGUMENT...: killed once or more on its way, and then on to the end
+killed() {
+    rm -f out.npz out.trace
+    before=$(newest)
+    "$bilevel" solve "$@" --out out.npz --trace out.trace --checkpoint 0.02 --quiet 2>err &
+    wait_and_kill $!
+    id=$(newest)
+    [ "$id" = "$before" ] && return # before it began
+    case_name="run $id"
+    if [ "$(status_of "$id")" = interrupted ]; then
+        interrupted=$((interrupted + 1))
+        [ "$("$json_get" one checkpoint_iteration)" = null ] || from_checkpoint=$((from_checkpoint + 1))
+        "$bilevel" resume "$id" --quiet 2>err &
+        wait_and_kill $!
+    fi
+    case $(status_of "$id") in
+    interrupted) run 0 resume "$id" --json ;;
+    finished) "$json_get" one result >out ;;
+    *) fail "$case_name: $(status_of "$id")" ;;
+    esac
+    same out.npz straight.npz
+    figures out >found
+    same found straight.figures
+    rows_of out.trace >found
+    same found straight.rows
+}
+
+# iterations_for ARGUMENT...: how many take a third of a second here
+iterations_for() {
+    "$bilevel" solve "$@" --iters 2000 --no-store --json >out 2>err
+    "$json_get" out seconds | awk '{ n = int(700 / ($1 + 1e-9)); print n < 2000 ? 2000 : n }'
+}
+
+# ---- Killed at twenty moments, each time somewhere else in the run
+interrupted=0
+from_checkpoint=0
+sum="quadratic --problem-set dx=40 --problem-set dy=30 --problem-set terms=50 --solver soba"
+awk 'BEGIN { srand(3); for (i = 0; i < 200; i++) { printf "%d", i % 3
+    for (j = 1; j < 12; j++) printf " %d:%.4f", j, rand() + (i % 3 == j % 3); print "" } }' >data.svm
+# shellcheck disable=SC2086
+set -- $sum --batch 7 --sampler shuffle --start random --iters "$(iterations_for $sum --batch 7)" \
+    --every 2000
+straight "$@"
+for i in 1 2 3 4 5 6 7; do
+    killed "$@"
+done
+data="l2reg --problem-set train=data.svm --precision f32"
+# shellcheck disable=SC2086
+set -- $data --iters "$(iterations_for $data)" --every 2000
+straight "$@"
+for i in 1 2 3 4 5 6 7; do
+    killed "$@"
+done
+set -- synthetic-logistic --problem-set rows=400 --problem-set columns=12 --solver exact \
+    --set accuracy=0 --every 5
+straight "$@"
+for i in 1 2 3 4 5 6; do
+    killed "$@"
+done
+echo "$interrupted were interrupted, $from_checkpoint of them had a checkpoint"
+[ $from_checkpoint -ge 3 ] || fail "hardly any run was killed between its checkpoints"
+"$sql" .runs.db "PRAGMA integrity_check" >found
+echo ok >expected
+same found expected
+"$sql" .runs.db "SELECT count(*) FROM run WHERE status != 'finished'" >found
+echo 0 >expected
+same found expected
+# The rows in the store are those of the trace, once each
+"$json_get" --lines straight.trace iteration >expected
+"$sql" .runs.db "SELECT iteration FROM trace WHERE run = $(newest) ORDER BY iteration" >found
+same found expected
+
+# ---- What has ended
+id=$(newest)
+run 0 resume "$id"
+out_has "Run $id has finished: "
+run 0 resume "$id" --json
+json stalled status
+run 0 resume "$id" --quiet
+[ ! -s out ] || fail "$case_name: not quiet"
+"$npz_tool" write far.npz x=1e308 y=1e308
+run 1 solve parabola --start far.npz --quiet
+refused "has failed: diverged" resume "$(newest)"
+refused "there is no run 9999" resume 9999
+refused "no run is named" resume
+refused "'x': expected the number of a run" resume x
+
+# ---- Ctrl-C, then on
+# shellcheck disable=SC2086
+set -- $sum --batch 7 --iters "$(iterations_for $sum --batch 7)"
+run 0 solve "$@" --no-store --json
+"$json_get" out x >expected_x
+id=$(stopped "$@")
+run 0 resume "$id" --json
+json iterations status
+"$json_get" out x >found
+same found expected_x
+
+# ---- No checkpoint: from the start, the same all the same
+rm -f trace
+"$helpers/with_signals" trace int "$bilevel" solve "$@" --trace trace --json >out 2>err
+json stopped status
+run 0 resume "$(newest)" --json
+err_has "has no checkpoint: it starts again"
+"$json_get" out x >found
+same found expected_x
+
+# ---- Several at once: one goes on, the others are told
+id=$(stopped "$@")
+for i in 1 2 3; do
+    "$bilevel" resume "$id" --json >"out.$i" 2>"err.$i" &
+done
+wait
+case_name="several at once"
+went_on=0
+for i in 1 2 3; do
+    if [ -s "out.$i" ]; then # it went on, or came when all was over
+        "$json_get" "out.$i" x >found
+        same found expected_x
+        went_on=$((went_on + 1))
+    else
+        grep -q "run $id is under way" "err.$i" || fail "nothing was said"
+    fi
+done
+[ $went_on -ge 1 ] || fail "none went on"
+
+# ---- A later limit
+run 0 solve quadratic --solver soba --iters 500 --no-store --json
+"$json_get" out x >expected_x
+run 0 solve quadratic --solver soba --iters 200 --checkpoint 60 --quiet
+id=$(newest)
+run 0 resume "$id"
+out_has "has finished"
+run 0 resume "$id" --iters 500 --json
+json 500 iterations
+json "$id" run
+"$json_get" out x >found
+same found expected_x
+run 0 solve quadratic --solver soba --iters 200 --quiet
+refused "has no checkpoint to go on from" resume "$(newest)" --iters 500
+# A tolerance that is met ends it, and nothing is left to go on from
+run 0 solve parabola --tol 1e-6 --checkpoint 60 --quiet
+"$sql" .runs.db "SELECT count(*) FROM attachment WHERE run = $(newest)" >found
+echo 0 >expected
+same found expected
+
+# ---- The checkpoint as a file
+run 0 solve quadratic --iters 100 --checkpoint 60 --quiet
+id=$(newest)
+run 0 runs export "$id" --checkpoint state.npz
+"$npz_tool" print state.npz vector/x >found
+"$json_get" "run-$id.json" result x '*' | awk '{ printf "%.17g\n", $1 }' >expected
+awk '{ printf "%.17g\n", $1 }' found >given
+same given expected
+run 0 solve quadratic --iters 1 --quiet
+id=$(newest)
+refused "has no checkpoint" runs export "$id" --checkpoint none.npz
+[ ! -e none.npz ] && [ ! -e "run-$id.csv" ] || fail "$case_name: wrote a file"
+
+# ---- What must be as it was
+mkdir place
+cp data.svm place/data.svm
+id=$(cd place && stopped l2reg --problem-set train=data.svm --iters 1e9)
+sed 's/1:0/1:1/' data.svm >place/data.svm
+refused "the data are not those of the run" resume "$id"
+cp data.svm place/data.svm
+run 0 resume "$id" --iters 1000000000 --budget 1 --json # from another folder; ends at once
+json budget status
+id=$(cd place && stopped l2reg --problem-set train=data.svm --iters 1e9)
+rm -r place
+refused "which cannot be entered" resume "$id"
+id=$(stopped quadratic --iters 1e9)
+"$sql" .runs.db "UPDATE attachment SET bytes = substr(bytes, 1, 1000) WHERE run = $id"
+refused "checkpoint" resume "$id"
+"$sql" .runs.db "UPDATE run SET version = '0.0.1' WHERE id = $id"
+"$sql" .runs.db "DELETE FROM attachment WHERE run = $id"
+run 0 resume "$id" --iters 10 --quiet
+err_has "made by version 0.0.1"
+"$sql" .runs.db "UPDATE run SET kind = 'tune', status = 'interrupted' WHERE id = $id"
+refused "is one of 'bilevel tune'" resume "$id"
+
+# ---- A full disk: the checkpoint before is as it was, the run goes on, and so does the next one
+large="quadratic --problem-set dx=4000 --problem-set dy=4 --solver soba --iters 4000"
+# shellcheck disable=SC2086
+run 0 solve $large --no-store --json
+"$json_get" out phi >expected_phi
+
+# expect_full CODE: of a run whose checkpoints did not fit, in out and err
+expect_full() {
+    [ "$1" -eq 2 ] || fail "exit code $1, expected 2"
+    json 4000 iterations
+    "$json_get" out phi >found
+    same found expected_phi
+    err_has "no checkpoint was stored, the one before is as it was"
+}
+
+# expect_resumed STORE: with room again, it goes on from there
+expect_resumed() {
+    "$sql" "$1" "PRAGMA integrity_check" >found
+    echo ok >expected
+    same found expected
+    "$sql" "$1" "UPDATE run SET status = 'interrupted' WHERE id = 1"
+    run 0 resume 1 --store "$1" --json
+    "$json_get" out phi >found
+    same found expected_phi
+}
+
+case_name="file that may not grow"
+(
+    ulimit -f 300
+    # shellcheck disable=SC2086
+    "$bilevel" solve $large --checkpoint 0.0001 --store small.db --json
+) >out 2>err
+expect_full $?
+expect_resumed small.db
+
+case_name="small file system"
+mkdir small
+cat >in_namespace <<'END'
+mount -t tmpfs -o size=900k none small || exit 77
+"$1" solve $2 --checkpoint 0.0001 --store small/runs.db --json
+code=$?
+cp small/runs.db full.db
+if [ -e small/runs.db-wal ]; then
+    cp small/runs.db-wal full.db-wal # what did not fit into the file itself
+fi
+exit $code
+END
+unshare -rm sh in_namespace "$bilevel" "$large" >out 2>err
+code=$?
+if [ -e full.db ]; then
+    expect_full $code
+    expect_resumed full.db
+else
+    echo "no file system can be mounted here: left out"
+fi
+
+finish
