@@ -77,6 +77,10 @@ BLV_API blv_error blv_state_vec(blv_run *run, const char *name, blv_level level,
 BLV_API blv_error blv_state_iterate(blv_run *run, const char *name, blv_level level, blv_vec **vec);
 /* A scalar of the state struct; it gets a column in the trace. */
 BLV_API blv_error blv_state_scalar(blv_run *run, const char *name, double *scalar);
+/* The same without a column. */
+BLV_API blv_error blv_state_hidden(blv_run *run, const char *name, double *scalar);
+/* An array of count numbers, all zero: dense matrices and the like. Owned by the run. */
+BLV_API blv_error blv_state_block(blv_run *run, const char *name, size_t count, double **block);
 /* A vector whose content does not survive a step. Owned by the run. */
 BLV_API blv_error blv_scratch_vec(blv_run *run, blv_level level, blv_vec **vec);
 /* Batches of one level (BLV_LEVEL_X: f, BLV_LEVEL_Y: g). Streams of different names are

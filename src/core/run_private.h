@@ -36,6 +36,8 @@ typedef struct blv_state_entry {
 typedef struct blv_scalar_entry {
     char name[NAME_SIZE];
     double *value;
+    size_t count;   /* of numbers there: 1, or those of a block */
+    bool is_column; /* of the trace */
 } blv_scalar_entry;
 
 typedef struct blv_owned {

@@ -84,6 +84,10 @@ size_t blv_sampler_bytes(const blv_sampler *s) {
     return sizeof *s + (order_size(s) + index_size(s, s->samples_at == NULL)) * sizeof *s->order;
 }
 
+size_t blv_sampler_batch(const blv_sampler *s) {
+    return s->whole ? 0 : s->batch;
+}
+
 static const blv_batch *next_of_epoch(blv_sampler *s) {
     if (s->next == s->blocks) {
         s->epoch++;

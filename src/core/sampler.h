@@ -23,5 +23,7 @@ typedef struct blv_sampler_spec {
 blv_error blv_sampler_create(blv_sampler **sampler, const blv_sampler_spec *spec);
 void blv_sampler_destroy(blv_sampler *sampler);
 size_t blv_sampler_bytes(const blv_sampler *sampler);
+/* Samples in a batch; 0: every batch is the whole sum. */
+size_t blv_sampler_batch(const blv_sampler *sampler);
 
 #endif

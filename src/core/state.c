@@ -63,16 +63,38 @@ blv_error blv_state_iterate(blv_run *run, const char *name, blv_level level, blv
     return register_vec(run, name, level, true, vec);
 }
 
-blv_error blv_state_scalar(blv_run *run, const char *name, double *scalar) {
+static blv_error register_numbers(blv_run *run, const char *name, size_t count, double *numbers,
+                                  bool is_column) {
     if (strlen(name) >= NAME_SIZE)
-        return blv_run_fail(run, BLV_E_NAME, "state scalar '%s': name too long", name);
+        return blv_run_fail(run, BLV_E_NAME, "state '%s': name too long", name);
     void *grown = run->scalars;
     blv_scalar_entry *entry = append(run->scalars, &run->scalar_count, sizeof *entry, &grown);
     run->scalars = grown;
     if (!entry)
-        return blv_run_fail(run, BLV_E_MEMORY, "state scalar '%s': out of memory", name);
+        return blv_run_fail(run, BLV_E_MEMORY, "state '%s': out of memory", name);
     strcpy(entry->name, name);
-    entry->value = scalar;
+    entry->value = numbers;
+    entry->count = count;
+    entry->is_column = is_column;
+    return BLV_OK;
+}
+
+blv_error blv_state_scalar(blv_run *run, const char *name, double *scalar) {
+    return register_numbers(run, name, 1, scalar, true);
+}
+
+blv_error blv_state_hidden(blv_run *run, const char *name, double *scalar) {
+    return register_numbers(run, name, 1, scalar, false);
+}
+
+blv_error blv_state_block(blv_run *run, const char *name, size_t count, double **block) {
+    double *numbers = calloc(count, sizeof *numbers);
+    *block = NULL;
+    if (!numbers)
+        return blv_run_fail(run, BLV_E_MEMORY, "state '%s': out of memory", name);
+    BLV_CHECK(blv_run_own(run, numbers, free, count * sizeof *numbers));
+    BLV_CHECK(register_numbers(run, name, count, numbers, false));
+    *block = numbers;
     return BLV_OK;
 }
 

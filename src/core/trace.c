@@ -86,7 +86,8 @@ static void write_row(blv_run *run, const blv_progress *p) {
     for (size_t i = 0; i < p->measure_count; i++)
         put_number(file, run->def->measures[i], p->measures[i]);
     for (size_t i = 0; i < run->scalar_count; i++)
-        put_number(file, run->scalars[i].name, *run->scalars[i].value);
+        if (run->scalars[i].is_column)
+            put_number(file, run->scalars[i].name, *run->scalars[i].value);
     for (size_t i = 0; run->options.iterates && i < run->entry_count; i++)
         if (run->entries[i].previous)
             put_vector(run, &run->entries[i]);

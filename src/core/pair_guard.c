@@ -1,0 +1,61 @@
+#include "core/pair_guard.h"
+
+#include <math.h>
+
+blv_error blv_pair_guard_open(blv_run *run, blv_pair_guard *g) {
+    BLV_CHECK(blv_state_hidden(run, "ceiling_x", &g->x_ceiling));
+    BLV_CHECK(blv_state_hidden(run, "ceiling_y", &g->y_ceiling));
+    BLV_CHECK(blv_state_hidden(run, "first_step_y", &g->y_first));
+    BLV_CHECK(blv_state_hidden(run, "moved_x", &g->x_moved));
+    return blv_state_hidden(run, "moved_y", &g->y_moved);
+}
+
+void blv_pair_guard_begin(blv_pair_guard *g, const blv_steps *steps) {
+    g->x_ceiling = steps->x;
+    g->y_ceiling = g->y_first = steps->y;
+    g->x_moved = g->y_moved = 0.0;
+}
+
+double blv_cross_size(const blv_vec *v, const blv_vec *jv) {
+    double v_norm = blv_vec_norm(v);
+    return v_norm > 0.0 ? blv_vec_norm(jv) / v_norm : 0.0;
+}
+
+static void take_over(double *step, double judged, double *ceiling) {
+    if (judged < *step) {
+        *step = judged;
+        *ceiling *= 0.9;
+    } else {
+        *step = fmin(*ceiling, 1.02 * *step);
+    }
+}
+
+static bool has_turned(const blv_guard *guard, const blv_vec *direction, double norm) {
+    return blv_vec_dot(guard->before, direction) < -0.5 * norm * guard->before_norm;
+}
+
+void blv_pair_guard_steps(blv_pair_guard *g, blv_steps *s, double decay, const blv_batch *batch,
+                          const blv_pair *p, double *step_x, double *step_y) {
+    double by_x = p->cross * g->x_moved, by_y = g->y_moved / g->y_first;
+    double judged_x = s->x, judged_y = s->y;
+    blv_guard_limit(&s->guard_x, p->x);
+    *step_x = blv_guard_step(&s->guard_x, &judged_x, decay, batch, p->w, p->w_norm);
+    if (p->gy_norm > 2.0 * by_x)
+        judged_x = s->x;
+    if (s->guard_y.before && !batch && s->guard_y.before_norm > 0.0 && by_x > 0.5 * by_y) {
+        if (s->guard_x.before && has_turned(&s->guard_y, p->gy, p->gy_norm)) {
+            judged_x *= 0.5;
+            *step_x *= 0.5;
+            s->guard_x.before_move *= 0.5;
+        }
+        blv_guard_reset(&s->guard_y);
+    }
+    *step_y = blv_guard_step(&s->guard_y, &judged_y, decay, batch, p->gy, p->gy_norm);
+    take_over(&s->x, judged_x, &g->x_ceiling);
+    take_over(&s->y, judged_y, &g->y_ceiling);
+}
+
+void blv_pair_guard_moved(blv_pair_guard *g, double x_moved, double y_moved) {
+    g->x_moved = x_moved;
+    g->y_moved = y_moved;
+}
