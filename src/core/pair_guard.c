@@ -2,6 +2,10 @@
 
 #include <math.h>
 
+/* Moves of x are this much shorter at most on batches: noise must not carry x far before y shows
+ * what it is like there. */
+static const double on_batches = 0.05;
+
 blv_error blv_pair_guard_open(blv_run *run, blv_pair_guard *g) {
     BLV_CHECK(blv_state_hidden(run, "ceiling_x", &g->x_ceiling));
     BLV_CHECK(blv_state_hidden(run, "ceiling_y", &g->y_ceiling));
@@ -34,15 +38,15 @@ static bool has_turned(const blv_guard *guard, const blv_vec *direction, double 
     return blv_vec_dot(guard->before, direction) < -0.5 * norm * guard->before_norm;
 }
 
-void blv_pair_guard_steps(blv_pair_guard *g, blv_steps *s, double decay, const blv_batch *batch,
-                          const blv_pair *p, double *step_x, double *step_y) {
+/* On whole sums: each guard judges a copy of its step, and what counts of that is taken over. */
+static void judge_together(blv_pair_guard *g, blv_steps *s, double decay, const blv_pair *p,
+                           double *step_x, double *step_y) {
     double by_x = p->cross * g->x_moved, by_y = g->y_moved / g->y_first;
     double judged_x = s->x, judged_y = s->y;
-    blv_guard_limit(&s->guard_x, p->x);
-    *step_x = blv_guard_step(&s->guard_x, &judged_x, decay, batch, p->w, p->w_norm);
+    *step_x = blv_guard_step(&s->guard_x, &judged_x, decay, NULL, p->w, p->w_norm);
     if (p->gy_norm > 2.0 * by_x)
         judged_x = s->x;
-    if (s->guard_y.before && !batch && s->guard_y.before_norm > 0.0 && by_x > 0.5 * by_y) {
+    if (s->guard_y.before && s->guard_y.before_norm > 0.0 && by_x > 0.5 * by_y) {
         if (s->guard_x.before && has_turned(&s->guard_y, p->gy, p->gy_norm)) {
             judged_x *= 0.5;
             *step_x *= 0.5;
@@ -50,9 +54,21 @@ void blv_pair_guard_steps(blv_pair_guard *g, blv_steps *s, double decay, const b
         }
         blv_guard_reset(&s->guard_y);
     }
-    *step_y = blv_guard_step(&s->guard_y, &judged_y, decay, batch, p->gy, p->gy_norm);
+    *step_y = blv_guard_step(&s->guard_y, &judged_y, decay, NULL, p->gy, p->gy_norm);
     take_over(&s->x, judged_x, &g->x_ceiling);
     take_over(&s->y, judged_y, &g->y_ceiling);
+}
+
+void blv_pair_guard_steps(blv_pair_guard *g, blv_steps *s, double decay, const blv_batch *batch,
+                          const blv_pair *p, double *step_x, double *step_y) {
+    blv_guard_limit(&s->guard_x, p->x);
+    if (!batch) {
+        judge_together(g, s, decay, p, step_x, step_y);
+        return;
+    }
+    s->guard_x.longest *= on_batches;
+    *step_x = blv_guard_step(&s->guard_x, &s->x, decay, batch, p->w, p->w_norm);
+    *step_y = blv_guard_step(&s->guard_y, &s->y, decay, batch, p->gy, p->gy_norm);
 }
 
 void blv_pair_guard_moved(blv_pair_guard *g, double x_moved, double y_moved) {

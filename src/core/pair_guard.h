@@ -12,8 +12,8 @@
  *   w tells nothing about the x-step where |gy| is more than twice what x did: y is on its way
  *
  * A shortened step grows by 2 % an iteration up to a ceiling, and every shortening lowers the
- * ceiling by 10 %: so steps that are really too long do not come back for ever. As with guard.h,
- * this acts on whole sums only, and not on steps that the user has set. */
+ * ceiling by 10 %: so steps that are really too long do not come back for ever. On batches each
+ * step is judged by guard.h alone. Steps that the user has set stay as they are. */
 #ifndef BLV_CORE_PAIR_GUARD_H
 #define BLV_CORE_PAIR_GUARD_H
 
