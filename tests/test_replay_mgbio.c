@@ -318,6 +318,24 @@ static void test_batches(void **state) {
         }
 }
 
+/* Steps that the user has set are taken as they are, even where they are far too long. */
+static void test_long_steps(void **state) {
+    (void)state;
+    for (int batches = 0; batches < 2; batches++) {
+        blv_problem *p = make_shape(0, batches ? "24" : "1");
+        const char *batch = batches ? "batch" : "iters", *size = batches ? "6" : "1000";
+        check(p, "mgbio",
+              SETTINGS("gamma", "1.5", "lambda", "0.35", "eta", "1", "linear", "explicit", batch,
+                       size),
+              0);
+        check(p, "msgbio",
+              SETTINGS("gamma", "1.5", "lambda", "0.35", "k", "100", "m", "5", "c1", "1", "c2", "1",
+                       "c3", "1", "c4", "1", "c5", "1", "representation", "explicit", batch, size),
+              0);
+        blv_problem_destroy(p);
+    }
+}
+
 /* Bounds that cut off: of |h|, of eigenvalues from both sides, of singular values. */
 static void test_clip(void **state) {
     (void)state;
@@ -383,8 +401,8 @@ static void test_toys(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_mgbio),   cmocka_unit_test(test_momentum),
-        cmocka_unit_test(test_batches), cmocka_unit_test(test_clip),
-        cmocka_unit_test(test_toys),
+        cmocka_unit_test(test_batches), cmocka_unit_test(test_long_steps),
+        cmocka_unit_test(test_clip),    cmocka_unit_test(test_toys),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -47,7 +47,9 @@ blv_flow blv_adjoint_minres_of(blv_minres *minres, blv_operator_fn apply, void *
         r = blv_minres_solve(minres, apply, context, fy, v, true, tolerance, products);
         BLV_TRY(flow_of(&r));
     }
-    *result = (blv_adjoint_result){r.residual, r.end == BLV_LINEAR_SINGULAR};
+    /* MINRES takes badly conditioned systems for singular too; those it has solved as well */
+    bool singular = r.end == BLV_LINEAR_SINGULAR && r.residual > 1e-3 * fy_norm;
+    *result = (blv_adjoint_result){r.residual, singular};
     return BLV_GO;
 }
 
@@ -58,9 +60,10 @@ blv_flow blv_adjoint_minres(blv_run *run, blv_minres *minres, const blv_batch *b
     return blv_adjoint_minres_of(minres, apply_hessian, &h, fy, v, limits, result);
 }
 
-blv_flow blv_adjoint_singular(blv_run *run, bool singular, double *in_a_row) {
+blv_flow blv_adjoint_singular(blv_run *run, const blv_batch *batch, bool singular,
+                              double *in_a_row) {
     enum { TOO_MANY = 20 };
-    *in_a_row = singular ? *in_a_row + 1.0 : 0.0;
+    *in_a_row = singular && !batch ? *in_a_row + 1.0 : 0.0;
     if (singular)
         blv_run_note(run, "d2g/dy2 was singular at an iterate, first in iteration %llu",
                      (unsigned long long)blv_run_iteration(run) + 1);

@@ -23,7 +23,7 @@ typedef struct blv_adjoint_limits {
 
 typedef struct blv_adjoint_result {
     double r_norm;
-    bool singular; /* the system has no solution: v is one of least squares, or as it came in */
+    bool singular; /* no solution was found: v is one of least squares, or as it came in */
 } blv_adjoint_result;
 
 /* MINRES for any symmetric operator. v comes in as the start; where the end is worse than v = 0, it
@@ -37,7 +37,9 @@ blv_flow blv_adjoint_minres(blv_run *run, blv_minres *minres, const blv_batch *b
                             const blv_adjoint_limits *limits, blv_adjoint_result *result);
 
 /* Away from the solution a nonconvex g may have a singular Hessian for once, and the run goes on.
- * in_a_row: of such iterations, a scalar of the state; BLV_NO_INVERSE when there are too many. */
-blv_flow blv_adjoint_singular(blv_run *run, bool singular, double *in_a_row);
+ * in_a_row: of such iterations, a scalar of the state; BLV_NO_INVERSE when there are too many. On
+ * batches that may be chance, and never ends the run. */
+blv_flow blv_adjoint_singular(blv_run *run, const blv_batch *batch, bool singular,
+                              double *in_a_row);
 
 #endif

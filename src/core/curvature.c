@@ -104,8 +104,8 @@ static int apply_window(void *context, const blv_vec *in, blv_vec *out) {
     return (int)blv_window_apply(context, BLV_WINDOW_H, in, out);
 }
 
-blv_flow blv_curvature_solve(blv_run *run, blv_curvature *c, const blv_vec *h, blv_vec *v,
-                             double *r_norm) {
+blv_flow blv_curvature_solve(blv_run *run, blv_curvature *c, const blv_batch *batch,
+                             const blv_vec *h, blv_vec *v, double *r_norm) {
     blv_adjoint_result r = {.r_norm = NAN};
     if (c->form == BLV_CURVATURE_EXPLICIT) {
         r.singular = !blv_dense_system_factor(&c->system, c->H_now);
@@ -115,7 +115,7 @@ blv_flow blv_curvature_solve(blv_run *run, blv_curvature *c, const blv_vec *h, b
         BLV_TRY(blv_adjoint_minres_of(c->minres, apply_window, c->window, h, v, &c->limits, &r));
     }
     *r_norm = r.r_norm;
-    return blv_adjoint_singular(run, r.singular, &c->singular_in_a_row);
+    return blv_adjoint_singular(run, batch, r.singular, &c->singular_in_a_row);
 }
 
 blv_flow blv_curvature_cross(blv_run *run, blv_curvature *c, const blv_vec *v, blv_vec *out) {

@@ -54,9 +54,9 @@ size_t blv_curvature_clip_room(const blv_run *run);
 double blv_curvature_cross_norm(blv_run *run, const blv_curvature *curvature);
 
 /* v = Hm \ h. Where Hm is singular for once, v is a solution of least squares (operator) or stays
- * as it is (explicit). */
-blv_flow blv_curvature_solve(blv_run *run, blv_curvature *curvature, const blv_vec *h, blv_vec *v,
-                             double *r_norm);
+ * as it is (explicit). batch: that of the iteration. */
+blv_flow blv_curvature_solve(blv_run *run, blv_curvature *curvature, const blv_batch *batch,
+                             const blv_vec *h, blv_vec *v, double *r_norm);
 /* out = G v */
 blv_flow blv_curvature_cross(blv_run *run, blv_curvature *curvature, const blv_vec *v,
                              blv_vec *out);

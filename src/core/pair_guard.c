@@ -4,14 +4,15 @@
 
 /* Moves of x are this much shorter at most on batches: noise must not carry x far before y shows
  * what it is like there. */
-static const double on_batches = 0.05;
+static const double on_batches = 0.1;
 
 blv_error blv_pair_guard_open(blv_run *run, blv_pair_guard *g) {
     BLV_CHECK(blv_state_hidden(run, "ceiling_x", &g->x_ceiling));
     BLV_CHECK(blv_state_hidden(run, "ceiling_y", &g->y_ceiling));
     BLV_CHECK(blv_state_hidden(run, "first_step_y", &g->y_first));
     BLV_CHECK(blv_state_hidden(run, "moved_x", &g->x_moved));
-    return blv_state_hidden(run, "moved_y", &g->y_moved);
+    BLV_CHECK(blv_state_hidden(run, "moved_y", &g->y_moved));
+    return blv_state_hidden(run, "mean_gy", &g->gy_mean);
 }
 
 void blv_pair_guard_begin(blv_pair_guard *g, const blv_steps *steps) {
@@ -59,6 +60,13 @@ static void judge_together(blv_pair_guard *g, blv_steps *s, double decay, const 
     take_over(&s->y, judged_y, &g->y_ceiling);
 }
 
+/* On batches: where |gy| is more than a few times its running mean y has got lost, and x waits. */
+static double trust(blv_pair_guard *g, double gy_norm) {
+    double mean = g->gy_mean > 0.0 ? g->gy_mean : gy_norm;
+    g->gy_mean = mean + 0.05 * (fmin(gy_norm, 2.0 * mean) - mean);
+    return gy_norm > 4.0 * mean ? 4.0 * mean / gy_norm : 1.0;
+}
+
 void blv_pair_guard_steps(blv_pair_guard *g, blv_steps *s, double decay, const blv_batch *batch,
                           const blv_pair *p, double *step_x, double *step_y) {
     blv_guard_limit(&s->guard_x, p->x);
@@ -68,6 +76,8 @@ void blv_pair_guard_steps(blv_pair_guard *g, blv_steps *s, double decay, const b
     }
     s->guard_x.longest *= on_batches;
     *step_x = blv_guard_step(&s->guard_x, &s->x, decay, batch, p->w, p->w_norm);
+    if (s->guard_x.before)
+        *step_x *= trust(g, p->gy_norm);
     *step_y = blv_guard_step(&s->guard_y, &s->y, decay, batch, p->gy, p->gy_norm);
 }
 

@@ -12,8 +12,11 @@
  *   w tells nothing about the x-step where |gy| is more than twice what x did: y is on its way
  *
  * A shortened step grows by 2 % an iteration up to a ceiling, and every shortening lowers the
- * ceiling by 10 %: so steps that are really too long do not come back for ever. On batches each
- * step is judged by guard.h alone. Steps that the user has set stay as they are. */
+ * ceiling by 10 %: so steps that are really too long do not come back for ever.
+ *
+ * On batches the steps are judged by guard.h alone, but x moves a tenth as far at most, and where
+ * |gy| is more than four times its running mean, less far in proportion: y has got lost there, and
+ * x waits for it. Steps that the user has set stay as they are. */
 #ifndef BLV_CORE_PAIR_GUARD_H
 #define BLV_CORE_PAIR_GUARD_H
 
@@ -23,6 +26,7 @@
 typedef struct blv_pair_guard {
     double x_ceiling, y_ceiling, y_first;
     double x_moved, y_moved; /* lengths of the last moves */
+    double gy_mean;          /* on batches: running mean of |gy| */
 } blv_pair_guard;
 
 /* In `open`. */

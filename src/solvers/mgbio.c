@@ -85,7 +85,7 @@ static blv_flow solve(blv_run *run, mgbio *s, const blv_batch *batch, double *r_
                                    &s->limits, &r));
     }
     *r_norm = r.r_norm;
-    return blv_adjoint_singular(run, r.singular, &s->singular_in_a_row);
+    return blv_adjoint_singular(run, batch, r.singular, &s->singular_in_a_row);
 }
 
 static blv_flow mgbio_step(blv_run *run, void *state) {

@@ -189,7 +189,7 @@ static blv_flow msgbio_step(blv_run *run, void *state) {
     double eta = eta_at(s, blv_run_iteration(run));
 
     BLV_TRY(make_estimates(run, s, bf, bg));
-    BLV_TRY(blv_curvature_solve(run, &s->curvature, s->h_now, v, &m->r_norm));
+    BLV_TRY(blv_curvature_solve(run, &s->curvature, bg, s->h_now, v, &m->r_norm));
     BLV_TRY(blv_curvature_cross(run, &s->curvature, v, s->at.jv));
     m->gy_norm = blv_vec_norm(s->s_now);
     m->d_norm = blv_vec_combine(w, 1.0, s->u_now, -1.0, s->at.jv);
@@ -293,7 +293,7 @@ static blv_flow msgbio_step(blv_run *run, void *state) {
 static const blv_param params[] = {
     PARAMS("of eta_t = k/(m+t)^(1/2); auto: m^(1/2)", "factor of eta_t in the average", "0.5")};
 static const blv_param vr_params[] = {
-    PARAMS("of eta_t = k/(m+t)^(1/3); auto: m^(1/3)", "factor of eta_t^2 in the estimate", "0.5")};
+    PARAMS("of eta_t = k/(m+t)^(1/3); auto: m^(1/3)", "factor of eta_t^2 in the estimate", "0.05")};
 
 const blv_solver blv_solver_msgbio = {
     .name = "msgbio",
