@@ -34,13 +34,20 @@ static bool is_chosen(const blv_run *run, const blv_output *o, double score) {
     return blv_random_below(&stream, t, t + 1) == 0;
 }
 
-/* Means of points of X can be off it by rounding: what is handed out is projected. */
+/* Means of points of X can be off it by rounding: what is handed out is projected, as every move of
+ * x is. It is not one that could be halved, though. */
+static blv_flow hand_out(blv_run *run, const blv_output *o) {
+    BLV_TRY(blv_move_to(run, run->x, 1, (const double[]){1.0}, (const blv_vec *const[]){o->x}));
+    blv_state_find(run, "x")->moved = 0;
+    blv_vec_copy(run->y, o->y);
+    blv_vec_copy(o->v_chosen, o->v);
+    return BLV_GO;
+}
+
 blv_flow blv_output_offer(blv_run *run, blv_output *o, double score) {
     if (o->rule == BLV_OUTPUT_LAST || !is_chosen(run, o, score))
         return BLV_GO;
+    BLV_TRY(hand_out(run, o));
     o->best = score;
-    blv_vec_copy(run->x, o->x);
-    blv_vec_copy(run->y, o->y);
-    blv_vec_copy(o->v_chosen, o->v);
-    return blv_oracle_project(run, run->x);
+    return BLV_GO;
 }
