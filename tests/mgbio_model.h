@@ -1,4 +1,4 @@
-/* For test_replay_mgbio.c: what replay_model.h lacks for the MGBiO family. Dense H and J from the
+/* For test_replay_mgbio.c and test_stable.c: what replay_model.h lacks. Dense H and J from the
  * formulas, systems and clipping by LAPACK, and the estimates of the stochastic methods. Include
  * after cmocka.h. */
 #ifndef BLV_TESTS_MGBIO_MODEL_H
@@ -161,6 +161,59 @@ static inline void renew(const model *m, size_t n, double c, const double *here,
     for (size_t i = 0; i < n; i++)
         out[i] = m->recursive ? here[i] + (1.0 - c) * (out[i] - old[i])
                               : c * here[i] + (1.0 - c) * out[i];
+}
+
+/* ---- The record ---- */
+
+static inline bool same_batch(const spy_call *a, const spy_call *b) {
+    return a->whole == b->whole && a->count == b->count &&
+           (a->whole || memcmp(a->index, b->index, a->count * sizeof *a->index) == 0);
+}
+
+/* Marks all calls of these kinds and tells how many there are; they must be on the given batch,
+ * unless that is NULL. */
+static inline size_t mark(replay *r, const char *kinds, const spy_call *batch) {
+    size_t count = 0;
+    for (size_t i = 0; i < r->watch.size; i++) {
+        spy_call *call = &r->watch.calls[i];
+        if (call->seen || !strchr(kinds, call->kind))
+            continue;
+        if (batch && !same_batch(call, batch))
+            fail_msg("step %zu: a call of kind %c is on another batch", r->t, call->kind);
+        call->seen = true;
+        count++;
+    }
+    return count;
+}
+
+/* ---- The comparison ---- */
+
+static const double agreement = 1e-10;
+
+static inline void compare(const replay *r, const char *name, size_t n, const double *expected) {
+    double *values = make_numbers(n);
+    read_state(r->run, name, values);
+    for (size_t i = 0; i < n; i++)
+        if (!(fabs(values[i] - expected[i]) <= agreement * (1.0 + fabs(expected[i]))))
+            fail_msg("%s on %s (%zu, %zu), step %zu: %s[%zu] is %.17g, expected %.17g",
+                     blv_run_solver(r->run)->name, r->watch.inner->name, r->dx, r->dy, r->t, name,
+                     i, values[i], expected[i]);
+    free(values);
+}
+
+static inline void fill_start(size_t n, unsigned seed, double *out) {
+    uint64_t state = 88172645463325252u + seed;
+    for (size_t i = 0; i < n; i++) {
+        state = state * 6364136223846793005u + 1442695040888963407u;
+        out[i] = (double)(state >> 11) * 0x1p-52 - 1.0;
+    }
+}
+
+static inline void expect_all_needed(const replay *r) {
+    for (size_t i = 0; i < r->watch.size; i++)
+        if (!r->watch.calls[i].seen)
+            fail_msg("%s, step %zu: a call of kind %c was not needed", blv_run_solver(r->run)->name,
+                     r->t, r->watch.calls[i].kind);
 }
 
 #endif

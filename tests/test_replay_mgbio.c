@@ -13,31 +13,6 @@
 
 #include "mgbio_model.h"
 
-static const double agreement = 1e-10;
-
-/* ---- The record ---- */
-
-static bool same_batch(const spy_call *a, const spy_call *b) {
-    return a->whole == b->whole && a->count == b->count &&
-           (a->whole || memcmp(a->index, b->index, a->count * sizeof *a->index) == 0);
-}
-
-/* Marks all calls of these kinds and tells how many there are; they must be on the given batch,
- * unless that is NULL. */
-static size_t mark(replay *r, const char *kinds, const spy_call *batch) {
-    size_t count = 0;
-    for (size_t i = 0; i < r->watch.size; i++) {
-        spy_call *call = &r->watch.calls[i];
-        if (call->seen || !strchr(kinds, call->kind))
-            continue;
-        if (batch && !same_batch(call, batch))
-            fail_msg("step %zu: a call of kind %c is on another batch", r->t, call->kind);
-        call->seen = true;
-        count++;
-    }
-    return count;
-}
-
 /* ---- MGBiO ---- */
 
 static void step_mgbio(model *m) {
@@ -167,25 +142,6 @@ static void step_momentum(model *m) {
 
 /* ---- The comparison ---- */
 
-static void compare(const replay *r, const char *name, size_t n, const double *expected) {
-    double *values = make_numbers(n);
-    read_state(r->run, name, values);
-    for (size_t i = 0; i < n; i++)
-        if (!(fabs(values[i] - expected[i]) <= agreement * (1.0 + fabs(expected[i]))))
-            fail_msg("%s on %s (%zu, %zu), step %zu: %s[%zu] is %.17g, expected %.17g",
-                     blv_run_solver(r->run)->name, r->watch.inner->name, r->dx, r->dy, r->t, name,
-                     i, values[i], expected[i]);
-    free(values);
-}
-
-static void fill_start(size_t n, unsigned seed, double *out) {
-    uint64_t state = 88172645463325252u + seed;
-    for (size_t i = 0; i < n; i++) {
-        state = state * 6364136223846793005u + 1442695040888963407u;
-        out[i] = (double)(state >> 11) * 0x1p-52 - 1.0;
-    }
-}
-
 static void check_from(const blv_problem *problem, formulas kind, const char *solver,
                        const char *const *settings, int hidden, const double *x0,
                        const double *y0) {
@@ -211,10 +167,7 @@ static void check_from(const blv_problem *problem, formulas kind, const char *so
         compare(r, "x", r->dx, r->x);
         compare(r, "y", r->dy, r->y);
         compare(r, "v", r->dy, r->v);
-        for (size_t i = 0; i < r->watch.size; i++)
-            if (!r->watch.calls[i].seen)
-                fail_msg("%s, step %zu: a call of kind %c was not needed", solver, r->t,
-                         r->watch.calls[i].kind);
+        expect_all_needed(r);
     }
     close_model(&m);
 }

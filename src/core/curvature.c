@@ -115,7 +115,16 @@ blv_flow blv_curvature_solve(blv_run *run, blv_curvature *c, const blv_batch *ba
         BLV_TRY(blv_adjoint_minres_of(c->minres, apply_window, c->window, h, v, &c->limits, &r));
     }
     *r_norm = r.r_norm;
+    c->singular = r.singular;
     return blv_adjoint_singular(run, batch, r.singular, &c->singular_in_a_row);
+}
+
+blv_flow blv_curvature_solve_more(blv_curvature *c, const blv_vec *b, blv_vec *out) {
+    double r_norm;
+    if (!c->singular)
+        return blv_dense_system_solve(&c->system, c->H_now, b, out, &r_norm);
+    blv_vec_fill(out, 0.0);
+    return BLV_GO;
 }
 
 blv_flow blv_curvature_cross(blv_run *run, blv_curvature *c, const blv_vec *v, blv_vec *out) {

@@ -22,6 +22,7 @@ typedef struct blv_curvature {
     blv_adjoint_limits limits;
 
     bool recursive;
+    bool singular; /* Hm of the present iteration */
     double singular_in_a_row;
     /* explicit: estimates (state), those of the present iteration, and room for one batch's */
     double *H, *G, *H_now, *G_now, *H_at, *G_at;
@@ -57,6 +58,8 @@ double blv_curvature_cross_norm(blv_run *run, const blv_curvature *curvature);
  * as it is (explicit). batch: that of the iteration. */
 blv_flow blv_curvature_solve(blv_run *run, blv_curvature *curvature, const blv_batch *batch,
                              const blv_vec *h, blv_vec *v, double *r_norm);
+/* explicit, after that: out = Hm \ b; zero where Hm is singular. */
+blv_flow blv_curvature_solve_more(blv_curvature *curvature, const blv_vec *b, blv_vec *out);
 /* out = G v */
 blv_flow blv_curvature_cross(blv_run *run, blv_curvature *curvature, const blv_vec *v,
                              blv_vec *out);

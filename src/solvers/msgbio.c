@@ -43,7 +43,8 @@ typedef struct msgbio {
     blv_pieces at;                              /* on the batches, at z_t */
     blv_vec *fx_old, *fy_old, *gy_old;          /* there too, at z_{t-1} */
     blv_vec *u, *h, *s, *u_now, *h_now, *s_now; /* estimates of the last iteration, of this one */
-    blv_vec *x_old, *y_old, *ahead;
+    blv_vec *x_old, *y_old, *x_now, *y_now;     /* z_{t-1}, z_t */
+    blv_vec *ahead;
     double *clip_room;
 } msgbio;
 
@@ -56,6 +57,8 @@ static blv_error open_estimate(blv_run *run, const char *name, blv_level level, 
 static blv_error open_old_point(blv_run *run, msgbio *s) {
     BLV_CHECK(blv_state_vec(run, "x before", BLV_LEVEL_X, &s->x_old));
     BLV_CHECK(blv_state_vec(run, "y before", BLV_LEVEL_Y, &s->y_old));
+    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, &s->x_now));
+    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &s->y_now));
     BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, &s->fx_old));
     BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &s->fy_old));
     return blv_scratch_vec(run, BLV_LEVEL_Y, &s->gy_old);
@@ -177,6 +180,10 @@ static void keep_estimates(blv_run *run, msgbio *s) {
     blv_vec_swap(s->h, s->h_now);
     blv_vec_swap(s->s, s->s_now);
     blv_curvature_keep(run, &s->curvature);
+    if (s->recursive) {
+        blv_vec_swap(s->x_old, s->x_now);
+        blv_vec_swap(s->y_old, s->y_now);
+    }
 }
 
 static blv_flow msgbio_step(blv_run *run, void *state) {
@@ -200,8 +207,8 @@ static blv_flow msgbio_step(blv_run *run, void *state) {
     BLV_TRY(blv_look_ahead(run, x, gamma, w, s->ahead, &mapping));
     BLV_TRY(blv_output_offer(run, &s->out, fmax(mapping, m->gy_norm)));
     if (s->recursive) {
-        blv_vec_copy(s->x_old, x);
-        blv_vec_copy(s->y_old, y);
+        blv_vec_copy(s->x_now, x);
+        blv_vec_copy(s->y_now, y);
     }
     BLV_TRY(blv_move_part(run, x, eta, gamma, w, s->ahead));
     blv_pair_guard_moved(&s->guard, m->step_x * mapping, m->step_y * m->gy_norm);
