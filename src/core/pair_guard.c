@@ -78,7 +78,10 @@ void blv_pair_guard_steps(blv_pair_guard *g, blv_steps *s, double decay, const b
     *step_x = blv_guard_step(&s->guard_x, &s->x, decay, batch, p->w, p->w_norm);
     if (s->guard_x.before)
         *step_x *= trust(g, p->gy_norm);
+    double y_before = s->y;
     *step_y = blv_guard_step(&s->guard_y, &s->y, decay, batch, p->gy, p->gy_norm);
+    if (s->guard_x.before)
+        s->x *= s->y / y_before;
 }
 
 void blv_pair_guard_moved(blv_pair_guard *g, double x_moved, double y_moved) {

@@ -16,7 +16,8 @@
  *
  * On batches the steps are judged by guard.h alone, but x moves a tenth as far at most, and where
  * |gy| is more than four times its running mean, less far in proportion: y has got lost there, and
- * x waits for it. Steps that the user has set stay as they are. */
+ * x waits for it. When the y-step is halved, so is the x-step, since y then covers less of its way
+ * between two of them. Steps that the user has set stay as they are. */
 #ifndef BLV_CORE_PAIR_GUARD_H
 #define BLV_CORE_PAIR_GUARD_H
 
