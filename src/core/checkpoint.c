@@ -88,9 +88,11 @@ const blv_checkpoint_counter blv_checkpoint_counters[] = {
     MOVES_AT("run/moves at lower_jvp", BLV_ORACLE_JVP),
     MOVES_AT("run/moves at lower_all", BLV_ORACLE_ALL),
     MOVES_AT("run/moves at project_x", BLV_ORACLE_PROJECT),
+    MOVES_AT("run/moves at lower_hessian", BLV_ORACLE_HESSIAN),
+    MOVES_AT("run/moves at lower_cross", BLV_ORACLE_CROSS),
     {NULL, 0},
 };
-_Static_assert(BLV_ORACLE_KINDS == 6, "every kind of oracle has a counter above");
+_Static_assert(BLV_ORACLE_KINDS == 8, "every kind of oracle has a counter above");
 
 uint64_t *blv_checkpoint_counter_of(blv_run *run, const blv_checkpoint_counter *counter) {
     return (uint64_t *)(void *)((char *)run + counter->offset);

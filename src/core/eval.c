@@ -37,8 +37,9 @@ size_t blv_eval_bytes(const blv_eval *eval) {
 }
 
 const char *blv_oracle_kind_name(blv_oracle_kind kind) {
-    static const char *const names[BLV_ORACLE_KINDS] = {"upper",     "lower",     "lower_hvp",
-                                                        "lower_jvp", "lower_all", "project_x"};
+    static const char *const names[BLV_ORACLE_KINDS] = {"upper",         "lower",      "lower_hvp",
+                                                        "lower_jvp",     "lower_all",  "project_x",
+                                                        "lower_hessian", "lower_cross"};
     return names[kind];
 }
 
@@ -157,6 +158,22 @@ blv_flow blv_eval_all(blv_eval *eval, const blv_batch *batch, const blv_vec *x, 
     if (jv)
         BLV_TRY(blv_eval_jvp(eval, batch, x, y, v, jv));
     return BLV_GO;
+}
+
+blv_flow blv_eval_hessian(blv_eval *eval, const blv_batch *batch, const blv_vec *x,
+                          const blv_vec *y, double *matrix) {
+    const blv_problem_def *def = eval->def;
+    BLV_TRY(ask(eval));
+    eval->counts->hvp += def->dim_y * size_of(batch, def->lower_samples);
+    return answer(eval, BLV_ORACLE_HESSIAN, def->lower_hessian(def->user, batch, x, y, matrix));
+}
+
+blv_flow blv_eval_cross(blv_eval *eval, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
+                        double *matrix) {
+    const blv_problem_def *def = eval->def;
+    BLV_TRY(ask(eval));
+    eval->counts->jvp += def->dim_y * size_of(batch, def->lower_samples);
+    return answer(eval, BLV_ORACLE_CROSS, def->lower_cross(def->user, batch, x, y, matrix));
 }
 
 blv_flow blv_eval_project(blv_eval *eval, blv_vec *x) {

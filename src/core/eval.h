@@ -11,6 +11,8 @@ typedef enum blv_oracle_kind {
     BLV_ORACLE_JVP,
     BLV_ORACLE_ALL,
     BLV_ORACLE_PROJECT,
+    BLV_ORACLE_HESSIAN,
+    BLV_ORACLE_CROSS,
     BLV_ORACLE_KINDS
 } blv_oracle_kind;
 
@@ -49,6 +51,11 @@ blv_flow blv_eval_jvp(blv_eval *eval, const blv_batch *batch, const blv_vec *x, 
                       const blv_vec *v, blv_vec *jv);
 blv_flow blv_eval_all(blv_eval *eval, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
                       const blv_vec *v, blv_vec *gy, blv_vec *hv, blv_vec *jv);
+/* The dense matrices, for problems that hand them out; each counts as dim_y products. */
+blv_flow blv_eval_hessian(blv_eval *eval, const blv_batch *batch, const blv_vec *x,
+                          const blv_vec *y, double *matrix);
+blv_flow blv_eval_cross(blv_eval *eval, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
+                        double *matrix);
 blv_flow blv_eval_project(blv_eval *eval, blv_vec *x);
 
 /* Half width h of a central difference along v at y: |h v| = eps^(1/3) (1 + |y|), which balances

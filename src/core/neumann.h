@@ -14,14 +14,11 @@
 #ifndef BLV_CORE_NEUMANN_H
 #define BLV_CORE_NEUMANN_H
 
+#include "core/point.h"
 #include "core/random.h"
 #include "core/steps.h"
 
 enum { BLV_POINTS_MAX = 2 };
-
-typedef struct blv_point {
-    const blv_vec *x, *y;
-} blv_point;
 
 typedef struct blv_samplers {
     blv_sampler *f, *g;

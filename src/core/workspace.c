@@ -1,6 +1,8 @@
 #include "core/workspace.h"
 #include "core/run_private.h"
 
+#include <stdlib.h>
+
 static const blv_space *space_of(const blv_run *run, blv_level level) {
     return level == BLV_LEVEL_X ? run->def->space_x : run->def->space_y;
 }
@@ -11,6 +13,10 @@ static blv_error no_workspace(blv_run *run, blv_error error) {
 
 static void destroy_cg(void *cg) {
     blv_cg_destroy(cg);
+}
+
+static void destroy_minres(void *minres) {
+    blv_minres_destroy(minres);
 }
 
 static void destroy_lbfgs(void *lbfgs) {
@@ -26,6 +32,13 @@ blv_error blv_run_cg(blv_run *run, blv_level level, blv_cg **cg) {
     if (error != BLV_OK)
         return no_workspace(run, error);
     return blv_run_own(run, *cg, destroy_cg, blv_cg_bytes(*cg));
+}
+
+blv_error blv_run_minres(blv_run *run, blv_level level, blv_minres **minres) {
+    blv_error error = blv_minres_create(minres, space_of(run, level));
+    if (error != BLV_OK)
+        return no_workspace(run, error);
+    return blv_run_own(run, *minres, destroy_minres, blv_minres_bytes(*minres));
 }
 
 blv_error blv_run_lbfgs(blv_run *run, blv_level level, size_t memory, blv_lbfgs **lbfgs) {
@@ -56,4 +69,11 @@ blv_error blv_run_implicit(blv_run *run, blv_implicit **implicit) {
     if (error != BLV_OK)
         return no_workspace(run, error);
     return blv_run_own(run, *implicit, destroy_implicit, blv_implicit_bytes(*implicit));
+}
+
+blv_error blv_scratch_block(blv_run *run, size_t count, double **numbers) {
+    *numbers = calloc(count, sizeof **numbers);
+    if (!*numbers)
+        return no_workspace(run, BLV_E_MEMORY);
+    return blv_run_own(run, *numbers, free, count * sizeof **numbers);
 }

@@ -5,13 +5,17 @@
 #include "core/implicit.h"
 #include "linsolve/cg.h"
 #include "linsolve/lbfgs.h"
+#include "linsolve/minres.h"
 
 blv_error blv_run_cg(blv_run *run, blv_level level, blv_cg **cg);
+blv_error blv_run_minres(blv_run *run, blv_level level, blv_minres **minres);
 blv_error blv_run_lbfgs(blv_run *run, blv_level level, size_t memory, blv_lbfgs **lbfgs);
 /* Makes its memory part of the state, for a solver that iterates across steps. In `open`, bind it
  * as well. */
 blv_error blv_state_lbfgs(blv_run *run, const char *name, blv_lbfgs *lbfgs);
 /* Tight solves of the lower level, through the run's counted oracles. */
 blv_error blv_run_implicit(blv_run *run, blv_implicit **implicit);
+/* An array whose content does not survive a step, all zero: the block to blv_scratch_vec. */
+blv_error blv_scratch_block(blv_run *run, size_t count, double **numbers);
 
 #endif

@@ -1,0 +1,765 @@
+/* The MGBiO family: oracle counts, nonconvex lower levels, representations, output rules, defaults,
+ * rates and noise. True gradients are recomputed from the instances' arrays or closed forms. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+
+#include "blv_testing.h"
+
+static const char *const family[] = {"mgbio", "msgbio", "vr-msgbio"};
+
+static double true_gradient(const blv_problem *problem, const blv_run *run) {
+    size_t dx = blv_run_dim(run, "x");
+    double *x = make_numbers(dx), *gradient = make_numbers(dx);
+    read_state(run, "x", x);
+    quadratic_truth(problem, x, NULL, NULL, gradient);
+    double norm = dense_size(dx, gradient);
+    free(x);
+    free(gradient);
+    return norm;
+}
+
+static bool ended_well(const blv_run *run) {
+    return blv_run_result(run)->outcome > BLV_DIVERGED;
+}
+
+/* ---- Counts ---- */
+
+enum { DX = 6, DY = 20, COUNTED = 9 };
+
+/* What one step costs, in products for each sample: t is the iteration. */
+typedef blv_counts (*cost_fn)(uint64_t t);
+
+static void check_costs(const char *solver, const char *const *settings, int hidden, cost_fn cost) {
+    static const char *const terms[] = {"1", "8"};
+    for (uint64_t i = 0; i < 2; i++) {
+        blv_problem *inner = make_problem(
+            "quadratic", SETTINGS("dx", "6", "dy", "20", "kappa", "30", "terms", terms[i]));
+        spy watch;
+        blv_problem *watched = spy_on(&watch, inner, hidden);
+        blv_run *run = make_run(watched, solver, settings);
+        assert_int_equal(blv_run_set(run, "batch", i == 0 ? "full" : "2"), BLV_OK);
+        blv_counts sum = {0, 0, 0, 0, 0};
+        uint64_t size = i == 0 ? 1 : 2;
+        for (uint64_t t = 0; t < COUNTED; t++) {
+            step_run(run);
+            blv_counts one = cost(t);
+            sum = (blv_counts){sum.f_grad + size * one.f_grad, sum.g_grad + size * one.g_grad,
+                               sum.hvp + size * one.hvp, sum.jvp + size * one.jvp, 0};
+            assert_counts_equal(watch.counts, sum);
+            assert_counts_equal(blv_run_result(run)->counts, sum);
+            assert_counts_equal(blv_run_result(run)->setup_counts, (blv_counts){0, 0, 0, 0, 0});
+        }
+        blv_run_destroy(run);
+        blv_problem_destroy(watched);
+        blv_problem_destroy(inner);
+        spy_free(&watch);
+    }
+}
+
+static blv_counts four_products(uint64_t t) {
+    (void)t;
+    return (blv_counts){1, 1, 4, 1, 0};
+}
+
+static blv_counts dense_H(uint64_t t) {
+    (void)t;
+    return (blv_counts){1, 1, DY, 1, 0};
+}
+
+static blv_counts dense_both(uint64_t t) {
+    (void)t;
+    return (blv_counts){1, 1, DY, DY, 0};
+}
+
+static blv_counts dense_both_twice(uint64_t t) {
+    uint64_t points = t == 0 ? 1 : 2;
+    return (blv_counts){points, points, points * DY, points * DY, 0};
+}
+
+enum { WINDOW = 4, PRODUCTS = 3 };
+
+static blv_counts window_of_averages(uint64_t t) {
+    uint64_t terms = t + 1 < WINDOW ? t + 1 : WINDOW;
+    return (blv_counts){1, 1, PRODUCTS * terms, terms, 0};
+}
+
+static blv_counts window_of_recursion(uint64_t t) {
+    uint64_t points = t == 0 ? 1 : 2, terms = 2 * (t + 1 < WINDOW ? t + 1 : WINDOW) - 1;
+    return (blv_counts){points, points, PRODUCTS * terms, terms, 0};
+}
+
+#define STEPS "gamma", "0.1", "lambda", "0.02"
+#define SCHEDULE STEPS, "k", "3", "m", "10"
+
+static void test_counts(void **state) {
+    (void)state;
+    const char *const *few = SETTINGS(STEPS, "products", "4", "tolerance", "0");
+    const char *const *window = SETTINGS(SCHEDULE, "representation", "operator", "window", "4",
+                                         "products", "3", "tolerance", "0");
+    const char *const *dense = SETTINGS(SCHEDULE, "representation", "explicit");
+    for (int hidden = 0; hidden <= SPY_HIDES_ALL; hidden += SPY_HIDES_ALL) {
+        check_costs("mgbio", few, hidden, four_products);
+        check_costs("mgbio", SETTINGS(STEPS, "linear", "explicit"), hidden, dense_H);
+        check_costs("msgbio", dense, hidden, dense_both);
+        check_costs("vr-msgbio", dense, hidden, dense_both_twice);
+        check_costs("msgbio", window, hidden, window_of_averages);
+        check_costs("vr-msgbio", window, hidden, window_of_recursion);
+    }
+}
+
+/* A matrix that the problem hands out counts as its products would, and is the same to the bit. */
+static void test_matrices_of_the_problem(void **state) {
+    (void)state;
+    blv_problem *own = make_problem("pl-shift", SETTINGS("dim", "8"));
+    spy watch;
+    blv_problem *products = spy_on(&watch, own, 0);
+    for (size_t k = 0; k < 3; k++) {
+        const char *const *settings = k == 0
+                                          ? SETTINGS("iters", "20", "linear", "explicit")
+                                          : SETTINGS("iters", "20", "representation", "explicit");
+        blv_run *a = make_run(own, family[k], settings),
+                *b = make_run(products, family[k], settings);
+        double x[2][8];
+        assert_int_equal(blv_run_start_random(a, 1.0), BLV_OK);
+        assert_int_equal(blv_run_start_random(b, 1.0), BLV_OK);
+        solve_run(a);
+        solve_run(b);
+        read_state(a, "x", x[0]);
+        read_state(b, "x", x[1]);
+        assert_memory_equal(x[0], x[1], sizeof x[0]);
+        assert_counts_equal(blv_run_result(a)->counts, blv_run_result(b)->counts);
+        blv_run_destroy(a);
+        blv_run_destroy(b);
+    }
+    blv_problem_destroy(products);
+    blv_problem_destroy(own);
+    spy_free(&watch);
+}
+
+/* ---- Lower levels that are not convex ---- */
+
+/* Ends at one of the three local minima from everywhere; at some starts H is negative. */
+static void test_pl_sine(void **state) {
+    (void)state;
+    static const double minima[] = {0.38236, 1.21515, 2.82964};
+    static const double offsets[] = {0.0, 1.0, -1.6, 3.3, -4.5};
+    blv_problem *p = make_problem("pl-sine", NULL);
+    for (size_t k = 0; k < 3; k++) {
+        size_t reached[3] = {0};
+        for (int i = 0; i <= 30; i++)
+            for (size_t j = 0; j < 6; j++) {
+                double x = 0.1 * i, y = j < 5 ? offsets[j] - x : 0.0;
+                blv_run *run = make_run(p, family[k], SETTINGS("iters", "500"));
+                write_state(run, "x", &x);
+                write_state(run, "y", &y);
+                solve_run(run);
+                double at_x, at_y;
+                read_state(run, "x", &at_x);
+                read_state(run, "y", &at_y);
+                size_t which = at_x < 0.8 ? 0 : at_x < 2.0 ? 1 : 2;
+                if (fabs(at_x - minima[which]) > 1e-4 || fabs(at_x + at_y) > 1e-4)
+                    fail_msg("%s from (%g, %g): at (%g, %g)", family[k], x, y, at_x, at_y);
+                reached[which]++;
+                blv_run_destroy(run);
+            }
+        print_message("%s on pl-sine: %zu, %zu and %zu runs at the minima\n", family[k], reached[0],
+                      reached[1], reached[2]);
+        assert_true(reached[0] > 0 && reached[1] > 0 && reached[2] > 0);
+    }
+    blv_problem_destroy(p);
+}
+
+/* x = (a+b)/2 and y = x, from zero and from random starts, in any dimension. */
+static void test_pl_shift(void **state) {
+    (void)state;
+    static const struct {
+        const char *dim, *iterations;
+    } sizes[] = {{"1", "800"}, {"10", "800"}, {"1000", "400"}};
+    for (size_t s = 0; s < 3; s++) {
+        blv_problem *p = make_problem("pl-shift", SETTINGS("dim", sizes[s].dim, "seed", "3"));
+        size_t dim = blv_problem_definition(p)->dim_x;
+        const double *a = array_of(p, "a"), *b = array_of(p, "b");
+        double *x = make_numbers(dim), *y = make_numbers(dim), *best = make_numbers(dim);
+        for (size_t i = 0; i < dim; i++)
+            best[i] = 0.5 * (a[i] + b[i]);
+        for (size_t k = 0; k < 3; k++)
+            for (int start = 0; start < 3; start++) {
+                if (s == 2 && k > 0 && start > 0)
+                    continue; /* the same, but slow */
+                const char *iterations = s == 2 && k > 0 ? "150" : sizes[s].iterations;
+                blv_run *run = make_run(p, family[k], SETTINGS("iters", iterations));
+                assert_int_equal(blv_run_start_random(run, 2.0 * start), BLV_OK);
+                solve_run(run);
+                read_state(run, "x", x);
+                read_state(run, "y", y);
+                double off = fmax(dense_gap(dim, x, best), dense_gap(dim, y, best));
+                print_message("%s on pl-shift, %s, start %d: off by %.2g\n", family[k],
+                              sizes[s].dim, start, off);
+                assert_at_most(off, s == 2 && k > 0 ? 1e-3 : 1e-6);
+                blv_run_destroy(run);
+            }
+        free(x);
+        free(y);
+        free(best);
+        blv_problem_destroy(p);
+    }
+}
+
+/* H = 0 at the start: the run goes on, says so, and ends where it should. */
+static void test_singular_once(void **state) {
+    (void)state;
+    blv_problem *p = make_problem("pl-sine", NULL);
+    double x = 1.0, y = acos(-1.0) / 2.0 - 1.0;
+    for (size_t k = 0; k < 4; k++) {
+        const char *const *settings =
+            k == 3 ? SETTINGS("iters", "500", "gamma", "0.02", "lambda", "0.2", "linear", "minres")
+                   : SETTINGS("iters", "500", "gamma", "0.02", "lambda", "0.2", "output", "last");
+        blv_run *run = make_run(p, family[k % 3], settings);
+        write_state(run, "x", &x);
+        write_state(run, "y", &y);
+        solve_run(run);
+        assert_true(ended_well(run));
+        assert_true(has_note(run, "singular"));
+        assert_at_most(certify_run(run).grad_norm, 1e-6);
+        blv_run_destroy(run);
+    }
+    blv_problem_destroy(p);
+}
+
+static int flat_upper(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
+                      double *f, blv_vec *fx, blv_vec *fy) {
+    (void)user;
+    (void)batch;
+    if (f)
+        *f = blv_vec_at(y, 0) + blv_vec_at(y, 1) + blv_vec_at(x, 0);
+    blv_vec_put(fx, 0, 1.0);
+    blv_vec_put(fy, 0, 1.0);
+    blv_vec_put(fy, 1, 1.0);
+    return 0;
+}
+
+/* g = (y_0 - x)^2/2, whatever y_1 is */
+static int flat_lower(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
+                      double *g, blv_vec *gx, blv_vec *gy) {
+    (void)user;
+    (void)batch;
+    double t = blv_vec_at(y, 0) - blv_vec_at(x, 0);
+    if (g)
+        *g = 0.5 * t * t;
+    blv_vec_put(gx, 0, -t);
+    blv_vec_put(gy, 0, t);
+    blv_vec_put(gy, 1, 0.0);
+    return 0;
+}
+
+/* Where H stays singular and the system has no solution, the run ends and says so. */
+static void test_singular_for_good(void **state) {
+    (void)state;
+    blv_message why;
+    blv_problem *p = NULL;
+    const blv_problem_def def = {.dim_x = 1, .dim_y = 2, .upper = flat_upper, .lower = flat_lower};
+    assert_int_equal(blv_problem_create(&p, &def, &why), BLV_OK);
+    for (size_t k = 0; k < 5; k++) {
+        const char *const *settings =
+            k < 3 ? SETTINGS("iters", "200", "gamma", "0.01", "lambda", "1")
+            : k == 3
+                ? SETTINGS("iters", "200", "gamma", "0.01", "lambda", "1", "linear", "explicit")
+                : SETTINGS("iters", "200", "gamma", "0.01", "lambda", "1", "representation",
+                           "operator", "k", "1", "m", "1");
+        blv_run *run = make_run(p, k == 3 ? "mgbio" : k == 4 ? "msgbio" : family[k], settings);
+        if (k == 1 || k == 2) { /* no estimates, which would meet the singular H themselves */
+            assert_int_equal(blv_run_set(run, "k", "1"), BLV_OK);
+            assert_int_equal(blv_run_set(run, "m", "1"), BLV_OK);
+        }
+        solve_run(run);
+        assert_int_equal(blv_run_result(run)->outcome, BLV_SINGULAR);
+        assert_true(blv_run_result(run)->iterations >= 10);
+        assert_true(blv_run_result(run)->iterations <= 30);
+        blv_run_destroy(run);
+    }
+    blv_problem_destroy(p);
+}
+
+/* ---- Two representations ---- */
+
+static void compare_forms(const blv_problem *p, const char *solver, const char *batch,
+                          double start) {
+    enum { ITERATIONS = 60, DIM = 16 };
+    double x[2][DIM], y[2][DIM];
+    blv_run *runs[2];
+    for (int form = 0; form < 2; form++) {
+        runs[form] = make_run(p, solver,
+                              SETTINGS("batch", batch, "sampler", "iid", "window", "60", "products",
+                                       "500", "tolerance", "1e-15", "representation",
+                                       form ? "operator" : "explicit"));
+        assert_int_equal(blv_run_start_random(runs[form], start), BLV_OK);
+    }
+    for (int t = 0; t < ITERATIONS; t++) {
+        for (int form = 0; form < 2; form++) {
+            step_run(runs[form]);
+            read_state(runs[form], "x", x[form]);
+            read_state(runs[form], "y", y[form]);
+        }
+        size_t dx = blv_run_dim(runs[0], "x"), dy = blv_run_dim(runs[0], "y");
+        assert_at_most(dense_gap(dx, x[0], x[1]), 1e-8 * (1.0 + dense_size(dx, x[0])));
+        assert_at_most(dense_gap(dy, y[0], y[1]), 1e-8 * (1.0 + dense_size(dy, y[0])));
+    }
+    blv_run_destroy(runs[0]);
+    blv_run_destroy(runs[1]);
+}
+
+static void test_representations_agree(void **state) {
+    (void)state;
+    blv_problem *quadratic =
+        make_problem("quadratic", SETTINGS("dx", "9", "dy", "12", "kappa", "30", "terms", "40"));
+    blv_problem *shift = make_problem("pl-shift", SETTINGS("dim", "6"));
+    blv_problem *sine = make_problem("pl-sine", NULL);
+    blv_problem *logistic =
+        make_problem("synthetic-logistic", SETTINGS("rows", "60", "columns", "8"));
+    for (size_t k = 1; k < 3; k++) {
+        compare_forms(quadratic, family[k], "7", 0.5);
+        compare_forms(quadratic, family[k], "full", 0.5);
+        compare_forms(shift, family[k], "full", 0.3);
+        compare_forms(sine, family[k], "full", 0.5);
+        compare_forms(logistic, family[k], "10", 0.1);
+    }
+    blv_problem_destroy(quadratic);
+    blv_problem_destroy(shift);
+    blv_problem_destroy(sine);
+    blv_problem_destroy(logistic);
+}
+
+static const char *parameter_of(const blv_run *run, const char *key, char *text, size_t size) {
+    const blv_param *p = blv_params_find(blv_run_solver(run)->params, key);
+    blv_params_format(p, blv_run_solver_fields(run), text, size);
+    return text;
+}
+
+static void expect_refused(const blv_problem *p, const char *solver, const char *const *settings,
+                           blv_error error, const char *part) {
+    blv_run *run = make_run(p, solver, settings);
+    assert_int_equal(blv_run_open(run), error);
+    if (!strstr(blv_run_message(run), part))
+        fail_msg("'%s' is not in '%s'", part, blv_run_message(run));
+    blv_run_destroy(run);
+}
+
+/* auto picks by size; dense beyond the limit is refused with the sizes named. */
+static void test_sizes(void **state) {
+    (void)state;
+    static const struct {
+        const char *dim, *word;
+    } cases[] = {{"10", "explicit"}, {"200", "explicit"}, {"201", "operator"}};
+    char text[32];
+    for (size_t i = 0; i < 3; i++) {
+        blv_problem *p = make_problem("pl-shift", SETTINGS("dim", cases[i].dim));
+        for (size_t k = 1; k < 3; k++) {
+            blv_run *run = make_run(p, family[k], NULL);
+            assert_int_equal(blv_run_open(run), BLV_OK);
+            assert_string_equal(parameter_of(run, "representation", text, sizeof text),
+                                cases[i].word);
+            blv_run_destroy(run);
+        }
+        blv_problem_destroy(p);
+    }
+    blv_problem *large = make_problem("pl-shift", SETTINGS("dim", "1001"));
+    expect_refused(large, "mgbio", SETTINGS("linear", "explicit"), BLV_E_UNSUPPORTED, "1001");
+    for (size_t k = 1; k < 3; k++) {
+        expect_refused(large, family[k], SETTINGS("representation", "explicit"), BLV_E_UNSUPPORTED,
+                       "at most 1000");
+        expect_refused(large, family[k], SETTINGS("clip", "on"), BLV_E_UNSUPPORTED, "1001");
+        expect_refused(large, family[k], SETTINGS("clip", "on", "representation", "operator"),
+                       BLV_E_VALUE, "clip");
+    }
+    blv_problem_destroy(large);
+    blv_problem *wide =
+        make_problem("quadratic", SETTINGS("dx", "4001", "dy", "1000", "kappa", "2"));
+    expect_refused(wide, "msgbio", SETTINGS("representation", "explicit"), BLV_E_UNSUPPORTED,
+                   "4001 x 1000");
+    blv_problem_destroy(wide);
+}
+
+/* ---- Clipping ---- */
+
+/* Automatic bounds are wide: on a well-behaved problem they change nothing. Tight ones do. */
+static void test_clip(void **state) {
+    (void)state;
+    blv_problem *p = make_problem("quadratic", SETTINGS("dx", "5", "dy", "6", "kappa", "10"));
+    for (size_t k = 1; k < 3; k++) {
+        double x[3][5];
+        const char *const *settings[] = {
+            SETTINGS("iters", "100"), SETTINGS("iters", "100", "clip", "on"),
+            SETTINGS("iters", "100", "clip", "on", "clip_mu", "3", "clip_L", "4")};
+        for (int i = 0; i < 3; i++) {
+            blv_run *run = make_run(p, family[k], settings[i]);
+            solve_run(run);
+            read_state(run, "x", x[i]);
+            blv_run_destroy(run);
+        }
+        assert_memory_equal(x[0], x[1], sizeof x[0]);
+        assert_true(dense_gap(5, x[0], x[2]) > 1e-3 * dense_size(5, x[0]));
+    }
+    blv_problem_destroy(p);
+}
+
+/* ---- What is handed out ---- */
+
+/* The iterates do not depend on the rule; the best one is the best of them. */
+static void test_output_best(void **state) {
+    (void)state;
+    enum { ITERATIONS = 50, DIM = 4 };
+    blv_problem *p = make_problem(
+        "quadratic", SETTINGS("dx", "4", "dy", "4", "kappa", "5", "terms", "60", "seed", "2"));
+    for (size_t k = 0; k < 3; k++) {
+        blv_run *last = make_run(p, family[k], SETTINGS("batch", "4"));
+        blv_run *best = make_run(p, family[k], SETTINGS("batch", "4", "output", "best"));
+        assert_int_equal(blv_run_start_random(last, 1.0), BLV_OK);
+        assert_int_equal(blv_run_start_random(best, 1.0), BLV_OK);
+        double smallest = INFINITY, expected[DIM], before[DIM], x[DIM], iterate[DIM];
+        size_t kept = 0;
+        for (int t = 0; t < ITERATIONS; t++) {
+            read_state(last, "x", before);
+            step_run(last);
+            step_run(best);
+            const blv_metrics *m = &blv_run_result(last)->metrics;
+            double score = fmax(m->d_norm, m->gy_norm);
+            kept += score >= smallest;
+            if (score < smallest) {
+                smallest = score;
+                memcpy(expected, before, sizeof expected);
+            }
+            read_state(best, "x", x);
+            assert_memory_equal(x, expected, sizeof x);
+            read_state(best, "x iterate", iterate);
+            read_state(last, "x", x);
+            assert_memory_equal(iterate, x, sizeof x);
+        }
+        assert_true(kept > 5); /* not simply the last one */
+        blv_run_destroy(last);
+        blv_run_destroy(best);
+    }
+    blv_problem_destroy(p);
+}
+
+/* Which of the iterates was handed out, over many seeds: each about as often as any other. */
+static void test_output_random(void **state) {
+    (void)state;
+    enum { ITERATIONS = 8, SEEDS = 800 };
+    blv_problem *p = make_problem("parabola", NULL);
+    double trail[ITERATIONS], start = 3.0;
+    size_t hits[ITERATIONS] = {0};
+    blv_run *plain = make_run(p, "mgbio", SETTINGS("gamma", "0.1", "lambda", "0.1"));
+    write_state(plain, "x", &start);
+    for (int t = 0; t < ITERATIONS; t++) {
+        read_state(plain, "x", &trail[t]);
+        step_run(plain);
+    }
+    blv_run_destroy(plain);
+    for (int seed = 0; seed < SEEDS; seed++) {
+        char text[16];
+        snprintf(text, sizeof text, "%d", seed);
+        blv_run *run = make_run(p, "mgbio",
+                                SETTINGS("gamma", "0.1", "lambda", "0.1", "output", "random",
+                                         "iters", "8", "seed", text));
+        double x;
+        write_state(run, "x", &start);
+        solve_run(run);
+        read_state(run, "x", &x);
+        size_t which = 0;
+        while (which < ITERATIONS && trail[which] != x)
+            which++;
+        assert_true(which < ITERATIONS);
+        hits[which]++;
+        blv_run_destroy(run);
+    }
+    double expected = (double)SEEDS / ITERATIONS, chi = 0.0;
+    for (size_t i = 0; i < ITERATIONS; i++)
+        chi += ((double)hits[i] - expected) * ((double)hits[i] - expected) / expected;
+    assert_at_most(chi, 24.3); /* 7 degrees of freedom: one in a thousand is above */
+    blv_problem_destroy(p);
+}
+
+/* x stays in X whatever is handed out, in both precisions, and the tolerance is that of the
+ * gradient mapping: at x = 3 the gradient itself does not vanish. */
+static int bound_upper(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
+                       double *f, blv_vec *fx, blv_vec *fy) {
+    (void)user;
+    (void)batch;
+    double t = blv_vec_at(x, 0) - 5.0, s = blv_vec_at(y, 0) - 5.0;
+    if (f)
+        *f = 0.5 * (t * t + s * s);
+    blv_vec_put(fx, 0, t);
+    blv_vec_put(fy, 0, s);
+    return 0;
+}
+
+static int bound_lower(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
+                       double *g, blv_vec *gx, blv_vec *gy) {
+    (void)user;
+    (void)batch;
+    double t = blv_vec_at(y, 0) - blv_vec_at(x, 0);
+    if (g)
+        *g = 0.5 * t * t;
+    blv_vec_put(gx, 0, -t);
+    blv_vec_put(gy, 0, t);
+    return 0;
+}
+
+static int to_bound(void *user, blv_vec *x) {
+    (void)user;
+    blv_vec_clamp(x, -3.0, 3.0);
+    return 0;
+}
+
+static void test_projection(void **state) {
+    (void)state;
+    static const char *const rules[] = {"last", "random", "best"};
+    for (int precision = BLV_F64; precision <= BLV_F32; precision++) {
+        blv_message why;
+        blv_problem *p = NULL;
+        const blv_problem_def def = {.dim_x = 1,
+                                     .dim_y = 1,
+                                     .precision = (blv_precision)precision,
+                                     .upper = bound_upper,
+                                     .lower = bound_lower,
+                                     .project_x = to_bound};
+        assert_int_equal(blv_problem_create(&p, &def, &why), BLV_OK);
+        for (size_t k = 0; k < 3; k++)
+            for (size_t rule = 0; rule < 3; rule++) {
+                blv_run *run = make_run(
+                    p, family[k], SETTINGS("iters", "3000", "tol", "1e-4", "output", rules[rule]));
+                double x = 0.0;
+                solve_run(run);
+                read_state(run, "x", &x);
+                assert_true(x >= -3.0 && x <= 3.0);
+                if (rule != 1)
+                    assert_near(x, 3.0, 1e-3);
+                assert_int_equal(blv_run_result(run)->outcome, BLV_CONVERGED);
+                blv_run_destroy(run);
+            }
+        blv_problem_destroy(p);
+    }
+}
+
+/* ---- Defaults ---- */
+
+static const struct {
+    const char *dx, *dy;
+} sizes[] = {{"2", "2"}, {"7", "30"}, {"30", "7"}, {"60", "60"}};
+static const char *const kappas[] = {"2", "20", "100"};
+static const char *const seeds[] = {"0", "1", "2"};
+
+/* A tenth of the first gradient within so many iterations, nothing set. Where H is dense an
+ * iteration takes at most a millisecond. */
+static void test_defaults(void **state) {
+    (void)state;
+    for (size_t k = 0; k < 3; k++)
+        for (size_t i = 0; i < 4; i++)
+            for (size_t j = 0; j < 3; j++) {
+                double worst = 0.0;
+                for (size_t seed = 0; seed < 3; seed++) {
+                    blv_problem *p = make_problem(
+                        "quadratic", SETTINGS("dx", sizes[i].dx, "dy", sizes[i].dy, "kappa",
+                                              kappas[j], "seed", seeds[seed]));
+                    blv_run *run = make_run(p, family[k], SETTINGS("iters", k ? "600" : "1200"));
+                    double before = true_gradient(p, run);
+                    solve_run(run);
+                    assert_true(ended_well(run));
+                    worst = fmax(worst, true_gradient(p, run) / before);
+                    blv_run_destroy(run);
+                    blv_problem_destroy(p);
+                }
+                print_message("%s (%s, %s), kappa %s: %.2g of the first gradient\n", family[k],
+                              sizes[i].dx, sizes[i].dy, kappas[j], worst);
+                assert_at_most(worst, 0.1);
+            }
+}
+
+/* Sums on batches: no divergence, and a fifth of the first gradient at least. */
+static void test_defaults_on_batches(void **state) {
+    (void)state;
+    for (size_t k = 0; k < 3; k++)
+        for (size_t j = 0; j < 3; j++)
+            for (size_t seed = 0; seed < 3; seed++) {
+                blv_problem *p =
+                    make_problem("quadratic", SETTINGS("dx", "8", "dy", "10", "kappa", kappas[j],
+                                                       "terms", "200", "seed", seeds[seed]));
+                blv_run *run = make_run(
+                    p, family[k], SETTINGS("iters", "3000", "batch", "20", "seed", seeds[seed]));
+                double before = true_gradient(p, run);
+                solve_run(run);
+                assert_true(ended_well(run));
+                assert_at_most(true_gradient(p, run), 0.2 * before);
+                blv_run_destroy(run);
+                blv_problem_destroy(p);
+            }
+}
+
+static void test_defaults_on_logistic(void **state) {
+    (void)state;
+    static const char *const batches[] = {"64", "8", "full"};
+    for (size_t k = 0; k < 3; k++)
+        for (size_t b = 0; b < 3; b++)
+            for (size_t seed = 0; seed < 3; seed++) {
+                blv_problem *p = make_problem("synthetic-logistic", SETTINGS("seed", seeds[seed]));
+                blv_run *run = make_run(p, family[k],
+                                        SETTINGS("iters", b == 2 ? "300" : "2000", "batch",
+                                                 batches[b], "seed", seeds[seed]));
+                double before = certify_run(run).grad_norm;
+                solve_run(run);
+                if (!ended_well(run))
+                    fail_msg("%s, batch %s: %s", family[k], batches[b], blv_run_message(run));
+                assert_at_most(certify_run(run).grad_norm, (b == 2 ? 0.1 : 0.5) * before);
+                blv_run_destroy(run);
+                blv_problem_destroy(p);
+            }
+}
+
+/* Steps far too long: it ends as diverged, names what to lower, and x and y stay finite. */
+static void test_divergence(void **state) {
+    (void)state;
+    blv_problem *p = make_problem("quadratic", SETTINGS("dx", "5", "dy", "6", "kappa", "10"));
+    for (size_t k = 0; k < 3; k++) {
+        blv_run *run = make_run(p, family[k], SETTINGS("gamma", "1e3", "lambda", "1e3"));
+        double x[5], y[6];
+        assert_int_equal(blv_run_start_random(run, 1.0), BLV_OK);
+        solve_run(run);
+        assert_int_equal(blv_run_result(run)->outcome, BLV_DIVERGED);
+        assert_non_null(strstr(blv_run_message(run), "lower gamma or lambda"));
+        read_state(run, "x", x);
+        read_state(run, "y", y);
+        assert_true(isfinite(dense_size(5, x)) && isfinite(dense_size(6, y)));
+        blv_run_destroy(run);
+    }
+    blv_problem_destroy(p);
+}
+
+/* ---- Rates ---- */
+
+/* Theorem 1: the mean of |grad Phi| over T iterations falls like T^-1/2 or faster. */
+static void test_rate(void **state) {
+    (void)state;
+    enum { ITERATIONS = 2000 };
+    blv_problem *p = make_problem("quadratic", SETTINGS("dx", "20", "dy", "20", "kappa", "50"));
+    blv_run *run = make_run(p, "mgbio", NULL);
+    double sum = 0.0, first = 0.0, sxx = 0.0, sxy = 0.0, sx = 0.0, sy = 0.0, n = 0.0;
+    assert_int_equal(blv_run_start_random(run, 3.0), BLV_OK);
+    for (size_t T = 1; T <= ITERATIONS; T++) {
+        sum += true_gradient(p, run);
+        step_run(run);
+        if (T == 1)
+            first = sum;
+        if ((T & (T - 1)) != 0 || T < 64)
+            continue;
+        double lx = log((double)T), ly = log(sum / (double)T);
+        sx += lx;
+        sy += ly;
+        sxx += lx * lx;
+        sxy += lx * ly;
+        n += 1.0;
+    }
+    double slope = (n * sxy - sx * sy) / (n * sxx - sx * sx), end = true_gradient(p, run);
+    print_message("mgbio: mean gradient falls like T^%.2f; %.3g to %.3g\n", slope, first, end);
+    assert_at_most(slope, -0.5);
+    assert_at_most(end, 1e-3 * first); /* and the last ones linearly, g being strongly convex */
+    blv_run_destroy(run);
+    blv_problem_destroy(p);
+}
+
+/* ---- Noise ---- */
+
+/* |grad Phi| at the end, the mean over the last quarter of the iterations. */
+static double floor_of(const blv_problem *p, const char *solver, const char *const *settings,
+                       const char *seed, size_t iterations) {
+    blv_run *run = make_run(p, solver, settings);
+    assert_int_equal(blv_run_set(run, "seed", seed), BLV_OK);
+    double sum = 0.0, count = 0.0;
+    for (size_t t = 0; t < iterations; t++) {
+        step_run(run);
+        if (t < 3 * iterations / 4 || t % 10 != 0)
+            continue;
+        sum += true_gradient(p, run);
+        count += 1.0;
+    }
+    blv_run_destroy(run);
+    return sum / count;
+}
+
+/* The recursive estimator ends lower than plain SGD with constant steps of the same size, and than
+ * averages do; batches divide the sum, so that no batch is short. */
+static void test_floors(void **state) {
+    (void)state;
+    enum { ITERATIONS = 6000 };
+    blv_problem *p =
+        make_problem("quadratic", SETTINGS("dx", "20", "dy", "20", "kappa", "50", "terms", "1000"));
+    for (size_t s = 0; s < 3; s++) {
+        double sgd =
+            floor_of(p, "soba", SETTINGS("batch", "20", "decay", "0"), seeds[s], ITERATIONS);
+        double average = floor_of(p, "msgbio", SETTINGS("batch", "20"), seeds[s], ITERATIONS);
+        double reduced = floor_of(p, "vr-msgbio", SETTINGS("batch", "20"), seeds[s], ITERATIONS);
+        print_message("seed %s: soba %.3g, msgbio %.3g, vr-msgbio %.3g\n", seeds[s], sgd, average,
+                      reduced);
+        assert_at_most(reduced, 0.5 * sgd);
+    }
+    blv_problem_destroy(p);
+}
+
+/* ---- float against double ---- */
+
+static void test_float_against_double(void **state) {
+    (void)state;
+    for (size_t k = 0; k < 3; k++)
+        for (int form = 0; form < 2; form++) {
+            double x[2][10];
+            for (int single = 0; single < 2; single++) {
+                blv_problem *p =
+                    make_problem_as("quadratic", SETTINGS("dx", "10", "dy", "12", "kappa", "20"),
+                                    single ? BLV_F32 : BLV_F64, 1);
+                blv_run *run =
+                    make_run(p, family[k],
+                             k == 0 ? SETTINGS("iters", "300", "gamma", "0.1", "lambda", "0.05",
+                                               "linear", form ? "minres" : "explicit")
+                                    : SETTINGS("iters", "300", "gamma", "0.1", "lambda", "0.05",
+                                               "representation", form ? "operator" : "explicit"));
+                assert_int_equal(blv_run_start_random(run, 1.0), BLV_OK);
+                solve_run(run);
+                assert_true(ended_well(run));
+                read_state(run, "x", x[single]);
+                blv_run_destroy(run);
+                blv_problem_destroy(p);
+            }
+            double off = dense_gap(10, x[0], x[1]);
+            assert_at_most(off, 1e-5 * (1.0 + dense_size(10, x[0])));
+            assert_true(off > 0.0);
+        }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_counts),
+        cmocka_unit_test(test_matrices_of_the_problem),
+        cmocka_unit_test(test_pl_sine),
+        cmocka_unit_test(test_pl_shift),
+        cmocka_unit_test(test_singular_once),
+        cmocka_unit_test(test_singular_for_good),
+        cmocka_unit_test(test_representations_agree),
+        cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_clip),
+        cmocka_unit_test(test_output_best),
+        cmocka_unit_test(test_output_random),
+        cmocka_unit_test(test_projection),
+        cmocka_unit_test(test_defaults),
+        cmocka_unit_test(test_defaults_on_batches),
+        cmocka_unit_test(test_defaults_on_logistic),
+        cmocka_unit_test(test_divergence),
+        cmocka_unit_test(test_rate),
+        cmocka_unit_test(test_floors),
+        cmocka_unit_test(test_float_against_double),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
