@@ -5,7 +5,7 @@
  * over the data instead of three. They are the numbers that would be computed again, so the results
  * have the same bits. Whether W is the same is told by comparing it with a copy, bit by bit.
  *
- * Keeping costs writing p and copying W: 0.7% of Hv at 1,000 rows of 784, more where W is larger
+ * Keeping costs writing p and copying W: 0.8% of Hv at 1,000 rows of 784, more where W is larger
  * next to the data. So a point is kept when it comes for the second time in a row, which a few
  * samples of W tell well enough. Where W is small it is kept at once by passes that ask for Hv
  * without the gradient: those come in series. */
