@@ -34,6 +34,7 @@ static const struct {
     {"soba", NULL, 0.5},              /* steps of 1/sqrt(t) */
     {"t1-t2", NULL, 1.0},             /* goes to a point of its own: no worse than the start */
     {"fsla", "scalar-penalty", 20.0}, /* as soba */
+    {"saba", "scalar-penalty", 20.0}, /* as soba */
     {"mstsa", "scalar-penalty", 0.5}, /* far away at first, and steps of 1/cbrt(t) */
     {"fsla", "pl-sine", 0.2},         /* steps of 1/sqrt(t) */
     {"sustain", "pl-sine", 0.5},      /* noise of the random number of factors, small steps */

@@ -412,7 +412,7 @@ static void test_clip(void **state) {
 /* The iterates do not depend on the rule; the best one is the best of them. */
 static void test_output_best(void **state) {
     (void)state;
-    enum { ITERATIONS = 50, DIM = 4 };
+    enum { ITERATIONS = 300, DIM = 4 };
     blv_problem *p = make_problem(
         "quadratic", SETTINGS("dx", "4", "dy", "4", "kappa", "5", "terms", "60", "seed", "2"));
     for (size_t k = 0; k < 3; k++) {
