@@ -3,15 +3,8 @@
 #include "core/builtin.h"
 
 const blv_problem_family *const blv_builtin_problems[] = {
-    &blv_problem_quadratic,
-    &blv_problem_scalar_penalty,
-    &blv_problem_parabola,
-    &blv_problem_saddle,
-    &blv_problem_pl_sine,
-    &blv_problem_pl_shift,
-    &blv_problem_non_singleton,
-    &blv_problem_l2reg,
-    &blv_problem_synthetic_logistic,
-    &blv_problem_hyperclean,
-    NULL,
+    &blv_problem_quadratic,     &blv_problem_scalar_penalty, &blv_problem_parabola,
+    &blv_problem_saddle,        &blv_problem_pl_sine,        &blv_problem_pl_shift,
+    &blv_problem_non_singleton, &blv_problem_l2reg,          &blv_problem_synthetic_logistic,
+    &blv_problem_hyperclean,    &blv_problem_hyperclean_nn,  NULL,
 };

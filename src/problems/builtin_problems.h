@@ -14,5 +14,6 @@ extern const blv_problem_family blv_problem_non_singleton;
 extern const blv_problem_family blv_problem_l2reg;
 extern const blv_problem_family blv_problem_synthetic_logistic;
 extern const blv_problem_family blv_problem_hyperclean;
+extern const blv_problem_family blv_problem_hyperclean_nn;
 
 #endif
