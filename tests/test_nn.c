@@ -875,7 +875,9 @@ static void test_bad_texts(void **state) {
     refuse_text("mlp:784-99999999999-10", "at character 9: expected a number of units");
     refuse_text("mlp:783-10", "at character 5: 783 inputs, but a row of the data has 784 numbers");
     refuse_text("mlp:784-128-11", "at character 13: 11 outputs, but the data have 10 classes");
-    refuse_text("mlp:784-128-10;act=gelu", "at character 15: expected ',' or the end");
+    refuse_text("mlp:784-128-10;act=gelu", "at character 15: expected '-', ',' or the end");
+    refuse_text("mlp:784-12y-10", "at character 11: expected '-', ',' or the end");
+    refuse_text("resnet18:16;", "at character 12: expected ',' or the end");
     refuse_text("mlp:784-128-10,", "at character 16: expected act= or dropout=");
     refuse_text("mlp:784-128-10,act=tanh", "at character 20: expected relu, softplus or gelu");
     refuse_text("mlp:784-128-10,act=gelux", "at character 20: expected relu, softplus or gelu");

@@ -88,6 +88,8 @@ static bool take_sizes(reader *r, plan *p) {
         if (!take_size(r, p))
             return false;
     } while (take(r, "-"));
+    if (*r->at && *r->at != ',')
+        return wrong(r, "expected '-', ',' or the end");
     if (p->size_count < 2)
         return wrong(r, "expected '-' and the next number of units");
     if (p->sizes[0] != r->inputs) {

@@ -33,12 +33,6 @@ static int upper(void *user, const blv_batch *batch, const blv_vec *x, const blv
     return net_upper(&p->model, batch, x, y, f, fx, fy);
 }
 
-/* out = 2 C u, to which a pass adds */
-static void ridge(const hyperclean_nn *p, blv_vec *out, const blv_vec *u) {
-    if (out)
-        blv_vec_lincomb(out, 1, (const double[]){2.0 * p->C}, (const blv_vec *const[]){u});
-}
-
 static int lower_pass(hyperclean_nn *p, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
                       const blv_vec *v, double *g, blv_vec *gx, blv_vec *gy, blv_vec *hv,
                       blv_vec *jv) {
@@ -48,8 +42,8 @@ static int lower_pass(hyperclean_nn *p, const blv_batch *batch, const blv_vec *x
         return -1;
     blv_rows rows = linear_rows(m->data.train, batch);
     cleaning_weights(m->loops, m->precision, &rows, raw(x), work->weight);
-    ridge(p, gy, y);
-    ridge(p, hv, v);
+    net_ridge(gy, 2.0 * p->C, y);
+    net_ridge(hv, 2.0 * p->C, v);
     net_lower_pass(m, &rows,
                    &(net_lower){.y = y,
                                 .v = v,

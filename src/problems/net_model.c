@@ -25,6 +25,8 @@ static void destroy_work(pool_link *link) {
     free(work->row);
     free(work->guess);
     free(work->statistics);
+    free(work->numbers);
+    free(work->of_x);
     free(work);
 }
 
@@ -41,7 +43,10 @@ static pool_link *create_work(const void *owner) {
     work->row = calloc(rows, real);
     work->guess = calloc(rows, sizeof *work->guess);
     work->statistics = calloc(blv_nn_statistics(m->net) + 1, sizeof *work->statistics);
-    if (work->pass && work->weight && work->row && work->guess && work->statistics)
+    work->numbers = calloc(NET_NUMBERS * rows, sizeof *work->numbers);
+    work->of_x = calloc(blv_nn_dim(m->net), sizeof *work->of_x);
+    if (work->pass && work->weight && work->row && work->guess && work->statistics &&
+        work->numbers && work->of_x)
         return &work->link;
     destroy_work(&work->link);
     return NULL;
@@ -171,6 +176,24 @@ void net_lower_pass(net_model *m, const blv_rows *rows, const net_lower *lower, 
              true, work);
 }
 
+void net_ridge(blv_vec *out, double factor, const blv_vec *u) {
+    if (out)
+        blv_vec_lincomb(out, 1, (const double[]){factor}, (const blv_vec *const[]){u});
+}
+
+void net_mean_loss(net_model *m, const blv_dataset *set, const blv_batch *batch, const blv_vec *y,
+                   double *f, blv_vec *fy, net_work *work) {
+    const blv_rows rows = linear_rows(set, batch);
+    if (fy)
+        blv_vec_fill(fy, 0.0);
+    net_pass(m, &rows,
+             (blv_nn_pass){.params = raw(y),
+                           .scale = 1.0 / (double)rows.count,
+                           .loss = f,
+                           .gradient = fy ? raw_mut(fy) : NULL},
+             false, work);
+}
+
 int net_upper(net_model *m, const blv_batch *batch, const blv_vec *x, const blv_vec *y, double *f,
               blv_vec *fx, blv_vec *fy) {
     (void)x;
@@ -181,20 +204,14 @@ int net_upper(net_model *m, const blv_batch *batch, const blv_vec *x, const blv_
     net_work *work = net_work_take(m);
     if (!work)
         return -1;
-    blv_rows rows = linear_rows(m->data.val, batch);
-    if (fy)
-        blv_vec_fill(fy, 0.0);
-    net_pass(m, &rows,
-             (blv_nn_pass){.params = raw(y),
-                           .scale = 1.0 / (double)rows.count,
-                           .loss = f,
-                           .gradient = fy ? raw_mut(fy) : NULL},
-             false, work);
+    net_mean_loss(m, m->data.val, batch, y, f, fy, work);
     net_work_return(m, work);
     return 0;
 }
 
 /* ---- Measures ---- */
+
+const char *const net_measures[] = {"val_loss", "val_accuracy", "test_loss", "test_accuracy", NULL};
 
 /* Statistics for judging y: the frozen ones, or those of training rows. NULL: no norms. */
 static const double *judging_statistics(net_model *m, const blv_vec *y, net_work *work) {

@@ -52,7 +52,11 @@ typedef struct net_work {
     void *row;
     int32_t *guess;
     double *statistics; /* of norms */
+    double *numbers;    /* NET_NUMBERS for each row */
+    double *of_x;       /* one for each parameter */
 } net_work;
+
+enum { NET_NUMBERS = 4 };
 
 typedef struct net_model {
     linear_data data;
@@ -91,6 +95,12 @@ typedef struct net_lower {
 } net_lower;
 void net_lower_pass(net_model *model, const blv_rows *rows, const net_lower *lower, net_work *work);
 
+/* out = factor u, to which a pass adds; nothing when out is NULL */
+void net_ridge(blv_vec *out, double factor, const blv_vec *u);
+
+/* Mean loss on rows of a set, without dropout; f and fy may be NULL. */
+void net_mean_loss(net_model *model, const blv_dataset *set, const blv_batch *batch,
+                   const blv_vec *y, double *f, blv_vec *fy, net_work *work);
 /* f: mean loss on the validation rows, which does not depend on x. */
 int net_upper(net_model *model, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
               double *f, blv_vec *fx, blv_vec *fy);
@@ -98,6 +108,7 @@ int net_upper(net_model *model, const blv_batch *batch, const blv_vec *x, const 
 /* y at the start of the network */
 void net_start(const net_model *model, blv_vec *y);
 
+extern const char *const net_measures[];
 /* The first four measures of every problem on data. With norm = batch, statistics are those of
  * training rows at y. */
 int net_measure(net_model *model, const blv_vec *y, double *values);
