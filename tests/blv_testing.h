@@ -319,6 +319,11 @@ static inline int spy_project(void *user, blv_vec *x) {
     return s->inner->project_x(s->inner->user, x);
 }
 
+static inline int spy_start(void *user, blv_vec *x, blv_vec *y) {
+    spy *s = user;
+    return s->inner->start(s->inner->user, x, y);
+}
+
 /* The problem behind a spy; some of its oracles may be hidden. Both are borrowed. */
 static inline blv_problem *spy_on(spy *s, const blv_problem *problem, int hidden) {
     blv_message why;
@@ -333,6 +338,7 @@ static inline blv_problem *spy_on(spy *s, const blv_problem *problem, int hidden
     def.lower_jvp = def.lower_jvp && !(hidden & SPY_HIDES_JVP) ? spy_jvp : NULL;
     def.lower_all = def.lower_all && !(hidden & SPY_HIDES_ALL) ? spy_all : NULL;
     def.project_x = def.project_x ? spy_project : NULL;
+    def.start = def.start ? spy_start : NULL;
     def.lower_hessian = NULL;
     def.lower_cross = NULL;
     def.known_phi = NULL;

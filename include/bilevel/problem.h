@@ -47,6 +47,8 @@ typedef int (*blv_all_fn)(void *user, const blv_batch *batch, const blv_vec *x, 
                           const blv_vec *v, blv_vec *gy, blv_vec *hv, blv_vec *jv);
 /* x = P_X(x), Euclidean, in place */
 typedef int (*blv_project_fn)(void *user, blv_vec *x);
+/* Where a run begins: x and y come as zero vectors. */
+typedef int (*blv_start_fn)(void *user, blv_vec *x, blv_vec *y);
 /* A dense matrix, row by row: d2g/dy2 (dim_y x dim_y) or d2g/dxdy (dim_x x dim_y) */
 typedef int (*blv_matrix_fn)(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
                              double *matrix);
@@ -83,6 +85,7 @@ typedef struct blv_problem_def {
     size_t lower_samples;    /* g likewise */
     bool shuffled;           /* samples are in random order already: blocks may be contiguous */
     bool singular_lower;     /* d2g/dy2 is known to be singular: implicit solvers refuse */
+    bool many_minimizers;    /* of g, as a network has: there is no y*(x), and no certificate */
 
     void *user;                    /* handed to every oracle */
     void (*free_user)(void *user); /* called by blv_problem_destroy, and when create fails */
@@ -93,6 +96,7 @@ typedef struct blv_problem_def {
     blv_jvp_fn lower_jvp;
     blv_all_fn lower_all;
     blv_project_fn project_x; /* NULL: X is the whole space */
+    blv_start_fn start;       /* NULL: runs begin at zero */
     blv_matrix_fn lower_hessian;
     blv_matrix_fn lower_cross;
 

@@ -11,7 +11,8 @@ extern "C" {
 
 /* ---- The simple call ---- */
 
-/* The problem and the solver are borrowed and must outlive the run. x and y start at zero. */
+/* The problem and the solver are borrowed and must outlive the run. x and y start where the problem
+ * says, or at zero. */
 BLV_API blv_error blv_run_create(blv_run **run, const blv_problem *problem,
                                  const blv_solver *solver, blv_message *why);
 /* Sets a parameter of the solver or an option of the run (see blv_run_options), from text. */

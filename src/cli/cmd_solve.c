@@ -40,7 +40,9 @@ static const struct argp_option own_options[] = {
      "with several, of those that have it; SOLVER.KEY=VALUE: of one of them",
      GROUP_SOLVER},
     {"start", KEY_START, "zero|random|FILE.npz", 0,
-     "where to start (default zero); a file gives x, y and v as far as it has them", GROUP_SOLVER},
+     "where to start (default zero, or what the problem says instead); a file gives x, y and v as "
+     "far as it has them",
+     GROUP_SOLVER},
     {NULL, 0, NULL, 0, "When to stop:", GROUP_STOP},
     {NULL, 0, NULL, 0, "Randomness:", GROUP_SAMPLES},
     {NULL, 0, NULL, 0, "What is shown and written:", GROUP_OUTPUT},

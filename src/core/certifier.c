@@ -29,10 +29,12 @@ static blv_error fill_random(blv_vec *vec) {
 blv_error blv_certifier_create(blv_certifier **certifier, const blv_problem *problem,
                                blv_counts *counts) {
     *certifier = NULL;
+    const blv_problem_def *def = blv_problem_definition(problem);
+    if (def->many_minimizers)
+        return BLV_E_UNSUPPORTED;
     blv_certifier *c = calloc(1, sizeof *c);
     if (!c)
         return BLV_E_MEMORY;
-    const blv_problem_def *def = blv_problem_definition(problem);
     blv_error error = blv_eval_open(&c->eval, problem, counts);
     if (error == BLV_OK)
         error = blv_implicit_create(&c->implicit, &c->eval);
@@ -50,6 +52,11 @@ blv_error blv_certifier_create(blv_certifier **certifier, const blv_problem *pro
     }
     *certifier = c;
     return BLV_OK;
+}
+
+const char *blv_certifier_refusal(blv_error error) {
+    return error == BLV_E_UNSUPPORTED ? "g has many minimizers in y: Phi is not one function"
+                                      : blv_error_text(error);
 }
 
 void blv_certifier_destroy(blv_certifier *c) {
@@ -144,7 +151,7 @@ blv_error blv_certify(const blv_problem *problem, const blv_vec *x, const blv_ve
     blv_certifier *c;
     blv_error error = blv_certifier_create(&c, problem, counts ? counts : &unused);
     if (error != BLV_OK)
-        return blv_explain(why, error, "certificate: %s", blv_error_text(error));
+        return blv_explain(why, error, "certificate: %s", blv_certifier_refusal(error));
     blv_flow flow = blv_certifier_make(c, x, y, v, certificate);
     blv_certifier_destroy(c);
     if (flow == BLV_GO)

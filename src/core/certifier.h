@@ -8,6 +8,8 @@ typedef struct blv_certifier blv_certifier;
 
 blv_error blv_certifier_create(blv_certifier **certifier, const blv_problem *problem,
                                blv_counts *counts);
+/* Why there is none, in words. */
+const char *blv_certifier_refusal(blv_error error);
 void blv_certifier_destroy(blv_certifier *certifier);
 size_t blv_certifier_bytes(const blv_certifier *certifier);
 

@@ -19,6 +19,19 @@ static blv_error check_fit(const blv_problem *problem, const blv_solver *solver,
                        blv_problem_definition(problem)->name, solver->name, remark.text);
 }
 
+static blv_error start_run(blv_run *run) {
+    const blv_problem_def *def = run->def;
+    if (!def->start)
+        return BLV_OK;
+    if (def->start(def->user, run->x, run->y) != 0 ||
+        blv_eval_project(&run->observe, run->x) != BLV_GO)
+        return blv_run_fail(run, BLV_E_ORACLE, "the start of problem %.60s failed", def->name);
+    if (!isfinite(blv_vec_norm(run->x)) || !isfinite(blv_vec_norm(run->y)))
+        return blv_run_fail(run, BLV_E_ORACLE, "the start of problem %.60s is not finite",
+                            def->name);
+    return BLV_OK;
+}
+
 static blv_error fill_run(blv_run *run, blv_message *why) {
     BLV_CHECK(blv_params_default(blv_option_table, &run->options, why));
     BLV_CHECK(blv_params_default(run->solver->params, run->state, why));
@@ -28,7 +41,8 @@ static blv_error fill_run(blv_run *run, blv_message *why) {
         BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, &run->x_displacement));
     BLV_CHECK(blv_checkpoint_register(run));
     BLV_CHECK(blv_eval_open(&run->eval, run->problem, &run->result.counts));
-    return blv_eval_open(&run->observe, run->problem, &run->result.check_counts);
+    BLV_CHECK(blv_eval_open(&run->observe, run->problem, &run->result.check_counts));
+    return start_run(run);
 }
 
 blv_error blv_run_create(blv_run **run, const blv_problem *problem, const blv_solver *solver,
@@ -116,7 +130,7 @@ static blv_error open_parts(blv_run *run) {
         blv_error error =
             blv_certifier_create(&run->certifier, run->problem, &run->result.check_counts);
         if (error != BLV_OK)
-            return blv_run_fail(run, error, "certifier: %s", blv_error_text(error));
+            return blv_run_fail(run, error, "certifier: %s", blv_certifier_refusal(error));
     }
     if ((run->trace_path || run->row) && run->options.iterates) {
         run->trace_values = malloc(largest_dim(run) * sizeof *run->trace_values);

@@ -2,6 +2,7 @@
 #include "problems/builtin_problems.h"
 #include "core/builtin.h"
 
+// clang-format off: it would make columns of them
 const blv_problem_family *const blv_builtin_problems[] = {
     &blv_problem_quadratic,
     &blv_problem_scalar_penalty,
@@ -13,5 +14,9 @@ const blv_problem_family *const blv_builtin_problems[] = {
     &blv_problem_l2reg,
     &blv_problem_synthetic_logistic,
     &blv_problem_hyperclean,
+    &blv_problem_hyperclean_nn,
+    &blv_problem_decay_nn,
+    &blv_problem_coreset,
     NULL,
 };
+// clang-format on

@@ -14,5 +14,8 @@ extern const blv_problem_family blv_problem_non_singleton;
 extern const blv_problem_family blv_problem_l2reg;
 extern const blv_problem_family blv_problem_synthetic_logistic;
 extern const blv_problem_family blv_problem_hyperclean;
+extern const blv_problem_family blv_problem_hyperclean_nn;
+extern const blv_problem_family blv_problem_decay_nn;
+extern const blv_problem_family blv_problem_coreset;
 
 #endif

@@ -7,16 +7,14 @@
  * H v = mean w_i Hessian_i v + 2 C v,   (J v)_i = w_i (1 - w_i) <gradient_i, v> / n,   w =
  * sigmoid(x). Gradient, Hv and the row products <gradient_i, v> come from one pass over the rows.
  * On a batch gx and Jv are zero outside of it. */
-#include "problems/auroc.h"
 #include "problems/builtin_problems.h"
+#include "problems/cleaning.h"
 #include "problems/linear.h"
 #include "problems/raw.h"
 
 #include <float.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 typedef struct hyperclean_params {
     linear_source source;
@@ -34,48 +32,6 @@ static int upper(void *user, const blv_batch *batch, const blv_vec *x, const blv
     return linear_upper(&p->model, batch, x, y, f, fx, fy);
 }
 
-static void *at_row(const linear_model *m, void *array, size_t row) {
-    return (char *)array + row * (m->precision == BLV_F32 ? sizeof(float) : sizeof(double));
-}
-
-static const void *const_at_row(const linear_model *m, const void *array, size_t row) {
-    return (const char *)array + row * (m->precision == BLV_F32 ? sizeof(float) : sizeof(double));
-}
-
-/* work->weight = sigmoid(x) at the rows of the pass */
-static void set_weights(const linear_model *m, const blv_rows *rows, const void *x,
-                        linear_work *work) {
-    if (!rows->index) {
-        m->loops->sigmoid(rows->count, const_at_row(m, x, rows->first),
-                          at_row(m, work->weight, rows->first));
-        return;
-    }
-    for (size_t i = 0; i < rows->count; i++)
-        m->loops->sigmoid(1, const_at_row(m, x, rows->index[i]),
-                          at_row(m, work->weight, rows->index[i]));
-}
-
-/* out = w_i (1 - w_i) factor_i / count at the rows of the pass, 0 at the others */
-static void slope_rows(const linear_model *m, const blv_rows *rows, const void *x,
-                       const void *factor, blv_vec *out_vec) {
-    double scale = 1.0 / (double)rows->count;
-    void *out = raw_mut(out_vec);
-    if (rows->count < rows->rows || rows->index)
-        blv_vec_fill(out_vec, 0.0);
-    if (!rows->index) {
-        m->loops->sigmoid_slope(rows->count, scale, const_at_row(m, x, rows->first),
-                                const_at_row(m, factor, rows->first), at_row(m, out, rows->first));
-        return;
-    }
-    for (size_t i = 0; i < rows->count; i++) { /* a row may occur more than once */
-        size_t row = rows->index[i];
-        double w = 1.0 / (1.0 + exp(-element(x, m->precision, row)));
-        double sum = element(out, m->precision, row) +
-                     scale * w * (1.0 - w) * element(factor, m->precision, row);
-        set_element(out, m->precision, row, sum);
-    }
-}
-
 static int lower_pass(hyperclean *p, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
                       const blv_vec *v, double *g, blv_vec *gx, blv_vec *gy, blv_vec *hv,
                       blv_vec *jv) {
@@ -85,7 +41,7 @@ static int lower_pass(hyperclean *p, const blv_batch *batch, const blv_vec *x, c
         return -1;
     blv_rows rows = linear_rows(m->data.train, batch);
     rows.weight = work->weight;
-    set_weights(m, &rows, raw(x), work);
+    cleaning_weights(m->loops, m->precision, &rows, raw(x), work->weight);
     blv_pass pass = {.classes = m->classes,
                      .w = raw(y),
                      .v = v && (hv || jv) ? raw(v) : NULL,
@@ -99,9 +55,9 @@ static int lower_pass(hyperclean *p, const blv_batch *batch, const blv_vec *x, c
                      .row_cross = jv ? work->row : NULL};
     linear_pass(m, &rows, &pass, work);
     if (gx)
-        slope_rows(m, &rows, raw(x), work->row, gx);
+        cleaning_slopes(m->loops, m->precision, &rows, raw(x), work->row, gx);
     if (jv)
-        slope_rows(m, &rows, raw(x), work->row, jv);
+        cleaning_slopes(m->loops, m->precision, &rows, raw(x), work->row, jv);
     linear_work_return(m, work);
     if (g) {
         double norm = blv_vec_norm(y);
@@ -130,53 +86,21 @@ static int lower_jvp(void *user, const blv_batch *batch, const blv_vec *x, const
     return lower_pass(user, batch, x, y, v, NULL, NULL, NULL, NULL, jv);
 }
 
-/* ---- How well the bad labels are found, where they are known ---- */
-
-static const char *const measures[] = {"val_loss",      "val_accuracy", "test_loss",
-                                       "test_accuracy", "auroc_weight", "auroc_probability",
-                                       "precision",     "recall",       NULL};
-
-/* Suspicion is 1 - weight, or 1 - probability that the model gives the stated label. precision and
- * recall are those of the rows whose probability is below 1/2. */
 static int measure(void *user, const blv_vec *x, const blv_vec *y, double *values) {
     hyperclean *p = user;
     linear_model *m = &p->model;
     const blv_dataset_view *train = blv_dataset_view_of(m->data.train);
-    values[4] = values[5] = values[6] = values[7] = NAN;
-    if (linear_measure(m, y, values) != 0)
+    linear_work *work = linear_work_take(m);
+    if (!work)
         return -1;
-    if (!train->true_label)
-        return 0;
-    size_t n = train->rows, flagged = 0, found = 0, bad = 0;
-    double *suspicion = malloc(n * sizeof *suspicion);
-    bool *corrupt = malloc(n * sizeof *corrupt);
-    linear_work *work = suspicion && corrupt ? linear_work_take(m) : NULL;
-    int code = -1;
-    if (work) {
-        blv_rows rows = linear_rows(m->data.train, NULL);
-        blv_pass pass = {
-            .classes = m->classes, .w = raw(y), .scale = 1.0, .row_probability = work->row};
+    blv_rows rows = linear_rows(m->data.train, NULL);
+    blv_pass pass = {
+        .classes = m->classes, .w = raw(y), .scale = 1.0, .row_probability = work->row};
+    if (train->true_label)
         linear_pass(m, &rows, &pass, work);
-        for (size_t i = 0; i < n; i++) {
-            corrupt[i] = train->label[i] != train->true_label[i];
-            suspicion[i] = -element(raw(x), m->precision, i);
-        }
-        code = auroc(n, suspicion, corrupt, &values[4]) ? 0 : -1;
-        for (size_t i = 0; i < n; i++) {
-            double probability = element(work->row, m->precision, i);
-            suspicion[i] = -probability;
-            flagged += probability < 0.5;
-            found += probability < 0.5 && corrupt[i];
-            bad += corrupt[i];
-        }
-        code = code == 0 && auroc(n, suspicion, corrupt, &values[5]) ? 0 : -1;
-        values[6] = flagged ? (double)found / (double)flagged : NAN;
-        values[7] = bad ? (double)found / (double)bad : NAN;
-        linear_work_return(m, work);
-    }
-    free(suspicion);
-    free(corrupt);
-    return code;
+    int code = cleaning_measure(train, m->precision, raw(x), work->row, values + 4);
+    linear_work_return(m, work);
+    return code == 0 ? linear_measure(m, y, values) : code;
 }
 
 static void destroy(void *user) {
@@ -187,7 +111,7 @@ static void destroy(void *user) {
 
 static uint64_t fingerprint(void *user) {
     const hyperclean *p = user;
-    return linear_fingerprint(&p->model);
+    return linear_fingerprint(&p->model.data);
 }
 
 /* ---- The family ---- */
@@ -230,7 +154,7 @@ static blv_error create(const void *fields, const blv_problem_options *options,
     def.lower_jvp = lower_jvp;
     def.lower_all = lower_all;
     def.measure = measure;
-    def.measures = measures;
+    def.measures = cleaning_measures;
     def.fingerprint = fingerprint;
     return blv_problem_create(problem, &def, why);
 }

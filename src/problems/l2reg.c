@@ -219,7 +219,7 @@ static blv_error read_groups(l2reg *p, const char *path, blv_message *why) {
 
 static uint64_t fingerprint(void *user) {
     const l2reg *p = user;
-    return linear_fingerprint(&p->model);
+    return linear_fingerprint(&p->model.data);
 }
 
 /* ---- The family ---- */

@@ -3,28 +3,17 @@
 #include "problems/raw.h"
 
 #include <math.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 /* ---- Memory of calls ---- */
 
 typedef struct pooled {
+    pool_link link;
     linear_work work;
-    struct pooled *next;
 } pooled;
 
-/* One work waits in `hot`, which a single thread takes and returns without a lock. */
-struct linear_pool {
-    _Atomic(pooled *) hot;
-    pthread_mutex_t lock;
-    pooled *rest;
-};
-
 static void pooled_destroy(pooled *p) {
-    if (!p)
-        return;
     blv_pass_work_destroy(p->work.pass);
     free(p->work.ridge);
     free(p->work.column);
@@ -81,44 +70,25 @@ static pooled *pooled_create(const linear_model *m) {
     return p;
 }
 
+static pool_link *create_work(const void *model) {
+    pooled *p = pooled_create(model);
+    return p ? &p->link : NULL;
+}
+
+static void destroy_work(pool_link *work) {
+    pooled_destroy((pooled *)work); /* link is its first member */
+}
+
+static const pool_kind works = {.create = create_work, .destroy = destroy_work};
+
 linear_work *linear_work_take(linear_model *model) {
-    linear_pool *pool = model->pool;
-    pooled *p = atomic_exchange(&pool->hot, NULL);
-    if (!p) {
-        pthread_mutex_lock(&pool->lock);
-        p = pool->rest;
-        if (p)
-            pool->rest = p->next;
-        pthread_mutex_unlock(&pool->lock);
-    }
-    if (!p)
-        p = pooled_create(model);
+    pooled *p = (pooled *)pool_take(model->pool);
     return p ? &p->work : NULL;
 }
 
 void linear_work_return(linear_model *model, linear_work *work) {
-    linear_pool *pool = model->pool;
-    pooled *p = (pooled *)work; /* work is its first member */
-    p = atomic_exchange(&pool->hot, p);
-    if (!p)
-        return;
-    pthread_mutex_lock(&pool->lock);
-    p->next = pool->rest;
-    pool->rest = p;
-    pthread_mutex_unlock(&pool->lock);
-}
-
-static void pool_destroy(linear_pool *pool) {
-    if (!pool)
-        return;
-    pooled_destroy(atomic_load(&pool->hot));
-    while (pool->rest) {
-        pooled *next = pool->rest->next;
-        pooled_destroy(pool->rest);
-        pool->rest = next;
-    }
-    pthread_mutex_destroy(&pool->lock);
-    free(pool);
+    pooled *p = (pooled *)(void *)((char *)work - offsetof(pooled, work));
+    pool_return(model->pool, &p->link);
 }
 
 /* ---- The model ---- */
@@ -149,14 +119,8 @@ blv_error linear_model_open(linear_model *m, linear_data *data, linear_loss loss
                      owner, found, loss == LINEAR_LOSS_LOGISTIC ? "2" : "at least 2");
         return BLV_E_FORMAT;
     }
-    m->pool = calloc(1, sizeof *m->pool);
+    m->pool = pool_create(&works, m);
     if (!m->pool) {
-        linear_model_close(m);
-        return no_memory(why, owner);
-    }
-    pthread_mutex_init(&m->pool->lock, NULL);
-    atomic_init(&m->pool->hot, pooled_create(m));
-    if (!atomic_load(&m->pool->hot)) {
         linear_model_close(m);
         return no_memory(why, owner);
     }
@@ -269,9 +233,9 @@ blv_problem_def linear_definition(const linear_model *m, const linear_source *so
                              .shuffled = source->order == LINEAR_ORDER_RANDOM};
 }
 
-uint64_t linear_fingerprint(const linear_model *m) {
+uint64_t linear_fingerprint(const linear_data *data) {
     const uint64_t factor = 1099511628211u; /* of FNV */
-    uint64_t parts = blv_dataset_fingerprint(m->data.train);
-    parts = parts * factor ^ blv_dataset_fingerprint(m->data.val);
-    return parts * factor ^ blv_dataset_fingerprint(m->data.test);
+    uint64_t parts = blv_dataset_fingerprint(data->train);
+    parts = parts * factor ^ blv_dataset_fingerprint(data->val);
+    return parts * factor ^ blv_dataset_fingerprint(data->test);
 }

@@ -9,6 +9,7 @@
 #include "bilevel/problem.h"
 #include "kernels/elementwise.h"
 #include "kernels/pass.h"
+#include "problems/pool.h"
 
 /* ---- Where the data come from: fields of a family's parameters ---- */
 
@@ -153,8 +154,7 @@ typedef enum linear_loss {
     LINEAR_LOSS_SOFTMAX
 } linear_loss;
 
-/* Memory that one oracle call needs; taken from a pool, since calls may come from several threads.
- */
+/* Memory that one oracle call needs; taken from a pool. */
 typedef struct linear_work {
     blv_pass_work *pass;
     void *ridge, *column, *penalty, *halves; /* columns or classes numbers each, the larger */
@@ -164,8 +164,6 @@ typedef struct linear_work {
     int32_t *guess;
 } linear_work;
 
-typedef struct linear_pool linear_pool;
-
 typedef struct linear_model {
     linear_data data;
     bool logistic;
@@ -174,7 +172,7 @@ typedef struct linear_model {
     blv_precision precision;
     int threads;
     const blv_element_loops *loops; /* of the precision */
-    linear_pool *pool;
+    work_pool *pool;
 } linear_model;
 
 /* Takes the data over, also when it fails. */
@@ -207,7 +205,7 @@ blv_problem_def linear_definition(const linear_model *model, const linear_source
                                   const char *name);
 
 /* Of training, validation and test rows, as the model reads them. */
-uint64_t linear_fingerprint(const linear_model *model);
+uint64_t linear_fingerprint(const linear_data *data);
 
 /* The first four measures of every problem on data: val_loss, val_accuracy, test_loss,
  * test_accuracy (NaN without test rows). */

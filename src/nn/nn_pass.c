@@ -1,0 +1,224 @@
+/* Drives a pass: slices of rows one after the other, blocks of a slice shared out among threads,
+ * then pieces of the gradient likewise. */
+#include "nn/nn_work.h"
+#include "team/team.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* One thread needs about this, and two gain from this much on. */
+static const double SECONDS_PER_FLOP_F32 = 1.2e-11, SECONDS_WORTH_THREADS = 30e-6;
+
+const char *blv_nn_data_row(const nn_slice *s, size_t i) {
+    const blv_rows *rows = s->rows;
+    const size_t row = rows->index ? rows->index[s->begin + i] : rows->first + s->begin + i;
+    return (const char *)rows->dense + row * rows->stride * s->work->real_size;
+}
+
+/* ---- Stages: what each block does between two sums over all blocks ---- */
+
+/* Ops forward_begin .. forward_end - 1, then the losses, then ops backward_begin - 1 down to
+ * backward_end; at the end sums of a norm. */
+typedef struct stage {
+    const nn_slice *slice;
+    size_t forward_begin, forward_end;
+    bool losses;
+    size_t backward_begin, backward_end;
+    size_t forward_sums, backward_sums; /* numbers of norms, or NN_NO_PLACE */
+} stage;
+
+static void take_losses(const nn_block *b) {
+    const nn_slice *s = b->slice;
+    const blv_nn_work *w = s->work;
+    const blv_rows *rows = s->rows;
+    const nn_slot_room *slot = &w->slots[w->net->nodes[w->net->scores].slot];
+    const size_t at = b->first * slot->row_step * w->real_size, place = s->begin + b->first;
+    nn_scores scores = {.rows = b->rows,
+                        .classes = blv_nn_classes(w->net),
+                        .step = slot->row_step,
+                        .scale = s->pass->scale,
+                        .score = slot->value + at,
+                        .tangent = s->tangent ? slot->tangent + at : NULL,
+                        .delta = s->delta ? slot->delta + at : NULL,
+                        .delta_tangent = s->delta_tangent ? slot->delta_tangent + at : NULL,
+                        .label = rows->label,
+                        .weight = rows->weight,
+                        .loss = s->pass->row_loss,
+                        .cross = s->pass->row_cross,
+                        .probability = s->pass->row_probability,
+                        .best = s->pass->row_class,
+                        .first = rows->first + place,
+                        .row = rows->index ? rows->index + place : NULL};
+    w->loops->scores(&scores);
+    w->losses[b->number] = scores.sum;
+}
+
+static void run_stage(void *context, size_t task, int member) {
+    const stage *st = context;
+    const nn_slice *s = st->slice;
+    const blv_nn_work *w = s->work;
+    const size_t first = task * w->block_rows, left = s->count - first;
+    const nn_block block = {.slice = s,
+                            .number = task,
+                            .first = first,
+                            .rows = left < w->block_rows ? left : w->block_rows,
+                            .scratch = w->scratch + (size_t)member * w->scratch_bytes};
+    if (st->forward_begin == 0 && st->forward_end > 0)
+        blv_nn_fetch(&block);
+    for (size_t op = st->forward_begin; op < st->forward_end; op++)
+        blv_nn_forward(&block, op);
+    if (st->forward_sums != NN_NO_PLACE)
+        blv_nn_norm_sum_forward(&block, st->forward_sums);
+    if (st->losses)
+        take_losses(&block);
+    for (size_t op = st->backward_begin; op-- > st->backward_end;) {
+        if (w->net->ops[op].kind == NN_NORM && !s->own_statistics)
+            blv_nn_norm_sum_backward(&block, op);
+        blv_nn_backward(&block, op);
+    }
+    if (st->backward_sums != NN_NO_PLACE)
+        blv_nn_norm_sum_backward(&block, st->backward_sums);
+}
+
+static bool is_norm(const nn_slice *s, size_t op) {
+    return s->work->net->ops[op].kind == NN_NORM;
+}
+
+static size_t next_norm(const nn_slice *s, size_t from) {
+    while (from < s->work->net->op_count && !is_norm(s, from))
+        from++;
+    return from;
+}
+
+/* The last norm before op `below`, or NN_NO_PLACE. */
+static size_t norm_before(const nn_slice *s, size_t below) {
+    while (below-- > 0)
+        if (is_norm(s, below))
+            return below;
+    return NN_NO_PLACE;
+}
+
+static void run(stage *st, int team) {
+    blv_team_run(team, st->slice->blocks, run_stage, st);
+}
+
+/* Statistics given: one stage, everything in it. */
+static void through(const nn_slice *s, int team) {
+    const size_t ops = s->work->net->op_count;
+    stage st = {.slice = s,
+                .forward_end = ops,
+                .losses = true,
+                .backward_begin = s->delta ? ops : 0,
+                .forward_sums = NN_NO_PLACE,
+                .backward_sums = NN_NO_PLACE};
+    run(&st, team);
+    for (size_t op = 0; s->delta && op < ops; op++)
+        if (is_norm(s, op))
+            blv_nn_norm_close_backward(s, op);
+}
+
+/* Own statistics: a stage ends wherever a norm needs sums over all rows. */
+static void through_norms(const nn_slice *s, int team) {
+    const size_t ops = s->work->net->op_count;
+    stage st = {.slice = s, .forward_sums = NN_NO_PLACE, .backward_sums = NN_NO_PLACE};
+    while ((st.forward_end = next_norm(s, st.forward_begin ? st.forward_begin + 1 : 0)) < ops) {
+        st.forward_sums = st.forward_end;
+        run(&st, team);
+        blv_nn_norm_close_forward(s, st.forward_end);
+        st.forward_begin = st.forward_end;
+    }
+    st.forward_sums = NN_NO_PLACE;
+    st.losses = true;
+    size_t norm = norm_before(s, ops);
+    if (s->delta) {
+        st.backward_begin = ops;
+        st.backward_end = norm + 1;
+        st.backward_sums = norm;
+    }
+    run(&st, team);
+    while (s->delta && norm != NN_NO_PLACE) {
+        blv_nn_norm_close_backward(s, norm);
+        const size_t before = norm_before(s, norm);
+        st = (stage){.slice = s,
+                     .backward_begin = norm + 1,
+                     .backward_end = before == NN_NO_PLACE ? 0 : before + 1,
+                     .forward_sums = NN_NO_PLACE,
+                     .backward_sums = before};
+        run(&st, team);
+        norm = before;
+    }
+}
+
+/* ---- Slices ---- */
+
+static void prepare_piece(void *context, size_t task, int member) {
+    (void)member;
+    const nn_slice *s = context;
+    blv_nn_prepare(s, &s->work->prepare[task]);
+}
+
+static void gather_piece(void *context, size_t task, int member) {
+    const nn_slice *s = context;
+    const blv_nn_work *w = s->work;
+    blv_nn_gather(s, &w->gather[task], w->scratch + (size_t)member * w->scratch_bytes);
+}
+
+/* Threads for `rows` rows; all of a pass in either precision counts alike. */
+static int team_for(const nn_slice *s, size_t rows) {
+    const blv_nn_work *w = s->work;
+    const double times = (s->tangent ? 2.0 : 1.0) * (s->delta ? 3.0 : 1.0);
+    const double size = (double)w->real_size / sizeof(float);
+    const double seconds = times * w->flops * (double)rows * SECONDS_PER_FLOP_F32 * size;
+    return seconds < SECONDS_WORTH_THREADS ? 1 : w->threads;
+}
+
+static void run_slice(nn_slice *s, double *loss) {
+    const blv_nn_work *w = s->work;
+    const int team = team_for(s, s->count);
+    s->blocks = (s->count + w->block_rows - 1) / w->block_rows;
+    if (s->own_statistics)
+        through_norms(s, team);
+    else
+        through(s, team);
+    if (s->delta)
+        blv_team_run(team, w->gather_count, gather_piece, s);
+    for (size_t i = 0; i < s->blocks; i++)
+        *loss += w->losses[i];
+}
+
+static bool lies_well(const blv_nn_work *w, const blv_rows *rows) {
+    return !rows->index && rows->stride * w->real_size % 1024 != 0;
+}
+
+void blv_nn_run(blv_nn_work *w, const blv_rows *rows, const blv_nn_pass *pass) {
+    assert(rows->dense && rows->label && rows->columns == blv_nn_inputs(w->net));
+    nn_slice s = {.work = w,
+                  .rows = rows,
+                  .pass = pass,
+                  .tangent = pass->v && (pass->hessian || pass->row_cross),
+                  .delta = pass->gradient || (pass->v && pass->hessian),
+                  .delta_tangent = pass->v && pass->hessian,
+                  .own_statistics = w->net->norms > 0 && !pass->statistics,
+                  .input_in_place = lies_well(w, rows)};
+    double loss = 0.0;
+    blv_team_run(team_for(&s, w->block_rows), w->prepare_count, prepare_piece, &s);
+    for (size_t op = 0; pass->statistics && op < w->net->op_count; op++)
+        if (is_norm(&s, op))
+            blv_nn_norm_open(&s, op);
+    for (s.begin = 0; s.begin < rows->count; s.begin += s.count) {
+        const size_t left = rows->count - s.begin;
+        s.count = left < w->slice ? left : w->slice;
+        run_slice(&s, &loss);
+    }
+    if (pass->loss)
+        *pass->loss = pass->scale * loss;
+}
+
+void blv_nn_observe(blv_nn_work *w, const blv_rows *rows, const void *params, double *statistics) {
+    const blv_nn_pass pass = {.params = params, .scale = 1.0};
+    for (size_t i = 0; i < w->net->statistics; i++)
+        statistics[i] = 0.0;
+    w->observed = statistics;
+    blv_nn_run(w, rows, &pass);
+    w->observed = NULL;
+}

@@ -1,0 +1,258 @@
+/* What is done once for a slice and not for each block of it: weights laid out for the products,
+ * and the sums over all rows that make the gradient. A piece of the gradient is summed by one
+ * thread, over the rows in order. */
+#include "nn/nn_work.h"
+
+#include <string.h>
+
+enum { PIXELS_AT_ONCE = 128 };
+
+static const nn_slot_room *slot_of(const nn_slice *s, int node) {
+    return &s->work->slots[s->work->net->nodes[node].slot];
+}
+
+static size_t outputs_of(const nn_slice *s, const nn_op *op) {
+    return s->work->net->nodes[op->out].shape.channels;
+}
+
+static void widen(const nn_slice *s, const nn_piece *piece, const void *vector, char *to) {
+    const blv_nn_work *w = s->work;
+    const nn_op *op = &w->net->ops[piece->op];
+    const size_t outputs = outputs_of(s, op), step = w->ops[piece->op].wide_step * w->real_size;
+    const char *from = (const char *)vector + (op->weight + piece->begin * outputs) * w->real_size;
+    for (size_t i = piece->begin; i < piece->end; i++, from += outputs * w->real_size)
+        memcpy(to + i * step, from, outputs * w->real_size);
+}
+
+static void turn(const nn_slice *s, const nn_piece *piece, const void *vector, char *to) {
+    const blv_nn_work *w = s->work;
+    const nn_op *op = &w->net->ops[piece->op];
+    const size_t outputs = outputs_of(s, op), place = op->weight + piece->begin * outputs;
+    w->loops->turn(piece->end - piece->begin, outputs, (const char *)vector + place * w->real_size,
+                   outputs, to + piece->begin * w->real_size, w->ops[piece->op].turned_step);
+}
+
+void blv_nn_prepare(const nn_slice *s, const nn_piece *piece) {
+    const nn_op_room *room = &s->work->ops[piece->op];
+    if (piece->what == NN_WIDEN) {
+        widen(s, piece, s->pass->params, room->wide);
+        if (s->tangent)
+            widen(s, piece, s->pass->v, room->wide_v);
+    } else if (s->delta) {
+        turn(s, piece, s->pass->params, room->turned);
+        if (s->delta_tangent)
+            turn(s, piece, s->pass->v, room->turned_v);
+    }
+}
+
+/* ---- The gradient ---- */
+
+/* out += A' B over `depth` rows, the rows of A and B being a_step and b_step apart */
+static void add_product(const nn_slice *s, const nn_op *op, size_t rows, size_t depth,
+                        const void *a, size_t a_step, const void *b, size_t b_step, void *out,
+                        size_t place) {
+    const size_t outputs = outputs_of(s, op);
+    const nn_product p = {.rows = rows,
+                          .columns = outputs,
+                          .depth = depth,
+                          .a = a,
+                          .a_row = 1,
+                          .a_depth = a_step,
+                          .b = b,
+                          .b_depth = b_step,
+                          .c = (char *)out + (op->weight + place * outputs) * s->work->real_size,
+                          .c_row = outputs,
+                          .add = true};
+    s->work->loops->product(&p);
+}
+
+/* Inputs begin .. end of a linear layer; or, when the output of a convolution is one pixel, the
+ * channels of an input pixel: rows of the slice are rows of the product. */
+static void add_rows(const nn_slice *s, const nn_op *op, size_t rows, size_t offset, size_t place) {
+    const blv_nn_work *w = s->work;
+    const nn_slot_room *out = slot_of(s, op->out);
+    const size_t count = s->count, skip = offset * w->real_size;
+    const char *x, *x_tangent = NULL;
+    size_t step;
+    if (op->in == NN_INPUT) {
+        x = s->input_in_place ? blv_nn_data_row(s, 0) : w->input;
+        step = s->input_in_place ? s->rows->stride : w->input_step;
+    } else {
+        x = slot_of(s, op->in)->value;
+        x_tangent = slot_of(s, op->in)->tangent;
+        step = slot_of(s, op->in)->row_step;
+    }
+    if (s->pass->gradient)
+        add_product(s, op, rows, count, x + skip, step, out->delta, out->row_step,
+                    s->pass->gradient, place);
+    if (!s->delta_tangent)
+        return;
+    add_product(s, op, rows, count, x + skip, step, out->delta_tangent, out->row_step,
+                s->pass->hessian, place);
+    if (x_tangent)
+        add_product(s, op, rows, count, x_tangent + skip, step, out->delta, out->row_step,
+                    s->pass->hessian, place);
+}
+
+typedef struct cell {
+    const nn_op *op;
+    nn_patches patches;
+    size_t place; /* of its weights */
+    char *scratch;
+} cell;
+
+/* out += windows' delta, where windows are those of the cell in one image */
+static void add_image(const nn_slice *s, cell *c, const char *image, const char *delta, void *out) {
+    const blv_nn_work *w = s->work;
+    const nn_slot_room *slot = slot_of(s, c->op->out);
+    const size_t pixels = nn_pixels(w->net->nodes[c->op->out].shape);
+    nn_patches *p = &c->patches;
+    for (p->first = 0; p->first < pixels; p->first += PIXELS_AT_ONCE) {
+        p->pixels = pixels - p->first < PIXELS_AT_ONCE ? pixels - p->first : PIXELS_AT_ONCE;
+        w->loops->gather(p, image, c->scratch);
+        add_product(s, c->op, p->channels, p->pixels, c->scratch, p->step,
+                    delta + p->first * slot->step * w->real_size, slot->step, out, c->place);
+    }
+}
+
+static void add_cell(const nn_slice *s, cell *c) {
+    const blv_nn_work *w = s->work;
+    const nn_slot_room *out = slot_of(s, c->op->out);
+    const bool inner = c->op->in != NN_INPUT;
+    for (size_t i = 0; i < s->count; i++) {
+        const size_t at = i * out->row_step * w->real_size;
+        const size_t from = inner ? i * slot_of(s, c->op->in)->row_step * w->real_size : 0;
+        const char *image = inner ? slot_of(s, c->op->in)->value + from : blv_nn_data_row(s, i);
+        if (s->pass->gradient)
+            add_image(s, c, image, out->delta + at, s->pass->gradient);
+        if (!s->delta_tangent)
+            continue;
+        add_image(s, c, image, out->delta_tangent + at, s->pass->hessian);
+        if (inner)
+            add_image(s, c, slot_of(s, c->op->in)->tangent + from, out->delta + at,
+                      s->pass->hessian);
+    }
+}
+
+static void gather_cell(const nn_slice *s, const nn_piece *piece, char *scratch) {
+    const blv_nn_work *w = s->work;
+    const nn_op *op = &w->net->ops[piece->op];
+    const blv_nn_shape in = w->net->nodes[op->in].shape, out = w->net->nodes[op->out].shape;
+    const size_t y = piece->begin / op->kernel_x, x = piece->begin % op->kernel_x;
+    if (op->in != NN_INPUT && nn_pixels(out) == 1 && op->padding == 0) {
+        const size_t pixel = (y * in.width + x) * slot_of(s, op->in)->step;
+        add_rows(s, op, in.channels, pixel, piece->begin * in.channels);
+        return;
+    }
+    const bool planar = op->in == NN_INPUT && w->net->planar;
+    const size_t step = op->in == NN_INPUT ? in.channels : slot_of(s, op->in)->step;
+    cell c = {.op = op,
+              .patches = {.in_height = in.height,
+                          .in_width = in.width,
+                          .channels = in.channels,
+                          .pixel_step = planar ? 1 : step,
+                          .channel_step = planar ? nn_pixels(in) : 1,
+                          .begin_y = y,
+                          .end_y = y + 1,
+                          .begin_x = x,
+                          .end_x = x + 1,
+                          .stride = op->stride,
+                          .padding = op->padding,
+                          .out_width = out.width,
+                          .step = blv_nn_pitch(w, in.channels)},
+              .place = piece->begin * in.channels,
+              .scratch = scratch};
+    add_cell(s, &c);
+}
+
+static void add_bias(const nn_slice *s, const nn_op *op, const char *delta, void *out) {
+    const blv_nn_work *w = s->work;
+    const nn_slot_room *slot = slot_of(s, op->out);
+    const size_t pixels = nn_pixels(w->net->nodes[op->out].shape), outputs = outputs_of(s, op);
+    char *sums = (char *)out + op->bias * w->real_size;
+    if (pixels == 1) {
+        w->loops->column_sums(s->count, outputs, delta, slot->row_step, sums);
+        return;
+    }
+    for (size_t i = 0; i < s->count; i++)
+        w->loops->column_sums(pixels, outputs, delta + i * slot->row_step * w->real_size,
+                              slot->step, sums);
+}
+
+void blv_nn_gather(const nn_slice *s, const nn_piece *piece, char *scratch) {
+    const nn_op *op = &s->work->net->ops[piece->op];
+    const nn_slot_room *out = slot_of(s, op->out);
+    switch (piece->what) {
+    case NN_ROWS:
+        add_rows(s, op, piece->end - piece->begin, piece->begin, piece->begin);
+        break;
+    case NN_CELL:
+        gather_cell(s, piece, scratch);
+        break;
+    default:
+        if (s->pass->gradient)
+            add_bias(s, op, out->delta, s->pass->gradient);
+        if (s->delta_tangent)
+            add_bias(s, op, out->delta_tangent, s->pass->hessian);
+    }
+}
+
+/* ---- The lists of pieces ---- */
+
+enum { ELEMENTS_PREPARED = 16384, ELEMENTS_GATHERED = 8192, ROWS_OF_TILES = 8 };
+
+static size_t rows_of_a_piece(size_t outputs, size_t elements) {
+    const size_t rows = elements / outputs / ROWS_OF_TILES * ROWS_OF_TILES;
+    return rows > ROWS_OF_TILES ? rows : ROWS_OF_TILES;
+}
+
+/* Cuts rows 0 .. count - 1 of an op's weights into pieces. list NULL: only counts them. */
+static size_t cut(nn_piece *list, size_t used, nn_piece like, size_t count, size_t rows) {
+    for (size_t begin = 0; begin < count; begin += rows, used++)
+        if (list) {
+            like.begin = begin;
+            like.end = count - begin < rows ? count : begin + rows;
+            list[used] = like;
+        }
+    return used;
+}
+
+size_t blv_nn_list_prepare(const blv_nn_work *w, nn_piece *list) {
+    size_t used = 0;
+    for (size_t i = 0; i < w->net->op_count; i++) {
+        const nn_op *op = &w->net->ops[i];
+        if (!nn_has_weights(op))
+            continue;
+        const size_t depth = nn_depth(w->net, op);
+        const size_t rows =
+            rows_of_a_piece(w->net->nodes[op->out].shape.channels, ELEMENTS_PREPARED);
+        if (w->ops[i].wide_step)
+            used = cut(list, used, (nn_piece){.op = (uint32_t)i, .what = NN_WIDEN}, depth, rows);
+        if (op->in != NN_INPUT)
+            used = cut(list, used, (nn_piece){.op = (uint32_t)i, .what = NN_TURN}, depth, rows);
+    }
+    return used;
+}
+
+size_t blv_nn_list_gather(const blv_nn_work *w, nn_piece *list) {
+    size_t used = 0;
+    for (size_t i = 0; i < w->net->op_count; i++) {
+        const nn_op *op = &w->net->ops[i];
+        if (!nn_has_weights(op))
+            continue;
+        const size_t depth = nn_depth(w->net, op);
+        const size_t rows =
+            rows_of_a_piece(w->net->nodes[op->out].shape.channels, ELEMENTS_GATHERED);
+        nn_piece piece = {.op = (uint32_t)i, .what = NN_ROWS};
+        if (op->kind == NN_LINEAR) {
+            used = cut(list, used, piece, depth, rows);
+        } else {
+            piece.what = NN_CELL;
+            used = cut(list, used, piece, op->kernel_y * op->kernel_x, 1);
+        }
+        piece.what = NN_BIAS;
+        if (op->bias != NN_NO_PLACE)
+            used = cut(list, used, piece, 1, 1);
+    }
+    return used;
+}

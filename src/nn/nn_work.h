@@ -1,0 +1,130 @@
+/* Memory of passes over a network, and what the steps of a pass share. */
+#ifndef BLV_NN_WORK_H
+#define BLV_NN_WORK_H
+
+#include "nn/nn_private.h"
+
+/* Rows of a slice, each `row_step` elements: pixels with `step` elements for their channels. */
+typedef struct nn_slot_room {
+    size_t row_step, step;
+    char *value, *tangent, *delta, *delta_tangent; /* the last three only of what has them */
+} nn_slot_room;
+
+/* Numbers of a norm, one for each channel. Coefficients in the precision of the pass:
+ *   value_out = scale value + shift,  tangent_out = scale tangent + tangent_value value + ...
+ * and so on; see nn_norm.c. */
+enum {
+    NN_C_SCALE,
+    NN_C_SHIFT,
+    NN_C_TANGENT_BY_VALUE,
+    NN_C_TANGENT_SHIFT,
+    NN_C_BACK_BY_VALUE,
+    NN_C_BACK_SHIFT,
+    NN_C_BACK_TANGENT_BY_DELTA,
+    NN_C_BACK_TANGENT_BY_TANGENT,
+    NN_C_BACK_TANGENT_BY_VALUE,
+    NN_C_BACK_TANGENT_SHIFT,
+    NN_COEFFICIENTS
+};
+enum {
+    NN_D_MEAN,
+    NN_D_INVERSE,      /* 1 / sqrt(variance + epsilon) */
+    NN_D_TANGENT_MEAN, /* of the tangent, and of normal times tangent */
+    NN_D_TANGENT_PRODUCT,
+    NN_D_MOVED_BY_TANGENT, /* the tangent of what is normal, by tangent, value and 1 */
+    NN_D_MOVED_BY_VALUE,
+    NN_D_MOVED_BY_ONE,
+    NN_D_SUM, /* of deltas; see nn_norm_sums */
+    NN_D_PRODUCT,
+    NN_D_SUM_TANGENT,
+    NN_D_PRODUCT_TANGENT,
+    NN_DOUBLES
+};
+enum { NN_PARTIALS = 4 }; /* sums of a block */
+
+typedef struct nn_op_room {
+    /* Weights in padded rows, and turned; NULL: the parameters themselves serve, or not needed. */
+    char *wide, *wide_v, *turned, *turned_v;
+    size_t wide_step, turned_step;
+    uint8_t *marks; /* of dropout and of the largest of windows, with the steps of its output */
+    char *coefficient[NN_COEFFICIENTS];
+    double *number[NN_DOUBLES];
+    double *partial; /* NN_PARTIALS x channels of each block */
+    size_t fill;     /* pixels that a convolution gathers at once */
+} nn_op_room;
+
+/* A piece of work that any thread may do: preparing weights, or a part of the gradient. */
+typedef struct nn_piece {
+    uint32_t op;
+    enum { NN_WIDEN, NN_TURN, NN_ROWS, NN_CELL, NN_BIAS } what;
+    size_t begin, end; /* rows of the weights, or a cell of the kernel */
+} nn_piece;
+
+struct blv_nn_work {
+    const blv_nn *net;
+    const nn_loops *loops;
+    blv_precision precision;
+    size_t real_size, line; /* line: elements of a cache line */
+    int threads;
+    size_t slice, block_rows, max_blocks;
+    nn_slot_room *slots;
+    nn_op_room *ops;
+    nn_piece *prepare, *gather; /* before and after the rows go through */
+    size_t prepare_count, gather_count;
+    char *input; /* copies of rows, where they cannot be used where they are */
+    size_t input_step;
+    double *losses;   /* of each block */
+    double *observed; /* statistics so far, for blv_nn_observe */
+    char *scratch;    /* of each thread */
+    size_t scratch_bytes;
+    double flops; /* of one row, forward */
+    char *memory; /* of all the above */
+    size_t bytes;
+};
+
+/* ---- A pass ---- */
+
+/* Some rows of the pass, on their way through the network. */
+typedef struct nn_slice {
+    blv_nn_work *work;
+    const blv_rows *rows;
+    const blv_nn_pass *pass;
+    size_t begin, count; /* among the rows of the pass */
+    size_t blocks;
+    bool tangent, delta, delta_tangent; /* what is computed */
+    bool own_statistics;                /* of these rows */
+    bool input_in_place;                /* rows of the data are used where they are */
+} nn_slice;
+
+/* The rows that one task takes. */
+typedef struct nn_block {
+    const nn_slice *slice;
+    size_t number, first, rows; /* first: in the slice */
+    char *scratch;
+} nn_block;
+
+size_t blv_nn_pitch(const blv_nn_work *work, size_t elements); /* a good distance of rows */
+const char *blv_nn_data_row(const nn_slice *slice, size_t i);  /* i-th row of the slice */
+
+/* One op for the rows of a block. */
+void blv_nn_forward(const nn_block *block, size_t op);
+void blv_nn_backward(const nn_block *block, size_t op);
+/* Puts rows of the data where the first op finds them. */
+void blv_nn_fetch(const nn_block *block);
+
+/* Norms: sums over a block, then numbers from the sums of all blocks. */
+void blv_nn_norm_open(const nn_slice *slice, size_t op); /* with given statistics */
+void blv_nn_norm_sum_forward(const nn_block *block, size_t op);
+void blv_nn_norm_close_forward(const nn_slice *slice, size_t op);
+void blv_nn_norm_forward(const nn_block *block, size_t op);
+void blv_nn_norm_sum_backward(const nn_block *block, size_t op);
+void blv_nn_norm_close_backward(const nn_slice *slice, size_t op);
+void blv_nn_norm_backward(const nn_block *block, size_t op);
+
+/* Pieces, and the lists of them: their number; list NULL: only that. */
+size_t blv_nn_list_prepare(const blv_nn_work *work, nn_piece *list);
+size_t blv_nn_list_gather(const blv_nn_work *work, nn_piece *list);
+void blv_nn_prepare(const nn_slice *slice, const nn_piece *piece);
+void blv_nn_gather(const nn_slice *slice, const nn_piece *piece, char *scratch);
+
+#endif

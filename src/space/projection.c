@@ -1,0 +1,79 @@
+/* Projections.
+ *
+ * Simplex: P(v)_i = max(v_i - t, 0), where t makes the sum right. With v sorted from the largest
+ * on, t = (v_1 + ... + v_k - total) / k for the largest k with v_k > t (Held, Wolfe, Crowder 1974).
+ * A heap instead of a sorted array, since often few of the numbers are needed: O(n + k log n). */
+#include "space/projection.h"
+
+#include <math.h>
+
+void blv_project_nonnegative(blv_vec *v) {
+    blv_vec_clamp(v, 0.0, (double)INFINITY);
+}
+
+void blv_project_ball(blv_vec *v, double radius) {
+    const double norm = blv_vec_norm(v);
+    if (norm > radius)
+        blv_vec_scale(v, radius / norm);
+}
+
+void blv_project_box(blv_vec *v, const double *lo, const double *hi) {
+    const size_t dim = blv_vec_dim(v);
+    for (size_t i = 0; i < dim; i++) {
+        const double x = blv_vec_at(v, i);
+        if (x < lo[i])
+            blv_vec_put(v, i, lo[i]);
+        else if (x > hi[i])
+            blv_vec_put(v, i, hi[i]);
+    }
+}
+
+/* heap[at] goes down to where both below it are smaller. */
+static void sink(double *heap, size_t count, size_t at) {
+    const double value = heap[at];
+    for (size_t below; (below = 2 * at + 1) < count; at = below) {
+        if (below + 1 < count && heap[below + 1] > heap[below])
+            below++;
+        if (!(heap[below] > value))
+            break;
+        heap[at] = heap[below];
+    }
+    heap[at] = value;
+}
+
+static double threshold(double *heap, size_t count, double total) {
+    double sum = -total, t = 0.0;
+    for (size_t i = count / 2; i-- > 0;)
+        sink(heap, count, i);
+    for (size_t taken = 1; count > 0; taken++) {
+        const double largest = heap[0], next = (sum + largest) / (double)taken;
+        if (taken > 1 && !(largest > next))
+            break;
+        sum += largest;
+        t = next;
+        heap[0] = heap[--count];
+        sink(heap, count, 0);
+    }
+    return t;
+}
+
+/* room = v less its largest number, which changes nothing but the digits that are left. */
+static void read_shifted(const blv_vec *v, double *room) {
+    const size_t dim = blv_vec_dim(v);
+    blv_vec_read(v, room);
+    double largest = room[0];
+    for (size_t i = 1; i < dim; i++)
+        largest = room[i] > largest ? room[i] : largest;
+    for (size_t i = 0; i < dim; i++)
+        room[i] -= largest;
+}
+
+void blv_project_simplex(blv_vec *v, double total, double *room) {
+    const size_t dim = blv_vec_dim(v);
+    read_shifted(v, room);
+    const double t = threshold(room, dim, total);
+    read_shifted(v, room);
+    for (size_t i = 0; i < dim; i++)
+        room[i] = room[i] - t > 0.0 || isnan(room[i]) ? room[i] - t : 0.0;
+    blv_vec_write(v, room);
+}

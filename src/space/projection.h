@@ -1,0 +1,17 @@
+/* Euclidean projections, in place: for the sets X of problems. Computed in double in either
+ * precision; NaN stays NaN. The box with the same bounds for all is blv_vec_clamp. */
+#ifndef BLV_SPACE_PROJECTION_H
+#define BLV_SPACE_PROJECTION_H
+
+#include "bilevel/space.h"
+
+/* On vectors of any space. */
+void blv_project_nonnegative(blv_vec *v);
+void blv_project_ball(blv_vec *v, double radius); /* |v| <= radius */
+
+/* On host vectors. */
+void blv_project_box(blv_vec *v, const double *lo, const double *hi); /* lo <= v <= hi */
+/* v >= 0 and the sum of v is total > 0. room: as many numbers as v has. */
+void blv_project_simplex(blv_vec *v, double total, double *room);
+
+#endif

@@ -1,0 +1,975 @@
+/* Networks: derivatives of every layer against central differences in f64, losses against a plain
+ * forward pass of the test's own, f32 against f64, every instruction set, threads, slices, batches
+ * by index, weights, dropout, and texts that are wrong. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "blv_testing.h"
+#include "nn_testing.h"
+
+#include <stdio.h>
+
+/* ---- Derivatives ---- */
+
+typedef struct setting {
+    const blv_nn *net;
+    const nn_sample *sample;
+    const double *statistics; /* NULL: own */
+    bool drop;
+    bool kinks;        /* derivatives jump: smaller steps, so that none is crossed */
+    blv_nn_work *work; /* f64 */
+} setting;
+
+static double step_of(const setting *s) {
+    return s->kinks ? 1e-7 : 2e-5;
+}
+
+static double tolerance_of(const setting *s) {
+    return s->kinks ? 1e-6 : 1e-7;
+}
+
+static double loss_at(const setting *s, const double *params) {
+    blv_rows rows = nn_rows(s->sample, BLV_F64);
+    double loss;
+    blv_nn_pass pass = {.params = params,
+                        .scale = 0.7,
+                        .statistics = s->statistics,
+                        .drop = s->drop,
+                        .drop_seed = 5,
+                        .loss = &loss};
+    blv_nn_run(s->work, &rows, &pass);
+    return loss;
+}
+
+/* Gradient, Hv, losses and products of rows; any of them may be NULL. */
+static double derive(const setting *s, const double *params, const double *v, double *gradient,
+                     double *hessian, double *row_loss, double *row_cross) {
+    blv_rows rows = nn_rows(s->sample, BLV_F64);
+    size_t dim = blv_nn_dim(s->net);
+    double loss;
+    if (gradient)
+        memset(gradient, 0, dim * sizeof *gradient);
+    if (hessian)
+        memset(hessian, 0, dim * sizeof *hessian);
+    blv_nn_pass pass = {.params = params,
+                        .v = v,
+                        .scale = 0.7,
+                        .statistics = s->statistics,
+                        .drop = s->drop,
+                        .drop_seed = 5,
+                        .loss = &loss,
+                        .gradient = gradient,
+                        .hessian = hessian,
+                        .row_loss = row_loss,
+                        .row_cross = row_cross};
+    blv_nn_run(s->work, &rows, &pass);
+    return loss;
+}
+
+static void moved(size_t dim, const double *params, double h, const double *along, double *out) {
+    for (size_t i = 0; i < dim; i++)
+        out[i] = params[i] + h * along[i];
+}
+
+/* Along one direction, the derivative of the loss by differences of fourth order. */
+static double slope_along(const setting *s, const double *params, const double *along, double h) {
+    size_t dim = blv_nn_dim(s->net);
+    double *at = make_numbers(dim), value[4];
+    static const double steps[] = {-2.0, -1.0, 1.0, 2.0};
+    for (size_t i = 0; i < 4; i++) {
+        moved(dim, params, steps[i] * h, along, at);
+        value[i] = loss_at(s, at);
+    }
+    free(at);
+    return (8.0 * (value[2] - value[1]) - (value[3] - value[0])) / (12.0 * h);
+}
+
+/* Directions within one part of the parameters at a time: each layer stands for itself. */
+static void check_gradient(const setting *s, const double *params, const double *gradient) {
+    size_t dim = blv_nn_dim(s->net);
+    double *along = make_numbers(dim);
+    for (size_t i = 0; i < blv_nn_parts(s->net); i++) {
+        const blv_nn_part *part = blv_nn_part_at(s->net, i);
+        for (uint64_t trial = 0; trial < 3; trial++) {
+            double *numbers = nn_normals(part->count, 1.0, 100 * i + trial);
+            memset(along, 0, dim * sizeof *along);
+            memcpy(along + part->offset, numbers, part->count * sizeof *numbers);
+            double size = dense_size(part->count, numbers);
+            double expected = slope_along(s, params, along, step_of(s) / size);
+            double allowed =
+                tolerance_of(s) * (dense_size(part->count, gradient + part->offset) * size + 1.0);
+            double got = dense_inner(dim, gradient, along);
+            if (!(fabs(got - expected) <= allowed))
+                fail_msg("gradient by %s: %.12g, differences say %.12g", part->name, got, expected);
+            free(numbers);
+        }
+    }
+    free(along);
+}
+
+static void check_product(const setting *s, const double *params, const double *v,
+                          const double *hessian) {
+    size_t dim = blv_nn_dim(s->net);
+    double h = step_of(s) / dense_size(dim, v), *at = make_numbers(dim), *sum = make_numbers(dim);
+    double *gradient = make_numbers(dim);
+    static const double steps[] = {-2.0, -1.0, 1.0, 2.0}, factors[] = {1.0, -8.0, 8.0, -1.0};
+    for (size_t i = 0; i < 4; i++) {
+        moved(dim, params, steps[i] * h, v, at);
+        derive(s, at, NULL, gradient, NULL, NULL, NULL);
+        for (size_t j = 0; j < dim; j++)
+            sum[j] += factors[i] * gradient[j] / (12.0 * h);
+    }
+    for (size_t i = 0; i < blv_nn_parts(s->net); i++) {
+        const blv_nn_part *part = blv_nn_part_at(s->net, i);
+        double off = dense_gap(part->count, sum + part->offset, hessian + part->offset);
+        double size = dense_size(part->count, hessian + part->offset);
+        if (!(off <= 10.0 * tolerance_of(s) * (1.0 + size)))
+            fail_msg("Hv in %s: off by %.3g of %.3g", part->name, off, size);
+    }
+    free(at);
+    free(sum);
+    free(gradient);
+}
+
+/* Losses, products and weights of single rows. */
+static void check_rows(const setting *s, const double *params, const double *v,
+                       const double *row_loss, const double *row_cross, double loss,
+                       const double *gradient) {
+    size_t n = s->sample->rows, dim = blv_nn_dim(s->net);
+    double h = step_of(s) / dense_size(dim, v), *at = make_numbers(dim), sum = 0.0, cross = 0.0;
+    double *above = make_numbers(n), *below = make_numbers(n);
+    moved(dim, params, h, v, at);
+    derive(s, at, NULL, NULL, NULL, above, NULL);
+    moved(dim, params, -h, v, at);
+    derive(s, at, NULL, NULL, NULL, below, NULL);
+    for (size_t i = 0; i < n; i++) {
+        double expected = (above[i] - below[i]) / (2.0 * h);
+        assert_near(row_cross[i], expected, 1e-5 * (1.0 + fabs(expected)));
+        sum += s->sample->weight[i] * row_loss[i];
+        cross += s->sample->weight[i] * row_cross[i];
+    }
+    assert_near(loss, 0.7 * sum, 1e-12 * (1.0 + fabs(sum)));
+    assert_near(dense_inner(dim, gradient, v), 0.7 * cross, 1e-10 * (1.0 + fabs(cross)));
+    free(at);
+    free(above);
+    free(below);
+}
+
+/* Outputs asked for alone have the same bits, and are added to what is there. */
+static void check_alone(const setting *s, const double *params, const double *v,
+                        const double *gradient, const double *hessian, const double *row_cross) {
+    size_t dim = blv_nn_dim(s->net), n = s->sample->rows;
+    double *one = make_numbers(dim), *cross = make_numbers(n);
+    derive(s, params, NULL, one, NULL, NULL, NULL);
+    assert_memory_equal(one, gradient, dim * sizeof *one);
+    derive(s, params, v, NULL, one, NULL, NULL);
+    assert_memory_equal(one, hessian, dim * sizeof *one);
+    derive(s, params, v, NULL, NULL, NULL, cross);
+    assert_memory_equal(cross, row_cross, n * sizeof *cross);
+    for (size_t i = 0; i < dim; i++)
+        one[i] = 1000.0;
+    blv_rows rows = nn_rows(s->sample, BLV_F64);
+    blv_nn_pass pass = {.params = params,
+                        .scale = 0.7,
+                        .statistics = s->statistics,
+                        .drop = s->drop,
+                        .drop_seed = 5,
+                        .gradient = one};
+    blv_nn_run(s->work, &rows, &pass);
+    for (size_t i = 0; i < dim; i++)
+        assert_near(one[i] - 1000.0, gradient[i], 1e-11);
+    free(one);
+    free(cross);
+}
+
+static void check_symmetry(const setting *s, const double *params, const double *v,
+                           const double *hessian) {
+    size_t dim = blv_nn_dim(s->net);
+    double *u = nn_normals(dim, 1.0, 77), *product = make_numbers(dim);
+    derive(s, params, u, NULL, product, NULL, NULL);
+    double uhv = dense_inner(dim, u, hessian), vhu = dense_inner(dim, v, product);
+    assert_near(uhv, vhu, 1e-12 * (dense_size(dim, u) * dense_size(dim, hessian) + 1.0));
+    free(u);
+    free(product);
+}
+
+static void check_derivatives(const setting *given, uint64_t seed) {
+    setting s = *given;
+    size_t dim = blv_nn_dim(s.net), n = s.sample->rows;
+    double *params = nn_params(s.net, seed), *v = nn_normals(dim, 1.0, seed + 9);
+    double *gradient = make_numbers(dim), *hessian = make_numbers(dim);
+    double *row_loss = make_numbers(n), *row_cross = make_numbers(n);
+    double loss = derive(&s, params, v, gradient, hessian, row_loss, row_cross);
+    check_gradient(&s, params, gradient);
+    check_product(&s, params, v, hessian);
+    check_rows(&s, params, v, row_loss, row_cross, loss, gradient);
+    check_alone(&s, params, v, gradient, hessian, row_cross);
+    check_symmetry(&s, params, v, hessian);
+    double *const arrays[] = {params, v, gradient, hessian, row_loss, row_cross};
+    for (size_t i = 0; i < 6; i++)
+        free(arrays[i]);
+}
+
+static double *statistics_of(const blv_nn *net) {
+    double *numbers = nn_normals(blv_nn_statistics(net), 0.3, 55);
+    for (size_t i = 0; i < blv_nn_statistics(net); i++)
+        numbers[i] = i % 2 ? fabs(numbers[i]) + 0.5 : fabs(numbers[i]) + 0.2;
+    return numbers;
+}
+
+static void check_network(blv_nn *net, size_t rows, uint64_t seed, bool kinks) {
+    nn_sample sample = nn_make_sample(rows, blv_nn_inputs(net), blv_nn_classes(net), seed);
+    double *statistics = statistics_of(net);
+    setting s = {.net = net,
+                 .sample = &sample,
+                 .statistics = statistics,
+                 .kinks = kinks,
+                 .work = nn_work(net, BLV_F64, rows, 0, 2)};
+    check_derivatives(&s, seed);
+    if (blv_nn_drops(net)) {
+        s.drop = true;
+        check_derivatives(&s, seed + 1);
+    }
+    if (blv_nn_statistics(net) > 0) {
+        s.statistics = NULL;
+        check_derivatives(&s, seed + 2);
+    }
+    blv_nn_work_destroy(s.work);
+    free(statistics);
+    nn_free_sample(&sample);
+    blv_nn_destroy(net);
+}
+
+static void test_mlp(void **state) {
+    (void)state;
+    static const char *const texts[] = {"mlp:7-3",
+                                        "mlp:7-16-3",
+                                        "mlp:in-20-33-out,act=softplus",
+                                        "mlp:7-17-3,act=gelu",
+                                        "mlp:7-9-9-3,act=softplus,dropout=0.5",
+                                        "mlp:7-40-3,dropout=0.2",
+                                        "mlp:7-130-20-3,act=gelu,dropout=0.3"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        check_network(nn_text(texts[i], 7, 3), 37, 10 * i + 1, !strstr(texts[i], "act="));
+}
+
+static void test_every_layer(void **state) {
+    (void)state;
+    for (blv_nn_activation act = BLV_NN_RELU; act <= BLV_NN_GELU; act++)
+        for (int planar = 0; planar < 2; planar++)
+            check_network(nn_everything(act, planar), 11, 3 + (uint64_t)act, true);
+}
+
+/* Activations of what other layers need as well, sums of the same thing, ReLU of ReLU. */
+static void test_shared_nodes(void **state) {
+    (void)state;
+    for (blv_nn_activation act = BLV_NN_RELU; act <= BLV_NN_GELU; act++) {
+        blv_nn_builder *b = blv_nn_begin((blv_nn_shape){1, 1, 5}, false);
+        int first = blv_nn_linear(b, "a", 0, 6), second = blv_nn_linear(b, "b", 0, 6);
+        int bent = blv_nn_activate(b, first, act);
+        int twice = blv_nn_add(b, bent, bent);
+        int again = blv_nn_activate(b, blv_nn_activate(b, second, BLV_NN_RELU), act);
+        int dropped = blv_nn_dropout(b, again, 0.3);
+        int node = blv_nn_add(b, blv_nn_add(b, first, twice), dropped);
+        node = blv_nn_norm(b, "norm", node);
+        check_network(nn_finish(b, blv_nn_linear(b, "c", node, 3)), 19, 40 + (uint64_t)act, true);
+    }
+}
+
+static void test_resnet18(void **state) {
+    (void)state;
+    blv_nn *net = nn_text("resnet18:2,image=1x8x10,act=softplus", 80, 3);
+    assert_int_equal(blv_nn_layers(net), 2 * 20 + 1);
+    check_network(net, 6, 71, false);
+}
+
+/* ---- Losses: a plain forward pass, channel by channel ---- */
+
+typedef struct plain {
+    size_t c, h, w;
+    long double *at;
+} plain;
+
+static plain plain_make(size_t c, size_t h, size_t w) {
+    return (plain){c, h, w, nn_memory(c * h * w, sizeof(long double))};
+}
+
+static long double *pixel(const plain *p, size_t c, size_t y, size_t x) {
+    return &p->at[(c * p->h + y) * p->w + x];
+}
+
+static const double *part_named(const blv_nn *net, const double *params, const char *name) {
+    for (size_t i = 0; i < blv_nn_parts(net); i++)
+        if (strcmp(blv_nn_part_at(net, i)->name, name) == 0)
+            return params + blv_nn_part_at(net, i)->offset;
+    return NULL;
+}
+
+static plain plain_convolve(const blv_nn *net, const double *params, const char *name,
+                            const plain *in, size_t channels, size_t kernel, size_t stride,
+                            size_t padding) {
+    char part[64];
+    snprintf(part, sizeof part, "%s.weight", name);
+    const double *weight = part_named(net, params, part);
+    snprintf(part, sizeof part, "%s.bias", name);
+    const double *bias = part_named(net, params, part);
+    plain out = plain_make(channels, (in->h + 2 * padding - kernel) / stride + 1,
+                           (in->w + 2 * padding - kernel) / stride + 1);
+    for (size_t o = 0; o < channels; o++)
+        for (size_t y = 0; y < out.h; y++)
+            for (size_t x = 0; x < out.w; x++) {
+                long double sum = bias ? (long double)bias[o] : 0.0L;
+                for (size_t i = 0; i < kernel; i++)
+                    for (size_t j = 0; j < kernel; j++)
+                        for (size_t c = 0; c < in->c; c++) {
+                            long yy = (long)(y * stride + i) - (long)padding;
+                            long xx = (long)(x * stride + j) - (long)padding;
+                            if (yy < 0 || xx < 0 || yy >= (long)in->h || xx >= (long)in->w)
+                                continue;
+                            sum += *pixel(in, c, (size_t)yy, (size_t)xx) *
+                                   weight[((i * kernel + j) * in->c + c) * channels + o];
+                        }
+                *pixel(&out, o, y, x) = sum;
+            }
+    return out;
+}
+
+static void plain_norm(const double *scale, const double *shift, const double *statistics,
+                       plain *p) {
+    for (size_t c = 0; c < p->c; c++)
+        for (size_t i = 0; i < p->h * p->w; i++) {
+            long double *x = &p->at[c * p->h * p->w + i];
+            *x = scale[c] * (*x - statistics[c]) / sqrtl(statistics[p->c + c] + 1e-5L) + shift[c];
+        }
+}
+
+static void plain_activate(blv_nn_activation act, plain *p) {
+    for (size_t i = 0; i < p->c * p->h * p->w; i++) {
+        long double x = p->at[i];
+        p->at[i] = act == BLV_NN_RELU       ? fmaxl(x, 0.0L)
+                   : act == BLV_NN_SOFTPLUS ? log1pl(expl(x))
+                                            : 0.5L * x * erfcl(-x * sqrtl(0.5L));
+    }
+}
+
+static void plain_add(plain *p, const plain *q) {
+    for (size_t i = 0; i < p->c * p->h * p->w; i++)
+        p->at[i] += q->at[i];
+}
+
+static plain plain_pool(const plain *in, bool largest) {
+    plain out = plain_make(in->c, in->h - 1, in->w - 1);
+    for (size_t c = 0; c < out.c; c++)
+        for (size_t y = 0; y < out.h; y++)
+            for (size_t x = 0; x < out.w; x++) {
+                long double p = *pixel(in, c, y, x), q = *pixel(in, c, y, x + 1);
+                long double r = *pixel(in, c, y + 1, x), s = *pixel(in, c, y + 1, x + 1);
+                *pixel(&out, c, y, x) =
+                    largest ? fmaxl(fmaxl(p, q), fmaxl(r, s)) : (p + q + r + s) / 4.0L;
+            }
+    return out;
+}
+
+/* Of a whole image or of what is 1 x 1: weights are by pixel, then channel. */
+static plain plain_linear(const blv_nn *net, const double *params, const char *name,
+                          const plain *in, size_t outputs) {
+    char part[64];
+    snprintf(part, sizeof part, "%s.weight", name);
+    const double *weight = part_named(net, params, part);
+    snprintf(part, sizeof part, "%s.bias", name);
+    const double *bias = part_named(net, params, part);
+    plain out = plain_make(outputs, 1, 1);
+    for (size_t o = 0; o < outputs; o++) {
+        out.at[o] = bias[o];
+        for (size_t i = 0; i < in->h * in->w; i++)
+            for (size_t c = 0; c < in->c; c++)
+                out.at[o] += in->at[c * in->h * in->w + i] * weight[(i * in->c + c) * outputs + o];
+    }
+    return out;
+}
+
+static void replace(plain *p, plain by) {
+    free(p->at);
+    *p = by;
+}
+
+static long double plain_loss(const plain *scores, size_t label, size_t *best,
+                              long double *probability) {
+    long double sum = 0.0L;
+    *best = 0;
+    for (size_t k = 0; k < scores->c; k++)
+        if (scores->at[k] > scores->at[*best])
+            *best = k;
+    for (size_t k = 0; k < scores->c; k++)
+        sum += expl(scores->at[k] - scores->at[*best]);
+    *probability = expl(scores->at[label] - scores->at[*best]) / sum;
+    return logl(sum) + scores->at[*best] - scores->at[label];
+}
+
+/* nn_everything without dropout, on one row. */
+static plain plain_everything(const blv_nn *net, const double *params, const double *statistics,
+                              const double *row, blv_nn_activation act, bool planar) {
+    plain x = plain_make(3, 7, 6);
+    for (size_t c = 0; c < 3; c++)
+        for (size_t i = 0; i < 42; i++)
+            x.at[c * 42 + i] = row[planar ? c * 42 + i : i * 3 + c];
+    replace(&x, plain_convolve(net, params, "conv1", &x, 5, 3, 1, 1));
+    plain_norm(part_named(net, params, "norm1.scale"), part_named(net, params, "norm1.shift"),
+               statistics, &x);
+    plain_activate(act, &x);
+    plain y = plain_convolve(net, params, "conv2", &x, 5, 3, 1, 1);
+    plain_norm(part_named(net, params, "norm2.scale"), part_named(net, params, "norm2.shift"),
+               statistics + 10, &y);
+    plain_add(&y, &x);
+    replace(&x, y);
+    plain_activate(act, &x);
+    replace(&x, plain_pool(&x, true));
+    replace(&x, plain_convolve(net, params, "conv3", &x, 18, 2, 2, 0));
+    plain_activate(act, &x);
+    y = plain_convolve(net, params, "point", &x, 18, 1, 1, 0);
+    plain_add(&y, &x);
+    replace(&x, y);
+    replace(&x, plain_pool(&x, false));
+    replace(&x, plain_linear(net, params, "fc1", &x, 9));
+    plain_activate(act, &x);
+    replace(&x, plain_linear(net, params, "fc2", &x, 4));
+    return x;
+}
+
+static void test_losses(void **state) {
+    (void)state;
+    for (blv_nn_activation act = BLV_NN_RELU; act <= BLV_NN_GELU; act++)
+        for (int planar = 0; planar < 2; planar++) {
+            blv_nn *net = nn_everything(act, planar);
+            nn_sample sample = nn_make_sample(9, 126, 4, 8);
+            double *params = nn_params(net, 4), *statistics = statistics_of(net);
+            double loss[9], probability[9];
+            int32_t class_of[9];
+            blv_nn_work *work = nn_work(net, BLV_F64, 9, 0, 1);
+            blv_rows rows = nn_rows(&sample, BLV_F64);
+            blv_nn_pass pass = {.params = params,
+                                .scale = 1.0,
+                                .statistics = statistics,
+                                .row_loss = loss,
+                                .row_probability = probability,
+                                .row_class = class_of};
+            blv_nn_run(work, &rows, &pass);
+            for (size_t i = 0; i < 9; i++) {
+                plain scores = plain_everything(net, params, statistics,
+                                                sample.a + i * sample.stride, act, planar);
+                size_t best;
+                long double likely,
+                    expected = plain_loss(&scores, (size_t)sample.label[i], &best, &likely);
+                assert_near(loss[i], (double)expected, 1e-12);
+                assert_near(probability[i], (double)likely, 1e-13);
+                assert_int_equal(class_of[i], best);
+                free(scores.at);
+            }
+            blv_nn_work_destroy(work);
+            free(params);
+            free(statistics);
+            nn_free_sample(&sample);
+            blv_nn_destroy(net);
+        }
+}
+
+/* Own statistics are the means and variances over all rows and pixels: what blv_nn_observe says,
+ * and given to a pass they change nothing. */
+static void test_statistics(void **state) {
+    (void)state;
+    blv_nn *net = nn_everything(BLV_NN_GELU, true);
+    nn_sample sample = nn_make_sample(13, 126, 4, 21);
+    double *params = nn_params(net, 6), *seen = make_numbers(blv_nn_statistics(net)), own, given;
+    blv_nn_work *work = nn_work(net, BLV_F64, 13, 0, 2);
+    blv_rows rows = nn_rows(&sample, BLV_F64);
+    blv_nn_observe(work, &rows, params, seen);
+    blv_nn_pass pass = {.params = params, .scale = 1.0, .loss = &own};
+    blv_nn_run(work, &rows, &pass);
+    pass.statistics = seen;
+    pass.loss = &given;
+    blv_nn_run(work, &rows, &pass);
+    assert_near(own, given, 1e-12);
+    long double mean[5] = {0.0L}, square[5] = {0.0L};
+    for (size_t i = 0; i < 13; i++) {
+        plain x = {3, 7, 6, nn_memory(126, sizeof(long double))};
+        for (size_t j = 0; j < 126; j++)
+            x.at[j] = sample.a[i * sample.stride + j];
+        replace(&x, plain_convolve(net, params, "conv1", &x, 5, 3, 1, 1));
+        for (size_t c = 0; c < 5; c++)
+            for (size_t j = 0; j < 42; j++) {
+                mean[c] += x.at[c * 42 + j] / (13 * 42);
+                square[c] += x.at[c * 42 + j] * x.at[c * 42 + j] / (13 * 42);
+            }
+        free(x.at);
+    }
+    for (size_t c = 0; c < 5; c++) {
+        assert_near(seen[c], (double)mean[c], 1e-13);
+        assert_near(seen[5 + c], (double)(square[c] - mean[c] * mean[c]), 1e-12);
+    }
+    blv_nn_work_destroy(work);
+    free(params);
+    free(seen);
+    nn_free_sample(&sample);
+    blv_nn_destroy(net);
+}
+
+/* ---- Precisions, instruction sets, threads, slices ---- */
+
+typedef struct outputs {
+    size_t dim, rows;
+    double loss;
+    double *gradient, *hessian, *row_loss, *row_cross, *row_probability;
+    int32_t *row_class;
+} outputs;
+
+static outputs outputs_make(size_t dim, size_t rows) {
+    return (outputs){.dim = dim,
+                     .rows = rows,
+                     .gradient = make_numbers(dim),
+                     .hessian = make_numbers(dim),
+                     .row_loss = make_numbers(rows),
+                     .row_cross = make_numbers(rows),
+                     .row_probability = make_numbers(rows),
+                     .row_class = nn_memory(rows, sizeof(int32_t))};
+}
+
+static void outputs_free(outputs *o) {
+    free(o->gradient);
+    free(o->hessian);
+    free(o->row_loss);
+    free(o->row_cross);
+    free(o->row_probability);
+    free(o->row_class);
+}
+
+static void widen(size_t count, double *array) { /* floats at its beginning become doubles */
+    const float *single = (const float *)(const void *)array;
+    for (size_t i = count; i-- > 0;) {
+        float value;
+        memcpy(&value, single + i, sizeof value);
+        array[i] = (double)value;
+    }
+}
+
+static void *narrow(size_t count, const double *numbers) {
+    float *single = nn_memory(count, sizeof *single);
+    for (size_t i = 0; i < count; i++)
+        single[i] = (float)numbers[i];
+    return single;
+}
+
+/* Everything at once, as doubles. */
+static void run_all(blv_nn_work *work, blv_precision precision, const blv_rows *rows,
+                    const double *params, const double *v, const double *statistics, outputs *o) {
+    const bool single = precision == BLV_F32;
+    memset(o->gradient, 0, o->dim * sizeof *o->gradient);
+    memset(o->hessian, 0, o->dim * sizeof *o->hessian);
+    void *params_f32 = narrow(o->dim, params), *v_f32 = narrow(o->dim, v);
+    blv_nn_pass pass = {.params = single ? params_f32 : (const void *)params,
+                        .v = single ? v_f32 : (const void *)v,
+                        .scale = 0.3,
+                        .statistics = statistics,
+                        .drop = true,
+                        .drop_seed = 2,
+                        .loss = &o->loss,
+                        .gradient = o->gradient,
+                        .hessian = o->hessian,
+                        .row_loss = o->row_loss,
+                        .row_cross = o->row_cross,
+                        .row_probability = o->row_probability,
+                        .row_class = o->row_class};
+    blv_nn_run(work, rows, &pass);
+    if (single) {
+        widen(o->dim, o->gradient);
+        widen(o->dim, o->hessian);
+        widen(o->rows, o->row_loss);
+        widen(o->rows, o->row_cross);
+        widen(o->rows, o->row_probability);
+    }
+    free(params_f32);
+    free(v_f32);
+}
+
+static void assert_close(const outputs *a, const outputs *b, double tolerance) {
+    assert_near(a->loss, b->loss, tolerance * (1.0 + fabs(b->loss)));
+    assert_at_most(dense_gap(a->dim, a->gradient, b->gradient),
+                   tolerance * (1.0 + dense_size(a->dim, b->gradient)));
+    assert_at_most(dense_gap(a->dim, a->hessian, b->hessian),
+                   tolerance * (1.0 + dense_size(a->dim, b->hessian)));
+    assert_at_most(dense_gap(a->rows, a->row_loss, b->row_loss), tolerance * (double)a->rows);
+    assert_at_most(dense_gap(a->rows, a->row_cross, b->row_cross),
+                   tolerance * (1.0 + dense_size(a->rows, b->row_cross)));
+    assert_at_most(dense_gap(a->rows, a->row_probability, b->row_probability),
+                   tolerance * (double)a->rows);
+}
+
+static void assert_same_bits(const outputs *a, const outputs *b) {
+    assert_memory_equal(&a->loss, &b->loss, sizeof a->loss);
+    assert_memory_equal(a->gradient, b->gradient, a->dim * sizeof *a->gradient);
+    assert_memory_equal(a->hessian, b->hessian, a->dim * sizeof *a->hessian);
+    assert_memory_equal(a->row_loss, b->row_loss, a->rows * sizeof *a->row_loss);
+    assert_memory_equal(a->row_cross, b->row_cross, a->rows * sizeof *a->row_cross);
+    assert_memory_equal(a->row_probability, b->row_probability,
+                        a->rows * sizeof *a->row_probability);
+    assert_memory_equal(a->row_class, b->row_class, a->rows * sizeof *a->row_class);
+}
+
+static blv_nn *network_number(size_t i, blv_nn_activation smooth) {
+    return i == 0 ? nn_text(smooth == BLV_NN_GELU ? "mlp:126-50-130-4,act=gelu,dropout=0.1"
+                                                  : "mlp:126-50-130-4,act=softplus,dropout=0.1",
+                            126, 4)
+           : i == 1 ? nn_text("mlp:126-512-4,dropout=0.5", 126, 4)
+                    : nn_everything(smooth, true);
+}
+
+static void test_precisions_and_instructions(void **state) {
+    (void)state;
+    for (size_t which = 0; which < 3; which++)
+        for (int own = 0; own < 2; own++) {
+            blv_nn *net = network_number(which, which == 2 ? BLV_NN_GELU : BLV_NN_SOFTPLUS);
+            nn_sample sample = nn_make_sample(45, 126, 4, 31);
+            double *params = nn_params(net, 6), *v = nn_normals(blv_nn_dim(net), 0.3, 3);
+            double *statistics = statistics_of(net);
+            outputs best = outputs_make(blv_nn_dim(net), 45), other = outputs_make(best.dim, 45);
+            for (blv_precision p = BLV_F64; p <= BLV_F32; p++)
+                for (blv_instructions set = BLV_INSTRUCTIONS_BASE; set <= BLV_INSTRUCTIONS_BEST;
+                     set++) {
+                    if (!blv_has_instructions(set))
+                        continue;
+                    blv_nn_work *work = nn_work(net, p, 45, 0, 2);
+                    blv_nn_work_instructions(work, set);
+                    blv_rows rows = nn_rows(&sample, p);
+                    bool first = p == BLV_F64 && set == BLV_INSTRUCTIONS_BASE;
+                    run_all(work, p, &rows, params, v, own ? NULL : statistics,
+                            first ? &best : &other);
+                    if (!first)
+                        assert_close(&other, &best, p == BLV_F64 ? 1e-12 : 2e-5);
+                    blv_nn_work_destroy(work);
+                }
+            outputs_free(&best);
+            outputs_free(&other);
+            free(params);
+            free(v);
+            free(statistics);
+            nn_free_sample(&sample);
+            blv_nn_destroy(net);
+        }
+}
+
+static void test_threads(void **state) {
+    (void)state;
+    for (size_t which = 0; which < 3; which++)
+        for (blv_precision p = BLV_F64; p <= BLV_F32; p++)
+            for (int own = 0; own < 2; own++) {
+                size_t n = which == 2 ? 100 : 700;
+                blv_nn *net = network_number(which, BLV_NN_GELU);
+                nn_sample sample = nn_make_sample(n, 126, 4, 12);
+                double *params = nn_params(net, 6), *v = nn_normals(blv_nn_dim(net), 0.3, 3);
+                double *statistics = statistics_of(net);
+                outputs one = outputs_make(blv_nn_dim(net), n), more = outputs_make(one.dim, n);
+                blv_rows rows = nn_rows(&sample, p);
+                for (int threads = 1; threads <= 5; threads++) {
+                    blv_nn_work *work = nn_work(net, p, n, 64, threads);
+                    run_all(work, p, &rows, params, v, own ? NULL : statistics,
+                            threads == 1 ? &one : &more);
+                    if (threads > 1)
+                        assert_same_bits(&more, &one);
+                    blv_nn_work_destroy(work);
+                }
+                outputs_free(&one);
+                outputs_free(&more);
+                free(params);
+                free(v);
+                free(statistics);
+                nn_free_sample(&sample);
+                blv_nn_destroy(net);
+            }
+}
+
+/* Slices of any size give the same sums to rounding, and rows have the same bits. */
+static void test_slices(void **state) {
+    (void)state;
+    for (size_t which = 0; which < 3; which++) {
+        blv_nn *net = network_number(which, BLV_NN_GELU);
+        nn_sample sample = nn_make_sample(90, 126, 4, 12);
+        double *params = nn_params(net, 6), *v = nn_normals(blv_nn_dim(net), 0.3, 3);
+        double *statistics = statistics_of(net);
+        outputs whole = outputs_make(blv_nn_dim(net), 90), cut = outputs_make(whole.dim, 90);
+        blv_rows rows = nn_rows(&sample, BLV_F64);
+        static const size_t slices[] = {90, 1, 7, 64};
+        for (size_t i = 0; i < 4; i++) {
+            blv_nn_work *work = nn_work(net, BLV_F64, 90, slices[i], 2);
+            assert_int_equal(blv_nn_work_slice(work), slices[i]);
+            run_all(work, BLV_F64, &rows, params, v, statistics, i ? &cut : &whole);
+            if (i > 0) {
+                assert_close(&cut, &whole, 1e-12);
+                assert_memory_equal(cut.row_loss, whole.row_loss, 90 * sizeof *cut.row_loss);
+                assert_memory_equal(cut.row_cross, whole.row_cross, 90 * sizeof *cut.row_cross);
+            }
+            blv_nn_work_destroy(work);
+        }
+        outputs_free(&whole);
+        outputs_free(&cut);
+        free(params);
+        free(v);
+        free(statistics);
+        nn_free_sample(&sample);
+        blv_nn_destroy(net);
+    }
+}
+
+/* ---- Batches and dropout ---- */
+
+/* Rows by index, one of them twice: their losses are those of the whole pass, with dropout as well:
+ * a mask belongs to a row, not to a call. Other rows are left alone. */
+static void test_batches(void **state) {
+    (void)state;
+    for (size_t which = 0; which < 3; which++) {
+        blv_nn *net = network_number(which, BLV_NN_GELU);
+        nn_sample sample = nn_make_sample(50, 126, 4, 12);
+        double *params = nn_params(net, 6), *v = nn_normals(blv_nn_dim(net), 0.3, 3);
+        double *statistics = statistics_of(net), *sum = make_numbers(blv_nn_dim(net));
+        outputs whole = outputs_make(blv_nn_dim(net), 50), part = outputs_make(whole.dim, 50);
+        static const size_t index[] = {49, 3, 3, 17, 0};
+        blv_nn_work *work = nn_work(net, BLV_F64, 50, 0, 2);
+        blv_rows rows = nn_rows(&sample, BLV_F64);
+        run_all(work, BLV_F64, &rows, params, v, statistics, &whole);
+        blv_rows some = rows;
+        some.index = index;
+        some.count = 5;
+        for (size_t i = 0; i < 50; i++)
+            part.row_loss[i] = -1.0;
+        run_all(work, BLV_F64, &some, params, v, statistics, &part);
+        double loss = 0.0;
+        for (size_t i = 0; i < 5; i++) {
+            assert_true(part.row_loss[index[i]] == whole.row_loss[index[i]]);
+            loss += 0.3 * sample.weight[index[i]] * whole.row_loss[index[i]];
+        }
+        assert_near(part.loss, loss, 1e-13);
+        assert_true(part.row_loss[1] == -1.0);
+        for (size_t i = 0; i < 5; i++) { /* the gradient is the sum of those of single rows */
+            some.index = index + i;
+            some.count = 1;
+            outputs one = outputs_make(whole.dim, 50);
+            run_all(work, BLV_F64, &some, params, v, statistics, &one);
+            for (size_t j = 0; j < whole.dim; j++)
+                sum[j] += one.gradient[j];
+            outputs_free(&one);
+        }
+        assert_at_most(dense_gap(whole.dim, sum, part.gradient), 1e-12);
+        some = rows;
+        some.first = 11;
+        some.count = 20;
+        run_all(work, BLV_F64, &some, params, v, statistics, &part);
+        assert_memory_equal(part.row_loss + 11, whole.row_loss + 11, 20 * sizeof(double));
+        blv_nn_work_destroy(work);
+        outputs_free(&whole);
+        outputs_free(&part);
+        free(params);
+        free(v);
+        free(statistics);
+        free(sum);
+        nn_free_sample(&sample);
+        blv_nn_destroy(net);
+    }
+}
+
+/* Hidden units that are all 1 before dropout, and scores (sum of them, 0): the loss of label 1
+ * tells how many were kept. */
+static void test_dropout_share(void **state) {
+    (void)state;
+    enum { UNITS = 4000, ROWS = 6 };
+    const double share = 0.3;
+    blv_nn *net = nn_text("mlp:1-4000-2,dropout=0.3", 1, 2);
+    nn_sample sample = nn_make_sample(ROWS, 1, 2, 12);
+    double *params = make_numbers(blv_nn_dim(net)), loss[ROWS], again[ROWS];
+    for (size_t i = 0; i < UNITS; i++) {
+        params[UNITS + i] = 1.0;                 /* biases of the first layer */
+        params[2 * UNITS + 2 * i] = 1.0 / UNITS; /* weights of the second */
+    }
+    for (size_t i = 0; i < ROWS; i++)
+        sample.label[i] = 1;
+    blv_nn_work *work = nn_work(net, BLV_F64, ROWS, 0, 1);
+    blv_rows rows = nn_rows(&sample, BLV_F64);
+    blv_nn_pass pass = {
+        .params = params, .scale = 1.0, .drop = true, .drop_seed = 9, .row_loss = loss};
+    blv_nn_run(work, &rows, &pass);
+    for (size_t i = 0; i < ROWS; i++) {
+        double kept = (1.0 - share) * log(expm1(loss[i]));
+        assert_near(kept, 1.0 - share, 5.0 * sqrt(share * (1.0 - share) / UNITS));
+    }
+    assert_true(loss[0] != loss[1] || loss[1] != loss[2] || loss[2] != loss[3]);
+    pass.drop_seed = 10;
+    pass.row_loss = again;
+    blv_nn_run(work, &rows, &pass);
+    assert_true(loss[0] != again[0]);
+    pass.drop = false;
+    blv_nn_run(work, &rows, &pass);
+    assert_near(again[0], log1p(exp(1.0)), 1e-12);
+    blv_nn_work_destroy(work);
+    free(params);
+    nn_free_sample(&sample);
+    blv_nn_destroy(net);
+}
+
+/* ---- Start, parts, mistakes ---- */
+
+static void test_start_and_parts(void **state) {
+    (void)state;
+    blv_nn *net = nn_text("resnet18:16", 3072, 10);
+    double *params = make_numbers(blv_nn_dim(net)), total = 0.0;
+    float *single = nn_memory(blv_nn_dim(net), sizeof *single);
+    size_t offset = 0;
+    blv_nn_start(net, BLV_F64, 3, params);
+    blv_nn_start(net, BLV_F32, 3, single);
+    for (size_t i = 0; i < blv_nn_parts(net); i++) {
+        const blv_nn_part *part = blv_nn_part_at(net, i);
+        size_t count = 1;
+        for (size_t k = 0; k < part->ndim; k++)
+            count *= part->shape[k];
+        assert_int_equal(part->count, count);
+        assert_int_equal(part->offset, offset);
+        assert_true(part->layer < blv_nn_layers(net));
+        offset += count;
+        const double *p = params + part->offset;
+        double mean_square = dense_inner(count, p, p) / (double)count;
+        bool weights = part->ndim > 1, last = part->layer + 1 == blv_nn_layers(net);
+        double inputs = weights ? (double)(count / part->shape[part->ndim - 1]) : 1.0;
+        double expected = weights                       ? (last ? 1.0 : 2.0) / inputs
+                          : strstr(part->name, "scale") ? 1.0
+                                                        : 0.0;
+        assert_near(mean_square, expected, weights ? 0.25 * expected : 0.0);
+        total += mean_square;
+    }
+    for (size_t i = 0; i < blv_nn_dim(net); i++)
+        assert_true(single[i] == (float)params[i]);
+    assert_int_equal(offset, blv_nn_dim(net));
+    assert_int_equal(blv_nn_dim(net), 697776 + 2400 + 1290); /* by hand: kernels, norms, fc */
+    assert_true(total > 0.0);
+    free(params);
+    free(single);
+    blv_nn_destroy(net);
+}
+
+static void refuse_text(const char *text, const char *part) {
+    blv_nn *net;
+    blv_message why = {0};
+    assert_int_equal(blv_nn_from_text(&net, text, 784, 10, &why), BLV_E_VALUE);
+    assert_null(net);
+    if (!strstr(why.text, part))
+        fail_msg("'%s' should have said '%s'", why.text, part);
+}
+
+static void test_bad_texts(void **state) {
+    (void)state;
+    refuse_text("", "at character 1: expected mlp: or resnet18:");
+    refuse_text("mpl:784-10", "at character 1: expected mlp:");
+    refuse_text("mlp:", "at character 5: expected a number of units");
+    refuse_text("mlp:784", "at character 8: expected '-'");
+    refuse_text("mlp:784-x-10", "at character 9: expected a number of units");
+    refuse_text("mlp:784-0-10", "at character 9: expected a number of units");
+    refuse_text("mlp:784-99999999999-10", "at character 9: expected a number of units");
+    refuse_text("mlp:783-10", "at character 5: 783 inputs, but a row of the data has 784 numbers");
+    refuse_text("mlp:784-128-11", "at character 13: 11 outputs, but the data have 10 classes");
+    refuse_text("mlp:784-128-10;act=gelu", "at character 15: expected '-', ',' or the end");
+    refuse_text("mlp:784-12y-10", "at character 11: expected '-', ',' or the end");
+    refuse_text("resnet18:16;", "at character 12: expected ',' or the end");
+    refuse_text("mlp:784-128-10,", "at character 16: expected act= or dropout=");
+    refuse_text("mlp:784-128-10,act=tanh", "at character 20: expected relu, softplus or gelu");
+    refuse_text("mlp:784-128-10,act=gelux", "at character 20: expected relu, softplus or gelu");
+    refuse_text("mlp:784-128-10,dropout=1", "at character 24: expected a share");
+    refuse_text("mlp:784-128-10,dropout=", "at character 24: expected a share");
+    refuse_text("mlp:784-128-10,dropout=0.2.1", "at character 24: expected a share");
+    refuse_text("mlp:784-128-10,image=1x28x28", "at character 16: expected act= or dropout=");
+    refuse_text("resnet18:", "at character 10: expected a number of planes");
+    refuse_text("resnet18:16,image=3x28x28", "at character 19: an image of 2352 numbers");
+    refuse_text("resnet18:16,image=1x28", "at character 23: expected 'x' and the width");
+    blv_nn *net;
+    blv_message why = {0};
+    assert_int_equal(blv_nn_from_text(&net, "resnet18:4", 12345, 10, &why), BLV_E_VALUE);
+    assert_non_null(strstr(why.text, "no square image"));
+}
+
+typedef int (*mistake_fn)(blv_nn_builder *b);
+
+static int no_such_node(blv_nn_builder *b) {
+    return blv_nn_linear(b, "a", 7, 3);
+}
+
+static int relu_of_input(blv_nn_builder *b) {
+    return blv_nn_linear(b, "a", blv_nn_activate(b, 0, BLV_NN_RELU), 3);
+}
+
+static int large_kernel(blv_nn_builder *b) {
+    return blv_nn_linear(b, "a", blv_nn_convolution(b, "c", 0, 4, 9, 1, 1, true), 3);
+}
+
+static int unlike_sum(blv_nn_builder *b) {
+    return blv_nn_add(b, blv_nn_linear(b, "a", 0, 3), blv_nn_linear(b, "b", 0, 4));
+}
+
+static int unused_layer(blv_nn_builder *b) {
+    (void)blv_nn_linear(b, "a", 0, 3);
+    return blv_nn_linear(b, "b", 0, 3);
+}
+
+static int image_of_scores(blv_nn_builder *b) {
+    return blv_nn_convolution(b, "c", 0, 4, 3, 1, 1, true);
+}
+
+static int all_dropped(blv_nn_builder *b) {
+    return blv_nn_linear(b, "b", blv_nn_dropout(b, blv_nn_linear(b, "a", 0, 3), 1.0), 3);
+}
+
+static int large_pool(blv_nn_builder *b) {
+    int node = blv_nn_convolution(b, "c", 0, 4, 3, 1, 1, true);
+    return blv_nn_linear(b, "a", blv_nn_pool(b, node, BLV_NN_MAX, 9, 1), 3);
+}
+
+static void test_mistakes(void **state) {
+    (void)state;
+    static const struct {
+        mistake_fn make;
+        const char *says;
+    } mistakes[] = {{no_such_node, "no layer with the output 7"},
+                    {relu_of_input, "first layer must be linear or a convolution"},
+                    {large_kernel, "layer c: a kernel of 9 pixels does not fit 8 x 7"},
+                    {unlike_sum, "a sum of 1 x 1 x 3 and 1 x 1 x 4"},
+                    {unused_layer, "output 1 is not used"},
+                    {image_of_scores, "the scores are 6 x 5 x 4"},
+                    {all_dropped, "dropout of 1"},
+                    {large_pool, "a pool of 9 x 9 pixels"}};
+    for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
+        blv_nn_builder *b = blv_nn_begin((blv_nn_shape){6, 5, 2}, false);
+        blv_nn *net;
+        blv_message why = {0};
+        assert_int_not_equal(blv_nn_finish(b, mistakes[i].make(b), &net, &why), BLV_OK);
+        assert_null(net);
+        if (!strstr(why.text, mistakes[i].says))
+            fail_msg("'%s' should have said '%s'", why.text, mistakes[i].says);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_mlp),
+        cmocka_unit_test(test_every_layer),
+        cmocka_unit_test(test_shared_nodes),
+        cmocka_unit_test(test_resnet18),
+        cmocka_unit_test(test_losses),
+        cmocka_unit_test(test_statistics),
+        cmocka_unit_test(test_precisions_and_instructions),
+        cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_slices),
+        cmocka_unit_test(test_batches),
+        cmocka_unit_test(test_dropout_share),
+        cmocka_unit_test(test_start_and_parts),
+        cmocka_unit_test(test_bad_texts),
+        cmocka_unit_test(test_mistakes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
