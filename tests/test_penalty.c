@@ -95,7 +95,7 @@ static blv_error probe_open(blv_run *run, void *state) {
 
 static blv_flow probe_prepare(blv_run *run, void *state) {
     probe *s = state;
-    return blv_constants_penalized(run, s->work, &s->penalty, s->lambda, &s->found);
+    return blv_constants_penalized(run, s->work, &s->penalty, s->lambda, true, &s->found);
 }
 
 static blv_flow probe_step(blv_run *run, void *state) {
@@ -168,10 +168,11 @@ static void test_constants(void **state) {
         assert_true(s->found.mu <= 1.0001 && s->found.mu >= (kappa > 500.0 ? 0.1 : 0.4));
         assert_near(s->found.L_f, 1.0, 1e-4);
         assert_near(s->found.mu_f, 1.0, 1e-4);
-        /* the inner solves are cut off after 500 steps, which is short of kappa = 1000 */
-        double over = kappa > 500.0 ? 1.2 : 1.001;
+        /* the power method comes from below; the inner solves leave errors, more of them where
+         * they are cut off after 300 steps */
+        double over = kappa > 500.0 ? 1.2 : 1.03;
         assert_true(s->found.L_phi <= over * L_phi && s->found.L_phi >= 0.8 * L_phi);
-        assert_true(s->found.L_x <= 1.001 * L_x && s->found.L_x >= 0.8 * L_x);
+        assert_true(s->found.L_x <= 1.05 * L_x && s->found.L_x >= 0.8 * L_x);
         assert_int_equal(watch.counts.hvp + watch.counts.jvp, 0);
         assert_counts_equal(watch.counts, blv_run_result(run)->setup_counts);
         blv_run_destroy(run);

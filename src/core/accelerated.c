@@ -57,7 +57,7 @@ blv_flow blv_agd_steps(blv_run *run, blv_agd *agd, blv_gradient_fn gradient, voi
 }
 
 blv_flow blv_agd_minimize(blv_agd *agd, blv_gradient_fn gradient, void *context, blv_vec *z,
-                          double tol, size_t max_steps, double *L) {
+                          double reduce, double tol, size_t max_steps, double *L) {
     blv_vec_copy(agd->point, z);
     blv_curvature_forget(&agd->curvature);
     double age = 0.0; /* steps since the momentum was begun */
@@ -66,6 +66,7 @@ blv_flow blv_agd_minimize(blv_agd *agd, blv_gradient_fn gradient, void *context,
         double gradient_norm = blv_vec_norm(agd->gradient);
         if (!isfinite(gradient_norm))
             return BLV_NONFINITE;
+        tol = j == 0 ? fmax(tol, reduce * gradient_norm) : tol;
         if (gradient_norm <= tol) {
             blv_vec_copy(z, agd->point);
             return BLV_GO;

@@ -37,10 +37,11 @@ double blv_agd_momentum(double L, double mu);
 blv_flow blv_agd_steps(blv_run *run, blv_agd *agd, blv_gradient_fn gradient, void *context,
                        blv_vec *z, blv_agd_rule *rule);
 
-/* Minimizes from z, any vector: until |h'| <= tol, at most max_steps steps. The momentum is that
- * for convex functions, j/(j+3), begun anew when it points uphill, so no mu is needed. *L comes in
- * as a first guess and is raised as above: the agd must be one that may learn. */
+/* Minimizes from z, any vector: until |h'| <= tol or has fallen to the share `reduce`, at most
+ * max_steps steps. The momentum is that for convex functions, j/(j+3), begun anew when it points
+ * uphill, so no mu is needed. *L comes in as a first guess and is raised as above: the agd must be
+ * one that may learn. */
 blv_flow blv_agd_minimize(blv_agd *agd, blv_gradient_fn gradient, void *context, blv_vec *z,
-                          double tol, size_t max_steps, double *L);
+                          double reduce, double tol, size_t max_steps, double *L);
 
 #endif

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { LANCZOS_STEPS = 24, POWER_STEPS = 3, SOLVE_STEPS = 500 };
+enum { LANCZOS_STEPS = 24, POWER_STEPS = 3, SOLVE_STEPS = 300 };
 
 struct blv_constants_work {
     blv_run *run;
@@ -23,12 +23,11 @@ struct blv_constants_work {
 
     /* through gradients alone */
     blv_agd agd;
-    blv_vec *z;                 /* y*(x) */
-    blv_vec *shifted, *forward; /* for differences */
+    blv_vec *z;                          /* y*(x) */
+    blv_vec *shifted, *forward, *offset; /* for differences; y - z */
     blv_penalty *penalty;
     double lambda;
-    double tol_y, tol_z; /* of the two solves */
-    double L_y, L_z;     /* of f + lambda g and of g, raised by what the solves meet */
+    double L_y, L_z; /* of f + lambda g and of g, raised by what the solves meet */
 };
 
 static void destroy_work(void *object) {
@@ -61,6 +60,7 @@ static blv_error open_vectors(blv_run *run, blv_constants_work *w) {
     BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &w->z));
     BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &w->shifted));
     BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &w->forward));
+    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &w->offset));
     return blv_agd_open(run, BLV_LEVEL_Y, true, &w->agd);
 }
 
@@ -158,36 +158,54 @@ static blv_flow gradient_of_g(void *context, const blv_vec *z, blv_vec *out) {
     return blv_eval_lower(&p->w->run->eval, NULL, p->x, z, NULL, NULL, out);
 }
 
+/* fy(y) + lambda (gy(y) - gy(z)), with gy(z) in `forward`: what z lacks, y lacks too, and it
+ * cancels in gx(y) - gx(z). */
 static blv_flow gradient_of_both(void *context, const blv_vec *y, blv_vec *out) {
     const inner_problem *p = context;
-    return blv_penalty_gradient(p->w->run, p->w->penalty, (blv_batches){NULL, NULL}, p->w->lambda,
-                                p->x, y, out);
+    BLV_TRY(blv_penalty_gradient(p->w->run, p->w->penalty, (blv_batches){NULL, NULL}, p->w->lambda,
+                                 p->x, y, out));
+    blv_vec_axpy(out, -p->w->lambda, p->w->forward);
+    return BLV_GO;
 }
 
-static blv_flow solve_z(blv_constants_work *w, const blv_vec *x) {
+/* z to the minimizer of g(x, .), from the last z. At the start it comes from far away, and what it
+ * then lacks must be little beside the way to the probes. */
+static blv_flow solve_z(blv_constants_work *w, const blv_vec *x, bool first) {
     inner_problem p = {w, x};
-    return blv_agd_minimize(&w->agd, gradient_of_g, &p, w->z, w->tol_z, SOLVE_STEPS, &w->L_z);
+    return blv_agd_minimize(&w->agd, gradient_of_g, &p, w->z, first ? 1e-5 : 1e-2, 0.0, SOLVE_STEPS,
+                            &w->L_z);
 }
 
+/* y to the minimizer of f + lambda g, from the last y moved along with z. */
 static blv_flow solve_y(blv_constants_work *w, const blv_vec *x) {
     inner_problem p = {w, x};
-    return blv_agd_minimize(&w->agd, gradient_of_both, &p, w->y, w->tol_y, SOLVE_STEPS, &w->L_y);
+    BLV_TRY(gradient_of_g(&p, w->z, w->forward));
+    BLV_TRY(blv_eval_upper(&w->run->eval, NULL, x, w->z, NULL, NULL, w->shifted));
+    return blv_agd_minimize(&w->agd, gradient_of_both, &p, w->y, 0.0,
+                            1e-4 * blv_vec_norm(w->shifted), SOLVE_STEPS, &w->L_y);
 }
 
-typedef enum follow { Y_HELD, Y_FOLLOWS } follow;
+typedef enum moment { AT_START, AT_PROBE, AT_PROBE_Y_HELD } moment;
 
-static blv_flow gradient_at(blv_constants_work *w, const blv_vec *x, follow y, blv_vec *out) {
-    if (!w->first_order) {
-        blv_implicit_result solved;
-        double rel = w->run->def->precision == BLV_F32 ? 1e-4 : 1e-6;
-        return blv_implicit_gradient(w->implicit, x, w->y, w->v, rel, out, &solved);
-    }
+static blv_flow penalized_gradient_at(blv_constants_work *w, const blv_vec *x, moment when,
+                                      blv_vec *out) {
     blv_penalty_look look;
-    BLV_TRY(solve_z(w, x));
-    if (y == Y_FOLLOWS)
+    blv_vec_combine(w->offset, 1.0, w->y, -1.0, w->z);
+    BLV_TRY(solve_z(w, x, when == AT_START));
+    if (when != AT_PROBE_Y_HELD) {
+        blv_vec_combine(w->y, 1.0, w->z, 1.0, w->offset);
         BLV_TRY(solve_y(w, x));
+    }
     return blv_penalty_direction(w->run, w->penalty, (blv_batches){NULL, NULL}, w->lambda, x, w->y,
                                  w->z, false, out, &look);
+}
+
+static blv_flow gradient_at(blv_constants_work *w, const blv_vec *x, moment when, blv_vec *out) {
+    if (w->first_order)
+        return penalized_gradient_at(w, x, when, out);
+    blv_implicit_result solved;
+    double rel = w->run->def->precision == BLV_F32 ? 1e-4 : 1e-6;
+    return blv_implicit_gradient(w->implicit, x, w->y, w->v, rel, out, &solved);
 }
 
 /* ---- Curvature in x ---- */
@@ -202,7 +220,7 @@ static blv_flow probe(blv_constants_work *w, const blv_vec *direction, double t,
 
 /* Differences of gradients along d0, then along the difference itself: three steps of the power
  * method on the Hessian. The largest quotient counts. */
-static blv_flow upper_curvature(blv_constants_work *w, follow y, double *curvature) {
+static blv_flow upper_curvature(blv_constants_work *w, moment when, double *curvature) {
     double norm = blv_vec_norm(w->d0), length = 1e-2 * (1.0 + blv_vec_norm(w->run->x));
     double largest = 0.0;
     blv_vec_copy(w->d1, w->d0);
@@ -217,7 +235,7 @@ static blv_flow upper_curvature(blv_constants_work *w, follow y, double *curvatu
             BLV_TRY(probe(w, w->d1, length / norm, &distance));
         if (!(distance > 0.0))
             break;
-        BLV_TRY(gradient_at(w, w->x1, y, w->d1));
+        BLV_TRY(gradient_at(w, w->x1, when, w->d1));
         norm = blv_vec_combine(w->d1, 1.0, w->d1, -1.0, w->d0);
         largest = fmax(largest, norm / distance);
     }
@@ -233,55 +251,45 @@ blv_flow blv_constants_estimate(blv_run *run, blv_constants_work *w, blv_constan
     blv_vec_copy(w->y, run->y);
     const blv_state_entry *v = blv_state_find(run, "v");
     blv_vec_fill(w->v, 0.0);
-    BLV_TRY(gradient_at(w, run->x, Y_FOLLOWS, w->d0));
+    BLV_TRY(gradient_at(w, run->x, AT_START, w->d0));
     /* L for the way from y0 to y*, mu where it ends: at y0 the function may even curve down */
     BLV_TRY(lower_spectrum(w, w->y, c));
     c->L = fmax(c->L, at_start.L);
     c->reach_y = blv_vec_combine(w->start, 1.0, w->y, -1.0, run->y);
     c->reach_v = v ? blv_vec_combine(w->start, 1.0, w->v, -1.0, v->vec) : blv_vec_norm(w->v);
     double gradient = blv_vec_norm(w->d0);
-    BLV_TRY(upper_curvature(w, Y_FOLLOWS, &c->L_phi));
+    BLV_TRY(upper_curvature(w, AT_PROBE, &c->L_phi));
     c->reach_x = gradient / c->L_phi;
     blv_run_note(run, "estimated: L = %.4g and mu = %.4g of g in y, L_phi = %.4g", c->L, c->mu,
                  c->L_phi);
     return BLV_GO;
 }
 
-/* The tolerances are relative to the gradients at the start. */
-static blv_flow set_tolerances(blv_constants_work *w) {
-    const double rel = w->run->def->precision == BLV_F32 ? 1e-5 : 1e-9;
-    inner_problem p = {w, w->run->x};
-    BLV_TRY(gradient_of_g(&p, w->z, w->shifted));
-    w->tol_z = rel * blv_vec_norm(w->shifted);
-    BLV_TRY(gradient_of_both(&p, w->y, w->shifted));
-    w->tol_y = rel * blv_vec_norm(w->shifted);
-    return BLV_GO;
-}
-
 blv_flow blv_constants_penalized(blv_run *run, blv_constants_work *w, blv_penalty *penalty,
-                                 double lambda, blv_constants *c) {
+                                 double lambda, bool want_L_x, blv_constants *c) {
     blv_constants at_start = {0};
     double L_f = NAN, mu_f = NAN;
-    *c = (blv_constants){.reach_v = NAN};
+    *c = (blv_constants){.reach_v = NAN, .L_x = NAN};
     w->penalty = penalty;
     w->lambda = lambda;
     blv_vec_copy(w->y, run->y);
     blv_vec_copy(w->z, run->y);
-    BLV_TRY(set_tolerances(w));
     BLV_TRY(lower_spectrum(w, run->y, &at_start));
     BLV_TRY(spectrum(w, OF_F, run->y, &L_f, &mu_f));
     w->L_z = at_start.L;
     w->L_y = L_f + lambda * at_start.L;
-    BLV_TRY(gradient_at(w, run->x, Y_FOLLOWS, w->d0));
+    BLV_TRY(gradient_at(w, run->x, AT_START, w->d0));
     double gradient = blv_vec_norm(w->d0);
     BLV_TRY(lower_spectrum(w, w->z, c));
     BLV_TRY(spectrum(w, OF_F, w->y, &c->L_f, &c->mu_f));
     c->L_f = fmax(c->L_f, L_f);
     c->reach_y = blv_vec_combine(w->shifted, 1.0, w->z, -1.0, run->y);
-    BLV_TRY(upper_curvature(w, Y_FOLLOWS, &c->L_phi));
+    BLV_TRY(upper_curvature(w, AT_PROBE, &c->L_phi));
     c->reach_x = gradient / c->L_phi;
-    BLV_TRY(solve_y(w, run->x));
-    BLV_TRY(upper_curvature(w, Y_HELD, &c->L_x));
+    if (want_L_x) {
+        BLV_TRY(gradient_at(w, run->x, AT_START, w->d0));
+        BLV_TRY(upper_curvature(w, AT_PROBE_Y_HELD, &c->L_x));
+    }
     c->L = fmax(c->L, fmax(w->L_z, (w->L_y - c->L_f) / lambda));
     blv_run_note(
         run, "estimated: L = %.4g and mu = %.4g of g in y, L_phi = %.4g of f + %.4g (g - min g)",

@@ -24,9 +24,9 @@ blv_error blv_constants_open(blv_run *run, blv_constants_work **work);
 /* In `prepare`: the estimates at the run's x and y, which stay as they are. */
 blv_flow blv_constants_estimate(blv_run *run, blv_constants_work *work, blv_constants *constants);
 /* The same for f + lambda (g - min g), from gradients alone: for solvers that use neither Hv nor
- * Jv. reach_v is not set. */
+ * Jv. reach_v is not set, and L_x when it is wanted. */
 blv_flow blv_constants_penalized(blv_run *run, blv_constants_work *work, blv_penalty *penalty,
-                                 double lambda, blv_constants *constants);
+                                 double lambda, bool want_L_x, blv_constants *constants);
 
 /* After that: a y near y*(x). */
 const blv_vec *blv_constants_y(const blv_constants_work *work);

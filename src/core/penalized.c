@@ -13,7 +13,7 @@ blv_error blv_penalized_open(blv_run *run, blv_penalized *p, bool accelerated, b
 blv_flow blv_penalized_prepare(blv_run *run, blv_penalized *p) {
     const blv_constants *c = &p->constants;
     if (p->work)
-        BLV_TRY(blv_constants_penalized(run, p->work, &p->at, p->lambda, &p->constants));
+        BLV_TRY(blv_constants_penalized(run, p->work, &p->at, p->lambda, false, &p->constants));
     blv_inner_set(&p->lower, c->L + c->L_f / p->lambda, c->mu + fmax(c->mu_f, 0.0) / p->lambda);
     return BLV_GO;
 }

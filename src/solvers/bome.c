@@ -59,7 +59,7 @@ static blv_flow bome_prepare(blv_run *run, void *state) {
     if (!s->work)
         return BLV_GO;
     blv_constants c;
-    BLV_TRY(blv_constants_penalized(run, s->work, &s->at, auto_penalty, &c));
+    BLV_TRY(blv_constants_penalized(run, s->work, &s->at, auto_penalty, true, &c));
     blv_inner_set(&s->inner, c.L, c.mu);
     s->L_f = c.L_f;
     if (isnan(s->step_x))

@@ -65,7 +65,7 @@ static blv_flow f2sa_prepare(blv_run *run, void *state) {
     if (!s->work)
         return BLV_GO;
     blv_constants c;
-    BLV_TRY(blv_constants_penalized(run, s->work, &s->at, s->lambda0, &c));
+    BLV_TRY(blv_constants_penalized(run, s->work, &s->at, s->lambda0, false, &c));
     s->L_f = c.L_f;
     s->L = c.L;
     set_steps(s);

@@ -9,13 +9,14 @@
  *
  * x is moved at the new u and w (order = sequential), or together with the last of them at the old
  * point (simultaneous). "Effective bilevel optimization via minimax reformulation", Algorithms 1
- * (b = 0) and 2; the sign of the u-step is that of ascent. The result's y is w. After the last
+ * (b = 0) and 2; the sign of the u-step is that of ascent. The last step of u and w and the x-step
+ * are on the same batches, as in the second. The result's y is w. After the last
  * stage the run goes on with the last stage's values until it is stopped; with the cosine schedule
  * the steps are down to zero then, and the run is finished.
  *
  * Ours: on auto eta is 1/(L_f + a L) for u and w, the same for both, so that they lag alike and the
- * lag cancels in gx(x,w) - gx(x,u), and the x-step is what core/constants.h says for that lag. With
- * optimizer = adam, eta is 0.01 in all stages. */
+ * lag cancels in gx(x,w) - gx(x,u), and the x-step is what core/constants.h says for that lag; L
+ * and mu are corrected on the way. With optimizer = adam, eta is 0.01 in all stages. */
 #include "core/adam.h"
 #include "core/constants.h"
 #include "core/guard.h"
@@ -99,7 +100,7 @@ static blv_flow minimaxopt_prepare(blv_run *run, void *state) {
         return BLV_GO;
     blv_constants c;
     double last = s->alpha0 * pow(s->tau, (double)(s->stages - 1));
-    BLV_TRY(blv_constants_penalized(run, s->work, &s->at, last, &c));
+    BLV_TRY(blv_constants_penalized(run, s->work, &s->at, last, false, &c));
     s->L_f = c.L_f;
     s->mu_f = fmax(c.mu_f, 0.0);
     s->L = c.L;
@@ -143,15 +144,28 @@ static blv_flow move_u_and_w(blv_run *run, minimaxopt *s, blv_vec *gu, blv_vec *
     return blv_move(run, blv_run_y(run), s->factor_w * eta, gw);
 }
 
-/* r: the gradient of f + a g at w. Raises L where it and the last one show more, unless x has moved
- * too much in between, or batches differ. */
-static void learn(minimaxopt *s, const blv_vec *w, const blv_vec *r, const blv_batch *batch) {
-    if (!s->automatic || batch)
+/* r: the gradient of f + a g at w. With the last one it shows a curvature, unless x has moved too
+ * much in between. L is raised to it. mu falls to it and rises again slowly:
+ * what is left in r belongs to the slowest directions, and among them to those that lag, if any do.
+ */
+static void learn(minimaxopt *s, const blv_vec *w, const blv_vec *r) {
+    if (!s->automatic)
         return;
     double way, curvature = blv_curvature_met(&s->of_r, w, r, &way);
-    if (s->x_moved <= 0.1 * way)
+    if (curvature > 0.0 && s->x_moved <= 0.1 * way) {
+        double met = fmax((curvature - s->mu_f) / s->alpha, 1e-12 * s->L);
         s->L = fmax(s->L, (curvature - s->L_f) / s->alpha);
+        s->mu = fmin(met, 1.02 * s->mu);
+    }
     s->x_moved = 0.0;
+}
+
+/* Gradients on different batches have nothing to say about curvature. */
+static blv_batches draw(minimaxopt *s) {
+    blv_batches b = blv_penalty_draw(&s->at);
+    if (b.f || b.g)
+        blv_curvature_forget(&s->of_r);
+    return b;
 }
 
 static void enter_stage(minimaxopt *s, uint64_t iteration) {
@@ -179,16 +193,16 @@ static blv_flow minimaxopt_step(blv_run *run, void *state) {
         return BLV_STUCK;
     }
     enter_stage(s, blv_run_iteration(run));
+    blv_batches b = draw(s);
     for (int64_t k = together ? 1 : 0; k < s->inner; k++) {
-        blv_batches b = blv_penalty_draw(p);
+        b = k > 0 ? draw(s) : b;
         BLV_TRY(blv_oracle_lower(run, b.g, x, s->u, NULL, NULL, p->gy_z));
         BLV_TRY(blv_penalty_gradient(run, p, b, s->alpha, x, w, p->fy));
-        learn(s, w, p->fy, b.g ? b.g : b.f);
+        learn(s, w, p->fy);
         BLV_TRY(move_u_and_w(run, s, p->gy_z, p->fy, etas_of(s, t, end).uw));
     }
-    BLV_TRY(blv_penalty_direction(run, p, blv_penalty_draw(p), s->alpha, x, w, s->u, false, s->Gx,
-                                  &look));
-    learn(s, w, p->fy, look.batch);
+    BLV_TRY(blv_penalty_direction(run, p, b, s->alpha, x, w, s->u, false, s->Gx, &look));
+    learn(s, w, p->fy);
     etas eta = etas_of(s, t, end);
     bool last = s->stage == (double)s->stages - 1.0;
     m->gy_norm = last ? look.gy_norm : blv_vec_norm(p->gy); /* at w: no end by tol before */

@@ -62,7 +62,7 @@ static blv_flow pbgd_prepare(blv_run *run, void *state) {
     if (!s->work)
         return BLV_GO;
     blv_constants c;
-    BLV_TRY(blv_constants_penalized(run, s->work, &s->at, s->gamma, &c));
+    BLV_TRY(blv_constants_penalized(run, s->work, &s->at, s->gamma, true, &c));
     s->L_f = c.L_f;
     s->L = c.L;
     set_steps(s);
