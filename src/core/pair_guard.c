@@ -2,10 +2,6 @@
 
 #include <math.h>
 
-/* Moves of x are this much shorter at most on batches: noise must not carry x far before y shows
- * what it is like there. */
-static const double on_batches = 0.1;
-
 blv_error blv_pair_guard_open(blv_run *run, blv_pair_guard *g) {
     BLV_CHECK(blv_state_hidden(run, "ceiling_x", &g->x_ceiling));
     BLV_CHECK(blv_state_hidden(run, "ceiling_y", &g->y_ceiling));
@@ -74,7 +70,6 @@ void blv_pair_guard_steps(blv_pair_guard *g, blv_steps *s, double decay, const b
         judge_together(g, s, decay, p, step_x, step_y);
         return;
     }
-    s->guard_x.longest *= on_batches;
     *step_x = blv_guard_step(&s->guard_x, &s->x, decay, batch, p->w, p->w_norm);
     if (s->guard_x.before)
         *step_x *= trust(g, p->gy_norm);

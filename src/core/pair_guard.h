@@ -14,10 +14,10 @@
  * A shortened step grows by 2 % an iteration up to a ceiling, and every shortening lowers the
  * ceiling by 10 %: so steps that are really too long do not come back for ever.
  *
- * On batches the steps are judged by guard.h alone, but x moves a tenth as far at most, and where
- * |gy| is more than four times its running mean, less far in proportion: y has got lost there, and
- * x waits for it. When the y-step is halved, so is the x-step, since y then covers less of its way
- * between two of them. Steps that the user has set stay as they are. */
+ * On batches the steps are judged by guard.h alone, but where |gy| is more than four times its
+ * running mean x moves less far in proportion: y has got lost there, and x waits for it. When the
+ * y-step is halved, so is the x-step, since y then covers less of its way between two of them.
+ * Steps that the user has set stay as they are. */
 #ifndef BLV_CORE_PAIR_GUARD_H
 #define BLV_CORE_PAIR_GUARD_H
 

@@ -67,7 +67,7 @@ void blv_saga_put(blv_saga *s, size_t quantity, const blv_batch *batch, const bl
 }
 
 void blv_saga_visit(blv_saga *s, size_t quantity, const blv_batch *batch, blv_vec *value) {
-    if (!s->table)
+    if (!s->table || !batch)
         return;
     double *entry = entry_of(s, quantity, batch), *mean = s->mean + offset_of(s, quantity);
     double share = (double)batch->count / (double)s->samples, weight = (double)s->blocks * share;
