@@ -128,12 +128,12 @@ blv_flow blv_neumann_estimate(blv_run *run, blv_neumann *n, const blv_batches *b
 
 static void choose_series(blv_run *run, blv_neumann *n, const blv_constants *c) {
     n->eta = n->first_eta = blv_auto_inner_step(n->eta, c);
-    double left = 1.0 - fmin(c->mu * n->eta, 1.0);
+    double log_left = log1p(-fmin(c->mu * n->eta, 1.0));
     double fewest = n->form == BLV_NEUMANN_SUM ? FACTORS_MIN : RANDOM_FACTORS_MIN;
     if (n->Q < 0)
-        n->factors = fmin(fmax(ceil(log(allowed_bias) / log(left)), fewest), FACTORS_MAX);
+        n->factors = fmin(fmax(ceil(log(allowed_bias) / log_left), fewest), FACTORS_MAX);
     blv_run_note(run, "Neumann: eta = %.4g, Q = %g, relative bias up to %.2g", n->eta, n->factors,
-                 pow(left, n->factors));
+                 exp(log_left * n->factors));
 }
 
 /* Variance of one estimate, from TRIALS of them. */
