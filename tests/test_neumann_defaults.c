@@ -13,10 +13,10 @@
 static const struct {
     const char *solver;
     uint64_t steps[3]; /* for kappa = 2, 20, 100 */
-} budgets[] = {{"stocbio", {10, 20, 80}},       {"bsa", {3000, 3000, 3000}},
-               {"ttsa", {3000, 3000, 3500}},    {"mrbo", {20, 200, 900}},
+} budgets[] = {{"stocbio", {10, 20, 80}},       {"bsa", {4000, 6000, 4000}},
+               {"ttsa", {4000, 6000, 4000}},    {"mrbo", {20, 200, 900}},
                {"mstsa", {20, 200, 900}},       {"vrbo", {8, 10, 30}},
-               {"sustain", {1500, 2000, 2000}}, {"fsla", {30, 350, 1600}}};
+               {"sustain", {2500, 2500, 2500}}, {"fsla", {30, 350, 1600}}};
 enum { SOLVERS = sizeof budgets / sizeof *budgets };
 
 static double true_gradient(const blv_problem *p, const blv_run *run) {

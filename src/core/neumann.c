@@ -5,7 +5,13 @@
 #include <float.h>
 #include <math.h>
 
-enum { FACTORS_MIN = 10, RANDOM_FACTORS_MIN = 5, FACTORS_MAX = 300, TRIALS = 8 };
+enum {
+    FACTORS_MIN = 10,
+    RANDOM_FACTORS_MIN = 5,
+    FACTORS_MAX = 300,
+    TRIALS = 8,
+    RANDOM_TRIALS = 32
+};
 static const double allowed_bias = 0.05, recovery = 1.02;
 
 blv_error blv_samplers_open(blv_run *run, blv_samplers *b) {
@@ -105,15 +111,8 @@ static blv_flow last_product(blv_run *run, blv_neumann *n, uint64_t Q, const blv
     return BLV_GO;
 }
 
-/* position: of p in its stream. */
 static blv_flow estimate(blv_run *run, blv_neumann *n, const blv_samplers *batches, size_t points,
-                         const blv_point *at, blv_vec *const *hg, uint64_t position) {
-    if (n->watched)
-        n->eta = fmin(n->eta * recovery, n->first_eta);
-    const uint64_t Q = factors_in_effect(n);
-    uint64_t products = Q;
-    if (n->form == BLV_NEUMANN_RANDOM)
-        products = blv_random_below(&n->stream, position, Q);
+                         const blv_point *at, blv_vec *const *hg, uint64_t Q, uint64_t products) {
     BLV_TRY(first_term(run, n, blv_sampler_next(batches->f), points, at, hg));
     for (uint64_t q = 0; q < products; q++)
         BLV_TRY(next_term(run, n, blv_sampler_next(batches->g), points, at));
@@ -122,34 +121,61 @@ static blv_flow estimate(blv_run *run, blv_neumann *n, const blv_samplers *batch
 
 blv_flow blv_neumann_estimate(blv_run *run, blv_neumann *n, const blv_samplers *batches,
                               size_t points, const blv_point *at, blv_vec *const *hg) {
-    return estimate(run, n, batches, points, at, hg, blv_run_iteration(run));
+    if (n->watched)
+        n->eta = fmin(n->eta * recovery, n->first_eta);
+    const uint64_t Q = factors_in_effect(n);
+    uint64_t p = Q;
+    if (n->form == BLV_NEUMANN_RANDOM)
+        p = blv_random_below(&n->stream, blv_run_iteration(run), Q);
+    return estimate(run, n, batches, points, at, hg, Q, p);
 }
 
 /* ---- Before the first step ---- */
 
 static void choose_series(blv_run *run, blv_neumann *n, const blv_constants *c) {
     n->eta = n->first_eta = blv_auto_inner_step(n->eta, c);
-    double left = 1.0 - fmin(c->mu * n->eta, 1.0);
+    double log_left = log1p(-fmin(c->mu * n->eta, 1.0));
     double fewest = n->form == BLV_NEUMANN_SUM ? FACTORS_MIN : RANDOM_FACTORS_MIN;
     if (n->Q < 0)
-        n->factors = fmin(fmax(ceil(log(allowed_bias) / log(left)), fewest), FACTORS_MAX);
+        n->factors = fmin(fmax(ceil(log(allowed_bias) / log_left), fewest), FACTORS_MAX);
     blv_run_note(run, "Neumann: eta = %.4g, Q = %g, relative bias up to %.2g", n->eta, n->factors,
-                 pow(left, n->factors));
+                 exp(log_left * n->factors));
 }
 
-/* Variance of one estimate, from TRIALS of them. */
+/* Adds estimates with weights that sum up to `weight` to their mean and to the mean of their
+ * squares: all that one series has for p = 0 .. Q-1 in the random form, else one. */
+static blv_flow add_trial(blv_run *run, blv_neumann *n, const blv_samplers *batches,
+                          const blv_point *at, double weight, double *squares) {
+    const uint64_t Q = factors_in_effect(n);
+    if (n->form == BLV_NEUMANN_SUM) {
+        BLV_TRY(estimate(run, n, batches, 1, at, &n->trial, Q, Q));
+        *squares += weight * blv_vec_dot(n->trial, n->trial);
+        blv_vec_axpy(n->mean, weight, n->trial);
+        return BLV_GO;
+    }
+    const double share = weight / (double)Q;
+    BLV_TRY(first_term(run, n, blv_sampler_next(batches->f), 1, at, &n->trial));
+    for (uint64_t p = 0; p < Q; p++) {
+        if (p > 0)
+            BLV_TRY(next_term(run, n, blv_sampler_next(batches->g), 1, at));
+        BLV_TRY(blv_oracle_jvp(run, blv_sampler_next(batches->g), at->x, at->y, n->r[0], n->jv));
+        double norm = blv_vec_combine(n->jv, 1.0, n->trial, -(double)Q * n->eta, n->jv);
+        *squares += share * norm * norm;
+        blv_vec_axpy(n->mean, share, n->jv);
+    }
+    return BLV_GO;
+}
+
+/* Variance of one estimate. On whole sums one series of the random form has all there are. */
 static blv_flow measure_noise(blv_run *run, blv_neumann *n, const blv_samplers *batches,
                               const blv_vec *y, double *variance) {
     const blv_point at = {blv_run_x(run), y};
+    const int trials = blv_samplers_noise(batches) ? TRIALS : 1;
     double squares = 0.0;
     blv_vec_fill(n->mean, 0.0);
-    for (uint64_t i = 0; i < TRIALS; i++) {
-        BLV_TRY(estimate(run, n, batches, 1, &at, &n->trial, UINT64_MAX / 2 + i));
-        squares += blv_vec_dot(n->trial, n->trial) / TRIALS;
-        blv_vec_axpy(n->mean, 1.0 / TRIALS, n->trial);
-    }
-    double rest = squares - blv_vec_dot(n->mean, n->mean);
-    *variance = fmax(rest, 0.0) * TRIALS / (TRIALS - 1);
+    for (int i = 0; i < trials; i++)
+        BLV_TRY(add_trial(run, n, batches, &at, 1.0 / trials, &squares));
+    *variance = fmax(squares - blv_vec_dot(n->mean, n->mean), 0.0);
     return isfinite(*variance) ? BLV_GO : BLV_NONFINITE;
 }
 

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-enum { HOLD_MAX = 1000 };
+enum { HOLD_MAX = 3000 };
 
 blv_error blv_pieces_open(blv_run *run, blv_pieces *p) {
     BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &p->gy));
@@ -65,7 +65,7 @@ void blv_steps_loop_v(blv_steps *s, double steps) {
 }
 
 double blv_steps_hold(const blv_steps *s) {
-    return fmin(1.0 / (s->x * s->constants.L_phi), HOLD_MAX);
+    return fmin(3.0 / (s->x * s->constants.L_phi), HOLD_MAX);
 }
 
 double blv_steps_y(blv_steps *s, double decay, const blv_batch *batch, const blv_vec *gy,

@@ -40,8 +40,8 @@ void blv_steps_loop_y(blv_steps *s, double steps);
 void blv_steps_loop_v(blv_steps *s, double steps);
 
 /* After prepare, when all steps are automatic: over how many iterations decaying ones keep their
- * length first. As many as x needs, 1/(step_x L_phi), but at most 1000: steps that shrink before
- * that do not arrive. */
+ * length first. Three times as many as x needs, 3/(step_x L_phi), but at most 3000: steps that
+ * shrink before that do not arrive. */
 double blv_steps_hold(const blv_steps *steps);
 
 /* The step to take along a direction of this norm, computed on this batch: the guard's, times

@@ -22,7 +22,7 @@
 #include <float.h>
 #include <math.h>
 
-static const double noise_share = 0.006; /* see blv_neumann_prepare */
+static const double noise_share = 0.004; /* see blv_neumann_prepare */
 
 typedef struct neumann_sgd {
     blv_steps steps;

@@ -130,7 +130,7 @@ static const blv_param params[] = {
     {"c1", BLV_REAL, FIELD(c1), "auto", 0, DBL_MAX, "auto",
      "momentum in x: alpha_{k+1} = c1 eta_k^2; auto: 0.3/dd^2"},
     {"m", BLV_REAL, FIELD(m), "auto", DBL_MIN, DBL_MAX, "auto",
-     "m of eta_k = dd/(m+k)^(1/3); auto: what x needs, at most 1000, or 1 when a step is given"},
+     "m of eta_k = dd/(m+k)^(1/3); auto: three times what x needs, or 1 when a step is given"},
     {"dd", BLV_REAL, FIELD(dd), "auto", DBL_MIN, DBL_MAX, "auto",
      "dd of eta_k; auto: m^(1/3), so that eta_0 = 1"},
     {"step_x", BLV_REAL, FIELD(steps.x), "auto", DBL_MIN, DBL_MAX, "auto", "x-step, times eta_k"},
