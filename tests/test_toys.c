@@ -233,7 +233,7 @@ static void test_non_singleton_is_refused(void **state) {
         assert_non_null(strstr(why.text, "singular"));
         assert_non_null(strstr(why.text, solver->name));
     }
-    assert_int_equal(refused, 5);
+    assert_true(refused >= 5);
 
     blv_vec *x, *y;
     assert_int_equal(blv_vec_create(&x, def->space_x), BLV_OK);

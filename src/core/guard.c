@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+static const double share_on_batches = 0.05;
+
 blv_error blv_guard_open(blv_run *run, const char *name, blv_level level, blv_guard *guard) {
     blv_guard_reset(guard);
     return blv_state_vec(run, name, level, &guard->before);
@@ -22,7 +24,7 @@ double blv_guard_step(blv_guard *guard, double *step, double decay, const blv_ba
         return *step * decay;
     double limit = guard->longest > 0.0 ? guard->longest / norm : INFINITY;
     if (batch)
-        return fmin(*step * decay, 0.1 * limit);
+        return fmin(*step * decay, share_on_batches * limit);
     if (guard->before_norm > 0.0) {
         double product = blv_vec_dot(guard->before, direction), before = guard->before_norm;
         if (product < -0.5 * norm * before)

@@ -10,8 +10,8 @@
  *   larger one
  *
  * Steps of at most 1/L give neither sign on a quadratic. And no move of x is longer than (1 +
- * |x|)/2, or a tenth of that on batches, whose directions may be noise for the most part: where Phi
- * is nearly straight its constant says nothing about how far that goes. */
+ * |x|)/2, or a twentieth of that on batches, whose directions may be noise for the most part: where
+ * Phi is nearly straight its constant says nothing about how far that goes. */
 #ifndef BLV_CORE_GUARD_H
 #define BLV_CORE_GUARD_H
 
