@@ -35,8 +35,9 @@ static const struct {
     {"t1-t2", NULL, 1.0},             /* goes to a point of its own: no worse than the start */
     {"fsla", "scalar-penalty", 20.0}, /* as soba */
     {"saba", "scalar-penalty", 20.0}, /* as soba */
-    {"mstsa", "scalar-penalty", 0.5}, /* far away at first, and steps of 1/cbrt(t) */
-    {"fsla", "pl-sine", 0.2},         /* steps of 1/sqrt(t) */
+    {"mrbo", "scalar-penalty", 20.0}, /* as soba */
+    {"mstsa", "scalar-penalty", 20.0}, /* as soba */
+    {"fsla", "pl-sine", 1.5},         /* steps of 1/sqrt(t): slow from far away */
     {"sustain", "pl-sine", 0.5},      /* noise of the random number of factors, small steps */
     {"bsa", NULL, 0.2},               /* the random number of factors leaves noise */
     {"ttsa", NULL, 0.2},              /* the same */

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdio.h>
 
+static const double share_on_batches = 0.05;
+
 blv_error blv_guard_open(blv_run *run, const char *name, blv_level level, blv_guard *guard) {
     const struct {
         const char *what;
@@ -70,7 +72,7 @@ double blv_guard_step(blv_guard *guard, double *step, double decay, const blv_ba
         return *step * decay;
     bool is_x = guard->longest > 0.0;
     double product = blv_vec_dot(guard->before, direction);
-    double limit = is_x ? (batch ? 0.1 : 1.0) * guard->longest / norm : INFINITY, part = 1.0;
+    double limit = is_x ? (batch ? share_on_batches : 1.0) * guard->longest / norm : INFINITY, part = 1.0;
     if (!batch)
         limit = fmin(limit, look_at_sum(guard, step, product, norm));
     else if (is_x)
