@@ -32,43 +32,20 @@ typedef struct blv_penalized {
     blv_constants constants;
 } blv_penalized;
 
-#define BLV_PENALIZED_PARAMS(type)                                                                 \
-    {"lambda",                                                                                     \
-     BLV_REAL,                                                                                     \
-     offsetof(type, inner.lambda),                                                                 \
-     "300",                                                                                        \
-     DBL_MIN,                                                                                      \
-     DBL_MAX,                                                                                      \
-     NULL,                                                                                         \
-     "penalty; the bias of the result is of order 1/lambda"},                                      \
-        {"Lg",                                                                                     \
-         BLV_REAL,                                                                                 \
-         offsetof(type, inner.lower.L),                                                            \
-         "auto",                                                                                   \
-         DBL_MIN,                                                                                  \
-         DBL_MAX,                                                                                  \
-         "auto",                                                                                   \
-         "largest curvature of g; auto: estimated, and raised when the inner steps meet more"},    \
-        {"mu",                                                                                     \
-         BLV_REAL,                                                                                 \
-         offsetof(type, inner.lower.mu),                                                           \
-         "auto",                                                                                   \
-         DBL_MIN,                                                                                  \
-         DBL_MAX,                                                                                  \
-         "auto",                                                                                   \
-         "smallest curvature of g in y; auto: estimated"},                                         \
-        {"inner",                                                                                  \
-         BLV_INT,                                                                                  \
-         offsetof(type, inner.lower.steps),                                                        \
-         "auto",                                                                                   \
-         1,                                                                                        \
-         9e15,                                                                                     \
-         "auto",                                                                                   \
-         "T: inner steps of z; auto: until |gy| has fallen by a factor, at most 1000"},            \
-    {                                                                                              \
-        "inner_y", BLV_INT, offsetof(type, inner.upper_steps), "inner", 1, 9e15, "inner",          \
-            "T': inner steps of y; inner: as many as z"                                            \
-    }
+/* The rows of a parameter table, for a struct that has its blv_penalized as `inner`. */
+/* clang-format off */
+#define BLV_PENALIZED_PARAMS(type)                                                               \
+    {"lambda", BLV_REAL, offsetof(type, inner.lambda), "300", DBL_MIN, DBL_MAX, NULL,            \
+     "penalty; the bias of the result is of order 1/lambda"},                                    \
+    {"Lg", BLV_REAL, offsetof(type, inner.lower.L), "auto", DBL_MIN, DBL_MAX, "auto",            \
+     "largest curvature of g; auto: estimated, and raised when the inner steps meet more"},      \
+    {"mu", BLV_REAL, offsetof(type, inner.lower.mu), "auto", DBL_MIN, DBL_MAX, "auto",           \
+     "smallest curvature of g in y; auto: estimated, lowered when the steps are too many"},      \
+    {"inner", BLV_INT, offsetof(type, inner.lower.steps), "auto", 1, 9e15, "auto",               \
+     "T: inner steps of z; auto: until |gy| has fallen by a factor, at most 1000"},              \
+    {"inner_y", BLV_INT, offsetof(type, inner.upper_steps), "inner", 1, 9e15, "inner",           \
+     "T': inner steps of y; inner: as many as z"}
+/* clang-format on */
 
 /* In `open`. also: the constants are wanted even when nothing here is automatic. */
 blv_error blv_penalized_open(blv_run *run, blv_penalized *p, bool accelerated, bool also);

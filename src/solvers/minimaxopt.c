@@ -10,9 +10,9 @@
  * x is moved at the new u and w (order = sequential), or together with the last of them at the old
  * point (simultaneous). "Effective bilevel optimization via minimax reformulation", Algorithms 1
  * (b = 0) and 2; the sign of the u-step is that of ascent. The last step of u and w and the x-step
- * are on the same batches, as in the second. The result's y is w. After the last
- * stage the run goes on with the last stage's values until it is stopped; with the cosine schedule
- * the steps are down to zero then, and the run is finished.
+ * are on the same batches, as in the second. The result's y is w. After the last stage the run goes
+ * on with its values until it is stopped; with the cosine schedule the steps are down to zero then,
+ * and the run ends.
  *
  * Ours: on auto eta is 1/(L_f + a L) for u and w, the same for both, so that they lag alike and the
  * lag cancels in gx(x,w) - gx(x,u), and the x-step is what core/constants.h says for that lag; L
