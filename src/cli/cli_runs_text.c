@@ -2,6 +2,7 @@
 #include "cli_runs.h"
 #include "cli_table.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,17 @@
 
 const char *cli_run_text(const json_t *run, const char *key) {
     return json_string_value(json_object_get(run, key));
+}
+
+int cli_runs_find(cli_store *store, int64_t id, json_t **run) {
+    if (!cli_store_find(store, id, run)) {
+        cli_complain("%s", cli_store_problem(store));
+        return CLI_REFUSED;
+    }
+    if (*run)
+        return CLI_DONE;
+    cli_complain("there is no run %" PRId64 " in %s", id, cli_store_path(store));
+    return CLI_REFUSED;
 }
 
 static const char *number_text(const json_t *run, const char *key, const char *format, char *text,

@@ -3,6 +3,7 @@
 #include "cli_process.h"
 #include "cli_store_private.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -154,6 +155,25 @@ bool cli_store_rows(cli_store *store, int64_t id, json_t **rows) {
     else
         json_decref(list);
     return well;
+}
+
+bool cli_store_best(cli_store *store, int64_t id, double *phi) {
+    *phi = NAN;
+    sqlite3_stmt *statement =
+        cli_sql(store,
+                "SELECT min(other.phi) FROM run JOIN run AS other ON other.problem IS run.problem"
+                " AND other.problem_parameters IS run.problem_parameters"
+                " AND other.fingerprint IS run.fingerprint WHERE run.id = ?",
+                "i", id);
+    if (!statement)
+        return false;
+    int result = sqlite3_step(statement);
+    if (result == SQLITE_ROW) {
+        if (sqlite3_column_type(statement, 0) != SQLITE_NULL)
+            *phi = sqlite3_column_double(statement, 0);
+        result = SQLITE_DONE;
+    }
+    return ends_well(store, statement, result);
 }
 
 /* ---- Attached bytes ---- */
