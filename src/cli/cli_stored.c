@@ -162,6 +162,27 @@ static void label_groups(cli_stored *stored) {
     free(alike);
 }
 
+/* ---- The best Phi ---- */
+
+/* The least of what the store has and of certified rows. */
+static void lower_best(cli_stored_run *run, const cli_stored_run *other) {
+    size_t k;
+    json_t *row;
+    run->best = fmin(run->best, other->best);
+    json_array_foreach(other->rows, k, row) {
+        const json_t *phi = json_object_get(row, "phi");
+        if (json_is_number(phi))
+            run->best = fmin(run->best, json_number_value(phi));
+    }
+}
+
+static void share_best(cli_stored *stored) {
+    for (size_t i = 0; i < stored->count; i++)
+        for (size_t k = 0; k < stored->count; k++)
+            if (same_problem(stored->runs[i].run, stored->runs[k].run))
+                lower_best(&stored->runs[i], &stored->runs[k]);
+}
+
 /* ---- Loading ---- */
 
 static bool is_loaded(const cli_stored *stored, int64_t id) {
@@ -193,8 +214,10 @@ int cli_stored_load(cli_stored *stored, cli_store *store, const int64_t *ids, si
     for (size_t i = 0; i < count && code == CLI_DONE; i++)
         if (!is_loaded(stored, ids[i]))
             code = load_one(stored, store, ids[i]);
-    if (code == CLI_DONE)
+    if (code == CLI_DONE) {
+        share_best(stored);
         label_groups(stored);
+    }
     return code;
 }
 

@@ -7,7 +7,7 @@
 typedef struct cli_stored_run {
     int64_t id;
     json_t *run, *rows; /* as the store gives them */
-    double best;        /* least certified Phi of this problem in the store; NaN: none */
+    double best;        /* least certified Phi that is known of its problem; NaN: none */
     size_t group;
 } cli_stored_run;
 
