@@ -6,6 +6,7 @@ int cmd_solve(int argc, char **argv);
 int cmd_resume(int argc, char **argv);
 int cmd_runs(int argc, char **argv);
 int cmd_plot(int argc, char **argv);
+int cmd_report(int argc, char **argv);
 int cmd_solvers(int argc, char **argv);
 int cmd_problems(int argc, char **argv);
 int cmd_check(int argc, char **argv);

@@ -21,6 +21,7 @@ static const command commands[] = {
     {"resume", "RUN", "go on with a run that was interrupted", cmd_resume},
     {"runs", "[ACTION]", "list, show, export and remove the runs that were made", cmd_runs},
     {"plot", "RUN...", "draw curves of runs: Phi, gradient, accuracy over time", cmd_plot},
+    {"report", "RUN...", "write a page about runs: question, answer, curves, tables", cmd_report},
     {"solvers", "[NAME]", "list the solvers, or the parameters of one", cmd_solvers},
     {"problems", "[NAME]", "list the problems, or the parameters of one", cmd_problems},
     {"check", "PROBLEM", "compare a problem's derivatives with differences", cmd_check},

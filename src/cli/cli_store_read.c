@@ -232,3 +232,24 @@ bool cli_store_read(cli_store *store, int64_t id, const char *name, void **bytes
     }
     return well;
 }
+
+bool cli_store_attachments(cli_store *store, int64_t id, json_t **list) {
+    *list = NULL;
+    sqlite3_stmt *statement =
+        cli_sql(store,
+                "SELECT name, sum(length(bytes)) AS size FROM attachment WHERE run = ?"
+                " GROUP BY name ORDER BY name",
+                "i", id);
+    if (!statement)
+        return false;
+    json_t *found = cli_json_array();
+    int result;
+    while ((result = sqlite3_step(statement)) == SQLITE_ROW)
+        cli_json_append(found, row_object(statement));
+    bool well = ends_well(store, statement, result);
+    if (well)
+        *list = found;
+    else
+        json_decref(found);
+    return well;
+}

@@ -10,23 +10,6 @@
 static const char *const value_sets[] = {"problem_parameters", "parameters", "options"};
 enum { VALUE_SETS = sizeof value_sets / sizeof value_sets[0] };
 
-void cli_value_text(const json_t *value, char text[CLI_VALUE_SIZE]) {
-    char number[CLI_REAL_SIZE] = "?";
-    if (json_is_string(value)) {
-        snprintf(text, CLI_VALUE_SIZE, "%s", json_string_value(value));
-        return;
-    }
-    if (json_is_integer(value))
-        snprintf(number, sizeof number, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
-    else if (json_is_real(value))
-        cli_format_real(json_real_value(value), number);
-    else if (json_is_boolean(value))
-        snprintf(number, sizeof number, "%s", json_is_true(value) ? "yes" : "no");
-    else if (json_is_null(value))
-        snprintf(number, sizeof number, "-");
-    snprintf(text, CLI_VALUE_SIZE, "%s", number);
-}
-
 /* ---- Groups ---- */
 
 static void copy_field(json_t *key, const json_t *run, const char *name) {
@@ -56,17 +39,18 @@ static bool same_problem(const json_t *a, const json_t *b) {
 
 static size_t group_of(cli_stored *stored, const json_t *run) {
     json_t *key = key_of(run);
-    bool new_problem = true;
+    size_t problem = stored->problems;
     for (size_t g = 0; g < stored->groups; g++) {
         if (json_equal(key, stored->group[g].key)) {
             json_decref(key);
             return g;
         }
-        new_problem = new_problem && !same_problem(key, stored->group[g].key);
+        if (same_problem(key, stored->group[g].key))
+            problem = stored->group[g].problem;
     }
     stored->group = cli_grow(stored->group, stored->groups + 1, sizeof stored->group[0]);
-    stored->group[stored->groups] = (cli_stored_group){.key = key};
-    stored->problems += new_problem;
+    stored->group[stored->groups] = (cli_stored_group){.key = key, .problem = problem};
+    stored->problems += problem == stored->problems;
     return stored->groups++;
 }
 
@@ -179,7 +163,7 @@ static void lower_best(cli_stored_run *run, const cli_stored_run *other) {
 static void share_best(cli_stored *stored) {
     for (size_t i = 0; i < stored->count; i++)
         for (size_t k = 0; k < stored->count; k++)
-            if (same_problem(stored->runs[i].run, stored->runs[k].run))
+            if (stored->runs[i].problem == stored->runs[k].problem)
                 lower_best(&stored->runs[i], &stored->runs[k]);
 }
 
@@ -205,6 +189,7 @@ static int load_one(cli_stored *stored, cli_store *store, int64_t id) {
         return CLI_REFUSED;
     }
     kept->group = group_of(stored, kept->run);
+    kept->problem = stored->group[kept->group].problem;
     return CLI_DONE;
 }
 
