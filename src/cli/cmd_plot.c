@@ -1,5 +1,6 @@
 /* bilevel plot RUN...: curves of stored runs, in a file or in the terminal. */
 #include "cli_commands.h"
+#include "cli_describe.h"
 #include "cli_gnuplot.h"
 #include "cli_outputs.h"
 
@@ -157,7 +158,8 @@ int cmd_plot(int argc, char **argv) {
                "curve, their median, with a band from 20 to 80 percent of them.",
         .children = children};
     request asked = {.what = "phi"};
-    argp_parse(&argp, argc, argv, 0, NULL, &asked);
+    if (!cli_parse(&argp, argc, argv, &asked))
+        return CLI_DONE;
     cli_store *store = NULL;
     int code = cli_store_open_existing(&store, &asked.store);
     if (code == CLI_DONE)

@@ -1,5 +1,6 @@
 /* bilevel report RUN...: a page about stored runs. */
 #include "cli_commands.h"
+#include "cli_describe.h"
 #include "cli_outputs.h"
 #include "cli_report_page.h"
 
@@ -91,7 +92,8 @@ int cmd_report(int argc, char **argv) {
                "HTML that are attached to a run are shown with it.",
         .children = children};
     request asked = {.out = "report.html"};
-    argp_parse(&argp, argc, argv, 0, NULL, &asked);
+    if (!cli_parse(&argp, argc, argv, &asked))
+        return CLI_DONE;
     cli_store *store = NULL;
     int code = cli_store_open_existing(&store, &asked.store);
     if (code == CLI_DONE)

@@ -1,5 +1,6 @@
 /* bilevel runs [ACTION]: looks at the run store. */
 #include "cli_commands.h"
+#include "cli_describe.h"
 #include "cli_export.h"
 #include "cli_json.h"
 #include "cli_runs.h"
@@ -214,7 +215,8 @@ static int take_action(const action *chosen, int argc, char **argv) {
                               .doc = chosen->doc,
                               .children = children};
     request asked = {.filter.limit = 20};
-    argp_parse(&argp, argc, argv, 0, NULL, &asked);
+    if (!cli_parse(&argp, argc, argv, &asked))
+        return CLI_DONE;
     int code = CLI_DONE;
     if (asked.count < chosen->least || asked.count > chosen->most) {
         cli_complain(chosen->least == 0 ? "list takes no number: did you mean 'bilevel runs show'?"
@@ -243,6 +245,13 @@ static void print_help(FILE *out) {
 
 int cmd_runs(int argc, char **argv) {
     static char title[32]; /* outlives argp, which keeps the name */
+    for (size_t i = 0; i < ACTIONS && cli_is_described(); i++) {
+        char *described[] = {title, NULL};
+        snprintf(title, sizeof title, "bilevel runs %s", actions[i].name);
+        take_action(&actions[i], 1, described);
+    }
+    if (cli_is_described())
+        return CLI_DONE;
     const char *word = argc > 1 ? argv[1] : "list";
     if (strcmp(word, "--help") == 0 || strcmp(word, "-?") == 0 || strcmp(word, "help") == 0) {
         print_help(stdout);
