@@ -28,7 +28,10 @@ static double number_at(const json_t *row, const char *column) {
 static bool has_column(const cli_stored_run *run, const char *column) {
     size_t i;
     json_t *row;
-    json_array_foreach(run->rows, i, row) if (isfinite(number_at(row, column))) return true;
+    json_array_foreach(run->rows, i, row) {
+        if (isfinite(number_at(row, column)))
+            return true;
+    }
     return false;
 }
 

@@ -90,8 +90,9 @@ static void put_vector(FILE *out, const char *name, const json_t *vector) {
     if (count == 0 || count > LONGEST)
         return;
     fprintf(out, "<p><code>%s = (", name);
-    json_array_foreach(vector, i, value)
+    json_array_foreach(vector, i, value) {
         fprintf(out, "%s%.6g", i ? ", " : "", json_number_value(value));
+    }
     fputs(")</code></p>\n", out);
 }
 
@@ -172,8 +173,9 @@ static const char *calls_text(const json_t *run, char *text, size_t size) {
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
         const char *name;
         json_t *count;
-        json_object_foreach(json_object_get(result, parts[i]), name, count) sum +=
-            json_integer_value(count);
+        json_object_foreach(json_object_get(result, parts[i]), name, count) {
+            sum += json_integer_value(count);
+        }
     }
     snprintf(text, size, "%" JSON_INTEGER_FORMAT, sum);
     return text;
@@ -275,8 +277,9 @@ static void put_notes(FILE *out, const json_t *notes) {
         return;
     cli_html_heading(out, 3, "Notes");
     fputs("<ul>\n", out);
-    json_array_foreach(notes, i, note)
+    json_array_foreach(notes, i, note) {
         cli_html_element(out, "li", or_dash(json_string_value(note)));
+    }
     fputs("</ul>\n", out);
 }
 

@@ -172,6 +172,23 @@ same out drawn
 [ -s both.svg ] || fail "$case_name: no file"
 ls -A | grep -q '^\.bilevel-' && fail "something was left behind"
 
+# ---- Rows in different places: straight lines of the picture between them, the last value holds
+"$sql" .runs.db "DELETE FROM trace WHERE run IN (5, 6)" "INSERT INTO trace VALUES \
+    (5, 0, 0, '{\"seconds\": 0, \"line\": 0, \"log\": 1}'), \
+    (5, 2, 2, '{\"seconds\": 2, \"line\": 4, \"log\": 10000}'), \
+    (6, 1, 1, '{\"seconds\": 1, \"line\": 10, \"log\": 10}'), \
+    (6, 2, 2, '{\"seconds\": 2, \"line\": null, \"log\": null}'), \
+    (6, 3, 3, '{\"seconds\": 3, \"line\": 20, \"log\": 10}')"
+rounded() { block 0 | awk '{ printf "%.9g %.9g %.9g %.9g\n", $1, $2, $3, $4 }' >found; }
+recorded 5 6 --y line -o lines.svg
+rounded
+printf '%s\n' "0 0 0 0" "1 6 3.6 8.4" "2 9.5 6.2 12.8" "3 12 7.2 16.8" >expected
+same found expected
+recorded 5 6 --y log -o lines.svg
+rounded
+printf '%s\n' "0 1 1 1" "1 55 28 82" "2 5005 2008 8002" "3 5005 2008 8002" >expected
+same found expected
+
 # ---- Text of the user is text
 "$sql" .runs.db "UPDATE run SET solver = 'it''s \`touch t1\` \$(touch t2) \"; system(\"touch t3\") #
 <b>&\\' || char(10) || 'END' || char(10) || 'system \"touch t4\"' WHERE id = 1"
