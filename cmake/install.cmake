@@ -1,4 +1,4 @@
-# Install rules: library, public headers, command, CMake package and pkg-config file. Everything that
+# Install rules: library, public headers, command with completion and manual, CMake package and pkg-config file. Everything that
 # is installed finds everything else relative to itself, so the prefix can be moved.
 option(BLV_INSTALL "Create install rules" ${PROJECT_IS_TOP_LEVEL})
 if(NOT BLV_INSTALL)
@@ -16,6 +16,11 @@ if(TARGET bilevel_command)
   file(RELATIVE_PATH bin_to_lib ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
   set_target_properties(bilevel_command PROPERTIES INSTALL_RPATH "$ORIGIN/${bin_to_lib}")
   install(TARGETS bilevel_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  include(cmake/completion.cmake)
+  install(FILES ${printed}/bilevel.bash RENAME bilevel
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+  install(FILES ${printed}/_bilevel DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+  install(FILES ${printed}/bilevel.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 endif()
 
 install(EXPORT bilevelTargets NAMESPACE bilevel:: DESTINATION ${package_dir})

@@ -2,13 +2,24 @@
 #ifndef CLI_COMMANDS_H
 #define CLI_COMMANDS_H
 
+typedef struct cli_command {
+    const char *name, *arguments;
+    const char *summary; /* NULL: not listed in the help */
+    int (*run)(int argc, char **argv);
+} cli_command;
+extern const cli_command cli_commands[]; /* ends with one that has no name */
+
 int cmd_solve(int argc, char **argv);
 int cmd_resume(int argc, char **argv);
 int cmd_runs(int argc, char **argv);
+int cmd_plot(int argc, char **argv);
+int cmd_report(int argc, char **argv);
 int cmd_solvers(int argc, char **argv);
 int cmd_problems(int argc, char **argv);
 int cmd_check(int argc, char **argv);
 int cmd_data(int argc, char **argv);
+int cmd_completion(int argc, char **argv);
+int cmd_manual(int argc, char **argv);
 int cmd_version(int argc, char **argv);
 
 #endif

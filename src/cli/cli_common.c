@@ -124,6 +124,13 @@ uint64_t cli_parse_seed(const char *text, const struct argp_state *state) {
     return seed;
 }
 
+int64_t cli_parse_id(const char *text, const struct argp_state *state) {
+    uint64_t id = 0;
+    if (!cli_parse_whole(text, INT64_MAX, &id) || id == 0)
+        argp_error(state, "'%s': expected the number of a run; 'bilevel runs' lists them", text);
+    return (int64_t)id;
+}
+
 const char *cli_precision_word(blv_precision precision) {
     return precision == BLV_F32 ? "f32" : "f64";
 }

@@ -64,6 +64,8 @@ bool cli_parse_whole(const char *text, uint64_t most, uint64_t *value);
 bool cli_parse_real(const char *text, double *value);
 /* The value of --seed. Ends the command with a message when it is none. */
 uint64_t cli_parse_seed(const char *text, const struct argp_state *state);
+/* The number of a run. Ends the command with a message when it is none. */
+int64_t cli_parse_id(const char *text, const struct argp_state *state);
 const char *cli_precision_word(blv_precision precision);
 /* The shortest form that reads back as the same number. */
 enum { CLI_REAL_SIZE = 32 };

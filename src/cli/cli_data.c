@@ -1,4 +1,5 @@
 #include "cli_data.h"
+#include "cli_describe.h"
 
 #include <stdlib.h>
 
@@ -90,7 +91,8 @@ int cli_look(int argc, char **argv, const char *doc, cli_show_fn show) {
                               .doc = doc,
                               .children = reading_child};
     cli_files files = {0};
-    argp_parse(&argp, argc, argv, 0, NULL, &files);
+    if (!cli_parse(&argp, argc, argv, &files))
+        return CLI_DONE;
     blv_dataset *dataset = NULL;
     int code = cli_dataset_read(&dataset, files.in, &files.reading);
     if (code == CLI_DONE)

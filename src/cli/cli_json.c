@@ -118,3 +118,20 @@ void cli_json_print(json_t *value) {
     putchar('\n');
     json_decref(value);
 }
+
+void cli_value_text(const json_t *value, char text[CLI_VALUE_SIZE]) {
+    char number[CLI_REAL_SIZE] = "?";
+    if (json_is_string(value)) {
+        snprintf(text, CLI_VALUE_SIZE, "%s", json_string_value(value));
+        return;
+    }
+    if (json_is_integer(value))
+        snprintf(number, sizeof number, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+    else if (json_is_real(value))
+        cli_format_real(json_real_value(value), number);
+    else if (json_is_boolean(value))
+        snprintf(number, sizeof number, "%s", json_is_true(value) ? "yes" : "no");
+    else if (json_is_null(value))
+        snprintf(number, sizeof number, "-");
+    snprintf(text, CLI_VALUE_SIZE, "%s", number);
+}

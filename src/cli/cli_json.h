@@ -23,6 +23,9 @@ void cli_json_set(json_t *object, const char *key, json_t *value);
 void cli_json_append(json_t *array, json_t *value);
 json_t *cli_json_object(void);
 json_t *cli_json_array(void);
+/* A value as text: numbers in their shortest form. */
+enum { CLI_VALUE_SIZE = 160 };
+void cli_value_text(const json_t *value, char text[CLI_VALUE_SIZE]);
 /* Prints the value on one line of stdout and releases it. */
 void cli_json_print(json_t *value);
 

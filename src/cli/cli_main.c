@@ -10,23 +10,22 @@
 #include <string.h>
 #include <unistd.h>
 
-typedef struct command {
-    const char *name, *arguments, *summary;
-    int (*run)(int argc, char **argv);
-} command;
-
-static const command commands[] = {
+const cli_command cli_commands[] = {
     {"solve", "PROBLEM", "solve a problem with one solver or several, certify the result",
      cmd_solve},
     {"resume", "RUN", "go on with a run that was interrupted", cmd_resume},
     {"runs", "[ACTION]", "list, show, export and remove the runs that were made", cmd_runs},
+    {"plot", "RUN...", "draw curves of runs: Phi, gradient, accuracy over time", cmd_plot},
+    {"report", "RUN...", "write a page about runs: question, answer, curves, tables", cmd_report},
     {"solvers", "[NAME]", "list the solvers, or the parameters of one", cmd_solvers},
     {"problems", "[NAME]", "list the problems, or the parameters of one", cmd_problems},
     {"check", "PROBLEM", "compare a problem's derivatives with differences", cmd_check},
     {"data", "ACTION", "look at data files, convert, split and corrupt them", cmd_data},
     {"version", "", "print the version", cmd_version},
-};
-enum { COMMANDS = sizeof commands / sizeof commands[0], LONGEST_WORD = 31 };
+    {"completion", "SHELL", NULL, cmd_completion},
+    {"manual", "", NULL, cmd_manual},
+    {0}};
+enum { COMMANDS = sizeof cli_commands / sizeof cli_commands[0] - 1, LONGEST_WORD = 31 };
 
 static void print_help(FILE *out) {
     fputs("Usage: bilevel COMMAND [ARGUMENT...]\n"
@@ -34,8 +33,9 @@ static void print_help(FILE *out) {
           "where y*(x) minimizes g(x, .).\n\n",
           out);
     for (size_t i = 0; i < COMMANDS; i++)
-        fprintf(out, "  %-9s %-9s %s\n", commands[i].name, commands[i].arguments,
-                commands[i].summary);
+        if (cli_commands[i].summary)
+            fprintf(out, "  %-9s %-9s %s\n", cli_commands[i].name, cli_commands[i].arguments,
+                    cli_commands[i].summary);
     fputs("\n'bilevel COMMAND --help' lists the options of a command. For a start:\n"
           "  bilevel solve quadratic\n",
           out);
@@ -44,7 +44,7 @@ static void print_help(FILE *out) {
 static int refuse_command(const char *name) {
     cli_nearest nearest = {.word = name};
     for (size_t i = 0; i < COMMANDS; i++)
-        cli_nearest_try(&nearest, commands[i].name);
+        cli_nearest_try(&nearest, cli_commands[i].name);
     if (nearest.best)
         cli_complain("there is no command '%s'; did you mean '%s'?", name, nearest.best);
     else
@@ -54,12 +54,12 @@ static int refuse_command(const char *name) {
 
 static int run_command(int argc, char **argv) {
     for (size_t i = 0; i < COMMANDS; i++) {
-        if (strcmp(argv[0], commands[i].name) != 0)
+        if (strcmp(argv[0], cli_commands[i].name) != 0)
             continue;
         char title[LONGEST_WORD + 1], *bare_name = argv[0];
-        snprintf(title, sizeof title, "bilevel %s", commands[i].name);
+        snprintf(title, sizeof title, "bilevel %s", cli_commands[i].name);
         program_invocation_name = argv[0] = title;
-        int code = commands[i].run(argc, argv);
+        int code = cli_commands[i].run(argc, argv);
         argv[0] = bare_name;
         program_invocation_name = "bilevel";
         return code;

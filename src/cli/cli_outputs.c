@@ -55,6 +55,23 @@ int cli_outputs_write(cli_outputs *outputs, const char *path, const blv_dataset 
     return cli_refuse(error, shown.text);
 }
 
+int cli_outputs_bytes(cli_outputs *outputs, const char *path, const void *bytes, size_t size) {
+    const char *temporary = cli_outputs_add(outputs, path);
+    if (!temporary)
+        return CLI_REFUSED;
+    FILE *file = fopen(temporary, "wb");
+    bool written = file && fwrite(bytes, 1, size, file) == size && fflush(file) == 0;
+    int error = errno;
+    if (file && fclose(file) != 0 && written) {
+        written = false;
+        error = errno;
+    }
+    if (written)
+        return CLI_DONE;
+    cli_complain("%s: cannot be written: %s", path, strerror(error));
+    return CLI_REFUSED;
+}
+
 int cli_outputs_commit(cli_outputs *outputs) {
     for (size_t i = 0; i < outputs->count; i++) {
         const cli_output *item = &outputs->items[i];

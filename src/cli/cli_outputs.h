@@ -21,6 +21,8 @@ const char *cli_outputs_add(cli_outputs *outputs, const char *path);
 /* Writes a set as one of the files; returns an exit code, after a complaint. */
 int cli_outputs_write(cli_outputs *outputs, const char *path, const blv_dataset *dataset,
                       const char *format);
+/* The same for bytes. */
+int cli_outputs_bytes(cli_outputs *outputs, const char *path, const void *bytes, size_t size);
 /* Moves all files to their places. */
 int cli_outputs_commit(cli_outputs *outputs);
 /* Removes what was not moved. */

@@ -1,7 +1,9 @@
 #include "cli_common.h"
+#include "cli_json.h"
 #include "cli_runs.h"
 #include "cli_table.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,8 +13,19 @@ const char *cli_run_text(const json_t *run, const char *key) {
     return json_string_value(json_object_get(run, key));
 }
 
-static const char *number_text(const json_t *run, const char *key, const char *format, char *text,
-                               size_t size) {
+int cli_runs_find(cli_store *store, int64_t id, json_t **run) {
+    if (!cli_store_find(store, id, run)) {
+        cli_complain("%s", cli_store_problem(store));
+        return CLI_REFUSED;
+    }
+    if (*run)
+        return CLI_DONE;
+    cli_complain("there is no run %" PRId64 " in %s", id, cli_store_path(store));
+    return CLI_REFUSED;
+}
+
+const char *cli_run_number(const json_t *run, const char *key, const char *format, char *text,
+                           size_t size) {
     const json_t *value = json_object_get(run, key);
     if (json_is_integer(value))
         snprintf(text, size, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
@@ -46,16 +59,17 @@ void cli_runs_print_list(const json_t *runs) {
     json_t *run;
     json_array_foreach(runs, i, run) {
         char id[24], started[32], iterations[24], seconds[32], phi[32], grad_norm[32];
-        const char *cells[] = {number_text(run, "id", "", id, sizeof id),
-                               local_time(run, "started", started, sizeof started),
-                               cli_run_text(run, "status"),
-                               cli_run_text(run, "kind"),
-                               cli_run_text(run, "problem"),
-                               cli_run_text(run, "solver"),
-                               number_text(run, "iterations", "", iterations, sizeof iterations),
-                               number_text(run, "seconds", "%.4g", seconds, sizeof seconds),
-                               number_text(run, "phi", "%.10g", phi, sizeof phi),
-                               number_text(run, "grad_norm", "%.3e", grad_norm, sizeof grad_norm)};
+        const char *cells[] = {
+            cli_run_number(run, "id", "", id, sizeof id),
+            local_time(run, "started", started, sizeof started),
+            cli_run_text(run, "status"),
+            cli_run_text(run, "kind"),
+            cli_run_text(run, "problem"),
+            cli_run_text(run, "solver"),
+            cli_run_number(run, "iterations", "", iterations, sizeof iterations),
+            cli_run_number(run, "seconds", "%.4g", seconds, sizeof seconds),
+            cli_run_number(run, "phi", "%.10g", phi, sizeof phi),
+            cli_run_number(run, "grad_norm", "%.3e", grad_norm, sizeof grad_norm)};
         cli_table_row(&table, cells);
     }
     cli_table_print(&table, 0, stdout);
@@ -76,13 +90,9 @@ static char *values_text(json_t *values) {
     const char *key, *joint = "";
     json_t *value;
     json_object_foreach(values, key, value) {
-        char number[CLI_REAL_SIZE] = "?";
-        if (json_is_integer(value))
-            snprintf(number, sizeof number, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
-        else if (json_is_real(value))
-            cli_format_real(json_real_value(value), number);
-        fprintf(out, "%s%s = %s", joint, key,
-                json_is_string(value) ? json_string_value(value) : number);
+        char shown[CLI_VALUE_SIZE];
+        cli_value_text(value, shown);
+        fprintf(out, "%s%s = %s", joint, key, shown);
         joint = ", ";
     }
     fclose(out);
@@ -95,7 +105,7 @@ static void show_values(cli_table *table, const char *label, json_t *values) {
     free(text);
 }
 
-static char *command_text(const json_t *command) {
+char *cli_run_command(const json_t *command) {
     char *text = NULL;
     size_t size = 0, i;
     json_t *word;
@@ -118,14 +128,14 @@ static void show_numbers(cli_table *table, const json_t *run) {
     char text[48];
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
         show_text(table, numbers[i].label,
-                  number_text(run, numbers[i].key, numbers[i].format, text, sizeof text));
+                  cli_run_number(run, numbers[i].key, numbers[i].format, text, sizeof text));
 }
 
 void cli_runs_print_one(const json_t *run) {
     char text[256], dim_x[24], dim_y[24];
     cli_table table = {.align = "ll"};
-    char *command = command_text(json_object_get(run, "command"));
-    show_text(&table, "Run", number_text(run, "id", "", text, sizeof text));
+    char *command = cli_run_command(json_object_get(run, "command"));
+    show_text(&table, "Run", cli_run_number(run, "id", "", text, sizeof text));
     show_text(&table, "Command", command);
     show_text(&table, "Status", cli_run_text(run, "status"));
     show_text(&table, "Outcome", cli_run_text(run, "message"));
@@ -133,8 +143,8 @@ void cli_runs_print_one(const json_t *run) {
     show_text(&table, "Ended", local_time(run, "ended", text, sizeof text));
     snprintf(text, sizeof text, "%.80s, dimension %s in x and %s in y, %.10s",
              cli_run_text(run, "problem") ? cli_run_text(run, "problem") : "",
-             number_text(run, "dim_x", "", dim_x, sizeof dim_x) ? dim_x : "?",
-             number_text(run, "dim_y", "", dim_y, sizeof dim_y) ? dim_y : "?",
+             cli_run_number(run, "dim_x", "", dim_x, sizeof dim_x) ? dim_x : "?",
+             cli_run_number(run, "dim_y", "", dim_y, sizeof dim_y) ? dim_y : "?",
              cli_run_text(run, "precision") ? cli_run_text(run, "precision") : "");
     if (cli_run_text(run, "problem"))
         show_text(&table, "Problem", text);

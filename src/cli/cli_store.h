@@ -112,6 +112,11 @@ bool cli_store_list(cli_store *store, const cli_run_filter *filter, json_t **run
 bool cli_store_find(cli_store *store, int64_t id, json_t **run);
 /* The rows of the trace, an array of objects. */
 bool cli_store_rows(cli_store *store, int64_t id, json_t **rows);
+/* What is attached: an array of objects with name and size, in the order of the names. */
+bool cli_store_attachments(cli_store *store, int64_t id, json_t **list);
+/* The least certified Phi of all runs on the problem of this one, with its parameters and its data;
+ * NaN where none is certified. */
+bool cli_store_best(cli_store *store, int64_t id, double *phi);
 /* To be freed; NULL when nothing of that name is attached. */
 bool cli_store_read(cli_store *store, int64_t id, const char *name, void **bytes, size_t *size);
 

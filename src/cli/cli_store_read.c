@@ -3,6 +3,7 @@
 #include "cli_process.h"
 #include "cli_store_private.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -156,6 +157,25 @@ bool cli_store_rows(cli_store *store, int64_t id, json_t **rows) {
     return well;
 }
 
+bool cli_store_best(cli_store *store, int64_t id, double *phi) {
+    *phi = NAN;
+    sqlite3_stmt *statement =
+        cli_sql(store,
+                "SELECT min(other.phi) FROM run JOIN run AS other ON other.problem IS run.problem"
+                " AND other.problem_parameters IS run.problem_parameters"
+                " AND other.fingerprint IS run.fingerprint WHERE run.id = ?",
+                "i", id);
+    if (!statement)
+        return false;
+    int result = sqlite3_step(statement);
+    if (result == SQLITE_ROW) {
+        if (sqlite3_column_type(statement, 0) != SQLITE_NULL)
+            *phi = sqlite3_column_double(statement, 0);
+        result = SQLITE_DONE;
+    }
+    return ends_well(store, statement, result);
+}
+
 /* ---- Attached bytes ---- */
 
 static bool measure(cli_store *store, int64_t id, const char *name, bool *is_there, size_t *size) {
@@ -210,5 +230,26 @@ bool cli_store_read(cli_store *store, int64_t id, const char *name, void **bytes
         free(*bytes);
         *bytes = NULL;
     }
+    return well;
+}
+
+bool cli_store_attachments(cli_store *store, int64_t id, json_t **list) {
+    *list = NULL;
+    sqlite3_stmt *statement =
+        cli_sql(store,
+                "SELECT name, sum(length(bytes)) AS size FROM attachment WHERE run = ?"
+                " GROUP BY name ORDER BY name",
+                "i", id);
+    if (!statement)
+        return false;
+    json_t *found = cli_json_array();
+    int result;
+    while ((result = sqlite3_step(statement)) == SQLITE_ROW)
+        cli_json_append(found, row_object(statement));
+    bool well = ends_well(store, statement, result);
+    if (well)
+        *list = found;
+    else
+        json_decref(found);
     return well;
 }

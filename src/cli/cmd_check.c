@@ -1,4 +1,5 @@
 #include "cli_commands.h"
+#include "cli_describe.h"
 #include "cli_instance.h"
 #include "cli_json.h"
 #include "cli_table.h"
@@ -99,7 +100,8 @@ int cmd_check(int argc, char **argv) {
                "Exit status: 0 every oracle agrees, 1 some do not, 2 bad usage.",
         .children = children};
     request asked = {0};
-    argp_parse(&argp, argc, argv, 0, NULL, &asked);
+    if (!cli_parse(&argp, argc, argv, &asked))
+        return CLI_DONE;
     int code = check(&asked);
     cli_instance_free(&asked.about.instance);
     return code;

@@ -2,6 +2,7 @@
 #include "cli_commands.h"
 #include "cli_common.h"
 #include "cli_data.h"
+#include "cli_describe.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -32,6 +33,13 @@ static void print_help(FILE *out) {
 
 int cmd_data(int argc, char **argv) {
     static char title[32]; /* outlives argp, which keeps the name */
+    for (size_t i = 0; i < ACTIONS && cli_is_described(); i++) {
+        char *described[] = {title, NULL};
+        snprintf(title, sizeof title, "bilevel data %s", actions[i].name);
+        actions[i].run(1, described);
+    }
+    if (cli_is_described())
+        return CLI_DONE;
     if (argc < 2) {
         print_help(stderr);
         return CLI_REFUSED;

@@ -1,4 +1,5 @@
 #include "cli_data.h"
+#include "cli_describe.h"
 
 #include <stdio.h>
 
@@ -101,7 +102,8 @@ int cmd_data_convert(int argc, char **argv) {
                "formats are compressed where it ends in .gz.",
         .children = children};
     request asked = {.files.most_out = 1};
-    argp_parse(&argp, argc, argv, 0, NULL, &asked);
+    if (!cli_parse(&argp, argc, argv, &asked))
+        return CLI_DONE;
     int code = convert(&asked);
     cli_files_free(&asked.files);
     return code;

@@ -1,4 +1,5 @@
 #include "cli_data.h"
+#include "cli_describe.h"
 #include "cli_outputs.h"
 
 #include <errno.h>
@@ -165,7 +166,8 @@ int cmd_data_corrupt(int argc, char **argv) {
                "OUT has the labels as given after that; --truth keeps what they were.",
         .children = children};
     request asked = {.files.most_out = 1, .share = -1.0};
-    argp_parse(&argp, argc, argv, 0, NULL, &asked);
+    if (!cli_parse(&argp, argc, argv, &asked))
+        return CLI_DONE;
     int code = corrupt(&asked);
     cli_files_free(&asked.files);
     return code;

@@ -1,4 +1,5 @@
 #include "cli_data.h"
+#include "cli_describe.h"
 #include "cli_outputs.h"
 
 #include <stdio.h>
@@ -138,7 +139,8 @@ int cmd_data_split(int argc, char **argv) {
                "Rows that the sizes leave over are dropped. Either all files are written or none.",
         .children = children};
     request asked = {.files.most_out = SIZE_MAX};
-    argp_parse(&argp, argc, argv, 0, NULL, &asked);
+    if (!cli_parse(&argp, argc, argv, &asked))
+        return CLI_DONE;
     int code = split(&asked);
     cli_files_free(&asked.files);
     free(asked.sizes);

@@ -1,4 +1,5 @@
 #include "cli_commands.h"
+#include "cli_describe.h"
 #include "cli_instance.h"
 #include "cli_json.h"
 #include "cli_table.h"
@@ -171,7 +172,8 @@ int cmd_problems(int argc, char **argv) {
                               .doc = "List the problems, or describe one and its parameters.",
                               .children = children};
     request asked = {.about.instance.name_optional = true};
-    argp_parse(&argp, argc, argv, 0, NULL, &asked);
+    if (!cli_parse(&argp, argc, argv, &asked))
+        return CLI_DONE;
     int code = CLI_DONE;
     if (asked.out)
         code = write_instance(&asked);

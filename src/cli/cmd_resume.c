@@ -1,5 +1,6 @@
 /* bilevel resume RUN: goes on with a run of the store. */
 #include "cli_commands.h"
+#include "cli_describe.h"
 #include "cli_runs.h"
 #include "cli_task.h"
 
@@ -209,7 +210,8 @@ int cmd_resume(int argc, char **argv) {
                "that it writes, with --trace and --out, are written as the first command said.",
         .children = children};
     request asked = {.id = 0};
-    argp_parse(&argp, argc, argv, 0, NULL, &asked);
+    if (!cli_parse(&argp, argc, argv, &asked))
+        return CLI_DONE;
     cli_store *store = NULL;
     int code = cli_store_open_existing(&store, &asked.store);
     if (code == CLI_DONE)

@@ -1,5 +1,6 @@
 /* bilevel runs [ACTION]: looks at the run store. */
 #include "cli_commands.h"
+#include "cli_describe.h"
 #include "cli_export.h"
 #include "cli_json.h"
 #include "cli_runs.h"
@@ -62,11 +63,8 @@ static void take_status(request *asked, const char *word, const struct argp_stat
 }
 
 static void take_id(request *asked, const char *text, const struct argp_state *state) {
-    uint64_t id = 0;
-    if (!cli_parse_whole(text, INT64_MAX, &id) || id == 0)
-        argp_error(state, "'%s': expected the number of a run; 'bilevel runs' lists them", text);
     asked->ids = cli_grow(asked->ids, asked->count + 1, sizeof *asked->ids);
-    asked->ids[asked->count++] = (int64_t)id;
+    asked->ids[asked->count++] = cli_parse_id(text, state);
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state) {
@@ -139,20 +137,10 @@ static int list(const request *asked, cli_store *store) {
     return CLI_DONE;
 }
 
-/* The run, or an exit code after a message. */
-static int find(cli_store *store, int64_t id, json_t **run) {
-    if (!cli_store_find(store, id, run))
-        return refuse_store(store);
-    if (*run)
-        return CLI_DONE;
-    cli_complain("there is no run %" PRId64 " in %s", id, cli_store_path(store));
-    return CLI_REFUSED;
-}
-
 static int show(const request *asked, cli_store *store) {
     for (size_t i = 0; i < asked->count; i++) {
         json_t *run = NULL;
-        int code = find(store, asked->ids[i], &run);
+        int code = cli_runs_find(store, asked->ids[i], &run);
         if (code != CLI_DONE)
             return code;
         if (asked->json) {
@@ -170,7 +158,7 @@ static int show(const request *asked, cli_store *store) {
 static int rm(const request *asked, cli_store *store) {
     for (size_t i = 0; i < asked->count; i++) { /* all or none, as far as names go */
         json_t *run = NULL;
-        int code = find(store, asked->ids[i], &run);
+        int code = cli_runs_find(store, asked->ids[i], &run);
         const char *status = run ? cli_run_text(run, "status") : NULL;
         if (code == CLI_DONE && status && strcmp(status, "running") == 0 && !asked->force) {
             cli_complain("run %" PRId64 " is under way: process %" JSON_INTEGER_FORMAT " on %s",
@@ -190,7 +178,7 @@ static int rm(const request *asked, cli_store *store) {
 
 static int export(const request *asked, cli_store *store) {
     json_t *run = NULL;
-    int code = find(store, asked->ids[0], &run);
+    int code = cli_runs_find(store, asked->ids[0], &run);
     if (code == CLI_DONE)
         code = cli_export(store, run, asked->ids[0], asked->out, asked->checkpoint);
     json_decref(run);
@@ -227,7 +215,8 @@ static int take_action(const action *chosen, int argc, char **argv) {
                               .doc = chosen->doc,
                               .children = children};
     request asked = {.filter.limit = 20};
-    argp_parse(&argp, argc, argv, 0, NULL, &asked);
+    if (!cli_parse(&argp, argc, argv, &asked))
+        return CLI_DONE;
     int code = CLI_DONE;
     if (asked.count < chosen->least || asked.count > chosen->most) {
         cli_complain(chosen->least == 0 ? "list takes no number: did you mean 'bilevel runs show'?"
@@ -256,6 +245,13 @@ static void print_help(FILE *out) {
 
 int cmd_runs(int argc, char **argv) {
     static char title[32]; /* outlives argp, which keeps the name */
+    for (size_t i = 0; i < ACTIONS && cli_is_described(); i++) {
+        char *described[] = {title, NULL};
+        snprintf(title, sizeof title, "bilevel runs %s", actions[i].name);
+        take_action(&actions[i], 1, described);
+    }
+    if (cli_is_described())
+        return CLI_DONE;
     const char *word = argc > 1 ? argv[1] : "list";
     if (strcmp(word, "--help") == 0 || strcmp(word, "-?") == 0 || strcmp(word, "help") == 0) {
         print_help(stdout);

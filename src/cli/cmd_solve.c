@@ -1,5 +1,6 @@
 /* bilevel solve PROBLEM: the command line. */
 #include "cli_commands.h"
+#include "cli_describe.h"
 #include "cli_record.h"
 #include "cli_task.h"
 
@@ -215,8 +216,8 @@ int cmd_solve(int argc, char **argv) {
     request asked = {.task.start = "zero", .solver = "s-tfbo"};
     json_t *command = cli_record_command(argc, argv);
     asked.task.command = command;
-    argp_parse(&argp, argc, argv, 0, NULL, &asked);
-    int code = solve(&asked);
+    bool wanted = cli_parse(&argp, argc, argv, &asked);
+    int code = wanted ? solve(&asked) : CLI_DONE;
     cli_store_close(asked.task.store);
     json_decref(command);
     cli_selection_free(&asked.task.selection);

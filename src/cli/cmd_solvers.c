@@ -2,6 +2,7 @@
  * all.
  */
 #include "cli_commands.h"
+#include "cli_describe.h"
 #include "cli_groups.h"
 #include "cli_instance.h"
 #include "cli_json.h"
@@ -271,7 +272,8 @@ int cmd_solvers(int argc, char **argv) {
                               .doc = "List the solvers, or describe one and its parameters.",
                               .children = children};
     request asked = {.about.instance.name_optional = true};
-    argp_parse(&argp, argc, argv, 0, NULL, &asked);
+    if (!cli_parse(&argp, argc, argv, &asked))
+        return CLI_DONE;
     int code = show(&asked);
     cli_instance_free(&asked.about.instance);
     return code;

@@ -74,5 +74,11 @@ same "with pkg-config" "$(LD_LIBRARY_PATH=$libdir "$work/consumer")" "$version 3
 # The installed command finds its library by itself.
 if [ -x "$build/bilevel" ]; then
     "$prefix/bin/bilevel" version | grep -F "$version" || fail "bilevel version"
+    "$prefix/bin/bilevel" completion bash >"$work/bash"
+    cmp "$work/bash" "$prefix/share/bash-completion/completions/bilevel" || fail "bash completion"
+    "$prefix/bin/bilevel" completion zsh >"$work/zsh"
+    cmp "$work/zsh" "$prefix/share/zsh/site-functions/_bilevel" || fail "zsh completion"
+    "$prefix/bin/bilevel" manual >"$work/manual"
+    cmp "$work/manual" "$prefix/share/man/man1/bilevel.1" || fail "manual"
 fi
 echo "install: all well"

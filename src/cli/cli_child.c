@@ -1,0 +1,142 @@
+#include "cli_child.h"
+#include "cli_common.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { IN, OUT, ERR, STREAMS };
+enum { THEIRS, OURS };
+
+typedef struct pipes {
+    int end[STREAMS][2];
+} pipes;
+
+static void close_end(int *end) {
+    if (*end >= 0)
+        close(*end);
+    *end = -1;
+}
+
+static void close_all(pipes *p) {
+    for (int i = 0; i < STREAMS; i++) {
+        close_end(&p->end[i][THEIRS]);
+        close_end(&p->end[i][OURS]);
+    }
+}
+
+/* Ends of pipes are closed in the child by exec, except those that become its streams. */
+static int open_pipes(pipes *p) {
+    memset(p, -1, sizeof *p); /* every end is -1 */
+    for (int i = 0; i < STREAMS; i++) {
+        int fds[2];
+        if (pipe2(fds, O_CLOEXEC) != 0)
+            return errno;
+        p->end[i][THEIRS] = fds[i == IN ? 0 : 1];
+        p->end[i][OURS] = fds[i == IN ? 1 : 0];
+        if (fcntl(p->end[i][OURS], F_SETFL, O_NONBLOCK) != 0)
+            return errno;
+    }
+    return 0;
+}
+
+static int start(const pipes *p, char *const argv[], pid_t *pid) {
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    sigset_t usual;
+    int error = posix_spawn_file_actions_init(&actions);
+    if (error != 0)
+        return error;
+    error = posix_spawnattr_init(&attributes);
+    if (error != 0) {
+        posix_spawn_file_actions_destroy(&actions);
+        return error;
+    }
+    sigemptyset(&usual);
+    sigaddset(&usual, SIGPIPE);
+    sigaddset(&usual, SIGXFSZ);
+    posix_spawnattr_setsigdefault(&attributes, &usual);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+    for (int i = 0; i < STREAMS && error == 0; i++)
+        error = posix_spawn_file_actions_adddup2(&actions, p->end[i][THEIRS], i);
+    if (error == 0)
+        error = posix_spawnp(pid, argv[0], &actions, &attributes, argv, environ);
+    posix_spawnattr_destroy(&attributes);
+    posix_spawn_file_actions_destroy(&actions);
+    return error;
+}
+
+static void take(int *end, cli_bytes *bytes) {
+    enum { PIECE = 65536 };
+    bytes->data = cli_grow(bytes->data, bytes->size + PIECE + 1, 1);
+    ssize_t count = read(*end, bytes->data + bytes->size, PIECE);
+    if (count > 0)
+        bytes->size += (size_t)count;
+    else if (count == 0 || (errno != EAGAIN && errno != EINTR))
+        close_end(end);
+    bytes->data[bytes->size] = '\0';
+}
+
+static void give(int *end, const char **input, size_t *size) {
+    ssize_t count = *size > 0 ? write(*end, *input, *size) : 0;
+    if (count > 0) {
+        *input += count;
+        *size -= (size_t)count;
+    }
+    bool failed = count < 0 && errno != EAGAIN && errno != EINTR;
+    if (failed || *size == 0) /* a child that does not read on has its reason in its exit code */
+        close_end(end);
+}
+
+static void talk(pipes *p, cli_child *child, const char *input, size_t size) {
+    while (p->end[IN][OURS] >= 0 || p->end[OUT][OURS] >= 0 || p->end[ERR][OURS] >= 0) {
+        struct pollfd ends[STREAMS] = {{p->end[IN][OURS], POLLOUT, 0},
+                                       {p->end[OUT][OURS], POLLIN, 0},
+                                       {p->end[ERR][OURS], POLLIN, 0}};
+        if (poll(ends, STREAMS, -1) < 0 && errno != EINTR)
+            return;
+        if (ends[IN].revents)
+            give(&p->end[IN][OURS], &input, &size);
+        if (ends[OUT].revents)
+            take(&p->end[OUT][OURS], &child->out);
+        if (ends[ERR].revents)
+            take(&p->end[ERR][OURS], &child->err);
+    }
+}
+
+int cli_child_run(cli_child *child, char *const argv[], const char *input, size_t size) {
+    pipes p;
+    pid_t pid = 0;
+    *child = (cli_child){.code = -1};
+    int error = open_pipes(&p);
+    if (error == 0)
+        error = start(&p, argv, &pid);
+    if (error != 0) {
+        close_all(&p);
+        return error;
+    }
+    for (int i = 0; i < STREAMS; i++)
+        close_end(&p.end[i][THEIRS]);
+    struct sigaction ignore = {.sa_handler = SIG_IGN}, before;
+    sigaction(SIGPIPE, &ignore, &before);
+    talk(&p, child, input, size);
+    sigaction(SIGPIPE, &before, NULL);
+    close_all(&p);
+    int status = 0;
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        continue;
+    child->code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    return 0;
+}
+
+void cli_child_free(cli_child *child) {
+    free(child->out.data);
+    free(child->err.data);
+    *child = (cli_child){0};
+}

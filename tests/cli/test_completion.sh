@@ -1,0 +1,117 @@
+# Completion and manual name every command and option that the help names.
+. "$(dirname "$0")/lib.sh"
+
+refused "no shell is named" completion
+refused "'fish': expected bash or zsh" completion fish
+refused "one shell at a time" completion bash zsh
+refused "arguments" manual now
+run 0 completion bash
+err_empty
+cp out bash.sh
+run 0 completion zsh
+err_empty
+cp out _bilevel
+run 0 manual
+err_empty
+cp out bilevel.1
+run 0 --help
+for hidden in completion manual; do
+    grep -qE "^  $hidden" out && fail "$hidden is in the help"
+done
+sed -nE 's/^  ([a-z]+) .*/\1/p' out | grep -v '^bilevel$' >commands
+[ "$(wc -l <commands)" -ge 8 ] || fail "few commands: $(cat commands)"
+
+# Commands, and behind them their actions: "data split"
+: >all
+while read -r name; do
+    "$bilevel" "$name" --help >out 2>err </dev/null || fail "bilevel $name --help"
+    if grep -q "ACTION --help" out; then
+        sed -nE "s/^  ([a-z]+) .*/$name \1/p" out >>all
+    else
+        echo "$name" >>all
+    fi
+done <commands
+grep -qx "data split" all || fail "no action 'data split'"
+grep -qx "runs rm" all || fail "no action 'runs rm'"
+
+options=0
+while read -r name; do
+    # shellcheck disable=SC2086
+    "$bilevel" $name --help >out 2>err </dev/null || fail "bilevel $name --help"
+    grep -qF ".SS bilevel $name " bilevel.1 || fail "manual: no $name"
+    sed -n "/^\.SS bilevel $name /,/^\.S/p" bilevel.1 | sed 's/\\-/-/g; s/\\f[A-Z]//g' >section
+    sed -n "/^    '$name') options=/p" bash.sh | tr "' " '\n\n' >in_bash
+    sed -n "/^    ('$name')/,/^        ;;/p" _bilevel >in_zsh
+    sed -nE 's/^ +(-., )?--([a-z-]+).*/\2/p' out >long
+    for option in $(cat long); do
+        options=$((options + 1))
+        grep -qx -e "--$option" in_bash || fail "bash: $name --$option"
+        grep -qE "^ +'\*--$option(=)?\[" in_zsh || fail "zsh: $name --$option"
+        grep -qE "^(-., )?--$option(=|$)" section || fail "manual: $name --$option"
+    done
+done <all
+[ "$options" -ge 100 ] || fail "only $options options were looked at"
+while read -r name; do
+    grep -qE "^        '$name:" _bilevel || fail "zsh: $name"
+done <commands
+[ "$(awk '/^\./ && $1 !~ /^\.(TH|SH|SS|TP|PP)$/' bilevel.1 | wc -l)" -eq 0 ] ||
+    fail "a line of the manual is taken for a command"
+if command -v man >/dev/null; then
+    man --warnings -l bilevel.1 >out 2>err && grep -q "problem-set" out || fail "man"
+fi
+
+if command -v zsh >/dev/null; then
+    zsh -n _bilevel 2>err || fail "zsh -n"
+else
+    echo "no zsh here: its completion was not parsed"
+fi
+command -v bash >/dev/null || {
+    echo "no bash here: completion was not tried"
+    finish
+}
+bash -n bash.sh 2>err || fail "bash -n"
+
+# completes WORD... : what bash offers for the last of the words
+completes() {
+    case_name="completing: $*"
+    bash -c '. ./bash.sh; COMP_WORDS=(bilevel "$@"); COMP_CWORD=$#; _bilevel
+        printf "%s\n" "${COMPREPLY[@]}"' bash "$@" >out 2>err || fail "$case_name"
+    err_empty
+}
+# exactly WORDS WORD...
+exactly() {
+    wanted=$1
+    shift
+    completes "$@"
+    # shellcheck disable=SC2086
+    printf '%s\n' $wanted | sort >expected
+    sort out >found
+    same found expected
+}
+exactly "solve solvers" sol
+exactly "plot problems" p
+exactly "plot problems" help p
+exactly "quadratic" solve qua
+exactly "--problem-set" solve quadratic --prob
+exactly "f32 f64" solve quadratic --precision ""
+exactly "soba" solve quadratic --solver sob
+exactly "soba" solvers sob
+exactly "list show rm export" runs ""
+exactly "--last" runs --la
+exactly "--last" runs list --la
+exactly "quadratic" runs list --problem qua
+exactly "split stats" data s
+exactly "--sizes" data split a.csv --si
+exactly "time iterations calls" plot 1 --x ""
+exactly "" data -
+touch "a file.svg" afar.txt
+completes plot 1 -o a
+out_has "a file.svg"
+out_has "afar.txt"
+completes data info a
+out_has "a file.svg"
+completes solve quadratic --start ""
+out_has "zero"
+out_has "afar.txt"
+
+finish
