@@ -72,7 +72,8 @@ double blv_guard_step(blv_guard *guard, double *step, double decay, const blv_ba
         return *step * decay;
     bool is_x = guard->longest > 0.0;
     double product = blv_vec_dot(guard->before, direction);
-    double limit = is_x ? (batch ? share_on_batches : 1.0) * guard->longest / norm : INFINITY, part = 1.0;
+    double limit = is_x ? (batch ? share_on_batches : 1.0) * guard->longest / norm : INFINITY,
+           part = 1.0;
     if (!batch)
         limit = fmin(limit, look_at_sum(guard, step, product, norm));
     else if (is_x)

@@ -19,8 +19,8 @@
  * while directions of x are clipped at twice the running mean of their lengths: when y and v lag
  * behind, d may grow like exp(x). Estimates whose length varies by design, and whose steps know
  * their variance, are better not clipped: it would add a bias. And no move of x is longer than (1 +
- * |x|)/2, on a batch a twentieth of that: where Phi is nearly straight its constant says nothing about
- * how far that goes. */
+ * |x|)/2, on a batch a twentieth of that: where Phi is nearly straight its constant says nothing
+ * about how far that goes. */
 #ifndef BLV_CORE_GUARD_H
 #define BLV_CORE_GUARD_H
 
