@@ -202,9 +202,8 @@ bool linear_quality(linear_model *model, const blv_dataset *set, const blv_vec *
                     double *accuracy);
 
 /* What the definitions of all problems on data have in common; x and the oracles are left to fill
- * in. The source tells whether the rows are in random order. */
-blv_problem_def linear_definition(const linear_model *model, const linear_source *source,
-                                  const char *name);
+ * in. order: of the rows, LINEAR_ORDER_RANDOM or LINEAR_ORDER_FILE. */
+blv_problem_def linear_definition(const linear_model *model, int order, const char *name);
 
 /* The first four measures of every problem on data: val_loss, val_accuracy, test_loss,
  * test_accuracy (NaN without test rows). */
