@@ -20,6 +20,7 @@ static const command commands[] = {
     {"problems", "[NAME]", "list the problems, or the parameters of one", cmd_problems},
     {"check", "PROBLEM", "compare a problem's derivatives with differences", cmd_check},
     {"data", "ACTION", "look at data files, convert, split and corrupt them", cmd_data},
+    {"clean", "TRAIN", "find wrong labels in a data file", cmd_clean},
     {"version", "", "print the version", cmd_version},
 };
 enum { COMMANDS = sizeof commands / sizeof commands[0], LONGEST_WORD = 31 };
