@@ -16,8 +16,19 @@ static bool is_set(const cli_settings *settings, const char *key) {
     return false;
 }
 
-/* A limit where none is given; and steps that suit sums over many rows, where the solver has a
- * setting for it (s-tfbo). */
+/* Sets a parameter of the solver, where it has one of that name that takes the value and that is
+ * not given on the command line. */
+static blv_error suggest(const cli_learning *learning, blv_run *run, const char *key,
+                         const char *value) {
+    const blv_param *param = blv_params_find(learning->solver->params, key);
+    bool word = param && param->words && strstr(param->words, value);
+    bool number = param && !param->words;
+    return (word || number) && !is_set(&learning->settings, key) ? blv_run_set(run, key, value)
+                                                                 : BLV_OK;
+}
+
+/* A limit where none is given; steps that suit sums over many rows (s-tfbo); solves that need not
+ * be tight (exact). */
 static blv_error set_defaults(const cli_learning *learning, const cli_drive_plan *plan,
                               blv_run *run) {
     const cli_settings *given = &learning->settings;
@@ -26,9 +37,8 @@ static blv_error set_defaults(const cli_learning *learning, const cli_drive_plan
     snprintf(number, sizeof number, "%" PRIu64, plan->iterations);
     if (!limited)
         BLV_CHECK(blv_run_set(run, "iters", number));
-    const blv_param *scale = blv_params_find(learning->solver->params, "scale");
-    bool automatic = scale && scale->words && strstr(scale->words, "auto");
-    return automatic && !is_set(given, "scale") ? blv_run_set(run, "scale", "auto") : BLV_OK;
+    BLV_CHECK(suggest(learning, run, "scale", "auto"));
+    return suggest(learning, run, "solve_tol", "1e-4");
 }
 
 static blv_error set_up(const cli_learning *learning, const cli_drive_plan *plan, blv_run *run) {

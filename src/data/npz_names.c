@@ -46,9 +46,10 @@ static blv_error read_shape(blv_npz_stream *s, const char *name, size_t *item, s
     error = blv_npz_stream_read(s, text, size, why);
     if (error)
         return error;
-    const char *descr = strstr(text, "'|S"), *shape = strstr(text, "'shape': (");
+    const char *descr = strstr(text, "'descr': "), *shape = strstr(text, "'shape': (");
     int used = 0;
-    bool known = descr && shape && !strstr(text, "True") && sscanf(descr + 3, "%6zu'", item) == 1 &&
+    bool known = descr && shape && !strstr(text, "True") &&
+                 sscanf(descr, "'descr': '%*[<>|=]S%6zu'", item) == 1 &&
                  sscanf(shape, "'shape': (%18zu,)%n", count, &used) == 1 && used > 0;
     uint64_t left = s->entry->size - s->produced;
     if (!known || *item == 0 || *item > NAME_BYTES_MAX || left / *item != *count ||
