@@ -11,6 +11,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -74,8 +75,19 @@ typedef struct search {
     size_t dim_y;
 } search;
 
+static void say_penalty(const search *s, double logarithm) {
+    char text[80];
+    if (isfinite(s->best_loss))
+        snprintf(text, sizeof text, "one penalty for all: %.2g; best so far %.2g, loss %.4f",
+                 exp(logarithm), exp(s->best), s->best_loss);
+    else
+        snprintf(text, sizeof text, "one penalty for all: %.2g", exp(logarithm));
+    cli_watch_say(text);
+}
+
 static int try_penalty(search *s, double logarithm, double *loss) {
     const cli_tuning *t = s->tuning;
+    say_penalty(s, logarithm);
     int code = cli_train(s->problem, &logarithm, s->y);
     if (code != CLI_DONE)
         return code;
@@ -130,7 +142,6 @@ static int find_single(cli_tuning *t, const blv_problem *problem) {
                 .dim_y = dim_y,
                 .y = cli_alloc(dim_y, sizeof(double)),
                 .best_y = cli_alloc(dim_y, sizeof(double))};
-    cli_watch_say("one penalty for all");
     int code = walk(&s, log(first_penalty), log(lowest_penalty), -grid_step);
     if (code == CLI_DONE && s.best > log(first_penalty) - 0.5 * grid_step) {
         memset(s.y, 0, dim_y * sizeof *s.y);

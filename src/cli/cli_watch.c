@@ -265,6 +265,7 @@ void cli_watch_begin(cli_progress progress) {
     style = progress;
     line_width = terminal_width();
     work_began = wall_clock();
+    run_label = "";
     atomic_store(&line_drawn, false);
     atomic_store(&signals_seen, 0);
     cli_watch_piece(0, 1);
@@ -297,10 +298,13 @@ blv_error cli_watch_run_with(blv_run *run, const char *label, blv_monitor_fn mon
 
 void cli_watch_say(const char *text) {
     text_line line = {.used = 0};
-    if (style != CLI_PROGRESS_BAR)
-        return;
-    add(&line, "%s%s%s", run_label, *run_label ? "  " : "", text);
-    draw(line.text);
+    if (*run_label)
+        add(&line, "%s  ", run_label);
+    add(&line, "%s", text);
+    if (style == CLI_PROGRESS_BAR)
+        draw(line.text);
+    else if (style == CLI_PROGRESS_LINES)
+        fprintf(stderr, "%s\n", line.text);
 }
 
 void cli_watch_clear(void) {

@@ -28,7 +28,7 @@ blv_error cli_watch_run(blv_run *run, const char *label);
 /* The same, with a monitor of the caller's that is called after every `every` iterations. */
 blv_error cli_watch_run_with(blv_run *run, const char *label, blv_monitor_fn monitor, void *context,
                              uint64_t every);
-/* Shows what is being done after the steps. */
+/* Shows what is being done outside of runs. */
 void cli_watch_say(const char *text);
 /* Clears the line, so that something else can be said; it is drawn again. */
 void cli_watch_clear(void);
