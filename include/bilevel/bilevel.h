@@ -5,11 +5,13 @@
  * problem.h  your functions        run.h     solve them, look at the result
  * space.h    where vectors live    solver.h  write a solver of your own
  * param.h    parameter tables      status.h  errors and outcomes
- * dataset.h  data from files       npz.h     arrays in files */
+ * dataset.h  data from files       npz.h     arrays in files
+ * linear.h   classifiers on data */
 #ifndef BILEVEL_H
 #define BILEVEL_H
 
 #include "bilevel/dataset.h"
+#include "bilevel/linear.h"
 #include "bilevel/npz.h"
 #include "bilevel/param.h"
 #include "bilevel/problem.h"

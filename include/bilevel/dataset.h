@@ -30,6 +30,8 @@ typedef struct blv_read_options {
                            second has one */
     const char *labels; /* NPY, IDX: file that holds the labels; NULL: found by its usual name, or
                            array y of an NPZ */
+    const char *truth;  /* CSV: name or number of a column with the labels as they should be, which
+                           become true_label; NULL: none */
     bool real_targets;  /* take labels as real numbers, not as classes */
     size_t columns;     /* libsvm: at least this many features */
     size_t max_classes; /* more distinct labels than this are refused as classes; 0: 10000 */
@@ -59,7 +61,7 @@ typedef struct blv_dataset_view {
 
     size_t classes;                   /* 0: real targets or none */
     const int32_t *label;             /* 0 .. classes-1, NULL: no classes */
-    const int32_t *true_label;        /* before corruption; NULL: never corrupted */
+    const int32_t *true_label;        /* before corruption, or from the file; NULL: not known */
     const double *target;             /* real targets, NULL: none */
     const char *const *class_names;   /* classes strings */
     const char *const *feature_names; /* columns strings, NULL: the file had none */
@@ -124,6 +126,10 @@ typedef enum blv_scaling {
 } blv_scaling;
 BLV_API blv_error blv_dataset_scale(blv_dataset *const *datasets, size_t count, blv_scaling scaling,
                                     blv_message *why); /* statistics from datasets[0] */
+/* What blv_dataset_scale takes from its first set: x becomes (x - shift) / divisor, columns numbers
+ * each. shift is 0 for a sparse set, divisor 1 for a constant column. */
+BLV_API blv_error blv_dataset_scale_numbers(const blv_dataset *dataset, blv_scaling scaling,
+                                            double *shift, double *divisor, blv_message *why);
 BLV_API blv_error blv_dataset_multiply(blv_dataset *dataset, double factor, blv_message *why);
 /* Every row divided by its Euclidean length; rows of zeros stay. */
 BLV_API blv_error blv_dataset_unit_rows(blv_dataset *dataset, blv_message *why);

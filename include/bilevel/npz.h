@@ -73,6 +73,11 @@ BLV_API blv_error blv_npz_read_f64(blv_npz *npz, const char *name, double **data
 #define BLV_NPZ_TEXT_MAX ((size_t)1 << 24)
 BLV_API blv_error blv_npz_read_text(blv_npz *npz, const char *name, char **text, blv_message *why);
 
+/* Reads an array of texts as bytes (dtype S, one dimension). On success *names is the caller's: one
+ * block, to be given to free(), that holds the strings too. */
+BLV_API blv_error blv_npz_read_names(blv_npz *npz, const char *name, char ***names, size_t *count,
+                                     blv_message *why);
+
 /* ---- Writing ---- */
 
 typedef struct blv_npz_writer blv_npz_writer;
@@ -106,6 +111,10 @@ BLV_API blv_error blv_npz_add_i64(blv_npz_writer *writer, const char *name, size
 /* Adds a text as a scalar of bytes, dtype S. */
 BLV_API blv_error blv_npz_add_text(blv_npz_writer *writer, const char *name, const char *text,
                                    blv_message *why);
+
+/* Adds texts as an array of bytes (dtype S), padded with zero bytes. */
+BLV_API blv_error blv_npz_add_names(blv_npz_writer *writer, const char *name,
+                                    const char *const *names, size_t count, blv_message *why);
 
 /* Completes the file, brings it to the disk and renames it over path. Frees the writer in any case;
  * on error the temporary file is removed and path is as it was. */

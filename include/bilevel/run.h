@@ -100,6 +100,16 @@ typedef void (*blv_pause_fn)(void *context, blv_run *run);
  * removes it. */
 BLV_API blv_error blv_run_pause(blv_run *run, blv_pause_fn pause, void *context, double seconds);
 
+/* ---- The lower level alone ---- */
+
+/* Asked before every oracle call: non-zero ends the work. */
+typedef int (*blv_stop_fn)(void *context);
+/* y becomes y*(x), from the y handed in: |gy| <= tol, or as small as rounding allows. What was
+ * reached is in gy_norm; it is NaN when stop, which may be NULL, ended it on the way. */
+BLV_API blv_error blv_solve_lower(const blv_problem *problem, const blv_vec *x, blv_vec *y,
+                                  double tol, blv_stop_fn stop, void *context, double *gy_norm,
+                                  blv_message *why);
+
 /* ---- Full control ---- */
 
 /* Allocates everything and opens the solver; implied by the first step. After it nothing is
@@ -124,8 +134,8 @@ typedef struct blv_progress {
     blv_metrics metrics;
 } blv_progress;
 
-/* Non-zero ends the run. It may look at the run and call blv_run_stop, but not step or change it.
- */
+/* Non-zero ends the run. It may look at the run, stop it and set the monitor anew, but not step or
+ * change it. */
 typedef int (*blv_monitor_fn)(void *context, const blv_progress *progress);
 /* Calls monitor after every `iterations` steps (0: never) and when `seconds` have passed since the
  * last call (0: never), and at the end. One monitor; NULL removes it. */

@@ -177,10 +177,6 @@ static void free_report(cli_report *report) {
     blv_run_destroy(report->run);
 }
 
-static void begin_watch(const cli_task *task) {
-    cli_watch_begin(!task->json && !task->quiet && isatty(STDERR_FILENO));
-}
-
 int cli_solve_with_one(const cli_task *task) {
     int code = cli_selection_check(&task->selection, &task->settings);
     if (code != CLI_DONE)
@@ -189,7 +185,7 @@ int cli_solve_with_one(const cli_task *task) {
     code = create_run(task, task->selection.items[0].solver, &report.run);
     if (code != CLI_DONE)
         return code;
-    begin_watch(task);
+    cli_watch_begin(task->progress);
     code = run_once(task, &report, NULL);
     cli_watch_end();
     if (report.began && task->json)
@@ -251,7 +247,7 @@ static int run_choice(const cli_task *task, cli_choice *choice, cli_comparison *
 
 static int run_all(cli_task *task, cli_comparison *comparison) {
     int code = CLI_DONE;
-    begin_watch(task);
+    cli_watch_begin(task->progress);
     for (size_t i = 0; i < task->selection.count; i++) {
         cli_choice *choice = &task->selection.items[i];
         if (choice->runs && cli_watch_signalled())

@@ -5,6 +5,7 @@
 #include "cli_instance.h"
 #include "cli_selection.h"
 #include "cli_store.h"
+#include "cli_watch.h"
 
 /* A run of the store that goes on. */
 typedef struct cli_resumption {
@@ -20,6 +21,7 @@ typedef struct cli_task {
     cli_selection selection; /* of solvers */
     const char *start, *trace, *out;
     bool json, quiet;
+    cli_progress progress;
 
     cli_store *store;                 /* NULL: none */
     const json_t *command;            /* as typed */

@@ -4,25 +4,57 @@
 #include <inttypes.h>
 #include <math.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <time.h>
 #include <unistd.h>
 
 #define CLEAR_LINE "\r\033[K"
 
 static const int watched_signals[] = {SIGINT, SIGTERM};
-enum { SIGNALS = sizeof watched_signals / sizeof watched_signals[0], NARROWEST = 20, WIDEST = 120 };
+enum {
+    SIGNALS = sizeof watched_signals / sizeof watched_signals[0],
+    NARROWEST = 20,
+    WIDEST = 120,
+    NARROW_BAR = 10,
+    WIDE_BAR = 20,
+    WIDE_LINE = 100
+};
 
 /* Shared with the signal handler, which may run in any thread. */
 static blv_run *_Atomic watched_run;
 static atomic_int signals_seen;
-static atomic_bool display_on;
+static atomic_bool line_drawn;
 
 static struct sigaction former_action[SIGNALS];
+static cli_progress style;
 static int line_width;
+
+/* The run at hand among the pieces of the work. */
 static const char *run_label = "";
+static size_t piece_number, piece_count = 1;
+static double work_began;
+
+/* When the monitor was last here, on both clocks: what it costs decides how often it comes. */
+static double last_wall, last_seconds;
+static const double shortest_interval[] = {
+    [CLI_PROGRESS_NONE] = 0.0, [CLI_PROGRESS_BAR] = 0.1, [CLI_PROGRESS_LINES] = 2.0};
+
+/* The caller's own monitor, if any. */
+static blv_monitor_fn own_monitor;
+static void *own_context;
+static uint64_t own_every;
+
+static double wall_clock(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* ---- Signals ---- */
 
 static void on_signal(int number) {
     int saved_errno = errno;
@@ -31,7 +63,7 @@ static void on_signal(int number) {
         if (run)
             blv_run_stop(run);
     } else {
-        if (atomic_load(&display_on)) {
+        if (atomic_load(&line_drawn)) {
             ssize_t written = write(STDERR_FILENO, CLEAR_LINE, sizeof CLEAR_LINE - 1);
             (void)written;
         }
@@ -53,6 +85,48 @@ static void install_handlers(void) {
     }
 }
 
+bool cli_watch_signalled(void) {
+    return atomic_load(&signals_seen) > 0;
+}
+
+/* ---- How much is done ---- */
+
+static double option_number(const blv_run *run, const char *key) {
+    const blv_param *param = blv_params_find(blv_run_options(), key);
+    if (!param)
+        return NAN;
+    const char *field = (const char *)blv_run_option_fields(run) + param->offset;
+    if (param->type == BLV_REAL)
+        return *(const double *)(const void *)field;
+    int64_t whole = *(const int64_t *)(const void *)field;
+    return whole < 0 ? (double)NAN : (double)whole;
+}
+
+/* The limit on iterations, or NaN. */
+static double iteration_limit(const blv_run *run) {
+    const double automatic = 100000.0;
+    double limit = option_number(run, "iters");
+    if (!isnan(limit))
+        return limit;
+    bool other = !isnan(option_number(run, "seconds")) || !isnan(option_number(run, "budget"));
+    return other ? (double)NAN : automatic;
+}
+
+/* Of the run, by the limit that it is nearest to; 0 where there is none. */
+static double share_done(const blv_progress *p) {
+    const blv_counts *c = &p->counts;
+    double used = (double)(c->f_grad + c->g_grad + c->hvp + c->jvp + c->values);
+    double shares[] = {(double)p->iteration / iteration_limit(p->run),
+                       p->seconds / option_number(p->run, "seconds"),
+                       used / option_number(p->run, "budget")};
+    double most = 0.0;
+    for (size_t i = 0; i < sizeof shares / sizeof shares[0]; i++)
+        most = fmax(most, shares[i]); /* fmax passes NaN over */
+    return fmin(most, 1.0);
+}
+
+/* ---- The line ---- */
+
 static int terminal_width(void) {
     struct winsize size = {0};
     if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
@@ -61,53 +135,180 @@ static int terminal_width(void) {
 }
 
 static void draw(const char *line) {
+    atomic_store(&line_drawn, true);
     fprintf(stderr, CLEAR_LINE "%.*s", line_width - 1, line);
 }
 
-static void append_number(char *line, size_t size, const char *label, double value) {
-    size_t used = strlen(line);
-    if (!isnan(value))
-        snprintf(line + used, size - used, "  %s %.4e", label, value);
+typedef struct text_line {
+    char text[2 * WIDEST];
+    size_t used;
+} text_line;
+
+static void add(text_line *line, const char *format, ...) BLV_PRINTF(2, 3);
+
+static void add(text_line *line, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(line->text + line->used, sizeof line->text - line->used, format, args);
+    va_end(args);
+    line->used += n > 0 ? (size_t)n : 0;
+    line->used = line->used < sizeof line->text ? line->used : sizeof line->text - 1;
 }
 
-static int show_progress(void *context, const blv_progress *progress) {
+static void add_bar(text_line *line, double share) {
+    int cells = line_width >= WIDE_LINE ? WIDE_BAR : NARROW_BAR, full = (int)(share * cells);
+    add(line, "[%.*s%.*s] ", full, "####################", cells - full, "....................");
+}
+
+static void add_duration(text_line *line, double seconds) {
+    if (seconds < 99.95)
+        add(line, "%.1f s", seconds);
+    else if (seconds < 5999.5)
+        add(line, "%.0f min", seconds / 60.0);
+    else
+        add(line, "%.1f h", seconds / 3600.0);
+}
+
+static void add_times(text_line *line, double share) {
+    double elapsed = wall_clock() - work_began;
+    add_duration(line, elapsed);
+    if (share <= 0.0 || share >= 1.0)
+        return;
+    add(line, ", ");
+    add_duration(line, elapsed * (1.0 - share) / share);
+    add(line, " left");
+}
+
+static void add_iteration(text_line *line, const blv_progress *p) {
+    double limit = iteration_limit(p->run);
+    add(line, "iteration %" PRIu64, p->iteration);
+    if (!isnan(limit))
+        add(line, "/%.0f", limit);
+    add(line, "  ");
+}
+
+/* f at the present x and y stands for Phi where no certified one is at hand. */
+static void add_values(text_line *line, const blv_progress *p) {
+    if (!isnan(p->phi))
+        add(line, "  Phi %.5g", p->phi);
+    else if (!isnan(p->f))
+        add(line, "  Phi ~%.5g", p->f);
+    const char *const *names = blv_problem_definition(blv_run_problem(p->run))->measures;
+    for (size_t i = 0; i < p->measure_count; i++)
+        if (strcmp(names[i], "val_accuracy") == 0 && !isnan(p->measures[i]))
+            add(line, "  val_accuracy %.4f", p->measures[i]);
+    if (!isnan(p->metrics.gy_norm))
+        add(line, "  |gy| %.1e", p->metrics.gy_norm);
+    if (!isnan(p->metrics.d_norm))
+        add(line, "  |d| %.1e", p->metrics.d_norm);
+}
+
+static void show(const blv_progress *p) {
+    double share = ((double)piece_number + share_done(p)) / (double)piece_count;
+    text_line line = {.used = 0};
+    if (style == CLI_PROGRESS_BAR)
+        add_bar(&line, share);
+    if (*run_label)
+        add(&line, "%s  ", run_label);
+    add_iteration(&line, p);
+    add_times(&line, share);
+    add_values(&line, p);
+    if (style == CLI_PROGRESS_BAR)
+        draw(line.text);
+    else
+        fprintf(stderr, "%s\n", line.text);
+}
+
+/* ---- The monitor ---- */
+
+static int watch(void *context, const blv_progress *progress);
+
+static blv_error set_monitor(blv_run *run, double seconds) {
+    return blv_run_monitor(run, watch, NULL, own_every, style == CLI_PROGRESS_NONE ? 0.0 : seconds);
+}
+
+/* What is shown has to be evaluated first: that may take a tenth of the time, not more. */
+static void adapt_interval(const blv_progress *p) {
+    double now = wall_clock(), cost = (now - last_wall) - (p->seconds - last_seconds);
+    last_wall = now;
+    last_seconds = p->seconds;
+    set_monitor(atomic_load(&watched_run), fmax(shortest_interval[style], 10.0 * cost));
+}
+
+static int watch(void *context, const blv_progress *p) {
     (void)context;
-    char line[WIDEST + 1];
-    snprintf(line, sizeof line, "%s%siteration %" PRIu64 "  %.1f s", run_label,
-             *run_label ? "  " : "", progress->iteration, progress->seconds);
-    append_number(line, sizeof line, "f", progress->f);
-    append_number(line, sizeof line, "|gy|", progress->metrics.gy_norm);
-    append_number(line, sizeof line, "|d|", progress->metrics.d_norm);
-    draw(line);
-    return 0;
+    int code = own_monitor && p->iteration % own_every == 0 ? own_monitor(own_context, p) : 0;
+    if (style == CLI_PROGRESS_NONE)
+        return code;
+    show(p);
+    adapt_interval(p);
+    return code;
 }
 
-void cli_watch_begin(bool display) {
+/* ---- From outside ---- */
+
+bool cli_progress_choose(const char *word, bool silent, cli_progress *progress) {
+    static const char *const words[] = {"none", "bar", "lines"};
+    *progress = !silent && isatty(STDERR_FILENO) ? CLI_PROGRESS_BAR : CLI_PROGRESS_NONE;
+    if (!word)
+        return true;
+    for (int i = 0; i < 3; i++) {
+        if (strcmp(word, words[i]) != 0)
+            continue;
+        *progress = silent ? CLI_PROGRESS_NONE : (cli_progress)i;
+        return true;
+    }
+    return false;
+}
+
+void cli_watch_begin(cli_progress progress) {
+    style = progress;
     line_width = terminal_width();
-    atomic_store(&display_on, display);
+    work_began = wall_clock();
+    run_label = "";
+    atomic_store(&line_drawn, false);
     atomic_store(&signals_seen, 0);
+    cli_watch_piece(0, 1);
     install_handlers();
 }
 
+void cli_watch_piece(size_t piece, size_t pieces) {
+    piece_number = piece;
+    piece_count = pieces;
+}
+
 blv_error cli_watch_run(blv_run *run, const char *label) {
-    const double redraw_seconds = 0.1;
+    return cli_watch_run_with(run, label, NULL, NULL, 0);
+}
+
+blv_error cli_watch_run_with(blv_run *run, const char *label, blv_monitor_fn monitor, void *context,
+                             uint64_t every) {
     run_label = label ? label : "";
+    own_monitor = monitor;
+    own_context = context;
+    own_every = every;
+    last_wall = wall_clock();
+    last_seconds = 0.0;
     atomic_store(&watched_run, run);
     if (cli_watch_signalled()) /* before the run could be told */
         blv_run_stop(run);
-    return atomic_load(&display_on) ? blv_run_monitor(run, show_progress, NULL, 0, redraw_seconds)
-                                    : BLV_OK;
+    bool needed = monitor || style != CLI_PROGRESS_NONE;
+    return needed ? set_monitor(run, shortest_interval[style]) : BLV_OK;
 }
 
 void cli_watch_say(const char *text) {
-    char line[WIDEST + 1];
-    snprintf(line, sizeof line, "%s%s%s", run_label, *run_label ? "  " : "", text);
-    if (atomic_load(&display_on))
-        draw(line);
+    text_line line = {.used = 0};
+    if (*run_label)
+        add(&line, "%s  ", run_label);
+    add(&line, "%s", text);
+    if (style == CLI_PROGRESS_BAR)
+        draw(line.text);
+    else if (style == CLI_PROGRESS_LINES)
+        fprintf(stderr, "%s\n", line.text);
 }
 
 void cli_watch_clear(void) {
-    if (atomic_load(&display_on))
+    if (atomic_exchange(&line_drawn, false))
         fputs(CLEAR_LINE, stderr);
 }
 
@@ -116,12 +317,9 @@ void cli_watch_leave(void) {
     cli_watch_clear();
 }
 
-bool cli_watch_signalled(void) {
-    return atomic_load(&signals_seen) > 0;
-}
-
 void cli_watch_end(void) {
     for (size_t i = 0; i < SIGNALS; i++)
         sigaction(watched_signals[i], &former_action[i], NULL);
-    atomic_store(&display_on, false);
+    cli_watch_leave();
+    style = CLI_PROGRESS_NONE;
 }

@@ -1,8 +1,9 @@
+#include "cli_csv.h"
 #include "cli_data.h"
+#include "cli_dataset.h"
 #include "cli_describe.h"
 #include "cli_outputs.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -69,43 +70,17 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
 
 /* ---- The table of true labels ---- */
 
-static void print_field(FILE *file, const char *text) {
-    if (*text && !strpbrk(text, ",\"\r\n")) {
-        fputs(text, file);
-        return;
-    }
-    fputc('"', file);
-    for (; *text; text++) {
-        if (*text == '"')
-            fputc('"', file);
-        fputc(*text, file);
-    }
-    fputc('"', file);
-}
-
-static bool print_truth(FILE *file, const blv_dataset_view *v) {
+static bool print_truth(FILE *file, const void *context) {
+    const blv_dataset_view *v = context;
     fputs("row,given,true\n", file);
     for (size_t i = 0; i < v->rows; i++) {
         fprintf(file, "%zu,", i);
-        print_field(file, v->class_names[v->label[i]]);
+        cli_csv_text(file, v->class_names[v->label[i]]);
         fputc(',', file);
-        print_field(file, v->class_names[v->true_label[i]]);
+        cli_csv_text(file, v->class_names[v->true_label[i]]);
         fputc('\n', file);
     }
-    return !ferror(file);
-}
-
-static int write_truth(cli_outputs *outputs, const char *path, const blv_dataset_view *v) {
-    const char *temporary = cli_outputs_add(outputs, path);
-    if (!temporary)
-        return CLI_REFUSED;
-    FILE *file = fopen(temporary, "w");
-    bool written = file && print_truth(file, v);
-    if (file && fclose(file) != 0)
-        written = false;
-    if (!written)
-        cli_complain("%s: cannot write: %s", path, strerror(errno));
-    return written ? CLI_DONE : CLI_REFUSED;
+    return true;
 }
 
 /* ---- The command ---- */
@@ -116,7 +91,7 @@ static int write_files(const request *asked, const blv_dataset *dataset) {
     int code =
         cli_outputs_write(&outputs, out, dataset, cli_output_format(out, asked->files.format));
     if (code == CLI_DONE && asked->truth)
-        code = write_truth(&outputs, asked->truth, blv_dataset_view_of(dataset));
+        code = cli_csv_write(&outputs, asked->truth, print_truth, blv_dataset_view_of(dataset));
     if (code == CLI_DONE)
         code = cli_outputs_commit(&outputs);
     cli_outputs_free(&outputs);

@@ -186,6 +186,7 @@ static int resume(const request *asked, cli_store *store) {
         return CLI_REFUSED;
     }
     cli_task task = {.store = store, .json = asked->json, .quiet = asked->quiet};
+    cli_progress_choose(NULL, asked->json || asked->quiet, &task.progress);
     void *bytes = NULL;
     int code = judge(asked, run, &done);
     if (!done)

@@ -2,6 +2,7 @@
 #include "cli_commands.h"
 #include "cli_describe.h"
 #include "cli_record.h"
+#include "cli_run_options.h"
 #include "cli_task.h"
 
 #include <stdio.h>
@@ -11,6 +12,7 @@
 typedef struct request {
     cli_task task;
     const char *solver; /* as typed */
+    const char *progress_word;
     cli_store_choice store;
 } request;
 
@@ -25,7 +27,7 @@ enum {
     KEY_JSON,
     KEY_QUIET,
     KEY_CHECKPOINT,
-    KEY_RUN_OPTION /* and the ones behind it: positions in run_options */
+    KEY_PROGRESS
 };
 
 enum { GROUP_PROBLEM = 1, GROUP_SOLVER, GROUP_STOP, GROUP_SAMPLES, GROUP_OUTPUT, GROUP_STORE };
@@ -53,89 +55,15 @@ static const struct argp_option own_options[] = {
     {"out", KEY_OUT, "FILE.npz", 0, "write x, y, v and the start x0, y0, v0; likewise",
      GROUP_OUTPUT},
     {"json", KEY_JSON, NULL, 0, "print one JSON object on standard output", GROUP_OUTPUT},
-    {"quiet", KEY_QUIET, NULL, 0, "no progress line and no summary", GROUP_OUTPUT},
+    {"quiet", KEY_QUIET, NULL, 0, "no progress and no summary", GROUP_OUTPUT},
+    {"progress", KEY_PROGRESS, "bar|lines|none", 0,
+     "how progress is shown on standard error (default: a bar on a terminal)", GROUP_OUTPUT},
     {"checkpoint", KEY_CHECKPOINT, "SECONDS", 0,
      "keep a checkpoint in the run store this often, so that 'bilevel resume' can go on",
      GROUP_STORE},
 };
 
-/* Options of the run that have a name of their own here. What they mean is in the library's table.
- */
-static const struct {
-    const char *key, *value_name;
-    int group;
-} run_options[] = {
-    {"iters", "N", GROUP_STOP},    {"seconds", "S", GROUP_STOP},       {"budget", "N", GROUP_STOP},
-    {"tol", "E", GROUP_STOP},      {"target", "V", GROUP_STOP},        {"seed", "N", GROUP_SAMPLES},
-    {"batch", "N", GROUP_SAMPLES}, {"sampler", "NAME", GROUP_SAMPLES}, {"every", "N", GROUP_OUTPUT},
-};
-
-enum {
-    OWN_OPTIONS = sizeof own_options / sizeof own_options[0],
-    RUN_OPTIONS = sizeof run_options / sizeof run_options[0]
-};
-
-static void fill_options(struct argp_option *options) {
-    memcpy(options, own_options, sizeof own_options);
-    for (int i = 0; i < RUN_OPTIONS; i++) {
-        const blv_param *param = blv_params_find(blv_run_options(), run_options[i].key);
-        options[OWN_OPTIONS + i] = (struct argp_option){.name = run_options[i].key,
-                                                        .key = KEY_RUN_OPTION + i,
-                                                        .arg = run_options[i].value_name,
-                                                        .doc = param ? param->help : NULL,
-                                                        .group = run_options[i].group};
-    }
-    options[OWN_OPTIONS + RUN_OPTIONS] = (struct argp_option){0};
-}
-
-static bool has_own_name(const char *key) {
-    for (size_t i = 0; i < RUN_OPTIONS; i++)
-        if (strcmp(run_options[i].key, key) == 0)
-            return true;
-    return false;
-}
-
-static char *help_with_default(const char *key, const char *text) {
-    const blv_param *param = blv_params_find(blv_run_options(), key);
-    char *full = NULL;
-    if (!param || asprintf(&full, "%s (default %s)", text, param->value) < 0)
-        return NULL;
-    return full;
-}
-
-static char *list_other_run_options(void) {
-    char *list = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&list, &size);
-    if (!out)
-        return NULL;
-    const char *title = "Options of the run that are set with --set KEY=VALUE:\n";
-    for (const blv_param *p = blv_run_options(); p && p->key; p++) {
-        if (has_own_name(p->key))
-            continue;
-        char range[256] = "";
-        blv_params_range(p, range, sizeof range);
-        fprintf(out, "%s  %s: %s; %s (default %s)\n", title, p->key, p->help, range, p->value);
-        title = "";
-    }
-    fclose(out);
-    return list;
-}
-
-static bool is_run_option(int key) {
-    return key >= KEY_RUN_OPTION && key < KEY_RUN_OPTION + RUN_OPTIONS;
-}
-
-/* What argp asks for each part of the help. */
-static char *complete_help(int key, const char *text, void *input) {
-    (void)input;
-    if (key == ARGP_KEY_HELP_EXTRA)
-        return list_other_run_options();
-    if (is_run_option(key) && text)
-        return help_with_default(run_options[key - KEY_RUN_OPTION].key, text);
-    // NOLINTNEXTLINE(performance-no-int-to-ptr): handed back as it came, in the type argp wants
-    return (char *)(uintptr_t)text;
-}
+enum { OWN_OPTIONS = sizeof own_options / sizeof own_options[0] };
 
 static error_t parse(int key, char *arg, struct argp_state *state) {
     request *asked = state->input;
@@ -169,16 +97,22 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
     case KEY_CHECKPOINT:
         asked->task.checkpoint_seconds = cli_task_parse_checkpoint(arg, state);
         return 0;
+    case KEY_PROGRESS:
+        asked->progress_word = arg;
+        return 0;
     case ARGP_KEY_END:
         if (asked->task.checkpoint_seconds > 0.0 && asked->store.off)
             argp_error(state, "--checkpoint needs the store that --no-store leaves out");
+        if (!cli_progress_choose(asked->progress_word, asked->task.json || asked->task.quiet,
+                                 &asked->task.progress))
+            argp_error(state, "--progress '%s': expected bar, lines or none", asked->progress_word);
         return 0;
     default:
-        if (!is_run_option(key))
+        if (!cli_run_option_name(key))
             return ARGP_ERR_UNKNOWN;
-        if (strcmp(run_options[key - KEY_RUN_OPTION].key, "every") == 0)
+        if (strcmp(cli_run_option_name(key), "every") == 0)
             asked->task.all_rows = true;
-        cli_settings_add(&asked->task.settings, run_options[key - KEY_RUN_OPTION].key, arg);
+        cli_settings_add(&asked->task.settings, cli_run_option_name(key), arg);
         return 0;
     }
 }
@@ -198,8 +132,10 @@ static int solve(request *asked) {
 }
 
 int cmd_solve(int argc, char **argv) {
-    struct argp_option options[OWN_OPTIONS + RUN_OPTIONS + 1];
-    fill_options(options);
+    struct argp_option options[OWN_OPTIONS + CLI_RUN_OPTIONS + 1] = {{0}};
+    memcpy(options, own_options, sizeof own_options);
+    cli_run_options_fill(options + OWN_OPTIONS,
+                         (cli_run_groups){GROUP_STOP, GROUP_SAMPLES, GROUP_OUTPUT});
     const struct argp_child children[] = {{&cli_instance_argp, 0, "The problem:", GROUP_PROBLEM},
                                           {&cli_store_argp, 0, "The run store:", GROUP_STORE},
                                           {0}};
@@ -212,7 +148,7 @@ int cmd_solve(int argc, char **argv) {
                "2 bad usage or input. Ctrl-C ends the run with its result so far; a second one "
                "ends at once.",
         .children = children,
-        .help_filter = complete_help};
+        .help_filter = cli_run_options_help};
     request asked = {.task.start = "zero", .solver = "s-tfbo"};
     json_t *command = cli_record_command(argc, argv);
     asked.task.command = command;

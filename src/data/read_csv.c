@@ -15,11 +15,14 @@ typedef struct csv_file {
     blv_csv csv;
     size_t width;  /* fields of a record */
     int64_t label; /* the label's column or NO_COLUMN */
+    int64_t truth; /* that of the true labels, likewise */
     char **names;  /* width strings when there is a header */
     size_t rows, capacity, target_capacity;
     double *dense;
     double *target;
     blv_label_texts *texts;
+    char **truths; /* the true labels, row by row */
+    size_t truth_count, truth_capacity;
 } csv_file;
 
 /* ---- Fields ---- */
@@ -77,7 +80,7 @@ static bool is_header(const csv_file *f, char *const *first, size_t first_count)
     return false;
 }
 
-static blv_error refuse_label_column(const csv_file *f, const char *wanted) {
+static blv_error refuse_column(const csv_file *f, const char *kind, const char *wanted) {
     char names[240] = "";
     size_t used = 0;
     for (size_t i = 0; f->names && i < f->width; i++) {
@@ -89,42 +92,61 @@ static blv_error refuse_label_column(const csv_file *f, const char *wanted) {
         used += (size_t)n;
     }
     if (f->names)
-        return blv_data_fail(f->r->why, BLV_E_NAME,
-                             "%s: no label column '%.60s'; the header has %s", f->r->shown, wanted,
-                             names);
+        return blv_data_fail(f->r->why, BLV_E_NAME, "%s: no %s column '%.60s'; the header has %s",
+                             f->r->shown, kind, wanted, names);
     return blv_data_fail(f->r->why, BLV_E_NAME,
-                         "%s: no label column '%.60s'; there is no header: expected a number from "
-                         "0 to %zu",
-                         f->r->shown, wanted, f->width - 1);
+                         "%s: no %s column '%.60s'; there is no header: expected a number from 0 "
+                         "to %zu",
+                         f->r->shown, kind, wanted, f->width - 1);
 }
 
-static blv_error find_label(csv_file *f) {
-    const char *wanted = f->r->options.label;
-    f->label = (int64_t)f->width - 1;
-    if (!wanted)
-        return BLV_OK;
+/* The column of that name or number. */
+static blv_error find_column(const csv_file *f, const char *kind, const char *wanted,
+                             int64_t *column) {
     for (size_t i = 0; f->names && i < f->width; i++) {
         if (strcmp(f->names[i], wanted) == 0) {
-            f->label = (int64_t)i;
+            *column = (int64_t)i;
             return BLV_OK;
         }
     }
     if (strcmp(wanted, "none") == 0) {
-        f->label = NO_COLUMN;
+        *column = NO_COLUMN;
         return BLV_OK;
     }
     size_t digits = strspn(wanted, "0123456789");
     if (digits == 0 || digits > 10 || wanted[digits] != '\0' ||
         strtoull(wanted, NULL, 10) >= f->width)
-        return refuse_label_column(f, wanted);
-    f->label = (int64_t)strtoull(wanted, NULL, 10);
+        return refuse_column(f, kind, wanted);
+    *column = (int64_t)strtoull(wanted, NULL, 10);
+    return BLV_OK;
+}
+
+/* The last column that is not that of the true labels. */
+static int64_t last_column(const csv_file *f) {
+    int64_t last = (int64_t)f->width - 1;
+    return f->truth == last && last > 0 ? last - 1 : last;
+}
+
+static blv_error find_labels(csv_file *f) {
+    const blv_read_options *o = &f->r->options;
+    f->truth = NO_COLUMN;
+    blv_error error = o->truth ? find_column(f, "truth", o->truth, &f->truth) : BLV_OK;
+    f->label = last_column(f);
+    if (!error && o->label)
+        error = find_column(f, "label", o->label, &f->label);
+    if (error || f->truth == NO_COLUMN)
+        return error;
+    if (f->truth == f->label || f->label == NO_COLUMN || o->real_targets)
+        return blv_data_fail(f->r->why, BLV_E_VALUE,
+                             "%s: true labels need another column with the labels of classes",
+                             f->r->shown);
     return BLV_OK;
 }
 
 /* ---- Rows ---- */
 
 static size_t features(const csv_file *f) {
-    return f->label == NO_COLUMN ? f->width : f->width - 1;
+    return f->width - (f->label != NO_COLUMN) - (f->truth != NO_COLUMN);
 }
 
 static blv_error make_room(csv_file *f) {
@@ -160,6 +182,24 @@ static blv_error take_label(csv_file *f, const blv_csv_field *field, size_t line
     return blv_add_label_text(f->r, f->texts, field->text, field->length, line);
 }
 
+/* Kept as texts until all classes are known. */
+static blv_error take_truth(csv_file *f, const blv_csv_field *field, size_t line) {
+    if (field->length == 0 || memchr(field->text, 0, field->length))
+        return blv_data_fail(f->r->why, BLV_E_FORMAT,
+                             "%s: line %zu, column %zu of %zu: expected a label, found %s",
+                             f->r->shown, line, (size_t)f->truth + 1, f->width,
+                             blv_show(field->text, field->length).text);
+    char **truths = blv_grown(f->truths, &f->truth_capacity, f->truth_count + 1, sizeof *f->truths);
+    if (!truths)
+        return blv_data_no_memory(f->r->why);
+    f->truths = truths;
+    truths[f->truth_count] = strndup(field->text, field->length);
+    if (!truths[f->truth_count])
+        return blv_data_no_memory(f->r->why);
+    f->truth_count++;
+    return BLV_OK;
+}
+
 static blv_error take_row(csv_file *f, const blv_csv_field *fields, size_t count, size_t line) {
     if (count != f->width)
         return blv_data_fail(f->r->why, BLV_E_FORMAT,
@@ -170,10 +210,12 @@ static blv_error take_row(csv_file *f, const blv_csv_field *fields, size_t count
         return error;
     double *row = f->dense + f->rows * features(f);
     for (size_t i = 0; i < count; i++)
-        if ((int64_t)i != f->label && !field_number(&fields[i], row++))
+        if ((int64_t)i != f->label && (int64_t)i != f->truth && !field_number(&fields[i], row++))
             return refuse_field(f, line, i, &fields[i]);
     if (f->label != NO_COLUMN)
         error = take_label(f, &fields[f->label], line);
+    if (!error && f->truth != NO_COLUMN)
+        error = take_truth(f, &fields[f->truth], line);
     f->rows++;
     return error;
 }
@@ -194,7 +236,7 @@ static blv_error take_first_row(csv_file *f, char *const *first, size_t count, s
 
 static blv_error set_columns(csv_file *f, size_t width) {
     f->width = width;
-    blv_error error = find_label(f);
+    blv_error error = find_labels(f);
     if (error)
         return error;
     if (features(f) == 0)
@@ -253,6 +295,37 @@ static blv_error take_records(csv_file *f) {
     return error;
 }
 
+/* Takes the name of a column out of the list. */
+static void drop_name(char **names, size_t count, int64_t column) {
+    if (column == NO_COLUMN)
+        return;
+    size_t at = (size_t)column;
+    free(names[at]);
+    memmove(names + at, names + at + 1, (count - at - 1) * sizeof *names);
+}
+
+/* The true labels follow the labels in the list of texts, so that both get the same classes. */
+static blv_error finish_labels(csv_file *f) {
+    blv_dataset *d = f->r->dataset;
+    if (!f->texts)
+        return BLV_OK;
+    for (size_t i = 0; i < f->truth_count; i++) {
+        blv_error error = blv_add_label_text(f->r, f->texts, f->truths[i], strlen(f->truths[i]), 0);
+        if (error)
+            return error;
+    }
+    if (blv_label_texts_finish(f->texts, d) != BLV_OK)
+        return blv_data_no_memory(f->r->why);
+    if (f->truth_count == 0)
+        return BLV_OK;
+    d->true_label = blv_data_copy(d->label + f->rows, f->rows, sizeof *d->true_label);
+    if (!d->true_label)
+        return blv_data_no_memory(f->r->why);
+    d->label = blv_trimmed(d->label, f->rows, sizeof *d->label);
+    blv_dataset_refresh(d);
+    return BLV_OK;
+}
+
 static blv_error hand_over(csv_file *f) {
     blv_reading *r = f->r;
     blv_dataset *d = r->dataset;
@@ -267,17 +340,14 @@ static blv_error hand_over(csv_file *f) {
         d->target = blv_trimmed(f->target, f->rows, sizeof *f->target);
     f->target = NULL;
     if (f->names) { /* those of the features stay */
-        if (f->label != NO_COLUMN) {
-            size_t at = (size_t)f->label;
-            free(f->names[at]);
-            memmove(f->names + at, f->names + at + 1, (f->width - at - 1) * sizeof *f->names);
-        }
+        int64_t first = f->label < f->truth ? f->label : f->truth;
+        int64_t second = f->label < f->truth ? f->truth : f->label;
+        drop_name(f->names, f->width, second);
+        drop_name(f->names, f->width - (second != NO_COLUMN), first);
         d->feature_names = f->names;
         f->names = NULL;
     }
-    if (f->texts && blv_label_texts_finish(f->texts, d) != BLV_OK)
-        return blv_data_no_memory(r->why);
-    return BLV_OK;
+    return finish_labels(f);
 }
 
 blv_error blv_read_csv(blv_reading *r) {
@@ -293,6 +363,7 @@ blv_error blv_read_csv(blv_reading *r) {
     blv_csv_close(&f.csv);
     blv_label_texts_free(f.texts);
     free_names(f.names, f.width);
+    free_names(f.truths, f.truth_count);
     free(f.dense);
     free(f.target);
     return error;

@@ -252,6 +252,30 @@ blv_error blv_dataset_scale(blv_dataset *const *datasets, size_t count, blv_scal
     return error;
 }
 
+blv_error blv_dataset_scale_numbers(const blv_dataset *dataset, blv_scaling scaling, double *shift,
+                                    double *divisor, blv_message *why) {
+    blv_dataset *const sets[] = {(blv_dataset *)dataset}; /* looked at only */
+    blv_error error = check_scale(sets, 1, scaling, why);
+    if (error)
+        return error;
+    if (!shift || !divisor)
+        return blv_data_fail(why, BLV_E_ARGUMENT, "blv_dataset_scale_numbers: a NULL argument");
+    const blv_dataset_view *v = &dataset->view;
+    column_numbers n = {0};
+    if (!make_numbers(&n, v->columns)) {
+        free_numbers(&n);
+        return blv_data_no_memory(why);
+    }
+    compute_numbers(v, &n);
+    choose_divisors(v, scaling, &n);
+    for (size_t j = 0; j < v->columns; j++) {
+        shift[j] = v->dense ? n.mean[j] : 0.0;
+        divisor[j] = n.square[j];
+    }
+    free_numbers(&n);
+    return BLV_OK;
+}
+
 /* ---- By a number, and by row ---- */
 
 static blv_error apply(blv_dataset *dataset, const map *m, const char *word, blv_message *why) {

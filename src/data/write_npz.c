@@ -59,23 +59,6 @@ static blv_error add_sparse(blv_npz_writer *w, const blv_dataset_view *v, blv_me
     return error;
 }
 
-static blv_error add_names(blv_npz_writer *w, const char *array, const char *const *names,
-                           size_t count, blv_message *why) {
-    size_t longest = 1;
-    for (size_t i = 0; i < count; i++) {
-        size_t length = strlen(names[i]);
-        longest = length > longest ? length : longest;
-    }
-    char *texts = calloc(count > 0 ? count : 1, longest);
-    if (!texts)
-        return blv_data_no_memory(why);
-    for (size_t i = 0; i < count; i++)
-        memcpy(texts + i * longest, names[i], strlen(names[i]));
-    blv_error error = blv_npz_add_texts(w, array, 1, &count, longest, texts, why);
-    free(texts);
-    return error;
-}
-
 /* Whether all classes are named by whole numbers; value[c] becomes what class c stands for in y. */
 static bool class_values(const blv_dataset_view *v, int64_t *value) {
     bool whole = true;
@@ -100,7 +83,7 @@ static blv_error add_classes(blv_npz_writer *w, const blv_dataset_view *v, blv_m
             y[i] = value[v->label[i]];
         error = blv_npz_add_i64(w, "y", 1, &v->rows, y, why);
         if (!error && !named_by_value)
-            error = add_names(w, "class_names", v->class_names, v->classes, why);
+            error = blv_npz_add_names(w, "class_names", v->class_names, v->classes, why);
     }
     free(value);
     free(y);
@@ -119,7 +102,7 @@ blv_error blv_dataset_write_npz(const blv_dataset_view *view, const char *path, 
     else if (!error && v->target)
         error = blv_npz_add_f64(w, "y", 1, &v->rows, v->target, why);
     if (!error && v->feature_names)
-        error = add_names(w, "feature_names", v->feature_names, v->columns, why);
+        error = blv_npz_add_names(w, "feature_names", v->feature_names, v->columns, why);
     if (error) {
         blv_npz_discard(w);
         return error;

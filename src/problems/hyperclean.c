@@ -7,6 +7,7 @@
  * H v = mean w_i Hessian_i v + 2 C v,   (J v)_i = w_i (1 - w_i) <gradient_i, v> / n,   w =
  * sigmoid(x). Gradient, Hv and the row products <gradient_i, v> come from one pass over the rows.
  * On a batch gx and Jv are zero outside of it. */
+#include "problems/hyperclean.h"
 #include "problems/builtin_problems.h"
 #include "problems/cleaning.h"
 #include "problems/linear.h"
@@ -123,28 +124,24 @@ static const blv_param params[] = {
     {NULL, BLV_REAL, 0, NULL, 0, 0, NULL, NULL},
 };
 
-static blv_error create(const void *fields, const blv_problem_options *options,
-                        blv_problem **problem, blv_message *why) {
-    const hyperclean_params *q = fields;
-    linear_data data;
-    blv_error error = linear_load(&q->source, "problem hyperclean", options->precision, &data, why);
-    if (error != BLV_OK)
-        return error;
+blv_error hyperclean_make(double C, int order, linear_data *data,
+                          const blv_problem_options *options, blv_problem **problem,
+                          blv_message *why) {
     hyperclean *p = calloc(1, sizeof *p);
     if (!p) {
-        linear_data_destroy(&data);
+        linear_data_destroy(data);
         if (why)
             snprintf(why->text, sizeof why->text, "problem hyperclean: out of memory");
         return BLV_E_MEMORY;
     }
-    p->C = q->C;
-    error = linear_model_open(&p->model, &data, LINEAR_LOSS_SOFTMAX, "problem hyperclean", options,
-                              why);
+    p->C = C;
+    blv_error error =
+        linear_model_open(&p->model, data, LINEAR_LOSS_SOFTMAX, "problem hyperclean", options, why);
     if (error != BLV_OK) {
         free(p);
         return error;
     }
-    blv_problem_def def = linear_definition(&p->model, &q->source, "hyperclean");
+    blv_problem_def def = linear_definition(&p->model, order, "hyperclean");
     def.dim_x = def.lower_samples;
     def.user = p;
     def.free_user = destroy;
@@ -157,6 +154,15 @@ static blv_error create(const void *fields, const blv_problem_options *options,
     def.measures = cleaning_measures;
     def.fingerprint = fingerprint;
     return blv_problem_create(problem, &def, why);
+}
+
+static blv_error create(const void *fields, const blv_problem_options *options,
+                        blv_problem **problem, blv_message *why) {
+    const hyperclean_params *q = fields;
+    linear_data data;
+    blv_error error = linear_load(&q->source, "problem hyperclean", options->precision, &data, why);
+    return error == BLV_OK ? hyperclean_make(q->C, q->source.order, &data, options, problem, why)
+                           : error;
 }
 
 const blv_problem_family blv_problem_hyperclean = {

@@ -222,6 +222,21 @@ static uint64_t fingerprint(void *user) {
     return linear_fingerprint(&p->model.data);
 }
 
+static blv_error copy_groups(l2reg *p, const uint32_t *group, const char *name, blv_message *why) {
+    size_t columns = p->model.columns;
+    p->group = malloc(columns * sizeof *p->group);
+    if (!p->group)
+        return refuse(why, BLV_E_MEMORY, name, "out of memory");
+    for (size_t j = 0; j < columns; j++) {
+        if (group[j] >= columns)
+            return refuse(why, BLV_E_VALUE, name, "a group number is not below the columns");
+        p->group[j] = group[j];
+        if (group[j] >= p->penalties)
+            p->penalties = (size_t)group[j] + 1;
+    }
+    return BLV_OK;
+}
+
 /* ---- The family ---- */
 
 #define FIELD(name) offsetof(l2reg_params, name)
@@ -263,6 +278,8 @@ blv_error l2reg_make(const l2reg_params *q, const char *name, linear_data *data,
         p->hi = isnan(q->hi) ? INFINITY : q->hi;
         if (p->lo > p->hi)
             error = refuse(why, BLV_E_VALUE, name, "lo is above hi");
+        else if (p->penalty == GROUPS && q->group_of)
+            error = copy_groups(p, q->group_of, name, why);
         else if (p->penalty == GROUPS && !q->groups[0])
             error = refuse(why, BLV_E_VALUE, name, "penalty = groups needs groups = FILE");
         else if (p->penalty == GROUPS)
@@ -272,7 +289,7 @@ blv_error l2reg_make(const l2reg_params *q, const char *name, linear_data *data,
         destroy(p);
         return error;
     }
-    blv_problem_def def = linear_definition(&p->model, &q->source, name);
+    blv_problem_def def = linear_definition(&p->model, q->source.order, name);
     def.dim_x = p->penalties;
     def.user = p;
     def.free_user = destroy;

@@ -8,6 +8,7 @@ typedef struct l2reg_params {
     linear_source source;
     int loss, penalty;
     char groups[BLV_TEXT_SIZE];
+    const uint32_t *group_of; /* of each column, in place of a file; not in the table */
     double scale, lo, hi;
 } l2reg_params;
 

@@ -222,15 +222,14 @@ int linear_measure(linear_model *m, const blv_vec *y, double *values) {
     return !m->data.test || linear_quality(m, m->data.test, y, &values[2], &values[3]) ? 0 : -1;
 }
 
-blv_problem_def linear_definition(const linear_model *m, const linear_source *source,
-                                  const char *name) {
+blv_problem_def linear_definition(const linear_model *m, int order, const char *name) {
     return (blv_problem_def){.name = name,
                              .dim_y = linear_model_dim(m),
                              .precision = m->precision,
                              .threads = m->threads,
                              .upper_samples = blv_dataset_view_of(m->data.val)->rows,
                              .lower_samples = blv_dataset_view_of(m->data.train)->rows,
-                             .shuffled = source->order == LINEAR_ORDER_RANDOM};
+                             .shuffled = order == LINEAR_ORDER_RANDOM};
 }
 
 uint64_t linear_fingerprint(const linear_data *data) {

@@ -200,9 +200,8 @@ bool linear_quality(linear_model *model, const blv_dataset *set, const blv_vec *
                     double *accuracy);
 
 /* What the definitions of all problems on data have in common; x and the oracles are left to fill
- * in. The source tells whether the rows are in random order. */
-blv_problem_def linear_definition(const linear_model *model, const linear_source *source,
-                                  const char *name);
+ * in. order: of the rows, LINEAR_ORDER_RANDOM or LINEAR_ORDER_FILE. */
+blv_problem_def linear_definition(const linear_model *model, int order, const char *name);
 
 /* Of training, validation and test rows, as the model reads them. */
 uint64_t linear_fingerprint(const linear_data *data);

@@ -12,7 +12,7 @@
 #include <math.h>
 
 typedef struct exact {
-    double accuracy;
+    double accuracy, solve_tol;
     int64_t memory;
     blv_lbfgs *lbfgs;
     blv_implicit *implicit;
@@ -30,8 +30,8 @@ typedef struct exact {
 static int phi_and_gradient(void *context, const blv_vec *x, double *value, blv_vec *gradient) {
     exact *s = context;
     blv_implicit_result solved;
-    blv_flow flow =
-        blv_implicit_gradient(s->implicit, x, s->y_trial, s->v_trial, 0.0, gradient, &solved);
+    blv_flow flow = blv_implicit_gradient(s->implicit, x, s->y_trial, s->v_trial, s->solve_tol,
+                                          gradient, &solved);
     s->trouble = flow;
     if (flow == BLV_RETRY || flow == BLV_NONFINITE || flow == BLV_NO_INVERSE) {
         blv_run_note(s->run, "Phi could not be computed at a trial point: the step was shortened");
@@ -134,6 +134,8 @@ static blv_flow exact_step(blv_run *run, void *state) {
 static const blv_param params[] = {
     {"accuracy", BLV_REAL, FIELD(accuracy), "1e-11", 0, DBL_MAX, NULL,
      "ends when |grad Phi| (or the gradient mapping) is at most this"},
+    {"solve_tol", BLV_REAL, FIELD(solve_tol), "0", 0, 1, NULL,
+     "relative tolerance of the inner and the linear solve; 0: the limit of the precision"},
     {"memory", BLV_INT, FIELD(memory), "20", 1, BLV_LBFGS_MEMORY_MAX, NULL,
      "pairs that L-BFGS keeps"},
     {NULL, BLV_REAL, 0, NULL, 0, 0, NULL, NULL},

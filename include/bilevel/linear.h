@@ -1,0 +1,73 @@
+/* Linear classifiers: the problems hyperclean and l2reg on data sets at hand, and the answers of a
+ * model.
+ *
+ * The families of these names read their data from files, split and scale them; here all of that
+ * has been done with dataset.h. */
+#ifndef BILEVEL_LINEAR_H
+#define BILEVEL_LINEAR_H
+
+#include "bilevel/dataset.h"
+#include "bilevel/problem.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Problems ---- */
+
+/* Sets with the same classes, columns, layout and precision (blv_dataset_match). test may be NULL:
+ * it is for measures only. */
+typedef struct blv_sets {
+    blv_dataset *train, *val, *test;
+} blv_sets;
+
+/* Both take the sets over, also when they fail; test must be a set of its own. options may be NULL;
+ * its precision must be that of the sets. */
+
+/* A weight for each training row: x has an entry for each row of train, in its order. */
+BLV_API blv_error blv_hyperclean_create(const blv_sets *sets, double C,
+                                        const blv_problem_options *options, blv_problem **problem,
+                                        blv_message *why);
+
+typedef enum blv_penalty {
+    BLV_PENALTY_PER_FEATURE,
+    BLV_PENALTY_PER_CLASS,
+    BLV_PENALTY_ONE,
+    BLV_PENALTY_GROUPS
+} blv_penalty;
+
+typedef struct blv_l2reg_setting {
+    blv_penalty penalty;
+    const uint32_t *group; /* BLV_PENALTY_GROUPS: that of each column, from 0; copied */
+    double scale;          /* the penalty of x = 0; above 0 */
+    double lo, hi;         /* bounds of x; infinite: none */
+} blv_l2reg_setting;
+
+/* Penalties scale exp(x); the loss is logistic for two classes, softmax for more. */
+BLV_API blv_error blv_l2reg_create(const blv_sets *sets, const blv_l2reg_setting *setting,
+                                   const blv_problem_options *options, blv_problem **problem,
+                                   blv_message *why);
+
+/* ---- Answers ---- */
+
+/* Scores of a row a: W a + intercept, one for each class; or one only, of two classes the second
+ * against the first. */
+typedef struct blv_linear_model {
+    size_t scores, columns;
+    const double *weights;   /* scores x columns, row by row */
+    const double *intercept; /* scores numbers; NULL: 0 */
+} blv_linear_model;
+
+/* probability[i * classes + k] that row i is of class k; classes is 2 where there is one score,
+ * else the number of scores. The set's labels are not looked at. */
+BLV_API blv_error blv_linear_answer(const blv_linear_model *model, const blv_dataset *dataset,
+                                    double *probability, blv_message *why);
+
+/* How well a score tells positives from negatives: the probability that a random positive has the
+ * higher one, ties counting half; NaN where there are only positives or only negatives. */
+BLV_API blv_error blv_auroc(size_t count, const double *score, const bool *positive, double *area);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

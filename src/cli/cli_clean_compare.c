@@ -1,0 +1,135 @@
+/* What cleaning brought: the same model trained on other rows, tested on the same ones. */
+#include "cli_clean.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* sigmoid of it is 1: a weight of 1 in the problem. */
+static const double full_weight = 40.0;
+
+/* A problem on these rows; what it would be validated on does not matter. */
+static int make_problem(const cli_cleaning *c, const blv_dataset *rows, blv_problem **problem) {
+    size_t count = blv_dataset_view_of(rows)->rows;
+    bool *all = cli_alloc(count, sizeof *all), *one = cli_alloc(count, sizeof *one);
+    memset(all, true, count * sizeof *all);
+    one[0] = true;
+    blv_sets sets = {0};
+    int code = cli_keep_rows(rows, all, &sets.train);
+    if (code == CLI_DONE)
+        code = cli_keep_rows(rows, one, &sets.val);
+    free(all);
+    free(one);
+    if (code != CLI_DONE) {
+        blv_dataset_destroy(sets.train);
+        return code;
+    }
+    blv_problem_options options = {c->learning->reading.precision, c->learning->threads};
+    blv_message why = {0};
+    blv_error error = blv_hyperclean_create(&sets, c->ridge, &options, problem, &why);
+    return error == BLV_OK ? CLI_DONE : cli_refuse(error, why.text);
+}
+
+static int train_on(const cli_cleaning *c, const blv_dataset *rows, double **weights) {
+    blv_problem *problem = NULL;
+    int code = make_problem(c, rows, &problem);
+    if (code != CLI_DONE)
+        return code;
+    const blv_problem_def *def = blv_problem_definition(problem);
+    double *x = cli_alloc(def->dim_x, sizeof *x), *y = cli_alloc(def->dim_y, sizeof *y);
+    for (size_t i = 0; i < def->dim_x; i++)
+        x[i] = full_weight;
+    code = cli_train(problem, x, y);
+    if (code == CLI_DONE)
+        *weights = cli_weights(rows, y, c->classes);
+    free(x);
+    free(y);
+    blv_problem_destroy(problem);
+    return code;
+}
+
+static cli_clean_model *next_model(cli_clean_result *r, const char *name, const char *key) {
+    cli_clean_model *m = &r->model[r->model_count++];
+    *m = (cli_clean_model){name, key, cli_quality_unknown, cli_quality_unknown};
+    return m;
+}
+
+/* own_val: the rows were among those trained on, so that they tell nothing. */
+static int add_trained(cli_clean_result *r, const char *name, const char *key,
+                       const blv_dataset *rows, bool own_val) {
+    const cli_sets *sets = r->cleaning->sets;
+    cli_clean_model *m = next_model(r, name, key);
+    double *weights = NULL;
+    int code = train_on(r->cleaning, rows, &weights);
+    if (code == CLI_DONE && !own_val)
+        code = cli_judge_weights(sets->val, weights, r->cleaning->classes, &m->val);
+    if (code == CLI_DONE)
+        code = cli_judge_weights(sets->test, weights, r->cleaning->classes, &m->test);
+    free(weights);
+    return code;
+}
+
+static void add_weighted(cli_clean_result *r) {
+    const cli_cleaning *c = r->cleaning;
+    cli_clean_model *m = next_model(r, "TRAIN with the weights", "weighted");
+    if (c->sets->val)
+        m->val = cli_judge_answers(c->sets->val, c->val_probability);
+    if (c->sets->test)
+        m->test = cli_judge_answers(c->sets->test, c->test_probability);
+}
+
+/* The rows that are kept, or all with the believed labels. */
+static int cleaned_rows(const cli_clean_result *r, blv_dataset **cleaned) {
+    const blv_dataset *train = r->cleaning->sets->train;
+    blv_dataset_view view = *blv_dataset_view_of(train);
+    int32_t *label = cli_alloc(view.rows, sizeof *label);
+    bool *keep = cli_alloc(view.rows, sizeof *keep);
+    bool relabel = r->request->relabel;
+    for (size_t i = 0; i < view.rows; i++) {
+        label[i] = relabel && r->suspect[i] ? r->believed[i] : view.label[i];
+        keep[i] = relabel || !r->suspect[i];
+    }
+    view.label = label;
+    view.true_label = NULL;
+    blv_dataset *relabelled = NULL;
+    blv_message why = {0};
+    blv_error error = blv_dataset_create(&relabelled, &view, NULL, &why);
+    int code =
+        error == BLV_OK ? cli_keep_rows(relabelled, keep, cleaned) : cli_refuse(error, why.text);
+    blv_dataset_destroy(relabelled);
+    free(label);
+    free(keep);
+    return code;
+}
+
+static int add_cleaned(cli_clean_result *r) {
+    const cli_sets *sets = r->cleaning->sets;
+    bool relabel = r->request->relabel;
+    blv_dataset *cleaned = NULL, *both = NULL;
+    int code = cleaned_rows(r, &cleaned);
+    if (code == CLI_DONE)
+        code = add_trained(r, relabel ? "TRAIN relabelled" : "TRAIN without the suspects",
+                           "cleaned", cleaned, false);
+    if (code == CLI_DONE && sets->val)
+        code = cli_join_rows(cleaned, sets->val, &both);
+    if (code == CLI_DONE && sets->val)
+        code = add_trained(
+            r, relabel ? "TRAIN relabelled, and VAL" : "TRAIN without the suspects, and VAL",
+            "cleaned_and_val", both, true);
+    blv_dataset_destroy(cleaned);
+    blv_dataset_destroy(both);
+    return code;
+}
+
+int cli_clean_compare(cli_clean_result *r) {
+    const cli_sets *sets = r->cleaning->sets;
+    if ((!sets->val && !sets->test) || r->suspects == r->cleaning->rows)
+        return CLI_DONE;
+    int code = add_trained(r, "TRAIN as given", "given", sets->train, false);
+    if (code == CLI_DONE && sets->val)
+        code = add_trained(r, "VAL alone", "val_alone", sets->val, true);
+    if (code != CLI_DONE)
+        return code;
+    add_weighted(r);
+    return add_cleaned(r);
+}

@@ -1,0 +1,393 @@
+/* Penalties of a linear model.
+ *
+ *   one for all   the loss on all validation rows along a grid of penalties, then a parabola
+ *   many          the problem l2reg on the validation rows without the stopping rows, from the
+ *                 best single penalty and its model on; after every look the loss on the stopping
+ *                 rows is compared with the best so far, and `patience` looks without progress end
+ *                 the run. They are kept where their gain on the stopping rows is more than twice
+ *                 its standard error. */
+#include "cli_tuning.h"
+#include "cli_drive.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SLICES = 100, ITERATIONS = 5000, EXACT_ITERATIONS = 50, EVERY = 50, WORSE_IN_A_ROW = 3 };
+
+static const double highest_penalty = 1e3, first_penalty = 1.0, lowest_penalty = 1e-9;
+static const double grid_step = 1.151292546497023; /* in the logarithm: half a decade */
+
+static size_t columns_of(const blv_dataset *set) {
+    return blv_dataset_view_of(set)->columns;
+}
+
+/* ---- Problems ---- */
+
+static int copy_rows(const blv_dataset *set, blv_dataset **copy) {
+    size_t rows = blv_dataset_view_of(set)->rows;
+    bool *all = cli_alloc(rows, sizeof *all);
+    memset(all, true, rows * sizeof *all);
+    int code = cli_keep_rows(set, all, copy);
+    free(all);
+    return code;
+}
+
+static int make_problem(const cli_tuning *t, const blv_dataset *train,
+                        const blv_l2reg_setting *setting, blv_problem **problem) {
+    blv_sets sets = {0};
+    int code = copy_rows(train, &sets.train);
+    if (code == CLI_DONE)
+        code = copy_rows(t->fit, &sets.val);
+    if (code == CLI_DONE)
+        code = copy_rows(t->stop, &sets.test);
+    if (code != CLI_DONE) {
+        blv_dataset_destroy(sets.train);
+        blv_dataset_destroy(sets.val);
+        return code;
+    }
+    blv_problem_options options = {t->learning->reading.precision, t->learning->threads};
+    blv_message why = {0};
+    blv_error error = blv_l2reg_create(&sets, setting, &options, problem, &why);
+    return error == BLV_OK ? CLI_DONE : cli_refuse(error, why.text);
+}
+
+static blv_l2reg_setting one_for_all(void) {
+    return (blv_l2reg_setting){
+        .penalty = BLV_PENALTY_ONE, .scale = 1.0, .lo = -INFINITY, .hi = INFINITY};
+}
+
+static blv_l2reg_setting many_penalties(const cli_tuning *t) {
+    return (blv_l2reg_setting){
+        .penalty = t->kind, .group = t->group, .scale = t->single, .lo = -t->range, .hi = t->range};
+}
+
+/* ---- One penalty for all ---- */
+
+typedef struct search {
+    const cli_tuning *tuning;
+    const blv_problem *problem; /* x: the logarithm of the penalty */
+    double *y;                  /* model of the last penalty tried: the next one starts there */
+    double best, best_loss;     /* logarithm of the penalty, loss on all validation rows */
+    double *best_y;
+    size_t dim_y;
+} search;
+
+static void say_penalty(const search *s, double logarithm) {
+    char text[80];
+    if (isfinite(s->best_loss))
+        snprintf(text, sizeof text, "one penalty for all: %.2g; best so far %.2g, loss %.4f",
+                 exp(logarithm), exp(s->best), s->best_loss);
+    else
+        snprintf(text, sizeof text, "one penalty for all: %.2g", exp(logarithm));
+    cli_watch_say(text);
+}
+
+static int try_penalty(search *s, double logarithm, double *loss) {
+    const cli_tuning *t = s->tuning;
+    say_penalty(s, logarithm);
+    int code = cli_train(s->problem, &logarithm, s->y);
+    if (code != CLI_DONE)
+        return code;
+    cli_quality quality;
+    double *weights = cli_weights(t->sets->train, s->y, t->scores);
+    code = cli_judge_weights(t->sets->val, weights, t->scores, &quality);
+    free(weights);
+    *loss = quality.loss;
+    if (code == CLI_DONE && !(quality.loss >= s->best_loss)) {
+        s->best = logarithm;
+        s->best_loss = quality.loss;
+        memcpy(s->best_y, s->y, s->dim_y * sizeof *s->y);
+    }
+    return code;
+}
+
+/* Goes along the grid until the loss has been worse than the best a few times in a row. */
+static int walk(search *s, double from, double to, double step) {
+    int worse = 0, code = CLI_DONE;
+    size_t steps = (size_t)(fabs(to - from) / fabs(step) + 0.5);
+    for (size_t i = 0; i <= steps && worse < WORSE_IN_A_ROW && !cli_watch_signalled(); i++) {
+        double loss;
+        code = try_penalty(s, from + (double)i * step, &loss);
+        if (code != CLI_DONE)
+            return code;
+        worse = loss > s->best_loss ? worse + 1 : 0;
+    }
+    return code;
+}
+
+/* The lowest point of the parabola through the best point of the grid and its neighbours. */
+static int refine(search *s) {
+    double middle = s->best, at_middle = s->best_loss, left, right;
+    if (cli_watch_signalled())
+        return CLI_DONE;
+    memcpy(s->y, s->best_y, s->dim_y * sizeof *s->y);
+    int code = try_penalty(s, middle - grid_step, &left);
+    if (code == CLI_DONE)
+        code = try_penalty(s, middle + grid_step, &right);
+    double curvature = code == CLI_DONE ? left - 2.0 * at_middle + right : 0.0;
+    if (!(curvature > 0.0))
+        return code;
+    double lowest = middle + 0.5 * grid_step * (left - right) / curvature, loss;
+    return try_penalty(s, lowest, &loss);
+}
+
+static int find_single(cli_tuning *t, const blv_problem *problem) {
+    size_t dim_y = blv_problem_definition(problem)->dim_y;
+    search s = {.tuning = t,
+                .problem = problem,
+                .best_loss = INFINITY,
+                .dim_y = dim_y,
+                .y = cli_alloc(dim_y, sizeof(double)),
+                .best_y = cli_alloc(dim_y, sizeof(double))};
+    int code = walk(&s, log(first_penalty), log(lowest_penalty), -grid_step);
+    if (code == CLI_DONE && s.best > log(first_penalty) - 0.5 * grid_step) {
+        memset(s.y, 0, dim_y * sizeof *s.y);
+        code = walk(&s, log(first_penalty) + grid_step, log(highest_penalty), grid_step);
+    }
+    if (code == CLI_DONE)
+        code = refine(&s);
+    t->single = exp(s.best);
+    t->with_single.y = s.best_y;
+    free(s.y);
+    return code;
+}
+
+/* ---- Many penalties ---- */
+
+typedef struct watcher {
+    cli_tuning *tuning;
+    double best_loss; /* on the stopping rows */
+    double *best_x, *best_y;
+    uint64_t without_progress;
+} watcher;
+
+/* measures: val_loss, val_accuracy, test_loss, test_accuracy; the stopping rows are its test rows.
+ */
+static int look(void *context, const blv_progress *p) {
+    watcher *w = context;
+    if (p->measure_count < 3 || isnan(p->measures[2]))
+        return 0;
+    if (p->measures[2] < w->best_loss) {
+        w->best_loss = p->measures[2];
+        w->without_progress = 0;
+        w->tuning->best_iteration = p->iteration;
+        blv_run_read(p->run, "x", w->best_x);
+        blv_run_read(p->run, "y", w->best_y);
+        return 0;
+    }
+    return ++w->without_progress >= w->tuning->patience;
+}
+
+static int run_solver(cli_tuning *t, const blv_problem *problem, watcher *w) {
+    bool exact = cli_drive_is_exact(t->learning);
+    cli_drive_plan plan = {.problem = problem,
+                           .label = "penalties",
+                           .iterations = exact ? EXACT_ITERATIONS : ITERATIONS,
+                           .start_y = t->with_single.y,
+                           .trace = t->trace,
+                           .look = look,
+                           .context = w,
+                           .every = exact ? 1 : EVERY};
+    cli_driven end = {0};
+    int code = cli_drive(t->learning, &plan, &end);
+    t->iterations = end.iterations;
+    t->seconds = end.seconds;
+    cli_driven_free(&end);
+    return code;
+}
+
+static int find_many(cli_tuning *t) {
+    blv_l2reg_setting setting = many_penalties(t);
+    blv_problem *problem = NULL;
+    int code = make_problem(t, t->sets->train, &setting, &problem);
+    if (code != CLI_DONE)
+        return code;
+    const blv_problem_def *def = blv_problem_definition(problem);
+    watcher w = {.tuning = t,
+                 .best_loss = t->with_single.stop.loss,
+                 .best_x = cli_alloc(def->dim_x, sizeof(double)),
+                 .best_y = cli_alloc(def->dim_y, sizeof(double))};
+    memcpy(w.best_y, t->with_single.y, def->dim_y * sizeof *w.best_y);
+    code = run_solver(t, problem, &w);
+    if (code == CLI_DONE) {
+        cli_watch_say("training");
+        code = cli_train(problem, w.best_x, w.best_y);
+    }
+    t->penalties = def->dim_x;
+    t->penalty = cli_alloc(def->dim_x, sizeof *t->penalty);
+    for (size_t k = 0; k < def->dim_x; k++)
+        t->penalty[k] = t->single * exp(w.best_x[k]);
+    t->with_many.y = w.best_y;
+    free(w.best_x);
+    blv_problem_destroy(problem);
+    return code;
+}
+
+/* ---- Judging ---- */
+
+static int judge(const cli_tuning *t, cli_tuned *m) {
+    free(m->weights);
+    m->weights = cli_weights(t->sets->train, m->y, t->scores);
+    int code = cli_judge_weights(t->fit, m->weights, t->scores, &m->fit);
+    if (code == CLI_DONE)
+        code = cli_judge_weights(t->stop, m->weights, t->scores, &m->stop);
+    return code == CLI_DONE ? cli_judge_weights(t->sets->test, m->weights, t->scores, &m->test)
+                            : code;
+}
+
+static int row_losses(const cli_tuning *t, const cli_tuned *m, double *loss) {
+    const blv_dataset_view *v = blv_dataset_view_of(t->stop);
+    double *p = cli_alloc(v->rows * v->classes, sizeof *p);
+    int code = cli_answer(t->stop, m->weights, t->scores, p);
+    for (size_t i = 0; code == CLI_DONE && i < v->rows; i++)
+        loss[i] = -log(fmax(p[i * v->classes + (size_t)v->label[i]], DBL_MIN));
+    free(p);
+    return code;
+}
+
+/* The gain on the stopping rows, row by row, and its standard error. */
+static int weigh_gain(cli_tuning *t) {
+    size_t rows = blv_dataset_view_of(t->stop)->rows;
+    double *before = cli_alloc(rows, sizeof *before), *after = cli_alloc(rows, sizeof *after);
+    double mean = 0.0, square = 0.0, n = (double)rows;
+    int code = row_losses(t, &t->with_single, before);
+    if (code == CLI_DONE)
+        code = row_losses(t, &t->with_many, after);
+    for (size_t i = 0; i < rows; i++)
+        mean += (before[i] - after[i]) / n;
+    for (size_t i = 0; i < rows; i++)
+        square += (before[i] - after[i] - mean) * (before[i] - after[i] - mean);
+    t->gain = mean;
+    t->gain_error = rows > 1 ? sqrt(square / (n - 1.0) / n) : INFINITY;
+    t->kept = mean > 2.0 * t->gain_error;
+    free(before);
+    free(after);
+    return code;
+}
+
+/* ---- Once more, on all rows ---- */
+
+static int train_again(const cli_tuning *t, const blv_dataset *rows,
+                       const blv_l2reg_setting *setting, const double *x, double *y) {
+    blv_problem *problem = NULL;
+    int code = make_problem(t, rows, setting, &problem);
+    if (code == CLI_DONE)
+        code = cli_train(problem, x, y);
+    blv_problem_destroy(problem);
+    return code;
+}
+
+static void forget_val(cli_tuned *m) {
+    m->fit = m->stop = cli_quality_unknown;
+}
+
+static int refit(cli_tuning *t) {
+    blv_dataset *both = NULL;
+    int code = cli_join_rows(t->sets->train, t->sets->val, &both);
+    blv_l2reg_setting one = one_for_all(), many = many_penalties(t);
+    double none = log(t->none), single = log(t->single);
+    double *x = cli_alloc(t->penalties, sizeof *x);
+    for (size_t k = 0; k < t->penalties; k++)
+        x[k] = log(t->penalty[k] / t->single);
+    cli_tuned *models[] = {&t->with_none, &t->with_single, &t->with_many};
+    const double *at[] = {&none, &single, x};
+    for (size_t i = 0; code == CLI_DONE && i < 3; i++) {
+        if (!models[i]->y)
+            continue;
+        code = train_again(t, both, i < 2 ? &one : &many, at[i], models[i]->y);
+        if (code == CLI_DONE)
+            code = judge(t, models[i]);
+        forget_val(models[i]);
+    }
+    free(x);
+    blv_dataset_destroy(both);
+    return code;
+}
+
+/* ---- All of it ---- */
+
+/* Every row of VAL is for fitting or for stopping. */
+static int split_val(cli_tuning *t) {
+    size_t rows = blv_dataset_view_of(t->sets->val)->rows, slices = rows < SLICES ? rows : SLICES;
+    size_t for_stopping = (size_t)lround(t->stop_share * (double)slices);
+    for_stopping = for_stopping > 0 ? for_stopping : 1;
+    uint32_t *slice = cli_alloc(rows, sizeof *slice);
+    bool *stops = cli_alloc(rows, sizeof *stops), *fits = cli_alloc(rows, sizeof *fits);
+    int code = cli_deal_rows(t->sets->val, slices, t->learning->seed, slice);
+    for (size_t i = 0; i < rows; i++) {
+        stops[i] = slice[i] < for_stopping;
+        fits[i] = !stops[i];
+    }
+    if (code == CLI_DONE)
+        code = cli_keep_rows(t->sets->val, fits, &t->fit);
+    if (code == CLI_DONE)
+        code = cli_keep_rows(t->sets->val, stops, &t->stop);
+    free(slice);
+    free(stops);
+    free(fits);
+    return code;
+}
+
+static int learn_single_and_none(cli_tuning *t) {
+    blv_l2reg_setting setting = one_for_all();
+    blv_problem *problem = NULL;
+    int code = make_problem(t, t->sets->train, &setting, &problem);
+    if (code != CLI_DONE)
+        return code;
+    t->scores = blv_problem_definition(problem)->dim_y / columns_of(t->sets->train);
+    code = find_single(t, problem);
+    if (code == CLI_DONE) {
+        size_t dim_y = blv_problem_definition(problem)->dim_y;
+        double logarithm = log(lowest_penalty);
+        t->none = lowest_penalty;
+        t->with_none.y = cli_alloc(dim_y, sizeof(double));
+        memcpy(t->with_none.y, t->with_single.y, dim_y * sizeof(double));
+        cli_watch_say("no penalty");
+        code = cli_train(problem, &logarithm, t->with_none.y);
+    }
+    blv_problem_destroy(problem);
+    if (code == CLI_DONE)
+        code = judge(t, &t->with_single);
+    return code == CLI_DONE ? judge(t, &t->with_none) : code;
+}
+
+static int learn_many(cli_tuning *t) {
+    int code = find_many(t);
+    if (code == CLI_DONE)
+        code = judge(t, &t->with_many);
+    return code == CLI_DONE ? weigh_gain(t) : code;
+}
+
+int cli_tuning_learn(cli_tuning *t) {
+    t->gain = 0.0;
+    t->gain_error = NAN;
+    int code = split_val(t);
+    if (code == CLI_DONE)
+        code = learn_single_and_none(t);
+    if (code == CLI_DONE && t->kind != BLV_PENALTY_ONE)
+        code = learn_many(t);
+    if (code == CLI_DONE && t->refit)
+        code = refit(t);
+    return code;
+}
+
+const cli_tuned *cli_tuning_result(const cli_tuning *t) {
+    return t->kept ? &t->with_many : &t->with_single;
+}
+
+static void free_tuned(cli_tuned *m) {
+    free(m->y);
+    free(m->weights);
+}
+
+void cli_tuning_free(cli_tuning *t) {
+    blv_dataset_destroy(t->fit);
+    blv_dataset_destroy(t->stop);
+    free(t->penalty);
+    free_tuned(&t->with_none);
+    free_tuned(&t->with_single);
+    free_tuned(&t->with_many);
+}

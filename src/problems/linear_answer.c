@@ -1,0 +1,64 @@
+/* Probabilities that a linear model gives to the rows of a set, and how good a ranking is. */
+#include "bilevel/linear.h"
+#include "problems/auroc.h"
+#include "problems/raw.h"
+
+#include <math.h>
+#include <stdio.h>
+
+static blv_error refuse(blv_message *why, blv_error error, const char *text) {
+    if (why)
+        snprintf(why->text, sizeof why->text, "blv_linear_answer: %s", text);
+    return error;
+}
+
+static double score(const blv_linear_model *m, const blv_dataset_view *v, size_t row, size_t k) {
+    const double *w = m->weights + k * m->columns;
+    double sum = m->intercept ? m->intercept[k] : 0.0;
+    if (v->dense) {
+        size_t first = row * v->stride;
+        for (size_t j = 0; j < v->columns; j++)
+            sum += w[j] * element(v->dense, v->precision, first + j);
+        return sum;
+    }
+    for (size_t e = v->row_start[row]; e < v->row_start[row + 1]; e++)
+        sum += w[v->column[e]] * element(v->value, v->precision, e);
+    return sum;
+}
+
+/* p: scores become probabilities. The largest score is taken off, so that nothing overflows. */
+static void softmax(double *p, size_t count) {
+    double largest = p[0], sum = 0.0;
+    for (size_t k = 1; k < count; k++)
+        largest = fmax(largest, p[k]);
+    for (size_t k = 0; k < count; k++) {
+        p[k] = exp(p[k] - largest);
+        sum += p[k];
+    }
+    for (size_t k = 0; k < count; k++)
+        p[k] /= sum;
+}
+
+blv_error blv_linear_answer(const blv_linear_model *model, const blv_dataset *dataset,
+                            double *probability, blv_message *why) {
+    if (!model || !dataset || !probability || !model->weights || model->scores == 0)
+        return refuse(why, BLV_E_ARGUMENT, "a NULL argument, or no scores");
+    const blv_dataset_view *v = blv_dataset_view_of(dataset);
+    if (v->columns != model->columns)
+        return refuse(why, BLV_E_VALUE, "the set has another number of columns than the model");
+    size_t classes = model->scores == 1 ? 2 : model->scores;
+    for (size_t i = 0; i < v->rows; i++) {
+        double *p = probability + i * classes;
+        p[0] = 0.0; /* one score is that of the second class against this one */
+        for (size_t k = 0; k < model->scores; k++)
+            p[classes - model->scores + k] = score(model, v, i, k);
+        softmax(p, classes);
+    }
+    return BLV_OK;
+}
+
+blv_error blv_auroc(size_t count, const double *score, const bool *positive, double *area) {
+    if (!score || !positive || !area)
+        return BLV_E_ARGUMENT;
+    return auroc(count, score, positive, area) ? BLV_OK : BLV_E_MEMORY;
+}

@@ -1,0 +1,93 @@
+/* The problems on data from sets in memory. */
+#include "bilevel/linear.h"
+#include "problems/hyperclean.h"
+#include "problems/l2reg.h"
+
+#include <math.h>
+#include <stdio.h>
+
+static blv_error refuse(blv_message *why, blv_error error, const char *owner, const char *text) {
+    if (why)
+        snprintf(why->text, sizeof why->text, "problem %s: %s", owner, text);
+    return error;
+}
+
+/* What is wrong with a set beside the training set, or NULL. */
+static const char *mismatch(const blv_dataset *train, const blv_dataset *set,
+                            blv_precision precision) {
+    const blv_dataset_view *t = blv_dataset_view_of(train), *v = blv_dataset_view_of(set);
+    if (v->precision != precision)
+        return "the sets and the problem have another precision";
+    if (v->columns != t->columns || v->classes != t->classes || !v->dense != !t->dense)
+        return "the sets have not the same columns, classes and layout";
+    return v->label ? NULL : "a set has no classes";
+}
+
+static blv_error check_sets(const blv_sets *sets, blv_precision precision, const char *owner,
+                            blv_message *why) {
+    if (!sets->train || !sets->val)
+        return refuse(why, BLV_E_ARGUMENT, owner, "a training and a validation set are needed");
+    blv_dataset *all[] = {sets->train, sets->val, sets->test};
+    for (size_t i = 0; i < 3 && all[i]; i++) {
+        const char *text = mismatch(sets->train, all[i], precision);
+        if (text)
+            return refuse(why, BLV_E_VALUE, owner, text);
+        blv_error error = blv_dataset_transpose(all[i], why);
+        if (error != BLV_OK)
+            return error;
+    }
+    return BLV_OK;
+}
+
+static blv_error take_sets(const blv_sets *sets, const blv_problem_options *options,
+                           const char *owner, linear_data *data, blv_message *why) {
+    *data = (linear_data){sets->train, sets->val, sets->test};
+    blv_error error = check_sets(sets, options->precision, owner, why);
+    if (error != BLV_OK)
+        linear_data_destroy(data);
+    return error;
+}
+
+blv_error blv_hyperclean_create(const blv_sets *sets, double C, const blv_problem_options *options,
+                                blv_problem **problem, blv_message *why) {
+    const blv_problem_options automatic = {BLV_F64, 0};
+    linear_data data;
+    if (!sets || !problem)
+        return refuse(why, BLV_E_ARGUMENT, "hyperclean", "a NULL argument");
+    options = options ? options : &automatic;
+    blv_error error = take_sets(sets, options, "hyperclean", &data, why);
+    if (error != BLV_OK)
+        return error;
+    if (!(C > 0.0) || !isfinite(C)) {
+        linear_data_destroy(&data);
+        return refuse(why, BLV_E_VALUE, "hyperclean", "C must be above 0");
+    }
+    return hyperclean_make(C, LINEAR_ORDER_FILE, &data, options, problem, why);
+}
+
+blv_error blv_l2reg_create(const blv_sets *sets, const blv_l2reg_setting *setting,
+                           const blv_problem_options *options, blv_problem **problem,
+                           blv_message *why) {
+    const blv_problem_options automatic = {BLV_F64, 0};
+    linear_data data;
+    if (!sets || !setting || !problem)
+        return refuse(why, BLV_E_ARGUMENT, "l2reg", "a NULL argument");
+    options = options ? options : &automatic;
+    blv_error error = take_sets(sets, options, "l2reg", &data, why);
+    if (error != BLV_OK)
+        return error;
+    bool bad = !(setting->scale > 0.0) || !isfinite(setting->scale) || isnan(setting->lo) ||
+               isnan(setting->hi) || (setting->penalty == BLV_PENALTY_GROUPS && !setting->group);
+    if (bad) {
+        linear_data_destroy(&data);
+        return refuse(why, BLV_E_VALUE, "l2reg",
+                      "the scale must be above 0, bounds numbers, and groups given for groups");
+    }
+    l2reg_params params = {.penalty = (int)setting->penalty,
+                           .group_of = setting->group,
+                           .scale = setting->scale,
+                           .lo = setting->lo,
+                           .hi = setting->hi};
+    params.source.order = LINEAR_ORDER_FILE;
+    return l2reg_make(&params, "l2reg", &data, options, problem, why);
+}

@@ -1,0 +1,190 @@
+# bilevel clean: what it writes, how its figures are counted, what it refuses.
+digits=$(cd "$(dirname "$0")/../../data" && pwd)/digits.csv.gz
+. "$(dirname "$0")/lib.sh"
+
+run 0 data split "$digits" train.csv val.csv test.csv --sizes 400,150,300 --seed 3
+run 0 data corrupt train.csv noisy.csv --share 0.3 --seed 3 --truth truth.csv
+
+# ---- the table: every row once, sorted, verdicts by the threshold
+run 0 clean noisy.csv --val val.csv --test test.csv --truth truth.csv -o out.csv \
+    --write-clean clean.csv --json
+err_empty
+cp out first.json
+[ "$(head -1 out.csv)" = "row,label,weight,verdict,probability,believed" ] || fail "another header"
+tail -n +2 out.csv >rows
+cut -d, -f1 rows | sort -n >found
+seq 0 399 >expected
+same found expected
+cut -d, -f5 rows >found
+sort -g found >expected
+same found expected
+threshold=$("$json_get" out threshold)
+awk -F, -v t="$threshold" '($5 < t) != ($4 == "suspect") || $3 < 0 || $3 > 1 || $6 !~ /^[0-9]$/' \
+    rows >wrong_rows
+[ ! -s wrong_rows ] || fail "$case_name: rows that do not agree with themselves"
+suspects=$(grep -c ,suspect, rows)
+json "$suspects" suspects
+json 400 rows
+json exact solver
+
+# ---- figures, counted anew from the two tables
+sort -t, -k1,1n rows >by_row
+tail -n +2 truth.csv | paste -d, - by_row >joined
+# row,given,true,row,label,weight,verdict,probability,believed
+awk -F, '$1 != $4 || $2 != $5' joined >wrong_rows
+[ ! -s wrong_rows ] || fail "labels of the table are not those given"
+# figures WRONG COLUMN: recall, precision and AUROC by pairs
+figures=$(awk -F, '{ bad = $2 != $3; wrong += bad; s = $7 == "suspect"; flagged += s; found += s && bad
+      if (bad) { pb[++b] = $8; wb[b] = $6 } else { pg[++g] = $8; wg[g] = $6 } }
+    END { for (i = 1; i <= b; i++) for (j = 1; j <= g; j++) {
+              p += pb[i] < pg[j] ? 1 : pb[i] == pg[j] ? 0.5 : 0
+              w += wb[i] < wg[j] ? 1 : wb[i] == wg[j] ? 0.5 : 0 }
+          printf "%d %d %.12f %.12f %.12f %.12f\n", wrong, found, found / wrong, found / flagged, \
+              p / (b * g), w / (b * g) }' joined)
+# shellcheck disable=SC2086
+set -- $figures
+json "$1" truth wrong
+json "$2" truth found
+json_near "$3" 1e-9 truth recall
+json_near "$4" 1e-9 truth precision
+json_near "$5" 1e-9 truth auroc_probability
+json_near "$6" 1e-9 truth auroc_weight
+json 120 truth wrong
+
+# ---- the cleaned file: the rows that are kept, as they were
+grep ,keep, rows | cut -d, -f1 | sort -n >kept
+awk 'NR == FNR { keep[$1]; next } FNR == 1 || (FNR - 2) in keep' kept noisy.csv >expected
+same clean.csv expected
+run 0 clean noisy.csv --val val.csv --write-clean relabelled.csv --relabel --quiet
+[ ! -s out ] || fail "$case_name: wrote to stdout"
+awk -F, 'NR == FNR { if ($4 == "suspect") believed[$1] = $6; next }
+    FNR > 1 && (FNR - 2) in believed { sub(/,[^,]*$/, "," believed[FNR - 2]) } { print }' \
+    rows noisy.csv >expected
+same relabelled.csv expected
+run 0 clean noisy.csv --val val.csv --write-clean clean.npz --quiet
+run 0 data info clean.npz --json
+json "$((400 - suspects))" rows
+run 0 clean noisy.csv --val val.csv --write-clean plain --quiet
+same plain clean.csv
+
+# ---- the same answer again, in any number of threads, and another one with another seed
+run 0 clean noisy.csv --val val.csv --quiet -o again.csv --threads 1
+same again.csv out.csv
+run 0 clean noisy.csv --val val.csv --quiet -o again.csv --threads 2
+same again.csv out.csv
+run 0 clean noisy.csv --val val.csv --quiet -o again.csv --seed 1
+cmp -s again.csv out.csv && fail "another seed gave the same folds"
+
+# ---- thresholds
+run 0 clean noisy.csv --val val.csv --threshold 0.25 -o again.csv --json
+json 0.25 threshold
+json null false_alarms
+json "$(awk -F, 'NR > 1 && $5 < 0.25' again.csv | wc -l)" suspects
+run 0 clean noisy.csv --val val.csv --flag-share 0.1 --json
+json 40 suspects
+few=$suspects
+run 0 clean noisy.csv --val val.csv --false-alarms 0.3 --json
+[ "$("$json_get" out suspects)" -gt "$few" ] || fail "$case_name: not more suspects"
+json_near 0.3 1e-12 false_alarms
+
+# ---- true labels in a column; without validation rows; the summary
+paste -d, noisy.csv truth.csv | awk -F, -v OFS=, '{ $66 = $68; NF = 66; print }' >with_truth.csv
+run 0 clean with_truth.csv --label label --truth true --val val.csv --json
+json 120 truth wrong
+for key in suspects threshold ridge; do
+    [ "$("$json_get" out $key)" = "$("$json_get" first.json $key)" ] ||
+        fail "$case_name: $key is another with the truth in a column"
+done
+run 0 clean noisy.csv --truth truth.csv --test test.csv --json
+err_empty
+json null val
+found=$("$json_get" out truth auroc_probability)
+awk -v a="$found" 'BEGIN { exit !(a > 0.9) }' || fail "$case_name: AUROC $found"
+run 0 clean noisy.csv --val val.csv --test test.csv --truth truth.csv
+err_empty
+out_has "rows suspect"
+out_has "TRAIN as given"
+out_has "VAL alone"
+out_has "AUROC by probability"
+run 0 clean noisy.csv --val val.csv --solver s-tfbo --iters 50 --json
+json s-tfbo solver
+json 300 iterations
+
+# ---- progress
+run 0 clean noisy.csv --val val.csv --progress=lines
+err_has "fold 5 of 5"
+err_has "val_accuracy"
+"$helpers/on_terminal" screen "$bilevel" clean noisy.csv --val val.csv >out 2>err ||
+    fail "on a terminal: not exit code 0"
+tr '\r' '\n' <screen >lines
+grep -qF "fold 2 of 5" lines || fail "no fold in the progress line"
+grep -qF "#" lines || fail "no bar"
+grep -qF " left" lines || fail "no time that is left"
+"$helpers/on_terminal" screen "$bilevel" clean noisy.csv --val val.csv --quiet >out 2>err
+[ ! -s screen ] || fail "--quiet: something is shown on the terminal"
+
+# ---- what is refused; nothing is written
+no_files() {
+    [ ! -e never.csv ] || fail "$case_name: wrote its file"
+    [ -z "$(find . -name '.bilevel-*')" ] || fail "$case_name: temporary files are left"
+}
+refuse() {
+    words=$1
+    shift
+    refused "$words" clean "$@" -o never.csv
+    no_files
+}
+head -1 train.csv >header_only.csv
+: >empty.csv
+awk -F, -v OFS=, 'NR == 1 || $NF == 3' train.csv >one.csv
+awk -F, -v OFS=, '$NF != 3' val.csv >without.csv
+awk -F, -v OFS=, 'NR == 5 { $NF = "ten" } { print }' val.csv >unknown.csv
+awk -F, -v OFS=, 'NR == 5 { $7 = "nan" } { print }' train.csv >nan.csv
+cut -d, -f2-65 val.csv >narrow.csv
+sed '1s/x3/y3/' val.csv >renamed.csv
+head -8 val.csv >few.csv
+refuse "no file is named"
+refuse "missing.csv" missing.csv --val val.csv
+refuse "missing.csv" noisy.csv --val missing.csv
+refuse "missing.csv" noisy.csv --val val.csv --test missing.csv
+refuse "no label column 'kind'" noisy.csv --val val.csv --label kind
+refuse "one.csv: one class only ('3')" one.csv --val val.csv
+refuse "without.csv: no row of class '3', which noisy.csv has" noisy.csv --val without.csv
+refuse "unknown.csv: match: row 3 has class 'ten'" noisy.csv --val unknown.csv
+refuse "nan.csv: line 5, column 7 of 65 (x6): expected a finite number, found 'nan'" nan.csv --val val.csv
+refuse "narrow.csv: 63 features; expected 64 as in noisy.csv" noisy.csv --val narrow.csv
+refuse "renamed.csv: match: column 3 is 'y3'" noisy.csv --val renamed.csv
+refuse "header_only.csv" header_only.csv --val val.csv
+refuse "empty.csv" empty.csv --val val.csv
+refuse "empty.csv" noisy.csv --val empty.csv
+refuse "few.csv" noisy.csv --val few.csv
+refuse "no labels" noisy.csv --label none --val val.csv
+refuse "one of the two" noisy.csv --val val.csv --val-share 0.1
+refuse "expected a share" noisy.csv --val-share 1.5
+refuse "at most 0.5" noisy.csv --val-share 0.7
+refuse "one of them" noisy.csv --val val.csv --threshold 0.5 --flag-share 0.1
+refuse "--false-alarms needs --val" noisy.csv --false-alarms 0.1
+refuse "--relabel needs --write-clean" noisy.csv --val val.csv --relabel
+refuse "expected a whole number from 2 to 100" noisy.csv --val val.csv --folds 1
+refuse "expected a number above 0" noisy.csv --val val.csv --ridge 0
+refuse "did you mean 'exact'" noisy.csv --val val.csv --solver exakt
+refuse "solver exact has no parameter 'memori'" noisy.csv --val val.csv --set memori=3
+refuse "expected bar, lines or none" noisy.csv --val val.csv --progress dots
+refuse "expected f32 or f64" noisy.csv --val val.csv --precision f16
+refuse "no truth column 'right'" noisy.csv --val val.csv --truth right
+head -10 truth.csv >val_truth.csv
+refuse "val_truth.csv: 9 rows; expected 400 as in noisy.csv" noisy.csv --val val.csv --truth val_truth.csv
+refuse "truth.csv: row" train.csv --val val.csv --truth truth.csv
+refuse "nowhere/clean.csv" noisy.csv --val val.csv --write-clean nowhere/clean.csv
+refuse "never.csv is named twice" noisy.csv --val val.csv --write-clean never.csv
+refuse "the name does not tell the format" noisy.csv --val val.csv --write-clean never.xyz
+cp noisy.csv kept.csv
+refused "nowhere/out.csv" clean noisy.csv --val val.csv --write-clean kept.csv -o nowhere/out.csv
+same noisy.csv kept.csv
+
+run 0 clean --help
+out_has "--write-clean"
+out_has "--seconds"
+err_empty
+
+finish
