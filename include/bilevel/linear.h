@@ -29,15 +29,15 @@ BLV_API blv_error blv_hyperclean_create(const blv_sets *sets, double C,
                                         const blv_problem_options *options, blv_problem **problem,
                                         blv_message *why);
 
-typedef enum blv_penalty {
+typedef enum blv_penalty_kind {
     BLV_PENALTY_PER_FEATURE,
     BLV_PENALTY_PER_CLASS,
     BLV_PENALTY_ONE,
     BLV_PENALTY_GROUPS
-} blv_penalty;
+} blv_penalty_kind;
 
 typedef struct blv_l2reg_setting {
-    blv_penalty penalty;
+    blv_penalty_kind penalty;
     const uint32_t *group; /* BLV_PENALTY_GROUPS: that of each column, from 0; copied */
     double scale;          /* the penalty of x = 0; above 0 */
     double lo, hi;         /* bounds of x; infinite: none */

@@ -8,7 +8,7 @@
 typedef struct cli_tune_request {
     cli_learning learning;
     const char *out, *penalties, *trace;
-    blv_penalty kind;
+    blv_penalty_kind kind;
     const char *groups; /* file; NULL: none */
     double stop_share, range;
     uint64_t patience;

@@ -16,7 +16,7 @@ typedef struct cli_tuned {
 typedef struct cli_tuning {
     const cli_learning *learning;
     cli_sets *sets; /* with val */
-    blv_penalty kind;
+    blv_penalty_kind kind;
     const uint32_t *group; /* of each column, for BLV_PENALTY_GROUPS */
     double stop_share;     /* of the validation rows: they decide when to stop */
     double range;          /* penalties from single / e^range to single e^range */
