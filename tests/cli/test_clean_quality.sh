@@ -21,7 +21,7 @@ for kind in uniform pairwise; do
         run 0 data split "$digits" train.csv val.csv test.csv --sizes 1000,300,497 --seed $seed
         run 0 data corrupt train.csv noisy.csv --share 0.4 --kind $kind --seed $seed \
             --truth truth.csv
-        run 0 clean noisy.csv --val val.csv --test test.csv --truth truth.csv --seed $seed --json
+        run 0 clean noisy.csv --val val.csv --test test.csv --truth truth.csv --seed $seed --threads 1 --json
         cp out "result.$seed"
     done
     at_least 0.985 "$(mean truth auroc_probability)" "AUROC"
@@ -44,7 +44,7 @@ done
 kind=none
 for seed in 0 1 2 3 4; do
     run 0 data split "$digits" train.csv val.csv --sizes 1000,300 --seed $seed
-    run 0 clean train.csv --val val.csv --seed $seed --json
+    run 0 clean train.csv --val val.csv --seed $seed --threads 1 --json
     cp out "result.$seed"
 done
 at_least "$(mean suspects)" 10 "suspects among right labels"
