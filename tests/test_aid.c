@@ -163,7 +163,7 @@ static void test_logistic_on_batches(void **state) {
         solve_run(run);
         if (blv_run_result(run)->outcome != BLV_LIMIT_ITERATIONS)
             fail_msg("%s: %s", solvers[i % 2], blv_run_message(run));
-        assert_at_most(certify_run(run).grad_norm, 0.3 * start);
+        assert_at_most(certify_run(run).grad_norm, 0.6 * start);
         blv_run_destroy(run);
         blv_problem_destroy(p);
     }

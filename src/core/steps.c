@@ -35,6 +35,7 @@ blv_error blv_steps_open(blv_run *run, blv_steps *s, blv_steps_of which, bool al
     bool estimate = also || isnan(s->x) || isnan(s->y) || (has_v && isnan(s->v));
     BLV_CHECK(open_step(run, "auto_step_x", &s->x, "d before", BLV_LEVEL_X, &s->guard_x));
     BLV_CHECK(open_step(run, "auto_step_y", &s->y, "gy before", BLV_LEVEL_Y, &s->guard_y));
+    BLV_CHECK(blv_state_hidden(run, "largest |Hv|/|v|", &s->curvature));
     if (has_v)
         BLV_CHECK(open_step(run, "auto_step_v", &s->v, "r before", BLV_LEVEL_Y, &s->guard_v));
     if (!estimate)
@@ -68,14 +69,27 @@ double blv_steps_hold(const blv_steps *s) {
     return fmin(3.0 / (s->x * s->constants.L_phi), HOLD_MAX);
 }
 
+void blv_steps_watch(blv_steps *s, const blv_vec *v, const blv_vec *hv) {
+    if (!s->guard_y.before && !s->guard_v.before)
+        return;
+    double size = blv_vec_norm(v);
+    if (size > 0.0)
+        s->curvature = fmax(0.98 * s->curvature, blv_vec_norm(hv) / size);
+}
+
+static double limited(const blv_steps *s, const blv_guard *guard, double step, double decay) {
+    return guard->before ? fmin(decay, 1.0 / (s->curvature * step)) : decay;
+}
+
 double blv_steps_y(blv_steps *s, double decay, const blv_batch *batch, const blv_vec *gy,
                    double norm) {
-    return blv_guard_step(&s->guard_y, &s->y, decay, batch, gy, norm);
+    return blv_guard_step(&s->guard_y, &s->y, limited(s, &s->guard_y, s->y, decay), batch, gy,
+                          norm);
 }
 
 double blv_steps_v(blv_steps *s, double decay, const blv_batch *batch, const blv_vec *r,
                    double norm) {
-    return blv_guard_step(&s->guard_v, &s->v, decay, batch, r, norm);
+    return blv_guard_step(&s->guard_v, &s->v, limited(s, &s->guard_v, s->v, decay), batch, r, norm);
 }
 
 double blv_steps_x(blv_run *run, blv_steps *s, double decay, const blv_batch *batch,

@@ -23,6 +23,7 @@ typedef struct blv_steps {
     blv_constants constants; /* valid after prepare when `work` is set */
     blv_constants_work *work;
     blv_guard guard_x, guard_y, guard_v;
+    double curvature; /* |Hv|/|v|, the largest; forgotten by 2% with each look */
 } blv_steps;
 
 typedef enum blv_steps_of { BLV_STEPS_XY, BLV_STEPS_XYV } blv_steps_of;
@@ -43,6 +44,10 @@ void blv_steps_loop_v(blv_steps *s, double steps);
  * length first. Three times as many as x needs, 3/(step_x L_phi), but at most 3000: steps that
  * shrink before that do not arrive. */
 double blv_steps_hold(const blv_steps *steps);
+
+/* Looks at a product with H. An automatic step of y or v is 1/L; where |Hv|/|v| shows that L has
+ * grown since the start, as penalties exp(x) make it grow, it is no longer than |v|/|Hv|. */
+void blv_steps_watch(blv_steps *steps, const blv_vec *v, const blv_vec *hv);
 
 /* The step to take along a direction of this norm, computed on this batch: the guard's, times
  * decay. The one in x also keeps to the longest move that is allowed at x. */

@@ -63,6 +63,7 @@ static blv_flow by_fixed_point(blv_run *run, aid *s, blv_metrics *m) {
         if (k == 0 || s->fresh_batches)
             batch = blv_sampler_next(s->at.g_batches);
         BLV_TRY(blv_oracle_hvp(run, batch, blv_run_x(run), blv_run_y(run), s->v, s->at.hv));
+        blv_steps_watch(&s->steps, s->v, s->at.hv);
         m->r_norm = blv_vec_combine(r, 1.0, s->at.hv, -1.0, s->at.fy);
         m->step_v = blv_steps_v(&s->steps, 1.0, batch, r, m->r_norm);
         BLV_TRY(blv_move(run, s->v, m->step_v, r));

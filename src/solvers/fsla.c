@@ -28,7 +28,6 @@ typedef struct fsla {
     blv_recursive w;
     blv_old_point old;
     blv_vec *v, *v_old;
-    double curvature; /* |Hv|/|v|, the largest; forgotten by 2% with each iteration */
 } fsla;
 
 static blv_error fsla_open(blv_run *run, void *state) {
@@ -41,7 +40,6 @@ static blv_error fsla_open(blv_run *run, void *state) {
     BLV_CHECK(blv_recursive_open(run, "w", BLV_LEVEL_X, isnan(s->steps.x), &s->w));
     BLV_CHECK(blv_pieces_open(run, &s->at));
     BLV_CHECK(blv_state_scalar(run, "schedule_hold", &s->hold));
-    BLV_CHECK(blv_state_scalar(run, "curvature", &s->curvature));
     return blv_steps_open(run, &s->steps, BLV_STEPS_XYV, false);
 }
 
@@ -51,11 +49,6 @@ static blv_flow fsla_prepare(blv_run *run, void *state) {
     if (isnan(s->hold))
         s->hold = blv_steps_hold(&s->steps);
     return BLV_GO;
-}
-
-/* The factor of an automatic step, which is 1/L: less where L has grown. */
-static double factor(const fsla *s, const blv_guard *guard, double decay, double step) {
-    return guard->before ? fmin(decay, 1.0 / (s->curvature * step)) : decay;
 }
 
 static blv_flow fsla_step(blv_run *run, void *state) {
@@ -70,19 +63,15 @@ static blv_flow fsla_step(blv_run *run, void *state) {
     const blv_batch *bg = blv_sampler_next(p->g_batches);
     BLV_TRY(blv_oracle_lower(run, bg, x, y, NULL, NULL, p->gy));
     m->gy_norm = blv_vec_norm(p->gy);
-    double factor_y = factor(s, &s->steps.guard_y, decay, s->steps.y);
-    m->step_y = blv_steps_y(&s->steps, factor_y, bg, p->gy, m->gy_norm);
+    m->step_y = blv_steps_y(&s->steps, decay, bg, p->gy, m->gy_norm);
     BLV_TRY(blv_move(run, y, m->step_y, p->gy));
 
     const blv_batch *bf = blv_sampler_next(p->f_batches), *bh = blv_sampler_next(p->g_batches);
     BLV_TRY(blv_oracle_upper(run, bf, x, y, NULL, s->w.at[0], p->fy));
     BLV_TRY(blv_oracle_hvp(run, bh, x, y, s->v, p->hv));
-    double v_norm = blv_vec_norm(s->v);
-    if (v_norm > 0.0)
-        s->curvature = fmax(0.98 * s->curvature, blv_vec_norm(p->hv) / v_norm);
+    blv_steps_watch(&s->steps, s->v, p->hv);
     m->r_norm = blv_vec_combine(r, 1.0, p->hv, -1.0, p->fy);
-    double factor_v = factor(s, &s->steps.guard_v, decay, s->steps.v);
-    m->step_v = blv_steps_v(&s->steps, factor_v, bh, r, m->r_norm);
+    m->step_v = blv_steps_v(&s->steps, decay, bh, r, m->r_norm);
     BLV_TRY(blv_move(run, s->v, m->step_v, r));
 
     const blv_batch *bj = blv_sampler_next(p->g_batches);

@@ -40,6 +40,7 @@ static blv_flow soba_step(blv_run *run, void *state) {
 
     BLV_TRY(blv_oracle_upper(run, bf, x, y, NULL, p->fx, p->fy));
     BLV_TRY(blv_oracle_all(run, bg, x, y, s->v, p->gy, p->hv, p->jv));
+    blv_steps_watch(&s->steps, s->v, p->hv);
     m->gy_norm = blv_vec_norm(p->gy);
     m->r_norm = blv_vec_combine(r, 1.0, p->hv, -1.0, p->fy);
     m->d_norm = blv_vec_combine(d, 1.0, p->fx, -1.0, p->jv);

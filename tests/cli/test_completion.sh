@@ -89,8 +89,8 @@ exactly() {
     same found expected
 }
 exactly "solve solvers" sol
-exactly "plot problems" p
-exactly "plot problems" help p
+exactly "plot predict problems" p
+exactly "plot predict problems" help p
 exactly "quadratic" solve qua
 exactly "--problem-set" solve quadratic --prob
 exactly "f32 f64" solve quadratic --precision ""
