@@ -49,7 +49,8 @@ static inline const char *const *needed_settings(const blv_problem_family *famil
         atexit(remove_training_file);
     }
     static const char *const settings[] = {"train", training_file, NULL};
-    return settings;
+    static const char *const of_net[] = {"train", training_file, "net", "mlp:4-5-3", NULL};
+    return blv_params_find(family->params, "net") ? of_net : settings;
 }
 
 static inline blv_problem *make_problem_in(const char *family, const char *const *settings,
