@@ -123,6 +123,17 @@ grep -qF " left" lines || fail "no time that is left"
 "$helpers/on_terminal" screen "$bilevel" clean noisy.csv --val val.csv --quiet >out 2>err
 [ ! -s screen ] || fail "--quiet: something is shown on the terminal"
 
+# ---- Ctrl-C: nothing is written
+"$helpers/with_signals" progress int /bin/sh -c \
+    "exec '$bilevel' clean noisy.csv --val val.csv --solver s-tfbo --iters 1e12 --progress lines \
+    -o never.csv >out 2>progress"
+code=$?
+case_name="clean and SIGINT"
+[ $code -eq 1 ] || fail "exit code $code, expected 1"
+cp progress err
+err_has "stopped before all folds were done: nothing is written"
+[ ! -s out ] && [ ! -e never.csv ] || fail "something was written"
+
 # ---- what is refused; nothing is written
 no_files() {
     [ ! -e never.csv ] || fail "$case_name: wrote its file"
