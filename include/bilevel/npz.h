@@ -65,11 +65,6 @@ BLV_API blv_error blv_npz_info(blv_npz *npz, const char *name, blv_array *info, 
 BLV_API blv_error blv_npz_read_f64(blv_npz *npz, const char *name, double **data, blv_array *info,
                                    blv_message *why);
 
-/* Reads an array of texts as bytes (dtype S, one dimension). On success *names is the caller's: one
- * block, to be given to free(), that holds the strings too. */
-BLV_API blv_error blv_npz_read_names(blv_npz *npz, const char *name, char ***names, size_t *count,
-                                     blv_message *why);
-
 /* ---- Writing ---- */
 
 typedef struct blv_npz_writer blv_npz_writer;
@@ -93,15 +88,21 @@ BLV_API blv_error blv_npz_add_f32(blv_npz_writer *writer, const char *name, size
 BLV_API blv_error blv_npz_add_i64(blv_npz_writer *writer, const char *name, size_t ndim,
                                   const size_t *shape, const int64_t *data, blv_message *why);
 
-/* Adds texts as an array of bytes (dtype S), padded with zero bytes. */
-BLV_API blv_error blv_npz_add_names(blv_npz_writer *writer, const char *name,
-                                    const char *const *names, size_t count, blv_message *why);
-
 /* Completes the file, brings it to the disk and renames it over path. Frees the writer in any case;
  * on error the temporary file is removed and path is as it was. */
 BLV_API blv_error blv_npz_commit(blv_npz_writer *writer, blv_message *why);
 /* Removes the temporary file and frees the writer. NULL is allowed. */
 BLV_API void blv_npz_discard(blv_npz_writer *writer);
+
+/* ---- Names ---- */
+
+/* Reads an array of texts as bytes (dtype S, one dimension). On success *names is the caller's: one
+ * block, to be given to free(), that holds the strings too. */
+BLV_API blv_error blv_npz_read_names(blv_npz *npz, const char *name, char ***names, size_t *count,
+                                     blv_message *why);
+/* Adds texts as an array of bytes (dtype S), padded with zero bytes. */
+BLV_API blv_error blv_npz_add_names(blv_npz_writer *writer, const char *name,
+                                    const char *const *names, size_t count, blv_message *why);
 
 #ifdef __cplusplus
 }

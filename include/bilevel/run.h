@@ -73,16 +73,6 @@ BLV_API blv_error blv_certify(const blv_problem *problem, const blv_vec *x, cons
 /* The certificate of the run's present x, y and v. */
 BLV_API blv_error blv_run_certify(blv_run *run, blv_certificate *certificate);
 
-/* ---- The lower level alone ---- */
-
-/* Asked before every oracle call: non-zero ends the work. */
-typedef int (*blv_stop_fn)(void *context);
-/* y becomes y*(x), from the y handed in: |gy| <= tol, or as small as rounding allows. What was
- * reached is in gy_norm; it is NaN when stop, which may be NULL, ended it on the way. */
-BLV_API blv_error blv_solve_lower(const blv_problem *problem, const blv_vec *x, blv_vec *y,
-                                  double tol, blv_stop_fn stop, void *context, double *gy_norm,
-                                  blv_message *why);
-
 /* ---- Full control ---- */
 
 /* Allocates everything and opens the solver; implied by the first step. After it nothing is
@@ -122,6 +112,16 @@ BLV_API const blv_param *blv_run_options(void);
 BLV_API const void *blv_run_option_fields(const blv_run *run);
 BLV_API const blv_solver *blv_run_solver(const blv_run *run);
 BLV_API const void *blv_run_solver_fields(const blv_run *run);
+
+/* ---- The lower level alone ---- */
+
+/* Asked before every oracle call: non-zero ends the work. */
+typedef int (*blv_stop_fn)(void *context);
+/* y becomes y*(x), from the y handed in: |gy| <= tol, or as small as rounding allows. What was
+ * reached is in gy_norm; it is NaN when stop, which may be NULL, ended it on the way. */
+BLV_API blv_error blv_solve_lower(const blv_problem *problem, const blv_vec *x, blv_vec *y,
+                                  double tol, blv_stop_fn stop, void *context, double *gy_norm,
+                                  blv_message *why);
 
 /* ---- Names: the built-in solvers and problems, and your own ---- */
 

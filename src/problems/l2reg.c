@@ -188,6 +188,21 @@ static blv_error bad_groups(blv_message *why, blv_error error, const char *path,
     return error;
 }
 
+static blv_error copy_groups(l2reg *p, const uint32_t *group, const char *name, blv_message *why) {
+    size_t columns = p->model.columns;
+    p->group = malloc(columns * sizeof *p->group);
+    if (!p->group)
+        return refuse(why, BLV_E_MEMORY, name, "out of memory");
+    for (size_t j = 0; j < columns; j++) {
+        if (group[j] >= columns)
+            return refuse(why, BLV_E_VALUE, name, "a group number is not below the columns");
+        p->group[j] = group[j];
+        if (group[j] >= p->penalties)
+            p->penalties = (size_t)group[j] + 1;
+    }
+    return BLV_OK;
+}
+
 static blv_error read_groups(l2reg *p, const char *path, blv_message *why) {
     FILE *file = fopen(path, "r");
     if (!file)
@@ -214,21 +229,6 @@ static blv_error read_groups(l2reg *p, const char *path, blv_message *why) {
     if (error == BLV_OK && count < columns)
         error = bad_groups(why, BLV_E_FORMAT, path, count, "fewer lines than features");
     return error;
-}
-
-static blv_error copy_groups(l2reg *p, const uint32_t *group, const char *name, blv_message *why) {
-    size_t columns = p->model.columns;
-    p->group = malloc(columns * sizeof *p->group);
-    if (!p->group)
-        return refuse(why, BLV_E_MEMORY, name, "out of memory");
-    for (size_t j = 0; j < columns; j++) {
-        if (group[j] >= columns)
-            return refuse(why, BLV_E_VALUE, name, "a group number is not below the columns");
-        p->group[j] = group[j];
-        if (group[j] >= p->penalties)
-            p->penalties = (size_t)group[j] + 1;
-    }
-    return BLV_OK;
 }
 
 /* ---- The family ---- */
