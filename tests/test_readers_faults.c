@@ -73,6 +73,9 @@ static void make_samples(void) {
     add_sample("svm", svm, strlen(svm), (blv_read_options){0});
     add_sample("zero.svm", zero, strlen(zero), (blv_read_options){.real_targets = true});
     add_sample("csv", csv, strlen(csv), (blv_read_options){0});
+    const char *truth = "a,given,true\n1,x,y\n2,y,z\n";
+    add_sample("truth.csv", truth, strlen(truth),
+               (blv_read_options){.label = "given", .truth = "true"});
     add_sample("sparse.csv", csv, strlen(csv), f32_sparse);
     add_sample("odd.csv", odd, strlen(odd), (blv_read_options){.header = "yes"});
     add_sample("idx", idx, sizeof idx, (blv_read_options){.labels = labels});

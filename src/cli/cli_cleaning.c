@@ -93,7 +93,7 @@ static int run_fold(const fold *f, fold_result *result) {
     if (code != CLI_DONE)
         return code;
     char label[64];
-    snprintf(label, sizeof label, "fold %zu of %zu", f->number + 1, c->folds);
+    snprintf(label, sizeof label, "fold %zu/%zu", f->number + 1, c->folds);
     cli_drive_plan plan = {.problem = problem, .label = label, .iterations = iterations(c)};
     code = cli_drive(c->learning, &plan, &result->end);
     if (code == CLI_DONE && cli_watch_signalled()) {

@@ -96,7 +96,7 @@ static int try_penalty(search *s, double logarithm, double *loss) {
     code = cli_judge_weights(t->sets->val, weights, t->scores, &quality);
     free(weights);
     *loss = quality.loss;
-    if (code == CLI_DONE && !(quality.loss >= s->best_loss)) {
+    if (code == CLI_DONE && quality.loss < s->best_loss) {
         s->best = logarithm;
         s->best_loss = quality.loss;
         memcpy(s->best_y, s->y, s->dim_y * sizeof *s->y);
@@ -109,7 +109,7 @@ static int walk(search *s, double from, double to, double step) {
     int worse = 0, code = CLI_DONE;
     size_t steps = (size_t)(fabs(to - from) / fabs(step) + 0.5);
     for (size_t i = 0; i <= steps && worse < WORSE_IN_A_ROW && !cli_watch_signalled(); i++) {
-        double loss;
+        double loss = NAN;
         code = try_penalty(s, from + (double)i * step, &loss);
         if (code != CLI_DONE)
             return code;
@@ -120,7 +120,7 @@ static int walk(search *s, double from, double to, double step) {
 
 /* The lowest point of the parabola through the best point of the grid and its neighbours. */
 static int refine(search *s) {
-    double middle = s->best, at_middle = s->best_loss, left, right;
+    double middle = s->best, at_middle = s->best_loss, left = NAN, right = NAN;
     if (cli_watch_signalled())
         return CLI_DONE;
     memcpy(s->y, s->best_y, s->dim_y * sizeof *s->y);

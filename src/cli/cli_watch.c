@@ -19,7 +19,7 @@ enum {
     SIGNALS = sizeof watched_signals / sizeof watched_signals[0],
     NARROWEST = 20,
     WIDEST = 120,
-    NARROW_BAR = 10,
+    NARROW_BAR = 8,
     WIDE_BAR = 20,
     WIDE_LINE = 100
 };
@@ -155,8 +155,13 @@ static void add(text_line *line, const char *format, ...) {
     line->used = line->used < sizeof line->text ? line->used : sizeof line->text - 1;
 }
 
+/* Whether there is room for whole words. */
+static bool is_wide(void) {
+    return style == CLI_PROGRESS_LINES || line_width >= WIDE_LINE;
+}
+
 static void add_bar(text_line *line, double share) {
-    int cells = line_width >= WIDE_LINE ? WIDE_BAR : NARROW_BAR, full = (int)(share * cells);
+    int cells = is_wide() ? WIDE_BAR : NARROW_BAR, full = (int)(share * cells);
     add(line, "[%.*s%.*s] ", full, "####################", cells - full, "....................");
 }
 
@@ -190,13 +195,13 @@ static void add_iteration(text_line *line, const blv_progress *p) {
 /* f at the present x and y stands for Phi where no certified one is at hand. */
 static void add_values(text_line *line, const blv_progress *p) {
     if (!isnan(p->phi))
-        add(line, "  Phi %.5g", p->phi);
+        add(line, "  Phi %.4g", p->phi);
     else if (!isnan(p->f))
-        add(line, "  Phi ~%.5g", p->f);
+        add(line, "  Phi ~%.4g", p->f);
     const char *const *names = blv_problem_definition(blv_run_problem(p->run))->measures;
     for (size_t i = 0; i < p->measure_count; i++)
         if (strcmp(names[i], "val_accuracy") == 0 && !isnan(p->measures[i]))
-            add(line, "  val_accuracy %.4f", p->measures[i]);
+            add(line, "  %s %.3f", is_wide() ? names[i] : "acc", p->measures[i]);
     if (!isnan(p->metrics.gy_norm))
         add(line, "  |gy| %.1e", p->metrics.gy_norm);
     if (!isnan(p->metrics.d_norm))
@@ -314,6 +319,7 @@ void cli_watch_clear(void) {
 
 void cli_watch_leave(void) {
     atomic_store(&watched_run, NULL);
+    run_label = "";
     cli_watch_clear();
 }
 

@@ -23,7 +23,7 @@ void cli_watch_begin(cli_progress progress);
  * left. Without it a run is all there is. */
 void cli_watch_piece(size_t piece, size_t pieces);
 /* Watches a run; a signal that has come before stops it at once. label stands at the head of the
- * line, where it is not NULL; borrowed. */
+ * line, where it is not NULL; borrowed until cli_watch_leave. */
 blv_error cli_watch_run(blv_run *run, const char *label);
 /* The same, with a monitor of the caller's that is called after every `every` iterations. */
 blv_error cli_watch_run_with(blv_run *run, const char *label, blv_monitor_fn monitor, void *context,

@@ -112,16 +112,28 @@ json 300 iterations
 
 # ---- progress
 run 0 clean noisy.csv --val val.csv --progress=lines
-err_has "fold 5 of 5"
+err_has "fold 5/5"
 err_has "val_accuracy"
 "$helpers/on_terminal" screen "$bilevel" clean noisy.csv --val val.csv >out 2>err ||
     fail "on a terminal: not exit code 0"
 tr '\r' '\n' <screen >lines
-grep -qF "fold 2 of 5" lines || fail "no fold in the progress line"
+grep -qF "fold 2/5" lines || fail "no fold in the progress line"
 grep -qF "#" lines || fail "no bar"
 grep -qF " left" lines || fail "no time that is left"
+grep -qE "Phi ~[0-9.]+  acc 0\.[0-9]{3}" lines || fail "no Phi and accuracy within 80 columns"
 "$helpers/on_terminal" screen "$bilevel" clean noisy.csv --val val.csv --quiet >out 2>err
 [ ! -s screen ] || fail "--quiet: something is shown on the terminal"
+
+# ---- Ctrl-C: nothing is written
+"$helpers/with_signals" progress int /bin/sh -c \
+    "exec '$bilevel' clean noisy.csv --val val.csv --solver s-tfbo --iters 1e12 --progress lines \
+    -o never.csv >out 2>progress"
+code=$?
+case_name="clean and SIGINT"
+[ $code -eq 1 ] || fail "exit code $code, expected 1"
+cp progress err
+err_has "stopped before all folds were done: nothing is written"
+[ ! -s out ] && [ ! -e never.csv ] || fail "something was written"
 
 # ---- what is refused; nothing is written
 no_files() {

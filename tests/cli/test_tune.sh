@@ -155,6 +155,15 @@ run 0 tune train.csv --val val.csv --progress=lines
 err_has "one penalty for all"
 err_has "penalties  iteration 1"
 
+# ---- Ctrl-C: the best so far is written
+case_name="tune and SIGINT"
+"$helpers/with_signals" trace int "$bilevel" tune train.csv --val val.csv --solver aid-cg \
+    --iters 1e12 --patience 1000000 --trace trace --json -o stopped.npz >out 2>err
+code=$?
+[ $code -eq 0 ] || fail "exit code $code, expected 0"
+json 31 penalties
+"$npz_tool" print stopped.npz weights >value || fail "no model"
+
 # ---- what is refused; nothing is written
 refuse() {
     words=$1
