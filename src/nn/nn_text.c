@@ -167,7 +167,7 @@ static blv_error make_mlp(const plan *p, blv_nn **net, blv_message *why) {
     blv_nn_builder *b = blv_nn_begin((blv_nn_shape){1, 1, p->sizes[0]}, false);
     int node = 0;
     for (size_t i = 1; i < p->size_count; i++) {
-        char name[16];
+        char name[24];
         snprintf(name, sizeof name, "fc%zu", i);
         node = blv_nn_linear(b, name, node, p->sizes[i]);
         if (i + 1 == p->size_count)
