@@ -58,6 +58,26 @@ static matrix turned_weights(const nn_block *b, size_t number, bool of_v) {
     return (matrix){of_v ? room->turned_v : room->turned, room->turned_step};
 }
 
+/* Rows of the data may be mostly zeros. */
+static void multiply_input(const nn_block *b, size_t number, matrix x, bool of_v, void *out,
+                           size_t out_step) {
+    const nn_op *op = op_at(b, number);
+    const matrix right = weights(b, number, of_v);
+    const nn_product p = {.rows = b->rows,
+                          .columns = shape_of(b, op->out).channels,
+                          .depth = nn_depth(b->slice->work->net, op),
+                          .a = x.data,
+                          .a_row = x.step,
+                          .a_depth = 1,
+                          .b = right.data,
+                          .b_depth = right.step,
+                          .c = out,
+                          .c_row = out_step,
+                          .whole = true,
+                          .list = (uint32_t *)(void *)b->scratch};
+    b->slice->work->loops->product(&p);
+}
+
 static void multiply(const nn_block *b, size_t rows, size_t columns, size_t depth, matrix left,
                      matrix right, void *out, size_t out_step, bool add) {
     const nn_product p = {.rows = rows,
@@ -98,29 +118,37 @@ static matrix linear_input(const nn_block *b, int node) {
     return (matrix){w->input + b->first * w->input_step * w->real_size, w->input_step};
 }
 
+static void linear_products(const nn_block *b, size_t number, bool of_v, char *to) {
+    const nn_op *op = op_at(b, number);
+    const size_t step = slot_of(b, op->out)->row_step;
+    const matrix x = linear_input(b, op->in);
+    if (op->in == NN_INPUT)
+        multiply_input(b, number, x, of_v, to, step);
+    else
+        multiply(b, b->rows, shape_of(b, op->out).channels, nn_depth(b->slice->work->net, op), x,
+                 weights(b, number, of_v), to, step, false);
+}
+
 static void linear_forward(const nn_block *b, size_t number) {
     const nn_slice *s = b->slice;
     const nn_op *op = op_at(b, number);
     const nn_slot_room *out = slot_of(b, op->out);
-    const size_t outputs = shape_of(b, op->out).channels, depth = nn_depth(s->work->net, op);
-    const matrix x = linear_input(b, op->in);
-    char *value = rows_of(b, out, out->value);
-    multiply(b, b->rows, outputs, depth, x, weights(b, number, false), value, out->row_step, false);
+    const size_t outputs = shape_of(b, op->out).channels;
+    char *value = rows_of(b, out, out->value), *tangent = rows_of(b, out, out->tangent);
+    linear_products(b, number, false, value);
     s->work->loops->add_row(b->rows, outputs, parameters(b, s->pass->params, op->bias), value,
                             out->row_step);
     if (!s->tangent)
         return;
-    char *tangent = rows_of(b, out, out->tangent);
-    multiply(b, b->rows, outputs, depth, x, weights(b, number, true), tangent, out->row_step,
-             false);
+    linear_products(b, number, true, tangent);
     s->work->loops->add_row(b->rows, outputs, parameters(b, s->pass->v, op->bias), tangent,
                             out->row_step);
     if (op->in == NN_INPUT)
         return;
     const nn_slot_room *in = slot_of(b, op->in);
     const matrix x_tangent = {rows_of(b, in, in->tangent), in->row_step};
-    multiply(b, b->rows, outputs, depth, x_tangent, weights(b, number, false), tangent,
-             out->row_step, true);
+    multiply(b, b->rows, outputs, nn_depth(s->work->net, op), x_tangent, weights(b, number, false),
+             tangent, out->row_step, true);
 }
 
 static void linear_backward(const nn_block *b, size_t number) {

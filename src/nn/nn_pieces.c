@@ -50,7 +50,7 @@ void blv_nn_prepare(const nn_slice *s, const nn_piece *piece) {
 /* out += A' B over `depth` rows, the rows of A and B being a_step and b_step apart */
 static void add_product(const nn_slice *s, const nn_op *op, size_t rows, size_t depth,
                         const void *a, size_t a_step, const void *b, size_t b_step, void *out,
-                        size_t place) {
+                        size_t place, char *list) {
     const size_t outputs = outputs_of(s, op);
     const nn_product p = {.rows = rows,
                           .columns = outputs,
@@ -62,19 +62,23 @@ static void add_product(const nn_slice *s, const nn_op *op, size_t rows, size_t 
                           .b_depth = b_step,
                           .c = (char *)out + (op->weight + place * outputs) * s->work->real_size,
                           .c_row = outputs,
-                          .add = true};
+                          .add = true,
+                          .list = (uint32_t *)(void *)list};
     s->work->loops->product(&p);
 }
 
 /* Inputs begin .. end of a linear layer; or, when the output of a convolution is one pixel, the
  * channels of an input pixel: rows of the slice are rows of the product. */
-static void add_rows(const nn_slice *s, const nn_op *op, size_t rows, size_t offset, size_t place) {
+static void add_rows(const nn_slice *s, const nn_op *op, size_t rows, size_t offset, size_t place,
+                     char *scratch) {
     const blv_nn_work *w = s->work;
     const nn_slot_room *out = slot_of(s, op->out);
     const size_t count = s->count, skip = offset * w->real_size;
     const char *x, *x_tangent = NULL;
+    char *list = NULL; /* zeros are looked for in the data only */
     size_t step;
     if (op->in == NN_INPUT) {
+        list = scratch;
         x = s->input_in_place ? blv_nn_data_row(s, 0) : w->input;
         step = s->input_in_place ? s->rows->stride : w->input_step;
     } else {
@@ -84,14 +88,14 @@ static void add_rows(const nn_slice *s, const nn_op *op, size_t rows, size_t off
     }
     if (s->pass->gradient)
         add_product(s, op, rows, count, x + skip, step, out->delta, out->row_step,
-                    s->pass->gradient, place);
+                    s->pass->gradient, place, list);
     if (!s->delta_tangent)
         return;
     add_product(s, op, rows, count, x + skip, step, out->delta_tangent, out->row_step,
-                s->pass->hessian, place);
+                s->pass->hessian, place, list);
     if (x_tangent)
         add_product(s, op, rows, count, x_tangent + skip, step, out->delta, out->row_step,
-                    s->pass->hessian, place);
+                    s->pass->hessian, place, NULL);
 }
 
 typedef struct cell {
@@ -111,7 +115,7 @@ static void add_image(const nn_slice *s, cell *c, const char *image, const char 
         p->pixels = pixels - p->first < PIXELS_AT_ONCE ? pixels - p->first : PIXELS_AT_ONCE;
         w->loops->gather(p, image, c->scratch);
         add_product(s, c->op, p->channels, p->pixels, c->scratch, p->step,
-                    delta + p->first * slot->step * w->real_size, slot->step, out, c->place);
+                    delta + p->first * slot->step * w->real_size, slot->step, out, c->place, NULL);
     }
 }
 
@@ -141,7 +145,7 @@ static void gather_cell(const nn_slice *s, const nn_piece *piece, char *scratch)
     const size_t y = piece->begin / op->kernel_x, x = piece->begin % op->kernel_x;
     if (op->in != NN_INPUT && nn_pixels(out) == 1 && op->padding == 0) {
         const size_t pixel = (y * in.width + x) * slot_of(s, op->in)->step;
-        add_rows(s, op, in.channels, pixel, piece->begin * in.channels);
+        add_rows(s, op, in.channels, pixel, piece->begin * in.channels, scratch);
         return;
     }
     const bool planar = op->in == NN_INPUT && w->net->planar;
@@ -184,7 +188,7 @@ void blv_nn_gather(const nn_slice *s, const nn_piece *piece, char *scratch) {
     const nn_slot_room *out = slot_of(s, op->out);
     switch (piece->what) {
     case NN_ROWS:
-        add_rows(s, op, piece->end - piece->begin, piece->begin, piece->begin);
+        add_rows(s, op, piece->end - piece->begin, piece->begin, piece->begin, scratch);
         break;
     case NN_CELL:
         gather_cell(s, piece, scratch);

@@ -153,8 +153,11 @@ static void lay_out_ops(blv_nn_work *w) {
             lay_out_norm(w, i);
         if (op->kind == NN_DROPOUT || (op->kind == NN_POOL && op->pooling == BLV_NN_MAX))
             w->ops[i].marks = take(w, w->slice * slot->row_step);
-        if (op->kind == NN_LINEAR && op->in == NN_INPUT)
+        if (op->kind == NN_LINEAR && op->in == NN_INPUT) {
+            const size_t listed = larger(blv_nn_inputs(w->net), w->slice) * sizeof(uint32_t);
             w->input_step = blv_nn_pitch(w, blv_nn_inputs(w->net));
+            w->scratch_bytes = larger(w->scratch_bytes, whole_lines(listed) + LINE);
+        }
     }
 }
 
