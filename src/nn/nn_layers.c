@@ -172,21 +172,21 @@ static void linear_backward(const nn_block *b, size_t number) {
 
 /* ---- Convolution: windows gathered into rows of a matrix, some pixels at a time ---- */
 
-static nn_patches patches_of(const nn_block *b, const nn_op *op) {
-    const blv_nn_shape in = shape_of(b, op->in), out = shape_of(b, op->out);
-    const bool planar = op->in == NN_INPUT && b->slice->work->net->planar;
-    const size_t step = op->in == NN_INPUT ? in.channels : slot_of(b, op->in)->step;
-    return (nn_patches){.in_height = in.height,
-                        .in_width = in.width,
-                        .channels = in.channels,
+nn_patches blv_nn_patches(const blv_nn_work *w, const nn_op *op) {
+    const nn_node *in = &w->net->nodes[op->in], *out = &w->net->nodes[op->out];
+    const bool input = op->in == NN_INPUT, planar = input && w->net->planar;
+    const size_t step = input ? in->shape.channels : w->slots[in->slot].step;
+    return (nn_patches){.in_height = in->shape.height,
+                        .in_width = in->shape.width,
+                        .channels = in->shape.channels,
                         .pixel_step = planar ? 1 : step,
-                        .channel_step = planar ? nn_pixels(in) : 1,
+                        .channel_step = planar ? nn_pixels(in->shape) : 1,
                         .end_y = op->kernel_y,
                         .end_x = op->kernel_x,
                         .stride = op->stride,
                         .padding = op->padding,
-                        .out_width = out.width,
-                        .step = blv_nn_pitch(b->slice->work, nn_depth(b->slice->work->net, op))};
+                        .out_width = out->shape.width,
+                        .step = blv_nn_pitch(w, nn_depth(w->net, op))};
 }
 
 /* Pixels in the image are already the rows of the matrix. */
@@ -220,7 +220,7 @@ static void convolve_row(const nn_block *b, size_t number, size_t i) {
     const size_t pixels = nn_pixels(shape_of(b, op->out)), fill = w->ops[number].fill;
     char *value = row_of(b, out, out->value, i);
     char *tangent = s->tangent ? row_of(b, out, out->tangent, i) : NULL;
-    nn_patches p = patches_of(b, op);
+    nn_patches p = blv_nn_patches(w, op);
     for (p.first = 0; p.first < pixels; p.first += fill) {
         const size_t at = p.first * out->step * w->real_size;
         p.pixels = pixels - p.first < fill ? pixels - p.first : fill;
@@ -258,7 +258,7 @@ static void convolve_row_back(const nn_block *b, size_t number, const char *delt
     const nn_slot_room *in = slot_of(b, op->in), *out = slot_of(b, op->out);
     const size_t outputs = shape_of(b, op->out).channels, depth = nn_depth(w->net, op);
     const size_t pixels = nn_pixels(shape_of(b, op->out)), fill = w->ops[number].fill;
-    nn_patches p = patches_of(b, op);
+    nn_patches p = blv_nn_patches(w, op);
     if (!op->adds)
         memset(to, 0, in->row_step * w->real_size);
     for (p.first = 0; p.first < pixels; p.first += fill) {

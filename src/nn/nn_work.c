@@ -14,8 +14,7 @@ enum {
     SLICE_MAX = 1024,
     BLOCK_MAX = 64,
     FILL_BYTES = 64 << 10,
-    FILL_MIN = 8,
-    FILL_MAX = 128
+    FILL_MIN = 8
 };
 static const double BLOCK_FLOPS = 4e6;
 
@@ -126,10 +125,11 @@ static void lay_out_weights(blv_nn_work *w, size_t number) {
     }
     if (op->kind == NN_CONVOLUTION) {
         const size_t step = blv_nn_pitch(w, depth);
-        room->fill = larger(FILL_MIN, smaller(FILL_MAX, FILL_BYTES / (step * w->real_size)));
+        room->fill =
+            larger(FILL_MIN, smaller(NN_PIXELS_AT_ONCE, FILL_BYTES / (step * w->real_size)));
         w->scratch_bytes = larger(w->scratch_bytes, room->fill * step * w->real_size);
-        const size_t pixel = blv_nn_pitch(w, w->net->nodes[op->in].shape.channels);
-        w->scratch_bytes = larger(w->scratch_bytes, FILL_MAX * pixel * w->real_size);
+        const size_t row = blv_nn_pitch(w, depth / op->kernel_y); /* of the kernel */
+        w->scratch_bytes = larger(w->scratch_bytes, NN_PIXELS_AT_ONCE * row * w->real_size);
     }
 }
 
