@@ -180,7 +180,7 @@ static void print_peak(const bench_case *c, const subject *s, double seconds, in
     double peak = INFINITY;
     for (int i = 0; i < 5; i++)
         peak = fmin(peak, seconds_of_flops(flops / threads, true, threads));
-    if (c->inputs == SIDE * SIDE && !c->pixels)
+    if (c->inputs == (size_t)SIDE * SIDE && !c->pixels)
         printf(" %4.0f%%", 100.0 * peak / seconds);
     else
         printf("     -");

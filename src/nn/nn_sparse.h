@@ -187,7 +187,8 @@ static void thin_product(const nn_product *p) {
             continue;
         }
         nn_product full = *p; /* two of these at once: that is a tile */
-        full.rows = p->rows - i < 2 * THIN_ROWS ? p->rows - i : 2 * THIN_ROWS;
+        const size_t both = (size_t)2 * THIN_ROWS;
+        full.rows = p->rows - i < both ? p->rows - i : both;
         full.a = a;
         full.c = c;
         full_product(&full);
