@@ -95,12 +95,13 @@ static void draw_numbers(const blv_stream *stream, size_t count, float *out) {
         out[i] = (float)(blv_random_uniform(stream, i) - 0.5);
 }
 
-/* Three strokes from point to point in the middle of the image. */
+/* Five strokes from point to point in the middle of the image: as many zeros, and as many next to
+ * each other, as digits have. */
 static void draw_strokes(const blv_stream *stream, size_t row, float *image) {
     double y = 0.0, x = 0.0;
-    for (size_t i = 0; i < 4; i++) {
-        const double next_y = 5.0 + 18.0 * blv_random_uniform(stream, 8 * row + 2 * i);
-        const double next_x = 7.0 + 14.0 * blv_random_uniform(stream, 8 * row + 2 * i + 1);
+    for (size_t i = 0; i < 6; i++) {
+        const double next_y = 4.0 + 20.0 * blv_random_uniform(stream, 12 * row + 2 * i);
+        const double next_x = 4.0 + 20.0 * blv_random_uniform(stream, 12 * row + 2 * i + 1);
         for (double t = 0.0; i > 0 && t <= 1.0; t += 0.02)
             for (int dy = -1; dy <= 1; dy++)
                 for (int dx = -1; dx <= 1; dx++) {

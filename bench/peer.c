@@ -92,7 +92,7 @@ static int by_value(const void *a, const void *b) {
 }
 
 timing timing_of(void (*call)(void *context), void *context) {
-    double sample[MOST_SAMPLES];
+    double sample[MOST_SAMPLES] = {0.0};
     size_t samples = 0;
     long calls = 1;
     double start = seconds_now();

@@ -48,7 +48,7 @@ typedef struct nn_op_room {
     char *wide, *wide_v, *turned, *turned_v;
     size_t wide_step, turned_step;
     uint8_t *marks; /* of dropout and of the largest of windows, with the steps of its output */
-    char *coefficient[NN_COEFFICIENTS];
+    void *coefficient[NN_COEFFICIENTS];
     double *number[NN_DOUBLES];
     double *partial; /* NN_PARTIALS x channels of each block */
     size_t fill;     /* pixels that a convolution gathers at once */
