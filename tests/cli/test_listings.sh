@@ -136,6 +136,8 @@ for name in $names; do
     json "$name" name
     "$json_get" out formula >value || fail "$case_name: no formula"
     if grep -q '"train"' out; then data="--problem-set train=train.svm"; fi
+    # steps for differences in f32 are so long that they cross the kinks of ReLU
+    if grep -q '"net"' out; then data="$data --problem-set net=mlp:in-20-out,act=gelu"; fi
     # shellcheck disable=SC2086
     run 0 check "$name" $data
     out_has "ok"
