@@ -11,18 +11,15 @@
  * one: then other work had the cores. */
 #include "kernels/pass.h"
 #include "machine_peak.h"
+#include "peer.h"
 #include "text_rows.h"
 
 #include <math.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-enum { TURNS = 3, MOST_SAMPLES = 400, FEWEST_SAMPLES = 5, PEERS = 3, BATCH = 64 };
-static const double SAMPLE_SECONDS = 0.0005, WARM_SECONDS = 0.05, TURN_SECONDS = 0.1;
+enum { TURNS = 3, PEERS = 4, BATCH = 64 };
 static const double ORACLE_SECONDS = 4.0; /* no further turn after this */
 
 /* Hv at a new point in every call, as PyTorch's from scratch; or at the same one again, as on its
@@ -102,74 +99,10 @@ static const oracle oracles[] = {
      {{"autograd", {14.0, 14.0}}, {"autograd-usual", {0.0, 0.0}}, {"tuned", {0.0, 0.0}}}},
 };
 
-typedef struct timing {
-    double median, lowest;
-} timing;
-
-/* PyTorch behind two pipes. */
-typedef struct peer {
-    pid_t process;
-    FILE *ask, *answer; /* NULL: not there */
-    char version[64];
-} peer;
-
-static void peer_close(peer *p) {
-    if (p->ask)
-        fclose(p->ask);
-    if (p->answer)
-        fclose(p->answer);
-    p->ask = p->answer = NULL;
-    if (p->process > 0)
-        waitpid(p->process, NULL, 0);
-    p->process = 0;
-}
-
-static void become_peer(const int ask[2], const int answer[2]) {
-    dup2(ask[0], STDIN_FILENO);
-    dup2(answer[1], STDOUT_FILENO);
-    for (int end = 0; end < 2; end++) {
-        close(ask[end]);
-        close(answer[end]);
-    }
-    execlp("python3", "python3", BENCH_PEERS "/oracles.py", "-", (char *)NULL);
-    _exit(127);
-}
-
-static void peer_open(peer *p) {
-    int ask[2], answer[2];
-    *p = (peer){0};
-    if (pipe(ask) != 0)
-        return;
-    if (pipe(answer) != 0) {
-        close(ask[0]);
-        close(ask[1]);
-        return;
-    }
-    signal(SIGPIPE, SIG_IGN);
-    p->process = fork();
-    if (p->process == 0)
-        become_peer(ask, answer);
-    close(ask[0]);
-    close(answer[1]);
-    p->ask = fdopen(ask[1], "w");
-    p->answer = fdopen(answer[0], "r");
-    if (p->process < 0 || !p->ask || !p->answer || !fgets(p->version, sizeof p->version, p->answer))
-        peer_close(p);
-    p->version[strcspn(p->version, "\n")] = '\0';
-}
-
 static timing time_peer(peer *p, const oracle *o, int way, int threads) {
-    timing t = {NAN, NAN};
-    char line[256];
-    if (!p->ask)
-        return t;
-    fprintf(p->ask, "%s/%s %d\n", o->name, o->peer[way].name, threads);
-    if (fflush(p->ask) != 0 || !fgets(line, sizeof line, p->answer) ||
-        sscanf(line, "%*s %*d %lf %lf", &t.median, &t.lowest) != 2) {
-        fputs("bench_peers: PyTorch has ended early\n", stderr);
-        peer_close(p);
-    }
-    return t;
+    char name[96];
+    snprintf(name, sizeof name, "%s/%s", o->name, o->peer[way].name);
+    return peer_time(p, name, threads);
 }
 
 /* An oracle on our side. */
@@ -183,6 +116,7 @@ typedef struct subject {
     void *data, *weight, *ridge, *w, *next_w, *v, *result;
     int32_t *label;
     size_t *order, blocks, turn; /* blocks of rows in a shuffled order; 0 blocks: all rows */
+    int threads;                 /* of the next call */
 } subject;
 
 static void *numbers(size_t count, bool single, double low, double high, uint64_t *state) {
@@ -272,52 +206,21 @@ static void subject_close(subject *s) {
     blv_pass_work_destroy(s->work[1]);
 }
 
-static double seconds_of_calls(subject *s, long calls, int threads) {
-    const double start = seconds_now();
-    for (long i = 0; i < calls; i++) {
-        if (s->blocks) {
-            s->rows.first = s->order[s->turn] * BATCH;
-            s->turn = s->turn + 1 < s->blocks ? s->turn + 1 : 0;
-            s->rows.next_first = s->order[s->turn] * BATCH;
-        }
-        if (s->next_w)
-            s->pass.w = s->pass.w == s->w ? s->next_w : s->w;
-        s->run(&s->rows, &s->pass, s->work[threads - 1]);
+static void call(void *context) {
+    subject *s = context;
+    if (s->next_w)
+        s->pass.w = s->pass.w == s->w ? s->next_w : s->w;
+    if (s->blocks) {
+        s->rows.first = s->order[s->turn] * BATCH;
+        s->turn = s->turn + 1 < s->blocks ? s->turn + 1 : 0;
+        s->rows.next_first = s->order[s->turn] * BATCH;
     }
-    return (seconds_now() - start) / (double)calls;
-}
-
-static int by_value(const void *a, const void *b) {
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
+    s->run(&s->rows, &s->pass, s->work[s->threads - 1]);
 }
 
 static timing time_subject(subject *s, int threads) {
-    double sample[MOST_SAMPLES];
-    size_t samples = 0;
-    long calls = 1;
-    double start = seconds_now();
-    /* Threads that have slept may begin on one core, and it takes a while until they part. */
-    while (seconds_now() - start < WARM_SECONDS)
-        seconds_of_calls(s, 1, threads);
-    while (seconds_of_calls(s, calls, threads) * (double)calls < SAMPLE_SECONDS)
-        calls *= 2;
-    start = seconds_now();
-    while (samples < MOST_SAMPLES &&
-           (samples < FEWEST_SAMPLES || seconds_now() - start < TURN_SECONDS))
-        sample[samples++] = seconds_of_calls(s, calls, threads);
-    qsort(sample, samples, sizeof *sample, by_value);
-    return (timing){sample[samples / 2], sample[0]};
-}
-
-static void improve(timing *t, timing other) {
-    t->median = fmin(t->median, other.median); /* NAN gives way */
-    t->lowest = fmin(t->lowest, other.lowest);
-}
-
-/* Two threads slower than one: other work has the cores, and the ratio says nothing. */
-static bool disturbed(timing one, timing two) {
-    return two.median > 1.3 * one.median;
+    s->threads = threads;
+    return timing_of(call, s);
 }
 
 static void print_rows(const oracle *o, int threads, const timing *ours,
@@ -332,7 +235,7 @@ static void print_rows(const oracle *o, int threads, const timing *ours,
             printf("\n%39s", "");
         printf(" %-14s %11.2f %6.1fx %6.1fx", o->peer[k].name, 1e6 * other.median, ratio,
                other.lowest / mine.lowest);
-        if (disturbed(ours[0], mine) || disturbed(theirs[0][k], other))
+        if (timing_disturbed(ours[0], mine) || timing_disturbed(theirs[0][k], other))
             printf(" disturbed");
         else if (wanted > 0.0)
             printf(" %6.1fx%s", wanted, ratio < wanted ? " missed" : "");
@@ -352,9 +255,9 @@ static bool bench_oracle(const oracle *o, peer *p) {
     for (int turn = 0;
          open && turn < TURNS && (turn == 0 || seconds_now() - start < ORACLE_SECONDS); turn++)
         for (int threads = 1; threads <= 2; threads++) {
-            improve(&ours[threads - 1], time_subject(&s, threads));
+            timing_improve(&ours[threads - 1], time_subject(&s, threads));
             for (int k = 0; k < PEERS && o->peer[k].name; k++)
-                improve(&theirs[threads - 1][k], time_peer(p, o, k, threads));
+                timing_improve(&theirs[threads - 1][k], time_peer(p, o, k, threads));
         }
     for (int threads = 1; open && threads <= 2; threads++)
         print_rows(o, threads, ours, (const timing(*)[PEERS])theirs);
@@ -362,21 +265,12 @@ static bool bench_oracle(const oracle *o, peer *p) {
     return open;
 }
 
-static void print_load(const char *when) {
-    double load = NAN;
-    FILE *file = fopen("/proc/loadavg", "r");
-    if (file && fscanf(file, "%lf", &load) == 1)
-        printf("load average %s: %.2f on %ld cores\n", when, load, sysconf(_SC_NPROCESSORS_ONLN));
-    if (file)
-        fclose(file);
-}
-
 int main(int argc, char **argv) {
     peer p;
     bool complete = true;
     print_load("before");
     fflush(stdout);
-    peer_open(&p);
+    peer_open(&p, BENCH_PEERS "/oracles.py");
     if (p.ask)
         printf("against %s; microseconds a call\n", p.version);
     else

@@ -33,7 +33,9 @@ static inline nn_sample nn_make_sample(size_t rows, size_t columns, size_t class
     s.weight_f32 = nn_memory(rows, sizeof *s.weight_f32);
     s.label = nn_memory(rows, sizeof *s.label);
     for (size_t i = 0; i < rows * s.stride; i++) {
-        s.a_f32[i] = (float)blv_random_normal(&stream, i);
+        /* two rows of three are mostly zeros, in runs as images have them */
+        const bool zero = i / s.stride % 3 > 0 && blv_random_uniform(&stream, i / 5) < 0.8;
+        s.a_f32[i] = zero ? 0.0f : (float)blv_random_normal(&stream, i);
         s.a[i] = (double)s.a_f32[i];
     }
     for (size_t i = 0; i < rows; i++) {

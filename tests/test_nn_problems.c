@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "alloc_testing.h"
 #include "blv_testing.h"
 #include "core/random.h"
 #include "nn/nn.h"
@@ -445,6 +446,27 @@ static void test_training(void **state) {
     }
 }
 
+/* Steps on batches and on all rows take no memory. */
+static void test_no_allocation(void **state) {
+    (void)state;
+    for (family_kind what = CLEAN; what <= CORESET; what++)
+        for (int all = 0; all < 2; all++) {
+            const char *const *settings =
+                what == DECAY ? WITH("net", "resnet18:2", "norm", all ? "batch" : "frozen")
+                              : WITH("net", "mlp:in-20-7-out,dropout=0.1");
+            blv_problem *p = make_problem_as(family_names[what], settings, BLV_F32, 2);
+            blv_run *run =
+                make_run(p, "s-tfbo", SETTINGS("iters", "20", "batch", all ? "full" : "7"));
+            assert_int_equal(blv_run_open(run), BLV_OK);
+            long before = memory_calls;
+            assert_int_equal(blv_run_step(run), BLV_OK);
+            assert_int_equal(blv_run_solve(run), BLV_OK);
+            assert_int_equal(memory_calls - before, 0);
+            blv_run_destroy(run);
+            blv_problem_destroy(p);
+        }
+}
+
 /* Same seed, other number of threads: same bits after many steps. */
 static void test_threads(void **state) {
     (void)state;
@@ -517,7 +539,8 @@ int main(void) {
         cmocka_unit_test(test_coreset),       cmocka_unit_test(test_against_single_rows),
         cmocka_unit_test(test_top_sum),       cmocka_unit_test(test_starts),
         cmocka_unit_test(test_training),      cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_refused),       cmocka_unit_test(test_certificates),
+        cmocka_unit_test(test_no_allocation), cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_certificates),
     };
     return cmocka_run_group_tests(tests, make_files, remove_files);
 }

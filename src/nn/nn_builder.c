@@ -330,7 +330,7 @@ static bool place_ops(blv_nn_builder *b) {
 }
 
 static bool mark_adders(blv_nn *net) {
-    bool *written = calloc(net->node_count, sizeof *written);
+    bool *written = calloc(net->node_count + 1, sizeof *written);
     if (!written)
         return false;
     for (size_t i = net->op_count; i-- > 0;) {

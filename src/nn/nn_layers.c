@@ -58,6 +58,26 @@ static matrix turned_weights(const nn_block *b, size_t number, bool of_v) {
     return (matrix){of_v ? room->turned_v : room->turned, room->turned_step};
 }
 
+/* Rows of the data may be mostly zeros. */
+static void multiply_input(const nn_block *b, size_t number, matrix x, bool of_v, void *out,
+                           size_t out_step) {
+    const nn_op *op = op_at(b, number);
+    const matrix right = weights(b, number, of_v);
+    const nn_product p = {.rows = b->rows,
+                          .columns = shape_of(b, op->out).channels,
+                          .depth = nn_depth(b->slice->work->net, op),
+                          .a = x.data,
+                          .a_row = x.step,
+                          .a_depth = 1,
+                          .b = right.data,
+                          .b_depth = right.step,
+                          .c = out,
+                          .c_row = out_step,
+                          .whole = true,
+                          .list = (uint32_t *)(void *)b->scratch};
+    b->slice->work->loops->product(&p);
+}
+
 static void multiply(const nn_block *b, size_t rows, size_t columns, size_t depth, matrix left,
                      matrix right, void *out, size_t out_step, bool add) {
     const nn_product p = {.rows = rows,
@@ -98,29 +118,37 @@ static matrix linear_input(const nn_block *b, int node) {
     return (matrix){w->input + b->first * w->input_step * w->real_size, w->input_step};
 }
 
+static void linear_products(const nn_block *b, size_t number, bool of_v, char *to) {
+    const nn_op *op = op_at(b, number);
+    const size_t step = slot_of(b, op->out)->row_step;
+    const matrix x = linear_input(b, op->in);
+    if (op->in == NN_INPUT)
+        multiply_input(b, number, x, of_v, to, step);
+    else
+        multiply(b, b->rows, shape_of(b, op->out).channels, nn_depth(b->slice->work->net, op), x,
+                 weights(b, number, of_v), to, step, false);
+}
+
 static void linear_forward(const nn_block *b, size_t number) {
     const nn_slice *s = b->slice;
     const nn_op *op = op_at(b, number);
     const nn_slot_room *out = slot_of(b, op->out);
-    const size_t outputs = shape_of(b, op->out).channels, depth = nn_depth(s->work->net, op);
-    const matrix x = linear_input(b, op->in);
-    char *value = rows_of(b, out, out->value);
-    multiply(b, b->rows, outputs, depth, x, weights(b, number, false), value, out->row_step, false);
+    const size_t outputs = shape_of(b, op->out).channels;
+    char *value = rows_of(b, out, out->value), *tangent = rows_of(b, out, out->tangent);
+    linear_products(b, number, false, value);
     s->work->loops->add_row(b->rows, outputs, parameters(b, s->pass->params, op->bias), value,
                             out->row_step);
     if (!s->tangent)
         return;
-    char *tangent = rows_of(b, out, out->tangent);
-    multiply(b, b->rows, outputs, depth, x, weights(b, number, true), tangent, out->row_step,
-             false);
+    linear_products(b, number, true, tangent);
     s->work->loops->add_row(b->rows, outputs, parameters(b, s->pass->v, op->bias), tangent,
                             out->row_step);
     if (op->in == NN_INPUT)
         return;
     const nn_slot_room *in = slot_of(b, op->in);
     const matrix x_tangent = {rows_of(b, in, in->tangent), in->row_step};
-    multiply(b, b->rows, outputs, depth, x_tangent, weights(b, number, false), tangent,
-             out->row_step, true);
+    multiply(b, b->rows, outputs, nn_depth(s->work->net, op), x_tangent, weights(b, number, false),
+             tangent, out->row_step, true);
 }
 
 static void linear_backward(const nn_block *b, size_t number) {
@@ -144,21 +172,21 @@ static void linear_backward(const nn_block *b, size_t number) {
 
 /* ---- Convolution: windows gathered into rows of a matrix, some pixels at a time ---- */
 
-static nn_patches patches_of(const nn_block *b, const nn_op *op) {
-    const blv_nn_shape in = shape_of(b, op->in), out = shape_of(b, op->out);
-    const bool planar = op->in == NN_INPUT && b->slice->work->net->planar;
-    const size_t step = op->in == NN_INPUT ? in.channels : slot_of(b, op->in)->step;
-    return (nn_patches){.in_height = in.height,
-                        .in_width = in.width,
-                        .channels = in.channels,
+nn_patches blv_nn_patches(const blv_nn_work *w, const nn_op *op) {
+    const nn_node *in = &w->net->nodes[op->in], *out = &w->net->nodes[op->out];
+    const bool input = op->in == NN_INPUT, planar = input && w->net->planar;
+    const size_t step = input ? in->shape.channels : w->slots[in->slot].step;
+    return (nn_patches){.in_height = in->shape.height,
+                        .in_width = in->shape.width,
+                        .channels = in->shape.channels,
                         .pixel_step = planar ? 1 : step,
-                        .channel_step = planar ? nn_pixels(in) : 1,
+                        .channel_step = planar ? nn_pixels(in->shape) : 1,
                         .end_y = op->kernel_y,
                         .end_x = op->kernel_x,
                         .stride = op->stride,
                         .padding = op->padding,
-                        .out_width = out.width,
-                        .step = blv_nn_pitch(b->slice->work, nn_depth(b->slice->work->net, op))};
+                        .out_width = out->shape.width,
+                        .step = blv_nn_pitch(w, nn_depth(w->net, op))};
 }
 
 /* Pixels in the image are already the rows of the matrix. */
@@ -192,7 +220,7 @@ static void convolve_row(const nn_block *b, size_t number, size_t i) {
     const size_t pixels = nn_pixels(shape_of(b, op->out)), fill = w->ops[number].fill;
     char *value = row_of(b, out, out->value, i);
     char *tangent = s->tangent ? row_of(b, out, out->tangent, i) : NULL;
-    nn_patches p = patches_of(b, op);
+    nn_patches p = blv_nn_patches(w, op);
     for (p.first = 0; p.first < pixels; p.first += fill) {
         const size_t at = p.first * out->step * w->real_size;
         p.pixels = pixels - p.first < fill ? pixels - p.first : fill;
@@ -230,7 +258,7 @@ static void convolve_row_back(const nn_block *b, size_t number, const char *delt
     const nn_slot_room *in = slot_of(b, op->in), *out = slot_of(b, op->out);
     const size_t outputs = shape_of(b, op->out).channels, depth = nn_depth(w->net, op);
     const size_t pixels = nn_pixels(shape_of(b, op->out)), fill = w->ops[number].fill;
-    nn_patches p = patches_of(b, op);
+    nn_patches p = blv_nn_patches(w, op);
     if (!op->adds)
         memset(to, 0, in->row_step * w->real_size);
     for (p.first = 0; p.first < pixels; p.first += fill) {

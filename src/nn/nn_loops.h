@@ -9,7 +9,9 @@
 
 /* C = A B or C += A B; A(i,k) = a[i a_row + k a_depth], one of the two steps being 1. Whole vectors
  * of B are read: its rows are padded. C is written in whole vectors when `whole`. Each number of C
- * is a sum over k in order, in parts of some length: tiles and threads do not show. */
+ * is a sum over k in order, in parts of some length: tiles and threads do not show. With a list,
+ * which is room for depth numbers and a cache line, zeros of A are left out where there are many;
+ * that does not show either. */
 typedef struct nn_product {
     size_t rows, columns, depth;
     const void *a;
@@ -19,6 +21,7 @@ typedef struct nn_product {
     void *c;
     size_t c_row;
     bool add, whole;
+    uint32_t *list; /* NULL: A is taken as full */
 } nn_product;
 
 /* Scores of some rows become losses and derivatives of these by the scores. */

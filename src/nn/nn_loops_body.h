@@ -4,7 +4,7 @@
 #include "nn/nn_channels.h"
 #include "nn/nn_patches.h"
 #include "nn/nn_scores.h"
-#include "nn/nn_tile.h"
+#include "nn/nn_sparse.h"
 
 #define JOIN_(a, b) a##_##b
 #define JOIN(a, b) JOIN_(a, b)

@@ -5,8 +5,6 @@
 
 #include <string.h>
 
-enum { PIXELS_AT_ONCE = 128 };
-
 static const nn_slot_room *slot_of(const nn_slice *s, int node) {
     return &s->work->slots[s->work->net->nodes[node].slot];
 }
@@ -50,7 +48,7 @@ void blv_nn_prepare(const nn_slice *s, const nn_piece *piece) {
 /* out += A' B over `depth` rows, the rows of A and B being a_step and b_step apart */
 static void add_product(const nn_slice *s, const nn_op *op, size_t rows, size_t depth,
                         const void *a, size_t a_step, const void *b, size_t b_step, void *out,
-                        size_t place) {
+                        size_t place, char *list) {
     const size_t outputs = outputs_of(s, op);
     const nn_product p = {.rows = rows,
                           .columns = outputs,
@@ -62,19 +60,23 @@ static void add_product(const nn_slice *s, const nn_op *op, size_t rows, size_t 
                           .b_depth = b_step,
                           .c = (char *)out + (op->weight + place * outputs) * s->work->real_size,
                           .c_row = outputs,
-                          .add = true};
+                          .add = true,
+                          .list = (uint32_t *)(void *)list};
     s->work->loops->product(&p);
 }
 
 /* Inputs begin .. end of a linear layer; or, when the output of a convolution is one pixel, the
  * channels of an input pixel: rows of the slice are rows of the product. */
-static void add_rows(const nn_slice *s, const nn_op *op, size_t rows, size_t offset, size_t place) {
+static void add_rows(const nn_slice *s, const nn_op *op, size_t rows, size_t offset, size_t place,
+                     char *scratch) {
     const blv_nn_work *w = s->work;
     const nn_slot_room *out = slot_of(s, op->out);
     const size_t count = s->count, skip = offset * w->real_size;
     const char *x, *x_tangent = NULL;
+    char *list = NULL; /* zeros are looked for in the data only */
     size_t step;
     if (op->in == NN_INPUT) {
+        list = scratch;
         x = s->input_in_place ? blv_nn_data_row(s, 0) : w->input;
         step = s->input_in_place ? s->rows->stride : w->input_step;
     } else {
@@ -84,85 +86,79 @@ static void add_rows(const nn_slice *s, const nn_op *op, size_t rows, size_t off
     }
     if (s->pass->gradient)
         add_product(s, op, rows, count, x + skip, step, out->delta, out->row_step,
-                    s->pass->gradient, place);
+                    s->pass->gradient, place, list);
     if (!s->delta_tangent)
         return;
     add_product(s, op, rows, count, x + skip, step, out->delta_tangent, out->row_step,
-                s->pass->hessian, place);
+                s->pass->hessian, place, list);
     if (x_tangent)
         add_product(s, op, rows, count, x_tangent + skip, step, out->delta, out->row_step,
-                    s->pass->hessian, place);
+                    s->pass->hessian, place, NULL);
 }
 
-typedef struct cell {
+/* A row of a convolution's kernel. */
+typedef struct kernel_row {
     const nn_op *op;
     nn_patches patches;
     size_t place; /* of its weights */
     char *scratch;
-} cell;
+} kernel_row;
 
-/* out += windows' delta, where windows are those of the cell in one image */
-static void add_image(const nn_slice *s, cell *c, const char *image, const char *delta, void *out) {
+/* first += windows' delta and second += windows' other, over one image; outputs may be NULL */
+static void add_image(const nn_slice *s, kernel_row *k, const char *image, const char *delta,
+                      void *first, const char *other, void *second) {
     const blv_nn_work *w = s->work;
-    const nn_slot_room *slot = slot_of(s, c->op->out);
-    const size_t pixels = nn_pixels(w->net->nodes[c->op->out].shape);
-    nn_patches *p = &c->patches;
-    for (p->first = 0; p->first < pixels; p->first += PIXELS_AT_ONCE) {
-        p->pixels = pixels - p->first < PIXELS_AT_ONCE ? pixels - p->first : PIXELS_AT_ONCE;
-        w->loops->gather(p, image, c->scratch);
-        add_product(s, c->op, p->channels, p->pixels, c->scratch, p->step,
-                    delta + p->first * slot->step * w->real_size, slot->step, out, c->place);
+    const nn_slot_room *slot = slot_of(s, k->op->out);
+    const size_t pixels = nn_pixels(w->net->nodes[k->op->out].shape);
+    nn_patches *p = &k->patches;
+    const size_t rows = (p->end_x - p->begin_x) * p->channels;
+    for (p->first = 0; p->first < pixels; p->first += NN_PIXELS_AT_ONCE) {
+        const size_t at = p->first * slot->step * w->real_size;
+        p->pixels = pixels - p->first < NN_PIXELS_AT_ONCE ? pixels - p->first : NN_PIXELS_AT_ONCE;
+        w->loops->gather(p, image, k->scratch);
+        if (first)
+            add_product(s, k->op, rows, p->pixels, k->scratch, p->step, delta + at, slot->step,
+                        first, k->place, NULL);
+        if (second)
+            add_product(s, k->op, rows, p->pixels, k->scratch, p->step, other + at, slot->step,
+                        second, k->place, NULL);
     }
 }
 
-static void add_cell(const nn_slice *s, cell *c) {
+static void add_images(const nn_slice *s, kernel_row *k) {
     const blv_nn_work *w = s->work;
-    const nn_slot_room *out = slot_of(s, c->op->out);
-    const bool inner = c->op->in != NN_INPUT;
+    const nn_slot_room *out = slot_of(s, k->op->out);
+    const bool inner = k->op->in != NN_INPUT;
+    void *hessian = s->delta_tangent ? s->pass->hessian : NULL;
     for (size_t i = 0; i < s->count; i++) {
         const size_t at = i * out->row_step * w->real_size;
-        const size_t from = inner ? i * slot_of(s, c->op->in)->row_step * w->real_size : 0;
-        const char *image = inner ? slot_of(s, c->op->in)->value + from : blv_nn_data_row(s, i);
-        if (s->pass->gradient)
-            add_image(s, c, image, out->delta + at, s->pass->gradient);
-        if (!s->delta_tangent)
-            continue;
-        add_image(s, c, image, out->delta_tangent + at, s->pass->hessian);
-        if (inner)
-            add_image(s, c, slot_of(s, c->op->in)->tangent + from, out->delta + at,
-                      s->pass->hessian);
+        const size_t from = inner ? i * slot_of(s, k->op->in)->row_step * w->real_size : 0;
+        const char *image = inner ? slot_of(s, k->op->in)->value + from : blv_nn_data_row(s, i);
+        add_image(s, k, image, out->delta + at, s->pass->gradient, out->delta_tangent + at,
+                  hessian);
+        if (inner && hessian)
+            add_image(s, k, slot_of(s, k->op->in)->tangent + from, out->delta + at, hessian, NULL,
+                      NULL);
     }
 }
 
-static void gather_cell(const nn_slice *s, const nn_piece *piece, char *scratch) {
+static void gather_kernel_row(const nn_slice *s, const nn_piece *piece, char *scratch) {
     const blv_nn_work *w = s->work;
     const nn_op *op = &w->net->ops[piece->op];
     const blv_nn_shape in = w->net->nodes[op->in].shape, out = w->net->nodes[op->out].shape;
-    const size_t y = piece->begin / op->kernel_x, x = piece->begin % op->kernel_x;
+    const size_t y = piece->begin, across = op->kernel_x * in.channels;
     if (op->in != NN_INPUT && nn_pixels(out) == 1 && op->padding == 0) {
-        const size_t pixel = (y * in.width + x) * slot_of(s, op->in)->step;
-        add_rows(s, op, in.channels, pixel, piece->begin * in.channels);
+        for (size_t x = 0; x < op->kernel_x; x++)
+            add_rows(s, op, in.channels, (y * in.width + x) * slot_of(s, op->in)->step,
+                     y * across + x * in.channels, scratch);
         return;
     }
-    const bool planar = op->in == NN_INPUT && w->net->planar;
-    const size_t step = op->in == NN_INPUT ? in.channels : slot_of(s, op->in)->step;
-    cell c = {.op = op,
-              .patches = {.in_height = in.height,
-                          .in_width = in.width,
-                          .channels = in.channels,
-                          .pixel_step = planar ? 1 : step,
-                          .channel_step = planar ? nn_pixels(in) : 1,
-                          .begin_y = y,
-                          .end_y = y + 1,
-                          .begin_x = x,
-                          .end_x = x + 1,
-                          .stride = op->stride,
-                          .padding = op->padding,
-                          .out_width = out.width,
-                          .step = blv_nn_pitch(w, in.channels)},
-              .place = piece->begin * in.channels,
-              .scratch = scratch};
-    add_cell(s, &c);
+    kernel_row k = {
+        .op = op, .patches = blv_nn_patches(w, op), .place = y * across, .scratch = scratch};
+    k.patches.begin_y = y;
+    k.patches.end_y = y + 1;
+    k.patches.step = blv_nn_pitch(w, across);
+    add_images(s, &k);
 }
 
 static void add_bias(const nn_slice *s, const nn_op *op, const char *delta, void *out) {
@@ -184,10 +180,10 @@ void blv_nn_gather(const nn_slice *s, const nn_piece *piece, char *scratch) {
     const nn_slot_room *out = slot_of(s, op->out);
     switch (piece->what) {
     case NN_ROWS:
-        add_rows(s, op, piece->end - piece->begin, piece->begin, piece->begin);
+        add_rows(s, op, piece->end - piece->begin, piece->begin, piece->begin, scratch);
         break;
-    case NN_CELL:
-        gather_cell(s, piece, scratch);
+    case NN_KERNEL_ROW:
+        gather_kernel_row(s, piece, scratch);
         break;
     default:
         if (s->pass->gradient)
@@ -247,8 +243,8 @@ size_t blv_nn_list_gather(const blv_nn_work *w, nn_piece *list) {
         if (op->kind == NN_LINEAR) {
             used = cut(list, used, piece, depth, rows);
         } else {
-            piece.what = NN_CELL;
-            used = cut(list, used, piece, op->kernel_y * op->kernel_x, 1);
+            piece.what = NN_KERNEL_ROW;
+            used = cut(list, used, piece, op->kernel_y, 1);
         }
         piece.what = NN_BIAS;
         if (op->bias != NN_NO_PLACE)

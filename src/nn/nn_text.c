@@ -181,7 +181,7 @@ static blv_error make_mlp(const plan *p, blv_nn **net, blv_message *why) {
 
 static int convolve(blv_nn_builder *b, const char *block, const char *what, int from,
                     size_t channels, size_t kernel, size_t stride) {
-    char name[48];
+    char name[96];
     snprintf(name, sizeof name, "%s%s", block, what);
     const int node = blv_nn_convolution(b, name, from, channels, kernel, stride, kernel / 2, false);
     snprintf(name, sizeof name, "%s%s.norm", block, what);
@@ -206,7 +206,7 @@ static blv_error make_resnet18(const plan *p, size_t classes, blv_nn **net, blv_
     node = blv_nn_activate(b, node, p->activation);
     for (size_t stage = 0; stage < 4; stage++)
         for (size_t i = 0; i < 2; i++) {
-            char block[24];
+            char block[64];
             snprintf(block, sizeof block, "stage%zu.block%zu", stage + 1, i + 1);
             const size_t stride = stage > 0 && i == 0 ? 2 : 1;
             node = residual(b, block, node, planes << stage, stride, p->activation);

@@ -130,7 +130,7 @@ static void tiles_below(const nn_product *p, tile_place *t, bool narrow) {
     }
 }
 
-static void product(const nn_product *p) {
+static void full_product(const nn_product *p) {
     for (size_t k = 0; k < p->depth; k += PART)
         for (size_t j = 0; j < p->columns; j += TILE_COLUMNS) {
             tile_place t = {.columns = p->columns - j,

@@ -14,8 +14,7 @@ enum {
     SLICE_MAX = 1024,
     BLOCK_MAX = 64,
     FILL_BYTES = 64 << 10,
-    FILL_MIN = 8,
-    FILL_MAX = 128
+    FILL_MIN = 8
 };
 static const double BLOCK_FLOPS = 4e6;
 
@@ -126,10 +125,11 @@ static void lay_out_weights(blv_nn_work *w, size_t number) {
     }
     if (op->kind == NN_CONVOLUTION) {
         const size_t step = blv_nn_pitch(w, depth);
-        room->fill = larger(FILL_MIN, smaller(FILL_MAX, FILL_BYTES / (step * w->real_size)));
+        room->fill =
+            larger(FILL_MIN, smaller(NN_PIXELS_AT_ONCE, FILL_BYTES / (step * w->real_size)));
         w->scratch_bytes = larger(w->scratch_bytes, room->fill * step * w->real_size);
-        const size_t pixel = blv_nn_pitch(w, w->net->nodes[op->in].shape.channels);
-        w->scratch_bytes = larger(w->scratch_bytes, FILL_MAX * pixel * w->real_size);
+        const size_t row = blv_nn_pitch(w, depth / op->kernel_y); /* of the kernel */
+        w->scratch_bytes = larger(w->scratch_bytes, NN_PIXELS_AT_ONCE * row * w->real_size);
     }
 }
 
@@ -153,8 +153,11 @@ static void lay_out_ops(blv_nn_work *w) {
             lay_out_norm(w, i);
         if (op->kind == NN_DROPOUT || (op->kind == NN_POOL && op->pooling == BLV_NN_MAX))
             w->ops[i].marks = take(w, w->slice * slot->row_step);
-        if (op->kind == NN_LINEAR && op->in == NN_INPUT)
+        if (op->kind == NN_LINEAR && op->in == NN_INPUT) {
+            const size_t listed = larger(blv_nn_inputs(w->net), w->slice) * sizeof(uint32_t);
             w->input_step = blv_nn_pitch(w, blv_nn_inputs(w->net));
+            w->scratch_bytes = larger(w->scratch_bytes, whole_lines(listed) + LINE);
+        }
     }
 }
 

@@ -40,14 +40,15 @@ enum {
     NN_D_PRODUCT_TANGENT,
     NN_DOUBLES
 };
-enum { NN_PARTIALS = 4 }; /* sums of a block */
+enum { NN_PARTIALS = 4 };         /* sums of a block */
+enum { NN_PIXELS_AT_ONCE = 128 }; /* that are gathered for a product, at most */
 
 typedef struct nn_op_room {
     /* Weights in padded rows, and turned; NULL: the parameters themselves serve, or not needed. */
     char *wide, *wide_v, *turned, *turned_v;
     size_t wide_step, turned_step;
     uint8_t *marks; /* of dropout and of the largest of windows, with the steps of its output */
-    char *coefficient[NN_COEFFICIENTS];
+    void *coefficient[NN_COEFFICIENTS];
     double *number[NN_DOUBLES];
     double *partial; /* NN_PARTIALS x channels of each block */
     size_t fill;     /* pixels that a convolution gathers at once */
@@ -56,8 +57,8 @@ typedef struct nn_op_room {
 /* A piece of work that any thread may do: preparing weights, or a part of the gradient. */
 typedef struct nn_piece {
     uint32_t op;
-    enum { NN_WIDEN, NN_TURN, NN_ROWS, NN_CELL, NN_BIAS } what;
-    size_t begin, end; /* rows of the weights, or a cell of the kernel */
+    enum { NN_WIDEN, NN_TURN, NN_ROWS, NN_KERNEL_ROW, NN_BIAS } what;
+    size_t begin, end; /* rows of the weights, or of the kernel */
 } nn_piece;
 
 struct blv_nn_work {
@@ -104,7 +105,9 @@ typedef struct nn_block {
 } nn_block;
 
 size_t blv_nn_pitch(const blv_nn_work *work, size_t elements); /* a good distance of rows */
-const char *blv_nn_data_row(const nn_slice *slice, size_t i);  /* i-th row of the slice */
+/* The windows of a convolution: all cells, no pixels yet. */
+nn_patches blv_nn_patches(const blv_nn_work *work, const nn_op *op);
+const char *blv_nn_data_row(const nn_slice *slice, size_t i); /* i-th row of the slice */
 
 /* One op for the rows of a block. */
 void blv_nn_forward(const nn_block *block, size_t op);

@@ -34,7 +34,8 @@ static pool_link *create_work(const void *owner) {
     const net_model *m = owner;
     const linear_data *d = &m->data;
     const size_t real = m->precision == BLV_F32 ? sizeof(float) : sizeof(double);
-    const size_t rows = larger(rows_of(d->train), larger(rows_of(d->val), rows_of(d->test)));
+    const size_t others = larger(rows_of(d->val), rows_of(d->test));
+    const size_t rows = larger(1, larger(rows_of(d->train), others));
     net_work *work = calloc(1, sizeof *work);
     if (!work)
         return NULL;
