@@ -11,8 +11,8 @@
  * J. Li, B. Gu, H. Huang, "A fully single loop algorithm for bilevel optimization without Hessian
  * inverse", AAAI 2022.
  *
- * Automatic steps decay as (1 + t/hold)^-1/2, where the hold is the number of iterations that y
- * needs (core/constants.h): with (t+1)^-1/2 they would shrink before anything has converged. */
+ * Automatic steps decay as (1 + t/hold)^-1/2, with the hold of core/steps.h: with (t+1)^-1/2 they
+ * would shrink before anything has converged. */
 #include "core/recursive.h"
 #include "core/schedule.h"
 #include "core/steps.h"

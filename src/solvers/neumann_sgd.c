@@ -13,8 +13,8 @@
  *            two-timescale stochastic algorithm framework for bilevel optimization: complexity
  *            analysis and application to actor-critic", SIAM J. Optim. 2023
  *
- * Automatic steps decay as (1 + t/hold)^-e, where the hold is the number of iterations that y needs
- * (core/constants.h): with (t+1)^-e they would shrink before anything has converged. */
+ * Automatic steps decay as (1 + t/hold)^-e, with the hold of core/steps.h: with (t+1)^-e they would
+ * shrink before anything has converged. */
 #include "core/neumann.h"
 #include "core/schedule.h"
 #include "solvers/builtin_solvers.h"
