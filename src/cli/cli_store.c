@@ -270,25 +270,37 @@ static bool make_tables(cli_store *store) {
     return cli_store_leave(store, well);
 }
 
-static bool check_version(cli_store *store) {
-    int64_t application = 0, version = 0, tables = 0;
-    char what[200];
-    if (!read_number(store, "PRAGMA application_id", &application) ||
-        !read_number(store, "PRAGMA user_version", &version) ||
-        !read_number(store, "SELECT count(*) FROM sqlite_master", &tables))
+typedef struct marks {
+    int64_t application, version, tables;
+} marks;
+
+/* All of one moment: another process may be making the tables. */
+static bool read_marks(cli_store *store, marks *m) {
+    if (!execute(store, "BEGIN"))
         return false;
-    if (tables == 0 && application == 0 && version == 0 &&
+    bool well = read_number(store, "SELECT count(*) FROM sqlite_master", &m->tables) &&
+                read_number(store, "PRAGMA application_id", &m->application) &&
+                read_number(store, "PRAGMA user_version", &m->version);
+    return cli_store_leave(store, well);
+}
+
+static bool check_version(cli_store *store) {
+    marks m = {0};
+    char what[200];
+    if (!read_marks(store, &m))
+        return false;
+    if (m.tables == 0 && m.application == 0 && m.version == 0 &&
         !sqlite3_db_readonly(store->file, "main"))
         return make_tables(store);
-    if (application != APPLICATION_ID) {
+    if (m.application != APPLICATION_ID) {
         explain(store, "it is a SQLite database, but no run store");
         return false;
     }
-    if (version == VERSION)
+    if (m.version == VERSION)
         return true;
     snprintf(what, sizeof what,
              "it is of version %lld, and this command, %s, knows version %d: use a newer one",
-             (long long)version, blv_version(), VERSION);
+             (long long)m.version, blv_version(), VERSION);
     explain(store, what);
     return false;
 }
