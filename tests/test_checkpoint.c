@@ -35,10 +35,17 @@ static int remove_folder(void **state) {
 
 /* ---- The same bits ---- */
 
-enum { STEPS = 30 };
-static const int save_after[] = {0, 1, 2, 7, STEPS - 1};
+typedef struct schedule {
+    const char *iters;
+    int saves[5], save_count; /* iterations after which it is saved */
+} schedule;
+
+static const schedule many_saves = {"30", {0, 1, 2, 7, 29}, 5};
+static const schedule two_saves = {"30", {2, 7}, 2};
+static const schedule one_save = {"12", {5}, 1};
 
 typedef struct trial {
+    const schedule *schedule;
     const blv_problem *problem, *elsewhere; /* where it is saved, and where it goes on */
     const char *solver;
     const char *const *settings;
@@ -53,7 +60,7 @@ static blv_run *run_of(const blv_problem *problem, const trial *t) {
         return NULL;
     assert_int_equal(error, BLV_OK);
     set_all(run, t->settings);
-    set_all(run, SETTINGS("iters", "30"));
+    set_all(run, SETTINGS("iters", t->schedule->iters));
     if (blv_params_find(blv_run_solver(run)->params, "cap")) /* loops that need not get anywhere */
         set_all(run, SETTINGS("cap", "20"));
     if (blv_run_start_random(run, 0.3) != BLV_OK)
@@ -80,9 +87,9 @@ static void expect_resumes(const trial *t) {
         return;
     solve_to_end(straight);
     int done = 0;
-    for (size_t i = 0; i < LENGTH(save_after); i++) {
-        steps(saved, save_after[i] - done);
-        done = save_after[i];
+    for (int i = 0; i < t->schedule->save_count; i++) {
+        steps(saved, t->schedule->saves[i] - done);
+        done = t->schedule->saves[i];
         image at = image_of(saved);
         go_on_from(t, &at, done, straight);
         free_image(&at);
@@ -93,9 +100,10 @@ static void expect_resumes(const trial *t) {
     blv_run_destroy(straight);
 }
 
-static void every_solver_resumes(const blv_problem *problem, const char *const *settings) {
+static void every_solver_resumes(const schedule *plan, const blv_problem *problem,
+                                 const char *const *settings) {
     for (size_t s = 0; blv_builtin_solvers[s]; s++)
-        expect_resumes(&(trial){problem, problem, blv_builtin_solvers[s]->name, settings});
+        expect_resumes(&(trial){plan, problem, problem, blv_builtin_solvers[s]->name, settings});
 }
 
 static void test_every_solver(void **state) {
@@ -103,7 +111,7 @@ static void test_every_solver(void **state) {
     for (int precision = BLV_F64; precision <= BLV_F32; precision++) {
         blv_problem *problem = make_problem_in(
             "quadratic", SETTINGS("dx", "7", "dy", "9", "kappa", "30"), (blv_precision)precision);
-        every_solver_resumes(problem, SETTINGS("seed", "3"));
+        every_solver_resumes(&many_saves, problem, SETTINGS("seed", "3"));
         blv_problem_destroy(problem);
     }
 }
@@ -117,9 +125,18 @@ static void test_every_sampler(void **state) {
             blv_problem *problem =
                 make_problem_in("quadratic", SETTINGS("dx", "5", "dy", "6", "terms", "33"),
                                 (blv_precision)precision);
-            every_solver_resumes(problem, SETTINGS("sampler", samplers[i], "batch", "10"));
+            every_solver_resumes(&two_saves, problem,
+                                 SETTINGS("sampler", samplers[i], "batch", "10"));
             blv_problem_destroy(problem);
         }
+}
+
+static const char *const *small_settings(const blv_problem_family *family) {
+    static const char *const few_rows[] = {"rows", "60", NULL};
+    static const char *const few_unknowns[] = {"dx", "3", "dy", "4", "kappa", "5", NULL};
+    if (blv_params_find(family->params, "rows"))
+        return few_rows;
+    return blv_params_find(family->params, "kappa") ? few_unknowns : needed_settings(family);
 }
 
 /* Every family: sets X, curved functions, data, samples that are shuffled already. */
@@ -127,13 +144,11 @@ static void test_every_problem(void **state) {
     (void)state;
     for (size_t p = 0; blv_builtin_problems[p]; p++) {
         const blv_problem_family *family = blv_builtin_problems[p];
-        const char *const *few = blv_params_find(family->params, "rows") ? SETTINGS("rows", "60")
-                                                                         : needed_settings(family);
-        blv_problem *problem = make_problem(family->name, few);
+        blv_problem *problem = make_problem(family->name, small_settings(family));
         if (blv_problem_definition(problem)->dim_x <= DIM_MAX) {
-            every_solver_resumes(problem, (const char *const[]){NULL});
+            every_solver_resumes(&one_save, problem, (const char *const[]){NULL});
             if (blv_problem_definition(problem)->lower_samples > 1)
-                every_solver_resumes(problem, SETTINGS("batch", "4"));
+                every_solver_resumes(&one_save, problem, SETTINGS("batch", "4"));
         }
         blv_problem_destroy(problem);
     }
@@ -143,9 +158,9 @@ static void test_every_problem(void **state) {
 static void test_parameters(void **state) {
     (void)state;
     blv_problem *problem = make_problem("quadratic", SETTINGS("dx", "4", "dy", "5"));
-    expect_resumes(&(trial){problem, problem, "s-tfbo", SETTINGS("scale", "auto")});
-    expect_resumes(&(trial){problem, problem, "exact", SETTINGS("memory", "3")});
-    expect_resumes(&(trial){problem, problem, "d-tfbo", SETTINGS("inner", "fixed")});
+    expect_resumes(&(trial){&many_saves, problem, problem, "s-tfbo", SETTINGS("scale", "auto")});
+    expect_resumes(&(trial){&many_saves, problem, problem, "exact", SETTINGS("memory", "3")});
+    expect_resumes(&(trial){&many_saves, problem, problem, "d-tfbo", SETTINGS("inner", "fixed")});
     blv_problem_destroy(problem);
 }
 
@@ -187,8 +202,8 @@ static void test_other_threads(void **state) {
     assert_int_equal(blv_family_create(family, few, &one, &here, NULL), BLV_OK);
     assert_int_equal(blv_family_create(family, few, &four, &there, NULL), BLV_OK);
     for (size_t s = 0; blv_builtin_solvers[s]; s++)
-        expect_resumes(
-            &(trial){here, there, blv_builtin_solvers[s]->name, SETTINGS("batch", "full")});
+        expect_resumes(&(trial){&one_save, here, there, blv_builtin_solvers[s]->name,
+                                SETTINGS("batch", "full")});
     blv_problem_destroy(here);
     blv_problem_destroy(there);
 }
