@@ -36,6 +36,17 @@ static inline void remove_training_file(void) {
     remove(training_file);
 }
 
+/* A small network, and penalties that keep its lower level well conditioned. */
+static inline const char *const *settings_of_network(const blv_problem_family *family) {
+    static const char *const penalties[] = {"ridge", "C", "first"};
+    static const char *settings[] = {"train", training_file, "net", "mlp:4-5-3", "", "1", NULL};
+    size_t k = 0;
+    while (k + 1 < LENGTH(penalties) && !blv_params_find(family->params, penalties[k]))
+        k++;
+    settings[4] = penalties[k];
+    return settings;
+}
+
 static inline const char *const *needed_settings(const blv_problem_family *family) {
     if (!blv_params_find(family->params, "train"))
         return NULL;
@@ -49,8 +60,7 @@ static inline const char *const *needed_settings(const blv_problem_family *famil
         atexit(remove_training_file);
     }
     static const char *const settings[] = {"train", training_file, NULL};
-    static const char *const of_net[] = {"train", training_file, "net", "mlp:4-5-3", NULL};
-    return blv_params_find(family->params, "net") ? of_net : settings;
+    return blv_params_find(family->params, "net") ? settings_of_network(family) : settings;
 }
 
 static inline blv_problem *make_problem_in(const char *family, const char *const *settings,

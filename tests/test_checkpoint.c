@@ -38,11 +38,12 @@ static int remove_folder(void **state) {
 typedef struct schedule {
     const char *iters;
     int saves[5], save_count; /* iterations after which it is saved */
+    int steps;                /* 0: to the end, with the certificate */
 } schedule;
 
-static const schedule many_saves = {"30", {0, 1, 2, 7, 29}, 5};
-static const schedule two_saves = {"30", {2, 7}, 2};
-static const schedule one_save = {"12", {5}, 1};
+static const schedule many_saves = {"30", {0, 1, 2, 7, 29}, 5, 0};
+static const schedule two_saves = {"30", {2, 7}, 2, 0};
+static const schedule one_save = {"12", {5}, 1, 12};
 
 typedef struct trial {
     const schedule *schedule;
@@ -50,6 +51,13 @@ typedef struct trial {
     const char *solver;
     const char *const *settings;
 } trial;
+
+static void finish(blv_run *run, const schedule *plan) {
+    if (plan->steps)
+        steps(run, plan->steps); /* nothing happens after the last iteration */
+    else
+        solve_to_end(run);
+}
 
 /* NULL when the solver refuses the problem. */
 static blv_run *run_of(const blv_problem *problem, const trial *t) {
@@ -76,7 +84,7 @@ static void go_on_from(const trial *t, const image *saved, int after, blv_run *s
     blv_run *resumed = run_of(t->elsewhere, t);
     assert_int_equal(blv_run_write(resumed, "x", (const double[DIM_MAX]){9.0, 8.0}), BLV_OK);
     load_image(resumed, saved);
-    solve_to_end(resumed);
+    finish(resumed, t->schedule);
     expect_same_state(resumed, straight, what);
     blv_run_destroy(resumed);
 }
@@ -85,7 +93,7 @@ static void expect_resumes(const trial *t) {
     blv_run *straight = run_of(t->problem, t), *saved = run_of(t->problem, t);
     if (!straight)
         return;
-    solve_to_end(straight);
+    finish(straight, t->schedule);
     int done = 0;
     for (int i = 0; i < t->schedule->save_count; i++) {
         steps(saved, t->schedule->saves[i] - done);
@@ -94,7 +102,7 @@ static void expect_resumes(const trial *t) {
         go_on_from(t, &at, done, straight);
         free_image(&at);
     }
-    solve_to_end(saved);
+    finish(saved, t->schedule);
     expect_same_state(saved, straight, "saving changed the run");
     blv_run_destroy(saved);
     blv_run_destroy(straight);
@@ -119,16 +127,17 @@ static void test_every_solver(void **state) {
 /* An epoch is four batches: saved in the middle of one, at its end, and in the first. */
 static void test_every_sampler(void **state) {
     (void)state;
-    static const char *const samplers[] = {"block", "iid", "shuffle"};
-    for (int precision = BLV_F64; precision <= BLV_F32; precision++)
-        for (size_t i = 0; i < LENGTH(samplers); i++) {
-            blv_problem *problem =
-                make_problem_in("quadratic", SETTINGS("dx", "5", "dy", "6", "terms", "33"),
-                                (blv_precision)precision);
-            every_solver_resumes(&two_saves, problem,
-                                 SETTINGS("sampler", samplers[i], "batch", "10"));
-            blv_problem_destroy(problem);
-        }
+    static const struct {
+        const char *sampler;
+        blv_precision precision;
+    } cases[] = {{"block", BLV_F64}, {"iid", BLV_F32}, {"shuffle", BLV_F64}};
+    for (size_t i = 0; i < LENGTH(cases); i++) {
+        blv_problem *problem = make_problem_in(
+            "quadratic", SETTINGS("dx", "5", "dy", "6", "terms", "33"), cases[i].precision);
+        every_solver_resumes(&two_saves, problem,
+                             SETTINGS("sampler", cases[i].sampler, "batch", "10"));
+        blv_problem_destroy(problem);
+    }
 }
 
 static const char *const *small_settings(const blv_problem_family *family) {

@@ -413,7 +413,7 @@ typedef struct job {
 static void *run_job(void *context) {
     job *j = context;
     blv_run_create(&j->run, j->problem, blv_solver_find(NULL, j->solver, NULL), NULL);
-    blv_run_set(j->run, "iters", "200");
+    blv_run_set(j->run, "iters", "60");
     blv_run_set(j->run, "batch", "8");
     blv_run_set(j->run, "inner", "fixed"); /* d-tfbo: no tolerance is reached on batches */
     blv_run_solve(j->run);
@@ -422,8 +422,7 @@ static void *run_job(void *context) {
 
 static void test_two_threads_give_the_same_bits(void **state) {
     (void)state;
-    blv_problem *problem =
-        make_problem("quadratic", SETTINGS("dx", "20", "dy", "30", "terms", "64"));
+    blv_problem *problem = make_problem("quadratic", SETTINGS("dx", "6", "dy", "9", "terms", "64"));
     for (size_t s = 0; blv_builtin_solvers[s]; s++) {
         job jobs[3];
         pthread_t threads[2];
