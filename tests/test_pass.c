@@ -121,6 +121,29 @@ static void test_large(void **state) {
         9);
 }
 
+/* Gradients of many rows without gaps have a loop of their own. It may not read behind the last
+ * row, nor leave out what is less than a step. */
+static void test_stream(void **state) {
+    (void)state;
+    uint64_t seed = 1;
+    for (size_t columns = 1; columns <= 66; columns += columns < 20 ? 1 : 5)
+        for (int form = 0; form < 4; form++, seed++) {
+            const size_t count = 1024 + seed * 37 % 1100, first = seed % 3 * (seed % 7);
+            check((pass_shape){.single = form & 1,
+                               .logistic = true,
+                               .rows = first + count + seed * 5 % 12,
+                               .columns = columns,
+                               .classes = 1,
+                               .first = first,
+                               .count = count,
+                               .size = 1.0 / sqrt((double)columns),
+                               .weighted = form & 2,
+                               .ridge = (ridge_kind)(seed % 3),
+                               .wanted = WANT_GRADIENT},
+                  seed);
+        }
+}
+
 static void test_each_output_alone(void **state) {
     (void)state;
     for (int wanted = 0; wanted <= WANT_ALL; wanted++)
@@ -285,7 +308,7 @@ static void test_nan_is_not_lost(void **state) {
 /* Neither the number of threads nor the rows that come next show in the bits. */
 static void test_same_bits(void **state) {
     (void)state;
-    for (int form = 0; form < 16; form++) {
+    for (int form = 0; form < 18; form++) {
         pass_shape shape = {.single = form & 1,
                             .logistic = form & 2,
                             .indexed = form & 4,
@@ -299,6 +322,13 @@ static void test_same_bits(void **state) {
                             .wanted = WANT_ALL};
         if ((form & 10) == 10)
             shape.rows = shape.count = 40000;
+        if (form >= 16) {
+            shape.logistic = true;
+            shape.columns = 54;
+            shape.classes = 1;
+            shape.rows = shape.count = 40000;
+            shape.wanted = WANT_GRADIENT;
+        }
         pass_instance instance;
         pass_outputs one;
         pass_instance_create(&instance, shape, 11);
@@ -323,11 +353,12 @@ static void test_same_bits(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_softmax_shapes),    cmocka_unit_test(test_logistic_shapes),
-        cmocka_unit_test(test_row_counts),        cmocka_unit_test(test_large),
-        cmocka_unit_test(test_each_output_alone), cmocka_unit_test(test_constant_feature),
-        cmocka_unit_test(test_equal_scores),      cmocka_unit_test(test_large_scores),
-        cmocka_unit_test(test_nan_is_not_lost),   cmocka_unit_test(test_same_bits),
+        cmocka_unit_test(test_softmax_shapes),   cmocka_unit_test(test_logistic_shapes),
+        cmocka_unit_test(test_row_counts),       cmocka_unit_test(test_large),
+        cmocka_unit_test(test_stream),           cmocka_unit_test(test_each_output_alone),
+        cmocka_unit_test(test_constant_feature), cmocka_unit_test(test_equal_scores),
+        cmocka_unit_test(test_large_scores),     cmocka_unit_test(test_nan_is_not_lost),
+        cmocka_unit_test(test_same_bits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

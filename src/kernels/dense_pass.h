@@ -21,6 +21,7 @@ typedef struct blv_dense_task {
     const blv_pass *pass;
     bool logistic;
     bool few_columns;  /* logistic, and a row fits in the registers */
+    bool stream;       /* few columns, many rows one after the other, nothing but the gradient */
     bool second_order; /* V a is needed */
     size_t block_rows;
     size_t rows_ahead;  /* distance of the rows to ask memory for; 0: do not */

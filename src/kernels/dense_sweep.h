@@ -4,7 +4,7 @@
 #define BLV_KERNELS_DENSE_SWEEP_H
 
 #include "kernels/dense_activation.h"
-#include "kernels/dense_few_columns.h"
+#include "kernels/dense_stream.h"
 
 /* Columns of a score at a time: weights of a tile of classes over this many stay in L1. */
 #define SCORE_COLUMNS (4096 / sizeof(real))
@@ -221,16 +221,43 @@ ALWAYS_INLINE real *kept_at(const blv_dense_task *task, size_t begin) {
     return task->kept ? (real *)task->kept + begin * (task->scores + 1) : NULL;
 }
 
+/* Rows begin .. end - 1 into `part`, as far as they are whole steps with rows behind them; returns
+ * the first row that is left. */
+static size_t sweep_stream(const blv_dense_task *task, size_t begin, size_t end, real *spare,
+                           real *part) {
+    const blv_rows *rows = task->rows;
+    const size_t rest = rows->columns % LANES, readable = rows->rows - rows->first;
+    const size_t stop = smaller(end, readable > SUMMED ? readable - SUMMED : 0);
+    size_t i = begin;
+    while (i + SUMMED <= stop) {
+        const size_t row = rows->first + i;
+        const size_t count = smaller(stop - i, ROWS_OF_A_SUM) / SUMMED * SUMMED;
+        const stream_job job = {.rest = first_lanes_of(rest ? rest : LANES),
+                                .row = (const real *)rows->dense + row * rows->stride,
+                                .w = task->pass->w,
+                                .weight = rows->weight ? (const real *)rows->weight + row : NULL,
+                                .label = rows->label + row,
+                                .stride = rows->stride,
+                                .rows = count,
+                                .sum = spare};
+        stream_of[task->padded / LANES](&job);
+        move_sums(task, spare, i == begin, part);
+        i += count;
+    }
+    return i;
+}
+
 static double sweep(const blv_dense_task *task, size_t begin, size_t end, blv_dense_block *block,
                     void *score_room, void *spare, void *part) {
     const bool want_loss = task->pass->loss || task->pass->row_loss;
-    const bool two_levels = end - begin > ROWS_OF_A_SUM;
+    const size_t left = task->stream ? sweep_stream(task, begin, end, spare, part) : begin;
+    const bool two_levels = left > begin || end - begin > ROWS_OF_A_SUM;
     real *scores = score_room, *sums = two_levels ? spare : part;
     real *tangents = task->second_order ? scores + AT(task->scores) : NULL;
     double loss = 0.0;
     size_t in_sum = 0;
-    bool fresh_part = true;
-    for (size_t i = begin; i < end; i += task->block_rows) {
+    bool fresh_part = left == begin;
+    for (size_t i = left; i < end; i += task->block_rows) {
         open_block(task, i, smaller(end, i + task->block_rows), block);
         if (task->few_columns) {
             sweep_few_columns(task, block, want_loss, in_sum == 0, sums);

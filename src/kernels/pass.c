@@ -20,6 +20,7 @@ enum {
     MOST_GROUPS = 256,
     MOST_PART_BYTES = 32 << 20, /* of all groups, if they are more than LEAST_GROUPS */
     LEAST_BLOCK_ROWS = 16,      /* a whole number of vectors, whatever they are */
+    ROWS_OF_A_STREAM = 1024,    /* fewer are taken in blocks, which fetch ahead */
     BLOCK_BYTES = 256 << 10,    /* a quarter of a usual L2, for this block and the next */
     CACHED_BYTES = 512 << 10,   /* data that are in L2 after the first pass */
     FINISH_COLUMNS = 64,
@@ -207,6 +208,13 @@ static size_t rows_ahead(const blv_dense_task *task, size_t row_bytes) {
     return rows->next_count || rows->count > task->block_rows ? task->block_rows : 0;
 }
 
+/* Whether nothing is asked for but the gradient, of many rows without gaps. */
+static bool is_stream(const blv_rows *rows, const blv_pass *pass) {
+    return !rows->index && rows->stride == rows->columns && rows->count >= ROWS_OF_A_STREAM &&
+           pass->gradient && !pass->hessian && !pass->loss && !pass->row_loss && !pass->row_cross &&
+           !pass->row_probability && !pass->row_class;
+}
+
 static void describe(blv_dense_task *task, const blv_rows *rows, const blv_pass *pass,
                      blv_pass_work *work, const blv_dense_pass_table *kernels, bool logistic) {
     const size_t real_size = work->real_size, row_bytes = rows->columns * real_size;
@@ -220,6 +228,7 @@ static void describe(blv_dense_task *task, const blv_rows *rows, const blv_pass 
         .pass = pass,
         .logistic = logistic,
         .few_columns = few,
+        .stream = few && is_stream(rows, pass),
         .second_order = pass->v && (pass->hessian || pass->row_cross),
         .block_rows = block_rows,
         .scores = scores_of(pass->classes),
