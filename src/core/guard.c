@@ -44,8 +44,8 @@ static double look_at_sum(blv_guard *guard, double *step, double product, double
     if (before == 0.0 || is_rounding(guard, norm))
         return INFINITY;
     if (product < -0.5 * norm * before)
-        *step *= 0.5;
-    if (norm <= 2.0 * before)
+        *(guard->mover ? guard->mover : step) *= 0.5;
+    if (norm <= 2.0 * before || guard->mover)
         return INFINITY;
     return 0.5 * guard->before_move / sqrt(norm * norm - 2.0 * product + before * before);
 }

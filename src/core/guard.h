@@ -34,6 +34,7 @@ typedef struct blv_guard {
     double mean;        /* x on batches: running mean of the norms */
     double longest;     /* move that is allowed; 0: any */
     bool unclipped;     /* x on batches is not clipped; set before the first step */
+    double *mover;      /* the step to halve in place of its own, see blv_steps_loop_y */
 } blv_guard;
 
 /* In `open`. name: of the state that it keeps. */

@@ -36,6 +36,8 @@ blv_error blv_steps_open(blv_run *run, blv_steps *s, blv_steps_of which, bool al
     BLV_CHECK(open_step(run, "auto_step_x", &s->x, "d before", BLV_LEVEL_X, &s->guard_x));
     BLV_CHECK(open_step(run, "auto_step_y", &s->y, "gy before", BLV_LEVEL_Y, &s->guard_y));
     BLV_CHECK(blv_state_hidden(run, "largest |Hv|/|v|", &s->curvature));
+    BLV_CHECK(blv_state_hidden(run, "ceiling of step_x", &s->x_ceiling));
+    BLV_CHECK(blv_state_hidden(run, "step_x before", &s->x_before));
     if (has_v)
         BLV_CHECK(open_step(run, "auto_step_v", &s->v, "r before", BLV_LEVEL_Y, &s->guard_v));
     if (!estimate)
@@ -56,12 +58,14 @@ blv_flow blv_steps_prepare(blv_run *run, blv_steps *s, double inner_steps) {
 }
 
 void blv_steps_loop_y(blv_steps *s, double steps) {
-    if (steps > 1.0)
+    s->loops_y = steps > 1.0;
+    if (s->loops_y)
         blv_guard_reset(&s->guard_y);
 }
 
 void blv_steps_loop_v(blv_steps *s, double steps) {
-    if (steps > 1.0)
+    s->loops_v = steps > 1.0;
+    if (s->loops_v)
         blv_guard_reset(&s->guard_v);
 }
 
@@ -81,19 +85,40 @@ static double limited(const blv_steps *s, const blv_guard *guard, double step, d
     return guard->before ? fmin(decay, 1.0 / (s->curvature * step)) : decay;
 }
 
+/* The step to halve when a direction of y or v has turned; NULL: its own. */
+static double *mover(blv_steps *s, bool loops) {
+    return s->guard_x.before && !loops ? &s->x : NULL;
+}
+
 double blv_steps_y(blv_steps *s, double decay, const blv_batch *batch, const blv_vec *gy,
                    double norm) {
+    s->guard_y.mover = mover(s, s->loops_y);
     return blv_guard_step(&s->guard_y, &s->y, limited(s, &s->guard_y, s->y, decay), batch, gy,
                           norm);
 }
 
 double blv_steps_v(blv_steps *s, double decay, const blv_batch *batch, const blv_vec *r,
                    double norm) {
+    s->guard_v.mover = mover(s, s->loops_v);
     return blv_guard_step(&s->guard_v, &s->v, limited(s, &s->guard_v, s->v, decay), batch, r, norm);
+}
+
+/* A step that was shortened since the last time lowers the ceiling; another one grows. */
+static void regrow(blv_steps *s) {
+    if (s->x_before == 0.0)
+        s->x_ceiling = s->x;
+    else if (s->x < s->x_before)
+        s->x_ceiling *= 0.9;
+    else
+        s->x = fmin(s->x_ceiling, 1.02 * s->x);
+    s->x_before = s->x;
 }
 
 double blv_steps_x(blv_run *run, blv_steps *s, double decay, const blv_batch *batch,
                    const blv_vec *d, double norm) {
     blv_guard_limit(&s->guard_x, blv_run_x(run));
-    return blv_guard_step(&s->guard_x, &s->x, decay, batch, d, norm);
+    double step = blv_guard_step(&s->guard_x, &s->x, decay, batch, d, norm);
+    if (s->guard_x.before && !batch)
+        regrow(s);
+    return step;
 }

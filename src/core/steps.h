@@ -24,6 +24,8 @@ typedef struct blv_steps {
     blv_constants_work *work;
     blv_guard guard_x, guard_y, guard_v;
     double curvature; /* |Hv|/|v|, the largest; forgotten by 2% with each look */
+    bool loops_y, loops_v;
+    double x_ceiling, x_before; /* up to which a shortened x-step grows again; the last one */
 } blv_steps;
 
 typedef enum blv_steps_of { BLV_STEPS_XY, BLV_STEPS_XYV } blv_steps_of;
@@ -36,7 +38,9 @@ blv_error blv_steps_open(blv_run *run, blv_steps *steps, blv_steps_of which, boo
 blv_flow blv_steps_prepare(blv_run *run, blv_steps *steps, double inner_steps);
 
 /* At the start of a loop of `steps` steps on y or v at one x: directions are compared within it. A
- * loop of one step has nothing to compare but the last one. */
+ * loop of one step has nothing to compare but the last one, and x has moved since: on whole sums a
+ * direction that has turned then shows that x runs ahead, and it is the x-step that is halved.
+ * Solvers without loops need not call this. */
 void blv_steps_loop_y(blv_steps *s, double steps);
 void blv_steps_loop_v(blv_steps *s, double steps);
 
@@ -50,7 +54,8 @@ double blv_steps_hold(const blv_steps *steps);
 void blv_steps_watch(blv_steps *steps, const blv_vec *v, const blv_vec *hv);
 
 /* The step to take along a direction of this norm, computed on this batch: the guard's, times
- * decay. The one in x also keeps to the longest move that is allowed at x. */
+ * decay. The one in x also keeps to the longest move that is allowed at x; shortened on whole sums,
+ * it grows by 2 % an iteration up to a ceiling that every shortening lowers by 10 %. */
 double blv_steps_y(blv_steps *steps, double decay, const blv_batch *batch, const blv_vec *gy,
                    double norm);
 double blv_steps_v(blv_steps *steps, double decay, const blv_batch *batch, const blv_vec *r,

@@ -105,7 +105,7 @@ static blv_flow neumann_sgd_step(blv_run *run, void *state) {
     const double decay_y = fmin(blv_decay_after(s->hold, t, s->decay_y), limit_y);
     const double decay_x = blv_decay_after(s->hold, t, s->decay_x);
 
-    blv_guard_reset(&s->steps.guard_y);
+    blv_steps_loop_y(&s->steps, INFINITY); /* x moves by chance: never compare across its moves */
     for (int64_t i = 0; i < s->inner; i++) {
         const blv_batch *batch = blv_sampler_next(s->from.g);
         BLV_TRY(blv_oracle_lower(run, batch, x, y, NULL, NULL, s->gy));

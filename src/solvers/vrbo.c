@@ -100,7 +100,7 @@ static blv_flow vrbo_step(blv_run *run, void *state) {
         BLV_TRY(estimate(run, s, &s->large, 1.0));
     m->step_x = blv_steps_x(run, &s->steps, 1.0, noise, s->w.estimate, blv_vec_norm(s->w.estimate));
     BLV_TRY(blv_move(run, x, m->step_x, s->w.estimate));
-    blv_guard_reset(&s->steps.guard_y);
+    blv_steps_loop_y(&s->steps, (double)s->inner + 1.0);
     for (int64_t t = 0; t <= s->inner; t++) {
         BLV_TRY(estimate(run, s, &s->small, 0.0));
         double factor = fmin(1.0, blv_neumann_limit(&s->hg, &s->steps));
