@@ -156,6 +156,7 @@ static json_t *models_object(const cli_clean_result *r) {
     for (size_t i = 0; i < r->model_count; i++) {
         const cli_clean_model *m = &r->model[i];
         json_t *object = cli_json_object();
+        cli_json_set(object, "name", cli_json_text(m->name));
         cli_json_set(object, "val_accuracy", cli_json_real(m->val.accuracy));
         cli_json_set(object, "val_loss", cli_json_real(m->val.loss));
         cli_json_set(object, "test_accuracy", cli_json_real(m->test.accuracy));

@@ -42,6 +42,27 @@ static size_t runs_with(const cli_stored *stored, const char *column) {
     return count;
 }
 
+/* ---- Folds: rows of a run that is made of several, one after the other ---- */
+
+/* A row of a ridge that was tried and not chosen. */
+static bool is_discarded(const cli_stored_run *run, const json_t *row) {
+    double chosen = number_at(json_object_get(run->run, "result"), "ridge");
+    double ridge = number_at(row, "ridge");
+    return isfinite(chosen) && isfinite(ridge) && ridge != chosen;
+}
+
+/* The last fold, from 1; 0: the run is a single one. */
+static size_t folds_of(const cli_stored_run *run) {
+    size_t rows = json_array_size(run->rows);
+    double last = rows > 0 ? number_at(json_array_get(run->rows, rows - 1), "fold") : NAN;
+    return last >= 1.0 ? (size_t)last : 0;
+}
+
+static size_t series_of(const cli_stored_run *run) {
+    size_t folds = folds_of(run);
+    return folds > 0 ? folds : 1;
+}
+
 /* ---- What is drawn ---- */
 
 typedef struct measure {
@@ -56,9 +77,10 @@ static double value_of(const measure *m, const cli_stored_run *run, const json_t
     return m->from_best ? fabs(value - run->best) : value;
 }
 
+/* Every fold has a Phi of its own. */
 static bool best_is_known(const cli_stored *stored) {
     for (size_t i = 0; i < stored->count; i++)
-        if (!isfinite(stored->runs[i].best))
+        if (!isfinite(stored->runs[i].best) || folds_of(&stored->runs[i]) > 0)
             return false;
     return stored->count > 0;
 }
@@ -148,14 +170,16 @@ static double place_of(const json_t *row, cli_axis over) {
     return sum;
 }
 
-/* floor: what a value of 0 is drawn at, on a logarithmic axis; NaN: the axis is linear. */
-static series read_series(const cli_stored_run *run, const measure *m, cli_axis over,
+/* fold: 0 for a single run. floor: what a value of 0 is drawn at, on a logarithmic axis; NaN: the axis is linear. */
+static series read_series(const cli_stored_run *run, size_t fold, const measure *m, cli_axis over,
                           double floor_y) {
     size_t rows = json_array_size(run->rows), i;
     series s = {.x = cli_alloc(rows, sizeof *s.x), .y = cli_alloc(rows, sizeof *s.y)};
     json_t *row;
     json_array_foreach(run->rows, i, row) {
         double x = place_of(row, over), y = value_of(m, run, row);
+        if (fold > 0 && (number_at(row, "fold") != (double)fold || is_discarded(run, row)))
+            continue;
         bool fits = isfinite(x) && isfinite(y) && !(y < 0.0 && isfinite(floor_y));
         if (!fits || (s.count > 0 && x < s.x[s.count - 1]))
             continue;
@@ -257,12 +281,15 @@ static void fill_curve(cli_curve *curve, const series *all, size_t count, bool l
 
 static void add_curve(cli_figure *figure, const cli_stored *stored, size_t g, const measure *m,
                       cli_axis over, double floor_y) {
-    series *all = cli_alloc(stored->count, sizeof *all);
-    size_t count = 0;
+    size_t count = 0, runs = 0;
+    series *all = NULL;
     for (size_t i = 0; i < stored->count; i++) {
-        if (stored->runs[i].group != g)
-            continue;
-        all[count++] = read_series(&stored->runs[i], m, over, floor_y);
+        const cli_stored_run *run = &stored->runs[i];
+        size_t parts = run->group == g ? series_of(run) : 0, single = folds_of(run) == 0;
+        all = cli_grow(all, count + parts + 1, sizeof *all);
+        for (size_t k = 0; k < parts; k++)
+            all[count++] = read_series(run, single ? 0 : k + 1, m, over, floor_y);
+        runs += parts > 0;
     }
     size_t with_points = 0;
     for (size_t i = 0; i < count; i++)
@@ -273,7 +300,8 @@ static void add_curve(cli_figure *figure, const cli_stored *stored, size_t g, co
         *curve = (cli_curve){.runs = with_points};
         const char *label = stored->group[g].label;
         if (with_points > 1) {
-            if (asprintf(&curve->label, "%s, %zu runs", label, with_points) < 0)
+            if (asprintf(&curve->label, "%s, %zu %s", label, with_points,
+                         runs == 1 ? "folds" : "runs") < 0)
                 exit(cli_refuse(BLV_E_MEMORY, NULL));
         } else {
             curve->label = strdup(label);

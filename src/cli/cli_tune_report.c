@@ -107,10 +107,11 @@ void cli_tune_text(const cli_tune_result *r) {
 
 /* ---- JSON ---- */
 
-static json_t *model_object(const cli_tuned *m) {
+static json_t *model_object(const char *name, const cli_tuned *m) {
     if (!m->weights)
         return json_null();
     json_t *object = cli_json_object();
+    cli_json_set(object, "name", cli_json_text(name));
     cli_json_set(object, "fit_loss", cli_json_real(m->fit.loss));
     cli_json_set(object, "fit_accuracy", cli_json_real(m->fit.accuracy));
     cli_json_set(object, "stop_loss", cli_json_real(m->stop.loss));
@@ -136,10 +137,10 @@ json_t *cli_tune_object(const cli_tune_result *r) {
     cli_json_set(object, "gain", cli_json_real(t->gain));
     cli_json_set(object, "gain_error", cli_json_real(t->gain_error));
     cli_json_set(object, "kept", json_boolean(t->kept));
-    cli_json_set(models, "none", model_object(&t->with_none));
-    cli_json_set(models, "one", model_object(&t->with_single));
-    cli_json_set(models, "many", model_object(&t->with_many));
-    cli_json_set(models, "result", model_object(cli_tuning_result(t)));
+    cli_json_set(models, "none", model_object("hardly any", &t->with_none));
+    cli_json_set(models, "one", model_object("one for all", &t->with_single));
+    cli_json_set(models, "many", model_object(kind_words[t->kind], &t->with_many));
+    cli_json_set(models, "result", model_object(t->kept ? kind_words[t->kind] : "one for all", cli_tuning_result(t)));
     cli_json_set(object, "models", models);
     cli_json_set(object, "solver", cli_json_text(t->learning->solver->name));
     cli_json_set(object, "seed", cli_json_whole(t->learning->seed));

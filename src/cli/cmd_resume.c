@@ -192,6 +192,14 @@ static int go_on(const request *asked, cli_task *task, const json_t *run, void *
     return code;
 }
 
+static char *copy_text(const char *text) {
+    size_t size = text ? strlen(text) + 1 : 1;
+    char *copy = cli_alloc(size, 1);
+    if (text)
+        memcpy(copy, text, size);
+    return copy;
+}
+
 /* Does the command again, with what the store has kept of it. */
 static int do_again(const request *asked, cli_store *store, const json_t *run) {
     const json_t *task = json_object_get(run, "task");
@@ -202,7 +210,7 @@ static int do_again(const request *asked, cli_store *store, const json_t *run) {
         return code != CLI_DONE ? code : cli_refuse(BLV_E_VALUE, "the run has no command line");
     char **argv = cli_alloc(count + 1, sizeof *argv);
     for (size_t i = 0; i < count; i++)
-        argv[i] = strdup(json_string_value(json_array_get(arguments, i)));
+        argv[i] = copy_text(json_string_value(json_array_get(arguments, i)));
     cli_again again = {.store = store,
                        .id = (int64_t)asked->id,
                        .run = run,
