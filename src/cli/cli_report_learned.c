@@ -120,6 +120,19 @@ bool cli_report_learned(FILE *out, const json_t *run) {
     return true;
 }
 
+void cli_report_learned_question(FILE *out, const json_t *run) {
+    char text[TEXT];
+    if (is_kind(run, "clean"))
+        snprintf(text, sizeof text, "Which labels of %.200s are wrong?", train_of(run));
+    else if (is_kind(run, "tune"))
+        snprintf(text, sizeof text,
+                 "Which penalties make a model of %.200s right on rows that it has not seen?",
+                 train_of(run));
+    else
+        return;
+    cli_html_element(out, "p", text);
+}
+
 bool cli_report_learned_title(const json_t *run, char *title, size_t size) {
     if (is_kind(run, "clean"))
         snprintf(title, size, "Wrong labels in %.80s", train_of(run));

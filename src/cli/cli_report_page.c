@@ -65,6 +65,7 @@ static void put_family(FILE *out, const char *name) {
 
 static void put_question(FILE *out, const cli_stored_run *run) {
     char dim_x[NUMBER], dim_y[NUMBER], text[2 * NUMBER + 64];
+    cli_report_learned_question(out, run->run);
     cli_html_heading(out, 3, problem_of(run));
     put_family(out, problem_of(run));
     snprintf(text, sizeof text, "%s in x and %s in y, %.10s",
