@@ -238,8 +238,8 @@ refused "checkpoint" resume "$id"
 "$sql" .runs.db "DELETE FROM attachment WHERE run = $id"
 run 0 resume "$id" --iters 10 --quiet
 err_has "made by version 0.0.1"
-"$sql" .runs.db "UPDATE run SET kind = 'tune', status = 'interrupted' WHERE id = $id"
-refused "is one of 'bilevel tune'" resume "$id"
+"$sql" .runs.db "UPDATE run SET kind = 'bench', status = 'interrupted' WHERE id = $id"
+refused "is one of 'bilevel bench'" resume "$id"
 
 # ---- A full disk: the checkpoint before is as it was, the run goes on, and so does the next one
 large="quadratic --problem-set dx=4000 --problem-set dy=4 --solver soba --iters 4000"
