@@ -9,10 +9,10 @@
 
 /* What a row is a picture of. */
 typedef struct cli_image {
-    bool is_given;          /* else it is told from the data */
-    size_t width, height;   /* 0: rows are no pictures */
-    size_t channels;        /* 1 or 3 */
-    bool planar;            /* all red values first, then green, then blue */
+    bool is_given;        /* else it is told from the data */
+    size_t width, height; /* 0: rows are no pictures */
+    size_t channels;      /* 1 or 3 */
+    bool planar;          /* all red values first, then green, then blue */
 } cli_image;
 
 typedef struct cli_clean_request {

@@ -77,7 +77,8 @@ static cli_image find_image(const cli_clean_result *r) {
     if (r->request->image.is_given)
         return r->request->image;
     if (strncmp(v->format, "cifar", 5) == 0)
-        return (cli_image){.width = CIFAR_SIDE, .height = CIFAR_SIDE, .channels = 3, .planar = true};
+        return (cli_image){
+            .width = CIFAR_SIDE, .height = CIFAR_SIDE, .channels = 3, .planar = true};
     size_t side = (size_t)lround(sqrt((double)sets->features));
     bool square = side * side == sets->features && side >= SMALLEST_SIDE && side <= LARGEST_SIDE;
     if (!square || !names_are_numbered(v, sets->features) || has_negative(sets))

@@ -70,8 +70,7 @@ static blv_error run_to_end(const cli_drive_plan *plan, blv_run *run) {
  * wait for one. */
 static void certify(blv_run *run, cli_driven *end) {
     cli_watch_say("certifying");
-    end->certified =
-        !cli_watch_signalled() && blv_run_certify(run, &end->certificate) == BLV_OK;
+    end->certified = !cli_watch_signalled() && blv_run_certify(run, &end->certificate) == BLV_OK;
     if (!end->certified)
         end->certificate = (blv_certificate){NAN, NAN, NAN, NAN, NAN, NAN, false, false, false};
 }

@@ -29,8 +29,8 @@ typedef struct cli_driven {
     blv_counts counts, setup_counts;
 } cli_driven;
 
-/* Creates the run, sets it up, runs it to its end, certifies it and reads x and y. Returns an exit code, after a
- * message; a run that a signal stopped is no failure. */
+/* Creates the run, sets it up, runs it to its end, certifies it and reads x and y. Returns an exit
+ * code, after a message; a run that a signal stopped is no failure. */
 int cli_drive(const cli_learning *learning, const cli_drive_plan *plan, cli_driven *end);
 void cli_driven_free(cli_driven *end);
 

@@ -170,7 +170,8 @@ static double place_of(const json_t *row, cli_axis over) {
     return sum;
 }
 
-/* fold: 0 for a single run. floor: what a value of 0 is drawn at, on a logarithmic axis; NaN: the axis is linear. */
+/* fold: 0 for a single run. floor: what a value of 0 is drawn at, on a logarithmic axis; NaN: the
+ * axis is linear. */
 static series read_series(const cli_stored_run *run, size_t fold, const measure *m, cli_axis over,
                           double floor_y) {
     size_t rows = json_array_size(run->rows), i;

@@ -67,7 +67,8 @@ int cli_record_begin(cli_record *record, const cli_run_facts *facts, int64_t id,
     }
     record->id = id;
     if (!id)
-        cli_record_expect(record, cli_store_begin(record->store, facts, &record->id), "the run is not stored");
+        cli_record_expect(record, cli_store_begin(record->store, facts, &record->id),
+                          "the run is not stored");
     return CLI_DONE;
 }
 
@@ -87,7 +88,7 @@ static void settle_checkpoint(cli_record *record, const cli_report *report) {
         save_checkpoint(record, report->run);
     else if (outcome != BLV_STOPPED_REQUEST)
         cli_record_expect(record, cli_store_detach(record->store, record->id, "checkpoint"),
-               "the checkpoint was not removed");
+                          "the checkpoint was not removed");
 }
 
 void cli_record_end(cli_record *record, const cli_report *report) {

@@ -47,8 +47,7 @@ static void put_clean_models(FILE *out, json_t *models) {
     cli_html_table_begin(out, "lrr", titles);
     json_object_foreach(models, key, model) {
         char val[CELL], test[CELL];
-        const char *cells[] = {cli_run_text(model, "name"),
-                               share_text(model, "val_accuracy", val),
+        const char *cells[] = {cli_run_text(model, "name"), share_text(model, "val_accuracy", val),
                                share_text(model, "test_accuracy", test)};
         cli_html_table_row(out, "lrr", cells);
     }
@@ -67,7 +66,8 @@ static void put_clean(FILE *out, const json_t *run, const json_t *result) {
     cli_html_element(out, "p", text);
     if (json_is_object(truth)) {
         snprintf(text, sizeof text,
-                 "Of %" JSON_INTEGER_FORMAT " labels that are known to be wrong, %" JSON_INTEGER_FORMAT
+                 "Of %" JSON_INTEGER_FORMAT
+                 " labels that are known to be wrong, %" JSON_INTEGER_FORMAT
                  " are among them (%.1f%%); %.1f%% of the suspects are wrong. AUROC %.4f.",
                  whole(truth, "wrong"), whole(truth, "found"), 100.0 * number(truth, "recall"),
                  100.0 * number(truth, "precision"), number(truth, "auroc_probability"));

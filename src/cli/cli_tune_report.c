@@ -140,7 +140,8 @@ json_t *cli_tune_object(const cli_tune_result *r) {
     cli_json_set(models, "none", model_object("hardly any", &t->with_none));
     cli_json_set(models, "one", model_object("one for all", &t->with_single));
     cli_json_set(models, "many", model_object(kind_words[t->kind], &t->with_many));
-    cli_json_set(models, "result", model_object(t->kept ? kind_words[t->kind] : "one for all", cli_tuning_result(t)));
+    cli_json_set(models, "result",
+                 model_object(t->kept ? kind_words[t->kind] : "one for all", cli_tuning_result(t)));
     cli_json_set(object, "models", models);
     cli_json_set(object, "solver", cli_json_text(t->learning->solver->name));
     cli_json_set(object, "seed", cli_json_whole(t->learning->seed));

@@ -218,9 +218,8 @@ static int run_solver(cli_tuning *t, const blv_problem *problem, watcher *w) {
 }
 
 static watcher begin_watch(const cli_tuning *t, const blv_problem_def *def) {
-    watcher w = {.patience = t->patience,
-                 .dim_x = def->dim_x,
-                 .count = VECTORS + def->dim_x + def->dim_y};
+    watcher w = {
+        .patience = t->patience, .dim_x = def->dim_x, .count = VECTORS + def->dim_x + def->dim_y};
     w.numbers = cli_alloc(w.count, sizeof *w.numbers);
     w.numbers[BEST_LOSS] = t->with_single.stop.loss;
     memcpy(best_y(&w), t->with_single.y, def->dim_y * sizeof(double));

@@ -219,9 +219,9 @@ static int learn(const cli_clean_request *asked, const cli_sets *sets, const boo
     if (code == CLI_DONE)
         code = report(learning->work, &result);
     if (code != CLI_DONE && learning->work->record.id)
-        cli_work_end(learning->work, code,
-                     &(cli_work_summary){.iterations = cleaning.iterations,
-                                         .seconds = cleaning.seconds});
+        cli_work_end(
+            learning->work, code,
+            &(cli_work_summary){.iterations = cleaning.iterations, .seconds = cleaning.seconds});
     cli_clean_result_free(&result);
     cli_cleaning_free(&cleaning);
     return code;

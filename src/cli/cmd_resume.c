@@ -100,7 +100,7 @@ static bool is_solve(const json_t *run) {
 /* The command that goes on with a run that is not one of `solve`; NULL: none. */
 static int (*again_of(const json_t *run))(int, char **, const cli_again *) {
     const char *kind = text_of(run, "kind");
-    return strcmp(kind, "clean") == 0 ? cli_clean_again
+    return strcmp(kind, "clean") == 0  ? cli_clean_again
            : strcmp(kind, "tune") == 0 ? cli_tune_again
                                        : NULL;
 }

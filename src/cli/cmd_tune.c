@@ -133,14 +133,14 @@ static int store(cli_work *work, const cli_tune_result *result) {
     const cli_tuning *t = result->tuning;
     char *message = cli_tune_message(result);
     json_t *object = cli_tune_object(result);
-    int code = cli_work_end(work, CLI_DONE,
-                            &(cli_work_summary){.message = message,
-                                                .partial = cli_watch_signalled(),
-                                                .iterations = t->iterations,
-                                                .seconds = t->seconds,
-                                                .certificate =
-                                                    t->certified ? &t->certificate : NULL,
-                                                .result = object});
+    int code =
+        cli_work_end(work, CLI_DONE,
+                     &(cli_work_summary){.message = message,
+                                         .partial = cli_watch_signalled(),
+                                         .iterations = t->iterations,
+                                         .seconds = t->seconds,
+                                         .certificate = t->certified ? &t->certificate : NULL,
+                                         .result = object});
     json_decref(object);
     free(message);
     return code;
@@ -177,9 +177,9 @@ static int learn(const cli_tune_request *asked, cli_sets *sets, const cli_penalt
     if (code == CLI_DONE)
         code = report(work, &result);
     if (code != CLI_DONE && work->record.id)
-        cli_work_end(work, code,
-                     &(cli_work_summary){.iterations = tuning.iterations,
-                                         .seconds = tuning.seconds});
+        cli_work_end(
+            work, code,
+            &(cli_work_summary){.iterations = tuning.iterations, .seconds = tuning.seconds});
     cli_tuning_free(&tuning);
     return code;
 }
