@@ -204,7 +204,8 @@ json_t *cli_clean_object(const cli_clean_result *r) {
     cli_json_set(object, "seconds", cli_json_real(c->seconds));
     cli_json_set(object, "counts", cli_json_counts(&c->counts));
     cli_json_set(object, "setup_counts", cli_json_counts(&c->setup_counts));
-    cli_json_set(object, "certificate", cli_certificate_object(&all));
+    cli_json_set(object, "certificate",
+                 isnan(all.phi) ? json_null() : cli_certificate_object(&all));
     cli_json_set(object, "certificates", certificates);
     cli_json_set(object, "run", id ? cli_json_whole((uint64_t)id) : json_null());
     cli_json_set(object, "out", cli_json_text(r->request->out));

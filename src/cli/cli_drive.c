@@ -68,9 +68,11 @@ static blv_error run_to_end(const cli_drive_plan *plan, blv_run *run) {
 
 /* Where there is no certificate, the numbers are NaN. Whoever has stopped the run does not want to
  * wait for one. */
-static void certify(blv_run *run, cli_driven *end) {
-    cli_watch_say("certifying");
-    end->certified = !cli_watch_signalled() && blv_run_certify(run, &end->certificate) == BLV_OK;
+static void certify(const cli_learning *learning, blv_run *run, cli_driven *end) {
+    bool wanted = !learning->no_certificate && !cli_watch_signalled();
+    if (wanted)
+        cli_watch_say("certifying");
+    end->certified = wanted && blv_run_certify(run, &end->certificate) == BLV_OK;
     if (!end->certified)
         end->certificate = (blv_certificate){NAN, NAN, NAN, NAN, NAN, NAN, false, false, false};
 }
@@ -101,12 +103,13 @@ static int judge(cli_work *work, const blv_run *run, blv_error error) {
     return CLI_FAILED;
 }
 
-static int finish(cli_work *work, const cli_drive_plan *plan, blv_run *run, cli_driven *end) {
+static int finish(const cli_learning *learning, const cli_drive_plan *plan, blv_run *run,
+                  cli_driven *end) {
     blv_error error = read_end(run, end);
     if (error != BLV_OK)
         return cli_refuse(error, NULL);
-    certify(run, end);
-    cli_work_keep(work, plan, end);
+    certify(learning, run, end);
+    cli_work_keep(learning->work, plan, end);
     return CLI_DONE;
 }
 
@@ -126,7 +129,7 @@ int cli_drive(const cli_learning *learning, const cli_drive_plan *plan, cli_driv
     if (code == CLI_DONE)
         code = judge(work, run, error);
     if (code == CLI_DONE)
-        code = finish(work, plan, run, end);
+        code = finish(learning, plan, run, end);
     cli_watch_leave();
     blv_run_destroy(run);
     return code;

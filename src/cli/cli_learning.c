@@ -25,6 +25,7 @@ enum {
     KEY_QUIET,
     KEY_PROGRESS,
     KEY_CHECKPOINT,
+    KEY_NO_CERTIFICATE,
     MOST_THREADS = 4096
 };
 
@@ -70,6 +71,9 @@ static const struct argp_option own_options[] = {
     {"quiet", KEY_QUIET, NULL, 0, "no progress and no summary", GROUP_OUTPUT},
     {"progress", KEY_PROGRESS, "bar|lines|none", 0,
      "how progress is shown on standard error (default: a bar on a terminal)", GROUP_OUTPUT},
+    {"no-certificate", KEY_NO_CERTIFICATE, NULL, 0,
+     "leave the certificate out, which can take as long as the run where penalties are tiny",
+     GROUP_OUTPUT},
     {"checkpoint", KEY_CHECKPOINT, "SECONDS", 0,
      "keep a checkpoint in the run store this often, so that 'bilevel resume' can go on",
      GROUP_STORE},
@@ -183,6 +187,9 @@ static error_t parse_run(cli_learning *asked, int key, char *arg, const struct a
         return 0;
     case KEY_PROGRESS:
         asked->progress_word = arg;
+        return 0;
+    case KEY_NO_CERTIFICATE:
+        asked->no_certificate = true;
         return 0;
     case KEY_CHECKPOINT:
         asked->checkpoint_seconds = cli_task_parse_checkpoint(arg, state);

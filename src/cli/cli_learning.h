@@ -33,7 +33,8 @@ typedef struct cli_learning {
     cli_store_choice store;
     double checkpoint_seconds; /* between checkpoints; 0: none */
     bool all_rows;             /* of the trace go to the store */
-    struct cli_work *work;     /* of the command, once it is opened */
+    bool no_certificate;
+    struct cli_work *work; /* of the command, once it is opened */
 } cli_learning;
 
 /* Parses TRAIN and all of the above; a child of a subcommand's own parser. */

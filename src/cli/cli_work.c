@@ -330,8 +330,9 @@ static const char *status_of(int code, bool partial) {
 
 int cli_work_end(cli_work *work, int code, const cli_work_summary *summary) {
     const blv_certificate *certificate = summary->certificate;
-    if (!work->record.store || !work->record.id)
+    if (!work->record.store || !work->record.id || work->ended)
         return code != CLI_DONE ? code : cli_record_code(&work->record);
+    work->ended = true;
     const char *status = status_of(code, summary->partial);
     if (strcmp(status, "interrupted") != 0)
         forget_runs(work);

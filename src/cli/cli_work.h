@@ -41,6 +41,7 @@ typedef struct cli_work {
     size_t remembered; /* of a run that goes on: those that had ended */
     bool has_checkpoint;
     char message[512]; /* why a run failed */
+    bool ended;
 } cli_work;
 
 /* A run that goes on: what its command line says is set anew by what `resume` says. */
@@ -69,7 +70,7 @@ typedef struct cli_work_summary {
     json_t *result;                     /* borrowed; NULL: none */
 } cli_work_summary;
 
-/* code: that of the work. Returns the code of the command. */
+/* code: that of the work. Returns the code of the command. The first call counts. */
 int cli_work_end(cli_work *work, int code, const cli_work_summary *summary);
 void cli_work_close(cli_work *work);
 

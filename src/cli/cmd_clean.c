@@ -218,7 +218,7 @@ static int learn(const cli_clean_request *asked, const cli_sets *sets, const boo
     cli_watch_end();
     if (code == CLI_DONE)
         code = report(learning->work, &result);
-    if (code != CLI_DONE && learning->work->record.id)
+    if (code != CLI_DONE)
         cli_work_end(
             learning->work, code,
             &(cli_work_summary){.iterations = cleaning.iterations, .seconds = cleaning.seconds});

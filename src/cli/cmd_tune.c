@@ -176,7 +176,7 @@ static int learn(const cli_tune_request *asked, cli_sets *sets, const cli_penalt
     cli_tune_result result = {asked, &tuning, names};
     if (code == CLI_DONE)
         code = report(work, &result);
-    if (code != CLI_DONE && work->record.id)
+    if (code != CLI_DONE)
         cli_work_end(
             work, code,
             &(cli_work_summary){.iterations = tuning.iterations, .seconds = tuning.seconds});

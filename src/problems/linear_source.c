@@ -158,8 +158,8 @@ static blv_error expect_classes(const linear_source *s, const blv_dataset *set, 
     const blv_dataset_view *view = blv_dataset_view_of(set);
     if (view->classes != 1)
         return BLV_OK;
-    return fail(why, BLV_E_FORMAT, "%.200s: one class only ('%.60s'), expected at least 2", s->train,
-                view->class_names[0]);
+    return fail(why, BLV_E_FORMAT, "%.200s: one class only ('%.60s'), expected at least 2",
+                s->train, view->class_names[0]);
 }
 
 static blv_error prepare(const linear_source *s, linear_data *d, blv_message *why) {

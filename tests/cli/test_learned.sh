@@ -143,6 +143,11 @@ same found expected
 [ "$(field 5 rows)" -eq "$(($("$json_get" tuned iterations) + 1))" ] || fail "rows of tune"
 run 0 tune train.csv --val val.csv --penalty one --json
 json null certificate
+for command in "clean noisy.csv --ridge 0.001 --folds 2" "tune train.csv"; do
+    # shellcheck disable=SC2086
+    run 0 $command --val val.csv --no-certificate --no-store --json
+    json null certificate
+done
 is finished 6 status
 run 0 runs list --kind clean --json
 json 4 '#'
@@ -293,6 +298,9 @@ code=$?
 err_has "the run goes on without it"
 [ "$(wc -l <err)" -eq 1 ] || fail "said more than once"
 same rows.csv straight.rows.csv
+"$sql" small.db "SELECT status FROM run WHERE status NOT IN ('finished', 'running')" >found
+: >expected
+same found expected
 "$sql" small.db "PRAGMA integrity_check" >found
 echo ok >expected
 same found expected
