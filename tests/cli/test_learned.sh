@@ -189,9 +189,10 @@ random_below() {
     echo $((number % $1))
 }
 
-# wait_and_kill PROCESS: within the half second or so that a run takes
+# wait_and_kill PROCESS: within the time that the straight run took
 wait_and_kill() {
-    sleep "0.$(printf '%03d' "$(random_below 200)")"
+    moment=$(random_below "$milliseconds")
+    sleep "$((moment / 1000)).$(printf '%03d' $((moment % 1000)))"
     kill -9 "$1" 2>/dev/null
     wait "$1" 2>/dev/null
 }
@@ -227,7 +228,9 @@ killed() {
 straight() {
     files=$1
     shift
+    began=$(date +%s%N)
     run 0 "$@" --quiet
+    milliseconds=$((($(date +%s%N) - began) / 1000000 + 1))
     for file in $files; do
         mv "$file" "straight.$file"
     done

@@ -29,14 +29,17 @@ rows_of() {
 
 # straight ARGUMENT...: the run that is never stopped
 straight() {
+    began=$(date +%s%N)
     run 0 solve "$@" --out straight.npz --trace straight.trace --no-store --json
+    milliseconds=$((($(date +%s%N) - began) / 1000000 + 1))
     figures out >straight.figures
     rows_of straight.trace >straight.rows
 }
 
-# wait_and_kill PROCESS: within the time that a run takes
+# wait_and_kill PROCESS: within the time that the straight run took
 wait_and_kill() {
-    sleep "0.$(printf '%03d' "$(random_below 130)")"
+    moment=$(random_below "$milliseconds")
+    sleep "$((moment / 1000)).$(printf '%03d' $((moment % 1000)))"
     kill -9 "$1" 2>/dev/null
     wait "$1" 2>/dev/null
 }
