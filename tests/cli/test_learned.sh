@@ -99,6 +99,31 @@ sed -n 's/.*<figcaption>row \([0-9]*\): .*/\1/p' page.html >found
 sed -n "2,$((pictures + 1))p" table.csv | cut -d, -f1 >expected
 same found expected
 [ "$(grep -c 'src="data:image/png;base64,' page.html)" -eq $pictures ] || fail "not $pictures images"
+# their pixels: the values of the file from 0 to 16 as shades from 0 to 255, within the rounding of f32
+if command -v python3 >/dev/null; then
+    python3 - page.html noisy.csv >found 2>&1 <<'PYTHON' || { cat found; fail "pixels of the images"; }
+import base64, re, struct, sys, zlib
+rows = [line.split(",") for line in open(sys.argv[2]).read().split("\n")[1:]]
+figures = re.findall(r'base64,([^"]*)"[^>]*>\s*<figcaption>row (\d+):', open(sys.argv[1]).read())
+if not figures:
+    sys.exit("no images")
+for data, row in figures:
+    png = base64.b64decode(data)
+    width, height, depth, color = struct.unpack(">IIBB", png[16:26])
+    at = png.index(b"IDAT")
+    size = struct.unpack(">I", png[at - 4:at])[0]
+    lines = zlib.decompress(png[at + 4:at + 4 + size])
+    if (width, height, depth, color, len(lines)) != (8, 8, 8, 0, 72):
+        sys.exit(f"row {row}: {width}x{height}, depth {depth}, color {color}")
+    for y in range(8):
+        for x in range(8):
+            expected = 255 * float(rows[int(row)][8 * y + x]) / 16
+            if abs(lines[9 * y + 1 + x] - expected) > 0.51:
+                sys.exit(f"row {row}, pixel {x}, {y}: {lines[9 * y + 1 + x]}, expected {expected}")
+PYTHON
+else
+    echo "no python3: pixels are not compared"
+fi
 grep -qF "Of 90 labels that are known to be wrong, $("$json_get" cleaned truth found) are among them" page.html ||
     fail "page: wrong labels that were found"
 grep -qF "<td>TRAIN as given</td>" page.html || fail "page: no table of accuracies"
