@@ -58,11 +58,6 @@ static size_t folds_of(const cli_stored_run *run) {
     return last >= 1.0 ? (size_t)last : 0;
 }
 
-static size_t series_of(const cli_stored_run *run) {
-    size_t folds = folds_of(run);
-    return folds > 0 ? folds : 1;
-}
-
 /* ---- What is drawn ---- */
 
 typedef struct measure {
@@ -190,11 +185,14 @@ static series read_series(const cli_stored_run *run, size_t fold, const measure 
     return s;
 }
 
+static void free_points(series *s) {
+    free(s->x);
+    free(s->y);
+}
+
 static void free_series(series *all, size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        free(all[i].x);
-        free(all[i].y);
-    }
+    for (size_t i = 0; i < count; i++)
+        free_points(&all[i]);
     free(all);
 }
 
@@ -280,38 +278,57 @@ static void fill_curve(cli_curve *curve, const series *all, size_t count, bool l
     free(values);
 }
 
-static void add_curve(cli_figure *figure, const cli_stored *stored, size_t g, const measure *m,
-                      cli_axis over, double floor_y) {
-    size_t count = 0, runs = 0;
-    series *all = NULL;
+/* The runs of a group, their folds apart. */
+typedef struct group_series {
+    size_t count, runs, folds; /* folds: those among the series that are */
+    series *all;
+} group_series;
+
+static group_series read_group(const cli_stored *stored, size_t g, const measure *m, cli_axis over,
+                               double floor_y) {
+    group_series group = {0};
     for (size_t i = 0; i < stored->count; i++) {
         const cli_stored_run *run = &stored->runs[i];
-        size_t parts = run->group == g ? series_of(run) : 0, single = folds_of(run) == 0;
-        all = cli_grow(all, count + parts + 1, sizeof *all);
-        for (size_t k = 0; k < parts; k++)
-            all[count++] = read_series(run, single ? 0 : k + 1, m, over, floor_y);
-        runs += parts > 0;
+        size_t folds = folds_of(run), parts = folds > 0 ? folds : 1, before = group.count;
+        if (run->group != g)
+            continue;
+        group.all = cli_grow(group.all, group.count + parts, sizeof *group.all);
+        for (size_t k = 0; k < parts; k++) {
+            series one = read_series(run, folds > 0 ? k + 1 : 0, m, over, floor_y);
+            if (one.count > 0)
+                group.all[group.count++] = one;
+            else
+                free_points(&one);
+        }
+        group.runs += group.count > before;
+        group.folds += folds > 0 ? group.count - before : 0;
     }
-    size_t with_points = 0;
-    for (size_t i = 0; i < count; i++)
-        with_points += all[i].count > 0;
-    if (with_points > 0) {
+    return group;
+}
+
+static char *label_of(const char *label, const group_series *group) {
+    char *text = NULL;
+    int length = group->folds > 0 && group->runs > 1
+                     ? asprintf(&text, "%s, %zu runs, %zu folds", label, group->runs, group->folds)
+                 : group->folds > 0 ? asprintf(&text, "%s, %zu folds", label, group->folds)
+                 : group->runs > 1  ? asprintf(&text, "%s, %zu runs", label, group->runs)
+                                    : asprintf(&text, "%s", label);
+    if (length < 0)
+        exit(cli_refuse(BLV_E_MEMORY, NULL));
+    return text;
+}
+
+static void add_curve(cli_figure *figure, const cli_stored *stored, size_t g, const measure *m,
+                      cli_axis over, double floor_y) {
+    group_series group = read_group(stored, g, m, over, floor_y);
+    if (group.count > 0) {
         figure->curves = cli_grow(figure->curves, figure->count + 1, sizeof figure->curves[0]);
         cli_curve *curve = &figure->curves[figure->count++];
-        *curve = (cli_curve){.runs = with_points};
-        const char *label = stored->group[g].label;
-        if (with_points > 1) {
-            if (asprintf(&curve->label, "%s, %zu %s", label, with_points,
-                         runs == 1 ? "folds" : "runs") < 0)
-                exit(cli_refuse(BLV_E_MEMORY, NULL));
-        } else {
-            curve->label = strdup(label);
-            if (!curve->label)
-                exit(cli_refuse(BLV_E_MEMORY, NULL));
-        }
-        fill_curve(curve, all, count, figure->log_y);
+        *curve =
+            (cli_curve){.runs = group.count, .label = label_of(stored->group[g].label, &group)};
+        fill_curve(curve, group.all, group.count, figure->log_y);
     }
-    free_series(all, count);
+    free_series(group.all, group.count);
 }
 
 /* ---- The figure ---- */

@@ -184,6 +184,12 @@ grep -qF "Penalties for train.csv" page.html || fail "page: title"
 if command -v gnuplot >/dev/null; then
     run 0 plot 1 -o plot.svg
     grep -qF "exact, 3 folds" plot.svg || fail "$case_name: folds are not one curve"
+    # another seed: one curve of both runs
+    run 0 clean noisy.csv --val val.csv --test test.csv --truth truth.csv --folds 3 --ridge 0.001 \
+        --seed 5 -o table.csv --quiet
+    run 0 plot 1 "$(newest)" --y val_accuracy --x iterations -o plot.svg
+    grep -qF "exact, 2 runs, 6 folds" plot.svg || fail "$case_name: two runs are not one curve"
+    run 0 runs rm "$(newest)"
     run 0 plot 5 --term
     run 0 plot 1 5 --y val_accuracy -o plot.svg
 else
