@@ -7,7 +7,7 @@ PACKAGES ?= scripts/install-packages
 SECONDS ?= 60
 WITH_PEERS = $(CURDIR)/.venv/bin:$(PATH)
 
-.PHONY: release run test fuzz bench bench-peers install format lint clean help packages
+.PHONY: release run run-fashion test fuzz bench bench-peers install format lint clean help packages
 .NOTPARALLEL:
 
 release: build/release/build.ninja
@@ -15,6 +15,10 @@ release: build/release/build.ninja
 
 run: release
 	@scripts/demo build/release/bilevel
+
+run-fashion: release
+	@$(PACKAGES) fashion
+	@scripts/demo build/release/bilevel fashion
 
 test:
 	@$(PACKAGES) test
@@ -53,7 +57,8 @@ clean:
 
 help:
 	@echo "make            build the library and the command: build/release/bilevel"
-	@echo "make run        build, solve two problems with both tuning-free solvers and compare"
+	@echo "make run        build, find the wrong labels among 1,000 images, write a page about it"
+	@echo "make run-fashion  the same with 20,000 images of Fashion-MNIST"
 	@echo "make test       run all tests: release, sanitizers, clang, include rule, format"
 	@echo "make fuzz       feed made-up files to every reader, SECONDS=60 for each"
 	@echo "make bench      build and run the benchmarks"

@@ -69,9 +69,32 @@ edit() {
     cat "$tree/edited" >"$tree/copy/$1"
 }
 
-mkdir -p "$tree/right/docs"
+# A command that knows three of the solvers, with the answers of the real one: more solvers would be
+# more of the same.
+few="exact s-tfbo soba"
+mkdir -p "$tree/answers" "$tree/right/docs/solvers"
 cp "$root/README.md" "$tree/right"
-cp -R "$root/docs/solvers" "$tree/right/docs"
+cp "$root/docs/solvers/README.md" "$tree/right/docs/solvers"
+for name in $few; do
+    cp "$root/docs/solvers/$name.md" "$tree/right/docs/solvers"
+    "$bilevel" solvers "$name" --markdown >"$tree/answers/$name"
+    echo "\"name\": \"$name\"" >>"$tree/answers/--json"
+done
+"$bilevel" solvers --markdown >"$tree/all"
+awk -v few=" $few " '!/^[|] \[/ { print; next }
+    { split($0, word, "`"); if (index(few, " " word[2] " ")) print }' "$tree/all" \
+    >"$tree/answers/--markdown"
+for name in $few; do
+    grep -qF "| [\`$name\`](" "$tree/answers/--markdown" || fail "$name is not listed"
+    "$bilevel" solvers --json | grep -qF "$(grep -F "\"$name\"" "$tree/answers/--json")" ||
+        fail "$name is not in the JSON array"
+done
+cat >"$tree/command" <<END
+#!/bin/sh
+cat "$tree/answers/\$2"
+END
+chmod +x "$tree/command"
+bilevel=$tree/command
 "$script" "$bilevel" "$tree/right" >"$tree/said" || fail "the pages cannot be written"
 
 fresh

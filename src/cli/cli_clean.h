@@ -5,6 +5,15 @@
 #include "cli_cleaning.h"
 #include "cli_json.h"
 #include "cli_verdict.h"
+#include "cli_work.h"
+
+/* What a row is a picture of. */
+typedef struct cli_image {
+    bool is_given;        /* else it is told from the data */
+    size_t width, height; /* 0: rows are no pictures */
+    size_t channels;      /* 1 or 3 */
+    bool planar;          /* all red values first, then green, then blue */
+} cli_image;
 
 typedef struct cli_clean_request {
     cli_learning learning;
@@ -13,6 +22,7 @@ typedef struct cli_clean_request {
     double threshold, flag_share, false_alarms; /* NaN: not given */
     double ridge;                               /* likewise */
     uint64_t folds;
+    cli_image image;
 } cli_clean_request;
 
 /* A model that is compared with the others: what it was trained on, and how good it is. */
@@ -58,6 +68,14 @@ int cli_clean_compare(cli_clean_result *result);
 /* Whether the files could be written, before the work; and writing them. */
 int cli_clean_expect_writable(const cli_clean_request *request, const cli_sets *sets);
 int cli_clean_write(const cli_clean_result *result);
+
+/* The most suspicious rows as pictures, a part of a page; NULL where rows are no pictures. To be
+ * freed. */
+char *cli_clean_sheet(const cli_clean_result *result);
+/* Of all folds: the mean of Phi, the largest of the others. */
+blv_certificate cli_clean_certificate(const cli_clean_result *result);
+/* What came out, in a line. To be freed. */
+char *cli_clean_message(const cli_clean_result *result);
 
 void cli_clean_text(const cli_clean_result *result);
 json_t *cli_clean_object(const cli_clean_result *result);

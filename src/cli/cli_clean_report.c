@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { INDENT = 2, ROWS_SHOWN = 5 };
@@ -18,6 +19,39 @@ static double recall_of(const cli_clean_result *r) {
 
 static double share_of(size_t part, size_t whole) {
     return (double)part / (double)whole;
+}
+
+/* ---- In short ---- */
+
+static void take_largest(blv_certificate *all, const blv_certificate *one) {
+    all->grad_norm = fmax(all->grad_norm, one->grad_norm);
+    all->inner_residual = fmax(all->inner_residual, one->inner_residual);
+    all->solve_residual = fmax(all->solve_residual, one->solve_residual);
+    all->linear_residual = fmax(all->linear_residual, one->linear_residual);
+    all->estimate_error = fmax(all->estimate_error, one->estimate_error);
+    all->projected = all->projected || one->projected;
+    all->singular = all->singular || one->singular;
+    all->tight = all->tight && one->tight;
+}
+
+blv_certificate cli_clean_certificate(const cli_clean_result *r) {
+    const cli_cleaning *c = r->cleaning;
+    blv_certificate all = c->certificate[0];
+    for (size_t k = 1; k < c->folds; k++) {
+        all.phi += c->certificate[k].phi;
+        take_largest(&all, &c->certificate[k]);
+    }
+    all.phi /= (double)c->folds;
+    return all;
+}
+
+char *cli_clean_message(const cli_clean_result *r) {
+    char *text = NULL, truth[96] = "";
+    if (r->truth_known)
+        snprintf(truth, sizeof truth, "; of %zu wrong labels %zu found", r->wrong, r->found);
+    if (asprintf(&text, "%zu of %zu rows suspect%s", r->suspects, r->cleaning->rows, truth) < 0)
+        exit(cli_refuse(BLV_E_MEMORY, NULL));
+    return text;
 }
 
 /* ---- Text ---- */
@@ -101,6 +135,10 @@ static void print_run(const cli_clean_result *r) {
         printf("%s: %zu rows, %zu of them relabelled\n", r->request->clean, c->rows, r->suspects);
     else if (r->request->clean)
         printf("%s: the %zu rows that are kept\n", r->request->clean, c->rows - r->suspects);
+    int64_t id = c->learning->work->record.id;
+    if (id)
+        printf("Stored as run %" PRId64 "; 'bilevel report %" PRId64 "' writes a page about it\n",
+               id, id);
 }
 
 void cli_clean_text(const cli_clean_result *r) {
@@ -118,6 +156,7 @@ static json_t *models_object(const cli_clean_result *r) {
     for (size_t i = 0; i < r->model_count; i++) {
         const cli_clean_model *m = &r->model[i];
         json_t *object = cli_json_object();
+        cli_json_set(object, "name", cli_json_text(m->name));
         cli_json_set(object, "val_accuracy", cli_json_real(m->val.accuracy));
         cli_json_set(object, "val_loss", cli_json_real(m->val.loss));
         cli_json_set(object, "test_accuracy", cli_json_real(m->test.accuracy));
@@ -142,7 +181,11 @@ static json_t *truth_object(const cli_clean_result *r) {
 
 json_t *cli_clean_object(const cli_clean_result *r) {
     const cli_cleaning *c = r->cleaning;
-    json_t *object = cli_json_object();
+    int64_t id = c->learning->work->record.id;
+    blv_certificate all = cli_clean_certificate(r);
+    json_t *object = cli_json_object(), *certificates = cli_json_array();
+    for (size_t k = 0; k < c->folds; k++)
+        cli_json_append(certificates, cli_certificate_object(&c->certificate[k]));
     cli_json_set(object, "train", cli_json_text(c->learning->train));
     cli_json_set(object, "val", cli_json_text(c->learning->val));
     cli_json_set(object, "test", cli_json_text(c->learning->test));
@@ -159,6 +202,12 @@ json_t *cli_clean_object(const cli_clean_result *r) {
     cli_json_set(object, "seed", cli_json_whole(c->learning->seed));
     cli_json_set(object, "iterations", cli_json_whole(c->iterations));
     cli_json_set(object, "seconds", cli_json_real(c->seconds));
+    cli_json_set(object, "counts", cli_json_counts(&c->counts));
+    cli_json_set(object, "setup_counts", cli_json_counts(&c->setup_counts));
+    cli_json_set(object, "certificate",
+                 isnan(all.phi) ? json_null() : cli_certificate_object(&all));
+    cli_json_set(object, "certificates", certificates);
+    cli_json_set(object, "run", id ? cli_json_whole((uint64_t)id) : json_null());
     cli_json_set(object, "out", cli_json_text(r->request->out));
     cli_json_set(object, "write_clean", cli_json_text(r->request->clean));
     return object;

@@ -5,7 +5,7 @@
  *   without                of the other training rows a share is validated on instead; it wanders
  *                          from fold to fold, so that every row is trained on in some of them */
 #include "cli_cleaning.h"
-#include "cli_drive.h"
+#include "cli_work.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -92,10 +92,15 @@ static int run_fold(const fold *f, fold_result *result) {
     int code = make_problem(f, &problem);
     if (code != CLI_DONE)
         return code;
-    char label[64];
+    char label[64], row_head[96];
     snprintf(label, sizeof label, "fold %zu/%zu", f->number + 1, c->folds);
-    cli_drive_plan plan = {.problem = problem, .label = label, .iterations = iterations(c)};
-    code = cli_drive(c->learning, &plan, &result->end);
+    snprintf(row_head, sizeof row_head, "\"fold\":%zu,\"ridge\":%.17g,", f->number + 1, c->ridge);
+    cli_drive_plan plan = {
+        .problem = problem, .label = label, .iterations = iterations(c), .row_head = row_head};
+    code = cli_work_begin(c->learning->work, c->learning, problem,
+                          blv_problem_definition(problem)->dim_x);
+    if (code == CLI_DONE)
+        code = cli_drive(c->learning, &plan, &result->end);
     if (code == CLI_DONE && cli_watch_signalled()) {
         cli_complain("stopped before all folds were done: nothing is written");
         code = CLI_FAILED;
@@ -159,6 +164,7 @@ static int answer_all_held(const fold *f, fold_result *result) {
 /* Adds the fold's weights and its answers to the test rows. */
 static int add_result(const fold *f, const fold_result *result, size_t *trained) {
     cli_cleaning *c = f->cleaning;
+    c->certificate[f->number] = result->end.certificate;
     for (size_t i = 0, next = 0; i < c->rows; i++) {
         if (!f->trains[i])
             continue;
@@ -178,12 +184,22 @@ static int add_result(const fold *f, const fold_result *result, size_t *trained)
 
 /* ---- All folds ---- */
 
+static void add_counts(blv_counts *sum, const blv_counts *counts) {
+    sum->f_grad += counts->f_grad;
+    sum->g_grad += counts->g_grad;
+    sum->hvp += counts->hvp;
+    sum->jvp += counts->jvp;
+    sum->values += counts->values;
+}
+
 static int try_ridge(fold *f, double ridge, fold_result *result) {
     cli_cleaning *c = f->cleaning;
     c->ridge = ridge;
     int code = run_fold(f, result);
     c->iterations += result->end.iterations;
     c->seconds += result->end.seconds;
+    add_counts(&c->counts, &result->end.counts);
+    add_counts(&c->setup_counts, &result->end.setup_counts);
     return code == CLI_DONE ? answer_all_held(f, result) : code;
 }
 
@@ -242,6 +258,7 @@ static void make_room(cli_cleaning *c) {
     c->rows = train->rows;
     c->classes = train->classes;
     c->weight = cli_alloc(c->rows, sizeof *c->weight);
+    c->certificate = cli_alloc(c->folds, sizeof *c->certificate);
     c->probability = cli_alloc(c->rows * c->classes, sizeof(double));
     c->val_probability = cli_alloc(rows_of(c->sets->val) * c->classes, sizeof(double));
     c->test_probability = cli_alloc(rows_of(c->sets->test) * c->classes, sizeof(double));
@@ -277,6 +294,7 @@ int cli_cleaning_learn(cli_cleaning *cleaning) {
 
 void cli_cleaning_free(cli_cleaning *cleaning) {
     free(cleaning->weight);
+    free(cleaning->certificate);
     free(cleaning->probability);
     free(cleaning->val_probability);
     free(cleaning->test_probability);

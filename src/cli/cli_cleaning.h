@@ -19,8 +19,11 @@ typedef struct cli_cleaning {
     double *val_probability;
     double *test_probability; /* mean over the folds */
 
+    blv_certificate *certificate; /* of each fold's run; NaN where there is none */
+
     uint64_t iterations; /* of all runs together */
     double seconds;
+    blv_counts counts, setup_counts; /* likewise */
 } cli_cleaning;
 
 /* Fills the results in. Returns an exit code, after a message. */

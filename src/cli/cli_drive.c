@@ -1,6 +1,8 @@
 #include "cli_drive.h"
+#include "cli_work.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,25 +29,32 @@ static blv_error suggest(const cli_learning *learning, blv_run *run, const char 
                                                                  : BLV_OK;
 }
 
-/* A limit where none is given; steps that suit sums over many rows (s-tfbo); solves that need not
- * be tight (exact). */
-static blv_error set_defaults(const cli_learning *learning, const cli_drive_plan *plan,
-                              blv_run *run) {
+/* Steps that suit sums over many rows (s-tfbo); solves that need not be tight, and a row of the
+ * trace for each of few iterations (exact). */
+blv_error cli_drive_set(const cli_learning *learning, blv_run *run) {
     const cli_settings *given = &learning->settings;
-    bool limited = is_set(given, "iters") || is_set(given, "seconds") || is_set(given, "budget");
+    BLV_CHECK(suggest(learning, run, "scale", "auto"));
+    BLV_CHECK(suggest(learning, run, "solve_tol", "1e-4"));
+    if (cli_drive_is_exact(learning) && !is_set(given, "every"))
+        BLV_CHECK(blv_run_set(run, "every", "1"));
+    for (size_t i = 0; i < given->count; i++)
+        BLV_CHECK(blv_run_set(run, given->items[i].key, given->items[i].value));
+    return BLV_OK;
+}
+
+static blv_error limit(const cli_learning *learning, const cli_drive_plan *plan, blv_run *run) {
+    const cli_settings *given = &learning->settings;
+    if (is_set(given, "iters") || is_set(given, "seconds") || is_set(given, "budget"))
+        return BLV_OK;
     char number[32];
     snprintf(number, sizeof number, "%" PRIu64, plan->iterations);
-    if (!limited)
-        BLV_CHECK(blv_run_set(run, "iters", number));
-    BLV_CHECK(suggest(learning, run, "scale", "auto"));
-    return suggest(learning, run, "solve_tol", "1e-4");
+    return blv_run_set(run, "iters", number);
 }
 
 static blv_error set_up(const cli_learning *learning, const cli_drive_plan *plan, blv_run *run) {
-    BLV_CHECK(set_defaults(learning, plan, run));
-    for (size_t i = 0; i < learning->settings.count; i++)
-        BLV_CHECK(
-            blv_run_set(run, learning->settings.items[i].key, learning->settings.items[i].value));
+    cli_work_listen(learning->work, learning, plan, run);
+    BLV_CHECK(cli_drive_set(learning, run));
+    BLV_CHECK(limit(learning, plan, run));
     if (plan->trace)
         BLV_CHECK(blv_run_trace(run, plan->trace));
     BLV_CHECK(blv_run_open(run));
@@ -54,9 +63,18 @@ static blv_error set_up(const cli_learning *learning, const cli_drive_plan *plan
 
 static blv_error run_to_end(const cli_drive_plan *plan, blv_run *run) {
     BLV_CHECK(cli_watch_run_with(run, plan->label, plan->look, plan->context, plan->every));
-    blv_error error = blv_run_solve(run);
-    cli_watch_leave();
-    return error;
+    return blv_run_solve(run);
+}
+
+/* Where there is no certificate, the numbers are NaN. Whoever has stopped the run does not want to
+ * wait for one. */
+static void certify(const cli_learning *learning, blv_run *run, cli_driven *end) {
+    bool wanted = !learning->no_certificate && !cli_watch_signalled();
+    if (wanted)
+        cli_watch_say("certifying");
+    end->certified = wanted && blv_run_certify(run, &end->certificate) == BLV_OK;
+    if (!end->certified)
+        end->certificate = (blv_certificate){NAN, NAN, NAN, NAN, NAN, NAN, false, false, false};
 }
 
 static blv_error read_end(const blv_run *run, cli_driven *end) {
@@ -65,7 +83,9 @@ static blv_error read_end(const blv_run *run, cli_driven *end) {
                         .dim_y = blv_run_dim(run, "y"),
                         .outcome = result->outcome,
                         .iterations = result->iterations,
-                        .seconds = result->seconds};
+                        .seconds = result->seconds,
+                        .counts = result->counts,
+                        .setup_counts = result->setup_counts};
     end->x = cli_alloc(end->dim_x, sizeof *end->x);
     end->y = cli_alloc(end->dim_y, sizeof *end->y);
     BLV_CHECK(blv_run_read(run, "x", end->x));
@@ -73,29 +93,44 @@ static blv_error read_end(const blv_run *run, cli_driven *end) {
 }
 
 /* The exit code that the end deserves. */
-static int judge(const blv_run *run, blv_error error) {
+static int judge(cli_work *work, const blv_run *run, blv_error error) {
+    if (error == BLV_OK && blv_run_result(run)->outcome > BLV_DIVERGED)
+        return CLI_DONE;
+    snprintf(work->message, sizeof work->message, "%s", blv_run_message(run));
     if (error != BLV_OK)
         return cli_refuse(error, blv_run_message(run));
-    if (blv_run_result(run)->outcome > BLV_DIVERGED)
-        return CLI_DONE;
     cli_complain("solver %s: %s", blv_run_solver(run)->name, blv_run_message(run));
     return CLI_FAILED;
 }
 
+static int finish(const cli_learning *learning, const cli_drive_plan *plan, blv_run *run,
+                  cli_driven *end) {
+    blv_error error = read_end(run, end);
+    if (error != BLV_OK)
+        return cli_refuse(error, NULL);
+    certify(learning, run, end);
+    cli_work_keep(learning->work, plan, end);
+    return CLI_DONE;
+}
+
 int cli_drive(const cli_learning *learning, const cli_drive_plan *plan, cli_driven *end) {
+    cli_work *work = learning->work;
+    if (cli_work_recall(work, plan, end))
+        return CLI_DONE;
     blv_message why = {0};
     blv_run *run = NULL;
     blv_error error = blv_run_create(&run, plan->problem, learning->solver, &why);
     if (error != BLV_OK)
         return cli_refuse(error, why.text);
     error = set_up(learning, plan, run);
-    if (error == BLV_OK)
+    int code = error == BLV_OK ? cli_work_go_on(work, plan, run) : CLI_DONE;
+    if (error == BLV_OK && code == CLI_DONE)
         error = run_to_end(plan, run);
-    int code = judge(run, error);
-    if (code == CLI_DONE) {
-        error = read_end(run, end);
-        code = error == BLV_OK ? CLI_DONE : cli_refuse(error, NULL);
-    }
+    if (code == CLI_DONE)
+        code = judge(work, run, error);
+    if (code == CLI_DONE)
+        code = finish(learning, plan, run, end);
+    cli_watch_leave();
     blv_run_destroy(run);
     return code;
 }

@@ -42,6 +42,22 @@ static size_t runs_with(const cli_stored *stored, const char *column) {
     return count;
 }
 
+/* ---- Folds: rows of a run that is made of several, one after the other ---- */
+
+/* A row of a ridge that was tried and not chosen. */
+static bool is_discarded(const cli_stored_run *run, const json_t *row) {
+    double chosen = number_at(json_object_get(run->run, "result"), "ridge");
+    double ridge = number_at(row, "ridge");
+    return isfinite(chosen) && isfinite(ridge) && ridge != chosen;
+}
+
+/* The last fold, from 1; 0: the run is a single one. */
+static size_t folds_of(const cli_stored_run *run) {
+    size_t rows = json_array_size(run->rows);
+    double last = rows > 0 ? number_at(json_array_get(run->rows, rows - 1), "fold") : NAN;
+    return last >= 1.0 ? (size_t)last : 0;
+}
+
 /* ---- What is drawn ---- */
 
 typedef struct measure {
@@ -56,9 +72,10 @@ static double value_of(const measure *m, const cli_stored_run *run, const json_t
     return m->from_best ? fabs(value - run->best) : value;
 }
 
+/* Every fold has a Phi of its own. */
 static bool best_is_known(const cli_stored *stored) {
     for (size_t i = 0; i < stored->count; i++)
-        if (!isfinite(stored->runs[i].best))
+        if (!isfinite(stored->runs[i].best) || folds_of(&stored->runs[i]) > 0)
             return false;
     return stored->count > 0;
 }
@@ -148,14 +165,17 @@ static double place_of(const json_t *row, cli_axis over) {
     return sum;
 }
 
-/* floor: what a value of 0 is drawn at, on a logarithmic axis; NaN: the axis is linear. */
-static series read_series(const cli_stored_run *run, const measure *m, cli_axis over,
+/* fold: 0 for a single run. floor: what a value of 0 is drawn at, on a logarithmic axis; NaN: the
+ * axis is linear. */
+static series read_series(const cli_stored_run *run, size_t fold, const measure *m, cli_axis over,
                           double floor_y) {
     size_t rows = json_array_size(run->rows), i;
     series s = {.x = cli_alloc(rows, sizeof *s.x), .y = cli_alloc(rows, sizeof *s.y)};
     json_t *row;
     json_array_foreach(run->rows, i, row) {
         double x = place_of(row, over), y = value_of(m, run, row);
+        if (fold > 0 && (number_at(row, "fold") != (double)fold || is_discarded(run, row)))
+            continue;
         bool fits = isfinite(x) && isfinite(y) && !(y < 0.0 && isfinite(floor_y));
         if (!fits || (s.count > 0 && x < s.x[s.count - 1]))
             continue;
@@ -165,11 +185,14 @@ static series read_series(const cli_stored_run *run, const measure *m, cli_axis 
     return s;
 }
 
+static void free_points(series *s) {
+    free(s->x);
+    free(s->y);
+}
+
 static void free_series(series *all, size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        free(all[i].x);
-        free(all[i].y);
-    }
+    for (size_t i = 0; i < count; i++)
+        free_points(&all[i]);
     free(all);
 }
 
@@ -255,34 +278,57 @@ static void fill_curve(cli_curve *curve, const series *all, size_t count, bool l
     free(values);
 }
 
+/* The runs of a group, their folds apart. */
+typedef struct group_series {
+    size_t count, runs, folds; /* folds: those among the series that are */
+    series *all;
+} group_series;
+
+static group_series read_group(const cli_stored *stored, size_t g, const measure *m, cli_axis over,
+                               double floor_y) {
+    group_series group = {0};
+    for (size_t i = 0; i < stored->count; i++) {
+        const cli_stored_run *run = &stored->runs[i];
+        size_t folds = folds_of(run), parts = folds > 0 ? folds : 1, before = group.count;
+        if (run->group != g)
+            continue;
+        group.all = cli_grow(group.all, group.count + parts, sizeof *group.all);
+        for (size_t k = 0; k < parts; k++) {
+            series one = read_series(run, folds > 0 ? k + 1 : 0, m, over, floor_y);
+            if (one.count > 0)
+                group.all[group.count++] = one;
+            else
+                free_points(&one);
+        }
+        group.runs += group.count > before;
+        group.folds += folds > 0 ? group.count - before : 0;
+    }
+    return group;
+}
+
+static char *label_of(const char *label, const group_series *group) {
+    char *text = NULL;
+    int length = group->folds > 0 && group->runs > 1
+                     ? asprintf(&text, "%s, %zu runs, %zu folds", label, group->runs, group->folds)
+                 : group->folds > 0 ? asprintf(&text, "%s, %zu folds", label, group->folds)
+                 : group->runs > 1  ? asprintf(&text, "%s, %zu runs", label, group->runs)
+                                    : asprintf(&text, "%s", label);
+    if (length < 0)
+        exit(cli_refuse(BLV_E_MEMORY, NULL));
+    return text;
+}
+
 static void add_curve(cli_figure *figure, const cli_stored *stored, size_t g, const measure *m,
                       cli_axis over, double floor_y) {
-    series *all = cli_alloc(stored->count, sizeof *all);
-    size_t count = 0;
-    for (size_t i = 0; i < stored->count; i++) {
-        if (stored->runs[i].group != g)
-            continue;
-        all[count++] = read_series(&stored->runs[i], m, over, floor_y);
-    }
-    size_t with_points = 0;
-    for (size_t i = 0; i < count; i++)
-        with_points += all[i].count > 0;
-    if (with_points > 0) {
+    group_series group = read_group(stored, g, m, over, floor_y);
+    if (group.count > 0) {
         figure->curves = cli_grow(figure->curves, figure->count + 1, sizeof figure->curves[0]);
         cli_curve *curve = &figure->curves[figure->count++];
-        *curve = (cli_curve){.runs = with_points};
-        const char *label = stored->group[g].label;
-        if (with_points > 1) {
-            if (asprintf(&curve->label, "%s, %zu runs", label, with_points) < 0)
-                exit(cli_refuse(BLV_E_MEMORY, NULL));
-        } else {
-            curve->label = strdup(label);
-            if (!curve->label)
-                exit(cli_refuse(BLV_E_MEMORY, NULL));
-        }
-        fill_curve(curve, all, count, figure->log_y);
+        *curve =
+            (cli_curve){.runs = group.count, .label = label_of(stored->group[g].label, &group)};
+        fill_curve(curve, group.all, group.count, figure->log_y);
     }
-    free_series(all, count);
+    free_series(group.all, group.count);
 }
 
 /* ---- The figure ---- */

@@ -1,5 +1,7 @@
 #include "cli_learning.h"
+#include "cli_json.h"
 #include "cli_run_options.h"
+#include "cli_task.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -22,10 +24,12 @@ enum {
     KEY_JSON,
     KEY_QUIET,
     KEY_PROGRESS,
+    KEY_CHECKPOINT,
+    KEY_NO_CERTIFICATE,
     MOST_THREADS = 4096
 };
 
-enum { GROUP_FILES = 1, GROUP_SOLVER, GROUP_STOP, GROUP_SAMPLES, GROUP_OUTPUT };
+enum { GROUP_FILES = 1, GROUP_SOLVER, GROUP_STOP, GROUP_SAMPLES, GROUP_OUTPUT, GROUP_STORE };
 
 static const char *const scaling_words[] = {[CLI_SCALING_AUTO] = "auto",
                                             [CLI_SCALING_UNIT] = "unit",
@@ -67,6 +71,12 @@ static const struct argp_option own_options[] = {
     {"quiet", KEY_QUIET, NULL, 0, "no progress and no summary", GROUP_OUTPUT},
     {"progress", KEY_PROGRESS, "bar|lines|none", 0,
      "how progress is shown on standard error (default: a bar on a terminal)", GROUP_OUTPUT},
+    {"no-certificate", KEY_NO_CERTIFICATE, NULL, 0,
+     "leave the certificate out, which can take as long as the run where penalties are tiny",
+     GROUP_OUTPUT},
+    {"checkpoint", KEY_CHECKPOINT, "SECONDS", 0,
+     "keep a checkpoint in the run store this often, so that 'bilevel resume' can go on",
+     GROUP_STORE},
 };
 enum { OWN_OPTIONS = sizeof own_options / sizeof own_options[0] };
 
@@ -178,9 +188,17 @@ static error_t parse_run(cli_learning *asked, int key, char *arg, const struct a
     case KEY_PROGRESS:
         asked->progress_word = arg;
         return 0;
+    case KEY_NO_CERTIFICATE:
+        asked->no_certificate = true;
+        return 0;
+    case KEY_CHECKPOINT:
+        asked->checkpoint_seconds = cli_task_parse_checkpoint(arg, state);
+        return 0;
     default:
         if (!cli_run_option_name(key))
             return ARGP_ERR_UNKNOWN;
+        if (strcmp(cli_run_option_name(key), "every") == 0)
+            asked->all_rows = true;
         cli_settings_add(&asked->settings, cli_run_option_name(key), arg);
         return 0;
     }
@@ -191,6 +209,8 @@ static void check_whole(cli_learning *asked, const struct argp_state *state) {
         argp_error(state, "no file is named. Usage: %s TRAIN [OPTION...]", state->name);
     if (asked->val && !isnan(asked->val_share))
         argp_error(state, "--val or --val-share, one of the two");
+    if (asked->checkpoint_seconds > 0.0 && asked->store.off)
+        argp_error(state, "--checkpoint needs the store that --no-store leaves out");
     if (!cli_progress_choose(asked->progress_word, asked->json || asked->quiet, &asked->progress))
         argp_error(state, "--progress '%s': expected bar, lines or none", asked->progress_word);
 }
@@ -198,6 +218,9 @@ static void check_whole(cli_learning *asked, const struct argp_state *state) {
 static error_t parse(int key, char *arg, struct argp_state *state) {
     cli_learning *asked = state->input;
     switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &asked->store;
+        return 0;
     case ARGP_KEY_ARG:
         if (asked->train)
             argp_error(state, "'%s' is one argument too many", arg);
@@ -215,8 +238,12 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
 
 const struct argp *cli_learning_argp(void) {
     static struct argp_option options[OWN_OPTIONS + CLI_RUN_OPTIONS + 1];
-    static const struct argp argp = {
-        .options = options, .parser = parse, .help_filter = cli_run_options_help};
+    static const struct argp_child children[] = {
+        {&cli_store_argp, 0, "The run store:", GROUP_STORE}, {0}};
+    static const struct argp argp = {.options = options,
+                                     .parser = parse,
+                                     .children = children,
+                                     .help_filter = cli_run_options_help};
     memcpy(options, own_options, sizeof own_options);
     cli_run_options_fill(options + OWN_OPTIONS,
                          (cli_run_groups){GROUP_STOP, GROUP_SAMPLES, GROUP_OUTPUT});
@@ -246,4 +273,13 @@ int cli_learning_check(cli_learning *learning) {
 
 void cli_learning_end(cli_learning *learning) {
     cli_settings_free(&learning->settings);
+}
+
+json_t *cli_learning_files(const cli_learning *learning) {
+    json_t *object = cli_json_object();
+    cli_json_set(object, "train", cli_json_text(learning->train));
+    cli_json_set(object, "val", cli_json_text(learning->val ? learning->val : "none"));
+    cli_json_set(object, "test", cli_json_text(learning->test ? learning->test : "none"));
+    cli_json_set(object, "scaling", cli_json_text(scaling_words[learning->scaling]));
+    return object;
 }

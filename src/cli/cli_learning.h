@@ -6,6 +6,7 @@
 #include "bilevel/dataset.h"
 #include "bilevel/run.h"
 #include "cli_common.h"
+#include "cli_store.h"
 #include "cli_watch.h"
 
 typedef enum cli_scaling {
@@ -29,6 +30,11 @@ typedef struct cli_learning {
     cli_progress progress;
     uint64_t seed; /* of the run, and of everything that is drawn */
     bool json, quiet;
+    cli_store_choice store;
+    double checkpoint_seconds; /* between checkpoints; 0: none */
+    bool all_rows;             /* of the trace go to the store */
+    bool no_certificate;
+    struct cli_work *work; /* of the command, once it is opened */
 } cli_learning;
 
 /* Parses TRAIN and all of the above; a child of a subcommand's own parser. */
@@ -37,6 +43,8 @@ cli_learning cli_learning_begin(void);
 /* Finds the solver and reads the seed. Returns an exit code, after a message. */
 int cli_learning_check(cli_learning *learning);
 void cli_learning_end(cli_learning *learning);
+/* The files and how they are read, for the store. A new reference. */
+json_t *cli_learning_files(const cli_learning *learning);
 
 /* A share: above 0 and below 1. Ends the command with a message when it is none. */
 double cli_parse_share(const char *option, const char *text, const struct argp_state *state);

@@ -2,10 +2,12 @@
 #include "cli_watch.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Said once: a disk that is full stays full. */
-static void expect(cli_record *record, bool well, const char *what) {
+void cli_record_expect(cli_record *record, bool well, const char *what) {
     if (well || record->failed) {
         record->failed = record->failed || !well;
         return;
@@ -15,20 +17,36 @@ static void expect(cli_record *record, bool well, const char *what) {
     cli_complain("%s: %s; the run goes on without it", what, cli_store_problem(record->store));
 }
 
+static void store_row(cli_record *record, const blv_progress *progress, const char *text) {
+    cli_record_expect(record,
+                      cli_store_row(record->store, record->id,
+                                    record->rows_before + progress->iteration, progress->seconds,
+                                    text),
+                      "a row of the trace was not stored");
+}
+
 static void take_row(void *context, const blv_progress *progress, const char *text) {
     cli_record *record = context;
-    if (record->id)
-        expect(
-            record,
-            cli_store_row(record->store, record->id, progress->iteration, progress->seconds, text),
-            "a row of the trace was not stored");
+    if (!record->id)
+        return;
+    if (!record->row_head) {
+        store_row(record, progress, text);
+        return;
+    }
+    char *whole = NULL;
+    if (asprintf(&whole, "{%s%s", record->row_head, text + 1) < 0)
+        exit(cli_refuse(BLV_E_MEMORY, NULL));
+    store_row(record, progress, whole);
+    free(whole);
 }
 
 static void save_checkpoint(void *context, blv_run *run) {
     cli_record *record = context;
     if (record->id)
-        expect(record, cli_store_checkpoint(record->store, record->id, run),
-               "no checkpoint was stored, the one before is as it was");
+        cli_record_expect(record,
+                          cli_store_checkpoint(record->store, record->id, run, record->carried,
+                                               record->carried_count * sizeof *record->carried),
+                          "no checkpoint was stored, the one before is as it was");
 }
 
 void cli_record_listen(cli_record *record, blv_run *run, bool all_rows) {
@@ -49,7 +67,8 @@ int cli_record_begin(cli_record *record, const cli_run_facts *facts, int64_t id,
     }
     record->id = id;
     if (!id)
-        expect(record, cli_store_begin(record->store, facts, &record->id), "the run is not stored");
+        cli_record_expect(record, cli_store_begin(record->store, facts, &record->id),
+                          "the run is not stored");
     return CLI_DONE;
 }
 
@@ -68,8 +87,8 @@ static void settle_checkpoint(cli_record *record, const cli_report *report) {
     if (at_limit && record->checkpoint_seconds > 0.0)
         save_checkpoint(record, report->run);
     else if (outcome != BLV_STOPPED_REQUEST)
-        expect(record, cli_store_detach(record->store, record->id, "checkpoint"),
-               "the checkpoint was not removed");
+        cli_record_expect(record, cli_store_detach(record->store, record->id, "checkpoint"),
+                          "the checkpoint was not removed");
 }
 
 void cli_record_end(cli_record *record, const cli_report *report) {
@@ -86,9 +105,14 @@ void cli_record_end(cli_record *record, const cli_report *report) {
                        .phi = report->certified ? report->certificate.phi : NAN,
                        .grad_norm = report->certified ? report->certificate.grad_norm : NAN,
                        .result = object};
-    expect(record, cli_store_finish(record->store, record->id, &end),
-           "the end of the run was not stored");
+    cli_record_finish(record, &end);
     json_decref(object);
+}
+
+void cli_record_finish(cli_record *record, const cli_run_end *end) {
+    if (record->store && record->id)
+        cli_record_expect(record, cli_store_finish(record->store, record->id, end),
+                          "the end of the run was not stored");
 }
 
 int cli_record_code(const cli_record *record) {

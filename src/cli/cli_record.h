@@ -11,6 +11,12 @@ typedef struct cli_record {
     int64_t id;                /* 0: it has not begun */
     double checkpoint_seconds; /* between checkpoints; 0: none */
     bool failed;               /* the store could not take everything */
+
+    /* where one stored run is made of several, one after the other */
+    uint64_t rows_before;  /* what is added to the iteration of a row, for its place in the trace */
+    const char *row_head;  /* members of every row, "\"fold\":1,"; NULL: none */
+    const double *carried; /* numbers that are saved beside a checkpoint; NULL: none */
+    size_t carried_count;
 } cli_record;
 
 /* Before the run is opened. all_rows: as many as the trace file would have. */
@@ -21,6 +27,10 @@ int cli_record_begin(cli_record *record, const cli_run_facts *facts, int64_t id,
                      uint64_t iteration);
 /* After the certificate. */
 void cli_record_end(cli_record *record, const cli_report *report);
+/* The same for what is no single run. */
+void cli_record_finish(cli_record *record, const cli_run_end *end);
+/* Takes note of what became of a call that writes to the store; complains once. */
+void cli_record_expect(cli_record *record, bool well, const char *what);
 /* CLI_REFUSED when a store that was asked for by name could not take everything. */
 int cli_record_code(const cli_record *record);
 

@@ -33,5 +33,6 @@ void cli_report_ending(const cli_report *report, char text[CLI_ENDING_SIZE]);
 void cli_report_text(const cli_report *report);
 /* A new reference. */
 json_t *cli_report_object(const cli_report *report);
+json_t *cli_certificate_object(const blv_certificate *certificate);
 
 #endif

@@ -4,7 +4,7 @@
 
 enum { LONGEST_VECTOR = 1000 };
 
-static json_t *certificate_object(const blv_certificate *certificate) {
+json_t *cli_certificate_object(const blv_certificate *certificate) {
     json_t *object = cli_json_object();
     cli_json_set(object, "phi", cli_json_real(certificate->phi));
     cli_json_set(object, "grad_norm", cli_json_real(certificate->grad_norm));
@@ -27,7 +27,7 @@ static void set_certificate(json_t *object, const cli_report *report) {
     cli_json_set(object, "inner_residual", cli_json_real(shown->inner_residual));
     cli_json_set(object, "estimate_error", cli_json_real(shown->estimate_error));
     cli_json_set(object, "certificate",
-                 report->certified ? certificate_object(shown) : json_null());
+                 report->certified ? cli_certificate_object(shown) : json_null());
 }
 
 static json_t *notes_array(const blv_run *run) {

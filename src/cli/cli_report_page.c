@@ -2,6 +2,7 @@
 #include "cli_gnuplot.h"
 #include "cli_json.h"
 #include "cli_page.h"
+#include "cli_report_learned.h"
 #include "cli_runs.h"
 
 #include <inttypes.h>
@@ -64,6 +65,7 @@ static void put_family(FILE *out, const char *name) {
 
 static void put_question(FILE *out, const cli_stored_run *run) {
     char dim_x[NUMBER], dim_y[NUMBER], text[2 * NUMBER + 64];
+    cli_report_learned_question(out, run->run);
     cli_html_heading(out, 3, problem_of(run));
     put_family(out, problem_of(run));
     snprintf(text, sizeof text, "%s in x and %s in y, %.10s",
@@ -105,7 +107,9 @@ static void put_answer(FILE *out, const cli_stored *stored, const cli_stored_run
     char phi[NUMBER], grad[NUMBER], iterations[NUMBER], seconds[NUMBER], text[512];
     const json_t *result = json_object_get(best->run, "result");
     fputs("<div class=\"answer\">\n", out);
-    if (!isfinite(phi_of(best))) {
+    if (cli_report_learned(out, best->run)) {
+        /* said */
+    } else if (!isfinite(phi_of(best))) {
         snprintf(text, sizeof text, "%.80s: no run has a certified Phi.", problem_of(best));
         cli_html_element(out, "p", text);
     } else {
@@ -157,8 +161,8 @@ static int put_figures(FILE *out, const cli_stored *stored) {
     for (size_t i = 0; i < sizeof figures / sizeof figures[0] && code == CLI_DONE; i++)
         code = put_figure(out, stored, figures[i].what, figures[i].over);
     cli_html_element(out, "p",
-                     "Runs that differ in the seed only are one curve: their median, with a band "
-                     "from 20 to 80 percent of them.");
+                     "Runs that differ in the seed only, and the folds of a run, are one curve: "
+                     "their median, with a band from 20 to 80 percent of them.");
     return code;
 }
 
@@ -307,6 +311,12 @@ static json_t *at_the_end(const json_t *run, const char *key) {
     return json_object_size(value) > 0 ? value : json_object_get(run, key);
 }
 
+/* Runs on data show what they have attached with the answer. */
+static bool is_learned(const cli_stored_run *run) {
+    char title[NUMBER];
+    return cli_report_learned_title(run->run, title, sizeof title);
+}
+
 static int put_run(FILE *out, const cli_report_page *page, const cli_stored_run *run) {
     char title[256];
     json_t *result = json_object_get(run->run, "result");
@@ -322,7 +332,7 @@ static int put_run(FILE *out, const cli_report_page *page, const cli_stored_run 
     cli_html_values(out, "Oracle calls of the steps", json_object_get(result, "counts"));
     put_notes(out, json_object_get(result, "notes"));
     fputs("</details>\n", out);
-    return put_attachments(out, page->store, run->id);
+    return is_learned(run) ? CLI_DONE : put_attachments(out, page->store, run->id);
 }
 
 /* ---- The page ---- */
@@ -337,7 +347,12 @@ static int put_body(FILE *out, const cli_report_page *page, const cli_stored_run
     for (size_t i = 0; i < stored->count; i++)
         if (is_first_of_problem(runs, i))
             put_answer(out, stored, runs[i]);
-    int code = page->no_figures ? CLI_DONE : put_figures(out, stored);
+    int code = CLI_DONE;
+    for (size_t i = 0; i < stored->count && code == CLI_DONE; i++)
+        if (is_learned(runs[i]))
+            code = put_attachments(out, page->store, runs[i]->id);
+    if (code == CLI_DONE && !page->no_figures)
+        code = put_figures(out, stored);
     put_solvers(out, stored, runs);
     cli_html_heading(out, 2, "Runs");
     for (size_t i = 0; i < stored->count && code == CLI_DONE; i++)
@@ -350,6 +365,8 @@ int cli_report_page_put(const cli_report_page *page, FILE *out) {
     char title[160], footer[80];
     snprintf(title, sizeof title, "%.80s: %zu run%s", problem_of(runs[0]), page->stored->count,
              page->stored->count == 1 ? "" : "s");
+    if (page->stored->count == 1)
+        cli_report_learned_title(runs[0]->run, title, sizeof title);
     if (page->stored->problems > 1)
         snprintf(title, sizeof title, "%zu problems: %zu runs", page->stored->problems,
                  page->stored->count);

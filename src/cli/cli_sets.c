@@ -168,6 +168,15 @@ int cli_sets_load(const cli_learning *learning, const char *truth, cli_sets *set
     return code == CLI_DONE ? prepare(learning, sets) : code;
 }
 
+uint64_t cli_sets_fingerprint(const cli_sets *sets) {
+    const blv_dataset *all[] = {sets->train, sets->val, sets->test};
+    const uint64_t odd = 0x9e3779b97f4a7c15u;
+    uint64_t print = 0;
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        print = (print + (all[i] ? blv_dataset_fingerprint(all[i]) : i)) * odd;
+    return print;
+}
+
 void cli_sets_free(cli_sets *sets) {
     blv_dataset_destroy(sets->train);
     blv_dataset_destroy(sets->val);

@@ -17,6 +17,8 @@ typedef struct cli_sets {
  * the intercept. truth: as in blv_read_options, for TRAIN; NULL: none. */
 int cli_sets_load(const cli_learning *learning, const char *truth, cli_sets *sets);
 void cli_sets_free(cli_sets *sets);
+/* A number made from all of them. */
+uint64_t cli_sets_fingerprint(const cli_sets *sets);
 
 /* part[i], from 0 to parts - 1: the rows dealt out at random, each class alike. */
 int cli_deal_rows(const blv_dataset *dataset, size_t parts, uint64_t seed, uint32_t *part);

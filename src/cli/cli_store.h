@@ -81,8 +81,13 @@ bool cli_store_flush(cli_store *store);
 bool cli_store_attach(cli_store *store, int64_t id, const char *name, const void *bytes,
                       size_t size);
 bool cli_store_detach(cli_store *store, int64_t id, const char *name);
-/* Attaches a checkpoint of the run as "checkpoint". */
-bool cli_store_checkpoint(cli_store *store, int64_t id, blv_run *run);
+/* Attaches a checkpoint of the run as "checkpoint", and what its maker carries beside it, if
+ * anything, as "carried". Both go when "checkpoint" is detached. */
+bool cli_store_checkpoint(cli_store *store, int64_t id, blv_run *run, const void *carried,
+                          size_t carried_size);
+/* Attaches how one of several runs ended, in place of its checkpoint. */
+bool cli_store_attach_end(cli_store *store, int64_t id, const char *name, const void *bytes,
+                          size_t size);
 
 typedef struct cli_run_end {
     const char *status;  /* "finished", "interrupted" or "failed" */

@@ -186,33 +186,55 @@ static bool delete_parts(cli_store *store, int64_t id, const char *name) {
         store, cli_sql(store, "DELETE FROM attachment WHERE run = ? AND name = ?", "it", id, name));
 }
 
-bool cli_store_attach(cli_store *store, int64_t id, const char *name, const void *bytes,
-                      size_t size) {
-    if (!cli_store_enter(store))
-        return false;
+/* Within a transaction. */
+static bool replace_parts(cli_store *store, int64_t id, const char *name, const void *bytes,
+                          size_t size) {
     parts p = {.store = store, .id = id, .name = name, .bytes = cli_alloc(PART_BYTES, 1)};
     p.failed = !delete_parts(store, id, name);
     add_bytes(&p, bytes, size);
     if (p.used > 0 || p.count == 0)
         write_part(&p);
     free(p.bytes);
-    return cli_store_leave(store, !p.failed);
+    return !p.failed;
+}
+
+bool cli_store_attach(cli_store *store, int64_t id, const char *name, const void *bytes,
+                      size_t size) {
+    return cli_store_enter(store) &&
+           cli_store_leave(store, replace_parts(store, id, name, bytes, size));
+}
+
+static bool drop_checkpoint(cli_store *store, int64_t id) {
+    return delete_parts(store, id, "checkpoint") && delete_parts(store, id, "carried") &&
+           cli_sql_done(store, cli_sql(store,
+                                       "UPDATE run SET checkpoint_iteration = NULL,"
+                                       " checkpoint_saved = NULL WHERE id = ?",
+                                       "i", id));
 }
 
 bool cli_store_detach(cli_store *store, int64_t id, const char *name) {
     if (!cli_store_enter(store))
         return false;
-    bool well = delete_parts(store, id, name);
-    if (strcmp(name, "checkpoint") == 0)
-        well = well && cli_sql_done(store, cli_sql(store,
-                                                   "UPDATE run SET checkpoint_iteration = NULL,"
-                                                   " checkpoint_saved = NULL WHERE id = ?",
-                                                   "i", id));
-    return cli_store_leave(store, well);
+    bool is_checkpoint = strcmp(name, "checkpoint") == 0;
+    return cli_store_leave(store, is_checkpoint ? drop_checkpoint(store, id)
+                                                : delete_parts(store, id, name));
+}
+
+bool cli_store_attach_end(cli_store *store, int64_t id, const char *name, const void *bytes,
+                          size_t size) {
+    if (!cli_store_enter(store))
+        return false;
+    bool well = write_rows(store) && replace_parts(store, id, name, bytes, size) &&
+                drop_checkpoint(store, id);
+    well = cli_store_leave(store, well);
+    if (well)
+        forget_rows(store);
+    return well;
 }
 
 /* Rows up to here go with it, so that the trace is whole when the run goes on from there. */
-bool cli_store_checkpoint(cli_store *store, int64_t id, blv_run *run) {
+bool cli_store_checkpoint(cli_store *store, int64_t id, blv_run *run, const void *carried,
+                          size_t carried_size) {
     if (!cli_store_enter(store))
         return false;
     parts p = {.store = store, .id = id, .name = "checkpoint", .bytes = cli_alloc(PART_BYTES, 1)};
@@ -226,6 +248,7 @@ bool cli_store_checkpoint(cli_store *store, int64_t id, blv_run *run) {
         write_part(&p);
     free(p.bytes);
     bool well = !p.failed &&
+                (!carried || replace_parts(store, id, "carried", carried, carried_size)) &&
                 cli_sql_done(store, cli_sql(store,
                                             "UPDATE run SET checkpoint_iteration = ?,"
                                             " checkpoint_saved = " NOW " WHERE id = ?",

@@ -81,12 +81,17 @@ static json_t *describe_run(const blv_run *run) {
     return array;
 }
 
-json_t *cli_task_describe(const cli_task *task, const blv_run *run) {
-    const cli_instance *instance = &task->instance;
+void cli_task_describe_place(json_t *object) {
     char *folder = getcwd(NULL, 0);
-    json_t *object = cli_json_object();
     cli_json_set(object, "folder", cli_json_text(folder));
     cli_json_set(object, "data_folder", cli_json_text(getenv("BILEVEL_DATA")));
+    free(folder);
+}
+
+json_t *cli_task_describe(const cli_task *task, const blv_run *run) {
+    const cli_instance *instance = &task->instance;
+    json_t *object = cli_json_object();
+    cli_task_describe_place(object);
     cli_json_set(object, "problem", cli_json_text(instance->name));
     cli_json_set(object, "problem_settings", describe_settings(&instance->settings));
     cli_json_set(object, "precision",
@@ -101,7 +106,6 @@ json_t *cli_task_describe(const cli_task *task, const blv_run *run) {
     cli_json_set(object, "out", cli_json_text(task->out));
     cli_json_set(object, "checkpoint", cli_json_real(task->checkpoint_seconds));
     cli_json_set(object, "all_rows", json_boolean(task->all_rows));
-    free(folder);
     return object;
 }
 
@@ -136,8 +140,7 @@ static bool restore_problem(cli_instance *instance, const json_t *description) {
     return true;
 }
 
-/* Files are named from the folder in which the command was typed. */
-static int enter_folder(const json_t *description) {
+int cli_task_enter_place(const json_t *description) {
     const char *folder = text_of(description, "folder");
     const char *data_folder = text_of(description, "data_folder");
     if (data_folder)
@@ -162,5 +165,5 @@ int cli_task_restore(cli_task *task, const json_t *description) {
     }
     int code = cli_selection_parse(&task->selection, solver);
     task->selection.several = json_is_true(json_object_get(description, "several"));
-    return code == CLI_DONE ? enter_folder(description) : code;
+    return code == CLI_DONE ? cli_task_enter_place(description) : code;
 }

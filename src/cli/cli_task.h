@@ -11,6 +11,11 @@ double cli_task_parse_checkpoint(const char *text, const struct argp_state *stat
 /* Opens the store for the task; returns an exit code, after a message. Checkpoints need one. */
 int cli_task_open_store(cli_task *task, const cli_store_choice *choice);
 
+/* Where a command was typed: files are named from there. And going there again; returns an exit
+ * code, after a message. */
+void cli_task_describe_place(json_t *object);
+int cli_task_enter_place(const json_t *description);
+
 /* What is needed to make this run of the task again. A new reference. */
 json_t *cli_task_describe(const cli_task *task, const blv_run *run);
 /* The other way round, and into the folder that the task was done in; all but the problem itself.

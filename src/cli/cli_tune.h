@@ -4,6 +4,7 @@
 
 #include "cli_json.h"
 #include "cli_tuning.h"
+#include "cli_work.h"
 
 typedef struct cli_tune_request {
     cli_learning learning;
@@ -38,6 +39,8 @@ double cli_tune_penalty(const cli_tune_result *result, size_t number);
 
 int cli_tune_expect_writable(const cli_tune_request *request);
 int cli_tune_write(const cli_tune_result *result);
+/* What came out, in a line. To be freed. */
+char *cli_tune_message(const cli_tune_result *result);
 void cli_tune_text(const cli_tune_result *result);
 json_t *cli_tune_object(const cli_tune_result *result);
 

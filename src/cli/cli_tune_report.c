@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 enum { INDENT = 2, CELL = 24 };
 
@@ -11,6 +12,18 @@ static const char *const kind_words[] = {[BLV_PENALTY_PER_FEATURE] = "per featur
                                          [BLV_PENALTY_PER_CLASS] = "per class",
                                          [BLV_PENALTY_ONE] = "one",
                                          [BLV_PENALTY_GROUPS] = "groups"};
+
+char *cli_tune_message(const cli_tune_result *r) {
+    const cli_tuning *t = r->tuning;
+    char *text = NULL;
+    int length = t->kept
+                     ? asprintf(&text, "%zu learned penalties are kept: gain in loss %.4g +- %.2g",
+                                t->penalties, t->gain, t->gain_error)
+                     : asprintf(&text, "one penalty for all, %.4g", t->single);
+    if (length < 0)
+        exit(cli_refuse(BLV_E_MEMORY, NULL));
+    return text;
+}
 
 /* ---- Text ---- */
 
@@ -86,14 +99,19 @@ void cli_tune_text(const cli_tune_result *r) {
         printf("%s: the model\n", r->request->out);
     if (r->request->penalties)
         printf("%s: %zu penalties\n", r->request->penalties, r->names->count);
+    int64_t id = t->learning->work->record.id;
+    if (id)
+        printf("Stored as run %" PRId64 "; 'bilevel report %" PRId64 "' writes a page about it\n",
+               id, id);
 }
 
 /* ---- JSON ---- */
 
-static json_t *model_object(const cli_tuned *m) {
+static json_t *model_object(const char *name, const cli_tuned *m) {
     if (!m->weights)
         return json_null();
     json_t *object = cli_json_object();
+    cli_json_set(object, "name", cli_json_text(name));
     cli_json_set(object, "fit_loss", cli_json_real(m->fit.loss));
     cli_json_set(object, "fit_accuracy", cli_json_real(m->fit.accuracy));
     cli_json_set(object, "stop_loss", cli_json_real(m->stop.loss));
@@ -105,6 +123,7 @@ static json_t *model_object(const cli_tuned *m) {
 
 json_t *cli_tune_object(const cli_tune_result *r) {
     const cli_tuning *t = r->tuning;
+    int64_t id = t->learning->work->record.id;
     json_t *object = cli_json_object(), *models = cli_json_object();
     cli_json_set(object, "train", cli_json_text(t->learning->train));
     cli_json_set(object, "val", cli_json_text(t->learning->val));
@@ -118,16 +137,22 @@ json_t *cli_tune_object(const cli_tune_result *r) {
     cli_json_set(object, "gain", cli_json_real(t->gain));
     cli_json_set(object, "gain_error", cli_json_real(t->gain_error));
     cli_json_set(object, "kept", json_boolean(t->kept));
-    cli_json_set(models, "none", model_object(&t->with_none));
-    cli_json_set(models, "one", model_object(&t->with_single));
-    cli_json_set(models, "many", model_object(&t->with_many));
-    cli_json_set(models, "result", model_object(cli_tuning_result(t)));
+    cli_json_set(models, "none", model_object("hardly any", &t->with_none));
+    cli_json_set(models, "one", model_object("one for all", &t->with_single));
+    cli_json_set(models, "many", model_object(kind_words[t->kind], &t->with_many));
+    cli_json_set(models, "result",
+                 model_object(t->kept ? kind_words[t->kind] : "one for all", cli_tuning_result(t)));
     cli_json_set(object, "models", models);
     cli_json_set(object, "solver", cli_json_text(t->learning->solver->name));
     cli_json_set(object, "seed", cli_json_whole(t->learning->seed));
     cli_json_set(object, "iterations", cli_json_whole(t->iterations));
     cli_json_set(object, "best_iteration", cli_json_whole(t->best_iteration));
     cli_json_set(object, "seconds", cli_json_real(t->seconds));
+    cli_json_set(object, "counts", cli_json_counts(&t->counts));
+    cli_json_set(object, "setup_counts", cli_json_counts(&t->setup_counts));
+    cli_json_set(object, "certificate",
+                 t->certified ? cli_certificate_object(&t->certificate) : json_null());
+    cli_json_set(object, "run", id ? cli_json_whole((uint64_t)id) : json_null());
     cli_json_set(object, "out", cli_json_text(r->request->out));
     cli_json_set(object, "penalties_file", cli_json_text(r->request->penalties));
     return object;

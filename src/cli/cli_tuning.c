@@ -7,7 +7,7 @@
  *                 the run. They are kept where their gain on the stopping rows is more than twice
  *                 its standard error. */
 #include "cli_tuning.h"
-#include "cli_drive.h"
+#include "cli_work.h"
 
 #include <float.h>
 #include <math.h>
@@ -157,12 +157,22 @@ static int find_single(cli_tuning *t, const blv_problem *problem) {
 
 /* ---- Many penalties ---- */
 
+/* What is known from one look to the next, as numbers, so that it can be saved with the run. */
+enum { BEST_LOSS, WITHOUT_PROGRESS, BEST_ITERATION, VECTORS };
+
 typedef struct watcher {
-    cli_tuning *tuning;
-    double best_loss; /* on the stopping rows */
-    double *best_x, *best_y;
-    uint64_t without_progress;
+    uint64_t patience;
+    size_t dim_x, count;
+    double *numbers; /* best loss on the stopping rows and so on, then the best x, the best y */
 } watcher;
+
+static double *best_x(const watcher *w) {
+    return w->numbers + VECTORS;
+}
+
+static double *best_y(const watcher *w) {
+    return w->numbers + VECTORS + w->dim_x;
+}
 
 /* measures: val_loss, val_accuracy, test_loss, test_accuracy; the stopping rows are its test rows.
  */
@@ -170,15 +180,16 @@ static int look(void *context, const blv_progress *p) {
     watcher *w = context;
     if (p->measure_count < 3 || isnan(p->measures[2]))
         return 0;
-    if (p->measures[2] < w->best_loss) {
-        w->best_loss = p->measures[2];
-        w->without_progress = 0;
-        w->tuning->best_iteration = p->iteration;
-        blv_run_read(p->run, "x", w->best_x);
-        blv_run_read(p->run, "y", w->best_y);
+    if (p->measures[2] < w->numbers[BEST_LOSS]) {
+        w->numbers[BEST_LOSS] = p->measures[2];
+        w->numbers[WITHOUT_PROGRESS] = 0.0;
+        w->numbers[BEST_ITERATION] = (double)p->iteration;
+        blv_run_read(p->run, "x", best_x(w));
+        blv_run_read(p->run, "y", best_y(w));
         return 0;
     }
-    return ++w->without_progress >= w->tuning->patience;
+    w->numbers[WITHOUT_PROGRESS] += 1.0;
+    return w->numbers[WITHOUT_PROGRESS] >= (double)w->patience;
 }
 
 static int run_solver(cli_tuning *t, const blv_problem *problem, watcher *w) {
@@ -190,13 +201,29 @@ static int run_solver(cli_tuning *t, const blv_problem *problem, watcher *w) {
                            .trace = t->trace,
                            .look = look,
                            .context = w,
-                           .every = exact ? 1 : EVERY};
+                           .every = exact ? 1 : EVERY,
+                           .carried = w->numbers,
+                           .carried_count = w->count};
     cli_driven end = {0};
     int code = cli_drive(t->learning, &plan, &end);
     t->iterations = end.iterations;
     t->seconds = end.seconds;
+    t->certified = end.certified;
+    t->certificate = end.certificate;
+    t->counts = end.counts;
+    t->setup_counts = end.setup_counts;
+    t->best_iteration = (uint64_t)w->numbers[BEST_ITERATION];
     cli_driven_free(&end);
     return code;
+}
+
+static watcher begin_watch(const cli_tuning *t, const blv_problem_def *def) {
+    watcher w = {
+        .patience = t->patience, .dim_x = def->dim_x, .count = VECTORS + def->dim_x + def->dim_y};
+    w.numbers = cli_alloc(w.count, sizeof *w.numbers);
+    w.numbers[BEST_LOSS] = t->with_single.stop.loss;
+    memcpy(best_y(&w), t->with_single.y, def->dim_y * sizeof(double));
+    return w;
 }
 
 static int find_many(cli_tuning *t) {
@@ -206,22 +233,19 @@ static int find_many(cli_tuning *t) {
     if (code != CLI_DONE)
         return code;
     const blv_problem_def *def = blv_problem_definition(problem);
-    watcher w = {.tuning = t,
-                 .best_loss = t->with_single.stop.loss,
-                 .best_x = cli_alloc(def->dim_x, sizeof(double)),
-                 .best_y = cli_alloc(def->dim_y, sizeof(double))};
-    memcpy(w.best_y, t->with_single.y, def->dim_y * sizeof *w.best_y);
+    watcher w = begin_watch(t, def);
     code = run_solver(t, problem, &w);
     if (code == CLI_DONE) {
         cli_watch_say("training");
-        code = cli_train(problem, w.best_x, w.best_y);
+        code = cli_train(problem, best_x(&w), best_y(&w));
     }
     t->penalties = def->dim_x;
     t->penalty = cli_alloc(def->dim_x, sizeof *t->penalty);
     for (size_t k = 0; k < def->dim_x; k++)
-        t->penalty[k] = t->single * exp(w.best_x[k]);
-    t->with_many.y = w.best_y;
-    free(w.best_x);
+        t->penalty[k] = t->single * exp(best_x(&w)[k]);
+    t->with_many.y = cli_alloc(def->dim_y, sizeof *t->with_many.y);
+    memcpy(t->with_many.y, best_y(&w), def->dim_y * sizeof *t->with_many.y);
+    free(w.numbers);
     blv_problem_destroy(problem);
     return code;
 }
@@ -338,7 +362,9 @@ static int learn_single_and_none(cli_tuning *t) {
     if (code != CLI_DONE)
         return code;
     t->scores = blv_problem_definition(problem)->dim_y / columns_of(t->sets->train);
-    code = find_single(t, problem);
+    code = cli_work_begin(t->learning->work, t->learning, problem, t->penalties_asked);
+    if (code == CLI_DONE)
+        code = find_single(t, problem);
     if (code == CLI_DONE) {
         size_t dim_y = blv_problem_definition(problem)->dim_y;
         double logarithm = log(lowest_penalty);

@@ -34,8 +34,12 @@ typedef struct cli_tuning {
     bool kept;         /* whether the learned penalties are the result */
     cli_tuned with_none, with_single, with_many;
 
+    size_t penalties_asked; /* how many there are to be learned */
     uint64_t iterations, best_iteration;
     double seconds;
+    bool certified;
+    blv_certificate certificate; /* of the run that learns many */
+    blv_counts counts, setup_counts;
 } cli_tuning;
 
 /* Both return an exit code, after a message. */

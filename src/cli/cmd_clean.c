@@ -4,7 +4,9 @@
 #include "cli_describe.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- Options ---- */
 
@@ -17,10 +19,11 @@ enum {
     KEY_FALSE_ALARMS,
     KEY_TRUTH,
     KEY_FOLDS,
-    KEY_RIDGE
+    KEY_RIDGE,
+    KEY_IMAGE
 };
 
-enum { FEWEST_FOLDS = 2, MOST_FOLDS = 100 };
+enum { FEWEST_FOLDS = 2, MOST_FOLDS = 100, MOST_PIXELS = 4096 };
 static const double default_val_share = 0.3, most_val_share = 0.5;
 
 static const struct argp_option options[] = {
@@ -46,6 +49,8 @@ static const struct argp_option options[] = {
     {"folds", KEY_FOLDS, "N", 0, "parts that are held out in turn (default 5)", 0},
     {"ridge", KEY_RIDGE, "C", 0,
      "weight of |y|^2 in training (default: 0.001, less where that fits much better)", 0},
+    {"image", KEY_IMAGE, "auto|none|WIDTHxHEIGHT[x3]", 0,
+     "what picture a row is, for the page of 'bilevel report' (default auto)", 0},
     {0}};
 
 static uint64_t parse_folds(const char *text, const struct argp_state *state) {
@@ -54,6 +59,24 @@ static uint64_t parse_folds(const char *text, const struct argp_state *state) {
         argp_error(state, "--folds '%s': expected a whole number from %d to %d", text, FEWEST_FOLDS,
                    MOST_FOLDS);
     return folds;
+}
+
+/* Pixel by pixel, line after line. */
+static cli_image parse_image(const char *text, const struct argp_state *state) {
+    cli_image image = {.is_given = true, .channels = 1};
+    int end = 0;
+    if (strcmp(text, "auto") == 0)
+        return (cli_image){0};
+    if (strcmp(text, "none") == 0)
+        return image;
+    bool well = sscanf(text, "%4zux%4zu%n", &image.width, &image.height, &end) == 2 &&
+                image.width - 1 < MOST_PIXELS && image.height - 1 < MOST_PIXELS;
+    if (well && strcmp(text + end, "x3") == 0)
+        image.channels = 3;
+    else if (!well || text[end])
+        argp_error(state, "--image '%s': expected auto, none, or a size such as 28x28 or 32x32x3",
+                   text);
+    return image;
 }
 
 static void check_whole(const cli_clean_request *asked, const struct argp_state *state) {
@@ -101,6 +124,9 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
     case KEY_RIDGE:
         asked->ridge = cli_parse_positive("ridge", arg, state);
         return 0;
+    case KEY_IMAGE:
+        asked->image = parse_image(arg, state);
+        return 0;
     case ARGP_KEY_END:
         check_whole(asked, state);
         return 0;
@@ -125,15 +151,52 @@ static int expect_enough_rows(const cli_clean_request *asked, const cli_sets *se
     return CLI_DONE;
 }
 
-static int report(const cli_clean_result *result) {
+static int expect_image_fits(const cli_clean_request *asked, const cli_sets *sets) {
+    const cli_image *image = &asked->image;
+    size_t values = image->width * image->height * image->channels;
+    if (values == 0 || values == sets->features)
+        return CLI_DONE;
+    cli_complain("%s: rows of %zu features are no images of %zux%zu; expected %zu",
+                 asked->learning.train, sets->features, image->width, image->height, values);
+    return CLI_REFUSED;
+}
+
+static void attach_sheet(cli_work *work, const cli_clean_result *result) {
+    char *sheet = work->record.id ? cli_clean_sheet(result) : NULL;
+    if (sheet)
+        cli_record_expect(&work->record,
+                          cli_store_attach(work->record.store, work->record.id, "suspects.html",
+                                           sheet, strlen(sheet)),
+                          "the images were not stored");
+    free(sheet);
+}
+
+static int store(cli_work *work, const cli_clean_result *result) {
+    blv_certificate certificate = cli_clean_certificate(result);
+    char *message = cli_clean_message(result);
+    json_t *object = cli_clean_object(result);
+    attach_sheet(work, result);
+    int code = cli_work_end(work, CLI_DONE,
+                            &(cli_work_summary){.message = message,
+                                                .iterations = result->cleaning->iterations,
+                                                .seconds = result->cleaning->seconds,
+                                                .certificate = &certificate,
+                                                .result = object});
+    json_decref(object);
+    free(message);
+    return code;
+}
+
+static int report(cli_work *work, const cli_clean_result *result) {
     int code = cli_clean_write(result);
     if (code != CLI_DONE)
         return code;
+    code = store(work, result); /* what the store calls finished has its files */
     if (result->request->learning.json)
         cli_json_print(cli_clean_object(result));
     else if (!result->request->learning.quiet)
         cli_clean_text(result);
-    return CLI_DONE;
+    return code;
 }
 
 static int learn(const cli_clean_request *asked, const cli_sets *sets, const bool *wrong) {
@@ -154,13 +217,36 @@ static int learn(const cli_clean_request *asked, const cli_sets *sets, const boo
     }
     cli_watch_end();
     if (code == CLI_DONE)
-        code = report(&result);
+        code = report(learning->work, &result);
+    if (code != CLI_DONE)
+        cli_work_end(
+            learning->work, code,
+            &(cli_work_summary){.iterations = cleaning.iterations, .seconds = cleaning.seconds});
     cli_clean_result_free(&result);
     cli_cleaning_free(&cleaning);
     return code;
 }
 
-static int clean(cli_clean_request *asked) {
+static json_t *number_or(double number, const char *word) {
+    return isnan(number) ? cli_json_text(word) : cli_json_real(number);
+}
+
+/* What the stored run is known by, beside solver and options. */
+static json_t *describe(const cli_clean_request *asked) {
+    json_t *object = cli_learning_files(&asked->learning);
+    if (!asked->learning.val)
+        cli_json_set(object, "val_share",
+                     cli_json_real(isnan(asked->learning.val_share) ? default_val_share
+                                                                    : asked->learning.val_share));
+    cli_json_set(object, "folds", cli_json_whole(asked->folds));
+    cli_json_set(object, "ridge", number_or(asked->ridge, "auto"));
+    cli_json_set(object, "threshold", number_or(asked->threshold, "auto"));
+    cli_json_set(object, "flag_share", number_or(asked->flag_share, "none"));
+    cli_json_set(object, "false_alarms", number_or(asked->false_alarms, "auto"));
+    return object;
+}
+
+static int clean(cli_clean_request *asked, cli_work *work) {
     const char *column = cli_clean_truth_is_file(asked) ? NULL : asked->truth;
     cli_sets sets = {0};
     bool *wrong = NULL;
@@ -176,13 +262,20 @@ static int clean(cli_clean_request *asked) {
         code = cli_clean_find_truth(asked, &sets, wrong);
     }
     if (code == CLI_DONE)
+        code = expect_image_fits(asked, &sets);
+    if (code == CLI_DONE)
+        code = cli_work_open(work, &asked->learning);
+    if (code == CLI_DONE) {
+        work->fingerprint = cli_sets_fingerprint(&sets);
+        work->problem_parameters = describe(asked);
         code = learn(asked, &sets, wrong);
+    }
     free(wrong);
     cli_sets_free(&sets);
     return code;
 }
 
-int cmd_clean(int argc, char **argv) {
+static int clean_as(int argc, char **argv, const cli_again *again) {
     const struct argp_child children[] = {{cli_learning_argp(), 0, NULL, 1}, {0}};
     const struct argp argp = {
         .options = options,
@@ -198,8 +291,22 @@ int cmd_clean(int argc, char **argv) {
                                .false_alarms = NAN,
                                .ridge = NAN,
                                .folds = 5};
+    cli_work work = {.kind = "clean",
+                     .problem = "hyperclean",
+                     .command = cli_record_command(argc, argv),
+                     .again = again};
     bool wanted = cli_parse(&argp, argc, argv, &asked);
-    int code = wanted ? clean(&asked) : CLI_DONE;
+    cli_work_take_over(again, &asked.learning);
+    int code = wanted ? clean(&asked, &work) : CLI_DONE;
+    cli_work_close(&work);
     cli_learning_end(&asked.learning);
     return code;
+}
+
+int cmd_clean(int argc, char **argv) {
+    return clean_as(argc, argv, NULL);
+}
+
+int cli_clean_again(int argc, char **argv, const cli_again *again) {
+    return clean_as(argc, argv, again);
 }

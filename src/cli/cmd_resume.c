@@ -3,6 +3,7 @@
 #include "cli_describe.h"
 #include "cli_runs.h"
 #include "cli_task.h"
+#include "cli_work.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -92,14 +93,31 @@ static int say_finished(const request *asked, json_t *run) {
     return CLI_DONE;
 }
 
+static bool is_solve(const json_t *run) {
+    return strcmp(text_of(run, "kind"), "solve") == 0;
+}
+
+/* The command that goes on with a run that is not one of `solve`; NULL: none. */
+static int (*again_of(const json_t *run))(int, char **, const cli_again *) {
+    const char *kind = text_of(run, "kind");
+    return strcmp(kind, "clean") == 0  ? cli_clean_again
+           : strcmp(kind, "tune") == 0 ? cli_tune_again
+                                       : NULL;
+}
+
 /* Whether there is something to go on with; else *done, and the exit code. */
 static int judge(const request *asked, json_t *run, bool *done) {
     const char *status = text_of(run, "status");
     bool has_checkpoint = json_is_integer(json_object_get(run, "checkpoint_iteration"));
     *done = true;
-    if (strcmp(text_of(run, "kind"), "solve") != 0) {
+    if (!is_solve(run) && !again_of(run)) {
         cli_complain("run %" PRIu64 " is one of 'bilevel %s', which does not go on", asked->id,
                      text_of(run, "kind"));
+        return CLI_REFUSED;
+    }
+    if (!is_solve(run) && asked->limits.count > 0) {
+        cli_complain("run %" PRIu64 " is one of 'bilevel %s', which goes on under its own limits",
+                     asked->id, text_of(run, "kind"));
         return CLI_REFUSED;
     }
     if (strcmp(status, "running") == 0 && !asked->force) {
@@ -174,6 +192,38 @@ static int go_on(const request *asked, cli_task *task, const json_t *run, void *
     return code;
 }
 
+static char *copy_text(const char *text) {
+    size_t size = text ? strlen(text) + 1 : 1;
+    char *copy = cli_alloc(size, 1);
+    if (text)
+        memcpy(copy, text, size);
+    return copy;
+}
+
+/* Does the command again, with what the store has kept of it. */
+static int do_again(const request *asked, cli_store *store, const json_t *run) {
+    const json_t *task = json_object_get(run, "task");
+    const json_t *arguments = json_object_get(task, "arguments");
+    size_t count = json_array_size(arguments);
+    int code = cli_task_enter_place(task);
+    if (code != CLI_DONE || count == 0)
+        return code != CLI_DONE ? code : cli_refuse(BLV_E_VALUE, "the run has no command line");
+    char **argv = cli_alloc(count + 1, sizeof *argv);
+    for (size_t i = 0; i < count; i++)
+        argv[i] = copy_text(json_string_value(json_array_get(arguments, i)));
+    cli_again again = {.store = store,
+                       .id = (int64_t)asked->id,
+                       .run = run,
+                       .checkpoint_seconds = asked->checkpoint_seconds,
+                       .json = asked->json,
+                       .quiet = asked->quiet};
+    code = again_of(run)((int)count, argv, &again);
+    for (size_t i = 0; i < count; i++)
+        free(argv[i]);
+    free(argv);
+    return code;
+}
+
 static int resume(const request *asked, cli_store *store) {
     json_t *run = NULL;
     bool done = false;
@@ -190,7 +240,7 @@ static int resume(const request *asked, cli_store *store) {
     void *bytes = NULL;
     int code = judge(asked, run, &done);
     if (!done)
-        code = go_on(asked, &task, run, &bytes);
+        code = is_solve(run) ? go_on(asked, &task, run, &bytes) : do_again(asked, store, run);
     free(bytes);
     cli_selection_free(&task.selection);
     cli_settings_free(&task.settings);
@@ -208,7 +258,8 @@ int cmd_resume(int argc, char **argv) {
         .doc = "Go on with a run that was interrupted, from its last checkpoint, and end as it "
                "would have ended.\v"
                "'bilevel runs' lists the runs. Without a checkpoint the run starts again. Files "
-               "that it writes, with --trace and --out, are written as the first command said.",
+               "that it writes, with --trace, --out and the like, are written as the first command "
+               "said.",
         .children = children};
     request asked = {.id = 0};
     if (!cli_parse(&argp, argc, argv, &asked))

@@ -129,22 +129,42 @@ static int expect_enough_rows(const cli_learning *learning, const cli_sets *sets
     return CLI_REFUSED;
 }
 
-static int report(const cli_tune_result *result) {
+static int store(cli_work *work, const cli_tune_result *result) {
+    const cli_tuning *t = result->tuning;
+    char *message = cli_tune_message(result);
+    json_t *object = cli_tune_object(result);
+    int code =
+        cli_work_end(work, CLI_DONE,
+                     &(cli_work_summary){.message = message,
+                                         .partial = cli_watch_signalled(),
+                                         .iterations = t->iterations,
+                                         .seconds = t->seconds,
+                                         .certificate = t->certified ? &t->certificate : NULL,
+                                         .result = object});
+    json_decref(object);
+    free(message);
+    return code;
+}
+
+static int report(cli_work *work, const cli_tune_result *result) {
     int code = cli_tune_write(result);
     if (code != CLI_DONE)
         return code;
+    code = store(work, result); /* what the store calls finished has its files */
     if (result->request->learning.json)
         cli_json_print(cli_tune_object(result));
     else if (!result->request->learning.quiet)
         cli_tune_text(result);
-    return CLI_DONE;
+    return code;
 }
 
 static int learn(const cli_tune_request *asked, cli_sets *sets, const cli_penalty_names *names) {
+    cli_work *work = asked->learning.work;
     cli_tuning tuning = {.learning = &asked->learning,
                          .sets = sets,
                          .kind = asked->kind,
                          .group = names->group,
+                         .penalties_asked = names->count,
                          .stop_share = asked->stop_share,
                          .range = asked->range,
                          .patience = asked->patience,
@@ -155,12 +175,37 @@ static int learn(const cli_tune_request *asked, cli_sets *sets, const cli_penalt
     cli_watch_end();
     cli_tune_result result = {asked, &tuning, names};
     if (code == CLI_DONE)
-        code = report(&result);
+        code = report(work, &result);
+    if (code != CLI_DONE)
+        cli_work_end(
+            work, code,
+            &(cli_work_summary){.iterations = tuning.iterations, .seconds = tuning.seconds});
     cli_tuning_free(&tuning);
     return code;
 }
 
-static int tune(cli_tune_request *asked) {
+/* What the stored run is known by, beside solver and options. */
+static json_t *describe(const cli_tune_request *asked) {
+    static const char *const kinds[] = {[BLV_PENALTY_PER_FEATURE] = "per-feature",
+                                        [BLV_PENALTY_PER_CLASS] = "per-class",
+                                        [BLV_PENALTY_ONE] = "one",
+                                        [BLV_PENALTY_GROUPS] = "groups"};
+    json_t *object = cli_learning_files(&asked->learning);
+    if (!asked->learning.val)
+        cli_json_set(object, "val_share",
+                     cli_json_real(isnan(asked->learning.val_share) ? default_val_share
+                                                                    : asked->learning.val_share));
+    cli_json_set(object, "penalty", cli_json_text(kinds[asked->kind]));
+    if (asked->groups)
+        cli_json_set(object, "groups", cli_json_text(asked->groups));
+    cli_json_set(object, "stop_share", cli_json_real(asked->stop_share));
+    cli_json_set(object, "patience", cli_json_whole(asked->patience));
+    cli_json_set(object, "range", cli_json_real(asked->range));
+    cli_json_set(object, "refit", cli_json_text(asked->refit ? "on" : "off"));
+    return object;
+}
+
+static int tune(cli_tune_request *asked, cli_work *work) {
     cli_sets sets = {0};
     cli_penalty_names names = {0};
     int code = cli_learning_check(&asked->learning);
@@ -175,13 +220,18 @@ static int tune(cli_tune_request *asked) {
     if (code == CLI_DONE)
         code = cli_tune_expect_writable(asked);
     if (code == CLI_DONE)
+        code = cli_work_open(work, &asked->learning);
+    if (code == CLI_DONE) {
+        work->fingerprint = cli_sets_fingerprint(&sets);
+        work->problem_parameters = describe(asked);
         code = learn(asked, &sets, &names);
+    }
     cli_penalty_names_free(&names);
     cli_sets_free(&sets);
     return code;
 }
 
-int cmd_tune(int argc, char **argv) {
+static int tune_as(int argc, char **argv, const cli_again *again) {
     const struct argp_child children[] = {{cli_learning_argp(), 0, NULL, 1}, {0}};
     const struct argp argp = {
         .options = options,
@@ -196,8 +246,23 @@ int cmd_tune(int argc, char **argv) {
                               .stop_share = 0.25,
                               .range = 7.0,
                               .patience = 2};
+    cli_work work = {.kind = "tune",
+                     .problem = "l2reg",
+                     .command = cli_record_command(argc, argv),
+                     .again = again};
     bool wanted = cli_parse(&argp, argc, argv, &asked);
-    int code = wanted ? tune(&asked) : CLI_DONE;
+    cli_work_take_over(again, &asked.learning);
+    asked.learning.all_rows = asked.learning.all_rows || asked.trace;
+    int code = wanted ? tune(&asked, &work) : CLI_DONE;
+    cli_work_close(&work);
     cli_learning_end(&asked.learning);
     return code;
+}
+
+int cmd_tune(int argc, char **argv) {
+    return tune_as(argc, argv, NULL);
+}
+
+int cli_tune_again(int argc, char **argv, const cli_again *again) {
+    return tune_as(argc, argv, again);
 }

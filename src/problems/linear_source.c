@@ -144,12 +144,31 @@ static blv_error split(const linear_source *s, linear_data *d, const char *owner
     return BLV_OK;
 }
 
+/* Gives a set the columns and classes of the training rows; says of which file it is. */
+static blv_error match(blv_dataset *set, blv_dataset *train, const char *file, blv_message *why) {
+    blv_message said = {0};
+    blv_error error = blv_dataset_match(set, train, &said);
+    if (error == BLV_OK)
+        return BLV_OK;
+    return file[0] ? fail(why, error, "%.200s: %.250s", file, said.text)
+                   : fail(why, error, "%.450s", said.text);
+}
+
+static blv_error expect_classes(const linear_source *s, const blv_dataset *set, blv_message *why) {
+    const blv_dataset_view *view = blv_dataset_view_of(set);
+    if (view->classes != 1)
+        return BLV_OK;
+    return fail(why, BLV_E_FORMAT, "%.200s: one class only ('%.60s'), expected at least 2",
+                s->train, view->class_names[0]);
+}
+
 static blv_error prepare(const linear_source *s, linear_data *d, blv_message *why) {
     blv_dataset *sets[3] = {d->train, d->val, d->test};
+    const char *files[3] = {s->train, s->val, s->test};
     size_t count = d->test ? 3 : 2;
     for (int pass = 0; pass < 2; pass++) /* twice: a later set may have widened the first */
         for (size_t i = 1; i < count; i++)
-            CHECK(blv_dataset_match(sets[i], sets[0], why));
+            CHECK(match(sets[i], sets[0], files[i], why));
     if (s->corrupt > 0.0)
         CHECK(blv_dataset_corrupt(d->train, (blv_corruption)s->corruption, s->corrupt,
                                   (uint64_t)s->seed, why));
@@ -170,6 +189,7 @@ static blv_error load(const linear_source *s, const char *owner, blv_precision p
                       linear_data *d, blv_message *why) {
     uint64_t seed = (uint64_t)s->seed;
     CHECK(read_file(s, s->train, precision, &d->train, why));
+    CHECK(expect_classes(s, d->train, why));
     if (s->val[0]) {
         CHECK(read_file(s, s->val, precision, &d->val, why));
         CHECK(cut(&d->val, s->val_size, seed, why));

@@ -16,36 +16,41 @@ cp out all
 grep -v '^  ' list | sed 's/: .*//' >found
 same found groups
 grep -v '^  ' list | grep -v ': ' && fail "a group has no summary"
-for name in $names; do
-    "$json_get" all '*' name >left
-    "$json_get" all '*' group >right
-    group=$(paste left right | awk -F '\t' -v name="$name" '$1 == name { print $2 }')
-    awk -v name="$name" '!/^  / { group = $0 } $1 == name { print group }' list |
-        grep -qF "$group: " || fail "$name is not listed below $group"
+for key in name group citation uses_hvp uses_jvp stochastic; do
+    "$json_get" all '*' $key >"column_$key" || fail "$case_name: $key is missing"
 done
+paste column_name column_group >expected
+awk '!/^  / { group = $0; sub(/: .*/, "", group) } /^  / && $1 != "NAME" { print $1 "\t" group }' \
+    list >found
+same found expected
+grep -n '^$' column_citation && fail "a citation is empty"
+# What each needs, in words and in bits
+paste column_name column_uses_hvp column_uses_jvp column_stochastic |
+    awk '{ print $1 " f, g" ($2 == "true" ? ", Hv" : "") ($3 == "true" ? ", Jv" : "") " " \
+        ($4 == "true" ? "yes" : "no") }' >expected
+sed -nE 's/^  ([^ ]+) +(f, g(, Hv)?(, Jv)?) +(yes|no) .*/\1 \2 \5/p' list >found
+same found expected
+# One by one: text and Markdown have every parameter, JSON is what the array has
+i=0
 for name in $names; do
     run 0 solvers "$name"
     out_has "$name: "
-    run 0 solvers "$name" --json
-    json "$name" name
-    "$json_get" out citation >value || fail "$case_name: no citation"
-    [ -s value ] || fail "$case_name: empty citation"
-    for key in $("$json_get" out parameters '*' key); do
-        "$bilevel" solvers "$name" | grep -qE "^  $key +" || fail "$case_name: $key is not listed"
-    done
-    # What it needs, in words and in bits
-    needs="f, g"
-    [ "$("$json_get" out uses_hvp)" = false ] || needs="$needs, Hv"
-    [ "$("$json_get" out uses_jvp)" = false ] || needs="$needs, Jv"
-    stochastic=$([ "$("$json_get" out stochastic)" = true ] && echo yes || echo no)
-    grep -qE "^  $name +$needs +$stochastic " list || fail "$name: not listed with $needs, $stochastic"
-    # Markdown: as many rows as there are parameters
-    "$json_get" out parameters '*' key >keys
-    "$json_get" out citation >citation
+    "$json_get" all $i parameters '*' key >keys
+    sed -n '/^Parameters/,/^$/ s/^  \([^ ]*\) .*/\1/p' out | grep -vx KEY >found
+    same found keys
     run 0 solvers "$name" --markdown
     sed -n '/^## Parameters/,$ s/^| `\([^`]*\)` | `.*/\1/p' out >found
     same found keys
-    grep -qF "$(cut -c 1-40 citation)" out || fail "$case_name: no citation"
+    "$json_get" all $i citation | cut -c 1-40 >citation
+    grep -qFf citation out || fail "$case_name: no citation"
+    i=$((i + 1))
+done
+for name in exact soba; do
+    run 0 solvers $name --json
+    json $name name
+    "$json_get" out >found
+    "$json_get" all "$(($(grep -nx $name column_name | cut -d: -f1) - 1))" >expected
+    same found expected
 done
 run 0 solvers --markdown
 sed -n 's/^| \[`\([^`]*\)`](\(.*\)\.md) .*/\1 \2/p' out >found
@@ -70,31 +75,27 @@ fits() {
         column_stochastic column_fit column_remark >lines
     run 0 solvers "$@"
     err_empty
-    while IFS=';' read -r name uses_hvp uses_jvp uses_inverse stochastic fit remark rest; do
-        expected=suited
-        if [ "$uses_hvp" = true ] && [ $hvp = no ]; then expected=differences; fi
-        if [ "$uses_jvp" = true ] && [ $jvp = no ]; then expected=differences; fi
-        if [ "$uses_inverse" = true ] && [ $inverse = no ]; then expected=refused; fi
-        [ "$fit" = $expected ] || fail "$case_name: $name is $fit, expected $expected"
-        case $expected in
-        differences) words="differences of gradients" ;;
-        refused) words=singular ;;
-        *) words= ;;
-        esac
-        [ $expected = refused ] || [ $sum = yes ] || [ "$stochastic" = false ] || words="$words*no batches"
-        # shellcheck disable=SC2254
-        case "$remark;$rest" in
-        *$words*) ;;
-        *) fail "$case_name: $name: '$remark', expected '$words'" ;;
-        esac
-        [ -n "$words" ] || [ -z "$remark" ] || fail "$case_name: $name: '$remark', expected nothing"
-        listed=no
-        if grep -qE "^  $name +f, g" out; then listed=yes; fi
-        [ $listed = "$([ $fit = suited ] && echo yes || echo no)" ] ||
-            fail "$case_name: $name is $fit, listed: $listed"
-        [ -z "$words" ] || grep -qE "^  ([^ ]+, )*$name(,|\$)" out ||
-            fail "$case_name: $name does not stand below its remark"
-    done <lines
+    awk -F ';' -v has_hvp=$hvp -v has_jvp=$jvp -v has_inverse=$inverse -v sum=$sum '
+        FILENAME == "out" && match($0, /^  [^ ]+ +f, g/) { listed[word($0)] = 1; next }
+        FILENAME == "out" { if ($0 ~ /^  /) { gsub(/,/, ""); n = split($0, names, " ")
+            for (k = 1; k <= n; k++) below[names[k]] = 1 } next }
+        function word(line) { split(line, words, " "); return words[1] }
+        function wrong(what) { print $1 ": " what }
+        { expected = "suited"
+          if ($2 == "true" && has_hvp == "no" || $3 == "true" && has_jvp == "no") expected = "differences"
+          if ($4 == "true" && has_inverse == "no") expected = "refused"
+          if ($6 != expected) wrong($6 ", expected " expected)
+          remark = $7; for (k = 8; k <= NF; k++) remark = remark ";" $k
+          differs = remark ~ /differences of gradients/; singular = remark ~ /singular/
+          whole = remark ~ /no batches/
+          if (expected == "differences" && !differs) wrong("no word of differences")
+          if (expected == "refused" && !singular) wrong("no word of what is singular")
+          batches = expected != "refused" && sum == "no" && $5 == "true"
+          if (batches && !whole) wrong("no word of batches")
+          if (expected == "suited" && !batches && remark != "") wrong("a remark: " remark)
+          if (remark != "" && !($1 in below)) wrong("does not stand below its remark")
+          if (($1 in listed) != (expected == "suited")) wrong("listed, or not") }' out lines >differ
+    [ ! -s differ ] || fail "$case_name: $(cat differ)"
 }
 fits yes yes yes no --for quadratic
 out_has "For quadratic, dimension 50 in x and 50 in y, f64"

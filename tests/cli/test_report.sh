@@ -181,16 +181,4 @@ err_has "report.html: cannot be written"
 same report.html before
 ls -A | grep -q '^\.bilevel-' && fail "something was left behind"
 
-# ---- In a browser
-browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome || true)
-if [ -n "$browser" ]; then
-    "$browser" --headless --no-sandbox --disable-gpu --window-size=360,800 --enable-logging=stderr \
-        --user-data-dir="$PWD/profile" --dump-dom "file://$PWD/two.html" >dom 2>log
-    case_name="in a browser"
-    grep -q "<h2>Answer</h2>" dom || fail "$case_name: not shown"
-    grep "CONSOLE" log && fail "$case_name: the console has messages"
-else
-    echo "no chromium here: the page was not opened in a browser"
-fi
-
 finish

@@ -1,0 +1,153 @@
+/* Rows as they were before scaling, drawn as pictures.
+ *
+ * Without --image rows are taken for pictures when they are of CIFAR's format (3 x 32 x 32, color
+ * after color), or when the number of features is a square from 8x8 on, no value is negative, and
+ * the features have no names other than numbered ones (x0, x1, ... or pixel1, pixel2, ...). */
+#include "cli_clean.h"
+#include "cli_contact_sheet.h"
+#include "cli_page.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SHOWN = 60, SMALLEST_SIDE = 8, LARGEST_SIDE = 512, CIFAR_SIDE = 32, CAPTION = 160 };
+
+/* ---- Are they pictures? ---- */
+
+static size_t start_of_number(const char *name) {
+    size_t start = strlen(name);
+    while (start > 0 && isdigit((unsigned char)name[start - 1]))
+        start--;
+    return start;
+}
+
+/* "x4" after "x3" */
+static bool follows(const char *name, const char *before) {
+    size_t start = start_of_number(name), start_before = start_of_number(before);
+    return start == start_before && strncmp(name, before, start) == 0 && name[start] &&
+           before[start] &&
+           strtoull(name + start, NULL, 10) == strtoull(before + start, NULL, 10) + 1;
+}
+
+static bool names_are_numbered(const blv_dataset_view *v, size_t features) {
+    for (size_t j = 1; v->feature_names && j < features; j++)
+        if (!follows(v->feature_names[j], v->feature_names[j - 1]))
+            return false;
+    return true;
+}
+
+static double number_at(const blv_dataset_view *v, const void *values, size_t i) {
+    return v->precision == BLV_F32 ? (double)((const float *)values)[i]
+                                   : ((const double *)values)[i];
+}
+
+/* One row without the intercept, as it was before scaling, but for its length. */
+static void read_row(const cli_sets *sets, size_t row, double *values) {
+    const blv_dataset_view *v = blv_dataset_view_of(sets->train);
+    for (size_t j = 0; j < sets->features; j++)
+        values[j] = v->dense ? number_at(v, v->dense, row * v->stride + j) : 0.0;
+    for (size_t k = v->dense ? 0 : v->row_start[row]; !v->dense && k < v->row_start[row + 1]; k++)
+        if (v->column[k] < sets->features)
+            values[v->column[k]] = number_at(v, v->value, k);
+    for (size_t j = 0; j < sets->features; j++)
+        values[j] = values[j] * sets->divisor[j] + sets->shift[j];
+}
+
+static bool has_negative(const cli_sets *sets) {
+    static const double rounding = -1e-5;
+    size_t rows = blv_dataset_view_of(sets->train)->rows;
+    double *values = cli_alloc(sets->features, sizeof *values), least = 0.0, most = 0.0;
+    for (size_t i = 0; i < rows; i++) {
+        read_row(sets, i, values);
+        for (size_t j = 0; j < sets->features; j++) {
+            least = fmin(least, values[j]);
+            most = fmax(most, values[j]);
+        }
+    }
+    free(values);
+    return least < rounding * most;
+}
+
+static cli_image find_image(const cli_clean_result *r) {
+    const cli_sets *sets = r->cleaning->sets;
+    const blv_dataset_view *v = blv_dataset_view_of(sets->train);
+    if (r->request->image.is_given)
+        return r->request->image;
+    if (strncmp(v->format, "cifar", 5) == 0)
+        return (cli_image){
+            .width = CIFAR_SIDE, .height = CIFAR_SIDE, .channels = 3, .planar = true};
+    size_t side = (size_t)lround(sqrt((double)sets->features));
+    bool square = side * side == sets->features && side >= SMALLEST_SIDE && side <= LARGEST_SIDE;
+    if (!square || !names_are_numbered(v, sets->features) || has_negative(sets))
+        return (cli_image){0};
+    return (cli_image){.width = side, .height = side, .channels = 1};
+}
+
+/* ---- The sheet ---- */
+
+static void find_range(cli_picture *pictures, size_t count, size_t values) {
+    double low = INFINITY, high = -INFINITY;
+    for (size_t i = 0; i < count * values; i++) {
+        double value = pictures[i / values].values[i % values];
+        low = fmin(low, value);
+        high = fmax(high, value);
+    }
+    for (size_t i = 0; i < count; i++) {
+        pictures[i].low = low;
+        pictures[i].high = high;
+    }
+}
+
+static void caption_of(const cli_clean_result *r, size_t row, char caption[CAPTION]) {
+    const blv_dataset_view *v = blv_dataset_view_of(r->cleaning->sets->train);
+    const char *label = v->class_names[v->label[row]];
+    if (r->believed[row] == v->label[row])
+        snprintf(caption, CAPTION, "row %zu: %.40s?", row, label);
+    else
+        snprintf(caption, CAPTION, "row %zu: %.40s, not %.40s", row,
+                 v->class_names[r->believed[row]], label);
+}
+
+static void put_sheet(FILE *out, const cli_clean_result *r, const cli_image *image, size_t count) {
+    const cli_sets *sets = r->cleaning->sets;
+    cli_picture *pictures = cli_alloc(count, sizeof *pictures);
+    double *values = cli_alloc(count * sets->features, sizeof *values);
+    char(*captions)[CAPTION] = cli_alloc(count, sizeof *captions);
+    for (size_t i = 0; i < count; i++) {
+        size_t row = r->order[i];
+        read_row(sets, row, values + i * sets->features);
+        caption_of(r, row, captions[i]);
+        pictures[i] = (cli_picture){.width = image->width,
+                                    .height = image->height,
+                                    .channels = image->channels,
+                                    .planar = image->planar,
+                                    .values = values + i * sets->features,
+                                    .caption = captions[i]};
+    }
+    find_range(pictures, count, sets->features);
+    cli_contact_sheet(out, pictures, count);
+    free(pictures);
+    free(values);
+    free(captions);
+}
+
+char *cli_clean_sheet(const cli_clean_result *r) {
+    cli_image image = find_image(r);
+    size_t count = r->suspects < SHOWN ? r->suspects : SHOWN, size = 0;
+    char *text = NULL, title[96];
+    if (image.width == 0 || count == 0)
+        return NULL;
+    FILE *out = open_memstream(&text, &size);
+    if (!out)
+        exit(cli_refuse(BLV_E_MEMORY, NULL));
+    snprintf(title, sizeof title, "The %zu most suspicious of %zu suspect rows", count,
+             r->suspects);
+    cli_html_heading(out, 3, title);
+    put_sheet(out, r, &image, count);
+    if (fclose(out) != 0)
+        exit(cli_refuse(BLV_E_MEMORY, NULL));
+    return text;
+}
