@@ -34,9 +34,10 @@ typedef struct blv_selection {
     int threads; /* 0: all processors */
     /* Trained on the rows; for methods that need a model. Borrowed; NULL: one is trained. */
     blv_classifier *model;
-    /* Bilevel methods: iterations of a run, 0: 200; the initial value (bcsr: step_x times the
+    /* Bilevel methods: iterations of a run, 0: 300, and 900
+     * for s-tfbo; the initial value (bcsr: step_x times the
      * candidates, 0: 5; tuning-free methods: alpha0, beta0 and gamma0, 0: 1); ridge and C of the
-     * problem, 0: 0.001 and 0.1; and how many rows are candidates, 0: ten times the size, at least
+     * problem, 0: 0.001 and 0.3; and how many rows are candidates, 0: ten times the size, at least
      * 2000. */
     uint64_t iterations;
     double first;
@@ -52,11 +53,11 @@ BLV_API blv_error blv_select(const blv_dataset *rows, const blv_selection *selec
 /* ---- The problem coreset on sets at hand (docs/networks.md) ---- */
 
 typedef struct blv_coreset_setting {
-    size_t K;     /* rows that are to have most of the weight */
-    double C;     /* what weight on the K largest is worth */
-    double delta; /* size of the noise that smooths */
-    size_t draws; /* of the noise, 0: 8 */
-    double ridge; /* weight of |y|^2 in g */
+    size_t K;        /* rows that are to have most of the weight */
+    double C;        /* what weight on the K largest is worth */
+    double delta;    /* size of the noise that smooths */
+    size_t draws;    /* of the noise, 0: 8 */
+    double ridge;    /* weight of |y|^2 in g */
     const char *net; /* NULL: mlp:in-out */
     uint64_t seed;
     bool over_val; /* f is about the validation rows, not the training rows */

@@ -4,8 +4,8 @@
  *   f(x, y) = mean_i loss_i(y) - C T(x)
  *   g(x, y) = sum_i x_i loss_i(y) + ridge |y|^2,    x >= 0, sum x = 1
  *
- * g over the training rows, f over these or over the validation rows; T is the smoothed sum of the K largest entries of x. On a batch g is
- * the mean of n x_i loss_i, and C T(x) is whole.
+ * g over the training rows, f over these or over the validation rows; T is the smoothed sum of the
+ * K largest entries of x. On a batch g is the mean of n x_i loss_i, and C T(x) is whole.
  *
  * H v = sum x_i Hessian_i v + 2 ridge v,   (J v)_i = <gradient_i, v>.
  *

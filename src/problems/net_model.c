@@ -118,11 +118,11 @@ static bool freeze_norms(net_model *m) {
 
 static net_model without_data(const net_source *net, const blv_problem_options *options) {
     return (net_model){.precision = options->precision,
-                     .threads = options->threads,
-                     .seed = (uint64_t)net->seed,
-                     .slice = net->slice > 0 ? (size_t)net->slice : 0,
-                     .loops = options->precision == BLV_F32 ? blv_element_loops_f32()
-                                                            : blv_element_loops_f64()};
+                       .threads = options->threads,
+                       .seed = (uint64_t)net->seed,
+                       .slice = net->slice > 0 ? (size_t)net->slice : 0,
+                       .loops = options->precision == BLV_F32 ? blv_element_loops_f32()
+                                                              : blv_element_loops_f64()};
 }
 
 /* The data are there. On error nothing is left. */

@@ -227,8 +227,8 @@ static blv_training with_defaults(const blv_training *given) {
     return t;
 }
 
-blv_error blv_classifier_train(blv_classifier *c, const blv_dataset *set,
-                               const blv_training *given, blv_message *why) {
+blv_error blv_classifier_train(blv_classifier *c, const blv_dataset *set, const blv_training *given,
+                               blv_message *why) {
     const blv_training t = with_defaults(given);
     blv_error error = expect_rows(c, set, why);
     if (error == BLV_OK && t.also)
@@ -239,8 +239,8 @@ blv_error blv_classifier_train(blv_classifier *c, const blv_dataset *set,
     const size_t most = t.batch > t.also_batch ? t.batch : t.also_batch;
     source own = {0}, also = {0};
     void *gradient = calloc(dim, real_size(c)), *velocity = calloc(dim, real_size(c));
-    blv_nn_work *work = blv_nn_work_create(c->net, c->precision, most > observed ? most : observed,
-                                           0, c->threads);
+    blv_nn_work *work =
+        blv_nn_work_create(c->net, c->precision, most > observed ? most : observed, 0, c->threads);
     bool room = gradient && velocity && work &&
                 open_source(c, set, t.weight, t.batch, t.seed, "batches", &own) &&
                 (!t.also || open_source(c, t.also, t.also_weight, t.also_batch, t.seed,

@@ -180,10 +180,8 @@ static void free_clusters(clusters *c) {
 
 bool blv_choose_kmeans(const blv_points *points, size_t size, size_t rounds, uint64_t seed,
                        size_t *index, double *weight) {
-    clusters c = {.points = points,
-                  .count = points->count,
-                  .width = points->right_width,
-                  .size = size};
+    clusters c = {
+        .points = points, .count = points->count, .width = points->right_width, .size = size};
     c.turned = malloc(c.width * size * sizeof *c.turned);
     c.center = malloc(c.width * size * sizeof *c.center);
     c.half = malloc(size * sizeof *c.half);

@@ -65,9 +65,9 @@ static blv_error look_with(const blv_selecting *s, blv_classifier *model, looks 
     l->classes = s->view->classes;
     l->features = malloc(rows * (l->width + 1) * sizeof *l->features);
     l->residuals = malloc(rows * l->classes * sizeof *l->residuals);
-    double *numbers = malloc(rows * (l->width > l->classes ? l->width : l->classes) * sizeof(double));
-    blv_error error =
-        l->features && l->residuals && numbers ? BLV_OK : short_of_memory(s);
+    double *numbers =
+        malloc(rows * (l->width > l->classes ? l->width : l->classes) * sizeof(double));
+    blv_error error = l->features && l->residuals && numbers ? BLV_OK : short_of_memory(s);
     if (error == BLV_OK)
         error = blv_classifier_features(model, s->rows, numbers, s->why);
     for (size_t i = 0; error == BLV_OK && i < rows * l->width; i++)
@@ -81,9 +81,8 @@ static blv_error look_with(const blv_selecting *s, blv_classifier *model, looks 
 }
 
 static blv_error train_model(const blv_selecting *s, blv_classifier **model) {
-    const blv_classifier_options options = {.precision = s->view->precision,
-                                            .threads = s->how->threads,
-                                            .seed = s->how->seed};
+    const blv_classifier_options options = {
+        .precision = s->view->precision, .threads = s->how->threads, .seed = s->how->seed};
     const blv_training training = {
         .steps = MODEL_STEPS, .momentum = 0.9, .cosine = true, .seed = s->how->seed};
     blv_error error =

@@ -2,7 +2,7 @@
  *
  * Rows to choose from are a random part of all where there are many (candidates), and f is about a
  * random part of all as well. A linear classifier is trained. After a run the rows with the largest
- * weights are taken, and a second run on these alone settles their weights. */
+ * weights are taken, and keep them. */
 #include "core/random.h"
 #include "select/choose.h"
 #include "select/selecting.h"
@@ -15,11 +15,12 @@ enum {
     CANDIDATES_MIN = 2000,
     CANDIDATES_EACH = 10,
     JUDGED_MAX = 10000,
-    ITERATIONS = 200,
+    ITERATIONS = 300,
+    SINGLE_STEPS = 3, /* of a single loop, for one of a double loop */
     GREEDY_ROUNDS = 100,
     LOTTERY_ROUNDS = 200
 };
-static const double default_ridge = 1e-3, default_C = 0.1, noise = 1e-3;
+static const double default_ridge = 1e-3, default_C = 0.3, noise = 1e-3;
 static const double default_first = 5.0; /* of bcsr */
 
 /* ---- Rows ---- */
@@ -63,13 +64,13 @@ static size_t judged_of(const blv_selecting *s) {
 static blv_error make_problem(const blv_selecting *s, const size_t *row, size_t count, double C,
                               blv_problem **problem) {
     const blv_problem_options options = {s->view->precision, s->how->threads};
-    const blv_coreset_setting setting = {
-        .K = s->how->size,
-        .C = C,
-        .delta = noise / (double)s->how->size,
-        .ridge = s->how->ridge > 0.0 ? s->how->ridge : default_ridge,
-        .seed = s->how->seed,
-        .over_val = true};
+    const blv_coreset_setting setting = {.K = s->how->size,
+                                         .C = C,
+                                         .delta = noise / (double)s->how->size,
+                                         .ridge =
+                                             s->how->ridge > 0.0 ? s->how->ridge : default_ridge,
+                                         .seed = s->how->seed,
+                                         .over_val = true};
     const size_t judged = judged_of(s);
     size_t *of_f = malloc(judged * sizeof *of_f);
     blv_sets sets = {0};
@@ -159,7 +160,8 @@ static blv_error choose_among(blv_selecting *s, double C, choose_fn choose) {
 }
 
 static uint64_t iterations_of(const blv_selecting *s) {
-    return s->how->iterations > 0 ? s->how->iterations : ITERATIONS;
+    const bool single = strcmp(s->how->method->name, "s-tfbo") == 0;
+    return s->how->iterations > 0 ? s->how->iterations : (single ? SINGLE_STEPS : 1) * ITERATIONS;
 }
 
 static blv_error by_weight(const blv_selecting *s, const blv_problem *problem, size_t rows,
@@ -170,19 +172,14 @@ static blv_error by_weight(const blv_selecting *s, const blv_problem *problem, s
     blv_error error = solve(s, problem, iterations_of(s), weight);
     if (error == BLV_OK && !blv_largest(rows, weight, s->how->size, chosen))
         error = blv_select_refuse(s, BLV_E_MEMORY, "out of memory");
+    for (size_t k = 0; error == BLV_OK && k < s->how->size; k++)
+        s->weight[k] = weight[chosen[k]];
     free(weight);
     return error;
 }
 
 blv_error blv_select_by_solver(blv_selecting *s) {
-    blv_problem *problem = NULL;
-    blv_error error = choose_among(s, s->how->C > 0.0 ? s->how->C : default_C, by_weight);
-    if (error == BLV_OK)
-        error = make_problem(s, s->index, s->how->size, 0.0, &problem);
-    if (error == BLV_OK)
-        error = solve(s, problem, iterations_of(s), s->weight);
-    blv_problem_destroy(problem);
-    return error;
+    return choose_among(s, s->how->C > 0.0 ? s->how->C : default_C, by_weight);
 }
 
 static blv_error greedily(const blv_selecting *s, const blv_problem *problem, size_t rows,

@@ -47,8 +47,8 @@ blv_error blv_weighing_train(blv_weighing *w, const double *weight, bool from_st
     blv_vec_write(w->x, weight);
     if (from_start)
         blv_vec_copy(w->y, w->start);
-    blv_error error = blv_solve_lower(w->problem, w->x, w->y, training_tolerance, NULL, NULL,
-                                      &reached, why);
+    blv_error error =
+        blv_solve_lower(w->problem, w->x, w->y, training_tolerance, NULL, NULL, &reached, why);
     if (error == BLV_OK && f && w->def->upper(w->def->user, NULL, w->x, w->y, f, NULL, NULL) != 0)
         error = refuse(why, BLV_E_ORACLE, "an oracle failed");
     return error;
