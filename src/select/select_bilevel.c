@@ -178,8 +178,48 @@ static blv_error by_weight(const blv_selecting *s, const blv_problem *problem, s
     return error;
 }
 
+/* The rows as the model sees them, features from 0 to 1. */
+static blv_error embed(const blv_selecting *s, blv_dataset **embedded) {
+    const size_t rows = s->view->rows, width = blv_classifier_width(s->how->model);
+    double *numbers = malloc(rows * width * sizeof *numbers);
+    float *single = malloc(rows * width * sizeof *single);
+    blv_error error =
+        numbers && single ? BLV_OK : blv_select_refuse(s, BLV_E_MEMORY, "out of memory");
+    if (error == BLV_OK)
+        error = blv_classifier_features(s->how->model, s->rows, numbers, s->why);
+    for (size_t i = 0; error == BLV_OK && i < rows * width; i++)
+        single[i] = (float)numbers[i];
+    const bool f32 = s->view->precision == BLV_F32;
+    const blv_dataset_view view = {.rows = rows,
+                                   .columns = width,
+                                   .precision = s->view->precision,
+                                   .dense = f32 ? (const void *)single : (const void *)numbers,
+                                   .stride = width,
+                                   .classes = s->view->classes,
+                                   .label = s->view->label};
+    if (error == BLV_OK)
+        error = blv_dataset_create(embedded, &view, NULL, s->why);
+    if (error == BLV_OK)
+        error = blv_dataset_scale(embedded, 1, BLV_SCALE_UNIT, s->why);
+    free(numbers);
+    free(single);
+    return error;
+}
+
 blv_error blv_select_by_solver(blv_selecting *s) {
-    return choose_among(s, s->how->C > 0.0 ? s->how->C : default_C, by_weight);
+    const double C = s->how->C > 0.0 ? s->how->C : default_C;
+    if (!s->how->model)
+        return choose_among(s, C, by_weight);
+    blv_dataset *embedded = NULL;
+    blv_selecting seen = *s;
+    blv_error error = embed(s, &embedded);
+    if (error == BLV_OK) {
+        seen.rows = embedded;
+        seen.view = blv_dataset_view_of(embedded);
+        error = choose_among(&seen, C, by_weight);
+    }
+    blv_dataset_destroy(embedded);
+    return error;
 }
 
 static blv_error greedily(const blv_selecting *s, const blv_problem *problem, size_t rows,
