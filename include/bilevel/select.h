@@ -32,13 +32,14 @@ typedef struct blv_selection {
     size_t size; /* rows to choose */
     uint64_t seed;
     int threads; /* 0: all processors */
-    /* Trained on the rows; for methods that need a model. Borrowed; NULL: one is trained. */
+    /* Trained on the rows. Methods that need a model train one where this is NULL; bcsr, s-tfbo and
+     * d-tfbo choose by its features, and by those of the rows where it is NULL. Borrowed. */
     blv_classifier *model;
     /* Bilevel methods: iterations of a run, 0: 300, and 900
      * for s-tfbo; the initial value (bcsr: step_x times the
      * candidates, 0: 5; tuning-free methods: alpha0, beta0 and gamma0, 0: 1); ridge and C of the
-     * problem, 0: 0.001 and 0.3; and how many rows are candidates, 0: ten times the size, at least
-     * 2000. */
+     * problem, 0: 0.001 (0.01 with a model) and 0.3; and how many rows are candidates, 0: ten times
+     * the size, at least 2000. */
     uint64_t iterations;
     double first;
     double ridge, C;

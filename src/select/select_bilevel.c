@@ -1,7 +1,8 @@
 /* Choosing by the problem coreset: a run of a solver on it, or trying rows out.
  *
  * Rows to choose from are a random part of all where there are many (candidates), and f is about a
- * random part of all as well. A linear classifier is trained. After a run the rows with the largest
+ * random part of all as well. A linear classifier is trained, on the
+ * features of the model where there is one. After a run the rows with the largest
  * weights are taken, and keep them. */
 #include "core/random.h"
 #include "select/choose.h"
@@ -20,7 +21,7 @@ enum {
     GREEDY_ROUNDS = 100,
     LOTTERY_ROUNDS = 200
 };
-static const double default_ridge = 1e-3, default_C = 0.3, noise = 1e-3;
+static const double default_ridge = 1e-3, embedded_ridge = 1e-2, default_C = 0.3, noise = 1e-3;
 static const double default_first = 5.0; /* of bcsr */
 
 /* ---- Rows ---- */
@@ -60,6 +61,10 @@ static size_t judged_of(const blv_selecting *s) {
 
 /* ---- The problem ---- */
 
+static double ridge_of(const blv_selection *how) {
+    return how->ridge > 0.0 ? how->ridge : how->model ? embedded_ridge : default_ridge;
+}
+
 /* On these rows, judged by a random part of all. C 0: no reward for large weights. */
 static blv_error make_problem(const blv_selecting *s, const size_t *row, size_t count, double C,
                               blv_problem **problem) {
@@ -67,8 +72,7 @@ static blv_error make_problem(const blv_selecting *s, const size_t *row, size_t 
     const blv_coreset_setting setting = {.K = s->how->size,
                                          .C = C,
                                          .delta = noise / (double)s->how->size,
-                                         .ridge =
-                                             s->how->ridge > 0.0 ? s->how->ridge : default_ridge,
+                                         .ridge = ridge_of(s->how),
                                          .seed = s->how->seed,
                                          .over_val = true};
     const size_t judged = judged_of(s);
