@@ -37,7 +37,7 @@ static const struct argp_option options[] = {
      "s-tfbo and d-tfbo (default 1)",
      1},
     {"ridge", KEY_RIDGE, "C", 0,
-     "bilevel methods: weight of |y|^2 in training (default 0.001; continual: 0.01)", 1},
+     "bilevel methods: weight of |y|^2 in training (default 0.001; continual: 0.03)", 1},
     {"candidates", KEY_CANDIDATES, "N", 0,
      "bilevel methods: rows that are looked at (default: 10 times the size, at least 2000)", 1},
     {"seed", KEY_SEED, "N", 0, "seed of everything that is drawn (default 0)", 2},

@@ -15,7 +15,6 @@ typedef struct pass {
     blv_classifier *network;
     size_t seen;        /* tasks so far */
     size_t **kept;      /* of each task: rows in memory */
-    double **weight;    /* and their weights, with mean 1 */
     size_t *kept_count; /* of each task */
     cli_stream_end *end;
 } pass;
@@ -72,22 +71,19 @@ static size_t quota(const pass *p, size_t tasks) {
     return each > 0 ? each : 1;
 }
 
-/* All that is in memory, as a set; NULL while there is nothing. */
-static int recall(const pass *p, blv_dataset **memory, double **weight) {
+/* All that is in memory, as a set; NULL while there is nothing. Rows count alike, whatever weights
+ * the method gave them: with those of the bilevel methods networks learn worse. */
+static int recall(const pass *p, blv_dataset **memory) {
     size_t count = 0, next = 0;
     for (size_t t = 0; t < p->seen; t++)
         count += p->kept_count[t];
     *memory = NULL;
-    *weight = NULL;
     if (count == 0)
         return CLI_DONE;
     size_t *index = cli_alloc(count, sizeof *index);
-    *weight = cli_alloc(count, sizeof **weight);
     for (size_t t = 0; t < p->seen; t++)
-        for (size_t k = 0; k < p->kept_count[t]; k++) {
-            index[next] = p->kept[t][k];
-            (*weight)[next++] = p->weight[t][k];
-        }
+        for (size_t k = 0; k < p->kept_count[t]; k++)
+            index[next++] = p->kept[t][k];
     int code = cli_select_rows(p->stream->rows, index, count, memory);
     free(index);
     return code;
@@ -98,7 +94,6 @@ static int keep_some(pass *p, size_t t, const size_t *index, size_t count, size_
     blv_selection how =
         cli_choosing_selection(p->stream->choosing, p->method, size, p->seed * 1000 + t);
     size_t *kept = cli_alloc(size, sizeof *kept);
-    double *weight = cli_alloc(size, sizeof *weight);
     blv_dataset *set = NULL;
     blv_message why = {0};
     blv_error error = BLV_OK;
@@ -106,17 +101,13 @@ static int keep_some(pass *p, size_t t, const size_t *index, size_t count, size_
     int code = cli_select_rows(p->stream->rows, index, count, &set);
     const double begin = seconds_now();
     if (code == CLI_DONE)
-        error = blv_select(set, &how, kept, weight, &why);
+        error = blv_select(set, &how, kept, NULL, &why);
     p->end->seconds += seconds_now() - begin;
-    for (size_t k = 0; code == CLI_DONE && error == BLV_OK && k < size; k++) {
+    for (size_t k = 0; code == CLI_DONE && error == BLV_OK && k < size; k++)
         kept[k] = index[kept[k]];
-        weight[k] *= (double)size;
-    }
     blv_dataset_destroy(set);
     free(p->kept[t]);
-    free(p->weight[t]);
     p->kept[t] = kept;
-    p->weight[t] = weight;
     p->kept_count[t] = size;
     return error == BLV_OK ? code : cli_refuse(error, why.text);
 }
@@ -137,16 +128,13 @@ static int memorize(pass *p, const size_t *index, size_t count) {
 static int learn(pass *p, const blv_dataset *set) {
     blv_training training = cli_choosing_training(p->stream->choosing, p->seed * 1000 + p->seen);
     blv_dataset *memory = NULL;
-    double *weight = NULL;
-    int code = recall(p, &memory, &weight);
+    int code = recall(p, &memory);
     training.also = memory;
-    training.also_weight = weight;
     blv_message why = {0};
     blv_error error = BLV_OK;
     if (code == CLI_DONE)
         error = blv_classifier_train(p->network, set, &training, &why);
     blv_dataset_destroy(memory);
-    free(weight);
     return code == CLI_DONE && error != BLV_OK ? cli_refuse(error, why.text) : code;
 }
 
@@ -229,19 +217,15 @@ int cli_continual(const cli_stream *stream, const blv_selection_method *method, 
     for (size_t i = 0; i < T * T; i++)
         end->accuracy[i] = (double)NAN;
     p.kept = cli_alloc(T, sizeof *p.kept);
-    p.weight = cli_alloc(T, sizeof *p.weight);
     p.kept_count = cli_alloc(T, sizeof *p.kept_count);
     int code = cli_choosing_network(stream->choosing, stream->rows, seed, &p.network);
     while (code == CLI_DONE && p.seen < T)
         code = take_task(&p);
     if (code == CLI_DONE)
         sum_up(stream, end);
-    for (size_t t = 0; t < T; t++) {
+    for (size_t t = 0; t < T; t++)
         free(p.kept[t]);
-        free(p.weight[t]);
-    }
     free(p.kept);
-    free(p.weight);
     free(p.kept_count);
     blv_classifier_destroy(p.network);
     return code;
