@@ -82,13 +82,14 @@ static error_t parse_judge(cli_choosing *asked, int key, char *arg,
     }
 }
 
-static void check_whole(const cli_choosing *asked, const struct argp_state *state) {
+static void check_whole(cli_choosing *asked, const struct argp_state *state) {
     if (!asked->data)
         argp_error(state, "no file is named. Usage: %s DATA [OPTION...]", state->name);
     if (asked->reading.layout == BLV_LAYOUT_SPARSE)
         argp_error(state, "--sparse: a network needs dense rows");
     if (asked->reading.real_targets)
         argp_error(state, "--real: rows are chosen by their classes");
+    asked->reading.layout = BLV_LAYOUT_DENSE;
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state) {
@@ -135,7 +136,7 @@ static const struct argp_child children[] = {{&cli_reading_argp, 0, NULL, 3}, {0
 const struct argp cli_choosing_argp = {.options = options, .parser = parse, .children = children};
 
 cli_choosing cli_choosing_begin(void) {
-    return (cli_choosing){.reading = {.precision = BLV_F32, .layout = BLV_LAYOUT_DENSE}};
+    return (cli_choosing){.reading.precision = BLV_F32};
 }
 
 const blv_selection_method *cli_parse_method(const char *name, const struct argp_state *state) {
