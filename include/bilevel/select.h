@@ -38,8 +38,7 @@ typedef struct blv_selection {
     /* Bilevel methods: iterations of a run, 0: 300, and 900
      * for s-tfbo; the initial value (bcsr: step_x times the
      * candidates, 0: 5; tuning-free methods: alpha0, beta0 and gamma0, 0: 1); ridge and C of the
-     * problem, 0: 0.001 (0.03 with a model) and 0.3, less where that leaves
-     * fewer than three quarters of the chosen with weight; and how many rows are candidates, 0: ten
+     * problem, 0: 0.001 (0.03 with a model) and 0.3; and how many rows are candidates, 0: ten
      * times the size, at least 2000. */
     uint64_t iterations;
     double first;

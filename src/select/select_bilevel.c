@@ -23,7 +23,6 @@ enum {
 };
 static const double default_ridge = 1e-3, embedded_ridge = 3e-2, default_C = 0.3, noise = 1e-3;
 static const double default_first = 5.0; /* of bcsr */
-static const double least_C = 0.03, enough_used = 0.75;
 
 /* ---- Rows ---- */
 
@@ -183,24 +182,6 @@ static blv_error by_weight(const blv_selecting *s, const blv_problem *problem, s
     return error;
 }
 
-/* Whether too many of the chosen have no weight: C was too large for this many rows. */
-static bool too_sparse(const blv_selecting *s) {
-    size_t used = 0;
-    for (size_t k = 0; k < s->how->size; k++)
-        used += s->weight[k] > 0.0;
-    return (double)used < enough_used * (double)s->how->size;
-}
-
-static blv_error choose_by_weight(blv_selecting *s) {
-    double C = s->how->C > 0.0 ? s->how->C : default_C;
-    blv_error error = choose_among(s, C, by_weight);
-    while (error == BLV_OK && !(s->how->C > 0.0) && C > least_C && too_sparse(s)) {
-        C /= 3.0;
-        error = choose_among(s, C, by_weight);
-    }
-    return error;
-}
-
 /* The rows as the model sees them, features from 0 to 1. */
 static blv_error embed(const blv_selecting *s, blv_dataset **embedded) {
     const size_t rows = s->view->rows, width = blv_classifier_width(s->how->model);
@@ -230,15 +211,16 @@ static blv_error embed(const blv_selecting *s, blv_dataset **embedded) {
 }
 
 blv_error blv_select_by_solver(blv_selecting *s) {
+    const double C = s->how->C > 0.0 ? s->how->C : default_C;
     if (!s->how->model)
-        return choose_by_weight(s);
+        return choose_among(s, C, by_weight);
     blv_dataset *embedded = NULL;
     blv_selecting seen = *s;
     blv_error error = embed(s, &embedded);
     if (error == BLV_OK) {
         seen.rows = embedded;
         seen.view = blv_dataset_view_of(embedded);
-        error = choose_by_weight(&seen);
+        error = choose_among(&seen, C, by_weight);
     }
     blv_dataset_destroy(embedded);
     return error;
