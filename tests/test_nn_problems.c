@@ -415,13 +415,13 @@ static void test_training(void **state) {
     (void)state;
     static const struct {
         family_kind family;
-        const char *net, *norm;
+        const char *net, *norm, *iters;
         double shrinks, right; /* the validation loss to this share, and the test accuracy */
-    } cases[] = {{CLEAN, "mlp:in-20-out,dropout=0.2", "frozen", 0.5, 0.6},
-                 {DECAY, "mlp:in-20-out,act=gelu", "frozen", 0.5, 0.8},
-                 {DECAY, "resnet18:4", "batch", 0.95, 0.5},
-                 {DECAY, "resnet18:4", "frozen", 0.95, 0.5},
-                 {CORESET, "mlp:in-out", "frozen", 0.5, 0.8}};
+    } cases[] = {{CLEAN, "mlp:in-20-out,dropout=0.2", "frozen", "600", 0.5, 0.6},
+                 {DECAY, "mlp:in-20-out,act=gelu", "frozen", "600", 0.5, 0.8},
+                 {DECAY, "resnet18:4", "batch", "200", 0.7, 0.5},
+                 {DECAY, "resnet18:4", "frozen", "200", 0.7, 0.5},
+                 {CORESET, "mlp:in-out", "frozen", "600", 0.5, 0.8}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         blv_problem *p =
             cases[i].family == CLEAN
@@ -429,7 +429,7 @@ static void test_training(void **state) {
                                   BLV_F32, 2)
                 : make_problem_as(family_names[cases[i].family],
                                   WITH("net", cases[i].net, "norm", cases[i].norm), BLV_F32, 2);
-        blv_run *run = make_run(p, "s-tfbo", SETTINGS("iters", "600", "batch", "20"));
+        blv_run *run = make_run(p, "s-tfbo", SETTINGS("iters", cases[i].iters, "batch", "20"));
         double before = measure_named(p, run, "val_loss");
         solve_run(run);
         double after = measure_named(p, run, "val_loss");
