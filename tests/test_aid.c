@@ -53,6 +53,9 @@ static void test_costs(void **state) {
     check_costs("aid-fp", BOTH(STEPS, "step_v", "0.02"), (blv_counts){1, 10, 10, 1, 0});
     check_costs("aid-fp", BOTH(STEPS, "step_v", "0.02", "inner", "3", "linear", "7"),
                 (blv_counts){1, 3, 7, 1, 0});
+    check_costs("bcsr", BOTH(STEPS, "step_v", "0.02"), (blv_counts){1, 5, 3, 1, 0});
+    check_costs("bcsr", BOTH(STEPS, "step_v", "0.02", "inner", "2", "linear", "7"),
+                (blv_counts){1, 2, 7, 1, 0});
     check_costs("amigo", BOTH(STEPS, "step_v", "0.02", "inner", "4", "linear", "1"),
                 (blv_counts){1, 4, 1, 1, 0});
     check_costs("aid-neumann", BOTH(STEPS, "eta", "0.02", "inner", "4", "linear", "6"),
@@ -120,8 +123,8 @@ static double worst_ratio(const char *solver, const char *iters, size_t kappa, c
 
 static const struct {
     const char *solver, *iters;
-} defaults[] = {
-    {"aid-fp", "100"}, {"amigo", "100"}, {"ba-cg", "700"}, {"aid-neumann", "100"}, {"itd", "20"}};
+} defaults[] = {{"aid-fp", "100"}, {"amigo", "100"},       {"bcsr", "300"},
+                {"ba-cg", "700"},  {"aid-neumann", "100"}, {"itd", "20"}};
 enum { DEFAULTS = sizeof defaults / sizeof *defaults };
 
 static void test_defaults(void **state) {
@@ -143,13 +146,17 @@ static void test_defaults_in_single_precision(void **state) {
                        0.1);
 }
 
+static bool few_steps(const char *solver) {
+    return strcmp(solver, "ba-cg") == 0 || strcmp(solver, "bcsr") == 0;
+}
+
 /* On batches of a tenth the noise stays, but nothing grows. */
 static void test_defaults_on_batches(void **state) {
     (void)state;
     for (size_t k = 0; k < DEFAULTS; k++)
         for (size_t kappa = 0; kappa < 3; kappa++)
             assert_at_most(worst_ratio(defaults[k].solver, "50", kappa, "100", "10", BLV_F64),
-                           strcmp(defaults[k].solver, "ba-cg") == 0 ? 1.0 : 0.7);
+                           few_steps(defaults[k].solver) ? 1.0 : 0.7);
 }
 
 /* H = data + diag(exp(x)): as x moves, the constants of the start become wrong. */
@@ -310,7 +317,7 @@ static void check_divergence(const char *solver, const char *key, const char *va
 
 static void test_divergence(void **state) {
     (void)state;
-    static const char *const solvers[] = {"ba-cg",       "aid-fp", "amigo",
+    static const char *const solvers[] = {"ba-cg",       "aid-fp", "amigo", "bcsr",
                                           "aid-neumann", "t1-t2",  "itd"};
     for (size_t i = 0; i < sizeof solvers / sizeof *solvers; i++) {
         check_divergence(solvers[i], "step_x", "500");
@@ -318,6 +325,7 @@ static void test_divergence(void **state) {
     }
     check_divergence("aid-fp", "step_v", "0.3");
     check_divergence("amigo", "step_v", "0.3");
+    check_divergence("bcsr", "step_v", "0.3");
     check_divergence("aid-neumann", "eta", "1e9");
 }
 

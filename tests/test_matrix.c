@@ -28,6 +28,7 @@ static const struct {
     {"aid-cg", NULL, 1e-3}, /* linear convergence */
     {"aid-fp", NULL, 1e-3}, /* linear convergence */
     {"amigo", NULL, 1e-3},  /* as aid-fp on whole sums */
+    {"bcsr", NULL, 1e-2},   /* the same with fewer steps on y and v */
     {"ba-cg", NULL, 1e-3},  /* linear convergence */
     {"d-tfbo", NULL, 0.2},  /* loops end at |gy|, |r| = 1/sqrt(T) */
     {"soba", NULL, 0.5},    /* steps of 1/sqrt(t) */

@@ -1,5 +1,5 @@
-/* The AID and ITD family against a second computation of its iterates, in plain dense arrays, as in
- * test_replay.c; and d of itd against differences of x -> f(x, y_T(x)). */
+/* The AID and ITD family and bcsr against a second computation of its iterates, in plain dense
+ * arrays, as in test_replay.c; and d of itd against differences of x -> f(x, y_T(x)). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,11 +22,12 @@ static void steps_on_y(replay *r, size_t count) {
     }
 }
 
-static void step_on_x(replay *r) {
-    take(r, 'j');
+static const spy_call *step_on_x(replay *r) {
+    const spy_call *call = take(r, 'j');
     cross_times(r, r->v, r->jv);
     make_d(r);
     move_x(r, setting(r, "step_x", NAN), r->fx);
+    return call;
 }
 
 static void solve_cg(replay *r) {
@@ -83,6 +84,24 @@ static void step_aid_fp(replay *r) {
 
 static void step_amigo(replay *r) {
     fixed_point(r, false);
+}
+
+/* H and J on one batch */
+static void step_bcsr(replay *r) {
+    const spy_call *call = NULL;
+    steps_on_y(r, count_setting(r, "inner", 5));
+    take(r, 'u');
+    upper(r);
+    for (size_t k = 0; k < count_setting(r, "linear", 3); k++) {
+        const spy_call *before = call;
+        call = take(r, 'h');
+        if (before)
+            assert_same_batch(before, call);
+        hessian_times(r, r->v, r->hv);
+        for (size_t i = 0; i < r->dy; i++)
+            r->v[i] -= setting(r, "step_v", NAN) * (r->hv[i] - r->fy[i]);
+    }
+    assert_same_batch(call, step_on_x(r));
 }
 
 /* v = eta sum_{q=0..K} (I - eta H)^q fy, from the last factor inwards: v = eta fy + (I - eta H) v.
@@ -175,9 +194,9 @@ static void step_itd(replay *r) {
 static const struct {
     const char *solver;
     void (*step)(replay *r);
-} algorithms[] = {{"ba-cg", step_ba_cg}, {"aid-fp", step_aid_fp},
-                  {"amigo", step_amigo}, {"aid-neumann", step_aid_neumann},
-                  {"t1-t2", step_t1_t2}, {"itd", step_itd}};
+} algorithms[] = {{"ba-cg", step_ba_cg}, {"aid-fp", step_aid_fp},           {"amigo", step_amigo},
+                  {"bcsr", step_bcsr},   {"aid-neumann", step_aid_neumann}, {"t1-t2", step_t1_t2},
+                  {"itd", step_itd}};
 
 /* ---- The comparison ---- */
 
@@ -331,6 +350,15 @@ static void test_amigo(void **state) {
                      SETTINGS("step_y", "STEP", "step_v", "STEP", "inner", "2", "linear", "3"));
 }
 
+static void test_bcsr(void **state) {
+    (void)state;
+    check_quadratics("bcsr", SETTINGS("step_y", "STEP", "step_v", "STEP"));
+    check_quadratics("bcsr",
+                     SETTINGS("step_y", "STEP", "step_v", "0.001", "inner", "1", "linear", "1"));
+    check_quadratics("bcsr",
+                     SETTINGS("step_y", "STEP", "step_v", "STEP", "inner", "2", "linear", "6"));
+}
+
 static void test_aid_neumann(void **state) {
     (void)state;
     check_quadratics("aid-neumann", SETTINGS("step_y", "STEP", "eta", "STEP", "linear", "12"));
@@ -367,6 +395,7 @@ static void check_toy(const char *name, formulas kind, double x0, double y0) {
         {"ba-cg", SETTINGS("step_x", "0.02", "step_y", "0.1", "linear", "2", "c", "2")},
         {"aid-fp", SETTINGS("step_x", "0.02", "step_y", "0.1", "step_v", "0.1", "linear", "5")},
         {"amigo", SETTINGS("step_x", "0.02", "step_y", "0.1", "step_v", "0.1", "linear", "5")},
+        {"bcsr", SETTINGS("step_x", "0.02", "step_y", "0.1", "step_v", "0.1")},
         {"aid-neumann", SETTINGS("step_x", "0.02", "step_y", "0.1", "eta", "0.1", "linear", "7")},
         {"t1-t2", SETTINGS("step_x", "0.02", "step_y", "0.1", "eta", "0.2")},
         {"itd", SETTINGS("step_x", "0.02", "step_y", "0.1", "inner", "10")},
@@ -506,6 +535,7 @@ int main(void) {
         cmocka_unit_test(test_ba_cg),
         cmocka_unit_test(test_aid_fp),
         cmocka_unit_test(test_amigo),
+        cmocka_unit_test(test_bcsr),
         cmocka_unit_test(test_aid_neumann),
         cmocka_unit_test(test_t1_t2),
         cmocka_unit_test(test_itd),

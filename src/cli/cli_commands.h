@@ -21,6 +21,8 @@ int cmd_data(int argc, char **argv);
 int cmd_completion(int argc, char **argv);
 int cmd_manual(int argc, char **argv);
 int cmd_clean(int argc, char **argv);
+int cmd_continual(int argc, char **argv);
+int cmd_coreset(int argc, char **argv);
 int cmd_tune(int argc, char **argv);
 int cmd_predict(int argc, char **argv);
 int cmd_version(int argc, char **argv);

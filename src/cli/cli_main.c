@@ -22,6 +22,8 @@ const cli_command cli_commands[] = {
     {"check", "PROBLEM", "compare a problem's derivatives with differences", cmd_check},
     {"data", "ACTION", "look at data files, convert, split and corrupt them", cmd_data},
     {"clean", "TRAIN", "find wrong labels in a data file", cmd_clean},
+    {"coreset", "DATA", "choose few rows that stand for all", cmd_coreset},
+    {"continual", "DATA", "learn task by task with a memory of few rows", cmd_continual},
     {"tune", "TRAIN", "learn a linear classifier and its penalties", cmd_tune},
     {"predict", "MODEL", "predict classes with a model of tune", cmd_predict},
     {"version", "", "print the version", cmd_version},

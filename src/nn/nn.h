@@ -90,6 +90,8 @@ typedef struct blv_nn_part {
 size_t blv_nn_inputs(const blv_nn *net);
 size_t blv_nn_classes(const blv_nn *net);
 size_t blv_nn_dim(const blv_nn *net); /* of the parameter vector */
+/* Numbers that the layer of the scores takes: the features that the network has made of a row. */
+size_t blv_nn_features(const blv_nn *net);
 size_t blv_nn_parts(const blv_nn *net);
 const blv_nn_part *blv_nn_part_at(const blv_nn *net, size_t i);
 size_t blv_nn_layers(const blv_nn *net);     /* that have parameters */
@@ -121,6 +123,8 @@ typedef struct blv_nn_pass {
     void *row_cross;
     void *row_probability; /* of the given label */
     int32_t *row_class;    /* the class with the largest score; ties: the lowest */
+    void *row_scores;      /* classes numbers for each row of the data */
+    void *row_features;    /* blv_nn_features numbers for each row of the data */
 } blv_nn_pass;
 
 /* Memory of passes, one at a time; a pass allocates nothing. */

@@ -17,6 +17,11 @@ size_t blv_nn_dim(const blv_nn *net) {
     return net->dim;
 }
 
+size_t blv_nn_features(const blv_nn *net) {
+    const blv_nn_shape shape = net->nodes[nn_last_layer(net)->in].shape;
+    return nn_pixels(shape) * shape.channels;
+}
+
 size_t blv_nn_parts(const blv_nn *net) {
     return net->part_count;
 }

@@ -53,6 +53,32 @@ static void take_losses(const nn_block *b) {
     w->losses[b->number] = scores.sum;
 }
 
+/* One row of a slot, its pixels without gaps. */
+static void copy_row(const blv_nn_work *w, const nn_slot_room *slot, blv_nn_shape shape, size_t i,
+                     char *to) {
+    const size_t bytes = shape.channels * w->real_size;
+    const char *from = slot->value + i * slot->row_step * w->real_size;
+    for (size_t k = 0; k < nn_pixels(shape); k++)
+        memcpy(to + k * bytes, from + k * slot->step * w->real_size, bytes);
+}
+
+/* What a node gives for the rows of a block goes to `out`, by row of the data. */
+static void hand_out(const nn_block *b, int node, char *out) {
+    const nn_slice *s = b->slice;
+    const blv_nn_work *w = s->work;
+    const blv_nn_shape shape = w->net->nodes[node].shape;
+    const size_t bytes = nn_pixels(shape) * shape.channels * w->real_size;
+    for (size_t i = 0; i < b->rows; i++) {
+        const size_t place = s->begin + b->first + i;
+        const size_t row = s->rows->index ? s->rows->index[place] : s->rows->first + place;
+        if (node == NN_INPUT)
+            memcpy(out + row * bytes, blv_nn_data_row(s, b->first + i), bytes);
+        else
+            copy_row(w, &w->slots[w->net->nodes[node].slot], shape, b->first + i,
+                     out + row * bytes);
+    }
+}
+
 static void run_stage(void *context, size_t task, int member) {
     const stage *st = context;
     const nn_slice *s = st->slice;
@@ -71,6 +97,10 @@ static void run_stage(void *context, size_t task, int member) {
         blv_nn_norm_sum_forward(&block, st->forward_sums);
     if (st->losses)
         take_losses(&block);
+    if (st->losses && s->pass->row_scores)
+        hand_out(&block, w->net->scores, s->pass->row_scores);
+    if (st->losses && s->pass->row_features)
+        hand_out(&block, nn_last_layer(w->net)->in, s->pass->row_features);
     for (size_t op = st->backward_begin; op-- > st->backward_end;) {
         if (w->net->ops[op].kind == NN_NORM && !s->own_statistics)
             blv_nn_norm_sum_backward(&block, op);

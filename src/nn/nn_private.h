@@ -71,6 +71,14 @@ static inline size_t nn_depth(const blv_nn *net, const nn_op *op) {
     return op->kernel_y * op->kernel_x * net->nodes[op->in].shape.channels;
 }
 
+/* The op that gives the scores. */
+static inline const nn_op *nn_last_layer(const blv_nn *net) {
+    size_t op = net->op_count;
+    while (net->ops[op - 1].out != net->scores)
+        op--;
+    return &net->ops[op - 1];
+}
+
 static inline bool nn_has_weights(const nn_op *op) {
     return op->kind == NN_LINEAR || op->kind == NN_CONVOLUTION;
 }

@@ -4,14 +4,15 @@
  *   f(x, y) = mean_i loss_i(y) - C T(x)
  *   g(x, y) = sum_i x_i loss_i(y) + ridge |y|^2,    x >= 0, sum x = 1
  *
- * both over the training rows; T is the smoothed sum of the K largest entries of x. On a batch g is
- * the mean of n x_i loss_i, and C T(x) is whole.
+ * g over the training rows, f over these or over the validation rows; T is the smoothed sum of the
+ * K largest entries of x. On a batch g is the mean of n x_i loss_i, and C T(x) is whole.
  *
  * H v = sum x_i Hessian_i v + 2 ridge v,   (J v)_i = <gradient_i, v>.
  *
  * X. Zhou, R. Pi, W. Zhang, Y. Lin, T. Zhang, "Probabilistic bilevel coreset selection", ICML 2022;
  * J. Hao, K. Ji, M. Liu, "Bilevel coreset selection in continual learning: a new formulation and
  * algorithm", NeurIPS 2023, for the smoothed sum. */
+#include "bilevel/select.h"
 #include "problems/builtin_problems.h"
 #include "problems/net_model.h"
 #include "problems/raw.h"
@@ -28,10 +29,14 @@ typedef struct coreset_params {
     net_source net;
     int64_t K, draws;
     double C, delta, ridge;
+    int over;
 } coreset_params;
+
+enum { OVER_TRAIN, OVER_VAL };
 
 typedef struct coreset {
     net_model model;
+    const blv_dataset *judged; /* the rows of f */
     top_sum top;
     double C, ridge;
 } coreset;
@@ -60,7 +65,7 @@ static int upper(void *user, const blv_batch *batch, const blv_vec *x, const blv
     if (!work)
         return -1;
     if (f || fy)
-        net_mean_loss(m, m->data.train, batch, y, f, fy, work);
+        net_mean_loss(m, p->judged, batch, y, f, fy, work);
     if (f || fx)
         add_top(p, x, f, fx, work);
     net_work_return(m, work);
@@ -195,6 +200,7 @@ static const blv_param params[] = {
     {"delta", BLV_REAL, FIELD(delta), "0.001", 0, 1e6, NULL, "size of the noise that smooths"},
     {"draws", BLV_INT, FIELD(draws), "8", 1, 1e5, NULL, "of the noise"},
     {"ridge", BLV_REAL, FIELD(ridge), "0.001", 0, 1e12, NULL, "weight of |y|^2 in g"},
+    {"over", BLV_CHOICE, FIELD(over), "train", 0, 0, "train|val", "the rows that f is about"},
     {NULL, BLV_REAL, 0, NULL, 0, 0, NULL, NULL},
 };
 
@@ -204,14 +210,18 @@ static blv_error refuse(blv_message *why, blv_error error, const char *text) {
     return error;
 }
 
-static blv_error open_parts(coreset *p, const coreset_params *q, const blv_problem_options *options,
-                            blv_message *why) {
+static const char owner[] = "problem coreset";
+
+/* data: sets at hand, taken over also when it fails; NULL: from files */
+static blv_error open_parts(coreset *p, const coreset_params *q, linear_data *data,
+                            const blv_problem_options *options, blv_message *why) {
     p->C = q->C;
     p->ridge = q->ridge;
-    blv_error error =
-        net_model_open(&p->model, &q->source, &q->net, "problem coreset", options, why);
+    blv_error error = data ? net_model_take(&p->model, data, &q->net, owner, options, why)
+                           : net_model_open(&p->model, &q->source, &q->net, owner, options, why);
     if (error != BLV_OK)
         return error;
+    p->judged = q->over == OVER_VAL ? p->model.data.val : p->model.data.train;
     const size_t rows = blv_dataset_view_of(p->model.data.train)->rows;
     const size_t K = q->K > 0 ? (size_t)q->K : (rows + 9) / 10;
     if (K > rows)
@@ -226,19 +236,22 @@ static uint64_t fingerprint(void *user) {
     return linear_fingerprint(&p->model.data);
 }
 
-static blv_error create(const void *fields, const blv_problem_options *options,
-                        blv_problem **problem, blv_message *why) {
-    const coreset_params *q = fields;
+static blv_error make(const coreset_params *q, linear_data *data,
+                      const blv_problem_options *options, blv_problem **problem, blv_message *why) {
     coreset *p = calloc(1, sizeof *p);
-    if (!p)
+    if (!p) {
+        if (data)
+            linear_data_destroy(data);
         return refuse(why, BLV_E_MEMORY, "out of memory");
-    blv_error error = open_parts(p, q, options, why);
+    }
+    blv_error error = open_parts(p, q, data, options, why);
     if (error != BLV_OK) {
         destroy(p);
         return error;
     }
     blv_problem_def def = net_definition(&p->model, &q->source, "coreset");
-    def.dim_x = def.upper_samples = def.lower_samples;
+    def.dim_x = def.lower_samples;
+    def.upper_samples = blv_dataset_view_of(p->judged)->rows;
     def.user = p;
     def.free_user = destroy;
     def.upper = upper;
@@ -252,6 +265,57 @@ static blv_error create(const void *fields, const blv_problem_options *options,
     def.measures = measures;
     def.fingerprint = fingerprint;
     return blv_problem_create(problem, &def, why);
+}
+
+static blv_error create(const void *fields, const blv_problem_options *options,
+                        blv_problem **problem, blv_message *why) {
+    return make(fields, NULL, options, problem, why);
+}
+
+/* ---- On sets at hand ---- */
+
+static blv_error check_sets(const blv_sets *sets, const blv_problem_options *options,
+                            blv_message *why) {
+    if (!sets->train || !sets->val)
+        return refuse(why, BLV_E_ARGUMENT, "training and validation rows are needed");
+    const blv_dataset *all[] = {sets->train, sets->val, sets->test};
+    const blv_dataset_view *first = blv_dataset_view_of(sets->train);
+    for (size_t i = 0; i < 3 && all[i]; i++) {
+        const blv_dataset_view *v = blv_dataset_view_of(all[i]);
+        if (v->precision != options->precision || v->columns != first->columns ||
+            v->classes != first->classes || !v->label || !v->dense != !first->dense)
+            return refuse(why, BLV_E_VALUE, "the sets do not match each other or the precision");
+    }
+    return BLV_OK;
+}
+
+blv_error blv_coreset_create(const blv_sets *sets, const blv_coreset_setting *setting,
+                             const blv_problem_options *options, blv_problem **problem,
+                             blv_message *why) {
+    const blv_problem_options automatic = {BLV_F64, 0};
+    if (!sets || !setting || !problem)
+        return refuse(why, BLV_E_ARGUMENT, "a NULL argument");
+    options = options ? options : &automatic;
+    linear_data data = {sets->train, sets->val, sets->test};
+    const bool sound = setting->C >= 0.0 && setting->delta >= 0.0 && setting->ridge >= 0.0 &&
+                       isfinite(setting->C + setting->delta + setting->ridge);
+    blv_error error = check_sets(sets, options, why);
+    if (error == BLV_OK && !sound)
+        error = refuse(why, BLV_E_VALUE, "C, delta and ridge must be numbers >= 0");
+    if (error != BLV_OK) {
+        linear_data_destroy(&data);
+        return error;
+    }
+    coreset_params q = {.K = (int64_t)setting->K,
+                        .draws = setting->draws > 0 ? (int64_t)setting->draws : 8,
+                        .C = setting->C,
+                        .delta = setting->delta,
+                        .ridge = setting->ridge,
+                        .over = setting->over_val ? OVER_VAL : OVER_TRAIN};
+    q.source.order = LINEAR_ORDER_FILE;
+    q.net.seed = (int64_t)(setting->seed & INT64_MAX);
+    snprintf(q.net.text, sizeof q.net.text, "%s", setting->net ? setting->net : "mlp:in-out");
+    return make(&q, &data, options, problem, why);
 }
 
 const blv_problem_family blv_problem_coreset = {

@@ -116,17 +116,18 @@ static bool freeze_norms(net_model *m) {
     return work != NULL;
 }
 
-blv_error net_model_open(net_model *m, const linear_source *data, const net_source *net,
-                         const char *owner, const blv_problem_options *options, blv_message *why) {
-    *m = (net_model){.precision = options->precision,
-                     .threads = options->threads,
-                     .seed = (uint64_t)net->seed,
-                     .slice = net->slice > 0 ? (size_t)net->slice : 0,
-                     .loops = options->precision == BLV_F32 ? blv_element_loops_f32()
-                                                            : blv_element_loops_f64()};
-    blv_error error = load(m, data, owner, why);
-    if (error == BLV_OK)
-        error = make_network(m, net, owner, why);
+static net_model without_data(const net_source *net, const blv_problem_options *options) {
+    return (net_model){.precision = options->precision,
+                       .threads = options->threads,
+                       .seed = (uint64_t)net->seed,
+                       .slice = net->slice > 0 ? (size_t)net->slice : 0,
+                       .loops = options->precision == BLV_F32 ? blv_element_loops_f32()
+                                                              : blv_element_loops_f64()};
+}
+
+/* The data are there. On error nothing is left. */
+static blv_error finish(net_model *m, const net_source *net, const char *owner, blv_message *why) {
+    blv_error error = make_network(m, net, owner, why);
     if (error == BLV_OK) {
         m->pool = pool_create(&works, m);
         bool frozen = net->norm == NET_NORM_FROZEN && blv_nn_statistics(m->net) > 0;
@@ -136,6 +137,26 @@ blv_error net_model_open(net_model *m, const linear_source *data, const net_sour
     if (error != BLV_OK)
         net_model_close(m);
     return error;
+}
+
+blv_error net_model_open(net_model *m, const linear_source *data, const net_source *net,
+                         const char *owner, const blv_problem_options *options, blv_message *why) {
+    *m = without_data(net, options);
+    blv_error error = load(m, data, owner, why);
+    if (error == BLV_OK)
+        return finish(m, net, owner, why);
+    net_model_close(m);
+    return error;
+}
+
+blv_error net_model_take(net_model *m, linear_data *data, const net_source *net, const char *owner,
+                         const blv_problem_options *options, blv_message *why) {
+    *m = without_data(net, options);
+    m->data = *data;
+    if (blv_dataset_view_of(data->train)->dense)
+        return finish(m, net, owner, why);
+    net_model_close(m);
+    return explain(why, BLV_E_UNSUPPORTED, owner, "a network needs dense rows");
 }
 
 void net_model_close(net_model *m) {

@@ -73,6 +73,9 @@ typedef struct net_model {
 /* Loads the data and makes the network; owner is for messages. On error nothing is left. */
 blv_error net_model_open(net_model *model, const linear_source *data, const net_source *net,
                          const char *owner, const blv_problem_options *options, blv_message *why);
+/* The same on sets at hand, which it takes over, also when it fails. */
+blv_error net_model_take(net_model *model, linear_data *data, const net_source *net,
+                         const char *owner, const blv_problem_options *options, blv_message *why);
 void net_model_close(net_model *model);
 
 /* NULL when memory is short. */

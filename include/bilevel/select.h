@@ -1,0 +1,76 @@
+/* Choosing rows: few that stand for all of them.
+ *
+ * blv_select does it by name, with the bilevel methods and the usual others to compare them with;
+ * the problem behind the bilevel ones can be had alone. Same seed, same choice, whatever the number
+ * of threads. */
+#ifndef BILEVEL_SELECT_H
+#define BILEVEL_SELECT_H
+
+#include "bilevel/classifier.h"
+#include "bilevel/linear.h"
+#include "bilevel/run.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- By name ---- */
+
+typedef struct blv_selection_method {
+    const char *name, *summary;
+    bool needs_model; /* features or gradients of a trained network */
+    bool is_bilevel;  /* a solver of that name runs on the problem coreset */
+} blv_selection_method;
+
+/* The i-th, NULL after the last. */
+BLV_API const blv_selection_method *blv_selection_method_at(size_t i);
+/* NULL when there is no such name, and why then names all. */
+BLV_API const blv_selection_method *blv_selection_method_find(const char *name, blv_message *why);
+
+typedef struct blv_selection {
+    const blv_selection_method *method;
+    size_t size; /* rows to choose */
+    uint64_t seed;
+    int threads; /* 0: all processors */
+    /* Trained on the rows. Methods that need a model train one where this is NULL; bcsr, s-tfbo and
+     * d-tfbo choose by its features, and by those of the rows where it is NULL. Borrowed. */
+    blv_classifier *model;
+    /* Bilevel methods: iterations of a run, 0: 300, and 900
+     * for s-tfbo; the initial value (bcsr: step_x times the
+     * candidates, 0: 5; tuning-free methods: alpha0, beta0 and gamma0, 0: 1); ridge and C of the
+     * problem, 0: 0.001 (0.03 with a model) and 0.3; and how many rows are candidates, 0: ten
+     * times the size, at least 2000. */
+    uint64_t iterations;
+    double first;
+    double ridge, C;
+    size_t candidates;
+} blv_selection;
+
+/* index: `size` different rows. weight: of each in training, their sum is 1; NULL: not wanted. rows
+ * must be dense, with at least two classes. */
+BLV_API blv_error blv_select(const blv_dataset *rows, const blv_selection *selection, size_t *index,
+                             double *weight, blv_message *why);
+
+/* ---- The problem coreset on sets at hand (docs/networks.md) ---- */
+
+typedef struct blv_coreset_setting {
+    size_t K;        /* rows that are to have most of the weight */
+    double C;        /* what weight on the K largest is worth */
+    double delta;    /* size of the noise that smooths */
+    size_t draws;    /* of the noise, 0: 8 */
+    double ridge;    /* weight of |y|^2 in g */
+    const char *net; /* NULL: mlp:in-out */
+    uint64_t seed;
+    bool over_val; /* f is about the validation rows, not the training rows */
+} blv_coreset_setting;
+
+/* x has an entry for each row of train, in its order. Takes the sets over, also when it fails;
+ * they must be sets of their own. options may be NULL. */
+BLV_API blv_error blv_coreset_create(const blv_sets *sets, const blv_coreset_setting *setting,
+                                     const blv_problem_options *options, blv_problem **problem,
+                                     blv_message *why);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

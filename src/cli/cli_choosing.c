@@ -1,0 +1,254 @@
+#include "cli_choosing.h"
+#include "cli_dataset.h"
+#include "cli_learning.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    KEY_TEST = CLI_KEY_FILES + 100,
+    KEY_NET,
+    KEY_STEPS,
+    KEY_SCALING,
+    KEY_SEED,
+    KEY_THREADS,
+    KEY_ITERS,
+    KEY_FIRST,
+    KEY_RIDGE,
+    KEY_CANDIDATES,
+    KEY_JSON,
+    KEY_QUIET
+};
+enum { MOST_THREADS = 256, TRAINING_STEPS = 1500, TRAINING_BATCH = 64 };
+static const double training_step = 0.05, training_momentum = 0.9, training_decay = 1e-4;
+
+static const struct argp_option options[] = {
+    {"test", KEY_TEST, "FILE", 0, "rows to test on (default: see below)", 0},
+    {"net", KEY_NET, "NET", 0,
+     "network that is trained on the chosen rows, as in docs/networks.md (default mlp:in-128-out)",
+     0},
+    {"steps", KEY_STEPS, "N", 0, "steps of its training, 64 rows each (default 1500)", 0},
+    {"scaling", KEY_SCALING, "WORD", 0, "unit (default): features to [0, 1] by DATA; none", 0},
+    {"iters", KEY_ITERS, "N", 0, "bilevel methods: iterations of a run (default 300; s-tfbo 900)",
+     1},
+    {"initial", KEY_FIRST, "V", 0,
+     "bilevel methods: step_x times the candidates of bcsr (default 5); alpha0, beta0 and gamma0 "
+     "of "
+     "s-tfbo and d-tfbo (default 1)",
+     1},
+    {"ridge", KEY_RIDGE, "C", 0,
+     "bilevel methods: weight of |y|^2 in training (default 0.001; continual: 0.03)", 1},
+    {"candidates", KEY_CANDIDATES, "N", 0,
+     "bilevel methods: rows that are looked at (default: 10 times the size, at least 2000)", 1},
+    {"seed", KEY_SEED, "N", 0, "seed of everything that is drawn (default 0)", 2},
+    {"threads", KEY_THREADS, "N", 0, "threads, 0: all processors (default)", 2},
+    {"json", KEY_JSON, NULL, 0, "print the result as one JSON object", 2},
+    {"quiet", KEY_QUIET, NULL, 0, "print nothing", 2},
+    {0}};
+
+static uint64_t parse_count(const char *option, const char *text, uint64_t least,
+                            const struct argp_state *state) {
+    uint64_t count = 0;
+    if (!cli_parse_whole(text, 1000000000, &count) || count < least)
+        argp_error(state, "--%s '%s': expected a whole number from %d on", option, text,
+                   (int)least);
+    return count;
+}
+
+static error_t parse_judge(cli_choosing *asked, int key, char *arg,
+                           const struct argp_state *state) {
+    switch (key) {
+    case KEY_TEST:
+        asked->test = arg;
+        return 0;
+    case KEY_NET:
+        asked->net = arg;
+        return 0;
+    case KEY_STEPS:
+        asked->steps = parse_count("steps", arg, 1, state);
+        return 0;
+    case KEY_SCALING:
+        asked->unscaled = strcmp(arg, "none") == 0;
+        if (!asked->unscaled && strcmp(arg, "unit") != 0)
+            argp_error(state, "--scaling '%s': expected unit or none", arg);
+        return 0;
+    case KEY_THREADS:
+        asked->threads = (int)parse_count("threads", arg, 0, state);
+        if (asked->threads > MOST_THREADS)
+            argp_error(state, "--threads '%s': at most %d", arg, MOST_THREADS);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static void check_whole(cli_choosing *asked, const struct argp_state *state) {
+    if (!asked->data)
+        argp_error(state, "no file is named. Usage: %s DATA [OPTION...]", state->name);
+    if (asked->reading.layout == BLV_LAYOUT_SPARSE)
+        argp_error(state, "--sparse: a network needs dense rows");
+    if (asked->reading.real_targets)
+        argp_error(state, "--real: rows are chosen by their classes");
+    asked->reading.layout = BLV_LAYOUT_DENSE;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state) {
+    cli_choosing *asked = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &asked->reading;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (asked->data)
+            argp_error(state, "'%s' is one argument too many", arg);
+        asked->data = arg;
+        return 0;
+    case KEY_ITERS:
+        asked->iterations = parse_count("iters", arg, 1, state);
+        return 0;
+    case KEY_FIRST:
+        asked->first = cli_parse_positive("initial", arg, state);
+        return 0;
+    case KEY_RIDGE:
+        asked->ridge = cli_parse_positive("ridge", arg, state);
+        return 0;
+    case KEY_CANDIDATES:
+        asked->candidates = parse_count("candidates", arg, 1, state);
+        return 0;
+    case KEY_SEED:
+        asked->seed = cli_parse_seed(arg, state);
+        return 0;
+    case KEY_JSON:
+        asked->json = true;
+        return 0;
+    case KEY_QUIET:
+        asked->quiet = true;
+        return 0;
+    case ARGP_KEY_END:
+        check_whole(asked, state);
+        return 0;
+    default:
+        return parse_judge(asked, key, arg, state);
+    }
+}
+
+static const struct argp_child children[] = {{&cli_reading_argp, 0, NULL, 3}, {0}};
+const struct argp cli_choosing_argp = {.options = options, .parser = parse, .children = children};
+
+cli_choosing cli_choosing_begin(void) {
+    return (cli_choosing){.reading.precision = BLV_F32};
+}
+
+const blv_selection_method *cli_parse_method(const char *name, const struct argp_state *state) {
+    blv_message why = {0};
+    const blv_selection_method *method = blv_selection_method_find(name, &why);
+    if (!method)
+        argp_error(state, "%s", why.text);
+    return method;
+}
+
+/* ---- Rows ---- */
+
+static int expect_classes(const char *path, const blv_dataset *set) {
+    const blv_dataset_view *view = blv_dataset_view_of(set);
+    if (view->label && view->classes >= 2)
+        return CLI_DONE;
+    if (view->label)
+        cli_complain("%s: one class only ('%s'); expected at least two", path,
+                     view->class_names[0]);
+    else
+        cli_complain("%s: no labels that name a class", path);
+    return CLI_REFUSED;
+}
+
+static int read_test(const cli_choosing *asked, blv_dataset *rows, blv_dataset **test) {
+    blv_read_options reading = asked->reading;
+    reading.labels = NULL;
+    int code = cli_dataset_read(test, asked->test, &reading);
+    if (code != CLI_DONE)
+        return code;
+    const size_t columns = blv_dataset_view_of(rows)->columns;
+    const blv_dataset_view *view = blv_dataset_view_of(*test);
+    if (view->columns != columns && strcmp(view->format, "libsvm") != 0) {
+        cli_complain("%s: %zu features; expected %zu as in %s", asked->test, view->columns, columns,
+                     asked->data);
+        return CLI_REFUSED;
+    }
+    blv_message why = {0};
+    blv_error error = blv_dataset_match(*test, rows, &why);
+    if (error == BLV_OK)
+        return CLI_DONE;
+    cli_complain("%s: %s", asked->test, why.text);
+    return CLI_REFUSED;
+}
+
+int cli_choosing_load(const cli_choosing *asked, blv_dataset **rows, blv_dataset **test) {
+    int code = cli_dataset_read(rows, asked->data, &asked->reading);
+    if (code == CLI_DONE)
+        code = expect_classes(asked->data, *rows);
+    if (code == CLI_DONE && asked->test)
+        code = read_test(asked, *rows, test);
+    if (code != CLI_DONE || asked->unscaled)
+        return code;
+    blv_dataset *all[] = {*rows, *test};
+    blv_message why = {0};
+    blv_error error = blv_dataset_scale(all, *test ? 2 : 1, BLV_SCALE_UNIT, &why);
+    return error == BLV_OK ? CLI_DONE : cli_refuse(error, why.text);
+}
+
+int cli_select_rows(const blv_dataset *rows, const size_t *index, size_t count,
+                    blv_dataset **selected) {
+    blv_message why = {0};
+    blv_error error = blv_dataset_select(rows, index, count, selected, &why);
+    return error == BLV_OK ? CLI_DONE : cli_refuse(error, why.text);
+}
+
+blv_selection cli_choosing_selection(const cli_choosing *asked, const blv_selection_method *method,
+                                     size_t size, uint64_t seed) {
+    return (blv_selection){.method = method,
+                           .size = size,
+                           .seed = seed,
+                           .threads = asked->threads,
+                           .iterations = asked->iterations,
+                           .first = asked->first,
+                           .ridge = asked->ridge,
+                           .candidates = (size_t)asked->candidates};
+}
+
+/* ---- Networks ---- */
+
+int cli_choosing_network(const cli_choosing *asked, const blv_dataset *rows, uint64_t seed,
+                         blv_classifier **network) {
+    const blv_dataset_view *view = blv_dataset_view_of(rows);
+    const blv_classifier_options how = {
+        .net = asked->net, .precision = view->precision, .threads = asked->threads, .seed = seed};
+    blv_message why = {0};
+    blv_error error = blv_classifier_create(network, view->columns, view->classes, &how, &why);
+    return error == BLV_OK ? CLI_DONE : cli_refuse(error, why.text);
+}
+
+blv_training cli_choosing_training(const cli_choosing *asked, uint64_t seed) {
+    return (blv_training){.steps = asked->steps > 0 ? (size_t)asked->steps : TRAINING_STEPS,
+                          .batch = TRAINING_BATCH,
+                          .step = training_step,
+                          .momentum = training_momentum,
+                          .decay = training_decay,
+                          .cosine = true,
+                          .seed = seed};
+}
+
+int cli_choosing_judge(const cli_choosing *asked, const blv_dataset *rows, const double *weight,
+                       const blv_dataset *test, uint64_t seed, double *accuracy) {
+    blv_classifier *network = NULL;
+    blv_message why = {0};
+    blv_training training = cli_choosing_training(asked, seed);
+    training.weight = weight;
+    int code = cli_choosing_network(asked, rows, seed, &network);
+    if (code != CLI_DONE)
+        return code;
+    blv_error error = blv_classifier_train(network, rows, &training, &why);
+    if (error == BLV_OK)
+        error = blv_classifier_accuracy(network, test, accuracy, &why);
+    blv_classifier_destroy(network);
+    return error == BLV_OK ? CLI_DONE : cli_refuse(error, why.text);
+}

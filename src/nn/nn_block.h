@@ -1,0 +1,44 @@
+/* Where the rows of a block are, for the files that have the layers. */
+#ifndef BLV_NN_BLOCK_H
+#define BLV_NN_BLOCK_H
+
+#include "nn/nn_work.h"
+
+static inline const nn_op *op_at(const nn_block *b, size_t number) {
+    return &b->slice->work->net->ops[number];
+}
+
+static inline const nn_slot_room *slot_of(const nn_block *b, int node) {
+    const blv_nn_work *w = b->slice->work;
+    return &w->slots[w->net->nodes[node].slot];
+}
+
+static inline blv_nn_shape shape_of(const nn_block *b, int node) {
+    return b->slice->work->net->nodes[node].shape;
+}
+
+/* The block's rows of one of a slot's arrays. */
+static inline char *rows_of(const nn_block *b, const nn_slot_room *slot, char *array) {
+    return array + b->first * slot->row_step * b->slice->work->real_size;
+}
+
+/* One row of the block. */
+static inline char *row_of(const nn_block *b, const nn_slot_room *slot, char *array, size_t i) {
+    return array + (b->first + i) * slot->row_step * b->slice->work->real_size;
+}
+
+static inline size_t elements(const nn_block *b, const nn_slot_room *slot) {
+    return b->rows * slot->row_step;
+}
+
+static inline const char *parameters(const nn_block *b, const void *vector, size_t place) {
+    return (const char *)vector + place * b->slice->work->real_size;
+}
+
+/* Layers with weights; the others are in nn_layers.c. */
+void blv_nn_linear_forward(const nn_block *block, size_t op);
+void blv_nn_linear_backward(const nn_block *block, size_t op);
+void blv_nn_convolution_forward(const nn_block *block, size_t op);
+void blv_nn_convolution_backward(const nn_block *block, size_t op);
+
+#endif
