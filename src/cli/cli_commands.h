@@ -23,6 +23,7 @@ int cmd_manual(int argc, char **argv);
 int cmd_clean(int argc, char **argv);
 int cmd_tune(int argc, char **argv);
 int cmd_predict(int argc, char **argv);
+int cmd_bench(int argc, char **argv);
 int cmd_version(int argc, char **argv);
 
 #endif
