@@ -83,6 +83,11 @@ typedef struct cli_band {
     double low, median, high; /* quantiles of 20, 50 and 80 % */
 } cli_band;
 
+/* What it took to reach a level of the metric; infinite: it was not reached. */
+typedef struct cli_reach {
+    cli_band seconds, calls;
+} cli_reach;
+
 enum { CLI_SHOWN_MAX = 8 };
 
 /* An entry on a variant. */
@@ -91,7 +96,7 @@ typedef struct cli_cell {
     size_t runs, failed;               /* failed: diverged or worse */
     const char *refused;               /* why there are none */
     cli_band value;                    /* of the metric, at the end */
-    cli_band seconds_to, calls_to;     /* until the level was reached; infinite: it was not */
+    cli_reach reach;                   /* of the variant's level */
     double seconds, calls, iterations; /* at the end, medians */
     double shown[CLI_SHOWN_MAX];       /* medians at the end */
     json_t *chosen;                    /* settings; borrowed; NULL: nothing was chosen */
@@ -122,6 +127,8 @@ typedef struct cli_findings {
 } cli_findings;
 
 void cli_findings_make(cli_findings *findings, const cli_bench *bench);
+cli_reach cli_reach_of(const cli_bench *bench, const cli_view *view, size_t variant, size_t entry,
+                       double level);
 void cli_findings_judge(cli_findings *findings);
 void cli_findings_free(cli_findings *findings);
 /* What the metric is called in tables: "Phi - Phi*" for phi. */

@@ -64,10 +64,10 @@ static int compare(const void *a, const void *b) {
 static double quantile(const values *v, double share) {
     double place = share * (double)(v->count - 1);
     size_t low = (size_t)place, high = low + 1 < v->count ? low + 1 : low;
-    if (place > (double)low && isinf(v->items[high]))
-        return v->items[high];
-    if (isinf(v->items[low]))
+    if (place == (double)low || isinf(v->items[low]))
         return v->items[low];
+    if (isinf(v->items[high]))
+        return v->items[high];
     return cli_quantile(v->items, v->count, share);
 }
 
@@ -108,13 +108,13 @@ static double metric_at_end(const cli_suite *suite, const cli_view *view, const 
 }
 
 /* Where the first point lies that reaches the level: in seconds, or calls. */
-static double place_of_level(const cli_suite *suite, const cli_view *view, const json_t *record,
-                             const char *axis) {
+static double place_of_level(const cli_suite *suite, const cli_view *view, double level,
+                             const json_t *record, const char *axis) {
     size_t i;
     json_t *point;
     json_array_foreach(json_object_get(record, "points"), i, point) {
         double value = metric_at(suite, view, point);
-        if (cli_more_is_better(suite->metric) ? value >= view->level : value <= view->level)
+        if (cli_more_is_better(suite->metric) ? value >= level : value <= level)
             return number_of(point, axis);
     }
     return INFINITY;
@@ -139,6 +139,7 @@ typedef struct gathering {
     const cli_suite *suite;
     const cli_view *view;
     cli_cell *cell;
+    double level;
     values value, seconds, calls, iterations, seconds_to, calls_to, shown[CLI_SHOWN_MAX];
 } gathering;
 
@@ -175,8 +176,8 @@ static void gather_level(void *context, const json_t *record) {
     gathering *g = context;
     if (json_object_get(record, "refused"))
         return;
-    add_value(&g->seconds_to, place_of_level(g->suite, g->view, record, "seconds"));
-    add_value(&g->calls_to, place_of_level(g->suite, g->view, record, "calls"));
+    add_value(&g->seconds_to, place_of_level(g->suite, g->view, g->level, record, "seconds"));
+    add_value(&g->calls_to, place_of_level(g->suite, g->view, g->level, record, "calls"));
 }
 
 static void fill_cell(const cli_bench *bench, size_t v, size_t e, const cli_view *view,
@@ -210,14 +211,18 @@ static double find_level(const cli_view *view) {
     return band.median;
 }
 
+cli_reach cli_reach_of(const cli_bench *bench, const cli_view *view, size_t variant, size_t entry,
+                       double level) {
+    gathering g = {.suite = &bench->suite, .view = view, .level = level};
+    visit_runs(bench, variant, entry, CLI_JOB_RUN, gather_level, &g);
+    cli_reach reach = {.seconds = take_band(&g.seconds_to), .calls = take_band(&g.calls_to)};
+    return reach;
+}
+
 static void fill_levels(const cli_bench *bench, size_t v, cli_view *view) {
     view->level = find_level(view);
-    for (size_t e = 0; e < view->count; e++) {
-        gathering g = {.suite = &bench->suite, .view = view};
-        visit_runs(bench, v, e, CLI_JOB_RUN, gather_level, &g);
-        view->cells[e].seconds_to = take_band(&g.seconds_to);
-        view->cells[e].calls_to = take_band(&g.calls_to);
-    }
+    for (size_t e = 0; e < view->count; e++)
+        view->cells[e].reach = cli_reach_of(bench, view, v, e, view->level);
 }
 
 void cli_findings_make(cli_findings *findings, const cli_bench *bench) {

@@ -1,7 +1,8 @@
 /* Whether what a paper claims held, from the points. A claim says that some entries come before
- * others: by the time or the calls until the level is reached, by the end, or by how little the end
- * changes over a sweep. */
+ * others: by the time or the calls until a level is reached, by the end, or by how little the end
+ * changes over a sweep. The level is the median of the ends of all that the claim names. */
 #include "cli_bench.h"
+#include "cli_figure.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -25,19 +26,21 @@ typedef struct parties {
 typedef struct hearing {
     const cli_findings *findings;
     const cli_view *view;
+    size_t variant;
     basis by;
-    double factor;
+    double factor, level;
 } hearing;
 
 /* ---- Scores ---- */
 
-static double score_of(const hearing *h, const cli_cell *cell) {
+static double score_of(const hearing *h, size_t entry) {
+    const cli_cell *cell = &h->view->cells[entry];
     if (cell->runs == 0)
         return NAN;
-    if (h->by == BY_SECONDS)
-        return cell->seconds_to.median;
-    if (h->by == BY_CALLS)
-        return cell->calls_to.median;
+    if (h->by == BY_SECONDS || h->by == BY_CALLS) {
+        cli_reach reach = cli_reach_of(h->findings->bench, h->view, h->variant, entry, h->level);
+        return h->by == BY_SECONDS ? reach.seconds.median : reach.calls.median;
+    }
     bool more = cli_more_is_better(h->findings->bench->suite.metric);
     return more ? -cell->value.median : cell->value.median;
 }
@@ -103,7 +106,7 @@ static void resolve(const hearing *h, const char *name, parties *list) {
         if (h->by == BY_SPREAD)
             add_party(list, cell->entry->solver, spread_of(h, cell->entry->solver));
         else
-            add_party(list, is_one_name(name) ? name : cell->entry->id, score_of(h, cell));
+            add_party(list, is_one_name(name) ? name : cell->entry->id, score_of(h, e));
     }
     if (list->count == before && name[0] != '*')
         add_party(list, name, NAN);
@@ -115,6 +118,40 @@ static void resolve_all(const hearing *h, const json_t *names, parties *list) {
     json_array_foreach(names, i, name) {
         resolve(h, json_string_value(name), list);
     }
+}
+
+static bool is_named(const json_t *names, const cli_entry *entry) {
+    size_t i;
+    json_t *name;
+    json_array_foreach(names, i, name) {
+        if (stands_for(json_string_value(name), entry))
+            return true;
+    }
+    return false;
+}
+
+static int compare(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* What half of those that the claim names reach in the end; those that failed are left out. */
+static double level_of(const cli_view *view, const json_t *claim) {
+    double *ends = cli_alloc(view->count, sizeof *ends), level = NAN;
+    size_t count = 0;
+    for (size_t e = 0; e < view->count; e++) {
+        const cli_cell *cell = &view->cells[e];
+        bool named = is_named(json_object_get(claim, "who"), cell->entry) ||
+                     is_named(json_object_get(claim, "of"), cell->entry);
+        if (named && cell->runs > 0 && isfinite(cell->value.median))
+            ends[count++] = cell->value.median;
+    }
+    if (count > 0) {
+        qsort(ends, count, sizeof *ends, compare);
+        level = cli_quantile(ends, count, 0.5);
+    }
+    free(ends);
+    return level;
 }
 
 static bool is_among(const parties *list, const char *name) {
@@ -135,11 +172,12 @@ static void put_sentence(const hearing *h, const party *p, char text[SENTENCE]) 
     bool more = cli_more_is_better(h->findings->bench->suite.metric);
     bool lost = isinf(p->score);
     if (h->by == BY_SECONDS && !lost)
-        snprintf(text, SENTENCE, "%.150s reached the level after %.3g s", p->name, p->score);
+        snprintf(text, SENTENCE, "%.150s reached %.4g after %.3g s", p->name, h->level, p->score);
     else if (h->by == BY_CALLS && !lost)
-        snprintf(text, SENTENCE, "%.150s reached the level after %.4g calls", p->name, p->score);
+        snprintf(text, SENTENCE, "%.150s reached %.4g after %.4g calls", p->name, h->level,
+                 p->score);
     else if (h->by == BY_SECONDS || h->by == BY_CALLS)
-        snprintf(text, SENTENCE, "%.150s did not reach the level", p->name);
+        snprintf(text, SENTENCE, "%.150s did not reach %.4g", p->name, h->level);
     else if (h->by == BY_END && !lost)
         snprintf(text, SENTENCE, "%.150s ended at %.6g", p->name, more ? -p->score : p->score);
     else if (h->by == BY_SPREAD && !lost)
@@ -216,8 +254,10 @@ static void judge_claim(cli_findings *findings, size_t c, size_t v) {
     const json_t *factor = json_object_get(claim, "factor");
     const hearing h = {.findings = findings,
                        .view = &findings->views[v],
+                       .variant = v,
                        .by = basis_of(claim),
-                       .factor = factor ? json_number_value(factor) : 1.0};
+                       .factor = factor ? json_number_value(factor) : 1.0,
+                       .level = level_of(&findings->views[v], claim)};
     parties who = {0}, of = {0};
     resolve_all(&h, json_object_get(claim, "who"), &who);
     resolve_all(&h, json_object_get(claim, "of"), &of);

@@ -60,8 +60,8 @@ void cli_column_cells(const cli_findings *findings, const cli_cell *cell, cli_ce
     snprintf(band, sizeof band, "%.60s .. %.60s", end_number(cell->value.low, low),
              end_number(cell->value.high, high));
     add_cell(cells, 'r', cell->runs > 1 ? band : "-");
-    add_cell(cells, 'r', number(cell->seconds_to.median, "%.3g", text));
-    add_cell(cells, 'r', number(cell->calls_to.median, "%.4g", text));
+    add_cell(cells, 'r', number(cell->reach.seconds.median, "%.3g", text));
+    add_cell(cells, 'r', number(cell->reach.calls.median, "%.4g", text));
     for (size_t i = 0; i < json_array_size(suite->show) && i < CLI_SHOWN_MAX; i++)
         add_cell(cells, 'r', number(cell->shown[i], "%.4f", text));
     add_cell(cells, 'r', number(cell->iterations, "%.0f", text));

@@ -95,8 +95,8 @@ static json_t *cell_object(const cli_view *view, const cli_cell *cell) {
     cli_json_set(object, "failed", cli_json_whole(cell->failed));
     cli_json_set(object, "refused", cli_json_text(cell->refused));
     cli_json_set(object, "value", band_object(&cell->value));
-    cli_json_set(object, "seconds_to_level", band_object(&cell->seconds_to));
-    cli_json_set(object, "calls_to_level", band_object(&cell->calls_to));
+    cli_json_set(object, "seconds_to_level", band_object(&cell->reach.seconds));
+    cli_json_set(object, "calls_to_level", band_object(&cell->reach.calls));
     cli_json_set(object, "seconds", cli_json_real(cell->seconds));
     cli_json_set(object, "calls", cli_json_real(cell->calls));
     cli_json_set(object, "iterations", cli_json_real(cell->iterations));
