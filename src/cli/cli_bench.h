@@ -131,6 +131,11 @@ cli_reach cli_reach_of(const cli_bench *bench, const cli_view *view, size_t vari
                        double level);
 void cli_findings_judge(cli_findings *findings);
 void cli_findings_free(cli_findings *findings);
+/* The processor time of a run over the time that passed, the median of all runs: well below 1 when
+ * other programs were at work, and then times mean little. */
+double cli_processor_share(const cli_bench *bench);
+/* "8 seconds for each run, 5 seeds, ..." */
+void cli_protocol_text(const cli_findings *findings, char *text, size_t size);
 /* What the metric is called in tables: "Phi - Phi*" for phi. */
 const char *cli_metric_title(const cli_suite *suite);
 

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 /* A worker goes through its share of the jobs; the problem of a variant is kept until the next. */
@@ -217,6 +218,12 @@ static double place_of(const cli_job *job, uint64_t k) {
 
 /* ---- One run ---- */
 
+static double clock_of(clockid_t id) {
+    struct timespec now;
+    clock_gettime(id, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
 static void keep_row(cli_record *record, json_t *point) {
     if (!record->store || !record->id)
         return;
@@ -352,7 +359,11 @@ static int make_run(worker *w, const cli_job *job, cli_report *report) {
     cli_vectors_read(&report->start, report->run);
     begin_record(w, job, report, &stored);
     cli_watch_run(report->run, NULL);
+    double wall = clock_of(CLOCK_MONOTONIC), used = clock_of(CLOCK_PROCESS_CPUTIME_ID);
     drive(job, report, &stored, json_object_get(record, "points"));
+    wall = clock_of(CLOCK_MONOTONIC) - wall;
+    used = clock_of(CLOCK_PROCESS_CPUTIME_ID) - used;
+    cli_json_set(record, "processor_share", cli_json_real(wall > 0.0 ? used / wall : NAN));
     cli_watch_leave();
     cli_vectors_read(&report->end, report->run);
     cli_record_end(&stored, report);

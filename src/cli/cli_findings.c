@@ -225,6 +225,16 @@ static void fill_levels(const cli_bench *bench, size_t v, cli_view *view) {
         view->cells[e].reach = cli_reach_of(bench, view, v, e, view->level);
 }
 
+double cli_processor_share(const cli_bench *bench) {
+    values v = {0};
+    for (size_t i = 0; i < bench->job_count; i++) {
+        double share = number_of(cli_bench_record(bench, &bench->jobs[i]), "processor_share");
+        if (!isnan(share))
+            add_value(&v, share);
+    }
+    return take_band(&v).median;
+}
+
 void cli_findings_make(cli_findings *findings, const cli_bench *bench) {
     const cli_suite *suite = &bench->suite;
     *findings = (cli_findings){.bench = bench,

@@ -187,15 +187,19 @@ void cli_machine_text(char *text, size_t size) {
 
 /* ---- The protocol in a line ---- */
 
-static void put_protocol(const cli_findings *findings, FILE *out) {
+void cli_protocol_text(const cli_findings *findings, char *text, size_t size) {
     const cli_bench *bench = findings->bench;
-    char limit[64], machine[256];
+    char limit[64], machine[256], busy[96] = "";
+    double share = cli_processor_share(bench);
     cli_limit_text(&bench->suite.limit, limit);
     cli_machine_text(machine, sizeof machine);
-    fprintf(out, "%s for each run, %llu seed%s, %d thread%s%s, bilevel %s; %s", limit,
-            (unsigned long long)bench->suite.seeds, bench->suite.seeds == 1 ? "" : "s",
-            bench->asked->threads, bench->asked->threads == 1 ? "" : "s",
-            bench->suite.quick ? ", quick form" : "", blv_version(), machine);
+    if (share < 0.9)
+        snprintf(busy, sizeof busy,
+                 "; other programs were at work: the runs had %.0f %% of a processor", 100 * share);
+    snprintf(text, size, "%s for each run, %llu seed%s, %d thread%s%s, bilevel %s; %s%s", limit,
+             (unsigned long long)bench->suite.seeds, bench->suite.seeds == 1 ? "" : "s",
+             bench->asked->threads, bench->asked->threads == 1 ? "" : "s",
+             bench->suite.quick ? ", quick form" : "", blv_version(), machine, busy);
 }
 
 /* ---- Text ---- */
@@ -245,9 +249,9 @@ static void print_claims(const cli_findings *findings) {
 
 void cli_findings_print(const cli_findings *findings) {
     const cli_suite *suite = &findings->bench->suite;
-    printf("%s\n", suite->title);
-    put_protocol(findings, stdout);
-    fputs("\n\n", stdout);
+    char protocol[600];
+    cli_protocol_text(findings, protocol, sizeof protocol);
+    printf("%s\n%s\n\n", suite->title, protocol);
     for (size_t v = 0; v < findings->view_count; v++)
         print_view(findings, &findings->views[v]);
     print_claims(findings);
@@ -321,8 +325,9 @@ void cli_findings_markdown(const cli_findings *findings) {
     printf("%s, %s: %s\n\n", json_string_value(json_object_get(suite->reproduces, "paper")),
            json_string_value(json_object_get(suite->reproduces, "figure")),
            json_string_value(json_object_get(suite->reproduces, "claim")));
-    put_protocol(findings, stdout);
-    fputs(".\n\n", stdout);
+    char protocol[600];
+    cli_protocol_text(findings, protocol, sizeof protocol);
+    printf("%s.\n\n", protocol);
     markdown_claims(findings);
     for (size_t v = 0; v < findings->view_count; v++)
         markdown_view(findings, &findings->views[v]);

@@ -150,6 +150,7 @@ static json_t *whole_object(const cli_findings *findings) {
     cli_json_set(object, "version", cli_json_text(blv_version()));
     cli_json_set(object, "machine", cli_json_text(machine));
     cli_json_set(object, "threads", cli_json_whole((uint64_t)bench->asked->threads));
+    cli_json_set(object, "processor_share", cli_json_real(cli_processor_share(bench)));
     cli_json_set(object, "claims", claims_array(findings));
     cli_json_set(object, "variants", views);
     cli_json_set(object, "entries", cells);
@@ -286,20 +287,15 @@ static void put_claims(FILE *out, const cli_findings *findings) {
 }
 
 static void put_protocol(FILE *out, const cli_findings *findings) {
-    const cli_bench *bench = findings->bench;
-    char limit[64], machine[256], text[1024];
-    cli_limit_text(&bench->suite.limit, limit);
-    cli_machine_text(machine, sizeof machine);
-    snprintf(
-        text, sizeof text,
-        "Each run had %s, %d thread%s and the same start; run k of every solver has seed k "
-        "(%llu of them), and so the same batches. Points are looked at off the solver's clock. "
-        "Numbers are medians over the seeds, bands go from 20 to 80 percent. Calls are counted "
-        "by the library, for each sample, setup included. Made with bilevel %s on %s%s.",
-        limit, bench->asked->threads, bench->asked->threads == 1 ? "" : "s",
-        (unsigned long long)bench->suite.seeds, blv_version(), machine,
-        bench->suite.quick ? ", in the quick form: too small to say anything" : "");
-    put_paragraph(out, text);
+    char protocol[600];
+    cli_protocol_text(findings, protocol, sizeof protocol);
+    put_paragraph(out, protocol);
+    put_paragraph(out, "Every run has the same start; run k of every solver has seed k, and so the "
+                       "same batches. Points are looked at off the solver's clock. Numbers are "
+                       "medians over the seeds, bands go from 20 to 80 percent. Calls are counted "
+                       "by the library, for each sample, setup included.");
+    if (findings->bench->suite.quick)
+        put_paragraph(out, "This is the quick form: too small to say anything about the claims.");
 }
 
 static void put_suite(FILE *out, const cli_suite *suite) {

@@ -235,7 +235,7 @@ fi
 
 # ---- Finished runs are not made again; half a line is dropped; what is missing is made
 cut() { # without times and numbers of the store
-    sed 's/"seconds":[^,]*,//g;s/,"run":[0-9nul]*}/}/' "$1" | sort
+    sed 's/"seconds":[^,]*,//g;s/"processor_share":[^,]*,//;s/,"run":[0-9nul]*}/}/' "$1" | sort
 }
 cut full/points.jsonl >before
 mkdir half
