@@ -232,6 +232,12 @@ static void decide(const hearing *h, const parties *who, const parties *of,
                  last && isnan(last->score) ? last->name : "what it is compared with");
         return;
     }
+    if ((h->by == BY_SECONDS || h->by == BY_CALLS) && (last->score == 0.0 || next->score == 0.0)) {
+        line->held = -1;
+        snprintf(line->text, sizeof line->text,
+                 "not judged: half of those compared did not leave the start, %.4g", h->level);
+        return;
+    }
     char mine[SENTENCE], theirs[SENTENCE], ratio[48];
     put_sentence(h, last, mine);
     put_sentence(h, next, theirs);

@@ -273,6 +273,23 @@ made=$(lines stopped)
 run 0 bench ./small.json -o stopped --seconds 0.2 --grid none --no-plots --no-store --seeds 1
 [ "$(lines stopped)" -ge "$made" ] || fail "$case_name: runs were lost"
 
+# Who did not leave the start has reached nothing
+cat >still.json <<'JSON'
+{
+  "name": "still", "title": "Steps too short to see",
+  "reproduces": {"paper": "none", "figure": "none", "claim": "none"},
+  "problem": "quadratic", "problem_set": {"dx": 3, "dy": 3},
+  "limit": {"iterations": 3}, "seeds": 1, "points": 2,
+  "solvers": [
+    {"solver": "soba", "published": {"step_x": 1e-300, "step_y": 1e-300, "step_v": 1e-300}},
+    {"solver": "aid-cg", "published": {"step_x": 1e-300, "step_y": 1e-300}}
+  ],
+  "claims": [{"text": "soba first", "who": ["soba"], "of": ["aid-cg"], "by": "seconds"}]
+}
+JSON
+run 0 bench ./still.json --no-plots --no-store
+out_has "not judged: half of those compared did not leave the start"
+
 # ---- Options
 run 0 bench ./small.json --quick -o quick --no-plots --no-store --solvers soba,exact --grid none
 out_has "quick form"
