@@ -16,6 +16,7 @@ import sys
 import tempfile
 
 import numpy
+from algorithms import REPEATS
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -148,7 +149,7 @@ def ours(bilevel, case, threads):
     for key, value in settings.items():
         command += ["--set", f"{key}={value}"]
     best = None
-    for _ in range(3):
+    for _ in range(REPEATS):
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode != 0:
             sys.exit(f"compare.py: {' '.join(command)}: {done.stderr}")
@@ -166,16 +167,11 @@ def theirs(which, case, threads, folder):
     command = [sys.executable, os.path.join(HERE, script)]
     command += [path] if which == "numba" else [which, path, str(threads)]
     environment = dict(os.environ, OMP_NUM_THREADS=str(threads), MKL_NUM_THREADS=str(threads))
-    best = None
-    for _ in range(2):
-        done = subprocess.run(command, capture_output=True, text=True, env=environment)
-        if done.returncode != 0:
-            print(f"compare.py: {which}: {done.stderr.strip().splitlines()[-1:]}", file=sys.stderr)
-            return None
-        result = json.loads(done.stdout.splitlines()[-1])
-        if best is None or result["seconds"] < best["seconds"]:
-            best = result
-    return best
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    if done.returncode != 0:
+        print(f"compare.py: {which}: {done.stderr.strip().splitlines()[-1:]}", file=sys.stderr)
+        return None
+    return json.loads(done.stdout.splitlines()[-1])
 
 
 def has(library):
@@ -232,7 +228,7 @@ def main():
     if markdown:
         with open(markdown, "w") as file:
             file.write("## Other libraries, the same algorithm\n\n    make bench-peers\n\n")
-            file.write("Times of an iteration in microseconds, the better of two or three runs; the ")
+            file.write("Times of an iteration in microseconds, the least of up to 7 runs; the ")
             file.write("losses on the validation rows at the end show that both did the same. How ")
             file.write("the peers are built is said at the head of `bench/peers/algorithms.py`.\n\n")
             titles = ("data", "algorithm", "threads", "peer", "bilevel, us", "peer, us", "ratio",

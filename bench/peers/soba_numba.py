@@ -11,7 +11,7 @@ import time
 
 import numba
 import numpy
-from algorithms import loss_of
+from algorithms import fastest, loss_of
 
 
 @numba.njit(fastmath=True)
@@ -115,7 +115,7 @@ def main():
     starts_g = blocks(random, len(a), case["batch"])
     starts_f = blocks(random, len(va), case["batch"])
     once(2)
-    y, seconds = once(case["iterations"])
+    y, seconds = fastest(lambda: once(case["iterations"]))
     targets = vlabel[:, None] if classes == 1 else numpy.eye(classes)[vlabel]
     print(json.dumps({"library": f"numba {numba.__version__}", "seconds": seconds,
                       "val_loss": loss_of(va, targets, y)}))
