@@ -7,7 +7,8 @@ PACKAGES ?= scripts/install-packages
 SECONDS ?= 60
 WITH_PEERS = $(CURDIR)/.venv/bin:$(PATH)
 
-.PHONY: release run run-fashion test fuzz bench bench-peers install format lint clean help packages
+.PHONY: release run run-fashion test fuzz bench bench-peers results install \
+	format lint clean help packages
 .NOTPARALLEL:
 
 release: build/release/build.ninja
@@ -32,13 +33,22 @@ fuzz:
 bench: build/release/build.ninja
 	@PATH="$(WITH_PEERS)" cmake --build --preset release --target bench
 
+# Oracles, then whole algorithms, then other tools. Data are taken from BILEVEL_DATA; what is found
+# goes to build/results, from where scripts/results takes it.
 bench-peers: release .venv/ready
+	@mkdir -p build/results
 	@PATH="$(WITH_PEERS)" build/release/bench/bench_peers
+	@.venv/bin/python3 bench/peers/compare.py build/release/bilevel --markdown build/results/algorithms.md
+	@.venv/bin/python3 bench/peers/tools.py build/release/bilevel --markdown build/results/tools.md
 
-.venv/ready:
+results: release
+	@scripts/results build/release/bilevel build/results
+
+PEERS = torch numpy scipy scikit-learn jax numba optuna cleanlab
+.venv/ready: Makefile
 	@$(PACKAGES) peers
 	@python3 -m venv .venv
-	@.venv/bin/python3 -m pip install --quiet torch numpy scipy scikit-learn
+	@.venv/bin/python3 -m pip install --quiet $(PEERS)
 	@touch $@
 
 install: release
@@ -62,7 +72,8 @@ help:
 	@echo "make test       run all tests: release, sanitizers, clang, include rule, format"
 	@echo "make fuzz       feed made-up files to every reader, SECONDS=60 for each"
 	@echo "make bench      build and run the benchmarks"
-	@echo "make bench-peers  compare with PyTorch, which is installed into .venv/ (a large download)"
+	@echo "make bench-peers  compare with PyTorch, JAX and others, installed into .venv/ (large)"
+	@echo "make results    run the suites of bench/suites and write docs/results.md"
 	@echo "make install    install to PREFIX ($(PREFIX)), below DESTDIR when it is set"
 	@echo "make format     format all C files in place"
 	@echo "make lint       clang-tidy, cppcheck, include rule, format"

@@ -20,6 +20,11 @@ if(TARGET bilevel_command)
   install(FILES ${printed}/bilevel.bash RENAME bilevel
     DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
   install(FILES ${printed}/_bilevel DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+  # The command finds them from where it is itself; the data are those of the quick forms.
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/bench/suites
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/bilevel/bench FILES_MATCHING PATTERN "*.json")
+  install(FILES ${PROJECT_SOURCE_DIR}/data/digits.csv.gz ${PROJECT_SOURCE_DIR}/data/README.md
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/bilevel/data)
   install(FILES ${printed}/bilevel.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 endif()
 

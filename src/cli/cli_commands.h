@@ -25,6 +25,7 @@ int cmd_continual(int argc, char **argv);
 int cmd_coreset(int argc, char **argv);
 int cmd_tune(int argc, char **argv);
 int cmd_predict(int argc, char **argv);
+int cmd_bench(int argc, char **argv);
 int cmd_version(int argc, char **argv);
 
 #endif

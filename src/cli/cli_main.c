@@ -26,6 +26,7 @@ const cli_command cli_commands[] = {
     {"continual", "DATA", "learn task by task with a memory of few rows", cmd_continual},
     {"tune", "TRAIN", "learn a linear classifier and its penalties", cmd_tune},
     {"predict", "MODEL", "predict classes with a model of tune", cmd_predict},
+    {"bench", "SUITE", "run an experiment of the literature with many solvers", cmd_bench},
     {"version", "", "print the version", cmd_version},
     {"completion", "SHELL", NULL, cmd_completion},
     {"manual", "", NULL, cmd_manual},

@@ -1,0 +1,306 @@
+# bilevel bench: what a suite may say, what the runs are, what is made of their points, and that a
+# bench which was stopped goes on.
+. "$(dirname "$0")/lib.sh"
+
+# suite_with SED_COMMAND: the suite of this test, changed, as changed.json
+cat >small.json <<'JSON'
+{
+  "name": "small",
+  "title": "A small suite",
+  "reproduces": {"paper": "none", "figure": "none", "claim": "more iterations <help>"},
+  "problem": "quadratic",
+  "problem_set": {"dx": 4, "dy": 3, "terms": 30},
+  "variants": [
+    {"name": "kappa = 5", "problem_set": {"kappa": 5}},
+    {"name": "kappa = 50", "problem_set": {"kappa": 50}}
+  ],
+  "start": "random",
+  "run_set": {"batch": 6},
+  "limit": {"iterations": 40},
+  "seeds": 4,
+  "points": 5,
+  "reference": {"iterations": 30},
+  "metric": "phi",
+  "show": ["grad_norm"],
+  "tuning": {"iterations": 25, "choose": "f"},
+  "solvers": [
+    {"solver": "s-tfbo", "untuned": true},
+    {"solver": "soba", "untuned": true, "published": {"step_x": 0.1},
+     "grid": {"step_x": [0.001, 0.1], "step_y": [0.0001, 0.01]}, "grid_set": {"step_v": 0.01}},
+    {"solver": "aid-cg", "set": {"batch": "full"}, "sweep": {"keys": ["inner", "linear"], "values": [2, 20]}}
+  ],
+  "claims": [
+    {"text": "aid-cg with 20 steps ends first", "who": ["aid-cg/inner=20"], "of": ["*"], "by": "end"},
+    {"text": "soba comes to the level first", "who": ["soba"], "of": ["aid-cg"], "by": "calls"},
+    {"text": "nobody", "who": ["vrbo"], "of": ["*"], "by": "end"}
+  ],
+  "quick": {"limit": {"iterations": 2}, "seeds": 1, "points": 1}
+}
+JSON
+suite_with() {
+    sed "$1" small.json >changed.json
+    if cmp -s small.json changed.json; then fail "suite_with $1: nothing changed"; fi
+}
+
+# ---- Refused, with the file, the key and what is expected; nothing is written
+suite_refused() {
+    suite_with "$2"
+    refused "changed.json: $1" bench ./changed.json -o refused
+    [ ! -e refused ] || fail "$case_name: a folder was made"
+}
+suite_refused "there is no key 'solver'; did you mean 'solvers'?" 's/"solvers"/"solver"/'
+suite_refused "there is no key 'variants[1].problem_st'; did you mean 'problem_set'?" \
+    's/"kappa = 50", "problem_set"/"kappa = 50", "problem_st"/'
+suite_refused "there is no key 'quick.name'" 's/"quick": {/"quick": {"name": "x", /'
+suite_refused "'title' is missing" '/"title"/d'
+suite_refused "'problem' is missing" '/"problem":/d'
+suite_refused "'reproduces.paper' is missing" 's/"paper": "none", //'
+suite_refused "seeds: expected a whole number from 1 on" 's/"seeds": 4/"seeds": 0/'
+suite_refused "seeds: expected a whole number" 's/"seeds": 4/"seeds": 1.5/'
+suite_refused "limit: expected one of seconds, calls and iterations, found 0" \
+    's/"limit": {"iterations": 40}/"limit": {}/'
+suite_refused "limit: expected one of seconds, calls and iterations, found 2" \
+    's/"limit": {"iterations": 40/"limit": {"seconds": 1, "iterations": 40/'
+suite_refused "limit.iterations: expected a number above 0" 's/"iterations": 40/"iterations": -1/'
+suite_refused "start is 'rndom': expected zero or random" 's/"start": "random"/"start": "rndom"/'
+suite_refused "claims[1].by is 'call': expected seconds, calls, end or spread" \
+    's/"by": "calls"/"by": "call"/'
+suite_refused "solvers[1].grid.step_x: expected an array of texts and numbers" \
+    's/\[0.001, 0.1\]/[]/'
+suite_refused "run_set.batch: expected a text or a number" 's/"batch": 6/"batch": [6]/'
+suite_refused "solvers: expected at least one" 's/"quick"/"solvers": [], "quick"/;/"solvers": \[$/,/^  \],/d'
+suite_refused "solvers: aid-cg/inner=2 is there twice" 's/"values": \[2, 20\]/"values": [2, 2]/'
+suite_refused "solvers: there is no solver 'sobba'" 's/"solver": "soba"/"solver": "sobba"/'
+suite_refused "soba/published: " 's/"step_x": 0.1}/"step_q": 0.1}/'
+suite_refused "aid-cg/inner=0: " 's/"values": \[2, 20\]/"values": [0]/'
+suite_refused "line 3, column" 's/"title": "A small suite",/"title": "A small suite"; /'
+suite_refused "line 3" 's/"title": "A small suite",/"title": "a", "title": "b",/'
+suite_with 's/"problem": "quadratic"/"problem": "quadrtic"/'
+refused "quadratic" bench ./changed.json
+suite_with 's/"kappa": 50}/"kapa": 50}/'
+refused "did you mean 'kappa'" bench ./changed.json
+suite_with 's/"problem": "quadratic"/"problem": "l2reg"/;s/"dx": 4, "dy": 3, "terms": 30//;s/{"kappa": 5}/{}/;s/{"kappa": 50}/{}/;s/"start": "random",/"data": {"train": "no\/such.csv"},/'
+refused "suite small needs the file no/such.csv" bench ./changed.json
+err_has "BILEVEL_DATA"
+echo '[1]' >array.json
+refused "array.json: the file: expected an object" bench ./array.json
+refused "there is no suite 'qadratic'; did you mean 'quadratic'?" bench qadratic
+refused "nowhere.json: cannot be read" bench ./nowhere.json
+refused "no suite is named" bench
+refused "one argument too many" bench quadratic again
+refused "--seeds '0': expected a whole number from 1" bench quadratic --seeds 0
+refused "--seconds '-1': expected a number above 0" bench quadratic --seconds=-1
+refused "not two" bench quadratic --seconds 1 --budget 100
+refused "--progress 'loud'" bench quadratic --progress loud
+refused "there is no solver 'sobba'" bench ./small.json --solvers sobba
+echo '{"soba": {"step_x": 1}}' >grid.json
+refused "grid.json: soba.step_x: expected an array" bench ./small.json --grid grid.json
+echo '{"sobba": {"step_x": [1]}}' >grid.json
+refused "grid.json: there is no solver 'sobba'" bench ./small.json --grid grid.json
+mkdir none
+refused "there are no suites in none" bench list --suites none
+refused "array.json: the file: expected an object" bench list --suites .
+[ ! -e bench-small ] || fail "a refused bench made a folder"
+
+# ---- The runs: 2 references, 2 x 4 of tuning, 2 x 4 x 6 runs
+run 0 bench ./small.json -o full --no-plots
+out_has "A small suite"
+out_has "40 iterations for each run, 4 seeds, 1 thread"
+out_has "not judged: vrbo did not run"
+cp out full.out
+lines() {
+    wc -l <"$1/points.jsonl" | tr -d ' '
+}
+[ "$(lines full)" -eq 58 ] || fail "$case_name: $(lines full) runs, expected 58"
+run 0 runs list --kind bench --last 0 --json
+stored=$(grep -o '"kind": *"bench"' out | wc -l)
+[ "$stored" -eq 58 ] || fail "$case_name: $stored runs in the store, expected 58"
+
+# The same run by hand: same start, same batches, same end
+run 0 solve quadratic --problem-set dx=4 --problem-set dy=3 --problem-set terms=30 \
+    --problem-set kappa=50 --threads 1 --start random --solver soba --set step_x=0.1 --batch 6 \
+    --iters 40 --seed 2 --json --no-store
+phi=$("$json_get" out phi)
+grep '"entry":"soba/published"' full/points.jsonl | grep '"variant":"kappa = 50"' |
+    grep '"seed":2' >one.jsonl
+sed 's/.*"phi":\([^,}]*\),"grad_norm":[^}]*}\].*/\1/' one.jsonl >end
+[ "$(awk '{printf "%.15g", $1}' end)" = "$(awk -v p="$phi" 'BEGIN {printf "%.15g", p}')" ] ||
+    fail "soba/published, seed 2 ends at $(cat end), by hand at $phi"
+
+# Points, medians, Phi*, level, choice and claims, all computed once more
+if command -v python3 >/dev/null; then
+    case_name="numbers of the bench"
+    python3 - >out 2>err <<'PYTHON' || fail "$case_name"
+import csv, json, math
+
+whole = json.load(open("full/points.json"))
+rows = list(csv.DictReader(open("full/points.csv")))
+assert len(rows) == sum(len(r["points"]) for r in whole["runs"])
+
+def quantile(values, share):
+    values = sorted(values)
+    place = share * (len(values) - 1)
+    low = int(place)
+    high = min(low + 1, len(values) - 1)
+    if place == low or math.isinf(values[low]):
+        return values[low]
+    return values[low] + (place - low) * (values[high] - values[low])
+
+def near(a, b):
+    assert math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-15), (a, b)
+
+def runs_of(variant, entry, kind):
+    runs = {}
+    for row in rows:
+        if (row["variant"], row["entry"], row["kind"]) == (variant, entry, kind):
+            runs.setdefault((row["seed"], row["setting"]), []).append(row)
+    return runs
+
+for view in whole["variants"]:
+    name = view["name"]
+    phis = [float(r["phi"]) for r in rows if r["variant"] == name and r["phi"]]
+    assert view["least_phi"] == min(phis)
+    cells = [c for c in whole["entries"] if c["variant"] == name]
+    assert len(cells) == 6
+    ends = {}
+    for cell in cells:
+        runs = runs_of(name, cell["entry"], "run")
+        assert len(runs) == cell["runs"] == 4
+        for points in runs.values():
+            its = [int(p["iteration"]) for p in points]
+            # at (k/5)^2 of 40 iterations
+            assert its == [0, 2, 7, 15, 26, 40], its
+            calls = [int(p["calls"]) for p in points]
+            assert all(a < b for a, b in zip(calls, calls[1:]))
+            assert all(int(p["calls"]) == sum(int(p[k]) for k in
+                       ("f_grad", "g_grad", "hvp", "jvp", "values")) for p in points)
+        values = [float(p[-1]["phi"]) - min(phis) for p in runs.values()]
+        for key, share in (("low", 0.2), ("median", 0.5), ("high", 0.8)):
+            near(cell["value"][key], quantile(values, share))
+        ends[cell["entry"]] = quantile(values, 0.5)
+    level = quantile(list(ends.values()), 0.5)
+    near(view["level"], level)
+    reach = {}
+    for cell in cells:
+        places = []
+        for points in runs_of(name, cell["entry"], "run").values():
+            at = [float(p["calls"]) for p in points if float(p["phi"]) - min(phis) <= view["level"]]
+            places.append(at[0] if at else math.inf)
+        reach[cell["entry"]] = quantile(places, 0.5)
+        found = cell["calls_to_level"]["median"]
+        assert (found is None) == math.isinf(reach[cell["entry"]]), cell
+        if found is not None:
+            near(found, reach[cell["entry"]])
+    # the same starts for all
+    first = {r[0]["phi"] for c in cells for r in runs_of(name, c["entry"], "run").values()
+             if r[0]["seed"] == "1"}
+    assert len(first) == 1, first
+    # the choice: the least f of four settings, the last key of the grid fastest
+    tried = {int(k[1]): p[-1] for k, p in runs_of(name, "soba/tuned", "tuning").items()}
+    assert sorted(tried) == [0, 1, 2, 3]
+    best = min(tried, key=lambda k: float(tried[k]["f"]))
+    chosen = next(c for c in cells if c["entry"] == "soba/tuned")
+    assert chosen["chosen"] == {"batch": 6, "step_v": 0.01, "step_x": [0.001, 0.1][best // 2],
+                                "step_y": [0.0001, 0.01][best % 2]}, chosen
+    assert chosen["grid_settings"] == 4
+    near(chosen["grid_calls"], sum(float(p["calls"]) for p in tried.values()))
+    # claims
+    held = {c["claim"]: c["held"] for c in whole["claims"] if c["variant"] == name}
+    others = [v for k, v in ends.items() if k != "aid-cg/inner=20"]
+    assert held["aid-cg with 20 steps ends first"] == (ends["aid-cg/inner=20"] <= min(others))
+    named = [k for k in ends if not k.startswith("s-tfbo")]
+    level = quantile([ends[k] for k in named], 0.5)
+    best = {}
+    for entry in named:
+        places = []
+        for points in runs_of(name, entry, "run").values():
+            at = [float(p["calls"]) for p in points if float(p["phi"]) - min(phis) <= level * (1 + 1e-12)]
+            places.append(at[0] if at else math.inf)
+        solver = entry.split("/")[0]
+        best[solver] = min(best.get(solver, math.inf), quantile(places, 0.5))
+    soba, aid = best["soba"], best["aid-cg"]
+    assert held["soba comes to the level first"] == (soba < math.inf and soba <= aid)
+    assert held["nobody"] is None
+PYTHON
+fi
+
+# ---- The page stands alone
+grep -q "<!DOCTYPE html>" full/index.html || fail "the page is no page"
+grep -qE 'https?://|<script' full/index.html && fail "the page needs something from elsewhere"
+grep -qF "more iterations &lt;help&gt;" full/index.html || fail "the claim is not on the page"
+if command -v gnuplot >/dev/null; then
+    run 0 bench ./small.json -o full
+    [ "$(grep -c '<svg' full/index.html)" -eq 6 ] || fail "$case_name: expected 6 plots"
+fi
+
+# ---- Finished runs are not made again; half a line is dropped; what is missing is made
+cut() { # without times and numbers of the store
+    sed 's/"seconds":[^,]*,//g;s/"processor_share":[^,]*,//;s/,"run":[0-9nul]*}/}/' "$1" | sort
+}
+cut full/points.jsonl >before
+mkdir half
+head -n 20 full/points.jsonl >half/points.jsonl
+sed -n 21p full/points.jsonl | head -c 300 >>half/points.jsonl
+run 0 bench ./small.json -o half --no-plots
+[ "$(lines half)" -eq 58 ] || fail "$case_name: $(lines half) runs, expected 58"
+head -n 20 half/points.jsonl >kept
+head -n 20 full/points.jsonl >first
+same kept first
+cut half/points.jsonl >after
+same before after
+run 0 runs list --kind bench --last 0 --json
+stored=$(grep -o '"kind": *"bench"' out | wc -l)
+[ "$stored" -eq 96 ] || fail "resumed: $stored runs in the store, expected 58 + 38"
+
+# Two processes, another order of lines, the same points
+run 0 bench ./small.json -o two --no-plots --jobs 2 --no-store
+cut two/points.jsonl >after
+same before after
+
+# Stopped by a signal: no page, exit code 1, and the same command goes on
+"$bilevel" bench ./small.json -o stopped --seconds 0.2 --grid none --no-plots --no-store >out 2>err &
+process=$!
+sleep 1
+kill -TERM $process
+wait $process
+code=$?
+case_name="a bench that was stopped"
+[ "$code" -eq 1 ] || fail "$case_name: exit code $code"
+err_has "the same command goes on"
+[ ! -e stopped/index.html ] || fail "$case_name: there is a page"
+made=$(lines stopped)
+[ "$made" -gt 0 ] || fail "$case_name: nothing was kept"
+run 0 bench ./small.json -o stopped --seconds 0.2 --grid none --no-plots --no-store --seeds 1
+[ "$(lines stopped)" -ge "$made" ] || fail "$case_name: runs were lost"
+
+# Who did not leave the start has reached nothing
+cat >still.json <<'JSON'
+{
+  "name": "still", "title": "Steps too short to see",
+  "reproduces": {"paper": "none", "figure": "none", "claim": "none"},
+  "problem": "quadratic", "problem_set": {"dx": 3, "dy": 3},
+  "limit": {"iterations": 3}, "seeds": 1, "points": 2,
+  "solvers": [
+    {"solver": "soba", "published": {"step_x": 1e-300, "step_y": 1e-300, "step_v": 1e-300}},
+    {"solver": "aid-cg", "published": {"step_x": 1e-300, "step_y": 1e-300}}
+  ],
+  "claims": [{"text": "soba first", "who": ["soba"], "of": ["aid-cg"], "by": "seconds"}]
+}
+JSON
+run 0 bench ./still.json --no-plots --no-store
+out_has "not judged: half of those compared did not leave the start"
+
+# ---- Options
+run 0 bench ./small.json --quick -o quick --no-plots --no-store --solvers soba,exact --grid none
+out_has "quick form"
+out_has "exact/untuned"
+out_has "soba/published"
+grep -q "s-tfbo" quick/points.csv && fail "$case_name: s-tfbo ran"
+grep -q "soba/tuned" quick/points.csv && fail "$case_name: soba was tuned"
+echo '{"soba": {"step_x": [0.5]}}' >grid.json
+run 0 bench ./small.json --quick -o quick --no-plots --no-store --solvers soba --grid grid.json \
+    --seeds 2 --budget 5000 --markdown
+out_has "## small: A small suite"
+out_has "| soba/tuned |"
+out_has "step\\_x=0.5"
+finish

@@ -1,0 +1,23 @@
+# The quick form of every suite that comes along: each file is read and each of its entries runs.
+. "$(dirname "$0")/lib.sh"
+unset BILEVEL_DATA
+
+run 0 bench list
+tail -n +2 out | sed '/^$/,$d' | awk '{print $1}' >names
+for name in quadratic l2reg-synthetic l2reg-ijcnn1 l2reg-covtype hyperclean-mnist \
+    hyperclean-fashion news20 sensitivity vrbo-inner-steps; do
+    grep -qx "$name" names || fail "there is no suite $name"
+done
+while read -r name; do
+    run 0 bench "$name" --quick --no-plots --no-store -o "$name"
+    err_empty
+    grep -q "did not run:" out && fail "$case_name: an entry did not run"
+    grep -q "Claim:" out || fail "$case_name: no claim"
+    grep -q "not judged" out && fail "$case_name: a claim names who does not run"
+    [ -s "$name/points.csv" ] || fail "$case_name: no points"
+done <names
+
+# What is not there is said
+refused "suite l2reg-ijcnn1 needs the file ijcnn1/ijcnn1.gz" bench l2reg-ijcnn1 -o none
+[ ! -e none ] || fail "$case_name: a folder was made"
+finish
