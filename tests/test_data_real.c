@@ -161,9 +161,9 @@ static void test_covtype(void **state) {
 static void test_news20(void **state) {
     (void)state;
     skip_without("news20/20news.train.svm.gz");
-    check_penalties(SETTINGS("train", "news20/20news.train.svm.gz", "train_size", "1000",
-                             "val_size", "500", "unit_rows", "on", "scale", "per-entry"),
-                    BLV_F32, "exact", SETTINGS("iters", "2"), 0.4);
+    check_penalties(SETTINGS("train", "news20/20news.train.svm.gz", "train_size", "400", "val_size",
+                             "200", "unit_rows", "on", "scale", "per-entry"),
+                    BLV_F32, "exact", SETTINGS("iters", "1"), 0.4);
 }
 
 int main(void) {
