@@ -58,8 +58,12 @@ void cli_bench_plan_tuned(cli_bench *bench);
 const cli_job *cli_bench_chosen(const cli_bench *bench, size_t variant, size_t entry);
 void cli_bench_free(cli_bench *bench);
 
-/* Each makes the runs that have no record yet. Return exit codes, after a message. */
+/* These return exit codes, after a message. Before the plan: data are there, and the problem takes
+ * its settings. */
+int cli_bench_check(const cli_bench *bench);
+/* After it: the solvers take theirs. */
 int cli_bench_rehearse(const cli_bench *bench);
+/* Makes the runs that have no record yet. */
 int cli_bench_execute(cli_bench *bench);
 
 /* ---- Records: {"key", "kind", "variant", "entry", "solver", "setting", "seed", "set", "outcome",

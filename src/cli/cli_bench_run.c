@@ -10,9 +10,11 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -90,13 +92,13 @@ static blv_error apply_settings(blv_run *run, json_t *set) {
     return BLV_OK;
 }
 
-static blv_error apply_limit(blv_run *run, const cli_job *job) {
+static blv_error apply_limit(blv_run *run, const cli_limit *limit) {
     char text[CLI_REAL_SIZE];
-    cli_format_real(job->limit.kind == CLI_SECONDS ? job->limit.amount : floor(job->limit.amount),
-                    text);
-    if (job->limit.kind != CLI_SECONDS)
-        snprintf(text, sizeof text, "%.0f", fmax(1.0, floor(job->limit.amount)));
-    return blv_run_set(run, cli_limit_options[job->limit.kind], text);
+    if (limit->kind == CLI_SECONDS)
+        cli_format_real(limit->amount, text);
+    else
+        snprintf(text, sizeof text, "%.0f", fmax(1.0, floor(limit->amount)));
+    return blv_run_set(run, cli_limit_options[limit->kind], text);
 }
 
 static blv_error configure(blv_run *run, const cli_job *job) {
@@ -104,7 +106,7 @@ static blv_error configure(blv_run *run, const cli_job *job) {
     snprintf(seed, sizeof seed, "%" PRIu64, job->seed);
     BLV_CHECK(blv_run_set(run, "seed", seed));
     BLV_CHECK(apply_settings(run, job->set));
-    return apply_limit(run, job);
+    return apply_limit(run, &job->limit);
 }
 
 /* Settings are tried on a small problem that suits every solver, before data are read. */
@@ -129,7 +131,7 @@ static int rehearse_job(const cli_bench *bench, const blv_problem *small, const 
     return code;
 }
 
-static int rehearse_variants(const cli_bench *bench) {
+int cli_bench_check(const cli_bench *bench) {
     worker w = {.bench = bench, .variant = SIZE_MAX, .texts = cli_json_array()};
     int code = CLI_DONE;
     for (size_t v = 0; v < bench->suite.variant_count && code == CLI_DONE; v++) {
@@ -149,7 +151,7 @@ int cli_bench_rehearse(const cli_bench *bench) {
     blv_error error = family ? blv_family_create(family, NULL, NULL, &small, &why) : BLV_E_NAME;
     if (error != BLV_OK)
         return cli_refuse(error, why.text);
-    int code = rehearse_variants(bench);
+    int code = CLI_DONE;
     for (size_t i = 0; i < bench->job_count && code == CLI_DONE; i++)
         code = rehearse_job(bench, small, &bench->jobs[i]);
     blv_problem_destroy(small);
@@ -388,6 +390,7 @@ static int work_together(const cli_bench *bench, uint64_t workers) {
     for (; started < workers; started++) {
         pid_t pid = fork();
         if (pid == 0) {
+            prctl(PR_SET_PDEATHSIG, SIGTERM); /* it is no use without the one that waits for it */
             int own = work(bench, started, workers);
             fflush(NULL);
             _exit(own);

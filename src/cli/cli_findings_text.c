@@ -63,7 +63,8 @@ void cli_column_cells(const cli_findings *findings, const cli_cell *cell, cli_ce
     add_cell(cells, 'r', number(cell->reach.seconds.median, "%.3g", text));
     add_cell(cells, 'r', number(cell->reach.calls.median, "%.4g", text));
     for (size_t i = 0; i < json_array_size(suite->show) && i < CLI_SHOWN_MAX; i++)
-        add_cell(cells, 'r', number(cell->shown[i], "%.4f", text));
+        add_cell(cells, 'r',
+                 number(cell->shown[i], fabs(cell->shown[i]) < 1e4 ? "%.4f" : "%.4g", text));
     add_cell(cells, 'r', number(cell->iterations, "%.0f", text));
     add_cell(cells, 'r', number(cell->seconds, "%.3g", text));
     add_cell(cells, 'r', number(cell->calls, "%.4g", text));

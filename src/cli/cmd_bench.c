@@ -274,22 +274,25 @@ static int tell(const cli_bench *bench) {
     return code;
 }
 
+static char *text_of(const char *first, const char *second) {
+    char *text = NULL;
+    if (asprintf(&text, "%s%s", first, second) < 0)
+        exit(cli_refuse(BLV_E_MEMORY, NULL));
+    return text;
+}
+
 static int run_suite(cli_bench_request *asked, cli_bench *bench) {
-    char *folder = NULL;
+    int code = cli_bench_check(bench);
+    if (code != CLI_DONE)
+        return code;
     cli_bench_plan(bench);
-    int code = cli_bench_rehearse(bench);
-    if (code == CLI_DONE && asprintf(&folder, "%s", asked->out ? asked->out : "") < 0)
-        exit(cli_refuse(BLV_E_MEMORY, NULL));
-    if (code == CLI_DONE && !asked->out) {
-        free(folder);
-        if (asprintf(&folder, "bench-%s", bench->suite.name) < 0)
-            exit(cli_refuse(BLV_E_MEMORY, NULL));
-    }
+    code = cli_bench_rehearse(bench);
+    if (code != CLI_DONE)
+        return code;
+    char *folder = asked->out ? text_of(asked->out, "") : text_of("bench-", bench->suite.name);
     asked->out = folder;
-    if (code == CLI_DONE)
-        code = make_folder(folder);
-    if (code == CLI_DONE && asprintf(&bench->points_path, "%s/points.jsonl", folder) < 0)
-        exit(cli_refuse(BLV_E_MEMORY, NULL));
+    bench->points_path = text_of(folder, "/points.jsonl");
+    code = make_folder(folder);
     if (code == CLI_DONE)
         code = run_all(bench);
     if (code == CLI_DONE)

@@ -82,6 +82,7 @@ refused "did you mean 'kappa'" bench ./changed.json
 suite_with 's/"problem": "quadratic"/"problem": "l2reg"/;s/"dx": 4, "dy": 3, "terms": 30//;s/{"kappa": 5}/{}/;s/{"kappa": 50}/{}/;s/"start": "random",/"data": {"train": "no\/such.csv"},/'
 refused "suite small needs the file no/such.csv" bench ./changed.json
 err_has "BILEVEL_DATA"
+[ "$(wc -l <err)" -eq 1 ] || fail "$case_name: said more than once"
 echo '[1]' >array.json
 refused "array.json: the file: expected an object" bench ./array.json
 refused "there is no suite 'qadratic'; did you mean 'quadratic'?" bench qadratic

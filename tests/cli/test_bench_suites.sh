@@ -11,9 +11,8 @@ done
 while read -r name; do
     run 0 bench "$name" --quick --no-plots --no-store -o "$name"
     err_empty
-    grep -q "did not run:" out && fail "$case_name: an entry did not run"
+    grep -q "did not run" out && fail "$case_name: an entry did not run, or a claim names none"
     grep -q "Claim:" out || fail "$case_name: no claim"
-    grep -q "not judged" out && fail "$case_name: a claim names who does not run"
     [ -s "$name/points.csv" ] || fail "$case_name: no points"
 done <names
 
