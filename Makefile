@@ -7,7 +7,8 @@ PACKAGES ?= scripts/install-packages
 SECONDS ?= 60
 WITH_PEERS = $(CURDIR)/.venv/bin:$(PATH)
 
-.PHONY: release run test fuzz bench bench-peers install format lint clean help packages
+.PHONY: release run test fuzz bench bench-peers install format lint tsan valgrind coverage soak large \
+	clean help packages
 .NOTPARALLEL:
 
 release: build/release/build.ninja
@@ -48,6 +49,30 @@ lint:
 	@$(PACKAGES) lint
 	@scripts/lint
 
+tsan:
+	@$(PACKAGES) test
+	@scripts/run-tsan
+
+valgrind:
+	@$(PACKAGES) valgrind
+	@scripts/run-valgrind
+
+coverage:
+	@$(PACKAGES) coverage
+	@scripts/coverage
+
+# For an hour; SOAK_SECONDS=60 for a minute.
+soak: release
+	@cmake --preset release -DBLV_TESTS=ON >/dev/null
+	@cmake --build --preset release --target bilevel_command compare_results
+	@scripts/soak
+
+# A share of the full sizes: LARGE=0.1 needs a tenth of the memory and disk.
+large: release
+	@cmake --preset release -DBLV_TESTS=ON >/dev/null
+	@cmake --build --preset release --target measure_memory
+	@scripts/large
+
 clean:
 	rm -rf build
 
@@ -60,7 +85,12 @@ help:
 	@echo "make bench-peers  compare with PyTorch, which is installed into .venv/ (a large download)"
 	@echo "make install    install to PREFIX ($(PREFIX)), below DESTDIR when it is set"
 	@echo "make format     format all C files in place"
-	@echo "make lint       clang-tidy, cppcheck, include rule, format"
+	@echo "make lint       clang-tidy, cppcheck, gcc -fanalyzer, include rule, format"
+	@echo "make tsan       the threaded tests under ThreadSanitizer"
+	@echo "make valgrind   small tests under valgrind's memcheck"
+	@echo "make coverage   lines and branches of the library that the tests reach"
+	@echo "make soak       kill and resume solves for an hour (SOAK_SECONDS=n), compare bits"
+	@echo "make large      10 million rows, 10 million variables: memory as announced (LARGE=share)"
 	@echo "make clean      remove build/"
 	@echo
 	@echo "Missing Debian packages are installed by name; make PACKAGES=: leaves the system alone."

@@ -292,9 +292,10 @@ blv_flow blv_move(blv_run *run, blv_vec *iterate, double step, const blv_vec *di
     }
     BLV_TRY(blv_move_to(run, iterate, 2, (const double[]){1.0, -step},
                         (const blv_vec *const[]){iterate, direction}));
-    if (iterate == run->x && run->x_displacement && step > 0.0)
+    const blv_state_entry *entry = entry_of(run, iterate);
+    if (entry && iterate == run->x && run->x_displacement && step > 0.0)
         run->mapping_norm = blv_vec_combine(run->x_displacement, 1.0 / step, run->x, -1.0 / step,
-                                            entry_of(run, run->x)->previous);
+                                            entry->previous);
     return BLV_GO;
 }
 

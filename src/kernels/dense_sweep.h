@@ -185,8 +185,10 @@ static void put_rows(const blv_dense_task *task, const blv_dense_block *block, c
         memcpy(to + block->first, from, block->rows * sizeof *to);
         return;
     }
-    for (size_t i = 0; i < block->rows; i++)
-        __atomic_store(&to[block->place[i]], &from[i], __ATOMIC_RELAXED);
+    for (size_t i = 0; i < block->rows; i++) {
+        real value = from[i];
+        __atomic_store(&to[block->place[i]], &value, __ATOMIC_RELAXED);
+    }
 }
 
 /* What is asked for by row; returns the weighted loss of the block. */
