@@ -597,10 +597,8 @@ static blv_error refusing_open(blv_run *run, void *state) {
     return blv_run_fail(run, BLV_E_VALUE, "not today");
 }
 
-static const blv_solver refusing_solver = {.name = "refusing",
-                                           .state_size = sizeof(int),
-                                           .open = refusing_open,
-                                           .step = wrong_step};
+static const blv_solver refusing_solver = {
+    .name = "refusing", .state_size = sizeof(int), .open = refusing_open, .step = wrong_step};
 
 static void test_open_that_failed(void **state) {
     (void)state;
@@ -853,9 +851,9 @@ static void test_two_runs_in_two_threads(void **state) {
     const blv_problem_options two = {.threads = 2};
     blv_problem *problem = NULL;
     const blv_problem_family *family = blv_problem_find(NULL, "synthetic-logistic", NULL);
-    assert_int_equal(blv_family_create(family, SETTINGS("rows", "40", "columns", "5"), &two, &problem,
-                                       NULL),
-                     BLV_OK);
+    assert_int_equal(
+        blv_family_create(family, SETTINGS("rows", "40", "columns", "5"), &two, &problem, NULL),
+        BLV_OK);
     const blv_solver *solver;
     for (size_t i = 0; (solver = blv_solver_at(NULL, i)); i++) {
         job alone = {.problem = problem, .solver = solver->name}, first = alone, second = alone;

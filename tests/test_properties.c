@@ -29,7 +29,7 @@ enum { SIZES = 4 };
 static const size_t least[FAMILIES][SIZES] = {{1, 1, 1, 1}, {1, 1, 1, 1}, {4, 1, 1, 1},
                                               {4, 1, 2, 1}, {4, 1, 2, 1}, {4, 1, 2, 1},
                                               {4, 1, 2, 1}, {4, 1, 2, 1}};
-static const size_t most[FAMILIES][SIZES] = {{24, 24, 9, 1}, {40, 1, 1, 1}, {60, 12, 1, 1},
+static const size_t most[FAMILIES][SIZES] = {{24, 24, 9, 1}, {40, 1, 1, 1},  {60, 12, 1, 1},
                                              {50, 12, 4, 1}, {50, 12, 4, 1}, {30, 6, 3, 4},
                                              {30, 6, 3, 4},  {30, 6, 3, 4}};
 
@@ -150,8 +150,8 @@ static blv_problem *problem_on_rows(const instance *of, blv_dataset *train) {
     const char *const *settings =
         of->family == L2REG
             ? SETTINGS("train", train_path, "val", val_path, "order", "file", "layout", layout,
-                       "penalty", penalties[of->variant % 3], "lo",
-                       of->variant < 3 ? "none" : "-1", "hi", of->variant < 3 ? "none" : "0.5")
+                       "penalty", penalties[of->variant % 3], "lo", of->variant < 3 ? "none" : "-1",
+                       "hi", of->variant < 3 ? "none" : "0.5")
         : of->family == HYPERCLEAN ? SETTINGS("train", train_path, "val", val_path, "order", "file",
                                               "layout", layout, "C", "0.1")
                                    : SETTINGS("train", train_path, "val", val_path, "order", "file",
@@ -303,8 +303,8 @@ static bool hessian_is_symmetric(const instance *of, finding *why) {
     point p = open_point(of);
     hv(&p, NULL, p.v, p.ay[0]);
     hv(&p, NULL, p.u, p.ay[1]);
-    double size = blv_vec_norm(p.u) * blv_vec_norm(p.ay[0]) +
-                  blv_vec_norm(p.v) * blv_vec_norm(p.ay[1]);
+    double size =
+        blv_vec_norm(p.u) * blv_vec_norm(p.ay[0]) + blv_vec_norm(p.v) * blv_vec_norm(p.ay[1]);
     double error = fabs(blv_vec_dot(p.u, p.ay[0]) - blv_vec_dot(p.v, p.ay[1]));
     return close_point(&p, refute(why, "u'Hv - v'Hu", error, rounding(&p) * size));
 }
@@ -364,8 +364,7 @@ static blv_batch part_at(const parts_of *s, size_t first, size_t count) {
 static double add_lower(const point *p, const parts_of *s, size_t first, size_t count) {
     blv_batch batch = part_at(s, first, count);
     double share = (double)count / (double)s->samples, g;
-    assert_int_equal(
-        p->def->lower(p->def->user, &batch, p->x, p->y, &g, p->ax[4], p->ay[4]), 0);
+    assert_int_equal(p->def->lower(p->def->user, &batch, p->x, p->y, &g, p->ax[4], p->ay[4]), 0);
     blv_vec_axpy(p->ax[0], share, p->ax[4]);
     blv_vec_axpy(p->ay[0], share, p->ay[4]);
     hv(p, &batch, p->v, p->ay[4]);
@@ -378,8 +377,7 @@ static double add_lower(const point *p, const parts_of *s, size_t first, size_t 
 static double add_upper(const point *p, const parts_of *s, size_t first, size_t count) {
     blv_batch batch = part_at(s, first, count);
     double share = (double)count / (double)s->samples, f;
-    assert_int_equal(
-        p->def->upper(p->def->user, &batch, p->x, p->y, &f, p->ax[4], p->ay[4]), 0);
+    assert_int_equal(p->def->upper(p->def->user, &batch, p->x, p->y, &f, p->ax[4], p->ay[4]), 0);
     blv_vec_axpy(p->ax[0], share, p->ax[4]);
     blv_vec_axpy(p->ay[0], share, p->ay[4]);
     return share * f;
@@ -441,7 +439,7 @@ static bool batches_make_the_mean(const instance *of, finding *why) {
 
 /* f or g at (x, y) + t (a, b), and their gradients where asked for. */
 typedef int (*value_fn)(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
-                            double *value, blv_vec *in_x, blv_vec *in_y);
+                        double *value, blv_vec *in_x, blv_vec *in_y);
 
 static double value_at(const point *p, value_fn ask, double t) {
     double value;
@@ -544,7 +542,8 @@ static void project_on(const set *s, blv_vec *v) {
         blv_project_simplex(v, s->size, s->room);
 }
 
-/* Idempotent, nonexpansive, and the angle at the nearest point is obtuse: (a - Pa)'(Pb - Pa) <= 0. */
+/* Idempotent, nonexpansive, and the angle at the nearest point is obtuse: (a - Pa)'(Pb - Pa) <= 0.
+ */
 static bool projects(const instance *of, finding *why) {
     draws d = draws_of(of, "set");
     set s = draw_set_of(&d, (set_kind)(of->seed % SETS), of->size[0]);
@@ -629,7 +628,8 @@ static blv_run *steps_of(const blv_problem *problem, const blv_solver *solver) {
     return run;
 }
 
-/* |a - b| / (1 + |b|) of a state vector; order: where the elements of a have gone, NULL: nowhere. */
+/* |a - b| / (1 + |b|) of a state vector; order: where the elements of a have gone, NULL: nowhere.
+ */
 static double distance(const blv_run *a, const blv_run *b, const char *name, const size_t *order) {
     size_t dim = blv_run_dim(a, name);
     double *u = malloc(2 * dim * sizeof *u), *v = u + dim, sum = 0.0, size = 0.0;
@@ -660,9 +660,10 @@ static bool order_does_not_matter(const instance *of, finding *why) {
     blv_problem *a = problem_on_rows(&exact, rows), *b = problem_on_rows(&exact, mixed);
     blv_run *first = steps_of(a, present_solver), *second = steps_of(b, present_solver);
     double allowed = 1e-8; /* rounding, grown over the steps */
-    bool ok = refute(why, "x", distance(first, second, "x", of->family == HYPERCLEAN ? order : NULL),
-                     allowed) &&
-              refute(why, "y", distance(first, second, "y", NULL), allowed);
+    bool ok =
+        refute(why, "x", distance(first, second, "x", of->family == HYPERCLEAN ? order : NULL),
+               allowed) &&
+        refute(why, "y", distance(first, second, "y", NULL), allowed);
     blv_run_destroy(first);
     blv_run_destroy(second);
     blv_problem_destroy(a);
@@ -708,7 +709,8 @@ static void from_base(const units *u, const blv_vec *base, blv_vec *out) {
 
 static int in_units(const units *u, value_fn ask, const blv_batch *batch, const blv_vec *x,
                     const blv_vec *y, double *value, blv_vec *in_x, blv_vec *in_y) {
-    blv_vec *bx = in_x ? vec_of(u->def->space_x) : NULL, *by = in_y ? vec_of(u->def->space_y) : NULL;
+    blv_vec *bx = in_x ? vec_of(u->def->space_x) : NULL,
+            *by = in_y ? vec_of(u->def->space_y) : NULL;
     to_base(u, x, u->x);
     to_base(u, y, u->y);
     int code = ask(u->def->user, batch, u->x, u->y, value, bx, by);
@@ -853,9 +855,9 @@ static bool units_do_not_matter(const instance *of, finding *why) {
     return ok;
 }
 
-/* The others agree to the bit. These have a unit by design: the tuning-free ones begin their sums of
- * squared gradients at a given number, and exact minimizes by a line search whose first step has the
- * length 1. */
+/* The others agree to the bit. These have a unit by design: the tuning-free ones begin their sums
+ * of squared gradients at a given number, and exact minimizes by a line search whose first step has
+ * the length 1. */
 static bool has_a_unit(const char *solver) {
     static const char *const names[] = {"s-tfbo", "d-tfbo", "exact"};
     for (size_t i = 0; i < LENGTH(names); i++)
@@ -992,9 +994,9 @@ static void test_count(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_shrinking),        cmocka_unit_test(test_oracles_agree),
-        cmocka_unit_test(test_projections),      cmocka_unit_test(test_order_of_samples),
-        cmocka_unit_test(test_units),            cmocka_unit_test(test_certificates),
+        cmocka_unit_test(test_shrinking),   cmocka_unit_test(test_oracles_agree),
+        cmocka_unit_test(test_projections), cmocka_unit_test(test_order_of_samples),
+        cmocka_unit_test(test_units),       cmocka_unit_test(test_certificates),
         cmocka_unit_test(test_count),
     };
     atexit(remove_files);

@@ -19,9 +19,9 @@ BLV_API blv_error blv_run_create(blv_run **run, const blv_problem *problem,
 BLV_API blv_error blv_run_set(blv_run *run, const char *key, const char *value);
 /* Runs to the end. BLV_OK means that the run could be made; how it ended is in the result. */
 BLV_API blv_error blv_run_solve(blv_run *run);
-/* NULL is allowed. Called from within (a monitor, a pause, a function for rows, an oracle, a solver)
- * it asks the run to stop and does no more: who called the run destroys it, once that call has
- * returned. */
+/* NULL is allowed. Called from within (a monitor, a pause, a function for rows, an oracle, a
+ * solver) it asks the run to stop and does no more: who called the run destroys it, once that call
+ * has returned. */
 BLV_API void blv_run_destroy(blv_run *run);
 
 /* Oracle calls, counted for each sample. */

@@ -294,8 +294,8 @@ blv_flow blv_move(blv_run *run, blv_vec *iterate, double step, const blv_vec *di
                         (const blv_vec *const[]){iterate, direction}));
     const blv_state_entry *entry = entry_of(run, iterate);
     if (entry && iterate == run->x && run->x_displacement && step > 0.0)
-        run->mapping_norm = blv_vec_combine(run->x_displacement, 1.0 / step, run->x, -1.0 / step,
-                                            entry->previous);
+        run->mapping_norm =
+            blv_vec_combine(run->x_displacement, 1.0 / step, run->x, -1.0 / step, entry->previous);
     return BLV_GO;
 }
 

@@ -39,7 +39,8 @@ static blv_error check_sets(const blv_sets *sets, blv_precision precision, const
     return BLV_OK;
 }
 
-/* From here on the sets are the problem's, or gone. given: whether the other arguments are there. */
+/* From here on the sets are the problem's, or gone. given: whether the other arguments are there.
+ */
 static blv_error take_sets(const blv_sets *sets, bool given, const blv_problem_options *options,
                            const char *owner, linear_data *data, blv_message *why) {
     if (!sets)
@@ -85,8 +86,9 @@ blv_error blv_l2reg_create(const blv_sets *sets, const blv_l2reg_setting *settin
                (setting->penalty == BLV_PENALTY_GROUPS && !setting->group);
     if (bad) {
         linear_data_destroy(&data);
-        return refuse(why, BLV_E_VALUE, "l2reg",
-                      "a known penalty, a scale above 0, bounds that are numbers, and groups for groups");
+        return refuse(
+            why, BLV_E_VALUE, "l2reg",
+            "a known penalty, a scale above 0, bounds that are numbers, and groups for groups");
     }
     l2reg_params params = {.penalty = (int)setting->penalty,
                            .group_of = setting->group,
