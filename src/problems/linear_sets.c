@@ -88,7 +88,7 @@ blv_error blv_l2reg_create(const blv_sets *sets, const blv_l2reg_setting *settin
         linear_data_destroy(&data);
         return refuse(
             why, BLV_E_VALUE, "l2reg",
-            "a known penalty, a scale above 0, bounds that are numbers, and groups for groups");
+            "the scale must be above 0, bounds numbers, the penalty known, and groups given");
     }
     l2reg_params params = {.penalty = (int)setting->penalty,
                            .group_of = setting->group,
