@@ -7,8 +7,8 @@ PACKAGES ?= scripts/install-packages
 SECONDS ?= 60
 WITH_PEERS = $(CURDIR)/.venv/bin:$(PATH)
 
-.PHONY: release run run-fashion test fuzz bench bench-peers results install \
-	format lint clean help packages
+.PHONY: release run run-fashion test fuzz bench bench-peers results install format lint tsan \
+	valgrind coverage soak large clean help packages
 .NOTPARALLEL:
 
 release: build/release/build.ninja
@@ -62,6 +62,30 @@ lint:
 	@$(PACKAGES) lint
 	@scripts/lint
 
+tsan:
+	@$(PACKAGES) test
+	@scripts/run-tsan
+
+valgrind:
+	@$(PACKAGES) valgrind
+	@scripts/run-valgrind
+
+coverage:
+	@$(PACKAGES) coverage
+	@scripts/coverage
+
+# For an hour; SOAK_SECONDS=60 for a minute.
+soak: release
+	@cmake --preset release -DBLV_TESTS=ON >/dev/null
+	@cmake --build --preset release --target bilevel_command compare_results
+	@scripts/soak
+
+# A share of the full sizes: LARGE=0.1 needs a tenth of the memory and disk.
+large: release
+	@cmake --preset release -DBLV_TESTS=ON >/dev/null
+	@cmake --build --preset release --target measure_memory
+	@scripts/large
+
 clean:
 	rm -rf build
 
@@ -76,7 +100,12 @@ help:
 	@echo "make results    run the suites of bench/suites and write docs/results.md"
 	@echo "make install    install to PREFIX ($(PREFIX)), below DESTDIR when it is set"
 	@echo "make format     format all C files in place"
-	@echo "make lint       clang-tidy, cppcheck, include rule, format"
+	@echo "make lint       clang-tidy, cppcheck, gcc -fanalyzer, include rule, format"
+	@echo "make tsan       the threaded tests under ThreadSanitizer"
+	@echo "make valgrind   small tests under valgrind's memcheck"
+	@echo "make coverage   lines and branches of the library that the tests reach"
+	@echo "make soak       kill and resume solves for an hour (SOAK_SECONDS=n), compare bits"
+	@echo "make large      10 million rows, 10 million variables: memory as announced (LARGE=share)"
 	@echo "make clean      remove build/"
 	@echo
 	@echo "Missing Debian packages are installed by name; make PACKAGES=: leaves the system alone."

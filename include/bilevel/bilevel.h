@@ -7,7 +7,21 @@
  * param.h    parameter tables      status.h  errors and outcomes
  * dataset.h  data from files       npz.h     arrays in files
  * linear.h   classifiers on data   select.h  rows that stand for all
- * classifier.h  networks */
+ * classifier.h  networks
+ *
+ * What holds for every function:
+ *
+ * NULL where something is needed is answered, never followed: a call that returns a blv_error gives
+ * BLV_E_ARGUMENT, one that returns a blv_flow BLV_FATAL; one that looks at an object gives 0, NULL
+ * or NaN; one that returns nothing does nothing, and a vector that it would have made becomes NaN.
+ * An object that could not be created is NULL.
+ *
+ * After an error an object is as it was before the call, unless its header says otherwise, and can
+ * be used on or destroyed.
+ *
+ * An object belongs to one thread at a time; different objects do not know of each other. Of what
+ * they share, problems, spaces, descriptors and registries may be read by many at once. Only
+ * blv_run_stop may be called from anywhere at any time while the run exists. */
 #ifndef BILEVEL_H
 #define BILEVEL_H
 

@@ -19,7 +19,10 @@ BLV_API blv_error blv_run_create(blv_run **run, const blv_problem *problem,
 BLV_API blv_error blv_run_set(blv_run *run, const char *key, const char *value);
 /* Runs to the end. BLV_OK means that the run could be made; how it ended is in the result. */
 BLV_API blv_error blv_run_solve(blv_run *run);
-BLV_API void blv_run_destroy(blv_run *run); /* NULL is allowed */
+/* NULL is allowed. Called from within (a monitor, a pause, a function for rows, an oracle, a
+ * solver) it asks the run to stop and does no more: who called the run destroys it, once that call
+ * has returned. */
+BLV_API void blv_run_destroy(blv_run *run);
 
 /* Oracle calls, counted for each sample. */
 typedef struct blv_counts {
@@ -46,7 +49,8 @@ BLV_API const char *blv_run_notes(const blv_run *run, size_t i);
 /* Reads a state vector by name into host doubles: "x", "y" and what the solver registered, such as
  * "v". BLV_E_NAME when there is none of that name. */
 BLV_API blv_error blv_run_read(const blv_run *run, const char *name, double *host);
-/* Writes one: before the first step it sets the start. */
+/* Writes one: before the first step it sets the start. Not from within a call of the run
+ * (BLV_E_ORDER). On error the vector is as it was. */
 BLV_API blv_error blv_run_write(blv_run *run, const char *name, const double *host);
 /* Size of a state vector, 0 when there is none of that name. */
 BLV_API size_t blv_run_dim(const blv_run *run, const char *name);
@@ -94,7 +98,7 @@ BLV_API blv_error blv_run_load(blv_run *run, const char *path);
 /* The same from memory. */
 BLV_API blv_error blv_run_load_from(blv_run *run, const void *bytes, size_t size);
 
-/* Called between two steps, off the clock. It may save the run, look at it and stop it. */
+/* Called between two steps, off the clock. It may do what a monitor may. */
 typedef void (*blv_pause_fn)(void *context, blv_run *run);
 /* Calls pause whenever `seconds` of real time have passed since the last call. One pause; NULL
  * removes it. */
@@ -134,8 +138,10 @@ typedef struct blv_progress {
     blv_metrics metrics;
 } blv_progress;
 
-/* Non-zero ends the run. It may look at the run, stop it and set the monitor anew, but not step or
- * change it. */
+/* Non-zero ends the run. It may look at the run, certify and save it, stop it and set the monitor
+ * anew; to step, change, load or set the run is refused with BLV_E_ORDER, and to destroy it stops
+ * it. The same holds for pauses and functions for rows. Calls that are refused leave no trace in
+ * the run's message. */
 typedef int (*blv_monitor_fn)(void *context, const blv_progress *progress);
 /* Calls monitor after every `iterations` steps (0: never) and when `seconds` have passed since the
  * last call (0: never), and at the end. One monitor; NULL removes it. */

@@ -46,7 +46,8 @@ BLV_API void blv_vec_destroy(blv_vec *vec); /* NULL is allowed */
 BLV_API const blv_space *blv_vec_space(const blv_vec *vec);
 BLV_API size_t blv_vec_dim(const blv_vec *vec);
 
-/* In all of these, the vectors are of one space. */
+/* In all of these, the vectors are of one space: out of two spaces, or with NULL for a vector, the
+ * result is NaN. */
 BLV_API void blv_vec_copy(blv_vec *dst, const blv_vec *src);
 BLV_API void blv_vec_fill(blv_vec *v, double a);
 BLV_API void blv_vec_scale(blv_vec *v, double a);
@@ -81,7 +82,8 @@ BLV_API const float *blv_vec_f32(const blv_vec *v);
 BLV_API float *blv_vec_f32_mut(blv_vec *v);
 
 /* One element of a host vector of either precision: short, for oracles of few variables. Putting
- * into NULL does nothing, as an output that is not needed wants it. */
+ * into NULL does nothing, as an output that is not needed wants it. Beyond the last element, and
+ * for a vector of another kind, NaN is read and nothing is put. */
 BLV_API double blv_vec_at(const blv_vec *v, size_t i);
 BLV_API void blv_vec_put(blv_vec *v, size_t i, double value);
 

@@ -147,6 +147,11 @@ blv_error blv_certify(const blv_problem *problem, const blv_vec *x, const blv_ve
                       blv_message *why) {
     if (!problem || !x || !y || !certificate)
         return blv_explain(why, BLV_E_ARGUMENT, "blv_certify: a NULL argument");
+    const blv_problem_def *def = blv_problem_definition(problem);
+    if (blv_vec_space(x) != def->space_x || blv_vec_space(y) != def->space_y ||
+        (v && blv_vec_space(v) != def->space_y))
+        return blv_explain(why, BLV_E_ARGUMENT,
+                           "blv_certify: vectors are not of the problem's spaces");
     blv_counts unused = {0, 0, 0, 0, 0};
     blv_certifier *c;
     blv_error error = blv_certifier_create(&c, problem, counts ? counts : &unused);

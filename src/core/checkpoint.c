@@ -255,7 +255,9 @@ static blv_error write_lines(blv_run *run, blv_npz_writer *writer, blv_message *
 /* ---- Saving ---- */
 
 static blv_error ready_to_save(blv_run *run) {
-    BLV_CHECK(blv_run_open(run));
+    BLV_CHECK(blv_run_open(run)); /* an error when there is no run */
+    if (run->busy && run->phase == PHASE_OPEN)
+        return blv_run_fail(run, BLV_E_ORDER, "a run that is being opened cannot be saved");
     if (run->busy && run->phase == PHASE_ENDED)
         return blv_run_fail(run, BLV_E_ORDER,
                             "the run is ending: it can be saved after the call that ran it");

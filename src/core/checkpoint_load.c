@@ -283,6 +283,10 @@ static blv_error load(blv_run *run, blv_npz *file, const char *name) {
 }
 
 static blv_error ready_to_load(blv_run *run) {
+    if (!run)
+        return BLV_E_ARGUMENT;
+    if (run->busy)
+        return blv_run_fail(run, BLV_E_ORDER, "a run may not be changed from within");
     if (run->phase == PHASE_STEPPING || (run->phase == PHASE_ENDED && run->open_error == BLV_OK))
         return blv_run_fail(run, BLV_E_ORDER, "a run is loaded before its first step");
     return blv_run_open(run);

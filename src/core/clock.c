@@ -28,6 +28,8 @@ void blv_clock_stop(blv_run *run) {
 }
 
 blv_error blv_run_pause(blv_run *run, blv_pause_fn pause, void *context, double seconds) {
+    if (!run)
+        return BLV_E_ARGUMENT;
     if (pause && !(seconds > 0.0))
         return blv_run_fail(run, BLV_E_ARGUMENT, "pause: seconds must be more than 0");
     run->pause = pause;
@@ -41,7 +43,9 @@ void blv_pause_if_due(blv_run *run) {
     if (!run->pause || blv_clock_now() - run->pause_last < run->pause_seconds)
         return;
     blv_clock_stop(run);
+    blv_message kept = run->message; /* of what the pause may have been refused */
     run->pause(run->pause_context, run);
+    run->message = kept;
     run->pause_last = blv_clock_now();
     blv_clock_start(run);
 }

@@ -16,6 +16,10 @@ static bool is_sum(const blv_problem_def *def) {
 
 blv_fit blv_solver_fit(const blv_solver *solver, const blv_problem *problem, blv_message *remark) {
     const blv_problem_def *def = blv_problem_definition(problem);
+    if (!solver || !def) {
+        blv_explain(remark, BLV_OK, "a solver and a problem are needed");
+        return BLV_FIT_REFUSED;
+    }
     if (def->singular_lower && (solver->uses & BLV_USES_INVERSE)) {
         blv_explain(remark, BLV_OK,
                     "d2g/dy2 is singular (the lower level has many solutions), and its inverse is "

@@ -18,6 +18,10 @@ blv_error blv_solve_lower(const blv_problem *problem, const blv_vec *x, blv_vec 
                           blv_stop_fn stop, void *context, double *gy_norm, blv_message *why) {
     if (!problem || !x || !y || !gy_norm || !(tol >= 0.0))
         return blv_explain(why, BLV_E_ARGUMENT, "blv_solve_lower: a bad argument");
+    const blv_problem_def *def = blv_problem_definition(problem);
+    if (blv_vec_space(x) != def->space_x || blv_vec_space(y) != def->space_y)
+        return blv_explain(why, BLV_E_ARGUMENT,
+                           "blv_solve_lower: vectors are not of the problem's spaces");
     blv_counts counts = {0, 0, 0, 0, 0};
     asking asked = {stop, context};
     blv_eval eval;

@@ -36,5 +36,5 @@ const blv_param *blv_run_options(void) {
 }
 
 const void *blv_run_option_fields(const blv_run *run) {
-    return &run->options;
+    return run ? &run->options : NULL;
 }

@@ -47,6 +47,10 @@ static int parse_int(const char *text, int64_t *value) {
 }
 
 void blv_params_range(const blv_param *param, char *text, size_t size) {
+    if (text && size > 0)
+        text[0] = '\0';
+    if (!param || !text)
+        return;
     if (param->type == BLV_TEXT) {
         snprintf(text, size, "a text of fewer than %d characters", BLV_TEXT_SIZE);
         return;
@@ -90,7 +94,7 @@ void blv_params_range(const blv_param *param, char *text, size_t size) {
 }
 
 const blv_param *blv_params_find(const blv_param *table, const char *key) {
-    for (const blv_param *p = table; p && p->key; p++)
+    for (const blv_param *p = table; key && p && p->key; p++)
         if (strcmp(p->key, key) == 0)
             return p;
     return NULL;
@@ -141,6 +145,8 @@ static blv_error set_field(const blv_param *param, void *fields, const char *own
 }
 
 blv_error blv_params_default(const blv_param *table, void *fields, blv_message *why) {
+    if (table && table->key && !fields)
+        return blv_explain(why, BLV_E_ARGUMENT, "blv_params_default: fields is NULL");
     for (const blv_param *p = table; p && p->key; p++) {
         blv_error error = set_field(p, fields, "default", p->value, why);
         if (error != BLV_OK)
@@ -151,8 +157,10 @@ blv_error blv_params_default(const blv_param *table, void *fields, blv_message *
 
 blv_error blv_params_set(const blv_param *table, void *fields, const char *owner, const char *key,
                          const char *value, blv_message *why) {
-    if (!key || !value)
-        return blv_explain(why, BLV_E_ARGUMENT, "%s: a parameter needs a key and a value", owner);
+    owner = owner ? owner : "parameters";
+    if (!key || !value || !fields)
+        return blv_explain(why, BLV_E_ARGUMENT, "%s: a parameter needs fields, a key and a value",
+                           owner);
     const blv_param *param = blv_params_find(table, key);
     if (param)
         return set_field(param, fields, owner, value, why);
@@ -168,6 +176,10 @@ blv_error blv_params_set(const blv_param *table, void *fields, const char *owner
 }
 
 void blv_params_format(const blv_param *param, const void *fields, char *text, size_t size) {
+    if (text && size > 0)
+        text[0] = '\0';
+    if (!param || !fields || !text)
+        return;
     const char *field = (const char *)fields + param->offset;
     if (param->type == BLV_REAL) {
         double real;

@@ -79,7 +79,7 @@ void blv_problem_destroy(blv_problem *problem) {
 }
 
 const blv_problem_def *blv_problem_definition(const blv_problem *problem) {
-    return &problem->def;
+    return problem ? &problem->def : NULL;
 }
 
 /* FNV-1a */
@@ -90,6 +90,8 @@ static uint64_t mix(uint64_t hash, const void *bytes, size_t size) {
 }
 
 uint64_t blv_problem_fingerprint(const blv_problem *problem) {
+    if (!problem)
+        return 0;
     const blv_problem_def *def = &problem->def;
     if (def->fingerprint)
         return def->fingerprint(def->user);
@@ -108,9 +110,10 @@ uint64_t blv_problem_fingerprint(const blv_problem *problem) {
 blv_error blv_family_create(const blv_problem_family *family, const char *const *settings,
                             const blv_problem_options *options, blv_problem **problem,
                             blv_message *why) {
-    if (!family || !problem)
+    if (problem)
+        *problem = NULL;
+    if (!family || !family->name || !family->create || !problem)
         return blv_explain(why, BLV_E_ARGUMENT, "blv_family_create: a NULL argument");
-    *problem = NULL;
     const blv_problem_options plain = {.precision = BLV_F64, .threads = 0};
     void *params = calloc(1, family->params_size ? family->params_size : 1);
     if (!params)

@@ -47,9 +47,10 @@ static blv_error fill_run(blv_run *run, blv_message *why) {
 
 blv_error blv_run_create(blv_run **run, const blv_problem *problem, const blv_solver *solver,
                          blv_message *why) {
+    if (run)
+        *run = NULL;
     if (!run || !problem || !solver)
         return blv_explain(why, BLV_E_ARGUMENT, "blv_run_create: a NULL argument");
-    *run = NULL;
     BLV_CHECK(check_fit(problem, solver, why));
     blv_run *r = calloc(1, sizeof *r);
     void *state = calloc(1, solver->state_size ? solver->state_size : 1);
@@ -81,6 +82,10 @@ blv_error blv_run_create(blv_run **run, const blv_problem *problem, const blv_so
 void blv_run_destroy(blv_run *run) {
     if (!run)
         return;
+    if (run->busy) { /* what called this stands on the run */
+        blv_run_stop(run);
+        return;
+    }
     if (run->solver->close && run->phase != PHASE_CREATED)
         run->solver->close(run, run->state);
     blv_trace_close(run);
@@ -97,6 +102,8 @@ void blv_run_destroy(blv_run *run) {
 }
 
 blv_error blv_run_set(blv_run *run, const char *key, const char *value) {
+    if (!run)
+        return BLV_E_ARGUMENT;
     if (run->phase != PHASE_CREATED)
         return blv_run_fail(run, BLV_E_ORDER, "parameters must be set before the run is opened");
     if (!key || !value)
@@ -141,10 +148,14 @@ static blv_error open_parts(blv_run *run) {
 }
 
 blv_error blv_run_open(blv_run *run) {
+    if (!run)
+        return BLV_E_ARGUMENT;
     if (run->phase != PHASE_CREATED)
         return run->open_error;
     run->phase = PHASE_OPEN;
+    run->busy = true;
     run->open_error = open_parts(run);
+    run->busy = false;
     if (run->open_error != BLV_OK) {
         run->phase = PHASE_ENDED;
         return run->open_error;
@@ -157,6 +168,8 @@ blv_error blv_run_open(blv_run *run) {
 }
 
 size_t blv_run_memory(const blv_run *run) {
+    if (!run)
+        return 0;
     size_t bytes = sizeof *run + run->solver->state_size + blv_eval_bytes(&run->eval) +
                    blv_eval_bytes(&run->observe);
     for (size_t i = 0; i < run->entry_count; i++)
@@ -184,6 +197,8 @@ static blv_error trace_status(blv_run *run) {
 }
 
 static blv_error begin(blv_run *run) {
+    if (!run)
+        return BLV_E_ARGUMENT;
     if (run->busy)
         return blv_run_fail(run, BLV_E_ORDER, "a monitor may not step the run that calls it");
     BLV_CHECK(blv_run_open(run));
@@ -213,47 +228,48 @@ blv_error blv_run_solve(blv_run *run) {
 }
 
 void blv_run_stop(blv_run *run) {
-    atomic_store(&run->stop_requested, true);
+    if (run)
+        atomic_store(&run->stop_requested, true);
 }
 
 /* ---- Looking ---- */
 
 const blv_result *blv_run_result(const blv_run *run) {
-    return &run->result;
+    return run ? &run->result : NULL;
 }
 
 const char *blv_run_message(const blv_run *run) {
-    return run->message.text;
+    return run ? run->message.text : "no run";
 }
 
 const char *blv_run_notes(const blv_run *run, size_t i) {
-    return i < run->note_count ? run->notes[i].text : NULL;
+    return run && i < run->note_count ? run->notes[i].text : NULL;
 }
 
 const blv_solver *blv_run_solver(const blv_run *run) {
-    return run->solver;
+    return run ? run->solver : NULL;
 }
 
 const void *blv_run_solver_fields(const blv_run *run) {
-    return run->state;
+    return run ? run->state : NULL;
 }
 
 blv_vec *blv_run_x(blv_run *run) {
-    return run->x;
+    return run ? run->x : NULL;
 }
 
 blv_vec *blv_run_y(blv_run *run) {
-    return run->y;
+    return run ? run->y : NULL;
 }
 
 const blv_problem *blv_run_problem(const blv_run *run) {
-    return run->problem;
+    return run ? run->problem : NULL;
 }
 
 uint64_t blv_run_iteration(const blv_run *run) {
-    return run->result.iterations;
+    return run ? run->result.iterations : 0;
 }
 
 blv_metrics *blv_run_metrics(blv_run *run) {
-    return &run->metrics;
+    return run ? &run->metrics : NULL;
 }

@@ -6,11 +6,13 @@
 #include <stdlib.h>
 
 size_t blv_run_dim(const blv_run *run, const char *name) {
-    const blv_state_entry *entry = blv_state_find(run, name);
+    const blv_state_entry *entry = run ? blv_state_find(run, name) : NULL;
     return entry ? blv_vec_dim(entry->vec) : 0;
 }
 
 blv_error blv_run_read(const blv_run *run, const char *name, double *host) {
+    if (!run || !name)
+        return BLV_E_ARGUMENT;
     const blv_state_entry *entry = blv_state_find(run, name);
     if (!entry || !host)
         return entry ? BLV_E_ARGUMENT : BLV_E_NAME;
@@ -18,20 +20,35 @@ blv_error blv_run_read(const blv_run *run, const char *name, double *host) {
     return BLV_OK;
 }
 
+/* Made aside, so that x stays as it is where the projection fails. */
+static blv_error write_x(blv_run *run, blv_state_entry *entry, const double *host) {
+    entry->moved = 0;
+    blv_vec_write(entry->previous, host);
+    if (blv_eval_project(&run->eval, entry->previous) != BLV_GO ||
+        !isfinite(blv_vec_norm(entry->previous)))
+        return blv_run_fail(run, BLV_E_ORACLE, "the projection of x failed");
+    blv_vec_swap(entry->vec, entry->previous);
+    return BLV_OK;
+}
+
 blv_error blv_run_write(blv_run *run, const char *name, const double *host) {
+    if (!run || !name)
+        return blv_run_fail(run, BLV_E_ARGUMENT, "a vector without a name cannot be written");
+    if (run->busy)
+        return blv_run_fail(run, BLV_E_ORDER, "a run may not be changed from within");
     blv_state_entry *entry = blv_state_find(run, name);
     if (!entry)
         return blv_run_fail(run, BLV_E_NAME, "solver %s has no vector '%.60s'", run->solver->name,
-                            name ? name : "");
+                            name);
     if (!host)
         return blv_run_fail(run, BLV_E_ARGUMENT, "vector %s: no values", name);
     size_t dim = blv_vec_dim(entry->vec);
     for (size_t i = 0; i < dim; i++)
         if (!isfinite(host[i]) || (run->def->precision == BLV_F32 && !isfinite((float)host[i])))
             return blv_run_fail(run, BLV_E_VALUE, "vector %s: element %zu is not finite", name, i);
+    if (entry->vec == run->x)
+        return write_x(run, entry, host);
     blv_vec_write(entry->vec, host);
-    if (entry->vec == run->x && blv_eval_project(&run->eval, run->x) != BLV_GO)
-        return blv_run_fail(run, BLV_E_ORACLE, "the projection of x failed");
     return BLV_OK;
 }
 
@@ -45,7 +62,7 @@ static blv_error write_normals(blv_run *run, const char *name, double scale, dou
 }
 
 blv_error blv_run_start_random(blv_run *run, double scale) {
-    if (!isfinite(scale))
+    if (!run || !isfinite(scale))
         return blv_run_fail(run, BLV_E_ARGUMENT, "start: the scale must be finite");
     size_t dim = run->def->dim_x > run->def->dim_y ? run->def->dim_x : run->def->dim_y;
     double *host = malloc(dim * sizeof *host);
@@ -59,6 +76,8 @@ blv_error blv_run_start_random(blv_run *run, double scale) {
 }
 
 blv_error blv_run_certify(blv_run *run, blv_certificate *certificate) {
+    if (!run)
+        return BLV_E_ARGUMENT;
     const blv_state_entry *v = blv_state_find(run, "v");
     blv_message why;
     blv_error error = blv_certify(run->problem, run->x, run->y, v ? v->vec : NULL, certificate,
@@ -66,31 +85,44 @@ blv_error blv_run_certify(blv_run *run, blv_certificate *certificate) {
     return error == BLV_OK ? BLV_OK : blv_run_fail(run, error, "%s", why.text);
 }
 
+static blv_flow have(blv_run *run, const void *x, const void *y, const void *v) {
+    if (run && x && y && v)
+        return BLV_GO;
+    blv_run_fail(run, BLV_E_ARGUMENT, "an oracle was called with a vector that is NULL");
+    return BLV_FATAL;
+}
+
 blv_flow blv_oracle_upper(blv_run *run, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
                           double *f, blv_vec *fx, blv_vec *fy) {
+    BLV_TRY(have(run, x, y, run));
     return blv_eval_upper(&run->eval, batch, x, y, f, fx, fy);
 }
 
 blv_flow blv_oracle_lower(blv_run *run, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
                           double *g, blv_vec *gx, blv_vec *gy) {
+    BLV_TRY(have(run, x, y, run));
     return blv_eval_lower(&run->eval, batch, x, y, g, gx, gy);
 }
 
 blv_flow blv_oracle_hvp(blv_run *run, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
                         const blv_vec *v, blv_vec *hv) {
-    return blv_eval_hvp(&run->eval, batch, x, y, v, hv);
+    BLV_TRY(have(run, x, y, v));
+    return hv ? blv_eval_hvp(&run->eval, batch, x, y, v, hv) : BLV_GO;
 }
 
 blv_flow blv_oracle_jvp(blv_run *run, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
                         const blv_vec *v, blv_vec *jv) {
-    return blv_eval_jvp(&run->eval, batch, x, y, v, jv);
+    BLV_TRY(have(run, x, y, v));
+    return jv ? blv_eval_jvp(&run->eval, batch, x, y, v, jv) : BLV_GO;
 }
 
 blv_flow blv_oracle_project(blv_run *run, blv_vec *x) {
+    BLV_TRY(have(run, x, x, x));
     return blv_eval_project(&run->eval, x);
 }
 
 blv_flow blv_oracle_all(blv_run *run, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
                         const blv_vec *v, blv_vec *gy, blv_vec *hv, blv_vec *jv) {
+    BLV_TRY(have(run, x, y, v));
     return blv_eval_all(&run->eval, batch, x, y, v, gy, hv, jv);
 }

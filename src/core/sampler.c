@@ -119,7 +119,7 @@ static const blv_batch *next_iid(blv_sampler *s) {
 }
 
 const blv_batch *blv_sampler_next(blv_sampler *s) {
-    if (s->whole)
+    if (!s || s->whole)
         return NULL;
     return s->kind == BLV_SAMPLER_IID ? next_iid(s) : next_of_epoch(s);
 }

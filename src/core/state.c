@@ -33,8 +33,9 @@ blv_state_entry *blv_state_find(const blv_run *run, const char *name) {
 }
 
 static blv_state_entry *append_entry(blv_run *run, const char *name, blv_error *error) {
-    if (strlen(name) >= NAME_SIZE || blv_state_find(run, name)) {
-        *error = blv_run_fail(run, BLV_E_NAME, "state vector '%s': name taken or too long", name);
+    if (!name || strlen(name) >= NAME_SIZE || blv_state_find(run, name)) {
+        *error = blv_run_fail(run, BLV_E_NAME, "state vector '%s': name missing, taken or too long",
+                              name ? name : "");
         return NULL;
     }
     void *grown = run->entries;
@@ -61,6 +62,8 @@ blv_error blv_keep_vec(blv_run *run, const char *name, blv_vec *vec) {
 
 static blv_error register_vec(blv_run *run, const char *name, blv_level level, bool moves,
                               blv_vec **vec) {
+    if (!run || !vec)
+        return blv_run_fail(run, BLV_E_ARGUMENT, "state vector: a NULL argument");
     *vec = NULL;
     blv_error error;
     blv_state_entry *entry = append_entry(run, name, &error);
@@ -88,8 +91,9 @@ blv_error blv_state_iterate(blv_run *run, const char *name, blv_level level, blv
 
 static blv_numbers_entry *append_numbers(blv_run *run, const char *kind, const char *name,
                                          size_t count, blv_error *error) {
-    if (strlen(name) >= NAME_SIZE) {
-        *error = blv_run_fail(run, BLV_E_NAME, "state %s '%s': name too long", kind, name);
+    if (!name || strlen(name) >= NAME_SIZE) {
+        *error = blv_run_fail(run, BLV_E_NAME, "state %s '%s': name missing or too long", kind,
+                              name ? name : "");
         return NULL;
     }
     void *grown = run->numbers;
@@ -107,6 +111,8 @@ static blv_numbers_entry *append_numbers(blv_run *run, const char *kind, const c
 }
 
 static blv_error register_scalar(blv_run *run, const char *name, double *scalar, bool is_column) {
+    if (!run || !scalar)
+        return blv_run_fail(run, BLV_E_ARGUMENT, "state scalar: a NULL argument");
     blv_error error;
     blv_numbers_entry *entry = append_numbers(run, "scalar", name, 1, &error);
     if (entry) {
@@ -125,6 +131,8 @@ blv_error blv_state_hidden(blv_run *run, const char *name, double *scalar) {
 }
 
 blv_error blv_state_block(blv_run *run, const char *name, size_t count, double **block) {
+    if (!run || !name || !block)
+        return blv_run_fail(run, BLV_E_ARGUMENT, "state block: a NULL argument");
     *block = NULL;
     double *values = count <= SIZE_MAX / sizeof *values ? calloc(count, sizeof *values) : NULL;
     if (!values && count > 0)
@@ -146,6 +154,11 @@ blv_error blv_keep_object(blv_run *run, const char *name, const blv_kept *kept) 
 }
 
 blv_error blv_run_own(blv_run *run, void *object, void (*destroy)(void *), size_t bytes) {
+    if (!run || !destroy) {
+        if (destroy)
+            destroy(object);
+        return blv_run_fail(run, BLV_E_ARGUMENT, "blv_run_own: a NULL argument");
+    }
     void *grown = run->owned;
     blv_owned *entry = append(run->owned, &run->owned_count, sizeof *entry, &grown);
     run->owned = grown;
@@ -162,6 +175,8 @@ static void destroy_vec(void *vec) {
 }
 
 blv_error blv_scratch_vec(blv_run *run, blv_level level, blv_vec **vec) {
+    if (!run || !vec)
+        return blv_run_fail(run, BLV_E_ARGUMENT, "scratch vector: a NULL argument");
     const blv_space *space = space_at(run, level);
     blv_error error = blv_vec_create(vec, space);
     if (error != BLV_OK)
@@ -192,6 +207,8 @@ static size_t batch_size(const blv_run *run, size_t asked) {
 
 blv_error blv_state_sampler(blv_run *run, const char *name, blv_level level, size_t size,
                             blv_sampler **sampler) {
+    if (!run || !name || !sampler)
+        return blv_run_fail(run, BLV_E_ARGUMENT, "sampler: a NULL argument");
     blv_sampler_spec spec = {
         .kind = (blv_sampler_kind)run->options.sampler,
         .samples = level == BLV_LEVEL_X ? run->def->upper_samples : run->def->lower_samples,
@@ -249,7 +266,7 @@ static void take_over(blv_run *run, blv_state_entry *entry) {
 
 blv_flow blv_move_to(blv_run *run, blv_vec *iterate, size_t count, const double *coef,
                      const blv_vec *const *terms) {
-    blv_state_entry *entry = entry_of(run, iterate);
+    blv_state_entry *entry = run ? entry_of(run, iterate) : NULL;
     if (!entry || !entry->previous) {
         blv_run_fail(run, BLV_E_ARGUMENT, "a move of a vector that is not an iterate");
         return BLV_FATAL;
@@ -269,11 +286,16 @@ blv_flow blv_move_to(blv_run *run, blv_vec *iterate, size_t count, const double 
 }
 
 blv_flow blv_move(blv_run *run, blv_vec *iterate, double step, const blv_vec *direction) {
+    if (!direction) {
+        blv_run_fail(run, BLV_E_ARGUMENT, "a move without a direction");
+        return BLV_FATAL;
+    }
     BLV_TRY(blv_move_to(run, iterate, 2, (const double[]){1.0, -step},
                         (const blv_vec *const[]){iterate, direction}));
-    if (iterate == run->x && run->x_displacement && step > 0.0)
-        run->mapping_norm = blv_vec_combine(run->x_displacement, 1.0 / step, run->x, -1.0 / step,
-                                            entry_of(run, run->x)->previous);
+    const blv_state_entry *entry = entry_of(run, iterate);
+    if (entry && iterate == run->x && run->x_displacement && step > 0.0)
+        run->mapping_norm =
+            blv_vec_combine(run->x_displacement, 1.0 / step, run->x, -1.0 / step, entry->previous);
     return BLV_GO;
 }
 
@@ -291,6 +313,8 @@ bool blv_halve_moves(blv_run *run) {
 }
 
 blv_error blv_run_fail(blv_run *run, blv_error error, const char *format, ...) {
+    if (!run || !format)
+        return error;
     va_list args;
     va_start(args, format);
     vsnprintf(run->message.text, sizeof run->message.text, format, args);
@@ -299,6 +323,8 @@ blv_error blv_run_fail(blv_run *run, blv_error error, const char *format, ...) {
 }
 
 void blv_run_note(blv_run *run, const char *format, ...) {
+    if (!run || !format)
+        return;
     for (size_t i = 0; i < run->note_count; i++)
         if (strncmp(run->notes[i].format, format, NOTE_SIZE - 1) == 0)
             return;

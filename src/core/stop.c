@@ -14,6 +14,8 @@ uint64_t blv_iteration_limit(const blv_run *run) {
 }
 
 uint64_t blv_run_limit(const blv_run *run) {
+    if (!run)
+        return 0;
     uint64_t limit = blv_iteration_limit(run);
     return limit == UINT64_MAX ? 0 : limit;
 }

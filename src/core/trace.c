@@ -12,6 +12,8 @@
 #include <unistd.h>
 
 blv_error blv_run_trace(blv_run *run, const char *path) {
+    if (!run)
+        return BLV_E_ARGUMENT;
     if (run->phase != PHASE_CREATED)
         return blv_run_fail(run, BLV_E_ORDER, "the trace must be set before the run is opened");
     char *copy = path ? malloc(strlen(path) + 1) : NULL;
@@ -39,6 +41,8 @@ static FILE *go_on(blv_run *run) {
 }
 
 blv_error blv_run_rows(blv_run *run, blv_row_fn row, void *context, bool all) {
+    if (!run)
+        return BLV_E_ARGUMENT;
     if (run->phase != PHASE_CREATED)
         return blv_run_fail(run, BLV_E_ORDER, "rows must be asked for before the run is opened");
     run->row = row;
@@ -78,6 +82,8 @@ void blv_rows_close(blv_run *run) {
 
 blv_error blv_run_monitor(blv_run *run, blv_monitor_fn monitor, void *context, uint64_t iterations,
                           double seconds) {
+    if (!run)
+        return BLV_E_ARGUMENT;
     if (!(seconds >= 0.0))
         return blv_run_fail(run, BLV_E_ARGUMENT, "monitor: seconds must be 0 or more");
     run->monitor = monitor;
@@ -137,12 +143,27 @@ static void put_row(blv_run *run, FILE *file, const blv_progress *p) {
     fputc('}', file);
 }
 
+/* Calls of the row function and of the monitor leave the run's own message as it is: what they ask
+ * of the run may be refused. */
+static void hand_out(blv_run *run, const blv_progress *p) {
+    blv_message kept = run->message;
+    run->row(run->row_context, p, run->row_text);
+    run->message = kept;
+}
+
+static bool monitor_wants_end(blv_run *run, const blv_progress *p) {
+    blv_message kept = run->message;
+    bool end = run->monitor(run->monitor_context, p) != 0;
+    run->message = kept;
+    return end;
+}
+
 static void hand_out_row(blv_run *run, const blv_progress *p) {
     rewind(run->row_stream);
     put_row(run, run->row_stream, p);
     fputc('\0', run->row_stream);
     if (fflush(run->row_stream) == 0 && !ferror(run->row_stream))
-        run->row(run->row_context, p, run->row_text);
+        hand_out(run, p);
     else
         blv_run_note(run, "a row of the trace is missing: memory was short");
 }
@@ -248,7 +269,7 @@ blv_outcome blv_observe(blv_run *run, bool last) {
     if (monitor) {
         run->monitor_seen = stamp;
         run->monitor_last = progress.seconds;
-        if (run->monitor(run->monitor_context, &progress) != 0 && outcome == BLV_RUNNING)
+        if (monitor_wants_end(run, &progress) && outcome == BLV_RUNNING)
             outcome = BLV_STOPPED_MONITOR;
     }
     run->observed_seconds += blv_clock_now() - began;

@@ -216,7 +216,7 @@ blv_error blv_npy_parse(const char *text, size_t size, blv_npy_header *header,
     if (!take(&c, '{'))
         return expected(&c, "'{'");
     while (!take(&c, '}')) {
-        const char *key = NULL;
+        const char *key = "";
         size_t length = 0;
         blv_error error = take_string(&c, &key, &length);
         if (error)

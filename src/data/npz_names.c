@@ -11,6 +11,8 @@ blv_error blv_npz_add_names(blv_npz_writer *writer, const char *name, const char
                             size_t count, blv_message *why) {
     size_t longest = 1;
     for (size_t i = 0; i < count; i++) {
+        if (!names || !names[i])
+            return blv_npz_fail(why, BLV_E_ARGUMENT, "blv_npz_add_names: a name is NULL");
         size_t length = strlen(names[i]);
         longest = length > longest ? length : longest;
     }

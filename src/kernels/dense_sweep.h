@@ -175,7 +175,8 @@ static void open_block(const blv_dense_task *task, size_t begin, size_t end,
     }
 }
 
-/* to[row] = from[i] of each row of a block */
+/* to[row] = from[i] of each row of a block. A list may name a row twice: two threads may then store
+ * the same number, which must not be a race. */
 static void put_rows(const blv_dense_task *task, const blv_dense_block *block, const real *from,
                      real *to) {
     if (!to)
@@ -184,8 +185,10 @@ static void put_rows(const blv_dense_task *task, const blv_dense_block *block, c
         memcpy(to + block->first, from, block->rows * sizeof *to);
         return;
     }
-    for (size_t i = 0; i < block->rows; i++)
-        to[block->place[i]] = from[i];
+    for (size_t i = 0; i < block->rows; i++) {
+        real value = from[i];
+        __atomic_store(&to[block->place[i]], &value, __ATOMIC_RELAXED);
+    }
 }
 
 /* What is asked for by row; returns the weighted loss of the block. */
@@ -197,7 +200,7 @@ static double close_block(const blv_dense_task *task, const blv_dense_block *blo
     put_rows(task, block, block->probability, pass->row_probability);
     for (size_t i = 0; pass->row_class && i < block->rows; i++) {
         const size_t row = task->rows->index ? block->place[i] : block->first + i;
-        pass->row_class[row] = (int32_t)block->best[i];
+        __atomic_store_n(&pass->row_class[row], (int32_t)block->best[i], __ATOMIC_RELAXED);
     }
     double loss[4] = {0.0};
     for (size_t i = 0; want_loss && i < block->rows; i++)

@@ -28,6 +28,12 @@ static real sum_without(size_t classes, const real *e, size_t left_out) {
     return sum;
 }
 
+/* A list may name a row twice: two threads may then store the same number. */
+static void put_row(void *to, size_t row, real value) {
+    if (to)
+        __atomic_store((real *)to + row, &value, __ATOMIC_RELAXED);
+}
+
 static void row_of_scores(nn_scores *s, size_t i, real *e) {
     const size_t row = s->row ? s->row[i] : s->first + i, classes = s->classes;
     const size_t label = (size_t)s->label[row];
@@ -39,12 +45,10 @@ static void row_of_scores(nn_scores *s, size_t i, real *e) {
     const real inverse = 1 / (1 + not_best);
     const real loss = log1p_of(all(not_best))[0] + (score[best] - score[label]);
     s->sum += (double)weight * (double)loss;
-    if (s->loss)
-        ((real *)s->loss)[row] = loss;
-    if (s->probability)
-        ((real *)s->probability)[row] = e[label] * inverse;
+    put_row(s->loss, row, loss);
+    put_row(s->probability, row, e[label] * inverse);
     if (s->best)
-        s->best[row] = (int32_t)best;
+        __atomic_store_n(&s->best[row], (int32_t)best, __ATOMIC_RELAXED);
     const real miss = -not_label * inverse, factor = (real)s->scale * weight;
     const real *tangent = s->tangent ? (const real *)s->tangent + i * s->step : NULL;
     real mean = 0, cross = 0;
@@ -53,8 +57,7 @@ static void row_of_scores(nn_scores *s, size_t i, real *e) {
         mean += p * tangent[k];
         cross += (k == label ? miss : p) * tangent[k];
     }
-    if (s->cross)
-        ((real *)s->cross)[row] = cross;
+    put_row(s->cross, row, cross);
     real *delta = s->delta ? (real *)s->delta + i * s->step : NULL;
     real *delta_tangent = s->delta_tangent ? (real *)s->delta_tangent + i * s->step : NULL;
     for (size_t k = 0; delta && k < classes; k++) {

@@ -39,10 +39,15 @@ static blv_error check_sets(const blv_sets *sets, blv_precision precision, const
     return BLV_OK;
 }
 
-static blv_error take_sets(const blv_sets *sets, const blv_problem_options *options,
+/* From here on the sets are the problem's, or gone. given: whether the other arguments are there.
+ */
+static blv_error take_sets(const blv_sets *sets, bool given, const blv_problem_options *options,
                            const char *owner, linear_data *data, blv_message *why) {
+    if (!sets)
+        return refuse(why, BLV_E_ARGUMENT, owner, "a NULL argument");
     *data = (linear_data){sets->train, sets->val, sets->test};
-    blv_error error = check_sets(sets, options->precision, owner, why);
+    blv_error error = given ? check_sets(sets, options->precision, owner, why)
+                            : refuse(why, BLV_E_ARGUMENT, owner, "a NULL argument");
     if (error != BLV_OK)
         linear_data_destroy(data);
     return error;
@@ -52,10 +57,10 @@ blv_error blv_hyperclean_create(const blv_sets *sets, double C, const blv_proble
                                 blv_problem **problem, blv_message *why) {
     const blv_problem_options automatic = {BLV_F64, 0};
     linear_data data;
-    if (!sets || !problem)
-        return refuse(why, BLV_E_ARGUMENT, "hyperclean", "a NULL argument");
+    if (problem)
+        *problem = NULL;
     options = options ? options : &automatic;
-    blv_error error = take_sets(sets, options, "hyperclean", &data, why);
+    blv_error error = take_sets(sets, problem, options, "hyperclean", &data, why);
     if (error != BLV_OK)
         return error;
     if (!(C > 0.0) || !isfinite(C)) {
@@ -70,18 +75,20 @@ blv_error blv_l2reg_create(const blv_sets *sets, const blv_l2reg_setting *settin
                            blv_message *why) {
     const blv_problem_options automatic = {BLV_F64, 0};
     linear_data data;
-    if (!sets || !setting || !problem)
-        return refuse(why, BLV_E_ARGUMENT, "l2reg", "a NULL argument");
+    if (problem)
+        *problem = NULL;
     options = options ? options : &automatic;
-    blv_error error = take_sets(sets, options, "l2reg", &data, why);
+    blv_error error = take_sets(sets, setting && problem, options, "l2reg", &data, why);
     if (error != BLV_OK)
         return error;
     bool bad = !(setting->scale > 0.0) || !isfinite(setting->scale) || isnan(setting->lo) ||
-               isnan(setting->hi) || (setting->penalty == BLV_PENALTY_GROUPS && !setting->group);
+               isnan(setting->hi) || (unsigned)setting->penalty > BLV_PENALTY_GROUPS ||
+               (setting->penalty == BLV_PENALTY_GROUPS && !setting->group);
     if (bad) {
         linear_data_destroy(&data);
-        return refuse(why, BLV_E_VALUE, "l2reg",
-                      "the scale must be above 0, bounds numbers, and groups given for groups");
+        return refuse(
+            why, BLV_E_VALUE, "l2reg",
+            "the scale must be above 0, bounds numbers, the penalty known, and groups given");
     }
     l2reg_params params = {.penalty = (int)setting->penalty,
                            .group_of = setting->group,

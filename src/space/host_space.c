@@ -7,7 +7,6 @@
 #include "space/space_private.h"
 #include "team/team.h"
 
-#include <assert.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -177,34 +176,36 @@ blv_error blv_space_create_host(blv_space **space, size_t dim, blv_precision pre
 }
 
 const double *blv_vec_f64(const blv_vec *v) {
-    return v->space->ops == &blv_host_ops_f64 ? v->data : NULL;
+    return v && v->space->ops == &blv_host_ops_f64 ? v->data : NULL;
 }
 
 double *blv_vec_f64_mut(blv_vec *v) {
-    return v->space->ops == &blv_host_ops_f64 ? v->data : NULL;
+    return v && v->space->ops == &blv_host_ops_f64 ? v->data : NULL;
 }
 
 const float *blv_vec_f32(const blv_vec *v) {
-    return v->space->ops == &blv_host_ops_f32 ? v->data : NULL;
+    return v && v->space->ops == &blv_host_ops_f32 ? v->data : NULL;
 }
 
 float *blv_vec_f32_mut(blv_vec *v) {
-    return v->space->ops == &blv_host_ops_f32 ? v->data : NULL;
+    return v && v->space->ops == &blv_host_ops_f32 ? v->data : NULL;
 }
 
 double blv_vec_at(const blv_vec *v, size_t i) {
-    assert(i < v->space->dim);
     const double *f64 = blv_vec_f64(v);
-    return f64 ? f64[i] : (double)blv_vec_f32(v)[i];
+    const float *f32 = blv_vec_f32(v);
+    if (i >= blv_vec_dim(v) || (!f64 && !f32))
+        return (double)NAN;
+    return f64 ? f64[i] : (double)f32[i];
 }
 
 void blv_vec_put(blv_vec *v, size_t i, double value) {
-    if (!v)
-        return;
-    assert(i < v->space->dim);
     double *f64 = blv_vec_f64_mut(v);
+    float *f32 = blv_vec_f32_mut(v);
+    if (i >= blv_vec_dim(v))
+        return;
     if (f64)
         f64[i] = value;
-    else
-        blv_vec_f32_mut(v)[i] = (float)value;
+    else if (f32)
+        f32[i] = (float)value;
 }

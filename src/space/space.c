@@ -2,8 +2,8 @@
  */
 #include "space/space_private.h"
 
-#include <assert.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 blv_error blv_space_create(blv_space **space, const blv_space_ops *ops, size_t dim,
@@ -34,26 +34,28 @@ void blv_space_destroy(blv_space *space) {
 }
 
 size_t blv_space_dim(const blv_space *space) {
-    return space->dim;
+    return space ? space->dim : 0;
 }
 
 blv_precision blv_space_precision(const blv_space *space) {
-    return space->precision;
+    return space ? space->precision : BLV_F64;
 }
 
 int blv_space_threads(const blv_space *space) {
-    return space->threads;
+    return space ? space->threads : 0;
 }
 
 const char *blv_space_name(const blv_space *space) {
-    return space->ops->name;
+    return space ? space->ops->name : NULL;
 }
 
 void *blv_space_context(const blv_space *space) {
-    return space->context;
+    return space ? space->context : NULL;
 }
 
 size_t blv_space_vec_bytes(const blv_space *space) {
+    if (!space)
+        return 0;
     if (space->ops->vec_bytes)
         return space->ops->vec_bytes(space);
     return space->dim * (space->precision == BLV_F32 ? sizeof(float) : sizeof(double));
@@ -86,48 +88,68 @@ void blv_vec_destroy(blv_vec *vec) {
 }
 
 const blv_space *blv_vec_space(const blv_vec *vec) {
-    return vec->space;
+    return vec ? vec->space : NULL;
 }
 
 size_t blv_vec_dim(const blv_vec *vec) {
-    return vec->space->dim;
+    return vec ? vec->space->dim : 0;
+}
+
+static bool of_one_space(const blv_vec *a, const blv_vec *b) {
+    return a && b && a->space == b->space;
+}
+
+/* An operand is missing or of another space: the result says so. */
+static void spoil(blv_vec *v) {
+    blv_vec_fill(v, (double)NAN);
 }
 
 void blv_vec_copy(blv_vec *dst, const blv_vec *src) {
-    assert(dst->space == src->space);
-    if (dst->data != src->data)
+    if (!of_one_space(dst, src))
+        spoil(dst);
+    else if (dst->data != src->data)
         dst->space->ops->copy(dst->space, dst->data, src->data);
 }
 
 void blv_vec_fill(blv_vec *v, double a) {
-    v->space->ops->fill(v->space, v->data, a);
+    if (v)
+        v->space->ops->fill(v->space, v->data, a);
 }
 
 void blv_vec_scale(blv_vec *v, double a) {
-    v->space->ops->scale(v->space, v->data, a);
+    if (v)
+        v->space->ops->scale(v->space, v->data, a);
 }
 
 void blv_vec_axpy(blv_vec *y, double a, const blv_vec *x) {
-    assert(y->space == x->space);
-    y->space->ops->axpy(y->space, y->data, a, x->data);
+    if (of_one_space(y, x))
+        y->space->ops->axpy(y->space, y->data, a, x->data);
+    else
+        spoil(y);
 }
 
 double blv_vec_dot(const blv_vec *a, const blv_vec *b) {
-    assert(a->space == b->space);
-    return a->space->ops->dot(a->space, a->data, b->data);
+    return of_one_space(a, b) ? a->space->ops->dot(a->space, a->data, b->data) : (double)NAN;
 }
 
 double blv_vec_norm(const blv_vec *a) {
+    if (!a)
+        return (double)NAN;
     const blv_space *s = a->space;
     return s->ops->norm ? s->ops->norm(s, a->data) : sqrt(s->ops->dot(s, a->data, a->data));
 }
 
 void blv_vec_clamp(blv_vec *v, double lo, double hi) {
-    v->space->ops->clamp(v->space, v->data, lo, hi);
+    if (v)
+        v->space->ops->clamp(v->space, v->data, lo, hi);
 }
 
 void blv_vec_swap(blv_vec *a, blv_vec *b) {
-    assert(a->space == b->space);
+    if (!of_one_space(a, b)) {
+        spoil(a);
+        spoil(b);
+        return;
+    }
     void *data = a->data;
     a->data = b->data;
     b->data = data;
@@ -157,15 +179,25 @@ static double lincomb_default(const blv_space *s, void *out, size_t count, const
     return s->ops->norm ? s->ops->norm(s, out) : sqrt(s->ops->dot(s, out, out));
 }
 
+static bool all_of_space(const blv_vec *const *vecs, size_t count, const blv_space *space) {
+    if (!vecs || count < 1 || count > BLV_LINCOMB_MAX)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if (!vecs[i] || vecs[i]->space != space)
+            return false;
+    return true;
+}
+
 double blv_vec_lincomb(blv_vec *out, size_t count, const double *coef,
                        const blv_vec *const *terms) {
-    assert(count >= 1 && count <= BLV_LINCOMB_MAX);
+    if (!out || !coef || !all_of_space(terms, count, out->space)) {
+        spoil(out);
+        return (double)NAN;
+    }
     const blv_space *s = out->space;
     const void *data[BLV_LINCOMB_MAX];
-    for (size_t i = 0; i < count; i++) {
-        assert(terms[i]->space == s);
+    for (size_t i = 0; i < count; i++)
         data[i] = terms[i]->data;
-    }
     return s->ops->lincomb ? s->ops->lincomb(s, out->data, count, coef, data)
                            : lincomb_default(s, out->data, count, coef, data);
 }
@@ -175,11 +207,14 @@ double blv_vec_combine(blv_vec *out, double a, const blv_vec *x, double b, const
 }
 
 void blv_vec_dots(size_t count, const blv_vec *const *a, const blv_vec *const *b, double *result) {
-    assert(count >= 1 && count <= BLV_LINCOMB_MAX);
-    const blv_space *s = a[0]->space;
+    const blv_space *s = a && count > 0 ? blv_vec_space(a[0]) : NULL;
+    if (!s || !result || !all_of_space(a, count, s) || !all_of_space(b, count, s)) {
+        for (size_t i = 0; result && i < count; i++)
+            result[i] = (double)NAN;
+        return;
+    }
     const void *left[BLV_LINCOMB_MAX], *right[BLV_LINCOMB_MAX];
     for (size_t i = 0; i < count; i++) {
-        assert(a[i]->space == s && b[i]->space == s);
         left[i] = a[i]->data;
         right[i] = b[i]->data;
     }
@@ -192,9 +227,13 @@ void blv_vec_dots(size_t count, const blv_vec *const *a, const blv_vec *const *b
 }
 
 void blv_vec_read(const blv_vec *v, double *host) {
-    v->space->ops->read(v->space, v->data, host);
+    if (v && host)
+        v->space->ops->read(v->space, v->data, host);
 }
 
 void blv_vec_write(blv_vec *v, const double *host) {
-    v->space->ops->write(v->space, v->data, host);
+    if (v && host)
+        v->space->ops->write(v->space, v->data, host);
+    else
+        spoil(v);
 }
