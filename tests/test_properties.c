@@ -8,6 +8,13 @@
 
 #include <float.h>
 
+/* Of each family, and of each solver; fewer under sanitizers, where all takes ten times as long. */
+#ifdef __SANITIZE_ADDRESS__
+enum { INSTANCES = 3, RUNS = 1 };
+#else
+enum { INSTANCES = 12, RUNS = 2 };
+#endif
+
 typedef enum family_kind {
     QUADRATIC,
     PL_SHIFT,
@@ -500,11 +507,11 @@ static bool derivatives_are_right(const instance *of, finding *why) {
 
 static void test_oracles_agree(void **state) {
     (void)state;
-    try_families(hessian_is_symmetric, "symmetry of H", 25);
-    try_families(products_are_linear, "linearity of Hv and Jv", 25);
-    try_families(fused_equals_separate, "fused oracle", 25);
-    try_families(batches_make_the_mean, "mean of batches", 25);
-    try_families(derivatives_are_right, "derivatives", 25);
+    try_families(hessian_is_symmetric, "symmetry of H", INSTANCES);
+    try_families(products_are_linear, "linearity of Hv and Jv", INSTANCES);
+    try_families(fused_equals_separate, "fused oracle", INSTANCES);
+    try_families(batches_make_the_mean, "mean of batches", INSTANCES);
+    try_families(derivatives_are_right, "derivatives", INSTANCES);
 }
 
 /* ---- Projections ---- */
@@ -604,7 +611,7 @@ static void test_projections(void **state) {
         instance of = draw_instance(PL_SHIFT, seed);
         try_instance(&of, projects, "projection");
     }
-    try_families(problem_projects, "projection onto X", 25);
+    try_families(problem_projects, "projection onto X", INSTANCES);
 }
 
 /* ---- Solvers: the order of samples ---- */
@@ -675,7 +682,7 @@ static bool order_does_not_matter(const instance *of, finding *why) {
 static void test_order_of_samples(void **state) {
     (void)state;
     for (size_t i = 0; (present_solver = blv_solver_at(NULL, i)); i++)
-        for (uint64_t seed = 1; seed <= 2 && !visits_samples(present_solver->name); seed++)
+        for (uint64_t seed = 1; seed <= RUNS && !visits_samples(present_solver->name); seed++)
             for (int family = L2REG; family <= HYPERCLEAN; family++) {
                 instance of = draw_instance((family_kind)family, seed);
                 char what[80];
@@ -869,7 +876,7 @@ static bool has_a_unit(const char *solver) {
 static void test_units(void **state) {
     (void)state;
     for (size_t i = 0; (present_solver = blv_solver_at(NULL, i)); i++)
-        for (uint64_t seed = 1; seed <= 2 && !has_a_unit(present_solver->name); seed++) {
+        for (uint64_t seed = 1; seed <= RUNS && !has_a_unit(present_solver->name); seed++) {
             instance of = draw_instance(QUADRATIC, seed);
             char what[80];
             of.precision = BLV_F64;
@@ -989,7 +996,7 @@ static void test_shrinking(void **state) {
 static void test_count(void **state) {
     (void)state;
     print_message("%ld instances tried\n", tried);
-    assert_true(tried > 1500);
+    assert_true(tried > 500);
 }
 
 int main(void) {
