@@ -20,12 +20,13 @@ blv_error blv_run_read(const blv_run *run, const char *name, double *host) {
     return BLV_OK;
 }
 
-/* Made aside, so that x stays as it is where the projection fails. */
+/* Made aside, so that x stays as it is where the projection fails. The norm of a finite x may
+ * overflow. */
 static blv_error write_x(blv_run *run, blv_state_entry *entry, const double *host) {
     entry->moved = 0;
     blv_vec_write(entry->previous, host);
     if (blv_eval_project(&run->eval, entry->previous) != BLV_GO ||
-        !isfinite(blv_vec_norm(entry->previous)))
+        isnan(blv_vec_norm(entry->previous)))
         return blv_run_fail(run, BLV_E_ORACLE, "the projection of x failed");
     blv_vec_swap(entry->vec, entry->previous);
     return BLV_OK;
