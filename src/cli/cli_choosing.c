@@ -2,8 +2,10 @@
 #include "cli_dataset.h"
 #include "cli_learning.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum {
     KEY_TEST = CLI_KEY_FILES + 100,
@@ -19,7 +21,7 @@ enum {
     KEY_JSON,
     KEY_QUIET
 };
-enum { MOST_THREADS = 256, TRAINING_STEPS = 1500, TRAINING_BATCH = 64 };
+enum { MOST_THREADS = 256, MOST_COUNT = 1000000000, TRAINING_STEPS = 1500, TRAINING_BATCH = 64 };
 static const double training_step = 0.05, training_momentum = 0.9, training_decay = 1e-4;
 
 static const struct argp_option options[] = {
@@ -46,13 +48,19 @@ static const struct argp_option options[] = {
     {"quiet", KEY_QUIET, NULL, 0, "print nothing", 2},
     {0}};
 
-static uint64_t parse_count(const char *option, const char *text, uint64_t least,
-                            const struct argp_state *state) {
+uint64_t cli_parse_count(const char *option, const char *text, uint64_t least, uint64_t most,
+                         const struct argp_state *state) {
     uint64_t count = 0;
-    if (!cli_parse_whole(text, 1000000000, &count) || count < least)
-        argp_error(state, "--%s '%s': expected a whole number from %d on", option, text,
-                   (int)least);
+    if (!cli_parse_whole(text, most, &count) || count < least)
+        argp_error(state, "--%s '%s': expected a whole number from %" PRIu64 " to %" PRIu64, option,
+                   text, least, most);
     return count;
+}
+
+double cli_seconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
 static error_t parse_judge(cli_choosing *asked, int key, char *arg,
@@ -65,7 +73,7 @@ static error_t parse_judge(cli_choosing *asked, int key, char *arg,
         asked->net = arg;
         return 0;
     case KEY_STEPS:
-        asked->steps = parse_count("steps", arg, 1, state);
+        asked->steps = cli_parse_count("steps", arg, 1, MOST_COUNT, state);
         return 0;
     case KEY_SCALING:
         asked->unscaled = strcmp(arg, "none") == 0;
@@ -73,9 +81,7 @@ static error_t parse_judge(cli_choosing *asked, int key, char *arg,
             argp_error(state, "--scaling '%s': expected unit or none", arg);
         return 0;
     case KEY_THREADS:
-        asked->threads = (int)parse_count("threads", arg, 0, state);
-        if (asked->threads > MOST_THREADS)
-            argp_error(state, "--threads '%s': at most %d", arg, MOST_THREADS);
+        asked->threads = (int)cli_parse_count("threads", arg, 0, MOST_THREADS, state);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -104,7 +110,7 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
         asked->data = arg;
         return 0;
     case KEY_ITERS:
-        asked->iterations = parse_count("iters", arg, 1, state);
+        asked->iterations = cli_parse_count("iters", arg, 1, MOST_COUNT, state);
         return 0;
     case KEY_FIRST:
         asked->first = cli_parse_positive("initial", arg, state);
@@ -113,7 +119,7 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
         asked->ridge = cli_parse_positive("ridge", arg, state);
         return 0;
     case KEY_CANDIDATES:
-        asked->candidates = parse_count("candidates", arg, 1, state);
+        asked->candidates = cli_parse_count("candidates", arg, 1, MOST_COUNT, state);
         return 0;
     case KEY_SEED:
         asked->seed = cli_parse_seed(arg, state);

@@ -43,6 +43,11 @@ blv_training cli_choosing_training(const cli_choosing *asked, uint64_t seed);
 int cli_select_rows(const blv_dataset *rows, const size_t *index, size_t count,
                     blv_dataset **selected);
 
+/* Seconds from some moment on. */
+double cli_seconds(void);
+/* A whole number. Ends the command with a message when it is none. */
+uint64_t cli_parse_count(const char *option, const char *text, uint64_t least, uint64_t most,
+                         const struct argp_state *state);
 /* A method by name. Ends the command with a message when there is none. */
 const blv_selection_method *cli_parse_method(const char *name, const struct argp_state *state);
 

@@ -26,17 +26,6 @@ static bool print_rows(FILE *file, const void *context) {
     return true;
 }
 
-/* "csv" for one that is read as "csv"; what cannot be written must be named by the path. */
-static const char *clean_format(const cli_clean_request *asked, const blv_dataset_view *train) {
-    static const char *const written[] = {"libsvm", "csv", "npz"};
-    const char *dot = strrchr(asked->clean, '.');
-    bool named = dot && !strchr(dot, '/');
-    for (size_t i = 0; !named && i < 3; i++)
-        if (strcmp(train->format, written[i]) == 0)
-            return written[i];
-    return cli_output_format(asked->clean, NULL);
-}
-
 /* TRAIN as it is in the file, all digits and no scaling. */
 static int read_again(const cli_clean_request *asked, blv_dataset **set) {
     blv_read_options options = asked->learning.reading;
@@ -75,7 +64,7 @@ static int write_clean(const cli_clean_request *asked, const cli_clean_result *r
     if (code == CLI_DONE)
         code = asked->relabel ? relabel(r, set, &changed) : drop_suspects(r, set, &changed);
     if (code == CLI_DONE) {
-        const char *format = clean_format(asked, blv_dataset_view_of(set));
+        const char *format = cli_part_format(asked->clean, blv_dataset_view_of(set));
         code = format ? cli_outputs_write(outputs, asked->clean, changed, format) : CLI_REFUSED;
     }
     blv_dataset_destroy(changed);
@@ -100,7 +89,7 @@ int cli_clean_expect_writable(const cli_clean_request *asked, const cli_sets *se
     cli_outputs outputs = {0};
     bool ok = (!asked->out || cli_outputs_add(&outputs, asked->out)) &&
               (!asked->clean || cli_outputs_add(&outputs, asked->clean)) &&
-              (!asked->clean || clean_format(asked, blv_dataset_view_of(sets->train)));
+              (!asked->clean || cli_part_format(asked->clean, blv_dataset_view_of(sets->train)));
     cli_outputs_free(&outputs);
     return ok ? CLI_DONE : CLI_REFUSED;
 }

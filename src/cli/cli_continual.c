@@ -3,7 +3,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 static const double least_share = 0.1; /* of its rows that a class keeps, with imbalanced */
 
@@ -22,12 +21,6 @@ typedef struct pass {
 void cli_task_classes(size_t classes, size_t tasks, size_t t, size_t *first, size_t *count) {
     *first = t * classes / tasks;
     *count = (t + 1) * classes / tasks - *first;
-}
-
-static double seconds_now(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
 /* ---- The stream ---- */
@@ -99,10 +92,10 @@ static int keep_some(pass *p, size_t t, const size_t *index, size_t count, size_
     blv_error error = BLV_OK;
     how.model = p->network;
     int code = cli_select_rows(p->stream->rows, index, count, &set);
-    const double begin = seconds_now();
+    const double begin = cli_seconds();
     if (code == CLI_DONE)
         error = blv_select(set, &how, kept, NULL, &why);
-    p->end->seconds += seconds_now() - begin;
+    p->end->seconds += cli_seconds() - begin;
     for (size_t k = 0; code == CLI_DONE && error == BLV_OK && k < size; k++)
         kept[k] = index[kept[k]];
     blv_dataset_destroy(set);

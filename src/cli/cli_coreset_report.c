@@ -21,22 +21,11 @@ static bool print_rows(FILE *file, const void *context) {
     return true;
 }
 
-/* The format of DATA where the name of the subset does not tell one and it can be written. */
-static const char *subset_format(const cli_coreset *r, const blv_dataset *rows) {
-    static const char *const written[] = {"libsvm", "csv", "npz"};
-    const char *dot = strrchr(r->subset, '.');
-    const char *format = blv_dataset_view_of(rows)->format;
-    for (size_t i = 0; (!dot || strchr(dot, '/')) && i < 3; i++)
-        if (strcmp(format, written[i]) == 0)
-            return written[i];
-    return cli_output_format(r->subset, NULL);
-}
-
 int cli_coreset_expect_writable(const cli_coreset *r, const blv_dataset *rows) {
     cli_outputs outputs = {0};
     bool ok = (!r->out || cli_outputs_add(&outputs, r->out)) &&
               (!r->subset || cli_outputs_add(&outputs, r->subset)) &&
-              (!r->subset || subset_format(r, rows));
+              (!r->subset || cli_part_format(r->subset, blv_dataset_view_of(rows)));
     cli_outputs_free(&outputs);
     return ok ? CLI_DONE : CLI_REFUSED;
 }
@@ -58,7 +47,8 @@ static int write_subset(const cli_coreset *r, const blv_dataset *rows, cli_outpu
     if (code == CLI_DONE)
         code = cli_select_rows(all, order, r->size, &subset);
     if (code == CLI_DONE)
-        code = cli_outputs_write(outputs, r->subset, subset, subset_format(r, rows));
+        code = cli_outputs_write(outputs, r->subset, subset,
+                                 cli_part_format(r->subset, blv_dataset_view_of(rows)));
     blv_dataset_destroy(all);
     blv_dataset_destroy(subset);
     free(order);

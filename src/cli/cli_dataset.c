@@ -98,6 +98,16 @@ const char *cli_output_format(const char *path, const char *given) {
     return format;
 }
 
+const char *cli_part_format(const char *path, const blv_dataset_view *whole) {
+    static const char *const written[] = {"libsvm", "csv", "npz"};
+    const char *dot = strrchr(path, '.');
+    bool named = dot && !strchr(dot, '/');
+    for (size_t i = 0; !named && i < 3; i++)
+        if (strcmp(whole->format, written[i]) == 0)
+            return written[i];
+    return cli_output_format(path, NULL);
+}
+
 void cli_check_format(const char *word, const struct argp_state *state) {
     if (strcmp(word, "libsvm") != 0 && strcmp(word, "csv") != 0 && strcmp(word, "npz") != 0)
         argp_error(state, "--format '%s': expected libsvm, csv or npz", word);

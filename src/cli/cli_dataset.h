@@ -16,6 +16,9 @@ int cli_dataset_read(blv_dataset **dataset, const char *path, const blv_read_opt
 /* "libsvm", "csv" or "npz": the one that is given, else by the end of the path; NULL after a
  * complaint. */
 const char *cli_output_format(const char *path, const char *given);
+/* The same for a part of another set: its format where the name does not tell one and it can be
+ * written. */
+const char *cli_part_format(const char *path, const blv_dataset_view *whole);
 /* Ends the command with a message when the word is no format. */
 void cli_check_format(const char *word, const struct argp_state *state);
 

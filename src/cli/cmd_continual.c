@@ -42,15 +42,6 @@ static const struct argp_option options[] = {
     {"out", KEY_OUT, "DIR", 0, "write results.csv and accuracies.csv there", 0},
     {0}};
 
-static size_t parse_count(const char *option, const char *text, uint64_t least, uint64_t most,
-                          const struct argp_state *state) {
-    uint64_t count = 0;
-    if (!cli_parse_whole(text, most, &count) || count < least)
-        argp_error(state, "--%s '%s': expected a whole number from %d to %d", option, text,
-                   (int)least, (int)most);
-    return (size_t)count;
-}
-
 static void parse_methods(cli_continual_request *asked, const char *text,
                           const struct argp_state *state) {
     char *copy = strdup(text), *rest = copy;
@@ -72,16 +63,16 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
         state->child_inputs[0] = &asked->choosing;
         return 0;
     case KEY_TASKS:
-        asked->tasks = parse_count("tasks", arg, 2, 10000, state);
+        asked->tasks = (size_t)cli_parse_count("tasks", arg, 2, 10000, state);
         return 0;
     case KEY_MEMORY:
-        asked->memory = parse_count("memory", arg, 1, 1000000000, state);
+        asked->memory = (size_t)cli_parse_count("memory", arg, 1, 1000000000, state);
         return 0;
     case KEY_METHODS:
         parse_methods(asked, arg, state);
         return 0;
     case KEY_SEEDS:
-        asked->seeds = parse_count("seeds", arg, 1, MOST_SEEDS, state);
+        asked->seeds = (size_t)cli_parse_count("seeds", arg, 1, MOST_SEEDS, state);
         return 0;
     case KEY_IMBALANCED:
         asked->imbalanced = true;

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { KEY_OUT = 'o', KEY_SIZE = CLI_KEY_FIRST, KEY_METHOD, KEY_SUBSET, KEY_COMPARE };
 
@@ -104,12 +103,6 @@ static void sort_chosen(cli_coreset *r) {
     free(all);
 }
 
-static double seconds_now(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 static int choose(cli_coreset *r, const blv_dataset *rows) {
     const blv_dataset_view *view = blv_dataset_view_of(rows);
     const blv_selection how =
@@ -121,9 +114,9 @@ static int choose(cli_coreset *r, const blv_dataset *rows) {
     r->class_names = view->class_names;
     r->of_class = cli_alloc(r->classes, sizeof *r->of_class);
     r->chosen_of_class = cli_alloc(r->classes, sizeof *r->chosen_of_class);
-    const double begin = seconds_now();
+    const double begin = cli_seconds();
     blv_error error = blv_select(rows, &how, r->index, r->weight, &why);
-    r->seconds = seconds_now() - begin;
+    r->seconds = cli_seconds() - begin;
     if (error != BLV_OK)
         return cli_refuse(error, why.text);
     sort_chosen(r);

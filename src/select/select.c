@@ -174,8 +174,8 @@ static void share_out(size_t classes, const size_t *rows, size_t size, size_t *s
 
 static blv_error herd_class(blv_selecting *s, const blv_points *p, int32_t class, size_t rows,
                             size_t share, size_t *index) {
-    bool *own = calloc(p->count, sizeof *own);
-    double *weight = calloc(p->count, sizeof *weight);
+    bool *own = calloc(p->count + 1, sizeof *own); /* never of size 0 */
+    double *weight = calloc(p->count + 1, sizeof *weight);
     double *mean = calloc(blv_points_dim(p), sizeof *mean);
     bool room = own && weight && mean;
     for (size_t i = 0; room && i < p->count; i++) {
@@ -193,9 +193,10 @@ static blv_error herd_class(blv_selecting *s, const blv_points *p, int32_t class
 
 static blv_error herd(blv_selecting *s, const looks *l) {
     const blv_points p = points_of(s, l->width, l->features);
-    size_t *rows = calloc(2 * l->classes, sizeof *rows), *share = rows + l->classes, first = 0;
+    size_t *rows = calloc(2 * l->classes, sizeof *rows), first = 0;
     if (!rows)
         return short_of_memory(s);
+    size_t *share = rows + l->classes;
     for (size_t i = 0; i < p.count; i++)
         rows[s->view->label[i]]++;
     share_out(l->classes, rows, s->how->size, share);

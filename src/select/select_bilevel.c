@@ -164,8 +164,8 @@ static blv_error choose_among(blv_selecting *s, double C, choose_fn choose) {
 }
 
 static uint64_t iterations_of(const blv_selecting *s) {
-    const bool single = strcmp(s->how->method->name, "s-tfbo") == 0;
-    return s->how->iterations > 0 ? s->how->iterations : (single ? SINGLE_STEPS : 1) * ITERATIONS;
+    const uint64_t loops = strcmp(s->how->method->name, "s-tfbo") == 0 ? SINGLE_STEPS : 1;
+    return s->how->iterations > 0 ? s->how->iterations : loops * ITERATIONS;
 }
 
 static blv_error by_weight(const blv_selecting *s, const blv_problem *problem, size_t rows,
