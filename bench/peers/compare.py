@@ -231,6 +231,10 @@ def main():
             file.write("Times of an iteration in microseconds, the least of up to 7 runs; the ")
             file.write("losses on the validation rows at the end show that both did the same. How ")
             file.write("the peers are built is said at the head of `bench/peers/algorithms.py`.\n\n")
+            busy = os.getloadavg()[0] / os.cpu_count()
+            if busy > 1.0:
+                file.write(f"Other programs were at work (load {busy:.1f} for each processor): the ")
+                file.write("ratios are rough.\n\n")
             titles = ("data", "algorithm", "threads", "peer", "bilevel, us", "peer, us", "ratio",
                       "loss, bilevel", "loss, peer")
             file.write("| " + " | ".join(titles) + " |\n")

@@ -226,6 +226,10 @@ def main():
     if markdown:
         with open(markdown, "w") as file:
             file.write("## Other tools\n\n    make bench-peers\n\n")
+            busy = os.getloadavg()[0] / os.cpu_count()
+            if busy > 1.0:
+                file.write(f"Other programs were at work (load {busy:.1f} for each processor): times ")
+                file.write("are rough.\n\n")
             put(file, "Penalties", ("data", "tool", "validation loss", "test loss", "s", ""),
                 found["tune"])
             put(file, "Wrong labels, MNIST",

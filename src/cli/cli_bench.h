@@ -138,6 +138,7 @@ void cli_findings_free(cli_findings *findings);
 /* The processor time of a run over the time that passed, the median of all runs: well below 1 when
  * other programs were at work, and then times mean little. */
 double cli_processor_share(const cli_bench *bench);
+#define CLI_QUIET 0.9 /* from here on a run had the processor to itself */
 /* "8 seconds for each run, 5 seeds, ..." */
 void cli_protocol_text(const cli_findings *findings, char *text, size_t size);
 /* What the metric is called in tables: "Phi - Phi*" for phi. */

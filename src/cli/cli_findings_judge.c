@@ -243,8 +243,10 @@ static void decide(const hearing *h, const parties *who, const parties *of,
     put_sentence(h, next, theirs);
     put_ratio(last, next, ratio);
     line->held = comes_first(h, last->score, next->score);
-    snprintf(line->text, sizeof line->text, "%s: %s; of the others %s%s",
-             line->held ? "held" : "did not hold", mine, theirs, ratio);
+    bool disturbed = h->by == BY_SECONDS && cli_processor_share(h->findings->bench) < CLI_QUIET;
+    snprintf(line->text, sizeof line->text, "%s: %s; of the others %s%s%s",
+             line->held ? "held" : "did not hold", mine, theirs, ratio,
+             disturbed ? "; other programs disturbed the clock" : "");
 }
 
 static basis basis_of(const json_t *claim) {

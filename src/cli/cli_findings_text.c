@@ -194,7 +194,7 @@ void cli_protocol_text(const cli_findings *findings, char *text, size_t size) {
     double share = cli_processor_share(bench);
     cli_limit_text(&bench->suite.limit, limit);
     cli_machine_text(machine, sizeof machine);
-    if (share < 0.9)
+    if (share < CLI_QUIET)
         snprintf(busy, sizeof busy,
                  "; other programs were at work: the runs had %.0f %% of a processor", 100 * share);
     snprintf(text, size, "%s for each run, %llu seed%s, %d thread%s%s, bilevel %s; %s%s", limit,

@@ -261,7 +261,11 @@ same before after
 # Stopped by a signal: no page, exit code 1, and the same command goes on
 "$bilevel" bench ./small.json -o stopped --seconds 0.2 --grid none --no-plots --no-store >out 2>err &
 process=$!
-sleep 1
+tries=0
+while [ ! -s stopped/points.jsonl ] && [ $tries -lt 300 ]; do
+    sleep 0.1
+    tries=$((tries + 1))
+done
 kill -TERM $process
 wait $process
 code=$?
