@@ -3,7 +3,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 # Installs missing Debian packages; `make PACKAGES=:` leaves the system alone.
 PACKAGES ?= scripts/install-packages
-# How long `make fuzz` tries each reader.
+# How long `make fuzz` tries each target.
 SECONDS ?= 60
 WITH_PEERS = $(CURDIR)/.venv/bin:$(PATH)
 
@@ -55,7 +55,7 @@ help:
 	@echo "make            build the library and the command: build/release/bilevel"
 	@echo "make run        build, solve two problems with both tuning-free solvers and compare"
 	@echo "make test       run all tests: release, sanitizers, clang, include rule, format"
-	@echo "make fuzz       feed made-up files to every reader, SECONDS=60 for each"
+	@echo "make fuzz       feed made-up files and texts to all that reads them, SECONDS=60 for each"
 	@echo "make bench      build and run the benchmarks"
 	@echo "make bench-peers  compare with PyTorch, which is installed into .venv/ (a large download)"
 	@echo "make install    install to PREFIX ($(PREFIX)), below DESTDIR when it is set"
