@@ -7,7 +7,7 @@ PACKAGES ?= scripts/install-packages
 SECONDS ?= 60
 WITH_PEERS = $(CURDIR)/.venv/bin:$(PATH)
 
-.PHONY: release run test fuzz bench bench-peers install format lint clean help packages
+.PHONY: release run test fuzz faults bench bench-peers install format lint clean help packages
 .NOTPARALLEL:
 
 release: build/release/build.ninja
@@ -23,6 +23,10 @@ test:
 fuzz:
 	@$(PACKAGES) test
 	@scripts/run-fuzz $(SECONDS)
+
+faults:
+	@$(PACKAGES) test
+	@scripts/run-faults
 
 # Other libraries are timed as well where python3 has them; .venv/ comes first, if it is there.
 bench: build/release/build.ninja
@@ -56,6 +60,7 @@ help:
 	@echo "make run        build, solve two problems with both tuning-free solvers and compare"
 	@echo "make test       run all tests: release, sanitizers, clang, include rule, format"
 	@echo "make fuzz       feed made-up files and texts to all that reads them, SECONDS=60 for each"
+	@echo "make faults     fail every request for memory, file call and oracle call in turn"
 	@echo "make bench      build and run the benchmarks"
 	@echo "make bench-peers  compare with PyTorch, which is installed into .venv/ (a large download)"
 	@echo "make install    install to PREFIX ($(PREFIX)), below DESTDIR when it is set"

@@ -1,6 +1,7 @@
 /* bilevel COMMAND ...: picks the subcommand, and sees to it that lost output is noticed. */
 #include "cli_commands.h"
 #include "cli_common.h"
+#include "cli_json.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -111,6 +112,7 @@ int main(int argc, char **argv) {
     signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of that file */
     signal(SIGBUS, on_lost_page);
     atexit(finish_stdout);
+    cli_json_begin();
     argp_err_exit_status = CLI_REFUSED;
     program_invocation_name = "bilevel";
     if (argc < 2) {
