@@ -15,6 +15,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <math.h>
 #include <sqlite3.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -31,7 +32,13 @@ int __real_main(int count, char **arguments);
 int __wrap_main(int count, char **arguments);
 const char *__asan_default_options(void);
 
-enum { WORDS = 24, RUN_SECONDS = 60, CODE_OF_SANITIZER = 99, MANY_FAILURES = 40 };
+enum {
+    WORDS = 24,
+    SOLVERS_MAX = 100,
+    RUN_SECONDS = 60,
+    CODE_OF_SANITIZER = 99,
+    MANY_FAILURES = 40
+};
 
 __attribute__((visibility("default"), used)) const char *__asan_default_options(void) {
     return "exitcode=99";
@@ -389,7 +396,7 @@ static double seconds_now(void) {
 }
 
 typedef struct totals {
-    long injected[FAULT_KINDS], survived; /* survived: went on to exit code 0 */
+    long injected[FAULT_KINDS], survived, cases; /* survived: went on to exit code 0 */
 } totals;
 
 static void keep_whole(const char *folder, const char *name) {
@@ -402,12 +409,12 @@ static void keep_whole(const char *folder, const char *name) {
 }
 
 /* Without a fault: it must work; its files are what a whole output is. */
-static long calls_of(const fault_case *c, fault_kind kind) {
+static void count_calls(const fault_case *c, long calls[FAULT_KINDS]) {
     char work[128];
     snprintf(work, sizeof work, "%s/work", root);
     reset_work();
-    int status = run(work, c->arguments, kind, 0);
-    trial t = {c, kind, 0, WIFEXITED(status) ? WEXITSTATUS(status) : -1};
+    int status = run(work, c->arguments, FAULT_NONE, 0);
+    trial t = {c, FAULT_NONE, 0, WIFEXITED(status) ? WEXITSTATUS(status) : -1};
     if (t.code != 0)
         complain(&t, "fails without a fault");
     for_each_entry(work, keep_whole);
@@ -415,7 +422,7 @@ static long calls_of(const fault_case *c, fault_kind kind) {
     join(out, root, "", "out");
     join(expected, root, "", "expected");
     copy_file(out, expected);
-    return shared->calls[kind];
+    memcpy(calls, shared->calls, sizeof shared->calls);
 }
 
 /* Calls 1, 1 + stride, ... until none fails, or the time is up. */
@@ -498,7 +505,7 @@ static int count_subcommands(void) {
 /* Every solver as a case of `solve`. */
 static size_t add_solvers(fault_case *all, char (*texts)[200]) {
     size_t n = 0;
-    for (const blv_solver *s; (s = blv_solver_at(NULL, n)) != NULL; n++) {
+    for (const blv_solver *s; n < SOLVERS_MAX && (s = blv_solver_at(NULL, n)) != NULL; n++) {
         snprintf(texts[n], sizeof texts[n],
                  "solve quadratic --problem-set dx=2 --problem-set dy=2 --solver %s --iters 2 "
                  "--threads 1 --no-store --quiet --out o.npz",
@@ -524,33 +531,49 @@ static int repeat(const char *fault, const char *arguments) {
     return 0;
 }
 
+/* All calls of a case, or some for as long as there is time. */
+static void try_case(const fault_case *c, double seconds, totals *sum) {
+    long calls[FAULT_KINDS];
+    bool all = seconds <= 0;
+    double start = seconds_now();
+    count_calls(c, calls);
+    for (fault_kind kind = FAULT_MEMORY; kind < FAULT_KINDS; kind++) {
+        long n = calls[kind] > 0 ? calls[kind] : 1;
+        double deadline = all ? INFINITY : start + seconds * (double)kind / (FAULT_KINDS - 1);
+        fail_calls(c, kind, all ? 1 : 1 + (long)strlen(c->arguments) * 7 % n, all ? 1 : 1 + n / 12,
+                   deadline, sum);
+        if (all)
+            printf("%s: %ld calls of %s\n", c->arguments, calls[kind], fault_words[kind]);
+    }
+    sum->cases++;
+}
+
+/* Only cases with these words; in an order that mixes them, so that few are a sample too. */
 static int drive(double seconds, const char *only) {
-    static char texts[100][200];
-    static fault_case all[CASES + 100];
+    static char texts[SOLVERS_MAX][200];
+    static fault_case all[CASES + SOLVERS_MAX];
     totals sum = {0};
     double start = seconds_now();
     prepare();
     memcpy(all, cases, sizeof cases);
-    size_t solvers = add_solvers(all + CASES, texts), count = CASES + solvers;
+    size_t solvers = add_solvers(all + CASES, texts), count = CASES + solvers,
+           step = 17; /* a prime */
+    if (count % step == 0)
+        step = 19;
     for (size_t i = 0; i < count; i++) {
-        if (only && !strstr(all[i].arguments, only))
-            continue;
-        double share = seconds > 0 ? (start + seconds - seconds_now()) / (double)(count - i) : 1e9;
-        for (fault_kind kind = FAULT_MEMORY; kind < FAULT_KINDS; kind++) {
-            double deadline = seconds_now() + share / 2;
-            long calls = calls_of(&all[i], kind);
-            long first = seconds > 0 ? 1 + (long)(i * 7 + 3) % (calls > 0 ? calls : 1) : 1;
-            long stride = seconds > 0 ? 1 + calls / 5 : 1;
-            fail_calls(&all[i], kind, first, stride, deadline, &sum);
-            if (seconds <= 0)
-                printf("%s: %ld calls of %s\n", all[i].arguments, calls, fault_words[kind]);
-        }
+        const fault_case *c = &all[seconds > 0 ? i * step % count : i];
+        double left = start + seconds - seconds_now();
+        if (seconds > 0 && left <= 0)
+            break;
+        if (!only || strstr(c->arguments, only))
+            try_case(c, seconds > 0 ? left / (double)(count - i) : 0, &sum);
     }
     clean_up();
-    printf("%ld faults of memory and %ld of files in %d subcommands and %zu solvers; %ld did not "
-           "matter; %ld failures; %.0f s\n",
-           sum.injected[FAULT_MEMORY], sum.injected[FAULT_FILE], count_subcommands(), solvers,
-           sum.survived, failures, seconds_now() - start);
+    printf(
+        "%ld faults of memory and %ld of files in %ld cases of %zu (%d subcommands, %zu solvers); "
+        "%ld did not matter; %ld failures; %.0f s\n",
+        sum.injected[FAULT_MEMORY], sum.injected[FAULT_FILE], sum.cases, count, count_subcommands(),
+        solvers, sum.survived, failures, seconds_now() - start);
     return failures > 0;
 }
 
