@@ -277,13 +277,11 @@ static void test_gzip_bombs(void **state) {
     (void)state;
     enum { BIG = 96 * MEGABYTE, PACKED = MEGABYTE };
     static bytes head;
+    if (SANITIZED)
+        skip(); /* nothing would bound the memory */
     unsigned char *packed = malloc(PACKED);
     assert_non_null(packed);
     uint32_t crc;
-    if (SANITIZED) { /* nothing would bound the memory */
-        free(packed);
-        skip();
-    }
     size_t n = deflate_zeros("1 1:1\n1 1:", 10, BIG, 15 + 16, packed, PACKED, &crc);
     check_error(put_file("line.gz", packed, n), NULL, BLV_E_FORMAT, "line.gz: ");
     make_npy(&head, 1, "{'descr': '<f8', 'fortran_order': False, 'shape': (12582912, 1), }", NULL,
