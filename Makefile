@@ -3,11 +3,11 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 # Installs missing Debian packages; `make PACKAGES=:` leaves the system alone.
 PACKAGES ?= scripts/install-packages
-# How long `make fuzz` tries each reader.
+# How long `make fuzz` tries each target.
 SECONDS ?= 60
 WITH_PEERS = $(CURDIR)/.venv/bin:$(PATH)
 
-.PHONY: release run run-fashion test fuzz bench bench-peers results install format lint tsan \
+.PHONY: release run run-fashion test fuzz faults bench bench-peers results install format lint tsan \
 	valgrind coverage soak large clean help packages
 .NOTPARALLEL:
 
@@ -28,6 +28,10 @@ test:
 fuzz:
 	@$(PACKAGES) test
 	@scripts/run-fuzz $(SECONDS)
+
+faults:
+	@$(PACKAGES) test
+	@scripts/run-faults
 
 # Other libraries are timed as well where python3 has them; .venv/ comes first, if it is there.
 bench: build/release/build.ninja
@@ -94,7 +98,8 @@ help:
 	@echo "make run        build, find the wrong labels among 1,000 images, write a page about it"
 	@echo "make run-fashion  the same with 20,000 images of Fashion-MNIST"
 	@echo "make test       run all tests: release, sanitizers, clang, include rule, format"
-	@echo "make fuzz       feed made-up files to every reader, SECONDS=60 for each"
+	@echo "make fuzz       feed made-up files and texts to all that reads them, SECONDS=60 for each"
+	@echo "make faults     fail every request for memory, file call and oracle call in turn"
 	@echo "make bench      build and run the benchmarks"
 	@echo "make bench-peers  compare with PyTorch, JAX and others, installed into .venv/ (large)"
 	@echo "make results    run the suites of bench/suites and write docs/results.md"

@@ -6,6 +6,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+static void *memory_or_end(size_t size) {
+    void *block = malloc(size > 0 ? size : 1);
+    if (!block)
+        exit(cli_refuse(BLV_E_MEMORY, NULL));
+    return block;
+}
+
+void cli_json_begin(void) {
+    json_set_alloc_funcs(memory_or_end, free);
+}
+
 static json_t *checked(json_t *value) {
     if (!value)
         exit(cli_refuse(BLV_E_MEMORY, NULL));

@@ -18,6 +18,10 @@ json_t *cli_json_values(const blv_param *params, const void *fields);
 /* [{key, type, default, allowed, help}, ...] */
 json_t *cli_json_params(const blv_param *params);
 
+/* Before anything else: from here on the command ends where memory is short, as with cli_alloc.
+ * Jansson itself may crash then, or leave things out. */
+void cli_json_begin(void);
+
 /* Adds a value that was just made; the command ends where memory is short. */
 void cli_json_set(json_t *object, const char *key, json_t *value);
 void cli_json_append(json_t *array, json_t *value);

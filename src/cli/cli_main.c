@@ -1,6 +1,7 @@
 /* bilevel COMMAND ...: picks the subcommand, and sees to it that lost output is noticed. */
 #include "cli_commands.h"
 #include "cli_common.h"
+#include "cli_json.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -90,6 +91,16 @@ static void finish_stdout(void) {
     _exit(CLI_REFUSED);
 }
 
+/* Data files are mapped; where one is cut under a running command, its pages are gone. */
+static void on_lost_page(int number) {
+    static const char text[] = "bilevel: a file that is in use was cut by another program\n";
+    (void)number;
+    if (write(STDERR_FILENO, text, sizeof text - 1) < 0) {
+        /* nobody to tell */
+    }
+    _exit(CLI_REFUSED);
+}
+
 static bool is_any(const char *text, const char *const *words) {
     for (; *words; words++)
         if (strcmp(text, *words) == 0)
@@ -102,7 +113,9 @@ int main(int argc, char **argv) {
     static const char *const version_words[] = {"--version", "-V", NULL};
     occupy_standard_streams();
     signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of that file */
+    signal(SIGBUS, on_lost_page);
     atexit(finish_stdout);
+    cli_json_begin();
     argp_err_exit_status = CLI_REFUSED;
     program_invocation_name = "bilevel";
     if (argc < 2) {

@@ -7,6 +7,53 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* ---- What is to be removed however the command ends ---- */
+
+static cli_output *unfinished;
+static size_t unfinished_count;
+
+static void remove_files(const cli_output *item) {
+    unlink(item->temporary);
+    unlink(item->former);
+    rmdir(item->folder);
+}
+
+static void remove_unfinished(void) {
+    for (size_t i = 0; i < unfinished_count; i++)
+        remove_files(&unfinished[i]);
+}
+
+/* Room for one more, so that nothing can fail between making a folder and noting it. */
+static void expect_unfinished(void) {
+    if (!unfinished)
+        atexit(remove_unfinished);
+    unfinished = cli_grow(unfinished, unfinished_count + 1, sizeof unfinished[0]);
+}
+
+static void forget_unfinished(const cli_output *item) {
+    size_t i = 0;
+    while (i < unfinished_count && unfinished[i].folder != item->folder)
+        i++;
+    if (i < unfinished_count)
+        unfinished[i] = unfinished[--unfinished_count];
+}
+
+/* ---- Adding ---- */
+
+/* FOLDER/NAME, to be freed. */
+static char *joined(const char *folder, const char *name) {
+    size_t size = strlen(folder) + strlen(name) + 2;
+    char *path = cli_alloc(size, 1);
+    snprintf(path, size, "%s/%s", folder, name);
+    return path;
+}
+
+static void free_names(cli_output *item) {
+    free(item->former);
+    free(item->temporary);
+    free(item->folder);
+}
+
 const char *cli_outputs_add(cli_outputs *outputs, const char *path) {
     static const char pattern[] = ".bilevel-XXXXXX";
     for (size_t i = 0; i < outputs->count; i++) {
@@ -23,21 +70,26 @@ const char *cli_outputs_add(cli_outputs *outputs, const char *path) {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     int stem = (int)(name - path);
     size_t folder_size = (size_t)stem + sizeof pattern;
-    char *folder = cli_alloc(folder_size, 1);
-    snprintf(folder, folder_size, "%.*s%s", stem, path, pattern);
-    if (!*name || !mkdtemp(folder)) {
+    cli_output item = {.path = path, .folder = cli_alloc(folder_size, 1)};
+    snprintf(item.folder, folder_size, "%.*s%s", stem, path, pattern);
+    item.temporary = joined(item.folder, name);
+    item.former = joined(item.folder, ".former");
+    outputs->items = cli_grow(outputs->items, outputs->count + 1, sizeof outputs->items[0]);
+    expect_unfinished();
+    if (!*name || !mkdtemp(item.folder)) {
         cli_complain("%s: cannot create a file there: %s", path,
                      *name ? strerror(errno) : "no file is named");
-        free(folder);
+        free_names(&item);
         return NULL;
     }
-    size_t size = strlen(folder) + strlen(name) + 2;
-    char *temporary = cli_alloc(size, 1);
-    snprintf(temporary, size, "%s/%s", folder, name);
-    outputs->items = cli_grow(outputs->items, outputs->count + 1, sizeof outputs->items[0]);
-    outputs->items[outputs->count++] = (cli_output){path, folder, temporary};
-    return temporary;
+    memcpy(item.temporary, item.folder, strlen(item.folder)); /* mkdtemp has filled in its name */
+    memcpy(item.former, item.folder, strlen(item.folder));
+    unfinished[unfinished_count++] = item;
+    outputs->items[outputs->count++] = item;
+    return item.temporary;
 }
+
+/* ---- Writing ---- */
 
 int cli_outputs_write(cli_outputs *outputs, const char *path, const blv_dataset *dataset,
                       const char *format) {
@@ -72,12 +124,25 @@ int cli_outputs_bytes(cli_outputs *outputs, const char *path, const void *bytes,
     return CLI_REFUSED;
 }
 
+/* Puts back what was there before the first `count` files were moved. */
+static void take_back(const cli_outputs *outputs, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        const cli_output *item = &outputs->items[i];
+        if (item->new)
+            unlink(item->path);
+        else
+            rename(item->former, item->path); /* it stays where there are no hard links */
+    }
+}
+
 int cli_outputs_commit(cli_outputs *outputs) {
     for (size_t i = 0; i < outputs->count; i++) {
-        const cli_output *item = &outputs->items[i];
+        cli_output *item = &outputs->items[i];
+        item->new = link(item->path, item->former) != 0 && errno == ENOENT;
         if (rename(item->temporary, item->path) != 0) {
             cli_complain("%s: cannot put the new file in its place: %s", item->path,
                          strerror(errno));
+            take_back(outputs, i);
             return CLI_REFUSED;
         }
     }
@@ -87,10 +152,9 @@ int cli_outputs_commit(cli_outputs *outputs) {
 void cli_outputs_free(cli_outputs *outputs) {
     for (size_t i = 0; i < outputs->count; i++) {
         cli_output *item = &outputs->items[i];
-        unlink(item->temporary);
-        rmdir(item->folder);
-        free(item->temporary);
-        free(item->folder);
+        remove_files(item);
+        forget_unfinished(item);
+        free_names(item);
     }
     free(outputs->items);
     *outputs = (cli_outputs){0};

@@ -1,5 +1,6 @@
 /* Several files that appear together or not at all. Each is made in a folder beside its place and
- * moved when all are complete. */
+ * moved when all are complete; where one cannot be moved, what the others replaced comes back.
+ * The folders are removed also where memory is short and the command ends on the spot. */
 #ifndef CLI_OUTPUTS_H
 #define CLI_OUTPUTS_H
 
@@ -9,6 +10,8 @@
 typedef struct cli_output {
     const char *path; /* borrowed */
     char *folder, *temporary;
+    char *former; /* where the file that it replaces stays until all are moved */
+    bool new;     /* there is none */
 } cli_output;
 
 typedef struct cli_outputs {

@@ -9,6 +9,21 @@
 
 /* ---- Rows of SQLite as JSON ---- */
 
+/* SQLite gives NULL only where memory is short: the column is a text. */
+static const char *column_text(sqlite3_stmt *statement, int column) {
+    const char *text = (const char *)sqlite3_column_text(statement, column);
+    if (!text)
+        exit(cli_refuse(BLV_E_MEMORY, NULL));
+    return text;
+}
+
+static const char *column_name(sqlite3_stmt *statement, int column) {
+    const char *name = sqlite3_column_name(statement, column);
+    if (!name)
+        exit(cli_refuse(BLV_E_MEMORY, NULL));
+    return name;
+}
+
 static bool is_any(const char *word, const char *const *words) {
     for (; *words; words++)
         if (strcmp(word, *words) == 0)
@@ -32,9 +47,8 @@ static json_t *column_value(sqlite3_stmt *statement, int column) {
     case SQLITE_FLOAT:
         return cli_json_real(sqlite3_column_double(statement, column));
     case SQLITE_TEXT:
-        text = (const char *)sqlite3_column_text(statement, column);
-        return is_any(sqlite3_column_name(statement, column), in_json) ? parsed(text)
-                                                                       : cli_json_text(text);
+        text = column_text(statement, column);
+        return is_any(column_name(statement, column), in_json) ? parsed(text) : cli_json_text(text);
     default:
         return json_null();
     }
@@ -43,7 +57,7 @@ static json_t *column_value(sqlite3_stmt *statement, int column) {
 static json_t *row_object(sqlite3_stmt *statement) {
     json_t *object = cli_json_object();
     for (int i = 0; i < sqlite3_column_count(statement); i++)
-        cli_json_set(object, sqlite3_column_name(statement, i), column_value(statement, i));
+        cli_json_set(object, column_name(statement, i), column_value(statement, i));
     return object;
 }
 

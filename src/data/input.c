@@ -68,18 +68,28 @@ static blv_error out_of_memory(blv_message *why) {
 
 /* ---- Making bytes ---- */
 
+static blv_error refuse_cut(const blv_input *input, blv_message *why) {
+    return blv_data_fail(why, BLV_E_FORMAT,
+                         "%s: byte %" PRIu64 ": the file ends here, and had %" PRIu64
+                         " bytes when it was opened; it was changed while it was read",
+                         blv_npz_shown(input->path), input->taken, input->size);
+}
+
+/* The file as long as it was when it was opened; what is added later is not looked at. */
 static blv_error read_file(blv_input *input, void *out, size_t n, size_t *got, blv_message *why) {
     const size_t most = (size_t)1 << 30; /* the system may refuse to read more at a time */
     *got = 0;
-    while (*got < n) {
+    while (*got < n && input->taken < input->size) {
         size_t part = n - *got < most ? n - *got : most;
+        if (part > input->size - input->taken)
+            part = (size_t)(input->size - input->taken);
         ssize_t r = read(input->fd, (unsigned char *)out + *got, part);
         if (r < 0 && errno == EINTR)
             continue;
         if (r < 0)
             return blv_npz_fail_errno(why, input->path, "read");
         if (r == 0)
-            break;
+            return refuse_cut(input, why);
         *got += (size_t)r;
         input->taken += (uint64_t)r;
     }

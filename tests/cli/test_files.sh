@@ -111,4 +111,16 @@ run 0 problems quadratic --problem-set dx=3 --problem-set dy=2 --out instance.np
 json "[2, 3]" arrays C
 refused "nowhere/out.npz" problems quadratic --out nowhere/out.npz
 
+# Where a mapped file is cut under the command the system sends SIGBUS: a message and exit code 2
+"$bilevel" solve pl-shift --iters 1e12 --tol 0 --no-store --quiet --out never.npz >out 2>err &
+pid=$!
+sleep 0.5
+kill -BUS $pid
+wait $pid
+code=$?
+case_name="solve with a file that is cut"
+[ $code -eq 2 ] || fail "$case_name: exit code $code, expected 2"
+err_has "a file that is in use was cut"
+[ ! -e never.npz ] || fail "$case_name: wrote never.npz"
+
 finish

@@ -3,6 +3,9 @@
  *
  *     make_seeds FOLDER */
 #include "bilevel/npz.h"
+#include "bilevel/run.h"
+#include "cli/cli_model_file.h"
+#include "cli/cli_store.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -127,6 +130,110 @@ static void put_arrays(void) {
     put_with_gzip("npz", "mapped.npy", bytes, 136, 1);
 }
 
+static void put_settings(void) {
+    static const struct {
+        const char *name, *lines;
+        unsigned char solver; /* the first byte of the input */
+    } settings[] = {{"s-tfbo", "iters=10\nscale=auto\n", 0},
+                    {"inner", "inner=fixed\nn_y=2\nT=50\nn_v=1e3\n", 1},
+                    {"steps", "step_x=0.1\nstep_y=1e-3\nLg=-1\ndecay=0.5\n", 5},
+                    {"quadratic", "dx=3\ndy=2\nterms=5\nkappa=1e4\n", 22},
+                    {"l2reg", "train=a.csv\npenalty=groups\nscale=per-entry\nlo=none\n", 29}};
+    for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++) {
+        char text[256];
+        text[0] = (char)settings[i].solver;
+        int n = snprintf(text + 1, sizeof text - 1, "%s", settings[i].lines);
+        put("params", settings[i].name, text, (size_t)n + 1, '\n');
+    }
+}
+
+static void put_architectures(void) {
+    static const struct {
+        const char *name, *text;
+        unsigned char inputs;
+    } networks[] = {{"mlp", "mlp:784-128-10,act=softplus,dropout=0.2", 0},
+                    {"named", "mlp:in-8-out", 3},
+                    {"resnet", "resnet18:16,act=gelu,image=3x32x32", 1},
+                    {"small", "resnet18:2,image=3x4x4", 2}};
+    for (size_t i = 0; i < sizeof networks / sizeof networks[0]; i++)
+        put("network", networks[i].name, networks[i].text, strlen(networks[i].text),
+            networks[i].inputs);
+    put("groups", "two", "0\n1", 3, '\n');
+    put("groups", "one", "0\r\n0\r", 5, '\n');
+}
+
+static void put_checkpoints(void) {
+    static const char *const solvers[] = {"s-tfbo", "soba"};
+    static const char *const settings[] = {"dx", "3", "dy", "2", NULL};
+    static unsigned char bytes[1 << 16];
+    blv_problem *problem = NULL;
+    char path[4096];
+    check(blv_family_create(blv_problem_find(NULL, "quadratic", NULL), settings,
+                            &(blv_problem_options){.threads = 1}, &problem, NULL));
+    snprintf(path, sizeof path, "%s/made.npz", folder);
+    for (unsigned char i = 0; i < 2; i++) {
+        blv_run *run = NULL;
+        check(blv_run_create(&run, problem, blv_solver_find(NULL, solvers[i], NULL), NULL));
+        check(blv_run_step(run));
+        check(blv_run_save(run, path));
+        put("checkpoint", solvers[i], bytes, get(path, bytes, sizeof bytes),
+            (unsigned char)(i | 2));
+        blv_run_destroy(run);
+    }
+    remove(path);
+    blv_problem_destroy(problem);
+}
+
+static void put_model(void) {
+    char *classes[] = {"a", "b"}, *features[] = {"u", "v"}, *penalties[] = {"u", "v"};
+    double weights[] = {1, -2}, intercept[] = {0.5}, shift[] = {0, 1}, divisor[] = {1, 2};
+    cli_model model = {.scores = 1,
+                       .features = 2,
+                       .classes = 2,
+                       .weights = weights,
+                       .intercept = intercept,
+                       .shift = shift,
+                       .divisor = divisor,
+                       .penalties = 2,
+                       .penalty = divisor,
+                       .class_names = classes,
+                       .feature_names = features,
+                       .penalty_names = penalties};
+    static unsigned char bytes[1 << 16];
+    char path[4096];
+    snprintf(path, sizeof path, "%s/made.npz", folder);
+    if (cli_model_write(&model, path, path) != CLI_DONE)
+        exit(1);
+    put("model", "linear", bytes, get(path, bytes, sizeof bytes), 1);
+    remove(path);
+}
+
+static void put_store(void) {
+    static unsigned char bytes[1 << 18];
+    char path[4096];
+    snprintf(path, sizeof path, "%s/made.db", folder);
+    remove(path);
+    cli_store *store = NULL;
+    cli_store_choice choice = {.path = path};
+    if (cli_store_open(&store, &choice) != CLI_DONE || !store)
+        exit(1);
+    for (int i = 0; i < 2; i++) {
+        int64_t id = 0;
+        cli_run_facts facts = {.kind = "solve", .problem = "parabola", .solver = "s-tfbo"};
+        cli_run_end end = {.status = "finished", .outcome = "converged", .phi = 0.5};
+        if (!cli_store_begin(store, &facts, &id) ||
+            !cli_store_row(store, id, 1, 0.5, "{\"iteration\": 1}") || !cli_store_flush(store) ||
+            !cli_store_attach(store, id, "checkpoint", "bytes", 5) ||
+            !cli_store_finish(store, id, &end))
+            exit(1);
+    }
+    cli_store_close(store);
+    size_t n = get(path, bytes, sizeof bytes);
+    put("store", "read.db", bytes, n, 0);
+    put("store", "written.db", bytes, n, 1);
+    remove(path);
+}
+
 int main(int count, char **arguments) {
     if (count != 2) {
         fprintf(stderr, "usage: make_seeds FOLDER\n");
@@ -137,5 +244,10 @@ int main(int count, char **arguments) {
     put_texts();
     put_pictures();
     put_arrays();
+    put_settings();
+    put_architectures();
+    put_checkpoints();
+    put_model();
+    put_store();
     return 0;
 }

@@ -1,0 +1,23 @@
+/* Calls that can be made to fail: requests for memory, and work on files. They are those of the
+ * library and the command (linked with --wrap), and those of SQLite on their behalf. Jansson gets
+ * its memory from the command. */
+#ifndef FAULT_CALLS_H
+#define FAULT_CALLS_H
+
+typedef enum fault_kind { FAULT_NONE, FAULT_MEMORY, FAULT_FILE, FAULT_KINDS } fault_kind;
+
+extern const char *const fault_words[FAULT_KINDS]; /* "none", "alloc", "file" */
+
+typedef struct fault_counts {
+    long calls[FAULT_KINDS];
+    long fired;
+    char call[32]; /* what failed */
+} fault_counts;
+
+/* Counts are kept in *counts, which may be shared between processes; the call number `at` of the
+ * kind fails, counted from 1. */
+void fault_plan(fault_counts *counts, fault_kind kind, long at);
+/* From the environment: BILEVEL_FAULT=alloc:17 or file:3. */
+void fault_plan_from_environment(void);
+
+#endif
