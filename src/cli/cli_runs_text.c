@@ -86,7 +86,7 @@ static char *values_text(json_t *values) {
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
     if (!out)
-        return NULL;
+        exit(cli_refuse(BLV_E_MEMORY, NULL));
     const char *key, *joint = "";
     json_t *value;
     json_object_foreach(values, key, value) {
@@ -111,7 +111,7 @@ char *cli_run_command(const json_t *command) {
     json_t *word;
     FILE *out = open_memstream(&text, &size);
     if (!out)
-        return NULL;
+        exit(cli_refuse(BLV_E_MEMORY, NULL));
     json_array_foreach(command, i, word)
         fprintf(out, "%s%s", i ? " " : "", json_string_value(word) ? json_string_value(word) : "?");
     fclose(out);
