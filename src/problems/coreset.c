@@ -14,6 +14,7 @@
  * algorithm", NeurIPS 2023, for the smoothed sum. */
 #include "bilevel/select.h"
 #include "problems/builtin_problems.h"
+#include "problems/lower_oracles.h"
 #include "problems/net_model.h"
 #include "problems/raw.h"
 #include "problems/top_sum.h"
@@ -113,32 +114,11 @@ static int lower_pass(coreset *p, const blv_batch *batch, const blv_vec *x, cons
     if (jv)
         spread_rows(m, &rows, work->row, jv);
     net_work_return(m, work);
-    if (g) {
-        double norm = blv_vec_norm(y);
-        *g += p->ridge * norm * norm;
-    }
+    add_ridge(g, p->ridge, y);
     return 0;
 }
 
-static int lower(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y, double *g,
-                 blv_vec *gx, blv_vec *gy) {
-    return lower_pass(user, batch, x, y, NULL, g, gx, gy, NULL, NULL);
-}
-
-static int lower_all(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
-                     const blv_vec *v, blv_vec *gy, blv_vec *hv, blv_vec *jv) {
-    return lower_pass(user, batch, x, y, v, NULL, NULL, gy, hv, jv);
-}
-
-static int lower_hvp(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
-                     const blv_vec *v, blv_vec *hv) {
-    return lower_pass(user, batch, x, y, v, NULL, NULL, NULL, hv, NULL);
-}
-
-static int lower_jvp(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
-                     const blv_vec *v, blv_vec *jv) {
-    return lower_pass(user, batch, x, y, v, NULL, NULL, NULL, NULL, jv);
-}
+LOWER_FROM_PASS
 
 /* ---- The set X, the start, measures ---- */
 

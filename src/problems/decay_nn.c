@@ -7,6 +7,7 @@
  * H v = mean Hessian v + exp(x_group) o v,   (J v)_k = exp(x_k) sum_{j in group k} y_j v_j. J needs
  * no data. A batch takes rows of the loss; the penalty is whole on every batch. */
 #include "problems/builtin_problems.h"
+#include "problems/lower_oracles.h"
 #include "problems/net_model.h"
 #include "problems/raw.h"
 
@@ -132,15 +133,7 @@ static int lower_all(void *user, const blv_batch *batch, const blv_vec *x, const
     return 0;
 }
 
-static int lower_hvp(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
-                     const blv_vec *v, blv_vec *hv) {
-    return lower_all(user, batch, x, y, v, NULL, hv, NULL);
-}
-
-static int lower_jvp(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
-                     const blv_vec *v, blv_vec *jv) {
-    return lower_all(user, batch, x, y, v, NULL, NULL, jv);
-}
+LOWER_PRODUCTS_FROM_ALL
 
 static int project(void *user, blv_vec *x) {
     const decay *p = user;

@@ -9,6 +9,7 @@
  * in y: answers depend on the start, which comes from net_seed. */
 #include "problems/builtin_problems.h"
 #include "problems/cleaning.h"
+#include "problems/lower_oracles.h"
 #include "problems/net_model.h"
 #include "problems/raw.h"
 
@@ -60,32 +61,11 @@ static int lower_pass(hyperclean_nn *p, const blv_batch *batch, const blv_vec *x
     if (jv)
         cleaning_slopes(m->loops, m->precision, &rows, raw(x), work->row, jv);
     net_work_return(m, work);
-    if (g) {
-        double norm = blv_vec_norm(y);
-        *g += p->C * norm * norm;
-    }
+    add_ridge(g, p->C, y);
     return 0;
 }
 
-static int lower(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y, double *g,
-                 blv_vec *gx, blv_vec *gy) {
-    return lower_pass(user, batch, x, y, NULL, g, gx, gy, NULL, NULL);
-}
-
-static int lower_all(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
-                     const blv_vec *v, blv_vec *gy, blv_vec *hv, blv_vec *jv) {
-    return lower_pass(user, batch, x, y, v, NULL, NULL, gy, hv, jv);
-}
-
-static int lower_hvp(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
-                     const blv_vec *v, blv_vec *hv) {
-    return lower_pass(user, batch, x, y, v, NULL, NULL, NULL, hv, NULL);
-}
-
-static int lower_jvp(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
-                     const blv_vec *v, blv_vec *jv) {
-    return lower_pass(user, batch, x, y, v, NULL, NULL, NULL, NULL, jv);
-}
+LOWER_FROM_PASS
 
 static int start(void *user, blv_vec *x, blv_vec *y) {
     const hyperclean_nn *p = user;

@@ -9,6 +9,7 @@
  * penalty is whole on every batch. */
 #include "problems/l2reg.h"
 #include "problems/builtin_problems.h"
+#include "problems/lower_oracles.h"
 #include "problems/raw.h"
 
 #include <errno.h>
@@ -142,15 +143,7 @@ static int lower_all(void *user, const blv_batch *batch, const blv_vec *x, const
     return 0;
 }
 
-static int lower_hvp(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
-                     const blv_vec *v, blv_vec *hv) {
-    return lower_all(user, batch, x, y, v, NULL, hv, NULL);
-}
-
-static int lower_jvp(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
-                     const blv_vec *v, blv_vec *jv) {
-    return lower_all(user, batch, x, y, v, NULL, NULL, jv);
-}
+LOWER_PRODUCTS_FROM_ALL
 
 static int project(void *user, blv_vec *x) {
     const l2reg *p = user;

@@ -1,4 +1,5 @@
 #include "problems/separable.h"
+#include "problems/lower_oracles.h"
 #include "problems/raw.h"
 
 #include <math.h>
@@ -68,15 +69,7 @@ static int lower_all(void *user, const blv_batch *batch, const blv_vec *x, const
     return 0;
 }
 
-static int lower_hvp(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
-                     const blv_vec *v, blv_vec *hv) {
-    return lower_all(user, batch, x, y, v, NULL, hv, NULL);
-}
-
-static int lower_jvp(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
-                     const blv_vec *v, blv_vec *jv) {
-    return lower_all(user, batch, x, y, v, NULL, NULL, jv);
-}
+LOWER_PRODUCTS_FROM_ALL
 
 /* The two matrices are diagonal. */
 static int diagonal(const separable *s, const blv_vec *x, const blv_vec *y, bool hessian,

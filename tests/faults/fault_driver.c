@@ -174,7 +174,7 @@ static void copy_entry(const char *folder, const char *name) {
 
 static void reset_work(void) {
     char work[128], template[128];
-    snprintf(work, sizeof work, "%s/work", root);
+    snprintf(work, sizeof work, "%s/case", root);
     snprintf(template, sizeof template, "%s/template", root);
     for_each_entry(work, remove_entry);
     for_each_entry(template, copy_entry);
@@ -334,7 +334,7 @@ static void read_digest(const char *path, char *integrity, char *runs, size_t si
 static void look_at_store(const trial *t) {
     static char runs[sizeof kept_runs];
     char path[128], integrity[100];
-    snprintf(path, sizeof path, "%s/work/.runs.db", root);
+    snprintf(path, sizeof path, "%s/case/.runs.db", root);
     read_digest(path, integrity, runs, sizeof runs);
     if (strcmp(integrity, "ok") != 0)
         complain(t, "the store is damaged");
@@ -379,7 +379,7 @@ static void judge(trial *t, int status) {
     else if (t->code != 0 && !said_something())
         complain(t, "no message");
     char work[128];
-    snprintf(work, sizeof work, "%s/work", root);
+    snprintf(work, sizeof work, "%s/case", root);
     looking = t;
     for_each_entry(work, look_at_entry);
     look_at_outputs(t);
@@ -411,7 +411,7 @@ static void keep_whole(const char *folder, const char *name) {
 /* Without a fault: it must work; its files are what a whole output is. */
 static void count_calls(const fault_case *c, long calls[FAULT_KINDS]) {
     char work[128];
-    snprintf(work, sizeof work, "%s/work", root);
+    snprintf(work, sizeof work, "%s/case", root);
     reset_work();
     int status = run(work, c->arguments, FAULT_NONE, 0);
     trial t = {c, FAULT_NONE, 0, WIFEXITED(status) ? WEXITSTATUS(status) : -1};
@@ -429,7 +429,7 @@ static void count_calls(const fault_case *c, long calls[FAULT_KINDS]) {
 static void fail_calls(const fault_case *c, fault_kind kind, long first, long stride,
                        double deadline, totals *sum) {
     char work[128];
-    snprintf(work, sizeof work, "%s/work", root);
+    snprintf(work, sizeof work, "%s/case", root);
     for (long at = first; seconds_now() < deadline; at += stride) {
         trial t = {c, kind, at, 0};
         reset_work();
@@ -521,7 +521,7 @@ static int repeat(const char *fault, const char *arguments) {
     fault_kind kind = strncmp(fault, "file:", 5) == 0 ? FAULT_FILE : FAULT_MEMORY;
     long at = strtol(strchr(fault, ':') ? strchr(fault, ':') + 1 : "1", NULL, 10);
     prepare();
-    snprintf(work, sizeof work, "%s/work", root);
+    snprintf(work, sizeof work, "%s/case", root);
     reset_work();
     int status = run(work, arguments, kind, at);
     printf("exit code %d, %s\n", WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status),
