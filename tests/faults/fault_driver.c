@@ -106,7 +106,8 @@ enum { CASES = sizeof cases / sizeof cases[0] };
 
 /* ---- Files ---- */
 
-static char root[64]; /* holds `template`, copied to `work` for each run */
+static char root[64];        /* holds `template`, copied to `case` for each run */
+static char case_folder[80]; /* the latter */
 
 static void die(const char *what) {
     perror(what);
@@ -168,15 +169,14 @@ static void remove_entry(const char *folder, const char *name) {
 static void copy_entry(const char *folder, const char *name) {
     char from[PATH_ROOM], to[PATH_ROOM];
     join(from, folder, "", name);
-    join(to, root, "work", name);
+    join(to, case_folder, "", name);
     copy_file(from, to);
 }
 
-static void reset_work(void) {
-    char work[128], template[128];
-    snprintf(work, sizeof work, "%s/case", root);
+static void reset_case(void) {
+    char template[128];
     snprintf(template, sizeof template, "%s/template", root);
-    for_each_entry(work, remove_entry);
+    for_each_entry(case_folder, remove_entry);
     for_each_entry(template, copy_entry);
 }
 
@@ -291,7 +291,7 @@ static void look_at_outputs(const trial *t) {
         struct stat about;
         if (strstr(words[i], ".jsonl"))
             continue;
-        join(path, root, "work", words[i]);
+        join(path, case_folder, "", words[i]);
         expected++;
         found += stat(path, &about) == 0;
     }
@@ -334,7 +334,7 @@ static void read_digest(const char *path, char *integrity, char *runs, size_t si
 static void look_at_store(const trial *t) {
     static char runs[sizeof kept_runs];
     char path[128], integrity[100];
-    snprintf(path, sizeof path, "%s/case/.runs.db", root);
+    snprintf(path, sizeof path, "%s/.runs.db", case_folder);
     read_digest(path, integrity, runs, sizeof runs);
     if (strcmp(integrity, "ok") != 0)
         complain(t, "the store is damaged");
@@ -378,10 +378,8 @@ static void judge(trial *t, int status) {
         complain(t, "not a documented code");
     else if (t->code != 0 && !said_something())
         complain(t, "no message");
-    char work[128];
-    snprintf(work, sizeof work, "%s/case", root);
     looking = t;
-    for_each_entry(work, look_at_entry);
+    for_each_entry(case_folder, look_at_entry);
     look_at_outputs(t);
     look_at_answer(t);
     look_at_store(t);
@@ -410,14 +408,12 @@ static void keep_whole(const char *folder, const char *name) {
 
 /* Without a fault: it must work; its files are what a whole output is. */
 static void count_calls(const fault_case *c, long calls[FAULT_KINDS]) {
-    char work[128];
-    snprintf(work, sizeof work, "%s/case", root);
-    reset_work();
-    int status = run(work, c->arguments, FAULT_NONE, 0);
+    reset_case();
+    int status = run(case_folder, c->arguments, FAULT_NONE, 0);
     trial t = {c, FAULT_NONE, 0, WIFEXITED(status) ? WEXITSTATUS(status) : -1};
     if (t.code != 0)
         complain(&t, "fails without a fault");
-    for_each_entry(work, keep_whole);
+    for_each_entry(case_folder, keep_whole);
     char out[PATH_ROOM], expected[PATH_ROOM];
     join(out, root, "", "out");
     join(expected, root, "", "expected");
@@ -428,12 +424,10 @@ static void count_calls(const fault_case *c, long calls[FAULT_KINDS]) {
 /* Calls 1, 1 + stride, ... until none fails, or the time is up. */
 static void fail_calls(const fault_case *c, fault_kind kind, long first, long stride,
                        double deadline, totals *sum) {
-    char work[128];
-    snprintf(work, sizeof work, "%s/case", root);
     for (long at = first; seconds_now() < deadline; at += stride) {
         trial t = {c, kind, at, 0};
-        reset_work();
-        int status = run(work, c->arguments, kind, at);
+        reset_case();
+        int status = run(case_folder, c->arguments, kind, at);
         if (shared->fired == 0)
             return;
         judge(&t, status);
@@ -452,7 +446,7 @@ static void put_rows(const char *path) {
 }
 
 static void prepare(void) {
-    static const char *const folders[] = {"template", "work", "whole"};
+    static const char *const folders[] = {"template", "case", "whole"};
     char path[PATH_ROOM], integrity[100];
     snprintf(root, sizeof root, "/dev/shm/bilevel-faults-XXXXXX"); /* no disk to wait for */
     if (!mkdtemp(root)) {
@@ -464,6 +458,7 @@ static void prepare(void) {
         join(path, root, "", folders[i]);
         mkdir(path, 0777);
     }
+    snprintf(case_folder, sizeof case_folder, "%s/case", root);
     setenv("BILEVEL_STORE", ".runs.db", 1);
     setenv("OPENBLAS_NUM_THREADS", "1", 1);
     unsetenv("BILEVEL_FAULT");
@@ -517,13 +512,11 @@ static size_t add_solvers(fault_case *all, char (*texts)[200]) {
 
 /* One fault again, with its messages. */
 static int repeat(const char *fault, const char *arguments) {
-    char work[128];
     fault_kind kind = strncmp(fault, "file:", 5) == 0 ? FAULT_FILE : FAULT_MEMORY;
     long at = strtol(strchr(fault, ':') ? strchr(fault, ':') + 1 : "1", NULL, 10);
     prepare();
-    snprintf(work, sizeof work, "%s/case", root);
-    reset_work();
-    int status = run(work, arguments, kind, at);
+    reset_case();
+    int status = run(case_folder, arguments, kind, at);
     printf("exit code %d, %s\n", WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status),
            shared->fired ? shared->call : "no fault");
     show_messages();
