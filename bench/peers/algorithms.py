@@ -1,15 +1,18 @@
 """Whole algorithms in PyTorch or JAX, on the problems that `bilevel` has built in.
 
-    algorithms.py torch|jax CASE.json THREADS
+    algorithms.py torch|autograd|jax CASE.json THREADS
 
 CASE.json names the data (train.npz and val.npz with X and y), the problem, the algorithm and its
 settings. Prints one JSON object: seconds for the iterations, evaluation and compilation left out,
-the losses on the validation rows, and how many rows the oracles went over.
+and the losses on the validation rows. With "points", a list of numbers of iterations, x at each of
+them goes to POINT.npz in the folder of the case; with "equal_time", a number of seconds, also x after
+as many iterations as that time is enough for.
 
 How the peers are built: gradients and products are written out by hand, no graph is recorded;
 y and v share one product over the rows where both are needed; products with the same Hessian share
 its probabilities; batches are slices of rows that were shuffled once, so nothing is copied. In JAX
-all iterations are one compiled loop, which is compiled before the clock starts.
+all iterations are one compiled loop, which is compiled before the clock starts. `autograd` is PyTorch
+as one would write it first (autograd.py), with the same algorithms and batches.
 """
 import json
 import os
@@ -95,10 +98,24 @@ class Torch:
                 at = step(k, at)
             return at, time.perf_counter() - began
 
-        with self.t.inference_mode():
+        with self.recording():
             for k in range(min(count, 3)):  # warm
                 step(k, state)
             return fastest(once)
+
+    def recording(self):
+        return self.t.inference_mode()
+
+    def between(self, step):
+        """(state, from, to) -> the state `to - from` iterations later."""
+
+        def go(state, begin, end):
+            with self.recording():
+                for k in range(begin, end):
+                    state = step(k, state)
+            return state
+
+        return go
 
     def host(self, a):
         return a.numpy()
@@ -168,6 +185,11 @@ class Jax:
             return end, time.perf_counter() - began
 
         return fastest(once)
+
+    def between(self, step):
+        return self.jax.jit(
+            lambda state, begin, end: self.jax.lax.fori_loop(begin, end, step, state)
+        )
 
     def host(self, a):
         import numpy
@@ -476,29 +498,55 @@ def loss_of(a, t, y):
     return float((numpy.log(numpy.exp(s - top).sum(1)) + top[:, 0] - (s * t).sum(1)).mean())
 
 
+def leave_points(lib, step, state, points, folder):
+    import numpy
+
+    go, at = lib.between(step), 0
+    for point in sorted(set(points)):
+        state, at = go(state, at, point), point
+        path = os.path.join(folder, f"{point}.npz")
+        numpy.savez(path, x=numpy.asarray(lib.host(state[0]), dtype=float))
+
+
+def library(which):
+    """The class that stands for the library, and that of the oracles."""
+    if which == "autograd":
+        from autograd import AutogradOracles, TorchAutograd
+
+        return TorchAutograd, AutogradOracles
+    return {"torch": Torch, "jax": Jax}[which], Oracles
+
+
 def main():
     import numpy
 
     which, path, threads = sys.argv[1], sys.argv[2], int(sys.argv[3])
     case = json.load(open(path))
-    lib = {"torch": Torch, "jax": Jax}[which](threads, case["double"])
+    kind, oracles = library(which)
+    lib = kind(threads, case["double"])
     p = Settings(case["settings"])
     train = read(lib, case["train"], case["logistic"])
     val = read(lib, case["val"], case["logistic"])
-    o = Oracles(lib, case, train, val, case["batch"])
+    o = oracles(lib, case, train, val, case["batch"])
     if "S2" in case["settings"]:
-        p.small = Oracles(lib, case, train, val, p.S2)
+        p.small = oracles(lib, case, train, val, p.S2)
     start, step = ALGORITHMS[case["algorithm"]](o, p)
     rows, columns = train[0].shape
     y = lib.array(numpy.zeros((train[1].shape[1], columns)))
     x = lib.array(numpy.zeros(rows if o.clean else columns))
-    state, seconds = lib.run(step, start(x, y), case["iterations"])
+    first = start(x, y)
+    state, seconds = lib.run(step, first, case["iterations"])
+    enough = None
+    if "points" in case:
+        enough = int(case["iterations"] * min(1.0, case["equal_time"] / seconds))
+        leave_points(lib, step, first, case["points"] + [enough], os.path.dirname(path))
     y = lib.host(state[1])
     print(
         json.dumps(
             {
                 "library": f"{lib.name} {lib.version}",
                 "seconds": seconds,
+                "equal_time_point": enough,
                 "val_loss": loss_of(lib.host(val[0]), lib.host(val[1]), y),
             }
         )

@@ -3,8 +3,10 @@
     compare.py BILEVEL [--quick] [--markdown FILE] [--threads 1,2] [--only TEXT]
 
 Prints a line for each case: time of an iteration on both sides and the ratio, and the losses on the
-validation rows at the end, which must be alike for the comparison to mean something. Evaluation,
-reading and compilation are off the clock. A library that this python does not have is left out.
+validation rows at the end, which must be alike for the comparison to mean something. With one thread
+also a line from certified values: the time to a stated Phi on both sides, and Phi on both sides after
+the time that `bilevel` took for all iterations. Evaluation, reading and compilation are off the
+clock. A library that this python does not have is left out.
 Data: the folder of BILEVEL_DATA; with --quick made-up data and few iterations.
 """
 import gzip
@@ -52,14 +54,23 @@ def mnist(data, folder, random):
     return save(folder, "mnist", train, val)
 
 
-def covtype(data, folder, random):
+def covtype_rows(data, random):
     rows = numpy.loadtxt(f"{data}/covtype/covtype.sample.data.gz", delimiter=",", dtype=numpy.int32)
     a, b = rows[:, :-1].astype(float), rows[:, -1] - 1
     train, val = split(a, b, int(0.64 * len(a)), int(0.16 * len(a)), random)
     mean, deviation = train[0].mean(0), train[0].std(0)
     deviation[deviation == 0] = 1
-    scaled = [((a - mean) / deviation, b) for a, b in (train, val)]
-    return save(folder, "covtype", *scaled)
+    return [((a - mean) / deviation, b) for a, b in (train, val)]
+
+
+def covtype(data, folder, random):
+    return save(folder, "covtype", *covtype_rows(data, random))
+
+
+def covtype_pine(data, folder, random):
+    """Two classes: lodgepole pine, which is half of the rows, or not."""
+    parts = [(a, (b == 1).astype(int)) for a, b in covtype_rows(data, random)]
+    return save(folder, "covtype-pine", *parts)
 
 
 def read_libsvm(path, columns):
@@ -96,10 +107,11 @@ def made_up(name, rows, columns, classes, single):
     return make
 
 
-DATA = {"mnist": mnist, "covtype": covtype, "ijcnn1": ijcnn1}
+DATA = {"mnist": mnist, "covtype": covtype, "covtype-pine": covtype_pine, "ijcnn1": ijcnn1}
 SMALL = {
     "mnist": made_up("mnist", 2000, 20, 10, True),
     "covtype": made_up("covtype", 1000, 10, 7, False),
+    "covtype-pine": made_up("covtype-pine", 1000, 10, 2, False),
     "ijcnn1": made_up("ijcnn1", 1000, 8, 2, False),
 }
 
@@ -124,17 +136,18 @@ CASES = [
     ("covtype", SOFTMAX, "soba", 5000, SINGLE),
     ("covtype", SOFTMAX, "s-tfbo", 5000, {}),
     ("covtype", SOFTMAX, "mrbo", 1000, STORM),
+    ("covtype-pine", LOGISTIC, "soba", 5000, SINGLE),
     ("ijcnn1", LOGISTIC, "soba", 5000, SINGLE),
     ("ijcnn1", LOGISTIC, "s-tfbo", 5000, {}),
     ("ijcnn1", LOGISTIC, "mrbo", 1000, STORM),
 ]
 
 
-def ours(bilevel, case, threads):
+def command_of(bilevel, case, threads, iterations):
     command = [bilevel, "solve", case["problem"], "--json", "--no-store", "--progress", "none"]
     command += ["--threads", str(threads), "--solver", case["algorithm"]]
     command += ["--precision", "f64" if case["double"] else "f32"]
-    command += ["--iters", str(case["iterations"]), "--batch", str(case["batch"])]
+    command += ["--iters", str(iterations), "--batch", str(case["batch"])]
     for key in ("train", "val"):
         command += ["--problem-set", f"{key}={case[key]}"]
     if "C" in case:
@@ -148,14 +161,19 @@ def ours(bilevel, case, threads):
         command += ["--problem-set", "loss=" + ("logistic" if case["logistic"] else "softmax")]
     for key, value in settings.items():
         command += ["--set", f"{key}={value}"]
-    best = None
-    for _ in range(REPEATS):
-        done = subprocess.run(command, capture_output=True, text=True)
-        if done.returncode != 0:
-            sys.exit(f"compare.py: {' '.join(command)}: {done.stderr}")
-        result = json.loads(done.stdout)
-        if best is None or result["seconds"] < best["seconds"]:
-            best = result
+    return command
+
+
+def result_of(command):
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode != 0:
+        sys.exit(f"compare.py: {' '.join(command)}: {done.stderr}")
+    return json.loads(done.stdout)
+
+
+def ours(bilevel, case, threads):
+    command = command_of(bilevel, case, threads, case["iterations"])
+    best = min((result_of(command) for _ in range(REPEATS)), key=lambda r: r["seconds"])
     return {"seconds": best["seconds"], "val_loss": best["measures"]["val_loss"]}
 
 
@@ -178,8 +196,113 @@ def has(library):
     return importlib.util.find_spec(library) is not None
 
 
+# ---- Certified values on both sides ----
+
+POINTS = 6
+
+
+def points_of(case):
+    """Numbers of iterations, closer together at the beginning."""
+    count = case["iterations"]
+    return sorted({max(1, round(count * (k / POINTS) ** 2)) for k in range(1, POINTS + 1)} | {0})
+
+
+def phi_of(bilevel, case, path):
+    return result_of(command_of(bilevel, case, 0, 0) + ["--start", path])["phi"]
+
+
+def curve_of_ours(bilevel, case):
+    return {n: result_of(command_of(bilevel, case, 0, n))["phi"] for n in points_of(case)}
+
+
+def first_at(curve, level):
+    return min(n for n, phi in curve.items() if phi <= level)
+
+
+def quality(bilevel, case, mine, curve, peer, folder):
+    """Time to the lowest Phi that both sides come to, and Phi of both after the same time."""
+    path = lambda n: os.path.join(folder, f"{n}.npz")
+    other = {n: phi_of(bilevel, case, path(n)) for n in curve}
+    level = max(min(curve.values()), min(other.values()))
+    mine_at, peer_at = first_at(curve, level), first_at(other, level)
+    mine_seconds = mine["seconds"] * mine_at / case["iterations"]
+    peer_seconds = peer["seconds"] * peer_at / case["iterations"]
+    ratio = f"{peer_seconds / mine_seconds:.3g}" if mine_at else "-"
+    return (
+        case["data"], case["algorithm"], peer["library"], f"{level:.5g}", f"{mine_seconds:.3g}",
+        f"{peer_seconds:.3g}", ratio, f"{mine['seconds']:.3g}", f"{curve[0]:.5g}",
+        f"{curve[case['iterations']]:.5g}",
+        f"{phi_of(bilevel, case, path(peer['equal_time_point'])):.5g}",
+    )
+
+
 def microseconds(result, case):
     return 1e6 * result["seconds"] / case["iterations"]
+
+
+# ---- What is printed ----
+
+TITLES = ("data", "algorithm", "threads", "peer", "bilevel, us", "peer, us", "ratio",
+          "loss, bilevel", "loss, peer")
+QUALITY_TITLES = ("data", "algorithm", "peer", "Phi stated", "s to it, bilevel", "s to it, peer",
+                  "ratio", "seconds", "Phi at 0", "Phi then, bilevel", "Phi then, peer")
+
+
+def table(file, titles, words, lines):
+    file.write("| " + " | ".join(titles) + " |\n")
+    file.write("| " + " | ".join(["---"] * words + ["---:"] * (len(titles) - words)) + " |\n")
+    for line in lines:
+        file.write("| " + " | ".join(line) + " |\n")
+    file.write("\n")
+
+
+def write_page(path, lines, quality_lines):
+    with open(path, "w") as file:
+        file.write("## Other libraries, the same algorithm\n\n    make bench-peers\n\n")
+        file.write("Times of an iteration in microseconds, the least of up to 7 runs; the losses on ")
+        file.write("the validation rows at the end show that both did the same. How the peers are ")
+        file.write("built is said at the head of `bench/peers/algorithms.py`: PyTorch and JAX by hand ")
+        file.write("and without a graph, \"autograd\" as one would write it first.\n\n")
+        busy = os.getloadavg()[0] / os.cpu_count()
+        if busy > 1.0:
+            file.write(f"Other programs were at work (load {busy:.1f} for each processor): the ")
+            file.write("ratios are rough.\n\n")
+        table(file, TITLES, 4, lines)
+        file.write("Certified values, one thread: the time to the lowest Phi that both come to, and ")
+        file.write("Phi of both after the seconds that `bilevel` takes for all iterations. Phi is ")
+        file.write("computed from x alone, by a tight solve of the lower level, for both sides.\n\n")
+        table(file, QUALITY_TITLES, 3, quality_lines)
+
+
+def compare(bilevel, case, threads, libraries, folder):
+    """Lines of the first table and of the second."""
+    lines, quality_lines = [], []
+    for count in threads:
+        mine = ours(bilevel, case, count)
+        curve = curve_of_ours(bilevel, case) if count == 1 else None
+        for which in libraries:
+            soba = case["algorithm"] == "soba" and case["double"] and count == 1
+            if which == "numba" and not soba:
+                continue
+            asked = dict(case)
+            if curve and which != "numba":
+                asked.update(points=list(curve), equal_time=mine["seconds"])
+            peer = theirs(which, asked, count, folder)
+            if not peer:
+                continue
+            line = (
+                case["data"], case["algorithm"], str(count), peer["library"],
+                f"{microseconds(mine, case):.4g}", f"{microseconds(peer, case):.4g}",
+                f"{peer['seconds'] / mine['seconds']:.3g}",
+                f"{mine['val_loss']:.4f}", f"{peer['val_loss']:.4f}",
+            )
+            print("  ".join(line), flush=True)
+            lines.append(line)
+            if "points" in asked:
+                line = quality(bilevel, case, mine, curve, peer, folder)
+                print("  Phi:  " + "  ".join(line), flush=True)
+                quality_lines.append(line)
+    return lines, quality_lines
 
 
 def main():
@@ -193,7 +316,9 @@ def main():
     only, markdown = option("--only", ""), option("--markdown", None)
     data = os.environ.get("BILEVEL_DATA", "")
     libraries = [name for name in ("torch", "jax", "numba") if has(name)]
-    lines, ready = [], {}
+    if "torch" in libraries:
+        libraries.insert(1, "autograd")
+    lines, quality_lines, ready = [], [], {}
     with tempfile.TemporaryDirectory() as folder:
         for name, base, algorithm, iterations, settings in CASES:
             if only not in f"{name} {algorithm}":
@@ -208,40 +333,13 @@ def main():
             if not ready[name]:
                 continue
             case = dict(base, algorithm=algorithm, settings=settings, **ready[name])
+            case["data"] = f"{name}, batch {case['batch']}"
             case["iterations"] = min(iterations, 3) if quick else iterations
-            for count in threads:
-                mine = ours(bilevel, case, count)
-                for which in libraries:
-                    if which == "numba" and (algorithm != "soba" or not case["double"] or count > 1):
-                        continue
-                    peer = theirs(which, case, count, folder)
-                    if not peer:
-                        continue
-                    line = (
-                        f"{name}, batch {case['batch']}", algorithm, str(count), peer["library"],
-                        f"{microseconds(mine, case):.4g}", f"{microseconds(peer, case):.4g}",
-                        f"{peer['seconds'] / mine['seconds']:.3g}",
-                        f"{mine['val_loss']:.4f}", f"{peer['val_loss']:.4f}",
-                    )
-                    print("  ".join(line), flush=True)
-                    lines.append(line)
+            more, more_quality = compare(bilevel, case, threads, libraries, folder)
+            lines += more
+            quality_lines += more_quality
     if markdown:
-        with open(markdown, "w") as file:
-            file.write("## Other libraries, the same algorithm\n\n    make bench-peers\n\n")
-            file.write("Times of an iteration in microseconds, the least of up to 7 runs; the ")
-            file.write("losses on the validation rows at the end show that both did the same. How ")
-            file.write("the peers are built is said at the head of `bench/peers/algorithms.py`.\n\n")
-            busy = os.getloadavg()[0] / os.cpu_count()
-            if busy > 1.0:
-                file.write(f"Other programs were at work (load {busy:.1f} for each processor): the ")
-                file.write("ratios are rough.\n\n")
-            titles = ("data", "algorithm", "threads", "peer", "bilevel, us", "peer, us", "ratio",
-                      "loss, bilevel", "loss, peer")
-            file.write("| " + " | ".join(titles) + " |\n")
-            file.write("| " + " | ".join(["---"] * 4 + ["---:"] * 5) + " |\n")
-            for line in lines:
-                file.write("| " + " | ".join(line) + " |\n")
-            file.write("\n")
+        write_page(markdown, lines, quality_lines)
     return 0 if lines else 1
 
 
