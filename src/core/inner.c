@@ -9,6 +9,11 @@ static double reduction(const blv_inner *inner) {
     return inner->accelerated ? 1e-3 : 0.1;
 }
 
+blv_flow blv_lower_gradient(void *lower_level, const blv_vec *z, blv_vec *gradient) {
+    const blv_lower_level *g = lower_level;
+    return blv_oracle_lower(g->run, g->batch, g->x, z, NULL, NULL, gradient);
+}
+
 blv_error blv_inner_open(blv_run *run, blv_inner *inner, bool accelerated, const char *of_L,
                          const char *of_mu) {
     inner->accelerated = accelerated;

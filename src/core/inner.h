@@ -6,6 +6,15 @@
 
 #include "core/accelerated.h"
 
+/* g(x, .) on a batch, and its gradient as a blv_gradient_fn with a blv_lower_level as context. */
+typedef struct blv_lower_level {
+    blv_run *run;
+    const blv_batch *batch;
+    const blv_vec *x;
+} blv_lower_level;
+
+blv_flow blv_lower_gradient(void *lower_level, const blv_vec *z, blv_vec *gradient);
+
 typedef struct blv_inner {
     /* fields for parameter tables: NaN and negative numbers stand for auto */
     double L, mu;

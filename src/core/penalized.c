@@ -34,11 +34,6 @@ typedef struct inner_problem {
     blv_batches batches;
 } inner_problem;
 
-static blv_flow gradient_of_g(void *context, const blv_vec *z, blv_vec *out) {
-    const inner_problem *q = context;
-    return blv_oracle_lower(q->run, q->batches.g, q->x, z, NULL, NULL, out);
-}
-
 static blv_flow gradient_of_both(void *context, const blv_vec *y, blv_vec *out) {
     const inner_problem *q = context;
     return blv_penalty_gradient(q->run, &q->p->at, q->batches, q->p->lambda, q->x, y, out);
@@ -48,7 +43,8 @@ static blv_flow solve(inner_problem *q) {
     blv_penalized *p = q->p;
     blv_inner *lower = &p->lower;
     double slack = lower->L_auto ? 1.0 : 2.0, scale = slack * p->lambda, mu = lower->mu;
-    BLV_TRY(blv_inner_solve(q->run, lower, gradient_of_g, q, 0.0, p->z));
+    blv_lower_level g = {q->run, q->batches.g, q->x};
+    BLV_TRY(blv_inner_solve(q->run, lower, blv_lower_gradient, &g, 0.0, p->z));
     blv_agd_rule rule = {
         .L = scale * lower->L,
         .momentum = lower->accelerated ? blv_agd_momentum(slack * slack * lower->L, mu) : 0.0,

@@ -45,3 +45,8 @@ blv_flow blv_penalty_direction(blv_run *run, blv_penalty *p, blv_batches b, doub
     look->batch = b.g ? b.g : b.f;
     return isfinite(look->r_norm + look->gy_norm + look->G_norm) ? BLV_GO : BLV_NONFINITE;
 }
+
+void blv_penalty_report(blv_metrics *metrics, const blv_penalty_look *look) {
+    metrics->gy_norm = look->gy_norm;
+    metrics->r_norm = look->r_norm;
+}

@@ -43,4 +43,7 @@ blv_flow blv_penalty_direction(blv_run *run, blv_penalty *penalty, blv_batches b
                                double lambda, const blv_vec *x, const blv_vec *y, const blv_vec *z,
                                bool with_value, blv_vec *G, blv_penalty_look *look);
 
+/* gy_norm and r_norm of the metrics. */
+void blv_penalty_report(blv_metrics *metrics, const blv_penalty_look *look);
+
 #endif

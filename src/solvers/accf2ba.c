@@ -53,8 +53,7 @@ static blv_flow accf2ba_step(blv_run *run, void *state) {
 
     blv_momentum_begins(o);
     BLV_TRY(blv_penalized_gradient(run, &s->inner, o->w, false, s->G, &look));
-    m->gy_norm = look.gy_norm;
-    m->r_norm = look.r_norm;
+    blv_penalty_report(m, &look);
     m->d_norm = s->d_norm;
     m->step_y = 1.0 / s->inner.lower.L;
     BLV_TRY(blv_momentum_check(run, o, s->G, look.batch, &again));

@@ -67,16 +67,6 @@ static blv_flow bome_prepare(blv_run *run, void *state) {
     return BLV_GO;
 }
 
-typedef struct lower_level {
-    blv_run *run;
-    const blv_batch *batch;
-} lower_level;
-
-static blv_flow gradient_of_g(void *context, const blv_vec *z, blv_vec *out) {
-    const lower_level *g = context;
-    return blv_oracle_lower(g->run, g->batch, blv_run_x(g->run), z, NULL, NULL, out);
-}
-
 static blv_flow bome_step(blv_run *run, void *state) {
     bome *s = state;
     blv_penalty *p = &s->at;
@@ -84,12 +74,13 @@ static blv_flow bome_step(blv_run *run, void *state) {
     blv_metrics *m = blv_run_metrics(run);
     blv_batches b = blv_penalty_draw(p);
 
-    lower_level g = {run, b.g};
+    blv_lower_level g = {run, b.g, x};
     BLV_TRY(blv_oracle_upper(run, b.f, x, y, NULL, s->d, p->fy));
     BLV_TRY(blv_oracle_lower(run, b.g, x, y, NULL, p->gx_y, p->gy));
     if (s->inner.steps > 0)
         blv_vec_copy(s->z, y);
-    BLV_TRY(blv_inner_solve(run, &s->inner, gradient_of_g, &g, 0.02 * blv_vec_norm(p->gy), s->z));
+    BLV_TRY(
+        blv_inner_solve(run, &s->inner, blv_lower_gradient, &g, 0.02 * blv_vec_norm(p->gy), s->z));
     if (s->y_auto)
         s->step_y = 1.0 / (s->L_f + auto_penalty * s->inner.L);
     BLV_TRY(blv_oracle_lower(run, b.g, x, s->z, NULL, p->gx_z, p->gy_z));

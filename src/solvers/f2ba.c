@@ -46,8 +46,7 @@ static blv_flow f2ba_step(blv_run *run, void *state) {
     blv_metrics *m = blv_run_metrics(run);
     blv_penalty_look look;
     BLV_TRY(blv_penalized_gradient(run, &s->inner, x, false, s->G, &look));
-    m->gy_norm = look.gy_norm;
-    m->r_norm = look.r_norm;
+    blv_penalty_report(m, &look);
     m->d_norm = look.G_norm;
     m->step_y = 1.0 / s->inner.lower.L;
     blv_guard_limit(&s->guard, x);

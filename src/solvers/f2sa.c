@@ -105,8 +105,7 @@ static blv_flow f2sa_step(blv_run *run, void *state) {
     }
     BLV_TRY(blv_penalty_direction(run, p, blv_penalty_draw(p), s->lambda, x, y, s->z, false, s->G,
                                   &look));
-    m->gy_norm = look.gy_norm;
-    m->r_norm = look.r_norm;
+    blv_penalty_report(m, &look);
     m->d_norm = look.G_norm;
     blv_guard_limit(&s->guard, x);
     m->step_x = blv_guard_step(&s->guard, &s->step_x, of_z, look.batch, s->G, look.G_norm);

@@ -13,6 +13,7 @@
  * iteration. */
 #include "core/constants.h"
 #include "core/guard.h"
+#include "core/inner.h"
 #include "solvers/builtin_solvers.h"
 
 #include <float.h>
@@ -71,20 +72,10 @@ static blv_flow pbgd_prepare(blv_run *run, void *state) {
     return BLV_GO;
 }
 
-typedef struct lower_level {
-    blv_run *run;
-    const blv_batch *batch;
-} lower_level;
-
-static blv_flow gradient_of_g(void *context, const blv_vec *z, blv_vec *out) {
-    const lower_level *g = context;
-    return blv_oracle_lower(g->run, g->batch, blv_run_x(g->run), z, NULL, NULL, out);
-}
-
 static blv_flow move_z(blv_run *run, pbgd *s, const blv_batch *batch) {
-    lower_level g = {run, batch};
+    blv_lower_level g = {run, batch, blv_run_x(run)};
     blv_agd_rule rule = {.L = 1.0 / s->step_z, .learns = s->z_auto, .steps = (size_t)s->inner};
-    BLV_TRY(blv_agd_steps(run, &s->agd, gradient_of_g, &g, s->z, &rule));
+    BLV_TRY(blv_agd_steps(run, &s->agd, blv_lower_gradient, &g, s->z, &rule));
     s->L = fmax(s->L, rule.L);
     if (s->z_auto)
         set_steps(s);
@@ -101,8 +92,7 @@ static blv_flow pbgd_step(blv_run *run, void *state) {
 
     BLV_TRY(move_z(run, s, b.g));
     BLV_TRY(blv_penalty_direction(run, p, b, s->gamma, x, y, s->z, false, s->G, &look));
-    m->gy_norm = look.gy_norm;
-    m->r_norm = look.r_norm;
+    blv_penalty_report(m, &look);
     m->d_norm = look.G_norm;
     m->step_y = s->step_y;
     blv_guard_limit(&s->guard, x);

@@ -107,8 +107,7 @@ static blv_flow look_at_average(blv_run *run, ragd_gs *s, blv_metrics *m) {
     if (s->spread > 0.0)
         s->Hc = fmax(s->Hc, gap * (1.0 + s->nu) / pow(s->spread, 0.5 * (1.0 + s->nu)));
     s->looked = s->outer.k;
-    m->gy_norm = look.gy_norm;
-    m->r_norm = look.r_norm;
+    blv_penalty_report(m, &look);
     return BLV_GO;
 }
 
@@ -147,8 +146,7 @@ static blv_flow ragd_gs_step(blv_run *run, void *state) {
     if (look_is_due(s))
         return look_at_average(run, s, m);
     BLV_TRY(blv_penalized_gradient(run, &s->inner, o->w, s->Hc_auto, s->G, &look));
-    m->gy_norm = look.gy_norm;
-    m->r_norm = look.r_norm;
+    blv_penalty_report(m, &look);
     BLV_TRY(blv_momentum_check(run, o, s->G, look.batch, &again));
     if (again)
         return BLV_GO;

@@ -32,13 +32,10 @@ typedef struct rahgd {
     blv_vec *v;
     blv_constants_work *work;
     double d_norm; /* of the last step */
-    const blv_batch *batch;
-    blv_run *run;
 } rahgd;
 
 static blv_error rahgd_open(blv_run *run, void *state) {
     rahgd *s = state;
-    s->run = run;
     bool estimate = isnan(s->inner.L) || isnan(s->inner.mu) || isnan(s->outer.L);
     BLV_CHECK(blv_state_vec(run, "v", BLV_LEVEL_Y, &s->v));
     BLV_CHECK(blv_pieces_open(run, &s->at));
@@ -60,11 +57,6 @@ static blv_flow rahgd_prepare(blv_run *run, void *state) {
     return BLV_GO;
 }
 
-static blv_flow gradient_of_g(void *context, const blv_vec *y, blv_vec *out) {
-    const rahgd *s = context;
-    return blv_oracle_lower(s->run, s->batch, s->outer.w, y, NULL, NULL, out);
-}
-
 /* CG halves the error in about sqrt(kappa)/3 products. */
 static size_t products(const rahgd *s) {
     double kappa = s->inner.L / s->inner.mu;
@@ -79,16 +71,17 @@ static blv_flow rahgd_step(blv_run *run, void *state) {
     blv_momentum_move move;
     bool again;
     const blv_batch *bf = blv_sampler_next(s->at.f_batches);
-    s->batch = blv_sampler_next(s->at.g_batches);
-    const blv_batch *either = s->batch ? s->batch : bf;
+    const blv_batch *bg = blv_sampler_next(s->at.g_batches);
+    const blv_batch *either = bg ? bg : bf;
 
     blv_momentum_begins(o);
-    BLV_TRY(blv_inner_solve(run, &s->inner, gradient_of_g, s, 0.0, y));
+    blv_lower_level g = {run, bg, o->w};
+    BLV_TRY(blv_inner_solve(run, &s->inner, blv_lower_gradient, &g, 0.0, y));
     m->gy_norm = blv_vec_norm(s->inner.agd.gradient);
     m->step_y = 1.0 / s->inner.L;
     BLV_TRY(blv_oracle_upper(run, bf, o->w, y, NULL, s->at.fx, s->at.fy));
-    BLV_TRY(blv_adjoint_cg(run, s->cg, s->batch, o->w, y, s->at.fy, s->v, products(s), &m->r_norm));
-    BLV_TRY(blv_oracle_jvp(run, s->batch, o->w, y, s->v, s->at.jv));
+    BLV_TRY(blv_adjoint_cg(run, s->cg, bg, o->w, y, s->at.fy, s->v, products(s), &m->r_norm));
+    BLV_TRY(blv_oracle_jvp(run, bg, o->w, y, s->v, s->at.jv));
     blv_vec_combine(d, 1.0, s->at.fx, -1.0, s->at.jv);
     m->d_norm = s->d_norm;
     BLV_TRY(blv_momentum_check(run, o, d, either, &again));
