@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define LENGTH(array) (sizeof(array) / sizeof *(array))
 #define SETTINGS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
 /* ---- Problems and runs ---- */

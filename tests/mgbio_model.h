@@ -27,24 +27,13 @@ static inline void open_model(model *m, const blv_problem *problem, formulas kin
                               const char *solver, const char *const *settings, int hidden) {
     *m = (model){.recursive = strncmp(solver, "msgbio", 6) != 0};
     replay *r = &m->r;
-    *r = (replay){.problem = problem, .settings = settings, .kind = kind};
-    r->watched = spy_on(&r->watch, problem, hidden);
-    r->watch.record = true;
-    r->run = make_run(r->watched, solver, settings);
-    r->dx = r->watch.inner->dim_x;
-    r->dy = r->watch.inner->dim_y;
-    r->lo = kind == QUADRATIC ? -INFINITY : 0.0;
-    r->hi = kind == PL_SINE ? 3.0 : INFINITY;
-    r->ridge = kind == QUADRATIC ? *array_of(problem, "ridge") : 0.0;
-    double **of_x[] = {&r->x, &r->fx, &r->jv, &m->x_old, &m->u};
-    double **of_y[] = {&r->y, &r->v, &r->fy, &r->gy,    &r->hv, &r->p,
-                       &r->q, &r->c, &r->b,  &m->y_old, &m->h,  &m->s};
+    open_replay(r, problem, kind, solver, settings, hidden);
+    double **of_x[] = {&m->x_old, &m->u};
+    double **of_y[] = {&m->y_old, &m->h, &m->s};
     for (size_t i = 0; i < sizeof of_x / sizeof *of_x; i++)
         *of_x[i] = make_numbers(r->dx);
     for (size_t i = 0; i < sizeof of_y / sizeof *of_y; i++)
         *of_y[i] = make_numbers(r->dy);
-    r->A = make_numbers(r->dy * r->dy);
-    r->C = make_numbers(r->dy * r->dx);
     m->Hm = make_numbers(r->dy * r->dy);
     m->G = make_numbers(r->dx * r->dy);
     for (size_t t = 0; t < STEPS; t++) {
@@ -56,10 +45,7 @@ static inline void open_model(model *m, const blv_problem *problem, formulas kin
 }
 
 static inline void close_model(model *m) {
-    replay *r = &m->r;
-    double *const all[] = {r->x,  r->y,     r->v,     r->fx, r->fy, r->gy, r->hv,
-                           r->jv, r->p,     r->q,     r->c,  r->b,  r->A,  r->C,
-                           m->u,  m->x_old, m->y_old, m->h,  m->s,  m->Hm, m->G};
+    double *const all[] = {m->u, m->x_old, m->y_old, m->h, m->s, m->Hm, m->G};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         free(all[i]);
     for (size_t t = 0; t < STEPS; t++) {
@@ -68,9 +54,7 @@ static inline void close_model(model *m) {
         free(m->seen[t].G);
         free(m->seen[t].G_old);
     }
-    blv_run_destroy(r->run);
-    blv_problem_destroy(r->watched);
-    spy_free(&r->watch);
+    close_replay(&m->r);
 }
 
 static inline void swap_points(model *m) {
@@ -184,36 +168,6 @@ static inline size_t mark(replay *r, const char *kinds, const spy_call *batch) {
         count++;
     }
     return count;
-}
-
-/* ---- The comparison ---- */
-
-static const double agreement = 1e-10;
-
-static inline void compare(const replay *r, const char *name, size_t n, const double *expected) {
-    double *values = make_numbers(n);
-    read_state(r->run, name, values);
-    for (size_t i = 0; i < n; i++)
-        if (!(fabs(values[i] - expected[i]) <= agreement * (1.0 + fabs(expected[i]))))
-            fail_msg("%s on %s (%zu, %zu), step %zu: %s[%zu] is %.17g, expected %.17g",
-                     blv_run_solver(r->run)->name, r->watch.inner->name, r->dx, r->dy, r->t, name,
-                     i, values[i], expected[i]);
-    free(values);
-}
-
-static inline void fill_start(size_t n, unsigned seed, double *out) {
-    uint64_t state = 88172645463325252u + seed;
-    for (size_t i = 0; i < n; i++) {
-        state = state * 6364136223846793005u + 1442695040888963407u;
-        out[i] = (double)(state >> 11) * 0x1p-52 - 1.0;
-    }
-}
-
-static inline void expect_all_needed(const replay *r) {
-    for (size_t i = 0; i < r->watch.size; i++)
-        if (!r->watch.calls[i].seen)
-            fail_msg("%s, step %zu: a call of kind %c was not needed", blv_run_solver(r->run)->name,
-                     r->t, r->watch.calls[i].kind);
 }
 
 #endif

@@ -1,5 +1,6 @@
-/* For test_replay.c: the record of one run's oracle calls, and the problems' derivatives from their
- * formulas, in plain dense arrays. Include after cmocka.h. */
+/* For the tests that compute the iterates of solvers a second time: the record of one run's oracle
+ * calls, and the problems' derivatives from their formulas, in plain dense arrays. Include after
+ * cmocka.h. */
 #ifndef BLV_TESTS_REPLAY_MODEL_H
 #define BLV_TESTS_REPLAY_MODEL_H
 
@@ -15,6 +16,7 @@ typedef struct replay {
     const char *const *settings;
     formulas kind;
     size_t dx, dy, t;
+    double agreement;        /* that is asked for, relative to 1 + |number| */
     double lo, hi;           /* X */
     double *A, *C, *c, *b;   /* of the batch at hand */
     double ridge;            /* the same for all batches */
@@ -41,6 +43,102 @@ static inline bool setting_is(const replay *r, const char *key, const char *word
             return strcmp(r->settings[i + 1], word) == 0;
     return false;
 }
+
+/* ---- A run that is watched ---- */
+
+/* Numbers in [-scale, scale] that are the same everywhere. */
+static inline void fill_start(size_t n, unsigned seed, double scale, double *out) {
+    uint64_t state = 88172645463325252u + seed;
+    for (size_t i = 0; i < n; i++) {
+        state = state * 6364136223846793005u + 1442695040888963407u;
+        out[i] = scale * ((double)(state >> 11) * 0x1p-52 - 1.0);
+    }
+}
+
+/* x, y and v get a start of random numbers. */
+static inline void open_replay(replay *r, const blv_problem *problem, formulas kind,
+                               const char *solver, const char *const *settings, int hidden) {
+    *r = (replay){.problem = problem, .settings = settings, .kind = kind, .agreement = 1e-10};
+    r->watched = spy_on(&r->watch, problem, hidden);
+    r->watch.record = true;
+    r->run = make_run(r->watched, solver, settings);
+    r->dx = r->watch.inner->dim_x;
+    r->dy = r->watch.inner->dim_y;
+    r->lo = kind == QUADRATIC ? -INFINITY : 0.0;
+    r->hi = kind == PL_SINE ? 3.0 : INFINITY;
+    r->ridge = kind == QUADRATIC ? *array_of(problem, "ridge") : 0.0;
+    double **of_x[] = {&r->x, &r->fx, &r->jv};
+    double **of_y[] = {&r->y, &r->v, &r->fy, &r->gy, &r->hv, &r->p, &r->q, &r->c, &r->b};
+    for (size_t i = 0; i < LENGTH(of_x); i++)
+        *of_x[i] = make_numbers(r->dx);
+    for (size_t i = 0; i < LENGTH(of_y); i++)
+        *of_y[i] = make_numbers(r->dy);
+    r->A = make_numbers(r->dy * r->dy);
+    r->C = make_numbers(r->dy * r->dx);
+    fill_start(r->dx, 1, 1.0, r->x);
+    fill_start(r->dy, 2, 1.0, r->y);
+    fill_start(r->dy, 3, 0.5, r->v);
+}
+
+static inline void close_replay(replay *r) {
+    double *const all[] = {r->x,  r->y, r->v, r->fx, r->fy, r->gy, r->hv,
+                           r->jv, r->p, r->q, r->c,  r->b,  r->A,  r->C};
+    for (size_t i = 0; i < LENGTH(all); i++)
+        free(all[i]);
+    blv_run_destroy(r->run);
+    blv_problem_destroy(r->watched);
+    spy_free(&r->watch);
+}
+
+/* Where they are not NULL, a problem of one x and one y starts there. */
+static inline void start_at(replay *r, const double *x0, const double *y0) {
+    if (x0)
+        *r->x = *x0;
+    if (y0)
+        *r->y = *y0;
+}
+
+static inline void compare(const replay *r, const char *name, size_t n, const double *expected) {
+    double *values = make_numbers(n);
+    read_state(r->run, name, values);
+    for (size_t i = 0; i < n; i++)
+        if (!(fabs(values[i] - expected[i]) <= r->agreement * (1.0 + fabs(expected[i]))))
+            fail_msg(
+                "%s on %s (%zu, %zu), step %zu: %s[%zu] is %.17g, expected %.17g (off by %.3g)",
+                blv_run_solver(r->run)->name, r->watch.inner->name, r->dx, r->dy, r->t, name, i,
+                values[i], expected[i], fabs(values[i] - expected[i]));
+    free(values);
+}
+
+static inline void expect_all_needed(const replay *r) {
+    for (size_t i = 0; i < r->watch.size; i++)
+        if (!r->watch.calls[i].seen)
+            fail_msg("%s, step %zu: a call of kind %c was not needed", blv_run_solver(r->run)->name,
+                     r->t, r->watch.calls[i].kind);
+}
+
+/* ---- Problems ---- */
+
+typedef struct shape {
+    const char *dx, *dy, *kappa, *ridge, *step; /* step: safe for gradient steps on g */
+} shape;
+
+static inline blv_problem *make_quadratic(const shape *s, const char *terms) {
+    return make_problem("quadratic", SETTINGS("dx", s->dx, "dy", s->dy, "kappa", s->kappa, "ridge",
+                                              s->ridge, "terms", terms, "seed", "4"));
+}
+
+/* The bounds of X are met on the way: the starts are on or near them. */
+static const struct toy_start {
+    const char *name;
+    formulas kind;
+    double x, y;
+} toy_starts[] = {{"scalar-penalty", SCALAR_PENALTY, 0.0, 0.05},
+                  {"scalar-penalty", SCALAR_PENALTY, 1.0, 0.0},
+                  {"scalar-penalty", SCALAR_PENALTY, 0.02, -1.0},
+                  {"pl-sine", PL_SINE, 0.0, 0.2},
+                  {"pl-sine", PL_SINE, 1.5, -1.4},
+                  {"pl-sine", PL_SINE, 3.0, -2.9}};
 
 /* ---- The record ---- */
 

@@ -13,7 +13,6 @@
 #include "replay_model.h"
 
 enum { STEPS = 50, FREE = 0, TIED = 1 << 10 };
-static const double agreement = 1e-12;
 
 /* ---- The algorithms ---- */
 
@@ -127,61 +126,6 @@ static const struct {
 
 /* ---- The comparison ---- */
 
-static void compare(const replay *r, const char *name, size_t n, const double *expected) {
-    double *values = make_numbers(n);
-    read_state(r->run, name, values);
-    for (size_t i = 0; i < n; i++)
-        if (!(fabs(values[i] - expected[i]) <= agreement * (1.0 + fabs(expected[i]))))
-            fail_msg(
-                "%s on %s (%zu, %zu), step %zu: %s[%zu] is %.17g, expected %.17g (off by %.3g)",
-                blv_run_solver(r->run)->name, r->watch.inner->name, r->dx, r->dy, r->t, name, i,
-                values[i], expected[i], fabs(values[i] - expected[i]));
-    free(values);
-}
-
-/* Numbers in [-1, 1] that are the same everywhere. */
-static void fill_start(size_t n, unsigned seed, double scale, double *out) {
-    uint64_t state = 88172645463325252u + seed;
-    for (size_t i = 0; i < n; i++) {
-        state = state * 6364136223846793005u + 1442695040888963407u;
-        out[i] = scale * ((double)(state >> 11) * 0x1p-52 - 1.0);
-    }
-}
-
-static void open_replay(replay *r, const blv_problem *problem, formulas kind, const char *solver,
-                        const char *const *settings, int hidden) {
-    *r = (replay){.problem = problem, .settings = settings, .kind = kind};
-    r->watched = spy_on(&r->watch, problem, hidden);
-    r->watch.record = true;
-    r->run = make_run(r->watched, solver, settings);
-    r->dx = r->watch.inner->dim_x;
-    r->dy = r->watch.inner->dim_y;
-    r->lo = kind == QUADRATIC ? -INFINITY : 0.0;
-    r->hi = kind == PL_SINE ? 3.0 : INFINITY;
-    r->ridge = kind == QUADRATIC ? *array_of(problem, "ridge") : 0.0;
-    double **of_x[] = {&r->x, &r->fx, &r->jv};
-    double **of_y[] = {&r->y, &r->v, &r->fy, &r->gy, &r->hv, &r->p, &r->q, &r->c, &r->b};
-    for (size_t i = 0; i < sizeof of_x / sizeof *of_x; i++)
-        *of_x[i] = make_numbers(r->dx);
-    for (size_t i = 0; i < sizeof of_y / sizeof *of_y; i++)
-        *of_y[i] = make_numbers(r->dy);
-    r->A = make_numbers(r->dy * r->dy);
-    r->C = make_numbers(r->dy * r->dx);
-    r->alpha = setting(r, "alpha0", 1.0);
-    r->beta = setting(r, "beta0", 1.0);
-    r->gamma = setting(r, "gamma0", 1.0);
-}
-
-static void close_replay(replay *r) {
-    double *const all[] = {r->x,  r->y, r->v, r->fx, r->fy, r->gy, r->hv,
-                           r->jv, r->p, r->q, r->c,  r->b,  r->A,  r->C};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        free(all[i]);
-    blv_run_destroy(r->run);
-    blv_problem_destroy(r->watched);
-    spy_free(&r->watch);
-}
-
 /* x0 and y0 may be NULL: a start of random numbers, v too.
  *
  * FREE: two computations that never meet. TIED: after each comparison the one here goes on from the
@@ -193,13 +137,11 @@ static void check(const blv_problem *problem, formulas kind, const char *solver,
     int hidden = flags & (SPY_HIDES_ALL | SPY_HIDES_HVP | SPY_HIDES_JVP);
     replay r;
     open_replay(&r, problem, kind, solver, settings, hidden);
-    fill_start(r.dx, 1, 1.0, r.x);
-    fill_start(r.dy, 2, 1.0, r.y);
-    fill_start(r.dy, 3, 0.5, r.v);
-    if (x0)
-        memcpy(r.x, x0, r.dx * sizeof *r.x);
-    if (y0)
-        memcpy(r.y, y0, r.dy * sizeof *r.y);
+    r.agreement = 1e-12;
+    r.alpha = setting(&r, "alpha0", 1.0);
+    r.beta = setting(&r, "beta0", 1.0);
+    r.gamma = setting(&r, "gamma0", 1.0);
+    start_at(&r, x0, y0);
     assert_int_equal(blv_run_open(r.run), BLV_OK);
     write_state(r.run, "x", r.x);
     write_state(r.run, "y", r.y);
@@ -213,10 +155,7 @@ static void check(const blv_problem *problem, formulas kind, const char *solver,
         compare(&r, "x", r.dx, r.x);
         compare(&r, "y", r.dy, r.y);
         compare(&r, "v", r.dy, r.v);
-        for (size_t i = 0; i < r.watch.size; i++)
-            if (!r.watch.calls[i].seen)
-                fail_msg("%s, step %zu: a call of kind %c was not needed", solver, r.t,
-                         r.watch.calls[i].kind);
+        expect_all_needed(&r);
         if (flags & TIED) {
             read_state(r.run, "x", r.x);
             read_state(r.run, "y", r.y);
@@ -233,25 +172,17 @@ static void check_quadratic(const blv_problem *problem, const char *solver,
     check(problem, QUADRATIC, solver, settings, NULL, NULL, flags);
 }
 
-static const struct {
-    const char *dx, *dy, *kappa, *ridge, *step; /* step: safe for gradient steps on g */
-} shapes[] = {{"7", "5", "10", "1", "0.09"},
-              {"4", "9", "100", "0.3", "0.009"},
-              {"1", "6", "50", "1", "0.015"},
-              {"12", "1", "1", "2", "0.8"},
-              {"20", "30", "300", "1", "0.003"}};
+static const shape shapes[] = {{"7", "5", "10", "1", "0.09"},
+                               {"4", "9", "100", "0.3", "0.009"},
+                               {"1", "6", "50", "1", "0.015"},
+                               {"12", "1", "1", "2", "0.8"},
+                               {"20", "30", "300", "1", "0.003"}};
 enum { SHAPES = sizeof shapes / sizeof *shapes };
-
-static blv_problem *make_shape(size_t i, const char *terms) {
-    return make_problem("quadratic",
-                        SETTINGS("dx", shapes[i].dx, "dy", shapes[i].dy, "kappa", shapes[i].kappa,
-                                 "ridge", shapes[i].ridge, "terms", terms, "seed", "4"));
-}
 
 static void test_s_tfbo(void **state) {
     (void)state;
     for (size_t i = 0; i < SHAPES; i++) {
-        blv_problem *p = make_shape(i, "1");
+        blv_problem *p = make_quadratic(&shapes[i], "1");
         check_quadratic(p, "s-tfbo", NULL, FREE);
         check_quadratic(p, "s-tfbo", SETTINGS("beta0", "0.01", "gamma0", "0.1"), FREE);
         check_quadratic(p, "s-tfbo",
@@ -266,7 +197,7 @@ static void test_s_tfbo(void **state) {
 static void test_d_tfbo(void **state) {
     (void)state;
     for (size_t i = 0; i < SHAPES; i++) {
-        blv_problem *p = make_shape(i, "1");
+        blv_problem *p = make_quadratic(&shapes[i], "1");
         const char *L = shapes[i].kappa;
         check_quadratic(p, "d-tfbo", SETTINGS("T", "1000", "beta0", L, "gamma0", L), FREE);
         check_quadratic(p, "d-tfbo",
@@ -300,7 +231,7 @@ static void test_shipped_quadratic(void **state) {
 static void test_d_tfbo_long_steps(void **state) {
     (void)state;
     for (size_t i = 0; i < SHAPES; i += 3) {
-        blv_problem *p = make_shape(i, "1");
+        blv_problem *p = make_quadratic(&shapes[i], "1");
         check_quadratic(p, "d-tfbo", SETTINGS("T", "1000"), TIED);
         check_quadratic(p, "d-tfbo", SETTINGS("T", "500", "beta0", "0.5", "gamma0", "5"), TIED);
         check_quadratic(p, "d-tfbo", SETTINGS("inner", "fixed"), TIED);
@@ -314,7 +245,7 @@ static void test_aid_cg(void **state) {
     (void)state;
     static const char *const products[] = {"6", "7", "5", "2", "10"};
     for (size_t i = 0; i < SHAPES; i++) {
-        blv_problem *p = make_shape(i, "1");
+        blv_problem *p = make_quadratic(&shapes[i], "1");
         const char *step = shapes[i].step, *some = i == 3 ? "2" : "4";
         check_quadratic(p, "aid-cg",
                         SETTINGS("step_x", "0.1", "step_y", step, "linear", products[i]), TIED);
@@ -333,7 +264,7 @@ static void test_aid_cg(void **state) {
 static void test_soba(void **state) {
     (void)state;
     for (size_t i = 0; i < SHAPES; i++) {
-        blv_problem *p = make_shape(i, "1");
+        blv_problem *p = make_quadratic(&shapes[i], "1");
         const char *step = shapes[i].step;
         check_quadratic(p, "soba", SETTINGS("step_x", "0.3", "step_y", step, "step_v", step), FREE);
         check_quadratic(p, "soba",
@@ -347,31 +278,27 @@ static void test_soba(void **state) {
 }
 
 /* The bounds of X are met on the way: the starts are on or near them. */
-static void check_toy(const char *name, formulas kind, double x0, double y0) {
-    blv_problem *p = make_problem(name, NULL);
-    check(p, kind, "s-tfbo", SETTINGS("beta0", "0.5"), &x0, &y0, FREE);
-    check(p, kind, "d-tfbo", SETTINGS("T", "400", "alpha0", "20", "beta0", "8", "gamma0", "8"), &x0,
-          &y0, FREE);
-    check(p, kind, "d-tfbo",
+static void check_toy(const struct toy_start *at) {
+    blv_problem *p = make_problem(at->name, NULL);
+    check(p, at->kind, "s-tfbo", SETTINGS("beta0", "0.5"), &at->x, &at->y, FREE);
+    check(p, at->kind, "d-tfbo", SETTINGS("T", "400", "alpha0", "20", "beta0", "8", "gamma0", "8"),
+          &at->x, &at->y, FREE);
+    check(p, at->kind, "d-tfbo",
           SETTINGS("inner", "fixed", "n_y", "4", "n_v", "6", "alpha0", "20", "beta0", "8", "gamma0",
                    "8"),
-          &x0, &y0, FREE);
-    check(p, kind, "d-tfbo", SETTINGS("T", "400"), &x0, &y0, TIED);
-    check(p, kind, "aid-cg", SETTINGS("step_x", "0.02", "step_y", "0.1", "linear", "2"), &x0, &y0,
-          FREE);
-    check(p, kind, "soba", SETTINGS("step_x", "0.05", "step_y", "0.1", "step_v", "0.1"), &x0, &y0,
-          FREE);
+          &at->x, &at->y, FREE);
+    check(p, at->kind, "d-tfbo", SETTINGS("T", "400"), &at->x, &at->y, TIED);
+    check(p, at->kind, "aid-cg", SETTINGS("step_x", "0.02", "step_y", "0.1", "linear", "2"), &at->x,
+          &at->y, FREE);
+    check(p, at->kind, "soba", SETTINGS("step_x", "0.05", "step_y", "0.1", "step_v", "0.1"), &at->x,
+          &at->y, FREE);
     blv_problem_destroy(p);
 }
 
 static void test_toys_with_projection(void **state) {
     (void)state;
-    check_toy("scalar-penalty", SCALAR_PENALTY, 0.0, 0.05);
-    check_toy("scalar-penalty", SCALAR_PENALTY, 1.0, 0.0);
-    check_toy("scalar-penalty", SCALAR_PENALTY, 0.02, -1.0);
-    check_toy("pl-sine", PL_SINE, 0.0, 0.2);
-    check_toy("pl-sine", PL_SINE, 1.5, -1.4);
-    check_toy("pl-sine", PL_SINE, 3.0, -2.9);
+    for (size_t i = 0; i < LENGTH(toy_starts); i++)
+        check_toy(&toy_starts[i]);
 }
 
 /* ---- Batches ---- */
@@ -381,7 +308,7 @@ static void test_batches(void **state) {
     static const char *const samplers[] = {"block", "iid", "shuffle"};
     for (size_t i = 0; i < 2; i++)
         for (size_t k = 0; k < 3; k++) {
-            blv_problem *p = make_shape(i, "23");
+            blv_problem *p = make_quadratic(&shapes[i], "23");
             const char *how = samplers[k], *step = shapes[i].step, *L = shapes[i].kappa;
             check_quadratic(p, "s-tfbo", SETTINGS("batch", "5", "sampler", how), FREE);
             check_quadratic(p, "s-tfbo", SETTINGS("batch", "4", "sampler", how, "seed", "9"),

@@ -10,7 +10,6 @@
 #include "replay_model.h"
 
 enum { STEPS = 30 };
-static const double agreement = 1e-10;
 
 /* ---- The algorithms ---- */
 
@@ -200,69 +199,12 @@ static const struct {
 
 /* ---- The comparison ---- */
 
-static void compare(const replay *r, const char *name, size_t n, const double *expected) {
-    double *values = make_numbers(n);
-    read_state(r->run, name, values);
-    for (size_t i = 0; i < n; i++)
-        if (!(fabs(values[i] - expected[i]) <= agreement * (1.0 + fabs(expected[i]))))
-            fail_msg("%s on %s (%zu, %zu), step %zu: %s[%zu] is %.17g, expected %.17g",
-                     blv_run_solver(r->run)->name, r->watch.inner->name, r->dx, r->dy, r->t, name,
-                     i, values[i], expected[i]);
-    free(values);
-}
-
-/* Numbers in [-scale, scale] that are the same everywhere. */
-static void fill_start(size_t n, unsigned seed, double scale, double *out) {
-    uint64_t state = 88172645463325252u + seed;
-    for (size_t i = 0; i < n; i++) {
-        state = state * 6364136223846793005u + 1442695040888963407u;
-        out[i] = scale * ((double)(state >> 11) * 0x1p-52 - 1.0);
-    }
-}
-
-static void open_replay(replay *r, const blv_problem *problem, formulas kind, const char *solver,
-                        const char *const *settings, int hidden) {
-    *r = (replay){.problem = problem, .settings = settings, .kind = kind};
-    r->watched = spy_on(&r->watch, problem, hidden);
-    r->watch.record = true;
-    r->run = make_run(r->watched, solver, settings);
-    r->dx = r->watch.inner->dim_x;
-    r->dy = r->watch.inner->dim_y;
-    r->lo = kind == QUADRATIC ? -INFINITY : 0.0;
-    r->hi = kind == PL_SINE ? 3.0 : INFINITY;
-    r->ridge = kind == QUADRATIC ? *array_of(problem, "ridge") : 0.0;
-    double **of_x[] = {&r->x, &r->fx, &r->jv};
-    double **of_y[] = {&r->y, &r->v, &r->fy, &r->gy, &r->hv, &r->p, &r->q, &r->c, &r->b};
-    for (size_t i = 0; i < sizeof of_x / sizeof *of_x; i++)
-        *of_x[i] = make_numbers(r->dx);
-    for (size_t i = 0; i < sizeof of_y / sizeof *of_y; i++)
-        *of_y[i] = make_numbers(r->dy);
-    r->A = make_numbers(r->dy * r->dy);
-    r->C = make_numbers(r->dy * r->dx);
-    fill_start(r->dx, 1, 1.0, r->x);
-    fill_start(r->dy, 2, 1.0, r->y);
-    fill_start(r->dy, 3, 0.5, r->v);
-}
-
-static void close_replay(replay *r) {
-    double *const all[] = {r->x,  r->y, r->v, r->fx, r->fy, r->gy, r->hv,
-                           r->jv, r->p, r->q, r->c,  r->b,  r->A,  r->C};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        free(all[i]);
-    blv_run_destroy(r->run);
-    blv_problem_destroy(r->watched);
-    spy_free(&r->watch);
-}
-
 /* x0 and y0 may be NULL: random numbers. The two computations never meet. */
 static void check(const blv_problem *problem, formulas kind, const char *solver,
                   const char *const *settings, const double *x0, const double *y0, int hidden) {
     replay r;
     open_replay(&r, problem, kind, solver, settings, hidden);
-    if (x0)
-        r.x[0] = *x0;
-    if (y0)
-        r.y[0] = *y0;
+    start_at(&r, x0, y0);
     assert_int_equal(blv_run_open(r.run), BLV_OK);
     bool has_v = blv_run_dim(r.run, "v") > 0;
     write_state(r.run, "x", r.x);
@@ -279,29 +221,18 @@ static void check(const blv_problem *problem, formulas kind, const char *solver,
         compare(&r, "y", r.dy, r.y);
         if (has_v)
             compare(&r, "v", r.dy, r.v);
-        for (size_t i = 0; i < r.watch.size; i++)
-            if (!r.watch.calls[i].seen)
-                fail_msg("%s, step %zu: a call of kind %c was not needed", solver, r.t,
-                         r.watch.calls[i].kind);
+        expect_all_needed(&r);
     }
     close_replay(&r);
 }
 
 /* ---- Whole sums and batches of the quadratic ---- */
 
-static const struct {
-    const char *dx, *dy, *kappa, *ridge, *step; /* step: safe for gradient steps on g */
-} shapes[] = {{"7", "5", "10", "1", "0.09"},
-              {"4", "9", "100", "0.3", "0.009"},
-              {"12", "1", "1", "2", "0.8"},
-              {"20", "30", "300", "1", "0.003"}};
+static const shape shapes[] = {{"7", "5", "10", "1", "0.09"},
+                               {"4", "9", "100", "0.3", "0.009"},
+                               {"12", "1", "1", "2", "0.8"},
+                               {"20", "30", "300", "1", "0.003"}};
 enum { SHAPES = sizeof shapes / sizeof *shapes };
-
-static blv_problem *make_shape(size_t i, const char *terms) {
-    return make_problem("quadratic",
-                        SETTINGS("dx", shapes[i].dx, "dy", shapes[i].dy, "kappa", shapes[i].kappa,
-                                 "ridge", shapes[i].ridge, "terms", terms, "seed", "4"));
-}
 
 /* Whole sums of one term and of several, which are fewer than the 64 of a default batch, then
  * batches by each sampler. STEP in `own` stands for the shape's. */
@@ -310,7 +241,7 @@ static void check_quadratics(const char *solver, const char *const *own) {
     const char *settings[32];
     for (size_t i = 0; i < SHAPES; i++)
         for (size_t k = 0; k < 5; k++) {
-            blv_problem *p = make_shape(i, k == 0 ? "1" : "23");
+            blv_problem *p = make_quadratic(&shapes[i], k == 0 ? "1" : "23");
             size_t n = 0;
             for (; own[n]; n++)
                 settings[n] = strcmp(own[n], "STEP") == 0 ? shapes[i].step : own[n];
@@ -386,8 +317,8 @@ static void test_itd(void **state) {
 
 /* ---- Lower levels that are not quadratic, with bounds on x ---- */
 
-static void check_toy(const char *name, formulas kind, double x0, double y0) {
-    blv_problem *p = make_problem(name, NULL);
+static void check_toy(const struct toy_start *at) {
+    blv_problem *p = make_problem(at->name, NULL);
     const struct {
         const char *solver;
         const char *const *settings;
@@ -405,17 +336,14 @@ static void check_toy(const char *name, formulas kind, double x0, double y0) {
          SETTINGS("step_x", "0.02", "step_y", "0.05", "inner", "10", "K0", "6", "momentum", "0.7")},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        check(p, kind, cases[i].solver, cases[i].settings, &x0, &y0, 0);
+        check(p, at->kind, cases[i].solver, cases[i].settings, &at->x, &at->y, 0);
     blv_problem_destroy(p);
 }
 
 static void test_toys_with_projection(void **state) {
     (void)state;
-    check_toy("scalar-penalty", SCALAR_PENALTY, 0.0, 0.05);
-    check_toy("scalar-penalty", SCALAR_PENALTY, 0.02, -1.0);
-    check_toy("pl-sine", PL_SINE, 0.0, 0.2);
-    check_toy("pl-sine", PL_SINE, 1.5, -1.4);
-    check_toy("pl-sine", PL_SINE, 3.0, -2.9);
+    for (size_t i = 0; i < LENGTH(toy_starts); i++)
+        check_toy(&toy_starts[i]);
 }
 
 /* ---- d of itd by differences ---- */

@@ -148,12 +148,7 @@ static void check_from(const blv_problem *problem, formulas kind, const char *so
     model m;
     open_model(&m, problem, kind, solver, settings, hidden);
     replay *r = &m.r;
-    fill_start(r->dx, 1, r->x);
-    fill_start(r->dy, 2, r->y);
-    if (x0) {
-        *r->x = *x0;
-        *r->y = *y0;
-    }
+    start_at(r, x0, y0);
     assert_int_equal(blv_run_open(r->run), BLV_OK);
     write_state(r->run, "x", r->x);
     write_state(r->run, "y", r->y);
@@ -179,19 +174,12 @@ static void check(const blv_problem *problem, const char *solver, const char *co
 
 /* ---- Cases ---- */
 
-static const struct {
-    const char *dx, *dy, *kappa, *lambda; /* lambda: safe for gradient steps on g */
-} shapes[] = {{"7", "5", "10", "0.09"},
-              {"4", "9", "100", "0.009"},
-              {"1", "6", "50", "0.015"},
-              {"12", "1", "1", "0.8"},
-              {"11", "13", "300", "0.003"}};
+static const shape shapes[] = {{"7", "5", "10", "1", "0.09"},
+                               {"4", "9", "100", "1", "0.009"},
+                               {"1", "6", "50", "1", "0.015"},
+                               {"12", "1", "1", "1", "0.8"},
+                               {"11", "13", "300", "1", "0.003"}};
 enum { SHAPES = sizeof shapes / sizeof *shapes };
-
-static blv_problem *make_shape(size_t i, const char *terms) {
-    return make_problem("quadratic", SETTINGS("dx", shapes[i].dx, "dy", shapes[i].dy, "kappa",
-                                              shapes[i].kappa, "terms", terms, "seed", "4"));
-}
 
 #define TIGHT "products", "1000", "tolerance", "1e-15"
 /* Coefficients that are all different, and steps that reach the bound 1 at first. */
@@ -201,8 +189,8 @@ static blv_problem *make_shape(size_t i, const char *terms) {
 static void test_mgbio(void **state) {
     (void)state;
     for (size_t i = 0; i < SHAPES; i++) {
-        blv_problem *p = make_shape(i, "1");
-        const char *step = shapes[i].lambda;
+        blv_problem *p = make_quadratic(&shapes[i], "1");
+        const char *step = shapes[i].step;
         check(p, "mgbio", SETTINGS("gamma", "0.3", "lambda", step, "linear", "minres", TIGHT), 0);
         check(p, "mgbio", SETTINGS("gamma", "0.2", "lambda", step, "eta", "1", TIGHT),
               SPY_HIDES_ALL);
@@ -229,8 +217,8 @@ static void check_momentum(const blv_problem *p, const char *step, const char *f
 static void test_momentum(void **state) {
     (void)state;
     for (size_t i = 0; i < SHAPES; i++) {
-        blv_problem *p = make_shape(i, "1");
-        const char *step = shapes[i].lambda;
+        blv_problem *p = make_quadratic(&shapes[i], "1");
+        const char *step = shapes[i].step;
         check_momentum(p, step, "explicit", "20", 0);
         check_momentum(p, step, "explicit", "20", SPY_HIDES_ALL);
         check_momentum(p, step, "operator", "30", 0);
@@ -245,8 +233,8 @@ static void test_batches(void **state) {
     static const char *const samplers[] = {"block", "iid", "shuffle"};
     for (size_t i = 0; i < 3; i++)
         for (size_t k = 0; k < 3; k++) {
-            blv_problem *p = make_shape(i, "23");
-            const char *how = samplers[k], *step = shapes[i].lambda;
+            blv_problem *p = make_quadratic(&shapes[i], "23");
+            const char *how = samplers[k], *step = shapes[i].step;
             check(p, "mgbio",
                   SETTINGS("batch", "5", "sampler", how, "gamma", "0.3", "lambda", step, TIGHT), 0);
             check(p, "mgbio",
@@ -275,7 +263,7 @@ static void test_batches(void **state) {
 static void test_long_steps(void **state) {
     (void)state;
     for (int batches = 0; batches < 2; batches++) {
-        blv_problem *p = make_shape(0, batches ? "24" : "1");
+        blv_problem *p = make_quadratic(&shapes[0], batches ? "24" : "1");
         const char *batch = batches ? "batch" : "iters", *size = batches ? "6" : "1000";
         check(p, "mgbio",
               SETTINGS("gamma", "1.5", "lambda", "0.35", "eta", "1", "linear", "explicit", batch,
@@ -294,8 +282,8 @@ static void test_clip(void **state) {
     (void)state;
     for (size_t i = 0; i < SHAPES; i++)
         for (int batches = 0; batches < 2; batches++) {
-            blv_problem *p = make_shape(i, batches ? "23" : "1");
-            const char *step = shapes[i].lambda;
+            blv_problem *p = make_quadratic(&shapes[i], batches ? "23" : "1");
+            const char *step = shapes[i].step;
             const char *batch = batches ? "5" : "full";
             if (batches)
                 check(p, "msgbio",

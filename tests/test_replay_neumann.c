@@ -10,7 +10,6 @@
 #include "neumann_model.h"
 
 enum { STEPS = 40 };
-static const double agreement = 1e-10;
 
 /* ---- The algorithms ---- */
 
@@ -122,57 +121,17 @@ static const struct {
 
 /* ---- The comparison ---- */
 
-static void compare(const replay *r, const char *name, size_t n, const double *expected) {
-    double *values = make_numbers(n);
-    read_state(r->run, name, values);
-    for (size_t i = 0; i < n; i++)
-        if (!(fabs(values[i] - expected[i]) <= agreement * (1.0 + fabs(expected[i]))))
-            fail_msg("%s on %s (%zu, %zu), step %zu: %s[%zu] is %.17g, expected %.17g",
-                     blv_run_solver(r->run)->name, r->watch.inner->name, r->dx, r->dy, r->t, name,
-                     i, values[i], expected[i]);
-    free(values);
-}
-
-static void open_run(family *f, const blv_problem *problem, formulas kind, const char *solver,
-                     const char *const *settings) {
-    replay *r = &f->r;
-    *f = (family){.r = {.problem = problem, .settings = settings, .kind = kind}};
-    r->watched = spy_on(&r->watch, problem, 0);
-    r->watch.record = true;
-    r->run = make_run(r->watched, solver, settings);
-    r->dx = r->watch.inner->dim_x;
-    r->dy = r->watch.inner->dim_y;
-    r->lo = kind == QUADRATIC ? -INFINITY : 0.0;
-    r->hi = kind == PL_SINE ? 3.0 : INFINITY;
-    r->ridge = kind == QUADRATIC ? *array_of(problem, "ridge") : 0.0;
-    double **of_x[] = {&r->x, &r->fx, &r->jv};
-    double **of_y[] = {&r->y, &r->v, &r->fy, &r->gy, &r->hv, &r->c, &r->b};
-    for (size_t i = 0; i < sizeof of_x / sizeof *of_x; i++)
-        *of_x[i] = make_numbers(r->dx);
-    for (size_t i = 0; i < sizeof of_y / sizeof *of_y; i++)
-        *of_y[i] = make_numbers(r->dy);
-    r->A = make_numbers(r->dy * r->dy);
-    r->C = make_numbers(r->dy * r->dx);
-    open_family(f);
-}
-
 static void close_run(family *f) {
-    replay *r = &f->r;
-    double *const all[] = {r->x,  r->y,  r->v, r->fx, r->fy, r->gy,
-                           r->hv, r->jv, r->c, r->b,  r->A,  r->C};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        free(all[i]);
     close_family(f);
-    blv_run_destroy(r->run);
-    blv_problem_destroy(r->watched);
-    spy_free(&r->watch);
+    close_replay(&f->r);
 }
 
 static void check_from(const blv_problem *problem, formulas kind, const char *solver,
                        const char *const *settings, double x0, double y0) {
     family f;
-    open_run(&f, problem, kind, solver, settings);
     replay *r = &f.r;
+    open_replay(r, problem, kind, solver, settings, 0);
+    open_family(&f);
     for (size_t j = 0; j < r->dx; j++)
         r->x[j] = r->dx == 1 ? x0 : x0 * cos((double)(3 * j + 1));
     for (size_t i = 0; i < r->dy; i++)
@@ -180,6 +139,7 @@ static void check_from(const blv_problem *problem, formulas kind, const char *so
     assert_int_equal(blv_run_open(r->run), BLV_OK);
     write_state(r->run, "x", r->x);
     write_state(r->run, "y", r->y);
+    write_state(r->run, "v", r->v);
     for (r->t = 0; r->t < STEPS; r->t++) {
         spy_forget(&r->watch);
         step_run(r->run);
@@ -190,10 +150,7 @@ static void check_from(const blv_problem *problem, formulas kind, const char *so
         compare(r, "x", r->dx, r->x);
         compare(r, "y", r->dy, r->y);
         compare(r, "v", r->dy, r->v);
-        for (size_t i = 0; i < r->watch.size; i++)
-            if (!r->watch.calls[i].seen)
-                fail_msg("%s, step %zu: a call of kind %c was not needed", solver, r->t,
-                         r->watch.calls[i].kind);
+        expect_all_needed(r);
     }
     close_run(&f);
 }
@@ -204,26 +161,18 @@ static void check(const blv_problem *problem, const char *solver, const char *co
 
 /* ---- Whole sums ---- */
 
-static const struct {
-    const char *dx, *dy, *kappa, *ridge, *step; /* step: safe for gradient steps on g */
-} shapes[] = {{"7", "5", "10", "1", "0.09"},
-              {"4", "9", "100", "0.3", "0.009"},
-              {"12", "1", "1", "2", "0.8"},
-              {"10", "20", "300", "1", "0.003"}};
+static const shape shapes[] = {{"7", "5", "10", "1", "0.09"},
+                               {"4", "9", "100", "0.3", "0.009"},
+                               {"12", "1", "1", "2", "0.8"},
+                               {"10", "20", "300", "1", "0.003"}};
 enum { SHAPES = sizeof shapes / sizeof *shapes };
-
-static blv_problem *make_shape(size_t i, const char *terms) {
-    return make_problem("quadratic",
-                        SETTINGS("dx", shapes[i].dx, "dy", shapes[i].dy, "kappa", shapes[i].kappa,
-                                 "ridge", shapes[i].ridge, "terms", terms, "seed", "4"));
-}
 
 static void test_storm(void **state) {
     (void)state;
     static const char *const solvers[] = {"mrbo", "sustain", "mstsa"};
     for (size_t i = 0; i < SHAPES; i++)
         for (size_t k = 0; k < 3; k++) {
-            blv_problem *p = make_shape(i, "1");
+            blv_problem *p = make_quadratic(&shapes[i], "1");
             const char *step = shapes[i].step;
             check(p, solvers[k],
                   SETTINGS("step_x", "0.3", "step_y", step, "eta", step, "Q", "3", "m", "8", "dd",
@@ -238,7 +187,7 @@ static void test_storm(void **state) {
 static void test_vrbo(void **state) {
     (void)state;
     for (size_t i = 0; i < SHAPES; i++) {
-        blv_problem *p = make_shape(i, "1");
+        blv_problem *p = make_quadratic(&shapes[i], "1");
         const char *step = shapes[i].step;
         check(p, "vrbo",
               SETTINGS("step_x", "0.2", "step_y", step, "eta", step, "Q", "3", "inner", "2"));
@@ -257,7 +206,7 @@ static void test_sgd(void **state) {
     static const char *const solvers[] = {"stocbio", "bsa", "ttsa"};
     for (size_t i = 0; i < SHAPES; i++)
         for (size_t k = 0; k < 3; k++) {
-            blv_problem *p = make_shape(i, "1");
+            blv_problem *p = make_quadratic(&shapes[i], "1");
             const char *step = shapes[i].step;
             check(p, solvers[k], SETTINGS("step_x", "0.3", "step_y", step, "eta", step, "Q", "4"));
             check(p, solvers[k],
@@ -270,7 +219,7 @@ static void test_sgd(void **state) {
 static void test_fsla(void **state) {
     (void)state;
     for (size_t i = 0; i < SHAPES; i++) {
-        blv_problem *p = make_shape(i, "1");
+        blv_problem *p = make_quadratic(&shapes[i], "1");
         const char *step = shapes[i].step;
         check(p, "fsla", SETTINGS("step_x", "0.2", "step_y", step, "step_v", step));
         check(
@@ -280,26 +229,18 @@ static void test_fsla(void **state) {
     }
 }
 
-/* The bounds of X are met on the way: the starts are on or near them. */
 static void test_toys_with_projection(void **state) {
     (void)state;
-    static const struct {
-        const char *name;
-        formulas kind;
-        double x0, y0;
-    } starts[] = {{"scalar-penalty", SCALAR_PENALTY, 0.0, 0.05},
-                  {"scalar-penalty", SCALAR_PENALTY, 0.02, -1.0},
-                  {"pl-sine", PL_SINE, 0.0, 0.2},
-                  {"pl-sine", PL_SINE, 3.0, -2.9}};
-    for (size_t i = 0; i < 4; i++) {
-        blv_problem *p = make_problem(starts[i].name, NULL);
+    for (size_t i = 0; i < LENGTH(toy_starts); i++) {
+        const struct toy_start *at = &toy_starts[i];
+        blv_problem *p = make_problem(at->name, NULL);
         for (size_t k = 0; k < sizeof algorithms / sizeof *algorithms; k++) {
             const char *solver = algorithms[k].solver;
             bool fsla = strcmp(solver, "fsla") == 0;
-            check_from(p, starts[i].kind, solver,
+            check_from(p, at->kind, solver,
                        fsla ? SETTINGS("step_x", "0.03", "step_y", "0.1", "step_v", "0.1")
                             : SETTINGS("step_x", "0.03", "step_y", "0.1", "eta", "0.1", "Q", "6"),
-                       starts[i].x0, starts[i].y0);
+                       at->x, at->y);
         }
         blv_problem_destroy(p);
     }
@@ -312,7 +253,7 @@ static void test_batches(void **state) {
     static const char *const samplers[] = {"block", "iid", "shuffle"};
     for (size_t i = 0; i < 2; i++)
         for (size_t k = 0; k < 3; k++) {
-            blv_problem *p = make_shape(i, "23");
+            blv_problem *p = make_quadratic(&shapes[i], "23");
             const char *how = samplers[k], *step = shapes[i].step;
             for (size_t s = 0; s < sizeof algorithms / sizeof *algorithms; s++) {
                 const char *solver = algorithms[s].solver;
@@ -335,7 +276,7 @@ static void test_batches(void **state) {
 
 static void test_vrbo_batch_sizes(void **state) {
     (void)state;
-    blv_problem *p = make_shape(0, "23");
+    blv_problem *p = make_quadratic(&shapes[0], "23");
     check(p, "vrbo",
           SETTINGS("S1", "11", "S2", "4", "sampler", "iid", "step_x", "0.1", "step_y", "0.09",
                    "eta", "0.09", "Q", "2", "inner", "2"));

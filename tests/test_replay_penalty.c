@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 enum { STEPS = 60 };
-static const double agreement = 1e-10;
 
 static const struct algorithm {
     const char *solver;
@@ -31,72 +30,17 @@ static const struct algorithm {
                   {"pbsgd", step_pbgd, "z"},
                   {"bome", step_bome, "z"}};
 
-/* Numbers in [-1, 1] that are the same everywhere. */
-static void fill_start(size_t n, unsigned seed, double *out) {
-    uint64_t state = 88172645463325252u + seed;
-    for (size_t i = 0; i < n; i++) {
-        state = state * 6364136223846793005u + 1442695040888963407u;
-        out[i] = (double)(state >> 11) * 0x1p-52 - 1.0;
-    }
-}
-
-static void compare(const model *m, const char *name, size_t n, const double *expected) {
-    double values[ROOM];
-    const replay *r = &m->r;
-    read_state(r->run, name, values);
-    for (size_t i = 0; i < n; i++)
-        if (!(fabs(values[i] - expected[i]) <= agreement * (1.0 + fabs(expected[i]))))
-            fail_msg("%s on %s, step %zu: %s[%zu] is %.17g, expected %.17g (off by %.3g)",
-                     blv_run_solver(r->run)->name, r->watch.inner->name, r->t, name, i, values[i],
-                     expected[i], fabs(values[i] - expected[i]));
-}
-
-static void open_model(model *m, const blv_problem *problem, formulas kind, const char *solver,
-                       const char *const *settings) {
-    *m = (model){.r = {.problem = problem, .settings = settings, .kind = kind}};
-    replay *r = &m->r;
-    r->watched = spy_on(&r->watch, problem, 0);
-    r->watch.record = true;
-    r->run = make_run(r->watched, solver, settings);
-    r->dx = r->watch.inner->dim_x;
-    r->dy = r->watch.inner->dim_y;
-    assert_true(r->dx <= ROOM && r->dy <= ROOM);
-    r->lo = kind == QUADRATIC ? -INFINITY : 0.0;
-    r->hi = kind == PL_SINE ? 3.0 : INFINITY;
-    r->ridge = kind == QUADRATIC ? *array_of(problem, "ridge") : 0.0;
-    r->x = make_numbers(r->dx);
-    r->y = make_numbers(r->dy);
-    r->c = make_numbers(r->dy);
-    r->b = make_numbers(r->dy);
-    r->A = make_numbers(r->dy * r->dy);
-    r->C = make_numbers(r->dy * r->dx);
-}
-
-static void close_model(model *m) {
-    replay *r = &m->r;
-    double *const all[] = {r->x, r->y, r->c, r->b, r->A, r->C};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        free(all[i]);
-    blv_run_destroy(r->run);
-    blv_problem_destroy(r->watched);
-    spy_free(&r->watch);
-}
-
 /* x0 and y0 may be NULL: a start of random numbers. Returns the restarts. */
 static double check(const blv_problem *problem, formulas kind, const char *solver,
                     const char *const *settings, const double *x0, const double *y0) {
-    model m;
+    model m = {.k = 0.0};
+    replay *r = &m.r;
     const struct algorithm *a = algorithms;
     while (strcmp(a->solver, solver) != 0)
         a++;
-    open_model(&m, problem, kind, solver, settings);
-    replay *r = &m.r;
-    fill_start(r->dx, 1, r->x);
-    fill_start(r->dy, 2, r->y);
-    if (x0)
-        memcpy(r->x, x0, r->dx * sizeof *r->x);
-    if (y0)
-        memcpy(r->y, y0, r->dy * sizeof *r->y);
+    open_replay(r, problem, kind, solver, settings, 0);
+    assert_true(r->dx <= ROOM && r->dy <= ROOM);
+    start_at(r, x0, y0);
     memcpy(m.z, r->y, r->dy * sizeof *r->y);
     assert_int_equal(blv_run_open(r->run), BLV_OK);
     write_state(r->run, "x", r->x);
@@ -105,61 +49,40 @@ static double check(const blv_problem *problem, formulas kind, const char *solve
         spy_forget(&r->watch);
         step_run(r->run);
         a->step(&m);
-        compare(&m, "x", r->dx, r->x);
-        compare(&m, "y", r->dy, r->y);
+        compare(r, "x", r->dx, r->x);
+        compare(r, "y", r->dy, r->y);
         if (a->third)
-            compare(&m, a->third, r->dy, m.z);
+            compare(r, a->third, r->dy, m.z);
         if (blv_run_dim(r->run, "v") > 0)
-            compare(&m, "v", r->dy, m.v);
+            compare(r, "v", r->dy, m.v);
         if (blv_run_dim(r->run, "wbar") > 0)
-            compare(&m, "wbar", r->dx, m.wbar);
-        for (size_t i = 0; i < r->watch.size; i++)
-            if (!r->watch.calls[i].seen)
-                fail_msg("%s, step %zu: a call of kind %c was not needed", solver, r->t,
-                         r->watch.calls[i].kind);
+            compare(r, "wbar", r->dx, m.wbar);
+        expect_all_needed(r);
     }
     double restarts = m.restarts;
-    close_model(&m);
+    close_replay(r);
     return restarts;
 }
 
-static const struct {
-    const char *dx, *dy, *kappa, *ridge;
-} shapes[] = {{"7", "5", "10", "1"},
-              {"4", "9", "100", "0.3"},
-              {"1", "6", "50", "1"},
-              {"20", "30", "300", "1"}};
+static const shape shapes[] = {{"7", "5", "10", "1", NULL},
+                               {"4", "9", "100", "0.3", NULL},
+                               {"1", "6", "50", "1", NULL},
+                               {"20", "30", "300", "1", NULL}};
 enum { SHAPES = sizeof shapes / sizeof *shapes };
-
-static blv_problem *make_shape(size_t i, const char *terms) {
-    return make_problem("quadratic",
-                        SETTINGS("dx", shapes[i].dx, "dy", shapes[i].dy, "kappa", shapes[i].kappa,
-                                 "ridge", shapes[i].ridge, "terms", terms, "seed", "4"));
-}
 
 static void on_quadratics(const char *solver, const char *const *settings) {
     for (size_t i = 0; i < SHAPES; i++) {
-        blv_problem *p = make_shape(i, "1");
+        blv_problem *p = make_quadratic(&shapes[i], "1");
         check(p, QUADRATIC, solver, settings, NULL, NULL);
         blv_problem_destroy(p);
     }
 }
 
-/* The bounds of X are met on the way: the starts are on or near them. */
 static void on_toys(const char *solver, const char *const *settings) {
-    static const struct {
-        const char *name;
-        formulas kind;
-        double x, y;
-    } starts[] = {{"scalar-penalty", SCALAR_PENALTY, 0.0, 0.05},
-                  {"scalar-penalty", SCALAR_PENALTY, 1.0, 0.0},
-                  {"scalar-penalty", SCALAR_PENALTY, 0.02, -1.0},
-                  {"pl-sine", PL_SINE, 0.0, 0.2},
-                  {"pl-sine", PL_SINE, 1.5, -1.4},
-                  {"pl-sine", PL_SINE, 3.0, -2.9}};
-    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++) {
-        blv_problem *p = make_problem(starts[i].name, NULL);
-        check(p, starts[i].kind, solver, settings, &starts[i].x, &starts[i].y);
+    for (size_t i = 0; i < LENGTH(toy_starts); i++) {
+        const struct toy_start *at = &toy_starts[i];
+        blv_problem *p = make_problem(at->name, NULL);
+        check(p, at->kind, solver, settings, &at->x, &at->y);
         blv_problem_destroy(p);
     }
 }
@@ -170,7 +93,7 @@ static void on_batches(const char *solver, const char *const *settings) {
         for (size_t k = 0; k < 3; k++) {
             const char *all[40];
             size_t n = 0;
-            blv_problem *p = make_shape(i, "23");
+            blv_problem *p = make_quadratic(&shapes[i], "23");
             for (; settings[n]; n++)
                 all[n] = settings[n];
             memcpy(all + n,
@@ -322,7 +245,7 @@ static void test_minimaxopt_example(void **state) {
 
 static void test_accf2ba(void **state) {
     (void)state;
-    blv_problem *p = make_shape(0, "1");
+    blv_problem *p = make_quadratic(&shapes[0], "1");
     const char *const *often = SETTINGS("L", "3", "B", "0.3", "Lg", "11", "mu", "1", "inner", "60");
     const char *const *never = SETTINGS("L", "3", "B", "1e9", "Lg", "11", "mu", "1", "inner", "60");
     double restarts = check(p, QUADRATIC, "accf2ba", often, NULL, NULL);

@@ -124,13 +124,7 @@ static void check(const blv_problem *problem, formulas kind, const char *const *
     size_t blocks = batch < samples ? (samples - 1) / batch + 1 : 0;
     tables f = {.samples = samples, .dims = {r->dx, r->dy, 0}};
     tables g = {.samples = samples, .dims = {r->dy, r->dy, r->dx}};
-    fill_start(r->dx, 1, r->x);
-    fill_start(r->dy, 2, r->y);
-    fill_start(r->dy, 3, r->v);
-    if (x0) {
-        *r->x = *x0;
-        *r->y = *y0;
-    }
+    start_at(r, x0, y0);
     assert_int_equal(blv_run_open(r->run), BLV_OK);
     write_state(r->run, "x", r->x);
     write_state(r->run, "y", r->y);
@@ -156,24 +150,17 @@ static void check(const blv_problem *problem, formulas kind, const char *const *
     close_model(&m);
 }
 
-static const struct {
-    const char *dx, *dy, *kappa, *step; /* step: safe for gradient steps on g */
-} shapes[] = {{"7", "5", "10", "0.05"},
-              {"4", "9", "100", "0.005"},
-              {"1", "6", "50", "0.01"},
-              {"12", "1", "1", "0.5"}};
+static const shape shapes[] = {{"7", "5", "10", "1", "0.05"},
+                               {"4", "9", "100", "1", "0.005"},
+                               {"1", "6", "50", "1", "0.01"},
+                               {"12", "1", "1", "1", "0.5"}};
 enum { SHAPES = sizeof shapes / sizeof *shapes };
-
-static blv_problem *make_shape(size_t i, const char *terms) {
-    return make_problem("quadratic", SETTINGS("dx", shapes[i].dx, "dy", shapes[i].dy, "kappa",
-                                              shapes[i].kappa, "terms", terms, "seed", "4"));
-}
 
 static void test_replay(void **state) {
     (void)state;
     for (size_t i = 0; i < SHAPES; i++) {
         const char *step = shapes[i].step;
-        blv_problem *one = make_shape(i, "1"), *sum = make_shape(i, "23");
+        blv_problem *one = make_quadratic(&shapes[i], "1"), *sum = make_quadratic(&shapes[i], "23");
         check(one, QUADRATIC, SETTINGS("step_x", "0.1", "step_y", step, "step_v", step), false,
               NULL, NULL);
         static const char *const batches[] = {"5", "1", "12", "22"}; /* all with a short block */

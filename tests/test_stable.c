@@ -46,12 +46,7 @@ static void check_from(const blv_problem *problem, formulas kind, const char *co
     model m;
     open_model(&m, problem, kind, "stable", settings, hidden);
     replay *r = &m.r;
-    fill_start(r->dx, 1, r->x);
-    fill_start(r->dy, 2, r->y);
-    if (x0) {
-        *r->x = *x0;
-        *r->y = *y0;
-    }
+    start_at(r, x0, y0);
     assert_int_equal(blv_run_open(r->run), BLV_OK);
     write_state(r->run, "x", r->x);
     write_state(r->run, "y", r->y);
@@ -67,25 +62,18 @@ static void check_from(const blv_problem *problem, formulas kind, const char *co
     close_model(&m);
 }
 
-static const struct {
-    const char *dx, *dy, *kappa, *step; /* step: safe for gradient steps on g */
-} shapes[] = {{"7", "5", "10", "0.09"},
-              {"4", "9", "100", "0.009"},
-              {"1", "6", "50", "0.015"},
-              {"12", "1", "1", "0.8"},
-              {"11", "13", "300", "0.003"}};
+static const shape shapes[] = {{"7", "5", "10", "1", "0.09"},
+                               {"4", "9", "100", "1", "0.009"},
+                               {"1", "6", "50", "1", "0.015"},
+                               {"12", "1", "1", "1", "0.8"},
+                               {"11", "13", "300", "1", "0.003"}};
 enum { SHAPES = sizeof shapes / sizeof *shapes };
-
-static blv_problem *make_shape(size_t i, const char *terms) {
-    return make_problem("quadratic", SETTINGS("dx", shapes[i].dx, "dy", shapes[i].dy, "kappa",
-                                              shapes[i].kappa, "terms", terms, "seed", "4"));
-}
 
 static void test_replay(void **state) {
     (void)state;
     static const char *const samplers[] = {"block", "iid", "shuffle"};
     for (size_t i = 0; i < SHAPES; i++) {
-        blv_problem *p = make_shape(i, "1"), *sum = make_shape(i, "23");
+        blv_problem *p = make_quadratic(&shapes[i], "1"), *sum = make_quadratic(&shapes[i], "23");
         const char *step = shapes[i].step;
         check_from(p, QUADRATIC, SETTINGS("step_x", "0.3", "step_y", step), 0, NULL, NULL);
         check_from(p, QUADRATIC, SETTINGS("step_x", "0.2", "step_y", step, "tau", "1"),
@@ -102,18 +90,10 @@ static void test_replay(void **state) {
 
 static void test_toys_with_projection(void **state) {
     (void)state;
-    static const struct {
-        const char *name;
-        formulas kind;
-        double x0, y0;
-    } starts[] = {{"scalar-penalty", SCALAR_PENALTY, 0.0, 0.05},
-                  {"scalar-penalty", SCALAR_PENALTY, 0.02, -1.0},
-                  {"pl-sine", PL_SINE, 0.0, 0.2},
-                  {"pl-sine", PL_SINE, 3.0, -2.9}};
-    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++) {
-        blv_problem *p = make_problem(starts[i].name, NULL);
-        check_from(p, starts[i].kind, SETTINGS("step_x", "0.02", "step_y", "0.1"), 0, &starts[i].x0,
-                   &starts[i].y0);
+    for (size_t i = 0; i < LENGTH(toy_starts); i++) {
+        blv_problem *p = make_problem(toy_starts[i].name, NULL);
+        check_from(p, toy_starts[i].kind, SETTINGS("step_x", "0.02", "step_y", "0.1"), 0,
+                   &toy_starts[i].x, &toy_starts[i].y);
         blv_problem_destroy(p);
     }
 }
@@ -153,7 +133,7 @@ static void test_y_keeps_up(void **state) {
     blv_problem *p = make_problem("quadratic", SETTINGS("dx", "6", "dy", "8", "kappa", "1000"));
     blv_run *run = make_run(p, "stable", SETTINGS("step_x", "0.4", "step_y", "1e-4"));
     double x[6], y[8], best[8];
-    fill_start(6, 5, x);
+    fill_start(6, 5, 1.0, x);
     quadratic_truth(p, x, best, NULL, NULL);
     assert_int_equal(blv_run_open(run), BLV_OK);
     write_state(run, "x", x);
