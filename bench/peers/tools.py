@@ -106,14 +106,15 @@ def tune_cases(data, quick, random):
         a, b = load_breast_cancer(return_X_y=True)
         yield "breast cancer", scaled(three(a, b, (200, 180, 180), random))
         return
+    # few rows to train on and many to validate with: with many, hardly any penalty is best
     a, b = read_libsvm(f"{data}/ijcnn1/ijcnn1.gz", 22)
-    yield "ijcnn1", three(a, b, (20000, 10000, 19990), random)
+    yield "ijcnn1", three(a, b, (1000, 10000, 38990), random)
     rows = numpy.loadtxt(f"{data}/covtype/covtype.sample.data.gz", delimiter=",", dtype=numpy.int32,
                          max_rows=24000)
     a, b = rows[:, :-1].astype(float), (rows[:, -1] == 2).astype(int)
-    yield "covtype, class 2 against the rest", scaled(three(a, b, (8000, 8000, 8000), random))
+    yield "covtype, class 2 against the rest", scaled(three(a, b, (1000, 8000, 15000), random))
     a, b = read_libsvm(f"{data}/libsvm/a9a.gz", 123)
-    yield "a9a", three(a, b, (12000, 10000, 10561), random)
+    yield "a9a", three(a, b, (1000, 10000, 21561), random)
 
 
 def compare_tune(bilevel, data, quick, threads):

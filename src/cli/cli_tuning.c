@@ -1,11 +1,12 @@
 /* Penalties of a linear model.
  *
  *   one for all   the loss on all validation rows along a grid of penalties, then a parabola
- *   many          the problem l2reg on the validation rows without the stopping rows, from the
- *                 best single penalty and its model on; after every look the loss on the stopping
- *                 rows is compared with the best so far, and `patience` looks without progress end
- *                 the run. They are kept where their gain on the stopping rows is more than twice
- *                 its standard error. */
+ *   many          the problem l2reg on the validation rows without the stopping rows. It starts at
+ *                 the largest single penalty that is not clearly worse than the best one: where
+ *                 penalties are too small to matter, their gradient says nothing. After every look
+ *                 the loss on the stopping rows is compared with the lowest so far, and `patience`
+ *                 looks without progress end the run. The penalties are kept where their gain on
+ *                 the stopping rows is clear beside its standard error. */
 #include "cli_tuning.h"
 #include "cli_work.h"
 
@@ -16,8 +17,10 @@
 #include <string.h>
 
 enum { SLICES = 100, ITERATIONS = 5000, EXACT_ITERATIONS = 50, EVERY = 50, WORSE_IN_A_ROW = 3 };
+enum { MOST_TRIED = 40 };
 
 static const double highest_penalty = 1e3, first_penalty = 1.0, lowest_penalty = 1e-9;
+static const double clear_gain = 1.5;              /* in standard errors */
 static const double grid_step = 1.151292546497023; /* in the logarithm: half a decade */
 
 static size_t columns_of(const blv_dataset *set) {
@@ -60,11 +63,43 @@ static blv_l2reg_setting one_for_all(void) {
 }
 
 static blv_l2reg_setting many_penalties(const cli_tuning *t) {
-    return (blv_l2reg_setting){
-        .penalty = t->kind, .group = t->group, .scale = t->single, .lo = -t->range, .hi = t->range};
+    return (blv_l2reg_setting){.penalty = t->kind,
+                               .group = t->group,
+                               .scale = t->start,
+                               .lo = fmin(-t->range, log(t->single / t->start)),
+                               .hi = t->range};
+}
+
+/* ---- Losses of rows ---- */
+
+static int row_losses(const cli_tuning *t, const blv_dataset *set, const double *weights,
+                      double *loss) {
+    const blv_dataset_view *v = blv_dataset_view_of(set);
+    double *p = cli_alloc(v->rows * v->classes, sizeof *p);
+    int code = cli_answer(set, weights, t->scores, p);
+    for (size_t i = 0; code == CLI_DONE && i < v->rows; i++)
+        loss[i] = -log(fmax(p[i * v->classes + (size_t)v->label[i]], DBL_MIN));
+    free(p);
+    return code;
+}
+
+/* The mean of `from` - `to`, row by row, and its standard error. */
+static double mean_gain(size_t rows, const double *from, const double *to, double *error) {
+    double mean = 0.0, square = 0.0, n = (double)rows;
+    for (size_t i = 0; i < rows; i++)
+        mean += (from[i] - to[i]) / n;
+    for (size_t i = 0; i < rows; i++)
+        square += (from[i] - to[i] - mean) * (from[i] - to[i] - mean);
+    *error = rows > 1 ? sqrt(square / (n - 1.0) / n) : INFINITY;
+    return mean;
 }
 
 /* ---- One penalty for all ---- */
+
+typedef struct tried {
+    double logarithm, loss;
+    double *losses; /* of the validation rows */
+} tried;
 
 typedef struct search {
     const cli_tuning *tuning;
@@ -72,7 +107,9 @@ typedef struct search {
     double *y;                  /* model of the last penalty tried: the next one starts there */
     double best, best_loss;     /* logarithm of the penalty, loss on all validation rows */
     double *best_y;
-    size_t dim_y;
+    size_t dim_y, rows;
+    tried all[MOST_TRIED];
+    size_t count;
 } search;
 
 static void say_penalty(const search *s, double logarithm) {
@@ -91,14 +128,18 @@ static int try_penalty(search *s, double logarithm, double *loss) {
     int code = cli_train(s->problem, &logarithm, s->y);
     if (code != CLI_DONE)
         return code;
-    cli_quality quality;
+    tried *now = &s->all[s->count];
+    *now = (tried){logarithm, 0.0, cli_alloc(s->rows, sizeof *now->losses)};
+    s->count++;
     double *weights = cli_weights(t->sets->train, s->y, t->scores);
-    code = cli_judge_weights(t->sets->val, weights, t->scores, &quality);
+    code = row_losses(t, t->sets->val, weights, now->losses);
     free(weights);
-    *loss = quality.loss;
-    if (code == CLI_DONE && quality.loss < s->best_loss) {
+    for (size_t i = 0; i < s->rows; i++)
+        now->loss += now->losses[i] / (double)s->rows;
+    *loss = now->loss;
+    if (code == CLI_DONE && *loss < s->best_loss) {
         s->best = logarithm;
-        s->best_loss = quality.loss;
+        s->best_loss = *loss;
         memcpy(s->best_y, s->y, s->dim_y * sizeof *s->y);
     }
     return code;
@@ -134,12 +175,27 @@ static int refine(search *s) {
     return try_penalty(s, lowest, &loss);
 }
 
+/* The largest penalty whose loss is within a standard error of the lowest: of the loss, not of the
+ * difference, which is next to nothing where penalties hardly matter. */
+static double largest_not_worse(const search *s) {
+    double *nothing = cli_alloc(s->rows, sizeof *nothing), largest = s->best, error = 0.0;
+    for (size_t i = 0; i < s->count; i++)
+        if (s->all[i].logarithm == s->best)
+            mean_gain(s->rows, s->all[i].losses, nothing, &error);
+    for (size_t i = 0; i < s->count; i++)
+        if (s->all[i].loss <= s->best_loss + error)
+            largest = fmax(largest, s->all[i].logarithm);
+    free(nothing);
+    return largest;
+}
+
 static int find_single(cli_tuning *t, const blv_problem *problem) {
     size_t dim_y = blv_problem_definition(problem)->dim_y;
     search s = {.tuning = t,
                 .problem = problem,
                 .best_loss = INFINITY,
                 .dim_y = dim_y,
+                .rows = blv_dataset_view_of(t->sets->val)->rows,
                 .y = cli_alloc(dim_y, sizeof(double)),
                 .best_y = cli_alloc(dim_y, sizeof(double))};
     int code = walk(&s, log(first_penalty), log(lowest_penalty), -grid_step);
@@ -150,7 +206,10 @@ static int find_single(cli_tuning *t, const blv_problem *problem) {
     if (code == CLI_DONE)
         code = refine(&s);
     t->single = exp(s.best);
+    t->start = exp(largest_not_worse(&s));
     t->with_single.y = s.best_y;
+    for (size_t i = 0; i < s.count; i++)
+        free(s.all[i].losses);
     free(s.y);
     return code;
 }
@@ -221,9 +280,18 @@ static watcher begin_watch(const cli_tuning *t, const blv_problem_def *def) {
     watcher w = {
         .patience = t->patience, .dim_x = def->dim_x, .count = VECTORS + def->dim_x + def->dim_y};
     w.numbers = cli_alloc(w.count, sizeof *w.numbers);
-    w.numbers[BEST_LOSS] = t->with_single.stop.loss;
+    w.numbers[BEST_LOSS] = INFINITY;
     memcpy(best_y(&w), t->with_single.y, def->dim_y * sizeof(double));
     return w;
+}
+
+static void take_best(cli_tuning *t, const blv_problem_def *def, const watcher *w) {
+    t->penalties = def->dim_x;
+    t->penalty = cli_alloc(def->dim_x, sizeof *t->penalty);
+    for (size_t k = 0; k < def->dim_x; k++)
+        t->penalty[k] = t->start * exp(best_x(w)[k]);
+    t->with_many.y = cli_alloc(def->dim_y, sizeof *t->with_many.y);
+    memcpy(t->with_many.y, best_y(w), def->dim_y * sizeof *t->with_many.y);
 }
 
 static int find_many(cli_tuning *t) {
@@ -239,12 +307,8 @@ static int find_many(cli_tuning *t) {
         cli_watch_say("training");
         code = cli_train(problem, best_x(&w), best_y(&w));
     }
-    t->penalties = def->dim_x;
-    t->penalty = cli_alloc(def->dim_x, sizeof *t->penalty);
-    for (size_t k = 0; k < def->dim_x; k++)
-        t->penalty[k] = t->single * exp(best_x(&w)[k]);
-    t->with_many.y = cli_alloc(def->dim_y, sizeof *t->with_many.y);
-    memcpy(t->with_many.y, best_y(&w), def->dim_y * sizeof *t->with_many.y);
+    if (code == CLI_DONE)
+        take_best(t, def, &w);
     free(w.numbers);
     blv_problem_destroy(problem);
     return code;
@@ -262,31 +326,15 @@ static int judge(const cli_tuning *t, cli_tuned *m) {
                             : code;
 }
 
-static int row_losses(const cli_tuning *t, const cli_tuned *m, double *loss) {
-    const blv_dataset_view *v = blv_dataset_view_of(t->stop);
-    double *p = cli_alloc(v->rows * v->classes, sizeof *p);
-    int code = cli_answer(t->stop, m->weights, t->scores, p);
-    for (size_t i = 0; code == CLI_DONE && i < v->rows; i++)
-        loss[i] = -log(fmax(p[i * v->classes + (size_t)v->label[i]], DBL_MIN));
-    free(p);
-    return code;
-}
-
 /* The gain on the stopping rows, row by row, and its standard error. */
 static int weigh_gain(cli_tuning *t) {
     size_t rows = blv_dataset_view_of(t->stop)->rows;
     double *before = cli_alloc(rows, sizeof *before), *after = cli_alloc(rows, sizeof *after);
-    double mean = 0.0, square = 0.0, n = (double)rows;
-    int code = row_losses(t, &t->with_single, before);
+    int code = row_losses(t, t->stop, t->with_single.weights, before);
     if (code == CLI_DONE)
-        code = row_losses(t, &t->with_many, after);
-    for (size_t i = 0; i < rows; i++)
-        mean += (before[i] - after[i]) / n;
-    for (size_t i = 0; i < rows; i++)
-        square += (before[i] - after[i] - mean) * (before[i] - after[i] - mean);
-    t->gain = mean;
-    t->gain_error = rows > 1 ? sqrt(square / (n - 1.0) / n) : INFINITY;
-    t->kept = mean > 2.0 * t->gain_error;
+        code = row_losses(t, t->stop, t->with_many.weights, after);
+    t->gain = mean_gain(rows, before, after, &t->gain_error);
+    t->kept = t->gain > clear_gain * t->gain_error;
     free(before);
     free(after);
     return code;
@@ -315,7 +363,7 @@ static int refit(cli_tuning *t) {
     double none = log(t->none), single = log(t->single);
     double *x = cli_alloc(t->penalties, sizeof *x);
     for (size_t k = 0; k < t->penalties; k++)
-        x[k] = log(t->penalty[k] / t->single);
+        x[k] = log(t->penalty[k] / t->start);
     cli_tuned *models[] = {&t->with_none, &t->with_single, &t->with_many};
     const double *at[] = {&none, &single, x};
     for (size_t i = 0; code == CLI_DONE && i < 3; i++) {
@@ -380,8 +428,11 @@ static int learn_single_and_none(cli_tuning *t) {
     return code == CLI_DONE ? judge(t, &t->with_none) : code;
 }
 
+/* Where the solver fails, the single penalty is still an answer; it has said why. */
 static int learn_many(cli_tuning *t) {
     int code = find_many(t);
+    if (code == CLI_FAILED)
+        return CLI_DONE;
     if (code == CLI_DONE)
         code = judge(t, &t->with_many);
     return code == CLI_DONE ? weigh_gain(t) : code;

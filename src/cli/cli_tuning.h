@@ -19,7 +19,7 @@ typedef struct cli_tuning {
     blv_penalty_kind kind;
     const uint32_t *group; /* of each column, for BLV_PENALTY_GROUPS */
     double stop_share;     /* of the validation rows: they decide when to stop */
-    double range;          /* penalties from single / e^range to single e^range */
+    double range;          /* penalties from start / e^range to start e^range */
     uint64_t patience;     /* looks without progress */
     bool refit;            /* in the end train on the validation rows too */
     const char *trace;     /* NULL: none */
@@ -27,6 +27,7 @@ typedef struct cli_tuning {
     blv_dataset *fit, *stop; /* parts of the validation rows */
     size_t scores;           /* rows of weights */
     double none, single;     /* penalties: hardly any, and the best one for all */
+    double start;            /* the largest one that is not clearly worse: many start there */
     size_t penalties;
     double *penalty;   /* learned, as many; those of the single one where that was not worse */
     double gain;       /* of the learned ones in the loss on the stopping rows */
