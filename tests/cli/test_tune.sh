@@ -47,6 +47,12 @@ cp out tuned.json
 tail -n +2 penalties.csv | awk -F, 'NR <= 3 { used += log($2) / 3 } NR > 3 && NR <= 30 { idle += log($2) / 27 }
     END { exit !(idle > used + 1) }' || fail "useless features are not penalized more"
 
+# ---- a solver that fails says so, and the best single penalty is the result
+run 0 tune train.csv --val val.csv --solver aid-cg --set step_x=1 --set step_y=1e9 -o one.npz --json
+err_has "solver aid-cg: diverged"
+json false kept
+"$npz_tool" print one.npz penalties >/dev/null || fail "no model where the solver failed"
+
 # ---- the model file: the model minimizes mean loss + 1/2 sum penalty w^2 on the training rows
 for array in weights intercept shift divisor penalties unit_rows; do
     "$npz_tool" print model.npz $array >$array || fail "no array $array"
