@@ -41,7 +41,7 @@ static int train_on(const cli_cleaning *c, const blv_dataset *rows, double ridge
     double *x = cli_alloc(def->dim_x, sizeof *x), *y = cli_alloc(def->dim_y, sizeof *y);
     for (size_t i = 0; i < def->dim_x; i++)
         x[i] = full_weight;
-    code = cli_train(problem, x, y);
+    code = cli_train(problem, x, CLI_TRAINED, y);
     if (code == CLI_DONE)
         *weights = cli_weights(rows, y, c->classes);
     free(x);

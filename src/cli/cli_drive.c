@@ -1,6 +1,7 @@
 #include "cli_drive.h"
 #include "cli_work.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -24,7 +25,7 @@ static blv_error suggest(const cli_learning *learning, blv_run *run, const char 
                          const char *value) {
     const blv_param *param = blv_params_find(learning->solver->params, key);
     bool word = param && param->words && strstr(param->words, value);
-    bool number = param && !param->words;
+    bool number = param && param->type != BLV_CHOICE && isdigit((unsigned char)*value);
     return (word || number) && !is_set(&learning->settings, key) ? blv_run_set(run, key, value)
                                                                  : BLV_OK;
 }
@@ -55,6 +56,8 @@ static blv_error set_up(const cli_learning *learning, const cli_drive_plan *plan
     cli_work_listen(learning->work, learning, plan, run);
     BLV_CHECK(cli_drive_set(learning, run));
     BLV_CHECK(limit(learning, plan, run));
+    if (plan->products)
+        BLV_CHECK(suggest(learning, run, "products", plan->products));
     if (plan->trace)
         BLV_CHECK(blv_run_trace(run, plan->trace));
     BLV_CHECK(blv_run_open(run));

@@ -13,7 +13,8 @@ typedef struct cli_drive_plan {
     blv_monitor_fn look;   /* called after every `every` iterations; NULL: none */
     void *context;
     uint64_t every;
-    double *carried; /* numbers that `look` keeps from call to call; NULL: none */
+    const char *products; /* products with H at most, for solvers that can be told; NULL: any */
+    double *carried;      /* numbers that `look` keeps from call to call; NULL: none */
     size_t carried_count;
     const char *row_head; /* members of the rows in the store, "\"fold\":1,"; NULL: none */
 } cli_drive_plan;

@@ -65,8 +65,7 @@ static int stop_on_signal(void *context) {
     return cli_watch_signalled();
 }
 
-int cli_train(const blv_problem *problem, const double *x, double *y) {
-    const double tolerance = 1e-6;
+int cli_train(const blv_problem *problem, const double *x, double tolerance, double *y) {
     const blv_problem_def *def = blv_problem_definition(problem);
     blv_vec *at = NULL, *model = NULL;
     blv_message why = {0};

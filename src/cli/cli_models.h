@@ -24,8 +24,11 @@ cli_quality cli_judge_answers(const blv_dataset *dataset, const double *probabil
 int cli_judge_weights(const blv_dataset *dataset, const double *weights, size_t scores,
                       cli_quality *quality);
 
-/* y becomes the minimizer of the problem's lower level at x, from where it is. Ctrl-C ends it
- * there. */
-int cli_train(const blv_problem *problem, const double *x, double *y);
+/* |gy| of a model that is handed out. */
+#define CLI_TRAINED 1e-6
+
+/* y becomes the minimizer of the problem's lower level at x, from where it is: |gy| <= tolerance.
+ * Ctrl-C ends it there. */
+int cli_train(const blv_problem *problem, const double *x, double tolerance, double *y);
 
 #endif

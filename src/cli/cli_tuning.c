@@ -16,12 +16,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SLICES = 100, ITERATIONS = 5000, EXACT_ITERATIONS = 50, EVERY = 50, WORSE_IN_A_ROW = 3 };
+enum { SLICES = 100, ITERATIONS = 5000, EXACT_ITERATIONS = 50, EVERY = 50, WORSE_IN_A_ROW = 2 };
 enum { MOST_TRIED = 40 };
 
 static const double highest_penalty = 1e3, first_penalty = 1.0, lowest_penalty = 1e-9;
-static const double clear_gain = 1.5;              /* in standard errors */
-static const double grid_step = 1.151292546497023; /* in the logarithm: half a decade */
+static const double search_tolerance = 1e-5;
+static const double range_of_many = 1.0;
+static const double clear_gain = 1.5;           /* in standard errors */
+static const double decade = 2.302585092994046; /* in the logarithm */
 
 static size_t columns_of(const blv_dataset *set) {
     return blv_dataset_view_of(set)->columns;
@@ -62,11 +64,14 @@ static blv_l2reg_setting one_for_all(void) {
         .penalty = BLV_PENALTY_ONE, .scale = 1.0, .lo = -INFINITY, .hi = INFINITY};
 }
 
+/* Far below the single penalty only where there are rows enough to tell that from overfitting. */
 static blv_l2reg_setting many_penalties(const cli_tuning *t) {
+    const bool few = t->penalties_asked <= blv_dataset_view_of(t->fit)->rows;
+    const double below = few ? t->range : fmin(range_of_many, t->range);
     return (blv_l2reg_setting){.penalty = t->kind,
                                .group = t->group,
                                .scale = t->start,
-                               .lo = fmin(-t->range, log(t->single / t->start)),
+                               .lo = fmin(-below, log(t->single / t->start)),
                                .hi = t->range};
 }
 
@@ -125,7 +130,7 @@ static void say_penalty(const search *s, double logarithm) {
 static int try_penalty(search *s, double logarithm, double *loss) {
     const cli_tuning *t = s->tuning;
     say_penalty(s, logarithm);
-    int code = cli_train(s->problem, &logarithm, s->y);
+    int code = cli_train(s->problem, &logarithm, search_tolerance, s->y);
     if (code != CLI_DONE)
         return code;
     tried *now = &s->all[s->count];
@@ -161,17 +166,18 @@ static int walk(search *s, double from, double to, double step) {
 
 /* The lowest point of the parabola through the best point of the grid and its neighbours. */
 static int refine(search *s) {
+    const double step = 0.5 * decade;
     double middle = s->best, at_middle = s->best_loss, left = NAN, right = NAN;
     if (cli_watch_signalled())
         return CLI_DONE;
     memcpy(s->y, s->best_y, s->dim_y * sizeof *s->y);
-    int code = try_penalty(s, middle - grid_step, &left);
+    int code = try_penalty(s, middle - step, &left);
     if (code == CLI_DONE)
-        code = try_penalty(s, middle + grid_step, &right);
+        code = try_penalty(s, middle + step, &right);
     double curvature = code == CLI_DONE ? left - 2.0 * at_middle + right : 0.0;
     if (!(curvature > 0.0))
         return code;
-    double lowest = middle + 0.5 * grid_step * (left - right) / curvature, loss;
+    double lowest = middle + 0.5 * step * (left - right) / curvature, loss;
     return try_penalty(s, lowest, &loss);
 }
 
@@ -198,13 +204,15 @@ static int find_single(cli_tuning *t, const blv_problem *problem) {
                 .rows = blv_dataset_view_of(t->sets->val)->rows,
                 .y = cli_alloc(dim_y, sizeof(double)),
                 .best_y = cli_alloc(dim_y, sizeof(double))};
-    int code = walk(&s, log(first_penalty), log(lowest_penalty), -grid_step);
-    if (code == CLI_DONE && s.best > log(first_penalty) - 0.5 * grid_step) {
+    int code = walk(&s, log(first_penalty), log(lowest_penalty), -decade);
+    if (code == CLI_DONE && s.best > log(first_penalty) - 0.5 * decade) {
         memset(s.y, 0, dim_y * sizeof *s.y);
-        code = walk(&s, log(first_penalty) + grid_step, log(highest_penalty), grid_step);
+        code = walk(&s, log(first_penalty) + decade, log(highest_penalty), decade);
     }
     if (code == CLI_DONE)
         code = refine(&s);
+    if (code == CLI_DONE)
+        code = cli_train(problem, &s.best, CLI_TRAINED, s.best_y);
     t->single = exp(s.best);
     t->start = exp(largest_not_worse(&s));
     t->with_single.y = s.best_y;
@@ -261,6 +269,7 @@ static int run_solver(cli_tuning *t, const blv_problem *problem, watcher *w) {
                            .look = look,
                            .context = w,
                            .every = exact ? 1 : EVERY,
+                           .products = exact ? "100" : NULL,
                            .carried = w->numbers,
                            .carried_count = w->count};
     cli_driven end = {0};
@@ -305,7 +314,7 @@ static int find_many(cli_tuning *t) {
     code = run_solver(t, problem, &w);
     if (code == CLI_DONE) {
         cli_watch_say("training");
-        code = cli_train(problem, best_x(&w), best_y(&w));
+        code = cli_train(problem, best_x(&w), CLI_TRAINED, best_y(&w));
     }
     if (code == CLI_DONE)
         take_best(t, def, &w);
@@ -347,7 +356,7 @@ static int train_again(const cli_tuning *t, const blv_dataset *rows,
     blv_problem *problem = NULL;
     int code = make_problem(t, rows, setting, &problem);
     if (code == CLI_DONE)
-        code = cli_train(problem, x, y);
+        code = cli_train(problem, x, CLI_TRAINED, y);
     blv_problem_destroy(problem);
     return code;
 }
@@ -420,7 +429,7 @@ static int learn_single_and_none(cli_tuning *t) {
         t->with_none.y = cli_alloc(dim_y, sizeof(double));
         memcpy(t->with_none.y, t->with_single.y, dim_y * sizeof(double));
         cli_watch_say("no penalty");
-        code = cli_train(problem, &logarithm, t->with_none.y);
+        code = cli_train(problem, &logarithm, search_tolerance, t->with_none.y);
     }
     blv_problem_destroy(problem);
     if (code == CLI_DONE)

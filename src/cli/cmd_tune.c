@@ -34,7 +34,7 @@ static const struct argp_option options[] = {
     {"patience", KEY_PATIENCE, "N", 0,
      "looks without progress on them that end the run (default 2)", 0},
     {"range", KEY_RANGE, "R", 0,
-     "penalties from the best single one divided by exp(R) to that times exp(R) (default 7)", 0},
+     "penalties from the first one divided by exp(R) to that times exp(R) (default 7)", 0},
     {"refit", KEY_REFIT, NULL, 0, "in the end, train on the validation rows too", 0},
     {"trace", KEY_TRACE, "FILE", 0, "write the trace while it runs, JSON lines", 0},
     {0}};

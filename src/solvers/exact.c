@@ -13,7 +13,7 @@
 
 typedef struct exact {
     double accuracy, solve_tol;
-    int64_t memory;
+    int64_t memory, products;
     blv_lbfgs *lbfgs;
     blv_implicit *implicit;
     blv_vec *v;
@@ -75,6 +75,8 @@ static blv_error exact_open(blv_run *run, void *state) {
     BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, &s->gradient));
     BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, &s->projected));
     BLV_CHECK(blv_run_implicit(run, &s->implicit));
+    if (s->products > 0)
+        blv_implicit_budget(s->implicit, 2 * (size_t)s->products);
     BLV_CHECK(blv_run_lbfgs(run, BLV_LEVEL_X, (size_t)s->memory, &s->lbfgs));
     BLV_CHECK(blv_state_lbfgs(run, "lbfgs", s->lbfgs));
     blv_lbfgs_problem phi = phi_of(run, s);
@@ -138,6 +140,8 @@ static const blv_param params[] = {
      "ends when |grad Phi| (or the gradient mapping) is at most this"},
     {"solve_tol", BLV_REAL, FIELD(solve_tol), "0", 0, 1, NULL,
      "relative tolerance of the inner and the linear solve; 0: the limit of the precision"},
+    {"products", BLV_INT, FIELD(products), "auto", 1, 1e9, "auto",
+     "products with H at most, in the inner and in the linear solve; auto: as many as it takes"},
     {"memory", BLV_INT, FIELD(memory), "20", 1, BLV_LBFGS_MEMORY_MAX, NULL,
      "pairs that L-BFGS keeps"},
     {NULL, BLV_REAL, 0, NULL, 0, 0, NULL, NULL},
