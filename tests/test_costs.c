@@ -311,6 +311,30 @@ static void test_values_are_counted(void **state) {
     spy_free(&watch);
 }
 
+/* exact with a limit on products: two more to see the scale of gy, and a solve of y may begin its
+ * last round just below the limit. */
+static void test_limit_on_products(void **state) {
+    (void)state;
+    enum { LIMIT = 5 };
+    double each[2], grad_norm[2];
+    for (size_t i = 0; i < 2; i++) {
+        blv_problem *p = make_problem("quadratic", SETTINGS("dx", "6", "dy", "40", "kappa", "300"));
+        blv_run *run = make_run(p, "exact", SETTINGS("iters", "30", "products", i ? "auto" : "5"));
+        solve_run(run);
+        blv_certificate c;
+        assert_int_equal(blv_run_certify(run, &c), BLV_OK);
+        const blv_counts counts = blv_run_result(run)->counts;
+        each[i] = (double)counts.hvp / (double)counts.f_grad;
+        grad_norm[i] = c.grad_norm;
+        blv_run_destroy(run);
+        blv_problem_destroy(p);
+    }
+    assert_true(each[0] <= 2 + (2 * LIMIT - 1) + (LIMIT + 1));
+    assert_true(each[1] > each[0]);
+    assert_true(grad_norm[1] < 1e-6);
+    assert_true(isfinite(grad_norm[0]));
+}
+
 /* The certificate alone, with counts of the caller's. */
 static void test_certificate_counts(void **state) {
     (void)state;
@@ -357,6 +381,7 @@ int main(void) {
         cmocka_unit_test(test_setup_is_counted_apart),
         cmocka_unit_test(test_checks_are_counted_apart),
         cmocka_unit_test(test_values_are_counted),
+        cmocka_unit_test(test_limit_on_products),
         cmocka_unit_test(test_certificate_counts),
         cmocka_unit_test(test_budget),
     };
