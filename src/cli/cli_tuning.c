@@ -269,7 +269,7 @@ static int run_solver(cli_tuning *t, const blv_problem *problem, watcher *w) {
                            .look = look,
                            .context = w,
                            .every = exact ? 1 : EVERY,
-                           .products = exact ? "100" : NULL,
+                           .products = exact ? "60" : NULL,
                            .carried = w->numbers,
                            .carried_count = w->count};
     cli_driven end = {0};
