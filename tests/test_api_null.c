@@ -497,6 +497,61 @@ static void test_null_linear(void **state) {
     blv_dataset_destroy(set);
 }
 
+static void test_null_classifier(void **state) {
+    (void)state;
+    blv_classifier *model = NULL;
+    blv_dataset *set = small_set();
+    const blv_training training = {.steps = 1};
+    const blv_classifier_options options = {.threads = 1};
+    double numbers[4 * 128];
+    REFUSES(blv_classifier_create(NULL, 2, 2, &options, NULL));
+    assert_int_equal(blv_classifier_create(&model, 2, 2, NULL, NULL), BLV_OK);
+    blv_classifier_destroy(model);
+    assert_int_equal(blv_classifier_create(&model, 2, 2, &options, NULL), BLV_OK);
+    blv_classifier_restart(NULL, 1);
+    REFUSES(blv_classifier_train(NULL, set, &training, NULL));
+    REFUSES(blv_classifier_train(model, NULL, &training, NULL));
+    REFUSES(blv_classifier_train(model, set, NULL, NULL));
+    REFUSES(blv_classifier_scores(NULL, set, numbers, NULL));
+    REFUSES(blv_classifier_scores(model, NULL, numbers, NULL));
+    REFUSES(blv_classifier_scores(model, set, NULL, NULL));
+    REFUSES(blv_classifier_features(NULL, set, numbers, NULL));
+    REFUSES(blv_classifier_features(model, set, NULL, NULL));
+    assert_int_equal(blv_classifier_width(NULL), 0);
+    REFUSES(blv_classifier_accuracy(NULL, set, numbers, NULL));
+    REFUSES(blv_classifier_accuracy(model, NULL, numbers, NULL));
+    REFUSES(blv_classifier_accuracy(model, set, NULL, NULL));
+    assert_int_equal(blv_classifier_train(model, set, &training, NULL), BLV_OK);
+    blv_classifier_destroy(model);
+    blv_classifier_destroy(NULL);
+    blv_dataset_destroy(set);
+}
+
+static void test_null_select(void **state) {
+    (void)state;
+    blv_message why = {""};
+    blv_problem *problem = NULL;
+    blv_dataset *set = small_set();
+    size_t index[1];
+    const blv_selection how = {.method = blv_selection_method_find("uniform", NULL), .size = 1};
+    const blv_coreset_setting setting = {.K = 1};
+    assert_null(blv_selection_method_find(NULL, &why));
+    expect_text(why.text, "uniform");
+    assert_null(blv_selection_method_find("none", NULL));
+    REFUSES(blv_select(NULL, &how, index, NULL, NULL));
+    REFUSES(blv_select(set, NULL, index, NULL, NULL));
+    REFUSES(blv_select(set, &(blv_selection){.size = 1}, index, NULL, NULL));
+    REFUSES(blv_select(set, &how, NULL, NULL, NULL));
+    blv_dataset_destroy(set);
+    REFUSES(blv_coreset_create(NULL, &setting, NULL, &problem, NULL));
+    REFUSES(blv_coreset_create(&(const blv_sets){0}, &setting, NULL, &problem, NULL));
+    blv_sets sets = small_sets();
+    REFUSES(blv_coreset_create(&sets, NULL, NULL, &problem, NULL));
+    sets = small_sets();
+    REFUSES(blv_coreset_create(&sets, &setting, NULL, NULL, NULL));
+    assert_null(problem);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_null_status),
@@ -513,6 +568,8 @@ int main(void) {
         cmocka_unit_test(test_null_npz),
         cmocka_unit_test(test_null_dataset),
         cmocka_unit_test(test_null_linear),
+        cmocka_unit_test(test_null_classifier),
+        cmocka_unit_test(test_null_select),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

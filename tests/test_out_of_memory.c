@@ -2,39 +2,8 @@
  * BLV_E_MEMORY with a message, nothing crashes, and nothing is kept. */
 #include "run_testing.h"
 
-#include "alloc_testing.h"
 #include "core/builtin.h"
-
-/* A piece of work; writes why it failed. */
-typedef blv_error (*work_fn)(void *context, blv_message *why);
-
-/* Readers give back memory that they did not need; that request may be refused. */
-static bool refusal_may_not_matter;
-
-static void fail_every_request(const char *what, work_fn work, void *context, bool with_message) {
-    long before = memory_live;
-    for (long n = 0; n < 3000; n++) {
-        blv_message why = {""};
-        fail_request(n);
-        blv_error error = work(context, &why);
-        bool failed = a_request_failed();
-        if (memory_live != before)
-            fail_msg("%s: %ld bytes kept after request %ld", what, memory_live - before, n);
-        if (!failed) {
-            if (error != BLV_OK)
-                fail_msg("%s: %s", what, why.text);
-            assert_true(n > 0);
-            return;
-        }
-        if (error == BLV_OK && refusal_may_not_matter)
-            continue;
-        if (error != BLV_E_MEMORY)
-            fail_msg("%s: request %ld: '%s' %s", what, n, blv_error_text(error), why.text);
-        if (with_message && !strstr(why.text, "memory"))
-            fail_msg("%s: request %ld: message '%s'", what, n, why.text);
-    }
-    fail_msg("%s: no end of requests", what);
-}
+#include "memory_sweep.h"
 
 /* ---- Problems ---- */
 
