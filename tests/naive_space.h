@@ -68,8 +68,8 @@ static inline void naive_write(const blv_space *s, void *v, const double *host) 
     memcpy(v, host, blv_space_dim(s) * sizeof(double));
 }
 
-/* counts is borrowed. NULL when memory is short. */
-static inline blv_space *naive_space(size_t dim, naive_counts *counts) {
+/* The required operations alone. */
+static inline const blv_space_ops *naive_space_ops(void) {
     static const blv_space_ops ops = {
         .name = "naive",
         .create = naive_create,
@@ -83,9 +83,15 @@ static inline blv_space *naive_space(size_t dim, naive_counts *counts) {
         .read = naive_read,
         .write = naive_write,
     };
+    return &ops;
+}
+
+/* counts is borrowed. NULL when memory is short. */
+static inline blv_space *naive_space(size_t dim, naive_counts *counts) {
     blv_space *space = NULL;
     *counts = (naive_counts){0};
-    return blv_space_create(&space, &ops, dim, BLV_F64, counts) == BLV_OK ? space : NULL;
+    return blv_space_create(&space, naive_space_ops(), dim, BLV_F64, counts) == BLV_OK ? space
+                                                                                       : NULL;
 }
 
 #endif

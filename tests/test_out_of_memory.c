@@ -2,39 +2,8 @@
  * BLV_E_MEMORY with a message, nothing crashes, and nothing is kept. */
 #include "run_testing.h"
 
-#include "alloc_testing.h"
 #include "core/builtin.h"
-
-/* A piece of work; writes why it failed. */
-typedef blv_error (*work_fn)(void *context, blv_message *why);
-
-/* Readers give back memory that they did not need; that request may be refused. */
-static bool refusal_may_not_matter;
-
-static void fail_every_request(const char *what, work_fn work, void *context, bool with_message) {
-    long before = memory_live;
-    for (long n = 0; n < 3000; n++) {
-        blv_message why = {""};
-        fail_request(n);
-        blv_error error = work(context, &why);
-        bool failed = a_request_failed();
-        if (memory_live != before)
-            fail_msg("%s: %ld bytes kept after request %ld", what, memory_live - before, n);
-        if (!failed) {
-            if (error != BLV_OK)
-                fail_msg("%s: %s", what, why.text);
-            assert_true(n > 0);
-            return;
-        }
-        if (error == BLV_OK && refusal_may_not_matter)
-            continue;
-        if (error != BLV_E_MEMORY)
-            fail_msg("%s: request %ld: '%s' %s", what, n, blv_error_text(error), why.text);
-        if (with_message && !strstr(why.text, "memory"))
-            fail_msg("%s: request %ld: message '%s'", what, n, why.text);
-    }
-    fail_msg("%s: no end of requests", what);
-}
+#include "memory_sweep.h"
 
 /* ---- Problems ---- */
 
@@ -186,6 +155,37 @@ static void test_runs(void **state) {
     unwrap(&w);
 }
 
+static blv_error create_and_open(void *context, blv_message *why) {
+    const run_work *w = context;
+    blv_run *run = NULL;
+    blv_error error = blv_run_create(&run, w->problem, w->solver, why);
+    if (error != BLV_OK)
+        return error;
+    error = blv_run_set(run, w->settings[0], w->settings[1]);
+    if (error == BLV_OK)
+        error = blv_run_open(run);
+    if (error != BLV_OK)
+        snprintf(why->text, sizeof why->text, "%s", blv_run_message(run));
+    blv_run_destroy(run);
+    return error;
+}
+
+/* Every word of every choice that a solver offers. */
+static void test_choices(void **state) {
+    (void)state;
+    blv_problem *problem = make_problem("quadratic", SETTINGS("dx", "3", "dy", "4", "terms", "7"));
+    for (size_t s = 0; blv_builtin_solvers[s]; s++)
+        for (const blv_param *p = blv_builtin_solvers[s]->params; p && p->key; p++) {
+            char words[200], *rest = words;
+            snprintf(words, sizeof words, "%s", p->type == BLV_CHOICE ? p->words : "");
+            for (char *word; (word = strtok_r(rest, "|", &rest));) {
+                run_work w = {problem, blv_builtin_solvers[s], SETTINGS(p->key, word)};
+                fail_every_request(w.solver->name, create_and_open, &w, true);
+            }
+        }
+    blv_problem_destroy(problem);
+}
+
 /* Whatever state it is in, a run can be looked at. */
 static void test_failed_run_can_be_looked_at(void **state) {
     (void)state;
@@ -259,6 +259,7 @@ int main(void) {
         cmocka_unit_test(test_problem_check),
         cmocka_unit_test(test_problem_check_with_matrices),
         cmocka_unit_test(test_runs),
+        cmocka_unit_test(test_choices),
         cmocka_unit_test(test_failed_run_can_be_looked_at),
         cmocka_unit_test(test_failed_open_stays_failed),
         cmocka_unit_test(test_registry),

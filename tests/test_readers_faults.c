@@ -62,7 +62,7 @@ static void add_sample(const char *name, const void *data, size_t n, blv_read_op
 static void make_samples(void) {
     static bytes b, archive;
     static unsigned char cifar[3073];
-    static char labels[512];
+    static char labels[512], numbers[512], list[512];
     const double values[] = {1, 2, 3, 0.5};
     const int64_t y[] = {4, 5}, starts[] = {0, 1, 2}, columns[] = {1, 0}, size[] = {2, 9};
     const char *svm = "+1 1:0.5 3:-2\n-1 qid:7 2:1e-3\n", *zero = "1 0:1\n2 9:1\n";
@@ -79,6 +79,12 @@ static void make_samples(void) {
     add_sample("sparse.csv", csv, strlen(csv), f32_sparse);
     add_sample("odd.csv", odd, strlen(odd), (blv_read_options){.header = "yes"});
     add_sample("idx", idx, sizeof idx, (blv_read_options){.labels = labels});
+    const unsigned char idx_labels[] = {0, 0, 8, 1, 0, 0, 0, 2, 3, 4};
+    snprintf(numbers, sizeof numbers, "%s", put_text("numbers", "0.5\n2\n"));
+    snprintf(list, sizeof list, "%s", put_file("list", idx_labels, sizeof idx_labels));
+    add_sample("targets.idx", idx, sizeof idx,
+               (blv_read_options){.labels = numbers, .real_targets = true});
+    add_sample("list.idx", idx, sizeof idx, (blv_read_options){.labels = list});
     add_sample("alone.idx", idx, sizeof idx, (blv_read_options){0});
     add_sample("cifar", cifar, sizeof cifar, (blv_read_options){0});
     make_npy(&b, 1, "{'descr': '<f8', 'fortran_order': False, 'shape': (2, 2), }", values, 32);

@@ -86,9 +86,10 @@ static blv_flow check_gradient(checker *c, of_what of, bool in_x, const blv_vec 
                                const char *what) {
     const blv_vec *point = in_x ? c->x : c->y;
     blv_vec *moved = in_x ? c->x1 : c->y1, *along = in_x ? c->ax : c->ay;
-    double h = cbrt(c->eps) * (1.0 + blv_vec_norm(point)), worst_error = 0.0, base;
+    double h = cbrt(c->eps) * (1.0 + blv_vec_norm(point)), base;
     double norm = blv_vec_norm(gradient);
     BLV_TRY(value(c, of, c->x, c->y, &base));
+    double worst_error = isfinite(base) ? 0.0 : (double)NAN;
     double noise = c->eps * fabs(base) / h; /* what rounding of the value does to the difference */
     size_t worst = 0, count = direction_count(point);
     for (size_t i = 0; i < count; i++) {
@@ -101,7 +102,7 @@ static blv_flow check_gradient(checker *c, of_what of, bool in_x, const blv_vec 
         double difference = (above - below) / (2.0 * h);
         double error =
             relative(difference - blv_vec_dot(gradient, along), norm + 1e3 * noise + h * h);
-        if (!(error <= worst_error)) {
+        if (!isnan(worst_error) && !(error <= worst_error)) { /* NaN stays */
             worst_error = error;
             worst = i;
         }
@@ -112,6 +113,8 @@ static blv_flow check_gradient(checker *c, of_what of, bool in_x, const blv_vec 
 
 /* Hv and Jv along v against central differences of gy and gx. */
 static blv_flow check_products(checker *c) {
+    if (!c->def->lower_hvp && !c->def->lower_jvp && !c->def->lower_all)
+        return BLV_GO;
     double h = cbrt(c->eps) * (1.0 + blv_vec_norm(c->y)) / blv_vec_norm(c->v);
     blv_vec_combine(c->y1, 1.0, c->y, h, c->v);
     blv_vec_combine(c->y2, 1.0, c->y, -h, c->v);
@@ -122,12 +125,12 @@ static blv_flow check_products(checker *c) {
     double allowed = 1e2 * pow(c->eps, 0.5);
     double floor_y = 1e3 * c->eps * blv_vec_norm(c->gy) / h;
     double floor_x = 1e3 * c->eps * blv_vec_norm(c->gx) / h;
-    if (c->def->lower_hvp) {
+    if (c->def->lower_hvp || c->def->lower_all) {
         double off = blv_vec_combine(c->ay, 1.0, c->ay, -1.0, c->hv);
         add_item(c, "Hv against differences of gy", relative(off, size_y + floor_y), allowed,
                  SIZE_MAX);
     }
-    if (c->def->lower_jvp) {
+    if (c->def->lower_jvp || c->def->lower_all) {
         double off = blv_vec_combine(c->ax, 1.0, c->ax, -1.0, c->jv);
         add_item(c, "Jv against differences of gx", relative(off, size_x + floor_x), allowed,
                  SIZE_MAX);
@@ -136,7 +139,7 @@ static blv_flow check_products(checker *c) {
 }
 
 static blv_flow check_symmetry(checker *c) {
-    if (!c->def->lower_hvp)
+    if (!c->def->lower_hvp && !c->def->lower_all)
         return BLV_GO;
     BLV_TRY(blv_eval_hvp(&c->eval, NULL, c->x, c->y, c->u, c->ay));
     double uhv = blv_vec_dot(c->u, c->hv), vhu = blv_vec_dot(c->v, c->ay);
@@ -284,6 +287,8 @@ static blv_flow check_matrix(checker *c, blv_matrix_fn matrix, bool hessian) {
     int code = m && v ? matrix(c->def->user, NULL, c->x, c->y, m) : 0;
     c->no_memory = !m || !v;
     if (c->no_memory || code != 0) {
+        c->eval.failed = hessian ? BLV_ORACLE_HESSIAN : BLV_ORACLE_CROSS;
+        c->eval.failed_code = code;
         free(m);
         free(v);
         return code > 0 ? BLV_RETRY : BLV_FATAL;
@@ -309,6 +314,8 @@ static blv_flow check_all(checker *c) {
     BLV_TRY(blv_eval_lower(&c->eval, NULL, c->x, c->y, NULL, c->gx, c->gy));
     BLV_TRY(blv_eval_hvp(&c->eval, NULL, c->x, c->y, c->v, c->hv));
     BLV_TRY(blv_eval_jvp(&c->eval, NULL, c->x, c->y, c->v, c->jv));
+    if (!isfinite(blv_vec_norm(c->hv) + blv_vec_norm(c->jv)))
+        add_item(c, "Hv and Jv are numbers", NAN, 0.0, SIZE_MAX);
     BLV_TRY(check_gradient(c, OF_F, true, c->fx, "fx against differences of f"));
     BLV_TRY(check_gradient(c, OF_F, false, c->fy, "fy against differences of f"));
     BLV_TRY(check_gradient(c, OF_G, true, c->gx, "gx against differences of g"));

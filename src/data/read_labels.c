@@ -114,7 +114,7 @@ typedef struct text_labels {
 } text_labels;
 
 static blv_error take_label_line(text_labels *t, const char *p, size_t length) {
-    while (length > 0 && strchr(" \t\r", p[length - 1]))
+    while (length > 0 && p[length - 1] && strchr(" \t\r", p[length - 1]))
         length--;
     if (length == 0)
         return BLV_OK;

@@ -24,6 +24,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct coreset_params {
     linear_source source;
@@ -269,19 +270,32 @@ static blv_error check_sets(const blv_sets *sets, const blv_problem_options *opt
     return BLV_OK;
 }
 
+static blv_error check_setting(const blv_coreset_setting *s, blv_message *why) {
+    const bool sound =
+        s->C >= 0.0 && s->delta >= 0.0 && s->ridge >= 0.0 && isfinite(s->C + s->delta + s->ridge);
+    if (!sound)
+        return refuse(why, BLV_E_VALUE, "C, delta and ridge must be numbers >= 0");
+    if (s->K > INT64_MAX || s->draws > INT64_MAX)
+        return refuse(why, BLV_E_VALUE, "K or draws is too large");
+    if (s->net && strlen(s->net) >= BLV_TEXT_SIZE)
+        return refuse(why, BLV_E_VALUE, "the text of the network is too long");
+    return BLV_OK;
+}
+
 blv_error blv_coreset_create(const blv_sets *sets, const blv_coreset_setting *setting,
                              const blv_problem_options *options, blv_problem **problem,
                              blv_message *why) {
     const blv_problem_options automatic = {BLV_F64, 0};
-    if (!sets || !setting || !problem)
+    if (problem)
+        *problem = NULL;
+    if (!sets)
         return refuse(why, BLV_E_ARGUMENT, "a NULL argument");
     options = options ? options : &automatic;
     linear_data data = {sets->train, sets->val, sets->test};
-    const bool sound = setting->C >= 0.0 && setting->delta >= 0.0 && setting->ridge >= 0.0 &&
-                       isfinite(setting->C + setting->delta + setting->ridge);
-    blv_error error = check_sets(sets, options, why);
-    if (error == BLV_OK && !sound)
-        error = refuse(why, BLV_E_VALUE, "C, delta and ridge must be numbers >= 0");
+    blv_error error = setting && problem ? check_sets(sets, options, why)
+                                         : refuse(why, BLV_E_ARGUMENT, "a NULL argument");
+    if (error == BLV_OK)
+        error = check_setting(setting, why);
     if (error != BLV_OK) {
         linear_data_destroy(&data);
         return error;

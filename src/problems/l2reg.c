@@ -191,10 +191,10 @@ static blv_error read_groups(l2reg *p, const char *path, blv_message *why) {
     blv_error error = p->group ? BLV_OK : bad_groups(why, BLV_E_MEMORY, path, 0, "out of memory");
     char line[64];
     while (error == BLV_OK && fgets(line, sizeof line, file)) {
-        char *end;
-        unsigned long group = strtoul(line, &end, 10);
+        char *digits = line + strspn(line, " \t"), *end;
+        unsigned long group = strtoul(digits, &end, 10);
         end += strspn(end, " \t\r\n");
-        if (end == line || *end || line[0] == '-' || group >= columns)
+        if (*digits < '0' || *digits > '9' || *end || group >= columns)
             error = bad_groups(why, BLV_E_FORMAT, path, count + 1,
                                "expected a group number from 0, below the number of features");
         else if (count == columns)

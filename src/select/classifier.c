@@ -1,6 +1,7 @@
 #include "bilevel/classifier.h"
 #include "core/random.h"
 #include "nn/nn.h"
+#include "select/selecting.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -45,6 +46,8 @@ static void put_number(const blv_classifier *c, void *array, size_t i, double va
 blv_error blv_classifier_create(blv_classifier **classifier, size_t columns, size_t classes,
                                 const blv_classifier_options *options, blv_message *why) {
     const blv_classifier_options automatic = {0};
+    if (!classifier)
+        return refuse(why, BLV_E_ARGUMENT, "a NULL argument");
     *classifier = NULL;
     options = options ? options : &automatic;
     blv_classifier *c = calloc(1, sizeof *c);
@@ -79,6 +82,8 @@ void blv_classifier_destroy(blv_classifier *c) {
 }
 
 void blv_classifier_restart(blv_classifier *c, uint64_t seed) {
+    if (!c)
+        return;
     c->seed = seed;
     c->observed = false;
     blv_nn_start(c->net, c->precision, seed, c->params);
@@ -87,6 +92,8 @@ void blv_classifier_restart(blv_classifier *c, uint64_t seed) {
 /* ---- Rows ---- */
 
 static blv_error expect_rows(const blv_classifier *c, const blv_dataset *set, blv_message *why) {
+    if (!c || !set)
+        return refuse(why, BLV_E_ARGUMENT, "a NULL argument");
     const blv_dataset_view *v = blv_dataset_view_of(set);
     if (!v->dense)
         return refuse(why, BLV_E_UNSUPPORTED, "a network needs dense rows");
@@ -229,6 +236,8 @@ static blv_training with_defaults(const blv_training *given) {
 
 blv_error blv_classifier_train(blv_classifier *c, const blv_dataset *set, const blv_training *given,
                                blv_message *why) {
+    if (!given)
+        return refuse(why, BLV_E_ARGUMENT, "a NULL argument");
     const blv_training t = with_defaults(given);
     blv_error error = expect_rows(c, set, why);
     if (error == BLV_OK && t.also)
@@ -265,6 +274,8 @@ blv_error blv_classifier_train(blv_classifier *c, const blv_dataset *set, const 
 static blv_error look(blv_classifier *c, const blv_dataset *set, bool features, double *out,
                       blv_message *why) {
     blv_error error = expect_rows(c, set, why);
+    if (error == BLV_OK && !out)
+        error = refuse(why, BLV_E_ARGUMENT, "a NULL argument");
     if (error != BLV_OK)
         return error;
     const blv_rows rows = rows_of(set);
@@ -294,7 +305,11 @@ blv_error blv_classifier_scores(blv_classifier *c, const blv_dataset *rows, doub
 }
 
 size_t blv_classifier_width(const blv_classifier *c) {
-    return blv_nn_features(c->net);
+    return c ? blv_nn_features(c->net) : 0;
+}
+
+size_t blv_classifier_classes(const blv_classifier *c) {
+    return blv_nn_classes(c->net);
 }
 
 blv_error blv_classifier_features(blv_classifier *c, const blv_dataset *rows, double *features,
@@ -304,11 +319,16 @@ blv_error blv_classifier_features(blv_classifier *c, const blv_dataset *rows, do
 
 blv_error blv_classifier_accuracy(blv_classifier *c, const blv_dataset *set, double *accuracy,
                                   blv_message *why) {
+    blv_error error = expect_rows(c, set, why);
+    if (error == BLV_OK && !accuracy)
+        error = refuse(why, BLV_E_ARGUMENT, "a NULL argument");
+    if (error != BLV_OK)
+        return error;
     const size_t classes = blv_nn_classes(c->net), rows = blv_dataset_view_of(set)->rows;
     double *scores = calloc(rows * classes, sizeof *scores);
     if (!scores)
         return refuse(why, BLV_E_MEMORY, "out of memory");
-    blv_error error = blv_classifier_scores(c, set, scores, why);
+    error = blv_classifier_scores(c, set, scores, why);
     size_t right = 0;
     for (size_t i = 0; error == BLV_OK && i < rows; i++) {
         const double *s = scores + i * classes;
@@ -317,7 +337,8 @@ blv_error blv_classifier_accuracy(blv_classifier *c, const blv_dataset *set, dou
             best = s[k] > s[best] ? k : best;
         right += (int32_t)best == blv_dataset_view_of(set)->label[i];
     }
-    *accuracy = (double)right / (double)rows;
+    if (error == BLV_OK)
+        *accuracy = (double)right / (double)rows;
     free(scores);
     return error;
 }

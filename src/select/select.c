@@ -62,7 +62,7 @@ static void residuals_of(const blv_selecting *s, size_t classes, const double *s
 static blv_error look_with(const blv_selecting *s, blv_classifier *model, looks *l) {
     const size_t rows = s->view->rows;
     l->width = blv_classifier_width(model);
-    l->classes = s->view->classes;
+    l->classes = blv_classifier_classes(model); /* the rows may have fewer */
     l->features = malloc(rows * (l->width + 1) * sizeof *l->features);
     l->residuals = malloc(rows * l->classes * sizeof *l->residuals);
     double *numbers =
@@ -285,11 +285,12 @@ const blv_selection_method *blv_selection_method_at(size_t i) {
 const blv_selection_method *blv_selection_method_find(const char *name, blv_message *why) {
     size_t used = 0;
     for (size_t i = 0; i < METHODS; i++)
-        if (strcmp(methods[i].method.name, name) == 0)
+        if (name && strcmp(methods[i].method.name, name) == 0)
             return &methods[i].method;
     if (!why)
         return NULL;
-    used = (size_t)snprintf(why->text, sizeof why->text, "no method '%.40s'; there are", name);
+    used = (size_t)snprintf(why->text, sizeof why->text, "no method '%.40s'; there are",
+                            name ? name : "");
     for (size_t i = 0; i < METHODS && used < sizeof why->text; i++)
         used += (size_t)snprintf(why->text + used, sizeof why->text - used, "%s %s",
                                  i > 0 ? "," : "", methods[i].method.name);
@@ -333,7 +334,7 @@ blv_error blv_select(const blv_dataset *rows, const blv_selection *how, size_t *
         if (&methods[i].method == how->method)
             error = methods[i].select(&s);
     settle_weights(how->size, s.weight);
-    if (weight)
+    if (weight && error == BLV_OK)
         memcpy(weight, s.weight, how->size * sizeof *weight);
     free(s.weight);
     return error;

@@ -134,6 +134,8 @@ static blv_error solve(const blv_selecting *s, const blv_problem *problem, uint6
         error = blv_run_solve(run);
     if (error == BLV_OK)
         error = blv_run_read(run, "x", weight);
+    if (error == BLV_OK && blv_run_result(run)->outcome == BLV_ORACLE_FAILED)
+        error = BLV_E_ORACLE;
     if (error != BLV_OK)
         error = blv_select_refuse(s, error, blv_run_message(run));
     blv_run_destroy(run);

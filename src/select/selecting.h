@@ -22,6 +22,9 @@ static inline blv_error blv_select_refuse(const blv_selecting *s, blv_error erro
     return error;
 }
 
+/* Which scores a classifier gives; its rows may have fewer classes. */
+size_t blv_classifier_classes(const blv_classifier *classifier);
+
 /* Methods that solve a problem with weights, in select_bilevel.c. */
 blv_error blv_select_by_solver(blv_selecting *s);
 blv_error blv_select_greedy(blv_selecting *s);

@@ -27,8 +27,10 @@ blv_error blv_weighing_open(blv_weighing *w, const blv_problem *problem, blv_mes
         blv_weighing_close(w);
         return refuse(why, error, blv_error_text(error));
     }
-    if (def->start && def->start(def->user, w->x, w->start) != 0)
+    if (def->start && def->start(def->user, w->x, w->start) != 0) {
+        blv_weighing_close(w);
         return refuse(why, BLV_E_ORACLE, "the problem has no start");
+    }
     blv_vec_copy(w->y, w->start);
     return BLV_OK;
 }
