@@ -1,6 +1,7 @@
 #include "cli_export.h"
 #include "cli_json.h"
 #include "cli_outputs.h"
+#include "cli_text.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -135,12 +136,7 @@ static int write_checkpoint(cli_outputs *outputs, const char *path, cli_store *s
 }
 
 static char *with_end(const char *name, int64_t id, const char *end) {
-    char *path = NULL;
-    int length =
-        name ? asprintf(&path, "%s.%s", name, end) : asprintf(&path, "run-%" PRId64 ".%s", id, end);
-    if (length < 0)
-        exit(cli_refuse(BLV_E_MEMORY, NULL));
-    return path;
+    return name ? cli_print("%s.%s", name, end) : cli_print("run-%" PRId64 ".%s", id, end);
 }
 
 int cli_export(cli_store *store, json_t *run, int64_t id, const char *name,

@@ -1,4 +1,5 @@
 #include "cli_record.h"
+#include "cli_text.h"
 #include "cli_watch.h"
 
 #include <math.h>
@@ -33,9 +34,7 @@ static void take_row(void *context, const blv_progress *progress, const char *te
         store_row(record, progress, text);
         return;
     }
-    char *whole = NULL;
-    if (asprintf(&whole, "{%s%s", record->row_head, text + 1) < 0)
-        exit(cli_refuse(BLV_E_MEMORY, NULL));
+    char *whole = cli_print("{%s%s", record->row_head, text + 1);
     store_row(record, progress, whole);
     free(whole);
 }

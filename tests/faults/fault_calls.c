@@ -70,13 +70,19 @@ WRAPPED(int, FAULT_MEMORY, pthread_create,
         (pthread_t * thread, const pthread_attr_t *about, void *(*run)(void *), void *context),
         (thread, about, run, context), EAGAIN)
 
+WRAPPED(int, FAULT_MEMORY, vasprintf, (char **text, const char *format, va_list arguments),
+        (text, format, arguments), -1)
+WRAPPED(FILE *, FAULT_MEMORY, fopencookie,
+        (void *cookie, const char *mode, cookie_io_functions_t functions),
+        (cookie, mode, functions), NULL)
+
 int __wrap_asprintf(char **text, const char *format, ...);
 int __wrap_asprintf(char **text, const char *format, ...) {
     if (fails(FAULT_MEMORY, "asprintf"))
         return -1;
     va_list arguments;
     va_start(arguments, format);
-    int n = vasprintf(text, format, arguments);
+    int n = __real_vasprintf(text, format, arguments);
     va_end(arguments);
     return n;
 }
@@ -87,6 +93,7 @@ WRAPPED(FILE *, FAULT_FILE, fopen, (const char *path, const char *mode), (path, 
 WRAPPED(FILE *, FAULT_FILE, fdopen, (int fd, const char *mode), (fd, mode), NULL)
 WRAPPED(ssize_t, FAULT_FILE, read, (int fd, void *out, size_t n), (fd, out, n), -1)
 WRAPPED(ssize_t, FAULT_FILE, pread, (int fd, void *out, size_t n, off_t at), (fd, out, n, at), -1)
+WRAPPED(ssize_t, FAULT_FILE, write, (int fd, const void *from, size_t n), (fd, from, n), -1)
 WRAPPED(int, FAULT_FILE, fsync, (int fd), (fd), -1)
 WRAPPED(int, FAULT_FILE, fstat, (int fd, struct stat *about), (fd, about), -1)
 WRAPPED(int, FAULT_FILE, ftruncate, (int fd, off_t size), (fd, size), -1)
@@ -119,8 +126,8 @@ int __wrap_close(int fd) {
     return bad ? -1 : code;
 }
 
-/* ---- Streams: one that has failed stays so, as ferror tells. The standard streams and streams
- * into memory do not count. ---- */
+/* ---- Streams: one that has failed stays so, as ferror tells. The standard streams do not count.
+ * Streams into memory fail where memory is short, and do not remember it. ---- */
 
 static FILE *failed_stream;
 
@@ -161,13 +168,20 @@ int __wrap_fputc(int c, FILE *file) {
     return stream_fails(file, "fputc") ? EOF : __real_fputc(c, file);
 }
 
+int __real_vfprintf(FILE *file, const char *format, va_list arguments);
+int __wrap_vfprintf(FILE *file, const char *format, va_list arguments);
+int __wrap_vfprintf(FILE *file, const char *format, va_list arguments) {
+    bool bad = fileno(file) < 0 ? fails(FAULT_MEMORY, "vfprintf") : stream_fails(file, "vfprintf");
+    return bad ? -1 : __real_vfprintf(file, format, arguments);
+}
+
 int __wrap_fprintf(FILE *file, const char *format, ...);
 int __wrap_fprintf(FILE *file, const char *format, ...) {
     if (stream_fails(file, "fprintf"))
         return -1;
     va_list arguments;
     va_start(arguments, format);
-    int n = vfprintf(file, format, arguments);
+    int n = __real_vfprintf(file, format, arguments);
     va_end(arguments);
     return n;
 }
