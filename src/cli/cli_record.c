@@ -18,12 +18,13 @@ void cli_record_expect(cli_record *record, bool well, const char *what) {
     cli_complain("%s: %s; the run goes on without it", what, cli_store_problem(record->store));
 }
 
-static void store_row(cli_record *record, const blv_progress *progress, const char *text) {
-    cli_record_expect(record,
-                      cli_store_row(record->store, record->id,
-                                    record->rows_before + progress->iteration, progress->seconds,
-                                    text),
+void cli_record_row(cli_record *record, uint64_t iteration, double seconds, const char *text) {
+    cli_record_expect(record, cli_store_row(record->store, record->id, iteration, seconds, text),
                       "a row of the trace was not stored");
+}
+
+static void store_row(cli_record *record, const blv_progress *progress, const char *text) {
+    cli_record_row(record, record->rows_before + progress->iteration, progress->seconds, text);
 }
 
 static void take_row(void *context, const blv_progress *progress, const char *text) {
