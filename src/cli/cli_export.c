@@ -112,9 +112,10 @@ static int write_json(cli_outputs *outputs, const char *path, const json_t *run)
     FILE *file = open_output(outputs, path);
     if (!file)
         return CLI_REFUSED;
-    json_dumpf(run, file, JSON_INDENT(1));
+    bool whole = json_dumpf(run, file, JSON_INDENT(1)) == 0 || ferror(file);
     fputc('\n', file);
-    return close_file(file, path);
+    int code = close_file(file, path);
+    return whole ? code : cli_refuse(BLV_E_MEMORY, NULL);
 }
 
 static int write_checkpoint(cli_outputs *outputs, const char *path, cli_store *store, int64_t id) {

@@ -3,12 +3,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <spawn.h>
 #include <sqlite3.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -61,6 +63,8 @@ WRAPPED(int, FAULT_MEMORY, deflateInit2_,
         (z_streamp z, int level, int method, int bits, int memory, int strategy,
          const char *version, int size),
         (z, level, method, bits, memory, strategy, version, size), Z_MEM_ERROR)
+WRAPPED(int, FAULT_MEMORY, inflate, (z_streamp z, int flush), (z, flush), Z_MEM_ERROR)
+WRAPPED(int, FAULT_MEMORY, deflate, (z_streamp z, int flush), (z, flush), Z_STREAM_ERROR)
 WRAPPED(int, FAULT_MEMORY, compress2,
         (Bytef * to, uLongf *to_size, const Bytef *from, uLong size, int level),
         (to, to_size, from, size, level), Z_MEM_ERROR)
@@ -101,6 +105,17 @@ WRAPPED(int, FAULT_FILE, rename, (const char *from, const char *to), (from, to),
 WRAPPED(int, FAULT_FILE, mkdir, (const char *path, mode_t mode), (path, mode), -1)
 WRAPPED(char *, FAULT_FILE, mkdtemp, (char *path), (path), NULL)
 WRAPPED(int, FAULT_FILE, mkstemp, (char *path), (path), -1)
+WRAPPED(int, FAULT_FILE, stat, (const char *path, struct stat *about), (path, about), -1)
+WRAPPED(int, FAULT_FILE, lstat, (const char *path, struct stat *about), (path, about), -1)
+WRAPPED(int, FAULT_FILE, link, (const char *from, const char *to), (from, to), -1)
+WRAPPED(int, FAULT_FILE, flock, (int fd, int operation), (fd, operation), -1)
+WRAPPED(int, FAULT_FILE, pipe2, (int ends[2], int flags), (ends, flags), -1)
+WRAPPED(int, FAULT_FILE, fseek, (FILE * file, long by, int from), (file, by, from), -1)
+WRAPPED(long, FAULT_FILE, ftell, (FILE * file), (file), -1)
+WRAPPED(int, FAULT_FILE, posix_spawnp,
+        (pid_t * pid, const char *program, const posix_spawn_file_actions_t *actions,
+         const posix_spawnattr_t *attributes, char *const *arguments, char *const *environment),
+        (pid, program, actions, attributes, arguments, environment), EAGAIN)
 WRAPPED(void *, FAULT_FILE, mmap,
         (void *at, size_t n, int protection, int flags, int fd, off_t from),
         (at, n, protection, flags, fd, from), MAP_FAILED)
@@ -154,6 +169,12 @@ size_t __real_fread(void *out, size_t size, size_t n, FILE *file);
 size_t __wrap_fread(void *out, size_t size, size_t n, FILE *file);
 size_t __wrap_fread(void *out, size_t size, size_t n, FILE *file) {
     return stream_fails(file, "fread") ? 0 : __real_fread(out, size, n, file);
+}
+
+char *__real_fgets(char *out, int size, FILE *file);
+char *__wrap_fgets(char *out, int size, FILE *file);
+char *__wrap_fgets(char *out, int size, FILE *file) {
+    return stream_fails(file, "fgets") ? NULL : __real_fgets(out, size, file);
 }
 
 int __real_fputs(const char *text, FILE *file);
