@@ -349,7 +349,7 @@ int cli_findings_write(const cli_findings *findings) {
     char *csv = cli_print("%s/points.csv", folder), *json = cli_print("%s/points.json", folder);
     char *page = cli_print("%s/index.html", folder);
     cli_outputs outputs = {0};
-    int code = cli_csv_write(&outputs, csv, print_csv, findings->bench);
+    int code = cli_outputs_print(&outputs, csv, print_csv, findings->bench);
     if (code == CLI_DONE)
         code = write_json(findings, &outputs, json);
     if (code == CLI_DONE)
