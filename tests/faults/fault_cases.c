@@ -12,6 +12,7 @@ const char *const fault_preparations[] = {
     "1 --quiet",
     "solve l2reg --problem-set train=rows.csv --iters 2 --every 1 --quiet --out start.npz",
     "tune train.csv --val val.csv -o model.npz --iters 2 --quiet",
+    "solve quadratic --problem-set dx=2 --problem-set dy=2 --iters 3 --checkpoint 0.000001 --quiet",
     NULL};
 
 const char fault_suite[] =
@@ -25,6 +26,8 @@ const char fault_suite[] =
     "  {\"solver\": \"soba\", \"grid\": {\"step_x\": [0.01, 0.1]}}],\n"
     " \"claims\": [{\"text\": \"s-tfbo ends first\", \"who\": [\"s-tfbo\"], \"of\": [\"*\"], "
     "\"by\": \"end\"}]}\n";
+
+const char fault_groups[] = "0\n1\n";
 
 /* It takes its script and gives an empty picture, which is also a text. */
 const char fault_gnuplot[] =
@@ -56,6 +59,9 @@ const fault_case fault_cases[] = {
      "o.npz", SAME_NOTHING, false, false},
     {"solve l2reg --problem-set train=rows.npz --iters 1 --threads 1 --no-store --quiet", "",
      SAME_NOTHING, false, false},
+    {"solve l2reg --problem-set train=rows.csv --problem-set penalty=groups --problem-set "
+     "groups=groups.txt --iters 1 --threads 1 --no-store --quiet",
+     "", SAME_NOTHING, false, false},
     {"data info rows.csv --json", "", SAME_ALL, false, false},
     {"data stats rows.npz", "", SAME_ALL, false, false},
     {"data convert rows.csv o.npz --standardize", "o.npz", SAME_ALL, false, false},
@@ -65,10 +71,13 @@ const fault_case fault_cases[] = {
     {"data corrupt rows.csv o.csv --share 0.2 --truth t.csv", "o.csv t.csv", SAME_ALL, false,
      false},
     {"clean train.csv --val val.csv -o o.csv --write-clean c.csv --folds 2 --iters 1 --ridge 0.01 "
-     "--threads 1",
+     "--image 2x1 --flag-share 0.2 --threads 1",
      "o.csv c.csv", SAME_OUTPUTS, false, false},
     {"tune train.csv --val val.csv -o o.npz --penalties p.csv --iters 1 --threads 1", "o.npz p.csv",
      SAME_NOTHING, false, false},
+    {"tune train.csv --val val.csv --penalty groups:groups.txt -o o.npz --iters 1 --threads 1 "
+     "--no-store",
+     "o.npz", SAME_NOTHING, false, false},
     {"predict model.npz val.csv -o o.csv --all", "o.csv", SAME_ALL, false, false},
     {"coreset --help", "", SAME_ALL, false, false},
     {"coreset train.csv --size 3 " SMALL_NET " --compare -o o.csv --write-subset s.csv",
@@ -86,7 +95,9 @@ const fault_case fault_cases[] = {
     {"runs show 1 2", "", SAME_ALL, false, false},
     {"runs export 1 --out o", "o.csv o.json", SAME_ALL, false, false},
     {"runs rm 2", "", SAME_ALL, true, false},
+    {"runs export 5 --out o --checkpoint c.npz", "o.csv o.json c.npz", SAME_ALL, false, false},
     {"resume 1", "", SAME_NOTHING, true, false},
+    {"resume 5 --iters 5", "", SAME_NOTHING, false, false},
     {"plot 1 2 -o o.svg", "o.svg", SAME_ALL, false, false},
     {"plot 1 --term", "", SAME_ALL, false, true},
     {"report 1 2 --no-plots -o o.html", "o.html", SAME_ALL, false, false},

@@ -509,6 +509,7 @@ static void prepare(void) {
     unsetenv("BILEVEL_FAULT");
     put_rows();
     put_text("template", "suite.json", fault_suite);
+    put_text("template", "groups.txt", fault_groups);
     put_text("bin", "gnuplot", fault_gnuplot);
     run_preparations();
     join(path, root, "template", ".runs.db");
