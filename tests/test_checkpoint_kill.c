@@ -2,6 +2,8 @@
  * whole, and the run that goes on from it ends with the bits of one that was never killed. */
 #include "checkpoint_testing.h"
 
+#include "bilevel/npz.h"
+
 #include <dirent.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -18,6 +20,16 @@ static int make_folder(void **state) {
         return -1;
     snprintf(path, sizeof path, "%s/run.npz", folder);
     return 0;
+}
+
+/* Files in the folder besides the checkpoint. */
+static int count_leftovers(void) {
+    int count = 0;
+    DIR *entries = opendir(folder);
+    for (struct dirent *e; (e = readdir(entries));)
+        count += e->d_name[0] != '.' && strcmp(e->d_name, "run.npz") != 0;
+    closedir(entries);
+    return count;
 }
 
 /* A killed process leaves its temporary file behind. */
@@ -89,6 +101,7 @@ static void test_killed_anywhere(void **state) {
         before = reached;
         solve_to_end(resumed);
         expect_same_state(resumed, straight, "after a kill");
+        assert_true(count_leftovers() <= 1);
         blv_run_destroy(resumed);
     }
     assert_true(before > 0);
@@ -96,7 +109,75 @@ static void test_killed_anywhere(void **state) {
     blv_problem_destroy(problem);
 }
 
+/* What processes left behind that were killed goes when the checkpoint is saved once more; what
+ * another process is writing at the time does not. */
+static void test_leftovers_go(void **state) {
+    (void)state;
+    char leftover[100];
+    blv_problem *problem = problem_here();
+    blv_run *run = run_on(problem);
+    assert_int_equal(blv_run_step(run), BLV_OK);
+    for (int i = 0; i < 4; i++) {
+        snprintf(leftover, sizeof leftover, "%s.%012x.tmp", path, (unsigned)i);
+        FILE *file = fopen(leftover, "w");
+        assert_non_null(file);
+        fputs("PK", file);
+        fclose(file);
+    }
+    assert_true(count_leftovers() >= 4);
+    assert_int_equal(blv_run_save(run, path), BLV_OK);
+    assert_int_equal(count_leftovers(), 0);
+    blv_npz_writer *writers[6];
+    for (size_t i = 0; i < 6; i++)
+        assert_int_equal(blv_npz_create(&writers[i], path, NULL), BLV_OK);
+    assert_int_equal(count_leftovers(), 6);
+    assert_int_equal(blv_run_save(run, path), BLV_OK);
+    assert_int_equal(count_leftovers(), 6);
+    for (size_t i = 0; i < 6; i++)
+        assert_int_equal(blv_npz_commit(writers[i], NULL), BLV_OK);
+    assert_int_equal(blv_run_save(run, path), BLV_OK);
+    assert_int_equal(count_leftovers(), 0);
+    blv_run_destroy(run);
+    blv_problem_destroy(problem);
+}
+
+static bool is_whole(const blv_problem *problem) {
+    blv_run *run = run_on(problem);
+    bool whole = blv_run_load(run, path) == BLV_OK;
+    blv_run_destroy(run);
+    return whole;
+}
+
+enum { WRITERS = 3, SAVES = 200 };
+
+/* Processes that save to one path at once: every save succeeds, and the file is always whole. */
+static void test_writers_at_once(void **state) {
+    (void)state;
+    blv_problem *problem = problem_here();
+    pid_t children[WRITERS];
+    for (int i = 0; i < WRITERS; i++) {
+        children[i] = fork();
+        assert_true(children[i] >= 0);
+        if (children[i] != 0)
+            continue;
+        blv_run *run = run_on(problem);
+        bool well = blv_run_step(run) == BLV_OK;
+        for (int k = 0; k < SAVES && well; k++)
+            well = blv_run_save(run, path) == BLV_OK && is_whole(problem);
+        _exit(well ? 0 : 1);
+    }
+    for (int i = 0; i < WRITERS; i++) {
+        int status = 0;
+        assert_int_equal(waitpid(children[i], &status, 0), children[i]);
+        assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    }
+    assert_int_equal(count_leftovers(), 0);
+    blv_problem_destroy(problem);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_killed_anywhere)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_killed_anywhere),
+                                       cmocka_unit_test(test_leftovers_go),
+                                       cmocka_unit_test(test_writers_at_once)};
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

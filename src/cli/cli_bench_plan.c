@@ -1,6 +1,7 @@
 #include "cli_bench.h"
 #include "cli_json.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -29,6 +30,10 @@ static json_t *hash_of_file(const char *path) {
     FILE *file = path ? fopen(path, "rb") : NULL;
     while (file && (count = fread(piece, 1, sizeof piece, file)) > 0)
         hash = mix_bytes(hash, piece, count);
+    if (path && (!file || ferror(file))) {
+        cli_complain("%s: cannot be read: %s", path, strerror(errno));
+        exit(CLI_REFUSED);
+    }
     if (file)
         fclose(file);
     snprintf(text, sizeof text, "%016" PRIx64, hash);

@@ -1,6 +1,7 @@
 #include "cli_bench_point.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 uint64_t cli_point_calls(const blv_result *r) {
     const blv_counts *a = &r->counts, *b = &r->setup_counts;
@@ -30,8 +31,13 @@ static void set_measures(json_t *point, blv_run *run, const blv_problem *problem
         cli_json_set(point, def->measures[i], cli_json_real(values[i]));
 }
 
+/* A point without a certificate says that there is none at this x. Where memory is short, that is
+ * not so: the bench ends, and makes the run again when it goes on. */
 static void set_certificate(json_t *point, cli_report *report) {
-    report->certified = blv_run_certify(report->run, &report->certificate) == BLV_OK;
+    blv_error error = blv_run_certify(report->run, &report->certificate);
+    if (error == BLV_E_MEMORY)
+        exit(cli_refuse(error, blv_run_message(report->run)));
+    report->certified = error == BLV_OK;
     const blv_certificate *c = &report->certificate;
     cli_json_set(point, "phi", cli_json_real(report->certified ? c->phi : NAN));
     cli_json_set(point, "grad_norm", cli_json_real(report->certified ? c->grad_norm : NAN));

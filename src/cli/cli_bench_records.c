@@ -2,6 +2,7 @@
  * several processes can add to the file. */
 #include "cli_bench.h"
 #include "cli_json.h"
+#include "cli_text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -49,22 +50,32 @@ int cli_bench_load(cli_bench *bench) {
         take_line(bench, line, (size_t)length);
         whole = ftell(file);
     }
+    bool failed = !feof(file);
+    int error = errno;
     free(line);
     fclose(file);
+    if (failed && !torn) {
+        cli_complain("%s: cannot be read: %s", bench->points_path, strerror(error));
+        return CLI_REFUSED;
+    }
     return torn ? cut_off(bench->points_path, whole) : CLI_DONE;
 }
 
 int cli_bench_keep(const cli_bench *bench, const json_t *record) {
-    char *text = json_dumps(record, JSON_COMPACT | JSON_REAL_PRECISION(17)), *line = NULL;
-    int length = text ? asprintf(&line, "%s\n", text) : -1;
-    free(text);
-    if (length < 0)
+    char *text = json_dumps(record, JSON_COMPACT | JSON_REAL_PRECISION(17));
+    if (!text)
         exit(cli_refuse(BLV_E_MEMORY, NULL));
+    char *line = cli_print("%s\n", text);
+    free(text);
     int file = open(bench->points_path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
-    bool well = file >= 0 && write(file, line, (size_t)length) == length;
+    size_t length = strlen(line);
+    errno = ENOSPC; /* of a write that was cut short */
+    bool well = file >= 0 && write(file, line, length) == (ssize_t)length;
     int error = errno;
-    if (file >= 0)
-        close(file);
+    if (file >= 0 && close(file) != 0 && well) {
+        well = false;
+        error = errno;
+    }
     free(line);
     if (well)
         return CLI_DONE;

@@ -186,10 +186,8 @@ static void keep_row(cli_record *record, json_t *point) {
     char *text = json_dumps(point, JSON_COMPACT | JSON_REAL_PRECISION(17));
     if (!text)
         exit(cli_refuse(BLV_E_MEMORY, NULL));
-    if (!cli_store_row(record->store, record->id,
-                       (uint64_t)json_integer_value(json_object_get(point, "iteration")),
-                       json_number_value(json_object_get(point, "seconds")), text))
-        record->failed = true;
+    cli_record_row(record, (uint64_t)json_integer_value(json_object_get(point, "iteration")),
+                   json_number_value(json_object_get(point, "seconds")), text);
     free(text);
 }
 

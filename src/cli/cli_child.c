@@ -72,15 +72,18 @@ static int start(const pipes *p, char *const argv[], pid_t *pid) {
     return error;
 }
 
-static void take(int *end, cli_bytes *bytes) {
+/* 0, or why it cannot be read. */
+static int take(int *end, cli_bytes *bytes) {
     enum { PIECE = 65536 };
     bytes->data = cli_grow(bytes->data, bytes->size + PIECE + 1, 1);
     ssize_t count = read(*end, bytes->data + bytes->size, PIECE);
+    int error = count < 0 && errno != EAGAIN && errno != EINTR ? errno : 0;
     if (count > 0)
         bytes->size += (size_t)count;
-    else if (count == 0 || (errno != EAGAIN && errno != EINTR))
-        close_end(end);
     bytes->data[bytes->size] = '\0';
+    if (count == 0 || error != 0)
+        close_end(end);
+    return error;
 }
 
 static void give(int *end, const char **input, size_t *size) {
@@ -94,20 +97,23 @@ static void give(int *end, const char **input, size_t *size) {
         close_end(end);
 }
 
-static void talk(pipes *p, cli_child *child, const char *input, size_t size) {
+/* 0, or why not all of its output is there. */
+static int talk(pipes *p, cli_child *child, const char *input, size_t size) {
+    int error = 0;
     while (p->end[IN][OURS] >= 0 || p->end[OUT][OURS] >= 0 || p->end[ERR][OURS] >= 0) {
         struct pollfd ends[STREAMS] = {{p->end[IN][OURS], POLLOUT, 0},
                                        {p->end[OUT][OURS], POLLIN, 0},
                                        {p->end[ERR][OURS], POLLIN, 0}};
         if (poll(ends, STREAMS, -1) < 0 && errno != EINTR)
-            return;
+            return errno;
         if (ends[IN].revents)
             give(&p->end[IN][OURS], &input, &size);
-        if (ends[OUT].revents)
-            take(&p->end[OUT][OURS], &child->out);
+        if (ends[OUT].revents && error == 0)
+            error = take(&p->end[OUT][OURS], &child->out);
         if (ends[ERR].revents)
             take(&p->end[ERR][OURS], &child->err);
     }
+    return error;
 }
 
 int cli_child_run(cli_child *child, char *const argv[], const char *input, size_t size) {
@@ -125,14 +131,14 @@ int cli_child_run(cli_child *child, char *const argv[], const char *input, size_
         close_end(&p.end[i][THEIRS]);
     struct sigaction ignore = {.sa_handler = SIG_IGN}, before;
     sigaction(SIGPIPE, &ignore, &before);
-    talk(&p, child, input, size);
+    error = talk(&p, child, input, size);
     sigaction(SIGPIPE, &before, NULL);
     close_all(&p);
     int status = 0;
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
         continue;
     child->code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-    return 0;
+    return error;
 }
 
 void cli_child_free(cli_child *child) {

@@ -16,7 +16,7 @@ typedef struct cli_child {
 } cli_child;
 
 /* Runs argv[0], looked up in PATH, without a shell. Returns 0, or the errno that says why it could
- * not be started. Either way cli_child_free releases what it wrote. */
+ * not be started or its output not be read. Either way cli_child_free releases what it wrote. */
 int cli_child_run(cli_child *child, char *const argv[], const char *input, size_t size);
 void cli_child_free(cli_child *child);
 

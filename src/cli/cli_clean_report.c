@@ -1,5 +1,6 @@
 #include "cli_clean.h"
 #include "cli_table.h"
+#include "cli_text.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -46,12 +47,10 @@ blv_certificate cli_clean_certificate(const cli_clean_result *r) {
 }
 
 char *cli_clean_message(const cli_clean_result *r) {
-    char *text = NULL, truth[96] = "";
+    char truth[96] = "";
     if (r->truth_known)
         snprintf(truth, sizeof truth, "; of %zu wrong labels %zu found", r->wrong, r->found);
-    if (asprintf(&text, "%zu of %zu rows suspect%s", r->suspects, r->cleaning->rows, truth) < 0)
-        exit(cli_refuse(BLV_E_MEMORY, NULL));
-    return text;
+    return cli_print("%zu of %zu rows suspect%s", r->suspects, r->cleaning->rows, truth);
 }
 
 /* ---- Text ---- */

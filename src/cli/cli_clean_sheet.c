@@ -6,6 +6,7 @@
 #include "cli_clean.h"
 #include "cli_contact_sheet.h"
 #include "cli_page.h"
+#include "cli_text.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -136,18 +137,15 @@ static void put_sheet(FILE *out, const cli_clean_result *r, const cli_image *ima
 
 char *cli_clean_sheet(const cli_clean_result *r) {
     cli_image image = find_image(r);
-    size_t count = r->suspects < SHOWN ? r->suspects : SHOWN, size = 0;
-    char *text = NULL, title[96];
+    size_t count = r->suspects < SHOWN ? r->suspects : SHOWN;
+    char title[96];
     if (image.width == 0 || count == 0)
         return NULL;
-    FILE *out = open_memstream(&text, &size);
-    if (!out)
-        exit(cli_refuse(BLV_E_MEMORY, NULL));
+    cli_text text;
+    FILE *out = cli_text_begin(&text);
     snprintf(title, sizeof title, "The %zu most suspicious of %zu suspect rows", count,
              r->suspects);
     cli_html_heading(out, 3, title);
     put_sheet(out, r, &image, count);
-    if (fclose(out) != 0)
-        exit(cli_refuse(BLV_E_MEMORY, NULL));
-    return text;
+    return cli_text_end(&text);
 }

@@ -75,7 +75,7 @@ static int write_clean(const cli_clean_request *asked, const cli_clean_result *r
 int cli_clean_write(const cli_clean_result *r) {
     const cli_clean_request *asked = r->request;
     cli_outputs outputs = {0};
-    int code = asked->out ? cli_csv_write(&outputs, asked->out, print_rows, r) : CLI_DONE;
+    int code = asked->out ? cli_outputs_print(&outputs, asked->out, print_rows, r) : CLI_DONE;
     if (code == CLI_DONE && asked->clean)
         code = write_clean(asked, r, &outputs);
     if (code == CLI_DONE)

@@ -1,6 +1,7 @@
 #include "cli_completion.h"
 #include "bilevel/run.h"
 #include "cli_commands.h"
+#include "cli_text.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -186,13 +187,9 @@ static void put_zsh_text(FILE *out, const char *text) {
 
 /* "MESSAGE:what completes it" */
 static void put_zsh_place(FILE *out, const place *p) {
-    char *words = NULL;
-    size_t size = 0;
-    FILE *list = open_memstream(&words, &size);
-    if (!list)
-        exit(cli_refuse(BLV_E_MEMORY, NULL));
-    put_words(list, p);
-    fclose(list);
+    cli_text list;
+    put_words(cli_text_begin(&list), p);
+    char *words = cli_text_end(&list);
     put_zsh_text(out, p->argument);
     if (*words && wants_file(p))
         fprintf(out, ":{compadd -- %s; _files}", words);

@@ -202,9 +202,9 @@ int cli_continual_write(const cli_continual_request *asked, const cli_continual_
          *second = path_in(asked->out, "accuracies.csv");
     const table both = {asked, results};
     cli_outputs outputs = {0};
-    int code = cli_csv_write(&outputs, first, print_results, results);
+    int code = cli_outputs_print(&outputs, first, print_results, results);
     if (code == CLI_DONE)
-        code = cli_csv_write(&outputs, second, print_accuracies, &both);
+        code = cli_outputs_print(&outputs, second, print_accuracies, &both);
     if (code == CLI_DONE)
         code = cli_outputs_commit(&outputs);
     cli_outputs_free(&outputs);

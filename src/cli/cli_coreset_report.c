@@ -57,7 +57,7 @@ static int write_subset(const cli_coreset *r, const blv_dataset *rows, cli_outpu
 
 int cli_coreset_write(const cli_coreset *r, const blv_dataset *rows) {
     cli_outputs outputs = {0};
-    int code = r->out ? cli_csv_write(&outputs, r->out, print_rows, r) : CLI_DONE;
+    int code = r->out ? cli_outputs_print(&outputs, r->out, print_rows, r) : CLI_DONE;
     if (code == CLI_DONE && r->subset)
         code = write_subset(r, rows, &outputs);
     if (code == CLI_DONE)

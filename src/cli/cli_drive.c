@@ -75,7 +75,12 @@ static void certify(const cli_learning *learning, blv_run *run, cli_driven *end)
     bool wanted = !learning->no_certificate && !cli_watch_signalled();
     if (wanted)
         cli_watch_say("certifying");
-    end->certified = wanted && blv_run_certify(run, &end->certificate) == BLV_OK;
+    blv_error error = wanted ? blv_run_certify(run, &end->certificate) : BLV_OK;
+    end->certified = wanted && error == BLV_OK;
+    if (error == BLV_E_MEMORY) {
+        cli_watch_clear();
+        cli_complain("there is no certificate: %s", blv_error_text(error));
+    }
     if (!end->certified)
         end->certificate = (blv_certificate){NAN, NAN, NAN, NAN, NAN, NAN, false, false, false};
 }

@@ -1,8 +1,8 @@
 #include "cli_export.h"
 #include "cli_json.h"
 #include "cli_outputs.h"
+#include "cli_text.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,52 +69,21 @@ static void put_row(FILE *out, json_t *columns, const json_t *row) {
     fputc('\n', out);
 }
 
-static void put_csv(FILE *out, const json_t *rows) {
+static bool put_csv(FILE *out, const void *context) {
+    const json_t *rows = context;
     json_t *columns = columns_of(rows), *row;
     size_t i;
     put_titles(out, columns);
     json_array_foreach(rows, i, row) put_row(out, columns, row);
     json_decref(columns);
+    return true;
+}
+
+static bool put_json(FILE *out, const void *run) {
+    return json_dumpf(run, out, JSON_INDENT(1)) == 0 && fputc('\n', out) != EOF;
 }
 
 /* ---- Files ---- */
-
-static int complain_of(const char *path) {
-    cli_complain("%s: cannot be written: %s", path, strerror(errno));
-    return CLI_REFUSED;
-}
-
-static int close_file(FILE *file, const char *path) {
-    bool failed = ferror(file) != 0;
-    if (fclose(file) != 0 || failed)
-        return complain_of(path);
-    return CLI_DONE;
-}
-
-static FILE *open_output(cli_outputs *outputs, const char *path) {
-    const char *temporary = cli_outputs_add(outputs, path);
-    FILE *file = temporary ? fopen(temporary, "wb") : NULL;
-    if (temporary && !file)
-        complain_of(path);
-    return file;
-}
-
-static int write_csv(cli_outputs *outputs, const char *path, const json_t *rows) {
-    FILE *file = open_output(outputs, path);
-    if (!file)
-        return CLI_REFUSED;
-    put_csv(file, rows);
-    return close_file(file, path);
-}
-
-static int write_json(cli_outputs *outputs, const char *path, const json_t *run) {
-    FILE *file = open_output(outputs, path);
-    if (!file)
-        return CLI_REFUSED;
-    json_dumpf(run, file, JSON_INDENT(1));
-    fputc('\n', file);
-    return close_file(file, path);
-}
 
 static int write_checkpoint(cli_outputs *outputs, const char *path, cli_store *store, int64_t id) {
     void *bytes = NULL;
@@ -127,20 +96,13 @@ static int write_checkpoint(cli_outputs *outputs, const char *path, cli_store *s
         cli_complain("run %" PRId64 " has no checkpoint", id);
         return CLI_REFUSED;
     }
-    FILE *file = open_output(outputs, path);
-    if (file)
-        fwrite(bytes, 1, size, file);
+    int code = cli_outputs_bytes(outputs, path, bytes, size);
     free(bytes);
-    return file ? close_file(file, path) : CLI_REFUSED;
+    return code;
 }
 
 static char *with_end(const char *name, int64_t id, const char *end) {
-    char *path = NULL;
-    int length =
-        name ? asprintf(&path, "%s.%s", name, end) : asprintf(&path, "run-%" PRId64 ".%s", id, end);
-    if (length < 0)
-        exit(cli_refuse(BLV_E_MEMORY, NULL));
-    return path;
+    return name ? cli_print("%s.%s", name, end) : cli_print("run-%" PRId64 ".%s", id, end);
 }
 
 int cli_export(cli_store *store, json_t *run, int64_t id, const char *name,
@@ -152,10 +114,10 @@ int cli_export(cli_store *store, json_t *run, int64_t id, const char *name,
     }
     cli_outputs outputs = {0};
     char *csv = with_end(name, id, "csv"), *json = with_end(name, id, "json");
-    int code = write_csv(&outputs, csv, rows);
+    int code = cli_outputs_print(&outputs, csv, put_csv, rows);
     cli_json_set(run, "trace", rows);
     if (code == CLI_DONE)
-        code = write_json(&outputs, json, run);
+        code = cli_outputs_print(&outputs, json, put_json, run);
     if (code == CLI_DONE && checkpoint)
         code = write_checkpoint(&outputs, checkpoint, store, id);
     if (code == CLI_DONE)

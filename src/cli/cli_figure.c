@@ -1,5 +1,6 @@
 #include "cli_figure.h"
 #include "cli_runs.h"
+#include "cli_text.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -123,24 +124,21 @@ static json_t *columns_of(const cli_stored *stored) {
 static int refuse_column(const cli_stored *stored, const char *column) {
     json_t *columns = columns_of(stored), *value;
     cli_nearest nearest = {.word = column};
-    char *list = NULL;
-    size_t size = 0;
+    cli_text names;
     const char *name, *joint = "";
-    FILE *out = open_memstream(&list, &size);
+    FILE *out = cli_text_begin(&names);
     json_object_foreach(columns, name, value) {
         cli_nearest_try(&nearest, name);
-        if (out)
-            fprintf(out, "%s%s", joint, name);
+        fprintf(out, "%s%s", joint, name);
         joint = ", ";
     }
-    if (out)
-        fclose(out);
+    char *list = cli_text_end(&names);
     if (nearest.best && strcmp(nearest.best, column) != 0)
         cli_complain("no run has numbers in a column '%s'; did you mean '%s'? There are: %s",
-                     column, nearest.best, list ? list : "");
+                     column, nearest.best, list);
     else
         cli_complain("no run has numbers in a column '%s'; there are: %s", column,
-                     list && *list ? list : "no rows at all");
+                     *list ? list : "no rows at all");
     free(list);
     json_decref(columns);
     return CLI_REFUSED;
@@ -307,15 +305,11 @@ static group_series read_group(const cli_stored *stored, size_t g, const measure
 }
 
 static char *label_of(const char *label, const group_series *group) {
-    char *text = NULL;
-    int length = group->folds > 0 && group->runs > 1
-                     ? asprintf(&text, "%s, %zu runs, %zu folds", label, group->runs, group->folds)
-                 : group->folds > 0 ? asprintf(&text, "%s, %zu folds", label, group->folds)
-                 : group->runs > 1  ? asprintf(&text, "%s, %zu runs", label, group->runs)
-                                    : asprintf(&text, "%s", label);
-    if (length < 0)
-        exit(cli_refuse(BLV_E_MEMORY, NULL));
-    return text;
+    if (group->folds > 0 && group->runs > 1)
+        return cli_print("%s, %zu runs, %zu folds", label, group->runs, group->folds);
+    if (group->folds > 0)
+        return cli_print("%s, %zu folds", label, group->folds);
+    return group->runs > 1 ? cli_print("%s, %zu runs", label, group->runs) : cli_print("%s", label);
 }
 
 static void add_curve(cli_figure *figure, const cli_stored *stored, size_t g, const measure *m,

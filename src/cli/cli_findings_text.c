@@ -2,6 +2,7 @@
 #include "cli_bench.h"
 #include "cli_json.h"
 #include "cli_table.h"
+#include "cli_text.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -145,29 +146,21 @@ static void remark_cell(const cli_findings *findings, const cli_cell *cell, FILE
             suite->choose, cell->tried, limit, cell->grid_seconds, cell->grid_calls);
 }
 
-static void finish(FILE *line, char **text, FILE *out, void (*put)(FILE *, const char *)) {
-    if (fclose(line) != 0 || !*text)
-        exit(cli_refuse(BLV_E_MEMORY, NULL));
-    if (**text)
-        put(out, *text);
-    free(*text);
-}
-
 void cli_view_remarks(const cli_findings *findings, const cli_view *view, FILE *out,
                       void (*put)(FILE *out, const char *text)) {
     for (size_t i = 0; i < view->count + 2; i++) {
-        char *text = NULL;
-        size_t size = 0;
-        FILE *line = open_memstream(&text, &size);
-        if (!line)
-            exit(cli_refuse(BLV_E_MEMORY, NULL));
+        cli_text remark;
+        FILE *line = cli_text_begin(&remark);
         if (i == 0)
             remark_phi(findings, view, line);
         else if (i == 1)
             remark_level(findings, view, line);
         else
             remark_cell(findings, &view->cells[i - 2], line);
-        finish(line, &text, out, put);
+        char *text = cli_text_end(&remark);
+        if (*text)
+            put(out, text);
+        free(text);
     }
 }
 

@@ -4,6 +4,7 @@
 #include "cli_gnuplot.h"
 #include "cli_json.h"
 #include "cli_page.h"
+#include "cli_text.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -332,35 +333,23 @@ static int put_page(FILE *out, const cli_findings *findings) {
 }
 
 static int write_page(const cli_findings *findings, cli_outputs *outputs, const char *path) {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    if (!out)
-        exit(cli_refuse(BLV_E_MEMORY, NULL));
-    int code = put_page(out, findings);
-    if (fclose(out) != 0)
-        exit(cli_refuse(BLV_E_MEMORY, NULL));
+    cli_text page;
+    int code = put_page(cli_text_begin(&page), findings);
+    char *text = cli_text_end(&page);
     if (code == CLI_DONE)
-        code = cli_outputs_bytes(outputs, path, text, size);
+        code = cli_outputs_bytes(outputs, path, text, page.size);
     free(text);
     return code;
 }
 
 /* ---- All files ---- */
 
-static char *path_in(const char *folder, const char *name) {
-    char *path = NULL;
-    if (asprintf(&path, "%s/%s", folder, name) < 0)
-        exit(cli_refuse(BLV_E_MEMORY, NULL));
-    return path;
-}
-
 int cli_findings_write(const cli_findings *findings) {
     const char *folder = findings->bench->asked->out;
-    char *csv = path_in(folder, "points.csv"), *json = path_in(folder, "points.json");
-    char *page = path_in(folder, "index.html");
+    char *csv = cli_print("%s/points.csv", folder), *json = cli_print("%s/points.json", folder);
+    char *page = cli_print("%s/index.html", folder);
     cli_outputs outputs = {0};
-    int code = cli_csv_write(&outputs, csv, print_csv, findings->bench);
+    int code = cli_outputs_print(&outputs, csv, print_csv, findings->bench);
     if (code == CLI_DONE)
         code = write_json(findings, &outputs, json);
     if (code == CLI_DONE)

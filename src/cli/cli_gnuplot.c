@@ -3,6 +3,7 @@
  * of which gnuplot replaces nothing. */
 #include "cli_gnuplot.h"
 #include "cli_common.h"
+#include "cli_text.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -125,7 +126,7 @@ static int refuse_start(int error) {
         cli_complain("gnuplot is not there, and it draws the pictures; install it "
                      "(Debian: apt-get install gnuplot-nox)");
     else
-        cli_complain("gnuplot cannot be started: %s", strerror(error));
+        cli_complain("gnuplot cannot be started or read: %s", strerror(error));
     return CLI_REFUSED;
 }
 
@@ -140,20 +141,14 @@ static int refuse_drawing(const cli_child *child) {
 
 int cli_gnuplot_draw(cli_bytes *bytes, const cli_figure *figure, cli_drawing kind, int columns,
                      int lines) {
-    char program[] = "gnuplot", plain[] = "-d", *script = NULL;
+    char program[] = "gnuplot", plain[] = "-d";
     char *const argv[] = {program, plain, NULL}; /* -d: the user's own settings are left out */
-    size_t size = 0;
-    FILE *out = open_memstream(&script, &size);
-    if (!out)
-        return cli_refuse(BLV_E_MEMORY, NULL);
-    put_script(out, figure, kind, columns, lines);
-    if (fclose(out) != 0) {
-        free(script);
-        return cli_refuse(BLV_E_MEMORY, NULL);
-    }
+    cli_text text;
+    put_script(cli_text_begin(&text), figure, kind, columns, lines);
+    char *script = cli_text_end(&text);
     cli_child child;
     *bytes = (cli_bytes){0};
-    int error = cli_child_run(&child, argv, script, size), code = CLI_DONE;
+    int error = cli_child_run(&child, argv, script, text.size), code = CLI_DONE;
     free(script);
     if (error != 0) {
         code = refuse_start(error);

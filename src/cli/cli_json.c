@@ -125,7 +125,8 @@ json_t *cli_json_params(const blv_param *params) {
 }
 
 void cli_json_print(json_t *value) {
-    json_dumpf(value, stdout, JSON_REAL_PRECISION(17));
+    if (json_dumpf(value, stdout, JSON_REAL_PRECISION(17)) != 0 && !ferror(stdout))
+        exit(cli_refuse(BLV_E_MEMORY, NULL)); /* what stdout has lost is told at the end */
     putchar('\n');
     json_decref(value);
 }

@@ -107,12 +107,13 @@ int cli_outputs_write(cli_outputs *outputs, const char *path, const blv_dataset 
     return cli_refuse(error, shown.text);
 }
 
-int cli_outputs_bytes(cli_outputs *outputs, const char *path, const void *bytes, size_t size) {
+int cli_outputs_print(cli_outputs *outputs, const char *path, cli_print_fn print,
+                      const void *context) {
     const char *temporary = cli_outputs_add(outputs, path);
     if (!temporary)
         return CLI_REFUSED;
     FILE *file = fopen(temporary, "wb");
-    bool written = file && fwrite(bytes, 1, size, file) == size && fflush(file) == 0;
+    bool written = file && print(file, context) && !ferror(file) && fflush(file) == 0;
     int error = errno;
     if (file && fclose(file) != 0 && written) {
         written = false;
@@ -122,6 +123,20 @@ int cli_outputs_bytes(cli_outputs *outputs, const char *path, const void *bytes,
         return CLI_DONE;
     cli_complain("%s: cannot be written: %s", path, strerror(error));
     return CLI_REFUSED;
+}
+
+typedef struct bytes {
+    const void *first;
+    size_t size;
+} bytes;
+
+static bool print_bytes(FILE *file, const void *context) {
+    const bytes *b = context;
+    return fwrite(b->first, 1, b->size, file) == b->size;
+}
+
+int cli_outputs_bytes(cli_outputs *outputs, const char *path, const void *first, size_t size) {
+    return cli_outputs_print(outputs, path, print_bytes, &(bytes){first, size});
 }
 
 /* Puts back what was there before the first `count` files were moved. */

@@ -7,6 +7,8 @@
 #include "bilevel/dataset.h"
 #include "cli_common.h"
 
+#include <stdio.h>
+
 typedef struct cli_output {
     const char *path; /* borrowed */
     char *folder, *temporary;
@@ -24,8 +26,12 @@ const char *cli_outputs_add(cli_outputs *outputs, const char *path);
 /* Writes a set as one of the files; returns an exit code, after a complaint. */
 int cli_outputs_write(cli_outputs *outputs, const char *path, const blv_dataset *dataset,
                       const char *format);
+/* The same for what is printed; print may return false where it has failed. */
+typedef bool (*cli_print_fn)(FILE *file, const void *context);
+int cli_outputs_print(cli_outputs *outputs, const char *path, cli_print_fn print,
+                      const void *context);
 /* The same for bytes. */
-int cli_outputs_bytes(cli_outputs *outputs, const char *path, const void *bytes, size_t size);
+int cli_outputs_bytes(cli_outputs *outputs, const char *path, const void *first, size_t size);
 /* Moves all files to their places. */
 int cli_outputs_commit(cli_outputs *outputs);
 /* Removes what was not moved. */

@@ -1,4 +1,5 @@
 #include "cli_record.h"
+#include "cli_text.h"
 #include "cli_watch.h"
 
 #include <math.h>
@@ -17,12 +18,13 @@ void cli_record_expect(cli_record *record, bool well, const char *what) {
     cli_complain("%s: %s; the run goes on without it", what, cli_store_problem(record->store));
 }
 
-static void store_row(cli_record *record, const blv_progress *progress, const char *text) {
-    cli_record_expect(record,
-                      cli_store_row(record->store, record->id,
-                                    record->rows_before + progress->iteration, progress->seconds,
-                                    text),
+void cli_record_row(cli_record *record, uint64_t iteration, double seconds, const char *text) {
+    cli_record_expect(record, cli_store_row(record->store, record->id, iteration, seconds, text),
                       "a row of the trace was not stored");
+}
+
+static void store_row(cli_record *record, const blv_progress *progress, const char *text) {
+    cli_record_row(record, record->rows_before + progress->iteration, progress->seconds, text);
 }
 
 static void take_row(void *context, const blv_progress *progress, const char *text) {
@@ -33,9 +35,7 @@ static void take_row(void *context, const blv_progress *progress, const char *te
         store_row(record, progress, text);
         return;
     }
-    char *whole = NULL;
-    if (asprintf(&whole, "{%s%s", record->row_head, text + 1) < 0)
-        exit(cli_refuse(BLV_E_MEMORY, NULL));
+    char *whole = cli_print("{%s%s", record->row_head, text + 1);
     store_row(record, progress, whole);
     free(whole);
 }

@@ -31,6 +31,8 @@ void cli_record_end(cli_record *record, const cli_report *report);
 void cli_record_finish(cli_record *record, const cli_run_end *end);
 /* Takes note of what became of a call that writes to the store; complains once. */
 void cli_record_expect(cli_record *record, bool well, const char *what);
+/* A row of the trace, as one JSON object. */
+void cli_record_row(cli_record *record, uint64_t iteration, double seconds, const char *text);
 /* CLI_REFUSED when a store that was asked for by name could not take everything. */
 int cli_record_code(const cli_record *record);
 

@@ -1,4 +1,5 @@
 #include "cli_run_options.h"
+#include "cli_text.h"
 
 #include "bilevel/run.h"
 
@@ -43,18 +44,12 @@ static bool has_own_name(const char *key) {
 
 static char *help_with_default(const char *key, const char *text) {
     const blv_param *param = blv_params_find(blv_run_options(), key);
-    char *full = NULL;
-    if (!param || asprintf(&full, "%s (default %s)", text, param->value) < 0)
-        return NULL;
-    return full;
+    return param ? cli_print("%s (default %s)", text, param->value) : NULL;
 }
 
 static char *list_others(void) {
-    char *list = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&list, &size);
-    if (!out)
-        return NULL;
+    cli_text list;
+    FILE *out = cli_text_begin(&list);
     const char *title = "Options of the run that are set with --set KEY=VALUE:\n";
     for (const blv_param *p = blv_run_options(); p && p->key; p++) {
         if (has_own_name(p->key))
@@ -64,8 +59,7 @@ static char *list_others(void) {
         fprintf(out, "%s  %s: %s; %s (default %s)\n", title, p->key, p->help, range, p->value);
         title = "";
     }
-    fclose(out);
-    return list;
+    return cli_text_end(&list);
 }
 
 char *cli_run_options_help(int key, const char *text, void *input) {

@@ -2,6 +2,7 @@
 #include "cli_json.h"
 #include "cli_runs.h"
 #include "cli_table.h"
+#include "cli_text.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -82,11 +83,8 @@ static void show_text(cli_table *table, const char *label, const char *text) {
 
 /* "key = value, ..." */
 static char *values_text(json_t *values) {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    if (!out)
-        exit(cli_refuse(BLV_E_MEMORY, NULL));
+    cli_text text;
+    FILE *out = cli_text_begin(&text);
     const char *key, *joint = "";
     json_t *value;
     json_object_foreach(values, key, value) {
@@ -95,8 +93,7 @@ static char *values_text(json_t *values) {
         fprintf(out, "%s%s = %s", joint, key, shown);
         joint = ", ";
     }
-    fclose(out);
-    return text;
+    return cli_text_end(&text);
 }
 
 static void show_values(cli_table *table, const char *label, json_t *values) {
@@ -106,16 +103,13 @@ static void show_values(cli_table *table, const char *label, json_t *values) {
 }
 
 char *cli_run_command(const json_t *command) {
-    char *text = NULL;
-    size_t size = 0, i;
+    cli_text text;
+    size_t i;
     json_t *word;
-    FILE *out = open_memstream(&text, &size);
-    if (!out)
-        exit(cli_refuse(BLV_E_MEMORY, NULL));
+    FILE *out = cli_text_begin(&text);
     json_array_foreach(command, i, word)
         fprintf(out, "%s%s", i ? " " : "", json_string_value(word) ? json_string_value(word) : "?");
-    fclose(out);
-    return text;
+    return cli_text_end(&text);
 }
 
 static void show_numbers(cli_table *table, const json_t *run) {

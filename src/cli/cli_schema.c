@@ -201,12 +201,15 @@ json_t *cli_schema_load(const char *path) {
         return NULL;
     }
     json_t *root = json_loadf(file, JSON_REJECT_DUPLICATES, &error);
+    int failed = ferror(file) ? errno : 0;
     fclose(file);
-    if (!root)
+    if (failed)
+        cli_complain("%s: cannot be read: %s", path, strerror(failed));
+    else if (!root)
         cli_complain("%s: line %d, column %d: %s", path, error.line, error.column, error.text);
     else if (!json_is_object(root))
         refuse(path, "the file", "an object, { ... }");
-    if (json_is_object(root))
+    if (!failed && json_is_object(root))
         return root;
     json_decref(root);
     return NULL;

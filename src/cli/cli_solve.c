@@ -96,6 +96,8 @@ static void certify(cli_report *report) {
     report->certified = error == BLV_OK;
     if (error == BLV_OK)
         return;
+    if (error == BLV_E_MEMORY)
+        cli_complain("there is no certificate: %s", blv_error_text(error));
     const char *message = blv_run_message(report->run);
     snprintf(report->no_certificate, sizeof report->no_certificate, "%s",
              message && *message ? message : blv_error_text(error));

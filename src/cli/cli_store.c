@@ -1,5 +1,6 @@
 /* Opening the run store, and talking to SQLite. */
 #include "cli_store_private.h"
+#include "cli_text.h"
 
 #include <errno.h>
 #include <math.h>
@@ -204,13 +205,9 @@ bool cli_store_leave(cli_store *store, bool well) {
 /* Where the user's programs keep what they remember; NULL when that is not known. To be freed. */
 static char *usual_path(void) {
     const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
-    char *path = NULL;
-    int length = -1;
     if (state && state[0] == '/')
-        length = asprintf(&path, "%s/bilevel/runs.db", state);
-    else if (home && home[0] == '/')
-        length = asprintf(&path, "%s/.local/state/bilevel/runs.db", home);
-    return length < 0 ? NULL : path;
+        return cli_print("%s/bilevel/runs.db", state);
+    return home && home[0] == '/' ? cli_print("%s/.local/state/bilevel/runs.db", home) : NULL;
 }
 
 /* The folders above the file, for its owner only. */
@@ -235,7 +232,7 @@ static place find_place(const cli_store_choice *choice) {
         const char *path = choice->path ? choice->path : named;
         if (!choice->path && strcmp(path, "none") == 0)
             return (place){.is_off = true};
-        return (place){.path = strdup(path), .was_named = true};
+        return (place){.path = cli_print("%s", path), .was_named = true};
     }
     return (place){.path = usual_path()};
 }

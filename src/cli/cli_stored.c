@@ -1,6 +1,7 @@
 #include "cli_stored.h"
 #include "cli_json.h"
 #include "cli_runs.h"
+#include "cli_text.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -112,21 +113,16 @@ static void put_runs(FILE *out, const cli_stored *stored, size_t g) {
 }
 
 static char *label_of(const cli_stored *stored, size_t g, bool name_runs) {
-    char *label = NULL;
-    size_t size = 0;
     const json_t *key = stored->group[g].key;
-    FILE *out = open_memstream(&label, &size);
-    if (!out)
-        exit(cli_refuse(BLV_E_MEMORY, NULL));
+    cli_text label;
+    FILE *out = cli_text_begin(&label);
     fputs(solver_of(key), out);
     if (several_problem_names(stored))
         fprintf(out, ", %s", cli_run_text(key, "problem") ? cli_run_text(key, "problem") : "-");
     put_differences(out, stored, g);
     if (name_runs)
         put_runs(out, stored, g);
-    if (fclose(out) != 0 || !label)
-        exit(cli_refuse(BLV_E_MEMORY, NULL));
-    return label;
+    return cli_text_end(&label);
 }
 
 static void label_groups(cli_stored *stored) {

@@ -1,6 +1,7 @@
 #include "cli_suite.h"
 #include "cli_json.h"
 #include "cli_schema.h"
+#include "cli_text.h"
 
 #include "bilevel/run.h"
 
@@ -148,9 +149,7 @@ static void take_variants(cli_suite *suite) {
 
 static int add_entry(cli_suite *suite, const char *solver, const char *column, json_t *set,
                      json_t *grid) {
-    char *id = NULL;
-    if (asprintf(&id, "%s/%s", solver, column) < 0)
-        exit(cli_refuse(BLV_E_MEMORY, NULL));
+    char *id = cli_print("%s/%s", solver, column);
     for (size_t i = 0; i < suite->entry_count; i++) {
         if (strcmp(suite->entries[i].id, id) != 0)
             continue;

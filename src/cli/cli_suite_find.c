@@ -1,6 +1,7 @@
 /* Where suites and their data are. The command finds its own suites relative to itself: in the
  * source tree that it was built in, or where it is installed. */
 #include "cli_suite.h"
+#include "cli_text.h"
 
 #include <dirent.h>
 #include <libgen.h>
@@ -17,10 +18,7 @@ static const char *const own_folders[] = {"../../bench/suites", "../share/bileve
 enum { OWN_FOLDERS = sizeof own_folders / sizeof own_folders[0] };
 
 static char *joined(const char *folder, const char *name, const char *end) {
-    char *path = NULL;
-    if (asprintf(&path, "%s/%s%s", folder, name, end) < 0)
-        exit(cli_refuse(BLV_E_MEMORY, NULL));
-    return path;
+    return cli_print("%s/%s%s", folder, name, end);
 }
 
 static bool is_file(const char *path) {

@@ -66,6 +66,8 @@ static int take_groups(const char *path, FILE *file, size_t features, cli_penalt
             names->group[count++] = group_number(names, line);
     }
     free(line);
+    if (code == CLI_DONE && !feof(file))
+        code = refuse_groups(path, count + 1, strerror(errno));
     if (code == CLI_DONE && count < features)
         code = refuse_groups(path, count + 1, "fewer lines than features");
     return code;

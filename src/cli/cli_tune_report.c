@@ -1,4 +1,5 @@
 #include "cli_table.h"
+#include "cli_text.h"
 #include "cli_tune.h"
 
 #include <inttypes.h>
@@ -15,14 +16,9 @@ static const char *const kind_words[] = {[BLV_PENALTY_PER_FEATURE] = "per featur
 
 char *cli_tune_message(const cli_tune_result *r) {
     const cli_tuning *t = r->tuning;
-    char *text = NULL;
-    int length = t->kept
-                     ? asprintf(&text, "%zu learned penalties are kept: gain in loss %.4g +- %.2g",
-                                t->penalties, t->gain, t->gain_error)
-                     : asprintf(&text, "one penalty for all, %.4g", t->single);
-    if (length < 0)
-        exit(cli_refuse(BLV_E_MEMORY, NULL));
-    return text;
+    return t->kept ? cli_print("%zu learned penalties are kept: gain in loss %.4g +- %.2g",
+                               t->penalties, t->gain, t->gain_error)
+                   : cli_print("one penalty for all, %.4g", t->single);
 }
 
 /* ---- Text ---- */

@@ -66,7 +66,7 @@ int cli_tune_write(const cli_tune_result *r) {
         code = place ? write_model(r, place) : CLI_REFUSED;
     }
     if (code == CLI_DONE && r->request->penalties)
-        code = cli_csv_write(&outputs, r->request->penalties, print_penalties, r);
+        code = cli_outputs_print(&outputs, r->request->penalties, print_penalties, r);
     if (code == CLI_DONE)
         code = cli_outputs_commit(&outputs);
     cli_outputs_free(&outputs);

@@ -6,6 +6,7 @@
 #include "cli_record.h"
 #include "cli_selection.h"
 #include "cli_table.h"
+#include "cli_text.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -274,13 +275,6 @@ static int tell(const cli_bench *bench) {
     return code;
 }
 
-static char *text_of(const char *first, const char *second) {
-    char *text = NULL;
-    if (asprintf(&text, "%s%s", first, second) < 0)
-        exit(cli_refuse(BLV_E_MEMORY, NULL));
-    return text;
-}
-
 static int run_suite(cli_bench_request *asked, cli_bench *bench) {
     int code = cli_bench_check(bench);
     if (code != CLI_DONE)
@@ -289,9 +283,10 @@ static int run_suite(cli_bench_request *asked, cli_bench *bench) {
     code = cli_bench_rehearse(bench);
     if (code != CLI_DONE)
         return code;
-    char *folder = asked->out ? text_of(asked->out, "") : text_of("bench-", bench->suite.name);
+    char *folder =
+        asked->out ? cli_print("%s", asked->out) : cli_print("bench-%s", bench->suite.name);
     asked->out = folder;
-    bench->points_path = text_of(folder, "/points.jsonl");
+    bench->points_path = cli_print("%s/points.jsonl", folder);
     code = make_folder(folder);
     if (code == CLI_DONE)
         code = run_all(bench);

@@ -3,6 +3,7 @@
 #include "cli_commands.h"
 #include "cli_coreset.h"
 #include "cli_describe.h"
+#include "cli_text.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -194,16 +195,13 @@ static char *with_methods(int key, const char *text, void *input) {
     (void)input;
     if (key != ARGP_KEY_HELP_POST_DOC || !text)
         return (char *)text;
-    char *whole = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&whole, &size);
-    if (!out)
-        return (char *)text;
+    cli_text whole;
+    FILE *out = cli_text_begin(&whole);
     fprintf(out, "%s\n\nMethods:\n", text);
     const blv_selection_method *m;
     for (size_t i = 0; (m = blv_selection_method_at(i)); i++)
         fprintf(out, "  %-18s %s\n", m->name, m->summary);
-    return fclose(out) == 0 ? whole : (char *)text;
+    return cli_text_end(&whole);
 }
 
 int cmd_coreset(int argc, char **argv) {

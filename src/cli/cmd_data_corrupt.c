@@ -91,7 +91,7 @@ static int write_files(const request *asked, const blv_dataset *dataset) {
     int code =
         cli_outputs_write(&outputs, out, dataset, cli_output_format(out, asked->files.format));
     if (code == CLI_DONE && asked->truth)
-        code = cli_csv_write(&outputs, asked->truth, print_truth, blv_dataset_view_of(dataset));
+        code = cli_outputs_print(&outputs, asked->truth, print_truth, blv_dataset_view_of(dataset));
     if (code == CLI_DONE)
         code = cli_outputs_commit(&outputs);
     cli_outputs_free(&outputs);

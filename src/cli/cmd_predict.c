@@ -186,7 +186,7 @@ static bool print_answers(FILE *file, const void *context) {
 
 static int write_answers(const answers *a) {
     cli_outputs outputs = {0};
-    int code = cli_csv_write(&outputs, a->asked->out, print_answers, a);
+    int code = cli_outputs_print(&outputs, a->asked->out, print_answers, a);
     if (code == CLI_DONE)
         code = cli_outputs_commit(&outputs);
     cli_outputs_free(&outputs);

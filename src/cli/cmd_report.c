@@ -3,6 +3,7 @@
 #include "cli_describe.h"
 #include "cli_outputs.h"
 #include "cli_report_page.h"
+#include "cli_text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,21 +62,16 @@ static int write_page(const request *asked, const char *text, size_t size) {
 
 static int report(const request *asked, cli_store *store) {
     cli_stored stored = {0};
-    char *text = NULL;
-    size_t size = 0;
     int code = cli_stored_load(&stored, store, asked->ids, asked->count);
     if (code == CLI_DONE) {
         const cli_report_page page = {&stored, store, asked->title, asked->no_figures};
-        FILE *out = open_memstream(&text, &size);
-        if (!out)
-            exit(cli_refuse(BLV_E_MEMORY, NULL));
-        code = cli_report_page_put(&page, out);
-        if (fclose(out) != 0)
-            exit(cli_refuse(BLV_E_MEMORY, NULL));
+        cli_text whole;
+        code = cli_report_page_put(&page, cli_text_begin(&whole));
+        char *text = cli_text_end(&whole);
+        if (code == CLI_DONE)
+            code = write_page(asked, text, whole.size);
+        free(text);
     }
-    if (code == CLI_DONE)
-        code = write_page(asked, text, size);
-    free(text);
     cli_stored_free(&stored);
     return code;
 }

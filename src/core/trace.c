@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/types.h>
@@ -94,53 +95,66 @@ blv_error blv_run_monitor(blv_run *run, blv_monitor_fn monitor, void *context, u
     return BLV_OK;
 }
 
-static void put_number(FILE *file, const char *key, double value) {
-    char text[32];
-    blv_number_format(value, text, sizeof text);
-    fprintf(file, ",\"%s\":%s", key, isfinite(value) ? text : "null");
+typedef struct row_out {
+    FILE *file;
+    bool lost; /* streams into memory do not remember it */
+} row_out;
+
+static void put(row_out *out, const char *format, ...) BLV_PRINTF(2, 3);
+static void put(row_out *out, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    out->lost |= vfprintf(out->file, format, arguments) < 0;
+    va_end(arguments);
 }
 
-static void put_vector(blv_run *run, FILE *file, const blv_state_entry *entry) {
+static void put_number(row_out *out, const char *key, double value) {
+    char text[32];
+    blv_number_format(value, text, sizeof text);
+    put(out, ",\"%s\":%s", key, isfinite(value) ? text : "null");
+}
+
+static void put_vector(blv_run *run, row_out *out, const blv_state_entry *entry) {
     char text[32];
     size_t dim = blv_vec_dim(entry->vec);
     double *host = run->trace_values;
     blv_vec_read(entry->vec, host);
-    fprintf(file, ",\"%s\":", entry->name);
+    put(out, ",\"%s\":", entry->name);
     for (size_t i = 0; i < dim; i++) {
         blv_number_format(host[i], text, sizeof text);
-        fprintf(file, "%c%s", i ? ',' : '[', isfinite(host[i]) ? text : "null");
+        put(out, "%c%s", i ? ',' : '[', isfinite(host[i]) ? text : "null");
     }
-    fputc(']', file);
+    put(out, "]");
 }
 
-static void put_row(blv_run *run, FILE *file, const blv_progress *p) {
+static void put_row(blv_run *run, row_out *out, const blv_progress *p) {
     const blv_counts *c = &p->counts;
-    fprintf(file,
-            "{\"iteration\":%" PRIu64 ",\"f_grad\":%" PRIu64 ",\"g_grad\":%" PRIu64
-            ",\"hvp\":%" PRIu64 ",\"jvp\":%" PRIu64 ",\"values\":%" PRIu64,
-            p->iteration, c->f_grad, c->g_grad, c->hvp, c->jvp, c->values);
-    put_number(file, "seconds", p->seconds);
-    put_number(file, "f", p->f);
-    put_number(file, "g", p->g);
-    put_number(file, "gy_norm", p->metrics.gy_norm);
-    put_number(file, "r_norm", p->metrics.r_norm);
-    put_number(file, "d_norm", p->metrics.d_norm);
-    put_number(file, "step_y", p->metrics.step_y);
-    put_number(file, "step_v", p->metrics.step_v);
-    put_number(file, "step_x", p->metrics.step_x);
+    put(out,
+        "{\"iteration\":%" PRIu64 ",\"f_grad\":%" PRIu64 ",\"g_grad\":%" PRIu64 ",\"hvp\":%" PRIu64
+        ",\"jvp\":%" PRIu64 ",\"values\":%" PRIu64,
+        p->iteration, c->f_grad, c->g_grad, c->hvp, c->jvp, c->values);
+    put_number(out, "seconds", p->seconds);
+    put_number(out, "f", p->f);
+    put_number(out, "g", p->g);
+    put_number(out, "gy_norm", p->metrics.gy_norm);
+    put_number(out, "r_norm", p->metrics.r_norm);
+    put_number(out, "d_norm", p->metrics.d_norm);
+    put_number(out, "step_y", p->metrics.step_y);
+    put_number(out, "step_v", p->metrics.step_v);
+    put_number(out, "step_x", p->metrics.step_x);
     if (run->options.certify) {
-        put_number(file, "phi", p->phi);
-        put_number(file, "grad_norm", p->grad_norm);
+        put_number(out, "phi", p->phi);
+        put_number(out, "grad_norm", p->grad_norm);
     }
     for (size_t i = 0; i < p->measure_count; i++)
-        put_number(file, run->def->measures[i], p->measures[i]);
+        put_number(out, run->def->measures[i], p->measures[i]);
     for (size_t i = 0; i < run->numbers_count; i++)
         if (run->numbers[i].is_column)
-            put_number(file, run->numbers[i].name, *run->numbers[i].values);
+            put_number(out, run->numbers[i].name, *run->numbers[i].values);
     for (size_t i = 0; run->options.iterates && i < run->entry_count; i++)
         if (run->entries[i].previous)
-            put_vector(run, file, &run->entries[i]);
-    fputc('}', file);
+            put_vector(run, out, &run->entries[i]);
+    put(out, "}");
 }
 
 /* Calls of the row function and of the monitor leave the run's own message as it is: what they ask
@@ -159,10 +173,11 @@ static bool monitor_wants_end(blv_run *run, const blv_progress *p) {
 }
 
 static void hand_out_row(blv_run *run, const blv_progress *p) {
-    rewind(run->row_stream);
-    put_row(run, run->row_stream, p);
-    fputc('\0', run->row_stream);
-    if (fflush(run->row_stream) == 0 && !ferror(run->row_stream))
+    row_out out = {.file = run->row_stream};
+    rewind(out.file);
+    put_row(run, &out, p);
+    put(&out, "%c", '\0');
+    if (fflush(out.file) == 0 && !out.lost)
         hand_out(run, p);
     else
         blv_run_note(run, "a row of the trace is missing: memory was short");
@@ -170,9 +185,10 @@ static void hand_out_row(blv_run *run, const blv_progress *p) {
 
 static void write_row(blv_run *run, const blv_progress *p) {
     FILE *file = run->trace;
-    put_row(run, file, p);
-    fputc('\n', file);
-    if (fflush(file) != 0 || ferror(file)) {
+    row_out out = {.file = file};
+    put_row(run, &out, p);
+    put(&out, "\n");
+    if (fflush(file) != 0 || out.lost) {
         blv_run_note(run, "the trace %s ends early: %s", run->trace_path, strerror(errno));
         run->trace_failed = true;
         fclose(file);

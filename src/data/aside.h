@@ -1,16 +1,20 @@
 /* Files that are written aside and renamed when they are complete: what is at the path is either
- * as it was or the whole new file. */
+ * as it was or the whole new file. What a killed process has left beside it is removed when the
+ * same path is written again; several processes may do so at once, and the last one wins. */
 #ifndef BLV_DATA_ASIDE_H
 #define BLV_DATA_ASIDE_H
 
 #include "bilevel/status.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 
 typedef struct blv_aside {
     FILE *file;
     char *path;
     char *temporary; /* beside path */
+    bool locked;
+    int lock; /* of the temporary file */
 } blv_aside;
 
 /* Something at the path that is not a regular file is refused; a symbolic link is replaced. On

@@ -55,6 +55,9 @@ static void flush(blv_text_out *out, bool end) {
         out->z.avail_out = sizeof out->packed;
         state = deflate(&out->z, end ? Z_FINISH : Z_NO_FLUSH);
         write_bytes(out, out->packed, sizeof out->packed - out->z.avail_out);
+        if (state == Z_STREAM_ERROR && !out->error)
+            out->error = blv_npz_fail(out->why, BLV_E_FILE, "%s: cannot be compressed",
+                                      blv_npz_shown(out->aside.path));
     } while (!out->error && (out->z.avail_out == 0 || (end && state == Z_OK)));
     out->used = 0;
 }

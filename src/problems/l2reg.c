@@ -204,6 +204,8 @@ static blv_error read_groups(l2reg *p, const char *path, blv_message *why) {
         if (error == BLV_OK && group >= p->penalties)
             p->penalties = group + 1;
     }
+    if (error == BLV_OK && ferror(file))
+        error = bad_groups(why, BLV_E_FILE, path, count + 1, strerror(errno));
     fclose(file);
     if (error == BLV_OK && count < columns)
         error = bad_groups(why, BLV_E_FORMAT, path, count, "fewer lines than features");

@@ -3,12 +3,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <spawn.h>
 #include <sqlite3.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -61,6 +63,8 @@ WRAPPED(int, FAULT_MEMORY, deflateInit2_,
         (z_streamp z, int level, int method, int bits, int memory, int strategy,
          const char *version, int size),
         (z, level, method, bits, memory, strategy, version, size), Z_MEM_ERROR)
+WRAPPED(int, FAULT_MEMORY, inflate, (z_streamp z, int flush), (z, flush), Z_MEM_ERROR)
+WRAPPED(int, FAULT_MEMORY, deflate, (z_streamp z, int flush), (z, flush), Z_STREAM_ERROR)
 WRAPPED(int, FAULT_MEMORY, compress2,
         (Bytef * to, uLongf *to_size, const Bytef *from, uLong size, int level),
         (to, to_size, from, size, level), Z_MEM_ERROR)
@@ -70,13 +74,19 @@ WRAPPED(int, FAULT_MEMORY, pthread_create,
         (pthread_t * thread, const pthread_attr_t *about, void *(*run)(void *), void *context),
         (thread, about, run, context), EAGAIN)
 
+WRAPPED(int, FAULT_MEMORY, vasprintf, (char **text, const char *format, va_list arguments),
+        (text, format, arguments), -1)
+WRAPPED(FILE *, FAULT_MEMORY, fopencookie,
+        (void *cookie, const char *mode, cookie_io_functions_t functions),
+        (cookie, mode, functions), NULL)
+
 int __wrap_asprintf(char **text, const char *format, ...);
 int __wrap_asprintf(char **text, const char *format, ...) {
     if (fails(FAULT_MEMORY, "asprintf"))
         return -1;
     va_list arguments;
     va_start(arguments, format);
-    int n = vasprintf(text, format, arguments);
+    int n = __real_vasprintf(text, format, arguments);
     va_end(arguments);
     return n;
 }
@@ -87,6 +97,7 @@ WRAPPED(FILE *, FAULT_FILE, fopen, (const char *path, const char *mode), (path, 
 WRAPPED(FILE *, FAULT_FILE, fdopen, (int fd, const char *mode), (fd, mode), NULL)
 WRAPPED(ssize_t, FAULT_FILE, read, (int fd, void *out, size_t n), (fd, out, n), -1)
 WRAPPED(ssize_t, FAULT_FILE, pread, (int fd, void *out, size_t n, off_t at), (fd, out, n, at), -1)
+WRAPPED(ssize_t, FAULT_FILE, write, (int fd, const void *from, size_t n), (fd, from, n), -1)
 WRAPPED(int, FAULT_FILE, fsync, (int fd), (fd), -1)
 WRAPPED(int, FAULT_FILE, fstat, (int fd, struct stat *about), (fd, about), -1)
 WRAPPED(int, FAULT_FILE, ftruncate, (int fd, off_t size), (fd, size), -1)
@@ -94,6 +105,17 @@ WRAPPED(int, FAULT_FILE, rename, (const char *from, const char *to), (from, to),
 WRAPPED(int, FAULT_FILE, mkdir, (const char *path, mode_t mode), (path, mode), -1)
 WRAPPED(char *, FAULT_FILE, mkdtemp, (char *path), (path), NULL)
 WRAPPED(int, FAULT_FILE, mkstemp, (char *path), (path), -1)
+WRAPPED(int, FAULT_FILE, stat, (const char *path, struct stat *about), (path, about), -1)
+WRAPPED(int, FAULT_FILE, lstat, (const char *path, struct stat *about), (path, about), -1)
+WRAPPED(int, FAULT_FILE, link, (const char *from, const char *to), (from, to), -1)
+WRAPPED(int, FAULT_FILE, flock, (int fd, int operation), (fd, operation), -1)
+WRAPPED(int, FAULT_FILE, pipe2, (int ends[2], int flags), (ends, flags), -1)
+WRAPPED(int, FAULT_FILE, fseek, (FILE * file, long by, int from), (file, by, from), -1)
+WRAPPED(long, FAULT_FILE, ftell, (FILE * file), (file), -1)
+WRAPPED(int, FAULT_FILE, posix_spawnp,
+        (pid_t * pid, const char *program, const posix_spawn_file_actions_t *actions,
+         const posix_spawnattr_t *attributes, char *const *arguments, char *const *environment),
+        (pid, program, actions, attributes, arguments, environment), EAGAIN)
 WRAPPED(void *, FAULT_FILE, mmap,
         (void *at, size_t n, int protection, int flags, int fd, off_t from),
         (at, n, protection, flags, fd, from), MAP_FAILED)
@@ -119,8 +141,8 @@ int __wrap_close(int fd) {
     return bad ? -1 : code;
 }
 
-/* ---- Streams: one that has failed stays so, as ferror tells. The standard streams and streams
- * into memory do not count. ---- */
+/* ---- Streams: one that has failed stays so, as ferror tells. The standard streams do not count.
+ * Streams into memory fail where memory is short, and do not remember it. ---- */
 
 static FILE *failed_stream;
 
@@ -149,6 +171,12 @@ size_t __wrap_fread(void *out, size_t size, size_t n, FILE *file) {
     return stream_fails(file, "fread") ? 0 : __real_fread(out, size, n, file);
 }
 
+char *__real_fgets(char *out, int size, FILE *file);
+char *__wrap_fgets(char *out, int size, FILE *file);
+char *__wrap_fgets(char *out, int size, FILE *file) {
+    return stream_fails(file, "fgets") ? NULL : __real_fgets(out, size, file);
+}
+
 int __real_fputs(const char *text, FILE *file);
 int __wrap_fputs(const char *text, FILE *file);
 int __wrap_fputs(const char *text, FILE *file) {
@@ -161,13 +189,20 @@ int __wrap_fputc(int c, FILE *file) {
     return stream_fails(file, "fputc") ? EOF : __real_fputc(c, file);
 }
 
+int __real_vfprintf(FILE *file, const char *format, va_list arguments);
+int __wrap_vfprintf(FILE *file, const char *format, va_list arguments);
+int __wrap_vfprintf(FILE *file, const char *format, va_list arguments) {
+    bool bad = fileno(file) < 0 ? fails(FAULT_MEMORY, "vfprintf") : stream_fails(file, "vfprintf");
+    return bad ? -1 : __real_vfprintf(file, format, arguments);
+}
+
 int __wrap_fprintf(FILE *file, const char *format, ...);
 int __wrap_fprintf(FILE *file, const char *format, ...) {
     if (stream_fails(file, "fprintf"))
         return -1;
     va_list arguments;
     va_start(arguments, format);
-    int n = vfprintf(file, format, arguments);
+    int n = __real_vfprintf(file, format, arguments);
     va_end(arguments);
     return n;
 }

@@ -1,15 +1,19 @@
 /* Fails every call in turn, in every subcommand and in every solver.
  *
- *     bilevel_faults --all [WORDS]        all calls, of the cases with these words
+ *     bilevel_faults --all [WORDS]        all calls, of the cases with these words; one process
+ *                                         for each processor shares in them
+ *     bilevel_faults --list               the cases with their numbers of calls
  *     bilevel_faults --sample SECONDS     some of them, spread over all cases
  *     bilevel_faults --one alloc:17 'runs rm 2'                 one again, with its messages
  *     BILEVEL_FAULT=alloc:17 bilevel_faults solve parabola      one, as the command
  *
  * Each run is a process of its own in a folder of its own. However it fails: the exit code is a
  * documented one, a message says why, no output is there in part, nothing is left beside the
- * outputs, and the store is whole with all that was in it before. Leaks are told by the sanitizer
- * where it is there. */
+ * outputs, and the store is whole with all that was in it before. A run that ends with exit code 0
+ * has written and printed what it does without a fault. Leaks are told by the sanitizer where it is
+ * there. */
 #include "fault_calls.h"
+#include "fault_cases.h"
 
 #include "bilevel/run.h"
 
@@ -23,6 +27,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -32,77 +37,12 @@ int __real_main(int count, char **arguments);
 int __wrap_main(int count, char **arguments);
 const char *__asan_default_options(void);
 
-enum {
-    WORDS = 24,
-    SOLVERS_MAX = 100,
-    RUN_SECONDS = 60,
-    CODE_OF_SANITIZER = 99,
-    MANY_FAILURES = 40
-};
+enum { WORDS = 32, RUN_SECONDS = 60, CODE_OF_SANITIZER = 99, MANY_FAILURES = 200 };
 
+/* What the driver itself has freed is not to be held back for long: every run is a copy of it. */
 __attribute__((visibility("default"), used)) const char *__asan_default_options(void) {
-    return "exitcode=99";
+    return "exitcode=99:quarantine_size_mb=4";
 }
-
-/* ---- Cases ---- */
-
-typedef struct fault_case {
-    const char *arguments; /* words of the command line */
-    const char *outputs;   /* names of the files that it writes */
-    bool changes_runs;     /* may take runs out of the store, or go on with them */
-} fault_case;
-
-/* What is there before each case. */
-static const char *const preparations[] = {
-    "data split rows.csv train.csv val.csv --sizes 24,12 --seed 1",
-    "data convert rows.csv rows.npz",
-    "solve quadratic --problem-set dx=2 --problem-set dy=2 --solver s-tfbo,soba --iters 3 --every "
-    "1 "
-    "--quiet",
-    "solve l2reg --problem-set train=rows.csv --iters 2 --every 1 --quiet --out start.npz",
-    "tune train.csv --val val.csv -o model.npz --iters 2 --quiet",
-};
-
-static const fault_case cases[] = {
-    {"version", "", false},
-    {"solvers", "", false},
-    {"solvers s-tfbo --json", "", false},
-    {"problems", "", false},
-    {"problems quadratic --problem-set dx=2 --problem-set dy=2 --out o.npz", "o.npz", false},
-    {"completion bash", "", false},
-    {"check quadratic --problem-set dx=2 --problem-set dy=2", "", false},
-    {"solve quadratic --problem-set dx=2 --problem-set dy=2 --iters 2 --every 1 --threads 1 "
-     "--out o.npz --trace o.jsonl --json --store .runs.db",
-     "o.npz o.jsonl", false},
-    {"solve quadratic --problem-set dx=2 --problem-set dy=2 --solver soba,exact --iters 2 "
-     "--threads 1 --checkpoint 0.000001",
-     "", false},
-    {"solve l2reg --problem-set train=rows.csv --iters 2 --threads 1 --start start.npz --out o.npz",
-     "o.npz", false},
-    {"solve l2reg --problem-set train=rows.npz --iters 1 --threads 1 --no-store --quiet", "",
-     false},
-    {"data info rows.csv --json", "", false},
-    {"data stats rows.npz", "", false},
-    {"data convert rows.csv o.npz --standardize", "o.npz", false},
-    {"data convert rows.npz o.svm.gz --format libsvm", "o.svm.gz", false},
-    {"data split rows.csv o1.csv o2.npz --sizes 0.5,0.5 --seed 2", "o1.csv o2.npz", false},
-    {"data corrupt rows.csv o.csv --share 0.2 --truth t.csv", "o.csv t.csv", false},
-    {"clean train.csv --val val.csv -o o.csv --write-clean c.csv --iters 2 --threads 1",
-     "o.csv c.csv", false},
-    {"tune train.csv --val val.csv -o o.npz --penalties p.csv --iters 2 --threads 1", "o.npz p.csv",
-     false},
-    {"predict model.npz val.csv -o o.csv --all", "o.csv", false},
-    {"runs", "", false},
-    {"runs list --json", "", false},
-    {"runs show 1 2", "", false},
-    {"runs export 1 --out o", "o.csv o.json", false},
-    {"runs rm 2", "", true},
-    {"resume 1", "", true},
-    {"plot 1 2 -o o.svg", "o.svg", false},
-    {"plot 1 --term", "", false},
-    {"report 1 2 --no-plots -o o.html", "o.html", false},
-};
-enum { CASES = sizeof cases / sizeof cases[0] };
 
 /* ---- Files ---- */
 
@@ -166,6 +106,11 @@ static void remove_entry(const char *folder, const char *name) {
     }
 }
 
+static void clean_up(void) {
+    for_each_entry(root, remove_entry);
+    rmdir(root);
+}
+
 static void copy_entry(const char *folder, const char *name) {
     char from[PATH_ROOM], to[PATH_ROOM];
     join(from, folder, "", name);
@@ -193,9 +138,18 @@ static int split(const char *text, char *buffer, size_t size, char **words) {
     return n;
 }
 
-static void become_command(const char *folder, const char *arguments, fault_kind kind, long at) {
+static void use_stand_in(void) {
+    char path[PATH_ROOM];
+    const char *usual = getenv("PATH");
+    snprintf(path, sizeof path, "%s/bin:%s", root, usual ? usual : "/usr/bin:/bin");
+    setenv("PATH", path, 1);
+}
+
+static void become_command(const char *folder, const fault_case *c, fault_kind kind, long at) {
     char buffer[1024], bare[] = "bilevel", *words[WORDS] = {bare};
-    int count = 1 + split(arguments, buffer, sizeof buffer, words + 1);
+    int count = 1 + split(c->arguments, buffer, sizeof buffer, words + 1);
+    if (!c->real_gnuplot)
+        use_stand_in();
     if (chdir(folder) != 0 || !freopen("../out", "w", stdout) || !freopen("../err", "w", stderr))
         _exit(3);
     alarm(RUN_SECONDS);
@@ -204,13 +158,13 @@ static void become_command(const char *folder, const char *arguments, fault_kind
 }
 
 /* The wait status. */
-static int run(const char *folder, const char *arguments, fault_kind kind, long at) {
+static int run(const char *folder, const fault_case *c, fault_kind kind, long at) {
     fflush(NULL);
     pid_t child = fork();
     if (child < 0)
         die("fork");
     if (child == 0)
-        become_command(folder, arguments, kind, at);
+        become_command(folder, c, kind, at);
     int status = 0;
     if (waitpid(child, &status, 0) != child)
         die("waitpid");
@@ -219,7 +173,31 @@ static int run(const char *folder, const char *arguments, fault_kind kind, long 
 
 /* ---- Verdicts ---- */
 
-static long failures;
+typedef enum verdict { CRASHES, SANITIZER, CODES, OUTPUTS, ANSWERS, STORES, VERDICTS } verdict;
+
+static const char *const verdict_words[VERDICTS] = {
+    [CRASHES] = "crashes or hangs",
+    [SANITIZER] = "leaks or other findings of the sanitizer",
+    [CODES] = "wrong exit codes or no message",
+    [OUTPUTS] = "outputs in part, lost or left behind",
+    [ANSWERS] = "lost answers",
+    [STORES] = "damaged stores",
+};
+
+/* Of one of the processes that share in the work; seen by all. */
+typedef struct totals {
+    long injected[FAULT_KINDS], survived, cases; /* survived: went on to exit code 0 */
+    long failures[VERDICTS];
+} totals;
+
+static totals *sum;
+
+static long count_failures(const totals *t) {
+    long n = 0;
+    for (verdict v = CRASHES; v < VERDICTS; v++)
+        n += t->failures[v];
+    return n;
+}
 
 typedef struct trial {
     const fault_case *what;
@@ -238,13 +216,14 @@ static void show_messages(void) {
         fclose(file);
 }
 
-static void complain(const trial *t, const char *what) {
-    failures++;
+static void complain(const trial *t, verdict v, const char *what) {
+    sum->failures[v]++;
     printf("FAILED: BILEVEL_FAULT=%s:%ld (%s) bilevel %s: exit code %d: %s\n", fault_words[t->kind],
            t->at, shared->call, t->what->arguments, t->code, what);
     show_messages();
-    if (failures >= MANY_FAILURES) {
+    if (count_failures(sum) >= MANY_FAILURES) {
         printf("too many failures\n");
+        clean_up();
         exit(1);
     }
 }
@@ -259,27 +238,73 @@ static bool is_word_of(const char *word, const char *list) {
 
 static const trial *looking; /* of the run whose folder is looked through */
 
+/* A path in the folder of the case, seen from there. */
+static const char *within_case(const char *path) {
+    return path + strlen(case_folder) + 1;
+}
+
+/* Where an output is kept as it is without a fault. */
+static void path_of_whole(char path[PATH_ROOM], const char *output) {
+    join(path, root, "whole", output);
+    for (char *c = path + strlen(path) - strlen(output); *c; c++)
+        if (*c == '/')
+            *c = '%';
+}
+
+enum { FILE_ROOM = 1 << 20 };
+static char *file_a, *file_b; /* room for what is compared, where no sanitizer looks for pointers */
+
+static bool same_bytes(const char *one, const char *other) {
+    size_t n = read_file(one, file_a, FILE_ROOM);
+    return read_file(other, file_b, FILE_ROOM) == n && memcmp(file_a, file_b, n) == 0;
+}
+
+static bool is_folder_of_output(const char *name, const char *outputs) {
+    char start[PATH_ROOM];
+    snprintf(start, sizeof start, "%s/", name);
+    return strstr(outputs, start) != NULL;
+}
+
+/* As many lines, or where there are none, bytes; times in between may differ. */
+static bool same_shape(const char *one, const char *other) {
+    const char *const paths[] = {one, other};
+    size_t size[2], lines[2] = {0};
+    bool binary = strstr(one, ".npz") != NULL;
+    for (int i = 0; i < 2; i++) {
+        size[i] = read_file(paths[i], file_a, FILE_ROOM);
+        for (size_t k = 0; k < size[i]; k++)
+            lines[i] += file_a[k] == '\n';
+    }
+    return binary ? size[0] == size[1] : size[0] > 0 && lines[0] == lines[1];
+}
+
+static void compare_output(const char *path, const char *name) {
+    char whole[PATH_ROOM], what[400];
+    path_of_whole(whole, name);
+    bool exact = looking->what->same >= SAME_OUTPUTS;
+    if (exact ? same_bytes(path, whole) : same_shape(path, whole))
+        return;
+    snprintf(what, sizeof what, "writes %s in part", name);
+    complain(looking, OUTPUTS, what);
+}
+
 /* Whatever was not there before is a whole output. */
-static void look_at_entry(const char *folder, const char *name) {
-    char path[PATH_ROOM], what[400];
+static void look_at_entry(const char *folder, const char *entry) {
+    char path[PATH_ROOM], before[PATH_ROOM], what[400];
     struct stat about;
-    join(path, root, "template", name);
-    if (stat(path, &about) == 0 || strncmp(name, ".runs.db-", 9) == 0)
+    join(path, folder, "", entry);
+    const char *name = within_case(path);
+    join(before, root, "template", name);
+    if (stat(before, &about) == 0 || strncmp(name, ".runs.db-", 9) == 0)
         return; /* the store's own files are read along with it */
-    join(path, folder, "", name);
-    bool output = is_word_of(name, looking->what->outputs);
-    if (!output) {
-        snprintf(what, sizeof what, "leaves %s behind", name);
-        complain(looking, what);
-    } else if (stat(path, &about) == 0 && S_ISREG(about.st_mode)) {
-        char whole[PATH_ROOM];
-        struct stat expected;
-        join(whole, root, "whole", name);
-        if (looking->code != 0 && strstr(name, ".jsonl") == NULL &&
-            (stat(whole, &expected) != 0 || expected.st_size != about.st_size)) {
-            snprintf(what, sizeof what, "writes %s in part", name);
-            complain(looking, what);
-        }
+    bool is_folder = stat(path, &about) == 0 && S_ISDIR(about.st_mode);
+    if (is_folder && is_folder_of_output(name, looking->what->outputs)) {
+        for_each_entry(path, look_at_entry);
+    } else if (!is_word_of(name, looking->what->outputs)) {
+        snprintf(what, sizeof what, "leaves %.300s behind", name);
+        complain(looking, OUTPUTS, what);
+    } else if (!strstr(name, ".jsonl")) {
+        compare_output(path, name);
     }
 }
 
@@ -296,7 +321,7 @@ static void look_at_outputs(const trial *t) {
         found += stat(path, &about) == 0;
     }
     if (t->code == 0 ? found != expected : found > 0 && found < expected)
-        complain(t, "some outputs are there, others are not");
+        complain(t, OUTPUTS, "some outputs are there, others are not");
 }
 
 static int64_t ask(sqlite3 *store, const char *sql, char *text, size_t size) {
@@ -337,28 +362,18 @@ static void look_at_store(const trial *t) {
     snprintf(path, sizeof path, "%s/.runs.db", case_folder);
     read_digest(path, integrity, runs, sizeof runs);
     if (strcmp(integrity, "ok") != 0)
-        complain(t, "the store is damaged");
+        complain(t, STORES, "the store is damaged");
     else if (!t->what->changes_runs && strcmp(runs, kept_runs) != 0)
-        complain(t, "runs of the store were changed");
+        complain(t, STORES, "runs of the store were changed");
 }
 
-/* Where the command takes no notice of a fault, what it prints is what it prints without one.
- * Times and paths make the others differ. */
+/* Where the command takes no notice of a fault, what it prints is what it prints without one. */
 static void look_at_answer(const trial *t) {
-    static const char *const same[] = {"version",    "solvers", "problems",
-                                       "completion", "data",    "runs"};
-    static char found[1 << 18], expected[1 << 18];
-    bool compared = false;
-    for (size_t i = 0; i < sizeof same / sizeof same[0]; i++)
-        compared |= strncmp(t->what->arguments, same[i], strlen(same[i])) == 0;
-    if (!compared || t->code != 0)
-        return;
-    char path[PATH_ROOM];
-    join(path, root, "", "out");
-    size_t n = read_file(path, found, sizeof found);
-    join(path, root, "", "expected");
-    if (read_file(path, expected, sizeof expected) != n || memcmp(found, expected, n) != 0)
-        complain(t, "exit code 0, but another answer");
+    char out[PATH_ROOM], expected[PATH_ROOM];
+    join(out, root, "", "out");
+    join(expected, root, "", "expected");
+    if (t->code == 0 && t->what->same == SAME_ALL && !same_bytes(out, expected))
+        complain(t, ANSWERS, "exit code 0, but another answer");
 }
 
 static bool said_something(void) {
@@ -371,13 +386,13 @@ static bool said_something(void) {
 static void judge(trial *t, int status) {
     t->code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
     if (WIFSIGNALED(status))
-        complain(t, "ended by a signal");
+        complain(t, CRASHES, "ended by a signal");
     else if (t->code == CODE_OF_SANITIZER)
-        complain(t, "the sanitizer complains");
+        complain(t, SANITIZER, "the sanitizer complains");
     else if (t->code > 2)
-        complain(t, "not a documented code");
+        complain(t, CODES, "not a documented code");
     else if (t->code != 0 && !said_something())
-        complain(t, "no message");
+        complain(t, CODES, "no message");
     looking = t;
     for_each_entry(case_folder, look_at_entry);
     look_at_outputs(t);
@@ -393,26 +408,24 @@ static double seconds_now(void) {
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-typedef struct totals {
-    long injected[FAULT_KINDS], survived, cases; /* survived: went on to exit code 0 */
-} totals;
-
-static void keep_whole(const char *folder, const char *name) {
+static void keep_whole(const char *folder, const char *entry) {
     char from[PATH_ROOM], to[PATH_ROOM];
     struct stat about;
-    join(from, folder, "", name);
-    join(to, root, "whole", name);
-    if (stat(from, &about) == 0 && S_ISREG(about.st_mode))
+    join(from, folder, "", entry);
+    path_of_whole(to, within_case(from));
+    if (stat(from, &about) == 0 && S_ISDIR(about.st_mode))
+        for_each_entry(from, keep_whole);
+    else
         copy_file(from, to);
 }
 
 /* Without a fault: it must work; its files are what a whole output is. */
 static void count_calls(const fault_case *c, long calls[FAULT_KINDS]) {
     reset_case();
-    int status = run(case_folder, c->arguments, FAULT_NONE, 0);
+    int status = run(case_folder, c, FAULT_NONE, 0);
     trial t = {c, FAULT_NONE, 0, WIFEXITED(status) ? WEXITSTATUS(status) : -1};
     if (t.code != 0)
-        complain(&t, "fails without a fault");
+        complain(&t, CODES, "fails without a fault");
     for_each_entry(case_folder, keep_whole);
     char out[PATH_ROOM], expected[PATH_ROOM];
     join(out, root, "", "out");
@@ -423,11 +436,11 @@ static void count_calls(const fault_case *c, long calls[FAULT_KINDS]) {
 
 /* Calls 1, 1 + stride, ... until none fails, or the time is up. */
 static void fail_calls(const fault_case *c, fault_kind kind, long first, long stride,
-                       double deadline, totals *sum) {
+                       double deadline) {
     for (long at = first; seconds_now() < deadline; at += stride) {
         trial t = {c, kind, at, 0};
         reset_case();
-        int status = run(case_folder, c->arguments, kind, at);
+        int status = run(case_folder, c, kind, at);
         if (shared->fired == 0)
             return;
         judge(&t, status);
@@ -436,18 +449,32 @@ static void fail_calls(const fault_case *c, fault_kind kind, long first, long st
     }
 }
 
-static void put_rows(const char *path) {
+static FILE *open_for_writing(const char *folder, const char *name) {
+    char path[PATH_ROOM];
+    join(path, root, folder, name);
     FILE *file = fopen(path, "w");
     if (!file)
         die(path);
+    return file;
+}
+
+static void put_rows(void) {
+    FILE *file = open_for_writing("template", "rows.csv");
     for (int i = 0; i < 40; i++)
         fprintf(file, "%d,%d,%s\n", i * 7 % 11, i * 5 % 13, i * 7 % 11 > 4 ? "yes" : "no");
     fclose(file);
 }
 
-static void prepare(void) {
-    static const char *const folders[] = {"template", "case", "whole"};
-    char path[PATH_ROOM], integrity[100];
+static void put_text(const char *folder, const char *name, const char *text) {
+    FILE *file = open_for_writing(folder, name);
+    fputs(text, file);
+    fchmod(fileno(file), 0777);
+    fclose(file);
+}
+
+static void make_root(void) {
+    static const char *const folders[] = {"template", "case", "whole", "bin"};
+    char path[PATH_ROOM];
     snprintf(root, sizeof root, "/dev/shm/bilevel-faults-XXXXXX"); /* no disk to wait for */
     if (!mkdtemp(root)) {
         snprintf(root, sizeof root, "/tmp/bilevel-faults-XXXXXX");
@@ -459,55 +486,36 @@ static void prepare(void) {
         mkdir(path, 0777);
     }
     snprintf(case_folder, sizeof case_folder, "%s/case", root);
-    setenv("BILEVEL_STORE", ".runs.db", 1);
-    setenv("OPENBLAS_NUM_THREADS", "1", 1);
-    unsetenv("BILEVEL_FAULT");
-    snprintf(path, sizeof path, "%s/template/rows.csv", root);
-    put_rows(path);
-    snprintf(path, sizeof path, "%s/template", root);
-    for (size_t i = 0; i < sizeof preparations / sizeof preparations[0]; i++) {
-        int status = run(path, preparations[i], FAULT_NONE, 0);
+}
+
+static void run_preparations(void) {
+    char path[PATH_ROOM];
+    join(path, root, "", "template");
+    for (const char *const *line = fault_preparations; *line; line++) {
+        int status = run(path, &(fault_case){.arguments = *line}, FAULT_NONE, 0);
         if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-            printf("bilevel %s:\n", preparations[i]);
+            printf("bilevel %s:\n", *line);
             show_messages();
             exit(3);
         }
     }
-    snprintf(path, sizeof path, "%s/template/.runs.db", root);
+}
+
+static void prepare(void) {
+    char path[PATH_ROOM], integrity[100];
+    make_root();
+    setenv("BILEVEL_STORE", ".runs.db", 1);
+    setenv("OPENBLAS_NUM_THREADS", "1", 1);
+    unsetenv("BILEVEL_FAULT");
+    put_rows();
+    put_text("template", "suite.json", fault_suite);
+    put_text("template", "groups.txt", fault_groups);
+    put_text("bin", "gnuplot", fault_gnuplot);
+    run_preparations();
+    join(path, root, "template", ".runs.db");
     read_digest(path, integrity, kept_runs, sizeof kept_runs);
     if (strcmp(integrity, "ok") != 0 || !kept_runs[0])
         die("the store that was made");
-}
-
-static void clean_up(void) {
-    for_each_entry(root, remove_entry);
-    rmdir(root);
-}
-
-static int count_subcommands(void) {
-    int n = 0;
-    for (size_t i = 0; i < CASES; i++) {
-        size_t length = strcspn(cases[i].arguments, " ");
-        bool again = false;
-        for (size_t j = 0; j < i; j++)
-            again |= strcspn(cases[j].arguments, " ") == length &&
-                     strncmp(cases[i].arguments, cases[j].arguments, length) == 0;
-        n += !again;
-    }
-    return n;
-}
-
-/* Every solver as a case of `solve`. */
-static size_t add_solvers(fault_case *all, char (*texts)[200]) {
-    size_t n = 0;
-    for (const blv_solver *s; n < SOLVERS_MAX && (s = blv_solver_at(NULL, n)) != NULL; n++) {
-        snprintf(texts[n], sizeof texts[n],
-                 "solve quadratic --problem-set dx=2 --problem-set dy=2 --solver %s --iters 2 "
-                 "--threads 1 --no-store --quiet --out o.npz",
-                 s->name);
-        all[n] = (fault_case){texts[n], "o.npz", false};
-    }
-    return n;
 }
 
 /* One fault again, with its messages. */
@@ -516,7 +524,7 @@ static int repeat(const char *fault, const char *arguments) {
     long at = strtol(strchr(fault, ':') ? strchr(fault, ':') + 1 : "1", NULL, 10);
     prepare();
     reset_case();
-    int status = run(case_folder, arguments, kind, at);
+    int status = run(case_folder, &(fault_case){.arguments = arguments}, kind, at);
     printf("exit code %d, %s\n", WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status),
            shared->fired ? shared->call : "no fault");
     show_messages();
@@ -524,59 +532,176 @@ static int repeat(const char *fault, const char *arguments) {
     return 0;
 }
 
-/* All calls of a case, or some for as long as there is time. */
-static void try_case(const fault_case *c, double seconds, totals *sum) {
+/* What is tried, and by whom. */
+typedef struct task {
+    fault_case cases[FAULT_CASES_MAX + FAULT_SOLVERS_MAX];
+    size_t count, solvers;
+    double seconds;   /* 0: all calls */
+    const char *only; /* words of the cases, or NULL */
+    long workers;     /* each takes every workers-th call */
+} task;
+
+static bool gnuplot_is_there(void) {
+    return system("command -v gnuplot >/dev/null 2>&1") == 0;
+}
+
+static void list_cases(task *t) {
+    for (const fault_case *c = fault_cases; c->arguments; c++) {
+        if (!c->real_gnuplot || gnuplot_is_there())
+            t->cases[t->count++] = *c;
+        else
+            printf("%s: left out, gnuplot is not there\n", c->arguments);
+    }
+    t->solvers = fault_solver_cases(t->cases + t->count);
+    t->count += t->solvers;
+}
+
+static void try_all_calls(const fault_case *c, const task *t, long rank) {
     long calls[FAULT_KINDS];
-    bool all = seconds <= 0;
+    double start = seconds_now();
+    count_calls(c, calls);
+    for (fault_kind kind = FAULT_MEMORY; kind < FAULT_KINDS; kind++)
+        fail_calls(c, kind, 1 + rank, t->workers, INFINITY);
+    if (rank == 0)
+        printf("%s: %ld calls for memory, %ld on files, %.0f s\n", c->arguments,
+               calls[FAULT_MEMORY], calls[FAULT_FILE], seconds_now() - start);
+}
+
+static void try_some_calls(const fault_case *c, double seconds) {
+    long calls[FAULT_KINDS];
     double start = seconds_now();
     count_calls(c, calls);
     for (fault_kind kind = FAULT_MEMORY; kind < FAULT_KINDS; kind++) {
         long n = calls[kind] > 0 ? calls[kind] : 1;
-        double deadline = all ? INFINITY : start + seconds * (double)kind / (FAULT_KINDS - 1);
-        fail_calls(c, kind, all ? 1 : 1 + (long)strlen(c->arguments) * 7 % n, all ? 1 : 1 + n / 12,
-                   deadline, sum);
-        if (all)
-            printf("%s: %ld calls of %s\n", c->arguments, calls[kind], fault_words[kind]);
+        fail_calls(c, kind, 1 + (long)strlen(c->arguments) * 7 % n, 1 + n / 12,
+                   start + seconds * (double)kind / (FAULT_KINDS - 1));
     }
-    sum->cases++;
 }
 
-/* Only cases with these words; in an order that mixes them, so that few are a sample too. */
-static int drive(double seconds, const char *only) {
-    static char texts[SOLVERS_MAX][200];
-    static fault_case all[CASES + SOLVERS_MAX];
-    totals sum = {0};
+/* With a time, in an order that mixes the cases, so that few are a sample too. */
+static void work(const task *t, long rank) {
     double start = seconds_now();
+    size_t step = t->count % 17 != 0 ? 17 : 19; /* primes */
     prepare();
-    memcpy(all, cases, sizeof cases);
-    size_t solvers = add_solvers(all + CASES, texts), count = CASES + solvers,
-           step = 17; /* a prime */
-    if (count % step == 0)
-        step = 19;
-    for (size_t i = 0; i < count; i++) {
-        const fault_case *c = &all[seconds > 0 ? i * step % count : i];
-        double left = start + seconds - seconds_now();
-        if (seconds > 0 && left <= 0)
+    for (size_t i = 0; i < t->count; i++) {
+        const fault_case *c = &t->cases[t->seconds > 0 ? i * step % t->count : i];
+        double left = start + t->seconds - seconds_now();
+        if (t->seconds > 0 && left <= 0)
             break;
-        if (!only || strstr(c->arguments, only))
-            try_case(c, seconds > 0 ? left / (double)(count - i) : 0, &sum);
+        if (t->only && !strstr(c->arguments, t->only))
+            continue;
+        if (t->seconds > 0)
+            try_some_calls(c, left / (double)(t->count - i));
+        else
+            try_all_calls(c, t, rank);
+        sum->cases += rank == 0;
     }
     clean_up();
-    printf(
-        "%ld faults of memory and %ld of files in %ld cases of %zu (%d subcommands, %zu solvers); "
-        "%ld did not matter; %ld failures; %.0f s\n",
-        sum.injected[FAULT_MEMORY], sum.injected[FAULT_FILE], sum.cases, count, count_subcommands(),
-        solvers, sum.survived, failures, seconds_now() - start);
-    return failures > 0;
+}
+
+static void *shared_room(size_t size) {
+    void *room = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (room == MAP_FAILED)
+        die("mmap");
+    return room;
+}
+
+/* Whether all of them came to their end. */
+static bool work_together(const task *t, totals *sums) {
+    bool ended = true;
+    fflush(NULL);
+    for (long rank = 0; rank < t->workers; rank++) {
+        pid_t child = fork();
+        if (child < 0)
+            die("fork");
+        if (child == 0) {
+            shared = shared_room(sizeof *shared);
+            file_a = shared_room(FILE_ROOM);
+            file_b = shared_room(FILE_ROOM);
+            sum = &sums[rank];
+            work(t, rank);
+            _exit(0);
+        }
+    }
+    for (long rank = 0; rank < t->workers; rank++) {
+        int status = 0;
+        ended &= wait(&status) > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    }
+    return ended;
+}
+
+static void add_up(totals *whole, const totals *sums, long workers) {
+    for (long rank = 0; rank < workers; rank++) {
+        const totals *part = &sums[rank];
+        for (fault_kind kind = FAULT_NONE; kind < FAULT_KINDS; kind++)
+            whole->injected[kind] += part->injected[kind];
+        for (verdict v = CRASHES; v < VERDICTS; v++)
+            whole->failures[v] += part->failures[v];
+        whole->survived += part->survived;
+        whole->cases += part->cases;
+    }
+}
+
+static double seconds_of(const struct timeval *time) {
+    return (double)time->tv_sec + 1e-6 * (double)time->tv_usec;
+}
+
+static void tell(const task *t, const totals *whole, double seconds) {
+    struct rusage used;
+    getrusage(RUSAGE_CHILDREN, &used);
+    printf("%ld faults of memory and %ld of files in %ld cases of %zu (%d subcommands, %zu "
+           "solvers), %ld of which did not matter:\n",
+           whole->injected[FAULT_MEMORY], whole->injected[FAULT_FILE], whole->cases, t->count,
+           fault_subcommand_count(), t->solvers, whole->survived);
+    for (verdict v = CRASHES; v < VERDICTS; v++)
+        printf("%s%ld %s", v ? ", " : "  ", whole->failures[v], verdict_words[v]);
+    printf("; %.0f s, %.0f s of processors\n", seconds,
+           seconds_of(&used.ru_utime) + seconds_of(&used.ru_stime));
+}
+
+static int drive(double seconds, const char *only) {
+    static task t;
+    totals whole = {0};
+    double start = seconds_now();
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    t.seconds = seconds;
+    t.only = only;
+    t.workers = seconds > 0 || processors < 1 ? 1 : processors;
+    totals *sums = shared_room((size_t)t.workers * sizeof *sums);
+    list_cases(&t);
+    bool ended = work_together(&t, sums);
+    add_up(&whole, sums, t.workers);
+    tell(&t, &whole, seconds_now() - start);
+    if (!ended)
+        printf("not all of them were tried\n");
+    return !ended || count_failures(&whole) > 0;
+}
+
+static int print_list(void) {
+    static task t;
+    list_cases(&t);
+    prepare();
+    for (size_t i = 0; i < t.count; i++) {
+        long calls[FAULT_KINDS];
+        double start = seconds_now();
+        count_calls(&t.cases[i], calls);
+        printf("%6ld for memory, %4ld on files, %6.1f ms: %s\n", calls[FAULT_MEMORY],
+               calls[FAULT_FILE], 1e3 * (seconds_now() - start), t.cases[i].arguments);
+    }
+    clean_up();
+    return count_failures(sum) > 0;
 }
 
 int __wrap_main(int count, char **arguments) {
-    shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (shared == MAP_FAILED)
-        die("mmap");
+    shared = shared_room(sizeof *shared);
+    sum = shared_room(sizeof *sum);
+    file_a = shared_room(FILE_ROOM);
+    file_b = shared_room(FILE_ROOM);
     setvbuf(stdout, NULL, _IOLBF, 0);
     if (count >= 2 && strcmp(arguments[1], "--all") == 0)
         return drive(0, count > 2 ? arguments[2] : NULL);
+    if (count == 2 && strcmp(arguments[1], "--list") == 0)
+        return print_list();
     if (count == 4 && strcmp(arguments[1], "--one") == 0)
         return repeat(arguments[2], arguments[3]);
     if (count == 3 && strcmp(arguments[1], "--sample") == 0)

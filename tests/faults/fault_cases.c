@@ -1,0 +1,136 @@
+#include "fault_cases.h"
+
+#include "bilevel/run.h"
+
+#include <stdio.h>
+#include <string.h>
+
+const char *const fault_preparations[] = {
+    "data split rows.csv train.csv val.csv --sizes 24,12 --seed 1",
+    "data convert rows.csv rows.npz",
+    "solve quadratic --problem-set dx=2 --problem-set dy=2 --solver s-tfbo,soba --iters 3 --every "
+    "1 --quiet",
+    "solve l2reg --problem-set train=rows.csv --iters 2 --every 1 --quiet --out start.npz",
+    "tune train.csv --val val.csv -o model.npz --iters 2 --quiet",
+    "solve quadratic --problem-set dx=2 --problem-set dy=2 --iters 3 --checkpoint 0.000001 --quiet",
+    NULL};
+
+const char fault_suite[] =
+    "{\"name\": \"small\", \"title\": \"A small suite\",\n"
+    " \"reproduces\": {\"paper\": \"none\", \"figure\": \"none\", \"claim\": \"none\"},\n"
+    " \"problem\": \"quadratic\", \"problem_set\": {\"dx\": 2, \"dy\": 2, \"terms\": 4},\n"
+    " \"start\": \"random\", \"limit\": {\"iterations\": 2}, \"seeds\": 1, \"points\": 1,\n"
+    " \"reference\": {\"iterations\": 2}, \"metric\": \"phi\",\n"
+    " \"tuning\": {\"iterations\": 1, \"choose\": \"f\"},\n"
+    " \"solvers\": [{\"solver\": \"s-tfbo\", \"untuned\": true},\n"
+    "  {\"solver\": \"soba\", \"grid\": {\"step_x\": [0.01, 0.1]}}],\n"
+    " \"claims\": [{\"text\": \"s-tfbo ends first\", \"who\": [\"s-tfbo\"], \"of\": [\"*\"], "
+    "\"by\": \"end\"}]}\n";
+
+const char fault_groups[] = "0\n1\n";
+
+/* It takes its script and gives an empty picture, which is also a text. */
+const char fault_gnuplot[] =
+    "#!/bin/sh\n"
+    "cat >/dev/null\n"
+    "echo '<?xml version=\"1.0\"?><svg viewBox=\"0 0 1 1\"><g id=\"gnuplot_canvas\"></g></svg>'\n";
+
+#define SMALL_QUADRATIC "quadratic --problem-set dx=2 --problem-set dy=2"
+#define SMALL_NET "--net mlp:in-2-out --steps 2 --iters 2 --threads 1"
+
+const fault_case fault_cases[] = {
+    {"version", "", SAME_ALL, false, false},
+    {"--help", "", SAME_ALL, false, false},
+    {"manual", "", SAME_ALL, false, false},
+    {"solvers", "", SAME_ALL, false, false},
+    {"solvers s-tfbo --json", "", SAME_ALL, false, false},
+    {"problems", "", SAME_ALL, false, false},
+    {"problems " SMALL_QUADRATIC " --out o.npz", "o.npz", SAME_ALL, false, false},
+    {"completion bash", "", SAME_ALL, false, false},
+    {"completion zsh", "", SAME_ALL, false, false},
+    {"check " SMALL_QUADRATIC, "", SAME_ALL, false, false},
+    {"solve --help", "", SAME_ALL, false, false},
+    {"solve " SMALL_QUADRATIC " --iters 2 --every 1 --threads 1 --out o.npz --trace o.jsonl --json "
+     "--store .runs.db",
+     "o.npz o.jsonl", SAME_NOTHING, false, false},
+    {"solve " SMALL_QUADRATIC " --solver soba,exact --iters 2 --threads 1 --checkpoint 0.000001",
+     "", SAME_NOTHING, false, false},
+    {"solve l2reg --problem-set train=rows.csv --iters 2 --threads 1 --start start.npz --out o.npz",
+     "o.npz", SAME_NOTHING, false, false},
+    {"solve l2reg --problem-set train=rows.npz --iters 1 --threads 1 --no-store --quiet", "",
+     SAME_NOTHING, false, false},
+    {"solve l2reg --problem-set train=rows.csv --problem-set penalty=groups --problem-set "
+     "groups=groups.txt --iters 1 --threads 1 --no-store --quiet",
+     "", SAME_NOTHING, false, false},
+    {"data info rows.csv --json", "", SAME_ALL, false, false},
+    {"data stats rows.npz", "", SAME_ALL, false, false},
+    {"data convert rows.csv o.npz --standardize", "o.npz", SAME_ALL, false, false},
+    {"data convert rows.npz o.svm.gz --format libsvm", "o.svm.gz", SAME_ALL, false, false},
+    {"data split rows.csv o1.csv o2.npz --sizes 0.5,0.5 --seed 2", "o1.csv o2.npz", SAME_ALL, false,
+     false},
+    {"data corrupt rows.csv o.csv --share 0.2 --truth t.csv", "o.csv t.csv", SAME_ALL, false,
+     false},
+    {"clean train.csv --val val.csv -o o.csv --write-clean c.csv --folds 2 --iters 1 --ridge 0.01 "
+     "--image 2x1 --flag-share 0.2 --threads 1",
+     "o.csv c.csv", SAME_OUTPUTS, false, false},
+    {"tune train.csv --val val.csv -o o.npz --penalties p.csv --iters 1 --threads 1", "o.npz p.csv",
+     SAME_NOTHING, false, false},
+    {"tune train.csv --val val.csv --penalty groups:groups.txt -o o.npz --iters 1 --threads 1 "
+     "--no-store",
+     "o.npz", SAME_NOTHING, false, false},
+    {"predict model.npz val.csv -o o.csv --all", "o.csv", SAME_ALL, false, false},
+    {"coreset --help", "", SAME_ALL, false, false},
+    {"coreset train.csv --size 3 " SMALL_NET " --compare -o o.csv --write-subset s.csv",
+     "o.csv s.csv", SAME_OUTPUTS, false, false},
+    {"continual train.csv --tasks 2 --memory 4 --methods uniform,d-tfbo --seeds 1 " SMALL_NET
+     " -o o",
+     "o/results.csv o/accuracies.csv", SAME_NOTHING, false, false},
+    {"bench list --suites .", "", SAME_ALL, false, false},
+    {"bench ./suite.json -o o --no-plots", "o/index.html o/points.csv o/points.json o/points.jsonl",
+     SAME_NOTHING, false, false},
+    {"bench ./suite.json -o o --solvers s-tfbo --no-store --markdown",
+     "o/index.html o/points.csv o/points.json o/points.jsonl", SAME_NOTHING, false, false},
+    {"runs", "", SAME_ALL, false, false},
+    {"runs list --json", "", SAME_ALL, false, false},
+    {"runs show 1 2", "", SAME_ALL, false, false},
+    {"runs export 1 --out o", "o.csv o.json", SAME_ALL, false, false},
+    {"runs rm 2", "", SAME_ALL, true, false},
+    {"runs export 5 --out o --checkpoint c.npz", "o.csv o.json c.npz", SAME_ALL, false, false},
+    {"resume 1", "", SAME_NOTHING, true, false},
+    {"resume 5 --iters 5", "", SAME_NOTHING, false, false},
+    {"plot 1 2 -o o.svg", "o.svg", SAME_ALL, false, false},
+    {"plot 1 --term", "", SAME_ALL, false, true},
+    {"report 1 2 --no-plots -o o.html", "o.html", SAME_ALL, false, false},
+    {"report 1 -o o.html", "o.html", SAME_ALL, false, false},
+    {NULL, NULL, SAME_NOTHING, false, false}};
+
+_Static_assert(sizeof fault_cases / sizeof fault_cases[0] <= FAULT_CASES_MAX, "too many cases");
+
+static bool same_subcommand(const char *one, const char *other) {
+    size_t length = strcspn(one, " ");
+    return strcspn(other, " ") == length && strncmp(one, other, length) == 0;
+}
+
+int fault_subcommand_count(void) {
+    int n = 0;
+    for (const fault_case *c = fault_cases; c->arguments; c++) {
+        bool counted = c->arguments[0] == '-';
+        for (const fault_case *before = fault_cases; before < c; before++)
+            counted |= same_subcommand(before->arguments, c->arguments);
+        n += !counted;
+    }
+    return n;
+}
+
+size_t fault_solver_cases(fault_case cases[FAULT_SOLVERS_MAX]) {
+    static char texts[FAULT_SOLVERS_MAX][200];
+    size_t n = 0;
+    for (const blv_solver *s; n < FAULT_SOLVERS_MAX && (s = blv_solver_at(NULL, n)); n++) {
+        snprintf(texts[n], sizeof texts[n],
+                 "solve " SMALL_QUADRATIC " --solver %s --iters 2 --threads 1 --no-store --quiet "
+                 "--out o.npz",
+                 s->name);
+        cases[n] = (fault_case){texts[n], "o.npz", SAME_NOTHING, false, false};
+    }
+    return n;
+}
