@@ -22,6 +22,11 @@ static inline blv_error blv_select_refuse(const blv_selecting *s, blv_error erro
     return error;
 }
 
+/* How many rows are looked at by methods that cannot look at all. */
+size_t blv_select_candidates(const blv_selecting *s);
+/* `count` rows at random, in their order. */
+blv_error blv_select_some(const blv_selecting *s, size_t count, const char *purpose, size_t *row);
+
 /* Methods that solve a problem with weights, in select_bilevel.c. */
 blv_error blv_select_by_solver(blv_selecting *s);
 blv_error blv_select_greedy(blv_selecting *s);
