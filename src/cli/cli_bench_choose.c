@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double held_out = 0.2; /* of the training rows, for choosing settings */
+/* Of the training rows for choosing settings, and of all rows where there is no file to test on. */
+static const double held_out = 0.2;
 static const char linear[] = "mlp:in-out";
 static const char chosen_by[] = "val_accuracy";
 
@@ -186,19 +187,28 @@ int cli_choose_check_suite(const cli_bench *bench) {
     return code;
 }
 
-/* To be freed; NULL after a message. */
-static char *path_of(const cli_bench *bench, size_t variant, const char *key) {
-    const char *name = json_string_value(json_object_get(bench->suite.variants[variant].data, key));
-    if (name)
-        return cli_bench_data(bench, name);
-    cli_complain("%s: data: '%s' is missing", bench->suite.path, key);
-    return NULL;
+static const char *name_of(const cli_bench *bench, size_t variant, const char *key) {
+    return json_string_value(json_object_get(bench->suite.variants[variant].data, key));
+}
+
+/* The files, test being NULL where the suite names none; to be freed. */
+static int find_files(const cli_bench *bench, size_t variant, char **train, char **test) {
+    const char *train_name = name_of(bench, variant, "train");
+    const char *test_name = name_of(bench, variant, "test");
+    *train = *test = NULL;
+    if (!train_name) {
+        cli_complain("%s: data: 'train' is missing", bench->suite.path);
+        return CLI_REFUSED;
+    }
+    *train = cli_bench_data(bench, train_name);
+    if (*train && test_name)
+        *test = cli_bench_data(bench, test_name);
+    return *train && (*test || !test_name) ? CLI_DONE : CLI_REFUSED;
 }
 
 int cli_choose_check_data(const cli_bench *bench, size_t variant) {
-    char *train = path_of(bench, variant, "train");
-    char *test = train ? path_of(bench, variant, "test") : NULL;
-    int code = test ? CLI_DONE : CLI_REFUSED;
+    char *train, *test;
+    int code = find_files(bench, variant, &train, &test);
     free(train);
     free(test);
     return code;
@@ -215,16 +225,40 @@ static void forget_rows(cli_chooser *c) {
     c->variant = SIZE_MAX;
 }
 
+/* Four fifths and one, always the same. */
+static int divide(const blv_dataset *rows, blv_dataset **most, blv_dataset **rest) {
+    const double sizes[] = {1.0 - held_out, held_out};
+    blv_dataset *part[2] = {NULL, NULL};
+    blv_message why = {0};
+    blv_error error = blv_dataset_split(rows, sizes, 2, true, 0, part, &why);
+    if (error != BLV_OK)
+        return cli_refuse(error, why.text);
+    *most = part[0];
+    *rest = part[1];
+    return CLI_DONE;
+}
+
+static int hold_out_test(cli_chooser *c) {
+    blv_dataset *all = c->rows;
+    c->rows = NULL;
+    int code = divide(all, &c->rows, &c->test);
+    blv_dataset_destroy(all);
+    return code;
+}
+
 static int take_rows(cli_chooser *c, size_t variant, const task *t) {
     if (c->variant == variant)
         return CLI_DONE;
     forget_rows(c);
-    char *train = path_of(c->bench, variant, "train");
-    char *test = train ? path_of(c->bench, variant, "test") : NULL;
+    char *train, *test;
+    int code = find_files(c->bench, variant, &train, &test);
     cli_choosing files = t->choosing;
     files.data = train;
     files.test = test;
-    int code = test ? cli_choosing_load(&files, &c->rows, &c->test) : CLI_REFUSED;
+    if (code == CLI_DONE)
+        code = cli_choosing_load(&files, &c->rows, &c->test);
+    if (code == CLI_DONE && !test)
+        code = hold_out_test(c);
     free(train);
     free(test);
     if (code == CLI_DONE)
@@ -232,20 +266,6 @@ static int take_rows(cli_chooser *c, size_t variant, const task *t) {
     else
         forget_rows(c);
     return code;
-}
-
-static int hold_out(cli_chooser *c) {
-    const double sizes[] = {1.0 - held_out, held_out};
-    blv_dataset *part[2] = {NULL, NULL};
-    blv_message why = {0};
-    if (c->fitted)
-        return CLI_DONE;
-    blv_error error = blv_dataset_split(c->rows, sizes, 2, true, 0, part, &why);
-    if (error != BLV_OK)
-        return cli_refuse(error, why.text);
-    c->fitted = part[0];
-    c->held_out = part[1];
-    return CLI_DONE;
 }
 
 /* ---- A choice of rows ---- */
@@ -367,8 +387,8 @@ int cli_chooser_run(cli_chooser *c, const cli_job *job, json_t *points) {
     int code = read_task(c->bench, job, &t);
     if (code == CLI_DONE)
         code = take_rows(c, job->variant, &t);
-    if (code == CLI_DONE && tuning)
-        code = hold_out(c);
+    if (code == CLI_DONE && tuning && !c->fitted)
+        code = divide(c->rows, &c->fitted, &c->held_out);
     if (code != CLI_DONE)
         return code;
     const blv_dataset *rows = tuning ? c->fitted : c->rows;
