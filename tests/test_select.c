@@ -541,18 +541,12 @@ static void test_refusals(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_uniform),
-        cmocka_unit_test(test_facility),
-        cmocka_unit_test(test_herding),
-        cmocka_unit_test(test_matching),
-        cmocka_unit_test(test_kmeans),
-        cmocka_unit_test(test_kmeans_takes_all),
-        cmocka_unit_test(test_capped),
-        cmocka_unit_test(test_greedy),
-        cmocka_unit_test(test_slopes),
-        cmocka_unit_test(test_probabilistic),
-        cmocka_unit_test(test_methods),
-        cmocka_unit_test(test_bilevel_methods_are_good),
+        cmocka_unit_test(test_uniform),  cmocka_unit_test(test_facility),
+        cmocka_unit_test(test_herding),  cmocka_unit_test(test_matching),
+        cmocka_unit_test(test_kmeans),   cmocka_unit_test(test_kmeans_takes_all),
+        cmocka_unit_test(test_capped),   cmocka_unit_test(test_greedy),
+        cmocka_unit_test(test_slopes),   cmocka_unit_test(test_probabilistic),
+        cmocka_unit_test(test_methods),  cmocka_unit_test(test_bilevel_methods_are_good),
         cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -312,8 +312,8 @@ static int choose_rows(const task *t, const cli_job *job, const blv_dataset *row
     const double begin = cli_seconds();
     blv_error error = blv_select(rows, &how, index, weight, &why);
     const double seconds = cli_seconds() - begin;
-    int code = error == BLV_OK ? cli_select_rows(rows, index, size, &subset)
-                               : cli_refuse(error, why.text);
+    int code =
+        error == BLV_OK ? cli_select_rows(rows, index, size, &subset) : cli_refuse(error, why.text);
     if (code == CLI_DONE)
         code = judge_choice(t, job, subset, weight, test, new_point(points, 1, seconds));
     blv_dataset_destroy(subset);
@@ -359,7 +359,8 @@ static int pass_tasks(const cli_bench *bench, const task *t, const cli_job *job,
     cli_stream_end end = {0};
     int code = expect_tasks(bench, t, rows);
     if (code == CLI_DONE)
-        code = cli_continual(&stream, blv_selection_method_find(job->solver, &why), job->seed, &end);
+        code =
+            cli_continual(&stream, blv_selection_method_find(job->solver, &why), job->seed, &end);
     const size_t first = job->kind == CLI_JOB_TUNING ? stream.tasks : 1;
     for (size_t after = first; code == CLI_DONE && after <= stream.tasks; after++)
         add_stream_point(&end, stream.tasks, after, job, points);

@@ -1,7 +1,7 @@
 /* Whether what a paper claims held, from the points. A claim says that some entries come before
  * others, or before a bound: by the time or the calls until a level is reached, by the end, or by
- * how little the end changes over a sweep. The level is that of the suite, or the median of the ends
- * of all that the claim names. */
+ * how little the end changes over a sweep. The level is that of the suite, or the median of the
+ * ends of all that the claim names. */
 #include "cli_bench.h"
 #include "cli_figure.h"
 

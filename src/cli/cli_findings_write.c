@@ -173,7 +173,8 @@ static int write_json(const cli_findings *findings, cli_outputs *outputs, const 
 
 static json_t *run_of(const cli_bench *bench) {
     json_t *run = cli_json_object();
-    cli_json_set(run, "problem", cli_json_text(bench->suite.problem ? bench->suite.problem : bench->suite.command));
+    cli_json_set(run, "problem",
+                 cli_json_text(bench->suite.problem ? bench->suite.problem : bench->suite.command));
     return run;
 }
 
@@ -299,16 +300,18 @@ static void put_protocol(FILE *out, const cli_findings *findings) {
     cli_protocol_text(findings, protocol, sizeof protocol);
     put_paragraph(out, protocol);
     if (findings->bench->suite.command)
-        put_paragraph(out, "Run k of every method has seed k: of the choice, of the network and of "
-                           "its batches. Numbers are medians over the seeds, bands go from 20 to 80 "
-                           "percent. Settings of tuned methods were chosen by the accuracy on a "
-                           "fifth of the training rows, which were held out; the test rows had no "
-                           "part in it.");
+        put_paragraph(out,
+                      "Run k of every method has seed k: of the choice, of the network and of "
+                      "its batches. Numbers are medians over the seeds, bands go from 20 to 80 "
+                      "percent. Settings of tuned methods were chosen by the accuracy on a "
+                      "fifth of the training rows, which were held out; the test rows had no "
+                      "part in it.");
     else
-    put_paragraph(out, "Every run has the same start; run k of every solver has seed k, and so the "
-                       "same batches. Points are looked at off the solver's clock. Numbers are "
-                       "medians over the seeds, bands go from 20 to 80 percent. Calls are counted "
-                       "by the library, for each sample, setup included.");
+        put_paragraph(out,
+                      "Every run has the same start; run k of every solver has seed k, and so the "
+                      "same batches. Points are looked at off the solver's clock. Numbers are "
+                      "medians over the seeds, bands go from 20 to 80 percent. Calls are counted "
+                      "by the library, for each sample, setup included.");
     if (findings->bench->suite.quick)
         put_paragraph(out, "This is the quick form: too small to say anything about the claims.");
 }

@@ -50,18 +50,23 @@ static const cli_field baseline_fields[] = {{"name", CLI_FIELD_NEEDED_TEXT, NULL
                                             {"problem_set", CLI_FIELD_SETTINGS, NULL, NULL},
                                             {"set", CLI_FIELD_SETTINGS, NULL, NULL},
                                             {0}};
-static const cli_field solver_fields[] = {
-    {"solver", CLI_FIELD_NEEDED_TEXT, NULL, NULL}, {"untuned", CLI_FIELD_BOOLEAN, NULL, NULL},
-    {"published", CLI_FIELD_SETTINGS, NULL, NULL}, {"grid", CLI_FIELD_GRID, NULL, NULL},
-    {"grid_set", CLI_FIELD_SETTINGS, NULL, NULL},  {"sweep", CLI_FIELD_OBJECT, sweep_fields, NULL},
-    {"set", CLI_FIELD_SETTINGS, NULL, NULL},       {"baseline", CLI_FIELD_OBJECT, baseline_fields, NULL},
-    {0}};
+static const cli_field solver_fields[] = {{"solver", CLI_FIELD_NEEDED_TEXT, NULL, NULL},
+                                          {"untuned", CLI_FIELD_BOOLEAN, NULL, NULL},
+                                          {"published", CLI_FIELD_SETTINGS, NULL, NULL},
+                                          {"grid", CLI_FIELD_GRID, NULL, NULL},
+                                          {"grid_set", CLI_FIELD_SETTINGS, NULL, NULL},
+                                          {"sweep", CLI_FIELD_OBJECT, sweep_fields, NULL},
+                                          {"set", CLI_FIELD_SETTINGS, NULL, NULL},
+                                          {"baseline", CLI_FIELD_OBJECT, baseline_fields, NULL},
+                                          {0}};
 static const char *const claim_words[] = {"seconds", "calls", "end", "spread", NULL};
-static const cli_field claim_fields[] = {
-    {"text", CLI_FIELD_NEEDED_TEXT, NULL, NULL}, {"who", CLI_FIELD_NEEDED_TEXTS, NULL, NULL},
-    {"of", CLI_FIELD_TEXTS, NULL, NULL},         {"by", CLI_FIELD_NEEDED_TEXT, NULL, claim_words},
-    {"factor", CLI_FIELD_POSITIVE, NULL, NULL},  {"bounds", CLI_FIELD_SETTINGS, NULL, NULL},
-    {0}};
+static const cli_field claim_fields[] = {{"text", CLI_FIELD_NEEDED_TEXT, NULL, NULL},
+                                         {"who", CLI_FIELD_NEEDED_TEXTS, NULL, NULL},
+                                         {"of", CLI_FIELD_TEXTS, NULL, NULL},
+                                         {"by", CLI_FIELD_NEEDED_TEXT, NULL, claim_words},
+                                         {"factor", CLI_FIELD_POSITIVE, NULL, NULL},
+                                         {"bounds", CLI_FIELD_SETTINGS, NULL, NULL},
+                                         {0}};
 static const cli_field reproduces_fields[] = {{"paper", CLI_FIELD_NEEDED_TEXT, NULL, NULL},
                                               {"figure", CLI_FIELD_NEEDED_TEXT, NULL, NULL},
                                               {"claim", CLI_FIELD_NEEDED_TEXT, NULL, NULL},
@@ -445,9 +450,8 @@ static void take_words(cli_suite *suite) {
     suite->problem = text_or(root, "problem", NULL);
     suite->command = text_or(root, "command", NULL);
     suite->seeded = json_object_get(root, "seeded");
-    suite->level = json_object_get(root, "level")
-                       ? json_number_value(json_object_get(root, "level"))
-                       : NAN;
+    suite->level =
+        json_object_get(root, "level") ? json_number_value(json_object_get(root, "level")) : NAN;
     suite->start = text_or(root, "start", starts[0]);
     suite->metric = text_or(root, "metric", "phi");
     suite->precision = place_of(text_or(root, "precision", "f64"), precisions) ? BLV_F32 : BLV_F64;

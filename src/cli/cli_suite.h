@@ -23,11 +23,11 @@ extern const char *const cli_limit_options[];
 
 /* A solver with settings: a row of the table, a curve. */
 typedef struct cli_entry {
-    char *id;           /* "soba/tuned": the solver and untuned, published, tuned, KEY=VALUE or the
-                         * name of a baseline */
-    const char *solver; /* its name; of a command: the name of a method */
-    json_t *set;        /* {key: value, ...} */
-    json_t *grid;       /* {key: [value, ...], ...}; NULL: nothing is to be chosen */
+    char *id;            /* "soba/tuned": the solver and untuned, published, tuned, KEY=VALUE or the
+                          * name of a baseline */
+    const char *solver;  /* its name; of a command: the name of a method */
+    json_t *set;         /* {key: value, ...} */
+    json_t *grid;        /* {key: [value, ...], ...}; NULL: nothing is to be chosen */
     json_t *problem_set; /* of a baseline, on top of the variant's; NULL: none. Borrowed */
 } cli_entry;
 

@@ -6,8 +6,8 @@
  *
  * H v = mean w_i Hessian_i v + 2 C v,   (J v)_i = w_i (1 - w_i) <gradient_i, v> / n,   w =
  * sigmoid(x). The products <gradient_i, v> are those of the forward pass along v. g is not convex
- * in y: answers depend on the start, which comes from net_seed. trained_on = val puts the validation
- * rows in the place of the training rows: what can be had without these. */
+ * in y: answers depend on the start, which comes from net_seed. trained_on = val puts the
+ * validation rows in the place of the training rows: what can be had without these. */
 #include "problems/builtin_problems.h"
 #include "problems/cleaning.h"
 #include "problems/lower_oracles.h"

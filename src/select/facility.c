@@ -19,8 +19,7 @@ static void distances_of_span(void *context, size_t begin, size_t end) {
     const facility *f = context;
     for (size_t i = begin; i < end; i++)
         for (size_t j = 0; j < i; j++) {
-            const double d =
-                f->length[i] + f->length[j] - 2.0 * blv_points_dot(f->points, i, j);
+            const double d = f->length[i] + f->length[j] - 2.0 * blv_points_dot(f->points, i, j);
             f->distance[i * f->count + j] = (float)fmax(d, 0.0);
         }
 }

@@ -146,8 +146,8 @@ static blv_error facility_location(blv_selecting *s) {
     const size_t count = blv_select_candidates(s);
     size_t *row = malloc(count * sizeof *row);
     float *numbers = malloc(count * s->view->columns * sizeof *numbers);
-    blv_error error = row && numbers ? blv_select_some(s, count, "candidates", row)
-                                     : short_of_memory(s);
+    blv_error error =
+        row && numbers ? blv_select_some(s, count, "candidates", row) : short_of_memory(s);
     if (error == BLV_OK) {
         copy_rows(s->view, row, count, numbers);
         blv_points points = points_of(s, s->view->columns, numbers);
