@@ -5,7 +5,7 @@
 DATA has the label in its last column and no header (default: the digits that come along). Both choose
 SIZE of the first ROWS rows by features from 0 to 1. Printed: how many rows both have, the sum of squared
 distances to the nearest chosen row, and the seconds of the choice. Exit code 1 where ours is worse than
-apricot's by more than one part in a thousand. Needs apricot-select, which `make bench-peers` leaves out.
+apricot's by more than one part in a thousand. Needs apricot-select and scikit-learn; `make bench-peers` leaves the first out.
 """
 import csv
 import gzip
@@ -19,7 +19,7 @@ try:
     import numpy
     from apricot import FacilityLocationSelection
 except ImportError as missing:
-    sys.exit(f"facility.py: {missing}; pip install numpy apricot-select")
+    sys.exit(f"facility.py: {missing}; pip install numpy scikit-learn apricot-select")
 
 
 def read(path, rows):

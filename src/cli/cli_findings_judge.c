@@ -226,6 +226,11 @@ static void put_ratio(const party *last, const party *next, char text[48]) {
         snprintf(text, 48, " (%.3g times as much)", next->score / last->score);
 }
 
+static const char *disturbance(const hearing *h) {
+    bool disturbed = h->by == BY_SECONDS && cli_processor_share(h->findings->bench) < CLI_QUIET;
+    return disturbed ? "; other programs disturbed the clock" : "";
+}
+
 static void did_not_run(const party *missing, cli_verdict_line *line) {
     line->held = -1;
     snprintf(line->text, sizeof line->text, "not judged: %.150s did not run",
@@ -250,10 +255,8 @@ static void decide(const hearing *h, const parties *who, const parties *of,
     put_sentence(h, next, theirs);
     put_ratio(last, next, ratio);
     line->held = comes_first(h, last->score, next->score);
-    bool disturbed = h->by == BY_SECONDS && cli_processor_share(h->findings->bench) < CLI_QUIET;
     snprintf(line->text, sizeof line->text, "%s: %s; of the others %s%s%s",
-             line->held ? "held" : "did not hold", mine, theirs, ratio,
-             disturbed ? "; other programs disturbed the clock" : "");
+             line->held ? "held" : "did not hold", mine, theirs, ratio, disturbance(h));
 }
 
 /* Against a number: of time, calls and spread at most, of the end as the metric goes. */
@@ -270,8 +273,8 @@ static void decide_bound(const hearing *h, const parties *who, double bound,
     put_sentence(h, last, mine);
     put_ratio(last, &limit, ratio);
     line->held = comes_first(h, last->score, limit.score);
-    snprintf(line->text, sizeof line->text, "%s: %s; the bound is %.6g%s",
-             line->held ? "held" : "did not hold", mine, bound, ratio);
+    snprintf(line->text, sizeof line->text, "%s: %s; the bound is %.6g%s%s",
+             line->held ? "held" : "did not hold", mine, bound, ratio, disturbance(h));
 }
 
 static basis basis_of(const json_t *claim) {
