@@ -177,8 +177,7 @@ int cli_choose_check_suite(const cli_bench *bench) {
         if (code == CLI_DONE)
             code = expect_measure(bench, "show", json_string_value(word));
     }
-    if (code == CLI_DONE && json_object_get(suite->root, "tuning") &&
-        strcmp(suite->choose, chosen_by) != 0) {
+    if (code == CLI_DONE && strcmp(suite->choose, chosen_by) != 0) {
         cli_complain("%s: tuning.choose is '%s': expected %s: settings are chosen by rows that are "
                      "held out",
                      suite->path, suite->choose, chosen_by);

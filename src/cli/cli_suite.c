@@ -189,6 +189,11 @@ const char *cli_suite_solver(const cli_suite *suite, const char *name, blv_messa
 }
 
 static int add_baseline(cli_suite *suite, const char *solver, json_t *set, json_t *baseline) {
+    if (suite->command) {
+        cli_complain("%s: solvers: %s: baseline: the command %s has none", suite->path, solver,
+                     suite->command);
+        return CLI_REFUSED;
+    }
     json_t *both = merged(set, json_object_get(baseline, "set"));
     int code = add_entry(suite, solver, text_or(baseline, "name", ""), both, NULL);
     if (code == CLI_DONE)
@@ -352,6 +357,18 @@ int cli_suite_replace_grids(cli_suite *suite, const char *path) {
     return code;
 }
 
+int cli_suite_check_choice(const cli_suite *suite) {
+    for (size_t i = 0; i < suite->entry_count; i++) {
+        if (!suite->entries[i].grid || strncmp(suite->choose, "test_", 5) != 0)
+            continue;
+        cli_complain("%s: tuning.choose is '%s': expected f or a measure of validation rows; test "
+                     "rows have no part in what is chosen",
+                     suite->path, suite->choose);
+        return CLI_REFUSED;
+    }
+    return CLI_DONE;
+}
+
 /* ---- The whole ---- */
 
 static void put_quick_form(cli_suite *suite) {
@@ -428,7 +445,7 @@ static int take_limits(cli_suite *suite) {
     json_t *tuning = json_object_get(suite->root, "tuning");
     json_t *reference = json_object_get(suite->root, "reference");
     int code = CLI_DONE;
-    suite->choose = text_or(tuning, "choose", suite->metric);
+    suite->choose = text_or(tuning, "choose", suite->command ? "val_accuracy" : suite->metric);
     suite->most_settings = (size_t)count_or(tuning, "most", SIZE_MAX);
     if (suite->command)
         return expect_no_limits(suite);

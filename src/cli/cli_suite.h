@@ -79,6 +79,10 @@ void cli_suite_keep(cli_suite *suite, bool (*keep)(const cli_entry *entry, const
  * an exit code, after a message. */
 int cli_suite_replace_grids(cli_suite *suite, const char *path);
 
+/* Where settings are chosen, test rows must not choose them. Returns an exit code, after a message.
+ */
+int cli_suite_check_choice(const cli_suite *suite);
+
 /* The number of settings that a grid has, at most the suite's most_settings. */
 size_t cli_suite_grid_size(const cli_suite *suite, const cli_entry *entry);
 /* Setting i of a grid together with the entry's own; a new reference. The last key runs fastest. */

@@ -276,7 +276,9 @@ static int apply_request(cli_suite *suite, const cli_bench_request *asked) {
     int code = CLI_DONE;
     if (strcmp(asked->grid, "default") != 0)
         code = cli_suite_replace_grids(suite, strcmp(asked->grid, "none") ? asked->grid : NULL);
-    return code == CLI_DONE ? select_solvers(suite, asked->solvers) : code;
+    if (code == CLI_DONE)
+        code = select_solvers(suite, asked->solvers);
+    return code == CLI_DONE ? cli_suite_check_choice(suite) : code;
 }
 
 /* ---- The bench ---- */

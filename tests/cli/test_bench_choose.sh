@@ -64,7 +64,11 @@ few_refused "bcsr/untuned: there is no setting 'steps'" 's/"iters": 8/"steps": 8
 few_refused "bcsr/tuned: initial '-1': expected a number above 0" 's/\[1, 20\]/[1, -1]/'
 few_refused "metric is 'phi': expected test_accuracy" '/"metric"/d'
 few_refused "show is 'forgetting': expected" 's/"weighted_accuracy"/"forgetting"/'
-few_refused "tuning.choose is 'test_accuracy': expected val_accuracy" 's/"val_accuracy"/"test_accuracy"/'
+few_refused "tuning.choose is 'test_accuracy': expected f or a measure of validation rows" \
+    's/"val_accuracy"/"test_accuracy"/'
+few_refused "tuning.choose is 'f': expected val_accuracy" 's/"val_accuracy"/"f"/'
+few_refused "solvers: uniform: baseline: the command coreset has none" \
+    's/"uniform", "untuned": true/"uniform", "baseline": {"name": "x"}/'
 few_refused "data: 'train' is missing" 's/"train": "train.csv", //'
 few_refused "claims[0]: expected one of 'of' and 'bounds'" 's/"of": \["uniform"\], //'
 few_refused "claims[0].bounds: there is no variant 'none'" 's/"of": \["uniform"\]/"bounds": {"none": 1}/'
@@ -97,6 +101,11 @@ for seed in 0 1; do
     same_number "$(value few uniform/untuned $seed test_accuracy)" \
         "$("$json_get" out accuracy_uniform)" "uniform, seed $seed"
 done
+
+# A grid without a word about tuning: held-out rows choose all the same
+changed 's/"tuning": {"choose": "val_accuracy"},//'
+run 0 bench ./changed.json -o few --no-plots
+same few/points.jsonl before
 
 # Other test rows: the same settings are chosen by the same values
 changed 's/test.csv/other.csv/'
@@ -218,6 +227,9 @@ sed 's/"data_seed"/"data_sed"/' clean.json >changed.json
 refused "data_sed" bench ./changed.json -o refused
 sed 's/"trained_on"/"traned_on"/' clean.json >changed.json
 refused "did you mean 'trained_on'" bench ./changed.json -o refused
+echo '{"s-tfbo": {"alpha0": [1, 2]}}' >grid.json
+refused "tuning.choose is 'test_accuracy': expected f or a measure of validation rows" \
+    bench ./clean.json -o refused --grid grid.json
 sed 's/"level": 0.15/"level": "high"/' clean.json >changed.json
 refused "changed.json: level: expected a number above 0" bench ./changed.json -o refused
 finish
