@@ -44,7 +44,9 @@ static const struct argp_option options[] = {
     {"reward", KEY_REWARD, "C", 0,
      "bilevel methods: what weight on the chosen rows is worth (default 0.3)", 1},
     {"candidates", KEY_CANDIDATES, "N", 0,
-     "bilevel methods: rows that are looked at (default: 10 times the size, at least 2000)", 1},
+     "bilevel methods and facility-location: rows that are looked at (default: 10 times the size, "
+     "at least 2000)",
+     1},
     {"seed", KEY_SEED, "N", 0, "seed of everything that is drawn (default 0)", 2},
     {"threads", KEY_THREADS, "N", 0, "threads, 0: all processors (default)", 2},
     {"json", KEY_JSON, NULL, 0, "print the result as one JSON object", 2},
