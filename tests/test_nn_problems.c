@@ -447,6 +447,29 @@ static void test_training(void **state) {
     }
 }
 
+/* trained_on = val is the problem whose file of training rows is that of the validation rows. */
+static void test_trained_on(void **state) {
+    (void)state;
+    double x[2][45], y[2][12 * 9 + 9 + 9 * 3 + 3];
+    for (int twice = 0; twice < 2; twice++) {
+        blv_problem *p = make_problem_as("hyperclean-nn",
+                                         SETTINGS("train", twice ? val_path : train_path, "val",
+                                                  val_path, "test", test_path, "order", "file",
+                                                  "header", "no", "net", "mlp:in-9-out,dropout=0.2",
+                                                  "trained_on", twice ? "train" : "val"),
+                                         BLV_F64, 1);
+        blv_run *run = make_run(p, "s-tfbo", SETTINGS("iters", "20", "batch", "7"));
+        solve_run(run);
+        assert_int_equal(blv_problem_definition(p)->dim_x, 45);
+        assert_int_equal(blv_run_read(run, "x", x[twice]), BLV_OK);
+        assert_int_equal(blv_run_read(run, "y", y[twice]), BLV_OK);
+        blv_run_destroy(run);
+        blv_problem_destroy(p);
+    }
+    assert_memory_equal(x[0], x[1], sizeof x[0]);
+    assert_memory_equal(y[0], y[1], sizeof y[0]);
+}
+
 /* Steps on batches and on all rows take no memory. */
 static void test_no_allocation(void **state) {
     (void)state;
@@ -540,8 +563,8 @@ int main(void) {
         cmocka_unit_test(test_coreset),       cmocka_unit_test(test_against_single_rows),
         cmocka_unit_test(test_top_sum),       cmocka_unit_test(test_starts),
         cmocka_unit_test(test_training),      cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_no_allocation), cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_certificates),
+        cmocka_unit_test(test_trained_on),    cmocka_unit_test(test_no_allocation),
+        cmocka_unit_test(test_refused),       cmocka_unit_test(test_certificates),
     };
     return cmocka_run_group_tests(tests, make_files, remove_files);
 }

@@ -114,6 +114,47 @@ static void check_herding(bool outer, const bool *allowed) {
     free_points(&s);
 }
 
+/* ---- Facility location ---- */
+
+static double cost_of(const sample *s, const size_t *index, size_t size) {
+    double sum = 0.0;
+    for (size_t i = 0; i < POINTS; i++) {
+        double least = INFINITY;
+        for (size_t k = 0; k < size; k++) {
+            double square = 0.0;
+            for (size_t j = 0; j < DIM; j++)
+                square += (s->p[i][j] - s->p[index[k]][j]) * (s->p[i][j] - s->p[index[k]][j]);
+            least = fmin(least, square);
+        }
+        sum += least;
+    }
+    return sum;
+}
+
+/* No other point would have lowered the cost more, at any time. */
+static void test_facility(void **state) {
+    (void)state;
+    for (uint64_t seed = 1; seed < 6; seed++) {
+        sample s = make_points(false, seed);
+        size_t index[POINTS], other[POINTS];
+        double weight[POINTS], sum = 0.0;
+        assert_true(blv_choose_facility(&s.points, SIZE, index, weight));
+        expect_different(index, SIZE, POINTS);
+        for (size_t k = 0; k < SIZE; k++) {
+            const double reached = cost_of(&s, index, k + 1);
+            memcpy(other, index, k * sizeof *other);
+            for (other[k] = 0; other[k] < POINTS; other[k]++)
+                assert_true(cost_of(&s, other, k + 1) >= reached - 1e-4);
+            assert_true(weight[k] >= 1.0);
+            sum += weight[k];
+        }
+        assert_near(sum, (double)POINTS, 0.0);
+        assert_true(blv_choose_facility(&s.points, POINTS, index, weight));
+        expect_different(index, POINTS, POINTS);
+        free_points(&s);
+    }
+}
+
 static void test_herding(void **state) {
     (void)state;
     bool odd[POINTS];
@@ -426,7 +467,7 @@ static void test_methods(void **state) {
         assert_ptr_equal(blv_selection_method_find(method->name, NULL), method);
         assert_true(!method->is_bilevel || blv_solver_find(NULL, method->name, NULL));
     }
-    assert_int_equal(count, 11);
+    assert_int_equal(count, 12);
     blv_dataset_destroy(single);
     blv_dataset_destroy(twofold);
 }
@@ -500,17 +541,12 @@ static void test_refusals(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_uniform),
-        cmocka_unit_test(test_herding),
-        cmocka_unit_test(test_matching),
-        cmocka_unit_test(test_kmeans),
-        cmocka_unit_test(test_kmeans_takes_all),
-        cmocka_unit_test(test_capped),
-        cmocka_unit_test(test_greedy),
-        cmocka_unit_test(test_slopes),
-        cmocka_unit_test(test_probabilistic),
-        cmocka_unit_test(test_methods),
-        cmocka_unit_test(test_bilevel_methods_are_good),
+        cmocka_unit_test(test_uniform),  cmocka_unit_test(test_facility),
+        cmocka_unit_test(test_herding),  cmocka_unit_test(test_matching),
+        cmocka_unit_test(test_kmeans),   cmocka_unit_test(test_kmeans_takes_all),
+        cmocka_unit_test(test_capped),   cmocka_unit_test(test_greedy),
+        cmocka_unit_test(test_slopes),   cmocka_unit_test(test_probabilistic),
+        cmocka_unit_test(test_methods),  cmocka_unit_test(test_bilevel_methods_are_good),
         cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

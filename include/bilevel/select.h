@@ -39,7 +39,7 @@ typedef struct blv_selection {
      * for s-tfbo; the initial value (bcsr: step_x times the
      * candidates, 0: 5; tuning-free methods: alpha0, beta0 and gamma0, 0: 1); ridge and C of the
      * problem, 0: 0.001 (0.03 with a model) and 0.3; and how many rows are candidates, 0: ten
-     * times the size, at least 2000. */
+     * times the size, at least 2000; that also of facility-location. */
     uint64_t iterations;
     double first;
     double ridge, C;

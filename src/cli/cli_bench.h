@@ -34,7 +34,8 @@ typedef struct cli_job {
     size_t setting;        /* of a grid, for tuning */
     uint64_t seed;
     const char *solver;
-    json_t *set; /* of the solver and of the run, complete but for limit and seed */
+    json_t *set;         /* of the solver and of the run, complete but for limit and seed */
+    json_t *problem_set; /* of the problem, or of the command; complete but for data */
     cli_limit limit;
     uint64_t points;
     cli_certify certify;

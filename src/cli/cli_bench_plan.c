@@ -60,8 +60,8 @@ static void make_key(const cli_bench *bench, cli_job *job, json_t *hashes) {
     const cli_suite *suite = &bench->suite;
     json_t *what = cli_json_object();
     cli_json_set(what, "version", cli_json_text(blv_version()));
-    cli_json_set(what, "problem", cli_json_text(suite->problem));
-    cli_json_set(what, "problem_set", json_incref(suite->variants[job->variant].problem_set));
+    cli_json_set(what, "problem", cli_json_text(suite->problem ? suite->problem : suite->command));
+    cli_json_set(what, "problem_set", json_incref(job->problem_set));
     cli_json_set(what, "data", json_incref(hashes));
     cli_json_set(what, "precision", cli_json_text(cli_precision_word(suite->precision)));
     cli_json_set(what, "threads", cli_json_whole((uint64_t)bench->asked->threads));
@@ -84,17 +84,35 @@ static void make_key(const cli_bench *bench, cli_job *job, json_t *hashes) {
 
 /* ---- Jobs ---- */
 
+static void put_all(json_t *set, json_t *own) {
+    if (own && json_object_update(set, own) != 0)
+        exit(cli_refuse(BLV_E_MEMORY, NULL));
+}
+
 /* The suite's settings for every run, and the entry's own, which win. */
 static json_t *complete_set(const cli_suite *suite, json_t *own) {
     json_t *set = cli_json_object();
-    if ((suite->run_set && json_object_update(set, suite->run_set) != 0) ||
-        (own && json_object_update(set, own) != 0))
-        exit(cli_refuse(BLV_E_MEMORY, NULL));
+    put_all(set, suite->run_set);
+    put_all(set, own);
+    return set;
+}
+
+/* The variant's, a baseline's own, and the seed where the suite wants it there too. */
+static json_t *complete_problem_set(const cli_suite *suite, const cli_job *job) {
+    json_t *set = cli_json_object(), *key;
+    size_t i;
+    put_all(set, suite->variants[job->variant].problem_set);
+    if (job->entry != SIZE_MAX)
+        put_all(set, suite->entries[job->entry].problem_set);
+    json_array_foreach(suite->seeded, i, key) {
+        cli_json_set(set, json_string_value(key), cli_json_whole(job->seed));
+    }
     return set;
 }
 
 /* Takes over the set. */
 static void add_job(cli_bench *bench, cli_job job, json_t *hashes) {
+    job.problem_set = complete_problem_set(&bench->suite, &job);
     make_key(bench, &job, hashes);
     bench->jobs = cli_grow(bench->jobs, bench->job_count + 1, sizeof *bench->jobs);
     bench->jobs[bench->job_count++] = job;
@@ -103,8 +121,7 @@ static void add_job(cli_bench *bench, cli_job job, json_t *hashes) {
 static void add_reference(cli_bench *bench, size_t variant, json_t *hashes) {
     const cli_suite *suite = &bench->suite;
     json_t *set = cli_json_object();
-    if (suite->reference_set && json_object_update(set, suite->reference_set) != 0)
-        exit(cli_refuse(BLV_E_MEMORY, NULL));
+    put_all(set, suite->reference_set);
     add_job(bench,
             (cli_job){.kind = CLI_JOB_REFERENCE,
                       .variant = variant,
@@ -211,8 +228,10 @@ void cli_bench_plan_tuned(cli_bench *bench) {
 }
 
 void cli_bench_free(cli_bench *bench) {
-    for (size_t i = 0; i < bench->job_count; i++)
+    for (size_t i = 0; i < bench->job_count; i++) {
         json_decref(bench->jobs[i].set);
+        json_decref(bench->jobs[i].problem_set);
+    }
     free(bench->jobs);
     free(bench->points_path);
     json_decref(bench->records);

@@ -1,6 +1,7 @@
 /* Making the runs of a bench: each is stepped here, and looked at when its clock, its calls or its
  * iterations have come to the next of its points. Looking is off the clock. */
 #include "cli_bench.h"
+#include "cli_bench_choose.h"
 #include "cli_bench_point.h"
 #include "cli_json.h"
 #include "cli_record.h"
@@ -24,9 +25,11 @@ typedef struct worker {
     const cli_bench *bench;
     cli_store *store;
     cli_instance instance;
-    size_t variant; /* SIZE_MAX: there is no problem yet */
+    size_t variant;      /* SIZE_MAX: there is no problem yet */
+    json_t *problem_set; /* of the problem at hand; borrowed */
     size_t done, total;
-    json_t *texts; /* that the instance's settings point to */
+    json_t *texts;        /* that the instance's settings point to */
+    cli_chooser *chooser; /* with a command, in place of all of these */
 } worker;
 
 /* ---- The problem ---- */
@@ -44,7 +47,7 @@ static void forget_problem(worker *w) {
     w->variant = SIZE_MAX;
 }
 
-static int name_problem(worker *w, size_t v) {
+static int name_problem(worker *w, size_t v, json_t *problem_set) {
     const cli_suite *suite = &w->bench->suite;
     const cli_variant *variant = &suite->variants[v];
     const char *key;
@@ -53,7 +56,7 @@ static int name_problem(worker *w, size_t v) {
     w->instance.name = suite->problem;
     w->instance.options =
         (blv_problem_options){.precision = suite->precision, .threads = w->bench->asked->threads};
-    json_object_foreach(variant->problem_set, key, value) {
+    json_object_foreach(problem_set, key, value) {
         char text[CLI_VALUE_SIZE];
         cli_value_text(value, text);
         cli_settings_add(&w->instance.settings, key, keep_text(w, text));
@@ -68,14 +71,16 @@ static int name_problem(worker *w, size_t v) {
     return CLI_DONE;
 }
 
-static int take_problem(worker *w, size_t variant) {
-    if (w->variant == variant)
+static int take_problem(worker *w, const cli_job *job) {
+    if (w->variant == job->variant && json_equal(w->problem_set, job->problem_set))
         return CLI_DONE;
-    int code = name_problem(w, variant);
+    int code = name_problem(w, job->variant, job->problem_set);
     if (code == CLI_DONE)
         code = cli_instance_create(&w->instance);
-    if (code == CLI_DONE)
-        w->variant = variant;
+    if (code == CLI_DONE) {
+        w->variant = job->variant;
+        w->problem_set = job->problem_set;
+    }
     return code;
 }
 
@@ -131,11 +136,20 @@ static int rehearse_job(const cli_bench *bench, const blv_problem *small, const 
     return code;
 }
 
+static int check_choosing(const cli_bench *bench) {
+    int code = cli_choose_check_suite(bench);
+    for (size_t v = 0; v < bench->suite.variant_count && code == CLI_DONE; v++)
+        code = cli_choose_check_data(bench, v);
+    return code;
+}
+
 int cli_bench_check(const cli_bench *bench) {
+    if (bench->suite.command)
+        return check_choosing(bench);
     worker w = {.bench = bench, .variant = SIZE_MAX, .texts = cli_json_array()};
     int code = CLI_DONE;
     for (size_t v = 0; v < bench->suite.variant_count && code == CLI_DONE; v++) {
-        code = name_problem(&w, v);
+        code = name_problem(&w, v, bench->suite.variants[v].problem_set);
         if (code == CLI_DONE)
             code = cli_instance_find(&w.instance);
     }
@@ -144,14 +158,42 @@ int cli_bench_check(const cli_bench *bench) {
     return code;
 }
 
+/* A baseline and the seed set parameters of the problem that its variants do not. */
+static int rehearse_problem(worker *w, const cli_job *job) {
+    const cli_suite *suite = &w->bench->suite;
+    if (!suite->seeded && (job->entry == SIZE_MAX || !suite->entries[job->entry].problem_set))
+        return CLI_DONE;
+    int code = name_problem(w, job->variant, job->problem_set);
+    return code == CLI_DONE ? cli_instance_find(&w->instance) : code;
+}
+
+static int rehearse_problems(const cli_bench *bench) {
+    worker w = {.bench = bench, .variant = SIZE_MAX, .texts = cli_json_array()};
+    int code = CLI_DONE;
+    for (size_t i = 0; i < bench->job_count && code == CLI_DONE; i++)
+        code = rehearse_problem(&w, &bench->jobs[i]);
+    forget_problem(&w);
+    json_decref(w.texts);
+    return code;
+}
+
+static int rehearse_choosing(const cli_bench *bench) {
+    int code = CLI_DONE;
+    for (size_t i = 0; i < bench->job_count && code == CLI_DONE; i++)
+        code = cli_choose_check_job(bench, &bench->jobs[i]);
+    return code;
+}
+
 int cli_bench_rehearse(const cli_bench *bench) {
+    if (bench->suite.command)
+        return rehearse_choosing(bench);
     blv_problem *small = NULL;
     blv_message why = {0};
     const blv_problem_family *family = blv_problem_find(NULL, "parabola", &why);
     blv_error error = family ? blv_family_create(family, NULL, NULL, &small, &why) : BLV_E_NAME;
     if (error != BLV_OK)
         return cli_refuse(error, why.text);
-    int code = CLI_DONE;
+    int code = rehearse_problems(bench);
     for (size_t i = 0; i < bench->job_count && code == CLI_DONE; i++)
         code = rehearse_job(bench, small, &bench->jobs[i]);
     blv_problem_destroy(small);
@@ -178,6 +220,20 @@ static double clock_of(clockid_t id) {
     struct timespec now;
     clock_gettime(id, &now);
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+typedef struct clocks {
+    double wall, used;
+} clocks;
+
+static clocks clocks_now(void) {
+    return (clocks){clock_of(CLOCK_MONOTONIC), clock_of(CLOCK_PROCESS_CPUTIME_ID)};
+}
+
+static void note_share(json_t *record, clocks begin) {
+    const clocks now = clocks_now();
+    const double wall = now.wall - begin.wall, used = now.used - begin.used;
+    cli_json_set(record, "processor_share", cli_json_real(wall > 0.0 ? used / wall : NAN));
 }
 
 static void keep_row(cli_record *record, json_t *point) {
@@ -274,22 +330,21 @@ static blv_error open_run(const worker *w, const cli_job *job, blv_run *run) {
     return strcmp(w->bench->suite.start, "random") == 0 ? blv_run_start_random(run, 1.0) : BLV_OK;
 }
 
-static void tell(const worker *w, const cli_job *job, const cli_report *report) {
+static void tell(const worker *w, const cli_job *job, const char *outcome, double seconds) {
     const cli_suite *suite = &w->bench->suite;
     const char *variant = suite->variants[job->variant].name;
-    const blv_result *result = blv_run_result(report->run);
     if (w->bench->asked->progress == CLI_PROGRESS_NONE)
         return;
     fprintf(stderr, "%zu/%zu  %s%s%s %s, seed %" PRIu64 ": %s after %.3g s\n", w->done + 1,
             w->total, variant, *variant ? ": " : "",
             job->entry == SIZE_MAX ? "exact" : suite->entries[job->entry].id,
-            cli_job_words[job->kind], job->seed, blv_outcome_word(result->outcome),
-            result->seconds);
+            cli_job_words[job->kind], job->seed, outcome, seconds);
 }
 
 /* A run that a signal ended leaves no record: it is made again. */
 static int finish_run(worker *w, const cli_job *job, cli_report *report, json_t *record) {
-    blv_outcome outcome = blv_run_result(report->run)->outcome;
+    const blv_result *result = blv_run_result(report->run);
+    blv_outcome outcome = result->outcome;
     if (outcome == BLV_STOPPED_REQUEST)
         return CLI_FAILED;
     cli_json_set(record, "outcome", cli_json_text(blv_outcome_word(outcome)));
@@ -298,7 +353,7 @@ static int finish_run(worker *w, const cli_job *job, cli_report *report, json_t 
     cli_json_set(record, "message", cli_json_text(report->message));
     cli_json_set(record, "run",
                  report->stored_as ? cli_json_whole((uint64_t)report->stored_as) : json_null());
-    tell(w, job, report);
+    tell(w, job, blv_outcome_word(outcome), result->seconds);
     return cli_bench_keep(w->bench, record);
 }
 
@@ -313,11 +368,9 @@ static int make_run(worker *w, const cli_job *job, cli_report *report) {
     cli_vectors_read(&report->start, report->run);
     begin_record(w, job, report, &stored);
     cli_watch_run(report->run, NULL);
-    double wall = clock_of(CLOCK_MONOTONIC), used = clock_of(CLOCK_PROCESS_CPUTIME_ID);
+    clocks begin = clocks_now();
     drive(job, report, &stored, json_object_get(record, "points"));
-    wall = clock_of(CLOCK_MONOTONIC) - wall;
-    used = clock_of(CLOCK_PROCESS_CPUTIME_ID) - used;
-    cli_json_set(record, "processor_share", cli_json_real(wall > 0.0 ? used / wall : NAN));
+    note_share(record, begin);
     cli_watch_leave();
     cli_vectors_read(&report->end, report->run);
     cli_record_end(&stored, report);
@@ -326,8 +379,26 @@ static int make_run(worker *w, const cli_job *job, cli_report *report) {
     return code != CLI_DONE ? code : cli_record_code(&stored);
 }
 
+/* A choice of rows is not in the store: it is no run of a solver. */
+static int make_choice(worker *w, const cli_job *job) {
+    json_t *record = new_record(w->bench, job);
+    clocks begin = clocks_now();
+    int code = cli_chooser_run(w->chooser, job, json_object_get(record, "points"));
+    note_share(record, begin);
+    cli_json_set(record, "outcome", cli_json_text("chosen"));
+    cli_json_set(record, "failed", json_false());
+    if (code == CLI_DONE) {
+        tell(w, job, "chosen", clocks_now().wall - begin.wall);
+        code = cli_bench_keep(w->bench, record);
+    }
+    json_decref(record);
+    return code;
+}
+
 static int do_job(worker *w, const cli_job *job) {
-    int code = take_problem(w, job->variant);
+    if (w->chooser)
+        return make_choice(w, job);
+    int code = take_problem(w, job);
     if (code != CLI_DONE)
         return code;
     blv_message why = {0};
@@ -348,10 +419,18 @@ static int do_job(worker *w, const cli_job *job) {
 
 /* ---- All runs ---- */
 
+/* A run that several variants share, as a baseline may be, is made once. */
+static bool is_open(const cli_bench *bench, size_t i) {
+    for (size_t j = 0; j < i; j++)
+        if (strcmp(bench->jobs[j].key, bench->jobs[i].key) == 0)
+            return false;
+    return !cli_bench_record(bench, &bench->jobs[i]);
+}
+
 static size_t count_open(const cli_bench *bench) {
     size_t count = 0;
     for (size_t i = 0; i < bench->job_count; i++)
-        count += !cli_bench_record(bench, &bench->jobs[i]);
+        count += is_open(bench, i);
     return count;
 }
 
@@ -359,11 +438,15 @@ static size_t count_open(const cli_bench *bench) {
 static int work(const cli_bench *bench, uint64_t rank, uint64_t workers) {
     worker w = {
         .bench = bench, .variant = SIZE_MAX, .total = count_open(bench), .texts = cli_json_array()};
-    int code = cli_store_open(&w.store, &bench->asked->store);
+    int code = CLI_DONE;
+    if (bench->suite.command)
+        w.chooser = cli_chooser_new(bench);
+    else
+        code = cli_store_open(&w.store, &bench->asked->store);
     cli_watch_begin(CLI_PROGRESS_NONE);
     for (size_t i = 0; i < bench->job_count && code == CLI_DONE; i++) {
         const cli_job *job = &bench->jobs[i];
-        if (cli_bench_record(bench, job))
+        if (!is_open(bench, i))
             continue;
         if (w.done % workers == rank)
             code = do_job(&w, job);
@@ -377,6 +460,7 @@ static int work(const cli_bench *bench, uint64_t rank, uint64_t workers) {
     forget_problem(&w);
     json_decref(w.texts);
     cli_store_close(w.store);
+    cli_chooser_free(w.chooser);
     return code;
 }
 

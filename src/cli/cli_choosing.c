@@ -17,6 +17,7 @@ enum {
     KEY_ITERS,
     KEY_FIRST,
     KEY_RIDGE,
+    KEY_REWARD,
     KEY_CANDIDATES,
     KEY_JSON,
     KEY_QUIET
@@ -40,8 +41,12 @@ static const struct argp_option options[] = {
      1},
     {"ridge", KEY_RIDGE, "C", 0,
      "bilevel methods: weight of |y|^2 in training (default 0.001; continual: 0.03)", 1},
+    {"reward", KEY_REWARD, "C", 0,
+     "bilevel methods: what weight on the chosen rows is worth (default 0.3)", 1},
     {"candidates", KEY_CANDIDATES, "N", 0,
-     "bilevel methods: rows that are looked at (default: 10 times the size, at least 2000)", 1},
+     "bilevel methods and facility-location: rows that are looked at (default: 10 times the size, "
+     "at least 2000)",
+     1},
     {"seed", KEY_SEED, "N", 0, "seed of everything that is drawn (default 0)", 2},
     {"threads", KEY_THREADS, "N", 0, "threads, 0: all processors (default)", 2},
     {"json", KEY_JSON, NULL, 0, "print the result as one JSON object", 2},
@@ -117,6 +122,9 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
         return 0;
     case KEY_RIDGE:
         asked->ridge = cli_parse_positive("ridge", arg, state);
+        return 0;
+    case KEY_REWARD:
+        asked->reward = cli_parse_positive("reward", arg, state);
         return 0;
     case KEY_CANDIDATES:
         asked->candidates = cli_parse_count("candidates", arg, 1, MOST_COUNT, state);
@@ -218,6 +226,7 @@ blv_selection cli_choosing_selection(const cli_choosing *asked, const blv_select
                            .iterations = asked->iterations,
                            .first = asked->first,
                            .ridge = asked->ridge,
+                           .C = asked->reward,
                            .candidates = (size_t)asked->candidates};
 }
 

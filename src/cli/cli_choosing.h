@@ -14,7 +14,7 @@ typedef struct cli_choosing {
     int threads;
     uint64_t seed;
     uint64_t iterations; /* of bilevel methods, 0: the default; likewise below */
-    double first, ridge;
+    double first, ridge, reward;
     uint64_t candidates;
     uint64_t steps; /* of training the network */
     bool json, quiet;

@@ -181,6 +181,7 @@ static int take_task(pass *p) {
         code = learn(p, set);
     if (code == CLI_DONE)
         code = memorize(p, index, count);
+    p->end->seconds_after[t] = p->end->seconds;
     if (code == CLI_DONE)
         code = judge(p);
     blv_dataset_destroy(set);
@@ -188,17 +189,17 @@ static int take_task(pass *p) {
     return code;
 }
 
-static void sum_up(const cli_stream *s, cli_stream_end *end) {
-    const size_t T = s->tasks;
-    const double *last = end->accuracy + (T - 1) * T;
-    end->average = end->forgetting = 0.0;
-    for (size_t j = 0; j < T; j++) {
+void cli_stream_sums(const cli_stream_end *end, size_t tasks, size_t after, double *average,
+                     double *forgetting) {
+    const double *last = end->accuracy + (after - 1) * tasks;
+    *average = *forgetting = 0.0;
+    for (size_t j = 0; j < after; j++) {
         double best = -1.0;
-        end->average += last[j] / (double)T;
-        for (size_t t = j; t + 1 < T; t++)
-            best = fmax(best, end->accuracy[t * T + j]);
-        if (j + 1 < T)
-            end->forgetting += (best - last[j]) / (double)(T - 1);
+        *average += last[j] / (double)after;
+        for (size_t t = j; t + 1 < after; t++)
+            best = fmax(best, end->accuracy[t * tasks + j]);
+        if (j + 1 < after)
+            *forgetting += (best - last[j]) / (double)(after - 1);
     }
 }
 
@@ -206,7 +207,8 @@ int cli_continual(const cli_stream *stream, const blv_selection_method *method, 
                   cli_stream_end *end) {
     const size_t T = stream->tasks;
     pass p = {.stream = stream, .method = method, .seed = seed, .end = end};
-    *end = (cli_stream_end){.accuracy = cli_alloc(T * T, sizeof *end->accuracy)};
+    *end = (cli_stream_end){.accuracy = cli_alloc(T * T, sizeof *end->accuracy),
+                            .seconds_after = cli_alloc(T, sizeof *end->seconds_after)};
     for (size_t i = 0; i < T * T; i++)
         end->accuracy[i] = (double)NAN;
     p.kept = cli_alloc(T, sizeof *p.kept);
@@ -215,7 +217,7 @@ int cli_continual(const cli_stream *stream, const blv_selection_method *method, 
     while (code == CLI_DONE && p.seen < T)
         code = take_task(&p);
     if (code == CLI_DONE)
-        sum_up(stream, end);
+        cli_stream_sums(end, T, T, &end->average, &end->forgetting);
     for (size_t t = 0; t < T; t++)
         free(p.kept[t]);
     free(p.kept);
@@ -226,5 +228,6 @@ int cli_continual(const cli_stream *stream, const blv_selection_method *method, 
 
 void cli_stream_end_free(cli_stream_end *end) {
     free(end->accuracy);
+    free(end->seconds_after);
     *end = (cli_stream_end){0};
 }

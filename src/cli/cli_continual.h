@@ -21,11 +21,15 @@ typedef struct cli_stream_end {
     double average;    /* A_T: the mean over tasks at the end */
     double forgetting; /* FGT_T: the mean over tasks but the last of (best so far - at the end) */
     double seconds;    /* of choosing */
+    double *seconds_after; /* the same after each task */
 } cli_stream_end;
 
 /* One pass through the stream. Returns an exit code, after a message. */
 int cli_continual(const cli_stream *stream, const blv_selection_method *method, uint64_t seed,
                   cli_stream_end *end);
+/* A_t and FGT_t after so many of the tasks, from 1 on. */
+void cli_stream_sums(const cli_stream_end *end, size_t tasks, size_t after, double *average,
+                     double *forgetting);
 void cli_stream_end_free(cli_stream_end *end);
 
 /* Classes of task t: from first to first + count - 1. */

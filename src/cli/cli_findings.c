@@ -220,7 +220,7 @@ cli_reach cli_reach_of(const cli_bench *bench, const cli_view *view, size_t vari
 }
 
 static void fill_levels(const cli_bench *bench, size_t v, cli_view *view) {
-    view->level = find_level(view);
+    view->level = isnan(bench->suite.level) ? find_level(view) : bench->suite.level;
     for (size_t e = 0; e < view->count; e++)
         view->cells[e].reach = cli_reach_of(bench, view, v, e, view->level);
 }

@@ -1,6 +1,7 @@
 /* Whether what a paper claims held, from the points. A claim says that some entries come before
- * others: by the time or the calls until a level is reached, by the end, or by how little the end
- * changes over a sweep. The level is the median of the ends of all that the claim names. */
+ * others, or before a bound: by the time or the calls until a level is reached, by the end, or by
+ * how little the end changes over a sweep. The level is that of the suite, or the median of the
+ * ends of all that the claim names. */
 #include "cli_bench.h"
 #include "cli_figure.h"
 
@@ -136,7 +137,9 @@ static int compare(const void *a, const void *b) {
 }
 
 /* What half of those that the claim names reach in the end; those that failed are left out. */
-static double level_of(const cli_view *view, const json_t *claim) {
+static double level_of(const cli_suite *suite, const cli_view *view, const json_t *claim) {
+    if (!isnan(suite->level))
+        return suite->level;
     double *ends = cli_alloc(view->count, sizeof *ends), level = NAN;
     size_t count = 0;
     for (size_t e = 0; e < view->count; e++) {
@@ -223,13 +226,22 @@ static void put_ratio(const party *last, const party *next, char text[48]) {
         snprintf(text, 48, " (%.3g times as much)", next->score / last->score);
 }
 
+static const char *disturbance(const hearing *h) {
+    bool disturbed = h->by == BY_SECONDS && cli_processor_share(h->findings->bench) < CLI_QUIET;
+    return disturbed ? "; other programs disturbed the clock" : "";
+}
+
+static void did_not_run(const party *missing, cli_verdict_line *line) {
+    line->held = -1;
+    snprintf(line->text, sizeof line->text, "not judged: %.150s did not run",
+             missing ? missing->name : "what it is compared with");
+}
+
 static void decide(const hearing *h, const parties *who, const parties *of,
                    cli_verdict_line *line) {
     const party *last = who->count ? last_of(who) : NULL, *next = best_of(of, who);
     if (!last || isnan(last->score) || !next) {
-        line->held = -1;
-        snprintf(line->text, sizeof line->text, "not judged: %.150s did not run",
-                 last && isnan(last->score) ? last->name : "what it is compared with");
+        did_not_run(last && isnan(last->score) ? last : NULL, line);
         return;
     }
     if ((h->by == BY_SECONDS || h->by == BY_CALLS) && (last->score == 0.0 || next->score == 0.0)) {
@@ -243,10 +255,26 @@ static void decide(const hearing *h, const parties *who, const parties *of,
     put_sentence(h, next, theirs);
     put_ratio(last, next, ratio);
     line->held = comes_first(h, last->score, next->score);
-    bool disturbed = h->by == BY_SECONDS && cli_processor_share(h->findings->bench) < CLI_QUIET;
     snprintf(line->text, sizeof line->text, "%s: %s; of the others %s%s%s",
-             line->held ? "held" : "did not hold", mine, theirs, ratio,
-             disturbed ? "; other programs disturbed the clock" : "");
+             line->held ? "held" : "did not hold", mine, theirs, ratio, disturbance(h));
+}
+
+/* Against a number: of time, calls and spread at most, of the end as the metric goes. */
+static void decide_bound(const hearing *h, const parties *who, double bound,
+                         cli_verdict_line *line) {
+    const bool more = h->by == BY_END && cli_more_is_better(h->findings->bench->suite.metric);
+    const party *last = who->count ? last_of(who) : NULL;
+    const party limit = {.name = "the bound", .score = more ? -bound : bound};
+    if (!last || isnan(last->score)) {
+        did_not_run(last, line);
+        return;
+    }
+    char mine[SENTENCE], ratio[48];
+    put_sentence(h, last, mine);
+    put_ratio(last, &limit, ratio);
+    line->held = comes_first(h, last->score, limit.score);
+    snprintf(line->text, sizeof line->text, "%s: %s; the bound is %.6g%s%s",
+             line->held ? "held" : "did not hold", mine, bound, ratio, disturbance(h));
 }
 
 static basis basis_of(const json_t *claim) {
@@ -260,18 +288,25 @@ static basis basis_of(const json_t *claim) {
 static void judge_claim(cli_findings *findings, size_t c, size_t v) {
     const json_t *claim = json_array_get(findings->bench->suite.claims, c);
     const json_t *factor = json_object_get(claim, "factor");
+    const json_t *bounds = json_object_get(claim, "bounds");
+    const json_t *bound = json_object_get(bounds, findings->views[v].variant->name);
+    if (bounds && !bound)
+        return;
     const hearing h = {.findings = findings,
                        .view = &findings->views[v],
                        .variant = v,
                        .by = basis_of(claim),
                        .factor = factor ? json_number_value(factor) : 1.0,
-                       .level = level_of(&findings->views[v], claim)};
+                       .level = level_of(&findings->bench->suite, &findings->views[v], claim)};
     parties who = {0}, of = {0};
     resolve_all(&h, json_object_get(claim, "who"), &who);
     resolve_all(&h, json_object_get(claim, "of"), &of);
     cli_verdict_line *line = &findings->lines[findings->line_count++];
     *line = (cli_verdict_line){.claim = c, .variant = v};
-    decide(&h, &who, &of, line);
+    if (bound)
+        decide_bound(&h, &who, json_number_value(bound), line);
+    else
+        decide(&h, &who, &of, line);
     free(who.items);
     free(of.items);
 }

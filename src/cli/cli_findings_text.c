@@ -24,13 +24,19 @@ static void add_cell(cli_cells *cells, char align, const char *text) {
 void cli_column_titles(const cli_findings *findings, cli_cells *cells) {
     const cli_suite *suite = &findings->bench->suite;
     *cells = (cli_cells){0};
-    add_cell(cells, 'l', "solver");
+    add_cell(cells, 'l', suite->command ? "method" : "solver");
     add_cell(cells, 'r', cli_metric_title(suite));
     add_cell(cells, 'r', "20-80 %");
-    add_cell(cells, 'r', "s to level");
-    add_cell(cells, 'r', "calls to level");
+    if (!suite->command) {
+        add_cell(cells, 'r', "s to level");
+        add_cell(cells, 'r', "calls to level");
+    }
     for (size_t i = 0; i < json_array_size(suite->show) && i < CLI_SHOWN_MAX; i++)
         add_cell(cells, 'r', json_string_value(json_array_get(suite->show, i)));
+    if (suite->command) {
+        add_cell(cells, 'r', "s of choosing");
+        return;
+    }
     add_cell(cells, 'r', "iterations");
     add_cell(cells, 'r', "s");
     add_cell(cells, 'r', "calls");
@@ -61,11 +67,17 @@ void cli_column_cells(const cli_findings *findings, const cli_cell *cell, cli_ce
     snprintf(band, sizeof band, "%.60s .. %.60s", end_number(cell->value.low, low),
              end_number(cell->value.high, high));
     add_cell(cells, 'r', cell->runs > 1 ? band : "-");
-    add_cell(cells, 'r', number(cell->reach.seconds.median, "%.3g", text));
-    add_cell(cells, 'r', number(cell->reach.calls.median, "%.4g", text));
+    if (!suite->command) {
+        add_cell(cells, 'r', number(cell->reach.seconds.median, "%.3g", text));
+        add_cell(cells, 'r', number(cell->reach.calls.median, "%.4g", text));
+    }
     for (size_t i = 0; i < json_array_size(suite->show) && i < CLI_SHOWN_MAX; i++)
         add_cell(cells, 'r',
                  number(cell->shown[i], fabs(cell->shown[i]) < 1e4 ? "%.4f" : "%.4g", text));
+    if (suite->command) {
+        add_cell(cells, 'r', number(cell->seconds, "%.3g", text));
+        return;
+    }
     add_cell(cells, 'r', number(cell->iterations, "%.0f", text));
     add_cell(cells, 'r', number(cell->seconds, "%.3g", text));
     add_cell(cells, 'r', number(cell->calls, "%.4g", text));
@@ -127,9 +139,10 @@ static void remark_phi(const cli_findings *findings, const cli_view *view, FILE 
 }
 
 static void remark_level(const cli_findings *findings, const cli_view *view, FILE *line) {
-    if (isfinite(view->level))
-        fprintf(line, "The level is %s = %.5g, the median of the ends.",
-                cli_metric_title(&findings->bench->suite), view->level);
+    const cli_suite *suite = &findings->bench->suite;
+    if (isfinite(view->level) && !suite->command)
+        fprintf(line, "The level is %s = %.5g, %s.", cli_metric_title(suite), view->level,
+                isnan(suite->level) ? "the median of the ends" : "as the suite says");
 }
 
 static void remark_cell(const cli_findings *findings, const cli_cell *cell, FILE *line) {
@@ -139,9 +152,14 @@ static void remark_cell(const cli_findings *findings, const cli_cell *cell, FILE
         fprintf(line, "%s did not run: %s", cell->entry->id, cell->refused);
     if (!cell->chosen)
         return;
-    cli_limit_text(&suite->tuning, limit);
     fprintf(line, "%s: ", cell->entry->id);
     put_settings(line, cell->chosen);
+    if (suite->command) {
+        fprintf(line, "; the best %s of %zu settings, on training rows that were held out.",
+                suite->choose, cell->tried);
+        return;
+    }
+    cli_limit_text(&suite->tuning, limit);
     fprintf(line, "; the best %s of %zu settings after %s each, which cost %.3g s and %.4g calls.",
             suite->choose, cell->tried, limit, cell->grid_seconds, cell->grid_calls);
 }
@@ -185,7 +203,11 @@ void cli_protocol_text(const cli_findings *findings, char *text, size_t size) {
     const cli_bench *bench = findings->bench;
     char limit[64], machine[256], busy[96] = "";
     double share = cli_processor_share(bench);
-    cli_limit_text(&bench->suite.limit, limit);
+    if (bench->suite.command)
+        snprintf(limit, sizeof limit, "%s",
+                 strcmp(bench->suite.command, "continual") == 0 ? "all tasks" : "one choice");
+    else
+        cli_limit_text(&bench->suite.limit, limit);
     cli_machine_text(machine, sizeof machine);
     if (share < CLI_QUIET)
         snprintf(busy, sizeof busy,

@@ -4,6 +4,7 @@
 #include "cli_text.h"
 
 #include "bilevel/run.h"
+#include "bilevel/select.h"
 
 #include <libgen.h>
 #include <math.h>
@@ -11,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *const cli_suite_commands[] = {"coreset", "continual", NULL};
 const char *const cli_limit_words[] = {
     [CLI_SECONDS] = "seconds", [CLI_CALLS] = "calls", [CLI_ITERATIONS] = "iterations", NULL};
 const char *const cli_limit_options[] = {
@@ -45,16 +47,27 @@ static const cli_field variant_fields[] = {{"name", CLI_FIELD_NEEDED_TEXT, NULL,
 static const cli_field sweep_fields[] = {{"keys", CLI_FIELD_NEEDED_TEXTS, NULL, NULL},
                                          {"values", CLI_FIELD_NEEDED_VALUES, NULL, NULL},
                                          {0}};
-static const cli_field solver_fields[] = {
-    {"solver", CLI_FIELD_NEEDED_TEXT, NULL, NULL}, {"untuned", CLI_FIELD_BOOLEAN, NULL, NULL},
-    {"published", CLI_FIELD_SETTINGS, NULL, NULL}, {"grid", CLI_FIELD_GRID, NULL, NULL},
-    {"grid_set", CLI_FIELD_SETTINGS, NULL, NULL},  {"sweep", CLI_FIELD_OBJECT, sweep_fields, NULL},
-    {"set", CLI_FIELD_SETTINGS, NULL, NULL},       {0}};
+static const cli_field baseline_fields[] = {{"name", CLI_FIELD_NEEDED_TEXT, NULL, NULL},
+                                            {"problem_set", CLI_FIELD_SETTINGS, NULL, NULL},
+                                            {"set", CLI_FIELD_SETTINGS, NULL, NULL},
+                                            {0}};
+static const cli_field solver_fields[] = {{"solver", CLI_FIELD_NEEDED_TEXT, NULL, NULL},
+                                          {"untuned", CLI_FIELD_BOOLEAN, NULL, NULL},
+                                          {"published", CLI_FIELD_SETTINGS, NULL, NULL},
+                                          {"grid", CLI_FIELD_GRID, NULL, NULL},
+                                          {"grid_set", CLI_FIELD_SETTINGS, NULL, NULL},
+                                          {"sweep", CLI_FIELD_OBJECT, sweep_fields, NULL},
+                                          {"set", CLI_FIELD_SETTINGS, NULL, NULL},
+                                          {"baseline", CLI_FIELD_OBJECT, baseline_fields, NULL},
+                                          {0}};
 static const char *const claim_words[] = {"seconds", "calls", "end", "spread", NULL};
-static const cli_field claim_fields[] = {
-    {"text", CLI_FIELD_NEEDED_TEXT, NULL, NULL}, {"who", CLI_FIELD_NEEDED_TEXTS, NULL, NULL},
-    {"of", CLI_FIELD_NEEDED_TEXTS, NULL, NULL},  {"by", CLI_FIELD_NEEDED_TEXT, NULL, claim_words},
-    {"factor", CLI_FIELD_POSITIVE, NULL, NULL},  {0}};
+static const cli_field claim_fields[] = {{"text", CLI_FIELD_NEEDED_TEXT, NULL, NULL},
+                                         {"who", CLI_FIELD_NEEDED_TEXTS, NULL, NULL},
+                                         {"of", CLI_FIELD_TEXTS, NULL, NULL},
+                                         {"by", CLI_FIELD_NEEDED_TEXT, NULL, claim_words},
+                                         {"factor", CLI_FIELD_POSITIVE, NULL, NULL},
+                                         {"bounds", CLI_FIELD_SETTINGS, NULL, NULL},
+                                         {0}};
 static const cli_field reproduces_fields[] = {{"paper", CLI_FIELD_NEEDED_TEXT, NULL, NULL},
                                               {"figure", CLI_FIELD_NEEDED_TEXT, NULL, NULL},
                                               {"claim", CLI_FIELD_NEEDED_TEXT, NULL, NULL},
@@ -63,6 +76,8 @@ static const cli_field reproduces_fields[] = {{"paper", CLI_FIELD_NEEDED_TEXT, N
 /* What the quick form may replace. */
 #define PARTS                                                                                      \
     {"problem", CLI_FIELD_TEXT, NULL, NULL}, {"problem_set", CLI_FIELD_SETTINGS, NULL, NULL},      \
+        {"command", CLI_FIELD_TEXT, NULL, cli_suite_commands},                                     \
+        {"seeded", CLI_FIELD_TEXTS, NULL, NULL}, {"level", CLI_FIELD_POSITIVE, NULL, NULL},        \
         {"data", CLI_FIELD_SETTINGS, NULL, NULL}, {"data_folders", CLI_FIELD_TEXTS, NULL, NULL},   \
         {"precision", CLI_FIELD_TEXT, NULL, precisions}, {"start", CLI_FIELD_TEXT, NULL, starts},  \
         {"run_set", CLI_FIELD_SETTINGS, NULL, NULL},                                               \
@@ -163,6 +178,30 @@ static int add_entry(cli_suite *suite, const char *solver, const char *column, j
     return CLI_DONE;
 }
 
+const char *cli_suite_solver(const cli_suite *suite, const char *name, blv_message *why) {
+    if (suite->command) {
+        const blv_selection_method *method = blv_selection_method_find(name, why);
+        return method ? method->name : NULL;
+    }
+    const blv_solver *solver = blv_solver_find(NULL, name, why);
+    return solver ? solver->name : NULL;
+}
+
+static int add_baseline(cli_suite *suite, const char *solver, json_t *set, json_t *baseline) {
+    if (suite->command) {
+        cli_complain("%s: solvers: %s: baseline: the command %s has none", suite->path, solver,
+                     suite->command);
+        return CLI_REFUSED;
+    }
+    json_t *both = merged(set, json_object_get(baseline, "set"));
+    int code = add_entry(suite, solver, text_or(baseline, "name", ""), both, NULL);
+    if (code == CLI_DONE)
+        suite->entries[suite->entry_count - 1].problem_set =
+            json_object_get(baseline, "problem_set");
+    json_decref(both);
+    return code;
+}
+
 void cli_suite_add_untuned(cli_suite *suite, const char *solver) {
     add_entry(suite, solver, "untuned", NULL, NULL);
 }
@@ -190,13 +229,14 @@ static int add_sweep(cli_suite *suite, const char *solver, json_t *sweep, json_t
 
 static int take_solver(cli_suite *suite, const json_t *object) {
     blv_message why = {0};
-    const char *solver = text_or(object, "solver", "");
-    if (!blv_solver_find(NULL, solver, &why)) {
+    const char *solver = cli_suite_solver(suite, text_or(object, "solver", ""), &why);
+    if (!solver) {
         cli_complain("%s: solvers: %s", suite->path, why.text);
         return CLI_REFUSED;
     }
     json_t *published = json_object_get(object, "published"), *set = json_object_get(object, "set");
     json_t *grid = json_object_get(object, "grid"), *sweep = json_object_get(object, "sweep");
+    json_t *baseline = json_object_get(object, "baseline");
     json_t *as_published = merged(set, published);
     json_t *as_tuned = merged(set, json_object_get(object, "grid_set"));
     int code = CLI_DONE;
@@ -208,6 +248,8 @@ static int take_solver(cli_suite *suite, const json_t *object) {
         code = add_entry(suite, solver, "tuned", as_tuned, grid);
     if (code == CLI_DONE && sweep)
         code = add_sweep(suite, solver, sweep, set);
+    if (code == CLI_DONE && baseline)
+        code = add_baseline(suite, solver, set, baseline);
     json_decref(as_published);
     json_decref(as_tuned);
     return code;
@@ -222,7 +264,8 @@ static int take_entries(cli_suite *suite) {
             code = take_solver(suite, object);
     }
     if (code == CLI_DONE && suite->entry_count == 0) {
-        cli_complain("%s: solvers: expected at least one with untuned, published, grid or sweep",
+        cli_complain("%s: solvers: expected at least one with untuned, published, grid, sweep or "
+                     "baseline",
                      suite->path);
         code = CLI_REFUSED;
     }
@@ -276,13 +319,13 @@ json_t *cli_suite_grid_at(const cli_entry *entry, size_t i) {
     return set;
 }
 
-static json_t *grid_of_file(const char *path) {
+static json_t *grid_of_file(const cli_suite *suite, const char *path) {
     json_t *grids = cli_schema_load(path), *grid;
     const char *solver;
     bool well = grids != NULL;
     json_object_foreach(grids, solver, grid) {
         blv_message why = {0};
-        if (well && !blv_solver_find(NULL, solver, &why)) {
+        if (well && !cli_suite_solver(suite, solver, &why)) {
             cli_complain("%s: %s", path, why.text);
             well = false;
         }
@@ -299,19 +342,30 @@ static bool is_not_tuned(const cli_entry *entry, const void *context) {
 }
 
 int cli_suite_replace_grids(cli_suite *suite, const char *path) {
-    json_t *grids = path ? grid_of_file(path) : NULL, *grid;
+    json_t *grids = path ? grid_of_file(suite, path) : NULL, *grid;
     const char *name;
     if (path && !grids)
         return CLI_REFUSED;
     cli_suite_keep(suite, is_not_tuned, NULL);
     int code = CLI_DONE;
     json_object_foreach(grids, name, grid) {
-        const blv_solver *solver = blv_solver_find(NULL, name, NULL);
         if (code == CLI_DONE)
-            code = add_entry(suite, solver->name, "tuned", NULL, grid);
+            code = add_entry(suite, cli_suite_solver(suite, name, NULL), "tuned", NULL, grid);
     }
     json_decref(grids);
     return code;
+}
+
+int cli_suite_check_choice(const cli_suite *suite) {
+    for (size_t i = 0; i < suite->entry_count; i++) {
+        if (!suite->entries[i].grid || strncmp(suite->choose, "test_", 5) != 0)
+            continue;
+        cli_complain("%s: tuning.choose is '%s': expected f or a measure of validation rows; test "
+                     "rows have no part in what is chosen",
+                     suite->path, suite->choose);
+        return CLI_REFUSED;
+    }
+    return CLI_DONE;
 }
 
 /* ---- The whole ---- */
@@ -322,17 +376,79 @@ static void put_quick_form(cli_suite *suite) {
         exit(cli_refuse(BLV_E_MEMORY, NULL));
 }
 
-static int expect_text(const cli_suite *suite, const char *key, const char *text) {
-    if (text)
+static int expect_problem(const cli_suite *suite) {
+    if (suite->problem && suite->command) {
+        cli_complain("%s: expected a problem or a command, found both", suite->path);
+        return CLI_REFUSED;
+    }
+    if (suite->problem || suite->command)
         return CLI_DONE;
-    cli_complain("%s: '%s' is missing", suite->path, key);
+    cli_complain("%s: 'problem' is missing", suite->path);
     return CLI_REFUSED;
+}
+
+static bool has_variant(const cli_suite *suite, const char *name) {
+    for (size_t i = 0; i < suite->variant_count; i++)
+        if (strcmp(suite->variants[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+/* A claim compares with others, or with a bound for each of some variants. The quick form may have
+ * other variants: it is the whole suite that is held to this. */
+static int expect_claim(const cli_suite *suite, size_t i, json_t *claim) {
+    json_t *bounds = json_object_get(claim, "bounds"), *bound;
+    const char *variant;
+    if ((json_array_size(json_object_get(claim, "of")) > 0) == (bounds != NULL)) {
+        cli_complain("%s: claims[%zu]: expected one of 'of' and 'bounds'", suite->path, i);
+        return CLI_REFUSED;
+    }
+    json_object_foreach(bounds, variant, bound) {
+        if (!suite->quick && !has_variant(suite, variant)) {
+            cli_complain("%s: claims[%zu].bounds: there is no variant '%s'", suite->path, i,
+                         variant);
+            return CLI_REFUSED;
+        }
+        if (!json_is_number(bound) || !(json_number_value(bound) > 0.0)) {
+            cli_complain("%s: claims[%zu].bounds.%s: expected a number above 0", suite->path, i,
+                         variant);
+            return CLI_REFUSED;
+        }
+    }
+    return CLI_DONE;
+}
+
+static int expect_claims(const cli_suite *suite) {
+    size_t i;
+    json_t *claim;
+    int code = CLI_DONE;
+    json_array_foreach(suite->claims, i, claim) {
+        if (code == CLI_DONE)
+            code = expect_claim(suite, i, claim);
+    }
+    return code;
+}
+
+/* What a command does not have: it goes through to its end. */
+static int expect_no_limits(const cli_suite *suite) {
+    static const char *const none[] = {"limit", "reference", "points", "certify", "start"};
+    for (size_t i = 0; i < sizeof none / sizeof none[0]; i++)
+        if (json_object_get(suite->root, none[i])) {
+            cli_complain("%s: '%s': the command %s has none", suite->path, none[i], suite->command);
+            return CLI_REFUSED;
+        }
+    return CLI_DONE;
 }
 
 static int take_limits(cli_suite *suite) {
     json_t *tuning = json_object_get(suite->root, "tuning");
     json_t *reference = json_object_get(suite->root, "reference");
-    int code = take_limit(suite, "limit", json_object_get(suite->root, "limit"), &suite->limit);
+    int code = CLI_DONE;
+    suite->choose = text_or(tuning, "choose", suite->command ? "val_accuracy" : suite->metric);
+    suite->most_settings = (size_t)count_or(tuning, "most", SIZE_MAX);
+    if (suite->command)
+        return expect_no_limits(suite);
+    code = take_limit(suite, "limit", json_object_get(suite->root, "limit"), &suite->limit);
     suite->tuning = suite->limit;
     if (code == CLI_DONE && tuning)
         code = take_limit(suite, "tuning", tuning, &suite->tuning);
@@ -340,8 +456,6 @@ static int take_limits(cli_suite *suite) {
     if (code == CLI_DONE && reference)
         code = take_limit(suite, "reference", reference, &suite->reference);
     suite->reference_set = json_object_get(reference, "set");
-    suite->choose = text_or(tuning, "choose", suite->metric);
-    suite->most_settings = (size_t)count_or(tuning, "most", SIZE_MAX);
     return code;
 }
 
@@ -350,6 +464,10 @@ static void take_words(cli_suite *suite) {
     suite->name = text_or(root, "name", NULL);
     suite->title = text_or(root, "title", NULL);
     suite->problem = text_or(root, "problem", NULL);
+    suite->command = text_or(root, "command", NULL);
+    suite->seeded = json_object_get(root, "seeded");
+    suite->level =
+        json_object_get(root, "level") ? json_number_value(json_object_get(root, "level")) : NAN;
     suite->start = text_or(root, "start", starts[0]);
     suite->metric = text_or(root, "metric", "phi");
     suite->precision = place_of(text_or(root, "precision", "f64"), precisions) ? BLV_F32 : BLV_F64;
@@ -379,14 +497,14 @@ int cli_suite_read(cli_suite *suite, const char *path, bool quick) {
         return CLI_REFUSED;
     put_quick_form(suite);
     take_words(suite);
-    int code = expect_text(suite, "problem", suite->problem);
+    int code = expect_problem(suite);
     if (code == CLI_DONE)
         code = take_limits(suite);
     if (code == CLI_DONE)
         code = take_entries(suite);
     if (code == CLI_DONE)
         take_variants(suite);
-    return code;
+    return code == CLI_DONE ? expect_claims(suite) : code;
 }
 
 void cli_suite_free(cli_suite *suite) {

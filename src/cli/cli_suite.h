@@ -14,6 +14,8 @@ typedef struct cli_limit {
     double amount;
 } cli_limit;
 
+/* "coreset", "continual", NULL */
+extern const char *const cli_suite_commands[];
 /* "seconds", "calls", "iterations" */
 extern const char *const cli_limit_words[];
 /* The option of a run that sets it. */
@@ -21,10 +23,12 @@ extern const char *const cli_limit_options[];
 
 /* A solver with settings: a row of the table, a curve. */
 typedef struct cli_entry {
-    char *id;           /* "soba/tuned": the solver and untuned, published, tuned or KEY=VALUE */
-    const char *solver; /* its name */
-    json_t *set;        /* {key: value, ...} */
-    json_t *grid;       /* {key: [value, ...], ...}; NULL: nothing is to be chosen */
+    char *id;            /* "soba/tuned": the solver and untuned, published, tuned, KEY=VALUE or the
+                          * name of a baseline */
+    const char *solver;  /* its name; of a command: the name of a method */
+    json_t *set;         /* {key: value, ...} */
+    json_t *grid;        /* {key: [value, ...], ...}; NULL: nothing is to be chosen */
+    json_t *problem_set; /* of a baseline, on top of the variant's; NULL: none. Borrowed */
 } cli_entry;
 
 typedef struct cli_variant {
@@ -39,9 +43,13 @@ typedef struct cli_suite {
     char *path, *folder;
     json_t *root; /* with the quick form's keys in place, where that is asked for */
     bool quick;
-    const char *name, *title, *problem, *start, *metric;
+    const char *name, *title, *start, *metric;
+    const char *problem; /* NULL where there is a command */
+    const char *command; /* of cli_suite_commands: rows are chosen; NULL: solvers run */
     blv_precision precision;
     json_t *reproduces, *run_set, *claims, *show;
+    json_t *seeded; /* parameters of the problem that take the run's seed; NULL: none */
+    double level;   /* of the metric; NaN: the median of the ends */
     size_t variant_count, entry_count;
     cli_variant *variants; /* their sets are complete: the suite's and the variant's own */
     cli_entry *entries;
@@ -59,6 +67,9 @@ typedef struct cli_suite {
 int cli_suite_read(cli_suite *suite, const char *path, bool quick);
 void cli_suite_free(cli_suite *suite);
 
+/* The solver, or of a command the method, of this name as entries have it; NULL: there is none, and
+ * why names some. */
+const char *cli_suite_solver(const cli_suite *suite, const char *name, blv_message *why);
 /* Adds a solver with its defaults. */
 void cli_suite_add_untuned(cli_suite *suite, const char *solver);
 /* Drops the entries that keep does not want. */
@@ -67,6 +78,10 @@ void cli_suite_keep(cli_suite *suite, bool (*keep)(const cli_entry *entry, const
 /* {"SOLVER": {"KEY": [values]}} in place of the suite's own grids; NULL: no entry is tuned. Returns
  * an exit code, after a message. */
 int cli_suite_replace_grids(cli_suite *suite, const char *path);
+
+/* Where settings are chosen, test rows must not choose them. Returns an exit code, after a message.
+ */
+int cli_suite_check_choice(const cli_suite *suite);
 
 /* The number of settings that a grid has, at most the suite's most_settings. */
 size_t cli_suite_grid_size(const cli_suite *suite, const cli_entry *entry);

@@ -1,4 +1,5 @@
 /* bilevel bench list|SUITE: the command line. */
+#include "bilevel/select.h"
 #include "cli_bench.h"
 #include "cli_commands.h"
 #include "cli_describe.h"
@@ -163,7 +164,10 @@ static int list_one(cli_table *table, const char *path) {
     int code = cli_suite_read(&suite, path, false);
     if (code == CLI_DONE) {
         char limit[64], count[64];
-        cli_limit_text(&suite.limit, limit);
+        if (suite.command)
+            snprintf(limit, sizeof limit, "%s", suite.command);
+        else
+            cli_limit_text(&suite.limit, limit);
         snprintf(count, sizeof count, "%zu x %zu x %llu", suite.variant_count, suite.entry_count,
                  (unsigned long long)suite.seeds);
         cli_table_row(table, (const char *[]){suite.name, count, limit, suite.title});
@@ -199,12 +203,16 @@ static int list_suites(const char *folder) {
 
 /* ---- Which solvers ---- */
 
+static char *text_of(const char *first, const char *second) {
+    char *text = NULL;
+    if (asprintf(&text, "%s%s", first, second) < 0)
+        exit(cli_refuse(BLV_E_MEMORY, NULL));
+    return text;
+}
+
 static bool is_selected(const cli_entry *entry, const void *context) {
-    const cli_selection *selection = context;
-    for (size_t i = 0; i < selection->count; i++)
-        if (strcmp(selection->items[i].solver->name, entry->solver) == 0)
-            return true;
-    return false;
+    const json_t *names = context;
+    return json_object_get(names, entry->solver) != NULL;
 }
 
 static bool has_entry(const cli_suite *suite, const char *solver) {
@@ -214,30 +222,64 @@ static bool has_entry(const cli_suite *suite, const char *solver) {
     return false;
 }
 
+static int name_solvers(json_t *names, const char *text) {
+    cli_selection selection = {0};
+    int code = cli_selection_parse(&selection, text);
+    for (size_t i = 0; code == CLI_DONE && i < selection.count; i++)
+        cli_json_set(names, selection.items[i].solver->name, json_true());
+    cli_selection_free(&selection);
+    return code;
+}
+
+static int name_methods(json_t *names, const char *text) {
+    const blv_selection_method *method;
+    for (size_t i = 0; strcmp(text, "all") == 0 && (method = blv_selection_method_at(i)); i++)
+        cli_json_set(names, method->name, json_true());
+    char *copy = text_of(text, ""), *rest = strcmp(text, "all") == 0 ? NULL : copy;
+    int code = CLI_DONE;
+    for (char *word; code == CLI_DONE && (word = strsep(&rest, ","));) {
+        blv_message why = {0};
+        if (blv_selection_method_find(word, &why))
+            cli_json_set(names, word, json_true());
+        else
+            code = cli_refuse(BLV_E_NAME, why.text);
+    }
+    free(copy);
+    return code;
+}
+
 static int select_solvers(cli_suite *suite, const char *text) {
     if (strcmp(text, "papers") == 0)
         return CLI_DONE;
-    cli_selection selection = {0};
-    int code = cli_selection_parse(&selection, text);
+    json_t *names = cli_json_object(), *ignored;
+    const char *name;
+    int code = suite->command ? name_methods(names, text) : name_solvers(names, text);
     if (code == CLI_DONE) {
-        cli_suite_keep(suite, is_selected, &selection);
-        for (size_t i = 0; i < selection.count; i++)
-            if (!has_entry(suite, selection.items[i].solver->name))
-                cli_suite_add_untuned(suite, selection.items[i].solver->name);
+        cli_suite_keep(suite, is_selected, names);
+        json_object_foreach(names, name, ignored) {
+            if (!has_entry(suite, name))
+                cli_suite_add_untuned(suite, cli_suite_solver(suite, name, NULL));
+        }
     }
-    cli_selection_free(&selection);
+    json_decref(names);
     return code;
 }
 
 static int apply_request(cli_suite *suite, const cli_bench_request *asked) {
     if (asked->seeds)
         suite->seeds = asked->seeds;
+    if (asked->has_limit && suite->command) {
+        cli_complain("suite %s runs %s, which has no limit", suite->name, suite->command);
+        return CLI_REFUSED;
+    }
     if (asked->has_limit)
         suite->limit = asked->limit;
     int code = CLI_DONE;
     if (strcmp(asked->grid, "default") != 0)
         code = cli_suite_replace_grids(suite, strcmp(asked->grid, "none") ? asked->grid : NULL);
-    return code == CLI_DONE ? select_solvers(suite, asked->solvers) : code;
+    if (code == CLI_DONE)
+        code = select_solvers(suite, asked->solvers);
+    return code == CLI_DONE ? cli_suite_check_choice(suite) : code;
 }
 
 /* ---- The bench ---- */

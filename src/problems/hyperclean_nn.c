@@ -6,7 +6,8 @@
  *
  * H v = mean w_i Hessian_i v + 2 C v,   (J v)_i = w_i (1 - w_i) <gradient_i, v> / n,   w =
  * sigmoid(x). The products <gradient_i, v> are those of the forward pass along v. g is not convex
- * in y: answers depend on the start, which comes from net_seed. */
+ * in y: answers depend on the start, which comes from net_seed. trained_on = val puts the
+ * validation rows in the place of the training rows: what can be had without these. */
 #include "problems/builtin_problems.h"
 #include "problems/cleaning.h"
 #include "problems/lower_oracles.h"
@@ -17,10 +18,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+enum { TRAINED_ON_TRAIN, TRAINED_ON_VAL };
+
 typedef struct hyperclean_nn_params {
     linear_source source;
     net_source net;
     double C;
+    int trained_on;
 } hyperclean_nn_params;
 
 typedef struct hyperclean_nn {
@@ -101,26 +105,62 @@ static const blv_param params[] = {
     NET_SOURCE_PARAMS(hyperclean_nn_params, net, "mlp:in-128-out"),
     {"C", BLV_REAL, offsetof(hyperclean_nn_params, C), "0.001", 0, 1e12, NULL,
      "weight of |y|^2 in g"},
+    {"trained_on", BLV_CHOICE, offsetof(hyperclean_nn_params, trained_on), "train", 0, 0,
+     "train|val", "the rows of g: the training rows, or the validation rows in their place"},
     {NULL, BLV_REAL, 0, NULL, 0, 0, NULL, NULL},
 };
+
+static const char owner[] = "problem hyperclean-nn";
+
+static blv_error out_of_memory(blv_message *why) {
+    if (why)
+        snprintf(why->text, sizeof why->text, "%s: out of memory", owner);
+    return BLV_E_MEMORY;
+}
 
 static uint64_t fingerprint(void *user) {
     const hyperclean_nn *p = user;
     return linear_fingerprint(&p->model.data);
 }
 
+static blv_error replace_training_rows(linear_data *data, blv_message *why) {
+    const size_t count = blv_dataset_view_of(data->val)->rows;
+    size_t *row = malloc(count * sizeof *row);
+    if (!row)
+        return out_of_memory(why);
+    for (size_t i = 0; i < count; i++)
+        row[i] = i;
+    blv_dataset_destroy(data->train);
+    data->train = NULL;
+    blv_error error = blv_dataset_select(data->val, row, count, &data->train, why);
+    free(row);
+    return error;
+}
+
+/* On error nothing is left. */
+static blv_error open_model(net_model *m, const hyperclean_nn_params *q,
+                            const blv_problem_options *options, blv_message *why) {
+    blv_error error = net_model_open(m, &q->source, &q->net, owner, options, why);
+    if (error != BLV_OK || q->trained_on == TRAINED_ON_TRAIN)
+        return error;
+    linear_data data = m->data;
+    m->data = (linear_data){NULL, NULL, NULL};
+    net_model_close(m);
+    error = replace_training_rows(&data, why);
+    if (error == BLV_OK)
+        return net_model_take(m, &data, &q->net, owner, options, why);
+    linear_data_destroy(&data);
+    return error;
+}
+
 static blv_error create(const void *fields, const blv_problem_options *options,
                         blv_problem **problem, blv_message *why) {
     const hyperclean_nn_params *q = fields;
     hyperclean_nn *p = calloc(1, sizeof *p);
-    if (!p) {
-        if (why)
-            snprintf(why->text, sizeof why->text, "problem hyperclean-nn: out of memory");
-        return BLV_E_MEMORY;
-    }
+    if (!p)
+        return out_of_memory(why);
     p->C = q->C;
-    blv_error error =
-        net_model_open(&p->model, &q->source, &q->net, "problem hyperclean-nn", options, why);
+    blv_error error = open_model(&p->model, q, options, why);
     if (error != BLV_OK) {
         free(p);
         return error;

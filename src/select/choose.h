@@ -15,6 +15,12 @@ bool blv_choose_uniform(size_t count, size_t size, uint64_t seed, size_t *index)
 bool blv_choose_kmeans(const blv_points *points, size_t size, size_t rounds, uint64_t seed,
                        size_t *index, double *weight);
 
+/* Facility location: one after the other the point that lowers the sum over all points of the
+ * squared distance to the nearest chosen one the most; the first has the least sum. Weighted with
+ * the points that are nearest to it. G. Nemhauser, L. Wolsey, M. Fisher, 1978; lazily: M. Minoux,
+ * 1978. Points without a left part. */
+bool blv_choose_facility(const blv_points *points, size_t size, size_t *index, double *weight);
+
 /* One after the other the point, of those that may be taken, that brings the mean of the chosen
  * nearest to the target. S.-A. Rebuffi, A. Kolesnikov, G. Sperl, C. Lampert, CVPR 2017 (iCaRL).
  * allowed NULL: all. */

@@ -23,10 +23,11 @@ static blv_points points_of(const blv_selecting *s, size_t width, const float *n
                         .threads = s->how->threads};
 }
 
-static void copy_features(const blv_dataset_view *v, float *out) {
-    for (size_t i = 0; i < v->rows; i++)
+/* row NULL: all, in their order */
+static void copy_rows(const blv_dataset_view *v, const size_t *row, size_t count, float *out) {
+    for (size_t i = 0; i < count; i++)
         for (size_t j = 0; j < v->columns; j++) {
-            const size_t at = i * v->stride + j;
+            const size_t at = (row ? row[i] : i) * v->stride + j;
             out[i * v->columns + j] = v->precision == BLV_F32
                                           ? ((const float *)v->dense)[at]
                                           : (float)((const double *)v->dense)[at];
@@ -134,8 +135,29 @@ static blv_error kmeans(blv_selecting *s) {
     float *numbers = malloc(s->view->rows * s->view->columns * sizeof *numbers);
     if (!numbers)
         return short_of_memory(s);
-    copy_features(s->view, numbers);
+    copy_rows(s->view, NULL, s->view->rows, numbers);
     blv_error error = cluster(s, s->view->columns, numbers);
+    free(numbers);
+    return error;
+}
+
+/* Among candidates, for which all others of these stand: the work grows with their square. */
+static blv_error facility_location(blv_selecting *s) {
+    const size_t count = blv_select_candidates(s);
+    size_t *row = malloc(count * sizeof *row);
+    float *numbers = malloc(count * s->view->columns * sizeof *numbers);
+    blv_error error =
+        row && numbers ? blv_select_some(s, count, "candidates", row) : short_of_memory(s);
+    if (error == BLV_OK) {
+        copy_rows(s->view, row, count, numbers);
+        blv_points points = points_of(s, s->view->columns, numbers);
+        points.count = count;
+        if (!blv_choose_facility(&points, s->how->size, s->index, s->weight))
+            error = short_of_memory(s);
+    }
+    for (size_t k = 0; error == BLV_OK && k < s->how->size; k++)
+        s->index[k] = row[s->index[k]];
+    free(row);
     free(numbers);
     return error;
 }
@@ -268,6 +290,8 @@ static const struct {
     {{"kmeans", "nearest to the centers of k-means on the features", false, false}, kmeans},
     {{"kmeans-embedding", "the same on what a trained network makes of them", true, false},
      kmeans_embedding},
+    {{"facility-location", "nearest to all others, one after the other", false, false},
+     facility_location},
     {{"herding", "means of each class, by a trained network (iCaRL)", true, false}, herding},
     {{"gradient-matching", "the mean gradient of a trained network", true, false},
      gradient_matching},

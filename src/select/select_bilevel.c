@@ -26,8 +26,7 @@ static const double default_first = 5.0; /* of bcsr */
 
 /* ---- Rows ---- */
 
-/* `count` rows at random, in their order. */
-static blv_error some_rows(const blv_selecting *s, size_t count, const char *purpose, size_t *row) {
+blv_error blv_select_some(const blv_selecting *s, size_t count, const char *purpose, size_t *row) {
     const size_t all = s->view->rows;
     const blv_stream stream = blv_stream_make(s->how->seed, purpose);
     size_t *order = malloc(all * sizeof *order);
@@ -46,7 +45,7 @@ static blv_error some_rows(const blv_selecting *s, size_t count, const char *pur
     return room ? BLV_OK : blv_select_refuse(s, BLV_E_MEMORY, "out of memory");
 }
 
-static size_t candidates_of(const blv_selecting *s) {
+size_t blv_select_candidates(const blv_selecting *s) {
     const size_t each = CANDIDATES_EACH * s->how->size;
     size_t count = s->how->candidates > 0  ? s->how->candidates
                    : each > CANDIDATES_MIN ? each
@@ -78,7 +77,7 @@ static blv_error make_problem(const blv_selecting *s, const size_t *row, size_t 
     const size_t judged = judged_of(s);
     size_t *of_f = malloc(judged * sizeof *of_f);
     blv_sets sets = {0};
-    blv_error error = of_f ? some_rows(s, judged, "judged rows", of_f)
+    blv_error error = of_f ? blv_select_some(s, judged, "judged rows", of_f)
                            : blv_select_refuse(s, BLV_E_MEMORY, "out of memory");
     if (error == BLV_OK)
         error = blv_dataset_select(s->rows, row, count, &sets.train, s->why);
@@ -149,10 +148,10 @@ typedef blv_error (*choose_fn)(const blv_selecting *s, const blv_problem *proble
 
 /* The candidates, the problem on them, and what is chosen among them. */
 static blv_error choose_among(blv_selecting *s, double C, choose_fn choose) {
-    const size_t count = candidates_of(s);
+    const size_t count = blv_select_candidates(s);
     size_t *row = malloc(count * sizeof *row);
     blv_problem *problem = NULL;
-    blv_error error = row ? some_rows(s, count, "candidates", row)
+    blv_error error = row ? blv_select_some(s, count, "candidates", row)
                           : blv_select_refuse(s, BLV_E_MEMORY, "out of memory");
     if (error == BLV_OK)
         error = make_problem(s, row, count, C, &problem);

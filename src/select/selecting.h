@@ -24,6 +24,10 @@ static inline blv_error blv_select_refuse(const blv_selecting *s, blv_error erro
 
 /* Which scores a classifier gives; its rows may have fewer classes. */
 size_t blv_classifier_classes(const blv_classifier *classifier);
+/* How many rows are looked at by methods that cannot look at all. */
+size_t blv_select_candidates(const blv_selecting *s);
+/* `count` rows at random, in their order. */
+blv_error blv_select_some(const blv_selecting *s, size_t count, const char *purpose, size_t *row);
 
 /* Methods that solve a problem with weights, in select_bilevel.c. */
 blv_error blv_select_by_solver(blv_selecting *s);

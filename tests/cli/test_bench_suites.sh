@@ -5,7 +5,9 @@ unset BILEVEL_DATA
 run 0 bench list
 tail -n +2 out | sed '/^$/,$d' | awk '{print $1}' >names
 for name in quadratic l2reg-synthetic l2reg-ijcnn1 l2reg-covtype hyperclean-mnist \
-    hyperclean-fashion news20 sensitivity vrbo-inner-steps; do
+    hyperclean-fashion news20 sensitivity vrbo-inner-steps hyperclean-nn-mnist coreset-mnist \
+    coreset-digits continual-digits continual-mnist continual-sensitivity continual-cifar100 decay-cifar10 \
+    decay-cifar100; do
     grep -qx "$name" names || fail "there is no suite $name"
 done
 while read -r name; do

@@ -42,7 +42,7 @@ run 0 coreset train.csv --size 20 $quick -o again.csv --quiet --threads 3
 [ ! -s out ] || fail "$case_name: wrote to stdout"
 same again.csv out.csv
 "$bilevel" coreset --help | sed -n '/^Methods:/,$p' | tail -n +2 | awk '{ print $1 }' >methods
-[ "$(wc -l <methods)" -eq 11 ] || fail "the help does not list eleven methods"
+[ "$(wc -l <methods)" -eq 12 ] || fail "the help does not list twelve methods"
 while read -r method; do
     run 0 coreset train.csv --size 0.05 --method "$method" --iters 5 -o again.csv --quiet
     [ "$(wc -l <again.csv)" -eq 16 ] || fail "$method: not 15 rows"
