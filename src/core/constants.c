@@ -312,6 +312,10 @@ const blv_vec *blv_constants_y(const blv_constants_work *w) {
     return w->sketch ? blv_sketch_y(w->sketch) : w->y;
 }
 
+bool blv_constants_are_rough(const blv_constants_work *w) {
+    return w->sketch != NULL;
+}
+
 /* ---- What auto means ---- */
 
 double blv_auto_inner_step(double given, const blv_constants *c) {

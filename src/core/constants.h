@@ -31,6 +31,9 @@ blv_flow blv_constants_penalized(blv_run *run, blv_constants_work *work, blv_pen
 /* After that: a y near y*(x). */
 const blv_vec *blv_constants_y(const blv_constants_work *work);
 
+/* Whether the problem is so large that they are estimated roughly, see core/sketch.h. */
+bool blv_constants_are_rough(const blv_constants_work *work);
+
 /* What `auto` means. A number given by the user (not NaN) is returned as it is.
  *
  * y-step, v-step and the eta of Neumann sums: 1/L.

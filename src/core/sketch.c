@@ -45,7 +45,7 @@ static double size_of(const blv_problem_def *def) {
 }
 
 bool blv_sketch_suits(const blv_problem_def *def) {
-    return !getenv("NOSKETCH") && size_of(def) > small_size; /*TEMP*/
+    return size_of(def) > small_size;
 }
 
 static void destroy_sketch(void *object) {
@@ -76,7 +76,7 @@ static blv_error open_parts(blv_run *run, blv_sketch *s) {
 }
 
 static blv_error open_vectors(blv_run *run, blv_sketch *s) {
-    blv_vec **const of_y[] = {&s->y,  &s->v,  &s->gy,   &s->y1,      &s->dy,  &s->dv,
+    blv_vec **const of_y[] = {&s->y,  &s->v,  &s->gy,   &s->y1,      &s->dy,   &s->dv,
                               &s->fy, &s->hv, &s->side, &s->shifted, &s->base, &s->start};
     blv_vec **const of_x[] = {&s->d, &s->d1, &s->x1, &s->gx, &s->gx1, &s->gx_base};
     for (size_t i = 0; i < sizeof of_y / sizeof *of_y; i++)

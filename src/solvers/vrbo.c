@@ -75,7 +75,8 @@ static blv_flow vrbo_prepare(blv_run *run, void *state) {
     double g = (double)blv_sampler_batch(s->large.g) / (double)blv_sampler_batch(s->small.g);
     bool both = isfinite(f) && isfinite(g) && f > 1.0 && g > 1.0;
     const blv_samplers *from = both ? &s->small : &s->large;
-    return blv_neumann_prepare(run, &s->hg, from, &s->steps, noise_share * (both ? fmin(f, g) : 1.0));
+    return blv_neumann_prepare(run, &s->hg, from, &s->steps,
+                               noise_share * (both ? fmin(f, g) : 1.0));
 }
 
 /* u = c gy(z;S) + (1-c)(u + gy(z;S) - gy(z_old;S)), w likewise, for c = 0 or 1; z becomes z_old. */
