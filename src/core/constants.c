@@ -72,7 +72,7 @@ blv_error blv_constants_open(blv_run *run, blv_constants_work **work) {
     if (!w)
         return blv_run_fail(run, BLV_E_MEMORY, "automatic constants: out of memory");
     w->run = run;
-    if (blv_sketch_suits(run->def)) {
+    if (isfinite(blv_effort(run))) {
         *work = w;
         BLV_CHECK(blv_run_own(run, w, free, sizeof *w));
         return blv_sketch_open(run, &w->sketch);
@@ -314,6 +314,10 @@ const blv_vec *blv_constants_y(const blv_constants_work *w) {
 
 bool blv_constants_are_rough(const blv_constants_work *w) {
     return w->sketch != NULL;
+}
+
+double blv_effort(const blv_run *run) {
+    return blv_sketch_effort(run->def);
 }
 
 /* ---- What auto means ---- */

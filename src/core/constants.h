@@ -34,6 +34,10 @@ const blv_vec *blv_constants_y(const blv_constants_work *work);
 /* Whether the problem is so large that they are estimated roughly, see core/sketch.h. */
 bool blv_constants_are_rough(const blv_constants_work *work);
 
+/* How much work between two x-steps suits the problem's size: INFINITY, or from 4 down to 1 where
+ * it is so large that steps from where the last ones ended get farther than tight solves. */
+double blv_effort(const blv_run *run);
+
 /* What `auto` means. A number given by the user (not NaN) is returned as it is.
  *
  * y-step, v-step and the eta of Neumann sums: 1/L.

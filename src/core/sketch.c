@@ -40,12 +40,9 @@ struct blv_sketch {
 
 /* ---- Opening ---- */
 
-static double size_of(const blv_problem_def *def) {
-    return (double)def->dim_y * fmax(1.0, (double)def->lower_samples);
-}
-
-bool blv_sketch_suits(const blv_problem_def *def) {
-    return size_of(def) > small_size;
+double blv_sketch_effort(const blv_problem_def *def) {
+    double size = (double)def->dim_y * fmax(1.0, (double)def->lower_samples);
+    return size <= small_size ? INFINITY : fmin(fmax(size_of_an_effort / size, 1.0), EFFORT_MAX);
 }
 
 static void destroy_sketch(void *object) {
@@ -106,7 +103,7 @@ blv_error blv_sketch_open(blv_run *run, blv_sketch **sketch) {
         return blv_run_fail(run, BLV_E_MEMORY, "automatic constants: out of memory");
     s->run = run;
     s->first_order = !(run->solver->uses & (BLV_USES_HVP | BLV_USES_JVP));
-    s->effort = (size_t)fmin(fmax(size_of_an_effort / size_of(run->def), 1.0), EFFORT_MAX);
+    s->effort = (size_t)fmin(blv_sketch_effort(run->def), EFFORT_MAX);
     blv_error error = open_parts(run, s);
     if (error != BLV_OK) {
         destroy_sketch(s);

@@ -19,8 +19,9 @@
 
 typedef struct blv_sketch blv_sketch;
 
-/* Whether the problem is so large: a gradient of g goes through dim_y numbers for each sample. */
-bool blv_sketch_suits(const blv_problem_def *def);
+/* From 1 to 4, the smaller the larger the problem: a gradient of g goes through dim_y numbers for
+ * each sample. INFINITY: it is not large, and needs no sketch. */
+double blv_sketch_effort(const blv_problem_def *def);
 /* In `open`: memory for the estimates, owned by the run. */
 blv_error blv_sketch_open(blv_run *run, blv_sketch **sketch);
 /* In `prepare`. lambda: L_f, mu_f and, when it is wanted, L_x of f + lambda (g - min g) as well;
