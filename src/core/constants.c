@@ -268,6 +268,7 @@ blv_flow blv_constants_estimate(blv_run *run, blv_constants_work *w, blv_constan
     c->reach_v = v ? blv_vec_combine(w->start, 1.0, w->v, -1.0, v->vec) : blv_vec_norm(w->v);
     double gradient = blv_vec_norm(w->d0);
     BLV_TRY(upper_curvature(w, AT_PROBE, &c->L_phi));
+    c->doubt = 1.0;
     c->reach_x = gradient / c->L_phi;
     blv_run_note(run, "estimated: L = %.4g and mu = %.4g of g in y, L_phi = %.4g", c->L, c->mu,
                  c->L_phi);
@@ -280,7 +281,7 @@ blv_flow blv_constants_penalized(blv_run *run, blv_constants_work *w, blv_penalt
         return blv_sketch_estimate(run, w->sketch, lambda, want_L_x, c);
     blv_constants at_start = {0};
     double L_f = NAN, mu_f = NAN;
-    *c = (blv_constants){.reach_v = NAN, .L_x = NAN};
+    *c = (blv_constants){.reach_v = NAN, .L_x = NAN, .doubt = 1.0};
     w->penalty = penalty;
     w->lambda = lambda;
     blv_vec_copy(w->y, run->y);

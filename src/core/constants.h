@@ -9,6 +9,7 @@
 typedef struct blv_constants {
     double L, mu; /* of g in y: largest and smallest eigenvalue of H at the start */
     double L_phi; /* |grad Phi(x1) - grad Phi(x0)| / |x1 - x0| */
+    double doubt; /* by which L_phi may be too small: from 1, and up to 4 where it is rough */
     double reach_x, reach_y, reach_v; /* |grad Phi|/L_phi, |y* - y0|, |v* - v0|: distances to go */
 
     /* of the penalized function only, whose L_phi has y and z at their minimizers */

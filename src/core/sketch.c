@@ -365,7 +365,8 @@ static blv_flow of_penalized(blv_sketch *s, double lambda, bool want_L_x, blv_co
 
 blv_flow blv_sketch_estimate(blv_run *run, blv_sketch *s, double lambda, bool want_L_x,
                              blv_constants *c) {
-    *c = (blv_constants){.L_f = NAN, .mu_f = NAN, .L_x = NAN};
+    *c = (blv_constants){
+        .L_f = NAN, .mu_f = NAN, .L_x = NAN, .doubt = EFFORT_MAX / (double)s->effort};
     s->L = 0.0;
     blv_vec_copy(s->y, run->y);
     BLV_TRY(lower_spectrum(s, run->y, c));
