@@ -2,6 +2,7 @@
 #include "core/implicit.h"
 #include "core/random.h"
 #include "core/run_private.h"
+#include "core/sketch.h"
 #include "linsolve/lanczos.h"
 
 #include <math.h>
@@ -12,6 +13,7 @@ enum { LANCZOS_STEPS = 24, POWER_STEPS = 3, SOLVE_STEPS = 300 };
 struct blv_constants_work {
     blv_run *run;
     bool first_order;
+    blv_sketch *sketch; /* of a large problem; NULL: all the others are there */
     blv_lanczos *lanczos;
     blv_vec *start;                       /* of Lanczos: random */
     blv_vec *y;                           /* y*(x); penalized: the minimizer of f + lambda g */
@@ -70,6 +72,11 @@ blv_error blv_constants_open(blv_run *run, blv_constants_work **work) {
     if (!w)
         return blv_run_fail(run, BLV_E_MEMORY, "automatic constants: out of memory");
     w->run = run;
+    if (isfinite(blv_effort(run))) {
+        *work = w;
+        BLV_CHECK(blv_run_own(run, w, free, sizeof *w));
+        return blv_sketch_open(run, &w->sketch);
+    }
     w->first_order = !(run->solver->uses & (BLV_USES_HVP | BLV_USES_JVP));
     blv_error error = blv_lanczos_create(&w->lanczos, run->def->space_y, LANCZOS_STEPS);
     if (error == BLV_OK && !w->first_order)
@@ -246,6 +253,8 @@ static blv_flow upper_curvature(blv_constants_work *w, moment when, double *curv
 /* ---- The estimates ---- */
 
 blv_flow blv_constants_estimate(blv_run *run, blv_constants_work *w, blv_constants *c) {
+    if (w->sketch)
+        return blv_sketch_estimate(run, w->sketch, NAN, false, c);
     blv_constants at_start = {0};
     BLV_TRY(lower_spectrum(w, run->y, &at_start));
     blv_vec_copy(w->y, run->y);
@@ -259,6 +268,7 @@ blv_flow blv_constants_estimate(blv_run *run, blv_constants_work *w, blv_constan
     c->reach_v = v ? blv_vec_combine(w->start, 1.0, w->v, -1.0, v->vec) : blv_vec_norm(w->v);
     double gradient = blv_vec_norm(w->d0);
     BLV_TRY(upper_curvature(w, AT_PROBE, &c->L_phi));
+    c->doubt = 1.0;
     c->reach_x = gradient / c->L_phi;
     blv_run_note(run, "estimated: L = %.4g and mu = %.4g of g in y, L_phi = %.4g", c->L, c->mu,
                  c->L_phi);
@@ -267,9 +277,11 @@ blv_flow blv_constants_estimate(blv_run *run, blv_constants_work *w, blv_constan
 
 blv_flow blv_constants_penalized(blv_run *run, blv_constants_work *w, blv_penalty *penalty,
                                  double lambda, bool want_L_x, blv_constants *c) {
+    if (w->sketch)
+        return blv_sketch_estimate(run, w->sketch, lambda, want_L_x, c);
     blv_constants at_start = {0};
     double L_f = NAN, mu_f = NAN;
-    *c = (blv_constants){.reach_v = NAN, .L_x = NAN};
+    *c = (blv_constants){.reach_v = NAN, .L_x = NAN, .doubt = 1.0};
     w->penalty = penalty;
     w->lambda = lambda;
     blv_vec_copy(w->y, run->y);
@@ -298,7 +310,15 @@ blv_flow blv_constants_penalized(blv_run *run, blv_constants_work *w, blv_penalt
 }
 
 const blv_vec *blv_constants_y(const blv_constants_work *w) {
-    return w->y;
+    return w->sketch ? blv_sketch_y(w->sketch) : w->y;
+}
+
+bool blv_constants_are_rough(const blv_constants_work *w) {
+    return w->sketch != NULL;
+}
+
+double blv_effort(const blv_run *run) {
+    return blv_sketch_effort(run->def);
 }
 
 /* ---- What auto means ---- */

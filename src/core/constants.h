@@ -9,6 +9,7 @@
 typedef struct blv_constants {
     double L, mu; /* of g in y: largest and smallest eigenvalue of H at the start */
     double L_phi; /* |grad Phi(x1) - grad Phi(x0)| / |x1 - x0| */
+    double doubt; /* by which L_phi may be too small: from 1, and up to 4 where it is rough */
     double reach_x, reach_y, reach_v; /* |grad Phi|/L_phi, |y* - y0|, |v* - v0|: distances to go */
 
     /* of the penalized function only, whose L_phi has y and z at their minimizers */
@@ -30,6 +31,13 @@ blv_flow blv_constants_penalized(blv_run *run, blv_constants_work *work, blv_pen
 
 /* After that: a y near y*(x). */
 const blv_vec *blv_constants_y(const blv_constants_work *work);
+
+/* Whether the problem is so large that they are estimated roughly, see core/sketch.h. */
+bool blv_constants_are_rough(const blv_constants_work *work);
+
+/* How much work between two x-steps suits the problem's size: INFINITY, or from 4 down to 1 where
+ * it is so large that steps from where the last ones ended get farther than tight solves. */
+double blv_effort(const blv_run *run);
 
 /* What `auto` means. A number given by the user (not NaN) is returned as it is.
  *

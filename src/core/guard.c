@@ -41,8 +41,10 @@ static bool is_rounding(const blv_guard *guard, double norm) {
 static double look_at_sum(blv_guard *guard, double *step, double product, double norm) {
     double before = guard->before_norm;
     guard->largest = fmax(guard->largest, norm);
+    guard->cosine = 0.0;
     if (before == 0.0 || is_rounding(guard, norm))
         return INFINITY;
+    guard->cosine = product / (norm * before);
     if (product < -0.5 * norm * before)
         *(guard->mover ? guard->mover : step) *= 0.5;
     if (norm <= 2.0 * before || guard->mover)

@@ -33,6 +33,7 @@ typedef struct blv_guard {
     double largest;     /* norm so far; on batches: first norm, or that of the last sign */
     double mean;        /* x on batches: running mean of the norms */
     double longest;     /* move that is allowed; 0: any */
+    double cosine;      /* between the last two directions of whole sums; 0: not known */
     bool unclipped;     /* x on batches is not clipped; set before the first step */
     double *mover;      /* the step to halve in place of its own, see blv_steps_loop_y */
 } blv_guard;

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-enum { STEPS_MOST = 1000 };
+enum { STEPS_MOST = 1000, STEPS_OF_LARGE = 40 };
 
 static double reduction(const blv_inner *inner) {
     return inner->accelerated ? 1e-3 : 0.1;
@@ -17,6 +17,7 @@ blv_flow blv_lower_gradient(void *lower_level, const blv_vec *z, blv_vec *gradie
 blv_error blv_inner_open(blv_run *run, blv_inner *inner, bool accelerated, const char *of_L,
                          const char *of_mu) {
     inner->accelerated = accelerated;
+    inner->most = (size_t)fmin(STEPS_MOST, STEPS_OF_LARGE * blv_effort(run));
     inner->L_auto = isnan(inner->L);
     inner->mu_auto = isnan(inner->mu);
     BLV_CHECK(blv_agd_open(run, BLV_LEVEL_Y, inner->L_auto, &inner->agd));
@@ -36,7 +37,7 @@ double blv_inner_covered(const blv_inner *inner) {
     double ratio = inner->mu / inner->L;
     if (inner->steps > 0)
         return blv_covered(ratio, (double)inner->steps);
-    return fmin(blv_covered(ratio, STEPS_MOST), 1.0 - reduction(inner));
+    return fmin(blv_covered(ratio, (double)inner->most), 1.0 - reduction(inner));
 }
 
 blv_flow blv_inner_solve(blv_run *run, blv_inner *inner, blv_gradient_fn gradient, void *context,
@@ -46,7 +47,7 @@ blv_flow blv_inner_solve(blv_run *run, blv_inner *inner, blv_gradient_fn gradien
                          .momentum =
                              inner->accelerated ? blv_agd_momentum(inner->L, inner->mu) : 0.0,
                          .learns = inner->L_auto,
-                         .steps = automatic ? STEPS_MOST : (size_t)inner->steps,
+                         .steps = automatic ? inner->most : (size_t)inner->steps,
                          .reduce = automatic && tol == 0.0 ? reduction(inner) : 0.0,
                          .tol = automatic ? tol : 0.0};
     BLV_TRY(blv_agd_steps(run, &inner->agd, gradient, context, z, &rule));

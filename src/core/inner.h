@@ -21,6 +21,7 @@ typedef struct blv_inner {
     int64_t steps;
 
     bool accelerated, L_auto, mu_auto;
+    size_t most;  /* automatic steps */
     double taken; /* steps of the last solve */
     blv_agd agd;
 } blv_inner;
@@ -34,8 +35,9 @@ void blv_inner_set(blv_inner *inner, double L, double mu);
 double blv_inner_covered(const blv_inner *inner);
 
 /* Moves z, an iterate. With steps = auto: until |h'| <= tol, or where tol is 0 until it has fallen
- * to a thousandth (plain steps: a tenth), at most 1000. An automatic L is raised to the curvature
- * that the steps meet, an automatic mu lowered when they are too many for the condition number. */
+ * to a thousandth (plain steps: a tenth), at most 1000, and fewer on large problems. An automatic L
+ * is raised to the curvature that the steps meet, an automatic mu lowered when they are too many
+ * for the condition number. */
 blv_flow blv_inner_solve(blv_run *run, blv_inner *inner, blv_gradient_fn gradient, void *context,
                          double tol, blv_vec *z);
 

@@ -42,7 +42,8 @@ typedef struct blv_penalized {
     {"mu", BLV_REAL, offsetof(type, inner.lower.mu), "auto", DBL_MIN, DBL_MAX, "auto",           \
      "smallest curvature of g in y; auto: estimated, lowered when the steps are too many"},      \
     {"inner", BLV_INT, offsetof(type, inner.lower.steps), "auto", 1, 9e15, "auto",               \
-     "T: inner steps of z; auto: until |gy| has fallen by a factor, at most 1000"},              \
+     "T: inner steps of z; auto: until |gy| has fallen by a factor, at most 1000, on large "      \
+     "sums 40"},                                                                                 \
     {"inner_y", BLV_INT, offsetof(type, inner.upper_steps), "inner", 1, 9e15, "inner",           \
      "T': inner steps of y; inner: as many as z"}
 /* clang-format on */

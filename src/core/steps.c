@@ -3,6 +3,7 @@
 #include <math.h>
 
 enum { HOLD_MAX = 3000 };
+static const double agreement = 0.9; /* a cosine */
 
 blv_error blv_pieces_open(blv_run *run, blv_pieces *p) {
     BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &p->gy));
@@ -38,6 +39,7 @@ blv_error blv_steps_open(blv_run *run, blv_steps *s, blv_steps_of which, bool al
     BLV_CHECK(blv_state_hidden(run, "largest |Hv|/|v|", &s->curvature));
     BLV_CHECK(blv_state_hidden(run, "ceiling of step_x", &s->x_ceiling));
     BLV_CHECK(blv_state_hidden(run, "step_x before", &s->x_before));
+    BLV_CHECK(blv_state_hidden(run, "bold", &s->bold));
     if (has_v)
         BLV_CHECK(open_step(run, "auto_step_v", &s->v, "r before", BLV_LEVEL_Y, &s->guard_v));
     if (!estimate)
@@ -50,6 +52,7 @@ blv_flow blv_steps_prepare(blv_run *run, blv_steps *s, double inner_steps) {
     if (!s->work)
         return BLV_GO;
     BLV_TRY(blv_constants_estimate(run, s->work, &s->constants));
+    s->bold = blv_constants_are_rough(s->work) ? 1.0 : 0.0;
     s->y = blv_auto_inner_step(s->y, &s->constants);
     s->v = blv_auto_inner_step(s->v, &s->constants);
     s->x = blv_auto_outer_step(s->x, &s->constants, inner_steps);
@@ -104,13 +107,17 @@ double blv_steps_v(blv_steps *s, double decay, const blv_batch *batch, const blv
 }
 
 /* A step that was shortened since the last time lowers the ceiling; another one grows. */
-static void regrow(blv_steps *s) {
-    if (s->x_before == 0.0)
+static void regrow(blv_steps *s, bool was_limited) {
+    if (s->x_before == 0.0) {
         s->x_ceiling = s->x;
-    else if (s->x < s->x_before)
+    } else if (s->x < s->x_before) {
         s->x_ceiling *= 0.9;
-    else
+        s->bold = 0.0;
+    } else if (s->bold != 0.0 && !was_limited && s->guard_x.cosine > agreement) {
+        s->x_ceiling = s->x = 1.5 * s->x;
+    } else {
         s->x = fmin(s->x_ceiling, 1.02 * s->x);
+    }
     s->x_before = s->x;
 }
 
@@ -119,6 +126,6 @@ double blv_steps_x(blv_run *run, blv_steps *s, double decay, const blv_batch *ba
     blv_guard_limit(&s->guard_x, blv_run_x(run));
     double step = blv_guard_step(&s->guard_x, &s->x, decay, batch, d, norm);
     if (s->guard_x.before && !batch)
-        regrow(s);
+        regrow(s, step < decay * s->x);
     return step;
 }

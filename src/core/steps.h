@@ -26,6 +26,7 @@ typedef struct blv_steps {
     double curvature; /* |Hv|/|v|, the largest; forgotten by 2% with each look */
     bool loops_y, loops_v;
     double x_ceiling, x_before; /* up to which a shortened x-step grows again; the last one */
+    double bold;                /* not 0: L_phi is a rough one, and no step has been shortened */
 } blv_steps;
 
 typedef enum blv_steps_of { BLV_STEPS_XY, BLV_STEPS_XYV } blv_steps_of;
@@ -55,7 +56,9 @@ void blv_steps_watch(blv_steps *steps, const blv_vec *v, const blv_vec *hv);
 
 /* The step to take along a direction of this norm, computed on this batch: the guard's, times
  * decay. The one in x also keeps to the longest move that is allowed at x; shortened on whole sums,
- * it grows by 2 % an iteration up to a ceiling that every shortening lowers by 10 %. */
+ * it grows by 2 % an iteration up to a ceiling that every shortening lowers by 10 %. Where L_phi is
+ * a rough one (core/sketch.h) it first grows by half whenever two directions in a row agree, until
+ * it is shortened for the first time. */
 double blv_steps_y(blv_steps *steps, double decay, const blv_batch *batch, const blv_vec *gy,
                    double norm);
 double blv_steps_v(blv_steps *steps, double decay, const blv_batch *batch, const blv_vec *r,

@@ -71,7 +71,8 @@ static blv_flow f2sa_prepare(blv_run *run, void *state) {
     set_steps(s);
     double mu = fmax(c.mu_f, 0.0) + s->lambda0 * c.mu;
     if (isnan(s->step_x))
-        s->step_x = blv_covering_step(c.L_phi, blv_covered(s->step_y * mu, (double)s->inner));
+        s->step_x =
+            blv_covering_step(c.doubt * c.L_phi, blv_covered(s->step_y * mu, (double)s->inner));
     return BLV_GO;
 }
 

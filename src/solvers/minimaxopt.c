@@ -105,7 +105,7 @@ static blv_flow minimaxopt_prepare(blv_run *run, void *state) {
     s->mu_f = fmax(c.mu_f, 0.0);
     s->L = c.L;
     s->mu = c.mu;
-    s->L_phi = c.L_phi;
+    s->L_phi = c.doubt * c.L_phi;
     return BLV_GO;
 }
 

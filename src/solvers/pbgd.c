@@ -68,7 +68,7 @@ static blv_flow pbgd_prepare(blv_run *run, void *state) {
     s->L = c.L;
     set_steps(s);
     if (isnan(s->step_x))
-        s->step_x = 0.5 / fmax(c.L_x, c.L_phi);
+        s->step_x = 0.5 / (c.doubt * fmax(c.L_x, c.L_phi));
     return BLV_GO;
 }
 

@@ -59,8 +59,8 @@ static blv_flow rahgd_prepare(blv_run *run, void *state) {
 
 /* CG halves the error in about sqrt(kappa)/3 products. */
 static size_t products(const rahgd *s) {
-    double kappa = s->inner.L / s->inner.mu;
-    return s->linear > 0 ? (size_t)s->linear : (size_t)fmin(10.0 + 4.0 * sqrt(kappa), 500.0);
+    double kappa = s->inner.L / s->inner.mu, most = fmin(500.0, 10.0 * blv_effort(s->run));
+    return s->linear > 0 ? (size_t)s->linear : (size_t)fmin(10.0 + 4.0 * sqrt(kappa), most);
 }
 
 static blv_flow rahgd_step(blv_run *run, void *state) {
@@ -108,9 +108,9 @@ static const blv_param params[] = {
     {"mu", BLV_REAL, FIELD(inner.mu), "auto", DBL_MIN, DBL_MAX, "auto",
      "smallest curvature of g in y; auto: estimated"},
     {"inner", BLV_INT, FIELD(inner.steps), "auto", 1, 9e15, "auto",
-     "inner steps of y; auto: until |gy| has fallen by a factor, at most 1000"},
+     "inner steps of y; auto: until |gy| has fallen by a factor, at most 1000, 40 on large sums"},
     {"linear", BLV_INT, FIELD(linear), "auto", 2, 9e15, "auto",
-     "K: products with H in an iteration; auto: by the condition number Lg/mu, at most 500"},
+     "K: products with H in an iteration; auto: by Lg/mu, at most 500, 10 on large sums"},
     {NULL, BLV_REAL, 0, NULL, 0, 0, NULL, NULL},
 };
 

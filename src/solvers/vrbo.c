@@ -67,11 +67,16 @@ static blv_error vrbo_open(blv_run *run, void *state) {
     return blv_steps_open(run, &s->steps, BLV_STEPS_XY, blv_neumann_is_auto(&s->hg));
 }
 
+/* The noise of the large batches, measured on small ones: the variance goes with 1/samples. */
 static blv_flow vrbo_prepare(blv_run *run, void *state) {
     vrbo *s = state;
     BLV_TRY(blv_steps_prepare(run, &s->steps, (double)s->inner + 1.0));
-    BLV_TRY(blv_neumann_prepare(run, &s->hg, &s->large, &s->steps, noise_share));
-    return BLV_GO;
+    double f = (double)blv_sampler_batch(s->large.f) / (double)blv_sampler_batch(s->small.f);
+    double g = (double)blv_sampler_batch(s->large.g) / (double)blv_sampler_batch(s->small.g);
+    bool both = isfinite(f) && isfinite(g) && f > 1.0 && g > 1.0;
+    const blv_samplers *from = both ? &s->small : &s->large;
+    return blv_neumann_prepare(run, &s->hg, from, &s->steps,
+                               noise_share * (both ? fmin(f, g) : 1.0));
 }
 
 /* u = c gy(z;S) + (1-c)(u + gy(z;S) - gy(z_old;S)), w likewise, for c = 0 or 1; z becomes z_old. */
