@@ -58,8 +58,8 @@ static blv_flow rahgd_prepare(blv_run *run, void *state) {
 }
 
 /* CG halves the error in about sqrt(kappa)/3 products. */
-static size_t products(const rahgd *s) {
-    double kappa = s->inner.L / s->inner.mu, most = fmin(500.0, 10.0 * blv_effort(s->run));
+static size_t products(const blv_run *run, const rahgd *s) {
+    double kappa = s->inner.L / s->inner.mu, most = fmin(500.0, 10.0 * blv_effort(run));
     return s->linear > 0 ? (size_t)s->linear : (size_t)fmin(10.0 + 4.0 * sqrt(kappa), most);
 }
 
@@ -80,7 +80,7 @@ static blv_flow rahgd_step(blv_run *run, void *state) {
     m->gy_norm = blv_vec_norm(s->inner.agd.gradient);
     m->step_y = 1.0 / s->inner.L;
     BLV_TRY(blv_oracle_upper(run, bf, o->w, y, NULL, s->at.fx, s->at.fy));
-    BLV_TRY(blv_adjoint_cg(run, s->cg, bg, o->w, y, s->at.fy, s->v, products(s), &m->r_norm));
+    BLV_TRY(blv_adjoint_cg(run, s->cg, bg, o->w, y, s->at.fy, s->v, products(run, s), &m->r_norm));
     BLV_TRY(blv_oracle_jvp(run, bg, o->w, y, s->v, s->at.jv));
     blv_vec_combine(d, 1.0, s->at.fx, -1.0, s->at.jv);
     m->d_norm = s->d_norm;
