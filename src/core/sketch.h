@@ -4,8 +4,9 @@
  *   L, mu, L_f   Lanczos steps on a seeded sample of the rows
  *   y            a few accelerated steps from the start;   v: a few CG steps on H v = fy
  *   L_phi        the change of d = fx - J v along d itself, where y and v follow x by a few CG
- * steps on the equations of their changes: H dy = -(gy(x1, y) - gy(x, y)) H dv = (fy(x1, y + dy) -
- * fy(x, y)) - (H(x1, y + dy) - H(x, y)) v
+ *                steps on the equations of their changes,
+ *                  H dy = gy(x, y) - gy(x1, y)
+ *                  H dv = fy(x1, y + dy) - fy(x, y) - (H(x1, y + dy) - H(x, y)) v
  *
  * What y and v lack at the start cancels in these changes. What the few steps miss of them makes
  * L_phi too small, and the guards shorten the steps then. Solvers that use neither Hv nor Jv get
