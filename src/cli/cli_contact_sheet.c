@@ -64,15 +64,18 @@ cli_bytes cli_picture_png(const cli_picture *p) {
         fill_line(lines + y * line, p, y);
     uLongf packed_size = compressBound(size);
     unsigned char *packed = cli_alloc(packed_size, 1);
-    if (compress2(packed, &packed_size, lines, size, Z_BEST_COMPRESSION) != Z_OK)
+    bool well = compress2(packed, &packed_size, lines, size, Z_BEST_COMPRESSION) == Z_OK;
+    free(lines);
+    if (!well) {
+        free(packed);
         exit(cli_refuse(BLV_E_MEMORY, NULL));
+    }
 
     cli_bytes file = {0};
     add_bytes(&file, signature, sizeof signature);
     add_chunk(&file, "IHDR", header, sizeof header);
     add_chunk(&file, "IDAT", packed, packed_size);
     add_chunk(&file, "IEND", NULL, 0);
-    free(lines);
     free(packed);
     return file;
 }
