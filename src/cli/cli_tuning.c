@@ -205,6 +205,9 @@ static int find_single(cli_tuning *t, const blv_problem *problem) {
                 .y = cli_alloc(dim_y, sizeof(double)),
                 .best_y = cli_alloc(dim_y, sizeof(double))};
     int code = walk(&s, log(first_penalty), log(lowest_penalty), -decade);
+    t->with_none.y =
+        cli_alloc(dim_y, sizeof(double)); /* hardly any goes on from the lowest tried */
+    memcpy(t->with_none.y, s.y, dim_y * sizeof(double));
     if (code == CLI_DONE && s.best > log(first_penalty) - 0.5 * decade) {
         memset(s.y, 0, dim_y * sizeof *s.y);
         code = walk(&s, log(first_penalty) + decade, log(highest_penalty), decade);
@@ -423,11 +426,8 @@ static int learn_single_and_none(cli_tuning *t) {
     if (code == CLI_DONE)
         code = find_single(t, problem);
     if (code == CLI_DONE) {
-        size_t dim_y = blv_problem_definition(problem)->dim_y;
         double logarithm = log(lowest_penalty);
         t->none = lowest_penalty;
-        t->with_none.y = cli_alloc(dim_y, sizeof(double));
-        memcpy(t->with_none.y, t->with_single.y, dim_y * sizeof(double));
         cli_watch_say("no penalty");
         code = cli_train(problem, &logarithm, search_tolerance, t->with_none.y);
     }

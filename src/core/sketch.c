@@ -157,10 +157,9 @@ static double shift(const place *p, const blv_vec *along, double norm) {
     return t;
 }
 
-static int hessian(void *context, const blv_vec *in, blv_vec *out) {
-    const place *p = context;
+static blv_flow product(const place *p, const blv_vec *in, blv_vec *out) {
     if (!by_differences(p))
-        return (int)blv_eval_hvp(&p->s->run->eval, p->rows, p->x, p->y, in, out);
+        return blv_eval_hvp(&p->s->run->eval, p->rows, p->x, p->y, in, out);
     double norm = blv_vec_norm(in);
     if (!(norm > 0.0)) {
         blv_vec_fill(out, 0.0);
@@ -170,6 +169,10 @@ static int hessian(void *context, const blv_vec *in, blv_vec *out) {
     BLV_TRY(gradient_at(p, p->s->shifted, NULL, out));
     blv_vec_combine(out, 1.0 / t, out, -1.0 / t, p->s->base);
     return BLV_GO;
+}
+
+static int hessian(void *context, const blv_vec *in, blv_vec *out) {
+    return (int)product(context, in, out);
 }
 
 static blv_flow cross(const place *p, const blv_vec *v, blv_vec *out) {
@@ -251,7 +254,7 @@ static blv_flow first_direction(blv_sketch *s) {
     BLV_TRY(blv_eval_upper(&run->eval, NULL, run->x, s->y, NULL, s->d, s->fy));
     blv_vec_copy(s->side, s->fy);
     BLV_TRY(solve(&p, s->v));
-    BLV_TRY((blv_flow)hessian(&p, s->v, s->hv));
+    BLV_TRY(product(&p, s->v, s->hv));
     BLV_TRY(cross(&p, s->v, s->d1));
     return isfinite(blv_vec_combine(s->d, 1.0, s->d, -1.0, s->d1)) ? BLV_GO : BLV_NONFINITE;
 }
@@ -283,7 +286,7 @@ static blv_flow direction_there(blv_sketch *s) {
     BLV_TRY(follow(s));
     place there = {s, OF_G, NULL, s->x1, s->y1};
     BLV_TRY(settle(&there, true));
-    BLV_TRY((blv_flow)hessian(&there, s->v, s->dv));
+    BLV_TRY(product(&there, s->v, s->dv));
     blv_vec_combine(s->dv, 1.0, s->hv, -1.0, s->dv);
     BLV_TRY(blv_eval_upper(&run->eval, NULL, s->x1, s->y1, NULL, s->d1, s->side));
     blv_vec_combine(s->side, 1.0, s->side, -1.0, s->fy);
