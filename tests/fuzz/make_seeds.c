@@ -74,6 +74,16 @@ static void put_texts(void) {
     }
 }
 
+static void put_suites(void) {
+    static const char *const suites[] = {"quadratic", "sensitivity", "continual-digits"};
+    static unsigned char bytes[1 << 14];
+    for (unsigned char i = 0; i < sizeof suites / sizeof suites[0]; i++) {
+        char path[64];
+        snprintf(path, sizeof path, "../../bench/suites/%s.json", suites[i]);
+        put("suite", suites[i], bytes, get(path, bytes, sizeof bytes), i);
+    }
+}
+
 static void put_pictures(void) {
     static const unsigned char idx[] = {0, 0, 8, 3, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 2, 9, 8, 7, 6};
     static const unsigned char real[] = {0, 0, 13, 2, 0, 0, 0, 1, 0, 0, 0, 1, 64, 64, 0, 0};
@@ -242,6 +252,7 @@ int main(int count, char **arguments) {
     folder = arguments[1];
     mkdir(folder, 0777);
     put_texts();
+    put_suites();
     put_pictures();
     put_arrays();
     put_settings();
