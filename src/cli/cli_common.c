@@ -19,6 +19,7 @@ void cli_complain(const char *format, ...) {
     fprintf(stderr, "%s: ", program_invocation_name);
     if (complaint_topic)
         fprintf(stderr, "%s: ", complaint_topic);
+    /* NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): va_start is three lines above */
     vfprintf(stderr, format, args);
     fputc('\n', stderr);
     va_end(args);

@@ -292,12 +292,13 @@ void cli_suite_keep(cli_suite *suite, bool (*keep)(const cli_entry *entry, const
 
 /* ---- Grids ---- */
 
-static size_t grid_product(const json_t *grid) {
+static size_t grid_product(json_t *grid) {
     size_t count = 1;
     const char *key;
     json_t *values;
-    json_object_foreach((json_t *)(uintptr_t)grid, key, values) {
-        count *= json_array_size(values);
+    json_object_foreach(grid, key, values) {
+        const size_t size = json_array_size(values);
+        count = size > 0 && count > SIZE_MAX / size ? SIZE_MAX : count * size;
     }
     return count;
 }
@@ -312,9 +313,10 @@ json_t *cli_suite_grid_at(const cli_entry *entry, size_t i) {
     const char *key;
     size_t stride = grid_product(entry->grid);
     json_object_foreach(entry->grid, key, values) {
-        stride /= json_array_size(values);
-        cli_json_set(set, key,
-                     json_incref(json_array_get(values, i / stride % json_array_size(values))));
+        const size_t size = json_array_size(values);
+        stride = size > 0 ? stride / size : 0;
+        const size_t place = stride > 0 ? i / stride % size : 0;
+        cli_json_set(set, key, json_incref(json_array_get(values, place)));
     }
     return set;
 }

@@ -242,7 +242,7 @@ static blv_error load_members(const loading *l) {
     if (blv_npz_count(l->file) > count + 1) /* the lines are one more */
         return refuse(l, BLV_E_FORMAT,
                       "it has arrays that this solver does not know: another version wrote it");
-    double **values = calloc(count, sizeof *values);
+    double **values = calloc(count + 1, sizeof *values); /* never of nothing */
     if (!values)
         return refuse(l, BLV_E_MEMORY, "out of memory");
     blv_error error = BLV_OK;
