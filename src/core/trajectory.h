@@ -18,10 +18,10 @@ typedef struct blv_trajectory_point {
 blv_error blv_trajectory_open(blv_run *run, size_t count, const blv_sampler *batches,
                               blv_trajectory **trajectory);
 size_t blv_trajectory_bytes(const blv_trajectory *trajectory);
-/* Keeps point t = 0, 1, ... in place of point t - count. Everything is copied. */
-void blv_trajectory_keep(blv_trajectory *trajectory, size_t t, const blv_vec *y,
+/* Keeps the point of this number, from 0 on, in place of number - count. Everything is copied. */
+void blv_trajectory_keep(blv_trajectory *trajectory, size_t number, const blv_vec *y,
                          const blv_batch *batch, double step);
 /* One of the last `count` points kept. Valid until it is replaced. */
-blv_trajectory_point blv_trajectory_at(const blv_trajectory *trajectory, size_t t);
+blv_trajectory_point blv_trajectory_at(const blv_trajectory *trajectory, size_t number);
 
 #endif

@@ -132,7 +132,7 @@ static blv_flow aid_step(blv_run *run, void *state) {
     const double T_in = inner_steps(run, s);
 
     blv_steps_loop_y(&s->steps, T_in);
-    for (double t = 0.0; t < T_in; t++) {
+    for (uint64_t t = 0; (double)t < T_in; t++) {
         const blv_batch *batch = blv_sampler_next(s->at.g_batches);
         BLV_TRY(blv_oracle_lower(run, batch, x, y, NULL, NULL, s->at.gy));
         m->gy_norm = blv_vec_norm(s->at.gy);
