@@ -74,7 +74,9 @@ static bool put_csv(FILE *out, const void *context) {
     json_t *columns = columns_of(rows), *row;
     size_t i;
     put_titles(out, columns);
-    json_array_foreach(rows, i, row) put_row(out, columns, row);
+    json_array_foreach(rows, i, row) {
+        put_row(out, columns, row);
+    }
     json_decref(columns);
     return true;
 }

@@ -183,12 +183,13 @@ static void add_run(cli_stored *stored, const cli_bench *bench, const cli_view *
                     const cli_job *job) {
     json_t *record = cli_bench_record(bench, job);
     stored->runs = cli_grow(stored->runs, stored->count + 1, sizeof *stored->runs);
-    stored->runs[stored->count++] =
-        (cli_stored_run){.id = (int64_t)stored->count,
+    stored->runs[stored->count] =
+        (cli_stored_run){.id = (int64_t)stored->count + 1,
                          .run = run_of(bench),
                          .rows = json_incref(json_object_get(record, "points")),
                          .best = view->least_phi,
                          .group = job->entry};
+    stored->count++;
 }
 
 /* Entries are groups; those without a run have no curve. */

@@ -107,8 +107,9 @@ char *cli_run_command(const json_t *command) {
     size_t i;
     json_t *word;
     FILE *out = cli_text_begin(&text);
-    json_array_foreach(command, i, word)
+    json_array_foreach(command, i, word) {
         fprintf(out, "%s%s", i ? " " : "", json_string_value(word) ? json_string_value(word) : "?");
+    }
     return cli_text_end(&text);
 }
 
