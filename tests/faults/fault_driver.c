@@ -14,13 +14,12 @@
  * there. */
 #include "fault_calls.h"
 #include "fault_cases.h"
+#include "fault_files.h"
 
 #include "bilevel/run.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <math.h>
-#include <sqlite3.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -37,7 +36,7 @@ int __real_main(int count, char **arguments);
 int __wrap_main(int count, char **arguments);
 const char *__asan_default_options(void);
 
-enum { WORDS = 32, RUN_SECONDS = 60, CODE_OF_SANITIZER = 99, MANY_FAILURES = 200 };
+enum { RUN_SECONDS = 60, CODE_OF_SANITIZER = 99, MANY_FAILURES = 200 };
 
 /* What the driver itself has freed is not to be held back for long: every run is a copy of it. */
 __attribute__((visibility("default"), used)) const char *__asan_default_options(void) {
@@ -48,63 +47,6 @@ __attribute__((visibility("default"), used)) const char *__asan_default_options(
 
 static char root[64];        /* holds `template`, copied to `case` for each run */
 static char case_folder[80]; /* the latter */
-
-static void die(const char *what) {
-    perror(what);
-    exit(3);
-}
-
-enum { PATH_ROOM = 4096 };
-
-static void join(char path[PATH_ROOM], const char *folder, const char *within, const char *name) {
-    int n = snprintf(path, PATH_ROOM, "%s/%s%s%s", folder, within, within[0] ? "/" : "", name);
-    if (n < 0 || n >= PATH_ROOM)
-        die(name);
-}
-
-static void copy_file(const char *from, const char *to) {
-    static char bytes[1 << 16];
-    int in = open(from, O_RDONLY), out = open(to, O_WRONLY | O_CREAT | O_TRUNC, 0666);
-    if (in < 0 || out < 0)
-        die(from);
-    for (ssize_t n; (n = read(in, bytes, sizeof bytes)) > 0;)
-        if (write(out, bytes, (size_t)n) != n)
-            die(to);
-    close(in);
-    close(out);
-}
-
-static size_t read_file(const char *path, char *bytes, size_t room) {
-    FILE *file = fopen(path, "rb");
-    size_t n = file ? fread(bytes, 1, room, file) : 0;
-    if (file)
-        fclose(file);
-    return n;
-}
-
-typedef void entry_fn(const char *folder, const char *name);
-
-static void for_each_entry(const char *folder, entry_fn *visit) {
-    DIR *dir = opendir(folder);
-    if (!dir)
-        die(folder);
-    for (struct dirent *e; (e = readdir(dir)) != NULL;)
-        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
-            visit(folder, e->d_name);
-    closedir(dir);
-}
-
-static void remove_entry(const char *folder, const char *name) {
-    char path[PATH_ROOM];
-    join(path, folder, "", name);
-    struct stat about;
-    if (lstat(path, &about) == 0 && S_ISDIR(about.st_mode)) {
-        for_each_entry(path, remove_entry);
-        rmdir(path);
-    } else {
-        unlink(path);
-    }
-}
 
 static void clean_up(void) {
     for_each_entry(root, remove_entry);
@@ -128,15 +70,6 @@ static void reset_case(void) {
 /* ---- One run ---- */
 
 static fault_counts *shared;
-
-static int split(const char *text, char *buffer, size_t size, char **words) {
-    int n = 0;
-    snprintf(buffer, size, "%s", text);
-    for (char *word = strtok(buffer, " "); word && n < WORDS - 1; word = strtok(NULL, " "))
-        words[n++] = word;
-    words[n] = NULL;
-    return n;
-}
 
 static void use_stand_in(void) {
     char path[PATH_ROOM];
@@ -228,14 +161,6 @@ static void complain(const trial *t, verdict v, const char *what) {
     }
 }
 
-static bool is_word_of(const char *word, const char *list) {
-    size_t n = strlen(word);
-    for (const char *at = list; (at = strstr(at, word)) != NULL; at += n)
-        if ((at == list || at[-1] == ' ') && (at[n] == ' ' || at[n] == '\0'))
-            return true;
-    return false;
-}
-
 static const trial *looking; /* of the run whose folder is looked through */
 
 /* A path in the folder of the case, seen from there. */
@@ -324,37 +249,7 @@ static void look_at_outputs(const trial *t) {
         complain(t, OUTPUTS, "some outputs are there, others are not");
 }
 
-static int64_t ask(sqlite3 *store, const char *sql, char *text, size_t size) {
-    sqlite3_stmt *statement = NULL;
-    int64_t number = -1;
-    text[0] = '\0';
-    if (sqlite3_prepare_v2(store, sql, -1, &statement, NULL) == SQLITE_OK &&
-        sqlite3_step(statement) == SQLITE_ROW) {
-        number = sqlite3_column_int64(statement, 0);
-        const unsigned char *found = sqlite3_column_text(statement, 0);
-        snprintf(text, size, "%s", found ? (const char *)found : "");
-    }
-    sqlite3_finalize(statement);
-    return number;
-}
-
-/* Of the runs that the preparations made. */
-static const char *const digest =
-    "select group_concat(id || kind || status || problem || started || ended || seconds || message)"
-    " || (select sum(length(row)) from trace where run <= 3)"
-    " from (select * from run where id <= 3 order by id)";
-
 static char kept_runs[1 << 16]; /* the digest before */
-
-static void read_digest(const char *path, char *integrity, char *runs, size_t size) {
-    sqlite3 *store = NULL;
-    runs[0] = integrity[0] = '\0';
-    if (sqlite3_open_v2(path, &store, SQLITE_OPEN_READWRITE, NULL) == SQLITE_OK) {
-        ask(store, "pragma integrity_check", integrity, 100);
-        ask(store, digest, runs, size);
-    }
-    sqlite3_close(store);
-}
 
 /* Byte for byte, with nothing waiting to be taken over. */
 static bool is_untouched(const char *store) {
@@ -459,26 +354,10 @@ static void fail_calls(const fault_case *c, fault_kind kind, long first, long st
     }
 }
 
-static FILE *open_for_writing(const char *folder, const char *name) {
-    char path[PATH_ROOM];
-    join(path, root, folder, name);
-    FILE *file = fopen(path, "w");
-    if (!file)
-        die(path);
-    return file;
-}
-
 static void put_rows(void) {
-    FILE *file = open_for_writing("template", "rows.csv");
+    FILE *file = open_for_writing(root, "template", "rows.csv");
     for (int i = 0; i < 40; i++)
         fprintf(file, "%d,%d,%s\n", i * 7 % 11, i * 5 % 13, i * 7 % 11 > 4 ? "yes" : "no");
-    fclose(file);
-}
-
-static void put_text(const char *folder, const char *name, const char *text) {
-    FILE *file = open_for_writing(folder, name);
-    fputs(text, file);
-    fchmod(fileno(file), 0777);
     fclose(file);
 }
 
@@ -518,9 +397,9 @@ static void prepare(void) {
     setenv("OPENBLAS_NUM_THREADS", "1", 1);
     unsetenv("BILEVEL_FAULT");
     put_rows();
-    put_text("template", "suite.json", fault_suite);
-    put_text("template", "groups.txt", fault_groups);
-    put_text("bin", "gnuplot", fault_gnuplot);
+    put_text(root, "template", "suite.json", fault_suite);
+    put_text(root, "template", "groups.txt", fault_groups);
+    put_text(root, "bin", "gnuplot", fault_gnuplot);
     run_preparations();
     join(path, root, "template", ".runs.db");
     read_digest(path, integrity, kept_runs, sizeof kept_runs);
