@@ -123,13 +123,38 @@ static void sweep_few_columns(const blv_dense_task *task, blv_dense_block *block
     (task->second_order ? few_both_of : few_of)[task->padded / LANES](&job);
 }
 
-/* Row at a place of the pass; behind its end, of the next pass; else the last one. */
-ALWAYS_INLINE size_t row_at(const blv_rows *rows, size_t place) {
-    if (place < rows->count)
-        return rows->index ? rows->index[place] : rows->first + place;
-    if (place - rows->count < rows->next_count)
-        return rows->next_first + (place - rows->count);
-    return rows->index ? rows->index[rows->count - 1] : rows->first + rows->count - 1;
+/* `row` and those after it are rows i .. end - 1 of what is ahead of a block; returns end. */
+ALWAYS_INLINE size_t put_ahead(const blv_rows *rows, size_t i, size_t end, size_t row,
+                               blv_dense_block *block) {
+    const real *at = (const real *)rows->dense + row * rows->stride, *weight = rows->weight;
+    for (size_t k = i; k < end; k++, at += rows->stride)
+        block->ahead[k] = at;
+    for (size_t k = i; k < end; k += 64 / sizeof *rows->label)
+        FETCH(rows->label + row + (k - i));
+    for (size_t k = i; weight && k < end; k += 64 / sizeof *weight)
+        FETCH(weight + row + (k - i));
+    return end;
+}
+
+/* What to fetch while a block is computed: rows that come later in the pass; behind its end, those
+ * of the next pass; behind these nothing new. */
+static void look_ahead(const blv_dense_task *task, size_t begin, size_t count,
+                       blv_dense_block *block) {
+    const blv_rows *rows = task->rows;
+    const size_t place = begin + task->rows_ahead;
+    const size_t here = place < rows->count ? smaller(count, rows->count - place) : 0;
+    size_t i = 0;
+    if (rows->index)
+        for (; i < here; i++)
+            put_ahead(rows, i, i + 1, rows->index[place + i], block);
+    else
+        i = put_ahead(rows, 0, here, rows->first + place, block);
+    const size_t behind = place + i - rows->count;
+    if (i < count && behind < rows->next_count)
+        i = put_ahead(rows, i, smaller(count, i + rows->next_count - behind),
+                      rows->next_first + behind, block);
+    for (; i < count; i++)
+        block->ahead[i] = block->row[0];
 }
 
 /* Rows are read in fours or in as many as a vector has lanes: the last one stands in, without
@@ -163,16 +188,8 @@ static void open_block(const blv_dense_task *task, size_t begin, size_t end,
         block->row[i] = block->row[count - 1];
         block->weight[i] = R(0.0);
     }
-    if (!task->rows_ahead)
-        return;
-    for (size_t i = 0; i < readable; i++) {
-        const size_t row = row_at(rows, begin + task->rows_ahead + i);
-        block->ahead[i] = data + row * rows->stride;
-        if (i * sizeof *rows->label % 64 == 0)
-            FETCH(rows->label + row);
-        if (weight && i * sizeof *weight % 64 == 0)
-            FETCH(weight + row);
-    }
+    if (task->rows_ahead)
+        look_ahead(task, begin, readable, block);
 }
 
 /* to[row] = from[i] of each row of a block. A list may name a row twice: two threads may then store

@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-/* Arrays hold double or float, by the table. */
+/* Arrays hold double or float, by the table; out is none of the others. */
 typedef struct blv_element_loops {
     /* out[i] = scale exp(x[i]); overflow gives infinity */
     void (*exp_scaled)(size_t n, double scale, const void *x, void *out);

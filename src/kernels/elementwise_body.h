@@ -3,7 +3,7 @@
 
 typedef REAL NAMED(vector) __attribute__((vector_size(WIDTH * sizeof(REAL))));
 
-/* Whole vectors go through registers; the last few elements one by one. */
+/* Whole vectors go through registers; fewer elements one by one. */
 ALWAYS_INLINE void NAMED(load)(const REAL *from, size_t count, lanes *to) {
     NAMED(vector) v = {0};
     if (count == WIDTH)
@@ -21,7 +21,9 @@ ALWAYS_INLINE void NAMED(store)(const lanes *from, size_t count, REAL *to) {
         memcpy(to, &v, count * sizeof *to);
 }
 
-/* Runs the block for each i with `count` of n elements at hand: WIDTH, fewer the last time. */
+/* Runs the block for each i with `count` of n elements at hand: WIDTH, but n where that is less.
+ * The last vector reaches back over elements that are done already: they come out the same again.
+ */
 #define FOR_LANES(...)                                                                             \
     do {                                                                                           \
         size_t i = 0;                                                                              \
@@ -29,8 +31,12 @@ ALWAYS_INLINE void NAMED(store)(const lanes *from, size_t count, REAL *to) {
             const size_t count = WIDTH;                                                            \
             __VA_ARGS__                                                                            \
         }                                                                                          \
-        if (i < n) {                                                                               \
-            const size_t count = n - i;                                                            \
+        if (i < n && n >= WIDTH) {                                                                 \
+            const size_t count = WIDTH;                                                            \
+            i = n - WIDTH;                                                                         \
+            __VA_ARGS__                                                                            \
+        } else if (i < n) {                                                                        \
+            const size_t count = n;                                                                \
             __VA_ARGS__                                                                            \
         }                                                                                          \
     } while (0)

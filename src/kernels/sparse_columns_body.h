@@ -33,38 +33,40 @@ typedef struct picker {
     size_t entries, stride;
 } picker;
 
-/* sum += the entries [e, stop) of a column times their rows of the factor. Even and odd entries
- * have sums of their own: one multiply-add need not wait for the one before. */
-ALWAYS_INLINE void NAME(sum_stretch)(size_t vectors, vector sum[BLOCK], picker p, part last,
-                                     size_t e, size_t stop) {
+/* sum = the entries [e, stop) of a column, one at least, times their rows of the factor. Even and
+ * odd entries have sums of their own: one multiply-add need not wait for the one before. An entry
+ * without a partner is its own, with weight 0: most columns have few entries, and a branch that
+ * cannot be foreseen costs more than that. */
+ALWAYS_INLINE void NAME(sum_stretch)(size_t vectors, bool fetch, vector sum[BLOCK], picker p,
+                                     part last, size_t e, size_t stop) {
+    vector odd[BLOCK] = {{0}};
 #define ADD_EVEN(k) sum[k] = NAME(madd)(a, NAME(load_of)(from, k, vectors, last), sum[k])
 #define ADD_ODD(k) odd[k] = NAME(madd)(a, NAME(load_of)(from, k, vectors, last), odd[k])
-#define ENTRY(e, add)                                                                              \
+#define ENTRY(e, weight, add)                                                                      \
     do {                                                                                           \
-        const size_t next = (e) + RESIDUAL_AHEAD < p.entries ? (e) + RESIDUAL_AHEAD : (e);         \
-        NAME(fetch)(p.factor + p.row[next] * p.stride, vectors, last);                             \
         const REAL *from = p.factor + p.row[e] * p.stride;                                         \
-        const vector a = NAME(spread)(p.value[e]);                                                 \
+        const vector a = NAME(spread)(weight);                                                     \
         EACH(vectors, add);                                                                        \
     } while (0)
-    if (stop - e > 1) {
-        vector odd[BLOCK] = {{0}};
-        for (; e + 1 < stop; e += 2) {
-            ENTRY(e, ADD_EVEN);
-            ENTRY(e + 1, ADD_ODD);
+    for (; e < stop; e += 2) {
+        const size_t has_partner = e + 1 < stop, partner = e + has_partner;
+        if (fetch && partner + RESIDUAL_AHEAD < p.entries) {
+            NAME(fetch_early)(p.factor + p.row[e + RESIDUAL_AHEAD] * p.stride, vectors, last);
+            NAME(fetch_early)(p.factor + p.row[partner + RESIDUAL_AHEAD] * p.stride, vectors, last);
         }
-#define JOIN(k) sum[k] += odd[k]
-        EACH(vectors, JOIN);
+        ENTRY(e, p.value[e], ADD_EVEN);
+        ENTRY(partner, p.value[partner] * (REAL)(int)has_partner, ADD_ODD);
     }
-    if (e < stop)
-        ENTRY(e, ADD_EVEN);
+#define JOIN(k) sum[k] += odd[k]
+    EACH(vectors, JOIN);
 #undef ADD_EVEN
 #undef ADD_ODD
 #undef ENTRY
 #undef JOIN
 }
 
-ALWAYS_INLINE void NAME(columns_of)(size_t vectors, const blv_sparse_args *args,
+/* With `fetch`, the rows of the factor are fetched ahead, for it is larger than a cache. */
+ALWAYS_INLINE void NAME(columns_of)(size_t vectors, bool fetch, const blv_sparse_args *args,
                                     const blv_sparse_product *product, block b, size_t begin,
                                     size_t end) {
     const blv_rows *rows = args->rows;
@@ -93,7 +95,7 @@ ALWAYS_INLINE void NAME(columns_of)(size_t vectors, const blv_sparse_args *args,
             const size_t left = start[j + 1] - e;
             const size_t stop = e + (left < NAME(stretch) ? left : NAME(stretch));
             vector sum[BLOCK] = {{0}};
-            NAME(sum_stretch)(vectors, sum, p, b.last, e, stop);
+            NAME(sum_stretch)(vectors, fetch, sum, p, b.last, e, stop);
             e = stop;
 #define TOTAL(k) total[k] += sum[k]
             EACH(vectors, TOTAL);
@@ -127,14 +129,15 @@ ALWAYS_INLINE void NAME(scatter_of)(size_t vectors, const blv_sparse_args *args,
     for (size_t i = 0; i < rows->count; i++) {
         const size_t row = row_at(rows, i), stop = rows->row_start[row + 1];
         const size_t limit = rows->index ? stop : rows->row_start[rows->rows];
+        const size_t ahead = rows->index ? LISTED_AHEAD : AHEAD;
         vector residual[BLOCK];
 #define GET(k) residual[k] = NAME(load_of)(factor + i * args->stride, k, vectors, b.last)
         EACH(vectors, GET);
         for (size_t e = rows->row_start[row]; e < stop; e++) {
             if (column[e] - begin >= end - begin)
                 continue;
-            const size_t next = e + AHEAD < limit ? e + AHEAD : e;
-            NAME(fetch)(out + column[next] * classes, vectors, b.last);
+            const size_t next = e + ahead < limit ? e + ahead : e;
+            NAME(fetch_early)(out + column[next] * classes, vectors, b.last);
             REAL *to = out + column[e] * classes;
             const vector a = NAME(spread)(value[e]);
 #define ADD(k)                                                                                     \
@@ -151,7 +154,10 @@ ALWAYS_INLINE void NAME(scatter_of)(size_t vectors, const blv_sparse_args *args,
     NOINLINE void NAME(columns_##vectors)(const blv_sparse_args *args,                             \
                                           const blv_sparse_product *product, block b,              \
                                           size_t begin, size_t end) {                              \
-        NAME(columns_of)(vectors, args, product, b, begin, end);                                   \
+        if (args->rows->rows * args->stride * sizeof(REAL) > CACHED_BYTES)                         \
+            NAME(columns_of)(vectors, true, args, product, b, begin, end);                         \
+        else                                                                                       \
+            NAME(columns_of)(vectors, false, args, product, b, begin, end);                        \
     }                                                                                              \
     NOINLINE void NAME(scatter_##vectors)(const blv_sparse_args *args,                             \
                                           const blv_sparse_product *product, block b,              \

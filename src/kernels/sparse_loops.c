@@ -21,11 +21,14 @@
 #endif
 
 #define BLOCK 4
-/* How far ahead of their use numbers are fetched, by measurement: rows of W, in entries; rows of
- * the residual, in entries; W and the result in the sweep over columns, in columns. */
-#define AHEAD 16
-#define RESIDUAL_AHEAD 8
-#define COLUMNS_AHEAD 16
+/* How far ahead of their use numbers are fetched, by measurement: rows of W, in entries, where the
+ * rows of the pass follow each other and where they are listed; rows of the residual, in entries;
+ * W and the result in the sweep over columns, in columns. */
+#define AHEAD 256
+#define LISTED_AHEAD 16
+#define RESIDUAL_AHEAD 64
+#define COLUMNS_AHEAD 8
+#define CACHED_BYTES ((size_t)1 << 20) /* residuals that are in cache anyway */
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 #define NOINLINE static __attribute__((noinline))
 #if defined(__clang__)
@@ -73,8 +76,11 @@ ALWAYS_INLINE size_t row_at(const blv_rows *rows, size_t position) {
 #define MASKED_LOAD(mask, from) _mm512_maskz_loadu_pd((__mmask8)(mask), from)
 #define MASKED_STORE(to, mask, v) _mm512_mask_storeu_pd(to, (__mmask8)(mask), (__m512d)(v))
 #define HALF_LOAD(mask, from) _mm512_zextpd256_pd512(_mm256_maskz_loadu_pd((__mmask8)(mask), from))
+#define QUARTER_LOAD(mask, from) _mm512_zextpd128_pd512(_mm_maskz_loadu_pd((__mmask8)(mask), from))
 #define HALF_STORE(to, mask, v)                                                                    \
     _mm256_mask_storeu_pd(to, (__mmask8)(mask), _mm512_castpd512_pd256((__m512d)(v)))
+#define QUARTER_STORE(to, mask, v)                                                                 \
+    _mm_mask_storeu_pd(to, (__mmask8)(mask), _mm512_castpd512_pd128((__m512d)(v)))
 #define FMADD(a, b, c) _mm512_fmadd_pd((__m512d)(a), (__m512d)(b), (__m512d)(c))
 #elif defined(BLV_ISA_avx2)
 #define MASKED_LOAD(from, mask) _mm256_maskload_pd(from, mask)
@@ -99,6 +105,8 @@ ALWAYS_INLINE size_t row_at(const blv_rows *rows, size_t position) {
 #undef MASKED_STORE
 #undef HALF_LOAD
 #undef HALF_STORE
+#undef QUARTER_LOAD
+#undef QUARTER_STORE
 #undef FMADD
 #undef WIDTH
 
@@ -116,8 +124,11 @@ ALWAYS_INLINE size_t row_at(const blv_rows *rows, size_t position) {
 #define MASKED_LOAD(mask, from) _mm512_maskz_loadu_ps(mask, from)
 #define MASKED_STORE(to, mask, v) _mm512_mask_storeu_ps(to, mask, (__m512)(v))
 #define HALF_LOAD(mask, from) _mm512_zextps256_ps512(_mm256_maskz_loadu_ps((__mmask8)(mask), from))
+#define QUARTER_LOAD(mask, from) _mm512_zextps128_ps512(_mm_maskz_loadu_ps((__mmask8)(mask), from))
 #define HALF_STORE(to, mask, v)                                                                    \
     _mm256_mask_storeu_ps(to, (__mmask8)(mask), _mm512_castps512_ps256((__m512)(v)))
+#define QUARTER_STORE(to, mask, v)                                                                 \
+    _mm_mask_storeu_ps(to, (__mmask8)(mask), _mm512_castps512_ps128((__m512)(v)))
 #define FMADD(a, b, c) _mm512_fmadd_ps((__m512)(a), (__m512)(b), (__m512)(c))
 #elif defined(BLV_ISA_avx2)
 #define MASKED_LOAD(from, mask) _mm256_maskload_ps(from, mask)

@@ -6,11 +6,12 @@
  * row where the next row of the pass is the next in memory. */
 
 #define span NAME(span)
-/* Entries [begin, end) are multiplied; those before `limit` may be looked at, to fetch ahead. */
+/* Entries [begin, end) are multiplied; those before `limit` may be looked at, to fetch the rows of
+ * W that are used `ahead` entries later. */
 typedef struct span {
     const uint32_t *column;
     const REAL *value;
-    size_t begin, end, limit;
+    size_t begin, end, limit, ahead;
 } span;
 
 /* A block of `vectors` vectors out of the classes: `first` is where it begins, `last` the part that
@@ -38,16 +39,25 @@ ALWAYS_INLINE void NAME(store_of)(REAL *to, size_t k, size_t vectors, part last,
         NAME(store_part)(to + k * WIDTH, v, last);
 }
 
-/* The cache lines of a row of the block: that of every 64th byte, and that of the last. */
+/* The cache lines of a row of the block: that of every 64th byte, and that of the last. Into the
+ * first level of cache, where they are used soon, or into the second. */
+#define FETCH_LINES(level)                                                                         \
+    const char *p = (const char *)row;                                                             \
+    __builtin_prefetch(p, 0, level);                                                               \
+    if ((vectors - 1) * BYTES > 64)                                                                \
+        __builtin_prefetch(p + 64, 0, level);                                                      \
+    if ((vectors - 1) * BYTES > 128)                                                               \
+        __builtin_prefetch(p + 128, 0, level);                                                     \
+    __builtin_prefetch(p + (vectors - 1) * BYTES + last.lanes * sizeof(REAL) - 1, 0, level)
+
 ALWAYS_INLINE void NAME(fetch)(const REAL *row, size_t vectors, part last) {
-    const char *p = (const char *)row;
-    __builtin_prefetch(p);
-    if ((vectors - 1) * BYTES > 64)
-        __builtin_prefetch(p + 64);
-    if ((vectors - 1) * BYTES > 128)
-        __builtin_prefetch(p + 128);
-    __builtin_prefetch(p + (vectors - 1) * BYTES + last.lanes * sizeof(REAL) - 1);
+    FETCH_LINES(3);
 }
+
+ALWAYS_INLINE void NAME(fetch_early)(const REAL *row, size_t vectors, part last) {
+    FETCH_LINES(2);
+}
+#undef FETCH_LINES
 _Static_assert(BLOCK *BYTES <= 256, "a block has no more than four cache lines");
 
 /* out = W a and, with `both`, tangent = V a, for one block of classes. Even and odd entries have
@@ -64,10 +74,10 @@ ALWAYS_INLINE void NAME(multiply_of)(size_t vectors, bool both, const span *s, b
     do {                                                                                           \
         vector *sum = sums, *sum_v = sums_v;                                                       \
         const size_t at = s->column[e] * classes;                                                  \
-        const size_t next = (e) + AHEAD < s->limit ? (e) + AHEAD : (e);                            \
-        NAME(fetch)(w + s->column[next] * classes, vectors, b.last);                               \
+        const size_t next = (e) + s->ahead < s->limit ? (e) + s->ahead : (e);                      \
+        NAME(fetch_early)(w + s->column[next] * classes, vectors, b.last);                         \
         if (both)                                                                                  \
-            NAME(fetch)(v + s->column[next] * classes, vectors, b.last);                           \
+            NAME(fetch_early)(v + s->column[next] * classes, vectors, b.last);                     \
         const vector a = NAME(spread)(s->value[e]);                                                \
         EACH(vectors, ADD_W);                                                                      \
         if (both)                                                                                  \
@@ -128,8 +138,8 @@ NOINLINE void NAME(multiply_single)(const span *s, const REAL *w, const REAL *v,
         if (many == 4 && !v) {
             UNROLL
             for (size_t l = 0; l < 4; l++) {
-                const size_t next = e + l + AHEAD < s->limit ? e + l + AHEAD : e;
-                __builtin_prefetch(w + s->column[next]);
+                const size_t next = e + l + s->ahead < s->limit ? e + l + s->ahead : e;
+                __builtin_prefetch(w + s->column[next], 0, 2);
                 sum[l] += s->value[e + l] * w[s->column[e + l]];
             }
         } else {
@@ -285,7 +295,8 @@ static double NAME(rows)(const blv_sparse_args *args, size_t begin, size_t end) 
     const blv_pass *pass = args->pass;
     const REAL *w = pass->w, *v = args->second_order ? pass->v : NULL, *weights = rows->weight;
     const size_t classes = pass->classes;
-    span s = {.column = rows->column, .value = rows->value};
+    span s = {
+        .column = rows->column, .value = rows->value, .ahead = rows->index ? LISTED_AHEAD : AHEAD};
     double loss = 0.0;
     for (size_t i = begin; i < end; i++) {
         const size_t row = row_at(rows, i), label = (size_t)rows->label[row];

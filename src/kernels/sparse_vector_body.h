@@ -44,11 +44,13 @@ ALWAYS_INLINE void NAME(store)(REAL *to, vector v) {
     *(loose_vector *)to = v;
 }
 
-/* The first lanes; zeros in the others. AVX-512: a load of 64 bytes that crosses a cache line takes
- * longer even where the mask is off, so a half is loaded as such where it will do, as it does for
- * 20 classes. */
+/* The first lanes; zeros in the others. AVX-512: a load that crosses a cache line waits for both
+ * lines, even for one that the mask leaves out, so a half or a quarter is loaded as such where it
+ * will do, as it does for 20 classes. */
 ALWAYS_INLINE vector NAME(load_part)(const REAL *from, part p) {
 #if defined(BLV_ISA_avx512)
+    if (p.lanes * sizeof(REAL) <= 16)
+        return (vector)QUARTER_LOAD(p.mask, from);
     if (p.lanes * sizeof(REAL) <= 32)
         return (vector)HALF_LOAD(p.mask, from);
     return (vector)MASKED_LOAD(p.mask, from);
@@ -65,7 +67,9 @@ ALWAYS_INLINE vector NAME(load_part)(const REAL *from, part p) {
 /* AVX2: halves and quarters, because a masked store takes dozens of cycles on some processors. */
 ALWAYS_INLINE void NAME(store_part)(REAL *to, vector v, part p) {
 #if defined(BLV_ISA_avx512)
-    if (p.lanes * sizeof(REAL) <= 32)
+    if (p.lanes * sizeof(REAL) <= 16)
+        QUARTER_STORE(to, p.mask, v);
+    else if (p.lanes * sizeof(REAL) <= 32)
         HALF_STORE(to, p.mask, v);
     else
         MASKED_STORE(to, p.mask, v);
