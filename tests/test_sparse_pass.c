@@ -482,11 +482,26 @@ static void threads_do_not_show(void **state) {
     }
 }
 
+/* Residuals that no cache is trusted to hold are fetched ahead in the sweep over columns. */
+static void more_residuals_than_cache(void **state) {
+    (void)state;
+    data d;
+    data_open(&d, 4100, 90, 65, 0.05, 1.0);
+    request r = everything(false);
+    r.outputs = GRADIENT | HESSIAN;
+    check(&d, r, 1.0);
+    data_close(&d);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(any_shape),    cmocka_unit_test(any_rows_and_ridge),
-        cmocka_unit_test(any_outputs),  cmocka_unit_test(large_scores),
-        cmocka_unit_test(certain_rows), cmocka_unit_test(threads_do_not_show),
+        cmocka_unit_test(any_shape),
+        cmocka_unit_test(any_rows_and_ridge),
+        cmocka_unit_test(any_outputs),
+        cmocka_unit_test(large_scores),
+        cmocka_unit_test(certain_rows),
+        cmocka_unit_test(threads_do_not_show),
+        cmocka_unit_test(more_residuals_than_cache),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
