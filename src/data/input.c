@@ -20,7 +20,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PACKED_SIZE = 1 << 18, TEXT_SIZE = 1 << 20, DEFLATE_MOST_PER_BYTE = 1032 };
+enum { PACKED_SIZE = 1 << 18, TEXT_SIZE = 1 << 20 };
+enum { DEFLATE_LIKELY_PER_BYTE = 16, DEFLATE_MOST_PER_BYTE = 1032 };
 
 struct blv_input {
     int fd;
@@ -55,11 +56,18 @@ uint64_t blv_input_position(const blv_input *input) {
     return input->given;
 }
 
-uint64_t blv_input_most(const blv_input *input) {
+static uint64_t inflated(const blv_input *input, uint64_t per_byte) {
     if (!input->gzip)
         return input->size;
-    return input->size > UINT64_MAX / DEFLATE_MOST_PER_BYTE ? UINT64_MAX
-                                                            : input->size * DEFLATE_MOST_PER_BYTE;
+    return input->size > UINT64_MAX / per_byte ? UINT64_MAX : input->size * per_byte;
+}
+
+uint64_t blv_input_most(const blv_input *input) {
+    return inflated(input, DEFLATE_MOST_PER_BYTE);
+}
+
+uint64_t blv_input_likely(const blv_input *input) {
+    return inflated(input, DEFLATE_LIKELY_PER_BYTE);
 }
 
 static blv_error out_of_memory(blv_message *why) {

@@ -18,6 +18,8 @@ const char *blv_input_path(const blv_input *input);
 bool blv_input_is_gzip(const blv_input *input);
 /* Bytes of the content that no file of this size can exceed; exact for a plain file. */
 uint64_t blv_input_most(const blv_input *input);
+/* Bytes of the content that are nothing unusual for a file of this size; exact for a plain file. */
+uint64_t blv_input_likely(const blv_input *input);
 /* Bytes of the content that blv_input_read has given so far. */
 uint64_t blv_input_position(const blv_input *input);
 

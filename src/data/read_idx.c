@@ -91,13 +91,18 @@ static blv_error refuse(const blv_idx *idx, blv_message *why, const char *proble
                          problem);
 }
 
-/* Memory grows with the bytes that arrive: a compressed file may promise what it does not hold. */
+/* Memory for all elements at once, where that is nothing unusual for a file of this size; else it
+ * grows with the bytes that arrive: a compressed file may promise what it does not hold. */
 blv_error blv_idx_read(const blv_idx *idx, blv_precision precision, void **values,
                        blv_message *why) {
     size_t size = blv_value_size(precision), count = (size_t)idx->count, capacity = 0;
     char *out = NULL;
     unsigned char piece[PIECE];
     const size_t most = PIECE / idx->item_size;
+    if (idx->count * idx->item_size <= blv_input_likely(idx->input)) {
+        out = blv_data_alloc(count, size);
+        capacity = out ? count : 0;
+    }
     blv_error error = BLV_OK;
     for (size_t done = 0; !error && (done < count || !out);) {
         size_t part = count - done < most ? count - done : most, got = 0;
