@@ -48,7 +48,16 @@ ALWAYS_INLINE vec stream_residual(const stream_job *job, size_t i, vec score) {
 #define STREAM_W(c) const vec w_##c = COLUMNS(job->w, c);
 #define STREAM_G(c) vec g_##c = {0};
 #define STREAM_DOT(c) s = multiply_add(load(a + (c)*LANES), w_##c, s);
-#define STREAM_ADD(c) g_##c = multiply_add(f, load(a + (c)*LANES), g_##c);
+/* In single precision rows are fetched ahead as well. In double, with as many bytes for half the
+ * operations, that only gets in the way of the processor's own prefetcher. */
+#if REAL_IS_FLOAT
+#define STREAM_FETCH(c) __builtin_prefetch((const char *)(a + (c)*LANES) + 12288, 0, 2)
+#else
+#define STREAM_FETCH(c) (void)0
+#endif
+#define STREAM_ADD(c)                                                                              \
+    STREAM_FETCH(c);                                                                               \
+    g_##c = multiply_add(f, load(a + (c)*LANES), g_##c);
 
 /* The compiler has to think that what is read through the pointer from here on depends on the
  * vector. So it reads one row after the other, as memory delivers them fastest, and does not keep
