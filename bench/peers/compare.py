@@ -177,13 +177,23 @@ def ours(bilevel, case, threads):
     return {"seconds": best["seconds"], "val_loss": best["measures"]["val_loss"]}
 
 
+NUMBA = {"numba": [], "numba oracles": ["oracles"]}  # and what soba_numba.py is told
+
+
+def numba_can(which, case):
+    soba = case["algorithm"] == "soba" and case["double"]
+    return soba and (case["logistic"] or not NUMBA[which])
+
+
 def theirs(which, case, threads, folder):
     path = os.path.join(folder, "case.json")
     with open(path, "w") as file:
         json.dump(case, file)
-    script = "soba_numba.py" if which == "numba" else "algorithms.py"
-    command = [sys.executable, os.path.join(HERE, script)]
-    command += [path] if which == "numba" else [which, path, str(threads)]
+    if which in NUMBA:
+        command = ["soba_numba.py", path] + NUMBA[which]
+    else:
+        command = ["algorithms.py", which, path, str(threads)]
+    command = [sys.executable, os.path.join(HERE, command[0])] + command[1:]
     environment = dict(os.environ, OMP_NUM_THREADS=str(threads), MKL_NUM_THREADS=str(threads))
     done = subprocess.run(command, capture_output=True, text=True, env=environment)
     if done.returncode != 0:
@@ -264,7 +274,8 @@ def write_page(path, lines, quality_lines):
         file.write("Times of an iteration in microseconds, the least of up to 7 runs; the losses on ")
         file.write("the validation rows at the end show that both did the same. How the peers are ")
         file.write("built is said at the head of `bench/peers/algorithms.py`: PyTorch and JAX by hand ")
-        file.write("and without a graph, \"autograd\" as one would write it first.\n\n")
+        file.write("and without a graph, \"autograd\" as one would write it first; likewise numba ")
+        file.write("in one loop, and \"oracles\" by array expressions.\n\n")
         busy = os.getloadavg()[0] / os.cpu_count()
         if busy > 1.0:
             file.write(f"Other programs were at work (load {busy:.1f} for each processor): the ")
@@ -283,11 +294,10 @@ def compare(bilevel, case, threads, libraries, folder):
         mine = ours(bilevel, case, count)
         curve = curve_of_ours(bilevel, case) if count == 1 else None
         for which in libraries:
-            soba = case["algorithm"] == "soba" and case["double"] and count == 1
-            if which == "numba" and not soba:
+            if which in NUMBA and (count > 1 or not numba_can(which, case)):
                 continue
             asked = dict(case)
-            if curve and which != "numba":
+            if curve and which not in NUMBA:
                 asked.update(points=list(curve), equal_time=mine["seconds"])
             peer = theirs(which, asked, count, folder)
             if not peer:
@@ -320,6 +330,8 @@ def main():
     libraries = [name for name in ("torch", "jax", "numba") if has(name)]
     if "torch" in libraries:
         libraries.insert(1, "autograd")
+    if "numba" in libraries:
+        libraries.append("numba oracles")
     lines, quality_lines, ready = [], [], {}
     with tempfile.TemporaryDirectory() as folder:
         for name, base, algorithm, iterations, settings in CASES:
