@@ -45,20 +45,23 @@ static size_t band_at(const cli_continual_results *results, size_t at, band *b) 
     return end;
 }
 
-/* (largest - smallest) / mean of A_T over the initial values; NaN: there is one value only. */
+/* By how much the mean of A_T over the other initial values differs from A_T with the first one,
+ * relative to that; NaN: there is one value only. */
 static double change_of(const cli_continual_results *results, const blv_selection_method *method) {
-    double least = (double)INFINITY, most = -(double)INFINITY, sum = 0.0, count = 0.0;
+    double usual = (double)NAN, sum = 0.0, count = 0.0;
     band b;
     for (size_t i = 0; i < results->count;) {
         i = band_at(results, i, &b);
         if (b.method != method)
             continue;
-        least = fmin(least, b.mean);
-        most = fmax(most, b.mean);
+        if (isnan(usual)) {
+            usual = b.mean;
+            continue;
+        }
         sum += b.mean;
         count += 1.0;
     }
-    return count > 1.0 ? (most - least) / (sum / count) : (double)NAN;
+    return count > 0.0 ? fabs(sum / count - usual) / usual : (double)NAN;
 }
 
 /* ---- Text ---- */
@@ -95,7 +98,7 @@ static void print_changes(const cli_continual_request *asked,
                           const cli_continual_results *results) {
     if (!asked->sensitivity)
         return;
-    printf("\nRelative change of A_T over the initial values\n");
+    printf("\nRelative change of A_T from the initial value 5 to the mean of the others\n");
     for (size_t m = 0; m < asked->method_count; m++) {
         const double change = change_of(results, asked->methods[m]);
         if (!isnan(change))

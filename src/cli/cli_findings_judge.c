@@ -1,7 +1,7 @@
 /* Whether what a paper claims held, from the points. A claim says that some entries come before
  * others, or before a bound: by the time or the calls until a level is reached, by the end, or by
- * how little the end changes over a sweep. The level is that of the suite, or the median of the
- * ends of all that the claim names. */
+ * how little the end changes over a sweep or from the other settings to those of a sweep. The level
+ * is that of the suite, or the median of the ends of all that the claim names. */
 #include "cli_bench.h"
 #include "cli_figure.h"
 
@@ -10,10 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef enum basis { BY_SECONDS, BY_CALLS, BY_END, BY_SPREAD } basis;
-static const char *const basis_words[] = {"seconds", "calls", "end", "spread"};
+typedef enum basis { BY_SECONDS, BY_CALLS, BY_END, BY_SPREAD, BY_CHANGE } basis;
+static const char *const basis_words[] = {"seconds", "calls", "end", "spread", "change"};
 
-/* What a name in a claim stands for: an entry, the best entry of a solver, or its spread. */
+/* What a name in a claim stands for: an entry, the best entry of a solver, or how much it changes.
+ */
 typedef struct party {
     char name[160];
     double score; /* the less the better; infinite: it did not get there; NaN: it did not run */
@@ -65,6 +66,32 @@ static double spread_of(const hearing *h, const char *solver) {
     return isfinite(least) && isfinite(most) ? most - least : INFINITY;
 }
 
+/* By how much the mean of the ends over a solver's sweep differs from the end of its entry that is
+ * not swept, relative to that. */
+static double change_of(const hearing *h, const char *solver) {
+    double sum = 0.0, usual = NAN;
+    size_t swept = 0;
+    for (size_t e = 0; e < h->view->count; e++) {
+        const cli_cell *cell = &h->view->cells[e];
+        if (strcmp(cell->entry->solver, solver) != 0 || cell->runs == 0)
+            continue;
+        if (is_swept(cell)) {
+            sum += cell->value.median;
+            swept++;
+        } else if (isnan(usual)) {
+            usual = cell->value.median;
+        }
+    }
+    if (swept == 0 || isnan(usual))
+        return NAN;
+    const double change = fabs(sum / (double)swept - usual) / fabs(usual);
+    return isfinite(change) ? change : INFINITY;
+}
+
+static bool is_of_sweep(const hearing *h) {
+    return h->by == BY_SPREAD || h->by == BY_CHANGE;
+}
+
 /* ---- Names ---- */
 
 static void add_party(parties *list, const char *name, double score) {
@@ -104,8 +131,10 @@ static void resolve(const hearing *h, const char *name, parties *list) {
         const cli_cell *cell = &h->view->cells[e];
         if (!stands_for(name, cell->entry))
             continue;
-        if (h->by == BY_SPREAD)
-            add_party(list, cell->entry->solver, spread_of(h, cell->entry->solver));
+        const char *solver = cell->entry->solver;
+        if (is_of_sweep(h))
+            add_party(list, solver,
+                      h->by == BY_SPREAD ? spread_of(h, solver) : change_of(h, solver));
         else
             add_party(list, is_one_name(name) ? name : cell->entry->id, score_of(h, e));
     }
@@ -185,9 +214,12 @@ static void put_sentence(const hearing *h, const party *p, char text[SENTENCE]) 
         snprintf(text, SENTENCE, "%.150s ended at %.6g", p->name, more ? -p->score : p->score);
     else if (h->by == BY_SPREAD && !lost)
         snprintf(text, SENTENCE, "%.150s changed by %.4g over the sweep", p->name, p->score);
+    else if (h->by == BY_CHANGE && !lost)
+        snprintf(text, SENTENCE, "%.150s changed by %.2f %% to the mean of the sweep", p->name,
+                 100.0 * p->score);
     else
         snprintf(text, SENTENCE, "%.150s failed%s", p->name,
-                 h->by == BY_SPREAD ? " for a value of the sweep" : "");
+                 is_of_sweep(h) ? " for a value of the sweep" : "");
 }
 
 /* Whether a comes before b, as far as the factor demands. */
@@ -259,7 +291,7 @@ static void decide(const hearing *h, const parties *who, const parties *of,
              line->held ? "held" : "did not hold", mine, theirs, ratio, disturbance(h));
 }
 
-/* Against a number: of time, calls and spread at most, of the end as the metric goes. */
+/* Against a number: at most, but of the end as the metric goes. */
 static void decide_bound(const hearing *h, const parties *who, double bound,
                          cli_verdict_line *line) {
     const bool more = h->by == BY_END && cli_more_is_better(h->findings->bench->suite.metric);
@@ -280,7 +312,7 @@ static void decide_bound(const hearing *h, const parties *who, double bound,
 static basis basis_of(const json_t *claim) {
     const char *by = json_string_value(json_object_get(claim, "by"));
     basis b = BY_SECONDS;
-    while (b < BY_SPREAD && strcmp(by, basis_words[b]) != 0)
+    while (b < BY_CHANGE && strcmp(by, basis_words[b]) != 0)
         b++;
     return b;
 }

@@ -60,7 +60,7 @@ static const cli_field solver_fields[] = {{"solver", CLI_FIELD_NEEDED_TEXT, NULL
                                           {"set", CLI_FIELD_SETTINGS, NULL, NULL},
                                           {"baseline", CLI_FIELD_OBJECT, baseline_fields, NULL},
                                           {0}};
-static const char *const claim_words[] = {"seconds", "calls", "end", "spread", NULL};
+static const char *const claim_words[] = {"seconds", "calls", "end", "spread", "change", NULL};
 static const cli_field claim_fields[] = {{"text", CLI_FIELD_NEEDED_TEXT, NULL, NULL},
                                          {"who", CLI_FIELD_NEEDED_TEXTS, NULL, NULL},
                                          {"of", CLI_FIELD_TEXTS, NULL, NULL},

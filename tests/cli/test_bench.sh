@@ -63,7 +63,7 @@ suite_refused "limit: expected one of seconds, calls and iterations, found 2" \
     's/"limit": {"iterations": 40/"limit": {"seconds": 1, "iterations": 40/'
 suite_refused "limit.iterations: expected a number above 0" 's/"iterations": 40/"iterations": -1/'
 suite_refused "start is 'rndom': expected zero or random" 's/"start": "random"/"start": "rndom"/'
-suite_refused "claims[1].by is 'call': expected seconds, calls, end or spread" \
+suite_refused "claims[1].by is 'call': expected seconds, calls, end, spread or change" \
     's/"by": "calls"/"by": "call"/'
 suite_refused "solvers[1].grid.step_x: expected an array of texts and numbers" \
     's/\[0.001, 0.1\]/[]/'
