@@ -95,8 +95,11 @@ static int run_fold(const fold *f, fold_result *result) {
     char label[64], row_head[96];
     snprintf(label, sizeof label, "fold %zu/%zu", f->number + 1, c->folds);
     snprintf(row_head, sizeof row_head, "\"fold\":%zu,\"ridge\":%.17g,", f->number + 1, c->ridge);
-    cli_drive_plan plan = {
-        .problem = problem, .label = label, .iterations = iterations(c), .row_head = row_head};
+    cli_drive_plan plan = {.problem = problem,
+                           .label = label,
+                           .iterations = iterations(c),
+                           .products = cli_drive_is_exact(c->learning) ? "30" : NULL,
+                           .row_head = row_head};
     code = cli_work_begin(c->learning->work, c->learning, problem,
                           blv_problem_definition(problem)->dim_x);
     if (code == CLI_DONE)
