@@ -189,11 +189,10 @@ def theirs(which, case, threads, folder):
     path = os.path.join(folder, "case.json")
     with open(path, "w") as file:
         json.dump(case, file)
+    script, words = "algorithms.py", [which, path, str(threads)]
     if which in NUMBA:
-        command = ["soba_numba.py", path] + NUMBA[which]
-    else:
-        command = ["algorithms.py", which, path, str(threads)]
-    command = [sys.executable, os.path.join(HERE, command[0])] + command[1:]
+        script, words = "soba_numba.py", [path] + NUMBA[which]
+    command = [sys.executable, os.path.join(HERE, script)] + words
     environment = dict(os.environ, OMP_NUM_THREADS=str(threads), MKL_NUM_THREADS=str(threads))
     done = subprocess.run(command, capture_output=True, text=True, env=environment)
     if done.returncode != 0:

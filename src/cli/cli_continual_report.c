@@ -98,7 +98,7 @@ static void print_changes(const cli_continual_request *asked,
                           const cli_continual_results *results) {
     if (!asked->sensitivity)
         return;
-    printf("\nRelative change of A_T from the initial value 5 to the mean of the others\n");
+    printf("\nRelative change of A_T from the first initial value to the mean of the others\n");
     for (size_t m = 0; m < asked->method_count; m++) {
         const double change = change_of(results, asked->methods[m]);
         if (!isnan(change))

@@ -10,11 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* In the order of cli_claim_bases. */
 typedef enum basis { BY_SECONDS, BY_CALLS, BY_END, BY_SPREAD, BY_CHANGE } basis;
-static const char *const basis_words[] = {"seconds", "calls", "end", "spread", "change"};
 
-/* What a name in a claim stands for: an entry, the best entry of a solver, or how much it changes.
- */
+/* What a name in a claim stands for: an entry, the best one of a solver, or how much it changes. */
 typedef struct party {
     char name[160];
     double score; /* the less the better; infinite: it did not get there; NaN: it did not run */
@@ -312,7 +311,7 @@ static void decide_bound(const hearing *h, const parties *who, double bound,
 static basis basis_of(const json_t *claim) {
     const char *by = json_string_value(json_object_get(claim, "by"));
     basis b = BY_SECONDS;
-    while (b < BY_CHANGE && strcmp(by, basis_words[b]) != 0)
+    while (b < BY_CHANGE && strcmp(by, cli_claim_bases[b]) != 0)
         b++;
     return b;
 }

@@ -60,11 +60,11 @@ static const cli_field solver_fields[] = {{"solver", CLI_FIELD_NEEDED_TEXT, NULL
                                           {"set", CLI_FIELD_SETTINGS, NULL, NULL},
                                           {"baseline", CLI_FIELD_OBJECT, baseline_fields, NULL},
                                           {0}};
-static const char *const claim_words[] = {"seconds", "calls", "end", "spread", "change", NULL};
+const char *const cli_claim_bases[] = {"seconds", "calls", "end", "spread", "change", NULL};
 static const cli_field claim_fields[] = {{"text", CLI_FIELD_NEEDED_TEXT, NULL, NULL},
                                          {"who", CLI_FIELD_NEEDED_TEXTS, NULL, NULL},
                                          {"of", CLI_FIELD_TEXTS, NULL, NULL},
-                                         {"by", CLI_FIELD_NEEDED_TEXT, NULL, claim_words},
+                                         {"by", CLI_FIELD_NEEDED_TEXT, NULL, cli_claim_bases},
                                          {"factor", CLI_FIELD_POSITIVE, NULL, NULL},
                                          {"bounds", CLI_FIELD_SETTINGS, NULL, NULL},
                                          {0}};

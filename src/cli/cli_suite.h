@@ -16,6 +16,8 @@ typedef struct cli_limit {
 
 /* "coreset", "continual", NULL */
 extern const char *const cli_suite_commands[];
+/* What claims are judged by. */
+extern const char *const cli_claim_bases[];
 /* "seconds", "calls", "iterations" */
 extern const char *const cli_limit_words[];
 /* The option of a run that sets it. */

@@ -22,8 +22,7 @@ ALWAYS_INLINE void NAMED(store)(const lanes *from, size_t count, REAL *to) {
 }
 
 /* Runs the block for each i with `count` of n elements at hand: WIDTH, but n where that is less.
- * The last vector reaches back over elements that are done already: they come out the same again.
- */
+ * The last vector reaches back over elements that are done already, and come out the same again. */
 #define FOR_LANES(...)                                                                             \
     do {                                                                                           \
         size_t i = 0;                                                                              \
@@ -31,12 +30,9 @@ ALWAYS_INLINE void NAMED(store)(const lanes *from, size_t count, REAL *to) {
             const size_t count = WIDTH;                                                            \
             __VA_ARGS__                                                                            \
         }                                                                                          \
-        if (i < n && n >= WIDTH) {                                                                 \
-            const size_t count = WIDTH;                                                            \
-            i = n - WIDTH;                                                                         \
-            __VA_ARGS__                                                                            \
-        } else if (i < n) {                                                                        \
-            const size_t count = n;                                                                \
+        if (i < n) {                                                                               \
+            const size_t count = n < WIDTH ? n : WIDTH;                                            \
+            i = n - count;                                                                         \
             __VA_ARGS__                                                                            \
         }                                                                                          \
     } while (0)
