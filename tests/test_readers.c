@@ -375,6 +375,30 @@ static void test_idx(void **state) {
     blv_dataset_destroy(set);
 }
 
+/* 200,000 elements that deflate to less than a sixteenth: memory grows as they arrive. */
+static void test_idx_deflated_far(void **state) {
+    (void)state;
+    enum { ROWS = 2000, COLUMNS = 100, HEAD = 12 };
+    static unsigned char images[HEAD + ROWS * COLUMNS] = {0,         0,          8, 2, 0, 0,
+                                                          ROWS >> 8, ROWS & 255, 0, 0, 0, COLUMNS};
+    for (size_t k = 0; k < (size_t)ROWS * COLUMNS; k += 997)
+        images[HEAD + k] = (unsigned char)(1 + k % 255);
+    for (int f32 = 0; f32 < 2; f32++) {
+        const blv_read_options options = {.precision = f32 ? BLV_F32 : BLV_F64,
+                                          .layout = BLV_LAYOUT_DENSE};
+        blv_dataset *set = read_set(put_gzip("far.idx.gz", images, sizeof images), &options);
+        const blv_dataset_view *view = blv_dataset_view_of(set);
+        assert_int_equal(view->rows, ROWS);
+        assert_int_equal(view->columns, COLUMNS);
+        for (size_t k = 0; k < (size_t)ROWS * COLUMNS; k++) {
+            const double value =
+                f32 ? (double)((const float *)view->dense)[k] : ((const double *)view->dense)[k];
+            assert_true(value == (double)images[HEAD + k]);
+        }
+        blv_dataset_destroy(set);
+    }
+}
+
 static void test_idx_types(void **state) {
     (void)state;
     const struct {
@@ -446,6 +470,7 @@ int main(void) {
         cmocka_unit_test(test_npz_mapped),
         cmocka_unit_test(test_npz_sparse),
         cmocka_unit_test(test_idx),
+        cmocka_unit_test(test_idx_deflated_far),
         cmocka_unit_test(test_idx_types),
         cmocka_unit_test(test_cifar),
     };

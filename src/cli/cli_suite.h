@@ -16,7 +16,7 @@ typedef struct cli_limit {
 
 /* "coreset", "continual", NULL */
 extern const char *const cli_suite_commands[];
-/* What claims are judged by. */
+/* "seconds", "calls", "end", "spread", "change", NULL */
 extern const char *const cli_claim_bases[];
 /* "seconds", "calls", "iterations" */
 extern const char *const cli_limit_words[];
