@@ -42,6 +42,26 @@ suite_with() {
     if cmp -s small.json changed.json; then fail "suite_with $1: nothing changed"; fi
 }
 
+# ---- By change: the mean over the sweep against the entry that is not swept, relative to that
+cat >change.json <<'JSON'
+{
+  "name": "change", "title": "A change",
+  "reproduces": {"paper": "none", "figure": "none", "claim": "none"},
+  "problem": "quadratic", "problem_set": {"dx": 4, "dy": 3},
+  "start": "random", "limit": {"iterations": 20}, "seeds": 1, "points": 1, "certify": "end", "metric": "f",
+  "solvers": [{"solver": "aid-cg", "published": {"step_x": 0.01},
+               "sweep": {"keys": ["step_x"], "values": [0.001, 0.0001]}}],
+  "claims": [{"text": "it changes little", "who": ["aid-cg"], "by": "change", "bounds": {"": 1000}}]
+}
+JSON
+run 0 bench ./change.json --no-store -o change
+awk '$1 == "aid-cg/published" { usual = $2 } $1 ~ /^aid-cg\/step_x=/ { sum += $2 }
+    /aid-cg changed by .* to the mean of the sweep; the bound is 1000/ { sub(/.*changed by /, ""); change = $1 }
+    END { want = 100 * (sum / 2 - usual) / usual; want = want < 0 ? -want : want
+          print usual, sum, change, want
+          exit !(want > 1 && change - want < 0.01 * want && want - change < 0.01 * want) }' out ||
+    fail "$case_name: another change"
+
 # ---- Refused, with the file, the key and what is expected; nothing is written
 suite_refused() {
     suite_with "$2"
