@@ -7,9 +7,9 @@
  * disturbs both, so the table has two ratios to the peak: of medians, each from the best of some
  * rounds, and of the best samples. Operations are counted as the formulas have them, 2 n d k for
  * each product of n rows of d columns with k classes, though the kernels get by with k - 1. */
-#include "kernels/pass.h"
+#include "base/aligned_memory.h"
+#include "kernels/row_sweep.h"
 #include "machine_peak.h"
-#include "space/room.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
  * fifths are zeros; PyTorch takes as long for either. Both sides take turns. A time is the median
  * of a turn, the lowest of all turns; "at best" is the ratio of the best samples; "peak" is the
  * share of the multiply-adds that this machine can do, zeros counted as work. */
-#include "core/random.h"
+#include "base/random.h"
 #include "machine_peak.h"
 #include "nn/nn.h"
 #include "peer.h"

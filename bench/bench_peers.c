@@ -9,7 +9,7 @@
  * turns; "at best" is the ratio of the best samples. The last column has the ratio that we want at
  * least, where there is one, or "disturbed" where one side was slower with two threads than with
  * one: then other work had the cores. */
-#include "kernels/pass.h"
+#include "kernels/row_sweep.h"
 #include "machine_peak.h"
 #include "peer.h"
 #include "text_rows.h"

@@ -9,7 +9,7 @@
  * The lowest time is for machines that do other work as well. GB/s counts what a pass cannot do
  * without: entries once for each product, results written once, W read once for the scores and once
  * for the ridge. */
-#include "kernels/pass.h"
+#include "kernels/row_sweep.h"
 #include "text_rows.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 #include "machine_peak.h"
-#include "team/team.h"
+#include "base/thread_pool.h"
 
 #include <immintrin.h>
 #include <time.h>

@@ -1,5 +1,5 @@
 #include "text_rows.h"
-#include "space/room.h"
+#include "base/aligned_memory.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -13,7 +13,8 @@ cases=0
 fresh() {
     rm -rf "$tree/src" "$tree/include" "$tree/examples"
     mkdir -p "$tree/include/bilevel" "$tree/examples"
-    for folder in cli solvers problems linsolve core data space kernels team; do
+    for folder in base io data space kernels nn linsolve core blocks solvers problems registry \
+        learn cli; do
         mkdir -p "$tree/src/$folder"
         printf '#include "bilevel/status.h"\n#include "%s/own.h"\n' "$folder" \
             >"$tree/src/$folder/good.c"
@@ -21,9 +22,11 @@ fresh() {
     echo '#include "cli_table.h"' >>"$tree/src/cli/good.c"
     printf '#include <stdio.h>\n#include "bilevel/status.h"\n' >"$tree/include/bilevel/bilevel.h"
     printf '#include <stdio.h>\n#include <bilevel/bilevel.h>\n' >"$tree/examples/hello.c"
-    for pair in solvers:core/run solvers:space/space solvers:linsolve/cg core:space/space \
-        core:linsolve/cg linsolve:space/space problems:kernels/rows problems:space/space \
-        problems:data/npz problems:core/random data:core/random data:core/number; do
+    for pair in io:base/message data:io/input space:base/random kernels:base/thread_pool \
+        nn:kernels/rows linsolve:space/space core:io/npz core:linsolve/cg blocks:core/run \
+        solvers:blocks/guard solvers:core/run solvers:space/space problems:kernels/rows \
+        problems:nn/nn problems:data/reading registry:solvers/list registry:problems/list \
+        learn:nn/nn; do
         echo "#include \"${pair#*:}.h\"" >>"$tree/src/${pair%%:*}/good.c"
     done
     cat >>"$tree/src/solvers/good.c" <<'C'
@@ -80,15 +83,13 @@ accepted "a tree that keeps the rules"
 
 # Every folder that must not be seen, from every folder.
 for pair in \
-    cli:core cli:space cli:linsolve cli:solvers cli:problems cli:data cli:kernels \
-    solvers:kernels solvers:problems solvers:data solvers:cli \
-    core:solvers core:problems core:kernels core:data core:cli \
-    linsolve:core linsolve:solvers linsolve:problems linsolve:kernels linsolve:data linsolve:cli \
-    problems:core problems:linsolve problems:solvers problems:cli \
-    data:core data:space data:linsolve data:solvers data:problems data:kernels data:cli \
-    space:core space:linsolve space:solvers space:problems space:kernels space:data space:cli \
-    team:core team:space team:kernels kernels:core kernels:space kernels:linsolve kernels:solvers kernels:problems kernels:data \
-    kernels:cli; do
+    base:io base:core io:data io:space data:core data:kernels data:learn space:core space:kernels \
+    kernels:space kernels:data nn:space nn:core linsolve:core linsolve:data core:blocks core:data \
+    core:problems core:registry core:solvers blocks:solvers blocks:kernels blocks:problems \
+    solvers:kernels solvers:problems solvers:data solvers:registry solvers:learn \
+    problems:core problems:blocks problems:solvers problems:registry problems:learn \
+    registry:learn registry:cli learn:data learn:core learn:problems learn:cli \
+    cli:core cli:space cli:linsolve cli:solvers cli:problems cli:data cli:kernels cli:base; do
     from=${pair%%:*}
     to=${pair#*:}
     fresh

@@ -3,7 +3,7 @@
 #ifndef BLV_TESTS_NN_TESTING_H
 #define BLV_TESTS_NN_TESTING_H
 
-#include "core/random.h"
+#include "base/random.h"
 #include "nn/nn.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 #include "pass_instance.h"
 
-#include "kernels/pass_reference.h"
+#include "kernels/cpu/row_sweep_reference.h"
 
 #include <float.h>
 #include <math.h>

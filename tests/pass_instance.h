@@ -2,7 +2,7 @@
 #ifndef PASS_INSTANCE_H
 #define PASS_INSTANCE_H
 
-#include "kernels/pass.h"
+#include "kernels/row_sweep.h"
 
 enum {
     WANT_LOSS = 1,

@@ -6,7 +6,7 @@
 
 #include "run_testing.h"
 
-#include "core/random.h"
+#include "base/random.h"
 
 /* Of each family, and of each solver; fewer under sanitizers, where all takes ten times as long. */
 #ifdef __SANITIZE_ADDRESS__

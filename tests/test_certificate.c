@@ -2,7 +2,7 @@
  * truth. */
 #include "run_testing.h"
 
-#include "core/random.h"
+#include "base/random.h"
 
 #include <float.h>
 

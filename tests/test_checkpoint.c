@@ -5,8 +5,8 @@
 #include "checkpoint_testing.h"
 
 #include "alloc_testing.h"
-#include "core/builtin.h"
 #include "core/workspace.h"
+#include "registry/builtin.h"
 
 #include <signal.h>
 #include <sys/resource.h>

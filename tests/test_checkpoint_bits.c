@@ -2,7 +2,7 @@
  * every solver, sampler, problem and precision. */
 #include "checkpoint_testing.h"
 
-#include "core/builtin.h"
+#include "registry/builtin.h"
 
 typedef struct schedule {
     const char *iters;

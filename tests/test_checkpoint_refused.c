@@ -1,8 +1,8 @@
 /* Checkpoints that do not fit the run, or are damaged, are refused and leave the run as it was. */
 #include "checkpoint_testing.h"
 
-#include "core/builtin.h"
 #include "core/workspace.h"
+#include "registry/builtin.h"
 
 /* ---- Refusals ---- */
 

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "data/decimal.h"
+#include "base/decimal.h"
 
 #include <locale.h>
 #include <math.h>

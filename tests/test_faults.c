@@ -2,7 +2,7 @@
  * and the message says what happened and when. */
 #include "run_testing.h"
 
-#include "core/builtin.h"
+#include "registry/builtin.h"
 
 enum { CALLS = 60 };
 

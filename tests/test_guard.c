@@ -6,8 +6,8 @@
 
 #include <cmocka.h>
 
+#include "blocks/guard.h"
 #include "blv_testing.h"
-#include "core/guard.h"
 
 typedef struct fixture {
     blv_space *space;

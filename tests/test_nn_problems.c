@@ -10,8 +10,8 @@
 #include <cmocka.h>
 
 #include "alloc_testing.h"
+#include "base/random.h"
 #include "blv_testing.h"
-#include "core/random.h"
 #include "nn/nn.h"
 #include "problems/top_sum.h"
 

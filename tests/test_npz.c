@@ -2,7 +2,7 @@
  * is not supported is refused with a message that says so. */
 #include "npz_helpers.h"
 
-#include "data/npz_private.h"
+#include "io/npz_private.h"
 #include "npz_samples.h"
 
 #include <math.h>

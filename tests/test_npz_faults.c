@@ -3,7 +3,7 @@
  */
 #include "npz_helpers.h"
 
-#include "data/npz_private.h"
+#include "io/npz_private.h"
 #include "npz_samples.h"
 
 #include <errno.h>

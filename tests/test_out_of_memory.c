@@ -2,8 +2,8 @@
  * BLV_E_MEMORY with a message, nothing crashes, and nothing is kept. */
 #include "run_testing.h"
 
-#include "core/builtin.h"
 #include "memory_sweep.h"
+#include "registry/builtin.h"
 
 /* ---- Problems ---- */
 

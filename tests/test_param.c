@@ -2,9 +2,9 @@
  */
 #include "run_testing.h"
 
-#include "core/message.h"
-#include "core/number.h"
-#include "core/random.h"
+#include "base/message.h"
+#include "base/number_text.h"
+#include "base/random.h"
 
 #include <float.h>
 #include <locale.h>

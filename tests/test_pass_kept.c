@@ -1,6 +1,6 @@
 /* Passes that keep the probabilities of their rows: the same bits as passes that do not, on dense
  * and sparse rows, in every instruction set; and what is kept when. */
-#include "kernels/pass_private.h"
+#include "kernels/cpu/row_sweep_private.h"
 #include "pass_instance.h"
 
 #include <math.h>

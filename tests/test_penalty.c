@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
+#include "blocks/constants.h"
 #include "blv_testing.h"
-#include "core/constants.h"
 
 #include <float.h>
 

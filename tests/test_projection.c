@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
+#include "base/random.h"
 #include "blv_testing.h"
-#include "core/random.h"
 #include "space/projection.h"
 
 #include <float.h>

@@ -2,7 +2,7 @@
  */
 #include "run_testing.h"
 
-#include "core/builtin.h"
+#include "registry/builtin.h"
 
 /* ---- A solver: gradient descent in y, and in x along fx alone ---- */
 

@@ -2,7 +2,7 @@
 #include "run_testing.h"
 
 #include "alloc_testing.h"
-#include "core/builtin.h"
+#include "registry/builtin.h"
 
 #include <pthread.h>
 #include <signal.h>

@@ -1,7 +1,7 @@
 /* How a run ends: limits, tolerance, target, monitor, and stop requests, also inside a step. */
 #include "run_testing.h"
 
-#include "core/builtin.h"
+#include "registry/builtin.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
+#include "base/random.h"
 #include "blv_testing.h"
-#include "core/random.h"
 #include "core/sampler.h"
 
 /* ---- Random numbers ---- */

@@ -8,11 +8,11 @@
 
 #include <cmocka.h>
 
+#include "base/random.h"
 #include "bilevel/select.h"
 #include "blv_testing.h"
-#include "core/random.h"
-#include "select/choose.h"
-#include "select/weighing.h"
+#include "learn/choose.h"
+#include "learn/weighted_retraining.h"
 
 static void expect_different(const size_t *index, size_t size, size_t count) {
     for (size_t k = 0; k < size; k++) {

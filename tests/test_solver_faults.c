@@ -4,7 +4,7 @@
  * others. */
 #include "run_testing.h"
 
-#include "core/builtin.h"
+#include "registry/builtin.h"
 
 enum { FIRST_CALLS = 12, CALLS_MAX = 100000 };
 

@@ -1,5 +1,5 @@
 /* Host spaces, and the defaults that a space of one's own gets. */
-#include "space/host_loops.h"
+#include "space/host/host_loops.h"
 #include "space_conformance.h"
 
 #include <float.h>

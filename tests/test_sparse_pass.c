@@ -1,7 +1,7 @@
 /* Passes over sparse rows against the plain loops in double, on the sparse and on the dense form of
  * the same data, for every instruction set that this processor has. */
-#include "kernels/pass.h"
-#include "kernels/pass_reference.h"
+#include "kernels/cpu/row_sweep_reference.h"
+#include "kernels/row_sweep.h"
 
 #include <math.h>
 #include <setjmp.h>

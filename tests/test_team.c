@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "team/team.h"
+#include "base/thread_pool.h"
 
 enum { MOST_TASKS = 5000 };
 

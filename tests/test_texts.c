@@ -2,7 +2,7 @@
  * and what is not of their form is refused. */
 #include "run_testing.h"
 
-#include "core/lines.h"
+#include "core/key_value_text.h"
 
 /* ---- Errors and outcomes ---- */
 

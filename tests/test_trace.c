@@ -2,7 +2,7 @@
  * what happens when it cannot be written. */
 #include "run_testing.h"
 
-#include "core/builtin.h"
+#include "registry/builtin.h"
 
 #include <jansson.h>
 #include <locale.h>

@@ -1,8 +1,8 @@
 /* The certificate: what a result is really worth, recomputed from the oracles. */
 #include "core/certifier.h"
+#include "base/message.h"
+#include "base/random.h"
 #include "core/implicit.h"
-#include "core/message.h"
-#include "core/random.h"
 
 #include <math.h>
 #include <stdlib.h>

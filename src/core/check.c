@@ -3,9 +3,9 @@
  * Derivatives are checked coordinate by coordinate up to a size, so that the report can name the
  * worst one, and along random directions beyond it. Errors are relative to the size of what is
  * compared. The differences use f and g alone for gradients, gradients alone for Hv and Jv. */
+#include "base/message.h"
+#include "base/random.h"
 #include "core/eval.h"
-#include "core/message.h"
-#include "core/random.h"
 
 #include <float.h>
 #include <math.h>

@@ -2,7 +2,7 @@
 #ifndef BLV_CORE_CHECKPOINT_H
 #define BLV_CORE_CHECKPOINT_H
 
-#include "core/lines.h"
+#include "core/key_value_text.h"
 #include "core/run_private.h"
 
 enum { BLV_CHECKPOINT_VERSION = 1, BLV_CHECKPOINT_NUMBERS = 8 };

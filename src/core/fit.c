@@ -1,5 +1,5 @@
 /* Which solvers suit a problem. */
-#include "core/message.h"
+#include "base/message.h"
 #include "core/problem_private.h"
 
 #include "bilevel/run.h"

@@ -1,6 +1,6 @@
 /* The lower level alone, for a user's call. */
+#include "base/message.h"
 #include "core/implicit.h"
-#include "core/message.h"
 
 #include <math.h>
 

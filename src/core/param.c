@@ -1,7 +1,7 @@
 /* Parameter tables: reading, checking and printing values. Independent of the locale. */
 #include "bilevel/param.h"
-#include "core/message.h"
-#include "core/number.h"
+#include "base/message.h"
+#include "base/number_text.h"
 
 #include <float.h>
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 /* Problem objects: a checked copy of the definition and the spaces of x and y. */
-#include "core/message.h"
+#include "base/message.h"
 #include "core/problem_private.h"
 
 #include <stdio.h>

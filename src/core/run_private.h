@@ -2,12 +2,12 @@
 #ifndef BLV_CORE_RUN_PRIVATE_H
 #define BLV_CORE_RUN_PRIVATE_H
 
+#include "base/message.h"
 #include "bilevel/run.h"
 #include "core/certifier.h"
 #include "core/eval.h"
-#include "core/keep.h"
-#include "core/lines.h"
-#include "core/message.h"
+#include "core/key_value_text.h"
+#include "core/state_object.h"
 
 #include <stdatomic.h>
 #include <stdio.h>

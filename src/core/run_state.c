@@ -1,5 +1,5 @@
 /* Reading and writing the state of a run from outside, and its oracles for solvers. */
-#include "core/random.h"
+#include "base/random.h"
 #include "core/run_private.h"
 
 #include <math.h>

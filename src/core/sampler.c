@@ -6,7 +6,7 @@
  * iid      with replacement.
  * shuffle  without replacement: a new order of all samples each epoch. */
 #include "core/sampler.h"
-#include "core/random.h"
+#include "base/random.h"
 
 #include <assert.h>
 #include <math.h>

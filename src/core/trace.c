@@ -1,6 +1,6 @@
 /* What a run shows while it works: rows of the trace, the monitor, the target. All of it is off the
  * solver's clock and counted apart. */
-#include "core/number.h"
+#include "base/number_text.h"
 #include "core/run_private.h"
 
 #include <errno.h>

@@ -78,8 +78,8 @@ void blv_csv_close(blv_csv *csv) {
 /* ---- Records ---- */
 
 static blv_error refuse(const blv_csv *csv, size_t line, const char *problem) {
-    return blv_data_fail(csv->why, BLV_E_FORMAT, "%s: line %zu: %s",
-                         blv_npz_shown(blv_input_path(csv->input)), line, problem);
+    return blv_explain(csv->why, BLV_E_FORMAT, "%s: line %zu: %s",
+                       blv_shown_path(blv_input_path(csv->input)), line, problem);
 }
 
 static blv_csv_field *add_field(blv_csv *csv) {

@@ -2,7 +2,7 @@
 #ifndef BLV_DATA_CSV_H
 #define BLV_DATA_CSV_H
 
-#include "data/input.h"
+#include "io/input.h"
 
 /* The text of a field, without quotes and the blanks around it. Behind the text is a byte that
  * cannot belong to a number. */

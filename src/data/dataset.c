@@ -1,7 +1,7 @@
 /* Data sets: life, view, history and notes. */
+#include "base/aligned_memory.h"
 #include "data/dataset_ops.h"
-#include "data/npz_private.h"
-#include "space/room.h"
+#include "io/npz_private.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -198,12 +198,4 @@ blv_error blv_dataset_note(blv_dataset *dataset, const char *format, ...) {
 void blv_dataset_unrecord(blv_dataset *dataset) {
     if (dataset->history_count > 0)
         free(dataset->history[--dataset->history_count]);
-}
-
-blv_error blv_data_fail(blv_message *why, blv_error error, const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    blv_npz_explain(why, format, arguments);
-    va_end(arguments);
-    return error;
 }

@@ -1,6 +1,6 @@
 /* Whether a set is sound, sets from memory, and fingerprints. */
 #include "data/dataset_ops.h"
-#include "data/npz_private.h"
+#include "io/npz_private.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@ typedef struct complaint {
     blv_message *why;
 } complaint;
 
-#define COMPLAIN(c, ...) blv_data_fail((c)->why, (c)->error, "%s: " __VA_ARGS__)
+#define COMPLAIN(c, ...) blv_explain((c)->why, (c)->error, "%s: " __VA_ARGS__)
 
 static blv_error check_shape(const blv_dataset_view *v, const complaint *c) {
     if (v->rows == 0)
@@ -153,7 +153,7 @@ blv_error blv_dataset_finish(blv_dataset *dataset, const char *path, blv_message
     if (!dataset->row_start && view->stride == 0)
         view->stride = view->columns;
     blv_dataset_refresh(dataset);
-    complaint c = {blv_npz_shown(path), BLV_E_FORMAT, why};
+    complaint c = {blv_shown_path(path), BLV_E_FORMAT, why};
     blv_error error = check_view(view, &c);
     if (!error && view->label && !view->class_names &&
         blv_dataset_number_classes(dataset, view->classes) != BLV_OK)
@@ -207,10 +207,10 @@ static bool copy_names(blv_dataset *d, const blv_dataset_view *v) {
 blv_error blv_dataset_create(blv_dataset **dataset, const blv_dataset_view *view,
                              const char *history, blv_message *why) {
     if (!dataset)
-        return blv_data_fail(why, BLV_E_ARGUMENT, "blv_dataset_create: dataset is NULL");
+        return blv_explain(why, BLV_E_ARGUMENT, "blv_dataset_create: dataset is NULL");
     *dataset = NULL;
     if (!view)
-        return blv_data_fail(why, BLV_E_ARGUMENT, "blv_dataset_create: view is NULL");
+        return blv_explain(why, BLV_E_ARGUMENT, "blv_dataset_create: view is NULL");
     complaint c = {"blv_dataset_create", BLV_E_VALUE, why};
     blv_error error = check_view(view, &c);
     if (error)

@@ -31,7 +31,7 @@ char **blv_strings_copy(const char *const *strings, size_t count);
 void blv_strings_free(char **strings, size_t count);
 /* Explains and returns BLV_E_MEMORY. */
 static inline blv_error blv_data_no_memory(blv_message *why) {
-    blv_data_fail(why, BLV_E_MEMORY, "out of memory");
+    blv_explain(why, BLV_E_MEMORY, "out of memory");
     return BLV_E_MEMORY;
 }
 

@@ -3,6 +3,7 @@
 #ifndef BLV_DATA_DATASET_PRIVATE_H
 #define BLV_DATA_DATASET_PRIVATE_H
 
+#include "base/message.h"
 #include "bilevel/dataset.h"
 
 struct blv_dataset {
@@ -48,9 +49,5 @@ blv_error blv_label_texts_add(blv_label_texts *texts, const char *text, size_t l
 blv_error blv_label_texts_finish(blv_label_texts *texts, blv_dataset *dataset);
 /* Labels as small whole numbers 0 .. classes-1, named by their numbers. */
 blv_error blv_dataset_number_classes(blv_dataset *dataset, size_t classes);
-
-/* Writes a message and returns the error. */
-blv_error blv_data_fail(blv_message *why, blv_error error, const char *format, ...)
-    BLV_PRINTF(3, 4);
 
 #endif

@@ -3,7 +3,7 @@
  * NPY and NPZ have a magic number, IDX nearly so: two zero bytes, a type, a number of dimensions.
  * CIFAR has none: a record is a label or two and 3072 bytes, so a file is taken for one when all
  * labels that can be seen are in range, the size fits, and it is not text. The rest is text. */
-#include "data/decimal.h"
+#include "base/decimal.h"
 #include "data/reading.h"
 
 #include <string.h>
@@ -149,16 +149,16 @@ blv_error blv_detect_format(blv_input *input, blv_format *format, blv_message *w
     blv_error error = blv_input_peek(input, &bytes, &count, why);
     if (error)
         return error;
-    const char *shown = blv_npz_shown(blv_input_path(input));
+    const char *shown = blv_shown_path(blv_input_path(input));
     if (count == 0)
-        return blv_data_fail(why, BLV_E_FORMAT, "%s: the file is empty", shown);
+        return blv_explain(why, BLV_E_FORMAT, "%s: the file is empty", shown);
     *format = detect(input, bytes, count);
     if (*format)
         return BLV_OK;
     if (is_text(bytes, count))
-        return blv_data_fail(why, BLV_E_FORMAT, "%s: there is no row of data", shown);
-    return blv_data_fail(why, BLV_E_FORMAT,
-                         "%s: format unknown: expected text (libsvm, CSV, TSV), NPY, NPZ, IDX or "
-                         "whole CIFAR records (3073 or 3074 bytes)",
-                         shown);
+        return blv_explain(why, BLV_E_FORMAT, "%s: there is no row of data", shown);
+    return blv_explain(why, BLV_E_FORMAT,
+                       "%s: format unknown: expected text (libsvm, CSV, TSV), NPY, NPZ, IDX or "
+                       "whole CIFAR records (3073 or 3074 bytes)",
+                       shown);
 }

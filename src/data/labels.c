@@ -1,6 +1,6 @@
 /* Labels as texts become classes. Distinct texts are kept once, in a hash table with open
  * addresses; each row keeps the number of its text. */
-#include "core/number.h"
+#include "base/number_text.h"
 #include "data/dataset_ops.h"
 
 #include <stdio.h>

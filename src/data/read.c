@@ -12,8 +12,8 @@ static blv_error make_dense(blv_reading *r) {
     blv_dataset *d = r->dataset;
     size_t rows = d->view.rows, columns = d->view.columns;
     if (columns > 0 && rows > PTRDIFF_MAX / sizeof(double) / columns)
-        return blv_data_fail(r->why, BLV_E_MEMORY, "%s: %zu rows of %zu columns do not fit dense",
-                             r->shown, rows, columns);
+        return blv_explain(r->why, BLV_E_MEMORY, "%s: %zu rows of %zu columns do not fit dense",
+                           r->shown, rows, columns);
     double *dense = calloc(rows * columns > 0 ? rows * columns : 1, sizeof *dense);
     if (!dense)
         return blv_data_no_memory(r->why);
@@ -81,9 +81,9 @@ static blv_error narrow(blv_reading *r, void **values, size_t count) {
         memcpy(&wide, bytes + i * sizeof wide, sizeof wide);
         float value = (float)wide;
         if (!isfinite(value) && isfinite(wide))
-            return blv_data_fail(r->why, BLV_E_FORMAT,
-                                 "%s: the value %g does not fit into single precision", r->shown,
-                                 wide);
+            return blv_explain(r->why, BLV_E_FORMAT,
+                               "%s: the value %g does not fit into single precision", r->shown,
+                               wide);
         memcpy(bytes + i * sizeof value, &value, sizeof value);
     }
     *values = blv_trimmed(*values, count, sizeof(float));
@@ -111,9 +111,9 @@ static blv_error dispatch(blv_reading *r, blv_format format) {
     bool own_labels =
         format != BLV_FORMAT_NPY && format != BLV_FORMAT_NPZ && format != BLV_FORMAT_IDX;
     if (own_labels && r->options.labels)
-        return blv_data_fail(r->why, BLV_E_VALUE,
-                             "%s: a file of labels is given, but %s files hold their own", r->shown,
-                             format_names[format]);
+        return blv_explain(r->why, BLV_E_VALUE,
+                           "%s: a file of labels is given, but %s files hold their own", r->shown,
+                           format_names[format]);
     switch (format) {
     case BLV_FORMAT_LIBSVM:
         return blv_read_libsvm(r);
@@ -130,7 +130,7 @@ static blv_error dispatch(blv_reading *r, blv_format format) {
     case BLV_FORMAT_NONE:
         break;
     }
-    return blv_data_fail(r->why, BLV_E_FORMAT, "%s: format unknown", r->shown);
+    return blv_explain(r->why, BLV_E_FORMAT, "%s: format unknown", r->shown);
 }
 
 static blv_error record(blv_reading *r) {
@@ -174,14 +174,14 @@ blv_error blv_dataset_read_as(blv_dataset **dataset, blv_format format, const ch
     if (dataset)
         *dataset = NULL;
     if (!dataset || !path)
-        return blv_data_fail(why, BLV_E_ARGUMENT, "blv_dataset_read: a required argument is NULL");
-    blv_reading r = {.path = path, .shown = blv_npz_shown(path), .why = why};
+        return blv_explain(why, BLV_E_ARGUMENT, "blv_dataset_read: a required argument is NULL");
+    blv_reading r = {.path = path, .shown = blv_shown_path(path), .why = why};
     if (options)
         r.options = *options;
     if (r.options.max_classes == 0)
         r.options.max_classes = USUAL_MAX_CLASSES;
     if (r.options.precision != BLV_F32 && r.options.precision != BLV_F64)
-        return blv_data_fail(why, BLV_E_VALUE, "the precision is neither f32 nor f64");
+        return blv_explain(why, BLV_E_VALUE, "the precision is neither f32 nor f64");
     blv_error error = blv_input_open(&r.input, path, why);
     if (error)
         return error;

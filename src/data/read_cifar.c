@@ -30,13 +30,13 @@ static blv_error make_room(cifar_file *f, size_t rows) {
 static blv_error refuse_label(const cifar_file *f, const unsigned char *record) {
     uint64_t at = (uint64_t)f->rows * (f->hundred ? PIXELS + 2u : PIXELS + 1u);
     if (!f->hundred)
-        return blv_data_fail(f->r->why, BLV_E_FORMAT,
-                             "%s: byte %" PRIu64 ": label %u; expected 0 to 9", f->r->shown, at,
-                             record[0]);
-    return blv_data_fail(f->r->why, BLV_E_FORMAT,
-                         "%s: byte %" PRIu64
-                         ": labels %u and %u; expected 0 to 19 (coarse) and 0 to 99 (fine)",
-                         f->r->shown, at, record[0], record[1]);
+        return blv_explain(f->r->why, BLV_E_FORMAT,
+                           "%s: byte %" PRIu64 ": label %u; expected 0 to 9", f->r->shown, at,
+                           record[0]);
+    return blv_explain(f->r->why, BLV_E_FORMAT,
+                       "%s: byte %" PRIu64
+                       ": labels %u and %u; expected 0 to 19 (coarse) and 0 to 99 (fine)",
+                       f->r->shown, at, record[0], record[1]);
 }
 
 static blv_error take_record(cifar_file *f, const unsigned char *record) {
@@ -63,10 +63,10 @@ static blv_error take_records(cifar_file *f) {
         for (size_t i = 0; !error && i < whole; i++)
             error = take_record(f, records + i * length);
         if (!error && got % length != 0)
-            error = blv_data_fail(f->r->why, BLV_E_FORMAT,
-                                  "%s: byte %" PRIu64
-                                  ": the file ends inside record %zu; expected %zu bytes each",
-                                  f->r->shown, blv_input_position(f->r->input), f->rows, length);
+            error = blv_explain(f->r->why, BLV_E_FORMAT,
+                                "%s: byte %" PRIu64
+                                ": the file ends inside record %zu; expected %zu bytes each",
+                                f->r->shown, blv_input_position(f->r->input), f->rows, length);
         if (error || whole < RECORDS)
             return error;
     }
@@ -76,8 +76,8 @@ blv_error blv_read_cifar(blv_reading *r, bool hundred) {
     const char *label = r->options.label;
     cifar_file f = {.r = r, .hundred = hundred, .coarse = label && strcmp(label, "coarse") == 0};
     if (label && (!hundred || (!f.coarse && strcmp(label, "fine") != 0)))
-        return blv_data_fail(r->why, BLV_E_VALUE, "%s: label is '%.60s'; expected %s", r->shown,
-                             label, hundred ? "coarse or fine" : "none given for CIFAR-10");
+        return blv_explain(r->why, BLV_E_VALUE, "%s: label is '%.60s'; expected %s", r->shown,
+                           label, hundred ? "coarse or fine" : "none given for CIFAR-10");
     blv_error error = take_records(&f);
     if (!error) {
         blv_dataset *d = r->dataset;

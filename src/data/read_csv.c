@@ -1,6 +1,6 @@
 /* CSV and TSV files: one row of numbers on each line, one column of which may be the label. */
+#include "base/decimal.h"
 #include "data/csv.h"
-#include "data/decimal.h"
 #include "data/reading.h"
 
 #include <math.h>
@@ -39,10 +39,10 @@ static blv_error refuse_field(const csv_file *f, size_t line, size_t column,
     char name[64] = "";
     if (f->names)
         snprintf(name, sizeof name, " (%.50s)", f->names[column]);
-    return blv_data_fail(f->r->why, BLV_E_FORMAT,
-                         "%s: line %zu, column %zu of %zu%s: expected a finite number, found %s",
-                         f->r->shown, line, column + 1, f->width, name,
-                         blv_show(field->text, field->length).text);
+    return blv_explain(f->r->why, BLV_E_FORMAT,
+                       "%s: line %zu, column %zu of %zu%s: expected a finite number, found %s",
+                       f->r->shown, line, column + 1, f->width, name,
+                       blv_show(field->text, field->length).text);
 }
 
 /* ---- The header and the label's column ---- */
@@ -92,12 +92,12 @@ static blv_error refuse_column(const csv_file *f, const char *kind, const char *
         used += (size_t)n;
     }
     if (f->names)
-        return blv_data_fail(f->r->why, BLV_E_NAME, "%s: no %s column '%.60s'; the header has %s",
-                             f->r->shown, kind, wanted, names);
-    return blv_data_fail(f->r->why, BLV_E_NAME,
-                         "%s: no %s column '%.60s'; there is no header: expected a number from 0 "
-                         "to %zu",
-                         f->r->shown, kind, wanted, f->width - 1);
+        return blv_explain(f->r->why, BLV_E_NAME, "%s: no %s column '%.60s'; the header has %s",
+                           f->r->shown, kind, wanted, names);
+    return blv_explain(f->r->why, BLV_E_NAME,
+                       "%s: no %s column '%.60s'; there is no header: expected a number from 0 "
+                       "to %zu",
+                       f->r->shown, kind, wanted, f->width - 1);
 }
 
 /* The column of that name or number. */
@@ -137,9 +137,9 @@ static blv_error find_labels(csv_file *f) {
     if (error || f->truth == NO_COLUMN)
         return error;
     if (f->truth == f->label || f->label == NO_COLUMN || o->real_targets)
-        return blv_data_fail(f->r->why, BLV_E_VALUE,
-                             "%s: true labels need another column with the labels of classes",
-                             f->r->shown);
+        return blv_explain(f->r->why, BLV_E_VALUE,
+                           "%s: true labels need another column with the labels of classes",
+                           f->r->shown);
     return BLV_OK;
 }
 
@@ -172,23 +172,23 @@ static blv_error take_label(csv_file *f, const blv_csv_field *field, size_t line
         return field_number(field, &f->target[f->rows]) ? BLV_OK
                                                         : refuse_field(f, line, column, field);
     if (field->length == 0)
-        return blv_data_fail(f->r->why, BLV_E_FORMAT,
-                             "%s: line %zu, column %zu of %zu: expected a label, found nothing",
-                             f->r->shown, line, column + 1, f->width);
+        return blv_explain(f->r->why, BLV_E_FORMAT,
+                           "%s: line %zu, column %zu of %zu: expected a label, found nothing",
+                           f->r->shown, line, column + 1, f->width);
     if (memchr(field->text, 0, field->length))
-        return blv_data_fail(f->r->why, BLV_E_FORMAT,
-                             "%s: line %zu, column %zu of %zu: the label has a zero byte",
-                             f->r->shown, line, column + 1, f->width);
+        return blv_explain(f->r->why, BLV_E_FORMAT,
+                           "%s: line %zu, column %zu of %zu: the label has a zero byte",
+                           f->r->shown, line, column + 1, f->width);
     return blv_add_label_text(f->r, f->texts, field->text, field->length, line);
 }
 
 /* Kept as texts until all classes are known. */
 static blv_error take_truth(csv_file *f, const blv_csv_field *field, size_t line) {
     if (field->length == 0 || memchr(field->text, 0, field->length))
-        return blv_data_fail(f->r->why, BLV_E_FORMAT,
-                             "%s: line %zu, column %zu of %zu: expected a label, found %s",
-                             f->r->shown, line, (size_t)f->truth + 1, f->width,
-                             blv_show(field->text, field->length).text);
+        return blv_explain(f->r->why, BLV_E_FORMAT,
+                           "%s: line %zu, column %zu of %zu: expected a label, found %s",
+                           f->r->shown, line, (size_t)f->truth + 1, f->width,
+                           blv_show(field->text, field->length).text);
     char **truths = blv_grown(f->truths, &f->truth_capacity, f->truth_count + 1, sizeof *f->truths);
     if (!truths)
         return blv_data_no_memory(f->r->why);
@@ -202,9 +202,9 @@ static blv_error take_truth(csv_file *f, const blv_csv_field *field, size_t line
 
 static blv_error take_row(csv_file *f, const blv_csv_field *fields, size_t count, size_t line) {
     if (count != f->width)
-        return blv_data_fail(f->r->why, BLV_E_FORMAT,
-                             "%s: line %zu: %zu fields; expected %zu as in the first row",
-                             f->r->shown, line, count, f->width);
+        return blv_explain(f->r->why, BLV_E_FORMAT,
+                           "%s: line %zu: %zu fields; expected %zu as in the first row",
+                           f->r->shown, line, count, f->width);
     blv_error error = make_room(f);
     if (error)
         return error;
@@ -240,10 +240,10 @@ static blv_error set_columns(csv_file *f, size_t width) {
     if (error)
         return error;
     if (features(f) == 0)
-        return blv_data_fail(f->r->why, BLV_E_FORMAT,
-                             "%s: one column; expected a label and features, separated by comma, "
-                             "tab or semicolon",
-                             f->r->shown);
+        return blv_explain(f->r->why, BLV_E_FORMAT,
+                           "%s: one column; expected a label and features, separated by comma, "
+                           "tab or semicolon",
+                           f->r->shown);
     if (f->label != NO_COLUMN && !f->r->options.real_targets) {
         f->texts = blv_label_texts_new(f->r->options.max_classes);
         if (!f->texts)
@@ -330,7 +330,7 @@ static blv_error hand_over(csv_file *f) {
     blv_reading *r = f->r;
     blv_dataset *d = r->dataset;
     if (f->rows == 0)
-        return blv_data_fail(r->why, BLV_E_FORMAT, "%s: there is no row of data", r->shown);
+        return blv_explain(r->why, BLV_E_FORMAT, "%s: there is no row of data", r->shown);
     d->view.rows = f->rows;
     d->view.columns = features(f);
     d->view.precision = BLV_F64;
@@ -354,7 +354,7 @@ blv_error blv_read_csv(blv_reading *r) {
     csv_file f = {.r = r};
     const char *header = r->options.header;
     if (header && strcmp(header, "yes") != 0 && strcmp(header, "no") != 0)
-        return blv_data_fail(r->why, BLV_E_VALUE, "header is '%.60s'; expected yes or no", header);
+        return blv_explain(r->why, BLV_E_VALUE, "header is '%.60s'; expected yes or no", header);
     blv_error error = blv_csv_open(&f.csv, r->input, r->why);
     if (!error)
         error = take_records(&f);

@@ -86,9 +86,9 @@ static void convert(const blv_idx *idx, const unsigned char *bytes, size_t count
 }
 
 static blv_error refuse(const blv_idx *idx, blv_message *why, const char *problem) {
-    return blv_data_fail(why, BLV_E_FORMAT, "%s: byte %" PRIu64 ": %s",
-                         blv_npz_shown(blv_input_path(idx->input)), blv_input_position(idx->input),
-                         problem);
+    return blv_explain(why, BLV_E_FORMAT, "%s: byte %" PRIu64 ": %s",
+                       blv_shown_path(blv_input_path(idx->input)), blv_input_position(idx->input),
+                       problem);
 }
 
 /* Memory for all elements at once, where that is nothing unusual for a file of this size; else it
@@ -229,16 +229,16 @@ blv_error blv_read_idx(blv_reading *r) {
     if (error)
         return error;
     if (idx.dims < 2)
-        return blv_data_fail(r->why, BLV_E_FORMAT,
-                             "%s: one dimension, as of labels; expected 2 or more", r->shown);
+        return blv_explain(r->why, BLV_E_FORMAT,
+                           "%s: one dimension, as of labels; expected 2 or more", r->shown);
     d->view.rows = (size_t)idx.shape[0];
     d->view.columns = 1;
     for (size_t i = 1; i < idx.dims; i++) /* no overflow unless there are no rows */
         d->view.columns *= (size_t)idx.shape[i];
     if (idx.count == 0 || d->view.columns > BLV_COLUMNS_MAX) {
         d->view.columns = 0;
-        return blv_data_fail(r->why, BLV_E_FORMAT, "%s: %" PRIu64 " rows of %s elements", r->shown,
-                             idx.shape[0], idx.count == 0 ? "no" : "too many");
+        return blv_explain(r->why, BLV_E_FORMAT, "%s: %" PRIu64 " rows of %s elements", r->shown,
+                           idx.shape[0], idx.count == 0 ? "no" : "too many");
     }
     d->view.precision = r->options.precision;
     error = blv_idx_read(&idx, d->view.precision, &d->dense, r->why);

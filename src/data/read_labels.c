@@ -1,5 +1,5 @@
 /* Labels: numbers or texts become classes, or stay numbers when they are real targets. */
-#include "data/decimal.h"
+#include "base/decimal.h"
 #include "data/reading.h"
 
 #include <assert.h>
@@ -11,10 +11,10 @@
 /* ---- One at a time ---- */
 
 static blv_error refuse_classes(blv_reading *r, const char *source) {
-    return blv_data_fail(r->why, BLV_E_FORMAT,
-                         "%s: more than %zu different labels; allow more classes, or take them as "
-                         "real targets",
-                         source, r->options.max_classes);
+    return blv_explain(r->why, BLV_E_FORMAT,
+                       "%s: more than %zu different labels; allow more classes, or take them as "
+                       "real targets",
+                       source, r->options.max_classes);
 }
 
 blv_error blv_add_label_text(blv_reading *r, blv_label_texts *texts, const char *text,
@@ -40,10 +40,10 @@ static blv_error add_number(blv_reading *r, blv_label_texts *texts, double label
                             const char *source) {
     char text[32];
     if (!(fabs(label) <= 9007199254740992.0) || label != floor(label))
-        return blv_data_fail(r->why, BLV_E_FORMAT,
-                             "%s: label %g of row %zu is not a whole number; expected classes, or "
-                             "that they are taken as real targets",
-                             source, label, row);
+        return blv_explain(r->why, BLV_E_FORMAT,
+                           "%s: label %g of row %zu is not a whole number; expected classes, or "
+                           "that they are taken as real targets",
+                           source, label, row);
     int length = snprintf(text, sizeof text, "%.0f", label + 0.0);
     blv_error error = blv_label_texts_add(texts, text, (size_t)length);
     if (error == BLV_E_FORMAT)
@@ -67,8 +67,8 @@ blv_error blv_take_number_labels(blv_reading *r, const double *labels, const cha
 /* ---- A file of labels ---- */
 
 static blv_error refuse_count(blv_reading *r, const char *path, size_t count) {
-    return blv_data_fail(r->why, BLV_E_FORMAT, "%s: %zu labels; expected %zu, one for each row",
-                         blv_npz_shown(path), count, r->dataset->view.rows);
+    return blv_explain(r->why, BLV_E_FORMAT, "%s: %zu labels; expected %zu, one for each row",
+                       blv_shown_path(path), count, r->dataset->view.rows);
 }
 
 static blv_error take_idx_labels(blv_reading *r, blv_input *input, const char *path) {
@@ -78,13 +78,13 @@ static blv_error take_idx_labels(blv_reading *r, blv_input *input, const char *p
     if (error)
         return error;
     if (idx.dims != 1)
-        return blv_data_fail(r->why, BLV_E_FORMAT, "%s: %zu dimensions; expected labels with one",
-                             blv_npz_shown(path), idx.dims);
+        return blv_explain(r->why, BLV_E_FORMAT, "%s: %zu dimensions; expected labels with one",
+                           blv_shown_path(path), idx.dims);
     if (idx.count != r->dataset->view.rows)
         return refuse_count(r, path, (size_t)idx.count);
     error = blv_idx_read(&idx, BLV_F64, &labels, r->why);
     if (!error)
-        error = blv_take_number_labels(r, labels, blv_npz_shown(path));
+        error = blv_take_number_labels(r, labels, blv_shown_path(path));
     free(labels);
     return error;
 }
@@ -96,9 +96,9 @@ static blv_error take_array_labels(blv_reading *r, blv_input *input, const char 
     if (!error) {
         const char *name = blv_npz_label_name(npz);
         error = name ? blv_take_npz_labels(r, npz, name)
-                     : blv_data_fail(r->why, BLV_E_NAME,
-                                     "%s: no array of labels; expected y, labels or target",
-                                     blv_npz_shown(path));
+                     : blv_explain(r->why, BLV_E_NAME,
+                                   "%s: no array of labels; expected y, labels or target",
+                                   blv_shown_path(path));
     }
     blv_npz_close(npz);
     free(held);
@@ -119,15 +119,15 @@ static blv_error take_label_line(text_labels *t, const char *p, size_t length) {
     if (length == 0)
         return BLV_OK;
     if (t->count == t->r->dataset->view.rows)
-        return blv_data_fail(t->r->why, BLV_E_FORMAT,
-                             "%s: line %zu: a label too many; expected %zu, one for each row",
-                             blv_npz_shown(t->path), t->line, t->count);
+        return blv_explain(t->r->why, BLV_E_FORMAT,
+                           "%s: line %zu: a label too many; expected %zu, one for each row",
+                           blv_shown_path(t->path), t->line, t->count);
     if (t->texts && memchr(p, 0, length))
-        return blv_data_fail(t->r->why, BLV_E_FORMAT, "%s: line %zu: the label has a zero byte",
-                             blv_npz_shown(t->path), t->line);
+        return blv_explain(t->r->why, BLV_E_FORMAT, "%s: line %zu: the label has a zero byte",
+                           blv_shown_path(t->path), t->line);
     if (t->texts) {
         blv_reading as_file = *t->r;
-        as_file.shown = blv_npz_shown(t->path);
+        as_file.shown = blv_shown_path(t->path);
         t->count++;
         return blv_add_label_text(&as_file, t->texts, p, length, t->line);
     }
@@ -135,8 +135,8 @@ static blv_error take_label_line(text_labels *t, const char *p, size_t length) {
     double *target = &t->target[t->count++];
     if (blv_decimal(p, target) == p + length && isfinite(*target))
         return BLV_OK;
-    return blv_data_fail(t->r->why, BLV_E_FORMAT, "%s: line %zu: expected a number, found %s",
-                         blv_npz_shown(t->path), t->line, blv_show(p, length).text);
+    return blv_explain(t->r->why, BLV_E_FORMAT, "%s: line %zu: expected a number, found %s",
+                       blv_shown_path(t->path), t->line, blv_show(p, length).text);
 }
 
 static blv_error take_label_lines(text_labels *t, blv_input *input) {
@@ -198,9 +198,9 @@ blv_error blv_read_label_file(blv_reading *r, const char *path) {
             error = take_text_labels(r, input, path);
             break;
         default:
-            error = blv_data_fail(r->why, BLV_E_FORMAT,
-                                  "%s: expected labels as IDX, NPY, NPZ or text, one a line",
-                                  blv_npz_shown(path));
+            error = blv_explain(r->why, BLV_E_FORMAT,
+                                "%s: expected labels as IDX, NPY, NPZ or text, one a line",
+                                blv_shown_path(path));
         }
     }
     blv_input_close(input);

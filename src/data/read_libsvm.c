@@ -5,7 +5,7 @@
  *
  * Lines are parsed where they lie, and room for all pairs of a piece of text is made beforehand:
  * a pair takes four bytes at least, a row two. Zeros are not stored. */
-#include "data/decimal.h"
+#include "base/decimal.h"
 #include "data/reading.h"
 
 #include <assert.h>
@@ -32,7 +32,7 @@ typedef struct svm_file {
     bool has_zero, has_index, has_qid;
 } svm_file;
 
-#define REFUSE(f, ...) blv_data_fail((f)->r->why, BLV_E_FORMAT, "%s: line %zu: " __VA_ARGS__)
+#define REFUSE(f, ...) blv_explain((f)->r->why, BLV_E_FORMAT, "%s: line %zu: " __VA_ARGS__)
 
 static bool is_blank(char c) {
     return c == ' ' || c == '\t' || c == '\r' || c == '\f' || c == '\v';
@@ -239,7 +239,7 @@ static blv_error hand_over(svm_file *f) {
     blv_reading *r = f->r;
     blv_dataset *d = r->dataset;
     if (f->rows == 0)
-        return blv_data_fail(r->why, BLV_E_FORMAT, "%s: there is no row of data", r->shown);
+        return blv_explain(r->why, BLV_E_FORMAT, "%s: there is no row of data", r->shown);
     uint32_t base = f->has_zero ? 0 : 1;
     size_t columns = f->has_index ? (size_t)f->largest - base + 1 : 0;
     if (base > 0)
@@ -268,8 +268,8 @@ blv_error blv_read_libsvm(blv_reading *r) {
     svm_file f = {.r = r, .line = 1};
     blv_error error = BLV_OK;
     if (r->options.columns > BLV_COLUMNS_MAX)
-        return blv_data_fail(r->why, BLV_E_VALUE, "%zu columns; at most 2147483648 are possible",
-                             r->options.columns);
+        return blv_explain(r->why, BLV_E_VALUE, "%zu columns; at most 2147483648 are possible",
+                           r->options.columns);
     if (!r->options.real_targets) {
         f.texts = blv_label_texts_new(r->options.max_classes);
         if (!f.texts)

@@ -48,8 +48,8 @@ static const char *feature_name(const blv_npz *npz) {
 static blv_error refuse(const blv_npz *npz, const char *name, blv_message *why,
                         const char *problem) {
     const char *what = npz->is_npy ? "" : ": array ";
-    return blv_data_fail(why, BLV_E_FORMAT, "%s%s%s: %s", blv_npz_shown(npz->path), what, name,
-                         problem);
+    return blv_explain(why, BLV_E_FORMAT, "%s%s%s: %s", blv_shown_path(npz->path), what, name,
+                       problem);
 }
 
 /* ---- Labels ---- */
@@ -69,7 +69,7 @@ blv_error blv_take_npz_labels(blv_reading *r, blv_npz *npz, const char *name) {
                  about.ndim, rows);
         error = refuse(npz, name, r->why, problem);
     } else {
-        snprintf(source, sizeof source, "%s: array '%s'", blv_npz_shown(npz->path), name);
+        snprintf(source, sizeof source, "%s: array '%s'", blv_shown_path(npz->path), name);
         error = blv_take_number_labels(r, labels, source);
     }
     free(labels);
@@ -288,10 +288,10 @@ static blv_error take_features(blv_reading *r, blv_npz *npz) {
     const char *name = feature_name(npz);
     if (name)
         return take_dense(r, npz, name);
-    return blv_data_fail(r->why, BLV_E_NAME,
-                         "%s: no array of features; expected X, x, data or features, or data, "
-                         "indices, indptr and shape",
-                         r->shown);
+    return blv_explain(r->why, BLV_E_NAME,
+                       "%s: no array of features; expected X, x, data or features, or data, "
+                       "indices, indptr and shape",
+                       r->shown);
 }
 
 blv_error blv_read_npz(blv_reading *r) {

@@ -3,8 +3,8 @@
 #define BLV_DATA_READING_H
 
 #include "data/dataset_ops.h"
-#include "data/input.h"
-#include "data/npz_private.h"
+#include "io/input.h"
+#include "io/npz_private.h"
 
 /* Columns and indices that a file may name. */
 #define BLV_COLUMNS_MAX ((uint64_t)1 << 31)

@@ -155,22 +155,22 @@ static const char *const scaling_word[] = {
 static blv_error check_scale(blv_dataset *const *datasets, size_t count, blv_scaling scaling,
                              blv_message *why) {
     if (!datasets || count == 0)
-        return blv_data_fail(why, BLV_E_ARGUMENT, "blv_dataset_scale: there are no sets");
+        return blv_explain(why, BLV_E_ARGUMENT, "blv_dataset_scale: there are no sets");
     if (scaling != BLV_SCALE_STANDARD && scaling != BLV_SCALE_UNIT)
-        return blv_data_fail(why, BLV_E_ARGUMENT, "blv_dataset_scale: unknown scaling");
+        return blv_explain(why, BLV_E_ARGUMENT, "blv_dataset_scale: unknown scaling");
     for (size_t s = 0; s < count; s++) {
         for (size_t t = 0; t < s; t++)
             if (datasets[s] == datasets[t])
-                return blv_data_fail(why, BLV_E_ARGUMENT,
-                                     "blv_dataset_scale: sets %zu and %zu are the same", t, s);
+                return blv_explain(why, BLV_E_ARGUMENT,
+                                   "blv_dataset_scale: sets %zu and %zu are the same", t, s);
         if (!datasets[s])
-            return blv_data_fail(why, BLV_E_ARGUMENT, "blv_dataset_scale: set %zu is NULL", s);
+            return blv_explain(why, BLV_E_ARGUMENT, "blv_dataset_scale: set %zu is NULL", s);
         const blv_dataset_view *v = &datasets[s]->view, *first = &datasets[0]->view;
         if (v->columns != first->columns || !v->dense != !first->dense)
-            return blv_data_fail(why, BLV_E_VALUE,
-                                 "%s: set %zu is %s with %zu columns, the first is %s with %zu",
-                                 scaling_word[scaling], s, v->dense ? "dense" : "sparse",
-                                 v->columns, first->dense ? "dense" : "sparse", first->columns);
+            return blv_explain(why, BLV_E_VALUE,
+                               "%s: set %zu is %s with %zu columns, the first is %s with %zu",
+                               scaling_word[scaling], s, v->dense ? "dense" : "sparse", v->columns,
+                               first->dense ? "dense" : "sparse", first->columns);
     }
     return BLV_OK;
 }
@@ -202,12 +202,12 @@ static blv_error check_numbers(const column_numbers *n, blv_dataset *const *data
     const blv_dataset_view *first = &datasets[0]->view;
     for (size_t j = 0; j < first->columns; j++)
         if (!isfinite(n->mean[j]) || !isfinite(n->square[j]))
-            return blv_data_fail(why, BLV_E_VALUE, "%s: the values of column %zu are too large",
-                                 scaling_word[scaling], j);
+            return blv_explain(why, BLV_E_VALUE, "%s: the values of column %zu are too large",
+                               scaling_word[scaling], j);
     for (size_t s = 0; s < count; s++)
         if (!map_fits(&datasets[s]->view, m))
-            return blv_data_fail(why, BLV_E_VALUE, "%s: a value of set %zu would not be finite",
-                                 scaling_word[scaling], s);
+            return blv_explain(why, BLV_E_VALUE, "%s: a value of set %zu would not be finite",
+                               scaling_word[scaling], s);
     return BLV_OK;
 }
 
@@ -259,7 +259,7 @@ blv_error blv_dataset_scale_numbers(const blv_dataset *dataset, blv_scaling scal
     if (error)
         return error;
     if (!shift || !divisor)
-        return blv_data_fail(why, BLV_E_ARGUMENT, "blv_dataset_scale_numbers: a NULL argument");
+        return blv_explain(why, BLV_E_ARGUMENT, "blv_dataset_scale_numbers: a NULL argument");
     const blv_dataset_view *v = &dataset->view;
     column_numbers n = {0};
     if (!make_numbers(&n, v->columns)) {
@@ -280,7 +280,7 @@ blv_error blv_dataset_scale_numbers(const blv_dataset *dataset, blv_scaling scal
 
 static blv_error apply(blv_dataset *dataset, const map *m, const char *word, blv_message *why) {
     if (!map_fits(&dataset->view, m))
-        return blv_data_fail(why, BLV_E_VALUE, "%s: a value would not be finite", word);
+        return blv_explain(why, BLV_E_VALUE, "%s: a value would not be finite", word);
     blv_error error = blv_dataset_own_features(dataset, why);
     if (!error && blv_dataset_record(dataset, "%s", word) != BLV_OK)
         error = blv_data_no_memory(why);
@@ -291,10 +291,10 @@ static blv_error apply(blv_dataset *dataset, const map *m, const char *word, blv
 
 blv_error blv_dataset_multiply(blv_dataset *dataset, double factor, blv_message *why) {
     if (!dataset)
-        return blv_data_fail(why, BLV_E_ARGUMENT, "blv_dataset_multiply: dataset is NULL");
+        return blv_explain(why, BLV_E_ARGUMENT, "blv_dataset_multiply: dataset is NULL");
     if (!isfinite(factor))
-        return blv_data_fail(why, BLV_E_VALUE, "multiply: factor %g; expected a finite number",
-                             factor);
+        return blv_explain(why, BLV_E_VALUE, "multiply: factor %g; expected a finite number",
+                           factor);
     char word[64];
     snprintf(word, sizeof word, "multiply by %.17g", factor);
     return apply(dataset, &(map){.factor = factor}, word, why);
@@ -319,7 +319,7 @@ static double row_length(const blv_dataset_view *v, size_t i) {
 
 blv_error blv_dataset_unit_rows(blv_dataset *dataset, blv_message *why) {
     if (!dataset)
-        return blv_data_fail(why, BLV_E_ARGUMENT, "blv_dataset_unit_rows: dataset is NULL");
+        return blv_explain(why, BLV_E_ARGUMENT, "blv_dataset_unit_rows: dataset is NULL");
     const blv_dataset_view *v = &dataset->view;
     double *length = blv_data_alloc(v->rows, sizeof *length);
     if (!length)
@@ -332,7 +332,7 @@ blv_error blv_dataset_unit_rows(blv_dataset *dataset, blv_message *why) {
     blv_error error = BLV_OK;
     for (size_t i = 0; !error && i < v->rows; i++)
         if (!isfinite(length[i]))
-            error = blv_data_fail(why, BLV_E_VALUE, "unit rows: row %zu is too long", i);
+            error = blv_explain(why, BLV_E_VALUE, "unit rows: row %zu is too long", i);
     if (!error)
         error = apply(dataset, &(map){.by_row = true, .divisor = length}, "unit rows", why);
     free(length);

@@ -21,7 +21,7 @@ static void scatter(const blv_dataset_view *v, size_t *next, uint32_t *row, void
 
 blv_error blv_dataset_transpose(blv_dataset *dataset, blv_message *why) {
     if (!dataset)
-        return blv_data_fail(why, BLV_E_ARGUMENT, "blv_dataset_transpose: dataset is NULL");
+        return blv_explain(why, BLV_E_ARGUMENT, "blv_dataset_transpose: dataset is NULL");
     const blv_dataset_view *v = &dataset->view;
     if (!v->row_start || v->column_start)
         return BLV_OK;

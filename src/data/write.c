@@ -1,8 +1,8 @@
 /* Writes data sets: libsvm and CSV here, NPZ in write_npz.c. */
 #include "data/write.h"
-#include "core/number.h"
-#include "data/npz_private.h"
-#include "data/text_out.h"
+#include "base/number_text.h"
+#include "io/npz_private.h"
+#include "io/text_out.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -150,15 +150,15 @@ static bool ends_in(const char *text, const char *end) {
 blv_error blv_dataset_write(const blv_dataset *dataset, const char *path, const char *format,
                             blv_message *why) {
     if (!dataset || !path || !*path || !format)
-        return blv_data_fail(why, BLV_E_ARGUMENT,
-                             "blv_dataset_write: dataset, path or format is missing");
+        return blv_explain(why, BLV_E_ARGUMENT,
+                           "blv_dataset_write: dataset, path or format is missing");
     const blv_dataset_view *v = &dataset->view;
     bool libsvm = strcmp(format, "libsvm") == 0;
     if (strcmp(format, "npz") == 0)
         return blv_dataset_write_npz(v, path, why);
     if (!libsvm && strcmp(format, "csv") != 0)
-        return blv_data_fail(why, BLV_E_NAME,
-                             "there is no format '%.50s'; expected libsvm, csv or npz", format);
+        return blv_explain(why, BLV_E_NAME,
+                           "there is no format '%.50s'; expected libsvm, csv or npz", format);
     blv_error error = BLV_OK;
     blv_text_out *out = blv_text_create(path, &error, why);
     if (!out)

@@ -7,9 +7,9 @@
  *   feature_names   where there are some
  *
  * Names are arrays of bytes (UTF-8), padded with zero bytes. */
-#include "core/number.h"
-#include "data/npz_private.h"
+#include "base/number_text.h"
 #include "data/write.h"
+#include "io/npz_private.h"
 
 #include <math.h>
 #include <stdlib.h>

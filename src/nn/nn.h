@@ -20,7 +20,7 @@
 
 #include "bilevel/space.h"
 #include "bilevel/status.h"
-#include "kernels/pass.h"
+#include "kernels/row_sweep.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,7 +2,7 @@
 #ifndef BLV_NN_CHANNELS_H
 #define BLV_NN_CHANNELS_H
 
-#include "kernels/lanes.h"
+#include "kernels/cpu/lanes.h"
 #include "nn/nn_loops.h"
 
 ALWAYS_INLINE void channel_sum_of(const nn_channel_sum *s, const size_t terms) {

@@ -1,6 +1,6 @@
 /* Layers without weights, for the rows of a block: forward with its tangent, backward with its
  * tangent. A tangent is the derivative along v, whatever it belongs to. */
-#include "core/random.h"
+#include "base/random.h"
 #include "nn/nn_block.h"
 
 #include <string.h>

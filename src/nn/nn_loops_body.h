@@ -1,6 +1,6 @@
 /* The table of loops of one precision and instruction set; see nn_loops.h. */
-#include "kernels/lanes.h"
-#include "nn/nn_bend.h"
+#include "kernels/cpu/lanes.h"
+#include "nn/nn_activation.h"
 #include "nn/nn_channels.h"
 #include "nn/nn_patches.h"
 #include "nn/nn_scores.h"

@@ -1,7 +1,7 @@
 /* Drives a pass: slices of rows one after the other, blocks of a slice shared out among threads,
  * then pieces of the gradient likewise. */
+#include "base/thread_pool.h"
 #include "nn/nn_work.h"
-#include "team/team.h"
 
 #include <assert.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #ifndef BLV_NN_PATCHES_H
 #define BLV_NN_PATCHES_H
 
-#include "kernels/lanes.h"
+#include "kernels/cpu/lanes.h"
 #include "nn/nn_loops.h"
 
 /* The window of one pixel of the output: the corner in the padded image, and its row of the matrix.

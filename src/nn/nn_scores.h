@@ -4,7 +4,7 @@
 #ifndef BLV_NN_SCORES_H
 #define BLV_NN_SCORES_H
 
-#include "kernels/lanes_math.h"
+#include "kernels/cpu/lanes_math.h"
 #include "nn/nn_loops.h"
 
 static size_t best_of(size_t classes, const real *score) {

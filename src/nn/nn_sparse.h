@@ -5,7 +5,7 @@
 #ifndef BLV_NN_SPARSE_H
 #define BLV_NN_SPARSE_H
 
-#include "kernels/lanes.h"
+#include "kernels/cpu/lanes.h"
 #include "nn/nn_loops.h"
 #include "nn/nn_tile.h"
 

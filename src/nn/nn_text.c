@@ -1,5 +1,5 @@
 /* Networks from a short text: "mlp:784-128-10,act=gelu,dropout=0.2", "resnet18:16". */
-#include "core/number.h"
+#include "base/number_text.h"
 #include "nn/nn.h"
 
 #include <math.h>

@@ -7,7 +7,7 @@
 #ifndef BLV_NN_TILE_H
 #define BLV_NN_TILE_H
 
-#include "kernels/lanes.h"
+#include "kernels/cpu/lanes.h"
 #include "nn/nn_loops.h"
 
 #if defined(BLV_ISA_avx512)

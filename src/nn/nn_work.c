@@ -1,7 +1,7 @@
 /* Memory of passes: one room, laid out by walking through the network twice, first to count. */
 #include "nn/nn_work.h"
-#include "space/room.h"
-#include "team/team.h"
+#include "base/aligned_memory.h"
+#include "base/thread_pool.h"
 
 #include <assert.h>
 #include <stdlib.h>

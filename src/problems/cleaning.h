@@ -5,7 +5,7 @@
 
 #include "bilevel/dataset.h"
 #include "kernels/elementwise.h"
-#include "kernels/pass.h"
+#include "kernels/row_sweep.h"
 
 /* weight = sigmoid(x) at the rows of the pass */
 void cleaning_weights(const blv_element_loops *loops, blv_precision precision, const blv_rows *rows,

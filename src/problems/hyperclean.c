@@ -10,7 +10,7 @@
 #include "problems/hyperclean.h"
 #include "problems/builtin_problems.h"
 #include "problems/cleaning.h"
-#include "problems/linear.h"
+#include "problems/linear_model.h"
 #include "problems/lower_oracles.h"
 #include "problems/raw.h"
 

@@ -2,7 +2,7 @@
 #ifndef BLV_PROBLEMS_L2REG_H
 #define BLV_PROBLEMS_L2REG_H
 
-#include "problems/linear.h"
+#include "problems/linear_model.h"
 
 typedef struct l2reg_params {
     linear_source source;

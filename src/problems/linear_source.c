@@ -1,5 +1,5 @@
 /* Loading the data of a problem: read, split, corrupt, scale, in this order. */
-#include "problems/linear.h"
+#include "problems/linear_model.h"
 
 #include <math.h>
 #include <stdarg.h>

@@ -4,7 +4,7 @@
 #define BLV_PROBLEMS_NET_MODEL_H
 
 #include "nn/nn.h"
-#include "problems/linear.h"
+#include "problems/linear_model.h"
 
 enum { NET_NORM_FROZEN, NET_NORM_BATCH };
 

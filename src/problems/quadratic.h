@@ -3,7 +3,7 @@
 #define BLV_PROBLEMS_QUADRATIC_H
 
 #include "bilevel/problem.h"
-#include "kernels/dense.h"
+#include "kernels/cpu/dense.h"
 
 typedef struct quadratic_params {
     int64_t dx, dy;

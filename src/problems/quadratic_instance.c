@@ -4,7 +4,7 @@
  *   x* solves  (ridge I + C'A^-2 C) x = -C'A^-1 (A^-1 c + b)
  *
  * A is built from its eigenvectors and eigenvalues, so A^-1 is exact to rounding. */
-#include "core/random.h"
+#include "base/random.h"
 #include "problems/quadratic.h"
 #include "problems/raw.h"
 

@@ -3,7 +3,7 @@
  * features, half for training and half for validation; the paper does not say how it was drawn.
  * Here features are normal numbers, and b = sign(a'w + noise) with w normal on the first half of
  * the features. */
-#include "core/random.h"
+#include "base/random.h"
 #include "problems/builtin_problems.h"
 #include "problems/l2reg.h"
 

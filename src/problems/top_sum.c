@@ -1,5 +1,5 @@
 #include "problems/top_sum.h"
-#include "core/random.h"
+#include "base/random.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* Small problems with known answers, each one coordinate function; see separable.h. */
-#include "core/random.h"
+#include "base/random.h"
 #include "problems/builtin_problems.h"
 #include "problems/separable.h"
 

@@ -12,8 +12,8 @@
  * It returns an average of w; here x is the last iterate, as in f2ba. The result's y is the
  * minimizer of f + lambda g. On auto (ours), L is found by backtracking, see core/momentum.h, and
  * in place of B an epoch ends when the momentum points uphill, or after each step on batches. */
-#include "core/momentum.h"
-#include "core/penalized.h"
+#include "blocks/momentum.h"
+#include "blocks/penalized.h"
 #include "solvers/builtin_solvers.h"
 
 #include <float.h>

@@ -20,8 +20,8 @@
  * K counts products with H. In CG the first one of a warm start gives the residual, the others are
  * steps. The Neumann sum is the fixed point iteration from v = eta fy: (1 - mu eta)^(K+1) of v at
  * most is missing, in every iteration. For t1-t2 that is K = 0. */
-#include "core/adjoint.h"
-#include "core/steps.h"
+#include "blocks/adjoint.h"
+#include "blocks/steps.h"
 #include "core/workspace.h"
 #include "solvers/builtin_solvers.h"
 

@@ -9,7 +9,7 @@
  * sum of the largest weights: both belong to the problem (`coreset`) and not to the algorithm,
  * which is none the worse for other problems. Since H and J are of one batch, d is the
  * hypergradient of that batch once v has converged; amigo takes batches of their own. */
-#include "core/steps.h"
+#include "blocks/steps.h"
 #include "solvers/builtin_solvers.h"
 
 #include <float.h>

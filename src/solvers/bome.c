@@ -15,8 +15,8 @@
  * |gy(x,z)| is a fiftieth of |gy(x,y)|. The other steps are those of a fixed penalty of 30:
  * step_y = 1/(L_f + 30 L), step_x = 1/(10 L_x), see pbgd, and eta = 15, so that y follows at half
  * the speed of gradient steps on g. */
-#include "core/constants.h"
-#include "core/inner.h"
+#include "blocks/constants.h"
+#include "blocks/inner.h"
 #include "solvers/builtin_solvers.h"
 
 #include <float.h>

@@ -1,6 +1,6 @@
 /* The solvers of this folder. */
-#ifndef BLV_SOLVERS_BUILTIN_H
-#define BLV_SOLVERS_BUILTIN_H
+#ifndef BLV_SOLVERS_BUILTIN_SOLVERS_H
+#define BLV_SOLVERS_BUILTIN_SOLVERS_H
 
 #include "bilevel/solver.h"
 

@@ -8,7 +8,7 @@
  * fy is computed once an iteration, and the gradient that fails the test is the one of the step.
  * "Tuning-free bilevel optimization: new algorithms and convergence analysis", Algorithm 1; the
  * eta's are those of its Remark 1. Its accuracy is set by T: |gy|^2 and |r|^2 stay near c/T. */
-#include "core/steps.h"
+#include "blocks/steps.h"
 #include "solvers/builtin_solvers.h"
 
 #include <float.h>

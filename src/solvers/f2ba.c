@@ -7,8 +7,8 @@
  * z starts at y. L. Chen, Y. Ma, J. Zhang, "Near-optimal nonconvex-strongly-convex bilevel
  * optimization with fully first-order oracles", JMLR 26, 2025, Algorithm 1; steps of y and z as in
  * core/penalized.h. The result's y is the minimizer of f + lambda g. */
-#include "core/guard.h"
-#include "core/penalized.h"
+#include "blocks/guard.h"
+#include "blocks/penalized.h"
 #include "solvers/builtin_solvers.h"
 
 #include <float.h>

@@ -10,9 +10,9 @@
  * stochastic bilevel optimization", ICML 2023. The result's y is the minimizer of f + lambda g. On
  * auto (ours), step_y is 1/(L_f + lambda0 L) and step_z is lambda0 times that: they lag alike. L is
  * raised when the steps of z meet more, on whole sums. */
-#include "core/constants.h"
-#include "core/guard.h"
-#include "core/schedule.h"
+#include "blocks/constants.h"
+#include "blocks/guard.h"
+#include "blocks/schedule.h"
 #include "solvers/builtin_solvers.h"
 
 #include <float.h>

@@ -13,9 +13,9 @@
  *
  * Automatic steps decay as (1 + t/hold)^-1/2, with the hold of core/steps.h: with (t+1)^-1/2 they
  * would shrink before anything has converged. */
-#include "core/recursive.h"
-#include "core/schedule.h"
-#include "core/steps.h"
+#include "blocks/recursive.h"
+#include "blocks/schedule.h"
+#include "blocks/steps.h"
 #include "solvers/builtin_solvers.h"
 
 #include <float.h>

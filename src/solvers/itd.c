@@ -16,8 +16,8 @@
  * hyperparameter optimization", ICML 2017; truncated: A. Shaban, C. Cheng, N. Hatch, B. Boots,
  * "Truncated back-propagation for bilevel optimization", AISTATS 2019. With constant H and m = 0,
  * d is fx - J v for the Neumann sum v of K0 terms, whose residual is p_{T-K0}. */
-#include "core/steps.h"
-#include "core/trajectory.h"
+#include "blocks/steps.h"
+#include "blocks/trajectory.h"
 #include "solvers/builtin_solvers.h"
 
 #include <float.h>

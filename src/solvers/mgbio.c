@@ -13,10 +13,10 @@
  * H may be indefinite, so H \ fy is MINRES from the last v; or, where H is small, a symmetric
  * factorization. Where H is singular at an iterate, v is a solution of least squares (MINRES) or
  * stays as it is, and the run ends only when that does not pass. */
-#include "core/averaged_move.h"
-#include "core/matrices.h"
-#include "core/output.h"
-#include "core/pair_guard.h"
+#include "blocks/averaged_move.h"
+#include "blocks/dense_derivatives.h"
+#include "blocks/iterate_selection.h"
+#include "blocks/pair_guard.h"
 #include "core/workspace.h"
 #include "solvers/builtin_solvers.h"
 

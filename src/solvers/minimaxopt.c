@@ -17,9 +17,9 @@
  * Ours: on auto eta is 1/(L_f + a L) for u and w, the same for both, so that they lag alike and the
  * lag cancels in gx(x,w) - gx(x,u), and the x-step is what core/constants.h says for that lag; L
  * and mu are corrected on the way. With optimizer = adam, eta is 0.01 in all stages. */
-#include "core/adam.h"
-#include "core/constants.h"
-#include "core/guard.h"
+#include "blocks/adam.h"
+#include "blocks/constants.h"
+#include "blocks/guard.h"
 #include "solvers/builtin_solvers.h"
 
 #include <float.h>

@@ -21,10 +21,10 @@
  *
  * Ours: k and m. auto makes eta_0 = 1 and lets the steps shrink only after about m = 10 L/mu
  * iterations (at least 100, at most 10000): y has to come near y*(x) first. */
-#include "core/averaged_move.h"
-#include "core/carried.h"
-#include "core/output.h"
-#include "core/pair_guard.h"
+#include "blocks/averaged_move.h"
+#include "blocks/hessian_average.h"
+#include "blocks/iterate_selection.h"
+#include "blocks/pair_guard.h"
 #include "core/workspace.h"
 #include "solvers/builtin_solvers.h"
 

@@ -15,8 +15,8 @@
  *
  * Automatic steps decay as (1 + t/hold)^-e, with the hold of core/steps.h: with (t+1)^-e they would
  * shrink before anything has converged. */
-#include "core/neumann.h"
-#include "core/schedule.h"
+#include "blocks/neumann.h"
+#include "blocks/schedule.h"
 #include "solvers/builtin_solvers.h"
 
 #include <float.h>

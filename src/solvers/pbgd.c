@@ -11,9 +11,9 @@
  * curvature of f + gamma (g - min g) in x with y held: y follows only slowly, so that what x feels
  * is this. L is raised when the steps of z meet more. One batch of f and one of g serve the whole
  * iteration. */
-#include "core/constants.h"
-#include "core/guard.h"
-#include "core/inner.h"
+#include "blocks/constants.h"
+#include "blocks/guard.h"
+#include "blocks/inner.h"
 #include "solvers/builtin_solvers.h"
 
 #include <float.h>

@@ -21,8 +21,8 @@
  * move x. On auto an epoch also ends when the momentum points uphill, G'(x+ - x) > 0: on a
  * quadratic Hc is 0 and nothing else would end it; and after each step on batches, whose noise the
  * momentum would add up. */
-#include "core/momentum.h"
-#include "core/penalized.h"
+#include "blocks/momentum.h"
+#include "blocks/penalized.h"
 #include "solvers/builtin_solvers.h"
 
 #include <float.h>

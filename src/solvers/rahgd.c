@@ -11,11 +11,11 @@
  * theta = 4 (eps rho)^(1/4)/sqrt(L) and B = sqrt(eps/rho); x is the last iterate; and on auto
  * (ours) L is found by backtracking, and an epoch ends when the momentum points uphill, or after
  * each step on batches. One batch of f and one of g serve the whole iteration. */
-#include "core/adjoint.h"
-#include "core/constants.h"
-#include "core/inner.h"
-#include "core/momentum.h"
-#include "core/steps.h"
+#include "blocks/adjoint.h"
+#include "blocks/constants.h"
+#include "blocks/inner.h"
+#include "blocks/momentum.h"
+#include "blocks/steps.h"
 #include "core/workspace.h"
 #include "solvers/builtin_solvers.h"
 

@@ -13,7 +13,7 @@
  * Ours: scale = auto sets the eta's to the distances that y, v and x have to go, as tight solves at
  * the start show them. Sums of gradient norms do not forget: on a badly scaled problem the first
  * large gradients shrink all later steps, and a run with eta = 1 hardly moves. */
-#include "core/steps.h"
+#include "blocks/steps.h"
 #include "solvers/builtin_solvers.h"
 
 #include <float.h>

@@ -8,8 +8,8 @@
  * before the first step. core/saga.h has the weights for a short block at the end.
  * M. Dagreou, P. Ablin, S. Vaiter, T. Moreau, "A framework for bilevel optimization that enables
  * stochastic and global variance reduction algorithms", NeurIPS 2022. */
-#include "core/pair_guard.h"
-#include "core/saga.h"
+#include "blocks/pair_guard.h"
+#include "blocks/saga.h"
 #include "solvers/builtin_solvers.h"
 
 #include <float.h>

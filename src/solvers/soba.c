@@ -5,8 +5,8 @@
  * with d = fx - J v, all on the batches of the iteration, e = 1/2.
  * M. Dagreou, P. Ablin, S. Vaiter, T. Moreau, "A framework for bilevel optimization that enables
  * stochastic and global variance reduction algorithms", NeurIPS 2022. */
-#include "core/schedule.h"
-#include "core/steps.h"
+#include "blocks/schedule.h"
+#include "blocks/steps.h"
 #include "solvers/builtin_solvers.h"
 
 #include <float.h>

@@ -9,8 +9,8 @@
  * term is what y*(x) moves when x does, so y need not chase it, and both steps are of one size.
  * T. Chen, Y. Sun, Q. Xiao, W. Yin, "A single-timescale method for stochastic bilevel
  * optimization", AISTATS 2022. Its projections of Hm and G are left out. */
-#include "core/carried.h"
-#include "core/pair_guard.h"
+#include "blocks/hessian_average.h"
+#include "blocks/pair_guard.h"
 #include "core/sampler.h"
 #include "solvers/builtin_solvers.h"
 

@@ -20,9 +20,9 @@
  *
  * Every factor of hg is a mean over its batch, where the papers take one sample or average whole
  * products: the same mean, less noise. */
-#include "core/neumann.h"
-#include "core/recursive.h"
-#include "core/steps.h"
+#include "blocks/neumann.h"
+#include "blocks/recursive.h"
+#include "blocks/steps.h"
 #include "solvers/builtin_solvers.h"
 
 #include <float.h>

@@ -15,10 +15,10 @@
  * Algorithm 2; alpha is step_x, beta is step_y. Its hg averages Neumann products of single samples;
  * here each factor is the mean over a batch of its own (core/neumann.h): the same mean and less
  * noise. */
-#include "core/neumann.h"
-#include "core/recursive.h"
+#include "blocks/neumann.h"
+#include "blocks/recursive.h"
+#include "blocks/steps.h"
 #include "core/sampler.h"
-#include "core/steps.h"
 #include "solvers/builtin_solvers.h"
 
 #include <float.h>

@@ -2,7 +2,7 @@
  * chooses. What is accepted reads back as itself. */
 #include "bilevel/run.h"
 
-#include "core/builtin.h"
+#include "registry/builtin.h"
 
 #include <stdlib.h>
 #include <string.h>

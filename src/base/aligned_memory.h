@@ -1,0 +1,16 @@
+/* Memory for large arrays. */
+#ifndef BLV_BASE_ALIGNED_MEMORY_H
+#define BLV_BASE_ALIGNED_MEMORY_H
+
+#include <stddef.h>
+
+/* At least bytes (0 is taken as 1), aligned to 64 bytes, not cleared; NULL when memory is short.
+ * Give it back with free(). Large room asks the system for huge pages: rows that stream by cross a
+ * page every nine rows otherwise, and each crossing stops the processor's prefetcher. Measured on
+ * rows of 54 doubles: 24 instead of 16 GB/s. */
+void *blv_room(size_t bytes);
+
+/* From here on room is large. */
+#define BLV_LARGE_ROOM ((size_t)4 << 20)
+
+#endif

@@ -1,0 +1,27 @@
+/* Writing messages, and finding the nearest of a set of names. */
+#ifndef BLV_BASE_MESSAGE_H
+#define BLV_BASE_MESSAGE_H
+
+#include "bilevel/status.h"
+
+#include <stddef.h>
+
+/* Writes the message where there is one and returns the error, for `return blv_explain(...)`. */
+blv_error blv_explain(blv_message *why, blv_error error, const char *format, ...) BLV_PRINTF(3, 4);
+
+/* BLV_E_FILE with "path: cannot <action>: <what errno says>". */
+blv_error blv_explain_errno(blv_message *why, const char *path, const char *action);
+/* The path, or its end where it is too long for a message. */
+const char *blv_shown_path(const char *path);
+
+/* Keeps track of the candidate nearest to a name. Start from {.name = name}. */
+typedef struct blv_nearest {
+    const char *name;
+    const char *best;
+    size_t distance;
+} blv_nearest;
+void blv_nearest_try(blv_nearest *nearest, const char *candidate);
+/* The best candidate if it is near enough to be meant, else NULL. */
+const char *blv_nearest_guess(const blv_nearest *nearest);
+
+#endif

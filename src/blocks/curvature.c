@@ -1,0 +1,46 @@
+#include "blocks/curvature.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+
+blv_error blv_curvature_open(blv_run *run, const char *name, blv_level level, blv_curvature *c) {
+    BLV_CHECK(blv_scratch_vec(run, level, &c->room));
+    if (!name) {
+        BLV_CHECK(blv_scratch_vec(run, level, &c->point));
+        return blv_scratch_vec(run, level, &c->gradient);
+    }
+    char of_point[32], of_gradient[32], of_known[32];
+    snprintf(of_point, sizeof of_point, "%.10s, last point", name);
+    snprintf(of_gradient, sizeof of_gradient, "%.10s, last gradient", name);
+    snprintf(of_known, sizeof of_known, "%.10s_known", name);
+    BLV_CHECK(blv_state_scalar(run, of_known, &c->known));
+    BLV_CHECK(blv_state_vec(run, of_point, level, &c->point));
+    return blv_state_vec(run, of_gradient, level, &c->gradient);
+}
+
+void blv_curvature_forget(blv_curvature *c) {
+    c->known = 0.0;
+}
+
+double blv_shortest_way(const blv_vec *v) {
+    bool single = blv_space_precision(blv_vec_space(v)) == BLV_F32;
+    return cbrt(single ? (double)FLT_EPSILON : DBL_EPSILON) * (1.0 + blv_vec_norm(v));
+}
+
+double blv_curvature_met(blv_curvature *c, const blv_vec *point, const blv_vec *gradient,
+                         double *way) {
+    double curvature = 0.0, length = 0.0;
+    if (c->known > 0.0) {
+        length = blv_vec_combine(c->room, 1.0, point, -1.0, c->point);
+        double change = blv_vec_combine(c->room, 1.0, gradient, -1.0, c->gradient);
+        if (length > blv_shortest_way(point) && isfinite(change))
+            curvature = change / length;
+    }
+    blv_vec_copy(c->point, point);
+    blv_vec_copy(c->gradient, gradient);
+    c->known = 1.0;
+    if (way)
+        *way = length;
+    return curvature;
+}

@@ -1,0 +1,90 @@
+#include "blocks/guard.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+
+static const double share_on_batches = 0.05;
+
+blv_error blv_guard_open(blv_run *run, const char *name, blv_level level, blv_guard *guard) {
+    const struct {
+        const char *what;
+        double *scalar;
+    } parts[] = {{"norm", &guard->before_norm},
+                 {"move", &guard->before_move},
+                 {"largest", &guard->largest},
+                 {"mean", &guard->mean}};
+    blv_guard_reset(guard);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        char of_part[32];
+        snprintf(of_part, sizeof of_part, "%.20s, %s", name, parts[i].what);
+        BLV_CHECK(blv_state_hidden(run, of_part, parts[i].scalar));
+    }
+    return blv_state_vec(run, name, level, &guard->before);
+}
+
+void blv_guard_reset(blv_guard *guard) {
+    guard->before_norm = 0.0;
+}
+
+void blv_guard_limit(blv_guard *guard, const blv_vec *x) {
+    if (guard->before)
+        guard->longest = 0.5 * (1.0 + blv_vec_norm(x));
+}
+
+static bool is_rounding(const blv_guard *guard, double norm) {
+    bool single = blv_space_precision(blv_vec_space(guard->before)) == BLV_F32;
+    return norm <= pow(single ? (double)FLT_EPSILON : DBL_EPSILON, 2.0 / 3.0) * guard->largest;
+}
+
+/* Halves the step where a whole sum shows that it is too long; returns the longest step allowed. */
+static double look_at_sum(blv_guard *guard, double *step, double product, double norm) {
+    double before = guard->before_norm;
+    guard->largest = fmax(guard->largest, norm);
+    guard->cosine = 0.0;
+    if (before == 0.0 || is_rounding(guard, norm))
+        return INFINITY;
+    guard->cosine = product / (norm * before);
+    if (product < -0.5 * norm * before)
+        *(guard->mover ? guard->mover : step) *= 0.5;
+    if (norm <= 2.0 * before || guard->mover)
+        return INFINITY;
+    return 0.5 * guard->before_move / sqrt(norm * norm - 2.0 * product + before * before);
+}
+
+/* The same for y and v on batches. */
+static void look_at_batch(blv_guard *guard, double *step, double product, double norm) {
+    bool sign = product < -0.5 * norm * guard->before_norm && norm > 2.0 * guard->largest;
+    if (sign)
+        *step *= 0.5;
+    if (sign || guard->largest == 0.0)
+        guard->largest = norm;
+}
+
+/* The part of a step of x on a batch that is taken. */
+static double clip(blv_guard *guard, double norm) {
+    double mean = guard->mean > 0.0 ? guard->mean : norm, clipped = fmin(norm, 2.0 * mean);
+    guard->mean = mean + 0.05 * (clipped - mean);
+    return norm > 0.0 ? clipped / norm : 1.0;
+}
+
+double blv_guard_step(blv_guard *guard, double *step, double decay, const blv_batch *batch,
+                      const blv_vec *direction, double norm) {
+    if (!guard->before)
+        return *step * decay;
+    bool is_x = guard->longest > 0.0;
+    double product = blv_vec_dot(guard->before, direction);
+    double limit = is_x ? (batch ? share_on_batches : 1.0) * guard->longest / norm : INFINITY,
+           part = 1.0;
+    if (!batch)
+        limit = fmin(limit, look_at_sum(guard, step, product, norm));
+    else if (is_x)
+        part = guard->unclipped ? 1.0 : clip(guard, norm);
+    else
+        look_at_batch(guard, step, product, norm);
+    double taken = fmin(*step * decay * part, limit);
+    blv_vec_copy(guard->before, direction);
+    guard->before_norm = norm;
+    guard->before_move = taken * norm;
+    return taken;
+}

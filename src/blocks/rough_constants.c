@@ -1,0 +1,389 @@
+#include "blocks/rough_constants.h"
+#include "base/random.h"
+#include "blocks/accelerated.h"
+#include "core/run_private.h"
+#include "core/sampler.h"
+#include "core/workspace.h"
+#include "linsolve/lanczos.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum {
+    EFFORT_MAX = 4,
+    LANCZOS_STEPS = 6, /* these four for each unit of effort */
+    DESCENT_STEPS = 6,
+    PRODUCTS = 3,
+    PROBES = 1,
+    PROBES_MAX = 3,
+    ROWS_MIN = 512, /* in a sample, which is one of SHARES parts */
+    SHARES = 16
+};
+static const double small_size = 4e6, size_of_an_effort = 1e8;
+
+struct blv_sketch {
+    blv_run *run;
+    bool first_order;
+    size_t effort;
+    blv_lanczos *lanczos;
+    blv_cg *cg;
+    blv_agd agd;
+    blv_sampler *f_rows, *g_rows;
+    double L;                /* as far as it is known */
+    blv_vec *start;          /* of Lanczos: random */
+    blv_vec *y, *v, *gy;     /* gy: at x and y */
+    blv_vec *y1, *dy, *dv;   /* y + dy, and what y and v change by */
+    blv_vec *fy, *hv, *side; /* fy and H v at x and y; right sides */
+    blv_vec *shifted, *base; /* for differences; base: gradient in y where they are taken */
+    blv_vec *d, *d1, *x1, *gx, *gx1, *gx_base;
+};
+
+/* ---- Opening ---- */
+
+double blv_sketch_effort(const blv_problem_def *def) {
+    double size = (double)def->dim_y * fmax(1.0, (double)def->lower_samples);
+    return size <= small_size ? INFINITY : fmin(fmax(size_of_an_effort / size, 1.0), EFFORT_MAX);
+}
+
+static void destroy_sketch(void *object) {
+    blv_sketch *s = object;
+    blv_lanczos_destroy(s->lanczos);
+    blv_sampler_destroy(s->f_rows);
+    blv_sampler_destroy(s->g_rows);
+    free(s);
+}
+
+static blv_error open_rows(const blv_run *run, size_t samples, const char *stream,
+                           blv_sampler **rows) {
+    size_t part = samples / SHARES;
+    blv_sampler_spec spec = {.kind = BLV_SAMPLER_BLOCK,
+                             .samples = samples > 0 ? samples : 1,
+                             .batch = part > ROWS_MIN ? part : ROWS_MIN,
+                             .contiguous = run->def->shuffled,
+                             .seed = (uint64_t)run->options.seed,
+                             .stream = stream};
+    return blv_sampler_create(rows, &spec);
+}
+
+static blv_error open_parts(blv_run *run, blv_sketch *s) {
+    size_t steps = LANCZOS_STEPS * s->effort;
+    BLV_CHECK(blv_lanczos_create(&s->lanczos, run->def->space_y, steps));
+    BLV_CHECK(open_rows(run, run->def->upper_samples, "sketch f", &s->f_rows));
+    return open_rows(run, run->def->lower_samples, "sketch g", &s->g_rows);
+}
+
+static blv_error open_vectors(blv_run *run, blv_sketch *s) {
+    blv_vec **const of_y[] = {&s->y,  &s->v,  &s->gy,   &s->y1,      &s->dy,   &s->dv,
+                              &s->fy, &s->hv, &s->side, &s->shifted, &s->base, &s->start};
+    blv_vec **const of_x[] = {&s->d, &s->d1, &s->x1, &s->gx, &s->gx1, &s->gx_base};
+    for (size_t i = 0; i < sizeof of_y / sizeof *of_y; i++)
+        BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, of_y[i]));
+    for (size_t i = 0; i < sizeof of_x / sizeof *of_x; i++)
+        BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, of_x[i]));
+    BLV_CHECK(blv_run_cg(run, BLV_LEVEL_Y, &s->cg));
+    return blv_agd_open(run, BLV_LEVEL_Y, true, &s->agd);
+}
+
+static blv_error random_start(blv_run *run, blv_vec *start) {
+    size_t dim = blv_vec_dim(start);
+    double *host = malloc(dim * sizeof *host);
+    if (!host)
+        return blv_run_fail(run, BLV_E_MEMORY, "automatic constants: out of memory");
+    blv_stream stream = blv_stream_make((uint64_t)run->options.seed, "lanczos start");
+    blv_random_normals(&stream, 0, dim, host);
+    blv_vec_write(start, host);
+    free(host);
+    return BLV_OK;
+}
+
+blv_error blv_sketch_open(blv_run *run, blv_sketch **sketch) {
+    *sketch = NULL;
+    blv_sketch *s = calloc(1, sizeof *s);
+    if (!s)
+        return blv_run_fail(run, BLV_E_MEMORY, "automatic constants: out of memory");
+    s->run = run;
+    s->first_order = !(run->solver->uses & (BLV_USES_HVP | BLV_USES_JVP));
+    s->effort = (size_t)fmin(blv_sketch_effort(run->def), EFFORT_MAX);
+    blv_error error = open_parts(run, s);
+    if (error != BLV_OK) {
+        destroy_sketch(s);
+        return blv_run_fail(run, error, "automatic constants: %s", blv_error_text(error));
+    }
+    size_t bytes = sizeof *s + blv_lanczos_bytes(s->lanczos) + blv_sampler_bytes(s->f_rows) +
+                   blv_sampler_bytes(s->g_rows);
+    BLV_CHECK(blv_run_own(run, s, destroy_sketch, bytes));
+    BLV_CHECK(open_vectors(run, s));
+    BLV_CHECK(random_start(run, s->start));
+    *sketch = s;
+    return BLV_OK;
+}
+
+const blv_vec *blv_sketch_y(const blv_sketch *s) {
+    return s->y;
+}
+
+/* ---- Products with second derivatives ---- */
+
+typedef enum function { OF_G, OF_F } function;
+
+typedef struct place {
+    blv_sketch *s;
+    function of;
+    const blv_batch *rows; /* NULL: all */
+    const blv_vec *x, *y;
+} place;
+
+static blv_flow gradient_at(const place *p, const blv_vec *y, blv_vec *gx, blv_vec *gy) {
+    blv_eval *eval = &p->s->run->eval;
+    if (p->of == OF_F)
+        return blv_eval_upper(eval, p->rows, p->x, y, NULL, gx, gy);
+    return blv_eval_lower(eval, p->rows, p->x, y, NULL, gx, gy);
+}
+
+static bool by_differences(const place *p) {
+    return p->of == OF_F || p->s->first_order;
+}
+
+/* The gradients from which differences are taken at this place. */
+static blv_flow settle(const place *p, bool with_x) {
+    if (!by_differences(p))
+        return BLV_GO;
+    return gradient_at(p, p->y, with_x ? p->s->gx_base : NULL, p->s->base);
+}
+
+static double shift(const place *p, const blv_vec *along, double norm) {
+    double t = blv_difference_width(p->y, norm);
+    blv_vec_combine(p->s->shifted, 1.0, p->y, t, along);
+    return t;
+}
+
+static blv_flow product(const place *p, const blv_vec *in, blv_vec *out) {
+    if (!by_differences(p))
+        return blv_eval_hvp(&p->s->run->eval, p->rows, p->x, p->y, in, out);
+    double norm = blv_vec_norm(in);
+    if (!(norm > 0.0)) {
+        blv_vec_fill(out, 0.0);
+        return BLV_GO;
+    }
+    double t = shift(p, in, norm);
+    BLV_TRY(gradient_at(p, p->s->shifted, NULL, out));
+    blv_vec_combine(out, 1.0 / t, out, -1.0 / t, p->s->base);
+    return BLV_GO;
+}
+
+static int hessian(void *context, const blv_vec *in, blv_vec *out) {
+    return (int)product(context, in, out);
+}
+
+static blv_flow cross(const place *p, const blv_vec *v, blv_vec *out) {
+    if (!by_differences(p))
+        return blv_eval_jvp(&p->s->run->eval, p->rows, p->x, p->y, v, out);
+    double norm = blv_vec_norm(v);
+    if (!(norm > 0.0)) {
+        blv_vec_fill(out, 0.0);
+        return BLV_GO;
+    }
+    double t = shift(p, v, norm);
+    BLV_TRY(gradient_at(p, p->s->shifted, out, NULL));
+    blv_vec_combine(out, 1.0 / t, out, -1.0 / t, p->s->gx_base);
+    return BLV_GO;
+}
+
+/* ---- Curvature in y ---- */
+
+/* As in constants.c: the bound makes the largest safe, at most half is taken off the smallest. */
+static blv_flow spectrum(blv_sketch *s, function of, const blv_vec *y, double *largest,
+                         double *smallest) {
+    place p = {s, of, blv_sampler_next(of == OF_F ? s->f_rows : s->g_rows), s->run->x, y};
+    BLV_TRY(settle(&p, false));
+    blv_lanczos_result r =
+        blv_lanczos_run(s->lanczos, hessian, &p, s->start, LANCZOS_STEPS * s->effort);
+    if (r.end == BLV_LINEAR_OPERATOR)
+        return (blv_flow)r.code;
+    if (r.end == BLV_LINEAR_NONFINITE || r.steps == 0)
+        return BLV_NONFINITE;
+    *largest = fmax(r.largest + r.largest_bound, -r.smallest);
+    *smallest = fmax(r.smallest - r.smallest_bound, 0.5 * r.smallest);
+    return BLV_GO;
+}
+
+static blv_flow lower_spectrum(blv_sketch *s, const blv_vec *y, blv_constants *c) {
+    double largest = NAN, smallest = NAN;
+    BLV_TRY(spectrum(s, OF_G, y, &largest, &smallest));
+    s->L = fmax(s->L, largest > 0.0 ? largest : 1.0);
+    c->L = s->L;
+    c->mu = fmin(fmax(smallest, 1e-12 * c->L), c->L);
+    return BLV_GO;
+}
+
+/* ---- y, v and d at the start ---- */
+
+static blv_flow gradient_of_g(void *context, const blv_vec *y, blv_vec *out) {
+    const place *p = context;
+    return gradient_at(p, y, NULL, out);
+}
+
+/* out = H^-1 side, as far as a few products come; where g curves down at once, side/L. */
+static blv_flow solve(const place *p, blv_vec *out) {
+    blv_sketch *s = p->s;
+    place at = *p;
+    blv_linear_result r =
+        blv_cg_solve(s->cg, hessian, &at, s->side, out, true, 0.0, PRODUCTS * s->effort);
+    if (r.end == BLV_LINEAR_OPERATOR)
+        return (blv_flow)r.code;
+    if (r.end == BLV_LINEAR_NONFINITE)
+        return BLV_NONFINITE;
+    if (!blv_cg_moved(s->cg))
+        blv_vec_combine(out, 1.0 / s->L, s->side, 0.0, s->side);
+    return BLV_GO;
+}
+
+static blv_flow descend(blv_sketch *s) {
+    place p = {s, OF_G, NULL, s->run->x, s->y};
+    return blv_agd_minimize(&s->agd, gradient_of_g, &p, s->y, 0.0, 0.0, DESCENT_STEPS * s->effort,
+                            &s->L);
+}
+
+/* v, d, and what changes are measured against. */
+static blv_flow first_direction(blv_sketch *s) {
+    blv_run *run = s->run;
+    place p = {s, OF_G, NULL, run->x, s->y};
+    BLV_TRY(gradient_at(&p, s->y, s->gx, s->gy));
+    blv_vec_copy(s->base, s->gy);
+    blv_vec_copy(s->gx_base, s->gx);
+    BLV_TRY(blv_eval_upper(&run->eval, NULL, run->x, s->y, NULL, s->d, s->fy));
+    blv_vec_copy(s->side, s->fy);
+    BLV_TRY(solve(&p, s->v));
+    BLV_TRY(product(&p, s->v, s->hv));
+    BLV_TRY(cross(&p, s->v, s->d1));
+    return isfinite(blv_vec_combine(s->d, 1.0, s->d, -1.0, s->d1)) ? BLV_GO : BLV_NONFINITE;
+}
+
+/* ---- Curvature in x ---- */
+
+/* x1 = P_X(x + t along); *distance = |x1 - x|. */
+static blv_flow step_aside(blv_sketch *s, const blv_vec *along, double t, double *distance) {
+    blv_vec_combine(s->x1, 1.0, s->run->x, t, along);
+    BLV_TRY(blv_eval_project(&s->run->eval, s->x1));
+    *distance = blv_vec_combine(s->gx1, 1.0, s->x1, -1.0, s->run->x);
+    return BLV_GO;
+}
+
+/* dy, and y1 = y + dy, for x1 in the place of x. */
+static blv_flow follow(blv_sketch *s) {
+    place there = {s, OF_G, NULL, s->x1, s->y}, here = {s, OF_G, NULL, s->run->x, s->y};
+    BLV_TRY(gradient_at(&there, s->y, NULL, s->side));
+    blv_vec_combine(s->side, 1.0, s->gy, -1.0, s->side);
+    blv_vec_copy(s->base, s->gy);
+    BLV_TRY(solve(&here, s->dy));
+    blv_vec_combine(s->y1, 1.0, s->y, 1.0, s->dy);
+    return BLV_GO;
+}
+
+/* d1 = d(x1, y + dy, v + dv) */
+static blv_flow direction_there(blv_sketch *s) {
+    blv_run *run = s->run;
+    BLV_TRY(follow(s));
+    place there = {s, OF_G, NULL, s->x1, s->y1};
+    BLV_TRY(settle(&there, true));
+    BLV_TRY(product(&there, s->v, s->dv));
+    blv_vec_combine(s->dv, 1.0, s->hv, -1.0, s->dv);
+    BLV_TRY(blv_eval_upper(&run->eval, NULL, s->x1, s->y1, NULL, s->d1, s->side));
+    blv_vec_combine(s->side, 1.0, s->side, -1.0, s->fy);
+    blv_vec_axpy(s->side, 1.0, s->dv);
+    BLV_TRY(solve(&there, s->dv));
+    blv_vec_axpy(s->dv, 1.0, s->v);
+    BLV_TRY(cross(&there, s->dv, s->gx1));
+    blv_vec_axpy(s->d1, -1.0, s->gx1);
+    return BLV_GO;
+}
+
+/* Along d, then along its change, as in the power method. The largest quotient counts. */
+static blv_flow upper_curvature(blv_sketch *s, double *curvature) {
+    double norm = blv_vec_norm(s->d), length = 1e-2 * (1.0 + blv_vec_norm(s->run->x));
+    double largest = 0.0;
+    size_t probes = PROBES * s->effort;
+    blv_vec_copy(s->d1, s->d);
+    if (norm == 0.0) {
+        blv_vec_fill(s->d1, 1.0);
+        norm = blv_vec_norm(s->d1);
+    }
+    for (size_t k = 0; k < probes && k < PROBES_MAX && norm > 0.0; k++) {
+        double distance;
+        BLV_TRY(step_aside(s, s->d1, -length / norm, &distance));
+        if (!(distance > 0.0)) /* x is on the boundary of X and d1 points out: look inwards */
+            BLV_TRY(step_aside(s, s->d1, length / norm, &distance));
+        if (!(distance > 0.0))
+            break;
+        BLV_TRY(direction_there(s));
+        norm = blv_vec_combine(s->d1, 1.0, s->d1, -1.0, s->d);
+        if (!isfinite(norm))
+            return BLV_NONFINITE;
+        largest = fmax(largest, norm / distance);
+    }
+    *curvature = largest > 0.0 ? largest : 1.0;
+    return BLV_GO;
+}
+
+/* Adds factor times the gradient in x of f or g at a point to `sum`. */
+static blv_flow add_gradient(blv_sketch *s, function of, const blv_vec *x, const blv_vec *y,
+                             double factor, blv_vec *sum) {
+    place p = {s, of, NULL, x, y};
+    BLV_TRY(gradient_at(&p, y, s->gx_base, NULL));
+    blv_vec_axpy(sum, factor, s->gx_base);
+    return BLV_GO;
+}
+
+/* Of fx + lambda (gx(x, y) - gx(x, z)) with y = z - v/lambda held and z following x, along d. */
+static blv_flow held_curvature(blv_sketch *s, double lambda, double *curvature) {
+    const blv_vec *x = s->run->x;
+    double norm = blv_vec_norm(s->d), distance = 0.0;
+    if (norm > 0.0)
+        BLV_TRY(step_aside(s, s->d, -1e-2 * (1.0 + blv_vec_norm(x)) / norm, &distance));
+    *curvature = 0.0;
+    if (!(distance > 0.0))
+        return BLV_GO;
+    BLV_TRY(follow(s));
+    blv_vec_combine(s->dv, 1.0, s->y, -1.0 / lambda, s->v);
+    blv_vec_combine(s->d1, lambda, s->gx, 0.0, s->gx);
+    BLV_TRY(add_gradient(s, OF_G, s->x1, s->y1, -lambda, s->d1));
+    BLV_TRY(add_gradient(s, OF_G, s->x1, s->dv, lambda, s->d1));
+    BLV_TRY(add_gradient(s, OF_G, x, s->dv, -lambda, s->d1));
+    BLV_TRY(add_gradient(s, OF_F, s->x1, s->dv, 1.0, s->d1));
+    BLV_TRY(add_gradient(s, OF_F, x, s->dv, -1.0, s->d1));
+    *curvature = blv_vec_norm(s->d1) / distance;
+    return isfinite(*curvature) ? BLV_GO : BLV_NONFINITE;
+}
+
+/* ---- All of them ---- */
+
+static blv_flow of_penalized(blv_sketch *s, double lambda, bool want_L_x, blv_constants *c) {
+    BLV_TRY(spectrum(s, OF_F, s->y, &c->L_f, &c->mu_f));
+    if (want_L_x) {
+        BLV_TRY(held_curvature(s, lambda, &c->L_x));
+        c->L_x = c->L_x > 0.0 ? c->L_x : c->L_phi;
+    }
+    return BLV_GO;
+}
+
+blv_flow blv_sketch_estimate(blv_run *run, blv_sketch *s, double lambda, bool want_L_x,
+                             blv_constants *c) {
+    *c = (blv_constants){
+        .L_f = NAN, .mu_f = NAN, .L_x = NAN, .doubt = EFFORT_MAX / (double)s->effort};
+    s->L = 0.0;
+    blv_vec_copy(s->y, run->y);
+    BLV_TRY(lower_spectrum(s, run->y, c));
+    BLV_TRY(descend(s));
+    BLV_TRY(lower_spectrum(s, s->y, c));
+    BLV_TRY(first_direction(s));
+    const blv_state_entry *v = blv_state_find(run, "v");
+    c->reach_y = blv_vec_combine(s->shifted, 1.0, s->y, -1.0, run->y);
+    c->reach_v = v ? blv_vec_combine(s->shifted, 1.0, s->v, -1.0, v->vec) : blv_vec_norm(s->v);
+    BLV_TRY(upper_curvature(s, &c->L_phi));
+    c->reach_x = blv_vec_norm(s->d) / c->L_phi;
+    if (!isnan(lambda))
+        BLV_TRY(of_penalized(s, lambda, want_L_x, c));
+    blv_run_note(run, "estimated on samples: L = %.4g and mu = %.4g of g in y, L_phi = %.4g", c->L,
+                 c->mu, c->L_phi);
+    return BLV_GO;
+}

@@ -1,0 +1,131 @@
+#include "blocks/steps.h"
+
+#include <math.h>
+
+enum { HOLD_MAX = 3000 };
+static const double agreement = 0.9; /* a cosine */
+
+blv_error blv_pieces_open(blv_run *run, blv_pieces *p) {
+    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &p->gy));
+    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &p->hv));
+    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &p->fy));
+    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, &p->fx));
+    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, &p->jv));
+    BLV_CHECK(blv_state_sampler(run, "f batch", BLV_LEVEL_X, 0, &p->f_batches));
+    return blv_state_sampler(run, "g batch", BLV_LEVEL_Y, 0, &p->g_batches);
+}
+
+static blv_error open_step(blv_run *run, const char *column, double *step, const char *before,
+                           blv_level level, blv_guard *guard) {
+    BLV_CHECK(blv_state_scalar(run, column, step));
+    return isnan(*step) ? blv_guard_open(run, before, level, guard) : BLV_OK;
+}
+
+/* Solvers may use them in their steps. */
+static blv_error keep_constants(blv_run *run, blv_constants *c) {
+    BLV_CHECK(blv_state_hidden(run, "L", &c->L));
+    BLV_CHECK(blv_state_hidden(run, "mu", &c->mu));
+    BLV_CHECK(blv_state_hidden(run, "L_phi", &c->L_phi));
+    BLV_CHECK(blv_state_hidden(run, "reach_x", &c->reach_x));
+    BLV_CHECK(blv_state_hidden(run, "reach_y", &c->reach_y));
+    return blv_state_hidden(run, "reach_v", &c->reach_v);
+}
+
+blv_error blv_steps_open(blv_run *run, blv_steps *s, blv_steps_of which, bool also) {
+    bool has_v = which == BLV_STEPS_XYV;
+    bool estimate = also || isnan(s->x) || isnan(s->y) || (has_v && isnan(s->v));
+    BLV_CHECK(open_step(run, "auto_step_x", &s->x, "d before", BLV_LEVEL_X, &s->guard_x));
+    BLV_CHECK(open_step(run, "auto_step_y", &s->y, "gy before", BLV_LEVEL_Y, &s->guard_y));
+    BLV_CHECK(blv_state_hidden(run, "largest |Hv|/|v|", &s->curvature));
+    BLV_CHECK(blv_state_hidden(run, "ceiling of step_x", &s->x_ceiling));
+    BLV_CHECK(blv_state_hidden(run, "step_x before", &s->x_before));
+    BLV_CHECK(blv_state_hidden(run, "bold", &s->bold));
+    if (has_v)
+        BLV_CHECK(open_step(run, "auto_step_v", &s->v, "r before", BLV_LEVEL_Y, &s->guard_v));
+    if (!estimate)
+        return BLV_OK;
+    BLV_CHECK(keep_constants(run, &s->constants));
+    return blv_constants_open(run, &s->work);
+}
+
+blv_flow blv_steps_prepare(blv_run *run, blv_steps *s, double inner_steps) {
+    if (!s->work)
+        return BLV_GO;
+    BLV_TRY(blv_constants_estimate(run, s->work, &s->constants));
+    s->bold = blv_constants_are_rough(s->work) ? 1.0 : 0.0;
+    s->y = blv_auto_inner_step(s->y, &s->constants);
+    s->v = blv_auto_inner_step(s->v, &s->constants);
+    s->x = blv_auto_outer_step(s->x, &s->constants, inner_steps);
+    blv_run_note(run, "steps: step_y = %.4g, step_x = %.4g", s->y, s->x);
+    return BLV_GO;
+}
+
+void blv_steps_loop_y(blv_steps *s, double steps) {
+    s->loops_y = steps > 1.0;
+    if (s->loops_y)
+        blv_guard_reset(&s->guard_y);
+}
+
+void blv_steps_loop_v(blv_steps *s, double steps) {
+    s->loops_v = steps > 1.0;
+    if (s->loops_v)
+        blv_guard_reset(&s->guard_v);
+}
+
+double blv_steps_hold(const blv_steps *s) {
+    return fmin(3.0 / (s->x * s->constants.L_phi), HOLD_MAX);
+}
+
+void blv_steps_watch(blv_steps *s, const blv_vec *v, const blv_vec *hv) {
+    if (!s->guard_y.before && !s->guard_v.before)
+        return;
+    double size = blv_vec_norm(v);
+    if (size > 0.0)
+        s->curvature = fmax(0.98 * s->curvature, blv_vec_norm(hv) / size);
+}
+
+static double limited(const blv_steps *s, const blv_guard *guard, double step, double decay) {
+    return guard->before ? fmin(decay, 1.0 / (s->curvature * step)) : decay;
+}
+
+/* The step to halve when a direction of y or v has turned; NULL: its own. */
+static double *mover(blv_steps *s, bool loops) {
+    return s->guard_x.before && !loops ? &s->x : NULL;
+}
+
+double blv_steps_y(blv_steps *s, double decay, const blv_batch *batch, const blv_vec *gy,
+                   double norm) {
+    s->guard_y.mover = mover(s, s->loops_y);
+    return blv_guard_step(&s->guard_y, &s->y, limited(s, &s->guard_y, s->y, decay), batch, gy,
+                          norm);
+}
+
+double blv_steps_v(blv_steps *s, double decay, const blv_batch *batch, const blv_vec *r,
+                   double norm) {
+    s->guard_v.mover = mover(s, s->loops_v);
+    return blv_guard_step(&s->guard_v, &s->v, limited(s, &s->guard_v, s->v, decay), batch, r, norm);
+}
+
+/* A step that was shortened since the last time lowers the ceiling; another one grows. */
+static void regrow(blv_steps *s, bool was_limited) {
+    if (s->x_before == 0.0) {
+        s->x_ceiling = s->x;
+    } else if (s->x < s->x_before) {
+        s->x_ceiling *= 0.9;
+        s->bold = 0.0;
+    } else if (s->bold != 0.0 && !was_limited && s->guard_x.cosine > agreement) {
+        s->x_ceiling = s->x = 1.5 * s->x;
+    } else {
+        s->x = fmin(s->x_ceiling, 1.02 * s->x);
+    }
+    s->x_before = s->x;
+}
+
+double blv_steps_x(blv_run *run, blv_steps *s, double decay, const blv_batch *batch,
+                   const blv_vec *d, double norm) {
+    blv_guard_limit(&s->guard_x, blv_run_x(run));
+    double step = blv_guard_step(&s->guard_x, &s->x, decay, batch, d, norm);
+    if (s->guard_x.before && !batch)
+        regrow(s, step < decay * s->x);
+    return step;
+}

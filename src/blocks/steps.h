@@ -1,0 +1,69 @@
+/* What the solvers that are not tuning-free share: their step sizes, given or automatic, and the
+ * pieces of a hypergradient on the batches of an iteration. */
+#ifndef BLV_BLOCKS_STEPS_H
+#define BLV_BLOCKS_STEPS_H
+
+#include "blocks/constants.h"
+#include "blocks/guard.h"
+
+/* ---- Pieces of d = fx - J v and r = H v - fy ---- */
+
+typedef struct blv_pieces {
+    blv_sampler *f_batches, *g_batches;
+    blv_vec *gy, *hv, *fy, *fx, *jv; /* scratch */
+} blv_pieces;
+
+blv_error blv_pieces_open(blv_run *run, blv_pieces *pieces);
+
+/* ---- Steps ---- */
+
+/* x, y and v are fields for parameter tables: NaN stands for auto. */
+typedef struct blv_steps {
+    double x, y, v;
+    blv_constants constants; /* valid after prepare when `work` is set */
+    blv_constants_work *work;
+    blv_guard guard_x, guard_y, guard_v;
+    double curvature; /* |Hv|/|v|, the largest; forgotten by 2% with each look */
+    bool loops_y, loops_v;
+    double x_ceiling, x_before; /* up to which a shortened x-step grows again; the last one */
+    double bold;                /* not 0: L_phi is a rough one, and no step has been shortened */
+} blv_steps;
+
+typedef enum blv_steps_of { BLV_STEPS_XY, BLV_STEPS_XYV } blv_steps_of;
+
+/* In `open`. also: the constants are wanted even when no step is automatic. The steps become
+ * scalars of the state, since a guard may shorten them. */
+blv_error blv_steps_open(blv_run *run, blv_steps *steps, blv_steps_of which, bool also);
+/* In `prepare`: estimates the constants where they are needed, and fills in automatic steps.
+ * inner_steps: y-steps between two x-steps (see blv_auto_outer_step). */
+blv_flow blv_steps_prepare(blv_run *run, blv_steps *steps, double inner_steps);
+
+/* At the start of a loop of `steps` steps on y or v at one x: directions are compared within it. A
+ * loop of one step has nothing to compare but the last one, and x has moved since: on whole sums a
+ * direction that has turned then shows that x runs ahead, and it is the x-step that is halved.
+ * Solvers without loops need not call this. */
+void blv_steps_loop_y(blv_steps *s, double steps);
+void blv_steps_loop_v(blv_steps *s, double steps);
+
+/* After prepare, when all steps are automatic: over how many iterations decaying ones keep their
+ * length first. Three times as many as x needs, 3/(step_x L_phi), but at most 3000: steps that
+ * shrink before that do not arrive. */
+double blv_steps_hold(const blv_steps *steps);
+
+/* Looks at a product with H. An automatic step of y or v is 1/L; where |Hv|/|v| shows that L has
+ * grown since the start, as penalties exp(x) make it grow, it is no longer than |v|/|Hv|. */
+void blv_steps_watch(blv_steps *steps, const blv_vec *v, const blv_vec *hv);
+
+/* The step to take along a direction of this norm, computed on this batch: the guard's, times
+ * decay. The one in x also keeps to the longest move that is allowed at x; shortened on whole sums,
+ * it grows by 2 % an iteration up to a ceiling that every shortening lowers by 10 %. Where L_phi is
+ * a rough one (core/sketch.h) it first grows by half whenever two directions in a row agree, until
+ * it is shortened for the first time. */
+double blv_steps_y(blv_steps *steps, double decay, const blv_batch *batch, const blv_vec *gy,
+                   double norm);
+double blv_steps_v(blv_steps *steps, double decay, const blv_batch *batch, const blv_vec *r,
+                   double norm);
+double blv_steps_x(blv_run *run, blv_steps *steps, double decay, const blv_batch *batch,
+                   const blv_vec *d, double norm);
+
+#endif

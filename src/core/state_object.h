@@ -1,0 +1,22 @@
+/* State that lies inside an object of the run: vectors of its own, and a fixed number of doubles
+ * that are copied out and put back. */
+#ifndef BLV_CORE_STATE_OBJECT_H
+#define BLV_CORE_STATE_OBJECT_H
+
+#include "bilevel/solver.h"
+
+typedef struct blv_kept {
+    const char *kind; /* "sampler", "lbfgs", ...: static */
+    void *object;
+    size_t count;
+    void (*get)(const void *object, double *values);
+    bool (*fits)(const void *object, const double *values); /* whether they can be put */
+    void (*put)(void *object, const double *values);
+} blv_kept;
+
+/* In `open`. The object must live as long as the run. */
+blv_error blv_keep_object(blv_run *run, const char *name, const blv_kept *kept);
+/* A vector of such an object; the run saves and restores it, but does not own it. */
+blv_error blv_keep_vec(blv_run *run, const char *name, blv_vec *vec);
+
+#endif

@@ -1,0 +1,46 @@
+/* The bytes of a file, plain or compressed with gzip, front to back. */
+#ifndef BLV_IO_INPUT_H
+#define BLV_IO_INPUT_H
+
+#include "bilevel/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct blv_input blv_input;
+
+/* Regular files only. On success *input is the caller's; on error it is NULL. */
+blv_error blv_input_open(blv_input **input, const char *path, blv_message *why);
+void blv_input_close(blv_input *input); /* NULL is allowed */
+
+const char *blv_input_path(const blv_input *input);
+bool blv_input_is_gzip(const blv_input *input);
+/* Bytes of the content that no file of this size can exceed; exact for a plain file. */
+uint64_t blv_input_most(const blv_input *input);
+/* Bytes of the content that are nothing unusual for a file of this size; exact for a plain file. */
+uint64_t blv_input_likely(const blv_input *input);
+/* Bytes of the content that blv_input_read has given so far. */
+uint64_t blv_input_position(const blv_input *input);
+
+enum { BLV_INPUT_PEEK = 1 << 18 };
+/* The first bytes of the content, at most BLV_INPUT_PEEK and fewer only when it is shorter. They
+ * stay unread. Before any reading only. */
+blv_error blv_input_peek(blv_input *input, const unsigned char **bytes, size_t *count,
+                         blv_message *why);
+
+/* Reads n bytes; *got is less only at the end of the content. */
+blv_error blv_input_read(blv_input *input, void *out, size_t n, size_t *got, blv_message *why);
+/* All that is left, from malloc. */
+blv_error blv_input_read_all(blv_input *input, unsigned char **bytes, size_t *count,
+                             blv_message *why);
+
+/* Text: whole lines from *begin to *end. The last byte before *end is a newline, put there when the
+ * file lacks it. Valid until the next call, and may be written to.
+ * `unused`: where in the last text the caller stopped; these bytes come again, with more behind
+ * them. NULL in the first call, which also drops a byte order mark. *begin == *end when nothing is
+ * left; *last says that nothing follows this text. */
+blv_error blv_input_lines(blv_input *input, const char *unused, char **begin, char **end,
+                          bool *last, blv_message *why);
+
+#endif

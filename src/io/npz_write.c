@@ -1,0 +1,390 @@
+/* Writes .npz files: a zip archive of uncompressed .npy arrays.
+ *
+ * Sizes and checksums are known before anything is written, so the file is written front to back
+ * without seeking. An alignment field in each local header puts the array on a multiple of 64
+ * bytes, and the padding of the array's own header keeps its elements there. */
+#include "base/atomic_file.h"
+#include "io/npz_private.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    VERSION_PLAIN = 20,
+    VERSION_ZIP64 = 45,
+    MADE_ON_UNIX = 3 << 8,
+    DATE_1980_01_01 = 0x21, /* fixed, so that equal content gives equal bytes */
+    NAME_MAX_BYTES = 65535
+};
+#define REGULAR_FILE_0644 (0100644u << 16)
+
+typedef struct written_entry {
+    char *name; /* with ".npy" */
+    uint64_t at;
+    uint64_t size;
+    uint32_t crc;
+} written_entry;
+
+struct blv_npz_writer {
+    blv_atomic_file
+        aside; /* without a file when `write` is set; its path is the name in messages */
+    blv_write_fn write;
+    void *context;
+    uint64_t at;
+    uint64_t zip64_limit;
+    bool broken; /* a write failed: the file can only be discarded */
+    written_entry *entries;
+    size_t count;
+    size_t capacity;
+};
+
+void blv_npz_set_zip64_limit(blv_npz_writer *writer, uint64_t limit) {
+    writer->zip64_limit = limit;
+}
+
+/* ---- Little-endian records ---- */
+
+typedef struct record {
+    unsigned char bytes[160];
+    size_t size;
+} record;
+
+static void put16(record *r, unsigned value) {
+    r->bytes[r->size++] = (unsigned char)(value & 0xff);
+    r->bytes[r->size++] = (unsigned char)(value >> 8 & 0xff);
+}
+
+static void put32(record *r, uint32_t value) {
+    put16(r, value & 0xffff);
+    put16(r, value >> 16);
+}
+
+static void put64(record *r, uint64_t value) {
+    put32(r, (uint32_t)(value & 0xffffffff));
+    put32(r, (uint32_t)(value >> 32));
+}
+
+/* ---- Life ---- */
+
+static void free_writer(blv_npz_writer *w) {
+    for (size_t i = 0; i < w->count; i++)
+        free(w->entries[i].name);
+    free(w->entries);
+    free(w);
+}
+
+blv_error blv_npz_create(blv_npz_writer **writer, const char *path, blv_message *why) {
+    if (!writer)
+        return blv_explain(why, BLV_E_ARGUMENT, "blv_npz_create: writer is NULL");
+    *writer = NULL;
+    if (!path || !*path || strlen(path) > INT32_MAX)
+        return blv_explain(why, BLV_E_ARGUMENT, "blv_npz_create: no path");
+    blv_npz_writer *w = calloc(1, sizeof *w);
+    if (!w)
+        return blv_explain(why, BLV_E_MEMORY, "out of memory");
+    w->zip64_limit = UINT32_MAX;
+    blv_error error = blv_atomic_file_open(&w->aside, path, why);
+    if (error) {
+        free_writer(w);
+        return error;
+    }
+    *writer = w;
+    return BLV_OK;
+}
+
+blv_error blv_npz_create_to(blv_npz_writer **writer, const char *name, blv_write_fn write,
+                            void *context, blv_message *why) {
+    if (!writer || !name || !write)
+        return blv_explain(why, BLV_E_ARGUMENT, "blv_npz_create_to: a required argument is NULL");
+    *writer = NULL;
+    blv_npz_writer *w = calloc(1, sizeof *w);
+    if (w)
+        w->aside.path = strdup(name);
+    if (!w || !w->aside.path) {
+        free(w);
+        return blv_explain(why, BLV_E_MEMORY, "out of memory");
+    }
+    w->zip64_limit = UINT32_MAX;
+    w->write = write;
+    w->context = context;
+    *writer = w;
+    return BLV_OK;
+}
+
+void blv_npz_discard(blv_npz_writer *writer) {
+    if (!writer)
+        return;
+    blv_atomic_file_discard(&writer->aside);
+    free_writer(writer);
+}
+
+/* ---- Arrays ---- */
+
+static blv_error write_bytes(blv_npz_writer *w, const void *bytes, size_t n, blv_message *why) {
+    if (w->write && n > 0 && w->write(w->context, bytes, n) != 0) {
+        w->broken = true;
+        return blv_explain(why, BLV_E_FILE, "%s: the bytes were not taken",
+                           blv_shown_path(w->aside.path));
+    }
+    if (!w->write && n > 0 && fwrite(bytes, 1, n, w->aside.file) != n) {
+        w->broken = true;
+        return blv_explain_errno(why, w->aside.path, "write");
+    }
+    w->at += n;
+    return BLV_OK;
+}
+
+static bool is_ascii(const char *text) {
+    for (; *text; text++)
+        if ((unsigned char)*text >= 0x80)
+            return false;
+    return true;
+}
+
+/* From the flags to the checksum, both headers of an entry are alike. */
+static void put_common(record *r, const written_entry *e) {
+    put16(r, is_ascii(e->name) ? 0 : ZIP_FLAG_UTF8);
+    put16(r, ZIP_STORED);
+    put16(r, 0);
+    put16(r, DATE_1980_01_01);
+    put32(r, e->crc);
+}
+
+static blv_error write_local_header(blv_npz_writer *w, const written_entry *e, blv_message *why) {
+    bool zip64 = e->size >= w->zip64_limit;
+    size_t name = strlen(e->name);
+    size_t zip64_field = zip64 ? 20 : 0;
+    size_t end = (size_t)(w->at % NPY_ALIGNMENT) + ZIP_LOCAL_SIZE + name + zip64_field + 6;
+    size_t padding = (NPY_ALIGNMENT - end % NPY_ALIGNMENT) % NPY_ALIGNMENT;
+
+    record r = {.size = 0};
+    put32(&r, ZIP_LOCAL);
+    put16(&r, zip64 ? VERSION_ZIP64 : VERSION_PLAIN);
+    put_common(&r, e);
+    put32(&r, zip64 ? UINT32_MAX : (uint32_t)e->size);
+    put32(&r, zip64 ? UINT32_MAX : (uint32_t)e->size);
+    put16(&r, (unsigned)name);
+    put16(&r, (unsigned)(zip64_field + 6 + padding));
+    blv_error error = write_bytes(w, r.bytes, r.size, why);
+    if (!error)
+        error = write_bytes(w, e->name, name, why);
+    if (error)
+        return error;
+
+    record extra = {.size = 0};
+    if (zip64) {
+        put16(&extra, ZIP_EXTRA_ZIP64);
+        put16(&extra, 16);
+        put64(&extra, e->size);
+        put64(&extra, e->size);
+    }
+    put16(&extra, ZIP_EXTRA_ALIGNMENT);
+    put16(&extra, (unsigned)(2 + padding));
+    put16(&extra, NPY_ALIGNMENT);
+    memset(extra.bytes + extra.size, 0, padding);
+    return write_bytes(w, extra.bytes, extra.size + padding, why);
+}
+
+static blv_error check_name(const blv_npz_writer *w, const char *name, blv_message *why) {
+    size_t n = strlen(name);
+    if (n == 0 || n + 4 > NAME_MAX_BYTES)
+        return blv_explain(why, BLV_E_VALUE, "%s: an array's name has 1 to %d bytes, not %zu",
+                           blv_shown_path(w->aside.path), NAME_MAX_BYTES - 4, n);
+    for (size_t i = 0; i < w->count; i++)
+        if (strncmp(w->entries[i].name, name, n) == 0 &&
+            strcmp(w->entries[i].name + n, ".npy") == 0)
+            return blv_explain(why, BLV_E_VALUE, "%s: there is an array " BLV_SHOWN_NAME " already",
+                               blv_shown_path(w->aside.path), name);
+    return BLV_OK;
+}
+
+/* Room for one more entry, with its name. */
+static written_entry *reserve_entry(blv_npz_writer *w, const char *name) {
+    if (w->count == w->capacity) {
+        size_t capacity = w->capacity ? 2 * w->capacity : 8;
+        written_entry *entries = realloc(w->entries, capacity * sizeof *entries);
+        if (!entries)
+            return NULL;
+        w->entries = entries;
+        w->capacity = capacity;
+    }
+    written_entry *e = &w->entries[w->count];
+    size_t n = strlen(name);
+    e->name = malloc(n + sizeof ".npy");
+    if (!e->name)
+        return NULL;
+    memcpy(e->name, name, n);
+    memcpy(e->name + n, ".npy", sizeof ".npy");
+    return e;
+}
+
+static blv_error add_array(blv_npz_writer *w, const char *name, char kind, size_t item_size,
+                           size_t ndim, const size_t *shape, const void *data, blv_message *why) {
+    if (!w || !name || (ndim > 0 && !shape))
+        return blv_explain(why, BLV_E_ARGUMENT, "blv_npz_add: a required argument is NULL");
+    if (w->broken)
+        return blv_explain(why, BLV_E_FILE, "%s: an earlier write failed",
+                           blv_shown_path(w->aside.path));
+    blv_error error = check_name(w, name, why);
+    if (error)
+        return error;
+    size_t count;
+    uint64_t bytes;
+    if (ndim > BLV_ARRAY_MAX_DIMS || !blv_npy_measure(ndim, shape, item_size, &count, &bytes))
+        return blv_explain(why, BLV_E_VALUE,
+                           "%s: array " BLV_SHOWN_NAME
+                           " has more than %d dimensions or too large a shape",
+                           blv_shown_path(w->aside.path), name, BLV_ARRAY_MAX_DIMS);
+    if (count > 0 && !data)
+        return blv_explain(why, BLV_E_ARGUMENT, "%s: array " BLV_SHOWN_NAME " has no data",
+                           blv_shown_path(w->aside.path), name);
+    written_entry *e = reserve_entry(w, name);
+    if (!e)
+        return blv_explain(why, BLV_E_MEMORY, "out of memory");
+
+    unsigned char header[NPY_WRITTEN_MAX];
+    size_t header_size = blv_npy_format(header, kind, item_size, ndim, shape);
+    uLong crc = crc32_z(0, header, header_size);
+    if (bytes > 0)
+        crc = crc32_z(crc, data, (size_t)bytes);
+    e->at = w->at;
+    e->size = header_size + bytes;
+    e->crc = (uint32_t)crc;
+    w->count++;
+
+    error = write_local_header(w, e, why);
+    if (!error)
+        error = write_bytes(w, header, header_size, why);
+    if (!error)
+        error = write_bytes(w, data, (size_t)bytes, why);
+    return error;
+}
+
+blv_error blv_npz_add_f64(blv_npz_writer *writer, const char *name, size_t ndim,
+                          const size_t *shape, const double *data, blv_message *why) {
+    return add_array(writer, name, 'f', sizeof *data, ndim, shape, data, why);
+}
+
+blv_error blv_npz_add_f32(blv_npz_writer *writer, const char *name, size_t ndim,
+                          const size_t *shape, const float *data, blv_message *why) {
+    return add_array(writer, name, 'f', sizeof *data, ndim, shape, data, why);
+}
+
+blv_error blv_npz_add_i64(blv_npz_writer *writer, const char *name, size_t ndim,
+                          const size_t *shape, const int64_t *data, blv_message *why) {
+    return add_array(writer, name, 'i', sizeof *data, ndim, shape, data, why);
+}
+
+blv_error blv_npz_add_texts(blv_npz_writer *writer, const char *name, size_t ndim,
+                            const size_t *shape, size_t item_size, const char *texts,
+                            blv_message *why) {
+    return add_array(writer, name, 'S', item_size, ndim, shape, texts, why);
+}
+
+blv_error blv_npz_add_text(blv_npz_writer *writer, const char *name, const char *text,
+                           blv_message *why) {
+    size_t size = text ? strlen(text) : 0;
+    if (size == 0 || size > BLV_NPZ_TEXT_MAX)
+        return blv_explain(why, BLV_E_VALUE, "a text has 1 to %zu bytes", BLV_NPZ_TEXT_MAX);
+    return blv_npz_add_texts(writer, name, 0, NULL, size, text, why);
+}
+
+/* ---- The end of the file ---- */
+
+static blv_error write_central_header(blv_npz_writer *w, const written_entry *e, blv_message *why) {
+    bool big_size = e->size >= w->zip64_limit;
+    bool far_away = e->at >= w->zip64_limit;
+    unsigned fields = (big_size ? 16u : 0u) + (far_away ? 8u : 0u);
+    size_t name = strlen(e->name);
+    unsigned version = fields ? VERSION_ZIP64 : VERSION_PLAIN;
+
+    record r = {.size = 0};
+    put32(&r, ZIP_CENTRAL);
+    put16(&r, MADE_ON_UNIX | version);
+    put16(&r, version);
+    put_common(&r, e);
+    put32(&r, big_size ? UINT32_MAX : (uint32_t)e->size);
+    put32(&r, big_size ? UINT32_MAX : (uint32_t)e->size);
+    put16(&r, (unsigned)name);
+    put16(&r, fields ? 4 + fields : 0);
+    put16(&r, 0); /* no comment */
+    put16(&r, 0); /* disk 0 */
+    put16(&r, 0); /* internal attributes */
+    put32(&r, REGULAR_FILE_0644);
+    put32(&r, far_away ? UINT32_MAX : (uint32_t)e->at);
+    blv_error error = write_bytes(w, r.bytes, r.size, why);
+    if (!error)
+        error = write_bytes(w, e->name, name, why);
+    if (error || fields == 0)
+        return error;
+
+    record extra = {.size = 0};
+    put16(&extra, ZIP_EXTRA_ZIP64);
+    put16(&extra, fields);
+    if (big_size) {
+        put64(&extra, e->size);
+        put64(&extra, e->size);
+    }
+    if (far_away)
+        put64(&extra, e->at);
+    return write_bytes(w, extra.bytes, extra.size, why);
+}
+
+static blv_error write_directory(blv_npz_writer *w, blv_message *why) {
+    uint64_t start = w->at;
+    for (size_t i = 0; i < w->count; i++) {
+        blv_error error = write_central_header(w, &w->entries[i], why);
+        if (error)
+            return error;
+    }
+    uint64_t size = w->at - start;
+    bool zip64 = w->count >= UINT16_MAX || size >= w->zip64_limit || start >= w->zip64_limit;
+
+    record r = {.size = 0};
+    if (zip64) {
+        put32(&r, ZIP64_END);
+        put64(&r, ZIP64_END_SIZE - 12); /* what follows this field */
+        put16(&r, MADE_ON_UNIX | VERSION_ZIP64);
+        put16(&r, VERSION_ZIP64);
+        put32(&r, 0); /* this disk */
+        put32(&r, 0); /* disk of the directory */
+        put64(&r, w->count);
+        put64(&r, w->count);
+        put64(&r, size);
+        put64(&r, start);
+
+        put32(&r, ZIP64_LOCATOR);
+        put32(&r, 0);
+        put64(&r, start + size);
+        put32(&r, 1); /* disks in all */
+    }
+    put32(&r, ZIP_END);
+    put16(&r, 0);
+    put16(&r, 0);
+    put16(&r, zip64 ? UINT16_MAX : (unsigned)w->count);
+    put16(&r, zip64 ? UINT16_MAX : (unsigned)w->count);
+    put32(&r, zip64 ? UINT32_MAX : (uint32_t)size);
+    put32(&r, zip64 ? UINT32_MAX : (uint32_t)start);
+    put16(&r, 0); /* no comment */
+    return write_bytes(w, r.bytes, r.size, why);
+}
+
+blv_error blv_npz_commit(blv_npz_writer *writer, blv_message *why) {
+    if (!writer)
+        return blv_explain(why, BLV_E_ARGUMENT, "blv_npz_commit: writer is NULL");
+    blv_npz_writer *w = writer;
+    blv_error error = w->broken ? blv_explain(why, BLV_E_FILE, "%s: an earlier write failed",
+                                              blv_shown_path(w->aside.path))
+                                : write_directory(w, why);
+    if (error) {
+        blv_npz_discard(w);
+        return error;
+    }
+    if (w->write)
+        blv_atomic_file_discard(&w->aside); /* there is no file */
+    else
+        error = blv_atomic_file_commit(&w->aside, why);
+    free_writer(w);
+    return error;
+}

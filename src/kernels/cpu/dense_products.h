@@ -1,0 +1,176 @@
+/* The two products of a pass over dense rows, S = A W' and G += S' A, on a block of rows.
+ *
+ * Each kernel is a function of its own for a number of classes known to the compiler, with its sums
+ * in variables that have names: GCC keeps an array in registers only when it never sees a variable
+ * index. Loads go with at least two multiply-adds each, so that loads are not what limits it. */
+#ifndef BLV_KERNELS_CPU_DENSE_PRODUCTS_H
+#define BLV_KERNELS_CPU_DENSE_PRODUCTS_H
+
+#include "kernels/cpu/dense_pass.h"
+#include "kernels/cpu/lanes.h"
+
+#define REPEAT_1(f) f(0)
+#define REPEAT_2(f) REPEAT_1(f) f(1)
+#define REPEAT_3(f) REPEAT_2(f) f(2)
+#define REPEAT_4(f) REPEAT_3(f) f(3)
+#define REPEAT_5(f) REPEAT_4(f) f(4)
+#define REPEAT_6(f) REPEAT_5(f) f(5)
+#define REPEAT_7(f) REPEAT_6(f) f(6)
+#define REPEAT_8(f) REPEAT_7(f) f(7)
+#define REPEAT_9(f) REPEAT_8(f) f(8)
+
+/* Classes at a time, by the number of registers: 4 rows x MOST_SCORES, MOST_SUMS x 3 vectors. */
+#if defined(BLV_ISA_avx512)
+#define MOST_SCORES 6
+#define MOST_SUMS 9
+#else
+#define MOST_SCORES 3
+#define MOST_SUMS 4
+#endif
+
+#define FETCH(address) _mm_prefetch((const char *)(address), _MM_HINT_T1)
+
+/* How many of `left` go into the next tile, so that tiles are even. */
+ALWAYS_INLINE size_t tile_of(size_t left, size_t most) {
+    const size_t tiles = (left + most - 1) / most;
+    return (left + tiles - 1) / tiles;
+}
+
+/* Scores of four rows in n classes, over `vectors` whole vectors of columns and then the lanes of
+ * `rest` if there are any. weight: for each vector of columns its n vectors. */
+typedef struct score_job {
+    first_lanes rest;
+    const real *row[4];
+    const real *weight;
+    real *score; /* class by class, BLV_BLOCK_ROWS apart */
+    size_t vectors;
+    bool has_rest, add;
+} score_job;
+
+#define DECLARE_SCORE(c) vec s0_##c = zero, s1_##c = zero, s2_##c = zero, s3_##c = zero;
+#define LOAD_WEIGHT(c) const vec w_##c = load(weight + (c)*LANES);
+#define ADD_ROW_0(c) s0_##c = multiply_add(x, w_##c, s0_##c);
+#define ADD_ROW_1(c) s1_##c = multiply_add(x, w_##c, s1_##c);
+#define ADD_ROW_2(c) s2_##c = multiply_add(x, w_##c, s2_##c);
+#define ADD_ROW_3(c) s3_##c = multiply_add(x, w_##c, s3_##c);
+#define PUT_SCORE(c)                                                                               \
+    put_sums(job->score + (c)*BLV_BLOCK_ROWS, job->add, s0_##c, s1_##c, s2_##c, s3_##c);
+
+#define SCORE_KERNEL(n)                                                                            \
+    OUT_OF_LINE void score_##n(const score_job *job) {                                             \
+        const vec zero = {0};                                                                      \
+        const real *a0 = job->row[0], *a1 = job->row[1], *a2 = job->row[2], *a3 = job->row[3];     \
+        const real *weight = job->weight;                                                          \
+        const size_t end = job->vectors * LANES;                                                   \
+        REPEAT_##n(DECLARE_SCORE) vec x;                                                           \
+        size_t j = 0;                                                                              \
+        for (; j < end; j += LANES, weight += (n)*LANES) {                                         \
+            REPEAT_##n(LOAD_WEIGHT);                                                               \
+            x = load(a0 + j);                                                                      \
+            REPEAT_##n(ADD_ROW_0);                                                                 \
+            x = load(a1 + j);                                                                      \
+            REPEAT_##n(ADD_ROW_1);                                                                 \
+            x = load(a2 + j);                                                                      \
+            REPEAT_##n(ADD_ROW_2);                                                                 \
+            x = load(a3 + j);                                                                      \
+            REPEAT_##n(ADD_ROW_3);                                                                 \
+        }                                                                                          \
+        if (job->has_rest) {                                                                       \
+            REPEAT_##n(LOAD_WEIGHT);                                                               \
+            x = load_first(a0 + j, job->rest);                                                     \
+            REPEAT_##n(ADD_ROW_0);                                                                 \
+            x = load_first(a1 + j, job->rest);                                                     \
+            REPEAT_##n(ADD_ROW_1);                                                                 \
+            x = load_first(a2 + j, job->rest);                                                     \
+            REPEAT_##n(ADD_ROW_2);                                                                 \
+            x = load_first(a3 + j, job->rest);                                                     \
+            REPEAT_##n(ADD_ROW_3);                                                                 \
+        }                                                                                          \
+        REPEAT_##n(PUT_SCORE);                                                                     \
+    }
+
+/* Sums of n classes over the rows of a block, in three vectors of columns; or, for the columns that
+ * are left, in the first lanes of one. ahead: rows that will be asked for next. */
+typedef struct sum_job {
+    first_lanes rest;
+    const real *const *row;
+    const real *const *ahead;
+    size_t rows;
+    size_t column;
+    const real *factor; /* class by class, BLV_BLOCK_ROWS apart */
+    real *sum;          /* class by class, sum_stride apart, from the column on */
+    size_t sum_stride;
+    bool fresh; /* sums begin at 0 and not at what is there */
+} sum_job;
+
+#define DECLARE_SUM(c)                                                                             \
+    real *const to_##c = job->sum + (c)*job->sum_stride;                                           \
+    vec g0_##c = job->fresh ? zero : load(to_##c);
+#define DECLARE_SUMS(c)                                                                            \
+    DECLARE_SUM(c)                                                                                 \
+    vec g1_##c = job->fresh ? zero : load(to_##c + LANES);                                         \
+    vec g2_##c = job->fresh ? zero : load(to_##c + 2 * LANES);
+#define ADD_PRODUCT(c) g0_##c = multiply_add(all(factor[(c)*BLV_BLOCK_ROWS]), x0, g0_##c);
+#define ADD_PRODUCTS(c)                                                                            \
+    {                                                                                              \
+        const vec f = all(factor[(c)*BLV_BLOCK_ROWS]);                                             \
+        g0_##c = multiply_add(f, x0, g0_##c);                                                      \
+        g1_##c = multiply_add(f, x1, g1_##c);                                                      \
+        g2_##c = multiply_add(f, x2, g2_##c);                                                      \
+    }
+#define PUT_SUM(c) store(to_##c, g0_##c);
+#define PUT_SUMS(c)                                                                                \
+    PUT_SUM(c) store(to_##c + LANES, g1_##c);                                                      \
+    store(to_##c + 2 * LANES, g2_##c);
+
+#define SUM_KERNEL(n)                                                                              \
+    OUT_OF_LINE void sum_##n(const sum_job *job) {                                                 \
+        const vec zero = {0};                                                                      \
+        const real *factor = job->factor;                                                          \
+        const size_t rows = job->rows, column = job->column;                                       \
+        const real *const *row = job->row, *const *ahead = job->ahead;                             \
+        REPEAT_##n(DECLARE_SUMS);                                                                  \
+        for (size_t i = 0; i < rows; i++, factor++) {                                              \
+            const real *a = row[i] + column, *next = ahead[i] + column;                            \
+            const vec x0 = load(a), x1 = load(a + LANES), x2 = load(a + 2 * LANES);                \
+            FETCH(next);                                                                           \
+            if (VECTOR_BYTES > 32)                                                                 \
+                FETCH(next + LANES);                                                               \
+            if (VECTOR_BYTES > 16)                                                                 \
+                FETCH(next + 2 * LANES);                                                           \
+            REPEAT_##n(ADD_PRODUCTS);                                                              \
+        }                                                                                          \
+        REPEAT_##n(PUT_SUMS);                                                                      \
+    }                                                                                              \
+    OUT_OF_LINE void sum_rest_##n(const sum_job *job) {                                            \
+        const vec zero = {0};                                                                      \
+        const real *factor = job->factor;                                                          \
+        const size_t rows = job->rows, column = job->column;                                       \
+        const first_lanes rest = job->rest;                                                        \
+        REPEAT_##n(DECLARE_SUM);                                                                   \
+        for (size_t i = 0; i < rows; i++, factor++) {                                              \
+            const vec x0 = load_first(job->row[i] + column, rest);                                 \
+            FETCH(job->ahead[i] + column);                                                         \
+            REPEAT_##n(ADD_PRODUCT);                                                               \
+        }                                                                                          \
+        REPEAT_##n(PUT_SUM);                                                                       \
+    }
+
+#define EACH_SCORE_SIZE_3(f) f(1) f(2) f(3)
+#define EACH_SCORE_SIZE_6(f) EACH_SCORE_SIZE_3(f) f(4) f(5) f(6)
+#define EACH_SUM_SIZE_4(f) f(1) f(2) f(3) f(4)
+#define EACH_SUM_SIZE_9(f) EACH_SUM_SIZE_4(f) f(5) f(6) f(7) f(8) f(9)
+#define EACH_SCORE_SIZE(f) PASTE(EACH_SCORE_SIZE_, MOST_SCORES)(f)
+#define EACH_SUM_SIZE(f) PASTE(EACH_SUM_SIZE_, MOST_SUMS)(f)
+
+EACH_SCORE_SIZE(SCORE_KERNEL)
+EACH_SUM_SIZE(SUM_KERNEL)
+
+#define NAME_SCORE(n) [n] = score_##n,
+#define NAME_SUM(n) [n] = sum_##n,
+#define NAME_SUM_REST(n) [n] = sum_rest_##n,
+static void (*const score_of[])(const score_job *) = {EACH_SCORE_SIZE(NAME_SCORE)};
+static void (*const sum_of[])(const sum_job *) = {EACH_SUM_SIZE(NAME_SUM)};
+static void (*const sum_rest_of[])(const sum_job *) = {EACH_SUM_SIZE(NAME_SUM_REST)};
+
+#endif

@@ -1,0 +1,172 @@
+/* Passes over sparse rows, with W and V of columns x classes.
+ *
+ * A pass is two sweeps with the residuals of all its rows between them:
+ *
+ *   rows      scores X W (and X V), losses, row outputs; residuals into the room
+ *   columns   X'R by the transposed copy, each column of the result summed in registers, joined
+ *             with its ridge term and written once; or, where the pass has but a part of the rows
+ *             or there is no transposed copy, ridge terms first and then R scattered row by row
+ *
+ * The residuals (rows x classes) stay in cache. The results (columns x classes) do not, and are the
+ * larger part of the memory traffic: hence a way that touches them once.
+ *
+ * Bits do not depend on the threads. Losses are summed over blocks of ROWS_AT_ONCE rows, and the
+ * blocks in order. A column is summed by one thread, in the order of the rows. */
+#include "base/thread_pool.h"
+#include "kernels/cpu/row_sweep_private.h"
+#include "kernels/cpu/sparse_loops.h"
+
+#define ROWS_AT_ONCE ((size_t)16)
+#define CACHE_LINE ((size_t)64)
+#define COLUMN_CHUNKS ((size_t)128)
+/* What a column costs by itself, in entries. */
+#define COLUMN_COST ((size_t)3)
+
+extern const blv_sparse_loops blv_sparse_loops_f64_base, blv_sparse_loops_f32_base;
+extern const blv_sparse_loops blv_sparse_loops_f64_avx2, blv_sparse_loops_f32_avx2;
+extern const blv_sparse_loops blv_sparse_loops_f64_avx512, blv_sparse_loops_f32_avx512;
+
+static const blv_sparse_loops *loops_of(blv_instructions instructions, bool single) {
+    static const blv_sparse_loops *const tables[][2] = {
+        [BLV_INSTRUCTIONS_BASE] = {&blv_sparse_loops_f64_base, &blv_sparse_loops_f32_base},
+        [BLV_INSTRUCTIONS_AVX2] = {&blv_sparse_loops_f64_avx2, &blv_sparse_loops_f32_avx2},
+        [BLV_INSTRUCTIONS_AVX512] = {&blv_sparse_loops_f64_avx512, &blv_sparse_loops_f32_avx512},
+    };
+    return tables[instructions][single];
+}
+
+static size_t whole_lines(size_t bytes) {
+    return (bytes + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
+}
+
+static size_t row_blocks(size_t rows) {
+    return (rows + ROWS_AT_ONCE - 1) / ROWS_AT_ONCE;
+}
+
+static size_t residual_bytes(size_t classes, size_t real_size, size_t max_rows) {
+    return whole_lines(max_rows * classes * real_size);
+}
+
+/* The room: residuals, curvatures, and the loss of each block of rows. */
+size_t blv_sparse_room_bytes(size_t classes, size_t columns, size_t real_size, size_t max_rows,
+                             int threads) {
+    (void)columns;
+    (void)threads;
+    return 2 * residual_bytes(classes, real_size, max_rows) +
+           whole_lines(row_blocks(max_rows) * sizeof(double));
+}
+
+/* Entries of the pass; of an index list an estimate, for adding them up would cost as much as part
+ * of the work. */
+static size_t entries_of(const blv_rows *rows) {
+    if (!rows->index)
+        return rows->row_start[rows->first + rows->count] - rows->row_start[rows->first];
+    return rows->row_start[rows->rows] / (rows->rows ? rows->rows : 1) * rows->count;
+}
+
+/* On one thread, from measurements; the limits of memory are well above the numbers here. */
+static double seconds_of(const blv_rows *rows, const blv_pass *pass, size_t real_size,
+                         int products) {
+    const double bytes = (double)(pass->classes * real_size);
+    const double entries = (double)entries_of(rows), outputs = (double)products;
+    return (1.0 + outputs) * entries * (0.8e-9 + 0.015e-9 * bytes) +
+           outputs * (double)rows->columns * (1e-9 + 0.07e-9 * bytes) + (double)rows->count * 30e-9;
+}
+
+/* Where chunk c of `chunks` begins: all cost about the same, by columns and, where the transposed
+ * copy tells, by entries. `share` of the entries are in the pass. */
+static size_t chunk_start(const blv_rows *rows, size_t c, size_t chunks, double share) {
+    const size_t columns = rows->columns;
+    if (c == chunks)
+        return columns;
+    if (!rows->column_start)
+        return (size_t)((double)columns * (double)c / (double)chunks);
+    const double own = (double)COLUMN_COST;
+    const double all = share * (double)rows->column_start[columns] + own * (double)columns;
+    const double wanted = all * (double)c / (double)chunks;
+    size_t low = 0, high = columns;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (share * (double)rows->column_start[middle] + own * (double)middle < wanted)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* What the members of a team share. */
+typedef struct shared_pass {
+    const blv_sparse_args *args;
+    const blv_sparse_loops *loops;
+    const blv_sparse_product *product;
+    double *block_loss;
+    bool by_columns;
+    size_t chunks; /* of each product */
+    double share;  /* of the rows that are in the pass */
+} shared_pass;
+
+static void sweep_rows(void *context, size_t block, int member) {
+    (void)member;
+    const shared_pass *s = context;
+    const size_t begin = block * ROWS_AT_ONCE, left = s->args->rows->count - begin;
+    s->block_loss[block] =
+        s->loops->rows(s->args, begin, begin + (left < ROWS_AT_ONCE ? left : ROWS_AT_ONCE));
+}
+
+static void sweep_columns(void *context, size_t task, int member) {
+    (void)member;
+    const shared_pass *s = context;
+    const blv_rows *rows = s->args->rows;
+    const size_t c = task % s->chunks;
+    const size_t begin = chunk_start(rows, c, s->chunks, s->share);
+    const size_t end = chunk_start(rows, c + 1, s->chunks, s->share);
+    (s->by_columns ? s->loops->columns : s->loops->scatter)(s->args, &s->product[task / s->chunks],
+                                                            begin, end);
+}
+
+void blv_sparse_pass(const blv_rows *rows, const blv_pass *pass, blv_pass_work *work, bool logistic,
+                     bool single) {
+    const size_t real_size = single ? sizeof(float) : sizeof(double);
+    const size_t residuals = residual_bytes(pass->classes, real_size, work->max_rows);
+    char *room = work->sparse_room;
+    double *block_loss = (double *)(void *)(room + 2 * residuals);
+    const blv_keeping keeping = logistic ? BLV_KEEP_NOTHING : blv_kept_plan(work, rows, pass);
+    const blv_sparse_args args = {
+        .rows = rows,
+        .pass = pass,
+        .logistic = logistic,
+        .second_order = pass->v && (pass->hessian || pass->row_cross),
+        .residual = room,
+        .curvature = room + residuals,
+        .stride = pass->classes,
+        .kept = keeping == BLV_KEEP_NOTHING ? NULL : work->kept.probability,
+        .known = keeping == BLV_KEEP_READ,
+    };
+    blv_sparse_product product[2];
+    size_t products = 0;
+    if (pass->gradient)
+        product[products++] = (blv_sparse_product){args.residual, pass->w, pass->gradient};
+    if (pass->hessian)
+        product[products++] = (blv_sparse_product){args.curvature, pass->v, pass->hessian};
+
+    const bool by_columns =
+        rows->column_start && !rows->index && rows->first == 0 && rows->count == rows->rows;
+    const int team = blv_pass_team(work, seconds_of(rows, pass, real_size, (int)products));
+    const size_t blocks = row_blocks(rows->count);
+    shared_pass shared = {.args = &args,
+                          .loops = loops_of(work->instructions, single),
+                          .product = product,
+                          .block_loss = block_loss,
+                          .by_columns = by_columns,
+                          .chunks = by_columns ? COLUMN_CHUNKS : (size_t)team,
+                          .share = rows->rows ? (double)rows->count / (double)rows->rows : 0.0};
+    blv_team_run(team, blocks, sweep_rows, &shared);
+    blv_team_run(team, products * shared.chunks, sweep_columns, &shared);
+    if (pass->loss) {
+        double loss = 0.0;
+        for (size_t b = 0; b < blocks; b++)
+            loss += block_loss[b];
+        *pass->loss = pass->scale * loss;
+    }
+}

@@ -1,0 +1,365 @@
+/* Choosing rows by the name of a method; the methods that look at points are here. */
+#include "learn/choose.h"
+#include "learn/selecting.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { KMEANS_ROUNDS = 25, MODEL_STEPS = 1500 };
+static const double matching_ridge = 1e-4; /* relative to the mean square of a gradient */
+
+/* ---- Points ---- */
+
+static blv_error short_of_memory(const blv_selecting *s) {
+    return blv_select_refuse(s, BLV_E_MEMORY, "out of memory");
+}
+
+static blv_points points_of(const blv_selecting *s, size_t width, const float *numbers) {
+    return (blv_points){.count = s->view->rows,
+                        .left_width = 1,
+                        .right_width = width,
+                        .right = numbers,
+                        .threads = s->how->threads};
+}
+
+/* row NULL: all, in their order */
+static void copy_rows(const blv_dataset_view *v, const size_t *row, size_t count, float *out) {
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = 0; j < v->columns; j++) {
+            const size_t at = (row ? row[i] : i) * v->stride + j;
+            out[i * v->columns + j] = v->precision == BLV_F32
+                                          ? ((const float *)v->dense)[at]
+                                          : (float)((const double *)v->dense)[at];
+        }
+}
+
+/* What the model makes of the rows, and what its loss pulls at: p - e, the gradient in the scores.
+ */
+typedef struct looks {
+    size_t width, classes;
+    float *features, *residuals;
+} looks;
+
+static void free_looks(looks *l) {
+    free(l->features);
+    free(l->residuals);
+}
+
+static void residuals_of(const blv_selecting *s, size_t classes, const double *scores, float *out) {
+    for (size_t i = 0; i < s->view->rows; i++) {
+        const double *score = scores + i * classes;
+        double largest = score[0], sum = 0.0;
+        for (size_t k = 1; k < classes; k++)
+            largest = fmax(largest, score[k]);
+        for (size_t k = 0; k < classes; k++)
+            sum += exp(score[k] - largest);
+        for (size_t k = 0; k < classes; k++)
+            out[i * classes + k] =
+                (float)(exp(score[k] - largest) / sum - ((int32_t)k == s->view->label[i]));
+    }
+}
+
+static blv_error look_with(const blv_selecting *s, blv_classifier *model, looks *l) {
+    const size_t rows = s->view->rows;
+    l->width = blv_classifier_width(model);
+    l->classes = blv_classifier_classes(model); /* the rows may have fewer */
+    l->features = malloc(rows * (l->width + 1) * sizeof *l->features);
+    l->residuals = malloc(rows * l->classes * sizeof *l->residuals);
+    double *numbers =
+        malloc(rows * (l->width > l->classes ? l->width : l->classes) * sizeof(double));
+    blv_error error = l->features && l->residuals && numbers ? BLV_OK : short_of_memory(s);
+    if (error == BLV_OK)
+        error = blv_classifier_features(model, s->rows, numbers, s->why);
+    for (size_t i = 0; error == BLV_OK && i < rows * l->width; i++)
+        l->features[i] = (float)numbers[i];
+    if (error == BLV_OK)
+        error = blv_classifier_scores(model, s->rows, numbers, s->why);
+    if (error == BLV_OK)
+        residuals_of(s, l->classes, numbers, l->residuals);
+    free(numbers);
+    return error;
+}
+
+static blv_error train_model(const blv_selecting *s, blv_classifier **model) {
+    const blv_classifier_options options = {
+        .precision = s->view->precision, .threads = s->how->threads, .seed = s->how->seed};
+    const blv_training training = {
+        .steps = MODEL_STEPS, .momentum = 0.9, .cosine = true, .seed = s->how->seed};
+    blv_error error =
+        blv_classifier_create(model, s->view->columns, s->view->classes, &options, s->why);
+    if (error == BLV_OK)
+        error = blv_classifier_train(*model, s->rows, &training, s->why);
+    return error;
+}
+
+static blv_error look_at(const blv_selecting *s, looks *l) {
+    blv_classifier *own = NULL;
+    blv_error error = s->how->model ? BLV_OK : train_model(s, &own);
+    if (error == BLV_OK)
+        error = look_with(s, s->how->model ? s->how->model : own, l);
+    blv_classifier_destroy(own);
+    return error;
+}
+
+/* Gradients in the last layer: residuals times features. Its biases count as a feature of 1. */
+static blv_points gradients_of(const blv_selecting *s, looks *l) {
+    const size_t wide = l->width + 1;
+    for (size_t i = s->view->rows; i-- > 0;) { /* from the end: rows move to later places */
+        memmove(l->features + i * wide, l->features + i * l->width, l->width * sizeof(float));
+        l->features[i * wide + l->width] = 1.0f;
+    }
+    blv_points p = points_of(s, wide, l->features);
+    p.left_width = l->classes;
+    p.left = l->residuals;
+    return p;
+}
+
+/* ---- Methods ---- */
+
+static blv_error uniform(blv_selecting *s) {
+    return blv_choose_uniform(s->view->rows, s->how->size, s->how->seed, s->index)
+               ? BLV_OK
+               : short_of_memory(s);
+}
+
+static blv_error cluster(blv_selecting *s, size_t width, const float *numbers) {
+    const blv_points points = points_of(s, width, numbers);
+    return blv_choose_kmeans(&points, s->how->size, KMEANS_ROUNDS, s->how->seed, s->index,
+                             s->weight)
+               ? BLV_OK
+               : short_of_memory(s);
+}
+
+static blv_error kmeans(blv_selecting *s) {
+    float *numbers = malloc(s->view->rows * s->view->columns * sizeof *numbers);
+    if (!numbers)
+        return short_of_memory(s);
+    copy_rows(s->view, NULL, s->view->rows, numbers);
+    blv_error error = cluster(s, s->view->columns, numbers);
+    free(numbers);
+    return error;
+}
+
+/* Among candidates, for which all others of these stand: the work grows with their square. */
+static blv_error facility_location(blv_selecting *s) {
+    const size_t count = blv_select_candidates(s);
+    size_t *row = malloc(count * sizeof *row);
+    float *numbers = malloc(count * s->view->columns * sizeof *numbers);
+    blv_error error =
+        row && numbers ? blv_select_some(s, count, "candidates", row) : short_of_memory(s);
+    if (error == BLV_OK) {
+        copy_rows(s->view, row, count, numbers);
+        blv_points points = points_of(s, s->view->columns, numbers);
+        points.count = count;
+        if (!blv_choose_facility(&points, s->how->size, s->index, s->weight))
+            error = short_of_memory(s);
+    }
+    for (size_t k = 0; error == BLV_OK && k < s->how->size; k++)
+        s->index[k] = row[s->index[k]];
+    free(row);
+    free(numbers);
+    return error;
+}
+
+static blv_error kmeans_embedding(blv_selecting *s) {
+    looks l = {0};
+    blv_error error = look_at(s, &l);
+    if (error == BLV_OK)
+        error = cluster(s, l.width, l.features);
+    free_looks(&l);
+    return error;
+}
+
+/* Features of length 1, as iCaRL has them. */
+static void unit_features(size_t rows, size_t width, float *features) {
+    for (size_t i = 0; i < rows; i++) {
+        double square = 0.0;
+        for (size_t j = 0; j < width; j++)
+            square += (double)features[i * width + j] * (double)features[i * width + j];
+        for (size_t j = 0; square > 0.0 && j < width; j++)
+            features[i * width + j] = (float)((double)features[i * width + j] / sqrt(square));
+    }
+}
+
+/* Shares the size out, the same for each class as far as it has rows. */
+static void share_out(size_t classes, const size_t *rows, size_t size, size_t *share) {
+    for (size_t k = 0; k < classes; k++)
+        share[k] = 0;
+    while (size > 0)
+        for (size_t k = 0; k < classes && size > 0; k++)
+            if (share[k] < rows[k]) {
+                share[k]++;
+                size--;
+            }
+}
+
+static blv_error herd_class(blv_selecting *s, const blv_points *p, int32_t class, size_t rows,
+                            size_t share, size_t *index) {
+    bool *own = calloc(p->count + 1, sizeof *own); /* never of size 0 */
+    double *weight = calloc(p->count + 1, sizeof *weight);
+    double *mean = calloc(blv_points_dim(p), sizeof *mean);
+    bool room = own && weight && mean;
+    for (size_t i = 0; room && i < p->count; i++) {
+        own[i] = s->view->label[i] == class;
+        weight[i] = own[i] ? 1.0 / (double)rows : 0.0;
+    }
+    if (room)
+        blv_points_sum(p, weight, mean);
+    room = room && blv_choose_herding(p, own, mean, share, index);
+    free(own);
+    free(weight);
+    free(mean);
+    return room ? BLV_OK : short_of_memory(s);
+}
+
+static blv_error herd(blv_selecting *s, const looks *l) {
+    const blv_points p = points_of(s, l->width, l->features);
+    size_t *rows = calloc(2 * l->classes, sizeof *rows), first = 0;
+    if (!rows)
+        return short_of_memory(s);
+    size_t *share = rows + l->classes;
+    for (size_t i = 0; i < p.count; i++)
+        rows[s->view->label[i]]++;
+    share_out(l->classes, rows, s->how->size, share);
+    blv_error error = BLV_OK;
+    for (size_t k = 0; error == BLV_OK && k < l->classes; k++) {
+        if (share[k] > 0)
+            error = herd_class(s, &p, (int32_t)k, rows[k], share[k], s->index + first);
+        for (size_t i = first; i < first + share[k]; i++)
+            s->weight[i] = (double)rows[k] / (double)share[k];
+        first += share[k];
+    }
+    free(rows);
+    return error;
+}
+
+static blv_error herding(blv_selecting *s) {
+    looks l = {0};
+    blv_error error = look_at(s, &l);
+    if (error == BLV_OK) {
+        unit_features(s->view->rows, l.width, l.features);
+        error = herd(s, &l);
+    }
+    free_looks(&l);
+    return error;
+}
+
+/* weighted: by matching pursuit (GCR), else by herding, all weights being alike */
+static blv_error match_gradients(blv_selecting *s, bool weighted) {
+    looks l = {0};
+    blv_error error = look_at(s, &l);
+    if (error != BLV_OK) {
+        free_looks(&l);
+        return error;
+    }
+    const blv_points p = gradients_of(s, &l);
+    double *target = calloc(blv_points_dim(&p), sizeof *target), square = 0.0;
+    for (size_t i = 0; i < p.count; i++)
+        square += blv_points_dot(&p, i, i) / (double)p.count;
+    if (target)
+        blv_points_sum(&p, NULL, target);
+    bool room = target && (weighted ? blv_choose_matching(&p, target, matching_ridge * square,
+                                                          s->how->size, s->index, s->weight)
+                                    : blv_choose_herding(&p, NULL, target, s->how->size, s->index));
+    free(target);
+    free_looks(&l);
+    return room ? BLV_OK : short_of_memory(s);
+}
+
+static blv_error gradient_matching(blv_selecting *s) {
+    return match_gradients(s, false);
+}
+
+static blv_error gcr(blv_selecting *s) {
+    return match_gradients(s, true);
+}
+
+/* ---- The table ---- */
+
+static const struct {
+    blv_selection_method method;
+    blv_error (*select)(blv_selecting *s);
+} methods[] = {
+    {{"bcsr", "bilevel: weights by the solver bcsr", false, true}, blv_select_by_solver},
+    {{"s-tfbo", "bilevel: weights by the solver s-tfbo, nothing to tune", false, true},
+     blv_select_by_solver},
+    {{"d-tfbo", "bilevel: weights by the solver d-tfbo, nothing to tune", false, true},
+     blv_select_by_solver},
+    {{"uniform", "at random", false, false}, uniform},
+    {{"kmeans", "nearest to the centers of k-means on the features", false, false}, kmeans},
+    {{"kmeans-embedding", "the same on what a trained network makes of them", true, false},
+     kmeans_embedding},
+    {{"facility-location", "nearest to all others, one after the other", false, false},
+     facility_location},
+    {{"herding", "means of each class, by a trained network (iCaRL)", true, false}, herding},
+    {{"gradient-matching", "the mean gradient of a trained network", true, false},
+     gradient_matching},
+    {{"gcr", "the same with weights, by matching pursuit (GCR)", true, false}, gcr},
+    {{"greedy", "bilevel, row after row (greedy coreset)", false, false}, blv_select_greedy},
+    {{"probabilistic", "bilevel, by policy gradients (PBCS)", false, false},
+     blv_select_probabilistic},
+};
+enum { METHODS = sizeof methods / sizeof *methods };
+
+const blv_selection_method *blv_selection_method_at(size_t i) {
+    return i < METHODS ? &methods[i].method : NULL;
+}
+
+const blv_selection_method *blv_selection_method_find(const char *name, blv_message *why) {
+    size_t used = 0;
+    for (size_t i = 0; i < METHODS; i++)
+        if (name && strcmp(methods[i].method.name, name) == 0)
+            return &methods[i].method;
+    if (!why)
+        return NULL;
+    used = (size_t)snprintf(why->text, sizeof why->text, "no method '%.40s'; there are",
+                            name ? name : "");
+    for (size_t i = 0; i < METHODS && used < sizeof why->text; i++)
+        used += (size_t)snprintf(why->text + used, sizeof why->text - used, "%s %s",
+                                 i > 0 ? "," : "", methods[i].method.name);
+    return NULL;
+}
+
+/* Weights with sum 1; all alike where they are all zero. */
+static void settle_weights(size_t size, double *weight) {
+    double sum = 0.0;
+    for (size_t k = 0; k < size; k++)
+        sum += weight[k];
+    for (size_t k = 0; k < size; k++)
+        weight[k] = sum > 0.0 ? weight[k] / sum : 1.0 / (double)size;
+}
+
+static blv_error check(const blv_selecting *s) {
+    if (!s->view->dense)
+        return blv_select_refuse(s, BLV_E_UNSUPPORTED, "the rows must be dense");
+    if (!s->view->label || s->view->classes < 2)
+        return blv_select_refuse(s, BLV_E_VALUE, "the rows must have at least two classes");
+    if (s->how->size == 0 || s->how->size > s->view->rows)
+        return blv_select_refuse(s, BLV_E_VALUE, "size: expected from 1 to the number of rows");
+    return BLV_OK;
+}
+
+blv_error blv_select(const blv_dataset *rows, const blv_selection *how, size_t *index,
+                     double *weight, blv_message *why) {
+    blv_selecting s = {.rows = rows, .view = NULL, .how = how, .index = index, .why = why};
+    if (!rows || !how || !how->method || !index)
+        return blv_select_refuse(&s, BLV_E_ARGUMENT, "a NULL argument");
+    s.view = blv_dataset_view_of(rows);
+    blv_error error = check(&s);
+    if (error != BLV_OK)
+        return error;
+    s.weight = malloc(how->size * sizeof *s.weight);
+    if (!s.weight)
+        return short_of_memory(&s);
+    for (size_t k = 0; k < how->size; k++)
+        s.weight[k] = 1.0;
+    for (size_t i = 0; i < METHODS; i++)
+        if (&methods[i].method == how->method)
+            error = methods[i].select(&s);
+    settle_weights(how->size, s.weight);
+    if (weight && error == BLV_OK)
+        memcpy(weight, s.weight, how->size * sizeof *weight);
+    free(s.weight);
+    return error;
+}

@@ -1,0 +1,37 @@
+/* What the methods of blv_select share. */
+#ifndef BLV_LEARN_SELECTING_H
+#define BLV_LEARN_SELECTING_H
+
+#include "bilevel/select.h"
+
+#include <stdio.h>
+
+typedef struct blv_selecting {
+    const blv_dataset *rows;
+    const blv_dataset_view *view;
+    const blv_selection *how;
+    size_t *index;
+    double *weight; /* comes as 1 each */
+    blv_message *why;
+} blv_selecting;
+
+static inline blv_error blv_select_refuse(const blv_selecting *s, blv_error error,
+                                          const char *text) {
+    if (s->why)
+        snprintf(s->why->text, sizeof s->why->text, "selection: %s", text);
+    return error;
+}
+
+/* Which scores a classifier gives; its rows may have fewer classes. */
+size_t blv_classifier_classes(const blv_classifier *classifier);
+/* How many rows are looked at by methods that cannot look at all. */
+size_t blv_select_candidates(const blv_selecting *s);
+/* `count` rows at random, in their order. */
+blv_error blv_select_some(const blv_selecting *s, size_t count, const char *purpose, size_t *row);
+
+/* Methods that solve a problem with weights, in select_bilevel.c. */
+blv_error blv_select_by_solver(blv_selecting *s);
+blv_error blv_select_greedy(blv_selecting *s);
+blv_error blv_select_probabilistic(blv_selecting *s);
+
+#endif

@@ -1,0 +1,15 @@
+/* The built-in problem families, in the order in which they are listed: a new one is one line here.
+ */
+FAMILY(quadratic)
+FAMILY(scalar_penalty)
+FAMILY(parabola)
+FAMILY(saddle)
+FAMILY(pl_sine)
+FAMILY(pl_shift)
+FAMILY(non_singleton)
+FAMILY(l2reg)
+FAMILY(synthetic_logistic)
+FAMILY(hyperclean)
+FAMILY(hyperclean_nn)
+FAMILY(decay_nn)
+FAMILY(coreset)
