@@ -64,14 +64,14 @@ int main(int argc, char **argv) {
         const char *solver;
         const char *const *settings;
     } solvers[] = {{"soba", steps}, {"s-tfbo", plain}};
-    const blv_problem_family *family = blv_problem_find(NULL, "synthetic-logistic", NULL);
+    const blv_problem_family *family = blv_family_find(NULL, "synthetic-logistic", NULL);
     const blv_problem_options options = {.precision = BLV_F64, .threads = 1};
     printf("batch 64, f64, one thread, %s iterations, median of %d\n", iterations, REPEATS);
     for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
         const char *const settings[] = {"rows", shapes[s].rows, "columns", shapes[s].columns, NULL};
         blv_message why;
         blv_problem *problem;
-        if (blv_family_create(family, settings, &options, &problem, &why) != BLV_OK)
+        if (blv_problem_from_family(family, settings, &options, &problem, &why) != BLV_OK)
             give_up(why.text);
         for (size_t k = 0; k < sizeof solvers / sizeof *solvers; k++) {
             double seconds[REPEATS];

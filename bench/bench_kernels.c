@@ -77,8 +77,8 @@ static const batch_case batches[] = {
 typedef struct setup {
     bool logistic, single;
     blv_rows rows;
-    blv_pass pass;
-    blv_pass_work *work;
+    blv_sweep pass;
+    blv_sweep_work *work;
     const void *other_w; /* of the next call; NULL: the same */
     void *memory[9];
     size_t data_bytes, read_bytes; /* the second with weights and labels */
@@ -117,12 +117,12 @@ static bool open_setup(setup *s, bool logistic, bool single, size_t rows, size_t
     s->memory[6] = numbers(s, rows, 1.0, &seed);
     int32_t *label = s->memory[7] = malloc(rows * sizeof *label);
     s->memory[8] = numbers(s, weights, 0.1, &seed);
-    s->work = blv_pass_work_create(classes, columns, real_size, false, most_rows, threads);
+    s->work = blv_sweep_work_create(classes, columns, real_size, false, most_rows, threads);
     bool complete = s->work != NULL;
     for (int i = 0; i < 9; i++)
         complete = complete && s->memory[i];
     const bool keep = outputs & (AGAIN | ANEW);
-    if (!complete || (keep && !blv_pass_work_keep(s->work, rows)))
+    if (!complete || (keep && !blv_sweep_work_keep(s->work, rows)))
         return false;
     s->other_w = outputs & ANEW ? s->memory[8] : NULL;
     for (size_t i = 0; i < rows; i++)
@@ -134,22 +134,22 @@ static bool open_setup(setup *s, bool logistic, bool single, size_t rows, size_t
                          .label = label,
                          .weight = s->memory[5],
                          .count = rows};
-    s->pass = (blv_pass){.classes = classes,
-                         .w = s->memory[1],
-                         .v = outputs & (HESSIAN | CROSS) ? s->memory[2] : NULL,
-                         .scale = 1.0 / (double)rows,
-                         .ridge = 1e-3,
-                         .keep = keep,
-                         .gradient = outputs & GRADIENT ? s->memory[3] : NULL,
-                         .hessian = outputs & HESSIAN ? s->memory[4] : NULL,
-                         .row_cross = outputs & CROSS ? s->memory[6] : NULL};
+    s->pass = (blv_sweep){.classes = classes,
+                          .w = s->memory[1],
+                          .v = outputs & (HESSIAN | CROSS) ? s->memory[2] : NULL,
+                          .scale = 1.0 / (double)rows,
+                          .ridge = 1e-3,
+                          .keep = keep,
+                          .gradient = outputs & GRADIENT ? s->memory[3] : NULL,
+                          .hessian = outputs & HESSIAN ? s->memory[4] : NULL,
+                          .row_cross = outputs & CROSS ? s->memory[6] : NULL};
     return true;
 }
 
 static void close_setup(setup *s) {
     for (int i = 0; i < 9; i++)
         free(s->memory[i]);
-    blv_pass_work_destroy(s->work);
+    blv_sweep_work_destroy(s->work);
 }
 
 static void run(setup *s) {

@@ -107,7 +107,7 @@ int main(int argc, char **argv) {
                                .upper = upper,
                                .lower = lower,
                                .lower_hvp = lower_product,
-                               .lower_jvp = lower_product,
+                               .lower_cross = lower_product,
                                .lower_all = lower_all};
         if (blv_problem_create(&problem, &def, NULL) != BLV_OK)
             return 1;

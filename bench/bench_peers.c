@@ -109,9 +109,9 @@ static timing time_peer(peer *p, const oracle *o, int way, int threads) {
 typedef struct subject {
     bool sparse;
     blv_rows rows;
-    blv_pass pass;
-    blv_pass_work *work[2];
-    void (*run)(const blv_rows *, const blv_pass *, blv_pass_work *);
+    blv_sweep pass;
+    blv_sweep_work *work[2];
+    void (*run)(const blv_rows *, const blv_sweep *, blv_sweep_work *);
     text_rows text;
     void *data, *weight, *ridge, *w, *next_w, *v, *result;
     int32_t *label;
@@ -152,7 +152,7 @@ static bool subject_open(subject *s, const oracle *o) {
     s->w = numbers(weights, single, -0.05, 0.05, &state);
     s->v = numbers(weights, single, -0.05, 0.05, &state);
     s->result = bench_memory(weights, sizeof(double));
-    s->pass = (blv_pass){.classes = o->classes, .w = s->w, .scale = 1.0 / (double)o->rows};
+    s->pass = (blv_sweep){.classes = o->classes, .w = s->w, .scale = 1.0 / (double)o->rows};
     if (s->sparse) {
         text_rows_open(&s->text, o->rows, o->columns, 157, &state);
         s->rows.row_start = s->text.row_start;
@@ -188,10 +188,10 @@ static bool subject_open(subject *s, const oracle *o) {
         s->label[i] = (int32_t)(draw_uniform(&state) * (double)(logistic ? 2 : o->classes));
     for (int threads = 1; threads <= 2; threads++)
         s->work[threads - 1] =
-            blv_pass_work_create(o->classes, o->columns, single ? sizeof(float) : sizeof(double),
-                                 s->sparse, s->rows.count, threads);
+            blv_sweep_work_create(o->classes, o->columns, single ? sizeof(float) : sizeof(double),
+                                  s->sparse, s->rows.count, threads);
     for (int i = 0; hv && i < 2 && s->work[i]; i++)
-        if (!blv_pass_work_keep(s->work[i], o->rows))
+        if (!blv_sweep_work_keep(s->work[i], o->rows))
             return false;
     return s->work[0] && s->work[1];
 }
@@ -202,8 +202,8 @@ static void subject_close(subject *s) {
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         free(all[i]);
     text_rows_close(&s->text);
-    blv_pass_work_destroy(s->work[0]);
-    blv_pass_work_destroy(s->work[1]);
+    blv_sweep_work_destroy(s->work[0]);
+    blv_sweep_work_destroy(s->work[1]);
 }
 
 static void call(void *context) {

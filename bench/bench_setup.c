@@ -118,9 +118,9 @@ int main(int argc, char **argv) {
     for (int i = 2; i < argc; i++)
         take(&asked, argv[i]);
     blv_message why;
-    const blv_problem_family *family = blv_problem_find(NULL, asked.family, &why);
+    const blv_problem_family *family = blv_family_find(NULL, asked.family, &why);
     blv_problem *problem = NULL;
-    if (!family || blv_family_create(family, asked.settings, &asked.options, &problem, &why))
+    if (!family || blv_problem_from_family(family, asked.settings, &asked.options, &problem, &why))
         give_up(why.text);
     double gradient = gradient_seconds(problem);
     printf("one gradient of g in y: %.4f s of all processors\n", gradient);

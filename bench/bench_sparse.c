@@ -107,23 +107,23 @@ static timing time_pass(const problem *p, const task *t, int threads) {
         rows.count = BATCH;
         rows.index = p->index;
     }
-    const blv_pass pass = {.classes = classes,
-                           .w = p->w,
-                           .v = t->hessian ? p->v : NULL,
-                           .scale = 1.0 / (double)rows.count,
-                           .ridge = 1e-4,
-                           .keep = t->again,
-                           .loss = t->gradient || !t->hessian ? &loss : NULL,
-                           .gradient = t->gradient ? p->gradient : NULL,
-                           .hessian = t->hessian ? p->hessian : NULL};
+    const blv_sweep pass = {.classes = classes,
+                            .w = p->w,
+                            .v = t->hessian ? p->v : NULL,
+                            .scale = 1.0 / (double)rows.count,
+                            .ridge = 1e-4,
+                            .keep = t->again,
+                            .loss = t->gradient || !t->hessian ? &loss : NULL,
+                            .gradient = t->gradient ? p->gradient : NULL,
+                            .hessian = t->hessian ? p->hessian : NULL};
     const size_t real_size = t->single ? sizeof(float) : sizeof(double);
-    blv_pass_work *work =
-        blv_pass_work_create(classes, p->columns, real_size, true, rows.count, threads);
-    if (!work || (t->again && !blv_pass_work_keep(work, rows.rows))) {
-        blv_pass_work_destroy(work);
+    blv_sweep_work *work =
+        blv_sweep_work_create(classes, p->columns, real_size, true, rows.count, threads);
+    if (!work || (t->again && !blv_sweep_work_keep(work, rows.rows))) {
+        blv_sweep_work_destroy(work);
         return (timing){NAN, NAN};
     }
-    void (*run)(const blv_rows *, const blv_pass *, blv_pass_work *) =
+    void (*run)(const blv_rows *, const blv_sweep *, blv_sweep_work *) =
         t->logistic ? (t->single ? blv_logistic_pass_f32 : blv_logistic_pass_f64)
                     : (t->single ? blv_softmax_pass_f32 : blv_softmax_pass_f64);
     for (int i = 0; i < 3; i++) /* the second one keeps, the third one uses it */
@@ -135,7 +135,7 @@ static timing time_pass(const problem *p, const task *t, int threads) {
         run(&rows, &pass, work);
         sample[samples++] = seconds_now() - start;
     }
-    blv_pass_work_destroy(work);
+    blv_sweep_work_destroy(work);
     qsort(sample, samples, sizeof *sample, by_size);
     return (timing){1e3 * sample[samples / 2], 1e3 * sample[0]};
 }

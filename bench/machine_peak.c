@@ -69,7 +69,7 @@ double seconds_of_flops(double flops, bool single, int threads) {
     const double each = run_flops(1, single);
     flops_share share = {(long)(flops / each / SLICES) + 1, single};
     const double start = seconds_now();
-    blv_team_run(threads, SLICES * (size_t)threads, run_share_of_flops, &share);
+    blv_threads_run(threads, SLICES * (size_t)threads, run_share_of_flops, &share);
     return (seconds_now() - start) * flops / ((double)share.steps * SLICES * each);
 }
 
@@ -105,6 +105,6 @@ static void read_share_of_lines(void *context, size_t slice, int member) {
 double seconds_of_reading(const void *data, size_t bytes, int threads) {
     read_share share = {data, bytes / 64, SLICES * (size_t)threads};
     const double start = seconds_now();
-    blv_team_run(threads, share.slices, read_share_of_lines, &share);
+    blv_threads_run(threads, share.slices, read_share_of_lines, &share);
     return seconds_now() - start;
 }

@@ -102,8 +102,8 @@ static int lower_hvp(void *user, const blv_batch *batch, const blv_vec *x, const
     return 0;
 }
 
-static int lower_jvp(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
-                     const blv_vec *v, blv_vec *jv) {
+static int lower_cross(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
+                       const blv_vec *v, blv_vec *jv) {
     (void)user, (void)batch;
     *blv_vec_f64_mut(jv) = exp(*blv_vec_f64(x)) * blv_vec_dot(y, v);
     return 0;
@@ -174,13 +174,13 @@ int main(void) {
                            .upper = upper,
                            .lower = lower,
                            .lower_hvp = lower_hvp,
-                           .lower_jvp = lower_jvp};
+                           .lower_cross = lower_cross};
     printf("with Hv and Jv\n");
     if (create_and_solve(&def, false) != BLV_OK)
         return 1;
 
     def.lower_hvp = NULL;
-    def.lower_jvp = NULL;
+    def.lower_cross = NULL;
     printf("with gradients only\n");
     return create_and_solve(&def, true) == BLV_OK ? 0 : 1;
 }

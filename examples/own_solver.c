@@ -48,7 +48,7 @@ static blv_flow heavy_ball_step(blv_run *run, void *state) {
         m->r_norm = blv_vec_combine(r, 1.0, s->hv, -1.0, s->fy);
         BLV_TRY(blv_move(run, s->v, s->step_y, r));
     }
-    BLV_TRY(blv_oracle_jvp(run, NULL, x, y, s->v, s->jv));
+    BLV_TRY(blv_oracle_cross(run, NULL, x, y, s->v, s->jv));
     m->d_norm = blv_vec_combine(d, 1.0, s->fx, -1.0, s->jv);
     blv_vec_combine(s->w, s->momentum, s->w, 1.0, d);
     m->step_x = s->step_x;
@@ -72,7 +72,7 @@ static const blv_solver heavy_ball_solver = {
     .citation = "examples/own_solver.c",
     .group = "double-loop",
     .hint = "lower step_x or step_y",
-    .uses = BLV_USES_HVP | BLV_USES_JVP | BLV_USES_INVERSE,
+    .uses = BLV_USES_HVP | BLV_USES_CROSS | BLV_USES_INVERSE,
     .state_size = sizeof(heavy_ball),
     .params = heavy_ball_params,
     .open = heavy_ball_open,
@@ -111,8 +111,8 @@ int main(void) {
     blv_message why = {""};
     blv_problem *problem = NULL;
     const char *const settings[] = {"dx", "20", "dy", "20", "kappa", "10", NULL};
-    const blv_problem_family *family = blv_problem_find(NULL, "quadratic", &why);
-    if (!family || blv_family_create(family, settings, NULL, &problem, &why) != BLV_OK)
+    const blv_problem_family *family = blv_family_find(NULL, "quadratic", &why);
+    if (!family || blv_problem_from_family(family, settings, NULL, &problem, &why) != BLV_OK)
         return complain(why.text);
 
     blv_registry *registry = NULL;

@@ -23,8 +23,8 @@ static inline blv_problem *make_problem_as(const char *name, const char *const *
     blv_message why;
     blv_problem *problem = NULL;
     const blv_problem_options options = {.precision = precision, .threads = threads};
-    const blv_problem_family *family = blv_problem_find(NULL, name, &why);
-    if (!family || blv_family_create(family, settings, &options, &problem, &why) != BLV_OK)
+    const blv_problem_family *family = blv_family_find(NULL, name, &why);
+    if (!family || blv_problem_from_family(family, settings, &options, &problem, &why) != BLV_OK)
         fail_msg("%s", why.text);
     return problem;
 }
@@ -302,7 +302,7 @@ static inline int spy_jvp(void *user, const blv_batch *batch, const blv_vec *x, 
                           const blv_vec *v, blv_vec *jv) {
     spy *s = user;
     s->counts.jvp += spy_note(s, 'j', batch, s->inner->lower_samples);
-    return s->inner->lower_jvp(s->inner->user, batch, x, y, v, jv);
+    return s->inner->lower_cross(s->inner->user, batch, x, y, v, jv);
 }
 
 static inline int spy_all(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
@@ -336,12 +336,12 @@ static inline blv_problem *spy_on(spy *s, const blv_problem *problem, int hidden
     def.upper = spy_upper;
     def.lower = spy_lower;
     def.lower_hvp = def.lower_hvp && !(hidden & SPY_HIDES_HVP) ? spy_hvp : NULL;
-    def.lower_jvp = def.lower_jvp && !(hidden & SPY_HIDES_JVP) ? spy_jvp : NULL;
+    def.lower_cross = def.lower_cross && !(hidden & SPY_HIDES_JVP) ? spy_jvp : NULL;
     def.lower_all = def.lower_all && !(hidden & SPY_HIDES_ALL) ? spy_all : NULL;
     def.project_x = def.project_x ? spy_project : NULL;
     def.start = def.start ? spy_start : NULL;
-    def.lower_hessian = NULL;
-    def.lower_cross = NULL;
+    def.lower_hessian_matrix = NULL;
+    def.lower_cross_matrix = NULL;
     def.known_phi = NULL;
     def.known_solution = NULL;
     if (blv_problem_create(&watched, &def, &why) != BLV_OK)

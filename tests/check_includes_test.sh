@@ -14,7 +14,7 @@ fresh() {
     rm -rf "$tree/src" "$tree/include" "$tree/examples"
     mkdir -p "$tree/include/bilevel" "$tree/examples"
     for folder in base io data space kernels nn linsolve core blocks solvers problems registry \
-        learn cli; do
+        learn store report bench cli; do
         mkdir -p "$tree/src/$folder"
         printf '#include "bilevel/status.h"\n#include "%s/own.h"\n' "$folder" \
             >"$tree/src/$folder/good.c"
@@ -89,7 +89,7 @@ for pair in \
     solvers:kernels solvers:problems solvers:data solvers:registry solvers:learn \
     problems:core problems:blocks problems:solvers problems:registry problems:learn \
     registry:learn registry:cli learn:data learn:core learn:problems learn:cli \
-    cli:core cli:space cli:linsolve cli:solvers cli:problems cli:data cli:kernels cli:base; do
+    cli:core cli:space cli:linsolve cli:solvers cli:problems cli:data cli:kernels store:core report:core bench:core; do
     from=${pair%%:*}
     to=${pair#*:}
     fresh

@@ -2,6 +2,7 @@
 #ifndef CHECKPOINT_TESTING_H
 #define CHECKPOINT_TESTING_H
 
+#include "bilevel/checkpoint.h"
 #include "run_testing.h"
 
 typedef struct image {

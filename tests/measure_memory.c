@@ -113,8 +113,8 @@ static int measure_variables(size_t count) {
     blv_run *run;
     snprintf(dim, sizeof dim, "%zu", count);
     const char *const settings[] = {"dim", dim, NULL};
-    if (blv_family_create(blv_problem_find(NULL, "pl-shift", NULL), settings, NULL, &problem,
-                          &why) != BLV_OK)
+    if (blv_problem_from_family(blv_family_find(NULL, "pl-shift", NULL), settings, NULL, &problem,
+                                &why) != BLV_OK)
         give_up(why.text);
     size_t before = own_memory();
     size_t announced = solve(problem, &run), after = own_memory();

@@ -73,10 +73,10 @@ void pass_instance_create(pass_instance *instance, pass_shape shape, uint64_t se
                                 .first = shape.indexed ? 0 : shape.first,
                                 .count = shape.count,
                                 .index = shape.indexed ? instance->index : NULL};
-    instance->pass = (blv_pass){.classes = shape.classes,
-                                .w = instance->w,
-                                .v = instance->v,
-                                .scale = 1.0 / (double)(shape.count + 1)};
+    instance->pass = (blv_sweep){.classes = shape.classes,
+                                 .w = instance->w,
+                                 .v = instance->v,
+                                 .scale = 1.0 / (double)(shape.count + 1)};
     if (shape.ridge != NO_RIDGE)
         instance->pass.ridge = 0.25;
     if (shape.ridge == RIDGE_COLUMN)
@@ -125,9 +125,9 @@ void pass_outputs_destroy(pass_outputs *outputs) {
     free(outputs->row_class);
 }
 
-blv_pass pass_of(const pass_instance *instance, pass_outputs *outputs) {
+blv_sweep pass_of(const pass_instance *instance, pass_outputs *outputs) {
     const int wanted = instance->shape.wanted;
-    blv_pass pass = instance->pass;
+    blv_sweep pass = instance->pass;
     pass.loss = wanted & WANT_LOSS ? &outputs->loss : NULL;
     pass.gradient = wanted & WANT_GRADIENT ? outputs->gradient : NULL;
     pass.hessian = wanted & WANT_HESSIAN ? outputs->hessian : NULL;
@@ -143,22 +143,22 @@ blv_pass pass_of(const pass_instance *instance, pass_outputs *outputs) {
 void pass_run(const pass_instance *instance, pass_outputs *outputs, blv_instructions instructions,
               int threads) {
     const pass_shape *shape = &instance->shape;
-    blv_pass_work *work = blv_pass_work_create(shape->classes, shape->columns, real_size(shape),
-                                               false, shape->count, threads);
+    blv_sweep_work *work = blv_sweep_work_create(shape->classes, shape->columns, real_size(shape),
+                                                 false, shape->count, threads);
     assert_non_null(work);
-    blv_pass_work_instructions(work, instructions);
-    const blv_pass pass = pass_of(instance, outputs);
+    blv_sweep_work_instructions(work, instructions);
+    const blv_sweep pass = pass_of(instance, outputs);
     if (shape->logistic)
         (shape->single ? blv_logistic_pass_f32 : blv_logistic_pass_f64)(&instance->rows, &pass,
                                                                         work);
     else
         (shape->single ? blv_softmax_pass_f32 : blv_softmax_pass_f64)(&instance->rows, &pass, work);
-    assert_true(blv_pass_work_bytes(work) > 0);
-    blv_pass_work_destroy(work);
+    assert_true(blv_sweep_work_bytes(work) > 0);
+    blv_sweep_work_destroy(work);
 }
 
 void pass_run_reference(const pass_instance *instance, pass_outputs *outputs) {
-    const blv_pass pass = pass_of(instance, outputs);
+    const blv_sweep pass = pass_of(instance, outputs);
     assert_true(blv_reference_pass(&instance->rows, &pass, instance->shape.logistic,
                                    instance->shape.single));
 }

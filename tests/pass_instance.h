@@ -34,7 +34,7 @@ typedef struct pass_shape {
 typedef struct pass_instance {
     pass_shape shape;
     blv_rows rows;
-    blv_pass pass; /* inputs; outputs are those of a pass_outputs */
+    blv_sweep pass; /* inputs; outputs are those of a pass_outputs */
     void *data, *weight, *w, *v, *ridge;
     int32_t *label;
     size_t *index;
@@ -53,7 +53,7 @@ void pass_outputs_create(pass_outputs *outputs, const pass_shape *shape);
 void pass_outputs_destroy(pass_outputs *outputs);
 double pass_get(const pass_instance *instance, const void *array, size_t i);
 /* The pass of the instance with what the shape wants going to these outputs. */
-blv_pass pass_of(const pass_instance *instance, pass_outputs *outputs);
+blv_sweep pass_of(const pass_instance *instance, pass_outputs *outputs);
 void pass_run(const pass_instance *instance, pass_outputs *outputs, blv_instructions instructions,
               int threads);
 void pass_run_reference(const pass_instance *instance, pass_outputs *outputs);

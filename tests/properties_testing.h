@@ -298,7 +298,7 @@ static inline void hv(const point *p, const blv_batch *batch, const blv_vec *v, 
 }
 
 static inline void jv(const point *p, const blv_batch *batch, const blv_vec *v, blv_vec *out) {
-    assert_int_equal(p->def->lower_jvp(p->def->user, batch, p->x, p->y, v, out), 0);
+    assert_int_equal(p->def->lower_cross(p->def->user, batch, p->x, p->y, v, out), 0);
 }
 
 /* |a - b| relative to the larger of them; work is written over. */

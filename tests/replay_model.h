@@ -165,7 +165,7 @@ static inline void load_batch(replay *r, const spy_call *call) {
         host[k] = 1.0;
         blv_vec_write(unit, host);
         assert_int_equal(def->lower_hvp(def->user, &batch, x, y, unit, of_y), 0);
-        assert_int_equal(def->lower_jvp(def->user, &batch, x, y, unit, of_x), 0);
+        assert_int_equal(def->lower_cross(def->user, &batch, x, y, unit, of_x), 0);
         blv_vec_read(of_y, r->A + k * r->dy); /* A is symmetric: a column is a row */
         blv_vec_read(of_x, r->C + k * r->dx); /* C'e_k is row k of C */
     }

@@ -68,8 +68,8 @@ static inline blv_problem *make_problem_in(const char *family, const char *const
     blv_message why = {""};
     blv_problem *problem = NULL;
     blv_problem_options options = {.precision = precision, .threads = 1};
-    const blv_problem_family *found = blv_problem_find(NULL, family, &why);
-    if (!found || blv_family_create(found, settings, &options, &problem, &why) != BLV_OK)
+    const blv_problem_family *found = blv_family_find(NULL, family, &why);
+    if (!found || blv_problem_from_family(found, settings, &options, &problem, &why) != BLV_OK)
         fail_msg("%s: %s", family, why.text);
     return problem;
 }
@@ -145,8 +145,8 @@ static inline void expect_same_vector(const blv_run *a, const blv_run *b, const 
 typedef enum oracle { UPPER, LOWER, HVP, JVP, ALL, PROJECT, ORACLES } oracle;
 typedef enum fault { NO_FAULT, NAN_VALUE, NAN_ENTRY, REFUSE, DIE } fault_kind;
 
-static const char *const oracle_names[ORACLES] = {"upper",     "lower",     "lower_hvp",
-                                                  "lower_jvp", "lower_all", "project_x"};
+static const char *const oracle_names[ORACLES] = {"upper",       "lower",     "lower_hvp",
+                                                  "lower_cross", "lower_all", "project_x"};
 
 enum { REFUSED = 1, DEAD = -7 };
 
@@ -250,7 +250,7 @@ static inline int wrapped_jvp(void *user, const blv_batch *batch, const blv_vec 
                               const blv_vec *y, const blv_vec *v, blv_vec *jv) {
     wrapped *w = user;
     fault_kind wrong = fault_at(w, JVP, false, true);
-    int code = w->def->lower_jvp(w->def->user, batch, x, y, v, jv);
+    int code = w->def->lower_cross(w->def->user, batch, x, y, v, jv);
     return code ? code : go_wrong(w, wrong, NULL, (blv_vec *const[]){jv, NULL, NULL});
 }
 
@@ -284,11 +284,11 @@ static inline void wrap(wrapped *w, blv_problem *base, product_kind products) {
     def.upper = wrapped_upper;
     def.lower = wrapped_lower;
     def.lower_hvp = apart ? wrapped_hvp : NULL;
-    def.lower_jvp = apart ? wrapped_jvp : NULL;
+    def.lower_cross = apart ? wrapped_jvp : NULL;
     def.lower_all = all ? wrapped_all : NULL;
     def.project_x = w->def->project_x ? wrapped_project : NULL;
-    def.lower_hessian = NULL;
-    def.lower_cross = NULL;
+    def.lower_hessian_matrix = NULL;
+    def.lower_cross_matrix = NULL;
     def.known_phi = NULL;
     def.known_solution = NULL;
     def.arrays = NULL;

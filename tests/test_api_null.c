@@ -1,5 +1,8 @@
 /* Every function of the public headers with NULL arguments, vectors of another space and numbers
  * out of range. What each call answers is in the headers. */
+#include "bilevel/certificate.h"
+#include "bilevel/checkpoint.h"
+#include "bilevel/registry.h"
 #include "run_testing.h"
 #include "small_sets.h"
 
@@ -170,12 +173,12 @@ static void test_null_problem(void **state) {
     REFUSES(blv_problem_check(NULL, 1, 1.0, &report, &why));
     REFUSES(blv_problem_check(quadratic, 1, 1.0, NULL, NULL));
     REFUSES(blv_problem_check(quadratic, 1, NAN, &report, NULL));
-    const blv_problem_family *family = blv_problem_find(NULL, "quadratic", NULL);
+    const blv_problem_family *family = blv_family_find(NULL, "quadratic", NULL);
     const blv_problem_family empty = {.name = "empty"};
-    REFUSES(blv_family_create(NULL, NULL, NULL, &problem, &why));
-    REFUSES(blv_family_create(family, NULL, NULL, NULL, NULL));
-    REFUSES(blv_family_create(&empty, NULL, NULL, &problem, NULL));
-    REFUSES(blv_family_create(family, SETTINGS("dx"), NULL, &problem, NULL)); /* no value */
+    REFUSES(blv_problem_from_family(NULL, NULL, NULL, &problem, &why));
+    REFUSES(blv_problem_from_family(family, NULL, NULL, NULL, NULL));
+    REFUSES(blv_problem_from_family(&empty, NULL, NULL, &problem, NULL));
+    REFUSES(blv_problem_from_family(family, SETTINGS("dx"), NULL, &problem, NULL)); /* no value */
     assert_null(problem);
     blv_problem_destroy(quadratic);
 }
@@ -232,10 +235,10 @@ static void test_null_run(void **state) {
     REFUSES(blv_run_save_to(NULL, NULL, NULL));
     REFUSES(blv_run_load(NULL, "nowhere"));
     REFUSES(blv_run_load_from(NULL, host, sizeof host));
-    REFUSES(blv_run_pause(NULL, NULL, NULL, 1.0));
+    REFUSES(blv_run_every(NULL, NULL, NULL, 1.0));
     REFUSES(blv_run_monitor(NULL, NULL, NULL, 1, 0.0));
     REFUSES(blv_run_trace(NULL, "nowhere"));
-    REFUSES(blv_run_rows(NULL, NULL, NULL, true));
+    REFUSES(blv_run_trace_callback(NULL, NULL, NULL, true));
     blv_run_destroy(NULL);
     blv_run_stop(NULL);
     blv_run_note(NULL, "a note");
@@ -276,7 +279,7 @@ static void test_null_beside_a_run(void **state) {
     REFUSES(blv_run_monitor(run, NULL, NULL, 1, NAN));
     assert_int_equal(blv_run_dim(run, NULL), 0);
     assert_int_equal(blv_run_monitor(run, NULL, NULL, 0, 0.0), BLV_OK);
-    assert_int_equal(blv_run_pause(run, NULL, NULL, 0.0), BLV_OK);
+    assert_int_equal(blv_run_every(run, NULL, NULL, 0.0), BLV_OK);
     assert_int_equal(blv_run_solve(run), BLV_OK); /* none of it did harm */
     expect_outcome(run, BLV_CONVERGED);
     blv_run_destroy(run);
@@ -332,8 +335,8 @@ static blv_flow wrong_step(blv_run *run, void *state) {
     DIES(blv_oracle_lower(run, NULL, x, NULL, &value, NULL, NULL));
     DIES(blv_oracle_hvp(NULL, NULL, x, y, y, NULL));
     DIES(blv_oracle_hvp(run, NULL, x, y, NULL, y));
-    DIES(blv_oracle_jvp(NULL, NULL, x, y, y, NULL));
-    DIES(blv_oracle_jvp(run, NULL, x, y, NULL, x));
+    DIES(blv_oracle_cross(NULL, NULL, x, y, y, NULL));
+    DIES(blv_oracle_cross(run, NULL, x, y, NULL, x));
     DIES(blv_oracle_all(NULL, NULL, x, y, y, NULL, NULL, NULL));
     DIES(blv_oracle_all(run, NULL, x, y, NULL, NULL, NULL, NULL));
     DIES(blv_oracle_project(NULL, x));
@@ -344,7 +347,7 @@ static blv_flow wrong_step(blv_run *run, void *state) {
     DIES(blv_move_to(NULL, x, 0, NULL, NULL));
     assert_int_equal(blv_move_to(run, x, 1, NULL, NULL), BLV_NONFINITE);
     assert_int_equal(blv_oracle_hvp(run, NULL, x, y, y, NULL), BLV_GO); /* nothing is needed */
-    assert_int_equal(blv_oracle_jvp(run, NULL, x, y, y, NULL), BLV_GO);
+    assert_int_equal(blv_oracle_cross(run, NULL, x, y, y, NULL), BLV_GO);
     assert_null(blv_sampler_next(NULL));
     return BLV_FINISHED;
 }
@@ -373,13 +376,13 @@ static void test_null_registry(void **state) {
     REFUSES(blv_registry_add_solver(NULL, &wrong_solver));
     REFUSES(blv_registry_add_solver(registry, NULL));
     REFUSES(blv_registry_add_solver(registry, &(const blv_solver){.name = "half"}));
-    REFUSES(blv_registry_add_problem(NULL, blv_problem_at(NULL, 0)));
-    REFUSES(blv_registry_add_problem(registry, NULL));
+    REFUSES(blv_registry_add_family(NULL, blv_family_at(NULL, 0)));
+    REFUSES(blv_registry_add_family(registry, NULL));
     assert_null(blv_solver_find(registry, NULL, NULL));
-    assert_null(blv_problem_find(NULL, NULL, NULL));
+    assert_null(blv_family_find(NULL, NULL, NULL));
     assert_non_null(blv_solver_at(NULL, 0));
     assert_null(blv_solver_at(registry, 100000));
-    assert_null(blv_problem_at(registry, 100000));
+    assert_null(blv_family_at(registry, 100000));
     assert_int_equal(blv_solver_fit(NULL, NULL, &remark), BLV_FIT_REFUSED);
     assert_int_equal(blv_solver_fit(&wrong_solver, NULL, NULL), BLV_FIT_REFUSED);
     blv_registry_destroy(registry);

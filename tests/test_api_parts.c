@@ -1,5 +1,7 @@
 /* Spaces, problems, solvers and families of a user's own of which a part is missing or does not fit
  * the others: refused when they are handed over, with what is missing. */
+#include "bilevel/certificate.h"
+#include "bilevel/registry.h"
 #include "run_testing.h"
 
 #include "naive_space.h"
@@ -65,18 +67,18 @@ static void test_families(void **state) {
     (void)state;
     blv_registry *registry;
     blv_problem *problem = NULL;
-    const blv_problem_family whole = *blv_problem_find(NULL, "quadratic", NULL);
+    const blv_problem_family whole = *blv_family_find(NULL, "quadratic", NULL);
     blv_problem_family family = whole;
     assert_int_equal(blv_registry_create(&registry), BLV_OK);
     family.name = NULL;
-    assert_int_equal(blv_registry_add_problem(registry, &family), BLV_E_ARGUMENT);
-    assert_int_equal(blv_family_create(&family, NULL, NULL, &problem, NULL), BLV_E_ARGUMENT);
+    assert_int_equal(blv_registry_add_family(registry, &family), BLV_E_ARGUMENT);
+    assert_int_equal(blv_problem_from_family(&family, NULL, NULL, &problem, NULL), BLV_E_ARGUMENT);
     family = whole;
     family.create = NULL;
-    assert_int_equal(blv_registry_add_problem(registry, &family), BLV_E_ARGUMENT);
-    assert_int_equal(blv_family_create(&family, NULL, NULL, &problem, NULL), BLV_E_ARGUMENT);
+    assert_int_equal(blv_registry_add_family(registry, &family), BLV_E_ARGUMENT);
+    assert_int_equal(blv_problem_from_family(&family, NULL, NULL, &problem, NULL), BLV_E_ARGUMENT);
     family = whole; /* a name that is taken */
-    assert_int_equal(blv_registry_add_problem(registry, &family), BLV_E_NAME);
+    assert_int_equal(blv_registry_add_family(registry, &family), BLV_E_NAME);
     assert_null(problem);
     blv_registry_destroy(registry);
 }

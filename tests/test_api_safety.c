@@ -1,5 +1,8 @@
 /* The interface under wrong use: calls out of order, use after an error, calls from within a run,
  * runs in two threads. What each call answers is in the headers. */
+#include "bilevel/certificate.h"
+#include "bilevel/checkpoint.h"
+#include "bilevel/registry.h"
 #include "run_testing.h"
 #include "small_sets.h"
 
@@ -26,7 +29,7 @@ static void test_order_of_calls(void **state) {
     assert_int_equal(blv_run_open(run), BLV_OK); /* again: nothing to do */
     assert_int_equal(blv_run_set(run, "seed", "2"), BLV_E_ORDER);
     assert_int_equal(blv_run_trace(run, "nowhere"), BLV_E_ORDER);
-    assert_int_equal(blv_run_rows(run, no_row, NULL, true), BLV_E_ORDER);
+    assert_int_equal(blv_run_trace_callback(run, no_row, NULL, true), BLV_E_ORDER);
     assert_int_equal(blv_run_monitor(run, never_called, NULL, 1, 0.0), BLV_OK);
     assert_int_equal(blv_run_step(run), BLV_OK);
     assert_int_equal(blv_run_load_from(run, "PK", 2), BLV_E_ORDER);
@@ -186,7 +189,7 @@ static void meddle(meddler *m) {
     assert_int_equal(blv_run_load(run, "nowhere.npz"), BLV_E_ORDER);
     assert_int_equal(blv_run_load_from(run, "PK", 2), BLV_E_ORDER);
     assert_int_equal(blv_run_trace(run, "nowhere"), BLV_E_ORDER);
-    assert_int_equal(blv_run_rows(run, NULL, NULL, true), BLV_E_ORDER);
+    assert_int_equal(blv_run_trace_callback(run, NULL, NULL, true), BLV_E_ORDER);
     assert_int_equal(blv_run_open(run), BLV_OK); /* it is */
     assert_int_equal(blv_run_read(run, "x", m->values), BLV_OK);
     assert_non_null(blv_run_result(run));
@@ -252,9 +255,9 @@ static void test_calls_from_monitor_rows_and_pause(void **state) {
         if (kind == 0)
             assert_int_equal(blv_run_monitor(m.run, meddling_monitor, &m, 3, 0.0), BLV_OK);
         else if (kind == 1)
-            assert_int_equal(blv_run_rows(m.run, meddling_row, &m, true), BLV_OK);
+            assert_int_equal(blv_run_trace_callback(m.run, meddling_row, &m, true), BLV_OK);
         else if (kind == 2)
-            assert_int_equal(blv_run_pause(m.run, meddling_pause, &m, 1e-9), BLV_OK);
+            assert_int_equal(blv_run_every(m.run, meddling_pause, &m, 1e-9), BLV_OK);
         else
             assert_int_equal(blv_run_monitor(m.run, busy_monitor, &m, 1, 0.0), BLV_OK);
         assert_int_equal(blv_run_solve(m.run), BLV_OK);
@@ -274,9 +277,9 @@ static void test_destroyed_from_within(void **state) {
         if (kind == 0)
             assert_int_equal(blv_run_monitor(m.run, meddling_monitor, &m, 2, 0.0), BLV_OK);
         else if (kind == 1)
-            assert_int_equal(blv_run_rows(m.run, meddling_row, &m, true), BLV_OK);
+            assert_int_equal(blv_run_trace_callback(m.run, meddling_row, &m, true), BLV_OK);
         else
-            assert_int_equal(blv_run_pause(m.run, meddling_pause, &m, 1e-9), BLV_OK);
+            assert_int_equal(blv_run_every(m.run, meddling_pause, &m, 1e-9), BLV_OK);
         assert_int_equal(blv_run_solve(m.run), BLV_OK);
         expect_outcome(m.run, BLV_STOPPED_REQUEST); /* it is still there to be asked */
         assert_in_range(blv_run_result(m.run)->iterations, 0, 3);
@@ -347,10 +350,10 @@ static void test_two_runs_in_two_threads(void **state) {
     (void)state;
     const blv_problem_options two = {.threads = 2};
     blv_problem *problem = NULL;
-    const blv_problem_family *family = blv_problem_find(NULL, "synthetic-logistic", NULL);
-    assert_int_equal(
-        blv_family_create(family, SETTINGS("rows", "40", "columns", "5"), &two, &problem, NULL),
-        BLV_OK);
+    const blv_problem_family *family = blv_family_find(NULL, "synthetic-logistic", NULL);
+    assert_int_equal(blv_problem_from_family(family, SETTINGS("rows", "40", "columns", "5"), &two,
+                                             &problem, NULL),
+                     BLV_OK);
     const blv_solver *solver;
     for (size_t i = 0; (solver = blv_solver_at(NULL, i)); i++) {
         job alone = {.problem = problem, .solver = solver->name}, first = alone, second = alone;

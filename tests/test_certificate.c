@@ -1,5 +1,6 @@
 /* The certificate against closed forms and own computations: it may never look better than the
  * truth. */
+#include "bilevel/certificate.h"
 #include "run_testing.h"
 
 #include "base/random.h"
@@ -205,7 +206,7 @@ static void test_estimate_error(void **state) {
         double d[DIM_MAX], jv[DIM_MAX], gradient[DIM_MAX], sum = 0.0;
         assert_int_equal(p.def->upper(p.def->user, NULL, p.x, p.y, NULL, p.gx, NULL), 0);
         blv_vec_read(p.gx, d);
-        assert_int_equal(p.def->lower_jvp(p.def->user, NULL, p.x, p.y, p.v, p.gx), 0);
+        assert_int_equal(p.def->lower_cross(p.def->user, NULL, p.x, p.y, p.v, p.gx), 0);
         blv_vec_read(p.gx, jv);
         assert_int_equal(p.def->known_phi(p.def->user, p.x, NULL, p.gradient), 0);
         blv_vec_read(p.gradient, gradient);

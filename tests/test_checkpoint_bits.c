@@ -1,5 +1,6 @@
 /* A run that is saved, dropped and loaded ends with the same bits as one that was never stopped:
  * every solver, sampler, problem and precision. */
+#include "bilevel/registry.h"
 #include "checkpoint_testing.h"
 
 #include "registry/builtin.h"
@@ -173,12 +174,12 @@ static void test_note_that_looks_back(void **state) {
 
 static void test_other_threads(void **state) {
     (void)state;
-    const blv_problem_family *family = blv_problem_find(NULL, "synthetic-logistic", NULL);
+    const blv_problem_family *family = blv_family_find(NULL, "synthetic-logistic", NULL);
     const blv_problem_options one = {.threads = 1}, four = {.threads = 4};
     blv_problem *here = NULL, *there = NULL;
     const char *const *few = SETTINGS("rows", "300");
-    assert_int_equal(blv_family_create(family, few, &one, &here, NULL), BLV_OK);
-    assert_int_equal(blv_family_create(family, few, &four, &there, NULL), BLV_OK);
+    assert_int_equal(blv_problem_from_family(family, few, &one, &here, NULL), BLV_OK);
+    assert_int_equal(blv_problem_from_family(family, few, &four, &there, NULL), BLV_OK);
     for (size_t s = 0; blv_builtin_solvers[s]; s++)
         expect_resumes(&(trial){&one_save, here, there, blv_builtin_solvers[s]->name,
                                 SETTINGS("batch", "full")});

@@ -2,6 +2,7 @@
  * whole, and the run that goes on from it ends with the bits of one that was never killed. */
 #include "checkpoint_testing.h"
 
+#include "bilevel/checkpoint.h"
 #include "bilevel/npz.h"
 
 #include <dirent.h>

@@ -1,4 +1,5 @@
 /* Checkpoints that do not fit the run, or are damaged, are refused and leave the run as it was. */
+#include "bilevel/checkpoint.h"
 #include "checkpoint_testing.h"
 
 #include "core/workspace.h"

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "bilevel/certificate.h"
 #include "blv_testing.h"
 
 enum { DIM = 50 };

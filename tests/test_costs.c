@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "bilevel/certificate.h"
 #include "blv_testing.h"
 
 enum { STEPS = 17 };

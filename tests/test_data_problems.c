@@ -201,7 +201,7 @@ static void compare(const blv_problem *problem, const model *shape, kind what, d
     assert_vector(ay, gy, tolerance, "gy");
     assert_int_equal(def->lower_hvp(def->user, batch, xv, yv, vv, by), 0);
     assert_vector(by, hv, tolerance, "Hv");
-    assert_int_equal(def->lower_jvp(def->user, batch, xv, yv, vv, ax), 0);
+    assert_int_equal(def->lower_cross(def->user, batch, xv, yv, vv, ax), 0);
     assert_vector(ax, jv, tolerance, "Jv");
     assert_int_equal(def->lower_all(def->user, batch, xv, yv, vv, ay, by, ax), 0);
     assert_vector(ay, gy, tolerance, "gy of all");

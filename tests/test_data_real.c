@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "bilevel/certificate.h"
 #include "blv_testing.h"
 #include "core/eval.h"
 #include "core/implicit.h"

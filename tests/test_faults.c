@@ -1,5 +1,6 @@
 /* Oracles that return NaN, refuse a point or fail: the run ends as documented, x and y stay finite,
  * and the message says what happened and when. */
+#include "bilevel/certificate.h"
 #include "run_testing.h"
 
 #include "registry/builtin.h"

@@ -1,5 +1,6 @@
 /* Which solvers suit a problem: every pair of a descriptor and a definition, by the rule as it is
  * written in the header, and what blv_run_create and the notes of a run say about the same pair. */
+#include "bilevel/registry.h"
 #include "run_testing.h"
 
 enum { USES_END = 16, ORACLES_END = 8 };
@@ -25,7 +26,7 @@ static blv_problem *problem_with(const blv_problem *model, unsigned oracles, boo
     def.free_user = NULL;
     def.singular_lower = singular;
     def.lower_hvp = oracles & 1 ? def.lower_hvp : NULL;
-    def.lower_jvp = oracles & 2 ? def.lower_jvp : NULL;
+    def.lower_cross = oracles & 2 ? def.lower_cross : NULL;
     def.lower_all = oracles & 4 ? def.lower_all : NULL;
     def.lower_samples = samples;
     def.upper_samples = 0;
@@ -60,7 +61,7 @@ static void expect_pair(const blv_problem *problem, unsigned uses, unsigned orac
         return;
     }
     bool hv = (uses & BLV_USES_HVP) && !(oracles & 5);
-    bool jv = (uses & BLV_USES_JVP) && !(oracles & 6);
+    bool jv = (uses & BLV_USES_CROSS) && !(oracles & 6);
     assert_int_equal(fit, hv || jv ? BLV_FIT_DIFFERENCES : BLV_FIT_SUITED);
     assert_true(!strstr(remark.text, "Hv") == !hv);
     assert_true(!strstr(remark.text, "Jv") == !jv);

@@ -1,5 +1,6 @@
 /* Problems on data at points that they have seen before: the bits of a problem that has not, from
  * one thread and from two at once, without memory being asked for, and where it was short. */
+#include "bilevel/registry.h"
 #include "run_testing.h"
 
 #include "alloc_testing.h"
@@ -113,7 +114,7 @@ static void ask(place *p, call c) {
     else if (c.oracle == ASK_HVP)
         code = d->lower_hvp(d->user, NULL, x, y, v, p->hv);
     else if (c.oracle == ASK_JVP)
-        code = d->lower_jvp(d->user, NULL, x, y, v, p->jv);
+        code = d->lower_cross(d->user, NULL, x, y, v, p->jv);
     else
         code = d->lower_all(d->user, NULL, x, y, v, p->gy, p->hv, p->jv);
     assert_int_equal(code, 0);
@@ -232,7 +233,7 @@ static void test_no_memory_asked_for(void **state) {
 /* A problem that got no room to keep anything, or less than it asked for, gives the same bits. */
 static void test_short_of_memory(void **state) {
     (void)state;
-    const blv_problem_family *family = blv_problem_find(NULL, "hyperclean", NULL);
+    const blv_problem_family *family = blv_family_find(NULL, "hyperclean", NULL);
     const blv_problem_options options = {.precision = BLV_F64, .threads = 1};
     double *expected[DIFFERENT_CALLS];
     expected_answers(&forms[0], expected);
@@ -240,7 +241,7 @@ static void test_short_of_memory(void **state) {
     for (long n = 0, failed = 1; failed; n++) {
         blv_problem *problem = NULL;
         fail_request(n);
-        const blv_error error = blv_family_create(
+        const blv_error error = blv_problem_from_family(
             family, SETTINGS("train", data_file, "layout", "dense"), &options, &problem, NULL);
         failed = a_request_failed();
         if (error != BLV_OK)

@@ -27,7 +27,7 @@ static void take_row(void *context, const blv_progress *progress, const char *te
 static size_t rows_with_fault(const blv_problem *problem, long at, bool *told) {
     size_t count = 0;
     blv_run *run = make_run(problem, "s-tfbo", SETTINGS("iters", "3", "every", "1"));
-    assert_int_equal(blv_run_rows(run, take_row, &count, true), BLV_OK);
+    assert_int_equal(blv_run_trace_callback(run, take_row, &count, true), BLV_OK);
     countdown = at;
     assert_int_equal(blv_run_solve(run), BLV_OK);
     *told = has_note(run, "a row of the trace is missing");

@@ -1,6 +1,7 @@
 /* The lower level alone and certificates, with oracles of which one call goes wrong, for every
  * call, and when memory runs out at every request: an error with a sentence, or an answer that is
  * right. */
+#include "bilevel/certificate.h"
 #include "run_testing.h"
 
 #include "memory_sweep.h"

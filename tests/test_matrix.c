@@ -11,6 +11,8 @@
 
 #include <cmocka.h>
 
+#include "bilevel/certificate.h"
+#include "bilevel/registry.h"
 #include "blv_testing.h"
 
 #include <stdio.h>
@@ -230,7 +232,7 @@ static void test_other_families(void **state) {
     static const char *const above[] = {"parabola", "saddle",        "scalar-penalty", "pl-sine",
                                         "pl-shift", "non-singleton", "quadratic"};
     const blv_problem_family *family;
-    for (size_t i = 0; (family = blv_problem_at(NULL, i)); i++) {
+    for (size_t i = 0; (family = blv_family_at(NULL, i)); i++) {
         bool known = blv_params_find(family->params, "train") != NULL;
         for (size_t k = 0; k < sizeof above / sizeof *above; k++)
             known = known || strcmp(family->name, above[k]) == 0;

@@ -227,7 +227,7 @@ static int see_jvp(void *user, const blv_batch *batch, const blv_vec *x, const b
                    const blv_vec *v, blv_vec *jv) {
     witness *w = user;
     testify(w, 'j', batch, x, y);
-    return w->inner->lower_jvp(w->inner->user, batch, x, y, v, jv);
+    return w->inner->lower_cross(w->inner->user, batch, x, y, v, jv);
 }
 
 static blv_problem *watch_points(witness *w, const blv_problem *problem) {
@@ -240,7 +240,7 @@ static blv_problem *watch_points(witness *w, const blv_problem *problem) {
     def.upper = see_upper;
     def.lower = see_lower;
     def.lower_hvp = see_hvp;
-    def.lower_jvp = see_jvp;
+    def.lower_cross = see_jvp;
     def.lower_all = NULL;
     def.known_phi = NULL;
     def.known_solution = NULL;

@@ -1,5 +1,6 @@
 /* The Neumann and recursive-momentum solvers when oracles return NaN, refuse a point or fail, and
  * when steps are too long: as in test_faults.c. */
+#include "bilevel/certificate.h"
 #include "run_testing.h"
 
 enum { FAULTY_CALLS = 40 };

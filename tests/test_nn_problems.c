@@ -11,6 +11,8 @@
 
 #include "alloc_testing.h"
 #include "base/random.h"
+#include "bilevel/certificate.h"
+#include "bilevel/registry.h"
 #include "blv_testing.h"
 #include "nn/nn.h"
 #include "problems/top_sum.h"
@@ -281,7 +283,7 @@ static void compare(family_kind what, const blv_problem *problem, const rows_of_
     assert_read(p.jv, jv, p.rx, "Jv of all");
     assert_int_equal(def->lower_hvp(def->user, batch, p.x, p.y, p.v, p.hv), 0);
     assert_read(p.hv, hv, p.rh, "Hv");
-    assert_int_equal(def->lower_jvp(def->user, batch, p.x, p.y, p.v, p.jv), 0);
+    assert_int_equal(def->lower_cross(def->user, batch, p.x, p.y, p.v, p.jv), 0);
     assert_read(p.jv, jv, p.rx, "Jv");
     free(gx);
     free(jv);
@@ -519,9 +521,9 @@ static void test_threads(void **state) {
 static void refuse(const char *name, const char *const *settings, const char *says) {
     blv_message why = {0};
     blv_problem *problem = NULL;
-    const blv_problem_family *family = blv_problem_find(NULL, name, &why);
+    const blv_problem_family *family = blv_family_find(NULL, name, &why);
     assert_non_null(family);
-    assert_int_not_equal(blv_family_create(family, settings, NULL, &problem, &why), BLV_OK);
+    assert_int_not_equal(blv_problem_from_family(family, settings, NULL, &problem, &why), BLV_OK);
     assert_null(problem);
     if (!strstr(why.text, says))
         fail_msg("'%s' should have said '%s'", why.text, says);

@@ -1,5 +1,7 @@
 /* Every request for memory fails in turn, until all of a piece of work succeeds: what comes back is
  * BLV_E_MEMORY with a message, nothing crashes, and nothing is kept. */
+#include "bilevel/certificate.h"
+#include "bilevel/registry.h"
 #include "run_testing.h"
 
 #include "memory_sweep.h"
@@ -16,7 +18,7 @@ typedef struct family_work {
 static blv_error create_problem(void *context, blv_message *why) {
     const family_work *w = context;
     blv_problem *problem = NULL;
-    blv_error error = blv_family_create(w->family, w->settings, &w->options, &problem, why);
+    blv_error error = blv_problem_from_family(w->family, w->settings, &w->options, &problem, why);
     assert_true((error == BLV_OK) == (problem != NULL));
     blv_problem_destroy(problem);
     return error;
@@ -33,7 +35,7 @@ static void test_problem_families(void **state) {
             fail_every_request(w.family->name, create_problem, &w, true);
             refusal_may_not_matter = false;
         }
-    family_work sum = {.family = blv_problem_find(NULL, "quadratic", NULL),
+    family_work sum = {.family = blv_family_find(NULL, "quadratic", NULL),
                        .settings = SETTINGS("dx", "3", "dy", "4", "terms", "5"),
                        .options = {.threads = 1}};
     fail_every_request("quadratic with terms", create_problem, &sum, true);
@@ -240,9 +242,9 @@ static blv_error fill_registry(void *context, blv_message *why) {
     if (error == BLV_OK)
         error = blv_registry_add_solver(registry, &b);
     if (error == BLV_OK)
-        error = blv_registry_add_problem(registry, &p);
+        error = blv_registry_add_family(registry, &p);
     if (error == BLV_OK)
-        error = blv_registry_add_problem(registry, &q);
+        error = blv_registry_add_family(registry, &q);
     blv_registry_destroy(registry);
     return error;
 }

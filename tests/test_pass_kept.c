@@ -111,16 +111,17 @@ static void subject_close(subject *s) {
     pass_instance_destroy(&s->instance);
 }
 
-static blv_pass_work *work_of(const subject *s, bool sparse, blv_instructions set, int threads) {
+static blv_sweep_work *work_of(const subject *s, bool sparse, blv_instructions set, int threads) {
     const pass_shape *shape = &s->instance.shape;
-    blv_pass_work *work = blv_pass_work_create(shape->classes, shape->columns, size_of(shape),
-                                               sparse, shape->rows, threads);
+    blv_sweep_work *work = blv_sweep_work_create(shape->classes, shape->columns, size_of(shape),
+                                                 sparse, shape->rows, threads);
     assert_non_null(work);
-    blv_pass_work_instructions(work, set);
+    blv_sweep_work_instructions(work, set);
     return work;
 }
 
-static void run(const subject *s, const blv_rows *rows, const blv_pass *pass, blv_pass_work *work) {
+static void run(const subject *s, const blv_rows *rows, const blv_sweep *pass,
+                blv_sweep_work *work) {
     (s->instance.shape.single ? blv_softmax_pass_f32 : blv_softmax_pass_f64)(rows, pass, work);
 }
 
@@ -145,8 +146,8 @@ static const step steps[] = {
     {1, 1, WANT_HESSIAN, true, 0},   {1, 1, 0, true, 0},
 };
 
-static void compare_step(subject *s, const step *t, bool sparse, blv_pass_work *kept,
-                         blv_pass_work *plain) {
+static void compare_step(subject *s, const step *t, bool sparse, blv_sweep_work *kept,
+                         blv_sweep_work *plain) {
     pass_instance *instance = &s->instance;
     pass_outputs got, expected;
     pass_outputs_create(&got, &instance->shape);
@@ -157,7 +158,7 @@ static void compare_step(subject *s, const step *t, bool sparse, blv_pass_work *
     blv_rows rows = s->rows[sparse];
     rows.weight = t->weighted ? instance->weight : NULL;
     rows.count = rows.rows > t->left_out ? rows.rows - t->left_out : rows.rows;
-    blv_pass pass = pass_of(instance, &got);
+    blv_sweep pass = pass_of(instance, &got);
     pass.keep = true;
     run(s, &rows, &pass, kept);
     pass = pass_of(instance, &expected);
@@ -176,13 +177,13 @@ static void check(pass_shape shape, uint64_t seed, int most_threads) {
         subject_open(&s, shape, seed);
         for (size_t i = 0; i < SETS; i++)
             for (int threads = 1; threads <= most_threads; threads++) {
-                blv_pass_work *kept = work_of(&s, sparse, every_set[i], threads);
-                blv_pass_work *plain = work_of(&s, sparse, every_set[i], 1);
-                assert_true(blv_pass_work_keep(kept, shape.rows));
+                blv_sweep_work *kept = work_of(&s, sparse, every_set[i], threads);
+                blv_sweep_work *plain = work_of(&s, sparse, every_set[i], 1);
+                assert_true(blv_sweep_work_keep(kept, shape.rows));
                 for (size_t t = 0; t < sizeof steps / sizeof *steps; t++)
                     compare_step(&s, &steps[t], sparse, kept, plain);
-                blv_pass_work_destroy(kept);
-                blv_pass_work_destroy(plain);
+                blv_sweep_work_destroy(kept);
+                blv_sweep_work_destroy(plain);
             }
         subject_close(&s);
     }
@@ -226,11 +227,11 @@ static void test_kept_is_what_is_read(void **state) {
                                       .wanted = WANT_HESSIAN};
             subject_open(&s, shape, 3);
             pass_outputs_create(&got, &shape);
-            blv_pass_work *work = work_of(&s, sparse, every_set[i], 1);
-            const size_t before = blv_pass_work_bytes(work), numbers = 90 * 4 + 21 * 4;
-            assert_true(blv_pass_work_keep(work, shape.rows));
-            assert_true(blv_pass_work_bytes(work) >= before + numbers * size_of(&shape));
-            blv_pass pass = pass_of(&s.instance, &got);
+            blv_sweep_work *work = work_of(&s, sparse, every_set[i], 1);
+            const size_t before = blv_sweep_work_bytes(work), numbers = 90 * 4 + 21 * 4;
+            assert_true(blv_sweep_work_keep(work, shape.rows));
+            assert_true(blv_sweep_work_bytes(work) >= before + numbers * size_of(&shape));
+            blv_sweep pass = pass_of(&s.instance, &got);
             pass.keep = true;
             for (int k = 0; k < 2; k++)
                 run(&s, &s.rows[sparse], &pass, work);
@@ -239,20 +240,20 @@ static void test_kept_is_what_is_read(void **state) {
             for (size_t j = 0; j < 21 * 4; j++)
                 assert_true(pass_get(&s.instance, got.hessian, j) ==
                             0.25 * pass_get(&s.instance, pass.v, j));
-            blv_pass_work_instructions(work, every_set[i]); /* forgets what is kept */
+            blv_sweep_work_instructions(work, every_set[i]); /* forgets what is kept */
             run(&s, &s.rows[sparse], &pass, work);
             for (size_t j = 0; j < 21 * 4; j++)
                 assert_true(pass_get(&s.instance, got.hessian, j) !=
                             0.25 * pass_get(&s.instance, pass.v, j));
-            blv_pass_work_destroy(work);
+            blv_sweep_work_destroy(work);
             pass_outputs_destroy(&got);
             subject_close(&s);
         }
 }
 
-static void expect(blv_pass_work *work, const blv_rows *rows, const blv_pass *pass,
+static void expect(blv_sweep_work *work, const blv_rows *rows, const blv_sweep *pass,
                    blv_keeping expected) {
-    assert_int_equal(blv_kept_plan(work, rows, pass), expected);
+    assert_int_equal(blv_sweep_kept_plan(work, rows, pass), expected);
 }
 
 /* A series of products keeps a W that is small at once, other passes when it comes again. Only
@@ -262,7 +263,7 @@ static void test_what_is_kept(void **state) {
     double data[40 * 5] = {0.0}, w[2 * 5] = {1.0}, other[2 * 5] = {1.0}, out[2 * 5], loss;
     const int32_t label[40] = {0}, other_label[40] = {0};
     const size_t index[40] = {0};
-    blv_pass_work *work = blv_pass_work_create(2, 5, sizeof(double), false, 40, 1);
+    blv_sweep_work *work = blv_sweep_work_create(2, 5, sizeof(double), false, 40, 1);
     assert_non_null(work);
     blv_rows all = {
         .rows = 40, .columns = 5, .dense = data, .stride = 5, .label = label, .count = 40};
@@ -271,15 +272,15 @@ static void test_what_is_kept(void **state) {
     late.first = 1;
     listed.index = index;
     other_labels.label = other_label;
-    blv_pass pass = {.classes = 2, .w = w, .v = other, .keep = true, .hessian = out};
-    blv_pass elsewhere = pass, with_loss = pass, with_gradient = pass;
+    blv_sweep pass = {.classes = 2, .w = w, .v = other, .keep = true, .hessian = out};
+    blv_sweep elsewhere = pass, with_loss = pass, with_gradient = pass;
     elsewhere.w = other;
     with_loss.loss = &loss;
     with_gradient.gradient = out;
     other[9] = 1e-300;
 
     expect(work, &all, &pass, BLV_KEEP_NOTHING); /* no room yet */
-    assert_true(blv_pass_work_keep(work, 40));
+    assert_true(blv_sweep_work_keep(work, 40));
     expect(work, &part, &pass, BLV_KEEP_NOTHING);
     expect(work, &late, &pass, BLV_KEEP_NOTHING);
     expect(work, &listed, &pass, BLV_KEEP_NOTHING);
@@ -307,7 +308,7 @@ static void test_what_is_kept(void **state) {
     blv_rows more = all;
     more.rows = more.count = 41;
     expect(work, &more, &pass, BLV_KEEP_NOTHING);
-    blv_pass_work_destroy(work);
+    blv_sweep_work_destroy(work);
 }
 
 /* A W as large as the data is kept when it comes again, and compared to its end by all threads. */
@@ -326,11 +327,11 @@ static void test_large_weights(void **state) {
                            .value = value,
                            .label = label,
                            .count = 2};
-    const blv_pass pass = {.classes = CLASSES, .w = w, .keep = true};
+    const blv_sweep pass = {.classes = CLASSES, .w = w, .keep = true};
     for (int threads = 1; threads <= 3; threads++) {
-        blv_pass_work *work = blv_pass_work_create(CLASSES, COLUMNS, sizeof *w, true, 2, threads);
+        blv_sweep_work *work = blv_sweep_work_create(CLASSES, COLUMNS, sizeof *w, true, 2, threads);
         assert_non_null(work);
-        assert_true(blv_pass_work_keep(work, 2));
+        assert_true(blv_sweep_work_keep(work, 2));
         w[0] = threads;
         expect(work, &rows, &pass, BLV_KEEP_NOTHING);
         expect(work, &rows, &pass, BLV_KEEP_WRITE);
@@ -340,13 +341,13 @@ static void test_large_weights(void **state) {
         for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
             const double before = w[places[i]];
             w[places[i]] = before + 1.0;
-            assert_true(blv_kept_plan(work, &rows, &pass) != BLV_KEEP_READ);
-            (void)blv_kept_plan(work, &rows, &pass);
+            assert_true(blv_sweep_kept_plan(work, &rows, &pass) != BLV_KEEP_READ);
+            (void)blv_sweep_kept_plan(work, &rows, &pass);
             expect(work, &rows, &pass, BLV_KEEP_READ);
             assert_memory_equal(work->kept.w, w, (size_t)COLUMNS * CLASSES * sizeof *w);
             w[places[i]] = before;
         }
-        blv_pass_work_destroy(work);
+        blv_sweep_work_destroy(work);
     }
     free(w);
 }

@@ -1,5 +1,6 @@
 /* Problems on data with files and settings that do not fit, and when memory runs out at every
  * request in turn; and blv_problem_check with oracles of which one call goes wrong. */
+#include "bilevel/registry.h"
 #include "run_testing.h"
 
 #include "memory_sweep.h"
@@ -54,8 +55,8 @@ static int write_files(void **state) {
 static blv_error create(const char *family, const char *const *settings, blv_message *why) {
     const blv_problem_options options = {.threads = 1};
     blv_problem *problem = NULL;
-    blv_error error =
-        blv_family_create(blv_problem_find(NULL, family, NULL), settings, &options, &problem, why);
+    blv_error error = blv_problem_from_family(blv_family_find(NULL, family, NULL), settings,
+                                              &options, &problem, why);
     assert_true((error == BLV_OK) == (problem != NULL));
     blv_problem_destroy(problem);
     return error;
@@ -286,12 +287,12 @@ static void test_check_of_matrices(void **state) {
             def.space_x = def.space_y = NULL;
             def.free_user = NULL;
             def.arrays = NULL;
-            *(which ? &def.lower_cross : &def.lower_hessian) = no_matrix;
-            assert_non_null(which ? def.lower_hessian : def.lower_cross);
+            *(which ? &def.lower_cross_matrix : &def.lower_hessian_matrix) = no_matrix;
+            assert_non_null(which ? def.lower_hessian_matrix : def.lower_cross_matrix);
             assert_int_equal(blv_problem_create(&problem, &def, NULL), BLV_OK);
             assert_int_equal(blv_problem_check(problem, 1, 1.0, &report, &why), BLV_E_ORACLE);
             assert_false(report.ok);
-            expect_text(why.text, which ? "lower_cross" : "lower_hessian");
+            expect_text(why.text, which ? "lower_cross_matrix" : "lower_hessian_matrix");
             blv_problem_destroy(problem);
         }
     blv_problem_destroy(base);

@@ -311,7 +311,7 @@ static int planted_hvp(void *user, const blv_batch *batch, const blv_vec *x, con
 static int planted_jvp(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
                        const blv_vec *v, blv_vec *jv) {
     const planted *p = user;
-    int code = p->inner->lower_jvp(p->inner->user, batch, x, y, v, jv);
+    int code = p->inner->lower_cross(p->inner->user, batch, x, y, v, jv);
     spoil(jv, p->what == WRONG_JV || (p->what == WRONG_JV_BATCH && batch), 0.01);
     return code;
 }
@@ -372,11 +372,11 @@ static blv_problem *plant(planted *user, blv_problem **inner, mistake what) {
                            .upper = planted_upper,
                            .lower = planted_lower,
                            .lower_hvp = planted_hvp,
-                           .lower_jvp = planted_jvp,
+                           .lower_cross = planted_jvp,
                            .lower_all = planted_all,
                            .project_x = planted_project,
-                           .lower_hessian = planted_hessian,
-                           .lower_cross = planted_cross};
+                           .lower_hessian_matrix = planted_hessian,
+                           .lower_cross_matrix = planted_cross};
     blv_problem *problem = NULL;
     assert_int_equal(blv_problem_create(&problem, &def, NULL), BLV_OK);
     return problem;
@@ -425,8 +425,8 @@ static void test_mistakes_are_found(void **state) {
     check_mistake(WRONG_F_BATCH, "f, fx, fy: batches", false);
     check_mistake(WRONG_G_BATCH, "g, gx, gy: batches", false);
     check_mistake(WRONG_PROJECTION, "projection", false);
-    check_mistake(WRONG_HESSIAN, "lower_hessian", false);
-    check_mistake(WRONG_CROSS, "lower_cross", false);
+    check_mistake(WRONG_HESSIAN, "lower_hessian_matrix", false);
+    check_mistake(WRONG_CROSS, "lower_cross_matrix", false);
     check_mistake(NAN_IN_GY, "g, gx, gy: batches", false);
 }
 

@@ -1,5 +1,6 @@
 /* Properties of oracles, projections and certificates that hold for every problem, tried on random
  * instances. */
+#include "bilevel/certificate.h"
 #include "properties_testing.h"
 
 #include "space/projection.h"

@@ -1,5 +1,6 @@
 /* Properties that hold for every solver, tried on random instances: what it does depends neither on
  * the order of samples nor on the units of x and y. */
+#include "bilevel/registry.h"
 #include "properties_testing.h"
 
 /* ---- Solvers: the order of samples ---- */
@@ -175,7 +176,7 @@ static void open_units(units *u, const instance *of, double s) {
                                  .upper = units_upper,
                                  .lower = units_lower,
                                  .lower_hvp = units_hvp,
-                                 .lower_jvp = units_jvp,
+                                 .lower_cross = units_jvp,
                                  .lower_all = units_all};
     assert_int_equal(blv_problem_create(&u->problem, &def, NULL), BLV_OK);
 }

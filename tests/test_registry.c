@@ -1,5 +1,6 @@
 /* Names, and solvers and problems of one's own: handed over as descriptors and through a registry.
  */
+#include "bilevel/registry.h"
 #include "run_testing.h"
 
 #include "registry/builtin.h"
@@ -191,7 +192,7 @@ static void test_solvers_that_cannot_run(void **state) {
 
 static blv_error create_parabola(const void *params, const blv_problem_options *options,
                                  blv_problem **problem, blv_message *why) {
-    return blv_problem_find(NULL, "parabola", NULL)->create(params, options, problem, why);
+    return blv_family_find(NULL, "parabola", NULL)->create(params, options, problem, why);
 }
 
 static const blv_problem_family my_problem = {.name = "my-problem", .create = create_parabola};
@@ -205,7 +206,7 @@ static size_t count_solvers(const blv_registry *registry) {
 
 static size_t count_problems(const blv_registry *registry) {
     size_t n = 0;
-    while (blv_problem_at(registry, n))
+    while (blv_family_at(registry, n))
         n++;
     return n;
 }
@@ -224,11 +225,11 @@ static void test_registry(void **state) {
     blv_solver taken = descent_solver, more[5];
     taken.name = "exact";
     assert_int_equal(blv_registry_add_solver(registry, &taken), BLV_E_NAME);
-    assert_int_equal(blv_registry_add_problem(registry, &my_problem), BLV_OK);
-    assert_int_equal(blv_registry_add_problem(registry, &my_problem), BLV_E_NAME);
+    assert_int_equal(blv_registry_add_family(registry, &my_problem), BLV_OK);
+    assert_int_equal(blv_registry_add_family(registry, &my_problem), BLV_E_NAME);
     assert_int_equal(blv_registry_add_solver(registry, NULL), BLV_E_ARGUMENT);
     assert_int_equal(blv_registry_add_solver(NULL, &descent_solver), BLV_E_ARGUMENT);
-    assert_int_equal(blv_registry_add_problem(registry, NULL), BLV_E_ARGUMENT);
+    assert_int_equal(blv_registry_add_family(registry, NULL), BLV_E_ARGUMENT);
     taken.step = NULL;
     taken.name = "no-step";
     assert_int_equal(blv_registry_add_solver(registry, &taken), BLV_E_ARGUMENT);
@@ -237,7 +238,7 @@ static void test_registry(void **state) {
     assert_ptr_equal(blv_solver_at(registry, solvers), &descent_solver);
     assert_null(blv_solver_at(registry, solvers + 1));
     assert_null(blv_solver_at(registry, SIZE_MAX));
-    assert_ptr_equal(blv_problem_find(registry, "my-problem", &why), &my_problem);
+    assert_ptr_equal(blv_family_find(registry, "my-problem", &why), &my_problem);
     assert_int_equal(count_problems(registry), problems + 1);
     assert_null(blv_solver_find(other, "descent", NULL)); /* registries do not share */
     assert_null(blv_solver_find(NULL, "descent", &why));
@@ -268,11 +269,11 @@ static void test_nearest_names(void **state) {
     assert_null(blv_solver_find(NULL, "stfbo", &why));
     expect_text(why.text, "'s-tfbo'");
     assert_null(blv_solver_find(NULL, "aid", &why));
-    assert_null(blv_problem_find(NULL, "quadratics", &why));
+    assert_null(blv_family_find(NULL, "quadratics", &why));
     expect_text(why.text, "'quadratic'");
-    assert_null(blv_problem_find(registry, "nonsingleton", &why));
+    assert_null(blv_family_find(registry, "nonsingleton", &why));
     expect_text(why.text, "'non-singleton'");
-    assert_null(blv_problem_find(NULL, "completely-different-name", &why));
+    assert_null(blv_family_find(NULL, "completely-different-name", &why));
     assert_null(strstr(why.text, "did you mean"));
     assert_null(blv_solver_find(NULL, NULL, &why));
     assert_null(blv_solver_find(NULL, "", &why));

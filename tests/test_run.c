@@ -1,4 +1,5 @@
 /* The life of a run: create, set, open, step, solve, look, destroy, and what is refused. */
+#include "bilevel/registry.h"
 #include "run_testing.h"
 
 #include "alloc_testing.h"
@@ -244,8 +245,8 @@ static void test_every_default_is_valid(void **state) {
         check_table(s->params, s->state_size, s->name, true);
         assert_true(s->summary && s->citation && s->group && s->hint);
     }
-    for (size_t i = 0; blv_problem_at(NULL, i); i++) {
-        const blv_problem_family *p = blv_problem_at(NULL, i);
+    for (size_t i = 0; blv_family_at(NULL, i); i++) {
+        const blv_problem_family *p = blv_family_at(NULL, i);
         check_table(p->params, p->params_size, p->name, false);
         assert_true(p->summary && p->formula);
     }

@@ -1,4 +1,5 @@
 /* How a run ends: limits, tolerance, target, monitor, and stop requests, also inside a step. */
+#include "bilevel/certificate.h"
 #include "run_testing.h"
 
 #include "registry/builtin.h"

@@ -9,6 +9,8 @@
 #include <cmocka.h>
 
 #include "base/random.h"
+#include "bilevel/certificate.h"
+#include "bilevel/registry.h"
 #include "bilevel/select.h"
 #include "blv_testing.h"
 #include "learn/choose.h"
@@ -396,17 +398,17 @@ static void test_greedy(void **state) {
 static void test_slopes(void **state) {
     (void)state;
     blv_problem *p = make_coreset(false, ROWS);
-    blv_weighing w;
+    blv_weighted_retraining w;
     double weight[ROWS], slope[ROWS], f;
     for (size_t i = 0; i < ROWS; i++)
         weight[i] = (double)(1 + i % 5) / 108.0;
-    assert_int_equal(blv_weighing_open(&w, p, NULL), BLV_OK);
-    assert_int_equal(blv_weighing_train(&w, weight, true, &f, NULL), BLV_OK);
+    assert_int_equal(blv_weighted_retraining_open(&w, p, NULL), BLV_OK);
+    assert_int_equal(blv_weighted_retraining_train(&w, weight, true, &f, NULL), BLV_OK);
     assert_near(f, phi_at(p, weight), 1e-4);
-    assert_int_equal(blv_weighing_slope(&w, slope, NULL), BLV_OK);
+    assert_int_equal(blv_weighted_retraining_slope(&w, slope, NULL), BLV_OK);
     for (size_t i = 0; i < ROWS; i += 5)
         assert_near(slope[i], difference(p, weight, i), 5e-3);
-    blv_weighing_close(&w);
+    blv_weighted_retraining_close(&w);
     blv_problem_destroy(p);
 }
 

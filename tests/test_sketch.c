@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "bilevel/registry.h"
 #include "blv_testing.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
@@ -44,7 +45,7 @@ static int jvp(void *user, const blv_batch *batch, const blv_vec *x, const blv_v
                const blv_vec *v, blv_vec *jv) {
     (void)batch;
     const blv_problem_def *def = user;
-    return def->lower_jvp(def->user, NULL, x, y, v, jv);
+    return def->lower_cross(def->user, NULL, x, y, v, jv);
 }
 
 static large make_large(const char *kappa, const char *seed, size_t samples) {
@@ -59,9 +60,9 @@ static large make_large(const char *kappa, const char *seed, size_t samples) {
     def.upper = upper;
     def.lower = lower;
     def.lower_hvp = hvp;
-    def.lower_jvp = jvp;
+    def.lower_cross = jvp;
     def.lower_all = NULL;
-    def.lower_hessian = def.lower_cross = NULL;
+    def.lower_hessian_matrix = def.lower_cross_matrix = NULL;
     def.known_phi = NULL;
     def.known_solution = NULL;
     def.measure = NULL;

@@ -184,21 +184,21 @@ static void choose_rows(const data *d, const request *r, blv_rows *rows) {
     }
 }
 
-static void run_on(const blv_rows *rows, const blv_pass *pass, const request *r) {
+static void run_on(const blv_rows *rows, const blv_sweep *pass, const request *r) {
     if (r->instructions == BLV_INSTRUCTIONS_REFERENCE) {
         assert_true(blv_reference_pass(rows, pass, r->logistic, r->single));
         return;
     }
-    blv_pass_work *work = blv_pass_work_create(pass->classes, rows->columns,
-                                               r->single ? sizeof(float) : sizeof(double), true,
-                                               rows->count, r->threads);
+    blv_sweep_work *work = blv_sweep_work_create(pass->classes, rows->columns,
+                                                 r->single ? sizeof(float) : sizeof(double), true,
+                                                 rows->count, r->threads);
     assert_non_null(work);
-    blv_pass_work_instructions(work, r->instructions);
-    void (*run)(const blv_rows *, const blv_pass *, blv_pass_work *) =
+    blv_sweep_work_instructions(work, r->instructions);
+    void (*run)(const blv_rows *, const blv_sweep *, blv_sweep_work *) =
         r->logistic ? (r->single ? blv_logistic_pass_f32 : blv_logistic_pass_f64)
                     : (r->single ? blv_softmax_pass_f32 : blv_softmax_pass_f64);
     run(rows, pass, work);
-    blv_pass_work_destroy(work);
+    blv_sweep_work_destroy(work);
 }
 
 static answer ask(const data *d, const request *r) {
@@ -234,7 +234,7 @@ static answer ask(const data *d, const request *r) {
         a.row_class = memory(d->rows, sizeof(int32_t));
         memset(a.row_class, -1, d->rows * sizeof(int32_t));
     }
-    const blv_pass pass = {
+    const blv_sweep pass = {
         .classes = d->classes,
         .w = own[4],
         .v = second ? own[5] : NULL,

@@ -48,7 +48,7 @@ static int check_call(tally *t, int members, size_t count) {
     memset(t, 0, sizeof *t);
     t->members = members < 1 ? 1 : members;
     t->count = count;
-    blv_team_run(members, count, count_task, t);
+    blv_threads_run(members, count, count_task, t);
     int bad = atomic_load(&t->wrong);
     for (size_t i = 0; i < MOST_TASKS; i++) {
         const size_t last = i % 300;
@@ -101,13 +101,13 @@ static void add_one(void *context, size_t task, int member) {
 static void call_again(void *context, size_t task, int member) {
     (void)task;
     (void)member;
-    blv_team_run(2, 10, add_one, context);
+    blv_threads_run(2, 10, add_one, context);
 }
 
 static void test_tasks_may_call_it(void **state) {
     (void)state;
     atomic_int total = 0;
-    blv_team_run(3, 40, call_again, &total);
+    blv_threads_run(3, 40, call_again, &total);
     assert_int_equal(atomic_load(&total), 400);
 }
 
@@ -134,7 +134,7 @@ static void test_child_after_fork(void **state) {
 
 static void test_processors(void **state) {
     (void)state;
-    assert_in_range(blv_team_processors(), 1, 1 << 20);
+    assert_in_range(blv_threads_processors(), 1, 1 << 20);
 }
 
 int main(void) {

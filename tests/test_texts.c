@@ -41,7 +41,7 @@ static void test_lines_come_back(void **state) {
     (void)state;
     static const char letters[] = {'\0', 'a', '\t', '\n', '\\', 't', 'n'};
     enum { LETTERS = sizeof letters, TEXTS = LETTERS * LETTERS * LETTERS * LETTERS };
-    blv_lines lines = {0};
+    blv_key_values lines = {0};
     char text[5] = "", key[BLV_LINE_KEY], value[BLV_LINE_VALUE];
     for (int pass = 0; pass < 2; pass++) {
         size_t at = 0;
@@ -50,19 +50,19 @@ static void test_lines_come_back(void **state) {
             for (size_t k = 0; k < 4; k++, rest /= LETTERS)
                 text[k] = letters[rest % LETTERS];
             if (pass == 0) {
-                blv_lines_put(&lines, text, "%s", text);
+                blv_key_values_put(&lines, text, "%s", text);
                 continue;
             }
-            assert_true(blv_lines_next(lines.text, &at, key, value));
+            assert_true(blv_key_values_next(lines.text, &at, key, value));
             assert_string_equal(key, text);
             assert_string_equal(value, text);
         }
         if (pass == 1)
-            assert_false(blv_lines_next(lines.text, &at, key, value));
+            assert_false(blv_key_values_next(lines.text, &at, key, value));
     }
     assert_false(lines.incomplete);
-    blv_lines_free(&lines);
-    assert_false(blv_lines_find(NULL, "a", value));
+    blv_key_values_free(&lines);
+    assert_false(blv_key_values_find(NULL, "a", value));
 }
 
 static void test_no_lines(void **state) {
@@ -73,18 +73,18 @@ static void test_no_lines(void **state) {
     char key[BLV_LINE_KEY], value[BLV_LINE_VALUE], text[BLV_LINE_VALUE + 300];
     for (size_t i = 0; i < LENGTH(wrong); i++) {
         size_t at = 0;
-        assert_false(blv_lines_next(wrong[i], &at, key, value));
-        assert_false(blv_lines_find(wrong[i], "c", value));
+        assert_false(blv_key_values_next(wrong[i], &at, key, value));
+        assert_false(blv_key_values_find(wrong[i], "c", value));
     }
     size_t at = 0; /* too long for a key, and for a value */
     memset(text, 'k', sizeof text);
     snprintf(text + BLV_LINE_KEY, sizeof text - BLV_LINE_KEY, "\tvalue\n");
-    assert_false(blv_lines_next(text, &at, key, value));
+    assert_false(blv_key_values_next(text, &at, key, value));
     memset(text, 'v', sizeof text);
     memcpy(text, "k\t", 2);
     memcpy(text + sizeof text - 2, "\n", 2);
     at = 0;
-    assert_false(blv_lines_next(text, &at, key, value));
+    assert_false(blv_key_values_next(text, &at, key, value));
 }
 
 int main(void) {

@@ -7,6 +7,8 @@
 
 #include <cmocka.h>
 
+#include "bilevel/certificate.h"
+#include "bilevel/registry.h"
 #include "blv_testing.h"
 
 /* ---- One unknown ---- */

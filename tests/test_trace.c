@@ -1,5 +1,6 @@
 /* The trace: JSON lines with the right rows and numbers, off the clock, whatever the locale, and
  * what happens when it cannot be written. */
+#include "bilevel/certificate.h"
 #include "run_testing.h"
 
 #include "registry/builtin.h"
@@ -395,7 +396,7 @@ static void test_all_rows_are_those_of_the_file(void **state) {
     given g = {.count = 0};
     rows r;
     assert_int_equal(blv_run_trace(run, path), BLV_OK);
-    assert_int_equal(blv_run_rows(run, take_row, &g, true), BLV_OK);
+    assert_int_equal(blv_run_trace_callback(run, take_row, &g, true), BLV_OK);
     assert_int_equal(blv_run_solve(run), BLV_OK);
     read_rows(&r);
     expect_iterations(&r, g.at, g.count);
@@ -403,7 +404,7 @@ static void test_all_rows_are_those_of_the_file(void **state) {
     assert_true(json_equal(last, r.at[r.count - 1]));
     json_decref(last);
     free_rows(&r);
-    assert_int_equal(blv_run_rows(run, NULL, NULL, true), BLV_E_ORDER);
+    assert_int_equal(blv_run_trace_callback(run, NULL, NULL, true), BLV_E_ORDER);
     blv_run_destroy(run);
     blv_problem_destroy(problem);
 }
@@ -414,7 +415,7 @@ static void test_few_rows(void **state) {
     blv_problem *problem = small_quadratic(BLV_F64);
     blv_run *run = make_run(problem, "s-tfbo", SETTINGS("iters", "20011", "every", "1"));
     given g = {.count = 0};
-    assert_int_equal(blv_run_rows(run, take_row, &g, false), BLV_OK);
+    assert_int_equal(blv_run_trace_callback(run, take_row, &g, false), BLV_OK);
     assert_int_equal(blv_run_solve(run), BLV_OK);
     assert_in_range(g.count, 3, 500);
     assert_int_equal(g.at[0], 0);
@@ -438,7 +439,7 @@ static void test_few_rows_take_little_time(void **state) {
     w.on_value = be_slow;
     blv_run *run = make_run(w.problem, "s-tfbo", SETTINGS("iters", "2000", "every", "1"));
     given g = {.count = 0};
-    assert_int_equal(blv_run_rows(run, take_row, &g, false), BLV_OK);
+    assert_int_equal(blv_run_trace_callback(run, take_row, &g, false), BLV_OK);
     assert_int_equal(blv_run_solve(run), BLV_OK);
     double allowed = 3.0 + 0.1 * blv_run_result(run)->seconds / 0.04; /* two values a row */
     assert_true((double)g.count <= allowed);
@@ -456,7 +457,7 @@ static void test_rows_decide_nothing(void **state) {
         plan(&w, UPPER, NAN_VALUE, 1, 0);
         blv_run *run = make_run(w.problem, "s-tfbo", SETTINGS("iters", "50", "every", "10"));
         given g = {.count = 0};
-        assert_int_equal(blv_run_rows(run, take_row, &g, true), BLV_OK);
+        assert_int_equal(blv_run_trace_callback(run, take_row, &g, true), BLV_OK);
         if (traced)
             assert_int_equal(blv_run_trace(run, path), BLV_OK);
         assert_int_equal(blv_run_solve(run), BLV_OK);

@@ -7,7 +7,8 @@
  * param.h    parameter tables      status.h  errors and outcomes
  * dataset.h  data from files       npz.h     arrays in files
  * linear.h   classifiers on data   select.h  rows that stand for all
- * classifier.h  networks
+ * classifier.h  networks          registry.h  solvers and problems by name
+ * certificate.h how good a point is   checkpoint.h  save and resume a run
  *
  * What holds for every function:
  *
@@ -25,12 +26,15 @@
 #ifndef BILEVEL_H
 #define BILEVEL_H
 
+#include "bilevel/certificate.h"
+#include "bilevel/checkpoint.h"
 #include "bilevel/classifier.h"
 #include "bilevel/dataset.h"
 #include "bilevel/linear.h"
 #include "bilevel/npz.h"
 #include "bilevel/param.h"
 #include "bilevel/problem.h"
+#include "bilevel/registry.h"
 #include "bilevel/run.h"
 #include "bilevel/select.h"
 #include "bilevel/solver.h"

@@ -40,8 +40,8 @@ typedef int (*blv_lower_fn)(void *user, const blv_batch *batch, const blv_vec *x
 /* hv = (d2g/dy2) v, size of y;  jv = (d2g/dxdy) v, size of x */
 typedef int (*blv_hvp_fn)(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
                           const blv_vec *v, blv_vec *hv);
-typedef int (*blv_jvp_fn)(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
-                          const blv_vec *v, blv_vec *jv);
+typedef int (*blv_cross_fn)(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
+                            const blv_vec *v, blv_vec *jv);
 /* gy, hv and jv in one pass over the data: the hot path of single-loop solvers */
 typedef int (*blv_all_fn)(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
                           const blv_vec *v, blv_vec *gy, blv_vec *hv, blv_vec *jv);
@@ -93,12 +93,12 @@ typedef struct blv_problem_def {
     blv_upper_fn upper; /* required */
     blv_lower_fn lower; /* required */
     blv_hvp_fn lower_hvp;
-    blv_jvp_fn lower_jvp;
+    blv_cross_fn lower_cross;
     blv_all_fn lower_all;
     blv_project_fn project_x; /* NULL: X is the whole space */
     blv_start_fn start;       /* NULL: runs begin at zero */
-    blv_matrix_fn lower_hessian;
-    blv_matrix_fn lower_cross;
+    blv_matrix_fn lower_hessian_matrix;
+    blv_matrix_fn lower_cross_matrix;
 
     blv_known_phi_fn known_phi;
     blv_known_solution_fn known_solution;
@@ -165,9 +165,10 @@ typedef struct blv_problem_family {
 
 /* Creates a problem from its family with settings {"key", "value", ..., NULL}; NULL: defaults.
  * options may be NULL: f64, all processors. */
-BLV_API blv_error blv_family_create(const blv_problem_family *family, const char *const *settings,
-                                    const blv_problem_options *options, blv_problem **problem,
-                                    blv_message *why);
+BLV_API blv_error blv_problem_from_family(const blv_problem_family *family,
+                                          const char *const *settings,
+                                          const blv_problem_options *options, blv_problem **problem,
+                                          blv_message *why);
 
 #ifdef __cplusplus
 }

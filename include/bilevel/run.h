@@ -2,7 +2,6 @@
 #ifndef BILEVEL_RUN_H
 #define BILEVEL_RUN_H
 
-#include "bilevel/npz.h"
 #include "bilevel/solver.h"
 
 #ifdef __cplusplus
@@ -57,63 +56,6 @@ BLV_API size_t blv_run_dim(const blv_run *run, const char *name);
 /* Sets x and y to normal numbers times scale, from the run's seed; x is projected onto X. */
 BLV_API blv_error blv_run_start_random(blv_run *run, double scale);
 
-/* ---- Certificate ---- */
-
-/* Computed from the problem's oracles after a tight inner solve, outside the solver. */
-typedef struct blv_certificate {
-    double phi;             /* f(x, y*(x)) */
-    double grad_norm;       /* |grad Phi(x)|, or |x - P_X(x - grad Phi(x))| when there is a set X */
-    double inner_residual;  /* |gy| at the y that was handed in */
-    double solve_residual;  /* |gy| after the tight solve */
-    double linear_residual; /* |r| after the tight solve */
-    double estimate_error;  /* |d(x, y, v) - grad Phi(x)| for the v that was handed in, else NaN */
-    bool projected;         /* grad_norm is that of the gradient mapping */
-    bool singular;          /* d2g/dy2 is singular: grad_norm and estimate_error are NaN */
-    bool tight;             /* the inner and the linear solve reached the limit of the precision */
-} blv_certificate;
-
-/* v may be NULL. counts may be NULL. */
-BLV_API blv_error blv_certify(const blv_problem *problem, const blv_vec *x, const blv_vec *y,
-                              const blv_vec *v, blv_certificate *certificate, blv_counts *counts,
-                              blv_message *why);
-/* The certificate of the run's present x, y and v. */
-BLV_API blv_error blv_run_certify(blv_run *run, blv_certificate *certificate);
-
-/* ---- Checkpoints ---- */
-
-/* Writes everything that the run needs to go on, as an NPZ file (docs/store.md): aside first,
- * brought to the disk, then renamed over path, so that path is always whole. Between two steps,
- * from a monitor or from a pause; opens the run if it is not open. When it fails the run is as it
- * was, and what was at path too. */
-BLV_API blv_error blv_run_save(blv_run *run, const char *path);
-/* The same through a function that gets the file front to back. */
-BLV_API blv_error blv_run_save_to(blv_run *run, blv_write_fn write, void *context);
-
-/* Takes over what was saved, in place of a start: the run must be of the same solver, problem,
- * dimensions, precision, parameters, seed, batch and sampler, opened or not, and not yet stepped.
- * Limits, tolerances and the trace may differ. It then goes on as the one that was saved would
- * have, to the bit, in any number of threads. What differs is named in the message (BLV_E_VALUE); a
- * file that is damaged or of another version is BLV_E_FORMAT. On error the run is as it was. */
-BLV_API blv_error blv_run_load(blv_run *run, const char *path);
-/* The same from memory. */
-BLV_API blv_error blv_run_load_from(blv_run *run, const void *bytes, size_t size);
-
-/* Called between two steps, off the clock. It may do what a monitor may. */
-typedef void (*blv_pause_fn)(void *context, blv_run *run);
-/* Calls pause whenever `seconds` of real time have passed since the last call. One pause; NULL
- * removes it. */
-BLV_API blv_error blv_run_pause(blv_run *run, blv_pause_fn pause, void *context, double seconds);
-
-/* ---- The lower level alone ---- */
-
-/* Asked before every oracle call: non-zero ends the work. */
-typedef int (*blv_stop_fn)(void *context);
-/* y becomes y*(x), from the y handed in: |gy| <= tol, or as small as rounding allows. What was
- * reached is in gy_norm; it is NaN when stop, which may be NULL, ended it on the way. */
-BLV_API blv_error blv_solve_lower(const blv_problem *problem, const blv_vec *x, blv_vec *y,
-                                  double tol, blv_stop_fn stop, void *context, double *gy_norm,
-                                  blv_message *why);
-
 /* ---- Full control ---- */
 
 /* Allocates everything and opens the solver; implied by the first step. After it nothing is
@@ -151,51 +93,25 @@ BLV_API blv_error blv_run_monitor(blv_run *run, blv_monitor_fn monitor, void *co
  * After blv_run_load the file goes on where it stood when the run was saved. */
 BLV_API blv_error blv_run_trace(blv_run *run, const char *path);
 /* Gets a row of the trace: text is the JSON object, valid during the call. */
-typedef void (*blv_row_fn)(void *context, const blv_progress *progress, const char *text);
+typedef void (*blv_trace_fn)(void *context, const blv_progress *progress, const char *text);
 /* Hands rows of the trace to a function, beside the file or without one. all: every row. Else few
  * of them, enough for a picture: after the row of iteration k the next comes at 1.02 k at the
  * earliest, and none comes while the rows have taken more than a tenth of the time so far; the
  * first and the last always come. Unlike the file, they have no say in how the run ends. Before the
  * run is opened; NULL: none. */
-BLV_API blv_error blv_run_rows(blv_run *run, blv_row_fn row, void *context, bool all);
+BLV_API blv_error blv_run_trace_callback(blv_run *run, blv_trace_fn row, void *context, bool all);
+
+/* Called between two steps, off the clock. It may do what a monitor may. */
+typedef void (*blv_every_fn)(void *context, blv_run *run);
+/* Calls pause whenever `seconds` of real time have passed since the last call. One pause; NULL
+ * removes it. */
+BLV_API blv_error blv_run_every(blv_run *run, blv_every_fn pause, void *context, double seconds);
 
 /* The options of every run, and the struct that they are in, for listing them. */
 BLV_API const blv_param *blv_run_options(void);
 BLV_API const void *blv_run_option_fields(const blv_run *run);
 BLV_API const blv_solver *blv_run_solver(const blv_run *run);
 BLV_API const void *blv_run_solver_fields(const blv_run *run);
-
-/* ---- Names: the built-in solvers and problems, and your own ---- */
-
-typedef struct blv_registry blv_registry;
-
-/* A registry holds the built-in ones and what is added to it. Descriptors are borrowed. */
-BLV_API blv_error blv_registry_create(blv_registry **registry);
-BLV_API void blv_registry_destroy(blv_registry *registry);
-/* BLV_E_NAME when the name is taken. */
-BLV_API blv_error blv_registry_add_solver(blv_registry *registry, const blv_solver *solver);
-BLV_API blv_error blv_registry_add_problem(blv_registry *registry,
-                                           const blv_problem_family *family);
-
-/* With a NULL registry: the built-in ones. NULL when there is no such name, and why then names the
- * nearest. */
-BLV_API const blv_solver *blv_solver_find(const blv_registry *registry, const char *name,
-                                          blv_message *why);
-BLV_API const blv_problem_family *blv_problem_find(const blv_registry *registry, const char *name,
-                                                   blv_message *why);
-/* How well a solver suits a problem. */
-typedef enum blv_fit {
-    BLV_FIT_REFUSED,     /* blv_run_create refuses the pair */
-    BLV_FIT_DIFFERENCES, /* it wants Hv or Jv, which the problem lacks: differences stand in */
-    BLV_FIT_SUITED
-} blv_fit;
-/* remark says why, or what else is to be known; it is empty when there is nothing to say. */
-BLV_API blv_fit blv_solver_fit(const blv_solver *solver, const blv_problem *problem,
-                               blv_message *remark);
-
-/* The i-th, NULL after the last. */
-BLV_API const blv_solver *blv_solver_at(const blv_registry *registry, size_t i);
-BLV_API const blv_problem_family *blv_problem_at(const blv_registry *registry, size_t i);
 
 #ifdef __cplusplus
 }

@@ -46,7 +46,7 @@ typedef enum blv_flow {
 
 enum {
     BLV_USES_HVP = 1,     /* calls Hv; differences of gy stand in when the problem has none */
-    BLV_USES_JVP = 2,     /* calls Jv; differences of gx stand in when the problem has none */
+    BLV_USES_CROSS = 2,   /* calls Jv; differences of gx stand in when the problem has none */
     BLV_USES_INVERSE = 4, /* needs the inverse of the lower-level Hessian */
     BLV_IS_STOCHASTIC = 8 /* draws batches unless told otherwise */
 };
@@ -113,8 +113,8 @@ BLV_API blv_flow blv_oracle_lower(blv_run *run, const blv_batch *batch, const bl
                                   const blv_vec *y, double *g, blv_vec *gx, blv_vec *gy);
 BLV_API blv_flow blv_oracle_hvp(blv_run *run, const blv_batch *batch, const blv_vec *x,
                                 const blv_vec *y, const blv_vec *v, blv_vec *hv);
-BLV_API blv_flow blv_oracle_jvp(blv_run *run, const blv_batch *batch, const blv_vec *x,
-                                const blv_vec *y, const blv_vec *v, blv_vec *jv);
+BLV_API blv_flow blv_oracle_cross(blv_run *run, const blv_batch *batch, const blv_vec *x,
+                                  const blv_vec *y, const blv_vec *v, blv_vec *jv);
 BLV_API blv_flow blv_oracle_all(blv_run *run, const blv_batch *batch, const blv_vec *x,
                                 const blv_vec *y, const blv_vec *v, blv_vec *gy, blv_vec *hv,
                                 blv_vec *jv);

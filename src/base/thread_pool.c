@@ -21,7 +21,7 @@ typedef struct stretch {
 
 /* One call. It lives on the caller's stack: helpers touch it while they are `inside` only. */
 typedef struct job {
-    blv_team_fn run;
+    blv_threads_fn run;
     void *context;
     int members;
     int joined;        /* members so far; under the lock */
@@ -166,7 +166,7 @@ static void withdraw(job *j) {
     pthread_mutex_unlock(&pool.lock);
 }
 
-void blv_team_run(int members, size_t count, blv_team_fn run, void *context) {
+void blv_threads_run(int members, size_t count, blv_threads_fn run, void *context) {
     if (members > BLV_TEAM_MAX)
         members = BLV_TEAM_MAX;
     if ((size_t)members > count)
@@ -192,7 +192,7 @@ void blv_team_run(int members, size_t count, blv_team_fn run, void *context) {
     withdraw(&j);
 }
 
-int blv_team_processors(void) {
+int blv_threads_processors(void) {
     cpu_set_t set;
     if (sched_getaffinity(0, sizeof set, &set) == 0)
         return CPU_COUNT(&set);

@@ -13,7 +13,7 @@ enum { LANCZOS_STEPS = 24, POWER_STEPS = 3, SOLVE_STEPS = 300 };
 struct blv_constants_work {
     blv_run *run;
     bool first_order;
-    blv_sketch *sketch; /* of a large problem; NULL: all the others are there */
+    blv_rough *sketch; /* of a large problem; NULL: all the others are there */
     blv_lanczos *lanczos;
     blv_vec *start;                       /* of Lanczos: random */
     blv_vec *y;                           /* y*(x); penalized: the minimizer of f + lambda g */
@@ -75,9 +75,9 @@ blv_error blv_constants_open(blv_run *run, blv_constants_work **work) {
     if (isfinite(blv_effort(run))) {
         *work = w;
         BLV_CHECK(blv_run_own(run, w, free, sizeof *w));
-        return blv_sketch_open(run, &w->sketch);
+        return blv_rough_open(run, &w->sketch);
     }
-    w->first_order = !(run->solver->uses & (BLV_USES_HVP | BLV_USES_JVP));
+    w->first_order = !(run->solver->uses & (BLV_USES_HVP | BLV_USES_CROSS));
     blv_error error = blv_lanczos_create(&w->lanczos, run->def->space_y, LANCZOS_STEPS);
     if (error == BLV_OK && !w->first_order)
         error = blv_implicit_create(&w->implicit, &run->eval);
@@ -254,7 +254,7 @@ static blv_flow upper_curvature(blv_constants_work *w, moment when, double *curv
 
 blv_flow blv_constants_estimate(blv_run *run, blv_constants_work *w, blv_constants *c) {
     if (w->sketch)
-        return blv_sketch_estimate(run, w->sketch, NAN, false, c);
+        return blv_rough_estimate(run, w->sketch, NAN, false, c);
     blv_constants at_start = {0};
     BLV_TRY(lower_spectrum(w, run->y, &at_start));
     blv_vec_copy(w->y, run->y);
@@ -278,7 +278,7 @@ blv_flow blv_constants_estimate(blv_run *run, blv_constants_work *w, blv_constan
 blv_flow blv_constants_penalized(blv_run *run, blv_constants_work *w, blv_penalty *penalty,
                                  double lambda, bool want_L_x, blv_constants *c) {
     if (w->sketch)
-        return blv_sketch_estimate(run, w->sketch, lambda, want_L_x, c);
+        return blv_rough_estimate(run, w->sketch, lambda, want_L_x, c);
     blv_constants at_start = {0};
     double L_f = NAN, mu_f = NAN;
     *c = (blv_constants){.reach_v = NAN, .L_x = NAN, .doubt = 1.0};
@@ -310,7 +310,7 @@ blv_flow blv_constants_penalized(blv_run *run, blv_constants_work *w, blv_penalt
 }
 
 const blv_vec *blv_constants_y(const blv_constants_work *w) {
-    return w->sketch ? blv_sketch_y(w->sketch) : w->y;
+    return w->sketch ? blv_rough_y(w->sketch) : w->y;
 }
 
 bool blv_constants_are_rough(const blv_constants_work *w) {
@@ -318,7 +318,7 @@ bool blv_constants_are_rough(const blv_constants_work *w) {
 }
 
 double blv_effort(const blv_run *run) {
-    return blv_sketch_effort(run->def);
+    return blv_rough_effort(run->def);
 }
 
 /* ---- What auto means ---- */

@@ -67,11 +67,11 @@ static bool all_finite(size_t count, const double *numbers) {
 blv_flow blv_matrices_fill(blv_run *run, blv_matrices *m, const blv_batch *batch, const blv_vec *x,
                            const blv_vec *y, double *H, double *J) {
     size_t dx = run->def->dim_x, dy = run->def->dim_y;
-    bool own_H = run->def->lower_hessian, own_J = J && run->def->lower_cross;
+    bool own_H = run->def->lower_hessian_matrix, own_J = J && run->def->lower_cross_matrix;
     if (own_H)
-        BLV_TRY(blv_eval_hessian(&run->eval, batch, x, y, H));
+        BLV_TRY(blv_eval_hessian_matrix(&run->eval, batch, x, y, H));
     if (own_J)
-        BLV_TRY(blv_eval_cross(&run->eval, batch, x, y, J));
+        BLV_TRY(blv_eval_cross_matrix(&run->eval, batch, x, y, J));
     if (!own_H || (J && !own_J))
         BLV_TRY(fill_by_products(run, m, batch, x, y, own_H ? NULL : H, own_J ? NULL : J));
     if (!all_finite(dy * dy, H) || (J && !all_finite(dx * dy, J)))

@@ -18,7 +18,7 @@ static size_t entries_G(const blv_run *run) {
     return run->def->dim_x * run->def->dim_y;
 }
 
-static blv_error open_explicit(blv_run *run, blv_carried *c) {
+static blv_error open_explicit(blv_run *run, blv_hessian_average *c) {
     size_t dx = run->def->dim_x, dy = run->def->dim_y, H = entries_H(run), G = entries_G(run);
     BLV_CHECK(blv_matrices_fit(run, true));
     BLV_CHECK(blv_matrices_open(run, &c->matrices));
@@ -32,8 +32,8 @@ static blv_error open_explicit(blv_run *run, blv_carried *c) {
     return blv_scratch_block(run, dx + dy, &c->host);
 }
 
-blv_error blv_carried_open(blv_run *run, blv_carried *c, bool recursive, bool dense,
-                           const blv_sampler *batches) {
+blv_error blv_hessian_average_open(blv_run *run, blv_hessian_average *c, bool recursive, bool dense,
+                                   const blv_sampler *batches) {
     bool small = run->def->dim_y <= AUTO_DIM_MAX && entries_G(run) <= AUTO_ENTRIES_MAX;
     if (c->form == BLV_CARRIED_AUTO)
         c->form = dense || small ? BLV_CARRIED_EXPLICIT : BLV_CARRIED_OPERATOR;
@@ -42,7 +42,7 @@ blv_error blv_carried_open(blv_run *run, blv_carried *c, bool recursive, bool de
     if (c->form == BLV_CARRIED_EXPLICIT)
         return open_explicit(run, c);
     BLV_CHECK(blv_run_minres(run, BLV_LEVEL_Y, &c->minres));
-    return blv_window_open(run, (size_t)c->slots, recursive, batches, &c->window);
+    return blv_hessian_history_open(run, (size_t)c->slots, recursive, batches, &c->window);
 }
 
 /* ---- Putting in ---- */
@@ -54,7 +54,7 @@ static void combine(size_t count, double a, const double *m, double b, const dou
         out[i] = a * m[i] + b * n[i];
 }
 
-static blv_flow put_explicit(blv_run *run, blv_carried *c, const blv_batch *batch,
+static blv_flow put_explicit(blv_run *run, blv_hessian_average *c, const blv_batch *batch,
                              const blv_point *at, const blv_point *old, double c_H, double c_J) {
     size_t H = entries_H(run), G = entries_G(run);
     double a_H = c->recursive ? 1.0 : c_H, a_J = c->recursive ? 1.0 : c_J;
@@ -69,28 +69,30 @@ static blv_flow put_explicit(blv_run *run, blv_carried *c, const blv_batch *batc
     return BLV_GO;
 }
 
-blv_flow blv_carried_put(blv_run *run, blv_carried *c, const blv_batch *batch, const blv_point *at,
-                         const blv_point *old, double c_H, double c_J) {
+blv_flow blv_hessian_average_put(blv_run *run, blv_hessian_average *c, const blv_batch *batch,
+                                 const blv_point *at, const blv_point *old, double c_H,
+                                 double c_J) {
     if (c->form == BLV_CARRIED_EXPLICIT)
         return put_explicit(run, c, batch, at, old, c_H, c_J);
-    blv_window_put(c->window, batch, at->x, at->y,
-                   (const double[]){[BLV_WINDOW_H] = c_H, [BLV_WINDOW_J] = c_J});
+    blv_hessian_history_put(c->window, batch, at->x, at->y,
+                            (const double[]){[BLV_WINDOW_H] = c_H, [BLV_WINDOW_J] = c_J});
     return BLV_GO;
 }
 
-size_t blv_carried_clip_room(const blv_run *run) {
+size_t blv_hessian_average_clip_room(const blv_run *run) {
     size_t dx = run->def->dim_x, dy = run->def->dim_y, small = dx < dy ? dx : dy;
     size_t of_H = 2 * dy * dy, of_G = 2 * small * small + (dx > dy ? dx : dy);
     return of_H > of_G ? of_H : of_G;
 }
 
-void blv_carried_clip(blv_run *run, blv_carried *c, double mu, double L, double C, double *room) {
+void blv_hessian_average_clip(blv_run *run, blv_hessian_average *c, double mu, double L, double C,
+                              double *room) {
     size_t dx = run->def->dim_x, dy = run->def->dim_y;
     blv_dense_clip_eigenvalues(dy, c->H_now, mu, L, room);
     blv_dense_clip_singular_values(dx, dy, c->G_now, C, room);
 }
 
-double blv_carried_cross_norm(blv_run *run, const blv_carried *c) {
+double blv_hessian_average_cross_norm(blv_run *run, const blv_hessian_average *c) {
     double square = 0.0;
     for (size_t i = 0; i < entries_G(run); i++)
         square += c->G_now[i] * c->G_now[i];
@@ -100,11 +102,11 @@ double blv_carried_cross_norm(blv_run *run, const blv_carried *c) {
 /* ---- Solving and multiplying ---- */
 
 static int apply_window(void *context, const blv_vec *in, blv_vec *out) {
-    return (int)blv_window_apply(context, BLV_WINDOW_H, in, out);
+    return (int)blv_hessian_history_apply(context, BLV_WINDOW_H, in, out);
 }
 
-blv_flow blv_carried_solve(blv_run *run, blv_carried *c, const blv_batch *batch, const blv_vec *h,
-                           blv_vec *v, double *r_norm) {
+blv_flow blv_hessian_average_solve(blv_run *run, blv_hessian_average *c, const blv_batch *batch,
+                                   const blv_vec *h, blv_vec *v, double *r_norm) {
     blv_adjoint_result r = {.r_norm = NAN};
     if (c->form == BLV_CARRIED_EXPLICIT) {
         r.singular = !blv_dense_system_factor(&c->system, c->H_now);
@@ -118,7 +120,7 @@ blv_flow blv_carried_solve(blv_run *run, blv_carried *c, const blv_batch *batch,
     return blv_adjoint_singular(run, batch, r.singular, &c->singular_in_a_row);
 }
 
-blv_flow blv_carried_solve_more(blv_carried *c, const blv_vec *b, blv_vec *out) {
+blv_flow blv_hessian_average_solve_more(blv_hessian_average *c, const blv_vec *b, blv_vec *out) {
     double r_norm;
     if (!c->singular)
         return blv_dense_system_solve(&c->system, c->H_now, b, out, &r_norm);
@@ -126,11 +128,12 @@ blv_flow blv_carried_solve_more(blv_carried *c, const blv_vec *b, blv_vec *out) 
     return BLV_GO;
 }
 
-blv_flow blv_carried_cross(blv_run *run, blv_carried *c, const blv_vec *v, blv_vec *out) {
+blv_flow blv_hessian_average_cross(blv_run *run, blv_hessian_average *c, const blv_vec *v,
+                                   blv_vec *out) {
     size_t dx = run->def->dim_x, dy = run->def->dim_y;
     double *in = c->host, *product = c->host + dy;
     if (c->form == BLV_CARRIED_OPERATOR)
-        return blv_window_apply(c->window, BLV_WINDOW_J, v, out);
+        return blv_hessian_history_apply(c->window, BLV_WINDOW_J, v, out);
     blv_vec_read(v, in);
     for (size_t i = 0; i < dx; i++) {
         product[i] = 0.0;
@@ -141,8 +144,8 @@ blv_flow blv_carried_cross(blv_run *run, blv_carried *c, const blv_vec *v, blv_v
     return BLV_GO;
 }
 
-void blv_carried_cross_transposed(blv_run *run, const blv_carried *c, const blv_vec *d,
-                                  blv_vec *out) {
+void blv_hessian_average_cross_transposed(blv_run *run, const blv_hessian_average *c,
+                                          const blv_vec *d, blv_vec *out) {
     size_t dx = run->def->dim_x, dy = run->def->dim_y;
     double *product = c->host, *in = c->host + dy;
     blv_vec_read(d, in);
@@ -153,7 +156,7 @@ void blv_carried_cross_transposed(blv_run *run, const blv_carried *c, const blv_
     blv_vec_write(out, product);
 }
 
-void blv_carried_keep(blv_run *run, blv_carried *c) {
+void blv_hessian_average_keep(blv_run *run, blv_hessian_average *c) {
     if (c->form == BLV_CARRIED_OPERATOR)
         return;
     memcpy(c->H, c->H_now, entries_H(run) * sizeof *c->H);

@@ -16,7 +16,7 @@
 enum { BLV_CARRIED_EXPLICIT, BLV_CARRIED_OPERATOR, BLV_CARRIED_AUTO };
 #define BLV_CARRIED_WORDS "explicit|operator|auto"
 
-typedef struct blv_carried {
+typedef struct blv_hessian_average {
     /* fields for parameter tables */
     int form;
     int64_t slots; /* of the window */
@@ -31,38 +31,41 @@ typedef struct blv_carried {
     blv_dense_system system;
     double *host; /* room for a vector of either size */
     /* operator */
-    blv_window *window;
+    blv_hessian_history *window;
     blv_minres *minres;
-} blv_carried;
+} blv_hessian_average;
 
 /* In `open`; afterwards `form` is not AUTO. dense: explicit or not at all. */
-blv_error blv_carried_open(blv_run *run, blv_carried *carried, bool recursive, bool dense,
-                           const blv_sampler *batches);
+blv_error blv_hessian_average_open(blv_run *run, blv_hessian_average *carried, bool recursive,
+                                   bool dense, const blv_sampler *batches);
 
 /* The estimates of the present iteration from those of the last one. c_H, c_J: coefficients, 1 in
  * the first iteration. old: the last point, for the recursive rule; NULL in the first iteration. */
-blv_flow blv_carried_put(blv_run *run, blv_carried *carried, const blv_batch *batch,
-                         const blv_point *at, const blv_point *old, double c_H, double c_J);
+blv_flow blv_hessian_average_put(blv_run *run, blv_hessian_average *carried, const blv_batch *batch,
+                                 const blv_point *at, const blv_point *old, double c_H, double c_J);
 /* explicit: eigenvalues of Hm into [mu, L] in size, singular values of G to at most C. room as in
- * linsolve/dense_symmetric.h: blv_carried_clip_room numbers. */
-void blv_carried_clip(blv_run *run, blv_carried *carried, double mu, double L, double C,
-                      double *room);
-size_t blv_carried_clip_room(const blv_run *run);
+ * linsolve/dense_symmetric.h: blv_hessian_average_clip_room numbers. */
+void blv_hessian_average_clip(blv_run *run, blv_hessian_average *carried, double mu, double L,
+                              double C, double *room);
+size_t blv_hessian_average_clip_room(const blv_run *run);
 /* explicit: |G|, Frobenius */
-double blv_carried_cross_norm(blv_run *run, const blv_carried *carried);
+double blv_hessian_average_cross_norm(blv_run *run, const blv_hessian_average *carried);
 
 /* v = Hm \ h. Where Hm is singular for once, v is a solution of least squares (operator) or stays
  * as it is (explicit). batch: that of the iteration. */
-blv_flow blv_carried_solve(blv_run *run, blv_carried *carried, const blv_batch *batch,
-                           const blv_vec *h, blv_vec *v, double *r_norm);
+blv_flow blv_hessian_average_solve(blv_run *run, blv_hessian_average *carried,
+                                   const blv_batch *batch, const blv_vec *h, blv_vec *v,
+                                   double *r_norm);
 /* explicit, after that: out = Hm \ b; zero where Hm is singular. */
-blv_flow blv_carried_solve_more(blv_carried *carried, const blv_vec *b, blv_vec *out);
+blv_flow blv_hessian_average_solve_more(blv_hessian_average *carried, const blv_vec *b,
+                                        blv_vec *out);
 /* out = G v */
-blv_flow blv_carried_cross(blv_run *run, blv_carried *carried, const blv_vec *v, blv_vec *out);
+blv_flow blv_hessian_average_cross(blv_run *run, blv_hessian_average *carried, const blv_vec *v,
+                                   blv_vec *out);
 /* explicit: out = G'd */
-void blv_carried_cross_transposed(blv_run *run, const blv_carried *carried, const blv_vec *d,
-                                  blv_vec *out);
+void blv_hessian_average_cross_transposed(blv_run *run, const blv_hessian_average *carried,
+                                          const blv_vec *d, blv_vec *out);
 /* The present estimates become the last ones. */
-void blv_carried_keep(blv_run *run, blv_carried *carried);
+void blv_hessian_average_keep(blv_run *run, blv_hessian_average *carried);
 
 #endif

@@ -9,7 +9,7 @@
 /* A row of the table of terms: these numbers, then the indices of the batch. */
 enum { ROW_C_H, ROW_C_J, ROW_WHOLE, ROW_FIRST, ROW_COUNT, ROW_INDEXED, ROW_INDEX };
 
-struct blv_window {
+struct blv_hessian_history {
     blv_run *run;
     size_t slots, row_size;
     bool recursive;
@@ -20,14 +20,14 @@ struct blv_window {
 };
 
 static void destroy(void *object) {
-    blv_window *w = object;
+    blv_hessian_history *w = object;
     free(w->x);
     free(w->y);
     free(w->index);
     free(w);
 }
 
-static blv_error register_points(blv_run *run, blv_window *w) {
+static blv_error register_points(blv_run *run, blv_hessian_history *w) {
     for (size_t i = 0; i < w->slots; i++) {
         char name[NAME_SIZE];
         snprintf(name, sizeof name, "window x %zu", i);
@@ -38,19 +38,19 @@ static blv_error register_points(blv_run *run, blv_window *w) {
     return BLV_OK;
 }
 
-blv_error blv_window_open(blv_run *run, size_t slots, bool recursive, const blv_sampler *batches,
-                          blv_window **window) {
+blv_error blv_hessian_history_open(blv_run *run, size_t slots, bool recursive,
+                                   const blv_sampler *batches, blv_hessian_history **window) {
     size_t most = blv_sampler_batch(batches);
-    blv_window *w = calloc(1, sizeof *w);
+    blv_hessian_history *w = calloc(1, sizeof *w);
     if (!w)
         return blv_run_fail(run, BLV_E_MEMORY, "window: out of memory");
-    *w = (blv_window){.run = run,
-                      .slots = slots,
-                      .row_size = ROW_INDEX + most,
-                      .recursive = recursive,
-                      .x = calloc(slots, sizeof *w->x),
-                      .y = calloc(slots, sizeof *w->y),
-                      .index = calloc(most + 1, sizeof *w->index)};
+    *w = (blv_hessian_history){.run = run,
+                               .slots = slots,
+                               .row_size = ROW_INDEX + most,
+                               .recursive = recursive,
+                               .x = calloc(slots, sizeof *w->x),
+                               .y = calloc(slots, sizeof *w->y),
+                               .index = calloc(most + 1, sizeof *w->index)};
     if (!w->x || !w->y || !w->index) {
         destroy(w);
         return blv_run_fail(run, BLV_E_MEMORY, "window: out of memory");
@@ -66,8 +66,8 @@ blv_error blv_window_open(blv_run *run, size_t slots, bool recursive, const blv_
     return BLV_OK;
 }
 
-void blv_window_put(blv_window *w, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
-                    const double c[2]) {
+void blv_hessian_history_put(blv_hessian_history *w, const blv_batch *batch, const blv_vec *x,
+                             const blv_vec *y, const double c[2]) {
     size_t slot = (size_t)(blv_run_iteration(w->run) % w->slots);
     double *row = w->table + slot * w->row_size;
     blv_vec_copy(w->x[slot], x);
@@ -85,7 +85,7 @@ void blv_window_put(blv_window *w, const blv_batch *batch, const blv_vec *x, con
 }
 
 /* The batch of a term; NULL: the whole sum. */
-static const blv_batch *batch_of(blv_window *w, const double *row, blv_batch *batch) {
+static const blv_batch *batch_of(blv_hessian_history *w, const double *row, blv_batch *batch) {
     if (row[ROW_WHOLE] != 0.0)
         return NULL;
     bool indexed = row[ROW_INDEXED] != 0.0;
@@ -98,20 +98,22 @@ static const blv_batch *batch_of(blv_window *w, const double *row, blv_batch *ba
 }
 
 /* out += weight M(z;B) in, for the point of one slot. */
-static blv_flow add_product(blv_window *w, blv_window_of which, size_t slot, const blv_batch *batch,
-                            double weight, const blv_vec *in, blv_vec *out) {
+static blv_flow add_product(blv_hessian_history *w, blv_hessian_history_of which, size_t slot,
+                            const blv_batch *batch, double weight, const blv_vec *in,
+                            blv_vec *out) {
     if (weight == 0.0)
         return BLV_GO;
     blv_vec *product = which == BLV_WINDOW_H ? w->of_y : w->of_x;
     if (which == BLV_WINDOW_H)
         BLV_TRY(blv_oracle_hvp(w->run, batch, w->x[slot], w->y[slot], in, product));
     else
-        BLV_TRY(blv_oracle_jvp(w->run, batch, w->x[slot], w->y[slot], in, product));
+        BLV_TRY(blv_oracle_cross(w->run, batch, w->x[slot], w->y[slot], in, product));
     blv_vec_axpy(out, weight, product);
     return BLV_GO;
 }
 
-blv_flow blv_window_apply(blv_window *w, blv_window_of which, const blv_vec *in, blv_vec *out) {
+blv_flow blv_hessian_history_apply(blv_hessian_history *w, blv_hessian_history_of which,
+                                   const blv_vec *in, blv_vec *out) {
     uint64_t now = blv_run_iteration(w->run), oldest = now < w->slots ? 0 : now - w->slots + 1;
     double left = 1.0; /* weight of what the later iterations have left over */
     blv_vec_fill(out, 0.0);

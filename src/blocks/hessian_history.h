@@ -11,20 +11,21 @@
 
 #include "bilevel/solver.h"
 
-typedef struct blv_window blv_window;
+typedef struct blv_hessian_history blv_hessian_history;
 
 /* In `open`. All that it keeps is registered as state. batches: whose batches will be put in. */
-blv_error blv_window_open(blv_run *run, size_t slots, bool recursive, const blv_sampler *batches,
-                          blv_window **window);
+blv_error blv_hessian_history_open(blv_run *run, size_t slots, bool recursive,
+                                   const blv_sampler *batches, blv_hessian_history **window);
 
 /* The two averages, each with a coefficient of its own. */
-typedef enum blv_window_of { BLV_WINDOW_H, BLV_WINDOW_J } blv_window_of;
+typedef enum blv_hessian_history_of { BLV_WINDOW_H, BLV_WINDOW_J } blv_hessian_history_of;
 
 /* The term of the run's present iteration; putting it again replaces it. c[BLV_WINDOW_H] and
  * c[BLV_WINDOW_J] are the coefficients. */
-void blv_window_put(blv_window *window, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
-                    const double c[2]);
+void blv_hessian_history_put(blv_hessian_history *window, const blv_batch *batch, const blv_vec *x,
+                             const blv_vec *y, const double c[2]);
 /* out = M in, with the terms up to the present iteration. */
-blv_flow blv_window_apply(blv_window *window, blv_window_of which, const blv_vec *in, blv_vec *out);
+blv_flow blv_hessian_history_apply(blv_hessian_history *window, blv_hessian_history_of which,
+                                   const blv_vec *in, blv_vec *out);
 
 #endif

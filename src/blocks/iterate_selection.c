@@ -4,7 +4,7 @@
 
 #include <float.h>
 
-blv_error blv_output_open(blv_run *run, blv_output *o) {
+blv_error blv_iterate_selection_open(blv_run *run, blv_iterate_selection *o) {
     BLV_CHECK(blv_state_vec(run, "v", BLV_LEVEL_Y, &o->v_chosen));
     o->x = run->x;
     o->y = run->y;
@@ -18,7 +18,7 @@ blv_error blv_output_open(blv_run *run, blv_output *o) {
     return o->rule == BLV_OUTPUT_BEST ? blv_state_hidden(run, "best_score", &o->best) : BLV_OK;
 }
 
-void blv_output_begin(blv_run *run, blv_output *o) {
+void blv_iterate_selection_begin(blv_run *run, blv_iterate_selection *o) {
     if (o->rule == BLV_OUTPUT_LAST || run->result.iterations > 0)
         return;
     blv_vec_copy(o->x, run->x);
@@ -26,7 +26,7 @@ void blv_output_begin(blv_run *run, blv_output *o) {
     blv_vec_copy(o->v, o->v_chosen);
 }
 
-static bool is_chosen(const blv_run *run, const blv_output *o, double score) {
+static bool is_chosen(const blv_run *run, const blv_iterate_selection *o, double score) {
     if (o->rule == BLV_OUTPUT_BEST)
         return score < o->best;
     blv_stream stream = blv_stream_make((uint64_t)run->options.seed, "output");
@@ -36,7 +36,7 @@ static bool is_chosen(const blv_run *run, const blv_output *o, double score) {
 
 /* Means of points of X can be off it by rounding: what is handed out is projected, as every move of
  * x is. It is not one that could be halved, though. */
-static blv_flow hand_out(blv_run *run, const blv_output *o) {
+static blv_flow hand_out(blv_run *run, const blv_iterate_selection *o) {
     BLV_TRY(blv_move_to(run, run->x, 1, (const double[]){1.0}, (const blv_vec *const[]){o->x}));
     blv_state_find(run, "x")->moved = 0;
     blv_vec_copy(run->y, o->y);
@@ -44,7 +44,7 @@ static blv_flow hand_out(blv_run *run, const blv_output *o) {
     return BLV_GO;
 }
 
-blv_flow blv_output_offer(blv_run *run, blv_output *o, double score) {
+blv_flow blv_iterate_selection_offer(blv_run *run, blv_iterate_selection *o, double score) {
     if (o->rule == BLV_OUTPUT_LAST || !is_chosen(run, o, score))
         return BLV_GO;
     BLV_TRY(hand_out(run, o));

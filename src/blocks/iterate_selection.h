@@ -12,21 +12,21 @@
 enum { BLV_OUTPUT_LAST, BLV_OUTPUT_RANDOM, BLV_OUTPUT_BEST };
 #define BLV_OUTPUT_WORDS "last|random|best"
 
-typedef struct blv_output {
+typedef struct blv_iterate_selection {
     int rule;          /* a field for parameter tables */
     blv_vec *x, *y;    /* what to iterate on */
     blv_vec *v;        /* solution of the linear system there; not moved */
     blv_vec *v_chosen; /* that of the iterate to hand out */
     double best;       /* smallest score so far */
-} blv_output;
+} blv_iterate_selection;
 
 /* In `open`. Registers v as "v". */
-blv_error blv_output_open(blv_run *run, blv_output *output);
+blv_error blv_iterate_selection_open(blv_run *run, blv_iterate_selection *output);
 /* At the beginning of a step: the first iterate is the run's start. */
-void blv_output_begin(blv_run *run, blv_output *output);
+void blv_iterate_selection_begin(blv_run *run, blv_iterate_selection *output);
 /* The present iterate has been looked at: it may become the one to hand out. random: with
  * probability 1/(t+1) in iteration t, so each of them is as likely as any other. best: when its
  * score is the smallest so far. */
-blv_flow blv_output_offer(blv_run *run, blv_output *output, double score);
+blv_flow blv_iterate_selection_offer(blv_run *run, blv_iterate_selection *output, double score);
 
 #endif

@@ -104,7 +104,7 @@ static blv_flow last_product(blv_run *run, blv_neumann *n, uint64_t Q, const blv
     for (size_t i = 0; i < points; i++) {
         blv_vec *v = random ? n->r[i] : n->sum[i];
         blv_vec_scale(v, scale);
-        BLV_TRY(blv_oracle_jvp(run, batch, at[i].x, at[i].y, v, n->jv));
+        BLV_TRY(blv_oracle_cross(run, batch, at[i].x, at[i].y, v, n->jv));
         blv_vec_axpy(hg[i], -1.0, n->jv);
     }
     blv_vec_swap(n->v, random ? n->r[0] : n->sum[0]);
@@ -158,7 +158,7 @@ static blv_flow add_trial(blv_run *run, blv_neumann *n, const blv_samplers *batc
     for (uint64_t p = 0; p < Q; p++) {
         if (p > 0)
             BLV_TRY(next_term(run, n, blv_sampler_next(batches->g), 1, at));
-        BLV_TRY(blv_oracle_jvp(run, blv_sampler_next(batches->g), at->x, at->y, n->r[0], n->jv));
+        BLV_TRY(blv_oracle_cross(run, blv_sampler_next(batches->g), at->x, at->y, n->r[0], n->jv));
         double norm = blv_vec_combine(n->jv, 1.0, n->trial, -(double)Q * n->eta, n->jv);
         *squares += share * norm * norm;
         blv_vec_axpy(n->mean, share, n->jv);

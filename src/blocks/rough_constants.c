@@ -21,7 +21,7 @@ enum {
 };
 static const double small_size = 4e6, size_of_an_effort = 1e8;
 
-struct blv_sketch {
+struct blv_rough {
     blv_run *run;
     bool first_order;
     size_t effort;
@@ -40,13 +40,13 @@ struct blv_sketch {
 
 /* ---- Opening ---- */
 
-double blv_sketch_effort(const blv_problem_def *def) {
+double blv_rough_effort(const blv_problem_def *def) {
     double size = (double)def->dim_y * fmax(1.0, (double)def->lower_samples);
     return size <= small_size ? INFINITY : fmin(fmax(size_of_an_effort / size, 1.0), EFFORT_MAX);
 }
 
 static void destroy_sketch(void *object) {
-    blv_sketch *s = object;
+    blv_rough *s = object;
     blv_lanczos_destroy(s->lanczos);
     blv_sampler_destroy(s->f_rows);
     blv_sampler_destroy(s->g_rows);
@@ -65,14 +65,14 @@ static blv_error open_rows(const blv_run *run, size_t samples, const char *strea
     return blv_sampler_create(rows, &spec);
 }
 
-static blv_error open_parts(blv_run *run, blv_sketch *s) {
+static blv_error open_parts(blv_run *run, blv_rough *s) {
     size_t steps = LANCZOS_STEPS * s->effort;
     BLV_CHECK(blv_lanczos_create(&s->lanczos, run->def->space_y, steps));
     BLV_CHECK(open_rows(run, run->def->upper_samples, "sketch f", &s->f_rows));
     return open_rows(run, run->def->lower_samples, "sketch g", &s->g_rows);
 }
 
-static blv_error open_vectors(blv_run *run, blv_sketch *s) {
+static blv_error open_vectors(blv_run *run, blv_rough *s) {
     blv_vec **const of_y[] = {&s->y,  &s->v,  &s->gy,   &s->y1,      &s->dy,   &s->dv,
                               &s->fy, &s->hv, &s->side, &s->shifted, &s->base, &s->start};
     blv_vec **const of_x[] = {&s->d, &s->d1, &s->x1, &s->gx, &s->gx1, &s->gx_base};
@@ -96,14 +96,14 @@ static blv_error random_start(blv_run *run, blv_vec *start) {
     return BLV_OK;
 }
 
-blv_error blv_sketch_open(blv_run *run, blv_sketch **sketch) {
+blv_error blv_rough_open(blv_run *run, blv_rough **sketch) {
     *sketch = NULL;
-    blv_sketch *s = calloc(1, sizeof *s);
+    blv_rough *s = calloc(1, sizeof *s);
     if (!s)
         return blv_run_fail(run, BLV_E_MEMORY, "automatic constants: out of memory");
     s->run = run;
-    s->first_order = !(run->solver->uses & (BLV_USES_HVP | BLV_USES_JVP));
-    s->effort = (size_t)fmin(blv_sketch_effort(run->def), EFFORT_MAX);
+    s->first_order = !(run->solver->uses & (BLV_USES_HVP | BLV_USES_CROSS));
+    s->effort = (size_t)fmin(blv_rough_effort(run->def), EFFORT_MAX);
     blv_error error = open_parts(run, s);
     if (error != BLV_OK) {
         destroy_sketch(s);
@@ -118,7 +118,7 @@ blv_error blv_sketch_open(blv_run *run, blv_sketch **sketch) {
     return BLV_OK;
 }
 
-const blv_vec *blv_sketch_y(const blv_sketch *s) {
+const blv_vec *blv_rough_y(const blv_rough *s) {
     return s->y;
 }
 
@@ -127,7 +127,7 @@ const blv_vec *blv_sketch_y(const blv_sketch *s) {
 typedef enum function { OF_G, OF_F } function;
 
 typedef struct place {
-    blv_sketch *s;
+    blv_rough *s;
     function of;
     const blv_batch *rows; /* NULL: all */
     const blv_vec *x, *y;
@@ -177,7 +177,7 @@ static int hessian(void *context, const blv_vec *in, blv_vec *out) {
 
 static blv_flow cross(const place *p, const blv_vec *v, blv_vec *out) {
     if (!by_differences(p))
-        return blv_eval_jvp(&p->s->run->eval, p->rows, p->x, p->y, v, out);
+        return blv_eval_cross(&p->s->run->eval, p->rows, p->x, p->y, v, out);
     double norm = blv_vec_norm(v);
     if (!(norm > 0.0)) {
         blv_vec_fill(out, 0.0);
@@ -192,7 +192,7 @@ static blv_flow cross(const place *p, const blv_vec *v, blv_vec *out) {
 /* ---- Curvature in y ---- */
 
 /* As in constants.c: the bound makes the largest safe, at most half is taken off the smallest. */
-static blv_flow spectrum(blv_sketch *s, function of, const blv_vec *y, double *largest,
+static blv_flow spectrum(blv_rough *s, function of, const blv_vec *y, double *largest,
                          double *smallest) {
     place p = {s, of, blv_sampler_next(of == OF_F ? s->f_rows : s->g_rows), s->run->x, y};
     BLV_TRY(settle(&p, false));
@@ -207,7 +207,7 @@ static blv_flow spectrum(blv_sketch *s, function of, const blv_vec *y, double *l
     return BLV_GO;
 }
 
-static blv_flow lower_spectrum(blv_sketch *s, const blv_vec *y, blv_constants *c) {
+static blv_flow lower_spectrum(blv_rough *s, const blv_vec *y, blv_constants *c) {
     double largest = NAN, smallest = NAN;
     BLV_TRY(spectrum(s, OF_G, y, &largest, &smallest));
     s->L = fmax(s->L, largest > 0.0 ? largest : 1.0);
@@ -225,7 +225,7 @@ static blv_flow gradient_of_g(void *context, const blv_vec *y, blv_vec *out) {
 
 /* out = H^-1 side, as far as a few products come; where g curves down at once, side/L. */
 static blv_flow solve(const place *p, blv_vec *out) {
-    blv_sketch *s = p->s;
+    blv_rough *s = p->s;
     place at = *p;
     blv_linear_result r =
         blv_cg_solve(s->cg, hessian, &at, s->side, out, true, 0.0, PRODUCTS * s->effort);
@@ -238,14 +238,14 @@ static blv_flow solve(const place *p, blv_vec *out) {
     return BLV_GO;
 }
 
-static blv_flow descend(blv_sketch *s) {
+static blv_flow descend(blv_rough *s) {
     place p = {s, OF_G, NULL, s->run->x, s->y};
     return blv_agd_minimize(&s->agd, gradient_of_g, &p, s->y, 0.0, 0.0, DESCENT_STEPS * s->effort,
                             &s->L);
 }
 
 /* v, d, and what changes are measured against. */
-static blv_flow first_direction(blv_sketch *s) {
+static blv_flow first_direction(blv_rough *s) {
     blv_run *run = s->run;
     place p = {s, OF_G, NULL, run->x, s->y};
     BLV_TRY(gradient_at(&p, s->y, s->gx, s->gy));
@@ -262,7 +262,7 @@ static blv_flow first_direction(blv_sketch *s) {
 /* ---- Curvature in x ---- */
 
 /* x1 = P_X(x + t along); *distance = |x1 - x|. */
-static blv_flow step_aside(blv_sketch *s, const blv_vec *along, double t, double *distance) {
+static blv_flow step_aside(blv_rough *s, const blv_vec *along, double t, double *distance) {
     blv_vec_combine(s->x1, 1.0, s->run->x, t, along);
     BLV_TRY(blv_eval_project(&s->run->eval, s->x1));
     *distance = blv_vec_combine(s->gx1, 1.0, s->x1, -1.0, s->run->x);
@@ -270,7 +270,7 @@ static blv_flow step_aside(blv_sketch *s, const blv_vec *along, double t, double
 }
 
 /* dy, and y1 = y + dy, for x1 in the place of x. */
-static blv_flow follow(blv_sketch *s) {
+static blv_flow follow(blv_rough *s) {
     place there = {s, OF_G, NULL, s->x1, s->y}, here = {s, OF_G, NULL, s->run->x, s->y};
     BLV_TRY(gradient_at(&there, s->y, NULL, s->side));
     blv_vec_combine(s->side, 1.0, s->gy, -1.0, s->side);
@@ -281,7 +281,7 @@ static blv_flow follow(blv_sketch *s) {
 }
 
 /* d1 = d(x1, y + dy, v + dv) */
-static blv_flow direction_there(blv_sketch *s) {
+static blv_flow direction_there(blv_rough *s) {
     blv_run *run = s->run;
     BLV_TRY(follow(s));
     place there = {s, OF_G, NULL, s->x1, s->y1};
@@ -299,7 +299,7 @@ static blv_flow direction_there(blv_sketch *s) {
 }
 
 /* Along d, then along its change, as in the power method. The largest quotient counts. */
-static blv_flow upper_curvature(blv_sketch *s, double *curvature) {
+static blv_flow upper_curvature(blv_rough *s, double *curvature) {
     double norm = blv_vec_norm(s->d), length = 1e-2 * (1.0 + blv_vec_norm(s->run->x));
     double largest = 0.0;
     size_t probes = PROBES * s->effort;
@@ -326,7 +326,7 @@ static blv_flow upper_curvature(blv_sketch *s, double *curvature) {
 }
 
 /* Adds factor times the gradient in x of f or g at a point to `sum`. */
-static blv_flow add_gradient(blv_sketch *s, function of, const blv_vec *x, const blv_vec *y,
+static blv_flow add_gradient(blv_rough *s, function of, const blv_vec *x, const blv_vec *y,
                              double factor, blv_vec *sum) {
     place p = {s, of, NULL, x, y};
     BLV_TRY(gradient_at(&p, y, s->gx_base, NULL));
@@ -335,7 +335,7 @@ static blv_flow add_gradient(blv_sketch *s, function of, const blv_vec *x, const
 }
 
 /* Of fx + lambda (gx(x, y) - gx(x, z)) with y = z - v/lambda held and z following x, along d. */
-static blv_flow held_curvature(blv_sketch *s, double lambda, double *curvature) {
+static blv_flow held_curvature(blv_rough *s, double lambda, double *curvature) {
     const blv_vec *x = s->run->x;
     double norm = blv_vec_norm(s->d), distance = 0.0;
     if (norm > 0.0)
@@ -357,7 +357,7 @@ static blv_flow held_curvature(blv_sketch *s, double lambda, double *curvature) 
 
 /* ---- All of them ---- */
 
-static blv_flow of_penalized(blv_sketch *s, double lambda, bool want_L_x, blv_constants *c) {
+static blv_flow of_penalized(blv_rough *s, double lambda, bool want_L_x, blv_constants *c) {
     BLV_TRY(spectrum(s, OF_F, s->y, &c->L_f, &c->mu_f));
     if (want_L_x) {
         BLV_TRY(held_curvature(s, lambda, &c->L_x));
@@ -366,8 +366,8 @@ static blv_flow of_penalized(blv_sketch *s, double lambda, bool want_L_x, blv_co
     return BLV_GO;
 }
 
-blv_flow blv_sketch_estimate(blv_run *run, blv_sketch *s, double lambda, bool want_L_x,
-                             blv_constants *c) {
+blv_flow blv_rough_estimate(blv_run *run, blv_rough *s, double lambda, bool want_L_x,
+                            blv_constants *c) {
     *c = (blv_constants){
         .L_f = NAN, .mu_f = NAN, .L_x = NAN, .doubt = EFFORT_MAX / (double)s->effort};
     s->L = 0.0;

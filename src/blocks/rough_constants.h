@@ -18,18 +18,18 @@
 
 #include "blocks/constants.h"
 
-typedef struct blv_sketch blv_sketch;
+typedef struct blv_rough blv_rough;
 
 /* From 1 to 4, the smaller the larger the problem: a gradient of g goes through dim_y numbers for
  * each sample. INFINITY: it is not large, and needs no sketch. */
-double blv_sketch_effort(const blv_problem_def *def);
+double blv_rough_effort(const blv_problem_def *def);
 /* In `open`: memory for the estimates, owned by the run. */
-blv_error blv_sketch_open(blv_run *run, blv_sketch **sketch);
+blv_error blv_rough_open(blv_run *run, blv_rough **sketch);
 /* In `prepare`. lambda: L_f, mu_f and, when it is wanted, L_x of f + lambda (g - min g) as well;
  * NaN: none of them. */
-blv_flow blv_sketch_estimate(blv_run *run, blv_sketch *sketch, double lambda, bool want_L_x,
-                             blv_constants *constants);
+blv_flow blv_rough_estimate(blv_run *run, blv_rough *sketch, double lambda, bool want_L_x,
+                            blv_constants *constants);
 /* After that: a y on the way to y*(x). */
-const blv_vec *blv_sketch_y(const blv_sketch *sketch);
+const blv_vec *blv_rough_y(const blv_rough *sketch);
 
 #endif

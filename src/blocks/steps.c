@@ -5,7 +5,7 @@
 enum { HOLD_MAX = 3000 };
 static const double agreement = 0.9; /* a cosine */
 
-blv_error blv_pieces_open(blv_run *run, blv_pieces *p) {
+blv_error blv_gradient_sum_open(blv_run *run, blv_gradient_sum *p) {
     BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &p->gy));
     BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &p->hv));
     BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &p->fy));

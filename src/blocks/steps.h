@@ -8,12 +8,12 @@
 
 /* ---- Pieces of d = fx - J v and r = H v - fy ---- */
 
-typedef struct blv_pieces {
+typedef struct blv_gradient_sum {
     blv_sampler *f_batches, *g_batches;
     blv_vec *gy, *hv, *fy, *fx, *jv; /* scratch */
-} blv_pieces;
+} blv_gradient_sum;
 
-blv_error blv_pieces_open(blv_run *run, blv_pieces *pieces);
+blv_error blv_gradient_sum_open(blv_run *run, blv_gradient_sum *pieces);
 
 /* ---- Steps ---- */
 

@@ -1,4 +1,5 @@
 #include "cli_bench_point.h"
+#include "bilevel/certificate.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* Making the runs of a bench: each is stepped here, and looked at when its clock, its calls or its
  * iterations have come to the next of its points. Looking is off the clock. */
+#include "bilevel/registry.h"
 #include "cli_bench.h"
 #include "cli_bench_choose.h"
 #include "cli_bench_point.h"
@@ -189,8 +190,9 @@ int cli_bench_rehearse(const cli_bench *bench) {
         return rehearse_choosing(bench);
     blv_problem *small = NULL;
     blv_message why = {0};
-    const blv_problem_family *family = blv_problem_find(NULL, "parabola", &why);
-    blv_error error = family ? blv_family_create(family, NULL, NULL, &small, &why) : BLV_E_NAME;
+    const blv_problem_family *family = blv_family_find(NULL, "parabola", &why);
+    blv_error error =
+        family ? blv_problem_from_family(family, NULL, NULL, &small, &why) : BLV_E_NAME;
     if (error != BLV_OK)
         return cli_refuse(error, why.text);
     int code = rehearse_problems(bench);

@@ -2,6 +2,7 @@
 #ifndef CLI_CLEAN_H
 #define CLI_CLEAN_H
 
+#include "bilevel/certificate.h"
 #include "cli_cleaning.h"
 #include "cli_json.h"
 #include "cli_verdict.h"

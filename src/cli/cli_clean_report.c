@@ -1,3 +1,4 @@
+#include "bilevel/certificate.h"
 #include "cli_clean.h"
 #include "cli_table.h"
 #include "cli_text.h"

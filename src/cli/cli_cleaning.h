@@ -3,6 +3,7 @@
 #ifndef CLI_CLEANING_H
 #define CLI_CLEANING_H
 
+#include "bilevel/certificate.h"
 #include "cli_models.h"
 #include "cli_sets.h"
 

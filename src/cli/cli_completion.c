@@ -1,4 +1,5 @@
 #include "cli_completion.h"
+#include "bilevel/registry.h"
 #include "bilevel/run.h"
 #include "cli_commands.h"
 #include "cli_text.h"
@@ -69,7 +70,7 @@ static void put_words(FILE *out, const place *p) {
     put_literals(out, &joint, p->argument);
     for (size_t i = 0; wants_solver(p) && (solver = blv_solver_at(NULL, i)); i++)
         put_word(out, &joint, solver->name, (int)strlen(solver->name));
-    for (size_t i = 0; wants_problem(p) && (family = blv_problem_at(NULL, i)); i++)
+    for (size_t i = 0; wants_problem(p) && (family = blv_family_at(NULL, i)); i++)
         put_word(out, &joint, family->name, (int)strlen(family->name));
 }
 

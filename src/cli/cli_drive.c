@@ -1,4 +1,5 @@
 #include "cli_drive.h"
+#include "bilevel/certificate.h"
 #include "cli_work.h"
 
 #include <ctype.h>

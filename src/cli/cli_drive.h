@@ -2,6 +2,7 @@
 #ifndef CLI_DRIVE_H
 #define CLI_DRIVE_H
 
+#include "bilevel/certificate.h"
 #include "cli_learning.h"
 
 typedef struct cli_drive_plan {

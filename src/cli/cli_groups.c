@@ -1,4 +1,5 @@
 #include "cli_groups.h"
+#include "bilevel/registry.h"
 #include "cli_common.h"
 
 #include <string.h>

@@ -1,5 +1,6 @@
 #include "cli_instance.h"
 
+#include "bilevel/registry.h"
 #include "bilevel/run.h"
 
 #include <stdio.h>
@@ -95,7 +96,7 @@ const struct argp cli_inquiry_argp = {
 
 int cli_instance_find(cli_instance *instance) {
     blv_message why = {0};
-    instance->family = blv_problem_find(NULL, instance->name, &why);
+    instance->family = blv_family_find(NULL, instance->name, &why);
     if (!instance->family)
         return cli_refuse(BLV_E_NAME, why.text);
     const blv_problem_family *family = instance->family;
@@ -114,10 +115,10 @@ int cli_instance_find(cli_instance *instance) {
 static blv_error leave_out_products(cli_instance *instance, blv_message *why) {
     blv_problem_def def = *blv_problem_definition(instance->problem);
     def.lower_hvp = NULL;
-    def.lower_jvp = NULL;
-    def.lower_all = NULL;
-    def.lower_hessian = NULL;
     def.lower_cross = NULL;
+    def.lower_all = NULL;
+    def.lower_hessian_matrix = NULL;
+    def.lower_cross_matrix = NULL;
     def.free_user = NULL; /* user belongs to the problem that was there first */
     instance->with_products = instance->problem;
     return blv_problem_create(&instance->problem, &def, why);

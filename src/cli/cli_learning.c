@@ -1,4 +1,5 @@
 #include "cli_learning.h"
+#include "bilevel/registry.h"
 #include "cli_json.h"
 #include "cli_run_options.h"
 #include "cli_task.h"

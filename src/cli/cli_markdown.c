@@ -9,7 +9,7 @@
 
 const char *cli_oracles_needed(const blv_solver *solver) {
     static const char *const words[] = {"f, g", "f, g, Hv", "f, g, Jv", "f, g, Hv, Jv"};
-    return words[(solver->uses & BLV_USES_HVP ? 1 : 0) + (solver->uses & BLV_USES_JVP ? 2 : 0)];
+    return words[(solver->uses & BLV_USES_HVP ? 1 : 0) + (solver->uses & BLV_USES_CROSS ? 2 : 0)];
 }
 
 const char *cli_yes_or_no(unsigned flag) {

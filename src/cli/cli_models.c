@@ -1,4 +1,5 @@
 #include "cli_models.h"
+#include "bilevel/certificate.h"
 #include "cli_watch.h"
 
 #include <float.h>

@@ -52,9 +52,9 @@ static void save_checkpoint(void *context, blv_run *run) {
 void cli_record_listen(cli_record *record, blv_run *run, bool all_rows) {
     if (!record->store)
         return;
-    blv_run_rows(run, take_row, record, all_rows);
+    blv_run_trace_callback(run, take_row, record, all_rows);
     if (record->checkpoint_seconds > 0.0)
-        blv_run_pause(run, save_checkpoint, record, record->checkpoint_seconds);
+        blv_run_every(run, save_checkpoint, record, record->checkpoint_seconds);
 }
 
 int cli_record_begin(cli_record *record, const cli_run_facts *facts, int64_t id,

@@ -2,6 +2,7 @@
 #ifndef CLI_REPORT_H
 #define CLI_REPORT_H
 
+#include "bilevel/certificate.h"
 #include "cli_instance.h"
 #include "cli_json.h"
 #include "cli_state.h"

@@ -1,3 +1,4 @@
+#include "bilevel/certificate.h"
 #include "cli_report.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
 #include "cli_report_page.h"
+#include "bilevel/registry.h"
 #include "cli_gnuplot.h"
 #include "cli_json.h"
 #include "cli_page.h"
@@ -54,7 +55,7 @@ static bool is_first_of_problem(const cli_stored_run *const *runs, size_t i) {
 
 static void put_family(FILE *out, const char *name) {
     const blv_problem_family *family;
-    for (size_t i = 0; (family = blv_problem_at(NULL, i)); i++) {
+    for (size_t i = 0; (family = blv_family_at(NULL, i)); i++) {
         if (strcmp(family->name, name) != 0)
             continue;
         cli_html_element(out, "p", family->summary);

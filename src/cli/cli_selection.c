@@ -1,4 +1,5 @@
 #include "cli_selection.h"
+#include "bilevel/registry.h"
 #include "cli_groups.h"
 
 #include <stdio.h>

@@ -1,4 +1,6 @@
 #include "cli_solve.h"
+#include "bilevel/certificate.h"
+#include "bilevel/checkpoint.h"
 #include "cli_compare.h"
 #include "cli_record.h"
 #include "cli_task.h"

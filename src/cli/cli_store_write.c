@@ -1,4 +1,5 @@
 /* Writing to the run store. */
+#include "bilevel/checkpoint.h"
 #include "cli_process.h"
 #include "cli_store_private.h"
 

@@ -3,6 +3,7 @@
 #include "cli_schema.h"
 #include "cli_text.h"
 
+#include "bilevel/registry.h"
 #include "bilevel/run.h"
 #include "bilevel/select.h"
 

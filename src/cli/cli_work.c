@@ -1,4 +1,6 @@
 #include "cli_work.h"
+#include "bilevel/certificate.h"
+#include "bilevel/checkpoint.h"
 #include "cli_task.h"
 
 #include <inttypes.h>

@@ -12,6 +12,7 @@
 #ifndef CLI_WORK_H
 #define CLI_WORK_H
 
+#include "bilevel/certificate.h"
 #include "cli_drive.h"
 #include "cli_json.h"
 #include "cli_record.h"

@@ -1,4 +1,5 @@
 /* bilevel clean TRAIN: finds wrong labels. Parse, load, learn, judge, compare, write, report. */
+#include "bilevel/certificate.h"
 #include "cli_clean.h"
 #include "cli_commands.h"
 #include "cli_describe.h"

@@ -5,6 +5,7 @@
 #include "cli_table.h"
 
 #include "bilevel/npz.h"
+#include "bilevel/registry.h"
 #include "bilevel/run.h"
 
 #include <stdio.h>
@@ -43,7 +44,7 @@ static void print_list(void) {
     const char *title[] = {"NAME", "SUMMARY"};
     cli_table_row(&table, title);
     const blv_problem_family *family;
-    for (size_t i = 0; (family = blv_problem_at(NULL, i)); i++) {
+    for (size_t i = 0; (family = blv_family_at(NULL, i)); i++) {
         const char *cells[] = {family->name, family->summary};
         cli_table_row(&table, cells);
     }
@@ -91,7 +92,7 @@ static json_t *describe_one(const cli_instance *instance) {
 static json_t *describe_all(void) {
     json_t *array = cli_json_array();
     const blv_problem_family *family;
-    for (size_t i = 0; (family = blv_problem_at(NULL, i)); i++)
+    for (size_t i = 0; (family = blv_family_at(NULL, i)); i++)
         cli_json_append(array, describe(family));
     return array;
 }

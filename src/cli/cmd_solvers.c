@@ -1,6 +1,7 @@
 /* bilevel solvers [NAME]: the built-in solvers, as text, JSON or Markdown, for a problem or for
  * all.
  */
+#include "bilevel/registry.h"
 #include "cli_commands.h"
 #include "cli_describe.h"
 #include "cli_groups.h"
@@ -203,7 +204,7 @@ static json_t *describe(const entry *e, bool with_fit) {
     cli_json_set(object, "hint", cli_json_text(solver->hint));
     cli_json_set(object, "stochastic", json_boolean(solver->uses & BLV_IS_STOCHASTIC));
     cli_json_set(object, "uses_hvp", json_boolean(solver->uses & BLV_USES_HVP));
-    cli_json_set(object, "uses_jvp", json_boolean(solver->uses & BLV_USES_JVP));
+    cli_json_set(object, "uses_jvp", json_boolean(solver->uses & BLV_USES_CROSS));
     cli_json_set(object, "uses_inverse", json_boolean(solver->uses & BLV_USES_INVERSE));
     cli_json_set(object, "parameters", cli_json_params(solver->params));
     if (with_fit) {

@@ -2,6 +2,7 @@
 #include "core/certifier.h"
 #include "base/message.h"
 #include "base/random.h"
+#include "bilevel/certificate.h"
 #include "core/implicit.h"
 
 #include <math.h>
@@ -83,7 +84,7 @@ size_t blv_certifier_bytes(const blv_certifier *c) {
 static blv_flow own_estimate(blv_certifier *c, const blv_vec *x, const blv_vec *y,
                              const blv_vec *v) {
     BLV_TRY(blv_eval_upper(&c->eval, NULL, x, y, NULL, c->estimate, NULL));
-    BLV_TRY(blv_eval_jvp(&c->eval, NULL, x, y, v, c->shifted));
+    BLV_TRY(blv_eval_cross(&c->eval, NULL, x, y, v, c->shifted));
     blv_vec_combine(c->estimate, 1.0, c->estimate, -1.0, c->shifted);
     return BLV_GO;
 }

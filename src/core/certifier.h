@@ -2,6 +2,7 @@
 #ifndef BLV_CORE_CERTIFIER_H
 #define BLV_CORE_CERTIFIER_H
 
+#include "bilevel/certificate.h"
 #include "bilevel/run.h"
 
 typedef struct blv_certifier blv_certifier;

@@ -113,7 +113,7 @@ static blv_flow check_gradient(checker *c, of_what of, bool in_x, const blv_vec 
 
 /* Hv and Jv along v against central differences of gy and gx. */
 static blv_flow check_products(checker *c) {
-    if (!c->def->lower_hvp && !c->def->lower_jvp && !c->def->lower_all)
+    if (!c->def->lower_hvp && !c->def->lower_cross && !c->def->lower_all)
         return BLV_GO;
     double h = cbrt(c->eps) * (1.0 + blv_vec_norm(c->y)) / blv_vec_norm(c->v);
     blv_vec_combine(c->y1, 1.0, c->y, h, c->v);
@@ -130,7 +130,7 @@ static blv_flow check_products(checker *c) {
         add_item(c, "Hv against differences of gy", relative(off, size_y + floor_y), allowed,
                  SIZE_MAX);
     }
-    if (c->def->lower_jvp || c->def->lower_all) {
+    if (c->def->lower_cross || c->def->lower_all) {
         double off = blv_vec_combine(c->ax, 1.0, c->ax, -1.0, c->jv);
         add_item(c, "Jv against differences of gx", relative(off, size_x + floor_x), allowed,
                  SIZE_MAX);
@@ -156,7 +156,7 @@ static blv_flow check_fused(checker *c) {
     double gy = relative(blv_vec_combine(c->ay, 1.0, c->ay, -1.0, c->gy), blv_vec_norm(c->gy));
     double hv = relative(blv_vec_combine(c->by, 1.0, c->by, -1.0, c->hv), blv_vec_norm(c->hv));
     double jv = relative(blv_vec_combine(c->ax, 1.0, c->ax, -1.0, c->jv), blv_vec_norm(c->jv));
-    bool exact = c->def->lower_hvp && c->def->lower_jvp;
+    bool exact = c->def->lower_hvp && c->def->lower_cross;
     return add_item(c, "lower_all against gy, Hv and Jv", worse(gy, worse(hv, jv)),
                     exact ? 1e3 * c->eps : 1e2 * pow(c->eps, 0.5), SIZE_MAX);
 }
@@ -192,7 +192,7 @@ static blv_flow ask_lower(checker *c, const blv_batch *batch, double *value, blv
 static blv_flow ask_products(checker *c, const blv_batch *batch, double *value, blv_vec *of_x,
                              blv_vec *of_y) {
     *value = 0.0;
-    BLV_TRY(blv_eval_jvp(&c->eval, batch, c->x, c->y, c->v, of_x));
+    BLV_TRY(blv_eval_cross(&c->eval, batch, c->x, c->y, c->v, of_x));
     return blv_eval_hvp(&c->eval, batch, c->x, c->y, c->v, of_y);
 }
 
@@ -227,7 +227,7 @@ static blv_flow check_batches(checker *c, size_t n, ask_fn ask, double allowed, 
 
 static blv_flow check_all_batches(checker *c) {
     const blv_problem_def *def = c->def;
-    bool exact = (def->lower_hvp && def->lower_jvp) || def->lower_all;
+    bool exact = (def->lower_hvp && def->lower_cross) || def->lower_all;
     double close = 1e4 * c->eps, rough = 1e3 * pow(c->eps, 0.5);
     BLV_TRY(check_batches(c, def->upper_samples, ask_upper, close, "f, fx, fy: batches"));
     BLV_TRY(check_batches(c, def->lower_samples, ask_lower, close, "g, gx, gy: batches"));
@@ -305,7 +305,8 @@ static blv_flow check_matrix(checker *c, blv_matrix_fn matrix, bool hessian) {
     }
     free(m);
     free(v);
-    return add_item(c, hessian ? "lower_hessian against Hv" : "lower_cross against Jv",
+    return add_item(c,
+                    hessian ? "lower_hessian_matrix against Hv" : "lower_cross_matrix against Jv",
                     relative(sqrt(off), blv_vec_norm(product)), 1e2 * pow(c->eps, 0.5), SIZE_MAX);
 }
 
@@ -313,7 +314,7 @@ static blv_flow check_all(checker *c) {
     BLV_TRY(blv_eval_upper(&c->eval, NULL, c->x, c->y, NULL, c->fx, c->fy));
     BLV_TRY(blv_eval_lower(&c->eval, NULL, c->x, c->y, NULL, c->gx, c->gy));
     BLV_TRY(blv_eval_hvp(&c->eval, NULL, c->x, c->y, c->v, c->hv));
-    BLV_TRY(blv_eval_jvp(&c->eval, NULL, c->x, c->y, c->v, c->jv));
+    BLV_TRY(blv_eval_cross(&c->eval, NULL, c->x, c->y, c->v, c->jv));
     if (!isfinite(blv_vec_norm(c->hv) + blv_vec_norm(c->jv)))
         add_item(c, "Hv and Jv are numbers", NAN, 0.0, SIZE_MAX);
     BLV_TRY(check_gradient(c, OF_F, true, c->fx, "fx against differences of f"));
@@ -326,8 +327,8 @@ static blv_flow check_all(checker *c) {
     BLV_TRY(check_all_batches(c));
     BLV_TRY(check_alone(c));
     BLV_TRY(check_projection(c));
-    BLV_TRY(check_matrix(c, c->def->lower_hessian, true));
-    return check_matrix(c, c->def->lower_cross, false);
+    BLV_TRY(check_matrix(c, c->def->lower_hessian_matrix, true));
+    return check_matrix(c, c->def->lower_cross_matrix, false);
 }
 
 static blv_error open_checker(checker *c, const blv_problem *problem) {

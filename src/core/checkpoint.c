@@ -1,5 +1,6 @@
 /* Writing a checkpoint: an NPZ file with the state as arrays and the rest as lines of text. */
 #include "core/checkpoint.h"
+#include "bilevel/checkpoint.h"
 #include "bilevel/npz.h"
 
 #include <inttypes.h>
@@ -10,11 +11,11 @@
 
 /* ---- Identity ---- */
 
-static void put_option(const blv_run *run, blv_lines *lines, const char *key) {
+static void put_option(const blv_run *run, blv_key_values *lines, const char *key) {
     char text[BLV_TEXT_SIZE], line[BLV_LINE_KEY];
     blv_params_format(blv_params_find(blv_option_table, key), &run->options, text, sizeof text);
     blv_checkpoint_key(line, BLV_CHECKPOINT_SAME "%s", key);
-    blv_lines_put(lines, line, "%s", text);
+    blv_key_values_put(lines, line, "%s", text);
 }
 
 void blv_checkpoint_key(char key[BLV_LINE_KEY], const char *format, ...) {
@@ -29,36 +30,36 @@ blv_error blv_checkpoint_note_parameters(blv_run *run) {
         char key[BLV_LINE_KEY], text[BLV_TEXT_SIZE];
         blv_params_format(p, run->state, text, sizeof text);
         blv_checkpoint_key(key, BLV_CHECKPOINT_SAME "parameter %.60s", p->key);
-        blv_lines_put(&run->parameters, key, "%s", text);
+        blv_key_values_put(&run->parameters, key, "%s", text);
     }
     if (run->parameters.incomplete)
         return blv_run_fail(run, BLV_E_MEMORY, "parameters: out of memory");
     return BLV_OK;
 }
 
-void blv_checkpoint_identity(blv_run *run, blv_lines *lines) {
+void blv_checkpoint_identity(blv_run *run, blv_key_values *lines) {
     const blv_problem_def *def = run->def;
     if (!run->fingerprint_known) {
         run->fingerprint = blv_problem_fingerprint(run->problem);
         run->fingerprint_known = true;
     }
-    blv_lines_put(lines, BLV_CHECKPOINT_SAME "solver", "%s", run->solver->name);
-    blv_lines_put(lines, BLV_CHECKPOINT_SAME "problem", "%s", def->name);
-    blv_lines_put(lines, BLV_CHECKPOINT_SAME "precision", "%s",
-                  def->precision == BLV_F32 ? "f32" : "f64");
-    blv_lines_put(lines, BLV_CHECKPOINT_SAME "dimension of x", "%zu", def->dim_x);
-    blv_lines_put(lines, BLV_CHECKPOINT_SAME "dimension of y", "%zu", def->dim_y);
-    blv_lines_put(lines, BLV_CHECKPOINT_SAME "samples of f", "%zu", def->upper_samples);
-    blv_lines_put(lines, BLV_CHECKPOINT_SAME "samples of g", "%zu", def->lower_samples);
-    blv_lines_put(lines, BLV_CHECKPOINT_SAME "fingerprint of the data", "%016" PRIx64,
-                  run->fingerprint);
+    blv_key_values_put(lines, BLV_CHECKPOINT_SAME "solver", "%s", run->solver->name);
+    blv_key_values_put(lines, BLV_CHECKPOINT_SAME "problem", "%s", def->name);
+    blv_key_values_put(lines, BLV_CHECKPOINT_SAME "precision", "%s",
+                       def->precision == BLV_F32 ? "f32" : "f64");
+    blv_key_values_put(lines, BLV_CHECKPOINT_SAME "dimension of x", "%zu", def->dim_x);
+    blv_key_values_put(lines, BLV_CHECKPOINT_SAME "dimension of y", "%zu", def->dim_y);
+    blv_key_values_put(lines, BLV_CHECKPOINT_SAME "samples of f", "%zu", def->upper_samples);
+    blv_key_values_put(lines, BLV_CHECKPOINT_SAME "samples of g", "%zu", def->lower_samples);
+    blv_key_values_put(lines, BLV_CHECKPOINT_SAME "fingerprint of the data", "%016" PRIx64,
+                       run->fingerprint);
     put_option(run, lines, "seed");
     put_option(run, lines, "batch");
     put_option(run, lines, "sampler");
     const char *text = run->parameters.text;
     char key[BLV_LINE_KEY], value[BLV_LINE_VALUE];
-    for (size_t at = 0; text && blv_lines_next(text, &at, key, value);)
-        blv_lines_put(lines, key, "%s", value);
+    for (size_t at = 0; text && blv_key_values_next(text, &at, key, value);)
+        blv_key_values_put(lines, key, "%s", value);
 }
 
 /* ---- Whole numbers ---- */
@@ -85,11 +86,11 @@ const blv_checkpoint_counter blv_checkpoint_counters[] = {
     MOVES_AT("run/moves at upper", BLV_ORACLE_UPPER),
     MOVES_AT("run/moves at lower", BLV_ORACLE_LOWER),
     MOVES_AT("run/moves at lower_hvp", BLV_ORACLE_HVP),
-    MOVES_AT("run/moves at lower_jvp", BLV_ORACLE_JVP),
+    MOVES_AT("run/moves at lower_cross", BLV_ORACLE_JVP),
     MOVES_AT("run/moves at lower_all", BLV_ORACLE_ALL),
     MOVES_AT("run/moves at project_x", BLV_ORACLE_PROJECT),
-    MOVES_AT("run/moves at lower_hessian", BLV_ORACLE_HESSIAN),
-    MOVES_AT("run/moves at lower_cross", BLV_ORACLE_CROSS),
+    MOVES_AT("run/moves at lower_hessian_matrix", BLV_ORACLE_HESSIAN),
+    MOVES_AT("run/moves at lower_cross_matrix", BLV_ORACLE_CROSS),
     {NULL, 0},
 };
 _Static_assert(BLV_ORACLE_KINDS == 8, "every kind of oracle has a counter above");
@@ -122,13 +123,13 @@ static void put_numbers(void *object, const double *n) {
 }
 
 blv_error blv_checkpoint_register(blv_run *run) {
-    return blv_keep_object(run, "clock and metrics",
-                           &(const blv_kept){.kind = "run",
-                                             .object = run,
-                                             .count = BLV_CHECKPOINT_NUMBERS,
-                                             .get = get_numbers,
-                                             .fits = numbers_fit,
-                                             .put = put_numbers});
+    return blv_state_object_add(run, "clock and metrics",
+                                &(const blv_state_object){.kind = "run",
+                                                          .object = run,
+                                                          .count = BLV_CHECKPOINT_NUMBERS,
+                                                          .get = get_numbers,
+                                                          .fits = numbers_fit,
+                                                          .put = put_numbers});
 }
 
 /* ---- Arrays ---- */
@@ -212,43 +213,43 @@ static blv_error write_members(const blv_run *run, blv_npz_writer *writer, blv_m
 
 /* ---- Lines ---- */
 
-static void put_progress(blv_run *run, blv_lines *lines) {
+static void put_progress(blv_run *run, blv_key_values *lines) {
     static const char *const phases[] = {
         [PHASE_CREATED] = "created", [PHASE_OPEN] = "open", [PHASE_STEPPING] = "stepping"};
     char key[BLV_LINE_KEY];
     bool ended = run->phase == PHASE_ENDED;
-    blv_lines_put(lines, "run/phase", "%s",
-                  !ended              ? phases[run->phase]
-                  : run->may_continue ? "paused"
-                                      : "ended");
-    blv_lines_put(lines, "run/outcome", "%d", (int)run->result.outcome);
-    blv_lines_put(lines, "run/message", "%s", ended ? run->ending.text : "");
+    blv_key_values_put(lines, "run/phase", "%s",
+                       !ended              ? phases[run->phase]
+                       : run->may_continue ? "paused"
+                                           : "ended");
+    blv_key_values_put(lines, "run/outcome", "%d", (int)run->result.outcome);
+    blv_key_values_put(lines, "run/message", "%s", ended ? run->ending.text : "");
     for (const blv_checkpoint_counter *c = blv_checkpoint_counters; c->key; c++)
-        blv_lines_put(lines, c->key, "%" PRIu64, *blv_checkpoint_counter_of(run, c));
+        blv_key_values_put(lines, c->key, "%" PRIu64, *blv_checkpoint_counter_of(run, c));
     for (size_t i = 0; i < run->entry_count; i++)
         if (run->entries[i].previous) {
             blv_checkpoint_key(key, "moved/%s", run->entries[i].name);
-            blv_lines_put(lines, key, "%" PRIu64, run->entries[i].moved);
+            blv_key_values_put(lines, key, "%" PRIu64, run->entries[i].moved);
         }
     for (size_t i = 0; i < run->note_count; i++) {
         blv_checkpoint_key(key, "note/%zu/format", i);
-        blv_lines_put(lines, key, "%s", run->notes[i].format);
+        blv_key_values_put(lines, key, "%s", run->notes[i].format);
         blv_checkpoint_key(key, "note/%zu/text", i);
-        blv_lines_put(lines, key, "%s", run->notes[i].text);
+        blv_key_values_put(lines, key, "%s", run->notes[i].text);
     }
 }
 
 static blv_error write_lines(blv_run *run, blv_npz_writer *writer, blv_message *why) {
-    blv_lines lines = {0};
-    blv_lines_put(&lines, "format", BLV_CHECKPOINT_FORMAT);
-    blv_lines_put(&lines, "version", "%d", BLV_CHECKPOINT_VERSION);
-    blv_lines_put(&lines, "library", "%s", blv_version());
+    blv_key_values lines = {0};
+    blv_key_values_put(&lines, "format", BLV_CHECKPOINT_FORMAT);
+    blv_key_values_put(&lines, "version", "%d", BLV_CHECKPOINT_VERSION);
+    blv_key_values_put(&lines, "library", "%s", blv_version());
     blv_checkpoint_identity(run, &lines);
     put_progress(run, &lines);
     blv_error error = lines.incomplete
                           ? blv_explain(why, BLV_E_MEMORY, "out of memory")
                           : blv_npz_add_text(writer, BLV_CHECKPOINT_HEADER, lines.text, why);
-    blv_lines_free(&lines);
+    blv_key_values_free(&lines);
     return error;
 }
 

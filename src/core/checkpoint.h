@@ -11,7 +11,7 @@ enum { BLV_CHECKPOINT_VERSION = 1, BLV_CHECKPOINT_NUMBERS = 8 };
 
 /* What must agree between the run that saved and the run that loads, as lines. */
 #define BLV_CHECKPOINT_SAME "same/"
-void blv_checkpoint_identity(blv_run *run, blv_lines *lines);
+void blv_checkpoint_identity(blv_run *run, blv_key_values *lines);
 
 /* Whole numbers of the run, as lines; ends with a NULL key. */
 typedef struct blv_checkpoint_counter {

@@ -1,5 +1,6 @@
 /* Reading a checkpoint. Everything is looked at before anything is changed: identity, progress, and
  * every array with its checksum; so a file that is refused leaves the run as it was. */
+#include "bilevel/checkpoint.h"
 #include "bilevel/npz.h"
 #include "core/checkpoint.h"
 
@@ -32,16 +33,16 @@ static blv_error refuse_line(const loading *l, const char *key) {
 
 static blv_error check_format(const loading *l) {
     char value[BLV_LINE_VALUE];
-    if (!blv_lines_find(l->text, "format", value) || strcmp(value, BLV_CHECKPOINT_FORMAT) != 0)
+    if (!blv_key_values_find(l->text, "format", value) || strcmp(value, BLV_CHECKPOINT_FORMAT) != 0)
         return refuse(l, BLV_E_FORMAT, "not a checkpoint of a run");
-    if (!blv_lines_find(l->text, "version", value))
+    if (!blv_key_values_find(l->text, "version", value))
         return refuse_line(l, "version");
     char ours[16];
     snprintf(ours, sizeof ours, "%d", BLV_CHECKPOINT_VERSION);
     if (strcmp(value, ours) == 0)
         return BLV_OK;
     char library[BLV_LINE_VALUE] = "", what[200];
-    blv_lines_find(l->text, "library", library);
+    blv_key_values_find(l->text, "library", library);
     snprintf(what, sizeof what,
              "it is of version %.20s, written by library %.20s; this library, %s, reads version %s",
              value, library[0] ? library : "unknown", blv_version(), ours);
@@ -59,24 +60,24 @@ static blv_error refuse_difference(const loading *l, const char *key, const char
 /* Every line of identity that is here must be there, and the other way round. */
 static blv_error compare_identity(const loading *l, const char *here) {
     char key[BLV_LINE_KEY], value[BLV_LINE_VALUE], other[BLV_LINE_VALUE];
-    for (size_t at = 0; here && blv_lines_next(here, &at, key, value);)
-        if (!blv_lines_find(l->text, key, other))
+    for (size_t at = 0; here && blv_key_values_next(here, &at, key, value);)
+        if (!blv_key_values_find(l->text, key, other))
             return refuse_difference(l, key, value, "not known");
         else if (strcmp(value, other) != 0)
             return refuse_difference(l, key, value, other);
-    for (size_t at = 0; blv_lines_next(l->text, &at, key, value);)
+    for (size_t at = 0; blv_key_values_next(l->text, &at, key, value);)
         if (strncmp(key, BLV_CHECKPOINT_SAME, strlen(BLV_CHECKPOINT_SAME)) == 0 &&
-            !blv_lines_find(here, key, other))
+            !blv_key_values_find(here, key, other))
             return refuse_difference(l, key, NULL, value);
     return BLV_OK;
 }
 
 static blv_error check_identity(const loading *l) {
-    blv_lines here = {0};
+    blv_key_values here = {0};
     blv_checkpoint_identity(l->run, &here);
     blv_error error =
         here.incomplete ? refuse(l, BLV_E_MEMORY, "out of memory") : compare_identity(l, here.text);
-    blv_lines_free(&here);
+    blv_key_values_free(&here);
     return error;
 }
 
@@ -84,7 +85,7 @@ static blv_error check_identity(const loading *l) {
 
 static bool find_whole(const char *text, const char *key, uint64_t *whole) {
     char value[BLV_LINE_VALUE];
-    if (!blv_lines_find(text, key, value) || value[0] == '\0' || strlen(value) > 20 ||
+    if (!blv_key_values_find(text, key, value) || value[0] == '\0' || strlen(value) > 20 ||
         value[strspn(value, "0123456789")] != '\0')
         return false;
     *whole = strtoull(value, NULL, 10);
@@ -93,7 +94,7 @@ static bool find_whole(const char *text, const char *key, uint64_t *whole) {
 
 static bool find_outcome(const char *text, blv_outcome *outcome) {
     char value[BLV_LINE_VALUE];
-    if (!blv_lines_find(text, "run/outcome", value))
+    if (!blv_key_values_find(text, "run/outcome", value))
         return false;
 #define X(name, number, word, sentence)                                                            \
     if (atoi(value) == (number)) {                                                                 \
@@ -116,7 +117,7 @@ static bool find_phase(const char *text, blv_run_phase *phase) {
                  {"paused", PHASE_STEPPING},
                  {"ended", PHASE_ENDED}};
     char value[BLV_LINE_VALUE];
-    if (!blv_lines_find(text, "run/phase", value))
+    if (!blv_key_values_find(text, "run/phase", value))
         return false;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strcmp(value, known[i].word) == 0) {
@@ -152,10 +153,10 @@ static void take_notes(const loading *l) {
     for (run->note_count = 0; run->note_count < NOTES_MAX; run->note_count++) {
         blv_note *note = &run->notes[run->note_count];
         blv_checkpoint_key(key, "note/%zu/format", run->note_count);
-        if (!blv_lines_find(l->text, key, format))
+        if (!blv_key_values_find(l->text, key, format))
             return;
         blv_checkpoint_key(key, "note/%zu/text", run->note_count);
-        if (!blv_lines_find(l->text, key, text))
+        if (!blv_key_values_find(l->text, key, text))
             return;
         snprintf(note->format, sizeof note->format, "%.*s", NOTE_SIZE - 1, format);
         snprintf(note->text, sizeof note->text, "%.*s", NOTE_SIZE - 1, text);
@@ -179,7 +180,7 @@ static void take_progress(const loading *l) {
     blv_run_fail(run, BLV_OK, "loaded after %" PRIu64 " iterations", run->result.iterations);
     if (run->phase == PHASE_ENDED) {
         find_outcome(l->text, &run->result.outcome);
-        blv_lines_find(l->text, "run/message", message);
+        blv_key_values_find(l->text, "run/message", message);
         snprintf(run->ending.text, sizeof run->ending.text, "%.500s", message);
         run->message = run->ending;
     }

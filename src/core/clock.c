@@ -27,7 +27,7 @@ void blv_clock_stop(blv_run *run) {
     }
 }
 
-blv_error blv_run_pause(blv_run *run, blv_pause_fn pause, void *context, double seconds) {
+blv_error blv_run_every(blv_run *run, blv_every_fn pause, void *context, double seconds) {
     if (!run)
         return BLV_E_ARGUMENT;
     if (pause && !(seconds > 0.0))

@@ -37,9 +37,14 @@ size_t blv_eval_bytes(const blv_eval *eval) {
 }
 
 const char *blv_oracle_kind_name(blv_oracle_kind kind) {
-    static const char *const names[BLV_ORACLE_KINDS] = {"upper",         "lower",      "lower_hvp",
-                                                        "lower_jvp",     "lower_all",  "project_x",
-                                                        "lower_hessian", "lower_cross"};
+    static const char *const names[BLV_ORACLE_KINDS] = {"upper",
+                                                        "lower",
+                                                        "lower_hvp",
+                                                        "lower_cross",
+                                                        "lower_all",
+                                                        "project_x",
+                                                        "lower_hessian_matrix",
+                                                        "lower_cross_matrix"};
     return names[kind];
 }
 
@@ -127,15 +132,16 @@ blv_flow blv_eval_hvp(blv_eval *eval, const blv_batch *batch, const blv_vec *x, 
     return answer(eval, BLV_ORACLE_HVP, eval->def->lower_hvp(eval->def->user, batch, x, y, v, hv));
 }
 
-blv_flow blv_eval_jvp(blv_eval *eval, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
-                      const blv_vec *v, blv_vec *jv) {
-    if (!eval->def->lower_jvp && eval->def->lower_all)
+blv_flow blv_eval_cross(blv_eval *eval, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
+                        const blv_vec *v, blv_vec *jv) {
+    if (!eval->def->lower_cross && eval->def->lower_all)
         return blv_eval_all(eval, batch, x, y, v, NULL, NULL, jv);
-    if (!eval->def->lower_jvp)
+    if (!eval->def->lower_cross)
         return differences(eval, batch, x, y, v, NULL, jv);
     BLV_TRY(ask(eval));
     eval->counts->jvp += size_of(batch, eval->def->lower_samples);
-    return answer(eval, BLV_ORACLE_JVP, eval->def->lower_jvp(eval->def->user, batch, x, y, v, jv));
+    return answer(eval, BLV_ORACLE_JVP,
+                  eval->def->lower_cross(eval->def->user, batch, x, y, v, jv));
 }
 
 blv_flow blv_eval_all(blv_eval *eval, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
@@ -151,29 +157,30 @@ blv_flow blv_eval_all(blv_eval *eval, const blv_batch *batch, const blv_vec *x, 
     }
     if (gy)
         BLV_TRY(blv_eval_lower(eval, batch, x, y, NULL, NULL, gy));
-    if (!def->lower_hvp && !def->lower_jvp)
+    if (!def->lower_hvp && !def->lower_cross)
         return differences(eval, batch, x, y, v, hv, jv);
     if (hv)
         BLV_TRY(blv_eval_hvp(eval, batch, x, y, v, hv));
     if (jv)
-        BLV_TRY(blv_eval_jvp(eval, batch, x, y, v, jv));
+        BLV_TRY(blv_eval_cross(eval, batch, x, y, v, jv));
     return BLV_GO;
 }
 
-blv_flow blv_eval_hessian(blv_eval *eval, const blv_batch *batch, const blv_vec *x,
-                          const blv_vec *y, double *matrix) {
+blv_flow blv_eval_hessian_matrix(blv_eval *eval, const blv_batch *batch, const blv_vec *x,
+                                 const blv_vec *y, double *matrix) {
     const blv_problem_def *def = eval->def;
     BLV_TRY(ask(eval));
     eval->counts->hvp += def->dim_y * size_of(batch, def->lower_samples);
-    return answer(eval, BLV_ORACLE_HESSIAN, def->lower_hessian(def->user, batch, x, y, matrix));
+    return answer(eval, BLV_ORACLE_HESSIAN,
+                  def->lower_hessian_matrix(def->user, batch, x, y, matrix));
 }
 
-blv_flow blv_eval_cross(blv_eval *eval, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
-                        double *matrix) {
+blv_flow blv_eval_cross_matrix(blv_eval *eval, const blv_batch *batch, const blv_vec *x,
+                               const blv_vec *y, double *matrix) {
     const blv_problem_def *def = eval->def;
     BLV_TRY(ask(eval));
     eval->counts->jvp += def->dim_y * size_of(batch, def->lower_samples);
-    return answer(eval, BLV_ORACLE_CROSS, def->lower_cross(def->user, batch, x, y, matrix));
+    return answer(eval, BLV_ORACLE_CROSS, def->lower_cross_matrix(def->user, batch, x, y, matrix));
 }
 
 blv_flow blv_eval_project(blv_eval *eval, blv_vec *x) {

@@ -2,11 +2,12 @@
 #include "base/message.h"
 #include "core/problem_private.h"
 
+#include "bilevel/registry.h"
 #include "bilevel/run.h"
 
 static const char *products_missing(const blv_solver *solver, const blv_problem_def *def) {
     bool hvp = (solver->uses & BLV_USES_HVP) && blv_lacks_hvp(def);
-    bool jvp = (solver->uses & BLV_USES_JVP) && blv_lacks_jvp(def);
+    bool jvp = (solver->uses & BLV_USES_CROSS) && blv_lacks_jvp(def);
     return hvp && jvp ? "Hv and Jv" : hvp ? "Hv" : jvp ? "Jv" : NULL;
 }
 

@@ -226,7 +226,7 @@ blv_flow blv_implicit_gradient(blv_implicit *m, const blv_vec *x, blv_vec *y, bl
     BLV_TRY(blv_eval_upper(m->eval, NULL, x, y, &result->phi, gradient, m->fy));
     double fy_norm = blv_vec_norm(m->fy);
     BLV_TRY(blv_implicit_adjoint(m, x, y, m->fy, v, rel * fy_norm, &result->r_norm));
-    BLV_TRY(blv_eval_jvp(m->eval, NULL, x, y, v, m->jv));
+    BLV_TRY(blv_eval_cross(m->eval, NULL, x, y, v, m->jv));
     double norm = blv_vec_combine(gradient, 1.0, gradient, -1.0, m->jv);
     result->tight = result->gy_norm <= tight * scale && result->r_norm <= tight * fy_norm;
     return isfinite(norm) && isfinite(result->phi) ? BLV_GO : BLV_NONFINITE;

@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* Room for n more bytes and the end of the text. */
-static bool make_room(blv_lines *lines, size_t n) {
+static bool make_room(blv_key_values *lines, size_t n) {
     size_t needed = lines->size + n + 1;
     if (needed <= lines->room)
         return true;
@@ -21,7 +21,7 @@ static bool make_room(blv_lines *lines, size_t n) {
     return true;
 }
 
-static void put_escaped(blv_lines *lines, const char *text, char end) {
+static void put_escaped(blv_key_values *lines, const char *text, char end) {
     if (!make_room(lines, 2 * strlen(text) + 1))
         return;
     for (; *text; text++) {
@@ -34,7 +34,7 @@ static void put_escaped(blv_lines *lines, const char *text, char end) {
     lines->text[lines->size] = '\0';
 }
 
-void blv_lines_put(blv_lines *lines, const char *key, const char *format, ...) {
+void blv_key_values_put(blv_key_values *lines, const char *key, const char *format, ...) {
     char value[BLV_LINE_VALUE];
     va_list args;
     va_start(args, format);
@@ -44,9 +44,9 @@ void blv_lines_put(blv_lines *lines, const char *key, const char *format, ...) {
     put_escaped(lines, value, '\n');
 }
 
-void blv_lines_free(blv_lines *lines) {
+void blv_key_values_free(blv_key_values *lines) {
     free(lines->text);
-    *lines = (blv_lines){0};
+    *lines = (blv_key_values){0};
 }
 
 /* Text up to the character `end`, which *at is moved behind. */
@@ -71,15 +71,15 @@ static bool take(const char *text, size_t *at, char end, char *out, size_t room)
     return true;
 }
 
-bool blv_lines_next(const char *text, size_t *at, char key[BLV_LINE_KEY],
-                    char value[BLV_LINE_VALUE]) {
+bool blv_key_values_next(const char *text, size_t *at, char key[BLV_LINE_KEY],
+                         char value[BLV_LINE_VALUE]) {
     return text[*at] != '\0' && take(text, at, '\t', key, BLV_LINE_KEY) &&
            take(text, at, '\n', value, BLV_LINE_VALUE);
 }
 
-bool blv_lines_find(const char *text, const char *key, char value[BLV_LINE_VALUE]) {
+bool blv_key_values_find(const char *text, const char *key, char value[BLV_LINE_VALUE]) {
     char found[BLV_LINE_KEY];
-    for (size_t at = 0; text && blv_lines_next(text, &at, found, value);)
+    for (size_t at = 0; text && blv_key_values_next(text, &at, found, value);)
         if (strcmp(found, key) == 0)
             return true;
     return false;

@@ -1,5 +1,6 @@
 /* The lower level alone, for a user's call. */
 #include "base/message.h"
+#include "bilevel/certificate.h"
 #include "core/implicit.h"
 
 #include <math.h>

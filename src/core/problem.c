@@ -107,13 +107,13 @@ uint64_t blv_problem_fingerprint(const blv_problem *problem) {
     return hash;
 }
 
-blv_error blv_family_create(const blv_problem_family *family, const char *const *settings,
-                            const blv_problem_options *options, blv_problem **problem,
-                            blv_message *why) {
+blv_error blv_problem_from_family(const blv_problem_family *family, const char *const *settings,
+                                  const blv_problem_options *options, blv_problem **problem,
+                                  blv_message *why) {
     if (problem)
         *problem = NULL;
     if (!family || !family->name || !family->create || !problem)
-        return blv_explain(why, BLV_E_ARGUMENT, "blv_family_create: a NULL argument");
+        return blv_explain(why, BLV_E_ARGUMENT, "blv_problem_from_family: a NULL argument");
     const blv_problem_options plain = {.precision = BLV_F64, .threads = 0};
     void *params = calloc(1, family->params_size ? family->params_size : 1);
     if (!params)

@@ -15,7 +15,7 @@ static inline bool blv_lacks_hvp(const blv_problem_def *def) {
     return !def->lower_hvp && !def->lower_all;
 }
 static inline bool blv_lacks_jvp(const blv_problem_def *def) {
-    return !def->lower_jvp && !def->lower_all;
+    return !def->lower_cross && !def->lower_all;
 }
 
 #endif

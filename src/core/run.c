@@ -1,5 +1,7 @@
 /* The run: create, set, open, step, solve, result. It owns all memory of the solver and keeps time;
  * run_loop.c has the loop. */
+#include "bilevel/certificate.h"
+#include "bilevel/registry.h"
 #include "core/checkpoint.h"
 #include "core/run_private.h"
 
@@ -94,7 +96,7 @@ void blv_run_destroy(blv_run *run) {
     blv_eval_close(&run->eval);
     blv_eval_close(&run->observe);
     blv_state_free(run);
-    blv_lines_free(&run->parameters);
+    blv_key_values_free(&run->parameters);
     free(run->trace_path);
     free(run->trace_values);
     free(run->state);
@@ -162,8 +164,8 @@ blv_error blv_run_open(blv_run *run) {
     }
     if ((run->solver->uses & BLV_USES_HVP) && run->eval.gy_shifted)
         blv_run_note(run, "Hv by central differences of gy: the problem has no lower_hvp");
-    if ((run->solver->uses & BLV_USES_JVP) && run->eval.gx_shifted)
-        blv_run_note(run, "Jv by central differences of gx: the problem has no lower_jvp");
+    if ((run->solver->uses & BLV_USES_CROSS) && run->eval.gx_shifted)
+        blv_run_note(run, "Jv by central differences of gx: the problem has no lower_cross");
     return BLV_OK;
 }
 

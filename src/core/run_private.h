@@ -3,6 +3,7 @@
 #define BLV_CORE_RUN_PRIVATE_H
 
 #include "base/message.h"
+#include "bilevel/certificate.h"
 #include "bilevel/run.h"
 #include "core/certifier.h"
 #include "core/eval.h"
@@ -42,7 +43,7 @@ typedef struct blv_numbers_entry {
     const char *kind;
     size_t count;
     double *values; /* NULL: the object's */
-    blv_kept kept;
+    blv_state_object kept;
     bool is_column; /* of the trace */
 } blv_numbers_entry;
 
@@ -100,17 +101,17 @@ struct blv_run {
     uint64_t monitor_iterations;
     double monitor_seconds, monitor_last;
 
-    blv_pause_fn pause;
+    blv_every_fn pause;
     void *pause_context;
     double pause_seconds, pause_last; /* of real time */
 
-    blv_lines parameters; /* of the solver, as they were when it was opened */
-    uint64_t fingerprint; /* of the problem, once it is known */
+    blv_key_values parameters; /* of the solver, as they were when it was opened */
+    uint64_t fingerprint;      /* of the problem, once it is known */
 
     /* 1 + the iteration of the last row in the file, row handed out and call of the monitor */
     uint64_t row_seen, row_given, monitor_seen;
     double observed_seconds; /* of real time, that rows and monitor have taken */
-    blv_row_fn row;
+    blv_trace_fn row;
     void *row_context;
     FILE *row_stream; /* writes row_text */
     char *row_text;

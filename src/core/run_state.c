@@ -1,5 +1,6 @@
 /* Reading and writing the state of a run from outside, and its oracles for solvers. */
 #include "base/random.h"
+#include "bilevel/certificate.h"
 #include "core/run_private.h"
 
 #include <math.h>
@@ -111,10 +112,10 @@ blv_flow blv_oracle_hvp(blv_run *run, const blv_batch *batch, const blv_vec *x, 
     return hv ? blv_eval_hvp(&run->eval, batch, x, y, v, hv) : BLV_GO;
 }
 
-blv_flow blv_oracle_jvp(blv_run *run, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
-                        const blv_vec *v, blv_vec *jv) {
+blv_flow blv_oracle_cross(blv_run *run, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
+                          const blv_vec *v, blv_vec *jv) {
     BLV_TRY(have(run, x, y, v));
-    return jv ? blv_eval_jvp(&run->eval, batch, x, y, v, jv) : BLV_GO;
+    return jv ? blv_eval_cross(&run->eval, batch, x, y, v, jv) : BLV_GO;
 }
 
 blv_flow blv_oracle_project(blv_run *run, blv_vec *x) {

@@ -50,7 +50,7 @@ static blv_state_entry *append_entry(blv_run *run, const char *name, blv_error *
     return entry;
 }
 
-blv_error blv_keep_vec(blv_run *run, const char *name, blv_vec *vec) {
+blv_error blv_state_object_vec(blv_run *run, const char *name, blv_vec *vec) {
     blv_error error;
     blv_state_entry *entry = append_entry(run, name, &error);
     if (entry) {
@@ -145,7 +145,7 @@ blv_error blv_state_block(blv_run *run, const char *name, size_t count, double *
     return error;
 }
 
-blv_error blv_keep_object(blv_run *run, const char *name, const blv_kept *kept) {
+blv_error blv_state_object_add(blv_run *run, const char *name, const blv_state_object *kept) {
     blv_error error;
     blv_numbers_entry *entry = append_numbers(run, kept->kind, name, kept->count, &error);
     if (entry)
@@ -225,13 +225,13 @@ blv_error blv_state_sampler(blv_run *run, const char *name, blv_level level, siz
         *sampler = NULL;
         return error;
     }
-    return blv_keep_object(run, name,
-                           &(const blv_kept){.kind = "sampler",
-                                             .object = *sampler,
-                                             .count = BLV_SAMPLER_NUMBERS,
-                                             .get = blv_sampler_get,
-                                             .fits = blv_sampler_fits,
-                                             .put = blv_sampler_put});
+    return blv_state_object_add(run, name,
+                                &(const blv_state_object){.kind = "sampler",
+                                                          .object = *sampler,
+                                                          .count = BLV_SAMPLER_NUMBERS,
+                                                          .get = blv_sampler_get,
+                                                          .fits = blv_sampler_fits,
+                                                          .put = blv_sampler_put});
 }
 
 void blv_state_free(blv_run *run) {

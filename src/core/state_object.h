@@ -5,18 +5,18 @@
 
 #include "bilevel/solver.h"
 
-typedef struct blv_kept {
+typedef struct blv_state_object {
     const char *kind; /* "sampler", "lbfgs", ...: static */
     void *object;
     size_t count;
     void (*get)(const void *object, double *values);
     bool (*fits)(const void *object, const double *values); /* whether they can be put */
     void (*put)(void *object, const double *values);
-} blv_kept;
+} blv_state_object;
 
 /* In `open`. The object must live as long as the run. */
-blv_error blv_keep_object(blv_run *run, const char *name, const blv_kept *kept);
+blv_error blv_state_object_add(blv_run *run, const char *name, const blv_state_object *kept);
 /* A vector of such an object; the run saves and restores it, but does not own it. */
-blv_error blv_keep_vec(blv_run *run, const char *name, blv_vec *vec);
+blv_error blv_state_object_vec(blv_run *run, const char *name, blv_vec *vec);
 
 #endif

@@ -1,6 +1,7 @@
 /* What a run shows while it works: rows of the trace, the monitor, the target. All of it is off the
  * solver's clock and counted apart. */
 #include "base/number_text.h"
+#include "bilevel/certificate.h"
 #include "core/run_private.h"
 
 #include <errno.h>
@@ -41,7 +42,7 @@ static FILE *go_on(blv_run *run) {
     return NULL;
 }
 
-blv_error blv_run_rows(blv_run *run, blv_row_fn row, void *context, bool all) {
+blv_error blv_run_trace_callback(blv_run *run, blv_trace_fn row, void *context, bool all) {
     if (!run)
         return BLV_E_ARGUMENT;
     if (run->phase != PHASE_CREATED)

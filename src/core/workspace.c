@@ -53,15 +53,15 @@ blv_error blv_state_lbfgs(blv_run *run, const char *name, blv_lbfgs *lbfgs) {
     for (size_t i = 0; (vec = blv_lbfgs_vector(lbfgs, i)); i++) {
         char vec_name[NAME_SIZE];
         snprintf(vec_name, sizeof vec_name, "%.20s %zu", name, i);
-        BLV_CHECK(blv_keep_vec(run, vec_name, vec));
+        BLV_CHECK(blv_state_object_vec(run, vec_name, vec));
     }
-    return blv_keep_object(run, name,
-                           &(const blv_kept){.kind = "lbfgs",
-                                             .object = lbfgs,
-                                             .count = blv_lbfgs_number_count(lbfgs),
-                                             .get = blv_lbfgs_get,
-                                             .fits = blv_lbfgs_fits,
-                                             .put = blv_lbfgs_put});
+    return blv_state_object_add(run, name,
+                                &(const blv_state_object){.kind = "lbfgs",
+                                                          .object = lbfgs,
+                                                          .count = blv_lbfgs_number_count(lbfgs),
+                                                          .get = blv_lbfgs_get,
+                                                          .fits = blv_lbfgs_fits,
+                                                          .put = blv_lbfgs_put});
 }
 
 blv_error blv_run_implicit(blv_run *run, blv_implicit **implicit) {

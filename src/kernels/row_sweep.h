@@ -50,7 +50,7 @@ typedef struct blv_rows {
 /* W, V, gradient and hessian are classes x columns, row by row, for dense data, and columns x
  * classes for sparse data: there a row's entries pick few columns and want all classes of each at
  * once. */
-typedef struct blv_pass {
+typedef struct blv_sweep {
     size_t classes; /* softmax: >= 2; logistic: 1 */
     const void *w;
     const void *v; /* NULL: no second-order output is asked for */
@@ -58,7 +58,7 @@ typedef struct blv_pass {
     const void *ridge_column; /* multiplier of each column, NULL: 0 */
     const void *ridge_class;  /* multiplier of each class, NULL: 0; at most one of the two */
     double ridge;             /* a multiplier of all, added to the above */
-    bool keep;                /* what blv_pass_work_keep has room for */
+    bool keep;                /* what blv_sweep_work_keep has room for */
 
     double *loss; /* NULL: not needed, here and below */
     void *gradient;
@@ -67,21 +67,21 @@ typedef struct blv_pass {
     void *row_cross;
     void *row_probability; /* of the given label */
     int32_t *row_class;    /* the class with the largest score; ties: the lowest */
-} blv_pass;
+} blv_sweep;
 
 /* Room for the partial sums of passes with these sizes. One pass at a time may use it. */
-typedef struct blv_pass_work blv_pass_work;
+typedef struct blv_sweep_work blv_sweep_work;
 /* real_size: sizeof(float) or sizeof(double). NULL when memory is short. */
-blv_pass_work *blv_pass_work_create(size_t classes, size_t columns, size_t real_size, bool sparse,
-                                    size_t max_rows, int threads);
-void blv_pass_work_destroy(blv_pass_work *work);
-size_t blv_pass_work_bytes(const blv_pass_work *work);
+blv_sweep_work *blv_sweep_work_create(size_t classes, size_t columns, size_t real_size, bool sparse,
+                                      size_t max_rows, int threads);
+void blv_sweep_work_destroy(blv_sweep_work *work);
+size_t blv_sweep_work_bytes(const blv_sweep_work *work);
 /* Makes room for the probabilities of all rows of a set of up to `rows` rows. From then on softmax
  * passes over all rows that say `keep` leave them there, and when one at the same W follows it does
  * without the scores X W: Hv takes two products over the data instead of three. The bits are the
  * same. Data and labels must not change in between. Once for each work, before its first pass.
  * False when memory is short: passes go without. */
-bool blv_pass_work_keep(blv_pass_work *work, size_t rows);
+bool blv_sweep_work_keep(blv_sweep_work *work, size_t rows);
 
 typedef enum blv_instructions {
     BLV_INSTRUCTIONS_REFERENCE, /* plain loops in double: slow and plainly right; for tests */
@@ -91,12 +91,12 @@ typedef enum blv_instructions {
     BLV_INSTRUCTIONS_BEST /* the best that this processor has */
 } blv_instructions;
 
-void blv_softmax_pass_f64(const blv_rows *rows, const blv_pass *pass, blv_pass_work *work);
-void blv_softmax_pass_f32(const blv_rows *rows, const blv_pass *pass, blv_pass_work *work);
-void blv_logistic_pass_f64(const blv_rows *rows, const blv_pass *pass, blv_pass_work *work);
-void blv_logistic_pass_f32(const blv_rows *rows, const blv_pass *pass, blv_pass_work *work);
+void blv_softmax_pass_f64(const blv_rows *rows, const blv_sweep *pass, blv_sweep_work *work);
+void blv_softmax_pass_f32(const blv_rows *rows, const blv_sweep *pass, blv_sweep_work *work);
+void blv_logistic_pass_f64(const blv_rows *rows, const blv_sweep *pass, blv_sweep_work *work);
+void blv_logistic_pass_f32(const blv_rows *rows, const blv_sweep *pass, blv_sweep_work *work);
 /* For tests and benchmarks: another instruction set than the best one. */
 bool blv_has_instructions(blv_instructions instructions); /* whether this processor does */
-void blv_pass_work_instructions(blv_pass_work *work, blv_instructions instructions);
+void blv_sweep_work_instructions(blv_sweep_work *work, blv_instructions instructions);
 
 #endif

@@ -16,14 +16,14 @@
 
 enum { BLV_KEPT_SAMPLES = 64 };
 
-typedef struct blv_kept {
+typedef struct blv_state_object {
     void *probability; /* NULL: there is no room */
     size_t rows;       /* that there is room for */
     void *w;           /* a copy */
     const void *data;  /* of the rows; NULL: nothing is kept yet */
     const int32_t *label;
     char sample[BLV_KEPT_SAMPLES * sizeof(double)]; /* reals of the last W that was not there */
-} blv_kept;
+} blv_state_object;
 
 typedef enum blv_keeping {
     BLV_KEEP_NOTHING, /* compute p, and leave what is kept alone */
@@ -32,7 +32,7 @@ typedef enum blv_keeping {
 } blv_keeping;
 
 /* What a softmax pass has to do with work's kept probabilities. With WRITE, W is copied here. */
-blv_keeping blv_kept_plan(blv_pass_work *work, const blv_rows *rows, const blv_pass *pass);
-void blv_kept_free(blv_kept *kept);
+blv_keeping blv_sweep_kept_plan(blv_sweep_work *work, const blv_rows *rows, const blv_sweep *pass);
+void blv_sweep_kept_free(blv_state_object *kept);
 
 #endif

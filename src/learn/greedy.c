@@ -27,8 +27,8 @@ static bool take_steepest(size_t rows, double *slope, size_t more, size_t *index
 
 blv_error blv_choose_greedy(const blv_problem *problem, size_t size, size_t rounds, uint64_t seed,
                             size_t *index, blv_message *why) {
-    blv_weighing w;
-    blv_error error = blv_weighing_open(&w, problem, why);
+    blv_weighted_retraining w;
+    blv_error error = blv_weighted_retraining_open(&w, problem, why);
     if (error != BLV_OK)
         return error;
     const blv_stream stream = blv_stream_make(seed, "greedy choice");
@@ -40,15 +40,15 @@ blv_error blv_choose_greedy(const blv_problem *problem, size_t size, size_t roun
     while (room && error == BLV_OK && chosen < size) {
         const size_t left = size - chosen;
         weigh_alike(w.rows, index, chosen, weight);
-        error = blv_weighing_train(&w, weight, false, NULL, why);
+        error = blv_weighted_retraining_train(&w, weight, false, NULL, why);
         if (error == BLV_OK)
-            error = blv_weighing_slope(&w, slope, why);
+            error = blv_weighted_retraining_slope(&w, slope, why);
         if (error == BLV_OK)
             room = take_steepest(w.rows, slope, left < at_once ? left : at_once, index, &chosen);
     }
     if (!room && why)
         snprintf(why->text, sizeof why->text, "selection: out of memory");
-    blv_weighing_close(&w);
+    blv_weighted_retraining_close(&w);
     free(weight);
     free(slope);
     return room ? error : BLV_E_MEMORY;

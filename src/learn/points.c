@@ -18,8 +18,8 @@ static void run_span(void *context, size_t task, int member) {
 
 void blv_in_spans(int threads, size_t count, blv_span_fn run, void *context) {
     spans s = {count, run, context};
-    blv_team_run(threads > 0 ? threads : blv_team_processors(), (count + SPAN - 1) / SPAN, run_span,
-                 &s);
+    blv_threads_run(threads > 0 ? threads : blv_threads_processors(), (count + SPAN - 1) / SPAN,
+                    run_span, &s);
 }
 
 size_t blv_points_dim(const blv_points *p) {

@@ -45,12 +45,12 @@ static void learn(lottery *l, double advantage, double step) {
     blv_project_capped(l->rows, (double)l->size, l->probability);
 }
 
-static blv_error play(lottery *l, blv_weighing *w, size_t rounds, blv_message *why) {
+static blv_error play(lottery *l, blv_weighted_retraining *w, size_t rounds, blv_message *why) {
     double mean = 0.0, size = 0.0; /* of the losses so far, and of how they vary */
     for (size_t r = 0; r < rounds; r++) {
         double loss;
         draw(l, r);
-        blv_error error = blv_weighing_train(w, l->weight, true, &loss, why);
+        blv_error error = blv_weighted_retraining_train(w, l->weight, true, &loss, why);
         if (error != BLV_OK)
             return error;
         const double advantage = r > 0 ? loss - mean : 0.0;
@@ -64,8 +64,8 @@ static blv_error play(lottery *l, blv_weighing *w, size_t rounds, blv_message *w
 
 blv_error blv_choose_probabilistic(const blv_problem *problem, size_t size, size_t rounds,
                                    uint64_t seed, size_t *index, blv_message *why) {
-    blv_weighing w;
-    blv_error error = blv_weighing_open(&w, problem, why);
+    blv_weighted_retraining w;
+    blv_error error = blv_weighted_retraining_open(&w, problem, why);
     if (error != BLV_OK)
         return error;
     lottery l = {.rows = w.rows,
@@ -87,7 +87,7 @@ blv_error blv_choose_probabilistic(const blv_problem *problem, size_t size, size
             snprintf(why->text, sizeof why->text, "selection: out of memory");
         error = BLV_E_MEMORY;
     }
-    blv_weighing_close(&w);
+    blv_weighted_retraining_close(&w);
     free(l.probability);
     free(l.weight);
     free(l.slope);

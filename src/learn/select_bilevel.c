@@ -5,6 +5,7 @@
  * features of the model where there is one. After a run the rows with the largest
  * weights are taken, and keep them. */
 #include "base/random.h"
+#include "bilevel/registry.h"
 #include "learn/choose.h"
 #include "learn/selecting.h"
 #include "learn/weighted_retraining.h"

@@ -1,4 +1,5 @@
 #include "learn/weighted_retraining.h"
+#include "bilevel/certificate.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -12,9 +13,10 @@ static blv_error refuse(blv_message *why, blv_error error, const char *text) {
     return error;
 }
 
-blv_error blv_weighing_open(blv_weighing *w, const blv_problem *problem, blv_message *why) {
+blv_error blv_weighted_retraining_open(blv_weighted_retraining *w, const blv_problem *problem,
+                                       blv_message *why) {
     const blv_problem_def *def = blv_problem_definition(problem);
-    *w = (blv_weighing){.problem = problem, .def = def, .rows = def->dim_x};
+    *w = (blv_weighted_retraining){.problem = problem, .def = def, .rows = def->dim_x};
     blv_vec **of_x[] = {&w->x, &w->fx, &w->jv}, **of_y[] = {&w->y, &w->start, &w->v, &w->fy};
     blv_error error = BLV_OK;
     for (size_t i = 0; error == BLV_OK && i < sizeof of_x / sizeof *of_x; i++)
@@ -24,27 +26,27 @@ blv_error blv_weighing_open(blv_weighing *w, const blv_problem *problem, blv_mes
     if (error == BLV_OK)
         error = blv_cg_create(&w->cg, def->space_y);
     if (error != BLV_OK) {
-        blv_weighing_close(w);
+        blv_weighted_retraining_close(w);
         return refuse(why, error, blv_error_text(error));
     }
     if (def->start && def->start(def->user, w->x, w->start) != 0) {
-        blv_weighing_close(w);
+        blv_weighted_retraining_close(w);
         return refuse(why, BLV_E_ORACLE, "the problem has no start");
     }
     blv_vec_copy(w->y, w->start);
     return BLV_OK;
 }
 
-void blv_weighing_close(blv_weighing *w) {
+void blv_weighted_retraining_close(blv_weighted_retraining *w) {
     blv_vec *all[] = {w->x, w->y, w->start, w->v, w->fy, w->fx, w->jv};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         blv_vec_destroy(all[i]);
     blv_cg_destroy(w->cg);
-    *w = (blv_weighing){0};
+    *w = (blv_weighted_retraining){0};
 }
 
-blv_error blv_weighing_train(blv_weighing *w, const double *weight, bool from_start, double *f,
-                             blv_message *why) {
+blv_error blv_weighted_retraining_train(blv_weighted_retraining *w, const double *weight,
+                                        bool from_start, double *f, blv_message *why) {
     double reached;
     blv_vec_write(w->x, weight);
     if (from_start)
@@ -57,11 +59,12 @@ blv_error blv_weighing_train(blv_weighing *w, const double *weight, bool from_st
 }
 
 static int hessian_times(void *context, const blv_vec *in, blv_vec *out) {
-    const blv_weighing *w = context;
+    const blv_weighted_retraining *w = context;
     return w->def->lower_hvp(w->def->user, NULL, w->x, w->y, in, out);
 }
 
-blv_error blv_weighing_slope(blv_weighing *w, double *slope, blv_message *why) {
+blv_error blv_weighted_retraining_slope(blv_weighted_retraining *w, double *slope,
+                                        blv_message *why) {
     const blv_problem_def *def = w->def;
     if (def->upper(def->user, NULL, w->x, w->y, NULL, w->fx, w->fy) != 0)
         return refuse(why, BLV_E_ORACLE, "an oracle failed");
@@ -69,7 +72,7 @@ blv_error blv_weighing_slope(blv_weighing *w, double *slope, blv_message *why) {
     const blv_linear_result end =
         blv_cg_solve(w->cg, hessian_times, w, w->fy, w->v, false, tolerance, PRODUCTS_MAX);
     if (end.end == BLV_LINEAR_OPERATOR || end.end == BLV_LINEAR_NONFINITE ||
-        def->lower_jvp(def->user, NULL, w->x, w->y, w->v, w->jv) != 0)
+        def->lower_cross(def->user, NULL, w->x, w->y, w->v, w->jv) != 0)
         return refuse(why, BLV_E_ORACLE, "an oracle failed");
     blv_vec_combine(w->fx, 1.0, w->fx, -1.0, w->jv);
     blv_vec_read(w->fx, slope);

@@ -6,23 +6,25 @@
 #include "bilevel/run.h"
 #include "linsolve/cg.h"
 
-typedef struct blv_weighing {
+typedef struct blv_weighted_retraining {
     const blv_problem *problem;
     const blv_problem_def *def;
     size_t rows;
     blv_vec *x, *y, *start, *v, *fy, *fx, *jv;
     blv_cg *cg;
-} blv_weighing;
+} blv_weighted_retraining;
 
 /* All of them: BLV_OK, or why not. y is at the problem's start. */
-blv_error blv_weighing_open(blv_weighing *w, const blv_problem *problem, blv_message *why);
-void blv_weighing_close(blv_weighing *w);
+blv_error blv_weighted_retraining_open(blv_weighted_retraining *w, const blv_problem *problem,
+                                       blv_message *why);
+void blv_weighted_retraining_close(blv_weighted_retraining *w);
 /* y becomes that of these weights: from the last one, or from the start. f: the upper level there,
  * NULL: not wanted. */
-blv_error blv_weighing_train(blv_weighing *w, const double *weight, bool from_start, double *f,
-                             blv_message *why);
+blv_error blv_weighted_retraining_train(blv_weighted_retraining *w, const double *weight,
+                                        bool from_start, double *f, blv_message *why);
 /* The derivatives of f(x, y*(x)) in every weight, where y was trained last. */
-blv_error blv_weighing_slope(blv_weighing *w, double *slope, blv_message *why);
+blv_error blv_weighted_retraining_slope(blv_weighted_retraining *w, double *slope,
+                                        blv_message *why);
 
 /* One row at random, then always those whose weight would lower f the most, `size` in all, of equal
  * weight; some at a time, so that there are about `rounds` rounds of training. Z. Borsos, M. Mutny,

@@ -129,7 +129,7 @@ static size_t norm_before(const nn_slice *s, size_t below) {
 }
 
 static void run(stage *st, int team) {
-    blv_team_run(team, st->slice->blocks, run_stage, st);
+    blv_threads_run(team, st->slice->blocks, run_stage, st);
 }
 
 /* Statistics given: one stage, everything in it. */
@@ -211,7 +211,7 @@ static void run_slice(nn_slice *s, double *loss) {
     else
         through(s, team);
     if (s->delta)
-        blv_team_run(team, w->gather_count, gather_piece, s);
+        blv_threads_run(team, w->gather_count, gather_piece, s);
     for (size_t i = 0; i < s->blocks; i++)
         *loss += w->losses[i];
 }
@@ -231,7 +231,7 @@ void blv_nn_run(blv_nn_work *w, const blv_rows *rows, const blv_nn_pass *pass) {
                   .own_statistics = w->net->norms > 0 && !pass->statistics,
                   .input_in_place = lies_well(w, rows)};
     double loss = 0.0;
-    blv_team_run(team_for(&s, w->block_rows), w->prepare_count, prepare_piece, &s);
+    blv_threads_run(team_for(&s, w->block_rows), w->prepare_count, prepare_piece, &s);
     for (size_t op = 0; pass->statistics && op < w->net->op_count; op++)
         if (is_norm(&s, op))
             blv_nn_norm_open(&s, op);

@@ -183,7 +183,7 @@ blv_nn_work *blv_nn_work_create(const blv_nn *net, blv_precision precision, size
     w->precision = precision;
     w->loops = blv_nn_loops(precision, BLV_INSTRUCTIONS_BEST);
     w->real_size = w->loops->real_size;
-    w->threads = threads > 0 ? threads : blv_team_processors();
+    w->threads = threads > 0 ? threads : blv_threads_processors();
     if (w->threads > BLV_TEAM_MAX)
         w->threads = BLV_TEAM_MAX;
     w->slots = calloc(net->slot_count, sizeof *w->slots);

@@ -238,7 +238,7 @@ static blv_error make(const coreset_params *q, linear_data *data,
     def.upper = upper;
     def.lower = lower;
     def.lower_hvp = lower_hvp;
-    def.lower_jvp = lower_jvp;
+    def.lower_cross = lower_cross;
     def.lower_all = lower_all;
     def.project_x = project;
     def.start = start;

@@ -232,7 +232,7 @@ static blv_error create(const void *fields, const blv_problem_options *options,
     def.upper = upper;
     def.lower = lower;
     def.lower_hvp = lower_hvp;
-    def.lower_jvp = lower_jvp;
+    def.lower_cross = lower_cross;
     def.lower_all = lower_all;
     def.project_x = isfinite(p->lo) || isfinite(p->hi) ? project : NULL;
     def.start = start;

@@ -44,17 +44,17 @@ static int lower_pass(hyperclean *p, const blv_batch *batch, const blv_vec *x, c
     blv_rows rows = linear_rows(m->data.train, batch);
     rows.weight = work->weight;
     cleaning_weights(m->loops, m->precision, &rows, raw(x), work->weight);
-    blv_pass pass = {.classes = m->classes,
-                     .w = raw(y),
-                     .v = v && (hv || jv) ? raw(v) : NULL,
-                     .scale = 1.0 / (double)rows.count,
-                     .ridge = 2.0 * p->C,
-                     .keep = true,
-                     .loss = g,
-                     .gradient = gy ? raw_mut(gy) : NULL,
-                     .hessian = hv ? raw_mut(hv) : NULL,
-                     .row_loss = gx ? work->row : NULL,
-                     .row_cross = jv ? work->row : NULL};
+    blv_sweep pass = {.classes = m->classes,
+                      .w = raw(y),
+                      .v = v && (hv || jv) ? raw(v) : NULL,
+                      .scale = 1.0 / (double)rows.count,
+                      .ridge = 2.0 * p->C,
+                      .keep = true,
+                      .loss = g,
+                      .gradient = gy ? raw_mut(gy) : NULL,
+                      .hessian = hv ? raw_mut(hv) : NULL,
+                      .row_loss = gx ? work->row : NULL,
+                      .row_cross = jv ? work->row : NULL};
     linear_pass(m, &rows, &pass, work);
     if (gx)
         cleaning_slopes(m->loops, m->precision, &rows, raw(x), work->row, gx);
@@ -75,7 +75,7 @@ static int measure(void *user, const blv_vec *x, const blv_vec *y, double *value
     if (!work)
         return -1;
     blv_rows rows = linear_rows(m->data.train, NULL);
-    blv_pass pass = {
+    blv_sweep pass = {
         .classes = m->classes, .w = raw(y), .scale = 1.0, .row_probability = work->row};
     if (train->true_label)
         linear_pass(m, &rows, &pass, work);
@@ -128,7 +128,7 @@ blv_error hyperclean_make(double C, int order, linear_data *data,
     def.upper = upper;
     def.lower = lower;
     def.lower_hvp = lower_hvp;
-    def.lower_jvp = lower_jvp;
+    def.lower_cross = lower_cross;
     def.lower_all = lower_all;
     def.measure = measure;
     def.measures = cleaning_measures;

@@ -44,7 +44,7 @@ static void set_penalties(const l2reg *p, const void *x, linear_work *work) {
                     element(work->penalty, m->precision, p->group[j]));
 }
 
-static void set_ridge(const l2reg *p, const linear_work *work, blv_pass *pass) {
+static void set_ridge(const l2reg *p, const linear_work *work, blv_sweep *pass) {
     switch (p->penalty) {
     case PER_FEATURE:
         pass->ridge_column = work->penalty;
@@ -96,14 +96,14 @@ static int upper(void *user, const blv_batch *batch, const blv_vec *x, const blv
 static void data_pass(const l2reg *p, const blv_batch *batch, const blv_vec *y, const blv_vec *v,
                       double *loss, blv_vec *gy, blv_vec *hv, linear_work *work) {
     blv_rows rows = linear_rows(p->model.data.train, batch);
-    blv_pass pass = {.classes = p->model.classes,
-                     .w = raw(y),
-                     .v = hv ? raw(v) : NULL,
-                     .scale = 1.0 / (double)rows.count,
-                     .keep = true,
-                     .loss = loss,
-                     .gradient = gy ? raw_mut(gy) : NULL,
-                     .hessian = hv ? raw_mut(hv) : NULL};
+    blv_sweep pass = {.classes = p->model.classes,
+                      .w = raw(y),
+                      .v = hv ? raw(v) : NULL,
+                      .scale = 1.0 / (double)rows.count,
+                      .keep = true,
+                      .loss = loss,
+                      .gradient = gy ? raw_mut(gy) : NULL,
+                      .hessian = hv ? raw_mut(hv) : NULL};
     set_ridge(p, work, &pass);
     linear_pass(&p->model, &rows, &pass, work);
 }
@@ -291,7 +291,7 @@ blv_error l2reg_make(const l2reg_params *q, const char *name, linear_data *data,
     def.upper = upper;
     def.lower = lower;
     def.lower_hvp = lower_hvp;
-    def.lower_jvp = lower_jvp;
+    def.lower_cross = lower_cross;
     def.lower_all = lower_all;
     def.project_x = isfinite(p->lo) || isfinite(p->hi) ? project : NULL;
     def.measure = measure;

@@ -14,7 +14,7 @@ typedef struct pooled {
 } pooled;
 
 static void pooled_destroy(pooled *p) {
-    blv_pass_work_destroy(p->work.pass);
+    blv_sweep_work_destroy(p->work.pass);
     free(p->work.ridge);
     free(p->work.column);
     free(p->work.penalty);
@@ -32,14 +32,14 @@ static size_t larger(size_t a, size_t b) {
 
 /* Training rows have their probabilities kept where that takes no more memory than the rows. With
  * one score there is nothing to gain: the product X w is not what takes the time. */
-static void keep_probabilities(const linear_model *m, size_t real, blv_pass_work *pass) {
+static void keep_probabilities(const linear_model *m, size_t real, blv_sweep_work *pass) {
     const blv_dataset_view *train = blv_dataset_view_of(m->data.train);
     size_t numbers = (train->rows + m->columns) * m->classes;
     size_t data = train->dense ? train->rows * m->columns * real
                                : train->row_start[train->rows] * (real + sizeof *train->column) *
                                      (train->column_start ? 2 : 1);
     if (!m->logistic && numbers * real <= data)
-        (void)blv_pass_work_keep(pass, train->rows);
+        (void)blv_sweep_work_keep(pass, train->rows);
 }
 
 static pooled *pooled_create(const linear_model *m) {
@@ -52,7 +52,7 @@ static pooled *pooled_create(const linear_model *m) {
     if (!p)
         return NULL;
     p->work.pass =
-        blv_pass_work_create(m->classes, m->columns, real, !train->dense, rows, m->threads);
+        blv_sweep_work_create(m->classes, m->columns, real, !train->dense, rows, m->threads);
     p->work.ridge = calloc(larger(m->columns, m->classes), real);
     p->work.column = calloc(larger(m->columns, m->classes), real);
     p->work.penalty = calloc(larger(m->columns, m->classes), real);
@@ -161,7 +161,7 @@ blv_rows linear_rows(const blv_dataset *set, const blv_batch *batch) {
     return rows;
 }
 
-void linear_pass(const linear_model *m, const blv_rows *rows, const blv_pass *pass,
+void linear_pass(const linear_model *m, const blv_rows *rows, const blv_sweep *pass,
                  linear_work *work) {
     bool single = m->precision == BLV_F32;
     if (m->logistic && single)
@@ -185,11 +185,11 @@ int linear_upper(linear_model *m, const blv_batch *batch, const blv_vec *x, cons
     if (!work)
         return -1;
     blv_rows rows = linear_rows(m->data.val, batch);
-    blv_pass pass = {.classes = m->classes,
-                     .w = raw(y),
-                     .scale = 1.0 / (double)rows.count,
-                     .loss = f,
-                     .gradient = fy ? raw_mut(fy) : NULL};
+    blv_sweep pass = {.classes = m->classes,
+                      .w = raw(y),
+                      .scale = 1.0 / (double)rows.count,
+                      .loss = f,
+                      .gradient = fy ? raw_mut(fy) : NULL};
     linear_pass(m, &rows, &pass, work);
     linear_work_return(m, work);
     return 0;
@@ -201,11 +201,11 @@ bool linear_quality(linear_model *m, const blv_dataset *set, const blv_vec *y, d
     if (!work)
         return false;
     blv_rows rows = linear_rows(set, NULL);
-    blv_pass pass = {.classes = m->classes,
-                     .w = raw(y),
-                     .scale = 1.0 / (double)rows.count,
-                     .loss = loss,
-                     .row_class = work->guess};
+    blv_sweep pass = {.classes = m->classes,
+                      .w = raw(y),
+                      .scale = 1.0 / (double)rows.count,
+                      .loss = loss,
+                      .row_class = work->guess};
     linear_pass(m, &rows, &pass, work);
     size_t right = 0;
     for (size_t i = 0; i < rows.count; i++)

@@ -156,7 +156,7 @@ typedef enum linear_loss {
 
 /* Memory that one oracle call needs; taken from a pool. */
 typedef struct linear_work {
-    blv_pass_work *pass;
+    blv_sweep_work *pass;
     void *ridge, *column, *penalty, *halves; /* columns or classes numbers each, the larger */
     double *sums;                            /* likewise */
     void *weight; /* one number for each row of the largest set, here and below */
@@ -188,7 +188,7 @@ void linear_work_return(linear_model *model, linear_work *work);
 
 /* The rows of a batch of a set; batch NULL: all. */
 blv_rows linear_rows(const blv_dataset *set, const blv_batch *batch);
-void linear_pass(const linear_model *model, const blv_rows *rows, const blv_pass *pass,
+void linear_pass(const linear_model *model, const blv_rows *rows, const blv_sweep *pass,
                  linear_work *work);
 
 /* f: mean loss on the validation rows, which does not depend on x. */

@@ -4,14 +4,14 @@
 
 #include "bilevel/problem.h"
 
-/* lower_hvp and lower_jvp from lower_all. */
+/* lower_hvp and lower_cross from lower_all. */
 #define LOWER_PRODUCTS_FROM_ALL                                                                    \
     static int lower_hvp(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y,   \
                          const blv_vec *v, blv_vec *hv) {                                          \
         return lower_all(user, batch, x, y, v, NULL, hv, NULL);                                    \
     }                                                                                              \
-    static int lower_jvp(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y,   \
-                         const blv_vec *v, blv_vec *jv) {                                          \
+    static int lower_cross(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y, \
+                           const blv_vec *v, blv_vec *jv) {                                        \
         return lower_all(user, batch, x, y, v, NULL, NULL, jv);                                    \
     }
 

@@ -39,8 +39,8 @@ static int lower_hvp(void *user, const blv_batch *batch, const blv_vec *x, const
     return 0;
 }
 
-static int lower_jvp(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
-                     const blv_vec *v, blv_vec *jv) {
+static int lower_cross(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
+                       const blv_vec *v, blv_vec *jv) {
     (void)user;
     (void)batch;
     (void)x;
@@ -69,7 +69,7 @@ static blv_error create(const void *params, const blv_problem_options *options,
                            .upper = upper,
                            .lower = lower,
                            .lower_hvp = lower_hvp,
-                           .lower_jvp = lower_jvp,
+                           .lower_cross = lower_cross,
                            .known_solution = known_solution};
     return blv_problem_create(problem, &def, why);
 }

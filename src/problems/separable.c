@@ -82,14 +82,14 @@ static int diagonal(const separable *s, const blv_vec *x, const blv_vec *y, bool
     return 0;
 }
 
-static int lower_hessian(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
-                         double *matrix) {
+static int lower_hessian_matrix(void *user, const blv_batch *batch, const blv_vec *x,
+                                const blv_vec *y, double *matrix) {
     (void)batch;
     return diagonal(user, x, y, true, matrix);
 }
 
-static int lower_cross(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
-                       double *matrix) {
+static int lower_cross_matrix(void *user, const blv_batch *batch, const blv_vec *x,
+                              const blv_vec *y, double *matrix) {
     (void)batch;
     return diagonal(user, x, y, false, matrix);
 }
@@ -161,11 +161,11 @@ blv_error separable_create(const separable *description, const blv_problem_optio
                            .upper = upper,
                            .lower = lower,
                            .lower_hvp = lower_hvp,
-                           .lower_jvp = lower_jvp,
+                           .lower_cross = lower_cross,
                            .lower_all = lower_all,
                            .project_x = bounded ? project : NULL,
-                           .lower_hessian = lower_hessian,
-                           .lower_cross = lower_cross,
+                           .lower_hessian_matrix = lower_hessian_matrix,
+                           .lower_cross_matrix = lower_cross_matrix,
                            .known_phi = known_phi,
                            .known_solution = known_solution,
                            .arrays = count > 0 ? s->arrays : NULL};

@@ -1,5 +1,6 @@
 /* Names: the built-in solvers and problems, and what a program adds in a registry of its own. There
  * is no global list, so two parts of a program cannot get in each other's way. */
+#include "bilevel/registry.h"
 #include "base/message.h"
 #include "problems/builtin_problems.h"
 #include "registry/builtin.h"
@@ -53,7 +54,7 @@ const blv_solver *blv_solver_at(const blv_registry *registry, size_t i) {
     return registry && i < registry->solver_count ? registry->solvers[i] : NULL;
 }
 
-const blv_problem_family *blv_problem_at(const blv_registry *registry, size_t i) {
+const blv_problem_family *blv_family_at(const blv_registry *registry, size_t i) {
     size_t builtin = 0;
     for (; blv_builtin_problems[builtin]; builtin++)
         if (builtin == i)
@@ -81,11 +82,11 @@ const blv_solver *blv_solver_find(const blv_registry *registry, const char *name
     return NULL;
 }
 
-const blv_problem_family *blv_problem_find(const blv_registry *registry, const char *name,
-                                           blv_message *why) {
+const blv_problem_family *blv_family_find(const blv_registry *registry, const char *name,
+                                          blv_message *why) {
     const blv_problem_family *family;
     blv_nearest nearest = {.name = name ? name : ""};
-    for (size_t i = 0; (family = blv_problem_at(registry, i)); i++) {
+    for (size_t i = 0; (family = blv_family_at(registry, i)); i++) {
         if (strcmp(family->name, nearest.name) == 0)
             return family;
         blv_nearest_try(&nearest, family->name);
@@ -108,10 +109,10 @@ blv_error blv_registry_add_solver(blv_registry *registry, const blv_solver *solv
     return BLV_OK;
 }
 
-blv_error blv_registry_add_problem(blv_registry *registry, const blv_problem_family *family) {
+blv_error blv_registry_add_family(blv_registry *registry, const blv_problem_family *family) {
     if (!registry || !family || !family->name || !family->create)
         return BLV_E_ARGUMENT;
-    if (blv_problem_find(registry, family->name, NULL))
+    if (blv_family_find(registry, family->name, NULL))
         return BLV_E_NAME;
     const blv_problem_family **bigger =
         realloc(registry->problems, (registry->problem_count + 1) * sizeof *bigger);

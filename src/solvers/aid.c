@@ -40,7 +40,7 @@ struct aid {
     bool watch;         /* eta is automatic: a sum may end early */
     double mu;          /* of g in y at the start, for an automatic K */
     double left;        /* size of the last term of a sum, relative to the first */
-    blv_pieces at;
+    blv_gradient_sum at;
     blv_cg *cg;
     blv_vec *v;
 };
@@ -143,7 +143,7 @@ static blv_flow aid_step(blv_run *run, void *state) {
     BLV_TRY(blv_oracle_upper(run, bf, x, y, NULL, s->at.fx, s->at.fy));
     BLV_TRY(s->solve(run, s, m));
     const blv_batch *bj = blv_sampler_next(s->at.g_batches);
-    BLV_TRY(blv_oracle_jvp(run, bj, x, y, s->v, s->at.jv));
+    BLV_TRY(blv_oracle_cross(run, bj, x, y, s->v, s->at.jv));
     m->d_norm = blv_vec_combine(d, 1.0, s->at.fx, -1.0, s->at.jv);
     m->step_x = blv_steps_x(run, &s->steps, 1.0, bj ? bj : bf, d, m->d_norm);
     return blv_move(run, x, m->step_x, d);
@@ -155,7 +155,7 @@ static blv_error open_cg(blv_run *run, void *state) {
     aid *s = state;
     s->solve = by_cg;
     BLV_CHECK(blv_state_vec(run, "v", BLV_LEVEL_Y, &s->v));
-    BLV_CHECK(blv_pieces_open(run, &s->at));
+    BLV_CHECK(blv_gradient_sum_open(run, &s->at));
     BLV_CHECK(blv_run_cg(run, BLV_LEVEL_Y, &s->cg));
     return blv_steps_open(run, &s->steps, BLV_STEPS_XY, false);
 }
@@ -164,7 +164,7 @@ static blv_error open_fixed_point(blv_run *run, void *state) {
     aid *s = state;
     s->solve = by_fixed_point;
     BLV_CHECK(blv_state_iterate(run, "v", BLV_LEVEL_Y, &s->v));
-    BLV_CHECK(blv_pieces_open(run, &s->at));
+    BLV_CHECK(blv_gradient_sum_open(run, &s->at));
     return blv_steps_open(run, &s->steps, BLV_STEPS_XYV, false);
 }
 
@@ -178,7 +178,7 @@ static blv_error open_sum(blv_run *run, aid *s, solve_fn solve, bool estimate) {
     s->solve = solve;
     s->watch = isnan(s->steps.v);
     BLV_CHECK(blv_state_iterate(run, "v", BLV_LEVEL_Y, &s->v));
-    BLV_CHECK(blv_pieces_open(run, &s->at));
+    BLV_CHECK(blv_gradient_sum_open(run, &s->at));
     BLV_CHECK(blv_state_scalar(run, "eta", &s->steps.v));
     return blv_steps_open(run, &s->steps, BLV_STEPS_XY, estimate);
 }
@@ -230,7 +230,7 @@ static blv_flow prepare_neumann(blv_run *run, void *state) {
     }
 #define LAST                                                                                       \
     { NULL, BLV_REAL, 0, NULL, 0, 0, NULL, NULL }
-#define NEEDS (BLV_USES_HVP | BLV_USES_JVP | BLV_USES_INVERSE)
+#define NEEDS (BLV_USES_HVP | BLV_USES_CROSS | BLV_USES_INVERSE)
 
 static const blv_param cg_params[] = {STEPS_XY, INNER, LINEAR(2), LAST};
 

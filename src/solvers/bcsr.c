@@ -18,14 +18,14 @@
 typedef struct bcsr {
     blv_steps steps;
     int64_t inner, linear;
-    blv_pieces at;
+    blv_gradient_sum at;
     blv_vec *v;
 } bcsr;
 
 static blv_error bcsr_open(blv_run *run, void *state) {
     bcsr *s = state;
     BLV_CHECK(blv_state_iterate(run, "v", BLV_LEVEL_Y, &s->v));
-    BLV_CHECK(blv_pieces_open(run, &s->at));
+    BLV_CHECK(blv_gradient_sum_open(run, &s->at));
     return blv_steps_open(run, &s->steps, BLV_STEPS_XYV, false);
 }
 
@@ -36,7 +36,7 @@ static blv_flow bcsr_prepare(blv_run *run, void *state) {
 
 static blv_flow bcsr_step(blv_run *run, void *state) {
     bcsr *s = state;
-    const blv_pieces *p = &s->at;
+    const blv_gradient_sum *p = &s->at;
     blv_vec *x = blv_run_x(run), *y = blv_run_y(run), *r = p->hv, *d = p->fx;
     blv_metrics *m = blv_run_metrics(run);
 
@@ -58,7 +58,7 @@ static blv_flow bcsr_step(blv_run *run, void *state) {
         m->step_v = blv_steps_v(&s->steps, 1.0, B, r, m->r_norm);
         BLV_TRY(blv_move(run, s->v, m->step_v, r));
     }
-    BLV_TRY(blv_oracle_jvp(run, B, x, y, s->v, p->jv));
+    BLV_TRY(blv_oracle_cross(run, B, x, y, s->v, p->jv));
     m->d_norm = blv_vec_combine(d, 1.0, p->fx, -1.0, p->jv);
     m->step_x = blv_steps_x(run, &s->steps, 1.0, B ? B : bf, d, m->d_norm);
     return blv_move(run, x, m->step_x, d);
@@ -81,7 +81,7 @@ const blv_solver blv_solver_bcsr = {
     .citation = "J. Hao, K. Ji, M. Liu, NeurIPS 2023",
     .group = "double-loop",
     .hint = "lower step_x, step_y or step_v",
-    .uses = BLV_USES_HVP | BLV_USES_JVP | BLV_USES_INVERSE | BLV_IS_STOCHASTIC,
+    .uses = BLV_USES_HVP | BLV_USES_CROSS | BLV_USES_INVERSE | BLV_IS_STOCHASTIC,
     .state_size = sizeof(bcsr),
     .params = params,
     .open = bcsr_open,

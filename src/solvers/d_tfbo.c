@@ -19,7 +19,7 @@ typedef struct d_tfbo {
     int64_t T, n_y, n_v, cap;
     int inner;
     double tol_y, tol_v; /* on squared norms */
-    blv_pieces at;
+    blv_gradient_sum at;
     blv_vec *v;
     double alpha, steps_y, steps_v;
 } d_tfbo;
@@ -30,7 +30,7 @@ enum { T_DEFAULT = 100000 };
 static blv_error d_tfbo_open(blv_run *run, void *state) {
     d_tfbo *s = state;
     BLV_CHECK(blv_state_iterate(run, "v", BLV_LEVEL_Y, &s->v));
-    BLV_CHECK(blv_pieces_open(run, &s->at));
+    BLV_CHECK(blv_gradient_sum_open(run, &s->at));
     BLV_CHECK(blv_state_scalar(run, "alpha", &s->alpha));
     BLV_CHECK(blv_state_scalar(run, "steps_y", &s->steps_y));
     BLV_CHECK(blv_state_scalar(run, "steps_v", &s->steps_v));
@@ -101,7 +101,7 @@ static blv_flow d_tfbo_step(blv_run *run, void *state) {
     BLV_TRY(
         blv_oracle_upper(run, blv_sampler_next(s->at.f_batches), x, y, NULL, s->at.fx, s->at.fy));
     BLV_TRY(solve_v(run, s, m));
-    BLV_TRY(blv_oracle_jvp(run, blv_sampler_next(s->at.g_batches), x, y, s->v, s->at.jv));
+    BLV_TRY(blv_oracle_cross(run, blv_sampler_next(s->at.g_batches), x, y, s->v, s->at.jv));
     m->d_norm = blv_vec_combine(d, 1.0, s->at.fx, -1.0, s->at.jv);
     double alpha = hypot(s->alpha, m->d_norm);
     m->step_x = s->eta_x / alpha;
@@ -138,7 +138,7 @@ const blv_solver blv_solver_d_tfbo = {
                 "Algorithm 1",
     .group = "tuning-free",
     .hint = "raise alpha0, beta0 and gamma0, or lower eta_x, eta_y and eta_v",
-    .uses = BLV_USES_HVP | BLV_USES_JVP | BLV_USES_INVERSE,
+    .uses = BLV_USES_HVP | BLV_USES_CROSS | BLV_USES_INVERSE,
     .state_size = sizeof(d_tfbo),
     .params = params,
     .open = d_tfbo_open,

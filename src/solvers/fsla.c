@@ -24,7 +24,7 @@
 typedef struct fsla {
     blv_steps steps;
     double decay, c1, hold;
-    blv_pieces at;
+    blv_gradient_sum at;
     blv_recursive w;
     blv_old_point old;
     blv_vec *v, *v_old;
@@ -38,7 +38,7 @@ static blv_error fsla_open(blv_run *run, void *state) {
     BLV_CHECK(blv_state_vec(run, "v before", BLV_LEVEL_Y, &s->v_old));
     BLV_CHECK(blv_old_point_open(run, &s->old));
     BLV_CHECK(blv_recursive_open(run, "w", BLV_LEVEL_X, isnan(s->steps.x), &s->w));
-    BLV_CHECK(blv_pieces_open(run, &s->at));
+    BLV_CHECK(blv_gradient_sum_open(run, &s->at));
     BLV_CHECK(blv_state_scalar(run, "schedule_hold", &s->hold));
     return blv_steps_open(run, &s->steps, BLV_STEPS_XYV, false);
 }
@@ -53,7 +53,7 @@ static blv_flow fsla_prepare(blv_run *run, void *state) {
 
 static blv_flow fsla_step(blv_run *run, void *state) {
     fsla *s = state;
-    const blv_pieces *p = &s->at;
+    const blv_gradient_sum *p = &s->at;
     uint64_t t = blv_run_iteration(run);
     blv_vec *x = blv_run_x(run), *y = blv_run_y(run), *r = p->hv;
     blv_metrics *m = blv_run_metrics(run);
@@ -75,11 +75,11 @@ static blv_flow fsla_step(blv_run *run, void *state) {
     BLV_TRY(blv_move(run, s->v, m->step_v, r));
 
     const blv_batch *bj = blv_sampler_next(p->g_batches);
-    BLV_TRY(blv_oracle_jvp(run, bj, x, y, s->v, p->jv));
+    BLV_TRY(blv_oracle_cross(run, bj, x, y, s->v, p->jv));
     blv_vec_axpy(s->w.at[0], -1.0, p->jv);
     if (t > 0) {
         BLV_TRY(blv_oracle_upper(run, bf, s->old.x, s->old.y, NULL, s->w.at[1], NULL));
-        BLV_TRY(blv_oracle_jvp(run, bj, s->old.x, s->old.y, s->v_old, p->jv));
+        BLV_TRY(blv_oracle_cross(run, bj, s->old.x, s->old.y, s->v_old, p->jv));
         blv_vec_axpy(s->w.at[1], -1.0, p->jv);
     }
     m->d_norm = blv_recursive_update(&s->w, alpha);
@@ -108,7 +108,7 @@ const blv_solver blv_solver_fsla = {
     .citation = "J. Li, B. Gu, H. Huang, AAAI 2022",
     .group = "variance-reduced",
     .hint = "lower step_x, step_y or step_v",
-    .uses = BLV_USES_HVP | BLV_USES_JVP | BLV_USES_INVERSE | BLV_IS_STOCHASTIC,
+    .uses = BLV_USES_HVP | BLV_USES_CROSS | BLV_USES_INVERSE | BLV_IS_STOCHASTIC,
     .state_size = sizeof(fsla),
     .params = params,
     .open = fsla_open,

@@ -30,7 +30,7 @@ typedef struct itd {
     double T;           /* of this iteration */
     double left;        /* |p| after the pass back, relative to |fy| */
     size_t T_max, room; /* with inner = auto T is known after `open` only; room: for K0 points */
-    blv_pieces at;
+    blv_gradient_sum at;
     blv_trajectory *points;
     blv_vec *y_before, *p_next; /* y_{t-1} and p_{t+2}; NULL without momentum */
 } itd;
@@ -58,7 +58,7 @@ static blv_error itd_open(blv_run *run, void *state) {
     s->T = (double)s->T_max;
     BLV_CHECK(blv_state_scalar(run, "inner_steps", &s->T));
     BLV_CHECK(blv_state_scalar(run, "left", &s->left));
-    BLV_CHECK(blv_pieces_open(run, &s->at));
+    BLV_CHECK(blv_gradient_sum_open(run, &s->at));
     if (s->momentum > 0.0) {
         BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &s->y_before));
         BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &s->p_next));
@@ -172,7 +172,7 @@ const blv_solver blv_solver_itd = {
     .citation = "L. Franceschi, M. Donini, P. Frasconi, M. Pontil, ICML 2017 (reverse mode)",
     .group = "double-loop",
     .hint = "lower step_x, step_y or momentum",
-    .uses = BLV_USES_HVP | BLV_USES_JVP | BLV_USES_INVERSE,
+    .uses = BLV_USES_HVP | BLV_USES_CROSS | BLV_USES_INVERSE,
     .state_size = sizeof(itd),
     .params = params,
     .open = itd_open,

@@ -32,8 +32,8 @@ typedef struct mgbio {
     double eta;
     int linear;
     blv_adjoint_limits limits;
-    blv_output out;
-    blv_pieces at;
+    blv_iterate_selection out;
+    blv_gradient_sum at;
     blv_vec *ahead;
     blv_minres *minres;
     blv_matrices matrices;
@@ -45,13 +45,13 @@ typedef struct mgbio {
 static bool is_explicit(blv_run *run, const mgbio *s) {
     const blv_problem_def *def = blv_problem_definition(blv_run_problem(run));
     return s->linear == LINEAR_EXPLICIT ||
-           (s->linear == LINEAR_AUTO && def->lower_hessian && def->dim_y <= AUTO_DIM_MAX);
+           (s->linear == LINEAR_AUTO && def->lower_hessian_matrix && def->dim_y <= AUTO_DIM_MAX);
 }
 
 static blv_error mgbio_open(blv_run *run, void *state) {
     mgbio *s = state;
-    BLV_CHECK(blv_output_open(run, &s->out));
-    BLV_CHECK(blv_pieces_open(run, &s->at));
+    BLV_CHECK(blv_iterate_selection_open(run, &s->out));
+    BLV_CHECK(blv_gradient_sum_open(run, &s->at));
     BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, &s->ahead));
     BLV_CHECK(blv_state_hidden(run, "singular_in_a_row", &s->singular_in_a_row));
     BLV_CHECK(blv_steps_open(run, &s->steps, BLV_STEPS_XY, false));
@@ -90,8 +90,8 @@ static blv_flow solve(blv_run *run, mgbio *s, const blv_batch *batch, double *r_
 
 static blv_flow mgbio_step(blv_run *run, void *state) {
     mgbio *s = state;
-    const blv_pieces *p = &s->at;
-    blv_output_begin(run, &s->out);
+    const blv_gradient_sum *p = &s->at;
+    blv_iterate_selection_begin(run, &s->out);
     blv_vec *x = s->out.x, *y = s->out.y, *w = p->fx;
     blv_metrics *m = blv_run_metrics(run);
     const blv_batch *bf = blv_sampler_next(p->f_batches), *bg = blv_sampler_next(p->g_batches);
@@ -106,7 +106,7 @@ static blv_flow mgbio_step(blv_run *run, void *state) {
 
     double gamma = m->step_x / s->eta, mapping;
     BLV_TRY(blv_look_ahead(run, x, gamma, w, s->ahead, &mapping));
-    BLV_TRY(blv_output_offer(run, &s->out, fmax(mapping, m->gy_norm)));
+    BLV_TRY(blv_iterate_selection_offer(run, &s->out, fmax(mapping, m->gy_norm)));
     BLV_TRY(blv_move_part(run, x, s->eta, gamma, w, s->ahead));
     blv_pair_guard_moved(&s->guard, m->step_x * mapping, m->step_y * m->gy_norm);
     return blv_move(run, y, m->step_y, p->gy);
@@ -136,7 +136,7 @@ const blv_solver blv_solver_mgbio = {
                 "nonconvex lower-level, Algorithm 1",
     .group = "single-loop",
     .hint = "lower gamma or lambda",
-    .uses = BLV_USES_HVP | BLV_USES_JVP | BLV_USES_INVERSE,
+    .uses = BLV_USES_HVP | BLV_USES_CROSS | BLV_USES_INVERSE,
     .state_size = sizeof(mgbio),
     .params = params,
     .open = mgbio_open,

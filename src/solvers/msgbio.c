@@ -37,10 +37,10 @@ typedef struct msgbio {
     double k, m, c_fx, c_fy, c_gy, c_J, c_H;
     int clip;
     double clip_fy, clip_gxy, clip_mu, clip_L;
-    blv_carried curvature;
-    blv_output out;
+    blv_hessian_average curvature;
+    blv_iterate_selection out;
     bool recursive;
-    blv_pieces at;                              /* on the batches, at z_t */
+    blv_gradient_sum at;                        /* on the batches, at z_t */
     blv_vec *fx_old, *fy_old, *gy_old;          /* there too, at z_{t-1} */
     blv_vec *u, *h, *s, *u_now, *h_now, *s_now; /* estimates of the last iteration, of this one */
     blv_vec *x_old, *y_old, *x_now, *y_now;     /* z_{t-1}, z_t */
@@ -73,15 +73,15 @@ static blv_error open_clip(blv_run *run, msgbio *s) {
     BLV_CHECK(blv_state_hidden(run, "clip_gxy", &s->clip_gxy));
     BLV_CHECK(blv_state_hidden(run, "clip_mu", &s->clip_mu));
     BLV_CHECK(blv_state_hidden(run, "clip_L", &s->clip_L));
-    return blv_scratch_block(run, blv_carried_clip_room(run), &s->clip_room);
+    return blv_scratch_block(run, blv_hessian_average_clip_room(run), &s->clip_room);
 }
 
 static blv_error msgbio_open(blv_run *run, void *state) {
     msgbio *s = state;
     bool wants = isnan(s->m) || (s->clip && (isnan(s->clip_mu) || isnan(s->clip_L)));
     s->recursive = blv_run_solver(run) == &blv_solver_vr_msgbio;
-    BLV_CHECK(blv_output_open(run, &s->out));
-    BLV_CHECK(blv_pieces_open(run, &s->at));
+    BLV_CHECK(blv_iterate_selection_open(run, &s->out));
+    BLV_CHECK(blv_gradient_sum_open(run, &s->at));
     BLV_CHECK(open_estimate(run, "fx estimate", BLV_LEVEL_X, &s->u, &s->u_now));
     BLV_CHECK(open_estimate(run, "fy estimate", BLV_LEVEL_Y, &s->h, &s->h_now));
     BLV_CHECK(open_estimate(run, "gy estimate", BLV_LEVEL_Y, &s->s, &s->s_now));
@@ -92,7 +92,7 @@ static blv_error msgbio_open(blv_run *run, void *state) {
     BLV_CHECK(blv_state_hidden(run, "m", &s->m));
     BLV_CHECK(blv_steps_open(run, &s->steps, BLV_STEPS_XY, wants));
     BLV_CHECK(blv_pair_guard_open(run, &s->guard));
-    BLV_CHECK(blv_carried_open(run, &s->curvature, s->recursive, s->clip, s->at.g_batches));
+    BLV_CHECK(blv_hessian_average_open(run, &s->curvature, s->recursive, s->clip, s->at.g_batches));
     return s->clip ? open_clip(run, s) : BLV_OK;
 }
 
@@ -146,13 +146,13 @@ static void clip_fy(msgbio *s) {
 
 static void clip_matrices(blv_run *run, msgbio *s) {
     if (isnan(s->clip_gxy))
-        s->clip_gxy = 10.0 * blv_carried_cross_norm(run, &s->curvature);
-    blv_carried_clip(run, &s->curvature, s->clip_mu, s->clip_L, s->clip_gxy, s->clip_room);
+        s->clip_gxy = 10.0 * blv_hessian_average_cross_norm(run, &s->curvature);
+    blv_hessian_average_clip(run, &s->curvature, s->clip_mu, s->clip_L, s->clip_gxy, s->clip_room);
 }
 
 /* u, h, s, G and Hm of this iteration. */
 static blv_flow make_estimates(blv_run *run, msgbio *s, const blv_batch *bf, const blv_batch *bg) {
-    const blv_pieces *p = &s->at;
+    const blv_gradient_sum *p = &s->at;
     uint64_t t = blv_run_iteration(run);
     blv_point here = {s->out.x, s->out.y}, before = {s->x_old, s->y_old};
     bool twice = s->recursive && t > 0;
@@ -165,8 +165,8 @@ static blv_flow make_estimates(blv_run *run, msgbio *s, const blv_batch *bf, con
     estimate(s->u_now, coefficient(s, s->c_fx, t), p->fx, s->u, twice ? s->fx_old : NULL);
     estimate(s->h_now, coefficient(s, s->c_fy, t), p->fy, s->h, twice ? s->fy_old : NULL);
     estimate(s->s_now, coefficient(s, s->c_gy, t), p->gy, s->s, twice ? s->gy_old : NULL);
-    BLV_TRY(blv_carried_put(run, &s->curvature, bg, &here, twice ? &before : NULL,
-                            coefficient(s, s->c_H, t), coefficient(s, s->c_J, t)));
+    BLV_TRY(blv_hessian_average_put(run, &s->curvature, bg, &here, twice ? &before : NULL,
+                                    coefficient(s, s->c_H, t), coefficient(s, s->c_J, t)));
     if (s->clip) {
         clip_fy(s);
         clip_matrices(run, s);
@@ -179,7 +179,7 @@ static void keep_estimates(blv_run *run, msgbio *s) {
     blv_vec_swap(s->u, s->u_now);
     blv_vec_swap(s->h, s->h_now);
     blv_vec_swap(s->s, s->s_now);
-    blv_carried_keep(run, &s->curvature);
+    blv_hessian_average_keep(run, &s->curvature);
     if (s->recursive) {
         blv_vec_swap(s->x_old, s->x_now);
         blv_vec_swap(s->y_old, s->y_now);
@@ -188,7 +188,7 @@ static void keep_estimates(blv_run *run, msgbio *s) {
 
 static blv_flow msgbio_step(blv_run *run, void *state) {
     msgbio *s = state;
-    blv_output_begin(run, &s->out);
+    blv_iterate_selection_begin(run, &s->out);
     blv_vec *x = s->out.x, *y = s->out.y, *v = s->out.v, *w = s->at.fx;
     blv_metrics *m = blv_run_metrics(run);
     const blv_batch *bf = blv_sampler_next(s->at.f_batches),
@@ -196,8 +196,8 @@ static blv_flow msgbio_step(blv_run *run, void *state) {
     double eta = eta_at(s, blv_run_iteration(run));
 
     BLV_TRY(make_estimates(run, s, bf, bg));
-    BLV_TRY(blv_carried_solve(run, &s->curvature, bg, s->h_now, v, &m->r_norm));
-    BLV_TRY(blv_carried_cross(run, &s->curvature, v, s->at.jv));
+    BLV_TRY(blv_hessian_average_solve(run, &s->curvature, bg, s->h_now, v, &m->r_norm));
+    BLV_TRY(blv_hessian_average_cross(run, &s->curvature, v, s->at.jv));
     m->gy_norm = blv_vec_norm(s->s_now);
     m->d_norm = blv_vec_combine(w, 1.0, s->u_now, -1.0, s->at.jv);
     blv_pair pair = {x, w, s->s_now, m->d_norm, m->gy_norm, blv_cross_size(v, s->at.jv)};
@@ -205,7 +205,7 @@ static blv_flow msgbio_step(blv_run *run, void *state) {
 
     double gamma = m->step_x / eta, mapping;
     BLV_TRY(blv_look_ahead(run, x, gamma, w, s->ahead, &mapping));
-    BLV_TRY(blv_output_offer(run, &s->out, fmax(mapping, m->gy_norm)));
+    BLV_TRY(blv_iterate_selection_offer(run, &s->out, fmax(mapping, m->gy_norm)));
     if (s->recursive) {
         blv_vec_copy(s->x_now, x);
         blv_vec_copy(s->y_now, y);
@@ -309,7 +309,7 @@ const blv_solver blv_solver_msgbio = {
                 "nonconvex lower-level, Algorithm 2",
     .group = "single-loop",
     .hint = "lower gamma or lambda",
-    .uses = BLV_USES_HVP | BLV_USES_JVP | BLV_USES_INVERSE | BLV_IS_STOCHASTIC,
+    .uses = BLV_USES_HVP | BLV_USES_CROSS | BLV_USES_INVERSE | BLV_IS_STOCHASTIC,
     .state_size = sizeof(msgbio),
     .params = params,
     .open = msgbio_open,
@@ -324,7 +324,7 @@ const blv_solver blv_solver_vr_msgbio = {
                 "nonconvex lower-level, Algorithm 3",
     .group = "variance-reduced",
     .hint = "lower gamma or lambda",
-    .uses = BLV_USES_HVP | BLV_USES_JVP | BLV_USES_INVERSE | BLV_IS_STOCHASTIC,
+    .uses = BLV_USES_HVP | BLV_USES_CROSS | BLV_USES_INVERSE | BLV_IS_STOCHASTIC,
     .state_size = sizeof(msgbio),
     .params = vr_params,
     .open = msgbio_open,

@@ -143,7 +143,7 @@ static const blv_param params[] = {
 
 #define COMMON_FIELDS                                                                              \
     .hint = "lower step_x, step_y or eta",                                                         \
-    .uses = BLV_USES_HVP | BLV_USES_JVP | BLV_USES_INVERSE | BLV_IS_STOCHASTIC,                    \
+    .uses = BLV_USES_HVP | BLV_USES_CROSS | BLV_USES_INVERSE | BLV_IS_STOCHASTIC,                  \
     .state_size = sizeof(neumann_sgd), .prepare = neumann_sgd_prepare, .step = neumann_sgd_step
 
 const blv_solver blv_solver_stocbio = {

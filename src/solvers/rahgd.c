@@ -27,7 +27,7 @@ typedef struct rahgd {
     int64_t linear;
     blv_inner inner;
     blv_momentum outer;
-    blv_pieces at;
+    blv_gradient_sum at;
     blv_cg *cg;
     blv_vec *v;
     blv_constants_work *work;
@@ -38,7 +38,7 @@ static blv_error rahgd_open(blv_run *run, void *state) {
     rahgd *s = state;
     bool estimate = isnan(s->inner.L) || isnan(s->inner.mu) || isnan(s->outer.L);
     BLV_CHECK(blv_state_vec(run, "v", BLV_LEVEL_Y, &s->v));
-    BLV_CHECK(blv_pieces_open(run, &s->at));
+    BLV_CHECK(blv_gradient_sum_open(run, &s->at));
     BLV_CHECK(blv_run_cg(run, BLV_LEVEL_Y, &s->cg));
     BLV_CHECK(blv_inner_open(run, &s->inner, true, "Lg", "mu"));
     BLV_CHECK(blv_momentum_open(run, blv_run_x(run), &s->outer));
@@ -81,7 +81,7 @@ static blv_flow rahgd_step(blv_run *run, void *state) {
     m->step_y = 1.0 / s->inner.L;
     BLV_TRY(blv_oracle_upper(run, bf, o->w, y, NULL, s->at.fx, s->at.fy));
     BLV_TRY(blv_adjoint_cg(run, s->cg, bg, o->w, y, s->at.fy, s->v, products(run, s), &m->r_norm));
-    BLV_TRY(blv_oracle_jvp(run, bg, o->w, y, s->v, s->at.jv));
+    BLV_TRY(blv_oracle_cross(run, bg, o->w, y, s->v, s->at.jv));
     blv_vec_combine(d, 1.0, s->at.fx, -1.0, s->at.jv);
     m->d_norm = s->d_norm;
     BLV_TRY(blv_momentum_check(run, o, d, either, &again));
@@ -120,7 +120,7 @@ const blv_solver blv_solver_rahgd = {
     .citation = "H. Yang, L. Luo, C. J. Li, M. I. Jordan, 2023",
     .group = "double-loop",
     .hint = "raise L or Lg",
-    .uses = BLV_USES_HVP | BLV_USES_JVP | BLV_USES_INVERSE,
+    .uses = BLV_USES_HVP | BLV_USES_CROSS | BLV_USES_INVERSE,
     .state_size = sizeof(rahgd),
     .params = params,
     .open = rahgd_open,

@@ -23,7 +23,7 @@ typedef struct s_tfbo {
     double alpha0, beta0, gamma0, eta_x, eta_y, eta_v;
     int scale;
     blv_constants_work *constants;
-    blv_pieces at;
+    blv_gradient_sum at;
     blv_vec *v;
     double alpha, beta, gamma;
     double first_step_x, last_d_norm; /* to notice steps that have collapsed */
@@ -32,7 +32,7 @@ typedef struct s_tfbo {
 static blv_error s_tfbo_open(blv_run *run, void *state) {
     s_tfbo *s = state;
     BLV_CHECK(blv_state_iterate(run, "v", BLV_LEVEL_Y, &s->v));
-    BLV_CHECK(blv_pieces_open(run, &s->at));
+    BLV_CHECK(blv_gradient_sum_open(run, &s->at));
     BLV_CHECK(blv_state_scalar(run, "alpha", &s->alpha));
     BLV_CHECK(blv_state_scalar(run, "beta", &s->beta));
     BLV_CHECK(blv_state_scalar(run, "gamma", &s->gamma));
@@ -130,7 +130,7 @@ const blv_solver blv_solver_s_tfbo = {
                 "Algorithm 2",
     .group = "tuning-free",
     .hint = "raise alpha0, beta0 and gamma0, or lower eta_x, eta_y and eta_v",
-    .uses = BLV_USES_HVP | BLV_USES_JVP | BLV_USES_INVERSE,
+    .uses = BLV_USES_HVP | BLV_USES_CROSS | BLV_USES_INVERSE,
     .state_size = sizeof(s_tfbo),
     .params = params,
     .open = s_tfbo_open,

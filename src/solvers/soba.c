@@ -14,14 +14,14 @@
 typedef struct soba {
     blv_steps steps;
     double decay;
-    blv_pieces at;
+    blv_gradient_sum at;
     blv_vec *v;
 } soba;
 
 static blv_error soba_open(blv_run *run, void *state) {
     soba *s = state;
     BLV_CHECK(blv_state_iterate(run, "v", BLV_LEVEL_Y, &s->v));
-    BLV_CHECK(blv_pieces_open(run, &s->at));
+    BLV_CHECK(blv_gradient_sum_open(run, &s->at));
     return blv_steps_open(run, &s->steps, BLV_STEPS_XYV, false);
 }
 
@@ -32,7 +32,7 @@ static blv_flow soba_prepare(blv_run *run, void *state) {
 
 static blv_flow soba_step(blv_run *run, void *state) {
     soba *s = state;
-    const blv_pieces *p = &s->at;
+    const blv_gradient_sum *p = &s->at;
     blv_vec *x = blv_run_x(run), *y = blv_run_y(run), *r = p->hv, *d = p->fx;
     blv_metrics *m = blv_run_metrics(run);
     const blv_batch *bf = blv_sampler_next(p->f_batches), *bg = blv_sampler_next(p->g_batches);
@@ -70,7 +70,7 @@ const blv_solver blv_solver_soba = {
     .citation = "M. Dagreou, P. Ablin, S. Vaiter, T. Moreau, NeurIPS 2022",
     .group = "single-loop",
     .hint = "lower step_x, step_y or step_v",
-    .uses = BLV_USES_HVP | BLV_USES_JVP | BLV_USES_INVERSE | BLV_IS_STOCHASTIC,
+    .uses = BLV_USES_HVP | BLV_USES_CROSS | BLV_USES_INVERSE | BLV_IS_STOCHASTIC,
     .state_size = sizeof(soba),
     .params = params,
     .open = soba_open,

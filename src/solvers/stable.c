@@ -24,8 +24,8 @@ typedef struct stable {
     blv_steps steps;
     blv_pair_guard guard;
     double tau;
-    blv_carried curvature;
-    blv_pieces at;
+    blv_hessian_average curvature;
+    blv_gradient_sum at;
     blv_vec *v;
     blv_vec *x_old, *y_old, *x_now, *y_now; /* z_{t-1}, z_t */
     blv_vec *moved, *drift;                 /* x' - x, and how far y*(x) moves */
@@ -40,11 +40,11 @@ static blv_error stable_open(blv_run *run, void *state) {
     BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &s->y_now));
     BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, &s->moved));
     BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &s->drift));
-    BLV_CHECK(blv_pieces_open(run, &s->at));
+    BLV_CHECK(blv_gradient_sum_open(run, &s->at));
     BLV_CHECK(blv_steps_open(run, &s->steps, BLV_STEPS_XY, false));
     BLV_CHECK(blv_pair_guard_open(run, &s->guard));
     s->curvature.form = BLV_CARRIED_EXPLICIT;
-    return blv_carried_open(run, &s->curvature, true, true, s->at.g_batches);
+    return blv_hessian_average_open(run, &s->curvature, true, true, s->at.g_batches);
 }
 
 /* y keeps up with x whatever the condition of H, as if it were solved for in between. */
@@ -60,7 +60,7 @@ static blv_flow stable_prepare(blv_run *run, void *state) {
 
 static blv_flow stable_step(blv_run *run, void *state) {
     stable *s = state;
-    const blv_pieces *p = &s->at;
+    const blv_gradient_sum *p = &s->at;
     blv_vec *x = blv_run_x(run), *y = blv_run_y(run), *d = p->fx;
     blv_metrics *m = blv_run_metrics(run);
     const blv_batch *bf = blv_sampler_next(p->f_batches), *bg = blv_sampler_next(p->g_batches);
@@ -70,9 +70,10 @@ static blv_flow stable_step(blv_run *run, void *state) {
 
     BLV_TRY(blv_oracle_upper(run, bf, x, y, NULL, p->fx, p->fy));
     BLV_TRY(blv_oracle_lower(run, bg, x, y, NULL, NULL, p->gy));
-    BLV_TRY(blv_carried_put(run, &s->curvature, bg, &here, first ? NULL : &before, tau, tau));
-    BLV_TRY(blv_carried_solve(run, &s->curvature, bg, p->fy, s->v, &m->r_norm));
-    BLV_TRY(blv_carried_cross(run, &s->curvature, s->v, p->jv));
+    BLV_TRY(
+        blv_hessian_average_put(run, &s->curvature, bg, &here, first ? NULL : &before, tau, tau));
+    BLV_TRY(blv_hessian_average_solve(run, &s->curvature, bg, p->fy, s->v, &m->r_norm));
+    BLV_TRY(blv_hessian_average_cross(run, &s->curvature, s->v, p->jv));
     m->gy_norm = blv_vec_norm(p->gy);
     m->d_norm = blv_vec_combine(d, 1.0, p->fx, -1.0, p->jv);
     blv_pair pair = {x, d, p->gy, m->d_norm, m->gy_norm, blv_cross_size(s->v, p->jv)};
@@ -82,12 +83,12 @@ static blv_flow stable_step(blv_run *run, void *state) {
     blv_vec_copy(s->y_now, y);
     BLV_TRY(blv_move(run, x, m->step_x, d));
     double x_moved = blv_vec_combine(s->moved, 1.0, x, -1.0, s->x_now);
-    blv_carried_cross_transposed(run, &s->curvature, s->moved, p->hv);
-    BLV_TRY(blv_carried_solve_more(&s->curvature, p->hv, s->drift));
+    blv_hessian_average_cross_transposed(run, &s->curvature, s->moved, p->hv);
+    BLV_TRY(blv_hessian_average_solve_more(&s->curvature, p->hv, s->drift));
     BLV_TRY(blv_move_to(run, y, 3, (const double[]){1.0, -m->step_y, -1.0},
                         (const blv_vec *const[]){y, p->gy, s->drift}));
     blv_pair_guard_moved(&s->guard, x_moved, m->step_y * m->gy_norm);
-    blv_carried_keep(run, &s->curvature);
+    blv_hessian_average_keep(run, &s->curvature);
     blv_vec_swap(s->x_old, s->x_now);
     blv_vec_swap(s->y_old, s->y_now);
     return BLV_GO;
@@ -110,7 +111,7 @@ const blv_solver blv_solver_stable = {
     .citation = "T. Chen, Y. Sun, Q. Xiao, W. Yin, AISTATS 2022",
     .group = "variance-reduced",
     .hint = "lower step_x or step_y",
-    .uses = BLV_USES_HVP | BLV_USES_JVP | BLV_USES_INVERSE | BLV_IS_STOCHASTIC,
+    .uses = BLV_USES_HVP | BLV_USES_CROSS | BLV_USES_INVERSE | BLV_IS_STOCHASTIC,
     .state_size = sizeof(stable),
     .params = params,
     .open = stable_open,

@@ -145,7 +145,7 @@ static const blv_param params[] = {
 
 #define COMMON_FIELDS                                                                              \
     .group = "variance-reduced", .hint = "lower step_x, step_y or eta",                            \
-    .uses = BLV_USES_HVP | BLV_USES_JVP | BLV_USES_INVERSE | BLV_IS_STOCHASTIC,                    \
+    .uses = BLV_USES_HVP | BLV_USES_CROSS | BLV_USES_INVERSE | BLV_IS_STOCHASTIC,                  \
     .state_size = sizeof(storm), .prepare = storm_prepare, .step = storm_step
 
 const blv_solver blv_solver_mrbo = {

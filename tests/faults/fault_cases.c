@@ -1,5 +1,6 @@
 #include "fault_cases.h"
 
+#include "bilevel/registry.h"
 #include "bilevel/run.h"
 
 #include <stdio.h>

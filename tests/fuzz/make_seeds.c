@@ -2,7 +2,9 @@
  * from the current folder (tests/data), binary files are made here.
  *
  *     make_seeds FOLDER */
+#include "bilevel/checkpoint.h"
 #include "bilevel/npz.h"
+#include "bilevel/registry.h"
 #include "bilevel/run.h"
 #include "cli/cli_model_file.h"
 #include "cli/cli_store.h"
@@ -178,8 +180,8 @@ static void put_checkpoints(void) {
     static unsigned char bytes[1 << 16];
     blv_problem *problem = NULL;
     char path[4096];
-    check(blv_family_create(blv_problem_find(NULL, "quadratic", NULL), settings,
-                            &(blv_problem_options){.threads = 1}, &problem, NULL));
+    check(blv_problem_from_family(blv_family_find(NULL, "quadratic", NULL), settings,
+                                  &(blv_problem_options){.threads = 1}, &problem, NULL));
     snprintf(path, sizeof path, "%s/made.npz", folder);
     for (unsigned char i = 0; i < 2; i++) {
         blv_run *run = NULL;

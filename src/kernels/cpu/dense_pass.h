@@ -18,7 +18,7 @@
 
 typedef struct blv_dense_task {
     const blv_rows *rows;
-    const blv_pass *pass;
+    const blv_sweep *pass;
     bool logistic;
     bool few_columns;  /* logistic, and a row fits in the registers */
     bool stream;       /* few columns, many rows one after the other, nothing but the gradient */

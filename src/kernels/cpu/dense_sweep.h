@@ -41,7 +41,7 @@ static void pack_class(const blv_dense_task *task, size_t n, const real *w, cons
 static void pack(const blv_dense_task *task) {
     if (task->few_columns)
         return;
-    const blv_pass *pass = task->pass;
+    const blv_sweep *pass = task->pass;
     const size_t scores = task->scores, columns = task->rows->columns, end = task->end_score;
     const real *const matrix[2] = {pass->w, pass->v};
     real *to = task->packed;
@@ -211,7 +211,7 @@ static void put_rows(const blv_dense_task *task, const blv_dense_block *block, c
 /* What is asked for by row; returns the weighted loss of the block. */
 static double close_block(const blv_dense_task *task, const blv_dense_block *block,
                           bool want_loss) {
-    const blv_pass *pass = task->pass;
+    const blv_sweep *pass = task->pass;
     put_rows(task, block, block->loss, pass->row_loss);
     put_rows(task, block, block->cross, pass->row_cross);
     put_rows(task, block, block->probability, pass->row_probability);
@@ -307,7 +307,7 @@ static double sweep(const blv_dense_task *task, size_t begin, size_t end, blv_de
 /* out = scale total + multiplier of, for some columns of one class */
 static void put_class(const blv_dense_task *task, size_t class, size_t begin, size_t count,
                       const double *restrict total, const real *restrict of, real *restrict out) {
-    const blv_pass *pass = task->pass;
+    const blv_sweep *pass = task->pass;
     const double scale = pass->scale;
     double ridge = pass->ridge;
     const size_t at = class * task->rows->columns + begin;
@@ -349,7 +349,7 @@ static void finish_matrix(const blv_dense_task *task, size_t first, size_t begin
 }
 
 static void finish(const blv_dense_task *task, size_t begin, size_t end) {
-    const blv_pass *pass = task->pass;
+    const blv_sweep *pass = task->pass;
     for (size_t j = begin; j < end; j += FINISH_COLUMNS) {
         const size_t count = smaller(end - j, FINISH_COLUMNS);
         if (pass->gradient)

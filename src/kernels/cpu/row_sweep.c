@@ -88,7 +88,7 @@ bool blv_has_instructions(blv_instructions instructions) {
     }
 }
 
-void blv_pass_work_instructions(blv_pass_work *work, blv_instructions instructions) {
+void blv_sweep_work_instructions(blv_sweep_work *work, blv_instructions instructions) {
     if (instructions == BLV_INSTRUCTIONS_BEST)
         instructions = BLV_INSTRUCTIONS_AVX512;
     while (!blv_has_instructions(instructions))
@@ -104,7 +104,7 @@ static const blv_dense_pass_table *kernels_of(blv_instructions instructions, boo
     return table[single][instructions - BLV_INSTRUCTIONS_BASE];
 }
 
-void *blv_pass_room(size_t bytes, size_t *total) {
+void *blv_sweep_memory(size_t bytes, size_t *total) {
     bytes = whole_lines(larger(bytes, 1));
     void *memory = aligned_alloc(LINE, bytes);
     if (memory)
@@ -113,7 +113,7 @@ void *blv_pass_room(size_t bytes, size_t *total) {
     return memory;
 }
 
-static blv_dense_room *create_dense_room(const blv_pass_work *work, size_t *total) {
+static blv_dense_room *create_dense_room(const blv_sweep_work *work, size_t *total) {
     const size_t part = part_bytes(work->classes, work->columns, work->real_size);
     const size_t limit = most_groups(work->classes, work->columns, work->real_size);
     blv_dense_room *room = calloc(1, sizeof *room);
@@ -125,10 +125,10 @@ static blv_dense_room *create_dense_room(const blv_pass_work *work, size_t *tota
         kernels_of(BLV_INSTRUCTIONS_BASE, work->real_size == sizeof(float))->block_bytes);
     room->score_bytes = 2 * scores_of(work->classes) * BLV_BLOCK_ROWS * work->real_size;
     room->thread_bytes = room->block_bytes + room->score_bytes + part;
-    room->packed = blv_pass_room(part, total);
-    room->parts = blv_pass_room(room->most_groups * part, total);
-    room->losses = blv_pass_room(room->most_groups * sizeof *room->losses, total);
-    room->threads = blv_pass_room((size_t)work->threads * room->thread_bytes, total);
+    room->packed = blv_sweep_memory(part, total);
+    room->parts = blv_sweep_memory(room->most_groups * part, total);
+    room->losses = blv_sweep_memory(room->most_groups * sizeof *room->losses, total);
+    room->threads = blv_sweep_memory((size_t)work->threads * room->thread_bytes, total);
     return room;
 }
 
@@ -142,24 +142,24 @@ static void destroy_dense_room(blv_dense_room *room) {
     free(room);
 }
 
-blv_pass_work *blv_pass_work_create(size_t classes, size_t columns, size_t real_size, bool sparse,
-                                    size_t max_rows, int threads) {
-    blv_pass_work *work = calloc(1, sizeof *work);
+blv_sweep_work *blv_sweep_work_create(size_t classes, size_t columns, size_t real_size, bool sparse,
+                                      size_t max_rows, int threads) {
+    blv_sweep_work *work = calloc(1, sizeof *work);
     if (!work)
         return NULL;
-    *work = (blv_pass_work){.classes = classes,
-                            .columns = columns,
-                            .real_size = real_size,
-                            .max_rows = max_rows,
-                            .sparse = sparse,
-                            .threads = threads > 0 ? threads : blv_team_processors(),
-                            .bytes = sizeof *work};
-    blv_pass_work_instructions(work, BLV_INSTRUCTIONS_BEST);
+    *work = (blv_sweep_work){.classes = classes,
+                             .columns = columns,
+                             .real_size = real_size,
+                             .max_rows = max_rows,
+                             .sparse = sparse,
+                             .threads = threads > 0 ? threads : blv_threads_processors(),
+                             .bytes = sizeof *work};
+    blv_sweep_work_instructions(work, BLV_INSTRUCTIONS_BEST);
     bool complete;
     if (sparse) {
         const size_t bytes =
             blv_sparse_room_bytes(classes, columns, real_size, max_rows, work->threads);
-        work->sparse_room = blv_pass_room(bytes, &work->bytes);
+        work->sparse_room = blv_sweep_memory(bytes, &work->bytes);
         complete = work->sparse_room != NULL;
     } else {
         const blv_dense_room *room = work->dense = create_dense_room(work, &work->bytes);
@@ -167,28 +167,28 @@ blv_pass_work *blv_pass_work_create(size_t classes, size_t columns, size_t real_
     }
     if (complete)
         return work;
-    blv_pass_work_destroy(work);
+    blv_sweep_work_destroy(work);
     return NULL;
 }
 
-void blv_pass_work_destroy(blv_pass_work *work) {
+void blv_sweep_work_destroy(blv_sweep_work *work) {
     if (!work)
         return;
     destroy_dense_room(work->dense);
     free(work->sparse_room);
-    blv_kept_free(&work->kept);
+    blv_sweep_kept_free(&work->kept);
     free(work);
 }
 
-size_t blv_pass_work_bytes(const blv_pass_work *work) {
+size_t blv_sweep_work_bytes(const blv_sweep_work *work) {
     return work->bytes;
 }
 
-int blv_pass_team(const blv_pass_work *work, double seconds) {
+int blv_sweep_threads(const blv_sweep_work *work, double seconds) {
     return seconds < SECONDS_WORTH_THREADS ? 1 : work->threads;
 }
 
-static double seconds_of(const blv_rows *rows, const blv_pass *pass, size_t real_size) {
+static double seconds_of(const blv_rows *rows, const blv_sweep *pass, size_t real_size) {
     const double entries = (double)rows->count * (double)rows->columns;
     const double size = (double)real_size;
     const double products = (pass->v ? 4.0 : 2.0) * (double)pass->classes;
@@ -209,16 +209,16 @@ static size_t rows_ahead(const blv_dense_task *task, size_t row_bytes) {
 }
 
 /* Whether nothing is asked for but the gradient, of many rows without gaps. */
-static bool is_stream(const blv_rows *rows, const blv_pass *pass) {
+static bool is_stream(const blv_rows *rows, const blv_sweep *pass) {
     return !rows->index && rows->stride == rows->columns && rows->count >= ROWS_OF_A_STREAM &&
            pass->gradient && !pass->hessian && !pass->loss && !pass->row_loss && !pass->row_cross &&
            !pass->row_probability && !pass->row_class;
 }
 
-static void describe(blv_dense_task *task, const blv_rows *rows, const blv_pass *pass,
-                     blv_pass_work *work, const blv_dense_pass_table *kernels, bool logistic) {
+static void describe(blv_dense_task *task, const blv_rows *rows, const blv_sweep *pass,
+                     blv_sweep_work *work, const blv_dense_pass_table *kernels, bool logistic) {
     const size_t real_size = work->real_size, row_bytes = rows->columns * real_size;
-    const blv_keeping keeping = logistic ? BLV_KEEP_NOTHING : blv_kept_plan(work, rows, pass);
+    const blv_keeping keeping = logistic ? BLV_KEEP_NOTHING : blv_sweep_kept_plan(work, rows, pass);
     const bool few = logistic && rows->columns <= kernels->most_in_registers;
     size_t block_rows = BLV_BLOCK_ROWS;
     while (block_rows > LEAST_BLOCK_ROWS && block_rows * row_bytes > BLOCK_BYTES)
@@ -250,14 +250,14 @@ static void describe(blv_dense_task *task, const blv_rows *rows, const blv_pass 
 typedef struct shared_pass {
     blv_dense_task task;
     const blv_dense_pass_table *kernels;
-    const blv_pass_work *work;
+    const blv_sweep_work *work;
     size_t group_rows;
 } shared_pass;
 
 static void sweep_group(void *context, size_t group, int member) {
     const shared_pass *shared = context;
     const blv_dense_task *task = &shared->task;
-    const blv_pass_work *work = shared->work;
+    const blv_sweep_work *work = shared->work;
     const blv_dense_room *room = work->dense;
     char *own = room->threads + (size_t)member * room->thread_bytes;
     const size_t begin = group * shared->group_rows;
@@ -276,7 +276,7 @@ static void finish_columns(void *context, size_t slice, int member) {
                             smaller(shared->task.rows->columns, begin + FINISH_COLUMNS));
 }
 
-static void dense_pass(const blv_rows *rows, const blv_pass *pass, blv_pass_work *work,
+static void dense_pass(const blv_rows *rows, const blv_sweep *pass, blv_sweep_work *work,
                        bool logistic, bool single) {
     assert(rows->count <= work->max_rows && pass->classes == work->classes &&
            rows->columns == work->columns);
@@ -294,10 +294,10 @@ static void dense_pass(const blv_rows *rows, const blv_pass *pass, blv_pass_work
     shared.kernels->pack(task);
     if (!task->groups) /* no rows: sums of nothing */
         memset(work->dense->parts, 0, task->part_stride * work->real_size);
-    const int team = blv_pass_team(work, seconds);
+    const int team = blv_sweep_threads(work, seconds);
     const size_t slices = (rows->columns + FINISH_COLUMNS - 1) / FINISH_COLUMNS;
-    blv_team_run(team, task->groups, sweep_group, &shared);
-    blv_team_run(team, slices, finish_columns, &shared);
+    blv_threads_run(team, task->groups, sweep_group, &shared);
+    blv_threads_run(team, slices, finish_columns, &shared);
     double loss = 0.0;
     for (size_t g = 0; g < task->groups; g++)
         loss += work->dense->losses[g];
@@ -305,8 +305,8 @@ static void dense_pass(const blv_rows *rows, const blv_pass *pass, blv_pass_work
         *pass->loss = pass->scale * loss;
 }
 
-static void run_pass(const blv_rows *rows, const blv_pass *pass, blv_pass_work *work, bool logistic,
-                     bool single) {
+static void run_pass(const blv_rows *rows, const blv_sweep *pass, blv_sweep_work *work,
+                     bool logistic, bool single) {
     if (work->instructions == BLV_INSTRUCTIONS_REFERENCE)
         blv_reference_pass(rows, pass, logistic, single);
     else if (rows->dense)
@@ -315,18 +315,18 @@ static void run_pass(const blv_rows *rows, const blv_pass *pass, blv_pass_work *
         blv_sparse_pass(rows, pass, work, logistic, single);
 }
 
-void blv_softmax_pass_f64(const blv_rows *rows, const blv_pass *pass, blv_pass_work *work) {
+void blv_softmax_pass_f64(const blv_rows *rows, const blv_sweep *pass, blv_sweep_work *work) {
     run_pass(rows, pass, work, false, false);
 }
 
-void blv_softmax_pass_f32(const blv_rows *rows, const blv_pass *pass, blv_pass_work *work) {
+void blv_softmax_pass_f32(const blv_rows *rows, const blv_sweep *pass, blv_sweep_work *work) {
     run_pass(rows, pass, work, false, true);
 }
 
-void blv_logistic_pass_f64(const blv_rows *rows, const blv_pass *pass, blv_pass_work *work) {
+void blv_logistic_pass_f64(const blv_rows *rows, const blv_sweep *pass, blv_sweep_work *work) {
     run_pass(rows, pass, work, true, false);
 }
 
-void blv_logistic_pass_f32(const blv_rows *rows, const blv_pass *pass, blv_pass_work *work) {
+void blv_logistic_pass_f32(const blv_rows *rows, const blv_sweep *pass, blv_sweep_work *work) {
     run_pass(rows, pass, work, true, true);
 }

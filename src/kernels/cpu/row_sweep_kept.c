@@ -13,20 +13,20 @@
 #define PIECE ((size_t)64 << 10)
 static const double SECONDS_PER_BYTE = 1e-10; /* of one thread, for reading two and comparing */
 
-static size_t weights_of(const blv_pass_work *work) {
+static size_t weights_of(const blv_sweep_work *work) {
     return work->classes * work->columns;
 }
 
-bool blv_pass_work_keep(blv_pass_work *work, size_t rows) {
+bool blv_sweep_work_keep(blv_sweep_work *work, size_t rows) {
     assert(!work->kept.probability);
     const size_t whole = (rows + BLV_KEPT_ROWS - 1) / BLV_KEPT_ROWS * BLV_KEPT_ROWS;
     const size_t of_a_row = work->sparse ? work->classes + 1 : work->classes;
     size_t bytes = 0;
-    blv_kept kept = {.rows = rows};
-    kept.probability = blv_pass_room(whole * of_a_row * work->real_size, &bytes);
-    kept.w = blv_pass_room(weights_of(work) * work->real_size, &bytes);
+    blv_state_object kept = {.rows = rows};
+    kept.probability = blv_sweep_memory(whole * of_a_row * work->real_size, &bytes);
+    kept.w = blv_sweep_memory(weights_of(work) * work->real_size, &bytes);
     if (!kept.probability || !kept.w) {
-        blv_kept_free(&kept);
+        blv_sweep_kept_free(&kept);
         return false;
     }
     work->kept = kept;
@@ -34,7 +34,7 @@ bool blv_pass_work_keep(blv_pass_work *work, size_t rows) {
     return true;
 }
 
-void blv_kept_free(blv_kept *kept) {
+void blv_sweep_kept_free(blv_state_object *kept) {
     free(kept->probability);
     free(kept->w);
 }
@@ -66,11 +66,11 @@ static void copy_piece(void *context, size_t piece, int member) {
     memcpy(p->to + piece * PIECE, p->from + piece * PIECE, piece_at(p, piece));
 }
 
-static bool go_through(const blv_pass_work *work, blv_team_fn each, void *to, const void *from,
+static bool go_through(const blv_sweep_work *work, blv_threads_fn each, void *to, const void *from,
                        size_t bytes) {
     pieces p = {.to = to, .from = from, .bytes = bytes};
-    const int team = blv_pass_team(work, (double)bytes * SECONDS_PER_BYTE);
-    blv_team_run(team, (bytes + PIECE - 1) / PIECE, each, &p);
+    const int team = blv_sweep_threads(work, (double)bytes * SECONDS_PER_BYTE);
+    blv_threads_run(team, (bytes + PIECE - 1) / PIECE, each, &p);
     return !atomic_load(&p.differ);
 }
 
@@ -78,17 +78,17 @@ static const void *data_of(const blv_rows *rows) {
     return rows->dense ? rows->dense : rows->value;
 }
 
-static bool begins_a_series(const blv_pass *pass) {
+static bool begins_a_series(const blv_sweep *pass) {
     return pass->v && !pass->gradient;
 }
 
-static bool is_small(const blv_pass_work *work, const blv_rows *rows) {
+static bool is_small(const blv_sweep_work *work, const blv_rows *rows) {
     const size_t entries = rows->dense ? rows->rows * rows->columns : rows->row_start[rows->rows];
     return entries / SMALL_SHARE >= weights_of(work);
 }
 
 /* Whether W's samples are those of the last call; they are remembered for the next one. */
-static bool seen_before(blv_pass_work *work, const void *w) {
+static bool seen_before(blv_sweep_work *work, const void *w) {
     const size_t weights = weights_of(work), size = work->real_size;
     char sample[sizeof work->kept.sample] = {0};
     for (size_t i = 0; i < BLV_KEPT_SAMPLES; i++)
@@ -98,8 +98,8 @@ static bool seen_before(blv_pass_work *work, const void *w) {
     return seen;
 }
 
-blv_keeping blv_kept_plan(blv_pass_work *work, const blv_rows *rows, const blv_pass *pass) {
-    blv_kept *kept = &work->kept;
+blv_keeping blv_sweep_kept_plan(blv_sweep_work *work, const blv_rows *rows, const blv_sweep *pass) {
+    blv_state_object *kept = &work->kept;
     const bool all_rows = !rows->index && rows->first == 0 && rows->count == rows->rows;
     if (!pass->keep || !kept->probability || !all_rows || rows->rows > kept->rows)
         return BLV_KEEP_NOTHING;

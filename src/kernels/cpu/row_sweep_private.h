@@ -8,29 +8,29 @@
 
 typedef struct blv_dense_room blv_dense_room; /* of pass.c */
 
-struct blv_pass_work {
-    size_t classes, columns, real_size, max_rows; /* as asked for in blv_pass_work_create */
+struct blv_sweep_work {
+    size_t classes, columns, real_size, max_rows; /* as asked for in blv_sweep_work_create */
     bool sparse;
     int threads;                   /* at least 1 */
     blv_instructions instructions; /* never BEST, and one that this processor has */
     size_t bytes;                  /* of everything that belongs to this work */
     blv_dense_room *dense;         /* NULL when sparse */
     void *sparse_room;             /* sparse: blv_sparse_room_bytes() of it, aligned to 64 bytes */
-    blv_kept kept;
+    blv_state_object kept;
 };
 
 /* Zeroed memory that begins on a cache line; its size is added to *total. NULL: memory is short. */
-void *blv_pass_room(size_t bytes, size_t *total);
+void *blv_sweep_memory(size_t bytes, size_t *total);
 
 /* Threads that a pass of this much work is worth: 1, or work->threads from about 50 microseconds of
  * work on one of them. Waking a sleeping thread costs almost as much. */
-int blv_pass_team(const blv_pass_work *work, double seconds);
+int blv_sweep_threads(const blv_sweep_work *work, double seconds);
 
 /* src/kernels/sparse.c. The room is zero when it is handed over for the first time. */
 size_t blv_sparse_room_bytes(size_t classes, size_t columns, size_t real_size, size_t max_rows,
                              int threads);
 /* instructions is not REFERENCE here: blv_..._pass_... hands that to blv_reference_pass. */
-void blv_sparse_pass(const blv_rows *rows, const blv_pass *pass, blv_pass_work *work, bool logistic,
-                     bool single);
+void blv_sparse_pass(const blv_rows *rows, const blv_sweep *pass, blv_sweep_work *work,
+                     bool logistic, bool single);
 
 #endif

@@ -5,7 +5,7 @@
 
 typedef struct reference {
     const blv_rows *rows;
-    const blv_pass *pass;
+    const blv_sweep *pass;
     bool logistic, single;
     double *gradient, *hessian; /* layout of pass->gradient */
     double *score, *tangent;    /* W a and V a of one row */
@@ -92,7 +92,7 @@ static size_t best_class(const reference *r) {
 }
 
 static double visit_row(reference *r, size_t row) {
-    const blv_pass *p = r->pass;
+    const blv_sweep *p = r->pass;
     size_t label = (size_t)r->rows->label[row], classes = p->classes;
     double weight = r->rows->weight ? get(r, r->rows->weight, row) : 1.0;
     multiply(r, row, p->w, r->score);
@@ -128,7 +128,7 @@ static double visit_row(reference *r, size_t row) {
 }
 
 static void finish(const reference *r, const double *sum, const void *of, void *out) {
-    const blv_pass *p = r->pass;
+    const blv_sweep *p = r->pass;
     for (size_t k = 0; k < p->classes; k++)
         for (size_t j = 0; j < r->rows->columns; j++) {
             size_t at = place(r, k, j);
@@ -139,7 +139,7 @@ static void finish(const reference *r, const double *sum, const void *of, void *
         }
 }
 
-bool blv_reference_pass(const blv_rows *rows, const blv_pass *pass, bool logistic, bool single) {
+bool blv_reference_pass(const blv_rows *rows, const blv_sweep *pass, bool logistic, bool single) {
     size_t size = pass->classes * rows->columns;
     double *memory = calloc(2 * size + 3 * pass->classes, sizeof *memory);
     if (!memory)

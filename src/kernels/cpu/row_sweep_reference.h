@@ -5,6 +5,6 @@
 #include "kernels/row_sweep.h"
 
 /* single: the arrays hold float, else double. Allocates; false when memory is short. */
-bool blv_reference_pass(const blv_rows *rows, const blv_pass *pass, bool logistic, bool single);
+bool blv_reference_pass(const blv_rows *rows, const blv_sweep *pass, bool logistic, bool single);
 
 #endif

@@ -65,7 +65,7 @@ static size_t entries_of(const blv_rows *rows) {
 }
 
 /* On one thread, from measurements; the limits of memory are well above the numbers here. */
-static double seconds_of(const blv_rows *rows, const blv_pass *pass, size_t real_size,
+static double seconds_of(const blv_rows *rows, const blv_sweep *pass, size_t real_size,
                          int products) {
     const double bytes = (double)(pass->classes * real_size);
     const double entries = (double)entries_of(rows), outputs = (double)products;
@@ -125,13 +125,13 @@ static void sweep_columns(void *context, size_t task, int member) {
                                                             begin, end);
 }
 
-void blv_sparse_pass(const blv_rows *rows, const blv_pass *pass, blv_pass_work *work, bool logistic,
-                     bool single) {
+void blv_sparse_pass(const blv_rows *rows, const blv_sweep *pass, blv_sweep_work *work,
+                     bool logistic, bool single) {
     const size_t real_size = single ? sizeof(float) : sizeof(double);
     const size_t residuals = residual_bytes(pass->classes, real_size, work->max_rows);
     char *room = work->sparse_room;
     double *block_loss = (double *)(void *)(room + 2 * residuals);
-    const blv_keeping keeping = logistic ? BLV_KEEP_NOTHING : blv_kept_plan(work, rows, pass);
+    const blv_keeping keeping = logistic ? BLV_KEEP_NOTHING : blv_sweep_kept_plan(work, rows, pass);
     const blv_sparse_args args = {
         .rows = rows,
         .pass = pass,
@@ -152,7 +152,7 @@ void blv_sparse_pass(const blv_rows *rows, const blv_pass *pass, blv_pass_work *
 
     const bool by_columns =
         rows->column_start && !rows->index && rows->first == 0 && rows->count == rows->rows;
-    const int team = blv_pass_team(work, seconds_of(rows, pass, real_size, (int)products));
+    const int team = blv_sweep_threads(work, seconds_of(rows, pass, real_size, (int)products));
     const size_t blocks = row_blocks(rows->count);
     shared_pass shared = {.args = &args,
                           .loops = loops_of(work->instructions, single),
@@ -161,8 +161,8 @@ void blv_sparse_pass(const blv_rows *rows, const blv_pass *pass, blv_pass_work *
                           .by_columns = by_columns,
                           .chunks = by_columns ? COLUMN_CHUNKS : (size_t)team,
                           .share = rows->rows ? (double)rows->count / (double)rows->rows : 0.0};
-    blv_team_run(team, blocks, sweep_rows, &shared);
-    blv_team_run(team, products * shared.chunks, sweep_columns, &shared);
+    blv_threads_run(team, blocks, sweep_rows, &shared);
+    blv_threads_run(team, products * shared.chunks, sweep_columns, &shared);
     if (pass->loss) {
         double loss = 0.0;
         for (size_t b = 0; b < blocks; b++)

@@ -13,7 +13,7 @@ typedef struct penalty {
     const REAL *column, *class;
 } penalty;
 
-static penalty NAME(penalty_of)(const blv_pass *pass) {
+static penalty NAME(penalty_of)(const blv_sweep *pass) {
     return (penalty){.any = pass->ridge != 0.0 || pass->ridge_column || pass->ridge_class,
                      .all = (REAL)pass->ridge,
                      .column = pass->ridge_column,
@@ -216,7 +216,7 @@ static void NAME(columns)(const blv_sparse_args *args, const blv_sparse_product 
 }
 
 /* The ridge terms of columns [begin, end). */
-static void NAME(start_at_ridge)(const blv_pass *pass, const REAL *of, REAL *out, size_t begin,
+static void NAME(start_at_ridge)(const blv_sweep *pass, const REAL *of, REAL *out, size_t begin,
                                  size_t end) {
     const penalty r = NAME(penalty_of)(pass);
     const size_t classes = pass->classes;

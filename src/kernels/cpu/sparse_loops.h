@@ -8,7 +8,7 @@
  * what it leaves in residual and curvature begins at element i * stride. */
 typedef struct blv_sparse_args {
     const blv_rows *rows;
-    const blv_pass *pass;
+    const blv_sweep *pass;
     bool logistic;
     bool second_order; /* curvature is wanted, or row_cross */
     void *residual;    /* scale weight_i (p_i - e_i) */

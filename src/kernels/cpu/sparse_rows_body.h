@@ -292,7 +292,7 @@ static void NAME(put)(void *array, size_t row, double value) {
 
 static double NAME(rows)(const blv_sparse_args *args, size_t begin, size_t end) {
     const blv_rows *rows = args->rows;
-    const blv_pass *pass = args->pass;
+    const blv_sweep *pass = args->pass;
     const REAL *w = pass->w, *v = args->second_order ? pass->v : NULL, *weights = rows->weight;
     const size_t classes = pass->classes;
     span s = {

@@ -64,7 +64,7 @@ static void run_loop(const blv_space *s, blv_host_loop loop, const blv_host_args
     all.dim = dim;
     all.length = length;
     const bool alone = dim < THREADS_FROM_ELEMENTS / streams;
-    blv_team_run(alone ? 1 : s->threads, chunks, run_chunk, &all);
+    blv_threads_run(alone ? 1 : s->threads, chunks, run_chunk, &all);
     for (size_t i = 0; i < sum_count; i++) {
         result[i] = 0.0;
         for (size_t c = 0; c < chunks; c++)
@@ -171,7 +171,7 @@ blv_error blv_space_create_host(blv_space **space, size_t dim, blv_precision pre
     blv_error error =
         blv_space_create(space, ops, dim, precision, (void *)blv_host_loops_best(precision));
     if (error == BLV_OK)
-        (*space)->threads = threads > 0 ? threads : blv_team_processors();
+        (*space)->threads = threads > 0 ? threads : blv_threads_processors();
     return error;
 }
 
