@@ -226,7 +226,7 @@ static void test_epochs(void **state) {
         blv_sampler_kind kind;
         bool contiguous;
     } kinds[] = {
-        {BLV_SAMPLER_BLOCK, false}, {BLV_SAMPLER_BLOCK, true}, {BLV_SAMPLER_SHUFFLE, false}};
+        {BLV_SAMPLER_FIXED, false}, {BLV_SAMPLER_FIXED, true}, {BLV_SAMPLER_SHUFFLE, false}};
     static const size_t shapes[][2] = {{103, 10}, {100, 10}, {103, 7}, {64, 63}, {9, 1}};
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
         for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
@@ -247,12 +247,80 @@ static void test_epochs(void **state) {
         }
 }
 
-/* A block is the same set of samples in every epoch, and with samples in random order already it is
- * a range. */
+/* All blocks are full, and no sample comes twice in an epoch; with samples in random order already
+ * a block is a range, or an index where it wraps around. */
+static void test_full_blocks(void **state) {
+    (void)state;
+    static const size_t shapes[][2] = {{103, 10}, {100, 10}, {103, 7}, {65, 64}, {7, 3}, {9, 1}};
+    for (int contiguous = 0; contiguous < 2; contiguous++)
+        for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
+            size_t samples = shapes[s][0], size = shapes[s][1], wrapped = 0;
+            blv_sampler *sampler =
+                make_sampler(BLV_SAMPLER_BLOCK, samples, size, contiguous, 5, "f batch");
+            for (int epoch = 0; epoch < 50; epoch++) {
+                bool seen[SAMPLES_MAX] = {false};
+                for (size_t k = 0; k < samples / size; k++) {
+                    const blv_batch *batch = blv_sampler_next(sampler);
+                    assert_int_equal(batch->count, size);
+                    assert_true(!contiguous || batch->index || batch->first + size <= samples);
+                    assert_true(batch->next_first + batch->next_count <= samples);
+                    wrapped += contiguous && batch->index;
+                    for (size_t i = 0; i < size; i++) {
+                        size_t sample = sample_of(batch, i);
+                        assert_true(sample < samples && !seen[sample]);
+                        seen[sample] = true;
+                    }
+                }
+            }
+            assert_int_equal(wrapped > 0, contiguous && samples % size != 0);
+            blv_sampler_destroy(sampler);
+        }
+}
+
+/* The mean over many epochs of the means of batches is the mean of all, within five standard errors
+ * of independent epochs. The first and the last samples are far from the others, so that one weight
+ * that is wrong shows. */
+static void test_unbiased(void **state) {
+    (void)state;
+    static const size_t shapes[][2] = {{65, 64}, {1000, 64}, {7, 3}, {10, 5}};
+    static const blv_sampler_kind kinds[] = {BLV_SAMPLER_BLOCK, BLV_SAMPLER_IID,
+                                             BLV_SAMPLER_SHUFFLE};
+    enum { EPOCHS = 4000 };
+    for (size_t c = 0; c < 6; c++)
+        for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
+            size_t samples = shapes[s][0], size = shapes[s][1];
+            size_t blocks =
+                kinds[c / 2] == BLV_SAMPLER_SHUFFLE ? (samples - 1) / size + 1 : samples / size;
+            blv_sampler *sampler =
+                make_sampler(kinds[c / 2], samples, size, c % 2 == 1, 5 + c, "f batch");
+            double all = 0.0, sum = 0.0, squares = 0.0;
+            for (size_t i = 0; i < samples; i++)
+                all += sin((double)i) + (i == 0 || i + 1 == samples ? 10.0 : 0.0);
+            all /= (double)samples;
+            for (int epoch = 0; epoch < EPOCHS; epoch++) {
+                double mean = 0.0;
+                for (size_t k = 0; k < blocks; k++) {
+                    const blv_batch *batch = blv_sampler_next(sampler);
+                    for (size_t j = 0; j < batch->count; j++) {
+                        size_t i = sample_of(batch, j);
+                        mean += (sin((double)i) + (i == 0 || i + 1 == samples ? 10.0 : 0.0)) /
+                                (double)(batch->count * blocks);
+                    }
+                }
+                sum += mean / EPOCHS;
+                squares += (mean - all) * (mean - all) / EPOCHS;
+            }
+            assert_near(sum, all, 5.0 * sqrt(squares / EPOCHS) + 1e-12);
+            blv_sampler_destroy(sampler);
+        }
+}
+
+/* A fixed block is the same set of samples in every epoch, and with samples in random order already
+ * it is a range. */
 static void test_blocks(void **state) {
     (void)state;
     for (int contiguous = 0; contiguous < 2; contiguous++) {
-        blv_sampler *sampler = make_sampler(BLV_SAMPLER_BLOCK, 50, 8, contiguous, 11, "g batch");
+        blv_sampler *sampler = make_sampler(BLV_SAMPLER_FIXED, 50, 8, contiguous, 11, "g batch");
         size_t block_of[50];
         for (size_t k = 0; k < 7; k++) {
             const blv_batch *batch = blv_sampler_next(sampler);
@@ -357,6 +425,8 @@ int main(void) {
         cmocka_unit_test(test_streams_are_independent),
         cmocka_unit_test(test_permutation),
         cmocka_unit_test(test_epochs),
+        cmocka_unit_test(test_full_blocks),
+        cmocka_unit_test(test_unbiased),
         cmocka_unit_test(test_blocks),
         cmocka_unit_test(test_shuffle_mixes),
         cmocka_unit_test(test_iid),

@@ -8,7 +8,7 @@
 /* Blocks must be fixed, whatever the option says. */
 static blv_error open_blocks(blv_run *run, const char *name, blv_level level, blv_saga *s) {
     int asked = run->options.sampler;
-    run->options.sampler = BLV_SAMPLER_BLOCK;
+    run->options.sampler = BLV_SAMPLER_FIXED;
     blv_error error = blv_state_sampler(run, name, level, 0, &s->batches);
     run->options.sampler = asked;
     if (error == BLV_OK && asked != BLV_SAMPLER_BLOCK && blv_sampler_batch(s->batches) > 0)

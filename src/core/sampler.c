@@ -1,10 +1,12 @@
-/* Three ways to draw batches.
+/* Ways to draw batches. Each is unbiased: the mean of a batch is on average that of all samples.
  *
- * block    contiguous blocks of one fixed shuffle of the samples; the order of the blocks is drawn
- *          anew each epoch; the short block at the end, if there is one, comes once an epoch too.
- *          The default: contiguous rows are read at twice the speed of scattered ones.
- * iid      with replacement.
- * shuffle  without replacement: a new order of all samples each epoch. */
+ * block    contiguous blocks of one fixed shuffle of the samples, in a random order each epoch.
+ * Where the batch does not divide the samples, an epoch begins at a random offset, all its blocks
+ *          are full, and the one that passes the end wraps around: a short block that counts like a
+ *          full one would give its samples too much weight. The default: contiguous rows are read
+ * at twice the speed of scattered ones. iid      with replacement. shuffle  without replacement: a
+ * new order of all samples each epoch. fixed    blocks that never change, with a short one at the
+ * end, for tables by block, which weight them. Not unbiased by itself. */
 #include "core/sampler.h"
 #include "base/random.h"
 
@@ -12,37 +14,52 @@
 #include <math.h>
 #include <stdlib.h>
 
+/* Makes the key of the offsets another than that of the orders. */
+#define OFFSETS UINT64_C(0x6f66667365747321)
+
 struct blv_sampler {
     blv_sampler_kind kind;
     size_t samples, batch, blocks;
     bool whole; /* every batch is the whole sum */
-    blv_stream stream;
+    bool contiguous, wraps;
+    blv_stream stream, offsets;
     uint64_t epoch;     /* of the orders below */
+    size_t offset;      /* of its first block */
     size_t next;        /* block of the epoch to hand out */
     uint64_t drawn;     /* iid: numbers used so far */
-    size_t *order;      /* block: order of the blocks; shuffle: of the samples */
-    size_t *samples_at; /* block: the fixed shuffle, NULL when the samples are shuffled already;
-                           iid: the indices of the batch */
+    size_t *order;      /* of the blocks; shuffle: of the samples */
+    size_t *samples_at; /* blocks: the fixed shuffle, followed by its beginning where blocks wrap;
+                           when the samples are shuffled already and in iid: indices of one batch */
     blv_batch current;
 };
 
 static size_t order_size(const blv_sampler *s) {
     if (s->whole || s->kind == BLV_SAMPLER_IID)
         return 0;
-    return s->kind == BLV_SAMPLER_BLOCK ? s->blocks : s->samples;
+    return s->kind == BLV_SAMPLER_SHUFFLE ? s->samples : s->blocks;
 }
 
-static size_t index_size(const blv_sampler *s, bool contiguous) {
+static size_t index_size(const blv_sampler *s) {
     if (s->whole || s->kind == BLV_SAMPLER_SHUFFLE)
         return 0;
     if (s->kind == BLV_SAMPLER_IID)
         return s->batch;
-    return contiguous ? 0 : s->samples;
+    if (s->contiguous)
+        return s->wraps ? s->batch : 0;
+    return s->samples + (s->wraps ? s->batch - 1 : 0);
 }
 
 static void start_epoch(blv_sampler *s) {
     blv_random_permutation(&s->stream, s->epoch, order_size(s), s->order);
+    s->offset = s->wraps ? (size_t)blv_random_below(&s->offsets, s->epoch, s->samples) : 0;
     s->next = 0;
+}
+
+static void shuffle_samples(blv_sampler *s, uint64_t seed) {
+    blv_stream shuffle = blv_stream_make(seed, "sample order");
+    blv_random_permutation(&shuffle, 0, s->samples, s->samples_at);
+    for (size_t i = s->samples; i < index_size(s); i++)
+        s->samples_at[i] = s->samples_at[i - s->samples];
 }
 
 blv_error blv_sampler_create(blv_sampler **sampler, const blv_sampler_spec *spec) {
@@ -54,19 +71,20 @@ blv_error blv_sampler_create(blv_sampler **sampler, const blv_sampler_spec *spec
     s->samples = spec->samples;
     s->whole = spec->batch == 0 || spec->batch >= spec->samples;
     s->batch = s->whole ? spec->samples : spec->batch;
-    s->blocks = (s->samples + s->batch - 1) / s->batch;
+    s->contiguous = spec->contiguous;
+    s->wraps = s->kind == BLV_SAMPLER_BLOCK && s->samples % s->batch != 0;
+    s->blocks = s->samples / s->batch + (!s->wraps && s->samples % s->batch != 0);
     s->stream = blv_stream_make(spec->seed, spec->stream);
-    size_t orders = order_size(s), indices = index_size(s, spec->contiguous);
+    s->offsets = blv_stream_make(spec->seed ^ OFFSETS, spec->stream);
+    size_t orders = order_size(s), indices = index_size(s);
     s->order = orders ? malloc(orders * sizeof *s->order) : NULL;
     s->samples_at = indices ? malloc(indices * sizeof *s->samples_at) : NULL;
     if ((orders && !s->order) || (indices && !s->samples_at)) {
         blv_sampler_destroy(s);
         return BLV_E_MEMORY;
     }
-    if (s->kind == BLV_SAMPLER_BLOCK && s->samples_at) {
-        blv_stream shuffle = blv_stream_make(spec->seed, "sample order");
-        blv_random_permutation(&shuffle, 0, s->samples, s->samples_at);
-    }
+    if (orders && indices && !s->contiguous)
+        shuffle_samples(s, spec->seed);
     if (orders)
         start_epoch(s);
     *sampler = s;
@@ -82,11 +100,31 @@ void blv_sampler_destroy(blv_sampler *s) {
 }
 
 size_t blv_sampler_bytes(const blv_sampler *s) {
-    return sizeof *s + (order_size(s) + index_size(s, s->samples_at == NULL)) * sizeof *s->order;
+    return sizeof *s + (order_size(s) + index_size(s)) * sizeof *s->order;
 }
 
 size_t blv_sampler_batch(const blv_sampler *s) {
     return s->whole ? 0 : s->batch;
+}
+
+/* The samples of a block of the epoch: from first on, and how many of them before the end. */
+static size_t place_of(const blv_sampler *s, size_t next, size_t *first) {
+    size_t block = s->kind == BLV_SAMPLER_SHUFFLE ? next : s->order[next];
+    *first = (s->offset + block * s->batch) % s->samples;
+    size_t left = s->samples - *first;
+    return left < s->batch ? left : s->batch;
+}
+
+static const size_t *indices_of(blv_sampler *s, size_t first, size_t before_end) {
+    if (s->kind == BLV_SAMPLER_SHUFFLE)
+        return s->order + first;
+    if (!s->contiguous)
+        return s->samples_at + first;
+    if (!s->wraps || before_end == s->batch)
+        return NULL;
+    for (size_t i = 0; i < s->batch; i++)
+        s->samples_at[i] = (first + i) % s->samples;
+    return s->samples_at;
 }
 
 static const blv_batch *next_of_epoch(blv_sampler *s) {
@@ -94,20 +132,14 @@ static const blv_batch *next_of_epoch(blv_sampler *s) {
         s->epoch++;
         start_epoch(s);
     }
-    assert(s->order); /* block and shuffle have one */
-    size_t block = s->kind == BLV_SAMPLER_BLOCK ? s->order[s->next] : s->next;
-    const size_t *list = s->kind == BLV_SAMPLER_BLOCK ? s->samples_at : s->order;
-    size_t first = block * s->batch, left = s->samples - first;
+    assert(s->order);
+    size_t first, before_end = place_of(s, s->next, &first);
     s->current = (blv_batch){.first = first,
-                             .count = left < s->batch ? left : s->batch,
-                             .index = list ? list + first : NULL};
+                             .count = s->wraps ? s->batch : before_end,
+                             .index = indices_of(s, first, before_end)};
     s->next++;
-    if (!list && s->next < s->blocks) {
-        size_t following = s->order[s->next] * s->batch;
-        s->current.next_first = following;
-        s->current.next_count =
-            s->samples - following < s->batch ? s->samples - following : s->batch;
-    }
+    if (s->contiguous && s->kind != BLV_SAMPLER_SHUFFLE && s->next < s->blocks)
+        s->current.next_count = place_of(s, s->next, &s->current.next_first);
     return &s->current;
 }
 

@@ -8,7 +8,8 @@
 typedef enum blv_sampler_kind {
     BLV_SAMPLER_BLOCK,
     BLV_SAMPLER_IID,
-    BLV_SAMPLER_SHUFFLE
+    BLV_SAMPLER_SHUFFLE,
+    BLV_SAMPLER_FIXED /* not an option of a run */
 } blv_sampler_kind;
 
 typedef struct blv_sampler_spec {
