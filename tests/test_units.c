@@ -1,0 +1,345 @@
+/* No solver knows an absolute unit: f, g, x and y of a problem, each multiplied by 2^10 and 2^-10,
+ * give the same iterates up to the factor, bit for bit, with automatic constants. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "bilevel/bilevel.h"
+#include "run_testing.h"
+
+#include <stdio.h>
+
+enum { STEPS = 40 };
+
+/* f' = f_unit f, g' = g_unit g, x' = x_unit x, y' = y_unit y: all powers of two, so that nothing is
+ * rounded in another way. */
+typedef struct units {
+    double f, g, x, y;
+} units;
+
+typedef struct scaled {
+    blv_problem *base, *problem;
+    const blv_problem_def *def;
+    units unit;
+    blv_vec *x, *y;
+} scaled;
+
+static void at_base(const scaled *s, const blv_vec *x, const blv_vec *y) {
+    blv_vec_copy(s->x, x);
+    blv_vec_scale(s->x, 1.0 / s->unit.x);
+    blv_vec_copy(s->y, y);
+    blv_vec_scale(s->y, 1.0 / s->unit.y);
+}
+
+static void multiply(blv_vec *v, double factor) {
+    if (v)
+        blv_vec_scale(v, factor);
+}
+
+static int scaled_value(const scaled *s, blv_upper_fn ask, double unit, const blv_batch *batch,
+                        const blv_vec *x, const blv_vec *y, double *value, blv_vec *in_x,
+                        blv_vec *in_y) {
+    at_base(s, x, y);
+    int code = ask(s->def->user, batch, s->x, s->y, value, in_x, in_y);
+    if (value)
+        *value *= unit;
+    multiply(in_x, unit / s->unit.x);
+    multiply(in_y, unit / s->unit.y);
+    return code;
+}
+
+static int scaled_upper(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
+                        double *f, blv_vec *fx, blv_vec *fy) {
+    const scaled *s = user;
+    return scaled_value(s, s->def->upper, s->unit.f, batch, x, y, f, fx, fy);
+}
+
+static int scaled_lower(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
+                        double *g, blv_vec *gx, blv_vec *gy) {
+    const scaled *s = user;
+    return scaled_value(s, s->def->lower, s->unit.g, batch, x, y, g, gx, gy);
+}
+
+static int scaled_hvp(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
+                      const blv_vec *v, blv_vec *hv) {
+    const scaled *s = user;
+    at_base(s, x, y);
+    int code = s->def->lower_hvp(s->def->user, batch, s->x, s->y, v, hv);
+    multiply(hv, s->unit.g / (s->unit.y * s->unit.y));
+    return code;
+}
+
+static int scaled_cross(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
+                        const blv_vec *v, blv_vec *jv) {
+    const scaled *s = user;
+    at_base(s, x, y);
+    int code = s->def->lower_cross(s->def->user, batch, s->x, s->y, v, jv);
+    multiply(jv, s->unit.g / (s->unit.x * s->unit.y));
+    return code;
+}
+
+/* ---- A ridge regression: a penalty exp(x_j) for each weight ---- */
+
+enum { RIDGE_DIM = 6, RIDGE_ROWS = 40 };
+
+static double ridge_feature(size_t row, size_t column) {
+    return sin(1.0 + 3.0 * (double)row + 7.0 * (double)column * (double)column);
+}
+
+static double ridge_target(size_t row) {
+    return cos(2.0 * (double)row) + ridge_feature(row, 0);
+}
+
+/* Mean of squares / 2 over rows first .. first + RIDGE_ROWS of the batch, and its gradient. */
+static double squares(const blv_batch *batch, size_t first, const blv_vec *y, double *gradient) {
+    size_t count = batch ? batch->count : RIDGE_ROWS;
+    double value = 0.0;
+    for (size_t k = 0; k < count; k++) {
+        size_t row = first + (!batch ? k : batch->index ? batch->index[k] : batch->first + k);
+        double error = -ridge_target(row);
+        for (size_t j = 0; j < RIDGE_DIM; j++)
+            error += ridge_feature(row, j) * blv_vec_at(y, j);
+        value += 0.5 * error * error / (double)count;
+        for (size_t j = 0; gradient && j < RIDGE_DIM; j++)
+            gradient[j] += error * ridge_feature(row, j) / (double)count;
+    }
+    return value;
+}
+
+static int ridge_upper(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
+                       double *f, blv_vec *fx, blv_vec *fy) {
+    double gradient[RIDGE_DIM] = {0};
+    double value = squares(batch, RIDGE_ROWS, y, gradient);
+    (void)user, (void)x;
+    if (f)
+        *f = value;
+    for (size_t j = 0; j < RIDGE_DIM; j++) {
+        blv_vec_put(fx, j, 0.0);
+        blv_vec_put(fy, j, gradient[j]);
+    }
+    return 0;
+}
+
+static int ridge_lower(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
+                       double *g, blv_vec *gx, blv_vec *gy) {
+    double gradient[RIDGE_DIM] = {0};
+    double value = squares(batch, 0, y, gradient);
+    (void)user;
+    for (size_t j = 0; j < RIDGE_DIM; j++) {
+        double w = exp(blv_vec_at(x, j)), yj = blv_vec_at(y, j);
+        value += 0.5 * w * yj * yj;
+        blv_vec_put(gx, j, 0.5 * w * yj * yj);
+        blv_vec_put(gy, j, gradient[j] + w * yj);
+    }
+    if (g)
+        *g = value;
+    return 0;
+}
+
+static int ridge_hvp(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
+                     const blv_vec *v, blv_vec *hv) {
+    size_t count = batch ? batch->count : RIDGE_ROWS;
+    double out[RIDGE_DIM] = {0};
+    (void)user, (void)y;
+    for (size_t k = 0; k < count; k++) {
+        size_t row = !batch ? k : batch->index ? batch->index[k] : batch->first + k;
+        double product = 0.0;
+        for (size_t j = 0; j < RIDGE_DIM; j++)
+            product += ridge_feature(row, j) * blv_vec_at(v, j);
+        for (size_t j = 0; j < RIDGE_DIM; j++)
+            out[j] += product * ridge_feature(row, j) / (double)count;
+    }
+    for (size_t j = 0; j < RIDGE_DIM; j++)
+        blv_vec_put(hv, j, out[j] + exp(blv_vec_at(x, j)) * blv_vec_at(v, j));
+    return 0;
+}
+
+static int ridge_cross(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
+                       const blv_vec *v, blv_vec *jv) {
+    (void)user, (void)batch;
+    for (size_t j = 0; j < RIDGE_DIM; j++)
+        blv_vec_put(jv, j, exp(blv_vec_at(x, j)) * blv_vec_at(y, j) * blv_vec_at(v, j));
+    return 0;
+}
+
+static blv_problem *make_ridge(void) {
+    blv_problem *problem = NULL;
+    const blv_problem_def def = {.dim_x = RIDGE_DIM,
+                                 .dim_y = RIDGE_DIM,
+                                 .threads = 1,
+                                 .upper_samples = RIDGE_ROWS,
+                                 .lower_samples = RIDGE_ROWS,
+                                 .upper = ridge_upper,
+                                 .lower = ridge_lower,
+                                 .lower_hvp = ridge_hvp,
+                                 .lower_cross = ridge_cross};
+    assert_int_equal(blv_problem_create(&problem, &def, NULL), BLV_OK);
+    return problem;
+}
+
+/* ---- The problems ---- */
+
+static blv_problem *from_family(const char *family, const char *const *settings) {
+    blv_problem *problem = NULL;
+    blv_message why = {0};
+    const blv_problem_options options = {.threads = 1};
+    blv_error error = blv_problem_from_family(blv_family_find(NULL, family, NULL), settings,
+                                              &options, &problem, &why);
+    if (error != BLV_OK)
+        fail_msg("%s: %s", family, why.text);
+    return problem;
+}
+
+static blv_problem *make_quadratic(void) {
+    const char *const settings[] = {"dx", "5", "dy", "7", "kappa", "20", NULL};
+    return from_family("quadratic", settings);
+}
+
+static blv_problem *make_sum(void) {
+    const char *const settings[] = {"dx", "5", "dy", "5", "kappa", "5", "terms", "50", NULL};
+    return from_family("quadratic", settings);
+}
+
+static blv_problem *make_logistic(void) {
+    const char *const settings[] = {"rows", "120", "columns", "8", NULL};
+    return from_family("synthetic-logistic", settings);
+}
+
+static const struct {
+    const char *name;
+    blv_problem *(*make)(void);
+    const char *batch; /* NULL: not a sum */
+} problems[] = {{"quadratic", make_quadratic, NULL},
+                {"quadratic sum", make_sum, "16"},
+                {"ridge", make_ridge, "16"},
+                {"logistic", make_logistic, "16"}};
+enum { PROBLEMS = sizeof problems / sizeof *problems };
+
+static void open_scaled(scaled *s, size_t problem, units unit) {
+    *s = (scaled){.base = problems[problem].make(), .unit = unit};
+    s->def = blv_problem_definition(s->base);
+    assert_int_equal(blv_vec_create(&s->x, s->def->space_x), BLV_OK);
+    assert_int_equal(blv_vec_create(&s->y, s->def->space_y), BLV_OK);
+    const blv_problem_def def = {.dim_x = s->def->dim_x,
+                                 .dim_y = s->def->dim_y,
+                                 .threads = 1,
+                                 .upper_samples = s->def->upper_samples,
+                                 .lower_samples = s->def->lower_samples,
+                                 .shuffled = s->def->shuffled,
+                                 .user = s,
+                                 .upper = scaled_upper,
+                                 .lower = scaled_lower,
+                                 .lower_hvp = scaled_hvp,
+                                 .lower_cross = scaled_cross,
+                                 .space_x = s->def->space_x,
+                                 .space_y = s->def->space_y};
+    assert_int_equal(blv_problem_create(&s->problem, &def, NULL), BLV_OK);
+}
+
+static void close_scaled(scaled *s) {
+    blv_problem_destroy(s->problem);
+    blv_vec_destroy(s->x);
+    blv_vec_destroy(s->y);
+    blv_problem_destroy(s->base);
+}
+
+/* ---- Runs ---- */
+
+typedef struct trail {
+    size_t dim_x, dim_y, steps;
+    double x[STEPS][DIM_MAX], y[STEPS][DIM_MAX];
+    blv_outcome outcome;
+} trail;
+
+static void follow(size_t problem, units unit, const blv_solver *solver, bool random, trail *t) {
+    scaled s;
+    open_scaled(&s, problem, unit);
+    blv_run *run = NULL;
+    assert_int_equal(blv_run_create(&run, s.problem, solver, NULL), BLV_OK);
+    if (blv_params_find(solver->params, "scale"))
+        assert_int_equal(blv_run_set(run, "scale", "auto"), BLV_OK);
+    if (problems[problem].batch)
+        assert_int_equal(blv_run_set(run, "batch", problems[problem].batch), BLV_OK);
+    t->dim_x = s.def->dim_x;
+    t->dim_y = s.def->dim_y;
+    double start[DIM_MAX];
+    if (random) {
+        for (size_t i = 0; i < t->dim_x; i++)
+            start[i] = unit.x * sin(5.0 + 3.0 * (double)i) / 2.0;
+        assert_int_equal(blv_run_write(run, "x", start), BLV_OK);
+        for (size_t i = 0; i < t->dim_y; i++)
+            start[i] = unit.y * sin(2.0 + 7.0 * (double)i) / 2.0;
+        assert_int_equal(blv_run_write(run, "y", start), BLV_OK);
+    }
+    for (t->steps = 0; t->steps < STEPS; t->steps++) {
+        assert_int_equal(blv_run_step(run), BLV_OK);
+        assert_int_equal(blv_run_read(run, "x", t->x[t->steps]), BLV_OK);
+        assert_int_equal(blv_run_read(run, "y", t->y[t->steps]), BLV_OK);
+    }
+    t->outcome = blv_run_result(run)->outcome;
+    blv_run_destroy(run);
+    close_scaled(&s);
+}
+
+/* The first step that differs; STEPS: none. */
+static size_t first_difference(const trail *a, const trail *b, units unit) {
+    for (size_t k = 0; k < STEPS; k++) {
+        for (size_t i = 0; i < a->dim_x; i++)
+            if (b->x[k][i] != unit.x * a->x[k][i])
+                return k;
+        for (size_t i = 0; i < a->dim_y; i++)
+            if (b->y[k][i] != unit.y * a->y[k][i])
+                return k;
+    }
+    return STEPS;
+}
+
+static const units changes[] = {{0x1p10, 1, 1, 1},  {0x1p-10, 1, 1, 1}, {1, 0x1p10, 1, 1},
+                                {1, 0x1p-10, 1, 1}, {1, 1, 0x1p10, 1},  {1, 1, 0x1p-10, 1},
+                                {1, 1, 1, 0x1p10},  {1, 1, 1, 0x1p-10}};
+enum { CHANGES = sizeof changes / sizeof *changes };
+
+static size_t try_solver(const blv_solver *solver) {
+    static trail plain, other;
+    static const units none = {1, 1, 1, 1};
+    size_t failures = 0;
+    char what[200] = "";
+    for (size_t p = 0; p < PROBLEMS; p++)
+        for (int random = 0; random < 2; random++) {
+            follow(p, none, solver, random, &plain);
+            if (plain.outcome == BLV_DIVERGED)
+                fail_msg("%s on %s: %s", solver->name, problems[p].name,
+                         blv_outcome_text(plain.outcome));
+            for (size_t c = 0; c < CHANGES; c++) {
+                follow(p, changes[c], solver, random, &other);
+                size_t step = first_difference(&plain, &other, changes[c]);
+                if (step == STEPS && plain.outcome == other.outcome)
+                    continue;
+                if (failures++ == 0)
+                    snprintf(what, sizeof what, "%s%s, %c %s: step %zu", problems[p].name,
+                             random ? " from a random start" : "", "fgxy"[c / 2],
+                             c % 2 ? "/ 1024" : "x 1024", step);
+            }
+        }
+    if (failures)
+        print_error("%s: %zu of %d differ; %s\n", solver->name, failures, 2 * PROBLEMS * CHANGES,
+                    what);
+    return failures;
+}
+
+static void test_no_absolute_unit(void **state) {
+    size_t failures = 0;
+    (void)state;
+    const blv_solver *solver;
+    for (size_t i = 0; (solver = blv_solver_at(NULL, i)); i++)
+        failures += try_solver(solver);
+    assert_int_equal(failures, 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_no_absolute_unit)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
