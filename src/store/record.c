@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define AT(record, offset_, type) (*(type const *)(const void *)((const char *)(record) + (offset_)))
+#define AT(record, offset_, type)                                                                  \
+    (*(type const *)(const void *)((const char *)(record) + (offset_)))
 
 /* ---- Values ---- */
 
@@ -67,8 +68,11 @@ json_t *blv_values_json(const blv_values *values) {
 
 /* A text that is not JSON after all is shown as it is. */
 static json_t *parsed(const char *text) {
-    json_t *value = text ? json_loads(text, JSON_DECODE_ANY, NULL) : NULL;
-    return value ? value : blv_json_string(text);
+    json_error_t where = {0};
+    json_t *value = text ? json_loads(text, JSON_DECODE_ANY, &where) : NULL;
+    if (value || (text && json_error_code(&where) <= json_error_stack_overflow))
+        return value; /* else it is not JSON, rather than that memory was short */
+    return blv_json_string(text);
 }
 
 /* ---- Arrays ---- */

@@ -50,36 +50,36 @@ typedef struct blv_field {
     blv_kind kind;
     unsigned flags;
     size_t offset;
-    size_t count;             /* arrays: offset of the size_t that counts the elements */
-    size_t when;              /* 1 + offset of a bool: null where that is false; 0: none */
-    size_t size;              /* of the struct (RECORD, RECORDS), of the array (CHARS) */
+    size_t count;                   /* arrays: offset of the size_t that counts the elements */
+    size_t when;                    /* 1 + offset of a bool: null where that is false; 0: none */
+    size_t size;                    /* of the struct (RECORD, RECORDS), of the array (CHARS) */
     const struct blv_field *fields; /* RECORD, RECORDS: the table of that struct */
-    const char *const *words; /* WORD: ends with NULL */
+    const char *const *words;       /* WORD: ends with NULL */
 } blv_field;
 
 #define BLV_FIELD(type, member, kind_) BLV_FIELD_AS(#member, type, member, kind_, 0)
 #define BLV_FIELD_AS(name_, type, member, kind_, flags_)                                           \
-    {.name = (name_), .kind = BLV_KIND_##kind_, .flags = (flags_), .offset = offsetof(type, member)}
+    {                                                                                              \
+        .name = (name_), .kind = BLV_KIND_##kind_, .flags = (flags_),                              \
+        .offset = offsetof(type, member)                                                           \
+    }
 #define BLV_FIELD_WORD(name_, type, member, words_)                                                \
-    {.name = (name_), .kind = BLV_KIND_WORD, .offset = offsetof(type, member), .words = (words_)}
+    { .name = (name_), .kind = BLV_KIND_WORD, .offset = offsetof(type, member), .words = (words_) }
 #define BLV_FIELD_ARRAY(type, member, count_, kind_)                                               \
-    {.name = #member,                                                                              \
-     .kind = BLV_KIND_##kind_,                                                                     \
-     .offset = offsetof(type, member),                                                             \
-     .count = offsetof(type, count_)}
+    {                                                                                              \
+        .name = #member, .kind = BLV_KIND_##kind_, .offset = offsetof(type, member),               \
+        .count = offsetof(type, count_)                                                            \
+    }
 #define BLV_FIELD_RECORD(name_, type, member, fields_)                                             \
-    {.name = (name_),                                                                              \
-     .kind = BLV_KIND_RECORD,                                                                      \
-     .offset = offsetof(type, member),                                                             \
-     .size = sizeof(((type *)0)->member),                                                          \
-     .fields = (fields_)}
+    {                                                                                              \
+        .name = (name_), .kind = BLV_KIND_RECORD, .offset = offsetof(type, member),                \
+        .size = sizeof(((type *)0)->member), .fields = (fields_)                                   \
+    }
 #define BLV_FIELD_RECORDS(name_, type, member, count_, fields_)                                    \
-    {.name = (name_),                                                                              \
-     .kind = BLV_KIND_RECORDS,                                                                     \
-     .offset = offsetof(type, member),                                                             \
-     .count = offsetof(type, count_),                                                              \
-     .size = sizeof(*((type *)0)->member),                                                         \
-     .fields = (fields_)}
+    {                                                                                              \
+        .name = (name_), .kind = BLV_KIND_RECORDS, .offset = offsetof(type, member),               \
+        .count = offsetof(type, count_), .size = sizeof(*((type *)0)->member), .fields = (fields_) \
+    }
 
 /* ---- To JSON: new references, NULL where memory is short ---- */
 
@@ -128,7 +128,7 @@ blv_error blv_values_read(blv_values *values, const json_t *object);
 blv_error blv_values_add_text(blv_values *values, const char *name, const char *text);
 blv_error blv_values_copy(blv_values *to, const blv_values *from);
 const blv_value *blv_values_find(const blv_values *values, const char *name);
-bool blv_value_equal(const blv_value *a, const blv_value *b); /* NULL is allowed */
+bool blv_value_equal(const blv_value *a, const blv_value *b);    /* NULL is allowed */
 bool blv_values_equal(const blv_values *a, const blv_values *b); /* in any order */
 void blv_values_free(blv_values *values);
 

@@ -82,8 +82,7 @@ static size_t element_size(const blv_field *f) {
                                         : f->size;
 }
 
-static blv_error read_element(const blv_field *f, char *to, const json_t *value,
-                              blv_message *why) {
+static blv_error read_element(const blv_field *f, char *to, const json_t *value, blv_message *why) {
     const blv_field one = {.name = f->name, .kind = BLV_KIND_WHOLE};
     if (f->kind == BLV_KIND_REALS)
         return read_real(f, &AT(to, 0, double), value, why);
@@ -138,7 +137,8 @@ static blv_error read_field(const blv_field *f, void *record, const json_t *valu
     case BLV_KIND_WORD:
         return read_string(f, record, value, why);
     case BLV_KIND_JSON:
-        AT(record, f->offset, char *) = json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(17));
+        AT(record, f->offset, char *) =
+            json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(17));
         return AT(record, f->offset, char *) ? BLV_OK : BLV_E_MEMORY;
     case BLV_KIND_VALUES:
         return json_is_object(value) ? blv_values_read(&AT(record, f->offset, blv_values), value)
@@ -152,16 +152,12 @@ static blv_error read_field(const blv_field *f, void *record, const json_t *valu
 
 /* What a field holds that is not there. */
 static void clear(const blv_field *table, void *record) {
-    static const size_t sizes[] = {[BLV_KIND_WHOLE] = sizeof(uint64_t),
-                                   [BLV_KIND_SIZE] = sizeof(size_t),
-                                   [BLV_KIND_INT64] = sizeof(int64_t),
-                                   [BLV_KIND_INT] = sizeof(int),
-                                   [BLV_KIND_BOOL] = sizeof(bool),
-                                   [BLV_KIND_HEX] = sizeof(uint64_t),
-                                   [BLV_KIND_TEXT] = sizeof(char *),
-                                   [BLV_KIND_WORD] = sizeof(int),
-                                   [BLV_KIND_JSON] = sizeof(char *),
-                                   [BLV_KIND_VALUES] = sizeof(blv_values)};
+    static const size_t sizes[] = {
+        [BLV_KIND_WHOLE] = sizeof(uint64_t), [BLV_KIND_SIZE] = sizeof(size_t),
+        [BLV_KIND_INT64] = sizeof(int64_t),  [BLV_KIND_INT] = sizeof(int),
+        [BLV_KIND_BOOL] = sizeof(bool),      [BLV_KIND_HEX] = sizeof(uint64_t),
+        [BLV_KIND_TEXT] = sizeof(char *),    [BLV_KIND_WORD] = sizeof(int),
+        [BLV_KIND_JSON] = sizeof(char *),    [BLV_KIND_VALUES] = sizeof(blv_values)};
     for (const blv_field *f = table; f->name; f++) {
         char *at = (char *)record + f->offset;
         if (f->kind == BLV_KIND_REAL)
