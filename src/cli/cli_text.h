@@ -1,25 +1,14 @@
-/* Text in memory. The command ends where memory is short: a stream of open_memstream loses what it
- * has no memory for without a word, neither ferror nor fclose tell. */
+/* Text in memory, as base/text_stream.h has it; the command ends where memory is short. */
 #ifndef CLI_TEXT_H
 #define CLI_TEXT_H
 
+#include "base/text_stream.h"
 #include "bilevel/status.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdio.h>
+typedef blv_text_stream cli_text;
 
-typedef struct cli_text {
-    char *bytes;
-    size_t size, room;
-    bool lost;
-    FILE *out;
-} cli_text;
-
-/* A stream into the text, which stays where it is until the end. */
 FILE *cli_text_begin(cli_text *text);
-/* Closes the stream. What was written, followed by a zero; never NULL, to be freed. Its size is in
- * text->size. */
+/* Closes the stream. Never NULL, to be freed. */
 char *cli_text_end(cli_text *text);
 
 /* As printf does; never NULL, to be freed. */
