@@ -84,27 +84,25 @@ static int key_of(const parsing *p, size_t i) {
     return p->items[i].argument->letter ? p->items[i].argument->letter : FIRST_KEY + (int)i;
 }
 
-static bool has_section(const parsing *p, cli_section section) {
-    for (size_t i = 0; i < p->count; i++)
-        if (p->items[i].argument->name && p->items[i].section == section)
-            return true;
-    return false;
-}
-
+/* Entries without a group stay in that of the entry before: those of CLI_SECTION_OWN come first. */
 static void make_options(parsing *p) {
     struct argp_option *next = cli_alloc(SECTIONS + p->count + 1, sizeof *next);
     p->options = next;
-    for (int s = CLI_SECTION_OWN + 1; s < SECTIONS; s++)
-        if (has_section(p, (cli_section)s))
-            *next++ = (struct argp_option){.doc = section_titles[s], .group = s};
-    for (size_t i = 0; i < p->count; i++) {
-        const cli_argument *a = p->items[i].argument;
-        if (a->name)
+    for (int section = 0; section < SECTIONS; section++) {
+        const char *title = section_titles[section];
+        for (size_t i = 0; i < p->count; i++) {
+            const cli_argument *a = p->items[i].argument;
+            if (!a->name || (int)p->items[i].section != section)
+                continue;
+            if (title)
+                *next++ = (struct argp_option){.doc = title, .group = section};
+            title = NULL;
             *next++ = (struct argp_option){.name = a->name,
                                            .key = key_of(p, i),
                                            .arg = a->value,
                                            .doc = help_of(a),
-                                           .group = (int)p->items[i].section};
+                                           .group = section};
+        }
     }
 }
 
@@ -308,12 +306,16 @@ static void take_or_reject(const placed *to, char *text, const struct argp_state
 
 /* The option that a name, or its beginning, stands for; NULL when there is none. */
 static const cli_argument *find_name(const parsing *p, const char *name, size_t length) {
+    const cli_argument *begun = NULL;
     for (size_t i = 0; i < p->count; i++) {
         const cli_argument *a = p->items[i].argument;
-        if (a->name && strncmp(a->name, name, length) == 0)
+        if (!a->name || strncmp(a->name, name, length) != 0)
+            continue;
+        if (!a->name[length])
             return a;
+        begun = begun ? begun : a;
     }
-    return NULL;
+    return begun;
 }
 
 /* Whether the last of several letters takes the next word as its value. */

@@ -13,11 +13,11 @@
  *         CLI_POSITION(TEXT, request, file, "FILE", "no file is named"),
  *         CLI_OPTION("out", TEXT, request, out, "OUT.csv", "write the rows", .letter = 'o'),
  *         CLI_OPTION("threads", WHOLE, request, threads, "N", "threads to use", .to = 256),
- *         CLI_OPTION("json", FLAG, request, json, NULL, "print JSON", .section = CLI_SECTION_OUTPUT),
+ *         CLI_OPTION("json", FLAG, request, json, NULL, "print JSON"),
  *         CLI_INCLUDE(cli_reading_table, request, reading, CLI_SECTION_READING),
  *         CLI_END};
  *     static const cli_arguments arguments = {
- *         .table = table, .doc = "What it does.\vMore about it, below the options.", .check = check};
+ *         .table = table, .doc = "What it does.\vMore, below the options.", .check = check};
  *
  *     request asked = {.threads = 1};
  *     if (!cli_read_arguments(&arguments, argc, argv, &asked))
@@ -29,6 +29,8 @@
 #define CLI_ARGUMENTS_H
 
 #include "cli_common.h"
+
+#include <stdio.h>
 
 typedef enum cli_argument_kind {
     CLI_ARG_END,
@@ -99,6 +101,8 @@ typedef struct cli_argument {
  * CLI_SECTION_OWN where they stay in their own. */
 #define CLI_INCLUDE(table_, type, member, section_)                                                \
     {.kind = CLI_ARG_INCLUDE, CLI_FIELD(type, member), .section = section_, .table = table_}
+/* The entries of another table for the same request. */
+#define CLI_ALSO(table_) {.kind = CLI_ARG_INCLUDE, .table = table_}
 #define CLI_END {.kind = CLI_ARG_END}
 /* clang-format on */
 
