@@ -430,7 +430,7 @@ static void test_null_dataset(void **state) {
     REFUSES(blv_dataset_read(NULL, "nowhere", NULL, NULL));
     REFUSES(blv_dataset_read(&made, NULL, NULL, NULL));
     assert_null(made);
-    blv_dataset_destroy(NULL);
+    blv_dataset_release(NULL);
     assert_null(blv_dataset_view_of(NULL));
     assert_null(blv_dataset_history(NULL, 0));
     assert_null(blv_dataset_notes(NULL, 0));
@@ -462,7 +462,7 @@ static void test_null_dataset(void **state) {
     REFUSES(blv_dataset_write(NULL, "nowhere", "csv", NULL));
     REFUSES(blv_dataset_write(set, NULL, "csv", NULL));
     REFUSES(blv_dataset_write(set, "nowhere", NULL, NULL));
-    blv_dataset_destroy(set);
+    blv_dataset_release(set);
 }
 
 /* Sets are taken over whatever goes wrong; the leak checker would tell. */
@@ -497,7 +497,7 @@ static void test_null_linear(void **state) {
     REFUSES(blv_auroc(2, NULL, positive, &area));
     REFUSES(blv_auroc(2, probability, NULL, &area));
     REFUSES(blv_auroc(2, probability, positive, NULL));
-    blv_dataset_destroy(set);
+    blv_dataset_release(set);
 }
 
 static void test_null_classifier(void **state) {
@@ -527,7 +527,7 @@ static void test_null_classifier(void **state) {
     assert_int_equal(blv_classifier_train(model, set, &training, NULL), BLV_OK);
     blv_classifier_destroy(model);
     blv_classifier_destroy(NULL);
-    blv_dataset_destroy(set);
+    blv_dataset_release(set);
 }
 
 static void test_null_select(void **state) {
@@ -545,7 +545,7 @@ static void test_null_select(void **state) {
     REFUSES(blv_select(set, NULL, index, NULL, NULL));
     REFUSES(blv_select(set, &(blv_selection){.size = 1}, index, NULL, NULL));
     REFUSES(blv_select(set, &how, NULL, NULL, NULL));
-    blv_dataset_destroy(set);
+    blv_dataset_release(set);
     REFUSES(blv_coreset_create(NULL, &setting, NULL, &problem, NULL));
     REFUSES(blv_coreset_create(&(const blv_sets){0}, &setting, NULL, &problem, NULL));
     blv_sets sets = small_sets();

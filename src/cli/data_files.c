@@ -52,7 +52,9 @@ const cli_argument cli_format_table[] = {
 
 int cli_dataset_read(blv_dataset **dataset, const char *path, const blv_read_options *options) {
     blv_message why = {0};
-    blv_error error = blv_dataset_read(dataset, path, options, &why);
+    blv_read_options sized = *options;
+    sized.size = sizeof sized;
+    blv_error error = blv_dataset_read(dataset, path, &sized, &why);
     return error == BLV_OK ? CLI_DONE : cli_refuse(error, why.text);
 }
 
@@ -68,7 +70,7 @@ int cli_look(int argc, char **argv, const char *doc, cli_show_fn show) {
     int code = cli_dataset_read(&dataset, source.in, &source.reading);
     if (code == CLI_DONE)
         show(&source, dataset);
-    blv_dataset_destroy(dataset);
+    blv_dataset_release(dataset);
     return code;
 }
 
