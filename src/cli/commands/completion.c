@@ -15,9 +15,9 @@ static int print(void (*put)(FILE *out, const cli_descriptions *all)) {
 }
 
 int cmd_completion(int argc, char **argv) {
-    static const cli_argument table[] = {CLI_POSITION(CHOICE, request, shell, "bash|zsh",
-                                                      "no shell is named: bash or zsh"),
-                                         CLI_END};
+    static const cli_argument table[] = {
+        CLI_POSITION(CHOICE, request, shell, "bash|zsh", "no shell is named: bash or zsh"),
+        CLI_END};
     static const cli_arguments arguments = {
         .table = table, .doc = "Print the completion of commands and options for a shell."};
     request asked = {0};

@@ -162,12 +162,10 @@ static json_t *describe(const entry *e, bool with_fit) {
     static const char *const fit_words[] = {"refused", "differences", "suited", NULL};
     _Static_assert(BLV_FIT_REFUSED == 0 && BLV_FIT_DIFFERENCES == 1 && BLV_FIT_SUITED == 2,
                    "the words are in this order");
-    static const blv_field names[] = {BLV_FIELD(blv_solver, name, TEXT),
-                                      BLV_FIELD(blv_solver, group, TEXT),
-                                      BLV_FIELD(blv_solver, summary, TEXT),
-                                      BLV_FIELD(blv_solver, citation, TEXT),
-                                      BLV_FIELD(blv_solver, hint, TEXT),
-                                      {0}};
+    static const blv_field names[] = {
+        BLV_FIELD(blv_solver, name, TEXT),    BLV_FIELD(blv_solver, group, TEXT),
+        BLV_FIELD(blv_solver, summary, TEXT), BLV_FIELD(blv_solver, citation, TEXT),
+        BLV_FIELD(blv_solver, hint, TEXT),    {0}};
     static const blv_field fit[] = {BLV_FIELD_WORD("fit", entry, fit, fit_words),
                                     BLV_FIELD_AS("remark", entry, remark.text, CHARS, 0),
                                     {0}};
