@@ -323,7 +323,8 @@ static blv_dataset *make_rows(size_t rows, bool wrong, double noise, blv_precisi
             label[i] = (label[i] + 1) % CLASSES;
     }
     blv_dataset *set;
-    const blv_dataset_view view = {.rows = rows,
+    const blv_dataset_view view = {.size = sizeof(blv_dataset_view),
+                                   .rows = rows,
                                    .columns = COLUMNS,
                                    .precision = precision,
                                    .dense = precision == BLV_F32 ? (void *)single : (void *)a,
@@ -338,13 +339,15 @@ static blv_dataset *make_rows(size_t rows, bool wrong, double noise, blv_precisi
 }
 
 static blv_problem *make_coreset(bool wrong, size_t rows) {
-    const blv_sets sets = {make_rows(rows, wrong, 0.4, BLV_F64), make_rows(60, false, 0.4, BLV_F64),
-                           NULL};
+    const blv_sets sets = {sizeof sets, make_rows(rows, wrong, 0.4, BLV_F64),
+                           make_rows(60, false, 0.4, BLV_F64), NULL};
     const blv_coreset_setting setting = {.K = 4, .ridge = 0.01, .over_val = true};
     blv_problem *p;
     blv_message why = {""};
     if (blv_coreset_create(&sets, &setting, NULL, &p, &why) != BLV_OK)
         fail_msg("%s", why.text);
+    blv_dataset_release(sets.train);
+    blv_dataset_release(sets.val);
     return p;
 }
 
@@ -470,15 +473,15 @@ static void test_methods(void **state) {
         assert_true(!method->is_bilevel || blv_solver_find(NULL, method->name, NULL));
     }
     assert_int_equal(count, 12);
-    blv_dataset_destroy(single);
-    blv_dataset_destroy(twofold);
+    blv_dataset_release(single);
+    blv_dataset_release(twofold);
 }
 
 /* Half of the labels are wrong; f is about all rows with their labels, so the best few rows are
  * better than random ones: by the loss of a classifier trained on them, on all rows. */
 static double loss_of(const blv_dataset *rows, const size_t *index, const double *weight,
                       size_t size) {
-    blv_sets sets = {0};
+    blv_sets sets = {.size = sizeof sets};
     size_t all[300];
     const size_t count = blv_dataset_view_of(rows)->rows;
     for (size_t i = 0; i < count; i++)
@@ -488,6 +491,8 @@ static double loss_of(const blv_dataset *rows, const size_t *index, const double
     const blv_coreset_setting setting = {.K = size, .ridge = 1e-3, .over_val = true};
     blv_problem *p;
     assert_int_equal(blv_coreset_create(&sets, &setting, NULL, &p, NULL), BLV_OK);
+    blv_dataset_release(sets.train);
+    blv_dataset_release(sets.val);
     const double loss = phi_at(p, weight);
     blv_problem_destroy(p);
     return loss;
@@ -515,7 +520,7 @@ static void test_bilevel_methods_are_good(void **state) {
         print_message("%s: loss %.4f, uniform %.4f\n", method->name, loss, uniform);
         assert_at_most(loss, 0.9 * uniform);
     }
-    blv_dataset_destroy(rows);
+    blv_dataset_release(rows);
 }
 
 static void test_refusals(void **state) {
@@ -535,10 +540,12 @@ static void test_refusals(void **state) {
     assert_null(blv_selection_method_find("uniforn", &why));
     assert_non_null(strstr(why.text, "uniform"));
     assert_non_null(strstr(why.text, "probabilistic"));
-    const blv_sets sets = {rows, make_rows(9, false, 0.3, BLV_F32), NULL};
+    const blv_sets sets = {sizeof sets, rows, make_rows(9, false, 0.3, BLV_F32), NULL};
     const blv_coreset_setting setting = {.K = 3};
     blv_problem *p;
     assert_int_equal(blv_coreset_create(&sets, &setting, NULL, &p, &why), BLV_E_VALUE);
+    blv_dataset_release(sets.train);
+    blv_dataset_release(sets.val);
 }
 
 int main(void) {
