@@ -156,7 +156,7 @@ int cmd_solve(int argc, char **argv) {
     asked.task.command = command;
     bool wanted = cli_parse(&argp, argc, argv, &asked);
     int code = wanted ? solve(&asked) : CLI_DONE;
-    cli_store_close(asked.task.store);
+    blv_store_close(asked.task.store);
     json_decref(command);
     cli_selection_free(&asked.task.selection);
     cli_settings_free(&asked.task.settings);
