@@ -417,6 +417,7 @@ static void check_memory(const blv_problem *problem, const blv_solver *solver, b
 /* One problem with long vectors, one with many samples. */
 static void test_memory_is_what_is_taken(void **state) {
     (void)state;
+    mallopt(M_MMAP_THRESHOLD, 1 << 30); /* no blocks in whole pages, which hold more than asked */
     blv_problem *problems[] = {
         make_problem("pl-shift", SETTINGS("dim", "20000")),
         make_problem("quadratic", SETTINGS("dx", "2", "dy", "2", "terms", "50000")),
