@@ -1,5 +1,5 @@
 /* Writing a checkpoint: an NPZ file with the state as arrays and the rest as lines of text. */
-#include "core/checkpoint.h"
+#include "core/checkpoint_format.h"
 #include "bilevel/checkpoint.h"
 #include "bilevel/npz.h"
 
