@@ -1,13 +1,13 @@
-#include "kernels/cpu/row_sweep_reference.h"
+#include "row_sweep_reference.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 typedef struct reference {
     const blv_rows *rows;
-    const blv_sweep *pass;
+    const blv_sweep *sweep;
     bool logistic, single;
-    double *gradient, *hessian; /* layout of pass->gradient */
+    double *gradient, *hessian; /* layout of sweep->gradient */
     double *score, *tangent;    /* W a and V a of one row */
     double *probability;
 } reference;
@@ -24,7 +24,7 @@ static void put(const reference *r, void *array, size_t i, double value) {
 }
 
 static size_t place(const reference *r, size_t k, size_t j) {
-    return r->rows->dense ? k * r->rows->columns + j : j * r->pass->classes + k;
+    return r->rows->dense ? k * r->rows->columns + j : j * r->sweep->classes + k;
 }
 
 static size_t entries_of(const reference *r, size_t row) {
@@ -43,12 +43,12 @@ static double entry(const reference *r, size_t row, size_t e, size_t *column) {
 }
 
 static void multiply(const reference *r, size_t row, const void *matrix, double *out) {
-    for (size_t k = 0; k < r->pass->classes; k++)
+    for (size_t k = 0; k < r->sweep->classes; k++)
         out[k] = 0.0;
     for (size_t e = 0; e < entries_of(r, row); e++) {
         size_t j;
         double a = entry(r, row, e, &j);
-        for (size_t k = 0; k < r->pass->classes; k++)
+        for (size_t k = 0; k < r->sweep->classes; k++)
             out[k] += a * get(r, matrix, place(r, k, j));
     }
 }
@@ -58,14 +58,14 @@ static void add_outer(const reference *r, size_t row, double factor, const doubl
     for (size_t e = 0; e < entries_of(r, row); e++) {
         size_t j;
         double a = entry(r, row, e, &j);
-        for (size_t k = 0; k < r->pass->classes; k++)
+        for (size_t k = 0; k < r->sweep->classes; k++)
             out[place(r, k, j)] += factor * u[k] * a;
     }
 }
 
 /* Loss of a row; probability becomes the probabilities of all classes (logistic: of label 1). */
 static double row_loss(reference *r, size_t label) {
-    size_t classes = r->pass->classes;
+    size_t classes = r->sweep->classes;
     if (r->logistic) {
         double s = label ? r->score[0] : -r->score[0];
         r->probability[0] = 1.0 / (1.0 + exp(-r->score[0]));
@@ -85,14 +85,14 @@ static size_t best_class(const reference *r) {
     if (r->logistic)
         return r->score[0] > 0.0;
     size_t best = 0;
-    for (size_t k = 1; k < r->pass->classes; k++)
+    for (size_t k = 1; k < r->sweep->classes; k++)
         if (r->score[k] > r->score[best])
             best = k;
     return best;
 }
 
 static double visit_row(reference *r, size_t row) {
-    const blv_sweep *p = r->pass;
+    const blv_sweep *p = r->sweep;
     size_t label = (size_t)r->rows->label[row], classes = p->classes;
     double weight = r->rows->weight ? get(r, r->rows->weight, row) : 1.0;
     multiply(r, row, p->w, r->score);
@@ -128,7 +128,7 @@ static double visit_row(reference *r, size_t row) {
 }
 
 static void finish(const reference *r, const double *sum, const void *of, void *out) {
-    const blv_sweep *p = r->pass;
+    const blv_sweep *p = r->sweep;
     for (size_t k = 0; k < p->classes; k++)
         for (size_t j = 0; j < r->rows->columns; j++) {
             size_t at = place(r, k, j);
@@ -139,29 +139,29 @@ static void finish(const reference *r, const double *sum, const void *of, void *
         }
 }
 
-bool blv_reference_pass(const blv_rows *rows, const blv_sweep *pass, bool logistic, bool single) {
-    size_t size = pass->classes * rows->columns;
-    double *memory = calloc(2 * size + 3 * pass->classes, sizeof *memory);
+bool blv_reference_sweep(const blv_rows *rows, const blv_sweep *sweep, bool logistic, bool single) {
+    size_t size = sweep->classes * rows->columns;
+    double *memory = calloc(2 * size + 3 * sweep->classes, sizeof *memory);
     if (!memory)
         return false;
     reference r = {.rows = rows,
-                   .pass = pass,
+                   .sweep = sweep,
                    .logistic = logistic,
                    .single = single,
                    .gradient = memory,
                    .hessian = memory + size,
                    .score = memory + 2 * size,
-                   .tangent = memory + 2 * size + pass->classes,
-                   .probability = memory + 2 * size + 2 * pass->classes};
+                   .tangent = memory + 2 * size + sweep->classes,
+                   .probability = memory + 2 * size + 2 * sweep->classes};
     double loss = 0.0;
     for (size_t i = 0; i < rows->count; i++)
         loss += visit_row(&r, rows->index ? rows->index[i] : rows->first + i);
-    if (pass->loss)
-        *pass->loss = pass->scale * loss;
-    if (pass->gradient)
-        finish(&r, r.gradient, pass->w, pass->gradient);
-    if (pass->hessian)
-        finish(&r, r.hessian, pass->v, pass->hessian);
+    if (sweep->loss)
+        *sweep->loss = sweep->scale * loss;
+    if (sweep->gradient)
+        finish(&r, r.gradient, sweep->w, sweep->gradient);
+    if (sweep->hessian)
+        finish(&r, r.hessian, sweep->v, sweep->hessian);
     free(memory);
     return true;
 }

@@ -1,12 +1,11 @@
-/* Drives the passes: picks the instruction set, cuts the rows into groups, shares the groups out
+/* Drives the sweeps: picks the instruction set, cuts the rows into groups, shares the groups out
  * among threads and adds their sums up in order.
  *
- * The groups depend on the sizes of the pass alone, each is summed by one thread, and the sums of
+ * The groups depend on the sizes of the sweep alone, each is summed by one thread, and the sums of
  * the groups are added in order and in double: any number of threads gives the same bits. */
 #include "base/thread_pool.h"
-#include "kernels/cpu/dense_pass.h"
-#include "kernels/cpu/row_sweep_private.h"
-#include "kernels/cpu/row_sweep_reference.h"
+#include "kernels/cpu/dense_task.h"
+#include "kernels/cpu/host_sweep_private.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -16,21 +15,21 @@ enum {
     LINE = 64,             /* bytes of a cache line */
     LEAST_GROUP_ROWS = 32, /* a power of two, as is the next */
     MOST_GROUP_ROWS = 1024,
-    LEAST_GROUPS = 8, /* of a pass that is worth more than one thread */
+    LEAST_GROUPS = 8, /* of a sweep that is worth more than one thread */
     MOST_GROUPS = 256,
     MOST_PART_BYTES = 32 << 20, /* of all groups, if they are more than LEAST_GROUPS */
     LEAST_BLOCK_ROWS = 16,      /* a whole number of vectors, whatever they are */
     ROWS_OF_A_STREAM = 1024,    /* fewer are taken in blocks, which fetch ahead */
     BLOCK_BYTES = 256 << 10,    /* a quarter of a usual L2, for this block and the next */
-    CACHED_BYTES = 512 << 10,   /* data that are in L2 after the first pass */
+    CACHED_BYTES = 512 << 10,   /* data that are in L2 after the first sweep */
     FINISH_COLUMNS = 64,
 };
 
-/* One thread needs about this for a pass, and two gain from this much on. */
+/* One thread needs about this for a sweep, and two gain from this much on. */
 static const double SECONDS_PER_FLOP_F32 = 1e-11, SECONDS_PER_BYTE = 3e-11;
 static const double SECONDS_WORTH_THREADS = 50e-6;
 
-struct blv_dense_room {
+struct blv_dense_buffers {
     char *packed;
     char *parts;
     double *losses; /* of each group */
@@ -74,34 +73,16 @@ static size_t rows_of_a_group(size_t count, size_t limit) {
     return (rows + LEAST_GROUP_ROWS - 1) / LEAST_GROUP_ROWS * LEAST_GROUP_ROWS;
 }
 
-bool blv_has_instructions(blv_instructions instructions) {
-    __builtin_cpu_init();
-    switch (instructions) {
-    case BLV_INSTRUCTIONS_AVX512:
-        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-               __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") &&
-               __builtin_cpu_supports("fma");
-    case BLV_INSTRUCTIONS_AVX2:
-        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-    default:
-        return true;
-    }
-}
-
 void blv_sweep_work_instructions(blv_sweep_work *work, blv_instructions instructions) {
-    if (instructions == BLV_INSTRUCTIONS_BEST)
-        instructions = BLV_INSTRUCTIONS_AVX512;
-    while (!blv_has_instructions(instructions))
-        instructions = (blv_instructions)(instructions - 1);
-    work->instructions = instructions;
+    work->instructions = blv_usable_instructions(instructions);
     work->kept.data = NULL; /* p has other bits there */
 }
 
-static const blv_dense_pass_table *kernels_of(blv_instructions instructions, bool single) {
-    static const blv_dense_pass_table *const table[2][3] = {
-        {&blv_dense_pass_f64_base, &blv_dense_pass_f64_avx2, &blv_dense_pass_f64_avx512},
-        {&blv_dense_pass_f32_base, &blv_dense_pass_f32_avx2, &blv_dense_pass_f32_avx512}};
-    return table[single][instructions - BLV_INSTRUCTIONS_BASE];
+static const blv_dense_sweep_table *kernels_of(blv_instructions instructions, bool single) {
+    static const blv_dense_sweep_table *const table[2][BLV_INSTRUCTION_SETS] = {
+        {&blv_dense_sweep_f64_base, &blv_dense_sweep_f64_avx2, &blv_dense_sweep_f64_avx512},
+        {&blv_dense_sweep_f32_base, &blv_dense_sweep_f32_avx2, &blv_dense_sweep_f32_avx512}};
+    return table[single][instructions];
 }
 
 void *blv_sweep_memory(size_t bytes, size_t *total) {
@@ -113,10 +94,10 @@ void *blv_sweep_memory(size_t bytes, size_t *total) {
     return memory;
 }
 
-static blv_dense_room *create_dense_room(const blv_sweep_work *work, size_t *total) {
+static blv_dense_buffers *create_dense_buffers(const blv_sweep_work *work, size_t *total) {
     const size_t part = part_bytes(work->classes, work->columns, work->real_size);
     const size_t limit = most_groups(work->classes, work->columns, work->real_size);
-    blv_dense_room *room = calloc(1, sizeof *room);
+    blv_dense_buffers *room = calloc(1, sizeof *room);
     if (!room)
         return NULL;
     *total += sizeof *room;
@@ -132,7 +113,7 @@ static blv_dense_room *create_dense_room(const blv_sweep_work *work, size_t *tot
     return room;
 }
 
-static void destroy_dense_room(blv_dense_room *room) {
+static void destroy_dense_buffers(blv_dense_buffers *room) {
     if (!room)
         return;
     free(room->packed);
@@ -158,11 +139,11 @@ blv_sweep_work *blv_sweep_work_create(size_t classes, size_t columns, size_t rea
     bool complete;
     if (sparse) {
         const size_t bytes =
-            blv_sparse_room_bytes(classes, columns, real_size, max_rows, work->threads);
-        work->sparse_room = blv_sweep_memory(bytes, &work->bytes);
-        complete = work->sparse_room != NULL;
+            blv_sparse_buffer_bytes(classes, columns, real_size, max_rows, work->threads);
+        work->sparse_buffer = blv_sweep_memory(bytes, &work->bytes);
+        complete = work->sparse_buffer != NULL;
     } else {
-        const blv_dense_room *room = work->dense = create_dense_room(work, &work->bytes);
+        const blv_dense_buffers *room = work->dense = create_dense_buffers(work, &work->bytes);
         complete = room && room->packed && room->parts && room->losses && room->threads;
     }
     if (complete)
@@ -174,8 +155,8 @@ blv_sweep_work *blv_sweep_work_create(size_t classes, size_t columns, size_t rea
 void blv_sweep_work_destroy(blv_sweep_work *work) {
     if (!work)
         return;
-    destroy_dense_room(work->dense);
-    free(work->sparse_room);
+    destroy_dense_buffers(work->dense);
+    free(work->sparse_buffer);
     blv_sweep_kept_free(&work->kept);
     free(work);
 }
@@ -188,10 +169,10 @@ int blv_sweep_threads(const blv_sweep_work *work, double seconds) {
     return seconds < SECONDS_WORTH_THREADS ? 1 : work->threads;
 }
 
-static double seconds_of(const blv_rows *rows, const blv_sweep *pass, size_t real_size) {
+static double seconds_of(const blv_rows *rows, const blv_sweep *sweep, size_t real_size) {
     const double entries = (double)rows->count * (double)rows->columns;
     const double size = (double)real_size;
-    const double products = (pass->v ? 4.0 : 2.0) * (double)pass->classes;
+    const double products = (sweep->v ? 4.0 : 2.0) * (double)sweep->classes;
     const double compute = 2.0 * entries * products * SECONDS_PER_FLOP_F32 * size / sizeof(float);
     const double memory = entries * size * SECONDS_PER_BYTE;
     return compute > memory ? compute : memory;
@@ -209,29 +190,31 @@ static size_t rows_ahead(const blv_dense_task *task, size_t row_bytes) {
 }
 
 /* Whether nothing is asked for but the gradient, of many rows without gaps. */
-static bool is_stream(const blv_rows *rows, const blv_sweep *pass) {
+static bool is_stream(const blv_rows *rows, const blv_sweep *sweep) {
     return !rows->index && rows->stride == rows->columns && rows->count >= ROWS_OF_A_STREAM &&
-           pass->gradient && !pass->hessian && !pass->loss && !pass->row_loss && !pass->row_cross &&
-           !pass->row_probability && !pass->row_class;
+           sweep->gradient && !sweep->hessian && !sweep->loss && !sweep->row_loss &&
+           !sweep->row_cross && !sweep->row_probability && !sweep->row_class;
 }
 
-static void describe(blv_dense_task *task, const blv_rows *rows, const blv_sweep *pass,
-                     blv_sweep_work *work, const blv_dense_pass_table *kernels, bool logistic) {
+static void describe(blv_dense_task *task, const blv_rows *rows, const blv_sweep *sweep,
+                     blv_sweep_work *work, const blv_dense_sweep_table *kernels) {
+    const bool logistic = sweep->classes == 1;
     const size_t real_size = work->real_size, row_bytes = rows->columns * real_size;
-    const blv_keeping keeping = logistic ? BLV_KEEP_NOTHING : blv_sweep_kept_plan(work, rows, pass);
+    const blv_keeping keeping =
+        logistic ? BLV_KEEP_NOTHING : blv_sweep_kept_plan(work, rows, sweep);
     const bool few = logistic && rows->columns <= kernels->most_in_registers;
     size_t block_rows = BLV_BLOCK_ROWS;
     while (block_rows > LEAST_BLOCK_ROWS && block_rows * row_bytes > BLOCK_BYTES)
         block_rows -= LEAST_BLOCK_ROWS;
     *task = (blv_dense_task){
         .rows = rows,
-        .pass = pass,
+        .sweep = sweep,
         .logistic = logistic,
         .few_columns = few,
-        .stream = few && is_stream(rows, pass),
-        .second_order = pass->v && (pass->hessian || pass->row_cross),
+        .stream = few && is_stream(rows, sweep),
+        .second_order = sweep->v && (sweep->hessian || sweep->row_cross),
         .block_rows = block_rows,
-        .scores = scores_of(pass->classes),
+        .scores = scores_of(sweep->classes),
         .padded = (rows->columns + kernels->lanes - 1) & ~(kernels->lanes - 1),
         .packed = work->dense->packed,
         .parts = work->dense->parts,
@@ -241,50 +224,51 @@ static void describe(blv_dense_task *task, const blv_rows *rows, const blv_sweep
     task->rows_ahead = rows_ahead(task, row_bytes);
     task->first_score = task->known ? task->scores : 0;
     task->end_score = task->second_order ? 2 * task->scores : task->scores;
-    task->first_sum = pass->gradient ? 0 : task->scores;
-    task->sums = (pass->gradient ? task->scores : 0) + (pass->hessian ? task->scores : 0);
+    task->first_sum = sweep->gradient ? 0 : task->scores;
+    task->sums = (sweep->gradient ? task->scores : 0) + (sweep->hessian ? task->scores : 0);
     task->part_stride = 2 * task->scores * task->padded;
 }
 
 /* What the members of a team share. */
-typedef struct shared_pass {
+typedef struct shared_sweep {
     blv_dense_task task;
-    const blv_dense_pass_table *kernels;
+    const blv_dense_sweep_table *kernels;
     const blv_sweep_work *work;
     size_t group_rows;
-} shared_pass;
+} shared_sweep;
 
 static void sweep_group(void *context, size_t group, int member) {
-    const shared_pass *shared = context;
+    const shared_sweep *shared = context;
     const blv_dense_task *task = &shared->task;
     const blv_sweep_work *work = shared->work;
-    const blv_dense_room *room = work->dense;
+    const blv_dense_buffers *room = work->dense;
     char *own = room->threads + (size_t)member * room->thread_bytes;
     const size_t begin = group * shared->group_rows;
     const size_t end = smaller(begin + shared->group_rows, task->rows->count);
-    room->losses[group] =
-        shared->kernels->sweep(task, begin, end, (blv_dense_block *)own, own + room->block_bytes,
-                               own + room->block_bytes + room->score_bytes,
-                               room->parts + group * task->part_stride * work->real_size);
+    room->losses[group] = shared->kernels->sweep_rows(
+        task, begin, end, (blv_dense_block *)own, own + room->block_bytes,
+        own + room->block_bytes + room->score_bytes,
+        room->parts + group * task->part_stride * work->real_size);
 }
 
 static void finish_columns(void *context, size_t slice, int member) {
     (void)member;
-    const shared_pass *shared = context;
+    const shared_sweep *shared = context;
     const size_t begin = slice * FINISH_COLUMNS;
     shared->kernels->finish(&shared->task, begin,
                             smaller(shared->task.rows->columns, begin + FINISH_COLUMNS));
 }
 
-static void dense_pass(const blv_rows *rows, const blv_sweep *pass, blv_sweep_work *work,
-                       bool logistic, bool single) {
-    assert(rows->count <= work->max_rows && pass->classes == work->classes &&
+static void dense_sweep(const blv_rows *rows, const blv_sweep *sweep, blv_sweep_work *work) {
+    assert(rows->count <= work->max_rows && sweep->classes == work->classes &&
            rows->columns == work->columns);
-    const double seconds = seconds_of(rows, pass, work->real_size);
-    shared_pass shared = {
-        .kernels = kernels_of(work->instructions, single), .work = work, .group_rows = rows->count};
+    const double seconds = seconds_of(rows, sweep, work->real_size);
+    shared_sweep shared = {.kernels =
+                               kernels_of(work->instructions, work->real_size == sizeof(float)),
+                           .work = work,
+                           .group_rows = rows->count};
     blv_dense_task *task = &shared.task;
-    describe(task, rows, pass, work, shared.kernels, logistic);
+    describe(task, rows, sweep, work, shared.kernels);
     task->groups = rows->count > 0;
     if (seconds >= SECONDS_WORTH_THREADS) {
         shared.group_rows = rows_of_a_group(rows->count, work->dense->most_groups);
@@ -301,32 +285,10 @@ static void dense_pass(const blv_rows *rows, const blv_sweep *pass, blv_sweep_wo
     double loss = 0.0;
     for (size_t g = 0; g < task->groups; g++)
         loss += work->dense->losses[g];
-    if (pass->loss)
-        *pass->loss = pass->scale * loss;
+    if (sweep->loss)
+        *sweep->loss = sweep->scale * loss;
 }
 
-static void run_pass(const blv_rows *rows, const blv_sweep *pass, blv_sweep_work *work,
-                     bool logistic, bool single) {
-    if (work->instructions == BLV_INSTRUCTIONS_REFERENCE)
-        blv_reference_pass(rows, pass, logistic, single);
-    else if (rows->dense)
-        dense_pass(rows, pass, work, logistic, single);
-    else
-        blv_sparse_pass(rows, pass, work, logistic, single);
-}
-
-void blv_softmax_pass_f64(const blv_rows *rows, const blv_sweep *pass, blv_sweep_work *work) {
-    run_pass(rows, pass, work, false, false);
-}
-
-void blv_softmax_pass_f32(const blv_rows *rows, const blv_sweep *pass, blv_sweep_work *work) {
-    run_pass(rows, pass, work, false, true);
-}
-
-void blv_logistic_pass_f64(const blv_rows *rows, const blv_sweep *pass, blv_sweep_work *work) {
-    run_pass(rows, pass, work, true, false);
-}
-
-void blv_logistic_pass_f32(const blv_rows *rows, const blv_sweep *pass, blv_sweep_work *work) {
-    run_pass(rows, pass, work, true, true);
+void blv_host_sweep(const blv_rows *rows, const blv_sweep *sweep, blv_sweep_work *work) {
+    (rows->dense ? dense_sweep : blv_sparse_sweep)(rows, sweep, work);
 }

@@ -1,7 +1,7 @@
-/* Passes that keep the probabilities of their rows: the same bits as passes that do not, on dense
+/* Sweeps that keep the probabilities of their rows: the same bits as sweeps that do not, on dense
  * and sparse rows, in every instruction set; and what is kept when. */
-#include "kernels/cpu/row_sweep_private.h"
-#include "pass_instance.h"
+#include "kernels/cpu/host_sweep_private.h"
+#include "sweep_instance.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -17,14 +17,14 @@ static const blv_instructions every_set[] = {BLV_INSTRUCTIONS_BASE, BLV_INSTRUCT
                                              BLV_INSTRUCTIONS_AVX512};
 enum { SETS = sizeof every_set / sizeof *every_set };
 
-static size_t size_of(const pass_shape *shape) {
+static size_t size_of(const sweep_shape *shape) {
     return shape->single ? sizeof(float) : sizeof(double);
 }
 
 /* An instance, a second W that differs in the last bit of its last number, a second V, and the
  * sparse form of the data, in which every third entry is missing. */
 typedef struct subject {
-    pass_instance instance;
+    sweep_instance instance;
     blv_rows rows[2]; /* dense, sparse */
     void *w[2], *v[2], *weight;
     size_t *row_start, *column_start;
@@ -47,7 +47,7 @@ static void copy_real(void *to, size_t at, const void *from, size_t from_at, siz
 }
 
 static void make_sparse(subject *s) {
-    const pass_shape *shape = &s->instance.shape;
+    const sweep_shape *shape = &s->instance.shape;
     const size_t size = size_of(shape), most = shape->rows * shape->columns;
     s->row_start = exactly(shape->rows + 1, sizeof *s->row_start);
     s->column_start = exactly(shape->columns + 1, sizeof *s->column_start);
@@ -86,10 +86,10 @@ static void make_sparse(subject *s) {
                             .count = shape->rows};
 }
 
-static void subject_open(subject *s, pass_shape shape, uint64_t seed) {
+static void subject_open(subject *s, sweep_shape shape, uint64_t seed) {
     shape.count = shape.rows;
     shape.size = 1.0 / sqrt((double)shape.columns);
-    pass_instance_create(&s->instance, shape, seed);
+    sweep_instance_create(&s->instance, shape, seed);
     const size_t weights = shape.classes * shape.columns, size = size_of(&shape);
     s->rows[0] = s->instance.rows;
     s->w[0] = s->instance.w;
@@ -108,11 +108,11 @@ static void subject_close(subject *s) {
                    s->row,  s->column, s->value,     s->column_value};
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         free(own[i]);
-    pass_instance_destroy(&s->instance);
+    sweep_instance_destroy(&s->instance);
 }
 
 static blv_sweep_work *work_of(const subject *s, bool sparse, blv_instructions set, int threads) {
-    const pass_shape *shape = &s->instance.shape;
+    const sweep_shape *shape = &s->instance.shape;
     blv_sweep_work *work = blv_sweep_work_create(shape->classes, shape->columns, size_of(shape),
                                                  sparse, shape->rows, threads);
     assert_non_null(work);
@@ -120,18 +120,13 @@ static blv_sweep_work *work_of(const subject *s, bool sparse, blv_instructions s
     return work;
 }
 
-static void run(const subject *s, const blv_rows *rows, const blv_sweep *pass,
-                blv_sweep_work *work) {
-    (s->instance.shape.single ? blv_softmax_pass_f32 : blv_softmax_pass_f64)(rows, pass, work);
-}
-
 typedef struct step {
     int w, v, wanted;
     bool weighted;
-    size_t left_out; /* rows at the end that are not in the pass */
+    size_t left_out; /* rows at the end that are not in the sweep */
 } step;
 
-/* Kept at the first or the second pass, used, not enough for what is wanted, a batch between, W of
+/* Kept at the first or the second sweep, used, not enough for what is wanted, a batch between, W of
  * one bit's difference and back. */
 static const step steps[] = {
     {0, 0, WANT_GRADIENT, true, 0},  {0, 0, WANT_HESSIAN, true, 0},
@@ -148,27 +143,27 @@ static const step steps[] = {
 
 static void compare_step(subject *s, const step *t, bool sparse, blv_sweep_work *kept,
                          blv_sweep_work *plain) {
-    pass_instance *instance = &s->instance;
-    pass_outputs got, expected;
-    pass_outputs_create(&got, &instance->shape);
-    pass_outputs_create(&expected, &instance->shape);
+    sweep_instance *instance = &s->instance;
+    sweep_outputs got, expected;
+    sweep_outputs_create(&got, &instance->shape);
+    sweep_outputs_create(&expected, &instance->shape);
     instance->shape.wanted = t->wanted;
-    instance->pass.w = s->w[t->w];
-    instance->pass.v = s->v[t->v];
+    instance->sweep.w = s->w[t->w];
+    instance->sweep.v = s->v[t->v];
     blv_rows rows = s->rows[sparse];
     rows.weight = t->weighted ? instance->weight : NULL;
     rows.count = rows.rows > t->left_out ? rows.rows - t->left_out : rows.rows;
-    blv_sweep pass = pass_of(instance, &got);
-    pass.keep = true;
-    run(s, &rows, &pass, kept);
-    pass = pass_of(instance, &expected);
-    run(s, &rows, &pass, plain);
-    pass_same_bits(instance, &got, &expected);
-    pass_outputs_destroy(&got);
-    pass_outputs_destroy(&expected);
+    blv_sweep sweep = sweep_of(instance, &got);
+    sweep.keep = true;
+    blv_host_sweep(&rows, &sweep, kept);
+    sweep = sweep_of(instance, &expected);
+    blv_host_sweep(&rows, &sweep, plain);
+    sweep_same_bits(instance, &got, &expected);
+    sweep_outputs_destroy(&got);
+    sweep_outputs_destroy(&expected);
 }
 
-static void check(pass_shape shape, uint64_t seed, int most_threads) {
+static void check(sweep_shape shape, uint64_t seed, int most_threads) {
     for (int form = 0; form < 4; form++) {
         subject s;
         const bool sparse = form & 2;
@@ -197,18 +192,18 @@ static void test_same_bits(void **state) {
     uint64_t seed = 1;
     for (size_t j = 0; j < sizeof columns / sizeof *columns; j++)
         for (size_t k = 0; k < sizeof classes / sizeof *classes; k++, seed++)
-            check((pass_shape){.rows = rows[seed % (sizeof rows / sizeof *rows)],
-                               .columns = columns[j],
-                               .classes = classes[k],
-                               .gap = seed % 3},
+            check((sweep_shape){.rows = rows[seed % (sizeof rows / sizeof *rows)],
+                                .columns = columns[j],
+                                .classes = classes[k],
+                                .gap = seed % 3},
                   seed, 1);
 }
 
 /* Long enough for several groups of rows, which threads share. */
 static void test_same_bits_with_threads(void **state) {
     (void)state;
-    check((pass_shape){.rows = 701, .columns = 90, .classes = 10}, 5, 2);
-    check((pass_shape){.rows = 70, .columns = 1300, .classes = 7}, 6, 2);
+    check((sweep_shape){.rows = 701, .columns = 90, .classes = 10}, 5, 2);
+    check((sweep_shape){.rows = 70, .columns = 1300, .classes = 7}, 6, 2);
 }
 
 /* With probabilities of 0 in place of those that were kept, the rows have no curvature. */
@@ -217,47 +212,47 @@ static void test_kept_is_what_is_read(void **state) {
     for (int form = 0; form < 4; form++)
         for (size_t i = 0; i < SETS; i++) {
             subject s;
-            pass_outputs got;
+            sweep_outputs got;
             const bool sparse = form & 2;
-            const pass_shape shape = {.single = form & 1,
-                                      .rows = 90,
-                                      .columns = 21,
-                                      .classes = 4,
-                                      .ridge = RIDGE_SCALAR,
-                                      .wanted = WANT_HESSIAN};
+            const sweep_shape shape = {.single = form & 1,
+                                       .rows = 90,
+                                       .columns = 21,
+                                       .classes = 4,
+                                       .ridge = RIDGE_SCALAR,
+                                       .wanted = WANT_HESSIAN};
             subject_open(&s, shape, 3);
-            pass_outputs_create(&got, &shape);
+            sweep_outputs_create(&got, &shape);
             blv_sweep_work *work = work_of(&s, sparse, every_set[i], 1);
             const size_t before = blv_sweep_work_bytes(work), numbers = 90 * 4 + 21 * 4;
             assert_true(blv_sweep_work_keep(work, shape.rows));
             assert_true(blv_sweep_work_bytes(work) >= before + numbers * size_of(&shape));
-            blv_sweep pass = pass_of(&s.instance, &got);
-            pass.keep = true;
+            blv_sweep sweep = sweep_of(&s.instance, &got);
+            sweep.keep = true;
             for (int k = 0; k < 2; k++)
-                run(&s, &s.rows[sparse], &pass, work);
+                blv_host_sweep(&s.rows[sparse], &sweep, work);
             memset(work->kept.probability, 0, (sparse ? 96U * 5U : 96U * 4U) * size_of(&shape));
-            run(&s, &s.rows[sparse], &pass, work);
+            blv_host_sweep(&s.rows[sparse], &sweep, work);
             for (size_t j = 0; j < 21 * 4; j++)
-                assert_true(pass_get(&s.instance, got.hessian, j) ==
-                            0.25 * pass_get(&s.instance, pass.v, j));
+                assert_true(sweep_get(&s.instance, got.hessian, j) ==
+                            0.25 * sweep_get(&s.instance, sweep.v, j));
             blv_sweep_work_instructions(work, every_set[i]); /* forgets what is kept */
-            run(&s, &s.rows[sparse], &pass, work);
+            blv_host_sweep(&s.rows[sparse], &sweep, work);
             for (size_t j = 0; j < 21 * 4; j++)
-                assert_true(pass_get(&s.instance, got.hessian, j) !=
-                            0.25 * pass_get(&s.instance, pass.v, j));
+                assert_true(sweep_get(&s.instance, got.hessian, j) !=
+                            0.25 * sweep_get(&s.instance, sweep.v, j));
             blv_sweep_work_destroy(work);
-            pass_outputs_destroy(&got);
+            sweep_outputs_destroy(&got);
             subject_close(&s);
         }
 }
 
-static void expect(blv_sweep_work *work, const blv_rows *rows, const blv_sweep *pass,
+static void expect(blv_sweep_work *work, const blv_rows *rows, const blv_sweep *sweep,
                    blv_keeping expected) {
-    assert_int_equal(blv_sweep_kept_plan(work, rows, pass), expected);
+    assert_int_equal(blv_sweep_kept_plan(work, rows, sweep), expected);
 }
 
-/* A series of products keeps a W that is small at once, other passes when it comes again. Only
- * passes over all rows keep, and only one set of rows at a time has its probabilities there. */
+/* A series of products keeps a W that is small at once, other sweeps when it comes again. Only
+ * sweeps over all rows keep, and only one set of rows at a time has its probabilities there. */
 static void test_what_is_kept(void **state) {
     (void)state;
     double data[40 * 5] = {0.0}, w[2 * 5] = {1.0}, other[2 * 5] = {1.0}, out[2 * 5], loss;
@@ -272,42 +267,42 @@ static void test_what_is_kept(void **state) {
     late.first = 1;
     listed.index = index;
     other_labels.label = other_label;
-    blv_sweep pass = {.classes = 2, .w = w, .v = other, .keep = true, .hessian = out};
-    blv_sweep elsewhere = pass, with_loss = pass, with_gradient = pass;
+    blv_sweep sweep = {.classes = 2, .w = w, .v = other, .keep = true, .hessian = out};
+    blv_sweep elsewhere = sweep, with_loss = sweep, with_gradient = sweep;
     elsewhere.w = other;
     with_loss.loss = &loss;
     with_gradient.gradient = out;
     other[9] = 1e-300;
 
-    expect(work, &all, &pass, BLV_KEEP_NOTHING); /* no room yet */
+    expect(work, &all, &sweep, BLV_KEEP_NOTHING); /* no room yet */
     assert_true(blv_sweep_work_keep(work, 40));
-    expect(work, &part, &pass, BLV_KEEP_NOTHING);
-    expect(work, &late, &pass, BLV_KEEP_NOTHING);
-    expect(work, &listed, &pass, BLV_KEEP_NOTHING);
-    expect(work, &all, &pass, BLV_KEEP_WRITE);
-    expect(work, &all, &pass, BLV_KEEP_READ);
-    expect(work, &part, &pass, BLV_KEEP_NOTHING);
+    expect(work, &part, &sweep, BLV_KEEP_NOTHING);
+    expect(work, &late, &sweep, BLV_KEEP_NOTHING);
+    expect(work, &listed, &sweep, BLV_KEEP_NOTHING);
+    expect(work, &all, &sweep, BLV_KEEP_WRITE);
+    expect(work, &all, &sweep, BLV_KEEP_READ);
+    expect(work, &part, &sweep, BLV_KEEP_NOTHING);
     expect(work, &part, &elsewhere, BLV_KEEP_NOTHING);
     expect(work, &all, &with_loss, BLV_KEEP_NOTHING);
-    expect(work, &all, &pass, BLV_KEEP_READ);
+    expect(work, &all, &sweep, BLV_KEEP_READ);
     expect(work, &all, &elsewhere, BLV_KEEP_WRITE);
     expect(work, &all, &elsewhere, BLV_KEEP_READ);
     expect(work, &all, &with_loss, BLV_KEEP_WRITE);
-    expect(work, &other_labels, &pass, BLV_KEEP_WRITE);
-    expect(work, &all, &pass, BLV_KEEP_WRITE);
+    expect(work, &other_labels, &sweep, BLV_KEEP_WRITE);
+    expect(work, &all, &sweep, BLV_KEEP_WRITE);
     w[1] = 2.0;
     expect(work, &all, &with_gradient, BLV_KEEP_NOTHING);
     expect(work, &part, &with_gradient, BLV_KEEP_NOTHING);
     expect(work, &all, &with_gradient, BLV_KEEP_WRITE);
     expect(work, &all, &with_gradient, BLV_KEEP_READ);
-    pass.keep = false;
-    expect(work, &all, &pass, BLV_KEEP_NOTHING);
-    pass.keep = true;
+    sweep.keep = false;
+    expect(work, &all, &sweep, BLV_KEEP_NOTHING);
+    sweep.keep = true;
     w[3] = -0.0; /* the same number, other bits */
-    expect(work, &all, &pass, BLV_KEEP_WRITE);
+    expect(work, &all, &sweep, BLV_KEEP_WRITE);
     blv_rows more = all;
     more.rows = more.count = 41;
-    expect(work, &more, &pass, BLV_KEEP_NOTHING);
+    expect(work, &more, &sweep, BLV_KEEP_NOTHING);
     blv_sweep_work_destroy(work);
 }
 
@@ -327,23 +322,23 @@ static void test_large_weights(void **state) {
                            .value = value,
                            .label = label,
                            .count = 2};
-    const blv_sweep pass = {.classes = CLASSES, .w = w, .keep = true};
+    const blv_sweep sweep = {.classes = CLASSES, .w = w, .keep = true};
     for (int threads = 1; threads <= 3; threads++) {
         blv_sweep_work *work = blv_sweep_work_create(CLASSES, COLUMNS, sizeof *w, true, 2, threads);
         assert_non_null(work);
         assert_true(blv_sweep_work_keep(work, 2));
         w[0] = threads;
-        expect(work, &rows, &pass, BLV_KEEP_NOTHING);
-        expect(work, &rows, &pass, BLV_KEEP_WRITE);
-        expect(work, &rows, &pass, BLV_KEEP_READ);
+        expect(work, &rows, &sweep, BLV_KEEP_NOTHING);
+        expect(work, &rows, &sweep, BLV_KEEP_WRITE);
+        expect(work, &rows, &sweep, BLV_KEEP_READ);
         static const size_t places[] = {0, 8191, 8192, COLUMNS * CLASSES / 2 + 1,
                                         COLUMNS * CLASSES - 1};
         for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
             const double before = w[places[i]];
             w[places[i]] = before + 1.0;
-            assert_true(blv_sweep_kept_plan(work, &rows, &pass) != BLV_KEEP_READ);
-            (void)blv_sweep_kept_plan(work, &rows, &pass);
-            expect(work, &rows, &pass, BLV_KEEP_READ);
+            assert_true(blv_sweep_kept_plan(work, &rows, &sweep) != BLV_KEEP_READ);
+            (void)blv_sweep_kept_plan(work, &rows, &sweep);
+            expect(work, &rows, &sweep, BLV_KEEP_READ);
             assert_memory_equal(work->kept.w, w, (size_t)COLUMNS * CLASSES * sizeof *w);
             w[places[i]] = before;
         }

@@ -1,31 +1,13 @@
 /* Loading the data of a problem: read, split, corrupt, scale, in this order. */
-#include "problems/linear_model.h"
+#include "problems/data_source.h"
+#include "base/message.h"
+#include "bilevel/solver.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-static blv_error fail(blv_message *why, blv_error error, const char *format, ...) BLV_PRINTF(3, 4);
-
-static blv_error fail(blv_message *why, blv_error error, const char *format, ...) {
-    if (why) {
-        va_list args;
-        va_start(args, format);
-        vsnprintf(why->text, sizeof why->text, format, args);
-        va_end(args);
-    }
-    return error;
-}
-
-#define CHECK(call)                                                                                \
-    do {                                                                                           \
-        blv_error check_error = (call);                                                            \
-        if (check_error != BLV_OK)                                                                 \
-            return check_error;                                                                    \
-    } while (0)
 
 /* The path as it is when there is such a file, else below the folder of BILEVEL_DATA. */
 static const char *find_file(const char *path, char *buffer, size_t size) {
@@ -36,7 +18,7 @@ static const char *find_file(const char *path, char *buffer, size_t size) {
     return length > 0 && (size_t)length < size && access(buffer, F_OK) == 0 ? buffer : path;
 }
 
-static blv_error read_file(const linear_source *source, const char *path, blv_precision precision,
+static blv_error read_file(const data_source *source, const char *path, blv_precision precision,
                            blv_dataset **set, blv_message *why) {
     static const blv_layout layouts[] = {BLV_LAYOUT_AUTO, BLV_LAYOUT_DENSE, BLV_LAYOUT_SPARSE};
     char buffer[2 * BLV_TEXT_SIZE];
@@ -48,9 +30,10 @@ static blv_error read_file(const linear_source *source, const char *path, blv_pr
     char labels[2 * BLV_TEXT_SIZE];
     if (source->labels[0] && path == source->train)
         options.labels = find_file(source->labels, labels, sizeof labels);
-    CHECK(blv_dataset_read(set, find_file(path, buffer, sizeof buffer), &options, why));
+    BLV_CHECK(blv_dataset_read(set, find_file(path, buffer, sizeof buffer), &options, why));
     if (blv_dataset_view_of(*set)->classes == 0)
-        return fail(why, BLV_E_FORMAT, "%s: no classes: labels are needed that name a class", path);
+        return blv_explain(why, BLV_E_FORMAT, "%s: no classes: labels are needed that name a class",
+                           path);
     return source->positive[0] ? blv_dataset_one_against_rest(*set, source->positive, why) : BLV_OK;
 }
 
@@ -59,7 +42,7 @@ static blv_error cut(blv_dataset **set, double size, uint64_t seed, blv_message 
     if (isnan(size))
         return BLV_OK;
     blv_dataset *sample;
-    CHECK(blv_dataset_subsample(*set, size, true, seed, &sample, why));
+    BLV_CHECK(blv_dataset_subsample(*set, size, true, seed, &sample, why));
     blv_dataset_release(*set);
     *set = sample;
     return BLV_OK;
@@ -85,7 +68,7 @@ static blv_error random_parts(const blv_dataset *set, const double sizes[3], uin
             place[count] = i;
             wanted[count++] = sizes[i];
         }
-    CHECK(blv_dataset_split(set, wanted, count, true, seed, made, why));
+    BLV_CHECK(blv_dataset_split(set, wanted, count, true, seed, made, why));
     for (size_t i = 0; i < count; i++)
         part[place[i]] = made[i];
     return BLV_OK;
@@ -97,7 +80,7 @@ static blv_error consecutive_parts(const blv_dataset *set, const double sizes[3]
     size_t rows = blv_dataset_view_of(set)->rows, first = 0;
     size_t *index = malloc(rows * sizeof *index);
     if (!index)
-        return fail(why, BLV_E_MEMORY, "out of memory");
+        return blv_explain(why, BLV_E_MEMORY, "out of memory");
     for (size_t i = 0; i < rows; i++)
         index[i] = i;
     blv_error error = BLV_OK;
@@ -116,28 +99,29 @@ static blv_error consecutive_parts(const blv_dataset *set, const double sizes[3]
 }
 
 /* Splits the training file into the parts that have no file of their own. */
-static blv_error split(const linear_source *s, linear_data *d, const char *owner,
-                       blv_message *why) {
-    uint64_t seed = (uint64_t)s->seed;
+static blv_error split(const data_source *s, data_sets *d, const char *owner, blv_message *why) {
+    uint64_t seed = (uint64_t)s->data_seed;
     size_t rows = blv_dataset_view_of(d->train)->rows;
     bool split_val = !d->val, split_test = !d->test && !isnan(s->test_size);
     if (!is_whole_or_share(s->train_size) || !is_whole_or_share(s->val_size) ||
         !is_whole_or_share(s->test_size))
-        return fail(why, BLV_E_VALUE, "%s: a size from 1 on must be a whole number of rows", owner);
+        return blv_explain(why, BLV_E_VALUE, "%s: a size from 1 on must be a whole number of rows",
+                           owner);
     double val_size = isnan(s->val_size) ? 0.2 : s->val_size;
     double val = split_val ? rows_asked(val_size, rows) : 0.0;
     double test = split_test ? rows_asked(s->test_size, rows) : 0.0;
     double train =
         isnan(s->train_size) ? (double)rows - val - test : rows_asked(s->train_size, rows);
     if (split_val && !(val >= 1.0))
-        return fail(why, BLV_E_VALUE, "%s: val_size leaves no validation rows", owner);
+        return blv_explain(why, BLV_E_VALUE, "%s: val_size leaves no validation rows", owner);
     if (!(train >= 1.0) || train + val + test > (double)rows)
-        return fail(why, BLV_E_VALUE, "%s: %zu rows are too few for train %g, val %g and test %g",
-                    owner, rows, train, val, test);
+        return blv_explain(why, BLV_E_VALUE,
+                           "%s: %zu rows are too few for train %g, val %g and test %g", owner, rows,
+                           train, val, test);
     const double sizes[3] = {train, val, test};
     blv_dataset *part[3] = {NULL, NULL, NULL};
-    CHECK(s->order == LINEAR_ORDER_FILE ? consecutive_parts(d->train, sizes, part, why)
-                                        : random_parts(d->train, sizes, seed, part, why));
+    BLV_CHECK(s->order == DATA_ORDER_FILE ? consecutive_parts(d->train, sizes, part, why)
+                                          : random_parts(d->train, sizes, seed, part, why));
     blv_dataset_release(d->train);
     d->train = part[0];
     d->val = part[1] ? part[1] : d->val;
@@ -151,73 +135,66 @@ static blv_error match(blv_dataset *set, blv_dataset *train, const char *file, b
     blv_error error = blv_dataset_match(set, train, &said);
     if (error == BLV_OK)
         return BLV_OK;
-    return file[0] ? fail(why, error, "%.200s: %.250s", file, said.text)
-                   : fail(why, error, "%.450s", said.text);
+    return file[0] ? blv_explain(why, error, "%.200s: %.250s", file, said.text)
+                   : blv_explain(why, error, "%.450s", said.text);
 }
 
-static blv_error expect_classes(const linear_source *s, const blv_dataset *set, blv_message *why) {
+static blv_error expect_classes(const data_source *s, const blv_dataset *set, blv_message *why) {
     const blv_dataset_view *view = blv_dataset_view_of(set);
     if (view->classes != 1)
         return BLV_OK;
-    return fail(why, BLV_E_FORMAT, "%.200s: one class only ('%.60s'), expected at least 2",
-                s->train, view->class_names[0]);
+    return blv_explain(why, BLV_E_FORMAT, "%.200s: one class only ('%.60s'), expected at least 2",
+                       s->train, view->class_names[0]);
 }
 
-static blv_error prepare(const linear_source *s, linear_data *d, blv_message *why) {
+static blv_error prepare(const data_source *s, data_sets *d, blv_message *why) {
     blv_dataset *sets[3] = {d->train, d->val, d->test};
     const char *files[3] = {s->train, s->val, s->test};
     size_t count = d->test ? 3 : 2;
     for (int pass = 0; pass < 2; pass++) /* twice: a later set may have widened the first */
         for (size_t i = 1; i < count; i++)
-            CHECK(match(sets[i], sets[0], files[i], why));
+            BLV_CHECK(match(sets[i], sets[0], files[i], why));
     if (s->corrupt > 0.0)
-        CHECK(blv_dataset_corrupt(d->train, (blv_corruption)s->corruption, s->corrupt,
-                                  (uint64_t)s->seed, why));
+        BLV_CHECK(blv_dataset_corrupt(d->train, (blv_corruption)s->corruption, s->corrupt,
+                                      (uint64_t)s->data_seed, why));
     if (s->scaling > 0)
-        CHECK(blv_dataset_scale(sets, count, s->scaling == 1 ? BLV_SCALE_STANDARD : BLV_SCALE_UNIT,
-                                why));
+        BLV_CHECK(blv_dataset_scale(sets, count,
+                                    s->scaling == 1 ? BLV_SCALE_STANDARD : BLV_SCALE_UNIT, why));
     for (size_t i = 0; i < count; i++) {
         if (s->unit_rows)
-            CHECK(blv_dataset_unit_rows(sets[i], why));
+            BLV_CHECK(blv_dataset_unit_rows(sets[i], why));
         if (s->intercept)
-            CHECK(blv_dataset_intercept(sets[i], why));
-        CHECK(blv_dataset_transpose(sets[i], why));
+            BLV_CHECK(blv_dataset_intercept(sets[i], why));
+        BLV_CHECK(blv_dataset_transpose(sets[i], why));
     }
     return BLV_OK;
 }
 
-static blv_error load(const linear_source *s, const char *owner, blv_precision precision,
-                      linear_data *d, blv_message *why) {
-    uint64_t seed = (uint64_t)s->seed;
-    CHECK(read_file(s, s->train, precision, &d->train, why));
-    CHECK(expect_classes(s, d->train, why));
+static blv_error load(const data_source *s, const char *owner, blv_precision precision,
+                      data_sets *d, blv_message *why) {
+    uint64_t seed = (uint64_t)s->data_seed;
+    BLV_CHECK(read_file(s, s->train, precision, &d->train, why));
+    BLV_CHECK(expect_classes(s, d->train, why));
     if (s->val[0]) {
-        CHECK(read_file(s, s->val, precision, &d->val, why));
-        CHECK(cut(&d->val, s->val_size, seed, why));
+        BLV_CHECK(read_file(s, s->val, precision, &d->val, why));
+        BLV_CHECK(cut(&d->val, s->val_size, seed, why));
     }
     if (s->test[0]) {
-        CHECK(read_file(s, s->test, precision, &d->test, why));
-        CHECK(cut(&d->test, s->test_size, seed, why));
+        BLV_CHECK(read_file(s, s->test, precision, &d->test, why));
+        BLV_CHECK(cut(&d->test, s->test_size, seed, why));
     }
-    CHECK(split(s, d, owner, why));
+    BLV_CHECK(split(s, d, owner, why));
     return prepare(s, d, why);
 }
 
-blv_error linear_load(const linear_source *source, const char *owner, blv_precision precision,
-                      linear_data *data, blv_message *why) {
-    *data = (linear_data){NULL, NULL, NULL};
+blv_error data_load(const data_source *source, const char *owner, blv_precision precision,
+                    data_sets *data, blv_message *why) {
+    *data = (data_sets){NULL, NULL, NULL};
     if (!source->train[0])
-        return fail(why, BLV_E_VALUE, "%s: a training file is needed: --problem-set train=FILE",
-                    owner);
+        return blv_explain(why, BLV_E_VALUE,
+                           "%s: a training file is needed: --problem-set train=FILE", owner);
     blv_error error = load(source, owner, precision, data, why);
     if (error != BLV_OK)
-        linear_data_destroy(data);
+        data_sets_release(data);
     return error;
-}
-
-void linear_data_destroy(linear_data *data) {
-    blv_dataset_release(data->train);
-    blv_dataset_release(data->val);
-    blv_dataset_release(data->test);
-    *data = (linear_data){NULL, NULL, NULL};
 }

@@ -1,7 +1,7 @@
-/* Passes over sparse rows against the plain loops in double, on the sparse and on the dense form of
+/* Sweeps over sparse rows against the plain loops in double, on the sparse and on the dense form of
  * the same data, for every instruction set that this processor has. */
-#include "kernels/cpu/row_sweep_reference.h"
-#include "kernels/row_sweep.h"
+#include "kernels/cpu/host_sweep.h"
+#include "row_sweep_reference.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -40,6 +40,7 @@ typedef struct request {
     ridge ridge;
     int outputs, threads;
     blv_instructions instructions;
+    bool reference; /* plain loops instead */
 } request;
 
 /* All outputs as doubles; NAN where nothing was written. */
@@ -184,20 +185,17 @@ static void choose_rows(const data *d, const request *r, blv_rows *rows) {
     }
 }
 
-static void run_on(const blv_rows *rows, const blv_sweep *pass, const request *r) {
-    if (r->instructions == BLV_INSTRUCTIONS_REFERENCE) {
-        assert_true(blv_reference_pass(rows, pass, r->logistic, r->single));
+static void run_on(const blv_rows *rows, const blv_sweep *sweep, const request *r) {
+    if (r->reference) {
+        assert_true(blv_reference_sweep(rows, sweep, r->logistic, r->single));
         return;
     }
-    blv_sweep_work *work = blv_sweep_work_create(pass->classes, rows->columns,
+    blv_sweep_work *work = blv_sweep_work_create(sweep->classes, rows->columns,
                                                  r->single ? sizeof(float) : sizeof(double), true,
                                                  rows->count, r->threads);
     assert_non_null(work);
     blv_sweep_work_instructions(work, r->instructions);
-    void (*run)(const blv_rows *, const blv_sweep *, blv_sweep_work *) =
-        r->logistic ? (r->single ? blv_logistic_pass_f32 : blv_logistic_pass_f64)
-                    : (r->single ? blv_softmax_pass_f32 : blv_softmax_pass_f64);
-    run(rows, pass, work);
+    blv_host_sweep(rows, sweep, work);
     blv_sweep_work_destroy(work);
 }
 
@@ -234,7 +232,7 @@ static answer ask(const data *d, const request *r) {
         a.row_class = memory(d->rows, sizeof(int32_t));
         memset(a.row_class, -1, d->rows * sizeof(int32_t));
     }
-    const blv_sweep pass = {
+    const blv_sweep sweep = {
         .classes = d->classes,
         .w = own[4],
         .v = second ? own[5] : NULL,
@@ -250,12 +248,12 @@ static answer ask(const data *d, const request *r) {
         .row_probability = unwritten(d->rows, r->outputs & ROW_PROBABILITY, single),
         .row_class = a.row_class,
     };
-    run_on(&rows, &pass, r);
-    a.gradient = as_double(pass.gradient, size, single);
-    a.hessian = as_double(pass.hessian, size, single);
-    a.row_loss = as_double(pass.row_loss, d->rows, single);
-    a.row_cross = as_double(pass.row_cross, d->rows, single);
-    a.row_probability = as_double(pass.row_probability, d->rows, single);
+    run_on(&rows, &sweep, r);
+    a.gradient = as_double(sweep.gradient, size, single);
+    a.hessian = as_double(sweep.hessian, size, single);
+    a.row_loss = as_double(sweep.row_loss, d->rows, single);
+    a.row_cross = as_double(sweep.row_cross, d->rows, single);
+    a.row_probability = as_double(sweep.row_probability, d->rows, single);
     if (r->dense && a.gradient) {
         double *t = a.gradient;
         a.gradient = turned(t, d->classes, d->columns);
@@ -326,7 +324,7 @@ static bool has(blv_instructions instructions) {
 /* The request in both precisions and with every instruction set, against the plain loops. */
 static void check(const data *d, request r, double size_of_w) {
     request plain = r;
-    plain.instructions = BLV_INSTRUCTIONS_REFERENCE;
+    plain.reference = true;
     plain.single = false;
     answer want = ask(d, &plain);
     for (r.instructions = BLV_INSTRUCTIONS_BASE; r.instructions <= BLV_INSTRUCTIONS_AVX512;
@@ -448,7 +446,7 @@ static void assert_same_bits(const double *a, const double *b, size_t count) {
     assert_memory_equal(a, b, count * sizeof(double));
 }
 
-/* Large enough for the passes to fork. */
+/* Large enough for the sweeps to fork. */
 static void threads_do_not_show(void **state) {
     (void)state;
     for (size_t classes = 1; classes <= 20; classes += 19) {

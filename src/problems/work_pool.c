@@ -1,4 +1,4 @@
-#include "problems/pool.h"
+#include "problems/work_pool.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -33,10 +33,10 @@ void pool_destroy(work_pool *pool) {
         return;
     pool_link *hot = atomic_load(&pool->hot);
     if (hot)
-        pool->kind->destroy(hot);
+        pool->kind->destroy(pool->owner, hot);
     while (pool->rest) {
         pool_link *next = pool->rest->next;
-        pool->kind->destroy(pool->rest);
+        pool->kind->destroy(pool->owner, pool->rest);
         pool->rest = next;
     }
     pthread_mutex_destroy(&pool->lock);

@@ -1,7 +1,7 @@
 /* Memory of oracle calls. Calls may come from several threads, so each takes a work from a pool and
  * returns it; a call that finds none there makes one. */
-#ifndef BLV_PROBLEMS_POOL_H
-#define BLV_PROBLEMS_POOL_H
+#ifndef BLV_PROBLEMS_WORK_POOL_H
+#define BLV_PROBLEMS_WORK_POOL_H
 
 /* The first member of every work. */
 typedef struct pool_link {
@@ -10,7 +10,7 @@ typedef struct pool_link {
 
 typedef struct pool_kind {
     pool_link *(*create)(const void *owner); /* NULL when memory is short */
-    void (*destroy)(pool_link *work);
+    void (*destroy)(const void *owner, pool_link *work);
 } pool_kind;
 
 typedef struct work_pool work_pool;

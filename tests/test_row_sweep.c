@@ -1,6 +1,6 @@
-/* The passes over dense rows in every instruction set that this processor has, against the plain
+/* The sweeps over dense rows in every instruction set that this processor has, against the plain
  * loops in double. */
-#include "pass_instance.h"
+#include "sweep_instance.h"
 
 #include <float.h>
 #include <math.h>
@@ -19,25 +19,25 @@ enum { SETS = sizeof every_set / sizeof *every_set };
  * the largest terms that were added up, in f32 as in f64. */
 static const double UNITS = 4.0;
 
-static void check(pass_shape shape, uint64_t seed) {
-    pass_instance instance;
-    pass_outputs expected;
-    pass_instance_create(&instance, shape, seed);
-    pass_outputs_create(&expected, &shape);
-    pass_run_reference(&instance, &expected);
+static void check(sweep_shape shape, uint64_t seed) {
+    sweep_instance instance;
+    sweep_outputs expected;
+    sweep_instance_create(&instance, shape, seed);
+    sweep_outputs_create(&expected, &shape);
+    sweep_run_reference(&instance, &expected);
     for (size_t s = 0; s < SETS; s++) {
-        pass_outputs got;
-        pass_outputs_create(&got, &shape);
-        pass_run(&instance, &got, every_set[s], 1);
-        pass_compare(&instance, &got, &expected, UNITS);
-        pass_outputs_destroy(&got);
+        sweep_outputs got;
+        sweep_outputs_create(&got, &shape);
+        sweep_run(&instance, &got, every_set[s], 1);
+        sweep_compare(&instance, &got, &expected, UNITS);
+        sweep_outputs_destroy(&got);
     }
-    pass_outputs_destroy(&expected);
-    pass_instance_destroy(&instance);
+    sweep_outputs_destroy(&expected);
+    sweep_instance_destroy(&instance);
 }
 
 /* One shape in both precisions, contiguous and by index, with all outputs. */
-static void check_forms(pass_shape shape, uint64_t seed) {
+static void check_forms(sweep_shape shape, uint64_t seed) {
     shape.wanted = WANT_ALL;
     shape.size = 1.0 / sqrt((double)shape.columns);
     for (int form = 0; form < 4; form++) {
@@ -56,12 +56,12 @@ static void test_softmax_shapes(void **state) {
     uint64_t seed = 1;
     for (size_t j = 0; j < sizeof columns / sizeof *columns; j++)
         for (size_t k = 0; k < sizeof classes / sizeof *classes; k++, seed++)
-            check_forms((pass_shape){.rows = 40,
-                                     .columns = columns[j],
-                                     .classes = classes[k],
-                                     .gap = seed % 3,
-                                     .first = seed % 5,
-                                     .count = 1 + seed * 7 % 35},
+            check_forms((sweep_shape){.rows = 40,
+                                      .columns = columns[j],
+                                      .classes = classes[k],
+                                      .gap = seed % 3,
+                                      .first = seed % 5,
+                                      .count = 1 + seed * 7 % 35},
                         seed);
 }
 
@@ -72,13 +72,13 @@ static void test_logistic_shapes(void **state) {
     uint64_t seed = 1;
     for (size_t j = 0; j < sizeof columns / sizeof *columns; j++)
         for (size_t count = 1; count < 140; count += 1 + count / 3, seed++)
-            check_forms((pass_shape){.rows = 150,
-                                     .columns = columns[j],
-                                     .classes = 1,
-                                     .logistic = true,
-                                     .gap = seed % 3,
-                                     .first = seed % 10,
-                                     .count = count},
+            check_forms((sweep_shape){.rows = 150,
+                                      .columns = columns[j],
+                                      .classes = 1,
+                                      .logistic = true,
+                                      .gap = seed % 3,
+                                      .first = seed % 10,
+                                      .count = count},
                         seed);
 }
 
@@ -87,12 +87,12 @@ static void test_row_counts(void **state) {
     uint64_t seed = 100;
     for (size_t count = 0; count < 300; count = count < 20 ? count + 1 : count * 5 / 4)
         for (int logistic = 0; logistic < 2; logistic++, seed++)
-            check_forms((pass_shape){.rows = count + 1,
-                                     .columns = 19,
-                                     .classes = logistic ? 1 : 4,
-                                     .logistic = logistic,
-                                     .first = count ? seed % 2 : 0,
-                                     .count = count},
+            check_forms((sweep_shape){.rows = count + 1,
+                                      .columns = 19,
+                                      .classes = logistic ? 1 : 4,
+                                      .logistic = logistic,
+                                      .first = count ? seed % 2 : 0,
+                                      .count = count},
                         seed);
 }
 
@@ -101,23 +101,24 @@ static void test_large(void **state) {
     (void)state;
     for (int logistic = 0; logistic < 2; logistic++) {
         const size_t classes = logistic ? 1 : 10;
-        check_forms((pass_shape){.rows = 70,
-                                 .columns = 2500,
-                                 .classes = classes,
-                                 .logistic = logistic,
-                                 .gap = 12,
-                                 .count = 70},
+        check_forms((sweep_shape){.rows = 70,
+                                  .columns = 2500,
+                                  .classes = classes,
+                                  .logistic = logistic,
+                                  .gap = 12,
+                                  .count = 70},
                     7);
-        check_forms((pass_shape){.rows = 1300,
-                                 .columns = 120,
-                                 .classes = classes,
-                                 .logistic = logistic,
-                                 .first = 3,
-                                 .count = 1290},
+        check_forms((sweep_shape){.rows = 1300,
+                                  .columns = 120,
+                                  .classes = classes,
+                                  .logistic = logistic,
+                                  .first = 3,
+                                  .count = 1290},
                     8);
     }
     check_forms(
-        (pass_shape){.rows = 300000, .columns = 3, .classes = 1, .logistic = true, .count = 300000},
+        (sweep_shape){
+            .rows = 300000, .columns = 3, .classes = 1, .logistic = true, .count = 300000},
         9);
 }
 
@@ -129,17 +130,17 @@ static void test_stream(void **state) {
     for (size_t columns = 1; columns <= 66; columns += columns < 20 ? 1 : 5)
         for (int form = 0; form < 4; form++, seed++) {
             const size_t count = 1024 + seed * 37 % 1100, first = seed % 3 * (seed % 7);
-            check((pass_shape){.single = form & 1,
-                               .logistic = true,
-                               .rows = first + count + seed * 5 % 12,
-                               .columns = columns,
-                               .classes = 1,
-                               .first = first,
-                               .count = count,
-                               .size = 1.0 / sqrt((double)columns),
-                               .weighted = form & 2,
-                               .ridge = (ridge_kind)(seed % 3),
-                               .wanted = WANT_GRADIENT},
+            check((sweep_shape){.single = form & 1,
+                                .logistic = true,
+                                .rows = first + count + seed * 5 % 12,
+                                .columns = columns,
+                                .classes = 1,
+                                .first = first,
+                                .count = count,
+                                .size = 1.0 / sqrt((double)columns),
+                                .weighted = form & 2,
+                                .ridge = (ridge_kind)(seed % 3),
+                                .wanted = WANT_GRADIENT},
                   seed);
         }
 }
@@ -148,31 +149,31 @@ static void test_each_output_alone(void **state) {
     (void)state;
     for (int wanted = 0; wanted <= WANT_ALL; wanted++)
         for (int form = 0; form < 4; form++)
-            check((pass_shape){.single = form & 1,
-                               .logistic = form & 2,
-                               .rows = 37,
-                               .columns = 21,
-                               .classes = form & 2 ? 1 : 3,
-                               .count = 35,
-                               .size = 0.5,
-                               .weighted = wanted % 3 == 0,
-                               .ridge = (ridge_kind)(wanted % 4),
-                               .wanted = wanted},
+            check((sweep_shape){.single = form & 1,
+                                .logistic = form & 2,
+                                .rows = 37,
+                                .columns = 21,
+                                .classes = form & 2 ? 1 : 3,
+                                .count = 35,
+                                .size = 0.5,
+                                .weighted = wanted % 3 == 0,
+                                .ridge = (ridge_kind)(wanted % 4),
+                                .wanted = wanted},
                   (uint64_t)wanted);
 }
 
 static void test_constant_feature(void **state) {
     (void)state;
     for (int form = 0; form < 4; form++)
-        check((pass_shape){.single = form & 1,
-                           .logistic = form & 2,
-                           .rows = 50,
-                           .columns = 6,
-                           .classes = form & 2 ? 1 : 5,
-                           .count = 50,
-                           .size = 0.5,
-                           .constant = 1000.0,
-                           .wanted = WANT_ALL},
+        check((sweep_shape){.single = form & 1,
+                            .logistic = form & 2,
+                            .rows = 50,
+                            .columns = 6,
+                            .classes = form & 2 ? 1 : 5,
+                            .count = 50,
+                            .size = 0.5,
+                            .constant = 1000.0,
+                            .wanted = WANT_ALL},
               3);
 }
 
@@ -180,27 +181,27 @@ static void test_equal_scores(void **state) {
     (void)state;
     for (size_t s = 0; s < SETS; s++)
         for (int form = 0; form < 4; form++) {
-            pass_shape shape = {.single = form & 1,
-                                .logistic = form & 2,
-                                .rows = 9,
-                                .columns = 4,
-                                .classes = form & 2 ? 1 : 6,
-                                .count = 9,
-                                .wanted = WANT_FIRST_ORDER};
-            pass_instance instance;
-            pass_outputs got;
-            pass_instance_create(&instance, shape, 5); /* size 0: all weights are 0 */
-            pass_outputs_create(&got, &shape);
-            pass_run(&instance, &got, every_set[s], 1);
+            sweep_shape shape = {.single = form & 1,
+                                 .logistic = form & 2,
+                                 .rows = 9,
+                                 .columns = 4,
+                                 .classes = form & 2 ? 1 : 6,
+                                 .count = 9,
+                                 .wanted = WANT_FIRST_ORDER};
+            sweep_instance instance;
+            sweep_outputs got;
+            sweep_instance_create(&instance, shape, 5); /* size 0: all weights are 0 */
+            sweep_outputs_create(&got, &shape);
+            sweep_run(&instance, &got, every_set[s], 1);
             const double labels = form & 2 ? 2.0 : 6.0;
             for (size_t i = 0; i < 9; i++) {
                 assert_int_equal(got.row_class[i], 0);
-                assert_true(fabs(pass_get(&instance, got.row_loss, i) - log(labels)) <= 1e-6);
-                assert_true(fabs(pass_get(&instance, got.row_probability, i) - 1.0 / labels) <=
+                assert_true(fabs(sweep_get(&instance, got.row_loss, i) - log(labels)) <= 1e-6);
+                assert_true(fabs(sweep_get(&instance, got.row_probability, i) - 1.0 / labels) <=
                             1e-7);
             }
-            pass_outputs_destroy(&got);
-            pass_instance_destroy(&instance);
+            sweep_outputs_destroy(&got);
+            sweep_instance_destroy(&instance);
         }
 }
 
@@ -221,18 +222,18 @@ static void check_losses(bool single, size_t classes, const double *score) {
     const bool logistic = classes == 1;
     for (size_t label = 0; label < (logistic ? 2 : classes); label++)
         for (size_t s = 0; s < SETS; s++) {
-            pass_shape shape = {.single = single,
-                                .logistic = logistic,
-                                .rows = 5,
-                                .columns = 1,
-                                .classes = classes,
-                                .count = 5,
-                                .constant = 1.0,
-                                .wanted = WANT_FIRST_ORDER};
-            pass_instance instance;
-            pass_outputs got;
-            pass_instance_create(&instance, shape, 5);
-            pass_outputs_create(&got, &shape);
+            sweep_shape shape = {.single = single,
+                                 .logistic = logistic,
+                                 .rows = 5,
+                                 .columns = 1,
+                                 .classes = classes,
+                                 .count = 5,
+                                 .constant = 1.0,
+                                 .wanted = WANT_FIRST_ORDER};
+            sweep_instance instance;
+            sweep_outputs got;
+            sweep_instance_create(&instance, shape, 5);
+            sweep_outputs_create(&got, &shape);
             for (size_t k = 0; k < classes; k++)
                 if (single)
                     ((float *)instance.w)[k] = (float)score[k];
@@ -240,21 +241,21 @@ static void check_losses(bool single, size_t classes, const double *score) {
                     ((double *)instance.w)[k] = score[k];
             for (size_t i = 0; i < 5; i++)
                 instance.label[i] = (int32_t)label;
-            pass_run(&instance, &got, every_set[s], 1);
+            sweep_run(&instance, &got, every_set[s], 1);
             const double two[2] = {0.0, score[0]};
             const long double exact =
                 logistic ? exact_loss(2, two, label) : exact_loss(classes, score, label);
             const double unit = single ? FLT_EPSILON : DBL_EPSILON;
-            const double loss = pass_get(&instance, got.row_loss, 4);
-            const double chance = pass_get(&instance, got.row_probability, 4);
+            const double loss = sweep_get(&instance, got.row_loss, 4);
+            const double chance = sweep_get(&instance, got.row_probability, 4);
             const long double least = single ? FLT_MIN : DBL_MIN;
             assert_true(fabsl(loss - exact) <= 3.0 * unit * exact + least);
             assert_true(fabsl(chance - expl(-exact)) <= 3.0 * unit * expl(-exact) + least);
             assert_true(fabs(got.loss - 5.0 / 6.0 * loss) <= 3.0 * DBL_EPSILON * loss);
             for (size_t k = 0; k < classes; k++)
-                assert_true(isfinite(pass_get(&instance, got.gradient, k)));
-            pass_outputs_destroy(&got);
-            pass_instance_destroy(&instance);
+                assert_true(isfinite(sweep_get(&instance, got.gradient, k)));
+            sweep_outputs_destroy(&got);
+            sweep_instance_destroy(&instance);
         }
 }
 
@@ -280,28 +281,28 @@ static void test_nan_is_not_lost(void **state) {
     for (size_t s = 0; s < SETS; s++)
         for (int form = 0; form < 4; form++)
             for (size_t at = 0; at < (form & 2 ? 1 : 3); at++) {
-                pass_shape shape = {.single = form & 1,
-                                    .logistic = form & 2,
-                                    .rows = 3,
-                                    .columns = 1,
-                                    .classes = form & 2 ? 1 : 3,
-                                    .count = 3,
-                                    .size = 1.0,
-                                    .wanted = WANT_FIRST_ORDER};
-                pass_instance instance;
-                pass_outputs got;
-                pass_instance_create(&instance, shape, 5);
-                pass_outputs_create(&got, &shape);
+                sweep_shape shape = {.single = form & 1,
+                                     .logistic = form & 2,
+                                     .rows = 3,
+                                     .columns = 1,
+                                     .classes = form & 2 ? 1 : 3,
+                                     .count = 3,
+                                     .size = 1.0,
+                                     .wanted = WANT_FIRST_ORDER};
+                sweep_instance instance;
+                sweep_outputs got;
+                sweep_instance_create(&instance, shape, 5);
+                sweep_outputs_create(&got, &shape);
                 if (form & 1)
                     ((float *)instance.w)[at] = NAN;
                 else
                     ((double *)instance.w)[at] = NAN;
-                pass_run(&instance, &got, every_set[s], 1);
+                sweep_run(&instance, &got, every_set[s], 1);
                 assert_true(isnan(got.loss));
-                assert_true(isnan(pass_get(&instance, got.gradient, 0)));
-                assert_true(isnan(pass_get(&instance, got.row_loss, 2)));
-                pass_outputs_destroy(&got);
-                pass_instance_destroy(&instance);
+                assert_true(isnan(sweep_get(&instance, got.gradient, 0)));
+                assert_true(isnan(sweep_get(&instance, got.row_loss, 2)));
+                sweep_outputs_destroy(&got);
+                sweep_instance_destroy(&instance);
             }
 }
 
@@ -309,17 +310,17 @@ static void test_nan_is_not_lost(void **state) {
 static void test_same_bits(void **state) {
     (void)state;
     for (int form = 0; form < 18; form++) {
-        pass_shape shape = {.single = form & 1,
-                            .logistic = form & 2,
-                            .indexed = form & 4,
-                            .rows = form & 8 ? 2000 : 100,
-                            .columns = form & 2 ? 54 : 150,
-                            .classes = form & 2 ? 1 : 10,
-                            .count = form & 8 ? 1950 : 64,
-                            .size = 0.1,
-                            .weighted = true,
-                            .ridge = RIDGE_COLUMN,
-                            .wanted = WANT_ALL};
+        sweep_shape shape = {.single = form & 1,
+                             .logistic = form & 2,
+                             .indexed = form & 4,
+                             .rows = form & 8 ? 2000 : 100,
+                             .columns = form & 2 ? 54 : 150,
+                             .classes = form & 2 ? 1 : 10,
+                             .count = form & 8 ? 1950 : 64,
+                             .size = 0.1,
+                             .weighted = true,
+                             .ridge = RIDGE_COLUMN,
+                             .wanted = WANT_ALL};
         if ((form & 10) == 10)
             shape.rows = shape.count = 40000;
         if (form >= 16) {
@@ -329,25 +330,25 @@ static void test_same_bits(void **state) {
             shape.rows = shape.count = 40000;
             shape.wanted = WANT_GRADIENT;
         }
-        pass_instance instance;
-        pass_outputs one;
-        pass_instance_create(&instance, shape, 11);
-        pass_outputs_create(&one, &shape);
+        sweep_instance instance;
+        sweep_outputs one;
+        sweep_instance_create(&instance, shape, 11);
+        sweep_outputs_create(&one, &shape);
         for (size_t s = 0; s < SETS; s++) {
-            pass_run(&instance, &one, every_set[s], 1);
+            sweep_run(&instance, &one, every_set[s], 1);
             instance.rows.next_first = 5;
             instance.rows.next_count = 30;
             for (int threads = 1; threads <= 3; threads++) {
-                pass_outputs more;
-                pass_outputs_create(&more, &shape);
-                pass_run(&instance, &more, every_set[s], threads);
-                pass_same_bits(&instance, &one, &more);
-                pass_outputs_destroy(&more);
+                sweep_outputs more;
+                sweep_outputs_create(&more, &shape);
+                sweep_run(&instance, &more, every_set[s], threads);
+                sweep_same_bits(&instance, &one, &more);
+                sweep_outputs_destroy(&more);
             }
             instance.rows.next_count = 0;
         }
-        pass_outputs_destroy(&one);
-        pass_instance_destroy(&instance);
+        sweep_outputs_destroy(&one);
+        sweep_instance_destroy(&instance);
     }
 }
 

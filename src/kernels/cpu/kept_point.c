@@ -1,7 +1,7 @@
-#include "kernels/row_sweep_kept.h"
+#include "kernels/cpu/kept_point.h"
 #include "base/thread_pool.h"
-#include "kernels/cpu/dense_pass.h"
-#include "kernels/cpu/row_sweep_private.h"
+#include "kernels/cpu/dense_task.h"
+#include "kernels/cpu/host_sweep_private.h"
 
 #include <assert.h>
 #include <stdatomic.h>
@@ -22,7 +22,7 @@ bool blv_sweep_work_keep(blv_sweep_work *work, size_t rows) {
     const size_t whole = (rows + BLV_KEPT_ROWS - 1) / BLV_KEPT_ROWS * BLV_KEPT_ROWS;
     const size_t of_a_row = work->sparse ? work->classes + 1 : work->classes;
     size_t bytes = 0;
-    blv_state_object kept = {.rows = rows};
+    blv_kept_point kept = {.rows = rows};
     kept.probability = blv_sweep_memory(whole * of_a_row * work->real_size, &bytes);
     kept.w = blv_sweep_memory(weights_of(work) * work->real_size, &bytes);
     if (!kept.probability || !kept.w) {
@@ -34,7 +34,7 @@ bool blv_sweep_work_keep(blv_sweep_work *work, size_t rows) {
     return true;
 }
 
-void blv_sweep_kept_free(blv_state_object *kept) {
+void blv_sweep_kept_free(blv_kept_point *kept) {
     free(kept->probability);
     free(kept->w);
 }
@@ -78,8 +78,8 @@ static const void *data_of(const blv_rows *rows) {
     return rows->dense ? rows->dense : rows->value;
 }
 
-static bool begins_a_series(const blv_sweep *pass) {
-    return pass->v && !pass->gradient;
+static bool begins_a_series(const blv_sweep *sweep) {
+    return sweep->v && !sweep->gradient;
 }
 
 static bool is_small(const blv_sweep_work *work, const blv_rows *rows) {
@@ -98,21 +98,23 @@ static bool seen_before(blv_sweep_work *work, const void *w) {
     return seen;
 }
 
-blv_keeping blv_sweep_kept_plan(blv_sweep_work *work, const blv_rows *rows, const blv_sweep *pass) {
-    blv_state_object *kept = &work->kept;
+blv_keeping blv_sweep_kept_plan(blv_sweep_work *work, const blv_rows *rows,
+                                const blv_sweep *sweep) {
+    blv_kept_point *kept = &work->kept;
     const bool all_rows = !rows->index && rows->first == 0 && rows->count == rows->rows;
-    if (!pass->keep || !kept->probability || !all_rows || rows->rows > kept->rows)
+    if (!sweep->keep || !kept->probability || !all_rows || rows->rows > kept->rows)
         return BLV_KEEP_NOTHING;
     const size_t bytes = weights_of(work) * work->real_size;
     if (kept->data == data_of(rows) && kept->label == rows->label &&
-        go_through(work, compare_piece, kept->w, pass->w, bytes)) {
-        const bool more = pass->loss || pass->row_loss || pass->row_probability || pass->row_class;
+        go_through(work, compare_piece, kept->w, sweep->w, bytes)) {
+        const bool more =
+            sweep->loss || sweep->row_loss || sweep->row_probability || sweep->row_class;
         return more ? BLV_KEEP_NOTHING : BLV_KEEP_READ;
     }
-    const bool at_once = begins_a_series(pass) && is_small(work, rows);
-    if (!at_once && !seen_before(work, pass->w))
+    const bool at_once = begins_a_series(sweep) && is_small(work, rows);
+    if (!at_once && !seen_before(work, sweep->w))
         return BLV_KEEP_NOTHING;
-    go_through(work, copy_piece, kept->w, pass->w, bytes);
+    go_through(work, copy_piece, kept->w, sweep->w, bytes);
     kept->data = data_of(rows);
     kept->label = rows->label;
     return BLV_KEEP_WRITE;

@@ -1,6 +1,6 @@
-#include "pass_instance.h"
+#include "sweep_instance.h"
 
-#include "kernels/cpu/row_sweep_reference.h"
+#include "row_sweep_reference.h"
 
 #include <float.h>
 #include <math.h>
@@ -11,43 +11,43 @@
 
 #include <cmocka.h>
 
-double pass_random(uint64_t *seed) {
+double sweep_random(uint64_t *seed) {
     *seed = *seed * 6364136223846793005u + 1442695040888963407u;
     return (double)(*seed >> 11) * 0x1p-52 - 1.0;
 }
 
-static size_t real_size(const pass_shape *shape) {
+static size_t real_size(const sweep_shape *shape) {
     return shape->single ? sizeof(float) : sizeof(double);
 }
 
-static void *reals(const pass_shape *shape, size_t count) {
+static void *reals(const sweep_shape *shape, size_t count) {
     void *array = malloc(count ? count * real_size(shape) : 1);
     assert_non_null(array);
     return array;
 }
 
-static void put(const pass_shape *shape, void *array, size_t i, double value) {
+static void put(const sweep_shape *shape, void *array, size_t i, double value) {
     if (shape->single)
         ((float *)array)[i] = (float)value;
     else
         ((double *)array)[i] = value;
 }
 
-static void *random_reals(const pass_shape *shape, size_t count, double center, double size,
+static void *random_reals(const sweep_shape *shape, size_t count, double center, double size,
                           uint64_t *seed) {
     void *array = reals(shape, count);
     for (size_t i = 0; i < count; i++)
-        put(shape, array, i, center + size * pass_random(seed));
+        put(shape, array, i, center + size * sweep_random(seed));
     return array;
 }
 
-double pass_get(const pass_instance *instance, const void *array, size_t i) {
+double sweep_get(const sweep_instance *instance, const void *array, size_t i) {
     return instance->shape.single ? (double)((const float *)array)[i] : ((const double *)array)[i];
 }
 
-void pass_instance_create(pass_instance *instance, pass_shape shape, uint64_t seed) {
+void sweep_instance_create(sweep_instance *instance, sweep_shape shape, uint64_t seed) {
     const size_t stride = shape.columns + shape.gap, weights = shape.classes * shape.columns;
-    *instance = (pass_instance){.shape = shape};
+    *instance = (sweep_instance){.shape = shape};
     instance->data =
         random_reals(&shape, (shape.rows - 1) * stride + shape.columns, 0.0, 1.0, &seed);
     for (size_t i = 0; shape.constant != 0.0 && i < shape.rows; i++)
@@ -61,9 +61,9 @@ void pass_instance_create(pass_instance *instance, pass_shape shape, uint64_t se
     assert_true(instance->label && instance->index);
     const size_t labels = shape.logistic ? 2 : shape.classes;
     for (size_t i = 0; i < shape.rows; i++)
-        instance->label[i] = (int32_t)((double)labels * 0.4999 * (pass_random(&seed) + 1.0));
+        instance->label[i] = (int32_t)((double)labels * 0.4999 * (sweep_random(&seed) + 1.0));
     for (size_t i = 0; i < shape.count; i++)
-        instance->index[i] = (size_t)((double)shape.rows * 0.4999 * (pass_random(&seed) + 1.0));
+        instance->index[i] = (size_t)((double)shape.rows * 0.4999 * (sweep_random(&seed) + 1.0));
     instance->rows = (blv_rows){.rows = shape.rows,
                                 .columns = shape.columns,
                                 .dense = instance->data,
@@ -73,19 +73,19 @@ void pass_instance_create(pass_instance *instance, pass_shape shape, uint64_t se
                                 .first = shape.indexed ? 0 : shape.first,
                                 .count = shape.count,
                                 .index = shape.indexed ? instance->index : NULL};
-    instance->pass = (blv_sweep){.classes = shape.classes,
-                                 .w = instance->w,
-                                 .v = instance->v,
-                                 .scale = 1.0 / (double)(shape.count + 1)};
+    instance->sweep = (blv_sweep){.classes = shape.classes,
+                                  .w = instance->w,
+                                  .v = instance->v,
+                                  .scale = 1.0 / (double)(shape.count + 1)};
     if (shape.ridge != NO_RIDGE)
-        instance->pass.ridge = 0.25;
+        instance->sweep.ridge = 0.25;
     if (shape.ridge == RIDGE_COLUMN)
-        instance->pass.ridge_column = instance->ridge;
+        instance->sweep.ridge_column = instance->ridge;
     if (shape.ridge == RIDGE_CLASS)
-        instance->pass.ridge_class = instance->ridge;
+        instance->sweep.ridge_class = instance->ridge;
 }
 
-void pass_instance_destroy(pass_instance *instance) {
+void sweep_instance_destroy(sweep_instance *instance) {
     free(instance->data);
     free(instance->w);
     free(instance->v);
@@ -95,15 +95,15 @@ void pass_instance_destroy(pass_instance *instance) {
     free(instance->index);
 }
 
-/* Outputs begin as a number that no pass gives, so that what is not written shows. */
-static void *blank(const pass_shape *shape, size_t count) {
+/* Outputs begin as a number that no sweep gives, so that what is not written shows. */
+static void *blank(const sweep_shape *shape, size_t count) {
     void *array = reals(shape, count);
     for (size_t i = 0; i < count; i++)
         put(shape, array, i, -77.0);
     return array;
 }
 
-void pass_outputs_create(pass_outputs *outputs, const pass_shape *shape) {
+void sweep_outputs_create(sweep_outputs *outputs, const sweep_shape *shape) {
     outputs->loss = -77.0;
     outputs->gradient = blank(shape, shape->classes * shape->columns);
     outputs->hessian = blank(shape, shape->classes * shape->columns);
@@ -116,7 +116,7 @@ void pass_outputs_create(pass_outputs *outputs, const pass_shape *shape) {
         outputs->row_class[i] = -77;
 }
 
-void pass_outputs_destroy(pass_outputs *outputs) {
+void sweep_outputs_destroy(sweep_outputs *outputs) {
     free(outputs->gradient);
     free(outputs->hessian);
     free(outputs->row_loss);
@@ -125,65 +125,61 @@ void pass_outputs_destroy(pass_outputs *outputs) {
     free(outputs->row_class);
 }
 
-blv_sweep pass_of(const pass_instance *instance, pass_outputs *outputs) {
+blv_sweep sweep_of(const sweep_instance *instance, sweep_outputs *outputs) {
     const int wanted = instance->shape.wanted;
-    blv_sweep pass = instance->pass;
-    pass.loss = wanted & WANT_LOSS ? &outputs->loss : NULL;
-    pass.gradient = wanted & WANT_GRADIENT ? outputs->gradient : NULL;
-    pass.hessian = wanted & WANT_HESSIAN ? outputs->hessian : NULL;
-    pass.row_loss = wanted & WANT_ROW_LOSS ? outputs->row_loss : NULL;
-    pass.row_cross = wanted & WANT_ROW_CROSS ? outputs->row_cross : NULL;
-    pass.row_probability = wanted & WANT_ROW_PROBABILITY ? outputs->row_probability : NULL;
-    pass.row_class = wanted & WANT_ROW_CLASS ? outputs->row_class : NULL;
-    if (!pass.hessian && !pass.row_cross)
-        pass.v = NULL;
-    return pass;
+    blv_sweep sweep = instance->sweep;
+    sweep.loss = wanted & WANT_LOSS ? &outputs->loss : NULL;
+    sweep.gradient = wanted & WANT_GRADIENT ? outputs->gradient : NULL;
+    sweep.hessian = wanted & WANT_HESSIAN ? outputs->hessian : NULL;
+    sweep.row_loss = wanted & WANT_ROW_LOSS ? outputs->row_loss : NULL;
+    sweep.row_cross = wanted & WANT_ROW_CROSS ? outputs->row_cross : NULL;
+    sweep.row_probability = wanted & WANT_ROW_PROBABILITY ? outputs->row_probability : NULL;
+    sweep.row_class = wanted & WANT_ROW_CLASS ? outputs->row_class : NULL;
+    if (!sweep.hessian && !sweep.row_cross)
+        sweep.v = NULL;
+    return sweep;
 }
 
-void pass_run(const pass_instance *instance, pass_outputs *outputs, blv_instructions instructions,
-              int threads) {
-    const pass_shape *shape = &instance->shape;
+void sweep_run(const sweep_instance *instance, sweep_outputs *outputs,
+               blv_instructions instructions, int threads) {
+    const sweep_shape *shape = &instance->shape;
     blv_sweep_work *work = blv_sweep_work_create(shape->classes, shape->columns, real_size(shape),
                                                  false, shape->count, threads);
     assert_non_null(work);
     blv_sweep_work_instructions(work, instructions);
-    const blv_sweep pass = pass_of(instance, outputs);
-    if (shape->logistic)
-        (shape->single ? blv_logistic_pass_f32 : blv_logistic_pass_f64)(&instance->rows, &pass,
-                                                                        work);
-    else
-        (shape->single ? blv_softmax_pass_f32 : blv_softmax_pass_f64)(&instance->rows, &pass, work);
+    const blv_sweep sweep = sweep_of(instance, outputs);
+    blv_host_sweep(&instance->rows, &sweep, work);
     assert_true(blv_sweep_work_bytes(work) > 0);
     blv_sweep_work_destroy(work);
 }
 
-void pass_run_reference(const pass_instance *instance, pass_outputs *outputs) {
-    const blv_sweep pass = pass_of(instance, outputs);
-    assert_true(blv_reference_pass(&instance->rows, &pass, instance->shape.logistic,
-                                   instance->shape.single));
+void sweep_run_reference(const sweep_instance *instance, sweep_outputs *outputs) {
+    const blv_sweep sweep = sweep_of(instance, outputs);
+    assert_true(blv_reference_sweep(&instance->rows, &sweep, instance->shape.logistic,
+                                    instance->shape.single));
 }
 
 /* Largest sum over columns of |m_kj a_ij|: what the rounding of a score is measured by. */
-static double largest_score(const pass_instance *instance, const void *matrix) {
-    const pass_shape *shape = &instance->shape;
+static double largest_score(const sweep_instance *instance, const void *matrix) {
+    const sweep_shape *shape = &instance->shape;
     double largest = 0.0;
     for (size_t i = 0; i < shape->rows; i++)
         for (size_t k = 0; k < shape->classes; k++) {
             double sum = 0.0;
             for (size_t j = 0; j < shape->columns; j++)
-                sum += fabs(pass_get(instance, instance->data, i * instance->rows.stride + j) *
-                            pass_get(instance, matrix, k * shape->columns + j));
+                sum += fabs(sweep_get(instance, instance->data, i * instance->rows.stride + j) *
+                            sweep_get(instance, matrix, k * shape->columns + j));
             largest = fmax(largest, sum);
         }
     return largest;
 }
 
-static void compare(const pass_instance *instance, const char *name, size_t count, const void *got,
+static void compare(const sweep_instance *instance, const char *name, size_t count, const void *got,
                     const void *expected, double tolerance) {
     for (size_t i = 0; i < count; i++) {
-        const double a = pass_get(instance, got, i), b = pass_get(instance, expected, i);
+        const double a = sweep_get(instance, got, i), b = sweep_get(instance, expected, i);
         if (!(fabs(a - b) <= tolerance)) {
-            const pass_shape *s = &instance->shape;
+            const sweep_shape *s = &instance->shape;
             fail_msg("%s[%zu]: %.17g, expected %.17g within %.2g (%s %s, %zu of %zu x %zu x %zu)",
                      name, i, a, b, tolerance, s->logistic ? "logistic" : "softmax",
                      s->single ? "f32" : "f64", s->count, s->rows, s->columns, s->classes);
@@ -191,9 +187,9 @@ static void compare(const pass_instance *instance, const char *name, size_t coun
     }
 }
 
-void pass_compare(const pass_instance *instance, const pass_outputs *got,
-                  const pass_outputs *expected, double units) {
-    const pass_shape *shape = &instance->shape;
+void sweep_compare(const sweep_instance *instance, const sweep_outputs *got,
+                   const sweep_outputs *expected, double units) {
+    const sweep_shape *shape = &instance->shape;
     const double unit = units * (shape->single ? FLT_EPSILON : DBL_EPSILON);
     const double score = 1.0 + largest_score(instance, instance->w);
     const double tangent = 1.0 + largest_score(instance, instance->v);
@@ -213,8 +209,9 @@ void pass_compare(const pass_instance *instance, const pass_outputs *got,
     assert_memory_equal(got->row_class, expected->row_class, shape->rows * sizeof *got->row_class);
 }
 
-void pass_same_bits(const pass_instance *instance, const pass_outputs *a, const pass_outputs *b) {
-    const pass_shape *shape = &instance->shape;
+void sweep_same_bits(const sweep_instance *instance, const sweep_outputs *a,
+                     const sweep_outputs *b) {
+    const sweep_shape *shape = &instance->shape;
     const size_t weights = shape->classes * shape->columns * real_size(shape);
     const size_t rows = shape->rows * real_size(shape);
     assert_memory_equal(&a->loss, &b->loss, sizeof a->loss);
