@@ -133,14 +133,18 @@ static int measure_rows(size_t rows, const char *folder) {
         snprintf(path[i], sizeof path[i], "%s/%s", folder, names[i]);
     write_features(path[0], path[1], rows, 1);
     write_features(path[2], path[3], VAL_ROWS, 2);
-    const blv_problem_options options = {.precision = BLV_F32};
-    const blv_l2reg_setting setting = {
-        .penalty = BLV_PENALTY_PER_FEATURE, .scale = 0.1, .lo = -INFINITY, .hi = INFINITY};
+    const blv_problem_options options = {.size = sizeof(blv_problem_options), .precision = BLV_F32};
+    const blv_l2reg_setting setting = {.size = sizeof setting,
+                                       .penalty = BLV_PENALTY_PER_FEATURE,
+                                       .scale = 0.1,
+                                       .lo = -INFINITY,
+                                       .hi = INFINITY};
     blv_message why;
     blv_problem *problem;
     blv_run *run;
     size_t before = own_memory();
-    const blv_sets sets = {.train = read_features(path[0], path[1]),
+    const blv_sets sets = {.size = sizeof sets,
+                           .train = read_features(path[0], path[1]),
                            .val = read_features(path[2], path[3])};
     if (!blv_dataset_view_of(sets.train)->mapped)
         give_up("the file was not mapped");

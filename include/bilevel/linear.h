@@ -18,6 +18,7 @@ extern "C" {
 /* Sets with the same classes, columns, layout and precision (blv_dataset_match). test may be NULL:
  * it is for measures only. */
 typedef struct blv_sets {
+    size_t size; /* sizeof(blv_sets) */
     blv_dataset *train, *val, *test;
 } blv_sets;
 
@@ -37,6 +38,7 @@ typedef enum blv_penalty_kind {
 } blv_penalty_kind;
 
 typedef struct blv_l2reg_setting {
+    size_t size; /* sizeof(blv_l2reg_setting) */
     blv_penalty_kind penalty;
     const uint32_t *group; /* BLV_PENALTY_GROUPS: that of each column, from 0; copied */
     double scale;          /* the penalty of x = 0; above 0 */
@@ -53,6 +55,7 @@ BLV_API blv_error blv_l2reg_create(const blv_sets *sets, const blv_l2reg_setting
 /* Scores of a row a: W a + intercept, one for each class; or one only, of two classes the second
  * against the first. */
 typedef struct blv_linear_model {
+    size_t size; /* sizeof(blv_linear_model) */
     size_t scores, columns;
     const double *weights;   /* scores x columns, row by row */
     const double *intercept; /* scores numbers; NULL: 0 */

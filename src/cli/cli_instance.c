@@ -25,6 +25,17 @@ static const struct argp_option options[] = {
      "leave out the problem's Hv and Jv, as if it had gradients only", 0},
     {0}};
 
+const cli_argument cli_problem_table[] = {
+    CLI_OPTION("problem-set", SETTING, cli_instance, settings, "KEY=VALUE",
+               "set a parameter of the problem ('bilevel problems PROBLEM' lists them)"),
+    CLI_OPTION("precision", PRECISION, cli_instance, options.precision, "f32|f64",
+               "precision of vectors (default f64)"),
+    CLI_OPTION("threads", WHOLE, cli_instance, options.threads, "N",
+               "threads to use (default 0: all processors)", .to = MOST_THREADS),
+    CLI_OPTION("gradients-only", FLAG, cli_instance, gradients_only, NULL,
+               "leave out the problem's Hv and Jv, as if it had gradients only"),
+    CLI_END};
+
 static blv_precision parse_precision(const char *text, const struct argp_state *state) {
     if (strcmp(text, "f32") != 0 && strcmp(text, "f64") != 0)
         argp_error(state, "--precision '%s': expected f32 or f64", text);

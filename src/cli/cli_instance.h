@@ -3,7 +3,7 @@
 #define CLI_INSTANCE_H
 
 #include "bilevel/problem.h"
-#include "cli_common.h"
+#include "cli/arguments.h"
 
 typedef struct cli_instance {
     const char *name; /* NULL: none was given */
@@ -21,6 +21,9 @@ typedef struct cli_instance {
 /* Parses PROBLEM, --problem-set, --precision, --threads and --gradients-only into a cli_instance.
  * It is used as a child of a subcommand's own parser. */
 extern const struct argp cli_instance_argp;
+
+/* The same as entries of a table, without PROBLEM; the request is a cli_instance. */
+extern const cli_argument cli_problem_table[];
 
 /* What is asked about a problem: the problem, and whether the answer is to be JSON. */
 typedef struct cli_inquiry {
