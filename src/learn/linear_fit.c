@@ -16,8 +16,10 @@ void blv_fit_weights(const blv_dataset *dataset, const double *y, size_t scores,
 
 blv_error blv_fit_answer(const blv_dataset *dataset, const double *weights, size_t scores,
                          double *probability, blv_message *why) {
-    blv_linear_model model = {
-        .scores = scores, .columns = blv_dataset_view_of(dataset)->columns, .weights = weights};
+    blv_linear_model model = {.size = sizeof model,
+                              .scores = scores,
+                              .columns = blv_dataset_view_of(dataset)->columns,
+                              .weights = weights};
     return blv_linear_answer(&model, dataset, probability, why);
 }
 

@@ -125,7 +125,11 @@ blv_error blv_model_answer(const blv_model *m, const blv_dataset *rows, double *
         error = make_unit_rows(rows, &unit, why);
     if (error == BLV_OK) {
         fold_scaling(m, weights, intercept);
-        blv_linear_model linear = {m->scores, m->features, weights, intercept};
+        blv_linear_model linear = {.size = sizeof linear,
+                                   .scores = m->scores,
+                                   .columns = m->features,
+                                   .weights = weights,
+                                   .intercept = intercept};
         error = blv_linear_answer(&linear, unit ? unit : rows, probability, why);
     }
     blv_dataset_release(unit);

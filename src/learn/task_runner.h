@@ -12,7 +12,6 @@ typedef struct blv_task {
     const blv_setting *settings;
     size_t setting_count;
     uint64_t seed;
-    int threads;
     bool no_certificate;
 
     size_t runs;       /* made or recalled so far */
