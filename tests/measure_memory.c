@@ -150,6 +150,8 @@ static int measure_rows(size_t rows, const char *folder) {
         give_up("the file was not mapped");
     if (blv_l2reg_create(&sets, &setting, &options, &problem, &why) != BLV_OK)
         give_up(why.text);
+    blv_dataset_release(sets.train);
+    blv_dataset_release(sets.val);
     size_t data = rows * sizeof(int32_t); /* labels; the features are the file */
     size_t announced = solve(problem, &run), after = own_memory();
     int code = judge("rows", announced + data, after - before);

@@ -490,18 +490,15 @@ static void test_null_linear(void **state) {
     REFUSES(blv_hyperclean_create(&sets, 1.0, NULL, NULL, NULL));
     REFUSES(blv_hyperclean_create(&(const blv_sets){.size = sizeof(blv_sets)}, 1.0, NULL, &problem,
                                   NULL));
-    sets = small_sets();
     REFUSES(blv_l2reg_create(NULL, &plain, NULL, &problem, NULL));
     REFUSES(blv_l2reg_create(&sets, NULL, NULL, &problem, NULL));
-    sets = small_sets();
     REFUSES(blv_l2reg_create(&sets, &plain, NULL, NULL, NULL));
-    sets = small_sets();
     REFUSES(blv_l2reg_create(&sets, &(blv_l2reg_setting){.scale = 1.0}, NULL, &problem, NULL));
-    sets = small_sets();
     REFUSES(blv_l2reg_create(&sets, &plain, &(blv_problem_options){.threads = 1}, &problem, NULL));
     REFUSES(blv_hyperclean_create(&(const blv_sets){0}, 1.0, NULL, &problem, NULL));
-    sets = small_sets();
     assert_int_equal(blv_l2reg_create(&sets, &unknown, NULL, &problem, NULL), BLV_E_VALUE);
+    blv_dataset_release(sets.train);
+    blv_dataset_release(sets.val);
     assert_null(problem);
     double area, probability[8];
     const bool positive[] = {true, false};
@@ -569,11 +566,11 @@ static void test_null_select(void **state) {
                                &problem, NULL));
     blv_sets sets = small_sets();
     REFUSES(blv_coreset_create(&sets, NULL, NULL, &problem, NULL));
-    sets = small_sets();
     REFUSES(blv_coreset_create(&sets, &setting, NULL, NULL, NULL));
     REFUSES(blv_coreset_create(&(const blv_sets){0}, &setting, NULL, &problem, NULL));
-    sets = small_sets();
     REFUSES(blv_coreset_create(&sets, &setting, &(blv_problem_options){0}, &problem, NULL));
+    blv_dataset_release(sets.train);
+    blv_dataset_release(sets.val);
     assert_null(problem);
 }
 

@@ -152,6 +152,8 @@ static void test_write_with_a_bad_projection(void **state) {
     const blv_sets sets = small_sets();
     blv_problem *base;
     assert_int_equal(blv_l2reg_create(&sets, &boxed, NULL, &base, NULL), BLV_OK);
+    blv_dataset_release(sets.train);
+    blv_dataset_release(sets.val);
     wrapped w;
     wrap(&w, base, BY_ALL);
     assert_non_null(w.def->project_x);

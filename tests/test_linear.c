@@ -82,11 +82,15 @@ static void expect_values(const blv_problem *problem, double expected_f, double 
     blv_vec_destroy(y);
 }
 
+static void release(const blv_sets *sets) {
+    blv_dataset_release(sets->train);
+    blv_dataset_release(sets->val);
+}
+
 static void test_hyperclean_on_sets(void **state) {
     (void)state;
     for (int sparse = 0; sparse < 2; sparse++) {
-        blv_sets sets = split_sets(CLASSES, sparse, BLV_F64), copy;
-        copy = split_sets(CLASSES, sparse, BLV_F64);
+        blv_sets sets = split_sets(CLASSES, sparse, BLV_F64);
         double y[CLASSES * COLUMNS], weight[40], norm = 0.0, C = 0.01;
         for (size_t i = 0; i < CLASSES * COLUMNS; i++) {
             y[i] = pseudo(i);
@@ -97,11 +101,10 @@ static void test_hyperclean_on_sets(void **state) {
         blv_problem *problem = NULL;
         assert_int_equal(blv_hyperclean_create(&sets, C, NULL, &problem, &why), BLV_OK);
         assert_int_equal(blv_problem_definition(problem)->dim_x, 40);
-        expect_values(problem, plain_loss(copy.val, y, NULL),
-                      plain_loss(copy.train, y, weight) + C * norm);
+        expect_values(problem, plain_loss(sets.val, y, NULL),
+                      plain_loss(sets.train, y, weight) + C * norm);
         blv_problem_destroy(problem);
-        blv_dataset_release(copy.train);
-        blv_dataset_release(copy.val);
+        release(&sets);
     }
 }
 
@@ -110,7 +113,6 @@ static void test_l2reg_with_groups(void **state) {
     const uint32_t group[COLUMNS] = {0, 2, 2, 1, 0, 1, 2};
     for (int sparse = 0; sparse < 2; sparse++) {
         blv_sets sets = split_sets(CLASSES, sparse, BLV_F64);
-        blv_sets copy = split_sets(CLASSES, sparse, BLV_F64);
         blv_l2reg_setting setting = {.size = sizeof setting,
                                      .penalty = BLV_PENALTY_GROUPS,
                                      .group = group,
@@ -126,14 +128,13 @@ static void test_l2reg_with_groups(void **state) {
         blv_problem *problem = NULL;
         assert_int_equal(blv_l2reg_create(&sets, &setting, NULL, &problem, &why), BLV_OK);
         assert_int_equal(blv_problem_definition(problem)->dim_x, 3);
-        expect_values(problem, plain_loss(copy.val, y, NULL),
-                      plain_loss(copy.train, y, NULL) + penalty);
+        expect_values(problem, plain_loss(sets.val, y, NULL),
+                      plain_loss(sets.train, y, NULL) + penalty);
         blv_check_report report;
         assert_int_equal(blv_problem_check(problem, 1, 0.5, &report, &why), BLV_OK);
         assert_true(report.ok);
         blv_problem_destroy(problem);
-        blv_dataset_release(copy.train);
-        blv_dataset_release(copy.val);
+        release(&sets);
     }
 }
 
@@ -145,9 +146,10 @@ static void refused(blv_sets *sets, const blv_l2reg_setting *setting, double C,
                               : blv_hyperclean_create(sets, C, options, &problem, &why);
     assert_int_not_equal(error, BLV_OK);
     assert_non_null(strstr(why.text, words));
+    release(sets);
 }
 
-/* The sets are taken over all the same: leaks would show under the sanitizer. */
+/* Sets that are retained and not released would show under the sanitizer. */
 static void test_sets_that_do_not_fit(void **state) {
     (void)state;
     const blv_problem_options single = {
@@ -192,6 +194,7 @@ static void test_lower_level(void **state) {
     blv_sets sets = split_sets(CLASSES, false, BLV_F64);
     blv_problem *problem = NULL;
     assert_int_equal(blv_hyperclean_create(&sets, 0.01, NULL, &problem, &why), BLV_OK);
+    release(&sets);
     const blv_problem_def *def = blv_problem_definition(problem);
     blv_vec *x = filled(def->space_x), *y = filled(def->space_y), *gy = filled(def->space_y);
     double reached = -1.0;

@@ -346,6 +346,8 @@ static blv_problem *make_coreset(bool wrong, size_t rows) {
     blv_message why = {""};
     if (blv_coreset_create(&sets, &setting, NULL, &p, &why) != BLV_OK)
         fail_msg("%s", why.text);
+    blv_dataset_release(sets.train);
+    blv_dataset_release(sets.val);
     return p;
 }
 
@@ -489,6 +491,8 @@ static double loss_of(const blv_dataset *rows, const size_t *index, const double
     const blv_coreset_setting setting = {.K = size, .ridge = 1e-3, .over_val = true};
     blv_problem *p;
     assert_int_equal(blv_coreset_create(&sets, &setting, NULL, &p, NULL), BLV_OK);
+    blv_dataset_release(sets.train);
+    blv_dataset_release(sets.val);
     const double loss = phi_at(p, weight);
     blv_problem_destroy(p);
     return loss;
@@ -540,6 +544,8 @@ static void test_refusals(void **state) {
     const blv_coreset_setting setting = {.K = 3};
     blv_problem *p;
     assert_int_equal(blv_coreset_create(&sets, &setting, NULL, &p, &why), BLV_E_VALUE);
+    blv_dataset_release(sets.train);
+    blv_dataset_release(sets.val);
 }
 
 int main(void) {

@@ -238,6 +238,8 @@ static blv_error refused_coreset(const blv_coreset_setting *setting) {
     const blv_sets sets = {
         .size = sizeof sets, .train = make_rows(BLV_F64), .val = make_rows(BLV_F64)};
     blv_error error = blv_coreset_create(&sets, setting, NULL, &problem, &why);
+    blv_dataset_release(sets.train);
+    blv_dataset_release(sets.val);
     if (error != BLV_OK)
         assert_true(!problem && why.text[0]);
     else

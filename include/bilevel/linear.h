@@ -22,7 +22,7 @@ typedef struct blv_sets {
     blv_dataset *train, *val, *test;
 } blv_sets;
 
-/* Both take the sets over, also when they fail; test must be a set of its own. options may be NULL;
+/* Both retain the sets, which must not be changed while the problem exists. options may be NULL;
  * its precision must be that of the sets. */
 
 /* A weight for each training row: x has an entry for each row of train, in its order. */

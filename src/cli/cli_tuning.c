@@ -48,17 +48,16 @@ static int make_problem(const cli_tuning *t, const blv_dataset *train,
         code = copy_rows(t->fit, &sets.val);
     if (code == CLI_DONE)
         code = copy_rows(t->stop, &sets.test);
-    if (code != CLI_DONE) {
-        blv_dataset_release(sets.train);
-        blv_dataset_release(sets.val);
-        return code;
-    }
     blv_problem_options options = {.size = sizeof(blv_problem_options),
                                    .precision = t->learning->reading.precision,
                                    .threads = t->learning->threads};
     blv_message why = {0};
-    blv_error error = blv_l2reg_create(&sets, setting, &options, problem, &why);
-    return error == BLV_OK ? CLI_DONE : cli_refuse(error, why.text);
+    blv_error error =
+        code == CLI_DONE ? blv_l2reg_create(&sets, setting, &options, problem, &why) : BLV_OK;
+    blv_dataset_release(sets.train);
+    blv_dataset_release(sets.val);
+    blv_dataset_release(sets.test);
+    return error == BLV_OK ? code : cli_refuse(error, why.text);
 }
 
 static blv_l2reg_setting one_for_all(void) {

@@ -88,8 +88,9 @@ static blv_error make_problem(const blv_selecting *s, const size_t *row, size_t 
         error = blv_dataset_select(s->rows, of_f, judged, &sets.val, s->why);
     free(of_f);
     if (error == BLV_OK)
-        return blv_coreset_create(&sets, &setting, &options, problem, s->why);
+        error = blv_coreset_create(&sets, &setting, &options, problem, s->why);
     blv_dataset_release(sets.train);
+    blv_dataset_release(sets.val);
     return error;
 }
 

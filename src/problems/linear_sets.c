@@ -51,7 +51,8 @@ static blv_error take_sets(const blv_sets *sets, bool given, const blv_problem_o
         return refuse(why, BLV_E_ARGUMENT, owner, "a NULL argument");
     if (!blv_struct_take(&known, sizeof known, sets))
         return refuse(why, BLV_E_ARGUMENT, owner, "sets without the size of their struct");
-    *data = (linear_data){known.train, known.val, known.test};
+    *data = (linear_data){blv_dataset_retain(known.train), blv_dataset_retain(known.val),
+                          blv_dataset_retain(known.test)};
     blv_error error = BLV_OK;
     if (!given)
         error = refuse(why, BLV_E_ARGUMENT, owner, "a NULL argument");

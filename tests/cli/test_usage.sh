@@ -28,7 +28,7 @@ refused "no problem is named" solve
 refused "no problem is named" check
 refused "too many" solve parabola parabola
 refused "too many" solvers s-tfbo exact
-refused "arguments" version now
+refused "one argument too many" version now
 refused "unrecognized option" solve parabola --iterations 3
 refused "unrecognized option" solvers --yaml
 refused "unrecognized option '--sedd'; did you mean '--seed'?" check parabola --sedd 3
