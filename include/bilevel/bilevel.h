@@ -50,5 +50,6 @@
 #include "bilevel/space.h"
 #include "bilevel/status.h"
 #include "bilevel/task.h"
+#include "bilevel/tune.h"
 
 #endif
