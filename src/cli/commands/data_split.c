@@ -1,9 +1,9 @@
 /* bilevel data split IN OUT...: deals the rows out to several files. */
 #include "base/message.h"
+#include "cli/commands.h"
 #include "cli/data_files.h"
-#include "cli_commands.h"
-#include "cli_outputs.h"
-#include "cli_text.h"
+#include "cli/outputs.h"
+#include "cli/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>

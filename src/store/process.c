@@ -1,6 +1,6 @@
 /* A process number alone is not enough: numbers are used again. With the start time it is unique
- * until the machine starts anew, and with the boot identifier beyond that. */
-#include "cli_process.h"
+ * until the machine restarts, and with the boot identifier beyond that. */
+#include "store/process.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -31,8 +31,8 @@ static int64_t start_of(int64_t pid) {
     return field ? strtoll(field, NULL, 10) : 0;
 }
 
-cli_process cli_process_self(void) {
-    cli_process self = {.pid = getpid()};
+blv_process blv_process_self(void) {
+    blv_process self = {.pid = getpid()};
     if (gethostname(self.host, sizeof self.host) != 0)
         self.host[0] = '\0';
     self.host[sizeof self.host - 1] = '\0';
@@ -41,13 +41,13 @@ cli_process cli_process_self(void) {
     return self;
 }
 
-cli_life cli_process_life(const cli_process *process) {
-    cli_process self = cli_process_self();
+blv_process_state blv_process_life(const blv_process *process) {
+    blv_process self = blv_process_self();
     if (strcmp(process->host, self.host) != 0)
-        return CLI_ELSEWHERE;
+        return BLV_PROCESS_ELSEWHERE;
     if (strcmp(process->boot, self.boot) != 0 || process->pid <= 0)
-        return CLI_GONE;
+        return BLV_PROCESS_GONE;
     if (kill((pid_t)process->pid, 0) != 0 && errno == ESRCH)
-        return CLI_GONE;
-    return start_of(process->pid) == process->start ? CLI_LIVES : CLI_GONE;
+        return BLV_PROCESS_GONE;
+    return start_of(process->pid) == process->start ? BLV_PROCESS_LIVES : BLV_PROCESS_GONE;
 }

@@ -1,7 +1,8 @@
-#include "cli_common.h"
+#include "cli/common.h"
+#include "base/message.h"
+#include "base/number_text.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,38 +68,13 @@ void cli_settings_free(cli_settings *settings) {
     *settings = (cli_settings){0};
 }
 
-static size_t smallest(size_t a, size_t b, size_t c) {
-    size_t least = a < b ? a : b;
-    return least < c ? least : c;
-}
-
-enum { LONGEST_NAME = 63 };
-
-/* Insertions, deletions and substitutions that turn one word into the other. */
-static size_t edits_between(const char *from, const char *to) {
-    size_t row[LONGEST_NAME + 1], length = strlen(to);
-    if (length > LONGEST_NAME)
-        return SIZE_MAX;
-    for (size_t j = 0; j <= length; j++)
-        row[j] = j;
-    for (size_t i = 0; from[i]; i++) {
-        size_t diagonal = row[0];
-        row[0] = i + 1;
-        for (size_t j = 0; j < length; j++) {
-            size_t above = row[j + 1];
-            row[j + 1] = smallest(above + 1, row[j] + 1, diagonal + (from[i] != to[j]));
-            diagonal = above;
-        }
-    }
-    return row[length];
-}
-
 void cli_nearest_try(cli_nearest *nearest, const char *candidate) {
-    size_t edits = edits_between(nearest->word, candidate);
-    if (edits > 1 + strlen(candidate) / 2 || (nearest->best && edits >= nearest->edits))
+    blv_nearest one = {.name = nearest->word};
+    blv_nearest_try(&one, candidate);
+    if (!blv_nearest_guess(&one) || (nearest->best && one.distance >= nearest->edits))
         return;
     nearest->best = candidate;
-    nearest->edits = edits;
+    nearest->edits = one.distance;
 }
 
 bool cli_parse_whole(const char *text, uint64_t most, uint64_t *value) {
@@ -113,11 +89,7 @@ bool cli_parse_whole(const char *text, uint64_t most, uint64_t *value) {
 }
 
 bool cli_parse_real(const char *text, double *value) {
-    char *end;
-    if (*text == '\0' || text[strspn(text, "+-.0123456789eE")] != '\0')
-        return false;
-    *value = strtod(text, &end);
-    return *end == '\0' && isfinite(*value);
+    return blv_number_parse(text, value) == 0;
 }
 
 uint64_t cli_parse_seed(const char *text, const struct argp_state *state) {
@@ -139,9 +111,5 @@ const char *cli_precision_word(blv_precision precision) {
 }
 
 void cli_format_real(double value, char text[CLI_REAL_SIZE]) {
-    for (int digits = 15; digits <= 17; digits++) {
-        snprintf(text, CLI_REAL_SIZE, "%.*g", digits, value);
-        if (strtod(text, NULL) == value)
-            return;
-    }
+    blv_number_format(value, text, CLI_REAL_SIZE);
 }

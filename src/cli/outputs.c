@@ -1,4 +1,4 @@
-#include "cli_outputs.h"
+#include "cli/outputs.h"
 
 #include <errno.h>
 #include <stdio.h>

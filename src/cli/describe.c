@@ -1,5 +1,6 @@
-#include "cli_describe.h"
+#include "cli/describe.h"
 #include "cli_commands.h"
+#include "cli_text.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -76,16 +77,21 @@ bool cli_parse(const struct argp *argp, int argc, char **argv, void *input) {
     return true;
 }
 
+static void describe_list(const cli_command *list, const char *before) {
+    for (const cli_command *command = list; command->name; command++) {
+        char *title = cli_print("%s %s", before, command->name);
+        if (command->actions)
+            describe_list(command->actions, title);
+        else if (command->summary)
+            command->run(1, (char *[]){title, NULL});
+        free(title);
+    }
+}
+
 cli_descriptions cli_describe_all(void) {
     cli_descriptions all = {0};
     described = &all;
-    for (const cli_command *command = cli_commands; command->name; command++) {
-        char title[64];
-        char *argv[] = {title, NULL};
-        snprintf(title, sizeof title, "bilevel %s", command->name);
-        if (command->summary)
-            command->run(1, argv);
-    }
+    describe_list(cli_commands, "bilevel");
     described = NULL;
     return all;
 }

@@ -1,6 +1,6 @@
 /* What writing and reading a checkpoint share. docs/store.md describes the file. */
-#ifndef BLV_CORE_CHECKPOINT_H
-#define BLV_CORE_CHECKPOINT_H
+#ifndef BLV_CORE_CHECKPOINT_FORMAT_H
+#define BLV_CORE_CHECKPOINT_FORMAT_H
 
 #include "core/key_value_text.h"
 #include "core/run_private.h"
