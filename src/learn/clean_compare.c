@@ -1,5 +1,5 @@
 /* The improvement by cleaning: the same model trained on other rows, tested on the same ones. */
-#include "learn/clean.h"
+#include "learn/clean_work.h"
 #include "learn/row_sets.h"
 
 #include <stdlib.h>

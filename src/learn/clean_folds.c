@@ -4,7 +4,7 @@
  *                          rows; both parts k get their probabilities from the model
  *   without                of the other training rows a share is validated on instead; it wanders
  *                          from fold to fold, so that every row is trained on in some of them */
-#include "learn/clean.h"
+#include "learn/clean_work.h"
 #include "learn/row_sets.h"
 
 #include <math.h>

@@ -5,7 +5,7 @@
 #include "base/number_text.h"
 #include "bilevel/solver.h"
 #include "learn/linear_fit.h"
-#include "learn/model.h"
+#include "learn/model_copy.h"
 #include "learn/row_sets.h"
 
 #include <math.h>

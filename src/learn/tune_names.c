@@ -1,5 +1,5 @@
 /* What each penalty is of, and groups of features from a file. */
-#include "learn/tune.h"
+#include "learn/tune_work.h"
 
 #include <errno.h>
 #include <stdio.h>

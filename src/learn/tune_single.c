@@ -1,6 +1,6 @@
 /* One penalty for all: the loss on all validation rows along a grid, then a parabola. */
 #include "learn/row_sets.h"
-#include "learn/tune.h"
+#include "learn/tune_work.h"
 
 #include <float.h>
 #include <math.h>

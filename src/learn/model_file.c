@@ -1,8 +1,8 @@
-#include "learn/model.h"
 #include "base/arena.h"
 #include "base/message.h"
 #include "bilevel/npz.h"
 #include "bilevel/solver.h"
+#include "learn/model_copy.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* Finding wrong labels: checks, the folds, which rows are suspect, the comparison. */
-#include "learn/clean.h"
 #include "base/caller_struct.h"
+#include "learn/clean_work.h"
 #include "learn/label_threshold.h"
 #include "learn/row_sets.h"
 

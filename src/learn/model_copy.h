@@ -1,6 +1,6 @@
 /* Making models. */
-#ifndef BLV_LEARN_MODEL_H
-#define BLV_LEARN_MODEL_H
+#ifndef BLV_LEARN_MODEL_COPY_H
+#define BLV_LEARN_MODEL_COPY_H
 
 #include "bilevel/model.h"
 

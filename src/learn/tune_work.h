@@ -1,6 +1,6 @@
 /* What the parts of blv_tune share. */
-#ifndef BLV_LEARN_TUNE_H
-#define BLV_LEARN_TUNE_H
+#ifndef BLV_LEARN_TUNE_WORK_H
+#define BLV_LEARN_TUNE_WORK_H
 
 #include "base/arena.h"
 #include "bilevel/tune.h"

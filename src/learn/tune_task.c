@@ -7,10 +7,10 @@
  *                 the loss on the stopping rows is compared with the lowest so far, and `patience`
  *                 looks without progress end the run. The penalties are kept where their gain on
  *                 the stopping rows is clear beside its standard error. */
-#include "learn/tune.h"
 #include "base/caller_struct.h"
-#include "learn/model.h"
+#include "learn/model_copy.h"
 #include "learn/row_sets.h"
+#include "learn/tune_work.h"
 
 #include <float.h>
 #include <math.h>

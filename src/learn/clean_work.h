@@ -1,6 +1,6 @@
 /* What the parts of blv_clean share. */
-#ifndef BLV_LEARN_CLEAN_H
-#define BLV_LEARN_CLEAN_H
+#ifndef BLV_LEARN_CLEAN_WORK_H
+#define BLV_LEARN_CLEAN_WORK_H
 
 #include "base/arena.h"
 #include "bilevel/clean.h"
