@@ -1,8 +1,8 @@
 #include "cli/arguments.h"
 #include "base/message.h"
 #include "bilevel/run.h"
-#include "cli_describe.h"
-#include "cli_text.h"
+#include "cli/describe.h"
+#include "cli/text.h"
 
 #include <assert.h>
 #include <stdlib.h>

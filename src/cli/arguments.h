@@ -28,7 +28,7 @@
 #ifndef CLI_ARGUMENTS_H
 #define CLI_ARGUMENTS_H
 
-#include "cli_common.h"
+#include "cli/common.h"
 
 #include <stdio.h>
 

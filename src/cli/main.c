@@ -1,9 +1,9 @@
 /* bilevel COMMAND ...: picks the command, and sees to it that lost output is noticed. */
 #include "base/message.h"
-#include "cli_commands.h"
-#include "cli_common.h"
-#include "cli_json.h"
-#include "cli_table.h"
+#include "cli/commands.h"
+#include "cli/common.h"
+#include "cli/json.h"
+#include "cli/text_table.h"
 
 #include <errno.h>
 #include <fcntl.h>

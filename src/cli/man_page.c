@@ -1,7 +1,7 @@
 /* The manual, in the language of man pages. */
 #include "bilevel/status.h"
-#include "cli_commands.h"
-#include "cli_completion.h"
+#include "cli/commands.h"
+#include "cli/shell_completion.h"
 
 #include <string.h>
 

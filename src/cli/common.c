@@ -1,4 +1,4 @@
-#include "cli_common.h"
+#include "cli/common.h"
 #include "base/message.h"
 #include "base/number_text.h"
 

@@ -1,4 +1,4 @@
-#include "cli_completion.h"
+#include "cli/shell_completion.h"
 #include "bilevel/registry.h"
 #include "bilevel/run.h"
 #include "cli_commands.h"

@@ -1,4 +1,4 @@
-#include "cli_describe.h"
+#include "cli/describe.h"
 #include "cli_commands.h"
 #include "cli_text.h"
 

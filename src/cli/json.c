@@ -1,4 +1,4 @@
-#include "cli_json.h"
+#include "cli/json.h"
 #include "cli_common.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-#include "cli_instance.h"
+#include "cli/problem_choice.h"
 
 #include "bilevel/registry.h"
 #include "bilevel/run.h"
