@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 static uint64_t total(const blv_counts *c) {
-    return c->f_grad + c->g_grad + c->hvp + c->jvp + c->values;
+    return c->f_grad + c->g_grad + c->hvp + c->cross + c->values;
 }
 
 static bool comes_before(const cli_row *a, const cli_row *b) {

@@ -64,7 +64,7 @@ static void print_run(const cli_report *report) {
 }
 
 static void counts_row(cli_table *table, const char *label, const blv_counts *counts) {
-    const uint64_t numbers[] = {counts->f_grad, counts->g_grad, counts->hvp, counts->jvp,
+    const uint64_t numbers[] = {counts->f_grad, counts->g_grad, counts->hvp, counts->cross,
                                 counts->values};
     enum { NUMBERS = sizeof numbers / sizeof numbers[0] };
     char text[NUMBERS][24];
