@@ -83,10 +83,9 @@ static void print_text(const cli_comparison *comparison, const cli_selection *se
         add_row(&table, &comparison->rows[i]);
     cli_table_print(&table, 0, stdout);
     bool bounded = blv_problem_definition(comparison->instance->problem)->project_x;
-    printf("\nPhi and |grad Phi| are certified, computed anew from the problem%s.\n"
+    printf("\nPhi and |grad Phi| are certified, recomputed from the problem%s.\n"
            "Calls are counted for each sample, all oracles and the setup together.\n",
-           bounded ? "; x is bounded,\nso that |x - P(x - grad Phi(x))| stands for |grad Phi|"
-                   : "");
+           bounded ? "; x is bounded,\nso that |x - P(x - grad Phi(x))| replaces |grad Phi|" : "");
     print_left_out(selection);
 }
 

@@ -93,7 +93,7 @@ static void print_certificate(const cli_report *report) {
         printf("\nNo certificate could be made\n  %s\n", report->no_certificate);
         return;
     }
-    printf("\nCertificate, computed anew from the problem\n");
+    printf("\nCertificate, recomputed from the problem\n");
     cli_table table = {.align = "ll"};
     number_row(&table, "Phi(x)", certificate->phi);
     number_row(&table,

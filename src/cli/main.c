@@ -17,7 +17,7 @@ static const cli_command data_actions[] = {
     {"info", "FILE", "format, size, classes and range", .run = cmd_data_info},
     {"stats", "FILE", "mean, deviation and range of every column", .run = cmd_data_stats},
     {"convert", "IN OUT", "write in another format, scaled or not", .run = cmd_data_convert},
-    {"split", "IN OUT...", "deal the rows out to several files", .run = cmd_data_split},
+    {"split", "IN OUT...", "split the rows into several files", .run = cmd_data_split},
     {"corrupt", "IN OUT", "change a share of the labels", .run = cmd_data_corrupt},
     {0}};
 
