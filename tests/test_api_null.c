@@ -230,6 +230,8 @@ static void test_null_run(void **state) {
     REFUSES(blv_run_set(NULL, "seed", "1"));
     REFUSES(blv_run_set_real(NULL, "seed", 1.0));
     REFUSES(blv_run_set_int(NULL, "seed", 1));
+    assert_int_equal(blv_counts_total(NULL), 0);
+    assert_int_equal(blv_counts_total(&(const blv_counts){1, 2, 4, 8, 16}), 31);
     REFUSES(blv_run_open(NULL));
     REFUSES(blv_run_step(NULL));
     REFUSES(blv_run_solve(NULL));
@@ -391,8 +393,8 @@ static void test_null_registry(void **state) {
     assert_non_null(blv_solver_at(NULL, 0));
     assert_null(blv_solver_at(registry, 100000));
     assert_null(blv_family_at(registry, 100000));
-    assert_int_equal(blv_solver_fit(NULL, NULL, &remark), BLV_FIT_REFUSED);
-    assert_int_equal(blv_solver_fit(&wrong_solver, NULL, NULL), BLV_FIT_REFUSED);
+    assert_int_equal(blv_solver_fit(NULL, NULL, &remark), BLV_FIT_REJECTED);
+    assert_int_equal(blv_solver_fit(&wrong_solver, NULL, NULL), BLV_FIT_REJECTED);
     blv_registry_destroy(registry);
 }
 

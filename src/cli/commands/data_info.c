@@ -1,7 +1,7 @@
 /* bilevel data info FILE: format, size, classes and range of a data file. */
+#include "cli/commands.h"
 #include "cli/data_files.h"
-#include "cli_commands.h"
-#include "cli_table.h"
+#include "cli/text_table.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -106,6 +106,8 @@ static void show(const cli_source *source, const blv_dataset *dataset) {
 }
 
 int cmd_data_info(int argc, char **argv) {
-    return cli_look(argc, argv, "Say what FILE holds: format, size, classes, range of values.",
-                    show);
+    static const cli_arguments arguments = {
+        .table = cli_look_table,
+        .doc = "Say what FILE holds: format, size, classes, range of values."};
+    return cli_look(argc, argv, &arguments, show);
 }

@@ -1,6 +1,6 @@
 /* What `bilevel completion` and `bilevel manual` print, from the descriptions of the commands. */
-#ifndef CLI_COMPLETION_H
-#define CLI_COMPLETION_H
+#ifndef CLI_SHELL_COMPLETION_H
+#define CLI_SHELL_COMPLETION_H
 
 #include "cli_describe.h"
 

@@ -1,4 +1,4 @@
-#include "cli_text.h"
+#include "cli/text.h"
 #include "cli_common.h"
 
 #include <stdarg.h>

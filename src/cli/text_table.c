@@ -1,4 +1,4 @@
-#include "cli_table.h"
+#include "cli/text_table.h"
 #include "cli_common.h"
 
 #include <stdarg.h>
