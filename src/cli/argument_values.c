@@ -148,4 +148,3 @@ bool cli_value_take(const cli_placed_argument *to, char *text) {
         return false;
     }
 }
-
