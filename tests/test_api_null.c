@@ -40,6 +40,10 @@ static void test_null_params(void **state) {
     REFUSES(blv_params_set(table, text, "owner", NULL, "1", NULL));
     REFUSES(blv_params_set(table, text, "owner", "seed", NULL, NULL));
     assert_int_equal(blv_params_set(NULL, text, NULL, "seed", "1", &why), BLV_E_NAME);
+    REFUSES(blv_params_set_real(table, NULL, NULL, "seed", 1.0, &why));
+    REFUSES(blv_params_set_real(table, text, NULL, NULL, 1.0, NULL));
+    REFUSES(blv_params_set_int(table, NULL, NULL, "seed", 1, &why));
+    REFUSES(blv_params_set_int(table, text, NULL, NULL, 1, NULL));
     assert_null(blv_params_find(NULL, "seed"));
     assert_null(blv_params_find(table, NULL));
     blv_params_format(table, NULL, text, sizeof text);
@@ -224,6 +228,8 @@ static void test_null_run(void **state) {
     assert_null(run);
     REFUSES(blv_run_create(NULL, NULL, NULL, NULL));
     REFUSES(blv_run_set(NULL, "seed", "1"));
+    REFUSES(blv_run_set_real(NULL, "seed", 1.0));
+    REFUSES(blv_run_set_int(NULL, "seed", 1));
     REFUSES(blv_run_open(NULL));
     REFUSES(blv_run_step(NULL));
     REFUSES(blv_run_solve(NULL));
@@ -265,6 +271,8 @@ static void test_null_beside_a_run(void **state) {
     blv_run *run = make_run(problem, "s-tfbo", SETTINGS("tol", "1e-6"));
     double host[8];
     REFUSES(blv_run_set(run, NULL, "1"));
+    REFUSES(blv_run_set_real(run, NULL, 1.0));
+    REFUSES(blv_run_set_int(run, NULL, 1));
     REFUSES(blv_run_set(run, "seed", NULL));
     REFUSES(blv_run_read(run, NULL, host));
     REFUSES(blv_run_read(run, "x", NULL));
@@ -373,11 +381,11 @@ static void test_null_registry(void **state) {
     REFUSES(blv_registry_create(NULL));
     blv_registry_destroy(NULL);
     assert_int_equal(blv_registry_create(&registry), BLV_OK);
-    REFUSES(blv_registry_add_solver(NULL, &wrong_solver));
-    REFUSES(blv_registry_add_solver(registry, NULL));
-    REFUSES(blv_registry_add_solver(registry, &(const blv_solver){.name = "half"}));
-    REFUSES(blv_registry_add_family(NULL, blv_family_at(NULL, 0)));
-    REFUSES(blv_registry_add_family(registry, NULL));
+    REFUSES(blv_registry_add_solver(NULL, &wrong_solver, NULL));
+    REFUSES(blv_registry_add_solver(registry, NULL, NULL));
+    REFUSES(blv_registry_add_solver(registry, &(const blv_solver){.name = "half"}, NULL));
+    REFUSES(blv_registry_add_family(NULL, blv_family_at(NULL, 0), NULL));
+    REFUSES(blv_registry_add_family(registry, NULL, NULL));
     assert_null(blv_solver_find(registry, NULL, NULL));
     assert_null(blv_family_find(NULL, NULL, NULL));
     assert_non_null(blv_solver_at(NULL, 0));
@@ -468,29 +476,36 @@ static void test_null_dataset(void **state) {
 /* Sets are taken over whatever goes wrong; the leak checker would tell. */
 static void test_null_linear(void **state) {
     (void)state;
-    const blv_l2reg_setting plain = {.penalty = BLV_PENALTY_ONE,
+    const blv_l2reg_setting plain = {.size = sizeof plain,
+                                     .penalty = BLV_PENALTY_ONE,
                                      .scale = 1.0,
                                      .lo = -INFINITY,
                                      .hi = INFINITY},
-                            unknown = {.penalty = (blv_penalty_kind)99, .scale = 1.0};
+                            unknown = {.size = sizeof unknown,
+                                       .penalty = (blv_penalty_kind)99,
+                                       .scale = 1.0};
     blv_problem *problem = NULL;
     blv_sets sets = small_sets();
     REFUSES(blv_hyperclean_create(NULL, 1.0, NULL, &problem, NULL));
     REFUSES(blv_hyperclean_create(&sets, 1.0, NULL, NULL, NULL));
-    REFUSES(blv_hyperclean_create(&(const blv_sets){0}, 1.0, NULL, &problem, NULL));
-    sets = small_sets();
+    REFUSES(blv_hyperclean_create(&(const blv_sets){.size = sizeof(blv_sets)}, 1.0, NULL, &problem,
+                                  NULL));
     REFUSES(blv_l2reg_create(NULL, &plain, NULL, &problem, NULL));
     REFUSES(blv_l2reg_create(&sets, NULL, NULL, &problem, NULL));
-    sets = small_sets();
     REFUSES(blv_l2reg_create(&sets, &plain, NULL, NULL, NULL));
-    sets = small_sets();
+    REFUSES(blv_l2reg_create(&sets, &(blv_l2reg_setting){.scale = 1.0}, NULL, &problem, NULL));
+    REFUSES(blv_l2reg_create(&sets, &plain, &(blv_problem_options){.threads = 1}, &problem, NULL));
+    REFUSES(blv_hyperclean_create(&(const blv_sets){0}, 1.0, NULL, &problem, NULL));
     assert_int_equal(blv_l2reg_create(&sets, &unknown, NULL, &problem, NULL), BLV_E_VALUE);
+    blv_dataset_release(sets.train);
+    blv_dataset_release(sets.val);
     assert_null(problem);
     double area, probability[8];
     const bool positive[] = {true, false};
-    const blv_linear_model model = {.scores = 1, .columns = 2};
+    const blv_linear_model model = {.size = sizeof model, .scores = 1, .columns = 2};
     blv_dataset *set = small_set();
     REFUSES(blv_linear_answer(NULL, set, probability, NULL));
+    REFUSES(blv_linear_answer(&(blv_linear_model){.scores = 1}, set, probability, NULL));
     REFUSES(blv_linear_answer(&model, NULL, probability, NULL));
     REFUSES(blv_linear_answer(&model, set, NULL, NULL));
     REFUSES(blv_linear_answer(&model, set, probability, NULL)); /* no weights */
@@ -547,11 +562,15 @@ static void test_null_select(void **state) {
     REFUSES(blv_select(set, &how, NULL, NULL, NULL));
     blv_dataset_release(set);
     REFUSES(blv_coreset_create(NULL, &setting, NULL, &problem, NULL));
-    REFUSES(blv_coreset_create(&(const blv_sets){0}, &setting, NULL, &problem, NULL));
+    REFUSES(blv_coreset_create(&(const blv_sets){.size = sizeof(blv_sets)}, &setting, NULL,
+                               &problem, NULL));
     blv_sets sets = small_sets();
     REFUSES(blv_coreset_create(&sets, NULL, NULL, &problem, NULL));
-    sets = small_sets();
     REFUSES(blv_coreset_create(&sets, &setting, NULL, NULL, NULL));
+    REFUSES(blv_coreset_create(&(const blv_sets){0}, &setting, NULL, &problem, NULL));
+    REFUSES(blv_coreset_create(&sets, &setting, &(blv_problem_options){0}, &problem, NULL));
+    blv_dataset_release(sets.train);
+    blv_dataset_release(sets.val);
     assert_null(problem);
 }
 

@@ -55,8 +55,9 @@ static int name_problem(worker *w, size_t v, json_t *problem_set) {
     json_t *value;
     forget_problem(w);
     w->instance.name = suite->problem;
-    w->instance.options =
-        (blv_problem_options){.precision = suite->precision, .threads = w->bench->asked->threads};
+    w->instance.options = (blv_problem_options){.size = sizeof(blv_problem_options),
+                                                .precision = suite->precision,
+                                                .threads = w->bench->asked->threads};
     json_object_foreach(problem_set, key, value) {
         char text[CLI_VALUE_SIZE];
         cli_value_text(value, text);

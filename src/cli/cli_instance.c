@@ -12,7 +12,6 @@ enum {
     KEY_PRECISION,
     KEY_THREADS,
     KEY_GRADIENTS_ONLY,
-    KEY_JSON,
     MOST_THREADS = 4096
 };
 
@@ -24,6 +23,17 @@ static const struct argp_option options[] = {
     {"gradients-only", KEY_GRADIENTS_ONLY, NULL, 0,
      "leave out the problem's Hv and Jv, as if it had gradients only", 0},
     {0}};
+
+const cli_argument cli_problem_table[] = {
+    CLI_OPTION("problem-set", SETTING, cli_instance, settings, "KEY=VALUE",
+               "set a parameter of the problem ('bilevel problems PROBLEM' lists them)"),
+    CLI_OPTION("precision", PRECISION, cli_instance, options.precision, "f32|f64",
+               "precision of vectors (default f64)"),
+    CLI_OPTION("threads", WHOLE, cli_instance, options.threads, "N",
+               "threads to use (default 0: all processors)", .to = MOST_THREADS),
+    CLI_OPTION("gradients-only", FLAG, cli_instance, gradients_only, NULL,
+               "leave out the problem's Hv and Jv, as if it had gradients only"),
+    CLI_END};
 
 static blv_precision parse_precision(const char *text, const struct argp_state *state) {
     if (strcmp(text, "f32") != 0 && strcmp(text, "f64") != 0)
@@ -60,7 +70,7 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
         instance->name = arg;
         return 0;
     case ARGP_KEY_END:
-        if (!instance->name && !instance->name_optional)
+        if (!instance->name)
             argp_error(state, "no problem is named. Usage: %s PROBLEM [OPTION...]", state->name);
         return 0;
     default:
@@ -69,30 +79,6 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
 }
 
 const struct argp cli_instance_argp = {.options = options, .parser = parse};
-
-static const struct argp_option inquiry_options[] = {
-    {"json", KEY_JSON, NULL, 0, "print JSON on standard output", 0}, {0}};
-
-static const struct argp_child inquiry_children[] = {{&cli_instance_argp, 0, "The problem:", 1},
-                                                     {0}};
-
-static error_t parse_inquiry(int key, char *arg, struct argp_state *state) {
-    (void)arg;
-    cli_inquiry *asked = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &asked->instance;
-        return 0;
-    case KEY_JSON:
-        asked->json = true;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-const struct argp cli_inquiry_argp = {
-    .options = inquiry_options, .parser = parse_inquiry, .children = inquiry_children};
 
 int cli_instance_find(cli_instance *instance) {
     blv_message why = {0};

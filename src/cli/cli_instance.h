@@ -3,11 +3,10 @@
 #define CLI_INSTANCE_H
 
 #include "bilevel/problem.h"
-#include "cli_common.h"
+#include "cli/arguments.h"
 
 typedef struct cli_instance {
     const char *name; /* NULL: none was given */
-    bool name_optional;
     cli_settings settings;
     blv_problem_options options;
     bool gradients_only;
@@ -22,14 +21,8 @@ typedef struct cli_instance {
  * It is used as a child of a subcommand's own parser. */
 extern const struct argp cli_instance_argp;
 
-/* What is asked about a problem: the problem, and whether the answer is to be JSON. */
-typedef struct cli_inquiry {
-    cli_instance instance;
-    bool json;
-} cli_inquiry;
-
-/* Parses --json and the problem into a cli_inquiry, likewise as a child. */
-extern const struct argp cli_inquiry_argp;
+/* The same as entries of a table, without PROBLEM; the request is a cli_instance. */
+extern const cli_argument cli_problem_table[];
 
 /* Finds the family and sets its parameters. These return an exit code, after a message. */
 int cli_instance_find(cli_instance *instance);

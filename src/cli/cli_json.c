@@ -65,6 +65,19 @@ void cli_json_append(json_t *array, json_t *value) {
         exit(cli_refuse(BLV_E_MEMORY, NULL));
 }
 
+void cli_json_add(json_t *object, const blv_field *table, const void *record) {
+    if (!blv_record_add(table, record, object))
+        exit(cli_refuse(BLV_E_MEMORY, NULL));
+}
+
+json_t *cli_json_record(const blv_field *table, const void *record) {
+    return checked(blv_record_json(table, record));
+}
+
+json_t *cli_json_records(const blv_field *table, const void *records, size_t count, size_t size) {
+    return checked(blv_records_json(table, records, count, size));
+}
+
 json_t *cli_json_vector(const double *values, size_t count) {
     json_t *array = cli_json_array();
     for (size_t i = 0; i < count; i++)

@@ -3,6 +3,7 @@
 #define CLI_JSON_H
 
 #include "bilevel/run.h"
+#include "store/record.h"
 
 #include <jansson.h>
 
@@ -25,6 +26,11 @@ void cli_json_begin(void);
 /* Adds a value that was just made; the command ends where memory is short. */
 void cli_json_set(json_t *object, const char *key, json_t *value);
 void cli_json_append(json_t *array, json_t *value);
+/* Adds the fields of a struct, as its table says. */
+void cli_json_add(json_t *object, const blv_field *table, const void *record);
+/* An object with them, and an array of such objects. */
+json_t *cli_json_record(const blv_field *table, const void *record);
+json_t *cli_json_records(const blv_field *table, const void *records, size_t count, size_t size);
 json_t *cli_json_object(void);
 json_t *cli_json_array(void);
 /* A value as text: numbers in their shortest form. */

@@ -1,6 +1,7 @@
 #include "cli_table.h"
 #include "cli_common.h"
 
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,6 +23,25 @@ void cli_table_row(cli_table *table, const char *const *cells) {
     char **row = new_row(table);
     for (size_t i = 0; table->align[i]; i++)
         row[i] = copy_of(cells[i] ? cells[i] : "-");
+}
+
+void cli_table_add(cli_table *table, const char *format, ...) {
+    static const char between[] = "\x1f"; /* a text in a cell may have tabs */
+    char *cells = copy_of(format), *rest = NULL;
+    for (char *tab = cells; (tab = strchr(tab, '\t'));)
+        *tab = between[0];
+    va_list values;
+    va_start(values, format);
+    /* NOLINTNEXTLINE(clang-diagnostic-format-nonliteral): it is the format with other tabs */
+    int length = vasprintf(&rest, cells, values);
+    va_end(values);
+    free(cells);
+    if (length < 0)
+        exit(cli_refuse(BLV_E_MEMORY, NULL));
+    char **row = new_row(table), *all = rest;
+    for (size_t i = 0; table->align[i]; i++)
+        row[i] = copy_of(table->align[i + 1] ? strsep(&rest, between) : rest);
+    free(all);
 }
 
 /* A heading has a first cell and no others. */

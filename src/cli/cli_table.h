@@ -14,6 +14,8 @@ typedef struct cli_table {
 
 /* Adds a row of strlen(align) strings, which are copied; NULL shows as "-". */
 void cli_table_row(cli_table *table, const char *const *cells);
+/* The same from a format whose cells have tabs between them: "%s\t%zu". */
+void cli_table_add(cli_table *table, const char *format, ...) BLV_PRINTF(2, 3);
 /* Adds a line that stands across all columns. */
 void cli_table_heading(cli_table *table, const char *text);
 /* Prints every row behind indent spaces, and empties the table. */

@@ -180,8 +180,9 @@ static void put_checkpoints(void) {
     static unsigned char bytes[1 << 16];
     blv_problem *problem = NULL;
     char path[4096];
-    check(blv_problem_from_family(blv_family_find(NULL, "quadratic", NULL), settings,
-                                  &(blv_problem_options){.threads = 1}, &problem, NULL));
+    check(blv_problem_from_family(
+        blv_family_find(NULL, "quadratic", NULL), settings,
+        &(blv_problem_options){.size = sizeof(blv_problem_options), .threads = 1}, &problem, NULL));
     snprintf(path, sizeof path, "%s/made.npz", folder);
     for (unsigned char i = 0; i < 2; i++) {
         blv_run *run = NULL;

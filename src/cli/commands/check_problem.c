@@ -1,5 +1,5 @@
+/* bilevel check PROBLEM: compares a problem's derivatives with differences. */
 #include "cli_commands.h"
-#include "cli_describe.h"
 #include "cli_instance.h"
 #include "cli_json.h"
 #include "cli_table.h"
@@ -7,44 +7,29 @@
 #include <stdio.h>
 
 typedef struct request {
-    cli_inquiry about;
+    cli_instance instance;
+    bool json;
     uint64_t seed;
 } request;
 
-enum { KEY_SEED = CLI_KEY_FIRST };
-
-static const struct argp_option options[] = {
-    {"seed", KEY_SEED, "N", 0, "seed of the random point (default 0)", 0}, {0}};
-
-static error_t parse(int key, char *arg, struct argp_state *state) {
-    request *asked = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &asked->about;
-        return 0;
-    case KEY_SEED:
-        asked->seed = cli_parse_seed(arg, state);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
+static const cli_argument table[] = {
+    CLI_POSITION(TEXT, request, instance.name, "PROBLEM", "no problem is named"),
+    CLI_OPTION("seed", WHOLE, request, seed, "N", "seed of the random point (default 0)"),
+    CLI_OPTION("json", FLAG, request, json, NULL, "print JSON on standard output"),
+    CLI_INCLUDE(cli_problem_table, request, instance, CLI_SECTION_PROBLEM), CLI_END};
 
 static void print_report(const blv_check_report *report) {
-    cli_table table = {.align = "lrrrl"};
-    const char *title[] = {"CHECK", "ERROR", "ALLOWED", "WORST AT", "VERDICT"};
-    cli_table_row(&table, title);
+    cli_table lines = {.align = "lrrrl"};
+    cli_table_add(&lines, "CHECK\tERROR\tALLOWED\tWORST AT\tVERDICT");
     for (size_t i = 0; i < report->count; i++) {
         const blv_check_item *item = &report->item[i];
-        char error[32], allowed[32], worst[32] = "-";
-        snprintf(error, sizeof error, "%.1e", item->error);
-        snprintf(allowed, sizeof allowed, "%.1e", item->allowed);
+        char worst[32] = "-";
         if (item->worst != SIZE_MAX)
             snprintf(worst, sizeof worst, "%zu", item->worst);
-        const char *cells[] = {item->what, error, allowed, worst, item->ok ? "ok" : "WRONG"};
-        cli_table_row(&table, cells);
+        cli_table_add(&lines, "%s\t%.1e\t%.1e\t%s\t%s", item->what, item->error, item->allowed,
+                      worst, item->ok ? "ok" : "WRONG");
     }
-    cli_table_print(&table, 0, stdout);
+    cli_table_print(&lines, 0, stdout);
     printf("%s\n", report->ok ? "Every oracle agrees." : "Some oracles do not agree.");
 }
 
@@ -73,7 +58,7 @@ static json_t *describe_report(const cli_instance *instance, const blv_check_rep
 }
 
 static int check(request *asked) {
-    cli_instance *instance = &asked->about.instance;
+    cli_instance *instance = &asked->instance;
     int code = cli_instance_create(instance);
     if (code != CLI_DONE)
         return code;
@@ -83,7 +68,7 @@ static int check(request *asked) {
     blv_error error = blv_problem_check(instance->problem, asked->seed, scale, &report, &why);
     if (error != BLV_OK)
         return cli_refuse(error, why.text);
-    if (asked->about.json)
+    if (asked->json)
         cli_json_print(describe_report(instance, &report));
     else
         print_report(&report);
@@ -91,18 +76,12 @@ static int check(request *asked) {
 }
 
 int cmd_check(int argc, char **argv) {
-    const struct argp_child children[] = {{&cli_inquiry_argp, 0, NULL, 0}, {0}};
-    const struct argp argp = {
-        .options = options,
-        .parser = parse,
-        .args_doc = "PROBLEM",
+    static const cli_arguments arguments = {
+        .table = table,
         .doc = "Compare every oracle of PROBLEM with central differences at a random point.\v"
-               "Exit status: 0 every oracle agrees, 1 some do not, 2 bad usage.",
-        .children = children};
+               "Exit status: 0 every oracle agrees, 1 some do not, 2 bad usage."};
     request asked = {0};
-    if (!cli_parse(&argp, argc, argv, &asked))
-        return CLI_DONE;
-    int code = check(&asked);
-    cli_instance_free(&asked.about.instance);
+    int code = cli_read_arguments(&arguments, argc, argv, &asked) ? check(&asked) : CLI_DONE;
+    cli_instance_free(&asked.instance);
     return code;
 }

@@ -1,4 +1,4 @@
-#include "cli_groups.h"
+#include "cli/solver_groups.h"
 #include "bilevel/registry.h"
 #include "cli_common.h"
 

@@ -1,4 +1,6 @@
-#include "cli_data.h"
+/* bilevel data info FILE: format, size, classes and range of a data file. */
+#include "cli/data_files.h"
+#include "cli_commands.h"
 #include "cli_table.h"
 
 #include <math.h>
@@ -14,8 +16,6 @@ typedef struct summary {
 
 enum { CLASSES_SHOWN = 30 };
 
-/* ---- Looking ---- */
-
 static void widen(double value, double *low, double *high) {
     *low = fmin(*low, value);
     *high = fmax(*high, value);
@@ -26,19 +26,16 @@ static summary summarize(const blv_dataset_view *v) {
                  .high = -INFINITY,
                  .target_low = INFINITY,
                  .target_high = -INFINITY,
-                 .class_rows = cli_alloc(v->classes, sizeof(size_t))};
+                 .class_rows = cli_class_rows(v)};
     size_t stored = 0;
     for (size_t i = 0; i < v->rows; i++) {
-        size_t start = v->dense ? i * v->stride : v->row_start[i];
-        size_t count = v->dense ? v->columns : v->row_start[i + 1] - start;
+        size_t start, count = cli_row_values(v, i, &start);
         for (size_t k = start; k < start + count; k++) {
             double value = cli_dataset_value(v, k);
             widen(value, &s.low, &s.high);
             s.non_zero += value != 0.0;
         }
         stored += count;
-        if (v->label)
-            s.class_rows[v->label[i]]++;
         if (v->target)
             widen(v->target[i], &s.target_low, &s.target_high);
     }
@@ -47,19 +44,12 @@ static summary summarize(const blv_dataset_view *v) {
     return s;
 }
 
-/* ---- Showing ---- */
-
 static void print_classes(const blv_dataset_view *v, const summary *s) {
     cli_table table = {.align = "lrr"};
-    const char *title[] = {"CLASS", "ROWS", "SHARE"};
-    cli_table_row(&table, title);
-    for (size_t c = 0; c < v->classes && c < CLASSES_SHOWN; c++) {
-        char rows[32], share[32];
-        snprintf(rows, sizeof rows, "%zu", s->class_rows[c]);
-        snprintf(share, sizeof share, "%.2f%%", 100.0 * (double)s->class_rows[c] / (double)v->rows);
-        const char *cells[] = {v->class_names[c], rows, share};
-        cli_table_row(&table, cells);
-    }
+    cli_table_add(&table, "CLASS\tROWS\tSHARE");
+    for (size_t c = 0; c < v->classes && c < CLASSES_SHOWN; c++)
+        cli_table_add(&table, "%s\t%zu\t%.2f%%", v->class_names[c], s->class_rows[c],
+                      100.0 * (double)s->class_rows[c] / (double)v->rows);
     cli_table_print(&table, 2, stdout);
     if (v->classes > CLASSES_SHOWN)
         printf("  and %zu more\n", v->classes - CLASSES_SHOWN);
@@ -89,10 +79,8 @@ static void print_info(const char *path, const blv_dataset *dataset, const summa
 static json_t *describe_info(const char *path, const blv_dataset *dataset, const summary *s) {
     const blv_dataset_view *v = blv_dataset_view_of(dataset);
     json_t *object = cli_json_dataset(path, dataset);
-    json_t *class_rows = cli_json_array(), *notes = cli_json_array();
-    for (size_t c = 0; c < v->classes; c++)
-        cli_json_append(class_rows, cli_json_whole(s->class_rows[c]));
-    cli_json_set(object, "class_rows", class_rows);
+    json_t *notes = cli_json_array();
+    cli_json_set(object, "class_rows", cli_json_class_rows(v, s->class_rows));
     cli_json_set(object, "non_zero", cli_json_whole(s->non_zero));
     cli_json_set(object, "low", cli_json_real(s->low));
     cli_json_set(object, "high", cli_json_real(s->high));
@@ -108,12 +96,12 @@ static json_t *describe_info(const char *path, const blv_dataset *dataset, const
     return object;
 }
 
-static void show(const cli_files *files, const blv_dataset *dataset) {
+static void show(const cli_source *source, const blv_dataset *dataset) {
     summary s = summarize(blv_dataset_view_of(dataset));
-    if (files->json)
-        cli_json_print(describe_info(files->in, dataset, &s));
+    if (source->json)
+        cli_json_print(describe_info(source->in, dataset, &s));
     else
-        print_info(files->in, dataset, &s);
+        print_info(source->in, dataset, &s);
     free(s.class_rows);
 }
 

@@ -1,6 +1,6 @@
 /* The built-in solvers, group by group. */
-#ifndef CLI_GROUPS_H
-#define CLI_GROUPS_H
+#ifndef CLI_SOLVER_GROUPS_H
+#define CLI_SOLVER_GROUPS_H
 
 #include "bilevel/run.h"
 

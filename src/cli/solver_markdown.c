@@ -1,5 +1,5 @@
-#include "cli_markdown.h"
-#include "cli_groups.h"
+#include "cli/solver_markdown.h"
+#include "cli/solver_groups.h"
 
 #include <ctype.h>
 #include <stdbool.h>

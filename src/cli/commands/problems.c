@@ -1,54 +1,43 @@
-#include "cli_commands.h"
-#include "cli_describe.h"
-#include "cli_instance.h"
-#include "cli_json.h"
-#include "cli_table.h"
-
+/* bilevel problems [NAME]: the built-in problems, and the arrays that define an instance. */
+#include "base/message.h"
 #include "bilevel/npz.h"
 #include "bilevel/registry.h"
 #include "bilevel/run.h"
+#include "cli_commands.h"
+#include "cli_instance.h"
+#include "cli_json.h"
+#include "cli_table.h"
 
 #include <stdio.h>
 #include <string.h>
 
 typedef struct request {
-    cli_inquiry about;
+    cli_instance instance;
     const char *out;
+    bool json;
 } request;
 
-enum { KEY_OUT = CLI_KEY_FIRST };
+static const cli_argument table[] = {
+    CLI_POSITION(TEXT, request, instance.name, "[NAME]", NULL),
+    CLI_OPTION("out", TEXT, request, out, "FILE.npz", "write the arrays that define the instance"),
+    CLI_OPTION("json", FLAG, request, json, NULL, "print JSON on standard output"),
+    CLI_INCLUDE(cli_problem_table, request, instance, CLI_SECTION_PROBLEM), CLI_END};
 
-static const struct argp_option options[] = {
-    {"out", KEY_OUT, "FILE.npz", 0, "write the arrays that define the instance", 0}, {0}};
-
-static error_t parse(int key, char *arg, struct argp_state *state) {
-    request *asked = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &asked->about;
-        return 0;
-    case KEY_OUT:
-        asked->out = arg;
-        return 0;
-    case ARGP_KEY_END:
-        if (!asked->about.instance.name && (asked->out || asked->about.instance.settings.count > 0))
-            argp_error(state, "--out and --problem-set need the name of a problem");
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+static blv_error check(void *of, blv_message *why) {
+    const request *asked = of;
+    if (!asked->instance.name && (asked->out || asked->instance.settings.count > 0))
+        return blv_explain(why, BLV_E_ARGUMENT,
+                           "--out and --problem-set need the name of a problem");
+    return BLV_OK;
 }
 
 static void print_list(void) {
-    cli_table table = {.align = "ll"};
-    const char *title[] = {"NAME", "SUMMARY"};
-    cli_table_row(&table, title);
+    cli_table lines = {.align = "ll"};
+    cli_table_add(&lines, "NAME\tSUMMARY");
     const blv_problem_family *family;
-    for (size_t i = 0; (family = blv_family_at(NULL, i)); i++) {
-        const char *cells[] = {family->name, family->summary};
-        cli_table_row(&table, cells);
-    }
-    cli_table_print(&table, 0, stdout);
+    for (size_t i = 0; (family = blv_family_at(NULL, i)); i++)
+        cli_table_add(&lines, "%s\t%s", family->name, family->summary);
+    cli_table_print(&lines, 0, stdout);
 }
 
 /* A text of several lines, each behind two spaces. */
@@ -75,10 +64,12 @@ static void print_one(const cli_instance *instance) {
 }
 
 static json_t *describe(const blv_problem_family *family) {
+    static const blv_field fields[] = {BLV_FIELD(blv_problem_family, name, TEXT),
+                                       BLV_FIELD(blv_problem_family, summary, TEXT),
+                                       BLV_FIELD(blv_problem_family, formula, TEXT),
+                                       {0}};
     json_t *object = cli_json_object();
-    cli_json_set(object, "name", cli_json_text(family->name));
-    cli_json_set(object, "summary", cli_json_text(family->summary));
-    cli_json_set(object, "formula", cli_json_text(family->formula));
+    cli_json_add(object, fields, family);
     cli_json_set(object, "parameters", cli_json_params(family->params));
     return object;
 }
@@ -138,25 +129,24 @@ static json_t *describe_arrays(const char *path, const blv_named_array *arrays) 
 }
 
 static int write_instance(request *asked) {
-    cli_instance *instance = &asked->about.instance;
-    int code = cli_instance_create(instance);
+    int code = cli_instance_create(&asked->instance);
     if (code != CLI_DONE)
         return code;
-    const blv_named_array *arrays = blv_problem_definition(instance->problem)->arrays;
+    const blv_named_array *arrays = blv_problem_definition(asked->instance.problem)->arrays;
     if (!arrays || !arrays->name) {
         cli_complain("problem %s has no arrays to write: its formula says all",
-                     instance->family->name);
+                     asked->instance.family->name);
         return CLI_REFUSED;
     }
     code = write_arrays(asked->out, arrays);
-    if (code == CLI_DONE && asked->about.json)
+    if (code == CLI_DONE && asked->json)
         cli_json_print(describe_arrays(asked->out, arrays));
     else if (code == CLI_DONE)
         print_arrays(asked->out, arrays);
     return code;
 }
 
-static int show_instance(cli_inquiry *asked) {
+static int show_instance(request *asked) {
     int code = cli_instance_find(&asked->instance);
     if (code == CLI_DONE && asked->json)
         cli_json_print(describe_one(&asked->instance));
@@ -165,25 +155,25 @@ static int show_instance(cli_inquiry *asked) {
     return code;
 }
 
-int cmd_problems(int argc, char **argv) {
-    const struct argp_child children[] = {{&cli_inquiry_argp, 0, NULL, 0}, {0}};
-    const struct argp argp = {.options = options,
-                              .parser = parse,
-                              .args_doc = "[NAME]",
-                              .doc = "List the problems, or describe one and its parameters.",
-                              .children = children};
-    request asked = {.about.instance.name_optional = true};
-    if (!cli_parse(&argp, argc, argv, &asked))
-        return CLI_DONE;
-    int code = CLI_DONE;
-    if (asked.out)
-        code = write_instance(&asked);
-    else if (asked.about.instance.name)
-        code = show_instance(&asked.about);
-    else if (asked.about.json)
+static int show(request *asked) {
+    if (asked->out)
+        return write_instance(asked);
+    if (asked->instance.name)
+        return show_instance(asked);
+    if (asked->json)
         cli_json_print(describe_all());
     else
         print_list();
-    cli_instance_free(&asked.about.instance);
+    return CLI_DONE;
+}
+
+int cmd_problems(int argc, char **argv) {
+    static const cli_arguments arguments = {
+        .table = table,
+        .doc = "List the problems, or describe one and its parameters.",
+        .check = check};
+    request asked = {0};
+    int code = cli_read_arguments(&arguments, argc, argv, &asked) ? show(&asked) : CLI_DONE;
+    cli_instance_free(&asked.instance);
     return code;
 }

@@ -1,4 +1,6 @@
-#include "cli_data.h"
+/* bilevel data stats FILE: mean, deviation and range of every column. */
+#include "cli/data_files.h"
+#include "cli_commands.h"
 #include "cli_table.h"
 
 #include <math.h>
@@ -36,8 +38,7 @@ static void add_zeros(column_stats *s, size_t zeros) {
 static column_stats *compute(const blv_dataset_view *v) {
     column_stats *stats = cli_alloc(v->columns, sizeof *stats);
     for (size_t i = 0; i < v->rows; i++) {
-        size_t start = v->dense ? i * v->stride : v->row_start[i];
-        size_t count = v->dense ? v->columns : v->row_start[i + 1] - start;
+        size_t start, count = cli_row_values(v, i, &start);
         for (size_t k = start; k < start + count; k++)
             add_value(&stats[v->dense ? k - start : v->column[k]], cli_dataset_value(v, k));
     }
@@ -50,30 +51,15 @@ static double deviation(const column_stats *s) {
     return sqrt(s->square / (double)s->stored);
 }
 
-static size_t *count_classes(const blv_dataset_view *v) {
-    size_t *count = cli_alloc(v->classes, sizeof *count);
-    for (size_t i = 0; v->label && i < v->rows; i++)
-        count[v->label[i]]++;
-    return count;
-}
-
 static void print_stats(const blv_dataset_view *v, const column_stats *stats,
                         const size_t *class_rows) {
     cli_table table = {.align = "rlrrrrr"};
-    const char *title[] = {"COLUMN", "NAME", "MEAN", "STD", "MIN", "MAX", "NOT ZERO"};
-    cli_table_row(&table, title);
+    cli_table_add(&table, "COLUMN\tNAME\tMEAN\tSTD\tMIN\tMAX\tNOT ZERO");
     for (size_t j = 0; j < v->columns; j++) {
-        const column_stats *s = &stats[j];
-        char number[32], mean[32], std[32], low[32], high[32], non_zero[32];
-        snprintf(number, sizeof number, "%zu", j);
-        snprintf(mean, sizeof mean, "%.6g", s->mean);
-        snprintf(std, sizeof std, "%.6g", deviation(s));
-        snprintf(low, sizeof low, "%.6g", s->low);
-        snprintf(high, sizeof high, "%.6g", s->high);
-        snprintf(non_zero, sizeof non_zero, "%zu", s->non_zero);
-        const char *cells[] = {
-            number, v->feature_names ? v->feature_names[j] : NULL, mean, std, low, high, non_zero};
-        cli_table_row(&table, cells);
+        const column_stats *c = &stats[j];
+        cli_table_add(&table, "%zu\t%s\t%.6g\t%.6g\t%.6g\t%.6g\t%zu", j,
+                      v->feature_names ? v->feature_names[j] : "-", c->mean, deviation(c), c->low,
+                      c->high, c->non_zero);
     }
     cli_table_print(&table, 0, stdout);
     for (size_t c = 0; c < v->classes; c++)
@@ -84,7 +70,7 @@ static json_t *describe_stats(const char *path, const blv_dataset *dataset,
                               const column_stats *stats, const size_t *class_rows) {
     const blv_dataset_view *v = blv_dataset_view_of(dataset);
     json_t *object = cli_json_dataset(path, dataset);
-    json_t *columns = cli_json_array(), *rows = cli_json_array();
+    json_t *columns = cli_json_array();
     for (size_t j = 0; j < v->columns; j++) {
         json_t *entry = cli_json_object();
         cli_json_set(entry, "name", cli_json_text(v->feature_names ? v->feature_names[j] : NULL));
@@ -96,18 +82,16 @@ static json_t *describe_stats(const char *path, const blv_dataset *dataset,
         cli_json_append(columns, entry);
     }
     cli_json_set(object, "stats", columns);
-    for (size_t c = 0; c < v->classes; c++)
-        cli_json_append(rows, cli_json_whole(class_rows[c]));
-    cli_json_set(object, "class_rows", rows);
+    cli_json_set(object, "class_rows", cli_json_class_rows(v, class_rows));
     return object;
 }
 
-static void show(const cli_files *files, const blv_dataset *dataset) {
+static void show(const cli_source *source, const blv_dataset *dataset) {
     const blv_dataset_view *view = blv_dataset_view_of(dataset);
     column_stats *stats = compute(view);
-    size_t *class_rows = count_classes(view);
-    if (files->json)
-        cli_json_print(describe_stats(files->in, dataset, stats, class_rows));
+    size_t *class_rows = cli_class_rows(view);
+    if (source->json)
+        cli_json_print(describe_stats(source->in, dataset, stats, class_rows));
     else
         print_stats(view, stats, class_rows);
     free(stats);

@@ -1,6 +1,6 @@
 /* The solvers as Markdown: what scripts/solver-pages writes below the hand-written parts. */
-#ifndef CLI_MARKDOWN_H
-#define CLI_MARKDOWN_H
+#ifndef CLI_SOLVER_MARKDOWN_H
+#define CLI_SOLVER_MARKDOWN_H
 
 #include "bilevel/run.h"
 

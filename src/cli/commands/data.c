@@ -1,7 +1,6 @@
 /* bilevel data ACTION ...: picks what is done with data files. */
 #include "cli_commands.h"
 #include "cli_common.h"
-#include "cli_data.h"
 #include "cli_describe.h"
 
 #include <errno.h>

@@ -1,13 +1,13 @@
 /* bilevel solvers [NAME]: the built-in solvers, as text, JSON or Markdown, for a problem or for
  * all.
  */
+#include "base/message.h"
 #include "bilevel/registry.h"
+#include "cli/solver_groups.h"
+#include "cli/solver_markdown.h"
 #include "cli_commands.h"
-#include "cli_describe.h"
-#include "cli_groups.h"
 #include "cli_instance.h"
 #include "cli_json.h"
-#include "cli_markdown.h"
 #include "cli_table.h"
 
 #include <stdio.h>
@@ -15,51 +15,29 @@
 #include <string.h>
 
 typedef struct request {
-    cli_inquiry about; /* its problem is that of --for */
-    const char *name;  /* NULL: list them all */
-    bool markdown;
+    const char *name;     /* NULL: list them all */
+    cli_instance problem; /* that of --for */
+    bool json, markdown;
 } request;
 
-/* ---- Options ---- */
+static const cli_argument table[] = {
+    CLI_POSITION(TEXT, request, name, "[NAME]", NULL),
+    CLI_OPTION("for", TEXT, request, problem.name, "PROBLEM",
+               "only those that suit a problem, and why the others do not"),
+    CLI_OPTION("markdown", FLAG, request, markdown, NULL,
+               "print what the pages of the solvers are made from"),
+    CLI_OPTION("json", FLAG, request, json, NULL, "print JSON on standard output"),
+    CLI_INCLUDE(cli_problem_table, request, problem, CLI_SECTION_PROBLEM),
+    CLI_END};
 
-enum { KEY_FOR = CLI_KEY_FIRST, KEY_MARKDOWN };
-
-static const struct argp_option options[] = {
-    {"for", KEY_FOR, "PROBLEM", 0, "only those that suit a problem, and why the others do not", 0},
-    {"markdown", KEY_MARKDOWN, NULL, 0, "print what the pages of the solvers are made from", 0},
-    {0}};
-
-static void check_request(const request *asked, const struct argp_state *state) {
-    const cli_instance *problem = &asked->about.instance;
+static blv_error check(void *of, blv_message *why) {
+    const request *asked = of;
+    const cli_instance *problem = &asked->problem;
     if (!problem->name && (problem->settings.count > 0 || problem->gradients_only))
-        argp_error(state, "options of a problem need --for PROBLEM");
-    if (asked->markdown && (asked->about.json || problem->name))
-        argp_error(state, "--markdown goes with neither --json nor --for");
-}
-
-static error_t parse(int key, char *arg, struct argp_state *state) {
-    request *asked = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &asked->about;
-        return 0;
-    case KEY_FOR:
-        asked->about.instance.name = arg;
-        return 0;
-    case KEY_MARKDOWN:
-        asked->markdown = true;
-        return 0;
-    case ARGP_KEY_ARG:
-        if (asked->name)
-            argp_error(state, "'%s' is one argument too many", arg);
-        asked->name = arg;
-        return 0;
-    case ARGP_KEY_END:
-        check_request(asked, state);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+        return blv_explain(why, BLV_E_ARGUMENT, "options of a problem need --for PROBLEM");
+    if (asked->markdown && (asked->json || problem->name))
+        return blv_explain(why, BLV_E_ARGUMENT, "--markdown goes with neither --json nor --for");
+    return BLV_OK;
 }
 
 /* ---- The list ---- */
@@ -87,11 +65,11 @@ static entry *list_entries(const blv_problem *problem) {
     return entries;
 }
 
-static void add_group_heading(cli_table *table, const char *group) {
+static void add_group_heading(cli_table *lines, const char *group) {
     char text[160];
     const char *summary = cli_group_summary(group);
     snprintf(text, sizeof text, "%s%s%s", group, summary ? ": " : "", summary ? summary : "");
-    cli_table_heading(table, text);
+    cli_table_heading(lines, text);
 }
 
 /* The names of those that have this remark, below it. */
@@ -120,27 +98,23 @@ static void print_remarks(const entry *entries, blv_fit fit, const char *title) 
 }
 
 static void print_table(const entry *entries) {
-    cli_table table = {.align = "llll"};
-    const char *title[] = {"  NAME", "NEEDS", "STOCHASTIC", "SUMMARY"}, *group = "";
-    cli_table_row(&table, title);
+    cli_table lines = {.align = "llll"};
+    const char *group = "";
+    cli_table_add(&lines, "  NAME\tNEEDS\tSTOCHASTIC\tSUMMARY");
     for (const entry *e = entries; e->solver; e++) {
         if (e->fit != BLV_FIT_SUITED)
             continue;
         if (strcmp(group, e->solver->group) != 0)
-            add_group_heading(&table, e->solver->group);
+            add_group_heading(&lines, e->solver->group);
         group = e->solver->group;
-        char name[80];
-        snprintf(name, sizeof name, "  %s", e->solver->name);
-        const char *cells[] = {name, cli_oracles_needed(e->solver),
-                               cli_yes_or_no(e->solver->uses & BLV_IS_STOCHASTIC),
-                               e->solver->summary};
-        cli_table_row(&table, cells);
+        cli_table_add(&lines, "  %s\t%s\t%s\t%s", e->solver->name, cli_oracles_needed(e->solver),
+                      cli_yes_or_no(e->solver->uses & BLV_IS_STOCHASTIC), e->solver->summary);
     }
     if (*group)
-        cli_table_print(&table, 0, stdout);
+        cli_table_print(&lines, 0, stdout);
     else
         puts("No solver suits it as it is.");
-    cli_table_free(&table);
+    cli_table_free(&lines);
 }
 
 static void print_list(const entry *entries, const cli_instance *problem) {
@@ -162,25 +136,18 @@ static void print_one(const entry *e, const cli_instance *problem) {
         [BLV_FIT_REFUSED] = "no", [BLV_FIT_DIFFERENCES] = "it runs", [BLV_FIT_SUITED] = "yes"};
     const blv_solver *solver = e->solver;
     printf("%s: %s\n\n", solver->name, solver->summary);
-    cli_table table = {.align = "ll"};
-    const char *rows[][2] = {
-        {"Source", solver->citation},
-        {"Group", solver->group},
-        {"Stochastic", cli_yes_or_no(solver->uses & BLV_IS_STOCHASTIC)},
-        {"Oracles needed", cli_oracles_needed(solver)},
-        {"Needs an invertible lower Hessian", cli_yes_or_no(solver->uses & BLV_USES_INVERSE)},
-        {"When it diverges", solver->hint},
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-        cli_table_row(&table, rows[i]);
-    if (problem->problem) {
-        char title[80], text[600];
-        snprintf(title, sizeof title, "Suits %.60s", problem->family->name);
-        snprintf(text, sizeof text, "%s%s%s", fit_words[e->fit], e->remark.text[0] ? ": " : "",
-                 e->remark.text);
-        cli_table_row(&table, (const char *[]){title, text});
-    }
-    cli_table_print(&table, 0, stdout);
+    cli_table lines = {.align = "ll"};
+    cli_table_add(&lines, "Source\t%s", solver->citation);
+    cli_table_add(&lines, "Group\t%s", solver->group);
+    cli_table_add(&lines, "Stochastic\t%s", cli_yes_or_no(solver->uses & BLV_IS_STOCHASTIC));
+    cli_table_add(&lines, "Oracles needed\t%s", cli_oracles_needed(solver));
+    cli_table_add(&lines, "Needs an invertible lower Hessian\t%s",
+                  cli_yes_or_no(solver->uses & BLV_USES_INVERSE));
+    cli_table_add(&lines, "When it diverges\t%s", solver->hint ? solver->hint : "-");
+    if (problem->problem)
+        cli_table_add(&lines, "Suits %s\t%s%s%s", problem->family->name, fit_words[e->fit],
+                      e->remark.text[0] ? ": " : "", e->remark.text);
+    cli_table_print(&lines, 0, stdout);
     if (!solver->params || !solver->params->key) {
         printf("\nIt has no parameters.\n");
         return;
@@ -192,25 +159,26 @@ static void print_one(const entry *e, const cli_instance *problem) {
 /* ---- JSON ---- */
 
 static json_t *describe(const entry *e, bool with_fit) {
-    static const char *const fit_words[] = {[BLV_FIT_REFUSED] = "refused",
-                                            [BLV_FIT_DIFFERENCES] = "differences",
-                                            [BLV_FIT_SUITED] = "suited"};
+    static const char *const fit_words[] = {"refused", "differences", "suited", NULL};
+    _Static_assert(BLV_FIT_REFUSED == 0 && BLV_FIT_DIFFERENCES == 1 && BLV_FIT_SUITED == 2,
+                   "the words are in this order");
+    static const blv_field names[] = {
+        BLV_FIELD(blv_solver, name, TEXT),    BLV_FIELD(blv_solver, group, TEXT),
+        BLV_FIELD(blv_solver, summary, TEXT), BLV_FIELD(blv_solver, citation, TEXT),
+        BLV_FIELD(blv_solver, hint, TEXT),    {0}};
+    static const blv_field fit[] = {BLV_FIELD_WORD("fit", entry, fit, fit_words),
+                                    BLV_FIELD_AS("remark", entry, remark.text, CHARS, 0),
+                                    {0}};
     const blv_solver *solver = e->solver;
     json_t *object = cli_json_object();
-    cli_json_set(object, "name", cli_json_text(solver->name));
-    cli_json_set(object, "group", cli_json_text(solver->group));
-    cli_json_set(object, "summary", cli_json_text(solver->summary));
-    cli_json_set(object, "citation", cli_json_text(solver->citation));
-    cli_json_set(object, "hint", cli_json_text(solver->hint));
+    cli_json_add(object, names, solver);
     cli_json_set(object, "stochastic", json_boolean(solver->uses & BLV_IS_STOCHASTIC));
     cli_json_set(object, "uses_hvp", json_boolean(solver->uses & BLV_USES_HVP));
     cli_json_set(object, "uses_jvp", json_boolean(solver->uses & BLV_USES_CROSS));
     cli_json_set(object, "uses_inverse", json_boolean(solver->uses & BLV_USES_INVERSE));
     cli_json_set(object, "parameters", cli_json_params(solver->params));
-    if (with_fit) {
-        cli_json_set(object, "fit", cli_json_text(fit_words[e->fit]));
-        cli_json_set(object, "remark", cli_json_text(e->remark.text));
-    }
+    if (with_fit)
+        cli_json_add(object, fit, e);
     return object;
 }
 
@@ -224,9 +192,9 @@ static json_t *describe_all(const entry *entries, bool with_fit) {
 /* ---- The command ---- */
 
 static void show_all(const request *asked) {
-    const cli_instance *problem = &asked->about.instance;
+    const cli_instance *problem = &asked->problem;
     entry *entries = list_entries(problem->problem);
-    if (asked->about.json)
+    if (asked->json)
         cli_json_print(describe_all(entries, problem->problem));
     else
         print_list(entries, problem);
@@ -234,14 +202,14 @@ static void show_all(const request *asked) {
 }
 
 static int show_one(const request *asked) {
-    const cli_instance *problem = &asked->about.instance;
+    const cli_instance *problem = &asked->problem;
     blv_message why = {0};
     entry e = {.solver = blv_solver_find(NULL, asked->name, &why)};
     if (!e.solver)
         return cli_refuse(BLV_E_NAME, why.text);
     if (problem->problem)
         e.fit = blv_solver_fit(e.solver, problem->problem, &e.remark);
-    if (asked->about.json)
+    if (asked->json)
         cli_json_print(describe(&e, problem->problem));
     else if (asked->markdown)
         cli_markdown_solver(e.solver);
@@ -251,8 +219,8 @@ static int show_one(const request *asked) {
 }
 
 static int show(request *asked) {
-    if (asked->about.instance.name) {
-        int code = cli_instance_create(&asked->about.instance);
+    if (asked->problem.name) {
+        int code = cli_instance_create(&asked->problem);
         if (code != CLI_DONE)
             return code;
     }
@@ -266,16 +234,12 @@ static int show(request *asked) {
 }
 
 int cmd_solvers(int argc, char **argv) {
-    const struct argp_child children[] = {{&cli_inquiry_argp, 0, NULL, 0}, {0}};
-    const struct argp argp = {.options = options,
-                              .parser = parse,
-                              .args_doc = "[NAME]",
-                              .doc = "List the solvers, or describe one and its parameters.",
-                              .children = children};
-    request asked = {.about.instance.name_optional = true};
-    if (!cli_parse(&argp, argc, argv, &asked))
-        return CLI_DONE;
-    int code = show(&asked);
-    cli_instance_free(&asked.about.instance);
+    static const cli_arguments arguments = {
+        .table = table,
+        .doc = "List the solvers, or describe one and its parameters.",
+        .check = check};
+    request asked = {0};
+    int code = cli_read_arguments(&arguments, argc, argv, &asked) ? show(&asked) : CLI_DONE;
+    cli_instance_free(&asked.problem);
     return code;
 }
