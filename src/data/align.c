@@ -114,6 +114,7 @@ static blv_error widen(blv_dataset *d, size_t columns, blv_message *why) {
     void *dense = v->dense ? blv_dense_rows(v, columns, 0.0) : NULL;
     bool ok = blv_dataset_record(d, "align: widened from %zu to %zu columns", v->columns, columns);
     v->columns = columns;
+    blv_dataset_drop_transposed(d);
     ok = (!v->dense || blv_dataset_put(d, BLV_PART_DENSE, dense)) && ok;
     blv_dataset_drop(d, BLV_PART_FEATURE_NAMES);
     return ok ? BLV_OK : blv_data_no_memory(why);

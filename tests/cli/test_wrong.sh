@@ -48,11 +48,11 @@ for problem in $on_data; do
     wrong "missing.csv: cannot open: No such file or directory" "$@" train=missing.csv
     wrong "train.csv: no label column 'kind'" "$@" train=train.csv --problem-set label=kind
     wrong "nan.csv: line 5, column 7 of 65 (x6): expected a finite number, found 'nan'" "$@" train=nan.csv
-    wrong "one.csv: one class only ('3'), expected at least 2" "$@" train=one.csv
-    wrong "narrow.csv: match: 63 named columns, but 64 in the other set" "$@" train=train.csv \
+    wrong "one.csv: one class only ('3'); expected at least two" "$@" train=one.csv
+    wrong "narrow.csv: 63 features; expected 64 as in train.csv" "$@" train=train.csv \
         --problem-set val=narrow.csv
 done
-wrong "one.csv: one class only ('3'), expected at least 2" check l2reg --problem-set train=one.csv
+wrong "one.csv: one class only ('3'); expected at least two" check l2reg --problem-set train=one.csv
 wrong "missing.csv: cannot open" solvers --for l2reg --problem-set train=missing.csv
 for command in clean tune; do
     wrong "one.csv: one class only ('3')" $command one.csv --val val.csv
