@@ -5,7 +5,7 @@
 
 #include "bilevel/dataset.h"
 #include "cli/arguments.h"
-#include "cli_json.h"
+#include "cli/json.h"
 
 /* --label, --header, --labels, --real, --precision, --dense and --sparse of a blv_read_options. */
 extern const cli_argument cli_reading_table[];

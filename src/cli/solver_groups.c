@@ -1,6 +1,6 @@
 #include "cli/solver_groups.h"
 #include "bilevel/registry.h"
-#include "cli_common.h"
+#include "cli/common.h"
 
 #include <string.h>
 

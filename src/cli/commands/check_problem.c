@@ -1,8 +1,8 @@
 /* bilevel check PROBLEM: compares a problem's derivatives with differences. */
-#include "cli_commands.h"
-#include "cli_instance.h"
-#include "cli_json.h"
-#include "cli_table.h"
+#include "cli/commands.h"
+#include "cli/json.h"
+#include "cli/problem_choice.h"
+#include "cli/text_table.h"
 
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
 /* bilevel completion bash|zsh, and bilevel manual: what packages install. */
 #include "cli/arguments.h"
-#include "cli_commands.h"
-#include "cli_completion.h"
+#include "cli/commands.h"
+#include "cli/shell_completion.h"
 
 typedef struct request {
     int shell;

@@ -1,7 +1,7 @@
 /* bilevel data convert IN OUT: writes data in another format, scaled or not. */
 #include "base/message.h"
+#include "cli/commands.h"
 #include "cli/data_files.h"
-#include "cli_commands.h"
 
 #include <stdio.h>
 

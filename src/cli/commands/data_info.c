@@ -1,7 +1,7 @@
 /* bilevel data info FILE: format, size, classes and range of a data file. */
+#include "cli/commands.h"
 #include "cli/data_files.h"
-#include "cli_commands.h"
-#include "cli_table.h"
+#include "cli/text_table.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
-/* bilevel data split IN OUT...: deals the rows out to several files. */
+/* bilevel data split IN OUT...: splits the rows into several files. */
 #include "base/message.h"
+#include "cli/commands.h"
 #include "cli/data_files.h"
-#include "cli_commands.h"
-#include "cli_outputs.h"
-#include "cli_text.h"
+#include "cli/outputs.h"
+#include "cli/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,10 +74,7 @@ static int write_parts(const request *asked, blv_dataset **part) {
     for (size_t p = 0; code == CLI_DONE && p < asked->out.count; p++)
         code = cli_outputs_write(&outputs, asked->out.items[p], part[p],
                                  cli_output_format(asked->out.items[p], asked->source.format));
-    if (code == CLI_DONE)
-        code = cli_outputs_commit(&outputs);
-    cli_outputs_free(&outputs);
-    return code;
+    return cli_outputs_finish(&outputs, code);
 }
 
 static void print_parts(const request *asked, blv_dataset **part) {
@@ -125,7 +122,7 @@ static int split(const request *asked) {
 int cmd_data_split(int argc, char **argv) {
     static const cli_arguments arguments = {
         .table = table,
-        .doc = "Deal the rows of IN out to files, in random order, each class alike.\v"
+        .doc = "Split the rows of IN into files, in random order, each class alike.\v"
                "Rows that the sizes leave over are dropped. Either all files are written or none.",
         .check = check};
     request asked = {0};

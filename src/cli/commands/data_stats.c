@@ -1,7 +1,7 @@
 /* bilevel data stats FILE: mean, deviation and range of every column. */
+#include "cli/commands.h"
 #include "cli/data_files.h"
-#include "cli_commands.h"
-#include "cli_table.h"
+#include "cli/text_table.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -3,10 +3,10 @@
 #include "bilevel/npz.h"
 #include "bilevel/registry.h"
 #include "bilevel/run.h"
-#include "cli_commands.h"
-#include "cli_instance.h"
-#include "cli_json.h"
-#include "cli_table.h"
+#include "cli/commands.h"
+#include "cli/json.h"
+#include "cli/problem_choice.h"
+#include "cli/text_table.h"
 
 #include <stdio.h>
 #include <string.h>

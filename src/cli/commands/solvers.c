@@ -3,12 +3,12 @@
  */
 #include "base/message.h"
 #include "bilevel/registry.h"
+#include "cli/commands.h"
+#include "cli/json.h"
+#include "cli/problem_choice.h"
 #include "cli/solver_groups.h"
 #include "cli/solver_markdown.h"
-#include "cli_commands.h"
-#include "cli_instance.h"
-#include "cli_json.h"
-#include "cli_table.h"
+#include "cli/text_table.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 #include "cli/arguments.h"
-#include "cli_commands.h"
+#include "cli/commands.h"
 
 int cmd_version(int argc, char **argv) {
     static const cli_argument table[] = {CLI_END};
