@@ -62,7 +62,7 @@ for command in clean tune; do
         --test narrow.csv
 done
 wrong "one class only" data corrupt one.csv never.csv --share 0.1
-wrong "narrow.csv: feature 0 is 'x1'; expected 'x0' as model.npz has it" predict model.npz narrow.csv
+wrong "narrow.csv: feature 0 is 'x1'; expected 'x0' as in model.npz" predict model.npz narrow.csv
 cut -d, -f2- narrow.csv | tail -n +2 >plain.csv
 wrong "plain.csv: 62 features; expected 64" predict model.npz plain.csv
 wrong "missing.npz: cannot open" predict missing.npz val.csv
