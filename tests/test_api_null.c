@@ -393,8 +393,8 @@ static void test_null_registry(void **state) {
     assert_non_null(blv_solver_at(NULL, 0));
     assert_null(blv_solver_at(registry, 100000));
     assert_null(blv_family_at(registry, 100000));
-    assert_int_equal(blv_solver_fit(NULL, NULL, &remark), BLV_FIT_REFUSED);
-    assert_int_equal(blv_solver_fit(&wrong_solver, NULL, NULL), BLV_FIT_REFUSED);
+    assert_int_equal(blv_solver_fit(NULL, NULL, &remark), BLV_FIT_REJECTED);
+    assert_int_equal(blv_solver_fit(&wrong_solver, NULL, NULL), BLV_FIT_REJECTED);
     blv_registry_destroy(registry);
 }
 
