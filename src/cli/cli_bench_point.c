@@ -6,8 +6,8 @@
 
 uint64_t cli_point_calls(const blv_result *r) {
     const blv_counts *a = &r->counts, *b = &r->setup_counts;
-    return a->f_grad + a->g_grad + a->hvp + a->jvp + a->values + b->f_grad + b->g_grad + b->hvp +
-           b->jvp + b->values;
+    return a->f_grad + a->g_grad + a->hvp + a->cross + a->values + b->f_grad + b->g_grad + b->hvp +
+           b->cross + b->values;
 }
 
 static void set_counts(json_t *point, const blv_result *r) {
@@ -15,7 +15,7 @@ static void set_counts(json_t *point, const blv_result *r) {
     cli_json_set(point, "f_grad", cli_json_whole(a->f_grad + b->f_grad));
     cli_json_set(point, "g_grad", cli_json_whole(a->g_grad + b->g_grad));
     cli_json_set(point, "hvp", cli_json_whole(a->hvp + b->hvp));
-    cli_json_set(point, "jvp", cli_json_whole(a->jvp + b->jvp));
+    cli_json_set(point, "jvp", cli_json_whole(a->cross + b->cross));
     cli_json_set(point, "values", cli_json_whole(a->values + b->values));
     cli_json_set(point, "calls", cli_json_whole(cli_point_calls(r)));
 }

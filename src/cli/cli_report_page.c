@@ -210,7 +210,7 @@ static void put_solvers(FILE *out, const cli_stored *stored, const cli_stored_ru
     }
     cli_html_table_end(out);
     cli_html_element(out, "p",
-                     "Phi and |grad Phi| are certified, computed anew from the problem. Calls are "
+                     "Phi and |grad Phi| are certified, recomputed from the problem. Calls are "
                      "counted for each sample, all oracles and the setup together.");
 }
 

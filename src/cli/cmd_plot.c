@@ -1,6 +1,7 @@
 /* bilevel plot RUN...: curves of stored runs, in a file or in the terminal. */
+#include "base/message.h"
+#include "cli/store_options.h"
 #include "cli_commands.h"
-#include "cli_describe.h"
 #include "cli_gnuplot.h"
 #include "cli_outputs.h"
 
@@ -11,32 +12,21 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+typedef struct picture_file {
+    const char *path;
+    cli_drawing kind;
+} picture_file;
+
 typedef struct request {
     cli_store_choice store;
-    const char *out, *what;
-    cli_drawing kind; /* of the file */
+    cli_run_numbers runs;
+    picture_file out;
+    const char *what;
     cli_axis over;
     bool in_terminal;
-    size_t count;
-    int64_t *ids;
 } request;
 
-/* ---- Options ---- */
-
-enum { KEY_Y = CLI_KEY_FIRST, KEY_X, KEY_TERM };
-
-static const struct argp_option options[] = {
-    {"out", 'o', "FILE.svg|.png|.pdf", 0, "write the picture; its format is told from the name", 0},
-    {"y", KEY_Y, "phi|grad|accuracy|COLUMN", 0,
-     "what is drawn: the distance of Phi to the best that is known (the default), the norm of its "
-     "gradient, an accuracy, or any column of the trace",
-     0},
-    {"x", KEY_X, "time|iterations|calls", 0,
-     "over the seconds of the solver's clock (the default), iterations, or oracle calls", 0},
-    {"term", KEY_TERM, NULL, 0, "draw in the terminal; so is what is not written to a file", 0},
-    {0}};
-
-static void take_file(request *asked, const char *path, const struct argp_state *state) {
+static blv_error take_file(void *field, const char *path, blv_message *why) {
     static const struct {
         const char *end;
         cli_drawing kind;
@@ -45,66 +35,36 @@ static void take_file(request *asked, const char *path, const struct argp_state 
     for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
         size_t end = strlen(formats[i].end);
         if (length > end && strcasecmp(path + length - end, formats[i].end) == 0) {
-            asked->out = path;
-            asked->kind = formats[i].kind;
-            return;
+            *(picture_file *)field = (picture_file){path, formats[i].kind};
+            return BLV_OK;
         }
     }
-    argp_error(state, "--out '%s': expected a name that ends in .svg, .png or .pdf", path);
+    return blv_explain(why, BLV_E_ARGUMENT, "expected a name that ends in .svg, .png or .pdf");
 }
 
-static void take_axis(request *asked, const char *word, const struct argp_state *state) {
-    static const char *const words[] = {
-        [CLI_OVER_TIME] = "time", [CLI_OVER_ITERATIONS] = "iterations", [CLI_OVER_CALLS] = "calls"};
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-        if (strcmp(word, words[i]) == 0) {
-            asked->over = (cli_axis)i;
-            return;
-        }
-    argp_error(state, "--x '%s': expected time, iterations or calls", word);
-}
-
-static error_t parse(int key, char *arg, struct argp_state *state) {
-    request *asked = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &asked->store;
-        return 0;
-    case 'o':
-        take_file(asked, arg, state);
-        return 0;
-    case KEY_Y:
-        asked->what = arg;
-        return 0;
-    case KEY_X:
-        take_axis(asked, arg, state);
-        return 0;
-    case KEY_TERM:
-        asked->in_terminal = true;
-        return 0;
-    case ARGP_KEY_ARG:
-        asked->ids = cli_grow(asked->ids, asked->count + 1, sizeof *asked->ids);
-        asked->ids[asked->count++] = cli_parse_id(arg, state);
-        return 0;
-    case ARGP_KEY_NO_ARGS:
-        argp_error(state, "no run is named; 'bilevel runs' lists them");
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
+static const cli_argument table[] = {
+    CLI_POSITION(RUNS, request, runs, "RUN...", "no run is named; 'bilevel runs' lists them"),
+    CLI_OPTION("out", CUSTOM, request, out, "FILE.svg|.png|.pdf",
+               "write the picture; its name tells the format", .letter = 'o', .take = take_file),
+    CLI_OPTION("y", TEXT, request, what, "phi|grad|accuracy|COLUMN",
+               "what is drawn: the distance of Phi to the best that is known (the default), the "
+               "norm of its gradient, an accuracy, or any column of the trace"),
+    CLI_OPTION("x", CHOICE, request, over, "time|iterations|calls",
+               "over the seconds of the solver's clock (the default), iterations, or oracle calls"),
+    CLI_OPTION("term", FLAG, request, in_terminal, NULL,
+               "draw in the terminal; so is what is not written to a file"),
+    CLI_INCLUDE(cli_store_file_table, request, store, CLI_SECTION_OWN),
+    CLI_END};
+_Static_assert(CLI_OVER_TIME == 0 && CLI_OVER_ITERATIONS == 1 && CLI_OVER_CALLS == 2,
+               "--x has them in this order");
 
 /* ---- Drawing ---- */
 
-static int write_file(const request *asked, const cli_figure *figure) {
-    cli_outputs outputs = {0};
+static int write_file(const picture_file *to, const cli_figure *figure) {
     cli_bytes bytes = {0};
-    int code = cli_gnuplot_draw(&bytes, figure, asked->kind, 0, 0);
+    int code = cli_gnuplot_draw(&bytes, figure, to->kind, 0, 0);
     if (code == CLI_DONE)
-        code = cli_outputs_bytes(&outputs, asked->out, bytes.data, bytes.size);
-    if (code == CLI_DONE)
-        code = cli_outputs_commit(&outputs);
-    cli_outputs_free(&outputs);
+        code = cli_write_file(to->path, bytes.data, bytes.size);
     free(bytes.data);
     return code;
 }
@@ -135,12 +95,12 @@ static int print_figure(const cli_figure *figure) {
 static int plot(const request *asked, blv_store *store) {
     cli_stored stored = {0};
     cli_figure figure = {0};
-    int code = cli_stored_load(&stored, store, asked->ids, asked->count);
+    int code = cli_stored_load(&stored, store, asked->runs.items, asked->runs.count);
     if (code == CLI_DONE)
         code = cli_figure_make(&figure, &stored, asked->over, asked->what, false);
-    if (code == CLI_DONE && asked->out)
-        code = write_file(asked, &figure);
-    if (code == CLI_DONE && (asked->in_terminal || !asked->out))
+    if (code == CLI_DONE && asked->out.path)
+        code = write_file(&asked->out, &figure);
+    if (code == CLI_DONE && (asked->in_terminal || !asked->out.path))
         code = print_figure(&figure);
     cli_figure_free(&figure);
     cli_stored_free(&stored);
@@ -148,23 +108,19 @@ static int plot(const request *asked, blv_store *store) {
 }
 
 int cmd_plot(int argc, char **argv) {
-    const struct argp_child children[] = {{&cli_store_file_argp, 0, NULL, 0}, {0}};
-    const struct argp argp = {
-        .options = options,
-        .parser = parse,
-        .args_doc = "RUN...",
+    static const cli_arguments arguments = {
+        .table = table,
         .doc = "Draw curves of runs that were made.\v"
                "'bilevel runs' lists the runs. Those that differ in the seed only become one "
-               "curve, their median, with a band from 20 to 80 percent of them.",
-        .children = children};
+               "curve, their median, with a band from 20 to 80 percent of them."};
     request asked = {.what = "phi"};
-    if (!cli_parse(&argp, argc, argv, &asked))
+    if (!cli_read_arguments(&arguments, argc, argv, &asked))
         return CLI_DONE;
     blv_store *store = NULL;
     int code = cli_store_open_existing(&store, &asked.store);
     if (code == CLI_DONE)
         code = plot(&asked, store);
     blv_store_close(store);
-    free(asked.ids);
+    free(asked.runs.items);
     return code;
 }
