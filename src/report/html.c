@@ -1,6 +1,8 @@
-#include "cli_page.h"
-#include "cli_json.h"
+#include "report/html.h"
 
+#include "store/record.h"
+
+#include <stdarg.h>
 #include <string.h>
 
 /* The policy keeps a fragment that was attached from running scripts and from loading anything. */
@@ -32,49 +34,46 @@ static const char style[] =
     "footer{margin-top:2rem;font-size:.85rem;color:#555}\n"
     "</style>\n";
 
-void cli_html_text(FILE *out, const char *text) {
+void report_html_text(FILE *out, const char *text) {
+    static const char special[] = "&<>\"'";
+    static const char *const escaped[] = {"&amp;", "&lt;", "&gt;", "&quot;", "&#39;"};
     for (; *text; text++) {
-        switch (*text) {
-        case '&':
-            fputs("&amp;", out);
-            break;
-        case '<':
-            fputs("&lt;", out);
-            break;
-        case '>':
-            fputs("&gt;", out);
-            break;
-        case '"':
-            fputs("&quot;", out);
-            break;
-        case '\'':
-            fputs("&#39;", out);
-            break;
-        default:
+        const char *found = strchr(special, *text);
+        if (found)
+            fputs(escaped[found - special], out);
+        else
             fputc((unsigned char)*text < ' ' && *text != '\n' ? ' ' : *text, out);
-        }
     }
 }
 
-void cli_html_element(FILE *out, const char *tag, const char *text) {
+void report_html_element(FILE *out, const char *tag, const char *text) {
     fprintf(out, "<%s>", tag);
-    cli_html_text(out, text);
+    report_html_text(out, text);
     fprintf(out, "</%s>\n", tag);
 }
 
-void cli_html_heading(FILE *out, int level, const char *text) {
-    char tag[] = {'h', (char)('0' + level), '\0'};
-    cli_html_element(out, tag, text);
+void report_html_paragraph(FILE *out, const char *format, ...) {
+    char text[2048];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    report_html_element(out, "p", text);
 }
 
-void cli_page_begin(FILE *out, const char *title) {
+void report_html_heading(FILE *out, int level, const char *text) {
+    char tag[] = {'h', (char)('0' + level), '\0'};
+    report_html_element(out, tag, text);
+}
+
+void report_page_begin(FILE *out, const char *title) {
     fputs(head, out);
-    cli_html_element(out, "title", title);
+    report_html_element(out, "title", title);
     fputs(style, out);
     fputs("</head>\n<body>\n", out);
 }
 
-void cli_page_end(FILE *out) {
+void report_page_end(FILE *out) {
     fputs("</body>\n</html>\n", out);
 }
 
@@ -84,44 +83,42 @@ static void put_row(FILE *out, const char *tag, const char *columns, const char 
     fputs("<tr>", out);
     for (size_t i = 0; columns[i]; i++) {
         fprintf(out, columns[i] == 'r' ? "<%s class=\"r\">" : "<%s>", tag);
-        cli_html_text(out, cells[i] ? cells[i] : "-");
+        report_html_text(out, cells[i] ? cells[i] : "-");
         fprintf(out, "</%s>", tag);
     }
     fputs("</tr>\n", out);
 }
 
-void cli_html_table_begin(FILE *out, const char *columns, const char *const *titles) {
+void report_html_table_begin(FILE *out, const char *columns, const char *const *titles) {
     fputs("<div class=\"wide\"><table>\n", out);
     if (titles)
         put_row(out, "th", columns, titles);
 }
 
-void cli_html_table_row(FILE *out, const char *columns, const char *const *cells) {
+void report_html_table_row(FILE *out, const char *columns, const char *const *cells) {
     put_row(out, "td", columns, cells);
 }
 
-void cli_html_table_end(FILE *out) {
+void report_html_table_end(FILE *out) {
     fputs("</table></div>\n", out);
 }
 
-void cli_html_values(FILE *out, const char *title, json_t *values) {
-    const char *name;
-    json_t *value;
-    if (json_object_size(values) == 0)
+void report_html_values(FILE *out, const char *title, const blv_values *values) {
+    if (values->count == 0)
         return;
-    cli_html_element(out, "h3", title);
-    cli_html_table_begin(out, "ll", NULL);
-    json_object_foreach(values, name, value) {
-        char text[CLI_VALUE_SIZE];
-        cli_value_text(value, text);
-        cli_html_table_row(out, "ll", (const char *[]){name, text});
+    report_html_element(out, "h3", title);
+    report_html_table_begin(out, "ll", NULL);
+    for (size_t i = 0; i < values->count; i++) {
+        char text[BLV_SHOWN_SIZE];
+        blv_value_show(&values->items[i], text);
+        report_html_table_row(out, "ll", (const char *[]){values->items[i].name, text});
     }
-    cli_html_table_end(out);
+    report_html_table_end(out);
 }
 
 /* ---- Pictures ---- */
 
-void cli_html_base64(FILE *out, const void *bytes, size_t size) {
+void report_html_base64(FILE *out, const void *bytes, size_t size) {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     const unsigned char *b = bytes;
     for (size_t i = 0; i < size; i += 3) {
@@ -138,15 +135,15 @@ void cli_html_base64(FILE *out, const void *bytes, size_t size) {
 
 static void put_caption(FILE *out, const char *caption) {
     if (caption && *caption)
-        cli_html_element(out, "figcaption", caption);
+        report_html_element(out, "figcaption", caption);
 }
 
-void cli_html_image(FILE *out, const char *type, const void *bytes, size_t size,
+void report_html_image(FILE *out, const char *type, const void *bytes, size_t size,
                     const char *caption) {
     fputs("<figure><img alt=\"", out);
-    cli_html_text(out, caption ? caption : "");
+    report_html_text(out, caption ? caption : "");
     fprintf(out, "\" src=\"data:%s;base64,", type);
-    cli_html_base64(out, bytes, size);
+    report_html_base64(out, bytes, size);
     fputs("\">", out);
     put_caption(out, caption);
     fputs("</figure>\n", out);
@@ -154,7 +151,7 @@ void cli_html_image(FILE *out, const char *type, const void *bytes, size_t size,
 
 /* In a page a drawing needs no name spaces, no size of its own, and none of the marks that gnuplot
  * defines for points: their names would be there once for each drawing. */
-void cli_html_drawing(FILE *out, const char *svg, const char *caption) {
+void report_html_drawing(FILE *out, const char *svg, const char *caption) {
     static const char canvas[] = "<g id=\"gnuplot_canvas\">";
     const char *root = strstr(svg, "<svg"), *box = root ? strstr(root, "viewBox=\"") : NULL;
     const char *start = box ? strstr(box, canvas) : NULL;
@@ -164,7 +161,7 @@ void cli_html_drawing(FILE *out, const char *svg, const char *caption) {
     int box_length = (int)strcspn(box + strlen("viewBox=\""), "\"");
     fprintf(out, "<figure><svg viewBox=\"%.*s\" role=\"img\" aria-label=\"", box_length,
             box + strlen("viewBox=\""));
-    cli_html_text(out, caption ? caption : "");
+    report_html_text(out, caption ? caption : "");
     fputs("\">\n<g>", out);
     start += strlen(canvas);
     if (marks && after) {

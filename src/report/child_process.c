@@ -1,13 +1,15 @@
-#include "cli_child.h"
-#include "cli_common.h"
+#define _GNU_SOURCE /* pipe2, environ */
+#include "report/child_process.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -31,12 +33,14 @@ static void close_all(pipes *p) {
     }
 }
 
-/* Ends of pipes are closed in the child by exec, except those that become its streams. */
+/* Ends of pipes are closed in the child by exec, except those that become its streams. The input
+ * goes through a socket: a child that does not read all of it then causes no signal here. */
 static int open_pipes(pipes *p) {
     memset(p, -1, sizeof *p); /* every end is -1 */
     for (int i = 0; i < STREAMS; i++) {
         int fds[2];
-        if (pipe2(fds, O_CLOEXEC) != 0)
+        if (i == IN ? socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds)
+                    : pipe2(fds, O_CLOEXEC))
             return errno;
         p->end[i][THEIRS] = fds[i == IN ? 0 : 1];
         p->end[i][OURS] = fds[i == IN ? 1 : 0];
@@ -73,9 +77,14 @@ static int start(const pipes *p, char *const argv[], pid_t *pid) {
 }
 
 /* 0, or why it cannot be read. */
-static int take(int *end, cli_bytes *bytes) {
+static int read_some(int *end, report_bytes *bytes) {
     enum { PIECE = 65536 };
-    bytes->data = cli_grow(bytes->data, bytes->size + PIECE + 1, 1);
+    char *larger = realloc(bytes->data, bytes->size + PIECE + 1);
+    if (!larger) {
+        close_end(end);
+        return ENOMEM;
+    }
+    bytes->data = larger;
     ssize_t count = read(*end, bytes->data + bytes->size, PIECE);
     int error = count < 0 && errno != EAGAIN && errno != EINTR ? errno : 0;
     if (count > 0)
@@ -86,19 +95,19 @@ static int take(int *end, cli_bytes *bytes) {
     return error;
 }
 
-static void give(int *end, const char **input, size_t *size) {
-    ssize_t count = *size > 0 ? write(*end, *input, *size) : 0;
+static void write_some(int *end, const char **input, size_t *size) {
+    ssize_t count = *size > 0 ? send(*end, *input, *size, MSG_NOSIGNAL) : 0;
     if (count > 0) {
         *input += count;
         *size -= (size_t)count;
     }
     bool failed = count < 0 && errno != EAGAIN && errno != EINTR;
-    if (failed || *size == 0) /* a child that does not read on has its reason in its exit code */
+    if (failed || *size == 0) /* a child that stops reading says why in its exit code */
         close_end(end);
 }
 
 /* 0, or why not all of its output is there. */
-static int talk(pipes *p, cli_child *child, const char *input, size_t size) {
+static int exchange(pipes *p, report_child *child, const char *input, size_t size) {
     int error = 0;
     while (p->end[IN][OURS] >= 0 || p->end[OUT][OURS] >= 0 || p->end[ERR][OURS] >= 0) {
         struct pollfd ends[STREAMS] = {{p->end[IN][OURS], POLLOUT, 0},
@@ -107,19 +116,19 @@ static int talk(pipes *p, cli_child *child, const char *input, size_t size) {
         if (poll(ends, STREAMS, -1) < 0 && errno != EINTR)
             return errno;
         if (ends[IN].revents)
-            give(&p->end[IN][OURS], &input, &size);
+            write_some(&p->end[IN][OURS], &input, &size);
         if (ends[OUT].revents && error == 0)
-            error = take(&p->end[OUT][OURS], &child->out);
+            error = read_some(&p->end[OUT][OURS], &child->out);
         if (ends[ERR].revents)
-            take(&p->end[ERR][OURS], &child->err);
+            read_some(&p->end[ERR][OURS], &child->err);
     }
     return error;
 }
 
-int cli_child_run(cli_child *child, char *const argv[], const char *input, size_t size) {
+int report_child_run(report_child *child, char *const argv[], const char *input, size_t size) {
     pipes p;
     pid_t pid = 0;
-    *child = (cli_child){.code = -1};
+    *child = (report_child){.code = -1};
     int error = open_pipes(&p);
     if (error == 0)
         error = start(&p, argv, &pid);
@@ -129,10 +138,7 @@ int cli_child_run(cli_child *child, char *const argv[], const char *input, size_
     }
     for (int i = 0; i < STREAMS; i++)
         close_end(&p.end[i][THEIRS]);
-    struct sigaction ignore = {.sa_handler = SIG_IGN}, before;
-    sigaction(SIGPIPE, &ignore, &before);
-    error = talk(&p, child, input, size);
-    sigaction(SIGPIPE, &before, NULL);
+    error = exchange(&p, child, input, size);
     close_all(&p);
     int status = 0;
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
@@ -141,8 +147,8 @@ int cli_child_run(cli_child *child, char *const argv[], const char *input, size_
     return error;
 }
 
-void cli_child_free(cli_child *child) {
+void report_child_free(report_child *child) {
     free(child->out.data);
     free(child->err.data);
-    *child = (cli_child){0};
+    *child = (report_child){0};
 }
