@@ -40,5 +40,6 @@
 #include "bilevel/solver.h"
 #include "bilevel/space.h"
 #include "bilevel/status.h"
+#include "bilevel/task.h"
 
 #endif

@@ -37,7 +37,8 @@ BLV_API const char *blv_version(void);
     X(BLV_E_FILE, 7, "file cannot be read or written")                                             \
     X(BLV_E_FORMAT, 8, "malformed file")                                                           \
     X(BLV_E_UNSUPPORTED, 9, "not possible with this problem")                                      \
-    X(BLV_E_STOPPED, 10, "stopped on request")
+    X(BLV_E_STOPPED, 10, "stopped on request")                                                     \
+    X(BLV_E_FAILED, 11, "a run failed")
 
 typedef enum blv_error {
 #define X(name, value, text) name = value,

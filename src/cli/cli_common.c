@@ -27,7 +27,9 @@ void cli_complain(const char *format, ...) {
 
 int cli_refuse(blv_error error, const char *text) {
     cli_complain("%s", text && *text ? text : blv_error_text(error));
-    return error == BLV_E_MEMORY || error == BLV_E_ORACLE ? CLI_FAILED : CLI_REFUSED;
+    bool failed = error == BLV_E_MEMORY || error == BLV_E_ORACLE || error == BLV_E_STOPPED ||
+                  error == BLV_E_FAILED;
+    return failed ? CLI_FAILED : CLI_REFUSED;
 }
 
 void *cli_alloc(size_t count, size_t size) {
