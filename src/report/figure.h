@@ -21,10 +21,14 @@ typedef struct report_figure {
     blv_arena arena;
 } report_figure;
 
-typedef enum report_axis { REPORT_OVER_TIME, REPORT_OVER_ITERATIONS, REPORT_OVER_CALLS } report_axis;
+typedef enum report_axis {
+    REPORT_OVER_TIME,
+    REPORT_OVER_ITERATIONS,
+    REPORT_OVER_CALLS
+} report_axis;
 
-/* What is drawn: "phi", "grad", "accuracy" or a column of the rows. Runs that do not have the column
- * are left out. BLV_E_NAME when no run has it. On error nothing is left to be freed. */
+/* What is drawn: "phi", "grad", "accuracy" or a column of the rows. Runs that do not have the
+ * column are left out. BLV_E_NAME when no run has it. On error nothing is left to be freed. */
 blv_error report_figure_make(report_figure *figure, const report_run_set *set, report_axis over,
                              const char *what, blv_message *why);
 void report_figure_free(report_figure *figure);

@@ -139,7 +139,7 @@ static void put_caption(FILE *out, const char *caption) {
 }
 
 void report_html_image(FILE *out, const char *type, const void *bytes, size_t size,
-                    const char *caption) {
+                       const char *caption) {
     fputs("<figure><img alt=\"", out);
     report_html_text(out, caption ? caption : "");
     fprintf(out, "\" src=\"data:%s;base64,", type);

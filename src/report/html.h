@@ -1,5 +1,5 @@
-/* A web page that needs no other file: no script, nothing from elsewhere. Its parts are written to a
- * stream one after the other:
+/* A web page that needs no other file: no script, nothing from elsewhere. Its parts are written to
+ * a stream one after the other:
  *
  *     report_page_begin(out, "title");
  *     report_html_heading(out, 2, "Rows that look wrong");

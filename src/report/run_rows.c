@@ -11,8 +11,8 @@ static report_column *find_column(const report_rows *rows, const char *name) {
 }
 
 static report_column *add_column(report_rows *rows, const char *name) {
-    report_column *columns = blv_arena_grow(&rows->arena, rows->columns, rows->column_count,
-                                            sizeof *columns);
+    report_column *columns =
+        blv_arena_grow(&rows->arena, rows->columns, rows->column_count, sizeof *columns);
     report_column column = {.name = blv_arena_copy(&rows->arena, name),
                             .values = blv_arena_alloc(&rows->arena, rows->count, sizeof(double))};
     if (!columns || !column.name || !column.values)

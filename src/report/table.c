@@ -10,8 +10,8 @@ static char **new_row(report_table *table) {
     size_t columns = strlen(table->align);
     char **cells = table->cells;
     for (size_t i = 0; i < columns && !table->lost; i++) {
-        char **larger = (char **)blv_arena_grow(&table->arena, cells, table->rows * columns + i,
-                                                sizeof *cells);
+        char **larger =
+            (char **)blv_arena_grow(&table->arena, cells, table->rows * columns + i, sizeof *cells);
         table->lost = !larger;
         cells = larger ? larger : cells;
     }
