@@ -117,7 +117,7 @@ int main(void) {
 
     blv_registry *registry = NULL;
     int code = blv_registry_create(&registry) != BLV_OK ||
-               blv_registry_add_solver(registry, &heavy_ball_solver) != BLV_OK;
+               blv_registry_add_solver(registry, &heavy_ball_solver, &why) != BLV_OK;
     if (code == 0) {
         printf("%-10s %-8s %-9s %10s %6s %6s %9s  %s\n", "solver", "momentum", "outcome",
                "iterations", "g grad", "Hv", "Phi", "|grad Phi| < 1e-5");

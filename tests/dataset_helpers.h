@@ -61,7 +61,8 @@ static inline blv_dataset *make_sample(const sample *s) {
         snprintf(text[j], sizeof text[j], "column \"%zu\", cm", j);
         names[j] = text[j];
     }
-    blv_dataset_view view = {.rows = s->rows,
+    blv_dataset_view view = {.size = sizeof(blv_dataset_view),
+                             .rows = s->rows,
                              .columns = s->columns,
                              .precision = s->precision,
                              .classes = s->classes,

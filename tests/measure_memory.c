@@ -77,7 +77,8 @@ static void write_features(const char *path, const char *labels_path, size_t row
 }
 
 static blv_dataset *read_features(const char *path, const char *labels_path) {
-    const blv_read_options options = {.precision = BLV_F32, .labels = labels_path};
+    const blv_read_options options = {
+        .size = sizeof(blv_read_options), .precision = BLV_F32, .labels = labels_path};
     blv_message why;
     blv_dataset *set;
     if (blv_dataset_read(&set, path, &options, &why) != BLV_OK)

@@ -40,6 +40,10 @@ static void test_null_params(void **state) {
     REFUSES(blv_params_set(table, text, "owner", NULL, "1", NULL));
     REFUSES(blv_params_set(table, text, "owner", "seed", NULL, NULL));
     assert_int_equal(blv_params_set(NULL, text, NULL, "seed", "1", &why), BLV_E_NAME);
+    REFUSES(blv_params_set_real(table, NULL, NULL, "seed", 1.0, &why));
+    REFUSES(blv_params_set_real(table, text, NULL, NULL, 1.0, NULL));
+    REFUSES(blv_params_set_int(table, NULL, NULL, "seed", 1, &why));
+    REFUSES(blv_params_set_int(table, text, NULL, NULL, 1, NULL));
     assert_null(blv_params_find(NULL, "seed"));
     assert_null(blv_params_find(table, NULL));
     blv_params_format(table, NULL, text, sizeof text);
@@ -224,6 +228,8 @@ static void test_null_run(void **state) {
     assert_null(run);
     REFUSES(blv_run_create(NULL, NULL, NULL, NULL));
     REFUSES(blv_run_set(NULL, "seed", "1"));
+    REFUSES(blv_run_set_real(NULL, "seed", 1.0));
+    REFUSES(blv_run_set_int(NULL, "seed", 1));
     REFUSES(blv_run_open(NULL));
     REFUSES(blv_run_step(NULL));
     REFUSES(blv_run_solve(NULL));
@@ -265,6 +271,8 @@ static void test_null_beside_a_run(void **state) {
     blv_run *run = make_run(problem, "s-tfbo", SETTINGS("tol", "1e-6"));
     double host[8];
     REFUSES(blv_run_set(run, NULL, "1"));
+    REFUSES(blv_run_set_real(run, NULL, 1.0));
+    REFUSES(blv_run_set_int(run, NULL, 1));
     REFUSES(blv_run_set(run, "seed", NULL));
     REFUSES(blv_run_read(run, NULL, host));
     REFUSES(blv_run_read(run, "x", NULL));
@@ -373,11 +381,11 @@ static void test_null_registry(void **state) {
     REFUSES(blv_registry_create(NULL));
     blv_registry_destroy(NULL);
     assert_int_equal(blv_registry_create(&registry), BLV_OK);
-    REFUSES(blv_registry_add_solver(NULL, &wrong_solver));
-    REFUSES(blv_registry_add_solver(registry, NULL));
-    REFUSES(blv_registry_add_solver(registry, &(const blv_solver){.name = "half"}));
-    REFUSES(blv_registry_add_family(NULL, blv_family_at(NULL, 0)));
-    REFUSES(blv_registry_add_family(registry, NULL));
+    REFUSES(blv_registry_add_solver(NULL, &wrong_solver, NULL));
+    REFUSES(blv_registry_add_solver(registry, NULL, NULL));
+    REFUSES(blv_registry_add_solver(registry, &(const blv_solver){.name = "half"}, NULL));
+    REFUSES(blv_registry_add_family(NULL, blv_family_at(NULL, 0), NULL));
+    REFUSES(blv_registry_add_family(registry, NULL, NULL));
     assert_null(blv_solver_find(registry, NULL, NULL));
     assert_null(blv_family_find(NULL, NULL, NULL));
     assert_non_null(blv_solver_at(NULL, 0));
@@ -430,7 +438,7 @@ static void test_null_dataset(void **state) {
     REFUSES(blv_dataset_read(NULL, "nowhere", NULL, NULL));
     REFUSES(blv_dataset_read(&made, NULL, NULL, NULL));
     assert_null(made);
-    blv_dataset_destroy(NULL);
+    blv_dataset_release(NULL);
     assert_null(blv_dataset_view_of(NULL));
     assert_null(blv_dataset_history(NULL, 0));
     assert_null(blv_dataset_notes(NULL, 0));
@@ -462,7 +470,7 @@ static void test_null_dataset(void **state) {
     REFUSES(blv_dataset_write(NULL, "nowhere", "csv", NULL));
     REFUSES(blv_dataset_write(set, NULL, "csv", NULL));
     REFUSES(blv_dataset_write(set, "nowhere", NULL, NULL));
-    blv_dataset_destroy(set);
+    blv_dataset_release(set);
 }
 
 /* Sets are taken over whatever goes wrong; the leak checker would tell. */
@@ -497,7 +505,7 @@ static void test_null_linear(void **state) {
     REFUSES(blv_auroc(2, NULL, positive, &area));
     REFUSES(blv_auroc(2, probability, NULL, &area));
     REFUSES(blv_auroc(2, probability, positive, NULL));
-    blv_dataset_destroy(set);
+    blv_dataset_release(set);
 }
 
 static void test_null_classifier(void **state) {
@@ -527,7 +535,7 @@ static void test_null_classifier(void **state) {
     assert_int_equal(blv_classifier_train(model, set, &training, NULL), BLV_OK);
     blv_classifier_destroy(model);
     blv_classifier_destroy(NULL);
-    blv_dataset_destroy(set);
+    blv_dataset_release(set);
 }
 
 static void test_null_select(void **state) {
@@ -545,7 +553,7 @@ static void test_null_select(void **state) {
     REFUSES(blv_select(set, NULL, index, NULL, NULL));
     REFUSES(blv_select(set, &(blv_selection){.size = 1}, index, NULL, NULL));
     REFUSES(blv_select(set, &how, NULL, NULL, NULL));
-    blv_dataset_destroy(set);
+    blv_dataset_release(set);
     REFUSES(blv_coreset_create(NULL, &setting, NULL, &problem, NULL));
     REFUSES(blv_coreset_create(&(const blv_sets){0}, &setting, NULL, &problem, NULL));
     blv_sets sets = small_sets();

@@ -40,7 +40,7 @@ static void test_corrupt_counts(void **state) {
                     if (kind == BLV_CORRUPT_PAIRWISE && v->label[i] != v->true_label[i])
                         assert_int_equal(v->label[i], (v->true_label[i] + 1) % 5);
                 }
-                blv_dataset_destroy(d);
+                blv_dataset_release(d);
             }
         }
     }
@@ -58,7 +58,7 @@ static void test_corrupt_history(void **state) {
     const blv_dataset_view *v = blv_dataset_view_of(d);
     for (size_t i = 0; i < v->rows; i++)
         assert_int_equal(v->true_label[i], sample_label(i, 10));
-    blv_dataset_destroy(d);
+    blv_dataset_release(d);
 }
 
 /* New labels must be alike over the other classes (or all of them), and rows over the set. Five
@@ -87,7 +87,7 @@ static void test_corrupt_is_uniform(void **state) {
     }
     check_uniform(shift, K - 1, N / 2);
     check_uniform(tenth, 10, N / 2);
-    blv_dataset_destroy(d);
+    blv_dataset_release(d);
 
     d = many_rows(N, K);
     assert_int_equal(blv_dataset_corrupt(d, BLV_CORRUPT_REDRAW, 1.0, 7, NULL), BLV_OK);
@@ -101,7 +101,7 @@ static void test_corrupt_is_uniform(void **state) {
     char line[128];
     snprintf(line, sizeof line, "corrupt redraw 1, seed 7: %zu of %d labels changed", changed, N);
     assert_string_equal(last_history(d), line);
-    blv_dataset_destroy(d);
+    blv_dataset_release(d);
 }
 
 static void test_corrupt_by_seed(void **state) {
@@ -115,9 +115,9 @@ static void test_corrupt_by_seed(void **state) {
         const blv_dataset_view *va = blv_dataset_view_of(a), *vb = blv_dataset_view_of(b);
         assert_memory_equal(va->label, vb->label, bytes_of_labels);
         assert_memory_not_equal(va->label, blv_dataset_view_of(c)->label, bytes_of_labels);
-        blv_dataset_destroy(a);
-        blv_dataset_destroy(b);
-        blv_dataset_destroy(c);
+        blv_dataset_release(a);
+        blv_dataset_release(b);
+        blv_dataset_release(c);
     }
 }
 
@@ -133,15 +133,15 @@ static void test_corrupt_refuses(void **state) {
     assert_int_equal(blv_dataset_corrupt(d, (blv_corruption)9, 0.5, 0, &why), BLV_E_ARGUMENT);
     assert_int_equal(blv_dataset_corrupt(NULL, BLV_CORRUPT_UNIFORM, 0.5, 0, &why), BLV_E_ARGUMENT);
     assert_null(blv_dataset_view_of(d)->true_label);
-    blv_dataset_destroy(d);
+    blv_dataset_release(d);
     d = many_rows(10, 1);
     assert_int_equal(blv_dataset_corrupt(d, BLV_CORRUPT_PAIRWISE, 0.5, 0, &why), BLV_E_VALUE);
     assert_says(&why, "one class only");
-    blv_dataset_destroy(d);
+    blv_dataset_release(d);
     d = many_rows(10, 0);
     assert_int_equal(blv_dataset_corrupt(d, BLV_CORRUPT_UNIFORM, 0.5, 0, &why), BLV_E_VALUE);
     assert_says(&why, "no classes");
-    blv_dataset_destroy(d);
+    blv_dataset_release(d);
 }
 
 /* ---- Scaling ---- */
@@ -211,9 +211,9 @@ static void test_scale(void **state) {
             assert_non_null(strstr(line, s.sparse && k == BLV_SCALE_UNIT ? "1 of 6 columns constant"
                                                                          : "2 of 6 columns"));
             assert_non_null(strstr(last_history(test), "of another set"));
-            blv_dataset_destroy(before);
-            blv_dataset_destroy(train);
-            blv_dataset_destroy(test);
+            blv_dataset_release(before);
+            blv_dataset_release(train);
+            blv_dataset_release(test);
         }
     }
 }
@@ -225,7 +225,8 @@ static void test_scale_with_offset(void **state) {
     double *x = calloc(N, sizeof *x);
     for (size_t i = 0; i < N; i++)
         x[i] = 1e9 + sample_value(i, 0);
-    blv_dataset_view view = {.rows = N, .columns = 1, .dense = x, .stride = 1};
+    blv_dataset_view view = {
+        .size = sizeof(blv_dataset_view), .rows = N, .columns = 1, .dense = x, .stride = 1};
     blv_dataset *d = NULL;
     assert_int_equal(blv_dataset_create(&d, &view, NULL, NULL), BLV_OK);
     reference r = column_of(&view, 0);
@@ -234,7 +235,7 @@ static void test_scale_with_offset(void **state) {
         double expected = (double)((x[i] - r.mean) / r.deviation);
         assert_true(fabs(value_at(blv_dataset_view_of(d), i, 0) - expected) < 1e-6);
     }
-    blv_dataset_destroy(d);
+    blv_dataset_release(d);
     free(x);
 }
 
@@ -255,12 +256,13 @@ static void test_scale_refuses(void **state) {
     assert_int_equal(blv_dataset_scale(NULL, 1, BLV_SCALE_UNIT, &why), BLV_E_ARGUMENT);
     assert_int_equal(blv_dataset_scale(twice, 1, (blv_scaling)5, &why), BLV_E_ARGUMENT);
     assert_true(print == blv_dataset_fingerprint(dense));
-    blv_dataset_destroy(dense);
-    blv_dataset_destroy(sparse);
-    blv_dataset_destroy(narrow);
+    blv_dataset_release(dense);
+    blv_dataset_release(sparse);
+    blv_dataset_release(narrow);
 
     const double huge[] = {1e308, -1e308};
-    blv_dataset_view view = {.rows = 2, .columns = 1, .dense = huge, .stride = 1};
+    blv_dataset_view view = {
+        .size = sizeof(blv_dataset_view), .rows = 2, .columns = 1, .dense = huge, .stride = 1};
     blv_dataset *d = NULL;
     assert_int_equal(blv_dataset_create(&d, &view, NULL, NULL), BLV_OK);
     assert_int_equal(blv_dataset_scale(&d, 1, BLV_SCALE_UNIT, &why), BLV_E_VALUE);
@@ -272,7 +274,7 @@ static void test_scale_refuses(void **state) {
     assert_null(blv_dataset_history(d, 0));
     assert_int_equal(blv_dataset_unit_rows(d, &why), BLV_OK);
     assert_true(value_at(blv_dataset_view_of(d), 1, 0) == -1.0);
-    blv_dataset_destroy(d);
+    blv_dataset_release(d);
 }
 
 static void test_multiply_and_unit_rows(void **state) {
@@ -298,16 +300,17 @@ static void test_multiply_and_unit_rows(void **state) {
         }
         if (s.sparse)
             assert_transposed_agrees(v);
-        blv_dataset_destroy(d);
+        blv_dataset_release(d);
     }
     const double rows[] = {0, 0, 3, 4};
-    blv_dataset_view view = {.rows = 2, .columns = 2, .dense = rows, .stride = 2};
+    blv_dataset_view view = {
+        .size = sizeof(blv_dataset_view), .rows = 2, .columns = 2, .dense = rows, .stride = 2};
     blv_dataset *d = NULL;
     assert_int_equal(blv_dataset_create(&d, &view, NULL, NULL), BLV_OK);
     assert_int_equal(blv_dataset_unit_rows(d, NULL), BLV_OK);
     const double *x = blv_dataset_view_of(d)->dense;
     assert_true(x[0] == 0.0 && x[1] == 0.0 && fabs(x[2] - 0.6) < 1e-15 && fabs(x[3] - 0.8) < 1e-15);
-    blv_dataset_destroy(d);
+    blv_dataset_release(d);
 }
 
 /* ---- Columns ---- */
@@ -336,7 +339,7 @@ static void test_intercept_and_transpose(void **state) {
         } else {
             assert_null(v->column_start);
         }
-        blv_dataset_destroy(d);
+        blv_dataset_release(d);
     }
     assert_int_equal(blv_dataset_transpose(NULL, NULL), BLV_E_ARGUMENT);
     assert_int_equal(blv_dataset_intercept(NULL, NULL), BLV_E_ARGUMENT);
@@ -347,7 +350,7 @@ static blv_dataset *with_classes(const sample *s, const char *const *names) {
     blv_dataset_view view = *blv_dataset_view_of(plain);
     view.class_names = names;
     assert_int_equal(blv_dataset_create(&d, &view, NULL, NULL), BLV_OK);
-    blv_dataset_destroy(plain);
+    blv_dataset_release(plain);
     return d;
 }
 
@@ -373,11 +376,11 @@ static void test_one_against_rest(void **state) {
         assert_int_equal(v->true_label[i], old->true_label[i] == 2);
     }
     assert_string_equal(last_history(d), "class cow against the rest of 4 classes");
-    blv_dataset_destroy(before);
-    blv_dataset_destroy(d);
+    blv_dataset_release(before);
+    blv_dataset_release(d);
     d = many_rows(3, 0);
     assert_int_equal(blv_dataset_one_against_rest(d, "cow", &why), BLV_E_VALUE);
-    blv_dataset_destroy(d);
+    blv_dataset_release(d);
 }
 
 static void test_match(void **state) {
@@ -414,8 +417,8 @@ static void test_match(void **state) {
             assert_transposed_agrees(v);
         if (t.sparse)
             assert_transposed_agrees(r);
-        blv_dataset_destroy(d);
-        blv_dataset_destroy(reference_set);
+        blv_dataset_release(d);
+        blv_dataset_release(reference_set);
     }
 }
 
@@ -430,22 +433,22 @@ static void test_match_refuses(void **state) {
     assert_says(&why, "class '9', which the other set has not");
     assert_true(print == blv_dataset_fingerprint(d));
     assert_int_equal(blv_dataset_match(d, d, &why), BLV_E_ARGUMENT);
-    blv_dataset_destroy(r);
+    blv_dataset_release(r);
     t.columns = 5;
     r = with_classes(&t, here);
     assert_int_equal(blv_dataset_match(d, r, &why), BLV_E_VALUE);
     assert_says(&why, "6 named columns, but 5");
-    blv_dataset_destroy(r);
+    blv_dataset_release(r);
     t.columns = 6;
     r = with_classes(&t, here);
     assert_int_equal(blv_dataset_match(d, r, &why), BLV_OK);
-    blv_dataset_destroy(r);
+    blv_dataset_release(r);
     t.classes = 0;
     r = make_sample(&t);
     assert_int_equal(blv_dataset_match(d, r, &why), BLV_E_VALUE);
     assert_says(&why, "classes or targets");
-    blv_dataset_destroy(r);
-    blv_dataset_destroy(d);
+    blv_dataset_release(r);
+    blv_dataset_release(d);
 }
 
 /* One row and one column: nothing divides by zero. */
@@ -460,8 +463,8 @@ static void test_smallest_set(void **state) {
         assert_int_equal(blv_dataset_corrupt(part, BLV_CORRUPT_REDRAW, 1.0, 0, NULL), BLV_OK);
         assert_int_equal(blv_dataset_transpose(part, NULL), BLV_OK);
         assert_true(isfinite(value_at(blv_dataset_view_of(part), 0, 0)));
-        blv_dataset_destroy(part);
-        blv_dataset_destroy(d);
+        blv_dataset_release(part);
+        blv_dataset_release(d);
     }
 }
 

@@ -94,10 +94,10 @@ static void test_making_without_memory(void **state) {
                 else if (error != BLV_OK)
                     fail_msg("%s, allocation %ld: error %d", makers[k].name, n, (int)error);
                 for (size_t i = 0; i < 3; i++)
-                    blv_dataset_destroy(out[i]);
+                    blv_dataset_release(out[i]);
             }
         }
-        blv_dataset_destroy(d);
+        blv_dataset_release(d);
     }
 }
 
@@ -155,8 +155,8 @@ static void test_changing_without_memory(void **state) {
                 }
                 if (blv_dataset_view_of(d)->row_start)
                     assert_transposed_agrees(blv_dataset_view_of(d));
-                blv_dataset_destroy(d);
-                blv_dataset_destroy(other);
+                blv_dataset_release(d);
+                blv_dataset_release(other);
             }
         }
     }
@@ -192,7 +192,7 @@ static void test_writing_with_faults(void **state) {
             assert_int_equal(folder_entries(0), 1);
         }
         folder_entries(1);
-        blv_dataset_destroy(d);
+        blv_dataset_release(d);
     }
 }
 
@@ -220,7 +220,7 @@ static void test_full_disk(void **state) {
         assert_int_equal(get_file(in_folder(names[k]), text, sizeof text), 3);
         assert_int_equal(folder_entries(1), 1);
     }
-    blv_dataset_destroy(d);
+    blv_dataset_release(d);
 }
 
 int main(void) {

@@ -32,7 +32,7 @@ static blv_dataset *rows_from(const blv_dataset *set, size_t first, size_t count
 static blv_sets split_sets(size_t classes, bool sparse, blv_precision precision) {
     blv_dataset *all = sample_set(ROWS, classes, sparse, precision);
     blv_sets sets = {rows_from(all, 0, 40), rows_from(all, 40, ROWS - 40), NULL};
-    blv_dataset_destroy(all);
+    blv_dataset_release(all);
     return sets;
 }
 
@@ -100,8 +100,8 @@ static void test_hyperclean_on_sets(void **state) {
         expect_values(problem, plain_loss(copy.val, y, NULL),
                       plain_loss(copy.train, y, weight) + C * norm);
         blv_problem_destroy(problem);
-        blv_dataset_destroy(copy.train);
-        blv_dataset_destroy(copy.val);
+        blv_dataset_release(copy.train);
+        blv_dataset_release(copy.val);
     }
 }
 
@@ -128,8 +128,8 @@ static void test_l2reg_with_groups(void **state) {
         assert_int_equal(blv_problem_check(problem, 1, 0.5, &report, &why), BLV_OK);
         assert_true(report.ok);
         blv_problem_destroy(problem);
-        blv_dataset_destroy(copy.train);
-        blv_dataset_destroy(copy.val);
+        blv_dataset_release(copy.train);
+        blv_dataset_release(copy.val);
     }
 }
 
@@ -153,11 +153,11 @@ static void test_sets_that_do_not_fit(void **state) {
     sets = split_sets(CLASSES, false, BLV_F64);
     refused(&sets, NULL, 0.0, NULL, "C must be above 0");
     sets = split_sets(CLASSES, false, BLV_F64);
-    blv_dataset_destroy(sets.val);
+    blv_dataset_release(sets.val);
     sets.val = sample_set(10, 2, false, BLV_F64);
     refused(&sets, &one, 0.0, NULL, "not the same columns, classes and layout");
     sets = split_sets(CLASSES, false, BLV_F64);
-    blv_dataset_destroy(sets.val);
+    blv_dataset_release(sets.val);
     sets.val = sample_set(10, CLASSES, true, BLV_F64);
     refused(&sets, &one, 0.0, NULL, "not the same columns, classes and layout");
     sets = split_sets(CLASSES, false, BLV_F64);
@@ -235,7 +235,7 @@ static void test_answers(void **state) {
                     assert_true(fabs(p[i * classes + k] - exp(score[k]) / sum) <= 1e-13);
             }
         }
-        blv_dataset_destroy(set);
+        blv_dataset_release(set);
     }
     blv_dataset *set = sample_set(ROWS, CLASSES, false, BLV_F64);
     blv_linear_model narrow = {1, COLUMNS - 1, weights, NULL};
@@ -246,7 +246,7 @@ static void test_answers(void **state) {
     assert_int_equal(blv_linear_answer(&steep, set, p, &why), BLV_OK);
     for (size_t i = 0; i < ROWS * CLASSES; i++)
         assert_true(p[i] >= 0.0 && p[i] <= 1.0);
-    blv_dataset_destroy(set);
+    blv_dataset_release(set);
 }
 
 static void test_auroc(void **state) {
@@ -281,8 +281,8 @@ static void test_scale_numbers(void **state) {
                             1e-15);
         assert_int_equal(blv_dataset_scale_numbers(set, scaling, NULL, divisor, &why),
                          BLV_E_ARGUMENT);
-        blv_dataset_destroy(set);
-        blv_dataset_destroy(scaled);
+        blv_dataset_release(set);
+        blv_dataset_release(scaled);
     }
 }
 
@@ -318,7 +318,9 @@ static void test_names(void **state) {
 static void test_true_labels_in_csv(void **state) {
     (void)state;
     const char *text = "row,given,true,size\n0,cat,cat,1.5\n1,dog,cat,2\n2,cow,owl,3\n";
-    blv_dataset *set = read_text(text, &(blv_read_options){.label = "given", .truth = "true"});
+    blv_dataset *set = read_text(
+        text,
+        &(blv_read_options){.size = sizeof(blv_read_options), .label = "given", .truth = "true"});
     const blv_dataset_view *v = blv_dataset_view_of(set);
     const char *const given[] = {"cat", "dog", "cow"}, *const truth[] = {"cat", "cat", "owl"};
     assert_int_equal(v->columns, 2);
@@ -331,14 +333,15 @@ static void test_true_labels_in_csv(void **state) {
         assert_true(at(set, i, 0) == (double)i);
     }
     assert_true(at(set, 0, 1) == 1.5);
-    blv_dataset_destroy(set);
+    blv_dataset_release(set);
     /* by number, without a header, the label being the last of the others */
-    set = read_text("7,x,y\n8,y,y\n", &(blv_read_options){.truth = "2"});
+    set = read_text("7,x,y\n8,y,y\n",
+                    &(blv_read_options){.size = sizeof(blv_read_options), .truth = "2"});
     v = blv_dataset_view_of(set);
     assert_int_equal(v->columns, 1);
     assert_string_equal(v->class_names[v->label[0]], "x");
     assert_string_equal(v->class_names[v->true_label[0]], "y");
-    blv_dataset_destroy(set);
+    blv_dataset_release(set);
 }
 
 static void refused_truth(const char *text, blv_read_options options, const char *words) {
@@ -351,10 +354,16 @@ static void refused_truth(const char *text, blv_read_options options, const char
 static void test_true_labels_refused(void **state) {
     (void)state;
     const char *text = "a,b,c\n1,x,y\n2,y,y\n";
-    refused_truth(text, (blv_read_options){.truth = "d"}, "no truth column 'd'; the header has");
-    refused_truth(text, (blv_read_options){.truth = "c", .label = "c"}, "another column");
-    refused_truth(text, (blv_read_options){.truth = "c", .label = "none"}, "another column");
-    refused_truth("a,b,c\n1,x,y\n2,y,\n", (blv_read_options){.truth = "c"},
+    refused_truth(text, (blv_read_options){.size = sizeof(blv_read_options), .truth = "d"},
+                  "no truth column 'd'; the header has");
+    refused_truth(text,
+                  (blv_read_options){.size = sizeof(blv_read_options), .truth = "c", .label = "c"},
+                  "another column");
+    refused_truth(
+        text, (blv_read_options){.size = sizeof(blv_read_options), .truth = "c", .label = "none"},
+        "another column");
+    refused_truth("a,b,c\n1,x,y\n2,y,\n",
+                  (blv_read_options){.size = sizeof(blv_read_options), .truth = "c"},
                   "line 3, column 3 of 3: expected a label");
 }
 

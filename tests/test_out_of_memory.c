@@ -238,13 +238,13 @@ static blv_error fill_registry(void *context, blv_message *why) {
     blv_registry *registry;
     blv_error error = blv_registry_create(&registry);
     if (error == BLV_OK)
-        error = blv_registry_add_solver(registry, &a);
+        error = blv_registry_add_solver(registry, &a, NULL);
     if (error == BLV_OK)
-        error = blv_registry_add_solver(registry, &b);
+        error = blv_registry_add_solver(registry, &b, NULL);
     if (error == BLV_OK)
-        error = blv_registry_add_family(registry, &p);
+        error = blv_registry_add_family(registry, &p, NULL);
     if (error == BLV_OK)
-        error = blv_registry_add_family(registry, &q);
+        error = blv_registry_add_family(registry, &q, NULL);
     blv_registry_destroy(registry);
     return error;
 }

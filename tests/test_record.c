@@ -34,10 +34,11 @@ typedef struct thing {
     char chars[4];
     blv_values values;
     part first;
-    size_t number_count, text_count, part_count;
+    size_t number_count, text_count, part_count, row_count;
     double *numbers;
     char **texts;
     part *parts;
+    blv_values *rows;
 } thing;
 
 static const blv_field thing_fields[] = {
@@ -68,6 +69,7 @@ static const blv_field thing_fields[] = {
     BLV_FIELD_ARRAY(thing, numbers, number_count, REALS),
     BLV_FIELD_ARRAY(thing, texts, text_count, TEXTS),
     BLV_FIELD_RECORDS("parts", thing, parts, part_count, part_fields),
+    BLV_FIELD_ARRAY(thing, rows, row_count, VALUES_LIST),
     {0}};
 
 static const char whole_text[] =
@@ -76,7 +78,7 @@ static const char whole_text[] =
     "\"square\", \"yes\": true, \"text\": \"a \\\"b\\\"\", \"json\": {\"k\": [1, 2.5]}, "
     "\"chars\": \"abc\", \"values\": {\"a\": 1.5, \"b\": 2, \"c\": \"auto\", \"d\": true, \"e\": "
     "null}, \"first\": {\"name\": \"p\", \"size\": 2.0}, \"numbers\": [1.0, null], \"texts\": "
-    "[\"x\", null], \"parts\": [{\"name\": \"q\", \"size\": null}]}";
+    "[\"x\", null], \"parts\": [{\"name\": \"q\", \"size\": null}], \"rows\": [{\"i\": 1}, {}]}";
 
 static void goes_to_json_and_back(void **state) {
     (void)state;
@@ -120,6 +122,7 @@ static void rejects_other_types(void **state) {
     expect_rejected("{\"numbers\": [1, \"2\"]}", "numbers: expected a number");
     expect_rejected("{\"texts\": [\"a\", 2]}", "texts: expected texts");
     expect_rejected("{\"parts\": [{\"name\": \"a\"}, {}]}", "name is missing");
+    expect_rejected("{\"rows\": [{}, 1]}", "rows: expected objects");
     expect_rejected("{\"first\": {\"name\": null}}", "name is missing");
 }
 
@@ -173,6 +176,22 @@ static void compares_values(void **state) {
     blv_record_free(thing_fields, &b);
 }
 
+static void updates_values(void **state) {
+    (void)state;
+    blv_values all = {0}, more = {0};
+    assert_int_equal(blv_values_add_text(&all, "a", "old"), BLV_OK);
+    assert_int_equal(blv_values_add_int(&all, "b", 2), BLV_OK);
+    assert_int_equal(blv_values_add_real(&more, "a", 0.5), BLV_OK);
+    assert_int_equal(blv_values_add_real(&more, "c", NAN), BLV_OK);
+    assert_int_equal(blv_values_update(&all, &more), BLV_OK);
+    assert_int_equal(all.count, 3);
+    assert_true(all.items[0].kind == BLV_VALUE_REAL && all.items[0].real == 0.5);
+    assert_true(!all.items[0].text && all.items[1].whole == 2);
+    assert_true(all.items[2].kind == BLV_VALUE_NONE);
+    blv_values_free(&all);
+    blv_values_free(&more);
+}
+
 static void short_memory_is_an_error(void **state) {
     (void)state;
     bool failed = true;
@@ -197,6 +216,7 @@ static void short_memory_is_an_error(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(goes_to_json_and_back),
+        cmocka_unit_test(updates_values),
         cmocka_unit_test(rejects_other_types),
         cmocka_unit_test(what_is_missing_is_nothing),
         cmocka_unit_test(shows_values),

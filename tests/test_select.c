@@ -323,7 +323,8 @@ static blv_dataset *make_rows(size_t rows, bool wrong, double noise, blv_precisi
             label[i] = (label[i] + 1) % CLASSES;
     }
     blv_dataset *set;
-    const blv_dataset_view view = {.rows = rows,
+    const blv_dataset_view view = {.size = sizeof(blv_dataset_view),
+                                   .rows = rows,
                                    .columns = COLUMNS,
                                    .precision = precision,
                                    .dense = precision == BLV_F32 ? (void *)single : (void *)a,
@@ -470,8 +471,8 @@ static void test_methods(void **state) {
         assert_true(!method->is_bilevel || blv_solver_find(NULL, method->name, NULL));
     }
     assert_int_equal(count, 12);
-    blv_dataset_destroy(single);
-    blv_dataset_destroy(twofold);
+    blv_dataset_release(single);
+    blv_dataset_release(twofold);
 }
 
 /* Half of the labels are wrong; f is about all rows with their labels, so the best few rows are
@@ -515,7 +516,7 @@ static void test_bilevel_methods_are_good(void **state) {
         print_message("%s: loss %.4f, uniform %.4f\n", method->name, loss, uniform);
         assert_at_most(loss, 0.9 * uniform);
     }
-    blv_dataset_destroy(rows);
+    blv_dataset_release(rows);
 }
 
 static void test_refusals(void **state) {

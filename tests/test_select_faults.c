@@ -15,7 +15,8 @@ static blv_dataset *make_rows(blv_precision precision) {
     for (size_t i = 0; i < ROWS; i++)
         label[i] = (int32_t)(i % CLASSES);
     const bool f32 = precision == BLV_F32;
-    const blv_dataset_view view = {.rows = ROWS,
+    const blv_dataset_view view = {.size = sizeof(blv_dataset_view),
+                                   .rows = ROWS,
                                    .columns = COLUMNS,
                                    .precision = precision,
                                    .dense = f32 ? (const void *)single : (const void *)numbers,
@@ -79,7 +80,7 @@ static void test_methods(void **state) {
                 fail_every_request(method->name, choose, &c, true);
             }
         blv_classifier_destroy(model);
-        blv_dataset_destroy(rows);
+        blv_dataset_release(rows);
     }
     oracle_may_fail = false;
 }
@@ -100,7 +101,7 @@ static void test_model_with_more_classes(void **state) {
             fail_msg("%s: %s", method->name, why.text);
     }
     blv_classifier_destroy(model);
-    blv_dataset_destroy(rows);
+    blv_dataset_release(rows);
 }
 
 static void test_sets_that_do_not_fit(void **state) {
@@ -112,7 +113,8 @@ static void test_sets_that_do_not_fit(void **state) {
     size_t index[2];
     blv_message why = {""};
     const blv_selection how = {.method = blv_selection_method_find("uniform", NULL), .size = 2};
-    blv_dataset_view view = {.rows = 3,
+    blv_dataset_view view = {.size = sizeof(blv_dataset_view),
+                             .rows = 3,
                              .columns = 1,
                              .row_start = starts,
                              .column = column,
@@ -123,12 +125,13 @@ static void test_sets_that_do_not_fit(void **state) {
     assert_int_equal(blv_dataset_create(&set, &view, NULL, NULL), BLV_OK);
     assert_int_equal(blv_select(set, &how, index, NULL, &why), BLV_E_UNSUPPORTED);
     expect_text(why.text, "dense");
-    blv_dataset_destroy(set);
-    view = (blv_dataset_view){.rows = 3, .columns = 1, .dense = numbers, .stride = 1};
+    blv_dataset_release(set);
+    view = (blv_dataset_view){
+        .size = sizeof(blv_dataset_view), .rows = 3, .columns = 1, .dense = numbers, .stride = 1};
     assert_int_equal(blv_dataset_create(&set, &view, NULL, NULL), BLV_OK);
     assert_int_equal(blv_select(set, &how, index, NULL, &why), BLV_E_VALUE);
     expect_text(why.text, "two classes");
-    blv_dataset_destroy(set);
+    blv_dataset_release(set);
 }
 
 /* ---- Classifiers ---- */
@@ -168,7 +171,7 @@ static void test_classifiers(void **state) {
     for (int precision = BLV_F64; precision <= BLV_F32; precision++) {
         blv_dataset *rows = make_rows((blv_precision)precision);
         fail_every_request("classifier", learn, rows, true);
-        blv_dataset_destroy(rows);
+        blv_dataset_release(rows);
     }
 }
 
@@ -177,7 +180,8 @@ static blv_dataset *rows_without(bool dense, bool labels, size_t columns, size_t
     const size_t starts[] = {0, 1, 2};
     const uint32_t column[] = {0, 0};
     const int32_t label[] = {0, (int32_t)classes - 1};
-    const blv_dataset_view view = {.rows = 2,
+    const blv_dataset_view view = {.size = sizeof(blv_dataset_view),
+                                   .rows = 2,
                                    .columns = columns,
                                    .dense = dense ? numbers : NULL,
                                    .stride = dense ? columns : 0,
@@ -217,13 +221,13 @@ static void test_rows_that_do_not_fit(void **state) {
         assert_int_equal(blv_classifier_accuracy(c, wrong[i].rows, &accuracy, &why),
                          wrong[i].error);
         assert_true(accuracy == -1.0);
-        blv_dataset_destroy(wrong[i].rows);
+        blv_dataset_release(wrong[i].rows);
     }
     assert_int_equal(blv_classifier_train(c, rows, &few, NULL), BLV_OK);
     assert_int_equal(blv_classifier_accuracy(c, rows, &accuracy, NULL), BLV_OK);
     assert_true(accuracy >= 0.0);
     blv_classifier_destroy(c);
-    blv_dataset_destroy(rows);
+    blv_dataset_release(rows);
 }
 
 /* ---- The problem coreset ---- */

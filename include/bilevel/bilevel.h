@@ -20,6 +20,13 @@
  * After an error an object is as it was before the call, unless its header says otherwise, and can
  * be used on or destroyed.
  *
+ * One way to hear why a call failed:
+ * - A call on a run (its first argument is a blv_run *) leaves the reason in blv_run_message(run).
+ *   Calls that only look at a run (const blv_run *) leave that message alone.
+ * - Every other call takes a blv_message *why as its last argument, which may be NULL and is
+ *   written only on failure. Calls without one (vectors, spaces) fail for one reason each, which
+ *   the error code states: blv_error_text(error).
+ *
  * An object belongs to one thread at a time; different objects do not know of each other. Of what
  * they share, problems, spaces, descriptors and registries may be read by many at once. Only
  * blv_run_stop may be called from anywhere at any time while the run exists. */

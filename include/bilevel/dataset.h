@@ -20,8 +20,9 @@ typedef struct blv_dataset blv_dataset;
 
 typedef enum blv_layout { BLV_LAYOUT_AUTO, BLV_LAYOUT_DENSE, BLV_LAYOUT_SPARSE } blv_layout;
 
-/* Zero-filled means: automatic. */
+/* All fields but size may be 0, which means automatic. */
 typedef struct blv_read_options {
+    size_t size; /* sizeof(blv_read_options) */
     blv_precision precision;
     blv_layout layout;  /* AUTO: sparse when the format is and fewer than a quarter are non-zero */
     const char *label;  /* CSV: name or number (from 0) of the label column; "none"; NULL: last.
@@ -41,11 +42,15 @@ typedef struct blv_read_options {
  * each also compressed with gzip. options may be NULL. */
 BLV_API blv_error blv_dataset_read(blv_dataset **dataset, const char *path,
                                    const blv_read_options *options, blv_message *why);
-BLV_API void blv_dataset_destroy(blv_dataset *dataset); /* NULL is allowed */
+/* Sets are counted: every set that was made or retained must be released as often. Counting is safe
+ * between threads. NULL is allowed. */
+BLV_API blv_dataset *blv_dataset_retain(blv_dataset *dataset); /* returns dataset */
+BLV_API void blv_dataset_release(blv_dataset *dataset);
 
 /* ---- Looking ---- */
 
 typedef struct blv_dataset_view {
+    size_t size; /* sizeof(blv_dataset_view) */
     size_t rows, columns;
     blv_precision precision;
 

@@ -42,6 +42,12 @@ BLV_API blv_error blv_params_default(const blv_param *table, void *fields, blv_m
  * BLV_E_NAME with the nearest key named; a bad value is BLV_E_VALUE with what was expected. */
 BLV_API blv_error blv_params_set(const blv_param *table, void *fields, const char *owner,
                                  const char *key, const char *value, blv_message *why);
+/* Sets a BLV_REAL or BLV_INT field from a number: exactly, with the same checks and messages.
+ * Whole numbers may be given as doubles up to 9e15. Words are set as text. */
+BLV_API blv_error blv_params_set_real(const blv_param *table, void *fields, const char *owner,
+                                      const char *key, double value, blv_message *why);
+BLV_API blv_error blv_params_set_int(const blv_param *table, void *fields, const char *owner,
+                                     const char *key, int64_t value, blv_message *why);
 
 /* NULL when there is no such key. */
 BLV_API const blv_param *blv_params_find(const blv_param *table, const char *key);

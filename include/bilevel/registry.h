@@ -15,8 +15,10 @@ typedef struct blv_registry blv_registry;
 BLV_API blv_error blv_registry_create(blv_registry **registry);
 BLV_API void blv_registry_destroy(blv_registry *registry);
 /* BLV_E_NAME when the name is taken. */
-BLV_API blv_error blv_registry_add_solver(blv_registry *registry, const blv_solver *solver);
-BLV_API blv_error blv_registry_add_family(blv_registry *registry, const blv_problem_family *family);
+BLV_API blv_error blv_registry_add_solver(blv_registry *registry, const blv_solver *solver,
+                                          blv_message *why);
+BLV_API blv_error blv_registry_add_family(blv_registry *registry, const blv_problem_family *family,
+                                          blv_message *why);
 
 /* With a NULL registry: the built-in ones. NULL when there is no such name, and why then names the
  * nearest. */

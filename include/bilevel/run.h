@@ -16,6 +16,9 @@ BLV_API blv_error blv_run_create(blv_run **run, const blv_problem *problem,
                                  const blv_solver *solver, blv_message *why);
 /* Sets a parameter of the solver or an option of the run (see blv_run_options), from text. */
 BLV_API blv_error blv_run_set(blv_run *run, const char *key, const char *value);
+/* The same from numbers, exactly: blv_run_set_real(run, "tol", 1e-8). */
+BLV_API blv_error blv_run_set_real(blv_run *run, const char *key, double value);
+BLV_API blv_error blv_run_set_int(blv_run *run, const char *key, int64_t value);
 /* Runs to the end. BLV_OK means that the run could be made; how it ended is in the result. */
 BLV_API blv_error blv_run_solve(blv_run *run);
 /* NULL is allowed. Called from within (a monitor, a pause, a function for rows, an oracle, a

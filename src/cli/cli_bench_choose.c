@@ -216,10 +216,10 @@ int cli_choose_check_data(const cli_bench *bench, size_t variant) {
 /* ---- Rows ---- */
 
 static void forget_rows(cli_chooser *c) {
-    blv_dataset_destroy(c->rows);
-    blv_dataset_destroy(c->test);
-    blv_dataset_destroy(c->fitted);
-    blv_dataset_destroy(c->held_out);
+    blv_dataset_release(c->rows);
+    blv_dataset_release(c->test);
+    blv_dataset_release(c->fitted);
+    blv_dataset_release(c->held_out);
     c->rows = c->test = c->fitted = c->held_out = NULL;
     c->variant = SIZE_MAX;
 }
@@ -241,7 +241,7 @@ static int hold_out_test(cli_chooser *c) {
     blv_dataset *all = c->rows;
     c->rows = NULL;
     int code = divide(all, &c->rows, &c->test);
-    blv_dataset_destroy(all);
+    blv_dataset_release(all);
     return code;
 }
 
@@ -315,7 +315,7 @@ static int choose_rows(const task *t, const cli_job *job, const blv_dataset *row
         error == BLV_OK ? cli_select_rows(rows, index, size, &subset) : cli_refuse(error, why.text);
     if (code == CLI_DONE)
         code = judge_choice(t, job, subset, weight, test, new_point(points, 1, seconds));
-    blv_dataset_destroy(subset);
+    blv_dataset_release(subset);
     free(index);
     free(weight);
     return code;

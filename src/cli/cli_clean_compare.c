@@ -22,7 +22,7 @@ static int make_problem(const cli_cleaning *c, const blv_dataset *rows, double r
     free(all);
     free(one);
     if (code != CLI_DONE) {
-        blv_dataset_destroy(sets.train);
+        blv_dataset_release(sets.train);
         return code;
     }
     blv_problem_options options = {c->learning->reading.precision, c->learning->threads};
@@ -121,7 +121,7 @@ static int cleaned_rows(const cli_clean_result *r, blv_dataset **cleaned) {
     blv_error error = blv_dataset_create(&relabelled, &view, NULL, &why);
     int code =
         error == BLV_OK ? cli_keep_rows(relabelled, keep, cleaned) : cli_refuse(error, why.text);
-    blv_dataset_destroy(relabelled);
+    blv_dataset_release(relabelled);
     free(label);
     free(keep);
     return code;
@@ -141,8 +141,8 @@ static int add_cleaned(cli_clean_result *r) {
         code = add_trained(
             r, relabel ? "TRAIN relabelled, and VAL" : "TRAIN without the suspects, and VAL",
             "cleaned_and_val", both, true);
-    blv_dataset_destroy(cleaned);
-    blv_dataset_destroy(both);
+    blv_dataset_release(cleaned);
+    blv_dataset_release(both);
     return code;
 }
 

@@ -20,7 +20,8 @@ static int refuse_truth(const cli_clean_request *asked, size_t row) {
 
 /* The file has the columns row, given and true, and a line for each row of TRAIN. */
 static int read_truth(const cli_clean_request *asked, const blv_dataset_view *train, bool *wrong) {
-    blv_read_options options = {.label = "given", .truth = "true", .header = "yes"};
+    blv_read_options options = {
+        .size = sizeof(blv_read_options), .label = "given", .truth = "true", .header = "yes"};
     blv_dataset *set = NULL;
     int code = cli_dataset_read(&set, asked->truth, &options);
     if (code != CLI_DONE)
@@ -39,7 +40,7 @@ static int read_truth(const cli_clean_request *asked, const blv_dataset_view *tr
             code = refuse_truth(asked, i);
         wrong[i] = v->label[i] != v->true_label[i];
     }
-    blv_dataset_destroy(set);
+    blv_dataset_release(set);
     return code;
 }
 

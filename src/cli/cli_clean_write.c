@@ -67,8 +67,8 @@ static int write_clean(const cli_clean_request *asked, const cli_clean_result *r
         const char *format = cli_part_format(asked->clean, blv_dataset_view_of(set));
         code = format ? cli_outputs_write(outputs, asked->clean, changed, format) : CLI_REFUSED;
     }
-    blv_dataset_destroy(changed);
-    blv_dataset_destroy(set);
+    blv_dataset_release(changed);
+    blv_dataset_release(set);
     return code;
 }
 

@@ -71,7 +71,7 @@ static int make_problem(const fold *f, blv_problem **problem) {
     if (code == CLI_DONE)
         code = cli_keep_rows(c->sets->val ? c->sets->val : c->sets->train, f->val_used, &sets.val);
     if (code != CLI_DONE) {
-        blv_dataset_destroy(sets.train);
+        blv_dataset_release(sets.train);
         return code;
     }
     blv_problem_options options = {c->learning->reading.precision, c->learning->threads};
@@ -137,7 +137,7 @@ static int answer_held(const blv_dataset *dataset, const bool *held, const doubl
             memcpy(probability + i * view->classes, p + next++ * view->classes,
                    view->classes * sizeof *p);
     free(p);
-    blv_dataset_destroy(part);
+    blv_dataset_release(part);
     return code;
 }
 

@@ -97,6 +97,6 @@ int cli_look(int argc, char **argv, const char *doc, cli_show_fn show) {
     int code = cli_dataset_read(&dataset, files.in, &files.reading);
     if (code == CLI_DONE)
         show(&files, dataset);
-    blv_dataset_destroy(dataset);
+    blv_dataset_release(dataset);
     return code;
 }

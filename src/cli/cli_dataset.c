@@ -65,7 +65,9 @@ const struct argp cli_reading_argp = {.options = reading_options, .parser = pars
 
 int cli_dataset_read(blv_dataset **dataset, const char *path, const blv_read_options *options) {
     blv_message why = {0};
-    blv_error error = blv_dataset_read(dataset, path, options, &why);
+    blv_read_options sized = *options;
+    sized.size = sizeof sized;
+    blv_error error = blv_dataset_read(dataset, path, &sized, &why);
     return error == BLV_OK ? CLI_DONE : cli_refuse(error, why.text);
 }
 

@@ -178,9 +178,9 @@ uint64_t cli_sets_fingerprint(const cli_sets *sets) {
 }
 
 void cli_sets_free(cli_sets *sets) {
-    blv_dataset_destroy(sets->train);
-    blv_dataset_destroy(sets->val);
-    blv_dataset_destroy(sets->test);
+    blv_dataset_release(sets->train);
+    blv_dataset_release(sets->val);
+    blv_dataset_release(sets->test);
     free(sets->shift);
     free(sets->divisor);
     *sets = (cli_sets){0};
@@ -193,7 +193,8 @@ static int numbered_rows(const blv_dataset_view *view, blv_dataset **numbered) {
     double *number = cli_alloc(view->rows, sizeof *number);
     for (size_t i = 0; i < view->rows; i++)
         number[i] = (double)i;
-    blv_dataset_view of_numbers = {.rows = view->rows,
+    blv_dataset_view of_numbers = {.size = sizeof(blv_dataset_view),
+                                   .rows = view->rows,
                                    .columns = 1,
                                    .precision = BLV_F64,
                                    .dense = number,
@@ -228,8 +229,8 @@ int cli_deal_rows(const blv_dataset *dataset, size_t parts, uint64_t seed, uint3
     for (size_t p = 0; code == CLI_DONE && p < parts; p++)
         note_part(dealt[p], (uint32_t)p, part);
     for (size_t p = 0; p < parts; p++)
-        blv_dataset_destroy(dealt[p]);
-    blv_dataset_destroy(numbered);
+        blv_dataset_release(dealt[p]);
+    blv_dataset_release(numbered);
     free(dealt);
     free(share);
     return code;
@@ -280,7 +281,8 @@ int cli_join_rows(const blv_dataset *first, const blv_dataset *second, blv_datas
     size_t size = a->precision == BLV_F32 ? sizeof(float) : sizeof(double);
     void *value = NULL, *starts = NULL, *columns = NULL;
     void *label = joined_array(a->label, a->rows, b->label, b->rows, sizeof *a->label);
-    blv_dataset_view both = {.rows = a->rows + b->rows,
+    blv_dataset_view both = {.size = sizeof(blv_dataset_view),
+                             .rows = a->rows + b->rows,
                              .columns = a->columns,
                              .precision = a->precision,
                              .classes = a->classes,

@@ -49,8 +49,8 @@ static int make_problem(const cli_tuning *t, const blv_dataset *train,
     if (code == CLI_DONE)
         code = copy_rows(t->stop, &sets.test);
     if (code != CLI_DONE) {
-        blv_dataset_destroy(sets.train);
-        blv_dataset_destroy(sets.val);
+        blv_dataset_release(sets.train);
+        blv_dataset_release(sets.val);
         return code;
     }
     blv_problem_options options = {t->learning->reading.precision, t->learning->threads};
@@ -387,7 +387,7 @@ static int refit(cli_tuning *t) {
         forget_val(models[i]);
     }
     free(x);
-    blv_dataset_destroy(both);
+    blv_dataset_release(both);
     return code;
 }
 
@@ -470,8 +470,8 @@ static void free_tuned(cli_tuned *m) {
 }
 
 void cli_tuning_free(cli_tuning *t) {
-    blv_dataset_destroy(t->fit);
-    blv_dataset_destroy(t->stop);
+    blv_dataset_release(t->fit);
+    blv_dataset_release(t->stop);
     free(t->penalty);
     free_tuned(&t->with_none);
     free_tuned(&t->with_single);

@@ -87,7 +87,7 @@ static int convert(const request *asked) {
         else
             code = cli_refuse(error, why.text);
     }
-    blv_dataset_destroy(dataset);
+    blv_dataset_release(dataset);
     return code;
 }
 

@@ -127,7 +127,7 @@ static int corrupt(const request *asked) {
     }
     if (code == CLI_DONE)
         report(asked, dataset);
-    blv_dataset_destroy(dataset);
+    blv_dataset_release(dataset);
     return code;
 }
 

@@ -123,9 +123,9 @@ static int split(const request *asked) {
     else if (code == CLI_DONE)
         print_parts(files, part);
     for (size_t p = 0; p < files->out_count; p++)
-        blv_dataset_destroy(part[p]);
+        blv_dataset_release(part[p]);
     free(part);
-    blv_dataset_destroy(dataset);
+    blv_dataset_release(dataset);
     return code;
 }
 

@@ -75,7 +75,7 @@ static int read_data(const request *asked, const cli_model *model, blv_dataset *
     bool too_narrow = strcmp(view->format, "csv") == 0 && view->columns + 1 == model->features;
     if (!too_narrow || reading.label)
         return CLI_DONE;
-    blv_dataset_destroy(*set);
+    blv_dataset_release(*set);
     *set = NULL;
     reading.label = "none";
     return cli_dataset_read(set, asked->data, &reading);
@@ -275,7 +275,7 @@ int cmd_predict(int argc, char **argv) {
         code = expect_features(&asked, &model, blv_dataset_view_of(set));
     if (code == CLI_DONE)
         code = answer(&asked, &model, set);
-    blv_dataset_destroy(set);
+    blv_dataset_release(set);
     cli_model_free(&model);
     return code;
 }

@@ -114,7 +114,7 @@ static int take_val(const cli_learning *learning, cli_sets *sets) {
     blv_error error = blv_dataset_split(sets->train, sizes, 2, true, learning->seed, parts, &why);
     if (error != BLV_OK)
         return cli_refuse(error, why.text);
-    blv_dataset_destroy(sets->train);
+    blv_dataset_release(sets->train);
     sets->train = parts[0];
     sets->val = parts[1];
     return CLI_DONE;

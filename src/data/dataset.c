@@ -48,7 +48,12 @@ void blv_strings_free(char **strings, size_t count) {
 /* ---- Life ---- */
 
 blv_dataset *blv_dataset_new(void) {
-    return calloc(1, sizeof(blv_dataset));
+    blv_dataset *d = calloc(1, sizeof *d);
+    if (d) {
+        d->view.size = sizeof d->view;
+        atomic_init(&d->holders, 1);
+    }
+    return d;
 }
 
 blv_dataset *blv_dataset_new_like(const blv_dataset *source) {
@@ -71,14 +76,20 @@ blv_dataset *blv_dataset_new_like(const blv_dataset *source) {
         d->note_count = source->note_count;
     if (!d->class_names != !view->class_names || !d->feature_names != !view->feature_names ||
         !d->history != !source->history || !d->notes != !source->notes) {
-        blv_dataset_destroy(d);
+        blv_dataset_release(d);
         return NULL;
     }
     return d;
 }
 
-void blv_dataset_destroy(blv_dataset *dataset) {
-    if (!dataset)
+blv_dataset *blv_dataset_retain(blv_dataset *dataset) {
+    if (dataset)
+        atomic_fetch_add_explicit(&dataset->holders, 1, memory_order_relaxed);
+    return dataset;
+}
+
+void blv_dataset_release(blv_dataset *dataset) {
+    if (!dataset || atomic_fetch_sub_explicit(&dataset->holders, 1, memory_order_acq_rel) > 1)
         return;
     free(dataset->dense);
     free(dataset->row_start);

@@ -1,4 +1,5 @@
 /* Whether a set is sound, sets from memory, and fingerprints. */
+#include "base/caller_struct.h"
 #include "data/dataset_ops.h"
 #include "io/npz_private.h"
 
@@ -206,13 +207,16 @@ static bool copy_names(blv_dataset *d, const blv_dataset_view *v) {
 
 blv_error blv_dataset_create(blv_dataset **dataset, const blv_dataset_view *view,
                              const char *history, blv_message *why) {
+    blv_dataset_view own;
     if (!dataset)
         return blv_explain(why, BLV_E_ARGUMENT, "blv_dataset_create: dataset is NULL");
     *dataset = NULL;
     if (!view)
         return blv_explain(why, BLV_E_ARGUMENT, "blv_dataset_create: view is NULL");
     complaint c = {"blv_dataset_create", BLV_E_VALUE, why};
-    blv_error error = check_view(view, &c);
+    blv_error error = blv_caller_struct(&own, sizeof own, view, "blv_dataset_view", why);
+    if (!error)
+        error = check_view(view = &own, &c);
     if (error)
         return error;
     blv_dataset *d = blv_dataset_new();
@@ -231,7 +235,7 @@ blv_error blv_dataset_create(blv_dataset **dataset, const blv_dataset_view *view
             error = blv_dataset_transpose(d, why);
     }
     if (error) {
-        blv_dataset_destroy(d);
+        blv_dataset_release(d);
         return error;
     }
     *dataset = d;

@@ -6,7 +6,10 @@
 #include "base/message.h"
 #include "bilevel/dataset.h"
 
+#include <stdatomic.h>
+
 struct blv_dataset {
+    atomic_size_t holders;
     blv_dataset_view view; /* rows, columns, precision, stride, classes, format are set here; its
                               pointers are set from the arrays below by blv_dataset_refresh */
     /* owned, each NULL or from malloc; see the view */
@@ -27,7 +30,7 @@ struct blv_dataset {
     size_t map_bytes;
 };
 
-/* An empty set; NULL when memory is short. Destroy with blv_dataset_destroy in any state. */
+/* An empty set; NULL when memory is short. Destroy with blv_dataset_release in any state. */
 blv_dataset *blv_dataset_new(void);
 /* Points the view at the owned arrays. Call after any change to them. */
 void blv_dataset_refresh(blv_dataset *dataset);

@@ -229,7 +229,7 @@ blv_error blv_dataset_intercept(blv_dataset *dataset, blv_message *why) {
         blv_dataset_refresh(dataset);
     }
     blv_strings_free(names, v->columns + 1);
-    blv_dataset_destroy(wider);
+    blv_dataset_release(wider);
     return error;
 }
 

@@ -81,7 +81,7 @@ static blv_dataset *pick_rows(const blv_dataset *source, const size_t *index, si
     d->true_label = pick_labels(v->true_label, index, count, &ok);
     d->target = pick_targets(v->target, index, count, &ok);
     if (!ok) {
-        blv_dataset_destroy(d);
+        blv_dataset_release(d);
         return NULL;
     }
     blv_dataset_refresh(d);
@@ -105,7 +105,7 @@ blv_error blv_dataset_select(const blv_dataset *dataset, const size_t *index, si
                                rows);
     blv_dataset *d = pick_rows(dataset, index, count);
     if (!d || blv_dataset_record(d, "select: %zu of %zu rows", count, rows) != BLV_OK) {
-        blv_dataset_destroy(d);
+        blv_dataset_release(d);
         return blv_data_no_memory(why);
     }
     *selected = d;
@@ -298,7 +298,7 @@ static blv_error make_parts(const blv_dataset *dataset, const split *s, const si
                                           dataset->view.rows) == BLV_OK)
             continue;
         for (size_t q = 0; q <= p; q++) {
-            blv_dataset_destroy(part[q]);
+            blv_dataset_release(part[q]);
             part[q] = NULL;
         }
         return blv_data_no_memory(why);

@@ -87,7 +87,7 @@ static blv_error make_problem(const blv_selecting *s, const size_t *row, size_t 
     free(of_f);
     if (error == BLV_OK)
         return blv_coreset_create(&sets, &setting, &options, problem, s->why);
-    blv_dataset_destroy(sets.train);
+    blv_dataset_release(sets.train);
     return error;
 }
 
@@ -196,7 +196,8 @@ static blv_error embed(const blv_selecting *s, blv_dataset **embedded) {
     for (size_t i = 0; error == BLV_OK && i < rows * width; i++)
         single[i] = (float)numbers[i];
     const bool f32 = s->view->precision == BLV_F32;
-    const blv_dataset_view view = {.rows = rows,
+    const blv_dataset_view view = {.size = sizeof(blv_dataset_view),
+                                   .rows = rows,
                                    .columns = width,
                                    .precision = s->view->precision,
                                    .dense = f32 ? (const void *)single : (const void *)numbers,
@@ -224,7 +225,7 @@ blv_error blv_select_by_solver(blv_selecting *s) {
         seen.view = blv_dataset_view_of(embedded);
         error = choose_among(&seen, C, by_weight);
     }
-    blv_dataset_destroy(embedded);
+    blv_dataset_release(embedded);
     return error;
 }
 

@@ -130,7 +130,7 @@ static blv_error replace_training_rows(linear_data *data, blv_message *why) {
         return out_of_memory(why);
     for (size_t i = 0; i < count; i++)
         row[i] = i;
-    blv_dataset_destroy(data->train);
+    blv_dataset_release(data->train);
     data->train = NULL;
     blv_error error = blv_dataset_select(data->val, row, count, &data->train, why);
     free(row);

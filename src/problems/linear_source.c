@@ -40,7 +40,8 @@ static blv_error read_file(const linear_source *source, const char *path, blv_pr
                            blv_dataset **set, blv_message *why) {
     static const blv_layout layouts[] = {BLV_LAYOUT_AUTO, BLV_LAYOUT_DENSE, BLV_LAYOUT_SPARSE};
     char buffer[2 * BLV_TEXT_SIZE];
-    blv_read_options options = {.precision = precision,
+    blv_read_options options = {.size = sizeof(blv_read_options),
+                                .precision = precision,
                                 .layout = layouts[source->layout],
                                 .label = source->label[0] ? source->label : NULL,
                                 .header = source->header[0] ? source->header : NULL};
@@ -59,7 +60,7 @@ static blv_error cut(blv_dataset **set, double size, uint64_t seed, blv_message 
         return BLV_OK;
     blv_dataset *sample;
     CHECK(blv_dataset_subsample(*set, size, true, seed, &sample, why));
-    blv_dataset_destroy(*set);
+    blv_dataset_release(*set);
     *set = sample;
     return BLV_OK;
 }
@@ -108,7 +109,7 @@ static blv_error consecutive_parts(const blv_dataset *set, const double sizes[3]
     }
     free(index);
     for (size_t i = 0; error != BLV_OK && i < 3; i++) {
-        blv_dataset_destroy(part[i]);
+        blv_dataset_release(part[i]);
         part[i] = NULL;
     }
     return error;
@@ -137,7 +138,7 @@ static blv_error split(const linear_source *s, linear_data *d, const char *owner
     blv_dataset *part[3] = {NULL, NULL, NULL};
     CHECK(s->order == LINEAR_ORDER_FILE ? consecutive_parts(d->train, sizes, part, why)
                                         : random_parts(d->train, sizes, seed, part, why));
-    blv_dataset_destroy(d->train);
+    blv_dataset_release(d->train);
     d->train = part[0];
     d->val = part[1] ? part[1] : d->val;
     d->test = part[2] ? part[2] : d->test;
@@ -215,8 +216,8 @@ blv_error linear_load(const linear_source *source, const char *owner, blv_precis
 }
 
 void linear_data_destroy(linear_data *data) {
-    blv_dataset_destroy(data->train);
-    blv_dataset_destroy(data->val);
-    blv_dataset_destroy(data->test);
+    blv_dataset_release(data->train);
+    blv_dataset_release(data->val);
+    blv_dataset_release(data->test);
     *data = (linear_data){NULL, NULL, NULL};
 }

@@ -87,6 +87,8 @@ static json_t *element(const blv_field *f, const char *array, size_t i) {
         return whole(AT(array, i * sizeof(size_t), size_t));
     case BLV_KIND_TEXTS:
         return blv_json_string(AT(array, i * sizeof(char *), char *));
+    case BLV_KIND_VALUES_LIST:
+        return blv_values_json(&AT(array, i * sizeof(blv_values), blv_values));
     default:
         return blv_record_json(f->fields, array + i * f->size);
     }

@@ -19,24 +19,25 @@
 #include <stddef.h>
 
 typedef enum blv_kind {
-    BLV_KIND_REAL,   /* double; null in JSON where it is not finite, and NaN for null */
-    BLV_KIND_WHOLE,  /* uint64_t */
-    BLV_KIND_SIZE,   /* size_t */
-    BLV_KIND_INT64,  /* int64_t */
-    BLV_KIND_INT,    /* int */
-    BLV_KIND_BOOL,   /* bool */
-    BLV_KIND_HEX,    /* uint64_t, as a string of 16 digits */
-    BLV_KIND_TEXT,   /* char * or const char *; NULL is null */
-    BLV_KIND_CHARS,  /* char[size] */
-    BLV_KIND_WORD,   /* an enum, as words[value] */
-    BLV_KIND_JSON,   /* char *: JSON text that is inserted as a value */
-    BLV_KIND_VALUES, /* blv_values, as an object */
-    BLV_KIND_RECORD, /* a struct within the struct */
-    BLV_KIND_REALS,  /* double * with a count */
-    BLV_KIND_WHOLES, /* uint64_t * with a count */
-    BLV_KIND_SIZES,  /* size_t * with a count */
-    BLV_KIND_TEXTS,  /* char ** with a count */
-    BLV_KIND_RECORDS /* a pointer to structs, with a count */
+    BLV_KIND_REAL,        /* double; null in JSON where it is not finite, and NaN for null */
+    BLV_KIND_WHOLE,       /* uint64_t */
+    BLV_KIND_SIZE,        /* size_t */
+    BLV_KIND_INT64,       /* int64_t */
+    BLV_KIND_INT,         /* int */
+    BLV_KIND_BOOL,        /* bool */
+    BLV_KIND_HEX,         /* uint64_t, as a string of 16 digits */
+    BLV_KIND_TEXT,        /* char * or const char *; NULL is null */
+    BLV_KIND_CHARS,       /* char[size] */
+    BLV_KIND_WORD,        /* an enum, as words[value] */
+    BLV_KIND_JSON,        /* char *: JSON text that is inserted as a value */
+    BLV_KIND_VALUES,      /* blv_values, as an object */
+    BLV_KIND_RECORD,      /* a struct within the struct */
+    BLV_KIND_REALS,       /* double * with a count */
+    BLV_KIND_WHOLES,      /* uint64_t * with a count */
+    BLV_KIND_SIZES,       /* size_t * with a count */
+    BLV_KIND_TEXTS,       /* char ** with a count */
+    BLV_KIND_VALUES_LIST, /* blv_values * with a count, as an array of objects */
+    BLV_KIND_RECORDS      /* a pointer to structs, with a count */
 } blv_kind;
 
 enum {
@@ -126,6 +127,12 @@ const blv_field *blv_field_find(const blv_field *table, const char *name);
 blv_error blv_values_of_params(blv_values *values, const blv_param *params, const void *fields);
 blv_error blv_values_read(blv_values *values, const json_t *object);
 blv_error blv_values_add_text(blv_values *values, const char *name, const char *text);
+blv_error blv_values_add_real(blv_values *values, const char *name, double value);
+blv_error blv_values_add_int(blv_values *values, const char *name, int64_t value);
+/* Sets a value, in place of the one of that name where there is one. */
+blv_error blv_values_set(blv_values *values, const char *name, const blv_value *value);
+/* Sets all of `from`. */
+blv_error blv_values_update(blv_values *values, const blv_values *from);
 blv_error blv_values_copy(blv_values *to, const blv_values *from);
 const blv_value *blv_values_find(const blv_values *values, const char *name);
 bool blv_value_equal(const blv_value *a, const blv_value *b);    /* NULL is allowed */

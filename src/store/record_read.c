@@ -75,11 +75,12 @@ static blv_error read_string(const blv_field *f, void *record, const json_t *val
 /* ---- Arrays ---- */
 
 static size_t element_size(const blv_field *f) {
-    return f->kind == BLV_KIND_REALS    ? sizeof(double)
-           : f->kind == BLV_KIND_WHOLES ? sizeof(uint64_t)
-           : f->kind == BLV_KIND_SIZES  ? sizeof(size_t)
-           : f->kind == BLV_KIND_TEXTS  ? sizeof(char *)
-                                        : f->size;
+    return f->kind == BLV_KIND_REALS         ? sizeof(double)
+           : f->kind == BLV_KIND_WHOLES      ? sizeof(uint64_t)
+           : f->kind == BLV_KIND_SIZES       ? sizeof(size_t)
+           : f->kind == BLV_KIND_TEXTS       ? sizeof(char *)
+           : f->kind == BLV_KIND_VALUES_LIST ? sizeof(blv_values)
+                                             : f->size;
 }
 
 static blv_error read_element(const blv_field *f, char *to, const json_t *value, blv_message *why) {
@@ -90,6 +91,9 @@ static blv_error read_element(const blv_field *f, char *to, const json_t *value,
         return read_number(&one, to, value, why);
     if (f->kind == BLV_KIND_RECORDS)
         return blv_record_read(f->fields, to, value, why);
+    if (f->kind == BLV_KIND_VALUES_LIST)
+        return json_is_object(value) ? blv_values_read(&AT(to, 0, blv_values), value)
+                                     : wrong(f, "objects", why);
     if (json_is_null(value))
         return BLV_OK;
     return json_is_string(value) ? read_text(&AT(to, 0, char *), value) : wrong(f, "texts", why);
@@ -229,11 +233,14 @@ void blv_record_free(const blv_field *table, void *record) {
             blv_record_free(f->fields, (char *)record + f->offset);
             break;
         case BLV_KIND_RECORDS:
+        case BLV_KIND_VALUES_LIST:
         case BLV_KIND_TEXTS:
             block = AT(record, f->offset, char *);
             for (size_t i = 0; i < AT(record, f->count, size_t); i++)
                 if (f->kind == BLV_KIND_TEXTS)
                     free(AT(block, i * sizeof(char *), char *));
+                else if (f->kind == BLV_KIND_VALUES_LIST)
+                    blv_values_free(&AT(block, i * sizeof(blv_values), blv_values));
                 else
                     blv_record_free(f->fields, block + i * f->size);
             free(block);

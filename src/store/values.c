@@ -25,6 +25,24 @@ blv_error blv_values_add_text(blv_values *values, const char *name, const char *
     return value ? set_text(value, text) : BLV_E_MEMORY;
 }
 
+blv_error blv_values_add_real(blv_values *values, const char *name, double real) {
+    blv_value *value = add(values, name);
+    if (!value)
+        return BLV_E_MEMORY;
+    value->kind = isfinite(real) ? BLV_VALUE_REAL : BLV_VALUE_NONE;
+    value->real = real;
+    return BLV_OK;
+}
+
+blv_error blv_values_add_int(blv_values *values, const char *name, int64_t whole) {
+    blv_value *value = add(values, name);
+    if (!value)
+        return BLV_E_MEMORY;
+    value->kind = BLV_VALUE_INT;
+    value->whole = whole;
+    return BLV_OK;
+}
+
 static blv_error add_param(blv_values *values, const blv_param *param, const void *fields) {
     const char *field = (const char *)fields + param->offset;
     blv_value *value = add(values, param->key);
@@ -86,24 +104,34 @@ blv_error blv_values_read(blv_values *values, const json_t *object) {
     return error;
 }
 
+blv_error blv_values_set(blv_values *values, const char *name, const blv_value *from) {
+    size_t i = 0;
+    while (i < values->count && strcmp(values->items[i].name, name) != 0)
+        i++;
+    char *text = from->text ? strdup(from->text) : NULL;
+    blv_value *value = i < values->count ? &values->items[i] : add(values, name);
+    if (!value || (from->text && !text)) {
+        free(text);
+        return BLV_E_MEMORY;
+    }
+    free(value->text);
+    *value = (blv_value){value->name, from->kind, from->real, from->whole, text};
+    return BLV_OK;
+}
+
+blv_error blv_values_update(blv_values *values, const blv_values *from) {
+    blv_error error = BLV_OK;
+    for (size_t i = 0; i < from->count && error == BLV_OK; i++)
+        error = blv_values_set(values, from->items[i].name, &from->items[i]);
+    return error;
+}
+
 blv_error blv_values_copy(blv_values *to, const blv_values *from) {
     *to = (blv_values){0};
-    for (size_t i = 0; i < from->count; i++) {
-        const blv_value *item = &from->items[i];
-        blv_value *value = add(to, item->name);
-        char *name = value ? value->name : NULL;
-        if (value)
-            *value = *item;
-        if (value) {
-            value->name = name;
-            value->text = item->text ? strdup(item->text) : NULL;
-        }
-        if (!value || (item->text && !value->text)) {
-            blv_values_free(to);
-            return BLV_E_MEMORY;
-        }
-    }
-    return BLV_OK;
+    blv_error error = blv_values_update(to, from);
+    if (error != BLV_OK)
+        blv_values_free(to);
+    return error;
 }
 
 const blv_value *blv_values_find(const blv_values *values, const char *name) {
