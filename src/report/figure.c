@@ -2,6 +2,8 @@
 
 #include "base/message.h"
 #include "base/text_stream.h"
+#include "bilevel/solver.h"
+#include "store/record.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -12,16 +14,22 @@ enum { MOST_POINTS = 1000 };
 
 /* ---- Folds: rows of a run that is made of several, one after the other ---- */
 
-/* A row of a ridge that was tried and not chosen. */
-static bool is_discarded(const report_run *run, size_t row) {
-    double ridge = report_rows_at(&run->rows, row, "ridge");
-    return isfinite(run->ridge) && isfinite(ridge) && ridge != run->ridge;
+/* The ridge that a run has chosen in the end; rows of others are left out. NaN: it chose none. */
+static double chosen_ridge(const blv_stored_run *run) {
+    typedef struct result {
+        double ridge;
+    } result;
+    static const blv_field fields[] = {BLV_FIELD(result, ridge, REAL), {0}};
+    result r = {NAN};
+    if (!run->info->result || blv_record_parse(fields, &r, run->info->result, NULL) != BLV_OK)
+        r.ridge = NAN;
+    return r.ridge;
 }
 
 /* The last fold, from 1; 0: the run is a single one. */
-static size_t folds_of(const report_run *run) {
-    size_t rows = run->rows.count;
-    double last = rows > 0 ? report_rows_at(&run->rows, rows - 1, "fold") : NAN;
+static size_t folds_of(const blv_stored_run *run) {
+    size_t rows = run->trace.rows;
+    double last = rows > 0 ? blv_trace_at(&run->trace, rows - 1, "fold") : NAN;
     return last >= 1.0 ? (size_t)last : 0;
 }
 
@@ -34,27 +42,34 @@ typedef struct measure {
     bool log;       /* on a logarithmic axis, whatever the values are */
 } measure;
 
-static double value_of(const measure *m, const report_run *run, size_t row) {
-    double value = report_rows_at(&run->rows, row, m->column);
+static double value_of(const measure *m, const blv_stored_run *run, size_t row) {
+    double value = blv_trace_at(&run->trace, row, m->column);
     return m->from_best ? fabs(value - run->best) : value;
 }
 
-static size_t runs_with(const report_run_set *set, const char *column) {
+bool report_has_column(const blv_stored_run *run, const char *column) {
+    for (size_t i = 0; i < run->trace.rows; i++)
+        if (isfinite(blv_trace_at(&run->trace, i, column)))
+            return true;
+    return false;
+}
+
+static size_t runs_with(const blv_run_groups *set, const char *column) {
     size_t count = 0;
     for (size_t i = 0; i < set->count; i++)
-        count += report_rows_have(&set->runs[i].rows, column);
+        count += report_has_column(&set->runs[i], column);
     return count;
 }
 
 /* Every fold has a Phi of its own. */
-static bool best_is_known(const report_run_set *set) {
+static bool best_is_known(const blv_run_groups *set) {
     for (size_t i = 0; i < set->count; i++)
         if (!isfinite(set->runs[i].best) || folds_of(&set->runs[i]) > 0)
             return false;
     return set->count > 0;
 }
 
-static measure choose_measure(const report_run_set *set, const char *what) {
+static measure choose_measure(const blv_run_groups *set, const char *what) {
     if (strcmp(what, "phi") == 0) {
         bool certified = runs_with(set, "phi") == set->count, best = best_is_known(set);
         return (measure){.column = certified ? "phi" : "f",
@@ -79,22 +94,22 @@ static measure choose_measure(const report_run_set *set, const char *what) {
     return (measure){.column = what, .label = what};
 }
 
-static bool is_listed_before(const report_run_set *set, size_t run, const char *column) {
+static bool is_listed_before(const blv_run_groups *set, size_t run, const char *column) {
     for (size_t i = 0; i < run; i++)
-        if (report_rows_have(&set->runs[i].rows, column))
+        if (report_has_column(&set->runs[i], column))
             return true;
     return false;
 }
 
-static blv_error reject_column(const report_run_set *set, const char *column, blv_message *why) {
+static blv_error reject_column(const blv_run_groups *set, const char *column, blv_message *why) {
     blv_nearest nearest = {.name = column};
     blv_text_stream names;
     const char *joint = "";
     FILE *out = blv_text_open(&names);
     for (size_t i = 0; out && i < set->count; i++)
-        for (size_t c = 0; c < set->runs[i].rows.column_count; c++) {
-            const char *name = set->runs[i].rows.columns[c].name;
-            if (!report_rows_have(&set->runs[i].rows, name) || is_listed_before(set, i, name))
+        for (size_t c = 0; c < set->runs[i].trace.columns; c++) {
+            const char *name = set->runs[i].trace.names[c];
+            if (strchr(name, '[') || !report_has_column(&set->runs[i], name) || is_listed_before(set, i, name))
                 continue;
             blv_nearest_try(&nearest, name);
             fprintf(out, "%s%s", joint, name);
@@ -123,21 +138,21 @@ typedef struct series {
     double *x, *y;
 } series;
 
-static double place_of(const report_rows *rows, size_t row, report_axis over) {
+static double place_of(const blv_trace *trace, size_t row, report_axis over) {
     static const char *const calls[] = {"f_grad", "g_grad", "hvp", "jvp", "values"};
     if (over == REPORT_OVER_TIME)
-        return report_rows_at(rows, row, "seconds");
+        return blv_trace_at(trace, row, "seconds");
     if (over == REPORT_OVER_ITERATIONS)
-        return report_rows_at(rows, row, "iteration");
+        return blv_trace_at(trace, row, "iteration");
     double sum = 0.0;
     for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++)
-        sum += report_rows_at(rows, row, calls[i]);
+        sum += blv_trace_at(trace, row, calls[i]);
     return sum;
 }
 
 /* What all curves of a figure are made with. */
 typedef struct drawing {
-    const report_run_set *set;
+    const blv_run_groups *set;
     measure m;
     report_axis over;
     double floor_y;    /* what a value of 0 is drawn at, on a logarithmic axis; NaN: it is linear */
@@ -145,15 +160,18 @@ typedef struct drawing {
 } drawing;
 
 /* fold: 0 for a single run. */
-static blv_error read_series(drawing *d, const report_run *run, size_t fold, series *s) {
-    const report_rows *rows = &run->rows;
-    *s = (series){.x = blv_arena_alloc(&d->scratch, rows->count, sizeof *s->x),
-                  .y = blv_arena_alloc(&d->scratch, rows->count, sizeof *s->y)};
+static blv_error read_series(drawing *d, const blv_stored_run *run, size_t fold, series *s) {
+    const blv_trace *trace = &run->trace;
+    const double ridge = fold > 0 ? chosen_ridge(run) : NAN;
+    *s = (series){.x = blv_arena_alloc(&d->scratch, trace->rows, sizeof *s->x),
+                  .y = blv_arena_alloc(&d->scratch, trace->rows, sizeof *s->y)};
     if (!s->x || !s->y)
         return BLV_E_MEMORY;
-    for (size_t i = 0; i < rows->count; i++) {
-        double x = place_of(rows, i, d->over), y = value_of(&d->m, run, i);
-        if (fold > 0 && (report_rows_at(rows, i, "fold") != (double)fold || is_discarded(run, i)))
+    for (size_t i = 0; i < trace->rows; i++) {
+        double x = place_of(trace, i, d->over), y = value_of(&d->m, run, i);
+        double tried = blv_trace_at(trace, i, "ridge");
+        bool discarded = isfinite(ridge) && isfinite(tried) && tried != ridge;
+        if (fold > 0 && (blv_trace_at(trace, i, "fold") != (double)fold || discarded))
             continue;
         bool fits = isfinite(x) && isfinite(y) && !(y < 0.0 && isfinite(d->floor_y));
         if (!fits || (s->count > 0 && x < s->x[s->count - 1]))
@@ -262,7 +280,7 @@ typedef struct group_series {
 
 static blv_error read_group(drawing *d, size_t g, group_series *group) {
     for (size_t i = 0; i < d->set->count; i++) {
-        const report_run *run = &d->set->runs[i];
+        const blv_stored_run *run = &d->set->runs[i];
         size_t folds = folds_of(run), parts = folds > 0 ? folds : 1, before = group->count;
         for (size_t k = 0; k < parts && run->group == g; k++) {
             series one;
@@ -300,7 +318,7 @@ static blv_error add_curve(report_figure *figure, drawing *d, size_t g) {
         return BLV_E_MEMORY;
     report_curve *curve = &figure->curves[figure->count++];
     *curve = (report_curve){.runs = group.count,
-                            .label = label_of(&figure->arena, d->set->groups[g].label, &group)};
+                            .label = label_of(&figure->arena, d->set->group[g].label, &group)};
     if (!curve->label)
         return BLV_E_MEMORY;
     return fill_curve(figure, curve, d, group.all, group.count);
@@ -312,10 +330,10 @@ typedef struct extent {
     double least, least_positive, most;
 } extent;
 
-static extent measure_extent(const report_run_set *set, const measure *m) {
+static extent measure_extent(const blv_run_groups *set, const measure *m) {
     extent e = {INFINITY, INFINITY, 0.0};
     for (size_t i = 0; i < set->count; i++)
-        for (size_t k = 0; k < set->runs[i].rows.count; k++) {
+        for (size_t k = 0; k < set->runs[i].trace.rows; k++) {
             double value = value_of(m, &set->runs[i], k);
             if (!isfinite(value))
                 continue;
@@ -339,15 +357,17 @@ static void describe(report_figure *figure, const drawing *d) {
                                            [REPORT_OVER_ITERATIONS] = "iterations",
                                            [REPORT_OVER_CALLS] =
                                                "oracle calls, counted for each sample"};
-    if (d->set->problem_count > 1)
-        snprintf(figure->title, sizeof figure->title, "%zu problems", d->set->problem_count);
+    const blv_run_info *info = d->set->runs[0].info;
+    if (d->set->problems > 1)
+        snprintf(figure->title, sizeof figure->title, "%zu problems", d->set->problems);
     else
-        snprintf(figure->title, sizeof figure->title, "%s", d->set->title);
+        snprintf(figure->title, sizeof figure->title, "%.80s, dimension %zu in x and %zu in y",
+                 info->problem ? info->problem : "-", info->dim_x, info->dim_y);
     snprintf(figure->x_label, sizeof figure->x_label, "%s", x_labels[d->over]);
     snprintf(figure->y_label, sizeof figure->y_label, "%s", d->m.label);
 }
 
-blv_error report_figure_make(report_figure *figure, const report_run_set *set, report_axis over,
+blv_error report_figure_make(report_figure *figure, const blv_run_groups *set, report_axis over,
                              const char *what, blv_message *why) {
     drawing d = {.set = set, .m = choose_measure(set, what), .over = over};
     *figure = (report_figure){.column = d.m.column};
@@ -358,7 +378,7 @@ blv_error report_figure_make(report_figure *figure, const report_run_set *set, r
     d.floor_y = figure->log_y ? e.least_positive : NAN;
     describe(figure, &d);
     blv_error error = BLV_OK;
-    for (size_t g = 0; g < set->group_count && error == BLV_OK; g++) {
+    for (size_t g = 0; g < set->groups && error == BLV_OK; g++) {
         error = add_curve(figure, &d, g);
         blv_arena_free(&d.scratch);
     }

@@ -3,7 +3,8 @@
 #ifndef REPORT_FIGURE_H
 #define REPORT_FIGURE_H
 
-#include "report/run_set.h"
+#include "base/arena.h"
+#include "store/run_groups.h"
 
 typedef struct report_curve {
     char *label;
@@ -29,8 +30,10 @@ typedef enum report_axis {
 
 /* What is drawn: "phi", "grad", "accuracy" or a column of the rows. Runs that do not have the
  * column are left out. BLV_E_NAME when no run has it. On error nothing is left to be freed. */
-blv_error report_figure_make(report_figure *figure, const report_run_set *set, report_axis over,
+blv_error report_figure_make(report_figure *figure, const blv_run_groups *set, report_axis over,
                              const char *what, blv_message *why);
+/* Whether a run has a number in this column. */
+bool report_has_column(const blv_stored_run *run, const char *column);
 void report_figure_free(report_figure *figure);
 
 /* The value below which a share of the sorted values lies, interpolated between two of them. */
