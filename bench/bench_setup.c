@@ -111,7 +111,7 @@ static void show(const blv_problem *problem, const blv_solver *solver, double gr
 }
 
 int main(int argc, char **argv) {
-    request asked = {.options = {.precision = BLV_F64}};
+    request asked = {.options = {.size = sizeof(blv_problem_options)}};
     if (argc < 2)
         give_up("expected the name of a problem");
     asked.family = argv[1];

@@ -8,7 +8,7 @@ endif()
 include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/bilevel)
 
-install(TARGETS bilevel EXPORT bilevelTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS bilevel bilevel_store EXPORT bilevelTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/bilevel DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
         FILES_MATCHING PATTERN "*.h")
 
@@ -41,4 +41,7 @@ string(REGEX REPLACE "/$" "" pc_prefix "\${pcfiledir}/${pc_to_prefix}")
 cmake_path(APPEND pc_libdir "\${prefix}" ${CMAKE_INSTALL_LIBDIR})
 cmake_path(APPEND pc_includedir "\${prefix}" ${CMAKE_INSTALL_INCLUDEDIR})
 configure_file(${PROJECT_SOURCE_DIR}/cmake/bilevel.pc.in ${PROJECT_BINARY_DIR}/bilevel.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/bilevel.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+configure_file(${PROJECT_SOURCE_DIR}/cmake/bilevel-store.pc.in
+  ${PROJECT_BINARY_DIR}/bilevel-store.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/bilevel.pc ${PROJECT_BINARY_DIR}/bilevel-store.pc
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

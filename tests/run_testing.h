@@ -67,7 +67,8 @@ static inline blv_problem *make_problem_in(const char *family, const char *const
                                            blv_precision precision) {
     blv_message why = {""};
     blv_problem *problem = NULL;
-    blv_problem_options options = {.precision = precision, .threads = 1};
+    blv_problem_options options = {
+        .size = sizeof(blv_problem_options), .precision = precision, .threads = 1};
     const blv_problem_family *found = blv_family_find(NULL, family, &why);
     if (!found || blv_problem_from_family(found, settings, &options, &problem, &why) != BLV_OK)
         fail_msg("%s: %s", family, why.text);

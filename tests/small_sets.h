@@ -18,7 +18,7 @@ static inline blv_dataset *small_set(void) {
 }
 
 static inline blv_sets small_sets(void) {
-    return (blv_sets){.train = small_set(), .val = small_set()};
+    return (blv_sets){.size = sizeof(blv_sets), .train = small_set(), .val = small_set()};
 }
 
 #endif

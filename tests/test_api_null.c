@@ -476,29 +476,36 @@ static void test_null_dataset(void **state) {
 /* Sets are taken over whatever goes wrong; the leak checker would tell. */
 static void test_null_linear(void **state) {
     (void)state;
-    const blv_l2reg_setting plain = {.penalty = BLV_PENALTY_ONE,
+    const blv_l2reg_setting plain = {.size = sizeof plain,
+                                     .penalty = BLV_PENALTY_ONE,
                                      .scale = 1.0,
                                      .lo = -INFINITY,
                                      .hi = INFINITY},
-                            unknown = {.penalty = (blv_penalty_kind)99, .scale = 1.0};
+                            unknown = {.size = sizeof unknown,
+                                       .penalty = (blv_penalty_kind)99,
+                                       .scale = 1.0};
     blv_problem *problem = NULL;
     blv_sets sets = small_sets();
     REFUSES(blv_hyperclean_create(NULL, 1.0, NULL, &problem, NULL));
     REFUSES(blv_hyperclean_create(&sets, 1.0, NULL, NULL, NULL));
-    REFUSES(blv_hyperclean_create(&(const blv_sets){0}, 1.0, NULL, &problem, NULL));
-    sets = small_sets();
+    REFUSES(blv_hyperclean_create(&(const blv_sets){.size = sizeof(blv_sets)}, 1.0, NULL, &problem,
+                                  NULL));
     REFUSES(blv_l2reg_create(NULL, &plain, NULL, &problem, NULL));
     REFUSES(blv_l2reg_create(&sets, NULL, NULL, &problem, NULL));
-    sets = small_sets();
     REFUSES(blv_l2reg_create(&sets, &plain, NULL, NULL, NULL));
-    sets = small_sets();
+    REFUSES(blv_l2reg_create(&sets, &(blv_l2reg_setting){.scale = 1.0}, NULL, &problem, NULL));
+    REFUSES(blv_l2reg_create(&sets, &plain, &(blv_problem_options){.threads = 1}, &problem, NULL));
+    REFUSES(blv_hyperclean_create(&(const blv_sets){0}, 1.0, NULL, &problem, NULL));
     assert_int_equal(blv_l2reg_create(&sets, &unknown, NULL, &problem, NULL), BLV_E_VALUE);
+    blv_dataset_release(sets.train);
+    blv_dataset_release(sets.val);
     assert_null(problem);
     double area, probability[8];
     const bool positive[] = {true, false};
-    const blv_linear_model model = {.scores = 1, .columns = 2};
+    const blv_linear_model model = {.size = sizeof model, .scores = 1, .columns = 2};
     blv_dataset *set = small_set();
     REFUSES(blv_linear_answer(NULL, set, probability, NULL));
+    REFUSES(blv_linear_answer(&(blv_linear_model){.scores = 1}, set, probability, NULL));
     REFUSES(blv_linear_answer(&model, NULL, probability, NULL));
     REFUSES(blv_linear_answer(&model, set, NULL, NULL));
     REFUSES(blv_linear_answer(&model, set, probability, NULL)); /* no weights */
@@ -555,11 +562,15 @@ static void test_null_select(void **state) {
     REFUSES(blv_select(set, &how, NULL, NULL, NULL));
     blv_dataset_release(set);
     REFUSES(blv_coreset_create(NULL, &setting, NULL, &problem, NULL));
-    REFUSES(blv_coreset_create(&(const blv_sets){0}, &setting, NULL, &problem, NULL));
+    REFUSES(blv_coreset_create(&(const blv_sets){.size = sizeof(blv_sets)}, &setting, NULL,
+                               &problem, NULL));
     blv_sets sets = small_sets();
     REFUSES(blv_coreset_create(&sets, NULL, NULL, &problem, NULL));
-    sets = small_sets();
     REFUSES(blv_coreset_create(&sets, &setting, NULL, NULL, NULL));
+    REFUSES(blv_coreset_create(&(const blv_sets){0}, &setting, NULL, &problem, NULL));
+    REFUSES(blv_coreset_create(&sets, &setting, &(blv_problem_options){0}, &problem, NULL));
+    blv_dataset_release(sets.train);
+    blv_dataset_release(sets.val);
     assert_null(problem);
 }
 

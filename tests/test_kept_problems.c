@@ -234,7 +234,8 @@ static void test_no_memory_asked_for(void **state) {
 static void test_short_of_memory(void **state) {
     (void)state;
     const blv_problem_family *family = blv_family_find(NULL, "hyperclean", NULL);
-    const blv_problem_options options = {.precision = BLV_F64, .threads = 1};
+    const blv_problem_options options = {
+        .size = sizeof(blv_problem_options), .precision = BLV_F64, .threads = 1};
     double *expected[DIFFERENT_CALLS];
     expected_answers(&forms[0], expected);
     int without = 0;

@@ -53,7 +53,7 @@ static int write_files(void **state) {
 /* ---- Settings ---- */
 
 static blv_error create(const char *family, const char *const *settings, blv_message *why) {
-    const blv_problem_options options = {.threads = 1};
+    const blv_problem_options options = {.size = sizeof(blv_problem_options), .threads = 1};
     blv_problem *problem = NULL;
     blv_error error = blv_problem_from_family(blv_family_find(NULL, family, NULL), settings,
                                               &options, &problem, why);

@@ -339,13 +339,15 @@ static blv_dataset *make_rows(size_t rows, bool wrong, double noise, blv_precisi
 }
 
 static blv_problem *make_coreset(bool wrong, size_t rows) {
-    const blv_sets sets = {make_rows(rows, wrong, 0.4, BLV_F64), make_rows(60, false, 0.4, BLV_F64),
-                           NULL};
+    const blv_sets sets = {sizeof sets, make_rows(rows, wrong, 0.4, BLV_F64),
+                           make_rows(60, false, 0.4, BLV_F64), NULL};
     const blv_coreset_setting setting = {.K = 4, .ridge = 0.01, .over_val = true};
     blv_problem *p;
     blv_message why = {""};
     if (blv_coreset_create(&sets, &setting, NULL, &p, &why) != BLV_OK)
         fail_msg("%s", why.text);
+    blv_dataset_release(sets.train);
+    blv_dataset_release(sets.val);
     return p;
 }
 
@@ -479,7 +481,7 @@ static void test_methods(void **state) {
  * better than random ones: by the loss of a classifier trained on them, on all rows. */
 static double loss_of(const blv_dataset *rows, const size_t *index, const double *weight,
                       size_t size) {
-    blv_sets sets = {0};
+    blv_sets sets = {.size = sizeof sets};
     size_t all[300];
     const size_t count = blv_dataset_view_of(rows)->rows;
     for (size_t i = 0; i < count; i++)
@@ -489,6 +491,8 @@ static double loss_of(const blv_dataset *rows, const size_t *index, const double
     const blv_coreset_setting setting = {.K = size, .ridge = 1e-3, .over_val = true};
     blv_problem *p;
     assert_int_equal(blv_coreset_create(&sets, &setting, NULL, &p, NULL), BLV_OK);
+    blv_dataset_release(sets.train);
+    blv_dataset_release(sets.val);
     const double loss = phi_at(p, weight);
     blv_problem_destroy(p);
     return loss;
@@ -536,10 +540,12 @@ static void test_refusals(void **state) {
     assert_null(blv_selection_method_find("uniforn", &why));
     assert_non_null(strstr(why.text, "uniform"));
     assert_non_null(strstr(why.text, "probabilistic"));
-    const blv_sets sets = {rows, make_rows(9, false, 0.3, BLV_F32), NULL};
+    const blv_sets sets = {sizeof sets, rows, make_rows(9, false, 0.3, BLV_F32), NULL};
     const blv_coreset_setting setting = {.K = 3};
     blv_problem *p;
     assert_int_equal(blv_coreset_create(&sets, &setting, NULL, &p, &why), BLV_E_VALUE);
+    blv_dataset_release(sets.train);
+    blv_dataset_release(sets.val);
 }
 
 int main(void) {

@@ -235,8 +235,11 @@ static void test_rows_that_do_not_fit(void **state) {
 static blv_error refused_coreset(const blv_coreset_setting *setting) {
     blv_message why = {""};
     blv_problem *problem = (blv_problem *)&why;
-    const blv_sets sets = {.train = make_rows(BLV_F64), .val = make_rows(BLV_F64)};
+    const blv_sets sets = {
+        .size = sizeof sets, .train = make_rows(BLV_F64), .val = make_rows(BLV_F64)};
     blv_error error = blv_coreset_create(&sets, setting, NULL, &problem, &why);
+    blv_dataset_release(sets.train);
+    blv_dataset_release(sets.val);
     if (error != BLV_OK)
         assert_true(!problem && why.text[0]);
     else

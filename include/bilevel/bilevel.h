@@ -44,6 +44,7 @@
 #include "bilevel/registry.h"
 #include "bilevel/run.h"
 #include "bilevel/select.h"
+#include "bilevel/solve.h"
 #include "bilevel/solver.h"
 #include "bilevel/space.h"
 #include "bilevel/status.h"

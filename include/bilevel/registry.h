@@ -20,6 +20,9 @@ BLV_API blv_error blv_registry_add_solver(blv_registry *registry, const blv_solv
 BLV_API blv_error blv_registry_add_family(blv_registry *registry, const blv_problem_family *family,
                                           blv_message *why);
 
+/* The solver that blv_solve and the command use unless told otherwise. */
+#define BLV_DEFAULT_SOLVER "s-tfbo"
+
 /* With a NULL registry: the built-in ones. NULL when there is no such name, and why then names the
  * nearest. */
 BLV_API const blv_solver *blv_solver_find(const blv_registry *registry, const char *name,

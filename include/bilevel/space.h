@@ -19,6 +19,13 @@ extern "C" {
 
 typedef enum blv_precision { BLV_F64 = 0, BLV_F32 = 1 } blv_precision;
 
+/* Which memory holds the elements: of this process, of a CUDA device, or something else. */
+typedef enum blv_memory_kind {
+    BLV_MEMORY_HOST = 0,
+    BLV_MEMORY_CUDA = 1,
+    BLV_MEMORY_OTHER = 2
+} blv_memory_kind;
+
 typedef struct blv_space blv_space;
 typedef struct blv_vec blv_vec;
 

@@ -24,7 +24,7 @@
 /* A worker goes through its share of the jobs; the problem of a variant is kept until the next. */
 typedef struct worker {
     const cli_bench *bench;
-    cli_store *store;
+    blv_store *store;
     cli_instance instance;
     size_t variant;      /* SIZE_MAX: there is no problem yet */
     json_t *problem_set; /* of the problem at hand; borrowed */
@@ -55,8 +55,9 @@ static int name_problem(worker *w, size_t v, json_t *problem_set) {
     json_t *value;
     forget_problem(w);
     w->instance.name = suite->problem;
-    w->instance.options =
-        (blv_problem_options){.precision = suite->precision, .threads = w->bench->asked->threads};
+    w->instance.options = (blv_problem_options){.size = sizeof(blv_problem_options),
+                                                .precision = suite->precision,
+                                                .threads = w->bench->asked->threads};
     json_object_foreach(problem_set, key, value) {
         char text[CLI_VALUE_SIZE];
         cli_value_text(value, text);
@@ -365,7 +366,8 @@ static int make_run(worker *w, const cli_job *job, cli_report *report) {
         return keep_refusal(w, job, blv_run_message(report->run));
     if (error != BLV_OK)
         return cli_refuse(error, blv_run_message(report->run));
-    cli_record stored = {.store = w->store};
+    cli_record stored = {.store = w->store,
+                         .store_is_named = cli_store_is_named(&w->bench->asked->store)};
     json_t *record = new_record(w->bench, job);
     cli_vectors_read(&report->start, report->run);
     begin_record(w, job, report, &stored);
@@ -461,7 +463,7 @@ static int work(const cli_bench *bench, uint64_t rank, uint64_t workers) {
     cli_watch_end();
     forget_problem(&w);
     json_decref(w.texts);
-    cli_store_close(w.store);
+    blv_store_close(w.store);
     cli_chooser_free(w.chooser);
     return code;
 }

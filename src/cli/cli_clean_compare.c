@@ -15,20 +15,21 @@ static int make_problem(const cli_cleaning *c, const blv_dataset *rows, double r
     bool *all = cli_alloc(count, sizeof *all), *one = cli_alloc(count, sizeof *one);
     memset(all, true, count * sizeof *all);
     one[0] = true;
-    blv_sets sets = {0};
+    blv_sets sets = {.size = sizeof sets};
     int code = cli_keep_rows(rows, all, &sets.train);
     if (code == CLI_DONE)
         code = cli_keep_rows(rows, one, &sets.val);
     free(all);
     free(one);
-    if (code != CLI_DONE) {
-        blv_dataset_release(sets.train);
-        return code;
-    }
-    blv_problem_options options = {c->learning->reading.precision, c->learning->threads};
+    blv_problem_options options = {.size = sizeof(blv_problem_options),
+                                   .precision = c->learning->reading.precision,
+                                   .threads = c->learning->threads};
     blv_message why = {0};
-    blv_error error = blv_hyperclean_create(&sets, ridge, &options, problem, &why);
-    return error == BLV_OK ? CLI_DONE : cli_refuse(error, why.text);
+    blv_error error =
+        code == CLI_DONE ? blv_hyperclean_create(&sets, ridge, &options, problem, &why) : BLV_OK;
+    blv_dataset_release(sets.train);
+    blv_dataset_release(sets.val);
+    return error == BLV_OK ? code : cli_refuse(error, why.text);
 }
 
 static int train_on(const cli_cleaning *c, const blv_dataset *rows, double ridge,

@@ -66,18 +66,19 @@ static void choose_rows(fold *f) {
 
 static int make_problem(const fold *f, blv_problem **problem) {
     const cli_cleaning *c = f->cleaning;
-    blv_sets sets = {0};
+    blv_sets sets = {.size = sizeof sets};
     int code = cli_keep_rows(c->sets->train, f->trains, &sets.train);
     if (code == CLI_DONE)
         code = cli_keep_rows(c->sets->val ? c->sets->val : c->sets->train, f->val_used, &sets.val);
-    if (code != CLI_DONE) {
-        blv_dataset_release(sets.train);
-        return code;
-    }
-    blv_problem_options options = {c->learning->reading.precision, c->learning->threads};
+    blv_problem_options options = {.size = sizeof(blv_problem_options),
+                                   .precision = c->learning->reading.precision,
+                                   .threads = c->learning->threads};
     blv_message why = {0};
-    blv_error error = blv_hyperclean_create(&sets, c->ridge, &options, problem, &why);
-    return error == BLV_OK ? CLI_DONE : cli_refuse(error, why.text);
+    blv_error error =
+        code == CLI_DONE ? blv_hyperclean_create(&sets, c->ridge, &options, problem, &why) : BLV_OK;
+    blv_dataset_release(sets.train);
+    blv_dataset_release(sets.val);
+    return error == BLV_OK ? code : cli_refuse(error, why.text);
 }
 
 static uint64_t iterations(const cli_cleaning *c) {

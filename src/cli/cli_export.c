@@ -2,6 +2,7 @@
 #include "cli_json.h"
 #include "cli_outputs.h"
 #include "cli_text.h"
+#include "store/store_trace.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -87,11 +88,11 @@ static bool put_json(FILE *out, const void *run) {
 
 /* ---- Files ---- */
 
-static int write_checkpoint(cli_outputs *outputs, const char *path, cli_store *store, int64_t id) {
+static int write_checkpoint(cli_outputs *outputs, const char *path, blv_store *store, int64_t id) {
     void *bytes = NULL;
     size_t size = 0;
-    if (!cli_store_read(store, id, "checkpoint", &bytes, &size)) {
-        cli_complain("%s", cli_store_problem(store));
+    if (BLV_OK != blv_store_read(store, id, "checkpoint", &bytes, &size)) {
+        cli_complain("%s", blv_store_message(store));
         return CLI_REFUSED;
     }
     if (!bytes) {
@@ -107,11 +108,11 @@ static char *with_end(const char *name, int64_t id, const char *end) {
     return name ? cli_print("%s.%s", name, end) : cli_print("run-%" PRId64 ".%s", id, end);
 }
 
-int cli_export(cli_store *store, json_t *run, int64_t id, const char *name,
+int cli_export(blv_store *store, json_t *run, int64_t id, const char *name,
                const char *checkpoint) {
     json_t *rows = NULL;
-    if (!cli_store_rows(store, id, &rows)) {
-        cli_complain("%s", cli_store_problem(store));
+    if (blv_store_rows_json(store, id, &rows) != BLV_OK) {
+        cli_complain("%s", blv_store_message(store));
         return CLI_REFUSED;
     }
     cli_outputs outputs = {0};

@@ -6,6 +6,6 @@
 
 /* Writes NAME.csv and NAME.json (name NULL: "run-ID") and, where checkpoint is not NULL, that file:
  * all of them or none. Returns an exit code, after a message. */
-int cli_export(cli_store *store, json_t *run, int64_t id, const char *name, const char *checkpoint);
+int cli_export(blv_store *store, json_t *run, int64_t id, const char *name, const char *checkpoint);
 
 #endif

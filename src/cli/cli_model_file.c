@@ -183,7 +183,11 @@ int cli_model_answer(const cli_model *m, blv_dataset *dataset, double *probabili
     double *weights = cli_alloc(m->scores * m->features, sizeof *weights);
     double *intercept = cli_alloc(m->scores, sizeof *intercept);
     fold_scaling(m, weights, intercept);
-    blv_linear_model linear = {m->scores, m->features, weights, intercept};
+    blv_linear_model linear = {.size = sizeof linear,
+                               .scores = m->scores,
+                               .columns = m->features,
+                               .weights = weights,
+                               .intercept = intercept};
     error = blv_linear_answer(&linear, dataset, probability, &why);
     free(weights);
     free(intercept);

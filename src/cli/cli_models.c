@@ -20,8 +20,10 @@ double *cli_weights(const blv_dataset *dataset, const double *y, size_t scores) 
 
 int cli_answer(const blv_dataset *dataset, const double *weights, size_t scores,
                double *probability) {
-    blv_linear_model model = {
-        .scores = scores, .columns = blv_dataset_view_of(dataset)->columns, .weights = weights};
+    blv_linear_model model = {.size = sizeof model,
+                              .scores = scores,
+                              .columns = blv_dataset_view_of(dataset)->columns,
+                              .weights = weights};
     blv_message why = {0};
     blv_error error = blv_linear_answer(&model, dataset, probability, &why);
     return error == BLV_OK ? CLI_DONE : cli_refuse(error, why.text);

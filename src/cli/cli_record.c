@@ -15,11 +15,12 @@ void cli_record_expect(cli_record *record, bool well, const char *what) {
     }
     record->failed = true;
     cli_watch_clear();
-    cli_complain("%s: %s; the run goes on without it", what, cli_store_problem(record->store));
+    cli_complain("%s: %s; the run goes on without it", what, blv_store_message(record->store));
 }
 
 void cli_record_row(cli_record *record, uint64_t iteration, double seconds, const char *text) {
-    cli_record_expect(record, cli_store_row(record->store, record->id, iteration, seconds, text),
+    cli_record_expect(record,
+                      blv_store_row(record->store, record->id, iteration, seconds, text) == BLV_OK,
                       "a row of the trace was not stored");
 }
 
@@ -44,8 +45,9 @@ static void save_checkpoint(void *context, blv_run *run) {
     cli_record *record = context;
     if (record->id)
         cli_record_expect(record,
-                          cli_store_checkpoint(record->store, record->id, run, record->carried,
-                                               record->carried_count * sizeof *record->carried),
+                          blv_store_checkpoint(record->store, record->id, run, record->carried,
+                                               record->carried_count * sizeof *record->carried) ==
+                              BLV_OK,
                           "no checkpoint was stored, the one before is as it was");
 }
 
@@ -61,13 +63,13 @@ int cli_record_begin(cli_record *record, const cli_run_facts *facts, int64_t id,
                      uint64_t iteration) {
     if (!record->store)
         return CLI_DONE;
-    if (id && !cli_store_begin_again(record->store, id, iteration)) {
-        cli_complain("%s", cli_store_problem(record->store));
+    if (id && blv_store_resume(record->store, id, iteration) != BLV_OK) {
+        cli_complain("%s", blv_store_message(record->store));
         return CLI_REFUSED;
     }
     record->id = id;
     if (!id)
-        cli_record_expect(record, cli_store_begin(record->store, facts, &record->id),
+        cli_record_expect(record, cli_store_begin(record->store, facts, &record->id) == BLV_OK,
                           "the run is not stored");
     return CLI_DONE;
 }
@@ -87,7 +89,8 @@ static void settle_checkpoint(cli_record *record, const cli_report *report) {
     if (at_limit && record->checkpoint_seconds > 0.0)
         save_checkpoint(record, report->run);
     else if (outcome != BLV_STOPPED_REQUEST)
-        cli_record_expect(record, cli_store_detach(record->store, record->id, "checkpoint"),
+        cli_record_expect(record,
+                          blv_store_detach(record->store, record->id, "checkpoint") == BLV_OK,
                           "the checkpoint was not removed");
 }
 
@@ -111,12 +114,12 @@ void cli_record_end(cli_record *record, const cli_report *report) {
 
 void cli_record_finish(cli_record *record, const cli_run_end *end) {
     if (record->store && record->id)
-        cli_record_expect(record, cli_store_finish(record->store, record->id, end),
+        cli_record_expect(record, cli_store_finish(record->store, record->id, end) == BLV_OK,
                           "the end of the run was not stored");
 }
 
 int cli_record_code(const cli_record *record) {
-    bool matters = record->store && record->failed && cli_store_was_named(record->store);
+    bool matters = record->store && record->failed && record->store_is_named;
     return matters ? CLI_REFUSED : CLI_DONE;
 }
 

@@ -7,9 +7,10 @@
 #include "cli_store.h"
 
 typedef struct cli_record {
-    cli_store *store;          /* NULL: the run is not kept, and nothing below does anything */
+    blv_store *store;          /* NULL: the run is not kept, and nothing below does anything */
     int64_t id;                /* 0: it has not begun */
     double checkpoint_seconds; /* between checkpoints; 0: none */
+    bool store_is_named;       /* by the user: it must take everything */
     bool failed;               /* the store could not take everything */
 
     /* where one stored run is made of several, one after the other */

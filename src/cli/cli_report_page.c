@@ -235,14 +235,14 @@ static const char *image_type(const char *name) {
     return NULL;
 }
 
-static int put_attachment(FILE *out, cli_store *store, int64_t id, const char *name) {
+static int put_attachment(FILE *out, blv_store *store, int64_t id, const char *name) {
     const char *type = image_type(name);
     void *bytes = NULL;
     size_t size = 0;
     if (!type && !ends_in(name, ".html"))
         return CLI_DONE; /* a checkpoint, or other bytes that cannot be shown */
-    if (!cli_store_read(store, id, name, &bytes, &size)) {
-        cli_complain("%s", cli_store_problem(store));
+    if (BLV_OK != blv_store_read(store, id, name, &bytes, &size)) {
+        cli_complain("%s", blv_store_message(store));
         return CLI_REFUSED;
     }
     if (bytes && type) {
@@ -256,20 +256,16 @@ static int put_attachment(FILE *out, cli_store *store, int64_t id, const char *n
     return CLI_DONE;
 }
 
-static int put_attachments(FILE *out, cli_store *store, int64_t id) {
-    json_t *list = NULL, *entry;
-    size_t i;
+static int put_attachments(FILE *out, blv_store *store, int64_t id) {
+    blv_attachment *list = NULL;
+    size_t count = 0;
+    blv_error error = blv_store_attachments(store, id, &list, &count);
+    if (error != BLV_OK)
+        return cli_store_refuse(store, error);
     int code = CLI_DONE;
-    if (!cli_store_attachments(store, id, &list)) {
-        cli_complain("%s", cli_store_problem(store));
-        return CLI_REFUSED;
-    }
-    json_array_foreach(list, i, entry) {
-        const char *name = cli_run_text(entry, "name");
-        if (name && code == CLI_DONE)
-            code = put_attachment(out, store, id, name);
-    }
-    json_decref(list);
+    for (size_t i = 0; i < count && code == CLI_DONE; i++)
+        code = put_attachment(out, store, id, list[i].name);
+    blv_attachments_free(list, count);
     return code;
 }
 

@@ -8,7 +8,7 @@
 
 typedef struct cli_report_page {
     const cli_stored *stored;
-    cli_store *store;  /* attachments are read from */
+    blv_store *store;  /* attachments are read from */
     const char *title; /* NULL: one is made */
     bool no_figures;
 } cli_report_page;

@@ -14,7 +14,7 @@ const char *cli_run_number(const json_t *run, const char *key, const char *forma
 /* The words of a command with blanks between them, to be freed. */
 char *cli_run_command(const json_t *command);
 /* A run that must be there. Returns an exit code, after a message. */
-int cli_runs_find(cli_store *store, int64_t id, json_t **run);
+int cli_runs_find(blv_store *store, int64_t id, json_t **run);
 
 /* What cli_store_list gives, as a table. */
 void cli_runs_print_list(const json_t *runs);

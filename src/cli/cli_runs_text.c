@@ -3,6 +3,7 @@
 #include "cli_runs.h"
 #include "cli_table.h"
 #include "cli_text.h"
+#include "store/run_info.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,15 +15,12 @@ const char *cli_run_text(const json_t *run, const char *key) {
     return json_string_value(json_object_get(run, key));
 }
 
-int cli_runs_find(cli_store *store, int64_t id, json_t **run) {
-    if (!cli_store_find(store, id, run)) {
-        cli_complain("%s", cli_store_problem(store));
-        return CLI_REFUSED;
-    }
-    if (*run)
-        return CLI_DONE;
-    cli_complain("there is no run %" PRId64 " in %s", id, cli_store_path(store));
-    return CLI_REFUSED;
+int cli_runs_find(blv_store *store, int64_t id, json_t **run) {
+    blv_run_info *info = NULL;
+    int code = cli_store_find(store, id, &info);
+    *run = info ? blv_record_json(blv_run_info_fields, info) : NULL;
+    blv_run_info_free(info);
+    return code;
 }
 
 const char *cli_run_number(const json_t *run, const char *key, const char *format, char *text,

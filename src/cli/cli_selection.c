@@ -1,6 +1,6 @@
 #include "cli_selection.h"
 #include "bilevel/registry.h"
-#include "cli_groups.h"
+#include "cli/solver_groups.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -148,7 +148,9 @@ static int save(const char *path, const cli_report *report) {
 
 /* Sets up, runs, certifies and writes. */
 static int run_once(const cli_task *task, cli_report *report, const char *label) {
-    cli_record record = {.store = task->store, .checkpoint_seconds = task->checkpoint_seconds};
+    cli_record record = {.store = task->store,
+                         .store_is_named = task->store_is_named,
+                         .checkpoint_seconds = task->checkpoint_seconds};
     int code = set_up(task, report, &record);
     if (code == CLI_DONE)
         code = begin_record(task, report, &record);

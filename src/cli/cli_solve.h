@@ -23,7 +23,8 @@ typedef struct cli_task {
     bool json, quiet;
     cli_progress progress;
 
-    cli_store *store;                 /* NULL: none */
+    blv_store *store; /* NULL: none */
+    bool store_is_named;
     const json_t *command;            /* as typed */
     double checkpoint_seconds;        /* between checkpoints; 0: none */
     bool all_rows;                    /* of the trace go to the store */

@@ -2,6 +2,7 @@
 #include "cli_json.h"
 #include "cli_runs.h"
 #include "cli_text.h"
+#include "store/store_trace.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -172,7 +173,7 @@ static bool is_loaded(const cli_stored *stored, int64_t id) {
     return false;
 }
 
-static int load_one(cli_stored *stored, cli_store *store, int64_t id) {
+static int load_one(cli_stored *stored, blv_store *store, int64_t id) {
     cli_stored_run loaded = {.id = id, .best = NAN};
     int code = cli_runs_find(store, id, &loaded.run);
     if (code != CLI_DONE)
@@ -180,8 +181,9 @@ static int load_one(cli_stored *stored, cli_store *store, int64_t id) {
     stored->runs = cli_grow(stored->runs, stored->count + 1, sizeof stored->runs[0]);
     cli_stored_run *kept = &stored->runs[stored->count++];
     *kept = loaded;
-    if (!cli_store_rows(store, id, &kept->rows) || !cli_store_best(store, id, &kept->best)) {
-        cli_complain("%s", cli_store_problem(store));
+    if (blv_store_rows_json(store, id, &kept->rows) != BLV_OK ||
+        blv_store_best(store, id, &kept->best) != BLV_OK) {
+        cli_complain("%s", blv_store_message(store));
         return CLI_REFUSED;
     }
     kept->group = group_of(stored, kept->run);
@@ -189,7 +191,7 @@ static int load_one(cli_stored *stored, cli_store *store, int64_t id) {
     return CLI_DONE;
 }
 
-int cli_stored_load(cli_stored *stored, cli_store *store, const int64_t *ids, size_t count) {
+int cli_stored_load(cli_stored *stored, blv_store *store, const int64_t *ids, size_t count) {
     *stored = (cli_stored){0};
     int code = CLI_DONE;
     for (size_t i = 0; i < count && code == CLI_DONE; i++)

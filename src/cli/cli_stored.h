@@ -25,7 +25,7 @@ typedef struct cli_stored {
 } cli_stored;
 
 /* Reads runs, each once. Returns an exit code, after a message. */
-int cli_stored_load(cli_stored *stored, cli_store *store, const int64_t *ids, size_t count);
+int cli_stored_load(cli_stored *stored, blv_store *store, const int64_t *ids, size_t count);
 void cli_stored_free(cli_stored *stored);
 
 #endif

@@ -42,33 +42,38 @@ static int copy_rows(const blv_dataset *set, blv_dataset **copy) {
 
 static int make_problem(const cli_tuning *t, const blv_dataset *train,
                         const blv_l2reg_setting *setting, blv_problem **problem) {
-    blv_sets sets = {0};
+    blv_sets sets = {.size = sizeof sets};
     int code = copy_rows(train, &sets.train);
     if (code == CLI_DONE)
         code = copy_rows(t->fit, &sets.val);
     if (code == CLI_DONE)
         code = copy_rows(t->stop, &sets.test);
-    if (code != CLI_DONE) {
-        blv_dataset_release(sets.train);
-        blv_dataset_release(sets.val);
-        return code;
-    }
-    blv_problem_options options = {t->learning->reading.precision, t->learning->threads};
+    blv_problem_options options = {.size = sizeof(blv_problem_options),
+                                   .precision = t->learning->reading.precision,
+                                   .threads = t->learning->threads};
     blv_message why = {0};
-    blv_error error = blv_l2reg_create(&sets, setting, &options, problem, &why);
-    return error == BLV_OK ? CLI_DONE : cli_refuse(error, why.text);
+    blv_error error =
+        code == CLI_DONE ? blv_l2reg_create(&sets, setting, &options, problem, &why) : BLV_OK;
+    blv_dataset_release(sets.train);
+    blv_dataset_release(sets.val);
+    blv_dataset_release(sets.test);
+    return error == BLV_OK ? code : cli_refuse(error, why.text);
 }
 
 static blv_l2reg_setting one_for_all(void) {
-    return (blv_l2reg_setting){
-        .penalty = BLV_PENALTY_ONE, .scale = 1.0, .lo = -INFINITY, .hi = INFINITY};
+    return (blv_l2reg_setting){.size = sizeof(blv_l2reg_setting),
+                               .penalty = BLV_PENALTY_ONE,
+                               .scale = 1.0,
+                               .lo = -INFINITY,
+                               .hi = INFINITY};
 }
 
 /* Far below the single penalty only where there are rows enough to tell that from overfitting. */
 static blv_l2reg_setting many_penalties(const cli_tuning *t) {
     const bool few = t->penalties_asked <= blv_dataset_view_of(t->fit)->rows;
     const double below = few ? t->range : fmin(range_of_many, t->range);
-    return (blv_l2reg_setting){.penalty = t->kind,
+    return (blv_l2reg_setting){.size = sizeof(blv_l2reg_setting),
+                               .penalty = t->kind,
                                .group = t->group,
                                .scale = t->start,
                                .lo = fmin(-below, log(t->single / t->start)),

@@ -26,8 +26,10 @@ int cli_work_open(cli_work *work, cli_learning *learning) {
     work->record.checkpoint_seconds = learning->checkpoint_seconds;
     if (work->again) {
         work->record.store = work->again->store;
+        work->record.store_is_named = work->again->store_is_named;
         return CLI_DONE;
     }
+    work->record.store_is_named = cli_store_is_named(&learning->store);
     int code = cli_store_open(&work->record.store, &learning->store);
     if (code != CLI_DONE || work->record.store || !(learning->checkpoint_seconds > 0.0))
         return code;
@@ -37,7 +39,7 @@ int cli_work_open(cli_work *work, cli_learning *learning) {
 
 void cli_work_close(cli_work *work) {
     if (!work->again)
-        cli_store_close(work->record.store);
+        blv_store_close(work->record.store);
     json_decref(work->command);
     json_decref(work->problem_parameters);
 }
@@ -125,8 +127,8 @@ static bool unpack(const unsigned char *bytes, size_t size, const cli_drive_plan
 /* NULL where there is none. To be freed. */
 static void *read_bytes(const cli_work *work, const char *name, size_t *size) {
     void *bytes = NULL;
-    if (!cli_store_read(work->record.store, work->again->id, name, &bytes, size))
-        cli_complain("%s", cli_store_problem(work->record.store));
+    if (BLV_OK != blv_store_read(work->record.store, work->again->id, name, &bytes, size))
+        cli_complain("%s", blv_store_message(work->record.store));
     return bytes;
 }
 
@@ -304,9 +306,10 @@ void cli_work_keep(cli_work *work, const cli_drive_plan *plan, const cli_driven 
     size_t size = 0;
     unsigned char *bytes = pack(plan, end, &size);
     ending_name(work->runs, name);
-    cli_record_expect(&work->record,
-                      cli_store_attach_end(work->record.store, work->record.id, name, bytes, size),
-                      "the end of a part was not stored");
+    cli_record_expect(
+        &work->record,
+        blv_store_attach_end(work->record.store, work->record.id, name, bytes, size) == BLV_OK,
+        "the end of a part was not stored");
     free(bytes);
     work->record.rows_before += end->iterations + 1;
     work->runs++;
@@ -315,11 +318,11 @@ void cli_work_keep(cli_work *work, const cli_drive_plan *plan, const cli_driven 
 /* ---- The end ---- */
 
 static void forget_runs(cli_work *work) {
-    bool well = cli_store_detach(work->record.store, work->record.id, "checkpoint");
+    bool well = blv_store_detach(work->record.store, work->record.id, "checkpoint") == BLV_OK;
     for (size_t i = 0; i < work->runs && well; i++) {
         char name[32];
         ending_name(i, name);
-        well = cli_store_detach(work->record.store, work->record.id, name);
+        well = blv_store_detach(work->record.store, work->record.id, name) == BLV_OK;
     }
     cli_record_expect(&work->record, well, "what was kept to go on from was not removed");
 }

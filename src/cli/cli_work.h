@@ -19,7 +19,8 @@
 
 /* A stored run that goes on. */
 typedef struct cli_again {
-    cli_store *store; /* borrowed */
+    blv_store *store; /* borrowed */
+    bool store_is_named;
     int64_t id;
     const json_t *run;         /* as the store has it */
     double checkpoint_seconds; /* 0: as its command line says */

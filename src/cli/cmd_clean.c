@@ -166,8 +166,8 @@ static void attach_sheet(cli_work *work, const cli_clean_result *result) {
     char *sheet = work->record.id ? cli_clean_sheet(result) : NULL;
     if (sheet)
         cli_record_expect(&work->record,
-                          cli_store_attach(work->record.store, work->record.id, "suspects.html",
-                                           sheet, strlen(sheet)),
+                          BLV_OK == blv_store_attach(work->record.store, work->record.id,
+                                                     "suspects.html", sheet, strlen(sheet)),
                           "the images were not stored");
     free(sheet);
 }

@@ -132,7 +132,7 @@ static int print_figure(const cli_figure *figure) {
     return code;
 }
 
-static int plot(const request *asked, cli_store *store) {
+static int plot(const request *asked, blv_store *store) {
     cli_stored stored = {0};
     cli_figure figure = {0};
     int code = cli_stored_load(&stored, store, asked->ids, asked->count);
@@ -160,11 +160,11 @@ int cmd_plot(int argc, char **argv) {
     request asked = {.what = "phi"};
     if (!cli_parse(&argp, argc, argv, &asked))
         return CLI_DONE;
-    cli_store *store = NULL;
+    blv_store *store = NULL;
     int code = cli_store_open_existing(&store, &asked.store);
     if (code == CLI_DONE)
         code = plot(&asked, store);
-    cli_store_close(store);
+    blv_store_close(store);
     free(asked.ids);
     return code;
 }

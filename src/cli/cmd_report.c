@@ -60,7 +60,7 @@ static int write_page(const request *asked, const char *text, size_t size) {
     return code;
 }
 
-static int report(const request *asked, cli_store *store) {
+static int report(const request *asked, blv_store *store) {
     cli_stored stored = {0};
     int code = cli_stored_load(&stored, store, asked->ids, asked->count);
     if (code == CLI_DONE) {
@@ -90,11 +90,11 @@ int cmd_report(int argc, char **argv) {
     request asked = {.out = "report.html"};
     if (!cli_parse(&argp, argc, argv, &asked))
         return CLI_DONE;
-    cli_store *store = NULL;
+    blv_store *store = NULL;
     int code = cli_store_open_existing(&store, &asked.store);
     if (code == CLI_DONE)
         code = report(&asked, store);
-    cli_store_close(store);
+    blv_store_close(store);
     free(asked.ids);
     return code;
 }

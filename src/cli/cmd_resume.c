@@ -156,9 +156,9 @@ static int compare(const json_t *run, const blv_problem *problem) {
     return CLI_REFUSED;
 }
 
-static int read_checkpoint(cli_store *store, cli_resumption *r, void **bytes) {
-    if (!cli_store_read(store, r->id, "checkpoint", bytes, &r->size)) {
-        cli_complain("%s", cli_store_problem(store));
+static int read_checkpoint(blv_store *store, cli_resumption *r, void **bytes) {
+    if (BLV_OK != blv_store_read(store, r->id, "checkpoint", bytes, &r->size)) {
+        cli_complain("%s", blv_store_message(store));
         return CLI_REFUSED;
     }
     r->checkpoint = *bytes;
@@ -201,7 +201,7 @@ static char *copy_text(const char *text) {
 }
 
 /* Does the command again, with what the store has kept of it. */
-static int do_again(const request *asked, cli_store *store, const json_t *run) {
+static int do_again(const request *asked, blv_store *store, const json_t *run) {
     const json_t *task = json_object_get(run, "task");
     const json_t *arguments = json_object_get(task, "arguments");
     size_t count = json_array_size(arguments);
@@ -212,6 +212,7 @@ static int do_again(const request *asked, cli_store *store, const json_t *run) {
     for (size_t i = 0; i < count; i++)
         argv[i] = copy_text(json_string_value(json_array_get(arguments, i)));
     cli_again again = {.store = store,
+                       .store_is_named = cli_store_is_named(&asked->store),
                        .id = (int64_t)asked->id,
                        .run = run,
                        .checkpoint_seconds = asked->checkpoint_seconds,
@@ -224,18 +225,16 @@ static int do_again(const request *asked, cli_store *store, const json_t *run) {
     return code;
 }
 
-static int resume(const request *asked, cli_store *store) {
+static int resume(const request *asked, blv_store *store) {
     json_t *run = NULL;
     bool done = false;
-    if (!cli_store_find(store, (int64_t)asked->id, &run)) {
-        cli_complain("%s", cli_store_problem(store));
-        return CLI_REFUSED;
-    }
-    if (!run) {
-        cli_complain("there is no run %" PRIu64 " in %s", asked->id, cli_store_path(store));
-        return CLI_REFUSED;
-    }
-    cli_task task = {.store = store, .json = asked->json, .quiet = asked->quiet};
+    int found = cli_runs_find(store, (int64_t)asked->id, &run);
+    if (found != CLI_DONE)
+        return found;
+    cli_task task = {.store = store,
+                     .store_is_named = cli_store_is_named(&asked->store),
+                     .json = asked->json,
+                     .quiet = asked->quiet};
     cli_progress_choose(NULL, asked->json || asked->quiet, &task.progress);
     void *bytes = NULL;
     int code = judge(asked, run, &done);
@@ -264,11 +263,11 @@ int cmd_resume(int argc, char **argv) {
     request asked = {.id = 0};
     if (!cli_parse(&argp, argc, argv, &asked))
         return CLI_DONE;
-    cli_store *store = NULL;
+    blv_store *store = NULL;
     int code = cli_store_open_existing(&store, &asked.store);
     if (code == CLI_DONE)
         code = resume(&asked, store);
-    cli_store_close(store);
+    blv_store_close(store);
     cli_settings_free(&asked.limits);
     return code;
 }

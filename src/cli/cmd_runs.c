@@ -4,6 +4,7 @@
 #include "cli_export.h"
 #include "cli_json.h"
 #include "cli_runs.h"
+#include "store/run_info.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -13,7 +14,7 @@
 
 typedef struct request {
     cli_store_choice store;
-    cli_run_filter filter;
+    blv_run_filter filter;
     bool json, force;
     const char *out, *checkpoint;
     size_t count;
@@ -53,12 +54,9 @@ static const struct argp_option export_options[] = {
     {0}};
 
 static void take_status(request *asked, const char *word, const struct argp_state *state) {
-    static const char *const words[] = {"running", "finished", "interrupted", "failed"};
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-        if (strcmp(word, words[i]) == 0) {
-            asked->filter.status = word;
-            return;
-        }
+    asked->filter.by_status = blv_run_status_parse(word, &asked->filter.status);
+    if (asked->filter.by_status)
+        return;
     argp_error(state, "--status '%s': expected running, finished, interrupted or failed", word);
 }
 
@@ -111,15 +109,21 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
 
 /* ---- Actions ---- */
 
-static int refuse_store(const cli_store *store) {
-    cli_complain("%s", cli_store_problem(store));
+static int refuse_store(const blv_store *store) {
+    cli_complain("%s", blv_store_message(store));
     return CLI_REFUSED;
 }
 
-static int list(const request *asked, cli_store *store) {
-    json_t *runs = NULL;
-    if (!cli_store_list(store, &asked->filter, &runs))
-        return refuse_store(store);
+static int list(const request *asked, blv_store *store) {
+    blv_run_info **infos = NULL;
+    size_t count = 0;
+    blv_error error = blv_store_list(store, &asked->filter, &infos, &count);
+    if (error != BLV_OK)
+        return cli_store_refuse(store, error);
+    json_t *runs = cli_json_array();
+    for (size_t i = 0; i < count; i++)
+        cli_json_append(runs, blv_record_json(blv_run_list_fields, infos[i]));
+    blv_run_list_free(infos, count);
     if (asked->json) {
         cli_json_print(runs);
         return CLI_DONE;
@@ -128,16 +132,16 @@ static int list(const request *asked, cli_store *store) {
         cli_runs_print_list(runs);
     else
         printf("No runs%s in %s\n",
-               asked->filter.kind || asked->filter.status || asked->filter.problem ||
+               asked->filter.kind || asked->filter.by_status || asked->filter.problem ||
                        asked->filter.solver
                    ? " of this kind"
                    : "",
-               cli_store_path(store));
+               blv_store_path(store));
     json_decref(runs);
     return CLI_DONE;
 }
 
-static int show(const request *asked, cli_store *store) {
+static int show(const request *asked, blv_store *store) {
     for (size_t i = 0; i < asked->count; i++) {
         json_t *run = NULL;
         int code = cli_runs_find(store, asked->ids[i], &run);
@@ -155,7 +159,7 @@ static int show(const request *asked, cli_store *store) {
     return CLI_DONE;
 }
 
-static int rm(const request *asked, cli_store *store) {
+static int rm(const request *asked, blv_store *store) {
     for (size_t i = 0; i < asked->count; i++) { /* all or none, as far as names go */
         json_t *run = NULL;
         int code = cli_runs_find(store, asked->ids[i], &run);
@@ -171,12 +175,12 @@ static int rm(const request *asked, cli_store *store) {
             return code;
     }
     for (size_t i = 0; i < asked->count; i++)
-        if (!cli_store_remove(store, asked->ids[i]))
+        if (blv_store_remove(store, asked->ids[i]) != BLV_OK)
             return refuse_store(store);
     return CLI_DONE;
 }
 
-static int export(const request *asked, cli_store *store) {
+static int export(const request *asked, blv_store *store) {
     json_t *run = NULL;
     int code = cli_runs_find(store, asked->ids[0], &run);
     if (code == CLI_DONE)
@@ -191,7 +195,7 @@ typedef struct action {
     const char *name, *arguments, *doc;
     const struct argp_option *options;
     size_t least, most; /* runs that are named */
-    int (*run)(const request *asked, cli_store *store);
+    int (*run)(const request *asked, blv_store *store);
 } action;
 
 static const struct argp_option show_options[] = {
@@ -214,7 +218,7 @@ static int take_action(const action *chosen, int argc, char **argv) {
                               .args_doc = chosen->arguments,
                               .doc = chosen->doc,
                               .children = children};
-    request asked = {.filter.limit = 20};
+    request asked = {.filter = {.size = sizeof asked.filter, .limit = 20}};
     if (!cli_parse(&argp, argc, argv, &asked))
         return CLI_DONE;
     int code = CLI_DONE;
@@ -224,12 +228,12 @@ static int take_action(const action *chosen, int argc, char **argv) {
                                         : "one run at a time");
         code = CLI_REFUSED;
     }
-    cli_store *store = NULL;
+    blv_store *store = NULL;
     if (code == CLI_DONE)
         code = cli_store_open_existing(&store, &asked.store);
     if (code == CLI_DONE)
         code = chosen->run(&asked, store);
-    cli_store_close(store);
+    blv_store_close(store);
     free(asked.ids);
     return code;
 }

@@ -1,4 +1,5 @@
 /* bilevel solve PROBLEM: the command line. */
+#include "bilevel/registry.h"
 #include "cli_commands.h"
 #include "cli_describe.h"
 #include "cli_record.h"
@@ -35,7 +36,8 @@ enum { GROUP_PROBLEM = 1, GROUP_SOLVER, GROUP_STOP, GROUP_SAMPLES, GROUP_OUTPUT,
 static const struct argp_option own_options[] = {
     {NULL, 0, NULL, 0, "The solver:", GROUP_SOLVER},
     {"solver", KEY_SOLVER, "NAME|NAME,NAME,...|all", 0,
-     "solver to use (default s-tfbo; 'bilevel solvers' lists them); several, or all that suit, are "
+     "solver to use (default " BLV_DEFAULT_SOLVER
+     "; 'bilevel solvers' lists them); several, or all that suit, are "
      "run one after the other and compared",
      GROUP_SOLVER},
     {"set", KEY_SET, "KEY=VALUE", 0,
@@ -149,12 +151,12 @@ int cmd_solve(int argc, char **argv) {
                "ends at once.",
         .children = children,
         .help_filter = cli_run_options_help};
-    request asked = {.task.start = "zero", .solver = "s-tfbo"};
+    request asked = {.task.start = "zero", .solver = BLV_DEFAULT_SOLVER};
     json_t *command = cli_record_command(argc, argv);
     asked.task.command = command;
     bool wanted = cli_parse(&argp, argc, argv, &asked);
     int code = wanted ? solve(&asked) : CLI_DONE;
-    cli_store_close(asked.task.store);
+    blv_store_close(asked.task.store);
     json_decref(command);
     cli_selection_free(&asked.task.selection);
     cli_settings_free(&asked.task.settings);

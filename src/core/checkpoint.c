@@ -1,7 +1,7 @@
 /* Writing a checkpoint: an NPZ file with the state as arrays and the rest as lines of text. */
-#include "core/checkpoint.h"
 #include "bilevel/checkpoint.h"
 #include "bilevel/npz.h"
+#include "core/checkpoint_format.h"
 
 #include <inttypes.h>
 #include <math.h>

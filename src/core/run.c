@@ -2,7 +2,7 @@
  * run_loop.c has the loop. */
 #include "bilevel/certificate.h"
 #include "bilevel/registry.h"
-#include "core/checkpoint.h"
+#include "core/checkpoint_format.h"
 #include "core/run_private.h"
 
 #include <math.h>

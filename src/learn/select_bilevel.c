@@ -68,7 +68,9 @@ static double ridge_of(const blv_selection *how) {
 /* On these rows, judged by a random part of all. C 0: no reward for large weights. */
 static blv_error make_problem(const blv_selecting *s, const size_t *row, size_t count, double C,
                               blv_problem **problem) {
-    const blv_problem_options options = {s->view->precision, s->how->threads};
+    const blv_problem_options options = {.size = sizeof(blv_problem_options),
+                                         .precision = s->view->precision,
+                                         .threads = s->how->threads};
     const blv_coreset_setting setting = {.K = s->how->size,
                                          .C = C,
                                          .delta = noise / (double)s->how->size,
@@ -77,7 +79,7 @@ static blv_error make_problem(const blv_selecting *s, const size_t *row, size_t 
                                          .over_val = true};
     const size_t judged = judged_of(s);
     size_t *of_f = malloc(judged * sizeof *of_f);
-    blv_sets sets = {0};
+    blv_sets sets = {.size = sizeof sets};
     blv_error error = of_f ? blv_select_some(s, judged, "judged rows", of_f)
                            : blv_select_refuse(s, BLV_E_MEMORY, "out of memory");
     if (error == BLV_OK)
@@ -86,8 +88,9 @@ static blv_error make_problem(const blv_selecting *s, const size_t *row, size_t 
         error = blv_dataset_select(s->rows, of_f, judged, &sets.val, s->why);
     free(of_f);
     if (error == BLV_OK)
-        return blv_coreset_create(&sets, &setting, &options, problem, s->why);
+        error = blv_coreset_create(&sets, &setting, &options, problem, s->why);
     blv_dataset_release(sets.train);
+    blv_dataset_release(sets.val);
     return error;
 }
 

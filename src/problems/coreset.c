@@ -12,6 +12,7 @@
  * X. Zhou, R. Pi, W. Zhang, Y. Lin, T. Zhang, "Probabilistic bilevel coreset selection", ICML 2022;
  * J. Hao, K. Ji, M. Liu, "Bilevel coreset selection in continual learning: a new formulation and
  * algorithm", NeurIPS 2023, for the smoothed sum. */
+#include "base/struct_size.h"
 #include "bilevel/select.h"
 #include "problems/builtin_problems.h"
 #include "problems/lower_oracles.h"
@@ -285,15 +286,21 @@ static blv_error check_setting(const blv_coreset_setting *s, blv_message *why) {
 blv_error blv_coreset_create(const blv_sets *sets, const blv_coreset_setting *setting,
                              const blv_problem_options *options, blv_problem **problem,
                              blv_message *why) {
-    const blv_problem_options automatic = {BLV_F64, 0};
+    blv_problem_options chosen = {.size = sizeof chosen};
+    blv_sets known = {.size = sizeof known};
     if (problem)
         *problem = NULL;
     if (!sets)
         return refuse(why, BLV_E_ARGUMENT, "a NULL argument");
-    options = options ? options : &automatic;
-    linear_data data = {sets->train, sets->val, sets->test};
-    blv_error error = setting && problem ? check_sets(sets, options, why)
-                                         : refuse(why, BLV_E_ARGUMENT, "a NULL argument");
+    if (!blv_struct_take(&known, sizeof known, sets))
+        return refuse(why, BLV_E_ARGUMENT, "sets without the size of their struct");
+    linear_data data = {blv_dataset_retain(known.train), blv_dataset_retain(known.val),
+                        blv_dataset_retain(known.test)};
+    blv_error error = setting && problem ? BLV_OK : refuse(why, BLV_E_ARGUMENT, "a NULL argument");
+    if (error == BLV_OK && options && !blv_struct_take(&chosen, sizeof chosen, options))
+        error = refuse(why, BLV_E_ARGUMENT, "options without their size");
+    if (error == BLV_OK)
+        error = check_sets(&known, &chosen, why);
     if (error == BLV_OK)
         error = check_setting(setting, why);
     if (error != BLV_OK) {
@@ -309,7 +316,7 @@ blv_error blv_coreset_create(const blv_sets *sets, const blv_coreset_setting *se
     q.source.order = LINEAR_ORDER_FILE;
     q.net.seed = (int64_t)(setting->seed & INT64_MAX);
     snprintf(q.net.text, sizeof q.net.text, "%s", setting->net ? setting->net : "mlp:in-out");
-    return make(&q, &data, options, problem, why);
+    return make(&q, &data, &chosen, problem, why);
 }
 
 const blv_problem_family blv_problem_coreset = {

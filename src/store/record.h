@@ -108,6 +108,11 @@ blv_error blv_record_read(const blv_field *table, void *record, const json_t *ob
                           blv_message *why);
 blv_error blv_record_parse(const blv_field *table, void *record, const char *text,
                            blv_message *why);
+/* One field from its value; the field must be clear. */
+blv_error blv_field_read(const blv_field *field, void *record, const json_t *value,
+                         blv_message *why);
+/* Every field as if it were missing: zero, NULL or NaN. Nothing is freed. */
+void blv_record_clear(const blv_field *table, void *record);
 /* Frees what reading has allocated, and clears it. */
 void blv_record_free(const blv_field *table, void *record);
 

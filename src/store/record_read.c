@@ -120,7 +120,7 @@ static blv_error read_array(const blv_field *f, void *record, const json_t *list
 
 /* ---- Records ---- */
 
-static blv_error read_field(const blv_field *f, void *record, const json_t *value,
+static blv_error read_value(const blv_field *f, void *record, const json_t *value,
                             blv_message *why) {
     switch (f->kind) {
     case BLV_KIND_REAL:
@@ -154,8 +154,15 @@ static blv_error read_field(const blv_field *f, void *record, const json_t *valu
     }
 }
 
-/* What a field holds that is not there. */
-static void clear(const blv_field *table, void *record) {
+blv_error blv_field_read(const blv_field *field, void *record, const json_t *value,
+                         blv_message *why) {
+    blv_error error = read_value(field, record, value, why);
+    if (error == BLV_OK && field->when)
+        AT(record, field->when - 1, bool) = true;
+    return error;
+}
+
+void blv_record_clear(const blv_field *table, void *record) {
     static const size_t sizes[] = {
         [BLV_KIND_WHOLE] = sizeof(uint64_t), [BLV_KIND_SIZE] = sizeof(size_t),
         [BLV_KIND_INT64] = sizeof(int64_t),  [BLV_KIND_INT] = sizeof(int),
@@ -167,7 +174,7 @@ static void clear(const blv_field *table, void *record) {
         if (f->kind == BLV_KIND_REAL)
             AT(record, f->offset, double) = NAN;
         else if (f->kind == BLV_KIND_RECORD)
-            clear(f->fields, at);
+            blv_record_clear(f->fields, at);
         else if (f->kind == BLV_KIND_CHARS)
             memset(at, 0, f->size);
         else if (f->kind < BLV_KIND_REALS)
@@ -190,18 +197,16 @@ static blv_error read_fields(const blv_field *table, void *record, const json_t 
                 return blv_explain(why, BLV_E_FORMAT, "%s is missing", f->name);
             continue;
         }
-        blv_error error = read_field(f, record, value, why);
+        blv_error error = blv_field_read(f, record, value, why);
         if (error != BLV_OK)
             return error;
-        if (f->when)
-            AT(record, f->when - 1, bool) = true;
     }
     return BLV_OK;
 }
 
 blv_error blv_record_read(const blv_field *table, void *record, const json_t *object,
                           blv_message *why) {
-    clear(table, record);
+    blv_record_clear(table, record);
     if (!json_is_object(object))
         return blv_explain(why, BLV_E_FORMAT, "expected a JSON object");
     blv_error error = read_fields(table, record, object, why);
@@ -256,5 +261,5 @@ void blv_record_free(const blv_field *table, void *record) {
             break;
         }
     }
-    clear(table, record);
+    blv_record_clear(table, record);
 }

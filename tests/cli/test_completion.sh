@@ -3,8 +3,8 @@
 
 refused "no shell is named" completion
 refused "'fish': expected bash or zsh" completion fish
-refused "one shell at a time" completion bash zsh
-refused "arguments" manual now
+refused "one argument too many" completion bash zsh
+refused "one argument too many" manual now
 run 0 completion bash
 err_empty
 cp out bash.sh
