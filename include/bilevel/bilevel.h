@@ -36,8 +36,10 @@
 #include "bilevel/certificate.h"
 #include "bilevel/checkpoint.h"
 #include "bilevel/classifier.h"
+#include "bilevel/clean.h"
 #include "bilevel/dataset.h"
 #include "bilevel/linear.h"
+#include "bilevel/model.h"
 #include "bilevel/npz.h"
 #include "bilevel/param.h"
 #include "bilevel/problem.h"
@@ -49,5 +51,6 @@
 #include "bilevel/space.h"
 #include "bilevel/status.h"
 #include "bilevel/task.h"
+#include "bilevel/tune.h"
 
 #endif

@@ -6,11 +6,68 @@
 #define BILEVEL_TASK_H
 
 #include "bilevel/certificate.h"
+#include "bilevel/dataset.h"
 #include "bilevel/run.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* ---- The data of a task ---- */
+
+typedef enum blv_task_scaling {
+    BLV_TASK_SCALE_AUTO,     /* unit where the rows are dense, rows where they are sparse */
+    BLV_TASK_SCALE_UNIT,     /* features to [0, 1] */
+    BLV_TASK_SCALE_STANDARD, /* features to mean 0 and variance 1 */
+    BLV_TASK_SCALE_ROWS,     /* rows to length 1 */
+    BLV_TASK_SCALE_NONE
+} blv_task_scaling;
+
+/* All fields but size and train may be 0. */
+typedef struct blv_task_files {
+    size_t size;                     /* sizeof(blv_task_files) */
+    const char *train, *val, *test;  /* validation rows are those whose labels are right */
+    const blv_read_options *reading; /* of all files, `labels` of train alone; NULL: in f32 */
+    const char *truth;               /* the labels of train as they should be: a column of it, or a
+                                        file with the columns row, given and true */
+    blv_task_scaling scaling;        /* by the rows of train */
+} blv_task_files;
+
+/* Sets with the same columns, classes, layout and precision, scaled, with a last column of ones. */
+typedef struct blv_task_sets {
+    blv_dataset *train, *val, *test; /* val and test may be NULL */
+    const char *train_name, *val_name,
+        *test_name;    /* in messages: the files, or "train" and so on */
+    const bool *wrong; /* rows of train whose label is wrong, where that is known; else NULL */
+    size_t features;   /* columns without the last */
+    const double *shift, *divisor; /* x became (x - shift) / divisor; features numbers each */
+    bool unit_rows;                /* then its rows got length 1 */
+} blv_task_sets;
+
+/* Reads the files and prepares the sets. Every class of train must be in val. */
+BLV_API blv_error blv_task_sets_read(blv_task_sets **sets, const blv_task_files *files,
+                                     blv_message *why);
+/* The same from sets in memory, which stay as they are; val and test may be NULL. */
+BLV_API blv_error blv_task_sets_create(blv_task_sets **sets, const blv_dataset *train,
+                                       const blv_dataset *val, const blv_dataset *test,
+                                       blv_task_scaling scaling, blv_message *why);
+BLV_API void blv_task_sets_destroy(blv_task_sets *sets); /* NULL is allowed */
+/* A number made from all sets. */
+BLV_API uint64_t blv_task_sets_fingerprint(const blv_task_sets *sets);
+
+/* ---- Settings of its runs ---- */
+
+/* A parameter of the solver or an option of the run, as blv_run_set takes it. */
+typedef struct blv_setting {
+    const char *key, *value;
+} blv_setting;
+
+/* How good a model is on some rows; NaN: not known. */
+typedef struct blv_quality {
+    double loss, accuracy; /* mean loss and share of right answers */
+} blv_quality;
+
+/* ---- Hooks ---- */
 
 /* What a task is about to do. */
 typedef struct blv_task_start {

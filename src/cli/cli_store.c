@@ -114,6 +114,15 @@ int cli_store_open(blv_store **store, const cli_store_choice *choice) {
     return CLI_DONE;
 }
 
+int cli_store_open_for_checkpoints(blv_store **store, const cli_store_choice *choice,
+                                   double checkpoint_seconds) {
+    int code = cli_store_open(store, choice);
+    if (code != CLI_DONE || *store || !(checkpoint_seconds > 0.0))
+        return code;
+    cli_complain("checkpoints are kept in the run store, and there is none");
+    return CLI_REFUSED;
+}
+
 int cli_store_open_existing(blv_store **store, const cli_store_choice *choice) {
     *store = NULL;
     place where = find_place(choice);

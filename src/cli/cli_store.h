@@ -27,6 +27,9 @@ bool cli_store_is_named(const cli_store_choice *choice);
  * *store is NULL where none is wanted; also, after a warning, where the user's usual store cannot
  * be opened: that is no reason not to run. */
 int cli_store_open(blv_store **store, const cli_store_choice *choice);
+/* The same; with checkpoints there must be one. */
+int cli_store_open_for_checkpoints(blv_store **store, const cli_store_choice *choice,
+                                   double checkpoint_seconds);
 /* Opens a store that is there, to look at it. */
 int cli_store_open_existing(blv_store **store, const cli_store_choice *choice);
 

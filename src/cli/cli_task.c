@@ -15,11 +15,7 @@ double cli_task_parse_checkpoint(const char *text, const struct argp_state *stat
 
 int cli_task_open_store(cli_task *task, const cli_store_choice *choice) {
     task->store_is_named = cli_store_is_named(choice);
-    int code = cli_store_open(&task->store, choice);
-    if (code != CLI_DONE || task->store || !(task->checkpoint_seconds > 0.0))
-        return code;
-    cli_complain("checkpoints are kept in the run store, and there is none");
-    return CLI_REFUSED;
+    return cli_store_open_for_checkpoints(&task->store, choice, task->checkpoint_seconds);
 }
 
 /* ---- Facts ---- */

@@ -30,11 +30,8 @@ int cli_work_open(cli_work *work, cli_learning *learning) {
         return CLI_DONE;
     }
     work->record.store_is_named = cli_store_is_named(&learning->store);
-    int code = cli_store_open(&work->record.store, &learning->store);
-    if (code != CLI_DONE || work->record.store || !(learning->checkpoint_seconds > 0.0))
-        return code;
-    cli_complain("checkpoints are kept in the run store, and there is none");
-    return CLI_REFUSED;
+    return cli_store_open_for_checkpoints(&work->record.store, &learning->store,
+                                          learning->checkpoint_seconds);
 }
 
 void cli_work_close(cli_work *work) {

@@ -174,3 +174,16 @@ void cli_outputs_free(cli_outputs *outputs) {
     free(outputs->items);
     *outputs = (cli_outputs){0};
 }
+
+int cli_outputs_finish(cli_outputs *outputs, int code) {
+    if (code == CLI_DONE)
+        code = cli_outputs_commit(outputs);
+    cli_outputs_free(outputs);
+    return code;
+}
+
+int cli_write_file(const char *path, const void *first, size_t size) {
+    cli_outputs outputs = {0};
+    int code = cli_outputs_bytes(&outputs, path, first, size);
+    return cli_outputs_finish(&outputs, code);
+}

@@ -32,7 +32,12 @@ int cli_outputs_print(cli_outputs *outputs, const char *path, cli_print_fn print
                       const void *context);
 /* The same for bytes. */
 int cli_outputs_bytes(cli_outputs *outputs, const char *path, const void *first, size_t size);
-/* Moves all files to their places. */
+/* With CLI_DONE: moves all files to their places. In any case removes what was not moved, frees and
+ * returns the exit code. */
+int cli_outputs_finish(cli_outputs *outputs, int code);
+/* One file alone. */
+int cli_write_file(const char *path, const void *first, size_t size);
+/* The two steps of cli_outputs_finish: moves all files to their places. */
 int cli_outputs_commit(cli_outputs *outputs);
 /* Removes what was not moved. */
 void cli_outputs_free(cli_outputs *outputs);

@@ -58,10 +58,7 @@ static int write_files(const request *asked, const blv_dataset *dataset, const c
     int code = cli_outputs_write(&outputs, asked->out, dataset, format);
     if (code == CLI_DONE && asked->truth)
         code = cli_outputs_print(&outputs, asked->truth, print_truth, blv_dataset_view_of(dataset));
-    if (code == CLI_DONE)
-        code = cli_outputs_commit(&outputs);
-    cli_outputs_free(&outputs);
-    return code;
+    return cli_outputs_finish(&outputs, code);
 }
 
 static void report(const request *asked, const blv_dataset *dataset) {

@@ -74,10 +74,7 @@ static int write_parts(const request *asked, blv_dataset **part) {
     for (size_t p = 0; code == CLI_DONE && p < asked->out.count; p++)
         code = cli_outputs_write(&outputs, asked->out.items[p], part[p],
                                  cli_output_format(asked->out.items[p], asked->source.format));
-    if (code == CLI_DONE)
-        code = cli_outputs_commit(&outputs);
-    cli_outputs_free(&outputs);
-    return code;
+    return cli_outputs_finish(&outputs, code);
 }
 
 static void print_parts(const request *asked, blv_dataset **part) {

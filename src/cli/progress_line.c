@@ -1,9 +1,8 @@
-#include "cli_watch.h"
+#include "cli/progress_line.h"
+#include "cli/signals.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -14,22 +13,9 @@
 
 #define CLEAR_LINE "\r\033[K"
 
-static const int watched_signals[] = {SIGINT, SIGTERM};
-enum {
-    SIGNALS = sizeof watched_signals / sizeof watched_signals[0],
-    NARROWEST = 20,
-    WIDEST = 120,
-    NARROW_BAR = 8,
-    WIDE_BAR = 20,
-    WIDE_LINE = 100
-};
+enum { NARROWEST = 20, WIDEST = 120, NARROW_BAR = 8, WIDE_BAR = 20, WIDE_LINE = 100 };
 
-/* Shared with the signal handler, which may run in any thread. */
-static blv_run *_Atomic watched_run;
-static atomic_int signals_seen;
-static atomic_bool line_drawn;
-
-static struct sigaction former_action[SIGNALS];
+static atomic_bool line_drawn; /* also read by the signal handler */
 static cli_progress style;
 static int line_width;
 
@@ -52,41 +38,6 @@ static double wall_clock(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-/* ---- Signals ---- */
-
-static void on_signal(int number) {
-    int saved_errno = errno;
-    blv_run *run = atomic_load(&watched_run);
-    if (atomic_fetch_add(&signals_seen, 1) == 0) {
-        if (run)
-            blv_run_stop(run);
-    } else {
-        if (atomic_load(&line_drawn)) {
-            ssize_t written = write(STDERR_FILENO, CLEAR_LINE, sizeof CLEAR_LINE - 1);
-            (void)written;
-        }
-        signal(number, SIG_DFL);
-        raise(number); /* takes effect when this handler returns */
-    }
-    errno = saved_errno;
-}
-
-static void install_handlers(void) {
-    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
-    sigemptyset(&action.sa_mask);
-    for (size_t i = 0; i < SIGNALS; i++)
-        sigaddset(&action.sa_mask, watched_signals[i]);
-    for (size_t i = 0; i < SIGNALS; i++) {
-        sigaction(watched_signals[i], NULL, &former_action[i]);
-        if (former_action[i].sa_handler != SIG_IGN) /* as in the background of a script */
-            sigaction(watched_signals[i], &action, NULL);
-    }
-}
-
-bool cli_watch_signalled(void) {
-    return atomic_load(&signals_seen) > 0;
 }
 
 /* ---- How much is done ---- */
@@ -192,7 +143,7 @@ static void add_iteration(text_line *line, const blv_progress *p) {
     add(line, "  ");
 }
 
-/* f at the present x and y stands for Phi where no certified one is at hand. */
+/* f at the present x and y is shown where there is no certified Phi. */
 static void add_values(text_line *line, const blv_progress *p) {
     if (!isnan(p->phi))
         add(line, "  Phi %.4g", p->phi);
@@ -229,24 +180,23 @@ static void show(const blv_progress *p) {
 static int watch(void *context, const blv_progress *progress);
 
 static blv_error set_monitor(blv_run *run, double seconds) {
-    return blv_run_monitor(run, watch, NULL, own_every, style == CLI_PROGRESS_NONE ? 0.0 : seconds);
+    return blv_run_monitor(run, watch, run, own_every, style == CLI_PROGRESS_NONE ? 0.0 : seconds);
 }
 
 /* What is shown has to be evaluated first: that may take a tenth of the time, not more. */
-static void adapt_interval(const blv_progress *p) {
+static void adapt_interval(blv_run *run, const blv_progress *p) {
     double now = wall_clock(), cost = (now - last_wall) - (p->seconds - last_seconds);
     last_wall = now;
     last_seconds = p->seconds;
-    set_monitor(atomic_load(&watched_run), fmax(shortest_interval[style], 10.0 * cost));
+    set_monitor(run, fmax(shortest_interval[style], 10.0 * cost));
 }
 
 static int watch(void *context, const blv_progress *p) {
-    (void)context;
     int code = own_monitor && p->iteration % own_every == 0 ? own_monitor(own_context, p) : 0;
     if (style == CLI_PROGRESS_NONE)
         return code;
     show(p);
-    adapt_interval(p);
+    adapt_interval(context, p);
     return code;
 }
 
@@ -266,42 +216,54 @@ bool cli_progress_choose(const char *word, bool silent, cli_progress *progress) 
     return false;
 }
 
-void cli_watch_begin(cli_progress progress) {
+double cli_progress_interval(void) {
+    return style == CLI_PROGRESS_NONE ? -1.0 : shortest_interval[style];
+}
+
+void cli_progress_begin(cli_progress progress) {
     style = progress;
     line_width = terminal_width();
     work_began = wall_clock();
     run_label = "";
     atomic_store(&line_drawn, false);
-    atomic_store(&signals_seen, 0);
-    cli_watch_piece(0, 1);
-    install_handlers();
+    cli_progress_piece(0, 1);
+    cli_signals_begin();
 }
 
-void cli_watch_piece(size_t piece, size_t pieces) {
+void cli_progress_piece(size_t piece, size_t pieces) {
     piece_number = piece;
     piece_count = pieces;
 }
 
-blv_error cli_watch_run(blv_run *run, const char *label) {
-    return cli_watch_run_with(run, label, NULL, NULL, 0);
+blv_error cli_progress_run(blv_run *run, const char *label) {
+    return cli_progress_run_with(run, label, NULL, NULL, 0);
 }
 
-blv_error cli_watch_run_with(blv_run *run, const char *label, blv_monitor_fn monitor, void *context,
-                             uint64_t every) {
+blv_error cli_progress_run_with(blv_run *run, const char *label, blv_monitor_fn monitor,
+                                void *context, uint64_t every) {
     run_label = label ? label : "";
     own_monitor = monitor;
     own_context = context;
     own_every = every;
     last_wall = wall_clock();
     last_seconds = 0.0;
-    atomic_store(&watched_run, run);
-    if (cli_watch_signalled()) /* before the run could be told */
-        blv_run_stop(run);
+    cli_signals_watch(run);
     bool needed = monitor || style != CLI_PROGRESS_NONE;
     return needed ? set_monitor(run, shortest_interval[style]) : BLV_OK;
 }
 
-void cli_watch_say(const char *text) {
+void cli_progress_task(const blv_task_progress *progress) {
+    const blv_task_run *which = progress->which;
+    if (which && which->pieces > 0)
+        cli_progress_piece(which->piece, which->pieces);
+    run_label = which && which->label ? which->label : "";
+    if (!progress->progress)
+        cli_progress_say(progress->activity);
+    else if (style != CLI_PROGRESS_NONE)
+        show(progress->progress);
+}
+
+void cli_progress_say(const char *text) {
     text_line line = {.used = 0};
     if (*run_label)
         add(&line, "%s  ", run_label);
@@ -312,20 +274,26 @@ void cli_watch_say(const char *text) {
         fprintf(stderr, "%s\n", line.text);
 }
 
-void cli_watch_clear(void) {
+void cli_progress_clear(void) {
     if (atomic_exchange(&line_drawn, false))
         fputs(CLEAR_LINE, stderr);
 }
 
-void cli_watch_leave(void) {
-    atomic_store(&watched_run, NULL);
-    run_label = "";
-    cli_watch_clear();
+void cli_progress_erase(void) {
+    if (!atomic_load(&line_drawn))
+        return;
+    ssize_t written = write(STDERR_FILENO, CLEAR_LINE, sizeof CLEAR_LINE - 1);
+    (void)written;
 }
 
-void cli_watch_end(void) {
-    for (size_t i = 0; i < SIGNALS; i++)
-        sigaction(watched_signals[i], &former_action[i], NULL);
-    cli_watch_leave();
+void cli_progress_leave(void) {
+    cli_signals_watch(NULL);
+    run_label = "";
+    cli_progress_clear();
+}
+
+void cli_progress_end(void) {
+    cli_signals_end();
+    cli_progress_leave();
     style = CLI_PROGRESS_NONE;
 }
