@@ -151,3 +151,16 @@ blv_error blv_atomic_file_commit(blv_atomic_file *aside, blv_message *why) {
     release(aside);
     return error;
 }
+
+blv_error blv_atomic_write(const char *path, const void *bytes, size_t size, blv_message *why) {
+    blv_atomic_file aside;
+    blv_error error = blv_atomic_file_open(&aside, path, why);
+    if (error != BLV_OK)
+        return error;
+    if (fwrite(bytes, 1, size, aside.file) == size && fflush(aside.file) == 0)
+        return blv_atomic_file_commit(&aside, why);
+    error = blv_explain(why, BLV_E_FILE, "%s: cannot be written: %s", blv_shown_path(path),
+                        strerror(errno));
+    blv_atomic_file_discard(&aside);
+    return error;
+}

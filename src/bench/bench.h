@@ -8,6 +8,22 @@
 #include "bench/suite.h"
 #include "bilevel/store.h"
 
+typedef struct bench bench;
+typedef struct bench_job bench_job;
+typedef struct bench_record bench_record;
+
+/* Suites with a command: a method chooses rows, and a network that is trained on them is tested. */
+typedef struct bench_chooser {
+    /* The metric, what is shown, what tuned settings are chosen by, and the data are right. */
+    blv_error (*check_suite)(const bench *b, blv_message *why);
+    blv_error (*check_jobs)(const bench *b, blv_message *why);
+    /* Keeps the rows of a variant until the next. */
+    blv_error (*open)(const bench *b, void **rows);
+    /* Makes a run and adds its points to the record. */
+    blv_error (*choose)(void *rows, const bench_job *job, bench_record *record, blv_message *why);
+    void (*close)(void *rows); /* NULL is allowed */
+} bench_chooser;
+
 /* What is asked. All texts are borrowed. */
 typedef struct bench_request {
     const char *suite;           /* the file */
@@ -23,6 +39,8 @@ typedef struct bench_request {
     bool quick, no_plots;
     char **command; /* as typed, for the store */
     size_t command_count;
+
+    const bench_chooser *chooser;
 
     void *context;
     /* Opens the run store, in the process that uses it; *store stays NULL where none is wanted. */
@@ -46,7 +64,7 @@ extern const char *const bench_job_words[]; /* "reference", "tuning", "run" */
 
 enum { BENCH_KEY_SIZE = 20 };
 
-typedef struct bench_record {
+struct bench_record {
     char key[BENCH_KEY_SIZE];
     bench_job_kind kind;
     char *variant, *entry, *solver; /* entry: NULL for a reference */
@@ -61,18 +79,20 @@ typedef struct bench_record {
     char *message;
     int64_t run;    /* number in the run store; 0: none */
     char *rejected; /* why there was no run; NULL: there was one */
-} bench_record;
+};
 
 extern const blv_field bench_record_fields[];
 
 /* A number of a point; NaN where there is none. */
 double bench_number(const blv_values *point, const char *name);
+/* Adds an empty point; NULL where memory is short. */
+blv_values *bench_record_point(bench_record *record);
 /* A number of the last point; NaN where there is none. */
 double bench_record_end(const bench_record *record, const char *name);
 
 /* ---- Jobs: one run each ---- */
 
-typedef struct bench_job {
+struct bench_job {
     bench_job_kind kind;
     size_t variant, entry; /* entry: SIZE_MAX for a reference */
     size_t setting;        /* of a grid, for tuning */
@@ -85,16 +105,16 @@ typedef struct bench_job {
     bench_certify certify;
     char key[BENCH_KEY_SIZE];
     const bench_record *record; /* NULL: it is not finished */
-} bench_job;
+};
 
-typedef struct bench {
+struct bench {
     const bench_request *request;
     bench_suite suite;
     char *folder, *points_path;
     size_t job_count, record_count;
     bench_job *jobs;
     bench_record *records;
-} bench;
+};
 
 /* Reads the suite, changes it as the request says, finds data, checks all settings, plans references,
  * tuning and the runs of entries that are not tuned, and makes the folder. bench_close either way. */
@@ -120,6 +140,7 @@ blv_error bench_plan(bench *b, blv_message *why);
 blv_error bench_plan_tuned(bench *b, blv_message *why);
 /* Reads the finished runs of the folder and gives them to the jobs. */
 blv_error bench_load_records(bench *b, blv_message *why);
+void bench_forget_records(bench *b);
 /* Adds a finished run to the file. */
 blv_error bench_keep_record(const bench *b, const bench_record *record, blv_message *why);
 /* Before the plan: data are there, and the problem accepts its settings. */

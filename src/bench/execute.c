@@ -25,7 +25,7 @@ typedef struct worker {
     bench *b;
     blv_store *store;
     bench_problem problem; /* kept until a job needs another one */
-    bench_rows *rows;      /* with a command */
+    void *rows;            /* with a command */
     size_t done, total;
 } worker;
 
@@ -97,12 +97,9 @@ static blv_error add_point(making *m, bool last) {
     const blv_result *result = blv_run_result(m->run);
     bool certify = m->job->certify == BENCH_CERTIFY_POINTS ||
                    (last && m->job->certify == BENCH_CERTIFY_END);
-    blv_values *points = realloc(m->record->points, (m->record->point_count + 1) * sizeof *points);
-    if (!points)
+    blv_values *point = bench_record_point(m->record);
+    if (!point)
         return BLV_E_MEMORY;
-    m->record->points = points;
-    blv_values *point = &points[m->record->point_count++];
-    *point = (blv_values){0};
     BLV_CHECK(blv_values_add_int(point, "iteration", (int64_t)result->iterations));
     BLV_CHECK(blv_values_add_real(point, "seconds", result->seconds));
     BLV_CHECK(add_counts(point, result));
@@ -326,7 +323,7 @@ static blv_error do_run(worker *w, const bench_job *job, blv_run *run, blv_messa
 static blv_error do_choice(worker *w, const bench_job *job, blv_message *why) {
     bench_record record = new_record(w->b, job);
     double wall = clock_of(CLOCK_MONOTONIC), used = clock_of(CLOCK_PROCESS_CPUTIME_ID);
-    blv_error error = bench_rows_choose(w->rows, job, &record, why);
+    blv_error error = w->b->request->chooser->choose(w->rows, job, &record, why);
     record.processor_share = share_since(wall, used);
     record.outcome = (char *)(uintptr_t) "chosen";
     if (error == BLV_OK) {
@@ -378,7 +375,7 @@ static blv_error work(bench *b, uint64_t rank, uint64_t workers, blv_message *wh
     worker w = {.b = b, .total = count_open(b)};
     blv_error error = BLV_OK;
     if (b->suite.has_command)
-        error = bench_rows_new(&w.rows, b);
+        error = request->chooser->open(b, &w.rows);
     else if (request->open_store)
         error = request->open_store(request->context, &w.store, why);
     for (size_t i = 0; i < b->job_count && error == BLV_OK; i++) {
@@ -392,7 +389,8 @@ static blv_error work(bench *b, uint64_t rank, uint64_t workers, blv_message *wh
     }
     bench_problem_free(&w.problem);
     blv_store_close(w.store);
-    bench_rows_free(w.rows);
+    if (w.rows)
+        request->chooser->close(w.rows);
     return error;
 }
 

@@ -82,7 +82,7 @@ static blv_error read_lines(bench *b, FILE *file, blv_message *why) {
     return error;
 }
 
-static void forget_records(bench *b) {
+void bench_forget_records(bench *b) {
     for (size_t i = 0; i < b->record_count; i++)
         blv_record_free(bench_record_fields, &b->records[i]);
     free(b->records);
@@ -93,7 +93,7 @@ static void forget_records(bench *b) {
 }
 
 blv_error bench_load_records(bench *b, blv_message *why) {
-    forget_records(b);
+    bench_forget_records(b);
     FILE *file = fopen(b->points_path, "r");
     if (!file)
         return errno == ENOENT ? BLV_OK : explain(b, "read", errno, why);
@@ -129,7 +129,16 @@ blv_error bench_keep_record(const bench *b, const bench_record *record, blv_mess
     return well ? BLV_OK : explain(b, "written", code, why);
 }
 
-/* ---- Numbers ---- */
+/* ---- Points ---- */
+
+blv_values *bench_record_point(bench_record *record) {
+    blv_values *points = realloc(record->points, (record->point_count + 1) * sizeof *points);
+    if (!points)
+        return NULL;
+    record->points = points;
+    points[record->point_count] = (blv_values){0};
+    return &points[record->point_count++];
+}
 
 double bench_number(const blv_values *point, const char *name) {
     const blv_value *value = point ? blv_values_find(point, name) : NULL;
@@ -149,26 +158,4 @@ bool bench_more_is_better(const char *metric) {
         if (strstr(metric, parts[i]))
             return true;
     return false;
-}
-
-/* ---- Opening and closing ---- */
-
-blv_error bench_data(const bench *b, const char *name, char **path, blv_message *why) {
-    return bench_suite_data(&b->suite, b->request->data_folders, name, path, why);
-}
-
-const char *bench_job_entry(const bench *b, const bench_job *job) {
-    return job->entry == SIZE_MAX ? job->solver : b->suite.entries[job->entry].id;
-}
-
-void bench_close(bench *b) {
-    forget_records(b);
-    for (size_t i = 0; i < b->job_count; i++) {
-        blv_values_free(&b->jobs[i].set);
-        blv_values_free(&b->jobs[i].problem_set);
-    }
-    free(b->jobs);
-    free(b->folder);
-    free(b->points_path);
-    bench_suite_free(&b->suite);
 }

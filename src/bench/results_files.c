@@ -8,6 +8,7 @@
 #include "report/gnuplot.h"
 #include "report/html.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -378,6 +379,9 @@ blv_error bench_results_write(const bench_results *results, blv_message *why) {
         error = blv_atomic_file_open(&written[i], path, why);
         if (error == BLV_OK)
             error = files[i].put(results, written[i].file, why);
+        if (error == BLV_OK && (fflush(written[i].file) != 0 || ferror(written[i].file)))
+            error = blv_explain(why, BLV_E_FILE, "%s: cannot be written: %s", path,
+                                strerror(errno));
     }
     for (size_t i = 0; i < FILES; i++) {
         if (error == BLV_OK)

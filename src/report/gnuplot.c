@@ -6,6 +6,8 @@
 
 #include "base/message.h"
 #include "base/text_stream.h"
+#include "bilevel/solver.h"
+#include "report/html.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -167,4 +169,14 @@ blv_error report_gnuplot_draw(const report_figure *figure, report_drawing kind, 
     }
     report_child_free(&child);
     return result;
+}
+
+blv_error report_figure_embed(const report_figure *figure, FILE *out, blv_message *why) {
+    report_bytes svg;
+    char caption[256];
+    BLV_CHECK(report_gnuplot_draw(figure, REPORT_SVG, 0, 0, &svg, why));
+    snprintf(caption, sizeof caption, "%s over %s", figure->y_label, figure->x_label);
+    report_html_drawing(out, svg.data, caption);
+    free(svg.data);
+    return BLV_OK;
 }
