@@ -230,6 +230,8 @@ static void test_null_run(void **state) {
     REFUSES(blv_run_set(NULL, "seed", "1"));
     REFUSES(blv_run_set_real(NULL, "seed", 1.0));
     REFUSES(blv_run_set_int(NULL, "seed", 1));
+    assert_int_equal(blv_counts_total(NULL), 0);
+    assert_int_equal(blv_counts_total(&(const blv_counts){1, 2, 4, 8, 16}), 31);
     REFUSES(blv_run_open(NULL));
     REFUSES(blv_run_step(NULL));
     REFUSES(blv_run_solve(NULL));

@@ -192,8 +192,10 @@ static blv_error note_begin(void *context, blv_run *run, blv_message *why) {
     return d->fails ? BLV_E_FILE : BLV_OK;
 }
 
-static void note_end(void *context, blv_run *run, const blv_solution *solution) {
+static void note_end(void *context, blv_run *run, const blv_solution *solution, blv_error error,
+                     const char *why) {
     diary *d = context;
+    assert_true(error == BLV_OK ? solution != NULL : *why != '\0');
     assert_int_equal(d->begun, d->ended + 1);
     assert_non_null(blv_run_result(run));
     d->ended++;

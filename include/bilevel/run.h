@@ -26,10 +26,14 @@ BLV_API blv_error blv_run_solve(blv_run *run);
  * has returned. */
 BLV_API void blv_run_destroy(blv_run *run);
 
-/* Oracle calls, counted for each sample. */
+/* Oracle calls, counted for each sample. In JSON and traces `cross` has the key "jvp". */
 typedef struct blv_counts {
-    uint64_t f_grad, g_grad, hvp, jvp, values;
+    uint64_t f_grad, g_grad; /* gradients of f and g */
+    uint64_t hvp;            /* products with the lower-level Hessian, H v */
+    uint64_t cross;          /* products with the cross derivative, J v */
+    uint64_t values;         /* values of f or g alone */
 } blv_counts;
+BLV_API uint64_t blv_counts_total(const blv_counts *counts); /* of all kinds */
 
 typedef struct blv_result {
     blv_outcome outcome;

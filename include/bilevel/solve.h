@@ -48,8 +48,10 @@ typedef struct blv_solve_options {
     /* The run is created and set and will be opened next: attach a trace, load a checkpoint, keep
      * the run for blv_run_stop. An error ends the call. */
     blv_error (*begin)(void *context, blv_run *run, blv_message *why);
-    /* The run is about to be destroyed; follows every `begin`. solution: NULL when it failed. */
-    void (*end)(void *context, blv_run *run, const blv_solution *solution);
+    /* The run is about to be destroyed; follows every `begin`. error and why: what the call will
+     * return; solution: NULL when there is none. */
+    void (*end)(void *context, blv_run *run, const blv_solution *solution, blv_error error,
+                const char *why);
 } blv_solve_options;
 
 struct blv_solution {

@@ -75,7 +75,7 @@ static const blv_param *run_option(const cli_argument *a) {
 }
 
 static char *help_of(const cli_argument *a) {
-    const blv_param *param = run_option(a);
+    const blv_param *param = a->help ? NULL : run_option(a);
     return param ? cli_print("%s (default %s)", param->help, param->value)
                  : cli_print("%s", a->help ? a->help : "");
 }
@@ -411,7 +411,7 @@ static error_t parse(int key, char *text, struct argp_state *state) {
 
 static bool has_run_options(const parsing *p, const char *name) {
     for (size_t i = 0; i < p->count; i++)
-        if (run_option(p->items[i].argument) &&
+        if (run_option(p->items[i].argument) && !p->items[i].argument->help &&
             (!name || strcmp(p->items[i].argument->name, name) == 0))
             return true;
     return false;

@@ -192,7 +192,7 @@ static void add_counts(blv_counts *sum, const blv_counts *counts) {
     sum->f_grad += counts->f_grad;
     sum->g_grad += counts->g_grad;
     sum->hvp += counts->hvp;
-    sum->jvp += counts->jvp;
+    sum->cross += counts->cross;
     sum->values += counts->values;
 }
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 static uint64_t total(const blv_counts *c) {
-    return c->f_grad + c->g_grad + c->hvp + c->jvp + c->values;
+    return c->f_grad + c->g_grad + c->hvp + c->cross + c->values;
 }
 
 static bool comes_before(const cli_row *a, const cli_row *b) {
@@ -83,10 +83,9 @@ static void print_text(const cli_comparison *comparison, const cli_selection *se
         add_row(&table, &comparison->rows[i]);
     cli_table_print(&table, 0, stdout);
     bool bounded = blv_problem_definition(comparison->instance->problem)->project_x;
-    printf("\nPhi and |grad Phi| are certified, computed anew from the problem%s.\n"
+    printf("\nPhi and |grad Phi| are certified, recomputed from the problem%s.\n"
            "Calls are counted for each sample, all oracles and the setup together.\n",
-           bounded ? "; x is bounded,\nso that |x - P(x - grad Phi(x))| stands for |grad Phi|"
-                   : "");
+           bounded ? "; x is bounded,\nso that |x - P(x - grad Phi(x))| replaces |grad Phi|" : "");
     print_left_out(selection);
 }
 

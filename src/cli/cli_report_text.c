@@ -64,7 +64,7 @@ static void print_run(const cli_report *report) {
 }
 
 static void counts_row(cli_table *table, const char *label, const blv_counts *counts) {
-    const uint64_t numbers[] = {counts->f_grad, counts->g_grad, counts->hvp, counts->jvp,
+    const uint64_t numbers[] = {counts->f_grad, counts->g_grad, counts->hvp, counts->cross,
                                 counts->values};
     enum { NUMBERS = sizeof numbers / sizeof numbers[0] };
     char text[NUMBERS][24];
@@ -93,7 +93,7 @@ static void print_certificate(const cli_report *report) {
         printf("\nNo certificate could be made\n  %s\n", report->no_certificate);
         return;
     }
-    printf("\nCertificate, computed anew from the problem\n");
+    printf("\nCertificate, recomputed from the problem\n");
     cli_table table = {.align = "ll"};
     number_row(&table, "Phi(x)", certificate->phi);
     number_row(&table,

@@ -1,6 +1,6 @@
 /* bilevel resume RUN: goes on with a run of the store. */
+#include "cli/store_options.h"
 #include "cli_commands.h"
-#include "cli_describe.h"
 #include "cli_runs.h"
 #include "cli_task.h"
 #include "cli_work.h"
@@ -18,64 +18,26 @@ typedef struct request {
     bool json, quiet, force;
 } request;
 
-/* ---- Options ---- */
+#define LIMIT(name_, value_, help_) CLI_OPTION(name_, RUN_OPTION, request, limits, value_, help_)
 
-enum { KEY_CHECKPOINT = CLI_KEY_FIRST, KEY_JSON, KEY_QUIET, KEY_FORCE, KEY_LIMIT };
-
-static const char *const limits[] = {"iters", "seconds", "budget", "tol", "target"};
-enum { LIMITS = sizeof limits / sizeof limits[0] };
-
-static const struct argp_option options[] = {
-    {"iters", KEY_LIMIT, "N", 0,
-     "go on under another limit; a run that stopped at its limit goes on as well, if it has a "
-     "checkpoint",
-     0},
-    {"seconds", KEY_LIMIT + 1, "S", 0, "likewise", 0},
-    {"budget", KEY_LIMIT + 2, "N", 0, "likewise", 0},
-    {"tol", KEY_LIMIT + 3, "E", 0, "likewise", 0},
-    {"target", KEY_LIMIT + 4, "V", 0, "likewise", 0},
-    {"checkpoint", KEY_CHECKPOINT, "SECONDS", 0,
-     "time between checkpoints (default: as the run had it)", 0},
-    {"force", KEY_FORCE, NULL, 0, "also when the run seems to be under way on another machine", 0},
-    {"json", KEY_JSON, NULL, 0, "print one JSON object on standard output", 0},
-    {"quiet", KEY_QUIET, NULL, 0, "no progress line and no summary", 0},
-    {0}};
-
-static error_t parse(int key, char *arg, struct argp_state *state) {
-    request *asked = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &asked->store;
-        return 0;
-    case ARGP_KEY_ARG:
-        if (asked->id)
-            argp_error(state, "'%s' is one argument too many", arg);
-        if (!cli_parse_whole(arg, INT64_MAX, &asked->id) || asked->id == 0)
-            argp_error(state, "'%s': expected the number of a run; 'bilevel runs' lists them", arg);
-        return 0;
-    case ARGP_KEY_END:
-        if (!asked->id)
-            argp_error(state, "no run is named; 'bilevel runs' lists them");
-        return 0;
-    case KEY_CHECKPOINT:
-        asked->checkpoint_seconds = cli_task_parse_checkpoint(arg, state);
-        return 0;
-    case KEY_JSON:
-        asked->json = true;
-        return 0;
-    case KEY_QUIET:
-        asked->quiet = true;
-        return 0;
-    case KEY_FORCE:
-        asked->force = true;
-        return 0;
-    default:
-        if (key < KEY_LIMIT || key >= KEY_LIMIT + LIMITS)
-            return ARGP_ERR_UNKNOWN;
-        cli_settings_add(&asked->limits, limits[key - KEY_LIMIT], arg);
-        return 0;
-    }
-}
+static const cli_argument table[] = {
+    CLI_POSITION(RUN, request, id, "RUN", "no run is named; 'bilevel runs' lists them"),
+    LIMIT("iters", "N",
+          "resume under another limit; also a run that stopped at its limit, if it has a "
+          "checkpoint"),
+    LIMIT("seconds", "S", "likewise"),
+    LIMIT("budget", "N", "likewise"),
+    LIMIT("tol", "E", "likewise"),
+    LIMIT("target", "V", "likewise"),
+    CLI_OPTION("checkpoint", POSITIVE, request, checkpoint_seconds, "SECONDS",
+               "time between checkpoints (default: as the run had it)",
+               .expected = "a number of seconds > 0"),
+    CLI_OPTION("force", FLAG, request, force, NULL,
+               "also when the run seems to be under way on another machine"),
+    CLI_OPTION("json", FLAG, request, json, NULL, "print one JSON object on standard output"),
+    CLI_OPTION("quiet", FLAG, request, quiet, NULL, "no progress line and no summary"),
+    CLI_INCLUDE(cli_store_file_table, request, store, CLI_SECTION_OWN),
+    CLI_END};
 
 /* ---- The run ---- */
 
@@ -249,19 +211,15 @@ static int resume(const request *asked, blv_store *store) {
 }
 
 int cmd_resume(int argc, char **argv) {
-    const struct argp_child children[] = {{&cli_store_file_argp, 0, NULL, 0}, {0}};
-    const struct argp argp = {
-        .options = options,
-        .parser = parse,
-        .args_doc = "RUN",
-        .doc = "Go on with a run that was interrupted, from its last checkpoint, and end as it "
+    static const cli_arguments arguments = {
+        .table = table,
+        .doc = "Resume a run that was interrupted from its last checkpoint, and end as it "
                "would have ended.\v"
                "'bilevel runs' lists the runs. Without a checkpoint the run starts again. Files "
                "that it writes, with --trace, --out and the like, are written as the first command "
-               "said.",
-        .children = children};
+               "said."};
     request asked = {.id = 0};
-    if (!cli_parse(&argp, argc, argv, &asked))
+    if (!cli_read_arguments(&arguments, argc, argv, &asked))
         return CLI_DONE;
     blv_store *store = NULL;
     int code = cli_store_open_existing(&store, &asked.store);

@@ -1,12 +1,12 @@
 /* bilevel runs [ACTION]: looks at the run store. */
+#include "base/message.h"
+#include "cli/store_options.h"
 #include "cli_commands.h"
-#include "cli_describe.h"
 #include "cli_export.h"
 #include "cli_json.h"
 #include "cli_runs.h"
 #include "store/run_info.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,97 +14,57 @@
 
 typedef struct request {
     cli_store_choice store;
+    cli_run_numbers runs;
     blv_run_filter filter;
     bool json, force;
     const char *out, *checkpoint;
-    size_t count;
-    int64_t *ids;
 } request;
 
-/* ---- Options ---- */
+/* ---- Arguments ---- */
 
-enum {
-    KEY_KIND = CLI_KEY_FIRST,
-    KEY_STATUS,
-    KEY_PROBLEM,
-    KEY_SOLVER,
-    KEY_LIMIT,
-    KEY_JSON,
-    KEY_FORCE,
-    KEY_OUT,
-    KEY_CHECKPOINT
-};
-
-static const struct argp_option list_options[] = {
-    {"problem", KEY_PROBLEM, "NAME", 0, "only runs on this problem", 0},
-    {"solver", KEY_SOLVER, "NAME", 0, "only runs of this solver", 0},
-    {"status", KEY_STATUS, "WORD", 0,
-     "only those that are running, finished, interrupted or failed", 0},
-    {"kind", KEY_KIND, "COMMAND", 0, "only those of this command, such as solve", 0},
-    {"last", KEY_LIMIT, "N", 0, "only the newest N (default 20; 0: all)", 0},
-    {"json", KEY_JSON, NULL, 0, "print a JSON array on standard output", 0},
-    {0}};
-
-static const struct argp_option rm_options[] = {
-    {"force", KEY_FORCE, NULL, 0, "also runs that seem to be under way", 0}, {0}};
-
-static const struct argp_option export_options[] = {
-    {"out", KEY_OUT, "NAME", 0, "write NAME.csv and NAME.json (default run-ID)", 0},
-    {"checkpoint", KEY_CHECKPOINT, "FILE.npz", 0, "write the checkpoint as well", 0},
-    {0}};
-
-static void take_status(request *asked, const char *word, const struct argp_state *state) {
-    asked->filter.by_status = blv_run_status_parse(word, &asked->filter.status);
-    if (asked->filter.by_status)
-        return;
-    argp_error(state, "--status '%s': expected running, finished, interrupted or failed", word);
+static blv_error take_status(void *field, const char *word, blv_message *why) {
+    blv_run_filter *filter = field;
+    filter->by_status = blv_run_status_parse(word, &filter->status);
+    return filter->by_status ? BLV_OK
+                             : blv_explain(why, BLV_E_ARGUMENT,
+                                           "expected running, finished, interrupted or failed");
 }
 
-static void take_id(request *asked, const char *text, const struct argp_state *state) {
-    asked->ids = cli_grow(asked->ids, asked->count + 1, sizeof *asked->ids);
-    asked->ids[asked->count++] = cli_parse_id(text, state);
-}
+#define RUNS(value_)                                                                               \
+    CLI_POSITION(RUNS, request, runs, value_, "no run is named; 'bilevel runs' lists them")
+#define STORE CLI_INCLUDE(cli_store_file_table, request, store, CLI_SECTION_OWN), CLI_END
 
-static error_t parse(int key, char *arg, struct argp_state *state) {
-    request *asked = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &asked->store;
-        return 0;
-    case KEY_PROBLEM:
-        asked->filter.problem = arg;
-        return 0;
-    case KEY_SOLVER:
-        asked->filter.solver = arg;
-        return 0;
-    case KEY_KIND:
-        asked->filter.kind = arg;
-        return 0;
-    case KEY_STATUS:
-        take_status(asked, arg, state);
-        return 0;
-    case KEY_LIMIT:
-        if (!cli_parse_whole(arg, UINT32_MAX, &asked->filter.limit))
-            argp_error(state, "--last '%s': expected a whole number", arg);
-        return 0;
-    case KEY_JSON:
-        asked->json = true;
-        return 0;
-    case KEY_FORCE:
-        asked->force = true;
-        return 0;
-    case KEY_OUT:
-        asked->out = arg;
-        return 0;
-    case KEY_CHECKPOINT:
-        asked->checkpoint = arg;
-        return 0;
-    case ARGP_KEY_ARG:
-        take_id(asked, arg, state);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+static const cli_argument list_table[] = {
+    CLI_OPTION("problem", TEXT, request, filter.problem, "NAME", "only runs on this problem"),
+    CLI_OPTION("solver", TEXT, request, filter.solver, "NAME", "only runs of this solver"),
+    CLI_OPTION("status", CUSTOM, request, filter, "WORD",
+               "only those that are running, finished, interrupted or failed", .take = take_status),
+    CLI_OPTION("kind", TEXT, request, filter.kind, "COMMAND",
+               "only those of this command, such as solve"),
+    CLI_OPTION("last", WHOLE, request, filter.limit, "N", "only the newest N (default 20; 0: all)",
+               .to = UINT32_MAX),
+    CLI_OPTION("json", FLAG, request, json, NULL, "print a JSON array on standard output"),
+    STORE};
+
+static const cli_argument show_table[] = {
+    RUNS("RUN..."),
+    CLI_OPTION("json", FLAG, request, json, NULL,
+               "print a JSON object on standard output, one line for each run"),
+    STORE};
+
+static const cli_argument rm_table[] = {
+    RUNS("RUN..."),
+    CLI_OPTION("force", FLAG, request, force, NULL, "also runs that seem to be under way"), STORE};
+
+static const cli_argument export_table[] = {
+    RUNS("RUN"),
+    CLI_OPTION("out", TEXT, request, out, "NAME", "write NAME.csv and NAME.json (default run-ID)"),
+    CLI_OPTION("checkpoint", TEXT, request, checkpoint, "FILE.npz", "write the checkpoint as well"),
+    STORE};
+
+static blv_error check_one(void *of, blv_message *why) {
+    const request *asked = of;
+    return asked->runs.count == 1 ? BLV_OK : blv_explain(why, BLV_E_ARGUMENT, "one run at a time");
 }
 
 /* ---- Actions ---- */
@@ -142,9 +102,9 @@ static int list(const request *asked, blv_store *store) {
 }
 
 static int show(const request *asked, blv_store *store) {
-    for (size_t i = 0; i < asked->count; i++) {
+    for (size_t i = 0; i < asked->runs.count; i++) {
         json_t *run = NULL;
-        int code = cli_runs_find(store, asked->ids[i], &run);
+        int code = cli_runs_find(store, asked->runs.items[i], &run);
         if (code != CLI_DONE)
             return code;
         if (asked->json) {
@@ -160,13 +120,13 @@ static int show(const request *asked, blv_store *store) {
 }
 
 static int rm(const request *asked, blv_store *store) {
-    for (size_t i = 0; i < asked->count; i++) { /* all or none, as far as names go */
+    for (size_t i = 0; i < asked->runs.count; i++) { /* all or none, as far as names go */
         json_t *run = NULL;
-        int code = cli_runs_find(store, asked->ids[i], &run);
+        int code = cli_runs_find(store, asked->runs.items[i], &run);
         const char *status = run ? cli_run_text(run, "status") : NULL;
         if (code == CLI_DONE && status && strcmp(status, "running") == 0 && !asked->force) {
             cli_complain("run %" PRId64 " is under way: process %" JSON_INTEGER_FORMAT " on %s",
-                         asked->ids[i], json_integer_value(json_object_get(run, "pid")),
+                         asked->runs.items[i], json_integer_value(json_object_get(run, "pid")),
                          cli_run_text(run, "host"));
             code = CLI_REFUSED;
         }
@@ -174,102 +134,58 @@ static int rm(const request *asked, blv_store *store) {
         if (code != CLI_DONE)
             return code;
     }
-    for (size_t i = 0; i < asked->count; i++)
-        if (blv_store_remove(store, asked->ids[i]) != BLV_OK)
+    for (size_t i = 0; i < asked->runs.count; i++)
+        if (blv_store_remove(store, asked->runs.items[i]) != BLV_OK)
             return refuse_store(store);
     return CLI_DONE;
 }
 
 static int export(const request *asked, blv_store *store) {
     json_t *run = NULL;
-    int code = cli_runs_find(store, asked->ids[0], &run);
+    int code = cli_runs_find(store, asked->runs.items[0], &run);
     if (code == CLI_DONE)
-        code = cli_export(store, run, asked->ids[0], asked->out, asked->checkpoint);
+        code = cli_export(store, run, asked->runs.items[0], asked->out, asked->checkpoint);
     json_decref(run);
     return code;
 }
 
 /* ---- The command ---- */
 
-typedef struct action {
-    const char *name, *arguments, *doc;
-    const struct argp_option *options;
-    size_t least, most; /* runs that are named */
-    int (*run)(const request *asked, blv_store *store);
-} action;
-
-static const struct argp_option show_options[] = {
-    {"json", KEY_JSON, NULL, 0, "print a JSON object on standard output, one line for each run", 0},
-    {0}};
-
-static const action actions[] = {
-    {"list", "", "List runs, the newest last.", list_options, 0, 0, list},
-    {"show", "RUN...", "Show all that is known about runs.", show_options, 1, SIZE_MAX, show},
-    {"rm", "RUN...", "Remove runs with their traces and checkpoints.", rm_options, 1, SIZE_MAX, rm},
-    {"export", "RUN", "Write the trace as CSV and everything as JSON.", export_options, 1, 1,
-     export},
-};
-enum { ACTIONS = sizeof actions / sizeof actions[0] };
-
-static int take_action(const action *chosen, int argc, char **argv) {
-    const struct argp_child children[] = {{&cli_store_file_argp, 0, NULL, 0}, {0}};
-    const struct argp argp = {.options = chosen->options,
-                              .parser = parse,
-                              .args_doc = chosen->arguments,
-                              .doc = chosen->doc,
-                              .children = children};
-    request asked = {.filter = {.size = sizeof asked.filter, .limit = 20}};
-    if (!cli_parse(&argp, argc, argv, &asked))
+static int take_action(const cli_arguments *arguments, int argc, char **argv,
+                       int (*action)(const request *asked, blv_store *store)) {
+    request asked = {.filter = {.size = sizeof(blv_run_filter), .limit = 20}};
+    if (!cli_read_arguments(arguments, argc, argv, &asked))
         return CLI_DONE;
-    int code = CLI_DONE;
-    if (asked.count < chosen->least || asked.count > chosen->most) {
-        cli_complain(chosen->least == 0 ? "list takes no number: did you mean 'bilevel runs show'?"
-                     : asked.count == 0 ? "no run is named; 'bilevel runs' lists them"
-                                        : "one run at a time");
-        code = CLI_REFUSED;
-    }
     blv_store *store = NULL;
+    int code = cli_store_open_existing(&store, &asked.store);
     if (code == CLI_DONE)
-        code = cli_store_open_existing(&store, &asked.store);
-    if (code == CLI_DONE)
-        code = chosen->run(&asked, store);
+        code = action(&asked, store);
     blv_store_close(store);
-    free(asked.ids);
+    free(asked.runs.items);
     return code;
 }
 
-static void print_help(FILE *out) {
-    fputs("Usage: bilevel runs [ACTION] [OPTION...]\n"
-          "Look at the runs that were made, in the run store. Without an action: list.\n\n",
-          out);
-    for (size_t i = 0; i < ACTIONS; i++)
-        fprintf(out, "  %-7s %-7s %s\n", actions[i].name, actions[i].arguments, actions[i].doc);
-    fputs("\n'bilevel runs ACTION --help' lists the options of an action.\n", out);
+int cmd_runs_list(int argc, char **argv) {
+    static const cli_arguments arguments = {.table = list_table,
+                                            .doc = "List runs, the newest last."};
+    return take_action(&arguments, argc, argv, list);
 }
 
-int cmd_runs(int argc, char **argv) {
-    static char title[32]; /* outlives argp, which keeps the name */
-    for (size_t i = 0; i < ACTIONS && cli_is_described(); i++) {
-        char *described[] = {title, NULL};
-        snprintf(title, sizeof title, "bilevel runs %s", actions[i].name);
-        take_action(&actions[i], 1, described);
-    }
-    if (cli_is_described())
-        return CLI_DONE;
-    const char *word = argc > 1 ? argv[1] : "list";
-    if (strcmp(word, "--help") == 0 || strcmp(word, "-?") == 0 || strcmp(word, "help") == 0) {
-        print_help(stdout);
-        return CLI_DONE;
-    }
-    if (argc < 2 || word[0] == '-')
-        return take_action(&actions[0], argc, argv);
-    for (size_t i = 0; i < ACTIONS; i++) {
-        if (strcmp(word, actions[i].name) != 0)
-            continue;
-        snprintf(title, sizeof title, "bilevel runs %s", actions[i].name);
-        program_invocation_name = argv[1] = title;
-        return take_action(&actions[i], argc - 1, argv + 1);
-    }
-    cli_complain("there is no action '%s'; expected list, show, rm or export", word);
-    return CLI_REFUSED;
+int cmd_runs_show(int argc, char **argv) {
+    static const cli_arguments arguments = {.table = show_table,
+                                            .doc = "Show all that is known about runs."};
+    return take_action(&arguments, argc, argv, show);
+}
+
+int cmd_runs_rm(int argc, char **argv) {
+    static const cli_arguments arguments = {
+        .table = rm_table, .doc = "Remove runs with their traces and checkpoints."};
+    return take_action(&arguments, argc, argv, rm);
+}
+
+int cmd_runs_export(int argc, char **argv) {
+    static const cli_arguments arguments = {.table = export_table,
+                                            .doc = "Write the trace as CSV and everything as JSON.",
+                                            .check = check_one};
+    return take_action(&arguments, argc, argv, export);
 }

@@ -1,9 +1,9 @@
 /* bilevel solve PROBLEM: the command line. */
+#include "base/message.h"
 #include "bilevel/registry.h"
+#include "cli/store_options.h"
 #include "cli_commands.h"
-#include "cli_describe.h"
 #include "cli_record.h"
-#include "cli_run_options.h"
 #include "cli_task.h"
 
 #include <stdio.h>
@@ -17,106 +17,51 @@ typedef struct request {
     cli_store_choice store;
 } request;
 
-/* ---- Options ---- */
+static const cli_argument table[] = {
+    CLI_POSITION(TEXT, request, task.instance.name, "PROBLEM", "no problem is named"),
+    CLI_INCLUDE(cli_problem_table, request, task.instance, CLI_SECTION_PROBLEM),
+    CLI_OPTION("solver", TEXT, request, solver, "NAME|NAME,NAME,...|all",
+               "solver to use (default " BLV_DEFAULT_SOLVER
+               "; 'bilevel solvers' lists them); several, or all that suit, are run one after the "
+               "other and compared",
+               .section = CLI_SECTION_SOLVER),
+    CLI_OPTION("set", SETTING, request, task.settings, "KEY=VALUE",
+               "set a parameter of the solver ('bilevel solvers NAME' lists them) or an option of "
+               "the run; with several, of those that have it; SOLVER.KEY=VALUE: of one of them",
+               .section = CLI_SECTION_SOLVER),
+    CLI_OPTION("start", TEXT, request, task.start, "zero|random|FILE.npz",
+               "where to start (default zero, or what the problem says instead); a file gives x, y "
+               "and v as far as it has them",
+               .section = CLI_SECTION_SOLVER),
+    CLI_INCLUDE(cli_run_option_table, request, task.settings, CLI_SECTION_OWN),
+    CLI_OPTION("trace", TEXT, request, task.trace, "FILE",
+               "write the trace while it runs, JSON lines; with several solvers FILE gets their "
+               "names",
+               .section = CLI_SECTION_OUTPUT),
+    CLI_OPTION("out", TEXT, request, task.out, "FILE.npz",
+               "write x, y, v and the start x0, y0, v0; likewise", .section = CLI_SECTION_OUTPUT),
+    CLI_OPTION("json", FLAG, request, task.json, NULL, "print one JSON object on standard output",
+               .section = CLI_SECTION_OUTPUT),
+    CLI_OPTION("quiet", FLAG, request, task.quiet, NULL, "no progress and no summary",
+               .section = CLI_SECTION_OUTPUT),
+    CLI_OPTION("progress", WORD, request, progress_word, "bar|lines|none",
+               "how progress is shown on standard error (default: a bar on a terminal)",
+               .section = CLI_SECTION_OUTPUT),
+    CLI_OPTION("checkpoint", POSITIVE, request, task.checkpoint_seconds, "SECONDS",
+               "keep a checkpoint in the run store this often, for 'bilevel resume'",
+               .section = CLI_SECTION_STORE, .expected = "a number of seconds > 0"),
+    CLI_INCLUDE(cli_store_table, request, store, CLI_SECTION_STORE),
+    CLI_END};
 
-enum {
-    KEY_SOLVER = CLI_KEY_FIRST,
-    KEY_SET,
-    KEY_START,
-    KEY_TRACE,
-    KEY_OUT,
-    KEY_JSON,
-    KEY_QUIET,
-    KEY_CHECKPOINT,
-    KEY_PROGRESS
-};
-
-enum { GROUP_PROBLEM = 1, GROUP_SOLVER, GROUP_STOP, GROUP_SAMPLES, GROUP_OUTPUT, GROUP_STORE };
-
-static const struct argp_option own_options[] = {
-    {NULL, 0, NULL, 0, "The solver:", GROUP_SOLVER},
-    {"solver", KEY_SOLVER, "NAME|NAME,NAME,...|all", 0,
-     "solver to use (default " BLV_DEFAULT_SOLVER
-     "; 'bilevel solvers' lists them); several, or all that suit, are "
-     "run one after the other and compared",
-     GROUP_SOLVER},
-    {"set", KEY_SET, "KEY=VALUE", 0,
-     "set a parameter of the solver ('bilevel solvers NAME' lists them) or an option of the run; "
-     "with several, of those that have it; SOLVER.KEY=VALUE: of one of them",
-     GROUP_SOLVER},
-    {"start", KEY_START, "zero|random|FILE.npz", 0,
-     "where to start (default zero, or what the problem says instead); a file gives x, y and v as "
-     "far as it has them",
-     GROUP_SOLVER},
-    {NULL, 0, NULL, 0, "When to stop:", GROUP_STOP},
-    {NULL, 0, NULL, 0, "Randomness:", GROUP_SAMPLES},
-    {NULL, 0, NULL, 0, "What is shown and written:", GROUP_OUTPUT},
-    {"trace", KEY_TRACE, "FILE", 0,
-     "write the trace while it runs, JSON lines; with several solvers FILE gets their names",
-     GROUP_OUTPUT},
-    {"out", KEY_OUT, "FILE.npz", 0, "write x, y, v and the start x0, y0, v0; likewise",
-     GROUP_OUTPUT},
-    {"json", KEY_JSON, NULL, 0, "print one JSON object on standard output", GROUP_OUTPUT},
-    {"quiet", KEY_QUIET, NULL, 0, "no progress and no summary", GROUP_OUTPUT},
-    {"progress", KEY_PROGRESS, "bar|lines|none", 0,
-     "how progress is shown on standard error (default: a bar on a terminal)", GROUP_OUTPUT},
-    {"checkpoint", KEY_CHECKPOINT, "SECONDS", 0,
-     "keep a checkpoint in the run store this often, so that 'bilevel resume' can go on",
-     GROUP_STORE},
-};
-
-enum { OWN_OPTIONS = sizeof own_options / sizeof own_options[0] };
-
-static error_t parse(int key, char *arg, struct argp_state *state) {
-    request *asked = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &asked->task.instance;
-        state->child_inputs[1] = &asked->store;
-        return 0;
-    case KEY_SOLVER:
-        asked->solver = arg;
-        return 0;
-    case KEY_SET:
-        cli_settings_split(&asked->task.settings, "set", arg, state);
-        return 0;
-    case KEY_START:
-        asked->task.start = arg;
-        return 0;
-    case KEY_TRACE:
-        asked->task.trace = arg;
-        asked->task.all_rows = true;
-        return 0;
-    case KEY_OUT:
-        asked->task.out = arg;
-        return 0;
-    case KEY_JSON:
-        asked->task.json = true;
-        return 0;
-    case KEY_QUIET:
-        asked->task.quiet = true;
-        return 0;
-    case KEY_CHECKPOINT:
-        asked->task.checkpoint_seconds = cli_task_parse_checkpoint(arg, state);
-        return 0;
-    case KEY_PROGRESS:
-        asked->progress_word = arg;
-        return 0;
-    case ARGP_KEY_END:
-        if (asked->task.checkpoint_seconds > 0.0 && asked->store.off)
-            argp_error(state, "--checkpoint needs the store that --no-store leaves out");
-        if (!cli_progress_choose(asked->progress_word, asked->task.json || asked->task.quiet,
-                                 &asked->task.progress))
-            argp_error(state, "--progress '%s': expected bar, lines or none", asked->progress_word);
-        return 0;
-    default:
-        if (!cli_run_option_name(key))
-            return ARGP_ERR_UNKNOWN;
-        if (strcmp(cli_run_option_name(key), "every") == 0)
-            asked->task.all_rows = true;
-        cli_settings_add(&asked->task.settings, cli_run_option_name(key), arg);
-        return 0;
-    }
+static blv_error check(void *of, blv_message *why) {
+    request *asked = of;
+    cli_task *task = &asked->task;
+    task->all_rows = task->trace || cli_settings_has(&task->settings, "every");
+    cli_progress_choose(asked->progress_word, task->json || task->quiet, &task->progress);
+    if (task->checkpoint_seconds > 0.0 && asked->store.off)
+        return blv_explain(why, BLV_E_ARGUMENT,
+                           "--checkpoint needs the store that --no-store leaves out");
+    return BLV_OK;
 }
 
 /* ---- The command ---- */
@@ -134,27 +79,17 @@ static int solve(request *asked) {
 }
 
 int cmd_solve(int argc, char **argv) {
-    struct argp_option options[OWN_OPTIONS + CLI_RUN_OPTIONS + 1] = {{0}};
-    memcpy(options, own_options, sizeof own_options);
-    cli_run_options_fill(options + OWN_OPTIONS,
-                         (cli_run_groups){GROUP_STOP, GROUP_SAMPLES, GROUP_OUTPUT});
-    const struct argp_child children[] = {{&cli_instance_argp, 0, "The problem:", GROUP_PROBLEM},
-                                          {&cli_store_argp, 0, "The run store:", GROUP_STORE},
-                                          {0}};
-    const struct argp argp = {
-        .options = options,
-        .parser = parse,
-        .args_doc = "PROBLEM",
+    static const cli_arguments arguments = {
+        .table = table,
         .doc = "Solve PROBLEM, certify the result and explain it.\v"
                "Exit status: 0 solved or stopped at a limit as asked, 1 diverged or failed, "
                "2 bad usage or input. Ctrl-C ends the run with its result so far; a second one "
                "ends at once.",
-        .children = children,
-        .help_filter = cli_run_options_help};
+        .check = check};
     request asked = {.task.start = "zero", .solver = BLV_DEFAULT_SOLVER};
     json_t *command = cli_record_command(argc, argv);
     asked.task.command = command;
-    bool wanted = cli_parse(&argp, argc, argv, &asked);
+    bool wanted = cli_read_arguments(&arguments, argc, argv, &asked);
     int code = wanted ? solve(&asked) : CLI_DONE;
     blv_store_close(asked.task.store);
     json_decref(command);

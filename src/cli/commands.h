@@ -14,7 +14,10 @@ extern const cli_command cli_commands[]; /* ends with one that has no name, as a
 
 int cmd_solve(int argc, char **argv);
 int cmd_resume(int argc, char **argv);
-int cmd_runs(int argc, char **argv);
+int cmd_runs_list(int argc, char **argv);
+int cmd_runs_show(int argc, char **argv);
+int cmd_runs_rm(int argc, char **argv);
+int cmd_runs_export(int argc, char **argv);
 int cmd_plot(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_solvers(int argc, char **argv);

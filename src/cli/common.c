@@ -52,6 +52,13 @@ void cli_settings_add(cli_settings *settings, const char *key, const char *value
     settings->items[settings->count++] = (cli_setting){key, value};
 }
 
+bool cli_settings_has(const cli_settings *settings, const char *key) {
+    for (size_t i = 0; i < settings->count; i++)
+        if (strcmp(settings->items[i].key, key) == 0)
+            return true;
+    return false;
+}
+
 void cli_settings_split(cli_settings *settings, const char *option, char *pair,
                         const struct argp_state *state) {
     char *equals = strchr(pair, '=');
@@ -97,13 +104,6 @@ uint64_t cli_parse_seed(const char *text, const struct argp_state *state) {
     if (!cli_parse_whole(text, UINT64_MAX, &seed))
         argp_error(state, "--seed '%s': expected a whole number >= 0", text);
     return seed;
-}
-
-int64_t cli_parse_id(const char *text, const struct argp_state *state) {
-    uint64_t id = 0;
-    if (!cli_parse_whole(text, INT64_MAX, &id) || id == 0)
-        argp_error(state, "'%s': expected the number of a run; 'bilevel runs' lists them", text);
-    return (int64_t)id;
 }
 
 const char *cli_precision_word(blv_precision precision) {

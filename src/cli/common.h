@@ -44,6 +44,7 @@ typedef struct cli_settings {
 } cli_settings;
 
 void cli_settings_add(cli_settings *settings, const char *key, const char *value);
+bool cli_settings_has(const cli_settings *settings, const char *key);
 /* Splits pair at its first '='. Ends the command with a message when there is none. */
 void cli_settings_split(cli_settings *settings, const char *option, char *pair,
                         const struct argp_state *state);
@@ -64,8 +65,6 @@ bool cli_parse_whole(const char *text, uint64_t most, uint64_t *value);
 bool cli_parse_real(const char *text, double *value);
 /* The value of --seed. Ends the command with a message when it is none. */
 uint64_t cli_parse_seed(const char *text, const struct argp_state *state);
-/* The number of a run. Ends the command with a message when it is none. */
-int64_t cli_parse_id(const char *text, const struct argp_state *state);
 const char *cli_precision_word(blv_precision precision);
 /* The shortest form that reads back as the same number. */
 enum { CLI_REAL_SIZE = 32 };

@@ -90,7 +90,7 @@ json_t *cli_json_counts(const blv_counts *counts) {
     cli_json_set(object, "f_grad", cli_json_whole(counts->f_grad));
     cli_json_set(object, "g_grad", cli_json_whole(counts->g_grad));
     cli_json_set(object, "hvp", cli_json_whole(counts->hvp));
-    cli_json_set(object, "jvp", cli_json_whole(counts->jvp));
+    cli_json_set(object, "jvp", cli_json_whole(counts->cross));
     cli_json_set(object, "values", cli_json_whole(counts->values));
     return object;
 }

@@ -17,15 +17,24 @@ static const cli_command data_actions[] = {
     {"info", "FILE", "format, size, classes and range", .run = cmd_data_info},
     {"stats", "FILE", "mean, deviation and range of every column", .run = cmd_data_stats},
     {"convert", "IN OUT", "write in another format, scaled or not", .run = cmd_data_convert},
-    {"split", "IN OUT...", "deal the rows out to several files", .run = cmd_data_split},
+    {"split", "IN OUT...", "split the rows into several files", .run = cmd_data_split},
     {"corrupt", "IN OUT", "change a share of the labels", .run = cmd_data_corrupt},
+    {0}};
+
+static const cli_command run_actions[] = {
+    {"list", "", "list runs, the newest last", .run = cmd_runs_list},
+    {"show", "RUN...", "show all that is known about runs", .run = cmd_runs_show},
+    {"rm", "RUN...", "remove runs with their traces and checkpoints", .run = cmd_runs_rm},
+    {"export", "RUN", "write the trace as CSV and everything as JSON", .run = cmd_runs_export},
     {0}};
 
 const cli_command cli_commands[] = {
     {"solve", "PROBLEM", "solve a problem with one solver or several, certify the result",
      .run = cmd_solve},
     {"resume", "RUN", "resume a run that was interrupted", .run = cmd_resume},
-    {"runs", "[ACTION]", "list, show, export and remove the runs that were made", .run = cmd_runs},
+    {"runs", "[ACTION]", "list, show, export and remove the runs that were made",
+     .actions = run_actions,
+     .about = "Look at the runs that were made, in the run store. Without an action: list."},
     {"plot", "RUN...", "draw curves of runs: Phi, gradient, accuracy over time", .run = cmd_plot},
     {"report", "RUN...", "write a page about runs: question, answer, curves, tables",
      .run = cmd_report},

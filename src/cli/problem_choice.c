@@ -7,22 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    KEY_PROBLEM_SET = CLI_KEY_INSTANCE,
-    KEY_PRECISION,
-    KEY_THREADS,
-    KEY_GRADIENTS_ONLY,
-    MOST_THREADS = 4096
-};
-
-static const struct argp_option options[] = {
-    {"problem-set", KEY_PROBLEM_SET, "KEY=VALUE", 0,
-     "set a parameter of the problem ('bilevel problems PROBLEM' lists them)", 0},
-    {"precision", KEY_PRECISION, "f32|f64", 0, "precision of vectors (default f64)", 0},
-    {"threads", KEY_THREADS, "N", 0, "threads to use (default 0: all processors)", 0},
-    {"gradients-only", KEY_GRADIENTS_ONLY, NULL, 0,
-     "leave out the problem's Hv and Jv, as if it had gradients only", 0},
-    {0}};
+enum { MOST_THREADS = 4096 };
 
 const cli_argument cli_problem_table[] = {
     CLI_OPTION("problem-set", SETTING, cli_instance, settings, "KEY=VALUE",
@@ -34,51 +19,6 @@ const cli_argument cli_problem_table[] = {
     CLI_OPTION("gradients-only", FLAG, cli_instance, gradients_only, NULL,
                "leave out the problem's Hv and Jv, as if it had gradients only"),
     CLI_END};
-
-static blv_precision parse_precision(const char *text, const struct argp_state *state) {
-    if (strcmp(text, "f32") != 0 && strcmp(text, "f64") != 0)
-        argp_error(state, "--precision '%s': expected f32 or f64", text);
-    return strcmp(text, "f32") == 0 ? BLV_F32 : BLV_F64;
-}
-
-static int parse_threads(const char *text, const struct argp_state *state) {
-    uint64_t threads = 0;
-    if (!cli_parse_whole(text, MOST_THREADS, &threads))
-        argp_error(state, "--threads '%s': expected a whole number from 0 to %d", text,
-                   MOST_THREADS);
-    return (int)threads;
-}
-
-static error_t parse(int key, char *arg, struct argp_state *state) {
-    cli_instance *instance = state->input;
-    switch (key) {
-    case KEY_PROBLEM_SET:
-        cli_settings_split(&instance->settings, "problem-set", arg, state);
-        return 0;
-    case KEY_PRECISION:
-        instance->options.precision = parse_precision(arg, state);
-        return 0;
-    case KEY_THREADS:
-        instance->options.threads = parse_threads(arg, state);
-        return 0;
-    case KEY_GRADIENTS_ONLY:
-        instance->gradients_only = true;
-        return 0;
-    case ARGP_KEY_ARG:
-        if (instance->name)
-            argp_error(state, "'%s' is one argument too many", arg);
-        instance->name = arg;
-        return 0;
-    case ARGP_KEY_END:
-        if (!instance->name)
-            argp_error(state, "no problem is named. Usage: %s PROBLEM [OPTION...]", state->name);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-const struct argp cli_instance_argp = {.options = options, .parser = parse};
 
 int cli_instance_find(cli_instance *instance) {
     blv_message why = {0};

@@ -17,11 +17,7 @@ typedef struct cli_instance {
     blv_problem *with_products; /* with gradients_only: what problem was made from */
 } cli_instance;
 
-/* Parses PROBLEM, --problem-set, --precision, --threads and --gradients-only into a cli_instance.
- * It is used as a child of a subcommand's own parser. */
-extern const struct argp cli_instance_argp;
-
-/* The same as entries of a table, without PROBLEM; the request is a cli_instance. */
+/* --problem-set, --precision, --threads and --gradients-only of a cli_instance. */
 extern const cli_argument cli_problem_table[];
 
 /* Finds the family and sets its parameters. These return an exit code, after a message. */

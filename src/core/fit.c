@@ -7,8 +7,8 @@
 
 static const char *products_missing(const blv_solver *solver, const blv_problem_def *def) {
     bool hvp = (solver->uses & BLV_USES_HVP) && blv_lacks_hvp(def);
-    bool jvp = (solver->uses & BLV_USES_CROSS) && blv_lacks_jvp(def);
-    return hvp && jvp ? "Hv and Jv" : hvp ? "Hv" : jvp ? "Jv" : NULL;
+    bool cross = (solver->uses & BLV_USES_CROSS) && blv_lacks_cross(def);
+    return hvp && cross ? "Hv and Jv" : hvp ? "Hv" : cross ? "Jv" : NULL;
 }
 
 static bool is_sum(const blv_problem_def *def) {

@@ -14,7 +14,7 @@ struct blv_problem {
 static inline bool blv_lacks_hvp(const blv_problem_def *def) {
     return !def->lower_hvp && !def->lower_all;
 }
-static inline bool blv_lacks_jvp(const blv_problem_def *def) {
+static inline bool blv_lacks_cross(const blv_problem_def *def) {
     return !def->lower_cross && !def->lower_all;
 }
 

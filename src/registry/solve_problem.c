@@ -106,13 +106,13 @@ static blv_error begin_and_solve(blv_solution **solution, blv_run *run,
             why));
     blv_message said = {""};
     blv_error error = options->begin ? options->begin(options->context, run, &said) : BLV_OK;
-    if (error != BLV_OK)
-        blv_explain(why, error, "%s", said.text[0] ? said.text : blv_error_text(error));
-    else
-        error = solve(solution, run, options, why);
+    if (error == BLV_OK)
+        error = solve(solution, run, options, &said);
+    if (error != BLV_OK && !said.text[0])
+        blv_explain(&said, error, "%s", blv_error_text(error));
     if (options->end)
-        options->end(options->context, run, *solution);
-    return error;
+        options->end(options->context, run, *solution, error, said.text);
+    return error == BLV_OK ? BLV_OK : blv_explain(why, error, "%s", said.text);
 }
 
 blv_error blv_solve_with(blv_solution **solution, const blv_problem *problem,

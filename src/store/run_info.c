@@ -56,7 +56,7 @@ const blv_field blv_run_list_fields[] = {
 
 const blv_field blv_counts_fields[] = {
     BLV_FIELD(blv_counts, f_grad, WHOLE), BLV_FIELD(blv_counts, g_grad, WHOLE),
-    BLV_FIELD(blv_counts, hvp, WHOLE),    BLV_FIELD(blv_counts, jvp, WHOLE),
+    BLV_FIELD(blv_counts, hvp, WHOLE),    BLV_FIELD_AS("jvp", blv_counts, cross, WHOLE, 0),
     BLV_FIELD(blv_counts, values, WHOLE), {0}};
 
 const blv_field blv_certificate_fields[] = {BLV_FIELD(blv_certificate, phi, REAL),

@@ -1,4 +1,4 @@
-/* bilevel data split IN OUT...: deals the rows out to several files. */
+/* bilevel data split IN OUT...: splits the rows into several files. */
 #include "base/message.h"
 #include "cli/commands.h"
 #include "cli/data_files.h"
@@ -122,7 +122,7 @@ static int split(const request *asked) {
 int cmd_data_split(int argc, char **argv) {
     static const cli_arguments arguments = {
         .table = table,
-        .doc = "Deal the rows of IN out to files, in random order, each class alike.\v"
+        .doc = "Split the rows of IN into files, in random order, each class alike.\v"
                "Rows that the sizes leave over are dropped. Either all files are written or none.",
         .check = check};
     request asked = {0};
