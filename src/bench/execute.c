@@ -42,7 +42,7 @@ typedef struct making {
 /* ---- Points ---- */
 
 static uint64_t sum_counts(const blv_counts *c) {
-    return c->f_grad + c->g_grad + c->hvp + c->jvp + c->values;
+    return c->f_grad + c->g_grad + c->hvp + c->cross + c->values;
 }
 
 static uint64_t calls_of(const blv_result *result) {
@@ -53,7 +53,7 @@ static blv_error add_counts(blv_values *point, const blv_result *r) {
     static const char *const names[] = {"f_grad", "g_grad", "hvp", "jvp", "values", "calls"};
     const blv_counts *a = &r->counts, *b = &r->setup_counts;
     const uint64_t counts[] = {a->f_grad + b->f_grad, a->g_grad + b->g_grad, a->hvp + b->hvp,
-                               a->jvp + b->jvp,       a->values + b->values, calls_of(r)};
+                               a->cross + b->cross,       a->values + b->values, calls_of(r)};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         BLV_CHECK(blv_values_add_int(point, names[i], (int64_t)counts[i]));
     return BLV_OK;
@@ -161,20 +161,20 @@ static double share_since(double wall, double used) {
 /* ---- In the run store ---- */
 
 /* What of the suite a run is. */
-typedef struct request {
+typedef struct run_request {
     const char *suite, *variant, *entry, *kind, *start;
-} request;
-static const blv_field request_fields[] = {BLV_FIELD(request, suite, TEXT),
-                                           BLV_FIELD(request, variant, TEXT),
-                                           BLV_FIELD(request, entry, TEXT),
-                                           BLV_FIELD(request, kind, TEXT),
-                                           BLV_FIELD(request, start, TEXT),
+} run_request;
+static const blv_field request_fields[] = {BLV_FIELD(run_request, suite, TEXT),
+                                           BLV_FIELD(run_request, variant, TEXT),
+                                           BLV_FIELD(run_request, entry, TEXT),
+                                           BLV_FIELD(run_request, kind, TEXT),
+                                           BLV_FIELD(run_request, start, TEXT),
                                            {0}};
 
 static blv_error store_start(const worker *w, making *m) {
     const bench_suite *suite = &w->b->suite;
     const bench_job *job = m->job;
-    const request r = {suite->name, suite->variants[job->variant].name,
+    const run_request r = {suite->name, suite->variants[job->variant].name,
                        job->entry == SIZE_MAX ? "reference" : suite->entries[job->entry].id,
                        bench_job_words[job->kind], bench_start_words[suite->start]};
     char *text = blv_record_text(request_fields, &r);

@@ -4,8 +4,8 @@
  * after color), or when the number of features is a square from 8x8 on, no value is negative, and
  * the features have no names other than numbered ones (x0, x1, ... or pixel1, pixel2, ...). */
 #include "cli_clean.h"
-#include "cli_contact_sheet.h"
-#include "cli_page.h"
+#include "report/contact_sheet.h"
+#include "report/html.h"
 #include "cli_text.h"
 
 #include <ctype.h>
@@ -89,7 +89,7 @@ static cli_image find_image(const cli_clean_result *r) {
 
 /* ---- The sheet ---- */
 
-static void find_range(cli_picture *pictures, size_t count, size_t values) {
+static void find_range(report_picture *pictures, size_t count, size_t values) {
     double low = INFINITY, high = -INFINITY;
     for (size_t i = 0; i < count * values; i++) {
         double value = pictures[i / values].values[i % values];
@@ -114,14 +114,14 @@ static void caption_of(const cli_clean_result *r, size_t row, char caption[CAPTI
 
 static void put_sheet(FILE *out, const cli_clean_result *r, const cli_image *image, size_t count) {
     const cli_sets *sets = r->cleaning->sets;
-    cli_picture *pictures = cli_alloc(count, sizeof *pictures);
+    report_picture *pictures = cli_alloc(count, sizeof *pictures);
     double *values = cli_alloc(count * sets->features, sizeof *values);
     char(*captions)[CAPTION] = cli_alloc(count, sizeof *captions);
     for (size_t i = 0; i < count; i++) {
         size_t row = r->order[i];
         read_row(sets, row, values + i * sets->features);
         caption_of(r, row, captions[i]);
-        pictures[i] = (cli_picture){.width = image->width,
+        pictures[i] = (report_picture){.width = image->width,
                                     .height = image->height,
                                     .channels = image->channels,
                                     .planar = image->planar,
@@ -129,7 +129,8 @@ static void put_sheet(FILE *out, const cli_clean_result *r, const cli_image *ima
                                     .caption = captions[i]};
     }
     find_range(pictures, count, sets->features);
-    cli_contact_sheet(out, pictures, count);
+    if (report_contact_sheet(out, pictures, count) != BLV_OK)
+        exit(cli_refuse(BLV_E_MEMORY, NULL));
     free(pictures);
     free(values);
     free(captions);
@@ -145,7 +146,7 @@ char *cli_clean_sheet(const cli_clean_result *r) {
     FILE *out = cli_text_begin(&text);
     snprintf(title, sizeof title, "The %zu most suspicious of %zu suspect rows", count,
              r->suspects);
-    cli_html_heading(out, 3, title);
+    report_html_heading(out, 3, title);
     put_sheet(out, r, &image, count);
     return cli_text_end(&text);
 }

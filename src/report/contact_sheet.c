@@ -2,6 +2,7 @@
  * the number of its filter, 0: none. */
 #include "report/contact_sheet.h"
 
+#include "bilevel/solver.h"
 #include "report/html.h"
 
 #include <math.h>

@@ -3,7 +3,9 @@
 #include "bench/results.h"
 #include "cli/commands.h"
 #include "cli/store_options.h"
-#include "cli_watch.h"
+#include "cli/progress_line.h"
+#include "cli/signals.h"
+#include "cli_bench_choose.h"
 
 #include <libgen.h>
 #include <limits.h>
@@ -156,15 +158,12 @@ static blv_error open_store(void *context, blv_store **store, blv_message *why) 
 
 static void follow(void *context, blv_run *run) {
     (void)context;
-    if (run)
-        cli_watch_run(run, NULL);
-    else
-        cli_watch_leave();
+    cli_signals_watch(run);
 }
 
 static bool stopped(void *context) {
     (void)context;
-    return cli_watch_signalled();
+    return cli_signalled();
 }
 
 static void print_line(void *context, const char *text) {
@@ -179,9 +178,9 @@ static void remark(void *context, const char *text) {
 
 static blv_error run_suite(bench *b, const request *asked, blv_message *why) {
     bench_results results;
-    cli_watch_begin(CLI_PROGRESS_NONE);
+    cli_signals_begin();
     blv_error error = bench_run_all(b, why);
-    cli_watch_end();
+    cli_signals_end();
     if (error == BLV_E_STOPPED)
         blv_explain(why, error, "stopped; the same command resumes it");
     if (error != BLV_OK)
@@ -232,6 +231,7 @@ int cmd_bench(int argc, char **argv) {
                                .jobs = 1,
                                .threads = 1,
                                .data_folders = {NULL, getenv("BILEVEL_DATA")},
+                               .chooser = &cli_bench_chooser,
                                .command = argv,
                                .command_count = (size_t)argc,
                                .context = &asked,
