@@ -105,7 +105,7 @@ static void planes_and_pixels_give_the_same_picture(void **state) {
         picture.planar = round == 0;
         picture.values = round == 0 ? planar : mixed;
         report_bytes png;
-    assert_int_equal(report_picture_png(&picture, &png), BLV_OK);
+        assert_int_equal(report_picture_png(&picture, &png), BLV_OK);
         decode_png((const unsigned char *)png.data, png.size, 3, pixels);
         for (int i = 0; i < 3 * PIXELS; i++)
             assert_int_equal(pixels[i], (int)mixed[i]);
@@ -139,11 +139,11 @@ static void a_sheet_has_every_picture_with_its_caption(void **state) {
         for (int i = 0; i < PIXELS; i++)
             values[k][i] = (double)(17 * i + 40 * k) / 2.0;
         pictures[k] = (report_picture){.width = WIDTH,
-                                    .height = HEIGHT,
-                                    .channels = 1,
-                                    .values = values[k],
-                                    .high = 255.0,
-                                    .caption = captions[k]};
+                                       .height = HEIGHT,
+                                       .channels = 1,
+                                       .values = values[k],
+                                       .high = 255.0,
+                                       .caption = captions[k]};
     }
     char *page = NULL;
     size_t size = 0;

@@ -1,7 +1,7 @@
 /* `bilevel bench`: the runs that a suite asks for, and their records.
  *
- * Plan, run, choose tuned settings, run those. Finished runs are kept in DIR/points.jsonl under a key
- * made from everything that defines them, so that an interrupted benchmark resumes. */
+ * Plan, run, choose tuned settings, run those. Finished runs are kept in DIR/points.jsonl under a
+ * key made from everything that defines them, so that an interrupted benchmark resumes. */
 #ifndef BENCH_BENCH_H
 #define BENCH_BENCH_H
 
@@ -116,11 +116,12 @@ struct bench {
     bench_record *records;
 };
 
-/* Reads the suite, changes it as the request says, finds data, checks all settings, plans references,
- * tuning and the runs of entries that are not tuned, and makes the folder. bench_close either way. */
+/* Reads the suite, changes it as the request says, finds data, checks all settings, plans
+ * references, tuning and the runs of entries that are not tuned, and makes the folder. bench_close
+ * either way. */
 blv_error bench_open(bench *b, const bench_request *request, blv_message *why);
-/* Makes the runs that have no record yet; then those of tuned entries. BLV_E_STOPPED: the user asked
- * for it. */
+/* Makes the runs that have no record yet; then those of tuned entries. BLV_E_STOPPED: the user
+ * asked for it. */
 blv_error bench_run_all(bench *b, blv_message *why);
 void bench_close(bench *b);
 

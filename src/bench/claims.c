@@ -203,7 +203,8 @@ static void put_sentence(const claim_context *c, const claim_side *side, char te
     if (isinf(side->score) && is_about_level(c))
         snprintf(what, sizeof what, "did not reach %.4g", c->level);
     else if (isinf(side->score))
-        snprintf(what, sizeof what, "failed%s", is_about_sweep(c) ? " for a value of the sweep" : "");
+        snprintf(what, sizeof what, "failed%s",
+                 is_about_sweep(c) ? " for a value of the sweep" : "");
     else if (c->claim->by == BENCH_BY_SECONDS)
         snprintf(what, sizeof what, "reached %.4g after %.3g s", c->level, side->score);
     else if (c->claim->by == BENCH_BY_CALLS)
@@ -235,8 +236,7 @@ static void not_judged(bench_verdict *verdict, const char *reason) {
 static void decide(const claim_context *c, const claim_side *last, double score, const char *other,
                    bench_verdict *verdict) {
     char mine[SENTENCE], ratio[48] = "";
-    bool disturbed =
-        c->claim->by == BENCH_BY_SECONDS && c->results->processor_share < BENCH_QUIET;
+    bool disturbed = c->claim->by == BENCH_BY_SECONDS && c->results->processor_share < BENCH_QUIET;
     put_sentence(c, last, mine);
     if (isfinite(last->score) && isfinite(score) && last->score > 0.0)
         snprintf(ratio, sizeof ratio, " (%.3g times as much)", score / last->score);
@@ -293,8 +293,8 @@ static blv_error judge_claim(bench_results *results, size_t claim, size_t varian
 
 blv_error bench_judge_claims(bench_results *results) {
     size_t claims = results->bench->suite.claim_count;
-    results->verdicts = blv_arena_alloc(&results->arena, claims * results->view_count,
-                                        sizeof *results->verdicts);
+    results->verdicts =
+        blv_arena_alloc(&results->arena, claims * results->view_count, sizeof *results->verdicts);
     if (!results->verdicts)
         return BLV_E_MEMORY;
     for (size_t c = 0; c < claims; c++)

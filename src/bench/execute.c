@@ -1,6 +1,6 @@
 /* Making the runs of a benchmark: each is stepped here, and looked at when its clock, its calls or
  * its iterations have come to the next of its points. Looking is off the clock. */
-#include "bench/problems.h"
+#include "bench/variant_problem.h"
 
 #include "base/message.h"
 #include "bilevel/certificate.h"
@@ -53,7 +53,7 @@ static blv_error add_counts(blv_values *point, const blv_result *r) {
     static const char *const names[] = {"f_grad", "g_grad", "hvp", "jvp", "values", "calls"};
     const blv_counts *a = &r->counts, *b = &r->setup_counts;
     const uint64_t counts[] = {a->f_grad + b->f_grad, a->g_grad + b->g_grad, a->hvp + b->hvp,
-                               a->cross + b->cross,       a->values + b->values, calls_of(r)};
+                               a->cross + b->cross,   a->values + b->values, calls_of(r)};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         BLV_CHECK(blv_values_add_int(point, names[i], (int64_t)counts[i]));
     return BLV_OK;
@@ -95,8 +95,8 @@ static void store_point(blv_recorder *recorder, const blv_values *point) {
 
 static blv_error add_point(making *m, bool last) {
     const blv_result *result = blv_run_result(m->run);
-    bool certify = m->job->certify == BENCH_CERTIFY_POINTS ||
-                   (last && m->job->certify == BENCH_CERTIFY_END);
+    bool certify =
+        m->job->certify == BENCH_CERTIFY_POINTS || (last && m->job->certify == BENCH_CERTIFY_END);
     blv_values *point = bench_record_point(m->record);
     if (!point)
         return BLV_E_MEMORY;
@@ -164,19 +164,17 @@ static double share_since(double wall, double used) {
 typedef struct run_request {
     const char *suite, *variant, *entry, *kind, *start;
 } run_request;
-static const blv_field request_fields[] = {BLV_FIELD(run_request, suite, TEXT),
-                                           BLV_FIELD(run_request, variant, TEXT),
-                                           BLV_FIELD(run_request, entry, TEXT),
-                                           BLV_FIELD(run_request, kind, TEXT),
-                                           BLV_FIELD(run_request, start, TEXT),
-                                           {0}};
+static const blv_field request_fields[] = {
+    BLV_FIELD(run_request, suite, TEXT), BLV_FIELD(run_request, variant, TEXT),
+    BLV_FIELD(run_request, entry, TEXT), BLV_FIELD(run_request, kind, TEXT),
+    BLV_FIELD(run_request, start, TEXT), {0}};
 
 static blv_error store_start(const worker *w, making *m) {
     const bench_suite *suite = &w->b->suite;
     const bench_job *job = m->job;
     const run_request r = {suite->name, suite->variants[job->variant].name,
-                       job->entry == SIZE_MAX ? "reference" : suite->entries[job->entry].id,
-                       bench_job_words[job->kind], bench_start_words[suite->start]};
+                           job->entry == SIZE_MAX ? "reference" : suite->entries[job->entry].id,
+                           bench_job_words[job->kind], bench_start_words[suite->start]};
     char *text = blv_record_text(request_fields, &r);
     blv_run_info info = {.size = sizeof info,
                          .kind = "bench",
@@ -415,8 +413,8 @@ static blv_error work_together(bench *b, uint64_t workers, blv_message *why) {
         if (pid == 0)
             work_apart(b, started, workers);
         if (pid < 0)
-            error = blv_explain(why, BLV_E_MEMORY, "a process cannot be started: %s",
-                                strerror(errno));
+            error =
+                blv_explain(why, BLV_E_MEMORY, "a process cannot be started: %s", strerror(errno));
     }
     for (uint64_t i = 0; i < started; i++) {
         int status = 0;

@@ -70,41 +70,34 @@ typedef struct definition {
     double amount;
 } definition;
 
-static const blv_field definition_fields[] = {BLV_FIELD(definition, version, TEXT),
-                                              BLV_FIELD(definition, problem, TEXT),
-                                              BLV_FIELD(definition, problem_set, VALUES),
-                                              BLV_FIELD(definition, data, VALUES),
-                                              BLV_FIELD(definition, precision, TEXT),
-                                              BLV_FIELD(definition, threads, WHOLE),
-                                              BLV_FIELD(definition, start, TEXT),
-                                              BLV_FIELD(definition, kind, TEXT),
-                                              BLV_FIELD(definition, solver, TEXT),
-                                              BLV_FIELD(definition, set, VALUES),
-                                              BLV_FIELD(definition, seed, WHOLE),
-                                              BLV_FIELD(definition, limit, TEXT),
-                                              BLV_FIELD(definition, amount, REAL),
-                                              BLV_FIELD(definition, points, WHOLE),
-                                              BLV_FIELD(definition, certify, WHOLE),
-                                              {0}};
+static const blv_field definition_fields[] = {
+    BLV_FIELD(definition, version, TEXT),       BLV_FIELD(definition, problem, TEXT),
+    BLV_FIELD(definition, problem_set, VALUES), BLV_FIELD(definition, data, VALUES),
+    BLV_FIELD(definition, precision, TEXT),     BLV_FIELD(definition, threads, WHOLE),
+    BLV_FIELD(definition, start, TEXT),         BLV_FIELD(definition, kind, TEXT),
+    BLV_FIELD(definition, solver, TEXT),        BLV_FIELD(definition, set, VALUES),
+    BLV_FIELD(definition, seed, WHOLE),         BLV_FIELD(definition, limit, TEXT),
+    BLV_FIELD(definition, amount, REAL),        BLV_FIELD(definition, points, WHOLE),
+    BLV_FIELD(definition, certify, WHOLE),      {0}};
 
 static blv_error make_key(const bench *b, bench_job *job, const blv_values *hashes) {
     const bench_suite *suite = &b->suite;
-    const definition d = {
-        .version = blv_version(),
-        .problem = suite->problem ? suite->problem : bench_command_words[suite->command],
-        .precision = bench_precision_words[suite->precision],
-        .start = bench_start_words[suite->start],
-        .kind = bench_job_words[job->kind],
-        .solver = job->solver,
-        .limit = bench_limit_words[job->limit.kind],
-        .problem_set = job->problem_set,
-        .data = *hashes,
-        .set = job->set,
-        .threads = (uint64_t)b->request->threads,
-        .seed = job->seed,
-        .points = job->points,
-        .certify = (uint64_t)job->certify,
-        .amount = job->limit.amount};
+    const definition d = {.version = blv_version(),
+                          .problem =
+                              suite->problem ? suite->problem : bench_command_words[suite->command],
+                          .precision = bench_precision_words[suite->precision],
+                          .start = bench_start_words[suite->start],
+                          .kind = bench_job_words[job->kind],
+                          .solver = job->solver,
+                          .limit = bench_limit_words[job->limit.kind],
+                          .problem_set = job->problem_set,
+                          .data = *hashes,
+                          .set = job->set,
+                          .threads = (uint64_t)b->request->threads,
+                          .seed = job->seed,
+                          .points = job->points,
+                          .certify = (uint64_t)job->certify,
+                          .amount = job->limit.amount};
     json_t *what = blv_record_json(definition_fields, &d);
     char *text =
         what ? json_dumps(what, JSON_SORT_KEYS | JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;

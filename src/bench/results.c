@@ -73,8 +73,7 @@ static double metric_at(const bench_results *results, const bench_view *view,
 static double metric_at_end(const bench_results *results, const bench_view *view,
                             const bench_record *record) {
     size_t count = record->point_count;
-    double value =
-        count > 0 ? metric_at(results, view, &record->points[count - 1]) : (double)NAN;
+    double value = count > 0 ? metric_at(results, view, &record->points[count - 1]) : (double)NAN;
     if (!record->failed && !isnan(value))
         return value;
     return bench_more_is_better(results->bench->suite.metric) ? -INFINITY : INFINITY;
@@ -100,16 +99,15 @@ static const bench_record *record_of(const bench *b, size_t i, size_t variant, s
     return is_it ? job->record : NULL;
 }
 
-blv_error bench_reach_level(bench_results *results, size_t variant, size_t entry,
-                            double level, bench_reach *reach) {
+blv_error bench_reach_level(bench_results *results, size_t variant, size_t entry, double level,
+                            bench_reach *reach) {
     const bench *b = results->bench;
     values seconds = {0}, calls = {0};
     for (size_t i = 0; i < b->job_count; i++) {
         const bench_record *record = record_of(b, i, variant, entry, BENCH_RUN);
         if (!record || record->rejected)
             continue;
-        const blv_values *point =
-            first_at_level(results, &results->views[variant], level, record);
+        const blv_values *point = first_at_level(results, &results->views[variant], level, record);
         BLV_CHECK(add_value(results, &seconds, point ? bench_number(point, "seconds") : INFINITY));
         BLV_CHECK(add_value(results, &calls, point ? bench_number(point, "calls") : INFINITY));
     }
@@ -150,8 +148,8 @@ static blv_error fill_cell(bench_results *results, size_t v, size_t e, bench_cel
             continue;
         cell->runs++;
         cell->failed += record->failed;
-        BLV_CHECK(add_value(results, &ends[VALUE],
-                            metric_at_end(results, &results->views[v], record)));
+        BLV_CHECK(
+            add_value(results, &ends[VALUE], metric_at_end(results, &results->views[v], record)));
         for (size_t k = 0; k < 3; k++)
             BLV_CHECK(
                 add_value(results, &ends[FIRST_NAME + k], bench_record_end(record, names[k])));
@@ -213,8 +211,7 @@ static blv_error find_processor_share(bench_results *results) {
 
 blv_error bench_results_make(bench_results *results, const bench *b) {
     *results = (bench_results){.bench = b, .view_count = b->suite.variant_count};
-    results->views =
-        blv_arena_alloc(&results->arena, results->view_count, sizeof *results->views);
+    results->views = blv_arena_alloc(&results->arena, results->view_count, sizeof *results->views);
     if (!results->views)
         return BLV_E_MEMORY;
     BLV_CHECK(find_processor_share(results));

@@ -53,8 +53,8 @@ typedef struct bench_results {
     size_t view_count, verdict_count;
     bench_view *views; /* one for each variant */
     bench_verdict *verdicts;
-    double processor_share; /* processor time over the time that passed, the median of all runs: well
-                             * below 1 when other programs disturbed them */
+    double processor_share; /* processor time over the time that passed, the median of all runs:
+                             * well below 1 when other programs disturbed them */
     blv_arena arena;
 } bench_results;
 #define BENCH_QUIET 0.9 /* from here on a run had the processor to itself */

@@ -171,12 +171,11 @@ static bool add_claims(json_t *claims, const bench_results *results) {
     bool well = true;
     for (size_t i = 0; well && i < results->verdict_count; i++) {
         const bench_verdict *verdict = &results->verdicts[i];
-        const claim_record record = {
-            .claim = results->bench->suite.claims[verdict->claim].text,
-            .variant = results->views[verdict->variant].variant->name,
-            .text = verdict->text,
-            .is_judged = verdict->held >= 0,
-            .held = verdict->held == 1};
+        const claim_record record = {.claim = results->bench->suite.claims[verdict->claim].text,
+                                     .variant = results->views[verdict->variant].variant->name,
+                                     .text = verdict->text,
+                                     .is_judged = verdict->held >= 0,
+                                     .held = verdict->held == 1};
         well = json_array_append_new(claims, blv_record_json(claim_fields, &record)) == 0;
     }
     return well;
@@ -200,15 +199,15 @@ static blv_error put_json(const bench_results *results, FILE *out, blv_message *
     bench_machine_text(machine, sizeof machine);
     bool well = claims && views && cells && runs && add_claims(claims, results) &&
                 add_views(views, cells, results) && add_runs(runs, b);
-    json_t *all = well ? json_pack("{s:O, s:b, s:s, s:o, s:i, s:o, s:O, s:O, s:O, s:O}", "suite",
-                                   b->suite.root, "quick", b->suite.quick, "version", blv_version(),
-                                   "machine", blv_json_string(machine), "threads",
-                                   b->request->threads, "processor_share",
-                                   blv_json_real(results->processor_share), "claims", claims,
-                                   "variants", views, "entries", cells, "runs", runs)
-                       : NULL;
-    well = all && (json_dumpf(all, out, JSON_INDENT(1) | JSON_REAL_PRECISION(17)) == 0 ||
-                   ferror(out));
+    json_t *all =
+        well ? json_pack("{s:O, s:b, s:s, s:o, s:i, s:o, s:O, s:O, s:O, s:O}", "suite",
+                         b->suite.root, "quick", b->suite.quick, "version", blv_version(),
+                         "machine", blv_json_string(machine), "threads", b->request->threads,
+                         "processor_share", blv_json_real(results->processor_share), "claims",
+                         claims, "variants", views, "entries", cells, "runs", runs)
+             : NULL;
+    well =
+        all && (json_dumpf(all, out, JSON_INDENT(1) | JSON_REAL_PRECISION(17)) == 0 || ferror(out));
     json_decref(all);
     json_decref(claims);
     json_decref(views);
@@ -318,8 +317,10 @@ static void put_protocol(FILE *out, const bench_results *results) {
         out, "p",
         results->bench->suite.has_command
             ? "Run k of every method has seed k: of the choice, of the network and of its batches. "
-              "Numbers are medians over the seeds, bands go from 20 to 80 percent. Settings of tuned "
-              "methods were chosen by the accuracy on a fifth of the training rows, which were held "
+              "Numbers are medians over the seeds, bands go from 20 to 80 percent. Settings of "
+              "tuned "
+              "methods were chosen by the accuracy on a fifth of the training rows, which were "
+              "held "
               "out; the test rows had no part in it."
             : "Every run has the same start; run k of every solver has seed k, and so the same "
               "batches. Points are evaluated off the solver's clock. Numbers are medians over the "
@@ -380,8 +381,8 @@ blv_error bench_results_write(const bench_results *results, blv_message *why) {
         if (error == BLV_OK)
             error = files[i].put(results, written[i].file, why);
         if (error == BLV_OK && (fflush(written[i].file) != 0 || ferror(written[i].file)))
-            error = blv_explain(why, BLV_E_FILE, "%s: cannot be written: %s", path,
-                                strerror(errno));
+            error =
+                blv_explain(why, BLV_E_FILE, "%s: cannot be written: %s", path, strerror(errno));
     }
     for (size_t i = 0; i < FILES; i++) {
         if (error == BLV_OK)

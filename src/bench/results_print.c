@@ -277,8 +277,9 @@ void bench_protocol_text(const bench_results *results, char text[BENCH_PROTOCOL_
         snprintf(busy, sizeof busy,
                  "; other programs were at work: the runs had %.0f %% of a processor",
                  100 * results->processor_share);
-    snprintf(text, BENCH_PROTOCOL_SIZE, "%s for each run, %llu seed%s, %d thread%s%s, bilevel %s; %s%s",
-             !b->suite.has_command                    ? limit
+    snprintf(text, BENCH_PROTOCOL_SIZE,
+             "%s for each run, %llu seed%s, %d thread%s%s, bilevel %s; %s%s",
+             !b->suite.has_command                 ? limit
              : b->suite.command == BENCH_CONTINUAL ? "all tasks"
                                                    : "one choice",
              (unsigned long long)b->suite.seeds, b->suite.seeds == 1 ? "" : "s", threads,

@@ -37,8 +37,7 @@ static const char *const basis_words[] = {
 #define SEEN(name_, type, member, kind_, fields_, seen)                                            \
     {                                                                                              \
         .name = (name_), .kind = BLV_KIND_##kind_, .offset = offsetof(type, member),               \
-        .size = sizeof(((type *)0)->member), .fields = (fields_),                                  \
-        .when = 1 + offsetof(type, seen)                                                           \
+        .size = sizeof(((type *)0)->member), .fields = (fields_), .when = 1 + offsetof(type, seen) \
     }
 #define LIMITS(type, prefix)                                                                       \
     BLV_FIELD_AS("seconds", type, prefix seconds, REAL, 0),                                        \
@@ -72,18 +71,18 @@ static const blv_field solver_fields[] = {
     BLV_FIELD(bench_solver_file, set, VALUES),
     SEEN("baseline", bench_solver_file, baseline, RECORD, baseline_fields, has_baseline),
     {0}};
-static const blv_field claim_fields[] = {NEEDED(bench_claim, text, TEXT),
-                                         NAMES(bench_claim, who, BLV_REQUIRED),
-                                         NAMES(bench_claim, of, 0),
-                                         {.name = "by",
-                                          .kind = BLV_KIND_WORD,
-                                          .flags = BLV_REQUIRED,
-                                          .offset = offsetof(bench_claim, by),
-                                          .words = basis_words},
-                                         BLV_FIELD(bench_claim, factor, REAL),
-                                         SEEN("bounds", bench_claim, bounds, VALUES, NULL,
-                                              is_bounded),
-                                         {0}};
+static const blv_field claim_fields[] = {
+    NEEDED(bench_claim, text, TEXT),
+    NAMES(bench_claim, who, BLV_REQUIRED),
+    NAMES(bench_claim, of, 0),
+    {.name = "by",
+     .kind = BLV_KIND_WORD,
+     .flags = BLV_REQUIRED,
+     .offset = offsetof(bench_claim, by),
+     .words = basis_words},
+    BLV_FIELD(bench_claim, factor, REAL),
+    SEEN("bounds", bench_claim, bounds, VALUES, NULL, is_bounded),
+    {0}};
 static const blv_field source_fields[] = {NEEDED(bench_source, paper, TEXT),
                                           NEEDED(bench_source, figure, TEXT),
                                           NEEDED(bench_source, claim, TEXT),
@@ -224,8 +223,9 @@ static blv_error expect_claim(const bench_suite *suite, size_t i, blv_message *w
                         : bound->kind == BLV_VALUE_REAL ? bound->real
                                                         : 0.0;
         if (!suite->quick && !has_variant(suite, bound->name))
-            return blv_explain(why, BLV_E_FORMAT, "%s: claims[%zu].bounds: there is no variant '%s'",
-                               suite->path, i, bound->name);
+            return blv_explain(why, BLV_E_FORMAT,
+                               "%s: claims[%zu].bounds: there is no variant '%s'", suite->path, i,
+                               bound->name);
         if (!(number > 0.0))
             return blv_explain(why, BLV_E_FORMAT,
                                "%s: claims[%zu].bounds.%s: expected a number above 0", suite->path,

@@ -1,4 +1,5 @@
-/* A suite of `bilevel bench`: an experiment as a JSON file states it. docs/bench.md has the keys. */
+/* A suite of `bilevel bench`: an experiment as a JSON file states it. docs/bench.md has the keys.
+ */
 #ifndef BENCH_SUITE_H
 #define BENCH_SUITE_H
 
@@ -99,8 +100,8 @@ typedef struct bench_claim {
 
 /* A solver with settings: a row of the table, a curve. */
 typedef struct bench_entry {
-    char *id;     /* "soba/tuned": the solver and untuned, published, tuned, KEY=VALUE or the name of
-                   * a baseline */
+    char *id; /* "soba/tuned": the solver and untuned, published, tuned, KEY=VALUE or the name of
+               * a baseline */
     char *solver; /* its name; of a command: the name of a method */
     blv_values set;
     json_t *grid;           /* {key: [value, ...], ...}; NULL: nothing is to be chosen */
@@ -183,7 +184,7 @@ char **bench_suite_list(const char *folder, size_t *count);
 
 /* A file of the data: the first that is there of the folders (NULL: none), `data` beside the suite,
  * and the suite's own folders. *path is to be freed. */
-blv_error bench_suite_data(const bench_suite *suite, const char *const folders[2],
-                           const char *name, char **path, blv_message *why);
+blv_error bench_suite_data(const bench_suite *suite, const char *const folders[2], const char *name,
+                           char **path, blv_message *why);
 
 #endif

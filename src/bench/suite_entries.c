@@ -56,13 +56,12 @@ const char *bench_suite_solver(const bench_suite *suite, const char *name, blv_m
     return solver ? solver->name : NULL;
 }
 
-static blv_error add_baseline(bench_suite *suite, const char *solver,
-                              const bench_solver_file *file, blv_message *why) {
+static blv_error add_baseline(bench_suite *suite, const char *solver, const bench_solver_file *file,
+                              blv_message *why) {
     const bench_baseline_file *baseline = &file->baseline;
     if (suite->has_command)
-        return blv_explain(why, BLV_E_FORMAT,
-                           "%s: solvers: %s: baseline: the command %s has none", suite->path,
-                           solver, bench_command_words[suite->command]);
+        return blv_explain(why, BLV_E_FORMAT, "%s: solvers: %s: baseline: the command %s has none",
+                           suite->path, solver, bench_command_words[suite->command]);
     BLV_CHECK(add_entry(suite, solver, baseline->name, &file->set, &baseline->set, NULL, why));
     bench_entry *entry = &suite->entries[suite->entry_count - 1];
     return blv_values_update(&entry->problem_set, &baseline->problem_set);

@@ -104,8 +104,8 @@ static bool look_in(const char *base, const char *folder, const char *name, char
     return path != NULL;
 }
 
-blv_error bench_suite_data(const bench_suite *suite, const char *const folders[2],
-                           const char *name, char **path, blv_message *why) {
+blv_error bench_suite_data(const bench_suite *suite, const char *const folders[2], const char *name,
+                           char **path, blv_message *why) {
     bool well = true;
     *path = NULL;
     for (size_t i = 0; i < 2; i++)

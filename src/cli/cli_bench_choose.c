@@ -58,14 +58,13 @@ static const struct setting {
 };
 enum { SETTINGS = sizeof settings / sizeof settings[0], MOST = 1000000000 };
 
-static int refuse_value(const bench *b, const char *where, const char *key,
-                        const char *text, const char *expected) {
+static int refuse_value(const bench *b, const char *where, const char *key, const char *text,
+                        const char *expected) {
     cli_complain("%s: %s: %s '%s': expected %s", b->suite.path, where, key, text, expected);
     return CLI_REFUSED;
 }
 
-static int refuse_key(const bench *b, const char *where, const char *key, int of,
-                      bool method) {
+static int refuse_key(const bench *b, const char *where, const char *key, int of, bool method) {
     cli_nearest nearest = {.word = key};
     for (size_t i = 0; i < SETTINGS; i++)
         if ((settings[i].of & of) && (settings[i].of_method || !method))
@@ -292,7 +291,8 @@ static blv_values *new_point(bench_record *record, uint64_t iteration, double se
 }
 
 static int judge(const task *t, const char *net, const blv_dataset *subset, const double *weight,
-                 const blv_dataset *test, const bench_job *job, blv_values *point, const char *key) {
+                 const blv_dataset *test, const bench_job *job, blv_values *point,
+                 const char *key) {
     cli_choosing choosing = t->choosing;
     double accuracy = NAN;
     choosing.net = net;
@@ -358,8 +358,8 @@ static int expect_tasks(const bench *b, const task *t, const blv_dataset *rows) 
     return CLI_REFUSED;
 }
 
-static int pass_tasks(const bench *b, const task *t, const bench_job *job,
-                      const blv_dataset *rows, const blv_dataset *test, bench_record *points) {
+static int pass_tasks(const bench *b, const task *t, const bench_job *job, const blv_dataset *rows,
+                      const blv_dataset *test, bench_record *points) {
     const cli_stream stream = {.choosing = &t->choosing,
                                .rows = rows,
                                .test = test,

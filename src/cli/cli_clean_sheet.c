@@ -4,9 +4,9 @@
  * after color), or when the number of features is a square from 8x8 on, no value is negative, and
  * the features have no names other than numbered ones (x0, x1, ... or pixel1, pixel2, ...). */
 #include "cli_clean.h"
+#include "cli_text.h"
 #include "report/contact_sheet.h"
 #include "report/html.h"
-#include "cli_text.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -122,11 +122,11 @@ static void put_sheet(FILE *out, const cli_clean_result *r, const cli_image *ima
         read_row(sets, row, values + i * sets->features);
         caption_of(r, row, captions[i]);
         pictures[i] = (report_picture){.width = image->width,
-                                    .height = image->height,
-                                    .channels = image->channels,
-                                    .planar = image->planar,
-                                    .values = values + i * sets->features,
-                                    .caption = captions[i]};
+                                       .height = image->height,
+                                       .channels = image->channels,
+                                       .planar = image->planar,
+                                       .values = values + i * sets->features,
+                                       .caption = captions[i]};
     }
     find_range(pictures, count, sets->features);
     if (report_contact_sheet(out, pictures, count) != BLV_OK)

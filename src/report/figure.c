@@ -109,7 +109,8 @@ static blv_error reject_column(const blv_run_groups *set, const char *column, bl
     for (size_t i = 0; out && i < set->count; i++)
         for (size_t c = 0; c < set->runs[i].trace.columns; c++) {
             const char *name = set->runs[i].trace.names[c];
-            if (strchr(name, '[') || !report_has_column(&set->runs[i], name) || is_listed_before(set, i, name))
+            if (strchr(name, '[') || !report_has_column(&set->runs[i], name) ||
+                is_listed_before(set, i, name))
                 continue;
             blv_nearest_try(&nearest, name);
             fprintf(out, "%s%s", joint, name);

@@ -16,7 +16,7 @@
 
 enum { NUMBER = 48 };
 
-/* What a run of a solver left as its result. */
+/* What a run left as its result, as far as it is shown. */
 typedef struct result {
     blv_values certificate, measures, parameters, options, counts, setup_counts;
     size_t x_count, y_count, note_count;
@@ -171,8 +171,8 @@ static blv_error put_figures(const page *p) {
     report_html_heading(p->out, 2, "Curves");
     for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++) {
         report_figure figure;
-        blv_error error = report_figure_make(&figure, p->asked->groups, figures[i].over,
-                                             figures[i].what, NULL);
+        blv_error error =
+            report_figure_make(&figure, p->asked->groups, figures[i].over, figures[i].what, NULL);
         if (error == BLV_E_NAME)
             continue; /* the runs do not have it */
         BLV_CHECK(error);
@@ -388,8 +388,7 @@ blv_error report_run_page_put(const report_run_page *asked, FILE *out, blv_messa
         qsort(p.runs, p.count, sizeof *p.runs, compare_runs);
     for (size_t i = 0; i < p.count && error == BLV_OK; i++) {
         const char *text = p.runs[i]->info->result;
-        bool is_solve = text && !report_is_task(p.runs[i]->info);
-        if (is_solve && blv_record_parse(result_fields, &p.results[i], text, NULL) == BLV_E_MEMORY)
+        if (text && blv_record_parse(result_fields, &p.results[i], text, NULL) == BLV_E_MEMORY)
             error = BLV_E_MEMORY;
     }
     if (error == BLV_OK)

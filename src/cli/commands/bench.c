@@ -2,9 +2,9 @@
 #include "base/message.h"
 #include "bench/results.h"
 #include "cli/commands.h"
-#include "cli/store_options.h"
 #include "cli/progress_line.h"
 #include "cli/signals.h"
+#include "cli/store_options.h"
 #include "cli_bench_choose.h"
 
 #include <libgen.h>
@@ -63,7 +63,8 @@ static const cli_argument table[] = {
     CLI_OPTION("progress", TEXT, request, progress_word, "lines|none",
                "a line on standard error for each run (default: on a terminal)",
                .section = CLI_SECTION_OUTPUT),
-    CLI_INCLUDE(cli_store_table, request, store, CLI_SECTION_STORE), CLI_END};
+    CLI_INCLUDE(cli_store_table, request, store, CLI_SECTION_STORE),
+    CLI_END};
 
 static blv_error check(void *field, blv_message *why) {
     request *asked = field;
@@ -189,8 +190,8 @@ static blv_error run_suite(bench *b, const request *asked, blv_message *why) {
     if (error == BLV_OK)
         error = bench_results_write(&results, why);
     if (error == BLV_OK)
-        error = bench_results_print(&results,
-                                    asked->markdown ? REPORT_AS_MARKDOWN : REPORT_AS_TEXT, stdout);
+        error = bench_results_print(&results, asked->markdown ? REPORT_AS_MARKDOWN : REPORT_AS_TEXT,
+                                    stdout);
     bench_results_free(&results);
     return error;
 }

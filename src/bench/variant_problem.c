@@ -1,4 +1,4 @@
-#include "bench/problems.h"
+#include "bench/variant_problem.h"
 
 #include "base/message.h"
 #include "base/number_text.h"
@@ -42,8 +42,8 @@ blv_error bench_problem_find(bench_problem *p, const bench *b, size_t variant,
     snprintf(owner, sizeof owner, "problem %s", family->name);
     for (size_t i = 0; i < settings->count; i++) {
         blv_value_show(&settings->items[i], text);
-        BLV_CHECK(blv_params_set(family->params, p->params, owner, settings->items[i].name, text,
-                                 why));
+        BLV_CHECK(
+            blv_params_set(family->params, p->params, owner, settings->items[i].name, text, why));
     }
     for (size_t i = 0; i < data->count; i++)
         BLV_CHECK(set_data(p, b, &data->items[i], owner, why));

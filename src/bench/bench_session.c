@@ -40,13 +40,12 @@ static blv_error select_solvers(bench_suite *suite, char *text, blv_message *why
     return bench_suite_select(suite, names, count, why);
 }
 
-static blv_error apply_request(bench_suite *suite, const bench_request *request,
-                               blv_message *why) {
+static blv_error apply_request(bench_suite *suite, const bench_request *request, blv_message *why) {
     if (request->seeds)
         suite->seeds = request->seeds;
     if (request->has_limit && suite->has_command)
-        return blv_explain(why, BLV_E_ARGUMENT, "suite %s runs %s, which has no limit",
-                           suite->name, bench_command_words[suite->command]);
+        return blv_explain(why, BLV_E_ARGUMENT, "suite %s runs %s, which has no limit", suite->name,
+                           bench_command_words[suite->command]);
     if (request->has_limit)
         suite->limit = request->limit;
     if (strcmp(request->grid, "default") != 0)
@@ -66,8 +65,8 @@ static blv_error apply_request(bench_suite *suite, const bench_request *request,
 static blv_error make_folder(bench *b, blv_message *why) {
     struct stat status;
     const char *out = b->request->out;
-    if ((out ? asprintf(&b->folder, "%s", out)
-             : asprintf(&b->folder, "bench-%s", b->suite.name)) < 0) {
+    if ((out ? asprintf(&b->folder, "%s", out) : asprintf(&b->folder, "bench-%s", b->suite.name)) <
+        0) {
         b->folder = NULL;
         return BLV_E_MEMORY;
     }

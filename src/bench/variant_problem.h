@@ -1,6 +1,6 @@
 /* The problem of a variant, made once for all of its runs. */
-#ifndef BENCH_PROBLEMS_H
-#define BENCH_PROBLEMS_H
+#ifndef BENCH_VARIANT_PROBLEM_H
+#define BENCH_VARIANT_PROBLEM_H
 
 #include "bench/bench.h"
 #include "bilevel/registry.h"
