@@ -68,6 +68,8 @@ int cli_clean_compare(cli_clean_result *result);
 
 /* Whether the files could be written, before the work; and writing them. */
 int cli_clean_expect_writable(const cli_clean_request *request, const cli_sets *sets);
+/* The rows of a set that are kept, or all of them with the labels that are believed. */
+int cli_cleaned_rows(const cli_clean_result *result, const blv_dataset *set, blv_dataset **cleaned);
 int cli_clean_write(const cli_clean_result *result);
 
 /* The most suspicious rows as pictures, a part of a page; NULL where rows are no pictures. To be

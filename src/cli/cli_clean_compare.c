@@ -3,37 +3,27 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* sigmoid of it is 1: a weight of 1 in the problem. */
 static const double full_weight = 40.0;
 
 /* A problem on these rows; what it would be validated on does not matter. */
-static int make_problem(const cli_cleaning *c, const blv_dataset *rows, double ridge,
+static int make_problem(const cli_cleaning *c, blv_dataset *rows, double ridge,
                         blv_problem **problem) {
-    size_t count = blv_dataset_view_of(rows)->rows;
-    bool *all = cli_alloc(count, sizeof *all), *one = cli_alloc(count, sizeof *one);
-    memset(all, true, count * sizeof *all);
-    one[0] = true;
-    blv_sets sets = {.size = sizeof sets};
-    int code = cli_keep_rows(rows, all, &sets.train);
-    if (code == CLI_DONE)
-        code = cli_keep_rows(rows, one, &sets.val);
-    free(all);
-    free(one);
+    const size_t first = 0;
+    blv_sets sets = {.size = sizeof sets, .train = rows};
+    blv_message why = {0};
+    blv_error error = blv_dataset_select(rows, &first, 1, &sets.val, &why);
     blv_problem_options options = {.size = sizeof(blv_problem_options),
                                    .precision = c->learning->reading.precision,
                                    .threads = c->learning->threads};
-    blv_message why = {0};
-    blv_error error =
-        code == CLI_DONE ? blv_hyperclean_create(&sets, ridge, &options, problem, &why) : BLV_OK;
-    blv_dataset_release(sets.train);
+    if (error == BLV_OK)
+        error = blv_hyperclean_create(&sets, ridge, &options, problem, &why);
     blv_dataset_release(sets.val);
-    return error == BLV_OK ? code : cli_refuse(error, why.text);
+    return error == BLV_OK ? CLI_DONE : cli_refuse(error, why.text);
 }
 
-static int train_on(const cli_cleaning *c, const blv_dataset *rows, double ridge,
-                    double **weights) {
+static int train_on(const cli_cleaning *c, blv_dataset *rows, double ridge, double **weights) {
     blv_problem *problem = NULL;
     int code = make_problem(c, rows, ridge, &problem);
     if (code != CLI_DONE)
@@ -58,8 +48,8 @@ static cli_clean_model *next_model(cli_clean_result *r, const char *name, const 
 }
 
 /* own_val: the rows were among those trained on, so that they tell nothing. */
-static int add_trained(cli_clean_result *r, const char *name, const char *key,
-                       const blv_dataset *rows, bool own_val) {
+static int add_trained(cli_clean_result *r, const char *name, const char *key, blv_dataset *rows,
+                       bool own_val) {
     const cli_sets *sets = r->cleaning->sets;
     cli_clean_model *m = next_model(r, name, key);
     double *weights = NULL;
@@ -104,35 +94,11 @@ static void add_weighted(cli_clean_result *r) {
         m->test = cli_judge_answers(c->sets->test, c->test_probability);
 }
 
-/* The rows that are kept, or all with the believed labels. */
-static int cleaned_rows(const cli_clean_result *r, blv_dataset **cleaned) {
-    const blv_dataset *train = r->cleaning->sets->train;
-    blv_dataset_view view = *blv_dataset_view_of(train);
-    int32_t *label = cli_alloc(view.rows, sizeof *label);
-    bool *keep = cli_alloc(view.rows, sizeof *keep);
-    bool relabel = r->request->relabel;
-    for (size_t i = 0; i < view.rows; i++) {
-        label[i] = relabel && r->suspect[i] ? r->believed[i] : view.label[i];
-        keep[i] = relabel || !r->suspect[i];
-    }
-    view.label = label;
-    view.true_label = NULL;
-    blv_dataset *relabelled = NULL;
-    blv_message why = {0};
-    blv_error error = blv_dataset_create(&relabelled, &view, NULL, &why);
-    int code =
-        error == BLV_OK ? cli_keep_rows(relabelled, keep, cleaned) : cli_refuse(error, why.text);
-    blv_dataset_release(relabelled);
-    free(label);
-    free(keep);
-    return code;
-}
-
 static int add_cleaned(cli_clean_result *r) {
     const cli_sets *sets = r->cleaning->sets;
     bool relabel = r->request->relabel;
     blv_dataset *cleaned = NULL, *both = NULL;
-    int code = cleaned_rows(r, &cleaned);
+    int code = cli_cleaned_rows(r, sets->train, &cleaned);
     if (code == CLI_DONE)
         code = add_trained(r, relabel ? "TRAIN relabelled" : "TRAIN without the suspects",
                            "cleaned", cleaned, false);

@@ -34,27 +34,21 @@ static int read_again(const cli_clean_request *asked, blv_dataset **set) {
     return cli_dataset_read(set, asked->learning.train, &options);
 }
 
-static int relabel(const cli_clean_result *r, blv_dataset *set, blv_dataset **changed) {
-    blv_dataset_view view = *blv_dataset_view_of(set);
-    int32_t *label = cli_alloc(view.rows, sizeof *label);
-    for (size_t i = 0; i < view.rows; i++)
-        label[i] = r->suspect[i] ? r->believed[i] : view.label[i];
-    view.label = label;
-    view.true_label = NULL;
+int cli_cleaned_rows(const cli_clean_result *r, const blv_dataset *set, blv_dataset **cleaned) {
+    const blv_dataset_view *view = blv_dataset_view_of(set);
+    size_t *kept = cli_alloc(view->rows, sizeof *kept), count = 0;
+    int32_t *label = cli_alloc(view->rows, sizeof *label);
+    for (size_t i = 0; i < view->rows; i++) {
+        label[i] = r->suspect[i] ? r->believed[i] : view->label[i];
+        kept[count] = i;
+        count += !r->suspect[i];
+    }
     blv_message why = {0};
-    blv_error error = blv_dataset_create(changed, &view, "suspect rows relabelled", &why);
+    blv_error error = r->request->relabel ? blv_dataset_relabel(set, label, cleaned, &why)
+                                          : blv_dataset_select(set, kept, count, cleaned, &why);
+    free(kept);
     free(label);
     return error == BLV_OK ? CLI_DONE : cli_refuse(error, why.text);
-}
-
-static int drop_suspects(const cli_clean_result *r, blv_dataset *set, blv_dataset **changed) {
-    size_t rows = r->cleaning->rows;
-    bool *keep = cli_alloc(rows, sizeof *keep);
-    for (size_t i = 0; i < rows; i++)
-        keep[i] = !r->suspect[i];
-    int code = cli_keep_rows(set, keep, changed);
-    free(keep);
-    return code;
 }
 
 static int write_clean(const cli_clean_request *asked, const cli_clean_result *r,
@@ -62,7 +56,7 @@ static int write_clean(const cli_clean_request *asked, const cli_clean_result *r
     blv_dataset *set = NULL, *changed = NULL;
     int code = read_again(asked, &set);
     if (code == CLI_DONE)
-        code = asked->relabel ? relabel(r, set, &changed) : drop_suspects(r, set, &changed);
+        code = cli_cleaned_rows(r, set, &changed);
     if (code == CLI_DONE) {
         const char *format = cli_part_format(asked->clean, blv_dataset_view_of(set));
         code = format ? cli_outputs_write(outputs, asked->clean, changed, format) : CLI_REFUSED;

@@ -31,33 +31,15 @@ static size_t columns_of(const blv_dataset *set) {
 
 /* ---- Problems ---- */
 
-static int copy_rows(const blv_dataset *set, blv_dataset **copy) {
-    size_t rows = blv_dataset_view_of(set)->rows;
-    bool *all = cli_alloc(rows, sizeof *all);
-    memset(all, true, rows * sizeof *all);
-    int code = cli_keep_rows(set, all, copy);
-    free(all);
-    return code;
-}
-
-static int make_problem(const cli_tuning *t, const blv_dataset *train,
-                        const blv_l2reg_setting *setting, blv_problem **problem) {
-    blv_sets sets = {.size = sizeof sets};
-    int code = copy_rows(train, &sets.train);
-    if (code == CLI_DONE)
-        code = copy_rows(t->fit, &sets.val);
-    if (code == CLI_DONE)
-        code = copy_rows(t->stop, &sets.test);
+static int make_problem(const cli_tuning *t, blv_dataset *train, const blv_l2reg_setting *setting,
+                        blv_problem **problem) {
+    const blv_sets sets = {.size = sizeof sets, .train = train, .val = t->fit, .test = t->stop};
     blv_problem_options options = {.size = sizeof(blv_problem_options),
                                    .precision = t->learning->reading.precision,
                                    .threads = t->learning->threads};
     blv_message why = {0};
-    blv_error error =
-        code == CLI_DONE ? blv_l2reg_create(&sets, setting, &options, problem, &why) : BLV_OK;
-    blv_dataset_release(sets.train);
-    blv_dataset_release(sets.val);
-    blv_dataset_release(sets.test);
-    return error == BLV_OK ? code : cli_refuse(error, why.text);
+    blv_error error = blv_l2reg_create(&sets, setting, &options, problem, &why);
+    return error == BLV_OK ? CLI_DONE : cli_refuse(error, why.text);
 }
 
 static blv_l2reg_setting one_for_all(void) {
@@ -359,8 +341,8 @@ static int weigh_gain(cli_tuning *t) {
 
 /* ---- Once more, on all rows ---- */
 
-static int train_again(const cli_tuning *t, const blv_dataset *rows,
-                       const blv_l2reg_setting *setting, const double *x, double *y) {
+static int train_again(const cli_tuning *t, blv_dataset *rows, const blv_l2reg_setting *setting,
+                       const double *x, double *y) {
     blv_problem *problem = NULL;
     int code = make_problem(t, rows, setting, &problem);
     if (code == CLI_DONE)
