@@ -159,8 +159,7 @@ blv_error blv_atomic_write(const char *path, const void *bytes, size_t size, blv
         return error;
     if (fwrite(bytes, 1, size, aside.file) == size && fflush(aside.file) == 0)
         return blv_atomic_file_commit(&aside, why);
-    error = blv_explain(why, BLV_E_FILE, "%s: cannot be written: %s", blv_shown_path(path),
-                        strerror(errno));
+    error = blv_explain_errno(why, path, "write");
     blv_atomic_file_discard(&aside);
     return error;
 }

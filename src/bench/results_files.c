@@ -8,7 +8,6 @@
 #include "report/gnuplot.h"
 #include "report/html.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -381,8 +380,7 @@ blv_error bench_results_write(const bench_results *results, blv_message *why) {
         if (error == BLV_OK)
             error = files[i].put(results, written[i].file, why);
         if (error == BLV_OK && (fflush(written[i].file) != 0 || ferror(written[i].file)))
-            error =
-                blv_explain(why, BLV_E_FILE, "%s: cannot be written: %s", path, strerror(errno));
+            error = blv_explain_errno(why, path, "write");
     }
     for (size_t i = 0; i < FILES; i++) {
         if (error == BLV_OK)
