@@ -1,9 +1,9 @@
 /* bilevel resume RUN: goes on with a run of the store. */
 #include "cli/store_options.h"
+#include "cli/training_options.h"
 #include "cli_commands.h"
 #include "cli_runs.h"
 #include "cli_task.h"
-#include "cli_work.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -59,11 +59,11 @@ static bool is_solve(const json_t *run) {
     return strcmp(text_of(run, "kind"), "solve") == 0;
 }
 
-/* The command that goes on with a run that is not one of `solve`; NULL: none. */
-static int (*again_of(const json_t *run))(int, char **, const cli_again *) {
+/* The command that resumes a run that is not one of `solve`; NULL: none. */
+static int (*resume_of(const json_t *run))(const cli_resume *) {
     const char *kind = text_of(run, "kind");
-    return strcmp(kind, "clean") == 0  ? cli_clean_again
-           : strcmp(kind, "tune") == 0 ? cli_tune_again
+    return strcmp(kind, "clean") == 0  ? cli_clean_resume
+           : strcmp(kind, "tune") == 0 ? cli_tune_resume
                                        : NULL;
 }
 
@@ -72,7 +72,7 @@ static int judge(const request *asked, json_t *run, bool *done) {
     const char *status = text_of(run, "status");
     bool has_checkpoint = json_is_integer(json_object_get(run, "checkpoint_iteration"));
     *done = true;
-    if (!is_solve(run) && !again_of(run)) {
+    if (!is_solve(run) && !resume_of(run)) {
         cli_complain("run %" PRIu64 " is one of 'bilevel %s', which does not go on", asked->id,
                      text_of(run, "kind"));
         return CLI_REFUSED;
@@ -154,36 +154,19 @@ static int go_on(const request *asked, cli_task *task, const json_t *run, void *
     return code;
 }
 
-static char *copy_text(const char *text) {
-    size_t size = text ? strlen(text) + 1 : 1;
-    char *copy = cli_alloc(size, 1);
-    if (text)
-        memcpy(copy, text, size);
-    return copy;
-}
-
-/* Does the command again, with what the store has kept of it. */
+/* Does the task again, with the request that the store has kept. */
 static int do_again(const request *asked, blv_store *store, const json_t *run) {
-    const json_t *task = json_object_get(run, "task");
-    const json_t *arguments = json_object_get(task, "arguments");
-    size_t count = json_array_size(arguments);
-    int code = cli_task_enter_place(task);
-    if (code != CLI_DONE || count == 0)
-        return code != CLI_DONE ? code : cli_refuse(BLV_E_VALUE, "the run has no command line");
-    char **argv = cli_alloc(count + 1, sizeof *argv);
-    for (size_t i = 0; i < count; i++)
-        argv[i] = copy_text(json_string_value(json_array_get(arguments, i)));
-    cli_again again = {.store = store,
-                       .store_is_named = cli_store_is_named(&asked->store),
-                       .id = (int64_t)asked->id,
-                       .run = run,
-                       .checkpoint_seconds = asked->checkpoint_seconds,
-                       .json = asked->json,
-                       .quiet = asked->quiet};
-    code = again_of(run)((int)count, argv, &again);
-    for (size_t i = 0; i < count; i++)
-        free(argv[i]);
-    free(argv);
+    blv_run_info *info = NULL;
+    blv_error error = blv_store_find(store, (int64_t)asked->id, &info);
+    if (error != BLV_OK)
+        return cli_refuse(error, blv_store_message(store));
+    int code = resume_of(run)(&(cli_resume){.store = store,
+                                            .store_is_named = cli_store_is_named(&asked->store),
+                                            .run = info,
+                                            .checkpoint_seconds = asked->checkpoint_seconds,
+                                            .json = asked->json,
+                                            .quiet = asked->quiet});
+    blv_run_info_free(info);
     return code;
 }
 

@@ -38,6 +38,7 @@ typedef struct cli_resume {
 typedef struct cli_task_hooks {
     blv_task_session session; /* its facts are the caller's */
     blv_task_hooks hooks;     /* for the task */
+    const char *trace;        /* file that gets the trace of its runs; NULL: none */
     bool store_is_named, owns_store, watching;
 } cli_task_hooks;
 
