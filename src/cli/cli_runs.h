@@ -16,9 +16,4 @@ char *cli_run_command(const json_t *command);
 /* A run that must be there. Returns an exit code, after a message. */
 int cli_runs_find(blv_store *store, int64_t id, json_t **run);
 
-/* What cli_store_list gives, as a table. */
-void cli_runs_print_list(const json_t *runs);
-/* What cli_store_find gives. */
-void cli_runs_print_one(const json_t *run);
-
 #endif

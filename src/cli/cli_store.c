@@ -150,6 +150,19 @@ int cli_store_find(blv_store *store, int64_t id, blv_run_info **run) {
     return error == BLV_OK ? CLI_DONE : cli_store_refuse(store, error);
 }
 
+char **cli_copy_command(int argc, char **argv) {
+    char **command = cli_alloc((size_t)argc + 1, sizeof *command);
+    for (int i = 0; i < argc; i++)
+        command[i] = cli_print("%s", argv[i]);
+    return command;
+}
+
+void cli_free_command(char **command, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        free(command[i]);
+    free(command);
+}
+
 /* ---- Records from JSON ---- */
 
 static char *text_of(const json_t *value) {

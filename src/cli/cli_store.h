@@ -39,6 +39,10 @@ int cli_store_refuse(const blv_store *store, blv_error error);
 /* A run that must be there. Returns an exit code, after a message. */
 int cli_store_find(blv_store *store, int64_t id, blv_run_info **run);
 
+/* The words of a command line, for the record: reading the options changes them. */
+char **cli_copy_command(int argc, char **argv);
+void cli_free_command(char **command, size_t count);
+
 /* What is known when a run begins and when it ends, with JSON values that are borrowed. */
 typedef struct cli_run_facts {
     const char *kind;      /* "solve", ... */

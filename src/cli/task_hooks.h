@@ -31,9 +31,13 @@ typedef struct cli_resume {
     blv_store *store; /* borrowed */
     bool store_is_named;
     const blv_run_info *run;
-    double checkpoint_seconds; /* 0: as its request says */
+    const cli_settings *limits; /* in place of those of the request; of solve alone */
+    double checkpoint_seconds;  /* 0: as its request says */
     bool json, quiet;
 } cli_resume;
+/* The commands that can be resumed; these return the exit code. */
+int cli_clean_resume(const cli_resume *resume);
+int cli_tune_resume(const cli_resume *resume);
 
 typedef struct cli_task_hooks {
     blv_task_session session; /* its facts are the caller's */
