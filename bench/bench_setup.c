@@ -131,7 +131,7 @@ int main(int argc, char **argv) {
         if (!solver)
             break;
         bool wanted = asked.solver ? strcmp(asked.solver, solver->name) == 0
-                                   : blv_solver_fit(solver, problem, NULL) != BLV_FIT_REFUSED;
+                                   : blv_solver_fit(solver, problem, NULL) != BLV_FIT_REJECTED;
         if (wanted)
             show(problem, solver, gradient);
     }

@@ -393,8 +393,8 @@ static void test_null_registry(void **state) {
     assert_non_null(blv_solver_at(NULL, 0));
     assert_null(blv_solver_at(registry, 100000));
     assert_null(blv_family_at(registry, 100000));
-    assert_int_equal(blv_solver_fit(NULL, NULL, &remark), BLV_FIT_REFUSED);
-    assert_int_equal(blv_solver_fit(&wrong_solver, NULL, NULL), BLV_FIT_REFUSED);
+    assert_int_equal(blv_solver_fit(NULL, NULL, &remark), BLV_FIT_REJECTED);
+    assert_int_equal(blv_solver_fit(&wrong_solver, NULL, NULL), BLV_FIT_REJECTED);
     blv_registry_destroy(registry);
 }
 
@@ -437,6 +437,8 @@ static void test_null_dataset(void **state) {
     (void)state;
     blv_dataset *set = small_set(), *made = (blv_dataset *)&set;
     double numbers[4];
+    const int32_t label[4] = {0};
+    size_t row = 0;
     REFUSES(blv_dataset_read(NULL, "nowhere", NULL, NULL));
     REFUSES(blv_dataset_read(&made, NULL, NULL, NULL));
     assert_null(made);
@@ -466,8 +468,27 @@ static void test_null_dataset(void **state) {
     REFUSES(blv_dataset_intercept(NULL, NULL));
     REFUSES(blv_dataset_one_against_rest(NULL, "1", NULL));
     REFUSES(blv_dataset_one_against_rest(set, NULL, NULL));
-    REFUSES(blv_dataset_match(NULL, set, NULL));
-    REFUSES(blv_dataset_match(set, NULL, NULL));
+    REFUSES(blv_dataset_copy(NULL, &made, NULL));
+    REFUSES(blv_dataset_copy(set, NULL, NULL));
+    REFUSES(blv_dataset_relabel(NULL, label, &made, NULL));
+    REFUSES(blv_dataset_relabel(set, NULL, &made, NULL));
+    REFUSES(blv_dataset_relabel(set, label, NULL, NULL));
+    REFUSES(blv_dataset_join(NULL, set, &made, NULL));
+    REFUSES(blv_dataset_join(set, NULL, &made, NULL));
+    REFUSES(blv_dataset_join(set, set, NULL, NULL));
+    REFUSES(blv_dataset_split_rows(NULL, numbers, 1, false, 1, &row, &row, NULL));
+    REFUSES(blv_dataset_split_rows(set, NULL, 1, false, 1, &row, &row, NULL));
+    REFUSES(blv_dataset_split_rows(set, numbers, 1, false, 1, NULL, &row, NULL));
+    REFUSES(blv_dataset_split_rows(set, numbers, 1, false, 1, &row, NULL, NULL));
+    REFUSES(blv_dataset_split_rows(set, numbers, 0, false, 1, &row, &row, NULL));
+    REFUSES(blv_dataset_align(NULL, NULL, 1, NULL));
+    REFUSES(blv_dataset_align((blv_dataset *const[]){NULL}, NULL, 1, NULL));
+    REFUSES(blv_dataset_align_to(NULL, NULL, blv_dataset_view_of(set), NULL, NULL));
+    REFUSES(blv_dataset_align_to(set, NULL, NULL, NULL, NULL));
+    REFUSES(blv_dataset_expect_classes(NULL, "name", NULL));
+    REFUSES(blv_dataset_expect_classes(set, NULL, NULL));
+    assert_null(blv_dataset_retain(NULL));
+    assert_int_equal(blv_dataset_fingerprint_all(NULL, 2), 0);
     REFUSES(blv_dataset_transpose(NULL, NULL));
     REFUSES(blv_dataset_write(NULL, "nowhere", "csv", NULL));
     REFUSES(blv_dataset_write(set, NULL, "csv", NULL));

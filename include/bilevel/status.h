@@ -59,7 +59,7 @@ typedef enum blv_error {
     X(BLV_STOPPED_MONITOR, -4, "monitor", "the monitor asked to stop")                             \
     X(BLV_STOPPED_REQUEST, -5, "stopped", "a stop was requested")                                  \
     X(BLV_STALLED, -6, "stalled", "no further progress is possible in this precision")             \
-    X(BLV_DIVERGED, -20, "diverged", "a value was not finite or an oracle kept refusing")          \
+    X(BLV_DIVERGED, -20, "diverged", "a value was not finite or an oracle kept rejecting points")  \
     X(BLV_SINGULAR, -21, "singular", "the lower-level Hessian is singular")                        \
     X(BLV_ORACLE_FAILED, -22, "failed", "an oracle failed fatally")
 
@@ -74,8 +74,8 @@ BLV_API const char *blv_error_text(blv_error error);
 BLV_API const char *blv_outcome_word(blv_outcome outcome);
 BLV_API const char *blv_outcome_text(blv_outcome outcome);
 
-/* A readable message, owned by the caller. Functions that take one accept NULL.
- * It is written only when the function returns an error. */
+/* A readable message, owned by the caller. Functions that take one accept NULL, and write it only
+ * when they return an error. */
 typedef struct blv_message {
     char text[512];
 } blv_message;

@@ -125,8 +125,23 @@ typedef struct cli_arguments {
     void (*more_help)(FILE *out);
 } cli_arguments;
 
-/* Fills the request. False when the command is not to run but only described (cli_describe.h). */
+/* Fills the request. False when the command is not to run but only described (cli/describe.h): the
+ * arguments must outlive that. */
 bool cli_read_arguments(const cli_arguments *arguments, int argc, char **argv, void *request);
+
+/* An entry of the table, or of one that it includes. */
+typedef struct cli_placed_argument {
+    const cli_argument *argument;
+    char *field; /* in the request */
+    cli_section section;
+} cli_placed_argument;
+
+/* All of them, in the order of the table; to be freed. request may be NULL. */
+cli_placed_argument *cli_arguments_list(const cli_argument *table, void *request, size_t *count);
+/* The help of an option, with the default of an option of the run; to be freed. */
+char *cli_argument_help(const cli_argument *argument);
+/* The positional arguments, "IN OUT..."; to be freed. */
+char *cli_arguments_positions(const cli_argument *table);
 
 /* The options of a run that have a name of their own: --iters, --seconds, --seed, ...; the request
  * is a cli_settings. Those that are set with --set KEY=VALUE are listed at the end of the help. */

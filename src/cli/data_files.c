@@ -34,7 +34,7 @@ const cli_argument cli_reading_table[] = {
     CLI_OPTION("real", FLAG, blv_read_options, real_targets, NULL,
                "take labels as real numbers, not as classes"),
     CLI_OPTION("precision", PRECISION, blv_read_options, precision, "f32|f64",
-               "precision of the values (default f64)"),
+               "precision of the values (default f64; of tasks that train: f32)"),
     CLI_OPTION("dense", CUSTOM, blv_read_options, layout, NULL, "keep all values, zeros as well",
                .take = take_dense),
     CLI_OPTION("sparse", CUSTOM, blv_read_options, layout, NULL,
@@ -58,13 +58,13 @@ int cli_dataset_read(blv_dataset **dataset, const char *path, const blv_read_opt
     return error == BLV_OK ? CLI_DONE : cli_refuse(error, why.text);
 }
 
-int cli_look(int argc, char **argv, const char *doc, cli_show_fn show) {
-    static const cli_argument table[] = {
-        CLI_POSITION(TEXT, cli_source, in, "FILE", "no file is named"), CLI_ALSO(cli_source_table),
-        CLI_END};
-    const cli_arguments arguments = {.table = table, .doc = doc};
+const cli_argument cli_look_table[] = {
+    CLI_POSITION(TEXT, cli_source, in, "FILE", "no file is named"), CLI_ALSO(cli_source_table),
+    CLI_END};
+
+int cli_look(int argc, char **argv, const cli_arguments *arguments, cli_show_fn show) {
     cli_source source = {0};
-    if (!cli_read_arguments(&arguments, argc, argv, &source))
+    if (!cli_read_arguments(arguments, argc, argv, &source))
         return CLI_DONE;
     blv_dataset *dataset = NULL;
     int code = cli_dataset_read(&dataset, source.in, &source.reading);

@@ -38,7 +38,8 @@ const char *cli_layout_word(const blv_dataset_view *view);
 
 /* An action that only looks at one FILE: parses, reads, and shows the set as text or as JSON. */
 typedef void (*cli_show_fn)(const cli_source *source, const blv_dataset *dataset);
-int cli_look(int argc, char **argv, const char *doc, cli_show_fn show);
+int cli_look(int argc, char **argv, const cli_arguments *arguments, cli_show_fn show);
+extern const cli_argument cli_look_table[]; /* of those arguments */
 
 /* Where the stored values of a row begin, and how many there are. Zeros of a sparse set are not
  * stored. */

@@ -1,79 +1,38 @@
 #include "cli/describe.h"
-#include "cli_commands.h"
-#include "cli_text.h"
+#include "cli/commands.h"
+#include "cli/text.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 static cli_descriptions *described; /* NULL: commands run */
 
-bool cli_is_described(void) {
-    return described != NULL;
+/* Every command has these two. */
+static const cli_argument common_options[] = {
+    {.name = "help", .kind = CLI_ARG_FLAG, .help = "give this help list", .letter = '?'},
+    {.name = "usage", .kind = CLI_ARG_FLAG, .help = "give a short usage message"},
+    CLI_END};
+
+static void add_options(cli_description *to, const cli_argument *table) {
+    size_t count;
+    cli_placed_argument *all = cli_arguments_list(table, NULL, &count);
+    to->options = cli_grow(to->options, to->count + count + 1, sizeof to->options[0]);
+    for (size_t i = 0; i < count; i++)
+        if (all[i].argument->name)
+            to->options[to->count++] = all[i];
+    free(all);
 }
 
-static char *copy_of(const char *text, size_t length) {
-    char *copy = cli_alloc(length + 1, 1);
-    memcpy(copy, text, length);
-    return copy;
-}
-
-static char *copy_all(const char *text) {
-    return text ? copy_of(text, strlen(text)) : NULL;
-}
-
-/* As in the help, where an option's text may be completed. */
-static char *help_of(const struct argp *argp, const struct argp_option *option) {
-    if (!argp->help_filter)
-        return copy_all(option->doc);
-    char *text = argp->help_filter(option->key, option->doc, NULL);
-    char *copy = copy_all(text);
-    if (text != option->doc)
-        free(text);
-    return copy;
-}
-
-static void add_option(cli_description *to, cli_described_option option) {
-    to->options = cli_grow(to->options, to->count + 1, sizeof to->options[0]);
-    to->options[to->count++] = option;
-}
-
-static void add_options(cli_description *to, const struct argp *argp) {
-    for (const struct argp_option *o = argp->options; o && (o->name || o->key || o->doc); o++)
-        if (o->name && !(o->flags & OPTION_HIDDEN))
-            add_option(to,
-                       (cli_described_option){.name = copy_all(o->name),
-                                              .argument = copy_all(o->arg),
-                                              .help = help_of(argp, o),
-                                              .letter = o->key > ' ' && o->key < 127 ? o->key : 0});
-    for (const struct argp_child *child = argp->children; child && child->argp; child++)
-        add_options(to, child->argp);
-}
-
-static void describe(const char *name, const struct argp *argp) {
-    const char *doc = argp->doc ? argp->doc : "", *rest = strchr(doc, '\v');
+bool cli_is_described(const cli_arguments *arguments, const char *title) {
+    if (!described)
+        return false;
     described->items = cli_grow(described->items, described->count + 1, sizeof(cli_description));
     cli_description *d = &described->items[described->count++];
-    *d = (cli_description){.name = copy_all(name),
-                           .arguments = copy_all(argp->args_doc ? argp->args_doc : ""),
-                           .before = copy_of(doc, rest ? (size_t)(rest - doc) : strlen(doc)),
-                           .after = copy_all(rest ? rest + 1 : "")};
-    add_options(d, argp);
-    add_option(d, (cli_described_option){.name = copy_all("help"),
-                                         .help = copy_all("give this help list"),
-                                         .letter = '?'});
-    add_option(d, (cli_described_option){.name = copy_all("usage"),
-                                         .help = copy_all("give a short usage message")});
-}
-
-bool cli_parse(const struct argp *argp, int argc, char **argv, void *input) {
-    static const char program[] = "bilevel ";
-    if (described) {
-        describe(argv[0] + strlen(program), argp);
-        return false;
-    }
-    argp_parse(argp, argc, argv, 0, NULL, input);
+    *d = (cli_description){.name = cli_print("%s", title + strlen("bilevel ")),
+                           .arguments = arguments,
+                           .positions = cli_arguments_positions(arguments->table)};
+    add_options(d, arguments->table);
+    add_options(d, common_options);
     return true;
 }
 
@@ -98,18 +57,46 @@ cli_descriptions cli_describe_all(void) {
 
 void cli_descriptions_free(cli_descriptions *all) {
     for (size_t i = 0; i < all->count; i++) {
-        cli_description *d = &all->items[i];
-        for (size_t k = 0; k < d->count; k++) {
-            free(d->options[k].name);
-            free(d->options[k].argument);
-            free(d->options[k].help);
-        }
-        free(d->options);
-        free(d->name);
-        free(d->arguments);
-        free(d->before);
-        free(d->after);
+        free(all->items[i].name);
+        free(all->items[i].positions);
+        free(all->items[i].options);
     }
     free(all->items);
     *all = (cli_descriptions){0};
+}
+
+/* ---- Tables from argp's ---- */
+
+static cli_argument *table_of(const struct argp *argp, cli_argument *table, size_t *count) {
+    for (const struct argp_option *o = argp->options; o && (o->name || o->key || o->doc); o++) {
+        if (!o->name)
+            continue;
+        char *help = argp->help_filter ? argp->help_filter(o->key, o->doc, NULL) : (char *)o->doc;
+        table = cli_grow(table, *count + 2, sizeof *table);
+        table[(*count)++] = (cli_argument){.name = o->name,
+                                           .kind = CLI_ARG_TEXT,
+                                           .value = o->arg,
+                                           .help = cli_print("%s", help ? help : ""),
+                                           .letter = o->key > ' ' && o->key < 127 ? o->key : 0};
+    }
+    for (const struct argp_child *child = argp->children; child && child->argp; child++)
+        table = table_of(child->argp, table, count);
+    return table;
+}
+
+bool cli_parse(const struct argp *argp, int argc, char **argv, void *input) {
+    if (!described) {
+        argp_parse(argp, argc, argv, 0, NULL, input);
+        return true;
+    }
+    static cli_arguments arguments[32]; /* kept, as those of the commands are */
+    static size_t next;
+    size_t count = 0;
+    cli_argument *table = table_of(argp, cli_alloc(2, sizeof *table), &count);
+    if (argp->args_doc)
+        table[count++] = (cli_argument){.kind = CLI_ARG_TEXT, .value = argp->args_doc};
+    table = cli_grow(table, count + 1, sizeof *table);
+    table[count] = (cli_argument)CLI_END;
+    arguments[next] = (cli_arguments){.table = table, .doc = argp->doc};
+    return !cli_is_described(&arguments[next++], argv[0]);
 }

@@ -1,26 +1,15 @@
-/* The command line as its option tables tell it: for completion and for the manual. */
+/* The command line as its argument tables describe it: for completion and for the manual. */
 #ifndef CLI_DESCRIBE_H
 #define CLI_DESCRIBE_H
 
-#include "cli_common.h"
-
-/* Parses the command line of a subcommand, as argp_parse does, and returns true. False when the
- * command is not to run but only described: it has nothing more to do. */
-bool cli_parse(const struct argp *argp, int argc, char **argv, void *input);
-/* Whether commands are described now; one with actions then calls each of them. */
-bool cli_is_described(void);
-
-typedef struct cli_described_option {
-    char *name, *argument, *help; /* argument: NULL when it takes none */
-    int letter;                   /* 0: none */
-} cli_described_option;
+#include "cli/arguments.h"
 
 typedef struct cli_description {
-    char *name;           /* "solve", or "data split" */
-    char *arguments;      /* "PROBLEM" */
-    char *before, *after; /* what stands before and after the options in the help */
+    char *name; /* "solve", or "data split" */
+    const cli_arguments *arguments;
+    char *positions; /* "IN OUT..." */
     size_t count;
-    cli_described_option *options;
+    cli_placed_argument *options; /* those with a name, and --help and --usage */
 } cli_description;
 
 typedef struct cli_descriptions {
@@ -31,5 +20,12 @@ typedef struct cli_descriptions {
 /* Every command that is listed in the help, in its order. */
 cli_descriptions cli_describe_all(void);
 void cli_descriptions_free(cli_descriptions *all);
+
+/* Whether commands are described now, and do not run: then the arguments are noted. title: "bilevel
+ * data split". */
+bool cli_is_described(const cli_arguments *arguments, const char *title);
+
+/* For commands whose parser is argp's own: as argp_parse, or false as above. */
+bool cli_parse(const struct argp *argp, int argc, char **argv, void *input);
 
 #endif

@@ -2,7 +2,9 @@
 #include "bilevel/status.h"
 #include "cli/commands.h"
 #include "cli/shell_completion.h"
+#include "cli/text.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* A line that begins with a dot or a quote would be a command, a backslash an escape. */
@@ -28,31 +30,35 @@ static void put_line(FILE *out, const char *text) {
     fputc('\n', out);
 }
 
-static void put_option(FILE *out, const cli_described_option *option) {
+static void put_option(FILE *out, const cli_argument *option) {
     fputs(".TP\n", out);
     if (option->letter)
         fprintf(out, "\\fB\\-%c\\fR, ", option->letter);
     fputs("\\fB\\-\\-", out);
     put_text(out, option->name);
     fputs("\\fR", out);
-    if (option->argument) {
+    if (option->value) {
         fputs("=\\fI", out);
-        put_text(out, option->argument);
+        put_text(out, option->value);
         fputs("\\fR", out);
     }
     fputc('\n', out);
-    put_line(out, option->help && *option->help ? option->help : "see the text above");
+    char *help = cli_argument_help(option);
+    put_line(out, *help ? help : "see the text above");
+    free(help);
 }
 
 static void put_command(FILE *out, const cli_description *d) {
+    char *doc = cli_print("%s", d->arguments->doc), *after = doc, *before = strsep(&after, "\v");
     fprintf(out, ".SS bilevel %s ", d->name);
-    put_line(out, *d->arguments ? d->arguments : " ");
-    put_line(out, d->before);
+    put_line(out, *d->positions ? d->positions : " ");
+    put_line(out, before);
     for (size_t i = 0; i < d->count; i++)
-        put_option(out, &d->options[i]);
-    if (*d->after)
+        put_option(out, d->options[i].argument);
+    if (after)
         fputs(".PP\n", out);
-    put_line(out, d->after);
+    put_line(out, after ? after : "");
+    free(doc);
 }
 
 static void put_summaries(FILE *out) {

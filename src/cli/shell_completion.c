@@ -107,7 +107,7 @@ static void put_bash_place(FILE *out, const place *p) {
 static void put_bash_options(FILE *out, const cli_description *d) {
     fprintf(out, "    '%s') options='", d->name);
     for (size_t i = 0; i < d->count; i++)
-        fprintf(out, "%s--%s", i ? " " : "", d->options[i].name);
+        fprintf(out, "%s--%s", i ? " " : "", d->options[i].argument->name);
     fputs("' ;;\n", out);
 }
 
@@ -149,13 +149,13 @@ void cli_completion_bash(FILE *out, const cli_descriptions *all) {
           out);
     for (size_t i = 0; i < all->count; i++)
         for (size_t k = 0; k < all->items[i].count; k++) {
-            const cli_described_option *o = &all->items[i].options[k];
-            if (o->argument)
-                put_bash_place(out, &(place){all->items[i].name, o->name, o->letter, o->argument});
+            const cli_argument *o = all->items[i].options[k].argument;
+            if (o->value)
+                put_bash_place(out, &(place){all->items[i].name, o->name, o->letter, o->value});
         }
     fputs("    *)\n        case $command in\n", out);
     for (size_t i = 0; i < all->count; i++)
-        put_bash_place(out, &(place){all->items[i].name, NULL, 0, all->items[i].arguments});
+        put_bash_place(out, &(place){all->items[i].name, NULL, 0, all->items[i].positions});
     fputs("        esac\n"
           "        [ \"${current:0:1}\" != - ] || words=$options files=\n"
           "        ;;\n"
@@ -201,21 +201,23 @@ static void put_zsh_place(FILE *out, const place *p) {
     free(words);
 }
 
-static void put_zsh_spec(FILE *out, const cli_description *d, const cli_described_option *o,
+static void put_zsh_spec(FILE *out, const cli_description *d, const cli_argument *o,
                          const char *spelling) {
     fprintf(out, " \\\n        '*%s[", spelling);
-    put_zsh_text(out, o->help ? o->help : "");
+    char *help = cli_argument_help(o);
+    put_zsh_text(out, help);
+    free(help);
     fputc(']', out);
-    if (o->argument) {
+    if (o->value) {
         fputc(':', out);
-        put_zsh_place(out, &(place){d->name, o->name, 0, o->argument});
+        put_zsh_place(out, &(place){d->name, o->name, 0, o->value});
     }
     fputc('\'', out);
 }
 
-static void put_zsh_option(FILE *out, const cli_description *d, const cli_described_option *o) {
+static void put_zsh_option(FILE *out, const cli_description *d, const cli_argument *o) {
     char spelling[64];
-    snprintf(spelling, sizeof spelling, "--%.50s%s", o->name, o->argument ? "=" : "");
+    snprintf(spelling, sizeof spelling, "--%.50s%s", o->name, o->value ? "=" : "");
     put_zsh_spec(out, d, o, spelling);
     snprintf(spelling, sizeof spelling, "-%c", o->letter);
     if (isalpha(o->letter))
@@ -225,10 +227,10 @@ static void put_zsh_option(FILE *out, const cli_description *d, const cli_descri
 static void put_zsh_arguments(FILE *out, const cli_description *d) {
     fprintf(out, "    ('%s')\n        _arguments", d->name);
     for (size_t i = 0; i < d->count; i++)
-        put_zsh_option(out, d, &d->options[i]);
-    if (*d->arguments) {
+        put_zsh_option(out, d, d->options[i].argument);
+    if (*d->positions) {
         fputs(" \\\n        '*:", out);
-        put_zsh_place(out, &(place){d->name, NULL, 0, d->arguments});
+        put_zsh_place(out, &(place){d->name, NULL, 0, d->positions});
         fputc('\'', out);
     }
     fputs("\n        ;;\n", out);

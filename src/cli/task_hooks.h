@@ -35,13 +35,11 @@ typedef struct cli_resume {
     double checkpoint_seconds;  /* 0: as its request says */
     bool json, quiet;
 } cli_resume;
-/* The commands that can be resumed; these return the exit code. */
-int cli_clean_resume(const cli_resume *resume);
-int cli_tune_resume(const cli_resume *resume);
 
 typedef struct cli_task_hooks {
     blv_task_session session; /* its facts are the caller's */
     blv_task_hooks hooks;     /* for the task */
+    const char *trace;        /* file that gets the trace of its runs; NULL: none */
     bool store_is_named, owns_store, watching;
 } cli_task_hooks;
 

@@ -15,7 +15,7 @@ static blv_error check_fit(const blv_problem *problem, const blv_solver *solver,
     if (!solver->name || !solver->open || !solver->step)
         return blv_explain(why, BLV_E_ARGUMENT, "solver: name, open and step must be set");
     blv_message remark;
-    if (blv_solver_fit(solver, problem, &remark) != BLV_FIT_REFUSED)
+    if (blv_solver_fit(solver, problem, &remark) != BLV_FIT_REJECTED)
         return BLV_OK;
     return blv_explain(why, BLV_E_UNSUPPORTED, "problem %.60s does not suit solver %.60s: %.300s",
                        blv_problem_definition(problem)->name, solver->name, remark.text);

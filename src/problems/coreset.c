@@ -294,9 +294,12 @@ blv_error blv_coreset_create(const blv_sets *sets, const blv_coreset_setting *se
         return refuse(why, BLV_E_ARGUMENT, "a NULL argument");
     if (!blv_struct_take(&known, sizeof known, sets))
         return refuse(why, BLV_E_ARGUMENT, "sets without the size of their struct");
-    linear_data data = {blv_dataset_retain(known.train), blv_dataset_retain(known.val),
-                        blv_dataset_retain(known.test)};
-    blv_error error = setting && problem ? BLV_OK : refuse(why, BLV_E_ARGUMENT, "a NULL argument");
+    linear_data data;
+    blv_error error = linear_data_copy(&data, &known, why);
+    if (error != BLV_OK)
+        return error;
+    if (!setting || !problem)
+        error = refuse(why, BLV_E_ARGUMENT, "a NULL argument");
     if (error == BLV_OK && options && !blv_struct_take(&chosen, sizeof chosen, options))
         error = refuse(why, BLV_E_ARGUMENT, "options without their size");
     if (error == BLV_OK)

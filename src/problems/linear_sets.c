@@ -24,7 +24,7 @@ static const char *mismatch(const blv_dataset *train, const blv_dataset *set,
     return v->label ? NULL : "a set has no classes";
 }
 
-static blv_error check_sets(const blv_sets *sets, blv_precision precision, const char *owner,
+static blv_error check_sets(const linear_data *sets, blv_precision precision, const char *owner,
                             blv_message *why) {
     if (!sets->train || !sets->val)
         return refuse(why, BLV_E_ARGUMENT, owner, "a training and a validation set are needed");
@@ -40,8 +40,7 @@ static blv_error check_sets(const blv_sets *sets, blv_precision precision, const
     return BLV_OK;
 }
 
-/* From here on the sets are the problem's, or gone. given: whether the other arguments are there.
- */
+/* given: whether the other arguments are there */
 static blv_error take_sets(const blv_sets *sets, bool given, const blv_problem_options *options,
                            const char *owner, linear_data *data, blv_problem_options *chosen,
                            blv_message *why) {
@@ -51,15 +50,15 @@ static blv_error take_sets(const blv_sets *sets, bool given, const blv_problem_o
         return refuse(why, BLV_E_ARGUMENT, owner, "a NULL argument");
     if (!blv_struct_take(&known, sizeof known, sets))
         return refuse(why, BLV_E_ARGUMENT, owner, "sets without the size of their struct");
-    *data = (linear_data){blv_dataset_retain(known.train), blv_dataset_retain(known.val),
-                          blv_dataset_retain(known.test)};
-    blv_error error = BLV_OK;
+    blv_error error = linear_data_copy(data, &known, why);
+    if (error != BLV_OK)
+        return error;
     if (!given)
         error = refuse(why, BLV_E_ARGUMENT, owner, "a NULL argument");
     else if (options && !blv_struct_take(chosen, sizeof *chosen, options))
         error = refuse(why, BLV_E_ARGUMENT, owner, "options without their size");
     else
-        error = check_sets(&known, chosen->precision, owner, why);
+        error = check_sets(data, chosen->precision, owner, why);
     if (error != BLV_OK)
         linear_data_destroy(data);
     return error;

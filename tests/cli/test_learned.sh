@@ -329,7 +329,7 @@ rm -f rows.csv clean.csv
 ) >out 2>err
 code=$?
 [ $code -eq 2 ] || fail "exit code $code, expected 2"
-err_has "the run goes on without it"
+err_has "the run continues without it"
 [ "$(wc -l <err)" -eq 1 ] || fail "said more than once"
 same rows.csv straight.rows.csv
 "$sql" small.db "SELECT status FROM run WHERE status NOT IN ('finished', 'running')" >found

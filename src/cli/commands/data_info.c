@@ -106,6 +106,8 @@ static void show(const cli_source *source, const blv_dataset *dataset) {
 }
 
 int cmd_data_info(int argc, char **argv) {
-    return cli_look(argc, argv, "Say what FILE holds: format, size, classes, range of values.",
-                    show);
+    static const cli_arguments arguments = {
+        .table = cli_look_table,
+        .doc = "Say what FILE holds: format, size, classes, range of values."};
+    return cli_look(argc, argv, &arguments, show);
 }

@@ -99,8 +99,9 @@ static void show(const cli_source *source, const blv_dataset *dataset) {
 }
 
 int cmd_data_stats(int argc, char **argv) {
-    return cli_look(argc, argv,
-                    "Mean, standard deviation and range of every column of FILE, and the rows of "
-                    "each class.",
-                    show);
+    static const cli_arguments arguments = {
+        .table = cli_look_table,
+        .doc = "Mean, standard deviation and range of every column of FILE, and the rows of each "
+               "class."};
+    return cli_look(argc, argv, &arguments, show);
 }

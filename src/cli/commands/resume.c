@@ -3,7 +3,7 @@
 #include "cli/json.h"
 #include "cli/solve_task.h"
 #include "cli/store_options.h"
-#include "cli/task_hooks.h"
+#include "cli/training_options.h"
 
 #include <inttypes.h>
 #include <stdio.h>

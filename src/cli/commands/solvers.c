@@ -126,14 +126,14 @@ static void print_list(const entry *entries, const cli_instance *problem) {
     print_table(entries);
     print_remarks(entries, BLV_FIT_SUITED, "Note: ");
     print_remarks(entries, BLV_FIT_DIFFERENCES, "Left out, though they run: ");
-    print_remarks(entries, BLV_FIT_REFUSED, "Left out: ");
+    print_remarks(entries, BLV_FIT_REJECTED, "Left out: ");
 }
 
 /* ---- One solver ---- */
 
 static void print_one(const entry *e, const cli_instance *problem) {
     static const char *const fit_words[] = {
-        [BLV_FIT_REFUSED] = "no", [BLV_FIT_DIFFERENCES] = "it runs", [BLV_FIT_SUITED] = "yes"};
+        [BLV_FIT_REJECTED] = "no", [BLV_FIT_DIFFERENCES] = "it runs", [BLV_FIT_SUITED] = "yes"};
     const blv_solver *solver = e->solver;
     printf("%s: %s\n\n", solver->name, solver->summary);
     cli_table lines = {.align = "ll"};
@@ -160,7 +160,7 @@ static void print_one(const entry *e, const cli_instance *problem) {
 
 static json_t *describe(const entry *e, bool with_fit) {
     static const char *const fit_words[] = {"refused", "differences", "suited", NULL};
-    _Static_assert(BLV_FIT_REFUSED == 0 && BLV_FIT_DIFFERENCES == 1 && BLV_FIT_SUITED == 2,
+    _Static_assert(BLV_FIT_REJECTED == 0 && BLV_FIT_DIFFERENCES == 1 && BLV_FIT_SUITED == 2,
                    "the words are in this order");
     static const blv_field names[] = {
         BLV_FIELD(blv_solver, name, TEXT),    BLV_FIELD(blv_solver, group, TEXT),

@@ -3,7 +3,9 @@
  * Without --image rows are taken for pictures when they are of CIFAR's format (3 x 32 x 32, color
  * after color), or when the number of features is a square from 8x8 on, no value is negative, and
  * the features have no names other than numbered ones (x0, x1, ... or pixel1, pixel2, ...). */
-#include "cli_clean.h"
+#include "cli/suspect_images.h"
+#include "base/message.h"
+#include "cli/data_files.h"
 #include "cli_contact_sheet.h"
 #include "cli_page.h"
 #include "cli_text.h"
@@ -14,7 +16,46 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SHOWN = 60, SMALLEST_SIDE = 8, LARGEST_SIDE = 512, CIFAR_SIDE = 32, CAPTION = 160 };
+enum {
+    SHOWN = 60,
+    SMALLEST_SIDE = 8,
+    LARGEST_SIDE = 512,
+    CIFAR_SIDE = 32,
+    CAPTION = 160,
+    MOST_PIXELS = 4096
+};
+
+/* ---- What is asked ---- */
+
+const blv_field cli_image_fields[] = {BLV_FIELD(cli_image, is_given, BOOL),
+                                      BLV_FIELD(cli_image, width, SIZE),
+                                      BLV_FIELD(cli_image, height, SIZE),
+                                      BLV_FIELD(cli_image, channels, SIZE),
+                                      {0}};
+
+/* Pixel by pixel, line after line. */
+blv_error cli_image_parse(void *field, const char *text, blv_message *why) {
+    cli_image *image = field;
+    int end = 0;
+    *image = (cli_image){.is_given = strcmp(text, "auto") != 0, .channels = 1};
+    if (!image->is_given || strcmp(text, "none") == 0)
+        return BLV_OK;
+    bool well = sscanf(text, "%4zux%4zu%n", &image->width, &image->height, &end) == 2 &&
+                image->width - 1 < MOST_PIXELS && image->height - 1 < MOST_PIXELS;
+    image->channels = well && strcmp(text + end, "x3") == 0 ? 3 : 1;
+    if (well && (image->channels == 3 || !text[end]))
+        return BLV_OK;
+    return blv_explain(why, BLV_E_VALUE, "expected auto, none, or a size such as 28x28 or 32x32x3");
+}
+
+int cli_image_check(const cli_image *image, const blv_task_sets *sets) {
+    size_t values = image->width * image->height * image->channels;
+    if (values == 0 || values == sets->features)
+        return CLI_DONE;
+    cli_complain("%s: rows of %zu features are no images of %zux%zu; expected %zu",
+                 sets->train_name, sets->features, image->width, image->height, values);
+    return CLI_REFUSED;
+}
 
 /* ---- Are they pictures? ---- */
 
@@ -40,24 +81,21 @@ static bool names_are_numbered(const blv_dataset_view *v, size_t features) {
     return true;
 }
 
-static double number_at(const blv_dataset_view *v, const void *values, size_t i) {
-    return v->precision == BLV_F32 ? (double)((const float *)values)[i]
-                                   : ((const double *)values)[i];
-}
-
 /* One row without the intercept, as it was before scaling, but for its length. */
-static void read_row(const cli_sets *sets, size_t row, double *values) {
+static void read_row(const blv_task_sets *sets, size_t row, double *values) {
     const blv_dataset_view *v = blv_dataset_view_of(sets->train);
-    for (size_t j = 0; j < sets->features; j++)
-        values[j] = v->dense ? number_at(v, v->dense, row * v->stride + j) : 0.0;
-    for (size_t k = v->dense ? 0 : v->row_start[row]; !v->dense && k < v->row_start[row + 1]; k++)
-        if (v->column[k] < sets->features)
-            values[v->column[k]] = number_at(v, v->value, k);
+    size_t start, count = cli_row_values(v, row, &start);
+    memset(values, 0, sets->features * sizeof *values);
+    for (size_t k = 0; k < count; k++) {
+        size_t column = v->dense ? k : v->column[start + k];
+        if (column < sets->features)
+            values[column] = cli_dataset_value(v, start + k);
+    }
     for (size_t j = 0; j < sets->features; j++)
         values[j] = values[j] * sets->divisor[j] + sets->shift[j];
 }
 
-static bool has_negative(const cli_sets *sets) {
+static bool has_negative(const blv_task_sets *sets) {
     static const double rounding = -1e-5;
     size_t rows = blv_dataset_view_of(sets->train)->rows;
     double *values = cli_alloc(sets->features, sizeof *values), least = 0.0, most = 0.0;
@@ -72,11 +110,8 @@ static bool has_negative(const cli_sets *sets) {
     return least < rounding * most;
 }
 
-static cli_image find_image(const cli_clean_result *r) {
-    const cli_sets *sets = r->cleaning->sets;
+static cli_image find_image(const blv_task_sets *sets) {
     const blv_dataset_view *v = blv_dataset_view_of(sets->train);
-    if (r->request->image.is_given)
-        return r->request->image;
     if (strncmp(v->format, "cifar", 5) == 0)
         return (cli_image){
             .width = CIFAR_SIDE, .height = CIFAR_SIDE, .channels = 3, .planar = true};
@@ -87,7 +122,7 @@ static cli_image find_image(const cli_clean_result *r) {
     return (cli_image){.width = side, .height = side, .channels = 1};
 }
 
-/* ---- The sheet ---- */
+/* ---- The pictures ---- */
 
 static void find_range(cli_picture *pictures, size_t count, size_t values) {
     double low = INFINITY, high = -INFINITY;
@@ -102,8 +137,8 @@ static void find_range(cli_picture *pictures, size_t count, size_t values) {
     }
 }
 
-static void caption_of(const cli_clean_result *r, size_t row, char caption[CAPTION]) {
-    const blv_dataset_view *v = blv_dataset_view_of(r->cleaning->sets->train);
+static void put_caption(const blv_dataset_view *v, const blv_clean_result *r, size_t row,
+                        char caption[CAPTION]) {
     const char *label = v->class_names[v->label[row]];
     if (r->believed[row] == v->label[row])
         snprintf(caption, CAPTION, "row %zu: %.40s?", row, label);
@@ -112,15 +147,14 @@ static void caption_of(const cli_clean_result *r, size_t row, char caption[CAPTI
                  v->class_names[r->believed[row]], label);
 }
 
-static void put_sheet(FILE *out, const cli_clean_result *r, const cli_image *image, size_t count) {
-    const cli_sets *sets = r->cleaning->sets;
+static void put_pictures(FILE *out, const cli_image *image, const blv_task_sets *sets,
+                         const blv_clean_result *r, size_t count) {
     cli_picture *pictures = cli_alloc(count, sizeof *pictures);
     double *values = cli_alloc(count * sets->features, sizeof *values);
     char(*captions)[CAPTION] = cli_alloc(count, sizeof *captions);
     for (size_t i = 0; i < count; i++) {
-        size_t row = r->order[i];
-        read_row(sets, row, values + i * sets->features);
-        caption_of(r, row, captions[i]);
+        read_row(sets, r->order[i], values + i * sets->features);
+        put_caption(blv_dataset_view_of(sets->train), r, r->order[i], captions[i]);
         pictures[i] = (cli_picture){.width = image->width,
                                     .height = image->height,
                                     .channels = image->channels,
@@ -135,8 +169,9 @@ static void put_sheet(FILE *out, const cli_clean_result *r, const cli_image *ima
     free(captions);
 }
 
-char *cli_clean_sheet(const cli_clean_result *r) {
-    cli_image image = find_image(r);
+char *cli_suspect_images(const cli_image *given, const blv_task_sets *sets,
+                         const blv_clean_result *r) {
+    cli_image image = given->is_given ? *given : find_image(sets);
     size_t count = r->suspects < SHOWN ? r->suspects : SHOWN;
     char title[96];
     if (image.width == 0 || count == 0)
@@ -146,6 +181,6 @@ char *cli_clean_sheet(const cli_clean_result *r) {
     snprintf(title, sizeof title, "The %zu most suspicious of %zu suspect rows", count,
              r->suspects);
     cli_html_heading(out, 3, title);
-    put_sheet(out, r, &image, count);
+    put_pictures(out, &image, sets, r, count);
     return cli_text_end(&text);
 }

@@ -1,5 +1,5 @@
 /* The rules that call labels suspect, against their definitions written out slowly, and on mixtures
- * whose wrong labels are known. The rules are a source of the command, compiled in here. */
+ * whose wrong labels are known. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,17 +7,30 @@
 
 #include <cmocka.h>
 
-#include "../src/cli/cli_verdict.h"
+#include "learn/label_threshold.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-/* What the rules ask of the command: memory. */
-void *cli_alloc(size_t count, size_t size);
-void *cli_alloc(size_t count, size_t size) {
-    void *block = calloc(count > 0 ? count : 1, size);
-    assert_non_null(block);
-    return block;
+static blv_label_threshold from_clean(size_t count, const double *probability, size_t clean_count,
+                                      const double *clean, double level) {
+    blv_label_threshold found;
+    assert_int_equal(
+        blv_threshold_from_clean(count, probability, clean_count, clean, level, &found), BLV_OK);
+    return found;
+}
+
+static blv_label_threshold alone(size_t count, size_t classes, const double *probability,
+                                 const int32_t *label) {
+    blv_label_threshold found;
+    assert_int_equal(blv_threshold_alone(count, classes, probability, label, &found), BLV_OK);
+    return found;
+}
+
+static blv_label_threshold by_count(size_t count, const double *probability, size_t suspects) {
+    blv_label_threshold found;
+    assert_int_equal(blv_threshold_by_count(count, probability, suspects, &found), BLV_OK);
+    return found;
 }
 
 enum { TRAIN = 1000, CLEAN = 300 };
@@ -77,10 +90,10 @@ static void test_rule_from_clean_rows(void **state) {
             p[i] = (double)i < share * TRAIN ? wrong_label() : right_label();
         for (size_t j = 0; j < CLEAN; j++)
             clean[j] = right_label();
-        cli_verdict verdict = cli_verdict_from_clean(TRAIN, p, CLEAN, clean, 0.07);
+        blv_label_threshold verdict = from_clean(TRAIN, p, CLEAN, clean, 0.07);
         assert_int_equal(count_below(p, TRAIN, verdict.threshold), slow_rule(p, clean, 0.07));
         assert_true(fabs(verdict.wrong - share) < 0.25);
-        verdict = cli_verdict_from_clean(TRAIN, p, CLEAN, clean, 0.0);
+        verdict = from_clean(TRAIN, p, CLEAN, clean, 0.0);
         size_t expected = slow_rule(p, clean, 0.04);
         expected = expected ? expected : slow_rule(p, clean, 0.1);
         expected = expected ? expected : slow_rule(p, clean, 0.2);
@@ -100,7 +113,7 @@ static void test_nothing_to_find(void **state) {
             p[i] = right_label();
         for (size_t j = 0; j < CLEAN; j++)
             clean[j] = right_label();
-        cli_verdict verdict = cli_verdict_from_clean(TRAIN, p, CLEAN, clean, 0.0);
+        blv_label_threshold verdict = from_clean(TRAIN, p, CLEAN, clean, 0.0);
         alarms += count_below(p, TRAIN, verdict.threshold) > 0;
     }
     assert_true(alarms <= 20);
@@ -118,7 +131,7 @@ static void test_false_alarms(void **state) {
             p[i] = i < WRONG ? wrong_label() : right_label();
         for (size_t j = 0; j < CLEAN; j++)
             clean[j] = right_label();
-        cli_verdict verdict = cli_verdict_from_clean(TRAIN, p, CLEAN, clean, 0.1);
+        blv_label_threshold verdict = from_clean(TRAIN, p, CLEAN, clean, 0.1);
         size_t caught = count_below(p, WRONG, verdict.threshold);
         size_t suspects = count_below(p, TRAIN, verdict.threshold);
         false_share += (double)(suspects - caught) / (double)suspects / ROUNDS;
@@ -133,7 +146,7 @@ static void test_count_and_ties(void **state) {
     const double p[] = {0.5, 0.1, 0.3, 0.3, 0.9};
     const size_t expected[] = {0, 1, 3, 3, 4, 5};
     for (size_t suspects = 0; suspects <= 5; suspects++) {
-        cli_verdict verdict = cli_verdict_by_count(5, p, suspects);
+        blv_label_threshold verdict = by_count(5, p, suspects);
         assert_int_equal(count_below(p, 5, verdict.threshold), expected[suspects]);
     }
 }
@@ -144,7 +157,7 @@ static void test_rule_alone(void **state) {
     (void)state;
     const double p[] = {0.9, 0.1, 0.8, 0.2, 0.1, 0.9, 0.2, 0.8, 0.1, 0.9, 0.45, 0.55};
     const int32_t label[] = {0, 0, 0, 1, 1, 1};
-    cli_verdict verdict = cli_verdict_alone(6, 2, p, label);
+    blv_label_threshold verdict = alone(6, 2, p, label);
     assert_true(fabs(verdict.wrong - 1.0 / 6.0) <= 1e-15);
     assert_true(verdict.threshold > 0.1 && verdict.threshold <= 0.55);
 }
