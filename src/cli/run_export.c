@@ -3,8 +3,8 @@
 #include "cli/json.h"
 #include "cli/outputs.h"
 #include "cli/run_text.h"
+#include "cli/store_options.h"
 #include "cli/text.h"
-#include "cli_store.h"
 #include "store/run_info.h"
 #include "store/store_trace.h"
 

@@ -5,7 +5,7 @@
 
 #include "cli/problem_choice.h"
 #include "cli/progress_line.h"
-#include "cli_store.h"
+#include "cli/store_options.h"
 #include "store/run_execution.h"
 
 typedef struct cli_solve_task {

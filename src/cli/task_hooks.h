@@ -15,7 +15,7 @@
 #define CLI_TASK_HOOKS_H
 
 #include "cli/progress_line.h"
-#include "cli_store.h"
+#include "cli/store_options.h"
 #include "store/task_session.h"
 
 /* How it is shown and recorded, from the command line. */
