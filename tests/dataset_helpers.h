@@ -131,6 +131,13 @@ static inline void assert_transposed_agrees(const blv_dataset_view *v) {
             assert_true(value_by_column(v, i, j) == value_at(v, i, j));
 }
 
+/* The transposed copy, made anew, agrees; dense sets have none. */
+static inline void assert_transposes(blv_dataset *d) {
+    assert_int_equal(blv_dataset_transpose(d, NULL), BLV_OK);
+    if (blv_dataset_view_of(d)->row_start)
+        assert_transposed_agrees(blv_dataset_view_of(d));
+}
+
 static inline const char *last_history(const blv_dataset *d) {
     size_t i = 0;
     while (blv_dataset_history(d, i + 1))

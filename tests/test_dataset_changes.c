@@ -1,4 +1,5 @@
 /* Data sets: what changes them, against computation of the test's own. */
+#include "data/dataset_private.h"
 #include "dataset_helpers.h"
 
 enum { ROWS = 23, COLUMNS = 6 };
@@ -201,8 +202,9 @@ static void test_scale(void **state) {
                                     1e-13);
                 }
             }
+            assert_null(new->column_start);
+            assert_transposes(train);
             if (s.sparse) {
-                assert_transposed_agrees(new);
                 assert_memory_equal(new->column, old->column,
                                     old->row_start[ROWS] * sizeof *old->column);
             }
@@ -298,8 +300,8 @@ static void test_multiply_and_unit_rows(void **state) {
                 assert_true(fabs(value_at(v, i, j) + (double)(sample_value(i, j) / sqrtl(square))) <
                             1e-7);
         }
-        if (s.sparse)
-            assert_transposed_agrees(v);
+        assert_null(v->column_start);
+        assert_transposes(d);
         blv_dataset_release(d);
     }
     const double rows[] = {0, 0, 3, 4};
@@ -383,7 +385,8 @@ static void test_one_against_rest(void **state) {
     blv_dataset_release(d);
 }
 
-static void test_match(void **state) {
+/* Sets as of libsvm files, in all layouts and precisions: the second gets what the first has. */
+static void test_align(void **state) {
     (void)state;
     const char *const here[] = {"+1", "7", "-1", "unused"}, *const there[] = {"-1", "1", "2", "7"};
     for (int f = 0; f < FORMS * FORMS; f++) {
@@ -392,18 +395,19 @@ static void test_match(void **state) {
         s.named = t.named = false;
         s.columns = f % 3 == 0 ? 4 : 6;
         t.columns = f % 3 == 1 ? 4 : 6;
-        blv_dataset *d = with_classes(&s, here), *reference_set = with_classes(&t, there);
+        blv_dataset *d = with_classes(&s, here), *first = with_classes(&t, there);
         assert_int_equal(blv_dataset_corrupt(d, BLV_CORRUPT_UNIFORM, 0.3, 1, NULL), BLV_OK);
-        assert_int_equal(blv_dataset_transpose(d, NULL), BLV_OK);
-        assert_int_equal(blv_dataset_transpose(reference_set, NULL), BLV_OK);
+        d->view.format = "libsvm";
         blv_message why = {""};
-        if (blv_dataset_match(d, reference_set, &why) != BLV_OK)
+        blv_dataset *const sets[] = {first, NULL, d};
+        if (blv_dataset_align(sets, NULL, 3, &why) != BLV_OK)
             fail_msg("%s", why.text);
-        const blv_dataset_view *v = blv_dataset_view_of(d);
-        const blv_dataset_view *r = blv_dataset_view_of(reference_set);
+        const blv_dataset_view *v = blv_dataset_view_of(d), *r = blv_dataset_view_of(first);
         assert_int_equal(v->columns, 6);
         assert_int_equal(r->columns, 6);
         assert_int_equal(v->classes, 4);
+        assert_int_equal(v->precision, r->precision);
+        assert_int_equal(!v->dense, !r->dense);
         assert_string_equal(v->class_names[1], "1");
         const int32_t to[] = {1, 3, 0};
         for (size_t i = 0; i < ROWS; i++) {
@@ -413,41 +417,179 @@ static void test_match(void **state) {
                 assert_true(value_at(r, i, j) == (j < t.columns ? sample_value(i, j) : 0.0));
             }
         }
-        if (s.sparse)
-            assert_transposed_agrees(v);
-        if (t.sparse)
-            assert_transposed_agrees(r);
+        assert_transposes(d);
+        assert_transposes(first);
+        assert_string_equal(last_history(d), "align: 6 columns and 4 classes as in set 0");
         blv_dataset_release(d);
-        blv_dataset_release(reference_set);
+        blv_dataset_release(first);
     }
 }
 
-static void test_match_refuses(void **state) {
+static blv_error align_two(blv_dataset *d, blv_dataset *first, blv_message *why) {
+    return blv_dataset_align((blv_dataset *const[]){first, d},
+                             (const char *const[]){"train.csv", "val.csv"}, 2, why);
+}
+
+static void test_align_rejects(void **state) {
     (void)state;
     const char *const here[] = {"1", "2", "3", "9"}, *const there[] = {"1", "2", "3", "4"};
     sample s = standard(0), t = standard(0);
     blv_dataset *d = with_classes(&s, here), *r = with_classes(&t, there);
     blv_message why = {""};
     uint64_t print = blv_dataset_fingerprint(d);
-    assert_int_equal(blv_dataset_match(d, r, &why), BLV_E_VALUE);
-    assert_says(&why, "class '9', which the other set has not");
+    assert_int_equal(align_two(d, r, &why), BLV_E_VALUE);
+    assert_says(&why, "val.csv: row ");
+    assert_says(&why, "has class '9', which train.csv does not have");
     assert_true(print == blv_dataset_fingerprint(d));
-    assert_int_equal(blv_dataset_match(d, d, &why), BLV_E_ARGUMENT);
     blv_dataset_release(r);
     t.columns = 5;
     r = with_classes(&t, here);
-    assert_int_equal(blv_dataset_match(d, r, &why), BLV_E_VALUE);
-    assert_says(&why, "6 named columns, but 5");
+    assert_int_equal(align_two(d, r, &why), BLV_E_VALUE);
+    assert_string_equal(why.text, "val.csv: 6 features; expected 5 as in train.csv");
     blv_dataset_release(r);
     t.columns = 6;
     r = with_classes(&t, here);
-    assert_int_equal(blv_dataset_match(d, r, &why), BLV_OK);
+    assert_int_equal(align_two(d, r, &why), BLV_OK);
+    const char *other[6];
+    memcpy(other, blv_dataset_view_of(r)->feature_names, sizeof other);
+    other[2] = "else";
+    blv_dataset_view renamed = *blv_dataset_view_of(r);
+    renamed.feature_names = other;
+    assert_int_equal(blv_dataset_align_to(d, NULL, &renamed, "m.npz", &why), BLV_E_VALUE);
+    assert_says(&why, "the set: feature 2 is 'column \"2\", cm'; expected 'else' as in m.npz");
     blv_dataset_release(r);
     t.classes = 0;
     r = make_sample(&t);
-    assert_int_equal(blv_dataset_match(d, r, &why), BLV_E_VALUE);
-    assert_says(&why, "classes or targets");
+    assert_int_equal(align_two(d, r, &why), BLV_E_VALUE);
+    assert_string_equal(why.text, "val.csv: classes; expected real targets as in train.csv");
+    assert_int_equal(blv_dataset_expect_classes(r, "train.csv", &why), BLV_E_FORMAT);
+    assert_string_equal(why.text, "train.csv: no labels that name a class");
     blv_dataset_release(r);
+    blv_dataset_release(d);
+}
+
+/* A model has columns and classes, but no features: layout and precision stay. A libsvm file may be
+ * narrower, but not wider. */
+static void test_align_to(void **state) {
+    (void)state;
+    const char *const classes[] = {"1", "2", "3", "4"}, *const model_classes[] = {"4", "3", "2",
+                                                                                  "1"};
+    for (int f = 0; f < FORMS; f++) {
+        sample s = standard(f);
+        s.named = false;
+        blv_dataset *d = with_classes(&s, classes);
+        blv_dataset_view model = {.size = sizeof(blv_dataset_view),
+                                  .columns = 8,
+                                  .classes = 4,
+                                  .class_names = model_classes};
+        blv_message why = {""};
+        assert_int_equal(blv_dataset_align_to(d, "x.csv", &model, "m.npz", &why), BLV_E_VALUE);
+        assert_string_equal(why.text, "x.csv: 6 features; expected 8 as in m.npz");
+        d->view.format = "libsvm";
+        assert_int_equal(blv_dataset_align_to(d, "x.svm", &model, "m.npz", &why), BLV_OK);
+        const blv_dataset_view *v = blv_dataset_view_of(d);
+        assert_int_equal(v->columns, 8);
+        assert_int_equal(v->precision, s.precision);
+        assert_int_equal(!v->dense, s.sparse);
+        for (size_t i = 0; i < ROWS; i++)
+            assert_int_equal(v->label[i], 3 - sample_label(i, 4));
+        model.columns = 7;
+        assert_int_equal(blv_dataset_align_to(d, "x.svm", &model, NULL, &why), BLV_E_VALUE);
+        assert_string_equal(why.text, "x.svm: 8 features; expected 7 as in the other set");
+        blv_dataset_release(d);
+    }
+}
+
+/* ---- Sets that share arrays ---- */
+
+static void test_shared_arrays(void **state) {
+    (void)state;
+    for (int f = 0; f < FORMS; f++) {
+        sample s = standard(f);
+        blv_dataset *d = make_sample(&s), *copy = NULL, *other = NULL;
+        const blv_dataset_view *v = blv_dataset_view_of(d);
+        assert_int_equal(blv_dataset_copy(d, &copy, NULL), BLV_OK);
+        const blv_dataset_view *c = blv_dataset_view_of(copy);
+        assert_true(c->dense == v->dense && c->value == v->value && c->label == v->label);
+        int32_t label[ROWS];
+        for (size_t i = 0; i < ROWS; i++)
+            label[i] = (int32_t)(i % 2);
+        assert_int_equal(blv_dataset_relabel(d, label, &other, NULL), BLV_OK);
+        const blv_dataset_view *o = blv_dataset_view_of(other);
+        assert_true(o->dense == v->dense && o->value == v->value);
+        assert_memory_equal(o->label, label, sizeof label);
+        uint64_t print = blv_dataset_fingerprint(d);
+        assert_int_equal(blv_dataset_multiply(copy, 3.0, NULL), BLV_OK);
+        assert_int_equal(blv_dataset_corrupt(copy, BLV_CORRUPT_PAIRWISE, 1.0, 1, NULL), BLV_OK);
+        assert_true(c->true_label == v->label && c->label != v->label);
+        assert_true(print == blv_dataset_fingerprint(d) && o->dense == v->dense);
+        assert_true(value_at(c, 1, 1) == 3.0 * value_at(v, 1, 1));
+        label[3] = 99;
+        blv_dataset *none = NULL;
+        blv_message why = {""};
+        assert_int_equal(blv_dataset_relabel(d, label, &none, &why), BLV_E_VALUE);
+        assert_says(&why, "row 3: class 99 of 4");
+        blv_dataset_release(blv_dataset_retain(d));
+        blv_dataset_release(d);
+        assert_true(value_at(o, 1, 1) == sample_value(1, 1)); /* the arrays outlive the set */
+        blv_dataset_release(copy);
+        blv_dataset_release(other);
+    }
+}
+
+/* Consecutive rows of a dense set lie where they were. */
+static void test_consecutive_rows(void **state) {
+    (void)state;
+    for (int f = 0; f < FORMS; f++) {
+        sample s = standard(f);
+        blv_dataset *d = make_sample(&s), *part = NULL, *joined = NULL;
+        size_t index[ROWS - 3];
+        for (size_t i = 0; i < ROWS - 3; i++)
+            index[i] = i + 2;
+        assert_int_equal(blv_dataset_select(d, index, ROWS - 3, &part, NULL), BLV_OK);
+        const blv_dataset_view *v = blv_dataset_view_of(d), *p = blv_dataset_view_of(part);
+        if (v->dense)
+            assert_true((const char *)p->dense > (const char *)v->dense &&
+                        (const char *)p->dense <
+                            (const char *)v->dense + 3 * COLUMNS * sizeof(double));
+        for (size_t i = 0; i < ROWS - 3; i++)
+            for (size_t j = 0; j < 6; j++)
+                assert_true(value_at(p, i, j) == sample_value(i + 2, j));
+        assert_int_equal(blv_dataset_join(d, part, &joined, NULL), BLV_OK);
+        const blv_dataset_view *both = blv_dataset_view_of(joined);
+        assert_int_equal(both->rows, 2 * ROWS - 3);
+        for (size_t j = 0; j < 6; j++)
+            assert_true(value_at(both, ROWS + 1, j) == sample_value(3, j) &&
+                        value_at(both, 1, j) == sample_value(1, j));
+        assert_int_equal(both->label[ROWS + 1], sample_label(3, 4));
+        blv_dataset_release(d); /* the part is the only one left that holds the rows */
+        assert_int_equal(blv_dataset_multiply(part, 2.0, NULL), BLV_OK);
+        assert_true(value_at(p, 0, 1) == 4.0);
+        assert_int_equal(blv_dataset_intercept(part, NULL), BLV_OK);
+        blv_message why = {""};
+        assert_int_equal(blv_dataset_join(joined, part, &d, &why), BLV_E_VALUE);
+        assert_says(&why, "align");
+        blv_dataset_release(part);
+        blv_dataset_release(joined);
+    }
+}
+
+static void test_split_rows(void **state) {
+    (void)state;
+    sample s = standard(0);
+    blv_dataset *d = make_sample(&s), *part[2];
+    const double sizes[] = {0.5, 0.25};
+    size_t row[ROWS], count[2], next = 0;
+    assert_int_equal(blv_dataset_split(d, sizes, 2, true, 7, part, NULL), BLV_OK);
+    assert_int_equal(blv_dataset_split_rows(d, sizes, 2, true, 7, row, count, NULL), BLV_OK);
+    for (size_t p = 0; p < 2; p++) {
+        const blv_dataset_view *v = blv_dataset_view_of(part[p]);
+        assert_int_equal(v->rows, count[p]);
+        for (size_t i = 0; i < count[p]; i++, next++)
+            for (size_t j = 0; j < 6; j++)
+                assert_true(value_at(v, i, j) == sample_value(row[next], j));
+        blv_dataset_release(part[p]);
+    }
     blv_dataset_release(d);
 }
 
@@ -481,8 +623,12 @@ int main(void) {
         cmocka_unit_test(test_multiply_and_unit_rows),
         cmocka_unit_test(test_intercept_and_transpose),
         cmocka_unit_test(test_one_against_rest),
-        cmocka_unit_test(test_match),
-        cmocka_unit_test(test_match_refuses),
+        cmocka_unit_test(test_align),
+        cmocka_unit_test(test_align_rejects),
+        cmocka_unit_test(test_align_to),
+        cmocka_unit_test(test_shared_arrays),
+        cmocka_unit_test(test_consecutive_rows),
+        cmocka_unit_test(test_split_rows),
         cmocka_unit_test(test_smallest_set),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

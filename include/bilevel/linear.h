@@ -15,15 +15,15 @@ extern "C" {
 
 /* ---- Problems ---- */
 
-/* Sets with the same classes, columns, layout and precision (blv_dataset_match). test may be NULL:
+/* Sets with the same classes, columns, layout and precision (blv_dataset_align). test may be NULL:
  * it is for measures only. */
 typedef struct blv_sets {
     size_t size; /* sizeof(blv_sets) */
     blv_dataset *train, *val, *test;
 } blv_sets;
 
-/* Both retain the sets, which must not be changed while the problem exists. options may be NULL;
- * its precision must be that of the sets. */
+/* The sets stay the caller's. A problem shares their rows, which are not copied; later changes to
+ * the sets do not reach it. options may be NULL; its precision must be that of the sets. */
 
 /* A weight for each training row: x has an entry for each row of train, in its order. */
 BLV_API blv_error blv_hyperclean_create(const blv_sets *sets, double C,

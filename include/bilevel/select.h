@@ -64,8 +64,8 @@ typedef struct blv_coreset_setting {
     bool over_val; /* f is about the validation rows, not the training rows */
 } blv_coreset_setting;
 
-/* x has an entry for each row of train, in its order. The sets are retained and must not
- * be changed while the problem exists. options may be NULL. */
+/* x has an entry for each row of train, in its order. The sets stay the caller's, as with
+ * blv_hyperclean_create. options may be NULL. */
 BLV_API blv_error blv_coreset_create(const blv_sets *sets, const blv_coreset_setting *setting,
                                      const blv_problem_options *options, blv_problem **problem,
                                      blv_message *why);

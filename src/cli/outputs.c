@@ -1,110 +1,106 @@
 #include "cli/outputs.h"
+#include "base/message.h"
+#include "cli/text.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- What is to be removed however the command ends ---- */
+/* ---- Folders beside the files ---- */
 
-static cli_output *unfinished;
-static size_t unfinished_count;
-
-static void remove_files(const cli_output *item) {
-    unlink(item->temporary);
-    unlink(item->former);
-    rmdir(item->folder);
-}
+static cli_outputs *unfinished; /* removed however the command ends */
 
 static void remove_unfinished(void) {
-    for (size_t i = 0; i < unfinished_count; i++)
-        remove_files(&unfinished[i]);
+    while (unfinished)
+        cli_outputs_free(unfinished);
 }
 
-/* Room for one more, so that nothing can fail between making a folder and noting it. */
-static void expect_unfinished(void) {
-    if (!unfinished)
+static void note_unfinished(cli_outputs *outputs) {
+    static bool noted;
+    if (!noted)
         atexit(remove_unfinished);
-    unfinished = cli_grow(unfinished, unfinished_count + 1, sizeof unfinished[0]);
+    noted = true;
+    outputs->next = unfinished;
+    unfinished = outputs;
 }
 
-static void forget_unfinished(const cli_output *item) {
-    size_t i = 0;
-    while (i < unfinished_count && unfinished[i].folder != item->folder)
-        i++;
-    if (i < unfinished_count)
-        unfinished[i] = unfinished[--unfinished_count];
+void cli_outputs_free(cli_outputs *outputs) {
+    for (size_t i = 0; i < outputs->count; i++) {
+        cli_output *item = &outputs->items[i];
+        unlink(item->temporary);
+        unlink(item->former);
+        rmdir(item->folder);
+        free(item->former);
+        free(item->temporary);
+        free(item->folder);
+    }
+    free(outputs->items);
+    cli_outputs **link = &unfinished;
+    while (*link && *link != outputs)
+        link = &(*link)->next;
+    if (*link)
+        *link = outputs->next;
+    *outputs = (cli_outputs){0};
 }
 
-/* ---- Adding ---- */
-
-/* FOLDER/NAME, to be freed. */
-static char *joined(const char *folder, const char *name) {
-    size_t size = strlen(folder) + strlen(name) + 2;
-    char *path = cli_alloc(size, 1);
-    snprintf(path, size, "%s/%s", folder, name);
-    return path;
-}
-
-static void free_names(cli_output *item) {
-    free(item->former);
-    free(item->temporary);
-    free(item->folder);
-}
-
+/* The folder gets its name from mkdtemp, the files in it afterwards. Everything that can run out of
+ * memory comes before the folder is made. */
 const char *cli_outputs_add(cli_outputs *outputs, const char *path) {
-    static const char pattern[] = ".bilevel-XXXXXX";
+    struct stat status;
     for (size_t i = 0; i < outputs->count; i++) {
         if (strcmp(outputs->items[i].path, path) == 0) {
             cli_complain("%s is named twice as output", path);
             return NULL;
         }
     }
-    struct stat status;
     if (stat(path, &status) == 0 && !S_ISREG(status.st_mode)) {
         cli_complain("%s: is there and is not a regular file", path);
         return NULL;
     }
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-    int stem = (int)(name - path);
-    size_t folder_size = (size_t)stem + sizeof pattern;
-    cli_output item = {.path = path, .folder = cli_alloc(folder_size, 1)};
-    snprintf(item.folder, folder_size, "%.*s%s", stem, path, pattern);
-    item.temporary = joined(item.folder, name);
-    item.former = joined(item.folder, ".former");
+    if (outputs->count == 0)
+        note_unfinished(outputs);
     outputs->items = cli_grow(outputs->items, outputs->count + 1, sizeof outputs->items[0]);
-    expect_unfinished();
-    if (!*name || !mkdtemp(item.folder)) {
+    cli_output *item = &outputs->items[outputs->count++];
+    *item = (cli_output){.path = path};
+    item->folder = cli_print("%.*s.bilevel-XXXXXX", (int)(name - path), path);
+    item->temporary = cli_print("%s/%s", item->folder, name);
+    item->former = cli_print("%s/.former", item->folder);
+    if (!*name || !mkdtemp(item->folder)) {
         cli_complain("%s: cannot create a file there: %s", path,
                      *name ? strerror(errno) : "no file is named");
-        free_names(&item);
         return NULL;
     }
-    memcpy(item.temporary, item.folder, strlen(item.folder)); /* mkdtemp has filled in its name */
-    memcpy(item.former, item.folder, strlen(item.folder));
-    unfinished[unfinished_count++] = item;
-    outputs->items[outputs->count++] = item;
-    return item.temporary;
+    memcpy(item->temporary, item->folder, strlen(item->folder));
+    memcpy(item->former, item->folder, strlen(item->folder));
+    return item->temporary;
 }
 
 /* ---- Writing ---- */
+
+/* A message about the temporary file is one about the path. */
+static int finish_writing(const char *path, const char *temporary, blv_error error,
+                          const char *why) {
+    if (error == BLV_OK)
+        return CLI_DONE;
+    size_t length = strlen(temporary);
+    bool named = strncmp(why, temporary, length) == 0;
+    blv_message shown = {0};
+    blv_explain(&shown, error, "%s%s%s", blv_shown_path(path), named ? "" : ": ",
+                why + (named ? length : 0));
+    return cli_refuse(error, shown.text);
+}
 
 int cli_outputs_write(cli_outputs *outputs, const char *path, const blv_dataset *dataset,
                       const char *format) {
     const char *temporary = cli_outputs_add(outputs, path);
     if (!temporary)
         return CLI_REFUSED;
-    blv_message why = {0}, shown = {0};
+    blv_message why = {0};
     blv_error error = blv_dataset_write(dataset, temporary, format, &why);
-    if (error == BLV_OK)
-        return CLI_DONE;
-    size_t length = strlen(temporary);
-    bool named = strncmp(why.text, temporary, length) == 0;
-    snprintf(shown.text, sizeof shown.text, "%.200s%s%.300s", path, named ? "" : ": ",
-             why.text + (named ? length : 0));
-    return cli_refuse(error, shown.text);
+    return finish_writing(path, temporary, error, why.text);
 }
 
 int cli_outputs_print(cli_outputs *outputs, const char *path, cli_print_fn print,
@@ -112,17 +108,14 @@ int cli_outputs_print(cli_outputs *outputs, const char *path, cli_print_fn print
     const char *temporary = cli_outputs_add(outputs, path);
     if (!temporary)
         return CLI_REFUSED;
-    FILE *file = fopen(temporary, "wb");
-    bool written = file && print(file, context) && !ferror(file) && fflush(file) == 0;
-    int error = errno;
-    if (file && fclose(file) != 0 && written) {
-        written = false;
-        error = errno;
-    }
-    if (written)
-        return CLI_DONE;
-    cli_complain("%s: cannot be written: %s", path, strerror(error));
-    return CLI_REFUSED;
+    blv_message why = {0};
+    blv_error error = BLV_OK;
+    FILE *file = fopen(temporary, "wb"); /* alone in its folder: it need not be atomic itself */
+    if (!file || !print(file, context) || ferror(file) || fflush(file) != 0)
+        error = blv_explain_errno(&why, temporary, "write");
+    if (file && fclose(file) != 0 && error == BLV_OK)
+        error = blv_explain_errno(&why, temporary, "close it");
+    return finish_writing(path, temporary, error, why.text);
 }
 
 typedef struct bytes {
@@ -138,6 +131,8 @@ static bool print_bytes(FILE *file, const void *context) {
 int cli_outputs_bytes(cli_outputs *outputs, const char *path, const void *first, size_t size) {
     return cli_outputs_print(outputs, path, print_bytes, &(bytes){first, size});
 }
+
+/* ---- Together ---- */
 
 /* Puts back what was there before the first `count` files were moved. */
 static void take_back(const cli_outputs *outputs, size_t count) {
@@ -162,17 +157,6 @@ int cli_outputs_commit(cli_outputs *outputs) {
         }
     }
     return CLI_DONE;
-}
-
-void cli_outputs_free(cli_outputs *outputs) {
-    for (size_t i = 0; i < outputs->count; i++) {
-        cli_output *item = &outputs->items[i];
-        remove_files(item);
-        forget_unfinished(item);
-        free_names(item);
-    }
-    free(outputs->items);
-    *outputs = (cli_outputs){0};
 }
 
 int cli_outputs_finish(cli_outputs *outputs, int code) {

@@ -114,7 +114,7 @@ static blv_error add_cleaned(blv_cleaning *c) {
         error = add_trained(c, relabel ? "TRAIN relabelled" : "TRAIN without the suspects",
                             "cleaned", cleaned, false);
     if (error == BLV_OK && val)
-        error = blv_join_rows(cleaned, val, &both, c->why);
+        error = blv_dataset_join(cleaned, val, &both, c->why);
     if (error == BLV_OK && val)
         error = add_trained(
             c, relabel ? "TRAIN relabelled, and VAL" : "TRAIN without the suspects, and VAL",

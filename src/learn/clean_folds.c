@@ -28,6 +28,7 @@ typedef struct fold {
     uint32_t *part, *slice, *val_part; /* of each row; slice or val_part */
     bool *trains, *held, *val_used, *val_held;
     size_t *trained; /* how often each row was trained on so far */
+    blv_sets rows;   /* of the problem: one copy for all ridges that are tried */
 } fold;
 
 typedef struct fold_result {
@@ -66,19 +67,10 @@ static void choose_rows(fold *f) {
 
 static blv_error make_problem(const fold *f, double ridge, blv_problem **problem) {
     const blv_cleaning *c = f->cleaning;
-    const blv_task_sets *from = c->sets;
-    blv_sets sets = {.size = sizeof sets};
     blv_problem_options options = {.size = sizeof options,
-                                   .precision = blv_dataset_view_of(from->train)->precision,
+                                   .precision = blv_dataset_view_of(f->rows.train)->precision,
                                    .threads = c->options.threads};
-    blv_error error = blv_keep_rows(from->train, f->trains, &sets.train, c->why);
-    if (error == BLV_OK)
-        error = blv_keep_rows(from->val ? from->val : from->train, f->val_used, &sets.val, c->why);
-    if (error == BLV_OK)
-        error = blv_hyperclean_create(&sets, ridge, &options, problem, c->why);
-    blv_dataset_release(sets.train);
-    blv_dataset_release(sets.val);
-    return error;
+    return blv_hyperclean_create(&f->rows, ridge, &options, problem, c->why);
 }
 
 /* The store knows of the work from the first problem on. */
@@ -252,10 +244,19 @@ static blv_error find_ridge(fold *f, fold_result *best) {
 static blv_error learn_fold(fold *f) {
     double *ridge = &f->cleaning->result.ridge;
     fold_result result = {0};
+    const blv_task_sets *from = f->cleaning->sets;
+    blv_message *why = f->cleaning->why;
     choose_rows(f);
-    blv_error error = *ridge > 0.0 ? try_ridge(f, *ridge, &result) : find_ridge(f, &result);
+    f->rows = (blv_sets){.size = sizeof f->rows};
+    blv_error error = blv_keep_rows(from->train, f->trains, &f->rows.train, why);
+    if (error == BLV_OK)
+        error = blv_keep_rows(from->val ? from->val : from->train, f->val_used, &f->rows.val, why);
+    if (error == BLV_OK)
+        error = *ridge > 0.0 ? try_ridge(f, *ridge, &result) : find_ridge(f, &result);
     if (error == BLV_OK)
         error = add_result(f, &result);
+    blv_dataset_release(f->rows.train);
+    blv_dataset_release(f->rows.val);
     free_result(&result);
     return error;
 }

@@ -277,7 +277,7 @@ blv_error blv_clean_apply(const blv_clean_result *result, const blv_dataset *row
         keep[i] = !result->suspect[i];
     }
     if (error == BLV_OK)
-        error = relabel ? blv_relabel_rows(rows, label, "suspect rows relabelled", cleaned, why)
+        error = relabel ? blv_dataset_relabel(rows, label, cleaned, why)
                         : blv_keep_rows(rows, keep, cleaned, why);
     free(keep);
     free(label);

@@ -2,11 +2,9 @@
 #include "base/arena.h"
 #include "base/caller_struct.h"
 #include "base/message.h"
-#include "base/number_text.h"
 #include "bilevel/solver.h"
 #include "learn/linear_fit.h"
 #include "learn/model_copy.h"
-#include "learn/row_sets.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -18,18 +16,15 @@ static blv_error short_of_memory(blv_message *why) {
 
 /* ---- Rows that fit the model ---- */
 
-static blv_error expect_features(const blv_model *model, const char *path, const blv_dataset *rows,
-                                 blv_message *why) {
-    const blv_dataset_view *view = blv_dataset_view_of(rows);
-    if (view->columns != model->features)
-        return blv_explain(why, BLV_E_VALUE, "%s: %zu features; expected %zu as %s has them", path,
-                           view->columns, model->features, model->name);
-    for (size_t j = 0; view->feature_names && model->feature_names && j < model->features; j++)
-        if (strcmp(view->feature_names[j], model->feature_names[j]) != 0)
-            return blv_explain(why, BLV_E_VALUE,
-                               "%s: feature %zu is '%s'; expected '%s' as %s has it", path, j,
-                               view->feature_names[j], model->feature_names[j], model->name);
-    return BLV_OK;
+/* Columns and classes of the model. */
+static blv_error align(const blv_model *model, const char *name, blv_dataset *rows,
+                       blv_message *why) {
+    const blv_dataset_view of_model = {.size = sizeof of_model,
+                                       .columns = model->features,
+                                       .feature_names = model->feature_names,
+                                       .classes = model->classes,
+                                       .class_names = model->class_names};
+    return blv_dataset_align_to(rows, name, &of_model, model->name, why);
 }
 
 blv_error blv_model_read_rows(const blv_model *model, blv_dataset **rows, const char *path,
@@ -50,40 +45,12 @@ blv_error blv_model_read_rows(const blv_model *model, blv_dataset **rows, const 
         reading.label = "none";
         BLV_CHECK(blv_dataset_read(rows, path, &reading, why));
     }
-    blv_error error = expect_features(model, path, *rows, why);
+    blv_error error = align(model, path, *rows, why);
     if (error == BLV_OK)
         return BLV_OK;
     blv_dataset_release(*rows);
     *rows = NULL;
     return error;
-}
-
-/* The class of that name, or of the same number ("+1" and "1"); classes when there is none. */
-static size_t find_class(const blv_model *model, const char *name) {
-    double number, other;
-    for (size_t k = 0; k < model->classes; k++)
-        if (strcmp(model->class_names[k], name) == 0)
-            return k;
-    if (blv_number_parse(name, &number) != 0)
-        return model->classes;
-    for (size_t k = 0; k < model->classes; k++)
-        if (blv_number_parse(model->class_names[k], &other) == 0 && other == number)
-            return k;
-    return model->classes;
-}
-
-/* label[i]: the model's number of the class of row i. */
-static blv_error match_labels(const blv_model *model, const blv_dataset_view *view, int32_t *label,
-                              blv_message *why) {
-    for (size_t i = 0; i < view->rows; i++) {
-        const char *name = view->class_names[view->label[i]];
-        size_t k = find_class(model, name);
-        if (k == model->classes)
-            return blv_explain(why, BLV_E_VALUE, "row %zu has class '%s', which %s does not know",
-                               i, name, model->name);
-        label[i] = (int32_t)k;
-    }
-    return BLV_OK;
 }
 
 /* ---- Answers ---- */
@@ -100,18 +67,6 @@ static void fold_scaling(const blv_model *m, double *weights, double *intercept)
     }
 }
 
-/* A copy whose rows have length 1. */
-static blv_error make_unit_rows(const blv_dataset *rows, blv_dataset **unit, blv_message *why) {
-    size_t count = blv_rows_in(rows), *index = malloc((count + 1) * sizeof *index);
-    if (!index)
-        return short_of_memory(why);
-    for (size_t i = 0; i < count; i++)
-        index[i] = i;
-    blv_error error = blv_dataset_select(rows, index, count, unit, why);
-    free(index);
-    return error == BLV_OK ? blv_dataset_unit_rows(*unit, why) : error;
-}
-
 blv_error blv_model_answer(const blv_model *m, const blv_dataset *rows, double *probability,
                            blv_message *why) {
     if (!m || !rows || !probability)
@@ -122,7 +77,9 @@ blv_error blv_model_answer(const blv_model *m, const blv_dataset *rows, double *
     double *intercept = blv_arena_alloc(&arena, m->scores, sizeof *intercept);
     blv_error error = weights && intercept ? BLV_OK : short_of_memory(why);
     if (error == BLV_OK && m->unit_rows)
-        error = make_unit_rows(rows, &unit, why);
+        error = blv_dataset_copy(rows, &unit, why);
+    if (error == BLV_OK && unit)
+        error = blv_dataset_unit_rows(unit, why);
     if (error == BLV_OK) {
         fold_scaling(m, weights, intercept);
         blv_linear_model linear = {.size = sizeof linear,
@@ -155,7 +112,7 @@ static blv_error predict(owned_prediction *o, const blv_model *model, const blv_
     if (!probability || !predicted || !label || !count)
         return short_of_memory(why);
     if (view->label)
-        BLV_CHECK(match_labels(model, view, label, why));
+        memcpy(label, view->label, view->rows * sizeof *label);
     BLV_CHECK(blv_model_answer(model, rows, probability, why));
     for (size_t i = 0; i < view->rows; i++) {
         predicted[i] = (int32_t)blv_likeliest(probability + i * classes, classes);
@@ -179,11 +136,14 @@ blv_error blv_model_predict(const blv_model *model, const blv_dataset *rows,
     if (!model || !rows || !prediction)
         return blv_explain(why, BLV_E_ARGUMENT, "prediction: a NULL argument");
     *prediction = NULL;
-    if (blv_dataset_view_of(rows)->columns != model->features)
-        return blv_explain(why, BLV_E_VALUE, "%zu features; expected %zu as %s has them",
-                           blv_dataset_view_of(rows)->columns, model->features, model->name);
+    blv_dataset *aligned = NULL;
     owned_prediction *o = calloc(1, sizeof *o);
-    blv_error error = o ? predict(o, model, rows, why) : short_of_memory(why);
+    blv_error error = o ? blv_dataset_copy(rows, &aligned, why) : short_of_memory(why);
+    if (error == BLV_OK)
+        error = align(model, NULL, aligned, why);
+    if (error == BLV_OK)
+        error = predict(o, model, aligned, why);
+    blv_dataset_release(aligned);
     if (error == BLV_OK)
         *prediction = &o->prediction;
     else

@@ -30,38 +30,6 @@ static size_t *count_classes(const blv_dataset_view *view) {
     return count;
 }
 
-static blv_error expect_classes(const char *name, const blv_dataset *dataset, blv_message *why) {
-    const blv_dataset_view *view = blv_dataset_view_of(dataset);
-    if (!view->label)
-        return blv_explain(why, BLV_E_VALUE, "%s: no labels that name a class", name);
-    size_t *count = count_classes(view), present = 0, last = 0;
-    if (!count)
-        return short_of_memory(why);
-    for (size_t k = 0; k < view->classes; k++) {
-        present += count[k] > 0;
-        last = count[k] > 0 ? k : last;
-    }
-    free(count);
-    if (present >= 2)
-        return BLV_OK;
-    return blv_explain(why, BLV_E_VALUE, "%s: one class only ('%s'); expected at least two", name,
-                       view->class_names[last]);
-}
-
-static bool is_libsvm(const blv_dataset_view *view) {
-    return strcmp(view->format, "libsvm") == 0;
-}
-
-/* libsvm files do not tell their width: zeros at the end are left out. All others do. */
-static blv_error expect_width(const blv_task_sets *s, const char *name,
-                              const blv_dataset_view *view, blv_message *why) {
-    const blv_dataset_view *train = blv_dataset_view_of(s->train);
-    if (view->columns == train->columns || is_libsvm(view) || is_libsvm(train))
-        return BLV_OK;
-    return blv_explain(why, BLV_E_VALUE, "%s: %zu features; expected %zu as in %s", name,
-                       view->columns, train->columns, s->train_name);
-}
-
 /* Every class of train must be validated. The sets have the same classes by now. */
 static blv_error expect_all_classes(const blv_task_sets *s, blv_message *why) {
     const blv_dataset_view *train = blv_dataset_view_of(s->train);
@@ -81,23 +49,10 @@ static blv_error expect_all_classes(const blv_task_sets *s, blv_message *why) {
                        s->val_name, train->class_names[missing], s->train_name);
 }
 
-/* ---- Matching ---- */
-
-static blv_error match_one(blv_task_sets *s, const char *name, blv_dataset *set, blv_message *why) {
-    blv_message inner = {0};
-    BLV_CHECK(expect_width(s, name, blv_dataset_view_of(set), why));
-    blv_error error = blv_dataset_match(set, s->train, &inner);
-    return error == BLV_OK ? BLV_OK : blv_explain(why, error, "%s: %s", name, inner.text);
-}
-
-/* Twice, as a later set may have made train wider. */
-static blv_error match_all(blv_task_sets *s, blv_message *why) {
-    for (int round = 0; round < 2; round++) {
-        if (s->val)
-            BLV_CHECK(match_one(s, s->val_name, s->val, why));
-        if (s->test)
-            BLV_CHECK(match_one(s, s->test_name, s->test, why));
-    }
+static blv_error align(blv_task_sets *s, blv_message *why) {
+    blv_dataset *const all[] = {s->train, s->val, s->test};
+    const char *const names[] = {s->train_name, s->val_name, s->test_name};
+    BLV_CHECK(blv_dataset_align(all, names, 3, why));
     return s->val ? expect_all_classes(s, why) : BLV_OK;
 }
 
@@ -217,14 +172,14 @@ static blv_error read_files(owned_sets *o, const blv_task_files *files, blv_mess
     bool truth_is_file = files->truth && access(files->truth, F_OK) == 0;
     reading.truth = truth_is_file ? NULL : files->truth;
     BLV_CHECK(blv_dataset_read(&s->train, files->train, &reading, why));
-    BLV_CHECK(expect_classes(files->train, s->train, why));
+    BLV_CHECK(blv_dataset_expect_classes(s->train, files->train, why));
     reading.truth = reading.labels = NULL;
     reading.layout = blv_dataset_view_of(s->train)->dense ? BLV_LAYOUT_DENSE : BLV_LAYOUT_SPARSE;
     if (files->val)
         BLV_CHECK(blv_dataset_read(&s->val, files->val, &reading, why));
     if (files->test)
         BLV_CHECK(blv_dataset_read(&s->test, files->test, &reading, why));
-    BLV_CHECK(match_all(s, why));
+    BLV_CHECK(align(s, why));
     BLV_CHECK(find_wrong(o, truth_is_file ? files->truth : NULL, why));
     return prepare(o, files->scaling, why);
 }
@@ -249,27 +204,16 @@ blv_error blv_task_sets_read(blv_task_sets **sets, const blv_task_files *given, 
     return o ? hand_out(o, read_files(o, &files, why), sets) : short_of_memory(why);
 }
 
-static blv_error copy_set(const blv_dataset *set, blv_dataset **copy, blv_message *why) {
-    size_t rows = blv_rows_in(set);
-    bool *all = set ? malloc(rows + 1) : NULL;
-    if (!set)
-        return BLV_OK;
-    if (!all)
-        return short_of_memory(why);
-    memset(all, true, rows);
-    blv_error error = blv_keep_rows(set, all, copy, why);
-    free(all);
-    return error;
-}
-
 static blv_error take_sets(owned_sets *o, const blv_dataset *train, const blv_dataset *val,
                            const blv_dataset *test, blv_task_scaling scaling, blv_message *why) {
     blv_task_sets *s = &o->sets;
-    BLV_CHECK(copy_set(train, &s->train, why));
-    BLV_CHECK(copy_set(val, &s->val, why));
-    BLV_CHECK(copy_set(test, &s->test, why));
-    BLV_CHECK(expect_classes(s->train_name, s->train, why));
-    BLV_CHECK(match_all(s, why));
+    BLV_CHECK(blv_dataset_copy(train, &s->train, why));
+    if (val)
+        BLV_CHECK(blv_dataset_copy(val, &s->val, why));
+    if (test)
+        BLV_CHECK(blv_dataset_copy(test, &s->test, why));
+    BLV_CHECK(blv_dataset_expect_classes(s->train, s->train_name, why));
+    BLV_CHECK(align(s, why));
     BLV_CHECK(find_wrong(o, NULL, why));
     return prepare(o, scaling, why);
 }
@@ -297,10 +241,6 @@ void blv_task_sets_destroy(blv_task_sets *sets) {
 }
 
 uint64_t blv_task_sets_fingerprint(const blv_task_sets *sets) {
-    const blv_dataset *all[] = {sets->train, sets->val, sets->test};
-    const uint64_t odd = 0x9e3779b97f4a7c15u;
-    uint64_t print = 0;
-    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
-        print = (print + (all[i] ? blv_dataset_fingerprint(all[i]) : i)) * odd;
-    return print;
+    const blv_dataset *const all[] = {sets->train, sets->val, sets->test};
+    return blv_dataset_fingerprint_all(all, 3);
 }

@@ -258,7 +258,7 @@ static blv_error refit(blv_tuning *t) {
     blv_dataset *both = NULL;
     double *x = calloc(t->result.learned_count + 1, sizeof *x);
     blv_error error =
-        x ? blv_join_rows(t->train, t->val, &both, t->why) : blv_tune_short_of_memory(t);
+        x ? blv_dataset_join(t->train, t->val, &both, t->why) : blv_tune_short_of_memory(t);
     if (error == BLV_OK)
         error = refit_on(t, both, x);
     free(x);

@@ -11,10 +11,8 @@ void data_sets_release(data_sets *sets) {
 }
 
 uint64_t data_sets_fingerprint(const data_sets *sets) {
-    const uint64_t factor = 1099511628211u; /* of FNV */
-    uint64_t parts = blv_dataset_fingerprint(sets->train);
-    parts = parts * factor ^ blv_dataset_fingerprint(sets->val);
-    return parts * factor ^ blv_dataset_fingerprint(sets->test);
+    const blv_dataset *const all[] = {sets->train, sets->val, sets->test};
+    return blv_dataset_fingerprint_all(all, 3);
 }
 
 /* What is wrong with a set beside the training set, or NULL. */
@@ -45,6 +43,16 @@ static blv_error check_sets(const data_sets *sets, blv_precision precision, cons
     return BLV_OK;
 }
 
+static blv_error copy_sets(const blv_sets *from, data_sets *to, blv_message *why) {
+    *to = (data_sets){NULL, NULL, NULL};
+    blv_error error = from->train ? blv_dataset_copy(from->train, &to->train, why) : BLV_OK;
+    if (error == BLV_OK && from->val)
+        error = blv_dataset_copy(from->val, &to->val, why);
+    if (error == BLV_OK && from->test)
+        error = blv_dataset_copy(from->test, &to->test, why);
+    return error;
+}
+
 blv_error data_sets_take(const blv_sets *given_sets, bool given, const blv_problem_options *options,
                          const char *owner, data_sets *sets, blv_problem_options *chosen,
                          blv_message *why) {
@@ -55,12 +63,10 @@ blv_error data_sets_take(const blv_sets *given_sets, bool given, const blv_probl
     if (!blv_struct_take(&known, sizeof known, given_sets) ||
         (options && !blv_struct_take(chosen, sizeof *chosen, options)))
         return blv_explain(why, BLV_E_ARGUMENT, "%s: sets or options without their size", owner);
-    *sets = (data_sets){known.train, known.val, known.test};
-    blv_error error = check_sets(sets, chosen->precision, owner, why);
+    blv_error error = copy_sets(&known, sets, why);
+    if (error == BLV_OK)
+        error = check_sets(sets, chosen->precision, owner, why);
     if (error != BLV_OK)
-        return error;
-    blv_dataset_retain(sets->train);
-    blv_dataset_retain(sets->val);
-    blv_dataset_retain(sets->test);
-    return BLV_OK;
+        data_sets_release(sets);
+    return error;
 }

@@ -31,9 +31,8 @@ static blv_error read_file(const data_source *source, const char *path, blv_prec
     if (source->labels[0] && path == source->train)
         options.labels = find_file(source->labels, labels, sizeof labels);
     BLV_CHECK(blv_dataset_read(set, find_file(path, buffer, sizeof buffer), &options, why));
-    if (blv_dataset_view_of(*set)->classes == 0)
-        return blv_explain(why, BLV_E_FORMAT, "%s: no classes: labels are needed that name a class",
-                           path);
+    if (path == source->train)
+        BLV_CHECK(blv_dataset_expect_classes(*set, path, why));
     return source->positive[0] ? blv_dataset_one_against_rest(*set, source->positive, why) : BLV_OK;
 }
 
@@ -129,31 +128,11 @@ static blv_error split(const data_source *s, data_sets *d, const char *owner, bl
     return BLV_OK;
 }
 
-/* Gives a set the columns and classes of the training rows; says of which file it is. */
-static blv_error match(blv_dataset *set, blv_dataset *train, const char *file, blv_message *why) {
-    blv_message said = {0};
-    blv_error error = blv_dataset_match(set, train, &said);
-    if (error == BLV_OK)
-        return BLV_OK;
-    return file[0] ? blv_explain(why, error, "%.200s: %.250s", file, said.text)
-                   : blv_explain(why, error, "%.450s", said.text);
-}
-
-static blv_error expect_classes(const data_source *s, const blv_dataset *set, blv_message *why) {
-    const blv_dataset_view *view = blv_dataset_view_of(set);
-    if (view->classes != 1)
-        return BLV_OK;
-    return blv_explain(why, BLV_E_FORMAT, "%.200s: one class only ('%.60s'), expected at least 2",
-                       s->train, view->class_names[0]);
-}
-
 static blv_error prepare(const data_source *s, data_sets *d, blv_message *why) {
     blv_dataset *sets[3] = {d->train, d->val, d->test};
     const char *files[3] = {s->train, s->val, s->test};
     size_t count = d->test ? 3 : 2;
-    for (int pass = 0; pass < 2; pass++) /* twice: a later set may have widened the first */
-        for (size_t i = 1; i < count; i++)
-            BLV_CHECK(match(sets[i], sets[0], files[i], why));
+    BLV_CHECK(blv_dataset_align(sets, files, count, why));
     if (s->corrupt > 0.0)
         BLV_CHECK(blv_dataset_corrupt(d->train, (blv_corruption)s->corruption, s->corrupt,
                                       (uint64_t)s->data_seed, why));
@@ -174,7 +153,6 @@ static blv_error load(const data_source *s, const char *owner, blv_precision pre
                       data_sets *d, blv_message *why) {
     uint64_t seed = (uint64_t)s->data_seed;
     BLV_CHECK(read_file(s, s->train, precision, &d->train, why));
-    BLV_CHECK(expect_classes(s, d->train, why));
     if (s->val[0]) {
         BLV_CHECK(read_file(s, s->val, precision, &d->val, why));
         BLV_CHECK(cut(&d->val, s->val_size, seed, why));

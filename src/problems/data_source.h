@@ -94,8 +94,9 @@ uint64_t data_sets_fingerprint(const data_sets *sets);
 blv_error data_load(const data_source *source, const char *owner, blv_precision precision,
                     data_sets *sets, blv_message *why);
 
-/* The sets that a caller handed over, retained after a check, and the options in full. given:
- * whether the other arguments are there. On error nothing is left. */
+/* Sets that share the rows of the caller's, whose later changes do not reach them, after a check;
+ * and the options in full. given: whether the other arguments are there. On error nothing is left.
+ */
 blv_error data_sets_take(const blv_sets *given_sets, bool given, const blv_problem_options *options,
                          const char *owner, data_sets *sets, blv_problem_options *chosen,
                          blv_message *why);
