@@ -6,9 +6,9 @@
 #include "cli/suspect_images.h"
 #include "base/message.h"
 #include "cli/data_files.h"
-#include "cli_contact_sheet.h"
-#include "cli_page.h"
 #include "cli_text.h"
+#include "report/contact_sheet.h"
+#include "report/html.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -124,7 +124,7 @@ static cli_image find_image(const blv_task_sets *sets) {
 
 /* ---- The pictures ---- */
 
-static void find_range(cli_picture *pictures, size_t count, size_t values) {
+static void find_range(report_picture *pictures, size_t count, size_t values) {
     double low = INFINITY, high = -INFINITY;
     for (size_t i = 0; i < count * values; i++) {
         double value = pictures[i / values].values[i % values];
@@ -149,21 +149,22 @@ static void put_caption(const blv_dataset_view *v, const blv_clean_result *r, si
 
 static void put_pictures(FILE *out, const cli_image *image, const blv_task_sets *sets,
                          const blv_clean_result *r, size_t count) {
-    cli_picture *pictures = cli_alloc(count, sizeof *pictures);
+    report_picture *pictures = cli_alloc(count, sizeof *pictures);
     double *values = cli_alloc(count * sets->features, sizeof *values);
     char(*captions)[CAPTION] = cli_alloc(count, sizeof *captions);
     for (size_t i = 0; i < count; i++) {
         read_row(sets, r->order[i], values + i * sets->features);
         put_caption(blv_dataset_view_of(sets->train), r, r->order[i], captions[i]);
-        pictures[i] = (cli_picture){.width = image->width,
-                                    .height = image->height,
-                                    .channels = image->channels,
-                                    .planar = image->planar,
-                                    .values = values + i * sets->features,
-                                    .caption = captions[i]};
+        pictures[i] = (report_picture){.width = image->width,
+                                       .height = image->height,
+                                       .channels = image->channels,
+                                       .planar = image->planar,
+                                       .values = values + i * sets->features,
+                                       .caption = captions[i]};
     }
     find_range(pictures, count, sets->features);
-    cli_contact_sheet(out, pictures, count);
+    if (report_contact_sheet(out, pictures, count) != BLV_OK)
+        exit(cli_refuse(BLV_E_MEMORY, NULL));
     free(pictures);
     free(values);
     free(captions);
@@ -180,7 +181,7 @@ char *cli_suspect_images(const cli_image *given, const blv_task_sets *sets,
     FILE *out = cli_text_begin(&text);
     snprintf(title, sizeof title, "The %zu most suspicious of %zu suspect rows", count,
              r->suspects);
-    cli_html_heading(out, 3, title);
+    report_html_heading(out, 3, title);
     put_pictures(out, &image, sets, r, count);
     return cli_text_end(&text);
 }
