@@ -46,6 +46,7 @@ typedef struct parsing {
     size_t count;
     cli_placed_argument *items;
     struct argp_option *options;
+    char *positions; /* "IN OUT..."; reachable from here where argp ends the command */
 } parsing;
 
 /* ---- From the table to what argp wants ---- */
@@ -310,16 +311,16 @@ bool cli_read_arguments(const cli_arguments *arguments, int argc, char **argv, v
     parsing p = {.arguments = arguments, .request = request};
     place_all(&p, arguments->table, 0, CLI_SECTION_OWN);
     make_options(&p);
-    char *positions = cli_arguments_positions(arguments->table);
+    p.positions = cli_arguments_positions(arguments->table);
     const struct argp argp = {.options = p.options,
                               .parser = parse,
-                              .args_doc = *positions ? positions : NULL,
+                              .args_doc = *p.positions ? p.positions : NULL,
                               .doc = arguments->doc,
                               .help_filter = more_help};
     check_names(&p, argc, argv);
     argp_parse(&argp, argc, argv, 0, NULL, &p);
     free_options(p.options);
-    free(positions);
+    free(p.positions);
     free(p.items);
     return true;
 }

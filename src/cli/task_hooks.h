@@ -15,7 +15,7 @@
 #define CLI_TASK_HOOKS_H
 
 #include "cli/progress_line.h"
-#include "cli_store.h"
+#include "cli/store_options.h"
 #include "store/task_session.h"
 
 /* How it is shown and recorded, from the command line. */
@@ -31,7 +31,8 @@ typedef struct cli_resume {
     blv_store *store; /* borrowed */
     bool store_is_named;
     const blv_run_info *run;
-    double checkpoint_seconds; /* 0: as its request says */
+    const cli_settings *limits; /* in place of those of the request; of solve alone */
+    double checkpoint_seconds;  /* 0: as its request says */
     bool json, quiet;
 } cli_resume;
 

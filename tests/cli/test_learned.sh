@@ -302,7 +302,7 @@ same clean.csv straight.clean.csv
 # ---- what is refused, and what has ended
 run 0 resume "$id"
 out_has "Run $id has finished: "
-refused "which goes on under its own limits" resume "$id" --iters 5
+refused "which keeps its own limits" resume "$id" --iters 5
 "$sql" .runs.db "UPDATE run SET status = 'interrupted' WHERE id = $id"
 shown=
 run 0 resume "$id" --quiet

@@ -1,10 +1,9 @@
 /* bilevel runs [ACTION]: looks at the run store. */
 #include "base/message.h"
+#include "cli/commands.h"
+#include "cli/json.h"
+#include "cli/run_text.h"
 #include "cli/store_options.h"
-#include "cli_commands.h"
-#include "cli_export.h"
-#include "cli_json.h"
-#include "cli_runs.h"
 #include "store/run_info.h"
 
 #include <inttypes.h>
@@ -69,83 +68,74 @@ static blv_error check_one(void *of, blv_message *why) {
 
 /* ---- Actions ---- */
 
-static int refuse_store(const blv_store *store) {
-    cli_complain("%s", blv_store_message(store));
-    return CLI_REFUSED;
-}
-
 static int list(const request *asked, blv_store *store) {
-    blv_run_info **infos = NULL;
+    const blv_run_filter *filter = &asked->filter;
+    blv_run_info **runs = NULL;
     size_t count = 0;
-    blv_error error = blv_store_list(store, &asked->filter, &infos, &count);
+    blv_error error = blv_store_list(store, filter, &runs, &count);
     if (error != BLV_OK)
         return cli_store_refuse(store, error);
-    json_t *runs = cli_json_array();
-    for (size_t i = 0; i < count; i++)
-        cli_json_append(runs, blv_record_json(blv_run_list_fields, infos[i]));
-    blv_run_list_free(infos, count);
+    bool any = !filter->kind && !filter->by_status && !filter->problem && !filter->solver;
     if (asked->json) {
-        cli_json_print(runs);
-        return CLI_DONE;
-    }
-    if (json_array_size(runs) > 0)
-        cli_runs_print_list(runs);
+        json_t *objects = cli_json_array();
+        for (size_t i = 0; i < count; i++)
+            cli_json_append(objects, cli_json_record(blv_run_list_fields, runs[i]));
+        cli_json_print(objects);
+    } else if (count > 0)
+        cli_print_runs(runs, count);
     else
-        printf("No runs%s in %s\n",
-               asked->filter.kind || asked->filter.by_status || asked->filter.problem ||
-                       asked->filter.solver
-                   ? " of this kind"
-                   : "",
-               blv_store_path(store));
-    json_decref(runs);
+        printf("No runs%s in %s\n", any ? "" : " of this kind", blv_store_path(store));
+    blv_run_list_free(runs, count);
     return CLI_DONE;
 }
 
 static int show(const request *asked, blv_store *store) {
     for (size_t i = 0; i < asked->runs.count; i++) {
-        json_t *run = NULL;
-        int code = cli_runs_find(store, asked->runs.items[i], &run);
+        blv_run_info *run = NULL;
+        int code = cli_store_find(store, asked->runs.items[i], &run);
         if (code != CLI_DONE)
             return code;
-        if (asked->json) {
-            cli_json_print(run);
-            continue;
+        if (asked->json)
+            cli_json_print(cli_json_record(blv_run_info_fields, run));
+        else {
+            fputs(i > 0 ? "\n" : "", stdout);
+            cli_print_run(run);
         }
-        if (i > 0)
-            putchar('\n');
-        cli_runs_print_one(run);
-        json_decref(run);
+        blv_run_info_free(run);
     }
     return CLI_DONE;
+}
+
+/* All or none, as far as names go. */
+static int expect_removable(const request *asked, blv_store *store, int64_t id) {
+    blv_run_info *run = NULL;
+    int code = cli_store_find(store, id, &run);
+    if (code == CLI_DONE && run->status == BLV_STATUS_RUNNING && !asked->force) {
+        cli_complain("run %" PRId64 " is under way: process %" PRId64 " on %s", id, run->pid,
+                     run->host ? run->host : "");
+        code = CLI_REFUSED;
+    }
+    blv_run_info_free(run);
+    return code;
 }
 
 static int rm(const request *asked, blv_store *store) {
-    for (size_t i = 0; i < asked->runs.count; i++) { /* all or none, as far as names go */
-        json_t *run = NULL;
-        int code = cli_runs_find(store, asked->runs.items[i], &run);
-        const char *status = run ? cli_run_text(run, "status") : NULL;
-        if (code == CLI_DONE && status && strcmp(status, "running") == 0 && !asked->force) {
-            cli_complain("run %" PRId64 " is under way: process %" JSON_INTEGER_FORMAT " on %s",
-                         asked->runs.items[i], json_integer_value(json_object_get(run, "pid")),
-                         cli_run_text(run, "host"));
-            code = CLI_REFUSED;
-        }
-        json_decref(run);
-        if (code != CLI_DONE)
-            return code;
+    int code = CLI_DONE;
+    for (size_t i = 0; i < asked->runs.count && code == CLI_DONE; i++)
+        code = expect_removable(asked, store, asked->runs.items[i]);
+    for (size_t i = 0; i < asked->runs.count && code == CLI_DONE; i++) {
+        blv_error error = blv_store_remove(store, asked->runs.items[i]);
+        code = error == BLV_OK ? CLI_DONE : cli_store_refuse(store, error);
     }
-    for (size_t i = 0; i < asked->runs.count; i++)
-        if (blv_store_remove(store, asked->runs.items[i]) != BLV_OK)
-            return refuse_store(store);
-    return CLI_DONE;
+    return code;
 }
 
 static int export(const request *asked, blv_store *store) {
-    json_t *run = NULL;
-    int code = cli_runs_find(store, asked->runs.items[0], &run);
+    blv_run_info *run = NULL;
+    int code = cli_store_find(store, asked->runs.items[0], &run);
     if (code == CLI_DONE)
-        code = cli_export(store, run, asked->runs.items[0], asked->out, asked->checkpoint);
-    json_decref(run);
+        code = cli_export_run(store, run, asked->out, asked->checkpoint);
+    blv_run_info_free(run);
     return code;
 }
 
