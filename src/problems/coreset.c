@@ -12,8 +12,8 @@
  * X. Zhou, R. Pi, W. Zhang, Y. Lin, T. Zhang, "Probabilistic bilevel coreset selection", ICML 2022;
  * J. Hao, K. Ji, M. Liu, "Bilevel coreset selection in continual learning: a new formulation and
  * algorithm", NeurIPS 2023, for the smoothed sum. */
+#include "base/caller_struct.h"
 #include "base/message.h"
-#include "base/struct_size.h"
 #include "bilevel/select.h"
 #include "problems/builtin_problems.h"
 #include "problems/data_problem.h"
@@ -217,16 +217,21 @@ blv_error blv_coreset_create(const blv_sets *given, const blv_coreset_setting *s
                              const blv_problem_options *options, blv_problem **problem,
                              blv_message *why) {
     blv_problem_options chosen;
+    blv_coreset_setting own;
     data_sets sets;
     if (problem)
         *problem = NULL;
-    const char *wrong = setting ? check_setting(setting) : NULL;
-    if (wrong)
-        return blv_explain(why, BLV_E_VALUE, "problem coreset: %s", wrong);
     blv_error error =
-        data_sets_take(given, setting && problem, options, "problem coreset", &sets, &chosen, why);
+        setting ? blv_caller_struct(&own, sizeof own, setting, "blv_coreset_setting", why) : BLV_OK;
+    const char *wrong = setting && error == BLV_OK ? check_setting(&own) : NULL;
+    if (wrong)
+        error = blv_explain(why, BLV_E_VALUE, "problem coreset: %s", wrong);
+    if (error == BLV_OK)
+        error = data_sets_take(given, setting && problem, options, "problem coreset", &sets,
+                               &chosen, why);
     if (error != BLV_OK)
         return error;
+    setting = &own;
     coreset_params q = {.K = (int64_t)setting->K,
                         .draws = setting->draws > 0 ? (int64_t)setting->draws : 8,
                         .C = setting->C,
