@@ -1,6 +1,5 @@
 #include "cli_choosing.h"
 #include "cli_dataset.h"
-#include "cli_learning.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -60,6 +59,14 @@ uint64_t cli_parse_count(const char *option, const char *text, uint64_t least, u
         argp_error(state, "--%s '%s': expected a whole number from %" PRIu64 " to %" PRIu64, option,
                    text, least, most);
     return count;
+}
+
+static double cli_parse_positive(const char *option, const char *text,
+                                 const struct argp_state *state) {
+    double value = 0.0;
+    if (!cli_parse_real(text, &value) || !(value > 0.0))
+        argp_error(state, "--%s '%s': expected a number above 0", option, text);
+    return value;
 }
 
 double cli_seconds(void) {

@@ -5,6 +5,7 @@
 #include "bilevel/param.h"
 #include "bilevel/space.h"
 #include "bilevel/status.h"
+#include "bilevel/task.h"
 
 #include <argp.h>
 #include <stdbool.h>
@@ -34,9 +35,7 @@ void *cli_grow(void *block, size_t count, size_t size);
 
 /* ---- Settings as typed: KEY=VALUE ---- */
 
-typedef struct cli_setting {
-    const char *key, *value; /* borrowed from the command line */
-} cli_setting;
+typedef blv_setting cli_setting; /* key and value, borrowed from the command line */
 
 typedef struct cli_settings {
     size_t count;

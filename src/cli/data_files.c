@@ -34,7 +34,7 @@ const cli_argument cli_reading_table[] = {
     CLI_OPTION("real", FLAG, blv_read_options, real_targets, NULL,
                "take labels as real numbers, not as classes"),
     CLI_OPTION("precision", PRECISION, blv_read_options, precision, "f32|f64",
-               "precision of the values (default f64)"),
+               "precision of the values (default f64; of tasks that train: f32)"),
     CLI_OPTION("dense", CUSTOM, blv_read_options, layout, NULL, "keep all values, zeros as well",
                .take = take_dense),
     CLI_OPTION("sparse", CUSTOM, blv_read_options, layout, NULL,

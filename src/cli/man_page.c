@@ -1,7 +1,7 @@
 /* The manual, in the language of man pages. */
 #include "bilevel/status.h"
 #include "cli/commands.h"
-#include "cli/shell_completion.h"
+#include "cli/completion_words.h"
 #include "cli/text.h"
 
 #include <stdlib.h>

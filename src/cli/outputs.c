@@ -1,36 +1,40 @@
 #include "cli/outputs.h"
+#include "base/message.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- What is to be removed however the command ends ---- */
-
-static blv_atomic_file **unfinished;
-static size_t unfinished_count;
+static cli_outputs *unfinished; /* removed however the command ends */
 
 static void remove_unfinished(void) {
-    for (size_t i = 0; i < unfinished_count; i++)
-        blv_atomic_file_discard(unfinished[i]);
+    while (unfinished)
+        cli_outputs_free(unfinished);
 }
 
-/* Room for one more, so that nothing can fail between making a file and noting it. */
-static void expect_unfinished(void) {
-    if (!unfinished)
+static void note_unfinished(cli_outputs *outputs) {
+    static bool noted;
+    if (!noted)
         atexit(remove_unfinished);
-    unfinished = cli_grow(unfinished, unfinished_count + 1, sizeof unfinished[0]);
+    noted = true;
+    outputs->next = unfinished;
+    unfinished = outputs;
 }
 
-static void forget_unfinished(const blv_atomic_file *file) {
-    size_t i = 0;
-    while (i < unfinished_count && unfinished[i] != file)
-        i++;
-    if (i < unfinished_count)
-        unfinished[i] = unfinished[--unfinished_count];
+void cli_outputs_free(cli_outputs *outputs) {
+    for (size_t i = 0; i < outputs->count; i++) {
+        blv_atomic_file_discard(outputs->files[i]);
+        free(outputs->files[i]);
+    }
+    free(outputs->files);
+    cli_outputs **link = &unfinished;
+    while (*link && *link != outputs)
+        link = &(*link)->next;
+    if (*link)
+        *link = outputs->next;
+    *outputs = (cli_outputs){0};
 }
 
-/* ---- Adding ---- */
+/* ---- Writing ---- */
 
 static blv_atomic_file *add(cli_outputs *outputs, const char *path) {
     for (size_t i = 0; i < outputs->count; i++) {
@@ -39,18 +43,18 @@ static blv_atomic_file *add(cli_outputs *outputs, const char *path) {
             return NULL;
         }
     }
-    blv_message why = {0};
-    expect_unfinished();
+    if (outputs->count == 0)
+        note_unfinished(outputs);
     outputs->files = cli_grow(outputs->files, outputs->count + 1, sizeof outputs->files[0]);
     blv_atomic_file *file = cli_alloc(1, sizeof *file);
-    if (blv_atomic_file_open(file, path, &why) != BLV_OK) {
-        cli_complain("%s", why.text);
-        free(file);
-        return NULL;
-    }
-    unfinished[unfinished_count++] = file;
     outputs->files[outputs->count++] = file;
-    return file;
+    blv_message why = {0};
+    if (blv_atomic_file_open(file, path, &why) == BLV_OK)
+        return file;
+    outputs->count--;
+    free(file);
+    cli_complain("%s", why.text);
+    return NULL;
 }
 
 const char *cli_outputs_add(cli_outputs *outputs, const char *path) {
@@ -58,14 +62,12 @@ const char *cli_outputs_add(cli_outputs *outputs, const char *path) {
     return file ? file->temporary : NULL;
 }
 
-/* ---- Writing ---- */
-
 int cli_outputs_write(cli_outputs *outputs, const char *path, const blv_dataset *dataset,
                       const char *format) {
+    blv_message why = {0};
     blv_atomic_file *file = add(outputs, path);
     if (!file)
         return CLI_REFUSED;
-    blv_message why = {0};
     blv_error error =
         blv_dataset_write_to(dataset, path, format, blv_atomic_file_write, file, &why);
     return error == BLV_OK ? CLI_DONE : cli_refuse(error, why.text);
@@ -73,13 +75,13 @@ int cli_outputs_write(cli_outputs *outputs, const char *path, const blv_dataset 
 
 int cli_outputs_print(cli_outputs *outputs, const char *path, cli_print_fn print,
                       const void *context) {
+    blv_message why = {0};
     blv_atomic_file *file = add(outputs, path);
     if (!file)
         return CLI_REFUSED;
     if (print(file->file, context) && !ferror(file->file) && fflush(file->file) == 0)
         return CLI_DONE;
-    cli_complain("%s: cannot be written: %s", path, strerror(errno));
-    return CLI_REFUSED;
+    return cli_refuse(blv_explain_errno(&why, path, "write"), why.text);
 }
 
 typedef struct bytes {
@@ -96,20 +98,12 @@ int cli_outputs_bytes(cli_outputs *outputs, const char *path, const void *first,
     return cli_outputs_print(outputs, path, print_bytes, &(bytes){first, size});
 }
 
+/* ---- Together ---- */
+
 int cli_outputs_commit(cli_outputs *outputs) {
     blv_message why = {0};
     blv_error error = blv_atomic_file_commit_all(outputs->files, outputs->count, &why);
     return error == BLV_OK ? CLI_DONE : cli_refuse(error, why.text);
-}
-
-void cli_outputs_free(cli_outputs *outputs) {
-    for (size_t i = 0; i < outputs->count; i++) {
-        blv_atomic_file_discard(outputs->files[i]);
-        forget_unfinished(outputs->files[i]);
-        free(outputs->files[i]);
-    }
-    free(outputs->files);
-    *outputs = (cli_outputs){0};
 }
 
 int cli_outputs_finish(cli_outputs *outputs, int code) {

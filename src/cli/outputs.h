@@ -12,9 +12,10 @@
 typedef struct cli_outputs {
     size_t count;
     blv_atomic_file **files;
+    struct cli_outputs *next; /* that is not finished either */
 } cli_outputs;
 
-/* A place to write to, NULL after a complaint. */
+/* A place to write to, NULL after a complaint. From here on outputs must stay where it is. */
 const char *cli_outputs_add(cli_outputs *outputs, const char *path);
 /* Writes a set as one of the files; returns an exit code, after a complaint. */
 int cli_outputs_write(cli_outputs *outputs, const char *path, const blv_dataset *dataset,

@@ -1,4 +1,5 @@
 #include "cli/task_hooks.h"
+#include "base/message.h"
 #include "cli/signals.h"
 
 /* ---- Hooks ---- */
@@ -23,6 +24,9 @@ static blv_error on_begin(void *context, const blv_task_run *which, blv_run *run
                           blv_message *why) {
     cli_task_hooks *task = context;
     cli_signals_watch(run);
+    blv_error error = task->trace ? blv_run_trace(run, task->trace) : BLV_OK;
+    if (error != BLV_OK)
+        return blv_explain(why, error, "%s", blv_run_message(run));
     return blv_task_session_begin(&task->session, which, run, why);
 }
 

@@ -15,7 +15,7 @@
 #define CLI_TASK_HOOKS_H
 
 #include "cli/progress_line.h"
-#include "cli_store.h"
+#include "cli/store_options.h"
 #include "store/task_session.h"
 
 /* How it is shown and recorded, from the command line. */
@@ -31,13 +31,15 @@ typedef struct cli_resume {
     blv_store *store; /* borrowed */
     bool store_is_named;
     const blv_run_info *run;
-    double checkpoint_seconds; /* 0: as its request says */
+    const cli_settings *limits; /* in place of those of the request; of solve alone */
+    double checkpoint_seconds;  /* 0: as its request says */
     bool json, quiet;
 } cli_resume;
 
 typedef struct cli_task_hooks {
     blv_task_session session; /* its facts are the caller's */
     blv_task_hooks hooks;     /* for the task */
+    const char *trace;        /* file that gets the trace of its runs; NULL: none */
     bool store_is_named, owns_store, watching;
 } cli_task_hooks;
 

@@ -1,6 +1,7 @@
 #include "cli/text_table.h"
 #include "cli_common.h"
 
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,6 +77,30 @@ static void print_row(char *const *cells, const char *align, const int *width, F
         else
             fprintf(out, "%-*s  ", width[i], cells[i]);
     }
+    fputc('\n', out);
+}
+
+/* Between backquotes only bars have a meaning. */
+static void print_markdown_text(const char *text, FILE *out) {
+    bool quoted = false;
+    for (; *text; text++) {
+        quoted ^= *text == '`';
+        bool tag = *text == '<' && (isalpha((unsigned char)text[1]) || text[1] == '/');
+        if (*text == '|' || (!quoted && (tag || *text == '*' || *text == '\\')))
+            fputc('\\', out);
+        fputc(*text, out);
+    }
+}
+
+static void print_markdown_row(char *const *cells, size_t columns, bool title, FILE *out) {
+    for (size_t i = 0; i < columns; i++) {
+        fputs("| ", out);
+        print_markdown_text(cells[i], out);
+        fputc(' ', out);
+    }
+    fputs("|\n", out);
+    for (size_t i = 0; title && i < columns; i++)
+        fputs(i + 1 < columns ? "| --- " : "| --- |\n", out);
 }
 
 void cli_table_print(cli_table *table, int indent, FILE *out) {
@@ -86,11 +111,12 @@ void cli_table_print(cli_table *table, int indent, FILE *out) {
     for (size_t row = 0; row < table->rows; row++) {
         char **cells = table->cells + row * columns;
         fprintf(out, "%*s", indent, "");
-        if (is_heading(cells, columns))
-            fputs(cells[0], out);
+        if (table->markdown)
+            print_markdown_row(cells, columns, row == 0, out);
+        else if (is_heading(cells, columns))
+            fprintf(out, "%s\n", cells[0]);
         else
             print_row(cells, table->align, width, out);
-        fputc('\n', out);
     }
     free(width);
     cli_table_free(table);
@@ -101,22 +127,25 @@ void cli_table_free(cli_table *table) {
     for (size_t i = 0; i < cells; i++)
         free(table->cells[i]);
     free(table->cells);
-    *table = (cli_table){.align = table->align};
+    *table = (cli_table){.align = table->align, .markdown = table->markdown};
 }
 
-void cli_print_params(const blv_param *params, const void *fields, FILE *out) {
-    cli_table table = {.align = "llll"};
-    const char *title[] = {"KEY", fields ? "VALUE" : "DEFAULT", "ALLOWED", "MEANING"};
-    cli_table_row(&table, title);
+void cli_print_params(const blv_param *params, const void *fields, bool markdown) {
+    cli_table table = {.align = "llll", .markdown = markdown};
+    const char *quote = markdown ? "`" : "";
+    if (markdown)
+        cli_table_add(&table, "parameter\tdefault\tallowed\tmeaning");
+    else
+        cli_table_add(&table, "KEY\t%s\tALLOWED\tMEANING", fields ? "VALUE" : "DEFAULT");
     for (const blv_param *p = params; p && p->key; p++) {
         char value[128] = "", range[256] = "";
         if (fields)
             blv_params_format(p, fields, value, sizeof value);
         blv_params_range(p, range, sizeof range);
-        const char *cells[] = {p->key, fields ? value : p->value, range, p->help};
-        cli_table_row(&table, cells);
+        cli_table_add(&table, "%s%s%s\t%s%s%s\t%s\t%s", quote, p->key, quote, quote,
+                      fields ? value : p->value, quote, range, p->help);
     }
-    cli_table_print(&table, INDENT, out);
+    cli_table_print(&table, markdown ? 0 : INDENT, stdout);
 }
 
 int cli_print_word(int column, const char *word) {

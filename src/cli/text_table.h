@@ -4,10 +4,12 @@
 
 #include "bilevel/param.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 
 typedef struct cli_table {
     const char *align; /* 'l' or 'r' for each column */
+    bool markdown;     /* is printed as Markdown; the first row is the title */
     size_t rows;
     char **cells; /* row after row */
 } cli_table;
@@ -23,9 +25,9 @@ void cli_table_print(cli_table *table, int indent, FILE *out);
 /* Empties a table that is not to be printed. */
 void cli_table_free(cli_table *table);
 
-/* The entries of a parameter table: key, value, allowed values, help. With fields the values in
- * effect are shown, else the defaults. */
-void cli_print_params(const blv_param *params, const void *fields, FILE *out);
+/* Prints the entries of a parameter table: key, value, allowed values, help. With fields the values
+ * in effect are shown, else the defaults. */
+void cli_print_params(const blv_param *params, const void *fields, bool markdown);
 
 /* Prints a word behind those before it, ", " between them, on a new line where this one is full;
  * every line is indented. column is 0 for the first word; the column that it ends in is returned.

@@ -201,7 +201,7 @@ const blv_field *blv_field_find(const blv_field *table, const char *name) {
 /* ---- As text ---- */
 
 void blv_value_show(const blv_value *value, char *text) {
-    if (value->kind == BLV_VALUE_REAL)
+    if (value->kind == BLV_VALUE_REAL || (value->kind == BLV_VALUE_NONE && isinf(value->real)))
         blv_number_format(value->real, text, BLV_SHOWN_SIZE);
     else if (value->kind == BLV_VALUE_INT)
         snprintf(text, BLV_SHOWN_SIZE, "%" PRId64, value->whole);

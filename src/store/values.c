@@ -25,13 +25,16 @@ blv_error blv_values_add_text(blv_values *values, const char *name, const char *
     return value ? set_text(value, text) : BLV_E_MEMORY;
 }
 
-blv_error blv_values_add_real(blv_values *values, const char *name, double real) {
-    blv_value *value = add(values, name);
-    if (!value)
-        return BLV_E_MEMORY;
+static void set_real(blv_value *value, double real) {
     value->kind = isfinite(real) ? BLV_VALUE_REAL : BLV_VALUE_NONE;
     value->real = real;
-    return BLV_OK;
+}
+
+blv_error blv_values_add_real(blv_values *values, const char *name, double real) {
+    blv_value *value = add(values, name);
+    if (value)
+        set_real(value, real);
+    return value ? BLV_OK : BLV_E_MEMORY;
 }
 
 blv_error blv_values_add_int(blv_values *values, const char *name, int64_t whole) {
@@ -53,7 +56,7 @@ static blv_error add_param(blv_values *values, const blv_param *param, const voi
     else if (param->type == BLV_INT)
         memcpy(&value->whole, field, sizeof value->whole);
     if (param->type == BLV_REAL && !(param->words && isnan(value->real))) {
-        value->kind = isfinite(value->real) ? BLV_VALUE_REAL : BLV_VALUE_NONE;
+        set_real(value, value->real);
         return BLV_OK;
     }
     if (param->type == BLV_INT && !(param->words && value->whole < 0)) {

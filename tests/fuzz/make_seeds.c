@@ -3,11 +3,11 @@
  *
  *     make_seeds FOLDER */
 #include "bilevel/checkpoint.h"
+#include "bilevel/model.h"
 #include "bilevel/npz.h"
 #include "bilevel/registry.h"
 #include "bilevel/run.h"
 #include "bilevel/store.h"
-#include "cli/cli_model_file.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -198,9 +198,9 @@ static void put_checkpoints(void) {
 }
 
 static void put_model(void) {
-    char *classes[] = {"a", "b"}, *features[] = {"u", "v"}, *penalties[] = {"u", "v"};
+    const char *classes[] = {"a", "b"}, *features[] = {"u", "v"}, *penalties[] = {"u", "v"};
     double weights[] = {1, -2}, intercept[] = {0.5}, shift[] = {0, 1}, divisor[] = {1, 2};
-    cli_model model = {.scores = 1,
+    blv_model model = {.scores = 1,
                        .features = 2,
                        .classes = 2,
                        .weights = weights,
@@ -215,7 +215,7 @@ static void put_model(void) {
     static unsigned char bytes[1 << 16];
     char path[4096];
     snprintf(path, sizeof path, "%s/made.npz", folder);
-    if (cli_model_write(&model, path, path) != CLI_DONE)
+    if (blv_model_write(&model, path, NULL) != BLV_OK)
         exit(1);
     put("model", "linear", bytes, get(path, bytes, sizeof bytes), 1);
     remove(path);

@@ -59,8 +59,7 @@ static void print_one(const cli_instance *instance) {
         return;
     }
     printf("\nParameters (--problem-set KEY=VALUE)\n");
-    cli_print_params(family->params, instance->settings.count > 0 ? instance->params : NULL,
-                     stdout);
+    cli_print_params(family->params, instance->settings.count > 0 ? instance->params : NULL, false);
 }
 
 static json_t *describe(const blv_problem_family *family) {

@@ -6,8 +6,7 @@
 #include "cli/commands.h"
 #include "cli/json.h"
 #include "cli/problem_choice.h"
-#include "cli/solver_groups.h"
-#include "cli/solver_markdown.h"
+#include "cli/solver_listing.h"
 #include "cli/text_table.h"
 
 #include <stdio.h>
@@ -137,15 +136,9 @@ static void print_one(const entry *e, const cli_instance *problem) {
     const blv_solver *solver = e->solver;
     printf("%s: %s\n\n", solver->name, solver->summary);
     cli_table lines = {.align = "ll"};
-    cli_table_add(&lines, "Source\t%s", solver->citation);
-    cli_table_add(&lines, "Group\t%s", solver->group);
-    cli_table_add(&lines, "Stochastic\t%s", cli_yes_or_no(solver->uses & BLV_IS_STOCHASTIC));
-    cli_table_add(&lines, "Oracles needed\t%s", cli_oracles_needed(solver));
-    cli_table_add(&lines, "Needs an invertible lower Hessian\t%s",
-                  cli_yes_or_no(solver->uses & BLV_USES_INVERSE));
-    cli_table_add(&lines, "When it diverges\t%s", solver->hint ? solver->hint : "-");
+    cli_solver_facts(&lines, solver);
     if (problem->problem)
-        cli_table_add(&lines, "Suits %s\t%s%s%s", problem->family->name, fit_words[e->fit],
+        cli_table_add(&lines, "suits %s\t%s%s%s", problem->family->name, fit_words[e->fit],
                       e->remark.text[0] ? ": " : "", e->remark.text);
     cli_table_print(&lines, 0, stdout);
     if (!solver->params || !solver->params->key) {
@@ -153,7 +146,7 @@ static void print_one(const entry *e, const cli_instance *problem) {
         return;
     }
     printf("\nParameters (--set KEY=VALUE)\n");
-    cli_print_params(solver->params, NULL, stdout);
+    cli_print_params(solver->params, NULL, false);
 }
 
 /* ---- JSON ---- */

@@ -1,0 +1,310 @@
+/* Tables, remarks and claims of a benchmark, as text, Markdown or HTML. */
+#include "bench/results.h"
+
+#include "base/text_stream.h"
+#include "bilevel/solver.h"
+#include "report/html.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- Columns ---- */
+
+enum { COLUMNS_MAX = 9 + BENCH_SHOWN_MAX, CELL_SIZE = 160 };
+typedef struct cells {
+    size_t count;
+    char align[COLUMNS_MAX + 1];
+    char text[COLUMNS_MAX][CELL_SIZE];
+    const char *cell[COLUMNS_MAX];
+} cells;
+
+static void add_text(cells *c, const char *text) {
+    if (c->count == COLUMNS_MAX)
+        return;
+    snprintf(c->text[c->count], CELL_SIZE, "%s", text);
+    c->align[c->count] = c->count == 0 ? 'l' : 'r';
+    c->align[c->count + 1] = '\0';
+    c->cell[c->count] = c->text[c->count];
+    c->count++;
+}
+
+/* infinite: what is shown for a number that is. digits: significant ones; below 0: decimals. */
+static void add_number(cells *c, double value, int digits, const char *infinite) {
+    char text[CELL_SIZE];
+    if (digits < 0)
+        snprintf(text, sizeof text, "%.*f", -1 - digits, value);
+    else
+        snprintf(text, sizeof text, "%.*g", digits, value);
+    add_text(c, isnan(value) ? "-" : isinf(value) ? infinite : text);
+}
+enum { WHOLE = -1, FOUR_DECIMALS = -5 };
+
+static const char *metric_title(const bench_suite *suite) {
+    return strcmp(suite->metric, "phi") == 0 ? "Phi - Phi*" : suite->metric;
+}
+
+static void fill_titles(const bench_suite *suite, cells *c) {
+    *c = (cells){0};
+    add_text(c, suite->has_command ? "method" : "solver");
+    add_text(c, metric_title(suite));
+    add_text(c, "20-80 %");
+    if (!suite->has_command) {
+        add_text(c, "s to level");
+        add_text(c, "calls to level");
+    }
+    for (size_t i = 0; i < suite->show.count && i < BENCH_SHOWN_MAX; i++)
+        add_text(c, suite->show.items[i]);
+    static const char *const ends[] = {"iterations", "s", "calls", "failed"};
+    for (size_t i = 0; !suite->has_command && i < 4; i++)
+        add_text(c, ends[i]);
+    if (suite->has_command)
+        add_text(c, "s of choosing");
+}
+
+static void add_band(cells *c, const bench_cell *cell) {
+    cells ends = {0};
+    char band[CELL_SIZE];
+    add_number(&ends, cell->value.low, 5, "failed");
+    add_number(&ends, cell->value.high, 5, "failed");
+    snprintf(band, sizeof band, "%.60s .. %.60s", ends.text[0], ends.text[1]);
+    add_text(c, cell->runs > 1 ? band : "-");
+}
+
+static void fill_cells(const bench_suite *suite, const bench_cell *cell, cells *c) {
+    char text[CELL_SIZE];
+    *c = (cells){0};
+    add_text(c, cell->entry->id);
+    add_number(c, cell->value.median, 5, "failed");
+    add_band(c, cell);
+    if (!suite->has_command) {
+        add_number(c, cell->reach.seconds.median, 3, "never");
+        add_number(c, cell->reach.calls.median, 4, "never");
+    }
+    for (size_t i = 0; i < suite->show.count && i < BENCH_SHOWN_MAX; i++)
+        add_number(c, cell->shown[i], fabs(cell->shown[i]) < 1e4 ? FOUR_DECIMALS : 4, "never");
+    if (!suite->has_command)
+        add_number(c, cell->iterations, WHOLE, "never");
+    add_number(c, cell->seconds, 3, "never");
+    if (suite->has_command)
+        return;
+    add_number(c, cell->calls, 4, "never");
+    snprintf(text, sizeof text, "%zu of %zu", cell->failed, cell->runs);
+    add_text(c, text);
+}
+
+/* ---- Tables ---- */
+
+static bool comes_before(const bench_cell *a, const bench_cell *b, bool more) {
+    if (a->runs == 0 || b->runs == 0)
+        return a->runs > b->runs && b->runs == 0;
+    return more ? a->value.median > b->value.median : a->value.median < b->value.median;
+}
+
+/* The number of a cell's place, the best end first. */
+static size_t place_of(const bench_view *view, size_t cell, bool more) {
+    size_t place = 0;
+    for (size_t i = 0; i < view->count; i++) {
+        bool before = comes_before(&view->cells[i], &view->cells[cell], more);
+        bool after = comes_before(&view->cells[cell], &view->cells[i], more);
+        place += before || (!after && i < cell);
+    }
+    return place;
+}
+
+static blv_error print_table(const bench_suite *suite, const bench_view *view, report_form form,
+                             FILE *out) {
+    cells c;
+    fill_titles(suite, &c);
+    char align[COLUMNS_MAX + 1];
+    memcpy(align, c.align, sizeof align);
+    report_table table = {.align = align};
+    report_table_row(&table, c.cell);
+    bool more = bench_more_is_better(suite->metric);
+    for (size_t place = 0; place < view->count; place++)
+        for (size_t i = 0; i < view->count; i++) {
+            if (view->cells[i].runs == 0 || place_of(view, i, more) != place)
+                continue;
+            fill_cells(suite, &view->cells[i], &c);
+            report_table_row(&table, c.cell);
+        }
+    return report_table_print(&table, form, 0, out);
+}
+
+/* ---- Remarks ---- */
+
+void bench_limit_text(const bench_limit *limit, char text[64]) {
+    snprintf(text, 64, "%.10g %s", limit->amount, bench_limit_words[limit->kind]);
+}
+
+static void remark_phi(const bench_suite *suite, const bench_view *view, FILE *line) {
+    char limit[64];
+    if (isnan(view->least_phi))
+        return;
+    fprintf(line, "Phi* = %.10g, the least certified Phi of all points: %s", view->least_phi,
+            view->least_from);
+    bench_limit_text(&suite->reference, limit);
+    if (suite->has_reference)
+        fprintf(line, " (exact had %s)", limit);
+    fputs(".", line);
+}
+
+static void remark_level(const bench_suite *suite, const bench_view *view, FILE *line) {
+    if (isfinite(view->level) && !suite->has_command)
+        fprintf(line, "The level is %s = %.5g, %s.", metric_title(suite), view->level,
+                isnan(suite->level) ? "the median of the ends" : "as the suite says");
+}
+
+static void remark_cell(const bench_suite *suite, const bench_cell *cell, FILE *line) {
+    char text[BLV_SHOWN_SIZE], limit[64];
+    if (cell->rejected)
+        fprintf(line, "%s did not run: %s", cell->entry->id, cell->rejected);
+    if (!cell->chosen)
+        return;
+    for (size_t i = 0; i < cell->chosen->count; i++) {
+        blv_value_show(&cell->chosen->items[i], text);
+        fprintf(line, "%s%s%s=%s", i ? "" : cell->entry->id, i ? ", " : ": ",
+                cell->chosen->items[i].name, text);
+    }
+    fprintf(line, "; the best %s of %zu settings", suite->choose, cell->tried);
+    bench_limit_text(&suite->tuning, limit);
+    if (suite->has_command)
+        fputs(", on training rows that were held out.", line);
+    else
+        fprintf(line, " after %s each, which cost %.3g s and %.4g calls.", limit,
+                cell->grid_seconds, cell->grid_calls);
+}
+
+static void put_line(const char *text, report_form form, FILE *out) {
+    if (form == REPORT_AS_HTML) {
+        report_html_element(out, "p", text);
+        return;
+    }
+    fputs(form == REPORT_AS_MARKDOWN ? "- " : "", out);
+    if (form == REPORT_AS_MARKDOWN)
+        report_markdown_text(out, text);
+    else
+        fputs(text, out);
+    fputc('\n', out);
+}
+
+/* Phi* and where it is from, the level, and what the grids cost. */
+static blv_error print_remarks(const bench_suite *suite, const bench_view *view, report_form form,
+                               FILE *out) {
+    for (size_t i = 0; i < view->count + 2; i++) {
+        blv_text_stream remark;
+        FILE *line = blv_text_open(&remark);
+        if (line && i == 0)
+            remark_phi(suite, view, line);
+        else if (line && i == 1)
+            remark_level(suite, view, line);
+        else if (line)
+            remark_cell(suite, &view->cells[i - 2], line);
+        char *text = blv_text_close(&remark);
+        if (!text)
+            return BLV_E_MEMORY;
+        if (*text)
+            put_line(text, form, out);
+        free(text);
+    }
+    return BLV_OK;
+}
+
+blv_error bench_print_view(const bench_results *results, const bench_view *view, report_form form,
+                           FILE *out) {
+    const bench_suite *suite = &results->bench->suite;
+    const char *name = view->variant->name;
+    if (form == REPORT_AS_HTML)
+        report_html_heading(out, 2, *name ? name : "Results");
+    else if (*name)
+        fprintf(out, form == REPORT_AS_MARKDOWN ? "### %s\n\n" : "%s\n", name);
+    BLV_CHECK(print_table(suite, view, form, out));
+    fputs(form == REPORT_AS_MARKDOWN ? "\n" : "", out);
+    BLV_CHECK(print_remarks(suite, view, form, out));
+    fputs(form == REPORT_AS_HTML ? "" : "\n", out);
+    return BLV_OK;
+}
+
+/* ---- Claims ---- */
+
+void bench_print_claims(const bench_results *results, report_form form, FILE *out) {
+    const bench_suite *suite = &results->bench->suite;
+    if (form == REPORT_AS_TEXT && suite->quick && results->verdict_count > 0)
+        fputs("The quick form is too small to say anything about the claims:\n", out);
+    for (size_t i = 0; i < results->verdict_count; i++) {
+        const bench_verdict *verdict = &results->verdicts[i];
+        const char *variant = results->views[verdict->variant].variant->name;
+        const char *claim = suite->claims[verdict->claim].text;
+        bool first = i == 0 || results->verdicts[i - 1].claim != verdict->claim;
+        char line[1024];
+        if (first && form == REPORT_AS_HTML)
+            report_html_heading(out, 3, claim);
+        else if (first && form == REPORT_AS_MARKDOWN)
+            fprintf(out, "%s**Claim:** %s\n\n", i ? "\n" : "", claim);
+        else if (first)
+            fprintf(out, "Claim: %s\n", claim);
+        snprintf(line, sizeof line, "%s%.200s%s%s", form == REPORT_AS_TEXT ? "  " : "", variant,
+                 *variant ? ": " : "", verdict->text);
+        put_line(line, form, out);
+    }
+}
+
+/* ---- The protocol in a line ---- */
+
+void bench_machine_text(char *text, size_t size) {
+    char line[256] = "", model[200] = "an unknown processor";
+    FILE *file = fopen("/proc/cpuinfo", "r");
+    while (file && fgets(line, sizeof line, file)) {
+        char *colon = strchr(line, ':');
+        if (strncmp(line, "model name", 10) != 0 || !colon)
+            continue;
+        snprintf(model, sizeof model, "%.*s", (int)strcspn(colon + 2, "\n"), colon + 2);
+        break;
+    }
+    if (file)
+        fclose(file);
+    snprintf(text, size, "%s, %ld processors", model, sysconf(_SC_NPROCESSORS_ONLN));
+}
+
+void bench_protocol_text(const bench_results *results, char text[BENCH_PROTOCOL_SIZE]) {
+    const bench *b = results->bench;
+    const int threads = b->request->threads;
+    char limit[64], machine[256], busy[96] = "";
+    bench_limit_text(&b->suite.limit, limit);
+    bench_machine_text(machine, sizeof machine);
+    if (results->processor_share < BENCH_QUIET)
+        snprintf(busy, sizeof busy,
+                 "; other programs were at work: the runs had %.0f %% of a processor",
+                 100 * results->processor_share);
+    snprintf(text, BENCH_PROTOCOL_SIZE,
+             "%s for each run, %llu seed%s, %d thread%s%s, bilevel %s; %s%s",
+             !b->suite.has_command                 ? limit
+             : b->suite.command == BENCH_CONTINUAL ? "all tasks"
+                                                   : "one choice",
+             (unsigned long long)b->suite.seeds, b->suite.seeds == 1 ? "" : "s", threads,
+             threads == 1 ? "" : "s", b->suite.quick ? ", quick form" : "", blv_version(), machine,
+             busy);
+}
+
+/* ---- All of it ---- */
+
+blv_error bench_results_print(const bench_results *results, report_form form, FILE *out) {
+    const bench_suite *suite = &results->bench->suite;
+    char protocol[BENCH_PROTOCOL_SIZE];
+    bench_protocol_text(results, protocol);
+    if (form == REPORT_AS_MARKDOWN) {
+        fprintf(out, "## %s: %s\n\n%s, %s: %s\n\n%s.\n\n", suite->name, suite->title,
+                suite->reproduces.paper, suite->reproduces.figure, suite->reproduces.claim,
+                protocol);
+        bench_print_claims(results, form, out);
+        fputc('\n', out);
+    } else {
+        fprintf(out, "%s\n%s\n\n", suite->title, protocol);
+    }
+    for (size_t v = 0; v < results->view_count; v++)
+        BLV_CHECK(bench_print_view(results, &results->views[v], form, out));
+    if (form == REPORT_AS_TEXT)
+        bench_print_claims(results, form, out);
+    return BLV_OK;
+}
