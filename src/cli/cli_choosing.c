@@ -203,8 +203,9 @@ int cli_select_rows(const blv_dataset *rows, const size_t *index, size_t count,
 
 blv_selection cli_choosing_selection(const cli_choosing *asked, const blv_selection_method *method,
                                      size_t size, uint64_t seed) {
-    return (blv_selection){.method = method,
-                           .size = size,
+    return (blv_selection){.size = sizeof(blv_selection),
+                           .method = method,
+                           .count = size,
                            .seed = seed,
                            .threads = asked->threads,
                            .iterations = asked->iterations,
@@ -219,15 +220,19 @@ blv_selection cli_choosing_selection(const cli_choosing *asked, const blv_select
 int cli_choosing_network(const cli_choosing *asked, const blv_dataset *rows, uint64_t seed,
                          blv_classifier **network) {
     const blv_dataset_view *view = blv_dataset_view_of(rows);
-    const blv_classifier_options how = {
-        .net = asked->net, .precision = view->precision, .threads = asked->threads, .seed = seed};
+    const blv_classifier_options how = {.size = sizeof(blv_classifier_options),
+                                        .net = asked->net,
+                                        .precision = view->precision,
+                                        .threads = asked->threads,
+                                        .seed = seed};
     blv_message why = {0};
     blv_error error = blv_classifier_create(network, view->columns, view->classes, &how, &why);
     return error == BLV_OK ? CLI_DONE : cli_refuse(error, why.text);
 }
 
 blv_training cli_choosing_training(const cli_choosing *asked, uint64_t seed) {
-    return (blv_training){.steps = asked->steps > 0 ? (size_t)asked->steps : TRAINING_STEPS,
+    return (blv_training){.size = sizeof(blv_training),
+                          .steps = asked->steps > 0 ? (size_t)asked->steps : TRAINING_STEPS,
                           .batch = TRAINING_BATCH,
                           .step = training_step,
                           .momentum = training_momentum,

@@ -12,6 +12,7 @@
  * X. Zhou, R. Pi, W. Zhang, Y. Lin, T. Zhang, "Probabilistic bilevel coreset selection", ICML 2022;
  * J. Hao, K. Ji, M. Liu, "Bilevel coreset selection in continual learning: a new formulation and
  * algorithm", NeurIPS 2023, for the smoothed sum. */
+#include "base/caller_struct.h"
 #include "base/struct_size.h"
 #include "bilevel/select.h"
 #include "problems/builtin_problems.h"
@@ -304,6 +305,10 @@ blv_error blv_coreset_create(const blv_sets *sets, const blv_coreset_setting *se
         error = refuse(why, BLV_E_ARGUMENT, "options without their size");
     if (error == BLV_OK)
         error = check_sets(&known, &chosen, why);
+    blv_coreset_setting own;
+    if (error == BLV_OK)
+        error = blv_caller_struct(&own, sizeof own, setting, "blv_coreset_setting", why);
+    setting = &own;
     if (error == BLV_OK)
         error = check_setting(setting, why);
     if (error != BLV_OK) {

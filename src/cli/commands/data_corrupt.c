@@ -1,9 +1,9 @@
 /* bilevel data corrupt IN OUT: changes a share of the labels, for experiments. */
 #include "base/message.h"
 #include "cli/commands.h"
+#include "cli/csv_text.h"
 #include "cli/data_files.h"
 #include "cli/outputs.h"
-#include "cli_csv.h"
 
 #include <stdio.h>
 

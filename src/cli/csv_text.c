@@ -1,4 +1,4 @@
-#include "cli_csv.h"
+#include "cli/csv_text.h"
 
 #include <math.h>
 #include <stdlib.h>
