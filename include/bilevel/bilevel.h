@@ -52,6 +52,7 @@
 #include "bilevel/checkpoint.h"
 #include "bilevel/classifier.h"
 #include "bilevel/clean.h"
+#include "bilevel/continual.h"
 #include "bilevel/dataset.h"
 #include "bilevel/linear.h"
 #include "bilevel/model.h"

@@ -1,4 +1,5 @@
 /* Problem objects: a checked copy of the definition and the spaces of x and y. */
+#include "base/hash.h"
 #include "base/message.h"
 #include "base/struct_size.h"
 #include "core/problem_private.h"
@@ -83,27 +84,20 @@ const blv_problem_def *blv_problem_definition(const blv_problem *problem) {
     return problem ? &problem->def : NULL;
 }
 
-/* FNV-1a */
-static uint64_t mix(uint64_t hash, const void *bytes, size_t size) {
-    for (size_t i = 0; i < size; i++)
-        hash = (hash ^ ((const unsigned char *)bytes)[i]) * 1099511628211u;
-    return hash;
-}
-
 uint64_t blv_problem_fingerprint(const blv_problem *problem) {
     if (!problem)
         return 0;
     const blv_problem_def *def = &problem->def;
     if (def->fingerprint)
         return def->fingerprint(def->user);
-    uint64_t hash = def->arrays ? 14695981039346656037u : 0;
+    uint64_t hash = def->arrays ? BLV_HASH_EMPTY : 0;
     for (const blv_named_array *a = def->arrays; a && a->name; a++) {
         size_t count = 1;
         for (size_t d = 0; d < a->ndim; d++)
             count *= a->shape[d];
-        hash = mix(hash, a->name, strlen(a->name));
-        hash = mix(hash, a->shape, a->ndim * sizeof *a->shape);
-        hash = mix(hash, a->data, count * sizeof *a->data);
+        hash = blv_hash_bytes(hash, a->name, strlen(a->name));
+        hash = blv_hash_bytes(hash, a->shape, a->ndim * sizeof *a->shape);
+        hash = blv_hash_bytes(hash, a->data, count * sizeof *a->data);
     }
     return hash;
 }

@@ -46,6 +46,9 @@ int blv_task_should_stop(void *task);
  * stopped (task->stopped); BLV_E_FAILED where the solver failed. */
 blv_error blv_task_solve(blv_task *task, blv_task_plan *plan, blv_run_end *end);
 
+/* Seconds from some moment on. */
+double blv_wall_clock(void);
+
 /* Whether the solver makes few and costly iterations. */
 bool blv_task_is_exact(const blv_task *task);
 

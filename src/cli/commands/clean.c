@@ -1,13 +1,13 @@
 /* bilevel clean TRAIN: finds wrong labels. */
 #include "bilevel/clean.h"
 #include "base/message.h"
+#include "cli/commands.h"
 #include "cli/data_files.h"
+#include "cli/outputs.h"
 #include "cli/suspect_images.h"
+#include "cli/text.h"
 #include "cli/text_table.h"
 #include "cli/training_options.h"
-#include "cli_commands.h"
-#include "cli_outputs.h"
-#include "cli_text.h"
 #include "store/run_info.h"
 
 #include <inttypes.h>

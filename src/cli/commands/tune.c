@@ -1,12 +1,12 @@
 /* bilevel tune TRAIN: learns penalties and a linear model. */
 #include "bilevel/tune.h"
 #include "base/message.h"
+#include "cli/commands.h"
+#include "cli/json.h"
+#include "cli/outputs.h"
+#include "cli/text.h"
 #include "cli/text_table.h"
 #include "cli/training_options.h"
-#include "cli_commands.h"
-#include "cli_json.h"
-#include "cli_outputs.h"
-#include "cli_text.h"
 #include "store/run_info.h"
 
 #include <inttypes.h>

@@ -2,7 +2,7 @@
  * by sparse_loops.c for each REAL after sparse_rows_body.h, has no include guard.
  *
  * By columns, the entries of a column pick rows of the factor, which is small enough for a cache;
- * W and the result pass by once, in order. By rows, the same sums are formed in the result itself,
+ * W and the result sweep by once, in order. By rows, the same sums are formed in the result itself,
  * in the same order but for the ridge term, which comes first. */
 
 /* The ridge of column j and class k is column[j] + class[k], the first part maybe absent. */
@@ -13,11 +13,11 @@ typedef struct penalty {
     const REAL *column, *class;
 } penalty;
 
-static penalty NAME(penalty_of)(const blv_sweep *pass) {
-    return (penalty){.any = pass->ridge != 0.0 || pass->ridge_column || pass->ridge_class,
-                     .all = (REAL)pass->ridge,
-                     .column = pass->ridge_column,
-                     .class = pass->ridge_class};
+static penalty NAME(penalty_of)(const blv_sweep *sweep) {
+    return (penalty){.any = sweep->ridge != 0.0 || sweep->ridge_column || sweep->ridge_class,
+                     .all = (REAL)sweep->ridge,
+                     .column = sweep->ridge_column,
+                     .class = sweep->ridge_class};
 }
 
 /* Columns with many entries are summed in stretches, each of which begins at zero: the error of one
@@ -71,7 +71,7 @@ ALWAYS_INLINE void NAME(columns_of)(size_t vectors, bool fetch, const blv_sparse
                                     size_t end) {
     const blv_rows *rows = args->rows;
     const size_t *start = rows->column_start;
-    const size_t classes = args->pass->classes;
+    const size_t classes = args->sweep->classes;
     const picker p = {.row = rows->row,
                       .value = rows->column_value,
                       .factor = (const REAL *)product->factor + b.first,
@@ -79,7 +79,7 @@ ALWAYS_INLINE void NAME(columns_of)(size_t vectors, bool fetch, const blv_sparse
                       .stride = args->stride};
     const REAL *of = (const REAL *)product->of + b.first;
     REAL *out = (REAL *)product->out + b.first;
-    const penalty r = NAME(penalty_of)(args->pass);
+    const penalty r = NAME(penalty_of)(args->sweep);
     vector base[BLOCK];
 #define BASE(k)                                                                                    \
     base[k] = NAME(spread)(r.all) +                                                                \
@@ -116,13 +116,13 @@ ALWAYS_INLINE void NAME(columns_of)(size_t vectors, bool fetch, const blv_sparse
 #undef PUT
 }
 
-/* Adds the rows of the pass to columns [begin, end). Where the columns of a row are in order, the
+/* Adds the rows of the sweep to columns [begin, end). Where the columns of a row are in order, the
  * branch that picks those of the range is foreseen. */
 ALWAYS_INLINE void NAME(scatter_of)(size_t vectors, const blv_sparse_args *args,
                                     const blv_sparse_product *product, block b, size_t begin,
                                     size_t end) {
     const blv_rows *rows = args->rows;
-    const size_t classes = args->pass->classes;
+    const size_t classes = args->sweep->classes;
     const uint32_t *column = rows->column;
     const REAL *value = rows->value, *factor = (const REAL *)product->factor + b.first;
     REAL *out = (REAL *)product->out + b.first;
@@ -175,8 +175,8 @@ typedef void (*copy_fn)(const blv_sparse_args *, const blv_sparse_product *, blo
 
 static void NAME(each_block)(const copy_fn copy[BLOCK], const blv_sparse_args *args,
                              const blv_sparse_product *product, size_t begin, size_t end) {
-    for (size_t first = 0; first < args->pass->classes; first += BLOCK * WIDTH) {
-        const block b = NAME(block_at)(first, args->pass->classes);
+    for (size_t first = 0; first < args->sweep->classes; first += BLOCK * WIDTH) {
+        const block b = NAME(block_at)(first, args->sweep->classes);
         copy[b.vectors - 1](args, product, b, begin, end);
     }
 }
@@ -185,7 +185,7 @@ static void NAME(each_block)(const copy_fn copy[BLOCK], const blv_sparse_args *a
 NOINLINE void NAME(columns_single)(const blv_sparse_args *args, const blv_sparse_product *product,
                                    size_t begin, size_t end) {
     const blv_rows *rows = args->rows;
-    const penalty r = NAME(penalty_of)(args->pass);
+    const penalty r = NAME(penalty_of)(args->sweep);
     const REAL *value = rows->column_value, *factor = product->factor, *of = product->of;
     REAL *out = product->out;
     const REAL all = r.all + (r.class ? r.class[0] : 0);
@@ -209,17 +209,17 @@ static void NAME(columns)(const blv_sparse_args *args, const blv_sparse_product 
                           size_t begin, size_t end) {
     static const copy_fn copy[BLOCK] = {NAME(columns_1), NAME(columns_2), NAME(columns_3),
                                         NAME(columns_4)};
-    if (args->pass->classes == 1)
+    if (args->sweep->classes == 1)
         NAME(columns_single)(args, product, begin, end);
     else
         NAME(each_block)(copy, args, product, begin, end);
 }
 
 /* The ridge terms of columns [begin, end). */
-static void NAME(start_at_ridge)(const blv_sweep *pass, const REAL *of, REAL *out, size_t begin,
+static void NAME(start_at_ridge)(const blv_sweep *sweep, const REAL *of, REAL *out, size_t begin,
                                  size_t end) {
-    const penalty r = NAME(penalty_of)(pass);
-    const size_t classes = pass->classes;
+    const penalty r = NAME(penalty_of)(sweep);
+    const size_t classes = sweep->classes;
     if (!r.any) {
         memset(out + begin * classes, 0, (end - begin) * classes * sizeof(REAL));
     } else if (!r.column && !r.class) {
@@ -239,7 +239,7 @@ static void NAME(scatter)(const blv_sparse_args *args, const blv_sparse_product 
                           size_t begin, size_t end) {
     static const copy_fn copy[BLOCK] = {NAME(scatter_1), NAME(scatter_2), NAME(scatter_3),
                                         NAME(scatter_4)};
-    NAME(start_at_ridge)(args->pass, product->of, product->out, begin, end);
+    NAME(start_at_ridge)(args->sweep, product->of, product->out, begin, end);
     NAME(each_block)(copy, args, product, begin, end);
 }
 

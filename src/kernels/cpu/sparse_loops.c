@@ -1,4 +1,4 @@
-/* Loops of passes over sparse rows, compiled once for each instruction set (BLV_ISA) and, through
+/* Loops of sweeps over sparse rows, compiled once for each instruction set (BLV_ISA) and, through
  * the sparse_*_body.h headers, once for each precision.
  *
  * The work is on rows of W of one number for each class, picked by the columns of the entries. Such
@@ -22,7 +22,7 @@
 
 #define BLOCK 4
 /* How far ahead of their use numbers are fetched, by measurement: rows of W, in entries, where the
- * rows of the pass follow each other and where they are listed; rows of the residual, in entries;
+ * rows of the sweep follow each other and where they are listed; rows of the residual, in entries;
  * W and the result in the sweep over columns, in columns. */
 #define AHEAD 256
 #define LISTED_AHEAD 16

@@ -3,7 +3,7 @@
  *
  * The entries of a row pick rows of W all over memory. The processor cannot foresee them, but the
  * list of columns names them: they are fetched AHEAD entries before their use, over the end of the
- * row where the next row of the pass is the next in memory. */
+ * row where the next row of the sweep is the next in memory. */
 
 #define span NAME(span)
 /* Entries [begin, end) are multiplied; those before `limit` may be looked at, to fetch the rows of
@@ -247,7 +247,7 @@ NOINLINE double NAME(softmax_factors)(chances c, size_t classes, size_t label, R
 /* The row at position i: score and tangent become residual and curvature, both times `factor`. */
 static outcome NAME(softmax_row)(const blv_sparse_args *args, size_t i, size_t label, REAL factor,
                                  REAL *score, REAL *tangent) {
-    const size_t classes = args->pass->classes;
+    const size_t classes = args->sweep->classes;
     REAL *kept = args->kept ? (REAL *)args->kept + i * (classes + 1) : NULL;
     outcome result = {0};
     const chances c = args->known ? (chances){kept, 1, kept[classes]}
@@ -282,8 +282,8 @@ static int32_t NAME(best_class)(const REAL *score, size_t classes, bool logistic
     return (int32_t)best;
 }
 
-/* A row that occurs twice in a pass may be written by two threads, with the same value: atomic, for
- * that to be allowed. It costs nothing. */
+/* A row that occurs twice in a sweep may be written by two threads, with the same value: atomic,
+ * for that to be allowed. It costs nothing. */
 static void NAME(put)(void *array, size_t row, double value) {
     REAL rounded = (REAL)value;
     if (array)
@@ -292,9 +292,9 @@ static void NAME(put)(void *array, size_t row, double value) {
 
 static double NAME(rows)(const blv_sparse_args *args, size_t begin, size_t end) {
     const blv_rows *rows = args->rows;
-    const blv_sweep *pass = args->pass;
-    const REAL *w = pass->w, *v = args->second_order ? pass->v : NULL, *weights = rows->weight;
-    const size_t classes = pass->classes;
+    const blv_sweep *sweep = args->sweep;
+    const REAL *w = sweep->w, *v = args->second_order ? sweep->v : NULL, *weights = rows->weight;
+    const size_t classes = sweep->classes;
     span s = {
         .column = rows->column, .value = rows->value, .ahead = rows->index ? LISTED_AHEAD : AHEAD};
     double loss = 0.0;
@@ -317,18 +317,18 @@ static double NAME(rows)(const blv_sparse_args *args, size_t begin, size_t end) 
             NAME(multiply)(&s, classes, w, v, score, tangent);
         else if (v)
             NAME(multiply)(&s, classes, v, NULL, tangent, NULL);
-        if (pass->row_class) {
+        if (sweep->row_class) {
             int32_t best = NAME(best_class)(score, classes, args->logistic);
-            __atomic_store(pass->row_class + row, &best, __ATOMIC_RELAXED);
+            __atomic_store(sweep->row_class + row, &best, __ATOMIC_RELAXED);
         }
-        const REAL factor = (REAL)(pass->scale * weight);
+        const REAL factor = (REAL)(sweep->scale * weight);
         const outcome o =
             args->logistic ? NAME(logistic)(score, tangent, label, factor, v != NULL)
                            : NAME(softmax_row)(args, i, label, factor, score, v ? tangent : NULL);
         loss += weight * o.loss;
-        NAME(put)(pass->row_loss, row, o.loss);
-        NAME(put)(pass->row_cross, row, o.cross);
-        NAME(put)(pass->row_probability, row, o.probability);
+        NAME(put)(sweep->row_loss, row, o.loss);
+        NAME(put)(sweep->row_cross, row, o.cross);
+        NAME(put)(sweep->row_probability, row, o.probability);
     }
     return loss;
 }
