@@ -1,7 +1,6 @@
 /* bilevel clean TRAIN: finds wrong labels. */
 #include "bilevel/clean.h"
 #include "base/message.h"
-#include "cli/csv_text.h"
 #include "cli/data_files.h"
 #include "cli/suspect_images.h"
 #include "cli/text_table.h"
@@ -9,6 +8,7 @@
 #include "cli_commands.h"
 #include "cli_outputs.h"
 #include "cli_text.h"
+#include "report/table.h"
 #include "store/run_info.h"
 
 #include <inttypes.h>
@@ -138,13 +138,13 @@ static bool print_rows(FILE *file, const void *context) {
     for (size_t i = 0; i < r->rows; i++) {
         size_t row = r->order[i];
         fprintf(file, "%zu,", row);
-        cli_csv_text(file, label_of(f, row));
+        report_csv_text(file, label_of(f, row));
         fputc(',', file);
-        cli_csv_number(file, r->weight[row]);
+        report_csv_number(file, r->weight[row]);
         fprintf(file, ",%s,", r->suspect[row] ? "suspect" : "keep");
-        cli_csv_number(file, r->label_probability[row]);
+        report_csv_number(file, r->label_probability[row]);
         fputc(',', file);
-        cli_csv_text(file, class_of(f, r->believed[row]));
+        report_csv_text(file, class_of(f, r->believed[row]));
         fputc('\n', file);
     }
     return true;

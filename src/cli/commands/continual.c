@@ -3,11 +3,11 @@
 #include "base/message.h"
 #include "cli/selection_options.h"
 #include "cli_commands.h"
-#include "cli_csv.h"
 #include "cli_json.h"
 #include "cli_outputs.h"
 #include "cli_table.h"
 #include "cli_text.h"
+#include "report/table.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -93,13 +93,13 @@ static const cli_arguments arguments = {
 /* What the columns of both files begin with: method, initial value and seed. */
 static void put_pass(FILE *file, const blv_continual_pass *p) {
     fprintf(file, "%s,", p->method->name);
-    cli_csv_number(file, p->initial > 0.0 ? p->initial : (double)NAN);
+    report_csv_number(file, p->initial > 0.0 ? p->initial : (double)NAN);
     fprintf(file, ",%" PRIu64, p->seed);
 }
 
 static void put_number(FILE *file, double value) {
     fputc(',', file);
-    cli_csv_number(file, value);
+    report_csv_number(file, value);
 }
 
 static bool print_results(FILE *file, const void *context) {

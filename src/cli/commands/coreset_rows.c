@@ -3,9 +3,9 @@
 #include "cli/data_files.h"
 #include "cli/selection_options.h"
 #include "cli_commands.h"
-#include "cli_csv.h"
 #include "cli_outputs.h"
 #include "cli_table.h"
+#include "report/table.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -87,7 +87,7 @@ static bool print_rows(FILE *file, const void *context) {
     fputs("row,weight\n", file);
     for (size_t k = 0; k < r->count; k++) {
         fprintf(file, "%zu,", r->index[k]);
-        cli_csv_number(file, r->weight[k]);
+        report_csv_number(file, r->weight[k]);
         fputc('\n', file);
     }
     return true;

@@ -1,13 +1,13 @@
 /* bilevel tune TRAIN: learns penalties and a linear model. */
 #include "bilevel/tune.h"
 #include "base/message.h"
-#include "cli/csv_text.h"
 #include "cli/text_table.h"
 #include "cli/training_options.h"
 #include "cli_commands.h"
 #include "cli_json.h"
 #include "cli_outputs.h"
 #include "cli_text.h"
+#include "report/table.h"
 #include "store/run_info.h"
 
 #include <inttypes.h>
@@ -124,9 +124,9 @@ static bool print_penalties(FILE *file, const void *context) {
     const blv_model *m = context;
     fputs("of,penalty\n", file);
     for (size_t k = 0; k < m->penalties; k++) {
-        cli_csv_text(file, m->penalty_names[k]);
+        report_csv_text(file, m->penalty_names[k]);
         fputc(',', file);
-        cli_csv_number(file, m->penalty[k]);
+        report_csv_number(file, m->penalty[k]);
         fputc('\n', file);
     }
     return true;
