@@ -8,8 +8,8 @@
  * where ridge_j = scale exp(x_group(j)). J needs no data. A batch takes rows of the loss; the
  * penalty is whole on every batch. */
 #include "problems/l2reg.h"
+#include "base/caller_struct.h"
 #include "base/message.h"
-#include "base/struct_size.h"
 #include "problems/builtin_problems.h"
 #include "problems/lower_oracles.h"
 #include "problems/raw.h"
@@ -278,17 +278,18 @@ blv_error blv_l2reg_create(const blv_sets *given, const blv_l2reg_setting *setti
                            const blv_problem_options *options, blv_problem **problem,
                            blv_message *why) {
     blv_problem_options chosen;
-    blv_l2reg_setting s = {.size = sizeof s};
+    blv_l2reg_setting s;
     data_sets sets;
     if (problem)
         *problem = NULL;
-    if (setting && !blv_struct_take(&s, sizeof s, setting))
-        return blv_explain(why, BLV_E_ARGUMENT, "problem l2reg: a setting without its size");
+    blv_error error = blv_caller_struct(&s, sizeof s, setting, "blv_l2reg_setting", why);
+    if (error != BLV_OK)
+        return error;
     if (setting && !is_sound(&s))
         return blv_explain(why, BLV_E_VALUE,
                            "problem l2reg: the scale must be above 0, bounds numbers, the penalty "
                            "known, and groups given");
-    blv_error error =
+    error =
         data_sets_take(given, setting && problem, options, "problem l2reg", &sets, &chosen, why);
     if (error != BLV_OK)
         return error;
