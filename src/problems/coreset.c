@@ -260,7 +260,7 @@ static const blv_param params[] = {
 
 const blv_problem_family blv_problem_coreset = {
     .name = "coreset",
-    .summary = "few training rows that stand for all of them",
+    .summary = "few training rows that represent all of them",
     .formula = "f = mean loss on training rows - C E[sum of the K largest of x + delta z]\n"
                "g = sum x_i loss_i on training rows + ridge |y|^2, x >= 0, sum x = 1",
     .params_size = sizeof(coreset_params),

@@ -54,7 +54,7 @@ typedef struct data_model {
     const blv_nn_kernels *nn;
     uint64_t seed;
     size_t slice;       /* 0: automatic */
-    double *statistics; /* of norms; NULL: those of the rows at hand, or there are no norms */
+    double *statistics; /* of norms; NULL: those of the rows of a call, or there are no norms */
 } data_model;
 
 /* ---- Families ---- */
