@@ -542,8 +542,8 @@ static void test_null_classifier(void **state) {
     (void)state;
     blv_classifier *model = NULL;
     blv_dataset *set = small_set();
-    const blv_training training = {.steps = 1};
-    const blv_classifier_options options = {.threads = 1};
+    const blv_training training = {.size = sizeof(blv_training), .steps = 1};
+    const blv_classifier_options options = {.size = sizeof(blv_classifier_options), .threads = 1};
     double numbers[4 * 128];
     REFUSES(blv_classifier_create(NULL, 2, 2, &options, NULL));
     assert_int_equal(blv_classifier_create(&model, 2, 2, NULL, NULL), BLV_OK);
@@ -574,14 +574,17 @@ static void test_null_select(void **state) {
     blv_problem *problem = NULL;
     blv_dataset *set = small_set();
     size_t index[1];
-    const blv_selection how = {.method = blv_selection_method_find("uniform", NULL), .size = 1};
-    const blv_coreset_setting setting = {.K = 1};
+    const blv_selection how = {.size = sizeof(blv_selection),
+                               .method = blv_selection_method_find("uniform", NULL),
+                               .count = 1};
+    const blv_coreset_setting setting = {.size = sizeof(blv_coreset_setting), .K = 1};
     assert_null(blv_selection_method_find(NULL, &why));
     expect_text(why.text, "uniform");
     assert_null(blv_selection_method_find("none", NULL));
     REFUSES(blv_select(NULL, &how, index, NULL, NULL));
     REFUSES(blv_select(set, NULL, index, NULL, NULL));
-    REFUSES(blv_select(set, &(blv_selection){.size = 1}, index, NULL, NULL));
+    REFUSES(blv_select(set, &(blv_selection){.size = sizeof(blv_selection), .count = 1}, index,
+                       NULL, NULL));
     REFUSES(blv_select(set, &how, NULL, NULL, NULL));
     blv_dataset_release(set);
     REFUSES(blv_coreset_create(NULL, &setting, NULL, &problem, NULL));

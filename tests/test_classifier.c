@@ -118,8 +118,11 @@ static blv_dataset *make_set(size_t rows, uint64_t seed, blv_precision precision
 
 static blv_classifier *make_linear(uint64_t seed, int threads) {
     blv_classifier *c;
-    const blv_classifier_options options = {
-        .net = "mlp:in-out", .precision = BLV_F64, .threads = threads, .seed = seed};
+    const blv_classifier_options options = {.size = sizeof(blv_classifier_options),
+                                            .net = "mlp:in-out",
+                                            .precision = BLV_F64,
+                                            .threads = threads,
+                                            .seed = seed};
     assert_int_equal(blv_classifier_create(&c, D, C, &options, NULL), BLV_OK);
     return c;
 }
@@ -190,7 +193,8 @@ static void test_steps(void **state) {
         for (size_t i = 0; i < C; i++)
             b[i] -= step * (vb[i] = 0.9 * vb[i] + gb[i] + decay * b[i]);
     }
-    const blv_training training = {.steps = 2,
+    const blv_training training = {.size = sizeof(blv_training),
+                                   .steps = 2,
                                    .batch = 100,
                                    .step = step,
                                    .momentum = 0.9,
@@ -232,7 +236,11 @@ static void test_learning(void **state) {
     assert_int_equal(blv_dataset_create(&set, &view, NULL, NULL), BLV_OK);
     for (int run = 0; run < 2; run++) {
         blv_classifier *c = make_linear(1, run == 0 ? 1 : 4);
-        const blv_training training = {.steps = 300, .step = 0.3, .momentum = 0.9, .cosine = true};
+        const blv_training training = {.size = sizeof(blv_training),
+                                       .steps = 300,
+                                       .step = 0.3,
+                                       .momentum = 0.9,
+                                       .cosine = true};
         assert_int_equal(blv_classifier_train(c, set, &training, NULL), BLV_OK);
         assert_int_equal(blv_classifier_accuracy(c, set, &accuracy, NULL), BLV_OK);
         assert_true(accuracy > 0.97);
@@ -250,7 +258,7 @@ static void test_refusals(void **state) {
     (void)state;
     blv_message why = {""};
     blv_classifier *c;
-    blv_classifier_options bad = {.net = "mlp:in-x-out"};
+    blv_classifier_options bad = {.size = sizeof(blv_classifier_options), .net = "mlp:in-x-out"};
     assert_int_equal(blv_classifier_create(&c, D, C, &bad, &why), BLV_E_VALUE);
     assert_non_null(strstr(why.text, "at character 8"));
     c = make_linear(0, 1);
@@ -258,7 +266,8 @@ static void test_refusals(void **state) {
     double accuracy;
     assert_int_equal(blv_classifier_accuracy(c, single, &accuracy, &why), BLV_E_VALUE);
     assert_non_null(strstr(why.text, "precision"));
-    const blv_training wild = {.steps = 300, .step = 1e3, .decay = 1.0};
+    const blv_training wild = {
+        .size = sizeof(blv_training), .steps = 300, .step = 1e3, .decay = 1.0};
     assert_int_equal(blv_classifier_train(c, set, &wild, &why), BLV_E_VALUE);
     assert_non_null(strstr(why.text, "diverged"));
     blv_classifier_destroy(c);

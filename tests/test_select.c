@@ -341,7 +341,8 @@ static blv_dataset *make_rows(size_t rows, bool wrong, double noise, blv_precisi
 static blv_problem *make_coreset(bool wrong, size_t rows) {
     const blv_sets sets = {sizeof sets, make_rows(rows, wrong, 0.4, BLV_F64),
                            make_rows(60, false, 0.4, BLV_F64), NULL};
-    const blv_coreset_setting setting = {.K = 4, .ridge = 0.01, .over_val = true};
+    const blv_coreset_setting setting = {
+        .size = sizeof(blv_coreset_setting), .K = 4, .ridge = 0.01, .over_val = true};
     blv_problem *p;
     blv_message why = {""};
     if (blv_coreset_create(&sets, &setting, NULL, &p, &why) != BLV_OK)
@@ -439,8 +440,9 @@ static void check_method(const blv_dataset *rows, const blv_selection_method *me
     size_t index[3][TAKEN];
     double weight[3][TAKEN], sum = 0.0;
     for (int run = 0; run < 3; run++) {
-        const blv_selection how = {.method = method,
-                                   .size = TAKEN,
+        const blv_selection how = {.size = sizeof(blv_selection),
+                                   .method = method,
+                                   .count = TAKEN,
                                    .seed = run == 2 ? 8 : 7,
                                    .threads = run == 1 ? 4 : 1,
                                    .iterations = 40};
@@ -488,7 +490,8 @@ static double loss_of(const blv_dataset *rows, const size_t *index, const double
         all[i] = i;
     assert_int_equal(blv_dataset_select(rows, index, size, &sets.train, NULL), BLV_OK);
     assert_int_equal(blv_dataset_select(rows, all, count, &sets.val, NULL), BLV_OK);
-    const blv_coreset_setting setting = {.K = size, .ridge = 1e-3, .over_val = true};
+    const blv_coreset_setting setting = {
+        .size = sizeof(blv_coreset_setting), .K = size, .ridge = 1e-3, .over_val = true};
     blv_problem *p;
     assert_int_equal(blv_coreset_create(&sets, &setting, NULL, &p, NULL), BLV_OK);
     blv_dataset_release(sets.train);
@@ -506,13 +509,16 @@ static void test_bilevel_methods_are_good(void **state) {
     double weight[TAKEN], uniform = 0.0;
     const blv_selection_method *method;
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
-        const blv_selection how = {
-            .method = blv_selection_method_find("uniform", NULL), .size = TAKEN, .seed = seed};
+        const blv_selection how = {.size = sizeof(blv_selection),
+                                   .method = blv_selection_method_find("uniform", NULL),
+                                   .count = TAKEN,
+                                   .seed = seed};
         assert_int_equal(blv_select(rows, &how, index, weight, NULL), BLV_OK);
         uniform += loss_of(rows, index, weight, TAKEN) / SEEDS;
     }
     for (size_t i = 0; (method = blv_selection_method_at(i)); i++) {
-        const blv_selection how = {.method = method, .size = TAKEN, .seed = 1};
+        const blv_selection how = {
+            .size = sizeof(blv_selection), .method = method, .count = TAKEN, .seed = 1};
         if (!method->is_bilevel && strcmp(method->name, "greedy") != 0)
             continue;
         assert_int_equal(blv_select(rows, &how, index, weight, NULL), BLV_OK);
@@ -528,12 +534,13 @@ static void test_refusals(void **state) {
     blv_dataset *rows = make_rows(ROWS, false, 0.3, BLV_F64);
     size_t index[ROWS + 1];
     blv_message why = {""};
-    blv_selection how = {.method = blv_selection_method_find("uniform", NULL)};
+    blv_selection how = {.size = sizeof(blv_selection),
+                         .method = blv_selection_method_find("uniform", NULL)};
     assert_int_equal(blv_select(rows, &how, index, NULL, &why), BLV_E_VALUE);
-    how.size = ROWS + 1;
+    how.count = ROWS + 1;
     assert_int_equal(blv_select(rows, &how, index, NULL, &why), BLV_E_VALUE);
-    assert_non_null(strstr(why.text, "size"));
-    how.size = ROWS;
+    assert_non_null(strstr(why.text, "count"));
+    how.count = ROWS;
     assert_int_equal(blv_select(rows, &how, index, NULL, &why), BLV_OK);
     expect_different(index, ROWS, ROWS);
     assert_int_equal(blv_select(NULL, &how, index, NULL, &why), BLV_E_ARGUMENT);
@@ -541,7 +548,7 @@ static void test_refusals(void **state) {
     assert_non_null(strstr(why.text, "uniform"));
     assert_non_null(strstr(why.text, "probabilistic"));
     const blv_sets sets = {sizeof sets, rows, make_rows(9, false, 0.3, BLV_F32), NULL};
-    const blv_coreset_setting setting = {.K = 3};
+    const blv_coreset_setting setting = {.size = sizeof(blv_coreset_setting), .K = 3};
     blv_problem *p;
     assert_int_equal(blv_coreset_create(&sets, &setting, NULL, &p, &why), BLV_E_VALUE);
     blv_dataset_release(sets.train);

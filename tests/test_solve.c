@@ -46,8 +46,11 @@ static void expect_as_by_hand(const blv_solution *s, const blv_problem *problem,
     expect_same_counts(&s->counts, &result->counts);
     expect_same_counts(&s->setup_counts, &result->setup_counts);
     assert_true(s->seconds >= 0.0);
+    assert_memory_equal(&s->metrics, &result->metrics, sizeof s->metrics);
     assert_int_equal(blv_run_certify(run, &certificate), BLV_OK);
     expect_same_counts(&s->check_counts, &result->check_counts);
+    for (size_t i = 0; s->notes[i] || blv_run_notes(run, i); i++)
+        assert_string_equal(s->notes[i], blv_run_notes(run, i));
     assert_true(s->certified && s->no_certificate.text[0] == '\0');
     assert_true(s->phi == certificate.phi && s->certificate.phi == certificate.phi);
     assert_true(s->grad_norm == certificate.grad_norm);
@@ -129,6 +132,37 @@ static void test_start(void **state) {
     blv_solution_destroy(s);
     reject(problem, OPTIONS(.x = bad), BLV_E_VALUE, "vector x: element 1");
     reject(problem, OPTIONS(.y = bad), BLV_E_VALUE, "vector y: element 1");
+    blv_problem_destroy(problem);
+}
+
+static void test_notes_and_measures(void **state) {
+    (void)state;
+    wrapped w;
+    wrap(&w, small_quadratic(BLV_F64), BY_DIFFERENCES);
+    blv_solution *s = solve(w.problem, OPTIONS(.iters = 3));
+    expect_as_by_hand(s, w.problem, BLV_DEFAULT_SOLVER, SETTINGS("iters", "3"));
+    expect_text(s->notes[0], "no lower_hvp");
+    expect_text(s->notes[1], "no lower_cross");
+    assert_int_equal(s->measure_count, 0);
+    blv_solution_destroy(s);
+    unwrap(&w);
+
+    const blv_problem_family *family = blv_family_find(NULL, "hyperclean", NULL);
+    blv_problem *problem = make_problem("hyperclean", needed_settings(family));
+    s = solve(problem, OPTIONS(.iters = 3));
+    const blv_problem_def *def = blv_problem_definition(problem);
+    blv_vec *x = NULL, *y = NULL;
+    double values[BLV_MEASURES_MAX];
+    assert_int_equal(blv_vec_create(&x, def->space_x), BLV_OK);
+    assert_int_equal(blv_vec_create(&y, def->space_y), BLV_OK);
+    blv_vec_write(x, s->x);
+    blv_vec_write(y, s->y);
+    assert_int_equal(def->measure(def->user, x, y, values), 0);
+    assert_true(s->measure_count > 0 && !def->measures[s->measure_count]);
+    assert_memory_equal(s->measures, values, s->measure_count * sizeof *values);
+    blv_vec_destroy(x);
+    blv_vec_destroy(y);
+    blv_solution_destroy(s);
     blv_problem_destroy(problem);
 }
 
@@ -292,11 +326,12 @@ static void test_short_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_defaults), cmocka_unit_test(test_options),
-        cmocka_unit_test(test_settings), cmocka_unit_test(test_start),
-        cmocka_unit_test(test_size),     cmocka_unit_test(test_arguments),
-        cmocka_unit_test(test_hooks),    cmocka_unit_test(test_full_disk),
-        cmocka_unit_test(test_bad_ends), cmocka_unit_test(test_short_memory),
+        cmocka_unit_test(test_defaults),           cmocka_unit_test(test_options),
+        cmocka_unit_test(test_settings),           cmocka_unit_test(test_start),
+        cmocka_unit_test(test_notes_and_measures), cmocka_unit_test(test_size),
+        cmocka_unit_test(test_arguments),          cmocka_unit_test(test_hooks),
+        cmocka_unit_test(test_full_disk),          cmocka_unit_test(test_bad_ends),
+        cmocka_unit_test(test_short_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

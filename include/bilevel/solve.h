@@ -65,6 +65,10 @@ struct blv_solution {
     uint64_t iterations;
     double seconds;                                /* on the solver's clock */
     blv_counts counts, setup_counts, check_counts; /* as in blv_result */
+    blv_metrics metrics;                           /* of the last step */
+    const char *const *notes;                      /* remarks on the run, then NULL */
+    size_t measure_count;                          /* of the problem's measures at x and y */
+    double measures[BLV_MEASURES_MAX];
     bool certified;
     blv_certificate certificate; /* NaN where it is not certified */
     blv_message no_certificate;  /* why not; empty when it is certified */

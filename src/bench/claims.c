@@ -228,7 +228,7 @@ static bool comes_first(const claim_context *c, double a, double b) {
 }
 
 static void not_judged(bench_verdict *verdict, const char *reason) {
-    verdict->held = -1;
+    verdict->is_judged = false;
     snprintf(verdict->text, sizeof verdict->text, "not judged: %s", reason);
 }
 
@@ -256,7 +256,7 @@ static void judge(const claim_context *c, const claim_sides *who, const claim_si
                  mine ? last->name : "what it is compared with");
         not_judged(verdict, text);
     } else if (bounds) { /* at most, but of the end as the metric goes */
-        double bound = bench_number(bounds, c->view->variant->name);
+        double bound = bench_number(bounds, c->view->name);
         snprintf(other, sizeof other, "the bound is %.6g", bound);
         decide(c, last, c->claim->by == BENCH_BY_END && c->more ? -bound : bound, other, verdict);
     } else if (is_about_level(c) && (last->score == 0.0 || next->score == 0.0)) {
@@ -278,7 +278,7 @@ static blv_error judge_claim(bench_results *results, size_t claim, size_t varian
                        .variant = variant,
                        .more = bench_more_is_better(suite->metric)};
     const blv_values *bounds = c.claim->is_bounded ? &c.claim->bounds : NULL;
-    if (bounds && !blv_values_find(bounds, c.view->variant->name))
+    if (bounds && !blv_values_find(bounds, c.view->name))
         return BLV_OK;
     c.factor = isnan(c.claim->factor) ? 1.0 : c.claim->factor;
     claim_sides who = {0}, of = {0};
@@ -286,7 +286,7 @@ static blv_error judge_claim(bench_results *results, size_t claim, size_t varian
     BLV_CHECK(resolve(&c, &c.claim->who, &who));
     BLV_CHECK(resolve(&c, &c.claim->of, &of));
     bench_verdict *verdict = &results->verdicts[results->verdict_count++];
-    *verdict = (bench_verdict){.claim = claim, .variant = variant};
+    *verdict = (bench_verdict){.claim = c.claim->text, .variant = c.view->name, .is_judged = true};
     judge(&c, &who, &of, bounds, verdict);
     return BLV_OK;
 }

@@ -3,10 +3,10 @@
 #include "bench/variant_problem.h"
 
 #include "base/message.h"
+#include "bench/row_choice_runs.h"
 #include "bilevel/certificate.h"
 #include "bilevel/solver.h"
-#include "store/run_info.h"
-#include "store/run_recorder.h"
+#include "store/run_execution.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -25,7 +25,7 @@ typedef struct worker {
     bench *b;
     blv_store *store;
     bench_problem problem; /* kept until a job needs another one */
-    void *rows;            /* with a command */
+    bench_rows rows;       /* likewise, with a command */
     size_t done, total;
 } worker;
 
@@ -35,6 +35,7 @@ typedef struct making {
     blv_run *run;
     bench_record *record;
     blv_recorder recorder;
+    blv_execution execution;
     bool certified;
     blv_certificate certificate; /* of the last point */
 } making;
@@ -169,50 +170,44 @@ static const blv_field request_fields[] = {
     BLV_FIELD(run_request, entry, TEXT), BLV_FIELD(run_request, kind, TEXT),
     BLV_FIELD(run_request, start, TEXT), {0}};
 
-static blv_error store_start(const worker *w, making *m) {
+/* The facts of a run that the run itself does not tell; to be freed with free_facts. */
+static blv_error find_facts(const worker *w, const bench_job *job, blv_run_info *facts) {
     const bench_suite *suite = &w->b->suite;
-    const bench_job *job = m->job;
     const run_request r = {suite->name, suite->variants[job->variant].name,
                            job->entry == SIZE_MAX ? "reference" : suite->entries[job->entry].id,
                            bench_job_words[job->kind], bench_start_words[suite->start]};
-    char *text = blv_record_text(request_fields, &r);
-    blv_run_info info = {.size = sizeof info,
-                         .kind = "bench",
-                         .command = w->b->request->command,
-                         .command_count = w->b->request->command_count,
-                         .request = text,
-                         .problem = w->problem.family->name,
-                         .fingerprint = blv_problem_fingerprint(w->problem.problem)};
-    blv_error error = text ? blv_run_values(&info, m->run) : BLV_E_MEMORY;
-    if (error == BLV_OK) {
-        error = blv_values_of_params(&info.problem_parameters, w->problem.family->params,
-                                     w->problem.params);
-        if (error == BLV_OK)
-            blv_recorder_begin(&m->recorder, &info);
-        blv_values_free(&info.problem_parameters);
-        blv_run_values_free(&info);
-    }
-    free(text);
-    m->record->run = m->recorder.id;
-    return error;
+    *facts = (blv_run_info){.kind = "bench",
+                            .command = w->b->request->command,
+                            .command_count = w->b->request->command_count,
+                            .request = blv_record_text(request_fields, &r),
+                            .problem = w->problem.family->name,
+                            .fingerprint = blv_problem_fingerprint(w->problem.problem)};
+    if (!facts->request)
+        return BLV_E_MEMORY;
+    return blv_values_of_params(&facts->problem_parameters, w->problem.family->params,
+                                w->problem.params);
 }
 
-static blv_error store_end(making *m, blv_error failure) {
-    const blv_result *result = blv_run_result(m->run);
-    blv_run_info end = {.size = sizeof end,
-                        .status = failure != BLV_OK || result->outcome <= BLV_DIVERGED
-                                      ? BLV_STATUS_FAILED
-                                  : result->outcome == BLV_STOPPED_REQUEST ? BLV_STATUS_INTERRUPTED
-                                                                           : BLV_STATUS_FINISHED,
-                        .outcome = blv_outcome_word(result->outcome),
-                        .message = blv_run_message(m->run),
-                        .has_iterations = true,
-                        .iterations = result->iterations,
-                        .seconds = result->seconds,
-                        .phi = m->certified ? m->certificate.phi : NAN,
-                        .grad_norm = m->certified ? m->certificate.grad_norm : NAN};
-    blv_recorder_finish(&m->recorder, &end);
-    return BLV_OK;
+static void free_facts(blv_run_info *facts) {
+    free((char *)(uintptr_t)facts->request);
+    blv_values_free(&facts->problem_parameters);
+}
+
+static void store_end(making *m, blv_error failure) {
+    const blv_result *r = blv_run_result(m->run);
+    blv_solution end = {.outcome = r->outcome,
+                        .iterations = r->iterations,
+                        .seconds = r->seconds,
+                        .counts = r->counts,
+                        .setup_counts = r->setup_counts,
+                        .check_counts = r->check_counts,
+                        .certified = m->certified,
+                        .certificate = m->certificate};
+    if (!m->recorder.id)
+        return;
+    blv_explain(&end.message, BLV_OK, "%s", blv_run_message(m->run));
+    blv_execution_end(&m->execution, m->run, &end, failure, NULL);
+    blv_execution_finish(&m->execution, false);
 }
 
 /* ---- Records ---- */
@@ -260,12 +255,6 @@ static blv_error keep_rejection(const worker *w, const bench_job *job, const cha
 
 /* ---- One job ---- */
 
-static blv_error open_run(const worker *w, const bench_job *job, blv_run *run) {
-    BLV_CHECK(bench_configure(run, job));
-    BLV_CHECK(blv_run_open(run));
-    return w->b->suite.start == 1 ? blv_run_start_random(run, 1.0) : BLV_OK;
-}
-
 /* A run that a signal ended leaves no record: it is made again. */
 static blv_error keep_run(const worker *w, making *m, blv_error failure, blv_message *why) {
     const blv_result *result = blv_run_result(m->run);
@@ -281,22 +270,27 @@ static blv_error keep_run(const worker *w, making *m, blv_error failure, blv_mes
 
 static blv_error make_run(worker *w, making *m, blv_message *why) {
     const bench_request *request = w->b->request;
-    blv_error failure = BLV_OK, error = store_start(w, m);
+    blv_error failure = BLV_OK;
+    m->record->run = m->recorder.id;
     if (request->follow)
         request->follow(request->context, m->run);
     double wall = clock_of(CLOCK_MONOTONIC), used = clock_of(CLOCK_PROCESS_CPUTIME_ID);
-    if (error == BLV_OK)
-        error = step_to_end(m, &failure);
+    blv_error error = step_to_end(m, &failure);
     m->record->processor_share = share_since(wall, used);
     if (request->follow)
         request->follow(request->context, NULL);
-    if (error == BLV_OK)
-        error = store_end(m, failure);
-    if (error == BLV_OK)
-        error = keep_run(w, m, failure, why);
-    if (error == BLV_OK && m->recorder.failed && request->store_must_work)
-        error = blv_explain(why, BLV_E_FILE, "the store could not take everything");
-    return error;
+    if (error != BLV_OK)
+        return error;
+    store_end(m, failure);
+    BLV_CHECK(keep_run(w, m, failure, why));
+    return m->recorder.failed && request->store_must_work ? BLV_E_FILE : BLV_OK;
+}
+
+static blv_error open_run(const bench_job *job, making *m, blv_message *why) {
+    blv_error error = bench_configure(m->run, job);
+    if (error != BLV_OK)
+        return blv_explain(why, error, "%s", blv_run_message(m->run));
+    return blv_execution_begin(&m->execution, m->run, why);
 }
 
 static blv_error do_run(worker *w, const bench_job *job, blv_run *run, blv_message *why) {
@@ -307,12 +301,20 @@ static blv_error do_run(worker *w, const bench_job *job, blv_run *run, blv_messa
                 .recorder = {.store = w->store,
                              .warn = w->b->request->remark,
                              .context = w->b->request->context}};
-    blv_error error = open_run(w, job, run);
-    if (error == BLV_E_UNSUPPORTED)
-        return keep_rejection(w, job, blv_run_message(run), why);
-    if (error != BLV_OK)
-        return blv_explain(why, error, "%s", blv_run_message(run));
-    error = make_run(w, &m, why);
+    m.execution = (blv_execution){
+        .recorder = &m.recorder, .start = bench_start_words[w->b->suite.start], .own_rows = true};
+    blv_message reason = {0};
+    blv_error error = find_facts(w, job, &m.execution.facts);
+    if (error == BLV_OK)
+        error = open_run(job, &m, &reason);
+    if (error == BLV_OK)
+        error = make_run(w, &m, why);
+    else if (error == BLV_E_UNSUPPORTED)
+        error = keep_rejection(w, job, reason.text, why);
+    else
+        blv_explain(why, error, "%s", reason.text);
+    free_facts(&m.execution.facts);
+    blv_execution_free(&m.execution);
     free_points(&record);
     return error;
 }
@@ -321,7 +323,7 @@ static blv_error do_run(worker *w, const bench_job *job, blv_run *run, blv_messa
 static blv_error do_choice(worker *w, const bench_job *job, blv_message *why) {
     bench_record record = new_record(w->b, job);
     double wall = clock_of(CLOCK_MONOTONIC), used = clock_of(CLOCK_PROCESS_CPUTIME_ID);
-    blv_error error = w->b->request->chooser->choose(w->rows, job, &record, why);
+    blv_error error = bench_choose_rows(&w->rows, w->b, job, &record, why);
     record.processor_share = share_since(wall, used);
     record.outcome = (char *)(uintptr_t) "chosen";
     if (error == BLV_OK) {
@@ -333,7 +335,7 @@ static blv_error do_choice(worker *w, const bench_job *job, blv_message *why) {
 }
 
 static blv_error do_job(worker *w, const bench_job *job, blv_message *why) {
-    if (w->rows)
+    if (w->b->suite.has_command)
         return do_choice(w, job, why);
     blv_run *run = NULL;
     BLV_CHECK(bench_problem_take(&w->problem, w->b, job, why));
@@ -372,9 +374,7 @@ static blv_error work(bench *b, uint64_t rank, uint64_t workers, blv_message *wh
     const bench_request *request = b->request;
     worker w = {.b = b, .total = count_open(b)};
     blv_error error = BLV_OK;
-    if (b->suite.has_command)
-        error = request->chooser->open(b, &w.rows);
-    else if (request->open_store)
+    if (!b->suite.has_command && request->open_store)
         error = request->open_store(request->context, &w.store, why);
     for (size_t i = 0; i < b->job_count && error == BLV_OK; i++) {
         if (!is_open(b, i))
@@ -387,8 +387,7 @@ static blv_error work(bench *b, uint64_t rank, uint64_t workers, blv_message *wh
     }
     bench_problem_free(&w.problem);
     blv_store_close(w.store);
-    if (w.rows)
-        request->chooser->close(w.rows);
+    bench_rows_free(&w.rows);
     return error;
 }
 

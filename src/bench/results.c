@@ -127,7 +127,8 @@ static void add_tuning_cost(const bench *b, size_t v, size_t e, bench_cell *cell
         cell->grid_calls += fmax(0.0, bench_record_end(record, "calls"));
     }
     const bench_job *chosen = cell->entry->grid ? bench_chosen(b, v, e) : NULL;
-    cell->chosen = chosen ? &chosen->set : NULL;
+    cell->is_chosen = chosen != NULL;
+    cell->chosen = chosen ? chosen->set : (blv_values){0};
     if (cell->entry->grid && !chosen && !cell->rejected)
         cell->rejected = "no setting of the grid came to an end";
 }
@@ -140,6 +141,8 @@ static blv_error fill_cell(bench_results *results, size_t v, size_t e, bench_cel
     values ends[ALL] = {0};
     double medians[ALL];
     cell->entry = &b->suite.entries[e];
+    cell->id = cell->entry->id;
+    cell->variant = results->views[v].name;
     for (size_t i = 0; i < b->job_count; i++) {
         const bench_record *record = record_of(b, i, v, e, BENCH_RUN);
         if (record && record->rejected)
@@ -188,7 +191,7 @@ static blv_error fill_levels(bench_results *results, size_t v, bench_view *view)
 static blv_error fill_view(bench_results *results, size_t v) {
     const bench_suite *suite = &results->bench->suite;
     bench_view *view = &results->views[v];
-    view->variant = &suite->variants[v];
+    view->name = suite->variants[v].name;
     view->count = suite->entry_count;
     view->cells = blv_arena_alloc(&results->arena, view->count, sizeof *view->cells);
     if (!view->cells)

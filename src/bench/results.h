@@ -21,19 +21,21 @@ enum { BENCH_SHOWN_MAX = 8 };
 /* An entry on a variant. */
 typedef struct bench_cell {
     const bench_entry *entry;
+    const char *variant, *id;          /* names of both */
     size_t runs, failed;               /* failed: diverged or worse */
     const char *rejected;              /* why there are none */
     bench_band value;                  /* of the metric, at the end */
     bench_reach reach;                 /* of the variant's level */
     double seconds, calls, iterations; /* at the end, medians */
     double shown[BENCH_SHOWN_MAX];     /* medians at the end */
-    const blv_values *chosen;          /* settings; NULL: nothing was chosen */
-    size_t tried;                      /* settings of the grid */
+    bool is_chosen;
+    blv_values chosen; /* settings, with is_chosen; borrowed */
+    size_t tried;      /* settings of the grid */
     double grid_seconds, grid_calls;
 } bench_cell;
 
 typedef struct bench_view {
-    const bench_variant *variant;
+    const char *name;     /* of the variant */
     double least_phi;     /* certified; NaN: none */
     char least_from[160]; /* which run has it */
     double level;         /* of the metric */
@@ -43,8 +45,8 @@ typedef struct bench_view {
 
 /* A claim on a variant. */
 typedef struct bench_verdict {
-    size_t claim, variant;
-    int held; /* 1, 0, or -1: it could not be judged */
+    const char *claim, *variant; /* its text; the name */
+    bool is_judged, held;
     char text[640];
 } bench_verdict;
 

@@ -84,134 +84,90 @@ static const blv_field band_fields[] = {BLV_FIELD(bench_band, low, REAL),
                                         BLV_FIELD(bench_band, high, REAL),
                                         {0}};
 
-/* A cell with the names of its variant and entry, and what was chosen. */
-typedef struct cell_record {
-    const char *variant, *entry;
-    bench_cell cell;
-    bool is_chosen;
-    blv_values chosen;
-} cell_record;
-
-#define CELL(name_, member, kind_) BLV_FIELD_AS(name_, cell_record, cell.member, kind_, 0)
+#define CELL(name_, member, kind_) BLV_FIELD_AS(name_, bench_cell, member, kind_, 0)
 static const blv_field cell_fields[] = {
-    BLV_FIELD(cell_record, variant, TEXT),
-    BLV_FIELD(cell_record, entry, TEXT),
+    CELL("variant", variant, TEXT),
+    CELL("entry", id, TEXT),
     CELL("runs", runs, SIZE),
     CELL("failed", failed, SIZE),
     CELL("refused", rejected, TEXT),
-    BLV_FIELD_RECORD("value", cell_record, cell.value, band_fields),
-    BLV_FIELD_RECORD("seconds_to_level", cell_record, cell.reach.seconds, band_fields),
-    BLV_FIELD_RECORD("calls_to_level", cell_record, cell.reach.calls, band_fields),
+    BLV_FIELD_RECORD("value", bench_cell, value, band_fields),
+    BLV_FIELD_RECORD("seconds_to_level", bench_cell, reach.seconds, band_fields),
+    BLV_FIELD_RECORD("calls_to_level", bench_cell, reach.calls, band_fields),
     CELL("seconds", seconds, REAL),
     CELL("calls", calls, REAL),
     CELL("iterations", iterations, REAL),
     {.name = "chosen",
      .kind = BLV_KIND_VALUES,
-     .offset = offsetof(cell_record, chosen),
-     .when = 1 + offsetof(cell_record, is_chosen)},
+     .offset = offsetof(bench_cell, chosen),
+     .when = 1 + offsetof(bench_cell, is_chosen)},
     CELL("grid_settings", tried, SIZE),
     CELL("grid_seconds", grid_seconds, REAL),
     CELL("grid_calls", grid_calls, REAL),
     {0}};
+static const blv_field view_fields[] = {
+    BLV_FIELD(bench_view, name, TEXT),
+    BLV_FIELD(bench_view, least_phi, REAL),
+    {.name = "least_phi_of", .kind = BLV_KIND_CHARS, .offset = offsetof(bench_view, least_from)},
+    BLV_FIELD(bench_view, level, REAL),
+    {0}};
+static const blv_field verdict_fields[] = {
+    BLV_FIELD(bench_verdict, claim, TEXT),
+    BLV_FIELD(bench_verdict, variant, TEXT),
+    {.name = "held",
+     .kind = BLV_KIND_BOOL,
+     .offset = offsetof(bench_verdict, held),
+     .when = 1 + offsetof(bench_verdict, is_judged)},
+    {.name = "text", .kind = BLV_KIND_CHARS, .offset = offsetof(bench_verdict, text)},
+    {0}};
 
-typedef struct view_record {
-    const char *name, *least_phi_of;
-    double least_phi, level;
-} view_record;
-static const blv_field view_fields[] = {BLV_FIELD(view_record, name, TEXT),
-                                        BLV_FIELD(view_record, least_phi, REAL),
-                                        BLV_FIELD(view_record, least_phi_of, TEXT),
-                                        BLV_FIELD(view_record, level, REAL),
-                                        {0}};
-
-typedef struct claim_record {
-    const char *claim, *variant, *text;
-    bool is_judged, held;
-} claim_record;
-static const blv_field claim_fields[] = {BLV_FIELD(claim_record, claim, TEXT),
-                                         BLV_FIELD(claim_record, variant, TEXT),
-                                         {.name = "held",
-                                          .kind = BLV_KIND_BOOL,
-                                          .offset = offsetof(claim_record, held),
-                                          .when = 1 + offsetof(claim_record, is_judged)},
-                                         BLV_FIELD(claim_record, text, TEXT),
-                                         {0}};
-
-/* False where memory is short. */
-static bool add_cells(json_t *cells, const bench_view *view) {
-    bool well = true;
-    for (size_t e = 0; well && e < view->count; e++) {
-        const bench_cell *cell = &view->cells[e];
-        const cell_record record = {.variant = view->variant->name,
-                                    .entry = cell->entry->id,
-                                    .cell = *cell,
-                                    .is_chosen = cell->chosen != NULL,
-                                    .chosen = cell->chosen ? *cell->chosen : (blv_values){0}};
-        well = json_array_append_new(cells, blv_record_json(cell_fields, &record)) == 0;
-    }
-    return well;
-}
-
-static bool add_views(json_t *views, json_t *cells, const bench_results *results) {
-    bool well = true;
-    for (size_t v = 0; well && v < results->view_count; v++) {
+/* NULL where memory is short, as below. */
+static json_t *cells_json(const bench_results *results) {
+    json_t *all = json_array();
+    for (size_t v = 0; all && v < results->view_count; v++) {
         const bench_view *view = &results->views[v];
-        const view_record record = {.name = view->variant->name,
-                                    .least_phi_of = view->least_from,
-                                    .least_phi = view->least_phi,
-                                    .level = view->level};
-        well = json_array_append_new(views, blv_record_json(view_fields, &record)) == 0 &&
-               add_cells(cells, view);
+        json_t *cells =
+            blv_records_json(cell_fields, view->cells, view->count, sizeof *view->cells);
+        bool well = cells && json_array_extend(all, cells) == 0;
+        json_decref(cells);
+        if (!well) {
+            json_decref(all);
+            all = NULL;
+        }
     }
-    return well;
+    return all;
 }
 
-static bool add_claims(json_t *claims, const bench_results *results) {
-    bool well = true;
-    for (size_t i = 0; well && i < results->verdict_count; i++) {
-        const bench_verdict *verdict = &results->verdicts[i];
-        const claim_record record = {.claim = results->bench->suite.claims[verdict->claim].text,
-                                     .variant = results->views[verdict->variant].variant->name,
-                                     .text = verdict->text,
-                                     .is_judged = verdict->held >= 0,
-                                     .held = verdict->held == 1};
-        well = json_array_append_new(claims, blv_record_json(claim_fields, &record)) == 0;
+static json_t *runs_json(const bench *b) {
+    json_t *runs = json_array();
+    for (size_t i = 0; runs && i < b->job_count; i++) {
+        const bench_record *record = b->jobs[i].record;
+        if (record &&
+            json_array_append_new(runs, blv_record_json(bench_record_fields, record)) != 0) {
+            json_decref(runs);
+            runs = NULL;
+        }
     }
-    return well;
-}
-
-static bool add_runs(json_t *runs, const bench *b) {
-    bool well = true;
-    for (size_t i = 0; well && i < b->job_count; i++)
-        if (b->jobs[i].record)
-            well = json_array_append_new(
-                       runs, blv_record_json(bench_record_fields, b->jobs[i].record)) == 0;
-    return well;
+    return runs;
 }
 
 static blv_error put_json(const bench_results *results, FILE *out, blv_message *why) {
     (void)why;
     const bench *b = results->bench;
-    json_t *claims = json_array(), *views = json_array(), *cells = json_array();
-    json_t *runs = json_array();
     char machine[256];
     bench_machine_text(machine, sizeof machine);
-    bool well = claims && views && cells && runs && add_claims(claims, results) &&
-                add_views(views, cells, results) && add_runs(runs, b);
-    json_t *all =
-        well ? json_pack("{s:O, s:b, s:s, s:o, s:i, s:o, s:O, s:O, s:O, s:O}", "suite",
-                         b->suite.root, "quick", b->suite.quick, "version", blv_version(),
-                         "machine", blv_json_string(machine), "threads", b->request->threads,
-                         "processor_share", blv_json_real(results->processor_share), "claims",
-                         claims, "variants", views, "entries", cells, "runs", runs)
-             : NULL;
-    well =
+    json_t *all = json_pack(
+        "{s:O, s:b, s:s, s:o, s:i, s:o, s:o, s:o, s:o, s:o}", "suite", b->suite.root, "quick",
+        b->suite.quick, "version", blv_version(), "machine", blv_json_string(machine), "threads",
+        b->request->threads, "processor_share", blv_json_real(results->processor_share), "claims",
+        blv_records_json(verdict_fields, results->verdicts, results->verdict_count,
+                         sizeof *results->verdicts),
+        "variants",
+        blv_records_json(view_fields, results->views, results->view_count, sizeof *results->views),
+        "entries", cells_json(results), "runs", runs_json(b));
+    bool well =
         all && (json_dumpf(all, out, JSON_INDENT(1) | JSON_REAL_PRECISION(17)) == 0 || ferror(out));
     json_decref(all);
-    json_decref(claims);
-    json_decref(views);
-    json_decref(cells);
-    json_decref(runs);
     return well ? BLV_OK : BLV_E_MEMORY;
 }
 
@@ -261,7 +217,7 @@ static blv_error put_figure(FILE *out, const bench *b, const blv_run_groups *gro
                             const bench_view *view, const char *what, report_axis over,
                             blv_message *why) {
     report_figure figure;
-    const char *name = view->variant->name;
+    const char *name = view->name;
     blv_error error = report_figure_make(&figure, groups, over, what, NULL);
     if (error == BLV_E_NAME)
         return BLV_OK; /* the points do not have it */

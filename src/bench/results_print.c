@@ -12,86 +12,79 @@
 
 /* ---- Columns ---- */
 
-enum { COLUMNS_MAX = 9 + BENCH_SHOWN_MAX, CELL_SIZE = 160 };
-typedef struct cells {
-    size_t count;
-    char align[COLUMNS_MAX + 1];
-    char text[COLUMNS_MAX][CELL_SIZE];
-    const char *cell[COLUMNS_MAX];
-} cells;
+enum { CELL_SIZE = 160, DECIMALS = 16, MOST_COLUMNS = 16 + BENCH_SHOWN_MAX };
+enum { OF_SOLVERS = 1, OF_METHODS = 2, OF_ALL = 3 };
 
-static void add_text(cells *c, const char *text) {
-    if (c->count == COLUMNS_MAX)
-        return;
-    snprintf(c->text[c->count], CELL_SIZE, "%s", text);
-    c->align[c->count] = c->count == 0 ? 'l' : 'r';
-    c->align[c->count + 1] = '\0';
-    c->cell[c->count] = c->text[c->count];
-    c->count++;
-}
+/* A number of a cell. */
+typedef struct column {
+    const char *title;
+    int of;        /* suites that have it */
+    size_t offset; /* of the number in the cell */
+    int digits;    /* significant ones; from DECIMALS on: behind the point */
+} column;
 
-/* infinite: what is shown for a number that is. digits: significant ones; below 0: decimals. */
-static void add_number(cells *c, double value, int digits, const char *infinite) {
-    char text[CELL_SIZE];
-    if (digits < 0)
-        snprintf(text, sizeof text, "%.*f", -1 - digits, value);
-    else
-        snprintf(text, sizeof text, "%.*g", digits, value);
-    add_text(c, isnan(value) ? "-" : isinf(value) ? infinite : text);
-}
-enum { WHOLE = -1, FOUR_DECIMALS = -5 };
+#define NUMBER(title_, of_, member, digits_)                                                       \
+    { title_, of_, offsetof(bench_cell, member), digits_ }
+/* The metric and its band come before these, what the suite shows after the first two. */
+static const column columns[] = {NUMBER("s to level", OF_SOLVERS, reach.seconds.median, 3),
+                                 NUMBER("calls to level", OF_SOLVERS, reach.calls.median, 4),
+                                 NUMBER("iterations", OF_SOLVERS, iterations, DECIMALS),
+                                 NUMBER("s", OF_SOLVERS, seconds, 3),
+                                 NUMBER("s of choosing", OF_METHODS, seconds, 3),
+                                 NUMBER("calls", OF_SOLVERS, calls, 4)};
+enum { COLUMNS = sizeof columns / sizeof columns[0], LEVELS = 2 };
 
 static const char *metric_title(const bench_suite *suite) {
     return strcmp(suite->metric, "phi") == 0 ? "Phi - Phi*" : suite->metric;
 }
 
-static void fill_titles(const bench_suite *suite, cells *c) {
-    *c = (cells){0};
-    add_text(c, suite->has_command ? "method" : "solver");
-    add_text(c, metric_title(suite));
-    add_text(c, "20-80 %");
-    if (!suite->has_command) {
-        add_text(c, "s to level");
-        add_text(c, "calls to level");
-    }
-    for (size_t i = 0; i < suite->show.count && i < BENCH_SHOWN_MAX; i++)
-        add_text(c, suite->show.items[i]);
-    static const char *const ends[] = {"iterations", "s", "calls", "failed"};
-    for (size_t i = 0; !suite->has_command && i < 4; i++)
-        add_text(c, ends[i]);
-    if (suite->has_command)
-        add_text(c, "s of choosing");
+static void show_number(double value, int digits, const char *infinite, char text[CELL_SIZE]) {
+    if (isnan(value) || isinf(value))
+        snprintf(text, CELL_SIZE, "%s", isnan(value) ? "-" : infinite);
+    else if (digits >= DECIMALS)
+        snprintf(text, CELL_SIZE, "%.*f", digits - DECIMALS, value);
+    else
+        snprintf(text, CELL_SIZE, "%.*g", digits, value);
 }
 
-static void add_band(cells *c, const bench_cell *cell) {
-    cells ends = {0};
-    char band[CELL_SIZE];
-    add_number(&ends, cell->value.low, 5, "failed");
-    add_number(&ends, cell->value.high, 5, "failed");
-    snprintf(band, sizeof band, "%.60s .. %.60s", ends.text[0], ends.text[1]);
-    add_text(c, cell->runs > 1 ? band : "-");
-}
-
-static void fill_cells(const bench_suite *suite, const bench_cell *cell, cells *c) {
-    char text[CELL_SIZE];
-    *c = (cells){0};
-    add_text(c, cell->entry->id);
-    add_number(c, cell->value.median, 5, "failed");
-    add_band(c, cell);
-    if (!suite->has_command) {
-        add_number(c, cell->reach.seconds.median, 3, "never");
-        add_number(c, cell->reach.calls.median, 4, "never");
+/* A row of the table; cell NULL: the titles. Returns the number of cells. */
+typedef char cells[MOST_COLUMNS][CELL_SIZE];
+static size_t fill_row(const bench_suite *suite, const bench_cell *cell, cells text) {
+    const int of = suite->has_command ? OF_METHODS : OF_SOLVERS;
+    size_t count = 3, shown = suite->show.count;
+    snprintf(text[0], CELL_SIZE, "%s", cell ? cell->id : suite->has_command ? "method" : "solver");
+    snprintf(text[1], CELL_SIZE, "%s", metric_title(suite));
+    snprintf(text[2], CELL_SIZE, "%s", cell ? "-" : "20-80 %");
+    if (cell)
+        show_number(cell->value.median, 5, "failed", text[1]);
+    if (cell && cell->runs > 1) {
+        char low[CELL_SIZE], high[CELL_SIZE];
+        show_number(cell->value.low, 5, "failed", low);
+        show_number(cell->value.high, 5, "failed", high);
+        snprintf(text[2], CELL_SIZE, "%.60s .. %.60s", low, high);
     }
-    for (size_t i = 0; i < suite->show.count && i < BENCH_SHOWN_MAX; i++)
-        add_number(c, cell->shown[i], fabs(cell->shown[i]) < 1e4 ? FOUR_DECIMALS : 4, "never");
-    if (!suite->has_command)
-        add_number(c, cell->iterations, WHOLE, "never");
-    add_number(c, cell->seconds, 3, "never");
-    if (suite->has_command)
-        return;
-    add_number(c, cell->calls, 4, "never");
-    snprintf(text, sizeof text, "%zu of %zu", cell->failed, cell->runs);
-    add_text(c, text);
+    for (size_t c = 0; c < COLUMNS; c++) {
+        for (size_t i = 0; c == LEVELS && i < shown && i < BENCH_SHOWN_MAX; i++, count++) {
+            snprintf(text[count], CELL_SIZE, "%s", suite->show.items[i]);
+            if (cell)
+                show_number(cell->shown[i], fabs(cell->shown[i]) < 1e4 ? DECIMALS + 4 : 4, "never",
+                            text[count]);
+        }
+        if (!(columns[c].of & of))
+            continue;
+        double value = 0.0;
+        if (cell)
+            memcpy(&value, (const char *)cell + columns[c].offset, sizeof value);
+        snprintf(text[count], CELL_SIZE, "%s", columns[c].title);
+        if (cell)
+            show_number(value, columns[c].digits, "never", text[count]);
+        count++;
+    }
+    if (of == OF_SOLVERS && cell)
+        snprintf(text[count++], CELL_SIZE, "%zu of %zu", cell->failed, cell->runs);
+    else if (of == OF_SOLVERS)
+        snprintf(text[count++], CELL_SIZE, "failed");
+    return count;
 }
 
 /* ---- Tables ---- */
@@ -115,19 +108,23 @@ static size_t place_of(const bench_view *view, size_t cell, bool more) {
 
 static blv_error print_table(const bench_suite *suite, const bench_view *view, report_form form,
                              FILE *out) {
-    cells c;
-    fill_titles(suite, &c);
-    char align[COLUMNS_MAX + 1];
-    memcpy(align, c.align, sizeof align);
+    char align[MOST_COLUMNS + 1] = "l";
+    const char *row[MOST_COLUMNS];
+    cells text;
     report_table table = {.align = align};
-    report_table_row(&table, c.cell);
+    size_t count = fill_row(suite, NULL, text);
+    for (size_t i = 0; i < count; i++) {
+        align[i] = i == 0 ? 'l' : 'r';
+        row[i] = text[i];
+    }
+    report_table_row(&table, row);
     bool more = bench_more_is_better(suite->metric);
     for (size_t place = 0; place < view->count; place++)
         for (size_t i = 0; i < view->count; i++) {
             if (view->cells[i].runs == 0 || place_of(view, i, more) != place)
                 continue;
-            fill_cells(suite, &view->cells[i], &c);
-            report_table_row(&table, c.cell);
+            fill_row(suite, &view->cells[i], text);
+            report_table_row(&table, row);
         }
     return report_table_print(&table, form, 0, out);
 }
@@ -159,13 +156,13 @@ static void remark_level(const bench_suite *suite, const bench_view *view, FILE 
 static void remark_cell(const bench_suite *suite, const bench_cell *cell, FILE *line) {
     char text[BLV_SHOWN_SIZE], limit[64];
     if (cell->rejected)
-        fprintf(line, "%s did not run: %s", cell->entry->id, cell->rejected);
-    if (!cell->chosen)
+        fprintf(line, "%s did not run: %s", cell->id, cell->rejected);
+    if (!cell->is_chosen)
         return;
-    for (size_t i = 0; i < cell->chosen->count; i++) {
-        blv_value_show(&cell->chosen->items[i], text);
-        fprintf(line, "%s%s%s=%s", i ? "" : cell->entry->id, i ? ", " : ": ",
-                cell->chosen->items[i].name, text);
+    for (size_t i = 0; i < cell->chosen.count; i++) {
+        blv_value_show(&cell->chosen.items[i], text);
+        fprintf(line, "%s%s%s=%s", i ? "" : cell->id, i ? ", " : ": ", cell->chosen.items[i].name,
+                text);
     }
     fprintf(line, "; the best %s of %zu settings", suite->choose, cell->tried);
     bench_limit_text(&suite->tuning, limit);
@@ -214,7 +211,7 @@ static blv_error print_remarks(const bench_suite *suite, const bench_view *view,
 blv_error bench_print_view(const bench_results *results, const bench_view *view, report_form form,
                            FILE *out) {
     const bench_suite *suite = &results->bench->suite;
-    const char *name = view->variant->name;
+    const char *name = view->name;
     if (form == REPORT_AS_HTML)
         report_html_heading(out, 2, *name ? name : "Results");
     else if (*name)
@@ -234,9 +231,8 @@ void bench_print_claims(const bench_results *results, report_form form, FILE *ou
         fputs("The quick form is too small to say anything about the claims:\n", out);
     for (size_t i = 0; i < results->verdict_count; i++) {
         const bench_verdict *verdict = &results->verdicts[i];
-        const char *variant = results->views[verdict->variant].variant->name;
-        const char *claim = suite->claims[verdict->claim].text;
-        bool first = i == 0 || results->verdicts[i - 1].claim != verdict->claim;
+        const char *variant = verdict->variant, *claim = verdict->claim;
+        bool first = i == 0 || verdict[-1].claim != claim;
         char line[1024];
         if (first && form == REPORT_AS_HTML)
             report_html_heading(out, 3, claim);

@@ -295,6 +295,8 @@ void bench_suite_free(bench_suite *suite) {
     bench_suite_free_entries(suite);
     blv_record_free(suite_fields, suite);
     json_decref(suite->root);
+    json_decref(suite->grids);
+    blv_arena_free(&suite->arena);
     free(suite->path);
     free(suite->folder);
     *suite = (bench_suite){0};

@@ -3,6 +3,7 @@
 #ifndef BENCH_SUITE_H
 #define BENCH_SUITE_H
 
+#include "base/arena.h"
 #include "bilevel/space.h"
 #include "store/record.h"
 
@@ -102,15 +103,17 @@ typedef struct bench_claim {
 typedef struct bench_entry {
     char *id; /* "soba/tuned": the solver and untuned, published, tuned, KEY=VALUE or the name of
                * a baseline */
-    char *solver; /* its name; of a command: the name of a method */
+    const char *solver; /* its name; of a command: the name of a method */
     blv_values set;
-    json_t *grid;           /* {key: [value, ...], ...}; NULL: nothing is to be chosen */
+    json_t *grid; /* {key: [value, ...], ...}, of the file; NULL: nothing is to be chosen */
     blv_values problem_set; /* of a baseline, on top of the variant's */
 } bench_entry;
 
 typedef struct bench_suite {
     char *path, *folder;
-    json_t *root; /* the file, with the quick form's keys in place where that is asked for */
+    json_t *root;  /* the file, with the quick form's keys in place where that is asked for */
+    json_t *grids; /* in place of those in the file; NULL: none */
+    blv_arena arena;
     bool quick;
 
     /* from the file */

@@ -17,8 +17,9 @@ typedef struct context {
 
 /* ---- Messages ---- */
 
-static blv_error expected(const context *c, const char *where, const char *what) {
-    return blv_explain(c->why, BLV_E_FORMAT, "%s: %s: expected %s", c->path, where, what);
+static blv_error expect(const context *c, bool fits, const char *where, const char *what) {
+    return fits ? BLV_OK
+                : blv_explain(c->why, BLV_E_FORMAT, "%s: %s: expected %s", c->path, where, what);
 }
 
 static blv_error reject_key(const context *c, const char *where, const blv_field *fields) {
@@ -27,23 +28,9 @@ static blv_error reject_key(const context *c, const char *where, const blv_field
     for (const blv_field *f = fields; f->name; f++)
         blv_nearest_try(&nearest, f->name);
     const char *guess = blv_nearest_guess(&nearest);
-    if (guess)
-        return blv_explain(c->why, BLV_E_FORMAT, "%s: there is no key '%s'; did you mean '%s'?",
-                           c->path, where, guess);
-    return blv_explain(c->why, BLV_E_FORMAT, "%s: there is no key '%s'; expected one such as '%s'",
-                       c->path, where, fields[0].name);
-}
-
-static blv_error reject_word(const context *c, const char *where, const char *word,
-                             const char *const *words) {
-    char list[PLACE_SIZE] = "";
-    for (size_t i = 0; words[i]; i++) {
-        size_t used = strlen(list);
-        const char *joint = i == 0 ? "" : words[i + 1] ? ", " : " or ";
-        snprintf(list + used, sizeof list - used, "%s%s", joint, words[i]);
-    }
-    return blv_explain(c->why, BLV_E_FORMAT, "%s: %s is '%s': expected %s", c->path, where, word,
-                       list);
+    return blv_explain(c->why, BLV_E_FORMAT, "%s: there is no key '%s'; %s '%s'%s", c->path, where,
+                       guess ? "did you mean" : "expected one such as",
+                       guess ? guess : fields[0].name, guess ? "?" : "");
 }
 
 static void join(char place[PLACE_SIZE], const char *where, const char *key) {
@@ -59,20 +46,6 @@ static bool is_value(const json_t *value) {
     return json_is_string(value) || json_is_number(value);
 }
 
-static blv_error check_settings(const context *c, const char *where, json_t *value) {
-    const char *key;
-    json_t *item;
-    if (!json_is_object(value))
-        return expected(c, where, "an object of settings, {\"KEY\": VALUE, ...}");
-    json_object_foreach(value, key, item) {
-        char place[PLACE_SIZE];
-        join(place, where, key);
-        if (!is_value(item))
-            return expected(c, place, "a text or a number");
-    }
-    return BLV_OK;
-}
-
 static blv_error check_array(const context *c, const char *where, const json_t *value, bool texts,
                              bool may_be_empty) {
     size_t i;
@@ -81,20 +54,21 @@ static blv_error check_array(const context *c, const char *where, const json_t *
     json_array_foreach(value, i, item) {
         fits = fits && (texts ? json_is_string(item) : is_value(item));
     }
-    if (fits)
-        return BLV_OK;
-    return expected(c, where, texts ? "an array of texts" : "an array of texts and numbers");
+    return expect(c, fits, where, texts ? "an array of texts" : "an array of texts and numbers");
 }
 
-static blv_error check_grid(const context *c, const char *where, json_t *value) {
+/* {"KEY": VALUE, ...}, or {"KEY": [VALUE, ...], ...} with at least one key. */
+static blv_error check_settings(const context *c, const char *where, json_t *value, bool grid) {
     const char *key;
     json_t *item;
-    if (!json_is_object(value) || json_object_size(value) == 0)
-        return expected(c, where, "an object of arrays, {\"KEY\": [VALUE, ...], ...}");
+    BLV_CHECK(expect(c, json_is_object(value) && (json_object_size(value) > 0 || !grid), where,
+                     grid ? "an object of arrays, {\"KEY\": [VALUE, ...], ...}"
+                          : "an object of settings, {\"KEY\": VALUE, ...}"));
     json_object_foreach(value, key, item) {
         char place[PLACE_SIZE];
         join(place, where, key);
-        BLV_CHECK(check_array(c, place, item, false, false));
+        BLV_CHECK(grid ? check_array(c, place, item, false, false)
+                       : expect(c, is_value(item), place, "a text or a number"));
     }
     return BLV_OK;
 }
@@ -102,18 +76,24 @@ static blv_error check_grid(const context *c, const char *where, json_t *value) 
 static blv_error check_word(const context *c, const char *where, const json_t *value,
                             const char *const *words) {
     const char *text = json_string_value(value);
-    for (size_t i = 0; text && words[i]; i++)
+    char list[PLACE_SIZE] = "";
+    BLV_CHECK(expect(c, text, where, "a text"));
+    for (size_t i = 0; words[i]; i++) {
+        size_t used = strlen(list);
+        const char *joint = i == 0 ? "" : words[i + 1] ? ", " : " or ";
+        snprintf(list + used, sizeof list - used, "%s%s", joint, words[i]);
         if (strcmp(words[i], text) == 0)
             return BLV_OK;
-    return text ? reject_word(c, where, text, words) : expected(c, where, "a text");
+    }
+    return blv_explain(c->why, BLV_E_FORMAT, "%s: %s is '%s': expected %s", c->path, where, text,
+                       list);
 }
 
 static blv_error check_objects(const context *c, const char *where, const json_t *value,
                                const blv_field *fields) {
     size_t i;
     json_t *item;
-    if (!json_is_array(value))
-        return expected(c, where, "an array of objects");
+    BLV_CHECK(expect(c, json_is_array(value), where, "an array of objects"));
     json_array_foreach(value, i, item) {
         char place[PLACE_SIZE];
         snprintf(place, sizeof place, "%.200s[%zu]", where, i);
@@ -126,29 +106,27 @@ static blv_error check_value(const context *c, const char *where, json_t *value,
                              const blv_field *f) {
     switch (f->kind) {
     case BLV_KIND_TEXT:
-        return json_is_string(value) ? BLV_OK : expected(c, where, "a text");
+        return expect(c, json_is_string(value), where, "a text");
     case BLV_KIND_WORD:
         return check_word(c, where, value, f->words);
     case BLV_KIND_TEXTS:
         return check_array(c, where, value, true, !(f->flags & BLV_REQUIRED));
     case BLV_KIND_BOOL:
-        return json_is_boolean(value) ? BLV_OK : expected(c, where, "true or false");
+        return expect(c, json_is_boolean(value), where, "true or false");
     case BLV_KIND_WHOLE:
-        return json_is_integer(value) && json_integer_value(value) >= 1
-                   ? BLV_OK
-                   : expected(c, where, "a whole number from 1 on");
+        return expect(c, json_is_integer(value) && json_integer_value(value) >= 1, where,
+                      "a whole number from 1 on");
     case BLV_KIND_REAL:
-        return json_is_number(value) && json_number_value(value) > 0.0
-                   ? BLV_OK
-                   : expected(c, where, "a number above 0");
+        return expect(c, json_is_number(value) && json_number_value(value) > 0.0, where,
+                      "a number above 0");
     case BLV_KIND_VALUES:
-        return check_settings(c, where, value);
+        return check_settings(c, where, value, false);
     case BLV_KIND_RECORDS:
         return check_objects(c, where, value, f->fields);
     default: /* RECORD and JSON */
         if (f->fields)
             return check_object(c, where, value, f->fields);
-        return strcmp(f->name, "grid") == 0 ? check_grid(c, where, value)
+        return strcmp(f->name, "grid") == 0 ? check_settings(c, where, value, true)
                                             : check_array(c, where, value, false, false);
     }
 }
@@ -158,14 +136,11 @@ static blv_error check_object(const context *c, const char *where, json_t *objec
     const char *key;
     json_t *value;
     char place[PLACE_SIZE];
-    if (!json_is_object(object))
-        return expected(c, where, "an object");
+    BLV_CHECK(expect(c, json_is_object(object), where, "an object"));
     json_object_foreach(object, key, value) {
         const blv_field *field = blv_field_find(fields, key);
         join(place, where, key);
-        if (!field)
-            return reject_key(c, place, fields);
-        BLV_CHECK(check_value(c, place, value, field));
+        BLV_CHECK(field ? check_value(c, place, value, field) : reject_key(c, place, fields));
     }
     for (const blv_field *f = fields; f->name; f++) {
         join(place, where, f->name);
@@ -181,7 +156,7 @@ blv_error bench_check_object(const char *path, const char *where, json_t *object
 }
 
 blv_error bench_check_grid(const char *path, const char *where, json_t *value, blv_message *why) {
-    return check_grid(&(context){path, why}, where, value);
+    return check_settings(&(context){path, why}, where, value, true);
 }
 
 /* ---- Files ---- */
@@ -195,19 +170,18 @@ blv_error bench_json_load(const char *path, json_t **object, blv_message *why) {
     json_t *root = json_loadf(file, JSON_REJECT_DUPLICATES, &at);
     int failed = ferror(file) ? errno : 0;
     fclose(file);
-    blv_error error = BLV_OK;
-    if (failed)
-        error = blv_explain(why, BLV_E_FILE, "%s: cannot be read: %s", path, strerror(failed));
-    else if (!root && json_error_code(&at) == json_error_out_of_memory)
-        error = blv_explain(why, BLV_E_MEMORY, "%s", blv_error_text(BLV_E_MEMORY));
-    else if (!root)
-        error = blv_explain(why, BLV_E_FORMAT, "%s: line %d, column %d: %s", path, at.line,
-                            at.column, at.text);
-    else if (!json_is_object(root))
-        error = blv_explain(why, BLV_E_FORMAT, "%s: the file: expected an object, { ... }", path);
-    if (error == BLV_OK)
+    if (!failed && json_is_object(root)) {
         *object = root;
-    else
-        json_decref(root);
-    return error;
+        return BLV_OK;
+    }
+    bool parsed = root != NULL;
+    json_decref(root);
+    if (failed)
+        return blv_explain(why, BLV_E_FILE, "%s: cannot be read: %s", path, strerror(failed));
+    if (parsed)
+        return blv_explain(why, BLV_E_FORMAT, "%s: the file: expected an object, { ... }", path);
+    if (json_error_code(&at) == json_error_out_of_memory)
+        return BLV_E_MEMORY;
+    return blv_explain(why, BLV_E_FORMAT, "%s: line %d, column %d: %s", path, at.line, at.column,
+                       at.text);
 }

@@ -1,5 +1,4 @@
 /* The entries of a suite: each of its solvers with the settings that the file asks for. */
-#define _GNU_SOURCE /* asprintf */
 #include "bench/suite.h"
 
 #include "base/message.h"
@@ -13,38 +12,30 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const blv_values no_settings;
+
 static void free_entry(bench_entry *entry) {
-    free(entry->id);
-    free(entry->solver);
     blv_values_free(&entry->set);
     blv_values_free(&entry->problem_set);
-    json_decref(entry->grid);
 }
 
-/* Settings are the sum of `base` and `own`; each may be NULL. */
+/* Its settings are those of `base`, and of `own`, which win. */
 static blv_error add_entry(bench_suite *suite, const char *solver, const char *column,
-                           const blv_values *base, const blv_values *own, const json_t *grid,
+                           const blv_values *base, const blv_values *own, json_t *grid,
                            blv_message *why) {
-    bench_entry entry = {.solver = strdup(solver), .grid = grid ? json_deep_copy(grid) : NULL};
-    bench_entry *larger =
-        realloc(suite->entries, (suite->entry_count + 1) * sizeof *suite->entries);
-    suite->entries = larger ? larger : suite->entries;
-    bool well = asprintf(&entry.id, "%s/%s", solver, column) >= 0;
-    if (!well)
-        entry.id = NULL;
-    well = well && larger && entry.solver && (entry.grid || !grid) &&
-           (!base || blv_values_update(&entry.set, base) == BLV_OK) &&
-           (!own || blv_values_update(&entry.set, own) == BLV_OK);
-    blv_error error = well ? BLV_OK : BLV_E_MEMORY;
-    for (size_t i = 0; well && i < suite->entry_count; i++)
-        if (strcmp(suite->entries[i].id, entry.id) == 0)
-            error = blv_explain(why, BLV_E_FORMAT, "%s: solvers: %s is there twice", suite->path,
-                                entry.id);
-    if (error == BLV_OK)
-        suite->entries[suite->entry_count++] = entry;
-    else
-        free_entry(&entry);
-    return error;
+    char *id = blv_arena_print(&suite->arena, "%s/%s", solver, column);
+    bench_entry *entries = realloc(suite->entries, (suite->entry_count + 1) * sizeof *entries);
+    suite->entries = entries ? entries : suite->entries;
+    if (!id || !entries)
+        return BLV_E_MEMORY;
+    for (size_t i = 0; i < suite->entry_count; i++)
+        if (strcmp(entries[i].id, id) == 0)
+            return blv_explain(why, BLV_E_FORMAT, "%s: solvers: %s is there twice", suite->path,
+                               id);
+    bench_entry *entry = &entries[suite->entry_count++];
+    *entry = (bench_entry){.id = id, .solver = solver, .grid = grid};
+    BLV_CHECK(blv_values_update(&entry->set, base));
+    return blv_values_update(&entry->set, own);
 }
 
 const char *bench_suite_solver(const bench_suite *suite, const char *name, blv_message *why) {
@@ -67,13 +58,10 @@ static blv_error add_baseline(bench_suite *suite, const char *solver, const benc
     return blv_values_update(&entry->problem_set, &baseline->problem_set);
 }
 
-/* {key: value} of a JSON value. */
 static blv_error set_json(blv_values *set, const char *key, json_t *value) {
-    json_t *object = json_object();
+    json_t *object = json_pack("{s:O}", key, value);
     blv_values one = {0};
-    blv_error error = object && json_object_set(object, key, value) == 0
-                          ? blv_values_read(&one, object)
-                          : BLV_E_MEMORY;
+    blv_error error = object ? blv_values_read(&one, object) : BLV_E_MEMORY;
     if (error == BLV_OK)
         error = blv_values_update(set, &one);
     blv_values_free(&one);
@@ -82,15 +70,15 @@ static blv_error set_json(blv_values *set, const char *key, json_t *value) {
 }
 
 /* All keys of a sweep get the value. */
-static blv_error add_sweep_entry(bench_suite *suite, const char *solver,
-                                 const bench_solver_file *file, json_t *value, blv_message *why) {
+static blv_error add_swept(bench_suite *suite, const char *solver, const bench_solver_file *file,
+                           json_t *value, blv_message *why) {
     const bench_names *keys = &file->sweep.keys;
+    char text[BLV_SHOWN_SIZE], column[2 * BLV_SHOWN_SIZE];
     blv_values set = {0};
     blv_error error = BLV_OK;
     for (size_t k = 0; k < keys->count && error == BLV_OK; k++)
         error = set_json(&set, keys->items[k], value);
     if (error == BLV_OK) {
-        char text[BLV_SHOWN_SIZE], column[2 * BLV_SHOWN_SIZE];
         blv_value_show(&set.items[0], text);
         snprintf(column, sizeof column, "%.100s=%.100s", keys->items[0], text);
         error = add_entry(suite, solver, column, &file->set, &set, NULL, why);
@@ -99,48 +87,30 @@ static blv_error add_sweep_entry(bench_suite *suite, const char *solver,
     return error;
 }
 
-static blv_error add_sweep(bench_suite *suite, const char *solver, const bench_solver_file *file,
-                           blv_message *why) {
-    json_t *values = json_loads(file->sweep.values, 0, NULL), *value;
-    size_t i;
-    blv_error error = values ? BLV_OK : BLV_E_MEMORY;
-    json_array_foreach(values, i, value) {
-        if (error == BLV_OK)
-            error = add_sweep_entry(suite, solver, file, value, why);
-    }
-    json_decref(values);
-    return error;
-}
-
-static blv_error add_tuned(bench_suite *suite, const char *solver, const bench_solver_file *file,
-                           blv_message *why) {
-    json_t *grid = json_loads(file->grid, 0, NULL);
-    blv_error error =
-        grid ? add_entry(suite, solver, "tuned", &file->set, &file->grid_set, grid, why)
-             : BLV_E_MEMORY;
-    json_decref(grid);
-    return error;
-}
-
-static blv_error take_solver(bench_suite *suite, const bench_solver_file *file, blv_message *why) {
+static blv_error take_solver(bench_suite *suite, const bench_solver_file *file, json_t *object,
+                             blv_message *why) {
     blv_message unknown = {0};
     const char *solver = bench_suite_solver(suite, file->solver, &unknown);
+    json_t *grid = json_object_get(object, "grid"), *value;
+    size_t i;
     if (!solver)
         return blv_explain(why, BLV_E_NAME, "%s: solvers: %.400s", suite->path, unknown.text);
     if (file->untuned)
-        BLV_CHECK(add_entry(suite, solver, "untuned", &file->set, NULL, NULL, why));
+        BLV_CHECK(add_entry(suite, solver, "untuned", &file->set, &no_settings, NULL, why));
     if (file->is_published)
         BLV_CHECK(add_entry(suite, solver, "published", &file->set, &file->published, NULL, why));
-    if (file->grid)
-        BLV_CHECK(add_tuned(suite, solver, file, why));
-    if (file->has_sweep)
-        BLV_CHECK(add_sweep(suite, solver, file, why));
+    if (grid)
+        BLV_CHECK(add_entry(suite, solver, "tuned", &file->set, &file->grid_set, grid, why));
+    json_array_foreach(json_object_get(json_object_get(object, "sweep"), "values"), i, value) {
+        BLV_CHECK(add_swept(suite, solver, file, value, why));
+    }
     return file->has_baseline ? add_baseline(suite, solver, file, why) : BLV_OK;
 }
 
 blv_error bench_suite_add_entries(bench_suite *suite, blv_message *why) {
     for (size_t i = 0; i < suite->solver_count; i++)
-        BLV_CHECK(take_solver(suite, &suite->solvers[i], why));
+        BLV_CHECK(take_solver(suite, &suite->solvers[i],
+                              json_array_get(json_object_get(suite->root, "solvers"), i), why));
     if (suite->entry_count > 0)
         return BLV_OK;
     return blv_explain(why, BLV_E_FORMAT,
@@ -178,7 +148,8 @@ blv_error bench_suite_select(bench_suite *suite, const char *const *solvers, siz
         for (size_t i = 0; i < own && !found; i++)
             found = strcmp(suite->entries[i].solver, solvers[s]) == 0;
         if (!found)
-            BLV_CHECK(add_entry(suite, solvers[s], "untuned", NULL, NULL, NULL, why));
+            BLV_CHECK(
+                add_entry(suite, solvers[s], "untuned", &no_settings, &no_settings, NULL, why));
     }
     return BLV_OK;
 }
@@ -225,20 +196,19 @@ static blv_error add_grid(bench_suite *suite, const char *path, const char *name
     if (!solver)
         return blv_explain(why, BLV_E_NAME, "%s: %.400s", path, unknown.text);
     BLV_CHECK(bench_check_grid(path, name, grid, why));
-    return add_entry(suite, solver, "tuned", NULL, NULL, grid, why);
+    return add_entry(suite, solver, "tuned", &no_settings, &no_settings, grid, why);
 }
 
 blv_error bench_suite_replace_grids(bench_suite *suite, const char *path, blv_message *why) {
-    json_t *grids = NULL, *grid;
+    json_t *grid;
     const char *name;
     keep_entries(suite, NULL, 0);
-    blv_error error = path ? bench_json_load(path, &grids, why) : BLV_OK;
-    json_object_foreach(grids, name, grid) {
-        if (error == BLV_OK)
-            error = add_grid(suite, path, name, grid, why);
+    if (path)
+        BLV_CHECK(bench_json_load(path, &suite->grids, why));
+    json_object_foreach(suite->grids, name, grid) {
+        BLV_CHECK(add_grid(suite, path, name, grid, why));
     }
-    json_decref(grids);
-    return error;
+    return BLV_OK;
 }
 
 blv_error bench_suite_check_choice(const bench_suite *suite, blv_message *why) {

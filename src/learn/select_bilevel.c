@@ -47,11 +47,11 @@ blv_error blv_select_some(const blv_selecting *s, size_t count, const char *purp
 }
 
 size_t blv_select_candidates(const blv_selecting *s) {
-    const size_t each = CANDIDATES_EACH * s->how->size;
+    const size_t each = CANDIDATES_EACH * s->how->count;
     size_t count = s->how->candidates > 0  ? s->how->candidates
                    : each > CANDIDATES_MIN ? each
                                            : CANDIDATES_MIN;
-    count = count < s->how->size ? s->how->size : count;
+    count = count < s->how->count ? s->how->count : count;
     return count < s->view->rows ? count : s->view->rows;
 }
 
@@ -71,9 +71,10 @@ static blv_error make_problem(const blv_selecting *s, const size_t *row, size_t 
     const blv_problem_options options = {.size = sizeof(blv_problem_options),
                                          .precision = s->view->precision,
                                          .threads = s->how->threads};
-    const blv_coreset_setting setting = {.K = s->how->size,
+    const blv_coreset_setting setting = {.size = sizeof setting,
+                                         .K = s->how->count,
                                          .C = C,
-                                         .delta = noise / (double)s->how->size,
+                                         .delta = noise / (double)s->how->count,
                                          .ridge = ridge_of(s->how),
                                          .seed = s->how->seed,
                                          .over_val = true};
@@ -161,7 +162,7 @@ static blv_error choose_among(blv_selecting *s, double C, choose_fn choose) {
         error = make_problem(s, row, count, C, &problem);
     if (error == BLV_OK)
         error = choose(s, problem, count, s->index);
-    for (size_t k = 0; error == BLV_OK && k < s->how->size; k++)
+    for (size_t k = 0; error == BLV_OK && k < s->how->count; k++)
         s->index[k] = row[s->index[k]];
     blv_problem_destroy(problem);
     free(row);
@@ -179,9 +180,9 @@ static blv_error by_weight(const blv_selecting *s, const blv_problem *problem, s
     if (!weight)
         return blv_select_refuse(s, BLV_E_MEMORY, "out of memory");
     blv_error error = solve(s, problem, iterations_of(s), weight);
-    if (error == BLV_OK && !blv_largest(rows, weight, s->how->size, chosen))
+    if (error == BLV_OK && !blv_largest(rows, weight, s->how->count, chosen))
         error = blv_select_refuse(s, BLV_E_MEMORY, "out of memory");
-    for (size_t k = 0; error == BLV_OK && k < s->how->size; k++)
+    for (size_t k = 0; error == BLV_OK && k < s->how->count; k++)
         s->weight[k] = weight[chosen[k]];
     free(weight);
     return error;
@@ -235,7 +236,7 @@ blv_error blv_select_by_solver(blv_selecting *s) {
 static blv_error greedily(const blv_selecting *s, const blv_problem *problem, size_t rows,
                           size_t *chosen) {
     (void)rows;
-    return blv_choose_greedy(problem, s->how->size, GREEDY_ROUNDS, s->how->seed, chosen, s->why);
+    return blv_choose_greedy(problem, s->how->count, GREEDY_ROUNDS, s->how->seed, chosen, s->why);
 }
 
 blv_error blv_select_greedy(blv_selecting *s) {
@@ -245,7 +246,7 @@ blv_error blv_select_greedy(blv_selecting *s) {
 static blv_error by_lot(const blv_selecting *s, const blv_problem *problem, size_t rows,
                         size_t *chosen) {
     (void)rows;
-    return blv_choose_probabilistic(problem, s->how->size, LOTTERY_ROUNDS, s->how->seed, chosen,
+    return blv_choose_probabilistic(problem, s->how->count, LOTTERY_ROUNDS, s->how->seed, chosen,
                                     s->why);
 }
 

@@ -26,24 +26,22 @@ bool blv_task_is_exact(const blv_task *task) {
 }
 
 blv_error blv_task_open(blv_task *task, const blv_task_hooks *hooks, blv_message *why) {
-    task->why = why;
+    task->why = why ? why : &task->own_why;
     if (!task->solver)
         task->solver = blv_solver_find(NULL, "exact", why);
-    if (!hooks)
-        return BLV_OK;
     return blv_caller_struct(&task->hooks, sizeof task->hooks, hooks, "blv_task_hooks", why);
 }
 
 /* ---- Progress between runs ---- */
 
-static double wall_clock(void) {
+double blv_wall_clock(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
 static void report(blv_task *task, const blv_task_progress *progress) {
-    task->last_report = wall_clock();
+    task->last_report = blv_wall_clock();
     if (task->hooks.progress && task->hooks.progress(task->hooks.context, progress))
         task->stopped = true;
 }
@@ -58,7 +56,7 @@ void blv_task_say(blv_task *task, const char *format, ...) {
 
 int blv_task_should_stop(void *context) {
     blv_task *task = context;
-    if (!task->stopped && wall_clock() - task->last_report > usual_interval)
+    if (!task->stopped && blv_wall_clock() - task->last_report > usual_interval)
         report(task, &(blv_task_progress){.activity = task->activity});
     return task->stopped;
 }
@@ -151,7 +149,7 @@ static blv_error set_monitor(watch *w, double seconds) {
 
 /* What is reported has to be evaluated first: that may take a tenth of the time, not more. */
 static void adapt_interval(watch *w, const blv_progress *p) {
-    double now = wall_clock(), cost = (now - w->last_wall) - (p->seconds - w->last_seconds);
+    double now = blv_wall_clock(), cost = (now - w->last_wall) - (p->seconds - w->last_seconds);
     w->last_wall = now;
     w->last_seconds = p->seconds;
     set_monitor(w, fmax(w->interval, 10.0 * cost));
@@ -172,7 +170,7 @@ static int monitor(void *context, const blv_progress *p) {
 
 static blv_error run_to_end(blv_task *task, const blv_task_plan *plan, blv_run *run) {
     const blv_task_hooks *hooks = &task->hooks;
-    watch w = {.task = task, .plan = plan, .run = run, .last_wall = wall_clock()};
+    watch w = {.task = task, .plan = plan, .run = run, .last_wall = blv_wall_clock()};
     if (hooks->progress && hooks->interval >= 0.0)
         w.interval = hooks->interval > 0.0 ? hooks->interval : usual_interval;
     BLV_CHECK(blv_run_open(run));

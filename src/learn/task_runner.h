@@ -18,7 +18,7 @@ typedef struct blv_task {
     bool stopped;      /* as asked */
     char activity[96]; /* between runs */
     double last_report;
-    blv_message *why;
+    blv_message *why, own_why; /* why is never NULL: hooks may write to it */
 } blv_task;
 
 typedef struct blv_task_plan {
@@ -45,6 +45,9 @@ int blv_task_should_stop(void *task);
 /* Creates the run, sets it, solves it, certifies it and reads x and y. BLV_OK also where it was
  * stopped (task->stopped); BLV_E_FAILED where the solver failed. */
 blv_error blv_task_solve(blv_task *task, blv_task_plan *plan, blv_run_end *end);
+
+/* Seconds from some moment on. */
+double blv_wall_clock(void);
 
 /* Whether the solver makes few and costly iterations. */
 bool blv_task_is_exact(const blv_task *task);

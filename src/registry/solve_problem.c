@@ -11,9 +11,7 @@ static const double usual_progress_seconds = 0.5;
 
 blv_error blv_solve_options_take(blv_solve_options *own, const blv_solve_options *given,
                                  blv_message *why) {
-    *own = (blv_solve_options){.size = sizeof *own};
-    if (given)
-        BLV_CHECK(blv_caller_struct(own, sizeof *own, given, "blv_solve_options", why));
+    BLV_CHECK(blv_caller_struct(own, sizeof *own, given, "blv_solve_options", why));
     if (!(own->progress_seconds > 0.0))
         own->progress_seconds = usual_progress_seconds;
     return BLV_OK;
@@ -21,12 +19,30 @@ blv_error blv_solve_options_take(blv_solve_options *own, const blv_solve_options
 
 /* ---- The solution ---- */
 
+/* The notes are one block: the pointers, then the texts. */
 void blv_solution_destroy(blv_solution *solution) {
     if (!solution)
         return;
     free(solution->x);
     free(solution->y);
+    free((void *)solution->notes);
     free(solution);
+}
+
+static const char *const *copy_notes(const blv_run *run) {
+    size_t count = 0, bytes = 0;
+    for (const char *note; (note = blv_run_notes(run, count)); count++)
+        bytes += strlen(note) + 1;
+    const char **notes = malloc((count + 1) * sizeof *notes + bytes);
+    if (!notes)
+        return NULL;
+    char *text = (char *)(notes + count + 1);
+    for (size_t i = 0; i < count; i++) {
+        notes[i] = strcpy(text, blv_run_notes(run, i));
+        text += strlen(text) + 1;
+    }
+    notes[count] = NULL;
+    return notes;
 }
 
 static blv_solution *allocate(const blv_run *run) {
@@ -43,6 +59,15 @@ static blv_solution *allocate(const blv_run *run) {
     return NULL;
 }
 
+/* None where the problem cannot tell. */
+static void measure(blv_solution *s, blv_run *run) {
+    const blv_problem_def *def = blv_problem_definition(blv_run_problem(run));
+    if (!def->measure || def->measure(def->user, blv_run_x(run), blv_run_y(run), s->measures) != 0)
+        return;
+    while (s->measure_count < BLV_MEASURES_MAX && def->measures[s->measure_count])
+        s->measure_count++;
+}
+
 static void copy_result(blv_solution *s, const blv_run *run) {
     const blv_result *result = blv_run_result(run);
     s->solver = blv_run_solver(run);
@@ -53,6 +78,7 @@ static void copy_result(blv_solution *s, const blv_run *run) {
     s->seconds = result->seconds;
     s->counts = result->counts;
     s->setup_counts = result->setup_counts;
+    s->metrics = result->metrics;
     blv_run_read(run, "x", s->x);
     blv_run_read(run, "y", s->y);
 }
@@ -92,7 +118,13 @@ static blv_error solve(blv_solution **solution, blv_run *run, const blv_solve_op
         return error;
     }
     copy_result(s, run);
+    measure(s, run);
     blv_error certifying = certify(s, run, !options->no_certificate);
+    s->notes = copy_notes(run);
+    if (!s->notes) {
+        blv_solution_destroy(s);
+        return blv_explain(why, BLV_E_MEMORY, "solution: out of memory");
+    }
     *solution = s;
     return error != BLV_OK ? error : explain(run, certifying, why);
 }

@@ -29,7 +29,8 @@ static blv_error begin_record(blv_execution *e, const blv_run *run, blv_message 
 
 blv_error blv_execution_begin(blv_execution *e, blv_run *run, blv_message *why) {
     static const blv_vectors none = {0};
-    blv_recorder_follow(e->recorder, run, e->all_rows);
+    if (!e->own_rows)
+        blv_recorder_follow(e->recorder, run, e->all_rows);
     if (e->trace)
         BLV_CHECK(explain(run, blv_run_trace(run, e->trace), why));
     BLV_CHECK(explain(run, blv_run_open(run), why));

@@ -23,6 +23,7 @@ typedef struct blv_execution {
     bool is_one_of_several;    /* then v may be missing from the solver */
     const char *trace;         /* a file; NULL: none */
     bool all_rows;             /* of the trace go to the store */
+    bool own_rows;             /* the caller adds the rows that the store gets */
 
     int64_t resumed; /* the number of a run that is resumed; 0: a new one */
     uint64_t resumed_iteration;

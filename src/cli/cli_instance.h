@@ -1,1 +1,0 @@
-#include "cli/problem_choice.h"
