@@ -27,7 +27,8 @@ static int lower(void *user, const blv_batch *batch, const blv_vec *xv, const bl
 }
 
 int main(void) {
-    blv_problem_def def = {.dim_x = 1, .dim_y = 1, .upper = upper, .lower = lower};
+    blv_problem_def def = {BLV_SIZED(blv_problem_def), .dim_x = 1, .dim_y = 1, .upper = upper,
+                           .lower = lower};
     blv_problem *problem;
     blv_run *run;
     blv_certificate c;

@@ -313,6 +313,7 @@ blv_error blv_coreset_create(const blv_sets *sets, const blv_coreset_setting *se
 }
 
 const blv_problem_family blv_problem_coreset = {
+    BLV_SIZED(blv_problem_family),
     .name = "coreset",
     .summary = "few training rows that stand for all of them",
     .formula = "f = mean loss on training rows - C E[sum of the K largest of x + delta z]\n"

@@ -243,6 +243,7 @@ static blv_error create(const void *fields, const blv_problem_options *options,
 }
 
 const blv_problem_family blv_problem_decay_nn = {
+    BLV_SIZED(blv_problem_family),
     .name = "decay-nn",
     .summary = "choose the weight decay of each layer of a network on validation rows",
     .formula = "f = mean loss on validation rows\n"

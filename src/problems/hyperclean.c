@@ -146,6 +146,7 @@ static blv_error create(const void *fields, const blv_problem_options *options,
 }
 
 const blv_problem_family blv_problem_hyperclean = {
+    BLV_SIZED(blv_problem_family),
     .name = "hyperclean",
     .summary = "a weight for each training row, so that bad labels lose theirs",
     .formula = "f = mean loss on validation rows\n"

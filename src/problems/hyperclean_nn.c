@@ -182,6 +182,7 @@ static blv_error create(const void *fields, const blv_problem_options *options,
 }
 
 const blv_problem_family blv_problem_hyperclean_nn = {
+    BLV_SIZED(blv_problem_family),
     .name = "hyperclean-nn",
     .summary = "hyperclean with a network in place of the linear model",
     .formula = "f = mean loss on validation rows\n"

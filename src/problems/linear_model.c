@@ -223,7 +223,8 @@ int linear_measure(linear_model *m, const blv_vec *y, double *values) {
 }
 
 blv_problem_def linear_definition(const linear_model *m, int order, const char *name) {
-    return (blv_problem_def){.name = name,
+    return (blv_problem_def){BLV_SIZED(blv_problem_def),
+                             .name = name,
                              .dim_y = linear_model_dim(m),
                              .precision = m->precision,
                              .threads = m->threads,

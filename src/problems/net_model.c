@@ -283,7 +283,8 @@ void net_probabilities(net_model *m, const blv_vec *y, void *probability, net_wo
 }
 
 blv_problem_def net_definition(const net_model *m, const linear_source *source, const char *name) {
-    return (blv_problem_def){.name = name,
+    return (blv_problem_def){BLV_SIZED(blv_problem_def),
+                             .name = name,
                              .dim_y = blv_nn_dim(m->net),
                              .precision = m->precision,
                              .threads = m->threads,

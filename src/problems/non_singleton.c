@@ -60,7 +60,8 @@ static int known_solution(void *user, blv_vec *x, blv_vec *y) {
 static blv_error create(const void *params, const blv_problem_options *options,
                         blv_problem **problem, blv_message *why) {
     (void)params;
-    blv_problem_def def = {.name = "non-singleton",
+    blv_problem_def def = {BLV_SIZED(blv_problem_def),
+                           .name = "non-singleton",
                            .dim_x = 1,
                            .dim_y = 2,
                            .precision = options->precision,
@@ -77,6 +78,7 @@ static blv_error create(const void *params, const blv_problem_options *options,
 static const blv_param no_params[] = {{NULL, BLV_REAL, 0, NULL, 0, 0, NULL, NULL}};
 
 const blv_problem_family blv_problem_non_singleton = {
+    BLV_SIZED(blv_problem_family),
     .name = "non-singleton",
     .summary = "lower level with many solutions (singular Hessian): x = 1, y = (1, 1), Phi = 0",
     .formula = "f = (x-y2)^2/2 + (y1-1)^2/2\ng = y1^2/2 - x y1",

@@ -48,6 +48,7 @@ static blv_error penalty_create(const void *params, const blv_problem_options *o
 }
 
 const blv_problem_family blv_problem_scalar_penalty = {
+    BLV_SIZED(blv_problem_family),
     .name = "scalar-penalty",
     .summary = "one penalty to choose: x = 0.45, y = 0.1 (minimax paper, Example 1)",
     .formula = "f = (y-0.1)^2/2\ng = 0.05 (y-1)^2 + x y^2,  x >= 0",
@@ -95,6 +96,7 @@ static blv_error parabola_create(const void *params, const blv_problem_options *
 }
 
 const blv_problem_family blv_problem_parabola = {
+    BLV_SIZED(blv_problem_family),
     .name = "parabola",
     .summary = "the point of a line nearest to 0: x = y = 1/2, Phi = 1/2",
     .formula = "f = x^2 + y^2\ng = (x+y-1)^2",
@@ -141,6 +143,7 @@ static blv_error saddle_create(const void *params, const blv_problem_options *op
 }
 
 const blv_problem_family blv_problem_saddle = {
+    BLV_SIZED(blv_problem_family),
     .name = "saddle",
     .summary = "f that ignores y, g with a saddle in (x, y): x = y = 0",
     .formula = "f = x^2\ng = y^2/2 - x y",
@@ -197,6 +200,7 @@ static blv_error pl_sine_create(const void *params, const blv_problem_options *o
 }
 
 const blv_problem_family blv_problem_pl_sine = {
+    BLV_SIZED(blv_problem_family),
     .name = "pl-sine",
     .summary = "lower level not convex (PL); local minima at x = 0.38236, 1.21515 (best), 2.82964",
     .formula = "f = cos(4y+2)/(1+exp(2-4x)) + log((4x-2)^2+1)/2,  0 <= x <= 3\n"
@@ -270,6 +274,7 @@ static blv_error pl_shift_create(const void *params, const blv_problem_options *
 }
 
 const blv_problem_family blv_problem_pl_shift = {
+    BLV_SIZED(blv_problem_family),
     .name = "pl-shift",
     .summary = "lower level not convex (PL), any size: y = x, x = (a+b)/2",
     .formula = "f = |x-a|^2/2 + |y-b|^2/2\ng = sum t^2 + 3 sin(t)^2,  t = y - x",

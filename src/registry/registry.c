@@ -96,7 +96,8 @@ const blv_problem_family *blv_family_find(const blv_registry *registry, const ch
 }
 
 blv_error blv_registry_add_solver(blv_registry *registry, const blv_solver *solver) {
-    if (!registry || !solver || !solver->name || !solver->open || !solver->step)
+    if (!registry || !solver || solver->size < sizeof *solver || !solver->name || !solver->open ||
+        !solver->step)
         return BLV_E_ARGUMENT;
     if (blv_solver_find(registry, solver->name, NULL))
         return BLV_E_NAME;
@@ -110,7 +111,7 @@ blv_error blv_registry_add_solver(blv_registry *registry, const blv_solver *solv
 }
 
 blv_error blv_registry_add_family(blv_registry *registry, const blv_problem_family *family) {
-    if (!registry || !family || !family->name || !family->create)
+    if (!registry || !family || family->size < sizeof *family || !family->name || !family->create)
         return BLV_E_ARGUMENT;
     if (blv_family_find(registry, family->name, NULL))
         return BLV_E_NAME;

@@ -10,12 +10,30 @@ struct blv_space {
     int threads;
     void *context;
     const blv_space_ops *ops;
+    blv_error error; /* the first failure of an operation */
+    blv_message why;
 };
 
 struct blv_vec {
     const blv_space *space;
     void *data;
+    bool wrapped;      /* around memory of the caller */
+    bool square_known; /* |v|^2, left behind by the last update */
+    double square;
 };
+
+/* Whoever writes elements says so first. */
+static inline void *blv_vec_changing(blv_vec *v) {
+    v->square_known = false;
+    return v->data;
+}
+
+static inline bool blv_of_one_space(const blv_vec *a, const blv_vec *b) {
+    return a && b && a->space == b->space;
+}
+
+/* An operand is missing or of another space: the result says so. */
+void blv_vec_spoil(blv_vec *v);
 
 /* The operations of host spaces. */
 extern const blv_space_ops blv_host_ops_f64;
