@@ -61,10 +61,27 @@ static blv_error open_quantity(blv_run *run, const char *name, blv_level level, 
     BLV_CHECK(blv_state_vec(run, mean, level, &s->mean[q]));
     if (blv_space_precision(s->space[q]) == BLV_F32)
         BLV_CHECK(blv_state_vec(run, lost, level, &s->lost[q]));
-    BLV_CHECK(blv_scratch_vec(run, level, &s->change[q]));
-    for (size_t i = 0; i < s->blocks; i++)
-        BLV_CHECK(blv_scratch_vec(run, level, &s->table[i * s->quantities + q]));
-    return BLV_OK;
+    return blv_scratch_vec(run, level, &s->change[q]);
+}
+
+/* The vectors of the table, and NULL after the last. */
+static void destroy_table(void *object) {
+    blv_vec **table = object;
+    for (size_t i = 0; table[i]; i++)
+        blv_vec_destroy(table[i]);
+    free(table);
+}
+
+static blv_error open_table(blv_run *run, blv_saga *s) {
+    const size_t count = s->blocks * s->quantities, of_vec = 4 * sizeof(void *);
+    blv_error error = BLV_OK;
+    s->table = calloc(count + 1, sizeof(blv_vec *));
+    if (!s->table)
+        return blv_run_fail(run, BLV_E_MEMORY, "tables: out of memory");
+    for (size_t i = 0; error == BLV_OK && i < count; i++)
+        error = blv_vec_create(&s->table[i], s->space[i % s->quantities]);
+    BLV_CHECK(blv_run_own(run, s->table, destroy_table, blv_saga_bytes(s) + count * of_vec));
+    return error == BLV_OK ? BLV_OK : blv_run_fail(run, error, "tables: %s", blv_error_text(error));
 }
 
 blv_error blv_saga_open(blv_run *run, const char *name, blv_level level, size_t quantities,
@@ -83,10 +100,7 @@ blv_error blv_saga_open(blv_run *run, const char *name, blv_level level, size_t 
     if (width(s) > SIZE_MAX / sizeof(double) / s->blocks)
         return blv_run_fail(run, BLV_E_MEMORY, "tables of %zu x %zu numbers: out of memory",
                             s->blocks, width(s));
-    s->table = calloc(s->blocks * quantities, sizeof(blv_vec *));
-    if (!s->table)
-        return blv_run_fail(run, BLV_E_MEMORY, "tables: out of memory");
-    BLV_CHECK(blv_run_own(run, s->table, free, s->blocks * quantities * sizeof(blv_vec *)));
+    BLV_CHECK(open_table(run, s));
     for (size_t q = 0; q < quantities; q++)
         BLV_CHECK(open_quantity(run, name, of[q], q, s));
     return blv_state_object_add(run, table,

@@ -68,7 +68,7 @@ static bool reduce_some(size_t count, const blv_scalar *scalars) {
             finite = false;
         } else if (!blv_of_one_space(a, b)) {
             finite = put(s, (double)NAN);
-        } else if (a->square_known && a == b) {
+        } else if (a == b && blv_square_known(a)) {
             finite &= put(s, a->square);
         } else {
             p.pair[p.count] = (blv_operands){a->space, a->data, b->data};
@@ -95,7 +95,7 @@ bool blv_reduce(size_t count, const blv_scalar *scalars) {
     for (size_t i = 0; scalars && i < count; i++) {
         const blv_scalar *s = &scalars[i];
         const blv_vec *a = s->a;
-        if (a && a->square_known && s->result && (!s->b || s->b == a)) {
+        if (a && s->result && (!s->b || s->b == a) && blv_square_known(a)) {
             finite &= put(s, a->square);
         } else {
             if (unknown || !s->result || !blv_of_one_space(a, s->b ? s->b : a))
@@ -117,15 +117,15 @@ double blv_vec_dot(const blv_vec *a, const blv_vec *b) {
 }
 
 blv_finiteness blv_vec_finiteness(const blv_vec *v) {
-    return !v->square_known ? BLV_NOT_KNOWN : isfinite(v->square) ? BLV_FINITE : BLV_NOT_FINITE;
+    return !blv_square_known(v) ? BLV_NOT_KNOWN : isfinite(v->square) ? BLV_FINITE : BLV_NOT_FINITE;
 }
 
 bool blv_vec_norm_known(const blv_vec *a) {
-    return a && a->square_known;
+    return a && blv_square_known(a);
 }
 
 double blv_vec_norm(const blv_vec *a) {
-    if (a && a->square_known)
+    if (a && blv_square_known(a))
         return sqrt(a->square);
     double result;
     blv_reduce(BLV_SCALARS(BLV_NORM(&result, a)));

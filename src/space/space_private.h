@@ -17,14 +17,29 @@ struct blv_space {
 struct blv_vec {
     const blv_space *space;
     void *data;
-    bool wrapped;      /* around memory of the caller */
-    bool square_known; /* |v|^2, left behind by the last update */
-    double square;
+    double square; /* |v|^2, left behind by the last update, or one of these */
 };
+
+/* Memory of a caller may change at any time: nothing is kept about it. */
+#define BLV_SQUARE_UNKNOWN (-1.0)
+#define BLV_SQUARE_WRAPPED (-2.0)
+
+static inline bool blv_is_wrapped(const blv_vec *v) {
+    return v->square == BLV_SQUARE_WRAPPED;
+}
+
+/* NaN is known, too. */
+static inline bool blv_square_known(const blv_vec *v) {
+    return !(v->square < 0.0);
+}
+
+static inline void blv_keep_square(blv_vec *v, double square) {
+    v->square = blv_is_wrapped(v) ? BLV_SQUARE_WRAPPED : square;
+}
 
 /* Whoever writes elements says so first. */
 static inline void *blv_vec_changing(blv_vec *v) {
-    v->square_known = false;
+    blv_keep_square(v, BLV_SQUARE_UNKNOWN);
     return v->data;
 }
 

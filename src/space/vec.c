@@ -8,7 +8,7 @@ static blv_error make_vec(blv_vec **vec, const blv_space *space, void *memory, s
     blv_vec *v = malloc(sizeof *v);
     if (!v)
         return BLV_E_MEMORY;
-    *v = (blv_vec){.space = space, .wrapped = memory != NULL};
+    *v = (blv_vec){.space = space, .square = memory ? BLV_SQUARE_WRAPPED : BLV_SQUARE_UNKNOWN};
     v->data = memory ? space->ops->wrap(space, memory, bytes) : space->ops->create(space);
     if (!v->data) {
         free(v);
@@ -38,7 +38,7 @@ void blv_vec_destroy(blv_vec *vec) {
     if (!vec)
         return;
     const blv_space_ops *ops = vec->space->ops;
-    if (!vec->wrapped)
+    if (!blv_is_wrapped(vec))
         ops->destroy(vec->space, vec->data);
     else if (ops->unwrap)
         ops->unwrap(vec->space, vec->data);
@@ -55,6 +55,8 @@ size_t blv_vec_dim(const blv_vec *vec) {
 
 void blv_vec_spoil(blv_vec *v) {
     blv_vec_fill(v, (double)NAN);
+    if (v)
+        blv_keep_square(v, (double)NAN);
 }
 
 void blv_vec_copy(blv_vec *dst, const blv_vec *src) {
@@ -64,8 +66,7 @@ void blv_vec_copy(blv_vec *dst, const blv_vec *src) {
     }
     if (dst->data != src->data)
         dst->space->ops->copy(dst->space, dst->data, src->data);
-    dst->square_known = src->square_known;
-    dst->square = src->square;
+    blv_keep_square(dst, blv_square_known(src) ? src->square : BLV_SQUARE_UNKNOWN);
 }
 
 void blv_vec_fill(blv_vec *v, double a) {
@@ -107,18 +108,14 @@ void blv_vec_swap(blv_vec *a, blv_vec *b) {
     if (!blv_of_one_space(a, b)) {
         blv_vec_spoil(a);
         blv_vec_spoil(b);
-    } else if (a->wrapped || b->wrapped) {
+    } else if (blv_is_wrapped(a) || blv_is_wrapped(b)) {
         swap_elements(a, b);
     } else {
-        /* field by field: wide loads of what was just stored would stall */
         void *data = a->data;
-        bool known = a->square_known;
         double square = a->square;
         a->data = b->data;
-        a->square_known = b->square_known;
         a->square = b->square;
         b->data = data;
-        b->square_known = known;
         b->square = square;
     }
 }
@@ -166,11 +163,15 @@ void blv_vec_lincomb(blv_vec *out, size_t count, const double *coef, const blv_v
         return;
     }
     const blv_space *s = out->space;
-    out->square_known = false;
-    if (s->ops->lincomb)
-        out->square_known = s->ops->lincomb(s, out->data, count, coef, data, &out->square);
-    else
-        lincomb_default(s, out->data, count, coef, data);
+    const bool wrapped = blv_is_wrapped(out);
+    if (!s->ops->lincomb) {
+        lincomb_default(s, blv_vec_changing(out), count, coef, data);
+        return;
+    }
+    if (!s->ops->lincomb(s, out->data, count, coef, data, &out->square))
+        out->square = BLV_SQUARE_UNKNOWN;
+    if (wrapped)
+        out->square = BLV_SQUARE_WRAPPED;
 }
 
 void blv_vec_combine(blv_vec *out, double a, const blv_vec *x, double b, const blv_vec *y) {
