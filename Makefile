@@ -1,7 +1,7 @@
 # The front door: every target is a short call of CMake or of a script. `make help` lists them.
 PREFIX ?= /usr/local
 DESTDIR ?=
-# Installs missing Debian packages; `make PACKAGES=:` leaves the system alone.
+# Installs missing Debian packages; `make PACKAGES=:` installs nothing.
 PACKAGES ?= scripts/install-packages
 # How long `make fuzz` tries each target.
 SECONDS ?= 60
@@ -113,7 +113,7 @@ help:
 	@echo "make large      10 million rows, 10 million variables: memory as announced (LARGE=share)"
 	@echo "make clean      remove build/"
 	@echo
-	@echo "Missing Debian packages are installed by name; make PACKAGES=: leaves the system alone."
+	@echo "Missing Debian packages are installed by name; make PACKAGES=: installs nothing."
 
 packages:
 	@$(PACKAGES) build

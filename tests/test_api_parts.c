@@ -74,14 +74,14 @@ static void test_families(void **state) {
     blv_problem_family family = whole;
     assert_int_equal(blv_registry_create(&registry), BLV_OK);
     family.name = NULL;
-    assert_int_equal(blv_registry_add_family(registry, &family), BLV_E_ARGUMENT);
+    assert_int_equal(blv_registry_add_family(registry, &family, NULL), BLV_E_ARGUMENT);
     assert_int_equal(blv_problem_from_family(&family, NULL, NULL, &problem, NULL), BLV_E_ARGUMENT);
     family = whole;
     family.create = NULL;
-    assert_int_equal(blv_registry_add_family(registry, &family), BLV_E_ARGUMENT);
+    assert_int_equal(blv_registry_add_family(registry, &family, NULL), BLV_E_ARGUMENT);
     assert_int_equal(blv_problem_from_family(&family, NULL, NULL, &problem, NULL), BLV_E_ARGUMENT);
     family = whole; /* a name that is taken */
-    assert_int_equal(blv_registry_add_family(registry, &family), BLV_E_NAME);
+    assert_int_equal(blv_registry_add_family(registry, &family, NULL), BLV_E_NAME);
     assert_null(problem);
     blv_registry_destroy(registry);
 }
@@ -104,12 +104,12 @@ static void test_solvers(void **state) {
             solver.open = NULL;
         else
             solver.step = NULL;
-        assert_int_equal(blv_registry_add_solver(registry, &solver), BLV_E_ARGUMENT);
+        assert_int_equal(blv_registry_add_solver(registry, &solver, NULL), BLV_E_ARGUMENT);
         assert_int_equal(blv_run_create(&run, problem, &solver, &why), BLV_E_ARGUMENT);
         assert_null(run);
         expect_text(why.text, "name, open and step");
     }
-    assert_int_equal(blv_registry_add_solver(registry, &whole), BLV_E_NAME);
+    assert_int_equal(blv_registry_add_solver(registry, &whole, NULL), BLV_E_NAME);
     blv_registry_destroy(registry);
     blv_problem_destroy(problem);
 }

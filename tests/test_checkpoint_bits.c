@@ -175,7 +175,8 @@ static void test_note_that_looks_back(void **state) {
 static void test_other_threads(void **state) {
     (void)state;
     const blv_problem_family *family = blv_family_find(NULL, "synthetic-logistic", NULL);
-    const blv_problem_options one = {.threads = 1}, four = {.threads = 4};
+    const blv_problem_options one = {.size = sizeof(blv_problem_options), .threads = 1},
+                              four = {.size = sizeof(blv_problem_options), .threads = 4};
     blv_problem *here = NULL, *there = NULL;
     const char *const *few = SETTINGS("rows", "300");
     assert_int_equal(blv_problem_from_family(family, few, &one, &here, NULL), BLV_OK);

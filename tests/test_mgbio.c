@@ -23,7 +23,7 @@ static void check_costs(const char *solver, const char *const *settings, int hid
             step_run(run);
             blv_counts one = cost(t);
             sum = (blv_counts){sum.f_grad + size * one.f_grad, sum.g_grad + size * one.g_grad,
-                               sum.hvp + size * one.hvp, sum.jvp + size * one.jvp, 0};
+                               sum.hvp + size * one.hvp, sum.cross + size * one.cross, 0};
             assert_counts_equal(watch.counts, sum);
             assert_counts_equal(blv_run_result(run)->counts, sum);
             assert_counts_equal(blv_run_result(run)->setup_counts, (blv_counts){0, 0, 0, 0, 0});

@@ -53,7 +53,7 @@ static int write_files(void **state) {
 /* ---- Settings ---- */
 
 static blv_error create(const char *family, const char *const *settings, blv_message *why) {
-    const blv_problem_options options = {.threads = 1};
+    const blv_problem_options options = {.size = sizeof(blv_problem_options), .threads = 1};
     blv_problem *problem = NULL;
     blv_error error = blv_problem_from_family(blv_family_find(NULL, family, NULL), settings,
                                               &options, &problem, why);
@@ -76,7 +76,7 @@ static void test_sources(void **state) {
     refused("l2reg", NULL, BLV_E_VALUE, "a training file is needed");
     refused("l2reg", SETTINGS("train", "pf_nowhere.svm"), BLV_E_FILE, "pf_nowhere.svm");
     refused("l2reg", SETTINGS("train", files[3]), BLV_E_FORMAT, "one class only");
-    refused("l2reg", SETTINGS("train", files[4]), BLV_E_FORMAT, "no classes");
+    refused("l2reg", SETTINGS("train", files[4]), BLV_E_FORMAT, "no labels that name a class");
     refused("l2reg", SETTINGS("train", train, "train_size", "2.5"), BLV_E_VALUE, "whole number");
     refused("l2reg", SETTINGS("train", train, "val_size", "2.5"), BLV_E_VALUE, "whole number");
     refused("l2reg", SETTINGS("train", train, "test_size", "2.5"), BLV_E_VALUE, "whole number");

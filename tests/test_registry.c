@@ -216,19 +216,21 @@ static void test_registry(void **state) {
     assert_int_equal(blv_registry_create(&registry), BLV_OK);
     assert_int_equal(blv_registry_create(&other), BLV_OK);
     assert_int_equal(count_solvers(registry), solvers);
-    assert_int_equal(blv_registry_add_solver(registry, &descent_solver), BLV_OK);
-    assert_int_equal(blv_registry_add_solver(registry, &descent_solver), BLV_E_NAME);
+    assert_int_equal(blv_registry_add_solver(registry, &descent_solver, NULL), BLV_OK);
+    assert_int_equal(blv_registry_add_solver(registry, &descent_solver, &why), BLV_E_NAME);
+    assert_string_equal(why.text, "there is a solver 'descent' already");
     blv_solver taken = descent_solver, more[5];
     taken.name = "exact";
-    assert_int_equal(blv_registry_add_solver(registry, &taken), BLV_E_NAME);
-    assert_int_equal(blv_registry_add_family(registry, &my_problem), BLV_OK);
-    assert_int_equal(blv_registry_add_family(registry, &my_problem), BLV_E_NAME);
-    assert_int_equal(blv_registry_add_solver(registry, NULL), BLV_E_ARGUMENT);
-    assert_int_equal(blv_registry_add_solver(NULL, &descent_solver), BLV_E_ARGUMENT);
-    assert_int_equal(blv_registry_add_family(registry, NULL), BLV_E_ARGUMENT);
+    assert_int_equal(blv_registry_add_solver(registry, &taken, NULL), BLV_E_NAME);
+    assert_int_equal(blv_registry_add_family(registry, &my_problem, NULL), BLV_OK);
+    assert_int_equal(blv_registry_add_family(registry, &my_problem, &why), BLV_E_NAME);
+    expect_text(why.text, "already");
+    assert_int_equal(blv_registry_add_solver(registry, NULL, NULL), BLV_E_ARGUMENT);
+    assert_int_equal(blv_registry_add_solver(NULL, &descent_solver, NULL), BLV_E_ARGUMENT);
+    assert_int_equal(blv_registry_add_family(registry, NULL, NULL), BLV_E_ARGUMENT);
     taken.step = NULL;
     taken.name = "no-step";
-    assert_int_equal(blv_registry_add_solver(registry, &taken), BLV_E_ARGUMENT);
+    assert_int_equal(blv_registry_add_solver(registry, &taken, NULL), BLV_E_ARGUMENT);
 
     assert_ptr_equal(blv_solver_find(registry, "descent", &why), &descent_solver);
     assert_ptr_equal(blv_solver_at(registry, solvers), &descent_solver);
@@ -243,7 +245,7 @@ static void test_registry(void **state) {
     for (size_t i = 0; i < LENGTH(more); i++) {
         more[i] = descent_solver;
         more[i].name = names[i];
-        assert_int_equal(blv_registry_add_solver(registry, &more[i]), BLV_OK);
+        assert_int_equal(blv_registry_add_solver(registry, &more[i], NULL), BLV_OK);
     }
     for (size_t i = 0; i < LENGTH(more); i++) {
         assert_ptr_equal(blv_solver_find(registry, names[i], NULL), &more[i]);
@@ -259,7 +261,7 @@ static void test_nearest_names(void **state) {
     blv_registry *registry;
     blv_message why;
     assert_int_equal(blv_registry_create(&registry), BLV_OK);
-    assert_int_equal(blv_registry_add_solver(registry, &descent_solver), BLV_OK);
+    assert_int_equal(blv_registry_add_solver(registry, &descent_solver, NULL), BLV_OK);
     assert_null(blv_solver_find(registry, "descnet", &why));
     expect_text(why.text, "there is no solver 'descnet'; did you mean 'descent'?");
     assert_null(blv_solver_find(NULL, "stfbo", &why));

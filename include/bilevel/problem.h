@@ -25,8 +25,8 @@ typedef struct blv_batch {
     size_t first;
     size_t count;
     const size_t *index;
-    size_t next_first,
-        next_count; /* the range that comes next, to be fetched ahead; 0: not known */
+    blv_memory_kind memory;        /* of index */
+    size_t next_first, next_count; /* the range that comes next, to be fetched; 0: not known */
 } blv_batch;
 
 /* Every oracle returns 0, a positive number (recoverable: this point is refused; the last move is
@@ -150,8 +150,10 @@ BLV_API blv_error blv_problem_check(const blv_problem *problem, uint64_t seed, d
 /* ---- Problem families: problems that are created by name ---- */
 
 typedef struct blv_problem_options {
+    size_t size; /* sizeof(blv_problem_options) */
     blv_precision precision;
-    int threads; /* 0: all processors */
+    int threads;            /* 0: all processors */
+    blv_memory_kind memory; /* where data and vectors are kept; BLV_E_UNSUPPORTED: not there */
 } blv_problem_options;
 
 typedef struct blv_problem_family {
@@ -166,7 +168,7 @@ typedef struct blv_problem_family {
 } blv_problem_family;
 
 /* Creates a problem from its family with settings {"key", "value", ..., NULL}; NULL: defaults.
- * options may be NULL: f64, all processors. */
+ * options may be NULL: f64, all processors, host memory. */
 BLV_API blv_error blv_problem_from_family(const blv_problem_family *family,
                                           const char *const *settings,
                                           const blv_problem_options *options, blv_problem **problem,

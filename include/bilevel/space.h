@@ -26,10 +26,10 @@ extern "C" {
 typedef enum blv_precision { BLV_F64 = 0, BLV_F32 = 1 } blv_precision;
 
 typedef enum blv_memory_kind {
-    BLV_MEMORY_OTHER = 0, /* not addressed by one pointer, or not known */
-    BLV_MEMORY_HOST,
-    BLV_MEMORY_CUDA,
-    BLV_MEMORY_MANAGED /* CUDA memory that the host can read, too */
+    BLV_MEMORY_HOST = 0,
+    BLV_MEMORY_CUDA = 1,
+    BLV_MEMORY_OTHER = 2,  /* not addressed by one pointer, or not known */
+    BLV_MEMORY_MANAGED = 3 /* CUDA memory that the host can read, too */
 } blv_memory_kind;
 
 typedef struct blv_space blv_space;

@@ -42,7 +42,8 @@ BLV_API const char *blv_version(void);
     X(BLV_E_FORMAT, 8, "malformed file")                                                           \
     X(BLV_E_UNSUPPORTED, 9, "not possible with this problem")                                      \
     X(BLV_E_STOPPED, 10, "stopped on request")                                                     \
-    X(BLV_E_DEVICE, 11, "a device or a network failed")
+    X(BLV_E_FAILED, 11, "a run failed")                                                            \
+    X(BLV_E_DEVICE, 12, "a device or a network failed")
 
 typedef enum blv_error {
 #define X(name, value, text) name = value,
@@ -63,7 +64,7 @@ typedef enum blv_error {
     X(BLV_STOPPED_MONITOR, -4, "monitor", "the monitor asked to stop")                             \
     X(BLV_STOPPED_REQUEST, -5, "stopped", "a stop was requested")                                  \
     X(BLV_STALLED, -6, "stalled", "no further progress is possible in this precision")             \
-    X(BLV_DIVERGED, -20, "diverged", "a value was not finite or an oracle kept refusing")          \
+    X(BLV_DIVERGED, -20, "diverged", "a value was not finite or an oracle kept rejecting points")  \
     X(BLV_SINGULAR, -21, "singular", "the lower-level Hessian is singular")                        \
     X(BLV_ORACLE_FAILED, -22, "failed", "an oracle failed fatally")
 
@@ -78,8 +79,8 @@ BLV_API const char *blv_error_text(blv_error error);
 BLV_API const char *blv_outcome_word(blv_outcome outcome);
 BLV_API const char *blv_outcome_text(blv_outcome outcome);
 
-/* A readable message, owned by the caller. Functions that take one accept NULL.
- * It is written only when the function returns an error. */
+/* A readable message, owned by the caller. Functions that take one accept NULL, and write it only
+ * when they return an error. */
 typedef struct blv_message {
     char text[512];
 } blv_message;

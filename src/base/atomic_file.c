@@ -151,3 +151,15 @@ blv_error blv_atomic_file_commit(blv_atomic_file *aside, blv_message *why) {
     release(aside);
     return error;
 }
+
+blv_error blv_atomic_write(const char *path, const void *bytes, size_t size, blv_message *why) {
+    blv_atomic_file aside;
+    blv_error error = blv_atomic_file_open(&aside, path, why);
+    if (error != BLV_OK)
+        return error;
+    if (fwrite(bytes, 1, size, aside.file) == size && fflush(aside.file) == 0)
+        return blv_atomic_file_commit(&aside, why);
+    error = blv_explain_errno(why, path, "write");
+    blv_atomic_file_discard(&aside);
+    return error;
+}

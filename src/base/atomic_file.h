@@ -23,6 +23,8 @@ blv_error blv_atomic_file_open(blv_atomic_file *aside, const char *path, blv_mes
 /* Brings everything to the disk and renames it over path. Frees what aside holds in any case; on
  * error the temporary file is removed and path is as it was. */
 blv_error blv_atomic_file_commit(blv_atomic_file *aside, blv_message *why);
+/* A whole file at once. */
+blv_error blv_atomic_write(const char *path, const void *bytes, size_t size, blv_message *why);
 /* Removes the temporary file and frees what aside holds. */
 void blv_atomic_file_discard(blv_atomic_file *aside);
 

@@ -76,3 +76,9 @@ const char *blv_nearest_guess(const blv_nearest *nearest) {
         return NULL;
     return nearest->best;
 }
+
+blv_error blv_explain_name(blv_message *why, const char *lacking, const blv_nearest *nearest) {
+    const char *guess = blv_nearest_guess(nearest);
+    return blv_explain(why, BLV_E_NAME, "%s '%.60s'%s%s%s", lacking, nearest->name,
+                       guess ? "; did you mean '" : "", guess ? guess : "", guess ? "'?" : "");
+}

@@ -23,5 +23,7 @@ typedef struct blv_nearest {
 void blv_nearest_try(blv_nearest *nearest, const char *candidate);
 /* The best candidate if it is near enough to be meant, else NULL. */
 const char *blv_nearest_guess(const blv_nearest *nearest);
+/* BLV_E_NAME with "<lacking> 'name'; did you mean 'best'?". lacking: "there is no solver". */
+blv_error blv_explain_name(blv_message *why, const char *lacking, const blv_nearest *nearest);
 
 #endif

@@ -19,15 +19,15 @@ typedef struct task {
     bool imbalanced, task_known;
 } task;
 
-struct cli_chooser {
-    const cli_bench *bench;
+typedef struct chooser {
+    const bench *b;
     size_t variant;                 /* SIZE_MAX: there are no rows yet */
     blv_dataset *rows, *test;       /* of the variant */
     blv_dataset *fitted, *held_out; /* parts of rows, for choosing settings; NULL until needed */
-};
+} chooser;
 
-static bool is_continual(const cli_bench *bench) {
-    return strcmp(bench->suite.command, "continual") == 0;
+static bool is_continual(const bench *b) {
+    return b->suite.command == BENCH_CONTINUAL;
 }
 
 /* ---- Settings ---- */
@@ -58,55 +58,54 @@ static const struct setting {
 };
 enum { SETTINGS = sizeof settings / sizeof settings[0], MOST = 1000000000 };
 
-static int refuse_value(const cli_bench *bench, const char *where, const char *key,
-                        const char *text, const char *expected) {
-    cli_complain("%s: %s: %s '%s': expected %s", bench->suite.path, where, key, text, expected);
+static int refuse_value(const bench *b, const char *where, const char *key, const char *text,
+                        const char *expected) {
+    cli_complain("%s: %s: %s '%s': expected %s", b->suite.path, where, key, text, expected);
     return CLI_REFUSED;
 }
 
-static int refuse_key(const cli_bench *bench, const char *where, const char *key, int of,
-                      bool method) {
+static int refuse_key(const bench *b, const char *where, const char *key, int of, bool method) {
     cli_nearest nearest = {.word = key};
     for (size_t i = 0; i < SETTINGS; i++)
         if ((settings[i].of & of) && (settings[i].of_method || !method))
             cli_nearest_try(&nearest, settings[i].key);
-    cli_complain("%s: %s: there is no setting '%s'%s%s%s", bench->suite.path, where, key,
+    cli_complain("%s: %s: there is no setting '%s'%s%s%s", b->suite.path, where, key,
                  nearest.best ? "; did you mean '" : "", nearest.best ? nearest.best : "",
                  nearest.best ? "'?" : "");
     return CLI_REFUSED;
 }
 
-static int take_value(const cli_bench *bench, const char *where, const struct setting *s,
-                      json_t *value, task *t) {
-    char text[CLI_VALUE_SIZE];
+static int take_value(const bench *b, const char *where, const struct setting *s,
+                      const blv_value *value, task *t) {
+    char text[BLV_SHOWN_SIZE];
     char *place = (char *)t + s->place;
-    cli_value_text(value, text);
+    blv_value_show(value, text);
     switch (s->kind) {
     case COUNT: {
         uint64_t count = 0;
         if (!cli_parse_whole(text, MOST, &count) || count == 0)
-            return refuse_value(bench, where, s->key, text, "a whole number from 1 to 1000000000");
+            return refuse_value(b, where, s->key, text, "a whole number from 1 to 1000000000");
         memcpy(place, &count, sizeof count);
         return CLI_DONE;
     }
     case POSITIVE: {
         double number = 0.0;
         if (!cli_parse_real(text, &number) || !(number > 0.0))
-            return refuse_value(bench, where, s->key, text, "a number above 0");
+            return refuse_value(b, where, s->key, text, "a number above 0");
         memcpy(place, &number, sizeof number);
         return CLI_DONE;
     }
     case SWITCH: {
         const bool on = strcmp(text, "on") == 0;
         if (!on && strcmp(text, "off") != 0)
-            return refuse_value(bench, where, s->key, text, "on or off");
+            return refuse_value(b, where, s->key, text, "on or off");
         memcpy(place, &on, sizeof on);
         return CLI_DONE;
     }
     case TEXT: {
-        const char *word = json_string_value(value);
+        const char *word = value->kind == BLV_VALUE_TEXT ? value->text : NULL;
         if (!word)
-            return refuse_value(bench, where, s->key, text, "a text");
+            return refuse_value(b, where, s->key, text, "a text");
         memcpy(place, &word, sizeof word);
         return CLI_DONE;
     }
@@ -114,42 +113,35 @@ static int take_value(const cli_bench *bench, const char *where, const struct se
     return CLI_DONE;
 }
 
-static int take_settings(const cli_bench *bench, const char *where, json_t *set, bool method,
+static int take_settings(const bench *b, const char *where, const blv_values *set, bool method,
                          task *t) {
-    const int of = is_continual(bench) ? OF_CONTINUAL : OF_CORESET;
-    const char *key;
-    json_t *value;
+    const int of = is_continual(b) ? OF_CONTINUAL : OF_CORESET;
     int code = CLI_DONE;
-    json_object_foreach(set, key, value) {
+    for (size_t k = 0; k < set->count && code == CLI_DONE; k++) {
+        const char *key = set->items[k].name;
         size_t i = 0;
         while (i < SETTINGS && (strcmp(settings[i].key, key) != 0 || !(settings[i].of & of) ||
                                 (method && !settings[i].of_method)))
             i++;
-        if (code == CLI_DONE)
-            code = i < SETTINGS ? take_value(bench, where, &settings[i], value, t)
-                                : refuse_key(bench, where, key, of, method);
+        code = i < SETTINGS ? take_value(b, where, &settings[i], &set->items[k], t)
+                            : refuse_key(b, where, key, of, method);
     }
     return code;
 }
 
-static int read_task(const cli_bench *bench, const cli_job *job, task *t) {
+static int read_task(const bench *b, const bench_job *job, task *t) {
     *t = (task){.choosing = cli_choosing_begin(), .tasks = 5, .memory = 100};
-    t->choosing.reading.precision = bench->suite.precision;
+    t->choosing.reading.precision = (blv_precision)b->suite.precision;
     t->choosing.reading.layout = BLV_LAYOUT_DENSE;
-    t->choosing.threads = bench->asked->threads;
-    int code = take_settings(bench, "problem_set", job->problem_set, false, t);
+    t->choosing.threads = b->request->threads;
+    int code = take_settings(b, "problem_set", &job->problem_set, false, t);
     if (code == CLI_DONE)
-        code = take_settings(bench, bench->suite.entries[job->entry].id, job->set, true, t);
-    if (code == CLI_DONE && !is_continual(bench) && t->size == 0) {
-        cli_complain("%s: problem_set: 'size' is missing: the rows to choose", bench->suite.path);
+        code = take_settings(b, b->suite.entries[job->entry].id, &job->set, true, t);
+    if (code == CLI_DONE && !is_continual(b) && t->size == 0) {
+        cli_complain("%s: problem_set: 'size' is missing: the rows to choose", b->suite.path);
         code = CLI_REFUSED;
     }
     return code;
-}
-
-int cli_choose_check_job(const cli_bench *bench, const cli_job *job) {
-    task ignored;
-    return read_task(bench, job, &ignored);
 }
 
 /* ---- The suite ---- */
@@ -158,25 +150,21 @@ static const char *const coreset_measures[] = {"test_accuracy", "weighted_accura
                                                "linear_accuracy", NULL};
 static const char *const continual_measures[] = {"average_accuracy", "forgetting", NULL};
 
-static int expect_measure(const cli_bench *bench, const char *where, const char *word) {
-    const char *const *known = is_continual(bench) ? continual_measures : coreset_measures;
+static int expect_measure(const bench *b, const char *where, const char *word) {
+    const char *const *known = is_continual(b) ? continual_measures : coreset_measures;
     for (size_t i = 0; known[i]; i++)
         if (strcmp(known[i], word) == 0)
             return CLI_DONE;
-    cli_complain("%s: %s is '%s': expected %s, %s%s%s", bench->suite.path, where, word, known[0],
+    cli_complain("%s: %s is '%s': expected %s, %s%s%s", b->suite.path, where, word, known[0],
                  known[1], known[2] ? ", " : "", known[2] ? known[2] : "");
     return CLI_REFUSED;
 }
 
-int cli_choose_check_suite(const cli_bench *bench) {
-    const cli_suite *suite = &bench->suite;
-    size_t i;
-    json_t *word;
-    int code = expect_measure(bench, "metric", suite->metric);
-    json_array_foreach(suite->show, i, word) {
-        if (code == CLI_DONE)
-            code = expect_measure(bench, "show", json_string_value(word));
-    }
+static int check_measures(const bench *b) {
+    const bench_suite *suite = &b->suite;
+    int code = expect_measure(b, "metric", suite->metric);
+    for (size_t i = 0; i < suite->show.count && code == CLI_DONE; i++)
+        code = expect_measure(b, "show", suite->show.items[i]);
     if (code == CLI_DONE && strcmp(suite->choose, chosen_by) != 0) {
         cli_complain("%s: tuning.choose is '%s': expected %s: settings are chosen by rows that are "
                      "held out",
@@ -186,40 +174,60 @@ int cli_choose_check_suite(const cli_bench *bench) {
     return code;
 }
 
-static const char *name_of(const cli_bench *bench, size_t variant, const char *key) {
-    return json_string_value(json_object_get(bench->suite.variants[variant].data, key));
+static const char *name_of(const bench *b, size_t variant, const char *key) {
+    const blv_value *file = blv_values_find(&b->suite.variants[variant].data, key);
+    return file ? file->text : NULL;
 }
 
 /* The files, test being NULL where the suite names none; to be freed. */
-static int find_files(const cli_bench *bench, size_t variant, char **train, char **test) {
-    const char *train_name = name_of(bench, variant, "train");
-    const char *test_name = name_of(bench, variant, "test");
+static int find_files(const bench *b, size_t variant, char **train, char **test) {
+    const char *train_name = name_of(b, variant, "train");
+    const char *test_name = name_of(b, variant, "test");
     *train = *test = NULL;
     if (!train_name) {
-        cli_complain("%s: data: 'train' is missing", bench->suite.path);
+        cli_complain("%s: data: 'train' is missing", b->suite.path);
         return CLI_REFUSED;
     }
-    *train = cli_bench_data(bench, train_name);
-    if (*train && test_name)
-        *test = cli_bench_data(bench, test_name);
-    return *train && (*test || !test_name) ? CLI_DONE : CLI_REFUSED;
+    blv_message why = {0};
+    blv_error error = bench_data(b, train_name, train, &why);
+    if (error == BLV_OK && test_name)
+        error = bench_data(b, test_name, test, &why);
+    return error == BLV_OK ? CLI_DONE : cli_refuse(error, why.text);
 }
 
-int cli_choose_check_data(const cli_bench *bench, size_t variant) {
-    char *train, *test;
-    int code = find_files(bench, variant, &train, &test);
-    free(train);
-    free(test);
-    return code;
+/* Those above have said what is wrong. */
+static void end_unless(int code) {
+    if (code != CLI_DONE)
+        exit(code);
+}
+
+static blv_error check_suite(const bench *b, blv_message *why) {
+    (void)why;
+    end_unless(check_measures(b));
+    for (size_t v = 0; v < b->suite.variant_count; v++) {
+        char *train, *test;
+        end_unless(find_files(b, v, &train, &test));
+        free(train);
+        free(test);
+    }
+    return BLV_OK;
+}
+
+static blv_error check_jobs(const bench *b, blv_message *why) {
+    (void)why;
+    task ignored;
+    for (size_t i = 0; i < b->job_count; i++)
+        end_unless(read_task(b, &b->jobs[i], &ignored));
+    return BLV_OK;
 }
 
 /* ---- Rows ---- */
 
-static void forget_rows(cli_chooser *c) {
-    blv_dataset_destroy(c->rows);
-    blv_dataset_destroy(c->test);
-    blv_dataset_destroy(c->fitted);
-    blv_dataset_destroy(c->held_out);
+static void forget_rows(chooser *c) {
+    blv_dataset_release(c->rows);
+    blv_dataset_release(c->test);
+    blv_dataset_release(c->fitted);
+    blv_dataset_release(c->held_out);
     c->rows = c->test = c->fitted = c->held_out = NULL;
     c->variant = SIZE_MAX;
 }
@@ -237,20 +245,20 @@ static int divide(const blv_dataset *rows, blv_dataset **most, blv_dataset **res
     return CLI_DONE;
 }
 
-static int hold_out_test(cli_chooser *c) {
+static int hold_out_test(chooser *c) {
     blv_dataset *all = c->rows;
     c->rows = NULL;
     int code = divide(all, &c->rows, &c->test);
-    blv_dataset_destroy(all);
+    blv_dataset_release(all);
     return code;
 }
 
-static int take_rows(cli_chooser *c, size_t variant, const task *t) {
+static int take_rows(chooser *c, size_t variant, const task *t) {
     if (c->variant == variant)
         return CLI_DONE;
     forget_rows(c);
     char *train, *test;
-    int code = find_files(c->bench, variant, &train, &test);
+    int code = find_files(c->b, variant, &train, &test);
     cli_choosing files = t->choosing;
     files.data = train;
     files.test = test;
@@ -269,27 +277,33 @@ static int take_rows(cli_chooser *c, size_t variant, const task *t) {
 
 /* ---- A choice of rows ---- */
 
-static json_t *new_point(json_t *points, uint64_t iteration, double seconds) {
-    json_t *point = cli_json_object();
-    cli_json_set(point, "iteration", cli_json_whole(iteration));
-    cli_json_set(point, "seconds", cli_json_real(seconds));
-    cli_json_append(points, point);
+static void set_real(blv_values *point, const char *name, double value) {
+    if (blv_values_add_real(point, name, value) != BLV_OK)
+        exit(cli_refuse(BLV_E_MEMORY, NULL));
+}
+
+static blv_values *new_point(bench_record *record, uint64_t iteration, double seconds) {
+    blv_values *point = bench_record_point(record);
+    if (!point || blv_values_add_int(point, "iteration", (int64_t)iteration) != BLV_OK)
+        exit(cli_refuse(BLV_E_MEMORY, NULL));
+    set_real(point, "seconds", seconds);
     return point;
 }
 
 static int judge(const task *t, const char *net, const blv_dataset *subset, const double *weight,
-                 const blv_dataset *test, const cli_job *job, json_t *point, const char *key) {
+                 const blv_dataset *test, const bench_job *job, blv_values *point,
+                 const char *key) {
     cli_choosing choosing = t->choosing;
     double accuracy = NAN;
     choosing.net = net;
     int code = cli_choosing_judge(&choosing, subset, weight, test, job->seed, &accuracy);
-    cli_json_set(point, key, cli_json_real(accuracy));
+    set_real(point, key, accuracy);
     return code;
 }
 
-static int judge_choice(const task *t, const cli_job *job, const blv_dataset *subset,
-                        const double *weight, const blv_dataset *test, json_t *point) {
-    if (job->kind == CLI_JOB_TUNING)
+static int judge_choice(const task *t, const bench_job *job, const blv_dataset *subset,
+                        const double *weight, const blv_dataset *test, blv_values *point) {
+    if (job->kind == BENCH_TUNING)
         return judge(t, t->choosing.net, subset, NULL, test, job, point, chosen_by);
     int code = judge(t, t->choosing.net, subset, NULL, test, job, point, coreset_measures[0]);
     if (code == CLI_DONE)
@@ -299,8 +313,8 @@ static int judge_choice(const task *t, const cli_job *job, const blv_dataset *su
     return code;
 }
 
-static int choose_rows(const task *t, const cli_job *job, const blv_dataset *rows,
-                       const blv_dataset *test, json_t *points) {
+static int choose_rows(const task *t, const bench_job *job, const blv_dataset *rows,
+                       const blv_dataset *test, bench_record *points) {
     const size_t size = (size_t)t->size;
     blv_message why = {0};
     const blv_selection how = cli_choosing_selection(
@@ -315,7 +329,7 @@ static int choose_rows(const task *t, const cli_job *job, const blv_dataset *row
         error == BLV_OK ? cli_select_rows(rows, index, size, &subset) : cli_refuse(error, why.text);
     if (code == CLI_DONE)
         code = judge_choice(t, job, subset, weight, test, new_point(points, 1, seconds));
-    blv_dataset_destroy(subset);
+    blv_dataset_release(subset);
     free(index);
     free(weight);
     return code;
@@ -324,29 +338,28 @@ static int choose_rows(const task *t, const cli_job *job, const blv_dataset *row
 /* ---- A stream of tasks ---- */
 
 static void add_stream_point(const cli_stream_end *end, size_t tasks, size_t after,
-                             const cli_job *job, json_t *points) {
-    const bool tuning = job->kind == CLI_JOB_TUNING;
+                             const bench_job *job, bench_record *points) {
+    const bool tuning = job->kind == BENCH_TUNING;
     double average, forgetting;
     cli_stream_sums(end, tasks, after, &average, &forgetting);
-    json_t *point = new_point(points, after, end->seconds_after[after - 1]);
-    cli_json_set(point, tuning ? chosen_by : continual_measures[0], cli_json_real(average));
-    cli_json_set(point, tuning ? "val_forgetting" : continual_measures[1],
-                 cli_json_real(forgetting));
+    blv_values *point = new_point(points, after, end->seconds_after[after - 1]);
+    set_real(point, tuning ? chosen_by : continual_measures[0], average);
+    set_real(point, tuning ? "val_forgetting" : continual_measures[1], forgetting);
 }
 
-static int expect_tasks(const cli_bench *bench, const task *t, const blv_dataset *rows) {
+static int expect_tasks(const bench *b, const task *t, const blv_dataset *rows) {
     const size_t classes = blv_dataset_view_of(rows)->classes;
     if (t->tasks >= 2 && t->tasks <= classes && t->memory >= t->tasks)
         return CLI_DONE;
     cli_complain("%s: problem_set: %llu tasks and a memory of %llu; expected from 2 to %zu tasks, "
                  "as there are classes, and a row in memory for each",
-                 bench->suite.path, (unsigned long long)t->tasks, (unsigned long long)t->memory,
+                 b->suite.path, (unsigned long long)t->tasks, (unsigned long long)t->memory,
                  classes);
     return CLI_REFUSED;
 }
 
-static int pass_tasks(const cli_bench *bench, const task *t, const cli_job *job,
-                      const blv_dataset *rows, const blv_dataset *test, json_t *points) {
+static int pass_tasks(const bench *b, const task *t, const bench_job *job, const blv_dataset *rows,
+                      const blv_dataset *test, bench_record *points) {
     const cli_stream stream = {.choosing = &t->choosing,
                                .rows = rows,
                                .test = test,
@@ -356,11 +369,11 @@ static int pass_tasks(const cli_bench *bench, const task *t, const cli_job *job,
                                .task_known = t->task_known};
     blv_message why = {0};
     cli_stream_end end = {0};
-    int code = expect_tasks(bench, t, rows);
+    int code = expect_tasks(b, t, rows);
     if (code == CLI_DONE)
         code =
             cli_continual(&stream, blv_selection_method_find(job->solver, &why), job->seed, &end);
-    const size_t first = job->kind == CLI_JOB_TUNING ? stream.tasks : 1;
+    const size_t first = job->kind == BENCH_TUNING ? stream.tasks : 1;
     for (size_t after = first; code == CLI_DONE && after <= stream.tasks; after++)
         add_stream_point(&end, stream.tasks, after, job, points);
     cli_stream_end_free(&end);
@@ -369,30 +382,33 @@ static int pass_tasks(const cli_bench *bench, const task *t, const cli_job *job,
 
 /* ---- Runs ---- */
 
-cli_chooser *cli_chooser_new(const cli_bench *bench) {
-    cli_chooser *c = cli_alloc(1, sizeof *c);
-    *c = (cli_chooser){.bench = bench, .variant = SIZE_MAX};
-    return c;
+static blv_error open_rows(const bench *b, void **rows) {
+    chooser *c = cli_alloc(1, sizeof *c);
+    *c = (chooser){.b = b, .variant = SIZE_MAX};
+    *rows = c;
+    return BLV_OK;
 }
 
-void cli_chooser_free(cli_chooser *c) {
-    if (c)
-        forget_rows(c);
-    free(c);
+static void close_rows(void *rows) {
+    forget_rows(rows);
+    free(rows);
 }
 
-int cli_chooser_run(cli_chooser *c, const cli_job *job, json_t *points) {
-    const bool tuning = job->kind == CLI_JOB_TUNING;
+static blv_error choose(void *rows_kept, const bench_job *job, bench_record *record,
+                        blv_message *why) {
+    (void)why;
+    chooser *c = rows_kept;
+    const bool tuning = job->kind == BENCH_TUNING;
     task t;
-    int code = read_task(c->bench, job, &t);
-    if (code == CLI_DONE)
-        code = take_rows(c, job->variant, &t);
-    if (code == CLI_DONE && tuning && !c->fitted)
-        code = divide(c->rows, &c->fitted, &c->held_out);
-    if (code != CLI_DONE)
-        return code;
+    end_unless(read_task(c->b, job, &t));
+    end_unless(take_rows(c, job->variant, &t));
+    if (tuning && !c->fitted)
+        end_unless(divide(c->rows, &c->fitted, &c->held_out));
     const blv_dataset *rows = tuning ? c->fitted : c->rows;
     const blv_dataset *test = tuning ? c->held_out : c->test;
-    return is_continual(c->bench) ? pass_tasks(c->bench, &t, job, rows, test, points)
-                                  : choose_rows(&t, job, rows, test, points);
+    end_unless(is_continual(c->b) ? pass_tasks(c->b, &t, job, rows, test, record)
+                                  : choose_rows(&t, job, rows, test, record));
+    return BLV_OK;
 }
+
+const bench_chooser cli_bench_chooser = {check_suite, check_jobs, open_rows, choose, close_rows};

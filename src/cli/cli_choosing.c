@@ -1,6 +1,5 @@
 #include "cli_choosing.h"
 #include "cli_dataset.h"
-#include "cli_learning.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -60,6 +59,14 @@ uint64_t cli_parse_count(const char *option, const char *text, uint64_t least, u
         argp_error(state, "--%s '%s': expected a whole number from %" PRIu64 " to %" PRIu64, option,
                    text, least, most);
     return count;
+}
+
+static double cli_parse_positive(const char *option, const char *text,
+                                 const struct argp_state *state) {
+    double value = 0.0;
+    if (!cli_parse_real(text, &value) || !(value > 0.0))
+        argp_error(state, "--%s '%s': expected a number above 0", option, text);
+    return value;
 }
 
 double cli_seconds(void) {
@@ -163,50 +170,27 @@ const blv_selection_method *cli_parse_method(const char *name, const struct argp
 
 /* ---- Rows ---- */
 
-static int expect_classes(const char *path, const blv_dataset *set) {
-    const blv_dataset_view *view = blv_dataset_view_of(set);
-    if (view->label && view->classes >= 2)
-        return CLI_DONE;
-    if (view->label)
-        cli_complain("%s: one class only ('%s'); expected at least two", path,
-                     view->class_names[0]);
-    else
-        cli_complain("%s: no labels that name a class", path);
-    return CLI_REFUSED;
-}
-
-static int read_test(const cli_choosing *asked, blv_dataset *rows, blv_dataset **test) {
+static int read_test(const cli_choosing *asked, blv_dataset **test) {
     blv_read_options reading = asked->reading;
     reading.labels = NULL;
-    int code = cli_dataset_read(test, asked->test, &reading);
-    if (code != CLI_DONE)
-        return code;
-    const size_t columns = blv_dataset_view_of(rows)->columns;
-    const blv_dataset_view *view = blv_dataset_view_of(*test);
-    if (view->columns != columns && strcmp(view->format, "libsvm") != 0) {
-        cli_complain("%s: %zu features; expected %zu as in %s", asked->test, view->columns, columns,
-                     asked->data);
-        return CLI_REFUSED;
-    }
-    blv_message why = {0};
-    blv_error error = blv_dataset_match(*test, rows, &why);
-    if (error == BLV_OK)
-        return CLI_DONE;
-    cli_complain("%s: %s", asked->test, why.text);
-    return CLI_REFUSED;
+    return asked->test ? cli_dataset_read(test, asked->test, &reading) : CLI_DONE;
 }
 
 int cli_choosing_load(const cli_choosing *asked, blv_dataset **rows, blv_dataset **test) {
-    int code = cli_dataset_read(rows, asked->data, &asked->reading);
-    if (code == CLI_DONE)
-        code = expect_classes(asked->data, *rows);
-    if (code == CLI_DONE && asked->test)
-        code = read_test(asked, *rows, test);
-    if (code != CLI_DONE || asked->unscaled)
-        return code;
-    blv_dataset *all[] = {*rows, *test};
     blv_message why = {0};
-    blv_error error = blv_dataset_scale(all, *test ? 2 : 1, BLV_SCALE_UNIT, &why);
+    int code = cli_dataset_read(rows, asked->data, &asked->reading);
+    blv_error error =
+        code == CLI_DONE ? blv_dataset_expect_classes(*rows, asked->data, &why) : BLV_OK;
+    if (code == CLI_DONE && error == BLV_OK)
+        code = read_test(asked, test);
+    if (code != CLI_DONE)
+        return code;
+    blv_dataset *const all[] = {*rows, *test};
+    const char *const names[] = {asked->data, asked->test};
+    if (error == BLV_OK)
+        error = blv_dataset_align(all, names, 2, &why);
+    if (error == BLV_OK && !asked->unscaled)
+        error = blv_dataset_scale(all, *test ? 2 : 1, BLV_SCALE_UNIT, &why);
     return error == BLV_OK ? CLI_DONE : cli_refuse(error, why.text);
 }
 
@@ -219,8 +203,9 @@ int cli_select_rows(const blv_dataset *rows, const size_t *index, size_t count,
 
 blv_selection cli_choosing_selection(const cli_choosing *asked, const blv_selection_method *method,
                                      size_t size, uint64_t seed) {
-    return (blv_selection){.method = method,
-                           .size = size,
+    return (blv_selection){.size = sizeof(blv_selection),
+                           .method = method,
+                           .count = size,
                            .seed = seed,
                            .threads = asked->threads,
                            .iterations = asked->iterations,
@@ -235,15 +220,19 @@ blv_selection cli_choosing_selection(const cli_choosing *asked, const blv_select
 int cli_choosing_network(const cli_choosing *asked, const blv_dataset *rows, uint64_t seed,
                          blv_classifier **network) {
     const blv_dataset_view *view = blv_dataset_view_of(rows);
-    const blv_classifier_options how = {
-        .net = asked->net, .precision = view->precision, .threads = asked->threads, .seed = seed};
+    const blv_classifier_options how = {.size = sizeof(blv_classifier_options),
+                                        .net = asked->net,
+                                        .precision = view->precision,
+                                        .threads = asked->threads,
+                                        .seed = seed};
     blv_message why = {0};
     blv_error error = blv_classifier_create(network, view->columns, view->classes, &how, &why);
     return error == BLV_OK ? CLI_DONE : cli_refuse(error, why.text);
 }
 
 blv_training cli_choosing_training(const cli_choosing *asked, uint64_t seed) {
-    return (blv_training){.steps = asked->steps > 0 ? (size_t)asked->steps : TRAINING_STEPS,
+    return (blv_training){.size = sizeof(blv_training),
+                          .steps = asked->steps > 0 ? (size_t)asked->steps : TRAINING_STEPS,
                           .batch = TRAINING_BATCH,
                           .step = training_step,
                           .momentum = training_momentum,

@@ -98,7 +98,7 @@ static int keep_some(pass *p, size_t t, const size_t *index, size_t count, size_
     p->end->seconds += cli_seconds() - begin;
     for (size_t k = 0; code == CLI_DONE && error == BLV_OK && k < size; k++)
         kept[k] = index[kept[k]];
-    blv_dataset_destroy(set);
+    blv_dataset_release(set);
     free(p->kept[t]);
     p->kept[t] = kept;
     p->kept_count[t] = size;
@@ -127,7 +127,7 @@ static int learn(pass *p, const blv_dataset *set) {
     blv_error error = BLV_OK;
     if (code == CLI_DONE)
         error = blv_classifier_train(p->network, set, &training, &why);
-    blv_dataset_destroy(memory);
+    blv_dataset_release(memory);
     return code == CLI_DONE && error != BLV_OK ? cli_refuse(error, why.text) : code;
 }
 
@@ -184,7 +184,7 @@ static int take_task(pass *p) {
     p->end->seconds_after[t] = p->end->seconds;
     if (code == CLI_DONE)
         code = judge(p);
-    blv_dataset_destroy(set);
+    blv_dataset_release(set);
     free(index);
     return code;
 }

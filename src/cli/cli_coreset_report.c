@@ -49,8 +49,8 @@ static int write_subset(const cli_coreset *r, const blv_dataset *rows, cli_outpu
     if (code == CLI_DONE)
         code = cli_outputs_write(outputs, r->subset, subset,
                                  cli_part_format(r->subset, blv_dataset_view_of(rows)));
-    blv_dataset_destroy(all);
-    blv_dataset_destroy(subset);
+    blv_dataset_release(all);
+    blv_dataset_release(subset);
     free(order);
     return code;
 }

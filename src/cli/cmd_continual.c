@@ -125,7 +125,7 @@ static int hold_out(const cli_continual_request *asked, blv_dataset **rows, blv_
     blv_error error = blv_dataset_split(*rows, sizes, 2, true, asked->choosing.seed, part, &why);
     if (error != BLV_OK)
         return cli_refuse(error, why.text);
-    blv_dataset_destroy(*rows);
+    blv_dataset_release(*rows);
     *rows = part[0];
     *test = part[1];
     return CLI_DONE;
@@ -202,8 +202,8 @@ static int continual(const cli_continual_request *asked) {
     for (size_t i = 0; i < results.count; i++)
         cli_stream_end_free(&results.items[i].end);
     free(results.items);
-    blv_dataset_destroy(rows);
-    blv_dataset_destroy(test);
+    blv_dataset_release(rows);
+    blv_dataset_release(test);
     return code;
 }
 

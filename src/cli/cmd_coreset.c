@@ -136,7 +136,7 @@ static int judge_rows(const cli_coreset *r, const blv_dataset *rows, const size_
     int code = cli_select_rows(rows, index, r->size, &subset);
     if (code == CLI_DONE)
         code = cli_choosing_judge(&r->choosing, subset, weight, test, r->choosing.seed, accuracy);
-    blv_dataset_destroy(subset);
+    blv_dataset_release(subset);
     return code;
 }
 
@@ -181,8 +181,8 @@ static int coreset(cli_coreset *r) {
         cli_json_print(cli_coreset_object(r));
     else if (code == CLI_DONE && !r->choosing.quiet)
         cli_coreset_text(r);
-    blv_dataset_destroy(rows);
-    blv_dataset_destroy(test);
+    blv_dataset_release(rows);
+    blv_dataset_release(test);
     free(r->index);
     free(r->weight);
     free(r->of_class);

@@ -290,7 +290,7 @@ static blv_flow check_matrix(checker *c, blv_matrix_fn matrix, bool hessian) {
     int code = m && v ? matrix(c->def->user, NULL, c->x, c->y, m) : 0;
     c->no_memory = !m || !v;
     if (c->no_memory || code != 0) {
-        c->eval.failed = hessian ? BLV_ORACLE_HESSIAN : BLV_ORACLE_CROSS;
+        c->eval.failed = hessian ? BLV_ORACLE_HESSIAN : BLV_ORACLE_CROSS_MATRIX;
         c->eval.failed_code = code;
         free(m);
         free(v);

@@ -1,7 +1,7 @@
 /* Writing a checkpoint: an NPZ file with the state as arrays and the rest as lines of text. */
-#include "core/checkpoint.h"
 #include "bilevel/checkpoint.h"
 #include "bilevel/npz.h"
+#include "core/checkpoint_format.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -68,7 +68,7 @@ void blv_checkpoint_identity(blv_run *run, blv_key_values *lines) {
     { key, offsetof(blv_run, field) }
 #define COUNTS(key, counts)                                                                        \
     COUNTER(key "f_grad", result.counts.f_grad), COUNTER(key "g_grad", result.counts.g_grad),      \
-        COUNTER(key "hvp", result.counts.hvp), COUNTER(key "jvp", result.counts.jvp),              \
+        COUNTER(key "hvp", result.counts.hvp), COUNTER(key "jvp", result.counts.cross),            \
         COUNTER(key "values", result.counts.values)
 #define MOVES_AT(key, kind)                                                                        \
     { key, offsetof(blv_run, eval.moves_at_success) + (kind) * sizeof(uint64_t) }
@@ -86,11 +86,11 @@ const blv_checkpoint_counter blv_checkpoint_counters[] = {
     MOVES_AT("run/moves at upper", BLV_ORACLE_UPPER),
     MOVES_AT("run/moves at lower", BLV_ORACLE_LOWER),
     MOVES_AT("run/moves at lower_hvp", BLV_ORACLE_HVP),
-    MOVES_AT("run/moves at lower_cross", BLV_ORACLE_JVP),
+    MOVES_AT("run/moves at lower_cross", BLV_ORACLE_CROSS),
     MOVES_AT("run/moves at lower_all", BLV_ORACLE_ALL),
     MOVES_AT("run/moves at project_x", BLV_ORACLE_PROJECT),
     MOVES_AT("run/moves at lower_hessian_matrix", BLV_ORACLE_HESSIAN),
-    MOVES_AT("run/moves at lower_cross_matrix", BLV_ORACLE_CROSS),
+    MOVES_AT("run/moves at lower_cross_matrix", BLV_ORACLE_CROSS_MATRIX),
     {NULL, 0},
 };
 _Static_assert(BLV_ORACLE_KINDS == 8, "every kind of oracle has a counter above");

@@ -2,7 +2,7 @@
  * every array with its checksum; so a file that is refused leaves the run as it was. */
 #include "bilevel/checkpoint.h"
 #include "bilevel/npz.h"
-#include "core/checkpoint.h"
+#include "core/checkpoint_format.h"
 
 #include <assert.h>
 #include <inttypes.h>

@@ -1,5 +1,6 @@
 /* Problem objects: a checked copy of the definition and the spaces of x and y. */
 #include "base/message.h"
+#include "base/struct_size.h"
 #include "core/problem_private.h"
 
 #include <stdio.h>
@@ -120,7 +121,10 @@ blv_error blv_problem_from_family(const blv_problem_family *family, const char *
                            "problem family: it must begin with BLV_SIZED(blv_problem_family)");
     if (!family || !family->name || !family->create || !problem)
         return blv_explain(why, BLV_E_ARGUMENT, "blv_problem_from_family: a NULL argument");
-    const blv_problem_options plain = {.precision = BLV_F64, .threads = 0};
+    blv_problem_options chosen = {.size = sizeof chosen};
+    if (options && !blv_struct_take(&chosen, sizeof chosen, options))
+        return blv_explain(why, BLV_E_ARGUMENT, "problem %s: options without their size",
+                           family->name);
     void *params = calloc(1, family->params_size ? family->params_size : 1);
     if (!params)
         return blv_explain(why, BLV_E_MEMORY, "problem %s: out of memory", family->name);
@@ -130,7 +134,7 @@ blv_error blv_problem_from_family(const blv_problem_family *family, const char *
     for (size_t i = 0; error == BLV_OK && settings && settings[i]; i += 2)
         error = blv_params_set(family->params, params, owner, settings[i], settings[i + 1], why);
     if (error == BLV_OK)
-        error = family->create(params, options ? options : &plain, problem, why);
+        error = family->create(params, &chosen, problem, why);
     free(params);
     return error;
 }

@@ -133,7 +133,7 @@ static void put_row(blv_run *run, row_out *out, const blv_progress *p) {
     put(out,
         "{\"iteration\":%" PRIu64 ",\"f_grad\":%" PRIu64 ",\"g_grad\":%" PRIu64 ",\"hvp\":%" PRIu64
         ",\"jvp\":%" PRIu64 ",\"values\":%" PRIu64,
-        p->iteration, c->f_grad, c->g_grad, c->hvp, c->jvp, c->values);
+        p->iteration, c->f_grad, c->g_grad, c->hvp, c->cross, c->values);
     put_number(out, "seconds", p->seconds);
     put_number(out, "f", p->f);
     put_number(out, "g", p->g);

@@ -84,9 +84,11 @@ blv_error blv_read_cifar(blv_reading *r, bool hundred) {
         d->view.rows = f.rows;
         d->view.columns = PIXELS;
         d->view.precision = r->options.precision;
-        d->dense = blv_trimmed(f.dense, f.rows * PIXELS, blv_value_size(r->options.precision));
+        void *dense = blv_trimmed(f.dense, f.rows * PIXELS, blv_value_size(r->options.precision));
         f.dense = NULL;
-        error = blv_take_number_labels(r, f.label, r->shown);
+        error = blv_dataset_put(d, BLV_PART_DENSE, dense)
+                    ? blv_take_number_labels(r, f.label, r->shown)
+                    : blv_data_no_memory(r->why);
     }
     free(f.dense);
     free(f.label);

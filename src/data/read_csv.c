@@ -268,9 +268,9 @@ static blv_error take_start(csv_file *f, char **first, size_t first_count, size_
             return blv_data_no_memory(f->r->why);
         memcpy(f->names, first, width * sizeof *first);
         memset(first, 0, width * sizeof *first);
-    } else if (blv_dataset_note(f->r->dataset,
-                                "line %zu left out: a header of %zu fields, the rows have %zu",
-                                first_line, first_count, width) != BLV_OK) {
+    } else if (!blv_dataset_note(f->r->dataset,
+                                 "line %zu left out: a header of %zu fields, the rows have %zu",
+                                 first_line, first_count, width)) {
         return blv_data_no_memory(f->r->why);
     }
     return set_columns(f, width);
@@ -295,35 +295,17 @@ static blv_error take_records(csv_file *f) {
     return error;
 }
 
-/* Takes the name of a column out of the list. */
-static void drop_name(char **names, size_t count, int64_t column) {
-    if (column == NO_COLUMN)
-        return;
-    size_t at = (size_t)column;
-    free(names[at]);
-    memmove(names + at, names + at + 1, (count - at - 1) * sizeof *names);
-}
-
-/* The true labels follow the labels in the list of texts, so that both get the same classes. */
-static blv_error finish_labels(csv_file *f) {
-    blv_dataset *d = f->r->dataset;
-    if (!f->texts)
-        return BLV_OK;
-    for (size_t i = 0; i < f->truth_count; i++) {
-        blv_error error = blv_add_label_text(f->r, f->texts, f->truths[i], strlen(f->truths[i]), 0);
-        if (error)
-            return error;
-    }
-    if (blv_label_texts_finish(f->texts, d) != BLV_OK)
-        return blv_data_no_memory(f->r->why);
-    if (f->truth_count == 0)
-        return BLV_OK;
-    d->true_label = blv_data_copy(d->label + f->rows, f->rows, sizeof *d->true_label);
-    if (!d->true_label)
-        return blv_data_no_memory(f->r->why);
-    d->label = blv_trimmed(d->label, f->rows, sizeof *d->label);
-    blv_dataset_refresh(d);
-    return BLV_OK;
+/* The names of the features, without those of the labels. */
+static bool put_names(csv_file *f) {
+    size_t n = 0;
+    const char **names = calloc(f->width, sizeof *names);
+    for (size_t i = 0; names && i < f->width; i++)
+        if ((int64_t)i != f->label && (int64_t)i != f->truth)
+            names[n++] = f->names[i];
+    bool put =
+        names && blv_dataset_put(f->r->dataset, BLV_PART_FEATURE_NAMES, blv_strings_copy(names, n));
+    free(names);
+    return put;
 }
 
 static blv_error hand_over(csv_file *f) {
@@ -334,20 +316,17 @@ static blv_error hand_over(csv_file *f) {
     d->view.rows = f->rows;
     d->view.columns = features(f);
     d->view.precision = BLV_F64;
-    d->dense = blv_trimmed(f->dense, f->rows * features(f), sizeof *f->dense);
+    bool ok = blv_dataset_put(d, BLV_PART_DENSE,
+                              blv_trimmed(f->dense, f->rows * features(f), sizeof *f->dense));
     f->dense = NULL;
-    if (f->target)
-        d->target = blv_trimmed(f->target, f->rows, sizeof *f->target);
-    f->target = NULL;
-    if (f->names) { /* those of the features stay */
-        int64_t first = f->label < f->truth ? f->label : f->truth;
-        int64_t second = f->label < f->truth ? f->truth : f->label;
-        drop_name(f->names, f->width, second);
-        drop_name(f->names, f->width - (second != NO_COLUMN), first);
-        d->feature_names = f->names;
-        f->names = NULL;
-    }
-    return finish_labels(f);
+    ok = ok && (!f->names || put_names(f));
+    /* the true labels follow the labels in the list of texts, so that both get the same classes */
+    blv_error error = ok ? BLV_OK : blv_data_no_memory(r->why);
+    for (size_t i = 0; !error && i < f->truth_count; i++)
+        error = blv_add_label_text(r, f->texts, f->truths[i], strlen(f->truths[i]), 0);
+    if (!error && !blv_put_labels(r, f->texts, &f->target))
+        error = blv_data_no_memory(r->why);
+    return error;
 }
 
 blv_error blv_read_csv(blv_reading *r) {

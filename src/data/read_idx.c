@@ -214,7 +214,7 @@ static blv_error take_labels(blv_reading *r) {
     blv_error error;
     if (path)
         error = blv_read_label_file(r, path);
-    else if (blv_dataset_note(r->dataset, "no file of labels found beside it") != BLV_OK)
+    else if (!blv_dataset_note(r->dataset, "no file of labels found beside it"))
         error = blv_data_no_memory(r->why);
     else
         error = BLV_OK;
@@ -241,6 +241,9 @@ blv_error blv_read_idx(blv_reading *r) {
                            idx.shape[0], idx.count == 0 ? "no" : "too many");
     }
     d->view.precision = r->options.precision;
-    error = blv_idx_read(&idx, d->view.precision, &d->dense, r->why);
+    void *dense = NULL;
+    error = blv_idx_read(&idx, d->view.precision, &dense, r->why);
+    if (!error && !blv_dataset_put(d, BLV_PART_DENSE, dense))
+        error = blv_data_no_memory(r->why);
     return error ? error : take_labels(r);
 }

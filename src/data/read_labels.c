@@ -30,10 +30,13 @@ blv_error blv_add_label_text(blv_reading *r, blv_label_texts *texts, const char 
 
 /* ---- All at once ---- */
 
-static blv_error take_targets(blv_reading *r, const double *labels) {
-    size_t rows = r->dataset->view.rows;
-    r->dataset->target = blv_data_copy(labels, rows, sizeof *labels);
-    return r->dataset->target ? BLV_OK : blv_data_no_memory(r->why);
+bool blv_put_labels(blv_reading *r, blv_label_texts *texts, double **target) {
+    if (texts)
+        return blv_label_texts_finish(texts, r->dataset);
+    double *taken = *target;
+    *target = NULL;
+    return !taken || blv_dataset_put(r->dataset, BLV_PART_TARGET,
+                                     blv_trimmed(taken, r->dataset->view.rows, sizeof *taken));
 }
 
 static blv_error add_number(blv_reading *r, blv_label_texts *texts, double label, size_t row,
@@ -52,13 +55,14 @@ static blv_error add_number(blv_reading *r, blv_label_texts *texts, double label
 }
 
 blv_error blv_take_number_labels(blv_reading *r, const double *labels, const char *source) {
-    if (r->options.real_targets)
-        return take_targets(r, labels);
-    blv_label_texts *texts = blv_label_texts_new(r->options.max_classes);
-    blv_error error = texts ? BLV_OK : blv_data_no_memory(r->why);
-    for (size_t i = 0; !error && i < r->dataset->view.rows; i++)
+    size_t rows = r->dataset->view.rows;
+    bool real = r->options.real_targets;
+    double *target = real ? blv_data_copy(labels, rows, sizeof *labels) : NULL;
+    blv_label_texts *texts = real ? NULL : blv_label_texts_new(r->options.max_classes);
+    blv_error error = texts || target ? BLV_OK : blv_data_no_memory(r->why);
+    for (size_t i = 0; !error && texts && i < rows; i++)
         error = add_number(r, texts, labels[i], i, source);
-    if (!error && blv_label_texts_finish(texts, r->dataset) != BLV_OK)
+    if (!error && !blv_put_labels(r, texts, &target))
         error = blv_data_no_memory(r->why);
     blv_label_texts_free(texts);
     return error;
@@ -168,12 +172,9 @@ static blv_error take_text_labels(blv_reading *r, blv_input *input, const char *
         error = take_label_lines(&t, input);
     if (!error && t.count != r->dataset->view.rows)
         error = refuse_count(r, path, t.count);
-    if (!error && t.texts && blv_label_texts_finish(t.texts, r->dataset) != BLV_OK)
+    if (!error && !blv_put_labels(r, t.texts, &t.target))
         error = blv_data_no_memory(r->why);
-    if (!error)
-        r->dataset->target = t.target;
-    else
-        free(t.target);
+    free(t.target);
     blv_label_texts_free(t.texts);
     return error;
 }

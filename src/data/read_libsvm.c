@@ -248,20 +248,17 @@ static blv_error hand_over(svm_file *f) {
     d->view.rows = f->rows;
     d->view.columns = columns > r->options.columns ? columns : r->options.columns;
     d->view.precision = BLV_F64;
-    d->row_start = blv_trimmed(f->row_start, f->rows + 1, sizeof *f->row_start);
-    d->column = blv_trimmed(f->column, f->pairs, sizeof *f->column);
-    d->value = blv_trimmed(f->value, f->pairs, sizeof *f->value);
-    if (f->target)
-        d->target = blv_trimmed(f->target, f->rows, sizeof *f->target);
+    bool ok =
+        blv_dataset_put_sparse(d, blv_trimmed(f->row_start, f->rows + 1, sizeof *f->row_start),
+                               blv_trimmed(f->column, f->pairs, sizeof *f->column),
+                               blv_trimmed(f->value, f->pairs, sizeof *f->value));
     f->row_start = NULL;
     f->column = NULL;
-    f->value = f->target = NULL;
-    blv_error error = f->texts ? blv_label_texts_finish(f->texts, d) : BLV_OK;
-    if (!error && f->has_qid)
-        error = blv_dataset_note(d, "qid ignored");
-    if (!error && f->has_zero)
-        error = blv_dataset_note(d, "indices begin at 0");
-    return error ? blv_data_no_memory(r->why) : BLV_OK;
+    f->value = NULL;
+    ok = ok && blv_put_labels(r, f->texts, &f->target);
+    ok = ok && (!f->has_qid || blv_dataset_note(d, "qid ignored"));
+    ok = ok && (!f->has_zero || blv_dataset_note(d, "indices begin at 0"));
+    return ok ? BLV_OK : blv_data_no_memory(r->why);
 }
 
 blv_error blv_read_libsvm(blv_reading *r) {

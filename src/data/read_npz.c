@@ -93,11 +93,10 @@ static blv_error map_features(blv_reading *r, const blv_npz *npz, const char *na
         munmap(map, length);
         return refuse(npz, name, r->why, "damaged: the checksum is wrong");
     }
-    r->dataset->map = map;
-    r->dataset->map_bytes = length;
-    r->dataset->view.dense = map + (place->at - from);
     r->dataset->view.precision = r->options.precision;
-    return BLV_OK;
+    return blv_dataset_put_map(r->dataset, map, length, (size_t)(place->at - from))
+               ? BLV_OK
+               : blv_data_no_memory(r->why);
 }
 
 static bool can_be_mapped(const blv_reading *r, const blv_npz *npz, const blv_npz_place *place) {
@@ -125,13 +124,14 @@ static blv_error take_dense(blv_reading *r, blv_npz *npz, const char *name) {
     d->view.columns = h->count / h->shape[0];
     if (can_be_mapped(r, npz, &place))
         error = map_features(r, npz, name, &place);
-    if (error || d->map)
+    if (error || d->view.mapped)
         return error;
     double *dense = NULL;
     d->view.precision = BLV_F64;
     error = blv_npz_read_f64(npz, name, &dense, NULL, r->why);
-    d->dense = dense;
-    return error;
+    if (error)
+        return error;
+    return blv_dataset_put(d, BLV_PART_DENSE, dense) ? BLV_OK : blv_data_no_memory(r->why);
 }
 
 /* ---- Sparse features ---- */
@@ -217,9 +217,8 @@ static size_t longest_row(const csr *c) {
 }
 
 /* Rows in ascending order of columns, without zeros. Items: room for the longest row. */
-static blv_error take_rows(csr *c, csr_item *item) {
-    blv_dataset *d = c->r->dataset;
-    double *value = d->value;
+static blv_error take_rows(const csr *c, csr_item *item, size_t *row_start, uint32_t *column,
+                           double *value) {
     size_t n = 0;
     for (size_t row = 0; row < c->rows; row++) {
         size_t from = (size_t)c->indptr[row], count = (size_t)c->indptr[row + 1] - from;
@@ -230,7 +229,7 @@ static blv_error take_rows(csr *c, csr_item *item) {
         }
         if (!ascending)
             qsort(item, count, sizeof *item, by_column);
-        d->row_start[row] = n;
+        row_start[row] = n;
         for (size_t k = 0; k < count; k++) {
             if (k > 0 && item[k].column == item[k - 1].column) {
                 char problem[80];
@@ -238,12 +237,12 @@ static blv_error take_rows(csr *c, csr_item *item) {
                          (unsigned long)item[k].column);
                 return refuse(c->npz, "indices", c->r->why, problem);
             }
-            d->column[n] = item[k].column;
+            column[n] = item[k].column;
             value[n] = item[k].value;
             n += item[k].value != 0.0;
         }
     }
-    d->row_start[c->rows] = n;
+    row_start[c->rows] = n;
     return BLV_OK;
 }
 
@@ -252,13 +251,16 @@ static blv_error hand_over(csr *c) {
     d->view.rows = c->rows;
     d->view.columns = c->columns;
     d->view.precision = BLV_F64;
-    d->row_start = blv_data_alloc(c->rows + 1, sizeof *d->row_start);
-    d->column = blv_data_alloc(c->stored, sizeof *d->column);
-    d->value = blv_data_alloc(c->stored, sizeof(double));
+    size_t *row_start = blv_data_alloc(c->rows + 1, sizeof *row_start);
+    uint32_t *column = blv_data_alloc(c->stored, sizeof *column);
+    double *value = blv_data_alloc(c->stored, sizeof *value);
     csr_item *item = blv_data_alloc(longest_row(c), sizeof *item);
-    blv_error error = d->row_start && d->column && d->value && item ? take_rows(c, item)
-                                                                    : blv_data_no_memory(c->r->why);
+    blv_error error = row_start && column && value && item
+                          ? take_rows(c, item, row_start, column, value)
+                          : blv_data_no_memory(c->r->why);
     free(item);
+    if (!blv_dataset_put_sparse(d, row_start, column, value) && !error)
+        error = blv_data_no_memory(c->r->why);
     return error;
 }
 
@@ -304,7 +306,7 @@ blv_error blv_read_npz(blv_reading *r) {
         error = blv_read_label_file(r, r->options.labels);
     else if (!error && !npz->is_npy && blv_npz_label_name(npz))
         error = blv_take_npz_labels(r, npz, blv_npz_label_name(npz));
-    else if (!error && blv_dataset_note(r->dataset, "no labels") != BLV_OK)
+    else if (!error && !blv_dataset_note(r->dataset, "no labels"))
         error = blv_data_no_memory(r->why);
     blv_npz_close(npz);
     free(held);

@@ -55,6 +55,9 @@ blv_error blv_take_number_labels(blv_reading *r, const double *labels, const cha
 /* One label as text, in order of the rows. line: where in the file it is, for messages. */
 blv_error blv_add_label_text(blv_reading *r, blv_label_texts *texts, const char *text,
                              size_t length, size_t line);
+/* Puts the labels of all rows: classes where there are texts, else real targets where there are
+ * some, whose ownership is taken. false when memory is short. */
+bool blv_put_labels(blv_reading *r, blv_label_texts *texts, double **target);
 /* Labels of all rows from a file of their own: IDX, NPY, NPZ (array y), or text, one a line. */
 blv_error blv_read_label_file(blv_reading *r, const char *path);
 

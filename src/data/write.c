@@ -61,13 +61,11 @@ static void write_libsvm(blv_text_out *out, const blv_dataset_view *v) {
     bool named = names_are_numbers(v), width_known = last_column_shows(v);
     for (size_t i = 0; i < v->rows && !out->error; i++) {
         put_libsvm_label(out, v, i, named);
-        size_t start = v->dense ? i * v->stride : v->row_start[i];
-        size_t count = v->dense ? v->columns : v->row_start[i + 1] - start;
-        const void *values = v->dense ? v->dense : v->value;
-        for (size_t k = 0; k < count; k++) {
-            double value = blv_value_get(values, v->precision, start + k);
+        const blv_stored_row row = blv_row_at(v, i);
+        for (size_t k = row.first; k < row.end; k++) {
+            double value = blv_value_get(blv_stored_values(v), v->precision, k);
             if (value != 0.0)
-                put_entry(out, v, v->dense ? k : v->column[start + k], value);
+                put_entry(out, v, blv_column_at(&row, k), value);
         }
         if (i == 0 && !width_known)
             put_entry(out, v, v->columns - 1, 0.0);

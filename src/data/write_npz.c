@@ -22,15 +22,12 @@ static blv_error add_values(blv_npz_writer *w, const char *name, size_t ndim, co
 }
 
 static blv_error add_dense(blv_npz_writer *w, const blv_dataset_view *v, blv_message *why) {
-    size_t shape[2] = {v->rows, v->columns}, size = blv_value_size(v->precision);
+    size_t shape[2] = {v->rows, v->columns};
     if (v->stride == v->columns)
         return add_values(w, "X", 2, shape, v->dense, v->precision, why);
-    char *compact = blv_data_alloc(v->rows, v->columns * size);
+    void *compact = blv_dense_rows(v, v->columns, 0.0);
     if (!compact)
         return blv_data_no_memory(why);
-    for (size_t i = 0; i < v->rows; i++)
-        memcpy(compact + i * v->columns * size, (const char *)v->dense + i * v->stride * size,
-               v->columns * size);
     blv_error error = add_values(w, "X", 2, shape, compact, v->precision, why);
     free(compact);
     return error;

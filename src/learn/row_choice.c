@@ -1,4 +1,5 @@
 /* Choosing rows by the name of a method; the methods that look at points are here. */
+#include "base/caller_struct.h"
 #include "learn/choose.h"
 #include "learn/selecting.h"
 
@@ -82,10 +83,15 @@ static blv_error look_with(const blv_selecting *s, blv_classifier *model, looks 
 }
 
 static blv_error train_model(const blv_selecting *s, blv_classifier **model) {
-    const blv_classifier_options options = {
-        .precision = s->view->precision, .threads = s->how->threads, .seed = s->how->seed};
-    const blv_training training = {
-        .steps = MODEL_STEPS, .momentum = 0.9, .cosine = true, .seed = s->how->seed};
+    const blv_classifier_options options = {.size = sizeof options,
+                                            .precision = s->view->precision,
+                                            .threads = s->how->threads,
+                                            .seed = s->how->seed};
+    const blv_training training = {.size = sizeof training,
+                                   .steps = MODEL_STEPS,
+                                   .momentum = 0.9,
+                                   .cosine = true,
+                                   .seed = s->how->seed};
     blv_error error =
         blv_classifier_create(model, s->view->columns, s->view->classes, &options, s->why);
     if (error == BLV_OK)
@@ -118,14 +124,14 @@ static blv_points gradients_of(const blv_selecting *s, looks *l) {
 /* ---- Methods ---- */
 
 static blv_error uniform(blv_selecting *s) {
-    return blv_choose_uniform(s->view->rows, s->how->size, s->how->seed, s->index)
+    return blv_choose_uniform(s->view->rows, s->how->count, s->how->seed, s->index)
                ? BLV_OK
                : short_of_memory(s);
 }
 
 static blv_error cluster(blv_selecting *s, size_t width, const float *numbers) {
     const blv_points points = points_of(s, width, numbers);
-    return blv_choose_kmeans(&points, s->how->size, KMEANS_ROUNDS, s->how->seed, s->index,
+    return blv_choose_kmeans(&points, s->how->count, KMEANS_ROUNDS, s->how->seed, s->index,
                              s->weight)
                ? BLV_OK
                : short_of_memory(s);
@@ -152,10 +158,10 @@ static blv_error facility_location(blv_selecting *s) {
         copy_rows(s->view, row, count, numbers);
         blv_points points = points_of(s, s->view->columns, numbers);
         points.count = count;
-        if (!blv_choose_facility(&points, s->how->size, s->index, s->weight))
+        if (!blv_choose_facility(&points, s->how->count, s->index, s->weight))
             error = short_of_memory(s);
     }
-    for (size_t k = 0; error == BLV_OK && k < s->how->size; k++)
+    for (size_t k = 0; error == BLV_OK && k < s->how->count; k++)
         s->index[k] = row[s->index[k]];
     free(row);
     free(numbers);
@@ -221,7 +227,7 @@ static blv_error herd(blv_selecting *s, const looks *l) {
     size_t *share = rows + l->classes;
     for (size_t i = 0; i < p.count; i++)
         rows[s->view->label[i]]++;
-    share_out(l->classes, rows, s->how->size, share);
+    share_out(l->classes, rows, s->how->count, share);
     blv_error error = BLV_OK;
     for (size_t k = 0; error == BLV_OK && k < l->classes; k++) {
         if (share[k] > 0)
@@ -259,9 +265,10 @@ static blv_error match_gradients(blv_selecting *s, bool weighted) {
         square += blv_points_dot(&p, i, i) / (double)p.count;
     if (target)
         blv_points_sum(&p, NULL, target);
-    bool room = target && (weighted ? blv_choose_matching(&p, target, matching_ridge * square,
-                                                          s->how->size, s->index, s->weight)
-                                    : blv_choose_herding(&p, NULL, target, s->how->size, s->index));
+    bool room =
+        target && (weighted ? blv_choose_matching(&p, target, matching_ridge * square,
+                                                  s->how->count, s->index, s->weight)
+                            : blv_choose_herding(&p, NULL, target, s->how->count, s->index));
     free(target);
     free_looks(&l);
     return room ? BLV_OK : short_of_memory(s);
@@ -335,31 +342,35 @@ static blv_error check(const blv_selecting *s) {
         return blv_select_refuse(s, BLV_E_UNSUPPORTED, "the rows must be dense");
     if (!s->view->label || s->view->classes < 2)
         return blv_select_refuse(s, BLV_E_VALUE, "the rows must have at least two classes");
-    if (s->how->size == 0 || s->how->size > s->view->rows)
-        return blv_select_refuse(s, BLV_E_VALUE, "size: expected from 1 to the number of rows");
+    if (s->how->count == 0 || s->how->count > s->view->rows)
+        return blv_select_refuse(s, BLV_E_VALUE, "count: expected from 1 to the number of rows");
     return BLV_OK;
 }
 
-blv_error blv_select(const blv_dataset *rows, const blv_selection *how, size_t *index,
+blv_error blv_select(const blv_dataset *rows, const blv_selection *given, size_t *index,
                      double *weight, blv_message *why) {
+    blv_selection own, *how = &own;
     blv_selecting s = {.rows = rows, .view = NULL, .how = how, .index = index, .why = why};
-    if (!rows || !how || !how->method || !index)
+    if (!rows || !given || !index)
+        return blv_select_refuse(&s, BLV_E_ARGUMENT, "a NULL argument");
+    BLV_CHECK(blv_caller_struct(how, sizeof own, given, "blv_selection", why));
+    if (!how->method)
         return blv_select_refuse(&s, BLV_E_ARGUMENT, "a NULL argument");
     s.view = blv_dataset_view_of(rows);
     blv_error error = check(&s);
     if (error != BLV_OK)
         return error;
-    s.weight = malloc(how->size * sizeof *s.weight);
+    s.weight = malloc(how->count * sizeof *s.weight);
     if (!s.weight)
         return short_of_memory(&s);
-    for (size_t k = 0; k < how->size; k++)
+    for (size_t k = 0; k < how->count; k++)
         s.weight[k] = 1.0;
     for (size_t i = 0; i < METHODS; i++)
         if (&methods[i].method == how->method)
             error = methods[i].select(&s);
-    settle_weights(how->size, s.weight);
+    settle_weights(how->count, s.weight);
     if (weight && error == BLV_OK)
-        memcpy(weight, s.weight, how->size * sizeof *weight);
+        memcpy(weight, s.weight, how->count * sizeof *weight);
     free(s.weight);
     return error;
 }

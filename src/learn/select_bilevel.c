@@ -47,11 +47,11 @@ blv_error blv_select_some(const blv_selecting *s, size_t count, const char *purp
 }
 
 size_t blv_select_candidates(const blv_selecting *s) {
-    const size_t each = CANDIDATES_EACH * s->how->size;
+    const size_t each = CANDIDATES_EACH * s->how->count;
     size_t count = s->how->candidates > 0  ? s->how->candidates
                    : each > CANDIDATES_MIN ? each
                                            : CANDIDATES_MIN;
-    count = count < s->how->size ? s->how->size : count;
+    count = count < s->how->count ? s->how->count : count;
     return count < s->view->rows ? count : s->view->rows;
 }
 
@@ -68,16 +68,19 @@ static double ridge_of(const blv_selection *how) {
 /* On these rows, judged by a random part of all. C 0: no reward for large weights. */
 static blv_error make_problem(const blv_selecting *s, const size_t *row, size_t count, double C,
                               blv_problem **problem) {
-    const blv_problem_options options = {s->view->precision, s->how->threads};
-    const blv_coreset_setting setting = {.K = s->how->size,
+    const blv_problem_options options = {.size = sizeof(blv_problem_options),
+                                         .precision = s->view->precision,
+                                         .threads = s->how->threads};
+    const blv_coreset_setting setting = {.size = sizeof setting,
+                                         .K = s->how->count,
                                          .C = C,
-                                         .delta = noise / (double)s->how->size,
+                                         .delta = noise / (double)s->how->count,
                                          .ridge = ridge_of(s->how),
                                          .seed = s->how->seed,
                                          .over_val = true};
     const size_t judged = judged_of(s);
     size_t *of_f = malloc(judged * sizeof *of_f);
-    blv_sets sets = {0};
+    blv_sets sets = {.size = sizeof sets};
     blv_error error = of_f ? blv_select_some(s, judged, "judged rows", of_f)
                            : blv_select_refuse(s, BLV_E_MEMORY, "out of memory");
     if (error == BLV_OK)
@@ -86,8 +89,9 @@ static blv_error make_problem(const blv_selecting *s, const size_t *row, size_t 
         error = blv_dataset_select(s->rows, of_f, judged, &sets.val, s->why);
     free(of_f);
     if (error == BLV_OK)
-        return blv_coreset_create(&sets, &setting, &options, problem, s->why);
-    blv_dataset_destroy(sets.train);
+        error = blv_coreset_create(&sets, &setting, &options, problem, s->why);
+    blv_dataset_release(sets.train);
+    blv_dataset_release(sets.val);
     return error;
 }
 
@@ -158,7 +162,7 @@ static blv_error choose_among(blv_selecting *s, double C, choose_fn choose) {
         error = make_problem(s, row, count, C, &problem);
     if (error == BLV_OK)
         error = choose(s, problem, count, s->index);
-    for (size_t k = 0; error == BLV_OK && k < s->how->size; k++)
+    for (size_t k = 0; error == BLV_OK && k < s->how->count; k++)
         s->index[k] = row[s->index[k]];
     blv_problem_destroy(problem);
     free(row);
@@ -176,9 +180,9 @@ static blv_error by_weight(const blv_selecting *s, const blv_problem *problem, s
     if (!weight)
         return blv_select_refuse(s, BLV_E_MEMORY, "out of memory");
     blv_error error = solve(s, problem, iterations_of(s), weight);
-    if (error == BLV_OK && !blv_largest(rows, weight, s->how->size, chosen))
+    if (error == BLV_OK && !blv_largest(rows, weight, s->how->count, chosen))
         error = blv_select_refuse(s, BLV_E_MEMORY, "out of memory");
-    for (size_t k = 0; error == BLV_OK && k < s->how->size; k++)
+    for (size_t k = 0; error == BLV_OK && k < s->how->count; k++)
         s->weight[k] = weight[chosen[k]];
     free(weight);
     return error;
@@ -196,7 +200,8 @@ static blv_error embed(const blv_selecting *s, blv_dataset **embedded) {
     for (size_t i = 0; error == BLV_OK && i < rows * width; i++)
         single[i] = (float)numbers[i];
     const bool f32 = s->view->precision == BLV_F32;
-    const blv_dataset_view view = {.rows = rows,
+    const blv_dataset_view view = {.size = sizeof(blv_dataset_view),
+                                   .rows = rows,
                                    .columns = width,
                                    .precision = s->view->precision,
                                    .dense = f32 ? (const void *)single : (const void *)numbers,
@@ -224,14 +229,14 @@ blv_error blv_select_by_solver(blv_selecting *s) {
         seen.view = blv_dataset_view_of(embedded);
         error = choose_among(&seen, C, by_weight);
     }
-    blv_dataset_destroy(embedded);
+    blv_dataset_release(embedded);
     return error;
 }
 
 static blv_error greedily(const blv_selecting *s, const blv_problem *problem, size_t rows,
                           size_t *chosen) {
     (void)rows;
-    return blv_choose_greedy(problem, s->how->size, GREEDY_ROUNDS, s->how->seed, chosen, s->why);
+    return blv_choose_greedy(problem, s->how->count, GREEDY_ROUNDS, s->how->seed, chosen, s->why);
 }
 
 blv_error blv_select_greedy(blv_selecting *s) {
@@ -241,7 +246,7 @@ blv_error blv_select_greedy(blv_selecting *s) {
 static blv_error by_lot(const blv_selecting *s, const blv_problem *problem, size_t rows,
                         size_t *chosen) {
     (void)rows;
-    return blv_choose_probabilistic(problem, s->how->size, LOTTERY_ROUNDS, s->how->seed, chosen,
+    return blv_choose_probabilistic(problem, s->how->count, LOTTERY_ROUNDS, s->how->seed, chosen,
                                     s->why);
 }
 

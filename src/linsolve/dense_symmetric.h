@@ -1,8 +1,8 @@
 /* Small dense symmetric matrices: systems, eigenvalues, and values clipped to an interval.
  *
  * Matrices are arrays of doubles, row by row. Nothing is allocated: callers bring the room. One
- * thread and one order of operations, so the bits are the same everywhere; the threaded LAPACK that
- * is at hand does not promise that. */
+ * thread and one order of operations, so results are bitwise identical on every machine, which
+ * LAPACK does not promise. */
 #ifndef BLV_LINSOLVE_DENSE_SYMMETRIC_H
 #define BLV_LINSOLVE_DENSE_SYMMETRIC_H
 

@@ -12,6 +12,8 @@
  * X. Zhou, R. Pi, W. Zhang, Y. Lin, T. Zhang, "Probabilistic bilevel coreset selection", ICML 2022;
  * J. Hao, K. Ji, M. Liu, "Bilevel coreset selection in continual learning: a new formulation and
  * algorithm", NeurIPS 2023, for the smoothed sum. */
+#include "base/caller_struct.h"
+#include "base/struct_size.h"
 #include "bilevel/select.h"
 #include "problems/builtin_problems.h"
 #include "problems/lower_oracles.h"
@@ -285,15 +287,28 @@ static blv_error check_setting(const blv_coreset_setting *s, blv_message *why) {
 blv_error blv_coreset_create(const blv_sets *sets, const blv_coreset_setting *setting,
                              const blv_problem_options *options, blv_problem **problem,
                              blv_message *why) {
-    const blv_problem_options automatic = {BLV_F64, 0};
+    blv_problem_options chosen = {.size = sizeof chosen};
+    blv_sets known = {.size = sizeof known};
     if (problem)
         *problem = NULL;
     if (!sets)
         return refuse(why, BLV_E_ARGUMENT, "a NULL argument");
-    options = options ? options : &automatic;
-    linear_data data = {sets->train, sets->val, sets->test};
-    blv_error error = setting && problem ? check_sets(sets, options, why)
-                                         : refuse(why, BLV_E_ARGUMENT, "a NULL argument");
+    if (!blv_struct_take(&known, sizeof known, sets))
+        return refuse(why, BLV_E_ARGUMENT, "sets without the size of their struct");
+    linear_data data;
+    blv_error error = linear_data_copy(&data, &known, why);
+    if (error != BLV_OK)
+        return error;
+    if (!setting || !problem)
+        error = refuse(why, BLV_E_ARGUMENT, "a NULL argument");
+    if (error == BLV_OK && options && !blv_struct_take(&chosen, sizeof chosen, options))
+        error = refuse(why, BLV_E_ARGUMENT, "options without their size");
+    if (error == BLV_OK)
+        error = check_sets(&known, &chosen, why);
+    blv_coreset_setting own;
+    if (error == BLV_OK)
+        error = blv_caller_struct(&own, sizeof own, setting, "blv_coreset_setting", why);
+    setting = &own;
     if (error == BLV_OK)
         error = check_setting(setting, why);
     if (error != BLV_OK) {
@@ -309,7 +324,7 @@ blv_error blv_coreset_create(const blv_sets *sets, const blv_coreset_setting *se
     q.source.order = LINEAR_ORDER_FILE;
     q.net.seed = (int64_t)(setting->seed & INT64_MAX);
     snprintf(q.net.text, sizeof q.net.text, "%s", setting->net ? setting->net : "mlp:in-out");
-    return make(&q, &data, options, problem, why);
+    return make(&q, &data, &chosen, problem, why);
 }
 
 const blv_problem_family blv_problem_coreset = {

@@ -124,17 +124,9 @@ static uint64_t fingerprint(void *user) {
 }
 
 static blv_error replace_training_rows(linear_data *data, blv_message *why) {
-    const size_t count = blv_dataset_view_of(data->val)->rows;
-    size_t *row = malloc(count * sizeof *row);
-    if (!row)
-        return out_of_memory(why);
-    for (size_t i = 0; i < count; i++)
-        row[i] = i;
-    blv_dataset_destroy(data->train);
+    blv_dataset_release(data->train);
     data->train = NULL;
-    blv_error error = blv_dataset_select(data->val, row, count, &data->train, why);
-    free(row);
-    return error;
+    return blv_dataset_copy(data->val, &data->train, why);
 }
 
 /* On error nothing is left. */

@@ -1,4 +1,5 @@
 /* Probabilities that a linear model gives to the rows of a set, and how good a ranking is. */
+#include "base/struct_size.h"
 #include "bilevel/linear.h"
 #include "problems/auroc.h"
 #include "problems/raw.h"
@@ -39,9 +40,12 @@ static void softmax(double *p, size_t count) {
         p[k] /= sum;
 }
 
-blv_error blv_linear_answer(const blv_linear_model *model, const blv_dataset *dataset,
+blv_error blv_linear_answer(const blv_linear_model *given, const blv_dataset *dataset,
                             double *probability, blv_message *why) {
-    if (!model || !dataset || !probability || !model->weights || model->scores == 0)
+    blv_linear_model known = {.size = sizeof known}, *model = &known;
+    if (given && !blv_struct_take(model, sizeof *model, given))
+        return refuse(why, BLV_E_ARGUMENT, "a model without the size of its struct");
+    if (!given || !dataset || !probability || !model->weights || model->scores == 0)
         return refuse(why, BLV_E_ARGUMENT, "a NULL argument, or no scores");
     const blv_dataset_view *v = blv_dataset_view_of(dataset);
     if (v->columns != model->columns)

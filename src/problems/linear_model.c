@@ -234,8 +234,6 @@ blv_problem_def linear_definition(const linear_model *m, int order, const char *
 }
 
 uint64_t linear_fingerprint(const linear_data *data) {
-    const uint64_t factor = 1099511628211u; /* of FNV */
-    uint64_t parts = blv_dataset_fingerprint(data->train);
-    parts = parts * factor ^ blv_dataset_fingerprint(data->val);
-    return parts * factor ^ blv_dataset_fingerprint(data->test);
+    const blv_dataset *const sets[] = {data->train, data->val, data->test};
+    return blv_dataset_fingerprint_all(sets, 3);
 }

@@ -5,8 +5,7 @@
 #ifndef BLV_PROBLEMS_LINEAR_MODEL_H
 #define BLV_PROBLEMS_LINEAR_MODEL_H
 
-#include "bilevel/dataset.h"
-#include "bilevel/problem.h"
+#include "bilevel/linear.h"
 #include "kernels/elementwise.h"
 #include "kernels/row_sweep.h"
 #include "problems/pool.h"
@@ -144,6 +143,8 @@ typedef struct linear_data {
 
 blv_error linear_load(const linear_source *source, const char *owner, blv_precision precision,
                       linear_data *data, blv_message *why);
+/* Sets that share the rows of the caller's, whose later changes do not reach them. */
+blv_error linear_data_copy(linear_data *data, const blv_sets *sets, blv_message *why);
 void linear_data_destroy(linear_data *data);
 
 /* ---- Linear models ---- */

@@ -1,4 +1,5 @@
 /* The problems on data from sets in memory. */
+#include "base/struct_size.h"
 #include "bilevel/linear.h"
 #include "problems/hyperclean.h"
 #include "problems/l2reg.h"
@@ -23,7 +24,7 @@ static const char *mismatch(const blv_dataset *train, const blv_dataset *set,
     return v->label ? NULL : "a set has no classes";
 }
 
-static blv_error check_sets(const blv_sets *sets, blv_precision precision, const char *owner,
+static blv_error check_sets(const linear_data *sets, blv_precision precision, const char *owner,
                             blv_message *why) {
     if (!sets->train || !sets->val)
         return refuse(why, BLV_E_ARGUMENT, owner, "a training and a validation set are needed");
@@ -39,15 +40,25 @@ static blv_error check_sets(const blv_sets *sets, blv_precision precision, const
     return BLV_OK;
 }
 
-/* From here on the sets are the problem's, or gone. given: whether the other arguments are there.
- */
+/* given: whether the other arguments are there */
 static blv_error take_sets(const blv_sets *sets, bool given, const blv_problem_options *options,
-                           const char *owner, linear_data *data, blv_message *why) {
+                           const char *owner, linear_data *data, blv_problem_options *chosen,
+                           blv_message *why) {
+    blv_sets known = {.size = sizeof known};
+    *chosen = (blv_problem_options){.size = sizeof *chosen};
     if (!sets)
         return refuse(why, BLV_E_ARGUMENT, owner, "a NULL argument");
-    *data = (linear_data){sets->train, sets->val, sets->test};
-    blv_error error = given ? check_sets(sets, options->precision, owner, why)
-                            : refuse(why, BLV_E_ARGUMENT, owner, "a NULL argument");
+    if (!blv_struct_take(&known, sizeof known, sets))
+        return refuse(why, BLV_E_ARGUMENT, owner, "sets without the size of their struct");
+    blv_error error = linear_data_copy(data, &known, why);
+    if (error != BLV_OK)
+        return error;
+    if (!given)
+        error = refuse(why, BLV_E_ARGUMENT, owner, "a NULL argument");
+    else if (options && !blv_struct_take(chosen, sizeof *chosen, options))
+        error = refuse(why, BLV_E_ARGUMENT, owner, "options without their size");
+    else
+        error = check_sets(data, chosen->precision, owner, why);
     if (error != BLV_OK)
         linear_data_destroy(data);
     return error;
@@ -55,46 +66,46 @@ static blv_error take_sets(const blv_sets *sets, bool given, const blv_problem_o
 
 blv_error blv_hyperclean_create(const blv_sets *sets, double C, const blv_problem_options *options,
                                 blv_problem **problem, blv_message *why) {
-    const blv_problem_options automatic = {BLV_F64, 0};
+    blv_problem_options chosen;
     linear_data data;
     if (problem)
         *problem = NULL;
-    options = options ? options : &automatic;
-    blv_error error = take_sets(sets, problem, options, "hyperclean", &data, why);
+    blv_error error = take_sets(sets, problem, options, "hyperclean", &data, &chosen, why);
     if (error != BLV_OK)
         return error;
     if (!(C > 0.0) || !isfinite(C)) {
         linear_data_destroy(&data);
         return refuse(why, BLV_E_VALUE, "hyperclean", "C must be above 0");
     }
-    return hyperclean_make(C, LINEAR_ORDER_FILE, &data, options, problem, why);
+    return hyperclean_make(C, LINEAR_ORDER_FILE, &data, &chosen, problem, why);
 }
 
 blv_error blv_l2reg_create(const blv_sets *sets, const blv_l2reg_setting *setting,
                            const blv_problem_options *options, blv_problem **problem,
                            blv_message *why) {
-    const blv_problem_options automatic = {BLV_F64, 0};
+    blv_problem_options chosen;
+    blv_l2reg_setting s = {.size = sizeof s};
     linear_data data;
     if (problem)
         *problem = NULL;
-    options = options ? options : &automatic;
-    blv_error error = take_sets(sets, setting && problem, options, "l2reg", &data, why);
+    blv_error error = take_sets(sets, setting && problem, options, "l2reg", &data, &chosen, why);
     if (error != BLV_OK)
         return error;
-    bool bad = !(setting->scale > 0.0) || !isfinite(setting->scale) || isnan(setting->lo) ||
-               isnan(setting->hi) || (unsigned)setting->penalty > BLV_PENALTY_GROUPS ||
-               (setting->penalty == BLV_PENALTY_GROUPS && !setting->group);
+    if (!blv_struct_take(&s, sizeof s, setting)) {
+        linear_data_destroy(&data);
+        return refuse(why, BLV_E_ARGUMENT, "l2reg", "a setting without its size");
+    }
+    bool bad = !(s.scale > 0.0) || !isfinite(s.scale) || isnan(s.lo) || isnan(s.hi) ||
+               (unsigned)s.penalty > BLV_PENALTY_GROUPS ||
+               (s.penalty == BLV_PENALTY_GROUPS && !s.group);
     if (bad) {
         linear_data_destroy(&data);
         return refuse(
             why, BLV_E_VALUE, "l2reg",
             "the scale must be above 0, bounds numbers, the penalty known, and groups given");
     }
-    l2reg_params params = {.penalty = (int)setting->penalty,
-                           .group_of = setting->group,
-                           .scale = setting->scale,
-                           .lo = setting->lo,
-                           .hi = setting->hi};
+    l2reg_params params = {
+        .penalty = (int)s.penalty, .group_of = s.group, .scale = s.scale, .lo = s.lo, .hi = s.hi};
     params.source.order = LINEAR_ORDER_FILE;
-    return l2reg_make(&params, "l2reg", &data, options, problem, why);
+    return l2reg_make(&params, "l2reg", &data, &chosen, problem, why);
 }

@@ -40,7 +40,8 @@ static blv_error read_file(const linear_source *source, const char *path, blv_pr
                            blv_dataset **set, blv_message *why) {
     static const blv_layout layouts[] = {BLV_LAYOUT_AUTO, BLV_LAYOUT_DENSE, BLV_LAYOUT_SPARSE};
     char buffer[2 * BLV_TEXT_SIZE];
-    blv_read_options options = {.precision = precision,
+    blv_read_options options = {.size = sizeof(blv_read_options),
+                                .precision = precision,
                                 .layout = layouts[source->layout],
                                 .label = source->label[0] ? source->label : NULL,
                                 .header = source->header[0] ? source->header : NULL};
@@ -48,8 +49,8 @@ static blv_error read_file(const linear_source *source, const char *path, blv_pr
     if (source->labels[0] && path == source->train)
         options.labels = find_file(source->labels, labels, sizeof labels);
     CHECK(blv_dataset_read(set, find_file(path, buffer, sizeof buffer), &options, why));
-    if (blv_dataset_view_of(*set)->classes == 0)
-        return fail(why, BLV_E_FORMAT, "%s: no classes: labels are needed that name a class", path);
+    if (path == source->train)
+        CHECK(blv_dataset_expect_classes(*set, path, why));
     return source->positive[0] ? blv_dataset_one_against_rest(*set, source->positive, why) : BLV_OK;
 }
 
@@ -59,7 +60,7 @@ static blv_error cut(blv_dataset **set, double size, uint64_t seed, blv_message 
         return BLV_OK;
     blv_dataset *sample;
     CHECK(blv_dataset_subsample(*set, size, true, seed, &sample, why));
-    blv_dataset_destroy(*set);
+    blv_dataset_release(*set);
     *set = sample;
     return BLV_OK;
 }
@@ -108,7 +109,7 @@ static blv_error consecutive_parts(const blv_dataset *set, const double sizes[3]
     }
     free(index);
     for (size_t i = 0; error != BLV_OK && i < 3; i++) {
-        blv_dataset_destroy(part[i]);
+        blv_dataset_release(part[i]);
         part[i] = NULL;
     }
     return error;
@@ -137,38 +138,18 @@ static blv_error split(const linear_source *s, linear_data *d, const char *owner
     blv_dataset *part[3] = {NULL, NULL, NULL};
     CHECK(s->order == LINEAR_ORDER_FILE ? consecutive_parts(d->train, sizes, part, why)
                                         : random_parts(d->train, sizes, seed, part, why));
-    blv_dataset_destroy(d->train);
+    blv_dataset_release(d->train);
     d->train = part[0];
     d->val = part[1] ? part[1] : d->val;
     d->test = part[2] ? part[2] : d->test;
     return BLV_OK;
 }
 
-/* Gives a set the columns and classes of the training rows; says of which file it is. */
-static blv_error match(blv_dataset *set, blv_dataset *train, const char *file, blv_message *why) {
-    blv_message said = {0};
-    blv_error error = blv_dataset_match(set, train, &said);
-    if (error == BLV_OK)
-        return BLV_OK;
-    return file[0] ? fail(why, error, "%.200s: %.250s", file, said.text)
-                   : fail(why, error, "%.450s", said.text);
-}
-
-static blv_error expect_classes(const linear_source *s, const blv_dataset *set, blv_message *why) {
-    const blv_dataset_view *view = blv_dataset_view_of(set);
-    if (view->classes != 1)
-        return BLV_OK;
-    return fail(why, BLV_E_FORMAT, "%.200s: one class only ('%.60s'), expected at least 2",
-                s->train, view->class_names[0]);
-}
-
 static blv_error prepare(const linear_source *s, linear_data *d, blv_message *why) {
     blv_dataset *sets[3] = {d->train, d->val, d->test};
     const char *files[3] = {s->train, s->val, s->test};
     size_t count = d->test ? 3 : 2;
-    for (int pass = 0; pass < 2; pass++) /* twice: a later set may have widened the first */
-        for (size_t i = 1; i < count; i++)
-            CHECK(match(sets[i], sets[0], files[i], why));
+    CHECK(blv_dataset_align(sets, files, count, why));
     if (s->corrupt > 0.0)
         CHECK(blv_dataset_corrupt(d->train, (blv_corruption)s->corruption, s->corrupt,
                                   (uint64_t)s->seed, why));
@@ -189,7 +170,6 @@ static blv_error load(const linear_source *s, const char *owner, blv_precision p
                       linear_data *d, blv_message *why) {
     uint64_t seed = (uint64_t)s->seed;
     CHECK(read_file(s, s->train, precision, &d->train, why));
-    CHECK(expect_classes(s, d->train, why));
     if (s->val[0]) {
         CHECK(read_file(s, s->val, precision, &d->val, why));
         CHECK(cut(&d->val, s->val_size, seed, why));
@@ -214,9 +194,21 @@ blv_error linear_load(const linear_source *source, const char *owner, blv_precis
     return error;
 }
 
+blv_error linear_data_copy(linear_data *data, const blv_sets *sets, blv_message *why) {
+    *data = (linear_data){NULL, NULL, NULL};
+    blv_error error = sets->train ? blv_dataset_copy(sets->train, &data->train, why) : BLV_OK;
+    if (error == BLV_OK && sets->val)
+        error = blv_dataset_copy(sets->val, &data->val, why);
+    if (error == BLV_OK && sets->test)
+        error = blv_dataset_copy(sets->test, &data->test, why);
+    if (error != BLV_OK)
+        linear_data_destroy(data);
+    return error;
+}
+
 void linear_data_destroy(linear_data *data) {
-    blv_dataset_destroy(data->train);
-    blv_dataset_destroy(data->val);
-    blv_dataset_destroy(data->test);
+    blv_dataset_release(data->train);
+    blv_dataset_release(data->val);
+    blv_dataset_release(data->test);
     *data = (linear_data){NULL, NULL, NULL};
 }

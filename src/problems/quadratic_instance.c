@@ -5,10 +5,10 @@
  *
  * A is built from its eigenvectors and eigenvalues, so A^-1 is exact to rounding. */
 #include "base/random.h"
+#include "linsolve/dense_symmetric.h"
 #include "problems/quadratic.h"
 #include "problems/raw.h"
 
-#include <lapacke.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,8 +17,7 @@ static double dot(size_t n, const double *a, const double *b) {
     return blv_dense_f64.dot(n, a, b);
 }
 
-/* Rows of m become orthonormal: Gram-Schmidt, each row twice. Not LAPACK's, whose bits may depend
- * on its number of threads. */
+/* Rows of m become orthonormal: Gram-Schmidt, each row twice. */
 static void orthonormalize(size_t n, double *m) {
     for (size_t i = 0; i < n; i++) {
         double *row = m + i * n;
@@ -250,6 +249,18 @@ int quadratic_known_phi(void *user, const blv_vec *x_vec, double *phi, blv_vec *
     return 0;
 }
 
+/* m x = x for the dx x dx matrix m, which is overwritten. */
+static int solve_dense(size_t dx, double *m, double *x) {
+    double *work = malloc(2 * dx * sizeof *work);
+    size_t *order = malloc(dx * sizeof *order);
+    bool ok = work && order && blv_dense_factor(dx, m, order, work);
+    if (ok)
+        blv_dense_solve(dx, m, order, x, x, work);
+    free(work);
+    free(order);
+    return ok ? 0 : -1;
+}
+
 int quadratic_known_solution(void *user, blv_vec *x_vec, blv_vec *y_vec) {
     const quadratic *q = user;
     size_t dx = q->dx, dy = q->dy;
@@ -268,8 +279,7 @@ int quadratic_known_solution(void *user, blv_vec *x_vec, blv_vec *y_vec) {
     blv_dense_f64.axpy(dy, 1.0, q->b, rhs);
     solve(q, 1, rhs, rhs, work);
     add_transposed_product(q, -1.0, rhs, x);
-    int code =
-        (int)LAPACKE_dposv(LAPACK_ROW_MAJOR, 'U', (lapack_int)dx, 1, m, (lapack_int)dx, x, 1);
+    int code = solve_dense(dx, m, x);
     if (code == 0 && x_vec)
         blv_vec_write(x_vec, x);
     if (code == 0 && y_vec) {
@@ -277,5 +287,5 @@ int quadratic_known_solution(void *user, blv_vec *x_vec, blv_vec *y_vec) {
         blv_vec_write(y_vec, y);
     }
     free(m);
-    return code == 0 ? 0 : -1;
+    return code;
 }

@@ -69,7 +69,8 @@ static blv_error make_data(const synthetic_params *p, blv_precision precision, l
     blv_error error = BLV_OK;
     if (features && label && w) {
         generate(p, precision, features, label, w);
-        blv_dataset_view view = {.rows = half,
+        blv_dataset_view view = {.size = sizeof(blv_dataset_view),
+                                 .rows = half,
                                  .columns = columns,
                                  .precision = precision,
                                  .dense = features,

@@ -80,7 +80,7 @@ refused "no method 'soba'" bench ./few.json -o refused --solvers soba
 [ ! -e refused ] || fail "a folder was made"
 changed 's/"size": 12/"size": 100000/'
 run 2 bench ./changed.json -o large --no-plots
-err_has "size: expected from 1 to the number of rows"
+err_has "count: expected from 1 to the number of rows"
 
 # 4 settings, 3 entries with 2 seeds each
 run 0 bench ./few.json -o few

@@ -159,7 +159,7 @@ changed=$("$json_get" out changed)
 refused "Usage: bilevel data" data
 refused "there is no action 'inform'" data inform iris.csv
 refused "no file is named" data info
-refused "too many arguments" data info iris.csv iris.csv
+refused "one argument too many" data info iris.csv iris.csv
 refused "missing.csv" data info missing.csv
 refused "expected yes or no" data info iris.csv --header maybe
 refused "expected f32 or f64" data info iris.csv --precision f16

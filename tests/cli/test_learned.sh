@@ -302,7 +302,7 @@ same clean.csv straight.clean.csv
 # ---- what is refused, and what has ended
 run 0 resume "$id"
 out_has "Run $id has finished: "
-refused "which goes on under its own limits" resume "$id" --iters 5
+refused "which keeps its own limits" resume "$id" --iters 5
 "$sql" .runs.db "UPDATE run SET status = 'interrupted' WHERE id = $id"
 shown=
 run 0 resume "$id" --quiet
@@ -329,7 +329,7 @@ rm -f rows.csv clean.csv
 ) >out 2>err
 code=$?
 [ $code -eq 2 ] || fail "exit code $code, expected 2"
-err_has "the run goes on without it"
+err_has "the run continues without it"
 [ "$(wc -l <err)" -eq 1 ] || fail "said more than once"
 same rows.csv straight.rows.csv
 "$sql" small.db "SELECT status FROM run WHERE status NOT IN ('finished', 'running')" >found

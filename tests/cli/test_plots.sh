@@ -210,7 +210,7 @@ cp three.svg before
 code=$?
 case_name="full disk"
 [ "$code" -eq 2 ] || fail "$case_name: exit code $code, expected 2"
-err_has "three.svg: cannot be written"
+err_has "three.svg: cannot write"
 same three.svg before
 ls -A | grep -q '^\.bilevel-' && fail "something was left behind"
 mkdir folder.svg

@@ -177,7 +177,7 @@ cp report.html before
 code=$?
 case_name="full disk"
 [ "$code" -eq 2 ] || fail "$case_name: exit code $code, expected 2"
-err_has "report.html: cannot be written"
+err_has "report.html: cannot write"
 same report.html before
 ls -A | grep -q '^\.bilevel-' && fail "something was left behind"
 

@@ -290,7 +290,7 @@ case_name="full disk"
 [ "$code" -eq 2 ] || fail "exit code $code, expected 2"
 json 3000 iterations
 err_has "small.db"
-err_has "the run goes on without it"
+err_has "the run continues without it"
 [ "$(wc -l <err)" -eq 1 ] || fail "said more than once"
 whole small.db
 run 0 runs --store small.db --json

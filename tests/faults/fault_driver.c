@@ -394,7 +394,6 @@ static void prepare(void) {
     char path[PATH_ROOM], integrity[100];
     make_root();
     setenv("BILEVEL_STORE", ".runs.db", 1);
-    setenv("OPENBLAS_NUM_THREADS", "1", 1);
     unsetenv("BILEVEL_FAULT");
     put_rows();
     put_text(root, "template", "suite.json", fault_suite);
