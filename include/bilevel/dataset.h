@@ -5,6 +5,7 @@
 #ifndef BILEVEL_DATASET_H
 #define BILEVEL_DATASET_H
 
+#include "bilevel/npz.h"
 #include "bilevel/space.h"
 
 #include <stdbool.h>
@@ -191,7 +192,8 @@ BLV_API blv_error blv_dataset_transpose(blv_dataset *dataset, blv_message *why);
 
 /* ---- Writing ---- */
 
-/* format: "libsvm", "csv", "npz". Written aside and renamed; a path that ends in .gz is compressed
+/* format: "libsvm", "csv", "npz". Written to a temporary file
+ * and renamed; a path that ends in .gz is compressed
  * (not npz). Numbers are the shortest that read back as the same.
  * libsvm: columns from 1, no zeros except the last column in the first row where the width would be
  * lost; classes by name where all names are numbers, else by number; 0 where there are none.
@@ -201,6 +203,10 @@ BLV_API blv_error blv_dataset_transpose(blv_dataset *dataset, blv_message *why);
  * are not read here. True labels and the history are not written. */
 BLV_API blv_error blv_dataset_write(const blv_dataset *dataset, const char *path,
                                     const char *format, blv_message *why);
+/* The same bytes to a function, front to back. name: stands for the path. */
+BLV_API blv_error blv_dataset_write_to(const blv_dataset *dataset, const char *name,
+                                       const char *format, blv_write_fn write, void *context,
+                                       blv_message *why);
 
 #ifdef __cplusplus
 }

@@ -1,24 +1,17 @@
-/* Several files that appear together or not at all. Each is made in a folder beside its place and
- * moved when all are complete; where one cannot be moved, what the others replaced comes back.
- * The folders are removed also where memory is short and the command ends on the spot. */
+/* Several files that appear together or not at all. Temporary files are removed also where memory
+ * is short and the command ends on the spot. */
 #ifndef CLI_OUTPUTS_H
 #define CLI_OUTPUTS_H
 
+#include "base/atomic_file.h"
 #include "bilevel/dataset.h"
-#include "cli_common.h"
+#include "cli/common.h"
 
 #include <stdio.h>
 
-typedef struct cli_output {
-    const char *path; /* borrowed */
-    char *folder, *temporary;
-    char *former; /* where the file that it replaces stays until all are moved */
-    bool new;     /* there is none */
-} cli_output;
-
 typedef struct cli_outputs {
     size_t count;
-    cli_output *items;
+    blv_atomic_file **files;
     struct cli_outputs *next; /* that is not finished either */
 } cli_outputs;
 

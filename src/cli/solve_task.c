@@ -152,6 +152,8 @@ static int judge(const solving *s, const blv_solution *solution, blv_error error
         return CLI_DONE;
     if (error != BLV_OK)
         return cli_refuse(error, why);
+    if (!s->execution.ran) /* memory for the report was short */
+        return cli_refuse(BLV_E_MEMORY, "there is no report: out of memory");
     if (solution->outcome <= BLV_DIVERGED) {
         char ending[CLI_ENDING_SIZE];
         cli_ending_text(&s->execution, ending);

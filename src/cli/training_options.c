@@ -4,7 +4,7 @@
 #include "bilevel/solver.h"
 #include "cli/data_files.h"
 #include "cli/store_options.h"
-#include "cli_text.h"
+#include "cli/text.h"
 #include "store/run_info.h"
 
 #include <errno.h>

@@ -10,11 +10,12 @@
  * value. A divisor of 0, that of a constant column, is taken as 1. Sums are in double, whatever the
  * precision; the mean is corrected by the mean of what is left, and the same sum takes the rounding
  * out of the variance. All results are looked at before the first one is stored. */
+#include "base/number_text.h"
 #include "data/dataset_ops.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- Maps of the values: x -> (x - shift[j]) / divisor[j], or factor x ---- */
 
@@ -266,8 +267,8 @@ blv_error blv_dataset_multiply(blv_dataset *dataset, double factor, blv_message 
     if (!isfinite(factor))
         return blv_explain(why, BLV_E_VALUE, "multiply: factor %g; expected a finite number",
                            factor);
-    char word[64];
-    snprintf(word, sizeof word, "multiply by %.17g", factor);
+    char word[64] = "multiply by ";
+    blv_number_format(factor, word + strlen(word), sizeof word - strlen(word));
     return apply(dataset, &(map){.factor = factor}, word, why);
 }
 

@@ -87,10 +87,11 @@ static blv_error add_classes(blv_npz_writer *w, const blv_dataset_view *v, blv_m
     return error;
 }
 
-blv_error blv_dataset_write_npz(const blv_dataset_view *view, const char *path, blv_message *why) {
+blv_error blv_dataset_write_npz(const blv_dataset_view *view, const char *name, blv_write_fn write,
+                                void *context, blv_message *why) {
     const blv_dataset_view *v = view;
     blv_npz_writer *w = NULL;
-    blv_error error = blv_npz_create(&w, path, why);
+    blv_error error = blv_npz_create_to(&w, name, write, context, why);
     if (error)
         return error;
     error = v->dense ? add_dense(w, v, why) : add_sparse(w, v, why);

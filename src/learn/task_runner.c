@@ -29,8 +29,6 @@ blv_error blv_task_open(blv_task *task, const blv_task_hooks *hooks, blv_message
     task->why = why;
     if (!task->solver)
         task->solver = blv_solver_find(NULL, "exact", why);
-    if (!hooks)
-        return BLV_OK;
     return blv_caller_struct(&task->hooks, sizeof task->hooks, hooks, "blv_task_hooks", why);
 }
 

@@ -451,9 +451,8 @@ blv_error blv_tune(const blv_task_sets *sets, const blv_tune_options *options,
         return blv_explain(why, BLV_E_MEMORY, "out of memory");
     t->sets = sets;
     t->why = why;
-    blv_error error = options ? blv_caller_struct(&t->options, sizeof t->options, options,
-                                                  "blv_tune_options", why)
-                              : BLV_OK;
+    blv_error error =
+        blv_caller_struct(&t->options, sizeof t->options, options, "blv_tune_options", why);
     if (error == BLV_OK)
         error = tune(t, hooks);
     blv_dataset *held[] = {t->train, t->val, t->fit, t->stop};

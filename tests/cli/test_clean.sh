@@ -138,7 +138,7 @@ err_has "stopped before all folds were done: nothing is written"
 # ---- what is refused; nothing is written
 no_files() {
     [ ! -e never.csv ] || fail "$case_name: wrote its file"
-    [ -z "$(find . -name '.bilevel-*')" ] || fail "$case_name: temporary files are left"
+    [ -z "$(find . -name '*.tmp')" ] || fail "$case_name: temporary files are left"
 }
 refuse() {
     words=$1

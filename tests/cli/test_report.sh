@@ -179,6 +179,6 @@ case_name="full disk"
 [ "$code" -eq 2 ] || fail "$case_name: exit code $code, expected 2"
 err_has "report.html: cannot write"
 same report.html before
-ls -A | grep -q '^\.bilevel-' && fail "something was left behind"
+ls -A | grep -q '\.tmp$' && fail "something was left behind"
 
 finish

@@ -176,7 +176,7 @@ refuse() {
     shift
     refused "$words" tune "$@" -o never.npz
     [ ! -e never.npz ] || fail "$case_name: wrote its file"
-    [ -z "$(find . -name '.bilevel-*')" ] || fail "$case_name: temporary files are left"
+    [ -z "$(find . -name '*.tmp')" ] || fail "$case_name: temporary files are left"
 }
 sed 's/,yes$/,maybe/' val.csv >unknown.csv
 grep -v ',no$' val.csv >without.csv

@@ -81,7 +81,7 @@ static blv_error draw(const request *asked, const report_figure *figure, blv_mes
         report_bytes bytes;
         error = report_gnuplot_draw(figure, asked->kind, 0, 0, &bytes, why);
         if (error == BLV_OK)
-            error = blv_atomic_write(asked->out, bytes.data, bytes.size, why);
+            error = blv_atomic_file_write_whole(asked->out, bytes.data, bytes.size, why);
         free(bytes.data);
     }
     if (error == BLV_OK && (asked->in_terminal || !asked->out))

@@ -37,7 +37,8 @@ static int report(const request *asked, blv_store *store) {
     error = out ? report_run_page_put(&page, out, &why) : BLV_E_MEMORY;
     char *whole = blv_text_close(&text);
     if (error == BLV_OK)
-        error = whole ? blv_atomic_write(asked->out, whole, text.size, &why) : BLV_E_MEMORY;
+        error =
+            whole ? blv_atomic_file_write_whole(asked->out, whole, text.size, &why) : BLV_E_MEMORY;
     free(whole);
     blv_run_groups_free(&groups);
     return error == BLV_OK ? CLI_DONE : cli_refuse(error, why.text);
