@@ -362,10 +362,11 @@ static blv_error learn_single_and_none(blv_tuning *t) {
 
 /* Where the solver fails, the single penalty is still an answer. */
 static blv_error learn_many(blv_tuning *t) {
-    blv_message *why = t->why;
+    blv_message *why = t->why, *task_why = t->task.why;
     t->why = t->task.why = &t->result.failure;
     blv_error error = find_many(t);
-    t->why = t->task.why = why;
+    t->why = why;
+    t->task.why = task_why;
     if (error == BLV_E_FAILED || error == BLV_E_ORACLE) {
         if (t->task.hooks.note)
             t->task.hooks.note(t->task.hooks.context, t->result.failure.text);
