@@ -88,11 +88,10 @@ static const cli_arguments arguments = {
 /* ---- The record of the request ---- */
 
 static const blv_field request_fields[] = {
-    BLV_FIELD_AS("folder", request, training.folder, TEXT, 0),
     BLV_FIELD_RECORD("training", request, training, cli_training_fields),
-    BLV_FIELD(request, out, TEXT),
-    BLV_FIELD_AS("write_clean", request, clean, TEXT, 0),
-    BLV_FIELD(request, truth, TEXT),
+    BLV_FIELD(request, out, PATH),
+    BLV_FIELD_AS("write_clean", request, clean, PATH, 0),
+    BLV_FIELD_AS("truth", request, truth, PATH, BLV_IF_FILE),
     BLV_FIELD(request, relabel, BOOL),
     BLV_FIELD(request, threshold, REAL),
     BLV_FIELD(request, flag_share, REAL),
@@ -417,10 +416,8 @@ int cmd_clean(int argc, char **argv) {
     request asked = {.training.reading = cli_training_reading, .folds = USUAL_FOLDS};
     cli_task_facts facts = cli_task_facts_begin(argc, argv);
     int code = CLI_DONE;
-    if (cli_read_arguments(&arguments, argc, argv, &asked)) {
-        asked.training.folder = facts.folder;
+    if (cli_read_arguments(&arguments, argc, argv, &asked))
         code = clean(&asked, &facts, NULL);
-    }
     cli_task_facts_free(&facts);
     cli_settings_free(&asked.training.settings);
     return code;

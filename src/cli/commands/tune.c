@@ -87,13 +87,12 @@ static const cli_arguments arguments = {
 /* ---- The record of the request ---- */
 
 static const blv_field request_fields[] = {
-    BLV_FIELD_AS("folder", request, training.folder, TEXT, 0),
     BLV_FIELD_RECORD("training", request, training, cli_training_fields),
-    BLV_FIELD(request, out, TEXT),
-    BLV_FIELD(request, penalties, TEXT),
-    BLV_FIELD(request, trace, TEXT),
+    BLV_FIELD(request, out, PATH),
+    BLV_FIELD(request, penalties, PATH),
+    BLV_FIELD(request, trace, PATH),
     BLV_FIELD_WORD("penalty", request, kind, kind_words),
-    BLV_FIELD(request, groups, TEXT),
+    BLV_FIELD(request, groups, PATH),
     BLV_FIELD(request, stop_share, REAL),
     BLV_FIELD(request, range, REAL),
     BLV_FIELD(request, patience, WHOLE),
@@ -393,10 +392,8 @@ int cmd_tune(int argc, char **argv) {
         .training.reading = cli_training_reading, .stop_share = 0.25, .range = 7.0, .patience = 2};
     cli_task_facts facts = cli_task_facts_begin(argc, argv);
     int code = CLI_DONE;
-    if (cli_read_arguments(&arguments, argc, argv, &asked)) {
-        asked.training.folder = facts.folder;
+    if (cli_read_arguments(&arguments, argc, argv, &asked))
         code = tune(&asked, &facts, NULL);
-    }
     cli_task_facts_free(&facts);
     cli_settings_free(&asked.training.settings);
     return code;
