@@ -42,12 +42,8 @@ typedef struct making {
 
 /* ---- Points ---- */
 
-static uint64_t sum_counts(const blv_counts *c) {
-    return c->f_grad + c->g_grad + c->hvp + c->cross + c->values;
-}
-
 static uint64_t calls_of(const blv_result *result) {
-    return sum_counts(&result->counts) + sum_counts(&result->setup_counts);
+    return blv_counts_total(&result->counts) + blv_counts_total(&result->setup_counts);
 }
 
 static blv_error add_counts(blv_values *point, const blv_result *r) {

@@ -109,7 +109,7 @@ static void prepare(solving *s, const blv_run *run) {
     const cli_instance *instance = &task->instance;
     s->trace = own_path(s, task->trace, run);
     s->out = own_path(s, task->out, run);
-    s->request = task->store ? cli_solve_request_text(task, run, s->trace, s->out) : NULL;
+    s->request = task->store ? cli_solve_request(task, run, s->trace, s->out) : NULL;
     s->recorder = (blv_recorder){
         .store = task->store, .checkpoint_seconds = task->checkpoint_seconds, .warn = warn};
     s->execution = (blv_execution){

@@ -1,5 +1,5 @@
 /* Whether a set is sound, and sets from memory. */
-#include "base/struct_size.h"
+#include "base/caller_struct.h"
 #include "data/dataset_ops.h"
 
 #include <math.h>
@@ -194,16 +194,16 @@ static bool copy_names(blv_dataset *d, const blv_dataset_view *v) {
 
 blv_error blv_dataset_create(blv_dataset **dataset, const blv_dataset_view *view,
                              const char *history, blv_message *why) {
-    blv_dataset_view v = {0};
+    blv_dataset_view v;
     if (!dataset)
         return blv_explain(why, BLV_E_ARGUMENT, "blv_dataset_create: dataset is NULL");
     *dataset = NULL;
     if (!view)
         return blv_explain(why, BLV_E_ARGUMENT, "blv_dataset_create: view is NULL");
     complaint c = {"blv_dataset_create", BLV_E_VALUE, why};
-    if (!blv_struct_take(&v, sizeof v, view))
-        return blv_explain(why, BLV_E_ARGUMENT, "blv_dataset_create: the view has no size");
-    blv_error error = check_view(&v, &c);
+    blv_error error = blv_caller_struct(&v, sizeof v, view, "blv_dataset_view", why);
+    if (error == BLV_OK)
+        error = check_view(&v, &c);
     if (error)
         return error;
     blv_dataset *d = blv_dataset_new();

@@ -1,6 +1,6 @@
 /* Sets of a problem: references to data sets, and those that a caller hands over. */
+#include "base/caller_struct.h"
 #include "base/message.h"
-#include "base/struct_size.h"
 #include "problems/data_source.h"
 
 void data_sets_release(data_sets *sets) {
@@ -56,14 +56,15 @@ static blv_error copy_sets(const blv_sets *from, data_sets *to, blv_message *why
 blv_error data_sets_take(const blv_sets *given_sets, bool given, const blv_problem_options *options,
                          const char *owner, data_sets *sets, blv_problem_options *chosen,
                          blv_message *why) {
-    blv_sets known = {.size = sizeof known};
-    *chosen = (blv_problem_options){.size = sizeof *chosen};
+    blv_sets known;
     if (!given_sets || !given)
         return blv_explain(why, BLV_E_ARGUMENT, "%s: a NULL argument", owner);
-    if (!blv_struct_take(&known, sizeof known, given_sets) ||
-        (options && !blv_struct_take(chosen, sizeof *chosen, options)))
-        return blv_explain(why, BLV_E_ARGUMENT, "%s: sets or options without their size", owner);
-    blv_error error = copy_sets(&known, sets, why);
+    blv_error error = blv_caller_struct(&known, sizeof known, given_sets, "blv_sets", why);
+    if (error == BLV_OK)
+        error = blv_caller_struct(chosen, sizeof *chosen, options, "blv_problem_options", why);
+    if (error != BLV_OK)
+        return error;
+    error = copy_sets(&known, sets, why);
     if (error == BLV_OK)
         error = check_sets(sets, chosen->precision, owner, why);
     if (error != BLV_OK)

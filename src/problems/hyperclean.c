@@ -141,9 +141,7 @@ static blv_error open_instance(data_model *m, const void *params, blv_problem_de
     return BLV_OK;
 }
 
-#define ORACLES                                                                                    \
-    .upper = model_upper, .lower = lower, .lower_hvp = lower_hvp, .lower_cross = lower_cross,      \
-    .lower_all = lower_all, .measure = measure, .measures = measures
+#define ORACLES .upper = model_upper, LOWER_ORACLES, .measure = measure, .measures = measures
 
 static const data_family with_linear_model = {.name = "hyperclean",
                                               .instance_size = sizeof(hyperclean),

@@ -8,8 +8,8 @@
  * where ridge_j = scale exp(x_group(j)). J needs no data. A batch takes rows of the loss; the
  * penalty is whole on every batch. */
 #include "problems/l2reg.h"
+#include "base/caller_struct.h"
 #include "base/message.h"
-#include "base/struct_size.h"
 #include "problems/builtin_problems.h"
 #include "problems/lower_oracles.h"
 #include "problems/raw.h"
@@ -25,7 +25,7 @@ typedef struct l2reg {
     blv_penalty_kind penalty;
     size_t penalties;
     uint32_t *group; /* of each column, in the memory of the kernels, for BLV_PENALTY_GROUPS */
-    double scale, lo, hi;
+    double scale;
 } l2reg;
 
 /* Parts of a work's extra memory, numbers of the precision but for the last. */
@@ -150,12 +150,6 @@ static int lower_all(void *user, const blv_batch *batch, const blv_vec *x, const
 
 LOWER_PRODUCTS_FROM_ALL
 
-static int project(void *user, blv_vec *x) {
-    const l2reg *p = user;
-    blv_vec_clamp(x, p->lo, p->hi);
-    return 0;
-}
-
 /* ---- Groups: a file with one group number for each feature ---- */
 
 static blv_error bad_groups(blv_message *why, blv_error error, const char *path, size_t line,
@@ -235,14 +229,11 @@ static blv_error open_instance(data_model *m, const void *params, blv_problem_de
                    : p->penalty == BLV_PENALTY_PER_CLASS ? m->classes
                                                          : 1;
     p->scale = isnan(q->scale) ? 1.0 / (double)m->dim : q->scale;
-    p->lo = isnan(q->lo) ? -INFINITY : q->lo;
-    p->hi = isnan(q->hi) ? INFINITY : q->hi;
-    if (p->lo > p->hi)
-        return data_problem_explain(m, BLV_E_VALUE, "lo is above hi", why);
-    blv_error error = p->penalty == BLV_PENALTY_GROUPS ? open_groups(p, q, why) : BLV_OK;
+    blv_error error = data_problem_bounds(m, q->lo, q->hi, def, why);
+    if (error == BLV_OK && p->penalty == BLV_PENALTY_GROUPS)
+        error = open_groups(p, q, why);
     m->extra_bytes = most_penalties(m) * (sizeof(double) + 4 * m->kernels->real_size);
     def->dim_x = p->penalties;
-    def->project_x = isfinite(p->lo) || isfinite(p->hi) ? project : NULL;
     return error;
 }
 
@@ -253,10 +244,7 @@ static void close_instance(data_model *m) {
 const data_family l2reg_family = {.name = "l2reg",
                                   .instance_size = sizeof(l2reg),
                                   .oracles = {.upper = model_upper,
-                                              .lower = lower,
-                                              .lower_hvp = lower_hvp,
-                                              .lower_cross = lower_cross,
-                                              .lower_all = lower_all,
+                                              LOWER_ORACLES,
                                               .measure = model_measure,
                                               .measures = model_measures},
                                   .open = open_instance,
@@ -278,17 +266,18 @@ blv_error blv_l2reg_create(const blv_sets *given, const blv_l2reg_setting *setti
                            const blv_problem_options *options, blv_problem **problem,
                            blv_message *why) {
     blv_problem_options chosen;
-    blv_l2reg_setting s = {.size = sizeof s};
+    blv_l2reg_setting s;
     data_sets sets;
     if (problem)
         *problem = NULL;
-    if (setting && !blv_struct_take(&s, sizeof s, setting))
-        return blv_explain(why, BLV_E_ARGUMENT, "problem l2reg: a setting without its size");
+    blv_error error = blv_caller_struct(&s, sizeof s, setting, "blv_l2reg_setting", why);
+    if (error != BLV_OK)
+        return error;
     if (setting && !is_sound(&s))
         return blv_explain(why, BLV_E_VALUE,
                            "problem l2reg: the scale must be above 0, bounds numbers, the penalty "
                            "known, and groups given");
-    blv_error error =
+    error =
         data_sets_take(given, setting && problem, options, "problem l2reg", &sets, &chosen, why);
     if (error != BLV_OK)
         return error;

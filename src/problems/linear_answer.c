@@ -1,6 +1,6 @@
 /* Probabilities that a linear model gives to the rows of a set. */
+#include "base/caller_struct.h"
 #include "base/message.h"
-#include "base/struct_size.h"
 #include "bilevel/linear.h"
 #include "problems/raw.h"
 
@@ -35,10 +35,10 @@ static void softmax(double *p, size_t count) {
 
 blv_error blv_linear_answer(const blv_linear_model *given, const blv_dataset *dataset,
                             double *probability, blv_message *why) {
-    blv_linear_model known = {.size = sizeof known}, *model = &known;
-    if (given && !blv_struct_take(model, sizeof *model, given))
-        return blv_explain(why, BLV_E_ARGUMENT,
-                           "blv_linear_answer: a model without the size of its struct");
+    blv_linear_model known, *model = &known;
+    blv_error error = blv_caller_struct(model, sizeof *model, given, "blv_linear_model", why);
+    if (error != BLV_OK)
+        return error;
     if (!given || !dataset || !probability || !model->weights || model->scores == 0)
         return blv_explain(why, BLV_E_ARGUMENT, "blv_linear_answer: a NULL argument, or no scores");
     const blv_dataset_view *v = blv_dataset_view_of(dataset);

@@ -110,7 +110,7 @@ same few/points.jsonl before
 # Other test rows: the same settings are chosen by the same values
 changed 's/test.csv/other.csv/'
 run 0 bench ./changed.json -o other --no-plots --markdown
-out_has "| method | test\\_accuracy |"
+out_has "| method | test_accuracy |"
 tuning() {
     grep '"kind":"tuning"' "$1/points.jsonl" |
         sed 's/"key":[^,]*,//;s/"seconds":[^,]*,//;s/,"processor_share":[^,}]*//' | sort

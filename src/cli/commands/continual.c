@@ -1,12 +1,12 @@
 /* bilevel continual DATA: tasks one after the other with a memory of few rows. */
 #include "bilevel/continual.h"
 #include "base/message.h"
+#include "cli/commands.h"
+#include "cli/json.h"
+#include "cli/outputs.h"
 #include "cli/selection_options.h"
-#include "cli_commands.h"
-#include "cli_json.h"
-#include "cli_outputs.h"
-#include "cli_table.h"
-#include "cli_text.h"
+#include "cli/text.h"
+#include "cli/text_table.h"
 #include "report/table.h"
 
 #include <errno.h>
@@ -157,18 +157,19 @@ static int write_files(const char *folder, const blv_continual_result *r) {
 /* ---- Text and JSON ---- */
 
 static void print_text(const request *asked, const blv_continual_result *r) {
-    cli_table shown = {.align = "lrrrrr"};
+    report_table shown = {.align = "lrrrrr"};
     printf("%s: %zu tasks%s, memory %zu, %zu seed%s, %s\n\n", asked->options.data, r->tasks,
            asked->imbalanced ? ", imbalanced" : "", r->memory, r->seeds, r->seeds == 1 ? "" : "s",
            asked->task_known ? "the task of a row is known" : "classes of all tasks so far");
-    cli_table_add(&shown, "METHOD\tINITIAL\tA_T\tFROM - TO\tFGT_T\tCHOOSING");
+    report_table_add(&shown, "METHOD\tINITIAL\tA_T\tFROM - TO\tFGT_T\tCHOOSING");
     for (size_t i = 0; i < r->summary_count; i++) {
         const blv_continual_summary *s = &r->summaries[i];
         char initial[24] = "default";
         if (s->initial > 0.0)
             snprintf(initial, sizeof initial, "%g", s->initial);
-        cli_table_add(&shown, "%s\t%s\t%.4f\t%.4f - %.4f\t%.4f\t%.2f s", s->method->name, initial,
-                      s->average, s->average_least, s->average_most, s->forgetting, s->seconds);
+        report_table_add(&shown, "%s\t%s\t%.4f\t%.4f - %.4f\t%.4f\t%.2f s", s->method->name,
+                         initial, s->average, s->average_least, s->average_most, s->forgetting,
+                         s->seconds);
     }
     cli_table_print(&shown, INDENT, stdout);
     if (asked->sensitivity)

@@ -1,10 +1,10 @@
 /* bilevel coreset DATA: chooses a few rows that represent all. */
 #include "base/message.h"
+#include "cli/commands.h"
 #include "cli/data_files.h"
+#include "cli/outputs.h"
 #include "cli/selection_options.h"
-#include "cli_commands.h"
-#include "cli_outputs.h"
-#include "cli_table.h"
+#include "cli/text_table.h"
 #include "report/table.h"
 
 #include <math.h>
@@ -143,13 +143,13 @@ static int write_files(const finding *f) {
 static void print_text(const finding *f) {
     const request *asked = f->asked;
     const blv_select_result *r = f->result;
-    cli_table shown = {.align = "lrr"};
+    report_table shown = {.align = "lrr"};
     printf("%s: %zu of %zu rows chosen by %s, %.4g s\n\n", asked->options.data, r->count, r->rows,
            r->method->name, r->seconds);
-    cli_table_add(&shown, "CLASS\tROWS\tCHOSEN");
+    report_table_add(&shown, "CLASS\tROWS\tCHOSEN");
     for (size_t k = 0; k < r->classes; k++)
-        cli_table_add(&shown, "%s\t%zu\t%zu", f->rows->class_names[k], r->of_class[k],
-                      r->chosen_of_class[k]);
+        report_table_add(&shown, "%s\t%zu\t%zu", f->rows->class_names[k], r->of_class[k],
+                         r->chosen_of_class[k]);
     cli_table_print(&shown, 2, stdout);
     if (asked->compare)
         printf("\nAccuracy %s, trained on\n"
