@@ -120,6 +120,6 @@ static blv_error set_precision(blv_dataset *d, blv_precision precision, const ch
 
 blv_error blv_dataset_convert(blv_dataset *dataset, blv_layout layout, blv_precision precision,
                               const char *name, blv_message *why) {
-    blv_error error = set_layout(dataset, layout, name, why);
-    return error ? error : set_precision(dataset, precision, name, why);
+    BLV_CHECK(set_layout(dataset, layout, name, why));
+    return set_precision(dataset, precision, name, why);
 }

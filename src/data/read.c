@@ -84,11 +84,9 @@ blv_error blv_dataset_read_as(blv_dataset **dataset, blv_format format, const ch
         r.options.max_classes = USUAL_MAX_CLASSES;
     if (r.options.precision != BLV_F32 && r.options.precision != BLV_F64)
         return blv_explain(why, BLV_E_VALUE, "the precision is neither f32 nor f64");
-    blv_error error = blv_input_open(&r.input, path, why);
-    if (error)
-        return error;
+    BLV_CHECK(blv_input_open(&r.input, path, why));
     r.dataset = blv_dataset_new();
-    error = r.dataset ? read_input(&r, format) : blv_data_no_memory(why);
+    blv_error error = r.dataset ? read_input(&r, format) : blv_data_no_memory(why);
     blv_input_close(r.input);
     if (error) {
         blv_dataset_release(r.dataset);

@@ -236,9 +236,7 @@ static blv_error take_first_row(csv_file *f, char *const *first, size_t count, s
 
 static blv_error set_columns(csv_file *f, size_t width) {
     f->width = width;
-    blv_error error = find_labels(f);
-    if (error)
-        return error;
+    BLV_CHECK(find_labels(f));
     if (features(f) == 0)
         return blv_explain(f->r->why, BLV_E_FORMAT,
                            "%s: one column; expected a label and features, separated by comma, "

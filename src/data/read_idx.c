@@ -138,9 +138,7 @@ blv_error blv_idx_open(blv_idx *idx, blv_input *input, blv_message *why) {
     unsigned char head[4 + 4 * MAX_DIMS];
     size_t got = 0;
     *idx = (blv_idx){.input = input, .count = 1};
-    blv_error error = blv_input_read(input, head, 4, &got, why);
-    if (error)
-        return error;
+    BLV_CHECK(blv_input_read(input, head, 4, &got, why));
     if (!blv_is_idx(head, got))
         return refuse(idx, why, "expected the header of an IDX file");
     if (head[3] > MAX_DIMS)
@@ -148,9 +146,7 @@ blv_error blv_idx_open(blv_idx *idx, blv_input *input, blv_message *why) {
     idx->type = head[2];
     idx->item_size = blv_idx_item_size(idx->type);
     idx->dims = head[3];
-    error = blv_input_read(input, head + 4, 4 * idx->dims, &got, why);
-    if (error)
-        return error;
+    BLV_CHECK(blv_input_read(input, head + 4, 4 * idx->dims, &got, why));
     if (got < 4 * idx->dims)
         return refuse(idx, why, "the file ends inside the dimensions");
 
@@ -225,9 +221,7 @@ static blv_error take_labels(blv_reading *r) {
 blv_error blv_read_idx(blv_reading *r) {
     blv_dataset *d = r->dataset;
     blv_idx idx;
-    blv_error error = blv_idx_open(&idx, r->input, r->why);
-    if (error)
-        return error;
+    BLV_CHECK(blv_idx_open(&idx, r->input, r->why));
     if (idx.dims < 2)
         return blv_explain(r->why, BLV_E_FORMAT,
                            "%s: one dimension, as of labels; expected 2 or more", r->shown);
@@ -242,7 +236,7 @@ blv_error blv_read_idx(blv_reading *r) {
     }
     d->view.precision = r->options.precision;
     void *dense = NULL;
-    error = blv_idx_read(&idx, d->view.precision, &dense, r->why);
+    blv_error error = blv_idx_read(&idx, d->view.precision, &dense, r->why);
     if (!error && !blv_dataset_put(d, BLV_PART_DENSE, dense))
         error = blv_data_no_memory(r->why);
     return error ? error : take_labels(r);

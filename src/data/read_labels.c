@@ -78,15 +78,13 @@ static blv_error refuse_count(blv_reading *r, const char *path, size_t count) {
 static blv_error take_idx_labels(blv_reading *r, blv_input *input, const char *path) {
     blv_idx idx;
     void *labels = NULL;
-    blv_error error = blv_idx_open(&idx, input, r->why);
-    if (error)
-        return error;
+    BLV_CHECK(blv_idx_open(&idx, input, r->why));
     if (idx.dims != 1)
         return blv_explain(r->why, BLV_E_FORMAT, "%s: %zu dimensions; expected labels with one",
                            blv_shown_path(path), idx.dims);
     if (idx.count != r->dataset->view.rows)
         return refuse_count(r, path, (size_t)idx.count);
-    error = blv_idx_read(&idx, BLV_F64, &labels, r->why);
+    blv_error error = blv_idx_read(&idx, BLV_F64, &labels, r->why);
     if (!error)
         error = blv_take_number_labels(r, labels, blv_shown_path(path));
     free(labels);

@@ -22,8 +22,8 @@ blv_error blv_npz_open_input(blv_npz **npz, unsigned char **held, blv_input *inp
     *held = NULL;
     if (!blv_input_is_gzip(input))
         return blv_npz_open(npz, blv_input_path(input), why);
-    blv_error error = blv_input_read_all(input, held, &size, why);
-    return error ? error : blv_npz_open_memory(npz, *held, size, blv_input_path(input), why);
+    BLV_CHECK(blv_input_read_all(input, held, &size, why));
+    return blv_npz_open_memory(npz, *held, size, blv_input_path(input), why);
 }
 
 /* ---- Names ---- */
@@ -128,9 +128,7 @@ static blv_error take_dense(blv_reading *r, blv_npz *npz, const char *name) {
         return error;
     double *dense = NULL;
     d->view.precision = BLV_F64;
-    error = blv_npz_read_f64(npz, name, &dense, NULL, r->why);
-    if (error)
-        return error;
+    BLV_CHECK(blv_npz_read_f64(npz, name, &dense, NULL, r->why));
     return blv_dataset_put(d, BLV_PART_DENSE, dense) ? BLV_OK : blv_data_no_memory(r->why);
 }
 

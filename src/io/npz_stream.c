@@ -47,9 +47,7 @@ static blv_error enter(blv_npz_stream *s, blv_message *why) {
     unsigned char local[ZIP_LOCAL_SIZE];
     if (end < sizeof local || e->at > end - sizeof local)
         return refuse(s, why, e->at, "the entry is said to begin here, outside of the entries");
-    blv_error error = blv_npz_pread(s->npz, e->at, local, sizeof local, why);
-    if (error)
-        return error;
+    BLV_CHECK(blv_npz_pread(s->npz, e->at, local, sizeof local, why));
     if (zip_get32(local) != ZIP_LOCAL)
         return refuse(s, why, e->at, "expected a local header");
     if (((e->flags | zip_get16(local + 6)) &
