@@ -13,7 +13,7 @@
 
 enum {
     KNOWN_NAMES = 4,          /* what killed processes left under these is found again */
-    TEMPORARY_ATTEMPTS = 100, /* then come names that nobody else thinks of */
+    TEMPORARY_ATTEMPTS = 100, /* then names with a random number */
     TEMPORARY_SUFFIX = 32,
     TEMPORARY_STEM = 200 /* leaves room for the suffix where a name may have 255 bytes */
 };

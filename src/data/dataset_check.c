@@ -1,5 +1,5 @@
 /* Whether a set is sound, and sets from memory. */
-#include "base/struct_size.h"
+#include "base/caller_struct.h"
 #include "data/dataset_ops.h"
 
 #include <math.h>
@@ -201,8 +201,7 @@ blv_error blv_dataset_create(blv_dataset **dataset, const blv_dataset_view *view
     if (!view)
         return blv_explain(why, BLV_E_ARGUMENT, "blv_dataset_create: view is NULL");
     complaint c = {"blv_dataset_create", BLV_E_VALUE, why};
-    if (!blv_struct_take(&v, sizeof v, view))
-        return blv_explain(why, BLV_E_ARGUMENT, "blv_dataset_create: the view has no size");
+    BLV_CHECK(blv_caller_struct(&v, sizeof v, view, "blv_dataset_view", why));
     blv_error error = check_view(&v, &c);
     if (error)
         return error;

@@ -1,4 +1,4 @@
-/* Tells the format of a file from its first bytes.
+/* Detects the format of a file from its first bytes.
  *
  * NPY and NPZ have a magic number, IDX nearly so: two zero bytes, a type, a number of dimensions.
  * CIFAR has none: a record is a label or two and 3072 bytes, so a file is taken for one when all

@@ -16,8 +16,8 @@ static blv_error make_dense(blv_dataset *d, const char *name, blv_message *why) 
     void *dense = calloc(v->rows * v->columns > 0 ? v->rows * v->columns : 1, size);
     for (size_t i = 0; dense && i < v->rows; i++)
         for (size_t k = v->row_start[i]; k < v->row_start[i + 1]; k++)
-            memcpy((char *)dense + (i * v->columns + v->column[k]) * size,
-                   (const char *)v->value + k * size, size);
+            blv_value_set(dense, v->precision, i * v->columns + v->column[k],
+                          blv_value_get(v->value, v->precision, k));
     if (!blv_dataset_put(d, BLV_PART_DENSE, dense))
         return blv_data_no_memory(why);
     blv_dataset_drop(d, BLV_PART_ROW_START);

@@ -1,6 +1,6 @@
-/* Reads a data set: tells the format, lets its reader fill the set, brings the features to the
+/* Reads a data set: detects the format, lets its reader fill the set, converts the features to the
  * wanted layout and precision. */
-#include "base/struct_size.h"
+#include "base/caller_struct.h"
 #include "data/reading.h"
 
 #include <stdio.h>
@@ -78,8 +78,9 @@ blv_error blv_dataset_read_as(blv_dataset **dataset, blv_format format, const ch
     if (!dataset || !path)
         return blv_explain(why, BLV_E_ARGUMENT, "blv_dataset_read: a required argument is NULL");
     blv_reading r = {.path = path, .shown = blv_shown_path(path), .why = why};
-    if (options && !blv_struct_take(&r.options, sizeof r.options, options))
-        return blv_explain(why, BLV_E_ARGUMENT, "blv_dataset_read: the options have no size");
+    if (options)
+        BLV_CHECK(
+            blv_caller_struct(&r.options, sizeof r.options, options, "blv_read_options", why));
     if (r.options.max_classes == 0)
         r.options.max_classes = USUAL_MAX_CLASSES;
     if (r.options.precision != BLV_F32 && r.options.precision != BLV_F64)

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 blv_error blv_npz_pread(const blv_npz *npz, uint64_t at, void *buffer, size_t n, blv_message *why) {
-    const size_t most = (size_t)1 << 30; /* the system may refuse to read more at a time */
+    const size_t most = (size_t)1 << 30; /* the system may reject to read more at a time */
     unsigned char *out = buffer;
     if (npz->memory) {
         /* what is asked for was checked against the size */

@@ -26,7 +26,7 @@ blv_error blv_npz_add_names(blv_npz_writer *writer, const char *name, const char
     return error;
 }
 
-static blv_error refuse(const blv_npz *npz, const char *name, blv_message *why) {
+static blv_error reject(const blv_npz *npz, const char *name, blv_message *why) {
     return blv_explain(why, BLV_E_FORMAT,
                        "%s: array " BLV_SHOWN_NAME ": expected names as bytes (dtype S) in one "
                        "dimension",
@@ -42,7 +42,7 @@ static blv_error read_shape(blv_npz_stream *s, const char *name, size_t *item, s
     size_t size = zip_get16(start + NPY_MAGIC_SIZE + 2);
     if (memcmp(start, blv_npy_magic, NPY_MAGIC_SIZE) != 0 || start[NPY_MAGIC_SIZE] != 1 ||
         size >= sizeof text)
-        return refuse(s->npz, name, why);
+        return reject(s->npz, name, why);
     BLV_CHECK(blv_npz_stream_read(s, text, size, why));
     const char *descr = strstr(text, "'descr': "), *shape = strstr(text, "'shape': (");
     int used = 0;
@@ -52,7 +52,7 @@ static blv_error read_shape(blv_npz_stream *s, const char *name, size_t *item, s
     uint64_t left = s->entry->size - s->produced;
     if (!known || *item == 0 || *item > NAME_BYTES_MAX || left / *item != *count ||
         left % *item != 0)
-        return refuse(s->npz, name, why);
+        return reject(s->npz, name, why);
     return BLV_OK;
 }
 

@@ -8,7 +8,7 @@
 
 /* ---- The header ---- */
 
-static blv_error refuse_array(const blv_npz_stream *s, blv_message *why, const char *problem) {
+static blv_error reject_array(const blv_npz_stream *s, blv_message *why, const char *problem) {
     return blv_explain(why, BLV_E_FORMAT,
                        "%s: array " BLV_SHOWN_NAME " (begins at byte %" PRIu64 "): %s",
                        blv_shown_path(s->npz->path), s->entry->name, s->data_at, problem);
@@ -19,13 +19,13 @@ static blv_error read_preamble(blv_npz_stream *s, size_t *text_size, blv_message
     unsigned char start[NPY_MAGIC_SIZE + 2], length[4] = {0};
     BLV_CHECK(blv_npz_stream_read(s, start, sizeof start, why));
     if (memcmp(start, blv_npy_magic, NPY_MAGIC_SIZE) != 0)
-        return refuse_array(s, why, "not a NumPy array: expected \\x93NUMPY");
+        return reject_array(s, why, "not a NumPy array: expected \\x93NUMPY");
     unsigned major = start[NPY_MAGIC_SIZE], minor = start[NPY_MAGIC_SIZE + 1];
     char problem[120];
     if (major < 1 || major > 3 || minor != 0) {
         snprintf(problem, sizeof problem, "format version %u.%u; expected 1.0, 2.0 or 3.0", major,
                  minor);
-        return refuse_array(s, why, problem);
+        return reject_array(s, why, problem);
     }
     BLV_CHECK(blv_npz_stream_read(s, length, major == 1 ? 2 : 4, why));
     uint32_t size = zip_get32(length);
@@ -33,7 +33,7 @@ static blv_error read_preamble(blv_npz_stream *s, size_t *text_size, blv_message
         snprintf(problem, sizeof problem,
                  "a header of %" PRIu32 " bytes; expected at most %d, and no more than the entry",
                  size, NPY_TEXT_MAX);
-        return refuse_array(s, why, problem);
+        return reject_array(s, why, problem);
     }
     *text_size = size;
     return BLV_OK;
@@ -50,7 +50,7 @@ static blv_error read_header(blv_npz_stream *s, blv_npy_header *header, blv_mess
     if (!error) {
         error = blv_npy_parse(text, size, header, &problem);
         if (error)
-            error = refuse_array(s, why, problem.text);
+            error = reject_array(s, why, problem.text);
     }
     free(text);
     if (error)
@@ -60,7 +60,7 @@ static blv_error read_header(blv_npz_stream *s, blv_npy_header *header, blv_mess
         snprintf(problem.text, sizeof problem.text,
                  "the shape needs %" PRIu64 " bytes of elements, there are %" PRIu64, header->bytes,
                  left);
-        return refuse_array(s, why, problem.text);
+        return reject_array(s, why, problem.text);
     }
     return BLV_OK;
 }
@@ -163,7 +163,7 @@ static blv_error read_elements(blv_npz_stream *s, const blv_npy_header *h, doubl
                                blv_message *why) {
     widen_fn *widen = find_widen(h->kind, h->item_size);
     if (!widen)
-        return refuse_array(s, why, "the dtype cannot be read");
+        return reject_array(s, why, "the dtype cannot be read");
     double *values = malloc((h->count ? h->count : 1) * sizeof *values);
     if (!values)
         return blv_explain(why, BLV_E_MEMORY, "out of memory for %zu elements", h->count);
@@ -260,7 +260,7 @@ static blv_error read_characters(blv_npz_stream *s, size_t most, char **text, bl
     BLV_CHECK(read_preamble(s, &header_size, why));
     uint64_t left = s->entry->size - s->produced;
     if (left - header_size > most)
-        return refuse_array(s, why, "longer than a text may be");
+        return reject_array(s, why, "longer than a text may be");
     char *bytes = malloc((size_t)left + 1);
     if (!bytes)
         return blv_explain(why, BLV_E_MEMORY, "out of memory");
