@@ -19,7 +19,6 @@ fresh() {
         printf '#include "bilevel/status.h"\n#include "%s/own.h"\n' "$folder" \
             >"$tree/src/$folder/good_$folder.c"
     done
-    echo '#include "cli_table.h"' >>"$tree/src/cli/good_cli.c"
     printf '#include <stdio.h>\n#include "bilevel/status.h"\n' >"$tree/include/bilevel/bilevel.h"
     printf '#include <stdio.h>\n#include <bilevel/bilevel.h>\n' >"$tree/examples/hello.c"
     for pair in io:base/message data:io/input space:base/random kernels:base/thread_pool \

@@ -120,9 +120,9 @@ static void rejects_other_types(void **state) {
     expect_rejected("{\"values\": 1}", "values: expected an object");
     expect_rejected("{\"numbers\": 1}", "numbers: expected an array");
     expect_rejected("{\"numbers\": [1, \"2\"]}", "numbers: expected a number");
-    expect_rejected("{\"texts\": [\"a\", 2]}", "texts: expected texts");
+    expect_rejected("{\"texts\": [\"a\", 2]}", "texts: expected a text");
     expect_rejected("{\"parts\": [{\"name\": \"a\"}, {}]}", "name is missing");
-    expect_rejected("{\"rows\": [{}, 1]}", "rows: expected objects");
+    expect_rejected("{\"rows\": [{}, 1]}", "rows: expected an object");
     expect_rejected("{\"first\": {\"name\": null}}", "name is missing");
 }
 

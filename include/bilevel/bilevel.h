@@ -6,7 +6,7 @@
  *   problem.h      your problem as C functions, or a built-in one
  *   solve.h        blv_solve: a problem in, a solution out; blv_compare: several solvers
  *   clean.h        find wrong labels          tune.h         learn penalties
- *   select.h       choose rows
+ *   select.h       choose rows                continual.h    tasks in sequence
  *   dataset.h      data from files            model.h        models, and their answers
  * Full control
  *   run.h          a run: set, step, watch    certificate.h  how good a point is

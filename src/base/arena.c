@@ -38,15 +38,21 @@ char *blv_arena_copy(blv_arena *arena, const char *text) {
     return copy ? memcpy(copy, text, size) : NULL;
 }
 
-char *blv_arena_print(blv_arena *arena, const char *format, ...) {
-    va_list arguments, again;
-    va_start(arguments, format);
+char *blv_arena_vprint(blv_arena *arena, const char *format, va_list arguments) {
+    va_list again;
     va_copy(again, arguments);
-    int length = vsnprintf(NULL, 0, format, arguments);
+    int length = vsnprintf(NULL, 0, format, again);
+    va_end(again);
     char *text = length < 0 ? NULL : blv_arena_alloc(arena, (size_t)length + 1, 1);
     if (text)
-        vsnprintf(text, (size_t)length + 1, format, again);
-    va_end(again);
+        vsnprintf(text, (size_t)length + 1, format, arguments);
+    return text;
+}
+
+char *blv_arena_print(blv_arena *arena, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    char *text = blv_arena_vprint(arena, format, arguments);
     va_end(arguments);
     return text;
 }

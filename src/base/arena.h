@@ -4,6 +4,7 @@
 
 #include "bilevel/status.h"
 
+#include <stdarg.h>
 #include <stddef.h>
 
 typedef struct blv_arena {
@@ -18,6 +19,7 @@ void *blv_arena_alloc(blv_arena *arena, size_t count, size_t size);
 void *blv_arena_grow(blv_arena *arena, void *items, size_t count, size_t size);
 char *blv_arena_copy(blv_arena *arena, const char *text);
 char *blv_arena_print(blv_arena *arena, const char *format, ...) BLV_PRINTF(2, 3);
+char *blv_arena_vprint(blv_arena *arena, const char *format, va_list arguments) BLV_PRINTF(2, 0);
 
 void blv_arena_free(blv_arena *arena);
 

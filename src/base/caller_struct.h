@@ -8,8 +8,9 @@
 #include <stddef.h>
 
 /* Copies the struct at given to own, of own_size bytes; fields that the caller's version does not
- * have become 0. BLV_E_ARGUMENT when the size is 0, not that of such a struct, or of a newer one.
- * name: of the type, for the message. */
+ * have become 0, and all of them where given is NULL. BLV_E_ARGUMENT when the size is not set, or
+ * that of a later version, whose further fields are not known here. name: of the type, for the
+ * message. */
 blv_error blv_caller_struct(void *own, size_t own_size, const void *given, const char *name,
                             blv_message *why);
 

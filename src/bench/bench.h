@@ -8,22 +8,6 @@
 #include "bench/suite.h"
 #include "bilevel/store.h"
 
-typedef struct bench bench;
-typedef struct bench_job bench_job;
-typedef struct bench_record bench_record;
-
-/* Suites with a command: a method chooses rows, and a network that is trained on them is tested. */
-typedef struct bench_chooser {
-    /* The metric, what is shown, what tuned settings are chosen by, and the data are right. */
-    blv_error (*check_suite)(const bench *b, blv_message *why);
-    blv_error (*check_jobs)(const bench *b, blv_message *why);
-    /* Keeps the rows of a variant until the next. */
-    blv_error (*open)(const bench *b, void **rows);
-    /* Makes a run and adds its points to the record. */
-    blv_error (*choose)(void *rows, const bench_job *job, bench_record *record, blv_message *why);
-    void (*close)(void *rows); /* NULL is allowed */
-} bench_chooser;
-
 /* What is asked. All texts are borrowed. */
 typedef struct bench_request {
     const char *suite;           /* the file */
@@ -39,8 +23,6 @@ typedef struct bench_request {
     bool quick, no_plots;
     char **command; /* as typed, for the store */
     size_t command_count;
-
-    const bench_chooser *chooser;
 
     void *context;
     /* Opens the run store, in the process that uses it; *store stays NULL where none is wanted. */
@@ -64,7 +46,7 @@ extern const char *const bench_job_words[]; /* "reference", "tuning", "run" */
 
 enum { BENCH_KEY_SIZE = 20 };
 
-struct bench_record {
+typedef struct bench_record {
     char key[BENCH_KEY_SIZE];
     bench_job_kind kind;
     char *variant, *entry, *solver; /* entry: NULL for a reference */
@@ -79,7 +61,7 @@ struct bench_record {
     char *message;
     int64_t run;    /* number in the run store; 0: none */
     char *rejected; /* why there was no run; NULL: there was one */
-};
+} bench_record;
 
 extern const blv_field bench_record_fields[];
 
@@ -92,7 +74,7 @@ double bench_record_end(const bench_record *record, const char *name);
 
 /* ---- Jobs: one run each ---- */
 
-struct bench_job {
+typedef struct bench_job {
     bench_job_kind kind;
     size_t variant, entry; /* entry: SIZE_MAX for a reference */
     size_t setting;        /* of a grid, for tuning */
@@ -105,16 +87,16 @@ struct bench_job {
     bench_certify certify;
     char key[BENCH_KEY_SIZE];
     const bench_record *record; /* NULL: it is not finished */
-};
+} bench_job;
 
-struct bench {
+typedef struct bench {
     const bench_request *request;
     bench_suite suite;
     char *folder, *points_path;
     size_t job_count, record_count;
     bench_job *jobs;
     bench_record *records;
-};
+} bench;
 
 /* Reads the suite, changes it as the request says, finds data, checks all settings, plans
  * references, tuning and the runs of entries that are not tuned, and makes the folder. bench_close
@@ -146,7 +128,7 @@ void bench_forget_records(bench *b);
 blv_error bench_keep_record(const bench *b, const bench_record *record, blv_message *why);
 /* Before the plan: data are there, and the problem accepts its settings. */
 blv_error bench_check_problems(const bench *b, blv_message *why);
-/* After it: the solvers accept theirs. */
+/* After it: the solvers, or methods, accept theirs. */
 blv_error bench_check_jobs(const bench *b, blv_message *why);
 /* Makes the runs that have no record yet. */
 blv_error bench_execute(bench *b, blv_message *why);

@@ -3,6 +3,7 @@
 #include "bench/bench.h"
 
 #include "base/message.h"
+#include "bench/row_choice_runs.h"
 #include "bilevel/registry.h"
 #include "bilevel/select.h"
 #include "bilevel/solver.h"
@@ -85,10 +86,9 @@ blv_error bench_open(bench *b, const bench_request *request, blv_message *why) {
     *b = (bench){.request = request};
     BLV_CHECK(bench_suite_read(&b->suite, request->suite, request->quick, why));
     BLV_CHECK(apply_request(&b->suite, request, why));
-    bool rows = b->suite.has_command;
-    BLV_CHECK(rows ? request->chooser->check_suite(b, why) : bench_check_problems(b, why));
+    BLV_CHECK(b->suite.has_command ? bench_check_choices(b, why) : bench_check_problems(b, why));
     BLV_CHECK(bench_plan(b, why));
-    BLV_CHECK(rows ? request->chooser->check_jobs(b, why) : bench_check_jobs(b, why));
+    BLV_CHECK(bench_check_jobs(b, why));
     BLV_CHECK(make_folder(b, why));
     return bench_load_records(b, why);
 }

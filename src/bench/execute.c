@@ -3,6 +3,7 @@
 #include "bench/variant_problem.h"
 
 #include "base/message.h"
+#include "bench/row_choice_runs.h"
 #include "bilevel/certificate.h"
 #include "bilevel/solver.h"
 #include "store/run_execution.h"
@@ -24,7 +25,7 @@ typedef struct worker {
     bench *b;
     blv_store *store;
     bench_problem problem; /* kept until a job needs another one */
-    void *rows;            /* with a command */
+    bench_rows rows;       /* likewise, with a command */
     size_t done, total;
 } worker;
 
@@ -41,12 +42,8 @@ typedef struct making {
 
 /* ---- Points ---- */
 
-static uint64_t sum_counts(const blv_counts *c) {
-    return c->f_grad + c->g_grad + c->hvp + c->cross + c->values;
-}
-
 static uint64_t calls_of(const blv_result *result) {
-    return sum_counts(&result->counts) + sum_counts(&result->setup_counts);
+    return blv_counts_total(&result->counts) + blv_counts_total(&result->setup_counts);
 }
 
 static blv_error add_counts(blv_values *point, const blv_result *r) {
@@ -322,7 +319,7 @@ static blv_error do_run(worker *w, const bench_job *job, blv_run *run, blv_messa
 static blv_error do_choice(worker *w, const bench_job *job, blv_message *why) {
     bench_record record = new_record(w->b, job);
     double wall = clock_of(CLOCK_MONOTONIC), used = clock_of(CLOCK_PROCESS_CPUTIME_ID);
-    blv_error error = w->b->request->chooser->choose(w->rows, job, &record, why);
+    blv_error error = bench_choose_rows(&w->rows, w->b, job, &record, why);
     record.processor_share = share_since(wall, used);
     record.outcome = (char *)(uintptr_t) "chosen";
     if (error == BLV_OK) {
@@ -334,7 +331,7 @@ static blv_error do_choice(worker *w, const bench_job *job, blv_message *why) {
 }
 
 static blv_error do_job(worker *w, const bench_job *job, blv_message *why) {
-    if (w->rows)
+    if (w->b->suite.has_command)
         return do_choice(w, job, why);
     blv_run *run = NULL;
     BLV_CHECK(bench_problem_take(&w->problem, w->b, job, why));
@@ -373,9 +370,7 @@ static blv_error work(bench *b, uint64_t rank, uint64_t workers, blv_message *wh
     const bench_request *request = b->request;
     worker w = {.b = b, .total = count_open(b)};
     blv_error error = BLV_OK;
-    if (b->suite.has_command)
-        error = request->chooser->open(b, &w.rows);
-    else if (request->open_store)
+    if (!b->suite.has_command && request->open_store)
         error = request->open_store(request->context, &w.store, why);
     for (size_t i = 0; i < b->job_count && error == BLV_OK; i++) {
         if (!is_open(b, i))
@@ -388,8 +383,7 @@ static blv_error work(bench *b, uint64_t rank, uint64_t workers, blv_message *wh
     }
     bench_problem_free(&w.problem);
     blv_store_close(w.store);
-    if (w.rows)
-        request->chooser->close(w.rows);
+    bench_rows_free(&w.rows);
     return error;
 }
 

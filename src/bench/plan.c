@@ -1,6 +1,7 @@
 /* Which runs a suite asks for. */
 #include "bench/bench.h"
 
+#include "base/hash.h"
 #include "base/message.h"
 #include "bilevel/solver.h"
 
@@ -16,22 +17,13 @@ const char *const bench_job_words[] = {
 
 /* ---- Keys ---- */
 
-static uint64_t mix_bytes(uint64_t hash, const void *bytes, size_t size) {
-    const unsigned char *b = bytes;
-    for (size_t i = 0; i < size; i++)
-        hash = (hash ^ b[i]) * UINT64_C(0x100000001b3);
-    return hash;
-}
-
-static const uint64_t empty_hash = UINT64_C(0xcbf29ce484222325);
-
 static blv_error hash_file(const char *path, uint64_t *hash, blv_message *why) {
     char piece[65536];
     size_t count;
-    *hash = empty_hash;
+    *hash = BLV_HASH_EMPTY;
     FILE *file = fopen(path, "rb");
     while (file && (count = fread(piece, 1, sizeof piece, file)) > 0)
-        *hash = mix_bytes(*hash, piece, count);
+        *hash = blv_hash_bytes(*hash, piece, count);
     bool well = file && !ferror(file);
     if (!well)
         blv_explain(why, BLV_E_FILE, "%s: cannot be read: %s", path, strerror(errno));
@@ -62,49 +54,25 @@ static blv_error hash_data(const bench *b, const bench_variant *variant, blv_val
     return error;
 }
 
-/* Everything that defines a run. */
-typedef struct definition {
-    const char *version, *problem, *precision, *start, *kind, *solver, *limit;
-    blv_values problem_set, data, set;
-    uint64_t threads, seed, points, certify;
-    double amount;
-} definition;
-
-static const blv_field definition_fields[] = {
-    BLV_FIELD(definition, version, TEXT),       BLV_FIELD(definition, problem, TEXT),
-    BLV_FIELD(definition, problem_set, VALUES), BLV_FIELD(definition, data, VALUES),
-    BLV_FIELD(definition, precision, TEXT),     BLV_FIELD(definition, threads, WHOLE),
-    BLV_FIELD(definition, start, TEXT),         BLV_FIELD(definition, kind, TEXT),
-    BLV_FIELD(definition, solver, TEXT),        BLV_FIELD(definition, set, VALUES),
-    BLV_FIELD(definition, seed, WHOLE),         BLV_FIELD(definition, limit, TEXT),
-    BLV_FIELD(definition, amount, REAL),        BLV_FIELD(definition, points, WHOLE),
-    BLV_FIELD(definition, certify, WHOLE),      {0}};
-
+/* A hash of everything that defines the run. */
 static blv_error make_key(const bench *b, bench_job *job, const blv_values *hashes) {
     const bench_suite *suite = &b->suite;
-    const definition d = {.version = blv_version(),
-                          .problem =
-                              suite->problem ? suite->problem : bench_command_words[suite->command],
-                          .precision = bench_precision_words[suite->precision],
-                          .start = bench_start_words[suite->start],
-                          .kind = bench_job_words[job->kind],
-                          .solver = job->solver,
-                          .limit = bench_limit_words[job->limit.kind],
-                          .problem_set = job->problem_set,
-                          .data = *hashes,
-                          .set = job->set,
-                          .threads = (uint64_t)b->request->threads,
-                          .seed = job->seed,
-                          .points = job->points,
-                          .certify = (uint64_t)job->certify,
-                          .amount = job->limit.amount};
-    json_t *what = blv_record_json(definition_fields, &d);
+    json_t *what = json_pack(
+        "{s:s, s:s, s:o, s:o, s:s, s:i, s:s, s:s, s:s, s:o, s:I, s:s, s:f, s:I, s:i}", "version",
+        blv_version(), "problem",
+        suite->problem ? suite->problem : bench_command_words[suite->command], "problem_set",
+        blv_values_json(&job->problem_set), "data", blv_values_json(hashes), "precision",
+        bench_precision_words[suite->precision], "threads", b->request->threads, "start",
+        bench_start_words[suite->start], "kind", bench_job_words[job->kind], "solver", job->solver,
+        "set", blv_values_json(&job->set), "seed", (json_int_t)job->seed, "limit",
+        bench_limit_words[job->limit.kind], "amount", job->limit.amount, "points",
+        (json_int_t)job->points, "certify", (int)job->certify);
     char *text =
         what ? json_dumps(what, JSON_SORT_KEYS | JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
-    if (text)
-        snprintf(job->key, sizeof job->key, "%016" PRIx64,
-                 mix_bytes(empty_hash, text, strlen(text)));
     bool well = text != NULL;
+    if (well)
+        snprintf(job->key, sizeof job->key, "%016" PRIx64,
+                 blv_hash_bytes(BLV_HASH_EMPTY, text, strlen(text)));
     free(text);
     json_decref(what);
     return well ? BLV_OK : BLV_E_MEMORY;

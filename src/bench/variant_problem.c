@@ -2,6 +2,7 @@
 
 #include "base/message.h"
 #include "base/number_text.h"
+#include "bench/row_choice_runs.h"
 #include "bilevel/solver.h"
 
 #include <inttypes.h>
@@ -117,6 +118,8 @@ static blv_error check_solver(const bench *b, const blv_problem *small, const be
 /* A baseline and the seed set parameters of the problem that its variants do not. */
 static blv_error check_job(const bench *b, const blv_problem *small, const bench_job *job,
                            bench_problem *p, blv_message *why) {
+    if (b->suite.has_command)
+        return bench_check_choice(b, job, why);
     bool own = b->suite.seeded.count > 0 ||
                (job->entry != SIZE_MAX && b->suite.entries[job->entry].problem_set.count > 0);
     if (own)

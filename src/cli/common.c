@@ -1,5 +1,4 @@
 #include "cli/common.h"
-#include "base/message.h"
 #include "base/number_text.h"
 
 #include <errno.h>
@@ -59,29 +58,9 @@ bool cli_settings_has(const cli_settings *settings, const char *key) {
     return false;
 }
 
-void cli_settings_split(cli_settings *settings, const char *option, char *pair,
-                        const struct argp_state *state) {
-    char *equals = strchr(pair, '=');
-    if (!equals || equals == pair) {
-        argp_error(state, "--%s '%s': expected KEY=VALUE", option, pair);
-        return; /* argp_error ends the program, unless it is told not to */
-    }
-    *equals = '\0';
-    cli_settings_add(settings, pair, equals + 1);
-}
-
 void cli_settings_free(cli_settings *settings) {
     free(settings->items);
     *settings = (cli_settings){0};
-}
-
-void cli_nearest_try(cli_nearest *nearest, const char *candidate) {
-    blv_nearest one = {.name = nearest->word};
-    blv_nearest_try(&one, candidate);
-    if (!blv_nearest_guess(&one) || (nearest->best && one.distance >= nearest->edits))
-        return;
-    nearest->best = candidate;
-    nearest->edits = one.distance;
 }
 
 bool cli_parse_whole(const char *text, uint64_t most, uint64_t *value) {
@@ -99,17 +78,6 @@ bool cli_parse_real(const char *text, double *value) {
     return blv_number_parse(text, value) == 0;
 }
 
-uint64_t cli_parse_seed(const char *text, const struct argp_state *state) {
-    uint64_t seed = 0;
-    if (!cli_parse_whole(text, UINT64_MAX, &seed))
-        argp_error(state, "--seed '%s': expected a whole number >= 0", text);
-    return seed;
-}
-
 const char *cli_precision_word(blv_precision precision) {
     return precision == BLV_F32 ? "f32" : "f64";
-}
-
-void cli_format_real(double value, char text[CLI_REAL_SIZE]) {
-    blv_number_format(value, text, CLI_REAL_SIZE);
 }

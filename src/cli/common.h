@@ -44,31 +44,14 @@ typedef struct cli_settings {
 
 void cli_settings_add(cli_settings *settings, const char *key, const char *value);
 bool cli_settings_has(const cli_settings *settings, const char *key);
-/* Splits pair at its first '='. Ends the command with a message when there is none. */
-void cli_settings_split(cli_settings *settings, const char *option, char *pair,
-                        const struct argp_state *state);
 void cli_settings_free(cli_settings *settings);
 
 /* ---- Words and numbers ---- */
-
-/* Keeps the candidate nearest to a word. Start from {.word = word}. */
-typedef struct cli_nearest {
-    const char *word, *best; /* best: NULL as long as none is near */
-    size_t edits;
-} cli_nearest;
-void cli_nearest_try(cli_nearest *nearest, const char *candidate);
 
 /* The whole text must be a decimal number from 0 to most. */
 bool cli_parse_whole(const char *text, uint64_t most, uint64_t *value);
 /* The whole text must be a finite number. */
 bool cli_parse_real(const char *text, double *value);
-/* The value of --seed. Ends the command with a message when it is none. */
-uint64_t cli_parse_seed(const char *text, const struct argp_state *state);
 const char *cli_precision_word(blv_precision precision);
-/* The shortest form that reads back as the same number. */
-enum { CLI_REAL_SIZE = 32 };
-void cli_format_real(double value, char text[CLI_REAL_SIZE]);
-/* Keys of argp options that have no letter. */
-enum { CLI_KEY_FIRST = 1000, CLI_KEY_INSTANCE = 2000, CLI_KEY_FILES = 3000 };
 
 #endif

@@ -64,39 +64,3 @@ void cli_descriptions_free(cli_descriptions *all) {
     free(all->items);
     *all = (cli_descriptions){0};
 }
-
-/* ---- Tables from argp's ---- */
-
-static cli_argument *table_of(const struct argp *argp, cli_argument *table, size_t *count) {
-    for (const struct argp_option *o = argp->options; o && (o->name || o->key || o->doc); o++) {
-        if (!o->name)
-            continue;
-        char *help = argp->help_filter ? argp->help_filter(o->key, o->doc, NULL) : (char *)o->doc;
-        table = cli_grow(table, *count + 2, sizeof *table);
-        table[(*count)++] = (cli_argument){.name = o->name,
-                                           .kind = CLI_ARG_TEXT,
-                                           .value = o->arg,
-                                           .help = cli_print("%s", help ? help : ""),
-                                           .letter = o->key > ' ' && o->key < 127 ? o->key : 0};
-    }
-    for (const struct argp_child *child = argp->children; child && child->argp; child++)
-        table = table_of(child->argp, table, count);
-    return table;
-}
-
-bool cli_parse(const struct argp *argp, int argc, char **argv, void *input) {
-    if (!described) {
-        argp_parse(argp, argc, argv, 0, NULL, input);
-        return true;
-    }
-    static cli_arguments arguments[32]; /* kept, as those of the commands are */
-    static size_t next;
-    size_t count = 0;
-    cli_argument *table = table_of(argp, cli_alloc(2, sizeof *table), &count);
-    if (argp->args_doc)
-        table[count++] = (cli_argument){.kind = CLI_ARG_TEXT, .value = argp->args_doc};
-    table = cli_grow(table, count + 1, sizeof *table);
-    table[count] = (cli_argument)CLI_END;
-    arguments[next] = (cli_arguments){.table = table, .doc = argp->doc};
-    return !cli_is_described(&arguments[next++], argv[0]);
-}

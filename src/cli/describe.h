@@ -25,7 +25,4 @@ void cli_descriptions_free(cli_descriptions *all);
  * data split". */
 bool cli_is_described(const cli_arguments *arguments, const char *title);
 
-/* For commands whose parser is argp's own: as argp_parse, or false as above. */
-bool cli_parse(const struct argp *argp, int argc, char **argv, void *input);
-
 #endif

@@ -1,5 +1,5 @@
 #include "cli/json.h"
-#include "cli_common.h"
+#include "cli/common.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -74,27 +74,6 @@ json_t *cli_json_record(const blv_field *table, const void *record) {
     return checked(blv_record_json(table, record));
 }
 
-json_t *cli_json_records(const blv_field *table, const void *records, size_t count, size_t size) {
-    return checked(blv_records_json(table, records, count, size));
-}
-
-json_t *cli_json_vector(const double *values, size_t count) {
-    json_t *array = cli_json_array();
-    for (size_t i = 0; i < count; i++)
-        cli_json_append(array, cli_json_real(values[i]));
-    return array;
-}
-
-json_t *cli_json_counts(const blv_counts *counts) {
-    json_t *object = cli_json_object();
-    cli_json_set(object, "f_grad", cli_json_whole(counts->f_grad));
-    cli_json_set(object, "g_grad", cli_json_whole(counts->g_grad));
-    cli_json_set(object, "hvp", cli_json_whole(counts->hvp));
-    cli_json_set(object, "jvp", cli_json_whole(counts->cross));
-    cli_json_set(object, "values", cli_json_whole(counts->values));
-    return object;
-}
-
 static json_t *value_in_effect(const blv_param *param, const void *fields) {
     const char *field = (const char *)fields + param->offset;
     double real = 0.0;
@@ -142,21 +121,4 @@ void cli_json_print(json_t *value) {
         exit(cli_refuse(BLV_E_MEMORY, NULL)); /* what stdout has lost is told at the end */
     putchar('\n');
     json_decref(value);
-}
-
-void cli_value_text(const json_t *value, char text[CLI_VALUE_SIZE]) {
-    char number[CLI_REAL_SIZE] = "?";
-    if (json_is_string(value)) {
-        snprintf(text, CLI_VALUE_SIZE, "%s", json_string_value(value));
-        return;
-    }
-    if (json_is_integer(value))
-        snprintf(number, sizeof number, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
-    else if (json_is_real(value))
-        cli_format_real(json_real_value(value), number);
-    else if (json_is_boolean(value))
-        snprintf(number, sizeof number, "%s", json_is_true(value) ? "yes" : "no");
-    else if (json_is_null(value))
-        snprintf(number, sizeof number, "-");
-    snprintf(text, CLI_VALUE_SIZE, "%s", number);
 }

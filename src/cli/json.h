@@ -12,8 +12,6 @@ json_t *cli_json_real(double value);
 json_t *cli_json_whole(uint64_t value);
 /* null for NULL; bytes that are not UTF-8 become '?' */
 json_t *cli_json_text(const char *text);
-json_t *cli_json_vector(const double *values, size_t count);
-json_t *cli_json_counts(const blv_counts *counts);
 /* {key: value in effect, ...}: numbers as numbers, words as strings */
 json_t *cli_json_values(const blv_param *params, const void *fields);
 /* [{key, type, default, allowed, help}, ...] */
@@ -28,14 +26,10 @@ void cli_json_set(json_t *object, const char *key, json_t *value);
 void cli_json_append(json_t *array, json_t *value);
 /* Adds the fields of a struct, as its table says. */
 void cli_json_add(json_t *object, const blv_field *table, const void *record);
-/* An object with them, and an array of such objects. */
+/* An object with them. */
 json_t *cli_json_record(const blv_field *table, const void *record);
-json_t *cli_json_records(const blv_field *table, const void *records, size_t count, size_t size);
 json_t *cli_json_object(void);
 json_t *cli_json_array(void);
-/* A value as text: numbers in their shortest form. */
-enum { CLI_VALUE_SIZE = 160 };
-void cli_value_text(const json_t *value, char text[CLI_VALUE_SIZE]);
 /* Prints the value on one line of stdout and releases it. */
 void cli_json_print(json_t *value);
 

@@ -67,10 +67,10 @@ static bool asks_for_help(const char *word) {
 }
 
 static void print_list(FILE *out, const cli_command *list) {
-    cli_table lines = {.align = "lll"};
+    report_table lines = {.align = "lll"};
     for (const cli_command *c = list; c->name; c++)
         if (c->summary)
-            cli_table_add(&lines, "%s\t%s\t%s", c->name, c->arguments, c->summary);
+            report_table_add(&lines, "%s\t%s\t%s", c->name, c->arguments, c->summary);
     cli_table_print(&lines, 2, out);
 }
 

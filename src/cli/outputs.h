@@ -5,7 +5,7 @@
 
 #include "base/atomic_file.h"
 #include "bilevel/dataset.h"
-#include "cli_common.h"
+#include "cli/common.h"
 
 #include <stdio.h>
 

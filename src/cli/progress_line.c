@@ -65,8 +65,7 @@ static double iteration_limit(const blv_run *run) {
 
 /* Of the run, by the limit that it is nearest to; 0 where there is none. */
 static double share_done(const blv_progress *p) {
-    const blv_counts *c = &p->counts;
-    double used = (double)(c->f_grad + c->g_grad + c->hvp + c->cross + c->values);
+    double used = (double)blv_counts_total(&p->counts);
     double shares[] = {(double)p->iteration / iteration_limit(p->run),
                        p->seconds / option_number(p->run, "seconds"),
                        used / option_number(p->run, "budget")};

@@ -38,9 +38,10 @@ static const char *whole(bool known, uint64_t value, char text[CELL]) {
 }
 
 void cli_print_runs(blv_run_info *const *runs, size_t count) {
-    cli_table table = {.align = "rlllllrrrr"};
-    cli_table_add(&table, "RUN\tSTARTED\tSTATUS\tKIND\tPROBLEM\tSOLVER\tITERATIONS\tSECONDS\tPHI\t"
-                          "|GRAD PHI|");
+    report_table table = {.align = "rlllllrrrr"};
+    report_table_add(&table,
+                     "RUN\tSTARTED\tSTATUS\tKIND\tPROBLEM\tSOLVER\tITERATIONS\tSECONDS\tPHI\t"
+                     "|GRAD PHI|");
     for (size_t i = 0; i < count; i++) {
         const blv_run_info *r = runs[i];
         char id[CELL], started[CELL], iterations[CELL], seconds[CELL], phi[CELL], grad_norm[CELL];
@@ -54,18 +55,18 @@ void cli_print_runs(blv_run_info *const *runs, size_t count) {
                                real("%.4g", r->seconds, seconds),
                                real("%.10g", r->phi, phi),
                                real("%.3e", r->grad_norm, grad_norm)};
-        cli_table_row(&table, cells);
+        report_table_row(&table, cells);
     }
     cli_table_print(&table, 0, stdout);
 }
 
-static void show(cli_table *table, const char *label, const char *text) {
+static void show(report_table *table, const char *label, const char *text) {
     if (text && *text)
-        cli_table_row(table, (const char *[]){label, text});
+        report_table_row(table, (const char *[]){label, text});
 }
 
 /* "key = value, ..." */
-static void show_values(cli_table *table, const char *label, const blv_values *values) {
+static void show_values(report_table *table, const char *label, const blv_values *values) {
     cli_text text;
     FILE *out = cli_text_begin(&text);
     for (size_t i = 0; i < values->count; i++) {
@@ -78,7 +79,7 @@ static void show_values(cli_table *table, const char *label, const blv_values *v
     free(joined);
 }
 
-static void show_command(cli_table *table, const blv_run_info *r) {
+static void show_command(report_table *table, const blv_run_info *r) {
     cli_text text;
     FILE *out = cli_text_begin(&text);
     for (size_t i = 0; i < r->command_count; i++)
@@ -90,7 +91,7 @@ static void show_command(cli_table *table, const blv_run_info *r) {
 
 void cli_print_run(const blv_run_info *r) {
     char text[CELL], fingerprint[24];
-    cli_table table = {.align = "ll"};
+    report_table table = {.align = "ll"};
     snprintf(fingerprint, sizeof fingerprint, "%016" PRIx64, r->fingerprint);
     show(&table, "Run", whole(true, (uint64_t)r->id, text));
     show_command(&table, r);
@@ -99,8 +100,8 @@ void cli_print_run(const blv_run_info *r) {
     show(&table, "Started", local_time(r->started, text));
     show(&table, "Ended", local_time(r->ended, text));
     if (r->problem)
-        cli_table_add(&table, "Problem\t%s, dimension %zu in x and %zu in y, %s", r->problem,
-                      r->dim_x, r->dim_y, r->precision ? r->precision : "");
+        report_table_add(&table, "Problem\t%s, dimension %zu in x and %zu in y, %s", r->problem,
+                         r->dim_x, r->dim_y, r->precision ? r->precision : "");
     show_values(&table, "Problem parameters", &r->problem_parameters);
     show(&table, "Fingerprint of the data", r->fingerprint ? fingerprint : NULL);
     show(&table, "Solver", r->solver);
@@ -114,6 +115,6 @@ void cli_print_run(const blv_run_info *r) {
     show(&table, "Checkpoint at iteration",
          whole(r->has_checkpoint, r->checkpoint_iteration, text));
     show(&table, "Version", r->version);
-    cli_table_add(&table, "Process\t%" PRId64 " on %s", r->pid, r->host ? r->host : "");
+    report_table_add(&table, "Process\t%" PRId64 " on %s", r->pid, r->host ? r->host : "");
     cli_table_print(&table, 0, stdout);
 }

@@ -109,7 +109,7 @@ static void prepare(solving *s, const blv_run *run) {
     const cli_instance *instance = &task->instance;
     s->trace = own_path(s, task->trace, run);
     s->out = own_path(s, task->out, run);
-    s->request = task->store ? cli_solve_request_text(task, run, s->trace, s->out) : NULL;
+    s->request = task->store ? cli_solve_request(task, run, s->trace, s->out) : NULL;
     s->recorder = (blv_recorder){
         .store = task->store, .checkpoint_seconds = task->checkpoint_seconds, .warn = warn};
     s->execution = (blv_execution){
@@ -152,6 +152,8 @@ static int judge(const solving *s, const blv_solution *solution, blv_error error
         return CLI_DONE;
     if (error != BLV_OK)
         return cli_refuse(error, why);
+    if (!s->execution.ran) /* memory for the report was short */
+        return cli_refuse(BLV_E_MEMORY, "there is no report: out of memory");
     if (solution->outcome <= BLV_DIVERGED) {
         char ending[CLI_ENDING_SIZE];
         cli_ending_text(&s->execution, ending);

@@ -38,28 +38,15 @@ int cli_solve(cli_solve_task *task);
 
 /* ---- As the store keeps it ---- */
 
-/* What is needed to make one of the task's runs again. Files have absolute paths. */
-typedef struct cli_solve_request {
-    char *folder; /* where the command was typed */
-    char *problem;
-    blv_values problem_settings;
-    blv_precision precision;
-    int threads;
-    bool gradients_only;
-    char *solver;
-    bool several;        /* it is one of several solvers */
-    blv_values settings; /* every parameter with the value in effect: defaults may change */
-    char *start, *trace, *out;
-    double checkpoint;
-    bool all_rows;
-} cli_solve_request;
-extern const blv_field cli_solve_request_fields[];
-
-/* As JSON, to be freed. */
-char *cli_solve_request_text(const cli_solve_task *task, const blv_run *run, const char *trace,
-                             const char *out);
-/* Fills the task, whose texts stay with the request. Returns an exit code, after a message. */
-int cli_solve_request_read(cli_solve_request *request, const char *text, cli_solve_task *task);
+/* What is needed to make a run of the task again, JSON, to be freed: every parameter with the value
+ * in effect, for defaults may change, and files with absolute paths. */
+char *cli_solve_request(const cli_solve_task *task, const blv_run *run, const char *trace,
+                        const char *out);
+/* The task of such a request. Returns an exit code, after a message. */
+int cli_solve_restore(cli_solve_task *task, const char *request);
+/* Frees what cli_solve_restore has allocated. Settings that were added to it must be from malloc.
+ */
+void cli_solve_restored_free(cli_solve_task *task);
 
 /* ---- As text ---- */
 

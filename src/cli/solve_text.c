@@ -22,11 +22,11 @@ static void format_bytes(size_t bytes, char *text, size_t size) {
     snprintf(text, size, "%.1f %s", amount, units[unit]);
 }
 
-static void add_number(cli_table *table, const char *label, double value) {
+static void add_number(report_table *table, const char *label, double value) {
     if (isnan(value))
-        cli_table_add(table, "%s\t-", label);
+        report_table_add(table, "%s\t-", label);
     else
-        cli_table_add(table, "%s\t%.10g", label, value);
+        report_table_add(table, "%s\t%.10g", label, value);
 }
 
 void cli_ending_text(const blv_execution *e, char text[CLI_ENDING_SIZE]) {
@@ -42,29 +42,29 @@ void cli_ending_text(const blv_execution *e, char text[CLI_ENDING_SIZE]) {
 static void print_run(const cli_instance *instance, const blv_execution *e) {
     const blv_run_report *r = &e->report;
     const blv_solver *solver = blv_solver_find(NULL, r->solver, NULL);
-    cli_table table = {.align = "ll"};
+    report_table table = {.align = "ll"};
     char text[CLI_ENDING_SIZE];
     cli_instance_describe(instance, text, sizeof text);
-    cli_table_add(&table, "Problem\t%s", text);
-    cli_table_add(&table, "Solver\t%s: %s", r->solver, solver ? solver->summary : "");
+    report_table_add(&table, "Problem\t%s", text);
+    report_table_add(&table, "Solver\t%s: %s", r->solver, solver ? solver->summary : "");
     cli_ending_text(e, text);
-    cli_table_row(&table, (const char *[]){"Outcome", text});
-    cli_table_add(&table, "Iterations\t%" PRIu64, r->iterations);
-    cli_table_add(&table, "Seconds\t%.4g", r->seconds);
+    report_table_row(&table, (const char *[]){"Outcome", text});
+    report_table_add(&table, "Iterations\t%" PRIu64, r->iterations);
+    report_table_add(&table, "Seconds\t%.4g", r->seconds);
     format_bytes(r->memory_bytes, text, sizeof text);
-    cli_table_add(&table, "Memory\t%s", text);
+    report_table_add(&table, "Memory\t%s", text);
     cli_table_print(&table, 0, stdout);
 }
 
-static void add_counts(cli_table *table, const char *label, const blv_counts *c) {
-    cli_table_add(table, "%s\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64, label,
-                  c->f_grad, c->g_grad, c->hvp, c->cross, c->values);
+static void add_counts(report_table *table, const char *label, const blv_counts *c) {
+    report_table_add(table, "%s\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64,
+                     label, c->f_grad, c->g_grad, c->hvp, c->cross, c->values);
 }
 
 static void print_counts(const blv_run_report *r) {
     printf("\nOracle calls, counted for each sample\n");
-    cli_table table = {.align = "lrrrrr"};
-    cli_table_add(&table, "\tf grad\tg grad\tHv\tJv\tvalues");
+    report_table table = {.align = "lrrrrr"};
+    report_table_add(&table, "\tf grad\tg grad\tHv\tJv\tvalues");
     add_counts(&table, "steps", &r->counts);
     add_counts(&table, "setup", &r->setup_counts);
     add_counts(&table, "checks", &r->check_counts);
@@ -78,7 +78,7 @@ static void print_certificate(const blv_execution *e) {
         return;
     }
     printf("\nCertificate, recomputed from the problem\n");
-    cli_table table = {.align = "ll"};
+    report_table table = {.align = "ll"};
     add_number(&table, "Phi(x)", c->phi);
     add_number(&table,
                c->projected ? "|x - P(x - grad Phi(x))|, gradient mapping" : "|grad Phi(x)|",
@@ -97,14 +97,14 @@ static void print_distance(const blv_run_report *r) {
     if (!r->solution_known)
         return;
     printf("\nDistance to the known solution\n");
-    cli_table table = {.align = "ll"};
+    report_table table = {.align = "ll"};
     add_number(&table, "|x - x*|", r->distance.x);
     add_number(&table, "|y - y*|", r->distance.y);
     cli_table_print(&table, INDENT, stdout);
 }
 
 static void print_measures(const blv_run_report *r) {
-    cli_table table = {.align = "ll"};
+    report_table table = {.align = "ll"};
     for (size_t i = 0; i < r->measures.count; i++)
         if (r->measures.items[i].kind == BLV_VALUE_REAL)
             add_number(&table, r->measures.items[i].name, r->measures.items[i].real);
@@ -145,28 +145,28 @@ void cli_print_report(const cli_instance *instance, const blv_execution *e) {
 
 /* ---- Several runs ---- */
 
-static void add_row(cli_table *table, const blv_comparison_row *row) {
+static void add_row(report_table *table, const blv_comparison_row *row) {
     const blv_solution *s = row->solution;
     char phi[40], grad_norm[40];
     snprintf(phi, sizeof phi, isnan(s->phi) ? "-" : "%.10g", s->phi);
     snprintf(grad_norm, sizeof grad_norm, isnan(s->grad_norm) ? "-" : "%.3e", s->grad_norm);
-    cli_table_add(table, "%s\t%s\t%s\t%s\t%" PRIu64 "\t%.4g\t%" PRIu64, row->solver->name,
-                  blv_outcome_word(s->outcome), phi, grad_norm, s->iterations, s->seconds,
-                  blv_counts_total(&s->counts) + blv_counts_total(&s->setup_counts));
+    report_table_add(table, "%s\t%s\t%s\t%s\t%" PRIu64 "\t%.4g\t%" PRIu64, row->solver->name,
+                     blv_outcome_word(s->outcome), phi, grad_norm, s->iterations, s->seconds,
+                     blv_counts_total(&s->counts) + blv_counts_total(&s->setup_counts));
 }
 
 void cli_print_comparison(const cli_instance *instance, const blv_comparison *comparison) {
     char problem[256];
     cli_instance_describe(instance, problem, sizeof problem);
     printf("Problem  %s\n\n", problem);
-    cli_table table = {.align = "llrrrrr"}, left_out = {.align = "ll"};
-    cli_table_add(&table, "SOLVER\tOUTCOME\tPHI\t|GRAD PHI|\tITERATIONS\tSECONDS\tCALLS");
+    report_table table = {.align = "llrrrrr"}, left_out = {.align = "ll"};
+    report_table_add(&table, "SOLVER\tOUTCOME\tPHI\t|GRAD PHI|\tITERATIONS\tSECONDS\tCALLS");
     for (size_t i = 0; i < comparison->count; i++) {
         const blv_comparison_row *row = &comparison->rows[i];
         if (row->solution)
             add_row(&table, row);
         else
-            cli_table_row(&left_out, (const char *[]){row->solver->name, row->remark.text});
+            report_table_row(&left_out, (const char *[]){row->solver->name, row->remark.text});
     }
     cli_table_print(&table, 0, stdout);
     bool bounded = blv_problem_definition(instance->problem)->project_x;

@@ -61,26 +61,26 @@ const char *cli_yes_or_no(unsigned flag) {
     return flag ? "yes" : "no";
 }
 
-void cli_solver_facts(cli_table *table, const blv_solver *solver) {
-    cli_table_add(table, "source\t%s", solver->citation);
-    cli_table_add(table, "group\t%s", solver->group);
-    cli_table_add(table, "oracles\t%s", cli_oracles_needed(solver));
-    cli_table_add(table, "stochastic\t%s", cli_yes_or_no(solver->uses & BLV_IS_STOCHASTIC));
-    cli_table_add(table, "needs an invertible d2g/dy2\t%s",
-                  cli_yes_or_no(solver->uses & BLV_USES_INVERSE));
-    cli_table_add(table, "when it diverges\t%s", solver->hint ? solver->hint : "");
+void cli_solver_facts(report_table *table, const blv_solver *solver) {
+    report_table_add(table, "source\t%s", solver->citation);
+    report_table_add(table, "group\t%s", solver->group);
+    report_table_add(table, "oracles\t%s", cli_oracles_needed(solver));
+    report_table_add(table, "stochastic\t%s", cli_yes_or_no(solver->uses & BLV_IS_STOCHASTIC));
+    report_table_add(table, "needs an invertible d2g/dy2\t%s",
+                     cli_yes_or_no(solver->uses & BLV_USES_INVERSE));
+    report_table_add(table, "when it diverges\t%s", solver->hint ? solver->hint : "");
 }
 
 void cli_markdown_solver(const blv_solver *solver) {
-    cli_table table = {.align = "ll", .markdown = true};
+    report_table table = {.align = "ll"};
     puts("## In short\n");
-    cli_table_add(&table, "\t");
-    cli_table_add(&table, "what it does\t%s", solver->summary);
+    report_table_add(&table, "\t");
+    report_table_add(&table, "what it does\t%s", solver->summary);
     cli_solver_facts(&table, solver);
-    cli_table_print(&table, 0, stdout);
+    cli_table_markdown(&table);
     puts("\n## Parameters\n");
     if (solver->params && solver->params->key)
-        cli_print_params(solver->params, NULL, true);
+        cli_print_params(solver->params, NULL, REPORT_AS_MARKDOWN);
     else
         puts("It has none.");
 }
@@ -94,17 +94,18 @@ static void print_group_title(const char *group, bool first) {
 
 void cli_markdown_solvers(void) {
     const blv_solver **solvers = cli_solvers_by_group();
-    cli_table table = {.align = "llll", .markdown = true};
+    report_table table = {.align = "llll"};
     for (size_t i = 0; solvers[i]; i++) {
         const blv_solver *s = solvers[i];
         if (table.rows == 0) {
             print_group_title(s->group, i == 0);
-            cli_table_add(&table, "name\toracles\tstochastic\twhat it does");
+            report_table_add(&table, "name\toracles\tstochastic\twhat it does");
         }
-        cli_table_add(&table, "[`%s`](%s.md)\t%s\t%s\t%s", s->name, s->name, cli_oracles_needed(s),
-                      cli_yes_or_no(s->uses & BLV_IS_STOCHASTIC), s->summary);
+        report_table_add(&table, "[`%s`](%s.md)\t%s\t%s\t%s", s->name, s->name,
+                         cli_oracles_needed(s), cli_yes_or_no(s->uses & BLV_IS_STOCHASTIC),
+                         s->summary);
         if (!solvers[i + 1] || strcmp(solvers[i + 1]->group, s->group) != 0)
-            cli_table_print(&table, 0, stdout);
+            cli_table_markdown(&table);
     }
     free(solvers);
 }

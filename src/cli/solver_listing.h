@@ -15,7 +15,7 @@ const char *cli_group_summary(const char *group);
 const char *cli_oracles_needed(const blv_solver *solver);
 const char *cli_yes_or_no(unsigned flag);
 /* Adds source, group, oracles, ... to a table of two columns. */
-void cli_solver_facts(cli_table *table, const blv_solver *solver);
+void cli_solver_facts(report_table *table, const blv_solver *solver);
 
 /* What scripts/solver-pages writes below the hand-written parts: one solver, or a table for each
  * group. */

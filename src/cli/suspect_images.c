@@ -6,7 +6,7 @@
 #include "cli/suspect_images.h"
 #include "base/message.h"
 #include "cli/data_files.h"
-#include "cli_text.h"
+#include "cli/text.h"
 #include "report/contact_sheet.h"
 #include "report/html.h"
 

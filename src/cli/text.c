@@ -1,5 +1,5 @@
 #include "cli/text.h"
-#include "cli_common.h"
+#include "cli/common.h"
 
 #include <stdarg.h>
 #include <stdlib.h>

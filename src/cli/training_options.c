@@ -4,16 +4,14 @@
 #include "bilevel/solver.h"
 #include "cli/data_files.h"
 #include "cli/store_options.h"
-#include "cli_text.h"
+#include "cli/text.h"
 #include "store/run_info.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* ---- The command line ---- */
 
@@ -97,13 +95,13 @@ static const char *const layout_words[] = {"auto", "dense", "sparse", NULL};
 static const char *const scaling_words[] = {"auto", "unit", "standard", "rows", "none", NULL};
 
 const blv_field cli_training_fields[] = {
-    BLV_FIELD(cli_training, train, TEXT),
-    BLV_FIELD(cli_training, val, TEXT),
-    BLV_FIELD(cli_training, test, TEXT),
+    BLV_FIELD(cli_training, train, PATH),
+    BLV_FIELD(cli_training, val, PATH),
+    BLV_FIELD(cli_training, test, PATH),
     BLV_FIELD(cli_training, val_share, REAL),
     BLV_FIELD_AS("label", cli_training, reading.label, TEXT, 0),
     BLV_FIELD_AS("header", cli_training, reading.header, TEXT, 0),
-    BLV_FIELD_AS("labels", cli_training, reading.labels, TEXT, 0),
+    BLV_FIELD_AS("labels", cli_training, reading.labels, PATH, BLV_IF_FILE),
     BLV_FIELD_WORD("layout", cli_training, reading.layout, layout_words),
     BLV_FIELD_WORD("precision", cli_training, reading.precision, blv_precision_words),
     BLV_FIELD_WORD("scaling", cli_training, scaling, scaling_words),
@@ -124,10 +122,10 @@ static blv_error restore(const blv_field *table, void *request, cli_training *t,
     const char *text = resume->run->request ? resume->run->request : "{}";
     BLV_CHECK(blv_record_parse(table, request, text, why));
     if (!t->train)
-        return blv_explain(why, BLV_E_VALUE, "the store does not say how the run was made");
-    if (t->folder && chdir(t->folder) != 0)
-        return blv_explain(why, BLV_E_FILE, "the run was made in %s, which cannot be entered: %s",
-                           t->folder, strerror(errno));
+        return blv_explain(why, BLV_E_VALUE,
+                           "an earlier version of the program stored run %" PRId64
+                           " and kept its command line alone: run that command again",
+                           resume->run->id);
     t->reading.size = sizeof t->reading;
     t->json = resume->json;
     t->quiet = resume->quiet;
@@ -159,7 +157,7 @@ int cli_training_read(const cli_training *t, const char *truth, blv_task_sets **
 /* ---- What a stored run begins with ---- */
 
 cli_task_facts cli_task_facts_begin(int argc, char **argv) {
-    cli_task_facts facts = {.count = argc, .folder = getcwd(NULL, 0)};
+    cli_task_facts facts = {.count = argc};
     facts.command = cli_alloc((size_t)argc + 1, sizeof *facts.command);
     for (int i = 0; i < argc; i++)
         facts.command[i] = cli_print("%s", argv[i]);
@@ -170,7 +168,6 @@ void cli_task_facts_free(cli_task_facts *facts) {
     for (int i = 0; i < facts->count; i++)
         free(facts->command[i]);
     free(facts->command);
-    free(facts->folder);
     free(facts->request);
     blv_values_free(&facts->values);
 }

@@ -9,7 +9,6 @@
 
 typedef struct cli_training {
     const char *train, *val, *test; /* files; val and test may be NULL */
-    const char *folder;             /* that they are named from; NULL: the present one */
     double val_share;               /* 0: not given */
     blv_read_options reading;
     blv_task_scaling scaling;
@@ -33,7 +32,7 @@ extern const blv_field cli_training_fields[], cli_training_files[];
 /* To be called where the whole request is checked; finds the solver. */
 blv_error cli_training_check(cli_training *training, blv_message *why);
 
-/* Reads a request from the store, enters its folder and checks it. table: of the request, which the
+/* Reads a request from the store and checks it. table: of the request, which the
  * training is a part of; to be freed with blv_record_free. Returns an exit code, after a message.
  */
 int cli_training_restore(const blv_field *table, void *request, cli_training *training,
@@ -46,7 +45,6 @@ int cli_training_read(const cli_training *training, const char *truth, blv_task_
 typedef struct cli_task_facts {
     int count;
     char **command; /* the command line, before it was parsed */
-    char *folder;   /* where it was typed */
     char *request;
     blv_values values; /* what it is known by, beside solver and options */
 } cli_task_facts;

@@ -265,18 +265,18 @@ static blv_error ready_to_save(blv_run *run) {
     return BLV_OK;
 }
 
-/* Writes and completes the file; the writer is gone afterwards. */
-static blv_error save(blv_run *run, blv_npz_writer *writer, blv_message *why) {
-    blv_error error = write_lines(run, writer, why);
-    if (error == BLV_OK)
-        error = write_members(run, writer, why);
-    if (error == BLV_OK)
-        return blv_npz_commit(writer, why);
-    blv_npz_discard(writer);
-    return error;
-}
-
-static blv_error explain_save(blv_run *run, blv_error error, const blv_message *why) {
+/* Writes and completes the file; the writer is gone afterwards. error: what creating it ended with.
+ */
+static blv_error save(blv_run *run, blv_npz_writer *writer, blv_error error, blv_message *why) {
+    if (error == BLV_OK) {
+        error = write_lines(run, writer, why);
+        if (error == BLV_OK)
+            error = write_members(run, writer, why);
+        if (error == BLV_OK)
+            error = blv_npz_commit(writer, why);
+        else
+            blv_npz_discard(writer);
+    }
     return error == BLV_OK ? BLV_OK : blv_run_fail(run, error, "checkpoint: %.490s", why->text);
 }
 
@@ -285,9 +285,7 @@ blv_error blv_run_save(blv_run *run, const char *path) {
     blv_message why = {""};
     blv_npz_writer *writer = NULL;
     blv_error error = blv_npz_create(&writer, path, &why);
-    if (error == BLV_OK)
-        error = save(run, writer, &why);
-    return explain_save(run, error, &why);
+    return save(run, writer, error, &why);
 }
 
 blv_error blv_run_save_to(blv_run *run, blv_write_fn write, void *context) {
@@ -295,7 +293,5 @@ blv_error blv_run_save_to(blv_run *run, blv_write_fn write, void *context) {
     blv_message why = {""};
     blv_npz_writer *writer = NULL;
     blv_error error = blv_npz_create_to(&writer, "to the given function", write, context, &why);
-    if (error == BLV_OK)
-        error = save(run, writer, &why);
-    return explain_save(run, error, &why);
+    return save(run, writer, error, &why);
 }

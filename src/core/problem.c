@@ -1,7 +1,7 @@
 /* Problem objects: a checked copy of the definition and the spaces of x and y. */
+#include "base/caller_struct.h"
 #include "base/hash.h"
 #include "base/message.h"
-#include "base/struct_size.h"
 #include "core/problem_private.h"
 
 #include <stdio.h>
@@ -109,10 +109,8 @@ blv_error blv_problem_from_family(const blv_problem_family *family, const char *
         *problem = NULL;
     if (!family || !family->name || !family->create || !problem)
         return blv_explain(why, BLV_E_ARGUMENT, "blv_problem_from_family: a NULL argument");
-    blv_problem_options chosen = {.size = sizeof chosen};
-    if (options && !blv_struct_take(&chosen, sizeof chosen, options))
-        return blv_explain(why, BLV_E_ARGUMENT, "problem %s: options without their size",
-                           family->name);
+    blv_problem_options chosen;
+    BLV_CHECK(blv_caller_struct(&chosen, sizeof chosen, options, "blv_problem_options", why));
     void *params = calloc(1, family->params_size ? family->params_size : 1);
     if (!params)
         return blv_explain(why, BLV_E_MEMORY, "problem %s: out of memory", family->name);

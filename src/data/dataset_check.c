@@ -194,7 +194,7 @@ static bool copy_names(blv_dataset *d, const blv_dataset_view *v) {
 
 blv_error blv_dataset_create(blv_dataset **dataset, const blv_dataset_view *view,
                              const char *history, blv_message *why) {
-    blv_dataset_view v = {0};
+    blv_dataset_view v;
     if (!dataset)
         return blv_explain(why, BLV_E_ARGUMENT, "blv_dataset_create: dataset is NULL");
     *dataset = NULL;

@@ -78,9 +78,7 @@ blv_error blv_dataset_read_as(blv_dataset **dataset, blv_format format, const ch
     if (!dataset || !path)
         return blv_explain(why, BLV_E_ARGUMENT, "blv_dataset_read: a required argument is NULL");
     blv_reading r = {.path = path, .shown = blv_shown_path(path), .why = why};
-    if (options)
-        BLV_CHECK(
-            blv_caller_struct(&r.options, sizeof r.options, options, "blv_read_options", why));
+    BLV_CHECK(blv_caller_struct(&r.options, sizeof r.options, options, "blv_read_options", why));
     if (r.options.max_classes == 0)
         r.options.max_classes = USUAL_MAX_CLASSES;
     if (r.options.precision != BLV_F32 && r.options.precision != BLV_F64)

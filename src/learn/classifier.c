@@ -47,12 +47,11 @@ static void put_number(const blv_classifier *c, void *array, size_t i, double va
 
 blv_error blv_classifier_create(blv_classifier **classifier, size_t columns, size_t classes,
                                 const blv_classifier_options *options, blv_message *why) {
-    blv_classifier_options own = {.size = sizeof own};
+    blv_classifier_options own;
     if (!classifier)
         return refuse(why, BLV_E_ARGUMENT, "a NULL argument");
     *classifier = NULL;
-    if (options)
-        BLV_CHECK(blv_caller_struct(&own, sizeof own, options, "blv_classifier_options", why));
+    BLV_CHECK(blv_caller_struct(&own, sizeof own, options, "blv_classifier_options", why));
     options = &own;
     blv_classifier *c = calloc(1, sizeof *c);
     if (!c)

@@ -242,9 +242,8 @@ blv_error blv_clean(const blv_task_sets *sets, const blv_clean_options *options,
         return blv_explain(why, BLV_E_MEMORY, "out of memory");
     c->sets = sets;
     c->why = why;
-    blv_error error = options ? blv_caller_struct(&c->options, sizeof c->options, options,
-                                                  "blv_clean_options", why)
-                              : BLV_OK;
+    blv_error error =
+        blv_caller_struct(&c->options, sizeof c->options, options, "blv_clean_options", why);
     if (error == BLV_OK)
         error = clean(c, hooks);
     if (error == BLV_OK)

@@ -187,9 +187,8 @@ blv_error blv_continual(const blv_dataset *rows, const blv_dataset *test,
         return blv_explain(why, BLV_E_MEMORY, "out of memory");
     c->setting =
         (blv_stream_setting){.options = &c->options, .rows = rows, .test = test, .why = why};
-    blv_error error = options ? blv_caller_struct(&c->options, sizeof c->options, options,
-                                                  "blv_continual_options", why)
-                              : BLV_OK;
+    blv_error error =
+        blv_caller_struct(&c->options, sizeof c->options, options, "blv_continual_options", why);
     if (error == BLV_OK)
         error = compare(c, hooks);
     if (error == BLV_OK)

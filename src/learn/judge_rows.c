@@ -23,12 +23,10 @@ blv_error blv_judge_rows(const blv_dataset *rows, const double *weight, const bl
                          blv_message *why) {
     if (!rows || !test || !accuracy)
         return blv_explain(why, BLV_E_ARGUMENT, "judging: a NULL argument");
-    blv_classifier_options options = {.size = sizeof options};
+    blv_classifier_options options;
     blv_classifier *network = NULL;
     const blv_dataset_view *view = blv_dataset_view_of(rows);
-    if (given)
-        BLV_CHECK(
-            blv_caller_struct(&options, sizeof options, given, "blv_classifier_options", why));
+    BLV_CHECK(blv_caller_struct(&options, sizeof options, given, "blv_classifier_options", why));
     options.precision = view->precision;
     blv_training training = blv_judge_training(steps, options.seed);
     training.weight = weight;

@@ -29,12 +29,11 @@ static blv_error align(const blv_model *model, const char *name, blv_dataset *ro
 
 blv_error blv_model_read_rows(const blv_model *model, blv_dataset **rows, const char *path,
                               const blv_read_options *given, blv_message *why) {
-    blv_read_options reading = {.size = sizeof reading};
+    blv_read_options reading;
     if (!model || !rows || !path)
         return blv_explain(why, BLV_E_ARGUMENT, "rows: a NULL argument");
     *rows = NULL;
-    if (given)
-        BLV_CHECK(blv_caller_struct(&reading, sizeof reading, given, "blv_read_options", why));
+    BLV_CHECK(blv_caller_struct(&reading, sizeof reading, given, "blv_read_options", why));
     reading.columns = model->features;
     BLV_CHECK(blv_dataset_read(rows, path, &reading, why));
     const blv_dataset_view *view = blv_dataset_view_of(*rows);

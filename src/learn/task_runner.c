@@ -26,11 +26,9 @@ bool blv_task_is_exact(const blv_task *task) {
 }
 
 blv_error blv_task_open(blv_task *task, const blv_task_hooks *hooks, blv_message *why) {
-    task->why = why;
+    task->why = why ? why : &task->own_why;
     if (!task->solver)
         task->solver = blv_solver_find(NULL, "exact", why);
-    if (!hooks)
-        return BLV_OK;
     return blv_caller_struct(&task->hooks, sizeof task->hooks, hooks, "blv_task_hooks", why);
 }
 

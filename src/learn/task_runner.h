@@ -18,7 +18,7 @@ typedef struct blv_task {
     bool stopped;      /* as asked */
     char activity[96]; /* between runs */
     double last_report;
-    blv_message *why;
+    blv_message *why, own_why; /* why is never NULL: hooks may write to it */
 } blv_task;
 
 typedef struct blv_task_plan {

@@ -362,10 +362,11 @@ static blv_error learn_single_and_none(blv_tuning *t) {
 
 /* Where the solver fails, the single penalty is still an answer. */
 static blv_error learn_many(blv_tuning *t) {
-    blv_message *why = t->why;
+    blv_message *why = t->why, *task_why = t->task.why;
     t->why = t->task.why = &t->result.failure;
     blv_error error = find_many(t);
-    t->why = t->task.why = why;
+    t->why = why;
+    t->task.why = task_why;
     if (error == BLV_E_FAILED || error == BLV_E_ORACLE) {
         if (t->task.hooks.note)
             t->task.hooks.note(t->task.hooks.context, t->result.failure.text);
@@ -451,9 +452,8 @@ blv_error blv_tune(const blv_task_sets *sets, const blv_tune_options *options,
         return blv_explain(why, BLV_E_MEMORY, "out of memory");
     t->sets = sets;
     t->why = why;
-    blv_error error = options ? blv_caller_struct(&t->options, sizeof t->options, options,
-                                                  "blv_tune_options", why)
-                              : BLV_OK;
+    blv_error error =
+        blv_caller_struct(&t->options, sizeof t->options, options, "blv_tune_options", why);
     if (error == BLV_OK)
         error = tune(t, hooks);
     blv_dataset *held[] = {t->train, t->val, t->fit, t->stop};

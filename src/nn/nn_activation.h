@@ -31,12 +31,12 @@ static void relu_back(size_t count, const void *value_data, void *delta_data, vo
 }
 
 /* A function with its first and second derivative. */
-typedef struct bent {
+typedef struct activated {
     vec value, slope, curve;
-} bent;
+} activated;
 
 /* log(1 + e^x) = max(x, 0) + log1p e^-|x| */
-ALWAYS_INLINE void softplus_of(vec x, bent *out) {
+ALWAYS_INLINE void softplus_of(vec x, activated *out) {
     const vec nothing = all(0), one = all(1);
     const vec far = exp_of(minus_size_of(x));
     const vec near = one / (one + far), other = far * near;
@@ -97,7 +97,7 @@ ALWAYS_INLINE vec scaled_erfc_of(vec z) {
 
 /* x P(x), where P is the normal distribution and d its density: slope P + x d, curve (2 - x^2) d.
  * P(-|x|) = exp(-x^2/2) erfc scaled / 2. */
-ALWAYS_INLINE void gelu_of(vec x, bent *out) {
+ALWAYS_INLINE void gelu_of(vec x, activated *out) {
     const vec nothing = all(0), one = all(1), half = all(R(0.5));
     const vec size = (vec)((ivec)x & ~(ivec)all(-(real)0.0));
     const vec z = size * all(R(0.70710678118654752440));
@@ -110,10 +110,10 @@ ALWAYS_INLINE void gelu_of(vec x, bent *out) {
     out->curve = (all(2) - x * x) * density;
 }
 
-ALWAYS_INLINE void bend_with(void (*of)(vec, bent *), size_t count, real *value, real *tangent,
-                             real *out, real *out_tangent) {
+ALWAYS_INLINE void activate_with(void (*of)(vec, activated *), size_t count, real *value,
+                                 real *tangent, real *out, real *out_tangent) {
     for (size_t i = 0; i < count; i += LANES) {
-        bent b;
+        activated b;
         of(load(value + i), &b);
         store(out + i, b.value);
         store(value + i, b.slope);
@@ -125,18 +125,18 @@ ALWAYS_INLINE void bend_with(void (*of)(vec, bent *), size_t count, real *value,
     }
 }
 
-static void bend(blv_nn_activation activation, size_t count, void *value, void *tangent, void *out,
-                 void *out_tangent) {
+static void activate(blv_nn_activation activation, size_t count, void *value, void *tangent,
+                     void *out, void *out_tangent) {
     if (activation == BLV_NN_GELU)
-        bend_with(gelu_of, count, value, tangent, out, out_tangent);
+        activate_with(gelu_of, count, value, tangent, out, out_tangent);
     else
-        bend_with(softplus_of, count, value, tangent, out, out_tangent);
+        activate_with(softplus_of, count, value, tangent, out, out_tangent);
 }
 
-static void bend_back(size_t count, const void *slope_data, const void *bent_data,
-                      const void *delta_data, const void *delta_tangent_data, void *in_data,
-                      void *in_tangent_data) {
-    const real *slope = slope_data, *curved = bent_data, *delta = delta_data;
+static void activate_back(size_t count, const void *slope_data, const void *curved_data,
+                          const void *delta_data, const void *delta_tangent_data, void *in_data,
+                          void *in_tangent_data) {
+    const real *slope = slope_data, *curved = curved_data, *delta = delta_data;
     const real *delta_tangent = delta_tangent_data;
     real *in = in_data, *in_tangent = in_tangent_data;
     for (size_t i = 0; i < count; i += LANES) {

@@ -8,33 +8,33 @@
 /* ---- Activations and dropout ---- */
 
 static void relu_forward(const nn_block *b, size_t number) {
-    const nn_slot_room *slot = slot_of(b, op_at(b, number)->out);
+    const nn_slot_buffers *slot = slot_of(b, op_at(b, number)->out);
     b->slice->work->loops->relu(elements(b, slot), rows_of(b, slot, slot->value),
                                 b->slice->tangent ? rows_of(b, slot, slot->tangent) : NULL);
 }
 
 static void relu_backward(const nn_block *b, size_t number) {
-    const nn_slot_room *slot = slot_of(b, op_at(b, number)->out);
+    const nn_slot_buffers *slot = slot_of(b, op_at(b, number)->out);
     b->slice->work->loops->relu_back(
         elements(b, slot), rows_of(b, slot, slot->value), rows_of(b, slot, slot->delta),
         b->slice->delta_tangent ? rows_of(b, slot, slot->delta_tangent) : NULL);
 }
 
-static void bend_forward(const nn_block *b, size_t number) {
+static void activate_forward(const nn_block *b, size_t number) {
     const nn_op *op = op_at(b, number);
-    const nn_slot_room *in = slot_of(b, op->in), *out = slot_of(b, op->out);
+    const nn_slot_buffers *in = slot_of(b, op->in), *out = slot_of(b, op->out);
     const bool tangent = b->slice->tangent;
-    b->slice->work->loops->bend(op->activation, elements(b, in), rows_of(b, in, in->value),
-                                tangent ? rows_of(b, in, in->tangent) : NULL,
-                                rows_of(b, out, out->value),
-                                tangent ? rows_of(b, out, out->tangent) : NULL);
+    b->slice->work->loops->activate(op->activation, elements(b, in), rows_of(b, in, in->value),
+                                    tangent ? rows_of(b, in, in->tangent) : NULL,
+                                    rows_of(b, out, out->value),
+                                    tangent ? rows_of(b, out, out->tangent) : NULL);
 }
 
-static void bend_backward(const nn_block *b, size_t number) {
+static void activate_backward(const nn_block *b, size_t number) {
     const nn_op *op = op_at(b, number);
-    const nn_slot_room *in = slot_of(b, op->in), *out = slot_of(b, op->out);
+    const nn_slot_buffers *in = slot_of(b, op->in), *out = slot_of(b, op->out);
     const bool tangent = b->slice->delta_tangent;
-    b->slice->work->loops->bend_back(
+    b->slice->work->loops->activate_back(
         elements(b, in), rows_of(b, in, in->value), tangent ? rows_of(b, in, in->tangent) : NULL,
         rows_of(b, out, out->delta), tangent ? rows_of(b, out, out->delta_tangent) : NULL,
         rows_of(b, in, in->delta), tangent ? rows_of(b, in, in->delta_tangent) : NULL);
@@ -59,7 +59,7 @@ static void draw_marks(uint64_t seed, const nn_op *op, size_t row, size_t units,
 static void mark_row(const nn_block *b, size_t number, size_t i) {
     const nn_slice *s = b->slice;
     const nn_op *op = op_at(b, number);
-    const nn_slot_room *slot = slot_of(b, op->out);
+    const nn_slot_buffers *slot = slot_of(b, op->out);
     const blv_nn_shape shape = shape_of(b, op->out);
     const size_t place = s->begin + b->first + i;
     const size_t row = s->rows->index ? s->rows->index[place] : s->rows->first + place;
@@ -71,14 +71,14 @@ static void mark_row(const nn_block *b, size_t number, size_t i) {
 
 static void drop(const nn_block *b, size_t number, char *array) {
     const nn_op *op = op_at(b, number);
-    const nn_slot_room *slot = slot_of(b, op->out);
+    const nn_slot_buffers *slot = slot_of(b, op->out);
     const uint8_t *marks = b->slice->work->ops[number].marks + b->first * slot->row_step;
     b->slice->work->loops->drop(elements(b, slot), marks, 1.0 / (1.0 - op->share),
                                 rows_of(b, slot, array));
 }
 
 static void dropout_forward(const nn_block *b, size_t number) {
-    const nn_slot_room *slot = slot_of(b, op_at(b, number)->out);
+    const nn_slot_buffers *slot = slot_of(b, op_at(b, number)->out);
     if (!b->slice->pass->drop)
         return;
     for (size_t i = 0; i < b->rows; i++)
@@ -89,7 +89,7 @@ static void dropout_forward(const nn_block *b, size_t number) {
 }
 
 static void dropout_backward(const nn_block *b, size_t number) {
-    const nn_slot_room *slot = slot_of(b, op_at(b, number)->out);
+    const nn_slot_buffers *slot = slot_of(b, op_at(b, number)->out);
     if (!b->slice->pass->drop)
         return;
     drop(b, number, slot->delta);
@@ -99,7 +99,8 @@ static void dropout_backward(const nn_block *b, size_t number) {
 
 /* ---- Sums and copies ---- */
 
-static void copy_rows(const nn_block *b, const nn_slot_room *slot, char *from, char *to, bool add) {
+static void copy_rows(const nn_block *b, const nn_slot_buffers *slot, char *from, char *to,
+                      bool add) {
     const blv_nn_work *w = b->slice->work;
     if (add)
         w->loops->add(elements(b, slot), rows_of(b, slot, from), rows_of(b, slot, to));
@@ -109,7 +110,7 @@ static void copy_rows(const nn_block *b, const nn_slot_room *slot, char *from, c
 
 static void add_forward(const nn_block *b, size_t number) {
     const nn_op *op = op_at(b, number);
-    const nn_slot_room *in = slot_of(b, op->in), *out = slot_of(b, op->out);
+    const nn_slot_buffers *in = slot_of(b, op->in), *out = slot_of(b, op->out);
     const bool tangent = b->slice->tangent;
     if (!op->in_place) {
         copy_rows(b, out, in->value, out->value, false);
@@ -118,7 +119,7 @@ static void add_forward(const nn_block *b, size_t number) {
     }
     if (op->other == NN_NONE)
         return;
-    const nn_slot_room *other = slot_of(b, op->other);
+    const nn_slot_buffers *other = slot_of(b, op->other);
     copy_rows(b, out, other->value, out->value, true);
     if (tangent)
         copy_rows(b, out, other->tangent, out->tangent, true);
@@ -126,7 +127,7 @@ static void add_forward(const nn_block *b, size_t number) {
 
 static void add_backward(const nn_block *b, size_t number) {
     const nn_op *op = op_at(b, number);
-    const nn_slot_room *in = slot_of(b, op->in), *out = slot_of(b, op->out);
+    const nn_slot_buffers *in = slot_of(b, op->in), *out = slot_of(b, op->out);
     const bool tangent = b->slice->delta_tangent;
     if (!op->in_place) {
         copy_rows(b, out, out->delta, in->delta, op->adds);
@@ -135,7 +136,7 @@ static void add_backward(const nn_block *b, size_t number) {
     }
     if (op->other == NN_NONE)
         return;
-    const nn_slot_room *other = slot_of(b, op->other);
+    const nn_slot_buffers *other = slot_of(b, op->other);
     copy_rows(b, out, out->delta, other->delta, op->adds_other);
     if (tangent)
         copy_rows(b, out, out->delta_tangent, other->delta_tangent, op->adds_other);
@@ -159,7 +160,7 @@ static nn_windows windows_at(const nn_block *b, const nn_op *op) {
 static void pool_forward(const nn_block *b, size_t number) {
     const nn_loops *loops = b->slice->work->loops;
     const nn_op *op = op_at(b, number);
-    const nn_slot_room *in = slot_of(b, op->in), *out = slot_of(b, op->out);
+    const nn_slot_buffers *in = slot_of(b, op->in), *out = slot_of(b, op->out);
     const nn_windows windows = windows_at(b, op);
     const bool tangent = b->slice->tangent;
     for (size_t i = 0; i < b->rows; i++) {
@@ -183,7 +184,7 @@ static void pool_forward(const nn_block *b, size_t number) {
 static void pool_row_back(const nn_block *b, size_t number, size_t i, char *from, char *to) {
     const blv_nn_work *w = b->slice->work;
     const nn_op *op = op_at(b, number);
-    const nn_slot_room *in = slot_of(b, op->in), *out = slot_of(b, op->out);
+    const nn_slot_buffers *in = slot_of(b, op->in), *out = slot_of(b, op->out);
     const nn_windows windows = windows_at(b, op);
     char *delta_in = row_of(b, in, to, i);
     if (!op->adds)
@@ -197,7 +198,7 @@ static void pool_row_back(const nn_block *b, size_t number, size_t i, char *from
 
 static void pool_backward(const nn_block *b, size_t number) {
     const nn_op *op = op_at(b, number);
-    const nn_slot_room *in = slot_of(b, op->in), *out = slot_of(b, op->out);
+    const nn_slot_buffers *in = slot_of(b, op->in), *out = slot_of(b, op->out);
     for (size_t i = 0; i < b->rows; i++) {
         pool_row_back(b, number, i, out->delta, in->delta);
         if (b->slice->delta_tangent)
@@ -216,7 +217,7 @@ static const struct {
     [NN_CONVOLUTION] = {blv_nn_convolution_forward, blv_nn_convolution_backward},
     [NN_NORM] = {blv_nn_norm_forward, blv_nn_norm_backward},
     [NN_RELU] = {relu_forward, relu_backward},
-    [NN_BEND] = {bend_forward, bend_backward},
+    [NN_ACTIVATION] = {activate_forward, activate_backward},
     [NN_ADD] = {add_forward, add_backward},
     [NN_POOL] = {pool_forward, pool_backward},
     [NN_DROPOUT] = {dropout_forward, dropout_backward},

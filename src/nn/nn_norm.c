@@ -34,7 +34,7 @@ static void add_real(const blv_nn_work *w, void *array, size_t i, double value) 
         ((double *)array)[i] += value;
 }
 
-static void set_coefficient(const blv_nn_work *w, nn_op_room *room, int which, size_t c,
+static void set_coefficient(const blv_nn_work *w, nn_op_buffers *room, int which, size_t c,
                             double value) {
     if (w->precision == BLV_F32)
         ((float *)room->coefficient[which])[c] = (float)value;
@@ -46,7 +46,7 @@ static void set_coefficient(const blv_nn_work *w, nn_op_room *room, int which, s
 static void forward_numbers(const nn_slice *s, size_t number, size_t c) {
     blv_nn_work *w = s->work;
     const nn_op *op = &w->net->ops[number];
-    nn_op_room *room = &w->ops[number];
+    nn_op_buffers *room = &w->ops[number];
     const double scale = real_at(w, s->pass->params, op->weight + c);
     const double shift = real_at(w, s->pass->params, op->bias + c);
     const double scale_t = real_at(w, s->pass->v, op->weight + c);
@@ -67,7 +67,7 @@ static void forward_numbers(const nn_slice *s, size_t number, size_t c) {
 static void backward_numbers(const nn_slice *s, size_t number, size_t c, double pixels) {
     blv_nn_work *w = s->work;
     const nn_op *op = &w->net->ops[number];
-    nn_op_room *room = &w->ops[number];
+    nn_op_buffers *room = &w->ops[number];
     const double scale = real_at(w, s->pass->params, op->weight + c);
     const double scale_t = real_at(w, s->pass->v, op->weight + c);
     const double m = room->number[NN_D_MEAN][c], r = room->number[NN_D_INVERSE][c];
@@ -90,7 +90,7 @@ static void backward_numbers(const nn_slice *s, size_t number, size_t c, double 
 }
 
 void blv_nn_norm_open(const nn_slice *s, size_t number) {
-    nn_op_room *room = &s->work->ops[number];
+    nn_op_buffers *room = &s->work->ops[number];
     const size_t channels = channels_of(s->work, number);
     const double *mean = s->pass->statistics + s->work->net->ops[number].statistic;
     for (size_t c = 0; c < channels; c++) {
@@ -105,20 +105,20 @@ void blv_nn_norm_open(const nn_slice *s, size_t number) {
 /* ---- Sums ---- */
 
 typedef struct norm_rows {
-    const nn_slot_room *in, *out;
+    const nn_slot_buffers *in, *out;
     const char *value, *tangent, *delta, *delta_tangent; /* tangents: NULL when not computed */
     char *out_value, *out_tangent, *in_delta, *in_delta_tangent;
 } norm_rows;
 
-static char *rows_from(const nn_block *b, const nn_slot_room *slot, char *array) {
+static char *rows_from(const nn_block *b, const nn_slot_buffers *slot, char *array) {
     return array + b->first * slot->row_step * b->slice->work->real_size;
 }
 
 static norm_rows rows_of(const nn_block *b, size_t number) {
     const blv_nn_work *w = b->slice->work;
     const nn_op *op = &w->net->ops[number];
-    const nn_slot_room *in = &w->slots[w->net->nodes[op->in].slot];
-    const nn_slot_room *out = &w->slots[w->net->nodes[op->out].slot];
+    const nn_slot_buffers *in = &w->slots[w->net->nodes[op->in].slot];
+    const nn_slot_buffers *out = &w->slots[w->net->nodes[op->out].slot];
     const bool tangent = b->slice->tangent, back = b->slice->delta_tangent;
     return (norm_rows){
         .in = in,
@@ -166,7 +166,7 @@ static double pixels_of_block(const nn_slice *s, size_t number, size_t i) {
 
 /* Means and squares of blocks are put together pairwise (Chan, Golub, LeVeque 1983). */
 static void join_blocks(const nn_slice *s, size_t number, size_t c, double *variance) {
-    const nn_op_room *room = &s->work->ops[number];
+    const nn_op_buffers *room = &s->work->ops[number];
     const size_t channels = channels_of(s->work, number);
     const double *part = room->partial + c;
     double pixels = 0.0, mean = 0.0, squares = 0.0, tangents = 0.0, products = 0.0;
@@ -206,7 +206,7 @@ void blv_nn_norm_close_forward(const nn_slice *s, size_t number) {
 
 void blv_nn_norm_sum_backward(const nn_block *b, size_t number) {
     const blv_nn_work *w = b->slice->work;
-    const nn_op_room *room = &w->ops[number];
+    const nn_op_buffers *room = &w->ops[number];
     const norm_rows rows = rows_of(b, number);
     const size_t bytes = rows.in->row_step * w->real_size;
     nn_norm_sums sums = {.pixels = nn_pixels(w->net->nodes[w->net->ops[number].out].shape),
@@ -234,7 +234,7 @@ void blv_nn_norm_sum_backward(const nn_block *b, size_t number) {
 void blv_nn_norm_close_backward(const nn_slice *s, size_t number) {
     blv_nn_work *w = s->work;
     const nn_op *op = &w->net->ops[number];
-    const nn_op_room *room = &w->ops[number];
+    const nn_op_buffers *room = &w->ops[number];
     const size_t channels = channels_of(w, number);
     const double pixels =
         (double)(s->count * nn_pixels(w->net->nodes[w->net->ops[number].out].shape));
@@ -262,7 +262,7 @@ void blv_nn_norm_close_backward(const nn_slice *s, size_t number) {
 
 void blv_nn_norm_forward(const nn_block *b, size_t number) {
     const blv_nn_work *w = b->slice->work;
-    const nn_op_room *room = &w->ops[number];
+    const nn_op_buffers *room = &w->ops[number];
     const norm_rows rows = rows_of(b, number);
     const size_t bytes = rows.in->row_step * w->real_size;
     const size_t pixels = nn_pixels(w->net->nodes[w->net->ops[number].out].shape);
@@ -289,7 +289,7 @@ void blv_nn_norm_forward(const nn_block *b, size_t number) {
 
 void blv_nn_norm_backward(const nn_block *b, size_t number) {
     const blv_nn_work *w = b->slice->work;
-    const nn_op_room *room = &w->ops[number];
+    const nn_op_buffers *room = &w->ops[number];
     const norm_rows rows = rows_of(b, number);
     const size_t bytes = rows.in->row_step * w->real_size;
     const bool own = b->slice->own_statistics;

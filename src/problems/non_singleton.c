@@ -1,6 +1,7 @@
 /* A lower level with many solutions: y2 is free, so d2g/dy2 is singular. Value-function methods
- * solve it; implicit ones refuse it. */
+ * solve it; implicit ones reject it. */
 #include "problems/builtin_problems.h"
+#include "problems/problem_memory.h"
 
 static int upper(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y, double *f,
                  blv_vec *fx, blv_vec *fy) {
@@ -60,6 +61,9 @@ static int known_solution(void *user, blv_vec *x, blv_vec *y) {
 static blv_error create(const void *params, const blv_problem_options *options,
                         blv_problem **problem, blv_message *why) {
     (void)params;
+    blv_error error = problem_on_host(options, "non-singleton", why);
+    if (error != BLV_OK)
+        return error;
     blv_problem_def def = {.name = "non-singleton",
                            .dim_x = 1,
                            .dim_y = 2,
@@ -74,7 +78,7 @@ static blv_error create(const void *params, const blv_problem_options *options,
     return blv_problem_create(problem, &def, why);
 }
 
-static const blv_param no_params[] = {{NULL, BLV_REAL, 0, NULL, 0, 0, NULL, NULL}};
+static const blv_param no_params[] = {PARAMS_END};
 
 const blv_problem_family blv_problem_non_singleton = {
     .name = "non-singleton",

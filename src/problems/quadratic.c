@@ -3,12 +3,13 @@
  * On the whole sum the means serve; on a batch the noise of its terms is added to them. Nothing is
  * allocated and nothing shared is written, so runs in several threads can use one instance. */
 #include "problems/quadratic.h"
+#include "base/message.h"
 #include "problems/builtin_problems.h"
 #include "problems/lower_oracles.h"
+#include "problems/problem_memory.h"
 #include "problems/raw.h"
 
 #include <float.h>
-#include <stdio.h>
 
 static size_t sample_at(const blv_batch *batch, size_t i) {
     return batch->index ? batch->index[i] : batch->first + i;
@@ -80,8 +81,10 @@ static void apply_C_transposed(const quadratic *q, const blv_batch *batch, const
 static int upper(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y, double *f,
                  blv_vec *fx, blv_vec *fy) {
     const quadratic *q = user;
-    const blv_dense_kernels *k = q->kernels;
+    const blv_kernels *k = q->kernels;
     const void *xr = raw(x), *yr = raw(y);
+    if (!is_on_host(batch))
+        return -1;
     batch = noisy_batch(q, batch);
     if (f) {
         double yy = k->dot(q->dy, yr, yr), yb = k->dot(q->dy, yr, q->b_real);
@@ -110,17 +113,12 @@ static void lower_gradient_y(const quadratic *q, const blv_batch *batch, const v
         add_mean(q, batch, 1.0, q->c_noise_real, gy);
 }
 
-/* g = y'A y/2 + y'C x + y'c, without a vector to work in: row by row. */
-static double lower_value(const quadratic *q, const blv_batch *batch, const void *x, const void *y,
-                          blv_precision precision) {
-    const blv_dense_kernels *k = q->kernels;
+/* g = y'A y/2 + y'C x + y'c */
+static double lower_value(const quadratic *q, const blv_batch *batch, const void *x,
+                          const void *y) {
+    const blv_kernels *k = q->kernels;
     const void *matrix = batch ? q->C_less_mean_real : q->C_real;
-    double sum = 0.0;
-    for (size_t i = 0; i < q->dy; i++) {
-        double Ay = k->dot(q->dy, row_of(q, q->A_real, q->dy, i), y);
-        double Cx = k->dot(q->dx, row_of(q, matrix, q->dx, i), x);
-        sum += element(y, precision, i) * (0.5 * Ay + Cx + element(q->c_real, precision, i));
-    }
+    double sum = k->quadratic(q->dy, q->dx, q->A_real, matrix, q->c_real, x, y);
     if (!batch)
         return sum;
     for (size_t j = 0; j < q->dy; j++) {
@@ -142,9 +140,11 @@ static int lower(void *user, const blv_batch *batch, const blv_vec *x, const blv
                  blv_vec *gx, blv_vec *gy) {
     const quadratic *q = user;
     const void *xr = raw(x), *yr = raw(y);
+    if (!is_on_host(batch))
+        return -1;
     batch = noisy_batch(q, batch);
     if (g)
-        *g = lower_value(q, batch, xr, yr, blv_vec_f64(y) ? BLV_F64 : BLV_F32);
+        *g = lower_value(q, batch, xr, yr);
     if (gx)
         apply_C_transposed(q, batch, yr, raw_mut(gx));
     if (gy)
@@ -155,6 +155,8 @@ static int lower(void *user, const blv_batch *batch, const blv_vec *x, const blv
 static int lower_all(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
                      const blv_vec *v, blv_vec *gy, blv_vec *hv, blv_vec *jv) {
     const quadratic *q = user;
+    if (!is_on_host(batch))
+        return -1;
     batch = noisy_batch(q, batch);
     if (gy)
         lower_gradient_y(q, batch, raw(x), raw(y), raw_mut(gy));
@@ -183,19 +185,20 @@ static const blv_param params[] = {
     {"ridge", BLV_REAL, FIELD(ridge), "1", 0, 1e12, NULL, "weight of |x|^2/2 in f"},
     {"eigen_min", BLV_REAL, FIELD(eigen_min), "1", DBL_MIN, 1e12, NULL, "smallest eigenvalue of A"},
     {"seed", BLV_INT, FIELD(seed), "0", 0, 9e15, NULL, "seed of the instance"},
-    {NULL, BLV_REAL, 0, NULL, 0, 0, NULL, NULL},
+    PARAMS_END,
 };
 
 static blv_error create(const void *fields, const blv_problem_options *options,
                         blv_problem **problem, blv_message *why) {
     const quadratic_params *p = fields;
+    const blv_kernels *kernels;
     quadratic *q;
-    blv_error error = quadratic_create(&q, p, options->precision);
-    if (error != BLV_OK) {
-        if (why)
-            snprintf(why->text, sizeof why->text, "problem quadratic: %s", blv_error_text(error));
+    blv_error error = problem_kernels(options, "quadratic", &kernels, why);
+    if (error != BLV_OK)
         return error;
-    }
+    error = quadratic_create(&q, p, kernels);
+    if (error != BLV_OK)
+        return blv_explain(why, error, "problem quadratic: %s", blv_error_text(error));
     blv_problem_def def = {.name = "quadratic",
                            .dim_x = q->dx,
                            .dim_y = q->dy,

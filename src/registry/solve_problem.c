@@ -11,9 +11,7 @@ static const double usual_progress_seconds = 0.5;
 
 blv_error blv_solve_options_take(blv_solve_options *own, const blv_solve_options *given,
                                  blv_message *why) {
-    *own = (blv_solve_options){.size = sizeof *own};
-    if (given)
-        BLV_CHECK(blv_caller_struct(own, sizeof *own, given, "blv_solve_options", why));
+    BLV_CHECK(blv_caller_struct(own, sizeof *own, given, "blv_solve_options", why));
     if (!(own->progress_seconds > 0.0))
         own->progress_seconds = usual_progress_seconds;
     return BLV_OK;

@@ -3,7 +3,9 @@
 #include "base/number_text.h"
 #include "report/html.h"
 
+#include <ctype.h>
 #include <math.h>
+#include <stdarg.h>
 #include <string.h>
 
 static char **new_row(report_table *table) {
@@ -29,6 +31,27 @@ void report_table_row(report_table *table, const char *const *cells) {
     char **row = new_row(table);
     for (size_t i = 0; row && table->align[i]; i++)
         set_cell(table, &row[i], cells[i] ? cells[i] : "-");
+}
+
+void report_table_add(report_table *table, const char *format, ...) {
+    static const char between = '\x1f'; /* a text in a cell may have tabs */
+    char *form = blv_arena_copy(&table->arena, format), *text = NULL, *end;
+    for (char *tab = form; tab && (tab = strchr(tab, '\t'));)
+        *tab = between;
+    va_list values;
+    va_start(values, format);
+    if (form)
+        text = blv_arena_vprint(&table->arena, form, values);
+    va_end(values);
+    table->lost = table->lost || !text;
+    char **row = table->lost ? NULL : new_row(table);
+    for (size_t i = 0; row && table->align[i]; i++) {
+        row[i] = text;
+        if (table->align[i + 1] && (end = strchr(text, between))) {
+            *end = '\0';
+            text = end + 1;
+        }
+    }
 }
 
 /* A heading has a first cell and no others. */
@@ -87,8 +110,11 @@ static void print_text(report_table *table, size_t columns, int indent, FILE *ou
 /* ---- Markdown and HTML ---- */
 
 void report_markdown_text(FILE *out, const char *text) {
+    bool quoted = false;
     for (; *text; text++) {
-        if (strchr("|*_<", *text))
+        quoted ^= *text == '`';
+        bool tag = *text == '<' && (isalpha((unsigned char)text[1]) || text[1] == '/');
+        if (*text == '|' || (!quoted && (tag || *text == '*' || *text == '\\')))
             fputc('\\', out);
         fputc(*text, out);
     }

@@ -18,6 +18,8 @@ typedef struct report_table {
 
 /* Adds a row of strlen(align) texts, which are copied; NULL shows as "-". */
 void report_table_row(report_table *table, const char *const *cells);
+/* The same from a format whose cells have tabs between them: "%s\t%zu". */
+void report_table_add(report_table *table, const char *format, ...) BLV_PRINTF(2, 3);
 /* Adds a line across all columns. */
 void report_table_heading(report_table *table, const char *text);
 
@@ -28,7 +30,8 @@ blv_error report_table_print(report_table *table, report_form form, int indent, 
 /* Empties a table that is not printed. */
 void report_table_free(report_table *table);
 
-/* Text within Markdown: what has a meaning there is escaped. */
+/* Text within Markdown: what has a meaning there is escaped; between backquotes only bars have
+ * one. */
 void report_markdown_text(FILE *out, const char *text);
 /* A field of a CSV file, in quotes where it needs them. */
 void report_csv_text(FILE *out, const char *text);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define AT(record, offset_, type)                                                                  \
     (*(type const *)(const void *)((const char *)(record) + (offset_)))
@@ -77,29 +78,30 @@ static json_t *parsed(const char *text) {
 
 /* ---- Arrays ---- */
 
-static json_t *element(const blv_field *f, const char *array, size_t i) {
-    switch (f->kind) {
-    case BLV_KIND_REALS:
-        return blv_json_real(AT(array, i * sizeof(double), double));
-    case BLV_KIND_WHOLES:
-        return whole(AT(array, i * sizeof(uint64_t), uint64_t));
-    case BLV_KIND_SIZES:
-        return whole(AT(array, i * sizeof(size_t), size_t));
-    case BLV_KIND_TEXTS:
-        return blv_json_string(AT(array, i * sizeof(char *), char *));
-    case BLV_KIND_VALUES_LIST:
-        return blv_values_json(&AT(array, i * sizeof(blv_values), blv_values));
-    default:
-        return blv_record_json(f->fields, array + i * f->size);
-    }
+bool blv_field_element(const blv_field *f, blv_field *element) {
+    static const struct {
+        blv_kind kind;
+        size_t size;
+    } elements[] = {[BLV_KIND_REALS] = {BLV_KIND_REAL, sizeof(double)},
+                    [BLV_KIND_WHOLES] = {BLV_KIND_WHOLE, sizeof(uint64_t)},
+                    [BLV_KIND_SIZES] = {BLV_KIND_SIZE, sizeof(size_t)},
+                    [BLV_KIND_TEXTS] = {BLV_KIND_TEXT, sizeof(char *)},
+                    [BLV_KIND_VALUES_LIST] = {BLV_KIND_VALUES, sizeof(blv_values)},
+                    [BLV_KIND_RECORDS] = {BLV_KIND_RECORD, 0}};
+    if (f->kind < BLV_KIND_REALS)
+        return false;
+    *element = (blv_field){.name = f->name, .kind = elements[f->kind].kind, .fields = f->fields};
+    element->size = f->kind == BLV_KIND_RECORDS ? f->size : elements[f->kind].size;
+    return true;
 }
 
 static json_t *array_json(const blv_field *f, const char *array, size_t count) {
-    if (!array && (f->flags & BLV_OPTIONAL))
+    blv_field element;
+    if (!blv_field_element(f, &element) || (!array && (f->flags & BLV_OPTIONAL)))
         return json_null();
     json_t *list = json_array();
     for (size_t i = 0; list && i < count; i++)
-        if (json_array_append_new(list, element(f, array, i)) != 0) {
+        if (json_array_append_new(list, blv_field_json(&element, array + i * element.size)) != 0) {
             json_decref(list);
             list = NULL;
         }
@@ -119,6 +121,25 @@ static json_t *whole_or_null(const blv_field *f, uint64_t value) {
 
 static json_t *text_or_null(const blv_field *f, const char *text) {
     return text && !*text && (f->flags & BLV_ZERO_IS_NULL) ? json_null() : blv_json_string(text);
+}
+
+char *blv_path_absolute(const char *path) {
+    char *folder = path[0] == '/' ? NULL : getcwd(NULL, 0);
+    size_t size = strlen(path) + (folder ? strlen(folder) : 0) + 2;
+    char *whole = malloc(size);
+    if (whole)
+        snprintf(whole, size, "%s%s%s", folder ? folder : "", folder ? "/" : "", path);
+    free(folder);
+    return whole;
+}
+
+static json_t *path_json(const blv_field *f, const char *path) {
+    if (!path || ((f->flags & BLV_IF_FILE) && access(path, F_OK) != 0))
+        return blv_json_string(path);
+    char *whole = blv_path_absolute(path);
+    json_t *value = whole ? blv_json_string(whole) : NULL;
+    free(whole);
+    return value;
 }
 
 static json_t *hex(uint64_t value) {
@@ -149,6 +170,8 @@ json_t *blv_field_json(const blv_field *f, const void *record) {
                    : json_null();
     case BLV_KIND_TEXT:
         return text_or_null(f, AT(record, f->offset, char *));
+    case BLV_KIND_PATH:
+        return path_json(f, AT(record, f->offset, char *));
     case BLV_KIND_CHARS:
         return text_or_null(f, (const char *)record + f->offset);
     case BLV_KIND_WORD:

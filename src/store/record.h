@@ -27,6 +27,7 @@ typedef enum blv_kind {
     BLV_KIND_BOOL,        /* bool */
     BLV_KIND_HEX,         /* uint64_t, as a string of 16 digits */
     BLV_KIND_TEXT,        /* char * or const char *; NULL is null */
+    BLV_KIND_PATH,        /* the same of a file: in JSON from the root folder on */
     BLV_KIND_CHARS,       /* char[size] */
     BLV_KIND_WORD,        /* an enum, as words[value] */
     BLV_KIND_JSON,        /* char *: JSON text that is inserted as a value */
@@ -43,7 +44,8 @@ typedef enum blv_kind {
 enum {
     BLV_ZERO_IS_NULL = 1, /* a number that is 0, a text that is "" is null */
     BLV_OPTIONAL = 2,     /* left out of the JSON object where it is null */
-    BLV_REQUIRED = 4      /* an error when it is missing or null while reading */
+    BLV_REQUIRED = 4,     /* an error when it is missing or null while reading */
+    BLV_IF_FILE = 8       /* PATH: a text that names no file stays as it is */
 };
 
 typedef struct blv_field {
@@ -95,6 +97,8 @@ json_t *blv_values_json(const blv_values *values);
 json_t *blv_json_string(const char *text);
 /* null where the number is not finite */
 json_t *blv_json_real(double value);
+/* The path from the root folder on, to be freed; NULL: memory is short. */
+char *blv_path_absolute(const char *path);
 /* The text of a record as JSON, to be freed; NULL where memory is short. */
 char *blv_record_text(const blv_field *table, const void *record);
 
@@ -123,6 +127,9 @@ void blv_record_free(const blv_field *table, void *record);
 enum { BLV_SHOWN_SIZE = 160 };
 void blv_field_show(const blv_field *field, const void *record, char *text);
 void blv_value_show(const blv_value *value, char *text);
+/* Of an array: what its elements are, each as a field at the start of `size` bytes. False: it is no
+ * array. */
+bool blv_field_element(const blv_field *field, blv_field *element);
 /* NULL when there is none of that name. */
 const blv_field *blv_field_find(const blv_field *table, const char *name);
 

@@ -2,11 +2,16 @@
 #include "store/record.h"
 
 #include "base/message.h"
+#include "bilevel/solver.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+/* Pointers, sizes and whole numbers have 8 bytes on the machines that we know. */
+_Static_assert(sizeof(size_t) == sizeof(uint64_t) && sizeof(char *) == sizeof(uint64_t), "");
 
 #define AT(record, offset_, type) (*(type *)(void *)((char *)(record) + (offset_)))
 
@@ -17,6 +22,17 @@ static blv_error wrong(const blv_field *f, const char *expected, blv_message *wh
 static blv_error read_text(char **to, const json_t *value) {
     *to = strdup(json_string_value(value));
     return *to ? BLV_OK : BLV_E_MEMORY;
+}
+
+/* A file below the present folder is named from there. */
+static blv_error read_path(char **to, const json_t *value) {
+    BLV_CHECK(read_text(to, value));
+    char *folder = getcwd(NULL, 0);
+    size_t length = folder ? strlen(folder) : 0;
+    if (length > 1 && strncmp(*to, folder, length) == 0 && (*to)[length] == '/')
+        memmove(*to, *to + length + 1, strlen(*to + length + 1) + 1);
+    free(folder);
+    return BLV_OK;
 }
 
 /* A number that is written as 1 may be one of 1.0. */
@@ -57,6 +73,8 @@ static blv_error read_string(const blv_field *f, void *record, const json_t *val
     const char *text = json_string_value(value);
     if (f->kind == BLV_KIND_TEXT)
         return read_text(&AT(record, f->offset, char *), value);
+    if (f->kind == BLV_KIND_PATH)
+        return read_path(&AT(record, f->offset, char *), value);
     if (f->kind == BLV_KIND_CHARS)
         snprintf((char *)record + f->offset, f->size, "%s", text);
     else if (f->kind == BLV_KIND_HEX)
@@ -72,56 +90,32 @@ static blv_error read_string(const blv_field *f, void *record, const json_t *val
     return BLV_OK;
 }
 
-/* ---- Arrays ---- */
-
-static size_t element_size(const blv_field *f) {
-    return f->kind == BLV_KIND_REALS         ? sizeof(double)
-           : f->kind == BLV_KIND_WHOLES      ? sizeof(uint64_t)
-           : f->kind == BLV_KIND_SIZES       ? sizeof(size_t)
-           : f->kind == BLV_KIND_TEXTS       ? sizeof(char *)
-           : f->kind == BLV_KIND_VALUES_LIST ? sizeof(blv_values)
-                                             : f->size;
-}
-
-static blv_error read_element(const blv_field *f, char *to, const json_t *value, blv_message *why) {
-    const blv_field one = {.name = f->name, .kind = BLV_KIND_WHOLE};
-    if (f->kind == BLV_KIND_REALS)
-        return read_real(f, &AT(to, 0, double), value, why);
-    if (f->kind == BLV_KIND_WHOLES || f->kind == BLV_KIND_SIZES)
-        return read_number(&one, to, value, why);
-    if (f->kind == BLV_KIND_RECORDS)
-        return blv_record_read(f->fields, to, value, why);
-    if (f->kind == BLV_KIND_VALUES_LIST)
-        return json_is_object(value) ? blv_values_read(&AT(to, 0, blv_values), value)
-                                     : wrong(f, "objects", why);
-    if (json_is_null(value))
-        return BLV_OK;
-    return json_is_string(value) ? read_text(&AT(to, 0, char *), value) : wrong(f, "texts", why);
-}
-
-static blv_error read_array(const blv_field *f, void *record, const json_t *list,
-                            blv_message *why) {
-    size_t length = json_array_size(list), size = element_size(f);
+static blv_error read_array(const blv_field *f, const blv_field *element, void *record,
+                            const json_t *list, blv_message *why) {
+    size_t length = json_array_size(list);
     if (!json_is_array(list))
         return wrong(f, "an array", why);
     if (length == 0)
         return BLV_OK;
-    char *array = calloc(length, size);
+    char *array = calloc(length, element->size);
     if (!array)
         return BLV_E_MEMORY;
     AT(record, f->offset, char *) = array;
     blv_error error = BLV_OK;
     for (size_t i = 0; i < length && error == BLV_OK; i++) {
+        const json_t *value = json_array_get(list, i);
         AT(record, f->count, size_t) = i + 1;
-        error = read_element(f, array + i * size, json_array_get(list, i), why);
+        if (!json_is_null(value) || element->kind != BLV_KIND_TEXT)
+            error = blv_field_read(element, array + i * element->size, value, why);
     }
     return error;
 }
 
-/* ---- Records ---- */
+/* ---- Fields ---- */
 
 static blv_error read_value(const blv_field *f, void *record, const json_t *value,
                             blv_message *why) {
+    blv_field element;
     switch (f->kind) {
     case BLV_KIND_REAL:
         return read_real(f, &AT(record, f->offset, double), value, why);
@@ -137,6 +131,7 @@ static blv_error read_value(const blv_field *f, void *record, const json_t *valu
         return BLV_OK;
     case BLV_KIND_HEX:
     case BLV_KIND_TEXT:
+    case BLV_KIND_PATH:
     case BLV_KIND_CHARS:
     case BLV_KIND_WORD:
         return read_string(f, record, value, why);
@@ -150,7 +145,8 @@ static blv_error read_value(const blv_field *f, void *record, const json_t *valu
     case BLV_KIND_RECORD:
         return blv_record_read(f->fields, (char *)record + f->offset, value, why);
     default:
-        return read_array(f, record, value, why);
+        blv_field_element(f, &element);
+        return read_array(f, &element, record, value, why);
     }
 }
 
@@ -162,27 +158,41 @@ blv_error blv_field_read(const blv_field *field, void *record, const json_t *val
     return error;
 }
 
+static void free_field(const blv_field *f, void *record) {
+    blv_field element;
+    char **block = &AT(record, f->offset, char *);
+    if (f->kind == BLV_KIND_VALUES)
+        blv_values_free(&AT(record, f->offset, blv_values));
+    else if (f->kind == BLV_KIND_RECORD)
+        blv_record_free(f->fields, (char *)record + f->offset);
+    else if (f->kind == BLV_KIND_TEXT || f->kind == BLV_KIND_PATH || f->kind == BLV_KIND_JSON)
+        free(*block);
+    else if (blv_field_element(f, &element)) {
+        for (size_t i = 0; i < AT(record, f->count, size_t); i++)
+            free_field(&element, *block + i * element.size);
+        free(*block);
+    }
+}
+
+/* ---- Records ---- */
+
 void blv_record_clear(const blv_field *table, void *record) {
-    static const size_t sizes[] = {
-        [BLV_KIND_WHOLE] = sizeof(uint64_t), [BLV_KIND_SIZE] = sizeof(size_t),
-        [BLV_KIND_INT64] = sizeof(int64_t),  [BLV_KIND_INT] = sizeof(int),
-        [BLV_KIND_BOOL] = sizeof(bool),      [BLV_KIND_HEX] = sizeof(uint64_t),
-        [BLV_KIND_TEXT] = sizeof(char *),    [BLV_KIND_WORD] = sizeof(int),
-        [BLV_KIND_JSON] = sizeof(char *),    [BLV_KIND_VALUES] = sizeof(blv_values)};
     for (const blv_field *f = table; f->name; f++) {
         char *at = (char *)record + f->offset;
         if (f->kind == BLV_KIND_REAL)
             AT(record, f->offset, double) = NAN;
         else if (f->kind == BLV_KIND_RECORD)
             blv_record_clear(f->fields, at);
-        else if (f->kind == BLV_KIND_CHARS)
-            memset(at, 0, f->size);
-        else if (f->kind < BLV_KIND_REALS)
-            memset(at, 0, sizes[f->kind]);
-        else {
-            AT(record, f->offset, char *) = NULL;
+        else if (f->kind == BLV_KIND_BOOL)
+            AT(record, f->offset, bool) = false;
+        else
+            memset(at, 0,
+                   f->kind == BLV_KIND_CHARS                             ? f->size
+                   : f->kind == BLV_KIND_VALUES                          ? sizeof(blv_values)
+                   : f->kind == BLV_KIND_INT || f->kind == BLV_KIND_WORD ? sizeof(int)
+                                                                         : sizeof(uint64_t));
+        if (f->kind >= BLV_KIND_REALS)
             AT(record, f->count, size_t) = 0;
-        }
         if (f->when)
             AT(record, f->when - 1, bool) = false;
     }
@@ -228,38 +238,7 @@ blv_error blv_record_parse(const blv_field *table, void *record, const char *tex
 }
 
 void blv_record_free(const blv_field *table, void *record) {
-    for (const blv_field *f = table; f->name; f++) {
-        char *block = NULL;
-        switch (f->kind) {
-        case BLV_KIND_VALUES:
-            blv_values_free(&AT(record, f->offset, blv_values));
-            break;
-        case BLV_KIND_RECORD:
-            blv_record_free(f->fields, (char *)record + f->offset);
-            break;
-        case BLV_KIND_RECORDS:
-        case BLV_KIND_VALUES_LIST:
-        case BLV_KIND_TEXTS:
-            block = AT(record, f->offset, char *);
-            for (size_t i = 0; i < AT(record, f->count, size_t); i++)
-                if (f->kind == BLV_KIND_TEXTS)
-                    free(AT(block, i * sizeof(char *), char *));
-                else if (f->kind == BLV_KIND_VALUES_LIST)
-                    blv_values_free(&AT(block, i * sizeof(blv_values), blv_values));
-                else
-                    blv_record_free(f->fields, block + i * f->size);
-            free(block);
-            break;
-        case BLV_KIND_TEXT:
-        case BLV_KIND_JSON:
-        case BLV_KIND_REALS:
-        case BLV_KIND_WHOLES:
-        case BLV_KIND_SIZES:
-            free(AT(record, f->offset, char *));
-            break;
-        default:
-            break;
-        }
-    }
+    for (const blv_field *f = table; f->name; f++)
+        free_field(f, record);
     blv_record_clear(table, record);
 }

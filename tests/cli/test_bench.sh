@@ -327,5 +327,5 @@ run 0 bench ./small.json --quick -o quick --no-plots --no-store --solvers soba -
     --seeds 2 --budget 5000 --markdown
 out_has "## small: A small suite"
 out_has "| soba/tuned |"
-out_has "step\\_x=0.5"
+out_has "step_x=0.5"
 finish

@@ -50,7 +50,6 @@ is 7 1 options seed
 is iterations 1 outcome
 is 40 1 iterations
 is "$("$bilevel" version | awk '{ print $NF }')" 1 version
-is "$PWD" 1 task folder
 for key in phi grad_norm seconds message; do
     is "$("$json_get" solved $key)" 1 $key
     is "$("$json_get" solved $key)" 1 result $key

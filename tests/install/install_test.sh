@@ -115,5 +115,26 @@ if [ -x "$build/bilevel" ]; then
     cmp "$work/zsh" "$prefix/share/zsh/site-functions/_bilevel" || fail "zsh completion"
     "$prefix/bin/bilevel" manual >"$work/manual"
     cmp "$work/manual" "$prefix/share/man/man1/bilevel.1" || fail "manual"
+
+    # A C program finds the rows that `bilevel clean` finds, on the data of scripts/demo.
+    command=$prefix/bin/bilevel
+    export BILEVEL_STORE="$work/runs.db"
+    "$command" data split "$prefix/share/bilevel/data/digits.csv.gz" "$work/train.csv" \
+        "$work/val.csv" "$work/test.csv" --sizes 1000,300,497 --seed 1 >/dev/null
+    "$command" data corrupt "$work/train.csv" "$work/noisy.csv" --kind pairwise --share 0.4 \
+        --seed 1 >/dev/null
+    "$command" clean "$work/noisy.csv" --val "$work/val.csv" --seed 1 -o "$work/suspects.csv" \
+        --quiet
+    # shellcheck disable=SC2046
+    "$cc" -o "$work/clean_labels" "$here/../../examples/clean_labels.c" \
+        $(pkg-config --cflags --libs bilevel)
+    LD_LIBRARY_PATH=$libdir "$work/clean_labels" "$work/noisy.csv" "$work/val.csv" 1000 \
+        >"$work/found"
+    awk -F, '$4 == "suspect" { print "row " $1 ": labelled " $2 ", probably " $6 }' \
+        "$work/suspects.csv" >"$work/expected"
+    [ -s "$work/expected" ] || fail "the command finds no wrong labels"
+    tail -n +2 "$work/found" | cmp - "$work/expected" || fail "the C program finds other rows"
+    same "wrong labels found in C" "$(head -1 "$work/found")" \
+        "$(awk 'END { print NR }' "$work/expected") of 1000 labels are suspect"
 fi
 echo "install: all well"

@@ -5,7 +5,6 @@
 #include "cli/progress_line.h"
 #include "cli/signals.h"
 #include "cli/store_options.h"
-#include "cli_bench_choose.h"
 
 #include <libgen.h>
 #include <limits.h>
@@ -232,7 +231,6 @@ int cmd_bench(int argc, char **argv) {
                                .jobs = 1,
                                .threads = 1,
                                .data_folders = {NULL, getenv("BILEVEL_DATA")},
-                               .chooser = &cli_bench_chooser,
                                .command = argv,
                                .command_count = (size_t)argc,
                                .context = &asked,

@@ -19,15 +19,15 @@ static const cli_argument table[] = {
     CLI_INCLUDE(cli_problem_table, request, instance, CLI_SECTION_PROBLEM), CLI_END};
 
 static void print_report(const blv_check_report *report) {
-    cli_table lines = {.align = "lrrrl"};
-    cli_table_add(&lines, "CHECK\tERROR\tALLOWED\tWORST AT\tVERDICT");
+    report_table lines = {.align = "lrrrl"};
+    report_table_add(&lines, "CHECK\tERROR\tALLOWED\tWORST AT\tVERDICT");
     for (size_t i = 0; i < report->count; i++) {
         const blv_check_item *item = &report->item[i];
         char worst[32] = "-";
         if (item->worst != SIZE_MAX)
             snprintf(worst, sizeof worst, "%zu", item->worst);
-        cli_table_add(&lines, "%s\t%.1e\t%.1e\t%s\t%s", item->what, item->error, item->allowed,
-                      worst, item->ok ? "ok" : "WRONG");
+        report_table_add(&lines, "%s\t%.1e\t%.1e\t%s\t%s", item->what, item->error, item->allowed,
+                         worst, item->ok ? "ok" : "WRONG");
     }
     cli_table_print(&lines, 0, stdout);
     printf("%s\n", report->ok ? "Every oracle agrees." : "Some oracles do not agree.");

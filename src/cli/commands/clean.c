@@ -1,14 +1,13 @@
 /* bilevel clean TRAIN: finds wrong labels. */
 #include "bilevel/clean.h"
 #include "base/message.h"
-#include "cli/csv_text.h"
+#include "cli/commands.h"
 #include "cli/data_files.h"
+#include "cli/outputs.h"
 #include "cli/suspect_images.h"
+#include "cli/text.h"
 #include "cli/text_table.h"
 #include "cli/training_options.h"
-#include "cli_commands.h"
-#include "cli_outputs.h"
-#include "cli_text.h"
 #include "store/run_info.h"
 
 #include <inttypes.h>
@@ -89,11 +88,10 @@ static const cli_arguments arguments = {
 /* ---- The record of the request ---- */
 
 static const blv_field request_fields[] = {
-    BLV_FIELD_AS("folder", request, training.folder, TEXT, 0),
     BLV_FIELD_RECORD("training", request, training, cli_training_fields),
-    BLV_FIELD(request, out, TEXT),
-    BLV_FIELD_AS("write_clean", request, clean, TEXT, 0),
-    BLV_FIELD(request, truth, TEXT),
+    BLV_FIELD(request, out, PATH),
+    BLV_FIELD_AS("write_clean", request, clean, PATH, 0),
+    BLV_FIELD_AS("truth", request, truth, PATH, BLV_IF_FILE),
     BLV_FIELD(request, relabel, BOOL),
     BLV_FIELD(request, threshold, REAL),
     BLV_FIELD(request, flag_share, REAL),
@@ -138,13 +136,13 @@ static bool print_rows(FILE *file, const void *context) {
     for (size_t i = 0; i < r->rows; i++) {
         size_t row = r->order[i];
         fprintf(file, "%zu,", row);
-        cli_csv_text(file, label_of(f, row));
+        report_csv_text(file, label_of(f, row));
         fputc(',', file);
-        cli_csv_number(file, r->weight[row]);
+        report_csv_number(file, r->weight[row]);
         fprintf(file, ",%s,", r->suspect[row] ? "suspect" : "keep");
-        cli_csv_number(file, r->label_probability[row]);
+        report_csv_number(file, r->label_probability[row]);
         fputc(',', file);
-        cli_csv_text(file, class_of(f, r->believed[row]));
+        report_csv_text(file, class_of(f, r->believed[row]));
         fputc('\n', file);
     }
     return true;
@@ -219,15 +217,15 @@ static void print_rule(const finding *f) {
 }
 
 static void print_models(const blv_clean_result *r) {
-    cli_table shown = {.align = "lrr"};
+    report_table shown = {.align = "lrr"};
     if (r->model_count == 0)
         return;
-    cli_table_add(&shown, "TRAINED ON\tVALIDATION\tTEST");
+    report_table_add(&shown, "TRAINED ON\tVALIDATION\tTEST");
     for (size_t i = 0; i < r->model_count; i++) {
         char val[CLI_CELL], test[CLI_CELL];
         cli_format_share(r->models[i].val.accuracy, val);
         cli_format_share(r->models[i].test.accuracy, test);
-        cli_table_add(&shown, "%s\t%s\t%s", r->models[i].name, val, test);
+        report_table_add(&shown, "%s\t%s\t%s", r->models[i].name, val, test);
     }
     printf("\nAccuracy\n");
     cli_table_print(&shown, INDENT, stdout);
@@ -235,14 +233,14 @@ static void print_models(const blv_clean_result *r) {
 
 static void print_suspects(const finding *f) {
     const blv_clean_result *r = f->result;
-    cli_table shown = {.align = "rllll"};
+    report_table shown = {.align = "rllll"};
     if (r->suspects == 0)
         return;
-    cli_table_add(&shown, "ROW\tLABEL\tPROBABILITY\tWEIGHT\tBELIEVED");
+    report_table_add(&shown, "ROW\tLABEL\tPROBABILITY\tWEIGHT\tBELIEVED");
     for (size_t i = 0; i < r->suspects && i < ROWS_SHOWN; i++) {
         size_t row = r->order[i];
-        cli_table_add(&shown, "%zu\t%s\t%.2e\t%.3f\t%s", row, label_of(f, row),
-                      r->label_probability[row], r->weight[row], class_of(f, r->believed[row]));
+        report_table_add(&shown, "%zu\t%s\t%.2e\t%.3f\t%s", row, label_of(f, row),
+                         r->label_probability[row], r->weight[row], class_of(f, r->believed[row]));
     }
     printf("\nThe most suspicious rows\n");
     cli_table_print(&shown, INDENT, stdout);
@@ -418,10 +416,8 @@ int cmd_clean(int argc, char **argv) {
     request asked = {.training.reading = cli_training_reading, .folds = USUAL_FOLDS};
     cli_task_facts facts = cli_task_facts_begin(argc, argv);
     int code = CLI_DONE;
-    if (cli_read_arguments(&arguments, argc, argv, &asked)) {
-        asked.training.folder = facts.folder;
+    if (cli_read_arguments(&arguments, argc, argv, &asked))
         code = clean(&asked, &facts, NULL);
-    }
     cli_task_facts_free(&facts);
     cli_settings_free(&asked.training.settings);
     return code;

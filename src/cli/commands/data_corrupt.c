@@ -1,9 +1,9 @@
 /* bilevel data corrupt IN OUT: changes a share of the labels, for experiments. */
 #include "base/message.h"
 #include "cli/commands.h"
-#include "cli/csv_text.h"
 #include "cli/data_files.h"
 #include "cli/outputs.h"
+#include "report/table.h"
 
 #include <stdio.h>
 
@@ -43,9 +43,9 @@ static bool print_truth(FILE *file, const void *context) {
     fputs("row,given,true\n", file);
     for (size_t i = 0; i < v->rows; i++) {
         fprintf(file, "%zu,", i);
-        cli_csv_text(file, v->class_names[v->label[i]]);
+        report_csv_text(file, v->class_names[v->label[i]]);
         fputc(',', file);
-        cli_csv_text(file, v->class_names[v->true_label[i]]);
+        report_csv_text(file, v->class_names[v->true_label[i]]);
         fputc('\n', file);
     }
     return true;

@@ -45,11 +45,11 @@ static summary summarize(const blv_dataset_view *v) {
 }
 
 static void print_classes(const blv_dataset_view *v, const summary *s) {
-    cli_table table = {.align = "lrr"};
-    cli_table_add(&table, "CLASS\tROWS\tSHARE");
+    report_table table = {.align = "lrr"};
+    report_table_add(&table, "CLASS\tROWS\tSHARE");
     for (size_t c = 0; c < v->classes && c < CLASSES_SHOWN; c++)
-        cli_table_add(&table, "%s\t%zu\t%.2f%%", v->class_names[c], s->class_rows[c],
-                      100.0 * (double)s->class_rows[c] / (double)v->rows);
+        report_table_add(&table, "%s\t%zu\t%.2f%%", v->class_names[c], s->class_rows[c],
+                         100.0 * (double)s->class_rows[c] / (double)v->rows);
     cli_table_print(&table, 2, stdout);
     if (v->classes > CLASSES_SHOWN)
         printf("  and %zu more\n", v->classes - CLASSES_SHOWN);

@@ -53,13 +53,13 @@ static double deviation(const column_stats *s) {
 
 static void print_stats(const blv_dataset_view *v, const column_stats *stats,
                         const size_t *class_rows) {
-    cli_table table = {.align = "rlrrrrr"};
-    cli_table_add(&table, "COLUMN\tNAME\tMEAN\tSTD\tMIN\tMAX\tNOT ZERO");
+    report_table table = {.align = "rlrrrrr"};
+    report_table_add(&table, "COLUMN\tNAME\tMEAN\tSTD\tMIN\tMAX\tNOT ZERO");
     for (size_t j = 0; j < v->columns; j++) {
         const column_stats *c = &stats[j];
-        cli_table_add(&table, "%zu\t%s\t%.6g\t%.6g\t%.6g\t%.6g\t%zu", j,
-                      v->feature_names ? v->feature_names[j] : "-", c->mean, deviation(c), c->low,
-                      c->high, c->non_zero);
+        report_table_add(&table, "%zu\t%s\t%.6g\t%.6g\t%.6g\t%.6g\t%zu", j,
+                         v->feature_names ? v->feature_names[j] : "-", c->mean, deviation(c),
+                         c->low, c->high, c->non_zero);
     }
     cli_table_print(&table, 0, stdout);
     for (size_t c = 0; c < v->classes; c++)

@@ -1,10 +1,10 @@
 /* bilevel predict MODEL DATA: the answers of a model that `bilevel tune` has written. */
 #include "base/message.h"
 #include "bilevel/model.h"
-#include "cli/csv_text.h"
+#include "cli/commands.h"
 #include "cli/data_files.h"
-#include "cli_commands.h"
-#include "cli_outputs.h"
+#include "cli/outputs.h"
+#include "report/table.h"
 
 #include <stdio.h>
 
@@ -54,22 +54,22 @@ static bool print_answers(FILE *file, const void *context) {
     fputs(p->label ? "row,predicted,probability,label" : "row,predicted,probability", file);
     for (size_t k = 0; k < shown; k++) {
         fputc(',', file);
-        cli_csv_text(file, names[k]);
+        report_csv_text(file, names[k]);
     }
     fputc('\n', file);
     for (size_t i = 0; i < p->rows; i++) {
         const double *probability = p->probability + i * p->classes;
         fprintf(file, "%zu,", i);
-        cli_csv_text(file, names[p->predicted[i]]);
+        report_csv_text(file, names[p->predicted[i]]);
         fputc(',', file);
-        cli_csv_number(file, probability[p->predicted[i]]);
+        report_csv_number(file, probability[p->predicted[i]]);
         if (p->label) {
             fputc(',', file);
-            cli_csv_text(file, names[p->label[i]]);
+            report_csv_text(file, names[p->label[i]]);
         }
         for (size_t k = 0; k < shown; k++) {
             fputc(',', file);
-            cli_csv_number(file, probability[k]);
+            report_csv_number(file, probability[k]);
         }
         fputc('\n', file);
     }

@@ -32,11 +32,11 @@ static blv_error check(void *of, blv_message *why) {
 }
 
 static void print_list(void) {
-    cli_table lines = {.align = "ll"};
-    cli_table_add(&lines, "NAME\tSUMMARY");
+    report_table lines = {.align = "ll"};
+    report_table_add(&lines, "NAME\tSUMMARY");
     const blv_problem_family *family;
     for (size_t i = 0; (family = blv_family_at(NULL, i)); i++)
-        cli_table_add(&lines, "%s\t%s", family->name, family->summary);
+        report_table_add(&lines, "%s\t%s", family->name, family->summary);
     cli_table_print(&lines, 0, stdout);
 }
 
@@ -59,7 +59,8 @@ static void print_one(const cli_instance *instance) {
         return;
     }
     printf("\nParameters (--problem-set KEY=VALUE)\n");
-    cli_print_params(family->params, instance->settings.count > 0 ? instance->params : NULL, false);
+    cli_print_params(family->params, instance->settings.count > 0 ? instance->params : NULL,
+                     REPORT_AS_TEXT);
 }
 
 static json_t *describe(const blv_problem_family *family) {

@@ -3,6 +3,7 @@
 #include "cli/json.h"
 #include "cli/solve_task.h"
 #include "cli/store_options.h"
+#include "cli/text.h"
 #include "cli/training_options.h"
 
 #include <inttypes.h>
@@ -75,7 +76,8 @@ static int read_checkpoint(const cli_resume *r, cli_solve_task *task, void **byt
 
 static int solve(const cli_resume *r, cli_solve_task *task, void **checkpoint) {
     for (size_t i = 0; i < r->limits->count; i++)
-        cli_settings_add(&task->settings, r->limits->items[i].key, r->limits->items[i].value);
+        cli_settings_add(&task->settings, cli_print("%s", r->limits->items[i].key),
+                         cli_print("%s", r->limits->items[i].value));
     if (r->checkpoint_seconds > 0.0)
         task->checkpoint_seconds = r->checkpoint_seconds;
     int code = cli_instance_create(&task->instance);
@@ -89,17 +91,17 @@ static int solve(const cli_resume *r, cli_solve_task *task, void **checkpoint) {
 static int resume_solve(const cli_resume *r) {
     cli_solve_task task = {
         .store = r->store, .store_is_named = r->store_is_named, .json = r->json, .quiet = r->quiet};
-    cli_solve_request made;
-    void *checkpoint = NULL;
-    cli_progress_choose(NULL, r->json || r->quiet, &task.progress);
-    int code = cli_solve_request_read(&made, r->run->request, &task);
+    int code = cli_solve_restore(&task, r->run->request);
     if (code != CLI_DONE)
         return code;
+    void *checkpoint = NULL;
+    const char *start = task.start;
+    cli_progress_choose(NULL, r->json || r->quiet, &task.progress);
     code = solve(r, &task, &checkpoint);
     free(checkpoint);
-    cli_settings_free(&task.settings);
+    task.start = start; /* the one to be freed */
+    cli_solve_restored_free(&task);
     cli_instance_free(&task.instance);
-    blv_record_free(cli_solve_request_fields, &made);
     return code;
 }
 

@@ -64,11 +64,11 @@ static entry *list_entries(const blv_problem *problem) {
     return entries;
 }
 
-static void add_group_heading(cli_table *lines, const char *group) {
+static void add_group_heading(report_table *lines, const char *group) {
     char text[160];
     const char *summary = cli_group_summary(group);
     snprintf(text, sizeof text, "%s%s%s", group, summary ? ": " : "", summary ? summary : "");
-    cli_table_heading(lines, text);
+    report_table_heading(lines, text);
 }
 
 /* The names of those that have this remark, below it. */
@@ -97,23 +97,23 @@ static void print_remarks(const entry *entries, blv_fit fit, const char *title) 
 }
 
 static void print_table(const entry *entries) {
-    cli_table lines = {.align = "llll"};
+    report_table lines = {.align = "llll"};
     const char *group = "";
-    cli_table_add(&lines, "  NAME\tNEEDS\tSTOCHASTIC\tSUMMARY");
+    report_table_add(&lines, "  NAME\tNEEDS\tSTOCHASTIC\tSUMMARY");
     for (const entry *e = entries; e->solver; e++) {
         if (e->fit != BLV_FIT_SUITED)
             continue;
         if (strcmp(group, e->solver->group) != 0)
             add_group_heading(&lines, e->solver->group);
         group = e->solver->group;
-        cli_table_add(&lines, "  %s\t%s\t%s\t%s", e->solver->name, cli_oracles_needed(e->solver),
-                      cli_yes_or_no(e->solver->uses & BLV_IS_STOCHASTIC), e->solver->summary);
+        report_table_add(&lines, "  %s\t%s\t%s\t%s", e->solver->name, cli_oracles_needed(e->solver),
+                         cli_yes_or_no(e->solver->uses & BLV_IS_STOCHASTIC), e->solver->summary);
     }
     if (*group)
         cli_table_print(&lines, 0, stdout);
     else
         puts("No solver suits it as it is.");
-    cli_table_free(&lines);
+    report_table_free(&lines);
 }
 
 static void print_list(const entry *entries, const cli_instance *problem) {
@@ -135,18 +135,18 @@ static void print_one(const entry *e, const cli_instance *problem) {
         [BLV_FIT_REJECTED] = "no", [BLV_FIT_DIFFERENCES] = "it runs", [BLV_FIT_SUITED] = "yes"};
     const blv_solver *solver = e->solver;
     printf("%s: %s\n\n", solver->name, solver->summary);
-    cli_table lines = {.align = "ll"};
+    report_table lines = {.align = "ll"};
     cli_solver_facts(&lines, solver);
     if (problem->problem)
-        cli_table_add(&lines, "suits %s\t%s%s%s", problem->family->name, fit_words[e->fit],
-                      e->remark.text[0] ? ": " : "", e->remark.text);
+        report_table_add(&lines, "suits %s\t%s%s%s", problem->family->name, fit_words[e->fit],
+                         e->remark.text[0] ? ": " : "", e->remark.text);
     cli_table_print(&lines, 0, stdout);
     if (!solver->params || !solver->params->key) {
         printf("\nIt has no parameters.\n");
         return;
     }
     printf("\nParameters (--set KEY=VALUE)\n");
-    cli_print_params(solver->params, NULL, false);
+    cli_print_params(solver->params, NULL, REPORT_AS_TEXT);
 }
 
 /* ---- JSON ---- */

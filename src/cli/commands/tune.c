@@ -1,13 +1,12 @@
 /* bilevel tune TRAIN: learns penalties and a linear model. */
 #include "bilevel/tune.h"
 #include "base/message.h"
-#include "cli/csv_text.h"
+#include "cli/commands.h"
+#include "cli/json.h"
+#include "cli/outputs.h"
+#include "cli/text.h"
 #include "cli/text_table.h"
 #include "cli/training_options.h"
-#include "cli_commands.h"
-#include "cli_json.h"
-#include "cli_outputs.h"
-#include "cli_text.h"
 #include "store/run_info.h"
 
 #include <inttypes.h>
@@ -88,13 +87,12 @@ static const cli_arguments arguments = {
 /* ---- The record of the request ---- */
 
 static const blv_field request_fields[] = {
-    BLV_FIELD_AS("folder", request, training.folder, TEXT, 0),
     BLV_FIELD_RECORD("training", request, training, cli_training_fields),
-    BLV_FIELD(request, out, TEXT),
-    BLV_FIELD(request, penalties, TEXT),
-    BLV_FIELD(request, trace, TEXT),
+    BLV_FIELD(request, out, PATH),
+    BLV_FIELD(request, penalties, PATH),
+    BLV_FIELD(request, trace, PATH),
     BLV_FIELD_WORD("penalty", request, kind, kind_words),
-    BLV_FIELD(request, groups, TEXT),
+    BLV_FIELD(request, groups, PATH),
     BLV_FIELD(request, stop_share, REAL),
     BLV_FIELD(request, range, REAL),
     BLV_FIELD(request, patience, WHOLE),
@@ -124,9 +122,9 @@ static bool print_penalties(FILE *file, const void *context) {
     const blv_model *m = context;
     fputs("of,penalty\n", file);
     for (size_t k = 0; k < m->penalties; k++) {
-        cli_csv_text(file, m->penalty_names[k]);
+        report_csv_text(file, m->penalty_names[k]);
         fputc(',', file);
-        cli_csv_number(file, m->penalty[k]);
+        report_csv_number(file, m->penalty[k]);
         fputc('\n', file);
     }
     return true;
@@ -164,20 +162,21 @@ static int expect_writable(const request *asked) {
 
 /* ---- Text ---- */
 
-static void add_model(cli_table *shown, const char *name, const char *penalty, const blv_tuned *m) {
+static void add_model(report_table *shown, const char *name, const char *penalty,
+                      const blv_tuned *m) {
     const double numbers[] = {m->fit.loss, m->stop.loss, m->stop.accuracy, m->test.loss,
                               m->test.accuracy};
     char cell[5][CLI_CELL];
     for (size_t i = 0; i < 5; i++)
         cli_format_share(numbers[i], cell[i]);
     if (m->weights)
-        cli_table_add(shown, "%s\t%s\t%s\t%s\t%s\t%s\t%s", name, penalty, cell[0], cell[1], cell[2],
-                      cell[3], cell[4]);
+        report_table_add(shown, "%s\t%s\t%s\t%s\t%s\t%s\t%s", name, penalty, cell[0], cell[1],
+                         cell[2], cell[3], cell[4]);
 }
 
 static void print_models(const finding *f) {
     const blv_tune_result *r = f->result;
-    cli_table shown = {.align = "llrrrrr"};
+    report_table shown = {.align = "llrrrrr"};
     char single[CLI_CELL], none[CLI_CELL], many[CLI_CELL];
     double low = INFINITY, high = 0.0;
     for (size_t k = 0; k < r->learned_count; k++) {
@@ -187,7 +186,7 @@ static void print_models(const finding *f) {
     snprintf(single, sizeof single, "%.4g", r->single);
     snprintf(none, sizeof none, "%.0e", r->none);
     snprintf(many, sizeof many, "%.1e .. %.1e", low, high);
-    cli_table_add(&shown, "PENALTIES\t\tFIT LOSS\tSTOP LOSS\tACCURACY\tTEST LOSS\tACCURACY");
+    report_table_add(&shown, "PENALTIES\t\tFIT LOSS\tSTOP LOSS\tACCURACY\tTEST LOSS\tACCURACY");
     add_model(&shown, "hardly any", none, &r->with_none);
     add_model(&shown, "one for all", single, &r->with_single);
     add_model(&shown, kind_names[f->asked->kind], many, &r->with_many);
@@ -393,10 +392,8 @@ int cmd_tune(int argc, char **argv) {
         .training.reading = cli_training_reading, .stop_share = 0.25, .range = 7.0, .patience = 2};
     cli_task_facts facts = cli_task_facts_begin(argc, argv);
     int code = CLI_DONE;
-    if (cli_read_arguments(&arguments, argc, argv, &asked)) {
-        asked.training.folder = facts.folder;
+    if (cli_read_arguments(&arguments, argc, argv, &asked))
         code = tune(&asked, &facts, NULL);
-    }
     cli_task_facts_free(&facts);
     cli_settings_free(&asked.training.settings);
     return code;

@@ -1,1 +1,0 @@
-#include "cli/csv_text.h"

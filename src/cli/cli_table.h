@@ -1,1 +1,0 @@
-#include "cli/text_table.h"
