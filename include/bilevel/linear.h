@@ -1,5 +1,5 @@
-/* Linear classifiers: the problems hyperclean and l2reg on data sets at hand, and the answers of a
- * model.
+/* Linear classifiers: the problems hyperclean and l2reg on data sets in memory, and the answers of
+ * a model.
  *
  * The families of these names read their data from files, split and scale them; here all of that
  * has been done with dataset.h. */

@@ -22,13 +22,31 @@ static inline char *rows_of(const nn_block *b, const nn_slot_buffers *slot, char
     return array + b->first * slot->row_step * b->slice->work->real_size;
 }
 
+/* An array and its tangent, from the block's first row on; NULL: the tangent is not computed. */
+typedef struct nn_pair {
+    char *first, *second;
+} nn_pair;
+
+static inline nn_pair values_at(const nn_block *b, int node) {
+    const nn_slot_buffers *slot = slot_of(b, node);
+    return (nn_pair){rows_of(b, slot, slot->value),
+                     b->slice->tangent ? rows_of(b, slot, slot->tangent) : NULL};
+}
+
+static inline nn_pair deltas_at(const nn_block *b, int node) {
+    const nn_slot_buffers *slot = slot_of(b, node);
+    return (nn_pair){rows_of(b, slot, slot->delta),
+                     b->slice->delta_tangent ? rows_of(b, slot, slot->delta_tangent) : NULL};
+}
+
 /* One row of the block. */
 static inline char *row_of(const nn_block *b, const nn_slot_buffers *slot, char *array, size_t i) {
     return array + (b->first + i) * slot->row_step * b->slice->work->real_size;
 }
 
-static inline size_t elements(const nn_block *b, const nn_slot_buffers *slot) {
-    return b->rows * slot->row_step;
+/* Of all rows of the block. */
+static inline size_t elements(const nn_block *b, int node) {
+    return b->rows * slot_of(b, node)->row_step;
 }
 
 static inline const char *parameters(const nn_block *b, const void *vector, size_t place) {

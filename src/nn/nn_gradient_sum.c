@@ -214,43 +214,37 @@ static size_t cut(nn_piece *list, size_t used, nn_piece like, size_t count, size
     return used;
 }
 
-size_t blv_nn_list_prepare(const blv_nn_work *w, nn_piece *list) {
+/* The pieces of all layers with weights, before or after the rows go through. */
+static size_t list_pieces(const blv_nn_work *w, nn_piece *list, bool gather) {
     size_t used = 0;
     for (size_t i = 0; i < w->net->op_count; i++) {
         const nn_op *op = &w->net->ops[i];
         if (!nn_has_weights(op))
             continue;
         const size_t depth = nn_depth(w->net, op);
-        const size_t rows =
-            rows_of_a_piece(w->net->nodes[op->out].shape.channels, ELEMENTS_PREPARED);
-        if (w->ops[i].padded_step)
-            used = cut(list, used, (nn_piece){.op = (uint32_t)i, .what = NN_PAD}, depth, rows);
-        if (op->in != NN_INPUT)
-            used =
-                cut(list, used, (nn_piece){.op = (uint32_t)i, .what = NN_TRANSPOSE}, depth, rows);
+        const size_t rows = rows_of_a_piece(w->net->nodes[op->out].shape.channels,
+                                            gather ? ELEMENTS_GATHERED : ELEMENTS_PREPARED);
+        nn_piece piece = {.op = (uint32_t)i, .what = NN_PAD};
+        if (!gather && w->ops[i].padded_step)
+            used = cut(list, used, piece, depth, rows);
+        piece.what = NN_TRANSPOSE;
+        if (!gather && op->in != NN_INPUT)
+            used = cut(list, used, piece, depth, rows);
+        piece.what = op->kind == NN_LINEAR ? NN_ROWS : NN_KERNEL_ROW;
+        if (gather)
+            used = op->kind == NN_LINEAR ? cut(list, used, piece, depth, rows)
+                                         : cut(list, used, piece, op->kernel_y, 1);
+        piece.what = NN_BIAS;
+        if (gather && op->bias != NN_NO_PLACE)
+            used = cut(list, used, piece, 1, 1);
     }
     return used;
 }
 
+size_t blv_nn_list_prepare(const blv_nn_work *w, nn_piece *list) {
+    return list_pieces(w, list, false);
+}
+
 size_t blv_nn_list_gather(const blv_nn_work *w, nn_piece *list) {
-    size_t used = 0;
-    for (size_t i = 0; i < w->net->op_count; i++) {
-        const nn_op *op = &w->net->ops[i];
-        if (!nn_has_weights(op))
-            continue;
-        const size_t depth = nn_depth(w->net, op);
-        const size_t rows =
-            rows_of_a_piece(w->net->nodes[op->out].shape.channels, ELEMENTS_GATHERED);
-        nn_piece piece = {.op = (uint32_t)i, .what = NN_ROWS};
-        if (op->kind == NN_LINEAR) {
-            used = cut(list, used, piece, depth, rows);
-        } else {
-            piece.what = NN_KERNEL_ROW;
-            used = cut(list, used, piece, op->kernel_y, 1);
-        }
-        piece.what = NN_BIAS;
-        if (op->bias != NN_NO_PLACE)
-            used = cut(list, used, piece, 1, 1);
-    }
-    return used;
+    return list_pieces(w, list, true);
 }

@@ -184,10 +184,7 @@ static const data_family family = {.name = "coreset",
                                    .instance_size = sizeof(coreset),
                                    .network = true,
                                    .oracles = {.upper = upper,
-                                               .lower = lower,
-                                               .lower_hvp = lower_hvp,
-                                               .lower_cross = lower_cross,
-                                               .lower_all = lower_all,
+                                               LOWER_ORACLES,
                                                .project_x = project,
                                                .start = start,
                                                .measure = measure,
@@ -262,8 +259,9 @@ static const blv_param params[] = {
 };
 
 const blv_problem_family blv_problem_coreset = {
+    BLV_SIZED(blv_problem_family),
     .name = "coreset",
-    .summary = "few training rows that stand for all of them",
+    .summary = "few training rows that represent all of them",
     .formula = "f = mean loss on training rows - C E[sum of the K largest of x + delta z]\n"
                "g = sum x_i loss_i on training rows + ridge |y|^2, x >= 0, sum x = 1",
     .params_size = sizeof(coreset_params),

@@ -92,6 +92,21 @@ static blv_error out_of_memory(const char *name, blv_message *why) {
     return blv_explain(why, BLV_E_MEMORY, "problem %s: out of memory", name);
 }
 
+static int project(void *user, blv_vec *x) {
+    const data_model *m = user;
+    blv_vec_clamp(x, m->lo, m->hi);
+    return 0;
+}
+
+blv_error data_problem_bounds(data_model *m, double lo, double hi, blv_problem_def *def,
+                              blv_message *why) {
+    m->lo = isnan(lo) ? -INFINITY : lo;
+    m->hi = isnan(hi) ? INFINITY : hi;
+    if (isfinite(m->lo) || isfinite(m->hi))
+        def->project_x = project;
+    return m->lo > m->hi ? data_problem_explain(m, BLV_E_VALUE, "lo is above hi", why) : BLV_OK;
+}
+
 static bool open_rows(const blv_kernels *k, const blv_dataset *set, blv_rows *rows) {
     if (!set)
         return true;
@@ -154,6 +169,7 @@ static blv_error open_model(data_model *m, const data_params *params, linear_los
     if (error != BLV_OK)
         return error;
     *def = m->family->oracles;
+    def->size = sizeof *def;
     def->name = m->name;
     def->dim_x = m->train.rows;
     def->dim_y = m->dim;

@@ -43,6 +43,7 @@ typedef struct data_model {
     size_t dim;                       /* of y */
     size_t extra_bytes, host_numbers; /* what the family needs of a work, set by its open */
     work_pool *pool;
+    double lo, hi; /* bounds of x, where the family has them */
 
     /* linear models */
     bool logistic;
@@ -53,7 +54,7 @@ typedef struct data_model {
     const blv_nn_kernels *nn;
     uint64_t seed;
     size_t slice;       /* 0: automatic */
-    double *statistics; /* of norms; NULL: those of the rows at hand, or there are no norms */
+    double *statistics; /* of norms; NULL: those of the rows of a call, or there are no norms */
 } data_model;
 
 /* ---- Families ---- */
@@ -84,6 +85,9 @@ blv_error data_problem_make(const data_family *family, const char *name, const v
                             linear_loss loss, data_sets *sets, const blv_problem_options *options,
                             blv_problem **problem, blv_message *why);
 
+/* Bounds of x, where NaN is none, and the projection onto them. */
+blv_error data_problem_bounds(data_model *model, double lo, double hi, blv_problem_def *def,
+                              blv_message *why);
 /* "problem NAME: ..." */
 blv_error data_problem_explain(const data_model *model, blv_error error, const char *text,
                                blv_message *why);

@@ -78,7 +78,7 @@ typedef struct data_params {
     {"net_seed", BLV_INT, offsetof(data_params, net.net_seed), "0", 0, 9e15, NULL,                 \
         "seed of the network's start and of its dropout"},                                         \
     {"norm", BLV_CHOICE, offsetof(data_params, net.norm), "frozen", 0, 0, "frozen|batch",          \
-        "statistics of norms: those of the start, or of the rows at hand"},                        \
+        "statistics of norms: those of the start, or of the rows of a call"},                        \
     {"slice", BLV_INT, offsetof(data_params, net.slice), "auto", 1, 1e9, "auto",                   \
         "rows that go through the network together, and that norm = batch is about"}
 /* clang-format on */

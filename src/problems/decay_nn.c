@@ -26,7 +26,7 @@ typedef struct decay {
     data_model model;
     blv_range *ranges; /* parts of the network and their layers, in the memory of the kernels; */
     size_t range_count, penalties; /* 0 ranges: a penalty for each parameter */
-    double first, lo, hi;
+    double first;
 } decay;
 
 /* ---- Lower level ---- */
@@ -92,12 +92,6 @@ static int lower_all(void *user, const blv_batch *batch, const blv_vec *x, const
 
 LOWER_PRODUCTS_FROM_ALL
 
-static int project(void *user, blv_vec *x) {
-    const decay *p = user;
-    blv_vec_clamp(x, p->lo, p->hi);
-    return 0;
-}
-
 static int start(void *user, blv_vec *x, blv_vec *y) {
     const decay *p = user;
     blv_vec_fill(x, p->first);
@@ -128,16 +122,11 @@ static blv_error open_instance(data_model *m, const void *params, blv_problem_de
     decay *p = (decay *)m;
     const decay_params *q = params;
     p->first = log(q->first);
-    p->lo = isnan(q->lo) ? -INFINITY : q->lo;
-    p->hi = isnan(q->hi) ? INFINITY : q->hi;
-    if (p->lo > p->hi)
-        return data_problem_explain(m, BLV_E_VALUE, "lo is above hi", why);
     p->penalties = q->per == PER_PARAMETER ? m->dim : blv_nn_layers(m->net);
     if (q->per == PER_LAYER && !open_ranges(p))
         return data_problem_explain(m, BLV_E_MEMORY, "out of memory", why);
     def->dim_x = p->penalties;
-    def->project_x = isfinite(p->lo) || isfinite(p->hi) ? project : NULL;
-    return BLV_OK;
+    return data_problem_bounds(m, q->lo, q->hi, def, why);
 }
 
 static void close_instance(data_model *m) {
@@ -148,10 +137,7 @@ static const data_family family = {.name = "decay-nn",
                                    .instance_size = sizeof(decay),
                                    .network = true,
                                    .oracles = {.upper = model_upper,
-                                               .lower = lower,
-                                               .lower_hvp = lower_hvp,
-                                               .lower_cross = lower_cross,
-                                               .lower_all = lower_all,
+                                               LOWER_ORACLES,
                                                .start = start,
                                                .measure = model_measure,
                                                .measures = model_measures},
@@ -177,6 +163,7 @@ static const blv_param params[] = {
 };
 
 const blv_problem_family blv_problem_decay_nn = {
+    BLV_SIZED(blv_problem_family),
     .name = "decay-nn",
     .summary = "choose the weight decay of each layer of a network on validation rows",
     .formula = "f = mean loss on validation rows\n"

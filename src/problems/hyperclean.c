@@ -141,9 +141,7 @@ static blv_error open_instance(data_model *m, const void *params, blv_problem_de
     return BLV_OK;
 }
 
-#define ORACLES                                                                                    \
-    .upper = model_upper, .lower = lower, .lower_hvp = lower_hvp, .lower_cross = lower_cross,      \
-    .lower_all = lower_all, .measure = measure, .measures = measures
+#define ORACLES .upper = model_upper, LOWER_ORACLES, .measure = measure, .measures = measures
 
 static const data_family with_linear_model = {.name = "hyperclean",
                                               .instance_size = sizeof(hyperclean),
@@ -215,6 +213,7 @@ static const blv_param network_params[] = {
     "g = mean sigmoid(x_i) loss_i on training rows + C |y|^2"
 
 const blv_problem_family blv_problem_hyperclean = {
+    BLV_SIZED(blv_problem_family),
     .name = "hyperclean",
     .summary = "a weight for each training row, so that bad labels lose theirs",
     .formula = FORMULA,
@@ -224,6 +223,7 @@ const blv_problem_family blv_problem_hyperclean = {
 };
 
 const blv_problem_family blv_problem_hyperclean_nn = {
+    BLV_SIZED(blv_problem_family),
     .name = "hyperclean-nn",
     .summary = "hyperclean with a network in place of the linear model",
     .formula = FORMULA,

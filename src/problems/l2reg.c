@@ -25,7 +25,7 @@ typedef struct l2reg {
     blv_penalty_kind penalty;
     size_t penalties;
     uint32_t *group; /* of each column, in the memory of the kernels, for BLV_PENALTY_GROUPS */
-    double scale, lo, hi;
+    double scale;
 } l2reg;
 
 /* Parts of a work's extra memory, numbers of the precision but for the last. */
@@ -150,12 +150,6 @@ static int lower_all(void *user, const blv_batch *batch, const blv_vec *x, const
 
 LOWER_PRODUCTS_FROM_ALL
 
-static int project(void *user, blv_vec *x) {
-    const l2reg *p = user;
-    blv_vec_clamp(x, p->lo, p->hi);
-    return 0;
-}
-
 /* ---- Groups: a file with one group number for each feature ---- */
 
 static blv_error bad_groups(blv_message *why, blv_error error, const char *path, size_t line,
@@ -235,14 +229,11 @@ static blv_error open_instance(data_model *m, const void *params, blv_problem_de
                    : p->penalty == BLV_PENALTY_PER_CLASS ? m->classes
                                                          : 1;
     p->scale = isnan(q->scale) ? 1.0 / (double)m->dim : q->scale;
-    p->lo = isnan(q->lo) ? -INFINITY : q->lo;
-    p->hi = isnan(q->hi) ? INFINITY : q->hi;
-    if (p->lo > p->hi)
-        return data_problem_explain(m, BLV_E_VALUE, "lo is above hi", why);
-    blv_error error = p->penalty == BLV_PENALTY_GROUPS ? open_groups(p, q, why) : BLV_OK;
+    blv_error error = data_problem_bounds(m, q->lo, q->hi, def, why);
+    if (error == BLV_OK && p->penalty == BLV_PENALTY_GROUPS)
+        error = open_groups(p, q, why);
     m->extra_bytes = most_penalties(m) * (sizeof(double) + 4 * m->kernels->real_size);
     def->dim_x = p->penalties;
-    def->project_x = isfinite(p->lo) || isfinite(p->hi) ? project : NULL;
     return error;
 }
 
@@ -253,10 +244,7 @@ static void close_instance(data_model *m) {
 const data_family l2reg_family = {.name = "l2reg",
                                   .instance_size = sizeof(l2reg),
                                   .oracles = {.upper = model_upper,
-                                              .lower = lower,
-                                              .lower_hvp = lower_hvp,
-                                              .lower_cross = lower_cross,
-                                              .lower_all = lower_all,
+                                              LOWER_ORACLES,
                                               .measure = model_measure,
                                               .measures = model_measures},
                                   .open = open_instance,
@@ -318,6 +306,7 @@ static const blv_param params[] = {
 };
 
 const blv_problem_family blv_problem_l2reg = {
+    BLV_SIZED(blv_problem_family),
     .name = "l2reg",
     .summary = "choose the l2 penalties of a linear classifier on validation rows",
     .formula = "f = mean loss on validation rows\n"

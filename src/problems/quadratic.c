@@ -55,26 +55,20 @@ static void apply_A(const quadratic *q, const blv_batch *batch, const void *v, v
     }
 }
 
-/* out += C_batch x */
-static void add_C(const quadratic *q, const blv_batch *batch, const void *x, void *out) {
-    const void *matrix = batch ? q->C_less_mean_real : q->C_real;
-    q->kernels->gemv(q->dy, q->dx, 1.0, matrix, x, 1.0, out, out);
+/* out = C_batch v + beta out, or C_batch' v + beta out. */
+static void apply_C(const quadratic *q, const blv_batch *batch, bool transposed, const void *v,
+                    double beta, void *out) {
+    const blv_kernels *k = q->kernels;
+    const size_t rows = transposed ? q->dx : q->dy, columns = transposed ? q->dy : q->dx;
+    const void *left = transposed ? q->q_real : q->p_real,
+               *right = transposed ? q->p_real : q->q_real;
+    const void *whole = transposed ? q->C_transposed_real : q->C_real;
+    const void *rest = transposed ? q->C_less_mean_transposed_real : q->C_less_mean_real;
+    k->gemv(rows, columns, 1.0, batch ? rest : whole, v, beta, beta != 0.0 ? out : NULL, out);
     for (size_t i = 0; batch && i < batch->count; i++) {
         size_t s = sample_at(batch, i);
-        double a = q->kernels->dot(q->dx, row_of(q, q->q_real, q->dx, s), x);
-        q->kernels->axpy(q->dy, a / (double)batch->count, row_of(q, q->p_real, q->dy, s), out);
-    }
-}
-
-/* out = C_batch' v */
-static void apply_C_transposed(const quadratic *q, const blv_batch *batch, const void *v,
-                               void *out) {
-    const void *matrix = batch ? q->C_less_mean_transposed_real : q->C_transposed_real;
-    q->kernels->gemv(q->dx, q->dy, 1.0, matrix, v, 0.0, NULL, out);
-    for (size_t i = 0; batch && i < batch->count; i++) {
-        size_t s = sample_at(batch, i);
-        double a = q->kernels->dot(q->dy, row_of(q, q->p_real, q->dy, s), v);
-        q->kernels->axpy(q->dx, a / (double)batch->count, row_of(q, q->q_real, q->dx, s), out);
+        double a = k->dot(columns, row_of(q, right, columns, s), v);
+        k->axpy(rows, a / (double)batch->count, row_of(q, left, rows, s), out);
     }
 }
 
@@ -107,7 +101,7 @@ static int upper(void *user, const blv_batch *batch, const blv_vec *x, const blv
 static void lower_gradient_y(const quadratic *q, const blv_batch *batch, const void *x,
                              const void *y, void *gy) {
     apply_A(q, batch, y, gy);
-    add_C(q, batch, x, gy);
+    apply_C(q, batch, false, x, 1.0, gy);
     q->kernels->axpy(q->dy, 1.0, q->c_real, gy);
     if (batch)
         add_mean(q, batch, 1.0, q->c_noise_real, gy);
@@ -146,7 +140,7 @@ static int lower(void *user, const blv_batch *batch, const blv_vec *x, const blv
     if (g)
         *g = lower_value(q, batch, xr, yr);
     if (gx)
-        apply_C_transposed(q, batch, yr, raw_mut(gx));
+        apply_C(q, batch, true, yr, 0.0, raw_mut(gx));
     if (gy)
         lower_gradient_y(q, batch, xr, yr, raw_mut(gy));
     return 0;
@@ -163,7 +157,7 @@ static int lower_all(void *user, const blv_batch *batch, const blv_vec *x, const
     if (hv)
         apply_A(q, batch, raw(v), raw_mut(hv));
     if (jv)
-        apply_C_transposed(q, batch, raw(v), raw_mut(jv));
+        apply_C(q, batch, true, raw(v), 0.0, raw_mut(jv));
     return 0;
 }
 
@@ -199,7 +193,8 @@ static blv_error create(const void *fields, const blv_problem_options *options,
     error = quadratic_create(&q, p, kernels);
     if (error != BLV_OK)
         return blv_explain(why, error, "problem quadratic: %s", blv_error_text(error));
-    blv_problem_def def = {.name = "quadratic",
+    blv_problem_def def = {BLV_SIZED(blv_problem_def),
+                           .name = "quadratic",
                            .dim_x = q->dx,
                            .dim_y = q->dy,
                            .precision = options->precision,
@@ -210,10 +205,7 @@ static blv_error create(const void *fields, const blv_problem_options *options,
                            .user = q,
                            .free_user = quadratic_destroy,
                            .upper = upper,
-                           .lower = lower,
-                           .lower_hvp = lower_hvp,
-                           .lower_cross = lower_cross,
-                           .lower_all = lower_all,
+                           LOWER_ORACLES,
                            .known_phi = quadratic_known_phi,
                            .known_solution = p->ridge > 0.0 ? quadratic_known_solution : NULL,
                            .arrays = q->arrays};
@@ -221,6 +213,7 @@ static blv_error create(const void *fields, const blv_problem_options *options,
 }
 
 const blv_problem_family blv_problem_quadratic = {
+    BLV_SIZED(blv_problem_family),
     .name = "quadratic",
     .summary = "quadratic in both levels, with chosen condition number and a closed-form answer",
     .formula = "f = |y-b|^2/2 + ridge |x|^2/2\ng = y'Ay/2 + y'(Cx+c)",

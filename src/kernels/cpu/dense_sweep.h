@@ -157,8 +157,8 @@ static void look_ahead(const blv_dense_task *task, size_t begin, size_t count,
         block->ahead[i] = block->row[0];
 }
 
-/* Rows are read in fours or in as many as a vector has lanes: the last one stands in, without
- * weight, for missing ones. */
+/* Rows are read in fours or in as many as a vector has lanes: missing ones are
+ * replaced by the last one, without weight. */
 static void open_block(const blv_dense_task *task, size_t begin, size_t end,
                        blv_dense_block *block) {
     const blv_rows *rows = task->rows;

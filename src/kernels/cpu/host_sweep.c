@@ -2,7 +2,8 @@
  * among threads and adds their sums up in order.
  *
  * The groups depend on the sizes of the sweep alone, each is summed by one thread, and the sums of
- * the groups are added in order and in double: any number of threads gives the same bits. */
+ * the groups are added in order and in double: results are bitwise identical for
+ * any number of threads. */
 #include "base/thread_pool.h"
 #include "kernels/cpu/dense_task.h"
 #include "kernels/cpu/host_sweep_private.h"

@@ -2,8 +2,8 @@
  *
  * Products with the Hessian need p = softmax(X W), and solvers ask for many of them at one W. The
  * first sweep computes X W and leaves the p of every row here, the others read them: two products
- * over the data instead of three. They are the numbers that would be computed again, so the results
- * have the same bits. Whether W is the same is told by comparing it with a copy, bit by bit.
+ * over the data instead of three. They are the numbers that would be recomputed, so results are
+ * bitwise identical. W is compared with a copy, bit by bit.
  *
  * Keeping costs writing p and copying W: 0.8% of Hv at 1,000 rows of 784, more where W is larger
  * next to the data. So a point is kept when it comes for the second time in a row, which a few
