@@ -34,14 +34,6 @@ typedef enum blv_flow {
             return blv_try_flow;                                                                   \
     } while (0)
 
-/* The same for functions that return a blv_error, for use in `open`. */
-#define BLV_CHECK(call)                                                                            \
-    do {                                                                                           \
-        blv_error blv_check_error = (call);                                                        \
-        if (blv_check_error != BLV_OK)                                                             \
-            return blv_check_error;                                                                \
-    } while (0)
-
 /* ---- The descriptor ---- */
 
 enum {
@@ -52,6 +44,7 @@ enum {
 };
 
 typedef struct blv_solver {
+    size_t size; /* of this struct: a descriptor begins with BLV_SIZED(blv_solver) */
     const char *name;
     const char *summary;  /* one line */
     const char *citation; /* paper and algorithm */
@@ -122,8 +115,13 @@ BLV_API blv_flow blv_oracle_all(blv_run *run, const blv_batch *batch, const blv_
 /* x = P_X(x); nothing to do where X is the whole space. blv_move does this by itself. */
 BLV_API blv_flow blv_oracle_project(blv_run *run, blv_vec *x);
 
-/* iterate = iterate - step * direction, projected onto X when the iterate is the run's x. Refused
- * with BLV_NONFINITE, iterate unchanged, when the result is not finite: so iterates always are. */
+/* All scalars that a step needs, in one reduction: blv_run_reduce(run, BLV_SCALARS(BLV_NORM(&norm,
+ * gy), ...)). BLV_NONFINITE when one of them is not finite, or when a move since the last reduction
+ * was not: that one is undone, so the iterates that a run shows are always finite. */
+BLV_API blv_flow blv_run_reduce(blv_run *run, size_t count, const blv_scalar *scalars);
+
+/* iterate = iterate - step * direction, projected onto X when the iterate is the run's x. The next
+ * reduction checks it, or it is BLV_NONFINITE at once where the space can tell. */
 BLV_API blv_flow blv_move(blv_run *run, blv_vec *iterate, double step, const blv_vec *direction);
 /* iterate = sum_i coef[i] terms[i], likewise. */
 BLV_API blv_flow blv_move_to(blv_run *run, blv_vec *iterate, size_t count, const double *coef,

@@ -18,6 +18,10 @@ extern "C" {
 #define BLV_PRINTF(fmt, args)
 #endif
 
+/* The first element of every struct that a caller fills and the library reads:
+ * {BLV_SIZED(blv_solver), .name = ...}. It tells the library which edition of the struct it got. */
+#define BLV_SIZED(type) .size = sizeof(type)
+
 #define BLV_VERSION_MAJOR 0
 #define BLV_VERSION_MINOR 1
 #define BLV_VERSION_PATCH 0
@@ -38,13 +42,22 @@ BLV_API const char *blv_version(void);
     X(BLV_E_FORMAT, 8, "malformed file")                                                           \
     X(BLV_E_UNSUPPORTED, 9, "not possible with this problem")                                      \
     X(BLV_E_STOPPED, 10, "stopped on request")                                                     \
-    X(BLV_E_FAILED, 11, "a run failed")
+    X(BLV_E_FAILED, 11, "a run failed")                                                            \
+    X(BLV_E_DEVICE, 12, "a device or a network failed")
 
 typedef enum blv_error {
 #define X(name, value, text) name = value,
     BLV_ERROR_LIST(X)
 #undef X
 } blv_error;
+
+/* Returns the error of a call that failed, in functions that return a blv_error themselves. */
+#define BLV_CHECK(call)                                                                            \
+    do {                                                                                           \
+        blv_error blv_check_error = (call);                                                        \
+        if (blv_check_error != BLV_OK)                                                             \
+            return blv_check_error;                                                                \
+    } while (0)
 
 /* Outcomes: 0 still running, > 0 converged, < 0 ended without converging. Outcomes of -20 and below
  * are failures (exit code 1 of the command); the others are limits that were asked for.
