@@ -65,7 +65,8 @@ int main(int argc, char **argv) {
         const char *const *settings;
     } solvers[] = {{"soba", steps}, {"s-tfbo", plain}};
     const blv_problem_family *family = blv_family_find(NULL, "synthetic-logistic", NULL);
-    const blv_problem_options options = {.precision = BLV_F64, .threads = 1};
+    const blv_problem_options options = {
+        .size = sizeof(blv_problem_options), .precision = BLV_F64, .threads = 1};
     printf("batch 64, f64, one thread, %s iterations, median of %d\n", iterations, REPEATS);
     for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
         const char *const settings[] = {"rows", shapes[s].rows, "columns", shapes[s].columns, NULL};

@@ -8,7 +8,7 @@
  * rounds, and of the best samples. Operations are counted as the formulas have them, 2 n d k for
  * each product of n rows of d columns with k classes, though the kernels get by with k - 1. */
 #include "base/aligned_memory.h"
-#include "kernels/row_sweep.h"
+#include "kernels/cpu/host_sweep.h"
 #include "machine_peak.h"
 
 #include <stdio.h>
@@ -158,10 +158,7 @@ static void run(setup *s) {
         s->pass.w = s->other_w;
         s->other_w = w;
     }
-    if (s->logistic)
-        (s->single ? blv_logistic_pass_f32 : blv_logistic_pass_f64)(&s->rows, &s->pass, s->work);
-    else
-        (s->single ? blv_softmax_pass_f32 : blv_softmax_pass_f64)(&s->rows, &s->pass, s->work);
+    blv_host_sweep(&s->rows, &s->pass, s->work);
 }
 
 static int by_value(const void *a, const void *b) {

@@ -9,7 +9,7 @@
  * turns; "at best" is the ratio of the best samples. The last column has the ratio that we want at
  * least, where there is one, or "disturbed" where one side was slower with two threads than with
  * one: then other work had the cores. */
-#include "kernels/row_sweep.h"
+#include "kernels/cpu/host_sweep.h"
 #include "machine_peak.h"
 #include "peer.h"
 #include "text_rows.h"
@@ -111,7 +111,6 @@ typedef struct subject {
     blv_rows rows;
     blv_sweep pass;
     blv_sweep_work *work[2];
-    void (*run)(const blv_rows *, const blv_sweep *, blv_sweep_work *);
     text_rows text;
     void *data, *weight, *ridge, *w, *next_w, *v, *result;
     int32_t *label;
@@ -147,7 +146,6 @@ static bool subject_open(subject *s, const oracle *o) {
     const size_t weights = o->classes * o->columns;
     uint64_t state = 1;
     *s = (subject){.sparse = o->kind == SPARSE_GRADIENT};
-    s->run = logistic ? blv_logistic_pass_f64 : blv_softmax_pass_f32;
     s->rows = (blv_rows){.rows = o->rows, .columns = o->columns, .count = o->rows};
     s->w = numbers(weights, single, -0.05, 0.05, &state);
     s->v = numbers(weights, single, -0.05, 0.05, &state);
@@ -215,7 +213,7 @@ static void call(void *context) {
         s->turn = s->turn + 1 < s->blocks ? s->turn + 1 : 0;
         s->rows.next_first = s->order[s->turn] * BATCH;
     }
-    s->run(&s->rows, &s->pass, s->work[s->threads - 1]);
+    blv_host_sweep(&s->rows, &s->pass, s->work[s->threads - 1]);
 }
 
 static timing time_subject(subject *s, int threads) {

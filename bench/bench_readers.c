@@ -43,7 +43,8 @@ static double file_bytes(const char *path) {
 static double time_reading(const char *path, blv_precision precision, blv_layout layout) {
     double times[REPEATS];
     for (size_t i = 0; i < REPEATS; i++) {
-        blv_read_options options = {.precision = precision, .layout = layout};
+        blv_read_options options = {
+            .size = sizeof(blv_read_options), .precision = precision, .layout = layout};
         blv_dataset *dataset;
         blv_message why;
         double start = now();
@@ -54,7 +55,7 @@ static double time_reading(const char *path, blv_precision precision, blv_layout
         times[i] = now() - start;
         if (i == 0)
             printf("%s\n", blv_dataset_history(dataset, 0));
-        blv_dataset_destroy(dataset);
+        blv_dataset_release(dataset);
     }
     return median(times, REPEATS);
 }

@@ -103,7 +103,7 @@ static void show(const blv_problem *problem, const blv_solver *solver, double gr
         const double processor = (double)(clock() - before) / CLOCKS_PER_SEC;
         printf("%-12s %8.1f %8.1f %8.1f %8.1f %9.3f %9.3f %8.0f %s\n", solver->name,
                sums(c->f_grad, def->upper_samples), sums(c->g_grad, def->lower_samples),
-               sums(c->hvp, def->lower_samples), sums(c->jvp, def->lower_samples), r->seconds,
+               sums(c->hvp, def->lower_samples), sums(c->cross, def->lower_samples), r->seconds,
                processor, processor / gradient, constants_of(run));
     }
     fflush(stdout);
@@ -111,7 +111,7 @@ static void show(const blv_problem *problem, const blv_solver *solver, double gr
 }
 
 int main(int argc, char **argv) {
-    request asked = {.options = {.precision = BLV_F64}};
+    request asked = {.options = {.size = sizeof(blv_problem_options)}};
     if (argc < 2)
         give_up("expected the name of a problem");
     asked.family = argv[1];
@@ -131,7 +131,7 @@ int main(int argc, char **argv) {
         if (!solver)
             break;
         bool wanted = asked.solver ? strcmp(asked.solver, solver->name) == 0
-                                   : blv_solver_fit(solver, problem, NULL) != BLV_FIT_REFUSED;
+                                   : blv_solver_fit(solver, problem, NULL) != BLV_FIT_REJECTED;
         if (wanted)
             show(problem, solver, gradient);
     }

@@ -9,7 +9,7 @@
  * The lowest time is for machines that do other work as well. GB/s counts what a pass cannot do
  * without: entries once for each product, results written once, W read once for the scores and once
  * for the ridge. */
-#include "kernels/row_sweep.h"
+#include "kernels/cpu/host_sweep.h"
 #include "text_rows.h"
 
 #include <math.h>
@@ -123,16 +123,13 @@ static timing time_pass(const problem *p, const task *t, int threads) {
         blv_sweep_work_destroy(work);
         return (timing){NAN, NAN};
     }
-    void (*run)(const blv_rows *, const blv_sweep *, blv_sweep_work *) =
-        t->logistic ? (t->single ? blv_logistic_pass_f32 : blv_logistic_pass_f64)
-                    : (t->single ? blv_softmax_pass_f32 : blv_softmax_pass_f64);
     for (int i = 0; i < 3; i++) /* the second one keeps, the third one uses it */
-        run(&rows, &pass, work);
+        blv_host_sweep(&rows, &pass, work);
     size_t samples = 0;
     const double begin = seconds_now();
     while (samples < SAMPLES_MAX && (samples < 5 || seconds_now() - begin < CASE_SECONDS)) {
         const double start = seconds_now();
-        run(&rows, &pass, work);
+        blv_host_sweep(&rows, &pass, work);
         sample[samples++] = seconds_now() - start;
     }
     blv_sweep_work_destroy(work);

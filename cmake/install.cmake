@@ -1,5 +1,6 @@
-# Install rules: library, public headers, command with completion and manual, CMake package and pkg-config file. Everything that
-# is installed finds everything else relative to itself, so the prefix can be moved.
+# Install rules: libraries, public headers, command with completion and manual, CMake package and
+# pkg-config files. Everything that is installed finds everything else relative to itself, so the
+# prefix can be moved.
 option(BLV_INSTALL "Create install rules" ${PROJECT_IS_TOP_LEVEL})
 if(NOT BLV_INSTALL)
   return()
@@ -8,7 +9,10 @@ endif()
 include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/bilevel)
 
-install(TARGETS bilevel EXPORT bilevelTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS bilevel bilevel_store EXPORT bilevelTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+include(cmake/static.cmake)
+install(TARGETS bilevel_static EXPORT bilevelStaticTargets
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/bilevel DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
         FILES_MATCHING PATTERN "*.h")
 
@@ -29,6 +33,7 @@ if(TARGET bilevel_command)
 endif()
 
 install(EXPORT bilevelTargets NAMESPACE bilevel:: DESTINATION ${package_dir})
+install(EXPORT bilevelStaticTargets NAMESPACE bilevel:: DESTINATION ${package_dir})
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/bilevelConfig.cmake.in
   ${PROJECT_BINARY_DIR}/bilevelConfig.cmake INSTALL_DESTINATION ${package_dir})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/bilevelConfigVersion.cmake
@@ -41,4 +46,7 @@ string(REGEX REPLACE "/$" "" pc_prefix "\${pcfiledir}/${pc_to_prefix}")
 cmake_path(APPEND pc_libdir "\${prefix}" ${CMAKE_INSTALL_LIBDIR})
 cmake_path(APPEND pc_includedir "\${prefix}" ${CMAKE_INSTALL_INCLUDEDIR})
 configure_file(${PROJECT_SOURCE_DIR}/cmake/bilevel.pc.in ${PROJECT_BINARY_DIR}/bilevel.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/bilevel.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+configure_file(${PROJECT_SOURCE_DIR}/cmake/bilevel-store.pc.in
+  ${PROJECT_BINARY_DIR}/bilevel-store.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/bilevel.pc ${PROJECT_BINARY_DIR}/bilevel-store.pc
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -45,11 +45,13 @@ static blv_flow heavy_ball_step(blv_run *run, void *state) {
     BLV_TRY(blv_oracle_upper(run, NULL, x, y, NULL, s->fx, s->fy));
     for (int64_t i = 0; i < s->inner; i++) {
         BLV_TRY(blv_oracle_hvp(run, NULL, x, y, s->v, s->hv));
-        m->r_norm = blv_vec_combine(r, 1.0, s->hv, -1.0, s->fy);
+        blv_vec_combine(r, 1.0, s->hv, -1.0, s->fy);
+        m->r_norm = blv_vec_norm(r);
         BLV_TRY(blv_move(run, s->v, s->step_y, r));
     }
     BLV_TRY(blv_oracle_cross(run, NULL, x, y, s->v, s->jv));
-    m->d_norm = blv_vec_combine(d, 1.0, s->fx, -1.0, s->jv);
+    blv_vec_combine(d, 1.0, s->fx, -1.0, s->jv);
+    m->d_norm = blv_vec_norm(d);
     blv_vec_combine(s->w, s->momentum, s->w, 1.0, d);
     m->step_x = s->step_x;
     m->step_y = m->step_v = s->step_y;
@@ -67,6 +69,7 @@ static const blv_param heavy_ball_params[] = {
 };
 
 static const blv_solver heavy_ball_solver = {
+    BLV_SIZED(blv_solver),
     .name = "heavy-ball",
     .summary = "alternating implicit gradient steps with a heavy ball in x",
     .citation = "examples/own_solver.c",
@@ -86,24 +89,22 @@ static int complain(const char *text) {
     return 1;
 }
 
-static int compare(const blv_problem *problem, const blv_solver *solver, const char *momentum) {
+static int solve(const blv_problem *problem, const blv_registry *registry, const char *solver,
+                 const char *momentum) {
     blv_message why = {""};
-    blv_certificate c;
-    blv_run *run = NULL;
-    if (!solver || blv_run_create(&run, problem, solver, &why) != BLV_OK)
+    blv_solution *s = NULL;
+    const char *const settings[] = {"momentum", momentum, NULL};
+    const blv_solve_options options = {.size = sizeof options,
+                                       .solver = solver,
+                                       .registry = registry,
+                                       .tol = 1e-6,
+                                       .settings = momentum ? settings : NULL};
+    if (blv_solve(&s, problem, &options, &why) != BLV_OK)
         return complain(why.text);
-    if ((momentum && blv_run_set(run, "momentum", momentum) != BLV_OK) ||
-        blv_run_set(run, "tol", "1e-6") != BLV_OK || blv_run_solve(run) != BLV_OK ||
-        blv_run_certify(run, &c) != BLV_OK) {
-        complain(blv_run_message(run));
-        blv_run_destroy(run);
-        return 1;
-    }
-    const blv_result *result = blv_run_result(run);
-    printf("%-10s %-8s %-9s %10" PRIu64 " %6" PRIu64 " %6" PRIu64 " %9.6f  %s\n", solver->name,
-           momentum ? momentum : "default", blv_outcome_word(result->outcome), result->iterations,
-           result->counts.g_grad, result->counts.hvp, c.phi, c.grad_norm < 1e-5 ? "yes" : "no");
-    blv_run_destroy(run);
+    printf("%-10s %-8s %-9s %10" PRIu64 " %6" PRIu64 " %6" PRIu64 " %9.6f  %s\n", solver,
+           momentum ? momentum : "default", blv_outcome_word(s->outcome), s->iterations,
+           s->counts.g_grad, s->counts.hvp, s->phi, s->grad_norm < 1e-5 ? "yes" : "no");
+    blv_solution_destroy(s);
     return 0;
 }
 
@@ -117,13 +118,13 @@ int main(void) {
 
     blv_registry *registry = NULL;
     int code = blv_registry_create(&registry) != BLV_OK ||
-               blv_registry_add_solver(registry, &heavy_ball_solver) != BLV_OK;
+               blv_registry_add_solver(registry, &heavy_ball_solver, &why) != BLV_OK;
     if (code == 0) {
         printf("%-10s %-8s %-9s %10s %6s %6s %9s  %s\n", "solver", "momentum", "outcome",
                "iterations", "g grad", "Hv", "Phi", "|grad Phi| < 1e-5");
-        code = compare(problem, &heavy_ball_solver, NULL) || /* directly */
-               compare(problem, blv_solver_find(registry, "heavy-ball", &why), "0") || /* by name */
-               compare(problem, blv_solver_find(registry, "s-tfbo", &why), NULL);
+        code = solve(problem, registry, "heavy-ball", NULL) ||
+               solve(problem, registry, "heavy-ball", "0") ||
+               solve(problem, registry, "s-tfbo", NULL);
     }
     blv_registry_destroy(registry);
     blv_problem_destroy(problem);

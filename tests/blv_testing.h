@@ -22,7 +22,8 @@ static inline blv_problem *make_problem_as(const char *name, const char *const *
                                            blv_precision precision, int threads) {
     blv_message why;
     blv_problem *problem = NULL;
-    const blv_problem_options options = {.precision = precision, .threads = threads};
+    const blv_problem_options options = {
+        .size = sizeof(blv_problem_options), .precision = precision, .threads = threads};
     const blv_problem_family *family = blv_family_find(NULL, name, &why);
     if (!family || blv_problem_from_family(family, settings, &options, &problem, &why) != BLV_OK)
         fail_msg("%s", why.text);
@@ -241,7 +242,7 @@ typedef struct spy {
     size_t size, room;
 } spy;
 
-enum { SPY_HIDES_ALL = 1, SPY_HIDES_HVP = 2, SPY_HIDES_JVP = 4 };
+enum { SPY_HIDES_ALL = 1, SPY_HIDES_HVP = 2, SPY_HIDES_CROSS = 4 };
 
 static inline void spy_forget(spy *s) {
     for (size_t i = 0; i < s->size; i++)
@@ -298,10 +299,10 @@ static inline int spy_hvp(void *user, const blv_batch *batch, const blv_vec *x, 
     return s->inner->lower_hvp(s->inner->user, batch, x, y, v, hv);
 }
 
-static inline int spy_jvp(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
-                          const blv_vec *v, blv_vec *jv) {
+static inline int spy_cross(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
+                            const blv_vec *v, blv_vec *jv) {
     spy *s = user;
-    s->counts.jvp += spy_note(s, 'j', batch, s->inner->lower_samples);
+    s->counts.cross += spy_note(s, 'j', batch, s->inner->lower_samples);
     return s->inner->lower_cross(s->inner->user, batch, x, y, v, jv);
 }
 
@@ -311,7 +312,7 @@ static inline int spy_all(void *user, const blv_batch *batch, const blv_vec *x, 
     uint64_t n = spy_note(s, 'a', batch, s->inner->lower_samples);
     s->counts.g_grad += gy ? n : 0;
     s->counts.hvp += hv ? n : 0;
-    s->counts.jvp += jv ? n : 0;
+    s->counts.cross += jv ? n : 0;
     return s->inner->lower_all(s->inner->user, batch, x, y, v, gy, hv, jv);
 }
 
@@ -336,7 +337,7 @@ static inline blv_problem *spy_on(spy *s, const blv_problem *problem, int hidden
     def.upper = spy_upper;
     def.lower = spy_lower;
     def.lower_hvp = def.lower_hvp && !(hidden & SPY_HIDES_HVP) ? spy_hvp : NULL;
-    def.lower_cross = def.lower_cross && !(hidden & SPY_HIDES_JVP) ? spy_jvp : NULL;
+    def.lower_cross = def.lower_cross && !(hidden & SPY_HIDES_CROSS) ? spy_cross : NULL;
     def.lower_all = def.lower_all && !(hidden & SPY_HIDES_ALL) ? spy_all : NULL;
     def.project_x = def.project_x ? spy_project : NULL;
     def.start = def.start ? spy_start : NULL;
@@ -353,7 +354,7 @@ static inline void assert_counts_equal(blv_counts a, blv_counts b) {
     assert_int_equal(a.f_grad, b.f_grad);
     assert_int_equal(a.g_grad, b.g_grad);
     assert_int_equal(a.hvp, b.hvp);
-    assert_int_equal(a.jvp, b.jvp);
+    assert_int_equal(a.cross, b.cross);
     assert_int_equal(a.values, b.values);
 }
 

@@ -17,9 +17,8 @@ fresh() {
         learn store report bench cli; do
         mkdir -p "$tree/src/$folder"
         printf '#include "bilevel/status.h"\n#include "%s/own.h"\n' "$folder" \
-            >"$tree/src/$folder/good.c"
+            >"$tree/src/$folder/good_$folder.c"
     done
-    echo '#include "cli_table.h"' >>"$tree/src/cli/good.c"
     printf '#include <stdio.h>\n#include "bilevel/status.h"\n' >"$tree/include/bilevel/bilevel.h"
     printf '#include <stdio.h>\n#include <bilevel/bilevel.h>\n' >"$tree/examples/hello.c"
     for pair in io:base/message data:io/input space:base/random kernels:base/thread_pool \
@@ -27,9 +26,9 @@ fresh() {
         solvers:blocks/guard solvers:core/run solvers:space/space problems:kernels/rows \
         problems:nn/nn problems:data/reading registry:solvers/list registry:problems/list \
         learn:nn/nn; do
-        echo "#include \"${pair#*:}.h\"" >>"$tree/src/${pair%%:*}/good.c"
+        echo "#include \"${pair#*:}.h\"" >>"$tree/src/${pair%%:*}/good_${pair%%:*}.c"
     done
-    cat >>"$tree/src/solvers/good.c" <<'C'
+    cat >>"$tree/src/solvers/good_solvers.c" <<'C'
 /* free of printf, #if and malloc:
 #include "problems/in_a_comment.h"
 #if 0
@@ -38,7 +37,7 @@ static blv_flow good_step(blv_run *run, void *state);
 static const blv_solver good = {.summary = "free: printf(\"{\")", .step = good_step};
 static double time_scale(double clock) { return clock; } // free
 C
-    lines_of_step 79 good_step >>"$tree/src/solvers/good.c"
+    lines_of_step 79 good_step >>"$tree/src/solvers/good_solvers.c"
 }
 
 # A function of that many lines, with a brace where it does not count.
@@ -151,6 +150,15 @@ accepted "a long function that is no step"
 fresh
 echo 'const blv_solver bad = {.name = "bad", .step = bad_loop};' >"$tree/src/solvers/bad.c"
 refused src/solvers/bad.c:1 "name the step function bad_loop"
+
+fresh
+echo 'int again;' >"$tree/examples/good_core.c"
+refused good_core.c "several files have this name"
+mkdir -p "$tree/tests"
+fresh
+echo 'int again;' >"$tree/tests/bilevel.h"
+refused bilevel.h "several files have this name: include/bilevel/bilevel.h tests/bilevel.h"
+rm -rf "$tree/tests"
 
 fresh
 rm -rf "$tree/src" "$tree/include" "$tree/examples"

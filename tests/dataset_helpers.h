@@ -61,7 +61,8 @@ static inline blv_dataset *make_sample(const sample *s) {
         snprintf(text[j], sizeof text[j], "column \"%zu\", cm", j);
         names[j] = text[j];
     }
-    blv_dataset_view view = {.rows = s->rows,
+    blv_dataset_view view = {.size = sizeof(blv_dataset_view),
+                             .rows = s->rows,
                              .columns = s->columns,
                              .precision = s->precision,
                              .classes = s->classes,
@@ -128,6 +129,13 @@ static inline void assert_transposed_agrees(const blv_dataset_view *v) {
     for (size_t i = 0; i < v->rows; i++)
         for (size_t j = 0; j < v->columns; j++)
             assert_true(value_by_column(v, i, j) == value_at(v, i, j));
+}
+
+/* The transposed copy, made anew, agrees; dense sets have none. */
+static inline void assert_transposes(blv_dataset *d) {
+    assert_int_equal(blv_dataset_transpose(d, NULL), BLV_OK);
+    if (blv_dataset_view_of(d)->row_start)
+        assert_transposed_agrees(blv_dataset_view_of(d));
 }
 
 static inline const char *last_history(const blv_dataset *d) {

@@ -77,7 +77,8 @@ static void write_features(const char *path, const char *labels_path, size_t row
 }
 
 static blv_dataset *read_features(const char *path, const char *labels_path) {
-    const blv_read_options options = {.precision = BLV_F32, .labels = labels_path};
+    const blv_read_options options = {
+        .size = sizeof(blv_read_options), .precision = BLV_F32, .labels = labels_path};
     blv_message why;
     blv_dataset *set;
     if (blv_dataset_read(&set, path, &options, &why) != BLV_OK)
@@ -132,19 +133,25 @@ static int measure_rows(size_t rows, const char *folder) {
         snprintf(path[i], sizeof path[i], "%s/%s", folder, names[i]);
     write_features(path[0], path[1], rows, 1);
     write_features(path[2], path[3], VAL_ROWS, 2);
-    const blv_problem_options options = {.precision = BLV_F32};
-    const blv_l2reg_setting setting = {
-        .penalty = BLV_PENALTY_PER_FEATURE, .scale = 0.1, .lo = -INFINITY, .hi = INFINITY};
+    const blv_problem_options options = {.size = sizeof(blv_problem_options), .precision = BLV_F32};
+    const blv_l2reg_setting setting = {.size = sizeof setting,
+                                       .penalty = BLV_PENALTY_PER_FEATURE,
+                                       .scale = 0.1,
+                                       .lo = -INFINITY,
+                                       .hi = INFINITY};
     blv_message why;
     blv_problem *problem;
     blv_run *run;
     size_t before = own_memory();
-    const blv_sets sets = {.train = read_features(path[0], path[1]),
+    const blv_sets sets = {.size = sizeof sets,
+                           .train = read_features(path[0], path[1]),
                            .val = read_features(path[2], path[3])};
     if (!blv_dataset_view_of(sets.train)->mapped)
         give_up("the file was not mapped");
     if (blv_l2reg_create(&sets, &setting, &options, &problem, &why) != BLV_OK)
         give_up(why.text);
+    blv_dataset_release(sets.train);
+    blv_dataset_release(sets.val);
     size_t data = rows * sizeof(int32_t); /* labels; the features are the file */
     size_t announced = solve(problem, &run), after = own_memory();
     int code = judge("rows", announced + data, after - before);

@@ -122,7 +122,8 @@ static inline blv_dataset *draw_set(const instance *of, const char *purpose, siz
         for (size_t j = 0; j < columns; j++)
             values[i * columns + j] = draw_below(&d, 3) == 0 ? 0.0 : draw_normal(&d);
     }
-    const blv_dataset_view view = {.rows = rows,
+    const blv_dataset_view view = {.size = sizeof(blv_dataset_view),
+                                   .rows = rows,
                                    .columns = columns,
                                    .dense = values,
                                    .stride = columns,
@@ -138,7 +139,7 @@ static inline blv_dataset *draw_set(const instance *of, const char *purpose, siz
 static inline void write_set(blv_dataset *set, char path[64], const char *name) {
     snprintf(path, 64, "properties_%ld_%s.npz", (long)getpid(), name);
     assert_int_equal(blv_dataset_write(set, path, "npz", NULL), BLV_OK);
-    blv_dataset_destroy(set);
+    blv_dataset_release(set);
 }
 
 static inline blv_dataset *training_rows(const instance *of) {
@@ -304,7 +305,8 @@ static inline void jv(const point *p, const blv_batch *batch, const blv_vec *v, 
 /* |a - b| relative to the larger of them; work is written over. */
 static inline double apart(const blv_vec *a, const blv_vec *b, blv_vec *work) {
     double size = fmax(blv_vec_norm(a), blv_vec_norm(b));
-    double distance = blv_vec_combine(work, 1.0, a, -1.0, b);
+    blv_vec_combine(work, 1.0, a, -1.0, b);
+    double distance = blv_vec_norm(work);
     return distance == 0.0 ? 0.0 : distance / size;
 }
 

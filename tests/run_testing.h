@@ -67,7 +67,8 @@ static inline blv_problem *make_problem_in(const char *family, const char *const
                                            blv_precision precision) {
     blv_message why = {""};
     blv_problem *problem = NULL;
-    blv_problem_options options = {.precision = precision, .threads = 1};
+    blv_problem_options options = {
+        .size = sizeof(blv_problem_options), .precision = precision, .threads = 1};
     const blv_problem_family *found = blv_family_find(NULL, family, &why);
     if (!found || blv_problem_from_family(found, settings, &options, &problem, &why) != BLV_OK)
         fail_msg("%s: %s", family, why.text);
@@ -142,7 +143,7 @@ static inline void expect_same_vector(const blv_run *a, const blv_run *b, const 
 
 /* ---- A problem whose oracles go wrong on demand ---- */
 
-typedef enum oracle { UPPER, LOWER, HVP, JVP, ALL, PROJECT, ORACLES } oracle;
+typedef enum oracle { UPPER, LOWER, HVP, CROSS, ALL, PROJECT, ORACLES } oracle;
 typedef enum fault { NO_FAULT, NAN_VALUE, NAN_ENTRY, REFUSE, DIE } fault_kind;
 
 static const char *const oracle_names[ORACLES] = {"upper",       "lower",     "lower_hvp",
@@ -246,10 +247,10 @@ static inline int wrapped_hvp(void *user, const blv_batch *batch, const blv_vec 
     return code ? code : go_wrong(w, wrong, NULL, (blv_vec *const[]){hv, NULL, NULL});
 }
 
-static inline int wrapped_jvp(void *user, const blv_batch *batch, const blv_vec *x,
-                              const blv_vec *y, const blv_vec *v, blv_vec *jv) {
+static inline int wrapped_cross(void *user, const blv_batch *batch, const blv_vec *x,
+                                const blv_vec *y, const blv_vec *v, blv_vec *jv) {
     wrapped *w = user;
-    fault_kind wrong = fault_at(w, JVP, false, true);
+    fault_kind wrong = fault_at(w, CROSS, false, true);
     int code = w->def->lower_cross(w->def->user, batch, x, y, v, jv);
     return code ? code : go_wrong(w, wrong, NULL, (blv_vec *const[]){jv, NULL, NULL});
 }
@@ -284,7 +285,7 @@ static inline void wrap(wrapped *w, blv_problem *base, product_kind products) {
     def.upper = wrapped_upper;
     def.lower = wrapped_lower;
     def.lower_hvp = apart ? wrapped_hvp : NULL;
-    def.lower_cross = apart ? wrapped_jvp : NULL;
+    def.lower_cross = apart ? wrapped_cross : NULL;
     def.lower_all = all ? wrapped_all : NULL;
     def.project_x = w->def->project_x ? wrapped_project : NULL;
     def.lower_hessian_matrix = NULL;

@@ -100,7 +100,7 @@ bilevel=$tree/command
 fresh
 accepted "pages as they should be"
 edit docs/solvers/soba.md 's/^One step/ONE step/'
-edit README.md 's/^## License/## Licence/'
+edit README.md 's/^## Installing/## Install/'
 accepted "another text in the part that is written by hand"
 
 # shellcheck disable=SC2016

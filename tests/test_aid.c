@@ -23,7 +23,7 @@ static void count_steps(const char *solver, const char *const *settings, const c
         sum.f_grad += batch * each[t].f_grad;
         sum.g_grad += batch * each[t].g_grad;
         sum.hvp += batch * each[t].hvp;
-        sum.jvp += batch * each[t].jvp;
+        sum.cross += batch * each[t].cross;
         assert_counts_equal(watch.counts, sum);
         assert_counts_equal(blv_run_result(run)->counts, sum);
         assert_counts_equal(blv_run_result(run)->setup_counts, (blv_counts){0, 0, 0, 0, 0});

@@ -40,6 +40,10 @@ static void test_null_params(void **state) {
     REFUSES(blv_params_set(table, text, "owner", NULL, "1", NULL));
     REFUSES(blv_params_set(table, text, "owner", "seed", NULL, NULL));
     assert_int_equal(blv_params_set(NULL, text, NULL, "seed", "1", &why), BLV_E_NAME);
+    REFUSES(blv_params_set_real(table, NULL, NULL, "seed", 1.0, &why));
+    REFUSES(blv_params_set_real(table, text, NULL, NULL, 1.0, NULL));
+    REFUSES(blv_params_set_int(table, NULL, NULL, "seed", 1, &why));
+    REFUSES(blv_params_set_int(table, text, NULL, NULL, 1, NULL));
     assert_null(blv_params_find(NULL, "seed"));
     assert_null(blv_params_find(table, NULL));
     blv_params_format(table, NULL, text, sizeof text);
@@ -59,7 +63,9 @@ static void test_null_space(void **state) {
     REFUSES(blv_space_create_host(&space, 3, BLV_F64, -1));
     REFUSES(blv_space_create(NULL, NULL, 3, BLV_F64, NULL));
     REFUSES(blv_space_create(&space, NULL, 3, BLV_F64, NULL));
-    REFUSES(blv_space_create(&space, &(const blv_space_ops){.name = "half"}, 3, BLV_F64, NULL));
+    REFUSES(blv_space_create(&space,
+                             &(const blv_space_ops){BLV_SIZED(blv_space_ops), .name = "half"}, 3,
+                             BLV_F64, NULL));
     assert_null(space);
     blv_space_destroy(NULL);
     assert_int_equal(blv_space_dim(NULL), 0);
@@ -105,12 +111,17 @@ static void expect_spoiled(blv_vec *v, blv_vec *other) {
     blv_vec_swap(other, v);
     assert_true(is_spoiled(v));
     assert_true(isnan(blv_vec_dot(v, other)) && isnan(blv_vec_dot(other, v)));
-    assert_true(isnan(blv_vec_combine(v, 1.0, v, 1.0, other)));
+    blv_vec_combine(v, 1.0, v, 1.0, other);
     assert_true(is_spoiled(v));
-    assert_true(isnan(blv_vec_lincomb(v, 2, ones, (const blv_vec *const[]){v, other})));
+    blv_vec_lincomb(v, 2, ones, (const blv_vec *const[]){v, other});
     assert_true(is_spoiled(v));
-    blv_vec_dots(2, (const blv_vec *const[]){v, v}, (const blv_vec *const[]){v, other}, result);
-    assert_true(isnan(result[0]) && isnan(result[1]));
+    blv_vec_fill(v, 1.0);
+    blv_vec_apply(v, BLV_PRODUCT, 1.0, v, other);
+    assert_true(is_spoiled(v));
+    blv_vec_fill(v, 1.0);
+    assert_false(blv_reduce(
+        BLV_SCALARS(BLV_DOT(&result[0], v, v), BLV_DOT(&result[1], other, v), BLV_NORM(NULL, v))));
+    assert_true(isfinite(result[0]) && isnan(result[1]));
 }
 
 static void test_null_and_foreign_vectors(void **state) {
@@ -124,20 +135,31 @@ static void test_null_and_foreign_vectors(void **state) {
         assert_int_equal(blv_vec_create(&foreign, longer), BLV_OK);
         expect_spoiled(v, NULL);
         expect_spoiled(v, foreign);
-        double host[8] = {7.0}, ones[9] = {1.0}, result[9];
+        double host[8] = {7.0}, ones[9] = {1.0};
+        blv_vec *foreign_none;
         const blv_vec *terms[9] = {v, v, v, v, v, v, v, v, v};
         assert_true(isnan(blv_vec_norm(NULL)));
-        assert_true(isnan(blv_vec_lincomb(NULL, 1, ones, terms)));
-        assert_true(isnan(blv_vec_lincomb(v, 0, ones, terms)) && is_spoiled(v));
-        assert_true(isnan(blv_vec_lincomb(v, 9, ones, terms)) && is_spoiled(v));
-        assert_true(isnan(blv_vec_lincomb(v, 1, NULL, terms)) && is_spoiled(v));
-        assert_true(isnan(blv_vec_lincomb(v, 1, ones, NULL)) && is_spoiled(v));
-        blv_vec_dots(9, terms, terms, result);
-        assert_true(isnan(result[0]) && isnan(result[8]));
-        blv_vec_dots(1, NULL, terms, result);
-        blv_vec_dots(1, terms, NULL, result);
-        blv_vec_dots(1, terms, terms, NULL);
-        blv_vec_dots(0, terms, terms, result);
+        blv_vec_lincomb(NULL, 1, ones, terms);
+        static const struct {
+            size_t count;
+            bool coef, terms;
+        } wrong[] = {{0, true, true}, {9, true, true}, {1, false, true}, {1, true, false}};
+        for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+            blv_vec_fill(v, 1.0);
+            blv_vec_lincomb(v, wrong[i].count, wrong[i].coef ? ones : NULL,
+                            wrong[i].terms ? terms : NULL);
+            assert_true(is_spoiled(v));
+        }
+        blv_vec_apply(NULL, BLV_SQRT, 1.0, v, NULL);
+        blv_vec_apply(v, BLV_ELEMENTWISE_COUNT, 1.0, v, v);
+        assert_true(is_spoiled(v));
+        assert_true(blv_reduce(0, NULL));
+        assert_false(blv_reduce(1, NULL));
+        blv_dlpack description;
+        REFUSES(blv_vec_dlpack(NULL, &description));
+        REFUSES(blv_vec_dlpack(v, NULL));
+        REFUSES(blv_vec_wrap(NULL, space, host, sizeof host));
+        REFUSES(blv_vec_wrap(&foreign_none, space, NULL, sizeof host));
         blv_vec_fill(NULL, 1.0);
         blv_vec_scale(NULL, 1.0);
         blv_vec_clamp(NULL, 0.0, 1.0);
@@ -162,7 +184,8 @@ static void test_null_problem(void **state) {
     blv_problem *problem = NULL;
     blv_problem *quadratic = small_quadratic(BLV_F64);
     blv_check_report report;
-    const blv_problem_def half = {.dim_x = 1, .dim_y = 1, .upper = zero_upper};
+    const blv_problem_def half = {BLV_SIZED(blv_problem_def), .dim_x = 1, .dim_y = 1,
+                                  .upper = zero_upper};
     REFUSES(blv_problem_create(NULL, &half, &why));
     REFUSES(blv_problem_create(&problem, NULL, &why));
     REFUSES(blv_problem_create(&problem, &half, NULL));
@@ -174,7 +197,7 @@ static void test_null_problem(void **state) {
     REFUSES(blv_problem_check(quadratic, 1, 1.0, NULL, NULL));
     REFUSES(blv_problem_check(quadratic, 1, NAN, &report, NULL));
     const blv_problem_family *family = blv_family_find(NULL, "quadratic", NULL);
-    const blv_problem_family empty = {.name = "empty"};
+    const blv_problem_family empty = {BLV_SIZED(blv_problem_family), .name = "empty"};
     REFUSES(blv_problem_from_family(NULL, NULL, NULL, &problem, &why));
     REFUSES(blv_problem_from_family(family, NULL, NULL, NULL, NULL));
     REFUSES(blv_problem_from_family(&empty, NULL, NULL, &problem, NULL));
@@ -224,6 +247,10 @@ static void test_null_run(void **state) {
     assert_null(run);
     REFUSES(blv_run_create(NULL, NULL, NULL, NULL));
     REFUSES(blv_run_set(NULL, "seed", "1"));
+    REFUSES(blv_run_set_real(NULL, "seed", 1.0));
+    REFUSES(blv_run_set_int(NULL, "seed", 1));
+    assert_int_equal(blv_counts_total(NULL), 0);
+    assert_int_equal(blv_counts_total(&(const blv_counts){1, 2, 4, 8, 16}), 31);
     REFUSES(blv_run_open(NULL));
     REFUSES(blv_run_step(NULL));
     REFUSES(blv_run_solve(NULL));
@@ -265,6 +292,8 @@ static void test_null_beside_a_run(void **state) {
     blv_run *run = make_run(problem, "s-tfbo", SETTINGS("tol", "1e-6"));
     double host[8];
     REFUSES(blv_run_set(run, NULL, "1"));
+    REFUSES(blv_run_set_real(run, NULL, 1.0));
+    REFUSES(blv_run_set_int(run, NULL, 1));
     REFUSES(blv_run_set(run, "seed", NULL));
     REFUSES(blv_run_read(run, NULL, host));
     REFUSES(blv_run_read(run, "x", NULL));
@@ -352,7 +381,8 @@ static blv_flow wrong_step(blv_run *run, void *state) {
     return BLV_FINISHED;
 }
 
-static const blv_solver wrong_solver = {.name = "wrong", .open = wrong_open, .step = wrong_step};
+static const blv_solver wrong_solver = {BLV_SIZED(blv_solver), .name = "wrong", .open = wrong_open,
+                                        .step = wrong_step};
 
 static void test_null_in_a_solver(void **state) {
     (void)state;
@@ -373,18 +403,19 @@ static void test_null_registry(void **state) {
     REFUSES(blv_registry_create(NULL));
     blv_registry_destroy(NULL);
     assert_int_equal(blv_registry_create(&registry), BLV_OK);
-    REFUSES(blv_registry_add_solver(NULL, &wrong_solver));
-    REFUSES(blv_registry_add_solver(registry, NULL));
-    REFUSES(blv_registry_add_solver(registry, &(const blv_solver){.name = "half"}));
-    REFUSES(blv_registry_add_family(NULL, blv_family_at(NULL, 0)));
-    REFUSES(blv_registry_add_family(registry, NULL));
+    REFUSES(blv_registry_add_solver(NULL, &wrong_solver, NULL));
+    REFUSES(blv_registry_add_solver(registry, NULL, NULL));
+    REFUSES(blv_registry_add_solver(
+        registry, &(const blv_solver){BLV_SIZED(blv_solver), .name = "half"}, NULL));
+    REFUSES(blv_registry_add_family(NULL, blv_family_at(NULL, 0), NULL));
+    REFUSES(blv_registry_add_family(registry, NULL, NULL));
     assert_null(blv_solver_find(registry, NULL, NULL));
     assert_null(blv_family_find(NULL, NULL, NULL));
     assert_non_null(blv_solver_at(NULL, 0));
     assert_null(blv_solver_at(registry, 100000));
     assert_null(blv_family_at(registry, 100000));
-    assert_int_equal(blv_solver_fit(NULL, NULL, &remark), BLV_FIT_REFUSED);
-    assert_int_equal(blv_solver_fit(&wrong_solver, NULL, NULL), BLV_FIT_REFUSED);
+    assert_int_equal(blv_solver_fit(NULL, NULL, &remark), BLV_FIT_REJECTED);
+    assert_int_equal(blv_solver_fit(&wrong_solver, NULL, NULL), BLV_FIT_REJECTED);
     blv_registry_destroy(registry);
 }
 
@@ -427,10 +458,12 @@ static void test_null_dataset(void **state) {
     (void)state;
     blv_dataset *set = small_set(), *made = (blv_dataset *)&set;
     double numbers[4];
+    const int32_t label[4] = {0};
+    size_t row = 0;
     REFUSES(blv_dataset_read(NULL, "nowhere", NULL, NULL));
     REFUSES(blv_dataset_read(&made, NULL, NULL, NULL));
     assert_null(made);
-    blv_dataset_destroy(NULL);
+    blv_dataset_release(NULL);
     assert_null(blv_dataset_view_of(NULL));
     assert_null(blv_dataset_history(NULL, 0));
     assert_null(blv_dataset_notes(NULL, 0));
@@ -456,56 +489,82 @@ static void test_null_dataset(void **state) {
     REFUSES(blv_dataset_intercept(NULL, NULL));
     REFUSES(blv_dataset_one_against_rest(NULL, "1", NULL));
     REFUSES(blv_dataset_one_against_rest(set, NULL, NULL));
-    REFUSES(blv_dataset_match(NULL, set, NULL));
-    REFUSES(blv_dataset_match(set, NULL, NULL));
+    REFUSES(blv_dataset_copy(NULL, &made, NULL));
+    REFUSES(blv_dataset_copy(set, NULL, NULL));
+    REFUSES(blv_dataset_relabel(NULL, label, &made, NULL));
+    REFUSES(blv_dataset_relabel(set, NULL, &made, NULL));
+    REFUSES(blv_dataset_relabel(set, label, NULL, NULL));
+    REFUSES(blv_dataset_join(NULL, set, &made, NULL));
+    REFUSES(blv_dataset_join(set, NULL, &made, NULL));
+    REFUSES(blv_dataset_join(set, set, NULL, NULL));
+    REFUSES(blv_dataset_split_rows(NULL, numbers, 1, false, 1, &row, &row, NULL));
+    REFUSES(blv_dataset_split_rows(set, NULL, 1, false, 1, &row, &row, NULL));
+    REFUSES(blv_dataset_split_rows(set, numbers, 1, false, 1, NULL, &row, NULL));
+    REFUSES(blv_dataset_split_rows(set, numbers, 1, false, 1, &row, NULL, NULL));
+    REFUSES(blv_dataset_split_rows(set, numbers, 0, false, 1, &row, &row, NULL));
+    REFUSES(blv_dataset_align(NULL, NULL, 1, NULL));
+    REFUSES(blv_dataset_align((blv_dataset *const[]){NULL}, NULL, 1, NULL));
+    REFUSES(blv_dataset_align_to(NULL, NULL, blv_dataset_view_of(set), NULL, NULL));
+    REFUSES(blv_dataset_align_to(set, NULL, NULL, NULL, NULL));
+    REFUSES(blv_dataset_expect_classes(NULL, "name", NULL));
+    REFUSES(blv_dataset_expect_classes(set, NULL, NULL));
+    assert_null(blv_dataset_retain(NULL));
+    assert_int_equal(blv_dataset_fingerprint_all(NULL, 2), 0);
     REFUSES(blv_dataset_transpose(NULL, NULL));
     REFUSES(blv_dataset_write(NULL, "nowhere", "csv", NULL));
     REFUSES(blv_dataset_write(set, NULL, "csv", NULL));
     REFUSES(blv_dataset_write(set, "nowhere", NULL, NULL));
-    blv_dataset_destroy(set);
+    blv_dataset_release(set);
 }
 
 /* Sets are taken over whatever goes wrong; the leak checker would tell. */
 static void test_null_linear(void **state) {
     (void)state;
-    const blv_l2reg_setting plain = {.penalty = BLV_PENALTY_ONE,
+    const blv_l2reg_setting plain = {.size = sizeof plain,
+                                     .penalty = BLV_PENALTY_ONE,
                                      .scale = 1.0,
                                      .lo = -INFINITY,
                                      .hi = INFINITY},
-                            unknown = {.penalty = (blv_penalty_kind)99, .scale = 1.0};
+                            unknown = {.size = sizeof unknown,
+                                       .penalty = (blv_penalty_kind)99,
+                                       .scale = 1.0};
     blv_problem *problem = NULL;
     blv_sets sets = small_sets();
     REFUSES(blv_hyperclean_create(NULL, 1.0, NULL, &problem, NULL));
     REFUSES(blv_hyperclean_create(&sets, 1.0, NULL, NULL, NULL));
-    REFUSES(blv_hyperclean_create(&(const blv_sets){0}, 1.0, NULL, &problem, NULL));
-    sets = small_sets();
+    REFUSES(blv_hyperclean_create(&(const blv_sets){.size = sizeof(blv_sets)}, 1.0, NULL, &problem,
+                                  NULL));
     REFUSES(blv_l2reg_create(NULL, &plain, NULL, &problem, NULL));
     REFUSES(blv_l2reg_create(&sets, NULL, NULL, &problem, NULL));
-    sets = small_sets();
     REFUSES(blv_l2reg_create(&sets, &plain, NULL, NULL, NULL));
-    sets = small_sets();
+    REFUSES(blv_l2reg_create(&sets, &(blv_l2reg_setting){.scale = 1.0}, NULL, &problem, NULL));
+    REFUSES(blv_l2reg_create(&sets, &plain, &(blv_problem_options){.threads = 1}, &problem, NULL));
+    REFUSES(blv_hyperclean_create(&(const blv_sets){0}, 1.0, NULL, &problem, NULL));
     assert_int_equal(blv_l2reg_create(&sets, &unknown, NULL, &problem, NULL), BLV_E_VALUE);
+    blv_dataset_release(sets.train);
+    blv_dataset_release(sets.val);
     assert_null(problem);
     double area, probability[8];
     const bool positive[] = {true, false};
-    const blv_linear_model model = {.scores = 1, .columns = 2};
+    const blv_linear_model model = {.size = sizeof model, .scores = 1, .columns = 2};
     blv_dataset *set = small_set();
     REFUSES(blv_linear_answer(NULL, set, probability, NULL));
+    REFUSES(blv_linear_answer(&(blv_linear_model){.scores = 1}, set, probability, NULL));
     REFUSES(blv_linear_answer(&model, NULL, probability, NULL));
     REFUSES(blv_linear_answer(&model, set, NULL, NULL));
     REFUSES(blv_linear_answer(&model, set, probability, NULL)); /* no weights */
     REFUSES(blv_auroc(2, NULL, positive, &area));
     REFUSES(blv_auroc(2, probability, NULL, &area));
     REFUSES(blv_auroc(2, probability, positive, NULL));
-    blv_dataset_destroy(set);
+    blv_dataset_release(set);
 }
 
 static void test_null_classifier(void **state) {
     (void)state;
     blv_classifier *model = NULL;
     blv_dataset *set = small_set();
-    const blv_training training = {.steps = 1};
-    const blv_classifier_options options = {.threads = 1};
+    const blv_training training = {.size = sizeof(blv_training), .steps = 1};
+    const blv_classifier_options options = {.size = sizeof(blv_classifier_options), .threads = 1};
     double numbers[4 * 128];
     REFUSES(blv_classifier_create(NULL, 2, 2, &options, NULL));
     assert_int_equal(blv_classifier_create(&model, 2, 2, NULL, NULL), BLV_OK);
@@ -527,7 +586,7 @@ static void test_null_classifier(void **state) {
     assert_int_equal(blv_classifier_train(model, set, &training, NULL), BLV_OK);
     blv_classifier_destroy(model);
     blv_classifier_destroy(NULL);
-    blv_dataset_destroy(set);
+    blv_dataset_release(set);
 }
 
 static void test_null_select(void **state) {
@@ -536,22 +595,29 @@ static void test_null_select(void **state) {
     blv_problem *problem = NULL;
     blv_dataset *set = small_set();
     size_t index[1];
-    const blv_selection how = {.method = blv_selection_method_find("uniform", NULL), .size = 1};
-    const blv_coreset_setting setting = {.K = 1};
+    const blv_selection how = {.size = sizeof(blv_selection),
+                               .method = blv_selection_method_find("uniform", NULL),
+                               .count = 1};
+    const blv_coreset_setting setting = {.size = sizeof(blv_coreset_setting), .K = 1};
     assert_null(blv_selection_method_find(NULL, &why));
     expect_text(why.text, "uniform");
     assert_null(blv_selection_method_find("none", NULL));
     REFUSES(blv_select(NULL, &how, index, NULL, NULL));
     REFUSES(blv_select(set, NULL, index, NULL, NULL));
-    REFUSES(blv_select(set, &(blv_selection){.size = 1}, index, NULL, NULL));
+    REFUSES(blv_select(set, &(blv_selection){.size = sizeof(blv_selection), .count = 1}, index,
+                       NULL, NULL));
     REFUSES(blv_select(set, &how, NULL, NULL, NULL));
-    blv_dataset_destroy(set);
+    blv_dataset_release(set);
     REFUSES(blv_coreset_create(NULL, &setting, NULL, &problem, NULL));
-    REFUSES(blv_coreset_create(&(const blv_sets){0}, &setting, NULL, &problem, NULL));
+    REFUSES(blv_coreset_create(&(const blv_sets){.size = sizeof(blv_sets)}, &setting, NULL,
+                               &problem, NULL));
     blv_sets sets = small_sets();
     REFUSES(blv_coreset_create(&sets, NULL, NULL, &problem, NULL));
-    sets = small_sets();
     REFUSES(blv_coreset_create(&sets, &setting, NULL, NULL, NULL));
+    REFUSES(blv_coreset_create(&(const blv_sets){0}, &setting, NULL, &problem, NULL));
+    REFUSES(blv_coreset_create(&sets, &setting, &(blv_problem_options){0}, &problem, NULL));
+    blv_dataset_release(sets.train);
+    blv_dataset_release(sets.val);
     assert_null(problem);
 }
 

@@ -97,8 +97,9 @@ static blv_flow never_stepped(blv_run *run, void *state) {
     return BLV_FATAL;
 }
 
-static const blv_solver refusing_solver = {
-    .name = "refusing", .state_size = sizeof(int), .open = refusing_open, .step = never_stepped};
+static const blv_solver refusing_solver = {BLV_SIZED(blv_solver), .name = "refusing",
+                                           .state_size = sizeof(int), .open = refusing_open,
+                                           .step = never_stepped};
 
 static void test_open_that_failed(void **state) {
     (void)state;
@@ -144,11 +145,16 @@ static void test_after_a_fatal_oracle(void **state) {
 static void test_write_with_a_bad_projection(void **state) {
     (void)state;
     const fault_kind faults[] = {REFUSE, DIE, NAN_ENTRY};
-    const blv_l2reg_setting boxed = {
-        .penalty = BLV_PENALTY_PER_FEATURE, .scale = 1.0, .lo = -1.0, .hi = 1.0};
+    const blv_l2reg_setting boxed = {.size = sizeof boxed,
+                                     .penalty = BLV_PENALTY_PER_FEATURE,
+                                     .scale = 1.0,
+                                     .lo = -1.0,
+                                     .hi = 1.0};
     const blv_sets sets = small_sets();
     blv_problem *base;
     assert_int_equal(blv_l2reg_create(&sets, &boxed, NULL, &base, NULL), BLV_OK);
+    blv_dataset_release(sets.train);
+    blv_dataset_release(sets.val);
     wrapped w;
     wrap(&w, base, BY_ALL);
     assert_non_null(w.def->project_x);
@@ -348,7 +354,7 @@ static void expect_same_job(const job *a, const job *b) {
 /* Every solver, twice at once on one problem whose own threads are two as well. */
 static void test_two_runs_in_two_threads(void **state) {
     (void)state;
-    const blv_problem_options two = {.threads = 2};
+    const blv_problem_options two = {.size = sizeof(blv_problem_options), .threads = 2};
     blv_problem *problem = NULL;
     const blv_problem_family *family = blv_family_find(NULL, "synthetic-logistic", NULL);
     assert_int_equal(blv_problem_from_family(family, SETTINGS("rows", "40", "columns", "5"), &two,

@@ -345,7 +345,7 @@ static void test_arguments_and_counts(void **state) {
     randomize(p.y, 1, "y", 1.0);
     blv_vec_copy(p.v, p.y);
     assert_int_equal(blv_certify(problem, p.x, p.y, NULL, &c, &counts, NULL), BLV_OK);
-    assert_true(counts.f_grad > 0 && counts.g_grad > 0 && counts.hvp > 0 && counts.jvp > 0);
+    assert_true(counts.f_grad > 0 && counts.g_grad > 0 && counts.hvp > 0 && counts.cross > 0);
     double a[4], b[4];
     blv_vec_read(p.y, a);
     blv_vec_read(p.v, b);

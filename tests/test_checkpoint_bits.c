@@ -175,7 +175,8 @@ static void test_note_that_looks_back(void **state) {
 static void test_other_threads(void **state) {
     (void)state;
     const blv_problem_family *family = blv_family_find(NULL, "synthetic-logistic", NULL);
-    const blv_problem_options one = {.threads = 1}, four = {.threads = 4};
+    const blv_problem_options one = {.size = sizeof(blv_problem_options), .threads = 1},
+                              four = {.size = sizeof(blv_problem_options), .threads = 4};
     blv_problem *here = NULL, *there = NULL;
     const char *const *few = SETTINGS("rows", "300");
     assert_int_equal(blv_problem_from_family(family, few, &one, &here, NULL), BLV_OK);
@@ -233,11 +234,9 @@ static blv_flow mover_step(blv_run *run, void *state) {
     return blv_move(run, blv_run_y(run), 0.4 + 0.3 * (double)(blv_run_iteration(run) % 3), m->gy);
 }
 
-static const blv_solver mover_solver = {.name = "mover",
-                                        .summary = "",
-                                        .state_size = sizeof(mover),
-                                        .open = mover_open,
-                                        .step = mover_step};
+static const blv_solver mover_solver = {BLV_SIZED(blv_solver), .name = "mover",
+                                        .summary = "",         .state_size = sizeof(mover),
+                                        .open = mover_open,    .step = mover_step};
 
 static blv_run *mover_run(const blv_problem *problem) {
     blv_run *run = NULL;

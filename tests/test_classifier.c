@@ -103,7 +103,8 @@ enum { D = 4, C = 3, N = 7, M = 5 };
 static blv_dataset *make_set(size_t rows, uint64_t seed, blv_precision precision) {
     blv_dataset *set;
     nn_sample s = nn_make_sample(rows, D, C, seed);
-    blv_dataset_view view = {.rows = rows,
+    blv_dataset_view view = {.size = sizeof(blv_dataset_view),
+                             .rows = rows,
                              .columns = D,
                              .precision = precision,
                              .dense = precision == BLV_F32 ? (void *)s.a_f32 : (void *)s.a,
@@ -117,8 +118,11 @@ static blv_dataset *make_set(size_t rows, uint64_t seed, blv_precision precision
 
 static blv_classifier *make_linear(uint64_t seed, int threads) {
     blv_classifier *c;
-    const blv_classifier_options options = {
-        .net = "mlp:in-out", .precision = BLV_F64, .threads = threads, .seed = seed};
+    const blv_classifier_options options = {.size = sizeof(blv_classifier_options),
+                                            .net = "mlp:in-out",
+                                            .precision = BLV_F64,
+                                            .threads = threads,
+                                            .seed = seed};
     assert_int_equal(blv_classifier_create(&c, D, C, &options, NULL), BLV_OK);
     return c;
 }
@@ -130,15 +134,20 @@ static void read_linear(blv_classifier *c, double *w, double *b) {
     for (size_t j = 0; j < D; j++)
         a[j * D + j] = 1.0;
     blv_dataset *set;
-    const blv_dataset_view view = {
-        .rows = D + 1, .columns = D, .dense = a, .stride = D, .classes = C, .label = label};
+    const blv_dataset_view view = {.size = sizeof(blv_dataset_view),
+                                   .rows = D + 1,
+                                   .columns = D,
+                                   .dense = a,
+                                   .stride = D,
+                                   .classes = C,
+                                   .label = label};
     assert_int_equal(blv_dataset_create(&set, &view, NULL, NULL), BLV_OK);
     assert_int_equal(blv_classifier_scores(c, set, scores, NULL), BLV_OK);
     memcpy(b, scores + D * C, C * sizeof *b);
     for (size_t j = 0; j < D; j++)
         for (size_t k = 0; k < C; k++)
             w[j * C + k] = scores[j * C + k] - b[k];
-    blv_dataset_destroy(set);
+    blv_dataset_release(set);
 }
 
 /* Adds scale weight_i (p_i - e_i) a_i'. */
@@ -184,7 +193,8 @@ static void test_steps(void **state) {
         for (size_t i = 0; i < C; i++)
             b[i] -= step * (vb[i] = 0.9 * vb[i] + gb[i] + decay * b[i]);
     }
-    const blv_training training = {.steps = 2,
+    const blv_training training = {.size = sizeof(blv_training),
+                                   .steps = 2,
                                    .batch = 100,
                                    .step = step,
                                    .momentum = 0.9,
@@ -198,8 +208,8 @@ static void test_steps(void **state) {
     for (size_t i = 0; i < C; i++)
         assert_near(end_b[i], b[i], 1e-13);
     blv_classifier_destroy(c);
-    blv_dataset_destroy(set);
-    blv_dataset_destroy(other);
+    blv_dataset_release(set);
+    blv_dataset_release(other);
 }
 
 /* ---- Learning, and the same bits ---- */
@@ -216,12 +226,21 @@ static void test_learning(void **state) {
             a[i * D + j] = 0.2 * blv_random_normal(&stream, i * D + j) + (j == i % C);
     }
     blv_dataset *set;
-    const blv_dataset_view view = {
-        .rows = ROWS, .columns = D, .dense = a, .stride = D, .classes = C, .label = label};
+    const blv_dataset_view view = {.size = sizeof(blv_dataset_view),
+                                   .rows = ROWS,
+                                   .columns = D,
+                                   .dense = a,
+                                   .stride = D,
+                                   .classes = C,
+                                   .label = label};
     assert_int_equal(blv_dataset_create(&set, &view, NULL, NULL), BLV_OK);
     for (int run = 0; run < 2; run++) {
         blv_classifier *c = make_linear(1, run == 0 ? 1 : 4);
-        const blv_training training = {.steps = 300, .step = 0.3, .momentum = 0.9, .cosine = true};
+        const blv_training training = {.size = sizeof(blv_training),
+                                       .steps = 300,
+                                       .step = 0.3,
+                                       .momentum = 0.9,
+                                       .cosine = true};
         assert_int_equal(blv_classifier_train(c, set, &training, NULL), BLV_OK);
         assert_int_equal(blv_classifier_accuracy(c, set, &accuracy, NULL), BLV_OK);
         assert_true(accuracy > 0.97);
@@ -232,14 +251,14 @@ static void test_learning(void **state) {
         blv_classifier_destroy(c);
     }
     assert_memory_equal(scores[0], scores[1], sizeof scores[0]);
-    blv_dataset_destroy(set);
+    blv_dataset_release(set);
 }
 
 static void test_refusals(void **state) {
     (void)state;
     blv_message why = {""};
     blv_classifier *c;
-    blv_classifier_options bad = {.net = "mlp:in-x-out"};
+    blv_classifier_options bad = {.size = sizeof(blv_classifier_options), .net = "mlp:in-x-out"};
     assert_int_equal(blv_classifier_create(&c, D, C, &bad, &why), BLV_E_VALUE);
     assert_non_null(strstr(why.text, "at character 8"));
     c = make_linear(0, 1);
@@ -247,12 +266,13 @@ static void test_refusals(void **state) {
     double accuracy;
     assert_int_equal(blv_classifier_accuracy(c, single, &accuracy, &why), BLV_E_VALUE);
     assert_non_null(strstr(why.text, "precision"));
-    const blv_training wild = {.steps = 300, .step = 1e3, .decay = 1.0};
+    const blv_training wild = {
+        .size = sizeof(blv_training), .steps = 300, .step = 1e3, .decay = 1.0};
     assert_int_equal(blv_classifier_train(c, set, &wild, &why), BLV_E_VALUE);
     assert_non_null(strstr(why.text, "diverged"));
     blv_classifier_destroy(c);
-    blv_dataset_destroy(single);
-    blv_dataset_destroy(set);
+    blv_dataset_release(single);
+    blv_dataset_release(set);
 }
 
 int main(void) {

@@ -1,6 +1,6 @@
 /* Text that the command puts together in memory: all of it, or the command ends. */
-#include "cli_common.h"
-#include "cli_text.h"
+#include "cli/common.h"
+#include "cli/text.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
-#include "cli_contact_sheet.h"
-#include "cli_page.h"
+#include "report/contact_sheet.h"
+#include "report/html.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -80,9 +80,10 @@ static void gray_values_are_scaled_and_cut_off(void **state) {
     for (int i = 0; i < PIXELS; i++)
         values[i] = -1.0 + 0.25 * i; /* from -1 to 2.5, between 0 and 2: shades */
     values[7] = NAN;
-    const cli_picture picture = {
+    const report_picture picture = {
         .width = WIDTH, .height = HEIGHT, .channels = 1, .values = values, .low = 0.0, .high = 2.0};
-    cli_bytes png = cli_picture_png(&picture);
+    report_bytes png;
+    assert_int_equal(report_picture_png(&picture, &png), BLV_OK);
     unsigned char pixels[PIXELS];
     decode_png((const unsigned char *)png.data, png.size, 1, pixels);
     for (int i = 0; i < PIXELS; i++) {
@@ -98,12 +99,13 @@ static void planes_and_pixels_give_the_same_picture(void **state) {
     for (int i = 0; i < PIXELS; i++)
         for (int c = 0; c < 3; c++)
             planar[c * PIXELS + i] = mixed[3 * i + c] = (double)(c * 80 + i);
-    cli_picture picture = {.width = WIDTH, .height = HEIGHT, .channels = 3, .high = 255.0};
+    report_picture picture = {.width = WIDTH, .height = HEIGHT, .channels = 3, .high = 255.0};
     unsigned char pixels[3 * PIXELS];
     for (int round = 0; round < 2; round++) {
         picture.planar = round == 0;
         picture.values = round == 0 ? planar : mixed;
-        cli_bytes png = cli_picture_png(&picture);
+        report_bytes png;
+        assert_int_equal(report_picture_png(&picture, &png), BLV_OK);
         decode_png((const unsigned char *)png.data, png.size, 3, pixels);
         for (int i = 0; i < 3 * PIXELS; i++)
             assert_int_equal(pixels[i], (int)mixed[i]);
@@ -116,9 +118,10 @@ static void values_that_are_all_alike_are_black(void **state) {
     double values[PIXELS];
     for (int i = 0; i < PIXELS; i++)
         values[i] = 3.0;
-    const cli_picture picture = {
+    const report_picture picture = {
         .width = WIDTH, .height = HEIGHT, .channels = 1, .values = values, .low = 3.0, .high = 3.0};
-    cli_bytes png = cli_picture_png(&picture);
+    report_bytes png;
+    assert_int_equal(report_picture_png(&picture, &png), BLV_OK);
     unsigned char pixels[PIXELS];
     decode_png((const unsigned char *)png.data, png.size, 1, pixels);
     for (int i = 0; i < PIXELS; i++)
@@ -130,22 +133,22 @@ static void a_sheet_has_every_picture_with_its_caption(void **state) {
     (void)state;
     enum { COUNT = 4 };
     double values[COUNT][PIXELS];
-    cli_picture pictures[COUNT];
+    report_picture pictures[COUNT];
     static const char *const captions[COUNT] = {"row 1", "<b>&\"'", "7 \xe2\x86\x92 9", NULL};
     for (int k = 0; k < COUNT; k++) {
         for (int i = 0; i < PIXELS; i++)
             values[k][i] = (double)(17 * i + 40 * k) / 2.0;
-        pictures[k] = (cli_picture){.width = WIDTH,
-                                    .height = HEIGHT,
-                                    .channels = 1,
-                                    .values = values[k],
-                                    .high = 255.0,
-                                    .caption = captions[k]};
+        pictures[k] = (report_picture){.width = WIDTH,
+                                       .height = HEIGHT,
+                                       .channels = 1,
+                                       .values = values[k],
+                                       .high = 255.0,
+                                       .caption = captions[k]};
     }
     char *page = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&page, &size);
-    cli_contact_sheet(out, pictures, COUNT);
+    assert_int_equal(report_contact_sheet(out, pictures, COUNT), BLV_OK);
     fclose(out);
     const char *at = page;
     for (int k = 0; k < COUNT; k++) {
@@ -175,7 +178,7 @@ static void bytes_of_every_length_survive_base64(void **state) {
         char *text = NULL;
         size_t length = 0;
         FILE *out = open_memstream(&text, &length);
-        cli_html_base64(out, bytes, size);
+        report_html_base64(out, bytes, size);
         fclose(out);
         assert_int_equal(decode_base64(text, back), size);
         assert_memory_equal(back, bytes, size);

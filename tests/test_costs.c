@@ -18,12 +18,12 @@ static blv_problem *quadratic(const char *terms) {
 }
 
 static blv_counts scaled(blv_counts one, uint64_t times) {
-    return (blv_counts){one.f_grad * times, one.g_grad * times, one.hvp * times, one.jvp * times,
+    return (blv_counts){one.f_grad * times, one.g_grad * times, one.hvp * times, one.cross * times,
                         one.values * times};
 }
 
 static blv_counts sum(blv_counts a, blv_counts b) {
-    return (blv_counts){a.f_grad + b.f_grad, a.g_grad + b.g_grad, a.hvp + b.hvp, a.jvp + b.jvp,
+    return (blv_counts){a.f_grad + b.f_grad, a.g_grad + b.g_grad, a.hvp + b.hvp, a.cross + b.cross,
                         a.values + b.values};
 }
 
@@ -91,7 +91,7 @@ static void test_d_tfbo_by_tolerance(void **state) {
         read_state(run, "y", y1);
         assert_counts_equal(blv_run_result(run)->counts, watch.counts);
         assert_int_equal(watch.counts.f_grad - before.f_grad, 1);
-        assert_int_equal(watch.counts.jvp - before.jvp, 1);
+        assert_int_equal(watch.counts.cross - before.cross, 1);
         assert_int_equal(watch.counts.values, 0);
         uint64_t gradients = watch.counts.g_grad - before.g_grad;
         assert_true(gradients >= 1);
@@ -185,9 +185,9 @@ static void test_fallback_counts_gradients(void **state) {
         blv_counts each;
         bool note_h, note_j;
     } cases[] = {
-        {SPY_HIDES_ALL | SPY_HIDES_HVP | SPY_HIDES_JVP, {1, 3, 0, 0, 0}, true, true},
+        {SPY_HIDES_ALL | SPY_HIDES_HVP | SPY_HIDES_CROSS, {1, 3, 0, 0, 0}, true, true},
         {SPY_HIDES_ALL | SPY_HIDES_HVP, {1, 3, 0, 1, 0}, true, false},
-        {SPY_HIDES_ALL | SPY_HIDES_JVP, {1, 3, 1, 0, 0}, false, true},
+        {SPY_HIDES_ALL | SPY_HIDES_CROSS, {1, 3, 1, 0, 0}, false, true},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         blv_problem *inner = quadratic("4");
@@ -216,7 +216,7 @@ static void test_fallback_of_zero_asks_nothing(void **state) {
     (void)state;
     blv_problem *inner = quadratic("1");
     spy watch;
-    blv_problem *watched = spy_on(&watch, inner, SPY_HIDES_ALL | SPY_HIDES_HVP | SPY_HIDES_JVP);
+    blv_problem *watched = spy_on(&watch, inner, SPY_HIDES_ALL | SPY_HIDES_HVP | SPY_HIDES_CROSS);
     blv_run *run = make_run(watched, "s-tfbo", NULL);
     step_run(run);
     assert_counts_equal(watch.counts, (blv_counts){1, 1, 0, 0, 0});

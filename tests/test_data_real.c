@@ -53,7 +53,9 @@ static void known_corruption(size_t rows, double *x) {
     blv_message why;
     blv_dataset *all, *part[2];
     snprintf(path, sizeof path, "%s/" MNIST_TRAIN, getenv("BILEVEL_DATA"));
-    if (blv_dataset_read(&all, path, &(blv_read_options){.precision = BLV_F32}, &why) != BLV_OK)
+    if (blv_dataset_read(
+            &all, path, &(blv_read_options){.size = sizeof(blv_read_options), .precision = BLV_F32},
+            &why) != BLV_OK)
         fail_msg("%s", why.text);
     const double sizes[2] = {(double)rows, 1000.0};
     assert_int_equal(blv_dataset_split(all, sizes, 2, true, 0, part, &why), BLV_OK);
@@ -66,9 +68,9 @@ static void known_corruption(size_t rows, double *x) {
         wrong += bad;
     }
     assert_int_equal(wrong, rows / 2);
-    blv_dataset_destroy(all);
-    blv_dataset_destroy(part[0]);
-    blv_dataset_destroy(part[1]);
+    blv_dataset_release(all);
+    blv_dataset_release(part[0]);
+    blv_dataset_release(part[1]);
 }
 
 /* Accuracy on the test rows of a model trained with the given x, by the library's tight solve. */

@@ -1,4 +1,5 @@
 /* Data sets: what changes them, against computation of the test's own. */
+#include "data/dataset_private.h"
 #include "dataset_helpers.h"
 
 enum { ROWS = 23, COLUMNS = 6 };
@@ -40,7 +41,7 @@ static void test_corrupt_counts(void **state) {
                     if (kind == BLV_CORRUPT_PAIRWISE && v->label[i] != v->true_label[i])
                         assert_int_equal(v->label[i], (v->true_label[i] + 1) % 5);
                 }
-                blv_dataset_destroy(d);
+                blv_dataset_release(d);
             }
         }
     }
@@ -58,7 +59,7 @@ static void test_corrupt_history(void **state) {
     const blv_dataset_view *v = blv_dataset_view_of(d);
     for (size_t i = 0; i < v->rows; i++)
         assert_int_equal(v->true_label[i], sample_label(i, 10));
-    blv_dataset_destroy(d);
+    blv_dataset_release(d);
 }
 
 /* New labels must be alike over the other classes (or all of them), and rows over the set. Five
@@ -87,7 +88,7 @@ static void test_corrupt_is_uniform(void **state) {
     }
     check_uniform(shift, K - 1, N / 2);
     check_uniform(tenth, 10, N / 2);
-    blv_dataset_destroy(d);
+    blv_dataset_release(d);
 
     d = many_rows(N, K);
     assert_int_equal(blv_dataset_corrupt(d, BLV_CORRUPT_REDRAW, 1.0, 7, NULL), BLV_OK);
@@ -101,7 +102,7 @@ static void test_corrupt_is_uniform(void **state) {
     char line[128];
     snprintf(line, sizeof line, "corrupt redraw 1, seed 7: %zu of %d labels changed", changed, N);
     assert_string_equal(last_history(d), line);
-    blv_dataset_destroy(d);
+    blv_dataset_release(d);
 }
 
 static void test_corrupt_by_seed(void **state) {
@@ -115,9 +116,9 @@ static void test_corrupt_by_seed(void **state) {
         const blv_dataset_view *va = blv_dataset_view_of(a), *vb = blv_dataset_view_of(b);
         assert_memory_equal(va->label, vb->label, bytes_of_labels);
         assert_memory_not_equal(va->label, blv_dataset_view_of(c)->label, bytes_of_labels);
-        blv_dataset_destroy(a);
-        blv_dataset_destroy(b);
-        blv_dataset_destroy(c);
+        blv_dataset_release(a);
+        blv_dataset_release(b);
+        blv_dataset_release(c);
     }
 }
 
@@ -133,15 +134,15 @@ static void test_corrupt_refuses(void **state) {
     assert_int_equal(blv_dataset_corrupt(d, (blv_corruption)9, 0.5, 0, &why), BLV_E_ARGUMENT);
     assert_int_equal(blv_dataset_corrupt(NULL, BLV_CORRUPT_UNIFORM, 0.5, 0, &why), BLV_E_ARGUMENT);
     assert_null(blv_dataset_view_of(d)->true_label);
-    blv_dataset_destroy(d);
+    blv_dataset_release(d);
     d = many_rows(10, 1);
     assert_int_equal(blv_dataset_corrupt(d, BLV_CORRUPT_PAIRWISE, 0.5, 0, &why), BLV_E_VALUE);
     assert_says(&why, "one class only");
-    blv_dataset_destroy(d);
+    blv_dataset_release(d);
     d = many_rows(10, 0);
     assert_int_equal(blv_dataset_corrupt(d, BLV_CORRUPT_UNIFORM, 0.5, 0, &why), BLV_E_VALUE);
     assert_says(&why, "no classes");
-    blv_dataset_destroy(d);
+    blv_dataset_release(d);
 }
 
 /* ---- Scaling ---- */
@@ -201,8 +202,9 @@ static void test_scale(void **state) {
                                     1e-13);
                 }
             }
+            assert_null(new->column_start);
+            assert_transposes(train);
             if (s.sparse) {
-                assert_transposed_agrees(new);
                 assert_memory_equal(new->column, old->column,
                                     old->row_start[ROWS] * sizeof *old->column);
             }
@@ -211,9 +213,9 @@ static void test_scale(void **state) {
             assert_non_null(strstr(line, s.sparse && k == BLV_SCALE_UNIT ? "1 of 6 columns constant"
                                                                          : "2 of 6 columns"));
             assert_non_null(strstr(last_history(test), "of another set"));
-            blv_dataset_destroy(before);
-            blv_dataset_destroy(train);
-            blv_dataset_destroy(test);
+            blv_dataset_release(before);
+            blv_dataset_release(train);
+            blv_dataset_release(test);
         }
     }
 }
@@ -225,7 +227,8 @@ static void test_scale_with_offset(void **state) {
     double *x = calloc(N, sizeof *x);
     for (size_t i = 0; i < N; i++)
         x[i] = 1e9 + sample_value(i, 0);
-    blv_dataset_view view = {.rows = N, .columns = 1, .dense = x, .stride = 1};
+    blv_dataset_view view = {
+        .size = sizeof(blv_dataset_view), .rows = N, .columns = 1, .dense = x, .stride = 1};
     blv_dataset *d = NULL;
     assert_int_equal(blv_dataset_create(&d, &view, NULL, NULL), BLV_OK);
     reference r = column_of(&view, 0);
@@ -234,7 +237,7 @@ static void test_scale_with_offset(void **state) {
         double expected = (double)((x[i] - r.mean) / r.deviation);
         assert_true(fabs(value_at(blv_dataset_view_of(d), i, 0) - expected) < 1e-6);
     }
-    blv_dataset_destroy(d);
+    blv_dataset_release(d);
     free(x);
 }
 
@@ -255,12 +258,13 @@ static void test_scale_refuses(void **state) {
     assert_int_equal(blv_dataset_scale(NULL, 1, BLV_SCALE_UNIT, &why), BLV_E_ARGUMENT);
     assert_int_equal(blv_dataset_scale(twice, 1, (blv_scaling)5, &why), BLV_E_ARGUMENT);
     assert_true(print == blv_dataset_fingerprint(dense));
-    blv_dataset_destroy(dense);
-    blv_dataset_destroy(sparse);
-    blv_dataset_destroy(narrow);
+    blv_dataset_release(dense);
+    blv_dataset_release(sparse);
+    blv_dataset_release(narrow);
 
     const double huge[] = {1e308, -1e308};
-    blv_dataset_view view = {.rows = 2, .columns = 1, .dense = huge, .stride = 1};
+    blv_dataset_view view = {
+        .size = sizeof(blv_dataset_view), .rows = 2, .columns = 1, .dense = huge, .stride = 1};
     blv_dataset *d = NULL;
     assert_int_equal(blv_dataset_create(&d, &view, NULL, NULL), BLV_OK);
     assert_int_equal(blv_dataset_scale(&d, 1, BLV_SCALE_UNIT, &why), BLV_E_VALUE);
@@ -272,7 +276,7 @@ static void test_scale_refuses(void **state) {
     assert_null(blv_dataset_history(d, 0));
     assert_int_equal(blv_dataset_unit_rows(d, &why), BLV_OK);
     assert_true(value_at(blv_dataset_view_of(d), 1, 0) == -1.0);
-    blv_dataset_destroy(d);
+    blv_dataset_release(d);
 }
 
 static void test_multiply_and_unit_rows(void **state) {
@@ -296,18 +300,19 @@ static void test_multiply_and_unit_rows(void **state) {
                 assert_true(fabs(value_at(v, i, j) + (double)(sample_value(i, j) / sqrtl(square))) <
                             1e-7);
         }
-        if (s.sparse)
-            assert_transposed_agrees(v);
-        blv_dataset_destroy(d);
+        assert_null(v->column_start);
+        assert_transposes(d);
+        blv_dataset_release(d);
     }
     const double rows[] = {0, 0, 3, 4};
-    blv_dataset_view view = {.rows = 2, .columns = 2, .dense = rows, .stride = 2};
+    blv_dataset_view view = {
+        .size = sizeof(blv_dataset_view), .rows = 2, .columns = 2, .dense = rows, .stride = 2};
     blv_dataset *d = NULL;
     assert_int_equal(blv_dataset_create(&d, &view, NULL, NULL), BLV_OK);
     assert_int_equal(blv_dataset_unit_rows(d, NULL), BLV_OK);
     const double *x = blv_dataset_view_of(d)->dense;
     assert_true(x[0] == 0.0 && x[1] == 0.0 && fabs(x[2] - 0.6) < 1e-15 && fabs(x[3] - 0.8) < 1e-15);
-    blv_dataset_destroy(d);
+    blv_dataset_release(d);
 }
 
 /* ---- Columns ---- */
@@ -336,7 +341,7 @@ static void test_intercept_and_transpose(void **state) {
         } else {
             assert_null(v->column_start);
         }
-        blv_dataset_destroy(d);
+        blv_dataset_release(d);
     }
     assert_int_equal(blv_dataset_transpose(NULL, NULL), BLV_E_ARGUMENT);
     assert_int_equal(blv_dataset_intercept(NULL, NULL), BLV_E_ARGUMENT);
@@ -347,7 +352,7 @@ static blv_dataset *with_classes(const sample *s, const char *const *names) {
     blv_dataset_view view = *blv_dataset_view_of(plain);
     view.class_names = names;
     assert_int_equal(blv_dataset_create(&d, &view, NULL, NULL), BLV_OK);
-    blv_dataset_destroy(plain);
+    blv_dataset_release(plain);
     return d;
 }
 
@@ -373,14 +378,15 @@ static void test_one_against_rest(void **state) {
         assert_int_equal(v->true_label[i], old->true_label[i] == 2);
     }
     assert_string_equal(last_history(d), "class cow against the rest of 4 classes");
-    blv_dataset_destroy(before);
-    blv_dataset_destroy(d);
+    blv_dataset_release(before);
+    blv_dataset_release(d);
     d = many_rows(3, 0);
     assert_int_equal(blv_dataset_one_against_rest(d, "cow", &why), BLV_E_VALUE);
-    blv_dataset_destroy(d);
+    blv_dataset_release(d);
 }
 
-static void test_match(void **state) {
+/* Sets as of libsvm files, in all layouts and precisions: the second gets what the first has. */
+static void test_align(void **state) {
     (void)state;
     const char *const here[] = {"+1", "7", "-1", "unused"}, *const there[] = {"-1", "1", "2", "7"};
     for (int f = 0; f < FORMS * FORMS; f++) {
@@ -389,18 +395,19 @@ static void test_match(void **state) {
         s.named = t.named = false;
         s.columns = f % 3 == 0 ? 4 : 6;
         t.columns = f % 3 == 1 ? 4 : 6;
-        blv_dataset *d = with_classes(&s, here), *reference_set = with_classes(&t, there);
+        blv_dataset *d = with_classes(&s, here), *first = with_classes(&t, there);
         assert_int_equal(blv_dataset_corrupt(d, BLV_CORRUPT_UNIFORM, 0.3, 1, NULL), BLV_OK);
-        assert_int_equal(blv_dataset_transpose(d, NULL), BLV_OK);
-        assert_int_equal(blv_dataset_transpose(reference_set, NULL), BLV_OK);
+        d->view.format = "libsvm";
         blv_message why = {""};
-        if (blv_dataset_match(d, reference_set, &why) != BLV_OK)
+        blv_dataset *const sets[] = {first, NULL, d};
+        if (blv_dataset_align(sets, NULL, 3, &why) != BLV_OK)
             fail_msg("%s", why.text);
-        const blv_dataset_view *v = blv_dataset_view_of(d);
-        const blv_dataset_view *r = blv_dataset_view_of(reference_set);
+        const blv_dataset_view *v = blv_dataset_view_of(d), *r = blv_dataset_view_of(first);
         assert_int_equal(v->columns, 6);
         assert_int_equal(r->columns, 6);
         assert_int_equal(v->classes, 4);
+        assert_int_equal(v->precision, r->precision);
+        assert_int_equal(!v->dense, !r->dense);
         assert_string_equal(v->class_names[1], "1");
         const int32_t to[] = {1, 3, 0};
         for (size_t i = 0; i < ROWS; i++) {
@@ -410,42 +417,180 @@ static void test_match(void **state) {
                 assert_true(value_at(r, i, j) == (j < t.columns ? sample_value(i, j) : 0.0));
             }
         }
-        if (s.sparse)
-            assert_transposed_agrees(v);
-        if (t.sparse)
-            assert_transposed_agrees(r);
-        blv_dataset_destroy(d);
-        blv_dataset_destroy(reference_set);
+        assert_transposes(d);
+        assert_transposes(first);
+        assert_string_equal(last_history(d), "align: 6 columns and 4 classes as in set 0");
+        blv_dataset_release(d);
+        blv_dataset_release(first);
     }
 }
 
-static void test_match_refuses(void **state) {
+static blv_error align_two(blv_dataset *d, blv_dataset *first, blv_message *why) {
+    return blv_dataset_align((blv_dataset *const[]){first, d},
+                             (const char *const[]){"train.csv", "val.csv"}, 2, why);
+}
+
+static void test_align_rejects(void **state) {
     (void)state;
     const char *const here[] = {"1", "2", "3", "9"}, *const there[] = {"1", "2", "3", "4"};
     sample s = standard(0), t = standard(0);
     blv_dataset *d = with_classes(&s, here), *r = with_classes(&t, there);
     blv_message why = {""};
     uint64_t print = blv_dataset_fingerprint(d);
-    assert_int_equal(blv_dataset_match(d, r, &why), BLV_E_VALUE);
-    assert_says(&why, "class '9', which the other set has not");
+    assert_int_equal(align_two(d, r, &why), BLV_E_VALUE);
+    assert_says(&why, "val.csv: row ");
+    assert_says(&why, "has class '9', which train.csv does not have");
     assert_true(print == blv_dataset_fingerprint(d));
-    assert_int_equal(blv_dataset_match(d, d, &why), BLV_E_ARGUMENT);
-    blv_dataset_destroy(r);
+    blv_dataset_release(r);
     t.columns = 5;
     r = with_classes(&t, here);
-    assert_int_equal(blv_dataset_match(d, r, &why), BLV_E_VALUE);
-    assert_says(&why, "6 named columns, but 5");
-    blv_dataset_destroy(r);
+    assert_int_equal(align_two(d, r, &why), BLV_E_VALUE);
+    assert_string_equal(why.text, "val.csv: 6 features; expected 5 as in train.csv");
+    blv_dataset_release(r);
     t.columns = 6;
     r = with_classes(&t, here);
-    assert_int_equal(blv_dataset_match(d, r, &why), BLV_OK);
-    blv_dataset_destroy(r);
+    assert_int_equal(align_two(d, r, &why), BLV_OK);
+    const char *other[6];
+    memcpy(other, blv_dataset_view_of(r)->feature_names, sizeof other);
+    other[2] = "else";
+    blv_dataset_view renamed = *blv_dataset_view_of(r);
+    renamed.feature_names = other;
+    assert_int_equal(blv_dataset_align_to(d, NULL, &renamed, "m.npz", &why), BLV_E_VALUE);
+    assert_says(&why, "the set: feature 2 is 'column \"2\", cm'; expected 'else' as in m.npz");
+    blv_dataset_release(r);
     t.classes = 0;
     r = make_sample(&t);
-    assert_int_equal(blv_dataset_match(d, r, &why), BLV_E_VALUE);
-    assert_says(&why, "classes or targets");
-    blv_dataset_destroy(r);
-    blv_dataset_destroy(d);
+    assert_int_equal(align_two(d, r, &why), BLV_E_VALUE);
+    assert_string_equal(why.text, "val.csv: classes; expected real targets as in train.csv");
+    assert_int_equal(blv_dataset_expect_classes(r, "train.csv", &why), BLV_E_FORMAT);
+    assert_string_equal(why.text, "train.csv: no labels that name a class");
+    blv_dataset_release(r);
+    blv_dataset_release(d);
+}
+
+/* A model has columns and classes, but no features: layout and precision stay. A libsvm file may be
+ * narrower, but not wider. */
+static void test_align_to(void **state) {
+    (void)state;
+    const char *const classes[] = {"1", "2", "3", "4"}, *const model_classes[] = {"4", "3", "2",
+                                                                                  "1"};
+    for (int f = 0; f < FORMS; f++) {
+        sample s = standard(f);
+        s.named = false;
+        blv_dataset *d = with_classes(&s, classes);
+        blv_dataset_view model = {.size = sizeof(blv_dataset_view),
+                                  .columns = 8,
+                                  .classes = 4,
+                                  .class_names = model_classes};
+        blv_message why = {""};
+        assert_int_equal(blv_dataset_align_to(d, "x.csv", &model, "m.npz", &why), BLV_E_VALUE);
+        assert_string_equal(why.text, "x.csv: 6 features; expected 8 as in m.npz");
+        d->view.format = "libsvm";
+        assert_int_equal(blv_dataset_align_to(d, "x.svm", &model, "m.npz", &why), BLV_OK);
+        const blv_dataset_view *v = blv_dataset_view_of(d);
+        assert_int_equal(v->columns, 8);
+        assert_int_equal(v->precision, s.precision);
+        assert_int_equal(!v->dense, s.sparse);
+        for (size_t i = 0; i < ROWS; i++)
+            assert_int_equal(v->label[i], 3 - sample_label(i, 4));
+        model.columns = 7;
+        assert_int_equal(blv_dataset_align_to(d, "x.svm", &model, NULL, &why), BLV_E_VALUE);
+        assert_string_equal(why.text, "x.svm: 8 features; expected 7 as in the other set");
+        blv_dataset_release(d);
+    }
+}
+
+/* ---- Sets that share arrays ---- */
+
+static void test_shared_arrays(void **state) {
+    (void)state;
+    for (int f = 0; f < FORMS; f++) {
+        sample s = standard(f);
+        blv_dataset *d = make_sample(&s), *copy = NULL, *other = NULL;
+        const blv_dataset_view *v = blv_dataset_view_of(d);
+        assert_int_equal(blv_dataset_copy(d, &copy, NULL), BLV_OK);
+        const blv_dataset_view *c = blv_dataset_view_of(copy);
+        assert_true(c->dense == v->dense && c->value == v->value && c->label == v->label);
+        int32_t label[ROWS];
+        for (size_t i = 0; i < ROWS; i++)
+            label[i] = (int32_t)(i % 2);
+        assert_int_equal(blv_dataset_relabel(d, label, &other, NULL), BLV_OK);
+        const blv_dataset_view *o = blv_dataset_view_of(other);
+        assert_true(o->dense == v->dense && o->value == v->value);
+        assert_memory_equal(o->label, label, sizeof label);
+        uint64_t print = blv_dataset_fingerprint(d);
+        assert_int_equal(blv_dataset_multiply(copy, 3.0, NULL), BLV_OK);
+        assert_int_equal(blv_dataset_corrupt(copy, BLV_CORRUPT_PAIRWISE, 1.0, 1, NULL), BLV_OK);
+        assert_true(c->true_label == v->label && c->label != v->label);
+        assert_true(print == blv_dataset_fingerprint(d) && o->dense == v->dense);
+        assert_true(value_at(c, 1, 1) == 3.0 * value_at(v, 1, 1));
+        label[3] = 99;
+        blv_dataset *none = NULL;
+        blv_message why = {""};
+        assert_int_equal(blv_dataset_relabel(d, label, &none, &why), BLV_E_VALUE);
+        assert_says(&why, "row 3: class 99 of 4");
+        blv_dataset_release(blv_dataset_retain(d));
+        blv_dataset_release(d);
+        assert_true(value_at(o, 1, 1) == sample_value(1, 1)); /* the arrays outlive the set */
+        blv_dataset_release(copy);
+        blv_dataset_release(other);
+    }
+}
+
+/* Consecutive rows of a dense set lie where they were. */
+static void test_consecutive_rows(void **state) {
+    (void)state;
+    for (int f = 0; f < FORMS; f++) {
+        sample s = standard(f);
+        blv_dataset *d = make_sample(&s), *part = NULL, *joined = NULL;
+        size_t index[ROWS - 3];
+        for (size_t i = 0; i < ROWS - 3; i++)
+            index[i] = i + 2;
+        assert_int_equal(blv_dataset_select(d, index, ROWS - 3, &part, NULL), BLV_OK);
+        const blv_dataset_view *v = blv_dataset_view_of(d), *p = blv_dataset_view_of(part);
+        if (v->dense)
+            assert_true((const char *)p->dense > (const char *)v->dense &&
+                        (const char *)p->dense <
+                            (const char *)v->dense + 3 * COLUMNS * sizeof(double));
+        for (size_t i = 0; i < ROWS - 3; i++)
+            for (size_t j = 0; j < 6; j++)
+                assert_true(value_at(p, i, j) == sample_value(i + 2, j));
+        assert_int_equal(blv_dataset_join(d, part, &joined, NULL), BLV_OK);
+        const blv_dataset_view *both = blv_dataset_view_of(joined);
+        assert_int_equal(both->rows, 2 * ROWS - 3);
+        for (size_t j = 0; j < 6; j++)
+            assert_true(value_at(both, ROWS + 1, j) == sample_value(3, j) &&
+                        value_at(both, 1, j) == sample_value(1, j));
+        assert_int_equal(both->label[ROWS + 1], sample_label(3, 4));
+        blv_dataset_release(d); /* the part is the only one left that holds the rows */
+        assert_int_equal(blv_dataset_multiply(part, 2.0, NULL), BLV_OK);
+        assert_true(value_at(p, 0, 1) == 4.0);
+        assert_int_equal(blv_dataset_intercept(part, NULL), BLV_OK);
+        blv_message why = {""};
+        assert_int_equal(blv_dataset_join(joined, part, &d, &why), BLV_E_VALUE);
+        assert_says(&why, "align");
+        blv_dataset_release(part);
+        blv_dataset_release(joined);
+    }
+}
+
+static void test_split_rows(void **state) {
+    (void)state;
+    sample s = standard(0);
+    blv_dataset *d = make_sample(&s), *part[2];
+    const double sizes[] = {0.5, 0.25};
+    size_t row[ROWS], count[2], next = 0;
+    assert_int_equal(blv_dataset_split(d, sizes, 2, true, 7, part, NULL), BLV_OK);
+    assert_int_equal(blv_dataset_split_rows(d, sizes, 2, true, 7, row, count, NULL), BLV_OK);
+    for (size_t p = 0; p < 2; p++) {
+        const blv_dataset_view *v = blv_dataset_view_of(part[p]);
+        assert_int_equal(v->rows, count[p]);
+        for (size_t i = 0; i < count[p]; i++, next++)
+            for (size_t j = 0; j < 6; j++)
+                assert_true(value_at(v, i, j) == sample_value(row[next], j));
+        blv_dataset_release(part[p]);
+    }
+    blv_dataset_release(d);
 }
 
 /* One row and one column: nothing divides by zero. */
@@ -460,8 +605,8 @@ static void test_smallest_set(void **state) {
         assert_int_equal(blv_dataset_corrupt(part, BLV_CORRUPT_REDRAW, 1.0, 0, NULL), BLV_OK);
         assert_int_equal(blv_dataset_transpose(part, NULL), BLV_OK);
         assert_true(isfinite(value_at(blv_dataset_view_of(part), 0, 0)));
-        blv_dataset_destroy(part);
-        blv_dataset_destroy(d);
+        blv_dataset_release(part);
+        blv_dataset_release(d);
     }
 }
 
@@ -478,8 +623,12 @@ int main(void) {
         cmocka_unit_test(test_multiply_and_unit_rows),
         cmocka_unit_test(test_intercept_and_transpose),
         cmocka_unit_test(test_one_against_rest),
-        cmocka_unit_test(test_match),
-        cmocka_unit_test(test_match_refuses),
+        cmocka_unit_test(test_align),
+        cmocka_unit_test(test_align_rejects),
+        cmocka_unit_test(test_align_to),
+        cmocka_unit_test(test_shared_arrays),
+        cmocka_unit_test(test_consecutive_rows),
+        cmocka_unit_test(test_split_rows),
         cmocka_unit_test(test_smallest_set),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -34,7 +34,12 @@ static void test_text_of_small_sets(void **state) {
     const int32_t label[] = {1, 0, 1};
     const char *const numbers[] = {"-1", "+1"}, *const words[] = {"a, \"b\"", "plain"};
     const char *const columns[] = {"length", "tab\there", " pad"};
-    blv_dataset_view view = {.rows = 3, .columns = 3, .dense = x, .stride = 3, .classes = 2};
+    blv_dataset_view view = {.size = sizeof(blv_dataset_view),
+                             .rows = 3,
+                             .columns = 3,
+                             .dense = x,
+                             .stride = 3,
+                             .classes = 2};
     view.label = label;
     view.class_names = numbers;
     blv_dataset *d = NULL;
@@ -45,7 +50,7 @@ static void test_text_of_small_sets(void **state) {
     write_set(d, in_folder("a.csv"), "csv");
     assert_file(in_folder("a.csv"),
                 "x0,x1,x2,label\n1,0,-0.1,+1\n1e+300,0,0,-1\n0.3333333333333333,-12,0,+1\n");
-    blv_dataset_destroy(d);
+    blv_dataset_release(d);
 
     view.class_names = words;
     view.feature_names = columns;
@@ -59,25 +64,32 @@ static void test_text_of_small_sets(void **state) {
     write_set(d, in_folder("b.tsv"), "csv");
     assert_file(in_folder("b.tsv"), "length\t\"tab\there\"\t\" pad\"\tlabel\n1\t0\t-0.1\tplain\n"
                                     "1e+300\t0\t0\t\"a, \"\"b\"\"\"\n");
-    blv_dataset_destroy(d);
+    blv_dataset_release(d);
 }
 
 static void test_width_is_kept(void **state) {
     (void)state;
     const float x[] = {0, 0, 0, 0.1f, 0, 0};
     const double target[] = {-1.5, 0.1};
-    const blv_dataset_view view = {
-        .rows = 2, .columns = 3, .precision = BLV_F32, .dense = x, .stride = 3, .target = target};
+    const blv_dataset_view view = {.size = sizeof(blv_dataset_view),
+                                   .rows = 2,
+                                   .columns = 3,
+                                   .precision = BLV_F32,
+                                   .dense = x,
+                                   .stride = 3,
+                                   .target = target};
     blv_dataset *d = NULL;
     assert_int_equal(blv_dataset_create(&d, &view, NULL, NULL), BLV_OK);
     write_set(d, in_folder("w.libsvm"), "libsvm");
     assert_file(in_folder("w.libsvm"), "-1.5 3:0\n0.1 1:0.1\n");
-    blv_dataset *back = read_back(in_folder("w.libsvm"),
-                                  &(blv_read_options){.real_targets = true, .precision = BLV_F32});
+    blv_dataset *back =
+        read_back(in_folder("w.libsvm"), &(blv_read_options){.size = sizeof(blv_read_options),
+                                                             .real_targets = true,
+                                                             .precision = BLV_F32});
     assert_same_features(blv_dataset_view_of(back), &view);
     assert_true(blv_dataset_view_of(back)->target[1] == 0.1);
-    blv_dataset_destroy(back);
-    blv_dataset_destroy(d);
+    blv_dataset_release(back);
+    blv_dataset_release(d);
 }
 
 /* ---- Round trips ---- */
@@ -95,7 +107,8 @@ static void test_round_trips(void **state) {
                 write_set(d, in_folder(names[k]), formats[k]);
                 blv_dataset *back = read_back(
                     in_folder(names[k]),
-                    &(blv_read_options){.precision = s.precision,
+                    &(blv_read_options){.size = sizeof(blv_read_options),
+                                        .precision = s.precision,
                                         .layout = s.sparse ? BLV_LAYOUT_SPARSE : BLV_LAYOUT_DENSE,
                                         .real_targets = classes == 0});
                 const blv_dataset_view *b = blv_dataset_view_of(back);
@@ -112,9 +125,9 @@ static void test_round_trips(void **state) {
                 }
                 if (formats[k][0] != 'c')
                     assert_true(blv_dataset_fingerprint(d) == blv_dataset_fingerprint(back));
-                blv_dataset_destroy(back);
+                blv_dataset_release(back);
             }
-            blv_dataset_destroy(d);
+            blv_dataset_release(d);
         }
     }
     assert_int_equal(folder_entries(0) >= 5, 1);
@@ -141,7 +154,8 @@ static void test_numbers_read_back(void **state) {
         x[1] = -999999999.0;
         x[2] = 1e15;
         x[3] = 5e-324;
-        const blv_dataset_view view = {.rows = N / 2,
+        const blv_dataset_view view = {.size = sizeof(blv_dataset_view),
+                                       .rows = N / 2,
                                        .columns = 2,
                                        .precision = p ? BLV_F32 : BLV_F64,
                                        .dense = p ? (void *)y : (void *)x,
@@ -152,15 +166,17 @@ static void test_numbers_read_back(void **state) {
         for (int k = 0; k < 2; k++) {
             const char *path = in_folder(k ? "n.csv.gz" : "n.libsvm");
             write_set(d, path, k ? "csv" : "libsvm");
-            blv_dataset *back = read_back(path, &(blv_read_options){.precision = view.precision,
-                                                                    .layout = BLV_LAYOUT_DENSE,
-                                                                    .real_targets = true});
+            blv_dataset *back =
+                read_back(path, &(blv_read_options){.size = sizeof(blv_read_options),
+                                                    .precision = view.precision,
+                                                    .layout = BLV_LAYOUT_DENSE,
+                                                    .real_targets = true});
             const blv_dataset_view *b = blv_dataset_view_of(back);
             assert_same_features(&view, b);
             assert_memory_equal(b->target, x, N / 2 * sizeof *x);
-            blv_dataset_destroy(back);
+            blv_dataset_release(back);
         }
-        blv_dataset_destroy(d);
+        blv_dataset_release(d);
         free(x);
         free(y);
     }
@@ -185,7 +201,8 @@ static void test_numbers_are_short(void **state) {
         y[i] = (float)x[i];
     }
     for (int p = 0; p < 2; p++) {
-        const blv_dataset_view view = {.rows = N,
+        const blv_dataset_view view = {.size = sizeof(blv_dataset_view),
+                                       .rows = N,
                                        .columns = 1,
                                        .precision = p ? BLV_F32 : BLV_F64,
                                        .dense = p ? (void *)y : (void *)x,
@@ -209,7 +226,7 @@ static void test_numbers_are_short(void **state) {
             assert_true(p ? strtof(line, NULL) == y[i] : strtod(line, NULL) == x[i]);
         }
         fclose(file);
-        blv_dataset_destroy(d);
+        blv_dataset_release(d);
     }
     free(x);
     free(y);
@@ -241,8 +258,8 @@ static void test_npz_arrays(void **state) {
     free(indptr);
     free(y);
     blv_npz_close(npz);
-    blv_dataset_destroy(plain);
-    blv_dataset_destroy(d);
+    blv_dataset_release(plain);
+    blv_dataset_release(d);
 }
 
 /* ---- The file and its place ---- */
@@ -264,7 +281,7 @@ static void test_what_is_refused(void **state) {
     assert_int_equal(blv_dataset_write(d, NULL, "csv", &why), BLV_E_ARGUMENT);
     assert_int_equal(blv_dataset_write(d, "x", NULL, &why), BLV_E_ARGUMENT);
     assert_int_equal(folder_entries(0), 0);
-    blv_dataset_destroy(d);
+    blv_dataset_release(d);
 }
 
 /* A locale that writes a comma must not show. Skipped where none is installed. */
@@ -273,14 +290,18 @@ static void test_locale(void **state) {
     if (!setlocale(LC_NUMERIC, "de_DE.UTF-8") && !setlocale(LC_NUMERIC, "fr_FR.UTF-8"))
         skip();
     const float x[] = {0.5f, 1.25e-7f};
-    const blv_dataset_view view = {
-        .rows = 1, .columns = 2, .precision = BLV_F32, .dense = x, .stride = 2};
+    const blv_dataset_view view = {.size = sizeof(blv_dataset_view),
+                                   .rows = 1,
+                                   .columns = 2,
+                                   .precision = BLV_F32,
+                                   .dense = x,
+                                   .stride = 2};
     blv_dataset *d = NULL;
     assert_int_equal(blv_dataset_create(&d, &view, NULL, NULL), BLV_OK);
     write_set(d, in_folder("l.libsvm"), "libsvm");
     setlocale(LC_NUMERIC, "C");
     assert_file(in_folder("l.libsvm"), "0 1:0.5 2:1.25e-07\n");
-    blv_dataset_destroy(d);
+    blv_dataset_release(d);
 }
 
 int main(void) {

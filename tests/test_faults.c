@@ -353,7 +353,7 @@ static void test_certificate_and_check(void **state) {
     blv_run *run = make_run(w.problem, "s-tfbo", SETTINGS("iters", "5"));
     assert_int_equal(blv_run_solve(run), BLV_OK);
     for (size_t f = 0; f < LENGTH(faults); f++)
-        for (oracle at = UPPER; at <= JVP; at++)
+        for (oracle at = UPPER; at <= CROSS; at++)
             for (long call = 1; call <= CALLS; call++) {
                 blv_certificate c;
                 plan(&w, at, faults[f], call, faults[f] == DIE ? 1 : 0);

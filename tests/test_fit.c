@@ -16,7 +16,8 @@ static blv_flow finish(blv_run *run, void *state) {
 }
 
 static blv_solver solver_using(unsigned uses) {
-    return (blv_solver){.name = "made-up", .uses = uses, .open = open_nothing, .step = finish};
+    return (blv_solver){BLV_SIZED(blv_solver), .name = "made-up", .uses = uses,
+                        .open = open_nothing, .step = finish};
 }
 
 /* Oracles: 1 Hv, 2 Jv, 4 all in one. */
@@ -51,7 +52,7 @@ static void expect_pair(const blv_problem *problem, unsigned uses, unsigned orac
     blv_fit fit = blv_solver_fit(&solver, problem, &remark);
     assert_int_equal(blv_solver_fit(&solver, problem, NULL), fit);
     if (singular && (uses & BLV_USES_INVERSE)) {
-        assert_int_equal(fit, BLV_FIT_REFUSED);
+        assert_int_equal(fit, BLV_FIT_REJECTED);
         expect_text(remark.text, "singular");
         blv_run *run;
         blv_message why;
@@ -113,7 +114,7 @@ static void test_built_in(void **state) {
     for (size_t i = 0; (solver = blv_solver_at(NULL, i)); i++) {
         blv_run *run = NULL;
         blv_error error = blv_run_create(&run, problem, solver, NULL);
-        bool refused = blv_solver_fit(solver, problem, NULL) == BLV_FIT_REFUSED;
+        bool refused = blv_solver_fit(solver, problem, NULL) == BLV_FIT_REJECTED;
         assert_int_equal(error, refused ? BLV_E_UNSUPPORTED : BLV_OK);
         assert_true(refused == !!(solver->uses & BLV_USES_INVERSE));
         blv_run_destroy(run);

@@ -151,9 +151,9 @@ static void test_libsvm_promises(void **state) {
     assert_non_null(v->row_start);
     assert_int_equal(v->columns, (size_t)1 << 31);
     assert_true(at(set, 0, ((size_t)1 << 31) - 1) == 5.0);
-    blv_dataset_destroy(set);
+    blv_dataset_release(set);
     if (!SANITIZED) {
-        blv_read_options dense = {.layout = BLV_LAYOUT_DENSE};
+        blv_read_options dense = {.size = sizeof(blv_read_options), .layout = BLV_LAYOUT_DENSE};
         check_error(path, &dense, BLV_E_MEMORY, "memory");
     }
     refused(put_text("far", "1 1:1 2147483649:1\n"), ": line 1: index '2147483649'; at most");
@@ -251,7 +251,7 @@ static void test_npz_bombs(void **state) {
     make_archive(&archive, &honest, 1);
     blv_dataset *set = read_within(put_file("x.npz", archive.data, archive.size));
     assert_int_equal(blv_dataset_view_of(set)->rows, COUNT);
-    blv_dataset_destroy(set);
+    blv_dataset_release(set);
 
     static const uint64_t lies[] = {200, 1 << 20, 0xfffffff0u};
     for (size_t i = 0; i < sizeof lies / sizeof lies[0]; i++) {
@@ -298,7 +298,7 @@ static void check_text(const char *text, size_t rows, size_t columns, const doub
     blv_dataset *set = read_within(put_text("text", text));
     check_values(set, rows, columns, values);
     check_classes(set, classes);
-    blv_dataset_destroy(set);
+    blv_dataset_release(set);
 }
 
 static void test_line_ends_and_marks(void **state) {
@@ -314,7 +314,7 @@ static void test_line_ends_and_marks(void **state) {
     check_text("\xEF\xBB\xBFu,v,k\r\n1,2,a\r\n3,4,b\r\n", 2, 2, values, "a b");
     blv_dataset *set = read_within(put_text("text", "\xEF\xBB\xBFu,v,k\n1,2,a\n3,4,b\n"));
     assert_string_equal(blv_dataset_view_of(set)->feature_names[0], "u");
-    blv_dataset_destroy(set);
+    blv_dataset_release(set);
 }
 
 static void test_extreme_numbers(void **state) {
@@ -338,7 +338,7 @@ static void test_extreme_numbers(void **state) {
     make_npy(&x, 1, "{'descr': '<f8', 'fortran_order': False, 'shape': (2, 1), }", bits, 16);
     blv_dataset *set = read_within(put_file("x.npy", x.data, x.size));
     check_values(set, 2, 1, stored_least);
-    blv_dataset_destroy(set);
+    blv_dataset_release(set);
 }
 
 static void test_indices(void **state) {
@@ -407,7 +407,7 @@ static void check_changes(const char *name, const void *bytes_of, size_t n, size
             if (!strstr(why.text, name))
                 fail_msg("%s", why.text);
         }
-        blv_dataset_destroy(set);
+        blv_dataset_release(set);
     }
 }
 
@@ -447,7 +447,7 @@ static void test_mapped_file_grows(void **state) {
     assert_int_equal(truncate(in_folder("map.npz"), 10 * MEGABYTE), 0);
     assert_true(blv_dataset_fingerprint(set) == before);
     check_values(set, ROWS, 1, values);
-    blv_dataset_destroy(set);
+    blv_dataset_release(set);
 }
 
 int main(void) {

@@ -95,7 +95,7 @@ static void place_close(place *p) {
     blv_vec_destroy(p->jv);
 }
 
-enum { ASK_LOWER, ASK_HVP, ASK_JVP, ASK_ALL, ASKED };
+enum { ASK_LOWER, ASK_HVP, ASK_CROSS, ASK_ALL, ASKED };
 
 /* Which oracle at which point; outputs that it does not give become 0. */
 typedef struct call {
@@ -113,7 +113,7 @@ static void ask(place *p, call c) {
         code = d->lower(d->user, NULL, x, y, NULL, NULL, p->gy);
     else if (c.oracle == ASK_HVP)
         code = d->lower_hvp(d->user, NULL, x, y, v, p->hv);
-    else if (c.oracle == ASK_JVP)
+    else if (c.oracle == ASK_CROSS)
         code = d->lower_cross(d->user, NULL, x, y, v, p->jv);
     else
         code = d->lower_all(d->user, NULL, x, y, v, p->gy, p->hv, p->jv);
@@ -234,7 +234,8 @@ static void test_no_memory_asked_for(void **state) {
 static void test_short_of_memory(void **state) {
     (void)state;
     const blv_problem_family *family = blv_family_find(NULL, "hyperclean", NULL);
-    const blv_problem_options options = {.precision = BLV_F64, .threads = 1};
+    const blv_problem_options options = {
+        .size = sizeof(blv_problem_options), .precision = BLV_F64, .threads = 1};
     double *expected[DIFFERENT_CALLS];
     expected_answers(&forms[0], expected);
     int without = 0;

@@ -19,7 +19,8 @@ static void put_labels(const void *data, size_t n) {
 }
 
 static blv_read_options with_labels(bool real_targets) {
-    return (blv_read_options){.labels = labels, .real_targets = real_targets};
+    return (blv_read_options){
+        .size = sizeof(blv_read_options), .labels = labels, .real_targets = real_targets};
 }
 
 static void refuse_labels(bool real_targets, blv_error expected, const char *part) {
@@ -44,7 +45,7 @@ static void test_targets_in_text(void **state) {
     const blv_dataset_view *v = blv_dataset_view_of(set);
     assert_int_equal(v->classes, 0);
     assert_memory_equal(v->target, expected, sizeof expected);
-    blv_dataset_destroy(set);
+    blv_dataset_release(set);
 }
 
 static void test_refused_texts(void **state) {
@@ -103,11 +104,11 @@ static void test_arrays(void **state) {
     options = with_labels(false);
     blv_dataset *set = read_set(images, &options);
     check_classes(set, "7 -2 7");
-    blv_dataset_destroy(set);
+    blv_dataset_release(set);
     put_array("<f8", "3,", reals, sizeof reals);
     set = read_set(images, &targets);
     assert_memory_equal(blv_dataset_view_of(set)->target, reals, sizeof reals);
-    blv_dataset_destroy(set);
+    blv_dataset_release(set);
     refuse_labels(false, BLV_E_FORMAT, "label 0.5 of row 0 is not a whole number");
     put_array("<i8", "1, 3", classes, sizeof classes);
     refuse_labels(false, BLV_E_FORMAT, "3 labels in 2 dimensions");
@@ -147,7 +148,7 @@ static void test_other_files(void **state) {
     blv_read_options options = with_labels(false);
     blv_dataset *set = read_set(images, &options);
     check_classes(set, "9 4 9");
-    blv_dataset_destroy(set);
+    blv_dataset_release(set);
     put_labels(bytes_of_labels, 7);
     refuse_labels(false, BLV_E_FORMAT, "the file ends inside the dimensions");
     cifar[5] = 1;
@@ -163,7 +164,7 @@ static void test_other_files(void **state) {
     put_labels(archive.data, archive.size);
     set = read_set(images, &options);
     check_classes(set, "1 2 3");
-    blv_dataset_destroy(set);
+    blv_dataset_release(set);
     put_labels("", 0);
     refuse_labels(false, BLV_E_FORMAT, "the file is empty");
 }

@@ -31,8 +31,8 @@ static blv_dataset *rows_from(const blv_dataset *set, size_t first, size_t count
 /* The first 40 rows for training, the others for validation. */
 static blv_sets split_sets(size_t classes, bool sparse, blv_precision precision) {
     blv_dataset *all = sample_set(ROWS, classes, sparse, precision);
-    blv_sets sets = {rows_from(all, 0, 40), rows_from(all, 40, ROWS - 40), NULL};
-    blv_dataset_destroy(all);
+    blv_sets sets = {sizeof sets, rows_from(all, 0, 40), rows_from(all, 40, ROWS - 40), NULL};
+    blv_dataset_release(all);
     return sets;
 }
 
@@ -82,11 +82,15 @@ static void expect_values(const blv_problem *problem, double expected_f, double 
     blv_vec_destroy(y);
 }
 
+static void release(const blv_sets *sets) {
+    blv_dataset_release(sets->train);
+    blv_dataset_release(sets->val);
+}
+
 static void test_hyperclean_on_sets(void **state) {
     (void)state;
     for (int sparse = 0; sparse < 2; sparse++) {
-        blv_sets sets = split_sets(CLASSES, sparse, BLV_F64), copy;
-        copy = split_sets(CLASSES, sparse, BLV_F64);
+        blv_sets sets = split_sets(CLASSES, sparse, BLV_F64);
         double y[CLASSES * COLUMNS], weight[40], norm = 0.0, C = 0.01;
         for (size_t i = 0; i < CLASSES * COLUMNS; i++) {
             y[i] = pseudo(i);
@@ -97,11 +101,10 @@ static void test_hyperclean_on_sets(void **state) {
         blv_problem *problem = NULL;
         assert_int_equal(blv_hyperclean_create(&sets, C, NULL, &problem, &why), BLV_OK);
         assert_int_equal(blv_problem_definition(problem)->dim_x, 40);
-        expect_values(problem, plain_loss(copy.val, y, NULL),
-                      plain_loss(copy.train, y, weight) + C * norm);
+        expect_values(problem, plain_loss(sets.val, y, NULL),
+                      plain_loss(sets.train, y, weight) + C * norm);
         blv_problem_destroy(problem);
-        blv_dataset_destroy(copy.train);
-        blv_dataset_destroy(copy.val);
+        release(&sets);
     }
 }
 
@@ -110,9 +113,12 @@ static void test_l2reg_with_groups(void **state) {
     const uint32_t group[COLUMNS] = {0, 2, 2, 1, 0, 1, 2};
     for (int sparse = 0; sparse < 2; sparse++) {
         blv_sets sets = split_sets(CLASSES, sparse, BLV_F64);
-        blv_sets copy = split_sets(CLASSES, sparse, BLV_F64);
-        blv_l2reg_setting setting = {
-            .penalty = BLV_PENALTY_GROUPS, .group = group, .scale = 0.3, .lo = -2, .hi = 2};
+        blv_l2reg_setting setting = {.size = sizeof setting,
+                                     .penalty = BLV_PENALTY_GROUPS,
+                                     .group = group,
+                                     .scale = 0.3,
+                                     .lo = -2,
+                                     .hi = 2};
         double y[CLASSES * COLUMNS], penalty = 0.0;
         for (size_t i = 0; i < CLASSES * COLUMNS; i++) {
             size_t column = sparse ? i / CLASSES : i % COLUMNS;
@@ -122,14 +128,13 @@ static void test_l2reg_with_groups(void **state) {
         blv_problem *problem = NULL;
         assert_int_equal(blv_l2reg_create(&sets, &setting, NULL, &problem, &why), BLV_OK);
         assert_int_equal(blv_problem_definition(problem)->dim_x, 3);
-        expect_values(problem, plain_loss(copy.val, y, NULL),
-                      plain_loss(copy.train, y, NULL) + penalty);
+        expect_values(problem, plain_loss(sets.val, y, NULL),
+                      plain_loss(sets.train, y, NULL) + penalty);
         blv_check_report report;
         assert_int_equal(blv_problem_check(problem, 1, 0.5, &report, &why), BLV_OK);
         assert_true(report.ok);
         blv_problem_destroy(problem);
-        blv_dataset_destroy(copy.train);
-        blv_dataset_destroy(copy.val);
+        release(&sets);
     }
 }
 
@@ -141,36 +146,39 @@ static void refused(blv_sets *sets, const blv_l2reg_setting *setting, double C,
                               : blv_hyperclean_create(sets, C, options, &problem, &why);
     assert_int_not_equal(error, BLV_OK);
     assert_non_null(strstr(why.text, words));
+    release(sets);
 }
 
-/* The sets are taken over all the same: leaks would show under the sanitizer. */
+/* Sets that are retained and not released would show under the sanitizer. */
 static void test_sets_that_do_not_fit(void **state) {
     (void)state;
-    const blv_problem_options single = {.precision = BLV_F32, .threads = 1};
-    blv_l2reg_setting one = {.penalty = BLV_PENALTY_ONE, .scale = 1.0, .lo = -1, .hi = 1};
+    const blv_problem_options single = {
+        .size = sizeof(blv_problem_options), .precision = BLV_F32, .threads = 1};
+    blv_l2reg_setting one = {
+        .size = sizeof one, .penalty = BLV_PENALTY_ONE, .scale = 1.0, .lo = -1, .hi = 1};
     blv_sets sets = split_sets(CLASSES, false, BLV_F64);
     refused(&sets, NULL, 0.1, &single, "another precision");
     sets = split_sets(CLASSES, false, BLV_F64);
     refused(&sets, NULL, 0.0, NULL, "C must be above 0");
     sets = split_sets(CLASSES, false, BLV_F64);
-    blv_dataset_destroy(sets.val);
+    blv_dataset_release(sets.val);
     sets.val = sample_set(10, 2, false, BLV_F64);
     refused(&sets, &one, 0.0, NULL, "not the same columns, classes and layout");
     sets = split_sets(CLASSES, false, BLV_F64);
-    blv_dataset_destroy(sets.val);
+    blv_dataset_release(sets.val);
     sets.val = sample_set(10, CLASSES, true, BLV_F64);
     refused(&sets, &one, 0.0, NULL, "not the same columns, classes and layout");
     sets = split_sets(CLASSES, false, BLV_F64);
     one.scale = 0.0;
     refused(&sets, &one, 0.0, NULL, "scale must be above 0");
     sets = split_sets(CLASSES, false, BLV_F64);
-    one = (blv_l2reg_setting){.penalty = BLV_PENALTY_GROUPS, .scale = 1.0};
+    one = (blv_l2reg_setting){.size = sizeof one, .penalty = BLV_PENALTY_GROUPS, .scale = 1.0};
     refused(&sets, &one, 0.0, NULL, "groups");
     sets = split_sets(CLASSES, false, BLV_F64);
     const uint32_t far[COLUMNS] = {0, COLUMNS};
     one.group = far;
     refused(&sets, &one, 0.0, NULL, "group number");
-    sets = (blv_sets){NULL, NULL, NULL};
+    sets = (blv_sets){sizeof sets, NULL, NULL, NULL};
     refused(&sets, NULL, 0.1, NULL, "are needed");
 }
 
@@ -186,6 +194,7 @@ static void test_lower_level(void **state) {
     blv_sets sets = split_sets(CLASSES, false, BLV_F64);
     blv_problem *problem = NULL;
     assert_int_equal(blv_hyperclean_create(&sets, 0.01, NULL, &problem, &why), BLV_OK);
+    release(&sets);
     const blv_problem_def *def = blv_problem_definition(problem);
     blv_vec *x = filled(def->space_x), *y = filled(def->space_y), *gy = filled(def->space_y);
     double reached = -1.0;
@@ -219,7 +228,8 @@ static void test_answers(void **state) {
         blv_dataset *set = sample_set(ROWS, CLASSES, form & 2, precision);
         for (size_t scores = 1; scores <= CLASSES; scores++) {
             size_t classes = scores == 1 ? 2 : scores;
-            blv_linear_model m = {scores, COLUMNS, weights, scores == 2 ? NULL : intercept};
+            blv_linear_model m = {sizeof m, scores, COLUMNS, weights,
+                                  scores == 2 ? NULL : intercept};
             assert_int_equal(blv_linear_answer(&m, set, p, &why), BLV_OK);
             for (size_t i = 0; i < ROWS; i++) {
                 double score[CLASSES] = {0}, sum = 0.0;
@@ -235,18 +245,18 @@ static void test_answers(void **state) {
                     assert_true(fabs(p[i * classes + k] - exp(score[k]) / sum) <= 1e-13);
             }
         }
-        blv_dataset_destroy(set);
+        blv_dataset_release(set);
     }
     blv_dataset *set = sample_set(ROWS, CLASSES, false, BLV_F64);
-    blv_linear_model narrow = {1, COLUMNS - 1, weights, NULL};
+    blv_linear_model narrow = {sizeof narrow, 1, COLUMNS - 1, weights, NULL};
     assert_int_equal(blv_linear_answer(&narrow, set, p, &why), BLV_E_VALUE);
     for (size_t i = 0; i < CLASSES * COLUMNS; i++)
         weights[i] = 1e6 * pseudo(i); /* scores that overflow exp */
-    blv_linear_model steep = {CLASSES, COLUMNS, weights, NULL};
+    blv_linear_model steep = {sizeof steep, CLASSES, COLUMNS, weights, NULL};
     assert_int_equal(blv_linear_answer(&steep, set, p, &why), BLV_OK);
     for (size_t i = 0; i < ROWS * CLASSES; i++)
         assert_true(p[i] >= 0.0 && p[i] <= 1.0);
-    blv_dataset_destroy(set);
+    blv_dataset_release(set);
 }
 
 static void test_auroc(void **state) {
@@ -281,8 +291,8 @@ static void test_scale_numbers(void **state) {
                             1e-15);
         assert_int_equal(blv_dataset_scale_numbers(set, scaling, NULL, divisor, &why),
                          BLV_E_ARGUMENT);
-        blv_dataset_destroy(set);
-        blv_dataset_destroy(scaled);
+        blv_dataset_release(set);
+        blv_dataset_release(scaled);
     }
 }
 
@@ -318,7 +328,9 @@ static void test_names(void **state) {
 static void test_true_labels_in_csv(void **state) {
     (void)state;
     const char *text = "row,given,true,size\n0,cat,cat,1.5\n1,dog,cat,2\n2,cow,owl,3\n";
-    blv_dataset *set = read_text(text, &(blv_read_options){.label = "given", .truth = "true"});
+    blv_dataset *set = read_text(
+        text,
+        &(blv_read_options){.size = sizeof(blv_read_options), .label = "given", .truth = "true"});
     const blv_dataset_view *v = blv_dataset_view_of(set);
     const char *const given[] = {"cat", "dog", "cow"}, *const truth[] = {"cat", "cat", "owl"};
     assert_int_equal(v->columns, 2);
@@ -331,14 +343,15 @@ static void test_true_labels_in_csv(void **state) {
         assert_true(at(set, i, 0) == (double)i);
     }
     assert_true(at(set, 0, 1) == 1.5);
-    blv_dataset_destroy(set);
+    blv_dataset_release(set);
     /* by number, without a header, the label being the last of the others */
-    set = read_text("7,x,y\n8,y,y\n", &(blv_read_options){.truth = "2"});
+    set = read_text("7,x,y\n8,y,y\n",
+                    &(blv_read_options){.size = sizeof(blv_read_options), .truth = "2"});
     v = blv_dataset_view_of(set);
     assert_int_equal(v->columns, 1);
     assert_string_equal(v->class_names[v->label[0]], "x");
     assert_string_equal(v->class_names[v->true_label[0]], "y");
-    blv_dataset_destroy(set);
+    blv_dataset_release(set);
 }
 
 static void refused_truth(const char *text, blv_read_options options, const char *words) {
@@ -351,10 +364,16 @@ static void refused_truth(const char *text, blv_read_options options, const char
 static void test_true_labels_refused(void **state) {
     (void)state;
     const char *text = "a,b,c\n1,x,y\n2,y,y\n";
-    refused_truth(text, (blv_read_options){.truth = "d"}, "no truth column 'd'; the header has");
-    refused_truth(text, (blv_read_options){.truth = "c", .label = "c"}, "another column");
-    refused_truth(text, (blv_read_options){.truth = "c", .label = "none"}, "another column");
-    refused_truth("a,b,c\n1,x,y\n2,y,\n", (blv_read_options){.truth = "c"},
+    refused_truth(text, (blv_read_options){.size = sizeof(blv_read_options), .truth = "d"},
+                  "no truth column 'd'; the header has");
+    refused_truth(text,
+                  (blv_read_options){.size = sizeof(blv_read_options), .truth = "c", .label = "c"},
+                  "another column");
+    refused_truth(
+        text, (blv_read_options){.size = sizeof(blv_read_options), .truth = "c", .label = "none"},
+        "another column");
+    refused_truth("a,b,c\n1,x,y\n2,y,\n",
+                  (blv_read_options){.size = sizeof(blv_read_options), .truth = "c"},
                   "line 3, column 3 of 3: expected a label");
 }
 

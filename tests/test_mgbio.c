@@ -23,7 +23,7 @@ static void check_costs(const char *solver, const char *const *settings, int hid
             step_run(run);
             blv_counts one = cost(t);
             sum = (blv_counts){sum.f_grad + size * one.f_grad, sum.g_grad + size * one.g_grad,
-                               sum.hvp + size * one.hvp, sum.jvp + size * one.jvp, 0};
+                               sum.hvp + size * one.hvp, sum.cross + size * one.cross, 0};
             assert_counts_equal(watch.counts, sum);
             assert_counts_equal(blv_run_result(run)->counts, sum);
             assert_counts_equal(blv_run_result(run)->setup_counts, (blv_counts){0, 0, 0, 0, 0});
@@ -236,7 +236,8 @@ static void test_singular_for_good(void **state) {
     (void)state;
     blv_message why;
     blv_problem *p = NULL;
-    const blv_problem_def def = {.dim_x = 1, .dim_y = 2, .upper = flat_upper, .lower = flat_lower};
+    const blv_problem_def def = {BLV_SIZED(blv_problem_def), .dim_x = 1, .dim_y = 2,
+                                 .upper = flat_upper, .lower = flat_lower};
     assert_int_equal(blv_problem_create(&p, &def, &why), BLV_OK);
     for (size_t k = 0; k < 5; k++) {
         const char *const *settings =

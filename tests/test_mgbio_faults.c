@@ -153,7 +153,7 @@ static void test_nothing_is_counted_twice(void **state) {
     (void)state;
     static const char *const names[] = {"x", "y", "v", "fx estimate", "fy estimate", "gy estimate"};
     for (size_t i = 0; i < LENGTH(tight); i++)
-        for (oracle at = UPPER; at <= JVP; at++) {
+        for (oracle at = UPPER; at <= CROSS; at++) {
             wrapped w;
             wrap(&w, small_quadratic(BLV_F64), BY_PRODUCTS);
             blv_run *refused = make_run(w.problem, tight[i].solver, tight[i].settings);

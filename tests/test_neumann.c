@@ -223,8 +223,8 @@ static int see_hvp(void *user, const blv_batch *batch, const blv_vec *x, const b
     return w->inner->lower_hvp(w->inner->user, batch, x, y, v, hv);
 }
 
-static int see_jvp(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
-                   const blv_vec *v, blv_vec *jv) {
+static int see_cross(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
+                     const blv_vec *v, blv_vec *jv) {
     witness *w = user;
     testify(w, 'j', batch, x, y);
     return w->inner->lower_cross(w->inner->user, batch, x, y, v, jv);
@@ -240,7 +240,7 @@ static blv_problem *watch_points(witness *w, const blv_problem *problem) {
     def.upper = see_upper;
     def.lower = see_lower;
     def.lower_hvp = see_hvp;
-    def.lower_cross = see_jvp;
+    def.lower_cross = see_cross;
     def.lower_all = NULL;
     def.known_phi = NULL;
     def.known_solution = NULL;
@@ -396,7 +396,8 @@ static void test_vrbo_batch_sizes(void **state) {
 
 static blv_counts plus(blv_counts a, blv_counts b, uint64_t times) {
     return (blv_counts){a.f_grad + times * b.f_grad, a.g_grad + times * b.g_grad,
-                        a.hvp + times * b.hvp, a.jvp + times * b.jvp, a.values + times * b.values};
+                        a.hvp + times * b.hvp, a.cross + times * b.cross,
+                        a.values + times * b.values};
 }
 
 /* first: of iteration 0; each: of the others. */
@@ -496,7 +497,7 @@ static void test_costs_of_the_randomized(void **state) {
             uint64_t points = t == 0 ? 1 : cases[k].points;
             step_run(run);
             assert_int_equal(watch.counts.f_grad - before.f_grad, points);
-            assert_int_equal(watch.counts.jvp - before.jvp, points);
+            assert_int_equal(watch.counts.cross - before.cross, points);
             assert_int_equal(watch.counts.g_grad - before.g_grad, points * cases[k].inner);
             assert_int_equal((watch.counts.hvp - before.hvp) % points, 0);
             assert_in_range((watch.counts.hvp - before.hvp) / points, 0, 5);

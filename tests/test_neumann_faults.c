@@ -125,7 +125,7 @@ static void test_arrives_after_refusals(void **state) {
     (void)state;
     static const char *const solvers[] = {"mrbo", "mstsa", "vrbo", "fsla"};
     for (size_t i = 0; i < LENGTH(solvers); i++)
-        for (oracle at = UPPER; at <= JVP; at++) {
+        for (oracle at = UPPER; at <= CROSS; at++) {
             wrapped w;
             wrap(&w, small_quadratic(BLV_F64), BY_PRODUCTS);
             bool fsla = strcmp(solvers[i], "fsla") == 0, vrbo = strcmp(solvers[i], "vrbo") == 0;

@@ -169,7 +169,9 @@ typedef struct rows_of_file {
 static rows_of_file open_rows(const char *text) {
     rows_of_file r;
     blv_message why = {0};
-    if (blv_dataset_read(&r.set, train_path, &(blv_read_options){.header = "no"}, &why) != BLV_OK ||
+    if (blv_dataset_read(&r.set, train_path,
+                         &(blv_read_options){.size = sizeof(blv_read_options), .header = "no"},
+                         &why) != BLV_OK ||
         blv_nn_from_text(&r.net, text, COLUMNS, CLASSES, &why) != BLV_OK)
         fail_msg("%s", why.text);
     r.work = blv_nn_work_create(r.net, BLV_F64, ROWS, 0, 1);
@@ -180,7 +182,7 @@ static rows_of_file open_rows(const char *text) {
 static void close_rows(rows_of_file *r) {
     blv_nn_work_destroy(r->work);
     blv_nn_destroy(r->net);
-    blv_dataset_destroy(r->set);
+    blv_dataset_release(r->set);
 }
 
 static double one_row(const rows_of_file *r, size_t row, const double *y, const double *v,

@@ -30,14 +30,16 @@ static void test_problem_families(void **state) {
         for (size_t i = 0; blv_builtin_problems[i]; i++) {
             family_work w = {.family = blv_builtin_problems[i],
                              .settings = needed_settings(blv_builtin_problems[i]),
-                             .options = {.precision = (blv_precision)precision, .threads = 1}};
+                             .options = {.size = sizeof(blv_problem_options),
+                                         .precision = (blv_precision)precision,
+                                         .threads = 1}};
             refusal_may_not_matter = w.settings != NULL;
             fail_every_request(w.family->name, create_problem, &w, true);
             refusal_may_not_matter = false;
         }
     family_work sum = {.family = blv_family_find(NULL, "quadratic", NULL),
                        .settings = SETTINGS("dx", "3", "dy", "4", "terms", "5"),
-                       .options = {.threads = 1}};
+                       .options = {.size = sizeof(blv_problem_options), .threads = 1}};
     fail_every_request("quadratic with terms", create_problem, &sum, true);
 }
 
@@ -238,13 +240,13 @@ static blv_error fill_registry(void *context, blv_message *why) {
     blv_registry *registry;
     blv_error error = blv_registry_create(&registry);
     if (error == BLV_OK)
-        error = blv_registry_add_solver(registry, &a);
+        error = blv_registry_add_solver(registry, &a, NULL);
     if (error == BLV_OK)
-        error = blv_registry_add_solver(registry, &b);
+        error = blv_registry_add_solver(registry, &b, NULL);
     if (error == BLV_OK)
-        error = blv_registry_add_family(registry, &p);
+        error = blv_registry_add_family(registry, &p, NULL);
     if (error == BLV_OK)
-        error = blv_registry_add_family(registry, &q);
+        error = blv_registry_add_family(registry, &q, NULL);
     blv_registry_destroy(registry);
     return error;
 }

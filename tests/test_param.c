@@ -284,6 +284,67 @@ static void test_unknown_keys(void **state) {
     expect_text(why.text, "from 0 to 10");
 }
 
+/* Numbers are stored as they are: the last bit too, which a text of 6 or 15 digits would lose. */
+static void test_set_numbers(void **state) {
+    (void)state;
+    const double exact = 0.1 + 0.2;
+    fields f;
+    assert_int_equal(blv_params_default(table, &f, NULL), BLV_OK);
+    assert_int_equal(blv_params_set_real(table, &f, NULL, "positive", exact, NULL), BLV_OK);
+    assert_true(f.positive == exact);
+    assert_int_equal(blv_params_set_real(table, &f, NULL, "positive", 5e-324, NULL), BLV_E_VALUE);
+    assert_int_equal(blv_params_set_real(table, &f, NULL, "step", exact, NULL), BLV_OK);
+    assert_true(f.step == exact);
+    assert_int_equal(blv_params_set_int(table, &f, NULL, "any", -7, NULL), BLV_OK);
+    assert_true(f.any == -7.0);
+    assert_int_equal(blv_params_set_real(table, &f, NULL, "count", 1e3, NULL), BLV_OK);
+    assert_true(f.count == 1000);
+    const int64_t large = INT64_C(8999999999999999);
+    assert_int_equal(blv_params_set_int(table, &f, NULL, "batch", large, NULL), BLV_OK);
+    assert_true(f.batch == large);
+}
+
+static void test_set_bad_numbers(void **state) {
+    (void)state;
+    static const struct {
+        const char *key;
+        double value;
+        const char *message;
+    } bad[] = {
+        {"positive", 0.0, "thing: positive = '0' is not allowed: expected a number > 0"},
+        {"positive", NAN, "thing: positive = 'nan' is not allowed: expected a number > 0"},
+        {"any", INFINITY, "thing: any = 'inf' is not allowed: expected a number"},
+        {"step", NAN, "thing: step = 'nan' is not allowed: expected a number > 0 or auto"},
+        {"count", 1.5,
+         "thing: count = '1.5' is not allowed: expected a whole number from -5 to 1e+06"},
+        {"count", NAN,
+         "thing: count = 'nan' is not allowed: expected a whole number from -5 to 1e+06"},
+        {"choice", 1.0, "thing: choice = '1' is not allowed: expected a, b or ccc"},
+        {"cuont", 1.0, "thing has no parameter 'cuont'; did you mean 'count'?"},
+    };
+    fields f, before;
+    blv_message why;
+    memset(&f, 0, sizeof f);
+    assert_int_equal(blv_params_default(table, &f, NULL), BLV_OK);
+    memcpy(&before, &f, sizeof f);
+    for (size_t i = 0; i < LENGTH(bad); i++) {
+        blv_error error = blv_params_set_real(table, &f, "thing", bad[i].key, bad[i].value, &why);
+        assert_int_equal(error, i + 1 < LENGTH(bad) ? BLV_E_VALUE : BLV_E_NAME);
+        assert_string_equal(why.text, bad[i].message);
+        assert_memory_equal(&f, &before, sizeof f);
+    }
+    static const char *const keys[] = {"positive", "any", "count", "batch", "choice"};
+    static const int64_t values[] = {-1, (INT64_C(1) << 53) + 1, 1000001, -1, 1};
+    for (size_t i = 0; i < LENGTH(keys); i++) {
+        blv_error error = blv_params_set_int(table, &f, "thing", keys[i], values[i], &why);
+        assert_int_equal(error, BLV_E_VALUE);
+        char shown[64];
+        snprintf(shown, sizeof shown, "%s = '%lld'", keys[i], (long long)values[i]);
+        expect_text(why.text, shown);
+        assert_memory_equal(&f, &before, sizeof f);
+    }
+}
+
 /* ---- Nearest names ---- */
 
 static const char *nearest(const char *name, const char *const *candidates) {
@@ -340,6 +401,7 @@ int main(void) {
         cmocka_unit_test(test_decimal_comma), cmocka_unit_test(test_defaults_and_words),
         cmocka_unit_test(test_whole_numbers), cmocka_unit_test(test_reals),
         cmocka_unit_test(test_ranges),        cmocka_unit_test(test_unknown_keys),
+        cmocka_unit_test(test_set_numbers),   cmocka_unit_test(test_set_bad_numbers),
         cmocka_unit_test(test_nearest),       cmocka_unit_test(test_status_texts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

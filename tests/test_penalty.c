@@ -56,7 +56,7 @@ static void test_direction(void **state) {
     blv_vec_write(vz, z);
     assert_int_equal(blv_penalty_open(run, &penalty), BLV_OK);
     assert_int_equal(blv_penalty_direction(run, &penalty, (blv_batches){NULL, NULL}, lambda, vx, vy,
-                                           vz, true, vG, &look),
+                                           vz, true, vG, NULL, &look),
                      BLV_GO);
     blv_vec_read(vG, G);
     dense_transposed_times(8, 5, C, between, expected);
@@ -104,11 +104,9 @@ static blv_flow probe_step(blv_run *run, void *state) {
     return BLV_GO;
 }
 
-static const blv_solver probe_solver = {.name = "probe",
-                                        .state_size = sizeof(probe),
-                                        .params = probe_params,
-                                        .open = probe_open,
-                                        .prepare = probe_prepare,
+static const blv_solver probe_solver = {BLV_SIZED(blv_solver),       .name = "probe",
+                                        .state_size = sizeof(probe), .params = probe_params,
+                                        .open = probe_open,          .prepare = probe_prepare,
                                         .step = probe_step};
 
 /* The largest eigenvalue of ridge I + C'M C, where M = lambda A^-1 - lambda^2 (I + lambda A)^-1
@@ -173,7 +171,7 @@ static void test_constants(void **state) {
         double over = kappa > 500.0 ? 1.2 : 1.03;
         assert_true(s->found.L_phi <= over * L_phi && s->found.L_phi >= 0.8 * L_phi);
         assert_true(s->found.L_x <= 1.05 * L_x && s->found.L_x >= 0.8 * L_x);
-        assert_int_equal(watch.counts.hvp + watch.counts.jvp, 0);
+        assert_int_equal(watch.counts.hvp + watch.counts.cross, 0);
         assert_counts_equal(watch.counts, blv_run_result(run)->setup_counts);
         blv_run_destroy(run);
         blv_problem_destroy(watched);
@@ -188,7 +186,7 @@ enum { STEPS = 25 };
 
 static blv_counts per_sample(blv_counts a, blv_counts before, uint64_t terms) {
     return (blv_counts){(a.f_grad - before.f_grad) / terms, (a.g_grad - before.g_grad) / terms,
-                        (a.hvp - before.hvp) / terms, (a.jvp - before.jvp) / terms,
+                        (a.hvp - before.hvp) / terms, (a.cross - before.cross) / terms,
                         (a.values - before.values) / terms};
 }
 
@@ -216,7 +214,7 @@ static void check_costs(const char *solver, const char *const *settings, blv_cou
             assert_int_equal(watch.counts.f_grad, before.f_grad + result->setup_counts.f_grad);
             assert_int_equal(watch.counts.g_grad, before.g_grad + result->setup_counts.g_grad);
             assert_int_equal(watch.counts.hvp, before.hvp + result->setup_counts.hvp);
-            assert_int_equal(watch.counts.jvp, before.jvp + result->setup_counts.jvp);
+            assert_int_equal(watch.counts.cross, before.cross + result->setup_counts.cross);
         }
         blv_run_destroy(run);
         blv_problem_destroy(watched);
@@ -260,15 +258,15 @@ static void test_no_second_order_call(void **state) {
                 blv_problem *inner = make_problem(problems[k], NULL);
                 spy watch;
                 blv_problem *watched = spy_on(
-                    &watch, inner, hidden ? SPY_HIDES_ALL | SPY_HIDES_HVP | SPY_HIDES_JVP : 0);
+                    &watch, inner, hidden ? SPY_HIDES_ALL | SPY_HIDES_HVP | SPY_HIDES_CROSS : 0);
                 blv_run *run = make_run(watched, first_order[i], SETTINGS("iters", "12"));
                 assert_int_equal(blv_run_solver(run)->uses & (BLV_USES_HVP | BLV_USES_CROSS), 0);
                 solve_run(run);
                 const blv_result *result = blv_run_result(run);
                 assert_int_equal(result->iterations, 12);
-                assert_int_equal(watch.counts.hvp + watch.counts.jvp, 0);
-                assert_int_equal(result->counts.hvp + result->counts.jvp, 0);
-                assert_int_equal(result->setup_counts.hvp + result->setup_counts.jvp, 0);
+                assert_int_equal(watch.counts.hvp + watch.counts.cross, 0);
+                assert_int_equal(result->counts.hvp + result->counts.cross, 0);
+                assert_int_equal(result->setup_counts.hvp + result->setup_counts.cross, 0);
                 assert_true(result->setup_counts.g_grad > 0);
                 assert_int_equal(watch.counts.g_grad,
                                  result->counts.g_grad + result->setup_counts.g_grad);

@@ -53,7 +53,7 @@ static int write_files(void **state) {
 /* ---- Settings ---- */
 
 static blv_error create(const char *family, const char *const *settings, blv_message *why) {
-    const blv_problem_options options = {.threads = 1};
+    const blv_problem_options options = {.size = sizeof(blv_problem_options), .threads = 1};
     blv_problem *problem = NULL;
     blv_error error = blv_problem_from_family(blv_family_find(NULL, family, NULL), settings,
                                               &options, &problem, why);
@@ -76,7 +76,7 @@ static void test_sources(void **state) {
     refused("l2reg", NULL, BLV_E_VALUE, "a training file is needed");
     refused("l2reg", SETTINGS("train", "pf_nowhere.svm"), BLV_E_FILE, "pf_nowhere.svm");
     refused("l2reg", SETTINGS("train", files[3]), BLV_E_FORMAT, "one class only");
-    refused("l2reg", SETTINGS("train", files[4]), BLV_E_FORMAT, "no classes");
+    refused("l2reg", SETTINGS("train", files[4]), BLV_E_FORMAT, "no labels that name a class");
     refused("l2reg", SETTINGS("train", train, "train_size", "2.5"), BLV_E_VALUE, "whole number");
     refused("l2reg", SETTINGS("train", train, "val_size", "2.5"), BLV_E_VALUE, "whole number");
     refused("l2reg", SETTINGS("train", train, "test_size", "2.5"), BLV_E_VALUE, "whole number");
@@ -248,7 +248,8 @@ static int plain_lower(void *user, const blv_batch *batch, const blv_vec *x, con
 static void test_check_of_lower_all(void **state) {
     (void)state;
     blv_problem *base = small_quadratic(BLV_F64), *problem;
-    const blv_problem_def def = {.dim_x = 3,
+    const blv_problem_def def = {BLV_SIZED(blv_problem_def),
+                                 .dim_x = 3,
                                  .dim_y = 4,
                                  .user = base,
                                  .upper = plain_upper,
@@ -264,6 +265,43 @@ static void test_check_of_lower_all(void **state) {
     }
     blv_problem_destroy(problem);
     blv_problem_destroy(base);
+}
+
+/* Families in memory that has no kernels, and batches whose list cannot be read. */
+static void test_kinds_of_memory(void **state) {
+    (void)state;
+    const blv_problem_family *family;
+    for (size_t i = 0; (family = blv_family_at(NULL, i)); i++)
+        for (int kind = BLV_MEMORY_CUDA; kind <= BLV_MEMORY_OTHER; kind++) {
+            const blv_problem_options options = {.size = sizeof options,
+                                                 .memory = (blv_memory_kind)kind};
+            blv_message why = {""};
+            blv_problem *problem;
+            assert_int_equal(blv_problem_from_family(family, NULL, &options, &problem, &why),
+                             BLV_E_UNSUPPORTED);
+            assert_null(problem);
+            expect_text(why.text, family->name);
+            expect_text(why.text, "memory");
+        }
+    const char *const names[] = {"quadratic", "synthetic-logistic"};
+    for (size_t i = 0; i < 2; i++) {
+        blv_problem *problem =
+            make_problem(names[i], i == 0 ? SETTINGS("terms", "4") : SETTINGS("rows", "8"));
+        const blv_problem_def *def = blv_problem_definition(problem);
+        blv_vec *x, *y;
+        assert_int_equal(blv_vec_create(&x, def->space_x), BLV_OK);
+        assert_int_equal(blv_vec_create(&y, def->space_y), BLV_OK);
+        const size_t index[] = {1, 2};
+        blv_batch batch = {.count = 2, .index = index, .memory = BLV_MEMORY_CUDA};
+        double g;
+        assert_int_equal(def->lower(def->user, &batch, x, y, &g, NULL, NULL), -1);
+        assert_int_equal(def->upper(def->user, &batch, x, y, &g, NULL, NULL), -1);
+        batch.memory = BLV_MEMORY_HOST;
+        assert_int_equal(def->lower(def->user, &batch, x, y, &g, NULL, NULL), 0);
+        blv_vec_destroy(x);
+        blv_vec_destroy(y);
+        blv_problem_destroy(problem);
+    }
 }
 
 static int code_of_matrix;
@@ -307,6 +345,7 @@ int main(void) {
         cmocka_unit_test(test_check),
         cmocka_unit_test(test_check_of_lower_all),
         cmocka_unit_test(test_check_of_matrices),
+        cmocka_unit_test(test_kinds_of_memory),
     };
     return cmocka_run_group_tests(tests, write_files, NULL);
 }

@@ -308,8 +308,8 @@ static int planted_hvp(void *user, const blv_batch *batch, const blv_vec *x, con
     return code;
 }
 
-static int planted_jvp(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
-                       const blv_vec *v, blv_vec *jv) {
+static int planted_jv(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
+                      const blv_vec *v, blv_vec *jv) {
     const planted *p = user;
     int code = p->inner->lower_cross(p->inner->user, batch, x, y, v, jv);
     spoil(jv, p->what == WRONG_JV || (p->what == WRONG_JV_BATCH && batch), 0.01);
@@ -363,7 +363,8 @@ static blv_problem *plant(planted *user, blv_problem **inner, mistake what) {
     *inner = make_problem(
         "quadratic", SETTINGS("dx", "5", "dy", "4", "kappa", "3", "terms", "7", "scale", "0.5"));
     *user = (planted){.inner = blv_problem_definition(*inner), .what = what};
-    blv_problem_def def = {.name = "planted",
+    blv_problem_def def = {BLV_SIZED(blv_problem_def),
+                           .name = "planted",
                            .dim_x = DX,
                            .dim_y = DY,
                            .upper_samples = 7,
@@ -372,7 +373,7 @@ static blv_problem *plant(planted *user, blv_problem **inner, mistake what) {
                            .upper = planted_upper,
                            .lower = planted_lower,
                            .lower_hvp = planted_hvp,
-                           .lower_cross = planted_jvp,
+                           .lower_cross = planted_jv,
                            .lower_all = planted_all,
                            .project_x = planted_project,
                            .lower_hessian_matrix = planted_hessian,

@@ -154,8 +154,8 @@ static int units_hvp(void *user, const blv_batch *batch, const blv_vec *x, const
     return units_all(user, batch, x, y, v, NULL, out, NULL);
 }
 
-static int units_jvp(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
-                     const blv_vec *v, blv_vec *out) {
+static int units_cross(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
+                       const blv_vec *v, blv_vec *out) {
     return units_all(user, batch, x, y, v, NULL, NULL, out);
 }
 
@@ -165,7 +165,8 @@ static void open_units(units *u, const instance *of, double s) {
     u->x = vec_of(u->def->space_x);
     u->y = vec_of(u->def->space_y);
     u->v = vec_of(u->def->space_y);
-    const blv_problem_def def = {.dim_x = u->def->dim_x,
+    const blv_problem_def def = {BLV_SIZED(blv_problem_def),
+                                 .dim_x = u->def->dim_x,
                                  .dim_y = u->def->dim_y,
                                  .precision = u->def->precision,
                                  .threads = 1,
@@ -176,7 +177,7 @@ static void open_units(units *u, const instance *of, double s) {
                                  .upper = units_upper,
                                  .lower = units_lower,
                                  .lower_hvp = units_hvp,
-                                 .lower_cross = units_jvp,
+                                 .lower_cross = units_cross,
                                  .lower_all = units_all};
     assert_int_equal(blv_problem_create(&u->problem, &def, NULL), BLV_OK);
 }

@@ -23,16 +23,19 @@ static void test_libsvm(void **state) {
     assert_string_equal(blv_dataset_notes(set, 0), "qid ignored");
     assert_null(blv_dataset_notes(set, 1));
     assert_non_null(strstr(blv_dataset_history(set, 0), ": libsvm, 4 rows, 3 features, 2 classes"));
-    blv_dataset_destroy(set);
+    blv_dataset_release(set);
 
-    blv_read_options options = {.layout = BLV_LAYOUT_SPARSE, .precision = BLV_F32, .columns = 5};
+    blv_read_options options = {.size = sizeof(blv_read_options),
+                                .layout = BLV_LAYOUT_SPARSE,
+                                .precision = BLV_F32,
+                                .columns = 5};
     set = read_text(text, &options);
     v = blv_dataset_view_of(set);
     assert_null(v->dense);
     assert_int_equal(v->columns, 5);
     assert_int_equal(v->row_start[4], 4);
     assert_true(at(set, 1, 1) == (double)1e-3f);
-    blv_dataset_destroy(set);
+    blv_dataset_release(set);
 }
 
 static void test_libsvm_from_index_zero(void **state) {
@@ -42,19 +45,19 @@ static void test_libsvm_from_index_zero(void **state) {
     check_values(set, 2, 2, values);
     check_classes(set, "3 10");
     assert_string_equal(blv_dataset_notes(set, 0), "indices begin at 0");
-    blv_dataset_destroy(set);
+    blv_dataset_release(set);
 }
 
 static void test_libsvm_real_targets(void **state) {
     (void)state;
-    blv_read_options options = {.real_targets = true};
+    blv_read_options options = {.size = sizeof(blv_read_options), .real_targets = true};
     blv_dataset *set = read_text("0.25 1:1\n-1e2 1:2\n", &options);
     const blv_dataset_view *v = blv_dataset_view_of(set);
     assert_int_equal(v->classes, 0);
     assert_null(v->label);
     assert_true(v->target[0] == 0.25 && v->target[1] == -100.0);
     assert_non_null(strstr(blv_dataset_history(set, 0), "real targets"));
-    blv_dataset_destroy(set);
+    blv_dataset_release(set);
 }
 
 /* Sparse below a quarter of non-zeros. */
@@ -62,14 +65,14 @@ static void test_libsvm_layout_by_density(void **state) {
     (void)state;
     blv_dataset *set = read_text("1 1:1 8:1\n", NULL);
     assert_non_null(blv_dataset_view_of(set)->dense);
-    blv_dataset_destroy(set);
+    blv_dataset_release(set);
     set = read_text("1 1:1 9:1\n", NULL);
     assert_null(blv_dataset_view_of(set)->dense);
-    blv_dataset_destroy(set);
-    blv_read_options options = {.layout = BLV_LAYOUT_DENSE};
+    blv_dataset_release(set);
+    blv_read_options options = {.size = sizeof(blv_read_options), .layout = BLV_LAYOUT_DENSE};
     set = read_text("1 1:1 9:1\n", &options);
     assert_non_null(blv_dataset_view_of(set)->dense);
-    blv_dataset_destroy(set);
+    blv_dataset_release(set);
 }
 
 /* Larger than the pieces it is read in, so that lines are cut; plain and in several members. */
@@ -103,7 +106,7 @@ static void test_libsvm_in_pieces(void **state) {
             assert_true(at(set, i, 1) == (double)(i % 1000) / 1000.0);
             assert_true(at(set, i, 2 + i % 50) == 1.0);
         }
-        blv_dataset_destroy(set);
+        blv_dataset_release(set);
     }
     free(packed);
     free(text);
@@ -127,27 +130,30 @@ static void test_csv(void **state) {
     assert_string_equal(v->feature_names[0], "width");
     assert_string_equal(v->feature_names[1], "height, cm");
     assert_string_equal(v->format, "csv");
-    blv_dataset_destroy(set);
+    blv_dataset_release(set);
 
-    blv_read_options options = {.label = "width", .real_targets = true, .precision = BLV_F32};
+    blv_read_options options = {.size = sizeof(blv_read_options),
+                                .label = "width",
+                                .real_targets = true,
+                                .precision = BLV_F32};
     set = read_text("width;height\n0.5;1\n2;0.1\n", &options);
     v = blv_dataset_view_of(set);
     assert_int_equal(v->columns, 1);
     assert_true(v->target[0] == 0.5 && v->target[1] == 2.0);
     assert_true(at(set, 1, 0) == (double)0.1f);
     assert_string_equal(v->feature_names[0], "height");
-    blv_dataset_destroy(set);
+    blv_dataset_release(set);
 }
 
 static void test_csv_label_column(void **state) {
     (void)state;
     const double first[] = {2, 3, 5, 6}, all[] = {1, 2, 3, 4, 5, 6}, last[] = {1, 2, 4, 5};
-    blv_read_options options = {.label = "0"};
+    blv_read_options options = {.size = sizeof(blv_read_options), .label = "0"};
     blv_dataset *set = read_text("1\t2\t3\n4\t5\t6\n", &options);
     check_values(set, 2, 2, first);
     check_classes(set, "1 4");
     assert_null(blv_dataset_view_of(set)->feature_names);
-    blv_dataset_destroy(set);
+    blv_dataset_release(set);
 
     options.label = "none";
     options.layout = BLV_LAYOUT_SPARSE;
@@ -156,33 +162,34 @@ static void test_csv_label_column(void **state) {
     assert_null(blv_dataset_view_of(set)->dense);
     assert_null(blv_dataset_view_of(set)->label);
     assert_non_null(strstr(blv_dataset_history(set, 0), "no labels"));
-    blv_dataset_destroy(set);
+    blv_dataset_release(set);
 
     set = read_text("1,2,3\n4,5,6\n", NULL);
     check_values(set, 2, 2, last);
-    blv_dataset_destroy(set);
+    blv_dataset_release(set);
 }
 
 static void test_csv_header(void **state) {
     (void)state;
-    blv_read_options no = {.header = "no"}, yes = {.header = "yes"};
+    blv_read_options no = {.size = sizeof no, .header = "no"},
+                     yes = {.size = sizeof yes, .header = "yes"};
     blv_dataset *set = read_text("1,2,x\n3,4,y\n", NULL); /* no number stands under a word */
     assert_int_equal(blv_dataset_view_of(set)->rows, 2);
-    blv_dataset_destroy(set);
+    blv_dataset_release(set);
     set = read_text("1,2,x\n3,4,y\n", &yes);
     assert_int_equal(blv_dataset_view_of(set)->rows, 1);
     assert_string_equal(blv_dataset_view_of(set)->feature_names[1], "2");
-    blv_dataset_destroy(set);
+    blv_dataset_release(set);
     set = read_text("1,2,x\n3,4,5\n", NULL); /* a header whose names are mostly numbers */
     assert_int_equal(blv_dataset_view_of(set)->rows, 1);
-    blv_dataset_destroy(set);
+    blv_dataset_release(set);
     set = read_text("1,2,x\n3,4,5\n", &no);
     assert_int_equal(blv_dataset_view_of(set)->rows, 2);
-    blv_dataset_destroy(set);
+    blv_dataset_release(set);
     set = read_text("7,x\n1,2,3\n4,5,6\n", NULL); /* not of the rows' width */
     assert_int_equal(blv_dataset_view_of(set)->rows, 2);
     assert_non_null(strstr(blv_dataset_notes(set, 0), "line 1 left out"));
-    blv_dataset_destroy(set);
+    blv_dataset_release(set);
 }
 
 /* A field that goes on over many pieces of the file. */
@@ -201,7 +208,7 @@ static void test_csv_long_quoted_field(void **state) {
     assert_int_equal(strlen(class_of(set, 0)), 6 * LINES);
     assert_string_equal(class_of(set, 1), "b");
     assert_true(at(set, 1, 0) == 2.0);
-    blv_dataset_destroy(set);
+    blv_dataset_release(set);
     free(text);
 }
 
@@ -239,29 +246,32 @@ static void test_npy(void **state) {
     for (int f4 = 0; f4 < 2; f4++) {
         make_grid(&b, descr[f4]);
         for (int f32 = 0; f32 < 2; f32++) {
-            blv_read_options options = {.precision = f32 ? BLV_F32 : BLV_F64, .labels = labels};
+            blv_read_options options = {.size = sizeof(blv_read_options),
+                                        .precision = f32 ? BLV_F32 : BLV_F64,
+                                        .labels = labels};
             blv_dataset *set = read_set(put_file("x.npy", b.data, b.size), &options);
             check_values(set, 3, 2, grid);
             check_classes(set, "5 -1 5");
             assert_int_equal(blv_dataset_view_of(set)->mapped, f4 == f32);
             assert_string_equal(blv_dataset_view_of(set)->format, "npy");
-            blv_dataset_destroy(set);
+            blv_dataset_release(set);
             set = read_set(put_gzip("x.npy.gz", b.data, b.size), &options);
             check_values(set, 3, 2, grid);
             assert_false(blv_dataset_view_of(set)->mapped);
-            blv_dataset_destroy(set);
+            blv_dataset_release(set);
         }
     }
     blv_dataset *set = read_set(in_folder("x.npy"), NULL);
     assert_string_equal(blv_dataset_notes(set, 0), "no labels");
-    blv_dataset_destroy(set);
-    blv_read_options options = {.labels = put_text("names.txt", "red\nblue\n\nred\n")};
+    blv_dataset_release(set);
+    blv_read_options options = {.size = sizeof(blv_read_options),
+                                .labels = put_text("names.txt", "red\nblue\n\nred\n")};
     char names[512];
     snprintf(names, sizeof names, "%s", options.labels);
     options.labels = names;
     set = read_set(in_folder("x.npy"), &options);
     check_classes(set, "red blue red");
-    blv_dataset_destroy(set);
+    blv_dataset_release(set);
 }
 
 static void test_npz_dense(void **state) {
@@ -277,18 +287,19 @@ static void test_npz_dense(void **state) {
     check_values(set, 3, 2, grid);
     check_classes(set, "2 0 2");
     assert_string_equal(blv_dataset_view_of(set)->format, "npz");
-    blv_dataset_destroy(set);
+    blv_dataset_release(set);
 
     entries[0] = deflated("features.npy", &x, &packed);
     make_list(&y, "<f8", 3, target, sizeof target);
     entries[1] = stored("target.npy", &y);
     make_archive(&archive, entries, 2);
-    blv_read_options options = {.real_targets = true, .layout = BLV_LAYOUT_SPARSE};
+    blv_read_options options = {
+        .size = sizeof(blv_read_options), .real_targets = true, .layout = BLV_LAYOUT_SPARSE};
     set = read_set(put_gzip("d.npz.gz", archive.data, archive.size), &options);
     check_values(set, 3, 2, grid);
     assert_int_equal(blv_dataset_view_of(set)->row_start[3], 5);
     assert_true(blv_dataset_view_of(set)->target[0] == 0.5);
-    blv_dataset_destroy(set);
+    blv_dataset_release(set);
 }
 
 /* Our own archives have aligned arrays, which are mapped. */
@@ -304,7 +315,7 @@ static void test_npz_mapped(void **state) {
     blv_dataset *set = read_set(path, NULL);
     assert_true(blv_dataset_view_of(set)->mapped);
     check_values(set, 3, 2, grid);
-    blv_dataset_destroy(set);
+    blv_dataset_release(set);
 }
 
 static void test_npz_sparse(void **state) {
@@ -329,7 +340,7 @@ static void test_npz_sparse(void **state) {
     assert_null(blv_dataset_view_of(set)->dense);
     assert_int_equal(blv_dataset_view_of(set)->row_start[3], 3);
     check_classes(set, "1 0 1");
-    blv_dataset_destroy(set);
+    blv_dataset_release(set);
 
     make_npy(&format, 1, "{'descr': '<U3', 'fortran_order': False, 'shape': (), }",
              "c\0\0\0s\0\0\0c\0\0\0", 12);
@@ -357,22 +368,24 @@ static void test_idx(void **state) {
     put_file("alone.idx", images, sizeof images);
     const char *const names[] = {"train-images-idx3-ubyte", "t.images.idx3.gz"};
     for (int i = 0; i < 4; i++) {
-        blv_read_options options = {.precision = i / 2 ? BLV_F32 : BLV_F64};
+        blv_read_options options = {.size = sizeof(blv_read_options),
+                                    .precision = i / 2 ? BLV_F32 : BLV_F64};
         blv_dataset *set = read_set(in_folder(names[i % 2]), &options);
         check_values(set, 2, 3, values);
         check_classes(set, "7 3");
         assert_string_equal(blv_dataset_view_of(set)->format, "idx");
-        blv_dataset_destroy(set);
+        blv_dataset_release(set);
     }
     blv_dataset *set = read_set(in_folder("alone.idx"), NULL);
     assert_non_null(strstr(blv_dataset_notes(set, 0), "no file of labels"));
-    blv_dataset_destroy(set);
+    blv_dataset_release(set);
     char path[512];
     snprintf(path, sizeof path, "%s", in_folder("t.labels.idx1"));
-    blv_read_options options = {.labels = path, .real_targets = true};
+    blv_read_options options = {
+        .size = sizeof(blv_read_options), .labels = path, .real_targets = true};
     set = read_set(in_folder("alone.idx"), &options);
     assert_true(blv_dataset_view_of(set)->target[0] == 7.0);
-    blv_dataset_destroy(set);
+    blv_dataset_release(set);
 }
 
 /* 200,000 elements that deflate to less than a sixteenth: memory grows as they arrive. */
@@ -384,7 +397,8 @@ static void test_idx_deflated_far(void **state) {
     for (size_t k = 0; k < (size_t)ROWS * COLUMNS; k += 997)
         images[HEAD + k] = (unsigned char)(1 + k % 255);
     for (int f32 = 0; f32 < 2; f32++) {
-        const blv_read_options options = {.precision = f32 ? BLV_F32 : BLV_F64,
+        const blv_read_options options = {.size = sizeof(blv_read_options),
+                                          .precision = f32 ? BLV_F32 : BLV_F64,
                                           .layout = BLV_LAYOUT_DENSE};
         blv_dataset *set = read_set(put_gzip("far.idx.gz", images, sizeof images), &options);
         const blv_dataset_view *view = blv_dataset_view_of(set);
@@ -395,7 +409,7 @@ static void test_idx_deflated_far(void **state) {
                 f32 ? (double)((const float *)view->dense)[k] : ((const double *)view->dense)[k];
             assert_true(value == (double)images[HEAD + k]);
         }
-        blv_dataset_destroy(set);
+        blv_dataset_release(set);
     }
 }
 
@@ -416,7 +430,7 @@ static void test_idx_types(void **state) {
         memcpy(file + 12, types[i].elements, 2 * types[i].size);
         blv_dataset *set = read_set(put_file("typed.idx", file, 12 + 2 * types[i].size), NULL);
         check_values(set, 2, 1, values);
-        blv_dataset_destroy(set);
+        blv_dataset_release(set);
     }
 }
 
@@ -435,7 +449,8 @@ static void test_cifar(void **state) {
                 file[i * record + head + j] = (unsigned char)(i + j);
         }
         for (int kind = 0; kind < 4; kind++) {
-            blv_read_options options = {.precision = kind & 1 ? BLV_F32 : BLV_F64,
+            blv_read_options options = {.size = sizeof(blv_read_options),
+                                        .precision = kind & 1 ? BLV_F32 : BLV_F64,
                                         .label = hundred && kind & 1 ? "coarse" : NULL};
             const char *path = kind & 2 ? put_gzip("c.bin.gz", file, ROWS * record)
                                         : put_file("c.bin", file, ROWS * record);
@@ -449,7 +464,7 @@ static void test_cifar(void **state) {
             for (size_t i = 0; i < ROWS; i++)
                 for (size_t j = 0; j < PIXELS; j += 7)
                     assert_true(at(set, i, j) == (double)((i + j) & 255));
-            blv_dataset_destroy(set);
+            blv_dataset_release(set);
         }
     }
 }

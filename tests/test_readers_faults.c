@@ -68,27 +68,35 @@ static void make_samples(void) {
     const char *svm = "+1 1:0.5 3:-2\n-1 qid:7 2:1e-3\n", *zero = "1 0:1\n2 9:1\n";
     const char *csv = "a,b,c\n1,2,x\n3,4,\"y\"\"\"\n", *odd = "z\n1,2,x\n3,4,y\n";
     const unsigned char idx[] = {0, 0, 8, 2, 0, 0, 0, 2, 0, 0, 0, 1, 5, 6};
-    blv_read_options f32_sparse = {.precision = BLV_F32, .layout = BLV_LAYOUT_SPARSE};
+    blv_read_options f32_sparse = {
+        .size = sizeof(blv_read_options), .precision = BLV_F32, .layout = BLV_LAYOUT_SPARSE};
     snprintf(labels, sizeof labels, "%s", put_text("labels", "a\nb\n"));
-    add_sample("svm", svm, strlen(svm), (blv_read_options){0});
-    add_sample("zero.svm", zero, strlen(zero), (blv_read_options){.real_targets = true});
-    add_sample("csv", csv, strlen(csv), (blv_read_options){0});
+    add_sample("svm", svm, strlen(svm), (blv_read_options){.size = sizeof(blv_read_options)});
+    add_sample("zero.svm", zero, strlen(zero),
+               (blv_read_options){.size = sizeof(blv_read_options), .real_targets = true});
+    add_sample("csv", csv, strlen(csv), (blv_read_options){.size = sizeof(blv_read_options)});
     const char *truth = "a,given,true\n1,x,y\n2,y,z\n";
-    add_sample("truth.csv", truth, strlen(truth),
-               (blv_read_options){.label = "given", .truth = "true"});
+    add_sample(
+        "truth.csv", truth, strlen(truth),
+        (blv_read_options){.size = sizeof(blv_read_options), .label = "given", .truth = "true"});
     add_sample("sparse.csv", csv, strlen(csv), f32_sparse);
-    add_sample("odd.csv", odd, strlen(odd), (blv_read_options){.header = "yes"});
-    add_sample("idx", idx, sizeof idx, (blv_read_options){.labels = labels});
+    add_sample("odd.csv", odd, strlen(odd),
+               (blv_read_options){.size = sizeof(blv_read_options), .header = "yes"});
+    add_sample("idx", idx, sizeof idx,
+               (blv_read_options){.size = sizeof(blv_read_options), .labels = labels});
     const unsigned char idx_labels[] = {0, 0, 8, 1, 0, 0, 0, 2, 3, 4};
     snprintf(numbers, sizeof numbers, "%s", put_text("numbers", "0.5\n2\n"));
     snprintf(list, sizeof list, "%s", put_file("list", idx_labels, sizeof idx_labels));
     add_sample("targets.idx", idx, sizeof idx,
-               (blv_read_options){.labels = numbers, .real_targets = true});
-    add_sample("list.idx", idx, sizeof idx, (blv_read_options){.labels = list});
-    add_sample("alone.idx", idx, sizeof idx, (blv_read_options){0});
-    add_sample("cifar", cifar, sizeof cifar, (blv_read_options){0});
+               (blv_read_options){
+                   .size = sizeof(blv_read_options), .labels = numbers, .real_targets = true});
+    add_sample("list.idx", idx, sizeof idx,
+               (blv_read_options){.size = sizeof(blv_read_options), .labels = list});
+    add_sample("alone.idx", idx, sizeof idx, (blv_read_options){.size = sizeof(blv_read_options)});
+    add_sample("cifar", cifar, sizeof cifar, (blv_read_options){.size = sizeof(blv_read_options)});
     make_npy(&b, 1, "{'descr': '<f8', 'fortran_order': False, 'shape': (2, 2), }", values, 32);
-    add_sample("npy", b.data, b.size, (blv_read_options){.precision = BLV_F32});
+    add_sample("npy", b.data, b.size,
+               (blv_read_options){.size = sizeof(blv_read_options), .precision = BLV_F32});
 
     static bytes part[5];
     const struct {
@@ -109,7 +117,8 @@ static void make_samples(void) {
         entries[i] = stored(lists[i].name, &part[i]);
     }
     make_archive(&archive, entries, 5);
-    add_sample("npz", archive.data, archive.size, (blv_read_options){0});
+    add_sample("npz", archive.data, archive.size,
+               (blv_read_options){.size = sizeof(blv_read_options)});
 }
 
 /* ---- Tests ---- */
@@ -130,7 +139,7 @@ static void check_failures(long *countdown, blv_error expected) {
                 fail_msg("%s, call %ld: error %d: %s", samples[i].name, n, (int)error, why.text);
             if (!error && failed) /* a failure that could be worked around */
                 error = expected;
-            blv_dataset_destroy(set);
+            blv_dataset_release(set);
             assert_true(n < 1000);
         }
     }

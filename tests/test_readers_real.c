@@ -34,7 +34,7 @@ static void check_set(const char *folder_of_data, const real_set *expected) {
         fail_msg("%s: the sum is %.9g, expected %.9g", path, sum, expected->sum);
     assert_true(at(set, expected->row, expected->column) == expected->value);
     assert_string_equal(class_of(set, expected->row), expected->class_name);
-    blv_dataset_destroy(set);
+    blv_dataset_release(set);
 }
 
 static void test_real_files(void **state) {

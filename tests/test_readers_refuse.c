@@ -52,14 +52,14 @@ static void test_libsvm_refusals(void **state) {
             check_refused(put_gzip("bad.gz", cases[i].text, strlen(cases[i].text)), NULL,
                           BLV_E_FORMAT, cases[i].message);
     }
-    blv_read_options few = {.max_classes = 2};
+    blv_read_options few = {.size = sizeof(blv_read_options), .max_classes = 2};
     check_refused(put_text("bad", "1 1:2\n2 1:2\n3 1:2\n"), &few, BLV_E_FORMAT,
                   ": line 3: more than 2 different labels");
-    blv_read_options wide = {.columns = (size_t)1 << 40};
+    blv_read_options wide = {.size = sizeof(blv_read_options), .columns = (size_t)1 << 40};
     check_refused(put_text("bad", "1 1:2\n"), &wide, BLV_E_VALUE, "at most 2147483648");
-    blv_read_options labels = {.labels = "y"};
+    blv_read_options labels = {.size = sizeof(blv_read_options), .labels = "y"};
     check_refused(put_text("bad", "1 1:2\n"), &labels, BLV_E_VALUE, "libsvm files hold their own");
-    blv_read_options f32 = {.precision = BLV_F32};
+    blv_read_options f32 = {.size = sizeof(blv_read_options), .precision = BLV_F32};
     check_refused(put_text("bad", "1 1:1e300\n"), &f32, BLV_E_FORMAT,
                   "the value 1e+300 does not fit into single precision");
 }
@@ -85,17 +85,17 @@ static void test_csv_refusals(void **state) {
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         check_refused(put_text("bad", cases[i].text), NULL, BLV_E_FORMAT, cases[i].message);
     const char *path = put_text("bad", "u,v\n1,2\n");
-    blv_read_options options = {.label = "w"};
+    blv_read_options options = {.size = sizeof(blv_read_options), .label = "w"};
     check_refused(path, &options, BLV_E_NAME, ": no label column 'w'; the header has 'u', 'v'");
     options.label = "2";
     check_refused(path, &options, BLV_E_NAME, ": no label column '2'");
     options.header = "no";
     check_refused(put_text("bad", "1,2\n1,2\n"), &options, BLV_E_NAME, "from 0 to 1");
-    options = (blv_read_options){.header = "maybe"};
+    options = (blv_read_options){.size = sizeof(blv_read_options), .header = "maybe"};
     check_refused(path, &options, BLV_E_VALUE, "header is 'maybe'; expected yes or no");
-    options = (blv_read_options){.header = "yes"};
+    options = (blv_read_options){.size = sizeof(blv_read_options), .header = "yes"};
     check_refused(put_text("bad", "u,v\n"), &options, BLV_E_FORMAT, ": there is no row of data");
-    options = (blv_read_options){.real_targets = true};
+    options = (blv_read_options){.size = sizeof(blv_read_options), .real_targets = true};
     check_refused(put_text("bad", "1,2,a\n"), &options, BLV_E_FORMAT,
                   ": line 1, column 3 of 3: expected a finite number, found 'a'");
 }
@@ -132,7 +132,7 @@ static void test_idx_refusals(void **state) {
     put_file("x-labels-idx1", list, sizeof list);
     check_refused(put_file("x-images-idx2", good, sizeof good), NULL, BLV_E_FORMAT,
                   "x-labels-idx1: 3 labels; expected 2, one for each row");
-    blv_read_options options = {.labels = "/nowhere/labels"};
+    blv_read_options options = {.size = sizeof(blv_read_options), .labels = "/nowhere/labels"};
     check_refused(in_folder("x-images-idx2"), &options, BLV_E_FILE, "/nowhere/labels: cannot open");
     char labels[512];
     snprintf(labels, sizeof labels, "%s", put_text("names", "a\nb\nc\n"));
@@ -153,7 +153,7 @@ static void test_cifar_refusals(void **state) {
     file[(size_t)100 * 3073] = 0;
     check_refused(put_gzip("c.gz", file, (size_t)ROWS * 3073 - 1), NULL, BLV_E_FORMAT,
                   ": byte 614599: the file ends inside record 199; expected 3073 bytes each");
-    blv_read_options options = {.label = "fine"};
+    blv_read_options options = {.size = sizeof(blv_read_options), .label = "fine"};
     check_refused(put_file("c.bin", file, 3073), &options, BLV_E_VALUE, "expected none given");
     options.label = "rough";
     check_refused(put_file("c.bin", file, 3074), &options, BLV_E_VALUE, "expected coarse or fine");
@@ -264,7 +264,7 @@ static void test_large_gzip_refusals(void **state) {
     }
     size_t size = gzip_bytes(text, n, packed, SIZE);
     assert_true(size > 1 << 20);
-    blv_dataset_destroy(read_set(put_file("large.gz", packed, size), NULL));
+    blv_dataset_release(read_set(put_file("large.gz", packed, size), NULL));
     char cut[64];
     snprintf(cut, sizeof cut, ": byte %zu: the gzip data is cut off", size - 5);
     check_refused(put_file("large.gz", packed, size - 5), NULL, BLV_E_FORMAT, cut);
@@ -288,7 +288,7 @@ static void test_files(void **state) {
     check_refused(in_folder("pipe"), NULL, BLV_E_FILE, "not a regular file");
     assert_int_equal(blv_dataset_read(NULL, "x", NULL, &why), BLV_E_ARGUMENT);
     assert_int_equal(blv_dataset_read(&set, NULL, NULL, &why), BLV_E_ARGUMENT);
-    blv_read_options options = {.precision = (blv_precision)7};
+    blv_read_options options = {.size = sizeof(blv_read_options), .precision = (blv_precision)7};
     check_refused(put_text("fine", "1 1:2\n"), &options, BLV_E_VALUE, "neither f32 nor f64");
     check_refused(put_file("zeros", "\0\0\0\0\0\0\0\0", 8), NULL, BLV_E_FORMAT, "format unknown");
 }
@@ -328,7 +328,7 @@ static void test_damage(void **state) {
                 assert_true(error == BLV_OK || error == BLV_E_FORMAT || error == BLV_E_NAME);
                 assert_true((error == BLV_OK) == (set != NULL));
                 assert_true((error == BLV_OK) == (why.text[0] == '\0'));
-                blv_dataset_destroy(set);
+                blv_dataset_release(set);
             }
         }
     }

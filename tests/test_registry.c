@@ -72,14 +72,9 @@ static const blv_param descent_params[] = {
 };
 
 static const blv_solver descent_solver = {
-    .name = "descent",
-    .summary = "for tests",
-    .state_size = sizeof(descent),
-    .params = descent_params,
-    .open = descent_open,
-    .prepare = descent_prepare,
-    .step = descent_step,
-    .close = descent_close,
+    BLV_SIZED(blv_solver),         .name = "descent",        .summary = "for tests",
+    .state_size = sizeof(descent), .params = descent_params, .open = descent_open,
+    .prepare = descent_prepare,    .step = descent_step,     .close = descent_close,
 };
 
 static blv_run *descent_run(const blv_problem *problem, const char *mode) {
@@ -195,7 +190,8 @@ static blv_error create_parabola(const void *params, const blv_problem_options *
     return blv_family_find(NULL, "parabola", NULL)->create(params, options, problem, why);
 }
 
-static const blv_problem_family my_problem = {.name = "my-problem", .create = create_parabola};
+static const blv_problem_family my_problem = {BLV_SIZED(blv_problem_family), .name = "my-problem",
+                                              .create = create_parabola};
 
 static size_t count_solvers(const blv_registry *registry) {
     size_t n = 0;
@@ -220,19 +216,21 @@ static void test_registry(void **state) {
     assert_int_equal(blv_registry_create(&registry), BLV_OK);
     assert_int_equal(blv_registry_create(&other), BLV_OK);
     assert_int_equal(count_solvers(registry), solvers);
-    assert_int_equal(blv_registry_add_solver(registry, &descent_solver), BLV_OK);
-    assert_int_equal(blv_registry_add_solver(registry, &descent_solver), BLV_E_NAME);
+    assert_int_equal(blv_registry_add_solver(registry, &descent_solver, NULL), BLV_OK);
+    assert_int_equal(blv_registry_add_solver(registry, &descent_solver, &why), BLV_E_NAME);
+    assert_string_equal(why.text, "there is a solver 'descent' already");
     blv_solver taken = descent_solver, more[5];
     taken.name = "exact";
-    assert_int_equal(blv_registry_add_solver(registry, &taken), BLV_E_NAME);
-    assert_int_equal(blv_registry_add_family(registry, &my_problem), BLV_OK);
-    assert_int_equal(blv_registry_add_family(registry, &my_problem), BLV_E_NAME);
-    assert_int_equal(blv_registry_add_solver(registry, NULL), BLV_E_ARGUMENT);
-    assert_int_equal(blv_registry_add_solver(NULL, &descent_solver), BLV_E_ARGUMENT);
-    assert_int_equal(blv_registry_add_family(registry, NULL), BLV_E_ARGUMENT);
+    assert_int_equal(blv_registry_add_solver(registry, &taken, NULL), BLV_E_NAME);
+    assert_int_equal(blv_registry_add_family(registry, &my_problem, NULL), BLV_OK);
+    assert_int_equal(blv_registry_add_family(registry, &my_problem, &why), BLV_E_NAME);
+    expect_text(why.text, "already");
+    assert_int_equal(blv_registry_add_solver(registry, NULL, NULL), BLV_E_ARGUMENT);
+    assert_int_equal(blv_registry_add_solver(NULL, &descent_solver, NULL), BLV_E_ARGUMENT);
+    assert_int_equal(blv_registry_add_family(registry, NULL, NULL), BLV_E_ARGUMENT);
     taken.step = NULL;
     taken.name = "no-step";
-    assert_int_equal(blv_registry_add_solver(registry, &taken), BLV_E_ARGUMENT);
+    assert_int_equal(blv_registry_add_solver(registry, &taken, NULL), BLV_E_ARGUMENT);
 
     assert_ptr_equal(blv_solver_find(registry, "descent", &why), &descent_solver);
     assert_ptr_equal(blv_solver_at(registry, solvers), &descent_solver);
@@ -247,7 +245,7 @@ static void test_registry(void **state) {
     for (size_t i = 0; i < LENGTH(more); i++) {
         more[i] = descent_solver;
         more[i].name = names[i];
-        assert_int_equal(blv_registry_add_solver(registry, &more[i]), BLV_OK);
+        assert_int_equal(blv_registry_add_solver(registry, &more[i], NULL), BLV_OK);
     }
     for (size_t i = 0; i < LENGTH(more); i++) {
         assert_ptr_equal(blv_solver_find(registry, names[i], NULL), &more[i]);
@@ -263,7 +261,7 @@ static void test_nearest_names(void **state) {
     blv_registry *registry;
     blv_message why;
     assert_int_equal(blv_registry_create(&registry), BLV_OK);
-    assert_int_equal(blv_registry_add_solver(registry, &descent_solver), BLV_OK);
+    assert_int_equal(blv_registry_add_solver(registry, &descent_solver, NULL), BLV_OK);
     assert_null(blv_solver_find(registry, "descnet", &why));
     expect_text(why.text, "there is no solver 'descnet'; did you mean 'descent'?");
     assert_null(blv_solver_find(NULL, "stfbo", &why));

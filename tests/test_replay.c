@@ -134,7 +134,7 @@ static const struct {
  * that no two computations could agree after fifty. */
 static void check(const blv_problem *problem, formulas kind, const char *solver,
                   const char *const *settings, const double *x0, const double *y0, int flags) {
-    int hidden = flags & (SPY_HIDES_ALL | SPY_HIDES_HVP | SPY_HIDES_JVP);
+    int hidden = flags & (SPY_HIDES_ALL | SPY_HIDES_HVP | SPY_HIDES_CROSS);
     replay r;
     open_replay(&r, problem, kind, solver, settings, hidden);
     r.agreement = 1e-12;

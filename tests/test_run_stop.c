@@ -13,7 +13,7 @@ static const char *const endless[] = {"T",    "1",     "c_y",  "1e-300", "cap",
                                       "9e15", "eta_y", "1e-9", NULL};
 
 static uint64_t total(const blv_counts *c) {
-    return c->f_grad + c->g_grad + c->hvp + c->jvp + c->values;
+    return c->f_grad + c->g_grad + c->hvp + c->cross + c->values;
 }
 
 /* ---- Limits ---- */

@@ -323,7 +323,8 @@ static blv_dataset *make_rows(size_t rows, bool wrong, double noise, blv_precisi
             label[i] = (label[i] + 1) % CLASSES;
     }
     blv_dataset *set;
-    const blv_dataset_view view = {.rows = rows,
+    const blv_dataset_view view = {.size = sizeof(blv_dataset_view),
+                                   .rows = rows,
                                    .columns = COLUMNS,
                                    .precision = precision,
                                    .dense = precision == BLV_F32 ? (void *)single : (void *)a,
@@ -338,13 +339,16 @@ static blv_dataset *make_rows(size_t rows, bool wrong, double noise, blv_precisi
 }
 
 static blv_problem *make_coreset(bool wrong, size_t rows) {
-    const blv_sets sets = {make_rows(rows, wrong, 0.4, BLV_F64), make_rows(60, false, 0.4, BLV_F64),
-                           NULL};
-    const blv_coreset_setting setting = {.K = 4, .ridge = 0.01, .over_val = true};
+    const blv_sets sets = {sizeof sets, make_rows(rows, wrong, 0.4, BLV_F64),
+                           make_rows(60, false, 0.4, BLV_F64), NULL};
+    const blv_coreset_setting setting = {
+        .size = sizeof(blv_coreset_setting), .K = 4, .ridge = 0.01, .over_val = true};
     blv_problem *p;
     blv_message why = {""};
     if (blv_coreset_create(&sets, &setting, NULL, &p, &why) != BLV_OK)
         fail_msg("%s", why.text);
+    blv_dataset_release(sets.train);
+    blv_dataset_release(sets.val);
     return p;
 }
 
@@ -436,8 +440,9 @@ static void check_method(const blv_dataset *rows, const blv_selection_method *me
     size_t index[3][TAKEN];
     double weight[3][TAKEN], sum = 0.0;
     for (int run = 0; run < 3; run++) {
-        const blv_selection how = {.method = method,
-                                   .size = TAKEN,
+        const blv_selection how = {.size = sizeof(blv_selection),
+                                   .method = method,
+                                   .count = TAKEN,
                                    .seed = run == 2 ? 8 : 7,
                                    .threads = run == 1 ? 4 : 1,
                                    .iterations = 40};
@@ -470,24 +475,27 @@ static void test_methods(void **state) {
         assert_true(!method->is_bilevel || blv_solver_find(NULL, method->name, NULL));
     }
     assert_int_equal(count, 12);
-    blv_dataset_destroy(single);
-    blv_dataset_destroy(twofold);
+    blv_dataset_release(single);
+    blv_dataset_release(twofold);
 }
 
 /* Half of the labels are wrong; f is about all rows with their labels, so the best few rows are
  * better than random ones: by the loss of a classifier trained on them, on all rows. */
 static double loss_of(const blv_dataset *rows, const size_t *index, const double *weight,
                       size_t size) {
-    blv_sets sets = {0};
+    blv_sets sets = {.size = sizeof sets};
     size_t all[300];
     const size_t count = blv_dataset_view_of(rows)->rows;
     for (size_t i = 0; i < count; i++)
         all[i] = i;
     assert_int_equal(blv_dataset_select(rows, index, size, &sets.train, NULL), BLV_OK);
     assert_int_equal(blv_dataset_select(rows, all, count, &sets.val, NULL), BLV_OK);
-    const blv_coreset_setting setting = {.K = size, .ridge = 1e-3, .over_val = true};
+    const blv_coreset_setting setting = {
+        .size = sizeof(blv_coreset_setting), .K = size, .ridge = 1e-3, .over_val = true};
     blv_problem *p;
     assert_int_equal(blv_coreset_create(&sets, &setting, NULL, &p, NULL), BLV_OK);
+    blv_dataset_release(sets.train);
+    blv_dataset_release(sets.val);
     const double loss = phi_at(p, weight);
     blv_problem_destroy(p);
     return loss;
@@ -501,13 +509,16 @@ static void test_bilevel_methods_are_good(void **state) {
     double weight[TAKEN], uniform = 0.0;
     const blv_selection_method *method;
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
-        const blv_selection how = {
-            .method = blv_selection_method_find("uniform", NULL), .size = TAKEN, .seed = seed};
+        const blv_selection how = {.size = sizeof(blv_selection),
+                                   .method = blv_selection_method_find("uniform", NULL),
+                                   .count = TAKEN,
+                                   .seed = seed};
         assert_int_equal(blv_select(rows, &how, index, weight, NULL), BLV_OK);
         uniform += loss_of(rows, index, weight, TAKEN) / SEEDS;
     }
     for (size_t i = 0; (method = blv_selection_method_at(i)); i++) {
-        const blv_selection how = {.method = method, .size = TAKEN, .seed = 1};
+        const blv_selection how = {
+            .size = sizeof(blv_selection), .method = method, .count = TAKEN, .seed = 1};
         if (!method->is_bilevel && strcmp(method->name, "greedy") != 0)
             continue;
         assert_int_equal(blv_select(rows, &how, index, weight, NULL), BLV_OK);
@@ -515,7 +526,7 @@ static void test_bilevel_methods_are_good(void **state) {
         print_message("%s: loss %.4f, uniform %.4f\n", method->name, loss, uniform);
         assert_at_most(loss, 0.9 * uniform);
     }
-    blv_dataset_destroy(rows);
+    blv_dataset_release(rows);
 }
 
 static void test_refusals(void **state) {
@@ -523,22 +534,25 @@ static void test_refusals(void **state) {
     blv_dataset *rows = make_rows(ROWS, false, 0.3, BLV_F64);
     size_t index[ROWS + 1];
     blv_message why = {""};
-    blv_selection how = {.method = blv_selection_method_find("uniform", NULL)};
+    blv_selection how = {.size = sizeof(blv_selection),
+                         .method = blv_selection_method_find("uniform", NULL)};
     assert_int_equal(blv_select(rows, &how, index, NULL, &why), BLV_E_VALUE);
-    how.size = ROWS + 1;
+    how.count = ROWS + 1;
     assert_int_equal(blv_select(rows, &how, index, NULL, &why), BLV_E_VALUE);
-    assert_non_null(strstr(why.text, "size"));
-    how.size = ROWS;
+    assert_non_null(strstr(why.text, "count"));
+    how.count = ROWS;
     assert_int_equal(blv_select(rows, &how, index, NULL, &why), BLV_OK);
     expect_different(index, ROWS, ROWS);
     assert_int_equal(blv_select(NULL, &how, index, NULL, &why), BLV_E_ARGUMENT);
     assert_null(blv_selection_method_find("uniforn", &why));
     assert_non_null(strstr(why.text, "uniform"));
     assert_non_null(strstr(why.text, "probabilistic"));
-    const blv_sets sets = {rows, make_rows(9, false, 0.3, BLV_F32), NULL};
-    const blv_coreset_setting setting = {.K = 3};
+    const blv_sets sets = {sizeof sets, rows, make_rows(9, false, 0.3, BLV_F32), NULL};
+    const blv_coreset_setting setting = {.size = sizeof(blv_coreset_setting), .K = 3};
     blv_problem *p;
     assert_int_equal(blv_coreset_create(&sets, &setting, NULL, &p, &why), BLV_E_VALUE);
+    blv_dataset_release(sets.train);
+    blv_dataset_release(sets.val);
 }
 
 int main(void) {

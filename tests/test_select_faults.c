@@ -15,7 +15,8 @@ static blv_dataset *make_rows(blv_precision precision) {
     for (size_t i = 0; i < ROWS; i++)
         label[i] = (int32_t)(i % CLASSES);
     const bool f32 = precision == BLV_F32;
-    const blv_dataset_view view = {.rows = ROWS,
+    const blv_dataset_view view = {.size = sizeof(blv_dataset_view),
+                                   .rows = ROWS,
                                    .columns = COLUMNS,
                                    .precision = precision,
                                    .dense = f32 ? (const void *)single : (const void *)numbers,
@@ -29,8 +30,10 @@ static blv_dataset *make_rows(blv_precision precision) {
 
 static blv_classifier *make_model(blv_precision precision) {
     blv_classifier *model;
-    const blv_classifier_options options = {
-        .net = "mlp:in-4-out", .precision = precision, .threads = 1};
+    const blv_classifier_options options = {.size = sizeof(blv_classifier_options),
+                                            .net = "mlp:in-4-out",
+                                            .precision = precision,
+                                            .threads = 1};
     assert_int_equal(blv_classifier_create(&model, COLUMNS, CLASSES, &options, NULL), BLV_OK);
     return model;
 }
@@ -67,8 +70,9 @@ static void test_methods(void **state) {
         for (size_t i = 0; (method = blv_selection_method_at(i)); i++)
             for (int embedded = method->needs_model; embedded <= 1; embedded++) {
                 choice c = {rows,
-                            {.method = method,
-                             .size = TAKEN,
+                            {.size = sizeof(blv_selection),
+                             .method = method,
+                             .count = TAKEN,
                              .threads = 1,
                              .model = embedded ? model : NULL,
                              .first = embedded ? 1.0 : 0.0,
@@ -79,7 +83,7 @@ static void test_methods(void **state) {
                 fail_every_request(method->name, choose, &c, true);
             }
         blv_classifier_destroy(model);
-        blv_dataset_destroy(rows);
+        blv_dataset_release(rows);
     }
     oracle_may_fail = false;
 }
@@ -88,19 +92,25 @@ static void test_methods(void **state) {
 static void test_model_with_more_classes(void **state) {
     (void)state;
     const blv_selection_method *method;
-    const blv_classifier_options options = {.net = "mlp:in-2-out", .threads = 1};
+    const blv_classifier_options options = {
+        .size = sizeof(blv_classifier_options), .net = "mlp:in-2-out", .threads = 1};
     blv_dataset *rows = make_rows(BLV_F64);
     blv_classifier *model;
     assert_int_equal(blv_classifier_create(&model, COLUMNS, 40, &options, NULL), BLV_OK);
     for (size_t i = 0; (method = blv_selection_method_at(i)); i++) {
-        choice c = {
-            rows, {.method = method, .size = TAKEN, .threads = 1, .model = model, .iterations = 3}};
+        choice c = {rows,
+                    {.size = sizeof(blv_selection),
+                     .method = method,
+                     .count = TAKEN,
+                     .threads = 1,
+                     .model = model,
+                     .iterations = 3}};
         blv_message why = {""};
         if (choose(&c, &why) != BLV_OK)
             fail_msg("%s: %s", method->name, why.text);
     }
     blv_classifier_destroy(model);
-    blv_dataset_destroy(rows);
+    blv_dataset_release(rows);
 }
 
 static void test_sets_that_do_not_fit(void **state) {
@@ -111,8 +121,11 @@ static void test_sets_that_do_not_fit(void **state) {
     const int32_t label[] = {0, 1, 0};
     size_t index[2];
     blv_message why = {""};
-    const blv_selection how = {.method = blv_selection_method_find("uniform", NULL), .size = 2};
-    blv_dataset_view view = {.rows = 3,
+    const blv_selection how = {.size = sizeof(blv_selection),
+                               .method = blv_selection_method_find("uniform", NULL),
+                               .count = 2};
+    blv_dataset_view view = {.size = sizeof(blv_dataset_view),
+                             .rows = 3,
                              .columns = 1,
                              .row_start = starts,
                              .column = column,
@@ -123,12 +136,13 @@ static void test_sets_that_do_not_fit(void **state) {
     assert_int_equal(blv_dataset_create(&set, &view, NULL, NULL), BLV_OK);
     assert_int_equal(blv_select(set, &how, index, NULL, &why), BLV_E_UNSUPPORTED);
     expect_text(why.text, "dense");
-    blv_dataset_destroy(set);
-    view = (blv_dataset_view){.rows = 3, .columns = 1, .dense = numbers, .stride = 1};
+    blv_dataset_release(set);
+    view = (blv_dataset_view){
+        .size = sizeof(blv_dataset_view), .rows = 3, .columns = 1, .dense = numbers, .stride = 1};
     assert_int_equal(blv_dataset_create(&set, &view, NULL, NULL), BLV_OK);
     assert_int_equal(blv_select(set, &how, index, NULL, &why), BLV_E_VALUE);
     expect_text(why.text, "two classes");
-    blv_dataset_destroy(set);
+    blv_dataset_release(set);
 }
 
 /* ---- Classifiers ---- */
@@ -136,12 +150,15 @@ static void test_sets_that_do_not_fit(void **state) {
 static blv_error learn(void *context, blv_message *why) {
     const blv_dataset *rows = context;
     const blv_precision precision = blv_dataset_view_of(rows)->precision;
-    const blv_classifier_options options = {
-        .net = "mlp:in-4-out,act=gelu", .precision = precision, .threads = 1};
+    const blv_classifier_options options = {.size = sizeof(blv_classifier_options),
+                                            .net = "mlp:in-4-out,act=gelu",
+                                            .precision = precision,
+                                            .threads = 1};
     double weight[ROWS], scores[ROWS * CLASSES], features[ROWS * WIDTH], accuracy = -1.0;
     for (size_t i = 0; i < ROWS; i++)
         weight[i] = 1.0 + (double)i;
-    const blv_training training = {.steps = 3,
+    const blv_training training = {.size = sizeof(blv_training),
+                                   .steps = 3,
                                    .batch = 4,
                                    .weight = weight,
                                    .also = rows,
@@ -168,7 +185,7 @@ static void test_classifiers(void **state) {
     for (int precision = BLV_F64; precision <= BLV_F32; precision++) {
         blv_dataset *rows = make_rows((blv_precision)precision);
         fail_every_request("classifier", learn, rows, true);
-        blv_dataset_destroy(rows);
+        blv_dataset_release(rows);
     }
 }
 
@@ -177,7 +194,8 @@ static blv_dataset *rows_without(bool dense, bool labels, size_t columns, size_t
     const size_t starts[] = {0, 1, 2};
     const uint32_t column[] = {0, 0};
     const int32_t label[] = {0, (int32_t)classes - 1};
-    const blv_dataset_view view = {.rows = 2,
+    const blv_dataset_view view = {.size = sizeof(blv_dataset_view),
+                                   .rows = 2,
                                    .columns = columns,
                                    .dense = dense ? numbers : NULL,
                                    .stride = dense ? columns : 0,
@@ -206,24 +224,24 @@ static void test_rows_that_do_not_fit(void **state) {
     };
     blv_dataset *rows = make_rows(BLV_F64);
     blv_classifier *c = make_model(BLV_F64);
-    const blv_training few = {.steps = 2};
+    const blv_training few = {.size = sizeof(blv_training), .steps = 2};
     double accuracy = -1.0;
     for (size_t i = 0; i < LENGTH(wrong); i++) {
         blv_message why = {""};
-        const blv_training both = {.steps = 2, .also = wrong[i].rows};
+        const blv_training both = {.size = sizeof(blv_training), .steps = 2, .also = wrong[i].rows};
         assert_int_equal(blv_classifier_train(c, wrong[i].rows, &few, &why), wrong[i].error);
         expect_text(why.text, wrong[i].part);
         assert_int_equal(blv_classifier_train(c, rows, &both, NULL), wrong[i].error);
         assert_int_equal(blv_classifier_accuracy(c, wrong[i].rows, &accuracy, &why),
                          wrong[i].error);
         assert_true(accuracy == -1.0);
-        blv_dataset_destroy(wrong[i].rows);
+        blv_dataset_release(wrong[i].rows);
     }
     assert_int_equal(blv_classifier_train(c, rows, &few, NULL), BLV_OK);
     assert_int_equal(blv_classifier_accuracy(c, rows, &accuracy, NULL), BLV_OK);
     assert_true(accuracy >= 0.0);
     blv_classifier_destroy(c);
-    blv_dataset_destroy(rows);
+    blv_dataset_release(rows);
 }
 
 /* ---- The problem coreset ---- */
@@ -231,8 +249,11 @@ static void test_rows_that_do_not_fit(void **state) {
 static blv_error refused_coreset(const blv_coreset_setting *setting) {
     blv_message why = {""};
     blv_problem *problem = (blv_problem *)&why;
-    const blv_sets sets = {.train = make_rows(BLV_F64), .val = make_rows(BLV_F64)};
+    const blv_sets sets = {
+        .size = sizeof sets, .train = make_rows(BLV_F64), .val = make_rows(BLV_F64)};
     blv_error error = blv_coreset_create(&sets, setting, NULL, &problem, &why);
+    blv_dataset_release(sets.train);
+    blv_dataset_release(sets.val);
     if (error != BLV_OK)
         assert_true(!problem && why.text[0]);
     else
@@ -242,7 +263,11 @@ static blv_error refused_coreset(const blv_coreset_setting *setting) {
 
 static void test_coreset_settings(void **state) {
     (void)state;
-    const blv_coreset_setting good = {.K = 3, .ridge = 0.1, .draws = 2, .net = "mlp:in-3-out"};
+    const blv_coreset_setting good = {.size = sizeof(blv_coreset_setting),
+                                      .K = 3,
+                                      .ridge = 0.1,
+                                      .draws = 2,
+                                      .net = "mlp:in-3-out"};
     char long_text[2 * BLV_TEXT_SIZE] = "mlp:in";
     blv_coreset_setting wrong[7];
     for (size_t i = 0; i < LENGTH(wrong); i++)

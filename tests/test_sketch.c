@@ -41,8 +41,8 @@ static int hvp(void *user, const blv_batch *batch, const blv_vec *x, const blv_v
     return def->lower_hvp(def->user, NULL, x, y, v, hv);
 }
 
-static int jvp(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
-               const blv_vec *v, blv_vec *jv) {
+static int cross(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
+                 const blv_vec *v, blv_vec *jv) {
     (void)batch;
     const blv_problem_def *def = user;
     return def->lower_cross(def->user, NULL, x, y, v, jv);
@@ -60,7 +60,7 @@ static large make_large(const char *kappa, const char *seed, size_t samples) {
     def.upper = upper;
     def.lower = lower;
     def.lower_hvp = hvp;
-    def.lower_cross = jvp;
+    def.lower_cross = cross;
     def.lower_all = NULL;
     def.lower_hessian_matrix = def.lower_cross_matrix = NULL;
     def.known_phi = NULL;
@@ -158,7 +158,8 @@ static void test_price(void **state) {
         blv_run *run = make_run(l.problem, solver->name, SETTINGS("iters", "0"));
         solve_run(run);
         const blv_counts *c = &blv_run_result(run)->setup_counts;
-        double f = (double)c->f_grad / samples, g = (double)(c->g_grad + c->hvp + c->jvp) / samples;
+        double f = (double)c->f_grad / samples,
+               g = (double)(c->g_grad + c->hvp + c->cross) / samples;
         if (!(f <= 8.0) || !(g <= 35.0))
             fail_msg("%s: %g gradients of f, %g of g and products", solver->name, f, g);
         blv_run_destroy(run);

@@ -1,5 +1,5 @@
-/* The certificate: how good a point is, computed from the problem's oracles and independent of the
- * solver. And the lower level alone. */
+/* The certificate: how good a point is, computed from the problem's oracles, independent of the
+ * solver. And solving the lower level alone. */
 #ifndef BILEVEL_CERTIFICATE_H
 #define BILEVEL_CERTIFICATE_H
 
@@ -9,32 +9,32 @@
 extern "C" {
 #endif
 
-/* Computed from the problem's oracles after a tight inner solve, outside the solver. */
+/* Computed after a tight solve of the lower level. */
 typedef struct blv_certificate {
     double phi;             /* f(x, y*(x)) */
     double grad_norm;       /* |grad Phi(x)|, or |x - P_X(x - grad Phi(x))| when there is a set X */
-    double inner_residual;  /* |gy| at the y that was handed in */
+    double inner_residual;  /* |gy| at the given y */
     double solve_residual;  /* |gy| after the tight solve */
     double linear_residual; /* |r| after the tight solve */
-    double estimate_error;  /* |d(x, y, v) - grad Phi(x)| for the v that was handed in, else NaN */
+    double estimate_error;  /* |d(x, y, v) - grad Phi(x)| for the given v; NaN without v */
     bool projected;         /* grad_norm is that of the gradient mapping */
     bool singular;          /* d2g/dy2 is singular: grad_norm and estimate_error are NaN */
-    bool tight;             /* the inner and the linear solve reached the limit of the precision */
+    bool tight;             /* both solves reached the limit of the precision */
 } blv_certificate;
 
 /* v may be NULL. counts may be NULL. */
 BLV_API blv_error blv_certify(const blv_problem *problem, const blv_vec *x, const blv_vec *y,
                               const blv_vec *v, blv_certificate *certificate, blv_counts *counts,
                               blv_message *why);
-/* The certificate of the run's present x, y and v. */
+/* The certificate of the run's current x, y and v. */
 BLV_API blv_error blv_run_certify(blv_run *run, blv_certificate *certificate);
 
 /* ---- The lower level alone ---- */
 
-/* Asked before every oracle call: non-zero ends the work. */
+/* Called before every oracle call; non-zero stops the work. */
 typedef int (*blv_stop_fn)(void *context);
-/* y becomes y*(x), from the y handed in: |gy| <= tol, or as small as rounding allows. What was
- * reached is in gy_norm; it is NaN when stop, which may be NULL, ended it on the way. */
+/* y becomes y*(x), starting from the given y: |gy| <= tol, or as small as rounding allows. gy_norm
+ * is what was reached; NaN when stop, which may be NULL, stopped it. */
 BLV_API blv_error blv_solve_lower(const blv_problem *problem, const blv_vec *x, blv_vec *y,
                                   double tol, blv_stop_fn stop, void *context, double *gy_norm,
                                   blv_message *why);

@@ -1,4 +1,5 @@
-/* Checkpoints: a run that is saved can be resumed, and ends bitwise as if it had never stopped. */
+/* Checkpoints: a saved run can be resumed, in another process and on any number of threads, and
+ * ends bitwise identical to a run that was never interrupted. */
 #ifndef BILEVEL_CHECKPOINT_H
 #define BILEVEL_CHECKPOINT_H
 
@@ -9,19 +10,17 @@
 extern "C" {
 #endif
 
-/* Writes everything that the run needs to go on, as an NPZ file (docs/store.md): aside first,
- * brought to the disk, then renamed over path, so that path is always whole. Between two steps,
- * from a monitor or from a pause; opens the run if it is not open. When it fails the run is as it
- * was, and what was at path too. */
+/* Writes everything that is needed to resume the run, as an NPZ file (docs/store.md). The file is
+ * replaced atomically: path is always whole. Between two steps, or from a callback; opens the run
+ * if it is not open. On error the run and the file at path are as they were. */
 BLV_API blv_error blv_run_save(blv_run *run, const char *path);
 /* The same through a function that gets the file front to back. */
 BLV_API blv_error blv_run_save_to(blv_run *run, blv_write_fn write, void *context);
 
-/* Takes over what was saved, in place of a start: the run must be of the same solver, problem,
- * dimensions, precision, parameters, seed, batch and sampler, opened or not, and not yet stepped.
- * Limits, tolerances and the trace may differ. It then goes on as the one that was saved would
- * have, to the bit, in any number of threads. What differs is named in the message (BLV_E_VALUE); a
- * file that is damaged or of another version is BLV_E_FORMAT. On error the run is as it was. */
+/* Restores what was saved, instead of a start: after the parameters are set, before the first step.
+ * Solver, problem, dimensions, precision, parameters, seed, batch and sampler must be the same;
+ * limits, tolerances and the trace may differ. What differs is named in the message (BLV_E_VALUE);
+ * a file that is damaged or of another version is BLV_E_FORMAT. On error the run is as it was. */
 BLV_API blv_error blv_run_load(blv_run *run, const char *path);
 /* The same from memory. */
 BLV_API blv_error blv_run_load_from(blv_run *run, const void *bytes, size_t size);

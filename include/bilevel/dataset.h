@@ -1,10 +1,11 @@
 /* Data sets: rows of features, dense or sparse, with classes or real targets.
  *
- * Read one from a file, look at it through its view, derive others from it. What was done to a set
- * is recorded in its history. */
+ * Read one from a file, access its arrays through the view, derive others from it. What was done to
+ * a set is recorded in its history. */
 #ifndef BILEVEL_DATASET_H
 #define BILEVEL_DATASET_H
 
+#include "bilevel/npz.h"
 #include "bilevel/space.h"
 
 #include <stdbool.h>
@@ -20,8 +21,9 @@ typedef struct blv_dataset blv_dataset;
 
 typedef enum blv_layout { BLV_LAYOUT_AUTO, BLV_LAYOUT_DENSE, BLV_LAYOUT_SPARSE } blv_layout;
 
-/* Zero-filled means: automatic. */
+/* All fields but size may be 0, which means automatic. */
 typedef struct blv_read_options {
+    size_t size; /* sizeof(blv_read_options) */
     blv_precision precision;
     blv_layout layout;  /* AUTO: sparse when the format is and fewer than a quarter are non-zero */
     const char *label;  /* CSV: name or number (from 0) of the label column; "none"; NULL: last.
@@ -34,18 +36,22 @@ typedef struct blv_read_options {
                            become true_label; NULL: none */
     bool real_targets;  /* take labels as real numbers, not as classes */
     size_t columns;     /* libsvm: at least this many features */
-    size_t max_classes; /* more distinct labels than this are refused as classes; 0: 10000 */
+    size_t max_classes; /* more distinct labels than this are rejected as classes; 0: 10000 */
 } blv_read_options;
 
-/* The format is told from the content: libsvm, CSV or TSV, NPY, NPZ, IDX, CIFAR-10 and -100 binary,
- * each also compressed with gzip. options may be NULL. */
+/* The format is detected from the content: libsvm, CSV or TSV, NPY, NPZ, IDX, CIFAR-10 and -100
+ * binary, each also compressed with gzip. options may be NULL. */
 BLV_API blv_error blv_dataset_read(blv_dataset **dataset, const char *path,
                                    const blv_read_options *options, blv_message *why);
-BLV_API void blv_dataset_destroy(blv_dataset *dataset); /* NULL is allowed */
+/* Sets are counted: every set that was made or retained must be released as often. Counting is safe
+ * between threads. NULL is allowed. */
+BLV_API blv_dataset *blv_dataset_retain(blv_dataset *dataset); /* returns dataset */
+BLV_API void blv_dataset_release(blv_dataset *dataset);
 
-/* ---- Looking ---- */
+/* ---- Access ---- */
 
 typedef struct blv_dataset_view {
+    size_t size; /* sizeof(blv_dataset_view) */
     size_t rows, columns;
     blv_precision precision;
 
@@ -79,6 +85,8 @@ BLV_API const char *blv_dataset_notes(const blv_dataset *dataset, size_t i);
  * labels, targets and names, in their order. The same numbers have the same fingerprint dense or
  * sparse, f32 or f64; history, notes and format do not count. */
 BLV_API uint64_t blv_dataset_fingerprint(const blv_dataset *dataset);
+/* One number for several sets, in their order; NULL among them is allowed. */
+BLV_API uint64_t blv_dataset_fingerprint_all(const blv_dataset *const *datasets, size_t count);
 
 /* ---- From memory ---- */
 
@@ -88,10 +96,18 @@ BLV_API uint64_t blv_dataset_fingerprint(const blv_dataset *dataset);
 BLV_API blv_error blv_dataset_create(blv_dataset **dataset, const blv_dataset_view *view,
                                      const char *history, blv_message *why);
 
-/* ---- Deriving: each returns a new set and leaves its source as it is ---- */
+/* ---- Deriving: each makes a new set and leaves its source as it is ---- */
 
-/* All of these keep true labels, names, history and notes; the transposed copy is not kept. */
+/* Sets share the arrays that are the same in both: a set with other labels has the features of its
+ * source, not a copy. History, notes, names and true labels are kept; the transposed copy is kept
+ * by blv_dataset_copy only. */
 
+/* A copy that shares all arrays: later changes to one of the two do not reach the other. */
+BLV_API blv_error blv_dataset_copy(const blv_dataset *dataset, blv_dataset **copy,
+                                   blv_message *why);
+/* The same rows with other labels, class numbers 0 .. classes-1. */
+BLV_API blv_error blv_dataset_relabel(const blv_dataset *dataset, const int32_t *label,
+                                      blv_dataset **relabelled, blv_message *why);
 /* The rows index[0 .. count-1], in that order; a row may come more than once. */
 BLV_API blv_error blv_dataset_select(const blv_dataset *dataset, const size_t *index, size_t count,
                                      blv_dataset **selected, blv_message *why);
@@ -102,15 +118,47 @@ BLV_API blv_error blv_dataset_select(const blv_dataset *dataset, const size_t *i
 BLV_API blv_error blv_dataset_split(const blv_dataset *dataset, const double *sizes, size_t parts,
                                     bool stratified, uint64_t seed, blv_dataset **part,
                                     blv_message *why);
+/* The same split as row numbers: row, with room for as many numbers as the set has rows, gets those
+ * of part 0 first, then those of part 1 and so on; count[p] is how many part p has. */
+BLV_API blv_error blv_dataset_split_rows(const blv_dataset *dataset, const double *sizes,
+                                         size_t parts, bool stratified, uint64_t seed, size_t *row,
+                                         size_t *count, blv_message *why);
 BLV_API blv_error blv_dataset_subsample(const blv_dataset *dataset, double size, bool stratified,
                                         uint64_t seed, blv_dataset **sample, blv_message *why);
 
-/* ---- Changing in place: on error the set is as it was; a mapped set is copied first ---- */
+/* The rows of both, one after the other. The sets must be aligned. */
+BLV_API blv_error blv_dataset_join(const blv_dataset *first, const blv_dataset *second,
+                                   blv_dataset **joined, blv_message *why);
+
+/* ---- Sets that are used together ---- */
+
+/* Gives train, validation and test sets what datasets[0] has: classes with the same numbers, the
+ * same columns, layout and precision. Other sets may be NULL and are left out then. BLV_E_VALUE
+ * where that is not possible: a class that the first set does not have, other numbers or names of
+ * features, classes beside real targets. Only where one of the sets is from a libsvm file, which
+ * does not tell its width, narrower sets get columns of zeros (names of columns are dropped then).
+ * names: one for each set, such as its file, for messages; may be NULL. On error all sets are as
+ * they were. */
+BLV_API blv_error blv_dataset_align(blv_dataset *const *datasets, const char *const *names,
+                                    size_t count, blv_message *why);
+/* The same for one set and what a reference describes: its columns, feature_names, classes and
+ * class_names, and where it has features their layout and precision. The set may have no labels. */
+BLV_API blv_error blv_dataset_align_to(blv_dataset *dataset, const char *name,
+                                       const blv_dataset_view *reference,
+                                       const char *reference_name, blv_message *why);
+/* BLV_E_FORMAT unless the rows have classes, and two different ones at least. */
+BLV_API blv_error blv_dataset_expect_classes(const blv_dataset *dataset, const char *name,
+                                             blv_message *why);
+
+/* ---- Changing in place: on error the set is as it was ---- */
+
+/* Arrays that another set shares are copied first; a mapped file is never written to. Every change
+ * drops the transposed copy. Everybody who has retained the set sees the change. */
 
 typedef enum blv_corruption {
     BLV_CORRUPT_UNIFORM,  /* exactly round(share rows) labels become another class, drawn alike */
     BLV_CORRUPT_PAIRWISE, /* ... become the next class (the last one the first) */
-    BLV_CORRUPT_REDRAW    /* ... are drawn anew from all classes: some stay as they were */
+    BLV_CORRUPT_REDRAW    /* ... are drawn again from all classes: some stay as they were */
 } blv_corruption;
 /* Done once and for all: the labels stay as they are from then on, and true_label keeps those from
  * before the first corruption. */
@@ -138,16 +186,13 @@ BLV_API blv_error blv_dataset_intercept(blv_dataset *dataset, blv_message *why);
 /* Two classes from many: `name` against the rest (class 1, and class 0 named "rest"). */
 BLV_API blv_error blv_dataset_one_against_rest(blv_dataset *dataset, const char *name,
                                                blv_message *why);
-/* Gives the set the columns and the class numbers of another; a class that the other does not have
- * is an error. Both may get wider: columns of zeros, and names of columns are dropped. Where both
- * have names of columns these must be the same. */
-BLV_API blv_error blv_dataset_match(blv_dataset *dataset, blv_dataset *reference, blv_message *why);
 /* Makes the transposed copy of a sparse set; nothing to do for a dense one. */
 BLV_API blv_error blv_dataset_transpose(blv_dataset *dataset, blv_message *why);
 
 /* ---- Writing ---- */
 
-/* format: "libsvm", "csv", "npz". Written aside and renamed; a path that ends in .gz is compressed
+/* format: "libsvm", "csv", "npz". Written to a temporary file
+ * and renamed; a path that ends in .gz is compressed
  * (not npz). Numbers are the shortest that read back as the same.
  * libsvm: columns from 1, no zeros except the last column in the first row where the width would be
  * lost; classes by name where all names are numbers, else by number; 0 where there are none.
@@ -157,6 +202,10 @@ BLV_API blv_error blv_dataset_transpose(blv_dataset *dataset, blv_message *why);
  * are not read here. True labels and the history are not written. */
 BLV_API blv_error blv_dataset_write(const blv_dataset *dataset, const char *path,
                                     const char *format, blv_message *why);
+/* The same bytes to a function, front to back. name: stands for the path. */
+BLV_API blv_error blv_dataset_write_to(const blv_dataset *dataset, const char *name,
+                                       const char *format, blv_write_fn write, void *context,
+                                       blv_message *why);
 
 #ifdef __cplusplus
 }

@@ -1,5 +1,5 @@
-/* Linear classifiers: the problems hyperclean and l2reg on data sets at hand, and the answers of a
- * model.
+/* Linear classifiers: the problems hyperclean and l2reg on data sets in memory, and the answers of
+ * a model.
  *
  * The families of these names read their data from files, split and scale them; here all of that
  * has been done with dataset.h. */
@@ -15,14 +15,15 @@ extern "C" {
 
 /* ---- Problems ---- */
 
-/* Sets with the same classes, columns, layout and precision (blv_dataset_match). test may be NULL:
+/* Sets with the same classes, columns, layout and precision (blv_dataset_align). test may be NULL:
  * it is for measures only. */
 typedef struct blv_sets {
+    size_t size; /* sizeof(blv_sets) */
     blv_dataset *train, *val, *test;
 } blv_sets;
 
-/* Both take the sets over, also when they fail; test must be a set of its own. options may be NULL;
- * its precision must be that of the sets. */
+/* The sets stay the caller's. A problem shares their rows, which are not copied; later changes to
+ * the sets do not reach it. options may be NULL; its precision must be that of the sets. */
 
 /* A weight for each training row: x has an entry for each row of train, in its order. */
 BLV_API blv_error blv_hyperclean_create(const blv_sets *sets, double C,
@@ -37,6 +38,7 @@ typedef enum blv_penalty_kind {
 } blv_penalty_kind;
 
 typedef struct blv_l2reg_setting {
+    size_t size; /* sizeof(blv_l2reg_setting) */
     blv_penalty_kind penalty;
     const uint32_t *group; /* BLV_PENALTY_GROUPS: that of each column, from 0; copied */
     double scale;          /* the penalty of x = 0; above 0 */
@@ -53,6 +55,7 @@ BLV_API blv_error blv_l2reg_create(const blv_sets *sets, const blv_l2reg_setting
 /* Scores of a row a: W a + intercept, one for each class; or one only, of two classes the second
  * against the first. */
 typedef struct blv_linear_model {
+    size_t size; /* sizeof(blv_linear_model) */
     size_t scores, columns;
     const double *weights;   /* scores x columns, row by row */
     const double *intercept; /* scores numbers; NULL: 0 */

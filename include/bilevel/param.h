@@ -26,7 +26,7 @@ typedef struct blv_param {
     const char *value; /* the default, as a user would type it */
     double lo, hi;     /* BLV_REAL, BLV_INT: the range, ends included */
     const char
-        *words;       /* BLV_CHOICE: "a|b|c". Numbers: words allowed in place of a number, if any */
+        *words;       /* BLV_CHOICE: "a|b|c". Numbers: words allowed instead of a number, or NULL */
     const char *help; /* one line */
 } blv_param;
 
@@ -34,19 +34,24 @@ typedef struct blv_param {
  * which allows one word, and as -1 for the first word, -2 for the second in a BLV_INT field. */
 #define BLV_WORD_REAL ((double)NAN)
 
-/* Sets every field to its default. The table must be valid: a default out of its own range is a
- * BLV_E_VALUE, so that a test catches it. */
+/* Sets every field to its default. A default out of its own range is BLV_E_VALUE. */
 BLV_API blv_error blv_params_default(const blv_param *table, void *fields, blv_message *why);
 
 /* Sets one field from text. owner names the thing in messages ("solver s-tfbo"). An unknown key is
  * BLV_E_NAME with the nearest key named; a bad value is BLV_E_VALUE with what was expected. */
 BLV_API blv_error blv_params_set(const blv_param *table, void *fields, const char *owner,
                                  const char *key, const char *value, blv_message *why);
+/* Sets a BLV_REAL or BLV_INT field from a number: exactly, with the same checks and messages.
+ * Whole numbers may be given as doubles up to 9e15. Words are set as text. */
+BLV_API blv_error blv_params_set_real(const blv_param *table, void *fields, const char *owner,
+                                      const char *key, double value, blv_message *why);
+BLV_API blv_error blv_params_set_int(const blv_param *table, void *fields, const char *owner,
+                                     const char *key, int64_t value, blv_message *why);
 
 /* NULL when there is no such key. */
 BLV_API const blv_param *blv_params_find(const blv_param *table, const char *key);
 
-/* The value in effect as text, in the form that blv_params_set reads back. */
+/* The current value as text, in the form that blv_params_set reads. */
 BLV_API void blv_params_format(const blv_param *param, const void *fields, char *text, size_t size);
 
 /* The allowed values as text: "a number > 0", "tol or fixed". */

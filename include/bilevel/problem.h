@@ -25,8 +25,8 @@ typedef struct blv_batch {
     size_t first;
     size_t count;
     const size_t *index;
-    size_t next_first,
-        next_count; /* the range that comes next, to be fetched ahead; 0: not known */
+    blv_memory_kind memory;        /* of index */
+    size_t next_first, next_count; /* the range that comes next, to be fetched; 0: not known */
 } blv_batch;
 
 /* Every oracle returns 0, a positive number (recoverable: this point is refused; the last move is
@@ -77,6 +77,7 @@ typedef struct blv_named_array {
 typedef uint64_t (*blv_fingerprint_fn)(void *user);
 
 typedef struct blv_problem_def {
+    size_t size;             /* of this struct: BLV_SIZED(blv_problem_def) */
     const char *name;        /* copied; NULL: "problem" */
     size_t dim_x, dim_y;     /* sizes of x and y */
     blv_precision precision; /* BLV_F64 unless said otherwise */
@@ -111,7 +112,7 @@ typedef struct blv_problem_def {
     const blv_space *space_y; /* NULL: host memory, from dim, precision and threads */
 } blv_problem_def;
 
-/* The definition is copied. */
+/* The definition is copied. Where its size is not set, nothing else of it is read or freed. */
 BLV_API blv_error blv_problem_create(blv_problem **problem, const blv_problem_def *def,
                                      blv_message *why);
 /* Every run of the problem must have been destroyed before. NULL is allowed. */
@@ -149,11 +150,14 @@ BLV_API blv_error blv_problem_check(const blv_problem *problem, uint64_t seed, d
 /* ---- Problem families: problems that are created by name ---- */
 
 typedef struct blv_problem_options {
+    size_t size; /* sizeof(blv_problem_options) */
     blv_precision precision;
-    int threads; /* 0: all processors */
+    int threads;            /* 0: all processors */
+    blv_memory_kind memory; /* where data and vectors are kept; BLV_E_UNSUPPORTED: not there */
 } blv_problem_options;
 
 typedef struct blv_problem_family {
+    size_t size; /* of this struct: BLV_SIZED(blv_problem_family) */
     const char *name;
     const char *summary; /* one line */
     const char *formula; /* f and g, one line each */
@@ -164,7 +168,7 @@ typedef struct blv_problem_family {
 } blv_problem_family;
 
 /* Creates a problem from its family with settings {"key", "value", ..., NULL}; NULL: defaults.
- * options may be NULL: f64, all processors. */
+ * options may be NULL: f64, all processors, host memory. */
 BLV_API blv_error blv_problem_from_family(const blv_problem_family *family,
                                           const char *const *settings,
                                           const blv_problem_options *options, blv_problem **problem,

@@ -18,10 +18,10 @@ typedef struct blv_sampler blv_sampler;
 /* What a step, or anything that calls an oracle, returns. Pass on whatever is not BLV_GO. */
 typedef enum blv_flow {
     BLV_GO = 0,
-    BLV_RETRY,      /* an oracle refused the point: the run halves the last move and steps again */
+    BLV_RETRY,      /* an oracle rejected the point: the run halves the last move and retries */
     BLV_FINISHED,   /* the solver has converged by its own test */
     BLV_STUCK,      /* no further progress in this precision */
-    BLV_HALT,       /* a limit or a stop request was met inside the step */
+    BLV_HALT,       /* a limit or a stop request came inside the step */
     BLV_NONFINITE,  /* a value was not finite */
     BLV_NO_INVERSE, /* the lower-level Hessian is singular */
     BLV_FATAL       /* an oracle failed fatally */
@@ -34,24 +34,17 @@ typedef enum blv_flow {
             return blv_try_flow;                                                                   \
     } while (0)
 
-/* The same for functions that return a blv_error, for use in `open`. */
-#define BLV_CHECK(call)                                                                            \
-    do {                                                                                           \
-        blv_error blv_check_error = (call);                                                        \
-        if (blv_check_error != BLV_OK)                                                             \
-            return blv_check_error;                                                                \
-    } while (0)
-
 /* ---- The descriptor ---- */
 
 enum {
-    BLV_USES_HVP = 1,     /* calls Hv; differences of gy stand in when the problem has none */
-    BLV_USES_CROSS = 2,   /* calls Jv; differences of gx stand in when the problem has none */
+    BLV_USES_HVP = 1,     /* calls Hv; falls back to differences of gy when the problem has none */
+    BLV_USES_CROSS = 2,   /* calls Jv; falls back to differences of gx when the problem has none */
     BLV_USES_INVERSE = 4, /* needs the inverse of the lower-level Hessian */
     BLV_IS_STOCHASTIC = 8 /* draws batches unless told otherwise */
 };
 
 typedef struct blv_solver {
+    size_t size; /* of this struct: a descriptor begins with BLV_SIZED(blv_solver) */
     const char *name;
     const char *summary;  /* one line */
     const char *citation; /* paper and algorithm */
@@ -87,8 +80,8 @@ BLV_API blv_error blv_scratch_vec(blv_run *run, blv_level level, blv_vec **vec);
  * independent. size: 0 for what the run's `batch` says. */
 BLV_API blv_error blv_state_sampler(blv_run *run, const char *name, blv_level level, size_t size,
                                     blv_sampler **sampler);
-/* Hands an object to the run: counted as memory, destroyed with the run. When this fails, the
- * object has been destroyed. */
+/* Makes the run the owner of an object: counted as memory, destroyed with the run, and destroyed at
+ * once when this call fails. */
 BLV_API blv_error blv_run_own(blv_run *run, void *object, void (*destroy)(void *object),
                               size_t bytes);
 /* Leaves a readable message and returns the error, for `return blv_run_fail(...)`. */
@@ -106,7 +99,8 @@ BLV_API uint64_t blv_run_limit(const blv_run *run);     /* iteration limit, 0: n
 /* The next batch; NULL when the whole sum is to be used. Valid until the next draw. */
 BLV_API const blv_batch *blv_sampler_next(blv_sampler *sampler);
 
-/* The problem's oracles, counted. Fallbacks by central differences are made here. */
+/* The problem's oracles, counted, with central differences where the problem has no Hv or Jv.
+ * blv_oracle_cross is the product with the cross derivative, jv = (d2g/dxdy) v. */
 BLV_API blv_flow blv_oracle_upper(blv_run *run, const blv_batch *batch, const blv_vec *x,
                                   const blv_vec *y, double *f, blv_vec *fx, blv_vec *fy);
 BLV_API blv_flow blv_oracle_lower(blv_run *run, const blv_batch *batch, const blv_vec *x,
@@ -121,8 +115,13 @@ BLV_API blv_flow blv_oracle_all(blv_run *run, const blv_batch *batch, const blv_
 /* x = P_X(x); nothing to do where X is the whole space. blv_move does this by itself. */
 BLV_API blv_flow blv_oracle_project(blv_run *run, blv_vec *x);
 
-/* iterate = iterate - step * direction, projected onto X when the iterate is the run's x. Refused
- * with BLV_NONFINITE, iterate unchanged, when the result is not finite: so iterates always are. */
+/* All scalars that a step needs, in one reduction: blv_run_reduce(run, BLV_SCALARS(BLV_NORM(&norm,
+ * gy), ...)). BLV_NONFINITE when one of them is not finite, or when a move since the last reduction
+ * was not: that one is undone, so the iterates that a run shows are always finite. */
+BLV_API blv_flow blv_run_reduce(blv_run *run, size_t count, const blv_scalar *scalars);
+
+/* iterate = iterate - step * direction, projected onto X when the iterate is the run's x. The next
+ * reduction checks it, or it is BLV_NONFINITE at once where the space can tell. */
 BLV_API blv_flow blv_move(blv_run *run, blv_vec *iterate, double step, const blv_vec *direction);
 /* iterate = sum_i coef[i] terms[i], likewise. */
 BLV_API blv_flow blv_move_to(blv_run *run, blv_vec *iterate, size_t count, const double *coef,

@@ -18,6 +18,10 @@ extern "C" {
 #define BLV_PRINTF(fmt, args)
 #endif
 
+/* The first element of every struct that a caller fills and the library reads:
+ * {BLV_SIZED(blv_solver), .name = ...}. It tells the library which edition of the struct it got. */
+#define BLV_SIZED(type) .size = sizeof(type)
+
 #define BLV_VERSION_MAJOR 0
 #define BLV_VERSION_MINOR 1
 #define BLV_VERSION_PATCH 0
@@ -37,13 +41,23 @@ BLV_API const char *blv_version(void);
     X(BLV_E_FILE, 7, "file cannot be read or written")                                             \
     X(BLV_E_FORMAT, 8, "malformed file")                                                           \
     X(BLV_E_UNSUPPORTED, 9, "not possible with this problem")                                      \
-    X(BLV_E_STOPPED, 10, "stopped on request")
+    X(BLV_E_STOPPED, 10, "stopped on request")                                                     \
+    X(BLV_E_FAILED, 11, "a run failed")                                                            \
+    X(BLV_E_DEVICE, 12, "a device or a network failed")
 
 typedef enum blv_error {
 #define X(name, value, text) name = value,
     BLV_ERROR_LIST(X)
 #undef X
 } blv_error;
+
+/* Returns the error of a call that failed, in functions that return a blv_error themselves. */
+#define BLV_CHECK(call)                                                                            \
+    do {                                                                                           \
+        blv_error blv_check_error = (call);                                                        \
+        if (blv_check_error != BLV_OK)                                                             \
+            return blv_check_error;                                                                \
+    } while (0)
 
 /* Outcomes: 0 still running, > 0 converged, < 0 ended without converging. Outcomes of -20 and below
  * are failures (exit code 1 of the command); the others are limits that were asked for.
@@ -58,7 +72,7 @@ typedef enum blv_error {
     X(BLV_STOPPED_MONITOR, -4, "monitor", "the monitor asked to stop")                             \
     X(BLV_STOPPED_REQUEST, -5, "stopped", "a stop was requested")                                  \
     X(BLV_STALLED, -6, "stalled", "no further progress is possible in this precision")             \
-    X(BLV_DIVERGED, -20, "diverged", "a value was not finite or an oracle kept refusing")          \
+    X(BLV_DIVERGED, -20, "diverged", "a value was not finite or an oracle kept rejecting points")  \
     X(BLV_SINGULAR, -21, "singular", "the lower-level Hessian is singular")                        \
     X(BLV_ORACLE_FAILED, -22, "failed", "an oracle failed fatally")
 
@@ -73,8 +87,8 @@ BLV_API const char *blv_error_text(blv_error error);
 BLV_API const char *blv_outcome_word(blv_outcome outcome);
 BLV_API const char *blv_outcome_text(blv_outcome outcome);
 
-/* A readable message, owned by the caller. Functions that take one accept NULL.
- * It is written only when the function returns an error. */
+/* A readable message, owned by the caller. Functions that take one accept NULL, and write it only
+ * when they return an error. */
 typedef struct blv_message {
     char text[512];
 } blv_message;

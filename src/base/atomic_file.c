@@ -13,7 +13,7 @@
 
 enum {
     KNOWN_NAMES = 4,          /* what killed processes left under these is found again */
-    TEMPORARY_ATTEMPTS = 100, /* then come names that nobody else thinks of */
+    TEMPORARY_ATTEMPTS = 100, /* then names with a random number */
     TEMPORARY_SUFFIX = 32,
     TEMPORARY_STEM = 200 /* leaves room for the suffix where a name may have 255 bytes */
 };
@@ -99,55 +99,140 @@ static void release(blv_atomic_file *a) {
     *a = (blv_atomic_file){0};
 }
 
-blv_error blv_atomic_file_open(blv_atomic_file *aside, const char *path, blv_message *why) {
-    *aside = (blv_atomic_file){0};
+blv_error blv_atomic_file_open(blv_atomic_file *file, const char *path, blv_message *why) {
+    *file = (blv_atomic_file){0};
     struct stat status;
     if (stat(path, &status) == 0 && !S_ISREG(status.st_mode))
         return blv_explain(why, BLV_E_FILE, "%s: is there and is not a regular file",
                            blv_shown_path(path));
-    aside->path = strdup(path);
-    if (!aside->path)
+    file->path = strdup(path);
+    if (!file->path)
         return blv_explain(why, BLV_E_MEMORY, "out of memory");
-    int fd = open_temporary(aside);
+    int fd = open_temporary(file);
     if (fd >= 0) {
-        aside->lock = fcntl(fd, F_DUPFD_CLOEXEC, 0); /* stays when the file is closed */
-        aside->locked = aside->lock >= 0;
-        aside->file = aside->locked ? fdopen(fd, "wb") : NULL;
-        if (!aside->file) {
+        file->lock = fcntl(fd, F_DUPFD_CLOEXEC, 0); /* stays when the file is closed */
+        file->locked = file->lock >= 0;
+        file->file = file->locked ? fdopen(fd, "wb") : NULL;
+        if (!file->file) {
             int saved = errno;
-            unlink(aside->temporary);
+            unlink(file->temporary);
             close(fd);
             errno = saved;
         }
     }
-    if (aside->file)
+    if (file->file)
         return BLV_OK;
     blv_error error = errno == ENOMEM ? blv_explain(why, BLV_E_MEMORY, "out of memory")
                                       : blv_explain_errno(why, path, "create a file beside it");
-    release(aside);
+    release(file);
     return error;
 }
 
-void blv_atomic_file_discard(blv_atomic_file *aside) {
-    if (aside->file) {
-        fclose(aside->file);
-        unlink(aside->temporary);
-    }
-    release(aside);
+int blv_atomic_file_write(void *file, const void *bytes, size_t count) {
+    return fwrite(bytes, 1, count, ((blv_atomic_file *)file)->file) == count ? 0 : -1;
 }
 
-blv_error blv_atomic_file_commit(blv_atomic_file *aside, blv_message *why) {
+void blv_atomic_file_discard(blv_atomic_file *file) {
+    if (file->file)
+        fclose(file->file);
+    if (file->temporary)
+        unlink(file->temporary);
+    release(file);
+}
+
+/* The temporary file is complete on disk. */
+static blv_error complete(blv_atomic_file *file, blv_message *why) {
     blv_error error = BLV_OK;
-    if (fflush(aside->file) != 0)
-        error = blv_explain_errno(why, aside->path, "write");
-    else if (fsync(fileno(aside->file)) != 0)
-        error = blv_explain_errno(why, aside->path, "bring it to the disk");
-    if (fclose(aside->file) != 0 && !error)
-        error = blv_explain_errno(why, aside->path, "close it");
-    if (!error && rename(aside->temporary, aside->path) != 0)
-        error = blv_explain_errno(why, aside->path, "put the new file in its place");
+    if (fflush(file->file) != 0)
+        error = blv_explain_errno(why, file->path, "write");
+    else if (fsync(fileno(file->file)) != 0)
+        error = blv_explain_errno(why, file->path, "flush it to disk");
+    if (fclose(file->file) != 0 && !error)
+        error = blv_explain_errno(why, file->path, "close it");
+    file->file = NULL;
+    return error;
+}
+
+static blv_error put_in_place(const blv_atomic_file *file, blv_message *why) {
+    return rename(file->temporary, file->path) == 0
+               ? BLV_OK
+               : blv_explain_errno(why, file->path, "put the new file in its place");
+}
+
+blv_error blv_atomic_file_commit(blv_atomic_file *file, blv_message *why) {
+    blv_error error = complete(file, why);
+    if (!error)
+        error = put_in_place(file, why);
     if (error)
-        unlink(aside->temporary);
-    release(aside);
+        unlink(file->temporary);
+    release(file);
+    return error;
+}
+
+/* Where the file that is replaced stays until all are in place. */
+typedef struct former_file {
+    char *path; /* NULL: there was none, or it could not be kept */
+    bool none;
+} former_file;
+
+static blv_error keep_former(const blv_atomic_file *file, former_file *former, blv_message *why) {
+    static const char ending[] = "old"; /* in place of tmp */
+    char *path = strdup(file->temporary);
+    if (!path)
+        return blv_explain(why, BLV_E_MEMORY, "out of memory");
+    memcpy(path + strlen(path) - strlen(ending), ending, strlen(ending));
+    unlink(path); /* of a process that was killed */
+    if (link(file->path, path) == 0) {
+        former->path = path;
+        return BLV_OK;
+    }
+    former->none = errno == ENOENT;
+    free(path);
+    return BLV_OK;
+}
+
+static void bring_back(const blv_atomic_file *file, const former_file *former) {
+    if (former->none)
+        unlink(file->path);
+    else if (former->path)
+        rename(former->path, file->path); /* it stays where there are no hard links */
+}
+
+blv_error blv_atomic_file_commit_all(blv_atomic_file *const *files, size_t count,
+                                     blv_message *why) {
+    former_file *former = calloc(count > 0 ? count : 1, sizeof *former);
+    blv_error error = former ? BLV_OK : blv_explain(why, BLV_E_MEMORY, "out of memory");
+    for (size_t i = 0; !error && i < count; i++)
+        error = complete(files[i], why);
+    size_t moved = 0;
+    while (!error && moved < count) {
+        error = keep_former(files[moved], &former[moved], why);
+        if (!error)
+            error = put_in_place(files[moved], why);
+        moved += !error;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (error && i < moved)
+            bring_back(files[i], &former[i]);
+        if (former && former[i].path)
+            unlink(former[i].path);
+        free(former ? former[i].path : NULL);
+        if (i < moved)
+            release(files[i]);
+        else
+            blv_atomic_file_discard(files[i]);
+    }
+    free(former);
+    return error;
+}
+
+blv_error blv_atomic_file_write_whole(const char *path, const void *bytes, size_t size,
+                                      blv_message *why) {
+    blv_atomic_file file;
+    BLV_CHECK(blv_atomic_file_open(&file, path, why));
+    if (blv_atomic_file_write(&file, bytes, size) == 0)
+        return blv_atomic_file_commit(&file, why);
+    blv_error error = blv_explain_errno(why, path, "write");
+    blv_atomic_file_discard(&file);
     return error;
 }

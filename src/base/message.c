@@ -20,6 +20,10 @@ blv_error blv_explain(blv_message *why, blv_error error, const char *format, ...
     return error;
 }
 
+blv_error blv_explain_memory(blv_message *why) {
+    return blv_explain(why, BLV_E_MEMORY, "out of memory");
+}
+
 blv_error blv_explain_errno(blv_message *why, const char *path, const char *action) {
     char reason[128];
     int code = errno;
@@ -75,4 +79,10 @@ const char *blv_nearest_guess(const blv_nearest *nearest) {
     if (!nearest->best || nearest->distance > 1 + strlen(nearest->best) / 2)
         return NULL;
     return nearest->best;
+}
+
+blv_error blv_explain_name(blv_message *why, const char *lacking, const blv_nearest *nearest) {
+    const char *guess = blv_nearest_guess(nearest);
+    return blv_explain(why, BLV_E_NAME, "%s '%.60s'%s%s%s", lacking, nearest->name,
+                       guess ? "; did you mean '" : "", guess ? guess : "", guess ? "'?" : "");
 }

@@ -9,6 +9,8 @@
 /* Writes the message where there is one and returns the error, for `return blv_explain(...)`. */
 blv_error blv_explain(blv_message *why, blv_error error, const char *format, ...) BLV_PRINTF(3, 4);
 
+/* BLV_E_MEMORY with "out of memory". */
+blv_error blv_explain_memory(blv_message *why);
 /* BLV_E_FILE with "path: cannot <action>: <what errno says>". */
 blv_error blv_explain_errno(blv_message *why, const char *path, const char *action);
 /* The path, or its end where it is too long for a message. */
@@ -23,5 +25,7 @@ typedef struct blv_nearest {
 void blv_nearest_try(blv_nearest *nearest, const char *candidate);
 /* The best candidate if it is near enough to be meant, else NULL. */
 const char *blv_nearest_guess(const blv_nearest *nearest);
+/* BLV_E_NAME with "<lacking> 'name'; did you mean 'best'?". lacking: "there is no solver". */
+blv_error blv_explain_name(blv_message *why, const char *lacking, const blv_nearest *nearest);
 
 #endif

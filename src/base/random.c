@@ -3,8 +3,10 @@
  * products. Chosen because any number of a stream can be had at once, so results cannot depend on
  * the order in which threads ask. */
 #include "base/random.h"
+#include "base/hash.h"
 
 #include <math.h>
+#include <string.h>
 
 enum { ROUNDS = 10 };
 
@@ -27,16 +29,8 @@ void blv_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4
     out[3] = c3;
 }
 
-/* 64-bit FNV-1a: purposes are short words, known at compile time. */
-static uint64_t hash_text(const char *text) {
-    uint64_t hash = 0xCBF29CE484222325u;
-    for (; *text; text++)
-        hash = (hash ^ (unsigned char)*text) * 0x100000001B3u;
-    return hash;
-}
-
 blv_stream blv_stream_make(uint64_t seed, const char *purpose) {
-    uint64_t salt = hash_text(purpose);
+    uint64_t salt = blv_hash_bytes(BLV_HASH_EMPTY, purpose, strlen(purpose));
     return (blv_stream){.key = {(uint32_t)seed, (uint32_t)(seed >> 32)},
                         .salt = {(uint32_t)salt, (uint32_t)(salt >> 32)}};
 }

@@ -3,7 +3,9 @@
 #include "blocks/rough_constants.h"
 #include "core/implicit.h"
 #include "core/run_private.h"
+#include "core/workspace.h"
 #include "linsolve/lanczos.h"
+#include "space/distance.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -39,7 +41,7 @@ static void destroy_work(void *object) {
     free(w);
 }
 
-static blv_error random_start(blv_run *run, blv_vec *start) {
+blv_error blv_random_start(blv_run *run, blv_vec *start) {
     size_t dim = blv_vec_dim(start);
     double *host = malloc(dim * sizeof *host);
     if (!host)
@@ -55,14 +57,11 @@ static blv_error open_vectors(blv_run *run, blv_constants_work *w) {
     blv_vec **const of_x[] = {&w->d0, &w->d1, &w->x1, &w->displacement};
     for (size_t i = 0; i < sizeof of_x / sizeof *of_x; i++)
         BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, of_x[i]));
-    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &w->start));
-    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &w->y));
+    BLV_CHECK(blv_scratch_vecs(run, BLV_LEVEL_Y, &w->start, &w->y, NULL));
     if (!w->first_order)
         return blv_scratch_vec(run, BLV_LEVEL_Y, &w->v);
-    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &w->z));
-    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &w->shifted));
-    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &w->forward));
-    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &w->offset));
+    BLV_CHECK(
+        blv_scratch_vecs(run, BLV_LEVEL_Y, &w->z, &w->shifted, &w->forward, &w->offset, NULL));
     return blv_agd_open(run, BLV_LEVEL_Y, true, &w->agd);
 }
 
@@ -89,7 +88,7 @@ blv_error blv_constants_open(blv_run *run, blv_constants_work **work) {
                    (w->first_order ? 0 : blv_implicit_bytes(w->implicit));
     BLV_CHECK(blv_run_own(run, w, destroy_work, bytes));
     BLV_CHECK(open_vectors(run, w));
-    BLV_CHECK(random_start(run, w->start));
+    BLV_CHECK(blv_random_start(run, w->start));
     *work = w;
     return BLV_OK;
 }
@@ -132,17 +131,21 @@ static int apply_hessian(void *context, const blv_vec *in, blv_vec *out) {
 
 /* Ritz values lie inside the spectrum; adding the bound makes the largest safe. For the smallest
  * the bound may be larger than the value and would say nothing: at most half of it is taken off. */
+blv_flow blv_spectrum_of(const blv_lanczos_result *r, double *largest, double *smallest) {
+    if (r->end == BLV_LINEAR_OPERATOR)
+        return (blv_flow)r->code;
+    if (r->end == BLV_LINEAR_NONFINITE || r->steps == 0)
+        return BLV_NONFINITE;
+    *largest = fmax(r->largest + r->largest_bound, -r->smallest);
+    *smallest = fmax(r->smallest - r->smallest_bound, 0.5 * r->smallest);
+    return BLV_GO;
+}
+
 static blv_flow spectrum(blv_constants_work *w, function of, const blv_vec *y, double *largest,
                          double *smallest) {
     hessian_at h = {w, y, of};
     blv_lanczos_result r = blv_lanczos_run(w->lanczos, apply_hessian, &h, w->start, LANCZOS_STEPS);
-    if (r.end == BLV_LINEAR_OPERATOR)
-        return (blv_flow)r.code;
-    if (r.end == BLV_LINEAR_NONFINITE || r.steps == 0)
-        return BLV_NONFINITE;
-    *largest = fmax(r.largest + r.largest_bound, -r.smallest);
-    *smallest = fmax(r.smallest - r.smallest_bound, 0.5 * r.smallest);
-    return BLV_GO;
+    return blv_spectrum_of(&r, largest, smallest);
 }
 
 static blv_flow lower_spectrum(blv_constants_work *w, const blv_vec *y, blv_constants *c) {
@@ -204,7 +207,7 @@ static blv_flow penalized_gradient_at(blv_constants_work *w, const blv_vec *x, m
         BLV_TRY(solve_y(w, x));
     }
     return blv_penalty_direction(w->run, w->penalty, (blv_batches){NULL, NULL}, w->lambda, x, w->y,
-                                 w->z, false, out, &look);
+                                 w->z, false, out, NULL, &look);
 }
 
 static blv_flow gradient_at(blv_constants_work *w, const blv_vec *x, moment when, blv_vec *out) {
@@ -221,7 +224,7 @@ static blv_flow gradient_at(blv_constants_work *w, const blv_vec *x, moment when
 static blv_flow probe(blv_constants_work *w, const blv_vec *direction, double t, double *distance) {
     blv_vec_combine(w->x1, 1.0, w->run->x, t, direction);
     BLV_TRY(blv_eval_project(&w->run->eval, w->x1));
-    *distance = blv_vec_combine(w->displacement, 1.0, w->x1, -1.0, w->run->x);
+    *distance = blv_distance(w->displacement, w->x1, w->run->x);
     return BLV_GO;
 }
 
@@ -243,7 +246,7 @@ static blv_flow upper_curvature(blv_constants_work *w, moment when, double *curv
         if (!(distance > 0.0))
             break;
         BLV_TRY(gradient_at(w, w->x1, when, w->d1));
-        norm = blv_vec_combine(w->d1, 1.0, w->d1, -1.0, w->d0);
+        norm = blv_distance(w->d1, w->d1, w->d0);
         largest = fmax(largest, norm / distance);
     }
     *curvature = largest > 0.0 ? largest : 1.0;
@@ -264,8 +267,8 @@ blv_flow blv_constants_estimate(blv_run *run, blv_constants_work *w, blv_constan
     /* L for the way from y0 to y*, mu where it ends: at y0 the function may even curve down */
     BLV_TRY(lower_spectrum(w, w->y, c));
     c->L = fmax(c->L, at_start.L);
-    c->reach_y = blv_vec_combine(w->start, 1.0, w->y, -1.0, run->y);
-    c->reach_v = v ? blv_vec_combine(w->start, 1.0, w->v, -1.0, v->vec) : blv_vec_norm(w->v);
+    c->reach_y = blv_distance(w->start, w->y, run->y);
+    c->reach_v = v ? blv_distance(w->start, w->v, v->vec) : blv_vec_norm(w->v);
     double gradient = blv_vec_norm(w->d0);
     BLV_TRY(upper_curvature(w, AT_PROBE, &c->L_phi));
     c->doubt = 1.0;
@@ -295,7 +298,7 @@ blv_flow blv_constants_penalized(blv_run *run, blv_constants_work *w, blv_penalt
     BLV_TRY(lower_spectrum(w, w->z, c));
     BLV_TRY(spectrum(w, OF_F, w->y, &c->L_f, &c->mu_f));
     c->L_f = fmax(c->L_f, L_f);
-    c->reach_y = blv_vec_combine(w->shifted, 1.0, w->z, -1.0, run->y);
+    c->reach_y = blv_distance(w->shifted, w->z, run->y);
     BLV_TRY(upper_curvature(w, AT_PROBE, &c->L_phi));
     c->reach_x = gradient / c->L_phi;
     if (want_L_x) {

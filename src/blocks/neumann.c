@@ -1,6 +1,7 @@
 #include "blocks/neumann.h"
 #include "core/run_private.h"
 #include "core/sampler.h"
+#include "core/workspace.h"
 
 #include <float.h>
 #include <math.h>
@@ -35,17 +36,15 @@ blv_error blv_neumann_open(blv_run *run, blv_neumann *n, blv_neumann_form form, 
     n->watched = isnan(n->eta);
     n->factors = (double)n->Q;
     n->stream = blv_stream_make((uint64_t)run->options.seed, "neumann p");
-    BLV_CHECK(blv_state_scalar(run, "neumann_eta", &n->eta));
-    BLV_CHECK(blv_state_scalar(run, "neumann_first_eta", &n->first_eta));
-    BLV_CHECK(blv_state_scalar(run, "neumann_Q", &n->factors));
+    BLV_CHECK(blv_state_scalars(run, "neumann_eta", &n->eta, "neumann_first_eta", &n->first_eta,
+                                "neumann_Q", &n->factors, NULL));
     BLV_CHECK(blv_state_vec(run, "v", BLV_LEVEL_Y, &n->v));
     for (size_t i = 0; i < points; i++) {
         BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &n->sum[i]));
         BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &n->r[i]));
     }
     BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &n->hr));
-    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, &n->trial));
-    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, &n->mean));
+    BLV_CHECK(blv_scratch_vecs(run, BLV_LEVEL_X, &n->trial, &n->mean, NULL));
     return blv_scratch_vec(run, BLV_LEVEL_X, &n->jv);
 }
 
@@ -89,7 +88,8 @@ static blv_flow next_term(blv_run *run, blv_neumann *n, const blv_batch *batch, 
         BLV_TRY(blv_oracle_hvp(run, batch, at[i].x, at[i].y, n->r[i], n->hr));
         if (n->watched)
             watch_curvature(n, n->r_size[i], n->first_size[i]);
-        n->r_size[i] = blv_vec_combine(n->r[i], 1.0, n->r[i], -n->eta, n->hr);
+        blv_vec_combine(n->r[i], 1.0, n->r[i], -n->eta, n->hr);
+        n->r_size[i] = blv_vec_norm(n->r[i]);
         if (n->form == BLV_NEUMANN_SUM)
             blv_vec_axpy(n->sum[i], 1.0, n->r[i]);
     }
@@ -159,7 +159,8 @@ static blv_flow add_trial(blv_run *run, blv_neumann *n, const blv_samplers *batc
         if (p > 0)
             BLV_TRY(next_term(run, n, blv_sampler_next(batches->g), 1, at));
         BLV_TRY(blv_oracle_cross(run, blv_sampler_next(batches->g), at->x, at->y, n->r[0], n->jv));
-        double norm = blv_vec_combine(n->jv, 1.0, n->trial, -(double)Q * n->eta, n->jv);
+        blv_vec_combine(n->jv, 1.0, n->trial, -(double)Q * n->eta, n->jv);
+        double norm = blv_vec_norm(n->jv);
         *squares += share * norm * norm;
         blv_vec_axpy(n->mean, share, n->jv);
     }

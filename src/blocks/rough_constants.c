@@ -1,10 +1,10 @@
 #include "blocks/rough_constants.h"
-#include "base/random.h"
 #include "blocks/accelerated.h"
 #include "core/run_private.h"
 #include "core/sampler.h"
 #include "core/workspace.h"
 #include "linsolve/lanczos.h"
+#include "space/distance.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -84,18 +84,6 @@ static blv_error open_vectors(blv_run *run, blv_rough *s) {
     return blv_agd_open(run, BLV_LEVEL_Y, true, &s->agd);
 }
 
-static blv_error random_start(blv_run *run, blv_vec *start) {
-    size_t dim = blv_vec_dim(start);
-    double *host = malloc(dim * sizeof *host);
-    if (!host)
-        return blv_run_fail(run, BLV_E_MEMORY, "automatic constants: out of memory");
-    blv_stream stream = blv_stream_make((uint64_t)run->options.seed, "lanczos start");
-    blv_random_normals(&stream, 0, dim, host);
-    blv_vec_write(start, host);
-    free(host);
-    return BLV_OK;
-}
-
 blv_error blv_rough_open(blv_run *run, blv_rough **sketch) {
     *sketch = NULL;
     blv_rough *s = calloc(1, sizeof *s);
@@ -113,7 +101,7 @@ blv_error blv_rough_open(blv_run *run, blv_rough **sketch) {
                    blv_sampler_bytes(s->g_rows);
     BLV_CHECK(blv_run_own(run, s, destroy_sketch, bytes));
     BLV_CHECK(open_vectors(run, s));
-    BLV_CHECK(random_start(run, s->start));
+    BLV_CHECK(blv_random_start(run, s->start));
     *sketch = s;
     return BLV_OK;
 }
@@ -191,20 +179,13 @@ static blv_flow cross(const place *p, const blv_vec *v, blv_vec *out) {
 
 /* ---- Curvature in y ---- */
 
-/* As in constants.c: the bound makes the largest safe, at most half is taken off the smallest. */
 static blv_flow spectrum(blv_rough *s, function of, const blv_vec *y, double *largest,
                          double *smallest) {
     place p = {s, of, blv_sampler_next(of == OF_F ? s->f_rows : s->g_rows), s->run->x, y};
     BLV_TRY(settle(&p, false));
     blv_lanczos_result r =
         blv_lanczos_run(s->lanczos, hessian, &p, s->start, LANCZOS_STEPS * s->effort);
-    if (r.end == BLV_LINEAR_OPERATOR)
-        return (blv_flow)r.code;
-    if (r.end == BLV_LINEAR_NONFINITE || r.steps == 0)
-        return BLV_NONFINITE;
-    *largest = fmax(r.largest + r.largest_bound, -r.smallest);
-    *smallest = fmax(r.smallest - r.smallest_bound, 0.5 * r.smallest);
-    return BLV_GO;
+    return blv_spectrum_of(&r, largest, smallest);
 }
 
 static blv_flow lower_spectrum(blv_rough *s, const blv_vec *y, blv_constants *c) {
@@ -256,7 +237,7 @@ static blv_flow first_direction(blv_rough *s) {
     BLV_TRY(solve(&p, s->v));
     BLV_TRY(product(&p, s->v, s->hv));
     BLV_TRY(cross(&p, s->v, s->d1));
-    return isfinite(blv_vec_combine(s->d, 1.0, s->d, -1.0, s->d1)) ? BLV_GO : BLV_NONFINITE;
+    return isfinite(blv_distance(s->d, s->d, s->d1)) ? BLV_GO : BLV_NONFINITE;
 }
 
 /* ---- Curvature in x ---- */
@@ -265,7 +246,7 @@ static blv_flow first_direction(blv_rough *s) {
 static blv_flow step_aside(blv_rough *s, const blv_vec *along, double t, double *distance) {
     blv_vec_combine(s->x1, 1.0, s->run->x, t, along);
     BLV_TRY(blv_eval_project(&s->run->eval, s->x1));
-    *distance = blv_vec_combine(s->gx1, 1.0, s->x1, -1.0, s->run->x);
+    *distance = blv_distance(s->gx1, s->x1, s->run->x);
     return BLV_GO;
 }
 
@@ -316,7 +297,7 @@ static blv_flow upper_curvature(blv_rough *s, double *curvature) {
         if (!(distance > 0.0))
             break;
         BLV_TRY(direction_there(s));
-        norm = blv_vec_combine(s->d1, 1.0, s->d1, -1.0, s->d);
+        norm = blv_distance(s->d1, s->d1, s->d);
         if (!isfinite(norm))
             return BLV_NONFINITE;
         largest = fmax(largest, norm / distance);
@@ -377,8 +358,8 @@ blv_flow blv_rough_estimate(blv_run *run, blv_rough *s, double lambda, bool want
     BLV_TRY(lower_spectrum(s, s->y, c));
     BLV_TRY(first_direction(s));
     const blv_state_entry *v = blv_state_find(run, "v");
-    c->reach_y = blv_vec_combine(s->shifted, 1.0, s->y, -1.0, run->y);
-    c->reach_v = v ? blv_vec_combine(s->shifted, 1.0, s->v, -1.0, v->vec) : blv_vec_norm(s->v);
+    c->reach_y = blv_distance(s->shifted, s->y, run->y);
+    c->reach_v = v ? blv_distance(s->shifted, s->v, v->vec) : blv_vec_norm(s->v);
     BLV_TRY(upper_curvature(s, &c->L_phi));
     c->reach_x = blv_vec_norm(s->d) / c->L_phi;
     if (!isnan(lambda))

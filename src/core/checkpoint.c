@@ -1,7 +1,7 @@
 /* Writing a checkpoint: an NPZ file with the state as arrays and the rest as lines of text. */
-#include "core/checkpoint.h"
 #include "bilevel/checkpoint.h"
 #include "bilevel/npz.h"
+#include "core/checkpoint_format.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -68,7 +68,7 @@ void blv_checkpoint_identity(blv_run *run, blv_key_values *lines) {
     { key, offsetof(blv_run, field) }
 #define COUNTS(key, counts)                                                                        \
     COUNTER(key "f_grad", result.counts.f_grad), COUNTER(key "g_grad", result.counts.g_grad),      \
-        COUNTER(key "hvp", result.counts.hvp), COUNTER(key "jvp", result.counts.jvp),              \
+        COUNTER(key "hvp", result.counts.hvp), COUNTER(key "jvp", result.counts.cross),            \
         COUNTER(key "values", result.counts.values)
 #define MOVES_AT(key, kind)                                                                        \
     { key, offsetof(blv_run, eval.moves_at_success) + (kind) * sizeof(uint64_t) }
@@ -86,11 +86,11 @@ const blv_checkpoint_counter blv_checkpoint_counters[] = {
     MOVES_AT("run/moves at upper", BLV_ORACLE_UPPER),
     MOVES_AT("run/moves at lower", BLV_ORACLE_LOWER),
     MOVES_AT("run/moves at lower_hvp", BLV_ORACLE_HVP),
-    MOVES_AT("run/moves at lower_cross", BLV_ORACLE_JVP),
+    MOVES_AT("run/moves at lower_cross", BLV_ORACLE_CROSS),
     MOVES_AT("run/moves at lower_all", BLV_ORACLE_ALL),
     MOVES_AT("run/moves at project_x", BLV_ORACLE_PROJECT),
     MOVES_AT("run/moves at lower_hessian_matrix", BLV_ORACLE_HESSIAN),
-    MOVES_AT("run/moves at lower_cross_matrix", BLV_ORACLE_CROSS),
+    MOVES_AT("run/moves at lower_cross_matrix", BLV_ORACLE_CROSS_MATRIX),
     {NULL, 0},
 };
 _Static_assert(BLV_ORACLE_KINDS == 8, "every kind of oracle has a counter above");
@@ -265,18 +265,18 @@ static blv_error ready_to_save(blv_run *run) {
     return BLV_OK;
 }
 
-/* Writes and completes the file; the writer is gone afterwards. */
-static blv_error save(blv_run *run, blv_npz_writer *writer, blv_message *why) {
-    blv_error error = write_lines(run, writer, why);
-    if (error == BLV_OK)
-        error = write_members(run, writer, why);
-    if (error == BLV_OK)
-        return blv_npz_commit(writer, why);
-    blv_npz_discard(writer);
-    return error;
-}
-
-static blv_error explain_save(blv_run *run, blv_error error, const blv_message *why) {
+/* Writes and completes the file; the writer is gone afterwards. error: what creating it ended with.
+ */
+static blv_error save(blv_run *run, blv_npz_writer *writer, blv_error error, blv_message *why) {
+    if (error == BLV_OK) {
+        error = write_lines(run, writer, why);
+        if (error == BLV_OK)
+            error = write_members(run, writer, why);
+        if (error == BLV_OK)
+            error = blv_npz_commit(writer, why);
+        else
+            blv_npz_discard(writer);
+    }
     return error == BLV_OK ? BLV_OK : blv_run_fail(run, error, "checkpoint: %.490s", why->text);
 }
 
@@ -285,9 +285,7 @@ blv_error blv_run_save(blv_run *run, const char *path) {
     blv_message why = {""};
     blv_npz_writer *writer = NULL;
     blv_error error = blv_npz_create(&writer, path, &why);
-    if (error == BLV_OK)
-        error = save(run, writer, &why);
-    return explain_save(run, error, &why);
+    return save(run, writer, error, &why);
 }
 
 blv_error blv_run_save_to(blv_run *run, blv_write_fn write, void *context) {
@@ -295,7 +293,5 @@ blv_error blv_run_save_to(blv_run *run, blv_write_fn write, void *context) {
     blv_message why = {""};
     blv_npz_writer *writer = NULL;
     blv_error error = blv_npz_create_to(&writer, "to the given function", write, context, &why);
-    if (error == BLV_OK)
-        error = save(run, writer, &why);
-    return explain_save(run, error, &why);
+    return save(run, writer, error, &why);
 }

@@ -1,12 +1,13 @@
 /* Reading a checkpoint. Everything is looked at before anything is changed: identity, progress, and
- * every array with its checksum; so a file that is refused leaves the run as it was. */
+ * every array with its checksum; so a file that is rejected leaves the run as it was. */
 #include "bilevel/checkpoint.h"
 #include "bilevel/npz.h"
-#include "core/checkpoint.h"
+#include "core/checkpoint_format.h"
 
 #include <assert.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,14 +20,20 @@ typedef struct loading {
 
 enum { SHOWN = 160 };
 
-static blv_error refuse(const loading *l, blv_error error, const char *what) {
-    return blv_run_fail(l->run, error, "checkpoint %.*s: %s", SHOWN, l->name, what);
+static blv_error reject(const loading *l, blv_error error, const char *format, ...)
+    BLV_PRINTF(3, 4);
+
+static blv_error reject(const loading *l, blv_error error, const char *format, ...) {
+    blv_message what;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(what.text, sizeof what.text, format, args);
+    va_end(args);
+    return blv_run_fail(l->run, error, "checkpoint %.*s: %.340s", SHOWN, l->name, what.text);
 }
 
-static blv_error refuse_line(const loading *l, const char *key) {
-    char what[BLV_LINE_KEY + 40];
-    snprintf(what, sizeof what, "the line '%s' is missing or malformed", key);
-    return refuse(l, BLV_E_FORMAT, what);
+static blv_error reject_line(const loading *l, const char *key) {
+    return reject(l, BLV_E_FORMAT, "the line '%s' is missing or malformed", key);
 }
 
 /* ---- Identity ---- */
@@ -34,27 +41,25 @@ static blv_error refuse_line(const loading *l, const char *key) {
 static blv_error check_format(const loading *l) {
     char value[BLV_LINE_VALUE];
     if (!blv_key_values_find(l->text, "format", value) || strcmp(value, BLV_CHECKPOINT_FORMAT) != 0)
-        return refuse(l, BLV_E_FORMAT, "not a checkpoint of a run");
+        return reject(l, BLV_E_FORMAT, "not a checkpoint of a run");
     if (!blv_key_values_find(l->text, "version", value))
-        return refuse_line(l, "version");
+        return reject_line(l, "version");
     char ours[16];
     snprintf(ours, sizeof ours, "%d", BLV_CHECKPOINT_VERSION);
     if (strcmp(value, ours) == 0)
         return BLV_OK;
-    char library[BLV_LINE_VALUE] = "", what[200];
+    char library[BLV_LINE_VALUE] = "";
     blv_key_values_find(l->text, "library", library);
-    snprintf(what, sizeof what,
-             "it is of version %.20s, written by library %.20s; this library, %s, reads version %s",
-             value, library[0] ? library : "unknown", blv_version(), ours);
-    return refuse(l, BLV_E_FORMAT, what);
+    return reject(
+        l, BLV_E_FORMAT,
+        "it is of version %.20s, written by library %.20s; this library, %s, reads version %s",
+        value, library[0] ? library : "unknown", blv_version(), ours);
 }
 
-static blv_error refuse_difference(const loading *l, const char *key, const char *here,
+static blv_error reject_difference(const loading *l, const char *key, const char *here,
                                    const char *there) {
-    char what[BLV_LINE_KEY + 200];
-    snprintf(what, sizeof what, "%s is %.60s here and %.60s in the checkpoint",
-             key + strlen(BLV_CHECKPOINT_SAME), here ? here : "not known", there);
-    return refuse(l, BLV_E_VALUE, what);
+    return reject(l, BLV_E_VALUE, "%s is %.60s here and %.60s in the checkpoint",
+                  key + strlen(BLV_CHECKPOINT_SAME), here ? here : "not known", there);
 }
 
 /* Every line of identity that is here must be there, and the other way round. */
@@ -62,13 +67,13 @@ static blv_error compare_identity(const loading *l, const char *here) {
     char key[BLV_LINE_KEY], value[BLV_LINE_VALUE], other[BLV_LINE_VALUE];
     for (size_t at = 0; here && blv_key_values_next(here, &at, key, value);)
         if (!blv_key_values_find(l->text, key, other))
-            return refuse_difference(l, key, value, "not known");
+            return reject_difference(l, key, value, "not known");
         else if (strcmp(value, other) != 0)
-            return refuse_difference(l, key, value, other);
+            return reject_difference(l, key, value, other);
     for (size_t at = 0; blv_key_values_next(l->text, &at, key, value);)
         if (strncmp(key, BLV_CHECKPOINT_SAME, strlen(BLV_CHECKPOINT_SAME)) == 0 &&
             !blv_key_values_find(here, key, other))
-            return refuse_difference(l, key, NULL, value);
+            return reject_difference(l, key, NULL, value);
     return BLV_OK;
 }
 
@@ -76,7 +81,7 @@ static blv_error check_identity(const loading *l) {
     blv_key_values here = {0};
     blv_checkpoint_identity(l->run, &here);
     blv_error error =
-        here.incomplete ? refuse(l, BLV_E_MEMORY, "out of memory") : compare_identity(l, here.text);
+        here.incomplete ? reject(l, BLV_E_MEMORY, "out of memory") : compare_identity(l, here.text);
     blv_key_values_free(&here);
     return error;
 }
@@ -133,16 +138,16 @@ static blv_error check_progress(const loading *l) {
     blv_run_phase phase;
     char key[BLV_LINE_KEY];
     if (!find_phase(l->text, &phase))
-        return refuse_line(l, "run/phase");
+        return reject_line(l, "run/phase");
     if (!find_outcome(l->text, &outcome))
-        return refuse_line(l, "run/outcome");
+        return reject_line(l, "run/outcome");
     for (const blv_checkpoint_counter *c = blv_checkpoint_counters; c->key; c++)
         if (!find_whole(l->text, c->key, &whole))
-            return refuse_line(l, c->key);
+            return reject_line(l, c->key);
     for (size_t i = 0; i < l->run->entry_count; i++) {
         blv_checkpoint_key(key, "moved/%s", l->run->entries[i].name);
         if (l->run->entries[i].previous && !find_whole(l->text, key, &whole))
-            return refuse_line(l, key);
+            return reject_line(l, key);
     }
     return BLV_OK;
 }
@@ -190,12 +195,9 @@ static void take_progress(const loading *l) {
 
 static blv_error check_values(const loading *l, const blv_member *m, const blv_array *about,
                               const double *values) {
-    char what[200];
-    if (about->count != m->count) {
-        snprintf(what, sizeof what, "array '%s' has %zu numbers, expected %zu", m->name,
-                 about->count, m->count);
-        return refuse(l, BLV_E_FORMAT, what);
-    }
+    if (about->count != m->count)
+        return reject(l, BLV_E_FORMAT, "array '%s' has %zu numbers, expected %zu", m->name,
+                      about->count, m->count);
     bool fits = true;
     if (m->numbers && m->numbers->kept.fits)
         fits = m->numbers->kept.fits(m->numbers->kept.object, values);
@@ -205,8 +207,7 @@ static blv_error check_values(const loading *l, const blv_member *m, const blv_a
         fits = fits && isfinite(values[i]);
     if (fits)
         return BLV_OK;
-    snprintf(what, sizeof what, "array '%s' holds a number that cannot be there", m->name);
-    return refuse(l, BLV_E_FORMAT, what);
+    return reject(l, BLV_E_FORMAT, "array '%s' holds a number that cannot be there", m->name);
 }
 
 static void take_values(const blv_member *m, const double *values) {
@@ -241,11 +242,11 @@ static size_t count_members(const blv_run *run) {
 static blv_error load_members(const loading *l) {
     const size_t count = count_members(l->run);
     if (blv_npz_count(l->file) > count + 1) /* the lines are one more */
-        return refuse(l, BLV_E_FORMAT,
+        return reject(l, BLV_E_FORMAT,
                       "it has arrays that this solver does not know: another version wrote it");
     double **values = calloc(count + 1, sizeof *values); /* never of nothing */
     if (!values)
-        return refuse(l, BLV_E_MEMORY, "out of memory");
+        return reject(l, BLV_E_MEMORY, "out of memory");
     blv_error error = BLV_OK;
     blv_member m;
     for (size_t i = 0, n = 0; error == BLV_OK && blv_checkpoint_next(l->run, &i, &m); n++)
@@ -264,7 +265,7 @@ static blv_error load_opened(loading *l) {
     blv_message why = {""};
     blv_error error = blv_npz_read_text(l->file, BLV_CHECKPOINT_HEADER, &l->text, &why);
     if (error == BLV_E_NAME)
-        return refuse(l, BLV_E_FORMAT, "not a checkpoint of a run");
+        return reject(l, BLV_E_FORMAT, "not a checkpoint of a run");
     if (error != BLV_OK)
         return blv_run_fail(l->run, error, "checkpoint %.490s", why.text);
     BLV_CHECK(check_format(l));
@@ -275,9 +276,13 @@ static blv_error load_opened(loading *l) {
     return BLV_OK;
 }
 
-static blv_error load(blv_run *run, blv_npz *file, const char *name) {
+/* error and why: what opening the file ended with. */
+static blv_error load(blv_run *run, blv_npz *file, const char *name, blv_error error,
+                      const blv_message *why) {
+    if (error != BLV_OK)
+        return blv_run_fail(run, error, "checkpoint %.490s", why->text);
     loading l = {.run = run, .file = file, .name = name};
-    blv_error error = load_opened(&l);
+    error = load_opened(&l);
     free(l.text);
     blv_npz_close(file);
     return error;
@@ -298,9 +303,7 @@ blv_error blv_run_load(blv_run *run, const char *path) {
     blv_message why = {""};
     blv_npz *file = NULL;
     blv_error error = blv_npz_open(&file, path, &why);
-    if (error != BLV_OK)
-        return blv_run_fail(run, error, "checkpoint %.490s", why.text);
-    return load(run, file, path);
+    return load(run, file, path, error, &why);
 }
 
 blv_error blv_run_load_from(blv_run *run, const void *bytes, size_t size) {
@@ -308,7 +311,5 @@ blv_error blv_run_load_from(blv_run *run, const void *bytes, size_t size) {
     blv_message why = {""};
     blv_npz *file = NULL;
     blv_error error = blv_npz_open_memory(&file, bytes, size, "in memory", &why);
-    if (error != BLV_OK)
-        return blv_run_fail(run, error, "checkpoint %.490s", why.text);
-    return load(run, file, "in memory");
+    return load(run, file, "in memory", error, &why);
 }

@@ -12,7 +12,7 @@ blv_error blv_eval_open(blv_eval *eval, const blv_problem *problem, blv_counts *
     *eval = (blv_eval){.def = blv_problem_definition(problem), .counts = counts};
     const blv_problem_def *def = eval->def;
     blv_error error = BLV_OK;
-    bool hv_missing = blv_lacks_hvp(def), jv_missing = blv_lacks_jvp(def);
+    bool hv_missing = blv_lacks_hvp(def), jv_missing = blv_lacks_cross(def);
     if (hv_missing || jv_missing)
         error = blv_vec_create(&eval->y_shifted, def->space_y);
     if (error == BLV_OK && hv_missing)
@@ -49,7 +49,7 @@ const char *blv_oracle_kind_name(blv_oracle_kind kind) {
 }
 
 uint64_t blv_counts_total(const blv_counts *c) {
-    return c->f_grad + c->g_grad + c->hvp + c->jvp + c->values;
+    return c ? c->f_grad + c->g_grad + c->hvp + c->cross + c->values : 0;
 }
 
 static blv_flow ask(blv_eval *eval) {
@@ -139,8 +139,8 @@ blv_flow blv_eval_cross(blv_eval *eval, const blv_batch *batch, const blv_vec *x
     if (!eval->def->lower_cross)
         return differences(eval, batch, x, y, v, NULL, jv);
     BLV_TRY(ask(eval));
-    eval->counts->jvp += size_of(batch, eval->def->lower_samples);
-    return answer(eval, BLV_ORACLE_JVP,
+    eval->counts->cross += size_of(batch, eval->def->lower_samples);
+    return answer(eval, BLV_ORACLE_CROSS,
                   eval->def->lower_cross(eval->def->user, batch, x, y, v, jv));
 }
 
@@ -152,7 +152,7 @@ blv_flow blv_eval_all(blv_eval *eval, const blv_batch *batch, const blv_vec *x, 
         uint64_t b = size_of(batch, def->lower_samples);
         eval->counts->g_grad += gy ? b : 0;
         eval->counts->hvp += hv ? b : 0;
-        eval->counts->jvp += jv ? b : 0;
+        eval->counts->cross += jv ? b : 0;
         return answer(eval, BLV_ORACLE_ALL, def->lower_all(def->user, batch, x, y, v, gy, hv, jv));
     }
     if (gy)
@@ -179,8 +179,9 @@ blv_flow blv_eval_cross_matrix(blv_eval *eval, const blv_batch *batch, const blv
                                const blv_vec *y, double *matrix) {
     const blv_problem_def *def = eval->def;
     BLV_TRY(ask(eval));
-    eval->counts->jvp += def->dim_y * size_of(batch, def->lower_samples);
-    return answer(eval, BLV_ORACLE_CROSS, def->lower_cross_matrix(def->user, batch, x, y, matrix));
+    eval->counts->cross += def->dim_y * size_of(batch, def->lower_samples);
+    return answer(eval, BLV_ORACLE_CROSS_MATRIX,
+                  def->lower_cross_matrix(def->user, batch, x, y, matrix));
 }
 
 blv_flow blv_eval_project(blv_eval *eval, blv_vec *x) {

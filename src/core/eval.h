@@ -8,11 +8,11 @@ typedef enum blv_oracle_kind {
     BLV_ORACLE_UPPER,
     BLV_ORACLE_LOWER,
     BLV_ORACLE_HVP,
-    BLV_ORACLE_JVP,
+    BLV_ORACLE_CROSS,
     BLV_ORACLE_ALL,
     BLV_ORACLE_PROJECT,
     BLV_ORACLE_HESSIAN,
-    BLV_ORACLE_CROSS,
+    BLV_ORACLE_CROSS_MATRIX,
     BLV_ORACLE_KINDS
 } blv_oracle_kind;
 
@@ -39,7 +39,6 @@ blv_error blv_eval_open(blv_eval *eval, const blv_problem *problem, blv_counts *
 void blv_eval_close(blv_eval *eval);
 size_t blv_eval_bytes(const blv_eval *eval);
 const char *blv_oracle_kind_name(blv_oracle_kind kind);
-uint64_t blv_counts_total(const blv_counts *counts);
 
 blv_flow blv_eval_upper(blv_eval *eval, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
                         double *f, blv_vec *fx, blv_vec *fy);

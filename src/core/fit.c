@@ -7,8 +7,8 @@
 
 static const char *products_missing(const blv_solver *solver, const blv_problem_def *def) {
     bool hvp = (solver->uses & BLV_USES_HVP) && blv_lacks_hvp(def);
-    bool jvp = (solver->uses & BLV_USES_CROSS) && blv_lacks_jvp(def);
-    return hvp && jvp ? "Hv and Jv" : hvp ? "Hv" : jvp ? "Jv" : NULL;
+    bool cross = (solver->uses & BLV_USES_CROSS) && blv_lacks_cross(def);
+    return hvp && cross ? "Hv and Jv" : hvp ? "Hv" : cross ? "Jv" : NULL;
 }
 
 static bool is_sum(const blv_problem_def *def) {
@@ -19,17 +19,17 @@ blv_fit blv_solver_fit(const blv_solver *solver, const blv_problem *problem, blv
     const blv_problem_def *def = blv_problem_definition(problem);
     if (!solver || !def) {
         blv_explain(remark, BLV_OK, "a solver and a problem are needed");
-        return BLV_FIT_REFUSED;
+        return BLV_FIT_REJECTED;
     }
     if (def->singular_lower && (solver->uses & BLV_USES_INVERSE)) {
         blv_explain(remark, BLV_OK,
                     "d2g/dy2 is singular (the lower level has many solutions), and its inverse is "
                     "needed");
-        return BLV_FIT_REFUSED;
+        return BLV_FIT_REJECTED;
     }
     const char *missing = products_missing(solver, def);
     bool whole = (solver->uses & BLV_IS_STOCHASTIC) && !is_sum(def);
-    blv_explain(remark, BLV_OK, "%s%s%s%s", missing ? "differences of gradients stand in for " : "",
+    blv_explain(remark, BLV_OK, "%s%s%s%s", missing ? "finite differences of gradients for " : "",
                 missing ? missing : "", missing && whole ? "; " : "",
                 whole ? "no batches, as the problem is not a sum of samples" : "");
     return missing ? BLV_FIT_DIFFERENCES : BLV_FIT_SUITED;

@@ -1,4 +1,6 @@
 /* Problem objects: a checked copy of the definition and the spaces of x and y. */
+#include "base/caller_struct.h"
+#include "base/hash.h"
 #include "base/message.h"
 #include "core/problem_private.h"
 
@@ -50,6 +52,9 @@ blv_error blv_problem_create(blv_problem **problem, const blv_problem_def *def, 
     if (!problem || !def)
         return blv_explain(why, BLV_E_ARGUMENT, "blv_problem_create: a NULL argument");
     *problem = NULL;
+    if (def->size < sizeof *def)
+        return blv_explain(why, BLV_E_ARGUMENT,
+                           "problem: the definition must begin with BLV_SIZED(blv_problem_def)");
     blv_error error = check_definition(def, why);
     blv_problem *p = error == BLV_OK ? calloc(1, sizeof *p) : NULL;
     if (p) {
@@ -82,27 +87,20 @@ const blv_problem_def *blv_problem_definition(const blv_problem *problem) {
     return problem ? &problem->def : NULL;
 }
 
-/* FNV-1a */
-static uint64_t mix(uint64_t hash, const void *bytes, size_t size) {
-    for (size_t i = 0; i < size; i++)
-        hash = (hash ^ ((const unsigned char *)bytes)[i]) * 1099511628211u;
-    return hash;
-}
-
 uint64_t blv_problem_fingerprint(const blv_problem *problem) {
     if (!problem)
         return 0;
     const blv_problem_def *def = &problem->def;
     if (def->fingerprint)
         return def->fingerprint(def->user);
-    uint64_t hash = def->arrays ? 14695981039346656037u : 0;
+    uint64_t hash = def->arrays ? BLV_HASH_EMPTY : 0;
     for (const blv_named_array *a = def->arrays; a && a->name; a++) {
         size_t count = 1;
         for (size_t d = 0; d < a->ndim; d++)
             count *= a->shape[d];
-        hash = mix(hash, a->name, strlen(a->name));
-        hash = mix(hash, a->shape, a->ndim * sizeof *a->shape);
-        hash = mix(hash, a->data, count * sizeof *a->data);
+        hash = blv_hash_bytes(hash, a->name, strlen(a->name));
+        hash = blv_hash_bytes(hash, a->shape, a->ndim * sizeof *a->shape);
+        hash = blv_hash_bytes(hash, a->data, count * sizeof *a->data);
     }
     return hash;
 }
@@ -112,9 +110,13 @@ blv_error blv_problem_from_family(const blv_problem_family *family, const char *
                                   blv_message *why) {
     if (problem)
         *problem = NULL;
+    if (family && family->size < sizeof *family)
+        return blv_explain(why, BLV_E_ARGUMENT,
+                           "problem family: it must begin with BLV_SIZED(blv_problem_family)");
     if (!family || !family->name || !family->create || !problem)
         return blv_explain(why, BLV_E_ARGUMENT, "blv_problem_from_family: a NULL argument");
-    const blv_problem_options plain = {.precision = BLV_F64, .threads = 0};
+    blv_problem_options chosen;
+    BLV_CHECK(blv_caller_struct(&chosen, sizeof chosen, options, "blv_problem_options", why));
     void *params = calloc(1, family->params_size ? family->params_size : 1);
     if (!params)
         return blv_explain(why, BLV_E_MEMORY, "problem %s: out of memory", family->name);
@@ -124,7 +126,7 @@ blv_error blv_problem_from_family(const blv_problem_family *family, const char *
     for (size_t i = 0; error == BLV_OK && settings && settings[i]; i += 2)
         error = blv_params_set(family->params, params, owner, settings[i], settings[i + 1], why);
     if (error == BLV_OK)
-        error = family->create(params, options ? options : &plain, problem, why);
+        error = family->create(params, &chosen, problem, why);
     free(params);
     return error;
 }

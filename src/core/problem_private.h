@@ -10,11 +10,11 @@ struct blv_problem {
     blv_space *own_x, *own_y; /* created here; NULL when the definition brought its own */
 };
 
-/* What a definition has no oracle for, and differences of gradients must stand in for. */
+/* Products for which a definition has no oracle: finite differences of gradients are used. */
 static inline bool blv_lacks_hvp(const blv_problem_def *def) {
     return !def->lower_hvp && !def->lower_all;
 }
-static inline bool blv_lacks_jvp(const blv_problem_def *def) {
+static inline bool blv_lacks_cross(const blv_problem_def *def) {
     return !def->lower_cross && !def->lower_all;
 }
 

@@ -2,7 +2,7 @@
  * run_loop.c has the loop. */
 #include "bilevel/certificate.h"
 #include "bilevel/registry.h"
-#include "core/checkpoint.h"
+#include "core/checkpoint_format.h"
 #include "core/run_private.h"
 
 #include <math.h>
@@ -12,10 +12,13 @@
 /* ---- Life ---- */
 
 static blv_error check_fit(const blv_problem *problem, const blv_solver *solver, blv_message *why) {
+    if (solver->size < sizeof *solver)
+        return blv_explain(why, BLV_E_ARGUMENT,
+                           "solver: the descriptor must begin with BLV_SIZED(blv_solver)");
     if (!solver->name || !solver->open || !solver->step)
         return blv_explain(why, BLV_E_ARGUMENT, "solver: name, open and step must be set");
     blv_message remark;
-    if (blv_solver_fit(solver, problem, &remark) != BLV_FIT_REFUSED)
+    if (blv_solver_fit(solver, problem, &remark) != BLV_FIT_REJECTED)
         return BLV_OK;
     return blv_explain(why, BLV_E_UNSUPPORTED, "problem %.60s does not suit solver %.60s: %.300s",
                        blv_problem_definition(problem)->name, solver->name, remark.text);
@@ -68,6 +71,7 @@ blv_error blv_run_create(blv_run **run, const blv_problem *problem, const blv_so
     r->metrics = r->result.metrics = blv_no_metrics;
     r->mapping_norm = NAN;
     atomic_init(&r->stop_requested, false);
+    r->agrees = blv_space_agrees(r->def->space_y);
     blv_error error = fill_run(r, &r->message);
     if (error != BLV_OK) {
         blv_explain(why, error, "%s", r->message.text[0] ? r->message.text : blv_error_text(error));
@@ -103,27 +107,54 @@ void blv_run_destroy(blv_run *run) {
     free(run);
 }
 
-blv_error blv_run_set(blv_run *run, const char *key, const char *value) {
+/* The table that has a key: the run's options or the solver's parameters. */
+typedef struct key_table {
+    const blv_param *table;
+    void *fields;
+    char owner[80];
+} key_table;
+
+static blv_error find_table(blv_run *run, const char *key, key_table *found) {
     if (!run)
         return BLV_E_ARGUMENT;
     if (run->phase != PHASE_CREATED)
         return blv_run_fail(run, BLV_E_ORDER, "parameters must be set before the run is opened");
-    if (!key || !value)
+    if (!key)
         return blv_run_fail(run, BLV_E_ARGUMENT, "a parameter needs a key and a value");
-    char owner[80];
-    snprintf(owner, sizeof owner, "solver %.60s", run->solver->name);
-    if (blv_params_find(blv_option_table, key))
-        return blv_params_set(blv_option_table, &run->options, "run", key, value, &run->message);
+    if (blv_params_find(blv_option_table, key)) {
+        *found = (key_table){blv_option_table, &run->options, "run"};
+        return BLV_OK;
+    }
+    *found = (key_table){run->solver->params, run->state, ""};
+    snprintf(found->owner, sizeof found->owner, "solver %.60s", run->solver->name);
     if (blv_params_find(run->solver->params, key))
-        return blv_params_set(run->solver->params, run->state, owner, key, value, &run->message);
+        return BLV_OK;
     blv_nearest nearest = {.name = key};
     for (const blv_param *p = run->solver->params; p && p->key; p++)
         blv_nearest_try(&nearest, p->key);
     for (const blv_param *p = blv_option_table; p->key; p++)
         blv_nearest_try(&nearest, p->key);
-    const char *guess = blv_nearest_guess(&nearest);
-    return blv_run_fail(run, BLV_E_NAME, "%s has no parameter '%.60s'%s%s%s", owner, key,
-                        guess ? "; did you mean '" : "", guess ? guess : "", guess ? "'?" : "");
+    char lacking[100];
+    snprintf(lacking, sizeof lacking, "%s has no parameter", found->owner);
+    return blv_explain_name(&run->message, lacking, &nearest);
+}
+
+blv_error blv_run_set(blv_run *run, const char *key, const char *value) {
+    key_table at;
+    BLV_CHECK(find_table(run, key, &at));
+    return blv_params_set(at.table, at.fields, at.owner, key, value, &run->message);
+}
+
+blv_error blv_run_set_real(blv_run *run, const char *key, double value) {
+    key_table at;
+    BLV_CHECK(find_table(run, key, &at));
+    return blv_params_set_real(at.table, at.fields, at.owner, key, value, &run->message);
+}
+
+blv_error blv_run_set_int(blv_run *run, const char *key, int64_t value) {
+    key_table at;
+    BLV_CHECK(find_table(run, key, &at));
+    return blv_params_set_int(at.table, at.fields, at.owner, key, value, &run->message);
 }
 
 /* ---- Opening ---- */
@@ -152,21 +183,29 @@ static blv_error open_parts(blv_run *run) {
 blv_error blv_run_open(blv_run *run) {
     if (!run)
         return BLV_E_ARGUMENT;
-    if (run->phase != PHASE_CREATED)
+    if (run->phase != PHASE_CREATED) {
+        if (run->open_error != BLV_OK)
+            run->message = run->ending;
         return run->open_error;
+    }
     run->phase = PHASE_OPEN;
     run->busy = true;
+    run->message.text[0] = '\0';
     run->open_error = open_parts(run);
     run->busy = false;
     if (run->open_error != BLV_OK) {
         run->phase = PHASE_ENDED;
+        if (!run->message.text[0])
+            blv_run_fail(run, run->open_error, "solver %.60s: %s", run->solver->name,
+                         blv_error_text(run->open_error));
+        run->ending = run->message;
         return run->open_error;
     }
     if ((run->solver->uses & BLV_USES_HVP) && run->eval.gy_shifted)
         blv_run_note(run, "Hv by central differences of gy: the problem has no lower_hvp");
     if ((run->solver->uses & BLV_USES_CROSS) && run->eval.gx_shifted)
         blv_run_note(run, "Jv by central differences of gx: the problem has no lower_cross");
-    return BLV_OK;
+    return blv_run_fail(run, BLV_OK, "not started");
 }
 
 size_t blv_run_memory(const blv_run *run) {
@@ -191,7 +230,10 @@ size_t blv_run_memory(const blv_run *run) {
 
 /* ---- Running ---- */
 
-static blv_error trace_status(blv_run *run) {
+/* What a run cannot go on without has failed: a space, then the trace. */
+static blv_error status(blv_run *run) {
+    BLV_CHECK(blv_space_error(run->def->space_x, NULL));
+    BLV_CHECK(blv_space_error(run->def->space_y, NULL));
     if (!run->trace_failed)
         return BLV_OK;
     return blv_run_fail(run, BLV_E_FILE, "trace %s: could not be written to the end",
@@ -218,7 +260,7 @@ static blv_error advance(blv_run *run, bool to_the_end) {
         run->result.seconds = blv_clock_seconds(run);
         run->busy = false;
     }
-    return trace_status(run);
+    return status(run);
 }
 
 blv_error blv_run_step(blv_run *run) {

@@ -1,7 +1,6 @@
-/* Data sets: life, view, history and notes. */
+/* Data sets: parts that are shared and counted, the view, history and notes. */
 #include "base/aligned_memory.h"
 #include "data/dataset_ops.h"
-#include "io/npz_private.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -26,126 +25,210 @@ void *blv_data_copy(const void *source, size_t count, size_t size) {
 }
 
 char **blv_strings_copy(const char *const *strings, size_t count) {
-    if (!strings)
-        return NULL;
-    char **copy = calloc(count > 0 ? count : 1, sizeof *copy);
+    size_t bytes = count * sizeof *strings;
+    for (size_t i = 0; i < count; i++)
+        bytes += strlen(strings[i]) + 1;
+    char **copy = blv_data_alloc(bytes, 1);
+    char *text = copy ? (char *)(copy + count) : NULL;
     for (size_t i = 0; copy && i < count; i++) {
-        copy[i] = strdup(strings[i]);
-        if (!copy[i]) {
-            blv_strings_free(copy, i);
-            return NULL;
-        }
+        copy[i] = text;
+        text = stpcpy(text, strings[i]) + 1;
     }
     return copy;
 }
 
-void blv_strings_free(char **strings, size_t count) {
-    for (size_t i = 0; strings && i < count; i++)
-        free(strings[i]);
-    free(strings);
+void blv_dense_copy(const blv_dataset_view *v, size_t columns, double fill, void *to) {
+    size_t size = blv_value_size(v->precision);
+    for (size_t i = 0; i < v->rows; i++) {
+        char *row = (char *)to + i * columns * size;
+        memcpy(row, (const char *)v->dense + i * v->stride * size, v->columns * size);
+        for (size_t j = v->columns; j < columns; j++)
+            blv_value_set(row, v->precision, j, fill);
+    }
 }
 
-/* ---- Life ---- */
+void *blv_dense_rows(const blv_dataset_view *v, size_t columns, double fill) {
+    size_t size = blv_value_size(v->precision);
+    void *rows = columns <= SIZE_MAX / size ? blv_data_alloc(v->rows, columns * size) : NULL;
+    if (rows)
+        blv_dense_copy(v, columns, fill, rows);
+    return rows;
+}
+
+/* ---- Parts ---- */
+
+static blv_part *retain_part(blv_part *part) {
+    if (part)
+        atomic_fetch_add_explicit(&part->holders, 1, memory_order_relaxed);
+    return part;
+}
+
+static void release_part(blv_part *part) {
+    if (!part || atomic_fetch_sub_explicit(&part->holders, 1, memory_order_acq_rel) > 1)
+        return;
+    if (part->mapped_bytes > 0)
+        munmap(part->data, part->mapped_bytes);
+    else
+        free(part->data);
+    free(part);
+}
+
+static void *data_of(const blv_dataset *d, blv_part_name name) {
+    return d->part[name] ? d->part[name]->data : NULL;
+}
+
+static void point_view(blv_dataset *d) {
+    blv_dataset_view *view = &d->view;
+    const char *dense = data_of(d, BLV_PART_DENSE);
+    view->dense = dense ? dense + d->dense_offset : NULL;
+    view->mapped = dense && d->part[BLV_PART_DENSE]->mapped_bytes > 0;
+    view->row_start = data_of(d, BLV_PART_ROW_START);
+    view->column = data_of(d, BLV_PART_COLUMN);
+    view->value = data_of(d, BLV_PART_VALUE);
+    view->column_start = data_of(d, BLV_PART_COLUMN_START);
+    view->row = data_of(d, BLV_PART_ROW);
+    view->column_value = data_of(d, BLV_PART_COLUMN_VALUE);
+    view->label = data_of(d, BLV_PART_LABEL);
+    view->true_label = data_of(d, BLV_PART_TRUE_LABEL);
+    view->target = data_of(d, BLV_PART_TARGET);
+    view->class_names = data_of(d, BLV_PART_CLASS_NAMES);
+    view->feature_names = data_of(d, BLV_PART_FEATURE_NAMES);
+}
+
+void blv_dataset_put_shared(blv_dataset *dataset, blv_part_name name, blv_part *part) {
+    retain_part(part);
+    release_part(dataset->part[name]);
+    dataset->part[name] = part;
+    point_view(dataset);
+}
+
+void blv_dataset_drop(blv_dataset *dataset, blv_part_name name) {
+    blv_dataset_put_shared(dataset, name, NULL);
+}
+
+void blv_dataset_drop_transposed(blv_dataset *dataset) {
+    blv_dataset_drop(dataset, BLV_PART_COLUMN_START);
+    blv_dataset_drop(dataset, BLV_PART_ROW);
+    blv_dataset_drop(dataset, BLV_PART_COLUMN_VALUE);
+}
+
+bool blv_dataset_put(blv_dataset *dataset, blv_part_name name, void *data) {
+    blv_part *part = data ? calloc(1, sizeof *part) : NULL;
+    if (!part) {
+        free(data);
+        return false;
+    }
+    part->data = data;
+    if (name == BLV_PART_DENSE) {
+        dataset->dense_offset = 0;
+        dataset->view.stride = dataset->view.columns;
+    }
+    blv_dataset_put_shared(dataset, name, part);
+    return true;
+}
+
+bool blv_dataset_put_sparse(blv_dataset *dataset, size_t *row_start, uint32_t *column,
+                            void *value) {
+    bool put = blv_dataset_put(dataset, BLV_PART_ROW_START, row_start);
+    put = blv_dataset_put(dataset, BLV_PART_COLUMN, column) && put;
+    return blv_dataset_put(dataset, BLV_PART_VALUE, value) && put;
+}
+
+bool blv_dataset_put_map(blv_dataset *dataset, void *map, size_t bytes, size_t offset) {
+    blv_part *part = calloc(1, sizeof *part);
+    if (!part) {
+        munmap(map, bytes);
+        return false;
+    }
+    part->data = map;
+    part->mapped_bytes = bytes;
+    dataset->dense_offset = offset;
+    dataset->view.stride = dataset->view.columns;
+    blv_dataset_put_shared(dataset, BLV_PART_DENSE, part);
+    return true;
+}
+
+static bool is_own(const blv_part *part) {
+    return part->mapped_bytes == 0 &&
+           atomic_load_explicit(&part->holders, memory_order_acquire) == 1;
+}
+
+void *blv_dataset_own(blv_dataset *dataset, blv_part_name name, size_t bytes) {
+    blv_part *part = dataset->part[name];
+    if (!is_own(part) && !blv_dataset_put(dataset, name, blv_data_copy(part->data, bytes, 1)))
+        return NULL;
+    return data_of(dataset, name);
+}
+
+void *blv_dataset_own_values(blv_dataset *dataset) {
+    blv_dataset_view *v = &dataset->view;
+    if (!v->dense)
+        return blv_dataset_own(dataset, BLV_PART_VALUE,
+                               v->row_start[v->rows] * blv_value_size(v->precision));
+    if (!is_own(dataset->part[BLV_PART_DENSE]) &&
+        !blv_dataset_put(dataset, BLV_PART_DENSE, blv_dense_rows(v, v->columns, 0.0)))
+        return NULL;
+    return (char *)data_of(dataset, BLV_PART_DENSE) + dataset->dense_offset;
+}
+
+/* ---- Sets ---- */
 
 blv_dataset *blv_dataset_new(void) {
-    return calloc(1, sizeof(blv_dataset));
-}
-
-blv_dataset *blv_dataset_new_like(const blv_dataset *source) {
-    blv_dataset *d = blv_dataset_new();
-    if (!d)
-        return NULL;
-    const blv_dataset_view *view = &source->view;
-    d->view.rows = view->rows;
-    d->view.columns = view->columns;
-    d->view.precision = view->precision;
-    d->view.classes = view->classes;
-    d->view.format = view->format;
-    d->class_names = blv_strings_copy(view->class_names, view->classes);
-    d->feature_names = blv_strings_copy(view->feature_names, view->columns);
-    d->history = blv_strings_copy((const char *const *)source->history, source->history_count);
-    if (d->history)
-        d->history_count = source->history_count;
-    d->notes = blv_strings_copy((const char *const *)source->notes, source->note_count);
-    if (d->notes)
-        d->note_count = source->note_count;
-    if (!d->class_names != !view->class_names || !d->feature_names != !view->feature_names ||
-        !d->history != !source->history || !d->notes != !source->notes) {
-        blv_dataset_destroy(d);
-        return NULL;
+    blv_dataset *d = calloc(1, sizeof *d);
+    if (d) {
+        d->view.size = sizeof d->view;
+        atomic_init(&d->holders, 1);
     }
     return d;
 }
 
-void blv_dataset_destroy(blv_dataset *dataset) {
-    if (!dataset)
+blv_dataset *blv_dataset_share(const blv_dataset *source) {
+    blv_dataset *d = blv_dataset_new();
+    if (!d)
+        return NULL;
+    d->view = source->view;
+    d->dense_offset = source->dense_offset;
+    for (size_t i = 0; i < BLV_PARTS; i++)
+        d->part[i] = retain_part(source->part[i]);
+    return d;
+}
+
+blv_error blv_dataset_copy(const blv_dataset *dataset, blv_dataset **copy, blv_message *why) {
+    if (!dataset || !copy)
+        return blv_explain(why, BLV_E_ARGUMENT, "blv_dataset_copy: dataset or copy is NULL");
+    *copy = blv_dataset_share(dataset);
+    return *copy ? BLV_OK : blv_data_no_memory(why);
+}
+
+blv_dataset *blv_dataset_retain(blv_dataset *dataset) {
+    if (dataset)
+        atomic_fetch_add_explicit(&dataset->holders, 1, memory_order_relaxed);
+    return dataset;
+}
+
+void blv_dataset_release(blv_dataset *dataset) {
+    if (!dataset || atomic_fetch_sub_explicit(&dataset->holders, 1, memory_order_acq_rel) > 1)
         return;
-    free(dataset->dense);
-    free(dataset->row_start);
-    free(dataset->column);
-    free(dataset->value);
-    blv_dataset_drop_transposed(dataset);
-    free(dataset->label);
-    free(dataset->true_label);
-    free(dataset->target);
-    blv_strings_free(dataset->class_names, dataset->view.classes);
-    blv_strings_free(dataset->feature_names, dataset->view.columns);
-    blv_strings_free(dataset->history, dataset->history_count);
-    blv_strings_free(dataset->notes, dataset->note_count);
-    if (dataset->map)
-        munmap(dataset->map, dataset->map_bytes);
+    for (size_t i = 0; i < BLV_PARTS; i++)
+        release_part(dataset->part[i]);
     free(dataset);
 }
 
-void blv_dataset_refresh(blv_dataset *dataset) {
-    blv_dataset_view *view = &dataset->view;
-    view->mapped = dataset->map && !dataset->dense && !dataset->row_start;
-    if (!view->mapped)
-        view->dense = dataset->dense;
-    view->row_start = dataset->row_start;
-    view->column = dataset->column;
-    view->value = dataset->value;
-    view->column_start = dataset->column_start;
-    view->row = dataset->row;
-    view->column_value = dataset->column_value;
-    view->label = dataset->label;
-    view->true_label = dataset->true_label;
-    view->target = dataset->target;
-    view->class_names = (const char *const *)dataset->class_names;
-    view->feature_names = (const char *const *)dataset->feature_names;
-}
-
-void blv_dataset_drop_transposed(blv_dataset *dataset) {
-    free(dataset->column_start);
-    free(dataset->row);
-    free(dataset->column_value);
-    dataset->column_start = NULL;
-    dataset->row = NULL;
-    dataset->column_value = NULL;
-    blv_dataset_refresh(dataset);
-}
-
-size_t blv_dataset_stored(const blv_dataset_view *view) {
-    return view->row_start ? view->row_start[view->rows] : view->rows * view->columns;
-}
-
-blv_error blv_dataset_own_features(blv_dataset *dataset, blv_message *why) {
-    blv_dataset_view *view = &dataset->view;
-    if (!view->mapped)
-        return BLV_OK;
-    size_t size = blv_value_size(view->precision), row_bytes = view->columns * size;
-    char *own = blv_data_alloc(view->rows, row_bytes);
-    if (!own)
-        return blv_data_no_memory(why);
-    for (size_t i = 0; i < view->rows; i++)
-        memcpy(own + i * row_bytes, (const char *)view->dense + i * view->stride * size, row_bytes);
-    munmap(dataset->map, dataset->map_bytes);
-    dataset->map = NULL;
-    dataset->map_bytes = 0;
-    dataset->dense = own;
-    view->stride = view->columns;
-    blv_dataset_refresh(dataset);
-    return BLV_OK;
+blv_error blv_dataset_commit(blv_dataset *dataset, blv_dataset *changed, bool ok,
+                             blv_message *why) {
+    if (ok) {
+        const blv_dataset_view view = dataset->view;
+        dataset->view = changed->view;
+        changed->view = view;
+        dataset->dense_offset = changed->dense_offset;
+        for (size_t i = 0; i < BLV_PARTS; i++) {
+            blv_part *part = dataset->part[i];
+            dataset->part[i] = changed->part[i];
+            changed->part[i] = part;
+        }
+    }
+    blv_dataset_release(changed);
+    return ok ? BLV_OK : blv_data_no_memory(why);
 }
 
 const blv_dataset_view *blv_dataset_view_of(const blv_dataset *dataset) {
@@ -154,48 +237,52 @@ const blv_dataset_view *blv_dataset_view_of(const blv_dataset *dataset) {
 
 /* ---- Lines ---- */
 
+/* Line i, or the empty one after the last. */
+static const char *line_at(const blv_dataset *d, blv_part_name name, size_t i) {
+    const char *line = data_of(d, name);
+    for (line = line ? line : ""; i > 0 && *line; i--)
+        line += strlen(line) + 1;
+    return line;
+}
+
 const char *blv_dataset_history(const blv_dataset *dataset, size_t i) {
-    return dataset && i < dataset->history_count ? dataset->history[i] : NULL;
+    const char *line = dataset ? line_at(dataset, BLV_PART_HISTORY, i) : "";
+    return *line ? line : NULL;
 }
 
 const char *blv_dataset_notes(const blv_dataset *dataset, size_t i) {
-    return dataset && i < dataset->note_count ? dataset->notes[i] : NULL;
+    const char *line = dataset ? line_at(dataset, BLV_PART_NOTES, i) : "";
+    return *line ? line : NULL;
 }
 
-static blv_error add_line(char ***lines, size_t *count, const char *format, va_list arguments) {
+static bool add_line(blv_dataset *d, blv_part_name name, const char *format, va_list arguments) {
     char text[1024];
     vsnprintf(text, sizeof text, format, arguments);
     for (char *c = text; *c; c++)
         if ((unsigned char)*c < 0x20 || *c == 0x7f)
             *c = '?';
-    char **longer = realloc(*lines, (*count + 1) * sizeof *longer);
-    if (!longer)
-        return BLV_E_MEMORY;
-    *lines = longer;
-    longer[*count] = strdup(text);
-    if (!longer[*count])
-        return BLV_E_MEMORY;
-    ++*count;
-    return BLV_OK;
+    const char *lines = line_at(d, name, 0), *end = line_at(d, name, SIZE_MAX);
+    size_t used = (size_t)(end - lines), length = strlen(text);
+    char *longer = calloc(used + length + 2, 1);
+    if (longer) {
+        memcpy(longer, lines, used);
+        memcpy(longer + used, text, length);
+    }
+    return blv_dataset_put(d, name, longer);
 }
 
-blv_error blv_dataset_record(blv_dataset *dataset, const char *format, ...) {
+bool blv_dataset_record(blv_dataset *dataset, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    blv_error error = add_line(&dataset->history, &dataset->history_count, format, arguments);
+    bool added = add_line(dataset, BLV_PART_HISTORY, format, arguments);
     va_end(arguments);
-    return error;
+    return added;
 }
 
-blv_error blv_dataset_note(blv_dataset *dataset, const char *format, ...) {
+bool blv_dataset_note(blv_dataset *dataset, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    blv_error error = add_line(&dataset->notes, &dataset->note_count, format, arguments);
+    bool added = add_line(dataset, BLV_PART_NOTES, format, arguments);
     va_end(arguments);
-    return error;
-}
-
-void blv_dataset_unrecord(blv_dataset *dataset) {
-    if (dataset->history_count > 0)
-        free(dataset->history[--dataset->history_count]);
+    return added;
 }

@@ -1,10 +1,9 @@
-/* Whether a set is sound, sets from memory, and fingerprints. */
+/* Whether a set is sound, and sets from memory. */
+#include "base/caller_struct.h"
 #include "data/dataset_ops.h"
-#include "io/npz_private.h"
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* ---- Checks: each writes "where: what is wrong" ---- */
 
@@ -97,16 +96,16 @@ static size_t first_not_finite(const void *values, blv_precision precision, size
 
 static blv_error check_values(const blv_dataset_view *v, const complaint *c) {
     size_t size = blv_value_size(v->precision);
+    const char *all = blv_stored_values(v);
     for (size_t i = 0; i < v->rows; i++) {
-        size_t start = v->dense ? i * v->stride : v->row_start[i];
-        size_t count = v->dense ? v->columns : v->row_start[i + 1] - start;
-        const void *values =
-            count > 0 ? (const char *)(v->dense ? v->dense : v->value) + start * size : NULL;
-        size_t k = first_not_finite(values, v->precision, count);
-        if (k < count)
+        const blv_stored_row row = blv_row_at(v, i);
+        if (row.end == row.first)
+            continue;
+        size_t k = first_not_finite(all + row.first * size, v->precision, row.end - row.first);
+        if (k < row.end - row.first)
             return COMPLAIN(c, "row %zu, column %zu: %g; expected a finite number", c->where, i,
-                            v->dense ? k : (size_t)v->column[start + k],
-                            blv_value_get(values, v->precision, k));
+                            blv_column_at(&row, row.first + k),
+                            blv_value_get(all, v->precision, row.first + k));
     }
     for (size_t i = 0; v->target && i < v->rows; i++)
         if (!isfinite(v->target[i]))
@@ -150,158 +149,79 @@ static blv_error check_view(const blv_dataset_view *v, const complaint *c) {
 
 blv_error blv_dataset_finish(blv_dataset *dataset, const char *path, blv_message *why) {
     blv_dataset_view *view = &dataset->view;
-    if (!dataset->row_start && view->stride == 0)
-        view->stride = view->columns;
-    blv_dataset_refresh(dataset);
     complaint c = {blv_shown_path(path), BLV_E_FORMAT, why};
     blv_error error = check_view(view, &c);
     if (!error && view->label && !view->class_names &&
-        blv_dataset_number_classes(dataset, view->classes) != BLV_OK)
+        !blv_dataset_number_classes(dataset, view->classes))
         error = blv_data_no_memory(why);
     return error;
 }
 
 /* ---- From memory ---- */
 
-static bool copy_features(blv_dataset *d, const blv_dataset_view *v) {
-    size_t size = blv_value_size(v->precision);
-    if (v->row_start) {
-        size_t stored = v->row_start[v->rows];
-        d->row_start = blv_data_copy(v->row_start, v->rows + 1, sizeof *v->row_start);
-        d->column = blv_data_copy(v->column, stored, sizeof *v->column);
-        d->value = blv_data_copy(v->value, stored, size);
-        return d->row_start && d->column && d->value;
-    }
-    d->view.stride = v->columns;
-    size_t row_bytes = v->columns * size;
-    char *dense = blv_data_alloc(v->rows, row_bytes);
-    d->dense = dense;
-    for (size_t i = 0; dense && i < v->rows; i++)
-        memcpy(dense + i * row_bytes, (const char *)v->dense + i * v->stride * size, row_bytes);
-    return dense != NULL;
+/* Puts a copy of an array that the view has. */
+static bool put_copy(blv_dataset *d, blv_part_name name, const void *array, size_t count,
+                     size_t size) {
+    return !array || blv_dataset_put(d, name, blv_data_copy(array, count, size));
+}
+
+static bool copy_arrays(blv_dataset *d, const blv_dataset_view *v) {
+    size_t stored = v->row_start ? v->row_start[v->rows] : 0;
+    if (v->dense)
+        return blv_dataset_put(d, BLV_PART_DENSE, blv_dense_rows(v, v->columns, 0.0));
+    return put_copy(d, BLV_PART_ROW_START, v->row_start, v->rows + 1, sizeof *v->row_start) &&
+           put_copy(d, BLV_PART_COLUMN, v->column ? v->column : (uint32_t[1]){0}, stored,
+                    sizeof *v->column) &&
+           put_copy(d, BLV_PART_VALUE, v->value ? v->value : (double[1]){0}, stored,
+                    blv_value_size(v->precision));
 }
 
 static bool copy_labels(blv_dataset *d, const blv_dataset_view *v) {
-    if (v->label)
-        d->label = blv_data_copy(v->label, v->rows, sizeof *v->label);
-    if (v->true_label)
-        d->true_label = blv_data_copy(v->true_label, v->rows, sizeof *v->true_label);
-    if (v->target)
-        d->target = blv_data_copy(v->target, v->rows, sizeof *v->target);
-    return !d->label == !v->label && !d->true_label == !v->true_label && !d->target == !v->target;
+    return put_copy(d, BLV_PART_LABEL, v->label, v->rows, sizeof *v->label) &&
+           put_copy(d, BLV_PART_TRUE_LABEL, v->true_label, v->rows, sizeof *v->true_label) &&
+           put_copy(d, BLV_PART_TARGET, v->target, v->rows, sizeof *v->target);
 }
 
 static bool copy_names(blv_dataset *d, const blv_dataset_view *v) {
-    d->feature_names = blv_strings_copy(v->feature_names, v->columns);
-    if (!d->feature_names != !v->feature_names)
+    if (v->feature_names &&
+        !blv_dataset_put(d, BLV_PART_FEATURE_NAMES, blv_strings_copy(v->feature_names, v->columns)))
         return false;
-    if (v->classes == 0)
-        return true;
-    if (!v->class_names)
-        return blv_dataset_number_classes(d, v->classes) == BLV_OK;
-    d->class_names = blv_strings_copy(v->class_names, v->classes);
-    d->view.classes = d->class_names ? v->classes : 0;
-    return d->class_names != NULL;
+    if (v->classes > 0 && !v->class_names)
+        return blv_dataset_number_classes(d, v->classes);
+    return !v->class_names ||
+           blv_dataset_put(d, BLV_PART_CLASS_NAMES, blv_strings_copy(v->class_names, v->classes));
 }
 
 blv_error blv_dataset_create(blv_dataset **dataset, const blv_dataset_view *view,
                              const char *history, blv_message *why) {
+    blv_dataset_view v;
     if (!dataset)
         return blv_explain(why, BLV_E_ARGUMENT, "blv_dataset_create: dataset is NULL");
     *dataset = NULL;
     if (!view)
         return blv_explain(why, BLV_E_ARGUMENT, "blv_dataset_create: view is NULL");
     complaint c = {"blv_dataset_create", BLV_E_VALUE, why};
-    blv_error error = check_view(view, &c);
+    BLV_CHECK(blv_caller_struct(&v, sizeof v, view, "blv_dataset_view", why));
+    blv_error error = check_view(&v, &c);
     if (error)
         return error;
     blv_dataset *d = blv_dataset_new();
     if (!d)
         return blv_data_no_memory(why);
-    d->view.rows = view->rows;
-    d->view.columns = view->columns;
-    d->view.precision = view->precision;
+    d->view.rows = v.rows;
+    d->view.columns = v.columns;
+    d->view.precision = v.precision;
+    d->view.classes = v.classes;
     d->view.format = "memory";
-    if (!copy_features(d, view) || !copy_labels(d, view) || !copy_names(d, view) ||
-        (history && blv_dataset_record(d, "%s", history) != BLV_OK))
+    if (!copy_arrays(d, &v) || !copy_labels(d, &v) || !copy_names(d, &v) ||
+        (history && !blv_dataset_record(d, "%s", history)))
         error = blv_data_no_memory(why);
-    if (!error) {
-        blv_dataset_refresh(d);
-        if (view->column_start)
-            error = blv_dataset_transpose(d, why);
-    }
+    if (!error && v.column_start)
+        error = blv_dataset_transpose(d, why);
     if (error) {
-        blv_dataset_destroy(d);
+        blv_dataset_release(d);
         return error;
     }
     *dataset = d;
     return BLV_OK;
-}
-
-/* ---- Fingerprint ---- */
-
-static uint64_t mix(uint64_t hash, uint64_t word) {
-    hash = (hash ^ word) * 0x9E3779B97F4A7C15u;
-    return hash ^ hash >> 32;
-}
-
-static uint64_t mix_double(uint64_t hash, double value) {
-    uint64_t bits;
-    value += 0.0; /* -0 counts as 0 */
-    memcpy(&bits, &value, sizeof bits);
-    return mix(hash, bits);
-}
-
-static uint64_t mix_text(uint64_t hash, const char *text) {
-    size_t length = strlen(text);
-    for (size_t i = 0; i < length; i++)
-        hash = mix(hash, (unsigned char)text[i]);
-    return mix(hash, length + 256);
-}
-
-/* Values that are not zero, each with its column, row by row: dense and sparse alike. */
-static uint64_t mix_features(uint64_t hash, const blv_dataset_view *v) {
-    for (size_t i = 0; i < v->rows; i++) {
-        size_t start = v->dense ? i * v->stride : v->row_start[i];
-        size_t count = v->dense ? v->columns : v->row_start[i + 1] - start;
-        const void *values = v->dense ? v->dense : v->value;
-        for (size_t k = 0; k < count; k++) {
-            double value = blv_value_get(values, v->precision, start + k);
-            if (value == 0.0)
-                continue;
-            hash = mix(hash, v->dense ? k : v->column[start + k]);
-            hash = mix_double(hash, value);
-        }
-        hash = mix(hash, UINT64_MAX);
-    }
-    return hash;
-}
-
-static uint64_t mix_labels(uint64_t hash, const int32_t *label, size_t rows) {
-    hash = mix(hash, label ? 1 : 0);
-    for (size_t i = 0; label && i < rows; i++)
-        hash = mix(hash, (uint64_t)label[i]);
-    return hash;
-}
-
-static uint64_t mix_names(uint64_t hash, const char *const *names, size_t count) {
-    hash = mix(hash, names ? 1 : 0);
-    for (size_t i = 0; names && i < count; i++)
-        hash = mix_text(hash, names[i]);
-    return hash;
-}
-
-uint64_t blv_dataset_fingerprint(const blv_dataset *dataset) {
-    if (!dataset)
-        return 0;
-    const blv_dataset_view *v = &dataset->view;
-    uint64_t hash = mix(mix(mix(1, v->rows), v->columns), v->classes);
-    hash = mix_features(hash, v);
-    hash = mix_labels(hash, v->label, v->rows);
-    hash = mix_labels(hash, v->true_label, v->rows);
-    hash = mix(hash, v->target ? 1 : 0);
-    for (size_t i = 0; v->target && i < v->rows; i++)
-        hash = mix_double(hash, v->target[i]);
-    hash = mix_names(hash, v->class_names, v->classes);
-    return mix_names(hash, v->feature_names, v->columns);
 }

@@ -1,5 +1,6 @@
 /* Labels as texts become classes. Distinct texts are kept once, in a hash table with open
  * addresses; each row keeps the number of its text. */
+#include "base/hash.h"
 #include "base/number_text.h"
 #include "data/dataset_ops.h"
 
@@ -55,14 +56,6 @@ void blv_label_texts_free(blv_label_texts *texts) {
 }
 
 /* ---- The table ---- */
-
-/* FNV-1a: labels are short. */
-static uint64_t hash_bytes(const char *text, size_t length) {
-    uint64_t hash = 0xCBF29CE484222325u;
-    for (size_t i = 0; i < length; i++)
-        hash = (hash ^ (unsigned char)text[i]) * 0x100000001B3u;
-    return hash ^ hash >> 32;
-}
 
 /* The slot of the text, or the empty one where it belongs. */
 static size_t slot_of(const blv_label_texts *t, const char *text, size_t length, uint64_t hash) {
@@ -128,7 +121,8 @@ blv_error blv_label_texts_add(blv_label_texts *texts, const char *text, size_t l
         t->row_text = larger;
         t->row_capacity = capacity;
     }
-    uint64_t hash = hash_bytes(text, length);
+    uint64_t hash = blv_hash_bytes(BLV_HASH_EMPTY, text, length);
+    hash ^= hash >> 32;
     size_t slot = slot_of(t, text, length, hash);
     int32_t number = t->slots[slot];
     if (number == EMPTY) {
@@ -166,59 +160,53 @@ static bool all_numbers(blv_label_texts *t) {
     return true;
 }
 
-/* Empties texts of those that became names. On error texts can only be freed. */
-blv_error blv_label_texts_finish(blv_label_texts *texts, blv_dataset *dataset) {
+/* Puts the first labels, and true labels where there are twice as many as rows. */
+static bool put_row_labels(const blv_label_texts *t, const int32_t *class_of, blv_dataset *d) {
+    static const blv_part_name parts[] = {BLV_PART_LABEL, BLV_PART_TRUE_LABEL};
+    size_t rows = d->view.rows, lists = rows > 0 ? t->rows / rows : 0;
+    bool put = true;
+    for (size_t p = 0; put && p < lists; p++) {
+        int32_t *label = blv_data_alloc(rows, sizeof *label);
+        for (size_t i = 0; label && i < rows; i++)
+            label[i] = class_of[t->row_text[p * rows + i]];
+        put = blv_dataset_put(d, parts[p], label);
+    }
+    return put;
+}
+
+bool blv_label_texts_finish(blv_label_texts *texts, blv_dataset *dataset) {
     blv_label_texts *t = texts;
     bool numbers = all_numbers(t);
     if (t->count > 1)
         qsort(t->texts, t->count, sizeof *t->texts, numbers ? by_number : by_bytes);
     int32_t *class_of = blv_data_alloc(t->count, sizeof *class_of);
-    char **names = calloc(t->count > 0 ? t->count : 1, sizeof *names);
-    if (!class_of || !names) {
-        free(class_of);
-        free(names);
-        return BLV_E_MEMORY;
-    }
+    const char **names = blv_data_alloc(t->count, sizeof *names);
     size_t classes = 0;
-    for (size_t i = 0; i < t->count; i++) {
-        distinct_text *d = &t->texts[i];
-        bool again = numbers && i > 0 && d->number == t->texts[i - 1].number;
-        if (!again) {
+    for (size_t i = 0; class_of && names && i < t->count; i++) {
+        const distinct_text *d = &t->texts[i];
+        if (!numbers || i == 0 || d->number != t->texts[i - 1].number)
             names[classes++] = d->text;
-            d->text = NULL;
-        }
         class_of[d->first] = (int32_t)classes - 1;
     }
-    for (size_t i = 0; i < t->rows; i++)
-        t->row_text[i] = class_of[t->row_text[i]];
+    bool ok = class_of && names && put_row_labels(t, class_of, dataset) &&
+              blv_dataset_put(dataset, BLV_PART_CLASS_NAMES, blv_strings_copy(names, classes));
+    dataset->view.classes = ok ? classes : 0;
     free(class_of);
-    free(dataset->label);
-    blv_strings_free(dataset->class_names, dataset->view.classes);
-    dataset->label = t->row_text;
-    dataset->class_names = names;
-    dataset->view.classes = classes;
-    t->row_text = NULL;
-    t->rows = t->row_capacity = 0;
-    blv_dataset_refresh(dataset);
-    return BLV_OK;
+    free(names);
+    return ok;
 }
 
-blv_error blv_dataset_number_classes(blv_dataset *dataset, size_t classes) {
-    char **names = calloc(classes > 0 ? classes : 1, sizeof *names);
-    for (size_t i = 0; names && i < classes; i++) {
-        char text[32];
-        snprintf(text, sizeof text, "%zu", i);
-        names[i] = strdup(text);
-        if (!names[i]) {
-            blv_strings_free(names, i);
-            names = NULL;
-        }
+bool blv_dataset_number_classes(blv_dataset *dataset, size_t classes) {
+    char(*text)[24] = blv_data_alloc(classes, sizeof *text);
+    const char **names = blv_data_alloc(classes, sizeof *names);
+    for (size_t i = 0; text && names && i < classes; i++) {
+        snprintf(text[i], sizeof text[i], "%zu", i);
+        names[i] = text[i];
     }
-    if (!names)
-        return BLV_E_MEMORY;
-    blv_strings_free(dataset->class_names, dataset->view.classes);
-    dataset->class_names = names;
-    dataset->view.classes = classes;
-    blv_dataset_refresh(dataset);
-    return BLV_OK;
+    bool ok = text && names &&
+              blv_dataset_put(dataset, BLV_PART_CLASS_NAMES, blv_strings_copy(names, classes));
+    dataset->view.classes = ok ? classes : 0;
+    free(text);
+    free(names);
+    return ok;
 }

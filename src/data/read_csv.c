@@ -34,7 +34,7 @@ static bool field_number(const blv_csv_field *field, double *value) {
     return end == field->text + field->length && isfinite(*value);
 }
 
-static blv_error refuse_field(const csv_file *f, size_t line, size_t column,
+static blv_error reject_field(const csv_file *f, size_t line, size_t column,
                               const blv_csv_field *field) {
     char name[64] = "";
     if (f->names)
@@ -53,7 +53,7 @@ static void free_names(char **names, size_t count) {
     free(names);
 }
 
-/* The fields of the record at hand as strings. */
+/* The fields of the current record as strings. */
 static char **copy_fields(const blv_csv *csv) {
     char **names = calloc(csv->count, sizeof *names);
     for (size_t i = 0; names && i < csv->count; i++) {
@@ -66,7 +66,7 @@ static char **copy_fields(const blv_csv *csv) {
     return names;
 }
 
-/* Whether the first record names the columns of the record at hand. */
+/* Whether the first record names the columns of the current record. */
 static bool is_header(const csv_file *f, char *const *first, size_t first_count) {
     if (f->r->options.header)
         return strcmp(f->r->options.header, "yes") == 0;
@@ -80,7 +80,7 @@ static bool is_header(const csv_file *f, char *const *first, size_t first_count)
     return false;
 }
 
-static blv_error refuse_column(const csv_file *f, const char *kind, const char *wanted) {
+static blv_error reject_column(const csv_file *f, const char *kind, const char *wanted) {
     char names[240] = "";
     size_t used = 0;
     for (size_t i = 0; f->names && i < f->width; i++) {
@@ -116,7 +116,7 @@ static blv_error find_column(const csv_file *f, const char *kind, const char *wa
     size_t digits = strspn(wanted, "0123456789");
     if (digits == 0 || digits > 10 || wanted[digits] != '\0' ||
         strtoull(wanted, NULL, 10) >= f->width)
-        return refuse_column(f, kind, wanted);
+        return reject_column(f, kind, wanted);
     *column = (int64_t)strtoull(wanted, NULL, 10);
     return BLV_OK;
 }
@@ -170,7 +170,7 @@ static blv_error take_label(csv_file *f, const blv_csv_field *field, size_t line
     size_t column = (size_t)f->label;
     if (f->target)
         return field_number(field, &f->target[f->rows]) ? BLV_OK
-                                                        : refuse_field(f, line, column, field);
+                                                        : reject_field(f, line, column, field);
     if (field->length == 0)
         return blv_explain(f->r->why, BLV_E_FORMAT,
                            "%s: line %zu, column %zu of %zu: expected a label, found nothing",
@@ -211,7 +211,7 @@ static blv_error take_row(csv_file *f, const blv_csv_field *fields, size_t count
     double *row = f->dense + f->rows * features(f);
     for (size_t i = 0; i < count; i++)
         if ((int64_t)i != f->label && (int64_t)i != f->truth && !field_number(&fields[i], row++))
-            return refuse_field(f, line, i, &fields[i]);
+            return reject_field(f, line, i, &fields[i]);
     if (f->label != NO_COLUMN)
         error = take_label(f, &fields[f->label], line);
     if (!error && f->truth != NO_COLUMN)
@@ -236,9 +236,7 @@ static blv_error take_first_row(csv_file *f, char *const *first, size_t count, s
 
 static blv_error set_columns(csv_file *f, size_t width) {
     f->width = width;
-    blv_error error = find_labels(f);
-    if (error)
-        return error;
+    BLV_CHECK(find_labels(f));
     if (features(f) == 0)
         return blv_explain(f->r->why, BLV_E_FORMAT,
                            "%s: one column; expected a label and features, separated by comma, "
@@ -268,9 +266,9 @@ static blv_error take_start(csv_file *f, char **first, size_t first_count, size_
             return blv_data_no_memory(f->r->why);
         memcpy(f->names, first, width * sizeof *first);
         memset(first, 0, width * sizeof *first);
-    } else if (blv_dataset_note(f->r->dataset,
-                                "line %zu left out: a header of %zu fields, the rows have %zu",
-                                first_line, first_count, width) != BLV_OK) {
+    } else if (!blv_dataset_note(f->r->dataset,
+                                 "line %zu left out: a header of %zu fields, the rows have %zu",
+                                 first_line, first_count, width)) {
         return blv_data_no_memory(f->r->why);
     }
     return set_columns(f, width);
@@ -295,35 +293,17 @@ static blv_error take_records(csv_file *f) {
     return error;
 }
 
-/* Takes the name of a column out of the list. */
-static void drop_name(char **names, size_t count, int64_t column) {
-    if (column == NO_COLUMN)
-        return;
-    size_t at = (size_t)column;
-    free(names[at]);
-    memmove(names + at, names + at + 1, (count - at - 1) * sizeof *names);
-}
-
-/* The true labels follow the labels in the list of texts, so that both get the same classes. */
-static blv_error finish_labels(csv_file *f) {
-    blv_dataset *d = f->r->dataset;
-    if (!f->texts)
-        return BLV_OK;
-    for (size_t i = 0; i < f->truth_count; i++) {
-        blv_error error = blv_add_label_text(f->r, f->texts, f->truths[i], strlen(f->truths[i]), 0);
-        if (error)
-            return error;
-    }
-    if (blv_label_texts_finish(f->texts, d) != BLV_OK)
-        return blv_data_no_memory(f->r->why);
-    if (f->truth_count == 0)
-        return BLV_OK;
-    d->true_label = blv_data_copy(d->label + f->rows, f->rows, sizeof *d->true_label);
-    if (!d->true_label)
-        return blv_data_no_memory(f->r->why);
-    d->label = blv_trimmed(d->label, f->rows, sizeof *d->label);
-    blv_dataset_refresh(d);
-    return BLV_OK;
+/* The names of the features, without those of the labels. */
+static bool put_names(csv_file *f) {
+    size_t n = 0;
+    const char **names = calloc(f->width, sizeof *names);
+    for (size_t i = 0; names && i < f->width; i++)
+        if ((int64_t)i != f->label && (int64_t)i != f->truth)
+            names[n++] = f->names[i];
+    bool put =
+        names && blv_dataset_put(f->r->dataset, BLV_PART_FEATURE_NAMES, blv_strings_copy(names, n));
+    free(names);
+    return put;
 }
 
 static blv_error hand_over(csv_file *f) {
@@ -334,20 +314,17 @@ static blv_error hand_over(csv_file *f) {
     d->view.rows = f->rows;
     d->view.columns = features(f);
     d->view.precision = BLV_F64;
-    d->dense = blv_trimmed(f->dense, f->rows * features(f), sizeof *f->dense);
+    bool ok = blv_dataset_put(d, BLV_PART_DENSE,
+                              blv_trimmed(f->dense, f->rows * features(f), sizeof *f->dense));
     f->dense = NULL;
-    if (f->target)
-        d->target = blv_trimmed(f->target, f->rows, sizeof *f->target);
-    f->target = NULL;
-    if (f->names) { /* those of the features stay */
-        int64_t first = f->label < f->truth ? f->label : f->truth;
-        int64_t second = f->label < f->truth ? f->truth : f->label;
-        drop_name(f->names, f->width, second);
-        drop_name(f->names, f->width - (second != NO_COLUMN), first);
-        d->feature_names = f->names;
-        f->names = NULL;
-    }
-    return finish_labels(f);
+    ok = ok && (!f->names || put_names(f));
+    /* the true labels follow the labels in the list of texts, so that both get the same classes */
+    blv_error error = ok ? BLV_OK : blv_data_no_memory(r->why);
+    for (size_t i = 0; !error && i < f->truth_count; i++)
+        error = blv_add_label_text(r, f->texts, f->truths[i], strlen(f->truths[i]), 0);
+    if (!error && !blv_put_labels(r, f->texts, &f->target))
+        error = blv_data_no_memory(r->why);
+    return error;
 }
 
 blv_error blv_read_csv(blv_reading *r) {

@@ -10,7 +10,7 @@
 
 /* ---- One at a time ---- */
 
-static blv_error refuse_classes(blv_reading *r, const char *source) {
+static blv_error reject_classes(blv_reading *r, const char *source) {
     return blv_explain(r->why, BLV_E_FORMAT,
                        "%s: more than %zu different labels; allow more classes, or take them as "
                        "real targets",
@@ -23,17 +23,20 @@ blv_error blv_add_label_text(blv_reading *r, blv_label_texts *texts, const char 
     if (error == BLV_E_FORMAT) {
         char source[256];
         snprintf(source, sizeof source, "%s: line %zu", r->shown, line);
-        return refuse_classes(r, source);
+        return reject_classes(r, source);
     }
     return error ? blv_data_no_memory(r->why) : BLV_OK;
 }
 
 /* ---- All at once ---- */
 
-static blv_error take_targets(blv_reading *r, const double *labels) {
-    size_t rows = r->dataset->view.rows;
-    r->dataset->target = blv_data_copy(labels, rows, sizeof *labels);
-    return r->dataset->target ? BLV_OK : blv_data_no_memory(r->why);
+bool blv_put_labels(blv_reading *r, blv_label_texts *texts, double **target) {
+    if (texts)
+        return blv_label_texts_finish(texts, r->dataset);
+    double *taken = *target;
+    *target = NULL;
+    return !taken || blv_dataset_put(r->dataset, BLV_PART_TARGET,
+                                     blv_trimmed(taken, r->dataset->view.rows, sizeof *taken));
 }
 
 static blv_error add_number(blv_reading *r, blv_label_texts *texts, double label, size_t row,
@@ -47,18 +50,19 @@ static blv_error add_number(blv_reading *r, blv_label_texts *texts, double label
     int length = snprintf(text, sizeof text, "%.0f", label + 0.0);
     blv_error error = blv_label_texts_add(texts, text, (size_t)length);
     if (error == BLV_E_FORMAT)
-        return refuse_classes(r, source);
+        return reject_classes(r, source);
     return error ? blv_data_no_memory(r->why) : BLV_OK;
 }
 
 blv_error blv_take_number_labels(blv_reading *r, const double *labels, const char *source) {
-    if (r->options.real_targets)
-        return take_targets(r, labels);
-    blv_label_texts *texts = blv_label_texts_new(r->options.max_classes);
-    blv_error error = texts ? BLV_OK : blv_data_no_memory(r->why);
-    for (size_t i = 0; !error && i < r->dataset->view.rows; i++)
+    size_t rows = r->dataset->view.rows;
+    bool real = r->options.real_targets;
+    double *target = real ? blv_data_copy(labels, rows, sizeof *labels) : NULL;
+    blv_label_texts *texts = real ? NULL : blv_label_texts_new(r->options.max_classes);
+    blv_error error = texts || target ? BLV_OK : blv_data_no_memory(r->why);
+    for (size_t i = 0; !error && texts && i < rows; i++)
         error = add_number(r, texts, labels[i], i, source);
-    if (!error && blv_label_texts_finish(texts, r->dataset) != BLV_OK)
+    if (!error && !blv_put_labels(r, texts, &target))
         error = blv_data_no_memory(r->why);
     blv_label_texts_free(texts);
     return error;
@@ -66,7 +70,7 @@ blv_error blv_take_number_labels(blv_reading *r, const double *labels, const cha
 
 /* ---- A file of labels ---- */
 
-static blv_error refuse_count(blv_reading *r, const char *path, size_t count) {
+static blv_error reject_count(blv_reading *r, const char *path, size_t count) {
     return blv_explain(r->why, BLV_E_FORMAT, "%s: %zu labels; expected %zu, one for each row",
                        blv_shown_path(path), count, r->dataset->view.rows);
 }
@@ -74,15 +78,13 @@ static blv_error refuse_count(blv_reading *r, const char *path, size_t count) {
 static blv_error take_idx_labels(blv_reading *r, blv_input *input, const char *path) {
     blv_idx idx;
     void *labels = NULL;
-    blv_error error = blv_idx_open(&idx, input, r->why);
-    if (error)
-        return error;
+    BLV_CHECK(blv_idx_open(&idx, input, r->why));
     if (idx.dims != 1)
         return blv_explain(r->why, BLV_E_FORMAT, "%s: %zu dimensions; expected labels with one",
                            blv_shown_path(path), idx.dims);
     if (idx.count != r->dataset->view.rows)
-        return refuse_count(r, path, (size_t)idx.count);
-    error = blv_idx_read(&idx, BLV_F64, &labels, r->why);
+        return reject_count(r, path, (size_t)idx.count);
+    blv_error error = blv_idx_read(&idx, BLV_F64, &labels, r->why);
     if (!error)
         error = blv_take_number_labels(r, labels, blv_shown_path(path));
     free(labels);
@@ -167,13 +169,10 @@ static blv_error take_text_labels(blv_reading *r, blv_input *input, const char *
     if (!error)
         error = take_label_lines(&t, input);
     if (!error && t.count != r->dataset->view.rows)
-        error = refuse_count(r, path, t.count);
-    if (!error && t.texts && blv_label_texts_finish(t.texts, r->dataset) != BLV_OK)
+        error = reject_count(r, path, t.count);
+    if (!error && !blv_put_labels(r, t.texts, &t.target))
         error = blv_data_no_memory(r->why);
-    if (!error)
-        r->dataset->target = t.target;
-    else
-        free(t.target);
+    free(t.target);
     blv_label_texts_free(t.texts);
     return error;
 }

@@ -10,11 +10,12 @@
  * value. A divisor of 0, that of a constant column, is taken as 1. Sums are in double, whatever the
  * precision; the mean is corrected by the mean of what is left, and the same sum takes the rounding
  * out of the variance. All results are looked at before the first one is stored. */
+#include "base/number_text.h"
 #include "data/dataset_ops.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- Maps of the values: x -> (x - shift[j]) / divisor[j], or factor x ---- */
 
@@ -35,95 +36,64 @@ static bool fits(double x, blv_precision precision) {
     return isfinite(precision == BLV_F32 ? (double)(float)x : x);
 }
 
-/* false where a result would not be finite. */
-static bool map_fits(const blv_dataset_view *v, const map *m) {
+/* Maps all stored values to out, which may be the values themselves; NULL: none is stored. false
+ * where a result is not finite. */
+static bool map_values(const blv_dataset_view *v, const map *m, void *out) {
+    const void *values = blv_stored_values(v);
     for (size_t i = 0; i < v->rows; i++) {
-        size_t start = v->dense ? i * v->stride : v->row_start[i];
-        size_t count = v->dense ? v->columns : v->row_start[i + 1] - start;
-        const void *values = v->dense ? v->dense : v->value;
-        for (size_t k = start; k < start + count; k++) {
-            size_t column = v->dense ? k - start : v->column[k];
-            double x = mapped(m, blv_value_get(values, v->precision, k), m->by_row ? i : column);
+        const blv_stored_row row = blv_row_at(v, i);
+        for (size_t k = row.first; k < row.end; k++) {
+            double x = mapped(m, blv_value_get(values, v->precision, k),
+                              m->by_row ? i : blv_column_at(&row, k));
             if (!fits(x, v->precision))
                 return false;
+            if (out)
+                blv_value_set(out, v->precision, k, x);
         }
     }
     return true;
 }
 
-static void map_values(blv_dataset *d, const map *m) {
-    const blv_dataset_view *v = &d->view;
-    void *values = d->dense ? d->dense : d->value;
-    for (size_t i = 0; i < v->rows; i++) {
-        size_t start = d->dense ? i * v->stride : v->row_start[i];
-        size_t count = d->dense ? v->columns : v->row_start[i + 1] - start;
-        for (size_t k = start; k < start + count; k++) {
-            size_t column = d->dense ? k - start : v->column[k];
-            double x = mapped(m, blv_value_get(values, v->precision, k), m->by_row ? i : column);
-            blv_value_set(values, v->precision, k, x);
-        }
-    }
-    for (size_t j = 0; d->column_start && j < v->columns; j++) {
-        for (size_t k = v->column_start[j]; k < v->column_start[j + 1]; k++) {
-            double x = blv_value_get(d->column_value, v->precision, k);
-            blv_value_set(d->column_value, v->precision, k,
-                          mapped(m, x, m->by_row ? v->row[k] : j));
-        }
-    }
+/* Nothing here can fail: results fit, `own` are the values, recorded has the line of the history.
+ */
+static void change_values(blv_dataset *d, const blv_dataset *recorded, const map *m, void *own) {
+    blv_dataset_drop_transposed(d);
+    blv_dataset_put_shared(d, BLV_PART_HISTORY, recorded->part[BLV_PART_HISTORY]);
+    map_values(&d->view, m, own);
 }
 
 /* ---- Statistics of columns ---- */
 
 typedef struct column_numbers {
-    double *mean, *low, *high; /* columns each; low and high also of the zeros of a sparse set */
-    double *square;            /* sum of squares of x - mean, then the variance */
-    double *left;              /* sum of x - mean: 0 but for rounding */
-    size_t *stored;
+    double mean, low, high; /* low and high also of the zeros of a sparse set */
+    double square;          /* sum of squares of x - mean, then the variance */
+    double left;            /* sum of x - mean: 0 but for rounding */
+    size_t stored;
 } column_numbers;
 
-static void free_numbers(column_numbers *n) {
-    free(n->mean);
-    free(n->low);
-    free(n->high);
-    free(n->square);
-    free(n->left);
-    free(n->stored);
+static void add_value(column_numbers *n, double x) {
+    n->mean += x;
+    if (n->stored == 0 || x < n->low)
+        n->low = x;
+    if (n->stored == 0 || x > n->high)
+        n->high = x;
+    n->stored++;
 }
 
-static bool make_numbers(column_numbers *n, size_t columns) {
-    n->mean = calloc(columns, sizeof(double));
-    n->low = calloc(columns, sizeof(double));
-    n->high = calloc(columns, sizeof(double));
-    n->square = calloc(columns, sizeof(double));
-    n->left = calloc(columns, sizeof(double));
-    n->stored = calloc(columns, sizeof(size_t));
-    return n->mean && n->low && n->high && n->square && n->left && n->stored;
-}
-
-static void add_value(column_numbers *n, size_t j, double x) {
-    n->mean[j] += x;
-    if (n->stored[j] == 0 || x < n->low[j])
-        n->low[j] = x;
-    if (n->stored[j] == 0 || x > n->high[j])
-        n->high[j] = x;
-    n->stored[j]++;
-}
-
-static void add_deviation(column_numbers *n, size_t j, double x) {
-    double deviation = x - n->mean[j];
-    n->left[j] += deviation;
-    n->square[j] += deviation * deviation;
+static void add_deviation(column_numbers *n, double x) {
+    double deviation = x - n->mean;
+    n->left += deviation;
+    n->square += deviation * deviation;
 }
 
 /* Hands every stored value to `add`, row by row. */
 static void visit(const blv_dataset_view *v, column_numbers *n,
-                  void (*add)(column_numbers *, size_t, double)) {
+                  void (*add)(column_numbers *, double)) {
+    const void *values = blv_stored_values(v);
     for (size_t i = 0; i < v->rows; i++) {
-        size_t start = v->dense ? i * v->stride : v->row_start[i];
-        size_t count = v->dense ? v->columns : v->row_start[i + 1] - start;
-        const void *values = v->dense ? v->dense : v->value;
-        for (size_t k = start; k < start + count; k++)
-            add(n, v->dense ? k - start : v->column[k], blv_value_get(values, v->precision, k));
+        const blv_stored_row row = blv_row_at(v, i);
+        for (size_t k = row.first; k < row.end; k++)
+            add(&n[blv_column_at(&row, k)], blv_value_get(values, v->precision, k));
     }
 }
 
@@ -131,19 +101,19 @@ static void compute_numbers(const blv_dataset_view *v, column_numbers *n) {
     double rows = (double)v->rows;
     visit(v, n, add_value);
     for (size_t j = 0; j < v->columns; j++) {
-        n->mean[j] /= rows;
-        if (n->stored[j] < v->rows) {
-            n->low[j] = fmin(n->low[j], 0.0);
-            n->high[j] = fmax(n->high[j], 0.0);
+        n[j].mean /= rows;
+        if (n[j].stored < v->rows) {
+            n[j].low = fmin(n[j].low, 0.0);
+            n[j].high = fmax(n[j].high, 0.0);
         }
     }
     visit(v, n, add_deviation);
     for (size_t j = 0; j < v->columns; j++) {
-        double zeros = rows - (double)n->stored[j];
-        double left = n->left[j] - zeros * n->mean[j];
-        double square = n->square[j] + zeros * n->mean[j] * n->mean[j];
-        n->square[j] = fmax(0.0, (square - left * left / rows) / rows);
-        n->mean[j] += left / rows;
+        double zeros = rows - (double)n[j].stored;
+        double left = n[j].left - zeros * n[j].mean;
+        double square = n[j].square + zeros * n[j].mean * n[j].mean;
+        n[j].square = fmax(0.0, (square - left * left / rows) / rows);
+        n[j].mean += left / rows;
     }
 }
 
@@ -175,118 +145,117 @@ static blv_error check_scale(blv_dataset *const *datasets, size_t count, blv_sca
     return BLV_OK;
 }
 
-/* Puts shift into n->mean and the divisor into n->square. Columns that are constant in the set (all
- * zero where a sparse one is scaled to unit) get 1; their number is returned. */
-static size_t choose_divisors(const blv_dataset_view *v, blv_scaling scaling, column_numbers *n) {
-    size_t constant = 0;
+/* What is done to the columns of a set and others. */
+typedef struct column_map {
+    double *shift, *divisor;
+    size_t constant; /* columns whose divisor is 1 since it would be 0 */
+} column_map;
+
+/* shift and divisor: room for the columns of the set */
+static blv_error find_map(const blv_dataset_view *v, blv_scaling scaling, column_map *m,
+                          blv_message *why) {
+    column_numbers *n = calloc(v->columns, sizeof *n);
+    if (!n || !m->shift || !m->divisor) {
+        free(n);
+        return blv_data_no_memory(why);
+    }
+    compute_numbers(v, n);
     for (size_t j = 0; j < v->columns; j++) {
-        double low = n->low[j], high = n->high[j];
+        double low = n[j].low, high = n[j].high, *shift = &m->shift[j], *divisor = &m->divisor[j];
         bool same = low == high;
         if (scaling == BLV_SCALE_STANDARD) {
-            n->mean[j] = same ? low : n->mean[j];
-            n->square[j] = same ? 0.0 : sqrt(n->square[j]);
+            *shift = same ? low : n[j].mean;
+            *divisor = same ? 0.0 : sqrt(n[j].square);
         } else {
-            n->mean[j] = low;
-            n->square[j] = v->dense ? high - low : fmax(fabs(low), fabs(high));
+            *shift = low;
+            *divisor = v->dense ? high - low : fmax(fabs(low), fabs(high));
         }
-        if (n->square[j] == 0.0) {
-            n->square[j] = 1.0;
-            constant++;
-        }
+        m->constant += *divisor == 0.0;
+        *divisor = *divisor == 0.0 ? 1.0 : *divisor;
     }
-    return constant;
+    free(n);
+    return BLV_OK;
 }
 
-static blv_error check_numbers(const column_numbers *n, blv_dataset *const *datasets, size_t count,
+static blv_error check_results(const column_map *of, blv_dataset *const *datasets, size_t count,
                                const map *m, blv_scaling scaling, blv_message *why) {
-    const blv_dataset_view *first = &datasets[0]->view;
-    for (size_t j = 0; j < first->columns; j++)
-        if (!isfinite(n->mean[j]) || !isfinite(n->square[j]))
+    for (size_t j = 0; j < datasets[0]->view.columns; j++)
+        if (!isfinite(of->shift[j]) || !isfinite(of->divisor[j]))
             return blv_explain(why, BLV_E_VALUE, "%s: the values of column %zu are too large",
                                scaling_word[scaling], j);
     for (size_t s = 0; s < count; s++)
-        if (!map_fits(&datasets[s]->view, m))
+        if (!map_values(&datasets[s]->view, m, NULL))
             return blv_explain(why, BLV_E_VALUE, "%s: a value of set %zu would not be finite",
                                scaling_word[scaling], s);
     return BLV_OK;
 }
 
-static blv_error record_all(blv_dataset *const *datasets, size_t count, blv_scaling scaling,
-                            size_t constant, blv_message *why) {
-    const blv_dataset_view *first = &datasets[0]->view;
-    for (size_t s = 0; s < count; s++) {
-        if (blv_dataset_record(datasets[s], "%s%s by %zu rows%s: %zu of %zu columns constant",
-                               scaling_word[scaling], first->dense ? "" : " without shift",
-                               first->rows, s == 0 ? "" : " of another set", constant,
-                               first->columns) == BLV_OK)
-            continue;
-        while (s-- > 0)
-            blv_dataset_unrecord(datasets[s]);
-        return blv_data_no_memory(why);
-    }
-    return BLV_OK;
+/* Makes the values of a set its own and recorded a set with the line for its history. */
+static void *prepare(blv_dataset *dataset, const blv_dataset_view *first, bool is_first,
+                     blv_scaling scaling, size_t constant, blv_dataset **recorded) {
+    void *own = blv_dataset_own_values(dataset);
+    *recorded = own ? blv_dataset_share(dataset) : NULL;
+    return *recorded &&
+                   blv_dataset_record(*recorded, "%s%s by %zu rows%s: %zu of %zu columns constant",
+                                      scaling_word[scaling], first->dense ? "" : " without shift",
+                                      first->rows, is_first ? "" : " of another set", constant,
+                                      first->columns)
+               ? own
+               : NULL;
 }
 
 blv_error blv_dataset_scale(blv_dataset *const *datasets, size_t count, blv_scaling scaling,
                             blv_message *why) {
-    blv_error error = check_scale(datasets, count, scaling, why);
-    if (error)
-        return error;
+    BLV_CHECK(check_scale(datasets, count, scaling, why));
     const blv_dataset_view *first = &datasets[0]->view;
-    column_numbers n = {0};
-    if (!make_numbers(&n, first->columns)) {
-        free_numbers(&n);
-        return blv_data_no_memory(why);
-    }
-    compute_numbers(first, &n);
-    size_t constant = choose_divisors(first, scaling, &n);
-    map m = {.shift = first->dense ? n.mean : NULL, .divisor = n.square};
-    error = check_numbers(&n, datasets, count, &m, scaling, why);
-    for (size_t s = 0; !error && s < count; s++)
-        error = blv_dataset_own_features(datasets[s], why);
+    column_map of = {.shift = blv_data_alloc(first->columns, sizeof *of.shift),
+                     .divisor = blv_data_alloc(first->columns, sizeof *of.divisor)};
+    void **own = calloc(count, sizeof *own);
+    blv_dataset **recorded = calloc(count, sizeof(blv_dataset *));
+    map m = {.shift = first->dense ? of.shift : NULL, .divisor = of.divisor};
+    blv_error error =
+        own && recorded ? find_map(first, scaling, &of, why) : blv_data_no_memory(why);
     if (!error)
-        error = record_all(datasets, count, scaling, constant, why);
+        error = check_results(&of, datasets, count, &m, scaling, why);
+    for (size_t s = 0; !error && s < count; s++) {
+        own[s] = prepare(datasets[s], first, s == 0, scaling, of.constant, &recorded[s]);
+        error = own[s] ? BLV_OK : blv_data_no_memory(why);
+    }
     for (size_t s = 0; !error && s < count; s++)
-        map_values(datasets[s], &m);
-    free_numbers(&n);
+        change_values(datasets[s], recorded[s], &m, own[s]);
+    for (size_t s = 0; recorded && s < count; s++)
+        blv_dataset_release(recorded[s]);
+    free(of.shift);
+    free(of.divisor);
+    free(own);
+    free(recorded);
     return error;
 }
 
 blv_error blv_dataset_scale_numbers(const blv_dataset *dataset, blv_scaling scaling, double *shift,
                                     double *divisor, blv_message *why) {
     blv_dataset *const sets[] = {(blv_dataset *)dataset}; /* looked at only */
-    blv_error error = check_scale(sets, 1, scaling, why);
-    if (error)
-        return error;
+    BLV_CHECK(check_scale(sets, 1, scaling, why));
     if (!shift || !divisor)
         return blv_explain(why, BLV_E_ARGUMENT, "blv_dataset_scale_numbers: a NULL argument");
     const blv_dataset_view *v = &dataset->view;
-    column_numbers n = {0};
-    if (!make_numbers(&n, v->columns)) {
-        free_numbers(&n);
-        return blv_data_no_memory(why);
-    }
-    compute_numbers(v, &n);
-    choose_divisors(v, scaling, &n);
-    for (size_t j = 0; j < v->columns; j++) {
-        shift[j] = v->dense ? n.mean[j] : 0.0;
-        divisor[j] = n.square[j];
-    }
-    free_numbers(&n);
-    return BLV_OK;
+    column_map of = {.shift = shift, .divisor = divisor};
+    blv_error error = find_map(v, scaling, &of, why);
+    for (size_t j = 0; !error && !v->dense && j < v->columns; j++)
+        shift[j] = 0.0;
+    return error;
 }
 
 /* ---- By a number, and by row ---- */
 
 static blv_error apply(blv_dataset *dataset, const map *m, const char *word, blv_message *why) {
-    if (!map_fits(&dataset->view, m))
+    if (!map_values(&dataset->view, m, NULL))
         return blv_explain(why, BLV_E_VALUE, "%s: a value would not be finite", word);
-    blv_error error = blv_dataset_own_features(dataset, why);
-    if (!error && blv_dataset_record(dataset, "%s", word) != BLV_OK)
-        error = blv_data_no_memory(why);
-    if (!error)
-        map_values(dataset, m);
-    return error;
+    void *own = blv_dataset_own_values(dataset);
+    if (!own || !blv_dataset_record(dataset, "%s", word))
+        return blv_data_no_memory(why);
+    change_values(dataset, dataset, m, own);
+    return BLV_OK;
 }
 
 blv_error blv_dataset_multiply(blv_dataset *dataset, double factor, blv_message *why) {
@@ -295,22 +264,21 @@ blv_error blv_dataset_multiply(blv_dataset *dataset, double factor, blv_message 
     if (!isfinite(factor))
         return blv_explain(why, BLV_E_VALUE, "multiply: factor %g; expected a finite number",
                            factor);
-    char word[64];
-    snprintf(word, sizeof word, "multiply by %.17g", factor);
+    char word[64] = "multiply by ";
+    blv_number_format(factor, word + strlen(word), sizeof word - strlen(word));
     return apply(dataset, &(map){.factor = factor}, word, why);
 }
 
 /* Length of a row, from values divided by the largest, so that squares do not overflow. */
 static double row_length(const blv_dataset_view *v, size_t i) {
-    size_t start = v->dense ? i * v->stride : v->row_start[i];
-    size_t end = v->dense ? start + v->columns : v->row_start[i + 1];
-    const void *values = v->dense ? v->dense : v->value;
+    const blv_stored_row row = blv_row_at(v, i);
+    const void *values = blv_stored_values(v);
     double largest = 0.0, sum = 0.0;
-    for (size_t k = start; k < end; k++)
+    for (size_t k = row.first; k < row.end; k++)
         largest = fmax(largest, fabs(blv_value_get(values, v->precision, k)));
     if (largest == 0.0)
         return 0.0;
-    for (size_t k = start; k < end; k++) {
+    for (size_t k = row.first; k < row.end; k++) {
         double x = blv_value_get(values, v->precision, k) / largest;
         sum += x * x;
     }

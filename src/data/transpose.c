@@ -25,28 +25,26 @@ blv_error blv_dataset_transpose(blv_dataset *dataset, blv_message *why) {
     const blv_dataset_view *v = &dataset->view;
     if (!v->row_start || v->column_start)
         return BLV_OK;
-    size_t stored = v->row_start[v->rows];
+    size_t stored = v->row_start[v->rows], size = blv_value_size(v->precision);
     size_t *start = calloc(v->columns + 1, sizeof *start);
     size_t *next = blv_data_alloc(v->columns, sizeof *next);
     uint32_t *row = blv_data_alloc(stored, sizeof *row);
-    void *column_value = blv_data_alloc(stored, blv_value_size(v->precision));
-    if (!start || !next || !row || !column_value) {
-        free(start);
-        free(next);
-        free(row);
-        free(column_value);
-        return blv_data_no_memory(why);
+    void *column_value = blv_data_alloc(stored, size);
+    if (start && next && row && column_value) {
+        for (size_t k = 0; k < stored; k++)
+            start[v->column[k] + 1]++;
+        for (size_t j = 0; j < v->columns; j++)
+            start[j + 1] += start[j];
+        memcpy(next, start, v->columns * sizeof *next);
+        scatter(v, next, row, column_value);
     }
-    for (size_t k = 0; k < stored; k++)
-        start[v->column[k] + 1]++;
-    for (size_t j = 0; j < v->columns; j++)
-        start[j + 1] += start[j];
-    memcpy(next, start, v->columns * sizeof *next);
-    scatter(v, next, row, column_value);
+    bool made = next != NULL;
     free(next);
-    dataset->column_start = start;
-    dataset->row = row;
-    dataset->column_value = column_value;
-    blv_dataset_refresh(dataset);
-    return BLV_OK;
+    made = blv_dataset_put(dataset, BLV_PART_COLUMN_VALUE, column_value) && made;
+    made = blv_dataset_put(dataset, BLV_PART_ROW, row) && made;
+    made = blv_dataset_put(dataset, BLV_PART_COLUMN_START, start) && made;
+    if (made)
+        return BLV_OK;
+    blv_dataset_drop_transposed(dataset);
+    return blv_data_no_memory(why);
 }

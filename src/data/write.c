@@ -1,5 +1,6 @@
 /* Writes data sets: libsvm and CSV here, NPZ in write_npz.c. */
 #include "data/write.h"
+#include "base/atomic_file.h"
 #include "base/number_text.h"
 #include "io/npz_private.h"
 #include "io/text_out.h"
@@ -20,24 +21,24 @@ static bool names_are_numbers(const blv_dataset_view *v) {
 static void put_count(blv_text_out *out, size_t count) {
     char text[32];
     int length = snprintf(text, sizeof text, "%zu", count);
-    blv_text_put(out, text, (size_t)length);
+    blv_text_out_put(out, text, (size_t)length);
 }
 
 /* A class by its name where all names are numbers, else by its number; 0 where there is nothing. */
 static void put_libsvm_label(blv_text_out *out, const blv_dataset_view *v, size_t i, bool named) {
     if (v->target)
-        blv_text_number(out, v->target[i], BLV_F64);
+        blv_text_out_number(out, v->target[i], BLV_F64);
     else if (v->label && named)
-        blv_text_string(out, v->class_names[v->label[i]]);
+        blv_text_out_string(out, v->class_names[v->label[i]]);
     else
         put_count(out, v->label ? (size_t)v->label[i] : 0);
 }
 
 static void put_entry(blv_text_out *out, const blv_dataset_view *v, size_t column, double value) {
-    blv_text_put(out, " ", 1);
+    blv_text_out_put(out, " ", 1);
     put_count(out, column + 1);
-    blv_text_put(out, ":", 1);
-    blv_text_number(out, value, v->precision);
+    blv_text_out_put(out, ":", 1);
+    blv_text_out_number(out, value, v->precision);
 }
 
 /* Whether some row has a value other than zero in the last column. */
@@ -61,17 +62,15 @@ static void write_libsvm(blv_text_out *out, const blv_dataset_view *v) {
     bool named = names_are_numbers(v), width_known = last_column_shows(v);
     for (size_t i = 0; i < v->rows && !out->error; i++) {
         put_libsvm_label(out, v, i, named);
-        size_t start = v->dense ? i * v->stride : v->row_start[i];
-        size_t count = v->dense ? v->columns : v->row_start[i + 1] - start;
-        const void *values = v->dense ? v->dense : v->value;
-        for (size_t k = 0; k < count; k++) {
-            double value = blv_value_get(values, v->precision, start + k);
+        const blv_stored_row row = blv_row_at(v, i);
+        for (size_t k = row.first; k < row.end; k++) {
+            double value = blv_value_get(blv_stored_values(v), v->precision, k);
             if (value != 0.0)
-                put_entry(out, v, v->dense ? k : v->column[start + k], value);
+                put_entry(out, v, blv_column_at(&row, k), value);
         }
         if (i == 0 && !width_known)
             put_entry(out, v, v->columns - 1, 0.0);
-        blv_text_put(out, "\n", 1);
+        blv_text_out_put(out, "\n", 1);
     }
 }
 
@@ -82,34 +81,34 @@ static void put_field(blv_text_out *out, const char *text, char separator) {
     bool plain = length > 0 && !strchr(text, separator) && !strpbrk(text, "\"\r\n") &&
                  text[0] != ' ' && text[length - 1] != ' ';
     if (plain) {
-        blv_text_put(out, text, length);
+        blv_text_out_put(out, text, length);
         return;
     }
-    blv_text_put(out, "\"", 1);
+    blv_text_out_put(out, "\"", 1);
     for (; *text; text++) {
         if (*text == '"')
-            blv_text_put(out, "\"", 1);
-        blv_text_put(out, text, 1);
+            blv_text_out_put(out, "\"", 1);
+        blv_text_out_put(out, text, 1);
     }
-    blv_text_put(out, "\"", 1);
+    blv_text_out_put(out, "\"", 1);
 }
 
 static void put_header(blv_text_out *out, const blv_dataset_view *v, char separator) {
     for (size_t j = 0; j < v->columns; j++) {
         if (j > 0)
-            blv_text_put(out, &separator, 1);
+            blv_text_out_put(out, &separator, 1);
         if (v->feature_names) {
             put_field(out, v->feature_names[j], separator);
         } else {
-            blv_text_put(out, "x", 1);
+            blv_text_out_put(out, "x", 1);
             put_count(out, j);
         }
     }
     if (v->label || v->target) {
-        blv_text_put(out, &separator, 1);
-        blv_text_string(out, v->label ? "label" : "target");
+        blv_text_out_put(out, &separator, 1);
+        blv_text_out_string(out, v->label ? "label" : "target");
     }
-    blv_text_put(out, "\n", 1);
+    blv_text_out_put(out, "\n", 1);
 }
 
 static void put_features(blv_text_out *out, const blv_dataset_view *v, size_t i, char separator) {
@@ -121,8 +120,8 @@ static void put_features(blv_text_out *out, const blv_dataset_view *v, size_t i,
         else if (next < v->row_start[i + 1] && v->column[next] == j)
             value = blv_value_get(v->value, v->precision, next++);
         if (j > 0)
-            blv_text_put(out, &separator, 1);
-        blv_text_number(out, value, v->precision);
+            blv_text_out_put(out, &separator, 1);
+        blv_text_out_number(out, value, v->precision);
     }
 }
 
@@ -131,12 +130,12 @@ static void write_csv(blv_text_out *out, const blv_dataset_view *v, char separat
     for (size_t i = 0; i < v->rows && !out->error; i++) {
         put_features(out, v, i, separator);
         if (v->label || v->target)
-            blv_text_put(out, &separator, 1);
+            blv_text_out_put(out, &separator, 1);
         if (v->label)
             put_field(out, v->class_names[v->label[i]], separator);
         else if (v->target)
-            blv_text_number(out, v->target[i], BLV_F64);
-        blv_text_put(out, "\n", 1);
+            blv_text_out_number(out, v->target[i], BLV_F64);
+        blv_text_out_put(out, "\n", 1);
     }
 }
 
@@ -147,26 +146,52 @@ static bool ends_in(const char *text, const char *end) {
     return length >= n && strcmp(text + length - n, end) == 0;
 }
 
+static blv_error write_text(const blv_dataset_view *v, const char *name, bool libsvm,
+                            blv_write_fn write, void *context, blv_message *why) {
+    blv_text_out *out = blv_text_out_open(name, write, context, why);
+    if (!out)
+        return blv_data_no_memory(why);
+    bool tabs = ends_in(name, ".tsv") || ends_in(name, ".tsv.gz");
+    if (libsvm)
+        write_libsvm(out, v);
+    else
+        write_csv(out, v, tabs ? '\t' : ',');
+    return blv_text_out_close(out);
+}
+
+static blv_error check_format(const char *format, blv_message *why) {
+    static const char *const formats[] = {"libsvm", "csv", "npz"};
+    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++)
+        if (strcmp(format, formats[i]) == 0)
+            return BLV_OK;
+    return blv_explain(why, BLV_E_NAME, "there is no format '%.50s'; expected libsvm, csv or npz",
+                       format);
+}
+
+blv_error blv_dataset_write_to(const blv_dataset *dataset, const char *name, const char *format,
+                               blv_write_fn write, void *context, blv_message *why) {
+    if (!dataset || !name || !format || !write)
+        return blv_explain(why, BLV_E_ARGUMENT, "blv_dataset_write_to: an argument is NULL");
+    BLV_CHECK(check_format(format, why));
+    if (strcmp(format, "npz") == 0)
+        return blv_dataset_write_npz(&dataset->view, name, write, context, why);
+    return write_text(&dataset->view, name, strcmp(format, "libsvm") == 0, write, context, why);
+}
+
 blv_error blv_dataset_write(const blv_dataset *dataset, const char *path, const char *format,
                             blv_message *why) {
     if (!dataset || !path || !*path || !format)
         return blv_explain(why, BLV_E_ARGUMENT,
                            "blv_dataset_write: dataset, path or format is missing");
-    const blv_dataset_view *v = &dataset->view;
-    bool libsvm = strcmp(format, "libsvm") == 0;
-    if (strcmp(format, "npz") == 0)
-        return blv_dataset_write_npz(v, path, why);
-    if (!libsvm && strcmp(format, "csv") != 0)
-        return blv_explain(why, BLV_E_NAME,
-                           "there is no format '%.50s'; expected libsvm, csv or npz", format);
-    blv_error error = BLV_OK;
-    blv_text_out *out = blv_text_create(path, &error, why);
-    if (!out)
+    blv_atomic_file file;
+    blv_error error = check_format(format, why);
+    if (!error)
+        error = blv_atomic_file_open(&file, path, why);
+    if (error)
         return error;
-    bool tabs = ends_in(path, ".tsv") || ends_in(path, ".tsv.gz");
-    if (libsvm)
-        write_libsvm(out, v);
-    else
-        write_csv(out, v, tabs ? '\t' : ',');
-    return blv_text_commit(out);
+    error = blv_dataset_write_to(dataset, path, format, blv_atomic_file_write, &file, why);
+    if (!error)
+        return blv_atomic_file_commit(&file, why);
+    blv_atomic_file_discard(&file);
+    return error;
 }

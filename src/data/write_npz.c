@@ -22,15 +22,12 @@ static blv_error add_values(blv_npz_writer *w, const char *name, size_t ndim, co
 }
 
 static blv_error add_dense(blv_npz_writer *w, const blv_dataset_view *v, blv_message *why) {
-    size_t shape[2] = {v->rows, v->columns}, size = blv_value_size(v->precision);
+    size_t shape[2] = {v->rows, v->columns};
     if (v->stride == v->columns)
         return add_values(w, "X", 2, shape, v->dense, v->precision, why);
-    char *compact = blv_data_alloc(v->rows, v->columns * size);
+    void *compact = blv_dense_rows(v, v->columns, 0.0);
     if (!compact)
         return blv_data_no_memory(why);
-    for (size_t i = 0; i < v->rows; i++)
-        memcpy(compact + i * v->columns * size, (const char *)v->dense + i * v->stride * size,
-               v->columns * size);
     blv_error error = add_values(w, "X", 2, shape, compact, v->precision, why);
     free(compact);
     return error;
@@ -90,13 +87,12 @@ static blv_error add_classes(blv_npz_writer *w, const blv_dataset_view *v, blv_m
     return error;
 }
 
-blv_error blv_dataset_write_npz(const blv_dataset_view *view, const char *path, blv_message *why) {
+blv_error blv_dataset_write_npz(const blv_dataset_view *view, const char *name, blv_write_fn write,
+                                void *context, blv_message *why) {
     const blv_dataset_view *v = view;
     blv_npz_writer *w = NULL;
-    blv_error error = blv_npz_create(&w, path, why);
-    if (error)
-        return error;
-    error = v->dense ? add_dense(w, v, why) : add_sparse(w, v, why);
+    BLV_CHECK(blv_npz_create_to(&w, name, write, context, why));
+    blv_error error = v->dense ? add_dense(w, v, why) : add_sparse(w, v, why);
     if (!error && v->label)
         error = add_classes(w, v, why);
     else if (!error && v->target)

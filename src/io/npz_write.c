@@ -6,6 +6,7 @@
 #include "base/atomic_file.h"
 #include "io/npz_private.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,8 +28,7 @@ typedef struct written_entry {
 } written_entry;
 
 struct blv_npz_writer {
-    blv_atomic_file
-        aside; /* without a file when `write` is set; its path is the name in messages */
+    blv_atomic_file file; /* has only a path, for messages, where bytes go to the caller */
     blv_write_fn write;
     void *context;
     uint64_t at;
@@ -74,23 +74,30 @@ static void free_writer(blv_npz_writer *w) {
     free(w);
 }
 
+static blv_npz_writer *new_writer(blv_write_fn write, void *context) {
+    blv_npz_writer *w = calloc(1, sizeof *w);
+    if (w) {
+        w->zip64_limit = UINT32_MAX;
+        w->write = write;
+        w->context = context ? context : &w->file;
+    }
+    return w;
+}
+
 blv_error blv_npz_create(blv_npz_writer **writer, const char *path, blv_message *why) {
     if (!writer)
         return blv_explain(why, BLV_E_ARGUMENT, "blv_npz_create: writer is NULL");
     *writer = NULL;
     if (!path || !*path || strlen(path) > INT32_MAX)
         return blv_explain(why, BLV_E_ARGUMENT, "blv_npz_create: no path");
-    blv_npz_writer *w = calloc(1, sizeof *w);
-    if (!w)
-        return blv_explain(why, BLV_E_MEMORY, "out of memory");
-    w->zip64_limit = UINT32_MAX;
-    blv_error error = blv_atomic_file_open(&w->aside, path, why);
-    if (error) {
-        free_writer(w);
-        return error;
-    }
-    *writer = w;
-    return BLV_OK;
+    blv_npz_writer *w = new_writer(blv_atomic_file_write, NULL);
+    blv_error error = w ? blv_atomic_file_open(&w->file, path, why)
+                        : blv_explain(why, BLV_E_MEMORY, "out of memory");
+    if (error)
+        free(w);
+    else
+        *writer = w;
+    return error;
 }
 
 blv_error blv_npz_create_to(blv_npz_writer **writer, const char *name, blv_write_fn write,
@@ -98,16 +105,13 @@ blv_error blv_npz_create_to(blv_npz_writer **writer, const char *name, blv_write
     if (!writer || !name || !write)
         return blv_explain(why, BLV_E_ARGUMENT, "blv_npz_create_to: a required argument is NULL");
     *writer = NULL;
-    blv_npz_writer *w = calloc(1, sizeof *w);
+    blv_npz_writer *w = new_writer(write, context);
     if (w)
-        w->aside.path = strdup(name);
-    if (!w || !w->aside.path) {
+        w->file.path = strdup(name);
+    if (!w || !w->file.path) {
         free(w);
         return blv_explain(why, BLV_E_MEMORY, "out of memory");
     }
-    w->zip64_limit = UINT32_MAX;
-    w->write = write;
-    w->context = context;
     *writer = w;
     return BLV_OK;
 }
@@ -115,21 +119,19 @@ blv_error blv_npz_create_to(blv_npz_writer **writer, const char *name, blv_write
 void blv_npz_discard(blv_npz_writer *writer) {
     if (!writer)
         return;
-    blv_atomic_file_discard(&writer->aside);
+    blv_atomic_file_discard(&writer->file);
     free_writer(writer);
 }
 
 /* ---- Arrays ---- */
 
 static blv_error write_bytes(blv_npz_writer *w, const void *bytes, size_t n, blv_message *why) {
-    if (w->write && n > 0 && w->write(w->context, bytes, n) != 0) {
+    errno = 0;
+    if (n > 0 && w->write(w->context, bytes, n) != 0) {
         w->broken = true;
-        return blv_explain(why, BLV_E_FILE, "%s: the bytes were not taken",
-                           blv_shown_path(w->aside.path));
-    }
-    if (!w->write && n > 0 && fwrite(bytes, 1, n, w->aside.file) != n) {
-        w->broken = true;
-        return blv_explain_errno(why, w->aside.path, "write");
+        return errno ? blv_explain_errno(why, w->file.path, "write")
+                     : blv_explain(why, BLV_E_FILE, "%s: the bytes were not taken",
+                                   blv_shown_path(w->file.path));
     }
     w->at += n;
     return BLV_OK;
@@ -190,12 +192,12 @@ static blv_error check_name(const blv_npz_writer *w, const char *name, blv_messa
     size_t n = strlen(name);
     if (n == 0 || n + 4 > NAME_MAX_BYTES)
         return blv_explain(why, BLV_E_VALUE, "%s: an array's name has 1 to %d bytes, not %zu",
-                           blv_shown_path(w->aside.path), NAME_MAX_BYTES - 4, n);
+                           blv_shown_path(w->file.path), NAME_MAX_BYTES - 4, n);
     for (size_t i = 0; i < w->count; i++)
         if (strncmp(w->entries[i].name, name, n) == 0 &&
             strcmp(w->entries[i].name + n, ".npy") == 0)
             return blv_explain(why, BLV_E_VALUE, "%s: there is an array " BLV_SHOWN_NAME " already",
-                               blv_shown_path(w->aside.path), name);
+                               blv_shown_path(w->file.path), name);
     return BLV_OK;
 }
 
@@ -225,20 +227,18 @@ static blv_error add_array(blv_npz_writer *w, const char *name, char kind, size_
         return blv_explain(why, BLV_E_ARGUMENT, "blv_npz_add: a required argument is NULL");
     if (w->broken)
         return blv_explain(why, BLV_E_FILE, "%s: an earlier write failed",
-                           blv_shown_path(w->aside.path));
-    blv_error error = check_name(w, name, why);
-    if (error)
-        return error;
+                           blv_shown_path(w->file.path));
+    BLV_CHECK(check_name(w, name, why));
     size_t count;
     uint64_t bytes;
     if (ndim > BLV_ARRAY_MAX_DIMS || !blv_npy_measure(ndim, shape, item_size, &count, &bytes))
         return blv_explain(why, BLV_E_VALUE,
                            "%s: array " BLV_SHOWN_NAME
                            " has more than %d dimensions or too large a shape",
-                           blv_shown_path(w->aside.path), name, BLV_ARRAY_MAX_DIMS);
+                           blv_shown_path(w->file.path), name, BLV_ARRAY_MAX_DIMS);
     if (count > 0 && !data)
         return blv_explain(why, BLV_E_ARGUMENT, "%s: array " BLV_SHOWN_NAME " has no data",
-                           blv_shown_path(w->aside.path), name);
+                           blv_shown_path(w->file.path), name);
     written_entry *e = reserve_entry(w, name);
     if (!e)
         return blv_explain(why, BLV_E_MEMORY, "out of memory");
@@ -253,12 +253,9 @@ static blv_error add_array(blv_npz_writer *w, const char *name, char kind, size_
     e->crc = (uint32_t)crc;
     w->count++;
 
-    error = write_local_header(w, e, why);
-    if (!error)
-        error = write_bytes(w, header, header_size, why);
-    if (!error)
-        error = write_bytes(w, data, (size_t)bytes, why);
-    return error;
+    BLV_CHECK(write_local_header(w, e, why));
+    BLV_CHECK(write_bytes(w, header, header_size, why));
+    return write_bytes(w, data, (size_t)bytes, why);
 }
 
 blv_error blv_npz_add_f64(blv_npz_writer *writer, const char *name, size_t ndim,
@@ -375,16 +372,13 @@ blv_error blv_npz_commit(blv_npz_writer *writer, blv_message *why) {
         return blv_explain(why, BLV_E_ARGUMENT, "blv_npz_commit: writer is NULL");
     blv_npz_writer *w = writer;
     blv_error error = w->broken ? blv_explain(why, BLV_E_FILE, "%s: an earlier write failed",
-                                              blv_shown_path(w->aside.path))
+                                              blv_shown_path(w->file.path))
                                 : write_directory(w, why);
-    if (error) {
+    if (error || !w->file.file) {
         blv_npz_discard(w);
         return error;
     }
-    if (w->write)
-        blv_atomic_file_discard(&w->aside); /* there is no file */
-    else
-        error = blv_atomic_file_commit(&w->aside, why);
+    error = blv_atomic_file_commit(&w->file, why);
     free_writer(w);
     return error;
 }

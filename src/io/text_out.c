@@ -2,33 +2,29 @@
 #include "base/number_text.h"
 #include "io/npz_private.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { GZIP_WINDOW = 15 + 16, MEMORY_LEVEL = 8 };
 
-blv_text_out *blv_text_create(const char *path, blv_error *error, blv_message *why) {
-    size_t length = strlen(path);
+blv_text_out *blv_text_out_open(const char *name, blv_write_fn write, void *context,
+                                blv_message *why) {
+    size_t length = strlen(name);
     blv_text_out *out = malloc(sizeof *out);
-    if (!out) {
-        *error = blv_explain(why, BLV_E_MEMORY, "out of memory");
+    if (!out)
         return NULL;
-    }
+    out->name = name;
+    out->write = write;
+    out->context = context;
     out->used = 0;
     out->error = BLV_OK;
     out->why = why;
-    out->compressed = length > 3 && strcmp(path + length - 3, ".gz") == 0;
+    out->compressed = length > 3 && strcmp(name + length - 3, ".gz") == 0;
     memset(&out->z, 0, sizeof out->z);
     if (out->compressed && deflateInit2(&out->z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP_WINDOW,
                                         MEMORY_LEVEL, Z_DEFAULT_STRATEGY) != Z_OK) {
-        free(out);
-        *error = blv_explain(why, BLV_E_MEMORY, "out of memory");
-        return NULL;
-    }
-    *error = blv_atomic_file_open(&out->aside, path, why);
-    if (*error) {
-        deflateEnd(&out->z);
         free(out);
         return NULL;
     }
@@ -36,8 +32,12 @@ blv_text_out *blv_text_create(const char *path, blv_error *error, blv_message *w
 }
 
 static void write_bytes(blv_text_out *out, const void *bytes, size_t n) {
-    if (!out->error && n > 0 && fwrite(bytes, 1, n, out->aside.file) != n)
-        out->error = blv_explain_errno(out->why, out->aside.path, "write");
+    errno = 0;
+    if (out->error || n == 0 || out->write(out->context, bytes, n) == 0)
+        return;
+    out->error = errno ? blv_explain_errno(out->why, out->name, "write")
+                       : blv_explain(out->why, BLV_E_FILE, "%s: the bytes were not taken",
+                                     blv_shown_path(out->name));
 }
 
 /* Hands on what the buffer holds; at the end of the file everything that deflate keeps as well. */
@@ -57,12 +57,12 @@ static void flush(blv_text_out *out, bool end) {
         write_bytes(out, out->packed, sizeof out->packed - out->z.avail_out);
         if (state == Z_STREAM_ERROR && !out->error)
             out->error = blv_explain(out->why, BLV_E_FILE, "%s: cannot be compressed",
-                                     blv_shown_path(out->aside.path));
+                                     blv_shown_path(out->name));
     } while (!out->error && (out->z.avail_out == 0 || (end && state == Z_OK)));
     out->used = 0;
 }
 
-void blv_text_put(blv_text_out *out, const char *text, size_t length) {
+void blv_text_out_put(blv_text_out *out, const char *text, size_t length) {
     while (!out->error && length > 0) {
         size_t room = sizeof out->buffer - out->used, n = length < room ? length : room;
         memcpy(out->buffer + out->used, text, n);
@@ -74,8 +74,8 @@ void blv_text_put(blv_text_out *out, const char *text, size_t length) {
     }
 }
 
-void blv_text_string(blv_text_out *out, const char *text) {
-    blv_text_put(out, text, strlen(text));
+void blv_text_out_string(blv_text_out *out, const char *text) {
+    blv_text_out_put(out, text, strlen(text));
 }
 
 /* The digits of whole / 10^places, without zeros at the end. */
@@ -92,7 +92,7 @@ static void put_decimal(blv_text_out *out, bool negative, uint64_t whole, int pl
     }
     if (negative)
         digits[--at] = '-';
-    blv_text_put(out, digits + at, sizeof digits - at);
+    blv_text_out_put(out, digits + at, sizeof digits - at);
 }
 
 static bool reads_as(double read, double value, blv_precision precision) {
@@ -129,35 +129,21 @@ static bool put_short(blv_text_out *out, double value, blv_precision precision) 
     return false;
 }
 
-void blv_text_number(blv_text_out *out, double value, blv_precision precision) {
+void blv_text_out_number(blv_text_out *out, double value, blv_precision precision) {
     char text[40];
     if (put_short(out, value, precision))
         return;
-    if (precision == BLV_F64) {
+    if (precision == BLV_F32)
+        blv_number_format_f32((float)value, text, sizeof text);
+    else
         blv_number_format(value, text, sizeof text);
-        blv_text_string(out, text);
-        return;
-    }
-    for (int digits = 6; digits <= 9; digits++) {
-        double back;
-        snprintf(text, sizeof text, "%.*g", digits, value);
-        char *comma = strchr(text, ',');
-        if (comma)
-            *comma = '.';
-        if (blv_number_parse(text, &back) == 0 && reads_as(back, value, BLV_F32))
-            break;
-    }
-    blv_text_string(out, text);
+    blv_text_out_string(out, text);
 }
 
-blv_error blv_text_commit(blv_text_out *out) {
+blv_error blv_text_out_close(blv_text_out *out) {
     flush(out, true);
     blv_error error = out->error;
     deflateEnd(&out->z);
-    if (error)
-        blv_atomic_file_discard(&out->aside);
-    else
-        error = blv_atomic_file_commit(&out->aside, out->why);
     free(out);
     return error;
 }

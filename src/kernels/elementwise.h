@@ -1,5 +1,5 @@
 /* Loops over elements that the problems on data need: exponentials, sigmoids, sums of products.
- * Compiled for each instruction set and precision; serial, in a fixed order, with the same bits on
+ * Compiled for each instruction set and precision; serial, in a fixed order, bitwise identical on
  * every instruction set. */
 #ifndef BLV_KERNELS_ELEMENTWISE_H
 #define BLV_KERNELS_ELEMENTWISE_H
@@ -20,9 +20,5 @@ typedef struct blv_element_loops {
     /* sum_k u[k], accumulated in double */
     double (*sum)(size_t n, const void *u);
 } blv_element_loops;
-
-/* The tables for this processor. */
-const blv_element_loops *blv_element_loops_f64(void);
-const blv_element_loops *blv_element_loops_f32(void);
 
 #endif

@@ -1,5 +1,7 @@
 #include "bilevel/classifier.h"
+#include "base/caller_struct.h"
 #include "base/random.h"
+#include "bilevel/solver.h"
 #include "learn/selecting.h"
 #include "nn/nn.h"
 
@@ -45,11 +47,12 @@ static void put_number(const blv_classifier *c, void *array, size_t i, double va
 
 blv_error blv_classifier_create(blv_classifier **classifier, size_t columns, size_t classes,
                                 const blv_classifier_options *options, blv_message *why) {
-    const blv_classifier_options automatic = {0};
+    blv_classifier_options own;
     if (!classifier)
         return refuse(why, BLV_E_ARGUMENT, "a NULL argument");
     *classifier = NULL;
-    options = options ? options : &automatic;
+    BLV_CHECK(blv_caller_struct(&own, sizeof own, options, "blv_classifier_options", why));
+    options = &own;
     blv_classifier *c = calloc(1, sizeof *c);
     if (!c)
         return refuse(why, BLV_E_MEMORY, "out of memory");
@@ -225,20 +228,20 @@ static void observe(blv_classifier *c, const blv_dataset *set, blv_nn_work *work
     c->observed = blv_nn_statistics(c->net) > 0;
 }
 
-static blv_training with_defaults(const blv_training *given) {
-    blv_training t = *given;
-    t.steps = t.steps ? t.steps : 1000;
-    t.batch = t.batch ? t.batch : 64;
-    t.also_batch = t.also_batch ? t.also_batch : t.batch;
-    t.step = t.step > 0.0 ? t.step : 0.05;
-    return t;
+static void take_defaults(blv_training *t) {
+    t->steps = t->steps ? t->steps : 1000;
+    t->batch = t->batch ? t->batch : 64;
+    t->also_batch = t->also_batch ? t->also_batch : t->batch;
+    t->step = t->step > 0.0 ? t->step : 0.05;
 }
 
 blv_error blv_classifier_train(blv_classifier *c, const blv_dataset *set, const blv_training *given,
                                blv_message *why) {
     if (!given)
         return refuse(why, BLV_E_ARGUMENT, "a NULL argument");
-    const blv_training t = with_defaults(given);
+    blv_training t;
+    BLV_CHECK(blv_caller_struct(&t, sizeof t, given, "blv_training", why));
+    take_defaults(&t);
     blv_error error = expect_rows(c, set, why);
     if (error == BLV_OK && t.also)
         error = expect_rows(c, t.also, why);

@@ -20,6 +20,7 @@
 
 #include "bilevel/space.h"
 #include "bilevel/status.h"
+#include "kernels/cpu/instructions.h"
 #include "kernels/row_sweep.h"
 
 #include <stdbool.h>
@@ -146,5 +147,22 @@ void blv_nn_run(blv_nn_work *work, const blv_rows *rows, const blv_nn_pass *pass
  * slices. */
 void blv_nn_observe(blv_nn_work *work, const blv_rows *rows, const void *params,
                     double *statistics);
+
+/* ---- In another kind of memory ---- */
+
+/* What problems call, for one kind of memory: parameters, rows and outputs are there, statistics
+ * and the loss in host memory. The functions above are those of host memory. */
+typedef struct blv_nn_kernels {
+    blv_nn_work *(*work_create)(const blv_nn *net, blv_precision precision, size_t max_rows,
+                                size_t slice, int threads);
+    void (*work_destroy)(blv_nn_work *work);
+    void (*start)(const blv_nn *net, blv_precision precision, uint64_t seed, void *params);
+    void (*run)(blv_nn_work *work, const blv_rows *rows, const blv_nn_pass *pass);
+    void (*observe)(blv_nn_work *work, const blv_rows *rows, const void *params,
+                    double *statistics);
+} blv_nn_kernels;
+
+/* NULL: networks are not there in this kind of memory. */
+const blv_nn_kernels *blv_nn_kernels_for(blv_memory_kind memory);
 
 #endif

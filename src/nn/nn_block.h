@@ -8,7 +8,7 @@ static inline const nn_op *op_at(const nn_block *b, size_t number) {
     return &b->slice->work->net->ops[number];
 }
 
-static inline const nn_slot_room *slot_of(const nn_block *b, int node) {
+static inline const nn_slot_buffers *slot_of(const nn_block *b, int node) {
     const blv_nn_work *w = b->slice->work;
     return &w->slots[w->net->nodes[node].slot];
 }
@@ -18,17 +18,35 @@ static inline blv_nn_shape shape_of(const nn_block *b, int node) {
 }
 
 /* The block's rows of one of a slot's arrays. */
-static inline char *rows_of(const nn_block *b, const nn_slot_room *slot, char *array) {
+static inline char *rows_of(const nn_block *b, const nn_slot_buffers *slot, char *array) {
     return array + b->first * slot->row_step * b->slice->work->real_size;
 }
 
+/* An array and its tangent, from the block's first row on; NULL: the tangent is not computed. */
+typedef struct nn_pair {
+    char *first, *second;
+} nn_pair;
+
+static inline nn_pair values_at(const nn_block *b, int node) {
+    const nn_slot_buffers *slot = slot_of(b, node);
+    return (nn_pair){rows_of(b, slot, slot->value),
+                     b->slice->tangent ? rows_of(b, slot, slot->tangent) : NULL};
+}
+
+static inline nn_pair deltas_at(const nn_block *b, int node) {
+    const nn_slot_buffers *slot = slot_of(b, node);
+    return (nn_pair){rows_of(b, slot, slot->delta),
+                     b->slice->delta_tangent ? rows_of(b, slot, slot->delta_tangent) : NULL};
+}
+
 /* One row of the block. */
-static inline char *row_of(const nn_block *b, const nn_slot_room *slot, char *array, size_t i) {
+static inline char *row_of(const nn_block *b, const nn_slot_buffers *slot, char *array, size_t i) {
     return array + (b->first + i) * slot->row_step * b->slice->work->real_size;
 }
 
-static inline size_t elements(const nn_block *b, const nn_slot_room *slot) {
-    return b->rows * slot->row_step;
+/* Of all rows of the block. */
+static inline size_t elements(const nn_block *b, int node) {
+    return b->rows * slot_of(b, node)->row_step;
 }
 
 static inline const char *parameters(const nn_block *b, const void *vector, size_t place) {

@@ -196,7 +196,7 @@ int blv_nn_norm(blv_nn_builder *b, const char *name, int from) {
 int blv_nn_activate(blv_nn_builder *b, int from, blv_nn_activation activation) {
     if (!is_inner(b, from))
         return NN_NONE;
-    nn_op op = plain_op(activation == BLV_NN_RELU ? NN_RELU : NN_BEND, from);
+    nn_op op = plain_op(activation == BLV_NN_RELU ? NN_RELU : NN_ACTIVATION, from);
     op.activation = activation;
     return add_op(b, op, b->net->nodes[from].shape);
 }
@@ -285,7 +285,8 @@ static bool copy_input(blv_nn_builder *b, nn_op *op) {
 
 static bool place_op(blv_nn_builder *b, nn_op op) {
     blv_nn *net = b->net;
-    const bool writes_over = op.kind == NN_RELU || op.kind == NN_DROPOUT || op.kind == NN_BEND;
+    const bool writes_over =
+        op.kind == NN_RELU || op.kind == NN_DROPOUT || op.kind == NN_ACTIVATION;
     /* dropout after ReLU: a delta that it lets through is where the value is still what it was */
     const bool after_relu = op.kind == NN_DROPOUT && net->nodes[op.in].consumers == 1;
     if (writes_over && !after_relu && !may_overwrite(net, op.in) && !copy_input(b, &op))

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-static const nn_slot_room *slot_of(const nn_slice *s, int node) {
+static const nn_slot_buffers *slot_of(const nn_slice *s, int node) {
     return &s->work->slots[s->work->net->nodes[node].slot];
 }
 
@@ -13,33 +13,34 @@ static size_t outputs_of(const nn_slice *s, const nn_op *op) {
     return s->work->net->nodes[op->out].shape.channels;
 }
 
-static void widen(const nn_slice *s, const nn_piece *piece, const void *vector, char *to) {
+static void pad(const nn_slice *s, const nn_piece *piece, const void *vector, char *to) {
     const blv_nn_work *w = s->work;
     const nn_op *op = &w->net->ops[piece->op];
-    const size_t outputs = outputs_of(s, op), step = w->ops[piece->op].wide_step * w->real_size;
+    const size_t outputs = outputs_of(s, op), step = w->ops[piece->op].padded_step * w->real_size;
     const char *from = (const char *)vector + (op->weight + piece->begin * outputs) * w->real_size;
     for (size_t i = piece->begin; i < piece->end; i++, from += outputs * w->real_size)
         memcpy(to + i * step, from, outputs * w->real_size);
 }
 
-static void turn(const nn_slice *s, const nn_piece *piece, const void *vector, char *to) {
+static void transpose(const nn_slice *s, const nn_piece *piece, const void *vector, char *to) {
     const blv_nn_work *w = s->work;
     const nn_op *op = &w->net->ops[piece->op];
     const size_t outputs = outputs_of(s, op), place = op->weight + piece->begin * outputs;
-    w->loops->turn(piece->end - piece->begin, outputs, (const char *)vector + place * w->real_size,
-                   outputs, to + piece->begin * w->real_size, w->ops[piece->op].turned_step);
+    w->loops->transpose(piece->end - piece->begin, outputs,
+                        (const char *)vector + place * w->real_size, outputs,
+                        to + piece->begin * w->real_size, w->ops[piece->op].transposed_step);
 }
 
 void blv_nn_prepare(const nn_slice *s, const nn_piece *piece) {
-    const nn_op_room *room = &s->work->ops[piece->op];
-    if (piece->what == NN_WIDEN) {
-        widen(s, piece, s->pass->params, room->wide);
+    const nn_op_buffers *room = &s->work->ops[piece->op];
+    if (piece->what == NN_PAD) {
+        pad(s, piece, s->pass->params, room->padded);
         if (s->tangent)
-            widen(s, piece, s->pass->v, room->wide_v);
+            pad(s, piece, s->pass->v, room->padded_v);
     } else if (s->delta) {
-        turn(s, piece, s->pass->params, room->turned);
+        transpose(s, piece, s->pass->params, room->transposed);
         if (s->delta_tangent)
-            turn(s, piece, s->pass->v, room->turned_v);
+            transpose(s, piece, s->pass->v, room->transposed_v);
     }
 }
 
@@ -70,7 +71,7 @@ static void add_product(const nn_slice *s, const nn_op *op, size_t rows, size_t 
 static void add_rows(const nn_slice *s, const nn_op *op, size_t rows, size_t offset, size_t place,
                      char *scratch) {
     const blv_nn_work *w = s->work;
-    const nn_slot_room *out = slot_of(s, op->out);
+    const nn_slot_buffers *out = slot_of(s, op->out);
     const size_t count = s->count, skip = offset * w->real_size;
     const char *x, *x_tangent = NULL;
     char *list = NULL; /* zeros are looked for in the data only */
@@ -108,7 +109,7 @@ typedef struct kernel_row {
 static void add_image(const nn_slice *s, kernel_row *k, const char *image, const char *delta,
                       void *first, const char *other, void *second) {
     const blv_nn_work *w = s->work;
-    const nn_slot_room *slot = slot_of(s, k->op->out);
+    const nn_slot_buffers *slot = slot_of(s, k->op->out);
     const size_t pixels = nn_pixels(w->net->nodes[k->op->out].shape);
     nn_patches *p = &k->patches;
     const size_t rows = (p->end_x - p->begin_x) * p->channels;
@@ -127,7 +128,7 @@ static void add_image(const nn_slice *s, kernel_row *k, const char *image, const
 
 static void add_images(const nn_slice *s, kernel_row *k) {
     const blv_nn_work *w = s->work;
-    const nn_slot_room *out = slot_of(s, k->op->out);
+    const nn_slot_buffers *out = slot_of(s, k->op->out);
     const bool inner = k->op->in != NN_INPUT;
     void *hessian = s->delta_tangent ? s->pass->hessian : NULL;
     for (size_t i = 0; i < s->count; i++) {
@@ -163,7 +164,7 @@ static void gather_kernel_row(const nn_slice *s, const nn_piece *piece, char *sc
 
 static void add_bias(const nn_slice *s, const nn_op *op, const char *delta, void *out) {
     const blv_nn_work *w = s->work;
-    const nn_slot_room *slot = slot_of(s, op->out);
+    const nn_slot_buffers *slot = slot_of(s, op->out);
     const size_t pixels = nn_pixels(w->net->nodes[op->out].shape), outputs = outputs_of(s, op);
     char *sums = (char *)out + op->bias * w->real_size;
     if (pixels == 1) {
@@ -177,7 +178,7 @@ static void add_bias(const nn_slice *s, const nn_op *op, const char *delta, void
 
 void blv_nn_gather(const nn_slice *s, const nn_piece *piece, char *scratch) {
     const nn_op *op = &s->work->net->ops[piece->op];
-    const nn_slot_room *out = slot_of(s, op->out);
+    const nn_slot_buffers *out = slot_of(s, op->out);
     switch (piece->what) {
     case NN_ROWS:
         add_rows(s, op, piece->end - piece->begin, piece->begin, piece->begin, scratch);
@@ -213,42 +214,37 @@ static size_t cut(nn_piece *list, size_t used, nn_piece like, size_t count, size
     return used;
 }
 
-size_t blv_nn_list_prepare(const blv_nn_work *w, nn_piece *list) {
+/* The pieces of all layers with weights, before or after the rows go through. */
+static size_t list_pieces(const blv_nn_work *w, nn_piece *list, bool gather) {
     size_t used = 0;
     for (size_t i = 0; i < w->net->op_count; i++) {
         const nn_op *op = &w->net->ops[i];
         if (!nn_has_weights(op))
             continue;
         const size_t depth = nn_depth(w->net, op);
-        const size_t rows =
-            rows_of_a_piece(w->net->nodes[op->out].shape.channels, ELEMENTS_PREPARED);
-        if (w->ops[i].wide_step)
-            used = cut(list, used, (nn_piece){.op = (uint32_t)i, .what = NN_WIDEN}, depth, rows);
-        if (op->in != NN_INPUT)
-            used = cut(list, used, (nn_piece){.op = (uint32_t)i, .what = NN_TURN}, depth, rows);
+        const size_t rows = rows_of_a_piece(w->net->nodes[op->out].shape.channels,
+                                            gather ? ELEMENTS_GATHERED : ELEMENTS_PREPARED);
+        nn_piece piece = {.op = (uint32_t)i, .what = NN_PAD};
+        if (!gather && w->ops[i].padded_step)
+            used = cut(list, used, piece, depth, rows);
+        piece.what = NN_TRANSPOSE;
+        if (!gather && op->in != NN_INPUT)
+            used = cut(list, used, piece, depth, rows);
+        piece.what = op->kind == NN_LINEAR ? NN_ROWS : NN_KERNEL_ROW;
+        if (gather)
+            used = op->kind == NN_LINEAR ? cut(list, used, piece, depth, rows)
+                                         : cut(list, used, piece, op->kernel_y, 1);
+        piece.what = NN_BIAS;
+        if (gather && op->bias != NN_NO_PLACE)
+            used = cut(list, used, piece, 1, 1);
     }
     return used;
 }
 
+size_t blv_nn_list_prepare(const blv_nn_work *w, nn_piece *list) {
+    return list_pieces(w, list, false);
+}
+
 size_t blv_nn_list_gather(const blv_nn_work *w, nn_piece *list) {
-    size_t used = 0;
-    for (size_t i = 0; i < w->net->op_count; i++) {
-        const nn_op *op = &w->net->ops[i];
-        if (!nn_has_weights(op))
-            continue;
-        const size_t depth = nn_depth(w->net, op);
-        const size_t rows =
-            rows_of_a_piece(w->net->nodes[op->out].shape.channels, ELEMENTS_GATHERED);
-        nn_piece piece = {.op = (uint32_t)i, .what = NN_ROWS};
-        if (op->kind == NN_LINEAR) {
-            used = cut(list, used, piece, depth, rows);
-        } else {
-            piece.what = NN_KERNEL_ROW;
-            used = cut(list, used, piece, op->kernel_y, 1);
-        }
-        piece.what = NN_BIAS;
-        if (op->bias != NN_NO_PLACE)
-            used = cut(list, used, piece, 1, 1);
-    }
-    return used;
+    return list_pieces(w, list, true);
 }

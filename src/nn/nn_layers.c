@@ -8,36 +8,32 @@
 /* ---- Activations and dropout ---- */
 
 static void relu_forward(const nn_block *b, size_t number) {
-    const nn_slot_room *slot = slot_of(b, op_at(b, number)->out);
-    b->slice->work->loops->relu(elements(b, slot), rows_of(b, slot, slot->value),
-                                b->slice->tangent ? rows_of(b, slot, slot->tangent) : NULL);
+    const int out = op_at(b, number)->out;
+    const nn_pair value = values_at(b, out);
+    b->slice->work->loops->relu(elements(b, out), value.first, value.second);
 }
 
 static void relu_backward(const nn_block *b, size_t number) {
-    const nn_slot_room *slot = slot_of(b, op_at(b, number)->out);
-    b->slice->work->loops->relu_back(
-        elements(b, slot), rows_of(b, slot, slot->value), rows_of(b, slot, slot->delta),
-        b->slice->delta_tangent ? rows_of(b, slot, slot->delta_tangent) : NULL);
+    const int out = op_at(b, number)->out;
+    const nn_pair delta = deltas_at(b, out);
+    b->slice->work->loops->relu_back(elements(b, out), values_at(b, out).first, delta.first,
+                                     delta.second);
 }
 
-static void bend_forward(const nn_block *b, size_t number) {
+static void activate_forward(const nn_block *b, size_t number) {
     const nn_op *op = op_at(b, number);
-    const nn_slot_room *in = slot_of(b, op->in), *out = slot_of(b, op->out);
-    const bool tangent = b->slice->tangent;
-    b->slice->work->loops->bend(op->activation, elements(b, in), rows_of(b, in, in->value),
-                                tangent ? rows_of(b, in, in->tangent) : NULL,
-                                rows_of(b, out, out->value),
-                                tangent ? rows_of(b, out, out->tangent) : NULL);
+    const nn_pair in = values_at(b, op->in), out = values_at(b, op->out);
+    b->slice->work->loops->activate(op->activation, elements(b, op->in), in.first, in.second,
+                                    out.first, out.second);
 }
 
-static void bend_backward(const nn_block *b, size_t number) {
+static void activate_backward(const nn_block *b, size_t number) {
     const nn_op *op = op_at(b, number);
-    const nn_slot_room *in = slot_of(b, op->in), *out = slot_of(b, op->out);
-    const bool tangent = b->slice->delta_tangent;
-    b->slice->work->loops->bend_back(
-        elements(b, in), rows_of(b, in, in->value), tangent ? rows_of(b, in, in->tangent) : NULL,
-        rows_of(b, out, out->delta), tangent ? rows_of(b, out, out->delta_tangent) : NULL,
-        rows_of(b, in, in->delta), tangent ? rows_of(b, in, in->delta_tangent) : NULL);
+    const nn_pair value = values_at(b, op->in);
+    const nn_pair in = deltas_at(b, op->in), out = deltas_at(b, op->out);
+    b->slice->work->loops->activate_back(elements(b, op->in), value.first,
+                                         out.second ? value.second : NULL, out.first, out.second,
+                                         in.first, in.second);
 }
 
 /* Which units of a row of the data are kept: four from each block of random words. */
@@ -59,7 +55,7 @@ static void draw_marks(uint64_t seed, const nn_op *op, size_t row, size_t units,
 static void mark_row(const nn_block *b, size_t number, size_t i) {
     const nn_slice *s = b->slice;
     const nn_op *op = op_at(b, number);
-    const nn_slot_room *slot = slot_of(b, op->out);
+    const nn_slot_buffers *slot = slot_of(b, op->out);
     const blv_nn_shape shape = shape_of(b, op->out);
     const size_t place = s->begin + b->first + i;
     const size_t row = s->rows->index ? s->rows->index[place] : s->rows->first + place;
@@ -69,76 +65,62 @@ static void mark_row(const nn_block *b, size_t number, size_t i) {
         memmove(marks + pixel * slot->step, marks + pixel * shape.channels, shape.channels);
 }
 
-static void drop(const nn_block *b, size_t number, char *array) {
+static void drop(const nn_block *b, size_t number, nn_pair arrays) {
     const nn_op *op = op_at(b, number);
-    const nn_slot_room *slot = slot_of(b, op->out);
-    const uint8_t *marks = b->slice->work->ops[number].marks + b->first * slot->row_step;
-    b->slice->work->loops->drop(elements(b, slot), marks, 1.0 / (1.0 - op->share),
-                                rows_of(b, slot, array));
+    const nn_loops *loops = b->slice->work->loops;
+    const double factor = 1.0 / (1.0 - op->share);
+    const uint8_t *marks =
+        b->slice->work->ops[number].marks + b->first * slot_of(b, op->out)->row_step;
+    loops->drop(elements(b, op->out), marks, factor, arrays.first);
+    if (arrays.second)
+        loops->drop(elements(b, op->out), marks, factor, arrays.second);
 }
 
 static void dropout_forward(const nn_block *b, size_t number) {
-    const nn_slot_room *slot = slot_of(b, op_at(b, number)->out);
     if (!b->slice->pass->drop)
         return;
     for (size_t i = 0; i < b->rows; i++)
         mark_row(b, number, i);
-    drop(b, number, slot->value);
-    if (b->slice->tangent)
-        drop(b, number, slot->tangent);
+    drop(b, number, values_at(b, op_at(b, number)->out));
 }
 
 static void dropout_backward(const nn_block *b, size_t number) {
-    const nn_slot_room *slot = slot_of(b, op_at(b, number)->out);
-    if (!b->slice->pass->drop)
-        return;
-    drop(b, number, slot->delta);
-    if (b->slice->delta_tangent)
-        drop(b, number, slot->delta_tangent);
+    if (b->slice->pass->drop)
+        drop(b, number, deltas_at(b, op_at(b, number)->out));
 }
 
 /* ---- Sums and copies ---- */
 
-static void copy_rows(const nn_block *b, const nn_slot_room *slot, char *from, char *to, bool add) {
+static void copy_rows(const nn_block *b, size_t count, const char *from, char *to, bool add) {
     const blv_nn_work *w = b->slice->work;
     if (add)
-        w->loops->add(elements(b, slot), rows_of(b, slot, from), rows_of(b, slot, to));
+        w->loops->add(count, from, to);
     else
-        memcpy(rows_of(b, slot, to), rows_of(b, slot, from), elements(b, slot) * w->real_size);
+        memcpy(to, from, count * w->real_size);
+}
+
+static void copy_pair(const nn_block *b, int node, nn_pair from, nn_pair to, bool add) {
+    copy_rows(b, elements(b, node), from.first, to.first, add);
+    if (from.second)
+        copy_rows(b, elements(b, node), from.second, to.second, add);
 }
 
 static void add_forward(const nn_block *b, size_t number) {
     const nn_op *op = op_at(b, number);
-    const nn_slot_room *in = slot_of(b, op->in), *out = slot_of(b, op->out);
-    const bool tangent = b->slice->tangent;
-    if (!op->in_place) {
-        copy_rows(b, out, in->value, out->value, false);
-        if (tangent)
-            copy_rows(b, out, in->tangent, out->tangent, false);
-    }
-    if (op->other == NN_NONE)
-        return;
-    const nn_slot_room *other = slot_of(b, op->other);
-    copy_rows(b, out, other->value, out->value, true);
-    if (tangent)
-        copy_rows(b, out, other->tangent, out->tangent, true);
+    const nn_pair out = values_at(b, op->out);
+    if (!op->in_place)
+        copy_pair(b, op->out, values_at(b, op->in), out, false);
+    if (op->other != NN_NONE)
+        copy_pair(b, op->out, values_at(b, op->other), out, true);
 }
 
 static void add_backward(const nn_block *b, size_t number) {
     const nn_op *op = op_at(b, number);
-    const nn_slot_room *in = slot_of(b, op->in), *out = slot_of(b, op->out);
-    const bool tangent = b->slice->delta_tangent;
-    if (!op->in_place) {
-        copy_rows(b, out, out->delta, in->delta, op->adds);
-        if (tangent)
-            copy_rows(b, out, out->delta_tangent, in->delta_tangent, op->adds);
-    }
-    if (op->other == NN_NONE)
-        return;
-    const nn_slot_room *other = slot_of(b, op->other);
-    copy_rows(b, out, out->delta, other->delta, op->adds_other);
-    if (tangent)
-        copy_rows(b, out, out->delta_tangent, other->delta_tangent, op->adds_other);
+    const nn_pair out = deltas_at(b, op->out);
+    if (!op->in_place)
+        copy_pair(b, op->out, out, deltas_at(b, op->in), op->adds);
+    if (op->other != NN_NONE)
+        copy_pair(b, op->out, out, deltas_at(b, op->other), op->adds_other);
 }
 
 /* ---- Pools ---- */
@@ -156,52 +138,61 @@ static nn_windows windows_at(const nn_block *b, const nn_op *op) {
                         .factor = 1.0 / (double)(op->kernel_y * op->kernel_x)};
 }
 
-static void pool_forward(const nn_block *b, size_t number) {
-    const nn_loops *loops = b->slice->work->loops;
-    const nn_op *op = op_at(b, number);
-    const nn_slot_room *in = slot_of(b, op->in), *out = slot_of(b, op->out);
-    const nn_windows windows = windows_at(b, op);
-    const bool tangent = b->slice->tangent;
-    for (size_t i = 0; i < b->rows; i++) {
-        const char *value = row_of(b, in, in->value, i);
-        if (op->pooling == BLV_NN_AVERAGE) {
-            loops->pool(&windows, value, row_of(b, out, out->value, i));
-            if (tangent)
-                loops->pool(&windows, row_of(b, in, in->tangent, i),
-                            row_of(b, out, out->tangent, i));
-            continue;
-        }
-        uint8_t *best = b->slice->work->ops[number].marks + (b->first + i) * out->row_step;
-        loops->find_best(&windows, value, best);
-        loops->take_best(&windows, best, value, row_of(b, out, out->value, i));
-        if (tangent)
-            loops->take_best(&windows, best, row_of(b, in, in->tangent, i),
-                             row_of(b, out, out->tangent, i));
-    }
+/* Where the largest of each window of a row is. */
+static uint8_t *best_of(const nn_block *b, size_t number, size_t i) {
+    return b->slice->work->ops[number].marks +
+           (b->first + i) * slot_of(b, op_at(b, number)->out)->row_step;
 }
 
-static void pool_row_back(const nn_block *b, size_t number, size_t i, char *from, char *to) {
+/* What is pooled of a row, forward, and the way back. */
+static void pool_row(const nn_block *b, size_t number, size_t i, const char *in, char *out) {
     const blv_nn_work *w = b->slice->work;
     const nn_op *op = op_at(b, number);
-    const nn_slot_room *in = slot_of(b, op->in), *out = slot_of(b, op->out);
     const nn_windows windows = windows_at(b, op);
-    char *delta_in = row_of(b, in, to, i);
-    if (!op->adds)
-        memset(delta_in, 0, in->row_step * w->real_size);
     if (op->pooling == BLV_NN_AVERAGE)
-        w->loops->pool_back(&windows, row_of(b, out, from, i), delta_in);
+        w->loops->pool(&windows, in, out);
     else
-        w->loops->take_best_back(&windows, w->ops[number].marks + (b->first + i) * out->row_step,
-                                 row_of(b, out, from, i), delta_in);
+        w->loops->take_best(&windows, best_of(b, number, i), in, out);
+}
+
+static void pool_row_back(const nn_block *b, size_t number, size_t i, const char *out, char *in) {
+    const blv_nn_work *w = b->slice->work;
+    const nn_op *op = op_at(b, number);
+    const nn_windows windows = windows_at(b, op);
+    if (!op->adds)
+        memset(in, 0, slot_of(b, op->in)->row_step * w->real_size);
+    if (op->pooling == BLV_NN_AVERAGE)
+        w->loops->pool_back(&windows, out, in);
+    else
+        w->loops->take_best_back(&windows, best_of(b, number, i), out, in);
+}
+
+static void pool_forward(const nn_block *b, size_t number) {
+    const blv_nn_work *w = b->slice->work;
+    const nn_op *op = op_at(b, number);
+    const nn_pair in = values_at(b, op->in), out = values_at(b, op->out);
+    const nn_windows windows = windows_at(b, op);
+    for (size_t i = 0; i < b->rows; i++) {
+        const size_t from = i * slot_of(b, op->in)->row_step * w->real_size;
+        const size_t to = i * slot_of(b, op->out)->row_step * w->real_size;
+        if (op->pooling == BLV_NN_MAX)
+            w->loops->find_best(&windows, in.first + from, best_of(b, number, i));
+        pool_row(b, number, i, in.first + from, out.first + to);
+        if (in.second)
+            pool_row(b, number, i, in.second + from, out.second + to);
+    }
 }
 
 static void pool_backward(const nn_block *b, size_t number) {
     const nn_op *op = op_at(b, number);
-    const nn_slot_room *in = slot_of(b, op->in), *out = slot_of(b, op->out);
+    const size_t real = b->slice->work->real_size;
+    const nn_pair in = deltas_at(b, op->in), out = deltas_at(b, op->out);
     for (size_t i = 0; i < b->rows; i++) {
-        pool_row_back(b, number, i, out->delta, in->delta);
-        if (b->slice->delta_tangent)
-            pool_row_back(b, number, i, out->delta_tangent, in->delta_tangent);
+        const size_t to = i * slot_of(b, op->in)->row_step * real;
+        const size_t from = i * slot_of(b, op->out)->row_step * real;
+        pool_row_back(b, number, i, out.first + from, in.first + to);
+        if (in.second)
+            pool_row_back(b, number, i, out.second + from, in.second + to);
     }
 }
 
@@ -216,7 +207,7 @@ static const struct {
     [NN_CONVOLUTION] = {blv_nn_convolution_forward, blv_nn_convolution_backward},
     [NN_NORM] = {blv_nn_norm_forward, blv_nn_norm_backward},
     [NN_RELU] = {relu_forward, relu_backward},
-    [NN_BEND] = {bend_forward, bend_backward},
+    [NN_ACTIVATION] = {activate_forward, activate_backward},
     [NN_ADD] = {add_forward, add_backward},
     [NN_POOL] = {pool_forward, pool_backward},
     [NN_DROPOUT] = {dropout_forward, dropout_backward},

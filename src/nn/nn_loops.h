@@ -92,8 +92,8 @@ typedef struct nn_loops {
     size_t real_size;
     void (*product)(const nn_product *product);
     /* to[j,i] = from[i,j] */
-    void (*turn)(size_t rows, size_t columns, const void *from, size_t from_step, void *to,
-                 size_t to_step);
+    void (*transpose)(size_t rows, size_t columns, const void *from, size_t from_step, void *to,
+                      size_t to_step);
     /* c[i,j] += row[j] */
     void (*add_row)(size_t rows, size_t columns, const void *row, void *c, size_t step);
     /* sums[j] += sum_i c[i,j] */
@@ -105,11 +105,12 @@ typedef struct nn_loops {
     void (*relu_back)(size_t count, const void *value, void *delta, void *delta_tangent);
     /* out = activation of value; then value and tangent become what the way back needs: the slope,
      * and the second derivative times the tangent. Tangents may be NULL. */
-    void (*bend)(blv_nn_activation activation, size_t count, void *value, void *tangent, void *out,
-                 void *out_tangent);
-    /* delta_in = slope delta_out, and its derivative slope delta_out_t + bent delta_out */
-    void (*bend_back)(size_t count, const void *slope, const void *bent, const void *delta_out,
-                      const void *delta_out_tangent, void *delta_in, void *delta_in_tangent);
+    void (*activate)(blv_nn_activation activation, size_t count, void *value, void *tangent,
+                     void *out, void *out_tangent);
+    /* delta_in = slope delta_out, and its derivative slope delta_out_t + curved delta_out */
+    void (*activate_back)(size_t count, const void *slope, const void *curved,
+                          const void *delta_out, const void *delta_out_tangent, void *delta_in,
+                          void *delta_in_tangent);
     /* value = kept ? factor value : 0 */
     void (*drop)(size_t count, const uint8_t *kept, double factor, void *value);
     void (*scores)(nn_scores *scores);

@@ -14,14 +14,14 @@
 #define TABLE JOIN(blv_nn_loops_f64, BLV_ISA)
 #endif
 
-enum { TURNED_AT_ONCE = 16 };
+enum { TRANSPOSED_AT_ONCE = 16 };
 
-static void turn(size_t rows, size_t columns, const void *from_data, size_t from_step,
-                 void *to_data, size_t to_step) {
+static void transpose(size_t rows, size_t columns, const void *from_data, size_t from_step,
+                      void *to_data, size_t to_step) {
     const real *from = from_data;
     real *to = to_data;
-    for (size_t first = 0; first < rows; first += TURNED_AT_ONCE) {
-        const size_t end = rows - first < TURNED_AT_ONCE ? rows : first + TURNED_AT_ONCE;
+    for (size_t first = 0; first < rows; first += TRANSPOSED_AT_ONCE) {
+        const size_t end = rows - first < TRANSPOSED_AT_ONCE ? rows : first + TRANSPOSED_AT_ONCE;
         for (size_t j = 0; j < columns; j++)
             for (size_t i = first; i < end; i++)
                 to[j * to_step + i] = from[i * from_step + j];
@@ -63,14 +63,14 @@ extern const nn_loops TABLE;
 const nn_loops TABLE = {
     .real_size = sizeof(real),
     .product = product,
-    .turn = turn,
+    .transpose = transpose,
     .add_row = add_row,
     .column_sums = column_sums,
     .add = add,
     .relu = relu,
     .relu_back = relu_back,
-    .bend = bend,
-    .bend_back = bend_back,
+    .activate = activate,
+    .activate_back = activate_back,
     .drop = drop,
     .scores = scores,
     .gather = gather,

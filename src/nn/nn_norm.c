@@ -12,10 +12,14 @@
  * and with given ones the same with p = q = S = P = S. = P. = 0. All of it is linear in x, x., d
  * and d.: the numbers of a channel are worked out once, in double, and applied to every pixel. The
  * gradient is N P by scale and N S by shift, with these sums taken in either case. */
-#include "nn/nn_work.h"
+#include "nn/nn_block.h"
 
 #include <math.h>
 #include <string.h>
+
+static size_t pixels_of(const blv_nn_work *w, size_t op) {
+    return nn_pixels(w->net->nodes[w->net->ops[op].out].shape);
+}
 
 static size_t channels_of(const blv_nn_work *w, size_t op) {
     return w->net->nodes[w->net->ops[op].out].shape.channels;
@@ -34,7 +38,7 @@ static void add_real(const blv_nn_work *w, void *array, size_t i, double value) 
         ((double *)array)[i] += value;
 }
 
-static void set_coefficient(const blv_nn_work *w, nn_op_room *room, int which, size_t c,
+static void set_coefficient(const blv_nn_work *w, nn_op_buffers *room, int which, size_t c,
                             double value) {
     if (w->precision == BLV_F32)
         ((float *)room->coefficient[which])[c] = (float)value;
@@ -46,7 +50,7 @@ static void set_coefficient(const blv_nn_work *w, nn_op_room *room, int which, s
 static void forward_numbers(const nn_slice *s, size_t number, size_t c) {
     blv_nn_work *w = s->work;
     const nn_op *op = &w->net->ops[number];
-    nn_op_room *room = &w->ops[number];
+    nn_op_buffers *room = &w->ops[number];
     const double scale = real_at(w, s->pass->params, op->weight + c);
     const double shift = real_at(w, s->pass->params, op->bias + c);
     const double scale_t = real_at(w, s->pass->v, op->weight + c);
@@ -67,7 +71,7 @@ static void forward_numbers(const nn_slice *s, size_t number, size_t c) {
 static void backward_numbers(const nn_slice *s, size_t number, size_t c, double pixels) {
     blv_nn_work *w = s->work;
     const nn_op *op = &w->net->ops[number];
-    nn_op_room *room = &w->ops[number];
+    nn_op_buffers *room = &w->ops[number];
     const double scale = real_at(w, s->pass->params, op->weight + c);
     const double scale_t = real_at(w, s->pass->v, op->weight + c);
     const double m = room->number[NN_D_MEAN][c], r = room->number[NN_D_INVERSE][c];
@@ -90,7 +94,7 @@ static void backward_numbers(const nn_slice *s, size_t number, size_t c, double 
 }
 
 void blv_nn_norm_open(const nn_slice *s, size_t number) {
-    nn_op_room *room = &s->work->ops[number];
+    nn_op_buffers *room = &s->work->ops[number];
     const size_t channels = channels_of(s->work, number);
     const double *mean = s->pass->statistics + s->work->net->ops[number].statistic;
     for (size_t c = 0; c < channels; c++) {
@@ -104,36 +108,6 @@ void blv_nn_norm_open(const nn_slice *s, size_t number) {
 
 /* ---- Sums ---- */
 
-typedef struct norm_rows {
-    const nn_slot_room *in, *out;
-    const char *value, *tangent, *delta, *delta_tangent; /* tangents: NULL when not computed */
-    char *out_value, *out_tangent, *in_delta, *in_delta_tangent;
-} norm_rows;
-
-static char *rows_from(const nn_block *b, const nn_slot_room *slot, char *array) {
-    return array + b->first * slot->row_step * b->slice->work->real_size;
-}
-
-static norm_rows rows_of(const nn_block *b, size_t number) {
-    const blv_nn_work *w = b->slice->work;
-    const nn_op *op = &w->net->ops[number];
-    const nn_slot_room *in = &w->slots[w->net->nodes[op->in].slot];
-    const nn_slot_room *out = &w->slots[w->net->nodes[op->out].slot];
-    const bool tangent = b->slice->tangent, back = b->slice->delta_tangent;
-    return (norm_rows){
-        .in = in,
-        .out = out,
-        .value = rows_from(b, in, in->value),
-        .tangent = tangent ? rows_from(b, in, in->tangent) : NULL,
-        .delta = rows_from(b, out, out->delta),
-        .delta_tangent = back ? rows_from(b, out, out->delta_tangent) : NULL,
-        .out_value = rows_from(b, out, out->value),
-        .out_tangent = tangent ? rows_from(b, out, out->tangent) : NULL,
-        .in_delta = rows_from(b, in, in->delta),
-        .in_delta_tangent = back ? rows_from(b, in, in->delta_tangent) : NULL,
-    };
-}
-
 static double *partial_of(const nn_block *b, size_t number, size_t which) {
     const size_t channels = channels_of(b->slice->work, number);
     return b->slice->work->ops[number].partial + (b->number * NN_PARTIALS + which) * channels;
@@ -141,14 +115,15 @@ static double *partial_of(const nn_block *b, size_t number, size_t which) {
 
 void blv_nn_norm_sum_forward(const nn_block *b, size_t number) {
     const blv_nn_work *w = b->slice->work;
-    const norm_rows rows = rows_of(b, number);
+    const nn_op *op = op_at(b, number);
+    const nn_pair value = values_at(b, op->in);
     const nn_spread spread = {.rows = b->rows,
-                              .row_step = rows.in->row_step,
-                              .pixels = nn_pixels(w->net->nodes[w->net->ops[number].out].shape),
+                              .row_step = slot_of(b, op->in)->row_step,
+                              .pixels = pixels_of(w, number),
                               .channels = channels_of(w, number),
-                              .step = rows.in->step,
-                              .x = rows.value,
-                              .tangent = rows.tangent,
+                              .step = slot_of(b, op->in)->step,
+                              .x = value.first,
+                              .tangent = value.second,
                               .mean = partial_of(b, number, 0),
                               .squares = partial_of(b, number, 1),
                               .tangents = partial_of(b, number, 2),
@@ -161,12 +136,12 @@ static double pixels_of_block(const nn_slice *s, size_t number, size_t i) {
     const blv_nn_work *w = s->work;
     const size_t left = s->count - i * w->block_rows;
     const size_t rows = left < w->block_rows ? left : w->block_rows;
-    return (double)(rows * nn_pixels(w->net->nodes[w->net->ops[number].out].shape));
+    return (double)(rows * pixels_of(w, number));
 }
 
 /* Means and squares of blocks are put together pairwise (Chan, Golub, LeVeque 1983). */
 static void join_blocks(const nn_slice *s, size_t number, size_t c, double *variance) {
-    const nn_op_room *room = &s->work->ops[number];
+    const nn_op_buffers *room = &s->work->ops[number];
     const size_t channels = channels_of(s->work, number);
     const double *part = room->partial + c;
     double pixels = 0.0, mean = 0.0, squares = 0.0, tangents = 0.0, products = 0.0;
@@ -206,12 +181,13 @@ void blv_nn_norm_close_forward(const nn_slice *s, size_t number) {
 
 void blv_nn_norm_sum_backward(const nn_block *b, size_t number) {
     const blv_nn_work *w = b->slice->work;
-    const nn_op_room *room = &w->ops[number];
-    const norm_rows rows = rows_of(b, number);
-    const size_t bytes = rows.in->row_step * w->real_size;
-    nn_norm_sums sums = {.pixels = nn_pixels(w->net->nodes[w->net->ops[number].out].shape),
+    const nn_op_buffers *room = &w->ops[number];
+    const nn_slot_buffers *in = slot_of(b, op_at(b, number)->in);
+    const nn_pair value = values_at(b, op_at(b, number)->in);
+    const nn_pair delta = deltas_at(b, op_at(b, number)->out);
+    nn_norm_sums sums = {.pixels = pixels_of(w, number),
                          .channels = channels_of(w, number),
-                         .step = rows.in->step,
+                         .step = in->step,
                          .mean = room->number[NN_D_MEAN],
                          .inverse = room->number[NN_D_INVERSE],
                          .by_tangent = room->number[NN_D_MOVED_BY_TANGENT],
@@ -223,10 +199,11 @@ void blv_nn_norm_sum_backward(const nn_block *b, size_t number) {
                          .products_tangent = partial_of(b, number, 3)};
     memset(sums.sums, 0, NN_PARTIALS * sums.channels * sizeof *sums.sums);
     for (size_t i = 0; i < b->rows; i++) {
-        sums.x = rows.value + i * bytes;
-        sums.delta = rows.delta + i * bytes;
-        sums.x_tangent = rows.tangent ? rows.tangent + i * bytes : NULL;
-        sums.delta_tangent = rows.delta_tangent ? rows.delta_tangent + i * bytes : NULL;
+        const size_t at = i * in->row_step * w->real_size;
+        sums.x = value.first + at;
+        sums.delta = delta.first + at;
+        sums.x_tangent = value.second ? value.second + at : NULL;
+        sums.delta_tangent = delta.second ? delta.second + at : NULL;
         w->loops->norm_sums(&sums);
     }
 }
@@ -234,10 +211,9 @@ void blv_nn_norm_sum_backward(const nn_block *b, size_t number) {
 void blv_nn_norm_close_backward(const nn_slice *s, size_t number) {
     blv_nn_work *w = s->work;
     const nn_op *op = &w->net->ops[number];
-    const nn_op_room *room = &w->ops[number];
+    const nn_op_buffers *room = &w->ops[number];
     const size_t channels = channels_of(w, number);
-    const double pixels =
-        (double)(s->count * nn_pixels(w->net->nodes[w->net->ops[number].out].shape));
+    const double pixels = (double)(s->count * pixels_of(w, number));
     for (size_t c = 0; c < channels; c++) {
         double total[NN_PARTIALS] = {0.0};
         for (size_t i = 0; i < s->blocks; i++)
@@ -262,60 +238,61 @@ void blv_nn_norm_close_backward(const nn_slice *s, size_t number) {
 
 void blv_nn_norm_forward(const nn_block *b, size_t number) {
     const blv_nn_work *w = b->slice->work;
-    const nn_op_room *room = &w->ops[number];
-    const norm_rows rows = rows_of(b, number);
-    const size_t bytes = rows.in->row_step * w->real_size;
-    const size_t pixels = nn_pixels(w->net->nodes[w->net->ops[number].out].shape);
+    const nn_op *op = op_at(b, number);
+    const nn_slot_buffers *slot = slot_of(b, op->in);
+    void *const *of = w->ops[number].coefficient;
+    const nn_pair in = values_at(b, op->in), out = values_at(b, op->out);
     for (size_t i = 0; i < b->rows; i++) {
-        nn_channel_sum sum = {.pixels = pixels,
-                              .step = rows.in->step,
+        const size_t at = i * slot->row_step * w->real_size;
+        nn_channel_sum sum = {.pixels = pixels_of(w, number),
+                              .step = slot->step,
                               .terms = 1,
-                              .factor = {room->coefficient[NN_C_SCALE]},
-                              .in = {rows.value + i * bytes},
-                              .shift = room->coefficient[NN_C_SHIFT],
-                              .out = rows.out_value + i * bytes};
+                              .factor = {of[NN_C_SCALE], of[NN_C_TANGENT_BY_VALUE]},
+                              .in = {in.first + at, in.first + at},
+                              .shift = of[NN_C_SHIFT],
+                              .out = out.first + at};
         w->loops->channel_sum(&sum);
-        if (!rows.tangent)
+        if (!in.second)
             continue;
         sum.terms = 2;
-        sum.in[0] = rows.tangent + i * bytes;
-        sum.factor[1] = room->coefficient[NN_C_TANGENT_BY_VALUE];
-        sum.in[1] = rows.value + i * bytes;
-        sum.shift = room->coefficient[NN_C_TANGENT_SHIFT];
-        sum.out = rows.out_tangent + i * bytes;
+        sum.in[0] = in.second + at;
+        sum.shift = of[NN_C_TANGENT_SHIFT];
+        sum.out = out.second + at;
         w->loops->channel_sum(&sum);
     }
 }
 
 void blv_nn_norm_backward(const nn_block *b, size_t number) {
     const blv_nn_work *w = b->slice->work;
-    const nn_op_room *room = &w->ops[number];
-    const norm_rows rows = rows_of(b, number);
-    const size_t bytes = rows.in->row_step * w->real_size;
+    const nn_op *op = op_at(b, number);
+    const nn_slot_buffers *slot = slot_of(b, op->in);
+    void *const *of = w->ops[number].coefficient;
+    const nn_pair value = values_at(b, op->in);
+    const nn_pair in = deltas_at(b, op->in), out = deltas_at(b, op->out);
     const bool own = b->slice->own_statistics;
     for (size_t i = 0; i < b->rows; i++) {
-        nn_channel_sum sum = {
-            .pixels = nn_pixels(w->net->nodes[w->net->ops[number].out].shape),
-            .step = rows.in->step,
-            .terms = own ? 2 : 1,
-            .factor = {room->coefficient[NN_C_SCALE], room->coefficient[NN_C_BACK_BY_VALUE]},
-            .in = {rows.delta + i * bytes, rows.value + i * bytes},
-            .shift = own ? room->coefficient[NN_C_BACK_SHIFT] : NULL,
-            .out = rows.in_delta + i * bytes,
-            .add = w->net->ops[number].adds};
+        const size_t at = i * slot->row_step * w->real_size;
+        nn_channel_sum sum = {.pixels = pixels_of(w, number),
+                              .step = slot->step,
+                              .terms = own ? 2 : 1,
+                              .factor = {of[NN_C_SCALE], of[NN_C_BACK_BY_VALUE]},
+                              .in = {out.first + at, value.first + at},
+                              .shift = own ? of[NN_C_BACK_SHIFT] : NULL,
+                              .out = in.first + at,
+                              .add = op->adds};
         w->loops->channel_sum(&sum);
-        if (!rows.delta_tangent)
+        if (!in.second)
             continue;
-        sum.terms = own ? 4 : 2;
-        sum.in[0] = rows.delta_tangent + i * bytes;
-        sum.factor[1] = room->coefficient[NN_C_BACK_TANGENT_BY_DELTA];
-        sum.in[1] = rows.delta + i * bytes;
-        sum.factor[2] = room->coefficient[NN_C_BACK_TANGENT_BY_TANGENT];
-        sum.in[2] = rows.tangent + i * bytes;
-        sum.factor[3] = room->coefficient[NN_C_BACK_TANGENT_BY_VALUE];
-        sum.in[3] = rows.value + i * bytes;
-        sum.shift = own ? room->coefficient[NN_C_BACK_TANGENT_SHIFT] : NULL;
-        sum.out = rows.in_delta_tangent + i * bytes;
-        w->loops->channel_sum(&sum);
+        nn_channel_sum second = {
+            .pixels = sum.pixels,
+            .step = sum.step,
+            .terms = own ? 4 : 2,
+            .factor = {of[NN_C_SCALE], of[NN_C_BACK_TANGENT_BY_DELTA],
+                       of[NN_C_BACK_TANGENT_BY_TANGENT], of[NN_C_BACK_TANGENT_BY_VALUE]},
+            .in = {out.second + at, out.first + at, value.second + at, value.first + at},
+            .shift = own ? of[NN_C_BACK_TANGENT_SHIFT] : NULL,
+            .out = in.second + at,
+            .add = op->adds};
+        w->loops->channel_sum(&second);
     }
 }

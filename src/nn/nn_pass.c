@@ -31,7 +31,7 @@ static void take_losses(const nn_block *b) {
     const nn_slice *s = b->slice;
     const blv_nn_work *w = s->work;
     const blv_rows *rows = s->rows;
-    const nn_slot_room *slot = &w->slots[w->net->nodes[w->net->scores].slot];
+    const nn_slot_buffers *slot = &w->slots[w->net->nodes[w->net->scores].slot];
     const size_t at = b->first * slot->row_step * w->real_size, place = s->begin + b->first;
     nn_scores scores = {.rows = b->rows,
                         .classes = blv_nn_classes(w->net),
@@ -54,8 +54,8 @@ static void take_losses(const nn_block *b) {
 }
 
 /* One row of a slot, its pixels without gaps. */
-static void copy_row(const blv_nn_work *w, const nn_slot_room *slot, blv_nn_shape shape, size_t i,
-                     char *to) {
+static void copy_row(const blv_nn_work *w, const nn_slot_buffers *slot, blv_nn_shape shape,
+                     size_t i, char *to) {
     const size_t bytes = shape.channels * w->real_size;
     const char *from = slot->value + i * slot->row_step * w->real_size;
     for (size_t k = 0; k < nn_pixels(shape); k++)

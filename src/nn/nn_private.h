@@ -20,8 +20,8 @@ typedef enum nn_kind {
     NN_CONVOLUTION,
     NN_NORM,
     NN_RELU,
-    NN_BEND, /* an activation with a second derivative */
-    NN_ADD,  /* without a second node: a copy */
+    NN_ACTIVATION, /* an activation with a second derivative */
+    NN_ADD,        /* without a second node: a copy */
     NN_POOL,
     NN_DROPOUT
 } nn_kind;

@@ -10,11 +10,11 @@
 #include "nn/nn_tile.h"
 
 #if defined(BLV_ISA_avx512)
-#define THIN_VECS 4
+#define SPARSE_VECS 4
 #else
-#define THIN_VECS 2 /* there are fewer registers */
+#define SPARSE_VECS 2 /* there are fewer registers */
 #endif
-#define THIN_ROWS 4
+#define SPARSE_ROWS 4
 #define BETWEEN_LOOKS 8
 
 /* ---- What is not zero ---- */
@@ -32,7 +32,7 @@ ALWAYS_INLINE bool any_of(const real *a, size_t a_row, size_t rows) {
 
 /* The same of numbers next to each other, two words at a time. */
 ALWAYS_INLINE bool any_of_four(const real *a) {
-    uint64_t words[THIN_ROWS * sizeof(real) / sizeof(uint64_t)], bits = 0;
+    uint64_t words[SPARSE_ROWS * sizeof(real) / sizeof(uint64_t)], bits = 0;
     const uint64_t no_signs = sizeof(real) == 4 ? 0x7fffffff7fffffffu : 0x7fffffffffffffffu;
     memcpy(words, a, sizeof words);
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
@@ -42,7 +42,7 @@ ALWAYS_INLINE bool any_of_four(const real *a) {
 
 /* Whether leaving out zeros pays, as far as every eighth k tells: a number that is found costs more
  * than one in a full tile. */
-static bool looks_thin(const nn_product *p, const real *a, size_t rows) {
+static bool looks_sparse(const nn_product *p, const real *a, size_t rows) {
     size_t found = 0, looks = 0;
     for (size_t k = BETWEEN_LOOKS / 2; k < p->depth; k += BETWEEN_LOOKS, looks++)
         found += any_of(a + k * p->a_depth, p->a_row, rows);
@@ -79,7 +79,7 @@ static size_t list_places(const nn_product *p, const real *a, size_t rows) {
         found += (size_t)__builtin_popcount(mask);
     }
 #endif
-    if (p->a_row == 1 && rows == THIN_ROWS)
+    if (p->a_row == 1 && rows == SPARSE_ROWS)
         for (; k < p->depth; k++) {
             p->list[found] = (uint32_t)k;
             found += any_of_four(a + k * p->a_depth);
@@ -93,64 +93,40 @@ static size_t list_places(const nn_product *p, const real *a, size_t rows) {
 
 /* ---- Tiles ---- */
 
-ALWAYS_INLINE void thin_tile(const nn_product *p, const size_t rows, const size_t vecs,
-                             size_t count, const uint32_t *list, const real *a, const real *b,
-                             real *c, size_t c_row, bool add) {
-    const size_t a_row = p->a_row, a_depth = p->a_depth, b_depth = p->b_depth;
-    vec sum[THIN_ROWS][THIN_VECS];
-    UNROLL for (size_t i = 0; i < rows; i++) {
-        UNROLL for (size_t j = 0; j < vecs; j++) sum[i][j] = all(0);
-    }
-    for (size_t n = 0; n < count; n++) {
-        const real *left = a + list[n] * a_depth, *right = b + list[n] * b_depth;
-        vec row[THIN_VECS];
-        UNROLL for (size_t j = 0; j < vecs; j++) row[j] = load(right + j * LANES);
-        UNROLL for (size_t i = 0; i < rows; i++) {
-            const vec factor = all(left[i * a_row]);
-            UNROLL for (size_t j = 0; j < vecs; j++) sum[i][j] =
-                multiply_add(factor, row[j], sum[i][j]);
-        }
-    }
-    UNROLL for (size_t i = 0; i < rows; i++) {
-        UNROLL for (size_t j = 0; j < vecs; j++) {
-            real *to = c + i * c_row + j * LANES;
-            if (add)
-                sum[i][j] += load(to);
-            store(to, sum[i][j]);
-        }
-    }
-}
-
-OUT_OF_LINE void wide_thin_tile(const nn_product *p, size_t rows, size_t count,
+/* Columns of `vecs` vectors, a constant where this is inlined. */
+ALWAYS_INLINE void sparse_tiles(const size_t vecs, const nn_product *p, size_t rows, size_t count,
                                 const uint32_t *list, const real *a, const real *b, real *c,
                                 size_t c_row, bool add) {
-    if (rows == THIN_ROWS)
-        thin_tile(p, THIN_ROWS, THIN_VECS, count, list, a, b, c, c_row, add);
+    if (rows == SPARSE_ROWS)
+        tile(SPARSE_ROWS, vecs, count, list, a, p->a_row, p->a_depth, b, p->b_depth, c, c_row, add);
     else
         for (size_t i = 0; i < rows; i++)
-            thin_tile(p, 1, THIN_VECS, count, list, a + i * p->a_row, b, c + i * c_row, c_row, add);
+            tile(1, vecs, count, list, a + i * p->a_row, p->a_row, p->a_depth, b, p->b_depth,
+                 c + i * c_row, c_row, add);
 }
 
-OUT_OF_LINE void single_thin_tile(const nn_product *p, size_t rows, size_t count,
+OUT_OF_LINE void wide_sparse_tile(const nn_product *p, size_t rows, size_t count,
                                   const uint32_t *list, const real *a, const real *b, real *c,
                                   size_t c_row, bool add) {
-    if (rows == THIN_ROWS)
-        thin_tile(p, THIN_ROWS, 1, count, list, a, b, c, c_row, add);
-    else
-        for (size_t i = 0; i < rows; i++)
-            thin_tile(p, 1, 1, count, list, a + i * p->a_row, b, c + i * c_row, c_row, add);
+    sparse_tiles(SPARSE_VECS, p, rows, count, list, a, b, c, c_row, add);
+}
+
+OUT_OF_LINE void single_sparse_tile(const nn_product *p, size_t rows, size_t count,
+                                    const uint32_t *list, const real *a, const real *b, real *c,
+                                    size_t c_row, bool add) {
+    sparse_tiles(1, p, rows, count, list, a, b, c, c_row, add);
 }
 
 /* One vector of columns, of which the last may not fit into C. */
-static void single_thin_tiles(const nn_product *p, size_t rows, size_t columns, size_t count,
-                              const uint32_t *list, const real *a, const real *b, real *c,
-                              bool add) {
+static void single_sparse_tiles(const nn_product *p, size_t rows, size_t columns, size_t count,
+                                const uint32_t *list, const real *a, const real *b, real *c,
+                                bool add) {
     if (columns >= LANES || p->whole) {
-        single_thin_tile(p, rows, count, list, a, b, c, p->c_row, add);
+        single_sparse_tile(p, rows, count, list, a, b, c, p->c_row, add);
         return;
     }
-    real part[THIN_ROWS * LANES];
-    single_thin_tile(p, rows, count, list, a, b, part, LANES, false);
+    real part[SPARSE_ROWS * LANES];
+    single_sparse_tile(p, rows, count, list, a, b, part, LANES, false);
     for (size_t i = 0; i < rows; i++)
         for (size_t j = 0; j < columns; j++) {
             real *to = c + i * p->c_row + j;
@@ -159,7 +135,7 @@ static void single_thin_tiles(const nn_product *p, size_t rows, size_t columns, 
 }
 
 /* A few rows of C, with the k that have been listed. */
-static void thin_rows(const nn_product *p, size_t rows, size_t found, const real *a, real *c) {
+static void sparse_rows(const nn_product *p, size_t rows, size_t found, const real *a, real *c) {
     size_t begin = 0;
     for (size_t part = 0; part < p->depth; part += PART) {
         size_t end = begin, j = 0;
@@ -168,37 +144,37 @@ static void thin_rows(const nn_product *p, size_t rows, size_t found, const real
         const uint32_t *list = p->list + begin;
         const real *b = p->b;
         const bool add = p->add || part > 0;
-        for (; j + THIN_VECS * LANES <= p->columns; j += THIN_VECS * LANES)
-            wide_thin_tile(p, rows, end - begin, list, a, b + j, c + j, p->c_row, add);
+        for (; j + SPARSE_VECS * LANES <= p->columns; j += SPARSE_VECS * LANES)
+            wide_sparse_tile(p, rows, end - begin, list, a, b + j, c + j, p->c_row, add);
         for (; j < p->columns; j += LANES)
-            single_thin_tiles(p, rows, p->columns - j, end - begin, list, a, b + j, c + j, add);
+            single_sparse_tiles(p, rows, p->columns - j, end - begin, list, a, b + j, c + j, add);
         begin = end;
     }
 }
 
 /* C by a few rows at a time, each with or without zeros, whatever is faster. */
-static void thin_product(const nn_product *p) {
-    for (size_t i = 0; i < p->rows; i += THIN_ROWS) {
-        const size_t rows = p->rows - i < THIN_ROWS ? p->rows - i : THIN_ROWS;
+static void sparse_product(const nn_product *p) {
+    for (size_t i = 0; i < p->rows; i += SPARSE_ROWS) {
+        const size_t rows = p->rows - i < SPARSE_ROWS ? p->rows - i : SPARSE_ROWS;
         const real *a = (const real *)p->a + i * p->a_row;
         real *c = (real *)p->c + i * p->c_row;
-        if (looks_thin(p, a, rows)) {
-            thin_rows(p, rows, list_places(p, a, rows), a, c);
+        if (looks_sparse(p, a, rows)) {
+            sparse_rows(p, rows, list_places(p, a, rows), a, c);
             continue;
         }
         nn_product full = *p; /* two of these at once: that is a tile */
-        const size_t both = (size_t)2 * THIN_ROWS;
+        const size_t both = (size_t)2 * SPARSE_ROWS;
         full.rows = p->rows - i < both ? p->rows - i : both;
         full.a = a;
         full.c = c;
         full_product(&full);
-        i += full.rows > THIN_ROWS ? THIN_ROWS : 0;
+        i += full.rows > SPARSE_ROWS ? SPARSE_ROWS : 0;
     }
 }
 
 static void product(const nn_product *p) {
     if (p->list)
-        thin_product(p);
+        sparse_product(p);
     else
         full_product(p);
 }

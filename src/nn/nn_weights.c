@@ -9,43 +9,25 @@ typedef struct matrix {
     size_t step;
 } matrix;
 
-/* Weights as the right factor of a product: inputs x outputs, and turned. */
+/* Weights as the right factor of a product: inputs x outputs, and transposed. */
 static matrix weights(const nn_block *b, size_t number, bool of_v) {
-    const nn_op_room *room = &b->slice->work->ops[number];
+    const nn_op_buffers *room = &b->slice->work->ops[number];
     const nn_op *op = op_at(b, number);
-    if (room->wide)
-        return (matrix){of_v ? room->wide_v : room->wide, room->wide_step};
+    if (room->padded)
+        return (matrix){of_v ? room->padded_v : room->padded, room->padded_step};
     const void *vector = of_v ? b->slice->pass->v : b->slice->pass->params;
     return (matrix){parameters(b, vector, op->weight), shape_of(b, op->out).channels};
 }
 
-static matrix turned_weights(const nn_block *b, size_t number, bool of_v) {
-    const nn_op_room *room = &b->slice->work->ops[number];
-    return (matrix){of_v ? room->turned_v : room->turned, room->turned_step};
+static matrix transposed_weights(const nn_block *b, size_t number, bool of_v) {
+    const nn_op_buffers *room = &b->slice->work->ops[number];
+    return (matrix){of_v ? room->transposed_v : room->transposed, room->transposed_step};
 }
 
-/* Rows of the data may be mostly zeros. */
-static void multiply_input(const nn_block *b, size_t number, matrix x, bool of_v, void *out,
-                           size_t out_step) {
-    const nn_op *op = op_at(b, number);
-    const matrix right = weights(b, number, of_v);
-    const nn_product p = {.rows = b->rows,
-                          .columns = shape_of(b, op->out).channels,
-                          .depth = nn_depth(b->slice->work->net, op),
-                          .a = x.data,
-                          .a_row = x.step,
-                          .a_depth = 1,
-                          .b = right.data,
-                          .b_depth = right.step,
-                          .c = out,
-                          .c_row = out_step,
-                          .whole = true,
-                          .list = (uint32_t *)(void *)b->scratch};
-    b->slice->work->loops->product(&p);
-}
-
-static void multiply(const nn_block *b, size_t rows, size_t columns, size_t depth, matrix left,
-                     matrix right, void *out, size_t out_step, bool add) {
+/* list: room where places of A that are not zero are listed; NULL: A is taken as full. */
+static void multiply_listed(const nn_block *b, size_t rows, size_t columns, size_t depth,
+                            matrix left, matrix right, void *out, size_t out_step, bool add,
+                            char *list) {
     const nn_product p = {.rows = rows,
                           .columns = columns,
                           .depth = depth,
@@ -57,8 +39,14 @@ static void multiply(const nn_block *b, size_t rows, size_t columns, size_t dept
                           .c = out,
                           .c_row = out_step,
                           .add = add,
-                          .whole = true};
+                          .whole = true,
+                          .list = (uint32_t *)(void *)list};
     b->slice->work->loops->product(&p);
+}
+
+static void multiply(const nn_block *b, size_t rows, size_t columns, size_t depth, matrix left,
+                     matrix right, void *out, size_t out_step, bool add) {
+    multiply_listed(b, rows, columns, depth, left, right, out, out_step, add, NULL);
 }
 
 /* ---- Linear ---- */
@@ -87,18 +75,15 @@ static matrix linear_input(const nn_block *b, int node) {
 static void linear_products(const nn_block *b, size_t number, bool of_v, char *to) {
     const nn_op *op = op_at(b, number);
     const size_t step = slot_of(b, op->out)->row_step;
-    const matrix x = linear_input(b, op->in);
-    if (op->in == NN_INPUT)
-        multiply_input(b, number, x, of_v, to, step);
-    else
-        multiply(b, b->rows, shape_of(b, op->out).channels, nn_depth(b->slice->work->net, op), x,
-                 weights(b, number, of_v), to, step, false);
+    multiply_listed(b, b->rows, shape_of(b, op->out).channels, nn_depth(b->slice->work->net, op),
+                    linear_input(b, op->in), weights(b, number, of_v), to, step, false,
+                    op->in == NN_INPUT ? b->scratch : NULL); /* data may be mostly zeros */
 }
 
 void blv_nn_linear_forward(const nn_block *b, size_t number) {
     const nn_slice *s = b->slice;
     const nn_op *op = op_at(b, number);
-    const nn_slot_room *out = slot_of(b, op->out);
+    const nn_slot_buffers *out = slot_of(b, op->out);
     const size_t outputs = shape_of(b, op->out).channels;
     char *value = rows_of(b, out, out->value), *tangent = rows_of(b, out, out->tangent);
     linear_products(b, number, false, value);
@@ -111,7 +96,7 @@ void blv_nn_linear_forward(const nn_block *b, size_t number) {
                             out->row_step);
     if (op->in == NN_INPUT)
         return;
-    const nn_slot_room *in = slot_of(b, op->in);
+    const nn_slot_buffers *in = slot_of(b, op->in);
     const matrix x_tangent = {rows_of(b, in, in->tangent), in->row_step};
     multiply(b, b->rows, outputs, nn_depth(s->work->net, op), x_tangent, weights(b, number, false),
              tangent, out->row_step, true);
@@ -121,10 +106,10 @@ void blv_nn_linear_backward(const nn_block *b, size_t number) {
     const nn_op *op = op_at(b, number);
     if (op->in == NN_INPUT)
         return;
-    const nn_slot_room *in = slot_of(b, op->in), *out = slot_of(b, op->out);
+    const nn_slot_buffers *in = slot_of(b, op->in), *out = slot_of(b, op->out);
     const size_t outputs = shape_of(b, op->out).channels, depth = shape_of(b, op->in).channels;
     const matrix delta = {rows_of(b, out, out->delta), out->row_step};
-    const matrix w = turned_weights(b, number, false);
+    const matrix w = transposed_weights(b, number, false);
     multiply(b, b->rows, depth, outputs, delta, w, rows_of(b, in, in->delta), in->row_step,
              op->adds);
     if (!b->slice->delta_tangent)
@@ -132,8 +117,8 @@ void blv_nn_linear_backward(const nn_block *b, size_t number) {
     const matrix delta_tangent = {rows_of(b, out, out->delta_tangent), out->row_step};
     char *to = rows_of(b, in, in->delta_tangent);
     multiply(b, b->rows, depth, outputs, delta_tangent, w, to, in->row_step, op->adds);
-    multiply(b, b->rows, depth, outputs, delta, turned_weights(b, number, true), to, in->row_step,
-             true);
+    multiply(b, b->rows, depth, outputs, delta, transposed_weights(b, number, true), to,
+             in->row_step, true);
 }
 
 /* ---- Convolution: windows gathered into rows of a matrix, some pixels at a time ---- */
@@ -181,7 +166,7 @@ static void convolve_row(const nn_block *b, size_t number, size_t i) {
     const nn_slice *s = b->slice;
     const blv_nn_work *w = s->work;
     const nn_op *op = op_at(b, number);
-    const nn_slot_room *out = slot_of(b, op->out);
+    const nn_slot_buffers *out = slot_of(b, op->out);
     const size_t outputs = shape_of(b, op->out).channels, depth = nn_depth(w->net, op);
     const size_t pixels = nn_pixels(shape_of(b, op->out)), fill = w->ops[number].fill;
     char *value = row_of(b, out, out->value, i);
@@ -199,7 +184,7 @@ static void convolve_row(const nn_block *b, size_t number, size_t i) {
                  false);
         if (op->in == NN_INPUT)
             continue;
-        const nn_slot_room *in = slot_of(b, op->in);
+        const nn_slot_buffers *in = slot_of(b, op->in);
         const matrix x_tangent = windows_of(b, op, &p, row_of(b, in, in->tangent, i), b->scratch);
         multiply(b, p.pixels, outputs, depth, x_tangent, weights(b, number, false), tangent + at,
                  out->step, true);
@@ -221,7 +206,7 @@ static void convolve_row_back(const nn_block *b, size_t number, const char *delt
                               char *to) {
     const blv_nn_work *w = b->slice->work;
     const nn_op *op = op_at(b, number);
-    const nn_slot_room *in = slot_of(b, op->in), *out = slot_of(b, op->out);
+    const nn_slot_buffers *in = slot_of(b, op->in), *out = slot_of(b, op->out);
     const size_t outputs = shape_of(b, op->out).channels, depth = nn_depth(w->net, op);
     const size_t pixels = nn_pixels(shape_of(b, op->out)), fill = w->ops[number].fill;
     nn_patches p = blv_nn_patches(w, op);
@@ -231,10 +216,10 @@ static void convolve_row_back(const nn_block *b, size_t number, const char *delt
         const size_t at = p.first * out->step * w->real_size;
         p.pixels = pixels - p.first < fill ? pixels - p.first : fill;
         multiply(b, p.pixels, depth, outputs, (matrix){delta + at, out->step},
-                 turned_weights(b, number, false), b->scratch, p.step, false);
+                 transposed_weights(b, number, false), b->scratch, p.step, false);
         if (more)
             multiply(b, p.pixels, depth, outputs, (matrix){more + at, out->step},
-                     turned_weights(b, number, true), b->scratch, p.step, true);
+                     transposed_weights(b, number, true), b->scratch, p.step, true);
         w->loops->scatter(&p, b->scratch, to);
     }
 }
@@ -243,7 +228,7 @@ void blv_nn_convolution_backward(const nn_block *b, size_t number) {
     const nn_op *op = op_at(b, number);
     if (op->in == NN_INPUT)
         return;
-    const nn_slot_room *in = slot_of(b, op->in), *out = slot_of(b, op->out);
+    const nn_slot_buffers *in = slot_of(b, op->in), *out = slot_of(b, op->out);
     for (size_t i = 0; i < b->rows; i++) {
         const char *delta = row_of(b, out, out->delta, i);
         convolve_row_back(b, number, delta, NULL, row_of(b, in, in->delta, i));

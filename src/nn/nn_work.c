@@ -57,7 +57,7 @@ static char *take_reals(blv_nn_work *w, size_t count) {
 static void measure_slots(blv_nn_work *w) {
     for (size_t i = 0; i < w->net->slot_count; i++) {
         const blv_nn_shape shape = w->net->slots[i].shape;
-        nn_slot_room *slot = &w->slots[i];
+        nn_slot_buffers *slot = &w->slots[i];
         slot->step = whole_lines(shape.channels * w->real_size) / w->real_size;
         slot->row_step = blv_nn_pitch(w, nn_pixels(shape) * slot->step);
         if (nn_pixels(shape) == 1)
@@ -99,7 +99,7 @@ static void choose_rows(blv_nn_work *w, size_t max_rows, size_t slice) {
 
 static void lay_out_slots(blv_nn_work *w) {
     for (size_t i = 0; i < w->net->slot_count; i++) {
-        nn_slot_room *slot = &w->slots[i];
+        nn_slot_buffers *slot = &w->slots[i];
         const size_t reals = w->slice * slot->row_step;
         slot->value = take_reals(w, reals);
         slot->tangent = take_reals(w, reals);
@@ -110,18 +110,18 @@ static void lay_out_slots(blv_nn_work *w) {
 
 static void lay_out_weights(blv_nn_work *w, size_t number) {
     const nn_op *op = &w->net->ops[number];
-    nn_op_room *room = &w->ops[number];
+    nn_op_buffers *room = &w->ops[number];
     const size_t outputs = w->net->nodes[op->out].shape.channels, depth = nn_depth(w->net, op);
     const size_t pitch = blv_nn_pitch(w, outputs);
     if (pitch != outputs) {
-        room->wide_step = pitch;
-        room->wide = take_reals(w, depth * pitch);
-        room->wide_v = take_reals(w, depth * pitch);
+        room->padded_step = pitch;
+        room->padded = take_reals(w, depth * pitch);
+        room->padded_v = take_reals(w, depth * pitch);
     }
     if (op->in != NN_INPUT) {
-        room->turned_step = blv_nn_pitch(w, depth);
-        room->turned = take_reals(w, outputs * room->turned_step);
-        room->turned_v = take_reals(w, outputs * room->turned_step);
+        room->transposed_step = blv_nn_pitch(w, depth);
+        room->transposed = take_reals(w, outputs * room->transposed_step);
+        room->transposed_v = take_reals(w, outputs * room->transposed_step);
     }
     if (op->kind == NN_CONVOLUTION) {
         const size_t step = blv_nn_pitch(w, depth);
@@ -134,7 +134,7 @@ static void lay_out_weights(blv_nn_work *w, size_t number) {
 }
 
 static void lay_out_norm(blv_nn_work *w, size_t number) {
-    nn_op_room *room = &w->ops[number];
+    nn_op_buffers *room = &w->ops[number];
     const nn_node *node = &w->net->nodes[w->net->ops[number].out];
     for (size_t i = 0; i < NN_COEFFICIENTS; i++)
         room->coefficient[i] = take_reals(w, w->slots[node->slot].step);
@@ -146,7 +146,7 @@ static void lay_out_norm(blv_nn_work *w, size_t number) {
 static void lay_out_ops(blv_nn_work *w) {
     for (size_t i = 0; i < w->net->op_count; i++) {
         const nn_op *op = &w->net->ops[i];
-        const nn_slot_room *slot = &w->slots[w->net->nodes[op->out].slot];
+        const nn_slot_buffers *slot = &w->slots[w->net->nodes[op->out].slot];
         if (nn_has_weights(op))
             lay_out_weights(w, i);
         if (op->kind == NN_NORM)

@@ -5,10 +5,10 @@
 #include "nn/nn_private.h"
 
 /* Rows of a slice, each `row_step` elements: pixels with `step` elements for their channels. */
-typedef struct nn_slot_room {
+typedef struct nn_slot_buffers {
     size_t row_step, step;
     char *value, *tangent, *delta, *delta_tangent; /* the last three only of what has them */
-} nn_slot_room;
+} nn_slot_buffers;
 
 /* Numbers of a norm, one for each channel. Coefficients in the precision of the pass:
  *   value_out = scale value + shift,  tangent_out = scale tangent + tangent_value value + ...
@@ -43,21 +43,22 @@ enum {
 enum { NN_PARTIALS = 4 };         /* sums of a block */
 enum { NN_PIXELS_AT_ONCE = 128 }; /* that are gathered for a product, at most */
 
-typedef struct nn_op_room {
-    /* Weights in padded rows, and turned; NULL: the parameters themselves serve, or not needed. */
-    char *wide, *wide_v, *turned, *turned_v;
-    size_t wide_step, turned_step;
+typedef struct nn_op_buffers {
+    /* Weights in padded rows, and transposed; NULL: the parameters themselves serve, or not needed.
+     */
+    char *padded, *padded_v, *transposed, *transposed_v;
+    size_t padded_step, transposed_step;
     uint8_t *marks; /* of dropout and of the largest of windows, with the steps of its output */
     void *coefficient[NN_COEFFICIENTS];
     double *number[NN_DOUBLES];
     double *partial; /* NN_PARTIALS x channels of each block */
     size_t fill;     /* pixels that a convolution gathers at once */
-} nn_op_room;
+} nn_op_buffers;
 
 /* A piece of work that any thread may do: preparing weights, or a part of the gradient. */
 typedef struct nn_piece {
     uint32_t op;
-    enum { NN_WIDEN, NN_TURN, NN_ROWS, NN_KERNEL_ROW, NN_BIAS } what;
+    enum { NN_PAD, NN_TRANSPOSE, NN_ROWS, NN_KERNEL_ROW, NN_BIAS } what;
     size_t begin, end; /* rows of the weights, or of the kernel */
 } nn_piece;
 
@@ -68,8 +69,8 @@ struct blv_nn_work {
     size_t real_size, line; /* line: elements of a cache line */
     int threads;
     size_t slice, block_rows, max_blocks;
-    nn_slot_room *slots;
-    nn_op_room *ops;
+    nn_slot_buffers *slots;
+    nn_op_buffers *ops;
     nn_piece *prepare, *gather; /* before and after the rows go through */
     size_t prepare_count, gather_count;
     char *input; /* copies of rows, where they cannot be used where they are */

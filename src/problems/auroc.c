@@ -1,4 +1,5 @@
-#include "problems/auroc.h"
+/* How well a score tells positives from negatives. */
+#include "bilevel/linear.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -14,10 +15,12 @@ static int by_score(const void *a, const void *b) {
 }
 
 /* By the sum of ranks (Mann-Whitney), ties sharing their mean rank. */
-bool auroc(size_t count, const double *score, const bool *positive, double *area) {
+blv_error blv_auroc(size_t count, const double *score, const bool *positive, double *area) {
+    if (!score || !positive || !area)
+        return BLV_E_ARGUMENT;
     scored *sorted = malloc((count ? count : 1) * sizeof *sorted);
     if (!sorted)
-        return false;
+        return BLV_E_MEMORY;
     double positives = 0.0, rank_sum = 0.0;
     for (size_t i = 0; i < count; i++) {
         sorted[i] = (scored){score[i], positive[i]};
@@ -35,5 +38,5 @@ bool auroc(size_t count, const double *score, const bool *positive, double *area
     *area = positives > 0.0 && negatives > 0.0
                 ? (rank_sum - positives * (positives + 1.0) / 2.0) / (positives * negatives)
                 : (double)NAN;
-    return true;
+    return BLV_OK;
 }

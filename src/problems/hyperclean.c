@@ -1,156 +1,233 @@
 /* Finding bad labels: a weight for each training row, so that the model trained with these weights
- * does well on clean validation rows.
+ * does well on clean validation rows. The model is linear (hyperclean) or a network
+ * (hyperclean-nn).
  *
  *   g(x, y) = mean_train sigmoid(x_i) loss_i(y) + C |y|^2
  *   f(x, y) = mean_val loss(y)
  *
  * H v = mean w_i Hessian_i v + 2 C v,   (J v)_i = w_i (1 - w_i) <gradient_i, v> / n,   w =
- * sigmoid(x). Gradient, Hv and the row products <gradient_i, v> come from one pass over the rows.
- * On a batch gx and Jv are zero outside of it. */
-#include "problems/hyperclean.h"
+ * sigmoid(x). Gradient, Hv and the row products <gradient_i, v> come from one sweep over the rows.
+ * On a batch gx and Jv are zero outside of it.
+ *
+ * With a network g is not convex in y: answers depend on the start, which comes from net_seed.
+ * trained_on = val puts the validation rows in the place of the training rows: what can be reached
+ * without the training rows. */
+#include "base/message.h"
 #include "problems/builtin_problems.h"
-#include "problems/cleaning.h"
-#include "problems/linear_model.h"
+#include "problems/data_problem.h"
 #include "problems/lower_oracles.h"
 #include "problems/raw.h"
 
-#include <float.h>
-#include <stdio.h>
+#include <math.h>
 #include <stdlib.h>
 
 typedef struct hyperclean_params {
-    linear_source source;
+    data_params data;
     double C;
+    int trained_on;
 } hyperclean_params;
 
+enum { TRAINED_ON_TRAIN, TRAINED_ON_VAL };
+
 typedef struct hyperclean {
-    linear_model model;
+    data_model model;
     double C;
 } hyperclean;
 
-static int upper(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y, double *f,
-                 blv_vec *fx, blv_vec *fy) {
-    hyperclean *p = user;
-    return linear_upper(&p->model, batch, x, y, f, fx, fy);
+/* ---- Lower level ---- */
+
+/* out = w_i (1 - w_i) factor_i / count at the rows of the sweep, 0 at the others */
+static void slopes(const data_model *m, const blv_rows *rows, const blv_vec *x, const void *factor,
+                   blv_vec *out) {
+    if (!out)
+        return;
+    if (rows->count < rows->rows || rows->index)
+        blv_vec_fill(out, 0.0);
+    m->kernels->row_sigmoid_slope(rows, 1.0 / (double)rows->count, raw(x), factor, raw_mut(out));
 }
 
-static int lower_pass(hyperclean *p, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
+static int lower_pass(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
                       const blv_vec *v, double *g, blv_vec *gx, blv_vec *gy, blv_vec *hv,
                       blv_vec *jv) {
-    linear_model *m = &p->model;
-    linear_work *work = linear_work_take(m);
+    hyperclean *p = user;
+    data_model *m = &p->model;
+    model_work *work = model_begin(m, batch);
     if (!work)
         return -1;
-    blv_rows rows = linear_rows(m->data.train, batch);
-    rows.weight = work->weight;
-    cleaning_weights(m->loops, m->precision, &rows, raw(x), work->weight);
-    blv_sweep pass = {.classes = m->classes,
-                      .w = raw(y),
-                      .v = v && (hv || jv) ? raw(v) : NULL,
-                      .scale = 1.0 / (double)rows.count,
-                      .ridge = 2.0 * p->C,
-                      .keep = true,
-                      .loss = g,
-                      .gradient = gy ? raw_mut(gy) : NULL,
-                      .hessian = hv ? raw_mut(hv) : NULL,
-                      .row_loss = gx ? work->row : NULL,
-                      .row_cross = jv ? work->row : NULL};
-    linear_pass(m, &rows, &pass, work);
-    if (gx)
-        cleaning_slopes(m->loops, m->precision, &rows, raw(x), work->row, gx);
-    if (jv)
-        cleaning_slopes(m->loops, m->precision, &rows, raw(x), work->row, jv);
-    linear_work_return(m, work);
+    const blv_rows rows = model_rows(&m->train, batch);
+    m->kernels->row_sigmoid(&rows, raw(x), work->weight);
+    model_run(m, &rows,
+              &(model_sums){.y = y,
+                            .v = v,
+                            .weight = work->weight,
+                            .scale = 1.0 / (double)rows.count,
+                            .ridge = 2.0 * p->C,
+                            .training = true,
+                            .loss = g,
+                            .gy = gy,
+                            .hv = hv,
+                            .row_loss = gx ? work->row : NULL,
+                            .row_cross = jv ? work->row : NULL},
+              work);
+    slopes(m, &rows, x, work->row, gx);
+    slopes(m, &rows, x, work->row, jv);
+    model_end(m, work);
     add_ridge(g, p->C, y);
     return 0;
 }
 
 LOWER_FROM_PASS
 
+/* ---- Measures: how well the bad labels are found ---- */
+
+static const char *const measures[] = {"val_loss",      "val_accuracy", "test_loss",
+                                       "test_accuracy", "auroc_weight", "auroc_probability",
+                                       "precision",     "recall",       NULL};
+
+/* values: the last four measures. Suspicion is minus x, and minus the probability that the model
+ * gives the label; precision and recall are those of the rows whose probability is below 1/2. */
+static bool rank_rows(const blv_dataset_view *train, const double *x, const double *probability,
+                      double *suspicion, bool *corrupt, double *values) {
+    size_t n = train->rows, flagged = 0, found = 0, bad = 0;
+    for (size_t i = 0; i < n; i++) {
+        corrupt[i] = train->label[i] != train->true_label[i];
+        suspicion[i] = -x[i];
+    }
+    if (blv_auroc(n, suspicion, corrupt, &values[0]) != BLV_OK)
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        suspicion[i] = -probability[i];
+        flagged += probability[i] < 0.5;
+        found += probability[i] < 0.5 && corrupt[i];
+        bad += corrupt[i];
+    }
+    values[2] = flagged ? (double)found / (double)flagged : NAN;
+    values[3] = bad ? (double)found / (double)bad : NAN;
+    return blv_auroc(n, suspicion, corrupt, &values[1]) == BLV_OK;
+}
+
+/* NaN where true labels are not known. */
 static int measure(void *user, const blv_vec *x, const blv_vec *y, double *values) {
-    hyperclean *p = user;
-    linear_model *m = &p->model;
-    const blv_dataset_view *train = blv_dataset_view_of(m->data.train);
-    linear_work *work = linear_work_take(m);
-    if (!work)
-        return -1;
-    blv_rows rows = linear_rows(m->data.train, NULL);
-    blv_sweep pass = {
-        .classes = m->classes, .w = raw(y), .scale = 1.0, .row_probability = work->row};
-    if (train->true_label)
-        linear_pass(m, &rows, &pass, work);
-    int code = cleaning_measure(train, m->precision, raw(x), work->row, values + 4);
-    linear_work_return(m, work);
-    return code == 0 ? linear_measure(m, y, values) : code;
+    data_model *m = user;
+    const blv_dataset_view *train = blv_dataset_view_of(m->sets.train);
+    for (size_t i = 4; i < 8; i++)
+        values[i] = NAN;
+    if (!train->true_label)
+        return model_measure(m, x, y, values);
+    const size_t n = train->rows;
+    model_work *work = model_begin(m, NULL);
+    double *numbers = calloc(3 * n, sizeof *numbers);
+    bool *corrupt = calloc(n, sizeof *corrupt), ok = work && numbers && corrupt;
+    if (ok) {
+        model_probabilities(m, y, work->row, work);
+        blv_vec_read(x, numbers);
+        m->kernels->read(n, work->row, numbers + n);
+        ok = rank_rows(train, numbers, numbers + n, numbers + 2 * n, corrupt, values + 4);
+    }
+    free(numbers);
+    free(corrupt);
+    if (work)
+        model_end(m, work);
+    return ok ? model_measure(m, x, y, values) : -1;
 }
 
-static void destroy(void *user) {
-    hyperclean *p = user;
-    linear_model_close(&p->model);
-    free(p);
+/* ---- The families ---- */
+
+static blv_error open_instance(data_model *m, const void *params, blv_problem_def *def,
+                               blv_message *why) {
+    (void)def;
+    (void)why;
+    ((hyperclean *)m)->C = ((const hyperclean_params *)params)->C;
+    return BLV_OK;
 }
 
-static uint64_t fingerprint(void *user) {
-    const hyperclean *p = user;
-    return linear_fingerprint(&p->model.data);
+#define ORACLES .upper = model_upper, LOWER_ORACLES, .measure = measure, .measures = measures
+
+static const data_family with_linear_model = {.name = "hyperclean",
+                                              .instance_size = sizeof(hyperclean),
+                                              .oracles = {ORACLES},
+                                              .open = open_instance};
+
+static const data_family with_network = {.name = "hyperclean-nn",
+                                         .instance_size = sizeof(hyperclean),
+                                         .network = true,
+                                         .oracles = {ORACLES, .start = model_start},
+                                         .open = open_instance};
+
+static blv_error create(const void *params, const blv_problem_options *options,
+                        blv_problem **problem, blv_message *why) {
+    return data_problem_create(&with_linear_model, params, LINEAR_LOSS_SOFTMAX, options, problem,
+                               why);
 }
 
-/* ---- The family ---- */
+static blv_error create_network(const void *params, const blv_problem_options *options,
+                                blv_problem **problem, blv_message *why) {
+    data_sets sets;
+    blv_error error = data_problem_load(&with_network, params, options, &sets, why);
+    if (error != BLV_OK)
+        return error;
+    if (((const hyperclean_params *)params)->trained_on == TRAINED_ON_VAL) {
+        blv_dataset_release(sets.train);
+        sets.train = blv_dataset_retain(sets.val);
+    }
+    return data_problem_make(&with_network, with_network.name, params, LINEAR_LOSS_AUTO, &sets,
+                             options, problem, why);
+}
+
+blv_error blv_hyperclean_create(const blv_sets *given, double C, const blv_problem_options *options,
+                                blv_problem **problem, blv_message *why) {
+    blv_problem_options chosen;
+    data_sets sets;
+    if (problem)
+        *problem = NULL;
+    if (!(C > 0.0) || !isfinite(C))
+        return blv_explain(why, BLV_E_VALUE, "problem hyperclean: C must be above 0");
+    blv_error error =
+        data_sets_take(given, problem, options, "problem hyperclean", &sets, &chosen, why);
+    if (error != BLV_OK)
+        return error;
+    hyperclean_params params = {.C = C};
+    params.data.source.order = DATA_ORDER_FILE;
+    return data_problem_make(&with_linear_model, with_linear_model.name, &params,
+                             LINEAR_LOSS_SOFTMAX, &sets, &chosen, problem, why);
+}
 
 static const blv_param params[] = {
-    LINEAR_SOURCE_PARAMS(hyperclean_params, source),
+    DATA_SOURCE_PARAMS,
     {"C", BLV_REAL, offsetof(hyperclean_params, C), "0.001", DBL_MIN, 1e12, NULL,
      "weight of |y|^2 in g"},
-    {NULL, BLV_REAL, 0, NULL, 0, 0, NULL, NULL},
+    PARAMS_END,
 };
 
-blv_error hyperclean_make(double C, int order, linear_data *data,
-                          const blv_problem_options *options, blv_problem **problem,
-                          blv_message *why) {
-    hyperclean *p = calloc(1, sizeof *p);
-    if (!p) {
-        linear_data_destroy(data);
-        if (why)
-            snprintf(why->text, sizeof why->text, "problem hyperclean: out of memory");
-        return BLV_E_MEMORY;
-    }
-    p->C = C;
-    blv_error error =
-        linear_model_open(&p->model, data, LINEAR_LOSS_SOFTMAX, "problem hyperclean", options, why);
-    if (error != BLV_OK) {
-        free(p);
-        return error;
-    }
-    blv_problem_def def = linear_definition(&p->model, order, "hyperclean");
-    def.dim_x = def.lower_samples;
-    def.user = p;
-    def.free_user = destroy;
-    def.upper = upper;
-    def.lower = lower;
-    def.lower_hvp = lower_hvp;
-    def.lower_cross = lower_cross;
-    def.lower_all = lower_all;
-    def.measure = measure;
-    def.measures = cleaning_measures;
-    def.fingerprint = fingerprint;
-    return blv_problem_create(problem, &def, why);
-}
+static const blv_param network_params[] = {
+    DATA_SOURCE_PARAMS,
+    NET_SOURCE_PARAMS("mlp:in-128-out"),
+    {"C", BLV_REAL, offsetof(hyperclean_params, C), "0.001", 0, 1e12, NULL, "weight of |y|^2 in g"},
+    {"trained_on", BLV_CHOICE, offsetof(hyperclean_params, trained_on), "train", 0, 0, "train|val",
+     "the rows of g: the training rows, or the validation rows in their place"},
+    PARAMS_END,
+};
 
-static blv_error create(const void *fields, const blv_problem_options *options,
-                        blv_problem **problem, blv_message *why) {
-    const hyperclean_params *q = fields;
-    linear_data data;
-    blv_error error = linear_load(&q->source, "problem hyperclean", options->precision, &data, why);
-    return error == BLV_OK ? hyperclean_make(q->C, q->source.order, &data, options, problem, why)
-                           : error;
-}
+#define FORMULA                                                                                    \
+    "f = mean loss on validation rows\n"                                                           \
+    "g = mean sigmoid(x_i) loss_i on training rows + C |y|^2"
 
 const blv_problem_family blv_problem_hyperclean = {
+    BLV_SIZED(blv_problem_family),
     .name = "hyperclean",
     .summary = "a weight for each training row, so that bad labels lose theirs",
-    .formula = "f = mean loss on validation rows\n"
-               "g = mean sigmoid(x_i) loss_i on training rows + C |y|^2",
+    .formula = FORMULA,
     .params_size = sizeof(hyperclean_params),
     .params = params,
     .create = create,
+};
+
+const blv_problem_family blv_problem_hyperclean_nn = {
+    BLV_SIZED(blv_problem_family),
+    .name = "hyperclean-nn",
+    .summary = "hyperclean with a network in place of the linear model",
+    .formula = FORMULA,
+    .params_size = sizeof(hyperclean_params),
+    .params = network_params,
+    .create = create_network,
 };

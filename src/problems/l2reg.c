@@ -8,236 +8,290 @@
  * where ridge_j = scale exp(x_group(j)). J needs no data. A batch takes rows of the loss; the
  * penalty is whole on every batch. */
 #include "problems/l2reg.h"
+#include "base/caller_struct.h"
+#include "base/message.h"
 #include "problems/builtin_problems.h"
 #include "problems/lower_oracles.h"
 #include "problems/raw.h"
 
 #include <errno.h>
-#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { PER_FEATURE, PER_CLASS, ONE, GROUPS };
-
 typedef struct l2reg {
-    linear_model model;
-    int penalty;
+    data_model model;
+    blv_penalty_kind penalty;
     size_t penalties;
-    uint32_t *group; /* of each column, for GROUPS */
-    double scale, lo, hi;
+    uint32_t *group; /* of each column, in the memory of the kernels, for BLV_PENALTY_GROUPS */
+    double scale;
 } l2reg;
 
-static bool is_dense(const l2reg *p) {
-    return blv_dataset_view_of(p->model.data.train)->dense != NULL;
+/* Parts of a work's extra memory, numbers of the precision but for the last. */
+typedef struct l2reg_work {
+    void *penalty;      /* scale exp(x) */
+    void *ridge;        /* of each column, where groups share one */
+    void *column, *sum; /* products of each column, and of each penalty */
+    double *group_sum;
+} l2reg_work;
+
+static size_t most_penalties(const data_model *m) {
+    return m->columns > m->classes ? m->columns : m->classes;
 }
 
-/* work->penalty = scale exp(x), and the ridge of each column of y where groups share one. */
-static void set_penalties(const l2reg *p, const void *x, linear_work *work) {
-    const linear_model *m = &p->model;
-    m->loops->exp_scaled(p->penalties, p->scale, x, work->penalty);
-    if (p->penalty != GROUPS)
-        return;
-    for (size_t j = 0; j < m->columns; j++)
-        set_element(work->ridge, m->precision, j,
-                    element(work->penalty, m->precision, p->group[j]));
+static l2reg_work parts_of(const data_model *m, const model_work *work) {
+    const size_t n = most_penalties(m), bytes = n * m->kernels->real_size;
+    char *at = (char *)work->extra + n * sizeof(double);
+    return (l2reg_work){.penalty = at,
+                        .ridge = at + bytes,
+                        .column = at + 2 * bytes,
+                        .sum = at + 3 * bytes,
+                        .group_sum = work->extra};
 }
 
-static void set_ridge(const l2reg *p, const linear_work *work, blv_sweep *pass) {
+static void set_penalties(const l2reg *p, const blv_vec *x, const l2reg_work *w) {
+    const blv_kernels *k = p->model.kernels;
+    k->elements->exp_scaled(p->penalties, p->scale, raw(x), w->penalty);
+    if (p->penalty == BLV_PENALTY_GROUPS)
+        k->spread_groups(p->model.columns, p->group, w->penalty, w->ridge);
+}
+
+static void set_ridge(const l2reg *p, const l2reg_work *w, model_sums *sums) {
     switch (p->penalty) {
-    case PER_FEATURE:
-        pass->ridge_column = work->penalty;
+    case BLV_PENALTY_PER_FEATURE:
+        sums->ridge_column = w->penalty;
         break;
-    case PER_CLASS:
-        pass->ridge_class = work->penalty;
+    case BLV_PENALTY_PER_CLASS:
+        sums->ridge_class = w->penalty;
         break;
-    case GROUPS:
-        pass->ridge_column = work->ridge;
+    case BLV_PENALTY_GROUPS:
+        sums->ridge_column = w->ridge;
         break;
     default:
-        pass->ridge = element(work->penalty, p->model.precision, 0);
+        p->model.kernels->read(1, w->penalty, &sums->ridge);
     }
 }
 
 /* out_k = factor penalty_k sum u_j v_j over the entries j of y that penalty k is for. */
-static void penalty_products(const l2reg *p, linear_work *work, const void *u, const void *v,
+static void penalty_products(const l2reg *p, const l2reg_work *w, const void *u, const void *v,
                              double factor, void *out) {
-    const linear_model *m = &p->model;
-    const blv_element_loops *loops = m->loops;
-    bool dense = is_dense(p);
+    const data_model *m = &p->model;
+    const blv_kernels *k = m->kernels;
+    const bool dense = m->train.dense != NULL;
     switch (p->penalty) {
-    case PER_FEATURE:
-        loops->column_products(m->columns, m->classes, !dense, factor, work->penalty, u, v, out);
+    case BLV_PENALTY_PER_FEATURE:
+        k->elements->column_products(m->columns, m->classes, !dense, factor, w->penalty, u, v, out);
         break;
-    case PER_CLASS:
-        loops->column_products(m->classes, m->columns, dense, factor, work->penalty, u, v, out);
+    case BLV_PENALTY_PER_CLASS:
+        k->elements->column_products(m->classes, m->columns, dense, factor, w->penalty, u, v, out);
         break;
-    case GROUPS:
-        loops->column_products(m->columns, m->classes, !dense, factor, work->ridge, u, v,
-                               work->column);
-        memset(work->sums, 0, p->penalties * sizeof *work->sums);
-        for (size_t j = 0; j < m->columns; j++)
-            work->sums[p->group[j]] += element(work->column, m->precision, j);
-        for (size_t k = 0; k < p->penalties; k++)
-            set_element(out, m->precision, k, work->sums[k]);
+    case BLV_PENALTY_GROUPS:
+        k->elements->column_products(m->columns, m->classes, !dense, factor, w->ridge, u, v,
+                                     w->column);
+        k->sum_groups(m->columns, p->group, w->column, p->penalties, w->group_sum, out);
         break;
     default:
-        loops->column_products(1, m->columns * m->classes, 1, factor, work->penalty, u, v, out);
+        k->elements->column_products(1, m->dim, 1, factor, w->penalty, u, v, out);
     }
 }
 
-static int upper(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y, double *f,
-                 blv_vec *fx, blv_vec *fy) {
-    l2reg *p = user;
-    return linear_upper(&p->model, batch, x, y, f, fx, fy);
-}
-
-static void data_pass(const l2reg *p, const blv_batch *batch, const blv_vec *y, const blv_vec *v,
-                      double *loss, blv_vec *gy, blv_vec *hv, linear_work *work) {
-    blv_rows rows = linear_rows(p->model.data.train, batch);
-    blv_sweep pass = {.classes = p->model.classes,
-                      .w = raw(y),
-                      .v = hv ? raw(v) : NULL,
-                      .scale = 1.0 / (double)rows.count,
-                      .keep = true,
-                      .loss = loss,
-                      .gradient = gy ? raw_mut(gy) : NULL,
-                      .hessian = hv ? raw_mut(hv) : NULL};
-    set_ridge(p, work, &pass);
-    linear_pass(&p->model, &rows, &pass, work);
+static void data_sums(l2reg *p, const blv_batch *batch, const blv_vec *y, const blv_vec *v,
+                      double *loss, blv_vec *gy, blv_vec *hv, model_work *work) {
+    const blv_rows rows = model_rows(&p->model.train, batch);
+    const l2reg_work parts = parts_of(&p->model, work);
+    model_sums sums = {.y = y,
+                       .v = v,
+                       .scale = 1.0 / (double)rows.count,
+                       .training = true,
+                       .loss = loss,
+                       .gy = gy,
+                       .hv = hv};
+    set_ridge(p, &parts, &sums);
+    model_run(&p->model, &rows, &sums, work);
 }
 
 static int lower(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y, double *g,
                  blv_vec *gx, blv_vec *gy) {
     l2reg *p = user;
-    linear_work *work = linear_work_take(&p->model);
+    model_work *work = model_begin(&p->model, batch);
     if (!work)
         return -1;
+    const l2reg_work parts = parts_of(&p->model, work);
     double loss = 0.0;
-    set_penalties(p, raw(x), work);
+    set_penalties(p, x, &parts);
     if (g || gy)
-        data_pass(p, batch, y, NULL, g ? &loss : NULL, gy, NULL, work);
+        data_sums(p, batch, y, NULL, g ? &loss : NULL, gy, NULL, work);
     if (g || gx) {
-        void *halves = gx ? raw_mut(gx) : work->halves; /* gx_k is what penalty k adds to g */
-        penalty_products(p, work, raw(y), raw(y), 0.5, halves);
+        void *halves = gx ? raw_mut(gx) : parts.sum; /* gx_k is what penalty k adds to g */
+        penalty_products(p, &parts, raw(y), raw(y), 0.5, halves);
         if (g)
-            *g = loss + p->model.loops->sum(p->penalties, halves);
+            *g = loss + p->model.kernels->elements->sum(p->penalties, halves);
     }
-    linear_work_return(&p->model, work);
+    model_end(&p->model, work);
     return 0;
 }
 
 static int lower_all(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
                      const blv_vec *v, blv_vec *gy, blv_vec *hv, blv_vec *jv) {
     l2reg *p = user;
-    linear_work *work = linear_work_take(&p->model);
+    model_work *work = model_begin(&p->model, batch);
     if (!work)
         return -1;
-    set_penalties(p, raw(x), work);
+    const l2reg_work parts = parts_of(&p->model, work);
+    set_penalties(p, x, &parts);
     if (gy || hv)
-        data_pass(p, batch, y, v, NULL, gy, hv, work);
+        data_sums(p, batch, y, v, NULL, gy, hv, work);
     if (jv)
-        penalty_products(p, work, raw(y), raw(v), 1.0, raw_mut(jv));
-    linear_work_return(&p->model, work);
+        penalty_products(p, &parts, raw(y), raw(v), 1.0, raw_mut(jv));
+    model_end(&p->model, work);
     return 0;
 }
 
 LOWER_PRODUCTS_FROM_ALL
 
-static int project(void *user, blv_vec *x) {
-    const l2reg *p = user;
-    blv_vec_clamp(x, p->lo, p->hi);
-    return 0;
-}
-
-static int measure(void *user, const blv_vec *x, const blv_vec *y, double *values) {
-    l2reg *p = user;
-    (void)x;
-    return linear_measure(&p->model, y, values);
-}
-
-static void destroy(void *user) {
-    l2reg *p = user;
-    linear_model_close(&p->model);
-    free(p->group);
-    free(p);
-}
-
-static const char *const measures[] = {"val_loss", "val_accuracy", "test_loss", "test_accuracy",
-                                       NULL};
-
 /* ---- Groups: a file with one group number for each feature ---- */
-
-static blv_error refuse(blv_message *why, blv_error error, const char *name, const char *text) {
-    if (why)
-        snprintf(why->text, sizeof why->text, "problem %s: %s", name, text);
-    return error;
-}
 
 static blv_error bad_groups(blv_message *why, blv_error error, const char *path, size_t line,
                             const char *text) {
-    if (why)
-        snprintf(why->text, sizeof why->text, "groups %.200s, line %zu: %s", path, line, text);
-    return error;
+    return blv_explain(why, error, "groups %.200s, line %zu: %s", path, line, text);
 }
 
-static blv_error read_groups(l2reg *p, const char *path, blv_message *why) {
-    FILE *file = fopen(path, "r");
-    if (!file)
-        return bad_groups(why, BLV_E_FILE, path, 0, strerror(errno));
-    size_t columns = p->model.columns, count = 0;
-    p->group = malloc(columns * sizeof *p->group);
-    blv_error error = p->group ? BLV_OK : bad_groups(why, BLV_E_MEMORY, path, 0, "out of memory");
+static blv_error read_groups(FILE *file, const char *path, size_t columns, uint32_t *group,
+                             blv_message *why) {
+    size_t count = 0;
     char line[64];
-    while (error == BLV_OK && fgets(line, sizeof line, file)) {
+    while (fgets(line, sizeof line, file)) {
         char *digits = line + strspn(line, " \t"), *end;
-        unsigned long group = strtoul(digits, &end, 10);
+        unsigned long number = strtoul(digits, &end, 10);
         end += strspn(end, " \t\r\n");
-        if (*digits < '0' || *digits > '9' || *end || group >= columns)
-            error = bad_groups(why, BLV_E_FORMAT, path, count + 1,
-                               "expected a group number from 0, below the number of features");
-        else if (count == columns)
-            error = bad_groups(why, BLV_E_FORMAT, path, count + 1, "more lines than features");
-        else
-            p->group[count++] = (uint32_t)group;
-        if (error == BLV_OK && group >= p->penalties)
-            p->penalties = group + 1;
+        if (*digits < '0' || *digits > '9' || *end || number >= columns)
+            return bad_groups(why, BLV_E_FORMAT, path, count + 1,
+                              "expected a group number from 0, below the number of features");
+        if (count == columns)
+            return bad_groups(why, BLV_E_FORMAT, path, count + 1, "more lines than features");
+        group[count++] = (uint32_t)number;
     }
-    if (error == BLV_OK && ferror(file))
-        error = bad_groups(why, BLV_E_FILE, path, count + 1, strerror(errno));
+    if (ferror(file))
+        return bad_groups(why, BLV_E_FILE, path, count + 1, strerror(errno));
+    if (count < columns)
+        return bad_groups(why, BLV_E_FORMAT, path, count, "fewer lines than features");
+    return BLV_OK;
+}
+
+/* From params: given numbers, or a file. group has room for the columns. */
+static blv_error list_groups(const l2reg *p, const l2reg_params *q, uint32_t *group,
+                             blv_message *why) {
+    const size_t columns = p->model.columns;
+    for (size_t j = 0; q->group_of && j < columns; j++) {
+        if (q->group_of[j] >= columns)
+            return data_problem_explain(&p->model, BLV_E_VALUE,
+                                        "a group number is not below the columns", why);
+        group[j] = q->group_of[j];
+    }
+    if (q->group_of)
+        return BLV_OK;
+    if (!q->groups[0])
+        return data_problem_explain(&p->model, BLV_E_VALUE, "penalty = groups needs groups = FILE",
+                                    why);
+    FILE *file = fopen(q->groups, "r");
+    if (!file)
+        return bad_groups(why, BLV_E_FILE, q->groups, 0, strerror(errno));
+    blv_error error = read_groups(file, q->groups, columns, group, why);
     fclose(file);
-    if (error == BLV_OK && count < columns)
-        error = bad_groups(why, BLV_E_FORMAT, path, count, "fewer lines than features");
     return error;
 }
 
-static uint64_t fingerprint(void *user) {
-    const l2reg *p = user;
-    return linear_fingerprint(&p->model.data);
-}
-
-static blv_error copy_groups(l2reg *p, const uint32_t *group, const char *name, blv_message *why) {
-    size_t columns = p->model.columns;
-    p->group = malloc(columns * sizeof *p->group);
-    if (!p->group)
-        return refuse(why, BLV_E_MEMORY, name, "out of memory");
-    for (size_t j = 0; j < columns; j++) {
-        if (group[j] >= columns)
-            return refuse(why, BLV_E_VALUE, name, "a group number is not below the columns");
-        p->group[j] = group[j];
+static blv_error open_groups(l2reg *p, const l2reg_params *q, blv_message *why) {
+    const size_t columns = p->model.columns, bytes = columns * sizeof(uint32_t);
+    uint32_t *group = malloc(bytes);
+    p->group = p->model.kernels->allocate(bytes);
+    blv_error error = group && p->group
+                          ? list_groups(p, q, group, why)
+                          : data_problem_explain(&p->model, BLV_E_MEMORY, "out of memory", why);
+    for (size_t j = 0; error == BLV_OK && j < columns; j++)
         if (group[j] >= p->penalties)
             p->penalties = (size_t)group[j] + 1;
-    }
-    return BLV_OK;
+    if (error == BLV_OK)
+        p->model.kernels->write_bytes(bytes, group, p->group);
+    free(group);
+    return error;
 }
 
 /* ---- The family ---- */
 
+static blv_error open_instance(data_model *m, const void *params, blv_problem_def *def,
+                               blv_message *why) {
+    l2reg *p = (l2reg *)m;
+    const l2reg_params *q = params;
+    p->penalty = (blv_penalty_kind)q->penalty;
+    p->penalties = p->penalty == BLV_PENALTY_PER_FEATURE ? m->columns
+                   : p->penalty == BLV_PENALTY_PER_CLASS ? m->classes
+                                                         : 1;
+    p->scale = isnan(q->scale) ? 1.0 / (double)m->dim : q->scale;
+    blv_error error = data_problem_bounds(m, q->lo, q->hi, def, why);
+    if (error == BLV_OK && p->penalty == BLV_PENALTY_GROUPS)
+        error = open_groups(p, q, why);
+    m->extra_bytes = most_penalties(m) * (sizeof(double) + 4 * m->kernels->real_size);
+    def->dim_x = p->penalties;
+    return error;
+}
+
+static void close_instance(data_model *m) {
+    m->kernels->release(((l2reg *)m)->group);
+}
+
+const data_family l2reg_family = {.name = "l2reg",
+                                  .instance_size = sizeof(l2reg),
+                                  .oracles = {.upper = model_upper,
+                                              LOWER_ORACLES,
+                                              .measure = model_measure,
+                                              .measures = model_measures},
+                                  .open = open_instance,
+                                  .close = close_instance};
+
+static blv_error create(const void *params, const blv_problem_options *options,
+                        blv_problem **problem, blv_message *why) {
+    const l2reg_params *q = params;
+    return data_problem_create(&l2reg_family, q, (linear_loss)q->loss, options, problem, why);
+}
+
+static bool is_sound(const blv_l2reg_setting *s) {
+    return s->scale > 0.0 && isfinite(s->scale) && !isnan(s->lo) && !isnan(s->hi) &&
+           (unsigned)s->penalty <= BLV_PENALTY_GROUPS &&
+           (s->penalty != BLV_PENALTY_GROUPS || s->group);
+}
+
+blv_error blv_l2reg_create(const blv_sets *given, const blv_l2reg_setting *setting,
+                           const blv_problem_options *options, blv_problem **problem,
+                           blv_message *why) {
+    blv_problem_options chosen;
+    blv_l2reg_setting s;
+    data_sets sets;
+    if (problem)
+        *problem = NULL;
+    blv_error error = blv_caller_struct(&s, sizeof s, setting, "blv_l2reg_setting", why);
+    if (error != BLV_OK)
+        return error;
+    if (setting && !is_sound(&s))
+        return blv_explain(why, BLV_E_VALUE,
+                           "problem l2reg: the scale must be above 0, bounds numbers, the penalty "
+                           "known, and groups given");
+    error =
+        data_sets_take(given, setting && problem, options, "problem l2reg", &sets, &chosen, why);
+    if (error != BLV_OK)
+        return error;
+    l2reg_params params = {
+        .penalty = (int)s.penalty, .group_of = s.group, .scale = s.scale, .lo = s.lo, .hi = s.hi};
+    params.data.source.order = DATA_ORDER_FILE;
+    return data_problem_make(&l2reg_family, l2reg_family.name, &params, LINEAR_LOSS_AUTO, &sets,
+                             &chosen, problem, why);
+}
+
 #define FIELD(name) offsetof(l2reg_params, name)
 
 static const blv_param params[] = {
-    LINEAR_SOURCE_PARAMS(l2reg_params, source),
+    DATA_SOURCE_PARAMS,
     {"loss", BLV_CHOICE, FIELD(loss), "auto", 0, 0, "auto|logistic|softmax",
      "auto: logistic for two classes, softmax for more"},
     {"penalty", BLV_CHOICE, FIELD(penalty), "per-feature", 0, 0, "per-feature|per-class|one|groups",
@@ -248,67 +302,11 @@ static const blv_param params[] = {
      "factor of the penalty; per-entry: 1 over the number of entries of y"},
     {"lo", BLV_REAL, FIELD(lo), "none", -1e6, 1e6, "none", "lower bound of x"},
     {"hi", BLV_REAL, FIELD(hi), "none", -1e6, 1e6, "none", "upper bound of x"},
-    {NULL, BLV_REAL, 0, NULL, 0, 0, NULL, NULL},
+    PARAMS_END,
 };
 
-static size_t penalty_count(const l2reg *p) {
-    return p->penalty == PER_FEATURE ? p->model.columns
-           : p->penalty == PER_CLASS ? p->model.classes
-                                     : 1;
-}
-
-blv_error l2reg_make(const l2reg_params *q, const char *name, linear_data *data,
-                     const blv_problem_options *options, blv_problem **problem, blv_message *why) {
-    l2reg *p = calloc(1, sizeof *p);
-    if (!p) {
-        linear_data_destroy(data);
-        return refuse(why, BLV_E_MEMORY, name, "out of memory");
-    }
-    blv_error error = linear_model_open(&p->model, data, (linear_loss)q->loss, name, options, why);
-    if (error == BLV_OK) {
-        p->penalty = q->penalty;
-        p->penalties = penalty_count(p);
-        p->scale = isnan(q->scale) ? 1.0 / (double)linear_model_dim(&p->model) : q->scale;
-        p->lo = isnan(q->lo) ? -INFINITY : q->lo;
-        p->hi = isnan(q->hi) ? INFINITY : q->hi;
-        if (p->lo > p->hi)
-            error = refuse(why, BLV_E_VALUE, name, "lo is above hi");
-        else if (p->penalty == GROUPS && q->group_of)
-            error = copy_groups(p, q->group_of, name, why);
-        else if (p->penalty == GROUPS && !q->groups[0])
-            error = refuse(why, BLV_E_VALUE, name, "penalty = groups needs groups = FILE");
-        else if (p->penalty == GROUPS)
-            error = read_groups(p, q->groups, why);
-    }
-    if (error != BLV_OK) {
-        destroy(p);
-        return error;
-    }
-    blv_problem_def def = linear_definition(&p->model, q->source.order, name);
-    def.dim_x = p->penalties;
-    def.user = p;
-    def.free_user = destroy;
-    def.upper = upper;
-    def.lower = lower;
-    def.lower_hvp = lower_hvp;
-    def.lower_cross = lower_cross;
-    def.lower_all = lower_all;
-    def.project_x = isfinite(p->lo) || isfinite(p->hi) ? project : NULL;
-    def.measure = measure;
-    def.measures = measures;
-    def.fingerprint = fingerprint;
-    return blv_problem_create(problem, &def, why);
-}
-
-static blv_error create(const void *fields, const blv_problem_options *options,
-                        blv_problem **problem, blv_message *why) {
-    const l2reg_params *q = fields;
-    linear_data data;
-    blv_error error = linear_load(&q->source, "problem l2reg", options->precision, &data, why);
-    return error == BLV_OK ? l2reg_make(q, "l2reg", &data, options, problem, why) : error;
-}
-
 const blv_problem_family blv_problem_l2reg = {
+    BLV_SIZED(blv_problem_family),
     .name = "l2reg",
     .summary = "choose the l2 penalties of a linear classifier on validation rows",
     .formula = "f = mean loss on validation rows\n"

@@ -1,16 +1,10 @@
-/* Probabilities that a linear model gives to the rows of a set, and how good a ranking is. */
+/* Probabilities that a linear model gives to the rows of a set. */
+#include "base/caller_struct.h"
+#include "base/message.h"
 #include "bilevel/linear.h"
-#include "problems/auroc.h"
 #include "problems/raw.h"
 
 #include <math.h>
-#include <stdio.h>
-
-static blv_error refuse(blv_message *why, blv_error error, const char *text) {
-    if (why)
-        snprintf(why->text, sizeof why->text, "blv_linear_answer: %s", text);
-    return error;
-}
 
 static double score(const blv_linear_model *m, const blv_dataset_view *v, size_t row, size_t k) {
     const double *w = m->weights + k * m->columns;
@@ -39,13 +33,19 @@ static void softmax(double *p, size_t count) {
         p[k] /= sum;
 }
 
-blv_error blv_linear_answer(const blv_linear_model *model, const blv_dataset *dataset,
+blv_error blv_linear_answer(const blv_linear_model *given, const blv_dataset *dataset,
                             double *probability, blv_message *why) {
-    if (!model || !dataset || !probability || !model->weights || model->scores == 0)
-        return refuse(why, BLV_E_ARGUMENT, "a NULL argument, or no scores");
+    blv_linear_model known, *model = &known;
+    blv_error error = blv_caller_struct(model, sizeof *model, given, "blv_linear_model", why);
+    if (error != BLV_OK)
+        return error;
+    if (!given || !dataset || !probability || !model->weights || model->scores == 0)
+        return blv_explain(why, BLV_E_ARGUMENT, "blv_linear_answer: a NULL argument, or no scores");
     const blv_dataset_view *v = blv_dataset_view_of(dataset);
     if (v->columns != model->columns)
-        return refuse(why, BLV_E_VALUE, "the set has another number of columns than the model");
+        return blv_explain(
+            why, BLV_E_VALUE,
+            "blv_linear_answer: the set has another number of columns than the model");
     size_t classes = model->scores == 1 ? 2 : model->scores;
     for (size_t i = 0; i < v->rows; i++) {
         double *p = probability + i * classes;
@@ -55,10 +55,4 @@ blv_error blv_linear_answer(const blv_linear_model *model, const blv_dataset *da
         softmax(p, classes);
     }
     return BLV_OK;
-}
-
-blv_error blv_auroc(size_t count, const double *score, const bool *positive, double *area) {
-    if (!score || !positive || !area)
-        return BLV_E_ARGUMENT;
-    return auroc(count, score, positive, area) ? BLV_OK : BLV_E_MEMORY;
 }

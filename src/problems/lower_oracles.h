@@ -27,6 +27,15 @@
     }                                                                                              \
     LOWER_PRODUCTS_FROM_ALL
 
+/* All of these, in a definition. */
+#define LOWER_ORACLES                                                                              \
+    .lower = lower, .lower_hvp = lower_hvp, .lower_cross = lower_cross, .lower_all = lower_all
+
+/* Whether the samples of a batch can be read here. */
+static inline bool is_on_host(const blv_batch *batch) {
+    return !batch || !batch->index || batch->memory == BLV_MEMORY_HOST;
+}
+
 /* *g += ridge |y|^2, unless g is NULL */
 static inline void add_ridge(double *g, double ridge, const blv_vec *y) {
     if (!g)

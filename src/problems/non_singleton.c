@@ -1,6 +1,7 @@
 /* A lower level with many solutions: y2 is free, so d2g/dy2 is singular. Value-function methods
- * solve it; implicit ones refuse it. */
+ * solve it; implicit ones reject it. */
 #include "problems/builtin_problems.h"
+#include "problems/problem_memory.h"
 
 static int upper(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y, double *f,
                  blv_vec *fx, blv_vec *fy) {
@@ -60,7 +61,11 @@ static int known_solution(void *user, blv_vec *x, blv_vec *y) {
 static blv_error create(const void *params, const blv_problem_options *options,
                         blv_problem **problem, blv_message *why) {
     (void)params;
-    blv_problem_def def = {.name = "non-singleton",
+    blv_error error = problem_on_host(options, "non-singleton", why);
+    if (error != BLV_OK)
+        return error;
+    blv_problem_def def = {BLV_SIZED(blv_problem_def),
+                           .name = "non-singleton",
                            .dim_x = 1,
                            .dim_y = 2,
                            .precision = options->precision,
@@ -74,9 +79,10 @@ static blv_error create(const void *params, const blv_problem_options *options,
     return blv_problem_create(problem, &def, why);
 }
 
-static const blv_param no_params[] = {{NULL, BLV_REAL, 0, NULL, 0, 0, NULL, NULL}};
+static const blv_param no_params[] = {PARAMS_END};
 
 const blv_problem_family blv_problem_non_singleton = {
+    BLV_SIZED(blv_problem_family),
     .name = "non-singleton",
     .summary = "lower level with many solutions (singular Hessian): x = 1, y = (1, 1), Phi = 0",
     .formula = "f = (x-y2)^2/2 + (y1-1)^2/2\ng = y1^2/2 - x y1",

@@ -3,12 +3,13 @@
  * On the whole sum the means serve; on a batch the noise of its terms is added to them. Nothing is
  * allocated and nothing shared is written, so runs in several threads can use one instance. */
 #include "problems/quadratic.h"
+#include "base/message.h"
 #include "problems/builtin_problems.h"
 #include "problems/lower_oracles.h"
+#include "problems/problem_memory.h"
 #include "problems/raw.h"
 
 #include <float.h>
-#include <stdio.h>
 
 static size_t sample_at(const blv_batch *batch, size_t i) {
     return batch->index ? batch->index[i] : batch->first + i;
@@ -54,34 +55,30 @@ static void apply_A(const quadratic *q, const blv_batch *batch, const void *v, v
     }
 }
 
-/* out += C_batch x */
-static void add_C(const quadratic *q, const blv_batch *batch, const void *x, void *out) {
-    const void *matrix = batch ? q->C_less_mean_real : q->C_real;
-    q->kernels->gemv(q->dy, q->dx, 1.0, matrix, x, 1.0, out, out);
+/* out = C_batch v + beta out, or C_batch' v + beta out. */
+static void apply_C(const quadratic *q, const blv_batch *batch, bool transposed, const void *v,
+                    double beta, void *out) {
+    const blv_kernels *k = q->kernels;
+    const size_t rows = transposed ? q->dx : q->dy, columns = transposed ? q->dy : q->dx;
+    const void *left = transposed ? q->q_real : q->p_real,
+               *right = transposed ? q->p_real : q->q_real;
+    const void *whole = transposed ? q->C_transposed_real : q->C_real;
+    const void *rest = transposed ? q->C_less_mean_transposed_real : q->C_less_mean_real;
+    k->gemv(rows, columns, 1.0, batch ? rest : whole, v, beta, beta != 0.0 ? out : NULL, out);
     for (size_t i = 0; batch && i < batch->count; i++) {
         size_t s = sample_at(batch, i);
-        double a = q->kernels->dot(q->dx, row_of(q, q->q_real, q->dx, s), x);
-        q->kernels->axpy(q->dy, a / (double)batch->count, row_of(q, q->p_real, q->dy, s), out);
-    }
-}
-
-/* out = C_batch' v */
-static void apply_C_transposed(const quadratic *q, const blv_batch *batch, const void *v,
-                               void *out) {
-    const void *matrix = batch ? q->C_less_mean_transposed_real : q->C_transposed_real;
-    q->kernels->gemv(q->dx, q->dy, 1.0, matrix, v, 0.0, NULL, out);
-    for (size_t i = 0; batch && i < batch->count; i++) {
-        size_t s = sample_at(batch, i);
-        double a = q->kernels->dot(q->dy, row_of(q, q->p_real, q->dy, s), v);
-        q->kernels->axpy(q->dx, a / (double)batch->count, row_of(q, q->q_real, q->dx, s), out);
+        double a = k->dot(columns, row_of(q, right, columns, s), v);
+        k->axpy(rows, a / (double)batch->count, row_of(q, left, rows, s), out);
     }
 }
 
 static int upper(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y, double *f,
                  blv_vec *fx, blv_vec *fy) {
     const quadratic *q = user;
-    const blv_dense_kernels *k = q->kernels;
+    const blv_kernels *k = q->kernels;
     const void *xr = raw(x), *yr = raw(y);
+    if (!is_on_host(batch))
+        return -1;
     batch = noisy_batch(q, batch);
     if (f) {
         double yy = k->dot(q->dy, yr, yr), yb = k->dot(q->dy, yr, q->b_real);
@@ -104,23 +101,18 @@ static int upper(void *user, const blv_batch *batch, const blv_vec *x, const blv
 static void lower_gradient_y(const quadratic *q, const blv_batch *batch, const void *x,
                              const void *y, void *gy) {
     apply_A(q, batch, y, gy);
-    add_C(q, batch, x, gy);
+    apply_C(q, batch, false, x, 1.0, gy);
     q->kernels->axpy(q->dy, 1.0, q->c_real, gy);
     if (batch)
         add_mean(q, batch, 1.0, q->c_noise_real, gy);
 }
 
-/* g = y'A y/2 + y'C x + y'c, without a vector to work in: row by row. */
-static double lower_value(const quadratic *q, const blv_batch *batch, const void *x, const void *y,
-                          blv_precision precision) {
-    const blv_dense_kernels *k = q->kernels;
+/* g = y'A y/2 + y'C x + y'c */
+static double lower_value(const quadratic *q, const blv_batch *batch, const void *x,
+                          const void *y) {
+    const blv_kernels *k = q->kernels;
     const void *matrix = batch ? q->C_less_mean_real : q->C_real;
-    double sum = 0.0;
-    for (size_t i = 0; i < q->dy; i++) {
-        double Ay = k->dot(q->dy, row_of(q, q->A_real, q->dy, i), y);
-        double Cx = k->dot(q->dx, row_of(q, matrix, q->dx, i), x);
-        sum += element(y, precision, i) * (0.5 * Ay + Cx + element(q->c_real, precision, i));
-    }
+    double sum = k->quadratic(q->dy, q->dx, q->A_real, matrix, q->c_real, x, y);
     if (!batch)
         return sum;
     for (size_t j = 0; j < q->dy; j++) {
@@ -142,11 +134,13 @@ static int lower(void *user, const blv_batch *batch, const blv_vec *x, const blv
                  blv_vec *gx, blv_vec *gy) {
     const quadratic *q = user;
     const void *xr = raw(x), *yr = raw(y);
+    if (!is_on_host(batch))
+        return -1;
     batch = noisy_batch(q, batch);
     if (g)
-        *g = lower_value(q, batch, xr, yr, blv_vec_f64(y) ? BLV_F64 : BLV_F32);
+        *g = lower_value(q, batch, xr, yr);
     if (gx)
-        apply_C_transposed(q, batch, yr, raw_mut(gx));
+        apply_C(q, batch, true, yr, 0.0, raw_mut(gx));
     if (gy)
         lower_gradient_y(q, batch, xr, yr, raw_mut(gy));
     return 0;
@@ -155,13 +149,15 @@ static int lower(void *user, const blv_batch *batch, const blv_vec *x, const blv
 static int lower_all(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
                      const blv_vec *v, blv_vec *gy, blv_vec *hv, blv_vec *jv) {
     const quadratic *q = user;
+    if (!is_on_host(batch))
+        return -1;
     batch = noisy_batch(q, batch);
     if (gy)
         lower_gradient_y(q, batch, raw(x), raw(y), raw_mut(gy));
     if (hv)
         apply_A(q, batch, raw(v), raw_mut(hv));
     if (jv)
-        apply_C_transposed(q, batch, raw(v), raw_mut(jv));
+        apply_C(q, batch, true, raw(v), 0.0, raw_mut(jv));
     return 0;
 }
 
@@ -183,20 +179,22 @@ static const blv_param params[] = {
     {"ridge", BLV_REAL, FIELD(ridge), "1", 0, 1e12, NULL, "weight of |x|^2/2 in f"},
     {"eigen_min", BLV_REAL, FIELD(eigen_min), "1", DBL_MIN, 1e12, NULL, "smallest eigenvalue of A"},
     {"seed", BLV_INT, FIELD(seed), "0", 0, 9e15, NULL, "seed of the instance"},
-    {NULL, BLV_REAL, 0, NULL, 0, 0, NULL, NULL},
+    PARAMS_END,
 };
 
 static blv_error create(const void *fields, const blv_problem_options *options,
                         blv_problem **problem, blv_message *why) {
     const quadratic_params *p = fields;
+    const blv_kernels *kernels;
     quadratic *q;
-    blv_error error = quadratic_create(&q, p, options->precision);
-    if (error != BLV_OK) {
-        if (why)
-            snprintf(why->text, sizeof why->text, "problem quadratic: %s", blv_error_text(error));
+    blv_error error = problem_kernels(options, "quadratic", &kernels, why);
+    if (error != BLV_OK)
         return error;
-    }
-    blv_problem_def def = {.name = "quadratic",
+    error = quadratic_create(&q, p, kernels);
+    if (error != BLV_OK)
+        return blv_explain(why, error, "problem quadratic: %s", blv_error_text(error));
+    blv_problem_def def = {BLV_SIZED(blv_problem_def),
+                           .name = "quadratic",
                            .dim_x = q->dx,
                            .dim_y = q->dy,
                            .precision = options->precision,
@@ -207,10 +205,7 @@ static blv_error create(const void *fields, const blv_problem_options *options,
                            .user = q,
                            .free_user = quadratic_destroy,
                            .upper = upper,
-                           .lower = lower,
-                           .lower_hvp = lower_hvp,
-                           .lower_cross = lower_cross,
-                           .lower_all = lower_all,
+                           LOWER_ORACLES,
                            .known_phi = quadratic_known_phi,
                            .known_solution = p->ridge > 0.0 ? quadratic_known_solution : NULL,
                            .arrays = q->arrays};
@@ -218,6 +213,7 @@ static blv_error create(const void *fields, const blv_problem_options *options,
 }
 
 const blv_problem_family blv_problem_quadratic = {
+    BLV_SIZED(blv_problem_family),
     .name = "quadratic",
     .summary = "quadratic in both levels, with chosen condition number and a closed-form answer",
     .formula = "f = |y-b|^2/2 + ridge |x|^2/2\ng = y'Ay/2 + y'(Cx+c)",

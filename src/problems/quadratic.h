@@ -3,7 +3,7 @@
 #define BLV_PROBLEMS_QUADRATIC_H
 
 #include "bilevel/problem.h"
-#include "kernels/cpu/dense.h"
+#include "kernels/kernel_table.h"
 
 typedef struct quadratic_params {
     int64_t dx, dy;
@@ -13,7 +13,8 @@ typedef struct quadratic_params {
     int64_t seed;
 } quadratic_params;
 
-/* Matrices row by row. Those with the suffix _real are copies in the problem's precision.
+/* Matrices row by row. Those with the suffix _real are copies in the memory and precision of the
+ * kernels.
  *
  *   g = mean_i  y'A_i y/2 + y'(C_i x + c_i)
  *   f = mean_j  |y-b|^2/2 - y'(b_j - b) + ridge |x|^2/2
@@ -27,7 +28,7 @@ typedef struct quadratic {
     quadratic_params params;
     size_t dx, dy, terms;
     double ridge;
-    const blv_dense_kernels *kernels;
+    const blv_kernels *kernels;
 
     double *q_transposed; /* eigenvectors of A as rows */
     double *lambda;
@@ -43,7 +44,7 @@ typedef struct quadratic {
 } quadratic;
 
 blv_error quadratic_create(quadratic **instance, const quadratic_params *params,
-                           blv_precision precision);
+                           const blv_kernels *kernels);
 void quadratic_destroy(void *instance);
 
 int quadratic_known_phi(void *user, const blv_vec *x, double *phi, blv_vec *gradient);

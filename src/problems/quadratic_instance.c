@@ -7,14 +7,18 @@
 #include "base/random.h"
 #include "linsolve/dense_symmetric.h"
 #include "problems/quadratic.h"
-#include "problems/raw.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* The closed form is computed on the host, in double. */
+static const blv_kernels *host(void) {
+    return blv_kernels_for(BLV_MEMORY_HOST, BLV_F64);
+}
+
 static double dot(size_t n, const double *a, const double *b) {
-    return blv_dense_f64.dot(n, a, b);
+    return host()->dot(n, a, b);
 }
 
 /* Rows of m become orthonormal: Gram-Schmidt, each row twice. */
@@ -23,7 +27,7 @@ static void orthonormalize(size_t n, double *m) {
         double *row = m + i * n;
         for (int pass = 0; pass < 2; pass++)
             for (size_t j = 0; j < i; j++)
-                blv_dense_f64.axpy(n, -dot(n, row, m + j * n), m + j * n, row);
+                host()->axpy(n, -dot(n, row, m + j * n), m + j * n, row);
         double norm = sqrt(dot(n, row, row));
         for (size_t k = 0; k < n; k++)
             row[k] /= norm;
@@ -62,7 +66,7 @@ static void fill_means(quadratic *q, uint64_t seed) {
     for (size_t k = 0; k < dy; k++) {
         const double *row = q->q_transposed + k * dy;
         for (size_t i = 0; i < dy; i++)
-            blv_dense_f64.axpy(dy, q->lambda[k] * row[i], row, q->A + i * dy);
+            host()->axpy(dy, q->lambda[k] * row[i], row, q->A + i * dy);
     }
     for (size_t i = 0; i < dy; i++) /* the two triangles to the last bit */
         for (size_t j = 0; j < i; j++)
@@ -73,9 +77,9 @@ static void fill_means(quadratic *q, uint64_t seed) {
 }
 
 static void *to_real(const quadratic *q, size_t count, const double *in) {
-    void *out = malloc(count * q->kernels->real_size);
+    void *out = q->kernels->allocate(count * q->kernels->real_size);
     if (out)
-        q->kernels->from_double(count, in, out);
+        q->kernels->write(count, in, out);
     return out;
 }
 
@@ -85,7 +89,7 @@ static void transpose(size_t rows, size_t columns, const double *in, double *out
             out[j * rows + i] = in[i * columns + j];
 }
 
-/* Copies of the means in the problem's precision. work: room for a dy x dx matrix. */
+/* Copies of the means in the memory of the kernels. work: room for a dy x dx matrix. */
 static bool copy_means(quadratic *q, double *work) {
     size_t dx = q->dx, dy = q->dy;
     transpose(dy, dx, q->C, work);
@@ -116,21 +120,25 @@ static bool fill_noise(quadratic *q, uint64_t seed, double *work) {
     fill_normals(seed, "quadratic b noise", n * dy, scale, work);
     center_columns(n, dy, work);
     q->b_noise_real = to_real(q, n * dy, work);
-    fill_normals(seed, "quadratic p", n * dy, 1.0, work);
-    q->p_real = to_real(q, n * dy, work);
+    double *p = malloc(n * dy * sizeof *p);
     fill_normals(seed, "quadratic q", n * dx, scale / sqrt((double)dx), work);
     q->q_real = to_real(q, n * dx, work);
-    if (!q->c_noise_real || !q->b_noise_real || !q->p_real || !q->q_real)
+    if (p) {
+        fill_normals(seed, "quadratic p", n * dy, 1.0, p);
+        q->p_real = to_real(q, n * dy, p);
+    }
+    if (!q->c_noise_real || !q->b_noise_real || !q->p_real || !q->q_real) {
+        free(p);
         return false;
-
+    }
+    q->kernels->read(n * dy, q->p_real, p); /* as they were rounded */
+    q->kernels->read(n * dx, q->q_real, work);
     memcpy(rest, q->C, dy * dx * sizeof *rest);
-    bool f64 = q->kernels == &blv_dense_f64;
-    blv_precision precision = f64 ? BLV_F64 : BLV_F32;
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; k < dy; k++)
             for (size_t j = 0; j < dx; j++)
-                rest[k * dx + j] -= element(q->p_real, precision, i * dy + k) *
-                                    element(q->q_real, precision, i * dx + j) / (double)n;
+                rest[k * dx + j] -= p[i * dy + k] * work[i * dx + j] / (double)n;
+    free(p);
     transpose(dy, dx, rest, rest_transposed);
     q->C_less_mean_real = to_real(q, dy * dx, rest);
     q->C_less_mean_transposed_real = to_real(q, dy * dx, rest_transposed);
@@ -146,7 +154,7 @@ static void name_arrays(quadratic *q) {
 }
 
 blv_error quadratic_create(quadratic **instance, const quadratic_params *params,
-                           blv_precision precision) {
+                           const blv_kernels *kernels) {
     *instance = NULL;
     quadratic *q = calloc(1, sizeof *q);
     if (!q)
@@ -158,7 +166,7 @@ blv_error quadratic_create(quadratic **instance, const quadratic_params *params,
     q->dy = dy;
     q->terms = n;
     q->ridge = params->ridge;
-    q->kernels = precision == BLV_F32 ? &blv_dense_f32 : &blv_dense_f64;
+    q->kernels = kernels;
     q->q_transposed = malloc(dy * dy * sizeof(double));
     q->lambda = malloc(dy * sizeof(double));
     q->A = calloc(dy * dy, sizeof(double));
@@ -183,27 +191,23 @@ blv_error quadratic_create(quadratic **instance, const quadratic_params *params,
 
 void quadratic_destroy(void *instance) {
     quadratic *q = instance;
-    void *const parts[] = {q->q_transposed,
-                           q->lambda,
-                           q->A,
-                           q->C,
-                           q->c,
-                           q->b,
-                           q->A_real,
-                           q->C_real,
-                           q->C_transposed_real,
-                           q->c_real,
-                           q->b_real,
-                           q->q_transposed_real,
-                           q->C_less_mean_real,
-                           q->C_less_mean_transposed_real,
-                           q->delta,
-                           q->p_real,
-                           q->q_real,
-                           q->c_noise_real,
-                           q->b_noise_real};
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        free(parts[i]);
+    void *const on_host[] = {q->q_transposed, q->lambda, q->A, q->C, q->c, q->b, q->delta};
+    void *const in_kernels[] = {q->A_real,
+                                q->C_real,
+                                q->C_transposed_real,
+                                q->c_real,
+                                q->b_real,
+                                q->q_transposed_real,
+                                q->C_less_mean_real,
+                                q->C_less_mean_transposed_real,
+                                q->p_real,
+                                q->q_real,
+                                q->c_noise_real,
+                                q->b_noise_real};
+    for (size_t i = 0; i < sizeof on_host / sizeof *on_host; i++)
+        free(on_host[i]);
+    for (size_t i = 0; i < sizeof in_kernels / sizeof *in_kernels; i++)
+        q->kernels->release(in_kernels[i]);
     free(q);
 }
 
@@ -213,18 +217,18 @@ static void solve(const quadratic *q, int power, const double *in, double *out, 
         work[k] = dot(q->dy, q->q_transposed + k * q->dy, in) / pow(q->lambda[k], power);
     memset(out, 0, q->dy * sizeof *out);
     for (size_t k = 0; k < q->dy; k++)
-        blv_dense_f64.axpy(q->dy, work[k], q->q_transposed + k * q->dy, out);
+        host()->axpy(q->dy, work[k], q->q_transposed + k * q->dy, out);
 }
 
 /* out (dx numbers) += a C'v */
 static void add_transposed_product(const quadratic *q, double a, const double *v, double *out) {
     for (size_t i = 0; i < q->dy; i++)
-        blv_dense_f64.axpy(q->dx, a * v[i], q->C + i * q->dx, out);
+        host()->axpy(q->dx, a * v[i], q->C + i * q->dx, out);
 }
 
 /* y = -A^-1 (C x + c) */
 static void best_response(const quadratic *q, const double *x, double *y, double *work) {
-    blv_dense_f64.gemv(q->dy, q->dx, -1.0, q->C, x, -1.0, q->c, y);
+    host()->gemv(q->dy, q->dx, -1.0, q->C, x, -1.0, q->c, y);
     solve(q, 1, y, y, work);
 }
 
@@ -236,12 +240,12 @@ int quadratic_known_phi(void *user, const blv_vec *x_vec, double *phi, blv_vec *
     double *grad = x + q->dx, *y = grad + q->dx, *v = y + q->dy, *work = v + q->dy;
     blv_vec_read(x_vec, x);
     best_response(q, x, y, work);
-    blv_dense_f64.combine(q->dy, 1.0, y, -1.0, q->b, v);
+    host()->combine(q->dy, 1.0, y, -1.0, q->b, v);
     if (phi)
         *phi = 0.5 * dot(q->dy, v, v) + 0.5 * q->ridge * dot(q->dx, x, x);
     if (gradient) {
         solve(q, 1, v, v, work);
-        blv_dense_f64.combine(q->dx, q->ridge, x, 0.0, x, grad);
+        host()->combine(q->dx, q->ridge, x, 0.0, x, grad);
         add_transposed_product(q, -1.0, v, grad);
         blv_vec_write(gradient, grad);
     }
@@ -276,7 +280,7 @@ int quadratic_known_solution(void *user, blv_vec *x_vec, blv_vec *y_vec) {
         m[j * dx + j] += q->ridge;
     }
     solve(q, 1, q->c, rhs, work);
-    blv_dense_f64.axpy(dy, 1.0, q->b, rhs);
+    host()->axpy(dy, 1.0, q->b, rhs);
     solve(q, 1, rhs, rhs, work);
     add_transposed_product(q, -1.0, rhs, x);
     int code = solve_dense(dx, m, x);

@@ -1,14 +1,11 @@
 #include "problems/separable.h"
+#include "base/message.h"
 #include "problems/lower_oracles.h"
+#include "problems/problem_memory.h"
 #include "problems/raw.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-
-static double entry(const double *array, size_t i) {
-    return array ? array[i] : 0.0;
-}
 
 static double get(const separable *s, const blv_vec *v, size_t i) {
     return element(raw(v), s->precision, i);
@@ -19,8 +16,14 @@ static void put(const separable *s, blv_vec *v, size_t i, double value) {
         set_element(raw_mut(v), s->precision, i, value);
 }
 
+static coordinate coordinate_at(const separable *s, const blv_vec *x, size_t i) {
+    return (coordinate){get(s, x, i), 0.0, s->a ? s->a[i] : 0.0, s->b ? s->b[i] : 0.0};
+}
+
 static parts parts_at(const separable *s, const blv_vec *x, const blv_vec *y, size_t i) {
-    return s->at(get(s, x, i), get(s, y, i), entry(s->a, i), entry(s->b, i));
+    coordinate c = coordinate_at(s, x, i);
+    c.y = get(s, y, i);
+    return s->at(c);
 }
 
 static int upper(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y, double *f,
@@ -105,8 +108,9 @@ static int known_phi(void *user, const blv_vec *x, double *phi, blv_vec *gradien
     const separable *s = user;
     double sum = 0.0;
     for (size_t i = 0; i < s->dim; i++) {
-        double xi = get(s, x, i);
-        parts p = s->at(xi, s->best_y(xi), entry(s->a, i), entry(s->b, i));
+        coordinate c = coordinate_at(s, x, i);
+        c.y = s->best_y(c.x);
+        parts p = s->at(c);
         sum += p.f;
         put(s, gradient, i, p.fx - p.gxy * p.fy / p.gyy);
     }
@@ -118,7 +122,7 @@ static int known_phi(void *user, const blv_vec *x, double *phi, blv_vec *gradien
 static int known_solution(void *user, blv_vec *x, blv_vec *y) {
     const separable *s = user;
     for (size_t i = 0; i < s->dim; i++) {
-        double best = s->best_x(entry(s->a, i), entry(s->b, i));
+        double best = s->best_x ? s->best_x(s->a ? s->a[i] : 0.0, s->b ? s->b[i] : 0.0) : s->x_star;
         put(s, x, i, best);
         put(s, y, i, s->best_y(best));
     }
@@ -134,13 +138,14 @@ static void destroy(void *user) {
 
 blv_error separable_create(const separable *description, const blv_problem_options *options,
                            blv_problem **problem, blv_message *why) {
-    separable *s = malloc(sizeof *s);
+    blv_error error = problem_on_host(options, description->name, why);
+    separable *s = error == BLV_OK ? malloc(sizeof *s) : NULL;
     if (!s) {
         free(description->a);
         free(description->b);
-        if (why)
-            snprintf(why->text, sizeof why->text, "problem %s: out of memory", description->name);
-        return BLV_E_MEMORY;
+        return error != BLV_OK
+                   ? error
+                   : blv_explain(why, BLV_E_MEMORY, "problem %s: out of memory", description->name);
     }
     *s = *description;
     s->precision = options->precision;
@@ -151,7 +156,8 @@ blv_error separable_create(const separable *description, const blv_problem_optio
         s->arrays[count++] = (blv_named_array){"b", 1, {s->dim, 0}, s->b};
     s->arrays[count] = (blv_named_array){NULL, 0, {0, 0}, NULL};
     bool bounded = isfinite(s->lo) || isfinite(s->hi);
-    blv_problem_def def = {.name = s->name,
+    blv_problem_def def = {BLV_SIZED(blv_problem_def),
+                           .name = s->name,
                            .dim_x = s->dim,
                            .dim_y = s->dim,
                            .precision = options->precision,
@@ -159,10 +165,7 @@ blv_error separable_create(const separable *description, const blv_problem_optio
                            .user = s,
                            .free_user = destroy,
                            .upper = upper,
-                           .lower = lower,
-                           .lower_hvp = lower_hvp,
-                           .lower_cross = lower_cross,
-                           .lower_all = lower_all,
+                           LOWER_ORACLES,
                            .project_x = bounded ? project : NULL,
                            .lower_hessian_matrix = lower_hessian_matrix,
                            .lower_cross_matrix = lower_cross_matrix,

@@ -1,9 +1,14 @@
 /* Problems whose f and g are sums over coordinates of one function of (x_i, y_i): all derivatives
- * at one coordinate, written once, make every oracle. */
+ * at one coordinate, written once, make every oracle. In host memory. */
 #ifndef BLV_PROBLEMS_SEPARABLE_H
 #define BLV_PROBLEMS_SEPARABLE_H
 
 #include "bilevel/problem.h"
+
+/* One coordinate: of x, y and the arrays a and b (0 where there are none). */
+typedef struct coordinate {
+    double x, y, a, b;
+} coordinate;
 
 typedef struct parts {
     double f, fx, fy;
@@ -14,18 +19,16 @@ typedef struct separable {
     const char *name;
     size_t dim;
     double lo, hi; /* X = [lo, hi]^dim; infinite: the whole space */
-    /* All parts at one coordinate; a and b are that coordinate's entries of the arrays, or 0. */
-    parts (*at)(double x, double y, double a, double b);
-    double *a, *b; /* owned; NULL: none */
-    /* The best y for x, and Phi(x), of one coordinate. */
-    double (*best_y)(double x);
-    /* The solution at one coordinate. */
-    double (*best_x)(double a, double b);
+    parts (*at)(coordinate c);
+    double *a, *b;                        /* owned; NULL: none */
+    double (*best_y)(double x);           /* the best y for x */
+    double (*best_x)(double a, double b); /* the solution; NULL: x_star */
+    double x_star;
     blv_named_array arrays[3];
     blv_precision precision;
 } separable;
 
-/* The description is copied; the arrays are taken over, also when it fails. */
+/* The description is copied; it takes ownership of the arrays, also when it fails. */
 blv_error separable_create(const separable *description, const blv_problem_options *options,
                            blv_problem **problem, blv_message *why);
 

@@ -3,13 +3,12 @@
  * features, half for training and half for validation; the paper does not say how it was drawn.
  * Here features are normal numbers, and b = sign(a'w + noise) with w normal on the first half of
  * the features. */
+#include "base/message.h"
 #include "base/random.h"
 #include "problems/builtin_problems.h"
 #include "problems/l2reg.h"
 
-#include <float.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 typedef struct synthetic_params {
@@ -24,7 +23,7 @@ static const blv_param params[] = {
     {"columns", BLV_INT, FIELD(columns), "20", 1, 1e6, NULL, "features"},
     {"noise", BLV_REAL, FIELD(noise), "1", 0, 1e6, NULL, "size of the noise in the labels"},
     {"seed", BLV_INT, FIELD(seed), "0", 0, 9e15, NULL, "seed of the data"},
-    {NULL, BLV_REAL, 0, NULL, 0, 0, NULL, NULL},
+    PARAMS_END,
 };
 
 /* features: rows x columns of the precision; label: 1 or 0. w: room for columns numbers. */
@@ -50,26 +49,21 @@ static void generate(const synthetic_params *p, blv_precision precision, void *f
     }
 }
 
-static blv_error out_of_memory(blv_message *why) {
-    if (why)
-        snprintf(why->text, sizeof why->text, "problem synthetic-logistic: out of memory");
-    return BLV_E_MEMORY;
-}
-
 /* The two halves of the generated rows. */
-static blv_error make_data(const synthetic_params *p, blv_precision precision, linear_data *data,
+static blv_error make_data(const synthetic_params *p, blv_precision precision, data_sets *data,
                            blv_message *why) {
     static const char *const names[] = {"-1", "+1"};
     size_t rows = (size_t)p->rows, columns = (size_t)p->columns, half = rows / 2;
     size_t real = precision == BLV_F32 ? sizeof(float) : sizeof(double);
-    *data = (linear_data){NULL, NULL, NULL};
+    *data = (data_sets){NULL, NULL, NULL};
     char *features = malloc(rows * columns * real);
     int32_t *label = malloc(rows * sizeof *label);
     double *w = malloc(columns * sizeof *w);
     blv_error error = BLV_OK;
     if (features && label && w) {
         generate(p, precision, features, label, w);
-        blv_dataset_view view = {.rows = half,
+        blv_dataset_view view = {.size = sizeof(blv_dataset_view),
+                                 .rows = half,
                                  .columns = columns,
                                  .precision = precision,
                                  .dense = features,
@@ -85,35 +79,29 @@ static blv_error make_data(const synthetic_params *p, blv_precision precision, l
         if (error == BLV_OK)
             error = blv_dataset_create(&data->val, &view, "generated", why);
     } else {
-        error = out_of_memory(why);
+        error = blv_explain(why, BLV_E_MEMORY, "problem synthetic-logistic: out of memory");
     }
     free(features);
     free(label);
     free(w);
     if (error != BLV_OK)
-        linear_data_destroy(data);
+        data_sets_release(data);
     return error;
 }
 
 static blv_error create(const void *fields, const blv_problem_options *options,
                         blv_problem **problem, blv_message *why) {
-    linear_data data;
-    blv_error error = make_data(fields, options->precision, &data, why);
-    if (error != BLV_OK)
-        return error;
-    l2reg_params *choices = calloc(1, sizeof *choices); /* per feature, logistic, no bounds */
-    if (!choices) {
-        linear_data_destroy(&data);
-        return out_of_memory(why);
-    }
-    choices->scale = 1.0;
-    choices->lo = choices->hi = NAN;
-    error = l2reg_make(choices, "synthetic-logistic", &data, options, problem, why);
-    free(choices);
-    return error;
+    data_sets sets;
+    blv_error error = make_data(fields, options->precision, &sets, why);
+    /* per feature, logistic, no bounds */
+    const l2reg_params choices = {.scale = 1.0, .lo = NAN, .hi = NAN};
+    return error == BLV_OK ? data_problem_make(&l2reg_family, "synthetic-logistic", &choices,
+                                               LINEAR_LOSS_AUTO, &sets, options, problem, why)
+                           : error;
 }
 
 const blv_problem_family blv_problem_synthetic_logistic = {
+    BLV_SIZED(blv_problem_family),
     .name = "synthetic-logistic",
     .summary = "a penalty for each feature of a logistic model on generated data",
     .formula = "f = mean loss on validation rows\n"

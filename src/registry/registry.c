@@ -63,12 +63,6 @@ const blv_problem_family *blv_family_at(const blv_registry *registry, size_t i) 
     return registry && i < registry->problem_count ? registry->problems[i] : NULL;
 }
 
-static void explain_unknown(blv_message *why, const char *kind, const blv_nearest *nearest) {
-    const char *guess = blv_nearest_guess(nearest);
-    blv_explain(why, BLV_E_NAME, "there is no %s '%.60s'%s%s%s", kind, nearest->name,
-                guess ? "; did you mean '" : "", guess ? guess : "", guess ? "'?" : "");
-}
-
 const blv_solver *blv_solver_find(const blv_registry *registry, const char *name,
                                   blv_message *why) {
     const blv_solver *solver;
@@ -78,7 +72,7 @@ const blv_solver *blv_solver_find(const blv_registry *registry, const char *name
             return solver;
         blv_nearest_try(&nearest, solver->name);
     }
-    explain_unknown(why, "solver", &nearest);
+    blv_explain_name(why, "there is no solver", &nearest);
     return NULL;
 }
 
@@ -91,17 +85,27 @@ const blv_problem_family *blv_family_find(const blv_registry *registry, const ch
             return family;
         blv_nearest_try(&nearest, family->name);
     }
-    explain_unknown(why, "problem", &nearest);
+    blv_explain_name(why, "there is no problem", &nearest);
     return NULL;
 }
 
-blv_error blv_registry_add_solver(blv_registry *registry, const blv_solver *solver) {
-    if (!registry || !solver || !solver->name || !solver->open || !solver->step)
-        return BLV_E_ARGUMENT;
+/* Room for one more entry in a list of pointers. */
+static void *grow(void *list, size_t count, blv_message *why) {
+    void *bigger = realloc(list, (count + 1) * sizeof(void *));
+    if (!bigger)
+        blv_explain(why, BLV_E_MEMORY, "registry: out of memory");
+    return bigger;
+}
+
+blv_error blv_registry_add_solver(blv_registry *registry, const blv_solver *solver,
+                                  blv_message *why) {
+    if (!registry || !solver || solver->size < sizeof *solver || !solver->name || !solver->open ||
+        !solver->step)
+        return blv_explain(why, BLV_E_ARGUMENT,
+                           "registry: a solver needs a registry, its size, a name, open and step");
     if (blv_solver_find(registry, solver->name, NULL))
-        return BLV_E_NAME;
-    const blv_solver **bigger =
-        realloc(registry->solvers, (registry->solver_count + 1) * sizeof *bigger);
+        return blv_explain(why, BLV_E_NAME, "there is a solver '%.60s' already", solver->name);
+    const blv_solver **bigger = grow(registry->solvers, registry->solver_count, why);
     if (!bigger)
         return BLV_E_MEMORY;
     registry->solvers = bigger;
@@ -109,13 +113,14 @@ blv_error blv_registry_add_solver(blv_registry *registry, const blv_solver *solv
     return BLV_OK;
 }
 
-blv_error blv_registry_add_family(blv_registry *registry, const blv_problem_family *family) {
-    if (!registry || !family || !family->name || !family->create)
-        return BLV_E_ARGUMENT;
+blv_error blv_registry_add_family(blv_registry *registry, const blv_problem_family *family,
+                                  blv_message *why) {
+    if (!registry || !family || family->size < sizeof *family || !family->name || !family->create)
+        return blv_explain(why, BLV_E_ARGUMENT,
+                           "registry: a problem needs a registry, its size, a name and create");
     if (blv_family_find(registry, family->name, NULL))
-        return BLV_E_NAME;
-    const blv_problem_family **bigger =
-        realloc(registry->problems, (registry->problem_count + 1) * sizeof *bigger);
+        return blv_explain(why, BLV_E_NAME, "there is a problem '%.60s' already", family->name);
+    const blv_problem_family **bigger = grow(registry->problems, registry->problem_count, why);
     if (!bigger)
         return BLV_E_MEMORY;
     registry->problems = bigger;

@@ -17,9 +17,10 @@
  * the speed of gradient steps on g. */
 #include "blocks/constants.h"
 #include "blocks/inner.h"
+#include "blocks/param_rows.h"
+#include "core/workspace.h"
 #include "solvers/builtin_solvers.h"
 
-#include <float.h>
 #include <math.h>
 
 typedef struct bome {
@@ -46,10 +47,8 @@ static blv_error bome_open(blv_run *run, void *state) {
     BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, &s->d));
     BLV_CHECK(blv_penalty_open(run, &s->at));
     BLV_CHECK(blv_inner_open(run, &s->inner, s->inner.steps < 0, "Lg", "mu"));
-    BLV_CHECK(blv_state_scalar(run, "lambda", &s->lambda));
-    BLV_CHECK(blv_state_scalar(run, "L_f", &s->L_f));
-    BLV_CHECK(blv_state_scalar(run, "auto_step_x", &s->step_x));
-    BLV_CHECK(blv_state_scalar(run, "auto_step_y", &s->step_y));
+    BLV_CHECK(blv_state_scalars(run, "lambda", &s->lambda, "L_f", &s->L_f, "auto_step_x",
+                                &s->step_x, "auto_step_y", &s->step_y, NULL));
     return estimate ? blv_constants_open(run, &s->work) : BLV_OK;
 }
 
@@ -84,19 +83,21 @@ static blv_flow bome_step(blv_run *run, void *state) {
     if (s->y_auto)
         s->step_y = 1.0 / (s->L_f + auto_penalty * s->inner.L);
     BLV_TRY(blv_oracle_lower(run, b.g, x, s->z, NULL, p->gx_z, p->gy_z));
-    m->gy_norm = blv_vec_norm(p->gy_z);
-    if (!isfinite(m->gy_norm))
-        return BLV_NONFINITE;
     blv_vec_combine(p->gx_y, 1.0, p->gx_y, -1.0, p->gx_z);
-    double product = blv_vec_dot(s->d, p->gx_y) + blv_vec_dot(p->fy, p->gy);
-    double square = blv_vec_dot(p->gx_y, p->gx_y) + blv_vec_dot(p->gy, p->gy);
+    double fx_gx, fy_gy, gx_gx, gy_gy, x_norm;
+    BLV_TRY(blv_run_reduce(
+        run, BLV_SCALARS(BLV_NORM(&m->gy_norm, p->gy_z), BLV_DOT(&fx_gx, s->d, p->gx_y),
+                         BLV_DOT(&fy_gy, p->fy, p->gy), BLV_DOT(&gx_gx, p->gx_y, p->gx_y),
+                         BLV_DOT(&gy_gy, p->gy, p->gy))));
+    double product = fx_gx + fy_gy, square = gx_gx + gy_gy;
     s->lambda = square > 0.0 ? fmax(0.0, (s->eta * square - product) / square) : 0.0;
-    m->d_norm = blv_vec_combine(s->d, 1.0, s->d, s->lambda, p->gx_y);
+    blv_vec_combine(s->d, 1.0, s->d, s->lambda, p->gx_y);
     blv_vec_combine(p->fy, 1.0, p->fy, s->lambda, p->gy); /* jumps about: no r_norm to stop by */
+    BLV_TRY(blv_run_reduce(run, BLV_SCALARS(BLV_NORM(&m->d_norm, s->d), BLV_NORM(&x_norm, x))));
     m->step_y = s->step_y;
     m->step_x = s->step_x;
     if (s->x_auto) /* no guard against turns: lambda makes d turn as a matter of course */
-        m->step_x = fmin(s->step_x, 0.5 * (1.0 + blv_vec_norm(x)) / m->d_norm);
+        m->step_x = fmin(s->step_x, 0.5 * (1.0 + x_norm) / m->d_norm);
     BLV_TRY(blv_move(run, y, s->step_y, p->fy));
     return blv_move(run, x, m->step_x, s->d);
 }
@@ -104,21 +105,23 @@ static blv_flow bome_step(blv_run *run, void *state) {
 #define FIELD(name) offsetof(bome, name)
 
 static const blv_param params[] = {
-    {"eta", BLV_REAL, FIELD(eta), "auto", DBL_MIN, DBL_MAX, "auto",
-     "weight of the barrier: phi = eta |grad q|^2; auto: 15, and 0.5 where step_y is given"},
-    {"step_x", BLV_REAL, FIELD(step_x), "auto", DBL_MIN, DBL_MAX, "auto", "x-step"},
-    {"step_y", BLV_REAL, FIELD(step_y), "auto", DBL_MIN, DBL_MAX, "auto",
-     "y-step; the bias of the result is of its order"},
-    {"Lg", BLV_REAL, FIELD(inner.L), "auto", DBL_MIN, DBL_MAX, "auto",
-     "the inner step is 1/Lg; auto: estimated, and raised when the inner steps meet more"},
-    {"mu", BLV_REAL, FIELD(inner.mu), "auto", DBL_MIN, DBL_MAX, "auto",
-     "smallest curvature of g in y, for accelerated inner steps; auto: estimated"},
-    {"inner", BLV_INT, FIELD(inner.steps), "auto", 1, 9e15, "auto",
-     "T_in: plain inner steps from y; auto: from the last z, as many as it takes"},
-    {NULL, BLV_REAL, 0, NULL, 0, 0, NULL, NULL},
+    BLV_POSITIVE_AUTO(
+        "eta", eta,
+        "weight of the barrier: phi = eta |grad q|^2; auto: 15, and 0.5 where step_y is given"),
+    BLV_POSITIVE_AUTO("step_x", step_x, "x-step"),
+    BLV_POSITIVE_AUTO("step_y", step_y, "y-step; the bias of the result is of its order"),
+    BLV_POSITIVE_AUTO(
+        "Lg", inner.L,
+        "the inner step is 1/Lg; auto: estimated, and raised when the inner steps meet more"),
+    BLV_POSITIVE_AUTO("mu", inner.mu,
+                      "smallest curvature of g in y, for accelerated inner steps; auto: estimated"),
+    BLV_COUNT_AUTO("inner", inner.steps,
+                   "T_in: plain inner steps from y; auto: from the last z, as many as it takes"),
+    BLV_LAST_PARAM,
 };
 
 const blv_solver blv_solver_bome = {
+    BLV_SIZED(blv_solver),
     .name = "bome",
     .summary = "gradients only: a dynamic barrier weighs f against the gap of the lower level",
     .citation = "M. Ye, B. Liu, S. Wright, P. Stone, Q. Liu, NeurIPS 2022",

@@ -8,10 +8,11 @@
  * fy is computed once an iteration, and the gradient that fails the test is the one of the step.
  * "Tuning-free bilevel optimization: new algorithms and convergence analysis", Algorithm 1; the
  * eta's are those of its Remark 1. Its accuracy is set by T: |gy|^2 and |r|^2 stay near c/T. */
+#include "blocks/param_rows.h"
 #include "blocks/steps.h"
+#include "core/workspace.h"
 #include "solvers/builtin_solvers.h"
 
-#include <float.h>
 #include <math.h>
 
 typedef struct d_tfbo {
@@ -31,9 +32,8 @@ static blv_error d_tfbo_open(blv_run *run, void *state) {
     d_tfbo *s = state;
     BLV_CHECK(blv_state_iterate(run, "v", BLV_LEVEL_Y, &s->v));
     BLV_CHECK(blv_gradient_sum_open(run, &s->at));
-    BLV_CHECK(blv_state_scalar(run, "alpha", &s->alpha));
-    BLV_CHECK(blv_state_scalar(run, "steps_y", &s->steps_y));
-    BLV_CHECK(blv_state_scalar(run, "steps_v", &s->steps_v));
+    BLV_CHECK(blv_state_scalars(run, "alpha", &s->alpha, "steps_y", &s->steps_y, "steps_v",
+                                &s->steps_v, NULL));
     uint64_t limit = blv_run_limit(run);
     if (s->T < 0)
         s->T = limit > 0 ? (int64_t)limit : T_DEFAULT;
@@ -43,8 +43,7 @@ static blv_error d_tfbo_open(blv_run *run, void *state) {
     return BLV_OK;
 }
 
-/* Whether an inner loop that has taken `taken` steps goes on. Not-a-number goes on too: the next
- * move then ends the run as diverged. */
+/* Whether an inner loop that has taken `taken` steps continues. */
 static bool goes_on(blv_run *run, const d_tfbo *s, int64_t taken, int64_t fixed, double norm,
                     double tol) {
     if (s->inner == INNER_FIXED)
@@ -66,7 +65,7 @@ static blv_flow solve_y(blv_run *run, d_tfbo *s, blv_metrics *m) {
             return BLV_GO;
         BLV_TRY(
             blv_oracle_lower(run, blv_sampler_next(s->at.g_batches), x, y, NULL, NULL, s->at.gy));
-        m->gy_norm = blv_vec_norm(s->at.gy);
+        BLV_TRY(blv_run_reduce(run, BLV_SCALARS(BLV_NORM(&m->gy_norm, s->at.gy))));
         if (!goes_on(run, s, p, s->n_y, m->gy_norm, s->tol_y))
             return BLV_GO;
         beta = hypot(beta, m->gy_norm);
@@ -83,7 +82,8 @@ static blv_flow solve_v(blv_run *run, d_tfbo *s, blv_metrics *m) {
         if (s->inner == INNER_FIXED && q == s->n_v)
             return BLV_GO;
         BLV_TRY(blv_oracle_hvp(run, blv_sampler_next(s->at.g_batches), x, y, s->v, s->at.hv));
-        m->r_norm = blv_vec_combine(r, 1.0, s->at.hv, -1.0, s->at.fy);
+        blv_vec_combine(r, 1.0, s->at.hv, -1.0, s->at.fy);
+        BLV_TRY(blv_run_reduce(run, BLV_SCALARS(BLV_NORM(&m->r_norm, r))));
         if (!goes_on(run, s, q, s->n_v, m->r_norm, s->tol_v))
             return BLV_GO;
         gamma = hypot(gamma, m->r_norm);
@@ -102,7 +102,8 @@ static blv_flow d_tfbo_step(blv_run *run, void *state) {
         blv_oracle_upper(run, blv_sampler_next(s->at.f_batches), x, y, NULL, s->at.fx, s->at.fy));
     BLV_TRY(solve_v(run, s, m));
     BLV_TRY(blv_oracle_cross(run, blv_sampler_next(s->at.g_batches), x, y, s->v, s->at.jv));
-    m->d_norm = blv_vec_combine(d, 1.0, s->at.fx, -1.0, s->at.jv);
+    blv_vec_combine(d, 1.0, s->at.fx, -1.0, s->at.jv);
+    BLV_TRY(blv_run_reduce(run, BLV_SCALARS(BLV_NORM(&m->d_norm, d))));
     double alpha = hypot(s->alpha, m->d_norm);
     m->step_x = s->eta_x / alpha;
     BLV_TRY(blv_move(run, x, m->step_x, d));
@@ -113,25 +114,27 @@ static blv_flow d_tfbo_step(blv_run *run, void *state) {
 #define FIELD(name) offsetof(d_tfbo, name)
 
 static const blv_param params[] = {
-    {"alpha0", BLV_REAL, FIELD(alpha0), "1", DBL_MIN, DBL_MAX, NULL, "initial sum for x"},
-    {"beta0", BLV_REAL, FIELD(beta0), "1", DBL_MIN, DBL_MAX, NULL, "initial sum of each y-loop"},
-    {"gamma0", BLV_REAL, FIELD(gamma0), "1", DBL_MIN, DBL_MAX, NULL, "initial sum of each v-loop"},
-    {"eta_x", BLV_REAL, FIELD(eta_x), "1", DBL_MIN, DBL_MAX, NULL, "factor of the x-step"},
-    {"eta_y", BLV_REAL, FIELD(eta_y), "1", DBL_MIN, DBL_MAX, NULL, "factor of the y-steps"},
-    {"eta_v", BLV_REAL, FIELD(eta_v), "1", DBL_MIN, DBL_MAX, NULL, "factor of the v-steps"},
-    {"T", BLV_INT, FIELD(T), "auto", 1, 9e15, "auto",
-     "planned iterations: the loops end at |.|^2 <= c/T; auto: the iteration limit, or 100000"},
-    {"c_y", BLV_REAL, FIELD(c_y), "1", DBL_MIN, DBL_MAX, NULL, "tolerance of the y-loop times T"},
-    {"c_v", BLV_REAL, FIELD(c_v), "1", DBL_MIN, DBL_MAX, NULL, "tolerance of the v-loop times T"},
-    {"inner", BLV_CHOICE, FIELD(inner), "tol", 0, 0, "tol|fixed",
-     "loops end by tolerance, or after n_y and n_v steps"},
-    {"n_y", BLV_INT, FIELD(n_y), "10", 1, 9e15, NULL, "y-steps with inner = fixed"},
-    {"n_v", BLV_INT, FIELD(n_v), "10", 1, 9e15, NULL, "v-steps with inner = fixed"},
-    {"cap", BLV_INT, FIELD(cap), "10000", 1, 9e15, NULL, "most steps of one loop, noted if met"},
-    {NULL, BLV_REAL, 0, NULL, 0, 0, NULL, NULL},
+    BLV_POSITIVE("alpha0", alpha0, "1", "initial sum for x"),
+    BLV_POSITIVE("beta0", beta0, "1", "initial sum of each y-loop"),
+    BLV_POSITIVE("gamma0", gamma0, "1", "initial sum of each v-loop"),
+    BLV_POSITIVE("eta_x", eta_x, "1", "factor of the x-step"),
+    BLV_POSITIVE("eta_y", eta_y, "1", "factor of the y-steps"),
+    BLV_POSITIVE("eta_v", eta_v, "1", "factor of the v-steps"),
+    BLV_COUNT_AUTO(
+        "T", T,
+        "planned iterations: the loops end at |.|^2 <= c/T; auto: the iteration limit, or 100000"),
+    BLV_POSITIVE("c_y", c_y, "1", "tolerance of the y-loop times T"),
+    BLV_POSITIVE("c_v", c_v, "1", "tolerance of the v-loop times T"),
+    BLV_WORD("inner", inner, "tol", "tol|fixed",
+             "loops end by tolerance, or after n_y and n_v steps"),
+    BLV_COUNT("n_y", n_y, "10", "y-steps with inner = fixed"),
+    BLV_COUNT("n_v", n_v, "10", "v-steps with inner = fixed"),
+    BLV_COUNT("cap", cap, "10000", "most steps of one loop, noted if met"),
+    BLV_LAST_PARAM,
 };
 
 const blv_solver blv_solver_d_tfbo = {
+    BLV_SIZED(blv_solver),
     .name = "d-tfbo",
     .summary = "double loop, steps from sums of gradient norms: nothing to tune",
     .citation = "Tuning-free bilevel optimization: new algorithms and convergence analysis, "

@@ -8,10 +8,10 @@
  * optimization with fully first-order oracles", JMLR 26, 2025, Algorithm 1; steps of y and z as in
  * core/penalized.h. The result's y is the minimizer of f + lambda g. */
 #include "blocks/guard.h"
+#include "blocks/param_rows.h"
 #include "blocks/penalized.h"
 #include "solvers/builtin_solvers.h"
 
-#include <float.h>
 #include <math.h>
 
 typedef struct f2ba {
@@ -45,11 +45,10 @@ static blv_flow f2ba_step(blv_run *run, void *state) {
     blv_vec *x = blv_run_x(run);
     blv_metrics *m = blv_run_metrics(run);
     blv_penalty_look look;
-    BLV_TRY(blv_penalized_gradient(run, &s->inner, x, false, s->G, &look));
+    BLV_TRY(blv_penalized_gradient(run, &s->inner, x, false, s->G, &s->guard, &look));
     blv_penalty_report(m, &look);
     m->d_norm = look.G_norm;
     m->step_y = 1.0 / s->inner.lower.L;
-    blv_guard_limit(&s->guard, x);
     m->step_x = blv_guard_step(&s->guard, &s->step_x, 1.0, look.batch, s->G, look.G_norm);
     return blv_move(run, x, m->step_x, s->G);
 }
@@ -57,12 +56,13 @@ static blv_flow f2ba_step(blv_run *run, void *state) {
 #define FIELD(name) offsetof(f2ba, name)
 
 static const blv_param params[] = {
-    {"step_x", BLV_REAL, FIELD(step_x), "auto", DBL_MIN, DBL_MAX, "auto", "x-step"},
+    BLV_POSITIVE_AUTO("step_x", step_x, "x-step"),
     BLV_PENALIZED_PARAMS(f2ba),
-    {NULL, BLV_REAL, 0, NULL, 0, 0, NULL, NULL},
+    BLV_LAST_PARAM,
 };
 
 const blv_solver blv_solver_f2ba = {
+    BLV_SIZED(blv_solver),
     .name = "f2ba",
     .summary = "gradients only: inner gradient steps on g and f + lambda g, then an x-step",
     .citation = "L. Chen, Y. Ma, J. Zhang, JMLR 2025 (F2BA)",

@@ -17,10 +17,10 @@
 #include "blocks/dense_derivatives.h"
 #include "blocks/iterate_selection.h"
 #include "blocks/pair_guard.h"
+#include "blocks/param_rows.h"
 #include "core/workspace.h"
 #include "solvers/builtin_solvers.h"
 
-#include <float.h>
 #include <math.h>
 
 enum { LINEAR_MINRES, LINEAR_EXPLICIT, LINEAR_AUTO };
@@ -99,10 +99,9 @@ static blv_flow mgbio_step(blv_run *run, void *state) {
     BLV_TRY(blv_oracle_upper(run, bf, x, y, NULL, p->fx, p->fy));
     BLV_TRY(solve(run, s, bg, &m->r_norm));
     BLV_TRY(blv_oracle_all(run, bg, x, y, s->out.v, p->gy, NULL, p->jv));
-    m->gy_norm = blv_vec_norm(p->gy);
-    m->d_norm = blv_vec_combine(w, 1.0, p->fx, -1.0, p->jv);
-    blv_pair pair = {x, w, p->gy, m->d_norm, m->gy_norm, blv_cross_size(s->out.v, p->jv)};
-    blv_pair_guard_steps(&s->guard, &s->steps, s->eta, bg ? bg : bf, &pair, &m->step_x, &m->step_y);
+    blv_vec_combine(w, 1.0, p->fx, -1.0, p->jv);
+    const blv_pair pair = {x, w, p->gy, s->out.v, p->jv, NULL};
+    BLV_TRY(blv_pair_guard_steps(run, &s->guard, &s->steps, s->eta, bg ? bg : bf, &pair));
 
     double gamma = m->step_x / s->eta, mapping;
     BLV_TRY(blv_look_ahead(run, x, gamma, w, s->ahead, &mapping));
@@ -115,21 +114,22 @@ static blv_flow mgbio_step(blv_run *run, void *state) {
 #define FIELD(name) offsetof(mgbio, name)
 
 static const blv_param params[] = {
-    {"gamma", BLV_REAL, FIELD(steps.x), "auto", DBL_MIN, DBL_MAX, "auto", "x-step"},
-    {"lambda", BLV_REAL, FIELD(steps.y), "auto", DBL_MIN, DBL_MAX, "auto", "y-step; auto: 1/L"},
+    BLV_POSITIVE_AUTO("gamma", steps.x, "x-step"),
+    BLV_POSITIVE_AUTO("lambda", steps.y, "y-step; auto: 1/L"),
     {"eta", BLV_REAL, FIELD(eta), "0.5", DBL_MIN, 1, NULL, "part of a step that is taken"},
-    {"linear", BLV_CHOICE, FIELD(linear), "auto", 0, 0, "minres|explicit|auto",
-     "how H v = fy is solved; auto: explicit where the problem hands out H and it is small"},
-    {"products", BLV_INT, FIELD(limits.products), "20", 1, 9e15, NULL,
-     "products with H that MINRES takes at most"},
+    BLV_WORD(
+        "linear", linear, "auto", "minres|explicit|auto",
+        "how H v = fy is solved; auto: explicit where the problem hands out H and it is small"),
+    BLV_COUNT("products", limits.products, "20", "products with H that MINRES takes at most"),
     {"tolerance", BLV_REAL, FIELD(limits.tolerance), "1e-12", 0, 1, NULL,
      "MINRES stops at |H v - fy| = tolerance |fy|"},
-    {"output", BLV_CHOICE, FIELD(out.rule), "last", 0, 0, BLV_OUTPUT_WORDS,
-     "which iterate x and y are handed out; best: by the larger of |w| and |gy|"},
-    {NULL, BLV_REAL, 0, NULL, 0, 0, NULL, NULL},
+    BLV_WORD("output", out.rule, "last", BLV_OUTPUT_WORDS,
+             "which iterate x and y are handed out; best: by the larger of |w| and |gy|"),
+    BLV_LAST_PARAM,
 };
 
 const blv_solver blv_solver_mgbio = {
+    BLV_SIZED(blv_solver),
     .name = "mgbio",
     .summary = "steps with momentum, MINRES for the linear system: g need not be convex in y",
     .citation = "F. Huang, On momentum-based gradient methods for bilevel optimization with "

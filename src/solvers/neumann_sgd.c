@@ -16,10 +16,11 @@
  * Automatic steps decay as (1 + t/hold)^-e, with the hold of core/steps.h: with (t+1)^-e they would
  * shrink before anything has converged. */
 #include "blocks/neumann.h"
+#include "blocks/param_rows.h"
 #include "blocks/schedule.h"
+#include "core/workspace.h"
 #include "solvers/builtin_solvers.h"
 
-#include <float.h>
 #include <math.h>
 
 static const double noise_share = 0.004; /* see blv_neumann_prepare */
@@ -48,8 +49,8 @@ static blv_error open_as(blv_run *run, neumann_sgd *s, blv_neumann_form form, do
     BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, &s->d));
     BLV_CHECK(blv_state_vec(run, "d mean", BLV_LEVEL_X, &s->d_mean));
     BLV_CHECK(blv_neumann_open(run, &s->hg, form, 1));
-    BLV_CHECK(blv_state_scalar(run, "schedule_hold", &s->hold));
-    BLV_CHECK(blv_state_scalar(run, "largest_gy", &s->largest_gy));
+    BLV_CHECK(
+        blv_state_scalars(run, "schedule_hold", &s->hold, "largest_gy", &s->largest_gy, NULL));
     s->steps.guard_x.unclipped = true;
     return blv_steps_open(run, &s->steps, BLV_STEPS_XY, blv_neumann_is_auto(&s->hg));
 }
@@ -93,7 +94,8 @@ static double reported_norm(neumann_sgd *s, uint64_t t, double d_norm) {
     if (s->hg.form == BLV_NEUMANN_SUM)
         return d_norm;
     double weight = fmax(1.0 / ((double)t + 1.0), 0.01);
-    return blv_vec_combine(s->d_mean, 1.0 - weight, s->d_mean, weight, s->d);
+    blv_vec_combine(s->d_mean, 1.0 - weight, s->d_mean, weight, s->d);
+    return blv_vec_norm(s->d_mean);
 }
 
 static blv_flow neumann_sgd_step(blv_run *run, void *state) {
@@ -109,36 +111,34 @@ static blv_flow neumann_sgd_step(blv_run *run, void *state) {
     for (int64_t i = 0; i < s->inner; i++) {
         const blv_batch *batch = blv_sampler_next(s->from.g);
         BLV_TRY(blv_oracle_lower(run, batch, x, y, NULL, NULL, s->gy));
-        m->gy_norm = blv_vec_norm(s->gy);
+        BLV_TRY(blv_steps_measure(run, &s->steps, &(const blv_directions){.gy = s->gy}));
         watch_growth(s, i, batch, m->gy_norm);
         m->step_y = blv_steps_y(&s->steps, decay_y, batch, s->gy, m->gy_norm);
         BLV_TRY(blv_move(run, y, m->step_y, s->gy));
     }
     const blv_point here = {x, y};
     BLV_TRY(blv_neumann_estimate(run, &s->hg, &s->from, 1, &here, &s->d));
-    double d_norm = blv_vec_norm(s->d);
+    BLV_TRY(blv_steps_measure(run, &s->steps, &(const blv_directions){.d = s->d}));
     const blv_batch *noise = blv_neumann_noise(&s->hg, &s->from);
-    m->d_norm = reported_norm(s, t, d_norm);
-    m->step_x = blv_steps_x(run, &s->steps, decay_x, noise, s->d, d_norm);
+    m->step_x = blv_steps_x(&s->steps, decay_x, noise, s->d, m->d_norm);
+    m->d_norm = reported_norm(s, t, m->d_norm);
     return blv_move(run, x, m->step_x, s->d);
 }
 
 #define FIELD(name) offsetof(neumann_sgd, name)
 
 static const blv_param params[] = {
-    {"inner", BLV_INT, FIELD(inner), "10", 1, 9e15, NULL, "T_in: y-steps in an iteration"},
-    {"step_x", BLV_REAL, FIELD(steps.x), "auto", DBL_MIN, DBL_MAX, "auto", "first x-step"},
-    {"step_y", BLV_REAL, FIELD(steps.y), "auto", DBL_MIN, DBL_MAX, "auto",
-     "first y-step; auto: 1/L"},
+    BLV_COUNT("inner", inner, "10", "T_in: y-steps in an iteration"),
+    BLV_POSITIVE_AUTO("step_x", steps.x, "first x-step"),
+    BLV_POSITIVE_AUTO("step_y", steps.y, "first y-step; auto: 1/L"),
     {"decay_x", BLV_REAL, FIELD(decay_x), "auto", 0, 1, "auto",
      "exponent e_x of (t+1)^-e_x; auto: the published one"},
     {"decay_y", BLV_REAL, FIELD(decay_y), "auto", 0, 1, "auto",
      "exponent e_y of (t+1)^-e_y; auto: the published one"},
-    {"eta", BLV_REAL, FIELD(hg.eta), "auto", DBL_MIN, DBL_MAX, "auto",
-     "step of the Neumann series; auto: 1/L"},
+    BLV_POSITIVE_AUTO("eta", hg.eta, "step of the Neumann series; auto: 1/L"),
     {"Q", BLV_INT, FIELD(hg.Q), "auto", 1, BLV_NEUMANN_Q_MAX, "auto",
      "factors of the Neumann series; auto: for a bias of 5%, 10 to 300"},
-    {NULL, BLV_REAL, 0, NULL, 0, 0, NULL, NULL},
+    BLV_LAST_PARAM,
 };
 
 #define COMMON_FIELDS                                                                              \
@@ -147,6 +147,7 @@ static const blv_param params[] = {
     .state_size = sizeof(neumann_sgd), .prepare = neumann_sgd_prepare, .step = neumann_sgd_step
 
 const blv_solver blv_solver_stocbio = {
+    BLV_SIZED(blv_solver),
     .name = "stocbio",
     .summary = "inner SGD steps, then a Neumann hypergradient",
     .citation = "K. Ji, J. Yang, Y. Liang, ICML 2021 (stocBiO)",
@@ -157,6 +158,7 @@ const blv_solver blv_solver_stocbio = {
 };
 
 const blv_solver blv_solver_bsa = {
+    BLV_SIZED(blv_solver),
     .name = "bsa",
     .summary = "inner SGD steps, then a randomized Neumann hypergradient, decaying steps",
     .citation = "S. Ghadimi, M. Wang, 2018 (BSA)",
@@ -167,6 +169,7 @@ const blv_solver blv_solver_bsa = {
 };
 
 const blv_solver blv_solver_ttsa = {
+    BLV_SIZED(blv_solver),
     .name = "ttsa",
     .summary =
         "one step in y, one in x along a randomized Neumann hypergradient, on two time scales",

@@ -22,10 +22,12 @@
  * quadratic Hc is 0 and nothing else would end it; and after each step on batches, whose noise the
  * momentum would add up. */
 #include "blocks/momentum.h"
+#include "blocks/param_rows.h"
 #include "blocks/penalized.h"
+#include "core/workspace.h"
 #include "solvers/builtin_solvers.h"
+#include "space/distance.h"
 
-#include <float.h>
 #include <math.h>
 
 typedef struct ragd_gs {
@@ -50,15 +52,11 @@ static blv_error ragd_gs_open(blv_run *run, void *state) {
     if (s->output == OUTPUT_AVERAGE)
         BLV_CHECK(blv_state_iterate(run, "x_k", BLV_LEVEL_X, &s->xk));
     BLV_CHECK(blv_momentum_open(run, s->xk ? s->xk : blv_run_x(run), &s->outer));
-    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, &s->G));
-    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, &s->room));
+    BLV_CHECK(blv_scratch_vecs(run, BLV_LEVEL_X, &s->G, &s->room, NULL));
     BLV_CHECK(blv_state_vec(run, "wbar", BLV_LEVEL_X, &s->wbar));
     BLV_CHECK(blv_state_vec(run, "average G", BLV_LEVEL_X, &s->average_G));
-    BLV_CHECK(blv_state_scalar(run, "Hc", &s->Hc));
-    BLV_CHECK(blv_state_scalar(run, "value", &s->value_before));
-    BLV_CHECK(blv_state_scalar(run, "spread", &s->spread));
-    BLV_CHECK(blv_state_scalar(run, "looked", &s->looked));
-    BLV_CHECK(blv_state_scalar(run, "last_d_norm", &s->d_norm));
+    BLV_CHECK(blv_state_scalars(run, "Hc", &s->Hc, "value", &s->value_before, "spread", &s->spread,
+                                "looked", &s->looked, "last_d_norm", &s->d_norm, NULL));
     return blv_penalized_open(run, &s->inner, true, s->outer.L_auto);
 }
 
@@ -90,7 +88,7 @@ static void learn_Hc(ragd_gs *s, const blv_penalty_look *look) {
     const blv_momentum *o = &s->outer;
     if (!s->Hc_auto || o->known == 0.0 || look->batch || o->k == 0.0)
         return;
-    double nu = s->nu, way = blv_vec_combine(s->room, 1.0, o->w, -1.0, o->w_before);
+    double nu = s->nu, way = blv_distance(s->room, o->w, o->w_before);
     double slopes = blv_vec_dot(s->G, s->room) + blv_vec_dot(o->G_before, s->room);
     double gap = fabs(look->value - s->value_before - 0.5 * slopes);
     gap -= 2.0 * look->noise + inexact * o->L * way * way;
@@ -101,8 +99,8 @@ static void learn_Hc(ragd_gs *s, const blv_penalty_look *look) {
 /* An iteration that takes G at wbar, for Lemma 5. */
 static blv_flow look_at_average(blv_run *run, ragd_gs *s, blv_metrics *m) {
     blv_penalty_look look;
-    BLV_TRY(blv_penalized_gradient(run, &s->inner, s->wbar, false, s->G, &look));
-    double gap = blv_vec_combine(s->room, 1.0, s->G, -1.0, s->average_G);
+    BLV_TRY(blv_penalized_gradient(run, &s->inner, s->wbar, false, s->G, NULL, &look));
+    double gap = blv_distance(s->room, s->G, s->average_G);
     gap -= inexact * s->outer.L * sqrt(s->spread);
     if (s->spread > 0.0)
         s->Hc = fmax(s->Hc, gap * (1.0 + s->nu) / pow(s->spread, 0.5 * (1.0 + s->nu)));
@@ -120,7 +118,7 @@ static bool look_is_due(const ragd_gs *s) {
 /* wbar, the average of G and the spread take in the w of the last step. */
 static void average(ragd_gs *s) {
     double c = 2.0 / (s->outer.k + 1.0);
-    double way = blv_vec_combine(s->room, 1.0, s->outer.w_before, -1.0, s->wbar);
+    double way = blv_distance(s->room, s->outer.w_before, s->wbar);
     s->spread = (1.0 - c) * (s->spread + c * way * way);
     blv_vec_combine(s->wbar, 1.0 - c, s->wbar, c, s->outer.w_before);
     blv_vec_combine(s->average_G, 1.0 - c, s->average_G, c, s->outer.G_before);
@@ -145,7 +143,7 @@ static blv_flow ragd_gs_step(blv_run *run, void *state) {
     m->step_y = 1.0 / s->inner.lower.L;
     if (look_is_due(s))
         return look_at_average(run, s, m);
-    BLV_TRY(blv_penalized_gradient(run, &s->inner, o->w, s->Hc_auto, s->G, &look));
+    BLV_TRY(blv_penalized_gradient(run, &s->inner, o->w, s->Hc_auto, s->G, NULL, &look));
     blv_penalty_report(m, &look);
     BLV_TRY(blv_momentum_check(run, o, s->G, look.batch, &again));
     if (again)
@@ -170,20 +168,20 @@ static blv_flow ragd_gs_step(blv_run *run, void *state) {
 #define FIELD(name) offsetof(ragd_gs, name)
 
 static const blv_param params[] = {
-    {"L", BLV_REAL, FIELD(outer.L), "auto", DBL_MIN, DBL_MAX, "auto",
-     "the x-step is 1/L; auto: estimated, raised by backtracking"},
+    BLV_POSITIVE_AUTO("L", outer.L, "the x-step is 1/L; auto: estimated, raised by backtracking"),
     {"Hc", BLV_REAL, FIELD(Hc), "auto", 0, DBL_MAX, "auto",
      "constant of the restart condition; auto: what the epoch's iterates show"},
     {"nu", BLV_REAL, FIELD(nu), "1", 0, 1, NULL, "Hoelder exponent of the second derivatives"},
     BLV_PENALIZED_PARAMS(ragd_gs),
-    {"warm", BLV_CHOICE, FIELD(warm), "on", 0, 0, "off|on",
-     "y and z are kept over a restart; off: they begin at 0, as in the paper"},
-    {"output", BLV_CHOICE, FIELD(output), "last", 0, 0, "last|average",
-     "what x is: the last iterate, or the average wbar of the epoch, as in the paper"},
-    {NULL, BLV_REAL, 0, NULL, 0, 0, NULL, NULL},
+    BLV_WORD("warm", warm, "on", "off|on",
+             "y and z are kept over a restart; off: they begin at 0, as in the paper"),
+    BLV_WORD("output", output, "last", "last|average",
+             "what x is: the last iterate, or the average wbar of the epoch, as in the paper"),
+    BLV_LAST_PARAM,
 };
 
 const blv_solver blv_solver_ragd_gs = {
+    BLV_SIZED(blv_solver),
     .name = "ragd-gs",
     .summary = "gradients only: restarted accelerated descent on the penalized function",
     .citation = "Accelerating first-order methods for bilevel optimization under general "

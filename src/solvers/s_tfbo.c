@@ -13,10 +13,11 @@
  * Ours: scale = auto sets the eta's to the distances that y, v and x have to go, as tight solves at
  * the start show them. Sums of gradient norms do not forget: on a badly scaled problem the first
  * large gradients shrink all later steps, and a run with eta = 1 hardly moves. */
+#include "blocks/param_rows.h"
 #include "blocks/steps.h"
+#include "core/workspace.h"
 #include "solvers/builtin_solvers.h"
 
-#include <float.h>
 #include <math.h>
 
 typedef struct s_tfbo {
@@ -33,14 +34,11 @@ static blv_error s_tfbo_open(blv_run *run, void *state) {
     s_tfbo *s = state;
     BLV_CHECK(blv_state_iterate(run, "v", BLV_LEVEL_Y, &s->v));
     BLV_CHECK(blv_gradient_sum_open(run, &s->at));
-    BLV_CHECK(blv_state_scalar(run, "alpha", &s->alpha));
-    BLV_CHECK(blv_state_scalar(run, "beta", &s->beta));
-    BLV_CHECK(blv_state_scalar(run, "gamma", &s->gamma));
-    BLV_CHECK(blv_state_hidden(run, "eta_x", &s->eta_x));
-    BLV_CHECK(blv_state_hidden(run, "eta_y", &s->eta_y));
-    BLV_CHECK(blv_state_hidden(run, "eta_v", &s->eta_v));
-    BLV_CHECK(blv_state_hidden(run, "first step_x", &s->first_step_x));
-    BLV_CHECK(blv_state_hidden(run, "last |d|", &s->last_d_norm));
+    BLV_CHECK(
+        blv_state_scalars(run, "alpha", &s->alpha, "beta", &s->beta, "gamma", &s->gamma, NULL));
+    BLV_CHECK(blv_state_hiddens(run, "eta_x", &s->eta_x, "eta_y", &s->eta_y, "eta_v", &s->eta_v,
+                                "first step_x", &s->first_step_x, "last |d|", &s->last_d_norm,
+                                NULL));
     s->alpha = s->alpha0;
     s->beta = s->beta0;
     s->gamma = s->gamma0;
@@ -87,12 +85,14 @@ static blv_flow s_tfbo_step(blv_run *run, void *state) {
     blv_vec *x = blv_run_x(run), *y = blv_run_y(run), *r = s->at.hv, *d = s->at.fx;
     const blv_batch *bf = blv_sampler_next(s->at.f_batches),
                     *bg = blv_sampler_next(s->at.g_batches);
+    double gy_norm, r_norm, d_norm;
 
     BLV_TRY(blv_oracle_upper(run, bf, x, y, NULL, s->at.fx, s->at.fy));
     BLV_TRY(blv_oracle_all(run, bg, x, y, s->v, s->at.gy, s->at.hv, s->at.jv));
-    double gy_norm = blv_vec_norm(s->at.gy);
-    double r_norm = blv_vec_combine(r, 1.0, s->at.hv, -1.0, s->at.fy);
-    double d_norm = blv_vec_combine(d, 1.0, s->at.fx, -1.0, s->at.jv);
+    blv_vec_combine(r, 1.0, s->at.hv, -1.0, s->at.fy);
+    blv_vec_combine(d, 1.0, s->at.fx, -1.0, s->at.jv);
+    BLV_TRY(blv_run_reduce(run, BLV_SCALARS(BLV_NORM(&gy_norm, s->at.gy), BLV_NORM(&r_norm, r),
+                                            BLV_NORM(&d_norm, d))));
 
     double beta = hypot(s->beta, gy_norm), gamma = hypot(s->gamma, r_norm);
     double phi = fmax(beta, gamma), alpha = hypot(s->alpha, d_norm);
@@ -113,17 +113,18 @@ static blv_flow s_tfbo_step(blv_run *run, void *state) {
 
 static const blv_param params[] = {
     {"alpha0", BLV_REAL, FIELD(alpha0), "1", 1, DBL_MAX, NULL, "initial sum for x"},
-    {"beta0", BLV_REAL, FIELD(beta0), "1", DBL_MIN, DBL_MAX, NULL, "initial sum for y"},
-    {"gamma0", BLV_REAL, FIELD(gamma0), "1", DBL_MIN, DBL_MAX, NULL, "initial sum for v"},
-    {"eta_x", BLV_REAL, FIELD(eta_x), "1", DBL_MIN, DBL_MAX, NULL, "factor of the x-step"},
-    {"eta_y", BLV_REAL, FIELD(eta_y), "1", DBL_MIN, DBL_MAX, NULL, "factor of the y-step"},
-    {"eta_v", BLV_REAL, FIELD(eta_v), "1", DBL_MIN, DBL_MAX, NULL, "factor of the v-step"},
-    {"scale", BLV_CHOICE, FIELD(scale), "off", 0, 0, "off|auto",
-     "auto: multiply the eta's by the distances to go, measured at the start (ours)"},
-    {NULL, BLV_REAL, 0, NULL, 0, 0, NULL, NULL},
+    BLV_POSITIVE("beta0", beta0, "1", "initial sum for y"),
+    BLV_POSITIVE("gamma0", gamma0, "1", "initial sum for v"),
+    BLV_POSITIVE("eta_x", eta_x, "1", "factor of the x-step"),
+    BLV_POSITIVE("eta_y", eta_y, "1", "factor of the y-step"),
+    BLV_POSITIVE("eta_v", eta_v, "1", "factor of the v-step"),
+    BLV_WORD("scale", scale, "off", "off|auto",
+             "auto: multiply the eta's by the distances to go, measured at the start (ours)"),
+    BLV_LAST_PARAM,
 };
 
 const blv_solver blv_solver_s_tfbo = {
+    BLV_SIZED(blv_solver),
     .name = "s-tfbo",
     .summary = "single loop, steps from sums of gradient norms: nothing to tune",
     .citation = "Tuning-free bilevel optimization: new algorithms and convergence analysis, "

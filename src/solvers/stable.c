@@ -11,10 +11,11 @@
  * optimization", AISTATS 2022. Its projections of Hm and G are left out. */
 #include "blocks/hessian_average.h"
 #include "blocks/pair_guard.h"
+#include "blocks/param_rows.h"
 #include "core/sampler.h"
 #include "solvers/builtin_solvers.h"
+#include "space/distance.h"
 
-#include <float.h>
 #include <math.h>
 
 /* Automatic x-steps on batches: fx and fy are as noisy as their batch, and the steps constant. */
@@ -74,15 +75,14 @@ static blv_flow stable_step(blv_run *run, void *state) {
         blv_hessian_average_put(run, &s->curvature, bg, &here, first ? NULL : &before, tau, tau));
     BLV_TRY(blv_hessian_average_solve(run, &s->curvature, bg, p->fy, s->v, &m->r_norm));
     BLV_TRY(blv_hessian_average_cross(run, &s->curvature, s->v, p->jv));
-    m->gy_norm = blv_vec_norm(p->gy);
-    m->d_norm = blv_vec_combine(d, 1.0, p->fx, -1.0, p->jv);
-    blv_pair pair = {x, d, p->gy, m->d_norm, m->gy_norm, blv_cross_size(s->v, p->jv)};
-    blv_pair_guard_steps(&s->guard, &s->steps, 1.0, bg ? bg : bf, &pair, &m->step_x, &m->step_y);
+    blv_vec_combine(d, 1.0, p->fx, -1.0, p->jv);
+    const blv_pair pair = {x, d, p->gy, s->v, p->jv, NULL};
+    BLV_TRY(blv_pair_guard_steps(run, &s->guard, &s->steps, 1.0, bg ? bg : bf, &pair));
 
     blv_vec_copy(s->x_now, x);
     blv_vec_copy(s->y_now, y);
     BLV_TRY(blv_move(run, x, m->step_x, d));
-    double x_moved = blv_vec_combine(s->moved, 1.0, x, -1.0, s->x_now);
+    double x_moved = blv_distance(s->moved, x, s->x_now);
     blv_hessian_average_cross_transposed(run, &s->curvature, s->moved, p->hv);
     BLV_TRY(blv_hessian_average_solve_more(&s->curvature, p->hv, s->drift));
     BLV_TRY(blv_move_to(run, y, 3, (const double[]){1.0, -m->step_y, -1.0},
@@ -97,15 +97,16 @@ static blv_flow stable_step(blv_run *run, void *state) {
 #define FIELD(name) offsetof(stable, name)
 
 static const blv_param params[] = {
-    {"step_x", BLV_REAL, FIELD(steps.x), "auto", DBL_MIN, DBL_MAX, "auto",
-     "x-step; auto: 1/(2 L_phi), on batches a twentieth of that"},
-    {"step_y", BLV_REAL, FIELD(steps.y), "auto", DBL_MIN, DBL_MAX, "auto", "y-step; auto: 1/L"},
+    BLV_POSITIVE_AUTO("step_x", steps.x,
+                      "x-step; auto: 1/(2 L_phi), on batches a twentieth of that"),
+    BLV_POSITIVE_AUTO("step_y", steps.y, "y-step; auto: 1/L"),
     {"tau", BLV_REAL, FIELD(tau), "0.1", DBL_MIN, 1, NULL,
      "part of the estimates of H and J that is renewed in an iteration"},
-    {NULL, BLV_REAL, 0, NULL, 0, 0, NULL, NULL},
+    BLV_LAST_PARAM,
 };
 
 const blv_solver blv_solver_stable = {
+    BLV_SIZED(blv_solver),
     .name = "stable",
     .summary = "dense recursive estimates of H and J, y carried along with x: small y",
     .citation = "T. Chen, Y. Sun, Q. Xiao, W. Yin, AISTATS 2022",

@@ -21,11 +21,12 @@
  * Every factor of hg is a mean over its batch, where the papers take one sample or average whole
  * products: the same mean, less noise. */
 #include "blocks/neumann.h"
+#include "blocks/param_rows.h"
 #include "blocks/recursive.h"
 #include "blocks/steps.h"
+#include "core/workspace.h"
 #include "solvers/builtin_solvers.h"
 
-#include <float.h>
 #include <math.h>
 
 #define NO_MOMENTUM ((double)INFINITY)
@@ -49,9 +50,8 @@ static blv_error open_storm(blv_run *run, storm *s, blv_neumann_form form) {
     BLV_CHECK(blv_recursive_open(run, "w", BLV_LEVEL_X, isnan(s->steps.x), &s->w));
     BLV_CHECK(blv_old_point_open(run, &s->old));
     BLV_CHECK(blv_neumann_open(run, &s->hg, form, 2));
-    BLV_CHECK(blv_state_scalar(run, "schedule_m", &s->m));
-    BLV_CHECK(blv_state_scalar(run, "schedule_dd", &s->dd));
-    BLV_CHECK(blv_state_scalar(run, "schedule_c1", &s->c1));
+    BLV_CHECK(blv_state_scalars(run, "schedule_m", &s->m, "schedule_dd", &s->dd, "schedule_c1",
+                                &s->c1, NULL));
     if (!isinf(s->c2))
         BLV_CHECK(blv_state_scalar(run, "schedule_c2", &s->c2));
     s->steps.guard_x.unclipped = true;
@@ -109,15 +109,17 @@ static blv_flow storm_step(blv_run *run, void *state) {
     for (size_t i = 0; i < points_u; i++)
         BLV_TRY(blv_oracle_lower(run, by, at[i].x, at[i].y, NULL, NULL, s->u.at[i]));
     BLV_TRY(blv_neumann_estimate(run, &s->hg, &s->from, points, at, s->w.at));
-    m->gy_norm = blv_recursive_update(&s->u, coefficient(s, s->c2, k));
-    m->d_norm = blv_recursive_update(&s->w, coefficient(s, s->c1, k));
+    blv_recursive_update(&s->u, coefficient(s, s->c2, k));
+    blv_recursive_update(&s->w, coefficient(s, s->c1, k));
+    BLV_TRY(blv_steps_measure(run, &s->steps,
+                              &(const blv_directions){.gy = s->u.estimate, .d = s->w.estimate}));
 
     blv_old_point_keep(run, &s->old);
     const blv_batch *noise_u = blv_samplers_noise(&s->from);
     const blv_batch *noise_w = blv_neumann_noise(&s->hg, &s->from);
     double factor_y = fmin(eta(s, k), blv_neumann_limit(&s->hg, &s->steps));
     m->step_y = blv_steps_y(&s->steps, factor_y, noise_u, s->u.estimate, m->gy_norm);
-    m->step_x = blv_steps_x(run, &s->steps, eta(s, k), noise_w, s->w.estimate, m->d_norm);
+    m->step_x = blv_steps_x(&s->steps, eta(s, k), noise_w, s->w.estimate, m->d_norm);
     BLV_TRY(blv_move(run, y, m->step_y, s->u.estimate));
     return blv_move(run, x, m->step_x, s->w.estimate);
 }
@@ -129,18 +131,16 @@ static const blv_param params[] = {
      "momentum in y: beta_{k+1} = c2 eta_k^2; auto: 0.3/dd^2"},
     {"c1", BLV_REAL, FIELD(c1), "auto", 0, DBL_MAX, "auto",
      "momentum in x: alpha_{k+1} = c1 eta_k^2; auto: 0.3/dd^2"},
-    {"m", BLV_REAL, FIELD(m), "auto", DBL_MIN, DBL_MAX, "auto",
-     "m of eta_k = dd/(m+k)^(1/3); auto: three times what x needs, or 1 when a step is given"},
-    {"dd", BLV_REAL, FIELD(dd), "auto", DBL_MIN, DBL_MAX, "auto",
-     "dd of eta_k; auto: m^(1/3), so that eta_0 = 1"},
-    {"step_x", BLV_REAL, FIELD(steps.x), "auto", DBL_MIN, DBL_MAX, "auto", "x-step, times eta_k"},
-    {"step_y", BLV_REAL, FIELD(steps.y), "auto", DBL_MIN, DBL_MAX, "auto",
-     "y-step, times eta_k; auto: 1/L"},
-    {"eta", BLV_REAL, FIELD(hg.eta), "auto", DBL_MIN, DBL_MAX, "auto",
-     "step of the Neumann series; auto: 1/L"},
+    BLV_POSITIVE_AUTO(
+        "m", m,
+        "m of eta_k = dd/(m+k)^(1/3); auto: three times what x needs, or 1 when a step is given"),
+    BLV_POSITIVE_AUTO("dd", dd, "dd of eta_k; auto: m^(1/3), so that eta_0 = 1"),
+    BLV_POSITIVE_AUTO("step_x", steps.x, "x-step, times eta_k"),
+    BLV_POSITIVE_AUTO("step_y", steps.y, "y-step, times eta_k; auto: 1/L"),
+    BLV_POSITIVE_AUTO("eta", hg.eta, "step of the Neumann series; auto: 1/L"),
     {"Q", BLV_INT, FIELD(hg.Q), "auto", 1, BLV_NEUMANN_Q_MAX, "auto",
      "factors of the Neumann series; auto: for a bias of 5%, 10 to 300"},
-    {NULL, BLV_REAL, 0, NULL, 0, 0, NULL, NULL},
+    BLV_LAST_PARAM,
 };
 
 #define COMMON_FIELDS                                                                              \
@@ -149,6 +149,7 @@ static const blv_param params[] = {
     .state_size = sizeof(storm), .prepare = storm_prepare, .step = storm_step
 
 const blv_solver blv_solver_mrbo = {
+    BLV_SIZED(blv_solver),
     .name = "mrbo",
     .summary = "single loop, recursive momentum on gy and on a Neumann hypergradient",
     .citation = "J. Yang, K. Ji, Y. Liang, NeurIPS 2021, Algorithm 1",
@@ -158,6 +159,7 @@ const blv_solver blv_solver_mrbo = {
 };
 
 const blv_solver blv_solver_sustain = {
+    BLV_SIZED(blv_solver),
     .name = "sustain",
     .summary = "single loop, double momentum with a randomized Neumann hypergradient",
     .citation = "P. Khanduri, S. Zeng, M. Hong, H.-T. Wai, Z. Wang, Z. Yang, NeurIPS 2021",
@@ -167,6 +169,7 @@ const blv_solver blv_solver_sustain = {
 };
 
 const blv_solver blv_solver_mstsa = {
+    BLV_SIZED(blv_solver),
     .name = "mstsa",
     .summary = "single loop, recursive momentum on the hypergradient, plain SGD on y",
     .citation = "P. Khanduri, S. Zeng, M. Hong, H.-T. Wai, Z. Wang, Z. Yang, 2021 (MSTSA)",

@@ -1,5 +1,5 @@
-# bilevel bench: what a suite may say, what the runs are, what is made of their points, and that a
-# bench which was stopped goes on.
+# bilevel bench: what a suite may say, what the runs are, what is made of their points, and that an
+# interrupted benchmark resumes.
 . "$(dirname "$0")/lib.sh"
 
 # suite_with SED_COMMAND: the suite of this test, changed, as changed.json
@@ -278,7 +278,7 @@ run 0 bench ./small.json -o two --no-plots --jobs 2 --no-store
 cut two/points.jsonl >after
 same before after
 
-# Stopped by a signal: no page, exit code 1, and the same command goes on
+# Stopped by a signal: no page, exit code 1, and the same command resumes it
 "$bilevel" bench ./small.json -o stopped --seconds 0.2 --grid none --no-plots --no-store >out 2>err &
 process=$!
 tries=0
@@ -289,9 +289,9 @@ done
 kill -TERM $process
 wait $process
 code=$?
-case_name="a bench that was stopped"
+case_name="an interrupted benchmark"
 [ "$code" -eq 1 ] || fail "$case_name: exit code $code"
-err_has "the same command goes on"
+err_has "the same command resumes it"
 [ ! -e stopped/index.html ] || fail "$case_name: there is a page"
 made=$(lines stopped)
 [ "$made" -gt 0 ] || fail "$case_name: nothing was kept"
@@ -327,5 +327,5 @@ run 0 bench ./small.json --quick -o quick --no-plots --no-store --solvers soba -
     --seeds 2 --budget 5000 --markdown
 out_has "## small: A small suite"
 out_has "| soba/tuned |"
-out_has "step\\_x=0.5"
+out_has "step_x=0.5"
 finish

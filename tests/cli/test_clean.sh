@@ -138,7 +138,7 @@ err_has "stopped before all folds were done: nothing is written"
 # ---- what is refused; nothing is written
 no_files() {
     [ ! -e never.csv ] || fail "$case_name: wrote its file"
-    [ -z "$(find . -name '.bilevel-*')" ] || fail "$case_name: temporary files are left"
+    [ -z "$(find . -name '*.tmp')" ] || fail "$case_name: temporary files are left"
 }
 refuse() {
     words=$1
@@ -162,10 +162,10 @@ refuse "missing.csv" noisy.csv --val val.csv --test missing.csv
 refuse "no label column 'kind'" noisy.csv --val val.csv --label kind
 refuse "one.csv: one class only ('3')" one.csv --val val.csv
 refuse "without.csv: no row of class '3', which noisy.csv has" noisy.csv --val without.csv
-refuse "unknown.csv: match: row 3 has class 'ten'" noisy.csv --val unknown.csv
+refuse "unknown.csv: row 3 has class 'ten'" noisy.csv --val unknown.csv
 refuse "nan.csv: line 5, column 7 of 65 (x6): expected a finite number, found 'nan'" nan.csv --val val.csv
 refuse "narrow.csv: 63 features; expected 64 as in noisy.csv" noisy.csv --val narrow.csv
-refuse "renamed.csv: match: column 3 is 'y3'" noisy.csv --val renamed.csv
+refuse "renamed.csv: feature 3 is 'y3'" noisy.csv --val renamed.csv
 refuse "header_only.csv" header_only.csv --val val.csv
 refuse "empty.csv" empty.csv --val val.csv
 refuse "empty.csv" noisy.csv --val empty.csv

@@ -132,11 +132,11 @@ refused "none of the solvers that run has a parameter 'stepx'; did you mean 'ste
 refused "did you mean 'iters'" solve parabola --solver soba,exact --set iter=1
 refused "none of the solvers that run has a parameter 'inner'" solve parabola --solver soba,exact \
     --set inner=3
-refused "'sobba' is not among the solvers that run; did you mean 'soba'?" \
+refused "among the solvers that run is no 'sobba'; did you mean 'soba'?" \
     solve parabola --solver soba,exact --set sobba.step_x=1
-refused "'aid-cg' is not among the solvers that run" solve parabola --solver soba,exact \
+refused "among the solvers that run is no 'aid-cg'" solve parabola --solver soba,exact \
     --set aid-cg.inner=3
-refused "'aid-cg' is not among" solve parabola --solver soba --set aid-cg.inner=3
+refused "is no 'aid-cg'" solve parabola --solver soba --set aid-cg.inner=3
 refused "solver soba has no parameter 'inner'" solve parabola --solver soba,aid-cg --set soba.inner=3
 refused "decay" solve parabola --solver exact,soba --set decay=7 --trace never.jsonl --out never.npz
 refused "iters" solve parabola --solver exact,soba --iters x
@@ -144,11 +144,11 @@ refused "iters" solve parabola --solver exact,soba --iters x
 
 # ---- Names
 refused "there is no solver 'sobba'; did you mean 'soba'?" solve parabola --solver exact,sobba
-refused "a name is missing" solve parabola --solver soba,,exact
-refused "a name is missing" solve parabola --solver soba,
-refused "a name is missing" solve parabola --solver ,soba
+refused "there is no solver ''" solve parabola --solver soba,,exact
+refused "there is no solver ''" solve parabola --solver soba,
+refused "there is no solver ''" solve parabola --solver ,soba
 refused "soba is named twice" solve parabola --solver soba,exact,soba
-refused "'all' stands alone" solve parabola --solver all,soba
+refused "there is no solver 'all'" solve parabola --solver all,soba
 refused "there is no solver ''" solve parabola --solver ""
 refused "there is no solver 'All'" solve parabola --solver All
 refused "there is no problem" solve nothing --solver all
@@ -171,7 +171,7 @@ for name in soba exact; do
     same expected found
 done
 [ ! -e run.jsonl ] && [ ! -e end.npz ] || fail "a file without the name of a solver was written"
-refused "nowhere/end.soba.npz" solve parabola --solver soba,exact --iters 3 --out nowhere/end.npz
+refused "nowhere/end.npz" solve parabola --solver soba,exact --iters 3 --out nowhere/end.npz
 refused "nowhere/run.exact.jsonl" solve parabola --solver soba,exact --iters 3 \
     --trace nowhere/run.jsonl
 refused "missing.npz" solve parabola --solver soba,exact --iters 3 --start missing.npz

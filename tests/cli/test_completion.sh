@@ -3,8 +3,8 @@
 
 refused "no shell is named" completion
 refused "'fish': expected bash or zsh" completion fish
-refused "one shell at a time" completion bash zsh
-refused "arguments" manual now
+refused "one argument too many" completion bash zsh
+refused "one argument too many" manual now
 run 0 completion bash
 err_empty
 cp out bash.sh
@@ -40,20 +40,22 @@ while read -r name; do
     "$bilevel" $name --help >out 2>err </dev/null || fail "bilevel $name --help"
     grep -qF ".SS bilevel $name " bilevel.1 || fail "manual: no $name"
     sed -n "/^\.SS bilevel $name /,/^\.S/p" bilevel.1 | sed 's/\\-/-/g; s/\\f[A-Z]//g' >section
-    sed -n "/^    '$name') options=/p" bash.sh | tr "' " '\n\n' >in_bash
-    sed -n "/^    ('$name')/,/^        ;;/p" _bilevel >in_zsh
+    # shellcheck disable=SC2086
+    "$bilevel" completion words -- $name - >offered 2>err || fail "completion words $name"
     sed -nE 's/^ +(-., )?--([a-z-]+).*/\2/p' out >long
     for option in $(cat long); do
         options=$((options + 1))
-        grep -qx -e "--$option" in_bash || fail "bash: $name --$option"
-        grep -qE "^ +'\*--$option(=)?\[" in_zsh || fail "zsh: $name --$option"
+        grep -qE "^--$option	." offered || fail "completion: $name --$option"
         grep -qE "^(-., )?--$option(=|$)" section || fail "manual: $name --$option"
     done
 done <all
 [ "$options" -ge 100 ] || fail "only $options options were looked at"
+run 0 completion words -- ""
 while read -r name; do
-    grep -qE "^        '$name:" _bilevel || fail "zsh: $name"
+    grep -qE "^$name	." out || fail "completion: $name"
 done <commands
+run 0 completion words -- unknown ""
+[ ! -s out ] || fail "completion of an unknown command"
 [ "$(awk '/^\./ && $1 !~ /^\.(TH|SH|SS|TP|PP)$/' bilevel.1 | wc -l)" -eq 0 ] ||
     fail "a line of the manual is taken for a command"
 if command -v man >/dev/null; then
@@ -74,8 +76,8 @@ bash -n bash.sh 2>err || fail "bash -n"
 # completes WORD... : what bash offers for the last of the words
 completes() {
     case_name="completing: $*"
-    bash -c '. ./bash.sh; COMP_WORDS=(bilevel "$@"); COMP_CWORD=$#; _bilevel
-        printf "%s\n" "${COMPREPLY[@]}"' bash "$@" >out 2>err || fail "$case_name"
+    bash -c '. ./bash.sh; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _bilevel
+        printf "%s\n" "${COMPREPLY[@]}"' bash "$bilevel" "$@" >out 2>err || fail "$case_name"
     err_empty
 }
 # exactly WORDS WORD...
@@ -104,6 +106,8 @@ exactly "split stats" data s
 exactly "--sizes" data split a.csv --si
 exactly "time iterations calls" plot 1 --x ""
 exactly "" data -
+exactly "" unknown --pr
+exactly "solvers" help solver
 touch "a file.svg" afar.txt
 completes plot 1 -o a
 out_has "a file.svg"

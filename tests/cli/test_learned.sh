@@ -59,7 +59,7 @@ is exact 1 solver
 is 0.0001 1 parameters solve_tol
 is 4 1 options seed
 is "$("$bilevel" version | awk '{ print $NF }')" 1 version
-is "$PWD" 1 task folder
+is "$PWD/noisy.csv" 1 task training train
 [ "$(field 1 fingerprint | wc -c)" -eq 17 ] || fail "no fingerprint of the data"
 is "$("$json_get" cleaned suspects) of 300 rows suspect; of 90 wrong labels $("$json_get" cleaned truth found) found" 1 message
 "$json_get" cleaned >expected
@@ -302,7 +302,7 @@ same clean.csv straight.clean.csv
 # ---- what is refused, and what has ended
 run 0 resume "$id"
 out_has "Run $id has finished: "
-refused "which goes on under its own limits" resume "$id" --iters 5
+refused "which keeps its own limits" resume "$id" --iters 5
 "$sql" .runs.db "UPDATE run SET status = 'interrupted' WHERE id = $id"
 shown=
 run 0 resume "$id" --quiet
@@ -319,6 +319,12 @@ run 0 resume "$id" --quiet
 err_has "made by version 0.0.1, this is"
 same rows.csv straight.rows.csv
 
+# ---- what an earlier version of the program has stored
+"$sql" .runs.db "UPDATE run SET status = 'interrupted',
+    task = '{\"folder\": \"/\", \"arguments\": [\"bilevel clean\", \"noisy.csv\"]}' WHERE id = $id"
+shown=
+refused "kept its command line alone: run that command again" resume "$id"
+
 # ---- a full disk: said once, the files are there, the store is whole
 case_name="full disk"
 rm -f rows.csv clean.csv
@@ -329,7 +335,7 @@ rm -f rows.csv clean.csv
 ) >out 2>err
 code=$?
 [ $code -eq 2 ] || fail "exit code $code, expected 2"
-err_has "the run goes on without it"
+err_has "the run continues without it"
 [ "$(wc -l <err)" -eq 1 ] || fail "said more than once"
 same rows.csv straight.rows.csv
 "$sql" small.db "SELECT status FROM run WHERE status NOT IN ('finished', 'running')" >found

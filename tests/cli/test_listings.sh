@@ -106,7 +106,7 @@ fits no no yes yes --for quadratic --gradients-only --problem-set terms=5
 fits yes yes no no --for non-singleton
 fits no no no no --for non-singleton --gradients-only
 run 0 solvers exact --for non-singleton
-grep -qE '^Suits non-singleton +no: .*singular' out || fail "$case_name: not said to be refused"
+grep -qE '^suits non-singleton +no: .*singular' out || fail "$case_name: not said to be refused"
 run 0 solvers exact --for parabola --json
 json suited fit
 json exact name

@@ -170,7 +170,7 @@ same out drawn
 run 0 plot 1 2 --term -o both.svg
 same out drawn
 [ -s both.svg ] || fail "$case_name: no file"
-ls -A | grep -q '^\.bilevel-' && fail "something was left behind"
+ls -A | grep -q '\.tmp$' && fail "something was left behind"
 
 # ---- Rows in different places: straight lines of the picture between them, the last value holds
 "$sql" .runs.db "DELETE FROM trace WHERE run IN (5, 6)" "INSERT INTO trace VALUES \
@@ -210,9 +210,9 @@ cp three.svg before
 code=$?
 case_name="full disk"
 [ "$code" -eq 2 ] || fail "$case_name: exit code $code, expected 2"
-err_has "three.svg: cannot be written"
+err_has "three.svg: cannot write"
 same three.svg before
-ls -A | grep -q '^\.bilevel-' && fail "something was left behind"
+ls -A | grep -q '\.tmp$' && fail "something was left behind"
 mkdir folder.svg
 refused "is there and is not a regular file" plot 1 -o folder.svg
 

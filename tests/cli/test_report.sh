@@ -177,8 +177,8 @@ cp report.html before
 code=$?
 case_name="full disk"
 [ "$code" -eq 2 ] || fail "$case_name: exit code $code, expected 2"
-err_has "report.html: cannot be written"
+err_has "report.html: cannot write"
 same report.html before
-ls -A | grep -q '^\.bilevel-' && fail "something was left behind"
+ls -A | grep -q '\.tmp$' && fail "something was left behind"
 
 finish

@@ -201,7 +201,7 @@ json "$id" run
 "$json_get" out x >found
 same found expected_x
 run 0 solve quadratic --solver soba --iters 200 --quiet
-refused "has no checkpoint to go on from" resume "$(newest)" --iters 500
+refused "has no checkpoint to resume from" resume "$(newest)" --iters 500
 # A tolerance that is met ends it, and nothing is left to go on from
 run 0 solve parabola --tol 1e-6 --checkpoint 60 --quiet
 "$sql" .runs.db "SELECT count(*) FROM attachment WHERE run = $(newest)" >found
@@ -232,7 +232,7 @@ run 0 resume "$id" --iters 1000000000 --budget 1 --json # from another folder; e
 json budget status
 id=$(cd place && stopped l2reg --problem-set train=data.svm --iters 1e9)
 rm -r place
-refused "which cannot be entered" resume "$id"
+refused "place/data.svm" resume "$id"
 id=$(stopped quadratic --iters 1e9)
 "$sql" .runs.db "UPDATE attachment SET bytes = substr(bytes, 1, 1000) WHERE run = $id"
 refused "checkpoint" resume "$id"
@@ -240,6 +240,9 @@ refused "checkpoint" resume "$id"
 "$sql" .runs.db "DELETE FROM attachment WHERE run = $id"
 run 0 resume "$id" --iters 10 --quiet
 err_has "made by version 0.0.1"
+"$sql" .runs.db "UPDATE run SET status = 'interrupted',
+    task = '{\"problem\": \"quadratic\", \"settings\": [[\"iters\", \"10\"]]}' WHERE id = $id"
+refused "an earlier version of the program stored the run" resume "$id"
 "$sql" .runs.db "UPDATE run SET kind = 'bench', status = 'interrupted' WHERE id = $id"
 refused "is one of 'bilevel bench'" resume "$id"
 
@@ -255,7 +258,7 @@ expect_full() {
     json 300 iterations
     "$json_get" out phi >found
     same found expected_phi
-    err_has "no checkpoint was stored, the one before is as it was"
+    err_has "no checkpoint was stored, the one before is kept"
 }
 
 # expect_resumed STORE: with room again, it goes on from there

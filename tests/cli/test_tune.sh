@@ -176,7 +176,7 @@ refuse() {
     shift
     refused "$words" tune "$@" -o never.npz
     [ ! -e never.npz ] || fail "$case_name: wrote its file"
-    [ -z "$(find . -name '.bilevel-*')" ] || fail "$case_name: temporary files are left"
+    [ -z "$(find . -name '*.tmp')" ] || fail "$case_name: temporary files are left"
 }
 sed 's/,yes$/,maybe/' val.csv >unknown.csv
 grep -v ',no$' val.csv >without.csv
@@ -209,7 +209,7 @@ refused "missing.csv" predict model.npz missing.csv
 "$npz_tool" write other.npz x=1,2
 refused "not a model" predict other.npz test.csv
 refused "narrow.csv: 29 features; expected 30" predict model.npz narrow.csv --label kind
-refused "has class 'maybe', which model.npz does not know" predict model.npz unknown.csv
+refused "has class 'maybe', which model.npz does not have" predict model.npz unknown.csv
 sed '1s/f3/g3/' test.csv >renamed.csv
 refused "feature 3 is 'g3'; expected 'f3'" predict model.npz renamed.csv
 refused "--all needs --out" predict model.npz test.csv --all

@@ -25,13 +25,14 @@ refused "Usage"
 refused "did you mean 'solve'" slove parabola
 refused "there is no command" entirely-different
 refused "no problem is named" solve
-refused "Usage" solve
 refused "no problem is named" check
 refused "too many" solve parabola parabola
 refused "too many" solvers s-tfbo exact
-refused "arguments" version now
+refused "one argument too many" version now
 refused "unrecognized option" solve parabola --iterations 3
 refused "unrecognized option" solvers --yaml
+refused "unrecognized option '--sedd'; did you mean '--seed'?" check parabola --sedd 3
+refused "did you mean '--threads'" check parabola --problem-set --seedd --thraed=3
 refused "did you mean 'quadratic'" solve quadratc
 refused "did you mean 'parabola'" check parabla
 refused "did you mean 'parabola'" problems parabla

@@ -16,7 +16,7 @@ cut -d, -f2-65 val.csv >narrow.csv
 wrong() {
     refused "$@"
     [ "$(wc -l <err)" -eq 1 ] || fail "$case_name: more than one line"
-    for written in never* .bilevel-*; do
+    for written in never*; do
         [ ! -e "$written" ] || fail "$case_name: wrote $written"
     done
     [ ! -e .runs.db ] || fail "$case_name: a run is stored"
@@ -48,11 +48,11 @@ for problem in $on_data; do
     wrong "missing.csv: cannot open: No such file or directory" "$@" train=missing.csv
     wrong "train.csv: no label column 'kind'" "$@" train=train.csv --problem-set label=kind
     wrong "nan.csv: line 5, column 7 of 65 (x6): expected a finite number, found 'nan'" "$@" train=nan.csv
-    wrong "one.csv: one class only ('3'), expected at least 2" "$@" train=one.csv
-    wrong "narrow.csv: match: 63 named columns, but 64 in the other set" "$@" train=train.csv \
+    wrong "one.csv: one class only ('3'); expected at least two" "$@" train=one.csv
+    wrong "narrow.csv: 63 features; expected 64 as in train.csv" "$@" train=train.csv \
         --problem-set val=narrow.csv
 done
-wrong "one.csv: one class only ('3'), expected at least 2" check l2reg --problem-set train=one.csv
+wrong "one.csv: one class only ('3'); expected at least two" check l2reg --problem-set train=one.csv
 wrong "missing.csv: cannot open" solvers --for l2reg --problem-set train=missing.csv
 for command in clean tune; do
     wrong "one.csv: one class only ('3')" $command one.csv --val val.csv
@@ -62,7 +62,7 @@ for command in clean tune; do
         --test narrow.csv
 done
 wrong "one class only" data corrupt one.csv never.csv --share 0.1
-wrong "narrow.csv: feature 0 is 'x1'; expected 'x0' as model.npz has it" predict model.npz narrow.csv
+wrong "narrow.csv: feature 0 is 'x1'; expected 'x0' as in model.npz" predict model.npz narrow.csv
 cut -d, -f2- narrow.csv | tail -n +2 >plain.csv
 wrong "plain.csv: 62 features; expected 64" predict model.npz plain.csv
 wrong "missing.npz: cannot open" predict missing.npz val.csv

@@ -34,9 +34,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (size == 0)
         return 0;
     if (!problem)
-        require(blv_problem_from_family(blv_family_find(NULL, "quadratic", NULL), settings,
-                                        &(blv_problem_options){.threads = 1}, &problem,
-                                        NULL) == BLV_OK);
+        require(blv_problem_from_family(
+                    blv_family_find(NULL, "quadratic", NULL), settings,
+                    &(blv_problem_options){.size = sizeof(blv_problem_options), .threads = 1},
+                    &problem, NULL) == BLV_OK);
     uint8_t choice = data[size - 1];
     uint8_t *copy = malloc(size);
     blv_run *run = NULL;

@@ -13,8 +13,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                               "groups", "groups",   groups.path, NULL};
     blv_problem *problem = NULL;
     blv_message why = {""};
-    blv_error error = blv_problem_from_family(blv_family_find(NULL, "l2reg", NULL), settings,
-                                              &(blv_problem_options){.threads = 1}, &problem, &why);
+    blv_error error = blv_problem_from_family(
+        blv_family_find(NULL, "l2reg", NULL), settings,
+        &(blv_problem_options){.size = sizeof(blv_problem_options), .threads = 1}, &problem, &why);
     if ((error == BLV_OK) != (problem != NULL) || (error != BLV_OK) != (why.text[0] != '\0'))
         abort();
     blv_problem_destroy(problem);

@@ -2,7 +2,7 @@
 #include "fuzz_archive.h"
 #include "fuzz_reader.h"
 
-#include "cli/cli_model_file.h"
+#include "bilevel/model.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static memory_file file;
@@ -17,10 +17,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         repair_checksums(copy, size - 1);
     put_memory_file(&file, copy, size - 1);
     free(copy);
-    cli_model model = {0};
-    if (cli_model_read(&model, file.path) == CLI_DONE &&
-        (model.features == 0 || model.classes < 2 || !model.class_names))
+    blv_model *model = NULL;
+    if (blv_model_read(&model, file.path, NULL) == BLV_OK &&
+        (model->features == 0 || model->classes < 2 || !model->class_names))
         abort();
-    cli_model_free(&model);
+    blv_model_destroy(model);
     return 0;
 }

@@ -50,11 +50,12 @@ static inline void read_and_check(const memory_file *file, blv_format format,
     if (set && blv_dataset_finish(set, file->path, &why) != BLV_OK)
         abort();
     blv_dataset_fingerprint(set);
-    blv_dataset_destroy(set);
+    blv_dataset_release(set);
 }
 
 static inline blv_read_options options_from(uint8_t choice) {
     return (blv_read_options){
+        .size = sizeof(blv_read_options),
         .precision = choice & 1 ? BLV_F32 : BLV_F64,
         .layout = choice & 2 ? BLV_LAYOUT_SPARSE : BLV_LAYOUT_AUTO,
         .real_targets = (choice & 4) != 0,

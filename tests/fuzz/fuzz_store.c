@@ -2,54 +2,57 @@
  * or without. */
 #include "fuzz_reader.h"
 
-#include "cli/cli_store.h"
+#include "store/run_groups.h"
 
 #include <math.h>
 #include <sys/stat.h>
 
-static void look_at(cli_store *store, int64_t id) {
+static void look_at(blv_store *store, int64_t id) {
     static const char *const names[] = {"checkpoint", "start"};
-    json_t *value = NULL;
-    double best;
-    if (cli_store_find(store, id, &value))
-        json_decref(value);
-    value = NULL;
-    if (cli_store_rows(store, id, &value))
-        json_decref(value);
-    value = NULL;
-    if (cli_store_attachments(store, id, &value))
-        json_decref(value);
-    cli_store_best(store, id, &best);
+    blv_run_info *run = NULL;
+    blv_run_groups groups;
+    blv_attachment *list = NULL;
+    size_t count = 0;
+    if (blv_store_find(store, id, &run) == BLV_OK)
+        blv_run_info_free(run);
+    if (blv_run_groups_load(&groups, store, &id, 1, NULL) == BLV_OK)
+        blv_run_groups_free(&groups);
+    if (blv_store_attachments(store, id, &list, &count) == BLV_OK)
+        blv_attachments_free(list, count);
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         void *bytes = NULL;
         size_t size = 0;
-        if (cli_store_read(store, id, names[i], &bytes, &size))
+        if (blv_store_read(store, id, names[i], &bytes, &size) == BLV_OK)
             free(bytes);
     }
 }
 
-static void look(cli_store *store) {
-    json_t *runs = NULL;
-    if (cli_store_list(store, &(cli_run_filter){.limit = 10}, &runs)) {
-        if (!json_is_array(runs))
+static void look(blv_store *store) {
+    const blv_run_filter filter = {.size = sizeof filter, .limit = 10};
+    blv_run_info **runs = NULL;
+    size_t count = 0;
+    if (blv_store_list(store, &filter, &runs, &count) == BLV_OK) {
+        if (count > 10)
             abort();
-        json_decref(runs);
+        blv_run_list_free(runs, count);
     }
     for (int64_t id = 0; id < 4; id++)
         look_at(store, id);
 }
 
-static void write_to(cli_store *store) {
+static void write_to(blv_store *store) {
     int64_t id = 0;
-    cli_run_facts facts = {.kind = "solve", .problem = "parabola", .solver = "s-tfbo"};
-    if (cli_store_begin(store, &facts, &id)) {
-        cli_store_row(store, id, 1, 0.5, "{\"iteration\": 1}");
-        cli_store_attach(store, id, "start", "bytes", 5);
-        cli_store_finish(store, id,
-                         &(cli_run_end){.status = "finished", .phi = NAN, .grad_norm = NAN});
+    const blv_run_info begin = {
+        .size = sizeof begin, .kind = "solve", .problem = "parabola", .solver = "s-tfbo"};
+    const blv_run_info end = {
+        .size = sizeof end, .status = BLV_STATUS_FINISHED, .phi = NAN, .grad_norm = NAN};
+    if (blv_store_begin(store, &begin, &id) == BLV_OK) {
+        blv_store_row(store, id, 1, 0.5, "{\"iteration\": 1}");
+        blv_store_attach(store, id, "start", "bytes", 5);
+        blv_store_finish(store, id, &end);
         look_at(store, id);
     }
-    cli_store_remove(store, 1);
+    blv_store_remove(store, 1);
 }
 
 static void put_store(const char *path, const uint8_t *data, size_t size) {
@@ -70,13 +73,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         snprintf(path, sizeof path, "%s/runs.db", folder);
     }
     put_store(path, data, size - 1);
-    cli_store *store = NULL;
-    cli_store_choice choice = {.path = path};
-    if (cli_store_open_existing(&store, &choice) == CLI_DONE) {
+    blv_store *store = NULL;
+    if (blv_store_open(&store, path, BLV_STORE_EXISTING, NULL) == BLV_OK) {
         look(store);
         if (data[size - 1] & 1)
             write_to(store);
-        cli_store_close(store);
+        blv_store_close(store);
     }
     static const char *const ends[] = {"", "-journal", "-wal", "-shm"};
     for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {

@@ -3,11 +3,11 @@
  *
  *     make_seeds FOLDER */
 #include "bilevel/checkpoint.h"
+#include "bilevel/model.h"
 #include "bilevel/npz.h"
 #include "bilevel/registry.h"
 #include "bilevel/run.h"
-#include "cli/cli_model_file.h"
-#include "cli/cli_store.h"
+#include "bilevel/store.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -180,8 +180,9 @@ static void put_checkpoints(void) {
     static unsigned char bytes[1 << 16];
     blv_problem *problem = NULL;
     char path[4096];
-    check(blv_problem_from_family(blv_family_find(NULL, "quadratic", NULL), settings,
-                                  &(blv_problem_options){.threads = 1}, &problem, NULL));
+    check(blv_problem_from_family(
+        blv_family_find(NULL, "quadratic", NULL), settings,
+        &(blv_problem_options){.size = sizeof(blv_problem_options), .threads = 1}, &problem, NULL));
     snprintf(path, sizeof path, "%s/made.npz", folder);
     for (unsigned char i = 0; i < 2; i++) {
         blv_run *run = NULL;
@@ -197,9 +198,9 @@ static void put_checkpoints(void) {
 }
 
 static void put_model(void) {
-    char *classes[] = {"a", "b"}, *features[] = {"u", "v"}, *penalties[] = {"u", "v"};
+    const char *classes[] = {"a", "b"}, *features[] = {"u", "v"}, *penalties[] = {"u", "v"};
     double weights[] = {1, -2}, intercept[] = {0.5}, shift[] = {0, 1}, divisor[] = {1, 2};
-    cli_model model = {.scores = 1,
+    blv_model model = {.scores = 1,
                        .features = 2,
                        .classes = 2,
                        .weights = weights,
@@ -214,7 +215,7 @@ static void put_model(void) {
     static unsigned char bytes[1 << 16];
     char path[4096];
     snprintf(path, sizeof path, "%s/made.npz", folder);
-    if (cli_model_write(&model, path, path) != CLI_DONE)
+    if (blv_model_write(&model, path, NULL) != BLV_OK)
         exit(1);
     put("model", "linear", bytes, get(path, bytes, sizeof bytes), 1);
     remove(path);
@@ -225,21 +226,23 @@ static void put_store(void) {
     char path[4096];
     snprintf(path, sizeof path, "%s/made.db", folder);
     remove(path);
-    cli_store *store = NULL;
-    cli_store_choice choice = {.path = path};
-    if (cli_store_open(&store, &choice) != CLI_DONE || !store)
+    blv_store *store = NULL;
+    if (blv_store_open(&store, path, BLV_STORE_CREATE, NULL) != BLV_OK)
         exit(1);
     for (int i = 0; i < 2; i++) {
         int64_t id = 0;
-        cli_run_facts facts = {.kind = "solve", .problem = "parabola", .solver = "s-tfbo"};
-        cli_run_end end = {.status = "finished", .outcome = "converged", .phi = 0.5};
-        if (!cli_store_begin(store, &facts, &id) ||
-            !cli_store_row(store, id, 1, 0.5, "{\"iteration\": 1}") || !cli_store_flush(store) ||
-            !cli_store_attach(store, id, "checkpoint", "bytes", 5) ||
-            !cli_store_finish(store, id, &end))
+        const blv_run_info begin = {
+            .size = sizeof begin, .kind = "solve", .problem = "parabola", .solver = "s-tfbo"};
+        const blv_run_info end = {
+            .size = sizeof end, .status = BLV_STATUS_FINISHED, .outcome = "converged", .phi = 0.5};
+        if (blv_store_begin(store, &begin, &id) != BLV_OK ||
+            blv_store_row(store, id, 1, 0.5, "{\"iteration\": 1}") != BLV_OK ||
+            blv_store_flush(store) != BLV_OK ||
+            blv_store_attach(store, id, "checkpoint", "bytes", 5) != BLV_OK ||
+            blv_store_finish(store, id, &end) != BLV_OK)
             exit(1);
     }
-    cli_store_close(store);
+    blv_store_close(store);
     size_t n = get(path, bytes, sizeof bytes);
     put("store", "read.db", bytes, n, 0);
     put("store", "written.db", bytes, n, 1);

@@ -3,11 +3,20 @@
 
 #include <stdio.h>
 
+int auroc = 1; /* a name that the library uses inside */
+
 int main(void) {
-    blv_space *space = NULL;
-    if (blv_space_create_host(&space, 3, BLV_F64, 1) != BLV_OK)
+    const blv_problem_family *family = blv_family_find(NULL, "scalar-penalty", NULL);
+    blv_problem *problem = NULL;
+    blv_solution *solution = NULL;
+    blv_message why = {""};
+    if (blv_problem_from_family(family, NULL, NULL, &problem, &why) != BLV_OK ||
+        blv_solve(&solution, problem, NULL, &why) != BLV_OK) {
+        fprintf(stderr, "%s\n", why.text);
         return 1;
-    printf("%s %zu\n", blv_version(), blv_space_dim(space));
-    blv_space_destroy(space);
+    }
+    printf("%s %.2f\n", blv_version(), auroc * solution->x[0]);
+    blv_solution_destroy(solution);
+    blv_problem_destroy(problem);
     return 0;
 }

@@ -6,7 +6,7 @@
 #ifndef BLV_KERNELS_CPU_DENSE_ACTIVATION_H
 #define BLV_KERNELS_CPU_DENSE_ACTIVATION_H
 
-#include "kernels/cpu/dense_pass.h"
+#include "kernels/cpu/dense_task.h"
 #include "kernels/cpu/lanes_math.h"
 
 /* All arrays are padded to whole vectors; what is behind the last row is computed and not used. */
@@ -15,7 +15,7 @@ struct blv_dense_block {
     real probability[BLV_BLOCK_ROWS]; /* of the stated label */
     integer label[BLV_BLOCK_ROWS], best[BLV_BLOCK_ROWS];
     const real *row[BLV_BLOCK_ROWS], *ahead[BLV_BLOCK_ROWS];
-    size_t place[BLV_BLOCK_ROWS]; /* number of the row in the data, of a pass with an index */
+    size_t place[BLV_BLOCK_ROWS]; /* number of the row in the data, of a sweep with an index */
     size_t first;                 /* number of the first row, else */
     size_t rows;
 };

@@ -1,4 +1,4 @@
-/* The two products of a pass over dense rows, S = A W' and G += S' A, on a block of rows.
+/* The two products of a sweep over dense rows, S = A W' and G += S' A, on a block of rows.
  *
  * Each kernel is a function of its own for a number of classes known to the compiler, with its sums
  * in variables that have names: GCC keeps an array in registers only when it never sees a variable
@@ -6,7 +6,7 @@
 #ifndef BLV_KERNELS_CPU_DENSE_PRODUCTS_H
 #define BLV_KERNELS_CPU_DENSE_PRODUCTS_H
 
-#include "kernels/cpu/dense_pass.h"
+#include "kernels/cpu/dense_task.h"
 #include "kernels/cpu/lanes.h"
 
 #define REPEAT_1(f) f(0)

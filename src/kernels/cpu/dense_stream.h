@@ -31,7 +31,7 @@ ALWAYS_INLINE ivec spread_labels(const int32_t *label) {
 #endif
 }
 
-/* Residual times weight; as logistic_lanes computes it, to the bit. */
+/* Residual times weight; bitwise as logistic_lanes computes it. */
 ALWAYS_INLINE vec stream_residual(const stream_job *job, size_t i, vec score) {
     const vec one = all(R(1.0)), nothing = all(R(0.0));
     const ivec positive = spread_labels(job->label + i) != 0;

@@ -1,5 +1,5 @@
-/* A pass over dense rows in one precision and one instruction set: packing, the sweep over blocks
- * of rows and the final sum over the parts. See dense_pass.h for the plan. */
+/* A sweep over dense rows in one precision and one instruction set: packing, the sweep over blocks
+ * of rows and the final sum over the parts. See dense_task.h for the plan. */
 #ifndef BLV_KERNELS_CPU_DENSE_SWEEP_H
 #define BLV_KERNELS_CPU_DENSE_SWEEP_H
 
@@ -41,9 +41,9 @@ static void pack_class(const blv_dense_task *task, size_t n, const real *w, cons
 static void pack(const blv_dense_task *task) {
     if (task->few_columns)
         return;
-    const blv_sweep *pass = task->pass;
+    const blv_sweep *sweep = task->sweep;
     const size_t scores = task->scores, columns = task->rows->columns, end = task->end_score;
-    const real *const matrix[2] = {pass->w, pass->v};
+    const real *const matrix[2] = {sweep->w, sweep->v};
     real *to = task->packed;
     for (size_t k = task->first_score, n; k < end; k += n, to += n * task->padded) {
         n = tile_of(end - k, MOST_SCORES);
@@ -116,8 +116,8 @@ static void sweep_few_columns(const blv_dense_task *task, blv_dense_block *block
                          .want_sums = task->sums != 0,
                          .fresh = fresh,
                          .rest = first_lanes_of(rest ? rest : LANES),
-                         .w = task->pass->w,
-                         .v = task->pass->v,
+                         .w = task->sweep->w,
+                         .v = task->sweep->v,
                          .sum = sums,
                          .second_sum = sums + task->padded};
     (task->second_order ? few_both_of : few_of)[task->padded / LANES](&job);
@@ -136,8 +136,8 @@ ALWAYS_INLINE size_t put_ahead(const blv_rows *rows, size_t i, size_t end, size_
     return end;
 }
 
-/* What to fetch while a block is computed: rows that come later in the pass; behind its end, those
- * of the next pass; behind these nothing new. */
+/* What to fetch while a block is computed: rows that come later in the sweep; behind its end, those
+ * of the next sweep; behind these nothing new. */
 static void look_ahead(const blv_dense_task *task, size_t begin, size_t count,
                        blv_dense_block *block) {
     const blv_rows *rows = task->rows;
@@ -157,8 +157,8 @@ static void look_ahead(const blv_dense_task *task, size_t begin, size_t count,
         block->ahead[i] = block->row[0];
 }
 
-/* Rows are read in fours or in as many as a vector has lanes: the last one stands in, without
- * weight, for missing ones. */
+/* Rows are read in fours or in as many as a vector has lanes: missing ones are
+ * replaced by the last one, without weight. */
 static void open_block(const blv_dense_task *task, size_t begin, size_t end,
                        blv_dense_block *block) {
     const blv_rows *rows = task->rows;
@@ -211,13 +211,13 @@ static void put_rows(const blv_dense_task *task, const blv_dense_block *block, c
 /* What is asked for by row; returns the weighted loss of the block. */
 static double close_block(const blv_dense_task *task, const blv_dense_block *block,
                           bool want_loss) {
-    const blv_sweep *pass = task->pass;
-    put_rows(task, block, block->loss, pass->row_loss);
-    put_rows(task, block, block->cross, pass->row_cross);
-    put_rows(task, block, block->probability, pass->row_probability);
-    for (size_t i = 0; pass->row_class && i < block->rows; i++) {
+    const blv_sweep *sweep = task->sweep;
+    put_rows(task, block, block->loss, sweep->row_loss);
+    put_rows(task, block, block->cross, sweep->row_cross);
+    put_rows(task, block, block->probability, sweep->row_probability);
+    for (size_t i = 0; sweep->row_class && i < block->rows; i++) {
         const size_t row = task->rows->index ? block->place[i] : block->first + i;
-        __atomic_store_n(&pass->row_class[row], (int32_t)block->best[i], __ATOMIC_RELAXED);
+        __atomic_store_n(&sweep->row_class[row], (int32_t)block->best[i], __ATOMIC_RELAXED);
     }
     double loss[4] = {0.0};
     for (size_t i = 0; want_loss && i < block->rows; i++)
@@ -254,7 +254,7 @@ static size_t sweep_stream(const blv_dense_task *task, size_t begin, size_t end,
         const size_t count = smaller(stop - i, ROWS_OF_A_SUM) / SUMMED * SUMMED;
         const stream_job job = {.rest = first_lanes_of(rest ? rest : LANES),
                                 .row = (const real *)rows->dense + row * rows->stride,
-                                .w = task->pass->w,
+                                .w = task->sweep->w,
                                 .weight = rows->weight ? (const real *)rows->weight + row : NULL,
                                 .label = rows->label + row,
                                 .stride = rows->stride,
@@ -267,9 +267,9 @@ static size_t sweep_stream(const blv_dense_task *task, size_t begin, size_t end,
     return i;
 }
 
-static double sweep(const blv_dense_task *task, size_t begin, size_t end, blv_dense_block *block,
-                    void *score_room, void *spare, void *part) {
-    const bool want_loss = task->pass->loss || task->pass->row_loss;
+static double sweep_rows(const blv_dense_task *task, size_t begin, size_t end,
+                         blv_dense_block *block, void *score_room, void *spare, void *part) {
+    const bool want_loss = task->sweep->loss || task->sweep->row_loss;
     const size_t left = task->stream ? sweep_stream(task, begin, end, spare, part) : begin;
     const bool two_levels = left > begin || end - begin > ROWS_OF_A_SUM;
     real *scores = score_room, *sums = two_levels ? spare : part;
@@ -307,16 +307,16 @@ static double sweep(const blv_dense_task *task, size_t begin, size_t end, blv_de
 /* out = scale total + multiplier of, for some columns of one class */
 static void put_class(const blv_dense_task *task, size_t class, size_t begin, size_t count,
                       const double *restrict total, const real *restrict of, real *restrict out) {
-    const blv_sweep *pass = task->pass;
-    const double scale = pass->scale;
-    double ridge = pass->ridge;
+    const blv_sweep *sweep = task->sweep;
+    const double scale = sweep->scale;
+    double ridge = sweep->ridge;
     const size_t at = class * task->rows->columns + begin;
     of += at;
     out += at;
-    if (pass->ridge_class)
-        ridge += (double)((const real *)pass->ridge_class)[class];
-    if (pass->ridge_column) {
-        const real *restrict column = (const real *)pass->ridge_column + begin;
+    if (sweep->ridge_class)
+        ridge += (double)((const real *)sweep->ridge_class)[class];
+    if (sweep->ridge_column) {
+        const real *restrict column = (const real *)sweep->ridge_column + begin;
         for (size_t j = 0; j < count; j++)
             out[j] = (real)(scale * total[j] + (ridge + (double)column[j]) * (double)of[j]);
     } else {
@@ -349,17 +349,17 @@ static void finish_matrix(const blv_dense_task *task, size_t first, size_t begin
 }
 
 static void finish(const blv_dense_task *task, size_t begin, size_t end) {
-    const blv_sweep *pass = task->pass;
+    const blv_sweep *sweep = task->sweep;
     for (size_t j = begin; j < end; j += FINISH_COLUMNS) {
         const size_t count = smaller(end - j, FINISH_COLUMNS);
-        if (pass->gradient)
-            finish_matrix(task, 0, j, count, pass->w, pass->gradient);
-        if (pass->hessian)
-            finish_matrix(task, task->scores, j, count, pass->v, pass->hessian);
+        if (sweep->gradient)
+            finish_matrix(task, 0, j, count, sweep->w, sweep->gradient);
+        if (sweep->hessian)
+            finish_matrix(task, task->scores, j, count, sweep->v, sweep->hessian);
     }
 }
 
-#define TABLE_NAME__(precision, isa) blv_dense_pass_##precision##_##isa
+#define TABLE_NAME__(precision, isa) blv_dense_sweep_##precision##_##isa
 #define TABLE_NAME_(precision, isa) TABLE_NAME__(precision, isa)
 #if REAL_IS_FLOAT
 #define TABLE_NAME TABLE_NAME_(f32, BLV_ISA)
@@ -367,12 +367,12 @@ static void finish(const blv_dense_task *task, size_t begin, size_t end) {
 #define TABLE_NAME TABLE_NAME_(f64, BLV_ISA)
 #endif
 
-const blv_dense_pass_table TABLE_NAME = {
+const blv_dense_sweep_table TABLE_NAME = {
     .lanes = LANES,
     .most_in_registers = MOST_VECTORS * LANES,
     .block_bytes = sizeof(blv_dense_block),
     .pack = pack,
-    .sweep = sweep,
+    .sweep_rows = sweep_rows,
     .finish = finish,
 };
 

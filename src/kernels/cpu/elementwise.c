@@ -1,7 +1,7 @@
 /* exp(x) = 2^n exp(r): n = round(x / log 2), r = x - n log 2 in two parts, |r| <= log(2)/2, and the
  * Taylor polynomial of degree 13, whose error is below 1e-17 there. The result is within 2 units in
  * the last place of a double. Vectors of doubles in both precisions: f32 results are then rounded
- * once. No fma: the same bits on every instruction set. */
+ * once. No fma: bitwise identical on every instruction set. */
 #include "kernels/elementwise.h"
 
 #include <stdint.h>

@@ -21,7 +21,7 @@ ALWAYS_INLINE void NAMED(store)(const lanes *from, size_t count, REAL *to) {
         memcpy(to, &v, count * sizeof *to);
 }
 
-/* Runs the block for each i with `count` of n elements at hand: WIDTH, but n where that is less.
+/* Runs the block for each i with `count` of n elements: WIDTH, but n where that is less.
  * The last vector reaches back over elements that are done already, and come out the same again. */
 #define FOR_LANES(...)                                                                             \
     do {                                                                                           \

@@ -7,7 +7,7 @@
  *          polynomial off by 3e-9 and 5e-18. While n = 0, m - 1 is x itself: small x keep all their
  *          digits.
  * Both let NaN through. Terms are added in pairs where that makes the chain of dependent operations
- * shorter: the passes wait for it. */
+ * shorter: the sweeps wait for it. */
 #ifndef BLV_KERNELS_CPU_LANES_MATH_H
 #define BLV_KERNELS_CPU_LANES_MATH_H
 

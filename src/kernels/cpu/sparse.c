@@ -1,10 +1,10 @@
-/* Passes over sparse rows, with W and V of columns x classes.
+/* Sweeps over sparse rows, with W and V of columns x classes.
  *
- * A pass is two sweeps with the residuals of all its rows between them:
+ * A sweep is two sweeps with the residuals of all its rows between them:
  *
  *   rows      scores X W (and X V), losses, row outputs; residuals into the room
  *   columns   X'R by the transposed copy, each column of the result summed in registers, joined
- *             with its ridge term and written once; or, where the pass has but a part of the rows
+ *             with its ridge term and written once; or, where the sweep has but a part of the rows
  *             or there is no transposed copy, ridge terms first and then R scattered row by row
  *
  * The residuals (rows x classes) stay in cache. The results (columns x classes) do not, and are the
@@ -13,7 +13,7 @@
  * Bits do not depend on the threads. Losses are summed over blocks of ROWS_AT_ONCE rows, and the
  * blocks in order. A column is summed by one thread, in the order of the rows. */
 #include "base/thread_pool.h"
-#include "kernels/cpu/row_sweep_private.h"
+#include "kernels/cpu/host_sweep_private.h"
 #include "kernels/cpu/sparse_loops.h"
 
 #define ROWS_AT_ONCE ((size_t)16)
@@ -27,7 +27,7 @@ extern const blv_sparse_loops blv_sparse_loops_f64_avx2, blv_sparse_loops_f32_av
 extern const blv_sparse_loops blv_sparse_loops_f64_avx512, blv_sparse_loops_f32_avx512;
 
 static const blv_sparse_loops *loops_of(blv_instructions instructions, bool single) {
-    static const blv_sparse_loops *const tables[][2] = {
+    static const blv_sparse_loops *const tables[BLV_INSTRUCTION_SETS][2] = {
         [BLV_INSTRUCTIONS_BASE] = {&blv_sparse_loops_f64_base, &blv_sparse_loops_f32_base},
         [BLV_INSTRUCTIONS_AVX2] = {&blv_sparse_loops_f64_avx2, &blv_sparse_loops_f32_avx2},
         [BLV_INSTRUCTIONS_AVX512] = {&blv_sparse_loops_f64_avx512, &blv_sparse_loops_f32_avx512},
@@ -48,15 +48,15 @@ static size_t residual_bytes(size_t classes, size_t real_size, size_t max_rows) 
 }
 
 /* The room: residuals, curvatures, and the loss of each block of rows. */
-size_t blv_sparse_room_bytes(size_t classes, size_t columns, size_t real_size, size_t max_rows,
-                             int threads) {
+size_t blv_sparse_buffer_bytes(size_t classes, size_t columns, size_t real_size, size_t max_rows,
+                               int threads) {
     (void)columns;
     (void)threads;
     return 2 * residual_bytes(classes, real_size, max_rows) +
            whole_lines(row_blocks(max_rows) * sizeof(double));
 }
 
-/* Entries of the pass; of an index list an estimate, for adding them up would cost as much as part
+/* Entries of the sweep; of an index list an estimate, for adding them up would cost as much as part
  * of the work. */
 static size_t entries_of(const blv_rows *rows) {
     if (!rows->index)
@@ -65,16 +65,16 @@ static size_t entries_of(const blv_rows *rows) {
 }
 
 /* On one thread, from measurements; the limits of memory are well above the numbers here. */
-static double seconds_of(const blv_rows *rows, const blv_sweep *pass, size_t real_size,
+static double seconds_of(const blv_rows *rows, const blv_sweep *sweep, size_t real_size,
                          int products) {
-    const double bytes = (double)(pass->classes * real_size);
+    const double bytes = (double)(sweep->classes * real_size);
     const double entries = (double)entries_of(rows), outputs = (double)products;
     return (1.0 + outputs) * entries * (0.8e-9 + 0.015e-9 * bytes) +
            outputs * (double)rows->columns * (1e-9 + 0.07e-9 * bytes) + (double)rows->count * 30e-9;
 }
 
 /* Where chunk c of `chunks` begins: all cost about the same, by columns and, where the transposed
- * copy tells, by entries. `share` of the entries are in the pass. */
+ * copy tells, by entries. `share` of the entries are in the sweep. */
 static size_t chunk_start(const blv_rows *rows, size_t c, size_t chunks, double share) {
     const size_t columns = rows->columns;
     if (c == chunks)
@@ -96,19 +96,19 @@ static size_t chunk_start(const blv_rows *rows, size_t c, size_t chunks, double 
 }
 
 /* What the members of a team share. */
-typedef struct shared_pass {
+typedef struct shared_sweep {
     const blv_sparse_args *args;
     const blv_sparse_loops *loops;
     const blv_sparse_product *product;
     double *block_loss;
     bool by_columns;
     size_t chunks; /* of each product */
-    double share;  /* of the rows that are in the pass */
-} shared_pass;
+    double share;  /* of the rows that are in the sweep */
+} shared_sweep;
 
-static void sweep_rows(void *context, size_t block, int member) {
+static void sweep_row_block(void *context, size_t block, int member) {
     (void)member;
-    const shared_pass *s = context;
+    const shared_sweep *s = context;
     const size_t begin = block * ROWS_AT_ONCE, left = s->args->rows->count - begin;
     s->block_loss[block] =
         s->loops->rows(s->args, begin, begin + (left < ROWS_AT_ONCE ? left : ROWS_AT_ONCE));
@@ -116,7 +116,7 @@ static void sweep_rows(void *context, size_t block, int member) {
 
 static void sweep_columns(void *context, size_t task, int member) {
     (void)member;
-    const shared_pass *s = context;
+    const shared_sweep *s = context;
     const blv_rows *rows = s->args->rows;
     const size_t c = task % s->chunks;
     const size_t begin = chunk_start(rows, c, s->chunks, s->share);
@@ -125,48 +125,49 @@ static void sweep_columns(void *context, size_t task, int member) {
                                                             begin, end);
 }
 
-void blv_sparse_pass(const blv_rows *rows, const blv_sweep *pass, blv_sweep_work *work,
-                     bool logistic, bool single) {
-    const size_t real_size = single ? sizeof(float) : sizeof(double);
-    const size_t residuals = residual_bytes(pass->classes, real_size, work->max_rows);
-    char *room = work->sparse_room;
+void blv_sparse_sweep(const blv_rows *rows, const blv_sweep *sweep, blv_sweep_work *work) {
+    const bool logistic = sweep->classes == 1, single = work->real_size == sizeof(float);
+    const size_t real_size = work->real_size;
+    const size_t residuals = residual_bytes(sweep->classes, real_size, work->max_rows);
+    char *room = work->sparse_buffer;
     double *block_loss = (double *)(void *)(room + 2 * residuals);
-    const blv_keeping keeping = logistic ? BLV_KEEP_NOTHING : blv_sweep_kept_plan(work, rows, pass);
+    const blv_keeping keeping =
+        logistic ? BLV_KEEP_NOTHING : blv_sweep_kept_plan(work, rows, sweep);
     const blv_sparse_args args = {
         .rows = rows,
-        .pass = pass,
+        .sweep = sweep,
         .logistic = logistic,
-        .second_order = pass->v && (pass->hessian || pass->row_cross),
+        .second_order = sweep->v && (sweep->hessian || sweep->row_cross),
         .residual = room,
         .curvature = room + residuals,
-        .stride = pass->classes,
+        .stride = sweep->classes,
         .kept = keeping == BLV_KEEP_NOTHING ? NULL : work->kept.probability,
         .known = keeping == BLV_KEEP_READ,
     };
     blv_sparse_product product[2];
     size_t products = 0;
-    if (pass->gradient)
-        product[products++] = (blv_sparse_product){args.residual, pass->w, pass->gradient};
-    if (pass->hessian)
-        product[products++] = (blv_sparse_product){args.curvature, pass->v, pass->hessian};
+    if (sweep->gradient)
+        product[products++] = (blv_sparse_product){args.residual, sweep->w, sweep->gradient};
+    if (sweep->hessian)
+        product[products++] = (blv_sparse_product){args.curvature, sweep->v, sweep->hessian};
 
     const bool by_columns =
         rows->column_start && !rows->index && rows->first == 0 && rows->count == rows->rows;
-    const int team = blv_sweep_threads(work, seconds_of(rows, pass, real_size, (int)products));
+    const int team = blv_sweep_threads(work, seconds_of(rows, sweep, real_size, (int)products));
     const size_t blocks = row_blocks(rows->count);
-    shared_pass shared = {.args = &args,
-                          .loops = loops_of(work->instructions, single),
-                          .product = product,
-                          .block_loss = block_loss,
-                          .by_columns = by_columns,
-                          .chunks = by_columns ? COLUMN_CHUNKS : (size_t)team,
-                          .share = rows->rows ? (double)rows->count / (double)rows->rows : 0.0};
-    blv_threads_run(team, blocks, sweep_rows, &shared);
+    shared_sweep shared = {.args = &args,
+                           .loops = loops_of(work->instructions, single),
+                           .product = product,
+                           .block_loss = block_loss,
+                           .by_columns = by_columns,
+                           .chunks = by_columns ? COLUMN_CHUNKS : (size_t)team,
+                           .share = rows->rows ? (double)rows->count / (double)rows->rows : 0.0};
+    blv_threads_run(team, blocks, sweep_row_block, &shared);
     blv_threads_run(team, products * shared.chunks, sweep_columns, &shared);
-    if (pass->loss) {
+    if (sweep->loss) {
         double loss = 0.0;
         for (size_t b = 0; b < blocks; b++)
             loss += block_loss[b];
-        *pass->loss = pass->scale * loss;
+        *sweep->loss = sweep->scale * loss;
     }
 }

@@ -1,14 +1,14 @@
-/* The loops of passes over sparse rows: one table for each precision and instruction set. */
+/* The loops of sweeps over sparse rows: one table for each precision and instruction set. */
 #ifndef BLV_KERNELS_CPU_SPARSE_LOOPS_H
 #define BLV_KERNELS_CPU_SPARSE_LOOPS_H
 
 #include "kernels/row_sweep.h"
 
-/* A pass and the room it works in. Position i of the pass stands for the row index[i] or first + i;
- * what it leaves in residual and curvature begins at element i * stride. */
+/* A sweep and the room it works in. Position i of the sweep stands for the row index[i] or first +
+ * i; what it leaves in residual and curvature begins at element i * stride. */
 typedef struct blv_sparse_args {
     const blv_rows *rows;
-    const blv_sweep *pass;
+    const blv_sweep *sweep;
     bool logistic;
     bool second_order; /* curvature is wanted, or row_cross */
     void *residual;    /* scale weight_i (p_i - e_i) */
@@ -32,7 +32,7 @@ typedef struct blv_sparse_loops {
     /* Columns [begin, end) of the product by the transposed copy; position i is row i. */
     void (*columns)(const blv_sparse_args *args, const blv_sparse_product *product, size_t begin,
                     size_t end);
-    /* Columns [begin, end) of the product by the rows of the pass. */
+    /* Columns [begin, end) of the product by the rows of the sweep. */
     void (*scatter)(const blv_sparse_args *args, const blv_sparse_product *product, size_t begin,
                     size_t end);
 } blv_sparse_loops;

@@ -1,0 +1,37 @@
+/* Finds wrong labels: clean_labels ROWS.csv [CHECKED.csv [COUNT]]
+ *
+ * ROWS.csv: rows to look at, the label in the last column. CHECKED.csv: rows whose labels are
+ * right; with them far more is found. Prints the COUNT (10) most suspicious of the rows that are
+ * suspect. */
+#include <bilevel/bilevel.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static void print_worst(const blv_clean_result *found, const blv_dataset *rows, size_t count) {
+    const blv_dataset_view *view = blv_dataset_view_of(rows);
+    printf("%zu of %zu labels are suspect\n", found->suspects, found->rows);
+    for (size_t i = 0; i < count && i < found->suspects; i++) {
+        size_t row = found->order[i];
+        printf("row %zu: labelled %s, probably %s\n", row, view->class_names[view->label[row]],
+               view->class_names[found->believed[row]]);
+    }
+}
+
+int main(int argc, char **argv) {
+    blv_task_files files = {.size = sizeof files,
+                            .train = argc > 1 ? argv[1] : "rows.csv",
+                            .val = argc > 2 ? argv[2] : NULL};
+    blv_clean_options options = {.size = sizeof options, .seed = 1};
+    blv_task_sets *sets = NULL;
+    blv_clean_result *found = NULL;
+    blv_message why;
+    if (blv_task_sets_read(&sets, &files, &why) || blv_clean(sets, &options, &found, NULL, &why)) {
+        fprintf(stderr, "%s\n", why.text);
+        blv_task_sets_destroy(sets);
+        return 1;
+    }
+    print_worst(found, sets->train, argc > 3 ? strtoul(argv[3], NULL, 10) : 10);
+    blv_clean_result_destroy(found);
+    blv_task_sets_destroy(sets);
+    return 0;
+}

@@ -1,0 +1,136 @@
+/* `bilevel bench`: the runs that a suite asks for, and their records.
+ *
+ * Plan, run, choose tuned settings, run those. Finished runs are kept in DIR/points.jsonl under a
+ * key made from everything that defines them, so that an interrupted benchmark resumes. */
+#ifndef BENCH_BENCH_H
+#define BENCH_BENCH_H
+
+#include "bench/suite.h"
+#include "bilevel/store.h"
+
+/* What is asked. All texts are borrowed. */
+typedef struct bench_request {
+    const char *suite;           /* the file */
+    const char *data_folders[2]; /* where to look for data first; NULL: none */
+    const char *out;             /* folder of what is written; NULL: bench-NAME */
+    const char *solvers;         /* "papers", "all" or NAME,NAME,... */
+    const char *grid;            /* "default", "none" or a file */
+    uint64_t seeds;              /* 0: as the suite says */
+    bool has_limit;
+    bench_limit limit;
+    uint64_t jobs; /* processes */
+    int threads;   /* of each run */
+    bool quick, no_plots;
+    char **command; /* as typed, for the store */
+    size_t command_count;
+
+    void *context;
+    /* Opens the run store, in the process that uses it; *store stays NULL where none is wanted. */
+    blv_error (*open_store)(void *context, blv_store **store, blv_message *why);
+    /* A store that was asked for by name must take everything. */
+    bool store_must_work;
+    /* A run begins (NULL: it has ended): it must be stopped when the user asks for it. */
+    void (*follow)(void *context, blv_run *run);
+    /* Whether the user has asked to stop. */
+    bool (*stopped)(void *context);
+    /* A line for each run; NULL: none. */
+    void (*progress)(void *context, const char *line);
+    /* Something went wrong that does not end the benchmark. */
+    void (*remark)(void *context, const char *text);
+} bench_request;
+
+/* ---- Records of finished runs ---- */
+
+typedef enum bench_job_kind { BENCH_REFERENCE, BENCH_TUNING, BENCH_RUN } bench_job_kind;
+extern const char *const bench_job_words[]; /* "reference", "tuning", "run" */
+
+enum { BENCH_KEY_SIZE = 20 };
+
+typedef struct bench_record {
+    char key[BENCH_KEY_SIZE];
+    bench_job_kind kind;
+    char *variant, *entry, *solver; /* entry: NULL for a reference */
+    size_t setting;
+    uint64_t seed;
+    blv_values set;
+    size_t point_count;
+    blv_values *points;
+    double processor_share; /* processor time over the time that passed */
+    char *outcome;
+    bool failed;
+    char *message;
+    int64_t run;    /* number in the run store; 0: none */
+    char *rejected; /* why there was no run; NULL: there was one */
+} bench_record;
+
+extern const blv_field bench_record_fields[];
+
+/* A number of a point; NaN where there is none. */
+double bench_number(const blv_values *point, const char *name);
+/* Adds an empty point; NULL where memory is short. */
+blv_values *bench_record_point(bench_record *record);
+/* A number of the last point; NaN where there is none. */
+double bench_record_end(const bench_record *record, const char *name);
+
+/* ---- Jobs: one run each ---- */
+
+typedef struct bench_job {
+    bench_job_kind kind;
+    size_t variant, entry; /* entry: SIZE_MAX for a reference */
+    size_t setting;        /* of a grid, for tuning */
+    uint64_t seed;
+    const char *solver;
+    blv_values set;         /* of the solver and of the run, complete but for limit and seed */
+    blv_values problem_set; /* of the problem, or of the command; complete but for data */
+    bench_limit limit;
+    uint64_t points;
+    bench_certify certify;
+    char key[BENCH_KEY_SIZE];
+    const bench_record *record; /* NULL: it is not finished */
+} bench_job;
+
+typedef struct bench {
+    const bench_request *request;
+    bench_suite suite;
+    char *folder, *points_path;
+    size_t job_count, record_count;
+    bench_job *jobs;
+    bench_record *records;
+} bench;
+
+/* Reads the suite, changes it as the request says, finds data, checks all settings, plans
+ * references, tuning and the runs of entries that are not tuned, and makes the folder. bench_close
+ * either way. */
+blv_error bench_open(bench *b, const bench_request *request, blv_message *why);
+/* Makes the runs that have no record yet; then those of tuned entries. BLV_E_STOPPED: the user
+ * asked for it. */
+blv_error bench_run_all(bench *b, blv_message *why);
+void bench_close(bench *b);
+
+/* "soba/tuned", or "exact" for a reference. */
+const char *bench_job_entry(const bench *b, const bench_job *job);
+/* The tuning job whose setting was chosen; NULL: none of them came to an end. */
+const bench_job *bench_chosen(const bench *b, size_t variant, size_t entry);
+/* Of accuracies and the like. */
+bool bench_more_is_better(const char *metric);
+/* The path of a file of the data, to be freed. */
+blv_error bench_data(const bench *b, const char *name, char **path, blv_message *why);
+
+/* ---- Parts of it ---- */
+
+blv_error bench_plan(bench *b, blv_message *why);
+/* The runs of tuned entries, once tuning is done. */
+blv_error bench_plan_tuned(bench *b, blv_message *why);
+/* Reads the finished runs of the folder and gives them to the jobs. */
+blv_error bench_load_records(bench *b, blv_message *why);
+void bench_forget_records(bench *b);
+/* Adds a finished run to the file. */
+blv_error bench_keep_record(const bench *b, const bench_record *record, blv_message *why);
+/* Before the plan: data are there, and the problem accepts its settings. */
+blv_error bench_check_problems(const bench *b, blv_message *why);
+/* After it: the solvers, or methods, accept theirs. */
+blv_error bench_check_jobs(const bench *b, blv_message *why);
+/* Makes the runs that have no record yet. */
+blv_error bench_execute(bench *b, blv_message *why);
+
+#endif

@@ -1,0 +1,121 @@
+/* A benchmark from its request to its records. */
+#define _GNU_SOURCE /* asprintf */
+#include "bench/bench.h"
+
+#include "base/message.h"
+#include "bench/row_choice_runs.h"
+#include "bilevel/registry.h"
+#include "bilevel/select.h"
+#include "bilevel/solver.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* ---- Which solvers ---- */
+
+/* The i-th solver or method that there is; NULL after the last. */
+static const char *name_at(const bench_suite *suite, size_t i) {
+    if (suite->has_command) {
+        const blv_selection_method *method = blv_selection_method_at(i);
+        return method ? method->name : NULL;
+    }
+    const blv_solver *solver = blv_solver_at(NULL, i);
+    return solver ? solver->name : NULL;
+}
+
+/* "all", or NAME,NAME,...; text is cut into words. */
+static blv_error select_solvers(bench_suite *suite, char *text, blv_message *why) {
+    enum { MOST = 256 };
+    const char *names[MOST];
+    size_t count = 0;
+    if (strcmp(text, "all") == 0)
+        while (count < MOST && (names[count] = name_at(suite, count)))
+            count++;
+    else
+        for (char *word; count < MOST && (word = strsep(&text, ",")); count++)
+            if (!(names[count] = bench_suite_solver(suite, word, why)))
+                return BLV_E_NAME;
+    return bench_suite_select(suite, names, count, why);
+}
+
+static blv_error apply_request(bench_suite *suite, const bench_request *request, blv_message *why) {
+    if (request->seeds)
+        suite->seeds = request->seeds;
+    if (request->has_limit && suite->has_command)
+        return blv_explain(why, BLV_E_ARGUMENT, "suite %s runs %s, which has no limit", suite->name,
+                           bench_command_words[suite->command]);
+    if (request->has_limit)
+        suite->limit = request->limit;
+    if (strcmp(request->grid, "default") != 0)
+        BLV_CHECK(bench_suite_replace_grids(
+            suite, strcmp(request->grid, "none") ? request->grid : NULL, why));
+    if (strcmp(request->solvers, "papers") != 0) {
+        char *text = strdup(request->solvers);
+        blv_error error = text ? select_solvers(suite, text, why) : BLV_E_MEMORY;
+        free(text);
+        BLV_CHECK(error);
+    }
+    return bench_suite_check_choice(suite, why);
+}
+
+/* ---- Opening and closing ---- */
+
+static blv_error make_folder(bench *b, blv_message *why) {
+    struct stat status;
+    const char *out = b->request->out;
+    if ((out ? asprintf(&b->folder, "%s", out) : asprintf(&b->folder, "bench-%s", b->suite.name)) <
+        0) {
+        b->folder = NULL;
+        return BLV_E_MEMORY;
+    }
+    if (asprintf(&b->points_path, "%s/points.jsonl", b->folder) < 0) {
+        b->points_path = NULL;
+        return BLV_E_MEMORY;
+    }
+    if (mkdir(b->folder, 0777) == 0 ||
+        (errno == EEXIST && stat(b->folder, &status) == 0 && S_ISDIR(status.st_mode)))
+        return BLV_OK;
+    return blv_explain(why, BLV_E_FILE, "%s: the folder cannot be created: %s", b->folder,
+                       strerror(errno));
+}
+
+blv_error bench_open(bench *b, const bench_request *request, blv_message *why) {
+    *b = (bench){.request = request};
+    BLV_CHECK(bench_suite_read(&b->suite, request->suite, request->quick, why));
+    BLV_CHECK(apply_request(&b->suite, request, why));
+    BLV_CHECK(b->suite.has_command ? bench_check_choices(b, why) : bench_check_problems(b, why));
+    BLV_CHECK(bench_plan(b, why));
+    BLV_CHECK(bench_check_jobs(b, why));
+    BLV_CHECK(make_folder(b, why));
+    return bench_load_records(b, why);
+}
+
+blv_error bench_run_all(bench *b, blv_message *why) {
+    BLV_CHECK(bench_execute(b, why));
+    BLV_CHECK(bench_plan_tuned(b, why));
+    BLV_CHECK(bench_load_records(b, why));
+    return bench_execute(b, why);
+}
+
+blv_error bench_data(const bench *b, const char *name, char **path, blv_message *why) {
+    return bench_suite_data(&b->suite, b->request->data_folders, name, path, why);
+}
+
+const char *bench_job_entry(const bench *b, const bench_job *job) {
+    return job->entry == SIZE_MAX ? job->solver : b->suite.entries[job->entry].id;
+}
+
+void bench_close(bench *b) {
+    bench_forget_records(b);
+    for (size_t i = 0; i < b->job_count; i++) {
+        blv_values_free(&b->jobs[i].set);
+        blv_values_free(&b->jobs[i].problem_set);
+    }
+    free(b->jobs);
+    free(b->folder);
+    free(b->points_path);
+    bench_suite_free(&b->suite);
+}

@@ -1,0 +1,304 @@
+/* Whether what a paper claims held, from the points. A claim says that some entries come before
+ * others, or before a bound: by the time or the calls until a level is reached, by the end, or by
+ * how little the end changes over a sweep or from the other settings to those of a sweep. The level
+ * is that of the suite, or the median of the ends of all that the claim names. */
+#include "bench/results.h"
+
+#include "bilevel/solver.h"
+#include "report/figure.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* What a name in a claim stands for: an entry, the best one of a solver, or how much it changes. */
+typedef struct claim_side {
+    char name[160];
+    double score; /* the less the better; infinite: it did not get there; NaN: it did not run */
+} claim_side;
+
+typedef struct claim_sides {
+    size_t count;
+    claim_side *items;
+} claim_sides;
+
+/* A claim on a variant. */
+typedef struct claim_context {
+    bench_results *results;
+    const bench_claim *claim;
+    const bench_view *view;
+    size_t variant;
+    double factor, level;
+    bool more; /* of the metric is better */
+} claim_context;
+
+static bool is_about_level(const claim_context *c) {
+    return c->claim->by == BENCH_BY_SECONDS || c->claim->by == BENCH_BY_CALLS;
+}
+
+static bool is_about_sweep(const claim_context *c) {
+    return c->claim->by == BENCH_BY_SPREAD || c->claim->by == BENCH_BY_CHANGE;
+}
+
+/* ---- Scores ---- */
+
+static blv_error score_entry(const claim_context *c, size_t entry, double *score) {
+    const bench_cell *cell = &c->view->cells[entry];
+    bench_reach reach;
+    *score = c->more ? -cell->value.median : cell->value.median;
+    if (cell->runs == 0)
+        *score = NAN;
+    if (cell->runs == 0 || !is_about_level(c))
+        return BLV_OK;
+    BLV_CHECK(bench_reach_level(c->results, c->variant, entry, c->level, &reach));
+    *score = c->claim->by == BENCH_BY_SECONDS ? reach.seconds.median : reach.calls.median;
+    return BLV_OK;
+}
+
+/* Over the sweep of a solver: the difference between the worst and the best end; or by how much the
+ * mean of the ends differs from the end of its entry that is not swept, relative to that. */
+static double score_sweep(const claim_context *c, const char *solver) {
+    double least = INFINITY, most = -INFINITY, sum = 0.0, usual = NAN;
+    size_t swept = 0;
+    for (size_t e = 0; e < c->view->count; e++) {
+        const bench_cell *cell = &c->view->cells[e];
+        const double end = cell->value.median;
+        if (strcmp(cell->entry->solver, solver) != 0 || cell->runs == 0)
+            continue;
+        if (strchr(cell->entry->id, '=')) {
+            least = fmin(least, end);
+            most = fmax(most, end);
+            sum += end;
+            swept++;
+        } else if (isnan(usual)) {
+            usual = end;
+        }
+    }
+    bool by_spread = c->claim->by == BENCH_BY_SPREAD;
+    if (swept == 0 || (!by_spread && isnan(usual)))
+        return NAN;
+    double change = by_spread ? most - least : fabs(sum / (double)swept - usual) / fabs(usual);
+    return isfinite(change) ? change : INFINITY;
+}
+
+/* ---- Names ---- */
+
+static blv_error add_side(const claim_context *c, claim_sides *sides, const char *name,
+                          double score) {
+    for (size_t i = 0; i < sides->count; i++) {
+        if (strcmp(sides->items[i].name, name) != 0)
+            continue;
+        sides->items[i].score = fmin(sides->items[i].score, score); /* fmin ignores NaN */
+        return BLV_OK;
+    }
+    claim_side *items =
+        blv_arena_grow(&c->results->arena, sides->items, sides->count, sizeof *items);
+    if (!items)
+        return BLV_E_MEMORY;
+    sides->items = items;
+    claim_side *side = &items[sides->count++];
+    snprintf(side->name, sizeof side->name, "%s", name);
+    side->score = score;
+    return BLV_OK;
+}
+
+/* "soba": its best entry; "soba/tuned": that one; "X/tuned" with a star for X: each that is tuned;
+ * a star alone: every entry. */
+static bool is_meant(const char *name, const bench_entry *entry) {
+    if (strcmp(name, "*") == 0)
+        return true;
+    if (strncmp(name, "*/", 2) == 0)
+        return strcmp(name + 1, strchr(entry->id, '/')) == 0;
+    return strcmp(name, strchr(name, '/') ? entry->id : entry->solver) == 0;
+}
+
+static blv_error resolve_name(const claim_context *c, const char *name, claim_sides *sides) {
+    size_t before = sides->count;
+    bool is_solver = name[0] != '*' && !strchr(name, '/');
+    for (size_t e = 0; e < c->view->count; e++) {
+        const bench_entry *entry = c->view->cells[e].entry;
+        double score;
+        if (!is_meant(name, entry))
+            continue;
+        if (is_about_sweep(c)) {
+            BLV_CHECK(add_side(c, sides, entry->solver, score_sweep(c, entry->solver)));
+            continue;
+        }
+        BLV_CHECK(score_entry(c, e, &score));
+        BLV_CHECK(add_side(c, sides, is_solver ? name : entry->id, score));
+    }
+    return sides->count == before && name[0] != '*' ? add_side(c, sides, name, NAN) : BLV_OK;
+}
+
+static blv_error resolve(const claim_context *c, const bench_names *names, claim_sides *sides) {
+    for (size_t i = 0; i < names->count; i++)
+        BLV_CHECK(resolve_name(c, names->items[i], sides));
+    return BLV_OK;
+}
+
+static bool is_named(const bench_names *names, const bench_entry *entry) {
+    for (size_t i = 0; i < names->count; i++)
+        if (is_meant(names->items[i], entry))
+            return true;
+    return false;
+}
+
+/* What half of those that the claim names reach in the end; those that failed are left out. */
+static blv_error find_level(claim_context *c) {
+    c->level = c->results->bench->suite.level;
+    if (!isnan(c->level))
+        return BLV_OK;
+    double *ends = blv_arena_alloc(&c->results->arena, c->view->count, sizeof *ends);
+    size_t count = 0;
+    if (!ends)
+        return BLV_E_MEMORY;
+    for (size_t e = 0; e < c->view->count; e++) {
+        const bench_cell *cell = &c->view->cells[e];
+        bool named = is_named(&c->claim->who, cell->entry) || is_named(&c->claim->of, cell->entry);
+        if (named && cell->runs > 0 && isfinite(cell->value.median))
+            ends[count++] = cell->value.median;
+    }
+    report_sort(ends, count);
+    c->level = count > 0 ? report_quantile(ends, count, 0.5) : (double)NAN;
+    return BLV_OK;
+}
+
+static bool is_among(const claim_sides *sides, const char *name) {
+    for (size_t i = 0; i < sides->count; i++) {
+        const char *other = sides->items[i].name;
+        size_t length = strlen(other);
+        if (strncmp(other, name, length) == 0 && (name[length] == '\0' || name[length] == '/'))
+            return true;
+    }
+    return false;
+}
+
+/* The best of `of` that is not among `who`; NULL: there is none. */
+static const claim_side *best_of(const claim_sides *of, const claim_sides *who) {
+    const claim_side *best = NULL;
+    for (size_t i = 0; i < of->count; i++) {
+        const claim_side *side = &of->items[i];
+        if (!isnan(side->score) && !is_among(who, side->name) &&
+            (!best || side->score < best->score))
+            best = side;
+    }
+    return best;
+}
+
+/* Of those in `who` the last one counts: all of them must be ahead. NULL: there is none. */
+static const claim_side *last_of(const claim_sides *who) {
+    const claim_side *last = who->items;
+    for (size_t i = 0; i < who->count; i++)
+        if (isnan(who->items[i].score) || who->items[i].score > last->score)
+            last = &who->items[i];
+    return last;
+}
+
+/* ---- Sentences ---- */
+
+enum { SENTENCE = 240 };
+
+static void put_sentence(const claim_context *c, const claim_side *side, char text[SENTENCE]) {
+    char what[80];
+    if (isinf(side->score) && is_about_level(c))
+        snprintf(what, sizeof what, "did not reach %.4g", c->level);
+    else if (isinf(side->score))
+        snprintf(what, sizeof what, "failed%s",
+                 is_about_sweep(c) ? " for a value of the sweep" : "");
+    else if (c->claim->by == BENCH_BY_SECONDS)
+        snprintf(what, sizeof what, "reached %.4g after %.3g s", c->level, side->score);
+    else if (c->claim->by == BENCH_BY_CALLS)
+        snprintf(what, sizeof what, "reached %.4g after %.4g calls", c->level, side->score);
+    else if (c->claim->by == BENCH_BY_END)
+        snprintf(what, sizeof what, "ended at %.6g", c->more ? -side->score : side->score);
+    else if (c->claim->by == BENCH_BY_SPREAD)
+        snprintf(what, sizeof what, "changed by %.4g over the sweep", side->score);
+    else
+        snprintf(what, sizeof what, "changed by %.2f %% to the mean of the sweep",
+                 100.0 * side->score);
+    snprintf(text, SENTENCE, "%.150s %s", side->name, what);
+}
+
+/* ---- Verdicts ---- */
+
+/* Whether a comes before b, as far as the factor demands. */
+static bool comes_first(const claim_context *c, double a, double b) {
+    double allowed = b >= 0.0 ? b * c->factor : b / c->factor;
+    return !isinf(a) && a <= allowed;
+}
+
+static void not_judged(bench_verdict *verdict, const char *reason) {
+    verdict->is_judged = false;
+    snprintf(verdict->text, sizeof verdict->text, "not judged: %s", reason);
+}
+
+/* other: what `last` is compared with, in words. */
+static void decide(const claim_context *c, const claim_side *last, double score, const char *other,
+                   bench_verdict *verdict) {
+    char mine[SENTENCE], ratio[48] = "";
+    bool disturbed = c->claim->by == BENCH_BY_SECONDS && c->results->processor_share < BENCH_QUIET;
+    put_sentence(c, last, mine);
+    if (isfinite(last->score) && isfinite(score) && last->score > 0.0)
+        snprintf(ratio, sizeof ratio, " (%.3g times as much)", score / last->score);
+    verdict->held = comes_first(c, last->score, score);
+    snprintf(verdict->text, sizeof verdict->text, "%s: %s; %s%s%s",
+             verdict->held ? "held" : "did not hold", mine, other, ratio,
+             disturbed ? "; other programs disturbed the clock" : "");
+}
+
+static void judge(const claim_context *c, const claim_sides *who, const claim_sides *of,
+                  const blv_values *bounds, bench_verdict *verdict) {
+    const claim_side *last = last_of(who), *next = best_of(of, who);
+    char text[SENTENCE], other[SENTENCE + 32];
+    if (!last || isnan(last->score) || (!bounds && !next)) {
+        bool mine = last && isnan(last->score);
+        snprintf(text, sizeof text, "%.150s did not run",
+                 mine ? last->name : "what it is compared with");
+        not_judged(verdict, text);
+    } else if (bounds) { /* at most, but of the end as the metric goes */
+        double bound = bench_number(bounds, c->view->name);
+        snprintf(other, sizeof other, "the bound is %.6g", bound);
+        decide(c, last, c->claim->by == BENCH_BY_END && c->more ? -bound : bound, other, verdict);
+    } else if (is_about_level(c) && (last->score == 0.0 || next->score == 0.0)) {
+        snprintf(text, sizeof text, "half of those compared did not leave the start, %.4g",
+                 c->level);
+        not_judged(verdict, text);
+    } else {
+        put_sentence(c, next, text);
+        snprintf(other, sizeof other, "of the others %s", text);
+        decide(c, last, next->score, other, verdict);
+    }
+}
+
+static blv_error judge_claim(bench_results *results, size_t claim, size_t variant) {
+    const bench_suite *suite = &results->bench->suite;
+    claim_context c = {.results = results,
+                       .claim = &suite->claims[claim],
+                       .view = &results->views[variant],
+                       .variant = variant,
+                       .more = bench_more_is_better(suite->metric)};
+    const blv_values *bounds = c.claim->is_bounded ? &c.claim->bounds : NULL;
+    if (bounds && !blv_values_find(bounds, c.view->name))
+        return BLV_OK;
+    c.factor = isnan(c.claim->factor) ? 1.0 : c.claim->factor;
+    claim_sides who = {0}, of = {0};
+    BLV_CHECK(find_level(&c));
+    BLV_CHECK(resolve(&c, &c.claim->who, &who));
+    BLV_CHECK(resolve(&c, &c.claim->of, &of));
+    bench_verdict *verdict = &results->verdicts[results->verdict_count++];
+    *verdict = (bench_verdict){.claim = c.claim->text, .variant = c.view->name, .is_judged = true};
+    judge(&c, &who, &of, bounds, verdict);
+    return BLV_OK;
+}
+
+blv_error bench_judge_claims(bench_results *results) {
+    size_t claims = results->bench->suite.claim_count;
+    results->verdicts =
+        blv_arena_alloc(&results->arena, claims * results->view_count, sizeof *results->verdicts);
+    if (!results->verdicts)
+        return BLV_E_MEMORY;
+    for (size_t c = 0; c < claims; c++)
+        for (size_t v = 0; v < results->view_count; v++)
+            BLV_CHECK(judge_claim(results, c, v));
+    return BLV_OK;
+}

@@ -1,0 +1,232 @@
+/* Which runs a suite asks for. */
+#include "bench/bench.h"
+
+#include "base/hash.h"
+#include "base/message.h"
+#include "bilevel/solver.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const bench_job_words[] = {
+    [BENCH_REFERENCE] = "reference", [BENCH_TUNING] = "tuning", [BENCH_RUN] = "run", NULL};
+
+/* ---- Keys ---- */
+
+static blv_error hash_file(const char *path, uint64_t *hash, blv_message *why) {
+    char piece[65536];
+    size_t count;
+    *hash = BLV_HASH_EMPTY;
+    FILE *file = fopen(path, "rb");
+    while (file && (count = fread(piece, 1, sizeof piece, file)) > 0)
+        *hash = blv_hash_bytes(*hash, piece, count);
+    bool well = file && !ferror(file);
+    if (!well)
+        blv_explain(why, BLV_E_FILE, "%s: cannot be read: %s", path, strerror(errno));
+    if (file)
+        fclose(file);
+    return well ? BLV_OK : BLV_E_FILE;
+}
+
+/* Data are recognized by the content of the files: they may be moved. */
+static blv_error hash_data(const bench *b, const bench_variant *variant, blv_values *hashes,
+                           blv_message *why) {
+    *hashes = (blv_values){0};
+    blv_error error = BLV_OK;
+    for (size_t i = 0; i < variant->data.count && error == BLV_OK; i++) {
+        const blv_value *file = &variant->data.items[i];
+        char *path = NULL, text[BENCH_KEY_SIZE];
+        uint64_t hash = 0;
+        error = bench_data(b, file->text ? file->text : "", &path, why);
+        if (error == BLV_OK)
+            error = hash_file(path, &hash, why);
+        snprintf(text, sizeof text, "%016" PRIx64, hash);
+        if (error == BLV_OK)
+            error = blv_values_add_text(hashes, file->name, text);
+        free(path);
+    }
+    if (error != BLV_OK)
+        blv_values_free(hashes);
+    return error;
+}
+
+/* A hash of everything that defines the run. */
+static blv_error make_key(const bench *b, bench_job *job, const blv_values *hashes) {
+    const bench_suite *suite = &b->suite;
+    json_t *what = json_pack(
+        "{s:s, s:s, s:o, s:o, s:s, s:i, s:s, s:s, s:s, s:o, s:I, s:s, s:f, s:I, s:i}", "version",
+        blv_version(), "problem",
+        suite->problem ? suite->problem : bench_command_words[suite->command], "problem_set",
+        blv_values_json(&job->problem_set), "data", blv_values_json(hashes), "precision",
+        bench_precision_words[suite->precision], "threads", b->request->threads, "start",
+        bench_start_words[suite->start], "kind", bench_job_words[job->kind], "solver", job->solver,
+        "set", blv_values_json(&job->set), "seed", (json_int_t)job->seed, "limit",
+        bench_limit_words[job->limit.kind], "amount", job->limit.amount, "points",
+        (json_int_t)job->points, "certify", (int)job->certify);
+    char *text =
+        what ? json_dumps(what, JSON_SORT_KEYS | JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
+    bool well = text != NULL;
+    if (well)
+        snprintf(job->key, sizeof job->key, "%016" PRIx64,
+                 blv_hash_bytes(BLV_HASH_EMPTY, text, strlen(text)));
+    free(text);
+    json_decref(what);
+    return well ? BLV_OK : BLV_E_MEMORY;
+}
+
+/* ---- Jobs ---- */
+
+/* The variant's settings, a baseline's own, and the seed where the suite wants it there too. */
+static blv_error complete_problem_set(const bench_suite *suite, bench_job *job) {
+    BLV_CHECK(blv_values_update(&job->problem_set, &suite->variants[job->variant].problem_set));
+    if (job->entry != SIZE_MAX)
+        BLV_CHECK(blv_values_update(&job->problem_set, &suite->entries[job->entry].problem_set));
+    const blv_value seed = {.kind = BLV_VALUE_INT, .whole = (int64_t)job->seed};
+    for (size_t i = 0; i < suite->seeded.count; i++)
+        BLV_CHECK(blv_values_set(&job->problem_set, suite->seeded.items[i], &seed));
+    return BLV_OK;
+}
+
+/* own: settings of the job, which win over those that the suite has for every run. */
+static blv_error fill_job(const bench *b, bench_job *job, const blv_values *own,
+                          const blv_values *hashes) {
+    if (job->kind != BENCH_REFERENCE)
+        BLV_CHECK(blv_values_update(&job->set, &b->suite.run_set));
+    BLV_CHECK(blv_values_update(&job->set, own));
+    BLV_CHECK(complete_problem_set(&b->suite, job));
+    return make_key(b, job, hashes);
+}
+
+static blv_error add_job(bench *b, bench_job job, const blv_values *own, const blv_values *hashes) {
+    bench_job *larger = realloc(b->jobs, (b->job_count + 1) * sizeof *larger);
+    if (!larger)
+        return BLV_E_MEMORY;
+    b->jobs = larger;
+    bench_job *added = &larger[b->job_count++];
+    *added = job;
+    return fill_job(b, added, own, hashes);
+}
+
+static blv_error add_reference(bench *b, size_t variant, const blv_values *hashes) {
+    const bench_job job = {.kind = BENCH_REFERENCE,
+                           .variant = variant,
+                           .entry = SIZE_MAX,
+                           .solver = "exact",
+                           .limit = b->suite.reference,
+                           .points = 1,
+                           .certify = BENCH_CERTIFY_END};
+    return add_job(b, job, &b->suite.reference_file.set, hashes);
+}
+
+static bool is_certified(const char *what) {
+    return strcmp(what, "phi") == 0 || strcmp(what, "grad_norm") == 0;
+}
+
+static blv_error add_tuning(bench *b, size_t variant, size_t entry, const blv_values *hashes) {
+    const bench_suite *suite = &b->suite;
+    size_t count = bench_suite_grid_size(suite, &suite->entries[entry]);
+    for (size_t i = 0; i < count; i++) {
+        const bench_job job = {.kind = BENCH_TUNING,
+                               .variant = variant,
+                               .entry = entry,
+                               .setting = i,
+                               .solver = suite->entries[entry].solver,
+                               .limit = suite->tuning,
+                               .points = 1,
+                               .certify = is_certified(suite->choose) ? BENCH_CERTIFY_END
+                                                                      : BENCH_CERTIFY_NEVER};
+        blv_values own;
+        BLV_CHECK(bench_suite_grid_at(&suite->entries[entry], i, &own));
+        blv_error error = add_job(b, job, &own, hashes);
+        blv_values_free(&own);
+        BLV_CHECK(error);
+    }
+    return BLV_OK;
+}
+
+static blv_error add_runs(bench *b, size_t variant, size_t entry, const blv_values *own,
+                          const blv_values *hashes) {
+    const bench_suite *suite = &b->suite;
+    for (uint64_t seed = 0; seed < suite->seeds; seed++) {
+        const bench_job job = {.kind = BENCH_RUN,
+                               .variant = variant,
+                               .entry = entry,
+                               .seed = seed,
+                               .solver = suite->entries[entry].solver,
+                               .limit = suite->limit,
+                               .points = suite->points,
+                               .certify = suite->certify};
+        BLV_CHECK(add_job(b, job, own, hashes));
+    }
+    return BLV_OK;
+}
+
+static blv_error plan_variant(bench *b, size_t v, const blv_values *hashes) {
+    if (b->suite.has_reference)
+        BLV_CHECK(add_reference(b, v, hashes));
+    for (size_t e = 0; e < b->suite.entry_count; e++) {
+        const bench_entry *entry = &b->suite.entries[e];
+        BLV_CHECK(entry->grid ? add_tuning(b, v, e, hashes)
+                              : add_runs(b, v, e, &entry->set, hashes));
+    }
+    return BLV_OK;
+}
+
+/* ---- Tuned settings ---- */
+
+/* The least (or largest) end of those that came to one; the first of several. */
+const bench_job *bench_chosen(const bench *b, size_t variant, size_t entry) {
+    const char *what = b->suite.choose;
+    const bench_job *best = NULL;
+    double best_value = NAN;
+    for (size_t i = 0; i < b->job_count; i++) {
+        const bench_job *job = &b->jobs[i];
+        if (job->kind != BENCH_TUNING || job->variant != variant || job->entry != entry ||
+            !job->record || job->record->failed)
+            continue;
+        double value = bench_record_end(job->record, what);
+        bool better = bench_more_is_better(what) ? value > best_value : value < best_value;
+        if (isnan(value) || (best && !better))
+            continue;
+        best = job;
+        best_value = value;
+    }
+    return best;
+}
+
+static blv_error plan_tuned_variant(bench *b, size_t v, const blv_values *hashes) {
+    for (size_t e = 0; e < b->suite.entry_count; e++) {
+        const bench_job *chosen = b->suite.entries[e].grid ? bench_chosen(b, v, e) : NULL;
+        if (!chosen)
+            continue;
+        const blv_values set = chosen->set; /* jobs move as they are added, their sets do not */
+        BLV_CHECK(add_runs(b, v, e, &set, hashes));
+    }
+    return BLV_OK;
+}
+
+/* ---- All of it ---- */
+
+static blv_error plan_with(bench *b, blv_message *why,
+                           blv_error (*plan)(bench *, size_t, const blv_values *)) {
+    for (size_t v = 0; v < b->suite.variant_count; v++) {
+        blv_values hashes;
+        BLV_CHECK(hash_data(b, &b->suite.variants[v], &hashes, why));
+        blv_error error = plan(b, v, &hashes);
+        blv_values_free(&hashes);
+        BLV_CHECK(error);
+    }
+    return BLV_OK;
+}
+
+blv_error bench_plan(bench *b, blv_message *why) {
+    return plan_with(b, why, plan_variant);
+}
+
+blv_error bench_plan_tuned(bench *b, blv_message *why) {
+    return plan_with(b, why, plan_tuned_variant);
+}

@@ -1,0 +1,161 @@
+/* Finished runs, one JSON object on a line of DIR/points.jsonl. A line is written at once, so that
+ * several processes can add to the file. */
+#define _GNU_SOURCE /* asprintf */
+#include "bench/bench.h"
+
+#include "base/message.h"
+#include "bilevel/solver.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+const blv_field bench_record_fields[] = {
+    {.name = "key",
+     .kind = BLV_KIND_CHARS,
+     .flags = BLV_REQUIRED,
+     .offset = offsetof(bench_record, key),
+     .size = BENCH_KEY_SIZE},
+    BLV_FIELD_WORD("kind", bench_record, kind, bench_job_words),
+    BLV_FIELD(bench_record, variant, TEXT),
+    BLV_FIELD(bench_record, entry, TEXT),
+    BLV_FIELD(bench_record, solver, TEXT),
+    BLV_FIELD(bench_record, setting, SIZE),
+    BLV_FIELD(bench_record, seed, WHOLE),
+    BLV_FIELD(bench_record, set, VALUES),
+    BLV_FIELD_ARRAY(bench_record, points, point_count, VALUES_LIST),
+    BLV_FIELD(bench_record, processor_share, REAL),
+    BLV_FIELD_AS("outcome", bench_record, outcome, TEXT, BLV_OPTIONAL),
+    BLV_FIELD(bench_record, failed, BOOL),
+    BLV_FIELD_AS("message", bench_record, message, TEXT, BLV_OPTIONAL),
+    BLV_FIELD_AS("refused", bench_record, rejected, TEXT, BLV_OPTIONAL),
+    BLV_FIELD_AS("run", bench_record, run, INT64, BLV_ZERO_IS_NULL),
+    {0}};
+
+/* ---- Reading ---- */
+
+static blv_error explain(const bench *b, const char *action, int code, blv_message *why) {
+    return blv_explain(why, BLV_E_FILE, "%s: cannot be %s: %s", b->points_path, action,
+                       strerror(code));
+}
+
+/* Lines that are none of ours are passed over. */
+static blv_error take_line(bench *b, const char *line) {
+    bench_record record;
+    blv_error error = blv_record_parse(bench_record_fields, &record, line, NULL);
+    if (error != BLV_OK)
+        return error == BLV_E_MEMORY ? error : BLV_OK;
+    bench_record *larger = realloc(b->records, (b->record_count + 1) * sizeof *larger);
+    if (!larger) {
+        blv_record_free(bench_record_fields, &record);
+        return BLV_E_MEMORY;
+    }
+    b->records = larger;
+    larger[b->record_count++] = record;
+    return BLV_OK;
+}
+
+/* A line that a killed process left without its end is cut off: the next one must begin a line. */
+static blv_error read_lines(bench *b, FILE *file, blv_message *why) {
+    char *line = NULL;
+    size_t room = 0;
+    long whole = 0;
+    ssize_t length;
+    blv_error error = BLV_OK;
+    bool torn = false;
+    while (error == BLV_OK && !torn && (length = getline(&line, &room, file)) > 0) {
+        torn = line[length - 1] != '\n';
+        if (!torn) {
+            error = take_line(b, line);
+            whole = ftell(file);
+        }
+    }
+    if (error == BLV_OK && !torn && !feof(file))
+        error = explain(b, "read", errno, why);
+    if (torn && truncate(b->points_path, whole) != 0)
+        error = explain(b, "written", errno, why);
+    free(line);
+    return error;
+}
+
+void bench_forget_records(bench *b) {
+    for (size_t i = 0; i < b->record_count; i++)
+        blv_record_free(bench_record_fields, &b->records[i]);
+    free(b->records);
+    b->records = NULL;
+    b->record_count = 0;
+    for (size_t i = 0; i < b->job_count; i++)
+        b->jobs[i].record = NULL;
+}
+
+blv_error bench_load_records(bench *b, blv_message *why) {
+    bench_forget_records(b);
+    FILE *file = fopen(b->points_path, "r");
+    if (!file)
+        return errno == ENOENT ? BLV_OK : explain(b, "read", errno, why);
+    blv_error error = read_lines(b, file, why);
+    fclose(file);
+    for (size_t i = 0; i < b->job_count; i++)
+        for (size_t r = 0; r < b->record_count; r++)
+            if (strcmp(b->jobs[i].key, b->records[r].key) == 0)
+                b->jobs[i].record = &b->records[r];
+    return error;
+}
+
+/* ---- Writing ---- */
+
+blv_error bench_keep_record(const bench *b, const bench_record *record, blv_message *why) {
+    json_t *object = blv_record_json(bench_record_fields, record);
+    char *text = object ? json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
+    char *line = NULL;
+    int length = text ? asprintf(&line, "%s\n", text) : -1;
+    free(text);
+    json_decref(object);
+    if (length < 0)
+        return BLV_E_MEMORY;
+    int file = open(b->points_path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+    errno = file < 0 ? errno : ENOSPC; /* of a write that was cut short */
+    bool well = file >= 0 && write(file, line, (size_t)length) == length;
+    int code = errno;
+    if (file >= 0 && close(file) != 0 && well) {
+        well = false;
+        code = errno;
+    }
+    free(line);
+    return well ? BLV_OK : explain(b, "written", code, why);
+}
+
+/* ---- Points ---- */
+
+blv_values *bench_record_point(bench_record *record) {
+    blv_values *points = realloc(record->points, (record->point_count + 1) * sizeof *points);
+    if (!points)
+        return NULL;
+    record->points = points;
+    points[record->point_count] = (blv_values){0};
+    return &points[record->point_count++];
+}
+
+double bench_number(const blv_values *point, const char *name) {
+    const blv_value *value = point ? blv_values_find(point, name) : NULL;
+    if (!value || (value->kind != BLV_VALUE_REAL && value->kind != BLV_VALUE_INT))
+        return NAN;
+    return value->kind == BLV_VALUE_REAL ? value->real : (double)value->whole;
+}
+
+double bench_record_end(const bench_record *record, const char *name) {
+    size_t count = record->point_count;
+    return bench_number(count > 0 ? &record->points[count - 1] : NULL, name);
+}
+
+bool bench_more_is_better(const char *metric) {
+    static const char *const parts[] = {"accuracy", "auroc", "precision", "recall"};
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        if (strstr(metric, parts[i]))
+            return true;
+    return false;
+}

@@ -1,0 +1,320 @@
+/* The files of a benchmark: points.csv, points.json and the page. */
+#include "bench/results.h"
+
+#include "base/message.h"
+#include "base/text_stream.h"
+#include "bilevel/solver.h"
+#include "report/gnuplot.h"
+#include "report/html.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- CSV: a line for each point ---- */
+
+static const char *const own_columns[] = {"variant", "kind", "entry",  "solver",
+                                          "setting", "seed", "outcome"};
+enum { OWN_COLUMNS = sizeof own_columns / sizeof own_columns[0] };
+
+/* The names of all values of all points, in the order in which they first come. */
+static blv_error point_columns(const bench *b, blv_values *columns) {
+    for (size_t i = 0; i < b->job_count; i++) {
+        const bench_record *record = b->jobs[i].record;
+        for (size_t k = 0; record && k < record->point_count; k++)
+            BLV_CHECK(blv_values_update(columns, &record->points[k]));
+    }
+    return BLV_OK;
+}
+
+static void put_value(FILE *out, const blv_value *value) {
+    char text[BLV_SHOWN_SIZE];
+    if (!value || value->kind == BLV_VALUE_NONE)
+        return;
+    blv_value_show(value, text);
+    report_csv_text(out, text);
+}
+
+/* "-" is how a field without a value shows. */
+static void put_field(FILE *out, const bench_record *record, const char *name) {
+    char text[BLV_SHOWN_SIZE];
+    blv_field_show(blv_field_find(bench_record_fields, name), record, text);
+    if (*text && strcmp(text, "-") != 0)
+        report_csv_text(out, text);
+}
+
+static void put_points(FILE *out, const bench_record *record, const blv_values *columns) {
+    for (size_t k = 0; k < record->point_count; k++) {
+        for (size_t c = 0; c < OWN_COLUMNS; c++) {
+            fputs(c ? "," : "", out);
+            put_field(out, record, own_columns[c]);
+        }
+        for (size_t c = 0; c < columns->count; c++) {
+            fputc(',', out);
+            put_value(out, blv_values_find(&record->points[k], columns->items[c].name));
+        }
+        fputc('\n', out);
+    }
+}
+
+static blv_error put_csv(const bench_results *results, FILE *out, blv_message *why) {
+    (void)why;
+    const bench *b = results->bench;
+    blv_values columns = {0};
+    blv_error error = point_columns(b, &columns);
+    for (size_t c = 0; c < OWN_COLUMNS; c++)
+        fprintf(out, "%s%s", c ? "," : "", own_columns[c]);
+    for (size_t c = 0; c < columns.count; c++) {
+        fputc(',', out);
+        report_csv_text(out, columns.items[c].name);
+    }
+    fputc('\n', out);
+    for (size_t i = 0; i < b->job_count; i++)
+        if (b->jobs[i].record)
+            put_points(out, b->jobs[i].record, &columns);
+    blv_values_free(&columns);
+    return error;
+}
+
+/* ---- JSON: the suite, the machine, results and every record ---- */
+
+static const blv_field band_fields[] = {BLV_FIELD(bench_band, low, REAL),
+                                        BLV_FIELD(bench_band, median, REAL),
+                                        BLV_FIELD(bench_band, high, REAL),
+                                        {0}};
+
+#define CELL(name_, member, kind_) BLV_FIELD_AS(name_, bench_cell, member, kind_, 0)
+static const blv_field cell_fields[] = {
+    CELL("variant", variant, TEXT),
+    CELL("entry", id, TEXT),
+    CELL("runs", runs, SIZE),
+    CELL("failed", failed, SIZE),
+    CELL("refused", rejected, TEXT),
+    BLV_FIELD_RECORD("value", bench_cell, value, band_fields),
+    BLV_FIELD_RECORD("seconds_to_level", bench_cell, reach.seconds, band_fields),
+    BLV_FIELD_RECORD("calls_to_level", bench_cell, reach.calls, band_fields),
+    CELL("seconds", seconds, REAL),
+    CELL("calls", calls, REAL),
+    CELL("iterations", iterations, REAL),
+    {.name = "chosen",
+     .kind = BLV_KIND_VALUES,
+     .offset = offsetof(bench_cell, chosen),
+     .when = 1 + offsetof(bench_cell, is_chosen)},
+    CELL("grid_settings", tried, SIZE),
+    CELL("grid_seconds", grid_seconds, REAL),
+    CELL("grid_calls", grid_calls, REAL),
+    {0}};
+static const blv_field view_fields[] = {
+    BLV_FIELD(bench_view, name, TEXT),
+    BLV_FIELD(bench_view, least_phi, REAL),
+    {.name = "least_phi_of", .kind = BLV_KIND_CHARS, .offset = offsetof(bench_view, least_from)},
+    BLV_FIELD(bench_view, level, REAL),
+    {0}};
+static const blv_field verdict_fields[] = {
+    BLV_FIELD(bench_verdict, claim, TEXT),
+    BLV_FIELD(bench_verdict, variant, TEXT),
+    {.name = "held",
+     .kind = BLV_KIND_BOOL,
+     .offset = offsetof(bench_verdict, held),
+     .when = 1 + offsetof(bench_verdict, is_judged)},
+    {.name = "text", .kind = BLV_KIND_CHARS, .offset = offsetof(bench_verdict, text)},
+    {0}};
+
+/* NULL where memory is short, as below. */
+static json_t *cells_json(const bench_results *results) {
+    json_t *all = json_array();
+    for (size_t v = 0; all && v < results->view_count; v++) {
+        const bench_view *view = &results->views[v];
+        json_t *cells =
+            blv_records_json(cell_fields, view->cells, view->count, sizeof *view->cells);
+        bool well = cells && json_array_extend(all, cells) == 0;
+        json_decref(cells);
+        if (!well) {
+            json_decref(all);
+            all = NULL;
+        }
+    }
+    return all;
+}
+
+static json_t *runs_json(const bench *b) {
+    json_t *runs = json_array();
+    for (size_t i = 0; runs && i < b->job_count; i++) {
+        const bench_record *record = b->jobs[i].record;
+        if (record &&
+            json_array_append_new(runs, blv_record_json(bench_record_fields, record)) != 0) {
+            json_decref(runs);
+            runs = NULL;
+        }
+    }
+    return runs;
+}
+
+static blv_error put_json(const bench_results *results, FILE *out, blv_message *why) {
+    (void)why;
+    const bench *b = results->bench;
+    char machine[256];
+    bench_machine_text(machine, sizeof machine);
+    json_t *all = json_pack(
+        "{s:O, s:b, s:s, s:o, s:i, s:o, s:o, s:o, s:o, s:o}", "suite", b->suite.root, "quick",
+        b->suite.quick, "version", blv_version(), "machine", blv_json_string(machine), "threads",
+        b->request->threads, "processor_share", blv_json_real(results->processor_share), "claims",
+        blv_records_json(verdict_fields, results->verdicts, results->verdict_count,
+                         sizeof *results->verdicts),
+        "variants",
+        blv_records_json(view_fields, results->views, results->view_count, sizeof *results->views),
+        "entries", cells_json(results), "runs", runs_json(b));
+    bool well =
+        all && (json_dumpf(all, out, JSON_INDENT(1) | JSON_REAL_PRECISION(17)) == 0 || ferror(out));
+    json_decref(all);
+    return well ? BLV_OK : BLV_E_MEMORY;
+}
+
+/* ---- Figures: the points as runs of a store ---- */
+
+/* The numbers of a record's points as a trace; names are borrowed from `columns`. */
+static blv_error trace_of(blv_arena *arena, const blv_values *columns, const bench_record *record,
+                          blv_trace *trace) {
+    *trace = (blv_trace){.rows = record->point_count, .columns = columns->count};
+    trace->names = blv_arena_alloc(arena, columns->count, sizeof *trace->names);
+    trace->values = blv_arena_alloc(arena, trace->rows * trace->columns, sizeof(double));
+    if (!trace->names || !trace->values)
+        return BLV_E_MEMORY;
+    for (size_t c = 0; c < columns->count; c++) {
+        trace->names[c] = columns->items[c].name;
+        for (size_t k = 0; k < trace->rows; k++)
+            trace->values[k * trace->columns + c] =
+                bench_number(&record->points[k], trace->names[c]);
+    }
+    return BLV_OK;
+}
+
+/* Entries are groups; those without a run have no curve. All of it is in the arena. */
+static blv_error groups_of(blv_arena *arena, const bench *b, size_t v, const bench_view *view,
+                           const blv_values *columns, blv_run_groups *groups) {
+    *groups = (blv_run_groups){.groups = view->count, .problems = 1};
+    groups->group = blv_arena_alloc(arena, view->count, sizeof *groups->group);
+    groups->runs = blv_arena_alloc(arena, b->job_count, sizeof *groups->runs);
+    blv_run_info *info = blv_arena_alloc(arena, 1, sizeof *info);
+    if (!groups->group || !groups->runs || !info)
+        return BLV_E_MEMORY;
+    for (size_t e = 0; e < view->count; e++)
+        groups->group[e].label = view->cells[e].entry->id;
+    for (size_t i = 0; i < b->job_count; i++) {
+        const bench_job *job = &b->jobs[i];
+        if (job->kind != BENCH_RUN || job->variant != v || !job->record ||
+            job->record->point_count == 0)
+            continue;
+        blv_stored_run *run = &groups->runs[groups->count++];
+        *run = (blv_stored_run){.info = info, .best = view->least_phi, .group = job->entry};
+        BLV_CHECK(trace_of(arena, columns, job->record, &run->trace));
+    }
+    return BLV_OK;
+}
+
+static blv_error put_figure(FILE *out, const bench *b, const blv_run_groups *groups,
+                            const bench_view *view, const char *what, report_axis over,
+                            blv_message *why) {
+    report_figure figure;
+    const char *name = view->name;
+    blv_error error = report_figure_make(&figure, groups, over, what, NULL);
+    if (error == BLV_E_NAME)
+        return BLV_OK; /* the points do not have it */
+    BLV_CHECK(error);
+    snprintf(figure.title, sizeof figure.title, "%.80s%s%.60s", b->suite.name, *name ? ": " : "",
+             name);
+    if (b->suite.has_command)
+        snprintf(figure.x_label, sizeof figure.x_label, "tasks so far");
+    error = report_figure_embed(&figure, out, why);
+    report_figure_free(&figure);
+    return error;
+}
+
+/* A choice of rows is one point: it has no curves. */
+static blv_error put_groups(FILE *out, const bench *b, const blv_run_groups *groups,
+                            const bench_view *view, blv_message *why) {
+    const bench_suite *suite = &b->suite;
+    const report_axis over = suite->has_command ? REPORT_OVER_ITERATIONS : REPORT_OVER_TIME;
+    if (groups->count == 0 || (suite->has_command && suite->command == BENCH_CORESET))
+        return BLV_OK;
+    BLV_CHECK(put_figure(out, b, groups, view, suite->metric, over, why));
+    if (!suite->has_command)
+        BLV_CHECK(put_figure(out, b, groups, view, suite->metric, REPORT_OVER_CALLS, why));
+    for (size_t i = 0; i < suite->show.count; i++)
+        if (strcmp(suite->show.items[i], suite->metric) != 0)
+            BLV_CHECK(put_figure(out, b, groups, view, suite->show.items[i], over, why));
+    return BLV_OK;
+}
+
+static blv_error put_figures(FILE *out, const bench *b, size_t v, const bench_view *view,
+                             blv_message *why) {
+    blv_arena arena = {0};
+    blv_run_groups groups;
+    blv_values columns = {0};
+    blv_error error = point_columns(b, &columns);
+    if (error == BLV_OK)
+        error = groups_of(&arena, b, v, view, &columns, &groups);
+    if (error == BLV_OK)
+        error = put_groups(out, b, &groups, view, why);
+    blv_values_free(&columns);
+    blv_arena_free(&arena);
+    return error;
+}
+
+/* ---- The page ---- */
+
+static void put_protocol(FILE *out, const bench_results *results) {
+    char protocol[BENCH_PROTOCOL_SIZE];
+    bench_protocol_text(results, protocol);
+    report_html_element(out, "p", protocol);
+    report_html_element(
+        out, "p",
+        results->bench->suite.has_command
+            ? "Run k of every method has seed k: of the choice, of the network and of its batches. "
+              "Numbers are medians over the seeds, bands go from 20 to 80 percent. Settings of "
+              "tuned "
+              "methods were chosen by the accuracy on a fifth of the training rows, which were "
+              "held "
+              "out; the test rows had no part in it."
+            : "Every run has the same start; run k of every solver has seed k, and so the same "
+              "batches. Points are evaluated off the solver's clock. Numbers are medians over the "
+              "seeds, bands go from 20 to 80 percent. Calls are counted by the library, for each "
+              "sample, setup included.");
+    if (results->bench->suite.quick)
+        report_html_element(out, "p",
+                            "This is the quick form: too small to say anything about the claims.");
+}
+
+static blv_error put_page(const bench_results *results, FILE *out, blv_message *why) {
+    const bench *b = results->bench;
+    const bench_suite *suite = &b->suite;
+    report_page_begin(out, suite->title);
+    report_html_heading(out, 1, suite->title);
+    report_html_element(out, "p", suite->reproduces.paper);
+    report_html_element(out, "p", suite->reproduces.figure);
+    report_html_heading(out, 2, "What the paper claims, and the result");
+    report_html_element(out, "p", suite->reproduces.claim);
+    fputs("<div class=\"answer\">\n", out);
+    bench_print_claims(results, REPORT_AS_HTML, out);
+    if (results->verdict_count == 0)
+        report_html_element(out, "p", "The suite states no claim.");
+    fputs("</div>\n", out);
+    put_protocol(out, results);
+    for (size_t v = 0; v < results->view_count; v++) {
+        BLV_CHECK(bench_print_view(results, &results->views[v], REPORT_AS_HTML, out));
+        if (!b->request->no_plots)
+            BLV_CHECK(put_figures(out, b, v, &results->views[v], why));
+    }
+    char *text = json_dumps(suite->root, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
+    if (!text)
+        return BLV_E_MEMORY;
+    fputs("<details><summary>The suite</summary>\n", out);
+    report_html_element(out, "pre", text);
+    fputs("</details>\n", out);
+    free(text);
+    report_page_end(out);
+    return BLV_OK;
+}
+
+const bench_file bench_files[] = {
+    {"points.csv", put_csv}, {"points.json", put_json}, {"index.html", put_page}, {0}};

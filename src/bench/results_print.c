@@ -1,0 +1,306 @@
+/* Tables, remarks and claims of a benchmark, as text, Markdown or HTML. */
+#include "bench/results.h"
+
+#include "base/text_stream.h"
+#include "bilevel/solver.h"
+#include "report/html.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- Columns ---- */
+
+enum { CELL_SIZE = 160, DECIMALS = 16, MOST_COLUMNS = 16 + BENCH_SHOWN_MAX };
+enum { OF_SOLVERS = 1, OF_METHODS = 2, OF_ALL = 3 };
+
+/* A number of a cell. */
+typedef struct column {
+    const char *title;
+    int of;        /* suites that have it */
+    size_t offset; /* of the number in the cell */
+    int digits;    /* significant ones; from DECIMALS on: behind the point */
+} column;
+
+#define NUMBER(title_, of_, member, digits_)                                                       \
+    { title_, of_, offsetof(bench_cell, member), digits_ }
+/* The metric and its band come before these, what the suite shows after the first two. */
+static const column columns[] = {NUMBER("s to level", OF_SOLVERS, reach.seconds.median, 3),
+                                 NUMBER("calls to level", OF_SOLVERS, reach.calls.median, 4),
+                                 NUMBER("iterations", OF_SOLVERS, iterations, DECIMALS),
+                                 NUMBER("s", OF_SOLVERS, seconds, 3),
+                                 NUMBER("s of choosing", OF_METHODS, seconds, 3),
+                                 NUMBER("calls", OF_SOLVERS, calls, 4)};
+enum { COLUMNS = sizeof columns / sizeof columns[0], LEVELS = 2 };
+
+static const char *metric_title(const bench_suite *suite) {
+    return strcmp(suite->metric, "phi") == 0 ? "Phi - Phi*" : suite->metric;
+}
+
+static void show_number(double value, int digits, const char *infinite, char text[CELL_SIZE]) {
+    if (isnan(value) || isinf(value))
+        snprintf(text, CELL_SIZE, "%s", isnan(value) ? "-" : infinite);
+    else if (digits >= DECIMALS)
+        snprintf(text, CELL_SIZE, "%.*f", digits - DECIMALS, value);
+    else
+        snprintf(text, CELL_SIZE, "%.*g", digits, value);
+}
+
+/* A row of the table; cell NULL: the titles. Returns the number of cells. */
+typedef char cells[MOST_COLUMNS][CELL_SIZE];
+static size_t fill_row(const bench_suite *suite, const bench_cell *cell, cells text) {
+    const int of = suite->has_command ? OF_METHODS : OF_SOLVERS;
+    size_t count = 3, shown = suite->show.count;
+    snprintf(text[0], CELL_SIZE, "%s", cell ? cell->id : suite->has_command ? "method" : "solver");
+    snprintf(text[1], CELL_SIZE, "%s", metric_title(suite));
+    snprintf(text[2], CELL_SIZE, "%s", cell ? "-" : "20-80 %");
+    if (cell)
+        show_number(cell->value.median, 5, "failed", text[1]);
+    if (cell && cell->runs > 1) {
+        char low[CELL_SIZE], high[CELL_SIZE];
+        show_number(cell->value.low, 5, "failed", low);
+        show_number(cell->value.high, 5, "failed", high);
+        snprintf(text[2], CELL_SIZE, "%.60s .. %.60s", low, high);
+    }
+    for (size_t c = 0; c < COLUMNS; c++) {
+        for (size_t i = 0; c == LEVELS && i < shown && i < BENCH_SHOWN_MAX; i++, count++) {
+            snprintf(text[count], CELL_SIZE, "%s", suite->show.items[i]);
+            if (cell)
+                show_number(cell->shown[i], fabs(cell->shown[i]) < 1e4 ? DECIMALS + 4 : 4, "never",
+                            text[count]);
+        }
+        if (!(columns[c].of & of))
+            continue;
+        double value = 0.0;
+        if (cell)
+            memcpy(&value, (const char *)cell + columns[c].offset, sizeof value);
+        snprintf(text[count], CELL_SIZE, "%s", columns[c].title);
+        if (cell)
+            show_number(value, columns[c].digits, "never", text[count]);
+        count++;
+    }
+    if (of == OF_SOLVERS && cell)
+        snprintf(text[count++], CELL_SIZE, "%zu of %zu", cell->failed, cell->runs);
+    else if (of == OF_SOLVERS)
+        snprintf(text[count++], CELL_SIZE, "failed");
+    return count;
+}
+
+/* ---- Tables ---- */
+
+static bool comes_before(const bench_cell *a, const bench_cell *b, bool more) {
+    if (a->runs == 0 || b->runs == 0)
+        return a->runs > b->runs && b->runs == 0;
+    return more ? a->value.median > b->value.median : a->value.median < b->value.median;
+}
+
+/* The number of a cell's place, the best end first. */
+static size_t place_of(const bench_view *view, size_t cell, bool more) {
+    size_t place = 0;
+    for (size_t i = 0; i < view->count; i++) {
+        bool before = comes_before(&view->cells[i], &view->cells[cell], more);
+        bool after = comes_before(&view->cells[cell], &view->cells[i], more);
+        place += before || (!after && i < cell);
+    }
+    return place;
+}
+
+static blv_error print_table(const bench_suite *suite, const bench_view *view, report_form form,
+                             FILE *out) {
+    char align[MOST_COLUMNS + 1] = "l";
+    const char *row[MOST_COLUMNS];
+    cells text;
+    report_table table = {.align = align};
+    size_t count = fill_row(suite, NULL, text);
+    for (size_t i = 0; i < count; i++) {
+        align[i] = i == 0 ? 'l' : 'r';
+        row[i] = text[i];
+    }
+    report_table_row(&table, row);
+    bool more = bench_more_is_better(suite->metric);
+    for (size_t place = 0; place < view->count; place++)
+        for (size_t i = 0; i < view->count; i++) {
+            if (view->cells[i].runs == 0 || place_of(view, i, more) != place)
+                continue;
+            fill_row(suite, &view->cells[i], text);
+            report_table_row(&table, row);
+        }
+    return report_table_print(&table, form, 0, out);
+}
+
+/* ---- Remarks ---- */
+
+void bench_limit_text(const bench_limit *limit, char text[64]) {
+    snprintf(text, 64, "%.10g %s", limit->amount, bench_limit_words[limit->kind]);
+}
+
+static void remark_phi(const bench_suite *suite, const bench_view *view, FILE *line) {
+    char limit[64];
+    if (isnan(view->least_phi))
+        return;
+    fprintf(line, "Phi* = %.10g, the least certified Phi of all points: %s", view->least_phi,
+            view->least_from);
+    bench_limit_text(&suite->reference, limit);
+    if (suite->has_reference)
+        fprintf(line, " (exact had %s)", limit);
+    fputs(".", line);
+}
+
+static void remark_level(const bench_suite *suite, const bench_view *view, FILE *line) {
+    if (isfinite(view->level) && !suite->has_command)
+        fprintf(line, "The level is %s = %.5g, %s.", metric_title(suite), view->level,
+                isnan(suite->level) ? "the median of the ends" : "as the suite says");
+}
+
+static void remark_cell(const bench_suite *suite, const bench_cell *cell, FILE *line) {
+    char text[BLV_SHOWN_SIZE], limit[64];
+    if (cell->rejected)
+        fprintf(line, "%s did not run: %s", cell->id, cell->rejected);
+    if (!cell->is_chosen)
+        return;
+    for (size_t i = 0; i < cell->chosen.count; i++) {
+        blv_value_show(&cell->chosen.items[i], text);
+        fprintf(line, "%s%s%s=%s", i ? "" : cell->id, i ? ", " : ": ", cell->chosen.items[i].name,
+                text);
+    }
+    fprintf(line, "; the best %s of %zu settings", suite->choose, cell->tried);
+    bench_limit_text(&suite->tuning, limit);
+    if (suite->has_command)
+        fputs(", on training rows that were held out.", line);
+    else
+        fprintf(line, " after %s each, which cost %.3g s and %.4g calls.", limit,
+                cell->grid_seconds, cell->grid_calls);
+}
+
+static void put_line(const char *text, report_form form, FILE *out) {
+    if (form == REPORT_AS_HTML) {
+        report_html_element(out, "p", text);
+        return;
+    }
+    fputs(form == REPORT_AS_MARKDOWN ? "- " : "", out);
+    if (form == REPORT_AS_MARKDOWN)
+        report_markdown_text(out, text);
+    else
+        fputs(text, out);
+    fputc('\n', out);
+}
+
+/* Phi* and where it is from, the level, and what the grids cost. */
+static blv_error print_remarks(const bench_suite *suite, const bench_view *view, report_form form,
+                               FILE *out) {
+    for (size_t i = 0; i < view->count + 2; i++) {
+        blv_text_stream remark;
+        FILE *line = blv_text_open(&remark);
+        if (line && i == 0)
+            remark_phi(suite, view, line);
+        else if (line && i == 1)
+            remark_level(suite, view, line);
+        else if (line)
+            remark_cell(suite, &view->cells[i - 2], line);
+        char *text = blv_text_close(&remark);
+        if (!text)
+            return BLV_E_MEMORY;
+        if (*text)
+            put_line(text, form, out);
+        free(text);
+    }
+    return BLV_OK;
+}
+
+blv_error bench_print_view(const bench_results *results, const bench_view *view, report_form form,
+                           FILE *out) {
+    const bench_suite *suite = &results->bench->suite;
+    const char *name = view->name;
+    if (form == REPORT_AS_HTML)
+        report_html_heading(out, 2, *name ? name : "Results");
+    else if (*name)
+        fprintf(out, form == REPORT_AS_MARKDOWN ? "### %s\n\n" : "%s\n", name);
+    BLV_CHECK(print_table(suite, view, form, out));
+    fputs(form == REPORT_AS_MARKDOWN ? "\n" : "", out);
+    BLV_CHECK(print_remarks(suite, view, form, out));
+    fputs(form == REPORT_AS_HTML ? "" : "\n", out);
+    return BLV_OK;
+}
+
+/* ---- Claims ---- */
+
+void bench_print_claims(const bench_results *results, report_form form, FILE *out) {
+    const bench_suite *suite = &results->bench->suite;
+    if (form == REPORT_AS_TEXT && suite->quick && results->verdict_count > 0)
+        fputs("The quick form is too small to say anything about the claims:\n", out);
+    for (size_t i = 0; i < results->verdict_count; i++) {
+        const bench_verdict *verdict = &results->verdicts[i];
+        const char *variant = verdict->variant, *claim = verdict->claim;
+        bool first = i == 0 || verdict[-1].claim != claim;
+        char line[1024];
+        if (first && form == REPORT_AS_HTML)
+            report_html_heading(out, 3, claim);
+        else if (first && form == REPORT_AS_MARKDOWN)
+            fprintf(out, "%s**Claim:** %s\n\n", i ? "\n" : "", claim);
+        else if (first)
+            fprintf(out, "Claim: %s\n", claim);
+        snprintf(line, sizeof line, "%s%.200s%s%s", form == REPORT_AS_TEXT ? "  " : "", variant,
+                 *variant ? ": " : "", verdict->text);
+        put_line(line, form, out);
+    }
+}
+
+/* ---- The protocol in a line ---- */
+
+void bench_machine_text(char *text, size_t size) {
+    char line[256] = "", model[200] = "an unknown processor";
+    FILE *file = fopen("/proc/cpuinfo", "r");
+    while (file && fgets(line, sizeof line, file)) {
+        char *colon = strchr(line, ':');
+        if (strncmp(line, "model name", 10) != 0 || !colon)
+            continue;
+        snprintf(model, sizeof model, "%.*s", (int)strcspn(colon + 2, "\n"), colon + 2);
+        break;
+    }
+    if (file)
+        fclose(file);
+    snprintf(text, size, "%s, %ld processors", model, sysconf(_SC_NPROCESSORS_ONLN));
+}
+
+void bench_protocol_text(const bench_results *results, char text[BENCH_PROTOCOL_SIZE]) {
+    const bench *b = results->bench;
+    const int threads = b->request->threads;
+    char limit[64], machine[256], busy[96] = "";
+    bench_limit_text(&b->suite.limit, limit);
+    bench_machine_text(machine, sizeof machine);
+    if (results->processor_share < BENCH_QUIET)
+        snprintf(busy, sizeof busy,
+                 "; other programs were at work: the runs had %.0f %% of a processor",
+                 100 * results->processor_share);
+    snprintf(text, BENCH_PROTOCOL_SIZE,
+             "%s for each run, %llu seed%s, %d thread%s%s, bilevel %s; %s%s",
+             !b->suite.has_command                 ? limit
+             : b->suite.command == BENCH_CONTINUAL ? "all tasks"
+                                                   : "one choice",
+             (unsigned long long)b->suite.seeds, b->suite.seeds == 1 ? "" : "s", threads,
+             threads == 1 ? "" : "s", b->suite.quick ? ", quick form" : "", blv_version(), machine,
+             busy);
+}
+
+/* ---- All of it ---- */
+
+blv_error bench_results_print(const bench_results *results, report_form form, FILE *out) {
+    const bench_suite *suite = &results->bench->suite;
+    char protocol[BENCH_PROTOCOL_SIZE];
+    bench_protocol_text(results, protocol);
+    if (form == REPORT_AS_MARKDOWN) {
+        fprintf(out, "## %s: %s\n\n%s, %s: %s\n\n%s.\n\n", suite->name, suite->title,
+                suite->reproduces.paper, suite->reproduces.figure, suite->reproduces.claim,
+                protocol);
+        bench_print_claims(results, form, out);
+        fputc('\n', out);
+    } else {
+        fprintf(out, "%s\n%s\n\n", suite->title, protocol);
+    }
+    for (size_t v = 0; v < results->view_count; v++)
+        BLV_CHECK(bench_print_view(results, &results->views[v], form, out));
+    if (form == REPORT_AS_TEXT)
+        bench_print_claims(results, form, out);
+    return BLV_OK;
+}

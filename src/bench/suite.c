@@ -1,0 +1,303 @@
+#include "bench/suite.h"
+
+#include "base/message.h"
+#include "bench/suite_check.h"
+#include "bilevel/solver.h"
+
+#include <libgen.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const bench_command_words[] = {
+    [BENCH_CORESET] = "coreset", [BENCH_CONTINUAL] = "continual", NULL};
+const char *const bench_limit_words[] = {
+    [BENCH_SECONDS] = "seconds", [BENCH_CALLS] = "calls", [BENCH_ITERATIONS] = "iterations", NULL};
+const char *const bench_precision_words[] = {[BLV_F64] = "f64", [BLV_F32] = "f32", NULL};
+const char *const bench_start_words[] = {"zero", "random", NULL};
+static const char *const certify_words[] = {[BENCH_CERTIFY_POINTS] = "points",
+                                            [BENCH_CERTIFY_END] = "end",
+                                            [BENCH_CERTIFY_NEVER] = "never",
+                                            NULL};
+static const char *const basis_words[] = {
+    [BENCH_BY_SECONDS] = "seconds", [BENCH_BY_CALLS] = "calls",   [BENCH_BY_END] = "end",
+    [BENCH_BY_SPREAD] = "spread",   [BENCH_BY_CHANGE] = "change", NULL};
+
+/* ---- The form of the file ---- */
+
+#define NEEDED(type, member, kind) BLV_FIELD_AS(#member, type, member, kind, BLV_REQUIRED)
+#define NAMES(type, member, flags_)                                                                \
+    {                                                                                              \
+        .name = #member, .kind = BLV_KIND_TEXTS, .flags = (flags_),                                \
+        .offset = offsetof(type, member.items), .count = offsetof(type, member.count)              \
+    }
+/* A field whose presence is kept too. */
+#define SEEN(name_, type, member, kind_, fields_, seen)                                            \
+    {                                                                                              \
+        .name = (name_), .kind = BLV_KIND_##kind_, .offset = offsetof(type, member),               \
+        .size = sizeof(((type *)0)->member), .fields = (fields_), .when = 1 + offsetof(type, seen) \
+    }
+#define LIMITS(type, prefix)                                                                       \
+    BLV_FIELD_AS("seconds", type, prefix seconds, REAL, 0),                                        \
+        BLV_FIELD_AS("calls", type, prefix calls, REAL, 0),                                        \
+        BLV_FIELD_AS("iterations", type, prefix iterations, REAL, 0)
+
+static const blv_field limit_fields[] = {LIMITS(bench_limit_file, ), {0}};
+static const blv_field reference_fields[] = {
+    LIMITS(bench_reference_file, limit.), BLV_FIELD(bench_reference_file, set, VALUES), {0}};
+static const blv_field tuning_fields[] = {LIMITS(bench_tuning_file, limit.),
+                                          BLV_FIELD(bench_tuning_file, choose, TEXT),
+                                          BLV_FIELD(bench_tuning_file, most, WHOLE),
+                                          {0}};
+static const blv_field variant_fields[] = {NEEDED(bench_variant, name, TEXT),
+                                           BLV_FIELD(bench_variant, problem_set, VALUES),
+                                           BLV_FIELD(bench_variant, data, VALUES),
+                                           {0}};
+static const blv_field sweep_fields[] = {
+    NAMES(bench_sweep_file, keys, BLV_REQUIRED), NEEDED(bench_sweep_file, values, JSON), {0}};
+static const blv_field baseline_fields[] = {NEEDED(bench_baseline_file, name, TEXT),
+                                            BLV_FIELD(bench_baseline_file, problem_set, VALUES),
+                                            BLV_FIELD(bench_baseline_file, set, VALUES),
+                                            {0}};
+static const blv_field solver_fields[] = {
+    NEEDED(bench_solver_file, solver, TEXT),
+    BLV_FIELD(bench_solver_file, untuned, BOOL),
+    SEEN("published", bench_solver_file, published, VALUES, NULL, is_published),
+    BLV_FIELD(bench_solver_file, grid, JSON),
+    BLV_FIELD(bench_solver_file, grid_set, VALUES),
+    SEEN("sweep", bench_solver_file, sweep, RECORD, sweep_fields, has_sweep),
+    BLV_FIELD(bench_solver_file, set, VALUES),
+    SEEN("baseline", bench_solver_file, baseline, RECORD, baseline_fields, has_baseline),
+    {0}};
+static const blv_field claim_fields[] = {
+    NEEDED(bench_claim, text, TEXT),
+    NAMES(bench_claim, who, BLV_REQUIRED),
+    NAMES(bench_claim, of, 0),
+    {.name = "by",
+     .kind = BLV_KIND_WORD,
+     .flags = BLV_REQUIRED,
+     .offset = offsetof(bench_claim, by),
+     .words = basis_words},
+    BLV_FIELD(bench_claim, factor, REAL),
+    SEEN("bounds", bench_claim, bounds, VALUES, NULL, is_bounded),
+    {0}};
+static const blv_field source_fields[] = {NEEDED(bench_source, paper, TEXT),
+                                          NEEDED(bench_source, figure, TEXT),
+                                          NEEDED(bench_source, claim, TEXT),
+                                          {0}};
+
+/* The quick form may replace all fields but the first ones. */
+enum { FIRST_QUICK = 5, SUITE_FIELDS = 26 };
+static const blv_field suite_fields[SUITE_FIELDS];
+static const blv_field suite_fields[SUITE_FIELDS] = {
+    NEEDED(bench_suite, name, TEXT),
+    NEEDED(bench_suite, title, TEXT),
+    {.name = "reproduces",
+     .kind = BLV_KIND_RECORD,
+     .flags = BLV_REQUIRED,
+     .offset = offsetof(bench_suite, reproduces),
+     .fields = source_fields},
+    BLV_FIELD_RECORDS("claims", bench_suite, claims, claim_count, claim_fields),
+    {.name = "quick",
+     .kind = BLV_KIND_JSON,
+     .offset = offsetof(bench_suite, quick_form),
+     .fields = suite_fields + FIRST_QUICK},
+    BLV_FIELD(bench_suite, problem, TEXT),
+    BLV_FIELD(bench_suite, problem_set, VALUES),
+    {.name = "command",
+     .kind = BLV_KIND_WORD,
+     .offset = offsetof(bench_suite, command),
+     .words = bench_command_words,
+     .when = 1 + offsetof(bench_suite, has_command)},
+    NAMES(bench_suite, seeded, 0),
+    BLV_FIELD(bench_suite, level, REAL),
+    BLV_FIELD(bench_suite, data, VALUES),
+    NAMES(bench_suite, data_folders, 0),
+    BLV_FIELD_WORD("precision", bench_suite, precision, bench_precision_words),
+    BLV_FIELD_WORD("start", bench_suite, start, bench_start_words),
+    BLV_FIELD(bench_suite, run_set, VALUES),
+    BLV_FIELD_RECORDS("variants", bench_suite, variants, variant_count, variant_fields),
+    BLV_FIELD_RECORD("limit", bench_suite, limit_file, limit_fields),
+    BLV_FIELD(bench_suite, seeds, WHOLE),
+    BLV_FIELD(bench_suite, points, WHOLE),
+    BLV_FIELD_WORD("certify", bench_suite, certify, certify_words),
+    SEEN("reference", bench_suite, reference_file, RECORD, reference_fields, has_reference),
+    SEEN("tuning", bench_suite, tuning_file, RECORD, tuning_fields, has_tuning),
+    BLV_FIELD(bench_suite, metric, TEXT),
+    NAMES(bench_suite, show, 0),
+    BLV_FIELD_RECORDS("solvers", bench_suite, solvers, solver_count, solver_fields),
+    {0}};
+
+/* ---- Limits ---- */
+
+/* One of the three is set, and only one. */
+static blv_error take_limit(const bench_suite *suite, const char *where,
+                            const bench_limit_file *from, bench_limit *limit, blv_message *why) {
+    const double amounts[] = {from->seconds, from->calls, from->iterations};
+    size_t found = 0;
+    for (int kind = BENCH_SECONDS; kind <= BENCH_ITERATIONS; kind++) {
+        if (isnan(amounts[kind]))
+            continue;
+        *limit = (bench_limit){(bench_limit_kind)kind, amounts[kind]};
+        found++;
+    }
+    if (found == 1)
+        return BLV_OK;
+    return blv_explain(why, BLV_E_FORMAT,
+                       "%s: %s: expected one of seconds, calls and iterations, found %zu",
+                       suite->path, where, found);
+}
+
+/* What a command does not have: it runs to its end. */
+static blv_error expect_no_limits(const bench_suite *suite, blv_message *why) {
+    static const char *const none[] = {"limit", "reference", "points", "certify", "start"};
+    for (size_t i = 0; i < sizeof none / sizeof none[0]; i++)
+        if (json_object_get(suite->root, none[i]))
+            return blv_explain(why, BLV_E_FORMAT, "%s: '%s': the command %s has none", suite->path,
+                               none[i], bench_command_words[suite->command]);
+    return BLV_OK;
+}
+
+static blv_error take_limits(bench_suite *suite, blv_message *why) {
+    const char *choose = suite->tuning_file.choose;
+    suite->choose = choose ? choose : suite->has_command ? "val_accuracy" : suite->metric;
+    suite->most_settings = suite->tuning_file.most ? (size_t)suite->tuning_file.most : SIZE_MAX;
+    if (suite->has_command)
+        return expect_no_limits(suite, why);
+    BLV_CHECK(take_limit(suite, "limit", &suite->limit_file, &suite->limit, why));
+    suite->tuning = suite->limit;
+    if (suite->has_tuning)
+        BLV_CHECK(take_limit(suite, "tuning", &suite->tuning_file.limit, &suite->tuning, why));
+    if (suite->has_reference)
+        BLV_CHECK(
+            take_limit(suite, "reference", &suite->reference_file.limit, &suite->reference, why));
+    return BLV_OK;
+}
+
+/* ---- Variants and claims ---- */
+
+/* A suite without variants is one that has no name. Sets become complete. */
+static blv_error complete_variants(bench_suite *suite) {
+    if (suite->variant_count == 0) {
+        suite->variants = calloc(1, sizeof *suite->variants);
+        if (!suite->variants)
+            return BLV_E_MEMORY;
+        suite->variant_count = 1;
+        suite->variants[0].name = strdup("");
+    }
+    for (size_t i = 0; i < suite->variant_count; i++) {
+        bench_variant *variant = &suite->variants[i];
+        blv_values *own[] = {&variant->problem_set, &variant->data};
+        const blv_values *base[] = {&suite->problem_set, &suite->data};
+        for (size_t k = 0; k < 2; k++) {
+            blv_values both;
+            BLV_CHECK(blv_values_copy(&both, base[k]));
+            blv_error error = blv_values_update(&both, own[k]);
+            blv_values_free(own[k]);
+            *own[k] = both;
+            BLV_CHECK(error);
+        }
+    }
+    return suite->variants[0].name ? BLV_OK : BLV_E_MEMORY;
+}
+
+static bool has_variant(const bench_suite *suite, const char *name) {
+    for (size_t i = 0; i < suite->variant_count; i++)
+        if (strcmp(suite->variants[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+/* A claim compares with others, or with a bound for each of some variants. The quick form may have
+ * other variants: it is the whole suite that is held to this. */
+static blv_error expect_claim(const bench_suite *suite, size_t i, blv_message *why) {
+    const bench_claim *claim = &suite->claims[i];
+    if ((claim->of.count > 0) == claim->is_bounded)
+        return blv_explain(why, BLV_E_FORMAT, "%s: claims[%zu]: expected one of 'of' and 'bounds'",
+                           suite->path, i);
+    for (size_t k = 0; k < claim->bounds.count; k++) {
+        const blv_value *bound = &claim->bounds.items[k];
+        double number = bound->kind == BLV_VALUE_INT    ? (double)bound->whole
+                        : bound->kind == BLV_VALUE_REAL ? bound->real
+                                                        : 0.0;
+        if (!suite->quick && !has_variant(suite, bound->name))
+            return blv_explain(why, BLV_E_FORMAT,
+                               "%s: claims[%zu].bounds: there is no variant '%s'", suite->path, i,
+                               bound->name);
+        if (!(number > 0.0))
+            return blv_explain(why, BLV_E_FORMAT,
+                               "%s: claims[%zu].bounds.%s: expected a number above 0", suite->path,
+                               i, bound->name);
+    }
+    return BLV_OK;
+}
+
+/* ---- The whole ---- */
+
+static blv_error take_place(bench_suite *suite, const char *path) {
+    char *copy = strdup(path);
+    suite->path = strdup(path);
+    suite->folder = copy ? strdup(dirname(copy)) : NULL;
+    free(copy);
+    return suite->path && suite->folder ? BLV_OK : BLV_E_MEMORY;
+}
+
+static blv_error read_fields(bench_suite *suite, blv_message *why) {
+    BLV_CHECK(bench_check_object(suite->path, "", suite->root, suite_fields, why));
+    json_t *quick = json_object_get(suite->root, "quick");
+    if (suite->quick && quick && json_object_update(suite->root, quick) != 0)
+        return BLV_E_MEMORY;
+    return blv_record_read(suite_fields, suite, suite->root, why);
+}
+
+static blv_error set_defaults(bench_suite *suite) {
+    suite->seeds = suite->seeds ? suite->seeds : 5;
+    suite->points = suite->points ? suite->points : 24;
+    if (!suite->metric)
+        suite->metric = strdup("phi");
+    return suite->metric ? BLV_OK : BLV_E_MEMORY;
+}
+
+static blv_error expect_problem(const bench_suite *suite, blv_message *why) {
+    if (suite->problem && suite->has_command)
+        return blv_explain(why, BLV_E_FORMAT, "%s: expected a problem or a command, found both",
+                           suite->path);
+    if (suite->problem || suite->has_command)
+        return BLV_OK;
+    return blv_explain(why, BLV_E_FORMAT, "%s: 'problem' is missing", suite->path);
+}
+
+static blv_error read_suite(bench_suite *suite, const char *path, blv_message *why) {
+    BLV_CHECK(take_place(suite, path));
+    BLV_CHECK(bench_json_load(path, &suite->root, why));
+    BLV_CHECK(read_fields(suite, why));
+    BLV_CHECK(set_defaults(suite));
+    BLV_CHECK(expect_problem(suite, why));
+    BLV_CHECK(take_limits(suite, why));
+    BLV_CHECK(bench_suite_add_entries(suite, why));
+    BLV_CHECK(complete_variants(suite));
+    for (size_t i = 0; i < suite->claim_count; i++)
+        BLV_CHECK(expect_claim(suite, i, why));
+    return BLV_OK;
+}
+
+blv_error bench_suite_read(bench_suite *suite, const char *path, bool quick, blv_message *why) {
+    *suite = (bench_suite){.quick = quick};
+    blv_error error = read_suite(suite, path, why);
+    if (error != BLV_OK)
+        bench_suite_free(suite);
+    return error;
+}
+
+void bench_suite_free(bench_suite *suite) {
+    bench_suite_free_entries(suite);
+    blv_record_free(suite_fields, suite);
+    json_decref(suite->root);
+    json_decref(suite->grids);
+    blv_arena_free(&suite->arena);
+    free(suite->path);
+    free(suite->folder);
+    *suite = (bench_suite){0};
+}

@@ -1,0 +1,193 @@
+/* A suite of `bilevel bench`: an experiment as a JSON file states it. docs/bench.md has the keys.
+ */
+#ifndef BENCH_SUITE_H
+#define BENCH_SUITE_H
+
+#include "base/arena.h"
+#include "bilevel/space.h"
+#include "store/record.h"
+
+typedef enum bench_limit_kind { BENCH_SECONDS, BENCH_CALLS, BENCH_ITERATIONS } bench_limit_kind;
+
+typedef struct bench_limit {
+    bench_limit_kind kind;
+    double amount;
+} bench_limit;
+
+/* "seconds", "calls", "iterations" */
+extern const char *const bench_limit_words[];
+
+/* A suite may choose rows in place of running solvers. */
+typedef enum bench_command { BENCH_CORESET, BENCH_CONTINUAL } bench_command;
+extern const char *const bench_command_words[]; /* "coreset", "continual" */
+
+typedef enum bench_certify {
+    BENCH_CERTIFY_POINTS,
+    BENCH_CERTIFY_END,
+    BENCH_CERTIFY_NEVER
+} bench_certify;
+
+typedef struct bench_names {
+    size_t count;
+    char **items;
+} bench_names;
+
+/* ---- As the file has it ---- */
+
+/* The number that is set says which kind it is; the others are NaN. */
+typedef struct bench_limit_file {
+    double seconds, calls, iterations;
+} bench_limit_file;
+
+typedef struct bench_variant {
+    char *name;                   /* "" where the suite has none */
+    blv_values problem_set, data; /* in a suite that was read: complete, the suite's among them */
+} bench_variant;
+
+typedef struct bench_sweep_file {
+    bench_names keys;
+    char *values; /* JSON */
+} bench_sweep_file;
+
+typedef struct bench_baseline_file {
+    char *name;
+    blv_values problem_set, set;
+} bench_baseline_file;
+
+typedef struct bench_solver_file {
+    char *solver;
+    bool untuned, is_published, has_sweep, has_baseline;
+    blv_values published, grid_set, set;
+    char *grid; /* JSON; NULL: none */
+    bench_sweep_file sweep;
+    bench_baseline_file baseline;
+} bench_solver_file;
+
+typedef struct bench_tuning_file {
+    bench_limit_file limit;
+    char *choose;
+    uint64_t most;
+} bench_tuning_file;
+
+typedef struct bench_reference_file {
+    bench_limit_file limit;
+    blv_values set;
+} bench_reference_file;
+
+/* The paper that a suite repeats. */
+typedef struct bench_source {
+    char *paper, *figure, *claim;
+} bench_source;
+
+typedef enum bench_basis {
+    BENCH_BY_SECONDS,
+    BENCH_BY_CALLS,
+    BENCH_BY_END,
+    BENCH_BY_SPREAD,
+    BENCH_BY_CHANGE
+} bench_basis;
+
+/* Of the entries in `who` that all of them come before the others in `of`, or before a bound. */
+typedef struct bench_claim {
+    char *text;
+    bench_names who, of;
+    bench_basis by;
+    double factor; /* that `who` may be behind; NaN: 1 */
+    bool is_bounded;
+    blv_values bounds; /* for each variant */
+} bench_claim;
+
+/* ---- As it is used ---- */
+
+/* A solver with settings: a row of the table, a curve. */
+typedef struct bench_entry {
+    char *id; /* "soba/tuned": the solver and untuned, published, tuned, KEY=VALUE or the name of
+               * a baseline */
+    const char *solver; /* its name; of a command: the name of a method */
+    blv_values set;
+    json_t *grid; /* {key: [value, ...], ...}, of the file; NULL: nothing is to be chosen */
+    blv_values problem_set; /* of a baseline, on top of the variant's */
+} bench_entry;
+
+typedef struct bench_suite {
+    char *path, *folder;
+    json_t *root;  /* the file, with the quick form's keys in place where that is asked for */
+    json_t *grids; /* in place of those in the file; NULL: none */
+    blv_arena arena;
+    bool quick;
+
+    /* from the file */
+    char *quick_form; /* JSON */
+    char *name, *title, *metric;
+    bench_source reproduces;
+    char *problem; /* NULL where there is a command */
+    bool has_command;
+    bench_command command;
+    blv_values problem_set, data, run_set;
+    bench_names seeded; /* parameters of the problem that take the run's seed */
+    bench_names data_folders, show;
+    double level;  /* of the metric; NaN: the median of the ends */
+    int precision; /* blv_precision */
+    int start;     /* 0: zero, 1: random */
+    bench_certify certify;
+    uint64_t seeds, points;
+    bool has_tuning, has_reference;
+    bench_tuning_file tuning_file;
+    bench_reference_file reference_file;
+    bench_limit_file limit_file;
+    size_t variant_count, solver_count, claim_count, entry_count;
+    bench_variant *variants;
+    bench_solver_file *solvers;
+    bench_claim *claims;
+
+    /* made from it */
+    bench_limit limit, tuning, reference;
+    const char *choose;   /* what tuned settings are chosen by */
+    size_t most_settings; /* of a grid that are tried */
+    bench_entry *entries;
+} bench_suite;
+
+/* "zero", "random" */
+extern const char *const bench_start_words[];
+extern const char *const bench_precision_words[]; /* "f64", "f32" */
+
+/* Reads a file, strictly; quick: in its quick form. A message names the file, the key and what is
+ * expected. On error nothing is left to be freed. */
+blv_error bench_suite_read(bench_suite *suite, const char *path, bool quick, blv_message *why);
+void bench_suite_free(bench_suite *suite);
+
+/* The solver, or of a command the method, of this name as entries have it; NULL: there is none, and
+ * why names some. */
+const char *bench_suite_solver(const bench_suite *suite, const char *name, blv_message *why);
+/* Keeps the entries of these solvers, and adds those that the suite lacks with their defaults. */
+blv_error bench_suite_select(bench_suite *suite, const char *const *solvers, size_t count,
+                             blv_message *why);
+/* {"SOLVER": {"KEY": [values]}} in place of the suite's own grids; NULL: no entry is tuned. */
+blv_error bench_suite_replace_grids(bench_suite *suite, const char *path, blv_message *why);
+/* Where settings are chosen, test rows must not choose them. */
+blv_error bench_suite_check_choice(const bench_suite *suite, blv_message *why);
+
+/* Parts of reading and freeing a suite. */
+blv_error bench_suite_add_entries(bench_suite *suite, blv_message *why);
+void bench_suite_free_entries(bench_suite *suite);
+
+/* The number of settings that an entry's grid has, at most the suite's most_settings. */
+size_t bench_suite_grid_size(const bench_suite *suite, const bench_entry *entry);
+/* Setting i of a grid together with the entry's own. The last key runs fastest. */
+blv_error bench_suite_grid_at(const bench_entry *entry, size_t i, blv_values *set);
+
+/* ---- Where suites are ---- */
+
+/* The path of NAME.json in the folder, to be freed; a name with a slash, or of a file that ends in
+ * .json, is the path itself. folder NULL: none is known. */
+blv_error bench_suite_find(const char *name, const char *folder, char **path, blv_message *why);
+/* The paths of all suites of a folder in the order of their names, and their number. To be freed,
+ * each and all; NULL where memory is short. */
+char **bench_suite_list(const char *folder, size_t *count);
+
+/* A file of the data: the first that is there of the folders (NULL: none), `data` beside the suite,
+ * and the suite's own folders. *path is to be freed. */
+blv_error bench_suite_data(const bench_suite *suite, const char *const folders[2], const char *name,
+                           char **path, blv_message *why);
+
+#endif

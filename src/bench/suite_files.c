@@ -1,0 +1,122 @@
+/* Where suites and their data are. */
+#define _GNU_SOURCE /* asprintf */
+#include "bench/suite.h"
+
+#include "base/message.h"
+
+#include <dirent.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static const char ending[] = ".json";
+
+/* NULL where memory is short. */
+static char *joined(const char *folder, const char *name, const char *end) {
+    char *path = NULL;
+    return asprintf(&path, "%s/%s%s", folder, name, end) < 0 ? NULL : path;
+}
+
+static bool is_file(const char *path) {
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISREG(status.st_mode);
+}
+
+/* ---- All suites ---- */
+
+static int is_suite(const struct dirent *file) {
+    size_t length = strlen(file->d_name), end = sizeof ending - 1;
+    return file->d_name[0] != '.' && length > end &&
+           strcmp(file->d_name + length - end, ending) == 0;
+}
+
+static char **free_paths(char **paths, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        free(paths[i]);
+    free(paths);
+    return NULL;
+}
+
+char **bench_suite_list(const char *folder, size_t *count) {
+    struct dirent **files = NULL;
+    int found = folder ? scandir(folder, &files, is_suite, alphasort) : 0;
+    *count = found > 0 ? (size_t)found : 0;
+    char **paths = calloc(*count + 1, sizeof *paths);
+    bool well = paths != NULL;
+    for (size_t i = 0; i < *count; i++) {
+        if (well)
+            well = (paths[i] = joined(folder, files[i]->d_name, "")) != NULL;
+        free(files[i]);
+    }
+    free(files);
+    return well ? paths : free_paths(paths, paths ? *count : 0);
+}
+
+/* ---- One suite ---- */
+
+static blv_error explain_name(const char *name, const char *folder, blv_message *why) {
+    blv_nearest nearest = {.name = name};
+    size_t count;
+    char **paths = bench_suite_list(folder, &count);
+    for (size_t i = 0; paths && i < count; i++) {
+        char *stem = basename(paths[i]);
+        stem[strlen(stem) - strlen(ending)] = '\0';
+        blv_nearest_try(&nearest, stem);
+    }
+    const char *guess = nearest.best ? blv_nearest_guess(&nearest) : NULL;
+    if (guess)
+        blv_explain(why, BLV_E_NAME, "there is no suite '%s'; did you mean '%s'?", name, guess);
+    else
+        blv_explain(why, BLV_E_NAME, "there is no suite '%s'%s%s; 'bilevel bench list' lists them",
+                    name, folder ? " in " : "", folder ? folder : "");
+    free_paths(paths, paths ? count : 0);
+    return BLV_E_NAME;
+}
+
+blv_error bench_suite_find(const char *name, const char *folder, char **path, blv_message *why) {
+    bool is_path = strchr(name, '/') || (strstr(name, ending) && is_file(name));
+    *path = is_path ? strdup(name) : joined(folder ? folder : ".", name, ending);
+    if (!*path)
+        return BLV_E_MEMORY;
+    if (is_path || (folder && is_file(*path)))
+        return BLV_OK;
+    free(*path);
+    *path = NULL;
+    return explain_name(name, folder, why);
+}
+
+/* ---- Data ---- */
+
+/* False where memory is short; *found stays NULL where the file is not in the folder. Folders that
+ * do not begin with a slash are named from `base`, where that is not NULL. */
+static bool look_in(const char *base, const char *folder, const char *name, char **found) {
+    if (*found || !folder || !*folder)
+        return true;
+    char *place = base && folder[0] != '/' ? joined(base, folder, "") : strdup(folder);
+    char *path = place ? joined(place, name, "") : NULL;
+    free(place);
+    if (path && is_file(path))
+        *found = path;
+    else
+        free(path);
+    return path != NULL;
+}
+
+blv_error bench_suite_data(const bench_suite *suite, const char *const folders[2], const char *name,
+                           char **path, blv_message *why) {
+    bool well = true;
+    *path = NULL;
+    for (size_t i = 0; i < 2; i++)
+        well = well && look_in(NULL, folders[i], name, path);
+    well = well && look_in(suite->folder, "data", name, path);
+    for (size_t i = 0; i < suite->data_folders.count; i++)
+        well = well && look_in(suite->folder, suite->data_folders.items[i], name, path);
+    if (*path || !well)
+        return well ? BLV_OK : BLV_E_MEMORY;
+    return blv_explain(why, BLV_E_FILE,
+                       "suite %s needs the file %s, which is in no folder of data; name the folder "
+                       "with --data DIR or BILEVEL_DATA, or try --quick",
+                       suite->name, name);
+}

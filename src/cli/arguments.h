@@ -1,0 +1,150 @@
+/* The command line of a subcommand as a table: one entry for each option and each positional
+ * argument, which says where in the request its value goes. Parsing, checks of values, help,
+ * completion and the manual come from it.
+ *
+ *     typedef struct request {
+ *         blv_read_options reading;
+ *         const char *file, *out;
+ *         int threads;
+ *         bool json;
+ *     } request;
+ *
+ *     static const cli_argument table[] = {
+ *         CLI_POSITION(TEXT, request, file, "FILE", "no file is named"),
+ *         CLI_OPTION("out", TEXT, request, out, "OUT.csv", "write the rows", .letter = 'o'),
+ *         CLI_OPTION("threads", WHOLE, request, threads, "N", "threads to use", .to = 256),
+ *         CLI_OPTION("json", FLAG, request, json, NULL, "print JSON"),
+ *         CLI_INCLUDE(cli_reading_table, request, reading, CLI_SECTION_READING),
+ *         CLI_END};
+ *     static const cli_arguments arguments = {
+ *         .table = table, .doc = "What it does.\vMore, below the options.", .check = check};
+ *
+ *     request asked = {.threads = 1};
+ *     if (!cli_read_arguments(&arguments, argc, argv, &asked))
+ *         return CLI_DONE;
+ *
+ * Fields that no argument sets keep their values: fill in defaults before. A bad value ends the
+ * command with exit code 2 and "--threads 'x': expected a whole number from 0 to 256". */
+#ifndef CLI_ARGUMENTS_H
+#define CLI_ARGUMENTS_H
+
+#include "cli/common.h"
+
+#include <stdio.h>
+
+typedef enum cli_argument_kind {
+    CLI_ARG_END,
+    CLI_ARG_INCLUDE,    /* all entries of another table */
+    CLI_ARG_FLAG,       /* bool: becomes true */
+    CLI_ARG_TEXT,       /* const char *: as typed, borrowed from the command line */
+    CLI_ARG_TEXTS,      /* cli_texts: one more each time */
+    CLI_ARG_WHOLE,      /* uint64_t, int64_t, size_t or int: .from to .to (0: no end) */
+    CLI_ARG_REAL,       /* double: .from to .to */
+    CLI_ARG_SHARE,      /* double: above 0 and below 1 */
+    CLI_ARG_POSITIVE,   /* double: above 0 */
+    CLI_ARG_CHOICE,     /* enum: which of the words of the value name, "auto|none": 0, 1, ... */
+    CLI_ARG_WORD,       /* const char *: one of the words of the value name */
+    CLI_ARG_PRECISION,  /* blv_precision */
+    CLI_ARG_SETTING,    /* cli_settings: KEY=VALUE, one more each time */
+    CLI_ARG_RUN_OPTION, /* cli_settings: an option of the run, its name as key; without help it has
+                         * that of the library, with the default */
+    CLI_ARG_RUN,        /* int64_t: number of a run in the store */
+    CLI_ARG_RUNS,       /* cli_run_numbers: one more each time */
+    CLI_ARG_CUSTOM      /* what .take makes of it */
+} cli_argument_kind;
+
+/* Parts of the help, in this order. */
+typedef enum cli_section {
+    CLI_SECTION_OWN, /* what is special to the command; has no heading */
+    CLI_SECTION_PROBLEM,
+    CLI_SECTION_DATA,
+    CLI_SECTION_SOLVER,
+    CLI_SECTION_METHOD,
+    CLI_SECTION_STOP,
+    CLI_SECTION_RANDOMNESS,
+    CLI_SECTION_OUTPUT,
+    CLI_SECTION_STORE,
+    CLI_SECTION_READING
+} cli_section;
+
+/* Parses the text into the field. An error is reported as "--name 'text': " and the message; that
+ * of an option without a value (text is NULL) as the message alone. */
+typedef blv_error (*cli_take_fn)(void *field, const char *text, blv_message *why);
+
+typedef struct cli_argument {
+    const char *name; /* of the option; NULL: a positional argument */
+    cli_argument_kind kind;
+    size_t offset, size; /* of the field */
+    const char *value;   /* as the help names it; NULL: the option takes none */
+    /* Of a positional argument: the message where it is missing; NULL: it may be. */
+    const char *help;
+    int letter; /* 'o': also -o */
+    cli_section section;
+    double from, to;
+    const char *expected; /* in messages, in place of what the kind says */
+    cli_take_fn take;
+    const struct cli_argument *table; /* to be included */
+} cli_argument;
+
+/* clang-format off */
+#define CLI_FIELD(type, member)                                                                    \
+    .offset = offsetof(type, member), .size = sizeof(((type *)0)->member)
+/* name, kind without CLI_ARG_, type and field of the request, value name or NULL, help; then any
+ * other member of cli_argument. */
+#define CLI_OPTION(name_, kind_, type, member, value_, ...)                                        \
+    {.name = name_, .kind = CLI_ARG_##kind_, CLI_FIELD(type, member), .value = value_,             \
+     .help = __VA_ARGS__}
+/* Positional arguments are taken in the order of the table. value: "FILE", "[NAME]", "OUT...". */
+#define CLI_POSITION(kind_, type, member, value_, ...)                                             \
+    {.kind = CLI_ARG_##kind_, CLI_FIELD(type, member), .value = value_, .help = __VA_ARGS__}
+/* The entries of table, whose request is the member. section_: where all of them stand, or
+ * CLI_SECTION_OWN where they stay in their own. */
+#define CLI_INCLUDE(table_, type, member, section_)                                                \
+    {.kind = CLI_ARG_INCLUDE, CLI_FIELD(type, member), .section = section_, .table = table_}
+/* The entries of another table for the same request. */
+#define CLI_ALSO(table_) {.kind = CLI_ARG_INCLUDE, .table = table_}
+#define CLI_END {.kind = CLI_ARG_END}
+/* clang-format on */
+
+typedef struct cli_texts {
+    size_t count;
+    const char **items; /* to be freed */
+} cli_texts;
+
+typedef struct cli_run_numbers {
+    size_t count;
+    int64_t *items; /* to be freed */
+} cli_run_numbers;
+
+typedef struct cli_arguments {
+    const cli_argument *table;
+    const char *doc; /* above the options; after a '\v': below them */
+    /* Looks at the whole request in the end, where several options have to agree. May be NULL. */
+    blv_error (*check)(void *request, blv_message *why);
+    /* Writes more text below the doc. May be NULL. */
+    void (*more_help)(FILE *out);
+} cli_arguments;
+
+/* Fills the request. False when the command is not to run but only described (cli/describe.h): the
+ * arguments must outlive that. */
+bool cli_read_arguments(const cli_arguments *arguments, int argc, char **argv, void *request);
+
+/* An entry of the table, or of one that it includes. */
+typedef struct cli_placed_argument {
+    const cli_argument *argument;
+    char *field; /* in the request */
+    cli_section section;
+} cli_placed_argument;
+
+/* All of them, in the order of the table; to be freed. request may be NULL. */
+cli_placed_argument *cli_arguments_list(const cli_argument *table, void *request, size_t *count);
+/* The help of an option, with the default of an option of the run; to be freed. */
+char *cli_argument_help(const cli_argument *argument);
+/* The positional arguments, "IN OUT..."; to be freed. */
+char *cli_arguments_positions(const cli_argument *table);
+
+/* The options of a run that have a name of their own: --iters, --seconds, --seed, ...; the request
+ * is a cli_settings. Those that are set with --set KEY=VALUE are listed at the end of the help. */
+extern const cli_argument cli_run_option_table[];
+
+#endif

@@ -1,0 +1,433 @@
+/* bilevel clean TRAIN: finds wrong labels. */
+#include "bilevel/clean.h"
+#include "base/message.h"
+#include "cli/commands.h"
+#include "cli/data_files.h"
+#include "cli/outputs.h"
+#include "cli/suspect_images.h"
+#include "cli/text.h"
+#include "cli/text_table.h"
+#include "cli/training_options.h"
+#include "store/run_info.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { USUAL_FOLDS = 5, FEWEST_FOLDS = 2, MOST_FOLDS = 100, INDENT = 2, ROWS_SHOWN = 5 };
+static const double usual_val_share = 0.3, most_val_share = 0.5;
+
+typedef struct request {
+    cli_training training;
+    const char *out, *clean, *truth;
+    bool relabel;
+    double threshold, flag_share, false_alarms, ridge; /* 0: not given */
+    uint64_t folds;
+    cli_image image;
+} request;
+
+/* ---- The command line ---- */
+
+static const cli_argument table[] = {
+    CLI_OPTION("out", TEXT, request, out, "OUT.csv",
+               "write row, label, weight, verdict, probability and believed label of every row of "
+               "TRAIN, the most suspicious first",
+               .letter = 'o'),
+    CLI_OPTION(
+        "write-clean", TEXT, request, clean, "FILE",
+        "write TRAIN without the suspect rows, in its format unless the name says otherwise"),
+    CLI_OPTION("relabel", FLAG, request, relabel, NULL,
+               "keep the suspect rows in that file, with the label that is believed"),
+    CLI_OPTION("threshold", SHARE, request, threshold, "P",
+               "call rows suspect whose label has a probability below P (default: found from the "
+               "data)"),
+    CLI_OPTION("flag-share", SHARE, request, flag_share, "P",
+               "call this share of the rows suspect"),
+    CLI_OPTION("false-alarms", SHARE, request, false_alarms, "P",
+               "with --val: share of the suspects that may be false alarms (default: 0.04; 0.1 or "
+               "0.2 where that leaves no suspect)"),
+    CLI_OPTION("truth", TEXT, request, truth, "COLUMN|FILE",
+               "the labels as they should be, to see how many were found: a column of TRAIN, or "
+               "what 'bilevel data corrupt --truth' wrote"),
+    CLI_OPTION("folds", WHOLE, request, folds, "N", "parts that are held out in turn (default 5)",
+               .from = FEWEST_FOLDS, .to = MOST_FOLDS),
+    CLI_OPTION("ridge", POSITIVE, request, ridge, "C",
+               "weight of |y|^2 in training (default: 0.001, less where that fits much better)"),
+    CLI_OPTION("image", CUSTOM, request, image, "auto|none|WIDTHxHEIGHT[x3]",
+               "what picture a row is, for the page of 'bilevel report' (default auto)",
+               .take = cli_image_parse),
+    CLI_INCLUDE(cli_training_table, request, training, CLI_SECTION_OWN),
+    CLI_END};
+
+static blv_error check(void *of, blv_message *why) {
+    request *asked = of;
+    int rules = (asked->threshold > 0.0) + (asked->flag_share > 0.0) + (asked->false_alarms > 0.0);
+    if (rules > 1)
+        return blv_explain(why, BLV_E_ARGUMENT,
+                           "--threshold, --flag-share or --false-alarms, one of them");
+    if (asked->relabel && !asked->clean)
+        return blv_explain(why, BLV_E_ARGUMENT, "--relabel needs --write-clean FILE");
+    if (asked->training.val_share > most_val_share)
+        return blv_explain(why, BLV_E_ARGUMENT, "--val-share: at most %g", most_val_share);
+    if (asked->false_alarms > 0.0 && !asked->training.val)
+        return blv_explain(why, BLV_E_ARGUMENT,
+                           "--false-alarms needs --val: rows whose labels are right");
+    return cli_training_check(&asked->training, why);
+}
+
+static const cli_arguments arguments = {
+    .table = table,
+    .doc = "Find wrong labels in TRAIN, with the help of rows whose labels are right.\v"
+           "Without --val a share of TRAIN replaces them, wrong labels included. Exit status: 0 "
+           "done, 1 a run failed or was stopped, 2 bad usage or input.",
+    .check = check};
+
+/* ---- The record of the request ---- */
+
+static const blv_field request_fields[] = {
+    BLV_FIELD_RECORD("training", request, training, cli_training_fields),
+    BLV_FIELD(request, out, PATH),
+    BLV_FIELD_AS("write_clean", request, clean, PATH, 0),
+    BLV_FIELD_AS("truth", request, truth, PATH, BLV_IF_FILE),
+    BLV_FIELD(request, relabel, BOOL),
+    BLV_FIELD(request, threshold, REAL),
+    BLV_FIELD(request, flag_share, REAL),
+    BLV_FIELD(request, false_alarms, REAL),
+    BLV_FIELD(request, ridge, REAL),
+    BLV_FIELD(request, folds, WHOLE),
+    BLV_FIELD_RECORD("image", request, image, cli_image_fields),
+    {0}};
+
+static void describe(const request *asked, cli_task_facts *facts) {
+    cli_facts_training(facts, &asked->training, usual_val_share);
+    cli_facts_whole(facts, "folds", asked->folds);
+    cli_facts_number(facts, "ridge", asked->ridge, "auto");
+    cli_facts_number(facts, "threshold", asked->threshold, "auto");
+    cli_facts_number(facts, "flag_share", asked->flag_share, "none");
+    cli_facts_number(facts, "false_alarms", asked->false_alarms, "auto");
+}
+
+/* ---- What was found ---- */
+
+typedef struct finding {
+    const request *asked;
+    const blv_task_sets *sets;
+    const blv_clean_result *result;
+    int64_t run; /* in the store; 0: none */
+} finding;
+
+static const char *class_of(const finding *f, int32_t class) {
+    return blv_dataset_view_of(f->sets->train)->class_names[class];
+}
+
+static const char *label_of(const finding *f, size_t row) {
+    return class_of(f, blv_dataset_view_of(f->sets->train)->label[row]);
+}
+
+/* ---- Files ---- */
+
+static bool print_rows(FILE *file, const void *context) {
+    const finding *f = context;
+    const blv_clean_result *r = f->result;
+    fputs("row,label,weight,verdict,probability,believed\n", file);
+    for (size_t i = 0; i < r->rows; i++) {
+        size_t row = r->order[i];
+        fprintf(file, "%zu,", row);
+        report_csv_text(file, label_of(f, row));
+        fputc(',', file);
+        report_csv_number(file, r->weight[row]);
+        fprintf(file, ",%s,", r->suspect[row] ? "suspect" : "keep");
+        report_csv_number(file, r->label_probability[row]);
+        fputc(',', file);
+        report_csv_text(file, class_of(f, r->believed[row]));
+        fputc('\n', file);
+    }
+    return true;
+}
+
+/* TRAIN as it is in the file, all digits and no scaling. */
+static blv_error cleaned_file(const finding *f, blv_dataset **cleaned, blv_message *why) {
+    const request *asked = f->asked;
+    blv_read_options reading = asked->training.reading;
+    reading.precision = BLV_F64;
+    reading.truth = asked->truth && access(asked->truth, F_OK) != 0 ? asked->truth : NULL;
+    blv_dataset *train = NULL;
+    blv_error error = blv_dataset_read(&train, asked->training.train, &reading, why);
+    if (error == BLV_OK)
+        error = blv_clean_apply(f->result, train, asked->relabel, cleaned, why);
+    blv_dataset_release(train);
+    return error;
+}
+
+static int write_cleaned(const finding *f, cli_outputs *outputs) {
+    const char *path = f->asked->clean;
+    const char *format = cli_part_format(path, blv_dataset_view_of(f->sets->train));
+    blv_dataset *cleaned = NULL;
+    blv_message why = {0};
+    if (!format)
+        return CLI_REFUSED;
+    blv_error error = cleaned_file(f, &cleaned, &why);
+    int code = error == BLV_OK ? cli_outputs_write(outputs, path, cleaned, format)
+                               : cli_refuse(error, why.text);
+    blv_dataset_release(cleaned);
+    return code;
+}
+
+static int write_files(const finding *f) {
+    cli_outputs outputs = {0};
+    int code = f->asked->out ? cli_outputs_print(&outputs, f->asked->out, print_rows, f) : CLI_DONE;
+    if (code == CLI_DONE && f->asked->clean)
+        code = write_cleaned(f, &outputs);
+    return cli_outputs_finish(&outputs, code);
+}
+
+/* Before hours are spent: whether the files could be written at all. */
+static int expect_writable(const request *asked, const blv_task_sets *sets) {
+    cli_outputs outputs = {0};
+    bool well = (!asked->out || cli_outputs_add(&outputs, asked->out)) &&
+                (!asked->clean || cli_outputs_add(&outputs, asked->clean)) &&
+                (!asked->clean || cli_part_format(asked->clean, blv_dataset_view_of(sets->train)));
+    cli_outputs_free(&outputs);
+    return well ? CLI_DONE : CLI_REFUSED;
+}
+
+/* ---- Text ---- */
+
+static void print_rule(const finding *f) {
+    const blv_clean_result *r = f->result;
+    printf("%s: %zu of %zu rows suspect (%.1f%%), label of probability below %.4g\n",
+           f->asked->training.train, r->suspects, r->rows,
+           100.0 * (double)r->suspects / (double)r->rows, r->threshold);
+    if (!isnan(r->estimated_wrong))
+        printf("  estimated share of wrong labels   %.1f%%\n", 100.0 * r->estimated_wrong);
+    if (!isnan(r->false_alarms))
+        printf("  false alarms among the suspects   %.0f%% aimed at\n", 100.0 * r->false_alarms);
+    if (!f->sets->val)
+        printf("  no rows with right labels (--val): a share of TRAIN replaced them\n");
+    if (!r->truth_known)
+        return;
+    printf("\nAgainst the true labels\n");
+    printf("  wrong labels           %zu, %zu of them suspect\n", r->wrong, r->found);
+    printf("  recall, precision      %.4f, %.4f\n", r->recall, r->precision);
+    printf("  AUROC by probability   %.4f\n", r->auroc_probability);
+    printf("  AUROC by weight        %.4f\n", r->auroc_weight);
+}
+
+static void print_models(const blv_clean_result *r) {
+    report_table shown = {.align = "lrr"};
+    if (r->model_count == 0)
+        return;
+    report_table_add(&shown, "TRAINED ON\tVALIDATION\tTEST");
+    for (size_t i = 0; i < r->model_count; i++) {
+        char val[CLI_CELL], test[CLI_CELL];
+        cli_format_share(r->models[i].val.accuracy, val);
+        cli_format_share(r->models[i].test.accuracy, test);
+        report_table_add(&shown, "%s\t%s\t%s", r->models[i].name, val, test);
+    }
+    printf("\nAccuracy\n");
+    cli_table_print(&shown, INDENT, stdout);
+}
+
+static void print_suspects(const finding *f) {
+    const blv_clean_result *r = f->result;
+    report_table shown = {.align = "rllll"};
+    if (r->suspects == 0)
+        return;
+    report_table_add(&shown, "ROW\tLABEL\tPROBABILITY\tWEIGHT\tBELIEVED");
+    for (size_t i = 0; i < r->suspects && i < ROWS_SHOWN; i++) {
+        size_t row = r->order[i];
+        report_table_add(&shown, "%zu\t%s\t%.2e\t%.3f\t%s", row, label_of(f, row),
+                         r->label_probability[row], r->weight[row], class_of(f, r->believed[row]));
+    }
+    printf("\nThe most suspicious rows\n");
+    cli_table_print(&shown, INDENT, stdout);
+}
+
+static void print_text(const finding *f) {
+    const request *asked = f->asked;
+    const blv_clean_result *r = f->result;
+    print_rule(f);
+    print_models(r);
+    print_suspects(f);
+    printf("\n%zu folds, ridge %g, solver %s, %" PRIu64 " iterations, %.4g s\n", r->folds, r->ridge,
+           r->solver, r->iterations, r->seconds);
+    if (asked->out)
+        printf("%s: every row, the most suspicious first\n", asked->out);
+    if (asked->clean && asked->relabel)
+        printf("%s: %zu rows, %zu of them relabelled\n", asked->clean, r->rows, r->suspects);
+    else if (asked->clean)
+        printf("%s: the %zu rows that are kept\n", asked->clean, r->rows - r->suspects);
+    cli_print_stored(f->run);
+}
+
+/* ---- JSON ---- */
+
+static const blv_field model_fields[] = {
+    BLV_FIELD(blv_clean_model, name, TEXT),
+    BLV_FIELD_AS("val_accuracy", blv_clean_model, val.accuracy, REAL, 0),
+    BLV_FIELD_AS("val_loss", blv_clean_model, val.loss, REAL, 0),
+    BLV_FIELD_AS("test_accuracy", blv_clean_model, test.accuracy, REAL, 0),
+    BLV_FIELD_AS("test_loss", blv_clean_model, test.loss, REAL, 0),
+    {0}};
+
+static const blv_field truth_fields[] = {BLV_FIELD(blv_clean_result, wrong, SIZE),
+                                         BLV_FIELD(blv_clean_result, found, SIZE),
+                                         BLV_FIELD(blv_clean_result, precision, REAL),
+                                         BLV_FIELD(blv_clean_result, recall, REAL),
+                                         BLV_FIELD(blv_clean_result, auroc_probability, REAL),
+                                         BLV_FIELD(blv_clean_result, auroc_weight, REAL),
+                                         {0}};
+
+static const blv_field rule_fields[] = {BLV_FIELD(blv_clean_result, rows, SIZE),
+                                        BLV_FIELD(blv_clean_result, suspects, SIZE),
+                                        BLV_FIELD(blv_clean_result, threshold, REAL),
+                                        BLV_FIELD(blv_clean_result, estimated_wrong, REAL),
+                                        BLV_FIELD(blv_clean_result, false_alarms, REAL),
+                                        {.name = "truth",
+                                         .kind = BLV_KIND_RECORD,
+                                         .size = sizeof(blv_clean_result),
+                                         .fields = truth_fields,
+                                         .when = 1 + offsetof(blv_clean_result, truth_known)},
+                                        {0}};
+
+static const blv_field run_fields[] = {
+    BLV_FIELD(blv_clean_result, folds, SIZE),
+    BLV_FIELD(blv_clean_result, ridge, REAL),
+    BLV_FIELD(blv_clean_result, solver, TEXT),
+    BLV_FIELD(blv_clean_result, seed, WHOLE),
+    BLV_FIELD(blv_clean_result, iterations, WHOLE),
+    BLV_FIELD(blv_clean_result, seconds, REAL),
+    BLV_FIELD_RECORD("counts", blv_clean_result, counts, blv_counts_fields),
+    BLV_FIELD_RECORD("setup_counts", blv_clean_result, setup_counts, blv_counts_fields),
+    {.name = "certificate",
+     .kind = BLV_KIND_RECORD,
+     .offset = offsetof(blv_clean_result, certificate),
+     .size = sizeof(blv_certificate),
+     .fields = blv_certificate_fields,
+     .when = 1 + offsetof(blv_clean_result, certified)},
+    BLV_FIELD_RECORDS("certificates", blv_clean_result, certificates, folds,
+                      blv_certificate_fields),
+    {0}};
+
+static json_t *describe_finding(const finding *f) {
+    json_t *object = cli_json_object(), *models = cli_json_object();
+    for (size_t i = 0; i < f->result->model_count; i++)
+        cli_json_set(models, f->result->models[i].key,
+                     cli_json_record(model_fields, &f->result->models[i]));
+    cli_json_add(object, cli_training_files, &f->asked->training);
+    cli_json_add(object, rule_fields, f->result);
+    cli_json_set(object, "models", models);
+    cli_json_add(object, run_fields, f->result);
+    cli_json_set(object, "run", f->run ? cli_json_whole((uint64_t)f->run) : json_null());
+    cli_json_set(object, "out", cli_json_text(f->asked->out));
+    cli_json_set(object, "write_clean", cli_json_text(f->asked->clean));
+    return object;
+}
+
+/* ---- The command ---- */
+
+static char *message_of(const blv_clean_result *r) {
+    if (!r->truth_known)
+        return cli_print("%zu of %zu rows suspect", r->suspects, r->rows);
+    return cli_print("%zu of %zu rows suspect; of %zu wrong labels %zu found", r->suspects, r->rows,
+                     r->wrong, r->found);
+}
+
+/* Files first: what the store calls finished has its files. */
+static int report(cli_task_hooks *task, finding *f) {
+    const blv_clean_result *r = f->result;
+    const cli_training *training = &f->asked->training;
+    int code = write_files(f);
+    if (code != CLI_DONE)
+        return cli_task_end(task, code, NULL, &(blv_run_info){.phi = NAN, .grad_norm = NAN});
+    f->run = task->session.recorder.id;
+    char *sheet = f->run ? cli_suspect_images(&f->asked->image, f->sets, r) : NULL;
+    if (sheet)
+        blv_recorder_attach(&task->session.recorder, "suspects.html", sheet, strlen(sheet),
+                            "the images were not stored");
+    free(sheet);
+    json_t *object = describe_finding(f);
+    code = cli_task_report(task, message_of(r), object,
+                           (blv_run_info){.has_iterations = true,
+                                          .iterations = r->iterations,
+                                          .seconds = r->seconds,
+                                          .phi = r->certificate.phi,
+                                          .grad_norm = r->certificate.grad_norm});
+    if (training->json)
+        cli_json_print(json_incref(object));
+    else if (!training->quiet)
+        print_text(f);
+    json_decref(object);
+    return code;
+}
+
+static int find(const request *asked, const blv_task_sets *sets, cli_task_hooks *task) {
+    const cli_training *t = &asked->training;
+    const blv_clean_options options = {.size = sizeof options,
+                                       .solver = t->solver,
+                                       .settings = t->settings.items,
+                                       .setting_count = t->settings.count,
+                                       .seed = t->seed,
+                                       .threads = t->threads,
+                                       .no_certificate = t->no_certificate,
+                                       .folds = (size_t)asked->folds,
+                                       .ridge = asked->ridge,
+                                       .val_share = t->val_share,
+                                       .threshold = asked->threshold,
+                                       .flag_share = asked->flag_share,
+                                       .false_alarms = asked->false_alarms,
+                                       .relabel = asked->relabel};
+    blv_clean_result *result = NULL;
+    blv_message why = {0};
+    blv_error error = blv_clean(sets, &options, &result, &task->hooks, &why);
+    cli_task_leave(task);
+    int code = error == BLV_OK ? report(task, &(finding){asked, sets, result, 0})
+                               : cli_task_end(task, cli_refuse(error, why.text), why.text,
+                                              &(blv_run_info){.phi = NAN, .grad_norm = NAN});
+    blv_clean_result_destroy(result);
+    return code;
+}
+
+static int clean(request *asked, cli_task_facts *facts, const cli_resume *resume) {
+    blv_task_sets *sets = NULL;
+    cli_task_hooks task = {0};
+    int code = cli_training_read(&asked->training, asked->truth, &sets);
+    if (code == CLI_DONE)
+        code = cli_image_check(&asked->image, sets);
+    if (code == CLI_DONE)
+        code = expect_writable(asked, sets);
+    if (code == CLI_DONE && facts) {
+        describe(asked, facts);
+        task.session.facts = cli_task_facts_info(facts, "clean", request_fields, asked);
+    }
+    if (code == CLI_DONE)
+        code = cli_task_open(&task, &asked->training.task, resume);
+    if (code == CLI_DONE)
+        code = find(asked, sets, &task);
+    cli_task_close(&task);
+    blv_task_sets_destroy(sets);
+    return code;
+}
+
+int cmd_clean(int argc, char **argv) {
+    request asked = {.training.reading = cli_training_reading, .folds = USUAL_FOLDS};
+    cli_task_facts facts = cli_task_facts_begin(argc, argv);
+    int code = CLI_DONE;
+    if (cli_read_arguments(&arguments, argc, argv, &asked))
+        code = clean(&asked, &facts, NULL);
+    cli_task_facts_free(&facts);
+    cli_settings_free(&asked.training.settings);
+    return code;
+}
+
+int cli_clean_resume(const cli_resume *resume) {
+    request asked = {.folds = 0};
+    int code = cli_training_restore(request_fields, &asked, &asked.training, resume);
+    if (code == CLI_DONE)
+        code = clean(&asked, NULL, resume);
+    blv_record_free(request_fields, &asked);
+    return code;
+}

@@ -1,0 +1,141 @@
+/* bilevel predict MODEL DATA: the answers of a model that `bilevel tune` has written. */
+#include "base/message.h"
+#include "bilevel/model.h"
+#include "cli/commands.h"
+#include "cli/data_files.h"
+#include "cli/outputs.h"
+#include "report/table.h"
+
+#include <stdio.h>
+
+typedef struct request {
+    blv_read_options reading;
+    const char *model, *data, *out;
+    bool all, json, quiet;
+} request;
+
+static const cli_argument table[] = {
+    CLI_POSITION(TEXT, request, model, "MODEL", "expected MODEL and DATA"),
+    CLI_POSITION(TEXT, request, data, "DATA", "expected MODEL and DATA"),
+    CLI_OPTION("out", TEXT, request, out, "OUT.csv",
+               "write row, predicted class and its probability", .letter = 'o'),
+    CLI_OPTION("all", FLAG, request, all, NULL, "with --out: the probabilities of all classes"),
+    CLI_OPTION("json", FLAG, request, json, NULL, "print one JSON object on standard output"),
+    CLI_OPTION("quiet", FLAG, request, quiet, NULL, "no summary"),
+    CLI_INCLUDE(cli_reading_table, request, reading, CLI_SECTION_READING),
+    CLI_END};
+
+static blv_error check(void *of, blv_message *why) {
+    const request *asked = of;
+    if (asked->reading.real_targets)
+        return blv_explain(why, BLV_E_ARGUMENT, "--real: a model has classes");
+    if (asked->all && !asked->out)
+        return blv_explain(why, BLV_E_ARGUMENT, "--all needs --out OUT.csv");
+    return BLV_OK;
+}
+
+static const cli_arguments arguments = {
+    .table = table,
+    .doc = "Predict the classes of DATA with a model of 'bilevel tune'.\v"
+           "Where DATA has labels, accuracy and loss are shown.",
+    .check = check};
+
+typedef struct answers {
+    const request *asked;
+    const blv_model *model;
+    const blv_prediction *prediction;
+} answers;
+
+static bool print_answers(FILE *file, const void *context) {
+    const answers *a = context;
+    const blv_prediction *p = a->prediction;
+    const char *const *names = a->model->class_names;
+    const size_t shown = a->asked->all ? p->classes : 0;
+    fputs(p->label ? "row,predicted,probability,label" : "row,predicted,probability", file);
+    for (size_t k = 0; k < shown; k++) {
+        fputc(',', file);
+        report_csv_text(file, names[k]);
+    }
+    fputc('\n', file);
+    for (size_t i = 0; i < p->rows; i++) {
+        const double *probability = p->probability + i * p->classes;
+        fprintf(file, "%zu,", i);
+        report_csv_text(file, names[p->predicted[i]]);
+        fputc(',', file);
+        report_csv_number(file, probability[p->predicted[i]]);
+        if (p->label) {
+            fputc(',', file);
+            report_csv_text(file, names[p->label[i]]);
+        }
+        for (size_t k = 0; k < shown; k++) {
+            fputc(',', file);
+            report_csv_number(file, probability[k]);
+        }
+        fputc('\n', file);
+    }
+    return true;
+}
+
+static void print_text(const answers *a) {
+    const blv_prediction *p = a->prediction;
+    printf("%s: %zu rows\n", a->asked->data, p->rows);
+    if (p->label)
+        printf("  accuracy  %.4f\n  loss      %.4f\n", p->accuracy, p->loss);
+    for (size_t k = 0; k < p->classes; k++)
+        printf("  predicted %s: %zu\n", a->model->class_names[k], p->count[k]);
+    if (a->asked->out)
+        printf("%s: row, predicted class, probability\n", a->asked->out);
+}
+
+static void print_json(const answers *a) {
+    const blv_prediction *p = a->prediction;
+    json_t *object = cli_json_object(), *predicted = cli_json_object();
+    cli_json_set(object, "model", cli_json_text(a->asked->model));
+    cli_json_set(object, "data", cli_json_text(a->asked->data));
+    cli_json_set(object, "rows", cli_json_whole(p->rows));
+    cli_json_set(object, "accuracy", cli_json_real(p->accuracy));
+    cli_json_set(object, "loss", cli_json_real(p->loss));
+    for (size_t k = 0; k < p->classes; k++)
+        cli_json_set(predicted, a->model->class_names[k], cli_json_whole(p->count[k]));
+    cli_json_set(object, "predicted", predicted);
+    cli_json_set(object, "out", cli_json_text(a->asked->out));
+    cli_json_print(object);
+}
+
+static int report(const answers *a) {
+    cli_outputs outputs = {0};
+    int code = CLI_DONE;
+    if (a->asked->out)
+        code = cli_outputs_print(&outputs, a->asked->out, print_answers, a);
+    if (code == CLI_DONE)
+        code = cli_outputs_commit(&outputs);
+    cli_outputs_free(&outputs);
+    if (code == CLI_DONE && a->asked->json)
+        print_json(a);
+    else if (code == CLI_DONE && !a->asked->quiet)
+        print_text(a);
+    return code;
+}
+
+int cmd_predict(int argc, char **argv) {
+    request asked = {.reading.size = sizeof asked.reading};
+    if (!cli_read_arguments(&arguments, argc, argv, &asked))
+        return CLI_DONE;
+    blv_model *model = NULL;
+    blv_dataset *rows = NULL;
+    blv_prediction *prediction = NULL;
+    blv_message why = {0};
+    blv_error error = blv_model_read(&model, asked.model, &why);
+    if (error == BLV_OK)
+        error = blv_model_read_rows(model, &rows, asked.data, &asked.reading, &why);
+    if (error == BLV_OK) {
+        error = blv_model_predict(model, rows, &prediction, &why);
+        cli_complain_about(error == BLV_OK ? NULL : asked.data);
+    }
+    int code = error == BLV_OK ? report(&(answers){&asked, model, prediction})
+                               : cli_refuse(error, why.text);
+    blv_prediction_destroy(prediction);
+    blv_dataset_release(rows);
+    blv_model_destroy(model);
+    return code;
+}

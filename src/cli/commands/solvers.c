@@ -1,0 +1,238 @@
+/* bilevel solvers [NAME]: the built-in solvers, as text, JSON or Markdown, for a problem or for
+ * all.
+ */
+#include "base/message.h"
+#include "bilevel/registry.h"
+#include "cli/commands.h"
+#include "cli/json.h"
+#include "cli/problem_choice.h"
+#include "cli/solver_listing.h"
+#include "cli/text_table.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct request {
+    const char *name;     /* NULL: list them all */
+    cli_instance problem; /* that of --for */
+    bool json, markdown;
+} request;
+
+static const cli_argument table[] = {
+    CLI_POSITION(TEXT, request, name, "[NAME]", NULL),
+    CLI_OPTION("for", TEXT, request, problem.name, "PROBLEM",
+               "only those that suit a problem, and why the others do not"),
+    CLI_OPTION("markdown", FLAG, request, markdown, NULL,
+               "print what the pages of the solvers are made from"),
+    CLI_OPTION("json", FLAG, request, json, NULL, "print JSON on standard output"),
+    CLI_INCLUDE(cli_problem_table, request, problem, CLI_SECTION_PROBLEM),
+    CLI_END};
+
+static blv_error check(void *of, blv_message *why) {
+    const request *asked = of;
+    const cli_instance *problem = &asked->problem;
+    if (!problem->name && (problem->settings.count > 0 || problem->gradients_only))
+        return blv_explain(why, BLV_E_ARGUMENT, "options of a problem need --for PROBLEM");
+    if (asked->markdown && (asked->json || problem->name))
+        return blv_explain(why, BLV_E_ARGUMENT, "--markdown goes with neither --json nor --for");
+    return BLV_OK;
+}
+
+/* ---- The list ---- */
+
+typedef struct entry {
+    const blv_solver *solver;
+    blv_fit fit;
+    blv_message remark;
+} entry;
+
+/* All solvers with what is to be said about them and the problem, which may be NULL: then each
+ * suits. Ends with a NULL solver; to be freed. */
+static entry *list_entries(const blv_problem *problem) {
+    const blv_solver **solvers = cli_solvers_by_group();
+    size_t count = 0;
+    while (solvers[count])
+        count++;
+    entry *entries = cli_alloc(count + 1, sizeof *entries);
+    for (size_t i = 0; i < count; i++) {
+        entries[i].solver = solvers[i];
+        entries[i].fit =
+            problem ? blv_solver_fit(solvers[i], problem, &entries[i].remark) : BLV_FIT_SUITED;
+    }
+    free(solvers);
+    return entries;
+}
+
+static void add_group_heading(report_table *lines, const char *group) {
+    char text[160];
+    const char *summary = cli_group_summary(group);
+    snprintf(text, sizeof text, "%s%s%s", group, summary ? ": " : "", summary ? summary : "");
+    report_table_heading(lines, text);
+}
+
+/* The names of those that have this remark, below it. */
+static void print_names(const entry *entries, const char *remark, blv_fit fit) {
+    int column = 0;
+    for (const entry *e = entries; e->solver; e++)
+        if (e->fit == fit && strcmp(e->remark.text, remark) == 0)
+            column = cli_print_word(column, e->solver->name);
+    putchar('\n');
+}
+
+static bool said_before(const entry *entries, const entry *e) {
+    for (const entry *earlier = entries; earlier < e; earlier++)
+        if (earlier->fit == e->fit && strcmp(earlier->remark.text, e->remark.text) == 0)
+            return true;
+    return false;
+}
+
+static void print_remarks(const entry *entries, blv_fit fit, const char *title) {
+    for (const entry *e = entries; e->solver; e++) {
+        if (e->fit != fit || !e->remark.text[0] || said_before(entries, e))
+            continue;
+        printf("\n%s%s\n", title, e->remark.text);
+        print_names(entries, e->remark.text, fit);
+    }
+}
+
+static void print_table(const entry *entries) {
+    report_table lines = {.align = "llll"};
+    const char *group = "";
+    report_table_add(&lines, "  NAME\tNEEDS\tSTOCHASTIC\tSUMMARY");
+    for (const entry *e = entries; e->solver; e++) {
+        if (e->fit != BLV_FIT_SUITED)
+            continue;
+        if (strcmp(group, e->solver->group) != 0)
+            add_group_heading(&lines, e->solver->group);
+        group = e->solver->group;
+        report_table_add(&lines, "  %s\t%s\t%s\t%s", e->solver->name, cli_oracles_needed(e->solver),
+                         cli_yes_or_no(e->solver->uses & BLV_IS_STOCHASTIC), e->solver->summary);
+    }
+    if (*group)
+        cli_table_print(&lines, 0, stdout);
+    else
+        puts("No solver suits it as it is.");
+    report_table_free(&lines);
+}
+
+static void print_list(const entry *entries, const cli_instance *problem) {
+    if (problem->problem) {
+        char text[256];
+        cli_instance_describe(problem, text, sizeof text);
+        printf("For %s\n\n", text);
+    }
+    print_table(entries);
+    print_remarks(entries, BLV_FIT_SUITED, "Note: ");
+    print_remarks(entries, BLV_FIT_DIFFERENCES, "Left out, though they run: ");
+    print_remarks(entries, BLV_FIT_REJECTED, "Left out: ");
+}
+
+/* ---- One solver ---- */
+
+static void print_one(const entry *e, const cli_instance *problem) {
+    static const char *const fit_words[] = {
+        [BLV_FIT_REJECTED] = "no", [BLV_FIT_DIFFERENCES] = "it runs", [BLV_FIT_SUITED] = "yes"};
+    const blv_solver *solver = e->solver;
+    printf("%s: %s\n\n", solver->name, solver->summary);
+    report_table lines = {.align = "ll"};
+    cli_solver_facts(&lines, solver);
+    if (problem->problem)
+        report_table_add(&lines, "suits %s\t%s%s%s", problem->family->name, fit_words[e->fit],
+                         e->remark.text[0] ? ": " : "", e->remark.text);
+    cli_table_print(&lines, 0, stdout);
+    if (!solver->params || !solver->params->key) {
+        printf("\nIt has no parameters.\n");
+        return;
+    }
+    printf("\nParameters (--set KEY=VALUE)\n");
+    cli_print_params(solver->params, NULL, REPORT_AS_TEXT);
+}
+
+/* ---- JSON ---- */
+
+static json_t *describe(const entry *e, bool with_fit) {
+    static const char *const fit_words[] = {"refused", "differences", "suited", NULL};
+    _Static_assert(BLV_FIT_REJECTED == 0 && BLV_FIT_DIFFERENCES == 1 && BLV_FIT_SUITED == 2,
+                   "the words are in this order");
+    static const blv_field names[] = {
+        BLV_FIELD(blv_solver, name, TEXT),    BLV_FIELD(blv_solver, group, TEXT),
+        BLV_FIELD(blv_solver, summary, TEXT), BLV_FIELD(blv_solver, citation, TEXT),
+        BLV_FIELD(blv_solver, hint, TEXT),    {0}};
+    static const blv_field fit[] = {BLV_FIELD_WORD("fit", entry, fit, fit_words),
+                                    BLV_FIELD_AS("remark", entry, remark.text, CHARS, 0),
+                                    {0}};
+    const blv_solver *solver = e->solver;
+    json_t *object = cli_json_object();
+    cli_json_add(object, names, solver);
+    cli_json_set(object, "stochastic", json_boolean(solver->uses & BLV_IS_STOCHASTIC));
+    cli_json_set(object, "uses_hvp", json_boolean(solver->uses & BLV_USES_HVP));
+    cli_json_set(object, "uses_jvp", json_boolean(solver->uses & BLV_USES_CROSS));
+    cli_json_set(object, "uses_inverse", json_boolean(solver->uses & BLV_USES_INVERSE));
+    cli_json_set(object, "parameters", cli_json_params(solver->params));
+    if (with_fit)
+        cli_json_add(object, fit, e);
+    return object;
+}
+
+static json_t *describe_all(const entry *entries, bool with_fit) {
+    json_t *array = cli_json_array();
+    for (const entry *e = entries; e->solver; e++)
+        cli_json_append(array, describe(e, with_fit));
+    return array;
+}
+
+/* ---- The command ---- */
+
+static void show_all(const request *asked) {
+    const cli_instance *problem = &asked->problem;
+    entry *entries = list_entries(problem->problem);
+    if (asked->json)
+        cli_json_print(describe_all(entries, problem->problem));
+    else
+        print_list(entries, problem);
+    free(entries);
+}
+
+static int show_one(const request *asked) {
+    const cli_instance *problem = &asked->problem;
+    blv_message why = {0};
+    entry e = {.solver = blv_solver_find(NULL, asked->name, &why)};
+    if (!e.solver)
+        return cli_refuse(BLV_E_NAME, why.text);
+    if (problem->problem)
+        e.fit = blv_solver_fit(e.solver, problem->problem, &e.remark);
+    if (asked->json)
+        cli_json_print(describe(&e, problem->problem));
+    else if (asked->markdown)
+        cli_markdown_solver(e.solver);
+    else
+        print_one(&e, problem);
+    return CLI_DONE;
+}
+
+static int show(request *asked) {
+    if (asked->problem.name) {
+        int code = cli_instance_create(&asked->problem);
+        if (code != CLI_DONE)
+            return code;
+    }
+    if (asked->name)
+        return show_one(asked);
+    if (asked->markdown)
+        cli_markdown_solvers();
+    else
+        show_all(asked);
+    return CLI_DONE;
+}
+
+int cmd_solvers(int argc, char **argv) {
+    static const cli_arguments arguments = {
+        .table = table,
+        .doc = "List the solvers, or describe one and its parameters.",
+        .check = check};
+    request asked = {0};
+    int code = cli_read_arguments(&arguments, argc, argv, &asked) ? show(&asked) : CLI_DONE;
+    cli_instance_free(&asked.problem);
+    return code;
+}

@@ -1,0 +1,410 @@
+/* bilevel tune TRAIN: learns penalties and a linear model. */
+#include "bilevel/tune.h"
+#include "base/message.h"
+#include "cli/commands.h"
+#include "cli/json.h"
+#include "cli/outputs.h"
+#include "cli/text.h"
+#include "cli/text_table.h"
+#include "cli/training_options.h"
+#include "store/run_info.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_PATIENCE = 1000000, INDENT = 2 };
+static const double usual_val_share = 0.2;
+
+typedef struct request {
+    cli_training training;
+    const char *out, *penalties, *trace;
+    blv_penalty_kind kind;
+    const char *groups; /* file; NULL: none */
+    double stop_share, range;
+    uint64_t patience;
+    bool refit;
+} request;
+
+/* ---- The command line ---- */
+
+static const char *const kind_words[] = {"per-feature", "per-class", "one", "groups", NULL};
+static const char *const kind_names[] = {"per feature", "per class", "one", "groups"};
+
+static blv_error take_penalty(void *of, const char *word, blv_message *why) {
+    static const char prefix[] = "groups:";
+    request *asked = of;
+    asked->groups = NULL;
+    for (int k = BLV_PENALTY_PER_FEATURE; k <= BLV_PENALTY_ONE; k++)
+        if (strcmp(word, kind_words[k]) == 0) {
+            asked->kind = (blv_penalty_kind)k;
+            return BLV_OK;
+        }
+    if (strncmp(word, prefix, sizeof prefix - 1) != 0 || !word[sizeof prefix - 1])
+        return blv_explain(why, BLV_E_VALUE, "expected per-feature, per-class, groups:FILE or one");
+    asked->kind = BLV_PENALTY_GROUPS;
+    asked->groups = word + sizeof prefix - 1;
+    return BLV_OK;
+}
+
+static const cli_argument table[] = {
+    CLI_OPTION("out", TEXT, request, out, "MODEL.npz", "write the model, for 'bilevel predict'",
+               .letter = 'o'),
+    CLI_OPTION("penalties", TEXT, request, penalties, "FILE.csv", "write the penalties"),
+    {.name = "penalty",
+     .kind = CLI_ARG_CUSTOM,
+     .value = "per-feature|per-class|groups:FILE|one",
+     .help = "what each penalty is of (default per-feature); FILE has the group of each feature on "
+             "a line",
+     .take = take_penalty},
+    CLI_OPTION("stop-share", SHARE, request, stop_share, "P",
+               "share of the validation rows that decide when to stop (default 0.25)"),
+    CLI_OPTION("patience", WHOLE, request, patience, "N",
+               "looks without progress on them that end the run (default 2)", .from = 1,
+               .to = MOST_PATIENCE),
+    CLI_OPTION("range", POSITIVE, request, range, "R",
+               "penalties from the first one divided by exp(R) to that times exp(R) (default 7)"),
+    CLI_OPTION("refit", FLAG, request, refit, NULL, "in the end, train on the validation rows too"),
+    CLI_OPTION("trace", TEXT, request, trace, "FILE", "write the trace while it runs, JSON lines"),
+    CLI_INCLUDE(cli_training_table, request, training, CLI_SECTION_OWN),
+    CLI_END};
+
+static blv_error check(void *of, blv_message *why) {
+    request *asked = of;
+    asked->training.task.all_rows = asked->trace != NULL;
+    return cli_training_check(&asked->training, why);
+}
+
+static const cli_arguments arguments = {
+    .table = table,
+    .doc = "Learn a linear classifier and its penalties, by how it does on validation rows.\v"
+           "Ctrl-C ends the run with the best penalties so far. Exit status: 0 done, 1 a run "
+           "failed, 2 bad usage or input.",
+    .check = check};
+
+/* ---- The record of the request ---- */
+
+static const blv_field request_fields[] = {
+    BLV_FIELD_RECORD("training", request, training, cli_training_fields),
+    BLV_FIELD(request, out, PATH),
+    BLV_FIELD(request, penalties, PATH),
+    BLV_FIELD(request, trace, PATH),
+    BLV_FIELD_WORD("penalty", request, kind, kind_words),
+    BLV_FIELD(request, groups, PATH),
+    BLV_FIELD(request, stop_share, REAL),
+    BLV_FIELD(request, range, REAL),
+    BLV_FIELD(request, patience, WHOLE),
+    BLV_FIELD(request, refit, BOOL),
+    {0}};
+
+static void describe(const request *asked, cli_task_facts *facts) {
+    cli_facts_training(facts, &asked->training, usual_val_share);
+    cli_facts_text(facts, "penalty", kind_words[asked->kind]);
+    if (asked->groups)
+        cli_facts_text(facts, "groups", asked->groups);
+    cli_facts_number(facts, "stop_share", asked->stop_share, NULL);
+    cli_facts_whole(facts, "patience", asked->patience);
+    cli_facts_number(facts, "range", asked->range, NULL);
+    cli_facts_text(facts, "refit", asked->refit ? "on" : "off");
+}
+
+/* ---- What was found ---- */
+
+typedef struct finding {
+    const request *asked;
+    const blv_tune_result *result;
+    int64_t run; /* in the store; 0: none */
+} finding;
+
+static bool print_penalties(FILE *file, const void *context) {
+    const blv_model *m = context;
+    fputs("of,penalty\n", file);
+    for (size_t k = 0; k < m->penalties; k++) {
+        report_csv_text(file, m->penalty_names[k]);
+        fputc(',', file);
+        report_csv_number(file, m->penalty[k]);
+        fputc('\n', file);
+    }
+    return true;
+}
+
+static int write_model(const blv_model *model, const char *path, cli_outputs *outputs) {
+    blv_message why = {0};
+    const char *place = cli_outputs_add(outputs, path);
+    if (!place)
+        return CLI_REFUSED;
+    if (blv_model_write(model, place, &why) == BLV_OK)
+        return CLI_DONE;
+    cli_complain("%s: cannot be written: %s", path, why.text);
+    return CLI_REFUSED;
+}
+
+static int write_files(const finding *f) {
+    const request *asked = f->asked;
+    const blv_model *model = f->result->model;
+    cli_outputs outputs = {0};
+    int code = asked->out ? write_model(model, asked->out, &outputs) : CLI_DONE;
+    if (code == CLI_DONE && asked->penalties)
+        code = cli_outputs_print(&outputs, asked->penalties, print_penalties, model);
+    return cli_outputs_finish(&outputs, code);
+}
+
+/* Before hours are spent: whether the files could be written at all. */
+static int expect_writable(const request *asked) {
+    cli_outputs outputs = {0};
+    bool well = (!asked->out || cli_outputs_add(&outputs, asked->out)) &&
+                (!asked->penalties || cli_outputs_add(&outputs, asked->penalties));
+    cli_outputs_free(&outputs);
+    return well ? CLI_DONE : CLI_REFUSED;
+}
+
+/* ---- Text ---- */
+
+static void add_model(report_table *shown, const char *name, const char *penalty,
+                      const blv_tuned *m) {
+    const double numbers[] = {m->fit.loss, m->stop.loss, m->stop.accuracy, m->test.loss,
+                              m->test.accuracy};
+    char cell[5][CLI_CELL];
+    for (size_t i = 0; i < 5; i++)
+        cli_format_share(numbers[i], cell[i]);
+    if (m->weights)
+        report_table_add(shown, "%s\t%s\t%s\t%s\t%s\t%s\t%s", name, penalty, cell[0], cell[1],
+                         cell[2], cell[3], cell[4]);
+}
+
+static void print_models(const finding *f) {
+    const blv_tune_result *r = f->result;
+    report_table shown = {.align = "llrrrrr"};
+    char single[CLI_CELL], none[CLI_CELL], many[CLI_CELL];
+    double low = INFINITY, high = 0.0;
+    for (size_t k = 0; k < r->learned_count; k++) {
+        low = fmin(low, r->learned[k]);
+        high = fmax(high, r->learned[k]);
+    }
+    snprintf(single, sizeof single, "%.4g", r->single);
+    snprintf(none, sizeof none, "%.0e", r->none);
+    snprintf(many, sizeof many, "%.1e .. %.1e", low, high);
+    report_table_add(&shown, "PENALTIES\t\tFIT LOSS\tSTOP LOSS\tACCURACY\tTEST LOSS\tACCURACY");
+    add_model(&shown, "hardly any", none, &r->with_none);
+    add_model(&shown, "one for all", single, &r->with_single);
+    add_model(&shown, kind_names[f->asked->kind], many, &r->with_many);
+    cli_table_print(&shown, INDENT, stdout);
+}
+
+static void print_choice(const blv_tune_result *r) {
+    if (isnan(r->gain_error)) {
+        printf("\nThe model has one penalty for all, %.4g.\n", r->single);
+        return;
+    }
+    printf("\nGain in loss on the stopping rows: %.4g, standard error %.2g. ", r->gain,
+           r->gain_error);
+    if (r->kept)
+        printf("The %zu learned penalties are kept.\n", r->learned_count);
+    else
+        printf("That is no clear gain: the model has one penalty for all, %.4g.\n", r->single);
+}
+
+static void print_text(const finding *f) {
+    const request *asked = f->asked;
+    const blv_tune_result *r = f->result;
+    printf("%s: %zu rows for training, %zu for fitting penalties, %zu for stopping\n\n",
+           asked->training.train, r->train_rows, r->fit_rows, r->stop_rows);
+    print_models(f);
+    print_choice(r);
+    if (r->with_many.weights)
+        printf("Solver %s, %" PRIu64 " iterations, the best was %" PRIu64 ", %.4g s.\n", r->solver,
+               r->iterations, r->best_iteration, r->seconds);
+    if (asked->refit)
+        printf("All models were trained once more, on the validation rows too.\n");
+    if (asked->out)
+        printf("%s: the model\n", asked->out);
+    if (asked->penalties)
+        printf("%s: %zu penalties\n", asked->penalties, r->model->penalties);
+    cli_print_stored(f->run);
+}
+
+/* ---- JSON ---- */
+
+static const blv_field tuned_fields[] = {
+    BLV_FIELD_AS("fit_loss", blv_tuned, fit.loss, REAL, 0),
+    BLV_FIELD_AS("fit_accuracy", blv_tuned, fit.accuracy, REAL, 0),
+    BLV_FIELD_AS("stop_loss", blv_tuned, stop.loss, REAL, 0),
+    BLV_FIELD_AS("stop_accuracy", blv_tuned, stop.accuracy, REAL, 0),
+    BLV_FIELD_AS("test_loss", blv_tuned, test.loss, REAL, 0),
+    BLV_FIELD_AS("test_accuracy", blv_tuned, test.accuracy, REAL, 0),
+    {0}};
+
+static const blv_field row_fields[] = {BLV_FIELD(blv_tune_result, train_rows, SIZE),
+                                       BLV_FIELD(blv_tune_result, fit_rows, SIZE),
+                                       BLV_FIELD(blv_tune_result, stop_rows, SIZE),
+                                       {0}};
+
+static const blv_field gain_fields[] = {
+    BLV_FIELD_AS("single_penalty", blv_tune_result, single, REAL, 0),
+    BLV_FIELD(blv_tune_result, gain, REAL),
+    BLV_FIELD(blv_tune_result, gain_error, REAL),
+    BLV_FIELD(blv_tune_result, kept, BOOL),
+    {0}};
+
+static const blv_field run_fields[] = {
+    BLV_FIELD(blv_tune_result, solver, TEXT),
+    BLV_FIELD(blv_tune_result, seed, WHOLE),
+    BLV_FIELD(blv_tune_result, iterations, WHOLE),
+    BLV_FIELD(blv_tune_result, best_iteration, WHOLE),
+    BLV_FIELD(blv_tune_result, seconds, REAL),
+    BLV_FIELD_RECORD("counts", blv_tune_result, counts, blv_counts_fields),
+    BLV_FIELD_RECORD("setup_counts", blv_tune_result, setup_counts, blv_counts_fields),
+    {.name = "certificate",
+     .kind = BLV_KIND_RECORD,
+     .offset = offsetof(blv_tune_result, certificate),
+     .size = sizeof(blv_certificate),
+     .fields = blv_certificate_fields,
+     .when = 1 + offsetof(blv_tune_result, certified)},
+    {0}};
+
+static void set_model(json_t *models, const char *key, const char *name, const blv_tuned *m) {
+    json_t *object = m->weights ? cli_json_object() : json_null();
+    if (m->weights) {
+        cli_json_set(object, "name", cli_json_text(name));
+        cli_json_add(object, tuned_fields, m);
+    }
+    cli_json_set(models, key, object);
+}
+
+static json_t *describe_finding(const finding *f) {
+    const blv_tune_result *r = f->result;
+    const char *kind = kind_names[f->asked->kind], *one = "one for all";
+    json_t *object = cli_json_object(), *models = cli_json_object();
+    set_model(models, "none", "hardly any", &r->with_none);
+    set_model(models, "one", one, &r->with_single);
+    set_model(models, "many", kind, &r->with_many);
+    set_model(models, "result", r->kept ? kind : one, r->chosen);
+    cli_json_add(object, cli_training_files, &f->asked->training);
+    cli_json_add(object, row_fields, r);
+    cli_json_set(object, "penalty", cli_json_text(kind));
+    cli_json_set(object, "penalties", cli_json_whole(r->model->penalties));
+    cli_json_add(object, gain_fields, r);
+    cli_json_set(object, "models", models);
+    cli_json_add(object, run_fields, r);
+    cli_json_set(object, "run", f->run ? cli_json_whole((uint64_t)f->run) : json_null());
+    cli_json_set(object, "out", cli_json_text(f->asked->out));
+    cli_json_set(object, "penalties_file", cli_json_text(f->asked->penalties));
+    return object;
+}
+
+/* ---- The command ---- */
+
+static char *message_of(const blv_tune_result *r) {
+    return r->kept ? cli_print("%zu learned penalties are kept: gain in loss %.4g +- %.2g",
+                               r->learned_count, r->gain, r->gain_error)
+                   : cli_print("one penalty for all, %.4g", r->single);
+}
+
+/* Files first: what the store calls finished has its files. */
+static int report(cli_task_hooks *task, finding *f, bool stopped) {
+    const blv_tune_result *r = f->result;
+    const cli_training *training = &f->asked->training;
+    int code = write_files(f);
+    if (code != CLI_DONE)
+        return cli_task_end(task, code, NULL, &(blv_run_info){.phi = NAN, .grad_norm = NAN});
+    f->run = task->session.recorder.id;
+    json_t *object = describe_finding(f);
+    code = cli_task_report(
+        task, message_of(r), object,
+        (blv_run_info){.status = stopped ? BLV_STATUS_INTERRUPTED : BLV_STATUS_RUNNING,
+                       .has_iterations = true,
+                       .iterations = r->iterations,
+                       .seconds = r->seconds,
+                       .phi = r->certified ? r->certificate.phi : NAN,
+                       .grad_norm = r->certified ? r->certificate.grad_norm : NAN});
+    if (training->json)
+        cli_json_print(json_incref(object));
+    else if (!training->quiet)
+        print_text(f);
+    json_decref(object);
+    return code;
+}
+
+static int learn(const request *asked, const blv_task_sets *sets, const blv_feature_groups *groups,
+                 cli_task_hooks *task) {
+    const cli_training *t = &asked->training;
+    const blv_tune_options options = {.size = sizeof options,
+                                      .solver = t->solver,
+                                      .settings = t->settings.items,
+                                      .setting_count = t->settings.count,
+                                      .seed = t->seed,
+                                      .threads = t->threads,
+                                      .no_certificate = t->no_certificate,
+                                      .penalty = asked->kind,
+                                      .groups = groups,
+                                      .val_share = t->val_share,
+                                      .stop_share = asked->stop_share,
+                                      .range = asked->range,
+                                      .patience = asked->patience,
+                                      .refit = asked->refit};
+    blv_tune_result *result = NULL;
+    blv_message why = {0};
+    blv_error error = blv_tune(sets, &options, &result, &task->hooks, &why);
+    cli_task_leave(task);
+    int code = result ? report(task, &(finding){asked, result, 0}, error == BLV_E_STOPPED)
+                      : cli_task_end(task, cli_refuse(error, why.text), why.text,
+                                     &(blv_run_info){.phi = NAN, .grad_norm = NAN});
+    blv_tune_result_destroy(result);
+    return code;
+}
+
+static int read_groups(const request *asked, const blv_task_sets *sets,
+                       blv_feature_groups **groups) {
+    blv_message why = {0};
+    blv_error error = asked->groups
+                          ? blv_feature_groups_read(groups, asked->groups, sets->features, &why)
+                          : BLV_OK;
+    return error == BLV_OK ? CLI_DONE : cli_refuse(error, why.text);
+}
+
+static int tune(request *asked, cli_task_facts *facts, const cli_resume *resume) {
+    blv_task_sets *sets = NULL;
+    blv_feature_groups *groups = NULL;
+    cli_task_hooks task = {.trace = asked->trace};
+    int code = cli_training_read(&asked->training, NULL, &sets);
+    if (code == CLI_DONE)
+        code = read_groups(asked, sets, &groups);
+    if (code == CLI_DONE)
+        code = expect_writable(asked);
+    if (code == CLI_DONE && facts) {
+        describe(asked, facts);
+        task.session.facts = cli_task_facts_info(facts, "tune", request_fields, asked);
+    }
+    if (code == CLI_DONE)
+        code = cli_task_open(&task, &asked->training.task, resume);
+    if (code == CLI_DONE)
+        code = learn(asked, sets, groups, &task);
+    cli_task_close(&task);
+    blv_feature_groups_destroy(groups);
+    blv_task_sets_destroy(sets);
+    return code;
+}
+
+int cmd_tune(int argc, char **argv) {
+    request asked = {
+        .training.reading = cli_training_reading, .stop_share = 0.25, .range = 7.0, .patience = 2};
+    cli_task_facts facts = cli_task_facts_begin(argc, argv);
+    int code = CLI_DONE;
+    if (cli_read_arguments(&arguments, argc, argv, &asked))
+        code = tune(&asked, &facts, NULL);
+    cli_task_facts_free(&facts);
+    cli_settings_free(&asked.training.settings);
+    return code;
+}
+
+int cli_tune_resume(const cli_resume *resume) {
+    request asked = {.kind = BLV_PENALTY_PER_FEATURE};
+    int code = cli_training_restore(request_fields, &asked, &asked.training, resume);
+    asked.training.task.all_rows = asked.training.task.all_rows || asked.trace;
+    if (code == CLI_DONE)
+        code = tune(&asked, NULL, resume);
+    blv_record_free(request_fields, &asked);
+    return code;
+}

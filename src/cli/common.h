@@ -1,0 +1,57 @@
+/* What every subcommand needs: exit codes, messages, memory, KEY=VALUE settings, numbers. */
+#ifndef CLI_COMMON_H
+#define CLI_COMMON_H
+
+#include "bilevel/param.h"
+#include "bilevel/space.h"
+#include "bilevel/status.h"
+#include "bilevel/task.h"
+
+#include <argp.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    CLI_DONE = 0,   /* solved, or stopped at a limit as asked */
+    CLI_FAILED = 1, /* diverged, an oracle failed, memory is short, a derivative is wrong */
+    CLI_REFUSED = 2 /* bad usage or input, or output that cannot be written */
+};
+
+/* ---- Messages on stderr, "bilevel solve: ..." ---- */
+
+void cli_complain(const char *format, ...) BLV_PRINTF(1, 2);
+/* From here on every complaint is about this: "bilevel solve: soba: ..."; NULL: about nothing in
+ * particular. Borrowed. */
+void cli_complain_about(const char *topic);
+/* Complains and returns the exit code that the error asks for. The error's own text stands in for
+ * a text that is NULL or empty. */
+int cli_refuse(blv_error error, const char *text);
+
+/* ---- Memory: zero-filled, never NULL; the command ends where memory is short ---- */
+
+void *cli_alloc(size_t count, size_t size);
+void *cli_grow(void *block, size_t count, size_t size);
+
+/* ---- Settings as typed: KEY=VALUE ---- */
+
+typedef blv_setting cli_setting; /* key and value, borrowed from the command line */
+
+typedef struct cli_settings {
+    size_t count;
+    cli_setting *items;
+} cli_settings;
+
+void cli_settings_add(cli_settings *settings, const char *key, const char *value);
+bool cli_settings_has(const cli_settings *settings, const char *key);
+void cli_settings_free(cli_settings *settings);
+
+/* ---- Words and numbers ---- */
+
+/* The whole text must be a decimal number from 0 to most. */
+bool cli_parse_whole(const char *text, uint64_t most, uint64_t *value);
+/* The whole text must be a finite number. */
+bool cli_parse_real(const char *text, double *value);
+const char *cli_precision_word(blv_precision precision);
+
+#endif

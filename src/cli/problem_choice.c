@@ -1,0 +1,77 @@
+#include "cli/problem_choice.h"
+
+#include "bilevel/registry.h"
+#include "bilevel/run.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_THREADS = 4096 };
+
+const cli_argument cli_problem_table[] = {
+    CLI_OPTION("problem-set", SETTING, cli_instance, settings, "KEY=VALUE",
+               "set a parameter of the problem ('bilevel problems PROBLEM' lists them)"),
+    CLI_OPTION("precision", PRECISION, cli_instance, options.precision, "f32|f64",
+               "precision of vectors (default f64)"),
+    CLI_OPTION("threads", WHOLE, cli_instance, options.threads, "N",
+               "threads to use (default 0: all processors)", .to = MOST_THREADS),
+    CLI_OPTION("gradients-only", FLAG, cli_instance, gradients_only, NULL,
+               "leave out the problem's Hv and Jv, as if it had gradients only"),
+    CLI_END};
+
+int cli_instance_find(cli_instance *instance) {
+    blv_message why = {0};
+    instance->family = blv_family_find(NULL, instance->name, &why);
+    if (!instance->family)
+        return cli_refuse(BLV_E_NAME, why.text);
+    const blv_problem_family *family = instance->family;
+    instance->params = cli_alloc(1, family->params_size);
+    blv_error error = blv_params_default(family->params, instance->params, &why);
+    char owner[80];
+    snprintf(owner, sizeof owner, "problem %s", family->name);
+    for (size_t i = 0; error == BLV_OK && i < instance->settings.count; i++)
+        error =
+            blv_params_set(family->params, instance->params, owner, instance->settings.items[i].key,
+                           instance->settings.items[i].value, &why);
+    return error == BLV_OK ? CLI_DONE : cli_refuse(error, why.text);
+}
+
+/* The same problem as if it had been written without products. */
+static blv_error leave_out_products(cli_instance *instance, blv_message *why) {
+    blv_problem_def def = *blv_problem_definition(instance->problem);
+    def.lower_hvp = NULL;
+    def.lower_cross = NULL;
+    def.lower_all = NULL;
+    def.lower_hessian_matrix = NULL;
+    def.lower_cross_matrix = NULL;
+    def.free_user = NULL; /* user belongs to the problem that was there first */
+    instance->with_products = instance->problem;
+    return blv_problem_create(&instance->problem, &def, why);
+}
+
+int cli_instance_create(cli_instance *instance) {
+    int code = cli_instance_find(instance);
+    if (code != CLI_DONE)
+        return code;
+    blv_message why = {0};
+    blv_error error =
+        instance->family->create(instance->params, &instance->options, &instance->problem, &why);
+    if (error == BLV_OK && instance->gradients_only)
+        error = leave_out_products(instance, &why);
+    return error == BLV_OK ? CLI_DONE : cli_refuse(error, why.text);
+}
+
+void cli_instance_describe(const cli_instance *instance, char *text, size_t size) {
+    const blv_problem_def *def = blv_problem_definition(instance->problem);
+    snprintf(text, size, "%s, dimension %zu in x and %zu in y, %s%s", instance->family->name,
+             def->dim_x, def->dim_y, cli_precision_word(instance->options.precision),
+             instance->gradients_only ? ", gradients only" : "");
+}
+
+void cli_instance_free(cli_instance *instance) {
+    blv_problem_destroy(instance->problem);
+    blv_problem_destroy(instance->with_products);
+    free(instance->params);
+    cli_settings_free(&instance->settings);
+}

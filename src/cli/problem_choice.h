@@ -1,0 +1,31 @@
+/* A problem as named on the command line: PROBLEM and its options, its parameters, the instance. */
+#ifndef CLI_PROBLEM_CHOICE_H
+#define CLI_PROBLEM_CHOICE_H
+
+#include "bilevel/problem.h"
+#include "cli/arguments.h"
+
+typedef struct cli_instance {
+    const char *name; /* NULL: none was given */
+    cli_settings settings;
+    blv_problem_options options;
+    bool gradients_only;
+
+    const blv_problem_family *family;
+    void *params; /* the struct that family->params describes */
+    blv_problem *problem;
+    blv_problem *with_products; /* with gradients_only: what problem was made from */
+} cli_instance;
+
+/* --problem-set, --precision, --threads and --gradients-only of a cli_instance. */
+extern const cli_argument cli_problem_table[];
+
+/* Finds the family and sets its parameters. These return an exit code, after a message. */
+int cli_instance_find(cli_instance *instance);
+/* Finds it and creates the problem. */
+int cli_instance_create(cli_instance *instance);
+/* "quadratic, dimension 50 in x and 50 in y, f64", once it is created */
+void cli_instance_describe(const cli_instance *instance, char *text, size_t size);
+void cli_instance_free(cli_instance *instance);
+
+#endif

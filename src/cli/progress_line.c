@@ -1,0 +1,273 @@
+#include "cli/progress_line.h"
+#include "cli/signals.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#define CLEAR_LINE "\r\033[K"
+
+enum { NARROWEST = 20, WIDEST = 120, NARROW_BAR = 8, WIDE_BAR = 20, WIDE_LINE = 100 };
+
+static atomic_bool line_drawn; /* also read by the signal handler */
+static cli_progress style;
+static int line_width;
+
+/* The run at hand among the pieces of the work. */
+static const char *run_label = "";
+static size_t piece_number, piece_count = 1;
+static double work_began;
+
+/* When the monitor was last here, on both clocks: what it costs decides how often it comes. */
+static double last_wall, last_seconds;
+static const double shortest_interval[] = {
+    [CLI_PROGRESS_NONE] = 0.0, [CLI_PROGRESS_BAR] = 0.1, [CLI_PROGRESS_LINES] = 2.0};
+
+static double wall_clock(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* ---- How much is done ---- */
+
+static double option_number(const blv_run *run, const char *key) {
+    const blv_param *param = blv_params_find(blv_run_options(), key);
+    if (!param)
+        return NAN;
+    const char *field = (const char *)blv_run_option_fields(run) + param->offset;
+    if (param->type == BLV_REAL)
+        return *(const double *)(const void *)field;
+    int64_t whole = *(const int64_t *)(const void *)field;
+    return whole < 0 ? (double)NAN : (double)whole;
+}
+
+/* The limit on iterations, or NaN. */
+static double iteration_limit(const blv_run *run) {
+    const double automatic = 100000.0;
+    double limit = option_number(run, "iters");
+    if (!isnan(limit))
+        return limit;
+    bool other = !isnan(option_number(run, "seconds")) || !isnan(option_number(run, "budget"));
+    return other ? (double)NAN : automatic;
+}
+
+/* Of the run, by the limit that it is nearest to; 0 where there is none. */
+static double share_done(const blv_progress *p) {
+    double used = (double)blv_counts_total(&p->counts);
+    double shares[] = {(double)p->iteration / iteration_limit(p->run),
+                       p->seconds / option_number(p->run, "seconds"),
+                       used / option_number(p->run, "budget")};
+    double most = 0.0;
+    for (size_t i = 0; i < sizeof shares / sizeof shares[0]; i++)
+        most = fmax(most, shares[i]); /* fmax passes NaN over */
+    return fmin(most, 1.0);
+}
+
+/* ---- The line ---- */
+
+static int terminal_width(void) {
+    struct winsize size = {0};
+    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
+        return 80;
+    return size.ws_col < NARROWEST ? NARROWEST : size.ws_col > WIDEST ? WIDEST : size.ws_col;
+}
+
+static void draw(const char *line) {
+    atomic_store(&line_drawn, true);
+    fprintf(stderr, CLEAR_LINE "%.*s", line_width - 1, line);
+}
+
+typedef struct text_line {
+    char text[2 * WIDEST];
+    size_t used;
+} text_line;
+
+static void add(text_line *line, const char *format, ...) BLV_PRINTF(2, 3);
+
+static void add(text_line *line, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(line->text + line->used, sizeof line->text - line->used, format, args);
+    va_end(args);
+    line->used += n > 0 ? (size_t)n : 0;
+    line->used = line->used < sizeof line->text ? line->used : sizeof line->text - 1;
+}
+
+/* Whether there is room for whole words. */
+static bool is_wide(void) {
+    return style == CLI_PROGRESS_LINES || line_width >= WIDE_LINE;
+}
+
+static void add_bar(text_line *line, double share) {
+    int cells = is_wide() ? WIDE_BAR : NARROW_BAR, full = (int)(share * cells);
+    add(line, "[%.*s%.*s] ", full, "####################", cells - full, "....................");
+}
+
+static void add_duration(text_line *line, double seconds) {
+    if (seconds < 99.95)
+        add(line, "%.1f s", seconds);
+    else if (seconds < 5999.5)
+        add(line, "%.0f min", seconds / 60.0);
+    else
+        add(line, "%.1f h", seconds / 3600.0);
+}
+
+static void add_times(text_line *line, double share) {
+    double elapsed = wall_clock() - work_began;
+    add_duration(line, elapsed);
+    if (share <= 0.0 || share >= 1.0)
+        return;
+    add(line, ", ");
+    add_duration(line, elapsed * (1.0 - share) / share);
+    add(line, " left");
+}
+
+static void add_iteration(text_line *line, const blv_progress *p) {
+    double limit = iteration_limit(p->run);
+    add(line, "iteration %" PRIu64, p->iteration);
+    if (!isnan(limit))
+        add(line, "/%.0f", limit);
+    add(line, "  ");
+}
+
+/* f at the present x and y is shown where there is no certified Phi. */
+static void add_values(text_line *line, const blv_progress *p) {
+    if (!isnan(p->phi))
+        add(line, "  Phi %.4g", p->phi);
+    else if (!isnan(p->f))
+        add(line, "  Phi ~%.4g", p->f);
+    const char *const *names = blv_problem_definition(blv_run_problem(p->run))->measures;
+    for (size_t i = 0; i < p->measure_count; i++)
+        if (strcmp(names[i], "val_accuracy") == 0 && !isnan(p->measures[i]))
+            add(line, "  %s %.3f", is_wide() ? names[i] : "acc", p->measures[i]);
+    if (!isnan(p->metrics.gy_norm))
+        add(line, "  |gy| %.1e", p->metrics.gy_norm);
+    if (!isnan(p->metrics.d_norm))
+        add(line, "  |d| %.1e", p->metrics.d_norm);
+}
+
+static void show(const blv_progress *p) {
+    double share = ((double)piece_number + share_done(p)) / (double)piece_count;
+    text_line line = {.used = 0};
+    if (style == CLI_PROGRESS_BAR)
+        add_bar(&line, share);
+    if (*run_label)
+        add(&line, "%s  ", run_label);
+    add_iteration(&line, p);
+    add_times(&line, share);
+    add_values(&line, p);
+    if (style == CLI_PROGRESS_BAR)
+        draw(line.text);
+    else
+        fprintf(stderr, "%s\n", line.text);
+}
+
+/* ---- The monitor ---- */
+
+static void say(const char *text) {
+    text_line line = {.used = 0};
+    if (*run_label)
+        add(&line, "%s  ", run_label);
+    add(&line, "%s", text);
+    if (style == CLI_PROGRESS_BAR)
+        draw(line.text);
+    else if (style == CLI_PROGRESS_LINES)
+        fprintf(stderr, "%s\n", line.text);
+}
+
+/* What is shown has to be evaluated first: that may take a tenth of the time, not more. */
+static int watch(void *run, const blv_progress *p) {
+    show(p);
+    double now = wall_clock(), cost = (now - last_wall) - (p->seconds - last_seconds);
+    last_wall = now;
+    last_seconds = p->seconds;
+    blv_run_monitor(run, watch, run, 0, fmax(shortest_interval[style], 10.0 * cost));
+    if (blv_run_result(run)->outcome != BLV_RUNNING)
+        say("certifying");
+    return 0;
+}
+
+/* ---- From outside ---- */
+
+bool cli_progress_choose(const char *word, bool silent, cli_progress *progress) {
+    static const char *const words[] = {"none", "bar", "lines"};
+    *progress = !silent && isatty(STDERR_FILENO) ? CLI_PROGRESS_BAR : CLI_PROGRESS_NONE;
+    if (!word)
+        return true;
+    for (int i = 0; i < 3; i++) {
+        if (strcmp(word, words[i]) != 0)
+            continue;
+        *progress = silent ? CLI_PROGRESS_NONE : (cli_progress)i;
+        return true;
+    }
+    return false;
+}
+
+double cli_progress_interval(void) {
+    return style == CLI_PROGRESS_NONE ? -1.0 : shortest_interval[style];
+}
+
+void cli_progress_begin(cli_progress progress) {
+    style = progress;
+    line_width = terminal_width();
+    work_began = wall_clock();
+    run_label = "";
+    atomic_store(&line_drawn, false);
+    piece_number = 0;
+    piece_count = 1;
+    cli_signals_begin();
+}
+
+blv_error cli_progress_run(blv_run *run, const char *label) {
+    run_label = label ? label : "";
+    last_wall = wall_clock();
+    last_seconds = 0.0;
+    cli_signals_watch(run);
+    return style == CLI_PROGRESS_NONE
+               ? BLV_OK
+               : blv_run_monitor(run, watch, run, 0, shortest_interval[style]);
+}
+
+void cli_progress_task(const blv_task_progress *progress) {
+    const blv_task_run *which = progress->which;
+    if (which && which->pieces > 0) {
+        piece_number = which->piece;
+        piece_count = which->pieces;
+    }
+    run_label = which && which->label ? which->label : "";
+    if (!progress->progress)
+        say(progress->activity);
+    else if (style != CLI_PROGRESS_NONE)
+        show(progress->progress);
+}
+
+void cli_progress_clear(void) {
+    if (atomic_exchange(&line_drawn, false))
+        fputs(CLEAR_LINE, stderr);
+}
+
+void cli_progress_erase(void) {
+    if (!atomic_load(&line_drawn))
+        return;
+    ssize_t written = write(STDERR_FILENO, CLEAR_LINE, sizeof CLEAR_LINE - 1);
+    (void)written;
+}
+
+void cli_progress_leave(void) {
+    cli_signals_watch(NULL);
+    run_label = "";
+    cli_progress_clear();
+}
+
+void cli_progress_end(void) {
+    cli_signals_end();
+    cli_progress_leave();
+    style = CLI_PROGRESS_NONE;
+}

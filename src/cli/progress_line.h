@@ -1,0 +1,37 @@
+/* Progress on standard error while runs are under way. */
+#ifndef CLI_PROGRESS_LINE_H
+#define CLI_PROGRESS_LINE_H
+
+#include "bilevel/task.h"
+
+#include <stdbool.h>
+
+typedef enum cli_progress {
+    CLI_PROGRESS_NONE,
+    CLI_PROGRESS_BAR,  /* one line that is redrawn */
+    CLI_PROGRESS_LINES /* a line now and then, for logs */
+} cli_progress;
+
+/* How progress is shown: as the word says ("bar", "lines" or "none"), or without one a bar on a
+ * terminal. silent: not at all. False when the word is none of these. */
+bool cli_progress_choose(const char *word, bool silent, cli_progress *progress);
+
+/* From here on progress is shown and signals stop the watched run (cli/signals.h). */
+void cli_progress_begin(cli_progress progress);
+/* Seconds between two reports, as blv_task_hooks has them. */
+double cli_progress_interval(void);
+/* Watches a run. label is at the head of the line, where it is not NULL; borrowed until
+ * cli_progress_leave. */
+blv_error cli_progress_run(blv_run *run, const char *label);
+/* Shows what a task reports. */
+void cli_progress_task(const blv_task_progress *progress);
+/* Clears the line, so that something else can be printed; it is drawn again. */
+void cli_progress_clear(void);
+/* The same, from a signal handler. */
+void cli_progress_erase(void);
+/* Clears the line. No run is watched until the next one. */
+void cli_progress_leave(void);
+/* Ends it, and restores the handlers of signals. */
+void cli_progress_end(void);
+
+#endif

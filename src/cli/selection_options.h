@@ -1,0 +1,30 @@
+/* What `bilevel coreset` and `bilevel continual` share: the file, how it is read and scaled, the
+ * network that judges, and how rows are chosen. */
+#ifndef CLI_SELECTION_OPTIONS_H
+#define CLI_SELECTION_OPTIONS_H
+
+#include "bilevel/select.h"
+#include "cli/arguments.h"
+
+typedef struct cli_selection_options {
+    const char *data, *test; /* files; test may be NULL */
+    blv_read_options reading;
+    const char *net; /* that judges */
+    size_t steps;    /* of its training; 0: the default */
+    bool unscaled;
+    blv_selection selection; /* without method and count */
+    bool json, quiet;
+} cli_selection_options;
+
+/* DATA and all of the above. */
+extern const cli_argument cli_selection_table[];
+cli_selection_options cli_selection_begin(void);
+/* To be called where the whole request is checked. */
+blv_error cli_selection_check(cli_selection_options *asked, blv_message *why);
+
+/* DATA, dense and with at least two classes, and test where it is given, in the columns and classes
+ * of DATA; scaled to [0, 1] by DATA unless that is not wanted. Returns an exit code, after a
+ * message. */
+int cli_selection_load(const cli_selection_options *asked, blv_dataset **rows, blv_dataset **test);
+
+#endif

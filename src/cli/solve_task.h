@@ -1,0 +1,59 @@
+/* What `bilevel solve` does once its command line is read, and `bilevel resume` with what the store
+ * has kept of it: set up, run, certify, report, save, record. */
+#ifndef CLI_SOLVE_TASK_H
+#define CLI_SOLVE_TASK_H
+
+#include "cli/problem_choice.h"
+#include "cli/progress_line.h"
+#include "cli/store_options.h"
+#include "store/run_execution.h"
+
+typedef struct cli_solve_task {
+    cli_instance instance;
+    cli_settings settings; /* parameters of the solver and options of the run, as typed */
+    const char *solver;    /* NAME, NAME,NAME,... or all */
+    const char *start, *trace, *out;
+    bool json, quiet;
+    cli_progress progress;
+
+    blv_store *store; /* NULL: none */
+    bool store_is_named;
+    size_t command_count;
+    char **command;            /* as typed */
+    double checkpoint_seconds; /* between checkpoints; 0: none */
+    bool all_rows;             /* of the trace go to the store */
+
+    /* of a run that is resumed: */
+    bool is_one_of_several;      /* it was one of the runs of several solvers */
+    const blv_run_info *resumed; /* NULL: a new run */
+    const void *checkpoint;      /* NULL: it starts again */
+    size_t checkpoint_size;
+} cli_solve_task;
+
+/* The solvers exist. Returns an exit code, after a message. */
+int cli_solve_check_solvers(const char *solver);
+bool cli_solve_is_with_several(const cli_solve_task *task);
+/* Solves with one or several; returns the exit code. */
+int cli_solve(cli_solve_task *task);
+
+/* ---- As the store keeps it ---- */
+
+/* What is needed to make a run of the task again, JSON, to be freed: every parameter with the value
+ * in effect, for defaults may change, and files with absolute paths. */
+char *cli_solve_request(const cli_solve_task *task, const blv_run *run, const char *trace,
+                        const char *out);
+/* The task of such a request. Returns an exit code, after a message. */
+int cli_solve_restore(cli_solve_task *task, const char *request);
+/* Frees what cli_solve_restore has allocated. Settings that were added to it must be from malloc.
+ */
+void cli_solve_restored_free(cli_solve_task *task);
+
+/* ---- As text ---- */
+
+void cli_print_report(const cli_instance *instance, const blv_execution *execution);
+void cli_print_comparison(const cli_instance *instance, const blv_comparison *comparison);
+/* How a run ended, in one line that begins with the outcome's word. */
+enum { CLI_ENDING_SIZE = 768 };
+void cli_ending_text(const blv_execution *execution, char text[CLI_ENDING_SIZE]);
+
+#endif

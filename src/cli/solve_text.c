@@ -1,0 +1,179 @@
+/* What came out of runs, as text on stdout. */
+#include "cli/solve_task.h"
+#include "cli/text_table.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { INDENT = 2 };
+
+static void format_bytes(size_t bytes, char *text, size_t size) {
+    static const char *const units[] = {"KiB", "MiB", "GiB", "TiB"};
+    if (bytes < 1024) {
+        snprintf(text, size, "%zu bytes", bytes);
+        return;
+    }
+    double amount = (double)bytes / 1024.0;
+    size_t unit = 0;
+    for (; amount >= 1024.0 && unit + 1 < sizeof units / sizeof units[0]; unit++)
+        amount /= 1024.0;
+    snprintf(text, size, "%.1f %s", amount, units[unit]);
+}
+
+static void add_number(report_table *table, const char *label, double value) {
+    if (isnan(value))
+        report_table_add(table, "%s\t-", label);
+    else
+        report_table_add(table, "%s\t%.10g", label, value);
+}
+
+void cli_ending_text(const blv_execution *e, char text[CLI_ENDING_SIZE]) {
+    const char *word = e->report.status, *ending = e->message.text;
+    if (strncmp(ending, word, strlen(word)) == 0)
+        snprintf(text, CLI_ENDING_SIZE, "%s", ending);
+    else
+        snprintf(text, CLI_ENDING_SIZE, "%s: %s", word, ending);
+}
+
+/* ---- One run ---- */
+
+static void print_run(const cli_instance *instance, const blv_execution *e) {
+    const blv_run_report *r = &e->report;
+    const blv_solver *solver = blv_solver_find(NULL, r->solver, NULL);
+    report_table table = {.align = "ll"};
+    char text[CLI_ENDING_SIZE];
+    cli_instance_describe(instance, text, sizeof text);
+    report_table_add(&table, "Problem\t%s", text);
+    report_table_add(&table, "Solver\t%s: %s", r->solver, solver ? solver->summary : "");
+    cli_ending_text(e, text);
+    report_table_row(&table, (const char *[]){"Outcome", text});
+    report_table_add(&table, "Iterations\t%" PRIu64, r->iterations);
+    report_table_add(&table, "Seconds\t%.4g", r->seconds);
+    format_bytes(r->memory_bytes, text, sizeof text);
+    report_table_add(&table, "Memory\t%s", text);
+    cli_table_print(&table, 0, stdout);
+}
+
+static void add_counts(report_table *table, const char *label, const blv_counts *c) {
+    report_table_add(table, "%s\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64,
+                     label, c->f_grad, c->g_grad, c->hvp, c->cross, c->values);
+}
+
+static void print_counts(const blv_run_report *r) {
+    printf("\nOracle calls, counted for each sample\n");
+    report_table table = {.align = "lrrrrr"};
+    report_table_add(&table, "\tf grad\tg grad\tHv\tJv\tvalues");
+    add_counts(&table, "steps", &r->counts);
+    add_counts(&table, "setup", &r->setup_counts);
+    add_counts(&table, "checks", &r->check_counts);
+    cli_table_print(&table, INDENT, stdout);
+}
+
+static void print_certificate(const blv_execution *e) {
+    const blv_certificate *c = &e->report.certificate;
+    if (!e->report.certified) {
+        printf("\nNo certificate could be made\n  %s\n", e->no_certificate.text);
+        return;
+    }
+    printf("\nCertificate, recomputed from the problem\n");
+    report_table table = {.align = "ll"};
+    add_number(&table, "Phi(x)", c->phi);
+    add_number(&table,
+               c->projected ? "|x - P(x - grad Phi(x))|, gradient mapping" : "|grad Phi(x)|",
+               c->grad_norm);
+    add_number(&table, "|gy(x, y)|, inner residual", c->inner_residual);
+    add_number(&table, "|d - grad Phi(x)|, error of the solver's estimate", c->estimate_error);
+    cli_table_print(&table, INDENT, stdout);
+    if (c->singular)
+        printf("  The lower-level Hessian is SINGULAR here: grad Phi(x) is not defined by it.\n");
+    else if (!c->tight)
+        printf("  The check is not tight: it stopped at |gy| = %.3g and |r| = %.3g.\n",
+               c->solve_residual, c->linear_residual);
+}
+
+static void print_distance(const blv_run_report *r) {
+    if (!r->solution_known)
+        return;
+    printf("\nDistance to the known solution\n");
+    report_table table = {.align = "ll"};
+    add_number(&table, "|x - x*|", r->distance.x);
+    add_number(&table, "|y - y*|", r->distance.y);
+    cli_table_print(&table, INDENT, stdout);
+}
+
+static void print_measures(const blv_run_report *r) {
+    report_table table = {.align = "ll"};
+    for (size_t i = 0; i < r->measures.count; i++)
+        if (r->measures.items[i].kind == BLV_VALUE_REAL)
+            add_number(&table, r->measures.items[i].name, r->measures.items[i].real);
+    if (table.rows > 0)
+        printf("\nOn the data\n");
+    cli_table_print(&table, INDENT, stdout);
+}
+
+static void print_values(const char *title, const blv_values *values) {
+    if (values->count == 0)
+        return;
+    printf("\n%s\n", title);
+    int column = 0;
+    for (size_t i = 0; i < values->count; i++) {
+        char value[BLV_SHOWN_SIZE], text[BLV_SHOWN_SIZE + 80];
+        blv_value_show(&values->items[i], value);
+        snprintf(text, sizeof text, "%.60s = %s", values->items[i].name, value);
+        column = cli_print_word(column, text);
+    }
+    putchar('\n');
+}
+
+void cli_print_report(const cli_instance *instance, const blv_execution *e) {
+    const blv_run_report *r = &e->report;
+    print_run(instance, e);
+    print_counts(r);
+    print_certificate(e);
+    print_distance(r);
+    print_measures(r);
+    print_values("Solver parameters", &r->parameters);
+    print_values("Run options", &r->options);
+    print_values("Problem parameters", &r->problem_parameters);
+    for (size_t i = 0; i < r->note_count; i++)
+        printf("%s  - %s\n", i == 0 ? "\nNotes\n" : "", r->notes[i]);
+    if (r->run)
+        printf("\nStored as run %" PRId64 "\n", r->run);
+}
+
+/* ---- Several runs ---- */
+
+static void add_row(report_table *table, const blv_comparison_row *row) {
+    const blv_solution *s = row->solution;
+    char phi[40], grad_norm[40];
+    snprintf(phi, sizeof phi, isnan(s->phi) ? "-" : "%.10g", s->phi);
+    snprintf(grad_norm, sizeof grad_norm, isnan(s->grad_norm) ? "-" : "%.3e", s->grad_norm);
+    report_table_add(table, "%s\t%s\t%s\t%s\t%" PRIu64 "\t%.4g\t%" PRIu64, row->solver->name,
+                     blv_outcome_word(s->outcome), phi, grad_norm, s->iterations, s->seconds,
+                     blv_counts_total(&s->counts) + blv_counts_total(&s->setup_counts));
+}
+
+void cli_print_comparison(const cli_instance *instance, const blv_comparison *comparison) {
+    char problem[256];
+    cli_instance_describe(instance, problem, sizeof problem);
+    printf("Problem  %s\n\n", problem);
+    report_table table = {.align = "llrrrrr"}, left_out = {.align = "ll"};
+    report_table_add(&table, "SOLVER\tOUTCOME\tPHI\t|GRAD PHI|\tITERATIONS\tSECONDS\tCALLS");
+    for (size_t i = 0; i < comparison->count; i++) {
+        const blv_comparison_row *row = &comparison->rows[i];
+        if (row->solution)
+            add_row(&table, row);
+        else
+            report_table_row(&left_out, (const char *[]){row->solver->name, row->remark.text});
+    }
+    cli_table_print(&table, 0, stdout);
+    bool bounded = blv_problem_definition(instance->problem)->project_x;
+    printf("\nPhi and |grad Phi| are certified, recomputed from the problem%s.\n"
+           "Calls are counted for each sample, all oracles and the setup together.\n",
+           bounded ? "; x is bounded,\nso that |x - P(x - grad Phi(x))| replaces |grad Phi|" : "");
+    if (left_out.rows > 0)
+        printf("\nNot run\n");
+    cli_table_print(&left_out, INDENT, stdout);
+}

@@ -1,0 +1,43 @@
+/* Which run store a command uses: entries of its argument table, and opening it. */
+#ifndef CLI_STORE_OPTIONS_H
+#define CLI_STORE_OPTIONS_H
+
+#include "bilevel/store.h"
+#include "cli/arguments.h"
+
+/* As the command line says. Both unset: the file that BILEVEL_STORE names (none at all where that
+ * is "none"), else bilevel/runs.db in the user's state folder. */
+typedef struct cli_store_choice {
+    const char *path;
+    bool off;
+} cli_store_choice;
+
+/* --store and --no-store of a cli_store_choice, for a command that records its run. */
+extern const cli_argument cli_store_table[];
+/* --store of a cli_store_choice, for a command that looks at runs. */
+extern const cli_argument cli_store_file_table[];
+
+/* Whether the user named a store: then it must open, and take everything. */
+bool cli_store_is_named(const cli_store_choice *choice);
+
+/* Opens the store, and creates it where there is none. Returns an exit code, after a message.
+ * *store is NULL where none is wanted; also, after a warning, where the user's usual store cannot
+ * be opened: that is no reason not to run. */
+int cli_store_open(blv_store **store, const cli_store_choice *choice);
+/* The same; with checkpoints there must be one. */
+int cli_store_open_for_checkpoints(blv_store **store, const cli_store_choice *choice,
+                                   double checkpoint_seconds);
+/* Opens a store that is there, to look at it. */
+int cli_store_open_existing(blv_store **store, const cli_store_choice *choice);
+
+/* Prints the store's message, and returns the exit code. */
+int cli_store_refuse(const blv_store *store, blv_error error);
+
+/* A run that must be there. Returns an exit code, after a message. */
+int cli_store_find(blv_store *store, int64_t id, blv_run_info **run);
+
+/* The words of a command line, for the record: reading the options changes them. */
+char **cli_copy_command(int argc, char **argv);
+void cli_free_command(char **command, size_t count);
+
+#endif

@@ -1,0 +1,187 @@
+/* Rows as they were before scaling, drawn as pictures.
+ *
+ * Without --image rows are taken for pictures when they are of CIFAR's format (3 x 32 x 32, color
+ * after color), or when the number of features is a square from 8x8 on, no value is negative, and
+ * the features have no names other than numbered ones (x0, x1, ... or pixel1, pixel2, ...). */
+#include "cli/suspect_images.h"
+#include "base/message.h"
+#include "cli/data_files.h"
+#include "cli/text.h"
+#include "report/contact_sheet.h"
+#include "report/html.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    SHOWN = 60,
+    SMALLEST_SIDE = 8,
+    LARGEST_SIDE = 512,
+    CIFAR_SIDE = 32,
+    CAPTION = 160,
+    MOST_PIXELS = 4096
+};
+
+/* ---- What is asked ---- */
+
+const blv_field cli_image_fields[] = {BLV_FIELD(cli_image, is_given, BOOL),
+                                      BLV_FIELD(cli_image, width, SIZE),
+                                      BLV_FIELD(cli_image, height, SIZE),
+                                      BLV_FIELD(cli_image, channels, SIZE),
+                                      {0}};
+
+/* Pixel by pixel, line after line. */
+blv_error cli_image_parse(void *field, const char *text, blv_message *why) {
+    cli_image *image = field;
+    int end = 0;
+    *image = (cli_image){.is_given = strcmp(text, "auto") != 0, .channels = 1};
+    if (!image->is_given || strcmp(text, "none") == 0)
+        return BLV_OK;
+    bool well = sscanf(text, "%4zux%4zu%n", &image->width, &image->height, &end) == 2 &&
+                image->width - 1 < MOST_PIXELS && image->height - 1 < MOST_PIXELS;
+    image->channels = well && strcmp(text + end, "x3") == 0 ? 3 : 1;
+    if (well && (image->channels == 3 || !text[end]))
+        return BLV_OK;
+    return blv_explain(why, BLV_E_VALUE, "expected auto, none, or a size such as 28x28 or 32x32x3");
+}
+
+int cli_image_check(const cli_image *image, const blv_task_sets *sets) {
+    size_t values = image->width * image->height * image->channels;
+    if (values == 0 || values == sets->features)
+        return CLI_DONE;
+    cli_complain("%s: rows of %zu features are no images of %zux%zu; expected %zu",
+                 sets->train_name, sets->features, image->width, image->height, values);
+    return CLI_REFUSED;
+}
+
+/* ---- Are they pictures? ---- */
+
+static size_t start_of_number(const char *name) {
+    size_t start = strlen(name);
+    while (start > 0 && isdigit((unsigned char)name[start - 1]))
+        start--;
+    return start;
+}
+
+/* "x4" after "x3" */
+static bool follows(const char *name, const char *before) {
+    size_t start = start_of_number(name), start_before = start_of_number(before);
+    return start == start_before && strncmp(name, before, start) == 0 && name[start] &&
+           before[start] &&
+           strtoull(name + start, NULL, 10) == strtoull(before + start, NULL, 10) + 1;
+}
+
+static bool names_are_numbered(const blv_dataset_view *v, size_t features) {
+    for (size_t j = 1; v->feature_names && j < features; j++)
+        if (!follows(v->feature_names[j], v->feature_names[j - 1]))
+            return false;
+    return true;
+}
+
+/* One row without the intercept, as it was before scaling, but for its length. */
+static void read_row(const blv_task_sets *sets, size_t row, double *values) {
+    const blv_dataset_view *v = blv_dataset_view_of(sets->train);
+    size_t start, count = cli_row_values(v, row, &start);
+    memset(values, 0, sets->features * sizeof *values);
+    for (size_t k = 0; k < count; k++) {
+        size_t column = v->dense ? k : v->column[start + k];
+        if (column < sets->features)
+            values[column] = cli_dataset_value(v, start + k);
+    }
+    for (size_t j = 0; j < sets->features; j++)
+        values[j] = values[j] * sets->divisor[j] + sets->shift[j];
+}
+
+static bool has_negative(const blv_task_sets *sets) {
+    static const double rounding = -1e-5;
+    size_t rows = blv_dataset_view_of(sets->train)->rows;
+    double *values = cli_alloc(sets->features, sizeof *values), least = 0.0, most = 0.0;
+    for (size_t i = 0; i < rows; i++) {
+        read_row(sets, i, values);
+        for (size_t j = 0; j < sets->features; j++) {
+            least = fmin(least, values[j]);
+            most = fmax(most, values[j]);
+        }
+    }
+    free(values);
+    return least < rounding * most;
+}
+
+static cli_image find_image(const blv_task_sets *sets) {
+    const blv_dataset_view *v = blv_dataset_view_of(sets->train);
+    if (strncmp(v->format, "cifar", 5) == 0)
+        return (cli_image){
+            .width = CIFAR_SIDE, .height = CIFAR_SIDE, .channels = 3, .planar = true};
+    size_t side = (size_t)lround(sqrt((double)sets->features));
+    bool square = side * side == sets->features && side >= SMALLEST_SIDE && side <= LARGEST_SIDE;
+    if (!square || !names_are_numbered(v, sets->features) || has_negative(sets))
+        return (cli_image){0};
+    return (cli_image){.width = side, .height = side, .channels = 1};
+}
+
+/* ---- The pictures ---- */
+
+static void find_range(report_picture *pictures, size_t count, size_t values) {
+    double low = INFINITY, high = -INFINITY;
+    for (size_t i = 0; i < count * values; i++) {
+        double value = pictures[i / values].values[i % values];
+        low = fmin(low, value);
+        high = fmax(high, value);
+    }
+    for (size_t i = 0; i < count; i++) {
+        pictures[i].low = low;
+        pictures[i].high = high;
+    }
+}
+
+static void put_caption(const blv_dataset_view *v, const blv_clean_result *r, size_t row,
+                        char caption[CAPTION]) {
+    const char *label = v->class_names[v->label[row]];
+    if (r->believed[row] == v->label[row])
+        snprintf(caption, CAPTION, "row %zu: %.40s?", row, label);
+    else
+        snprintf(caption, CAPTION, "row %zu: %.40s, not %.40s", row,
+                 v->class_names[r->believed[row]], label);
+}
+
+static void put_pictures(FILE *out, const cli_image *image, const blv_task_sets *sets,
+                         const blv_clean_result *r, size_t count) {
+    report_picture *pictures = cli_alloc(count, sizeof *pictures);
+    double *values = cli_alloc(count * sets->features, sizeof *values);
+    char(*captions)[CAPTION] = cli_alloc(count, sizeof *captions);
+    for (size_t i = 0; i < count; i++) {
+        read_row(sets, r->order[i], values + i * sets->features);
+        put_caption(blv_dataset_view_of(sets->train), r, r->order[i], captions[i]);
+        pictures[i] = (report_picture){.width = image->width,
+                                       .height = image->height,
+                                       .channels = image->channels,
+                                       .planar = image->planar,
+                                       .values = values + i * sets->features,
+                                       .caption = captions[i]};
+    }
+    find_range(pictures, count, sets->features);
+    if (report_contact_sheet(out, pictures, count) != BLV_OK)
+        exit(cli_refuse(BLV_E_MEMORY, NULL));
+    free(pictures);
+    free(values);
+    free(captions);
+}
+
+char *cli_suspect_images(const cli_image *given, const blv_task_sets *sets,
+                         const blv_clean_result *r) {
+    cli_image image = given->is_given ? *given : find_image(sets);
+    size_t count = r->suspects < SHOWN ? r->suspects : SHOWN;
+    char title[96];
+    if (image.width == 0 || count == 0)
+        return NULL;
+    cli_text text;
+    FILE *out = cli_text_begin(&text);
+    snprintf(title, sizeof title, "The %zu most suspicious of %zu suspect rows", count,
+             r->suspects);
+    report_html_heading(out, 3, title);
+    put_pictures(out, &image, sets, r, count);
+    return cli_text_end(&text);
+}

@@ -1,0 +1,25 @@
+/* The most suspicious rows of `bilevel clean` as pictures. */
+#ifndef CLI_SUSPECT_IMAGES_H
+#define CLI_SUSPECT_IMAGES_H
+
+#include "bilevel/clean.h"
+#include "store/record.h"
+
+/* What picture a row is. */
+typedef struct cli_image {
+    bool is_given;        /* else it is detected from the data */
+    size_t width, height; /* 0: rows are no pictures */
+    size_t channels;      /* 1 or 3 */
+    bool planar;          /* all red values first, then green, then blue */
+} cli_image;
+
+extern const blv_field cli_image_fields[];
+/* Parses auto, none, WIDTHxHEIGHT or WIDTHxHEIGHTx3 into a cli_image: a cli_take_fn. */
+blv_error cli_image_parse(void *image, const char *text, blv_message *why);
+/* Whether the rows have as many features. Returns an exit code, after a message. */
+int cli_image_check(const cli_image *image, const blv_task_sets *sets);
+/* A part of a page, to be freed; NULL where rows are no pictures or none is suspect. */
+char *cli_suspect_images(const cli_image *image, const blv_task_sets *sets,
+                         const blv_clean_result *result);
+
+#endif

@@ -1,0 +1,114 @@
+#include "cli/task_hooks.h"
+#include "base/message.h"
+#include "cli/signals.h"
+
+/* ---- Hooks ---- */
+
+static int on_progress(void *context, const blv_task_progress *progress) {
+    (void)context;
+    cli_progress_task(progress);
+    return cli_signalled();
+}
+
+static blv_error on_start(void *context, const blv_task_start *start, blv_message *why) {
+    cli_task_hooks *task = context;
+    return blv_task_session_start(&task->session, start, why);
+}
+
+static bool on_recall(void *context, const blv_task_run *which, blv_run_end *end) {
+    cli_task_hooks *task = context;
+    return blv_task_session_recall(&task->session, which, end);
+}
+
+static blv_error on_begin(void *context, const blv_task_run *which, blv_run *run,
+                          blv_message *why) {
+    cli_task_hooks *task = context;
+    cli_signals_watch(run);
+    blv_error error = task->trace ? blv_run_trace(run, task->trace) : BLV_OK;
+    if (error != BLV_OK)
+        return blv_explain(why, error, "%s", blv_run_message(run));
+    return blv_task_session_begin(&task->session, which, run, why);
+}
+
+static void on_end(void *context, const blv_task_run *which, const blv_run_end *end) {
+    cli_task_hooks *task = context;
+    cli_progress_leave();
+    blv_task_session_end(&task->session, which, end);
+}
+
+static void on_note(void *context, const char *text) {
+    (void)context;
+    cli_progress_clear();
+    cli_complain("%s", text);
+}
+
+/* ---- The command ---- */
+
+static int open_store(cli_task_hooks *task, const cli_task_options *options,
+                      const cli_resume *resume) {
+    blv_recorder *recorder = &task->session.recorder;
+    recorder->checkpoint_seconds = options->checkpoint_seconds;
+    recorder->warn = on_note;
+    if (resume) {
+        recorder->store = resume->store;
+        task->store_is_named = resume->store_is_named;
+        task->session.resumed = resume->run;
+        if (resume->checkpoint_seconds > 0.0)
+            recorder->checkpoint_seconds = resume->checkpoint_seconds;
+        return CLI_DONE;
+    }
+    task->store_is_named = cli_store_is_named(&options->store);
+    task->owns_store = true;
+    return cli_store_open_for_checkpoints(&recorder->store, &options->store,
+                                          options->checkpoint_seconds);
+}
+
+int cli_task_open(cli_task_hooks *task, const cli_task_options *options, const cli_resume *resume) {
+    int code = open_store(task, options, resume);
+    if (code != CLI_DONE)
+        return code;
+    task->session.all_rows = options->all_rows;
+    cli_progress_begin(options->progress);
+    task->watching = true;
+    task->hooks = (blv_task_hooks){.size = sizeof task->hooks,
+                                   .context = task,
+                                   .interval = cli_progress_interval(),
+                                   .progress = on_progress,
+                                   .start = on_start,
+                                   .recall = on_recall,
+                                   .begin = on_begin,
+                                   .end = on_end,
+                                   .note = on_note};
+    return CLI_DONE;
+}
+
+void cli_task_leave(cli_task_hooks *task) {
+    if (task->watching)
+        cli_progress_end();
+    task->watching = false;
+}
+
+static blv_run_status status_of(int code, const blv_run_info *end) {
+    if (code != CLI_DONE)
+        return cli_signalled() ? BLV_STATUS_INTERRUPTED : BLV_STATUS_FAILED;
+    return end->status == BLV_STATUS_RUNNING ? BLV_STATUS_FINISHED : end->status;
+}
+
+int cli_task_end(cli_task_hooks *task, int code, const char *why, const blv_run_info *end) {
+    blv_run_info whole = *end;
+    cli_task_leave(task);
+    whole.size = sizeof whole;
+    whole.status = status_of(code, end);
+    if (!whole.message)
+        whole.message = why && *why ? why : blv_run_status_word(whole.status);
+    blv_task_session_finish(&task->session, &whole);
+    if (code != CLI_DONE)
+        return code;
+    return task->session.recorder.failed && task->store_is_named ? CLI_REFUSED : CLI_DONE;
+}
+
+void cli_task_close(cli_task_hooks *task) {
+    cli_task_leave(task);
+    if (task->owns_store)
+        blv_store_close(task->session.recorder.store);
+}

@@ -1,0 +1,58 @@
+/* What a command needs to run a task (bilevel/task.h): hooks that show progress, stop it on a
+ * signal and record it in the run store, new or resumed.
+ *
+ *     cli_task_hooks task = {.session.facts = {.kind = "clean", .command = ..., .request = text,
+ *                                              .problem_parameters = values}};
+ *     int code = cli_task_open(&task, &asked.task, resume);
+ *     if (code == CLI_DONE && (error = blv_clean(..., &task.hooks, &why)) != BLV_OK)
+ *         code = cli_refuse(error, why.text);
+ *     cli_task_leave(&task);
+ *     ... write files ...
+ *     blv_run_info end = {.message = "3 of 100 labels are suspect", .iterations = ..., ...};
+ *     code = cli_task_end(&task, code, why.text, &end);
+ *     cli_task_close(&task); */
+#ifndef CLI_TASK_HOOKS_H
+#define CLI_TASK_HOOKS_H
+
+#include "cli/progress_line.h"
+#include "cli/store_options.h"
+#include "store/task_session.h"
+
+/* How it is shown and recorded, from the command line. */
+typedef struct cli_task_options {
+    cli_store_choice store;
+    double checkpoint_seconds; /* between checkpoints; 0: none */
+    bool all_rows;             /* of the trace go to the store */
+    cli_progress progress;
+} cli_task_options;
+
+/* A stored run that is resumed: the task is done again with its request. */
+typedef struct cli_resume {
+    blv_store *store; /* borrowed */
+    bool store_is_named;
+    const blv_run_info *run;
+    const cli_settings *limits; /* in place of those of the request; of solve alone */
+    double checkpoint_seconds;  /* 0: as its request says */
+    bool json, quiet;
+} cli_resume;
+
+typedef struct cli_task_hooks {
+    blv_task_session session; /* its facts are the caller's */
+    blv_task_hooks hooks;     /* for the task */
+    const char *trace;        /* file that gets the trace of its runs; NULL: none */
+    bool store_is_named, owns_store, watching;
+} cli_task_hooks;
+
+/* These return an exit code, after a message. resume: NULL for a new run. From here on signals stop
+ * the task and progress is shown, until the end. */
+int cli_task_open(cli_task_hooks *task, const cli_task_options *options, const cli_resume *resume);
+/* Ends progress and signals: the task has returned. */
+void cli_task_leave(cli_task_hooks *task);
+/* The work is done, files are written: its exit code, why it failed where it did, and for the store
+ * message, iterations, seconds, phi, grad_norm and result. The status is found from the code;
+ * end->status may be BLV_STATUS_INTERRUPTED where a signal ended it with something to show. Returns
+ * the exit code of the command. */
+int cli_task_end(cli_task_hooks *task, int code, const char *why, const blv_run_info *end);
+void cli_task_close(cli_task_hooks *task);
+
+#endif

@@ -1,0 +1,47 @@
+#include "cli/text_table.h"
+#include "cli/common.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { INDENT = 2, LINE_WIDTH = 90 };
+
+static void print_as(report_table *table, report_form form, int indent, FILE *out) {
+    blv_error error = report_table_print(table, form, indent, out);
+    if (error != BLV_OK)
+        exit(cli_refuse(error, NULL));
+}
+
+void cli_table_print(report_table *table, int indent, FILE *out) {
+    print_as(table, REPORT_AS_TEXT, indent, out);
+}
+
+void cli_table_markdown(report_table *table) {
+    print_as(table, REPORT_AS_MARKDOWN, 0, stdout);
+}
+
+void cli_print_params(const blv_param *params, const void *fields, report_form form) {
+    report_table table = {.align = "llll"};
+    const char *quote = form == REPORT_AS_MARKDOWN ? "`" : "";
+    if (form == REPORT_AS_MARKDOWN)
+        report_table_add(&table, "parameter\tdefault\tallowed\tmeaning");
+    else
+        report_table_add(&table, "KEY\t%s\tALLOWED\tMEANING", fields ? "VALUE" : "DEFAULT");
+    for (const blv_param *p = params; p && p->key; p++) {
+        char value[128] = "", range[256] = "";
+        if (fields)
+            blv_params_format(p, fields, value, sizeof value);
+        blv_params_range(p, range, sizeof range);
+        report_table_add(&table, "%s%s%s\t%s%s%s\t%s\t%s", quote, p->key, quote, quote,
+                         fields ? value : p->value, quote, range, p->help);
+    }
+    print_as(&table, form, INDENT, stdout);
+}
+
+int cli_print_word(int column, const char *word) {
+    if (column > 0 && column + 2 + (int)strlen(word) > LINE_WIDTH) {
+        putchar('\n');
+        column = 0;
+    }
+    return column + printf("%s%s", column > 0 ? ", " : "  ", word);
+}

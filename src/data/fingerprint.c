@@ -1,0 +1,55 @@
+/* Fingerprints of data sets: values that are not zero, each with its column, row by row, so that
+ * dense and sparse sets of the same numbers have the same one. */
+#include "base/hash.h"
+#include "data/dataset_ops.h"
+
+static uint64_t hash_features(uint64_t hash, const blv_dataset_view *v) {
+    const void *values = blv_stored_values(v);
+    for (size_t i = 0; i < v->rows; i++) {
+        const blv_stored_row row = blv_row_at(v, i);
+        for (size_t k = row.first; k < row.end; k++) {
+            double value = blv_value_get(values, v->precision, k);
+            if (value != 0.0)
+                hash = blv_hash_real(blv_hash_word(hash, blv_column_at(&row, k)), value);
+        }
+        hash = blv_hash_word(hash, UINT64_MAX);
+    }
+    return hash;
+}
+
+static uint64_t hash_labels(uint64_t hash, const int32_t *label, size_t rows) {
+    hash = blv_hash_word(hash, label ? 1 : 0);
+    for (size_t i = 0; label && i < rows; i++)
+        hash = blv_hash_word(hash, (uint64_t)label[i]);
+    return hash;
+}
+
+static uint64_t hash_names(uint64_t hash, const char *const *names, size_t count) {
+    hash = blv_hash_word(hash, names ? 1 : 0);
+    for (size_t i = 0; names && i < count; i++)
+        hash = blv_hash_text(hash, names[i]);
+    return hash;
+}
+
+static uint64_t fingerprint(const blv_dataset_view *v) {
+    uint64_t hash = blv_hash_word(blv_hash_word(blv_hash_word(1, v->rows), v->columns), v->classes);
+    hash = hash_features(hash, v);
+    hash = hash_labels(hash, v->label, v->rows);
+    hash = hash_labels(hash, v->true_label, v->rows);
+    hash = blv_hash_word(hash, v->target ? 1 : 0);
+    for (size_t i = 0; v->target && i < v->rows; i++)
+        hash = blv_hash_real(hash, v->target[i]);
+    hash = hash_names(hash, v->class_names, v->classes);
+    return hash_names(hash, v->feature_names, v->columns);
+}
+
+uint64_t blv_dataset_fingerprint(const blv_dataset *dataset) {
+    return dataset ? fingerprint(&dataset->view) : 0;
+}
+
+uint64_t blv_dataset_fingerprint_all(const blv_dataset *const *datasets, size_t count) {
+    uint64_t hash = 0;
+    for (size_t i = 0; datasets && i < count; i++)
+        hash = hash * BLV_HASH_FACTOR ^ blv_dataset_fingerprint(datasets[i]);
+    return hash;
+}

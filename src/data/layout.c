@@ -1,0 +1,125 @@
+/* Dense or sparse, single or double precision: the features of a set in another form. */
+#include "data/dataset_ops.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Layout ---- */
+
+static blv_error make_dense(blv_dataset *d, const char *name, blv_message *why) {
+    blv_dataset_view *v = &d->view;
+    size_t size = blv_value_size(v->precision);
+    if (v->columns > 0 && v->rows > PTRDIFF_MAX / size / v->columns)
+        return blv_explain(why, BLV_E_MEMORY, "%s: %zu rows of %zu columns do not fit dense", name,
+                           v->rows, v->columns);
+    void *dense = calloc(v->rows * v->columns > 0 ? v->rows * v->columns : 1, size);
+    for (size_t i = 0; dense && i < v->rows; i++)
+        for (size_t k = v->row_start[i]; k < v->row_start[i + 1]; k++)
+            blv_value_set(dense, v->precision, i * v->columns + v->column[k],
+                          blv_value_get(v->value, v->precision, k));
+    if (!blv_dataset_put(d, BLV_PART_DENSE, dense))
+        return blv_data_no_memory(why);
+    blv_dataset_drop(d, BLV_PART_ROW_START);
+    blv_dataset_drop(d, BLV_PART_COLUMN);
+    blv_dataset_drop(d, BLV_PART_VALUE);
+    return BLV_OK;
+}
+
+static size_t count_stored(const blv_dataset_view *v) {
+    size_t stored = 0;
+    for (size_t i = 0; i < v->rows; i++)
+        for (size_t j = 0; j < v->columns; j++)
+            stored += blv_value_get(v->dense, v->precision, i * v->stride + j) != 0.0;
+    return stored;
+}
+
+static blv_error make_sparse(blv_dataset *d, blv_message *why) {
+    blv_dataset_view *v = &d->view;
+    size_t stored = count_stored(v), n = 0;
+    size_t *row_start = blv_data_alloc(v->rows + 1, sizeof *row_start);
+    uint32_t *column = blv_data_alloc(stored, sizeof *column);
+    void *value = blv_data_alloc(stored, blv_value_size(v->precision));
+    for (size_t i = 0; row_start && column && value && i < v->rows; i++) {
+        row_start[i] = n;
+        for (size_t j = 0; j < v->columns; j++) {
+            double x = blv_value_get(v->dense, v->precision, i * v->stride + j);
+            if (x != 0.0) {
+                column[n] = (uint32_t)j;
+                blv_value_set(value, v->precision, n++, x);
+            }
+        }
+    }
+    if (row_start)
+        row_start[v->rows] = n;
+    if (!blv_dataset_put_sparse(d, row_start, column, value))
+        return blv_data_no_memory(why);
+    blv_dataset_drop(d, BLV_PART_DENSE);
+    return BLV_OK;
+}
+
+static blv_error set_layout(blv_dataset *d, blv_layout layout, const char *name, blv_message *why) {
+    const blv_dataset_view *v = &d->view;
+    if (v->dense)
+        return layout == BLV_LAYOUT_SPARSE ? make_sparse(d, why) : BLV_OK;
+    bool many = 4.0 * (double)v->row_start[v->rows] >= (double)v->rows * (double)v->columns;
+    if (layout == BLV_LAYOUT_DENSE || (layout == BLV_LAYOUT_AUTO && many))
+        return make_dense(d, name, why);
+    return BLV_OK;
+}
+
+/* ---- Precision ---- */
+
+/* In place, front to back: large sets are not held twice. */
+static blv_error narrow(blv_dataset *d, blv_part_name part, size_t count, const char *name,
+                        blv_message *why) {
+    unsigned char *bytes = blv_dataset_own_values(d);
+    if (!bytes)
+        return blv_data_no_memory(why);
+    for (size_t i = 0; i < count; i++) {
+        double wide;
+        memcpy(&wide, bytes + i * sizeof wide, sizeof wide);
+        float value = (float)wide;
+        if (!isfinite(value) && isfinite(wide))
+            return blv_explain(why, BLV_E_FORMAT,
+                               "%s: the value %g does not fit into single precision", name, wide);
+        memcpy(bytes + i * sizeof value, &value, sizeof value);
+    }
+    void *trimmed = realloc(d->part[part]->data, (count > 0 ? count : 1) * sizeof(float));
+    if (trimmed)
+        d->part[part]->data = trimmed;
+    d->view.precision = BLV_F32;
+    blv_dataset_put_shared(d, part, d->part[part]);
+    return BLV_OK;
+}
+
+static blv_error widen(blv_dataset *d, blv_part_name part, size_t count, blv_message *why) {
+    const float *single = blv_stored_values(&d->view);
+    double *wide = blv_data_alloc(count, sizeof *wide);
+    for (size_t i = 0; wide && i < count; i++)
+        wide[i] = (double)single[i];
+    if (!blv_dataset_put(d, part, wide))
+        return blv_data_no_memory(why);
+    d->view.precision = BLV_F64;
+    return BLV_OK;
+}
+
+static blv_error set_precision(blv_dataset *d, blv_precision precision, const char *name,
+                               blv_message *why) {
+    blv_dataset_view *v = &d->view;
+    if (v->precision == precision)
+        return BLV_OK;
+    const blv_part_name part = v->dense ? BLV_PART_DENSE : BLV_PART_VALUE;
+    /* rows of the set's own, without gaps between them */
+    if (v->dense && (v->mapped || d->dense_offset > 0) &&
+        !blv_dataset_put(d, part, blv_dense_rows(v, v->columns, 0.0)))
+        return blv_data_no_memory(why);
+    size_t count = v->dense ? v->rows * v->columns : v->row_start[v->rows];
+    return precision == BLV_F32 ? narrow(d, part, count, name, why) : widen(d, part, count, why);
+}
+
+blv_error blv_dataset_convert(blv_dataset *dataset, blv_layout layout, blv_precision precision,
+                              const char *name, blv_message *why) {
+    BLV_CHECK(set_layout(dataset, layout, name, why));
+    return set_precision(dataset, precision, name, why);
+}

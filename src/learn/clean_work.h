@@ -1,0 +1,24 @@
+/* What the parts of blv_clean share. */
+#ifndef BLV_LEARN_CLEAN_WORK_H
+#define BLV_LEARN_CLEAN_WORK_H
+
+#include "base/arena.h"
+#include "bilevel/clean.h"
+#include "learn/linear_fit.h"
+
+/* The result while it is made. */
+typedef struct blv_cleaning {
+    blv_clean_result result; /* first: what the caller gets */
+    blv_arena arena;         /* of everything that the result shows */
+    blv_clean_options options;
+    const blv_task_sets *sets;
+    blv_task task;
+    blv_message *why;
+} blv_cleaning;
+
+/* Learns weights and probabilities in folds. */
+blv_error blv_clean_learn(blv_cleaning *cleaning);
+/* Trains on the rows as given, on those kept, and so on, as far as there are rows to test on. */
+blv_error blv_clean_compare(blv_cleaning *cleaning);
+
+#endif

@@ -1,0 +1,15 @@
+/* Parts of data sets: dealing rows out, and keeping some. */
+#ifndef BLV_LEARN_ROW_SETS_H
+#define BLV_LEARN_ROW_SETS_H
+
+#include "bilevel/dataset.h"
+
+size_t blv_rows_in(const blv_dataset *dataset); /* NULL: 0 */
+/* part[i], from 0 to parts - 1: the rows dealt out at random, each class alike. */
+blv_error blv_deal_rows(const blv_dataset *dataset, size_t parts, uint64_t seed, uint32_t *part,
+                        blv_message *why);
+/* The rows for which keep[i] is true, in their order. */
+blv_error blv_keep_rows(const blv_dataset *dataset, const bool *keep, blv_dataset **kept,
+                        blv_message *why);
+
+#endif

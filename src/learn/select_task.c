@@ -1,0 +1,166 @@
+/* A choice of rows with everything about it: order, classes, and how good networks are that are
+ * trained on it. */
+#include "base/arena.h"
+#include "base/caller_struct.h"
+#include "bilevel/select.h"
+#include "learn/task_runner.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+typedef struct choosing {
+    blv_select_result result; /* first: what the caller gets */
+    blv_arena arena;
+    blv_select_options options;
+    blv_task task;
+    const blv_dataset *rows, *test;
+    blv_message *why;
+} choosing;
+
+typedef struct chosen {
+    size_t row;
+    double weight;
+} chosen;
+
+static int heaviest_first(const void *a, const void *b) {
+    const chosen *x = a, *y = b;
+    if (x->weight != y->weight)
+        return x->weight < y->weight ? 1 : -1;
+    return x->row < y->row ? -1 : x->row > y->row;
+}
+
+static blv_error sort_chosen(choosing *c) {
+    size_t count = c->result.count;
+    chosen *all = malloc(count * sizeof *all);
+    if (!all)
+        return blv_explain_memory(c->why);
+    for (size_t k = 0; k < count; k++)
+        all[k] = (chosen){c->result.index[k], c->result.weight[k]};
+    qsort(all, count, sizeof *all, heaviest_first);
+    for (size_t k = 0; k < count; k++) {
+        c->result.index[k] = all[k].row;
+        c->result.weight[k] = all[k].weight;
+    }
+    free(all);
+    return BLV_OK;
+}
+
+static blv_error choose(choosing *c) {
+    const int32_t *label = blv_dataset_view_of(c->rows)->label;
+    const blv_selection *how = &c->options.selection;
+    blv_task_say(&c->task, "choosing by %s", how->method->name);
+    const double begin = blv_wall_clock();
+    BLV_CHECK(blv_select(c->rows, how, c->result.index, c->result.weight, c->why));
+    c->result.seconds = blv_wall_clock() - begin;
+    BLV_CHECK(sort_chosen(c));
+    for (size_t i = 0; i < c->result.rows; i++)
+        c->result.of_class[label[i]]++;
+    for (size_t k = 0; k < c->result.count; k++)
+        c->result.chosen_of_class[label[c->result.index[k]]]++;
+    return BLV_OK;
+}
+
+/* index NULL: all rows. */
+static blv_error judge(choosing *c, const char *what, const size_t *index, const double *weight,
+                       double *accuracy) {
+    const blv_selection *how = &c->options.selection;
+    const blv_classifier_options options = {
+        .size = sizeof options, .net = c->options.net, .threads = how->threads, .seed = how->seed};
+    const blv_dataset *test = c->test ? c->test : c->rows;
+    blv_dataset *subset = NULL;
+    blv_task_say(&c->task, "training on %s", what);
+    if (index)
+        BLV_CHECK(blv_dataset_select(c->rows, index, how->count, &subset, c->why));
+    blv_error error = blv_judge_rows(subset ? subset : c->rows, weight, test, &options,
+                                     c->options.steps, accuracy, c->why);
+    blv_dataset_release(subset);
+    return error;
+}
+
+static blv_error judge_uniform(choosing *c) {
+    blv_selection how = c->options.selection;
+    size_t *index = malloc(how.count * sizeof *index);
+    if (!index)
+        return blv_explain_memory(c->why);
+    how.method = blv_selection_method_find("uniform", NULL);
+    blv_error error = blv_select(c->rows, &how, index, NULL, c->why);
+    if (error == BLV_OK)
+        error = judge(c, "as many at random", index, NULL, &c->result.uniform_accuracy);
+    free(index);
+    return error;
+}
+
+static blv_error expect_going(const choosing *c) {
+    return c->task.stopped ? blv_explain(c->why, BLV_E_STOPPED, "stopped on request") : BLV_OK;
+}
+
+static blv_error compare(choosing *c) {
+    blv_select_result *r = &c->result;
+    BLV_CHECK(judge(c, "the chosen rows", c->result.index, c->result.weight, &r->chosen_accuracy));
+    BLV_CHECK(expect_going(c));
+    BLV_CHECK(judge_uniform(c));
+    BLV_CHECK(expect_going(c));
+    return judge(c, "all rows", NULL, NULL, &r->all_accuracy);
+}
+
+static blv_error make_space(choosing *c) {
+    blv_select_result *r = &c->result;
+    const blv_dataset_view *view = blv_dataset_view_of(c->rows);
+    const blv_selection *how = &c->options.selection;
+    if (how->count == 0 || how->count > view->rows)
+        return blv_explain(c->why, BLV_E_VALUE, "selection: %zu rows of %zu cannot be chosen",
+                           how->count, view->rows);
+    r->method = how->method;
+    r->rows = view->rows;
+    r->count = how->count;
+    r->classes = view->classes;
+    r->chosen_accuracy = r->uniform_accuracy = r->all_accuracy = (double)NAN;
+    r->index = blv_arena_alloc(&c->arena, r->count, sizeof *r->index);
+    r->weight = blv_arena_alloc(&c->arena, r->count, sizeof *r->weight);
+    r->of_class = blv_arena_alloc(&c->arena, r->classes, sizeof *r->of_class);
+    r->chosen_of_class = blv_arena_alloc(&c->arena, r->classes, sizeof *r->chosen_of_class);
+    return c->arena.failed ? blv_explain_memory(c->why) : BLV_OK;
+}
+
+static blv_error select_rows(choosing *c, const blv_select_options *options,
+                             const blv_task_hooks *hooks) {
+    blv_selection *how = &c->options.selection;
+    BLV_CHECK(
+        blv_caller_struct(&c->options, sizeof c->options, options, "blv_select_options", c->why));
+    how->size = sizeof *how;
+    if (!how->method)
+        how->method = blv_selection_method_find("d-tfbo", c->why);
+    BLV_CHECK(blv_task_open(&c->task, hooks, c->why));
+    BLV_CHECK(make_space(c));
+    BLV_CHECK(choose(c));
+    BLV_CHECK(expect_going(c));
+    return c->options.compare ? compare(c) : BLV_OK;
+}
+
+blv_error blv_select_rows(const blv_dataset *rows, const blv_dataset *test,
+                          const blv_select_options *options, blv_select_result **result,
+                          const blv_task_hooks *hooks, blv_message *why) {
+    if (!rows || !options || !result)
+        return blv_explain(why, BLV_E_ARGUMENT, "selection: a NULL argument");
+    *result = NULL;
+    choosing *c = calloc(1, sizeof *c);
+    if (!c)
+        return blv_explain_memory(why);
+    c->rows = rows;
+    c->test = test;
+    c->why = why;
+    blv_error error = select_rows(c, options, hooks);
+    if (error == BLV_OK)
+        *result = &c->result;
+    else
+        blv_select_result_destroy(&c->result);
+    return error;
+}
+
+void blv_select_result_destroy(blv_select_result *result) {
+    if (!result)
+        return;
+    choosing *c = (choosing *)(void *)result; /* its first member */
+    blv_arena_free(&c->arena);
+    free(c);
+}

@@ -1,0 +1,242 @@
+/* The data of a task: read, put into the same columns and classes, scaled, with an intercept. */
+#include "base/arena.h"
+#include "base/caller_struct.h"
+#include "base/message.h"
+#include "bilevel/task.h"
+#include "learn/row_sets.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct owned_sets {
+    blv_task_sets sets;
+    blv_arena arena;
+    bool *wrong;
+    double *shift, *divisor;
+} owned_sets;
+
+/* ---- Checks ---- */
+
+/* Rows of each class, by the labels as given; NULL where memory is short. */
+static size_t *count_classes(const blv_dataset_view *view) {
+    size_t *count = calloc(view->classes + 1, sizeof *count);
+    for (size_t i = 0; count && i < view->rows; i++)
+        count[view->label[i]]++;
+    return count;
+}
+
+/* Every class of train must be validated. The sets have the same classes by now. */
+static blv_error expect_all_classes(const blv_task_sets *s, blv_message *why) {
+    const blv_dataset_view *train = blv_dataset_view_of(s->train);
+    size_t *wanted = count_classes(train), *found = count_classes(blv_dataset_view_of(s->val));
+    size_t missing = 0;
+    bool well = wanted && found;
+    while (well && missing < train->classes && (wanted[missing] == 0 || found[missing] > 0))
+        missing++;
+    free(wanted);
+    free(found);
+    if (!well)
+        return blv_explain_memory(why);
+    if (missing == train->classes)
+        return BLV_OK;
+    return blv_explain(why, BLV_E_VALUE,
+                       "%s: no row of class '%s', which %s has; every class must be validated",
+                       s->val_name, train->class_names[missing], s->train_name);
+}
+
+static blv_error align(blv_task_sets *s, blv_message *why) {
+    blv_dataset *const all[] = {s->train, s->val, s->test};
+    const char *const names[] = {s->train_name, s->val_name, s->test_name};
+    BLV_CHECK(blv_dataset_align(all, names, 3, why));
+    return s->val ? expect_all_classes(s, why) : BLV_OK;
+}
+
+/* ---- Scaling ---- */
+
+static blv_error scale(owned_sets *o, blv_dataset *const *all, size_t count,
+                       blv_task_scaling scaling, blv_message *why) {
+    blv_task_sets *s = &o->sets;
+    if (scaling == BLV_TASK_SCALE_AUTO)
+        scaling = blv_dataset_view_of(s->train)->dense ? BLV_TASK_SCALE_UNIT : BLV_TASK_SCALE_ROWS;
+    if (scaling == BLV_TASK_SCALE_UNIT || scaling == BLV_TASK_SCALE_STANDARD) {
+        blv_scaling by = scaling == BLV_TASK_SCALE_UNIT ? BLV_SCALE_UNIT : BLV_SCALE_STANDARD;
+        BLV_CHECK(blv_dataset_scale_numbers(s->train, by, o->shift, o->divisor, why));
+        return blv_dataset_scale(all, count, by, why);
+    }
+    s->unit_rows = scaling == BLV_TASK_SCALE_ROWS;
+    for (size_t i = 0; s->unit_rows && i < count; i++)
+        BLV_CHECK(blv_dataset_unit_rows(all[i], why));
+    return BLV_OK;
+}
+
+static blv_error prepare(owned_sets *o, blv_task_scaling scaling, blv_message *why) {
+    blv_task_sets *s = &o->sets;
+    blv_dataset *all[3] = {s->train};
+    size_t count = 1;
+    if (s->val)
+        all[count++] = s->val;
+    if (s->test)
+        all[count++] = s->test;
+    s->features = blv_dataset_view_of(s->train)->columns;
+    s->shift = o->shift = blv_arena_alloc(&o->arena, s->features + 1, sizeof *o->shift);
+    s->divisor = o->divisor = blv_arena_alloc(&o->arena, s->features + 1, sizeof *o->divisor);
+    if (!o->shift || !o->divisor)
+        return blv_explain_memory(why);
+    for (size_t j = 0; j < s->features; j++)
+        o->divisor[j] = 1.0;
+    BLV_CHECK(scale(o, all, count, scaling, why));
+    for (size_t i = 0; i < count; i++)
+        BLV_CHECK(blv_dataset_intercept(all[i], why));
+    return BLV_OK;
+}
+
+/* ---- True labels, where they are known ---- */
+
+static double value_at(const blv_dataset_view *v, size_t i) {
+    return v->precision == BLV_F32 ? (double)((const float *)v->dense)[i]
+                                   : ((const double *)v->dense)[i];
+}
+
+/* The file has the columns row, given and true, and a line for each row of train. */
+static blv_error compare_truth(const char *path, const blv_dataset *file, const blv_task_sets *s,
+                               bool *wrong, blv_message *why) {
+    const blv_dataset_view *v = blv_dataset_view_of(file), *train = blv_dataset_view_of(s->train);
+    if (v->rows != train->rows)
+        return blv_explain(why, BLV_E_VALUE, "%s: %zu rows; expected %zu as in %s", path, v->rows,
+                           train->rows, s->train_name);
+    for (size_t i = 0; i < v->rows; i++) {
+        const char *given = train->class_names[train->label[i]];
+        bool same = value_at(v, i * v->stride) == (double)i &&
+                    strcmp(given, v->class_names[v->label[i]]) == 0;
+        if (!same)
+            return blv_explain(why, BLV_E_VALUE, "%s: row %zu is not row %zu of %s with its label",
+                               path, i, i, s->train_name);
+        wrong[i] = v->label[i] != v->true_label[i];
+    }
+    return BLV_OK;
+}
+
+/* path: a file with the true labels; NULL: train has them, if anything. */
+static blv_error find_wrong(owned_sets *o, const char *path, blv_message *why) {
+    const blv_dataset_view *train = blv_dataset_view_of(o->sets.train);
+    if (!path && !train->true_label)
+        return BLV_OK;
+    bool *wrong = blv_arena_alloc(&o->arena, train->rows + 1, sizeof *wrong);
+    if (!wrong)
+        return blv_explain_memory(why);
+    o->sets.wrong = wrong;
+    for (size_t i = 0; !path && i < train->rows; i++)
+        wrong[i] = train->label[i] != train->true_label[i];
+    if (!path)
+        return BLV_OK;
+    blv_read_options options = {.size = sizeof options,
+                                .layout = BLV_LAYOUT_DENSE,
+                                .label = "given",
+                                .truth = "true",
+                                .header = "yes"};
+    blv_dataset *file = NULL;
+    blv_error error = blv_dataset_read(&file, path, &options, why);
+    if (error == BLV_OK)
+        error = compare_truth(path, file, &o->sets, wrong, why);
+    blv_dataset_release(file);
+    return error;
+}
+
+/* ---- From files and from memory ---- */
+
+static owned_sets *new_sets(const char *train, const char *val, const char *test) {
+    owned_sets *o = calloc(1, sizeof *o);
+    if (!o)
+        return NULL;
+    o->sets.train_name = blv_arena_copy(&o->arena, train);
+    o->sets.val_name = blv_arena_copy(&o->arena, val ? val : "val");
+    o->sets.test_name = blv_arena_copy(&o->arena, test ? test : "test");
+    if (o->sets.train_name && o->sets.val_name && o->sets.test_name)
+        return o;
+    blv_task_sets_destroy(&o->sets);
+    return NULL;
+}
+
+/* The layout is that of train; labels are in the file itself. */
+static blv_error read_files(owned_sets *o, const blv_task_files *files, blv_message *why) {
+    blv_task_sets *s = &o->sets;
+    blv_read_options reading = {.size = sizeof reading, .precision = BLV_F32};
+    if (files->reading)
+        BLV_CHECK(
+            blv_caller_struct(&reading, sizeof reading, files->reading, "blv_read_options", why));
+    bool truth_is_file = files->truth && access(files->truth, F_OK) == 0;
+    reading.truth = truth_is_file ? NULL : files->truth;
+    BLV_CHECK(blv_dataset_read(&s->train, files->train, &reading, why));
+    BLV_CHECK(blv_dataset_expect_classes(s->train, files->train, why));
+    reading.truth = reading.labels = NULL;
+    reading.layout = blv_dataset_view_of(s->train)->dense ? BLV_LAYOUT_DENSE : BLV_LAYOUT_SPARSE;
+    if (files->val)
+        BLV_CHECK(blv_dataset_read(&s->val, files->val, &reading, why));
+    if (files->test)
+        BLV_CHECK(blv_dataset_read(&s->test, files->test, &reading, why));
+    BLV_CHECK(align(s, why));
+    BLV_CHECK(find_wrong(o, truth_is_file ? files->truth : NULL, why));
+    return prepare(o, files->scaling, why);
+}
+
+static blv_error hand_out(owned_sets *o, blv_error error, blv_task_sets **sets) {
+    if (error == BLV_OK)
+        *sets = &o->sets;
+    else
+        blv_task_sets_destroy(&o->sets);
+    return error;
+}
+
+blv_error blv_task_sets_read(blv_task_sets **sets, const blv_task_files *given, blv_message *why) {
+    blv_task_files files;
+    if (!sets || !given)
+        return blv_explain(why, BLV_E_ARGUMENT, "sets: a NULL argument");
+    *sets = NULL;
+    BLV_CHECK(blv_caller_struct(&files, sizeof files, given, "blv_task_files", why));
+    if (!files.train)
+        return blv_explain(why, BLV_E_ARGUMENT, "sets: no file to train on");
+    owned_sets *o = new_sets(files.train, files.val, files.test);
+    return o ? hand_out(o, read_files(o, &files, why), sets) : blv_explain_memory(why);
+}
+
+static blv_error take_sets(owned_sets *o, const blv_dataset *train, const blv_dataset *val,
+                           const blv_dataset *test, blv_task_scaling scaling, blv_message *why) {
+    blv_task_sets *s = &o->sets;
+    BLV_CHECK(blv_dataset_copy(train, &s->train, why));
+    if (val)
+        BLV_CHECK(blv_dataset_copy(val, &s->val, why));
+    if (test)
+        BLV_CHECK(blv_dataset_copy(test, &s->test, why));
+    BLV_CHECK(blv_dataset_expect_classes(s->train, s->train_name, why));
+    BLV_CHECK(align(s, why));
+    BLV_CHECK(find_wrong(o, NULL, why));
+    return prepare(o, scaling, why);
+}
+
+blv_error blv_task_sets_create(blv_task_sets **sets, const blv_dataset *train,
+                               const blv_dataset *val, const blv_dataset *test,
+                               blv_task_scaling scaling, blv_message *why) {
+    if (!sets || !train)
+        return blv_explain(why, BLV_E_ARGUMENT, "sets: a NULL argument");
+    *sets = NULL;
+    owned_sets *o = new_sets("train", NULL, NULL);
+    return o ? hand_out(o, take_sets(o, train, val, test, scaling, why), sets)
+             : blv_explain_memory(why);
+}
+
+void blv_task_sets_destroy(blv_task_sets *sets) {
+    if (!sets)
+        return;
+    owned_sets *o = (owned_sets *)(void *)sets; /* its first member */
+    blv_dataset_release(sets->train);
+    blv_dataset_release(sets->val);
+    blv_dataset_release(sets->test);
+    blv_arena_free(&o->arena);
+    free(o);
+}
+
+uint64_t blv_task_sets_fingerprint(const blv_task_sets *sets) {
+    const blv_dataset *const all[] = {sets->train, sets->val, sets->test};
+    return blv_dataset_fingerprint_all(all, 3);
+}

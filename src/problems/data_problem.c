@@ -1,0 +1,352 @@
+/* The frame of all problems on data: opening, the buffers of calls, linear models, measures. */
+#include "problems/data_problem.h"
+#include "base/message.h"
+#include "problems/problem_memory.h"
+#include "problems/raw.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* ---- Buffers of calls ---- */
+
+static void destroy_work(const void *owner, pool_link *link) {
+    const data_model *m = owner;
+    model_work *work = (model_work *)link; /* link is its first member */
+    m->kernels->sweep_close(work->sweep);
+    if (m->nn)
+        m->nn->work_destroy(work->network);
+    m->kernels->release(work->weight);
+    m->kernels->release(work->row);
+    m->kernels->release(work->guess);
+    m->kernels->release(work->extra);
+    free(work->numbers);
+    free(work->statistics);
+    free(work);
+}
+
+static size_t larger(size_t a, size_t b) {
+    return a > b ? a : b;
+}
+
+/* Training rows have their probabilities kept where that takes no more memory than the rows. With
+ * one score there is nothing to gain: the product X w is not what takes the time. */
+static void keep_probabilities(const data_model *m, blv_sweep_work *sweep) {
+    const blv_dataset_view *train = blv_dataset_view_of(m->sets.train);
+    const size_t real = m->kernels->real_size;
+    size_t numbers = (train->rows + m->columns) * m->classes;
+    size_t data = train->dense ? train->rows * m->columns * real
+                               : train->row_start[train->rows] * (real + sizeof *train->column) *
+                                     (train->column_start ? 2 : 1);
+    if (!m->logistic && numbers * real <= data)
+        (void)m->kernels->sweep_keep(sweep, train->rows);
+}
+
+static pool_link *create_work(const void *owner) {
+    const data_model *m = owner;
+    const blv_kernels *k = m->kernels;
+    const size_t rows = larger(larger(m->train.rows, m->val.rows), larger(m->test.rows, 1));
+    model_work *work = calloc(1, sizeof *work);
+    if (!work)
+        return NULL;
+    if (m->net)
+        work->network = m->nn->work_create(m->net, m->precision, rows, m->slice, m->threads);
+    else
+        work->sweep = k->sweep_open(m->classes, m->columns, !m->train.dense, rows, m->threads);
+    work->weight = k->allocate(rows * k->real_size);
+    work->row = k->allocate(rows * k->real_size);
+    work->guess = k->allocate(rows * sizeof *work->guess);
+    work->extra = k->allocate(m->extra_bytes);
+    work->numbers = calloc(m->host_numbers + 1, sizeof *work->numbers);
+    work->statistics = calloc(m->net ? blv_nn_statistics(m->net) + 1 : 1, sizeof(double));
+    if (!(work->network || work->sweep) || !work->weight || !work->row || !work->guess ||
+        !work->extra || !work->numbers || !work->statistics) {
+        destroy_work(m, &work->link);
+        return NULL;
+    }
+    if (work->sweep)
+        keep_probabilities(m, work->sweep);
+    return &work->link;
+}
+
+static const pool_kind works = {.create = create_work, .destroy = destroy_work};
+
+model_work *model_begin(data_model *m, const blv_batch *batch) {
+    if (batch && batch->index && batch->memory != m->kernels->memory)
+        return NULL;
+    return (model_work *)pool_take(m->pool);
+}
+
+void model_end(data_model *m, model_work *work) {
+    pool_return(m->pool, &work->link);
+}
+
+/* ---- Opening ---- */
+
+blv_error data_problem_explain(const data_model *m, blv_error error, const char *text,
+                               blv_message *why) {
+    return blv_explain(why, error, "problem %s: %.300s", m->name, text);
+}
+
+static blv_error out_of_memory(const char *name, blv_message *why) {
+    return blv_explain(why, BLV_E_MEMORY, "problem %s: out of memory", name);
+}
+
+static int project(void *user, blv_vec *x) {
+    const data_model *m = user;
+    blv_vec_clamp(x, m->lo, m->hi);
+    return 0;
+}
+
+blv_error data_problem_bounds(data_model *m, double lo, double hi, blv_problem_def *def,
+                              blv_message *why) {
+    m->lo = isnan(lo) ? -INFINITY : lo;
+    m->hi = isnan(hi) ? INFINITY : hi;
+    if (isfinite(m->lo) || isfinite(m->hi))
+        def->project_x = project;
+    return m->lo > m->hi ? data_problem_explain(m, BLV_E_VALUE, "lo is above hi", why) : BLV_OK;
+}
+
+static bool open_rows(const blv_kernels *k, const blv_dataset *set, blv_rows *rows) {
+    if (!set)
+        return true;
+    const blv_dataset_view *v = blv_dataset_view_of(set);
+    const blv_rows host = {.rows = v->rows,
+                           .columns = v->columns,
+                           .dense = v->dense,
+                           .stride = v->stride,
+                           .row_start = v->row_start,
+                           .column = v->column,
+                           .value = v->value,
+                           .column_start = v->column_start,
+                           .row = v->row,
+                           .column_value = v->column_value,
+                           .label = v->label,
+                           .count = v->rows};
+    return k->rows_open(&host, rows);
+}
+
+static blv_error open_linear(data_model *m, linear_loss loss, blv_message *why) {
+    const blv_dataset_view *train = blv_dataset_view_of(m->sets.train);
+    m->logistic = loss != LINEAR_LOSS_SOFTMAX && train->classes == 2;
+    m->columns = train->columns;
+    m->classes = m->logistic ? 1 : train->classes;
+    m->dim = m->classes * m->columns;
+    if (train->classes < 2 || (loss == LINEAR_LOSS_LOGISTIC && !m->logistic))
+        return blv_explain(why, BLV_E_FORMAT,
+                           "problem %s: the labels name %zu classes, expected %s", m->name,
+                           train->classes, loss == LINEAR_LOSS_LOGISTIC ? "2" : "at least 2");
+    return BLV_OK;
+}
+
+static void destroy_model(void *user) {
+    data_model *m = user;
+    pool_destroy(m->pool);
+    if (m->family->close)
+        m->family->close(m);
+    m->kernels->rows_close(&m->train);
+    m->kernels->rows_close(&m->val);
+    m->kernels->rows_close(&m->test);
+    blv_nn_destroy(m->net);
+    free(m->statistics);
+    data_sets_release(&m->sets);
+    free(m);
+}
+
+static uint64_t fingerprint(void *user) {
+    return data_sets_fingerprint(&((const data_model *)user)->sets);
+}
+
+/* Of the rows, the model and the family; def becomes complete. */
+static blv_error open_model(data_model *m, const data_params *params, linear_loss loss,
+                            blv_problem_def *def, blv_message *why) {
+    const blv_kernels *k = m->kernels;
+    if (!open_rows(k, m->sets.train, &m->train) || !open_rows(k, m->sets.val, &m->val) ||
+        !open_rows(k, m->sets.test, &m->test))
+        return out_of_memory(m->name, why);
+    blv_error error =
+        m->family->network ? network_open(m, &params->net, why) : open_linear(m, loss, why);
+    if (error != BLV_OK)
+        return error;
+    *def = m->family->oracles;
+    def->size = sizeof *def;
+    def->name = m->name;
+    def->dim_x = m->train.rows;
+    def->dim_y = m->dim;
+    def->precision = m->precision;
+    def->threads = m->threads;
+    def->many_minimizers = m->net && blv_nn_layers(m->net) > 1;
+    def->upper_samples = m->val.rows;
+    def->lower_samples = m->train.rows;
+    def->shuffled = params->source.order == DATA_ORDER_RANDOM;
+    def->user = m;
+    def->free_user = destroy_model;
+    def->fingerprint = fingerprint;
+    if (m->family->open)
+        error = m->family->open(m, params, def, why);
+    if (error != BLV_OK)
+        return error;
+    m->pool = pool_create(&works, m);
+    const bool frozen =
+        m->net && params->net.norm == NET_NORM_FROZEN && blv_nn_statistics(m->net) > 0;
+    return m->pool && (!frozen || network_freeze_norms(m)) ? BLV_OK : out_of_memory(m->name, why);
+}
+
+blv_error data_problem_make(const data_family *family, const char *name, const void *params,
+                            linear_loss loss, data_sets *sets, const blv_problem_options *options,
+                            blv_problem **problem, blv_message *why) {
+    const blv_kernels *kernels;
+    blv_problem_def def;
+    blv_error error = problem_kernels(options, name, &kernels, why);
+    data_model *m = error == BLV_OK ? calloc(1, family->instance_size) : NULL;
+    if (!m) {
+        data_sets_release(sets);
+        return error != BLV_OK ? error : out_of_memory(name, why);
+    }
+    m->family = family;
+    m->name = name;
+    m->sets = *sets;
+    m->kernels = kernels;
+    m->precision = options->precision;
+    m->threads = options->threads;
+    error = open_model(m, params, loss, &def, why);
+    if (error == BLV_OK)
+        return blv_problem_create(problem, &def, why);
+    destroy_model(m);
+    return error;
+}
+
+blv_error data_problem_load(const data_family *family, const void *params,
+                            const blv_problem_options *options, data_sets *sets, blv_message *why) {
+    enum { AUTO, DENSE };
+    char owner[80];
+    snprintf(owner, sizeof owner, "problem %s", family->name);
+    data_source source = ((const data_params *)params)->source;
+    const blv_kernels *kernels;
+    blv_error error = problem_kernels(options, family->name, &kernels, why);
+    if (error != BLV_OK)
+        return error;
+    if (family->network && source.layout != AUTO && source.layout != DENSE)
+        return blv_explain(why, BLV_E_UNSUPPORTED, "%s: a network needs dense rows: layout = dense",
+                           owner);
+    if (family->network)
+        source.layout = DENSE;
+    return data_load(&source, owner, options->precision, sets, why);
+}
+
+blv_error data_problem_create(const data_family *family, const void *params, linear_loss loss,
+                              const blv_problem_options *options, blv_problem **problem,
+                              blv_message *why) {
+    data_sets sets;
+    blv_error error = data_problem_load(family, params, options, &sets, why);
+    return error == BLV_OK
+               ? data_problem_make(family, family->name, params, loss, &sets, options, problem, why)
+               : error;
+}
+
+/* ---- Calls ---- */
+
+blv_rows model_rows(const blv_rows *set, const blv_batch *batch) {
+    blv_rows rows = *set;
+    if (batch) {
+        rows.first = batch->first;
+        rows.count = batch->count;
+        rows.index = batch->index;
+        rows.index_memory = batch->memory;
+        rows.next_first = batch->next_first;
+        rows.next_count = batch->next_count;
+    }
+    return rows;
+}
+
+static void linear_run(data_model *m, const blv_rows *rows, const model_sums *sums,
+                       model_work *work) {
+    blv_rows weighted = *rows;
+    weighted.weight = sums->weight;
+    const bool second = sums->v && (sums->hv || sums->row_cross);
+    const blv_sweep sweep = {.classes = m->classes,
+                             .w = raw(sums->y),
+                             .v = second ? raw(sums->v) : NULL,
+                             .scale = sums->scale,
+                             .ridge_column = sums->ridge_column,
+                             .ridge_class = sums->ridge_class,
+                             .ridge = sums->ridge,
+                             .keep = sums->training,
+                             .loss = sums->loss,
+                             .gradient = sums->gy ? raw_mut(sums->gy) : NULL,
+                             .hessian = sums->hv ? raw_mut(sums->hv) : NULL,
+                             .row_loss = sums->row_loss,
+                             .row_cross = sums->row_cross,
+                             .row_probability = sums->row_probability,
+                             .row_class = sums->row_class};
+    m->kernels->sweep(&weighted, &sweep, work->sweep);
+}
+
+void model_run(data_model *m, const blv_rows *rows, const model_sums *sums, model_work *work) {
+    (m->net ? network_run : linear_run)(m, rows, sums, work);
+}
+
+int model_upper(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y, double *f,
+                blv_vec *fx, blv_vec *fy) {
+    data_model *m = user;
+    (void)x;
+    if (fx)
+        blv_vec_fill(fx, 0.0);
+    if (!f && !fy)
+        return 0;
+    model_work *work = model_begin(m, batch);
+    if (!work)
+        return -1;
+    const blv_rows rows = model_rows(&m->val, batch);
+    model_run(m, &rows,
+              &(model_sums){.y = y, .scale = 1.0 / (double)rows.count, .loss = f, .gy = fy}, work);
+    model_end(m, work);
+    return 0;
+}
+
+/* ---- Measures ---- */
+
+const char *const model_measures[] = {"val_loss", "val_accuracy", "test_loss", "test_accuracy",
+                                      NULL};
+
+static const double *statistics_at(data_model *m, const blv_vec *y, model_work *work) {
+    return m->net ? network_statistics(m, y, work) : NULL;
+}
+
+/* Mean loss and share of right answers on a set. */
+static void judge(data_model *m, const blv_rows *set, const blv_vec *y, const double *statistics,
+                  model_work *work, double *loss, double *accuracy) {
+    const double rows = (double)set->rows;
+    model_run(m, set,
+              &(model_sums){.y = y,
+                            .scale = 1.0 / rows,
+                            .statistics = statistics,
+                            .loss = loss,
+                            .row_class = work->guess},
+              work);
+    *accuracy = (double)m->kernels->count_equal(set->rows, work->guess, set->label) / rows;
+}
+
+int model_measure(void *user, const blv_vec *x, const blv_vec *y, double *values) {
+    data_model *m = user;
+    (void)x;
+    model_work *work = model_begin(m, NULL);
+    if (!work)
+        return -1;
+    const double *statistics = statistics_at(m, y, work);
+    values[2] = values[3] = NAN;
+    judge(m, &m->val, y, statistics, work, &values[0], &values[1]);
+    if (m->sets.test)
+        judge(m, &m->test, y, statistics, work, &values[2], &values[3]);
+    model_end(m, work);
+    return 0;
+}
+
+void model_probabilities(data_model *m, const blv_vec *y, void *probability, model_work *work) {
+    model_run(m, &m->train,
+              &(model_sums){.y = y,
+                            .scale = 1.0,
+                            .statistics = statistics_at(m, y, work),
+                            .row_probability = probability},
+              work);
+}

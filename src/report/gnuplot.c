@@ -1,0 +1,182 @@
+#define _GNU_SOURCE /* memmem */
+/* The script and the numbers go to gnuplot's standard input, the picture comes from its standard
+ * output: no file and no text of the user is named in a command. Texts are quoted with ', inside
+ * of which gnuplot replaces nothing. */
+#include "report/gnuplot.h"
+
+#include "base/message.h"
+#include "base/text_stream.h"
+#include "bilevel/solver.h"
+#include "report/html.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Eight colours that colour-blind readers can distinguish, then the same dashed. */
+static const char *const colours[] = {"#4477aa", "#ee6677", "#228833", "#aa3377",
+                                      "#b8860b", "#33bbcc", "#777777", "#000000"};
+enum { COLOURS = sizeof colours / sizeof colours[0], KEY_INSIDE = 6 };
+
+static void put_quoted(FILE *out, const char *text) {
+    fputc('\'', out);
+    for (; *text; text++) {
+        unsigned char c = (unsigned char)*text;
+        if (c == '\'')
+            fputc('\'', out);
+        fputc(c < ' ' || c == 127 ? ' ' : c, out);
+    }
+    fputc('\'', out);
+}
+
+static void put_setting(FILE *out, const char *what, const char *text) {
+    fprintf(out, "set %s ", what);
+    put_quoted(out, text);
+    fputc('\n', out);
+}
+
+static void put_terminal(FILE *out, const report_figure *figure, report_drawing kind, int columns,
+                         int lines) {
+    int height = 440 + (figure->count > 20 ? (int)(figure->count - 20) * 18 : 0);
+    if (kind == REPORT_SVG)
+        fprintf(
+            out,
+            "set terminal svg noenhanced size 760,%d background '#ffffff' font 'sans-serif,13'\n",
+            height);
+    else if (kind == REPORT_PNG)
+        fprintf(out,
+                "set terminal pngcairo noenhanced size 1520,%d background '#ffffff' "
+                "font 'Sans,13' fontscale 1.8 linewidth 2\n",
+                2 * height);
+    else if (kind == REPORT_PDF)
+        fprintf(out, "set terminal pdfcairo noenhanced size 7.6in,%gin font 'Sans,11'\n",
+                height / 100.0);
+    else
+        fprintf(out, "set terminal dumb noenhanced mono size %d,%d\n", columns, lines);
+}
+
+static void put_data(FILE *out, const report_figure *figure) {
+    for (size_t i = 0; i < figure->count; i++) {
+        const report_curve *curve = &figure->curves[i];
+        fprintf(out, "$curve%zu << END\n", i);
+        for (size_t k = 0; k < curve->count; k++)
+            fprintf(out, "%.17g %.17g %.17g %.17g\n", curve->x[k], curve->median[k], curve->low[k],
+                    curve->high[k]);
+        fputs("END\n", out);
+    }
+}
+
+static void put_band(FILE *out, size_t i) {
+    fprintf(out,
+            "$curve%zu using 1:3:4 with filledcurves fillcolor rgb '%s' "
+            "fillstyle transparent solid 0.18 noborder notitle, ",
+            i, colours[i % COLOURS]);
+}
+
+static void put_line(FILE *out, const report_curve *curve, size_t i, bool last) {
+    const char *how = curve->count > 1 ? "lines" : "points";
+    fprintf(out, "$curve%zu using 1:2 with %s linetype %zu", i, how, i + 1);
+    fprintf(out, " linecolor rgb '%s'", colours[i % COLOURS]);
+    if (curve->count > 1)
+        fprintf(out, " dashtype %zu linewidth 1.6", 1 + i / COLOURS % 5);
+    fputs(" title ", out);
+    put_quoted(out, curve->label);
+    fputs(last ? "\n" : ", ", out);
+}
+
+static void put_script(FILE *out, const report_figure *figure, report_drawing kind, int columns,
+                       int lines) {
+    put_terminal(out, figure, kind, columns, lines);
+    put_setting(out, "title", figure->title);
+    put_setting(out, "xlabel", figure->x_label);
+    put_setting(out, "ylabel", figure->y_label);
+    fputs("set encoding utf8\nset format '%g'\nset tics nomirror\nset border 3\n", out);
+    if (figure->log_y)
+        fputs("set logscale y\n", out);
+    if (kind != REPORT_TEXT)
+        fputs("set grid linecolor rgb '#dddddd'\n", out);
+    fputs(figure->count > KEY_INSIDE ? "set key outside right top vertical\n"
+          : figure->log_y            ? "set key inside right top\n"
+                                     : "set key inside right bottom\n",
+          out);
+    put_data(out, figure);
+    fputs("plot ", out);
+    for (size_t i = 0; i < figure->count && kind != REPORT_TEXT; i++)
+        if (figure->curves[i].runs > 1 && figure->curves[i].count > 1)
+            put_band(out, i);
+    for (size_t i = 0; i < figure->count; i++)
+        put_line(out, &figure->curves[i], i, i + 1 == figure->count);
+}
+
+/* Whether the picture is complete. */
+static bool is_whole(const report_bytes *bytes, report_drawing kind) {
+    static const struct {
+        const char *first, *last;
+    } marks[] = {[REPORT_SVG] = {"<?xml", "</svg>"},
+                 [REPORT_PNG] = {"\x89PNG\r\n\x1a\n", "IEND"},
+                 [REPORT_PDF] = {"%PDF-", "%%EOF"},
+                 [REPORT_TEXT] = {"", "\n"}};
+    size_t first = strlen(marks[kind].first), last = strlen(marks[kind].last);
+    enum { TAIL = 32 };
+    if (bytes->size < first + last + 1 || memcmp(bytes->data, marks[kind].first, first) != 0)
+        return false;
+    size_t tail = bytes->size < TAIL ? bytes->size : TAIL;
+    return memmem(bytes->data + bytes->size - tail, tail, marks[kind].last, last) != NULL;
+}
+
+static blv_error explain_start(int error, blv_message *why) {
+    if (error == ENOENT)
+        return blv_explain(why, BLV_E_FILE,
+                           "gnuplot is not there, and it draws the pictures; install it "
+                           "(Debian: apt-get install gnuplot-nox)");
+    if (error == ENOMEM)
+        return blv_explain(why, BLV_E_MEMORY, "no memory for what gnuplot draws");
+    return blv_explain(why, BLV_E_FILE, "gnuplot cannot be started or read: %s", strerror(error));
+}
+
+static blv_error explain_drawing(const report_child *child, blv_message *why) {
+    const char *said = child->err.data ? child->err.data : "";
+    said += strspn(said, "\n ");
+    int length = (int)strcspn(said, "\n");
+    return blv_explain(why, BLV_E_FAILED, "gnuplot did not draw it: %.*s", length > 0 ? length : 13,
+                       length > 0 ? said : "it said nothing");
+}
+
+blv_error report_gnuplot_draw(const report_figure *figure, report_drawing kind, int columns,
+                              int lines, report_bytes *bytes, blv_message *why) {
+    char program[] = "gnuplot", plain[] = "-d";
+    char *const argv[] = {program, plain, NULL}; /* -d: the user's own settings are left out */
+    blv_text_stream text;
+    *bytes = (report_bytes){0};
+    FILE *out = blv_text_open(&text);
+    if (out)
+        put_script(out, figure, kind, columns, lines);
+    char *script = blv_text_close(&text);
+    if (!script)
+        return blv_explain(why, BLV_E_MEMORY, "no memory for the script of a picture");
+    report_child child;
+    blv_error result = BLV_OK;
+    int error = report_child_run(&child, argv, script, text.size);
+    free(script);
+    if (error != 0) {
+        result = explain_start(error, why);
+    } else if (child.code != 0 || !is_whole(&child.out, kind)) {
+        result = explain_drawing(&child, why);
+    } else {
+        *bytes = child.out;
+        child.out = (report_bytes){0};
+    }
+    report_child_free(&child);
+    return result;
+}
+
+blv_error report_figure_embed(const report_figure *figure, FILE *out, blv_message *why) {
+    report_bytes svg;
+    char caption[256];
+    BLV_CHECK(report_gnuplot_draw(figure, REPORT_SVG, 0, 0, &svg, why));
+    snprintf(caption, sizeof caption, "%s over %s", figure->y_label, figure->x_label);
+    report_html_drawing(out, svg.data, caption);
+    free(svg.data);
+    return BLV_OK;
+}

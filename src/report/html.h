@@ -1,0 +1,49 @@
+/* A web page that needs no other file: no script, nothing from elsewhere. Its parts are written to
+ * a stream one after the other:
+ *
+ *     report_page_begin(out, "title");
+ *     report_html_heading(out, 2, "Rows that look wrong");
+ *     report_contact_sheet(out, pictures, count);        report/contact_sheet.h
+ *     report_page_end(out);
+ *
+ * The same parts without begin and end are a fragment, which can be attached to a run under a name
+ * that ends in ".html": `bilevel report` shows it. Errors of the stream are left to its owner. */
+#ifndef REPORT_HTML_H
+#define REPORT_HTML_H
+
+#include "bilevel/values.h"
+
+#include <stddef.h>
+#include <stdio.h>
+
+void report_page_begin(FILE *out, const char *title);
+void report_page_end(FILE *out);
+
+/* Text with &, <, > and quotes escaped; fit for attributes in quotes as well. */
+void report_html_text(FILE *out, const char *text);
+/* <tag>text</tag> */
+void report_html_element(FILE *out, const char *tag, const char *text);
+/* <p>text</p> of a format; at most 2047 bytes. */
+void report_html_paragraph(FILE *out, const char *format, ...) BLV_PRINTF(2, 3);
+void report_html_heading(FILE *out, int level, const char *text);
+
+/* ---- Tables: wide ones can be moved sideways on a narrow screen ---- */
+
+/* columns: "l" or "r" for each; titles NULL: no head. A cell that is NULL shows as "-". */
+void report_html_table_begin(FILE *out, const char *columns, const char *const *titles);
+void report_html_table_row(FILE *out, const char *columns, const char *const *cells);
+void report_html_table_end(FILE *out);
+/* A table of names and values; nothing where there are none. */
+void report_html_values(FILE *out, const char *title, const blv_values *values);
+
+/* ---- Pictures ---- */
+
+/* An image within the page; type: "image/png", ... */
+void report_html_image(FILE *out, const char *type, const void *bytes, size_t size,
+                       const char *caption);
+/* A drawing of gnuplot within the page. */
+void report_html_drawing(FILE *out, const char *svg, const char *caption);
+/* Bytes in base 64. */
+void report_html_base64(FILE *out, const void *bytes, size_t size);
+
+#endif

@@ -1,0 +1,171 @@
+#include "report/task_result.h"
+
+#include "bilevel/solver.h"
+#include "report/html.h"
+#include "store/record.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+enum { CELL = 32 };
+
+/* ---- Records of the results ---- */
+
+typedef struct model {
+    char *name;
+    double val_accuracy, test_accuracy, stop_loss, stop_accuracy, test_loss;
+} model;
+static const blv_field model_fields[] = {BLV_FIELD(model, name, TEXT),
+                                         BLV_FIELD(model, val_accuracy, REAL),
+                                         BLV_FIELD(model, test_accuracy, REAL),
+                                         BLV_FIELD(model, stop_loss, REAL),
+                                         BLV_FIELD(model, stop_accuracy, REAL),
+                                         BLV_FIELD(model, test_loss, REAL),
+                                         {0}};
+
+typedef struct truth {
+    uint64_t wrong, found;
+    double recall, precision, auroc_probability;
+} truth;
+static const blv_field truth_fields[] = {BLV_FIELD(truth, wrong, WHOLE),
+                                         BLV_FIELD(truth, found, WHOLE),
+                                         BLV_FIELD(truth, recall, REAL),
+                                         BLV_FIELD(truth, precision, REAL),
+                                         BLV_FIELD(truth, auroc_probability, REAL),
+                                         {0}};
+
+typedef struct result {
+    uint64_t rows, suspects;
+    double threshold;
+    bool has_truth;
+    truth truth;
+    char *models; /* JSON: {key: model} */
+} result;
+static const blv_field result_fields[] = {BLV_FIELD(result, rows, WHOLE),
+                                          BLV_FIELD(result, suspects, WHOLE),
+                                          BLV_FIELD(result, threshold, REAL),
+                                          {.name = "truth",
+                                           .kind = BLV_KIND_RECORD,
+                                           .offset = offsetof(result, truth),
+                                           .fields = truth_fields,
+                                           .when = 1 + offsetof(result, has_truth)},
+                                          BLV_FIELD(result, models, JSON),
+                                          {0}};
+
+/* ---- Names ---- */
+
+static bool is_kind(const blv_run_info *run, const char *kind) {
+    return run->kind && strcmp(run->kind, kind) == 0;
+}
+
+bool report_is_task(const blv_run_info *run) {
+    return is_kind(run, "clean") || is_kind(run, "tune");
+}
+
+static const char *train_of(const blv_run_info *run) {
+    const blv_value *train = blv_values_find(&run->problem_parameters, "train");
+    return train && train->kind == BLV_VALUE_TEXT ? train->text : "?";
+}
+
+void report_task_title(const blv_run_info *run, char *title, size_t size) {
+    if (report_is_task(run))
+        snprintf(title, size, "%s %.80s",
+                 is_kind(run, "clean") ? "Wrong labels in" : "Penalties for", train_of(run));
+}
+
+void report_task_question(FILE *out, const blv_run_info *run) {
+    if (is_kind(run, "clean"))
+        report_html_paragraph(out, "Which labels of %.200s are wrong?", train_of(run));
+    else if (is_kind(run, "tune"))
+        report_html_paragraph(
+            out, "Which penalties make a model of %.200s right on rows that it has not seen?",
+            train_of(run));
+}
+
+/* ---- Tables of models ---- */
+
+static const char *number_text(double value, bool share, char text[CELL]) {
+    snprintf(text, CELL, share ? "%.1f%%" : "%.4f", share ? 100.0 * value : value);
+    return isnan(value) ? NULL : text;
+}
+
+/* A row for each model: its name, and what the columns say. */
+static blv_error put_models(FILE *out, const char *models, const char *align,
+                            const char *const *titles, const char *const *columns) {
+    const char *key;
+    json_t *all = models ? json_loads(models, 0, NULL) : NULL, *value;
+    blv_error error = BLV_OK;
+    if (json_object_size(all) > 0)
+        report_html_table_begin(out, align, titles);
+    json_object_foreach(all, key, value) {
+        model m;
+        char text[5][CELL];
+        const char *cells[5] = {0};
+        if (error == BLV_OK)
+            error = blv_record_read(model_fields, &m, value, NULL);
+        if (error != BLV_OK)
+            continue;
+        cells[0] = m.name;
+        for (size_t i = 0; columns[i]; i++) {
+            double number = 0.0;
+            memcpy(&number, (char *)&m + blv_field_find(model_fields, columns[i])->offset,
+                   sizeof number);
+            cells[i + 1] = number_text(number, strstr(columns[i], "accuracy") != NULL, text[i]);
+        }
+        report_html_table_row(out, align, cells);
+        blv_record_free(model_fields, &m);
+    }
+    if (json_object_size(all) > 0)
+        report_html_table_end(out);
+    json_decref(all);
+    return error == BLV_E_MEMORY ? error : BLV_OK;
+}
+
+/* ---- Answers ---- */
+
+static blv_error put_clean(FILE *out, const blv_run_info *run, const result *r) {
+    static const char *const titles[] = {"Trained on", "Right on validation rows",
+                                         "Right on test rows"};
+    static const char *const columns[] = {"val_accuracy", "test_accuracy", NULL};
+    const truth *t = &r->truth;
+    report_html_paragraph(out,
+                          "%.200s: %" PRIu64 " of %" PRIu64 " rows are suspect (%.1f%%). Their "
+                          "label has a probability below %.4g.",
+                          train_of(run), r->suspects, r->rows,
+                          100.0 * (double)r->suspects / (double)r->rows, r->threshold);
+    if (r->has_truth)
+        report_html_paragraph(out,
+                              "Of %" PRIu64 " labels that are known to be wrong, %" PRIu64
+                              " are among them (%.1f%%); %.1f%% of the suspects are wrong. "
+                              "AUROC %.4f.",
+                              t->wrong, t->found, 100.0 * t->recall, 100.0 * t->precision,
+                              t->auroc_probability);
+    return put_models(out, r->models, "lrr", titles, columns);
+}
+
+static blv_error put_tune(FILE *out, const blv_run_info *run, const result *r) {
+    static const char *const titles[] = {"Penalties", "Loss on stopping rows", "Right",
+                                         "Loss on test rows", "Right"};
+    static const char *const columns[] = {"stop_loss", "stop_accuracy", "test_loss",
+                                          "test_accuracy", NULL};
+    report_html_paragraph(out, "%.200s: %.250s.", train_of(run), run->message ? run->message : "");
+    return put_models(out, r->models, "lrrrr", titles, columns);
+}
+
+blv_error report_task_answer(FILE *out, const blv_run_info *run) {
+    result r;
+    if (!report_is_task(run))
+        return BLV_OK;
+    blv_error error =
+        run->result ? blv_record_parse(result_fields, &r, run->result, NULL) : BLV_E_FORMAT;
+    if (error == BLV_E_MEMORY)
+        return error;
+    if (error != BLV_OK) {
+        report_html_element(out, "p", "The run has no result yet.");
+        return BLV_OK;
+    }
+    error = is_kind(run, "clean") ? put_clean(out, run, &r) : put_tune(out, run, &r);
+    blv_record_free(result_fields, &r);
+    return error;
+}

@@ -1,0 +1,49 @@
+/* A run of one solver with all that belongs to it: where it starts or resumes, its trace, its
+ * record in the store, its report. The two functions are what blv_solve and blv_compare call before
+ * and after a run (bilevel/solve.h), so that `solve`, `resume` and suites drive runs in one way:
+ *
+ *     blv_execution e = {.recorder = &recorder, .facts = {...}, .start = "zero"};
+ *     begin: blv_execution_begin(&e, run, why)
+ *     end:   blv_execution_end(&e, run, solution, error, why); ... use e.report ...
+ *            blv_execution_finish(&e, BLV_STATUS_FINISHED); */
+#ifndef BLV_STORE_RUN_EXECUTION_H
+#define BLV_STORE_RUN_EXECUTION_H
+
+#include "store/run_recorder.h"
+#include "store/run_report.h"
+
+typedef struct blv_execution {
+    blv_recorder *recorder; /* without a store nothing is recorded */
+    /* Of a new record: kind, command, request, problem, problem_parameters, fingerprint; borrowed.
+     * The rest is found from the run. */
+    blv_run_info facts;
+    bool gradients_only;
+    const char *start;         /* "zero", "random" or the file of: */
+    const blv_vectors *loaded; /* blv_start_load; NULL: none */
+    bool is_one_of_several;    /* then v may be missing from the solver */
+    const char *trace;         /* a file; NULL: none */
+    bool all_rows;             /* of the trace go to the store */
+    bool own_rows;             /* the caller adds the rows that the store gets */
+
+    int64_t resumed; /* the number of a run that is resumed; 0: a new one */
+    uint64_t resumed_iteration;
+    const void *checkpoint; /* NULL: it starts again */
+    size_t checkpoint_size;
+
+    /* after the end */
+    bool ran; /* there is a report */
+    blv_vectors start_vectors, end_vectors;
+    blv_run_report report;
+    blv_message message;        /* how it ended, or why it did not run */
+    blv_message no_certificate; /* why there is none */
+    blv_run_status status;
+} blv_execution;
+
+blv_error blv_execution_begin(blv_execution *execution, blv_run *run, blv_message *why);
+void blv_execution_end(blv_execution *execution, blv_run *run, const blv_solution *solution,
+                       blv_error error, const char *why);
+/* Ends the record. failed: something after the run has failed, such as writing its files. */
+void blv_execution_finish(blv_execution *execution, bool failed);
+void blv_execution_free(blv_execution *execution);
+
+#endif

@@ -1,0 +1,14 @@
+/* The tables of a run's record. */
+#ifndef BLV_STORE_RUN_INFO_H
+#define BLV_STORE_RUN_INFO_H
+
+#include "bilevel/store.h"
+#include "store/record.h"
+
+extern const blv_field blv_run_info_fields[]; /* all, as `runs show --json` has them */
+extern const blv_field blv_run_list_fields[]; /* as `runs list --json` has them */
+extern const blv_field blv_counts_fields[];
+extern const blv_field blv_certificate_fields[];
+extern const char *const blv_precision_words[];
+
+#endif

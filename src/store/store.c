@@ -1,0 +1,163 @@
+/* Opening the run store, and its tables. */
+#include "bilevel/status.h"
+#include "store/store_private.h"
+
+#include "base/message.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { APPLICATION_ID = 0x626c7672, VERSION = 1 };
+
+static const char schema[] =
+    "CREATE TABLE run ("
+    "  id INTEGER PRIMARY KEY AUTOINCREMENT,"
+    "  kind TEXT NOT NULL,"
+    "  status TEXT NOT NULL,"  /* 'running' also of a process that was killed */
+    "  started TEXT NOT NULL," /* UTC */
+    "  ended TEXT,"
+    "  version TEXT NOT NULL,"
+    "  command TEXT,"
+    "  task TEXT,"
+    "  problem TEXT,"
+    "  problem_parameters TEXT,"
+    "  precision TEXT,"
+    "  dim_x INTEGER,"
+    "  dim_y INTEGER,"
+    "  fingerprint TEXT,"
+    "  solver TEXT,"
+    "  parameters TEXT,"
+    "  options TEXT,"
+    "  outcome TEXT,"
+    "  message TEXT,"
+    "  iterations INTEGER,"
+    "  seconds REAL,"
+    "  phi REAL,"
+    "  grad_norm REAL,"
+    "  result TEXT,"
+    "  checkpoint_iteration INTEGER,"
+    "  checkpoint_saved TEXT,"
+    "  host TEXT, boot TEXT, pid INTEGER, pid_start INTEGER);"
+    "CREATE TABLE trace ("
+    "  run INTEGER NOT NULL REFERENCES run(id) ON DELETE CASCADE,"
+    "  iteration INTEGER NOT NULL,"
+    "  seconds REAL,"
+    "  row TEXT NOT NULL,"
+    "  PRIMARY KEY (run, iteration)) WITHOUT ROWID;"
+    "CREATE TABLE attachment ("
+    "  run INTEGER NOT NULL REFERENCES run(id) ON DELETE CASCADE,"
+    "  name TEXT NOT NULL,"
+    "  part INTEGER NOT NULL," /* long ones are in several */
+    "  bytes BLOB NOT NULL,"
+    "  PRIMARY KEY (run, name, part));";
+
+static blv_error read_number(blv_store *store, const char *sql, int64_t *number) {
+    sqlite3_stmt *statement = blv_sql(store, sql, "");
+    if (!statement)
+        return store->error;
+    int result = sqlite3_step(statement);
+    *number = result == SQLITE_ROW ? sqlite3_column_int64(statement, 0) : 0;
+    return blv_sql_end(store, statement, result == SQLITE_ROW ? SQLITE_DONE : result);
+}
+
+/* Another process may do the same: the second one finds the tables. */
+static blv_error make_tables(blv_store *store) {
+    char sql[120];
+    int64_t version = 0;
+    sqlite3_exec(store->file, "PRAGMA journal_mode = WAL", NULL, NULL, NULL);
+    blv_error error = blv_store_enter(store);
+    if (error != BLV_OK)
+        return error;
+    error = read_number(store, "PRAGMA user_version", &version);
+    snprintf(sql, sizeof sql, "PRAGMA application_id = %d; PRAGMA user_version = %d",
+             APPLICATION_ID, VERSION);
+    if (error == BLV_OK && version == 0)
+        error = blv_sql_execute(store, schema);
+    if (error == BLV_OK && version == 0)
+        error = blv_sql_execute(store, sql);
+    return blv_store_leave(store, error);
+}
+
+typedef struct marks {
+    int64_t application, version, tables;
+} marks;
+
+/* All of one moment: another process may be making the tables. */
+static blv_error read_marks(blv_store *store, marks *m) {
+    BLV_CHECK(blv_sql_execute(store, "BEGIN"));
+    blv_error error = read_number(store, "SELECT count(*) FROM sqlite_master", &m->tables);
+    if (error == BLV_OK)
+        error = read_number(store, "PRAGMA application_id", &m->application);
+    if (error == BLV_OK)
+        error = read_number(store, "PRAGMA user_version", &m->version);
+    return blv_store_leave(store, error);
+}
+
+static blv_error check_version(blv_store *store) {
+    marks m = {0};
+    BLV_CHECK(read_marks(store, &m));
+    if (m.tables == 0 && m.application == 0 && m.version == 0 &&
+        !sqlite3_db_readonly(store->file, "main"))
+        return make_tables(store);
+    if (m.application != APPLICATION_ID)
+        return blv_store_reject(store, BLV_E_FORMAT, "it is a SQLite database, but no run store");
+    if (m.version == VERSION)
+        return BLV_OK;
+    return blv_store_reject(store, BLV_E_FORMAT,
+                            "it is of version %lld, and this is %s, which knows version %d: use a "
+                            "newer one",
+                            (long long)m.version, blv_version(), VERSION);
+}
+
+static blv_error open_file(blv_store *store, bool create) {
+    int flags = SQLITE_OPEN_READWRITE | (create ? SQLITE_OPEN_CREATE : 0);
+    int result = sqlite3_open_v2(store->path, &store->file, flags, NULL);
+    if (!store->file)
+        return blv_store_no_memory(store);
+    if (result != SQLITE_OK)
+        return blv_store_fail(store);
+    sqlite3_busy_timeout(store->file, BLV_STORE_PATIENCE_MS);
+    BLV_CHECK(check_version(store));
+    return blv_sql_execute(store, "PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON");
+}
+
+blv_error blv_store_open(blv_store **store, const char *path, blv_store_mode mode,
+                         blv_message *why) {
+    *store = NULL;
+    blv_store *opened = calloc(1, sizeof *opened);
+    char *copy = strdup(path);
+    if (!opened || !copy) {
+        free(opened);
+        free(copy);
+        return blv_explain(why, BLV_E_MEMORY, "%s", blv_error_text(BLV_E_MEMORY));
+    }
+    opened->path = copy;
+    blv_error error = open_file(opened, mode == BLV_STORE_CREATE);
+    if (error == BLV_OK) {
+        *store = opened;
+        return BLV_OK;
+    }
+    if (why)
+        *why = opened->message;
+    blv_store_close(opened);
+    return error;
+}
+
+void blv_store_close(blv_store *store) {
+    if (!store)
+        return;
+    blv_store_flush(store);
+    sqlite3_close(store->file);
+    free(store->rows);
+    free(store->path);
+    free(store);
+}
+
+const char *blv_store_path(const blv_store *store) {
+    return store->path;
+}
+
+const char *blv_store_message(const blv_store *store) {
+    return store->message.text;
+}

@@ -1,0 +1,300 @@
+/* Writing to the run store. */
+#include "bilevel/checkpoint.h"
+#include "store/process.h"
+#include "store/store_private.h"
+
+#include "base/message.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { PART_BYTES = 8 << 20 };
+static const double seconds_between_rows = 1.0; /* written together */
+
+#define NOW "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')"
+
+/* ---- Runs ---- */
+
+static char *command_text(const blv_run_info *info) {
+    const blv_field fields[] = {BLV_FIELD_ARRAY(blv_run_info, command, command_count, TEXTS), {0}};
+    json_t *words = blv_field_json(fields, info);
+    char *text = words ? json_dumps(words, 0) : NULL;
+    json_decref(words);
+    return text;
+}
+
+static blv_error insert_run(blv_store *store, const blv_run_info *r) {
+    const blv_process self = blv_process_self();
+    char fingerprint[24] = "";
+    char *command = command_text(r);
+    if (!command)
+        return blv_store_no_memory(store);
+    snprintf(fingerprint, sizeof fingerprint, "%016" PRIx64, r->fingerprint);
+    blv_error error = blv_sql_done(
+        store,
+        blv_sql(store,
+                "INSERT INTO run (kind, status, started, version, command, task, problem,"
+                " problem_parameters, precision, dim_x, dim_y, fingerprint, solver, parameters,"
+                " options, host, boot, pid, pid_start)"
+                " VALUES (?, 'running', " NOW ", ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                "tttttvtiittvvttii", r->kind, blv_version(), command, r->request, r->problem,
+                &r->problem_parameters, r->precision, (int64_t)r->dim_x, (int64_t)r->dim_y,
+                r->fingerprint ? fingerprint : NULL, r->solver, &r->parameters, &r->options,
+                self.host, self.boot, self.pid, self.start));
+    free(command);
+    return error;
+}
+
+blv_error blv_store_begin(blv_store *store, const blv_run_info *info, int64_t *id) {
+    blv_run_info own;
+    *id = 0;
+    BLV_CHECK(blv_store_take(store, &own, sizeof own, info, "blv_run_info"));
+    BLV_CHECK(blv_store_enter(store));
+    blv_error error = insert_run(store, &own);
+    int64_t made = sqlite3_last_insert_rowid(store->file);
+    BLV_CHECK(blv_store_leave(store, error));
+    *id = made;
+    return BLV_OK;
+}
+
+/* Inside the transaction: of two processes that would resume a run, one does. */
+static blv_error expect_free(blv_store *store, int64_t id, const char *host) {
+    blv_run_info *info = NULL;
+    BLV_CHECK(blv_store_find(store, id, &info));
+    bool busy = info->status == BLV_STATUS_RUNNING && info->host && strcmp(info->host, host) == 0;
+    blv_run_info_free(info);
+    if (!busy)
+        return BLV_OK;
+    store->error = BLV_E_ORDER;
+    return blv_explain(&store->message, BLV_E_ORDER,
+                       "run %" PRId64 " is under way in another process", id);
+}
+
+blv_error blv_store_resume(blv_store *store, int64_t id, uint64_t iteration) {
+    const blv_process self = blv_process_self();
+    BLV_CHECK(blv_store_enter(store));
+    blv_error error = expect_free(store, id, self.host);
+    if (error == BLV_OK)
+        error =
+            blv_sql_done(store, blv_sql(store,
+                                        "UPDATE run SET status = 'running', ended = NULL,"
+                                        " outcome = NULL, message = NULL, phi = NULL,"
+                                        " grad_norm = NULL, iterations = NULL, seconds = NULL,"
+                                        " result = NULL, host = ?, boot = ?,"
+                                        " pid = ?, pid_start = ? WHERE id = ?",
+                                        "ttiii", self.host, self.boot, self.pid, self.start, id));
+    if (error == BLV_OK)
+        error =
+            blv_sql_done(store, blv_sql(store, "DELETE FROM trace WHERE run = ? AND iteration > ?",
+                                        "ii", id, (int64_t)iteration));
+    return blv_store_leave(store, error);
+}
+
+blv_error blv_store_finish(blv_store *store, int64_t id, const blv_run_info *info) {
+    blv_run_info own;
+    const blv_run_info *end = &own;
+    BLV_CHECK(blv_store_take(store, &own, sizeof own, info, "blv_run_info"));
+    blv_error flushed = blv_store_flush(store);
+    BLV_CHECK(blv_store_enter(store));
+    BLV_CHECK(blv_store_leave(
+        store,
+        blv_sql_done(store, blv_sql(store,
+                                    "UPDATE run SET status = ?, ended = " NOW ", outcome = ?,"
+                                    " message = ?, iterations = ?, seconds = ?, phi = ?,"
+                                    " grad_norm = ?, result = ? WHERE id = ?",
+                                    "tttidddti", blv_run_status_word(end->status), end->outcome,
+                                    end->message, (int64_t)end->iterations, end->seconds, end->phi,
+                                    end->grad_norm, end->result, id))));
+    return flushed;
+}
+
+blv_error blv_store_remove(blv_store *store, int64_t id) {
+    BLV_CHECK(blv_store_enter(store));
+    return blv_store_leave(
+        store, blv_sql_done(store, blv_sql(store, "DELETE FROM run WHERE id = ?", "i", id)));
+}
+
+/* ---- Rows ---- */
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static blv_error write_rows(blv_store *store) {
+    blv_error error = BLV_OK;
+    for (size_t i = 0; error == BLV_OK && i < store->row_count; i++) {
+        const blv_pending_row *r = &store->rows[i];
+        error =
+            blv_sql_done(store, blv_sql(store, "INSERT OR REPLACE INTO trace VALUES (?, ?, ?, ?)",
+                                        "iidt", r->id, (int64_t)r->iteration, r->seconds, r->text));
+    }
+    return error;
+}
+
+static void forget_rows(blv_store *store) {
+    for (size_t i = 0; i < store->row_count; i++)
+        free(store->rows[i].text);
+    store->row_count = 0;
+    store->rows_written = now();
+}
+
+/* The rows are gone in any case: a store that is full must not fill the memory too. */
+blv_error blv_store_flush(blv_store *store) {
+    if (store->row_count == 0)
+        return BLV_OK;
+    blv_error error = blv_store_enter(store);
+    if (error == BLV_OK)
+        error = blv_store_leave(store, write_rows(store));
+    forget_rows(store);
+    return error;
+}
+
+blv_error blv_store_row(blv_store *store, int64_t id, uint64_t iteration, double seconds,
+                        const char *row) {
+    blv_pending_row *rows = realloc(store->rows, (store->row_count + 1) * sizeof *rows);
+    char *text = strdup(row);
+    store->rows = rows ? rows : store->rows;
+    if (!rows || !text) {
+        free(text);
+        return blv_store_no_memory(store);
+    }
+    rows[store->row_count++] = (blv_pending_row){id, iteration, seconds, text};
+    return now() - store->rows_written < seconds_between_rows ? BLV_OK : blv_store_flush(store);
+}
+
+/* ---- Attachments ---- */
+
+typedef struct parts {
+    blv_store *store;
+    int64_t id;
+    const char *name;
+    unsigned char *bytes; /* of the part that is being filled */
+    size_t used;
+    int64_t count;
+    blv_error error;
+} parts;
+
+static void write_part(parts *p) {
+    if (p->error == BLV_OK)
+        p->error = blv_sql_done(
+            p->store, blv_sql(p->store, "INSERT INTO attachment VALUES (?, ?, ?, ?)", "itib", p->id,
+                              p->name, p->count, (const void *)p->bytes, p->used));
+    p->count++;
+    p->used = 0;
+}
+
+static int add_bytes(void *context, const void *bytes, size_t size) {
+    parts *p = context;
+    const unsigned char *from = bytes;
+    while (size > 0 && p->error == BLV_OK) {
+        size_t left = PART_BYTES - p->used, taken = size < left ? size : left;
+        memcpy(p->bytes + p->used, from, taken);
+        p->used += taken;
+        from += taken;
+        size -= taken;
+        if (p->used == PART_BYTES)
+            write_part(p);
+    }
+    return p->error == BLV_OK ? 0 : -1;
+}
+
+static blv_error delete_parts(blv_store *store, int64_t id, const char *name) {
+    return blv_sql_done(
+        store, blv_sql(store, "DELETE FROM attachment WHERE run = ? AND name = ?", "it", id, name));
+}
+
+/* These are within a transaction. */
+
+static void begin_parts(parts *p) {
+    p->bytes = malloc(PART_BYTES);
+    p->error = p->bytes ? delete_parts(p->store, p->id, p->name) : blv_store_no_memory(p->store);
+}
+
+static blv_error end_parts(parts *p) {
+    if (p->error == BLV_OK && (p->used > 0 || p->count == 0))
+        write_part(p);
+    free(p->bytes);
+    return p->error;
+}
+
+static blv_error replace_parts(blv_store *store, int64_t id, const char *name, const void *bytes,
+                               size_t size) {
+    parts p = {.store = store, .id = id, .name = name};
+    begin_parts(&p);
+    add_bytes(&p, bytes, size);
+    return end_parts(&p);
+}
+
+static blv_error save_parts(blv_store *store, int64_t id, blv_run *saved) {
+    parts p = {.store = store, .id = id, .name = "checkpoint"};
+    begin_parts(&p);
+    blv_error error = p.error == BLV_OK ? blv_run_save_to(saved, add_bytes, &p) : p.error;
+    if (error != BLV_OK && p.error == BLV_OK) {
+        store->error = p.error = error;
+        blv_explain(&store->message, error, "%.500s", blv_run_message(saved));
+    }
+    return end_parts(&p);
+}
+
+static blv_error drop_checkpoint(blv_store *store, int64_t id) {
+    BLV_CHECK(delete_parts(store, id, "checkpoint"));
+    BLV_CHECK(delete_parts(store, id, "carried"));
+    return blv_sql_done(store, blv_sql(store,
+                                       "UPDATE run SET checkpoint_iteration = NULL,"
+                                       " checkpoint_saved = NULL WHERE id = ?",
+                                       "i", id));
+}
+
+static blv_error write_checkpoint(blv_store *store, int64_t id, blv_run *saved, const void *carried,
+                                  size_t carried_size) {
+    BLV_CHECK(write_rows(store));
+    BLV_CHECK(save_parts(store, id, saved));
+    if (carried)
+        BLV_CHECK(replace_parts(store, id, "carried", carried, carried_size));
+    return blv_sql_done(store, blv_sql(store,
+                                       "UPDATE run SET checkpoint_iteration = ?,"
+                                       " checkpoint_saved = " NOW " WHERE id = ?",
+                                       "ii", (int64_t)blv_run_result(saved)->iterations, id));
+}
+
+static blv_error write_end(blv_store *store, int64_t id, const char *name, const void *bytes,
+                           size_t size) {
+    BLV_CHECK(write_rows(store));
+    BLV_CHECK(replace_parts(store, id, name, bytes, size));
+    return drop_checkpoint(store, id);
+}
+
+blv_error blv_store_attach(blv_store *store, int64_t id, const char *name, const void *bytes,
+                           size_t size) {
+    BLV_CHECK(blv_store_enter(store));
+    return blv_store_leave(store, replace_parts(store, id, name, bytes, size));
+}
+
+blv_error blv_store_detach(blv_store *store, int64_t id, const char *name) {
+    bool is_checkpoint = strcmp(name, "checkpoint") == 0;
+    BLV_CHECK(blv_store_enter(store));
+    return blv_store_leave(store, is_checkpoint ? drop_checkpoint(store, id)
+                                                : delete_parts(store, id, name));
+}
+
+blv_error blv_store_attach_end(blv_store *store, int64_t id, const char *name, const void *bytes,
+                               size_t size) {
+    BLV_CHECK(blv_store_enter(store));
+    BLV_CHECK(blv_store_leave(store, write_end(store, id, name, bytes, size)));
+    forget_rows(store);
+    return BLV_OK;
+}
+
+/* Rows up to here are stored with it, so that the trace is complete when the run is resumed. */
+blv_error blv_store_checkpoint(blv_store *store, int64_t id, blv_run *saved, const void *carried,
+                               size_t carried_size) {
+    BLV_CHECK(blv_store_enter(store));
+    BLV_CHECK(blv_store_leave(store, write_checkpoint(store, id, saved, carried, carried_size)));
+    forget_rows(store);
+    return BLV_OK;
+}
