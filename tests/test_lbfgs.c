@@ -239,6 +239,43 @@ static void test_regions_to_avoid(void **state) {
     }
 }
 
+/* A valley at 0.002 beside a plateau 1,000 higher, whose slope is hardly above 0: the first trial
+ * lands there. */
+static int plateau(void *context, const blv_vec *x, double *value, blv_vec *gradient) {
+    double z[1], s, wall;
+    size_t *calls = context;
+    (*calls)++;
+    blv_vec_read(x, z);
+    wall = 1.0 / (1.0 + exp(-5000.0 * (z[0] - 0.005)));
+    *value = 4.0 * (z[0] - 0.002) * (z[0] - 0.002) * (1.0 - wall) + 1000.0 * wall + 1e-4 * z[0];
+    s = 5000.0 * wall * (1.0 - wall);
+    z[0] = 8.0 * (z[0] - 0.002) * (1.0 - wall) - 4.0 * (z[0] - 0.002) * (z[0] - 0.002) * s +
+           1000.0 * s + 1e-4;
+    blv_vec_write(gradient, z);
+    return 0;
+}
+
+static void test_leaves_a_plateau(void **state) {
+    (void)state;
+    naive_counts counts;
+    size_t calls = 0;
+    blv_space *space = naive_space(1, &counts);
+    blv_lbfgs *lbfgs = NULL;
+    blv_vec *x = NULL;
+    assert_int_equal(blv_lbfgs_create(&lbfgs, space, 5), BLV_OK);
+    assert_int_equal(blv_vec_create(&x, space), BLV_OK);
+    const blv_lbfgs_problem handed = {.objective = plateau, .context = &calls};
+    blv_lbfgs_result result = blv_lbfgs_minimize(lbfgs, &handed, x, 1e-6, 50);
+    double z;
+    blv_vec_read(x, &z);
+    assert_int_equal(result.end, BLV_LBFGS_CONVERGED);
+    assert_true(z > 0.0 && z < 0.0021);
+    assert_true(calls < 40);
+    blv_vec_destroy(x);
+    blv_lbfgs_destroy(lbfgs);
+    blv_space_destroy(space);
+}
+
 /* The Nth call fails: its code comes back and x is an accepted iterate. */
 static void test_fatal_callbacks(void **state) {
     (void)state;
@@ -344,6 +381,7 @@ int main(void) {
         cmocka_unit_test(test_box_by_enumeration),
         cmocka_unit_test(test_other_functions),
         cmocka_unit_test(test_regions_to_avoid),
+        cmocka_unit_test(test_leaves_a_plateau),
         cmocka_unit_test(test_fatal_callbacks),
         cmocka_unit_test(test_single_iterations),
         cmocka_unit_test(test_create),

@@ -167,7 +167,7 @@ static int ridge_cross(void *user, const blv_batch *batch, const blv_vec *x, con
 
 static blv_problem *make_ridge(void) {
     blv_problem *problem = NULL;
-    const blv_problem_def def = {.dim_x = RIDGE_DIM,
+    const blv_problem_def def = {BLV_SIZED(blv_problem_def), .dim_x = RIDGE_DIM,
                                  .dim_y = RIDGE_DIM,
                                  .threads = 1,
                                  .upper_samples = RIDGE_ROWS,
@@ -185,7 +185,7 @@ static blv_problem *make_ridge(void) {
 static blv_problem *from_family(const char *family, const char *const *settings) {
     blv_problem *problem = NULL;
     blv_message why = {0};
-    const blv_problem_options options = {.threads = 1};
+    const blv_problem_options options = {BLV_SIZED(blv_problem_options), .threads = 1};
     blv_error error = blv_problem_from_family(blv_family_find(NULL, family, NULL), settings,
                                               &options, &problem, &why);
     if (error != BLV_OK)
@@ -223,7 +223,7 @@ static void open_scaled(scaled *s, size_t problem, units unit) {
     s->def = blv_problem_definition(s->base);
     assert_int_equal(blv_vec_create(&s->x, s->def->space_x), BLV_OK);
     assert_int_equal(blv_vec_create(&s->y, s->def->space_y), BLV_OK);
-    const blv_problem_def def = {.dim_x = s->def->dim_x,
+    const blv_problem_def def = {BLV_SIZED(blv_problem_def), .dim_x = s->def->dim_x,
                                  .dim_y = s->def->dim_y,
                                  .threads = 1,
                                  .upper_samples = s->def->upper_samples,

@@ -10,6 +10,8 @@ extern "C" {
 #endif
 
 /* Computed after a tight solve of the lower level. */
+typedef enum blv_answer { BLV_UNKNOWN, BLV_YES, BLV_NO } blv_answer;
+
 typedef struct blv_certificate {
     double phi;             /* f(x, y*(x)) */
     double grad_norm;       /* |grad Phi(x)|, or |x - P_X(x - grad Phi(x))| when there is a set X */
@@ -20,6 +22,7 @@ typedef struct blv_certificate {
     bool projected;         /* grad_norm is that of the gradient mapping */
     bool singular;          /* d2g/dy2 is singular: grad_norm and estimate_error are NaN */
     bool tight;             /* both solves reached the limit of the precision */
+    blv_answer minimum;     /* whether H is positive definite there: y is a minimum of g(x, .) */
 } blv_certificate;
 
 /* v may be NULL. counts may be NULL. */

@@ -91,6 +91,10 @@ static void print_certificate(const blv_execution *e) {
     else if (!c->tight)
         printf("  The check is not tight: it stopped at |gy| = %.3g and |r| = %.3g.\n",
                c->solve_residual, c->linear_residual);
+    if (c->minimum != BLV_YES && !c->singular)
+        printf("  %s: the lower-level Hessian is not %s positive definite there.\n",
+               c->minimum == BLV_NO ? "y is NOT A MINIMUM of g" : "y may be no minimum of g",
+               c->minimum == BLV_NO ? "" : "known to be");
 }
 
 static void print_distance(const blv_run_report *r) {

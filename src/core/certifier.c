@@ -130,8 +130,11 @@ blv_flow blv_certifier_make(blv_certifier *c, const blv_vec *x, const blv_vec *y
     out.solve_residual = solved.gy_norm;
     out.linear_residual = solved.r_norm;
     out.tight = solved.tight;
-    if (flow == BLV_GO)
+    if (flow == BLV_GO) {
+        bool curves_down = blv_implicit_minimum(c->implicit) == BLV_NO;
         flow = probe_inverse(c, x);
+        out.minimum = curves_down ? BLV_NO : blv_implicit_minimum(c->implicit);
+    }
     out.singular = flow == BLV_NO_INVERSE || c->eval.def->singular_lower;
     if (flow == BLV_GO && !out.singular) {
         BLV_TRY(mapping_norm(c, x, &out.grad_norm));

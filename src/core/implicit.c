@@ -28,6 +28,7 @@ struct blv_implicit {
     const blv_vec *x, *y; /* where the operator takes H */
     size_t budget;        /* products for the two solves of a gradient; 0: no limit */
     size_t spent;         /* of it */
+    blv_answer minimum;   /* see blv_implicit_minimum */
     blv_vec *gy, *gy_trial, *y_trial, *p;
     blv_vec *fy, *jv;
 };
@@ -191,6 +192,8 @@ blv_flow blv_implicit_adjoint(blv_implicit *m, const blv_vec *x, const blv_vec *
     m->y = y;
     size_t limit = products_max(m);
     blv_linear_result r = blv_cg_solve(m->cg, apply_hessian, m, b, v, false, tol, limit);
+    bool solved = r.end == BLV_LINEAR_CONVERGED || r.end == BLV_LINEAR_STALLED;
+    m->minimum = r.end == BLV_LINEAR_INDEFINITE ? BLV_NO : solved ? BLV_YES : BLV_UNKNOWN;
     if (flow_of(&r) == BLV_GO &&
         m->budget == 0) /* once more from there: the first product shows the true residual */
         r = blv_cg_solve(m->cg, apply_hessian, m, b, v, false, tol, limit);
@@ -198,6 +201,10 @@ blv_flow blv_implicit_adjoint(blv_implicit *m, const blv_vec *x, const blv_vec *
         r = blv_minres_solve(m->minres, apply_hessian, m, b, v, true, tol, limit);
     *r_norm = r.residual;
     return flow_of(&r);
+}
+
+blv_answer blv_implicit_minimum(const blv_implicit *m) {
+    return m->minimum;
 }
 
 /* The size of the terms that cancel in gy at a solution, |H y| + |gy|; sets that of g as well. */

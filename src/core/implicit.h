@@ -3,6 +3,7 @@
 #ifndef BLV_CORE_IMPLICIT_H
 #define BLV_CORE_IMPLICIT_H
 
+#include "bilevel/certificate.h"
 #include "core/eval.h"
 
 typedef struct blv_implicit blv_implicit;
@@ -20,6 +21,10 @@ void blv_implicit_budget(blv_implicit *implicit, size_t products);
  * allows. */
 blv_flow blv_implicit_inner(blv_implicit *implicit, const blv_vec *x, blv_vec *y, double tol,
                             double *gy_norm);
+
+/* Whether H is positive definite, as far as the last adjoint solve has seen: no where a direction
+ * curves down, yes where CG came to its end, which it does not otherwise. */
+blv_answer blv_implicit_minimum(const blv_implicit *implicit);
 
 /* v becomes H(x,y)^-1 b, from the v handed in: |H v - b| <= tol, or as small as rounding allows.
  * BLV_NO_INVERSE when there is no solution. */

@@ -165,6 +165,7 @@ static void take_largest(blv_certificate *all, const blv_certificate *one) {
     all->projected = all->projected || one->projected;
     all->singular = all->singular || one->singular;
     all->tight = all->tight && one->tight;
+    all->minimum = one->minimum == BLV_YES || all->minimum == BLV_NO ? all->minimum : one->minimum;
 }
 
 static void sum_certificates(blv_clean_result *r) {

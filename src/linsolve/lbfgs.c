@@ -214,9 +214,12 @@ static int improves_blindly(blv_lbfgs *l, double slope, const search_point *at, 
     return code;
 }
 
-/* The next t. before and lo decrease the value and still slope down; hi does not decrease it. */
-static double next_step(const search_point *before, const search_point *lo,
-                        const search_point *hi) {
+/* The next t. before and lo decrease the value and still slope down; hi does not decrease it. Two
+ * models of the function between lo and hi are parabolas: one has both slopes, the other has the
+ * value at hi. Where that value is above noise, the nearer of their minima counts: slopes alone
+ * would crawl down from a plateau. */
+static double next_step(const search_point *before, const search_point *lo, const search_point *hi,
+                        double noise) {
     if (isinf(hi->t)) {
         const double bend = (lo->slope - before->slope) / (lo->t - before->t);
         const double t = bend > 0.0 ? lo->t - lo->slope / bend : INFINITY;
@@ -226,11 +229,12 @@ static double next_step(const search_point *before, const search_point *lo,
     if (!hi->usable)
         return lo->t + 0.2 * width;
     const double above = hi->value - lo->value - lo->slope * width;
-    double share = 0.5;
+    const double by_value = above > 0.0 ? -0.5 * lo->slope * width / above : 0.5;
+    double share = by_value;
     if (hi->slope > 0.0)
         share = lo->slope / (lo->slope - hi->slope);
-    else if (above > 0.0)
-        share = -0.5 * lo->slope * width / above;
+    if (hi->value > lo->value + noise)
+        share = fmin(share, by_value);
     return lo->t + fmin(fmax(share, 0.1), 0.9) * width;
 }
 
@@ -260,7 +264,7 @@ static search_end line_search(blv_lbfgs *l, double slope, double t_max) {
             l->state.value = at.value;
             return SEARCH_FOUND;
         }
-        t = downward ? fmin(next_step(&before, &lo, &hi), t_max) : 0.25 * t;
+        t = downward ? fmin(next_step(&before, &lo, &hi, value_noise(l)), t_max) : 0.25 * t;
         if (!(t > lo.t && t < hi.t))
             break;
     }

@@ -18,6 +18,7 @@ typedef struct exact {
     blv_implicit *implicit;
     blv_vec *v;
     blv_vec *y_trial, *v_trial; /* belong to the x that was evaluated last */
+    double first;               /* |grad Phi| at the start */
     blv_vec *gradient, *projected;
     double phi_trial, gy_norm, r_norm;
     double phi;
@@ -25,11 +26,16 @@ typedef struct exact {
     blv_run *run;
 } exact;
 
-/* Where Phi cannot be computed the trial step is shortened; other flows are fatal for L-BFGS and
+/* Every trial is solved from the accepted y, not from the last trial: where g has several minima, a
+ * trial that was too long must not lead to another one.
+ *
+ * Where Phi cannot be computed the trial step is shortened; other flows are fatal for L-BFGS and
  * are handed on as their negatives. */
 static int phi_and_gradient(void *context, const blv_vec *x, double *value, blv_vec *gradient) {
     exact *s = context;
     blv_implicit_result solved;
+    blv_vec_copy(s->y_trial, blv_run_y(s->run));
+    blv_vec_copy(s->v_trial, s->v);
     blv_flow flow = blv_implicit_gradient(s->implicit, x, s->y_trial, s->v_trial, s->solve_tol,
                                           gradient, &solved);
     s->trouble = flow;
@@ -70,7 +76,7 @@ static blv_error exact_open(blv_run *run, void *state) {
     BLV_CHECK(blv_state_vec(run, "v trial", BLV_LEVEL_Y, &s->v_trial));
     BLV_CHECK(blv_state_scalar(run, "phi_estimate", &s->phi));
     BLV_CHECK(blv_state_hiddens(run, "phi trial", &s->phi_trial, "gy trial", &s->gy_norm, "r trial",
-                                &s->r_norm, NULL));
+                                &s->r_norm, "|grad Phi| at the start", &s->first, NULL));
     BLV_CHECK(blv_scratch_vecs(run, BLV_LEVEL_X, &s->gradient, &s->projected, NULL));
     BLV_CHECK(blv_run_implicit(run, &s->implicit));
     if (s->products > 0)
@@ -84,8 +90,6 @@ static blv_error exact_open(blv_run *run, void *state) {
 
 static blv_lbfgs_result start(blv_run *run, exact *s) {
     blv_lbfgs_problem phi = phi_of(run, s);
-    blv_vec_copy(s->y_trial, blv_run_y(run));
-    blv_vec_copy(s->v_trial, s->v);
     return blv_lbfgs_start(s->lbfgs, &phi, blv_run_x(run), 0.0);
 }
 
@@ -105,8 +109,10 @@ static blv_flow exact_step(blv_run *run, void *state) {
     blv_metrics *m = blv_run_metrics(run);
     blv_lbfgs_result r = {.end = BLV_LBFGS_ITERATING};
 
-    if (blv_run_iteration(run) == 0)
+    if (blv_run_iteration(run) == 0) {
         r = start(run, s);
+        s->first = r.stationarity;
+    }
     BLV_TRY(flow_of(s, &r));
     if (r.end == BLV_LBFGS_ITERATING)
         r = blv_lbfgs_iterate(s->lbfgs);
@@ -124,7 +130,7 @@ static blv_flow exact_step(blv_run *run, void *state) {
     m->gy_norm = s->gy_norm;
     m->r_norm = s->r_norm;
     m->d_norm = r.stationarity;
-    if (r.stationarity <= s->accuracy)
+    if (r.stationarity <= s->accuracy * s->first)
         return BLV_FINISHED;
     if (r.end != BLV_LBFGS_STALLED)
         return BLV_GO;
@@ -134,8 +140,8 @@ static blv_flow exact_step(blv_run *run, void *state) {
 #define FIELD(name) offsetof(exact, name)
 
 static const blv_param params[] = {
-    {"accuracy", BLV_REAL, FIELD(accuracy), "1e-11", 0, DBL_MAX, NULL,
-     "ends when |grad Phi| (or the gradient mapping) is at most this"},
+    {"accuracy", BLV_REAL, FIELD(accuracy), "1e-10", 0, 1, NULL,
+     "ends when |grad Phi| (or the gradient mapping) is at most this part of the first"},
     {"solve_tol", BLV_REAL, FIELD(solve_tol), "0", 0, 1, NULL,
      "relative tolerance of the inner and the linear solve; 0: the limit of the precision"},
     {"products", BLV_INT, FIELD(products), "auto", 1, 1e9, "auto",

@@ -59,16 +59,20 @@ const blv_field blv_counts_fields[] = {
     BLV_FIELD(blv_counts, hvp, WHOLE),    BLV_FIELD_AS("jvp", blv_counts, cross, WHOLE, 0),
     BLV_FIELD(blv_counts, values, WHOLE), {0}};
 
-const blv_field blv_certificate_fields[] = {BLV_FIELD(blv_certificate, phi, REAL),
-                                            BLV_FIELD(blv_certificate, grad_norm, REAL),
-                                            BLV_FIELD(blv_certificate, inner_residual, REAL),
-                                            BLV_FIELD(blv_certificate, solve_residual, REAL),
-                                            BLV_FIELD(blv_certificate, linear_residual, REAL),
-                                            BLV_FIELD(blv_certificate, estimate_error, REAL),
-                                            BLV_FIELD(blv_certificate, projected, BOOL),
-                                            BLV_FIELD(blv_certificate, singular, BOOL),
-                                            BLV_FIELD(blv_certificate, tight, BOOL),
-                                            {0}};
+static const char *const answer_words[] = {"unknown", "yes", "no", NULL};
+
+const blv_field blv_certificate_fields[] = {
+    BLV_FIELD(blv_certificate, phi, REAL),
+    BLV_FIELD(blv_certificate, grad_norm, REAL),
+    BLV_FIELD(blv_certificate, inner_residual, REAL),
+    BLV_FIELD(blv_certificate, solve_residual, REAL),
+    BLV_FIELD(blv_certificate, linear_residual, REAL),
+    BLV_FIELD(blv_certificate, estimate_error, REAL),
+    BLV_FIELD(blv_certificate, projected, BOOL),
+    BLV_FIELD(blv_certificate, singular, BOOL),
+    BLV_FIELD(blv_certificate, tight, BOOL),
+    BLV_FIELD_WORD("minimum", blv_certificate, minimum, answer_words),
+    {0}};
 
 const char *blv_run_status_word(blv_run_status status) {
     return status_words[status];
