@@ -163,7 +163,7 @@ static void take_or_reject(const cli_placed_argument *to, char *text,
 
 /* ---- Names ---- */
 
-/* The option that a name, or its beginning, stands for; NULL when there is none. */
+/* The option of that name, or that begins so; NULL when there is none. */
 static const cli_argument *find_name(const parsing *p, const char *name, size_t length) {
     const cli_argument *begun = NULL;
     for (size_t i = 0; i < p->count; i++) {

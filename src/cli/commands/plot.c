@@ -104,7 +104,7 @@ static int plot(const request *asked, blv_store *store) {
         report_figure_free(&figure);
     }
     blv_run_groups_free(&groups);
-    return error == BLV_OK ? CLI_DONE : cli_refuse(error, why.text);
+    return cli_exit_code(error, &why);
 }
 
 int cmd_plot(int argc, char **argv) {

@@ -41,7 +41,7 @@ static int report(const request *asked, blv_store *store) {
             whole ? blv_atomic_file_write_whole(asked->out, whole, text.size, &why) : BLV_E_MEMORY;
     free(whole);
     blv_run_groups_free(&groups);
-    return error == BLV_OK ? CLI_DONE : cli_refuse(error, why.text);
+    return cli_exit_code(error, &why);
 }
 
 int cmd_report(int argc, char **argv) {
