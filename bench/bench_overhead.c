@@ -101,7 +101,8 @@ int main(int argc, char **argv) {
     printf("run overhead, dx = dy = %d, %s iterations, median of %d\n", DIM, iterations, REPEATS);
     for (blv_precision precision = BLV_F64; precision <= BLV_F32; precision++) {
         blv_problem *problem;
-        blv_problem_def def = {.dim_x = DIM,
+        blv_problem_def def = {BLV_SIZED(blv_problem_def),
+                               .dim_x = DIM,
                                .dim_y = DIM,
                                .precision = precision,
                                .upper = upper,

@@ -52,7 +52,8 @@ static void run_clamp(blv_vec **v, double *host) {
 
 static void lincomb(blv_vec **v, size_t count) {
     static const double coef[VECTORS - 1] = {0.5, -0.25, 0.125, 0.3, 0.7, -0.1, 0.2};
-    sink = blv_vec_lincomb(v[0], count, coef, (const blv_vec *const *)v + 1);
+    blv_vec_lincomb(v[0], count, coef, (const blv_vec *const *)v + 1);
+    sink = blv_vec_norm(v[0]);
 }
 
 static void run_lincomb1(blv_vec **v, double *host) {
@@ -78,8 +79,8 @@ static void run_lincomb6(blv_vec **v, double *host) {
 static void run_dots3(blv_vec **v, double *host) {
     (void)host;
     double result[3];
-    blv_vec_dots(3, (const blv_vec *const[]){v[0], v[0], v[1]},
-                 (const blv_vec *const[]){v[0], v[1], v[1]}, result);
+    blv_reduce(BLV_SCALARS(BLV_DOT(&result[0], v[0], v[0]), BLV_DOT(&result[1], v[0], v[1]),
+                           BLV_DOT(&result[2], v[1], v[1])));
     sink = result[0] + result[1] + result[2];
 }
 

@@ -167,7 +167,8 @@ int main(void) {
     draw(&d.train, &state);
     draw(&d.validate, &state);
 
-    blv_problem_def def = {.name = "ridge",
+    blv_problem_def def = {BLV_SIZED(blv_problem_def),
+                           .name = "ridge",
                            .dim_x = 1,
                            .dim_y = WEIGHTS,
                            .user = &d,

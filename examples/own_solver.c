@@ -45,11 +45,13 @@ static blv_flow heavy_ball_step(blv_run *run, void *state) {
     BLV_TRY(blv_oracle_upper(run, NULL, x, y, NULL, s->fx, s->fy));
     for (int64_t i = 0; i < s->inner; i++) {
         BLV_TRY(blv_oracle_hvp(run, NULL, x, y, s->v, s->hv));
-        m->r_norm = blv_vec_combine(r, 1.0, s->hv, -1.0, s->fy);
+        blv_vec_combine(r, 1.0, s->hv, -1.0, s->fy);
+        m->r_norm = blv_vec_norm(r);
         BLV_TRY(blv_move(run, s->v, s->step_y, r));
     }
     BLV_TRY(blv_oracle_cross(run, NULL, x, y, s->v, s->jv));
-    m->d_norm = blv_vec_combine(d, 1.0, s->fx, -1.0, s->jv);
+    blv_vec_combine(d, 1.0, s->fx, -1.0, s->jv);
+    m->d_norm = blv_vec_norm(d);
     blv_vec_combine(s->w, s->momentum, s->w, 1.0, d);
     m->step_x = s->step_x;
     m->step_y = m->step_v = s->step_y;
@@ -67,6 +69,7 @@ static const blv_param heavy_ball_params[] = {
 };
 
 static const blv_solver heavy_ball_solver = {
+    BLV_SIZED(blv_solver),
     .name = "heavy-ball",
     .summary = "alternating implicit gradient steps with a heavy ball in x",
     .citation = "examples/own_solver.c",

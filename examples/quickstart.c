@@ -25,8 +25,9 @@ static int lower(void *user, const blv_batch *batch, const blv_vec *xv, const bl
 }
 
 int main(void) {
-    blv_problem_def def = {.dim_x = 1, .dim_y = 1, .upper = upper, .lower = lower};
-    blv_solve_options options = {.size = sizeof options, .tol = 1e-8};
+    blv_problem_def def = {BLV_SIZED(blv_problem_def), .dim_x = 1, .dim_y = 1, .upper = upper,
+                           .lower = lower};
+    blv_solve_options options = {BLV_SIZED(blv_solve_options), .tol = 1e-8};
     blv_problem *problem;
     blv_solution *s;
     if (blv_problem_create(&problem, &def, NULL) || blv_solve(&s, problem, &options, NULL))

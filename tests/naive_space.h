@@ -71,17 +71,10 @@ static inline void naive_write(const blv_space *s, void *v, const double *host) 
 /* The required operations alone. */
 static inline const blv_space_ops *naive_space_ops(void) {
     static const blv_space_ops ops = {
-        .name = "naive",
-        .create = naive_create,
-        .destroy = naive_destroy,
-        .copy = naive_copy,
-        .fill = naive_fill,
-        .scale = naive_scale,
-        .axpy = naive_axpy,
-        .dot = naive_dot,
-        .clamp = naive_clamp,
-        .read = naive_read,
-        .write = naive_write,
+        BLV_SIZED(blv_space_ops), .name = "naive",    .create = naive_create,
+        .destroy = naive_destroy, .copy = naive_copy, .fill = naive_fill,
+        .scale = naive_scale,     .axpy = naive_axpy, .dot = naive_dot,
+        .clamp = naive_clamp,     .read = naive_read, .write = naive_write,
     };
     return &ops;
 }

@@ -305,7 +305,8 @@ static inline void jv(const point *p, const blv_batch *batch, const blv_vec *v, 
 /* |a - b| relative to the larger of them; work is written over. */
 static inline double apart(const blv_vec *a, const blv_vec *b, blv_vec *work) {
     double size = fmax(blv_vec_norm(a), blv_vec_norm(b));
-    double distance = blv_vec_combine(work, 1.0, a, -1.0, b);
+    blv_vec_combine(work, 1.0, a, -1.0, b);
+    double distance = blv_vec_norm(work);
     return distance == 0.0 ? 0.0 : distance / size;
 }
 

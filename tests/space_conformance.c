@@ -18,7 +18,7 @@
 #define VECTORS (BLV_LINCOMB_MAX + 1)
 
 typedef struct suite {
-    const blv_space *space;
+    const blv_space *space, *other; /* other: of the same kind and another dimension */
     size_t dim;
     double rounding; /* relative error of one rounding of an element */
     blv_vec *vec[VECTORS];
@@ -160,7 +160,8 @@ static void check_lincomb(suite *s, const char *what, size_t out, size_t count,
         refill(s, term_numbers[t]);
         terms[t] = s->vec[term_numbers[t]];
     }
-    const double norm = blv_vec_lincomb(s->vec[out], count, coef, terms);
+    blv_vec_lincomb(s->vec[out], count, coef, terms);
+    const double norm = blv_vec_norm(s->vec[out]);
     blv_vec_read(s->vec[out], s->got);
     for (size_t i = 0; i < s->dim; i++) {
         long double sum = 0.0L, size = 0.0L;
@@ -189,33 +190,155 @@ static void test_lincomb(suite *s) {
     refill(s, 1);
     refill(s, 2);
     const double coef[2] = {0.5, -0.25};
-    const double norm = blv_vec_combine(s->vec[0], coef[0], s->vec[1], coef[1], s->vec[2]);
-    const double again =
-        blv_vec_lincomb(s->vec[3], 2, coef, (const blv_vec *const[]){s->vec[1], s->vec[2]});
+    blv_vec_combine(s->vec[0], coef[0], s->vec[1], coef[1], s->vec[2]);
+    const double norm = blv_vec_norm(s->vec[0]);
+    blv_vec_lincomb(s->vec[3], 2, coef, (const blv_vec *const[]){s->vec[1], s->vec[2]});
+    const double again = blv_vec_norm(s->vec[3]);
     assert_true(norm == again);
     blv_vec_read(s->vec[3], s->host[3]);
     check_same(s, "combine", s->vec[0], s->host[3]);
 }
 
-static void test_dots(suite *s) {
-    /* vectors that occur in several pairs, on both sides, and with themselves */
-    static const size_t left[BLV_LINCOMB_MAX] = {0, 0, 1, 1, 2, 3, 4, 0};
-    static const size_t right[BLV_LINCOMB_MAX] = {0, 1, 1, 0, 3, 2, 4, 1};
-    const blv_vec *a[BLV_LINCOMB_MAX], *b[BLV_LINCOMB_MAX];
-    for (size_t i = 0; i < 5; i++)
+/* One reduction of many scalars, of vectors of another dimension too, is that of each alone. */
+static void test_reduce(suite *s) {
+    enum { COUNT = BLV_REDUCE_MAX + 3 };
+    blv_scalar scalars[COUNT];
+    double result[COUNT];
+    for (size_t i = 0; i < VECTORS; i++)
         refill(s, i);
-    for (size_t i = 0; i < BLV_LINCOMB_MAX; i++) {
-        a[i] = s->vec[left[i]];
-        b[i] = s->vec[right[i]];
-    }
-    for (size_t count = 1; count <= BLV_LINCOMB_MAX; count++) {
-        double result[BLV_LINCOMB_MAX + 1];
-        result[count] = 12345.0;
-        blv_vec_dots(count, a, b, result);
+    blv_vec_combine(s->vec[8], 1.0, s->vec[8], 0.0, s->vec[8]); /* may leave its norm behind */
+    for (size_t i = 0; i < COUNT; i++)
+        scalars[i] = (blv_scalar){&result[i], s->vec[i % VECTORS],
+                                  i % 4 == 3 ? NULL : s->vec[i * i % VECTORS]};
+    for (size_t count = 1; count <= (s->dim < 5000 ? COUNT : 12); count += count < 12 ? 1 : 17) {
+        result[count < COUNT ? count : 0] = 12345.0;
+        assert_true(blv_reduce(count, scalars));
         for (size_t i = 0; i < count; i++)
-            check_dot(s, "dots", result[i], s->host[left[i]], s->host[right[i]]);
-        assert_true(result[count] == 12345.0);
+            if (scalars[i].b)
+                check_dot(s, "reduce", result[i], s->host[i % VECTORS], s->host[i * i % VECTORS]);
+            else
+                check_norm(s, "reduce", result[i], s->host[i % VECTORS]);
+        if (count < COUNT)
+            assert_true(result[count] == 12345.0);
     }
+    double alone = blv_vec_dot(s->vec[0], s->vec[1]), here, there;
+    blv_vec *other;
+    assert_int_equal(blv_vec_create(&other, s->other), BLV_OK);
+    blv_vec_fill(other, 2.0);
+    assert_true(blv_reduce(
+        BLV_SCALARS(BLV_DOT(&there, other, other), BLV_DOT(&here, s->vec[0], s->vec[1]))));
+    assert_true(here == alone);
+    check_near(s, "reduce over two spaces", 0, there, 4.0L * (long double)blv_space_dim(s->other),
+               0.0L);
+    blv_vec_destroy(other);
+}
+
+static long double applied(blv_elementwise operation, long double c, long double a, long double b) {
+    switch (operation) {
+    case BLV_PRODUCT:
+        return c * a * b;
+    case BLV_QUOTIENT:
+        return a / (b + c);
+    case BLV_SQRT:
+        return sqrtl(c * a);
+    case BLV_SIGMOID:
+        return 1.0L / (1.0L + expl(-c * a));
+    case BLV_LEAST:
+        return a < b ? b : a;
+    case BLV_MOST:
+        return a > b ? b : a;
+    case BLV_EXCESS:
+        return a > c ? a - c : 0.0L;
+    default:
+        return a > c ? 1.0L : 0.0L;
+    }
+}
+
+static void test_apply(suite *s) {
+    for (int o = 0; o < BLV_ELEMENTWISE_COUNT; o++) {
+        const blv_elementwise operation = (blv_elementwise)o;
+        const double c = operation == BLV_SQRT ? 2.5 : 0.3;
+        for (size_t out = 0; out < (s->dim < 5000 ? 3 : 1);
+             out++) { /* another vector, the first, the second */
+            refill(s, 1);
+            refill(s, 2);
+            if (operation == BLV_SQRT) {
+                for (size_t i = 0; i < s->dim; i++)
+                    s->host[1][i] = fabs(s->host[1][i]);
+                blv_vec_write(s->vec[1], s->host[1]);
+            }
+            blv_vec_apply(s->vec[out], operation, c, s->vec[1], s->vec[2]);
+            blv_vec_read(s->vec[out], s->got);
+            for (size_t i = 0; i < s->dim; i++) {
+                const long double expected =
+                    applied(operation, (long double)c, (long double)s->host[1][i],
+                            (long double)s->host[2][i]);
+                check_near(s, "apply", i, s->got[i], expected, 4 * s->rounding * fabsl(expected));
+            }
+        }
+        blv_vec_fill(s->vec[1], NAN);
+        refill(s, 2);
+        blv_vec_apply(s->vec[0], operation, c, s->vec[1], s->vec[2]);
+        check_not_finite(s, "apply to NaN", blv_vec_norm(s->vec[0]));
+    }
+}
+
+/* What a space says about itself fits what it does. */
+static void test_description(suite *s) {
+    blv_dlpack d;
+    const blv_error error = blv_vec_dlpack(s->vec[0], &d);
+    assert_true(error == BLV_OK || error == BLV_E_UNSUPPORTED);
+    assert_true(blv_space_local_dim(s->space) <= s->dim);
+    assert_int_equal(blv_space_error(s->space, NULL), BLV_OK);
+    assert_true(blv_space_agree(s->space, 3.25) == 3.25);
+    if (error != BLV_OK)
+        return;
+    refill(s, 0);
+    assert_int_equal(d.tensor.ndim, 1);
+    assert_int_equal(d.tensor.shape[0], blv_space_local_dim(s->space));
+    assert_int_equal(d.tensor.strides[0], 1);
+    assert_int_equal(d.tensor.dtype.code, 2);
+    assert_int_equal(d.tensor.dtype.bits, blv_space_precision(s->space) == BLV_F32 ? 32 : 64);
+    assert_int_equal(d.tensor.byte_offset, 0);
+    if (blv_space_memory(s->space) != BLV_MEMORY_HOST)
+        return;
+    assert_int_equal(d.tensor.device.type, 1);
+    for (size_t i = 0; i < s->dim; i++)
+        assert_true((d.tensor.dtype.bits == 32 ? (double)((float *)d.tensor.data)[i]
+                                               : ((double *)d.tensor.data)[i]) == s->host[0][i]);
+}
+
+/* A vector around our memory does what any other does, and leaves what it holds there. */
+static void test_wrap(suite *s) {
+    if (blv_space_memory(s->space) != BLV_MEMORY_HOST)
+        return;
+    const size_t bytes = (blv_space_vec_bytes(s->space) + 63) / 64 * 64;
+    char *memory = aligned_alloc(64, bytes + 64);
+    assert_non_null(memory);
+    blv_vec *wrapped, *refused, *plain = s->vec[0];
+    const blv_error error = blv_vec_wrap(&wrapped, s->space, memory, bytes);
+    if (error == BLV_E_UNSUPPORTED) {
+        free(memory);
+        return;
+    }
+    assert_int_equal(error, BLV_OK);
+    assert_int_equal(blv_vec_wrap(&refused, s->space, memory, bytes / 2 - 1), BLV_E_ARGUMENT);
+    assert_int_equal(blv_vec_wrap(&refused, s->space, memory + 1, bytes), BLV_E_ARGUMENT);
+    assert_null(refused);
+    refill(s, 0);
+    refill(s, 1);
+    blv_vec_copy(wrapped, s->vec[1]);
+    assert_true(blv_vec_dot(wrapped, plain) == blv_vec_dot(s->vec[1], plain));
+    blv_vec_swap(wrapped, plain);
+    check_same(s, "swap with wrapped memory", wrapped, s->host[0]);
+    check_same(s, "swap with wrapped memory", plain, s->host[1]);
+    blv_vec_scale(wrapped, 2.0);
+    blv_vec_destroy(wrapped);
+    for (size_t i = 0; i < s->dim; i++)
+        assert_true((blv_space_precision(s->space) == BLV_F32
+                         ? (double)((float *)memory)[i]
+                         : ((double *)memory)[i]) == 2.0 * s->host[0][i]);
+    free(memory);
 }
 
 static void test_clamp(suite *s) {
@@ -258,22 +381,22 @@ static void test_not_finite(suite *s) {
         check_not_finite(s, "norm", blv_vec_norm(s->vec[0]));
         check_not_finite(s, "dot", blv_vec_dot(s->vec[1], s->vec[0]));
         double result[2];
-        blv_vec_dots(2, (const blv_vec *const[]){s->vec[1], s->vec[0]},
-                     (const blv_vec *const[]){s->vec[1], s->vec[1]}, result);
+        assert_false(blv_reduce(BLV_SCALARS(BLV_DOT(&result[0], s->vec[1], s->vec[1]),
+                                            BLV_DOT(&result[1], s->vec[0], s->vec[1]))));
         assert_true(isfinite(result[0]));
-        check_not_finite(s, "dots", result[1]);
-        check_not_finite(s, "lincomb", blv_vec_combine(s->vec[2], 0.5, s->vec[1], -0.5, s->vec[0]));
-        check_not_finite(s, "lincomb of one",
-                         blv_vec_lincomb(s->vec[2], 1, (const double[]){1.0},
-                                         (const blv_vec *const[]){s->vec[0]}));
+        check_not_finite(s, "reduce", result[1]);
+        blv_vec_combine(s->vec[2], 0.5, s->vec[1], -0.5, s->vec[0]);
+        check_not_finite(s, "lincomb", blv_vec_norm(s->vec[2]));
+        blv_vec_lincomb(s->vec[2], 1, (const double[]){1.0}, (const blv_vec *const[]){s->vec[0]});
+        check_not_finite(s, "lincomb of one", blv_vec_norm(s->vec[2]));
     }
     /* finite terms whose combination overflows the precision */
     const double huge = blv_space_precision(s->space) == BLV_F32 ? FLT_MAX : DBL_MAX;
     for (size_t i = 0; i < s->dim; i++)
         s->host[0][i] = i == s->dim - 1 ? huge : 0.0;
     blv_vec_write(s->vec[0], s->host[0]);
-    check_not_finite(s, "lincomb that overflows",
-                     blv_vec_combine(s->vec[2], 1.0, s->vec[0], 1.0, s->vec[0]));
+    blv_vec_combine(s->vec[2], 1.0, s->vec[0], 1.0, s->vec[0]);
+    check_not_finite(s, "lincomb that overflows", blv_vec_norm(s->vec[2]));
 }
 
 /* What a vector held before it was written must not be seen, padding included. */
@@ -290,8 +413,8 @@ static void test_no_leftovers(suite *s) {
     check_lincomb(s, "lincomb onto NaN", 2, 2, (const size_t[]){0, 1});
 }
 
-void space_conformance(const blv_space *space) {
-    suite s = {.space = space, .dim = blv_space_dim(space)};
+void space_conformance(const blv_space *space, const blv_space *other) {
+    suite s = {.space = space, .other = other, .dim = blv_space_dim(space)};
     s.rounding = blv_space_precision(space) == BLV_F32 ? FLT_EPSILON / 2 : DBL_EPSILON / 2;
     s.got = allocate(s.dim, sizeof *s.got);
     for (size_t i = 0; i < VECTORS; i++) {
@@ -303,7 +426,10 @@ void space_conformance(const blv_space *space) {
     test_scale_axpy(&s);
     test_dot_norm(&s);
     test_lincomb(&s);
-    test_dots(&s);
+    test_reduce(&s);
+    test_apply(&s);
+    test_description(&s);
+    test_wrap(&s);
     test_clamp(&s);
     test_not_finite(&s);
     test_no_leftovers(&s);

@@ -5,7 +5,8 @@
 #include "bilevel/space.h"
 
 /* Checks every operation against long double arithmetic on the host; fails the running cmocka test
- * where one is off. Vectors go in and out through read and write only. */
-void space_conformance(const blv_space *space);
+ * where one is off. Vectors go in and out through read and write only. other: a
+ * space of the same kind and another dimension. */
+void space_conformance(const blv_space *space, const blv_space *other);
 
 #endif

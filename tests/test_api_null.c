@@ -63,7 +63,9 @@ static void test_null_space(void **state) {
     REFUSES(blv_space_create_host(&space, 3, BLV_F64, -1));
     REFUSES(blv_space_create(NULL, NULL, 3, BLV_F64, NULL));
     REFUSES(blv_space_create(&space, NULL, 3, BLV_F64, NULL));
-    REFUSES(blv_space_create(&space, &(const blv_space_ops){.name = "half"}, 3, BLV_F64, NULL));
+    REFUSES(blv_space_create(&space,
+                             &(const blv_space_ops){BLV_SIZED(blv_space_ops), .name = "half"}, 3,
+                             BLV_F64, NULL));
     assert_null(space);
     blv_space_destroy(NULL);
     assert_int_equal(blv_space_dim(NULL), 0);
@@ -109,12 +111,17 @@ static void expect_spoiled(blv_vec *v, blv_vec *other) {
     blv_vec_swap(other, v);
     assert_true(is_spoiled(v));
     assert_true(isnan(blv_vec_dot(v, other)) && isnan(blv_vec_dot(other, v)));
-    assert_true(isnan(blv_vec_combine(v, 1.0, v, 1.0, other)));
+    blv_vec_combine(v, 1.0, v, 1.0, other);
     assert_true(is_spoiled(v));
-    assert_true(isnan(blv_vec_lincomb(v, 2, ones, (const blv_vec *const[]){v, other})));
+    blv_vec_lincomb(v, 2, ones, (const blv_vec *const[]){v, other});
     assert_true(is_spoiled(v));
-    blv_vec_dots(2, (const blv_vec *const[]){v, v}, (const blv_vec *const[]){v, other}, result);
-    assert_true(isnan(result[0]) && isnan(result[1]));
+    blv_vec_fill(v, 1.0);
+    blv_vec_apply(v, BLV_PRODUCT, 1.0, v, other);
+    assert_true(is_spoiled(v));
+    blv_vec_fill(v, 1.0);
+    assert_false(blv_reduce(
+        BLV_SCALARS(BLV_DOT(&result[0], v, v), BLV_DOT(&result[1], other, v), BLV_NORM(NULL, v))));
+    assert_true(isfinite(result[0]) && isnan(result[1]));
 }
 
 static void test_null_and_foreign_vectors(void **state) {
@@ -128,20 +135,31 @@ static void test_null_and_foreign_vectors(void **state) {
         assert_int_equal(blv_vec_create(&foreign, longer), BLV_OK);
         expect_spoiled(v, NULL);
         expect_spoiled(v, foreign);
-        double host[8] = {7.0}, ones[9] = {1.0}, result[9];
+        double host[8] = {7.0}, ones[9] = {1.0};
+        blv_vec *foreign_none;
         const blv_vec *terms[9] = {v, v, v, v, v, v, v, v, v};
         assert_true(isnan(blv_vec_norm(NULL)));
-        assert_true(isnan(blv_vec_lincomb(NULL, 1, ones, terms)));
-        assert_true(isnan(blv_vec_lincomb(v, 0, ones, terms)) && is_spoiled(v));
-        assert_true(isnan(blv_vec_lincomb(v, 9, ones, terms)) && is_spoiled(v));
-        assert_true(isnan(blv_vec_lincomb(v, 1, NULL, terms)) && is_spoiled(v));
-        assert_true(isnan(blv_vec_lincomb(v, 1, ones, NULL)) && is_spoiled(v));
-        blv_vec_dots(9, terms, terms, result);
-        assert_true(isnan(result[0]) && isnan(result[8]));
-        blv_vec_dots(1, NULL, terms, result);
-        blv_vec_dots(1, terms, NULL, result);
-        blv_vec_dots(1, terms, terms, NULL);
-        blv_vec_dots(0, terms, terms, result);
+        blv_vec_lincomb(NULL, 1, ones, terms);
+        static const struct {
+            size_t count;
+            bool coef, terms;
+        } wrong[] = {{0, true, true}, {9, true, true}, {1, false, true}, {1, true, false}};
+        for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+            blv_vec_fill(v, 1.0);
+            blv_vec_lincomb(v, wrong[i].count, wrong[i].coef ? ones : NULL,
+                            wrong[i].terms ? terms : NULL);
+            assert_true(is_spoiled(v));
+        }
+        blv_vec_apply(NULL, BLV_SQRT, 1.0, v, NULL);
+        blv_vec_apply(v, BLV_ELEMENTWISE_COUNT, 1.0, v, v);
+        assert_true(is_spoiled(v));
+        assert_true(blv_reduce(0, NULL));
+        assert_false(blv_reduce(1, NULL));
+        blv_dlpack description;
+        REFUSES(blv_vec_dlpack(NULL, &description));
+        REFUSES(blv_vec_dlpack(v, NULL));
+        REFUSES(blv_vec_wrap(NULL, space, host, sizeof host));
+        REFUSES(blv_vec_wrap(&foreign_none, space, NULL, sizeof host));
         blv_vec_fill(NULL, 1.0);
         blv_vec_scale(NULL, 1.0);
         blv_vec_clamp(NULL, 0.0, 1.0);
@@ -166,7 +184,8 @@ static void test_null_problem(void **state) {
     blv_problem *problem = NULL;
     blv_problem *quadratic = small_quadratic(BLV_F64);
     blv_check_report report;
-    const blv_problem_def half = {.dim_x = 1, .dim_y = 1, .upper = zero_upper};
+    const blv_problem_def half = {BLV_SIZED(blv_problem_def), .dim_x = 1, .dim_y = 1,
+                                  .upper = zero_upper};
     REFUSES(blv_problem_create(NULL, &half, &why));
     REFUSES(blv_problem_create(&problem, NULL, &why));
     REFUSES(blv_problem_create(&problem, &half, NULL));
@@ -178,7 +197,7 @@ static void test_null_problem(void **state) {
     REFUSES(blv_problem_check(quadratic, 1, 1.0, NULL, NULL));
     REFUSES(blv_problem_check(quadratic, 1, NAN, &report, NULL));
     const blv_problem_family *family = blv_family_find(NULL, "quadratic", NULL);
-    const blv_problem_family empty = {.name = "empty"};
+    const blv_problem_family empty = {BLV_SIZED(blv_problem_family), .name = "empty"};
     REFUSES(blv_problem_from_family(NULL, NULL, NULL, &problem, &why));
     REFUSES(blv_problem_from_family(family, NULL, NULL, NULL, NULL));
     REFUSES(blv_problem_from_family(&empty, NULL, NULL, &problem, NULL));
@@ -362,7 +381,8 @@ static blv_flow wrong_step(blv_run *run, void *state) {
     return BLV_FINISHED;
 }
 
-static const blv_solver wrong_solver = {.name = "wrong", .open = wrong_open, .step = wrong_step};
+static const blv_solver wrong_solver = {BLV_SIZED(blv_solver), .name = "wrong", .open = wrong_open,
+                                        .step = wrong_step};
 
 static void test_null_in_a_solver(void **state) {
     (void)state;
@@ -385,7 +405,8 @@ static void test_null_registry(void **state) {
     assert_int_equal(blv_registry_create(&registry), BLV_OK);
     REFUSES(blv_registry_add_solver(NULL, &wrong_solver, NULL));
     REFUSES(blv_registry_add_solver(registry, NULL, NULL));
-    REFUSES(blv_registry_add_solver(registry, &(const blv_solver){.name = "half"}, NULL));
+    REFUSES(blv_registry_add_solver(
+        registry, &(const blv_solver){BLV_SIZED(blv_solver), .name = "half"}, NULL));
     REFUSES(blv_registry_add_family(NULL, blv_family_at(NULL, 0), NULL));
     REFUSES(blv_registry_add_family(registry, NULL, NULL));
     assert_null(blv_solver_find(registry, NULL, NULL));

@@ -97,8 +97,9 @@ static blv_flow never_stepped(blv_run *run, void *state) {
     return BLV_FATAL;
 }
 
-static const blv_solver refusing_solver = {
-    .name = "refusing", .state_size = sizeof(int), .open = refusing_open, .step = never_stepped};
+static const blv_solver refusing_solver = {BLV_SIZED(blv_solver), .name = "refusing",
+                                           .state_size = sizeof(int), .open = refusing_open,
+                                           .step = never_stepped};
 
 static void test_open_that_failed(void **state) {
     (void)state;

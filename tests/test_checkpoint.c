@@ -61,11 +61,9 @@ static blv_flow blocky_step(blv_run *run, void *state) {
 
 static void test_blocks_and_hidden_scalars(void **state) {
     (void)state;
-    static const blv_solver solver = {.name = "blocky",
-                                      .summary = "",
-                                      .state_size = sizeof(blocky),
-                                      .open = blocky_open,
-                                      .step = blocky_step};
+    static const blv_solver solver = {BLV_SIZED(blv_solver), .name = "blocky",
+                                      .summary = "",         .state_size = sizeof(blocky),
+                                      .open = blocky_open,   .step = blocky_step};
     blv_problem *problem = small_quadratic(BLV_F64);
     blv_run *straight = NULL, *resumed = NULL;
     assert_int_equal(blv_run_create(&straight, problem, &solver, NULL), BLV_OK);

@@ -234,11 +234,9 @@ static blv_flow mover_step(blv_run *run, void *state) {
     return blv_move(run, blv_run_y(run), 0.4 + 0.3 * (double)(blv_run_iteration(run) % 3), m->gy);
 }
 
-static const blv_solver mover_solver = {.name = "mover",
-                                        .summary = "",
-                                        .state_size = sizeof(mover),
-                                        .open = mover_open,
-                                        .step = mover_step};
+static const blv_solver mover_solver = {BLV_SIZED(blv_solver), .name = "mover",
+                                        .summary = "",         .state_size = sizeof(mover),
+                                        .open = mover_open,    .step = mover_step};
 
 static blv_run *mover_run(const blv_problem *problem) {
     blv_run *run = NULL;

@@ -180,8 +180,10 @@ static blv_flow never_step(blv_run *run, void *state) {
 
 static void test_runs_that_cannot_begin(void **state) {
     (void)state;
-    static const blv_solver picky = {.name = "picky", .open = refuse_to_open, .step = never_step};
-    static const blv_solver broken = {.name = "broken", .open = break_on_open, .step = never_step};
+    static const blv_solver picky = {BLV_SIZED(blv_solver), .name = "picky", .open = refuse_to_open,
+                                     .step = never_step};
+    static const blv_solver broken = {BLV_SIZED(blv_solver), .name = "broken",
+                                      .open = break_on_open, .step = never_step};
     blv_problem *problem = small_quadratic(BLV_F64);
     blv_registry *registry;
     assert_int_equal(blv_registry_create(&registry), BLV_OK);

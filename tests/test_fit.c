@@ -16,7 +16,8 @@ static blv_flow finish(blv_run *run, void *state) {
 }
 
 static blv_solver solver_using(unsigned uses) {
-    return (blv_solver){.name = "made-up", .uses = uses, .open = open_nothing, .step = finish};
+    return (blv_solver){BLV_SIZED(blv_solver), .name = "made-up", .uses = uses,
+                        .open = open_nothing, .step = finish};
 }
 
 /* Oracles: 1 Hv, 2 Jv, 4 all in one. */

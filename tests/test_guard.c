@@ -12,6 +12,7 @@
 typedef struct fixture {
     blv_space *space;
     blv_vec *direction;
+    const blv_vec *x; /* NULL: the guard is not that of x */
     blv_guard guard;
     double step;
 } fixture;
@@ -34,6 +35,9 @@ static void free_fixture(fixture *f) {
 
 static double look(fixture *f, const blv_batch *batch, double a, double b) {
     blv_vec_write(f->direction, (const double[]){a, b});
+    blv_scalar list[BLV_STEP_SCALARS], *end = list;
+    end = blv_guard_ask(&f->guard, f->x, f->direction, end);
+    assert_true(blv_reduce((size_t)(end - list), list));
     return blv_guard_step(&f->guard, &f->step, 1.0, batch, f->direction, hypot(a, b));
 }
 
@@ -114,13 +118,16 @@ static void test_clipping_of_x(void **state) {
     (void)state;
     fixture f = make_fixture(1.0);
     double x = 0.0;
+    blv_vec *at;
+    assert_int_equal(blv_vec_create(&at, f.space), BLV_OK);
+    f.x = at;
     for (int k = 0; k < 20; k++) {
-        blv_vec_write(f.direction, (const double[]){x, 0.0});
-        blv_guard_limit(&f.guard, f.direction);
+        blv_vec_write(at, (const double[]){x, 0.0});
         x -= look(&f, &some, 0.1 * exp(-x), 0.0) * 0.1 * exp(-x);
     }
     assert_at_most(-x, 20 * 0.1 * 2.0 * pow(1.05, 20.0));
     assert_true(f.step == 1.0); /* clipped, not halved */
+    blv_vec_destroy(at);
     free_fixture(&f);
 }
 

@@ -99,7 +99,8 @@ static blv_flow never_step(blv_run *stepped, void *fields) {
 /* The reason stays the reason, whatever else fails in between. */
 static void test_failed_opening(void **state) {
     (void)state;
-    static const blv_solver silent = {.name = "silent", .open = fail_to_open, .step = never_step};
+    static const blv_solver silent = {BLV_SIZED(blv_solver), .name = "silent", .open = fail_to_open,
+                                      .step = never_step};
     const char *reason = "solver silent: not possible with this problem";
     blv_problem *problem = small_quadratic(BLV_F64);
     assert_int_equal(blv_run_create(&run, problem, &silent, NULL), BLV_OK);
@@ -128,8 +129,8 @@ static void test_without_a_run(void **state) {
     blv_message why;
     blv_problem *problem = small_quadratic(BLV_F64), *made;
     const blv_problem_def *def = blv_problem_definition(problem);
-    const blv_problem_def empty = {.dim_x = 1, .dim_y = 1};
-    const blv_solver nothing = {.name = "nothing"};
+    const blv_problem_def empty = {BLV_SIZED(blv_problem_def), .dim_x = 1, .dim_y = 1};
+    const blv_solver nothing = {BLV_SIZED(blv_solver), .name = "nothing"};
     const blv_problem_family *family = blv_family_find(NULL, "quadratic", NULL);
     blv_certificate certificate;
     blv_check_report report;

@@ -236,7 +236,8 @@ static void test_singular_for_good(void **state) {
     (void)state;
     blv_message why;
     blv_problem *p = NULL;
-    const blv_problem_def def = {.dim_x = 1, .dim_y = 2, .upper = flat_upper, .lower = flat_lower};
+    const blv_problem_def def = {BLV_SIZED(blv_problem_def), .dim_x = 1, .dim_y = 2,
+                                 .upper = flat_upper, .lower = flat_lower};
     assert_int_equal(blv_problem_create(&p, &def, &why), BLV_OK);
     for (size_t k = 0; k < 5; k++) {
         const char *const *settings =

@@ -140,7 +140,8 @@ static void test_projection(void **state) {
     for (int precision = BLV_F64; precision <= BLV_F32; precision++) {
         blv_message why;
         blv_problem *p = NULL;
-        const blv_problem_def def = {.dim_x = 1,
+        const blv_problem_def def = {BLV_SIZED(blv_problem_def),
+                                     .dim_x = 1,
                                      .dim_y = 1,
                                      .precision = (blv_precision)precision,
                                      .upper = bound_upper,

@@ -56,7 +56,7 @@ static void test_direction(void **state) {
     blv_vec_write(vz, z);
     assert_int_equal(blv_penalty_open(run, &penalty), BLV_OK);
     assert_int_equal(blv_penalty_direction(run, &penalty, (blv_batches){NULL, NULL}, lambda, vx, vy,
-                                           vz, true, vG, &look),
+                                           vz, true, vG, NULL, &look),
                      BLV_GO);
     blv_vec_read(vG, G);
     dense_transposed_times(8, 5, C, between, expected);
@@ -104,11 +104,9 @@ static blv_flow probe_step(blv_run *run, void *state) {
     return BLV_GO;
 }
 
-static const blv_solver probe_solver = {.name = "probe",
-                                        .state_size = sizeof(probe),
-                                        .params = probe_params,
-                                        .open = probe_open,
-                                        .prepare = probe_prepare,
+static const blv_solver probe_solver = {BLV_SIZED(blv_solver),       .name = "probe",
+                                        .state_size = sizeof(probe), .params = probe_params,
+                                        .open = probe_open,          .prepare = probe_prepare,
                                         .step = probe_step};
 
 /* The largest eigenvalue of ridge I + C'M C, where M = lambda A^-1 - lambda^2 (I + lambda A)^-1

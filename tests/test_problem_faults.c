@@ -248,7 +248,8 @@ static int plain_lower(void *user, const blv_batch *batch, const blv_vec *x, con
 static void test_check_of_lower_all(void **state) {
     (void)state;
     blv_problem *base = small_quadratic(BLV_F64), *problem;
-    const blv_problem_def def = {.dim_x = 3,
+    const blv_problem_def def = {BLV_SIZED(blv_problem_def),
+                                 .dim_x = 3,
                                  .dim_y = 4,
                                  .user = base,
                                  .upper = plain_upper,

@@ -363,7 +363,8 @@ static blv_problem *plant(planted *user, blv_problem **inner, mistake what) {
     *inner = make_problem(
         "quadratic", SETTINGS("dx", "5", "dy", "4", "kappa", "3", "terms", "7", "scale", "0.5"));
     *user = (planted){.inner = blv_problem_definition(*inner), .what = what};
-    blv_problem_def def = {.name = "planted",
+    blv_problem_def def = {BLV_SIZED(blv_problem_def),
+                           .name = "planted",
                            .dim_x = DX,
                            .dim_y = DY,
                            .upper_samples = 7,

@@ -165,7 +165,8 @@ static void open_units(units *u, const instance *of, double s) {
     u->x = vec_of(u->def->space_x);
     u->y = vec_of(u->def->space_y);
     u->v = vec_of(u->def->space_y);
-    const blv_problem_def def = {.dim_x = u->def->dim_x,
+    const blv_problem_def def = {BLV_SIZED(blv_problem_def),
+                                 .dim_x = u->def->dim_x,
                                  .dim_y = u->def->dim_y,
                                  .precision = u->def->precision,
                                  .threads = 1,

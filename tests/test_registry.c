@@ -72,14 +72,9 @@ static const blv_param descent_params[] = {
 };
 
 static const blv_solver descent_solver = {
-    .name = "descent",
-    .summary = "for tests",
-    .state_size = sizeof(descent),
-    .params = descent_params,
-    .open = descent_open,
-    .prepare = descent_prepare,
-    .step = descent_step,
-    .close = descent_close,
+    BLV_SIZED(blv_solver),         .name = "descent",        .summary = "for tests",
+    .state_size = sizeof(descent), .params = descent_params, .open = descent_open,
+    .prepare = descent_prepare,    .step = descent_step,     .close = descent_close,
 };
 
 static blv_run *descent_run(const blv_problem *problem, const char *mode) {
@@ -195,7 +190,8 @@ static blv_error create_parabola(const void *params, const blv_problem_options *
     return blv_family_find(NULL, "parabola", NULL)->create(params, options, problem, why);
 }
 
-static const blv_problem_family my_problem = {.name = "my-problem", .create = create_parabola};
+static const blv_problem_family my_problem = {BLV_SIZED(blv_problem_family), .name = "my-problem",
+                                              .create = create_parabola};
 
 static size_t count_solvers(const blv_registry *registry) {
     size_t n = 0;

@@ -117,9 +117,9 @@ static void test_null_arguments(void **state) {
     expect_text(why.text, "NULL");
     assert_int_equal(blv_run_create(&run, NULL, solver, NULL), BLV_E_ARGUMENT);
     assert_int_equal(blv_run_create(&run, problem, NULL, &why), BLV_E_ARGUMENT);
-    const blv_solver no_step = {.name = "no step", .open = open_nothing};
-    const blv_solver no_open = {.name = "no open", .step = step_nothing};
-    const blv_solver no_name = {.open = open_nothing, .step = step_nothing};
+    const blv_solver no_step = {BLV_SIZED(blv_solver), .name = "no step", .open = open_nothing};
+    const blv_solver no_open = {BLV_SIZED(blv_solver), .name = "no open", .step = step_nothing};
+    const blv_solver no_name = {BLV_SIZED(blv_solver), .open = open_nothing, .step = step_nothing};
     assert_int_equal(blv_run_create(&run, problem, &no_step, &why), BLV_E_ARGUMENT);
     assert_null(run);
     expect_text(why.text, "step");

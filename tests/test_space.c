@@ -59,7 +59,9 @@ static void conform(blv_precision precision) {
     for (size_t d = 0; d < LENGTH(dims); d++)
         for (int threads = 1; threads <= 3; threads++) {
             blv_space *space = host_space(dims[d], precision, threads);
-            space_conformance(space);
+            blv_space *other = host_space(5, precision, threads);
+            space_conformance(space, other);
+            blv_space_destroy(other);
             blv_space_destroy(space);
         }
 }
@@ -130,17 +132,10 @@ static void count_release(void *context) {
 }
 
 static const blv_space_ops plain_ops = {
-    .name = "plain",
-    .create = plain_create,
-    .destroy = plain_destroy,
-    .copy = plain_copy,
-    .fill = plain_fill,
-    .scale = plain_scale,
-    .axpy = plain_axpy,
-    .dot = plain_dot,
-    .clamp = plain_clamp,
-    .read = plain_read,
-    .write = plain_write,
+    BLV_SIZED(blv_space_ops),      .name = "plain",    .create = plain_create,
+    .destroy = plain_destroy,      .copy = plain_copy, .fill = plain_fill,
+    .scale = plain_scale,          .axpy = plain_axpy, .dot = plain_dot,
+    .clamp = plain_clamp,          .read = plain_read, .write = plain_write,
     .free_context = count_release,
 };
 
@@ -153,7 +148,11 @@ static void test_required_operations_suffice(void **state) {
         assert_int_equal(blv_space_create(&space, &plain_ops, some_dims[d], BLV_F64, &released),
                          BLV_OK);
         assert_true(blv_space_context(space) == &released);
-        space_conformance(space);
+        blv_space *other;
+        assert_int_equal(blv_space_create(&other, &plain_ops, 5, BLV_F64, &released), BLV_OK);
+        space_conformance(space, other);
+        blv_space_destroy(other);
+        released = 0;
         blv_vec *v = new_vec(space);
         assert_null(blv_vec_f64(v));
         assert_null(blv_vec_f32(v));
@@ -179,9 +178,14 @@ static void reduce_all(const blv_space *space, double *results, double *out) {
     blv_vec_scale(v[4], 1.0 / 3.0);
     results[0] = blv_vec_dot(v[1], v[2]);
     results[1] = blv_vec_norm(v[3]);
-    blv_vec_dots(5, terms, (const blv_vec *const *)v, results + 2);
-    for (size_t count = 1; count <= 5; count++)
-        results[6 + count] = blv_vec_lincomb(v[0], count, coef, terms);
+    blv_scalar scalars[5];
+    for (size_t i = 0; i < LENGTH(scalars); i++)
+        scalars[i] = (blv_scalar)BLV_DOT(&results[2 + i], terms[i], v[i]);
+    blv_reduce(LENGTH(scalars), scalars);
+    for (size_t count = 1; count <= 5; count++) {
+        blv_vec_lincomb(v[0], count, coef, terms);
+        results[6 + count] = blv_vec_norm(v[0]);
+    }
     blv_vec_read(v[0], out);
     for (size_t i = 0; i < LENGTH(v); i++)
         blv_vec_destroy(v[i]);
@@ -219,12 +223,17 @@ static void test_fused_and_separate_agree(void **state) {
             blv_space *space = host_space(dims[d], (blv_precision)precision, 2);
             blv_vec *a = wavy_vec(space, 1), *b = wavy_vec(space, 2), *out = new_vec(space);
             double result[3];
-            blv_vec_dots(3, (const blv_vec *const[]){a, a, b}, (const blv_vec *const[]){a, b, b},
-                         result);
+            assert_true(blv_reduce(BLV_SCALARS(BLV_DOT(&result[0], a, a), BLV_DOT(&result[1], a, b),
+                                               BLV_DOT(&result[2], b, b))));
             assert_true(result[0] == blv_vec_dot(a, a));
             assert_true(result[1] == blv_vec_dot(a, b));
             assert_true(result[2] == blv_vec_dot(b, b));
-            assert_true(blv_vec_combine(out, 0.3, a, 0.7, b) == blv_vec_norm(out));
+            blv_vec_combine(out, 0.3, a, 0.7, b);
+            assert_true(blv_vec_norm_known(out));
+            const double left_behind = blv_vec_norm(out);
+            assert_true(blv_vec_f64_mut(out) || blv_vec_f32_mut(out));
+            assert_false(blv_vec_norm_known(out));
+            assert_true(blv_vec_norm(out) == left_behind);
             blv_vec_destroy(a);
             blv_vec_destroy(b);
             blv_vec_destroy(out);

@@ -32,9 +32,8 @@ static blv_flow counting_step(blv_run *run, void *state) {
     return BLV_GO;
 }
 
-static const blv_solver counting_solver = {.name = "counting",
-                                           .state_size = sizeof(counting),
-                                           .open = counting_open,
+static const blv_solver counting_solver = {BLV_SIZED(blv_solver), .name = "counting",
+                                           .state_size = sizeof(counting), .open = counting_open,
                                            .step = counting_step};
 
 static blv_run *make_counting(const blv_problem *problem) {

@@ -77,6 +77,7 @@ typedef struct blv_named_array {
 typedef uint64_t (*blv_fingerprint_fn)(void *user);
 
 typedef struct blv_problem_def {
+    size_t size;             /* of this struct: BLV_SIZED(blv_problem_def) */
     const char *name;        /* copied; NULL: "problem" */
     size_t dim_x, dim_y;     /* sizes of x and y */
     blv_precision precision; /* BLV_F64 unless said otherwise */
@@ -111,7 +112,7 @@ typedef struct blv_problem_def {
     const blv_space *space_y; /* NULL: host memory, from dim, precision and threads */
 } blv_problem_def;
 
-/* The definition is copied. */
+/* The definition is copied. Where its size is not set, nothing else of it is read or freed. */
 BLV_API blv_error blv_problem_create(blv_problem **problem, const blv_problem_def *def,
                                      blv_message *why);
 /* Every run of the problem must have been destroyed before. NULL is allowed. */
@@ -156,6 +157,7 @@ typedef struct blv_problem_options {
 } blv_problem_options;
 
 typedef struct blv_problem_family {
+    size_t size; /* of this struct: BLV_SIZED(blv_problem_family) */
     const char *name;
     const char *summary; /* one line */
     const char *formula; /* f and g, one line each */

@@ -52,6 +52,7 @@ enum {
 };
 
 typedef struct blv_solver {
+    size_t size; /* of this struct: a descriptor begins with BLV_SIZED(blv_solver) */
     const char *name;
     const char *summary;  /* one line */
     const char *citation; /* paper and algorithm */
@@ -122,8 +123,13 @@ BLV_API blv_flow blv_oracle_all(blv_run *run, const blv_batch *batch, const blv_
 /* x = P_X(x); nothing to do where X is the whole space. blv_move does this by itself. */
 BLV_API blv_flow blv_oracle_project(blv_run *run, blv_vec *x);
 
-/* iterate = iterate - step * direction, projected onto X when the iterate is the run's x. Refused
- * with BLV_NONFINITE, iterate unchanged, when the result is not finite: so iterates always are. */
+/* All scalars that a step needs, in one reduction: blv_run_reduce(run, BLV_SCALARS(BLV_NORM(&norm,
+ * gy), ...)). BLV_NONFINITE when one of them is not finite, or when a move since the last reduction
+ * was not: that one is undone, so the iterates that a run shows are always finite. */
+BLV_API blv_flow blv_run_reduce(blv_run *run, size_t count, const blv_scalar *scalars);
+
+/* iterate = iterate - step * direction, projected onto X when the iterate is the run's x. The next
+ * reduction checks it, or it is BLV_NONFINITE at once where the space can tell. */
 BLV_API blv_flow blv_move(blv_run *run, blv_vec *iterate, double step, const blv_vec *direction);
 /* iterate = sum_i coef[i] terms[i], likewise. */
 BLV_API blv_flow blv_move_to(blv_run *run, blv_vec *iterate, size_t count, const double *coef,

@@ -18,6 +18,10 @@ extern "C" {
 #define BLV_PRINTF(fmt, args)
 #endif
 
+/* The first element of every struct that a caller fills and the library reads:
+ * {BLV_SIZED(blv_solver), .name = ...}. It tells the library which edition of the struct it got. */
+#define BLV_SIZED(type) .size = sizeof(type)
+
 #define BLV_VERSION_MAJOR 0
 #define BLV_VERSION_MINOR 1
 #define BLV_VERSION_PATCH 0
@@ -38,7 +42,8 @@ BLV_API const char *blv_version(void);
     X(BLV_E_FORMAT, 8, "malformed file")                                                           \
     X(BLV_E_UNSUPPORTED, 9, "not possible with this problem")                                      \
     X(BLV_E_STOPPED, 10, "stopped on request")                                                     \
-    X(BLV_E_FAILED, 11, "a run failed")
+    X(BLV_E_FAILED, 11, "a run failed")                                                            \
+    X(BLV_E_DEVICE, 12, "a device or a network failed")
 
 typedef enum blv_error {
 #define X(name, value, text) name = value,

@@ -28,9 +28,10 @@ static void learn(blv_agd *agd, double *L) {
 static bool enough(const blv_agd *agd, const blv_agd_rule *rule, size_t j, double *first) {
     if (rule->reduce == 0.0 && rule->tol == 0.0)
         return false;
-    double norm = blv_vec_norm(agd->gradient);
+    double norm, point_norm;
+    blv_reduce(BLV_SCALARS(BLV_NORM(&norm, agd->gradient), BLV_NORM(&point_norm, agd->point)));
     *first = j == 0 ? norm : *first;
-    double rounding = 16.0 * epsilon(agd->point) * rule->L * blv_vec_norm(agd->point);
+    double rounding = 16.0 * epsilon(agd->point) * rule->L * point_norm;
     return norm <= fmax(fmax(rule->reduce * *first, rule->tol), rounding);
 }
 
@@ -73,9 +74,12 @@ blv_flow blv_agd_minimize(blv_agd *agd, blv_gradient_fn gradient, void *context,
         }
         learn(agd, L);
         blv_vec_copy(agd->before, z);
-        if (!isfinite(blv_vec_combine(z, 1.0, agd->point, -1.0 / *L, agd->gradient)))
+        blv_vec_combine(z, 1.0, agd->point, -1.0 / *L, agd->gradient);
+        double here, before, z_norm;
+        if (!blv_reduce(BLV_SCALARS(BLV_DOT(&here, agd->gradient, z), BLV_NORM(&z_norm, z),
+                                    BLV_DOT(&before, agd->gradient, agd->before))))
             return BLV_NONFINITE;
-        double uphill = blv_vec_dot(agd->gradient, z) - blv_vec_dot(agd->gradient, agd->before);
+        double uphill = here - before;
         age = uphill > 0.0 ? 0.0 : age + 1.0;
         double b = age > 0.0 ? (age - 1.0) / (age + 2.0) : 0.0;
         blv_vec_combine(agd->point, 1.0 + b, z, -b, agd->before);

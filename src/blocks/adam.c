@@ -2,7 +2,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 blv_error blv_adam_open(blv_run *run, const char *name, blv_level level, blv_adam *adam) {
     char of_m[32], of_s[32], of_t[32];
@@ -12,28 +11,16 @@ blv_error blv_adam_open(blv_run *run, const char *name, blv_level level, blv_ada
     BLV_CHECK(blv_state_vec(run, of_m, level, &adam->m));
     BLV_CHECK(blv_state_vec(run, of_s, level, &adam->s));
     BLV_CHECK(blv_state_scalar(run, of_t, &adam->t));
-    size_t bytes = 3 * blv_vec_dim(adam->m) * sizeof *adam->room;
-    adam->room = malloc(bytes);
-    if (!adam->room)
-        return blv_run_fail(run, BLV_E_MEMORY, "adam: out of memory");
-    return blv_run_own(run, adam->room, free, bytes);
+    return blv_scratch_vec(run, level, &adam->room);
 }
 
-double blv_adam_direction(blv_adam *adam, double beta1, double beta2, double eps, blv_vec *d) {
-    size_t dim = blv_vec_dim(d);
-    double *m = adam->room, *s = m + dim, *out = s + dim;
-    blv_vec_read(adam->m, m);
-    blv_vec_read(adam->s, s);
-    blv_vec_read(d, out);
+void blv_adam_direction(blv_adam *adam, double beta1, double beta2, double eps, blv_vec *d) {
     adam->t += 1.0;
     double of_m = 1.0 - pow(beta1, adam->t), of_s = 1.0 - pow(beta2, adam->t);
-    for (size_t i = 0; i < dim; i++) {
-        m[i] = beta1 * m[i] + (1.0 - beta1) * out[i];
-        s[i] = beta2 * s[i] + (1.0 - beta2) * out[i] * out[i];
-        out[i] = m[i] / of_m / (sqrt(s[i] / of_s) + eps);
-    }
-    blv_vec_write(adam->m, m);
-    blv_vec_write(adam->s, s);
-    blv_vec_write(d, out);
-    return blv_vec_norm(d);
+    blv_vec_combine(adam->m, beta1, adam->m, 1.0 - beta1, d);
+    blv_vec_apply(adam->room, BLV_PRODUCT, 1.0, d, d);
+    blv_vec_combine(adam->s, beta2, adam->s, 1.0 - beta2, adam->room);
+    blv_vec_apply(adam->room, BLV_SQRT, 1.0 / of_s, adam->s, NULL);
+    blv_vec_apply(d, BLV_QUOTIENT, eps, adam->m, adam->room);
+    blv_vec_scale(d, 1.0 / of_m);
 }

@@ -10,12 +10,10 @@ blv_flow blv_look_ahead(blv_run *run, const blv_vec *x, double step, const blv_v
         *mapping = blv_vec_norm(d);
         return BLV_GO;
     }
-    if (!isfinite(blv_vec_combine(ahead, 1.0, x, -step, d))) {
-        blv_run_fail(run, BLV_OK, "the step of x was not finite");
-        return BLV_NONFINITE;
-    }
+    blv_vec_combine(ahead, 1.0, x, -step, d);
     BLV_TRY(blv_oracle_project(run, ahead));
-    *mapping = blv_vec_combine(run->x_displacement, 1.0 / step, x, -1.0 / step, ahead);
+    blv_vec_combine(run->x_displacement, 1.0 / step, x, -1.0 / step, ahead);
+    BLV_TRY(blv_run_reduce(run, BLV_SCALARS(BLV_NORM(mapping, run->x_displacement))));
     run->mapping_norm = *mapping;
     return BLV_GO;
 }

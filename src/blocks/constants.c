@@ -4,6 +4,7 @@
 #include "core/implicit.h"
 #include "core/run_private.h"
 #include "linsolve/lanczos.h"
+#include "space/distance.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -204,7 +205,7 @@ static blv_flow penalized_gradient_at(blv_constants_work *w, const blv_vec *x, m
         BLV_TRY(solve_y(w, x));
     }
     return blv_penalty_direction(w->run, w->penalty, (blv_batches){NULL, NULL}, w->lambda, x, w->y,
-                                 w->z, false, out, &look);
+                                 w->z, false, out, NULL, &look);
 }
 
 static blv_flow gradient_at(blv_constants_work *w, const blv_vec *x, moment when, blv_vec *out) {
@@ -221,7 +222,7 @@ static blv_flow gradient_at(blv_constants_work *w, const blv_vec *x, moment when
 static blv_flow probe(blv_constants_work *w, const blv_vec *direction, double t, double *distance) {
     blv_vec_combine(w->x1, 1.0, w->run->x, t, direction);
     BLV_TRY(blv_eval_project(&w->run->eval, w->x1));
-    *distance = blv_vec_combine(w->displacement, 1.0, w->x1, -1.0, w->run->x);
+    *distance = blv_distance(w->displacement, w->x1, w->run->x);
     return BLV_GO;
 }
 
@@ -243,7 +244,7 @@ static blv_flow upper_curvature(blv_constants_work *w, moment when, double *curv
         if (!(distance > 0.0))
             break;
         BLV_TRY(gradient_at(w, w->x1, when, w->d1));
-        norm = blv_vec_combine(w->d1, 1.0, w->d1, -1.0, w->d0);
+        norm = blv_distance(w->d1, w->d1, w->d0);
         largest = fmax(largest, norm / distance);
     }
     *curvature = largest > 0.0 ? largest : 1.0;
@@ -264,8 +265,8 @@ blv_flow blv_constants_estimate(blv_run *run, blv_constants_work *w, blv_constan
     /* L for the way from y0 to y*, mu where it ends: at y0 the function may even curve down */
     BLV_TRY(lower_spectrum(w, w->y, c));
     c->L = fmax(c->L, at_start.L);
-    c->reach_y = blv_vec_combine(w->start, 1.0, w->y, -1.0, run->y);
-    c->reach_v = v ? blv_vec_combine(w->start, 1.0, w->v, -1.0, v->vec) : blv_vec_norm(w->v);
+    c->reach_y = blv_distance(w->start, w->y, run->y);
+    c->reach_v = v ? blv_distance(w->start, w->v, v->vec) : blv_vec_norm(w->v);
     double gradient = blv_vec_norm(w->d0);
     BLV_TRY(upper_curvature(w, AT_PROBE, &c->L_phi));
     c->doubt = 1.0;
@@ -295,7 +296,7 @@ blv_flow blv_constants_penalized(blv_run *run, blv_constants_work *w, blv_penalt
     BLV_TRY(lower_spectrum(w, w->z, c));
     BLV_TRY(spectrum(w, OF_F, w->y, &c->L_f, &c->mu_f));
     c->L_f = fmax(c->L_f, L_f);
-    c->reach_y = blv_vec_combine(w->shifted, 1.0, w->z, -1.0, run->y);
+    c->reach_y = blv_distance(w->shifted, w->z, run->y);
     BLV_TRY(upper_curvature(w, AT_PROBE, &c->L_phi));
     c->reach_x = gradient / c->L_phi;
     if (want_L_x) {

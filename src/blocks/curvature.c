@@ -5,7 +5,6 @@
 #include <stdio.h>
 
 blv_error blv_curvature_open(blv_run *run, const char *name, blv_level level, blv_curvature *c) {
-    BLV_CHECK(blv_scratch_vec(run, level, &c->room));
     if (!name) {
         BLV_CHECK(blv_scratch_vec(run, level, &c->point));
         return blv_scratch_vec(run, level, &c->gradient);
@@ -23,18 +22,25 @@ void blv_curvature_forget(blv_curvature *c) {
     c->known = 0.0;
 }
 
-double blv_shortest_way(const blv_vec *v) {
+static double shortest_way(const blv_vec *v, double norm) {
     bool single = blv_space_precision(blv_vec_space(v)) == BLV_F32;
-    return cbrt(single ? (double)FLT_EPSILON : DBL_EPSILON) * (1.0 + blv_vec_norm(v));
+    return cbrt(single ? (double)FLT_EPSILON : DBL_EPSILON) * (1.0 + norm);
+}
+
+double blv_shortest_way(const blv_vec *v) {
+    return shortest_way(v, blv_vec_norm(v));
 }
 
 double blv_curvature_met(blv_curvature *c, const blv_vec *point, const blv_vec *gradient,
                          double *way) {
     double curvature = 0.0, length = 0.0;
     if (c->known > 0.0) {
-        length = blv_vec_combine(c->room, 1.0, point, -1.0, c->point);
-        double change = blv_vec_combine(c->room, 1.0, gradient, -1.0, c->gradient);
-        if (length > blv_shortest_way(point) && isfinite(change))
+        double change, norm;
+        blv_vec_combine(c->point, 1.0, point, -1.0, c->point);
+        blv_vec_combine(c->gradient, 1.0, gradient, -1.0, c->gradient);
+        blv_reduce(BLV_SCALARS(BLV_NORM(&length, c->point), BLV_NORM(&change, c->gradient),
+                               BLV_NORM(&norm, point)));
+        if (length > shortest_way(point, norm) && isfinite(change))
             curvature = change / length;
     }
     blv_vec_copy(c->point, point);

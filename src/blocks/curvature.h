@@ -7,8 +7,7 @@
 
 typedef struct blv_curvature {
     blv_vec *point, *gradient; /* the last ones */
-    blv_vec *room;
-    double known; /* not 0: they are set */
+    double known;              /* not 0: they are set */
 } blv_curvature;
 
 /* In `open`. name: of the state in which it is kept from step to step, at most 10 letters; NULL: it

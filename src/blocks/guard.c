@@ -27,11 +27,6 @@ void blv_guard_reset(blv_guard *guard) {
     guard->before_norm = 0.0;
 }
 
-void blv_guard_limit(blv_guard *guard, const blv_vec *x) {
-    if (guard->before)
-        guard->longest = 0.5 * (1.0 + blv_vec_norm(x));
-}
-
 static bool is_rounding(const blv_guard *guard, double norm) {
     bool single = blv_space_precision(blv_vec_space(guard->before)) == BLV_F32;
     return norm <= pow(single ? (double)FLT_EPSILON : DBL_EPSILON, 2.0 / 3.0) * guard->largest;
@@ -72,8 +67,10 @@ double blv_guard_step(blv_guard *guard, double *step, double decay, const blv_ba
                       const blv_vec *direction, double norm) {
     if (!guard->before)
         return *step * decay;
-    bool is_x = guard->longest > 0.0;
-    double product = blv_vec_dot(guard->before, direction);
+    bool is_x = !isnan(guard->x_norm);
+    double product = guard->product;
+    if (is_x)
+        guard->longest = 0.5 * (1.0 + guard->x_norm);
     double limit = is_x ? (batch ? share_on_batches : 1.0) * guard->longest / norm : INFINITY,
            part = 1.0;
     if (!batch)

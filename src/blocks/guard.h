@@ -24,7 +24,9 @@
 #ifndef BLV_BLOCKS_GUARD_H
 #define BLV_BLOCKS_GUARD_H
 
-#include "bilevel/solver.h"
+#include "blocks/scalar_list.h"
+
+#include <math.h>
 
 typedef struct blv_guard {
     blv_vec *before; /* last direction; NULL: the guard is off */
@@ -33,6 +35,8 @@ typedef struct blv_guard {
     double largest;     /* norm so far; on batches: first norm, or that of the last sign */
     double mean;        /* x on batches: running mean of the norms */
     double longest;     /* move that is allowed; 0: any */
+    double product;     /* of the last direction and the one at hand */
+    double x_norm;      /* of x */
     double cosine;      /* between the last two directions of whole sums; 0: not known */
     bool unclipped;     /* x on batches is not clipped; set before the first step */
     double *mover;      /* the step to halve in place of its own, see blv_steps_loop_y */
@@ -43,8 +47,16 @@ blv_error blv_guard_open(blv_run *run, const char *name, blv_level level, blv_gu
 /* Forgets the last direction, but not how long directions have been: the next one belongs to
  * another function. */
 void blv_guard_reset(blv_guard *guard);
-/* Limits the moves of x, by its present size. */
-void blv_guard_limit(blv_guard *guard, const blv_vec *x);
+/* Adds what blv_guard_step looks at to the reduction of a step. x: the moves are those of x, and
+ * are limited by its present size; else NULL. */
+static inline blv_scalar *blv_guard_ask(blv_guard *guard, const blv_vec *x,
+                                        const blv_vec *direction, blv_scalar *end) {
+    if (!guard->before)
+        return end;
+    guard->x_norm = (double)NAN;
+    end = blv_ask_dot(end, &guard->product, guard->before, direction);
+    return x ? blv_ask_norm(end, &guard->x_norm, x) : end;
+}
 /* The step to take along direction, whose norm is given; batch: what it was computed on. *step is
  * the automatic step, which is halved when the direction has turned; decay multiplies it. */
 double blv_guard_step(blv_guard *guard, double *step, double decay, const blv_batch *batch,

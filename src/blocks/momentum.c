@@ -1,5 +1,6 @@
 #include "blocks/momentum.h"
 #include "blocks/curvature.h"
+#include "space/distance.h"
 
 #include <math.h>
 
@@ -44,9 +45,11 @@ blv_flow blv_momentum_check(blv_run *run, blv_momentum *m, const blv_vec *G, con
     *again = false;
     if (!m->L_auto || batch || m->known == 0.0)
         return BLV_GO;
-    double way = blv_vec_combine(m->room, 1.0, m->w, -1.0, m->w_before);
-    double bent = blv_vec_dot(G, m->room) - blv_vec_dot(m->G_before, m->room);
-    double curvature = bent / (way * way);
+    double way, here, before;
+    blv_vec_combine(m->room, 1.0, m->w, -1.0, m->w_before);
+    BLV_TRY(blv_run_reduce(run, BLV_SCALARS(BLV_NORM(&way, m->room), BLV_DOT(&here, G, m->room),
+                                            BLV_DOT(&before, m->G_before, m->room))));
+    double curvature = (here - before) / (way * way);
     if (!(curvature > m->L) || way <= blv_shortest_way(m->w))
         return BLV_GO;
     *again = true;
@@ -58,17 +61,21 @@ blv_flow blv_momentum_check(blv_run *run, blv_momentum *m, const blv_vec *G, con
 
 blv_flow blv_momentum_step(blv_run *run, blv_momentum *m, const blv_vec *G, const blv_batch *batch,
                            double theta, blv_momentum_move *move) {
-    double L = m->L;
-    if (m->L_auto)
-        L = fmax(L, 2.0 * blv_vec_norm(G) / (1.0 + blv_vec_norm(m->w)));
+    double L = m->L, G_norm, w_norm, length, slope;
+    if (m->L_auto) {
+        BLV_TRY(blv_run_reduce(run, BLV_SCALARS(BLV_NORM(&G_norm, G), BLV_NORM(&w_norm, m->w))));
+        L = fmax(L, 2.0 * G_norm / (1.0 + w_norm));
+    }
     move->step = 1.0 / L;
     blv_vec_copy(m->x_before, m->x);
     blv_vec_copy(m->w_before, m->w);
     blv_vec_copy(m->G_before, G);
     BLV_TRY(descend(run, m, m->w, G, move->step));
-    move->mapping = blv_vec_combine(m->room, 1.0, m->w, -1.0, m->x) / move->step;
-    double length = blv_vec_combine(m->room, 1.0, m->x, -1.0, m->x_before);
-    move->uphill = blv_vec_dot(G, m->room) > 0.0;
+    move->mapping = blv_distance(m->room, m->w, m->x) / move->step;
+    blv_vec_combine(m->room, 1.0, m->x, -1.0, m->x_before);
+    BLV_TRY(
+        blv_run_reduce(run, BLV_SCALARS(BLV_NORM(&length, m->room), BLV_DOT(&slope, G, m->room))));
+    move->uphill = slope > 0.0;
     blv_vec_combine(m->room, 1.0 + theta, m->x, -theta, m->x_before);
     BLV_TRY(blv_oracle_project(run, m->room));
     BLV_TRY(blv_move_to(run, m->w, 1, (const double[]){1.0}, (const blv_vec *const[]){m->room}));

@@ -89,7 +89,8 @@ static blv_flow next_term(blv_run *run, blv_neumann *n, const blv_batch *batch, 
         BLV_TRY(blv_oracle_hvp(run, batch, at[i].x, at[i].y, n->r[i], n->hr));
         if (n->watched)
             watch_curvature(n, n->r_size[i], n->first_size[i]);
-        n->r_size[i] = blv_vec_combine(n->r[i], 1.0, n->r[i], -n->eta, n->hr);
+        blv_vec_combine(n->r[i], 1.0, n->r[i], -n->eta, n->hr);
+        n->r_size[i] = blv_vec_norm(n->r[i]);
         if (n->form == BLV_NEUMANN_SUM)
             blv_vec_axpy(n->sum[i], 1.0, n->r[i]);
     }
@@ -159,7 +160,8 @@ static blv_flow add_trial(blv_run *run, blv_neumann *n, const blv_samplers *batc
         if (p > 0)
             BLV_TRY(next_term(run, n, blv_sampler_next(batches->g), 1, at));
         BLV_TRY(blv_oracle_cross(run, blv_sampler_next(batches->g), at->x, at->y, n->r[0], n->jv));
-        double norm = blv_vec_combine(n->jv, 1.0, n->trial, -(double)Q * n->eta, n->jv);
+        blv_vec_combine(n->jv, 1.0, n->trial, -(double)Q * n->eta, n->jv);
+        double norm = blv_vec_norm(n->jv);
         *squares += share * norm * norm;
         blv_vec_axpy(n->mean, share, n->jv);
     }

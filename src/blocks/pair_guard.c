@@ -17,11 +17,6 @@ void blv_pair_guard_begin(blv_pair_guard *g, const blv_steps *steps) {
     g->x_moved = g->y_moved = 0.0;
 }
 
-double blv_cross_size(const blv_vec *v, const blv_vec *jv) {
-    double v_norm = blv_vec_norm(v);
-    return v_norm > 0.0 ? blv_vec_norm(jv) / v_norm : 0.0;
-}
-
 static void take_over(double *step, double judged, double *ceiling) {
     if (judged < *step) {
         *step = judged;
@@ -31,27 +26,27 @@ static void take_over(double *step, double judged, double *ceiling) {
     }
 }
 
-static bool has_turned(const blv_guard *guard, const blv_vec *direction, double norm) {
-    return blv_vec_dot(guard->before, direction) < -0.5 * norm * guard->before_norm;
+static bool has_turned(const blv_guard *guard, double norm) {
+    return guard->product < -0.5 * norm * guard->before_norm;
 }
 
 /* On whole sums: each guard judges a copy of its step, and what counts of that is taken over. */
 static void judge_together(blv_pair_guard *g, blv_steps *s, double decay, const blv_pair *p,
-                           double *step_x, double *step_y) {
-    double by_x = p->cross * g->x_moved, by_y = g->y_moved / g->y_first;
+                           double cross, blv_metrics *m) {
+    double by_x = cross * g->x_moved, by_y = g->y_moved / g->y_first;
     double judged_x = s->x, judged_y = s->y;
-    *step_x = blv_guard_step(&s->guard_x, &judged_x, decay, NULL, p->w, p->w_norm);
-    if (p->gy_norm > 2.0 * by_x)
+    m->step_x = blv_guard_step(&s->guard_x, &judged_x, decay, NULL, p->w, m->d_norm);
+    if (m->gy_norm > 2.0 * by_x)
         judged_x = s->x;
     if (s->guard_y.before && s->guard_y.before_norm > 0.0 && by_x > 0.5 * by_y) {
-        if (s->guard_x.before && has_turned(&s->guard_y, p->gy, p->gy_norm)) {
+        if (s->guard_x.before && has_turned(&s->guard_y, m->gy_norm)) {
             judged_x *= 0.5;
-            *step_x *= 0.5;
+            m->step_x *= 0.5;
             s->guard_x.before_move *= 0.5;
         }
         blv_guard_reset(&s->guard_y);
     }
-    *step_y = blv_guard_step(&s->guard_y, &judged_y, decay, NULL, p->gy, p->gy_norm);
+    m->step_y = blv_guard_step(&s->guard_y, &judged_y, decay, NULL, p->gy, m->gy_norm);
     take_over(&s->x, judged_x, &g->x_ceiling);
     take_over(&s->y, judged_y, &g->y_ceiling);
 }
@@ -63,20 +58,38 @@ static double trust(blv_pair_guard *g, double gy_norm) {
     return gy_norm > 4.0 * mean ? 4.0 * mean / gy_norm : 1.0;
 }
 
-void blv_pair_guard_steps(blv_pair_guard *g, blv_steps *s, double decay, const blv_batch *batch,
-                          const blv_pair *p, double *step_x, double *step_y) {
-    blv_guard_limit(&s->guard_x, p->x);
+/* cross: |J v|/|v|, 0 where v is. */
+static blv_flow measure(blv_run *run, blv_steps *s, const blv_pair *p, double *cross) {
+    blv_metrics *m = blv_run_metrics(run);
+    double v_norm, jv_norm;
+    blv_scalar list[BLV_STEP_SCALARS], *end = list;
+    end = blv_steps_ask(run, s, &(const blv_directions){.gy = p->gy, .r = p->r}, end);
+    end = blv_ask_norm(end, &m->d_norm, p->w);
+    end = blv_guard_ask(&s->guard_x, p->x, p->w, end);
+    end = blv_ask_norm(end, &v_norm, p->v);
+    end = blv_ask_norm(end, &jv_norm, p->jv);
+    BLV_TRY(blv_run_reduce(run, (size_t)(end - list), list));
+    *cross = v_norm > 0.0 ? jv_norm / v_norm : 0.0;
+    return BLV_GO;
+}
+
+blv_flow blv_pair_guard_steps(blv_run *run, blv_pair_guard *g, blv_steps *s, double decay,
+                              const blv_batch *batch, const blv_pair *p) {
+    blv_metrics *m = blv_run_metrics(run);
+    double cross;
+    BLV_TRY(measure(run, s, p, &cross));
     if (!batch) {
-        judge_together(g, s, decay, p, step_x, step_y);
-        return;
+        judge_together(g, s, decay, p, cross, m);
+        return BLV_GO;
     }
-    *step_x = blv_guard_step(&s->guard_x, &s->x, decay, batch, p->w, p->w_norm);
+    m->step_x = blv_guard_step(&s->guard_x, &s->x, decay, batch, p->w, m->d_norm);
     if (s->guard_x.before)
-        *step_x *= trust(g, p->gy_norm);
+        m->step_x *= trust(g, m->gy_norm);
     double y_before = s->y;
-    *step_y = blv_guard_step(&s->guard_y, &s->y, decay, batch, p->gy, p->gy_norm);
+    m->step_y = blv_guard_step(&s->guard_y, &s->y, decay, batch, p->gy, m->gy_norm);
     if (s->guard_x.before)
         s->x *= s->y / y_before;
+    return BLV_GO;
 }
 
 void blv_pair_guard_moved(blv_pair_guard *g, double x_moved, double y_moved) {

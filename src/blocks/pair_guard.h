@@ -35,21 +35,16 @@ blv_error blv_pair_guard_open(blv_run *run, blv_pair_guard *guard);
 /* In `prepare`, when the steps are known. */
 void blv_pair_guard_begin(blv_pair_guard *guard, const blv_steps *steps);
 
-/* The directions of an iteration and their norms. */
+/* The directions of an iteration that starts at x; v and jv: J v, for the size of J. */
 typedef struct blv_pair {
-    const blv_vec *x; /* where it starts */
-    const blv_vec *w, *gy;
-    double w_norm, gy_norm;
-    double cross; /* |J v|/|v| */
+    const blv_vec *x, *w, *gy, *v, *jv;
+    const blv_vec *r; /* for steps of v as well, else NULL */
 } blv_pair;
 
-/* |J v|/|v|, 0 where v is. */
-double blv_cross_size(const blv_vec *v, const blv_vec *jv);
-
-/* The steps to take, decay included. */
-void blv_pair_guard_steps(blv_pair_guard *guard, blv_steps *steps, double decay,
-                          const blv_batch *batch, const blv_pair *pair, double *step_x,
-                          double *step_y);
+/* Norms of the directions, which go into the metrics, and all that the guards look at, in one
+ * reduction; then the steps to take, decay included, go there too. */
+blv_flow blv_pair_guard_steps(blv_run *run, blv_pair_guard *guard, blv_steps *steps, double decay,
+                              const blv_batch *batch, const blv_pair *pair);
 /* How far x and y went. */
 void blv_pair_guard_moved(blv_pair_guard *guard, double x_moved, double y_moved);
 

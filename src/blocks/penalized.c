@@ -57,9 +57,9 @@ static blv_flow solve(inner_problem *q) {
 }
 
 blv_flow blv_penalized_gradient(blv_run *run, blv_penalized *p, const blv_vec *x, bool with_value,
-                                blv_vec *G, blv_penalty_look *look) {
+                                blv_vec *G, blv_guard *guard, blv_penalty_look *look) {
     inner_problem q = {run, p, x, blv_penalty_draw(&p->at)};
     BLV_TRY(solve(&q));
     return blv_penalty_direction(run, &p->at, q.batches, p->lambda, x, blv_run_y(run), p->z,
-                                 with_value, G, look);
+                                 with_value, G, guard, look);
 }

@@ -56,8 +56,8 @@ blv_flow blv_penalized_prepare(blv_run *run, blv_penalized *p);
 void blv_penalized_clear(blv_run *run, blv_penalized *p);
 void blv_penalized_start(blv_run *run, blv_penalized *p);
 
-/* Both solves at x, then G. */
+/* Both solves at x, then G. guard: as in blv_penalty_direction. */
 blv_flow blv_penalized_gradient(blv_run *run, blv_penalized *p, const blv_vec *x, bool with_value,
-                                blv_vec *G, blv_penalty_look *look);
+                                blv_vec *G, blv_guard *guard, blv_penalty_look *look);
 
 #endif

@@ -28,22 +28,28 @@ blv_flow blv_penalty_gradient(blv_run *run, blv_penalty *p, blv_batches b, doubl
 
 blv_flow blv_penalty_direction(blv_run *run, blv_penalty *p, blv_batches b, double lambda,
                                const blv_vec *x, const blv_vec *y, const blv_vec *z,
-                               bool with_value, blv_vec *G, blv_penalty_look *look) {
+                               bool with_value, blv_vec *G, blv_guard *guard,
+                               blv_penalty_look *look) {
     double f = NAN, g_y = NAN, g_z = NAN;
     BLV_TRY(blv_oracle_upper(run, b.f, x, y, with_value ? &f : NULL, G, p->fy));
     BLV_TRY(blv_oracle_lower(run, b.g, x, y, with_value ? &g_y : NULL, p->gx_y, p->gy));
     BLV_TRY(blv_oracle_lower(run, b.g, x, z, with_value ? &g_z : NULL, p->gx_z, p->gy_z));
-    look->r_norm = blv_vec_combine(p->fy, 1.0, p->fy, lambda, p->gy);
-    look->gy_norm = blv_vec_norm(p->gy_z);
+    blv_vec_combine(p->fy, 1.0, p->fy, lambda, p->gy);
     /* the two are near each other: the difference first */
     blv_vec_combine(p->gx_y, 1.0, p->gx_y, -1.0, p->gx_z);
-    look->G_norm = blv_vec_combine(G, 1.0, G, lambda, p->gx_y);
+    blv_vec_combine(G, 1.0, G, lambda, p->gx_y);
     bool single = blv_space_precision(blv_vec_space(x)) == BLV_F32;
     double eps = single ? (double)FLT_EPSILON : DBL_EPSILON;
     look->value = f + lambda * (g_y - g_z);
     look->noise = 8.0 * eps * (fabs(f) + lambda * (fabs(g_y) + fabs(g_z)));
     look->batch = b.g ? b.g : b.f;
-    return isfinite(look->r_norm + look->gy_norm + look->G_norm) ? BLV_GO : BLV_NONFINITE;
+    blv_scalar list[BLV_STEP_SCALARS], *end = list;
+    end = blv_ask_norm(end, &look->r_norm, p->fy);
+    end = blv_ask_norm(end, &look->gy_norm, p->gy_z);
+    end = blv_ask_norm(end, &look->G_norm, G);
+    if (guard)
+        end = blv_guard_ask(guard, x, G, end);
+    return blv_run_reduce(run, (size_t)(end - list), list);
 }
 
 void blv_penalty_report(blv_metrics *metrics, const blv_penalty_look *look) {

@@ -7,6 +7,7 @@
 #define BLV_BLOCKS_PENALTY_H
 
 #include "blocks/accelerated.h"
+#include "blocks/guard.h"
 
 typedef struct blv_penalty {
     blv_sampler *f_batches, *g_batches;
@@ -38,10 +39,12 @@ typedef struct blv_penalty_look {
 } blv_penalty_look;
 
 /* G = fx(x,y) + lambda (gx(x,y) - gx(x,z)): one gradient of f, two of g, each of which gives its x-
- * and its y-part. The two points of g see the same batch. gy(x,y) is left in penalty->gy. */
+ * and its y-part. The two points of g see the same batch. gy(x,y) is left in penalty->gy. guard: of
+ * a step of x along G, NULL: none. */
 blv_flow blv_penalty_direction(blv_run *run, blv_penalty *penalty, blv_batches batches,
                                double lambda, const blv_vec *x, const blv_vec *y, const blv_vec *z,
-                               bool with_value, blv_vec *G, blv_penalty_look *look);
+                               bool with_value, blv_vec *G, blv_guard *guard,
+                               blv_penalty_look *look);
 
 /* gy_norm and r_norm of the metrics. */
 void blv_penalty_report(blv_metrics *metrics, const blv_penalty_look *look);

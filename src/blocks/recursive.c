@@ -24,17 +24,15 @@ blv_error blv_recursive_open(blv_run *run, const char *name, blv_level level, bo
     return blv_scratch_vec(run, level, &r->at[1]);
 }
 
-static double start_anew(blv_recursive *r) {
-    blv_vec_copy(r->estimate, r->at[0]);
-    return blv_vec_norm(r->estimate);
-}
-
-double blv_recursive_update(blv_recursive *r, double c) {
-    if (r->watched)
-        r->longest = fmax(0.99 * r->longest, blv_vec_norm(r->at[0]));
-    if (c == 1.0)
-        return start_anew(r);
-    double norm = blv_vec_lincomb(r->estimate, 3, (const double[]){1.0 - c, 1.0, c - 1.0},
-                                  (const blv_vec *const[]){r->estimate, r->at[0], r->at[1]});
-    return r->watched && norm > 2.0 * r->longest ? start_anew(r) : norm;
+void blv_recursive_update(blv_recursive *r, double c) {
+    if (c != 1.0)
+        blv_vec_lincomb(r->estimate, 3, (const double[]){1.0 - c, 1.0, c - 1.0},
+                        (const blv_vec *const[]){r->estimate, r->at[0], r->at[1]});
+    double norm = 0.0, shown;
+    if (r->watched) {
+        blv_reduce(BLV_SCALARS(BLV_NORM(&shown, r->at[0]), BLV_NORM(&norm, r->estimate)));
+        r->longest = fmax(0.99 * r->longest, shown);
+    }
+    if (c == 1.0 || norm > 2.0 * r->longest)
+        blv_vec_copy(r->estimate, r->at[0]);
 }

@@ -26,10 +26,10 @@ typedef struct blv_recursive {
 
 /* name: of the state vector that the estimate is. watched: for automatic steps. Where they are too
  * long for the noise of the batches, the errors of a recursive estimate grow from one to the next:
- * an estimate of more than twice the longest q(z_k;B) is given up, and starts anew with that. */
+ * an estimate of more than twice the longest q(z_k;B) is given up, and starts again with that. */
 blv_error blv_recursive_open(blv_run *run, const char *name, blv_level level, bool watched,
                              blv_recursive *r);
-/* Makes q_k and returns its norm. With c = 1 nothing but q(z_k;B) is looked at. */
-double blv_recursive_update(blv_recursive *r, double c);
+/* Makes q_k. With c = 1 nothing but q(z_k;B) is looked at. */
+void blv_recursive_update(blv_recursive *r, double c);
 
 #endif

@@ -5,6 +5,7 @@
 #include "core/sampler.h"
 #include "core/workspace.h"
 #include "linsolve/lanczos.h"
+#include "space/distance.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -256,7 +257,7 @@ static blv_flow first_direction(blv_rough *s) {
     BLV_TRY(solve(&p, s->v));
     BLV_TRY(product(&p, s->v, s->hv));
     BLV_TRY(cross(&p, s->v, s->d1));
-    return isfinite(blv_vec_combine(s->d, 1.0, s->d, -1.0, s->d1)) ? BLV_GO : BLV_NONFINITE;
+    return isfinite(blv_distance(s->d, s->d, s->d1)) ? BLV_GO : BLV_NONFINITE;
 }
 
 /* ---- Curvature in x ---- */
@@ -265,7 +266,7 @@ static blv_flow first_direction(blv_rough *s) {
 static blv_flow step_aside(blv_rough *s, const blv_vec *along, double t, double *distance) {
     blv_vec_combine(s->x1, 1.0, s->run->x, t, along);
     BLV_TRY(blv_eval_project(&s->run->eval, s->x1));
-    *distance = blv_vec_combine(s->gx1, 1.0, s->x1, -1.0, s->run->x);
+    *distance = blv_distance(s->gx1, s->x1, s->run->x);
     return BLV_GO;
 }
 
@@ -316,7 +317,7 @@ static blv_flow upper_curvature(blv_rough *s, double *curvature) {
         if (!(distance > 0.0))
             break;
         BLV_TRY(direction_there(s));
-        norm = blv_vec_combine(s->d1, 1.0, s->d1, -1.0, s->d);
+        norm = blv_distance(s->d1, s->d1, s->d);
         if (!isfinite(norm))
             return BLV_NONFINITE;
         largest = fmax(largest, norm / distance);
@@ -377,8 +378,8 @@ blv_flow blv_rough_estimate(blv_run *run, blv_rough *s, double lambda, bool want
     BLV_TRY(lower_spectrum(s, s->y, c));
     BLV_TRY(first_direction(s));
     const blv_state_entry *v = blv_state_find(run, "v");
-    c->reach_y = blv_vec_combine(s->shifted, 1.0, s->y, -1.0, run->y);
-    c->reach_v = v ? blv_vec_combine(s->shifted, 1.0, s->v, -1.0, v->vec) : blv_vec_norm(s->v);
+    c->reach_y = blv_distance(s->shifted, s->y, run->y);
+    c->reach_v = v ? blv_distance(s->shifted, s->v, v->vec) : blv_vec_norm(s->v);
     BLV_TRY(upper_curvature(s, &c->L_phi));
     c->reach_x = blv_vec_norm(s->d) / c->L_phi;
     if (!isnan(lambda))

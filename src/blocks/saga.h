@@ -14,11 +14,13 @@
 enum { BLV_SAGA_MAX = 3 };
 
 typedef struct blv_saga {
-    blv_sampler *batches; /* fixed blocks in an order that is drawn anew each epoch */
+    blv_sampler *batches; /* fixed blocks, in an order that is drawn again each epoch */
     size_t samples, size, blocks;
-    size_t quantities, dims[BLV_SAGA_MAX], width; /* width: all quantities of one block */
-    double *table;                                /* blocks x width; NULL: whole sums */
-    double *mean, *room;
+    size_t quantities;
+    const blv_space *space[BLV_SAGA_MAX];
+    blv_vec **table; /* blocks x quantities; NULL: whole sums */
+    blv_vec *mean[BLV_SAGA_MAX], *change[BLV_SAGA_MAX];
+    blv_vec *lost[BLV_SAGA_MAX]; /* what rounding has taken from the mean; in float, else NULL */
 } blv_saga;
 
 /* In `open`. level: BLV_LEVEL_X for samples of f, BLV_LEVEL_Y for those of g; of: where each of the

@@ -7,8 +7,8 @@ static const double agreement = 0.9; /* a cosine */
 
 blv_error blv_gradient_sum_open(blv_run *run, blv_gradient_sum *p) {
     BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &p->gy));
-    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &p->hv));
     BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &p->fy));
+    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &p->hv));
     BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, &p->fx));
     BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, &p->jv));
     BLV_CHECK(blv_state_sampler(run, "f batch", BLV_LEVEL_X, 0, &p->f_batches));
@@ -76,12 +76,38 @@ double blv_steps_hold(const blv_steps *s) {
     return fmin(3.0 / (s->x * s->constants.L_phi), HOLD_MAX);
 }
 
-void blv_steps_watch(blv_steps *s, const blv_vec *v, const blv_vec *hv) {
-    if (!s->guard_y.before && !s->guard_v.before)
-        return;
-    double size = blv_vec_norm(v);
-    if (size > 0.0)
-        s->curvature = fmax(0.98 * s->curvature, blv_vec_norm(hv) / size);
+blv_scalar *blv_steps_ask(blv_run *run, blv_steps *s, const blv_directions *of, blv_scalar *end) {
+    blv_metrics *m = blv_run_metrics(run);
+    if (of->gy) {
+        end = blv_ask_norm(end, &m->gy_norm, of->gy);
+        end = blv_guard_ask(&s->guard_y, NULL, of->gy, end);
+    }
+    if (of->r) {
+        end = blv_ask_norm(end, &m->r_norm, of->r);
+        end = blv_guard_ask(&s->guard_v, NULL, of->r, end);
+    }
+    if (of->d) {
+        end = blv_ask_norm(end, &m->d_norm, of->d);
+        end = blv_guard_ask(&s->guard_x, blv_run_x(run), of->d, end);
+    }
+    if (of->hv && (s->guard_y.before || s->guard_v.before)) {
+        end = blv_ask_norm(end, &s->v_norm, of->v);
+        end = blv_ask_norm(end, &s->hv_norm, of->hv);
+    }
+    return end;
+}
+
+void blv_steps_watch(blv_steps *s, const blv_directions *of) {
+    if (of->hv && s->v_norm > 0.0)
+        s->curvature = fmax(0.98 * s->curvature, s->hv_norm / s->v_norm);
+}
+
+blv_flow blv_steps_measure(blv_run *run, blv_steps *s, const blv_directions *of) {
+    blv_scalar list[BLV_STEP_SCALARS], *end = list;
+    end = blv_steps_ask(run, s, of, end);
+    BLV_TRY(blv_run_reduce(run, (size_t)(end - list), list));
+    blv_steps_watch(s, of);
+    return BLV_GO;
 }
 
 static double limited(const blv_steps *s, const blv_guard *guard, double step, double decay) {
@@ -121,9 +147,8 @@ static void regrow(blv_steps *s, bool was_limited) {
     s->x_before = s->x;
 }
 
-double blv_steps_x(blv_run *run, blv_steps *s, double decay, const blv_batch *batch,
-                   const blv_vec *d, double norm) {
-    blv_guard_limit(&s->guard_x, blv_run_x(run));
+double blv_steps_x(blv_steps *s, double decay, const blv_batch *batch, const blv_vec *d,
+                   double norm) {
     double step = blv_guard_step(&s->guard_x, &s->x, decay, batch, d, norm);
     if (s->guard_x.before && !batch)
         regrow(s, step < decay * s->x);

@@ -26,6 +26,7 @@ typedef struct blv_steps {
     double curvature; /* |Hv|/|v|, the largest; forgotten by 2% with each look */
     bool loops_y, loops_v;
     double x_ceiling, x_before; /* up to which a shortened x-step grows again; the last one */
+    double v_norm, hv_norm;     /* of the last product with H */
     double bold;                /* not 0: L_phi is a rough one, and no step has been shortened */
 } blv_steps;
 
@@ -50,20 +51,33 @@ void blv_steps_loop_v(blv_steps *s, double steps);
  * shrink before that do not arrive. */
 double blv_steps_hold(const blv_steps *steps);
 
-/* Looks at a product with H. An automatic step of y or v is 1/L; where |Hv|/|v| shows that L has
- * grown since the start, as penalties exp(x) make it grow, it is no longer than |v|/|Hv|. */
-void blv_steps_watch(blv_steps *steps, const blv_vec *v, const blv_vec *hv);
+/* The directions of a step, or of a part of it; NULL: not at hand. hv: H v, where it is looked at.
+ * An automatic step of y or v is 1/L; where |Hv|/|v| shows that L has grown since the start, as
+ * penalties exp(x) make it grow, it is no longer than |v|/|Hv|. */
+typedef struct blv_directions {
+    const blv_vec *gy, *r, *d;
+    const blv_vec *v, *hv;
+} blv_directions;
 
-/* The step to take along a direction of this norm, computed on this batch: the guard's, times
- * decay. The one in x also keeps to the longest move that is allowed at x; shortened on whole sums,
- * it grows by 2 % an iteration up to a ceiling that every shortening lowers by 10 %. Where L_phi is
- * a rough one (core/sketch.h) it first grows by half whenever two directions in a row agree, until
- * it is shortened for the first time. */
+/* One reduction for their norms, which go into the metrics, and for what the steps below look at.
+ */
+blv_flow blv_steps_measure(blv_run *run, blv_steps *steps, const blv_directions *directions);
+/* Its parts, for a reduction that has more to ask for: blv_steps_ask before, blv_steps_watch after.
+ */
+blv_scalar *blv_steps_ask(blv_run *run, blv_steps *steps, const blv_directions *directions,
+                          blv_scalar *end);
+void blv_steps_watch(blv_steps *steps, const blv_directions *directions);
+
+/* The step to take along a direction of this norm, measured before and computed on this batch: the
+ * guard's, times decay. The one in x also keeps to the longest move that is allowed at x; shortened
+ * on whole sums, it grows by 2 % an iteration up to a ceiling that every shortening lowers by 10 %.
+ * Where L_phi is a rough one (core/sketch.h) it first grows by half whenever two directions in a
+ * row agree, until it is shortened for the first time. */
 double blv_steps_y(blv_steps *steps, double decay, const blv_batch *batch, const blv_vec *gy,
                    double norm);
 double blv_steps_v(blv_steps *steps, double decay, const blv_batch *batch, const blv_vec *r,
                    double norm);
-double blv_steps_x(blv_run *run, blv_steps *steps, double decay, const blv_batch *batch,
-                   const blv_vec *d, double norm);
+double blv_steps_x(blv_steps *steps, double decay, const blv_batch *batch, const blv_vec *d,
+                   double norm);
 
 #endif

@@ -29,11 +29,6 @@ static double last_wall, last_seconds;
 static const double shortest_interval[] = {
     [CLI_PROGRESS_NONE] = 0.0, [CLI_PROGRESS_BAR] = 0.1, [CLI_PROGRESS_LINES] = 2.0};
 
-/* The caller's own monitor, if any. */
-static blv_monitor_fn own_monitor;
-static void *own_context;
-static uint64_t own_every;
-
 static double wall_clock(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
@@ -176,27 +171,27 @@ static void show(const blv_progress *p) {
 
 /* ---- The monitor ---- */
 
-static int watch(void *context, const blv_progress *progress);
-
-static blv_error set_monitor(blv_run *run, double seconds) {
-    return blv_run_monitor(run, watch, run, own_every, style == CLI_PROGRESS_NONE ? 0.0 : seconds);
+static void say(const char *text) {
+    text_line line = {.used = 0};
+    if (*run_label)
+        add(&line, "%s  ", run_label);
+    add(&line, "%s", text);
+    if (style == CLI_PROGRESS_BAR)
+        draw(line.text);
+    else if (style == CLI_PROGRESS_LINES)
+        fprintf(stderr, "%s\n", line.text);
 }
 
 /* What is shown has to be evaluated first: that may take a tenth of the time, not more. */
-static void adapt_interval(blv_run *run, const blv_progress *p) {
+static int watch(void *run, const blv_progress *p) {
+    show(p);
     double now = wall_clock(), cost = (now - last_wall) - (p->seconds - last_seconds);
     last_wall = now;
     last_seconds = p->seconds;
-    set_monitor(run, fmax(shortest_interval[style], 10.0 * cost));
-}
-
-static int watch(void *context, const blv_progress *p) {
-    int code = own_monitor && p->iteration % own_every == 0 ? own_monitor(own_context, p) : 0;
-    if (style == CLI_PROGRESS_NONE)
-        return code;
-    show(p);
-    adapt_interval(context, p);
-    return code;
+    blv_run_monitor(run, watch, run, 0, fmax(shortest_interval[style], 10.0 * cost));
+    if (blv_run_result(run)->outcome != BLV_RUNNING)
+        say("certifying");
+    return 0;
 }
 
 /* ---- From outside ---- */
@@ -225,52 +220,32 @@ void cli_progress_begin(cli_progress progress) {
     work_began = wall_clock();
     run_label = "";
     atomic_store(&line_drawn, false);
-    cli_progress_piece(0, 1);
+    piece_number = 0;
+    piece_count = 1;
     cli_signals_begin();
 }
 
-void cli_progress_piece(size_t piece, size_t pieces) {
-    piece_number = piece;
-    piece_count = pieces;
-}
-
 blv_error cli_progress_run(blv_run *run, const char *label) {
-    return cli_progress_run_with(run, label, NULL, NULL, 0);
-}
-
-blv_error cli_progress_run_with(blv_run *run, const char *label, blv_monitor_fn monitor,
-                                void *context, uint64_t every) {
     run_label = label ? label : "";
-    own_monitor = monitor;
-    own_context = context;
-    own_every = every;
     last_wall = wall_clock();
     last_seconds = 0.0;
     cli_signals_watch(run);
-    bool needed = monitor || style != CLI_PROGRESS_NONE;
-    return needed ? set_monitor(run, shortest_interval[style]) : BLV_OK;
+    return style == CLI_PROGRESS_NONE
+               ? BLV_OK
+               : blv_run_monitor(run, watch, run, 0, shortest_interval[style]);
 }
 
 void cli_progress_task(const blv_task_progress *progress) {
     const blv_task_run *which = progress->which;
-    if (which && which->pieces > 0)
-        cli_progress_piece(which->piece, which->pieces);
+    if (which && which->pieces > 0) {
+        piece_number = which->piece;
+        piece_count = which->pieces;
+    }
     run_label = which && which->label ? which->label : "";
     if (!progress->progress)
-        cli_progress_say(progress->activity);
+        say(progress->activity);
     else if (style != CLI_PROGRESS_NONE)
         show(progress->progress);
-}
-
-void cli_progress_say(const char *text) {
-    text_line line = {.used = 0};
-    if (*run_label)
-        add(&line, "%s  ", run_label);
-    add(&line, "%s", text);
-    if (style == CLI_PROGRESS_BAR)
-        draw(line.text);
-    else if (style == CLI_PROGRESS_LINES)
-        fprintf(stderr, "%s\n", line.text);
 }
 
 void cli_progress_clear(void) {

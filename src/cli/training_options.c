@@ -157,17 +157,11 @@ int cli_training_read(const cli_training *t, const char *truth, blv_task_sets **
 /* ---- What a stored run begins with ---- */
 
 cli_task_facts cli_task_facts_begin(int argc, char **argv) {
-    cli_task_facts facts = {.count = argc};
-    facts.command = cli_alloc((size_t)argc + 1, sizeof *facts.command);
-    for (int i = 0; i < argc; i++)
-        facts.command[i] = cli_print("%s", argv[i]);
-    return facts;
+    return (cli_task_facts){.count = argc, .command = cli_copy_command(argc, argv)};
 }
 
 void cli_task_facts_free(cli_task_facts *facts) {
-    for (int i = 0; i < facts->count; i++)
-        free(facts->command[i]);
-    free(facts->command);
+    cli_free_command(facts->command, (size_t)facts->count);
     free(facts->request);
     blv_values_free(&facts->values);
 }

@@ -4,6 +4,7 @@
 #include "base/random.h"
 #include "bilevel/certificate.h"
 #include "core/implicit.h"
+#include "space/distance.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -97,7 +98,7 @@ static blv_flow mapping_norm(blv_certifier *c, const blv_vec *x, double *norm) {
     }
     blv_vec_combine(c->shifted, 1.0, x, -1.0, c->gradient);
     BLV_TRY(blv_eval_project(&c->eval, c->shifted));
-    *norm = blv_vec_combine(c->shifted, 1.0, x, -1.0, c->shifted);
+    *norm = blv_distance(c->shifted, x, c->shifted);
     return BLV_GO;
 }
 
@@ -135,7 +136,7 @@ blv_flow blv_certifier_make(blv_certifier *c, const blv_vec *x, const blv_vec *y
     if (flow == BLV_GO && !out.singular) {
         BLV_TRY(mapping_norm(c, x, &out.grad_norm));
         if (v)
-            out.estimate_error = blv_vec_combine(c->estimate, 1.0, c->estimate, -1.0, c->gradient);
+            out.estimate_error = blv_distance(c->estimate, c->estimate, c->gradient);
     } else if (flow != BLV_GO && flow != BLV_NO_INVERSE) {
         return flow;
     }

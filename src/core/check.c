@@ -6,6 +6,7 @@
 #include "base/message.h"
 #include "base/random.h"
 #include "core/eval.h"
+#include "space/distance.h"
 
 #include <float.h>
 #include <math.h>
@@ -120,18 +121,20 @@ static blv_flow check_products(checker *c) {
     blv_vec_combine(c->y2, 1.0, c->y, -h, c->v);
     BLV_TRY(blv_eval_lower(&c->eval, NULL, c->x, c->y1, NULL, c->ax, c->ay));
     BLV_TRY(blv_eval_lower(&c->eval, NULL, c->x, c->y2, NULL, c->bx, c->by));
-    double size_y = blv_vec_combine(c->ay, 0.5 / h, c->ay, -0.5 / h, c->by);
-    double size_x = blv_vec_combine(c->ax, 0.5 / h, c->ax, -0.5 / h, c->bx);
+    blv_vec_combine(c->ay, 0.5 / h, c->ay, -0.5 / h, c->by);
+    double size_y = blv_vec_norm(c->ay);
+    blv_vec_combine(c->ax, 0.5 / h, c->ax, -0.5 / h, c->bx);
+    double size_x = blv_vec_norm(c->ax);
     double allowed = 1e2 * pow(c->eps, 0.5);
     double floor_y = 1e3 * c->eps * blv_vec_norm(c->gy) / h;
     double floor_x = 1e3 * c->eps * blv_vec_norm(c->gx) / h;
     if (c->def->lower_hvp || c->def->lower_all) {
-        double off = blv_vec_combine(c->ay, 1.0, c->ay, -1.0, c->hv);
+        double off = blv_distance(c->ay, c->ay, c->hv);
         add_item(c, "Hv against differences of gy", relative(off, size_y + floor_y), allowed,
                  SIZE_MAX);
     }
     if (c->def->lower_cross || c->def->lower_all) {
-        double off = blv_vec_combine(c->ax, 1.0, c->ax, -1.0, c->jv);
+        double off = blv_distance(c->ax, c->ax, c->jv);
         add_item(c, "Jv against differences of gx", relative(off, size_x + floor_x), allowed,
                  SIZE_MAX);
     }
@@ -153,9 +156,9 @@ static blv_flow check_fused(checker *c) {
     if (!c->def->lower_all)
         return BLV_GO;
     BLV_TRY(blv_eval_all(&c->eval, NULL, c->x, c->y, c->v, c->ay, c->by, c->ax));
-    double gy = relative(blv_vec_combine(c->ay, 1.0, c->ay, -1.0, c->gy), blv_vec_norm(c->gy));
-    double hv = relative(blv_vec_combine(c->by, 1.0, c->by, -1.0, c->hv), blv_vec_norm(c->hv));
-    double jv = relative(blv_vec_combine(c->ax, 1.0, c->ax, -1.0, c->jv), blv_vec_norm(c->jv));
+    double gy = relative(blv_distance(c->ay, c->ay, c->gy), blv_vec_norm(c->gy));
+    double hv = relative(blv_distance(c->by, c->by, c->hv), blv_vec_norm(c->hv));
+    double jv = relative(blv_distance(c->ax, c->ax, c->jv), blv_vec_norm(c->jv));
     bool exact = c->def->lower_hvp && c->def->lower_cross;
     return add_item(c, "lower_all against gy, Hv and Jv", worse(gy, worse(hv, jv)),
                     exact ? 1e3 * c->eps : 1e2 * pow(c->eps, 0.5), SIZE_MAX);
@@ -241,7 +244,7 @@ static blv_flow check_all_batches(checker *c) {
 }
 
 static double difference(blv_vec *out, const blv_vec *reference) {
-    return relative(blv_vec_combine(out, 1.0, out, -1.0, reference), blv_vec_norm(reference));
+    return relative(blv_distance(out, out, reference), blv_vec_norm(reference));
 }
 
 /* Outputs asked for alone, as solvers do, are what they are together. */
@@ -273,7 +276,7 @@ static blv_flow check_projection(checker *c) {
     BLV_TRY(blv_eval_project(&c->eval, c->x1));
     blv_vec_copy(c->ax, c->x1);
     BLV_TRY(blv_eval_project(&c->eval, c->ax));
-    double off = blv_vec_combine(c->ax, 1.0, c->ax, -1.0, c->x1);
+    double off = blv_distance(c->ax, c->ax, c->x1);
     return add_item(c, "projection: twice is once", relative(off, blv_vec_norm(c->x1)),
                     1e2 * c->eps, SIZE_MAX);
 }

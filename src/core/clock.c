@@ -3,26 +3,30 @@
 
 #include <time.h>
 
-double blv_clock_now(void) {
+double blv_agree(const blv_run *run, double word) {
+    return blv_space_agree(run->def->space_y, word);
+}
+
+double blv_clock_now(const blv_run *run) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+    return blv_agree(run, (double)t.tv_sec + 1e-9 * (double)t.tv_nsec);
 }
 
 double blv_clock_seconds(const blv_run *run) {
-    return run->clock_before + (run->clock_running ? blv_clock_now() - run->clock_started : 0.0);
+    return run->clock_before + (run->clock_running ? blv_clock_now(run) - run->clock_started : 0.0);
 }
 
 void blv_clock_start(blv_run *run) {
     if (!run->clock_running) {
-        run->clock_started = blv_clock_now();
+        run->clock_started = blv_clock_now(run);
         run->clock_running = true;
     }
 }
 
 void blv_clock_stop(blv_run *run) {
     if (run->clock_running) {
-        run->clock_before += blv_clock_now() - run->clock_started;
+        run->clock_before += blv_clock_now(run) - run->clock_started;
         run->clock_running = false;
     }
 }
@@ -35,17 +39,19 @@ blv_error blv_run_every(blv_run *run, blv_every_fn pause, void *context, double 
     run->pause = pause;
     run->pause_context = context;
     run->pause_seconds = seconds;
-    run->pause_last = blv_clock_now();
+    run->pause_last = blv_clock_now(run);
     return BLV_OK;
 }
 
-void blv_pause_if_due(blv_run *run) {
-    if (!run->pause || blv_clock_now() - run->pause_last < run->pause_seconds)
-        return;
+blv_flow blv_pause_if_due(blv_run *run) {
+    if (!run->pause || blv_clock_now(run) - run->pause_last < run->pause_seconds)
+        return BLV_GO;
+    BLV_TRY(blv_settle_moves(run));
     blv_clock_stop(run);
     blv_message kept = run->message; /* of what the pause may have been refused */
     run->pause(run->pause_context, run);
     run->message = kept;
-    run->pause_last = blv_clock_now();
+    run->pause_last = blv_clock_now(run);
     blv_clock_start(run);
+    return BLV_GO;
 }

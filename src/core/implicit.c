@@ -11,6 +11,7 @@
 #include "core/implicit.h"
 #include "linsolve/cg.h"
 #include "linsolve/minres.h"
+#include "space/distance.h"
 
 #include <float.h>
 #include <math.h>
@@ -227,7 +228,7 @@ blv_flow blv_implicit_gradient(blv_implicit *m, const blv_vec *x, blv_vec *y, bl
     double fy_norm = blv_vec_norm(m->fy);
     BLV_TRY(blv_implicit_adjoint(m, x, y, m->fy, v, rel * fy_norm, &result->r_norm));
     BLV_TRY(blv_eval_cross(m->eval, NULL, x, y, v, m->jv));
-    double norm = blv_vec_combine(gradient, 1.0, gradient, -1.0, m->jv);
+    double norm = blv_distance(gradient, gradient, m->jv);
     result->tight = result->gy_norm <= tight * scale && result->r_norm <= tight * fy_norm;
     return isfinite(norm) && isfinite(result->phi) ? BLV_GO : BLV_NONFINITE;
 }

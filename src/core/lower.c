@@ -6,13 +6,14 @@
 #include <math.h>
 
 typedef struct asking {
+    const blv_space *space;
     blv_stop_fn stop;
     void *context;
 } asking;
 
 static blv_flow ask(void *context) {
     const asking *a = context;
-    return a->stop(a->context) != 0 ? BLV_HALT : BLV_GO;
+    return blv_space_agree(a->space, a->stop(a->context) != 0) != 0.0 ? BLV_HALT : BLV_GO;
 }
 
 blv_error blv_solve_lower(const blv_problem *problem, const blv_vec *x, blv_vec *y, double tol,
@@ -24,7 +25,7 @@ blv_error blv_solve_lower(const blv_problem *problem, const blv_vec *x, blv_vec 
         return blv_explain(why, BLV_E_ARGUMENT,
                            "blv_solve_lower: vectors are not of the problem's spaces");
     blv_counts counts = {0, 0, 0, 0, 0};
-    asking asked = {stop, context};
+    asking asked = {def->space_y, stop, context};
     blv_eval eval;
     blv_implicit *implicit = NULL;
     blv_flow flow = BLV_GO;

@@ -51,51 +51,40 @@ static int parse_int(const char *text, int64_t *value) {
     return 0;
 }
 
-void blv_params_range(const blv_param *param, char *text, size_t size) {
-    if (text && size > 0)
-        text[0] = '\0';
-    if (!param || !text)
-        return;
-    if (param->type == BLV_TEXT) {
-        snprintf(text, size, "a text of fewer than %d characters", BLV_TEXT_SIZE);
-        return;
+/* "a", "a or b", "a, b or c": what is in text already, if anything, and the words "b|c". */
+static void append_words(const char *words, char *text, size_t size) {
+    for (const char *w = words; w && *w;) {
+        size_t n = strcspn(w, "|"), used = strlen(text);
+        const char *joint = used == 0 ? "" : w[n] == '\0' ? " or " : ", ";
+        snprintf(text + used, size - used, "%s%.*s", joint, (int)n, w);
+        w += n + (w[n] == '|');
     }
-    if (param->type == BLV_CHOICE) {
-        size_t used = 0;
-        for (const char *w = param->words; *w && used < size; w += strcspn(w, "|")) {
-            w += *w == '|';
-            size_t n = strcspn(w, "|");
-            const char *joint = used == 0 ? "" : w[n] == '\0' ? " or " : ", ";
-            used += (size_t)snprintf(text + used, size - used, "%s%.*s", joint, (int)n, w);
-        }
-        return;
-    }
+}
+
+static void describe_numbers(const blv_param *param, char *text, size_t size) {
     const char *noun = param->type == BLV_INT ? "a whole number" : "a number";
-    char range[96] = "";
     bool lower = param->lo > -DBL_MAX, upper = param->hi < DBL_MAX;
-    const char *above = param->type == BLV_REAL && param->lo == DBL_MIN ? "> 0" : NULL;
-    if (above && upper)
-        snprintf(range, sizeof range, " %s and <= %g", above, param->hi);
-    else if (above)
-        snprintf(range, sizeof range, " %s", above);
+    if (param->type == BLV_REAL && param->lo == DBL_MIN) /* the smallest above 0 */
+        snprintf(text, size, upper ? "%s > 0 and <= %g" : "%s > 0", noun, param->hi);
     else if (lower && upper)
-        snprintf(range, sizeof range, " from %g to %g", param->lo, param->hi);
-    else if (lower)
-        snprintf(range, sizeof range, " >= %g", param->lo);
-    else if (upper)
-        snprintf(range, sizeof range, " <= %g", param->hi);
-    char words[112] = "";
-    if (param->words) {
-        char first[48], second[48];
-        const char *bar = strchr(param->words, '|');
-        word_at(param->words, 0, first, sizeof first);
-        word_at(param->words, bar ? 1 : 0, second, sizeof second);
-        if (bar)
-            snprintf(words, sizeof words, ", %s or %s", first, second);
-        else
-            snprintf(words, sizeof words, " or %s", first);
-    }
-    snprintf(text, size, "%s%s%s", noun, range, words);
+        snprintf(text, size, "%s from %g to %g", noun, param->lo, param->hi);
+    else if (lower || upper)
+        snprintf(text, size, "%s %s %g", noun, lower ? ">=" : "<=", lower ? param->lo : param->hi);
+    else
+        snprintf(text, size, "%s", noun);
+}
+
+void blv_params_range(const blv_param *param, char *text, size_t size) {
+    if (!text || size == 0)
+        return;
+    text[0] = '\0';
+    if (!param)
+        return;
+    if (param->type == BLV_TEXT)
+        snprintf(text, size, "a text of fewer than %d characters", BLV_TEXT_SIZE);
+    else if (param->type != BLV_CHOICE)
+        describe_numbers(param, text, size);
+    append_words(param->words, text, size);
 }
 
 const blv_param *blv_params_find(const blv_param *table, const char *key) {

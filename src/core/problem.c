@@ -52,6 +52,9 @@ blv_error blv_problem_create(blv_problem **problem, const blv_problem_def *def, 
     if (!problem || !def)
         return blv_explain(why, BLV_E_ARGUMENT, "blv_problem_create: a NULL argument");
     *problem = NULL;
+    if (def->size < sizeof *def)
+        return blv_explain(why, BLV_E_ARGUMENT,
+                           "problem: the definition must begin with BLV_SIZED(blv_problem_def)");
     blv_error error = check_definition(def, why);
     blv_problem *p = error == BLV_OK ? calloc(1, sizeof *p) : NULL;
     if (p) {
@@ -107,6 +110,9 @@ blv_error blv_problem_from_family(const blv_problem_family *family, const char *
                                   blv_message *why) {
     if (problem)
         *problem = NULL;
+    if (family && family->size < sizeof *family)
+        return blv_explain(why, BLV_E_ARGUMENT,
+                           "problem family: it must begin with BLV_SIZED(blv_problem_family)");
     if (!family || !family->name || !family->create || !problem)
         return blv_explain(why, BLV_E_ARGUMENT, "blv_problem_from_family: a NULL argument");
     blv_problem_options chosen;

@@ -12,6 +12,9 @@
 /* ---- Life ---- */
 
 static blv_error check_fit(const blv_problem *problem, const blv_solver *solver, blv_message *why) {
+    if (solver->size < sizeof *solver)
+        return blv_explain(why, BLV_E_ARGUMENT,
+                           "solver: the descriptor must begin with BLV_SIZED(blv_solver)");
     if (!solver->name || !solver->open || !solver->step)
         return blv_explain(why, BLV_E_ARGUMENT, "solver: name, open and step must be set");
     blv_message remark;
@@ -68,6 +71,7 @@ blv_error blv_run_create(blv_run **run, const blv_problem *problem, const blv_so
     r->metrics = r->result.metrics = blv_no_metrics;
     r->mapping_norm = NAN;
     atomic_init(&r->stop_requested, false);
+    r->agrees = blv_space_agrees(r->def->space_y);
     blv_error error = fill_run(r, &r->message);
     if (error != BLV_OK) {
         blv_explain(why, error, "%s", r->message.text[0] ? r->message.text : blv_error_text(error));
@@ -226,7 +230,10 @@ size_t blv_run_memory(const blv_run *run) {
 
 /* ---- Running ---- */
 
-static blv_error trace_status(blv_run *run) {
+/* What a run cannot go on without has failed: a space, then the trace. */
+static blv_error status(blv_run *run) {
+    BLV_CHECK(blv_space_error(run->def->space_x, NULL));
+    BLV_CHECK(blv_space_error(run->def->space_y, NULL));
     if (!run->trace_failed)
         return BLV_OK;
     return blv_run_fail(run, BLV_E_FILE, "trace %s: could not be written to the end",
@@ -253,7 +260,7 @@ static blv_error advance(blv_run *run, bool to_the_end) {
         run->result.seconds = blv_clock_seconds(run);
         run->busy = false;
     }
-    return trace_status(run);
+    return status(run);
 }
 
 blv_error blv_run_step(blv_run *run) {

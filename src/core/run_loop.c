@@ -34,6 +34,9 @@ static void explain_end(blv_run *run, blv_outcome outcome) {
 /* Ends the run with a last look. What that look finds counts where only a limit was reached. */
 static void end_run(blv_run *run, blv_outcome outcome) {
     blv_clock_stop(run);
+    blv_flow moves = blv_settle_moves(run);
+    if (moves != BLV_GO)
+        outcome = moves == BLV_FATAL ? BLV_ORACLE_FAILED : BLV_DIVERGED;
     run->phase = PHASE_ENDED;
     bool limit = outcome < 0 && outcome > BLV_DIVERGED;
     blv_message cause = run->message;
@@ -109,6 +112,8 @@ static blv_flow call_until_accepted(blv_run *run, blv_flow (*call)(blv_run *, vo
     run->eval.failed_code = 0;
     for (int retries = 0;; retries++) {
         blv_flow flow = call(run, run->state);
+        if (flow == BLV_RETRY || flow == BLV_FATAL)
+            BLV_TRY(blv_settle_moves(run)); /* the point itself may be why the oracle failed */
         if (flow != BLV_RETRY || retries == RETRIES_MAX)
             return flow;
         blv_halve_moves(run);
@@ -171,10 +176,13 @@ static void iterate(blv_run *run) {
     blv_outcome outcome = blv_tolerance_reached(run) ? BLV_CONVERGED : blv_limit_reached(run);
     if (outcome == BLV_RUNNING)
         outcome = blv_observe(run, false);
-    if (outcome != BLV_RUNNING)
+    if (outcome != BLV_RUNNING) {
         end_between_steps(run, outcome);
-    else
-        blv_pause_if_due(run);
+        return;
+    }
+    flow = blv_pause_if_due(run);
+    if (flow != BLV_GO)
+        end_by_flow(run, flow);
 }
 
 void blv_run_advance(blv_run *run, bool to_the_end) {
@@ -184,7 +192,11 @@ void blv_run_advance(blv_run *run, bool to_the_end) {
         resume(run);
     while (run->phase == PHASE_STEPPING) {
         iterate(run);
-        if (!to_the_end)
-            return;
+        if (to_the_end)
+            continue;
+        blv_flow flow = blv_settle_moves(run);
+        if (flow != BLV_GO)
+            end_by_flow(run, flow);
+        return;
     }
 }

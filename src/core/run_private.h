@@ -34,6 +34,7 @@ typedef struct blv_state_entry {
     blv_vec *vec;
     blv_vec *previous; /* value before the last move; NULL when it does not move */
     uint64_t moved;    /* number of that move, 0: never */
+    bool unchecked;    /* no reduction has shown yet that the move was finite */
     bool borrowed;     /* vec belongs to an object that the run owns */
 } blv_state_entry;
 
@@ -87,10 +88,13 @@ struct blv_run {
     blv_eval observe;         /* for trace, monitor and target: off the clock, counted apart */
     blv_certifier *certifier; /* NULL unless options ask for certified values on the way */
     blv_metrics metrics;
+    size_t unchecked; /* entries that are; moved in this iteration */
+    uint64_t unchecked_since;
     double mapping_norm; /* |x - P_X(x - step d)| / step of the last move of x, NaN: none */
     blv_result result;
     unsigned calls_to_clock; /* oracle calls until the clock is looked at again */
     atomic_bool stop_requested;
+    bool agrees; /* with other processes, which takes a message each time */
 
     double clock_started; /* monotonic seconds at the last start of the clock */
     double clock_before;  /* seconds on the clock before that */
@@ -134,6 +138,10 @@ extern const blv_metrics blv_no_metrics;
 /* state.c */
 blv_state_entry *blv_state_find(const blv_run *run, const char *name);
 void blv_state_free(blv_run *run);
+
+/* moves.c */
+/* Checks what no reduction has checked yet, before iterates leave the run. */
+blv_flow blv_settle_moves(blv_run *run);
 /* Halves the moves that came after the last success of the oracle that refused. False: none. */
 bool blv_halve_moves(blv_run *run);
 
@@ -141,9 +149,12 @@ bool blv_halve_moves(blv_run *run);
 double blv_clock_seconds(const blv_run *run);
 void blv_clock_start(blv_run *run);
 void blv_clock_stop(blv_run *run);
-double blv_clock_now(void); /* real seconds, from some start */
+/* What this process would act on becomes what all processes of the space do. All that depends on a
+ * clock, a signal or a callback's answer goes through here. */
+double blv_agree(const blv_run *run, double word);
+double blv_clock_now(const blv_run *run); /* real seconds, from some start; agreed */
 /* Calls the pause if its time has come. */
-void blv_pause_if_due(blv_run *run);
+blv_flow blv_pause_if_due(blv_run *run);
 
 /* stop.c */
 blv_flow blv_run_interrupt(void *run);

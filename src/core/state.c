@@ -1,8 +1,4 @@
-/* State of a run: vectors and scalars registered by name, objects handed over, and moves.
- *
- * A move writes the new value aside and takes it over only when it is finite. So an iterate never
- * holds a value that is not finite, and the value before its last move is at hand: when an oracle
- * refuses the new point, the move is halved. */
+/* State of a run: vectors and scalars registered by name, and objects handed over. */
 #include "core/run_private.h"
 #include "core/sampler.h"
 
@@ -249,67 +245,6 @@ void blv_state_free(blv_run *run) {
     run->entries = NULL;
     run->numbers = NULL;
     run->owned_count = run->entry_count = run->numbers_count = 0;
-}
-
-static blv_state_entry *entry_of(const blv_run *run, const blv_vec *vec) {
-    for (size_t i = 0; i < run->entry_count; i++)
-        if (run->entries[i].vec == vec)
-            return &run->entries[i];
-    return NULL;
-}
-
-/* The value aside becomes the iterate's, and the iterate's the previous one. */
-static void take_over(blv_run *run, blv_state_entry *entry) {
-    blv_vec_swap(entry->vec, entry->previous);
-    entry->moved = ++run->eval.moves;
-}
-
-blv_flow blv_move_to(blv_run *run, blv_vec *iterate, size_t count, const double *coef,
-                     const blv_vec *const *terms) {
-    blv_state_entry *entry = run ? entry_of(run, iterate) : NULL;
-    if (!entry || !entry->previous) {
-        blv_run_fail(run, BLV_E_ARGUMENT, "a move of a vector that is not an iterate");
-        return BLV_FATAL;
-    }
-    entry->moved = 0; /* `previous` is written over: until it is taken over, nothing to halve */
-    double norm = blv_vec_lincomb(entry->previous, count, coef, terms);
-    if (isfinite(norm) && iterate == run->x && run->def->project_x) {
-        BLV_TRY(blv_eval_project(&run->eval, entry->previous));
-        norm = blv_vec_norm(entry->previous);
-    }
-    if (!isfinite(norm)) {
-        blv_run_fail(run, BLV_OK, "the step of %s was not finite", entry->name);
-        return BLV_NONFINITE;
-    }
-    take_over(run, entry);
-    return BLV_GO;
-}
-
-blv_flow blv_move(blv_run *run, blv_vec *iterate, double step, const blv_vec *direction) {
-    if (!direction) {
-        blv_run_fail(run, BLV_E_ARGUMENT, "a move without a direction");
-        return BLV_FATAL;
-    }
-    BLV_TRY(blv_move_to(run, iterate, 2, (const double[]){1.0, -step},
-                        (const blv_vec *const[]){iterate, direction}));
-    const blv_state_entry *entry = entry_of(run, iterate);
-    if (entry && iterate == run->x && run->x_displacement && step > 0.0)
-        run->mapping_norm =
-            blv_vec_combine(run->x_displacement, 1.0 / step, run->x, -1.0 / step, entry->previous);
-    return BLV_GO;
-}
-
-bool blv_halve_moves(blv_run *run) {
-    uint64_t success = run->eval.moves_at_success[run->eval.failed];
-    bool any = false;
-    for (size_t i = 0; i < run->entry_count; i++) {
-        blv_state_entry *entry = &run->entries[i];
-        if (entry->previous && entry->moved > success) {
-            blv_vec_combine(entry->vec, 0.5, entry->vec, 0.5, entry->previous);
-            any = true;
-        }
-    }
-    return any;
 }
 
 blv_error blv_run_fail(blv_run *run, blv_error error, const char *format, ...) {

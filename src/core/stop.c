@@ -30,19 +30,29 @@ static bool time_used(const blv_run *run) {
     return !isnan(run->options.seconds) && blv_clock_seconds(run) >= run->options.seconds;
 }
 
-/* The clock is read every few calls only: reading it costs as much as a small oracle. */
+static bool asked_to_stop(const blv_run *run) {
+    return atomic_load_explicit(&run->stop_requested, memory_order_relaxed);
+}
+
+static bool stop_wanted(const blv_run *run) {
+    return run->agrees ? blv_agree(run, asked_to_stop(run)) != 0.0 : asked_to_stop(run);
+}
+
+/* The clock is read every few calls only: reading it costs as much as a small oracle. Where
+ * processes have to agree on it, so is the request to stop. */
 blv_flow blv_run_interrupt(void *context) {
     blv_run *run = context;
-    if (atomic_load_explicit(&run->stop_requested, memory_order_relaxed) || budget_used(run))
+    if ((!run->agrees && asked_to_stop(run)) || budget_used(run))
         return BLV_HALT;
-    if (isnan(run->options.seconds) || ++run->calls_to_clock < CALLS_BETWEEN_CLOCKS)
+    if ((isnan(run->options.seconds) && !run->agrees) ||
+        ++run->calls_to_clock < CALLS_BETWEEN_CLOCKS)
         return BLV_GO;
     run->calls_to_clock = 0;
-    return time_used(run) ? BLV_HALT : BLV_GO;
+    return stop_wanted(run) || time_used(run) ? BLV_HALT : BLV_GO;
 }
 
 blv_outcome blv_limit_reached(blv_run *run) {
-    if (atomic_load_explicit(&run->stop_requested, memory_order_relaxed))
+    if (stop_wanted(run))
         return BLV_STOPPED_REQUEST;
     if (run->result.iterations >= blv_iteration_limit(run))
         return BLV_LIMIT_ITERATIONS;

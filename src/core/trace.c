@@ -168,7 +168,7 @@ static void hand_out(blv_run *run, const blv_progress *p) {
 
 static bool monitor_wants_end(blv_run *run, const blv_progress *p) {
     blv_message kept = run->message;
-    bool end = run->monitor(run->monitor_context, p) != 0;
+    bool end = blv_agree(run, run->monitor(run->monitor_context, p) != 0) != 0.0;
     run->message = kept;
     return end;
 }
@@ -258,8 +258,11 @@ blv_outcome blv_observe(blv_run *run, bool last) {
     bool target = !isnan(run->options.target) && row_due;
     if (!trace && !row && !monitor && !target)
         return BLV_RUNNING;
+    blv_flow moves = blv_settle_moves(run);
+    if (moves != BLV_GO)
+        return moves == BLV_FATAL ? BLV_ORACLE_FAILED : BLV_DIVERGED;
     bool clock_was_running = run->clock_running;
-    double began = blv_clock_now();
+    double began = blv_clock_now(run);
     blv_clock_stop(run);
     blv_progress progress;
     blv_flow flow = measure(run, &progress);
@@ -289,7 +292,7 @@ blv_outcome blv_observe(blv_run *run, bool last) {
         if (monitor_wants_end(run, &progress) && outcome == BLV_RUNNING)
             outcome = BLV_STOPPED_MONITOR;
     }
-    run->observed_seconds += blv_clock_now() - began;
+    run->observed_seconds += blv_clock_now(run) - began;
     if (clock_was_running)
         blv_clock_start(run);
     return outcome;

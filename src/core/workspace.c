@@ -11,21 +11,14 @@ static blv_error no_workspace(blv_run *run, blv_error error) {
     return blv_run_fail(run, error, "workspace: %s", blv_error_text(error));
 }
 
-static void destroy_cg(void *cg) {
-    blv_cg_destroy(cg);
-}
-
-static void destroy_minres(void *minres) {
-    blv_minres_destroy(minres);
-}
-
-static void destroy_lbfgs(void *lbfgs) {
-    blv_lbfgs_destroy(lbfgs);
-}
-
-static void destroy_implicit(void *implicit) {
-    blv_implicit_destroy(implicit);
-}
+#define DESTROY(kind)                                                                              \
+    static void destroy_##kind(void *object) {                                                     \
+        blv_##kind##_destroy(object);                                                              \
+    }
+DESTROY(cg)
+DESTROY(minres)
+DESTROY(lbfgs)
+DESTROY(implicit)
 
 blv_error blv_run_cg(blv_run *run, blv_level level, blv_cg **cg) {
     blv_error error = blv_cg_create(cg, space_of(run, level));

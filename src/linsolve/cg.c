@@ -95,10 +95,8 @@ blv_linear_result blv_cg_solve(blv_cg *cg, blv_operator_fn apply, void *context,
         if (result.code != 0)
             return ended(result, BLV_LINEAR_OPERATOR);
 
-        double dots[3];
-        blv_vec_dots(3, (const blv_vec *const[]){p, p, q}, (const blv_vec *const[]){q, p, q}, dots);
-        const double pq = dots[0], pp = dots[1], qq = dots[2];
-        if (!isfinite(pq) || !isfinite(pp) || !isfinite(qq))
+        double pq, pp, qq, residual, norm_x;
+        if (!blv_reduce(BLV_SCALARS(BLV_DOT(&pq, p, q), BLV_DOT(&pp, p, p), BLV_DOT(&qq, q, q))))
             return ended(result, BLV_LINEAR_NONFINITE);
         norm_a = fmax(norm_a, sqrt(qq / pp));
         const double noise = flat_limit * u * norm_a * pp;
@@ -106,10 +104,12 @@ blv_linear_result blv_cg_solve(blv_cg *cg, blv_operator_fn apply, void *context,
             return ended(result, pq < -noise ? BLV_LINEAR_INDEFINITE : BLV_LINEAR_SINGULAR);
 
         const double alpha = rho / pq;
-        const double residual = blv_vec_combine(r, 1.0, r, -alpha, q);
+        blv_vec_combine(r, 1.0, r, -alpha, q);
+        blv_vec_combine(q, 1.0, x, alpha, p);
+        blv_reduce(BLV_SCALARS(BLV_NORM(&residual, r), BLV_NORM(&norm_x, q)));
         if (!isfinite(residual)) /* x is still the iterate before */
             return ended(result, BLV_LINEAR_NONFINITE);
-        const double norm_x = blv_vec_combine(x, 1.0, x, alpha, p);
+        blv_vec_swap(x, q);
         cg->moved = true;
         result.residual = residual;
         if (!isfinite(norm_x))

@@ -68,18 +68,19 @@ static void orthogonalize(blv_vec *v, blv_vec *const *basis, size_t count) {
     enum { group = BLV_LINCOMB_MAX - 1 };
     for (size_t first = 0; first < count; first += group) {
         const size_t size = count - first < group ? count - first : group;
-        const blv_vec *left[BLV_LINCOMB_MAX], *right[BLV_LINCOMB_MAX];
+        const blv_vec *terms[BLV_LINCOMB_MAX];
+        blv_scalar scalars[BLV_LINCOMB_MAX];
         double coef[BLV_LINCOMB_MAX];
         for (size_t i = 0; i < size; i++) {
-            left[i] = basis[first + i];
-            right[i] = v;
+            terms[i] = basis[first + i];
+            scalars[i] = (blv_scalar)BLV_DOT(&coef[i], terms[i], v);
         }
-        blv_vec_dots(size, left, right, coef);
+        blv_reduce(size, scalars);
         for (size_t i = 0; i < size; i++)
             coef[i] = -coef[i];
         coef[size] = 1.0;
-        left[size] = v;
-        blv_vec_lincomb(v, size + 1, coef, left);
+        terms[size] = v;
+        blv_vec_lincomb(v, size + 1, coef, terms);
     }
 }
 

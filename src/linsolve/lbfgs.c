@@ -19,6 +19,7 @@
 #include "linsolve/lbfgs_private.h"
 
 #include "linsolve/operator.h"
+#include "space/distance.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -101,7 +102,7 @@ static int measure(blv_lbfgs *l, const blv_vec *x, const blv_vec *g, double *sta
     blv_vec_combine(l->work, 1.0, x, -1.0, g);
     const int code = project(l, l->work);
     if (code == 0)
-        *stationarity = blv_vec_combine(l->work, 1.0, x, -1.0, l->work);
+        *stationarity = blv_distance(l->work, x, l->work);
     return code;
 }
 
@@ -122,17 +123,16 @@ static int model_direction(blv_lbfgs *l) {
         const int code = project(l, step);
         if (code != 0)
             return code;
-        const double length = blv_vec_lincomb(step, 3, (const double[]){1.0, -1.0, -1.0},
-                                              (const blv_vec *const[]){step, l->x, d});
+        blv_vec_lincomb(step, 3, (const double[]){1.0, -1.0, -1.0},
+                        (const blv_vec *const[]){step, l->x, d});
+        const double length = blv_vec_norm(step);
         if (k == 0)
             enough = model_accuracy * length / a;
         else if (length / a <= enough)
             break;
         blv_lbfgs_pairs_multiply(&l->pairs, step, b_step);
-        double dots[2];
-        blv_vec_dots(2, (const blv_vec *const[]){model_g, step},
-                     (const blv_vec *const[]){step, b_step}, dots);
-        const double slope = dots[0], bend = dots[1];
+        double slope, bend;
+        blv_reduce(BLV_SCALARS(BLV_DOT(&slope, model_g, step), BLV_DOT(&bend, step, b_step)));
         const bool descends = slope < 0.0 && bend > 0.0;
         if (!descends && k > 0)
             break;

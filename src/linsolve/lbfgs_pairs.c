@@ -73,18 +73,21 @@ static double sy(const blv_lbfgs_pairs *pairs, size_t i, size_t j) {
     return pairs->sy[slot(pairs, i) * pairs->capacity + slot(pairs, j)];
 }
 
-/* result[i] = a_i'v for all pairs, a being the s or the y. */
-static void dots_with(const blv_lbfgs_pairs *pairs, blv_vec *const *a, const blv_vec *v,
-                      double *result) {
-    for (size_t first = 0; first < pairs->count; first += BLV_LINCOMB_MAX) {
-        const blv_vec *left[BLV_LINCOMB_MAX], *right[BLV_LINCOMB_MAX];
-        size_t size = 0;
-        for (; size < BLV_LINCOMB_MAX && first + size < pairs->count; size++) {
-            left[size] = a[slot(pairs, first + size)];
-            right[size] = v;
-        }
-        blv_vec_dots(size, left, right, result + first);
-    }
+/* Adds a_i'v for all pairs to a list, a being the s or the y. Returns the number of scalars. */
+static size_t ask_for_all(const blv_lbfgs_pairs *pairs, blv_vec *const *a, const blv_vec *v,
+                          double *result, blv_scalar *list) {
+    for (size_t i = 0; i < pairs->count; i++)
+        list[i] = (blv_scalar)BLV_DOT(&result[i], a[slot(pairs, i)], v);
+    return pairs->count;
+}
+
+/* with_s[i] = s_i'v and with_y[i] = y_i'v, in one reduction. */
+static void dots_with(const blv_lbfgs_pairs *pairs, const blv_vec *v, double *with_s,
+                      double *with_y) {
+    blv_scalar list[2 * BLV_LBFGS_MEMORY_MAX];
+    size_t count = ask_for_all(pairs, pairs->s, v, with_s, list);
+    count += ask_for_all(pairs, pairs->y, v, with_y, list + count);
+    blv_reduce(count, list);
 }
 
 /* v += scale sum_i coef[i] a_i. */
@@ -104,7 +107,8 @@ static void add_combination(const blv_lbfgs_pairs *pairs, blv_vec *v, double sca
 
 bool blv_lbfgs_pairs_add(blv_lbfgs_pairs *pairs, blv_vec *s, blv_vec *y) {
     double dots[3];
-    blv_vec_dots(3, (const blv_vec *const[]){s, y, s}, (const blv_vec *const[]){s, y, y}, dots);
+    blv_reduce(
+        BLV_SCALARS(BLV_DOT(&dots[0], s, s), BLV_DOT(&dots[1], y, y), BLV_DOT(&dots[2], s, y)));
     const double u = blv_linear_roundoff(pairs->space);
     if (!(dots[2] > sqrt(2.0 * u) * sqrt(dots[0]) * sqrt(dots[1])) || !isfinite(dots[2]))
         return false;
@@ -123,8 +127,7 @@ bool blv_lbfgs_pairs_add(blv_lbfgs_pairs *pairs, blv_vec *s, blv_vec *y) {
     pairs->factored = false;
 
     double with_s[BLV_LBFGS_MEMORY_MAX], with_y[BLV_LBFGS_MEMORY_MAX];
-    dots_with(pairs, pairs->s, pairs->s[newest], with_s);
-    dots_with(pairs, pairs->y, pairs->s[newest], with_y);
+    dots_with(pairs, pairs->s[newest], with_s, with_y);
     for (size_t i = 0; i < pairs->count; i++) {
         const size_t at = slot(pairs, i);
         pairs->ss[newest * pairs->capacity + at] = with_s[i];
@@ -173,8 +176,7 @@ void blv_lbfgs_pairs_multiply(const blv_lbfgs_pairs *pairs, const blv_vec *v, bl
     const size_t n = pairs->count;
     const double *const J = pairs->factor;
     double yv[BLV_LBFGS_MEMORY_MAX], q1[BLV_LBFGS_MEMORY_MAX], q2[BLV_LBFGS_MEMORY_MAX];
-    dots_with(pairs, pairs->y, v, yv);
-    dots_with(pairs, pairs->s, v, q2);
+    dots_with(pairs, v, q2, yv);
     for (size_t i = 0; i < n; i++) {
         q2[i] *= pairs->theta;
         for (size_t j = 0; j < i; j++)

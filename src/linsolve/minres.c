@@ -105,8 +105,9 @@ blv_linear_result blv_minres_solve(blv_minres *minres, blv_operator_fn apply, vo
         if (result.code != 0)
             return ended(result, BLV_LINEAR_OPERATOR);
         const double alpha = blv_vec_dot(v, v_next);
-        const double beta_next = blv_vec_lincomb(v_next, 3, (const double[]){1.0, -alpha, -beta},
-                                                 (const blv_vec *const[]){v_next, v, v_before});
+        blv_vec_lincomb(v_next, 3, (const double[]){1.0, -alpha, -beta},
+                        (const blv_vec *const[]){v_next, v, v_before});
+        const double beta_next = blv_vec_norm(v_next);
         if (!isfinite(alpha) || !isfinite(beta_next))
             return ended(result, BLV_LINEAR_NONFINITE);
         norm_a = fmax(norm_a, hypot(hypot(alpha, beta), beta_next));
@@ -124,14 +125,17 @@ blv_linear_result blv_minres_solve(blv_minres *minres, blv_operator_fn apply, vo
         s = beta_next / gamma;
         const double phi = c * eta;
 
-        const double norm_w = blv_vec_lincomb(
-            w_before, 3, (const double[]){1.0 / gamma, -delta / gamma, -epsilon / gamma},
-            (const blv_vec *const[]){v, w, w_before});
+        blv_vec_lincomb(w_before, 3,
+                        (const double[]){1.0 / gamma, -delta / gamma, -epsilon / gamma},
+                        (const blv_vec *const[]){v, w, w_before});
+        blv_vec_combine(v_before, 1.0, x, phi, w_before); /* x, if the step is taken */
+        double norm_w, norm_x;
+        blv_reduce(BLV_SCALARS(BLV_NORM(&norm_w, w_before), BLV_NORM(&norm_x, v_before)));
         const double reach = norm_a * fabs(phi) * norm_w; /* as good as along a null direction? */
         if (singular * reach > fabs(eta))
             return ended(result, BLV_LINEAR_SINGULAR);
         blv_vec_swap(w_before, w);
-        const double norm_x = blv_vec_combine(x, 1.0, x, phi, w);
+        blv_vec_swap(x, v_before);
         eta = s * eta;
         result.residual = fabs(eta);
         if (!isfinite(norm_x))

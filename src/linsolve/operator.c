@@ -1,5 +1,6 @@
 /* What every linear solver does first: the residual of the starting point. */
 #include "linsolve/operator.h"
+#include "space/distance.h"
 
 #include <float.h>
 #include <math.h>
@@ -25,7 +26,7 @@ bool blv_linear_begin(blv_linear_result *result, blv_operator_fn apply, void *co
             result->end = BLV_LINEAR_OPERATOR;
             return false;
         }
-        result->residual = blv_vec_combine(r, 1.0, b, -1.0, r);
+        result->residual = blv_distance(r, b, r);
     }
     if (!isfinite(result->residual)) {
         result->end = BLV_LINEAR_NONFINITE;

@@ -259,6 +259,7 @@ static const blv_param params[] = {
 };
 
 const blv_problem_family blv_problem_coreset = {
+    BLV_SIZED(blv_problem_family),
     .name = "coreset",
     .summary = "few training rows that represent all of them",
     .formula = "f = mean loss on training rows - C E[sum of the K largest of x + delta z]\n"

@@ -169,6 +169,7 @@ static blv_error open_model(data_model *m, const data_params *params, linear_los
     if (error != BLV_OK)
         return error;
     *def = m->family->oracles;
+    def->size = sizeof *def;
     def->name = m->name;
     def->dim_x = m->train.rows;
     def->dim_y = m->dim;

@@ -163,6 +163,7 @@ static const blv_param params[] = {
 };
 
 const blv_problem_family blv_problem_decay_nn = {
+    BLV_SIZED(blv_problem_family),
     .name = "decay-nn",
     .summary = "choose the weight decay of each layer of a network on validation rows",
     .formula = "f = mean loss on validation rows\n"

@@ -213,6 +213,7 @@ static const blv_param network_params[] = {
     "g = mean sigmoid(x_i) loss_i on training rows + C |y|^2"
 
 const blv_problem_family blv_problem_hyperclean = {
+    BLV_SIZED(blv_problem_family),
     .name = "hyperclean",
     .summary = "a weight for each training row, so that bad labels lose theirs",
     .formula = FORMULA,
@@ -222,6 +223,7 @@ const blv_problem_family blv_problem_hyperclean = {
 };
 
 const blv_problem_family blv_problem_hyperclean_nn = {
+    BLV_SIZED(blv_problem_family),
     .name = "hyperclean-nn",
     .summary = "hyperclean with a network in place of the linear model",
     .formula = FORMULA,

@@ -306,6 +306,7 @@ static const blv_param params[] = {
 };
 
 const blv_problem_family blv_problem_l2reg = {
+    BLV_SIZED(blv_problem_family),
     .name = "l2reg",
     .summary = "choose the l2 penalties of a linear classifier on validation rows",
     .formula = "f = mean loss on validation rows\n"

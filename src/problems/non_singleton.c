@@ -64,7 +64,8 @@ static blv_error create(const void *params, const blv_problem_options *options,
     blv_error error = problem_on_host(options, "non-singleton", why);
     if (error != BLV_OK)
         return error;
-    blv_problem_def def = {.name = "non-singleton",
+    blv_problem_def def = {BLV_SIZED(blv_problem_def),
+                           .name = "non-singleton",
                            .dim_x = 1,
                            .dim_y = 2,
                            .precision = options->precision,
@@ -81,6 +82,7 @@ static blv_error create(const void *params, const blv_problem_options *options,
 static const blv_param no_params[] = {PARAMS_END};
 
 const blv_problem_family blv_problem_non_singleton = {
+    BLV_SIZED(blv_problem_family),
     .name = "non-singleton",
     .summary = "lower level with many solutions (singular Hessian): x = 1, y = (1, 1), Phi = 0",
     .formula = "f = (x-y2)^2/2 + (y1-1)^2/2\ng = y1^2/2 - x y1",

@@ -193,7 +193,8 @@ static blv_error create(const void *fields, const blv_problem_options *options,
     error = quadratic_create(&q, p, kernels);
     if (error != BLV_OK)
         return blv_explain(why, error, "problem quadratic: %s", blv_error_text(error));
-    blv_problem_def def = {.name = "quadratic",
+    blv_problem_def def = {BLV_SIZED(blv_problem_def),
+                           .name = "quadratic",
                            .dim_x = q->dx,
                            .dim_y = q->dy,
                            .precision = options->precision,
@@ -212,6 +213,7 @@ static blv_error create(const void *fields, const blv_problem_options *options,
 }
 
 const blv_problem_family blv_problem_quadratic = {
+    BLV_SIZED(blv_problem_family),
     .name = "quadratic",
     .summary = "quadratic in both levels, with chosen condition number and a closed-form answer",
     .formula = "f = |y-b|^2/2 + ridge |x|^2/2\ng = y'Ay/2 + y'(Cx+c)",

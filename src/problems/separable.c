@@ -156,7 +156,8 @@ blv_error separable_create(const separable *description, const blv_problem_optio
         s->arrays[count++] = (blv_named_array){"b", 1, {s->dim, 0}, s->b};
     s->arrays[count] = (blv_named_array){NULL, 0, {0, 0}, NULL};
     bool bounded = isfinite(s->lo) || isfinite(s->hi);
-    blv_problem_def def = {.name = s->name,
+    blv_problem_def def = {BLV_SIZED(blv_problem_def),
+                           .name = s->name,
                            .dim_x = s->dim,
                            .dim_y = s->dim,
                            .precision = options->precision,

@@ -101,6 +101,7 @@ static blv_error create(const void *fields, const blv_problem_options *options,
 }
 
 const blv_problem_family blv_problem_synthetic_logistic = {
+    BLV_SIZED(blv_problem_family),
     .name = "synthetic-logistic",
     .summary = "a penalty for each feature of a logistic model on generated data",
     .formula = "f = mean loss on validation rows\n"

@@ -16,11 +16,9 @@ static const blv_param no_params[] = {PARAMS_END};
         (void)params;                                                                              \
         return separable_create(&id, options, problem, why);                                       \
     }                                                                                              \
-    const blv_problem_family blv_problem_##id = {.name = family_name,                              \
-                                                 .summary = about,                                 \
-                                                 .formula = formulas,                              \
-                                                 .params = no_params,                              \
-                                                 .create = id##_create};
+    const blv_problem_family blv_problem_##id = {                                                  \
+        BLV_SIZED(blv_problem_family), .name = family_name, .summary = about,                      \
+        .formula = formulas,           .params = no_params, .create = id##_create};
 
 static double same(double x) {
     return x;
@@ -216,6 +214,7 @@ static blv_error pl_shift_create(const void *params, const blv_problem_options *
 }
 
 const blv_problem_family blv_problem_pl_shift = {
+    BLV_SIZED(blv_problem_family),
     .name = "pl-shift",
     .summary = "lower level not convex (PL), any size: y = x, x = (a+b)/2",
     .formula = "f = |x-a|^2/2 + |y-b|^2/2\ng = sum t^2 + 3 sin(t)^2,  t = y - x",

@@ -99,9 +99,10 @@ static void *grow(void *list, size_t count, blv_message *why) {
 
 blv_error blv_registry_add_solver(blv_registry *registry, const blv_solver *solver,
                                   blv_message *why) {
-    if (!registry || !solver || !solver->name || !solver->open || !solver->step)
+    if (!registry || !solver || solver->size < sizeof *solver || !solver->name || !solver->open ||
+        !solver->step)
         return blv_explain(why, BLV_E_ARGUMENT,
-                           "registry: a solver needs a registry, a name, open and step");
+                           "registry: a solver needs a registry, its size, a name, open and step");
     if (blv_solver_find(registry, solver->name, NULL))
         return blv_explain(why, BLV_E_NAME, "there is a solver '%.60s' already", solver->name);
     const blv_solver **bigger = grow(registry->solvers, registry->solver_count, why);
@@ -114,9 +115,9 @@ blv_error blv_registry_add_solver(blv_registry *registry, const blv_solver *solv
 
 blv_error blv_registry_add_family(blv_registry *registry, const blv_problem_family *family,
                                   blv_message *why) {
-    if (!registry || !family || !family->name || !family->create)
+    if (!registry || !family || family->size < sizeof *family || !family->name || !family->create)
         return blv_explain(why, BLV_E_ARGUMENT,
-                           "registry: a problem needs a registry, a name and create");
+                           "registry: a problem needs a registry, its size, a name and create");
     if (blv_family_find(registry, family->name, NULL))
         return blv_explain(why, BLV_E_NAME, "there is a problem '%.60s' already", family->name);
     const blv_problem_family **bigger = grow(registry->problems, registry->problem_count, why);

@@ -52,7 +52,7 @@ static blv_flow accf2ba_step(blv_run *run, void *state) {
     bool again;
 
     blv_momentum_begins(o);
-    BLV_TRY(blv_penalized_gradient(run, &s->inner, o->w, false, s->G, &look));
+    BLV_TRY(blv_penalized_gradient(run, &s->inner, o->w, false, s->G, NULL, &look));
     blv_penalty_report(m, &look);
     m->d_norm = s->d_norm;
     m->step_y = 1.0 / s->inner.lower.L;
@@ -80,6 +80,7 @@ static const blv_param params[] = {
 };
 
 const blv_solver blv_solver_accf2ba = {
+    BLV_SIZED(blv_solver),
     .name = "accf2ba",
     .summary = "gradients only: f2ba with accelerated inner steps and accelerated x-steps",
     .citation = "L. Chen, Y. Ma, J. Zhang, JMLR 2025 (AccF2BA)",

@@ -56,15 +56,16 @@ static blv_flow by_cg(blv_run *run, aid *s, blv_metrics *m) {
 }
 
 static blv_flow by_fixed_point(blv_run *run, aid *s, blv_metrics *m) {
-    blv_vec *r = s->at.hv;
+    blv_vec *r = s->at.gy;
     const blv_batch *batch = NULL;
     blv_steps_loop_v(&s->steps, (double)s->linear);
     for (int64_t k = 0; k < s->linear; k++) {
         if (k == 0 || s->fresh_batches)
             batch = blv_sampler_next(s->at.g_batches);
         BLV_TRY(blv_oracle_hvp(run, batch, blv_run_x(run), blv_run_y(run), s->v, s->at.hv));
-        blv_steps_watch(&s->steps, s->v, s->at.hv);
-        m->r_norm = blv_vec_combine(r, 1.0, s->at.hv, -1.0, s->at.fy);
+        blv_vec_combine(r, 1.0, s->at.hv, -1.0, s->at.fy);
+        BLV_TRY(blv_steps_measure(run, &s->steps,
+                                  &(const blv_directions){.r = r, .v = s->v, .hv = s->at.hv}));
         m->step_v = blv_steps_v(&s->steps, 1.0, batch, r, m->r_norm);
         BLV_TRY(blv_move(run, s->v, m->step_v, r));
     }
@@ -74,8 +75,9 @@ static blv_flow by_fixed_point(blv_run *run, aid *s, blv_metrics *m) {
 /* Whether a sum with an automatic eta has to end before its next term. On whole sums p may turn
  * back, which shows that eta is longer than 1/L: it is halved, for good. The terms may also grow,
  * where g curves down or a batch is far from the whole. */
-static bool sum_ends(blv_run *run, aid *s, const blv_batch *batch, double before, double norm) {
-    double moved = s->steps.v * blv_vec_norm(s->at.hv);
+static bool sum_ends(blv_run *run, aid *s, const blv_batch *batch, double before, double norm,
+                     double hp_norm) {
+    double moved = s->steps.v * hp_norm;
     bool turned = !batch && moved > 1.1 * hypot(before, norm);
     if (!s->watch || !(turned || norm > before))
         return false;
@@ -103,9 +105,10 @@ static blv_flow by_neumann(blv_run *run, aid *s, blv_metrics *m) {
     blv_vec_copy(sum, p);
     for (double q = 0.0; sum_goes_on(s, q, first, norm); q++) {
         BLV_TRY(blv_oracle_hvp(run, batch, blv_run_x(run), blv_run_y(run), p, s->at.hv));
-        double before = norm;
-        norm = blv_vec_combine(p, 1.0, p, -eta, s->at.hv);
-        if (sum_ends(run, s, batch, before, norm))
+        double before = norm, hp_norm;
+        blv_vec_combine(p, 1.0, p, -eta, s->at.hv);
+        BLV_TRY(blv_run_reduce(run, BLV_SCALARS(BLV_NORM(&norm, p), BLV_NORM(&hp_norm, s->at.hv))));
+        if (sum_ends(run, s, batch, before, norm, hp_norm))
             break;
         blv_vec_axpy(sum, 1.0, p);
     }
@@ -135,7 +138,7 @@ static blv_flow aid_step(blv_run *run, void *state) {
     for (uint64_t t = 0; (double)t < T_in; t++) {
         const blv_batch *batch = blv_sampler_next(s->at.g_batches);
         BLV_TRY(blv_oracle_lower(run, batch, x, y, NULL, NULL, s->at.gy));
-        m->gy_norm = blv_vec_norm(s->at.gy);
+        BLV_TRY(blv_steps_measure(run, &s->steps, &(const blv_directions){.gy = s->at.gy}));
         m->step_y = blv_steps_y(&s->steps, 1.0, batch, s->at.gy, m->gy_norm);
         BLV_TRY(blv_move(run, y, m->step_y, s->at.gy));
     }
@@ -144,8 +147,9 @@ static blv_flow aid_step(blv_run *run, void *state) {
     BLV_TRY(s->solve(run, s, m));
     const blv_batch *bj = blv_sampler_next(s->at.g_batches);
     BLV_TRY(blv_oracle_cross(run, bj, x, y, s->v, s->at.jv));
-    m->d_norm = blv_vec_combine(d, 1.0, s->at.fx, -1.0, s->at.jv);
-    m->step_x = blv_steps_x(run, &s->steps, 1.0, bj ? bj : bf, d, m->d_norm);
+    blv_vec_combine(d, 1.0, s->at.fx, -1.0, s->at.jv);
+    BLV_TRY(blv_steps_measure(run, &s->steps, &(const blv_directions){.d = d}));
+    m->step_x = blv_steps_x(&s->steps, 1.0, bj ? bj : bf, d, m->d_norm);
     return blv_move(run, x, m->step_x, d);
 }
 
@@ -235,6 +239,7 @@ static blv_flow prepare_neumann(blv_run *run, void *state) {
 static const blv_param cg_params[] = {STEPS_XY, INNER, LINEAR(2), LAST};
 
 const blv_solver blv_solver_aid_cg = {
+    BLV_SIZED(blv_solver),
     .name = "aid-cg",
     .summary = "inner gradient steps, then conjugate gradients for the linear system",
     .citation = "K. Ji, J. Yang, Y. Liang, ICML 2021 (AID-BiO)",
@@ -257,6 +262,7 @@ static const blv_param ba_params[] = {
 };
 
 const blv_solver blv_solver_ba_cg = {
+    BLV_SIZED(blv_solver),
     .name = "ba-cg",
     .summary = "as aid-cg, with more and more inner steps",
     .citation = "S. Ghadimi, M. Wang, 2018, Algorithm 1 (BA)",
@@ -276,6 +282,7 @@ const blv_solver blv_solver_ba_cg = {
 static const blv_param fixed_point_params[] = {STEPS_XY, STEP_V, INNER, LINEAR(1), LAST};
 
 const blv_solver blv_solver_aid_fp = {
+    BLV_SIZED(blv_solver),
     .name = "aid-fp",
     .summary = "inner gradient steps, then fixed point steps for the linear system",
     .citation = "R. Grazzi, L. Franceschi, M. Pontil, S. Salzo, ICML 2020 (AID-FP)",
@@ -290,6 +297,7 @@ const blv_solver blv_solver_aid_fp = {
 };
 
 const blv_solver blv_solver_amigo = {
+    BLV_SIZED(blv_solver),
     .name = "amigo",
     .summary = "inner stochastic steps on y, then on v, both from where they were",
     .citation = "M. Arbel, J. Mairal, ICLR 2022 (AmIGO)",
@@ -319,6 +327,7 @@ static const blv_param neumann_params[] = {
 };
 
 const blv_solver blv_solver_aid_neumann = {
+    BLV_SIZED(blv_solver),
     .name = "aid-neumann",
     .summary = "inner gradient steps, then a Neumann sum for the linear system",
     .citation = "K. Ji, J. Yang, Y. Liang, ICML 2021; J. Lorraine, P. Vicol, D. Duvenaud, 2020",
@@ -335,6 +344,7 @@ const blv_solver blv_solver_aid_neumann = {
 static const blv_param one_step_params[] = {STEPS_XY, ETA, INNER, LAST};
 
 const blv_solver blv_solver_t1_t2 = {
+    BLV_SIZED(blv_solver),
     .name = "t1-t2",
     .summary = "inner gradient steps, then v = eta fy: cheap and biased",
     .citation = "J. Luketina, M. Berglund, K. Greff, T. Raiko, ICML 2016 (T1-T2)",

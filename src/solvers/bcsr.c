@@ -37,14 +37,14 @@ static blv_flow bcsr_prepare(blv_run *run, void *state) {
 static blv_flow bcsr_step(blv_run *run, void *state) {
     bcsr *s = state;
     const blv_gradient_sum *p = &s->at;
-    blv_vec *x = blv_run_x(run), *y = blv_run_y(run), *r = p->hv, *d = p->fx;
+    blv_vec *x = blv_run_x(run), *y = blv_run_y(run), *r = p->gy, *d = p->fx;
     blv_metrics *m = blv_run_metrics(run);
 
     blv_steps_loop_y(&s->steps, (double)s->inner);
     for (int64_t k = 0; k < s->inner; k++) {
         const blv_batch *batch = blv_sampler_next(p->g_batches);
         BLV_TRY(blv_oracle_lower(run, batch, x, y, NULL, NULL, p->gy));
-        m->gy_norm = blv_vec_norm(p->gy);
+        BLV_TRY(blv_steps_measure(run, &s->steps, &(const blv_directions){.gy = p->gy}));
         m->step_y = blv_steps_y(&s->steps, 1.0, batch, p->gy, m->gy_norm);
         BLV_TRY(blv_move(run, y, m->step_y, p->gy));
     }
@@ -53,14 +53,16 @@ static blv_flow bcsr_step(blv_run *run, void *state) {
     blv_steps_loop_v(&s->steps, (double)s->linear);
     for (int64_t k = 0; k < s->linear; k++) {
         BLV_TRY(blv_oracle_hvp(run, B, x, y, s->v, p->hv));
-        blv_steps_watch(&s->steps, s->v, p->hv);
-        m->r_norm = blv_vec_combine(r, 1.0, p->hv, -1.0, p->fy);
+        blv_vec_combine(r, 1.0, p->hv, -1.0, p->fy);
+        BLV_TRY(blv_steps_measure(run, &s->steps,
+                                  &(const blv_directions){.r = r, .v = s->v, .hv = p->hv}));
         m->step_v = blv_steps_v(&s->steps, 1.0, B, r, m->r_norm);
         BLV_TRY(blv_move(run, s->v, m->step_v, r));
     }
     BLV_TRY(blv_oracle_cross(run, B, x, y, s->v, p->jv));
-    m->d_norm = blv_vec_combine(d, 1.0, p->fx, -1.0, p->jv);
-    m->step_x = blv_steps_x(run, &s->steps, 1.0, B ? B : bf, d, m->d_norm);
+    blv_vec_combine(d, 1.0, p->fx, -1.0, p->jv);
+    BLV_TRY(blv_steps_measure(run, &s->steps, &(const blv_directions){.d = d}));
+    m->step_x = blv_steps_x(&s->steps, 1.0, B ? B : bf, d, m->d_norm);
     return blv_move(run, x, m->step_x, d);
 }
 
@@ -76,6 +78,7 @@ static const blv_param params[] = {
 };
 
 const blv_solver blv_solver_bcsr = {
+    BLV_SIZED(blv_solver),
     .name = "bcsr",
     .summary = "for coresets: a few steps on y and v, then a projected step on the weights",
     .citation = "J. Hao, K. Ji, M. Liu, NeurIPS 2023",

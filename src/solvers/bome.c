@@ -84,19 +84,21 @@ static blv_flow bome_step(blv_run *run, void *state) {
     if (s->y_auto)
         s->step_y = 1.0 / (s->L_f + auto_penalty * s->inner.L);
     BLV_TRY(blv_oracle_lower(run, b.g, x, s->z, NULL, p->gx_z, p->gy_z));
-    m->gy_norm = blv_vec_norm(p->gy_z);
-    if (!isfinite(m->gy_norm))
-        return BLV_NONFINITE;
     blv_vec_combine(p->gx_y, 1.0, p->gx_y, -1.0, p->gx_z);
-    double product = blv_vec_dot(s->d, p->gx_y) + blv_vec_dot(p->fy, p->gy);
-    double square = blv_vec_dot(p->gx_y, p->gx_y) + blv_vec_dot(p->gy, p->gy);
+    double fx_gx, fy_gy, gx_gx, gy_gy, x_norm;
+    BLV_TRY(blv_run_reduce(
+        run, BLV_SCALARS(BLV_NORM(&m->gy_norm, p->gy_z), BLV_DOT(&fx_gx, s->d, p->gx_y),
+                         BLV_DOT(&fy_gy, p->fy, p->gy), BLV_DOT(&gx_gx, p->gx_y, p->gx_y),
+                         BLV_DOT(&gy_gy, p->gy, p->gy))));
+    double product = fx_gx + fy_gy, square = gx_gx + gy_gy;
     s->lambda = square > 0.0 ? fmax(0.0, (s->eta * square - product) / square) : 0.0;
-    m->d_norm = blv_vec_combine(s->d, 1.0, s->d, s->lambda, p->gx_y);
+    blv_vec_combine(s->d, 1.0, s->d, s->lambda, p->gx_y);
     blv_vec_combine(p->fy, 1.0, p->fy, s->lambda, p->gy); /* jumps about: no r_norm to stop by */
+    BLV_TRY(blv_run_reduce(run, BLV_SCALARS(BLV_NORM(&m->d_norm, s->d), BLV_NORM(&x_norm, x))));
     m->step_y = s->step_y;
     m->step_x = s->step_x;
     if (s->x_auto) /* no guard against turns: lambda makes d turn as a matter of course */
-        m->step_x = fmin(s->step_x, 0.5 * (1.0 + blv_vec_norm(x)) / m->d_norm);
+        m->step_x = fmin(s->step_x, 0.5 * (1.0 + x_norm) / m->d_norm);
     BLV_TRY(blv_move(run, y, s->step_y, p->fy));
     return blv_move(run, x, m->step_x, s->d);
 }
@@ -119,6 +121,7 @@ static const blv_param params[] = {
 };
 
 const blv_solver blv_solver_bome = {
+    BLV_SIZED(blv_solver),
     .name = "bome",
     .summary = "gradients only: a dynamic barrier weighs f against the gap of the lower level",
     .citation = "M. Ye, B. Liu, S. Wright, P. Stone, Q. Liu, NeurIPS 2022",

@@ -43,8 +43,7 @@ static blv_error d_tfbo_open(blv_run *run, void *state) {
     return BLV_OK;
 }
 
-/* Whether an inner loop that has taken `taken` steps goes on. Not-a-number goes on too: the next
- * move then ends the run as diverged. */
+/* Whether an inner loop that has taken `taken` steps continues. */
 static bool goes_on(blv_run *run, const d_tfbo *s, int64_t taken, int64_t fixed, double norm,
                     double tol) {
     if (s->inner == INNER_FIXED)
@@ -66,7 +65,7 @@ static blv_flow solve_y(blv_run *run, d_tfbo *s, blv_metrics *m) {
             return BLV_GO;
         BLV_TRY(
             blv_oracle_lower(run, blv_sampler_next(s->at.g_batches), x, y, NULL, NULL, s->at.gy));
-        m->gy_norm = blv_vec_norm(s->at.gy);
+        BLV_TRY(blv_run_reduce(run, BLV_SCALARS(BLV_NORM(&m->gy_norm, s->at.gy))));
         if (!goes_on(run, s, p, s->n_y, m->gy_norm, s->tol_y))
             return BLV_GO;
         beta = hypot(beta, m->gy_norm);
@@ -83,7 +82,8 @@ static blv_flow solve_v(blv_run *run, d_tfbo *s, blv_metrics *m) {
         if (s->inner == INNER_FIXED && q == s->n_v)
             return BLV_GO;
         BLV_TRY(blv_oracle_hvp(run, blv_sampler_next(s->at.g_batches), x, y, s->v, s->at.hv));
-        m->r_norm = blv_vec_combine(r, 1.0, s->at.hv, -1.0, s->at.fy);
+        blv_vec_combine(r, 1.0, s->at.hv, -1.0, s->at.fy);
+        BLV_TRY(blv_run_reduce(run, BLV_SCALARS(BLV_NORM(&m->r_norm, r))));
         if (!goes_on(run, s, q, s->n_v, m->r_norm, s->tol_v))
             return BLV_GO;
         gamma = hypot(gamma, m->r_norm);
@@ -102,7 +102,8 @@ static blv_flow d_tfbo_step(blv_run *run, void *state) {
         blv_oracle_upper(run, blv_sampler_next(s->at.f_batches), x, y, NULL, s->at.fx, s->at.fy));
     BLV_TRY(solve_v(run, s, m));
     BLV_TRY(blv_oracle_cross(run, blv_sampler_next(s->at.g_batches), x, y, s->v, s->at.jv));
-    m->d_norm = blv_vec_combine(d, 1.0, s->at.fx, -1.0, s->at.jv);
+    blv_vec_combine(d, 1.0, s->at.fx, -1.0, s->at.jv);
+    BLV_TRY(blv_run_reduce(run, BLV_SCALARS(BLV_NORM(&m->d_norm, d))));
     double alpha = hypot(s->alpha, m->d_norm);
     m->step_x = s->eta_x / alpha;
     BLV_TRY(blv_move(run, x, m->step_x, d));
@@ -132,6 +133,7 @@ static const blv_param params[] = {
 };
 
 const blv_solver blv_solver_d_tfbo = {
+    BLV_SIZED(blv_solver),
     .name = "d-tfbo",
     .summary = "double loop, steps from sums of gradient norms: nothing to tune",
     .citation = "Tuning-free bilevel optimization: new algorithms and convergence analysis, "

@@ -148,6 +148,7 @@ static const blv_param params[] = {
 };
 
 const blv_solver blv_solver_exact = {
+    BLV_SIZED(blv_solver),
     .name = "exact",
     .summary = "tight lower-level solves and L-BFGS on Phi: the yardstick",
     .citation = "this library; L-BFGS as in D. Liu, J. Nocedal, Math. Programming 1989",

@@ -45,11 +45,10 @@ static blv_flow f2ba_step(blv_run *run, void *state) {
     blv_vec *x = blv_run_x(run);
     blv_metrics *m = blv_run_metrics(run);
     blv_penalty_look look;
-    BLV_TRY(blv_penalized_gradient(run, &s->inner, x, false, s->G, &look));
+    BLV_TRY(blv_penalized_gradient(run, &s->inner, x, false, s->G, &s->guard, &look));
     blv_penalty_report(m, &look);
     m->d_norm = look.G_norm;
     m->step_y = 1.0 / s->inner.lower.L;
-    blv_guard_limit(&s->guard, x);
     m->step_x = blv_guard_step(&s->guard, &s->step_x, 1.0, look.batch, s->G, look.G_norm);
     return blv_move(run, x, m->step_x, s->G);
 }
@@ -63,6 +62,7 @@ static const blv_param params[] = {
 };
 
 const blv_solver blv_solver_f2ba = {
+    BLV_SIZED(blv_solver),
     .name = "f2ba",
     .summary = "gradients only: inner gradient steps on g and f + lambda g, then an x-step",
     .citation = "L. Chen, Y. Ma, J. Zhang, JMLR 2025 (F2BA)",

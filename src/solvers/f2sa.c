@@ -105,10 +105,9 @@ static blv_flow f2sa_step(blv_run *run, void *state) {
         BLV_TRY(blv_move(run, y, m->step_y, p->fy));
     }
     BLV_TRY(blv_penalty_direction(run, p, blv_penalty_draw(p), s->lambda, x, y, s->z, false, s->G,
-                                  &look));
+                                  &s->guard, &look));
     blv_penalty_report(m, &look);
     m->d_norm = look.G_norm;
-    blv_guard_limit(&s->guard, x);
     m->step_x = blv_guard_step(&s->guard, &s->step_x, of_z, look.batch, s->G, look.G_norm);
     return blv_move(run, x, m->step_x, s->G);
 }
@@ -126,6 +125,7 @@ static const blv_param params[] = {
 };
 
 const blv_solver blv_solver_f2sa = {
+    BLV_SIZED(blv_solver),
     .name = "f2sa",
     .summary = "gradients only: stochastic steps on z, y and x, the penalty grows slowly",
     .citation = "J. Kwon, D. Kwon, S. Wright, R. Nowak, ICML 2023",

@@ -55,22 +55,23 @@ static blv_flow fsla_step(blv_run *run, void *state) {
     fsla *s = state;
     const blv_gradient_sum *p = &s->at;
     uint64_t t = blv_run_iteration(run);
-    blv_vec *x = blv_run_x(run), *y = blv_run_y(run), *r = p->hv;
+    blv_vec *x = blv_run_x(run), *y = blv_run_y(run), *r = p->fy;
     blv_metrics *m = blv_run_metrics(run);
     const double decay = blv_decay_after(s->hold, t, s->decay);
     const double alpha = t == 0 ? 1.0 : fmin(s->c1 * blv_decay(t, s->decay), 1.0);
 
     const blv_batch *bg = blv_sampler_next(p->g_batches);
     BLV_TRY(blv_oracle_lower(run, bg, x, y, NULL, NULL, p->gy));
-    m->gy_norm = blv_vec_norm(p->gy);
+    BLV_TRY(blv_steps_measure(run, &s->steps, &(const blv_directions){.gy = p->gy}));
     m->step_y = blv_steps_y(&s->steps, decay, bg, p->gy, m->gy_norm);
     BLV_TRY(blv_move(run, y, m->step_y, p->gy));
 
     const blv_batch *bf = blv_sampler_next(p->f_batches), *bh = blv_sampler_next(p->g_batches);
     BLV_TRY(blv_oracle_upper(run, bf, x, y, NULL, s->w.at[0], p->fy));
     BLV_TRY(blv_oracle_hvp(run, bh, x, y, s->v, p->hv));
-    blv_steps_watch(&s->steps, s->v, p->hv);
-    m->r_norm = blv_vec_combine(r, 1.0, p->hv, -1.0, p->fy);
+    blv_vec_combine(r, 1.0, p->hv, -1.0, p->fy);
+    BLV_TRY(
+        blv_steps_measure(run, &s->steps, &(const blv_directions){.r = r, .v = s->v, .hv = p->hv}));
     m->step_v = blv_steps_v(&s->steps, decay, bh, r, m->r_norm);
     BLV_TRY(blv_move(run, s->v, m->step_v, r));
 
@@ -82,10 +83,11 @@ static blv_flow fsla_step(blv_run *run, void *state) {
         BLV_TRY(blv_oracle_cross(run, bj, s->old.x, s->old.y, s->v_old, p->jv));
         blv_vec_axpy(s->w.at[1], -1.0, p->jv);
     }
-    m->d_norm = blv_recursive_update(&s->w, alpha);
+    blv_recursive_update(&s->w, alpha);
     blv_old_point_keep(run, &s->old);
     blv_vec_copy(s->v_old, s->v);
-    m->step_x = blv_steps_x(run, &s->steps, decay, bj ? bj : bf, s->w.estimate, m->d_norm);
+    BLV_TRY(blv_steps_measure(run, &s->steps, &(const blv_directions){.d = s->w.estimate}));
+    m->step_x = blv_steps_x(&s->steps, decay, bj ? bj : bf, s->w.estimate, m->d_norm);
     return blv_move(run, x, m->step_x, s->w.estimate);
 }
 
@@ -103,6 +105,7 @@ static const blv_param params[] = {
 };
 
 const blv_solver blv_solver_fsla = {
+    BLV_SIZED(blv_solver),
     .name = "fsla",
     .summary = "one step in y, v and x, recursive momentum on the hypergradient estimate",
     .citation = "J. Li, B. Gu, H. Huang, AAAI 2022",

@@ -100,7 +100,7 @@ static blv_flow forward(blv_run *run, itd *s, blv_metrics *m) {
     for (size_t t = 0; t < (size_t)s->T; t++) {
         const blv_batch *batch = blv_sampler_next(s->at.g_batches);
         BLV_TRY(blv_oracle_lower(run, batch, x, y, NULL, NULL, gy));
-        m->gy_norm = blv_vec_norm(gy);
+        BLV_TRY(blv_steps_measure(run, &s->steps, &(const blv_directions){.gy = gy}));
         m->step_y = blv_steps_y(&s->steps, 1.0, batch, gy, m->gy_norm);
         blv_trajectory_keep(s->points, t, y, batch, m->step_y);
         if (momentum == 0.0) {
@@ -145,8 +145,8 @@ static blv_flow itd_step(blv_run *run, void *state) {
     const blv_batch *bg = blv_trajectory_at(s->points, (size_t)s->T - 1).batch;
     BLV_TRY(blv_oracle_upper(run, bf, x, blv_run_y(run), NULL, s->at.fx, s->at.fy));
     BLV_TRY(backward(run, s, d, s->at.fy));
-    m->d_norm = blv_vec_norm(d);
-    m->step_x = blv_steps_x(run, &s->steps, 1.0, bg ? bg : bf, d, m->d_norm);
+    BLV_TRY(blv_steps_measure(run, &s->steps, &(const blv_directions){.d = d}));
+    m->step_x = blv_steps_x(&s->steps, 1.0, bg ? bg : bf, d, m->d_norm);
     BLV_TRY(blv_move(run, x, m->step_x, d));
     choose_length(s);
     return BLV_GO;
@@ -167,6 +167,7 @@ static const blv_param params[] = {
 };
 
 const blv_solver blv_solver_itd = {
+    BLV_SIZED(blv_solver),
     .name = "itd",
     .summary = "inner gradient steps, differentiated backwards step by step",
     .citation = "L. Franceschi, M. Donini, P. Frasconi, M. Pontil, ICML 2017 (reverse mode)",

@@ -99,10 +99,9 @@ static blv_flow mgbio_step(blv_run *run, void *state) {
     BLV_TRY(blv_oracle_upper(run, bf, x, y, NULL, p->fx, p->fy));
     BLV_TRY(solve(run, s, bg, &m->r_norm));
     BLV_TRY(blv_oracle_all(run, bg, x, y, s->out.v, p->gy, NULL, p->jv));
-    m->gy_norm = blv_vec_norm(p->gy);
-    m->d_norm = blv_vec_combine(w, 1.0, p->fx, -1.0, p->jv);
-    blv_pair pair = {x, w, p->gy, m->d_norm, m->gy_norm, blv_cross_size(s->out.v, p->jv)};
-    blv_pair_guard_steps(&s->guard, &s->steps, s->eta, bg ? bg : bf, &pair, &m->step_x, &m->step_y);
+    blv_vec_combine(w, 1.0, p->fx, -1.0, p->jv);
+    const blv_pair pair = {x, w, p->gy, s->out.v, p->jv, NULL};
+    BLV_TRY(blv_pair_guard_steps(run, &s->guard, &s->steps, s->eta, bg ? bg : bf, &pair));
 
     double gamma = m->step_x / s->eta, mapping;
     BLV_TRY(blv_look_ahead(run, x, gamma, w, s->ahead, &mapping));
@@ -130,6 +129,7 @@ static const blv_param params[] = {
 };
 
 const blv_solver blv_solver_mgbio = {
+    BLV_SIZED(blv_solver),
     .name = "mgbio",
     .summary = "steps with momentum, MINRES for the linear system: g need not be convex in y",
     .citation = "F. Huang, On momentum-based gradient methods for bilevel optimization with "

@@ -126,13 +126,14 @@ static etas etas_of(const minimaxopt *s, double t, double end) {
     return (etas){wave * uw, wave * x};
 }
 
-/* d becomes the direction to go: G = b G + d, or Adam's. Returns its norm. */
-static double take_in(const minimaxopt *s, side *one, blv_vec *d) {
-    if (s->optimizer == ADAM)
-        return blv_adam_direction(&one->adam, s->momentum, s->beta2, s->eps, d);
-    double norm = blv_vec_combine(one->G, s->momentum, one->G, 1.0, d);
+/* d becomes the direction to go: G = b G + d, or Adam's. */
+static void take_in(const minimaxopt *s, side *one, blv_vec *d) {
+    if (s->optimizer == ADAM) {
+        blv_adam_direction(&one->adam, s->momentum, s->beta2, s->eps, d);
+        return;
+    }
+    blv_vec_combine(one->G, s->momentum, one->G, 1.0, d);
     blv_vec_copy(d, one->G);
-    return norm;
 }
 
 /* gu: gy(x,u), is scaled; gw: fy(x,w) + a gy(x,w). */
@@ -201,7 +202,7 @@ static blv_flow minimaxopt_step(blv_run *run, void *state) {
         learn(s, w, p->fy);
         BLV_TRY(move_u_and_w(run, s, p->gy_z, p->fy, etas_of(s, t, end).uw));
     }
-    BLV_TRY(blv_penalty_direction(run, p, b, s->alpha, x, w, s->u, false, s->Gx, &look));
+    BLV_TRY(blv_penalty_direction(run, p, b, s->alpha, x, w, s->u, false, s->Gx, NULL, &look));
     learn(s, w, p->fy);
     etas eta = etas_of(s, t, end);
     bool last = s->stage == (double)s->stages - 1.0;
@@ -211,8 +212,12 @@ static blv_flow minimaxopt_step(blv_run *run, void *state) {
     m->step_y = eta.uw;
     if (together)
         BLV_TRY(move_u_and_w(run, s, p->gy_z, p->fy, eta.uw));
-    double norm = take_in(s, &s->of_x, s->Gx);
-    blv_guard_limit(&s->guard, x);
+    take_in(s, &s->of_x, s->Gx);
+    double norm;
+    blv_scalar list[BLV_STEP_SCALARS], *next = list;
+    next = blv_ask_norm(next, &norm, s->Gx);
+    next = blv_guard_ask(&s->guard, x, s->Gx, next);
+    BLV_TRY(blv_run_reduce(run, (size_t)(next - list), list));
     m->step_x = blv_guard_step(&s->guard, &s->scale_x, eta.x, look.batch, s->Gx, norm);
     BLV_TRY(blv_move(run, x, m->step_x, s->Gx));
     s->x_moved = m->step_x * norm;
@@ -247,6 +252,7 @@ static const blv_param params[] = {
 };
 
 const blv_solver blv_solver_minimaxopt = {
+    BLV_SIZED(blv_solver),
     .name = "minimaxopt",
     .summary = "gradients only: single-loop descent and ascent, the penalty grows by stages",
     .citation = "Effective bilevel optimization via minimax reformulation, Algorithms 1 and 2",

@@ -198,10 +198,9 @@ static blv_flow msgbio_step(blv_run *run, void *state) {
     BLV_TRY(make_estimates(run, s, bf, bg));
     BLV_TRY(blv_hessian_average_solve(run, &s->curvature, bg, s->h_now, v, &m->r_norm));
     BLV_TRY(blv_hessian_average_cross(run, &s->curvature, v, s->at.jv));
-    m->gy_norm = blv_vec_norm(s->s_now);
-    m->d_norm = blv_vec_combine(w, 1.0, s->u_now, -1.0, s->at.jv);
-    blv_pair pair = {x, w, s->s_now, m->d_norm, m->gy_norm, blv_cross_size(v, s->at.jv)};
-    blv_pair_guard_steps(&s->guard, &s->steps, eta, bg ? bg : bf, &pair, &m->step_x, &m->step_y);
+    blv_vec_combine(w, 1.0, s->u_now, -1.0, s->at.jv);
+    const blv_pair pair = {x, w, s->s_now, v, s->at.jv, NULL};
+    BLV_TRY(blv_pair_guard_steps(run, &s->guard, &s->steps, eta, bg ? bg : bf, &pair));
 
     double gamma = m->step_x / eta, mapping;
     BLV_TRY(blv_look_ahead(run, x, gamma, w, s->ahead, &mapping));
@@ -303,6 +302,7 @@ static const blv_param vr_params[] = {
     PARAMS("of eta_t = k/(m+t)^(1/3); auto: m^(1/3)", "factor of eta_t^2 in the estimate", "0.05")};
 
 const blv_solver blv_solver_msgbio = {
+    BLV_SIZED(blv_solver),
     .name = "msgbio",
     .summary = "momentum averages of gradients, H and J on batches: g need not be convex in y",
     .citation = "F. Huang, On momentum-based gradient methods for bilevel optimization with "
@@ -318,6 +318,7 @@ const blv_solver blv_solver_msgbio = {
 };
 
 const blv_solver blv_solver_vr_msgbio = {
+    BLV_SIZED(blv_solver),
     .name = "vr-msgbio",
     .summary = "recursive estimates of gradients, H and J on batches: less noise than averages",
     .citation = "F. Huang, On momentum-based gradient methods for bilevel optimization with "

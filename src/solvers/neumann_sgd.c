@@ -93,7 +93,8 @@ static double reported_norm(neumann_sgd *s, uint64_t t, double d_norm) {
     if (s->hg.form == BLV_NEUMANN_SUM)
         return d_norm;
     double weight = fmax(1.0 / ((double)t + 1.0), 0.01);
-    return blv_vec_combine(s->d_mean, 1.0 - weight, s->d_mean, weight, s->d);
+    blv_vec_combine(s->d_mean, 1.0 - weight, s->d_mean, weight, s->d);
+    return blv_vec_norm(s->d_mean);
 }
 
 static blv_flow neumann_sgd_step(blv_run *run, void *state) {
@@ -109,17 +110,17 @@ static blv_flow neumann_sgd_step(blv_run *run, void *state) {
     for (int64_t i = 0; i < s->inner; i++) {
         const blv_batch *batch = blv_sampler_next(s->from.g);
         BLV_TRY(blv_oracle_lower(run, batch, x, y, NULL, NULL, s->gy));
-        m->gy_norm = blv_vec_norm(s->gy);
+        BLV_TRY(blv_steps_measure(run, &s->steps, &(const blv_directions){.gy = s->gy}));
         watch_growth(s, i, batch, m->gy_norm);
         m->step_y = blv_steps_y(&s->steps, decay_y, batch, s->gy, m->gy_norm);
         BLV_TRY(blv_move(run, y, m->step_y, s->gy));
     }
     const blv_point here = {x, y};
     BLV_TRY(blv_neumann_estimate(run, &s->hg, &s->from, 1, &here, &s->d));
-    double d_norm = blv_vec_norm(s->d);
+    BLV_TRY(blv_steps_measure(run, &s->steps, &(const blv_directions){.d = s->d}));
     const blv_batch *noise = blv_neumann_noise(&s->hg, &s->from);
-    m->d_norm = reported_norm(s, t, d_norm);
-    m->step_x = blv_steps_x(run, &s->steps, decay_x, noise, s->d, d_norm);
+    m->step_x = blv_steps_x(&s->steps, decay_x, noise, s->d, m->d_norm);
+    m->d_norm = reported_norm(s, t, m->d_norm);
     return blv_move(run, x, m->step_x, s->d);
 }
 
@@ -147,6 +148,7 @@ static const blv_param params[] = {
     .state_size = sizeof(neumann_sgd), .prepare = neumann_sgd_prepare, .step = neumann_sgd_step
 
 const blv_solver blv_solver_stocbio = {
+    BLV_SIZED(blv_solver),
     .name = "stocbio",
     .summary = "inner SGD steps, then a Neumann hypergradient",
     .citation = "K. Ji, J. Yang, Y. Liang, ICML 2021 (stocBiO)",
@@ -157,6 +159,7 @@ const blv_solver blv_solver_stocbio = {
 };
 
 const blv_solver blv_solver_bsa = {
+    BLV_SIZED(blv_solver),
     .name = "bsa",
     .summary = "inner SGD steps, then a randomized Neumann hypergradient, decaying steps",
     .citation = "S. Ghadimi, M. Wang, 2018 (BSA)",
@@ -167,6 +170,7 @@ const blv_solver blv_solver_bsa = {
 };
 
 const blv_solver blv_solver_ttsa = {
+    BLV_SIZED(blv_solver),
     .name = "ttsa",
     .summary =
         "one step in y, one in x along a randomized Neumann hypergradient, on two time scales",

@@ -91,11 +91,10 @@ static blv_flow pbgd_step(blv_run *run, void *state) {
     blv_batches b = blv_penalty_draw(p);
 
     BLV_TRY(move_z(run, s, b.g));
-    BLV_TRY(blv_penalty_direction(run, p, b, s->gamma, x, y, s->z, false, s->G, &look));
+    BLV_TRY(blv_penalty_direction(run, p, b, s->gamma, x, y, s->z, false, s->G, &s->guard, &look));
     blv_penalty_report(m, &look);
     m->d_norm = look.G_norm;
     m->step_y = s->step_y;
-    blv_guard_limit(&s->guard, x);
     m->step_x = blv_guard_step(&s->guard, &s->step_x, 1.0, look.batch, s->G, look.G_norm);
     BLV_TRY(blv_move(run, y, s->step_y, p->fy));
     return blv_move(run, x, m->step_x, s->G);
@@ -116,6 +115,7 @@ static const blv_param params[] = {
 };
 
 const blv_solver blv_solver_pbgd = {
+    BLV_SIZED(blv_solver),
     .name = "pbgd",
     .summary =
         "gradients only: one step in x and y on the penalty, after steps on an auxiliary point",
@@ -130,6 +130,7 @@ const blv_solver blv_solver_pbgd = {
 };
 
 const blv_solver blv_solver_pbsgd = {
+    BLV_SIZED(blv_solver),
     .name = "pbsgd",
     .summary = "pbgd on batches",
     .citation = "H. Shen, T. Chen, ICML 2023 (V-PBSGD)",

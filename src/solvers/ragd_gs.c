@@ -24,6 +24,7 @@
 #include "blocks/momentum.h"
 #include "blocks/penalized.h"
 #include "solvers/builtin_solvers.h"
+#include "space/distance.h"
 
 #include <float.h>
 #include <math.h>
@@ -90,7 +91,7 @@ static void learn_Hc(ragd_gs *s, const blv_penalty_look *look) {
     const blv_momentum *o = &s->outer;
     if (!s->Hc_auto || o->known == 0.0 || look->batch || o->k == 0.0)
         return;
-    double nu = s->nu, way = blv_vec_combine(s->room, 1.0, o->w, -1.0, o->w_before);
+    double nu = s->nu, way = blv_distance(s->room, o->w, o->w_before);
     double slopes = blv_vec_dot(s->G, s->room) + blv_vec_dot(o->G_before, s->room);
     double gap = fabs(look->value - s->value_before - 0.5 * slopes);
     gap -= 2.0 * look->noise + inexact * o->L * way * way;
@@ -101,8 +102,8 @@ static void learn_Hc(ragd_gs *s, const blv_penalty_look *look) {
 /* An iteration that takes G at wbar, for Lemma 5. */
 static blv_flow look_at_average(blv_run *run, ragd_gs *s, blv_metrics *m) {
     blv_penalty_look look;
-    BLV_TRY(blv_penalized_gradient(run, &s->inner, s->wbar, false, s->G, &look));
-    double gap = blv_vec_combine(s->room, 1.0, s->G, -1.0, s->average_G);
+    BLV_TRY(blv_penalized_gradient(run, &s->inner, s->wbar, false, s->G, NULL, &look));
+    double gap = blv_distance(s->room, s->G, s->average_G);
     gap -= inexact * s->outer.L * sqrt(s->spread);
     if (s->spread > 0.0)
         s->Hc = fmax(s->Hc, gap * (1.0 + s->nu) / pow(s->spread, 0.5 * (1.0 + s->nu)));
@@ -120,7 +121,7 @@ static bool look_is_due(const ragd_gs *s) {
 /* wbar, the average of G and the spread take in the w of the last step. */
 static void average(ragd_gs *s) {
     double c = 2.0 / (s->outer.k + 1.0);
-    double way = blv_vec_combine(s->room, 1.0, s->outer.w_before, -1.0, s->wbar);
+    double way = blv_distance(s->room, s->outer.w_before, s->wbar);
     s->spread = (1.0 - c) * (s->spread + c * way * way);
     blv_vec_combine(s->wbar, 1.0 - c, s->wbar, c, s->outer.w_before);
     blv_vec_combine(s->average_G, 1.0 - c, s->average_G, c, s->outer.G_before);
@@ -145,7 +146,7 @@ static blv_flow ragd_gs_step(blv_run *run, void *state) {
     m->step_y = 1.0 / s->inner.lower.L;
     if (look_is_due(s))
         return look_at_average(run, s, m);
-    BLV_TRY(blv_penalized_gradient(run, &s->inner, o->w, s->Hc_auto, s->G, &look));
+    BLV_TRY(blv_penalized_gradient(run, &s->inner, o->w, s->Hc_auto, s->G, NULL, &look));
     blv_penalty_report(m, &look);
     BLV_TRY(blv_momentum_check(run, o, s->G, look.batch, &again));
     if (again)
@@ -184,6 +185,7 @@ static const blv_param params[] = {
 };
 
 const blv_solver blv_solver_ragd_gs = {
+    BLV_SIZED(blv_solver),
     .name = "ragd-gs",
     .summary = "gradients only: restarted accelerated descent on the penalized function",
     .citation = "Accelerating first-order methods for bilevel optimization under general "

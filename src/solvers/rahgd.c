@@ -115,6 +115,7 @@ static const blv_param params[] = {
 };
 
 const blv_solver blv_solver_rahgd = {
+    BLV_SIZED(blv_solver),
     .name = "rahgd",
     .summary = "accelerated inner steps, conjugate gradients, accelerated x-steps with restarts",
     .citation = "H. Yang, L. Luo, C. J. Li, M. I. Jordan, 2023",

@@ -87,12 +87,14 @@ static blv_flow s_tfbo_step(blv_run *run, void *state) {
     blv_vec *x = blv_run_x(run), *y = blv_run_y(run), *r = s->at.hv, *d = s->at.fx;
     const blv_batch *bf = blv_sampler_next(s->at.f_batches),
                     *bg = blv_sampler_next(s->at.g_batches);
+    double gy_norm, r_norm, d_norm;
 
     BLV_TRY(blv_oracle_upper(run, bf, x, y, NULL, s->at.fx, s->at.fy));
     BLV_TRY(blv_oracle_all(run, bg, x, y, s->v, s->at.gy, s->at.hv, s->at.jv));
-    double gy_norm = blv_vec_norm(s->at.gy);
-    double r_norm = blv_vec_combine(r, 1.0, s->at.hv, -1.0, s->at.fy);
-    double d_norm = blv_vec_combine(d, 1.0, s->at.fx, -1.0, s->at.jv);
+    blv_vec_combine(r, 1.0, s->at.hv, -1.0, s->at.fy);
+    blv_vec_combine(d, 1.0, s->at.fx, -1.0, s->at.jv);
+    BLV_TRY(blv_run_reduce(run, BLV_SCALARS(BLV_NORM(&gy_norm, s->at.gy), BLV_NORM(&r_norm, r),
+                                            BLV_NORM(&d_norm, d))));
 
     double beta = hypot(s->beta, gy_norm), gamma = hypot(s->gamma, r_norm);
     double phi = fmax(beta, gamma), alpha = hypot(s->alpha, d_norm);
@@ -124,6 +126,7 @@ static const blv_param params[] = {
 };
 
 const blv_solver blv_solver_s_tfbo = {
+    BLV_SIZED(blv_solver),
     .name = "s-tfbo",
     .summary = "single loop, steps from sums of gradient norms: nothing to tune",
     .citation = "Tuning-free bilevel optimization: new algorithms and convergence analysis, "

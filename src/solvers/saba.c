@@ -90,11 +90,10 @@ static blv_flow saba_step(blv_run *run, void *state) {
     blv_saga_visit(&s->g, GY, bg, s->gy);
     blv_saga_visit(&s->g, HV, bg, s->hv);
     blv_saga_visit(&s->g, JV, bg, s->jv);
-    m->gy_norm = blv_vec_norm(s->gy);
-    m->r_norm = blv_vec_combine(r, 1.0, s->hv, -1.0, s->fy);
-    m->d_norm = blv_vec_combine(d, 1.0, s->fx, -1.0, s->jv);
-    blv_pair pair = {x, d, s->gy, m->d_norm, m->gy_norm, blv_cross_size(s->v, s->jv)};
-    blv_pair_guard_steps(&s->guard, &s->steps, 1.0, bg ? bg : bf, &pair, &m->step_x, &m->step_y);
+    blv_vec_combine(r, 1.0, s->hv, -1.0, s->fy);
+    blv_vec_combine(d, 1.0, s->fx, -1.0, s->jv);
+    const blv_pair pair = {x, d, s->gy, s->v, s->jv, r};
+    BLV_TRY(blv_pair_guard_steps(run, &s->guard, &s->steps, 1.0, bg ? bg : bf, &pair));
     m->step_v = blv_steps_v(&s->steps, 1.0, bg, r, m->r_norm);
     blv_pair_guard_moved(&s->guard, m->step_x * m->d_norm, m->step_y * m->gy_norm);
     BLV_TRY(blv_move(run, y, m->step_y, s->gy));
@@ -114,6 +113,7 @@ static const blv_param params[] = {
 };
 
 const blv_solver blv_solver_saba = {
+    BLV_SIZED(blv_solver),
     .name = "saba",
     .summary = "soba with tables of past gradients: constant steps and no noise at the end",
     .citation = "M. Dagreou, P. Ablin, S. Vaiter, T. Moreau, NeurIPS 2022 (SABA)",

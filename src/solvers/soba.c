@@ -33,20 +33,21 @@ static blv_flow soba_prepare(blv_run *run, void *state) {
 static blv_flow soba_step(blv_run *run, void *state) {
     soba *s = state;
     const blv_gradient_sum *p = &s->at;
-    blv_vec *x = blv_run_x(run), *y = blv_run_y(run), *r = p->hv, *d = p->fx;
+    blv_vec *x = blv_run_x(run), *y = blv_run_y(run), *r = p->fy, *d = p->fx;
     blv_metrics *m = blv_run_metrics(run);
     const blv_batch *bf = blv_sampler_next(p->f_batches), *bg = blv_sampler_next(p->g_batches);
     double decay = blv_decay(blv_run_iteration(run), s->decay);
 
     BLV_TRY(blv_oracle_upper(run, bf, x, y, NULL, p->fx, p->fy));
     BLV_TRY(blv_oracle_all(run, bg, x, y, s->v, p->gy, p->hv, p->jv));
-    blv_steps_watch(&s->steps, s->v, p->hv);
-    m->gy_norm = blv_vec_norm(p->gy);
-    m->r_norm = blv_vec_combine(r, 1.0, p->hv, -1.0, p->fy);
-    m->d_norm = blv_vec_combine(d, 1.0, p->fx, -1.0, p->jv);
+    blv_vec_combine(r, 1.0, p->hv, -1.0, p->fy);
+    blv_vec_combine(d, 1.0, p->fx, -1.0, p->jv);
+    BLV_TRY(blv_steps_measure(
+        run, &s->steps,
+        &(const blv_directions){.gy = p->gy, .r = r, .d = d, .v = s->v, .hv = p->hv}));
     m->step_y = blv_steps_y(&s->steps, decay, bg, p->gy, m->gy_norm);
     m->step_v = blv_steps_v(&s->steps, decay, bg, r, m->r_norm);
-    m->step_x = blv_steps_x(run, &s->steps, decay, bg ? bg : bf, d, m->d_norm);
+    m->step_x = blv_steps_x(&s->steps, decay, bg ? bg : bf, d, m->d_norm);
     BLV_TRY(blv_move(run, y, m->step_y, p->gy));
     BLV_TRY(blv_move(run, s->v, m->step_v, r));
     return blv_move(run, x, m->step_x, d);
@@ -65,6 +66,7 @@ static const blv_param params[] = {
 };
 
 const blv_solver blv_solver_soba = {
+    BLV_SIZED(blv_solver),
     .name = "soba",
     .summary = "one stochastic step in y, v and x at once",
     .citation = "M. Dagreou, P. Ablin, S. Vaiter, T. Moreau, NeurIPS 2022",

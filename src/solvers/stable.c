@@ -13,6 +13,7 @@
 #include "blocks/pair_guard.h"
 #include "core/sampler.h"
 #include "solvers/builtin_solvers.h"
+#include "space/distance.h"
 
 #include <float.h>
 #include <math.h>
@@ -74,15 +75,14 @@ static blv_flow stable_step(blv_run *run, void *state) {
         blv_hessian_average_put(run, &s->curvature, bg, &here, first ? NULL : &before, tau, tau));
     BLV_TRY(blv_hessian_average_solve(run, &s->curvature, bg, p->fy, s->v, &m->r_norm));
     BLV_TRY(blv_hessian_average_cross(run, &s->curvature, s->v, p->jv));
-    m->gy_norm = blv_vec_norm(p->gy);
-    m->d_norm = blv_vec_combine(d, 1.0, p->fx, -1.0, p->jv);
-    blv_pair pair = {x, d, p->gy, m->d_norm, m->gy_norm, blv_cross_size(s->v, p->jv)};
-    blv_pair_guard_steps(&s->guard, &s->steps, 1.0, bg ? bg : bf, &pair, &m->step_x, &m->step_y);
+    blv_vec_combine(d, 1.0, p->fx, -1.0, p->jv);
+    const blv_pair pair = {x, d, p->gy, s->v, p->jv, NULL};
+    BLV_TRY(blv_pair_guard_steps(run, &s->guard, &s->steps, 1.0, bg ? bg : bf, &pair));
 
     blv_vec_copy(s->x_now, x);
     blv_vec_copy(s->y_now, y);
     BLV_TRY(blv_move(run, x, m->step_x, d));
-    double x_moved = blv_vec_combine(s->moved, 1.0, x, -1.0, s->x_now);
+    double x_moved = blv_distance(s->moved, x, s->x_now);
     blv_hessian_average_cross_transposed(run, &s->curvature, s->moved, p->hv);
     BLV_TRY(blv_hessian_average_solve_more(&s->curvature, p->hv, s->drift));
     BLV_TRY(blv_move_to(run, y, 3, (const double[]){1.0, -m->step_y, -1.0},
@@ -106,6 +106,7 @@ static const blv_param params[] = {
 };
 
 const blv_solver blv_solver_stable = {
+    BLV_SIZED(blv_solver),
     .name = "stable",
     .summary = "dense recursive estimates of H and J, y carried along with x: small y",
     .citation = "T. Chen, Y. Sun, Q. Xiao, W. Yin, AISTATS 2022",

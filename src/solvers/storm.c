@@ -109,15 +109,17 @@ static blv_flow storm_step(blv_run *run, void *state) {
     for (size_t i = 0; i < points_u; i++)
         BLV_TRY(blv_oracle_lower(run, by, at[i].x, at[i].y, NULL, NULL, s->u.at[i]));
     BLV_TRY(blv_neumann_estimate(run, &s->hg, &s->from, points, at, s->w.at));
-    m->gy_norm = blv_recursive_update(&s->u, coefficient(s, s->c2, k));
-    m->d_norm = blv_recursive_update(&s->w, coefficient(s, s->c1, k));
+    blv_recursive_update(&s->u, coefficient(s, s->c2, k));
+    blv_recursive_update(&s->w, coefficient(s, s->c1, k));
+    BLV_TRY(blv_steps_measure(run, &s->steps,
+                              &(const blv_directions){.gy = s->u.estimate, .d = s->w.estimate}));
 
     blv_old_point_keep(run, &s->old);
     const blv_batch *noise_u = blv_samplers_noise(&s->from);
     const blv_batch *noise_w = blv_neumann_noise(&s->hg, &s->from);
     double factor_y = fmin(eta(s, k), blv_neumann_limit(&s->hg, &s->steps));
     m->step_y = blv_steps_y(&s->steps, factor_y, noise_u, s->u.estimate, m->gy_norm);
-    m->step_x = blv_steps_x(run, &s->steps, eta(s, k), noise_w, s->w.estimate, m->d_norm);
+    m->step_x = blv_steps_x(&s->steps, eta(s, k), noise_w, s->w.estimate, m->d_norm);
     BLV_TRY(blv_move(run, y, m->step_y, s->u.estimate));
     return blv_move(run, x, m->step_x, s->w.estimate);
 }
@@ -149,6 +151,7 @@ static const blv_param params[] = {
     .state_size = sizeof(storm), .prepare = storm_prepare, .step = storm_step
 
 const blv_solver blv_solver_mrbo = {
+    BLV_SIZED(blv_solver),
     .name = "mrbo",
     .summary = "single loop, recursive momentum on gy and on a Neumann hypergradient",
     .citation = "J. Yang, K. Ji, Y. Liang, NeurIPS 2021, Algorithm 1",
@@ -158,6 +161,7 @@ const blv_solver blv_solver_mrbo = {
 };
 
 const blv_solver blv_solver_sustain = {
+    BLV_SIZED(blv_solver),
     .name = "sustain",
     .summary = "single loop, double momentum with a randomized Neumann hypergradient",
     .citation = "P. Khanduri, S. Zeng, M. Hong, H.-T. Wai, Z. Wang, Z. Yang, NeurIPS 2021",
@@ -167,6 +171,7 @@ const blv_solver blv_solver_sustain = {
 };
 
 const blv_solver blv_solver_mstsa = {
+    BLV_SIZED(blv_solver),
     .name = "mstsa",
     .summary = "single loop, recursive momentum on the hypergradient, plain SGD on y",
     .citation = "P. Khanduri, S. Zeng, M. Hong, H.-T. Wai, Z. Wang, Z. Yang, 2021 (MSTSA)",

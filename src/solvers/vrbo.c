@@ -89,10 +89,11 @@ static blv_flow estimate(blv_run *run, vrbo *s, const blv_samplers *from, double
     for (size_t i = 0; i < points; i++)
         BLV_TRY(blv_oracle_lower(run, batch, at[i].x, at[i].y, NULL, NULL, s->u.at[i]));
     BLV_TRY(blv_neumann_estimate(run, &s->hg, from, points, at, s->w.at));
-    m->gy_norm = blv_recursive_update(&s->u, c);
-    m->d_norm = blv_recursive_update(&s->w, c);
+    blv_recursive_update(&s->u, c);
+    blv_recursive_update(&s->w, c);
     blv_old_point_keep(run, &s->old);
-    return isfinite(m->gy_norm) && isfinite(m->d_norm) ? BLV_GO : BLV_NONFINITE;
+    return blv_run_reduce(run, BLV_SCALARS(BLV_NORM(&m->gy_norm, s->u.estimate),
+                                           BLV_NORM(&m->d_norm, s->w.estimate)));
 }
 
 static blv_flow vrbo_step(blv_run *run, void *state) {
@@ -103,11 +104,13 @@ static blv_flow vrbo_step(blv_run *run, void *state) {
 
     if (blv_run_iteration(run) % (uint64_t)s->period == 0)
         BLV_TRY(estimate(run, s, &s->large, 1.0));
-    m->step_x = blv_steps_x(run, &s->steps, 1.0, noise, s->w.estimate, blv_vec_norm(s->w.estimate));
+    BLV_TRY(blv_steps_measure(run, &s->steps, &(const blv_directions){.d = s->w.estimate}));
+    m->step_x = blv_steps_x(&s->steps, 1.0, noise, s->w.estimate, m->d_norm);
     BLV_TRY(blv_move(run, x, m->step_x, s->w.estimate));
     blv_steps_loop_y(&s->steps, (double)s->inner + 1.0);
     for (int64_t t = 0; t <= s->inner; t++) {
         BLV_TRY(estimate(run, s, &s->small, 0.0));
+        BLV_TRY(blv_steps_measure(run, &s->steps, &(const blv_directions){.gy = s->u.estimate}));
         double factor = fmin(1.0, blv_neumann_limit(&s->hg, &s->steps));
         m->step_y = blv_steps_y(&s->steps, factor, noise, s->u.estimate, m->gy_norm);
         BLV_TRY(blv_move(run, y, m->step_y, s->u.estimate));
@@ -136,6 +139,7 @@ static const blv_param params[] = {
 };
 
 const blv_solver blv_solver_vrbo = {
+    BLV_SIZED(blv_solver),
     .name = "vrbo",
     .summary = "double loop, differences on small batches and now and then a large one",
     .citation = "J. Yang, K. Ji, Y. Liang, NeurIPS 2021, Algorithm 2",

@@ -10,12 +10,45 @@ struct blv_space {
     int threads;
     void *context;
     const blv_space_ops *ops;
+    blv_error error; /* the first failure of an operation */
+    blv_message why;
 };
 
 struct blv_vec {
     const blv_space *space;
     void *data;
+    double square; /* |v|^2, left behind by the last update, or one of these */
 };
+
+/* Memory of a caller may change at any time: nothing is kept about it. */
+#define BLV_SQUARE_UNKNOWN (-1.0)
+#define BLV_SQUARE_WRAPPED (-2.0)
+
+static inline bool blv_is_wrapped(const blv_vec *v) {
+    return v->square == BLV_SQUARE_WRAPPED;
+}
+
+/* NaN is known, too. */
+static inline bool blv_square_known(const blv_vec *v) {
+    return !(v->square < 0.0);
+}
+
+static inline void blv_keep_square(blv_vec *v, double square) {
+    v->square = blv_is_wrapped(v) ? BLV_SQUARE_WRAPPED : square;
+}
+
+/* Whoever writes elements says so first. */
+static inline void *blv_vec_changing(blv_vec *v) {
+    blv_keep_square(v, BLV_SQUARE_UNKNOWN);
+    return v->data;
+}
+
+static inline bool blv_of_one_space(const blv_vec *a, const blv_vec *b) {
+    return a && b && a->space == b->space;
+}
+
+/* An operand is missing or of another space: the result says so. */
+void blv_vec_spoil(blv_vec *v);
 
 /* The operations of host spaces. */
 extern const blv_space_ops blv_host_ops_f64;

@@ -33,6 +33,10 @@ blv_error blv_store_reject(blv_store *store, blv_error error, const char *format
     BLV_PRINTF(3, 4);
 blv_error blv_store_no_memory(blv_store *store);
 
+/* As blv_caller_struct. */
+blv_error blv_store_take(blv_store *store, void *own, size_t size, const void *given,
+                         const char *name);
+
 /* A statement with its values: 'i' int64_t, 'd' double (NaN: NULL), 't' const char * (NULL: NULL),
  * 'v' const blv_values *, 'b' const void * and size_t. NULL when it failed. */
 sqlite3_stmt *blv_sql(blv_store *store, const char *sql, const char *types, ...);

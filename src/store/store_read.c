@@ -111,18 +111,16 @@ static blv_error read_list(blv_store *store, sqlite3_stmt *statement, const blv_
 
 blv_error blv_store_list(blv_store *store, const blv_run_filter *filter, blv_run_info ***runs,
                          size_t *count) {
-    const blv_run_filter any = {.size = sizeof any};
+    blv_run_filter own = {0};
     run_list list = {0};
     *runs = NULL;
     *count = 0;
-    filter = filter ? filter : &any;
-    if (filter->size != sizeof *filter)
-        return blv_store_reject(store, BLV_E_ARGUMENT, "the size of a blv_run_filter is not set");
-    sqlite3_stmt *statement =
-        blv_sql(store, list_sql, "ttt", filter->kind, filter->problem, filter->solver);
+    if (filter)
+        BLV_CHECK(blv_store_take(store, &own, sizeof own, filter, "blv_run_filter"));
+    sqlite3_stmt *statement = blv_sql(store, list_sql, "ttt", own.kind, own.problem, own.solver);
     if (!statement)
         return store->error;
-    blv_error error = read_list(store, statement, filter, &list);
+    blv_error error = read_list(store, statement, &own, &list);
     if (error != BLV_OK) {
         blv_run_list_free(list.runs, list.count);
         return error;

@@ -1,6 +1,7 @@
 /* Talking to SQLite. */
 #include "store/store_private.h"
 
+#include "base/caller_struct.h"
 #include "base/message.h"
 
 #include <math.h>
@@ -51,6 +52,13 @@ blv_error blv_store_fail(blv_store *store) {
     default:
         return blv_store_reject(store, BLV_E_FILE, "%.250s", text);
     }
+}
+
+blv_error blv_store_take(blv_store *store, void *own, size_t size, const void *given,
+                         const char *name) {
+    blv_message why = {0};
+    blv_error error = blv_caller_struct(own, size, given, name, &why);
+    return error == BLV_OK ? BLV_OK : blv_store_reject(store, error, "%s", why.text);
 }
 
 /* ---- Statements ---- */

@@ -16,12 +16,6 @@ static const double seconds_between_rows = 1.0; /* written together */
 
 #define NOW "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')"
 
-static blv_error check_size(blv_store *store, const blv_run_info *info) {
-    return info->size == sizeof *info
-               ? BLV_OK
-               : blv_store_reject(store, BLV_E_ARGUMENT, "the size of a blv_run_info is not set");
-}
-
 /* ---- Runs ---- */
 
 static char *command_text(const blv_run_info *info) {
@@ -55,10 +49,11 @@ static blv_error insert_run(blv_store *store, const blv_run_info *r) {
 }
 
 blv_error blv_store_begin(blv_store *store, const blv_run_info *info, int64_t *id) {
+    blv_run_info own;
     *id = 0;
-    BLV_CHECK(check_size(store, info));
+    BLV_CHECK(blv_store_take(store, &own, sizeof own, info, "blv_run_info"));
     BLV_CHECK(blv_store_enter(store));
-    blv_error error = insert_run(store, info);
+    blv_error error = insert_run(store, &own);
     int64_t made = sqlite3_last_insert_rowid(store->file);
     BLV_CHECK(blv_store_leave(store, error));
     *id = made;
@@ -98,8 +93,10 @@ blv_error blv_store_resume(blv_store *store, int64_t id, uint64_t iteration) {
     return blv_store_leave(store, error);
 }
 
-blv_error blv_store_finish(blv_store *store, int64_t id, const blv_run_info *end) {
-    BLV_CHECK(check_size(store, end));
+blv_error blv_store_finish(blv_store *store, int64_t id, const blv_run_info *info) {
+    blv_run_info own;
+    const blv_run_info *end = &own;
+    BLV_CHECK(blv_store_take(store, &own, sizeof own, info, "blv_run_info"));
     blv_error flushed = blv_store_flush(store);
     BLV_CHECK(blv_store_enter(store));
     BLV_CHECK(blv_store_leave(

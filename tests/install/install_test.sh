@@ -106,6 +106,13 @@ mv "$work/hidden"/* "$libdir"
 static "$work/consumer"
 same "with pkg-config --static" "$("$work/consumer")" "$answer"
 
+# The run store is a library of its own, which finds the other one beside it.
+# shellcheck disable=SC2046
+"$cc" -std=c11 -D_POSIX_C_SOURCE=200809L -o "$work/list_runs" "$here/../../examples/list_runs.c" \
+    $(pkg-config --cflags --libs bilevel-store)
+(cd "$work" && LD_LIBRARY_PATH=$libdir ./list_runs) >"$work/listed"
+cmp "$work/listed" "$here/../../examples/list_runs.c.out" || fail "a program with the run store"
+
 # The installed command finds its library by itself.
 if [ -x "$build/bilevel" ]; then
     "$prefix/bin/bilevel" version | grep -F "$version" || fail "bilevel version"

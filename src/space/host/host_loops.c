@@ -6,6 +6,7 @@
  * set. Sums and products are rounded one by one, never fused, so that the width is the only
  * difference between the copies and does not show in the results. */
 #include "space/host/host_loops.h"
+#include "space/apply_element.h"
 
 #include <immintrin.h>
 #include <stdint.h>

@@ -19,6 +19,7 @@
 typedef struct blv_host_args {
     void *out;
     double a, b;
+    blv_elementwise operation;
     size_t count;
     const double *coef;
     const void *const *left;
@@ -36,6 +37,7 @@ typedef struct blv_host_loops {
     blv_host_loop clamp;   /* out = out into [a, b]; NaN stays NaN */
     blv_host_loop lincomb; /* out = sum_i coef[i] left[i], i < count; sums[0] = |out|^2 */
     blv_host_loop dots;    /* sums[i] = left[i]'right[i], i < count */
+    blv_host_loop apply;   /* out = operation of left[0], right[0] and the number a */
     blv_host_loop read;    /* out (doubles, no padding) = left[0] */
     blv_host_loop write;   /* out = left[0] (doubles, no padding) */
 } blv_host_loops;

@@ -182,6 +182,32 @@ static void NAME(dots)(const blv_host_args *args, size_t begin, size_t end, doub
         sums[t] = fold_lanes(total[t]);
 }
 
+/* The switch is outside of the loop. Out may be one of the others, element by element. */
+static void NAME(apply)(const blv_host_args *args, size_t begin, size_t end, double *sums) {
+    (void)sums;
+    REAL *out = args->out;
+    const REAL *a = args->left[0], *b = args->right[0];
+    const double c = args->a;
+#define CASE(operation)                                                                            \
+    case operation:                                                                                \
+        for (size_t i = begin; i < end; i++)                                                       \
+            out[i] = (REAL)blv_apply_element(operation, c, (double)a[i], (double)b[i]);            \
+        return;
+    switch (args->operation) {
+        CASE(BLV_PRODUCT)
+        CASE(BLV_QUOTIENT)
+        CASE(BLV_SQRT)
+        CASE(BLV_SIGMOID)
+        CASE(BLV_LEAST)
+        CASE(BLV_MOST)
+        CASE(BLV_EXCESS)
+        CASE(BLV_STEP)
+    case BLV_ELEMENTWISE_COUNT:
+        return;
+    }
+#undef CASE
+}
+
 /* The host's array has no padding, so these two stop at the last element. */
 static void NAME(read)(const blv_host_args *args, size_t begin, size_t end, double *sums) {
     (void)sums;
@@ -208,6 +234,7 @@ const blv_host_loops NAME(blv_host_loops) = {
     .clamp = NAME(clamp),
     .lincomb = NAME(lincomb),
     .dots = NAME(dots),
+    .apply = NAME(apply),
     .read = NAME(read),
     .write = NAME(write),
 };

@@ -124,36 +124,71 @@ static void host_write(const blv_space *s, void *v, const double *host) {
     run_loop(s, loops_of(s)->write, &args, 2, 0, NULL);
 }
 
-static void host_dots(const blv_space *s, size_t count, const void *const *a, const void *const *b,
-                      double *result) {
-    const blv_host_args args = {.count = count, .left = a, .right = b};
-    run_loop(s, loops_of(s)->dots, &args, 2 * count, count, result);
+/* The pairs of one space after the other, as many to a pass as the loop takes. */
+static void host_reduce(size_t count, const blv_operands *pairs, double *result) {
+    uint64_t left = count < 64 ? ((uint64_t)1 << count) - 1 : UINT64_MAX;
+    while (left != 0) {
+        const blv_space *s = NULL;
+        const void *a[BLV_LINCOMB_MAX], *b[BLV_LINCOMB_MAX];
+        size_t of[BLV_LINCOMB_MAX], size = 0;
+        for (size_t i = 0; i < count && size < BLV_LINCOMB_MAX; i++) {
+            if (!(left >> i & 1) || (s && pairs[i].space != s))
+                continue;
+            s = pairs[i].space;
+            a[size] = pairs[i].a;
+            b[size] = pairs[i].b;
+            of[size++] = i;
+            left &= ~((uint64_t)1 << i);
+        }
+        const blv_host_args args = {.count = size, .left = a, .right = b};
+        double sums[BLV_LINCOMB_MAX];
+        run_loop(s, loops_of(s)->dots, &args, 2 * size, size, sums);
+        for (size_t k = 0; k < size; k++)
+            result[of[k]] = sums[k];
+    }
 }
+_Static_assert(BLV_REDUCE_MAX <= 64, "a bit for each pair");
 
 static double host_dot(const blv_space *s, const void *a, const void *b) {
+    const blv_host_args args = {.count = 1, .left = &a, .right = &b};
     double result;
-    host_dots(s, 1, &a, &b, &result);
+    run_loop(s, loops_of(s)->dots, &args, 2, 1, &result);
     return result;
 }
 
-static double host_norm(const blv_space *s, const void *a) {
-    return sqrt(host_dot(s, a, a));
+static bool host_lincomb(const blv_space *s, void *out, size_t count, const double *coef,
+                         const void *const *terms, double *square) {
+    const blv_host_args args = {.out = out, .count = count, .coef = coef, .left = terms};
+    run_loop(s, loops_of(s)->lincomb, &args, count + 1, 1, square);
+    return true;
 }
 
-static double host_lincomb(const blv_space *s, void *out, size_t count, const double *coef,
-                           const void *const *terms) {
-    const blv_host_args args = {.out = out, .count = count, .coef = coef, .left = terms};
-    double squares;
-    run_loop(s, loops_of(s)->lincomb, &args, count + 1, 1, &squares);
-    return sqrt(squares);
+static void host_apply(const blv_space *s, blv_elementwise operation, void *out, double c,
+                       const void *a, const void *b) {
+    const blv_host_args args = {
+        .out = out, .a = c, .operation = operation, .left = &a, .right = b ? &b : &a};
+    run_loop(s, loops_of(s)->apply, &args, 3, 0, NULL);
+}
+
+static void *host_data(const blv_space *s, void *v, int *device) {
+    (void)s;
+    *device = 0;
+    return v;
+}
+
+static void *host_wrap(const blv_space *s, void *memory, size_t bytes) {
+    return bytes >= allocated_bytes(s) && (uintptr_t)memory % ALIGNMENT == 0 ? memory : NULL;
 }
 
 #define HOST_OPS(table_name)                                                                       \
     {                                                                                              \
-        .name = table_name, .create = host_create, .destroy = host_destroy, .copy = host_copy,     \
-        .fill = host_fill, .scale = host_scale, .axpy = host_axpy, .dot = host_dot,                \
-        .clamp = host_clamp, .read = host_read, .write = host_write, .norm = host_norm,            \
-        .lincomb = host_lincomb, .dots = host_dots, .vec_bytes = allocated_bytes                   \
+        BLV_SIZED(blv_space_ops),                                                                  \
+            .name = table_name, .memory = BLV_MEMORY_HOST, .create = host_create,                  \
+            .destroy = host_destroy, .copy = host_copy, .fill = host_fill, .scale = host_scale,    \
+            .axpy = host_axpy, .dot = host_dot, .clamp = host_clamp, .read = host_read,            \
+            .write = host_write, .lincomb = host_lincomb, .reduce = host_reduce,                   \
+            .apply = host_apply, .vec_bytes = allocated_bytes, .data = host_data,                  \
+            .wrap = host_wrap                                                                      \
     }
 
 /* The loops of the space's precision are in its context, so one set of functions serves both. */
@@ -180,7 +215,7 @@ const double *blv_vec_f64(const blv_vec *v) {
 }
 
 double *blv_vec_f64_mut(blv_vec *v) {
-    return v && v->space->ops == &blv_host_ops_f64 ? v->data : NULL;
+    return v && v->space->ops == &blv_host_ops_f64 ? blv_vec_changing(v) : NULL;
 }
 
 const float *blv_vec_f32(const blv_vec *v) {
@@ -188,7 +223,7 @@ const float *blv_vec_f32(const blv_vec *v) {
 }
 
 float *blv_vec_f32_mut(blv_vec *v) {
-    return v && v->space->ops == &blv_host_ops_f32 ? v->data : NULL;
+    return v && v->space->ops == &blv_host_ops_f32 ? blv_vec_changing(v) : NULL;
 }
 
 double blv_vec_at(const blv_vec *v, size_t i) {

@@ -1,0 +1,32 @@
+/* What the elementwise operations compute, in double: for the host's loops and for the default. */
+#ifndef BLV_SPACE_APPLY_ELEMENT_H
+#define BLV_SPACE_APPLY_ELEMENT_H
+
+#include "bilevel/space.h"
+
+#include <math.h>
+
+static inline double blv_apply_element(blv_elementwise operation, double c, double a, double b) {
+    switch (operation) {
+    case BLV_PRODUCT:
+        return c * a * b;
+    case BLV_QUOTIENT:
+        return a / (b + c);
+    case BLV_SQRT:
+        return sqrt(c * a);
+    case BLV_SIGMOID:
+        return 1.0 / (1.0 + exp(-c * a));
+    case BLV_LEAST:
+        return a < b ? b : a;
+    case BLV_MOST:
+        return a > b ? b : a;
+    case BLV_EXCESS:
+        return a <= c ? 0.0 : a - c;
+    case BLV_STEP:
+        return a > c ? 1.0 : a <= c ? 0.0 : a;
+    default:
+        return (double)NAN;
+    }
+}
+
+#endif
