@@ -1,7 +1,7 @@
 /* Data sets: rows of features, dense or sparse, with classes or real targets.
  *
- * Read one from a file, look at it through its view, derive others from it. What was done to a set
- * is recorded in its history. */
+ * Read one from a file, access its arrays through the view, derive others from it. What was done to
+ * a set is recorded in its history. */
 #ifndef BILEVEL_DATASET_H
 #define BILEVEL_DATASET_H
 
@@ -36,11 +36,11 @@ typedef struct blv_read_options {
                            become true_label; NULL: none */
     bool real_targets;  /* take labels as real numbers, not as classes */
     size_t columns;     /* libsvm: at least this many features */
-    size_t max_classes; /* more distinct labels than this are refused as classes; 0: 10000 */
+    size_t max_classes; /* more distinct labels than this are rejected as classes; 0: 10000 */
 } blv_read_options;
 
-/* The format is told from the content: libsvm, CSV or TSV, NPY, NPZ, IDX, CIFAR-10 and -100 binary,
- * each also compressed with gzip. options may be NULL. */
+/* The format is detected from the content: libsvm, CSV or TSV, NPY, NPZ, IDX, CIFAR-10 and -100
+ * binary, each also compressed with gzip. options may be NULL. */
 BLV_API blv_error blv_dataset_read(blv_dataset **dataset, const char *path,
                                    const blv_read_options *options, blv_message *why);
 /* Sets are counted: every set that was made or retained must be released as often. Counting is safe
@@ -48,7 +48,7 @@ BLV_API blv_error blv_dataset_read(blv_dataset **dataset, const char *path,
 BLV_API blv_dataset *blv_dataset_retain(blv_dataset *dataset); /* returns dataset */
 BLV_API void blv_dataset_release(blv_dataset *dataset);
 
-/* ---- Looking ---- */
+/* ---- Access ---- */
 
 typedef struct blv_dataset_view {
     size_t size; /* sizeof(blv_dataset_view) */
@@ -102,8 +102,7 @@ BLV_API blv_error blv_dataset_create(blv_dataset **dataset, const blv_dataset_vi
  * source, not a copy. History, notes, names and true labels are kept; the transposed copy is kept
  * by blv_dataset_copy only. */
 
-/* A set of its own that shares all arrays: later changes to one of the two do not reach the other.
- */
+/* A copy that shares all arrays: later changes to one of the two do not reach the other. */
 BLV_API blv_error blv_dataset_copy(const blv_dataset *dataset, blv_dataset **copy,
                                    blv_message *why);
 /* The same rows with other labels, class numbers 0 .. classes-1. */
@@ -159,7 +158,7 @@ BLV_API blv_error blv_dataset_expect_classes(const blv_dataset *dataset, const c
 typedef enum blv_corruption {
     BLV_CORRUPT_UNIFORM,  /* exactly round(share rows) labels become another class, drawn alike */
     BLV_CORRUPT_PAIRWISE, /* ... become the next class (the last one the first) */
-    BLV_CORRUPT_REDRAW    /* ... are drawn anew from all classes: some stay as they were */
+    BLV_CORRUPT_REDRAW    /* ... are drawn again from all classes: some stay as they were */
 } blv_corruption;
 /* Done once and for all: the labels stay as they are from then on, and true_label keeps those from
  * before the first corruption. */

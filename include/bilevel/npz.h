@@ -12,7 +12,7 @@
  *     }
  *
  * Files may come from anywhere: sizes and offsets are checked before memory is taken, checksums are
- * checked, and what is refused is refused with the file, the array and the reason in `why`.
+ * checked, and what is rejected is rejected with the file, the array and the reason in `why`.
  * BLV_E_FILE: the system could not read or write. BLV_E_FORMAT: the content is not as it should be.
  *
  * Several threads may read from one blv_npz at a time. A writer belongs to one thread at a time. */
@@ -84,7 +84,7 @@ typedef struct blv_npz_writer blv_npz_writer;
 
 /* Starts a file. Everything goes to a temporary file beside path until blv_npz_commit; what is at
  * path is not touched before. The path is copied. Something there that is not a regular file is
- * refused; a symbolic link is replaced. On success *writer is the caller's, to be given to
+ * rejected; a symbolic link is replaced. On success *writer is the caller's, to be given to
  * blv_npz_commit or blv_npz_discard; on error it is NULL. */
 BLV_API blv_error blv_npz_create(blv_npz_writer **writer, const char *path, blv_message *why);
 
@@ -116,7 +116,7 @@ BLV_API blv_error blv_npz_add_text(blv_npz_writer *writer, const char *name, con
 BLV_API blv_error blv_npz_add_names(blv_npz_writer *writer, const char *name,
                                     const char *const *names, size_t count, blv_message *why);
 
-/* Completes the file, brings it to the disk and renames it over path. Frees the writer in any case;
+/* Completes the file, flushes it to disk and renames it over path. Frees the writer in any case;
  * on error the temporary file is removed and path is as it was. */
 BLV_API blv_error blv_npz_commit(blv_npz_writer *writer, blv_message *why);
 /* Removes the temporary file and frees the writer. NULL is allowed. */

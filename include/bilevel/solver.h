@@ -34,14 +34,6 @@ typedef enum blv_flow {
             return blv_try_flow;                                                                   \
     } while (0)
 
-/* The same for functions that return a blv_error, for use in `open`. */
-#define BLV_CHECK(call)                                                                            \
-    do {                                                                                           \
-        blv_error blv_check_error = (call);                                                        \
-        if (blv_check_error != BLV_OK)                                                             \
-            return blv_check_error;                                                                \
-    } while (0)
-
 /* ---- The descriptor ---- */
 
 enum {

@@ -51,6 +51,14 @@ typedef enum blv_error {
 #undef X
 } blv_error;
 
+/* Returns the error of a call that failed, in functions that return a blv_error themselves. */
+#define BLV_CHECK(call)                                                                            \
+    do {                                                                                           \
+        blv_error blv_check_error = (call);                                                        \
+        if (blv_check_error != BLV_OK)                                                             \
+            return blv_check_error;                                                                \
+    } while (0)
+
 /* Outcomes: 0 still running, > 0 converged, < 0 ended without converging. Outcomes of -20 and below
  * are failures (exit code 1 of the command); the others are limits that were asked for.
  * name, value, word, text */

@@ -13,7 +13,7 @@
 
 enum {
     KNOWN_NAMES = 4,          /* what killed processes left under these is found again */
-    TEMPORARY_ATTEMPTS = 100, /* then come names that nobody else thinks of */
+    TEMPORARY_ATTEMPTS = 100, /* then names with a random number */
     TEMPORARY_SUFFIX = 32,
     TEMPORARY_STEM = 200 /* leaves room for the suffix where a name may have 255 bytes */
 };
@@ -229,12 +229,10 @@ blv_error blv_atomic_file_commit_all(blv_atomic_file *const *files, size_t count
 blv_error blv_atomic_file_write_whole(const char *path, const void *bytes, size_t size,
                                       blv_message *why) {
     blv_atomic_file file;
-    blv_error error = blv_atomic_file_open(&file, path, why);
-    if (error)
-        return error;
+    BLV_CHECK(blv_atomic_file_open(&file, path, why));
     if (blv_atomic_file_write(&file, bytes, size) == 0)
         return blv_atomic_file_commit(&file, why);
-    error = blv_explain_errno(why, path, "write");
+    blv_error error = blv_explain_errno(why, path, "write");
     blv_atomic_file_discard(&file);
     return error;
 }

@@ -60,7 +60,7 @@ static double from_wide(uint64_t m, int e) {
 static double from_library(const char *text) {
     locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     if (!plain)
-        return NAN; /* out of memory; callers refuse what is not finite */
+        return NAN; /* out of memory; callers reject what is not finite */
     locale_t before = uselocale(plain);
     double value = strtod(text, NULL);
     uselocale(before);

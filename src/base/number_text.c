@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* A decimal number with '.' as its point, whatever the locale. Accepts what a JSON number is, and
- * forms like "1." and ".5"; refuses spaces, hex, "nan", "inf" and anything behind the number. */
+ * forms like "1." and ".5"; rejects spaces, hex, "nan", "inf" and anything behind the number. */
 int blv_number_parse(const char *text, double *value) {
     size_t length = strspn(text, "+-.0123456789eE");
     if (length == 0 || text[length] != '\0' || length > 63)

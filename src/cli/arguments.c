@@ -312,7 +312,9 @@ bool cli_read_arguments(const cli_arguments *arguments, int argc, char **argv, v
     place_all(&p, arguments->table, 0, CLI_SECTION_OWN);
     make_options(&p);
     p.positions = cli_arguments_positions(arguments->table);
-    const struct argp argp = {.options = p.options,
+    bool has_options =
+        p.options[0].name || p.options[0].doc; /* argp leaks memory of an empty list */
+    const struct argp argp = {.options = has_options ? p.options : NULL,
                               .parser = parse,
                               .args_doc = *p.positions ? p.positions : NULL,
                               .doc = arguments->doc,

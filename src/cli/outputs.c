@@ -115,3 +115,8 @@ int cli_outputs_try(const char *first, const char *second) {
     cli_outputs_free(&outputs);
     return well ? CLI_DONE : CLI_REFUSED;
 }
+
+int cli_write_file(const char *path, const void *first, size_t size) {
+    cli_outputs outputs = {0};
+    return cli_outputs_finish(&outputs, cli_outputs_bytes(&outputs, path, first, size));
+}

@@ -29,6 +29,8 @@ int cli_outputs_bytes(cli_outputs *outputs, const char *path, const void *first,
 /* With CLI_DONE: moves all files to their places. In any case removes what was not moved, frees and
  * returns the exit code. */
 int cli_outputs_finish(cli_outputs *outputs, int code);
+/* One file alone. */
+int cli_write_file(const char *path, const void *first, size_t size);
 /* Whether files could be written to these paths, before hours are spent; NULL: no file. Returns an
  * exit code, after a complaint. */
 int cli_outputs_try(const char *first, const char *second);

@@ -1,8 +1,8 @@
 /* Records of CSV files: fields split where they lie.
  *
  * A field in quotes may hold delimiters, newlines and doubled quotes. When a record is not complete
- * in the text at hand, more is asked for and the record is split again from its start; the text is
- * changed (doubled quotes) only once a record is complete. */
+ * in the text read so far, more is asked for and the record is split again from its start; the text
+ * is changed (doubled quotes) only once a record is complete. */
 #include "data/csv.h"
 
 #include "data/reading.h"
@@ -77,7 +77,7 @@ void blv_csv_close(blv_csv *csv) {
 
 /* ---- Records ---- */
 
-static blv_error refuse(const blv_csv *csv, size_t line, const char *problem) {
+static blv_error reject(const blv_csv *csv, size_t line, const char *problem) {
     return blv_explain(csv->why, BLV_E_FORMAT, "%s: line %zu: %s",
                        blv_shown_path(blv_input_path(csv->input)), line, problem);
 }
@@ -124,7 +124,7 @@ static char *split_plain(const blv_csv *csv, char *p, blv_csv_field *field) {
     return p;
 }
 
-/* Splits the record at csv->cursor. *incomplete: it goes on behind the text at hand. */
+/* Splits the record at csv->cursor. *incomplete: it continues after the text read so far. */
 static blv_error split(blv_csv *csv, bool *incomplete) {
     char *p = csv->cursor;
     size_t line = csv->next_line;
@@ -141,13 +141,13 @@ static blv_error split(blv_csv *csv, bool *incomplete) {
         p = *p == '"' ? split_quoted(csv, p, field, &line) : split_plain(csv, p, field);
         if (!p) {
             *incomplete = true;
-            return csv->last ? refuse(csv, quote_line, "the quote opened here is never closed")
+            return csv->last ? reject(csv, quote_line, "the quote opened here is never closed")
                              : BLV_OK;
         }
         if (*p == '\n')
             break;
         if (*p != csv->delimiter)
-            return refuse(csv, line,
+            return reject(csv, line,
                           "expected a delimiter or the line's end after a closing quote");
     }
     csv->cursor = p + 1;

@@ -16,7 +16,7 @@ typedef struct blv_csv {
     blv_input *input;
     blv_message *why;
     char delimiter;
-    char *cursor, *end; /* the text at hand */
+    char *cursor, *end; /* the text read so far */
     bool last;
     size_t next_line;
 

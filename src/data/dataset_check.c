@@ -201,9 +201,8 @@ blv_error blv_dataset_create(blv_dataset **dataset, const blv_dataset_view *view
     if (!view)
         return blv_explain(why, BLV_E_ARGUMENT, "blv_dataset_create: view is NULL");
     complaint c = {"blv_dataset_create", BLV_E_VALUE, why};
-    blv_error error = blv_caller_struct(&v, sizeof v, view, "blv_dataset_view", why);
-    if (error == BLV_OK)
-        error = check_view(&v, &c);
+    BLV_CHECK(blv_caller_struct(&v, sizeof v, view, "blv_dataset_view", why));
+    blv_error error = check_view(&v, &c);
     if (error)
         return error;
     blv_dataset *d = blv_dataset_new();

@@ -1,4 +1,4 @@
-/* Tells the format of a file from its first bytes.
+/* Detects the format of a file from its first bytes.
  *
  * NPY and NPZ have a magic number, IDX nearly so: two zero bytes, a type, a number of dimensions.
  * CIFAR has none: a record is a label or two and 3072 bytes, so a file is taken for one when all
@@ -146,9 +146,7 @@ blv_error blv_detect_format(blv_input *input, blv_format *format, blv_message *w
     const unsigned char *bytes = NULL;
     size_t count = 0;
     *format = BLV_FORMAT_NONE;
-    blv_error error = blv_input_peek(input, &bytes, &count, why);
-    if (error)
-        return error;
+    BLV_CHECK(blv_input_peek(input, &bytes, &count, why));
     const char *shown = blv_shown_path(blv_input_path(input));
     if (count == 0)
         return blv_explain(why, BLV_E_FORMAT, "%s: the file is empty", shown);

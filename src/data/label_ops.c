@@ -41,9 +41,7 @@ static int32_t new_label(blv_corruption kind, int32_t old, size_t classes, const
 
 blv_error blv_dataset_corrupt(blv_dataset *dataset, blv_corruption kind, double share,
                               uint64_t seed, blv_message *why) {
-    blv_error error = check_corruption(dataset, kind, share, why);
-    if (error)
-        return error;
+    BLV_CHECK(check_corruption(dataset, kind, share, why));
     const blv_dataset_view *v = &dataset->view;
     size_t count = (size_t)round(share * (double)v->rows), changes = 0;
     blv_dataset *changed = blv_dataset_share(dataset);

@@ -16,8 +16,8 @@ static blv_error make_dense(blv_dataset *d, const char *name, blv_message *why) 
     void *dense = calloc(v->rows * v->columns > 0 ? v->rows * v->columns : 1, size);
     for (size_t i = 0; dense && i < v->rows; i++)
         for (size_t k = v->row_start[i]; k < v->row_start[i + 1]; k++)
-            memcpy((char *)dense + (i * v->columns + v->column[k]) * size,
-                   (const char *)v->value + k * size, size);
+            blv_value_set(dense, v->precision, i * v->columns + v->column[k],
+                          blv_value_get(v->value, v->precision, k));
     if (!blv_dataset_put(d, BLV_PART_DENSE, dense))
         return blv_data_no_memory(why);
     blv_dataset_drop(d, BLV_PART_ROW_START);
@@ -120,6 +120,6 @@ static blv_error set_precision(blv_dataset *d, blv_precision precision, const ch
 
 blv_error blv_dataset_convert(blv_dataset *dataset, blv_layout layout, blv_precision precision,
                               const char *name, blv_message *why) {
-    blv_error error = set_layout(dataset, layout, name, why);
-    return error ? error : set_precision(dataset, precision, name, why);
+    BLV_CHECK(set_layout(dataset, layout, name, why));
+    return set_precision(dataset, precision, name, why);
 }

@@ -1,4 +1,4 @@
-/* Reads a data set: tells the format, lets its reader fill the set, brings the features to the
+/* Reads a data set: detects the format, lets its reader fill the set, converts the features to the
  * wanted layout and precision. */
 #include "base/caller_struct.h"
 #include "data/reading.h"
@@ -78,19 +78,14 @@ blv_error blv_dataset_read_as(blv_dataset **dataset, blv_format format, const ch
     if (!dataset || !path)
         return blv_explain(why, BLV_E_ARGUMENT, "blv_dataset_read: a required argument is NULL");
     blv_reading r = {.path = path, .shown = blv_shown_path(path), .why = why};
-    blv_error error =
-        blv_caller_struct(&r.options, sizeof r.options, options, "blv_read_options", why);
-    if (error)
-        return error;
+    BLV_CHECK(blv_caller_struct(&r.options, sizeof r.options, options, "blv_read_options", why));
     if (r.options.max_classes == 0)
         r.options.max_classes = USUAL_MAX_CLASSES;
     if (r.options.precision != BLV_F32 && r.options.precision != BLV_F64)
         return blv_explain(why, BLV_E_VALUE, "the precision is neither f32 nor f64");
-    error = blv_input_open(&r.input, path, why);
-    if (error)
-        return error;
+    BLV_CHECK(blv_input_open(&r.input, path, why));
     r.dataset = blv_dataset_new();
-    error = r.dataset ? read_input(&r, format) : blv_data_no_memory(why);
+    blv_error error = r.dataset ? read_input(&r, format) : blv_data_no_memory(why);
     blv_input_close(r.input);
     if (error) {
         blv_dataset_release(r.dataset);

@@ -27,7 +27,7 @@ static blv_error make_room(cifar_file *f, size_t rows) {
     return dense && label ? BLV_OK : blv_data_no_memory(f->r->why);
 }
 
-static blv_error refuse_label(const cifar_file *f, const unsigned char *record) {
+static blv_error reject_label(const cifar_file *f, const unsigned char *record) {
     uint64_t at = (uint64_t)f->rows * (f->hundred ? PIXELS + 2u : PIXELS + 1u);
     if (!f->hundred)
         return blv_explain(f->r->why, BLV_E_FORMAT,
@@ -43,7 +43,7 @@ static blv_error take_record(cifar_file *f, const unsigned char *record) {
     blv_precision precision = f->r->options.precision;
     bool known = f->hundred ? record[0] < 20 && record[1] < 100 : record[0] < 10;
     if (!known)
-        return refuse_label(f, record);
+        return reject_label(f, record);
     f->label[f->rows] = (double)record[f->hundred && !f->coarse ? 1 : 0];
     blv_widen_bytes(record + (f->hundred ? 2 : 1), PIXELS, precision,
                     f->dense + f->rows * PIXELS * blv_value_size(precision));

@@ -34,7 +34,7 @@ static bool field_number(const blv_csv_field *field, double *value) {
     return end == field->text + field->length && isfinite(*value);
 }
 
-static blv_error refuse_field(const csv_file *f, size_t line, size_t column,
+static blv_error reject_field(const csv_file *f, size_t line, size_t column,
                               const blv_csv_field *field) {
     char name[64] = "";
     if (f->names)
@@ -53,7 +53,7 @@ static void free_names(char **names, size_t count) {
     free(names);
 }
 
-/* The fields of the record at hand as strings. */
+/* The fields of the current record as strings. */
 static char **copy_fields(const blv_csv *csv) {
     char **names = calloc(csv->count, sizeof *names);
     for (size_t i = 0; names && i < csv->count; i++) {
@@ -66,7 +66,7 @@ static char **copy_fields(const blv_csv *csv) {
     return names;
 }
 
-/* Whether the first record names the columns of the record at hand. */
+/* Whether the first record names the columns of the current record. */
 static bool is_header(const csv_file *f, char *const *first, size_t first_count) {
     if (f->r->options.header)
         return strcmp(f->r->options.header, "yes") == 0;
@@ -80,7 +80,7 @@ static bool is_header(const csv_file *f, char *const *first, size_t first_count)
     return false;
 }
 
-static blv_error refuse_column(const csv_file *f, const char *kind, const char *wanted) {
+static blv_error reject_column(const csv_file *f, const char *kind, const char *wanted) {
     char names[240] = "";
     size_t used = 0;
     for (size_t i = 0; f->names && i < f->width; i++) {
@@ -116,7 +116,7 @@ static blv_error find_column(const csv_file *f, const char *kind, const char *wa
     size_t digits = strspn(wanted, "0123456789");
     if (digits == 0 || digits > 10 || wanted[digits] != '\0' ||
         strtoull(wanted, NULL, 10) >= f->width)
-        return refuse_column(f, kind, wanted);
+        return reject_column(f, kind, wanted);
     *column = (int64_t)strtoull(wanted, NULL, 10);
     return BLV_OK;
 }
@@ -170,7 +170,7 @@ static blv_error take_label(csv_file *f, const blv_csv_field *field, size_t line
     size_t column = (size_t)f->label;
     if (f->target)
         return field_number(field, &f->target[f->rows]) ? BLV_OK
-                                                        : refuse_field(f, line, column, field);
+                                                        : reject_field(f, line, column, field);
     if (field->length == 0)
         return blv_explain(f->r->why, BLV_E_FORMAT,
                            "%s: line %zu, column %zu of %zu: expected a label, found nothing",
@@ -211,7 +211,7 @@ static blv_error take_row(csv_file *f, const blv_csv_field *fields, size_t count
     double *row = f->dense + f->rows * features(f);
     for (size_t i = 0; i < count; i++)
         if ((int64_t)i != f->label && (int64_t)i != f->truth && !field_number(&fields[i], row++))
-            return refuse_field(f, line, i, &fields[i]);
+            return reject_field(f, line, i, &fields[i]);
     if (f->label != NO_COLUMN)
         error = take_label(f, &fields[f->label], line);
     if (!error && f->truth != NO_COLUMN)
@@ -236,9 +236,7 @@ static blv_error take_first_row(csv_file *f, char *const *first, size_t count, s
 
 static blv_error set_columns(csv_file *f, size_t width) {
     f->width = width;
-    blv_error error = find_labels(f);
-    if (error)
-        return error;
+    BLV_CHECK(find_labels(f));
     if (features(f) == 0)
         return blv_explain(f->r->why, BLV_E_FORMAT,
                            "%s: one column; expected a label and features, separated by comma, "

@@ -1,7 +1,7 @@
 /* IDX files, the format of MNIST: two zero bytes, a type, the number of dimensions, the dimensions,
  * the elements; everything big endian. The first dimension counts the rows.
  *
- * Labels are in a file of their own: train-images-idx3-ubyte goes with train-labels-idx1-ubyte. */
+ * Labels are in a separate file: train-images-idx3-ubyte goes with train-labels-idx1-ubyte. */
 #include "data/reading.h"
 
 #include <inttypes.h>
@@ -85,7 +85,7 @@ static void convert(const blv_idx *idx, const unsigned char *bytes, size_t count
                       element(bytes + i * idx->item_size, idx->type, idx->item_size));
 }
 
-static blv_error refuse(const blv_idx *idx, blv_message *why, const char *problem) {
+static blv_error reject(const blv_idx *idx, blv_message *why, const char *problem) {
     return blv_explain(why, BLV_E_FORMAT, "%s: byte %" PRIu64 ": %s",
                        blv_shown_path(blv_input_path(idx->input)), blv_input_position(idx->input),
                        problem);
@@ -114,7 +114,7 @@ blv_error blv_idx_read(const blv_idx *idx, blv_precision precision, void **value
         out = more;
         error = blv_input_read(idx->input, piece, part * idx->item_size, &got, why);
         if (!error && got < part * idx->item_size)
-            error = refuse(idx, why, "the file ends inside the elements");
+            error = reject(idx, why, "the file ends inside the elements");
         if (!error)
             convert(idx, piece, part, precision, out + done * size);
         done += part;
@@ -123,7 +123,7 @@ blv_error blv_idx_read(const blv_idx *idx, blv_precision precision, void **value
     if (!error)
         error = blv_input_read(idx->input, piece, 1, &got, why);
     if (!error && got > 0)
-        error = refuse(idx, why, "expected the end of the file after the last element");
+        error = reject(idx, why, "expected the end of the file after the last element");
     if (error) {
         free(out);
         return error;
@@ -138,27 +138,23 @@ blv_error blv_idx_open(blv_idx *idx, blv_input *input, blv_message *why) {
     unsigned char head[4 + 4 * MAX_DIMS];
     size_t got = 0;
     *idx = (blv_idx){.input = input, .count = 1};
-    blv_error error = blv_input_read(input, head, 4, &got, why);
-    if (error)
-        return error;
+    BLV_CHECK(blv_input_read(input, head, 4, &got, why));
     if (!blv_is_idx(head, got))
-        return refuse(idx, why, "expected the header of an IDX file");
+        return reject(idx, why, "expected the header of an IDX file");
     if (head[3] > MAX_DIMS)
-        return refuse(idx, why, "more than 8 dimensions");
+        return reject(idx, why, "more than 8 dimensions");
     idx->type = head[2];
     idx->item_size = blv_idx_item_size(idx->type);
     idx->dims = head[3];
-    error = blv_input_read(input, head + 4, 4 * idx->dims, &got, why);
-    if (error)
-        return error;
+    BLV_CHECK(blv_input_read(input, head + 4, 4 * idx->dims, &got, why));
     if (got < 4 * idx->dims)
-        return refuse(idx, why, "the file ends inside the dimensions");
+        return reject(idx, why, "the file ends inside the dimensions");
 
     uint64_t header = 4 + 4 * idx->dims, most = blv_input_most(input), bytes = idx->item_size;
     for (size_t d = 0; d < idx->dims; d++) {
         idx->shape[d] = big_endian(head + 4 + 4 * d, 4);
         if (idx->shape[d] > 0 && bytes > most / idx->shape[d])
-            return refuse(idx, why, "the dimensions need more bytes than the file can hold");
+            return reject(idx, why, "the dimensions need more bytes than the file can hold");
         bytes *= idx->shape[d];
         idx->count *= idx->shape[d];
     }
@@ -167,7 +163,7 @@ blv_error blv_idx_open(blv_idx *idx, blv_input *input, blv_message *why) {
         snprintf(problem, sizeof problem,
                  "the dimensions need %" PRIu64 " bytes of elements, there are %" PRIu64, bytes,
                  most - header);
-        return refuse(idx, why, problem);
+        return reject(idx, why, problem);
     }
     return BLV_OK;
 }
@@ -225,9 +221,7 @@ static blv_error take_labels(blv_reading *r) {
 blv_error blv_read_idx(blv_reading *r) {
     blv_dataset *d = r->dataset;
     blv_idx idx;
-    blv_error error = blv_idx_open(&idx, r->input, r->why);
-    if (error)
-        return error;
+    BLV_CHECK(blv_idx_open(&idx, r->input, r->why));
     if (idx.dims < 2)
         return blv_explain(r->why, BLV_E_FORMAT,
                            "%s: one dimension, as of labels; expected 2 or more", r->shown);
@@ -242,7 +236,7 @@ blv_error blv_read_idx(blv_reading *r) {
     }
     d->view.precision = r->options.precision;
     void *dense = NULL;
-    error = blv_idx_read(&idx, d->view.precision, &dense, r->why);
+    blv_error error = blv_idx_read(&idx, d->view.precision, &dense, r->why);
     if (!error && !blv_dataset_put(d, BLV_PART_DENSE, dense))
         error = blv_data_no_memory(r->why);
     return error ? error : take_labels(r);

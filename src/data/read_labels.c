@@ -10,7 +10,7 @@
 
 /* ---- One at a time ---- */
 
-static blv_error refuse_classes(blv_reading *r, const char *source) {
+static blv_error reject_classes(blv_reading *r, const char *source) {
     return blv_explain(r->why, BLV_E_FORMAT,
                        "%s: more than %zu different labels; allow more classes, or take them as "
                        "real targets",
@@ -23,7 +23,7 @@ blv_error blv_add_label_text(blv_reading *r, blv_label_texts *texts, const char 
     if (error == BLV_E_FORMAT) {
         char source[256];
         snprintf(source, sizeof source, "%s: line %zu", r->shown, line);
-        return refuse_classes(r, source);
+        return reject_classes(r, source);
     }
     return error ? blv_data_no_memory(r->why) : BLV_OK;
 }
@@ -50,7 +50,7 @@ static blv_error add_number(blv_reading *r, blv_label_texts *texts, double label
     int length = snprintf(text, sizeof text, "%.0f", label + 0.0);
     blv_error error = blv_label_texts_add(texts, text, (size_t)length);
     if (error == BLV_E_FORMAT)
-        return refuse_classes(r, source);
+        return reject_classes(r, source);
     return error ? blv_data_no_memory(r->why) : BLV_OK;
 }
 
@@ -70,7 +70,7 @@ blv_error blv_take_number_labels(blv_reading *r, const double *labels, const cha
 
 /* ---- A file of labels ---- */
 
-static blv_error refuse_count(blv_reading *r, const char *path, size_t count) {
+static blv_error reject_count(blv_reading *r, const char *path, size_t count) {
     return blv_explain(r->why, BLV_E_FORMAT, "%s: %zu labels; expected %zu, one for each row",
                        blv_shown_path(path), count, r->dataset->view.rows);
 }
@@ -78,15 +78,13 @@ static blv_error refuse_count(blv_reading *r, const char *path, size_t count) {
 static blv_error take_idx_labels(blv_reading *r, blv_input *input, const char *path) {
     blv_idx idx;
     void *labels = NULL;
-    blv_error error = blv_idx_open(&idx, input, r->why);
-    if (error)
-        return error;
+    BLV_CHECK(blv_idx_open(&idx, input, r->why));
     if (idx.dims != 1)
         return blv_explain(r->why, BLV_E_FORMAT, "%s: %zu dimensions; expected labels with one",
                            blv_shown_path(path), idx.dims);
     if (idx.count != r->dataset->view.rows)
-        return refuse_count(r, path, (size_t)idx.count);
-    error = blv_idx_read(&idx, BLV_F64, &labels, r->why);
+        return reject_count(r, path, (size_t)idx.count);
+    blv_error error = blv_idx_read(&idx, BLV_F64, &labels, r->why);
     if (!error)
         error = blv_take_number_labels(r, labels, blv_shown_path(path));
     free(labels);
@@ -171,7 +169,7 @@ static blv_error take_text_labels(blv_reading *r, blv_input *input, const char *
     if (!error)
         error = take_label_lines(&t, input);
     if (!error && t.count != r->dataset->view.rows)
-        error = refuse_count(r, path, t.count);
+        error = reject_count(r, path, t.count);
     if (!error && !blv_put_labels(r, t.texts, &t.target))
         error = blv_data_no_memory(r->why);
     free(t.target);

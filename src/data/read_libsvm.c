@@ -32,7 +32,7 @@ typedef struct svm_file {
     bool has_zero, has_index, has_qid;
 } svm_file;
 
-#define REFUSE(f, ...) blv_explain((f)->r->why, BLV_E_FORMAT, "%s: line %zu: " __VA_ARGS__)
+#define REJECT(f, ...) blv_explain((f)->r->why, BLV_E_FORMAT, "%s: line %zu: " __VA_ARGS__)
 
 static bool is_blank(char c) {
     return c == ' ' || c == '\t' || c == '\r' || c == '\f' || c == '\v';
@@ -57,12 +57,12 @@ static blv_error check_label(svm_file *f, const char *p, size_t length, double *
         return BLV_OK;
     const char *shown = f->r->shown;
     if (memchr(p, ':', length))
-        return REFUSE(f, "expected a label before the pairs, found %s", shown, f->line,
+        return REJECT(f, "expected a label before the pairs, found %s", shown, f->line,
                       blv_show(p, length).text);
     if (memchr(p, ',', length))
-        return REFUSE(f, "several labels %s; expected one for each row", shown, f->line,
+        return REJECT(f, "several labels %s; expected one for each row", shown, f->line,
                       blv_show(p, length).text);
-    return REFUSE(f, "expected a number as label, found %s", shown, f->line,
+    return REJECT(f, "expected a number as label, found %s", shown, f->line,
                   blv_show(p, length).text);
 }
 
@@ -84,24 +84,24 @@ static blv_error take_label(svm_file *f, const char *p, size_t length) {
 /* ---- Pairs ---- */
 
 /* What is wrong with the pair at p, whose index must be at least `next`. */
-static blv_error refuse_pair(const svm_file *f, const char *p, uint64_t next) {
+static blv_error reject_pair(const svm_file *f, const char *p, uint64_t next) {
     const char *shown = f->r->shown;
     size_t length = word_length(p), digits = 0;
     while (p[digits] >= '0' && p[digits] <= '9')
         digits++;
     if (digits == 0 || p[digits] != ':')
-        return REFUSE(f, "expected index:value, found %s", shown, f->line,
+        return REJECT(f, "expected index:value, found %s", shown, f->line,
                       blv_show(p, length).text);
     uint64_t index = 0;
     for (size_t i = 0; i < digits && index <= BLV_COLUMNS_MAX; i++)
         index = 10 * index + (uint64_t)(p[i] - '0');
     if (index > BLV_COLUMNS_MAX)
-        return REFUSE(f, "index %s; at most 2147483648 is possible", shown, f->line,
+        return REJECT(f, "index %s; at most 2147483648 is possible", shown, f->line,
                       blv_show(p, digits).text);
     if (index < next)
-        return REFUSE(f, "index %lu after index %lu; expected ascending indices", shown, f->line,
+        return REJECT(f, "index %lu after index %lu; expected ascending indices", shown, f->line,
                       (unsigned long)index, (unsigned long)(next - 1));
-    return REFUSE(f, "index %lu: expected a finite number, found %s", shown, f->line,
+    return REJECT(f, "index %lu: expected a finite number, found %s", shown, f->line,
                   (unsigned long)index, blv_show(p + digits + 1, length - digits - 1).text);
 }
 
@@ -134,17 +134,17 @@ static blv_error take_pairs(svm_file *f, const char **cursor) {
         if (*q != ':' || q == p) {
             q = next == 0 ? skip_qid(p) : NULL;
             if (!q)
-                return refuse_pair(f, p, next);
+                return reject_pair(f, p, next);
             f->has_qid = true;
             p = q;
             continue;
         }
         if (q - p > INDEX_DIGITS || index > BLV_COLUMNS_MAX || index < next)
-            return refuse_pair(f, p, next);
+            return reject_pair(f, p, next);
         double x;
         q = blv_decimal(q + 1, &x);
         if (!q || !ends_word(*q) || !isfinite(x))
-            return refuse_pair(f, p, next);
+            return reject_pair(f, p, next);
         column[n] = (uint32_t)index;
         value[n] = x;
         n += x != 0.0;

@@ -2,7 +2,7 @@
  *
  * An archive holds dense features (X, x, data or features) or the four arrays of a SciPy CSR matrix
  * (data, indices, indptr, shape), and labels (y, labels or target). A single .npy file holds dense
- * features; its labels are in a file of their own.
+ * features; its labels are in a separate file.
  *
  * Dense features that lie in the file as they are wanted in memory are mapped. */
 #include "data/reading.h"
@@ -22,8 +22,8 @@ blv_error blv_npz_open_input(blv_npz **npz, unsigned char **held, blv_input *inp
     *held = NULL;
     if (!blv_input_is_gzip(input))
         return blv_npz_open(npz, blv_input_path(input), why);
-    blv_error error = blv_input_read_all(input, held, &size, why);
-    return error ? error : blv_npz_open_memory(npz, *held, size, blv_input_path(input), why);
+    BLV_CHECK(blv_input_read_all(input, held, &size, why));
+    return blv_npz_open_memory(npz, *held, size, blv_input_path(input), why);
 }
 
 /* ---- Names ---- */
@@ -45,7 +45,7 @@ static const char *feature_name(const blv_npz *npz) {
     return first_name(npz, names, sizeof names / sizeof names[0]);
 }
 
-static blv_error refuse(const blv_npz *npz, const char *name, blv_message *why,
+static blv_error reject(const blv_npz *npz, const char *name, blv_message *why,
                         const char *problem) {
     const char *what = npz->is_npy ? "" : ": array ";
     return blv_explain(why, BLV_E_FORMAT, "%s%s%s: %s", blv_shown_path(npz->path), what, name,
@@ -67,7 +67,7 @@ blv_error blv_take_npz_labels(blv_reading *r, blv_npz *npz, const char *name) {
         snprintf(problem, sizeof problem,
                  "%zu labels in %zu dimensions; expected %zu, one for each row", about.count,
                  about.ndim, rows);
-        error = refuse(npz, name, r->why, problem);
+        error = reject(npz, name, r->why, problem);
     } else {
         snprintf(source, sizeof source, "%s: array '%s'", blv_shown_path(npz->path), name);
         error = blv_take_number_labels(r, labels, source);
@@ -91,7 +91,7 @@ static blv_error map_features(blv_reading *r, const blv_npz *npz, const char *na
         return BLV_OK;
     if (!npz->is_npy && crc32_z(0, map + (start - from), (size_t)entry->size) != entry->crc) {
         munmap(map, length);
-        return refuse(npz, name, r->why, "damaged: the checksum is wrong");
+        return reject(npz, name, r->why, "damaged: the checksum is wrong");
     }
     r->dataset->view.precision = r->options.precision;
     return blv_dataset_put_map(r->dataset, map, length, (size_t)(place->at - from))
@@ -115,11 +115,11 @@ static blv_error take_dense(blv_reading *r, blv_npz *npz, const char *name) {
         return error;
     const blv_npy_header *h = &place.header;
     if (h->ndim < 2)
-        return refuse(npz, name, r->why, "expected two or more dimensions, the first for the rows");
+        return reject(npz, name, r->why, "expected two or more dimensions, the first for the rows");
     if (h->count == 0)
-        return refuse(npz, name, r->why, "expected rows and columns, found none");
+        return reject(npz, name, r->why, "expected rows and columns, found none");
     if (h->count / h->shape[0] > BLV_COLUMNS_MAX)
-        return refuse(npz, name, r->why, "too many columns");
+        return reject(npz, name, r->why, "too many columns");
     d->view.rows = h->shape[0];
     d->view.columns = h->count / h->shape[0];
     if (can_be_mapped(r, npz, &place))
@@ -128,9 +128,7 @@ static blv_error take_dense(blv_reading *r, blv_npz *npz, const char *name) {
         return error;
     double *dense = NULL;
     d->view.precision = BLV_F64;
-    error = blv_npz_read_f64(npz, name, &dense, NULL, r->why);
-    if (error)
-        return error;
+    BLV_CHECK(blv_npz_read_f64(npz, name, &dense, NULL, r->why));
     return blv_dataset_put(d, BLV_PART_DENSE, dense) ? BLV_OK : blv_data_no_memory(r->why);
 }
 
@@ -162,7 +160,7 @@ static blv_error read_list(const csr *c, const char *name, double **list, size_t
     blv_array about;
     blv_error error = blv_npz_read_f64(c->npz, name, list, &about, c->r->why);
     if (!error && about.ndim != 1)
-        error = refuse(c->npz, name, c->r->why, "expected one dimension");
+        error = reject(c->npz, name, c->r->why, "expected one dimension");
     if (!error)
         *count = about.count;
     return error;
@@ -174,7 +172,7 @@ static blv_error read_shape(csr *c) {
     blv_error error = read_list(c, "shape", &shape, &count);
     if (!error &&
         (count != 2 || !whole(shape[0], UINT32_MAX) || !whole(shape[1], (double)BLV_COLUMNS_MAX)))
-        error = refuse(c->npz, "shape", c->r->why, "expected the numbers of rows and columns");
+        error = reject(c->npz, "shape", c->r->why, "expected the numbers of rows and columns");
     if (!error) {
         c->rows = (size_t)shape[0];
         c->columns = (size_t)shape[1];
@@ -191,21 +189,21 @@ static blv_error read_lists(csr *c) {
     if (!error)
         error = read_list(c, "indices", &c->indices, &count);
     if (!error && count != c->stored)
-        error = refuse(c->npz, "indices", c->r->why, "expected as many elements as in data");
+        error = reject(c->npz, "indices", c->r->why, "expected as many elements as in data");
     if (!error)
         error = read_list(c, "indptr", &c->indptr, &count);
     if (!error && count != c->rows + 1)
-        error = refuse(c->npz, "indptr", c->r->why, "expected one element more than rows");
+        error = reject(c->npz, "indptr", c->r->why, "expected one element more than rows");
     if (error)
         return error;
     for (size_t i = 0; i <= c->rows; i++)
         if (!whole(c->indptr[i], (double)c->stored) || c->indptr[i] < (i ? c->indptr[i - 1] : 0.0))
-            return refuse(c->npz, "indptr", c->r->why, "expected ascending places in data");
+            return reject(c->npz, "indptr", c->r->why, "expected ascending places in data");
     if (c->indptr[0] != 0.0 || c->indptr[c->rows] != (double)c->stored)
-        return refuse(c->npz, "indptr", c->r->why, "expected places from 0 to the end of data");
+        return reject(c->npz, "indptr", c->r->why, "expected places from 0 to the end of data");
     for (size_t i = 0; i < c->stored; i++)
         if (!(c->columns > 0 && whole(c->indices[i], (double)c->columns - 1.0)))
-            return refuse(c->npz, "indices", c->r->why, "expected columns within the shape");
+            return reject(c->npz, "indices", c->r->why, "expected columns within the shape");
     return BLV_OK;
 }
 
@@ -235,7 +233,7 @@ static blv_error take_rows(const csr *c, csr_item *item, size_t *row_start, uint
                 char problem[80];
                 snprintf(problem, sizeof problem, "row %zu has column %lu twice", row,
                          (unsigned long)item[k].column);
-                return refuse(c->npz, "indices", c->r->why, problem);
+                return reject(c->npz, "indices", c->r->why, problem);
             }
             column[n] = item[k].column;
             value[n] = item[k].value;
@@ -271,7 +269,7 @@ static blv_error take_sparse(blv_reading *r, blv_npz *npz) {
     if (blv_npz_find(npz, "format"))
         error = blv_npz_read_word(npz, "format", word, r->why);
     if (!error && strcmp(word, "csr") != 0)
-        error = refuse(npz, "format", r->why, "the sparse matrix is not in CSR form; expected csr");
+        error = reject(npz, "format", r->why, "the sparse matrix is not in CSR form; expected csr");
     if (!error)
         error = read_lists(&c);
     if (!error)

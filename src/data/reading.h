@@ -32,7 +32,7 @@ typedef enum blv_format {
     BLV_FORMAT_CIFAR100
 } blv_format;
 
-/* Tells the format from the first bytes. Nothing is read past them. */
+/* Detects the format from the first bytes. Nothing is read past them. */
 blv_error blv_detect_format(blv_input *input, blv_format *format, blv_message *why);
 
 /* Each fills the set: shape, precision, features, labels. Features in double become those of the
@@ -43,7 +43,7 @@ blv_error blv_read_npz(blv_reading *r);
 blv_error blv_read_idx(blv_reading *r);
 blv_error blv_read_cifar(blv_reading *r, bool hundred);
 
-/* As blv_dataset_read, of a known format; BLV_FORMAT_NONE: told from the content. */
+/* As blv_dataset_read, of a known format; BLV_FORMAT_NONE: detected from the content. */
 blv_error blv_dataset_read_as(blv_dataset **dataset, blv_format format, const char *path,
                               const blv_read_options *options, blv_message *why);
 
@@ -58,7 +58,7 @@ blv_error blv_add_label_text(blv_reading *r, blv_label_texts *texts, const char 
 /* Puts the labels of all rows: classes where there are texts, else real targets where there are
  * some, whose ownership is taken. false when memory is short. */
 bool blv_put_labels(blv_reading *r, blv_label_texts *texts, double **target);
-/* Labels of all rows from a file of their own: IDX, NPY, NPZ (array y), or text, one a line. */
+/* Labels of all rows from a separate file: IDX, NPY, NPZ (array y), or text, one a line. */
 blv_error blv_read_label_file(blv_reading *r, const char *path);
 
 /* The header of an IDX file and its elements, one after the other. */

@@ -206,16 +206,15 @@ static void *prepare(blv_dataset *dataset, const blv_dataset_view *first, bool i
 
 blv_error blv_dataset_scale(blv_dataset *const *datasets, size_t count, blv_scaling scaling,
                             blv_message *why) {
-    blv_error error = check_scale(datasets, count, scaling, why);
-    if (error)
-        return error;
+    BLV_CHECK(check_scale(datasets, count, scaling, why));
     const blv_dataset_view *first = &datasets[0]->view;
     column_map of = {.shift = blv_data_alloc(first->columns, sizeof *of.shift),
                      .divisor = blv_data_alloc(first->columns, sizeof *of.divisor)};
     void **own = calloc(count, sizeof *own);
     blv_dataset **recorded = calloc(count, sizeof(blv_dataset *));
     map m = {.shift = first->dense ? of.shift : NULL, .divisor = of.divisor};
-    error = own && recorded ? find_map(first, scaling, &of, why) : blv_data_no_memory(why);
+    blv_error error =
+        own && recorded ? find_map(first, scaling, &of, why) : blv_data_no_memory(why);
     if (!error)
         error = check_results(&of, datasets, count, &m, scaling, why);
     for (size_t s = 0; !error && s < count; s++) {
@@ -236,14 +235,12 @@ blv_error blv_dataset_scale(blv_dataset *const *datasets, size_t count, blv_scal
 blv_error blv_dataset_scale_numbers(const blv_dataset *dataset, blv_scaling scaling, double *shift,
                                     double *divisor, blv_message *why) {
     blv_dataset *const sets[] = {(blv_dataset *)dataset}; /* looked at only */
-    blv_error error = check_scale(sets, 1, scaling, why);
-    if (error)
-        return error;
+    BLV_CHECK(check_scale(sets, 1, scaling, why));
     if (!shift || !divisor)
         return blv_explain(why, BLV_E_ARGUMENT, "blv_dataset_scale_numbers: a NULL argument");
     const blv_dataset_view *v = &dataset->view;
     column_map of = {.shift = shift, .divisor = divisor};
-    error = find_map(v, scaling, &of, why);
+    blv_error error = find_map(v, scaling, &of, why);
     for (size_t j = 0; !error && !v->dense && j < v->columns; j++)
         shift[j] = 0.0;
     return error;

@@ -193,9 +193,7 @@ static blv_error deal_rows(const blv_dataset_view *v, const split *s, size_t *or
     if (s->stratified && !v->label)
         return blv_explain(why, BLV_E_VALUE, "%s: stratified needs classes, and the set has none",
                            s->word);
-    blv_error error = count_rows(s->sizes, s->parts, v->rows, s->word, total, why);
-    if (error)
-        return error;
+    BLV_CHECK(count_rows(s->sizes, s->parts, v->rows, s->word, total, why));
     total[s->parts] = v->rows;
     for (size_t p = 0; p < s->parts; p++)
         total[s->parts] -= total[p];

@@ -172,9 +172,7 @@ blv_error blv_dataset_write_to(const blv_dataset *dataset, const char *name, con
                                blv_write_fn write, void *context, blv_message *why) {
     if (!dataset || !name || !format || !write)
         return blv_explain(why, BLV_E_ARGUMENT, "blv_dataset_write_to: an argument is NULL");
-    blv_error error = check_format(format, why);
-    if (error)
-        return error;
+    BLV_CHECK(check_format(format, why));
     if (strcmp(format, "npz") == 0)
         return blv_dataset_write_npz(&dataset->view, name, write, context, why);
     return write_text(&dataset->view, name, strcmp(format, "libsvm") == 0, write, context, why);

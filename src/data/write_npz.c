@@ -91,10 +91,8 @@ blv_error blv_dataset_write_npz(const blv_dataset_view *view, const char *name, 
                                 void *context, blv_message *why) {
     const blv_dataset_view *v = view;
     blv_npz_writer *w = NULL;
-    blv_error error = blv_npz_create_to(&w, name, write, context, why);
-    if (error)
-        return error;
-    error = v->dense ? add_dense(w, v, why) : add_sparse(w, v, why);
+    BLV_CHECK(blv_npz_create_to(&w, name, write, context, why));
+    blv_error error = v->dense ? add_dense(w, v, why) : add_sparse(w, v, why);
     if (!error && v->label)
         error = add_classes(w, v, why);
     else if (!error && v->target)

@@ -75,7 +75,7 @@ static blv_error out_of_memory(blv_message *why) {
 
 /* ---- Making bytes ---- */
 
-static blv_error refuse_cut(const blv_input *input, blv_message *why) {
+static blv_error reject_cut(const blv_input *input, blv_message *why) {
     return blv_explain(why, BLV_E_FORMAT,
                        "%s: byte %" PRIu64 ": the file ends here, and had %" PRIu64
                        " bytes when it was opened; it was changed while it was read",
@@ -84,7 +84,7 @@ static blv_error refuse_cut(const blv_input *input, blv_message *why) {
 
 /* The file as long as it was when it was opened; what is added later is not looked at. */
 static blv_error read_file(blv_input *input, void *out, size_t n, size_t *got, blv_message *why) {
-    const size_t most = (size_t)1 << 30; /* the system may refuse to read more at a time */
+    const size_t most = (size_t)1 << 30; /* the system may reject to read more at a time */
     *got = 0;
     while (*got < n && input->taken < input->size) {
         size_t part = n - *got < most ? n - *got : most;
@@ -96,14 +96,14 @@ static blv_error read_file(blv_input *input, void *out, size_t n, size_t *got, b
         if (r < 0)
             return blv_explain_errno(why, input->path, "read");
         if (r == 0)
-            return refuse_cut(input, why);
+            return reject_cut(input, why);
         *got += (size_t)r;
         input->taken += (uint64_t)r;
     }
     return BLV_OK;
 }
 
-static blv_error refuse_gzip(const blv_input *input, blv_message *why, const char *problem) {
+static blv_error reject_gzip(const blv_input *input, blv_message *why, const char *problem) {
     return blv_explain(why, BLV_E_FORMAT, "%s: byte %" PRIu64 ": %s", blv_shown_path(input->path),
                        input->taken - input->z.avail_in, problem);
 }
@@ -134,7 +134,7 @@ static blv_error next_member(blv_input *input, blv_message *why) {
         input->z.avail_in--;
     }
     if (*input->z.next_in != 0x1f)
-        return refuse_gzip(input, why, "expected another gzip member or the end of the file");
+        return reject_gzip(input, why, "expected another gzip member or the end of the file");
     inflateReset(&input->z);
     input->between = false;
     return BLV_OK;
@@ -166,12 +166,12 @@ static blv_error inflate_file(void *context, void *out, size_t n, size_t *got, b
         else if (status == Z_MEM_ERROR)
             return out_of_memory(why);
         else if (status == Z_BUF_ERROR || (status == Z_OK && starved && made == 0))
-            return refuse_gzip(input, why, "the gzip data is cut off");
+            return reject_gzip(input, why, "the gzip data is cut off");
         else if (status != Z_OK) {
             char problem[120];
             snprintf(problem, sizeof problem, "the gzip data is damaged before this byte: %.60s",
-                     input->z.msg ? input->z.msg : "zlib cannot go on");
-            return refuse_gzip(input, why, problem);
+                     input->z.msg ? input->z.msg : "zlib gives no reason");
+            return reject_gzip(input, why, problem);
         }
     }
     return BLV_OK;
@@ -216,7 +216,7 @@ static blv_error start(blv_input *input, const char *path, blv_message *why) {
     input->path = strdup(path);
     if (!input->path)
         return out_of_memory(why);
-    /* non-blocking: a named pipe is refused below, not waited for */
+    /* non-blocking: a named pipe is rejected below, not waited for */
     input->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     struct stat status;
     if (input->fd < 0 || fstat(input->fd, &status) != 0)

@@ -166,9 +166,7 @@ static blv_error take_descr(cursor *c, blv_npy_header *h) {
                            "array of its own");
     const char *descr = NULL;
     size_t n = 0;
-    blv_error error = take_string(c, &descr, &n);
-    if (error)
-        return error;
+    BLV_CHECK(take_string(c, &descr, &n));
     if (n >= 2 && descr[1] == 'O')
         return blv_explain(c->problem, BLV_E_FORMAT,
                            "the array holds Python objects, not numbers; convert it with "

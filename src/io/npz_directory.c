@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 blv_error blv_npz_pread(const blv_npz *npz, uint64_t at, void *buffer, size_t n, blv_message *why) {
-    const size_t most = (size_t)1 << 30; /* the system may refuse to read more at a time */
+    const size_t most = (size_t)1 << 30; /* the system may reject to read more at a time */
     unsigned char *out = buffer;
     if (npz->memory) {
         /* what is asked for was checked against the size */
@@ -93,9 +93,7 @@ static blv_error find_zip64_end(const blv_npz *npz, uint64_t end_at, directory_p
                            ", where it cannot be",
                            blv_shown_path(npz->path), locator_at, at);
     unsigned char end[ZIP64_END_SIZE];
-    error = blv_npz_pread(npz, at, end, sizeof end, why);
-    if (error)
-        return error;
+    BLV_CHECK(blv_npz_pread(npz, at, end, sizeof end, why));
     if (zip_get32(end) != ZIP64_END || zip_get32(end + 16) != 0 || zip_get32(end + 20) != 0)
         return blv_explain(why, BLV_E_FORMAT,
                            "%s: byte %" PRIu64
@@ -232,18 +230,14 @@ const blv_npz_entry *blv_npz_find(const blv_npz *npz, const char *name) {
 
 static blv_error load_archive(blv_npz *npz, blv_message *why) {
     directory_place place = {0};
-    blv_error error = find_directory(npz, &place, why);
-    if (error)
-        return error;
+    BLV_CHECK(find_directory(npz, &place, why));
     size_t size = (size_t)place.size, count = (size_t)place.count;
     npz->directory_at = place.at;
     npz->directory = malloc(size + 1);
     npz->entries = calloc(count + 1, sizeof *npz->entries);
     if (!npz->directory || !npz->entries)
         return blv_explain(why, BLV_E_MEMORY, "out of memory");
-    error = blv_npz_pread(npz, place.at, npz->directory, size, why);
-    if (error)
-        return error;
+    BLV_CHECK(blv_npz_pread(npz, place.at, npz->directory, size, why));
     size_t cursor = 0;
     for (size_t i = 0; i < count; i++) {
         blv_npz_entry *e = &npz->entries[npz->count];
@@ -278,9 +272,7 @@ static blv_error load_single(blv_npz *npz, blv_message *why) {
 static blv_error load(blv_npz *npz, blv_message *why) {
     unsigned char start[NPY_MAGIC_SIZE] = {0};
     size_t n = npz->size < sizeof start ? (size_t)npz->size : sizeof start;
-    blv_error error = blv_npz_pread(npz, 0, start, n, why);
-    if (error)
-        return error;
+    BLV_CHECK(blv_npz_pread(npz, 0, start, n, why));
     if (memcmp(start, blv_npy_magic, sizeof start) == 0)
         return load_single(npz, why);
     /* An archive without entries begins with its end record. */

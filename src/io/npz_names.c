@@ -26,7 +26,7 @@ blv_error blv_npz_add_names(blv_npz_writer *writer, const char *name, const char
     return error;
 }
 
-static blv_error refuse(const blv_npz *npz, const char *name, blv_message *why) {
+static blv_error reject(const blv_npz *npz, const char *name, blv_message *why) {
     return blv_explain(why, BLV_E_FORMAT,
                        "%s: array " BLV_SHOWN_NAME ": expected names as bytes (dtype S) in one "
                        "dimension",
@@ -38,16 +38,12 @@ static blv_error read_shape(blv_npz_stream *s, const char *name, size_t *item, s
                             blv_message *why) {
     unsigned char start[NPY_MAGIC_SIZE + 4];
     char text[NPY_WRITTEN_MAX] = "";
-    blv_error error = blv_npz_stream_read(s, start, sizeof start, why);
-    if (error)
-        return error;
+    BLV_CHECK(blv_npz_stream_read(s, start, sizeof start, why));
     size_t size = zip_get16(start + NPY_MAGIC_SIZE + 2);
     if (memcmp(start, blv_npy_magic, NPY_MAGIC_SIZE) != 0 || start[NPY_MAGIC_SIZE] != 1 ||
         size >= sizeof text)
-        return refuse(s->npz, name, why);
-    error = blv_npz_stream_read(s, text, size, why);
-    if (error)
-        return error;
+        return reject(s->npz, name, why);
+    BLV_CHECK(blv_npz_stream_read(s, text, size, why));
     const char *descr = strstr(text, "'descr': "), *shape = strstr(text, "'shape': (");
     int used = 0;
     bool known = descr && shape && !strstr(text, "True") &&
@@ -56,7 +52,7 @@ static blv_error read_shape(blv_npz_stream *s, const char *name, size_t *item, s
     uint64_t left = s->entry->size - s->produced;
     if (!known || *item == 0 || *item > NAME_BYTES_MAX || left / *item != *count ||
         left % *item != 0)
-        return refuse(s->npz, name, why);
+        return reject(s->npz, name, why);
     return BLV_OK;
 }
 
@@ -92,10 +88,8 @@ blv_error blv_npz_read_names(blv_npz *npz, const char *name, char ***names, size
                            blv_shown_path(npz->path), name);
     blv_npz_stream stream;
     size_t item = 0;
-    blv_error error = blv_npz_stream_open(&stream, npz, entry, why);
-    if (error)
-        return error;
-    error = read_shape(&stream, name, &item, count, why);
+    BLV_CHECK(blv_npz_stream_open(&stream, npz, entry, why));
+    blv_error error = read_shape(&stream, name, &item, count, why);
     if (!error)
         error = read_strings(&stream, item, *count, names, why);
     blv_npz_stream_close(&stream);

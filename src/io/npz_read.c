@@ -8,7 +8,7 @@
 
 /* ---- The header ---- */
 
-static blv_error refuse_array(const blv_npz_stream *s, blv_message *why, const char *problem) {
+static blv_error reject_array(const blv_npz_stream *s, blv_message *why, const char *problem) {
     return blv_explain(why, BLV_E_FORMAT,
                        "%s: array " BLV_SHOWN_NAME " (begins at byte %" PRIu64 "): %s",
                        blv_shown_path(s->npz->path), s->entry->name, s->data_at, problem);
@@ -17,27 +17,23 @@ static blv_error refuse_array(const blv_npz_stream *s, blv_message *why, const c
 /* Magic, version and the length of the text that follows. */
 static blv_error read_preamble(blv_npz_stream *s, size_t *text_size, blv_message *why) {
     unsigned char start[NPY_MAGIC_SIZE + 2], length[4] = {0};
-    blv_error error = blv_npz_stream_read(s, start, sizeof start, why);
-    if (error)
-        return error;
+    BLV_CHECK(blv_npz_stream_read(s, start, sizeof start, why));
     if (memcmp(start, blv_npy_magic, NPY_MAGIC_SIZE) != 0)
-        return refuse_array(s, why, "not a NumPy array: expected \\x93NUMPY");
+        return reject_array(s, why, "not a NumPy array: expected \\x93NUMPY");
     unsigned major = start[NPY_MAGIC_SIZE], minor = start[NPY_MAGIC_SIZE + 1];
     char problem[120];
     if (major < 1 || major > 3 || minor != 0) {
         snprintf(problem, sizeof problem, "format version %u.%u; expected 1.0, 2.0 or 3.0", major,
                  minor);
-        return refuse_array(s, why, problem);
+        return reject_array(s, why, problem);
     }
-    error = blv_npz_stream_read(s, length, major == 1 ? 2 : 4, why);
-    if (error)
-        return error;
+    BLV_CHECK(blv_npz_stream_read(s, length, major == 1 ? 2 : 4, why));
     uint32_t size = zip_get32(length);
     if (size > NPY_TEXT_MAX || size > s->entry->size - s->produced) {
         snprintf(problem, sizeof problem,
                  "a header of %" PRIu32 " bytes; expected at most %d, and no more than the entry",
                  size, NPY_TEXT_MAX);
-        return refuse_array(s, why, problem);
+        return reject_array(s, why, problem);
     }
     *text_size = size;
     return BLV_OK;
@@ -45,18 +41,16 @@ static blv_error read_preamble(blv_npz_stream *s, size_t *text_size, blv_message
 
 static blv_error read_header(blv_npz_stream *s, blv_npy_header *header, blv_message *why) {
     size_t size = 0;
-    blv_error error = read_preamble(s, &size, why);
-    if (error)
-        return error;
+    BLV_CHECK(read_preamble(s, &size, why));
     char *text = malloc(size + 1);
     if (!text)
         return blv_explain(why, BLV_E_MEMORY, "out of memory");
     blv_message problem;
-    error = blv_npz_stream_read(s, text, size, why);
+    blv_error error = blv_npz_stream_read(s, text, size, why);
     if (!error) {
         error = blv_npy_parse(text, size, header, &problem);
         if (error)
-            error = refuse_array(s, why, problem.text);
+            error = reject_array(s, why, problem.text);
     }
     free(text);
     if (error)
@@ -66,7 +60,7 @@ static blv_error read_header(blv_npz_stream *s, blv_npy_header *header, blv_mess
         snprintf(problem.text, sizeof problem.text,
                  "the shape needs %" PRIu64 " bytes of elements, there are %" PRIu64, header->bytes,
                  left);
-        return refuse_array(s, why, problem.text);
+        return reject_array(s, why, problem.text);
     }
     return BLV_OK;
 }
@@ -169,7 +163,7 @@ static blv_error read_elements(blv_npz_stream *s, const blv_npy_header *h, doubl
                                blv_message *why) {
     widen_fn *widen = find_widen(h->kind, h->item_size);
     if (!widen)
-        return refuse_array(s, why, "the dtype cannot be read");
+        return reject_array(s, why, "the dtype cannot be read");
     double *values = malloc((h->count ? h->count : 1) * sizeof *values);
     if (!values)
         return blv_explain(why, BLV_E_MEMORY, "out of memory for %zu elements", h->count);
@@ -222,10 +216,8 @@ static blv_error read_array(const blv_npz *npz, const char *name, double **data,
         return fail_unknown(npz, name, why);
     blv_npz_stream stream;
     blv_npy_header header = {0};
-    blv_error error = blv_npz_stream_open(&stream, npz, entry, why);
-    if (error)
-        return error;
-    error = read_header(&stream, &header, why);
+    BLV_CHECK(blv_npz_stream_open(&stream, npz, entry, why));
+    blv_error error = read_header(&stream, &header, why);
     if (!error && data)
         error = read_elements(&stream, &header, data, why);
     blv_npz_stream_close(&stream);
@@ -255,10 +247,8 @@ blv_error blv_npz_locate(const blv_npz *npz, const char *name, blv_npz_place *pl
     if (!entry)
         return fail_unknown(npz, name, why);
     blv_npz_stream stream;
-    blv_error error = blv_npz_stream_open(&stream, npz, entry, why);
-    if (error)
-        return error;
-    error = read_header(&stream, &place->header, why);
+    BLV_CHECK(blv_npz_stream_open(&stream, npz, entry, why));
+    blv_error error = read_header(&stream, &place->header, why);
     place->at = stream.deflated ? 0 : stream.data_at + stream.consumed;
     blv_npz_stream_close(&stream);
     return error;
@@ -267,16 +257,14 @@ blv_error blv_npz_locate(const blv_npz *npz, const char *name, blv_npz_place *pl
 /* The bytes of a text array without the zero ones. On success *text is the caller's. */
 static blv_error read_characters(blv_npz_stream *s, size_t most, char **text, blv_message *why) {
     size_t header_size = 0, kept = 0;
-    blv_error error = read_preamble(s, &header_size, why);
-    if (error)
-        return error;
+    BLV_CHECK(read_preamble(s, &header_size, why));
     uint64_t left = s->entry->size - s->produced;
     if (left - header_size > most)
-        return refuse_array(s, why, "longer than a text may be");
+        return reject_array(s, why, "longer than a text may be");
     char *bytes = malloc((size_t)left + 1);
     if (!bytes)
         return blv_explain(why, BLV_E_MEMORY, "out of memory");
-    error = blv_npz_stream_read(s, bytes, (size_t)left, why);
+    blv_error error = blv_npz_stream_read(s, bytes, (size_t)left, why);
     if (!error)
         error = blv_npz_stream_finish(s, why);
     if (error) {
@@ -297,10 +285,8 @@ static blv_error read_text(const blv_npz *npz, const char *name, size_t most, ch
     if (!entry)
         return fail_unknown(npz, name, why);
     blv_npz_stream stream;
-    blv_error error = blv_npz_stream_open(&stream, npz, entry, why);
-    if (error)
-        return error;
-    error = read_characters(&stream, most, text, why);
+    BLV_CHECK(blv_npz_stream_open(&stream, npz, entry, why));
+    blv_error error = read_characters(&stream, most, text, why);
     blv_npz_stream_close(&stream);
     return error;
 }

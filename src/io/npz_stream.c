@@ -10,7 +10,7 @@
 /* A deflate stream makes at most 258 bytes from two bits. */
 #define DEFLATE_MOST_PER_BYTE 1032
 
-static blv_error refuse(const blv_npz_stream *s, blv_message *why, uint64_t at,
+static blv_error reject(const blv_npz_stream *s, blv_message *why, uint64_t at,
                         const char *problem) {
     return blv_explain(why, BLV_E_FORMAT, "%s: array " BLV_SHOWN_NAME " (byte %" PRIu64 "): %s",
                        blv_shown_path(s->npz->path), s->entry->name, at, problem);
@@ -37,7 +37,7 @@ static blv_error check_local_name(const blv_npz_stream *s, uint64_t at, size_t n
             same =
                 same && chunk[i] == (unsigned char)(done < stem ? name[done] : ".npy"[done - stem]);
     }
-    return same ? BLV_OK : refuse(s, why, at, "the local header has another name");
+    return same ? BLV_OK : reject(s, why, at, "the local header has another name");
 }
 
 /* Sets data_at from the local header. */
@@ -46,22 +46,20 @@ static blv_error enter(blv_npz_stream *s, blv_message *why) {
     uint64_t end = s->npz->directory_at;
     unsigned char local[ZIP_LOCAL_SIZE];
     if (end < sizeof local || e->at > end - sizeof local)
-        return refuse(s, why, e->at, "the entry is said to begin here, outside of the entries");
-    blv_error error = blv_npz_pread(s->npz, e->at, local, sizeof local, why);
-    if (error)
-        return error;
+        return reject(s, why, e->at, "the entry is said to begin here, outside of the entries");
+    BLV_CHECK(blv_npz_pread(s->npz, e->at, local, sizeof local, why));
     if (zip_get32(local) != ZIP_LOCAL)
-        return refuse(s, why, e->at, "expected a local header");
+        return reject(s, why, e->at, "expected a local header");
     if (((e->flags | zip_get16(local + 6)) &
          (ZIP_FLAG_ENCRYPTED | ZIP_FLAG_STRONG_ENCRYPTION | ZIP_FLAG_MASKED)) != 0)
-        return refuse(s, why, e->at, "the entry is encrypted");
+        return reject(s, why, e->at, "the entry is encrypted");
     if (zip_get16(local + 8) != e->method)
-        return refuse(s, why, e->at, "the two headers name different compression methods");
+        return reject(s, why, e->at, "the two headers name different compression methods");
 
     size_t name = zip_get16(local + 26), extra = zip_get16(local + 28);
     uint64_t left = end - e->at - sizeof local;
     if (name + extra > left || e->packed > left - name - extra)
-        return refuse(s, why, e->at, "the entry runs into the directory");
+        return reject(s, why, e->at, "the entry runs into the directory");
     s->data_at = e->at + sizeof local + name + extra;
     return check_local_name(s, e->at + sizeof local, name, why);
 }
@@ -83,7 +81,7 @@ static blv_error check_method(const blv_npz_stream *s, blv_message *why) {
                  "compression method %u; expected 0 (stored) or 8 (deflated)", e->method);
     else
         return BLV_OK;
-    return refuse(s, why, s->data_at, problem);
+    return reject(s, why, s->data_at, problem);
 }
 
 blv_error blv_npz_stream_open(blv_npz_stream *s, const blv_npz *npz, const blv_npz_entry *entry,
@@ -110,7 +108,7 @@ blv_error blv_npz_stream_open(blv_npz_stream *s, const blv_npz *npz, const blv_n
     int status = inflateInit2(&s->z, -MAX_WBITS);
     if (status == Z_MEM_ERROR)
         return blv_explain(why, BLV_E_MEMORY, "out of memory");
-    return status == Z_OK ? BLV_OK : refuse(s, why, s->data_at, "zlib cannot be used");
+    return status == Z_OK ? BLV_OK : reject(s, why, s->data_at, "zlib cannot be used");
 }
 
 void blv_npz_stream_close(blv_npz_stream *s) {
@@ -143,16 +141,16 @@ static blv_error inflate_some(blv_npz_stream *s, unsigned char *out, size_t n, s
         else if (status == Z_MEM_ERROR)
             return blv_explain(why, BLV_E_MEMORY, "out of memory");
         else if (status == Z_BUF_ERROR)
-            return refuse(s, why, position(s), "the deflate stream is cut off");
+            return reject(s, why, position(s), "the deflate stream is cut off");
         else if (status != Z_OK)
-            return refuse(s, why, position(s), "the deflate stream is damaged before this byte");
+            return reject(s, why, position(s), "the deflate stream is damaged before this byte");
     }
     return BLV_OK;
 }
 
 blv_error blv_npz_stream_read(blv_npz_stream *s, void *out, size_t n, blv_message *why) {
     if (n > s->entry->size - s->produced)
-        return refuse(s, why, position(s), "ends inside the array's header");
+        return reject(s, why, position(s), "ends inside the array's header");
     size_t made = n;
     blv_error error;
     if (s->deflated) {
@@ -164,7 +162,7 @@ blv_error blv_npz_stream_read(blv_npz_stream *s, void *out, size_t n, blv_messag
     if (error)
         return error;
     if (made < n)
-        return refuse(s, why, position(s), "unpacks to less than it promised");
+        return reject(s, why, position(s), "unpacks to less than it promised");
     s->produced += n;
     if (!s->npz->is_npy)
         s->crc = crc32_z(s->crc, out, n);
@@ -179,15 +177,15 @@ blv_error blv_npz_stream_finish(blv_npz_stream *s, blv_message *why) {
         if (error)
             return error;
         if (made > 0)
-            return refuse(s, why, position(s), "unpacks to more than it promised");
+            return reject(s, why, position(s), "unpacks to more than it promised");
     }
     if (s->deflated && (s->z.avail_in > 0 || s->consumed < s->entry->packed))
-        return refuse(s, why, position(s) - s->z.avail_in,
+        return reject(s, why, position(s) - s->z.avail_in,
                       "the deflate stream ends before its entry does");
     if (s->npz->is_npy || s->crc == s->entry->crc)
         return BLV_OK;
     char problem[120];
     snprintf(problem, sizeof problem, "damaged: the checksum is %08lx, expected %08lx",
              (unsigned long)s->crc, (unsigned long)s->entry->crc);
-    return refuse(s, why, s->data_at, problem);
+    return reject(s, why, s->data_at, problem);
 }

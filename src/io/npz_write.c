@@ -228,9 +228,7 @@ static blv_error add_array(blv_npz_writer *w, const char *name, char kind, size_
     if (w->broken)
         return blv_explain(why, BLV_E_FILE, "%s: an earlier write failed",
                            blv_shown_path(w->file.path));
-    blv_error error = check_name(w, name, why);
-    if (error)
-        return error;
+    BLV_CHECK(check_name(w, name, why));
     size_t count;
     uint64_t bytes;
     if (ndim > BLV_ARRAY_MAX_DIMS || !blv_npy_measure(ndim, shape, item_size, &count, &bytes))
@@ -255,12 +253,9 @@ static blv_error add_array(blv_npz_writer *w, const char *name, char kind, size_
     e->crc = (uint32_t)crc;
     w->count++;
 
-    error = write_local_header(w, e, why);
-    if (!error)
-        error = write_bytes(w, header, header_size, why);
-    if (!error)
-        error = write_bytes(w, data, (size_t)bytes, why);
-    return error;
+    BLV_CHECK(write_local_header(w, e, why));
+    BLV_CHECK(write_bytes(w, header, header_size, why));
+    return write_bytes(w, data, (size_t)bytes, why);
 }
 
 blv_error blv_npz_add_f64(blv_npz_writer *writer, const char *name, size_t ndim,

@@ -1,4 +1,4 @@
-/* Makes bytes in a thread of its own. A ring of pieces: the thread fills them in order, the taker
+/* Makes bytes in a separate thread. A ring of pieces: the thread fills them in order, the taker
  * empties them in order, so what is taken does not depend on who is faster. */
 #include "io/read_ahead.h"
 

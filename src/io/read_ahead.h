@@ -1,4 +1,4 @@
-/* Makes bytes in a thread of its own, a few pieces ahead of who takes them. */
+/* Makes bytes in a separate thread, a few pieces ahead of the reader. */
 #ifndef BLV_IO_READ_AHEAD_H
 #define BLV_IO_READ_AHEAD_H
 
