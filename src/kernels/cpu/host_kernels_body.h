@@ -88,8 +88,7 @@ static void NAMED(row_sigmoid_slope)(const blv_rows *rows, double scale, const v
     REAL *out = out_data;
     if (!rows->index)
         NAMED(loops)
-        ()->sigmoid_slope(rows->count, scale, x + rows->first, factor + rows->first,
-                          out + rows->first);
+    ()->sigmoid_slope(rows->count, scale, x + rows->first, factor + rows->first, out + rows->first);
     for (size_t i = 0; rows->index && i < rows->count; i++) {
         const size_t row = rows->index[i];
         const double s = 1.0 / (1.0 + exp(-(double)x[row]));
