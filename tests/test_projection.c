@@ -183,8 +183,51 @@ static void test_simplex_ends(void **state) {
     blv_space_destroy(space);
 }
 
+/* The forms for any space agree with those for the host. */
+static void test_elementwise_forms(void **state) {
+    (void)state;
+    static const size_t dims[] = {1, 2, 17, 1000};
+    for (size_t d = 0; d < sizeof dims / sizeof *dims; d++) {
+        const size_t dim = dims[d];
+        blv_space *space;
+        blv_vec *v[6];
+        double *host = malloc(4 * dim * sizeof *host), *lo = host + dim, *hi = lo + dim;
+        assert_non_null(host);
+        assert_int_equal(blv_space_create_host(&space, dim, BLV_F64, 1), BLV_OK);
+        for (size_t i = 0; i < 6; i++)
+            assert_int_equal(blv_vec_create(&v[i], space), BLV_OK);
+        blv_stream stream = blv_stream_make(7, "forms");
+        blv_random_normals(&stream, 0, dim, host);
+        for (size_t i = 0; i < dim; i++) {
+            lo[i] = -0.1 * (double)(i % 7);
+            hi[i] = 0.3 * (double)(i % 3);
+        }
+        blv_vec_write(v[4], lo);
+        blv_vec_write(v[5], hi);
+        for (double total = 1e-3; total < 1e4; total *= 30.0) {
+            blv_vec_write(v[0], host);
+            blv_vec_write(v[1], host);
+            blv_project_simplex(v[0], total, host + 3 * dim);
+            blv_project_simplex_by(v[1], total, v[2], v[3]);
+            for (size_t i = 0; i < dim; i++)
+                assert_near(blv_vec_at(v[1], i), blv_vec_at(v[0], i), 1e-12 * (1.0 + total));
+        }
+        blv_vec_write(v[0], host);
+        blv_vec_write(v[1], host);
+        blv_project_box(v[0], lo, hi);
+        blv_project_between(v[1], v[4], v[5]);
+        for (size_t i = 0; i < dim; i++)
+            assert_true(blv_vec_at(v[1], i) == blv_vec_at(v[0], i));
+        for (size_t i = 0; i < 6; i++)
+            blv_vec_destroy(v[i]);
+        blv_space_destroy(space);
+        free(host);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_elementwise_forms),
         cmocka_unit_test(test_projections),
         cmocka_unit_test(test_simplex_ends),
     };

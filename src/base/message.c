@@ -20,7 +20,7 @@ blv_error blv_explain(blv_message *why, blv_error error, const char *format, ...
     return error;
 }
 
-blv_error blv_no_memory(blv_message *why) {
+blv_error blv_explain_memory(blv_message *why) {
     return blv_explain(why, BLV_E_MEMORY, "out of memory");
 }
 

@@ -67,8 +67,13 @@ void bench_results_free(bench_results *results);
 
 /* The table, remarks and claims as text or Markdown. */
 blv_error bench_results_print(const bench_results *results, report_form form, FILE *out);
-/* index.html, points.csv and points.json in the folder of the benchmark. */
-blv_error bench_results_write(const bench_results *results, blv_message *why);
+/* The files that are written to the folder of the benchmark: index.html, points.csv and
+ * points.json; the last one is followed by one without a name. */
+typedef struct bench_file {
+    const char *name;
+    blv_error (*put)(const bench_results *results, FILE *out, blv_message *why);
+} bench_file;
+extern const bench_file bench_files[];
 
 /* ---- Parts of it ---- */
 

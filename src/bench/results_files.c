@@ -1,7 +1,6 @@
 /* The files of a benchmark: points.csv, points.json and the page. */
 #include "bench/results.h"
 
-#include "base/atomic_file.h"
 #include "base/message.h"
 #include "base/text_stream.h"
 #include "bilevel/solver.h"
@@ -317,32 +316,5 @@ static blv_error put_page(const bench_results *results, FILE *out, blv_message *
     return BLV_OK;
 }
 
-/* ---- All files: none of them is replaced before all are written ---- */
-
-typedef blv_error (*put_fn)(const bench_results *results, FILE *out, blv_message *why);
-
-blv_error bench_results_write(const bench_results *results, blv_message *why) {
-    static const struct {
-        const char *name;
-        put_fn put;
-    } files[] = {{"points.csv", put_csv}, {"points.json", put_json}, {"index.html", put_page}};
-    enum { FILES = sizeof files / sizeof files[0] };
-    blv_atomic_file written[FILES] = {0};
-    blv_error error = BLV_OK;
-    for (size_t i = 0; i < FILES && error == BLV_OK; i++) {
-        char path[4096];
-        snprintf(path, sizeof path, "%s/%s", results->bench->folder, files[i].name);
-        error = blv_atomic_file_open(&written[i], path, why);
-        if (error == BLV_OK)
-            error = files[i].put(results, written[i].file, why);
-        if (error == BLV_OK && (fflush(written[i].file) != 0 || ferror(written[i].file)))
-            error = blv_explain_errno(why, path, "write");
-    }
-    for (size_t i = 0; i < FILES; i++) {
-        if (error == BLV_OK)
-            error = blv_atomic_file_commit(&written[i], why);
-        else
-            blv_atomic_file_discard(&written[i]);
-    }
-    return error;
-}
+const bench_file bench_files[] = {
+    {"points.csv", put_csv}, {"points.json", put_json}, {"index.html", put_page}, {0}};

@@ -1,12 +1,11 @@
 #include "blocks/accelerated.h"
+#include "core/workspace.h"
 
 #include <float.h>
 #include <math.h>
 
 blv_error blv_agd_open(blv_run *run, blv_level level, bool learns, blv_agd *agd) {
-    BLV_CHECK(blv_scratch_vec(run, level, &agd->point));
-    BLV_CHECK(blv_scratch_vec(run, level, &agd->gradient));
-    BLV_CHECK(blv_scratch_vec(run, level, &agd->before));
+    BLV_CHECK(blv_scratch_vecs(run, level, &agd->point, &agd->gradient, &agd->before, NULL));
     return learns ? blv_curvature_open(run, NULL, level, &agd->curvature) : BLV_OK;
 }
 

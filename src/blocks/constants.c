@@ -3,6 +3,7 @@
 #include "blocks/rough_constants.h"
 #include "core/implicit.h"
 #include "core/run_private.h"
+#include "core/workspace.h"
 #include "linsolve/lanczos.h"
 #include "space/distance.h"
 
@@ -40,7 +41,7 @@ static void destroy_work(void *object) {
     free(w);
 }
 
-static blv_error random_start(blv_run *run, blv_vec *start) {
+blv_error blv_random_start(blv_run *run, blv_vec *start) {
     size_t dim = blv_vec_dim(start);
     double *host = malloc(dim * sizeof *host);
     if (!host)
@@ -56,14 +57,11 @@ static blv_error open_vectors(blv_run *run, blv_constants_work *w) {
     blv_vec **const of_x[] = {&w->d0, &w->d1, &w->x1, &w->displacement};
     for (size_t i = 0; i < sizeof of_x / sizeof *of_x; i++)
         BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, of_x[i]));
-    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &w->start));
-    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &w->y));
+    BLV_CHECK(blv_scratch_vecs(run, BLV_LEVEL_Y, &w->start, &w->y, NULL));
     if (!w->first_order)
         return blv_scratch_vec(run, BLV_LEVEL_Y, &w->v);
-    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &w->z));
-    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &w->shifted));
-    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &w->forward));
-    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &w->offset));
+    BLV_CHECK(
+        blv_scratch_vecs(run, BLV_LEVEL_Y, &w->z, &w->shifted, &w->forward, &w->offset, NULL));
     return blv_agd_open(run, BLV_LEVEL_Y, true, &w->agd);
 }
 
@@ -90,7 +88,7 @@ blv_error blv_constants_open(blv_run *run, blv_constants_work **work) {
                    (w->first_order ? 0 : blv_implicit_bytes(w->implicit));
     BLV_CHECK(blv_run_own(run, w, destroy_work, bytes));
     BLV_CHECK(open_vectors(run, w));
-    BLV_CHECK(random_start(run, w->start));
+    BLV_CHECK(blv_random_start(run, w->start));
     *work = w;
     return BLV_OK;
 }
@@ -133,17 +131,21 @@ static int apply_hessian(void *context, const blv_vec *in, blv_vec *out) {
 
 /* Ritz values lie inside the spectrum; adding the bound makes the largest safe. For the smallest
  * the bound may be larger than the value and would say nothing: at most half of it is taken off. */
+blv_flow blv_spectrum_of(const blv_lanczos_result *r, double *largest, double *smallest) {
+    if (r->end == BLV_LINEAR_OPERATOR)
+        return (blv_flow)r->code;
+    if (r->end == BLV_LINEAR_NONFINITE || r->steps == 0)
+        return BLV_NONFINITE;
+    *largest = fmax(r->largest + r->largest_bound, -r->smallest);
+    *smallest = fmax(r->smallest - r->smallest_bound, 0.5 * r->smallest);
+    return BLV_GO;
+}
+
 static blv_flow spectrum(blv_constants_work *w, function of, const blv_vec *y, double *largest,
                          double *smallest) {
     hessian_at h = {w, y, of};
     blv_lanczos_result r = blv_lanczos_run(w->lanczos, apply_hessian, &h, w->start, LANCZOS_STEPS);
-    if (r.end == BLV_LINEAR_OPERATOR)
-        return (blv_flow)r.code;
-    if (r.end == BLV_LINEAR_NONFINITE || r.steps == 0)
-        return BLV_NONFINITE;
-    *largest = fmax(r.largest + r.largest_bound, -r.smallest);
-    *smallest = fmax(r.smallest - r.smallest_bound, 0.5 * r.smallest);
-    return BLV_GO;
+    return blv_spectrum_of(&r, largest, smallest);
 }
 
 static blv_flow lower_spectrum(blv_constants_work *w, const blv_vec *y, blv_constants *c) {

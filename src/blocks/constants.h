@@ -5,6 +5,7 @@
 #define BLV_BLOCKS_CONSTANTS_H
 
 #include "blocks/penalty.h"
+#include "linsolve/lanczos.h"
 
 typedef struct blv_constants {
     double L, mu; /* of g in y: largest and smallest eigenvalue of H at the start */
@@ -55,5 +56,10 @@ double blv_auto_terms(double mu, double eta, double most);
 /* Its parts: e for steps of 1/L with a ratio mu/L, and the x-step for an e. */
 double blv_covered(double ratio, double steps);
 double blv_covering_step(double L_phi, double covered);
+
+/* For those who estimate: the run's random vector to start Lanczos from, and what its result says
+ * about the largest and the smallest eigenvalue. */
+blv_error blv_random_start(blv_run *run, blv_vec *start);
+blv_flow blv_spectrum_of(const blv_lanczos_result *result, double *largest, double *smallest);
 
 #endif

@@ -24,8 +24,7 @@ blv_error blv_matrices_fit(blv_run *run, bool with_cross) {
 
 blv_error blv_matrices_open(blv_run *run, blv_matrices *m) {
     size_t dx = run->def->dim_x, dy = run->def->dim_y;
-    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &m->unit));
-    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &m->hv));
+    BLV_CHECK(blv_scratch_vecs(run, BLV_LEVEL_Y, &m->unit, &m->hv, NULL));
     BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, &m->jv));
     return blv_scratch_block(run, dx > dy ? dx : dy, &m->host);
 }

@@ -1,5 +1,6 @@
 #include "blocks/momentum.h"
 #include "blocks/curvature.h"
+#include "core/workspace.h"
 #include "space/distance.h"
 
 #include <math.h>
@@ -12,10 +13,8 @@ blv_error blv_momentum_open(blv_run *run, blv_vec *x, blv_momentum *m) {
     BLV_CHECK(blv_state_vec(run, "w before", BLV_LEVEL_X, &m->w_before));
     BLV_CHECK(blv_state_vec(run, "G before", BLV_LEVEL_X, &m->G_before));
     BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, &m->room));
-    BLV_CHECK(blv_state_scalar(run, "L", &m->L));
-    BLV_CHECK(blv_state_scalar(run, "k", &m->k));
-    BLV_CHECK(blv_state_scalar(run, "S", &m->S));
-    BLV_CHECK(blv_state_scalar(run, "restarts", &m->restarts));
+    BLV_CHECK(
+        blv_state_scalars(run, "L", &m->L, "k", &m->k, "S", &m->S, "restarts", &m->restarts, NULL));
     return blv_state_scalar(run, "known", &m->known);
 }
 

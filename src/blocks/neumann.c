@@ -1,6 +1,7 @@
 #include "blocks/neumann.h"
 #include "core/run_private.h"
 #include "core/sampler.h"
+#include "core/workspace.h"
 
 #include <float.h>
 #include <math.h>
@@ -35,17 +36,15 @@ blv_error blv_neumann_open(blv_run *run, blv_neumann *n, blv_neumann_form form, 
     n->watched = isnan(n->eta);
     n->factors = (double)n->Q;
     n->stream = blv_stream_make((uint64_t)run->options.seed, "neumann p");
-    BLV_CHECK(blv_state_scalar(run, "neumann_eta", &n->eta));
-    BLV_CHECK(blv_state_scalar(run, "neumann_first_eta", &n->first_eta));
-    BLV_CHECK(blv_state_scalar(run, "neumann_Q", &n->factors));
+    BLV_CHECK(blv_state_scalars(run, "neumann_eta", &n->eta, "neumann_first_eta", &n->first_eta,
+                                "neumann_Q", &n->factors, NULL));
     BLV_CHECK(blv_state_vec(run, "v", BLV_LEVEL_Y, &n->v));
     for (size_t i = 0; i < points; i++) {
         BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &n->sum[i]));
         BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &n->r[i]));
     }
     BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &n->hr));
-    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, &n->trial));
-    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, &n->mean));
+    BLV_CHECK(blv_scratch_vecs(run, BLV_LEVEL_X, &n->trial, &n->mean, NULL));
     return blv_scratch_vec(run, BLV_LEVEL_X, &n->jv);
 }
 

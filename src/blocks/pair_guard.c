@@ -1,13 +1,12 @@
 #include "blocks/pair_guard.h"
+#include "core/workspace.h"
 
 #include <math.h>
 
 blv_error blv_pair_guard_open(blv_run *run, blv_pair_guard *g) {
-    BLV_CHECK(blv_state_hidden(run, "ceiling_x", &g->x_ceiling));
-    BLV_CHECK(blv_state_hidden(run, "ceiling_y", &g->y_ceiling));
-    BLV_CHECK(blv_state_hidden(run, "first_step_y", &g->y_first));
-    BLV_CHECK(blv_state_hidden(run, "moved_x", &g->x_moved));
-    BLV_CHECK(blv_state_hidden(run, "moved_y", &g->y_moved));
+    BLV_CHECK(blv_state_hiddens(run, "ceiling_x", &g->x_ceiling, "ceiling_y", &g->y_ceiling,
+                                "first_step_y", &g->y_first, "moved_x", &g->x_moved, "moved_y",
+                                &g->y_moved, NULL));
     return blv_state_hidden(run, "mean_gy", &g->gy_mean);
 }
 

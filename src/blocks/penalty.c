@@ -1,14 +1,12 @@
 #include "blocks/penalty.h"
+#include "core/workspace.h"
 
 #include <float.h>
 #include <math.h>
 
 blv_error blv_penalty_open(blv_run *run, blv_penalty *p) {
-    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &p->fy));
-    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &p->gy));
-    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &p->gy_z));
-    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, &p->gx_y));
-    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, &p->gx_z));
+    BLV_CHECK(blv_scratch_vecs(run, BLV_LEVEL_Y, &p->fy, &p->gy, &p->gy_z, NULL));
+    BLV_CHECK(blv_scratch_vecs(run, BLV_LEVEL_X, &p->gx_y, &p->gx_z, NULL));
     BLV_CHECK(blv_state_sampler(run, "f batch", BLV_LEVEL_X, 0, &p->f_batches));
     return blv_state_sampler(run, "g batch", BLV_LEVEL_Y, 0, &p->g_batches);
 }

@@ -1,5 +1,4 @@
 #include "blocks/rough_constants.h"
-#include "base/random.h"
 #include "blocks/accelerated.h"
 #include "core/run_private.h"
 #include "core/sampler.h"
@@ -85,18 +84,6 @@ static blv_error open_vectors(blv_run *run, blv_rough *s) {
     return blv_agd_open(run, BLV_LEVEL_Y, true, &s->agd);
 }
 
-static blv_error random_start(blv_run *run, blv_vec *start) {
-    size_t dim = blv_vec_dim(start);
-    double *host = malloc(dim * sizeof *host);
-    if (!host)
-        return blv_run_fail(run, BLV_E_MEMORY, "automatic constants: out of memory");
-    blv_stream stream = blv_stream_make((uint64_t)run->options.seed, "lanczos start");
-    blv_random_normals(&stream, 0, dim, host);
-    blv_vec_write(start, host);
-    free(host);
-    return BLV_OK;
-}
-
 blv_error blv_rough_open(blv_run *run, blv_rough **sketch) {
     *sketch = NULL;
     blv_rough *s = calloc(1, sizeof *s);
@@ -114,7 +101,7 @@ blv_error blv_rough_open(blv_run *run, blv_rough **sketch) {
                    blv_sampler_bytes(s->g_rows);
     BLV_CHECK(blv_run_own(run, s, destroy_sketch, bytes));
     BLV_CHECK(open_vectors(run, s));
-    BLV_CHECK(random_start(run, s->start));
+    BLV_CHECK(blv_random_start(run, s->start));
     *sketch = s;
     return BLV_OK;
 }
@@ -192,20 +179,13 @@ static blv_flow cross(const place *p, const blv_vec *v, blv_vec *out) {
 
 /* ---- Curvature in y ---- */
 
-/* As in constants.c: the bound makes the largest safe, at most half is taken off the smallest. */
 static blv_flow spectrum(blv_rough *s, function of, const blv_vec *y, double *largest,
                          double *smallest) {
     place p = {s, of, blv_sampler_next(of == OF_F ? s->f_rows : s->g_rows), s->run->x, y};
     BLV_TRY(settle(&p, false));
     blv_lanczos_result r =
         blv_lanczos_run(s->lanczos, hessian, &p, s->start, LANCZOS_STEPS * s->effort);
-    if (r.end == BLV_LINEAR_OPERATOR)
-        return (blv_flow)r.code;
-    if (r.end == BLV_LINEAR_NONFINITE || r.steps == 0)
-        return BLV_NONFINITE;
-    *largest = fmax(r.largest + r.largest_bound, -r.smallest);
-    *smallest = fmax(r.smallest - r.smallest_bound, 0.5 * r.smallest);
-    return BLV_GO;
+    return blv_spectrum_of(&r, largest, smallest);
 }
 
 static blv_flow lower_spectrum(blv_rough *s, const blv_vec *y, blv_constants *c) {

@@ -1,4 +1,5 @@
 #include "blocks/steps.h"
+#include "core/workspace.h"
 
 #include <math.h>
 
@@ -6,11 +7,8 @@ enum { HOLD_MAX = 3000 };
 static const double agreement = 0.9; /* a cosine */
 
 blv_error blv_gradient_sum_open(blv_run *run, blv_gradient_sum *p) {
-    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &p->gy));
-    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &p->fy));
-    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &p->hv));
-    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, &p->fx));
-    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, &p->jv));
+    BLV_CHECK(blv_scratch_vecs(run, BLV_LEVEL_Y, &p->gy, &p->fy, &p->hv, NULL));
+    BLV_CHECK(blv_scratch_vecs(run, BLV_LEVEL_X, &p->fx, &p->jv, NULL));
     BLV_CHECK(blv_state_sampler(run, "f batch", BLV_LEVEL_X, 0, &p->f_batches));
     return blv_state_sampler(run, "g batch", BLV_LEVEL_Y, 0, &p->g_batches);
 }
@@ -23,11 +21,8 @@ static blv_error open_step(blv_run *run, const char *column, double *step, const
 
 /* Solvers may use them in their steps. */
 static blv_error keep_constants(blv_run *run, blv_constants *c) {
-    BLV_CHECK(blv_state_hidden(run, "L", &c->L));
-    BLV_CHECK(blv_state_hidden(run, "mu", &c->mu));
-    BLV_CHECK(blv_state_hidden(run, "L_phi", &c->L_phi));
-    BLV_CHECK(blv_state_hidden(run, "reach_x", &c->reach_x));
-    BLV_CHECK(blv_state_hidden(run, "reach_y", &c->reach_y));
+    BLV_CHECK(blv_state_hiddens(run, "L", &c->L, "mu", &c->mu, "L_phi", &c->L_phi, "reach_x",
+                                &c->reach_x, "reach_y", &c->reach_y, NULL));
     return blv_state_hidden(run, "reach_v", &c->reach_v);
 }
 
@@ -36,10 +31,9 @@ blv_error blv_steps_open(blv_run *run, blv_steps *s, blv_steps_of which, bool al
     bool estimate = also || isnan(s->x) || isnan(s->y) || (has_v && isnan(s->v));
     BLV_CHECK(open_step(run, "auto_step_x", &s->x, "d before", BLV_LEVEL_X, &s->guard_x));
     BLV_CHECK(open_step(run, "auto_step_y", &s->y, "gy before", BLV_LEVEL_Y, &s->guard_y));
-    BLV_CHECK(blv_state_hidden(run, "largest |Hv|/|v|", &s->curvature));
-    BLV_CHECK(blv_state_hidden(run, "ceiling of step_x", &s->x_ceiling));
-    BLV_CHECK(blv_state_hidden(run, "step_x before", &s->x_before));
-    BLV_CHECK(blv_state_hidden(run, "bold", &s->bold));
+    BLV_CHECK(blv_state_hiddens(run, "largest |Hv|/|v|", &s->curvature, "ceiling of step_x",
+                                &s->x_ceiling, "step_x before", &s->x_before, "bold", &s->bold,
+                                NULL));
     if (has_v)
         BLV_CHECK(open_step(run, "auto_step_v", &s->v, "r before", BLV_LEVEL_Y, &s->guard_v));
     if (!estimate)

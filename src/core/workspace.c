@@ -1,6 +1,7 @@
 #include "core/workspace.h"
 #include "core/run_private.h"
 
+#include <stdarg.h>
 #include <stdlib.h>
 
 static const blv_space *space_of(const blv_run *run, blv_level level) {
@@ -69,4 +70,38 @@ blv_error blv_scratch_block(blv_run *run, size_t count, double **numbers) {
     if (!*numbers)
         return no_workspace(run, BLV_E_MEMORY);
     return blv_run_own(run, *numbers, free, count * sizeof **numbers);
+}
+
+blv_error blv_scratch_vecs(blv_run *run, blv_level level, ...) {
+    blv_error error = BLV_OK;
+    va_list args;
+    va_start(args, level);
+    for (blv_vec **vec; error == BLV_OK && (vec = va_arg(args, blv_vec **));)
+        error = blv_scratch_vec(run, level, vec);
+    va_end(args);
+    return error;
+}
+
+static blv_error register_each(blv_run *run, va_list args,
+                               blv_error (*add)(blv_run *, const char *, double *)) {
+    blv_error error = BLV_OK;
+    for (const char *name; error == BLV_OK && (name = va_arg(args, const char *));)
+        error = add(run, name, va_arg(args, double *));
+    return error;
+}
+
+blv_error blv_state_scalars(blv_run *run, ...) {
+    va_list args;
+    va_start(args, run);
+    blv_error error = register_each(run, args, blv_state_scalar);
+    va_end(args);
+    return error;
+}
+
+blv_error blv_state_hiddens(blv_run *run, ...) {
+    va_list args;
+    va_start(args, run);
+    blv_error error = register_each(run, args, blv_state_hidden);
+    va_end(args);
+    return error;
 }

@@ -18,4 +18,11 @@ blv_error blv_run_implicit(blv_run *run, blv_implicit **implicit);
 /* An array whose content does not survive a step, all zero: the block to blv_scratch_vec. */
 blv_error blv_scratch_block(blv_run *run, size_t count, double **numbers);
 
+/* Several at once, up to NULL: blv_vec ** of scratch vectors of one level; names and double * of
+ * scalars, with and without a column in the trace. */
+#define BLV_UP_TO_NULL __attribute__((sentinel))
+blv_error blv_scratch_vecs(blv_run *run, blv_level level, ...) BLV_UP_TO_NULL;
+blv_error blv_state_scalars(blv_run *run, ...) BLV_UP_TO_NULL;
+blv_error blv_state_hiddens(blv_run *run, ...) BLV_UP_TO_NULL;
+
 #endif

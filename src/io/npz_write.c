@@ -84,7 +84,7 @@ blv_error blv_npz_create(blv_npz_writer **writer, const char *path, blv_message 
     if (!path || !*path || strlen(path) > INT32_MAX)
         return blv_explain(why, BLV_E_ARGUMENT, "blv_npz_create: no path");
     blv_npz_writer *w = new_writer(blv_atomic_file_write, NULL);
-    blv_error error = w ? blv_atomic_file_open(&w->file, path, why) : blv_no_memory(why);
+    blv_error error = w ? blv_atomic_file_open(&w->file, path, why) : blv_explain_memory(why);
     if (error)
         free(w);
     else
@@ -102,7 +102,7 @@ blv_error blv_npz_create_to(blv_npz_writer **writer, const char *name, blv_write
         w->file.path = strdup(name);
     if (!w || !w->file.path) {
         free(w);
-        return blv_no_memory(why);
+        return blv_explain_memory(why);
     }
     *writer = w;
     return BLV_OK;
@@ -220,7 +220,7 @@ static blv_error add_array(blv_npz_writer *w, const char *name, char kind, size_
                            blv_shown_path(w->file.path), name);
     written_entry *e = reserve_entry(w, name);
     if (!e)
-        return blv_no_memory(why);
+        return blv_explain_memory(why);
 
     unsigned char header[NPY_WRITTEN_MAX];
     size_t header_size = blv_npy_format(header, kind, item_size, ndim, shape);

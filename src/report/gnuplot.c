@@ -139,7 +139,7 @@ static blv_error explain_drawing(const report_child *child, blv_message *why) {
     const char *said = child->err.data ? child->err.data : "";
     said += strspn(said, "\n ");
     int length = (int)strcspn(said, "\n");
-    return blv_explain(why, BLV_E_ORACLE, "gnuplot did not draw it: %.*s", length > 0 ? length : 13,
+    return blv_explain(why, BLV_E_FAILED, "gnuplot did not draw it: %.*s", length > 0 ? length : 13,
                        length > 0 ? said : "it said nothing");
 }
 

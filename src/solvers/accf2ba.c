@@ -13,10 +13,10 @@
  * minimizer of f + lambda g. On auto (ours), L is found by backtracking, see core/momentum.h, and
  * in place of B an epoch ends when the momentum points uphill, or after each step on batches. */
 #include "blocks/momentum.h"
+#include "blocks/param_rows.h"
 #include "blocks/penalized.h"
 #include "solvers/builtin_solvers.h"
 
-#include <float.h>
 #include <math.h>
 
 typedef struct accf2ba {
@@ -70,13 +70,12 @@ static blv_flow accf2ba_step(blv_run *run, void *state) {
 #define FIELD(name) offsetof(accf2ba, name)
 
 static const blv_param params[] = {
-    {"L", BLV_REAL, FIELD(outer.L), "auto", DBL_MIN, DBL_MAX, "auto",
-     "the x-step is 1/L; auto: estimated, raised by backtracking"},
+    BLV_POSITIVE_AUTO("L", outer.L, "the x-step is 1/L; auto: estimated, raised by backtracking"),
     {"theta", BLV_REAL, FIELD(theta), "0.1", 0, 1, NULL, "the momentum is 1 - theta"},
-    {"B", BLV_REAL, FIELD(B), "auto", DBL_MIN, DBL_MAX, "auto",
-     "an epoch ends when k S >= B^2; auto: when the momentum points uphill"},
+    BLV_POSITIVE_AUTO("B", B,
+                      "an epoch ends when k S >= B^2; auto: when the momentum points uphill"),
     BLV_PENALIZED_PARAMS(accf2ba),
-    {NULL, BLV_REAL, 0, NULL, 0, 0, NULL, NULL},
+    BLV_LAST_PARAM,
 };
 
 const blv_solver blv_solver_accf2ba = {

@@ -21,11 +21,11 @@
  * steps. The Neumann sum is the fixed point iteration from v = eta fy: (1 - mu eta)^(K+1) of v at
  * most is missing, in every iteration. For t1-t2 that is K = 0. */
 #include "blocks/adjoint.h"
+#include "blocks/param_rows.h"
 #include "blocks/steps.h"
 #include "core/workspace.h"
 #include "solvers/builtin_solvers.h"
 
-#include <float.h>
 #include <math.h>
 
 typedef struct aid aid;
@@ -189,8 +189,7 @@ static blv_error open_sum(blv_run *run, aid *s, solve_fn solve, bool estimate) {
 
 static blv_error open_neumann(blv_run *run, void *state) {
     aid *s = state;
-    BLV_CHECK(blv_state_scalar(run, "mu_at_start", &s->mu));
-    BLV_CHECK(blv_state_scalar(run, "left", &s->left));
+    BLV_CHECK(blv_state_scalars(run, "mu_at_start", &s->mu, "left", &s->left, NULL));
     return open_sum(run, s, by_neumann, isnan(s->steps.v) || s->linear < 0);
 }
 
@@ -222,7 +221,7 @@ static blv_flow prepare_neumann(blv_run *run, void *state) {
 
 #define FIELD(name) offsetof(aid, name)
 #define STEPS_XY                                                                                   \
-    {"step_x", BLV_REAL, FIELD(steps.x), "auto", DBL_MIN, DBL_MAX, "auto", "x-step"}, {            \
+    BLV_POSITIVE_AUTO("step_x", steps.x, "x-step"), {                                              \
         "step_y", BLV_REAL, FIELD(steps.y), "auto", DBL_MIN, DBL_MAX, "auto", "y-step; auto: 1/L"  \
     }
 #define INNER                                                                                      \

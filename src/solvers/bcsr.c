@@ -9,10 +9,10 @@
  * sum of the largest weights: both belong to the problem (`coreset`) and not to the algorithm,
  * which is none the worse for other problems. Since H and J are of one batch, d is the
  * hypergradient of that batch once v has converged; amigo takes batches of their own. */
+#include "blocks/param_rows.h"
 #include "blocks/steps.h"
 #include "solvers/builtin_solvers.h"
 
-#include <float.h>
 #include <math.h>
 
 typedef struct bcsr {
@@ -69,12 +69,12 @@ static blv_flow bcsr_step(blv_run *run, void *state) {
 #define FIELD(name) offsetof(bcsr, name)
 
 static const blv_param params[] = {
-    {"step_x", BLV_REAL, FIELD(steps.x), "auto", DBL_MIN, DBL_MAX, "auto", "x-step"},
-    {"step_y", BLV_REAL, FIELD(steps.y), "auto", DBL_MIN, DBL_MAX, "auto", "y-step; auto: 1/L"},
-    {"step_v", BLV_REAL, FIELD(steps.v), "auto", DBL_MIN, DBL_MAX, "auto", "v-step; auto: 1/L"},
-    {"inner", BLV_INT, FIELD(inner), "5", 1, 9e15, NULL, "y-steps in an iteration"},
-    {"linear", BLV_INT, FIELD(linear), "3", 1, 9e15, NULL, "v-steps in an iteration"},
-    {NULL, BLV_REAL, 0, NULL, 0, 0, NULL, NULL},
+    BLV_POSITIVE_AUTO("step_x", steps.x, "x-step"),
+    BLV_POSITIVE_AUTO("step_y", steps.y, "y-step; auto: 1/L"),
+    BLV_POSITIVE_AUTO("step_v", steps.v, "v-step; auto: 1/L"),
+    BLV_COUNT("inner", inner, "5", "y-steps in an iteration"),
+    BLV_COUNT("linear", linear, "3", "v-steps in an iteration"),
+    BLV_LAST_PARAM,
 };
 
 const blv_solver blv_solver_bcsr = {

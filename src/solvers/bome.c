@@ -17,9 +17,10 @@
  * the speed of gradient steps on g. */
 #include "blocks/constants.h"
 #include "blocks/inner.h"
+#include "blocks/param_rows.h"
+#include "core/workspace.h"
 #include "solvers/builtin_solvers.h"
 
-#include <float.h>
 #include <math.h>
 
 typedef struct bome {
@@ -46,10 +47,8 @@ static blv_error bome_open(blv_run *run, void *state) {
     BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, &s->d));
     BLV_CHECK(blv_penalty_open(run, &s->at));
     BLV_CHECK(blv_inner_open(run, &s->inner, s->inner.steps < 0, "Lg", "mu"));
-    BLV_CHECK(blv_state_scalar(run, "lambda", &s->lambda));
-    BLV_CHECK(blv_state_scalar(run, "L_f", &s->L_f));
-    BLV_CHECK(blv_state_scalar(run, "auto_step_x", &s->step_x));
-    BLV_CHECK(blv_state_scalar(run, "auto_step_y", &s->step_y));
+    BLV_CHECK(blv_state_scalars(run, "lambda", &s->lambda, "L_f", &s->L_f, "auto_step_x",
+                                &s->step_x, "auto_step_y", &s->step_y, NULL));
     return estimate ? blv_constants_open(run, &s->work) : BLV_OK;
 }
 
@@ -106,18 +105,19 @@ static blv_flow bome_step(blv_run *run, void *state) {
 #define FIELD(name) offsetof(bome, name)
 
 static const blv_param params[] = {
-    {"eta", BLV_REAL, FIELD(eta), "auto", DBL_MIN, DBL_MAX, "auto",
-     "weight of the barrier: phi = eta |grad q|^2; auto: 15, and 0.5 where step_y is given"},
-    {"step_x", BLV_REAL, FIELD(step_x), "auto", DBL_MIN, DBL_MAX, "auto", "x-step"},
-    {"step_y", BLV_REAL, FIELD(step_y), "auto", DBL_MIN, DBL_MAX, "auto",
-     "y-step; the bias of the result is of its order"},
-    {"Lg", BLV_REAL, FIELD(inner.L), "auto", DBL_MIN, DBL_MAX, "auto",
-     "the inner step is 1/Lg; auto: estimated, and raised when the inner steps meet more"},
-    {"mu", BLV_REAL, FIELD(inner.mu), "auto", DBL_MIN, DBL_MAX, "auto",
-     "smallest curvature of g in y, for accelerated inner steps; auto: estimated"},
-    {"inner", BLV_INT, FIELD(inner.steps), "auto", 1, 9e15, "auto",
-     "T_in: plain inner steps from y; auto: from the last z, as many as it takes"},
-    {NULL, BLV_REAL, 0, NULL, 0, 0, NULL, NULL},
+    BLV_POSITIVE_AUTO(
+        "eta", eta,
+        "weight of the barrier: phi = eta |grad q|^2; auto: 15, and 0.5 where step_y is given"),
+    BLV_POSITIVE_AUTO("step_x", step_x, "x-step"),
+    BLV_POSITIVE_AUTO("step_y", step_y, "y-step; the bias of the result is of its order"),
+    BLV_POSITIVE_AUTO(
+        "Lg", inner.L,
+        "the inner step is 1/Lg; auto: estimated, and raised when the inner steps meet more"),
+    BLV_POSITIVE_AUTO("mu", inner.mu,
+                      "smallest curvature of g in y, for accelerated inner steps; auto: estimated"),
+    BLV_COUNT_AUTO("inner", inner.steps,
+                   "T_in: plain inner steps from y; auto: from the last z, as many as it takes"),
+    BLV_LAST_PARAM,
 };
 
 const blv_solver blv_solver_bome = {

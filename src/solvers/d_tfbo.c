@@ -8,10 +8,11 @@
  * fy is computed once an iteration, and the gradient that fails the test is the one of the step.
  * "Tuning-free bilevel optimization: new algorithms and convergence analysis", Algorithm 1; the
  * eta's are those of its Remark 1. Its accuracy is set by T: |gy|^2 and |r|^2 stay near c/T. */
+#include "blocks/param_rows.h"
 #include "blocks/steps.h"
+#include "core/workspace.h"
 #include "solvers/builtin_solvers.h"
 
-#include <float.h>
 #include <math.h>
 
 typedef struct d_tfbo {
@@ -31,9 +32,8 @@ static blv_error d_tfbo_open(blv_run *run, void *state) {
     d_tfbo *s = state;
     BLV_CHECK(blv_state_iterate(run, "v", BLV_LEVEL_Y, &s->v));
     BLV_CHECK(blv_gradient_sum_open(run, &s->at));
-    BLV_CHECK(blv_state_scalar(run, "alpha", &s->alpha));
-    BLV_CHECK(blv_state_scalar(run, "steps_y", &s->steps_y));
-    BLV_CHECK(blv_state_scalar(run, "steps_v", &s->steps_v));
+    BLV_CHECK(blv_state_scalars(run, "alpha", &s->alpha, "steps_y", &s->steps_y, "steps_v",
+                                &s->steps_v, NULL));
     uint64_t limit = blv_run_limit(run);
     if (s->T < 0)
         s->T = limit > 0 ? (int64_t)limit : T_DEFAULT;
@@ -114,22 +114,23 @@ static blv_flow d_tfbo_step(blv_run *run, void *state) {
 #define FIELD(name) offsetof(d_tfbo, name)
 
 static const blv_param params[] = {
-    {"alpha0", BLV_REAL, FIELD(alpha0), "1", DBL_MIN, DBL_MAX, NULL, "initial sum for x"},
-    {"beta0", BLV_REAL, FIELD(beta0), "1", DBL_MIN, DBL_MAX, NULL, "initial sum of each y-loop"},
-    {"gamma0", BLV_REAL, FIELD(gamma0), "1", DBL_MIN, DBL_MAX, NULL, "initial sum of each v-loop"},
-    {"eta_x", BLV_REAL, FIELD(eta_x), "1", DBL_MIN, DBL_MAX, NULL, "factor of the x-step"},
-    {"eta_y", BLV_REAL, FIELD(eta_y), "1", DBL_MIN, DBL_MAX, NULL, "factor of the y-steps"},
-    {"eta_v", BLV_REAL, FIELD(eta_v), "1", DBL_MIN, DBL_MAX, NULL, "factor of the v-steps"},
-    {"T", BLV_INT, FIELD(T), "auto", 1, 9e15, "auto",
-     "planned iterations: the loops end at |.|^2 <= c/T; auto: the iteration limit, or 100000"},
-    {"c_y", BLV_REAL, FIELD(c_y), "1", DBL_MIN, DBL_MAX, NULL, "tolerance of the y-loop times T"},
-    {"c_v", BLV_REAL, FIELD(c_v), "1", DBL_MIN, DBL_MAX, NULL, "tolerance of the v-loop times T"},
-    {"inner", BLV_CHOICE, FIELD(inner), "tol", 0, 0, "tol|fixed",
-     "loops end by tolerance, or after n_y and n_v steps"},
-    {"n_y", BLV_INT, FIELD(n_y), "10", 1, 9e15, NULL, "y-steps with inner = fixed"},
-    {"n_v", BLV_INT, FIELD(n_v), "10", 1, 9e15, NULL, "v-steps with inner = fixed"},
-    {"cap", BLV_INT, FIELD(cap), "10000", 1, 9e15, NULL, "most steps of one loop, noted if met"},
-    {NULL, BLV_REAL, 0, NULL, 0, 0, NULL, NULL},
+    BLV_POSITIVE("alpha0", alpha0, "1", "initial sum for x"),
+    BLV_POSITIVE("beta0", beta0, "1", "initial sum of each y-loop"),
+    BLV_POSITIVE("gamma0", gamma0, "1", "initial sum of each v-loop"),
+    BLV_POSITIVE("eta_x", eta_x, "1", "factor of the x-step"),
+    BLV_POSITIVE("eta_y", eta_y, "1", "factor of the y-steps"),
+    BLV_POSITIVE("eta_v", eta_v, "1", "factor of the v-steps"),
+    BLV_COUNT_AUTO(
+        "T", T,
+        "planned iterations: the loops end at |.|^2 <= c/T; auto: the iteration limit, or 100000"),
+    BLV_POSITIVE("c_y", c_y, "1", "tolerance of the y-loop times T"),
+    BLV_POSITIVE("c_v", c_v, "1", "tolerance of the v-loop times T"),
+    BLV_WORD("inner", inner, "tol", "tol|fixed",
+             "loops end by tolerance, or after n_y and n_v steps"),
+    BLV_COUNT("n_y", n_y, "10", "y-steps with inner = fixed"),
+    BLV_COUNT("n_v", n_v, "10", "v-steps with inner = fixed"),
+    BLV_COUNT("cap", cap, "10000", "most steps of one loop, noted if met"),
+    BLV_LAST_PARAM,
 };
 
 const blv_solver blv_solver_d_tfbo = {

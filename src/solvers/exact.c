@@ -5,10 +5,10 @@
  *
  * For small smooth problems, and for the Phi* that plots are measured from. The whole sums are used
  * always, whatever the batch. */
+#include "blocks/param_rows.h"
 #include "core/workspace.h"
 #include "solvers/builtin_solvers.h"
 
-#include <float.h>
 #include <math.h>
 
 typedef struct exact {
@@ -69,11 +69,9 @@ static blv_error exact_open(blv_run *run, void *state) {
     BLV_CHECK(blv_state_vec(run, "y trial", BLV_LEVEL_Y, &s->y_trial));
     BLV_CHECK(blv_state_vec(run, "v trial", BLV_LEVEL_Y, &s->v_trial));
     BLV_CHECK(blv_state_scalar(run, "phi_estimate", &s->phi));
-    BLV_CHECK(blv_state_hidden(run, "phi trial", &s->phi_trial));
-    BLV_CHECK(blv_state_hidden(run, "gy trial", &s->gy_norm));
-    BLV_CHECK(blv_state_hidden(run, "r trial", &s->r_norm));
-    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, &s->gradient));
-    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, &s->projected));
+    BLV_CHECK(blv_state_hiddens(run, "phi trial", &s->phi_trial, "gy trial", &s->gy_norm, "r trial",
+                                &s->r_norm, NULL));
+    BLV_CHECK(blv_scratch_vecs(run, BLV_LEVEL_X, &s->gradient, &s->projected, NULL));
     BLV_CHECK(blv_run_implicit(run, &s->implicit));
     if (s->products > 0)
         blv_implicit_budget(s->implicit, 2 * (size_t)s->products);
@@ -144,7 +142,7 @@ static const blv_param params[] = {
      "products with H at most, in the inner and in the linear solve; auto: as many as it takes"},
     {"memory", BLV_INT, FIELD(memory), "20", 1, BLV_LBFGS_MEMORY_MAX, NULL,
      "pairs that L-BFGS keeps"},
-    {NULL, BLV_REAL, 0, NULL, 0, 0, NULL, NULL},
+    BLV_LAST_PARAM,
 };
 
 const blv_solver blv_solver_exact = {

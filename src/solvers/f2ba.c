@@ -8,10 +8,10 @@
  * optimization with fully first-order oracles", JMLR 26, 2025, Algorithm 1; steps of y and z as in
  * core/penalized.h. The result's y is the minimizer of f + lambda g. */
 #include "blocks/guard.h"
+#include "blocks/param_rows.h"
 #include "blocks/penalized.h"
 #include "solvers/builtin_solvers.h"
 
-#include <float.h>
 #include <math.h>
 
 typedef struct f2ba {
@@ -56,9 +56,9 @@ static blv_flow f2ba_step(blv_run *run, void *state) {
 #define FIELD(name) offsetof(f2ba, name)
 
 static const blv_param params[] = {
-    {"step_x", BLV_REAL, FIELD(step_x), "auto", DBL_MIN, DBL_MAX, "auto", "x-step"},
+    BLV_POSITIVE_AUTO("step_x", step_x, "x-step"),
     BLV_PENALIZED_PARAMS(f2ba),
-    {NULL, BLV_REAL, 0, NULL, 0, 0, NULL, NULL},
+    BLV_LAST_PARAM,
 };
 
 const blv_solver blv_solver_f2ba = {

@@ -12,10 +12,11 @@
  * raised when the steps of z meet more, on whole sums. */
 #include "blocks/constants.h"
 #include "blocks/guard.h"
+#include "blocks/param_rows.h"
 #include "blocks/schedule.h"
+#include "core/workspace.h"
 #include "solvers/builtin_solvers.h"
 
-#include <float.h>
 #include <math.h>
 
 typedef struct f2sa {
@@ -42,12 +43,9 @@ static blv_error f2sa_open(blv_run *run, void *state) {
     if (isnan(s->step_x))
         BLV_CHECK(blv_guard_open(run, "G before", BLV_LEVEL_X, &s->guard));
     BLV_CHECK(blv_curvature_open(run, NULL, BLV_LEVEL_Y, &s->of_z));
-    BLV_CHECK(blv_state_scalar(run, "L_f", &s->L_f));
-    BLV_CHECK(blv_state_scalar(run, "L", &s->L));
-    BLV_CHECK(blv_state_scalar(run, "lambda", &s->lambda));
-    BLV_CHECK(blv_state_scalar(run, "auto_step_x", &s->step_x));
-    BLV_CHECK(blv_state_scalar(run, "auto_step_y", &s->step_y));
-    BLV_CHECK(blv_state_scalar(run, "auto_step_z", &s->step_z));
+    BLV_CHECK(blv_state_scalars(run, "L_f", &s->L_f, "L", &s->L, "lambda", &s->lambda,
+                                "auto_step_x", &s->step_x, "auto_step_y", &s->step_y, "auto_step_z",
+                                &s->step_z, NULL));
     return estimate ? blv_constants_open(run, &s->work) : BLV_OK;
 }
 
@@ -115,13 +113,12 @@ static blv_flow f2sa_step(blv_run *run, void *state) {
 #define FIELD(name) offsetof(f2sa, name)
 
 static const blv_param params[] = {
-    {"lambda0", BLV_REAL, FIELD(lambda0), "100", DBL_MIN, DBL_MAX, NULL,
-     "first penalty; it grows as (t+1)^(1/7)"},
-    {"step_x", BLV_REAL, FIELD(step_x), "auto", DBL_MIN, DBL_MAX, "auto", "first x-step"},
-    {"step_y", BLV_REAL, FIELD(step_y), "auto", DBL_MIN, DBL_MAX, "auto", "first y-step"},
-    {"step_z", BLV_REAL, FIELD(step_z), "auto", DBL_MIN, DBL_MAX, "auto", "first z-step"},
-    {"inner", BLV_INT, FIELD(inner), "10", 1, 9e15, NULL, "T_in: steps of z and y in an iteration"},
-    {NULL, BLV_REAL, 0, NULL, 0, 0, NULL, NULL},
+    BLV_POSITIVE("lambda0", lambda0, "100", "first penalty; it grows as (t+1)^(1/7)"),
+    BLV_POSITIVE_AUTO("step_x", step_x, "first x-step"),
+    BLV_POSITIVE_AUTO("step_y", step_y, "first y-step"),
+    BLV_POSITIVE_AUTO("step_z", step_z, "first z-step"),
+    BLV_COUNT("inner", inner, "10", "T_in: steps of z and y in an iteration"),
+    BLV_LAST_PARAM,
 };
 
 const blv_solver blv_solver_f2sa = {

@@ -13,12 +13,12 @@
  *
  * Automatic steps decay as (1 + t/hold)^-1/2, with the hold of core/steps.h: with (t+1)^-1/2 they
  * would shrink before anything has converged. */
+#include "blocks/param_rows.h"
 #include "blocks/recursive.h"
 #include "blocks/schedule.h"
 #include "blocks/steps.h"
 #include "solvers/builtin_solvers.h"
 
-#include <float.h>
 #include <math.h>
 
 typedef struct fsla {
@@ -94,14 +94,12 @@ static blv_flow fsla_step(blv_run *run, void *state) {
 #define FIELD(name) offsetof(fsla, name)
 
 static const blv_param params[] = {
-    {"step_x", BLV_REAL, FIELD(steps.x), "auto", DBL_MIN, DBL_MAX, "auto", "first x-step"},
-    {"step_y", BLV_REAL, FIELD(steps.y), "auto", DBL_MIN, DBL_MAX, "auto",
-     "first y-step; auto: 1/L"},
-    {"step_v", BLV_REAL, FIELD(steps.v), "auto", DBL_MIN, DBL_MAX, "auto",
-     "first v-step; auto: 1/L"},
+    BLV_POSITIVE_AUTO("step_x", steps.x, "first x-step"),
+    BLV_POSITIVE_AUTO("step_y", steps.y, "first y-step; auto: 1/L"),
+    BLV_POSITIVE_AUTO("step_v", steps.v, "first v-step; auto: 1/L"),
     {"decay", BLV_REAL, FIELD(decay), "0.5", 0, 1, NULL, "exponent e of (t+1)^-e"},
     {"c1", BLV_REAL, FIELD(c1), "1", 0, DBL_MAX, NULL, "momentum: alpha_t = c1 (t+1)^-e"},
-    {NULL, BLV_REAL, 0, NULL, 0, 0, NULL, NULL},
+    BLV_LAST_PARAM,
 };
 
 const blv_solver blv_solver_fsla = {

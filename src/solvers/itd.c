@@ -16,11 +16,12 @@
  * hyperparameter optimization", ICML 2017; truncated: A. Shaban, C. Cheng, N. Hatch, B. Boots,
  * "Truncated back-propagation for bilevel optimization", AISTATS 2019. With constant H and m = 0,
  * d is fx - J v for the Neumann sum v of K0 terms, whose residual is p_{T-K0}. */
+#include "blocks/param_rows.h"
 #include "blocks/steps.h"
 #include "blocks/trajectory.h"
+#include "core/workspace.h"
 #include "solvers/builtin_solvers.h"
 
-#include <float.h>
 #include <math.h>
 
 typedef struct itd {
@@ -56,8 +57,7 @@ static blv_error itd_open(blv_run *run, void *state) {
                             "solver itd: %zu points of y are too many to keep; set K0, at most %d",
                             s->room, POINTS_MAX);
     s->T = (double)s->T_max;
-    BLV_CHECK(blv_state_scalar(run, "inner_steps", &s->T));
-    BLV_CHECK(blv_state_scalar(run, "left", &s->left));
+    BLV_CHECK(blv_state_scalars(run, "inner_steps", &s->T, "left", &s->left, NULL));
     BLV_CHECK(blv_gradient_sum_open(run, &s->at));
     if (s->momentum > 0.0) {
         BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &s->y_before));
@@ -155,15 +155,14 @@ static blv_flow itd_step(blv_run *run, void *state) {
 #define FIELD(name) offsetof(itd, name)
 
 static const blv_param params[] = {
-    {"step_x", BLV_REAL, FIELD(steps.x), "auto", DBL_MIN, DBL_MAX, "auto", "x-step"},
-    {"step_y", BLV_REAL, FIELD(steps.y), "auto", DBL_MIN, DBL_MAX, "auto", "y-step; auto: 1/L"},
-    {"inner", BLV_INT, FIELD(inner), "auto", 1, 9e15, "auto",
-     "T_in: y-steps; auto: until a twentieth of fy is left, at most 300 and 256 MB"},
-    {"K0", BLV_INT, FIELD(back), "auto", 1, 9e15, "auto",
-     "steps that are differentiated, the last ones; auto: all"},
+    BLV_POSITIVE_AUTO("step_x", steps.x, "x-step"),
+    BLV_POSITIVE_AUTO("step_y", steps.y, "y-step; auto: 1/L"),
+    BLV_COUNT_AUTO("inner", inner,
+                   "T_in: y-steps; auto: until a twentieth of fy is left, at most 300 and 256 MB"),
+    BLV_COUNT_AUTO("K0", back, "steps that are differentiated, the last ones; auto: all"),
     {"momentum", BLV_REAL, FIELD(momentum), "0", 0, 0.999999, NULL,
      "of the inner steps (heavy ball)"},
-    {NULL, BLV_REAL, 0, NULL, 0, 0, NULL, NULL},
+    BLV_LAST_PARAM,
 };
 
 const blv_solver blv_solver_itd = {

@@ -17,10 +17,10 @@
 #include "blocks/dense_derivatives.h"
 #include "blocks/iterate_selection.h"
 #include "blocks/pair_guard.h"
+#include "blocks/param_rows.h"
 #include "core/workspace.h"
 #include "solvers/builtin_solvers.h"
 
-#include <float.h>
 #include <math.h>
 
 enum { LINEAR_MINRES, LINEAR_EXPLICIT, LINEAR_AUTO };
@@ -114,18 +114,18 @@ static blv_flow mgbio_step(blv_run *run, void *state) {
 #define FIELD(name) offsetof(mgbio, name)
 
 static const blv_param params[] = {
-    {"gamma", BLV_REAL, FIELD(steps.x), "auto", DBL_MIN, DBL_MAX, "auto", "x-step"},
-    {"lambda", BLV_REAL, FIELD(steps.y), "auto", DBL_MIN, DBL_MAX, "auto", "y-step; auto: 1/L"},
+    BLV_POSITIVE_AUTO("gamma", steps.x, "x-step"),
+    BLV_POSITIVE_AUTO("lambda", steps.y, "y-step; auto: 1/L"),
     {"eta", BLV_REAL, FIELD(eta), "0.5", DBL_MIN, 1, NULL, "part of a step that is taken"},
-    {"linear", BLV_CHOICE, FIELD(linear), "auto", 0, 0, "minres|explicit|auto",
-     "how H v = fy is solved; auto: explicit where the problem hands out H and it is small"},
-    {"products", BLV_INT, FIELD(limits.products), "20", 1, 9e15, NULL,
-     "products with H that MINRES takes at most"},
+    BLV_WORD(
+        "linear", linear, "auto", "minres|explicit|auto",
+        "how H v = fy is solved; auto: explicit where the problem hands out H and it is small"),
+    BLV_COUNT("products", limits.products, "20", "products with H that MINRES takes at most"),
     {"tolerance", BLV_REAL, FIELD(limits.tolerance), "1e-12", 0, 1, NULL,
      "MINRES stops at |H v - fy| = tolerance |fy|"},
-    {"output", BLV_CHOICE, FIELD(out.rule), "last", 0, 0, BLV_OUTPUT_WORDS,
-     "which iterate x and y are handed out; best: by the larger of |w| and |gy|"},
-    {NULL, BLV_REAL, 0, NULL, 0, 0, NULL, NULL},
+    BLV_WORD("output", out.rule, "last", BLV_OUTPUT_WORDS,
+             "which iterate x and y are handed out; best: by the larger of |w| and |gy|"),
+    BLV_LAST_PARAM,
 };
 
 const blv_solver blv_solver_mgbio = {

@@ -20,9 +20,10 @@
 #include "blocks/adam.h"
 #include "blocks/constants.h"
 #include "blocks/guard.h"
+#include "blocks/param_rows.h"
+#include "core/workspace.h"
 #include "solvers/builtin_solvers.h"
 
-#include <float.h>
 #include <math.h>
 
 /* One of u, w and x: its sum of directions, and its Adam. */
@@ -63,12 +64,8 @@ static blv_error open_side(blv_run *run, const minimaxopt *s, const char *name, 
 static blv_error open_automatic(blv_run *run, minimaxopt *s) {
     BLV_CHECK(blv_guard_open(run, "Gx before", BLV_LEVEL_X, &s->guard));
     BLV_CHECK(blv_curvature_open(run, "r", BLV_LEVEL_Y, &s->of_r));
-    BLV_CHECK(blv_state_scalar(run, "x_moved", &s->x_moved));
-    BLV_CHECK(blv_state_scalar(run, "L_f", &s->L_f));
-    BLV_CHECK(blv_state_scalar(run, "mu_f", &s->mu_f));
-    BLV_CHECK(blv_state_scalar(run, "L", &s->L));
-    BLV_CHECK(blv_state_scalar(run, "mu", &s->mu));
-    BLV_CHECK(blv_state_scalar(run, "L_phi", &s->L_phi));
+    BLV_CHECK(blv_state_scalars(run, "x_moved", &s->x_moved, "L_f", &s->L_f, "mu_f", &s->mu_f, "L",
+                                &s->L, "mu", &s->mu, "L_phi", &s->L_phi, NULL));
     return blv_constants_open(run, &s->work);
 }
 
@@ -87,9 +84,8 @@ static blv_error minimaxopt_open(blv_run *run, void *state) {
     BLV_CHECK(open_side(run, s, "Gu", BLV_LEVEL_Y, &s->of_u));
     BLV_CHECK(open_side(run, s, "Gw", BLV_LEVEL_Y, &s->of_w));
     BLV_CHECK(open_side(run, s, "Gx", BLV_LEVEL_X, &s->of_x));
-    BLV_CHECK(blv_state_scalar(run, "stage", &s->stage));
-    BLV_CHECK(blv_state_scalar(run, "alpha", &s->alpha));
-    BLV_CHECK(blv_state_scalar(run, "scale_x", &s->scale_x));
+    BLV_CHECK(blv_state_scalars(run, "stage", &s->stage, "alpha", &s->alpha, "scale_x", &s->scale_x,
+                                NULL));
     return s->automatic ? open_automatic(run, s) : BLV_OK;
 }
 
@@ -227,28 +223,27 @@ static blv_flow minimaxopt_step(blv_run *run, void *state) {
 #define FIELD(name) offsetof(minimaxopt, name)
 
 static const blv_param params[] = {
-    {"alpha0", BLV_REAL, FIELD(alpha0), "1", DBL_MIN, DBL_MAX, NULL, "penalty of the first stage"},
+    BLV_POSITIVE("alpha0", alpha0, "1", "penalty of the first stage"),
     {"tau", BLV_REAL, FIELD(tau), "1.5", 1, 1e6, NULL, "factor of the penalty from stage to stage"},
-    {"stages", BLV_INT, FIELD(stages), "20", 1, 9e15, NULL, "stages; the last one does not end"},
-    {"steps", BLV_INT, FIELD(steps), "100", 1, 9e15, NULL, "iterations of a stage"},
-    {"inner", BLV_INT, FIELD(inner), "1", 1, 9e15, NULL, "steps of u and w for each x-step"},
-    {"eta0", BLV_REAL, FIELD(eta0), "auto", DBL_MIN, DBL_MAX, "auto",
-     "step of the first stage; auto: by the constants of each stage"},
-    {"factor_u", BLV_REAL, FIELD(factor_u), "1", DBL_MIN, DBL_MAX, NULL, "u-step over eta"},
-    {"factor_w", BLV_REAL, FIELD(factor_w), "1", DBL_MIN, DBL_MAX, NULL, "w-step over eta"},
-    {"factor_x", BLV_REAL, FIELD(factor_x), "auto", DBL_MIN, DBL_MAX, "auto",
-     "x-step over eta; auto: 1, and with eta0 = auto by the constants"},
+    BLV_COUNT("stages", stages, "20", "stages; the last one does not end"),
+    BLV_COUNT("steps", steps, "100", "iterations of a stage"),
+    BLV_COUNT("inner", inner, "1", "steps of u and w for each x-step"),
+    BLV_POSITIVE_AUTO("eta0", eta0,
+                      "step of the first stage; auto: by the constants of each stage"),
+    BLV_POSITIVE("factor_u", factor_u, "1", "u-step over eta"),
+    BLV_POSITIVE("factor_w", factor_w, "1", "w-step over eta"),
+    BLV_POSITIVE_AUTO("factor_x", factor_x,
+                      "x-step over eta; auto: 1, and with eta0 = auto by the constants"),
     {"momentum", BLV_REAL, FIELD(momentum), "auto", 0, 1, "auto",
      "b, and beta1 of adam; auto: 0, with adam 0.9"},
-    {"order", BLV_CHOICE, FIELD(order), "sequential", 0, 0, "sequential|simultaneous",
-     "x moves after u and w, or with them at the old point"},
-    {"schedule", BLV_CHOICE, FIELD(schedule), "constant", 0, 0, "constant|cosine",
-     "cosine: steps fall to 0 at the end of the last stage, and the run ends"},
-    {"optimizer", BLV_CHOICE, FIELD(optimizer), "momentum", 0, 0, "momentum|adam",
-     "what is made of the directions"},
+    BLV_WORD("order", order, "sequential", "sequential|simultaneous",
+             "x moves after u and w, or with them at the old point"),
+    BLV_WORD("schedule", schedule, "constant", "constant|cosine",
+             "cosine: steps fall to 0 at the end of the last stage, and the run ends"),
+    BLV_WORD("optimizer", optimizer, "momentum", "momentum|adam", "what is made of the directions"),
     {"beta2", BLV_REAL, FIELD(beta2), "0.999", 0, 1, NULL, "of adam"},
-    {"eps", BLV_REAL, FIELD(eps), "1e-8", DBL_MIN, DBL_MAX, NULL, "of adam"},
-    {NULL, BLV_REAL, 0, NULL, 0, 0, NULL, NULL},
+    BLV_POSITIVE("eps", eps, "1e-8", "of adam"),
+    BLV_LAST_PARAM,
 };
 
 const blv_solver blv_solver_minimaxopt = {

@@ -25,10 +25,10 @@
 #include "blocks/hessian_average.h"
 #include "blocks/iterate_selection.h"
 #include "blocks/pair_guard.h"
+#include "blocks/param_rows.h"
 #include "core/workspace.h"
 #include "solvers/builtin_solvers.h"
 
-#include <float.h>
 #include <math.h>
 
 typedef struct msgbio {
@@ -69,10 +69,8 @@ static blv_error open_clip(blv_run *run, msgbio *s) {
         return blv_run_fail(run, BLV_E_VALUE,
                             "solver %s: clip = on needs representation = explicit",
                             blv_run_solver(run)->name);
-    BLV_CHECK(blv_state_hidden(run, "clip_fy", &s->clip_fy));
-    BLV_CHECK(blv_state_hidden(run, "clip_gxy", &s->clip_gxy));
-    BLV_CHECK(blv_state_hidden(run, "clip_mu", &s->clip_mu));
-    BLV_CHECK(blv_state_hidden(run, "clip_L", &s->clip_L));
+    BLV_CHECK(blv_state_hiddens(run, "clip_fy", &s->clip_fy, "clip_gxy", &s->clip_gxy, "clip_mu",
+                                &s->clip_mu, "clip_L", &s->clip_L, NULL));
     return blv_scratch_block(run, blv_hessian_average_clip_room(run), &s->clip_room);
 }
 
@@ -88,8 +86,7 @@ static blv_error msgbio_open(blv_run *run, void *state) {
     BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, &s->ahead));
     if (s->recursive)
         BLV_CHECK(open_old_point(run, s));
-    BLV_CHECK(blv_state_hidden(run, "k", &s->k));
-    BLV_CHECK(blv_state_hidden(run, "m", &s->m));
+    BLV_CHECK(blv_state_hiddens(run, "k", &s->k, "m", &s->m, NULL));
     BLV_CHECK(blv_steps_open(run, &s->steps, BLV_STEPS_XY, wants));
     BLV_CHECK(blv_pair_guard_open(run, &s->guard));
     BLV_CHECK(blv_hessian_average_open(run, &s->curvature, s->recursive, s->clip, s->at.g_batches));
@@ -217,84 +214,39 @@ static blv_flow msgbio_step(blv_run *run, void *state) {
 }
 
 #define FIELD(name) offsetof(msgbio, name)
-#define PARAMS(k_help, c_help, c)                                                                    \
-    {"gamma", BLV_REAL, FIELD(steps.x), "auto", DBL_MIN, DBL_MAX, "auto", "x-step"},                 \
-        {"lambda", BLV_REAL, FIELD(steps.y), "auto", DBL_MIN, DBL_MAX, "auto", "y-step; auto: 1/L"}, \
-        {"k", BLV_REAL, FIELD(k), "auto", DBL_MIN, DBL_MAX, "auto", k_help},                         \
-        {"m",                                                                                        \
-         BLV_REAL,                                                                                   \
-         FIELD(m),                                                                                   \
-         "auto",                                                                                     \
-         0,                                                                                          \
-         DBL_MAX,                                                                                    \
-         "auto",                                                                                     \
-         "iterations before the steps shrink; auto: 10 L/mu, at least 100, at most 10000"},          \
-        {"c1", BLV_REAL, FIELD(c_fx), c, DBL_MIN, DBL_MAX, NULL, c_help " of fx"},                   \
-        {"c2", BLV_REAL, FIELD(c_fy), c, DBL_MIN, DBL_MAX, NULL, c_help " of fy"},                   \
-        {"c3", BLV_REAL, FIELD(c_gy), c, DBL_MIN, DBL_MAX, NULL, c_help " of gy"},                   \
-        {"c4", BLV_REAL, FIELD(c_J), c, DBL_MIN, DBL_MAX, NULL, c_help " of J"},                     \
-        {"c5", BLV_REAL, FIELD(c_H), c, DBL_MIN, DBL_MAX, NULL, c_help " of H"},                     \
-        {"representation",                                                                           \
-         BLV_CHOICE,                                                                                 \
-         FIELD(curvature.form),                                                                      \
-         "auto",                                                                                     \
-         0,                                                                                          \
-         0,                                                                                          \
-         BLV_CARRIED_WORDS,                                                                          \
-         "of G and Hm: dense matrices, or products at the last points; auto: by size"},              \
-        {"window",                                                                                   \
-         BLV_INT,                                                                                    \
-         FIELD(curvature.slots),                                                                     \
-         "20",                                                                                       \
-         1,                                                                                          \
-         100000,                                                                                     \
-         NULL,                                                                                       \
-         "operator: iterations that are kept"},                                                      \
-        {"products",                                                                                 \
-         BLV_INT,                                                                                    \
-         FIELD(curvature.limits.products),                                                           \
-         "20",                                                                                       \
-         1,                                                                                          \
-         9e15,                                                                                       \
-         NULL,                                                                                       \
-         "operator: products with Hm that MINRES takes at most"},                                    \
-        {"tolerance",                                                                                \
-         BLV_REAL,                                                                                   \
-         FIELD(curvature.limits.tolerance),                                                          \
-         "1e-10",                                                                                    \
-         0,                                                                                          \
-         1,                                                                                          \
-         NULL,                                                                                       \
-         "operator: MINRES stops at |Hm v - h| = tolerance |h|"},                                    \
-        {"clip",      BLV_CHOICE,                                                                    \
-         FIELD(clip), "off",                                                                         \
-         0,           0,                                                                             \
-         "off|on",    "the paper's projections of h, G and Hm; needs explicit matrices"},            \
-        {"clip_fy", BLV_REAL, FIELD(clip_fy), "auto",                                                \
-         DBL_MIN,   DBL_MAX,  "auto",         "C_fy, largest |h|; auto: 10 times the first"},        \
-        {"clip_gxy",      BLV_REAL,                                                                  \
-         FIELD(clip_gxy), "auto",                                                                    \
-         DBL_MIN,         DBL_MAX,                                                                   \
-         "auto",          "C_gxy, largest singular value of G; auto: 10 |G|_F of the first"},        \
-        {"clip_mu",      BLV_REAL,                                                                   \
-         FIELD(clip_mu), "auto",                                                                     \
-         DBL_MIN,        DBL_MAX,                                                                    \
-         "auto",         "smallest size of an eigenvalue of Hm; auto: half of the estimate"},        \
-        {"clip_L",      BLV_REAL,                                                                    \
-         FIELD(clip_L), "auto",                                                                      \
-         DBL_MIN,       DBL_MAX,                                                                     \
-         "auto",        "largest size of an eigenvalue of Hm; auto: twice the estimate"},            \
-        {"output",                                                                                   \
-         BLV_CHOICE,                                                                                 \
-         FIELD(out.rule),                                                                            \
-         "last",                                                                                     \
-         0,                                                                                          \
-         0,                                                                                          \
-         BLV_OUTPUT_WORDS,                                                                           \
-         "which iterate x and y are handed out; best: by the larger of |w| and |gy|"},               \
-    {                                                                                                \
-        NULL, BLV_REAL, 0, NULL, 0, 0, NULL, NULL                                                    \
-    }
+/* clang-format off */
+#define PARAMS(k_help, c_help, c) \
+    BLV_POSITIVE_AUTO("gamma", steps.x, "x-step"), \
+    BLV_POSITIVE_AUTO("lambda", steps.y, "y-step; auto: 1/L"), \
+    BLV_POSITIVE_AUTO("k", k, k_help), \
+    {"m", BLV_REAL, FIELD(m), "auto", 0, DBL_MAX, "auto", \
+     "iterations before the steps shrink; auto: 10 L/mu, at least 100, at most 10000"}, \
+    BLV_POSITIVE("c1", c_fx, c, c_help " of fx"), \
+    BLV_POSITIVE("c2", c_fy, c, c_help " of fy"), \
+    BLV_POSITIVE("c3", c_gy, c, c_help " of gy"), \
+    BLV_POSITIVE("c4", c_J, c, c_help " of J"), \
+    BLV_POSITIVE("c5", c_H, c, c_help " of H"), \
+    BLV_WORD("representation", curvature.form, "auto", BLV_CARRIED_WORDS, \
+     "of G and Hm: dense matrices, or products at the last points; auto: by size"), \
+    {"window", BLV_INT, FIELD(curvature.slots), "20", 1, 100000, NULL, \
+     "operator: iterations that are kept"}, \
+    BLV_COUNT("products", curvature.limits.products, "20", \
+     "operator: products with Hm that MINRES takes at most"), \
+    {"tolerance", BLV_REAL, FIELD(curvature.limits.tolerance), "1e-10", 0, 1, NULL, \
+     "operator: MINRES stops at |Hm v - h| = tolerance |h|"}, \
+    BLV_WORD("clip", clip, "off", "off|on", \
+     "the paper's projections of h, G and Hm; needs explicit matrices"), \
+    BLV_POSITIVE_AUTO("clip_fy", clip_fy, "C_fy, largest |h|; auto: 10 times the first"), \
+    BLV_POSITIVE_AUTO("clip_gxy", clip_gxy, \
+     "C_gxy, largest singular value of G; auto: 10 |G|_F of the first"), \
+    BLV_POSITIVE_AUTO("clip_mu", clip_mu, \
+     "smallest size of an eigenvalue of Hm; auto: half of the estimate"), \
+    BLV_POSITIVE_AUTO("clip_L", clip_L, \
+     "largest size of an eigenvalue of Hm; auto: twice the estimate"), \
+    BLV_WORD("output", out.rule, "last", BLV_OUTPUT_WORDS, \
+     "which iterate x and y are handed out; best: by the larger of |w| and |gy|"), \
+    BLV_LAST_PARAM
+/* clang-format on */
 
 static const blv_param params[] = {
     PARAMS("of eta_t = k/(m+t)^(1/2); auto: m^(1/2)", "factor of eta_t in the average", "0.5")};

@@ -16,10 +16,11 @@
  * Automatic steps decay as (1 + t/hold)^-e, with the hold of core/steps.h: with (t+1)^-e they would
  * shrink before anything has converged. */
 #include "blocks/neumann.h"
+#include "blocks/param_rows.h"
 #include "blocks/schedule.h"
+#include "core/workspace.h"
 #include "solvers/builtin_solvers.h"
 
-#include <float.h>
 #include <math.h>
 
 static const double noise_share = 0.004; /* see blv_neumann_prepare */
@@ -48,8 +49,8 @@ static blv_error open_as(blv_run *run, neumann_sgd *s, blv_neumann_form form, do
     BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, &s->d));
     BLV_CHECK(blv_state_vec(run, "d mean", BLV_LEVEL_X, &s->d_mean));
     BLV_CHECK(blv_neumann_open(run, &s->hg, form, 1));
-    BLV_CHECK(blv_state_scalar(run, "schedule_hold", &s->hold));
-    BLV_CHECK(blv_state_scalar(run, "largest_gy", &s->largest_gy));
+    BLV_CHECK(
+        blv_state_scalars(run, "schedule_hold", &s->hold, "largest_gy", &s->largest_gy, NULL));
     s->steps.guard_x.unclipped = true;
     return blv_steps_open(run, &s->steps, BLV_STEPS_XY, blv_neumann_is_auto(&s->hg));
 }
@@ -127,19 +128,17 @@ static blv_flow neumann_sgd_step(blv_run *run, void *state) {
 #define FIELD(name) offsetof(neumann_sgd, name)
 
 static const blv_param params[] = {
-    {"inner", BLV_INT, FIELD(inner), "10", 1, 9e15, NULL, "T_in: y-steps in an iteration"},
-    {"step_x", BLV_REAL, FIELD(steps.x), "auto", DBL_MIN, DBL_MAX, "auto", "first x-step"},
-    {"step_y", BLV_REAL, FIELD(steps.y), "auto", DBL_MIN, DBL_MAX, "auto",
-     "first y-step; auto: 1/L"},
+    BLV_COUNT("inner", inner, "10", "T_in: y-steps in an iteration"),
+    BLV_POSITIVE_AUTO("step_x", steps.x, "first x-step"),
+    BLV_POSITIVE_AUTO("step_y", steps.y, "first y-step; auto: 1/L"),
     {"decay_x", BLV_REAL, FIELD(decay_x), "auto", 0, 1, "auto",
      "exponent e_x of (t+1)^-e_x; auto: the published one"},
     {"decay_y", BLV_REAL, FIELD(decay_y), "auto", 0, 1, "auto",
      "exponent e_y of (t+1)^-e_y; auto: the published one"},
-    {"eta", BLV_REAL, FIELD(hg.eta), "auto", DBL_MIN, DBL_MAX, "auto",
-     "step of the Neumann series; auto: 1/L"},
+    BLV_POSITIVE_AUTO("eta", hg.eta, "step of the Neumann series; auto: 1/L"),
     {"Q", BLV_INT, FIELD(hg.Q), "auto", 1, BLV_NEUMANN_Q_MAX, "auto",
      "factors of the Neumann series; auto: for a bias of 5%, 10 to 300"},
-    {NULL, BLV_REAL, 0, NULL, 0, 0, NULL, NULL},
+    BLV_LAST_PARAM,
 };
 
 #define COMMON_FIELDS                                                                              \

@@ -14,9 +14,10 @@
 #include "blocks/constants.h"
 #include "blocks/guard.h"
 #include "blocks/inner.h"
+#include "blocks/param_rows.h"
+#include "core/workspace.h"
 #include "solvers/builtin_solvers.h"
 
-#include <float.h>
 #include <math.h>
 
 typedef struct pbgd {
@@ -40,13 +41,11 @@ static blv_error pbgd_open(blv_run *run, void *state) {
     BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, &s->G));
     BLV_CHECK(blv_penalty_open(run, &s->at));
     BLV_CHECK(blv_agd_open(run, BLV_LEVEL_Y, s->z_auto, &s->agd));
-    BLV_CHECK(blv_state_scalar(run, "L_f", &s->L_f));
-    BLV_CHECK(blv_state_scalar(run, "L", &s->L));
+    BLV_CHECK(blv_state_scalars(run, "L_f", &s->L_f, "L", &s->L, NULL));
     if (isnan(s->step_x))
         BLV_CHECK(blv_guard_open(run, "G before", BLV_LEVEL_X, &s->guard));
-    BLV_CHECK(blv_state_scalar(run, "auto_step_x", &s->step_x));
-    BLV_CHECK(blv_state_scalar(run, "auto_step_y", &s->step_y));
-    BLV_CHECK(blv_state_scalar(run, "auto_step_z", &s->step_z));
+    BLV_CHECK(blv_state_scalars(run, "auto_step_x", &s->step_x, "auto_step_y", &s->step_y,
+                                "auto_step_z", &s->step_z, NULL));
     return estimate ? blv_constants_open(run, &s->work) : BLV_OK;
 }
 
@@ -103,15 +102,12 @@ static blv_flow pbgd_step(blv_run *run, void *state) {
 #define FIELD(name) offsetof(pbgd, name)
 
 static const blv_param params[] = {
-    {"gamma", BLV_REAL, FIELD(gamma), "30", DBL_MIN, DBL_MAX, NULL,
-     "penalty; the bias of the result is of order 1/gamma"},
-    {"step_x", BLV_REAL, FIELD(step_x), "auto", DBL_MIN, DBL_MAX, "auto", "x-step"},
-    {"step_y", BLV_REAL, FIELD(step_y), "auto", DBL_MIN, DBL_MAX, "auto", "y-step"},
-    {"step_z", BLV_REAL, FIELD(step_z), "auto", DBL_MIN, DBL_MAX, "auto",
-     "step of the auxiliary point; auto: 1/L"},
-    {"inner", BLV_INT, FIELD(inner), "10", 1, 9e15, NULL,
-     "T_in: steps of the auxiliary point in an iteration"},
-    {NULL, BLV_REAL, 0, NULL, 0, 0, NULL, NULL},
+    BLV_POSITIVE("gamma", gamma, "30", "penalty; the bias of the result is of order 1/gamma"),
+    BLV_POSITIVE_AUTO("step_x", step_x, "x-step"),
+    BLV_POSITIVE_AUTO("step_y", step_y, "y-step"),
+    BLV_POSITIVE_AUTO("step_z", step_z, "step of the auxiliary point; auto: 1/L"),
+    BLV_COUNT("inner", inner, "10", "T_in: steps of the auxiliary point in an iteration"),
+    BLV_LAST_PARAM,
 };
 
 const blv_solver blv_solver_pbgd = {

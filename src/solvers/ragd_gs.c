@@ -22,11 +22,12 @@
  * quadratic Hc is 0 and nothing else would end it; and after each step on batches, whose noise the
  * momentum would add up. */
 #include "blocks/momentum.h"
+#include "blocks/param_rows.h"
 #include "blocks/penalized.h"
+#include "core/workspace.h"
 #include "solvers/builtin_solvers.h"
 #include "space/distance.h"
 
-#include <float.h>
 #include <math.h>
 
 typedef struct ragd_gs {
@@ -51,15 +52,11 @@ static blv_error ragd_gs_open(blv_run *run, void *state) {
     if (s->output == OUTPUT_AVERAGE)
         BLV_CHECK(blv_state_iterate(run, "x_k", BLV_LEVEL_X, &s->xk));
     BLV_CHECK(blv_momentum_open(run, s->xk ? s->xk : blv_run_x(run), &s->outer));
-    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, &s->G));
-    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, &s->room));
+    BLV_CHECK(blv_scratch_vecs(run, BLV_LEVEL_X, &s->G, &s->room, NULL));
     BLV_CHECK(blv_state_vec(run, "wbar", BLV_LEVEL_X, &s->wbar));
     BLV_CHECK(blv_state_vec(run, "average G", BLV_LEVEL_X, &s->average_G));
-    BLV_CHECK(blv_state_scalar(run, "Hc", &s->Hc));
-    BLV_CHECK(blv_state_scalar(run, "value", &s->value_before));
-    BLV_CHECK(blv_state_scalar(run, "spread", &s->spread));
-    BLV_CHECK(blv_state_scalar(run, "looked", &s->looked));
-    BLV_CHECK(blv_state_scalar(run, "last_d_norm", &s->d_norm));
+    BLV_CHECK(blv_state_scalars(run, "Hc", &s->Hc, "value", &s->value_before, "spread", &s->spread,
+                                "looked", &s->looked, "last_d_norm", &s->d_norm, NULL));
     return blv_penalized_open(run, &s->inner, true, s->outer.L_auto);
 }
 
@@ -171,17 +168,16 @@ static blv_flow ragd_gs_step(blv_run *run, void *state) {
 #define FIELD(name) offsetof(ragd_gs, name)
 
 static const blv_param params[] = {
-    {"L", BLV_REAL, FIELD(outer.L), "auto", DBL_MIN, DBL_MAX, "auto",
-     "the x-step is 1/L; auto: estimated, raised by backtracking"},
+    BLV_POSITIVE_AUTO("L", outer.L, "the x-step is 1/L; auto: estimated, raised by backtracking"),
     {"Hc", BLV_REAL, FIELD(Hc), "auto", 0, DBL_MAX, "auto",
      "constant of the restart condition; auto: what the epoch's iterates show"},
     {"nu", BLV_REAL, FIELD(nu), "1", 0, 1, NULL, "Hoelder exponent of the second derivatives"},
     BLV_PENALIZED_PARAMS(ragd_gs),
-    {"warm", BLV_CHOICE, FIELD(warm), "on", 0, 0, "off|on",
-     "y and z are kept over a restart; off: they begin at 0, as in the paper"},
-    {"output", BLV_CHOICE, FIELD(output), "last", 0, 0, "last|average",
-     "what x is: the last iterate, or the average wbar of the epoch, as in the paper"},
-    {NULL, BLV_REAL, 0, NULL, 0, 0, NULL, NULL},
+    BLV_WORD("warm", warm, "on", "off|on",
+             "y and z are kept over a restart; off: they begin at 0, as in the paper"),
+    BLV_WORD("output", output, "last", "last|average",
+             "what x is: the last iterate, or the average wbar of the epoch, as in the paper"),
+    BLV_LAST_PARAM,
 };
 
 const blv_solver blv_solver_ragd_gs = {

@@ -15,11 +15,11 @@
 #include "blocks/constants.h"
 #include "blocks/inner.h"
 #include "blocks/momentum.h"
+#include "blocks/param_rows.h"
 #include "blocks/steps.h"
 #include "core/workspace.h"
 #include "solvers/builtin_solvers.h"
 
-#include <float.h>
 #include <math.h>
 
 typedef struct rahgd {
@@ -98,20 +98,20 @@ static blv_flow rahgd_step(blv_run *run, void *state) {
 #define FIELD(name) offsetof(rahgd, name)
 
 static const blv_param params[] = {
-    {"L", BLV_REAL, FIELD(outer.L), "auto", DBL_MIN, DBL_MAX, "auto",
-     "the x-step is 1/L; auto: estimated, raised by backtracking"},
+    BLV_POSITIVE_AUTO("L", outer.L, "the x-step is 1/L; auto: estimated, raised by backtracking"),
     {"theta", BLV_REAL, FIELD(theta), "0.1", 0, 1, NULL, "the momentum is 1 - theta"},
-    {"B", BLV_REAL, FIELD(B), "auto", DBL_MIN, DBL_MAX, "auto",
-     "an epoch ends when k S >= B^2; auto: when the momentum points uphill"},
-    {"Lg", BLV_REAL, FIELD(inner.L), "auto", DBL_MIN, DBL_MAX, "auto",
-     "largest curvature of g in y; auto: estimated, and raised when the inner steps meet more"},
-    {"mu", BLV_REAL, FIELD(inner.mu), "auto", DBL_MIN, DBL_MAX, "auto",
-     "smallest curvature of g in y; auto: estimated"},
-    {"inner", BLV_INT, FIELD(inner.steps), "auto", 1, 9e15, "auto",
-     "inner steps of y; auto: until |gy| has fallen by a factor, at most 1000, 40 on large sums"},
+    BLV_POSITIVE_AUTO("B", B,
+                      "an epoch ends when k S >= B^2; auto: when the momentum points uphill"),
+    BLV_POSITIVE_AUTO(
+        "Lg", inner.L,
+        "largest curvature of g in y; auto: estimated, and raised when the inner steps meet more"),
+    BLV_POSITIVE_AUTO("mu", inner.mu, "smallest curvature of g in y; auto: estimated"),
+    BLV_COUNT_AUTO("inner", inner.steps,
+                   "inner steps of y; auto: until |gy| has fallen by a factor, at most 1000, 40 on "
+                   "large sums"),
     {"linear", BLV_INT, FIELD(linear), "auto", 2, 9e15, "auto",
      "K: products with H in an iteration; auto: by Lg/mu, at most 500, 10 on large sums"},
-    {NULL, BLV_REAL, 0, NULL, 0, 0, NULL, NULL},
+    BLV_LAST_PARAM,
 };
 
 const blv_solver blv_solver_rahgd = {

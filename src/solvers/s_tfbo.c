@@ -13,10 +13,11 @@
  * Ours: scale = auto sets the eta's to the distances that y, v and x have to go, as tight solves at
  * the start show them. Sums of gradient norms do not forget: on a badly scaled problem the first
  * large gradients shrink all later steps, and a run with eta = 1 hardly moves. */
+#include "blocks/param_rows.h"
 #include "blocks/steps.h"
+#include "core/workspace.h"
 #include "solvers/builtin_solvers.h"
 
-#include <float.h>
 #include <math.h>
 
 typedef struct s_tfbo {
@@ -33,14 +34,11 @@ static blv_error s_tfbo_open(blv_run *run, void *state) {
     s_tfbo *s = state;
     BLV_CHECK(blv_state_iterate(run, "v", BLV_LEVEL_Y, &s->v));
     BLV_CHECK(blv_gradient_sum_open(run, &s->at));
-    BLV_CHECK(blv_state_scalar(run, "alpha", &s->alpha));
-    BLV_CHECK(blv_state_scalar(run, "beta", &s->beta));
-    BLV_CHECK(blv_state_scalar(run, "gamma", &s->gamma));
-    BLV_CHECK(blv_state_hidden(run, "eta_x", &s->eta_x));
-    BLV_CHECK(blv_state_hidden(run, "eta_y", &s->eta_y));
-    BLV_CHECK(blv_state_hidden(run, "eta_v", &s->eta_v));
-    BLV_CHECK(blv_state_hidden(run, "first step_x", &s->first_step_x));
-    BLV_CHECK(blv_state_hidden(run, "last |d|", &s->last_d_norm));
+    BLV_CHECK(
+        blv_state_scalars(run, "alpha", &s->alpha, "beta", &s->beta, "gamma", &s->gamma, NULL));
+    BLV_CHECK(blv_state_hiddens(run, "eta_x", &s->eta_x, "eta_y", &s->eta_y, "eta_v", &s->eta_v,
+                                "first step_x", &s->first_step_x, "last |d|", &s->last_d_norm,
+                                NULL));
     s->alpha = s->alpha0;
     s->beta = s->beta0;
     s->gamma = s->gamma0;
@@ -115,14 +113,14 @@ static blv_flow s_tfbo_step(blv_run *run, void *state) {
 
 static const blv_param params[] = {
     {"alpha0", BLV_REAL, FIELD(alpha0), "1", 1, DBL_MAX, NULL, "initial sum for x"},
-    {"beta0", BLV_REAL, FIELD(beta0), "1", DBL_MIN, DBL_MAX, NULL, "initial sum for y"},
-    {"gamma0", BLV_REAL, FIELD(gamma0), "1", DBL_MIN, DBL_MAX, NULL, "initial sum for v"},
-    {"eta_x", BLV_REAL, FIELD(eta_x), "1", DBL_MIN, DBL_MAX, NULL, "factor of the x-step"},
-    {"eta_y", BLV_REAL, FIELD(eta_y), "1", DBL_MIN, DBL_MAX, NULL, "factor of the y-step"},
-    {"eta_v", BLV_REAL, FIELD(eta_v), "1", DBL_MIN, DBL_MAX, NULL, "factor of the v-step"},
-    {"scale", BLV_CHOICE, FIELD(scale), "off", 0, 0, "off|auto",
-     "auto: multiply the eta's by the distances to go, measured at the start (ours)"},
-    {NULL, BLV_REAL, 0, NULL, 0, 0, NULL, NULL},
+    BLV_POSITIVE("beta0", beta0, "1", "initial sum for y"),
+    BLV_POSITIVE("gamma0", gamma0, "1", "initial sum for v"),
+    BLV_POSITIVE("eta_x", eta_x, "1", "factor of the x-step"),
+    BLV_POSITIVE("eta_y", eta_y, "1", "factor of the y-step"),
+    BLV_POSITIVE("eta_v", eta_v, "1", "factor of the v-step"),
+    BLV_WORD("scale", scale, "off", "off|auto",
+             "auto: multiply the eta's by the distances to go, measured at the start (ours)"),
+    BLV_LAST_PARAM,
 };
 
 const blv_solver blv_solver_s_tfbo = {

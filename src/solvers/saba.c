@@ -9,10 +9,11 @@
  * M. Dagreou, P. Ablin, S. Vaiter, T. Moreau, "A framework for bilevel optimization that enables
  * stochastic and global variance reduction algorithms", NeurIPS 2022. */
 #include "blocks/pair_guard.h"
+#include "blocks/param_rows.h"
 #include "blocks/saga.h"
+#include "core/workspace.h"
 #include "solvers/builtin_solvers.h"
 
-#include <float.h>
 #include <math.h>
 
 enum { FX, FY };
@@ -29,9 +30,7 @@ static blv_error saba_open(blv_run *run, void *state) {
     saba *s = state;
     BLV_CHECK(blv_state_iterate(run, "v", BLV_LEVEL_Y, &s->v));
     BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, &s->fx));
-    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &s->fy));
-    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &s->gy));
-    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &s->hv));
+    BLV_CHECK(blv_scratch_vecs(run, BLV_LEVEL_Y, &s->fy, &s->gy, &s->hv, NULL));
     BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, &s->jv));
     BLV_CHECK(blv_saga_open(run, "f batch", BLV_LEVEL_X, 2,
                             (const blv_level[]){[FX] = BLV_LEVEL_X, [FY] = BLV_LEVEL_Y}, &s->f));
@@ -104,12 +103,10 @@ static blv_flow saba_step(blv_run *run, void *state) {
 #define FIELD(name) offsetof(saba, name)
 
 static const blv_param params[] = {
-    {"step_x", BLV_REAL, FIELD(steps.x), "auto", DBL_MIN, DBL_MAX, "auto", "x-step"},
-    {"step_y", BLV_REAL, FIELD(steps.y), "auto", DBL_MIN, DBL_MAX, "auto",
-     "y-step; auto: 1/(3 L), 1/L on whole sums"},
-    {"step_v", BLV_REAL, FIELD(steps.v), "auto", DBL_MIN, DBL_MAX, "auto",
-     "v-step; auto: 1/(3 L), 1/L on whole sums"},
-    {NULL, BLV_REAL, 0, NULL, 0, 0, NULL, NULL},
+    BLV_POSITIVE_AUTO("step_x", steps.x, "x-step"),
+    BLV_POSITIVE_AUTO("step_y", steps.y, "y-step; auto: 1/(3 L), 1/L on whole sums"),
+    BLV_POSITIVE_AUTO("step_v", steps.v, "v-step; auto: 1/(3 L), 1/L on whole sums"),
+    BLV_LAST_PARAM,
 };
 
 const blv_solver blv_solver_saba = {

@@ -5,11 +5,10 @@
  * with d = fx - J v, all on the batches of the iteration, e = 1/2.
  * M. Dagreou, P. Ablin, S. Vaiter, T. Moreau, "A framework for bilevel optimization that enables
  * stochastic and global variance reduction algorithms", NeurIPS 2022. */
+#include "blocks/param_rows.h"
 #include "blocks/schedule.h"
 #include "blocks/steps.h"
 #include "solvers/builtin_solvers.h"
-
-#include <float.h>
 
 typedef struct soba {
     blv_steps steps;
@@ -56,13 +55,11 @@ static blv_flow soba_step(blv_run *run, void *state) {
 #define FIELD(name) offsetof(soba, name)
 
 static const blv_param params[] = {
-    {"step_x", BLV_REAL, FIELD(steps.x), "auto", DBL_MIN, DBL_MAX, "auto", "first x-step"},
-    {"step_y", BLV_REAL, FIELD(steps.y), "auto", DBL_MIN, DBL_MAX, "auto",
-     "first y-step; auto: 1/L"},
-    {"step_v", BLV_REAL, FIELD(steps.v), "auto", DBL_MIN, DBL_MAX, "auto",
-     "first v-step; auto: 1/L"},
+    BLV_POSITIVE_AUTO("step_x", steps.x, "first x-step"),
+    BLV_POSITIVE_AUTO("step_y", steps.y, "first y-step; auto: 1/L"),
+    BLV_POSITIVE_AUTO("step_v", steps.v, "first v-step; auto: 1/L"),
     {"decay", BLV_REAL, FIELD(decay), "0.5", 0, 1, NULL, "exponent e of (t+1)^-e"},
-    {NULL, BLV_REAL, 0, NULL, 0, 0, NULL, NULL},
+    BLV_LAST_PARAM,
 };
 
 const blv_solver blv_solver_soba = {

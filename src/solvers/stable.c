@@ -11,11 +11,11 @@
  * optimization", AISTATS 2022. Its projections of Hm and G are left out. */
 #include "blocks/hessian_average.h"
 #include "blocks/pair_guard.h"
+#include "blocks/param_rows.h"
 #include "core/sampler.h"
 #include "solvers/builtin_solvers.h"
 #include "space/distance.h"
 
-#include <float.h>
 #include <math.h>
 
 /* Automatic x-steps on batches: fx and fy are as noisy as their batch, and the steps constant. */
@@ -97,12 +97,12 @@ static blv_flow stable_step(blv_run *run, void *state) {
 #define FIELD(name) offsetof(stable, name)
 
 static const blv_param params[] = {
-    {"step_x", BLV_REAL, FIELD(steps.x), "auto", DBL_MIN, DBL_MAX, "auto",
-     "x-step; auto: 1/(2 L_phi), on batches a twentieth of that"},
-    {"step_y", BLV_REAL, FIELD(steps.y), "auto", DBL_MIN, DBL_MAX, "auto", "y-step; auto: 1/L"},
+    BLV_POSITIVE_AUTO("step_x", steps.x,
+                      "x-step; auto: 1/(2 L_phi), on batches a twentieth of that"),
+    BLV_POSITIVE_AUTO("step_y", steps.y, "y-step; auto: 1/L"),
     {"tau", BLV_REAL, FIELD(tau), "0.1", DBL_MIN, 1, NULL,
      "part of the estimates of H and J that is renewed in an iteration"},
-    {NULL, BLV_REAL, 0, NULL, 0, 0, NULL, NULL},
+    BLV_LAST_PARAM,
 };
 
 const blv_solver blv_solver_stable = {

@@ -21,11 +21,12 @@
  * Every factor of hg is a mean over its batch, where the papers take one sample or average whole
  * products: the same mean, less noise. */
 #include "blocks/neumann.h"
+#include "blocks/param_rows.h"
 #include "blocks/recursive.h"
 #include "blocks/steps.h"
+#include "core/workspace.h"
 #include "solvers/builtin_solvers.h"
 
-#include <float.h>
 #include <math.h>
 
 #define NO_MOMENTUM ((double)INFINITY)
@@ -49,9 +50,8 @@ static blv_error open_storm(blv_run *run, storm *s, blv_neumann_form form) {
     BLV_CHECK(blv_recursive_open(run, "w", BLV_LEVEL_X, isnan(s->steps.x), &s->w));
     BLV_CHECK(blv_old_point_open(run, &s->old));
     BLV_CHECK(blv_neumann_open(run, &s->hg, form, 2));
-    BLV_CHECK(blv_state_scalar(run, "schedule_m", &s->m));
-    BLV_CHECK(blv_state_scalar(run, "schedule_dd", &s->dd));
-    BLV_CHECK(blv_state_scalar(run, "schedule_c1", &s->c1));
+    BLV_CHECK(blv_state_scalars(run, "schedule_m", &s->m, "schedule_dd", &s->dd, "schedule_c1",
+                                &s->c1, NULL));
     if (!isinf(s->c2))
         BLV_CHECK(blv_state_scalar(run, "schedule_c2", &s->c2));
     s->steps.guard_x.unclipped = true;
@@ -131,18 +131,16 @@ static const blv_param params[] = {
      "momentum in y: beta_{k+1} = c2 eta_k^2; auto: 0.3/dd^2"},
     {"c1", BLV_REAL, FIELD(c1), "auto", 0, DBL_MAX, "auto",
      "momentum in x: alpha_{k+1} = c1 eta_k^2; auto: 0.3/dd^2"},
-    {"m", BLV_REAL, FIELD(m), "auto", DBL_MIN, DBL_MAX, "auto",
-     "m of eta_k = dd/(m+k)^(1/3); auto: three times what x needs, or 1 when a step is given"},
-    {"dd", BLV_REAL, FIELD(dd), "auto", DBL_MIN, DBL_MAX, "auto",
-     "dd of eta_k; auto: m^(1/3), so that eta_0 = 1"},
-    {"step_x", BLV_REAL, FIELD(steps.x), "auto", DBL_MIN, DBL_MAX, "auto", "x-step, times eta_k"},
-    {"step_y", BLV_REAL, FIELD(steps.y), "auto", DBL_MIN, DBL_MAX, "auto",
-     "y-step, times eta_k; auto: 1/L"},
-    {"eta", BLV_REAL, FIELD(hg.eta), "auto", DBL_MIN, DBL_MAX, "auto",
-     "step of the Neumann series; auto: 1/L"},
+    BLV_POSITIVE_AUTO(
+        "m", m,
+        "m of eta_k = dd/(m+k)^(1/3); auto: three times what x needs, or 1 when a step is given"),
+    BLV_POSITIVE_AUTO("dd", dd, "dd of eta_k; auto: m^(1/3), so that eta_0 = 1"),
+    BLV_POSITIVE_AUTO("step_x", steps.x, "x-step, times eta_k"),
+    BLV_POSITIVE_AUTO("step_y", steps.y, "y-step, times eta_k; auto: 1/L"),
+    BLV_POSITIVE_AUTO("eta", hg.eta, "step of the Neumann series; auto: 1/L"),
     {"Q", BLV_INT, FIELD(hg.Q), "auto", 1, BLV_NEUMANN_Q_MAX, "auto",
      "factors of the Neumann series; auto: for a bias of 5%, 10 to 300"},
-    {NULL, BLV_REAL, 0, NULL, 0, 0, NULL, NULL},
+    BLV_LAST_PARAM,
 };
 
 #define COMMON_FIELDS                                                                              \

@@ -16,12 +16,12 @@
  * here each factor is the mean over a batch of its own (core/neumann.h): the same mean and less
  * noise. */
 #include "blocks/neumann.h"
+#include "blocks/param_rows.h"
 #include "blocks/recursive.h"
 #include "blocks/steps.h"
 #include "core/sampler.h"
 #include "solvers/builtin_solvers.h"
 
-#include <float.h>
 #include <math.h>
 
 static const double noise_share = 0.02; /* see blv_neumann_prepare */
@@ -121,9 +121,8 @@ static blv_flow vrbo_step(blv_run *run, void *state) {
 #define FIELD(name) offsetof(vrbo, name)
 
 static const blv_param params[] = {
-    {"step_x", BLV_REAL, FIELD(steps.x), "auto", DBL_MIN, DBL_MAX, "auto", "alpha: x-step"},
-    {"step_y", BLV_REAL, FIELD(steps.y), "auto", DBL_MIN, DBL_MAX, "auto",
-     "beta: y-step; auto: 1/L"},
+    BLV_POSITIVE_AUTO("step_x", steps.x, "alpha: x-step"),
+    BLV_POSITIVE_AUTO("step_y", steps.y, "beta: y-step; auto: 1/L"),
     {"period", BLV_INT, FIELD(period), "3", 1, COUNT_MAX, NULL,
      "q: iterations between estimates on large batches"},
     {"inner", BLV_INT, FIELD(inner), "20", 0, COUNT_MAX, NULL, "m: an iteration has m+1 y-steps"},
@@ -131,11 +130,10 @@ static const blv_param params[] = {
      "samples in a large batch; auto: S2 q (m+2), what the small ones use until the next"},
     {"S2", BLV_INT, FIELD(S2), "auto", 1, COUNT_MAX, "auto",
      "samples in a small batch; auto: the run's batch"},
-    {"eta", BLV_REAL, FIELD(hg.eta), "auto", DBL_MIN, DBL_MAX, "auto",
-     "step of the Neumann series; auto: 1/L"},
+    BLV_POSITIVE_AUTO("eta", hg.eta, "step of the Neumann series; auto: 1/L"),
     {"Q", BLV_INT, FIELD(hg.Q), "auto", 1, BLV_NEUMANN_Q_MAX, "auto",
      "factors of the Neumann series; auto: for a bias of 5%, 10 to 300"},
-    {NULL, BLV_REAL, 0, NULL, 0, 0, NULL, NULL},
+    BLV_LAST_PARAM,
 };
 
 const blv_solver blv_solver_vrbo = {

@@ -17,6 +17,29 @@ void blv_project_ball(blv_vec *v, double radius) {
         blv_vec_scale(v, radius / norm);
 }
 
+void blv_project_between(blv_vec *v, const blv_vec *lo, const blv_vec *hi) {
+    blv_vec_apply(v, BLV_LEAST, 0.0, v, lo);
+    blv_vec_apply(v, BLV_MOST, 0.0, v, hi);
+}
+
+/* Michelot's iteration: t grows to the threshold from below, and each time some elements drop out;
+ * as many reductions as it takes, which are few. */
+void blv_project_simplex_by(blv_vec *v, double total, blv_vec *above, blv_vec *which) {
+    const double dim = (double)blv_vec_dim(v);
+    double sum, count = dim, before = 0.0, t;
+    blv_vec_fill(which, 1.0);
+    t = (blv_vec_dot(v, which) - total) / dim;
+    while (count != before) {
+        before = count;
+        blv_vec_apply(above, BLV_EXCESS, t, v, NULL);
+        blv_vec_apply(which, BLV_STEP, 0.0, above, NULL);
+        if (!blv_reduce(BLV_SCALARS(BLV_DOT(&sum, above, which), BLV_DOT(&count, which, which))))
+            break;
+        t += (sum - total) / count;
+    }
+    blv_vec_apply(v, BLV_EXCESS, t, v, NULL);
+}
+
 void blv_project_box(blv_vec *v, const double *lo, const double *hi) {
     const size_t dim = blv_vec_dim(v);
     for (size_t i = 0; i < dim; i++) {

@@ -2,9 +2,11 @@
 #include "base/message.h"
 #include "bench/results.h"
 #include "cli/commands.h"
+#include "cli/outputs.h"
 #include "cli/progress_line.h"
 #include "cli/signals.h"
 #include "cli/store_options.h"
+#include "cli/text.h"
 
 #include <libgen.h>
 #include <limits.h>
@@ -176,43 +178,57 @@ static void remark(void *context, const char *text) {
     cli_complain("%s", text);
 }
 
-static blv_error run_suite(bench *b, const request *asked, blv_message *why) {
-    bench_results results;
-    cli_signals_begin();
-    blv_error error = bench_run_all(b, why);
-    cli_signals_end();
-    if (error == BLV_E_STOPPED)
-        blv_explain(why, error, "stopped; the same command resumes it");
-    if (error != BLV_OK)
-        return error;
-    error = bench_results_make(&results, b);
-    if (error == BLV_OK)
-        error = bench_results_write(&results, why);
-    if (error == BLV_OK)
-        error = bench_results_print(&results, asked->markdown ? REPORT_AS_MARKDOWN : REPORT_AS_TEXT,
-                                    stdout);
-    bench_results_free(&results);
-    return error;
+/* All files are there, or none is changed. */
+static int write_files(const bench_results *results) {
+    cli_outputs outputs = {0};
+    int code = CLI_DONE;
+    for (const bench_file *f = bench_files; f->name && code == CLI_DONE; f++) {
+        cli_text text;
+        blv_message why = {0};
+        blv_error error = f->put(results, cli_text_begin(&text), &why);
+        char *whole = cli_text_end(&text);
+        char *path = cli_print("%s/%s", results->bench->folder, f->name);
+        code = error == BLV_OK ? cli_outputs_bytes(&outputs, path, whole, text.size)
+                               : cli_refuse(error, why.text);
+        free(whole);
+        free(path);
+    }
+    return cli_outputs_finish(&outputs, code);
 }
 
-static int bench_suite_named(request *asked, const char *folder) {
+static int show_results(const bench *b, report_form form) {
+    bench_results results;
+    blv_error error = bench_results_make(&results, b);
+    int code = error == BLV_OK ? write_files(&results) : cli_refuse(error, NULL);
+    if (code == CLI_DONE) {
+        error = bench_results_print(&results, form, stdout);
+        code = error == BLV_OK ? CLI_DONE : cli_refuse(error, NULL);
+    }
+    bench_results_free(&results);
+    return code;
+}
+
+static int run_suite(request *asked, const char *folder) {
     bench b = {0};
     char *path = NULL;
     blv_message why = {0};
     blv_error error = bench_suite_find(asked->name, folder, &path, &why);
-    if (error != BLV_OK)
-        return cli_refuse(error, why.text);
     asked->bench.suite = path;
-    error = bench_open(&b, &asked->bench, &why);
     if (error == BLV_OK)
-        error = run_suite(&b, asked, &why);
+        error = bench_open(&b, &asked->bench, &why);
+    if (error == BLV_OK) {
+        cli_signals_begin();
+        error = bench_run_all(&b, &why);
+        cli_signals_end();
+    }
+    if (error == BLV_E_STOPPED)
+        blv_explain(&why, error, "stopped; the same command resumes it");
+    int code = error == BLV_OK
+                   ? show_results(&b, asked->markdown ? REPORT_AS_MARKDOWN : REPORT_AS_TEXT)
+                   : cli_refuse(error, why.text);
     bench_close(&b);
     free(path);
-    if (error == BLV_E_STOPPED)
-        cli_complain("%s", why.text);
-    return error == BLV_OK          ? CLI_DONE
-           : error == BLV_E_STOPPED ? CLI_FAILED
-                                    : cli_refuse(error, why.text);
+    return code;
 }
 
 int cmd_bench(int argc, char **argv) {
@@ -244,5 +260,5 @@ int cmd_bench(int argc, char **argv) {
     asked.bench.progress = asked.progress == CLI_PROGRESS_NONE ? NULL : print_line;
     const char *folder = asked.suites ? asked.suites : own_suites(own);
     return strcmp(asked.name, "list") == 0 ? list_suites(folder, asked.suites != NULL)
-                                           : bench_suite_named(&asked, folder);
+                                           : run_suite(&asked, folder);
 }

@@ -1,7 +1,7 @@
 /* bilevel plot RUN...: curves of stored runs, in a file or in the terminal. */
-#include "base/atomic_file.h"
 #include "base/message.h"
 #include "cli/commands.h"
+#include "cli/outputs.h"
 #include "cli/store_options.h"
 #include "report/gnuplot.h"
 
@@ -58,41 +58,33 @@ static void report_left_out(const blv_run_groups *groups, const report_figure *f
                          groups->group[groups->runs[i].group].label, figure->column);
 }
 
-static blv_error print_figure(const report_figure *figure, blv_message *why) {
-    int columns = 79, lines = 24;
+/* kind REPORT_TEXT: on standard output. */
+static int draw(const report_figure *figure, report_drawing kind, const char *path) {
+    int columns = 79, lines = 24, code = CLI_DONE;
     struct winsize size;
-    report_bytes text;
+    report_bytes drawn;
+    blv_message why = {0};
     if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 40 && size.ws_row >= 12) {
         columns = size.ws_col - 1;
         lines = size.ws_row - 1;
     }
-    blv_error error = report_gnuplot_draw(figure, REPORT_TEXT, columns, lines, &text, why);
+    blv_error error = report_gnuplot_draw(figure, kind, columns, lines, &drawn, &why);
     if (error != BLV_OK)
-        return error;
-    size_t start = strspn(text.data, "\f\n"); /* a new page and a blank line */
-    fwrite(text.data + start, 1, text.size - start, stdout);
-    free(text.data);
-    return BLV_OK;
-}
-
-static blv_error draw(const request *asked, const report_figure *figure, blv_message *why) {
-    blv_error error = BLV_OK;
-    if (asked->out) {
-        report_bytes bytes;
-        error = report_gnuplot_draw(figure, asked->kind, 0, 0, &bytes, why);
-        if (error == BLV_OK)
-            error = blv_atomic_file_write_whole(asked->out, bytes.data, bytes.size, why);
-        free(bytes.data);
-    }
-    if (error == BLV_OK && (asked->in_terminal || !asked->out))
-        error = print_figure(figure, why);
-    return error;
+        return cli_refuse(error, why.text);
+    size_t start = strspn(drawn.data, "\f\n"); /* of a text: a new page and a blank line */
+    if (kind == REPORT_TEXT)
+        fwrite(drawn.data + start, 1, drawn.size - start, stdout);
+    else
+        code = cli_write_file(path, drawn.data, drawn.size);
+    free(drawn.data);
+    return code;
 }
 
 static int plot(const request *asked, blv_store *store) {
     blv_run_groups groups;
     report_figure figure;
     blv_message why = {0};
+    int code = CLI_DONE;
     blv_error error =
         blv_run_groups_load(&groups, store, asked->runs.items, asked->runs.count, &why);
     if (error != BLV_OK)
@@ -100,11 +92,14 @@ static int plot(const request *asked, blv_store *store) {
     error = report_figure_make(&figure, &groups, asked->over, asked->what, &why);
     if (error == BLV_OK) {
         report_left_out(&groups, &figure);
-        error = draw(asked, &figure, &why);
+        if (asked->out)
+            code = draw(&figure, asked->kind, asked->out);
+        if (code == CLI_DONE && (asked->in_terminal || !asked->out))
+            code = draw(&figure, REPORT_TEXT, NULL);
         report_figure_free(&figure);
     }
     blv_run_groups_free(&groups);
-    return error == BLV_OK ? CLI_DONE : cli_refuse(error, why.text);
+    return error == BLV_OK ? code : cli_refuse(error, why.text);
 }
 
 int cmd_plot(int argc, char **argv) {

@@ -1,8 +1,8 @@
 /* bilevel report RUN...: a page about stored runs. */
-#include "base/atomic_file.h"
-#include "base/text_stream.h"
 #include "cli/commands.h"
+#include "cli/outputs.h"
 #include "cli/store_options.h"
+#include "cli/text.h"
 #include "report/run_page.h"
 
 #include <stdlib.h>
@@ -27,21 +27,19 @@ static const cli_argument table[] = {
 static int report(const request *asked, blv_store *store) {
     blv_run_groups groups;
     blv_message why = {0};
-    blv_text_stream text;
+    cli_text text;
     blv_error error =
         blv_run_groups_load(&groups, store, asked->runs.items, asked->runs.count, &why);
     if (error != BLV_OK)
         return cli_refuse(error, why.text);
     const report_run_page page = {&groups, store, asked->title, asked->no_figures};
-    FILE *out = blv_text_open(&text);
-    error = out ? report_run_page_put(&page, out, &why) : BLV_E_MEMORY;
-    char *whole = blv_text_close(&text);
-    if (error == BLV_OK)
-        error =
-            whole ? blv_atomic_file_write_whole(asked->out, whole, text.size, &why) : BLV_E_MEMORY;
+    error = report_run_page_put(&page, cli_text_begin(&text), &why);
+    char *whole = cli_text_end(&text);
+    int code = error == BLV_OK ? cli_write_file(asked->out, whole, text.size)
+                               : cli_refuse(error, why.text);
     free(whole);
     blv_run_groups_free(&groups);
-    return error == BLV_OK ? CLI_DONE : cli_refuse(error, why.text);
+    return code;
 }
 
 int cmd_report(int argc, char **argv) {
