@@ -155,7 +155,7 @@ static int save(const solving *s) {
     if (!s->out || !e->ran)
         return CLI_DONE;
     blv_error error = blv_vectors_save(s->out, &e->end_vectors, &e->start_vectors, &why);
-    return error == BLV_OK ? CLI_DONE : cli_refuse(error, why.text);
+    return cli_exit_code(error, &why);
 }
 
 static void show(solving *s) {
