@@ -8,7 +8,8 @@
  *         printf("row %zu\n", found->order[i]);
  *
  * A weight is learned for every training row, in folds, so that every row is judged by a model that
- * has not seen its label (docs/clean.md). Same input, same bits, whatever the number of threads. */
+ * has not seen its label (docs/clean.md). Results are bitwise identical for any
+ * number of threads. */
 #ifndef BILEVEL_CLEAN_H
 #define BILEVEL_CLEAN_H
 
@@ -48,15 +49,15 @@ enum { BLV_CLEAN_MODELS = 5 };
 
 typedef struct blv_clean_result {
     size_t rows, classes, folds;
-    const double *weight;      /* of each row: mean over the folds that it was trained in; or NaN */
-    const double *probability; /* rows x classes, by the fold that held the row out */
-    const double *label_probability; /* of the given label of each row */
-    const int32_t *believed;         /* the likeliest class of each row */
-    const bool *suspect;
-    const size_t *order; /* rows, the most suspicious first */
+    double *weight;            /* of each row: mean over the folds that it was trained in; or NaN */
+    double *probability;       /* rows x classes, by the fold that held the row out */
+    double *label_probability; /* of the given label of each row */
+    int32_t *believed;         /* the likeliest class of each row */
+    bool *suspect;
+    size_t *order; /* rows, the most suspicious first */
     size_t suspects;
-    const double *val_probability;  /* like probability, of the validation rows */
-    const double *test_probability; /* of the test rows, mean over the folds */
+    double *val_probability;  /* like probability, of the validation rows */
+    double *test_probability; /* of the test rows, mean over the folds */
 
     double threshold;       /* suspects have a label of probability below it */
     double estimated_wrong; /* share of wrong labels; NaN: not estimated */
@@ -77,8 +78,8 @@ typedef struct blv_clean_result {
     double seconds;
     blv_counts counts, setup_counts;
     bool certified;
-    blv_certificate certificate;         /* mean of Phi, the largest of the others */
-    const blv_certificate *certificates; /* of each fold; NaN where there is none */
+    blv_certificate certificate;   /* mean of Phi, the largest of the others */
+    blv_certificate *certificates; /* of each fold; NaN where there is none */
 } blv_clean_result;
 
 /* options and hooks may be NULL. On error no result is made. */

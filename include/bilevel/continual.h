@@ -3,7 +3,8 @@
  * Each task brings some of the classes. A network is trained on its rows, and on those in memory at
  * the same time; then the memory takes in rows of the task, chosen by a method, and every task so
  * far keeps the same number of rows in it. Methods are compared over several passes through all
- * tasks, with other seeds. Same seed, same bits, whatever the number of threads. */
+ * tasks, with other seeds. Results are bitwise identical for any number of
+ * threads. */
 #ifndef BILEVEL_CONTINUAL_H
 #define BILEVEL_CONTINUAL_H
 
@@ -37,11 +38,11 @@ typedef struct blv_continual_pass {
     double initial; /* value; 0: the default */
     uint64_t seed;
     size_t tasks;
-    const double *accuracy; /* tasks x tasks: after task t, on test rows of task j <= t; else NaN */
-    double average;         /* A_T: the mean over tasks at the end */
+    double *accuracy;  /* tasks x tasks: after task t, on test rows of task j <= t; else NaN */
+    double average;    /* A_T: the mean over tasks at the end */
     double forgetting; /* FGT_T: the mean over tasks but the last of (best so far - at the end) */
     double seconds;    /* of choosing */
-    const double *seconds_after; /* the same after each task */
+    double *seconds_after; /* the same after each task */
 } blv_continual_pass;
 
 /* Passes that differ in the seed only. */
@@ -62,11 +63,11 @@ typedef struct blv_continual_change {
 typedef struct blv_continual_result {
     size_t tasks, memory, seeds; /* in effect */
     size_t pass_count;
-    const blv_continual_pass *passes; /* by method, initial value and seed */
+    blv_continual_pass *passes; /* by method, initial value and seed */
     size_t summary_count;
-    const blv_continual_summary *summaries;
+    blv_continual_summary *summaries;
     size_t change_count; /* methods, with sensitivity; else 0 */
-    const blv_continual_change *changes;
+    blv_continual_change *changes;
 } blv_continual_result;
 
 /* rows and test: dense, with the same columns and classes (blv_dataset_align). options and hooks

@@ -67,11 +67,11 @@ typedef struct blv_select_options {
 typedef struct blv_select_result {
     const blv_selection_method *method;
     size_t rows, count;
-    const size_t *index;  /* the chosen rows, the heaviest first */
-    const double *weight; /* of each; their sum is 1 */
+    size_t *index;  /* the chosen rows, the heaviest first */
+    double *weight; /* of each; their sum is 1 */
     size_t classes;
-    const size_t *of_class, *chosen_of_class; /* rows of each class, and chosen ones */
-    double seconds;                           /* of choosing */
+    size_t *of_class, *chosen_of_class; /* rows of each class, and chosen ones */
+    double seconds;                     /* of choosing */
     double chosen_accuracy, uniform_accuracy, all_accuracy; /* NaN without compare */
 } blv_select_result;
 

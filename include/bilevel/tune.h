@@ -4,7 +4,7 @@
  *   many          learned from there, stopped by rows that neither was learned from; they are kept
  *                 where their gain on those rows is clear beside its standard error
  *
- * docs/tune.md. Same input, same bits, whatever the number of threads. */
+ * docs/tune.md. Results are bitwise identical for any number of threads. */
 #ifndef BILEVEL_TUNE_H
 #define BILEVEL_TUNE_H
 
@@ -66,7 +66,7 @@ typedef struct blv_tune_result {
     bool kept;         /* the learned penalties are the result, not the single one */
     blv_tuned with_none, with_single, with_many;
     const blv_tuned *chosen; /* with_many or with_single */
-    blv_model *model;        /* that is the result, with its penalties */
+    const blv_model *model;  /* that is the result, with its penalties; part of it */
 
     const char *solver;
     uint64_t seed;

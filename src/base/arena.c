@@ -12,9 +12,9 @@ typedef struct blv_arena_block {
 } blv_arena_block;
 
 void *blv_arena_alloc(blv_arena *arena, size_t count, size_t size) {
-    if (size > 0 && count > (SIZE_MAX - sizeof(blv_arena_block)) / size)
-        return NULL;
-    blv_arena_block *block = calloc(1, sizeof *block + count * size);
+    bool fits = size == 0 || count <= (SIZE_MAX - sizeof(blv_arena_block)) / size;
+    blv_arena_block *block = fits ? calloc(1, sizeof *block + count * size) : NULL;
+    arena->failed = arena->failed || !block;
     if (!block)
         return NULL;
     block->before = arena->last;

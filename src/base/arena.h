@@ -5,10 +5,12 @@
 #include "bilevel/status.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 typedef struct blv_arena {
     struct blv_arena_block *last; /* NULL: empty */
+    bool failed;                  /* an allocation has failed: one test for several of them */
 } blv_arena;
 
 /* These return NULL where memory is short. What they return lives as long as the arena. */

@@ -20,6 +20,10 @@ blv_error blv_explain(blv_message *why, blv_error error, const char *format, ...
     return error;
 }
 
+blv_error blv_explain_memory(blv_message *why) {
+    return blv_explain(why, BLV_E_MEMORY, "out of memory");
+}
+
 blv_error blv_explain_errno(blv_message *why, const char *path, const char *action) {
     char reason[128];
     int code = errno;

@@ -9,6 +9,8 @@
 /* Writes the message where there is one and returns the error, for `return blv_explain(...)`. */
 blv_error blv_explain(blv_message *why, blv_error error, const char *format, ...) BLV_PRINTF(3, 4);
 
+/* BLV_E_MEMORY with "out of memory". */
+blv_error blv_explain_memory(blv_message *why);
 /* BLV_E_FILE with "path: cannot <action>: <what errno says>". */
 blv_error blv_explain_errno(blv_message *why, const char *path, const char *action);
 /* The path, or its end where it is too long for a message. */

@@ -32,35 +32,16 @@ static const char **split(char *list) {
     return names;
 }
 
-static int check_name(const char *const *names, size_t i, const char *list) {
-    blv_message why = {0};
-    const char *wrong = NULL;
-    if (!*names[i] && names[1])
-        wrong = "a name is missing";
-    else if (strcmp(names[i], "all") == 0)
-        wrong = "'all' is not part of a list";
-    if (wrong) {
-        cli_complain("--solver '%s': %s", list, wrong);
-        return CLI_REFUSED;
-    }
-    if (!blv_solver_find(NULL, names[i], &why))
-        return cli_refuse(BLV_E_NAME, why.text);
-    for (size_t k = 0; k < i; k++)
-        if (strcmp(names[k], names[i]) == 0) {
-            cli_complain("--solver '%s': %s is named twice", list, names[i]);
-            return CLI_REFUSED;
-        }
-    return CLI_DONE;
-}
-
 int cli_solve_check_solvers(const char *solver) {
     if (strcmp(solver, "all") == 0)
         return CLI_DONE;
     char *list = cli_print("%s", solver);
     const char **names = split(list);
+    blv_message why = {0};
     int code = CLI_DONE;
     for (size_t i = 0; names[i] && code == CLI_DONE; i++)
-        code = check_name(names, i, solver);
+        if (!blv_solver_find(NULL, names[i], &why))
+            code = cli_refuse(BLV_E_NAME, why.text);
     free(names);
     free(list);
     return code;
@@ -174,7 +155,7 @@ static int save(const solving *s) {
     if (!s->out || !e->ran)
         return CLI_DONE;
     blv_error error = blv_vectors_save(s->out, &e->end_vectors, &e->start_vectors, &why);
-    return error == BLV_OK ? CLI_DONE : cli_refuse(error, why.text);
+    return cli_exit_code(error, &why);
 }
 
 static void show(solving *s) {

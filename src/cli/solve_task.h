@@ -30,7 +30,7 @@ typedef struct cli_solve_task {
     size_t checkpoint_size;
 } cli_solve_task;
 
-/* The solvers exist, and are named once. Returns an exit code, after a message. */
+/* The solvers exist. Returns an exit code, after a message. */
 int cli_solve_check_solvers(const char *solver);
 bool cli_solve_is_with_several(const cli_solve_task *task);
 /* Solves with one or several; returns the exit code. */

@@ -136,7 +136,7 @@ int cli_training_restore(const blv_field *table, void *request, cli_training *t,
                          const cli_resume *resume) {
     blv_message why = {0};
     blv_error error = restore(table, request, t, resume, &why);
-    return error == BLV_OK ? CLI_DONE : cli_refuse(error, why.text);
+    return cli_exit_code(error, &why);
 }
 
 /* ---- The data ---- */
@@ -151,7 +151,7 @@ int cli_training_read(const cli_training *t, const char *truth, blv_task_sets **
                                   .scaling = t->scaling};
     blv_message why = {0};
     blv_error error = blv_task_sets_read(sets, &files, &why);
-    return error == BLV_OK ? CLI_DONE : cli_refuse(error, why.text);
+    return cli_exit_code(error, &why);
 }
 
 /* ---- What a stored run begins with ---- */

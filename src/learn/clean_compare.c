@@ -32,8 +32,7 @@ static blv_error train_on(blv_cleaning *c, blv_dataset *rows, double ridge, doub
     double *x = blv_arena_alloc(&arena, def->dim_x, sizeof *x);
     double *y = blv_arena_alloc(&arena, def->dim_y, sizeof *y);
     *weights = malloc(def->dim_y * sizeof **weights);
-    blv_error error =
-        x && y && *weights ? BLV_OK : blv_explain(c->why, BLV_E_MEMORY, "out of memory");
+    blv_error error = x && y && *weights ? BLV_OK : blv_explain_memory(c->why);
     for (size_t i = 0; error == BLV_OK && i < def->dim_x; i++)
         x[i] = full_weight;
     if (error == BLV_OK)
@@ -100,9 +99,9 @@ static blv_quality answered(const blv_dataset *set, const double *probability) {
 static void add_weighted(blv_cleaning *c) {
     blv_clean_model *m = next_model(c, "TRAIN with the weights", "weighted");
     if (c->sets->val)
-        m->val = answered(c->sets->val, c->val_probability);
+        m->val = answered(c->sets->val, c->result.val_probability);
     if (c->sets->test)
-        m->test = answered(c->sets->test, c->test_probability);
+        m->test = answered(c->sets->test, c->result.test_probability);
 }
 
 static blv_error add_cleaned(blv_cleaning *c) {

@@ -37,10 +37,6 @@ typedef struct fold_result {
     double loss;     /* on the rows that were held out, whose labels are known to be right */
 } fold_result;
 
-static blv_error short_of_memory(const blv_cleaning *c) {
-    return blv_explain(c->why, BLV_E_MEMORY, "out of memory");
-}
-
 /* ---- Who does what ---- */
 
 static bool in_window(const fold *f, size_t row) {
@@ -126,8 +122,8 @@ static blv_error answer_held(const blv_dataset *dataset, const bool *held, const
     BLV_CHECK(blv_keep_rows(dataset, held, &part, why));
     const blv_dataset_view *view = blv_dataset_view_of(part);
     double *p = calloc(view->rows * view->classes + 1, sizeof *p);
-    blv_error error = p ? blv_fit_answer(part, weights, view->classes, p, why)
-                        : blv_explain(why, BLV_E_MEMORY, "out of memory");
+    blv_error error =
+        p ? blv_fit_answer(part, weights, view->classes, p, why) : blv_explain_memory(why);
     for (size_t i = 0, next = 0; error == BLV_OK && i < blv_rows_in(dataset); i++)
         if (held[i])
             memcpy(probability + i * view->classes, p + next++ * view->classes,
@@ -152,12 +148,12 @@ static double held_loss(const blv_dataset *dataset, const bool *held, const doub
 static blv_error answer_all_held(const fold *f, fold_result *result) {
     blv_cleaning *c = f->cleaning;
     const blv_dataset *train = c->sets->train, *val = c->sets->val;
-    BLV_CHECK(answer_held(train, f->held, result->weights, c->probability, c->why));
-    result->loss = held_loss(train, f->held, c->probability);
+    BLV_CHECK(answer_held(train, f->held, result->weights, c->result.probability, c->why));
+    result->loss = held_loss(train, f->held, c->result.probability);
     if (!val)
         return BLV_OK;
-    BLV_CHECK(answer_held(val, f->val_held, result->weights, c->val_probability, c->why));
-    result->loss = held_loss(val, f->val_held, c->val_probability);
+    BLV_CHECK(answer_held(val, f->val_held, result->weights, c->result.val_probability, c->why));
+    result->loss = held_loss(val, f->val_held, c->result.val_probability);
     return BLV_OK;
 }
 
@@ -166,20 +162,20 @@ static blv_error add_result(const fold *f, const fold_result *result) {
     blv_cleaning *c = f->cleaning;
     const blv_dataset *test = c->sets->test;
     size_t classes = c->result.classes, numbers = blv_rows_in(test) * classes;
-    c->certificates[f->number] = result->end.certificate;
+    c->result.certificates[f->number] = result->end.certificate;
     for (size_t i = 0, next = 0; i < c->result.rows; i++) {
         if (!f->trains[i])
             continue;
-        c->weight[i] += 1.0 / (1.0 + exp(-result->end.x[next++]));
+        c->result.weight[i] += 1.0 / (1.0 + exp(-result->end.x[next++]));
         f->trained[i]++;
     }
     if (!test)
         return BLV_OK;
     double *p = calloc(numbers + 1, sizeof *p);
     blv_error error =
-        p ? blv_fit_answer(test, result->weights, classes, p, c->why) : short_of_memory(c);
+        p ? blv_fit_answer(test, result->weights, classes, p, c->why) : blv_explain_memory(c->why);
     for (size_t i = 0; error == BLV_OK && i < numbers; i++)
-        c->test_probability[i] += p[i] / (double)c->options.folds;
+        c->result.test_probability[i] += p[i] / (double)c->options.folds;
     free(p);
     return error;
 }
@@ -217,7 +213,7 @@ static blv_error try_ridge(fold *f, double ridge, fold_result *result) {
     size_t numbers = c->result.classes * blv_dataset_view_of(train)->columns;
     result->weights = malloc(numbers * sizeof *result->weights);
     if (!result->weights)
-        return short_of_memory(c);
+        return blv_explain_memory(c->why);
     blv_fit_weights(train, result->end.y, c->result.classes, result->weights);
     return answer_all_held(f, result);
 }
@@ -271,7 +267,7 @@ static blv_error deal(fold *f) {
     return blv_deal_rows(sets->val, c->options.folds, seed + 1, f->val_part, c->why);
 }
 
-static bool make_space(fold *f, blv_arena *arena, size_t rows, size_t val_rows) {
+static void make_space(fold *f, blv_arena *arena, size_t rows, size_t val_rows) {
     size_t most = rows > val_rows ? rows : val_rows;
     f->part = blv_arena_alloc(arena, rows, sizeof *f->part);
     f->slice = blv_arena_alloc(arena, rows, sizeof *f->slice);
@@ -281,20 +277,19 @@ static bool make_space(fold *f, blv_arena *arena, size_t rows, size_t val_rows) 
     f->held = blv_arena_alloc(arena, rows, sizeof *f->held);
     f->val_used = blv_arena_alloc(arena, most, sizeof *f->val_used);
     f->val_held = blv_arena_alloc(arena, val_rows, sizeof *f->val_held);
-    return f->part && f->slice && f->val_part && f->trained && f->trains && f->held &&
-           f->val_used && f->val_held;
 }
 
 blv_error blv_clean_learn(blv_cleaning *c) {
     blv_arena arena = {0};
     size_t rows = c->result.rows;
     fold f = {.cleaning = c, .slices = rows < MOST_SLICES ? rows : MOST_SLICES};
-    bool well = make_space(&f, &arena, rows, blv_rows_in(c->sets->val));
-    blv_error error = well ? deal(&f) : short_of_memory(c);
+    make_space(&f, &arena, rows, blv_rows_in(c->sets->val));
+    blv_error error = arena.failed ? blv_explain_memory(c->why) : deal(&f);
     for (; error == BLV_OK && f.number < c->options.folds; f.number++)
         error = learn_fold(&f);
     for (size_t i = 0; error == BLV_OK && i < rows; i++)
-        c->weight[i] = f.trained[i] > 0 ? c->weight[i] / (double)f.trained[i] : (double)NAN;
+        c->result.weight[i] =
+            f.trained[i] > 0 ? c->result.weight[i] / (double)f.trained[i] : (double)NAN;
     blv_arena_free(&arena);
     return error;
 }

@@ -69,16 +69,16 @@ static blv_error find_threshold(const blv_cleaning *c, blv_label_threshold *foun
     if (o->threshold > 0.0)
         return BLV_OK;
     if (o->flag_share > 0.0)
-        return blv_threshold_by_count(rows, c->label_probability,
+        return blv_threshold_by_count(rows, c->result.label_probability,
                                       (size_t)lround(o->flag_share * (double)rows), found);
     if (!c->sets->val)
-        return blv_threshold_alone(rows, c->result.classes, c->probability,
+        return blv_threshold_alone(rows, c->result.classes, c->result.probability,
                                    blv_dataset_view_of(c->sets->train)->label, found);
     double *clean = calloc(val_rows + 1, sizeof *clean);
     if (!clean)
         return BLV_E_MEMORY;
-    find_label_probability(c->sets->val, c->val_probability, clean);
-    blv_error error = blv_threshold_from_clean(rows, c->label_probability, val_rows, clean,
+    find_label_probability(c->sets->val, c->result.val_probability, clean);
+    blv_error error = blv_threshold_from_clean(rows, c->result.label_probability, val_rows, clean,
                                                o->false_alarms, found);
     free(clean);
     return error;
@@ -99,7 +99,7 @@ static int by_suspicion(const void *left, const void *right) {
 static blv_error flag_rows(blv_cleaning *c) {
     blv_clean_result *r = &c->result;
     blv_label_threshold found;
-    find_label_probability(c->sets->train, c->probability, c->label_probability);
+    find_label_probability(c->sets->train, c->result.probability, c->result.label_probability);
     ranked *order = calloc(r->rows + 1, sizeof *order);
     blv_error error = order ? find_threshold(c, &found) : BLV_E_MEMORY;
     if (error != BLV_OK) {
@@ -110,13 +110,14 @@ static blv_error flag_rows(blv_cleaning *c) {
     r->estimated_wrong = found.wrong;
     r->false_alarms = found.false_alarms;
     for (size_t i = 0; i < r->rows; i++)
-        order[i] = (ranked){c->label_probability[i], i};
+        order[i] = (ranked){c->result.label_probability[i], i};
     qsort(order, r->rows, sizeof *order, by_suspicion);
     for (size_t i = 0; i < r->rows; i++) {
-        c->order[i] = order[i].row;
-        c->suspect[i] = c->label_probability[i] < r->threshold;
-        r->suspects += c->suspect[i];
-        c->believed[i] = (int32_t)blv_likeliest(c->probability + i * r->classes, r->classes);
+        c->result.order[i] = order[i].row;
+        c->result.suspect[i] = c->result.label_probability[i] < r->threshold;
+        r->suspects += c->result.suspect[i];
+        c->result.believed[i] =
+            (int32_t)blv_likeliest(c->result.probability + i * r->classes, r->classes);
     }
     free(order);
     return BLV_OK;
@@ -135,18 +136,18 @@ static blv_error score_against_truth(blv_cleaning *c) {
         return BLV_OK;
     double *suspicion = calloc(r->rows + 1, sizeof *suspicion);
     if (!suspicion)
-        return blv_explain(c->why, BLV_E_MEMORY, "out of memory");
+        return blv_explain_memory(c->why);
     r->truth_known = true;
     for (size_t i = 0; i < r->rows; i++) {
         r->wrong += wrong[i];
-        r->found += wrong[i] && c->suspect[i];
-        suspicion[i] = 1.0 - c->label_probability[i];
+        r->found += wrong[i] && c->result.suspect[i];
+        suspicion[i] = 1.0 - c->result.label_probability[i];
     }
     r->precision = ratio(r->found, r->suspects);
     r->recall = ratio(r->found, r->wrong);
     blv_error error = blv_auroc(r->rows, suspicion, wrong, &r->auroc_probability);
     for (size_t i = 0; i < r->rows; i++)
-        suspicion[i] = isnan(c->weight[i]) ? 0.5 : 1.0 - c->weight[i];
+        suspicion[i] = isnan(c->result.weight[i]) ? 0.5 : 1.0 - c->result.weight[i];
     if (error == BLV_OK)
         error = blv_auroc(r->rows, suspicion, wrong, &r->auroc_weight);
     free(suspicion);
@@ -179,22 +180,19 @@ static void sum_certificates(blv_clean_result *r) {
 
 /* ---- All of it ---- */
 
-static bool make_space(blv_cleaning *c) {
+static void make_space(blv_cleaning *c) {
     blv_clean_result *r = &c->result;
     blv_arena *a = &c->arena;
-    size_t numbers = r->rows * r->classes, val_numbers = blv_rows_in(c->sets->val) * r->classes,
-           test_numbers = blv_rows_in(c->sets->test) * r->classes;
-    r->weight = c->weight = blv_arena_alloc(a, r->rows, sizeof(double));
-    r->probability = c->probability = blv_arena_alloc(a, numbers, sizeof(double));
-    r->label_probability = c->label_probability = blv_arena_alloc(a, r->rows, sizeof(double));
-    r->val_probability = c->val_probability = blv_arena_alloc(a, val_numbers, sizeof(double));
-    r->test_probability = c->test_probability = blv_arena_alloc(a, test_numbers, sizeof(double));
-    r->believed = c->believed = blv_arena_alloc(a, r->rows, sizeof *c->believed);
-    r->suspect = c->suspect = blv_arena_alloc(a, r->rows, sizeof *c->suspect);
-    r->order = c->order = blv_arena_alloc(a, r->rows, sizeof *c->order);
-    r->certificates = c->certificates = blv_arena_alloc(a, r->folds, sizeof *c->certificates);
-    return c->weight && c->probability && c->label_probability && c->val_probability &&
-           c->test_probability && c->believed && c->suspect && c->order && c->certificates;
+    size_t val_rows = blv_rows_in(c->sets->val), test_rows = blv_rows_in(c->sets->test);
+    r->weight = blv_arena_alloc(a, r->rows, sizeof *r->weight);
+    r->probability = blv_arena_alloc(a, r->rows * r->classes, sizeof *r->probability);
+    r->label_probability = blv_arena_alloc(a, r->rows, sizeof *r->label_probability);
+    r->val_probability = blv_arena_alloc(a, val_rows * r->classes, sizeof *r->val_probability);
+    r->test_probability = blv_arena_alloc(a, test_rows * r->classes, sizeof *r->test_probability);
+    r->believed = blv_arena_alloc(a, r->rows, sizeof *r->believed);
+    r->suspect = blv_arena_alloc(a, r->rows, sizeof *r->suspect);
+    r->order = blv_arena_alloc(a, r->rows, sizeof *r->order);
+    r->certificates = blv_arena_alloc(a, r->folds, sizeof *r->certificates);
 }
 
 static blv_error open_work(blv_cleaning *c, const blv_task_hooks *hooks) {
@@ -218,7 +216,8 @@ static blv_error open_work(blv_cleaning *c, const blv_task_hooks *hooks) {
                                    .auroc_weight = (double)NAN,
                                    .precision = (double)NAN,
                                    .recall = (double)NAN};
-    return make_space(c) ? BLV_OK : blv_explain(c->why, BLV_E_MEMORY, "out of memory");
+    make_space(c);
+    return c->arena.failed ? blv_explain_memory(c->why) : BLV_OK;
 }
 
 static blv_error clean(blv_cleaning *c, const blv_task_hooks *hooks) {
@@ -239,7 +238,7 @@ blv_error blv_clean(const blv_task_sets *sets, const blv_clean_options *options,
     *result = NULL;
     blv_cleaning *c = calloc(1, sizeof *c);
     if (!c)
-        return blv_explain(why, BLV_E_MEMORY, "out of memory");
+        return blv_explain_memory(why);
     c->sets = sets;
     c->why = why;
     blv_error error =
@@ -270,7 +269,7 @@ blv_error blv_clean_apply(const blv_clean_result *result, const blv_dataset *row
         return blv_explain(why, BLV_E_VALUE, "clean: these are not the rows of the result");
     bool *keep = malloc(view->rows + 1);
     int32_t *label = malloc((view->rows + 1) * sizeof *label);
-    blv_error error = keep && label ? BLV_OK : blv_explain(why, BLV_E_MEMORY, "out of memory");
+    blv_error error = keep && label ? BLV_OK : blv_explain_memory(why);
     for (size_t i = 0; error == BLV_OK && i < view->rows; i++) {
         label[i] = result->suspect[i] ? result->believed[i] : view->label[i];
         keep[i] = !result->suspect[i];

@@ -6,18 +6,13 @@
 #include "bilevel/clean.h"
 #include "learn/linear_fit.h"
 
-/* The result while it is made: the arrays that it shows can be written here. */
+/* The result while it is made. */
 typedef struct blv_cleaning {
     blv_clean_result result; /* first: what the caller gets */
     blv_arena arena;         /* of everything that the result shows */
     blv_clean_options options;
     const blv_task_sets *sets;
     blv_task task;
-    double *weight, *probability, *label_probability, *val_probability, *test_probability;
-    int32_t *believed;
-    bool *suspect;
-    size_t *order;
-    blv_certificate *certificates;
     blv_message *why;
 } blv_cleaning;
 

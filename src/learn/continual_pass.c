@@ -10,16 +10,11 @@ typedef struct stream {
     const blv_stream_setting *setting;
     const blv_continual_options *options;
     blv_continual_pass *pass;
-    double *accuracy, *seconds_after;
     blv_classifier *network;
     size_t seen;        /* tasks so far */
     size_t **kept;      /* of each task: rows in memory */
     size_t *kept_count; /* of each task */
 } stream;
-
-static blv_error short_of_memory(const stream *s) {
-    return blv_explain(s->setting->why, BLV_E_MEMORY, "out of memory");
-}
 
 /* ---- Tasks ---- */
 
@@ -79,7 +74,7 @@ static blv_error recall(const stream *s, blv_dataset **memory) {
         return BLV_OK;
     size_t *index = malloc(count * sizeof *index);
     if (!index)
-        return short_of_memory(s);
+        return blv_explain_memory(s->setting->why);
     for (size_t t = 0; t < s->seen; t++)
         for (size_t k = 0; k < s->kept_count[t]; k++)
             index[next++] = s->kept[t][k];
@@ -102,7 +97,7 @@ static blv_error keep_some(stream *s, size_t t, const size_t *index, size_t coun
     size_t *kept = calloc(size, sizeof *kept);
     blv_error error =
         kept ? blv_dataset_select(s->setting->rows, index, count, &set, s->setting->why)
-             : short_of_memory(s);
+             : blv_explain_memory(s->setting->why);
     const double begin = blv_wall_clock();
     if (error == BLV_OK)
         error = blv_select(set, &how, kept, NULL, s->setting->why);
@@ -172,10 +167,10 @@ static blv_error judge(stream *s) {
     const size_t t = s->seen - 1;
     double *score = calloc(v->rows * v->classes, sizeof *score);
     if (!score)
-        return short_of_memory(s);
+        return blv_explain_memory(s->setting->why);
     blv_error error = blv_classifier_scores(s->network, s->setting->test, score, s->setting->why);
     for (size_t j = 0; error == BLV_OK && j <= t; j++)
-        s->accuracy[t * s->pass->tasks + j] = accuracy_on(s, score, t, j);
+        s->pass->accuracy[t * s->pass->tasks + j] = accuracy_on(s, score, t, j);
     free(score);
     return error;
 }
@@ -185,7 +180,7 @@ static blv_error take_task(stream *s) {
     const size_t t = s->seen;
     size_t *index = malloc(blv_dataset_view_of(rows)->rows * sizeof *index);
     if (!index)
-        return short_of_memory(s);
+        return blv_explain_memory(s->setting->why);
     size_t count = task_rows(s, t, index);
     blv_dataset *set = NULL;
     blv_error error = count > 0
@@ -195,7 +190,7 @@ static blv_error take_task(stream *s) {
         error = learn(s, set);
     if (error == BLV_OK)
         error = memorize(s, index, count);
-    s->seconds_after[t] = s->pass->seconds;
+    s->pass->seconds_after[t] = s->pass->seconds;
     if (error == BLV_OK)
         error = judge(s);
     blv_dataset_release(set);
@@ -227,14 +222,14 @@ static blv_error open_stream(stream *s, blv_arena *arena, blv_arena *own) {
                                             .precision = view->precision,
                                             .threads = s->options->threads,
                                             .seed = s->pass->seed};
-    s->pass->accuracy = s->accuracy = blv_arena_alloc(arena, T * T, sizeof *s->accuracy);
-    s->pass->seconds_after = s->seconds_after = blv_arena_alloc(arena, T, sizeof *s->seconds_after);
+    s->pass->accuracy = blv_arena_alloc(arena, T * T, sizeof(double));
+    s->pass->seconds_after = blv_arena_alloc(arena, T, sizeof(double));
     s->kept = blv_arena_alloc(own, T, sizeof *s->kept);
     s->kept_count = blv_arena_alloc(own, T, sizeof *s->kept_count);
-    if (!s->accuracy || !s->seconds_after || !s->kept || !s->kept_count)
-        return short_of_memory(s);
+    if (arena->failed || own->failed)
+        return blv_explain_memory(s->setting->why);
     for (size_t i = 0; i < T * T; i++)
-        s->accuracy[i] = (double)NAN;
+        s->pass->accuracy[i] = (double)NAN;
     return blv_classifier_create(&s->network, view->columns, view->classes, &options,
                                  s->setting->why);
 }

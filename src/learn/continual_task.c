@@ -21,9 +21,6 @@ typedef struct comparison {
     const blv_selection_method *usual[USUAL_METHODS];
     blv_stream_setting setting;
     blv_task task;
-    blv_continual_pass *passes;
-    blv_continual_summary *summaries;
-    blv_continual_change *changes;
 } comparison;
 
 /* ---- Summaries ---- */
@@ -72,9 +69,9 @@ static double change_of(const blv_continual_result *r, const blv_selection_metho
 static void summarize_all(comparison *c) {
     blv_continual_result *r = &c->result;
     for (size_t i = 0; i < r->pass_count;)
-        i = summarize(r, i, &c->summaries[r->summary_count++]);
+        i = summarize(r, i, &c->result.summaries[r->summary_count++]);
     for (size_t m = 0; c->options.sensitivity && m < c->options.method_count; m++)
-        c->changes[r->change_count++] =
+        c->result.changes[r->change_count++] =
             (blv_continual_change){c->options.methods[m], change_of(r, c->options.methods[m])};
 }
 
@@ -86,7 +83,7 @@ static size_t values_of(const comparison *c, const blv_selection_method *method)
 
 static blv_error run_pass(comparison *c, const blv_selection_method *method, double initial,
                           uint64_t seed) {
-    blv_continual_pass *p = &c->passes[c->result.pass_count];
+    blv_continual_pass *p = &c->result.passes[c->result.pass_count];
     char value[48] = "";
     *p = (blv_continual_pass){
         .method = method, .initial = initial, .seed = seed, .tasks = c->options.tasks};
@@ -156,14 +153,11 @@ static blv_error make_space(comparison *c) {
     size_t summaries = 0, methods = c->options.method_count;
     for (size_t m = 0; m < methods; m++)
         summaries += values_of(c, c->options.methods[m]);
-    c->result.passes = c->passes =
-        blv_arena_alloc(&c->arena, summaries * c->options.seeds, sizeof *c->passes);
-    c->result.summaries = c->summaries =
-        blv_arena_alloc(&c->arena, summaries, sizeof *c->summaries);
-    c->result.changes = c->changes = blv_arena_alloc(&c->arena, methods, sizeof *c->changes);
-    return c->passes && c->summaries && c->changes
-               ? BLV_OK
-               : blv_explain(c->setting.why, BLV_E_MEMORY, "out of memory");
+    blv_continual_result *r = &c->result;
+    r->passes = blv_arena_alloc(&c->arena, summaries * c->options.seeds, sizeof *r->passes);
+    r->summaries = blv_arena_alloc(&c->arena, summaries, sizeof *r->summaries);
+    r->changes = blv_arena_alloc(&c->arena, methods, sizeof *r->changes);
+    return c->arena.failed ? blv_explain_memory(c->setting.why) : BLV_OK;
 }
 
 static blv_error compare(comparison *c, const blv_task_hooks *hooks) {
@@ -184,7 +178,7 @@ blv_error blv_continual(const blv_dataset *rows, const blv_dataset *test,
     *result = NULL;
     comparison *c = calloc(1, sizeof *c);
     if (!c)
-        return blv_explain(why, BLV_E_MEMORY, "out of memory");
+        return blv_explain_memory(why);
     c->setting =
         (blv_stream_setting){.options = &c->options, .rows = rows, .test = test, .why = why};
     blv_error error =

@@ -50,7 +50,7 @@ blv_error blv_fit_quality(const blv_dataset *dataset, const double *weights, siz
     const blv_dataset_view *view = blv_dataset_view_of(dataset);
     double *probability = calloc(view->rows * view->classes + 1, sizeof *probability);
     if (!probability)
-        return blv_explain(why, BLV_E_MEMORY, "out of memory");
+        return blv_explain_memory(why);
     blv_error error = blv_fit_answer(dataset, weights, scores, probability, why);
     if (error == BLV_OK)
         *quality = blv_quality_of(view->rows, view->classes, view->label, probability);

@@ -2,17 +2,13 @@
 #include "base/arena.h"
 #include "base/caller_struct.h"
 #include "base/message.h"
+#include "bilevel/model.h"
 #include "bilevel/solver.h"
 #include "learn/linear_fit.h"
-#include "learn/model_copy.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-static blv_error short_of_memory(blv_message *why) {
-    return blv_explain(why, BLV_E_MEMORY, "out of memory");
-}
 
 /* ---- Rows that fit the model ---- */
 
@@ -74,7 +70,7 @@ blv_error blv_model_answer(const blv_model *m, const blv_dataset *rows, double *
     blv_dataset *unit = NULL;
     double *weights = blv_arena_alloc(&arena, m->scores * m->features, sizeof *weights);
     double *intercept = blv_arena_alloc(&arena, m->scores, sizeof *intercept);
-    blv_error error = weights && intercept ? BLV_OK : short_of_memory(why);
+    blv_error error = weights && intercept ? BLV_OK : blv_explain_memory(why);
     if (error == BLV_OK && m->unit_rows)
         error = blv_dataset_copy(rows, &unit, why);
     if (error == BLV_OK && unit)
@@ -109,7 +105,7 @@ static blv_error predict(owned_prediction *o, const blv_model *model, const blv_
     int32_t *label = blv_arena_alloc(&o->arena, view->rows + 1, sizeof *label);
     size_t *count = blv_arena_alloc(&o->arena, classes, sizeof *count);
     if (!probability || !predicted || !label || !count)
-        return short_of_memory(why);
+        return blv_explain_memory(why);
     if (view->label)
         memcpy(label, view->label, view->rows * sizeof *label);
     BLV_CHECK(blv_model_answer(model, rows, probability, why));
@@ -137,7 +133,7 @@ blv_error blv_model_predict(const blv_model *model, const blv_dataset *rows,
     *prediction = NULL;
     blv_dataset *aligned = NULL;
     owned_prediction *o = calloc(1, sizeof *o);
-    blv_error error = o ? blv_dataset_copy(rows, &aligned, why) : short_of_memory(why);
+    blv_error error = o ? blv_dataset_copy(rows, &aligned, why) : blv_explain_memory(why);
     if (error == BLV_OK)
         error = align(model, NULL, aligned, why);
     if (error == BLV_OK)

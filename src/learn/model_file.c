@@ -1,76 +1,13 @@
-#include "base/arena.h"
 #include "base/message.h"
+#include "bilevel/model.h"
 #include "bilevel/npz.h"
 #include "bilevel/solver.h"
-#include "learn/model_copy.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 static const char *const format_name = "bilevel linear model 1";
-
-/* ---- Life ---- */
-
-typedef struct owned_model {
-    blv_model model;
-    blv_arena arena;
-    bool short_of_memory;
-} owned_model;
-
-static const double *copy_numbers(owned_model *o, const double *values, size_t count) {
-    double *copy = blv_arena_alloc(&o->arena, count + 1, sizeof *copy);
-    o->short_of_memory = o->short_of_memory || !copy;
-    if (copy && count > 0)
-        memcpy(copy, values, count * sizeof *copy);
-    return copy;
-}
-
-static const char *copy_text(owned_model *o, const char *text) {
-    char *copy = blv_arena_copy(&o->arena, text);
-    o->short_of_memory = o->short_of_memory || !copy;
-    return copy;
-}
-
-static const char *const *copy_names(owned_model *o, const char *const *names, size_t count) {
-    const char **copy = names ? blv_arena_alloc(&o->arena, count + 1, sizeof *copy) : NULL;
-    o->short_of_memory = o->short_of_memory || (names && !copy);
-    for (size_t i = 0; copy && i < count; i++)
-        copy[i] = copy_text(o, names[i]);
-    return copy;
-}
-
-blv_error blv_model_copy(blv_model **model, const blv_model *like, blv_message *why) {
-    *model = NULL;
-    owned_model *o = calloc(1, sizeof *o);
-    if (!o)
-        return blv_explain(why, BLV_E_MEMORY, "out of memory");
-    blv_model *m = &o->model;
-    *m = *like;
-    m->weights = copy_numbers(o, like->weights, m->scores * m->features);
-    m->intercept = copy_numbers(o, like->intercept, m->scores);
-    m->shift = copy_numbers(o, like->shift, m->features);
-    m->divisor = copy_numbers(o, like->divisor, m->features);
-    m->penalty = copy_numbers(o, like->penalty, m->penalties);
-    m->class_names = copy_names(o, like->class_names, m->classes);
-    m->feature_names = copy_names(o, like->feature_names, m->features);
-    m->penalty_names = copy_names(o, like->penalty_names, m->penalties);
-    m->name = copy_text(o, like->name ? like->name : "the model");
-    if (!o->short_of_memory) {
-        *model = m;
-        return BLV_OK;
-    }
-    blv_model_destroy(m);
-    return blv_explain(why, BLV_E_MEMORY, "out of memory");
-}
-
-void blv_model_destroy(blv_model *model) {
-    if (!model)
-        return;
-    owned_model *o = (owned_model *)(void *)model; /* its first member */
-    blv_arena_free(&o->arena);
-    free(o);
-}
 
 /* ---- Writing ---- */
 
@@ -108,9 +45,10 @@ blv_error blv_model_write(const blv_model *model, const char *path, blv_message 
 
 /* ---- Reading ---- */
 
-/* A file and what has been read of it, from malloc. */
+/* A model from a file, and its arrays, from malloc. */
 typedef struct model_file {
-    const char *path;
+    blv_model model; /* first: what the caller gets */
+    char *path;
     blv_npz *file;
     double *weights, *intercept, *shift, *divisor, *unit_rows, *penalty;
     char **class_names, **feature_names, **penalty_names;
@@ -157,7 +95,8 @@ static blv_error read_names(model_file *f, const char *name, size_t expected, ch
     return count == expected ? BLV_OK : reject(f, "the arrays do not fit together");
 }
 
-static blv_error read_shape(model_file *f, blv_model *m) {
+static blv_error read_shape(model_file *f) {
+    blv_model *m = &f->model;
     blv_array about;
     BLV_CHECK(blv_npz_info(f->file, "weights", &about, f->why));
     if (about.ndim != 2 || about.count == 0)
@@ -168,10 +107,11 @@ static blv_error read_shape(model_file *f, blv_model *m) {
     return BLV_OK;
 }
 
-static blv_error read_arrays(model_file *f, blv_model *m) {
+static blv_error read_arrays(model_file *f) {
+    blv_model *m = &f->model;
     size_t any = 0, one = 1;
     BLV_CHECK(expect_format(f));
-    BLV_CHECK(read_shape(f, m));
+    BLV_CHECK(read_shape(f));
     BLV_CHECK(read_numbers(f, "weights", &any, &f->weights));
     BLV_CHECK(read_numbers(f, "intercept", &m->scores, &f->intercept));
     BLV_CHECK(read_numbers(f, "shift", &m->features, &f->shift));
@@ -190,36 +130,50 @@ static blv_error read_arrays(model_file *f, blv_model *m) {
     return BLV_OK;
 }
 
-static blv_error take_arrays(const model_file *f, blv_model m, blv_model **model) {
-    m.weights = f->weights;
-    m.intercept = f->intercept;
-    m.shift = f->shift;
-    m.divisor = f->divisor;
-    m.unit_rows = f->unit_rows[0] != 0.0;
-    m.penalty = f->penalty;
-    m.class_names = (const char *const *)f->class_names;
-    m.feature_names = (const char *const *)f->feature_names;
-    m.penalty_names = (const char *const *)f->penalty_names;
-    m.name = f->path;
-    return blv_model_copy(model, &m, f->why);
+static void show_arrays(model_file *f) {
+    blv_model *m = &f->model;
+    m->weights = f->weights;
+    m->intercept = f->intercept;
+    m->shift = f->shift;
+    m->divisor = f->divisor;
+    m->unit_rows = f->unit_rows[0] != 0.0;
+    m->penalty = f->penalty;
+    m->class_names = (const char *const *)f->class_names;
+    m->feature_names = (const char *const *)f->feature_names;
+    m->penalty_names = (const char *const *)f->penalty_names;
+    m->name = f->path;
 }
 
 blv_error blv_model_read(blv_model **model, const char *path, blv_message *why) {
     if (!model || !path)
         return blv_explain(why, BLV_E_ARGUMENT, "model: a NULL argument");
-    model_file f = {.path = path, .why = why};
-    blv_model m = {0};
     *model = NULL;
-    BLV_CHECK(blv_npz_open(&f.file, path, why));
-    blv_error error = read_arrays(&f, &m);
+    model_file *f = calloc(1, sizeof *f);
+    if (!f || !(f->path = strdup(path))) {
+        free(f);
+        return blv_explain_memory(why);
+    }
+    f->why = why;
+    blv_error error = blv_npz_open(&f->file, path, why);
     if (error == BLV_OK)
-        error = take_arrays(&f, m, model);
-    blv_npz_close(f.file);
-    double *numbers[] = {f.weights, f.intercept, f.shift, f.divisor, f.unit_rows, f.penalty};
-    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
-        free(numbers[i]);
-    free(f.class_names);
-    free(f.feature_names);
-    free(f.penalty_names);
-    return error;
+        error = read_arrays(f);
+    blv_npz_close(f->file);
+    if (error != BLV_OK) {
+        blv_model_destroy(&f->model);
+        return error;
+    }
+    show_arrays(f);
+    *model = &f->model;
+    return BLV_OK;
+}
+
+void blv_model_destroy(blv_model *model) {
+    if (!model)
+        return;
+    model_file *f = (model_file *)(void *)model; /* its first member */
+    void *all[] = {f->weights, f->intercept,   f->shift,         f->divisor,       f->unit_rows,
+                   f->penalty, f->class_names, f->feature_names, f->penalty_names, f->path};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        free(all[i]);
+    free(f);
 }

@@ -1,10 +1,9 @@
 #include "base/random.h"
 #include "learn/choose.h"
+#include "learn/selecting.h"
 #include "learn/weighted_retraining.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 /* Probabilities are kept this far from 0 and 1 where they divide. */
 static const double edge = 1e-3;
@@ -50,9 +49,7 @@ static blv_error play(lottery *l, blv_weighted_retraining *w, size_t rounds, blv
     for (size_t r = 0; r < rounds; r++) {
         double loss;
         draw(l, r);
-        blv_error error = blv_weighted_retraining_train(w, l->weight, true, &loss, why);
-        if (error != BLV_OK)
-            return error;
+        BLV_CHECK(blv_weighted_retraining_train(w, l->weight, true, &loss, why));
         const double advantage = r > 0 ? loss - mean : 0.0;
         size = fmax(size, fabs(advantage));
         if (size > 0.0)
@@ -62,35 +59,28 @@ static blv_error play(lottery *l, blv_weighted_retraining *w, size_t rounds, blv
     return BLV_OK;
 }
 
+static blv_error choose(blv_weighted_retraining *w, lottery *l, size_t rounds, size_t *index,
+                        blv_message *why) {
+    double **numbers[] = {&l->probability, &l->weight, &l->slope};
+    for (size_t i = 0; i < 3; i++)
+        if (!(*numbers[i] = blv_arena_alloc(&w->arena, w->rows, sizeof(double))))
+            return blv_select_memory(why);
+    l->in = blv_arena_alloc(&w->arena, w->rows, sizeof *l->in);
+    if (!l->in)
+        return blv_select_memory(why);
+    for (size_t i = 0; i < w->rows; i++)
+        l->probability[i] = (double)l->size / (double)w->rows;
+    BLV_CHECK(play(l, w, rounds, why));
+    return blv_largest(w->rows, l->probability, l->size, index) ? BLV_OK : blv_select_memory(why);
+}
+
 blv_error blv_choose_probabilistic(const blv_problem *problem, size_t size, size_t rounds,
                                    uint64_t seed, size_t *index, blv_message *why) {
     blv_weighted_retraining w;
-    blv_error error = blv_weighted_retraining_open(&w, problem, why);
-    if (error != BLV_OK)
-        return error;
-    lottery l = {.rows = w.rows,
-                 .size = size,
-                 .stream = blv_stream_make(seed, "probabilistic choice"),
-                 .probability = calloc(w.rows, sizeof(double)),
-                 .weight = calloc(w.rows, sizeof(double)),
-                 .slope = calloc(w.rows, sizeof(double)),
-                 .in = calloc(w.rows, sizeof(bool))};
-    bool room = l.probability && l.weight && l.slope && l.in;
-    for (size_t i = 0; room && i < w.rows; i++)
-        l.probability[i] = (double)size / (double)w.rows;
-    if (room)
-        error = play(&l, &w, rounds, why);
-    if (room && error == BLV_OK)
-        room = blv_largest(w.rows, l.probability, size, index);
-    if (!room) {
-        if (why)
-            snprintf(why->text, sizeof why->text, "selection: out of memory");
-        error = BLV_E_MEMORY;
-    }
+    BLV_CHECK(blv_weighted_retraining_open(&w, problem, why));
+    lottery l = {
+        .rows = w.rows, .size = size, .stream = blv_stream_make(seed, "probabilistic choice")};
+    blv_error error = choose(&w, &l, rounds, index, why);
     blv_weighted_retraining_close(&w);
-    free(l.probability);
-    free(l.weight);
-    free(l.slope);
-    free(l.in);
     return error;
 }

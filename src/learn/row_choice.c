@@ -4,6 +4,7 @@
 #include "learn/selecting.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,10 +12,6 @@ enum { KMEANS_ROUNDS = 25, MODEL_STEPS = 1500 };
 static const double matching_ridge = 1e-4; /* relative to the mean square of a gradient */
 
 /* ---- Points ---- */
-
-static blv_error short_of_memory(const blv_selecting *s) {
-    return blv_select_refuse(s, BLV_E_MEMORY, "out of memory");
-}
 
 static blv_points points_of(const blv_selecting *s, size_t width, const float *numbers) {
     return (blv_points){.count = s->view->rows,
@@ -42,11 +39,6 @@ typedef struct looks {
     float *features, *residuals;
 } looks;
 
-static void free_looks(looks *l) {
-    free(l->features);
-    free(l->residuals);
-}
-
 static void residuals_of(const blv_selecting *s, size_t classes, const double *scores, float *out) {
     for (size_t i = 0; i < s->view->rows; i++) {
         const double *score = scores + i * classes;
@@ -65,21 +57,18 @@ static blv_error look_with(const blv_selecting *s, blv_classifier *model, looks 
     const size_t rows = s->view->rows;
     l->width = blv_classifier_width(model);
     l->classes = blv_classifier_classes(model); /* the rows may have fewer */
-    l->features = malloc(rows * (l->width + 1) * sizeof *l->features);
-    l->residuals = malloc(rows * l->classes * sizeof *l->residuals);
-    double *numbers =
-        malloc(rows * (l->width > l->classes ? l->width : l->classes) * sizeof(double));
-    blv_error error = l->features && l->residuals && numbers ? BLV_OK : short_of_memory(s);
-    if (error == BLV_OK)
-        error = blv_classifier_features(model, s->rows, numbers, s->why);
-    for (size_t i = 0; error == BLV_OK && i < rows * l->width; i++)
+    const size_t most = l->width > l->classes ? l->width : l->classes;
+    l->features = blv_arena_alloc(s->arena, rows * (l->width + 1), sizeof *l->features);
+    l->residuals = blv_arena_alloc(s->arena, rows * l->classes, sizeof *l->residuals);
+    double *numbers = blv_arena_alloc(s->arena, rows * most, sizeof *numbers);
+    if (!l->features || !l->residuals || !numbers)
+        return blv_select_memory(s->why);
+    BLV_CHECK(blv_classifier_features(model, s->rows, numbers, s->why));
+    for (size_t i = 0; i < rows * l->width; i++)
         l->features[i] = (float)numbers[i];
-    if (error == BLV_OK)
-        error = blv_classifier_scores(model, s->rows, numbers, s->why);
-    if (error == BLV_OK)
-        residuals_of(s, l->classes, numbers, l->residuals);
-    free(numbers);
-    return error;
+    BLV_CHECK(blv_classifier_scores(model, s->rows, numbers, s->why));
+    residuals_of(s, l->classes, numbers, l->residuals);
+    return BLV_OK;
 }
 
 static blv_error train_model(const blv_selecting *s, blv_classifier **model) {
@@ -123,58 +112,51 @@ static blv_points gradients_of(const blv_selecting *s, looks *l) {
 
 /* ---- Methods ---- */
 
+/* What the ways of choosing return. */
+static blv_error done(const blv_selecting *s, bool room) {
+    return room ? BLV_OK : blv_select_memory(s->why);
+}
+
 static blv_error uniform(blv_selecting *s) {
-    return blv_choose_uniform(s->view->rows, s->how->count, s->how->seed, s->index)
-               ? BLV_OK
-               : short_of_memory(s);
+    return done(s, blv_choose_uniform(s->view->rows, s->how->count, s->how->seed, s->index));
 }
 
 static blv_error cluster(blv_selecting *s, size_t width, const float *numbers) {
     const blv_points points = points_of(s, width, numbers);
-    return blv_choose_kmeans(&points, s->how->count, KMEANS_ROUNDS, s->how->seed, s->index,
-                             s->weight)
-               ? BLV_OK
-               : short_of_memory(s);
+    return done(s, blv_choose_kmeans(&points, s->how->count, KMEANS_ROUNDS, s->how->seed, s->index,
+                                     s->weight));
 }
 
 static blv_error kmeans(blv_selecting *s) {
-    float *numbers = malloc(s->view->rows * s->view->columns * sizeof *numbers);
+    const size_t rows = s->view->rows, columns = s->view->columns;
+    float *numbers = blv_arena_alloc(s->arena, rows * columns, sizeof *numbers);
     if (!numbers)
-        return short_of_memory(s);
-    copy_rows(s->view, NULL, s->view->rows, numbers);
-    blv_error error = cluster(s, s->view->columns, numbers);
-    free(numbers);
-    return error;
+        return blv_select_memory(s->why);
+    copy_rows(s->view, NULL, rows, numbers);
+    return cluster(s, columns, numbers);
 }
 
-/* Among candidates, for which all others of these stand: the work grows with their square. */
+/* Among candidates, which represent all others: the work grows with their square. */
 static blv_error facility_location(blv_selecting *s) {
     const size_t count = blv_select_candidates(s);
-    size_t *row = malloc(count * sizeof *row);
-    float *numbers = malloc(count * s->view->columns * sizeof *numbers);
-    blv_error error =
-        row && numbers ? blv_select_some(s, count, "candidates", row) : short_of_memory(s);
-    if (error == BLV_OK) {
-        copy_rows(s->view, row, count, numbers);
-        blv_points points = points_of(s, s->view->columns, numbers);
-        points.count = count;
-        if (!blv_choose_facility(&points, s->how->count, s->index, s->weight))
-            error = short_of_memory(s);
-    }
-    for (size_t k = 0; error == BLV_OK && k < s->how->count; k++)
+    size_t *row = blv_arena_alloc(s->arena, count, sizeof *row);
+    float *numbers = blv_arena_alloc(s->arena, count * s->view->columns, sizeof *numbers);
+    if (!row || !numbers)
+        return blv_select_memory(s->why);
+    BLV_CHECK(blv_select_some(s, count, "candidates", row));
+    copy_rows(s->view, row, count, numbers);
+    blv_points points = points_of(s, s->view->columns, numbers);
+    points.count = count;
+    BLV_CHECK(done(s, blv_choose_facility(&points, s->how->count, s->index, s->weight)));
+    for (size_t k = 0; k < s->how->count; k++)
         s->index[k] = row[s->index[k]];
-    free(row);
-    free(numbers);
-    return error;
+    return BLV_OK;
 }
 
 static blv_error kmeans_embedding(blv_selecting *s) {
-    looks l = {0};
-    blv_error error = look_at(s, &l);
-    if (error == BLV_OK)
-        error = cluster(s, l.width, l.features);
-    free_looks(&l);
-    return error;
+    looks l;
+    BLV_CHECK(look_at(s, &l));
+    return cluster(s, l.width, l.features);
 }
 
 /* Features of length 1, as iCaRL has them. */
@@ -202,76 +184,55 @@ static void share_out(size_t classes, const size_t *rows, size_t size, size_t *s
 
 static blv_error herd_class(blv_selecting *s, const blv_points *p, int32_t class, size_t rows,
                             size_t share, size_t *index) {
-    bool *own = calloc(p->count + 1, sizeof *own); /* never of size 0 */
-    double *weight = calloc(p->count + 1, sizeof *weight);
-    double *mean = calloc(blv_points_dim(p), sizeof *mean);
-    bool room = own && weight && mean;
-    for (size_t i = 0; room && i < p->count; i++) {
+    bool *own = blv_arena_alloc(s->arena, p->count, sizeof *own);
+    double *weight = blv_arena_alloc(s->arena, p->count, sizeof *weight);
+    double *mean = blv_arena_alloc(s->arena, blv_points_dim(p), sizeof *mean);
+    if (!own || !weight || !mean)
+        return blv_select_memory(s->why);
+    for (size_t i = 0; i < p->count; i++) {
         own[i] = s->view->label[i] == class;
         weight[i] = own[i] ? 1.0 / (double)rows : 0.0;
     }
-    if (room)
-        blv_points_sum(p, weight, mean);
-    room = room && blv_choose_herding(p, own, mean, share, index);
-    free(own);
-    free(weight);
-    free(mean);
-    return room ? BLV_OK : short_of_memory(s);
+    blv_points_sum(p, weight, mean);
+    return done(s, blv_choose_herding(p, own, mean, share, index));
 }
 
-static blv_error herd(blv_selecting *s, const looks *l) {
-    const blv_points p = points_of(s, l->width, l->features);
-    size_t *rows = calloc(2 * l->classes, sizeof *rows), first = 0;
-    if (!rows)
-        return short_of_memory(s);
-    size_t *share = rows + l->classes;
+static blv_error herding(blv_selecting *s) {
+    looks l;
+    BLV_CHECK(look_at(s, &l));
+    unit_features(s->view->rows, l.width, l.features);
+    const blv_points p = points_of(s, l.width, l.features);
+    size_t *rows = blv_arena_alloc(s->arena, l.classes, sizeof *rows), first = 0;
+    size_t *share = blv_arena_alloc(s->arena, l.classes, sizeof *share);
+    if (!rows || !share)
+        return blv_select_memory(s->why);
     for (size_t i = 0; i < p.count; i++)
         rows[s->view->label[i]]++;
-    share_out(l->classes, rows, s->how->count, share);
-    blv_error error = BLV_OK;
-    for (size_t k = 0; error == BLV_OK && k < l->classes; k++) {
+    share_out(l.classes, rows, s->how->count, share);
+    for (size_t k = 0; k < l.classes; k++) {
         if (share[k] > 0)
-            error = herd_class(s, &p, (int32_t)k, rows[k], share[k], s->index + first);
+            BLV_CHECK(herd_class(s, &p, (int32_t)k, rows[k], share[k], s->index + first));
         for (size_t i = first; i < first + share[k]; i++)
             s->weight[i] = (double)rows[k] / (double)share[k];
         first += share[k];
     }
-    free(rows);
-    return error;
-}
-
-static blv_error herding(blv_selecting *s) {
-    looks l = {0};
-    blv_error error = look_at(s, &l);
-    if (error == BLV_OK) {
-        unit_features(s->view->rows, l.width, l.features);
-        error = herd(s, &l);
-    }
-    free_looks(&l);
-    return error;
+    return BLV_OK;
 }
 
 /* weighted: by matching pursuit (GCR), else by herding, all weights being alike */
 static blv_error match_gradients(blv_selecting *s, bool weighted) {
-    looks l = {0};
-    blv_error error = look_at(s, &l);
-    if (error != BLV_OK) {
-        free_looks(&l);
-        return error;
-    }
+    looks l;
+    BLV_CHECK(look_at(s, &l));
     const blv_points p = gradients_of(s, &l);
-    double *target = calloc(blv_points_dim(&p), sizeof *target), square = 0.0;
+    double *target = blv_arena_alloc(s->arena, blv_points_dim(&p), sizeof *target), square = 0.0;
+    if (!target)
+        return blv_select_memory(s->why);
     for (size_t i = 0; i < p.count; i++)
         square += blv_points_dot(&p, i, i) / (double)p.count;
-    if (target)
-        blv_points_sum(&p, NULL, target);
-    bool room =
-        target && (weighted ? blv_choose_matching(&p, target, matching_ridge * square,
+    blv_points_sum(&p, NULL, target);
+    return done(s, weighted ? blv_choose_matching(&p, target, matching_ridge * square,
                                                   s->how->count, s->index, s->weight)
                             : blv_choose_herding(&p, NULL, target, s->how->count, s->index));
-    free(target);
-    free_looks(&l);
-    return room ? BLV_OK : short_of_memory(s);
 }
 
 static blv_error gradient_matching(blv_selecting *s) {
@@ -339,38 +300,44 @@ static void settle_weights(size_t size, double *weight) {
 
 static blv_error check(const blv_selecting *s) {
     if (!s->view->dense)
-        return blv_select_refuse(s, BLV_E_UNSUPPORTED, "the rows must be dense");
+        return blv_select_reject(s, BLV_E_UNSUPPORTED, "the rows must be dense");
     if (!s->view->label || s->view->classes < 2)
-        return blv_select_refuse(s, BLV_E_VALUE, "the rows must have at least two classes");
+        return blv_select_reject(s, BLV_E_VALUE, "the rows must have at least two classes");
     if (s->how->count == 0 || s->how->count > s->view->rows)
-        return blv_select_refuse(s, BLV_E_VALUE, "count: expected from 1 to the number of rows");
+        return blv_select_reject(s, BLV_E_VALUE, "count: expected from 1 to the number of rows");
     return BLV_OK;
+}
+
+static blv_error run_method(blv_selecting *s, double *weight) {
+    const size_t count = s->how->count;
+    blv_error error = BLV_E_NAME;
+    s->weight = blv_arena_alloc(s->arena, count, sizeof *s->weight);
+    if (!s->weight)
+        return blv_select_memory(s->why);
+    for (size_t k = 0; k < count; k++)
+        s->weight[k] = 1.0;
+    for (size_t i = 0; i < METHODS; i++)
+        if (&methods[i].method == s->how->method)
+            error = methods[i].select(s);
+    settle_weights(count, s->weight);
+    if (weight && error == BLV_OK)
+        memcpy(weight, s->weight, count * sizeof *weight);
+    return error;
 }
 
 blv_error blv_select(const blv_dataset *rows, const blv_selection *given, size_t *index,
                      double *weight, blv_message *why) {
-    blv_selection own, *how = &own;
-    blv_selecting s = {.rows = rows, .view = NULL, .how = how, .index = index, .why = why};
+    blv_selection how;
+    blv_arena arena = {0};
+    blv_selecting s = {.rows = rows, .how = &how, .index = index, .arena = &arena, .why = why};
     if (!rows || !given || !index)
-        return blv_select_refuse(&s, BLV_E_ARGUMENT, "a NULL argument");
-    BLV_CHECK(blv_caller_struct(how, sizeof own, given, "blv_selection", why));
-    if (!how->method)
-        return blv_select_refuse(&s, BLV_E_ARGUMENT, "a NULL argument");
+        return blv_select_reject(&s, BLV_E_ARGUMENT, "a NULL argument");
+    BLV_CHECK(blv_caller_struct(&how, sizeof how, given, "blv_selection", why));
+    if (!how.method)
+        return blv_select_reject(&s, BLV_E_ARGUMENT, "a NULL argument");
     s.view = blv_dataset_view_of(rows);
-    blv_error error = check(&s);
-    if (error != BLV_OK)
-        return error;
-    s.weight = malloc(how->count * sizeof *s.weight);
-    if (!s.weight)
-        return short_of_memory(&s);
-    for (size_t k = 0; k < how->count; k++)
-        s.weight[k] = 1.0;
-    for (size_t i = 0; i < METHODS; i++)
-        if (&methods[i].method == how->method)
-            error = methods[i].select(&s);
-    settle_weights(how->count, s.weight);
-    if (weight && error == BLV_OK)
-        memcpy(weight, s.weight, how->count * sizeof *weight);
-    free(s.weight);
+    BLV_CHECK(check(&s));
+    blv_error error = run_method(&s, weight);
+    blv_arena_free(&arena);
     return error;
 }

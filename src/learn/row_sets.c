@@ -4,10 +4,6 @@
 
 #include <stdlib.h>
 
-static blv_error short_of_memory(blv_message *why) {
-    return blv_explain(why, BLV_E_MEMORY, "out of memory");
-}
-
 size_t blv_rows_in(const blv_dataset *dataset) {
     return dataset ? blv_dataset_view_of(dataset)->rows : 0;
 }
@@ -18,7 +14,7 @@ blv_error blv_deal_rows(const blv_dataset *dataset, size_t parts, uint64_t seed,
     size_t *row = blv_arena_alloc(&arena, blv_rows_in(dataset), sizeof *row);
     size_t *count = blv_arena_alloc(&arena, parts, sizeof *count), next = 0;
     double *share = blv_arena_alloc(&arena, parts, sizeof *share);
-    blv_error error = row && count && share ? BLV_OK : short_of_memory(why);
+    blv_error error = arena.failed ? blv_explain_memory(why) : BLV_OK;
     for (size_t p = 0; error == BLV_OK && p < parts; p++)
         share[p] = 1.0 / (double)parts;
     if (error == BLV_OK)
@@ -35,7 +31,7 @@ blv_error blv_keep_rows(const blv_dataset *dataset, const bool *keep, blv_datase
     size_t rows = blv_rows_in(dataset), count = 0;
     size_t *index = malloc((rows + 1) * sizeof *index);
     if (!index)
-        return short_of_memory(why);
+        return blv_explain_memory(why);
     for (size_t i = 0; i < rows; i++)
         if (keep[i])
             index[count++] = i;

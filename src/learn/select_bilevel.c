@@ -1,16 +1,15 @@
 /* Choosing by the problem coreset: a run of a solver on it, or trying rows out.
  *
  * Rows to choose from are a random part of all where there are many (candidates), and f is about a
- * random part of all as well. A linear classifier is trained, on the
- * features of the model where there is one. After a run the rows with the largest
- * weights are taken, and keep them. */
+ * random part of all as well. A linear classifier is trained, on the features of the model
+ * where there is one. After a run the rows with the largest weights are taken, and keep them. */
 #include "base/random.h"
 #include "bilevel/registry.h"
 #include "learn/choose.h"
 #include "learn/selecting.h"
 #include "learn/weighted_retraining.h"
 
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 enum {
@@ -30,20 +29,17 @@ static const double default_first = 5.0; /* of bcsr */
 blv_error blv_select_some(const blv_selecting *s, size_t count, const char *purpose, size_t *row) {
     const size_t all = s->view->rows;
     const blv_stream stream = blv_stream_make(s->how->seed, purpose);
-    size_t *order = malloc(all * sizeof *order);
-    bool *in = calloc(all, sizeof *in);
-    if (order && in) {
-        blv_random_permutation(&stream, 0, all, order);
-        for (size_t i = 0; i < count; i++)
-            in[order[i]] = true;
-        for (size_t i = 0, next = 0; i < all; i++)
-            if (in[i])
-                row[next++] = i;
-    }
-    const bool room = order && in;
-    free(order);
-    free(in);
-    return room ? BLV_OK : blv_select_refuse(s, BLV_E_MEMORY, "out of memory");
+    size_t *order = blv_arena_alloc(s->arena, all, sizeof *order);
+    bool *in = blv_arena_alloc(s->arena, all, sizeof *in);
+    if (!order || !in)
+        return blv_select_memory(s->why);
+    blv_random_permutation(&stream, 0, all, order);
+    for (size_t i = 0; i < count; i++)
+        in[order[i]] = true;
+    for (size_t i = 0, next = 0; i < all; i++)
+        if (in[i])
+            row[next++] = i;
+    return BLV_OK;
 }
 
 size_t blv_select_candidates(const blv_selecting *s) {
@@ -79,15 +75,14 @@ static blv_error make_problem(const blv_selecting *s, const size_t *row, size_t 
                                          .seed = s->how->seed,
                                          .over_val = true};
     const size_t judged = judged_of(s);
-    size_t *of_f = malloc(judged * sizeof *of_f);
+    size_t *of_f = blv_arena_alloc(s->arena, judged, sizeof *of_f);
     blv_sets sets = {.size = sizeof sets};
-    blv_error error = of_f ? blv_select_some(s, judged, "judged rows", of_f)
-                           : blv_select_refuse(s, BLV_E_MEMORY, "out of memory");
-    if (error == BLV_OK)
-        error = blv_dataset_select(s->rows, row, count, &sets.train, s->why);
+    if (!of_f)
+        return blv_select_memory(s->why);
+    BLV_CHECK(blv_select_some(s, judged, "judged rows", of_f));
+    blv_error error = blv_dataset_select(s->rows, row, count, &sets.train, s->why);
     if (error == BLV_OK)
         error = blv_dataset_select(s->rows, of_f, judged, &sets.val, s->why);
-    free(of_f);
     if (error == BLV_OK)
         error = blv_coreset_create(&sets, &setting, &options, problem, s->why);
     blv_dataset_release(sets.train);
@@ -141,7 +136,7 @@ static blv_error solve(const blv_selecting *s, const blv_problem *problem, uint6
     if (error == BLV_OK && blv_run_result(run)->outcome == BLV_ORACLE_FAILED)
         error = BLV_E_ORACLE;
     if (error != BLV_OK)
-        error = blv_select_refuse(s, error, blv_run_message(run));
+        error = blv_select_reject(s, error, blv_run_message(run));
     blv_run_destroy(run);
     return error;
 }
@@ -154,18 +149,16 @@ typedef blv_error (*choose_fn)(const blv_selecting *s, const blv_problem *proble
 /* The candidates, the problem on them, and what is chosen among them. */
 static blv_error choose_among(blv_selecting *s, double C, choose_fn choose) {
     const size_t count = blv_select_candidates(s);
-    size_t *row = malloc(count * sizeof *row);
+    size_t *row = blv_arena_alloc(s->arena, count, sizeof *row);
     blv_problem *problem = NULL;
-    blv_error error = row ? blv_select_some(s, count, "candidates", row)
-                          : blv_select_refuse(s, BLV_E_MEMORY, "out of memory");
-    if (error == BLV_OK)
-        error = make_problem(s, row, count, C, &problem);
-    if (error == BLV_OK)
-        error = choose(s, problem, count, s->index);
+    if (!row)
+        return blv_select_memory(s->why);
+    BLV_CHECK(blv_select_some(s, count, "candidates", row));
+    BLV_CHECK(make_problem(s, row, count, C, &problem));
+    blv_error error = choose(s, problem, count, s->index);
     for (size_t k = 0; error == BLV_OK && k < s->how->count; k++)
         s->index[k] = row[s->index[k]];
     blv_problem_destroy(problem);
-    free(row);
     return error;
 }
 
@@ -176,28 +169,26 @@ static uint64_t iterations_of(const blv_selecting *s) {
 
 static blv_error by_weight(const blv_selecting *s, const blv_problem *problem, size_t rows,
                            size_t *chosen) {
-    double *weight = calloc(rows, sizeof *weight);
+    double *weight = blv_arena_alloc(s->arena, rows, sizeof *weight);
     if (!weight)
-        return blv_select_refuse(s, BLV_E_MEMORY, "out of memory");
-    blv_error error = solve(s, problem, iterations_of(s), weight);
-    if (error == BLV_OK && !blv_largest(rows, weight, s->how->count, chosen))
-        error = blv_select_refuse(s, BLV_E_MEMORY, "out of memory");
-    for (size_t k = 0; error == BLV_OK && k < s->how->count; k++)
+        return blv_select_memory(s->why);
+    BLV_CHECK(solve(s, problem, iterations_of(s), weight));
+    if (!blv_largest(rows, weight, s->how->count, chosen))
+        return blv_select_memory(s->why);
+    for (size_t k = 0; k < s->how->count; k++)
         s->weight[k] = weight[chosen[k]];
-    free(weight);
-    return error;
+    return BLV_OK;
 }
 
 /* The rows as the model sees them, features from 0 to 1. */
 static blv_error embed(const blv_selecting *s, blv_dataset **embedded) {
     const size_t rows = s->view->rows, width = blv_classifier_width(s->how->model);
-    double *numbers = malloc(rows * width * sizeof *numbers);
-    float *single = malloc(rows * width * sizeof *single);
-    blv_error error =
-        numbers && single ? BLV_OK : blv_select_refuse(s, BLV_E_MEMORY, "out of memory");
-    if (error == BLV_OK)
-        error = blv_classifier_features(s->how->model, s->rows, numbers, s->why);
-    for (size_t i = 0; error == BLV_OK && i < rows * width; i++)
+    double *numbers = blv_arena_alloc(s->arena, rows * width, sizeof *numbers);
+    float *single = blv_arena_alloc(s->arena, rows * width, sizeof *single);
+    if (!numbers || !single)
+        return blv_select_memory(s->why);
+    BLV_CHECK(blv_classifier_features(s->how->model, s->rows, numbers, s->why));
+    for (size_t i = 0; i < rows * width; i++)
         single[i] = (float)numbers[i];
     const bool f32 = s->view->precision == BLV_F32;
     const blv_dataset_view view = {.size = sizeof(blv_dataset_view),
@@ -208,13 +199,8 @@ static blv_error embed(const blv_selecting *s, blv_dataset **embedded) {
                                    .stride = width,
                                    .classes = s->view->classes,
                                    .label = s->view->label};
-    if (error == BLV_OK)
-        error = blv_dataset_create(embedded, &view, NULL, s->why);
-    if (error == BLV_OK)
-        error = blv_dataset_scale(embedded, 1, BLV_SCALE_UNIT, s->why);
-    free(numbers);
-    free(single);
-    return error;
+    BLV_CHECK(blv_dataset_create(embedded, &view, NULL, s->why));
+    return blv_dataset_scale(embedded, 1, BLV_SCALE_UNIT, s->why);
 }
 
 blv_error blv_select_by_solver(blv_selecting *s) {

@@ -14,8 +14,6 @@ typedef struct choosing {
     blv_select_options options;
     blv_task task;
     const blv_dataset *rows, *test;
-    size_t *index, *of_class, *chosen_of_class;
-    double *weight;
     blv_message *why;
 } choosing;
 
@@ -35,13 +33,13 @@ static blv_error sort_chosen(choosing *c) {
     size_t count = c->result.count;
     chosen *all = malloc(count * sizeof *all);
     if (!all)
-        return blv_explain(c->why, BLV_E_MEMORY, "out of memory");
+        return blv_explain_memory(c->why);
     for (size_t k = 0; k < count; k++)
-        all[k] = (chosen){c->index[k], c->weight[k]};
+        all[k] = (chosen){c->result.index[k], c->result.weight[k]};
     qsort(all, count, sizeof *all, heaviest_first);
     for (size_t k = 0; k < count; k++) {
-        c->index[k] = all[k].row;
-        c->weight[k] = all[k].weight;
+        c->result.index[k] = all[k].row;
+        c->result.weight[k] = all[k].weight;
     }
     free(all);
     return BLV_OK;
@@ -52,13 +50,13 @@ static blv_error choose(choosing *c) {
     const blv_selection *how = &c->options.selection;
     blv_task_say(&c->task, "choosing by %s", how->method->name);
     const double begin = blv_wall_clock();
-    BLV_CHECK(blv_select(c->rows, how, c->index, c->weight, c->why));
+    BLV_CHECK(blv_select(c->rows, how, c->result.index, c->result.weight, c->why));
     c->result.seconds = blv_wall_clock() - begin;
     BLV_CHECK(sort_chosen(c));
     for (size_t i = 0; i < c->result.rows; i++)
-        c->of_class[label[i]]++;
+        c->result.of_class[label[i]]++;
     for (size_t k = 0; k < c->result.count; k++)
-        c->chosen_of_class[label[c->index[k]]]++;
+        c->result.chosen_of_class[label[c->result.index[k]]]++;
     return BLV_OK;
 }
 
@@ -83,7 +81,7 @@ static blv_error judge_uniform(choosing *c) {
     blv_selection how = c->options.selection;
     size_t *index = malloc(how.count * sizeof *index);
     if (!index)
-        return blv_explain(c->why, BLV_E_MEMORY, "out of memory");
+        return blv_explain_memory(c->why);
     how.method = blv_selection_method_find("uniform", NULL);
     blv_error error = blv_select(c->rows, &how, index, NULL, c->why);
     if (error == BLV_OK)
@@ -98,7 +96,7 @@ static blv_error expect_going(const choosing *c) {
 
 static blv_error compare(choosing *c) {
     blv_select_result *r = &c->result;
-    BLV_CHECK(judge(c, "the chosen rows", c->index, c->weight, &r->chosen_accuracy));
+    BLV_CHECK(judge(c, "the chosen rows", c->result.index, c->result.weight, &r->chosen_accuracy));
     BLV_CHECK(expect_going(c));
     BLV_CHECK(judge_uniform(c));
     BLV_CHECK(expect_going(c));
@@ -117,13 +115,11 @@ static blv_error make_space(choosing *c) {
     r->count = how->count;
     r->classes = view->classes;
     r->chosen_accuracy = r->uniform_accuracy = r->all_accuracy = (double)NAN;
-    r->index = c->index = blv_arena_alloc(&c->arena, r->count, sizeof *c->index);
-    r->weight = c->weight = blv_arena_alloc(&c->arena, r->count, sizeof *c->weight);
-    r->of_class = c->of_class = blv_arena_alloc(&c->arena, r->classes, sizeof *c->of_class);
-    r->chosen_of_class = c->chosen_of_class =
-        blv_arena_alloc(&c->arena, r->classes, sizeof *c->chosen_of_class);
-    bool well = c->index && c->weight && c->of_class && c->chosen_of_class;
-    return well ? BLV_OK : blv_explain(c->why, BLV_E_MEMORY, "out of memory");
+    r->index = blv_arena_alloc(&c->arena, r->count, sizeof *r->index);
+    r->weight = blv_arena_alloc(&c->arena, r->count, sizeof *r->weight);
+    r->of_class = blv_arena_alloc(&c->arena, r->classes, sizeof *r->of_class);
+    r->chosen_of_class = blv_arena_alloc(&c->arena, r->classes, sizeof *r->chosen_of_class);
+    return c->arena.failed ? blv_explain_memory(c->why) : BLV_OK;
 }
 
 static blv_error select_rows(choosing *c, const blv_select_options *options,
@@ -149,7 +145,7 @@ blv_error blv_select_rows(const blv_dataset *rows, const blv_dataset *test,
     *result = NULL;
     choosing *c = calloc(1, sizeof *c);
     if (!c)
-        return blv_explain(why, BLV_E_MEMORY, "out of memory");
+        return blv_explain_memory(why);
     c->rows = rows;
     c->test = test;
     c->why = why;

@@ -2,24 +2,28 @@
 #ifndef BLV_LEARN_SELECTING_H
 #define BLV_LEARN_SELECTING_H
 
+#include "base/arena.h"
+#include "base/message.h"
 #include "bilevel/select.h"
-
-#include <stdio.h>
+#include "bilevel/solver.h"
 
 typedef struct blv_selecting {
     const blv_dataset *rows;
     const blv_dataset_view *view;
     const blv_selection *how;
     size_t *index;
-    double *weight; /* comes as 1 each */
+    double *weight;   /* comes as 1 each */
+    blv_arena *arena; /* lives until the rows are chosen */
     blv_message *why;
 } blv_selecting;
 
-static inline blv_error blv_select_refuse(const blv_selecting *s, blv_error error,
+static inline blv_error blv_select_reject(const blv_selecting *s, blv_error error,
                                           const char *text) {
-    if (s->why)
-        snprintf(s->why->text, sizeof s->why->text, "selection: %s", text);
-    return error;
+    return blv_explain(s->why, error, "selection: %s", text);
+}
+
+static inline blv_error blv_select_memory(blv_message *why) {
+    return blv_explain(why, BLV_E_MEMORY, "selection: out of memory");
 }
 
 /* Which scores a classifier gives; its rows may have fewer classes. */

@@ -16,10 +16,6 @@ typedef struct owned_sets {
     double *shift, *divisor;
 } owned_sets;
 
-static blv_error short_of_memory(blv_message *why) {
-    return blv_explain(why, BLV_E_MEMORY, "out of memory");
-}
-
 /* ---- Checks ---- */
 
 /* Rows of each class, by the labels as given; NULL where memory is short. */
@@ -41,7 +37,7 @@ static blv_error expect_all_classes(const blv_task_sets *s, blv_message *why) {
     free(wanted);
     free(found);
     if (!well)
-        return short_of_memory(why);
+        return blv_explain_memory(why);
     if (missing == train->classes)
         return BLV_OK;
     return blv_explain(why, BLV_E_VALUE,
@@ -86,7 +82,7 @@ static blv_error prepare(owned_sets *o, blv_task_scaling scaling, blv_message *w
     s->shift = o->shift = blv_arena_alloc(&o->arena, s->features + 1, sizeof *o->shift);
     s->divisor = o->divisor = blv_arena_alloc(&o->arena, s->features + 1, sizeof *o->divisor);
     if (!o->shift || !o->divisor)
-        return short_of_memory(why);
+        return blv_explain_memory(why);
     for (size_t j = 0; j < s->features; j++)
         o->divisor[j] = 1.0;
     BLV_CHECK(scale(o, all, count, scaling, why));
@@ -128,7 +124,7 @@ static blv_error find_wrong(owned_sets *o, const char *path, blv_message *why) {
         return BLV_OK;
     bool *wrong = blv_arena_alloc(&o->arena, train->rows + 1, sizeof *wrong);
     if (!wrong)
-        return short_of_memory(why);
+        return blv_explain_memory(why);
     o->sets.wrong = wrong;
     for (size_t i = 0; !path && i < train->rows; i++)
         wrong[i] = train->label[i] != train->true_label[i];
@@ -201,7 +197,7 @@ blv_error blv_task_sets_read(blv_task_sets **sets, const blv_task_files *given, 
     if (!files.train)
         return blv_explain(why, BLV_E_ARGUMENT, "sets: no file to train on");
     owned_sets *o = new_sets(files.train, files.val, files.test);
-    return o ? hand_out(o, read_files(o, &files, why), sets) : short_of_memory(why);
+    return o ? hand_out(o, read_files(o, &files, why), sets) : blv_explain_memory(why);
 }
 
 static blv_error take_sets(owned_sets *o, const blv_dataset *train, const blv_dataset *val,
@@ -226,7 +222,7 @@ blv_error blv_task_sets_create(blv_task_sets **sets, const blv_dataset *train,
     *sets = NULL;
     owned_sets *o = new_sets("train", NULL, NULL);
     return o ? hand_out(o, take_sets(o, train, val, test, scaling, why), sets)
-             : short_of_memory(why);
+             : blv_explain_memory(why);
 }
 
 void blv_task_sets_destroy(blv_task_sets *sets) {

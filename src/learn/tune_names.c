@@ -15,10 +15,6 @@ typedef struct owned_groups {
     uint32_t *group;
 } owned_groups;
 
-static blv_error short_of_memory(blv_message *why) {
-    return blv_explain(why, BLV_E_MEMORY, "out of memory");
-}
-
 /* The number of a group by name; one more where it is new. */
 static blv_error find_group(owned_groups *o, const char *name, uint32_t *number, blv_message *why) {
     size_t count = o->groups.count;
@@ -30,7 +26,7 @@ static blv_error find_group(owned_groups *o, const char *name, uint32_t *number,
     const char **names = blv_arena_grow(&o->arena, o->names, count, sizeof *names);
     char *copy = blv_arena_copy(&o->arena, name);
     if (!names || !copy)
-        return short_of_memory(why);
+        return blv_explain_memory(why);
     names[count] = copy;
     o->groups.names = o->names = names;
     o->groups.count++;
@@ -77,7 +73,7 @@ blv_error blv_feature_groups_read(blv_feature_groups **groups, const char *path,
         o->groups.features = features;
         o->groups.group = o->group = blv_arena_alloc(&o->arena, features, sizeof *o->group);
     }
-    blv_error error = o && o->group ? read_lines(o, path, file, why) : short_of_memory(why);
+    blv_error error = o && o->group ? read_lines(o, path, file, why) : blv_explain_memory(why);
     fclose(file);
     if (error == BLV_OK)
         *groups = &o->groups;
@@ -101,7 +97,7 @@ static blv_error add_name(blv_tuning *t, const char *text) {
         blv_arena_grow(&t->arena, t->penalty_names, t->penalty_count, sizeof *names);
     char *copy = blv_arena_copy(&t->arena, text);
     if (!names || !copy)
-        return blv_tune_short_of_memory(t);
+        return blv_explain_memory(t->why);
     names[t->penalty_count++] = copy;
     t->penalty_names = names;
     return BLV_OK;
@@ -136,7 +132,7 @@ static blv_error name_groups(blv_tuning *t) {
                            features);
     t->group = blv_arena_alloc(&t->arena, features + 1, sizeof *t->group);
     if (!t->group)
-        return blv_tune_short_of_memory(t);
+        return blv_explain_memory(t->why);
     for (size_t j = 0; j < features; j++)
         t->group[j] = g->group[j];
     for (size_t k = 0; k < g->count; k++)

@@ -45,7 +45,7 @@ static blv_error try_penalty(search *s, double logarithm, double *loss) {
     tried *now = &s->all[s->count];
     *now = (tried){logarithm, 0.0, blv_arena_alloc(&s->arena, s->rows, sizeof *now->losses)};
     if (!now->losses)
-        return blv_tune_short_of_memory(t);
+        return blv_explain_memory(t->why);
     s->count++;
     blv_fit_weights(t->train, s->y, t->scores, s->weights);
     BLV_CHECK(blv_tune_row_losses(t, t->val, s->weights, now->losses));
@@ -92,7 +92,7 @@ static blv_error refine(search *s) {
 static blv_error largest_not_worse(search *s, double *largest) {
     double *nothing = blv_arena_alloc(&s->arena, s->rows, sizeof *nothing), error = 0.0;
     if (!nothing)
-        return blv_tune_short_of_memory(s->tuning);
+        return blv_explain_memory(s->tuning->why);
     *largest = s->best;
     for (size_t i = 0; i < s->count; i++)
         if (s->all[i].logarithm == s->best)
@@ -134,7 +134,7 @@ blv_error blv_tune_find_single(blv_tuning *t, const blv_problem *problem) {
     s.best_y = t->single.y = blv_arena_alloc(&t->arena, s.dim_y, sizeof *s.best_y);
     t->none.y = blv_arena_alloc(&t->arena, s.dim_y, sizeof *t->none.y);
     bool well = s.y && s.weights && s.best_y && t->none.y;
-    blv_error error = well ? search_penalty(&s) : blv_tune_short_of_memory(t);
+    blv_error error = well ? search_penalty(&s) : blv_explain_memory(t->why);
     blv_arena_free(&s.arena);
     return error;
 }

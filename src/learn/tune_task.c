@@ -8,7 +8,6 @@
  *                 looks without progress end the run. The penalties are kept where their gain on
  *                 the stopping rows is clear beside its standard error. */
 #include "base/caller_struct.h"
-#include "learn/model_copy.h"
 #include "learn/row_sets.h"
 #include "learn/tune_work.h"
 
@@ -23,10 +22,6 @@ static const double range_of_many = 1.0;
 static const double clear_gain = 1.5; /* in standard errors */
 static const double usual_val_share = 0.2, usual_stop_share = 0.25, usual_range = 7.0;
 static const uint64_t usual_patience = 2;
-
-blv_error blv_tune_short_of_memory(const blv_tuning *t) {
-    return blv_explain(t->why, BLV_E_MEMORY, "out of memory");
-}
 
 /* ---- Problems ---- */
 
@@ -67,7 +62,7 @@ blv_error blv_tune_row_losses(const blv_tuning *t, const blv_dataset *set, const
     const blv_dataset_view *v = blv_dataset_view_of(set);
     double *p = calloc(v->rows * v->classes + 1, sizeof *p);
     if (!p)
-        return blv_tune_short_of_memory(t);
+        return blv_explain_memory(t->why);
     blv_error error = blv_fit_answer(set, weights, t->scores, p, t->why);
     for (size_t i = 0; error == BLV_OK && i < v->rows; i++)
         loss[i] = -log(fmax(p[i * v->classes + (size_t)v->label[i]], DBL_MIN));
@@ -151,7 +146,7 @@ static blv_error take_best(blv_tuning *t, const watcher *w) {
     double *learned = blv_arena_alloc(&t->arena, w->dim_x, sizeof *learned);
     double *y = blv_arena_alloc(&t->arena, t->dim_y, sizeof *y);
     if (!learned || !y)
-        return blv_tune_short_of_memory(t);
+        return blv_explain_memory(t->why);
     for (size_t k = 0; k < w->dim_x; k++)
         learned[k] = t->result.start * exp(best_x(w)[k]);
     memcpy(y, best_y(w), t->dim_y * sizeof *y);
@@ -169,7 +164,7 @@ static blv_error find_many(blv_tuning *t) {
     watcher w = {
         .patience = t->options.patience, .dim_x = dim_x, .count = VECTORS + dim_x + t->dim_y};
     w.numbers = calloc(w.count, sizeof *w.numbers);
-    blv_error error = w.numbers ? BLV_OK : blv_tune_short_of_memory(t);
+    blv_error error = w.numbers ? BLV_OK : blv_explain_memory(t->why);
     if (error == BLV_OK) {
         w.numbers[BEST_LOSS] = INFINITY;
         memcpy(best_y(&w), t->single.y, t->dim_y * sizeof(double));
@@ -192,7 +187,7 @@ static blv_error judge(blv_tuning *t, blv_tuned_model *m, blv_tuned *shown) {
     if (!m->weights)
         m->weights = blv_arena_alloc(&t->arena, t->dim_y, sizeof *m->weights);
     if (!m->weights)
-        return blv_tune_short_of_memory(t);
+        return blv_explain_memory(t->why);
     blv_fit_weights(t->train, m->y, t->scores, m->weights);
     shown->weights = m->weights;
     BLV_CHECK(blv_fit_quality(t->fit, m->weights, t->scores, &shown->fit, t->why));
@@ -206,7 +201,7 @@ static blv_error weigh_gain(blv_tuning *t) {
     blv_arena arena = {0};
     double *before = blv_arena_alloc(&arena, rows, sizeof *before);
     double *after = blv_arena_alloc(&arena, rows, sizeof *after);
-    blv_error error = before && after ? BLV_OK : blv_tune_short_of_memory(t);
+    blv_error error = before && after ? BLV_OK : blv_explain_memory(t->why);
     if (error == BLV_OK)
         error = blv_tune_row_losses(t, t->stop, t->single.weights, before);
     if (error == BLV_OK)
@@ -258,7 +253,7 @@ static blv_error refit(blv_tuning *t) {
     blv_dataset *both = NULL;
     double *x = calloc(t->result.learned_count + 1, sizeof *x);
     blv_error error =
-        x ? blv_dataset_join(t->train, t->val, &both, t->why) : blv_tune_short_of_memory(t);
+        x ? blv_dataset_join(t->train, t->val, &both, t->why) : blv_explain_memory(t->why);
     if (error == BLV_OK)
         error = refit_on(t, both, x);
     free(x);
@@ -324,7 +319,7 @@ static blv_error split_val(blv_tuning *t) {
     bool *fits = blv_arena_alloc(&arena, rows, sizeof *fits);
     blv_error error = slice && stops && fits
                           ? blv_deal_rows(t->val, slices, t->options.seed, slice, t->why)
-                          : blv_tune_short_of_memory(t);
+                          : blv_explain_memory(t->why);
     for (size_t i = 0; error == BLV_OK && i < rows; i++) {
         stops[i] = slice[i] < for_stopping;
         fits[i] = !stops[i];
@@ -379,38 +374,43 @@ static blv_error learn_many(blv_tuning *t) {
     return weigh_gain(t);
 }
 
+static double *copy_numbers(blv_tuning *t, const double *numbers, size_t count) {
+    double *copy = blv_arena_alloc(&t->arena, count, sizeof *copy);
+    return copy ? memcpy(copy, numbers, count * sizeof *copy) : NULL;
+}
+
+/* Names are those of the training rows, which stay as long as the result. */
 static blv_error make_model(blv_tuning *t) {
     const blv_dataset_view *train = blv_dataset_view_of(t->train);
     const double *from = t->result.chosen->weights;
     size_t features = t->sets->features, columns = features + 1;
-    blv_arena arena = {0};
-    double *weights = blv_arena_alloc(&arena, t->scores * features, sizeof *weights);
-    double *intercept = blv_arena_alloc(&arena, t->scores, sizeof *intercept);
-    double *penalty = blv_arena_alloc(&arena, t->penalty_count, sizeof *penalty);
-    bool well = weights && intercept && penalty;
-    for (size_t k = 0; well && k < t->scores; k++) {
+    double *weights = blv_arena_alloc(&t->arena, t->scores * features, sizeof *weights);
+    double *intercept = blv_arena_alloc(&t->arena, t->scores, sizeof *intercept);
+    double *penalty = blv_arena_alloc(&t->arena, t->penalty_count, sizeof *penalty);
+    t->model = (blv_model){.scores = t->scores,
+                           .features = features,
+                           .classes = train->classes,
+                           .weights = weights,
+                           .intercept = intercept,
+                           .shift = copy_numbers(t, t->sets->shift, features),
+                           .divisor = copy_numbers(t, t->sets->divisor, features),
+                           .unit_rows = t->sets->unit_rows,
+                           .class_names = train->class_names,
+                           .feature_names = train->feature_names,
+                           .penalties = t->penalty_count,
+                           .penalty = penalty,
+                           .penalty_names = t->penalty_names,
+                           .name = "the model"};
+    if (t->arena.failed)
+        return blv_explain_memory(t->why);
+    for (size_t k = 0; k < t->scores; k++) {
         memcpy(weights + k * features, from + k * columns, features * sizeof *weights);
         intercept[k] = from[k * columns + features];
     }
-    for (size_t k = 0; well && k < t->penalty_count; k++)
+    for (size_t k = 0; k < t->penalty_count; k++)
         penalty[k] = t->result.kept ? t->result.learned[k] : t->result.single;
-    const blv_model model = {.scores = t->scores,
-                             .features = features,
-                             .classes = train->classes,
-                             .weights = weights,
-                             .intercept = intercept,
-                             .shift = t->sets->shift,
-                             .divisor = t->sets->divisor,
-                             .unit_rows = t->sets->unit_rows,
-                             .class_names = train->class_names,
-                             .feature_names = train->feature_names,
-                             .penalties = t->penalty_count,
-                             .penalty = penalty,
-                             .penalty_names = t->penalty_names};
-    blv_error error =
-        well ? blv_model_copy(&t->result.model, &model, t->why) : blv_tune_short_of_memory(t);
-    blv_arena_free(&arena);
-    return error;
+    t->result.model = &t->model;
+    return BLV_OK;
 }
 
 static blv_error tune(blv_tuning *t, const blv_task_hooks *hooks) {
@@ -449,16 +449,13 @@ blv_error blv_tune(const blv_task_sets *sets, const blv_tune_options *options,
     *result = NULL;
     blv_tuning *t = calloc(1, sizeof *t);
     if (!t)
-        return blv_explain(why, BLV_E_MEMORY, "out of memory");
+        return blv_explain_memory(why);
     t->sets = sets;
     t->why = why;
     blv_error error =
         blv_caller_struct(&t->options, sizeof t->options, options, "blv_tune_options", why);
     if (error == BLV_OK)
         error = tune(t, hooks);
-    blv_dataset *held[] = {t->train, t->val, t->fit, t->stop};
-    for (size_t i = 0; i < sizeof held / sizeof held[0]; i++)
-        blv_dataset_release(held[i]);
     if (error == BLV_OK || (error == BLV_E_STOPPED && t->result.model))
         *result = &t->result;
     else
@@ -470,7 +467,9 @@ void blv_tune_result_destroy(blv_tune_result *result) {
     if (!result)
         return;
     blv_tuning *t = (blv_tuning *)(void *)result; /* its first member */
-    blv_model_destroy(result->model);
+    blv_dataset *held[] = {t->train, t->val, t->fit, t->stop};
+    for (size_t i = 0; i < sizeof held / sizeof held[0]; i++)
+        blv_dataset_release(held[i]);
     blv_arena_free(&t->arena);
     free(t);
 }

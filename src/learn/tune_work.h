@@ -15,6 +15,7 @@ typedef struct blv_tuned_model {
 typedef struct blv_tuning {
     blv_tune_result result; /* first: what the caller gets */
     blv_arena arena;        /* of everything that the result shows */
+    blv_model model;
     blv_tune_options options;
     blv_task task;
     const blv_task_sets *sets;
@@ -29,7 +30,6 @@ typedef struct blv_tuning {
     blv_message *why;
 } blv_tuning;
 
-blv_error blv_tune_short_of_memory(const blv_tuning *t);
 /* The problem l2reg on these rows. */
 blv_error blv_tune_problem(const blv_tuning *t, blv_dataset *train,
                            const blv_l2reg_setting *setting, blv_problem **problem);

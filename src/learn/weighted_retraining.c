@@ -1,16 +1,14 @@
 #include "learn/weighted_retraining.h"
+#include "base/message.h"
 #include "bilevel/certificate.h"
 
 #include <math.h>
-#include <stdio.h>
 
 static const double training_tolerance = 1e-4, linear_tolerance = 1e-3;
 enum { PRODUCTS_MAX = 200 };
 
-static blv_error refuse(blv_message *why, blv_error error, const char *text) {
-    if (why)
-        snprintf(why->text, sizeof why->text, "selection: %s", text);
-    return error;
+static blv_error reject(blv_message *why, blv_error error, const char *text) {
+    return blv_explain(why, error, "selection: %s", text);
 }
 
 blv_error blv_weighted_retraining_open(blv_weighted_retraining *w, const blv_problem *problem,
@@ -27,11 +25,11 @@ blv_error blv_weighted_retraining_open(blv_weighted_retraining *w, const blv_pro
         error = blv_cg_create(&w->cg, def->space_y);
     if (error != BLV_OK) {
         blv_weighted_retraining_close(w);
-        return refuse(why, error, blv_error_text(error));
+        return reject(why, error, blv_error_text(error));
     }
     if (def->start && def->start(def->user, w->x, w->start) != 0) {
         blv_weighted_retraining_close(w);
-        return refuse(why, BLV_E_ORACLE, "the problem has no start");
+        return reject(why, BLV_E_ORACLE, "the problem has no start");
     }
     blv_vec_copy(w->y, w->start);
     return BLV_OK;
@@ -42,6 +40,7 @@ void blv_weighted_retraining_close(blv_weighted_retraining *w) {
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         blv_vec_destroy(all[i]);
     blv_cg_destroy(w->cg);
+    blv_arena_free(&w->arena);
     *w = (blv_weighted_retraining){0};
 }
 
@@ -54,7 +53,7 @@ blv_error blv_weighted_retraining_train(blv_weighted_retraining *w, const double
     blv_error error =
         blv_solve_lower(w->problem, w->x, w->y, training_tolerance, NULL, NULL, &reached, why);
     if (error == BLV_OK && f && w->def->upper(w->def->user, NULL, w->x, w->y, f, NULL, NULL) != 0)
-        error = refuse(why, BLV_E_ORACLE, "an oracle failed");
+        error = reject(why, BLV_E_ORACLE, "an oracle failed");
     return error;
 }
 
@@ -67,13 +66,13 @@ blv_error blv_weighted_retraining_slope(blv_weighted_retraining *w, double *slop
                                         blv_message *why) {
     const blv_problem_def *def = w->def;
     if (def->upper(def->user, NULL, w->x, w->y, NULL, w->fx, w->fy) != 0)
-        return refuse(why, BLV_E_ORACLE, "an oracle failed");
+        return reject(why, BLV_E_ORACLE, "an oracle failed");
     const double tolerance = linear_tolerance * blv_vec_norm(w->fy);
     const blv_linear_result end =
         blv_cg_solve(w->cg, hessian_times, w, w->fy, w->v, false, tolerance, PRODUCTS_MAX);
     if (end.end == BLV_LINEAR_OPERATOR || end.end == BLV_LINEAR_NONFINITE ||
         def->lower_cross(def->user, NULL, w->x, w->y, w->v, w->jv) != 0)
-        return refuse(why, BLV_E_ORACLE, "an oracle failed");
+        return reject(why, BLV_E_ORACLE, "an oracle failed");
     blv_vec_combine(w->fx, 1.0, w->fx, -1.0, w->jv);
     blv_vec_read(w->fx, slope);
     return BLV_OK;

@@ -3,6 +3,7 @@
 #ifndef BLV_LEARN_WEIGHTED_RETRAINING_H
 #define BLV_LEARN_WEIGHTED_RETRAINING_H
 
+#include "base/arena.h"
 #include "bilevel/run.h"
 #include "linsolve/cg.h"
 
@@ -12,6 +13,7 @@ typedef struct blv_weighted_retraining {
     size_t rows;
     blv_vec *x, *y, *start, *v, *fy, *fx, *jv;
     blv_cg *cg;
+    blv_arena arena; /* for those that choose; freed with it */
 } blv_weighted_retraining;
 
 /* All of them: BLV_OK, or why not. y is at the problem's start. */

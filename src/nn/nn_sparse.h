@@ -93,53 +93,28 @@ static size_t list_places(const nn_product *p, const real *a, size_t rows) {
 
 /* ---- Tiles ---- */
 
-ALWAYS_INLINE void sparse_tile(const nn_product *p, const size_t rows, const size_t vecs,
-                               size_t count, const uint32_t *list, const real *a, const real *b,
-                               real *c, size_t c_row, bool add) {
-    const size_t a_row = p->a_row, a_depth = p->a_depth, b_depth = p->b_depth;
-    vec sum[SPARSE_ROWS][SPARSE_VECS];
-    UNROLL for (size_t i = 0; i < rows; i++) {
-        UNROLL for (size_t j = 0; j < vecs; j++) sum[i][j] = all(0);
-    }
-    for (size_t n = 0; n < count; n++) {
-        const real *left = a + list[n] * a_depth, *right = b + list[n] * b_depth;
-        vec row[SPARSE_VECS];
-        UNROLL for (size_t j = 0; j < vecs; j++) row[j] = load(right + j * LANES);
-        UNROLL for (size_t i = 0; i < rows; i++) {
-            const vec factor = all(left[i * a_row]);
-            UNROLL for (size_t j = 0; j < vecs; j++) sum[i][j] =
-                multiply_add(factor, row[j], sum[i][j]);
-        }
-    }
-    UNROLL for (size_t i = 0; i < rows; i++) {
-        UNROLL for (size_t j = 0; j < vecs; j++) {
-            real *to = c + i * c_row + j * LANES;
-            if (add)
-                sum[i][j] += load(to);
-            store(to, sum[i][j]);
-        }
-    }
+/* Columns of `vecs` vectors, a constant where this is inlined. */
+ALWAYS_INLINE void sparse_tiles(const size_t vecs, const nn_product *p, size_t rows, size_t count,
+                                const uint32_t *list, const real *a, const real *b, real *c,
+                                size_t c_row, bool add) {
+    if (rows == SPARSE_ROWS)
+        tile(SPARSE_ROWS, vecs, count, list, a, p->a_row, p->a_depth, b, p->b_depth, c, c_row, add);
+    else
+        for (size_t i = 0; i < rows; i++)
+            tile(1, vecs, count, list, a + i * p->a_row, p->a_row, p->a_depth, b, p->b_depth,
+                 c + i * c_row, c_row, add);
 }
 
 OUT_OF_LINE void wide_sparse_tile(const nn_product *p, size_t rows, size_t count,
                                   const uint32_t *list, const real *a, const real *b, real *c,
                                   size_t c_row, bool add) {
-    if (rows == SPARSE_ROWS)
-        sparse_tile(p, SPARSE_ROWS, SPARSE_VECS, count, list, a, b, c, c_row, add);
-    else
-        for (size_t i = 0; i < rows; i++)
-            sparse_tile(p, 1, SPARSE_VECS, count, list, a + i * p->a_row, b, c + i * c_row, c_row,
-                        add);
+    sparse_tiles(SPARSE_VECS, p, rows, count, list, a, b, c, c_row, add);
 }
 
 OUT_OF_LINE void single_sparse_tile(const nn_product *p, size_t rows, size_t count,
                                     const uint32_t *list, const real *a, const real *b, real *c,
                                     size_t c_row, bool add) {
-    if (rows == SPARSE_ROWS)
-        sparse_tile(p, SPARSE_ROWS, 1, count, list, a, b, c, c_row, add);
-    else
-        for (size_t i = 0; i < rows; i++)
-            sparse_tile(p, 1, 1, count, list, a + i * p->a_row, b, c + i * c_row, c_row, add);
+    sparse_tiles(1, p, rows, count, list, a, b, c, c_row, add);
 }
 
 /* One vector of columns, of which the last may not fit into C. */

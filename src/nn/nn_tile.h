@@ -18,23 +18,27 @@
 #define TILE_ROWS 4
 #endif
 #define TILE_VECS 2
+#define MOST_VECS 4 /* of any tile */
 #define TILE_COLUMNS (TILE_VECS * LANES)
 #define PART 128 /* of the depth */
 #define UNROLL _Pragma("GCC unroll 16")
 
-/* rows, vecs and one of the steps of A are constants where this is inlined. */
-ALWAYS_INLINE void tile(const size_t rows, const size_t vecs, size_t depth, const real *a,
-                        size_t a_row, size_t a_depth, const real *b, size_t b_depth, real *c,
-                        size_t c_row, bool add) {
-    vec sum[TILE_ROWS][TILE_VECS];
+/* Over `depth` numbers k, or those of a list. rows, vecs, whether there is a list, and one of the
+ * steps of A are constants where this is inlined. */
+ALWAYS_INLINE void tile(const size_t rows, const size_t vecs, size_t depth, const uint32_t *list,
+                        const real *a, size_t a_row, size_t a_depth, const real *b, size_t b_depth,
+                        real *c, size_t c_row, bool add) {
+    vec sum[TILE_ROWS][MOST_VECS];
     UNROLL for (size_t i = 0; i < rows; i++) {
         UNROLL for (size_t j = 0; j < vecs; j++) sum[i][j] = all(0);
     }
-    for (size_t k = 0; k < depth; k++, a += a_depth, b += b_depth) {
-        vec row[TILE_VECS];
-        UNROLL for (size_t j = 0; j < vecs; j++) row[j] = load(b + j * LANES);
+    for (size_t n = 0; n < depth; n++) {
+        const size_t k = list ? list[n] : n;
+        const real *left = a + k * a_depth, *right = b + k * b_depth;
+        vec row[MOST_VECS];
+        UNROLL for (size_t j = 0; j < vecs; j++) row[j] = load(right + j * LANES);
         UNROLL for (size_t i = 0; i < rows; i++) {
-            const vec factor = all(a[i * a_row]);
+            const vec factor = all(left[i * a_row]);
             UNROLL for (size_t j = 0; j < vecs; j++) sum[i][j] =
                 multiply_add(factor, row[j], sum[i][j]);
         }
@@ -52,9 +56,9 @@ ALWAYS_INLINE void tile(const size_t rows, const size_t vecs, size_t depth, cons
 #define TILE(n)                                                                                    \
     case n:                                                                                        \
         if (vecs == 2)                                                                             \
-            tile(n, 2, depth, a, a_row, a_depth, b, b_depth, c, c_row, add);                       \
+            tile(n, 2, depth, NULL, a, a_row, a_depth, b, b_depth, c, c_row, add);                 \
         else                                                                                       \
-            tile(n, 1, depth, a, a_row, a_depth, b, b_depth, c, c_row, add);                       \
+            tile(n, 1, depth, NULL, a, a_row, a_depth, b, b_depth, c, c_row, add);                 \
         break;
 
 ALWAYS_INLINE void any_tile(size_t rows, size_t vecs, size_t depth, const real *a, size_t a_row,
@@ -74,9 +78,9 @@ ALWAYS_INLINE void any_tile(size_t rows, size_t vecs, size_t depth, const real *
 #endif
     default:
         if (vecs == 2)
-            tile(TILE_ROWS, 2, depth, a, a_row, a_depth, b, b_depth, c, c_row, add);
+            tile(TILE_ROWS, 2, depth, NULL, a, a_row, a_depth, b, b_depth, c, c_row, add);
         else
-            tile(TILE_ROWS, 1, depth, a, a_row, a_depth, b, b_depth, c, c_row, add);
+            tile(TILE_ROWS, 1, depth, NULL, a, a_row, a_depth, b, b_depth, c, c_row, add);
     }
 }
 

@@ -24,28 +24,10 @@ static matrix transposed_weights(const nn_block *b, size_t number, bool of_v) {
     return (matrix){of_v ? room->transposed_v : room->transposed, room->transposed_step};
 }
 
-/* Rows of the data may be mostly zeros. */
-static void multiply_input(const nn_block *b, size_t number, matrix x, bool of_v, void *out,
-                           size_t out_step) {
-    const nn_op *op = op_at(b, number);
-    const matrix right = weights(b, number, of_v);
-    const nn_product p = {.rows = b->rows,
-                          .columns = shape_of(b, op->out).channels,
-                          .depth = nn_depth(b->slice->work->net, op),
-                          .a = x.data,
-                          .a_row = x.step,
-                          .a_depth = 1,
-                          .b = right.data,
-                          .b_depth = right.step,
-                          .c = out,
-                          .c_row = out_step,
-                          .whole = true,
-                          .list = (uint32_t *)(void *)b->scratch};
-    b->slice->work->loops->product(&p);
-}
-
-static void multiply(const nn_block *b, size_t rows, size_t columns, size_t depth, matrix left,
-                     matrix right, void *out, size_t out_step, bool add) {
+/* list: room where places of A that are not zero are listed; NULL: A is taken as full. */
+static void multiply_listed(const nn_block *b, size_t rows, size_t columns, size_t depth,
+                            matrix left, matrix right, void *out, size_t out_step, bool add,
+                            char *list) {
     const nn_product p = {.rows = rows,
                           .columns = columns,
                           .depth = depth,
@@ -57,8 +39,14 @@ static void multiply(const nn_block *b, size_t rows, size_t columns, size_t dept
                           .c = out,
                           .c_row = out_step,
                           .add = add,
-                          .whole = true};
+                          .whole = true,
+                          .list = (uint32_t *)(void *)list};
     b->slice->work->loops->product(&p);
+}
+
+static void multiply(const nn_block *b, size_t rows, size_t columns, size_t depth, matrix left,
+                     matrix right, void *out, size_t out_step, bool add) {
+    multiply_listed(b, rows, columns, depth, left, right, out, out_step, add, NULL);
 }
 
 /* ---- Linear ---- */
@@ -87,12 +75,9 @@ static matrix linear_input(const nn_block *b, int node) {
 static void linear_products(const nn_block *b, size_t number, bool of_v, char *to) {
     const nn_op *op = op_at(b, number);
     const size_t step = slot_of(b, op->out)->row_step;
-    const matrix x = linear_input(b, op->in);
-    if (op->in == NN_INPUT)
-        multiply_input(b, number, x, of_v, to, step);
-    else
-        multiply(b, b->rows, shape_of(b, op->out).channels, nn_depth(b->slice->work->net, op), x,
-                 weights(b, number, of_v), to, step, false);
+    multiply_listed(b, b->rows, shape_of(b, op->out).channels, nn_depth(b->slice->work->net, op),
+                    linear_input(b, op->in), weights(b, number, of_v), to, step, false,
+                    op->in == NN_INPUT ? b->scratch : NULL); /* data may be mostly zeros */
 }
 
 void blv_nn_linear_forward(const nn_block *b, size_t number) {

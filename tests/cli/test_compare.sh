@@ -144,11 +144,11 @@ refused "iters" solve parabola --solver exact,soba --iters x
 
 # ---- Names
 refused "there is no solver 'sobba'; did you mean 'soba'?" solve parabola --solver exact,sobba
-refused "a name is missing" solve parabola --solver soba,,exact
-refused "a name is missing" solve parabola --solver soba,
-refused "a name is missing" solve parabola --solver ,soba
+refused "there is no solver ''" solve parabola --solver soba,,exact
+refused "there is no solver ''" solve parabola --solver soba,
+refused "there is no solver ''" solve parabola --solver ,soba
 refused "soba is named twice" solve parabola --solver soba,exact,soba
-refused "'all' is not part of a list" solve parabola --solver all,soba
+refused "there is no solver 'all'" solve parabola --solver all,soba
 refused "there is no solver ''" solve parabola --solver ""
 refused "there is no solver 'All'" solve parabola --solver All
 refused "there is no problem" solve nothing --solver all

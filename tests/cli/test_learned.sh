@@ -319,6 +319,12 @@ run 0 resume "$id" --quiet
 err_has "made by version 0.0.1, this is"
 same rows.csv straight.rows.csv
 
+# ---- what an earlier version of the program has stored
+"$sql" .runs.db "UPDATE run SET status = 'interrupted',
+    task = '{\"folder\": \"/\", \"arguments\": [\"bilevel clean\", \"noisy.csv\"]}' WHERE id = $id"
+shown=
+refused "kept its command line alone: run that command again" resume "$id"
+
 # ---- a full disk: said once, the files are there, the store is whole
 case_name="full disk"
 rm -f rows.csv clean.csv

@@ -240,6 +240,9 @@ refused "checkpoint" resume "$id"
 "$sql" .runs.db "DELETE FROM attachment WHERE run = $id"
 run 0 resume "$id" --iters 10 --quiet
 err_has "made by version 0.0.1"
+"$sql" .runs.db "UPDATE run SET status = 'interrupted',
+    task = '{\"problem\": \"quadratic\", \"settings\": [[\"iters\", \"10\"]]}' WHERE id = $id"
+refused "an earlier version of the program stored the run" resume "$id"
 "$sql" .runs.db "UPDATE run SET kind = 'bench', status = 'interrupted' WHERE id = $id"
 refused "is one of 'bilevel bench'" resume "$id"
 

@@ -46,12 +46,13 @@ static const char *or_empty(const char *text) {
 
 /* ---- A run of solve ---- */
 
-/* The bits are those of the run only where program and data are. */
+/* The result is bitwise identical only where program and data are the same. */
 static int compare(const blv_run_info *run, const blv_problem *problem) {
     uint64_t now = blv_problem_fingerprint(problem);
     if (strcmp(or_empty(run->version), blv_version()) != 0)
-        cli_complain("the run was made by version %s, this is %s: the bits may differ",
-                     or_empty(run->version), blv_version());
+        cli_complain(
+            "the run was made by version %s, this is %s: results may differ in their last bits",
+            or_empty(run->version), blv_version());
     if (!run->fingerprint || run->fingerprint == now)
         return CLI_DONE;
     cli_complain("the data are not those of the run: their fingerprint is %016" PRIx64

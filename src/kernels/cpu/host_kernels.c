@@ -4,7 +4,6 @@
 #include "kernels/cpu/host_sweep.h"
 
 #include <math.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,34 +35,27 @@ static size_t count_equal(size_t n, const int32_t *a, const int32_t *b) {
     return equal;
 }
 
-#define REAL double
-#define NAMED(name) name##_f64
-#define PRECISION BLV_F64
-#include "kernels/cpu/host_kernels_body.h"
-#undef REAL
-#undef NAMED
-#undef PRECISION
-
-#define REAL float
-#define NAMED(name) name##_f32
-#define PRECISION BLV_F32
-#include "kernels/cpu/host_kernels_body.h"
-
 extern const blv_element_loops blv_element_loops_f64_base, blv_element_loops_f64_avx2,
     blv_element_loops_f64_avx512, blv_element_loops_f32_base, blv_element_loops_f32_avx2,
     blv_element_loops_f32_avx512;
 
-static void choose_instructions(void) {
-    static const blv_element_loops *const loops[2][BLV_INSTRUCTION_SETS] = {
-        {&blv_element_loops_f64_base, &blv_element_loops_f64_avx2, &blv_element_loops_f64_avx512},
-        {&blv_element_loops_f32_base, &blv_element_loops_f32_avx2, &blv_element_loops_f32_avx512}};
-    const blv_instructions best = blv_usable_instructions(BLV_INSTRUCTIONS_BEST);
-    host_f64.elements = loops[0][best];
-    host_f32.elements = loops[1][best];
-}
+#define REAL double
+#define NAMED(name) name##_f64
+#define PRECISION BLV_F64
+#define LOOPS(isa) &blv_element_loops_f64_##isa
+#include "kernels/cpu/host_kernels_body.h"
+#undef REAL
+#undef NAMED
+#undef PRECISION
+#undef LOOPS
+
+#define REAL float
+#define NAMED(name) name##_f32
+#define PRECISION BLV_F32
+#define LOOPS(isa) &blv_element_loops_f32_##isa
+#include "kernels/cpu/host_kernels_body.h"
 
 const blv_kernels *blv_host_kernels(blv_precision precision) {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, choose_instructions);
-    return precision == BLV_F32 ? &host_f32 : &host_f64;
+    const blv_instructions best = blv_usable_instructions(BLV_INSTRUCTIONS_BEST);
+    return precision == BLV_F32 ? &host_f32[best] : &host_f64[best];
 }

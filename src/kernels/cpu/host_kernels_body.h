@@ -1,6 +1,5 @@
-/* The table of host_kernels.c for one precision: REAL is the element type, NAMED(x) adds its
- * suffix.
- */
+/* The tables of host_kernels.c for one precision: REAL is the element type, NAMED(x) adds its
+ * suffix, LOOPS(isa) is the address of its element loops. */
 
 /* Eight running sums, so that the compiler can keep them in vector registers, in an order that does
  * not depend on the instruction set. */
@@ -69,15 +68,19 @@ static blv_sweep_work *NAMED(sweep_open)(size_t classes, size_t columns, bool sp
     return blv_sweep_work_create(classes, columns, sizeof(REAL), sparse, max_rows, threads);
 }
 
-static blv_kernels NAMED(host); /* below */
+static const blv_element_loops *NAMED(loops)(void) {
+    static const blv_element_loops *const loops[] = {LOOPS(base), LOOPS(avx2), LOOPS(avx512)};
+    return loops[blv_usable_instructions(BLV_INSTRUCTIONS_BEST)];
+}
 
 static void NAMED(row_sigmoid)(const blv_rows *rows, const void *x_data, void *out_data) {
     const REAL *x = x_data;
     REAL *out = out_data;
+    const blv_element_loops *loops = NAMED(loops)();
     if (!rows->index)
-        NAMED(host).elements->sigmoid(rows->count, x + rows->first, out + rows->first);
+        loops->sigmoid(rows->count, x + rows->first, out + rows->first);
     for (size_t i = 0; rows->index && i < rows->count; i++)
-        NAMED(host).elements->sigmoid(1, x + rows->index[i], out + rows->index[i]);
+        loops->sigmoid(1, x + rows->index[i], out + rows->index[i]);
 }
 
 static void NAMED(row_sigmoid_slope)(const blv_rows *rows, double scale, const void *x_data,
@@ -85,8 +88,8 @@ static void NAMED(row_sigmoid_slope)(const blv_rows *rows, double scale, const v
     const REAL *x = x_data, *factor = factor_data;
     REAL *out = out_data;
     if (!rows->index)
-        NAMED(host).elements->sigmoid_slope(rows->count, scale, x + rows->first,
-                                            factor + rows->first, out + rows->first);
+        NAMED(loops)
+    ()->sigmoid_slope(rows->count, scale, x + rows->first, factor + rows->first, out + rows->first);
     for (size_t i = 0; rows->index && i < rows->count; i++) {
         const size_t row = rows->index[i];
         const double s = 1.0 / (1.0 + exp(-(double)x[row]));
@@ -126,7 +129,7 @@ static void NAMED(penalize)(size_t groups, size_t ranges, const blv_range *range
     const REAL *x = x_data, *u = u_data;
     REAL *out = out_data;
     if (ranges == 0)
-        NAMED(host).elements->exp_scaled(groups, 1.0, x, out);
+        NAMED(loops)()->exp_scaled(groups, 1.0, x, out);
     for (size_t j = 0; ranges == 0 && j < groups; j++)
         out[j] = (REAL)((double)out[j] * (double)u[j]);
     for (size_t i = 0; i < ranges; i++) {
@@ -155,32 +158,20 @@ static double NAMED(penalty_products)(size_t groups, size_t ranges, const blv_ra
     return total;
 }
 
-static blv_kernels NAMED(host) = {
-    .memory = BLV_MEMORY_HOST,
-    .precision = PRECISION,
-    .real_size = sizeof(REAL),
-    .allocate = allocate,
-    .release = free,
-    .write = NAMED(write),
-    .read = NAMED(read),
-    .write_bytes = write_bytes,
-    .rows_open = rows_open,
-    .rows_close = rows_close,
-    .sweep_open = NAMED(sweep_open),
-    .sweep_close = blv_sweep_work_destroy,
-    .sweep_keep = blv_sweep_work_keep,
-    .sweep = blv_host_sweep,
-    .row_sigmoid = NAMED(row_sigmoid),
-    .row_sigmoid_slope = NAMED(row_sigmoid_slope),
-    .row_add = NAMED(row_add),
-    .count_equal = count_equal,
-    .spread_groups = NAMED(spread_groups),
-    .sum_groups = NAMED(sum_groups),
-    .penalize = NAMED(penalize),
-    .penalty_products = NAMED(penalty_products),
-    .dot = NAMED(dot),
-    .axpy = NAMED(axpy),
-    .combine = NAMED(combine),
-    .gemv = NAMED(gemv),
-    .quadratic = NAMED(quadratic),
-};
+/* One for each instruction set. */
+#define TABLE(isa)                                                                                 \
+    {                                                                                              \
+        .memory = BLV_MEMORY_HOST, .precision = PRECISION, .real_size = sizeof(REAL),              \
+        .allocate = allocate, .release = free, .write = NAMED(write), .read = NAMED(read),         \
+        .write_bytes = write_bytes, .rows_open = rows_open, .rows_close = rows_close,              \
+        .sweep_open = NAMED(sweep_open), .sweep_close = blv_sweep_work_destroy,                    \
+        .sweep_keep = blv_sweep_work_keep, .sweep = blv_host_sweep,                                \
+        .row_sigmoid = NAMED(row_sigmoid), .row_sigmoid_slope = NAMED(row_sigmoid_slope),          \
+        .row_add = NAMED(row_add), .count_equal = count_equal,                                     \
+        .spread_groups = NAMED(spread_groups), .sum_groups = NAMED(sum_groups),                    \
+        .penalize = NAMED(penalize), .penalty_products = NAMED(penalty_products),                  \
+        .dot = NAMED(dot), .axpy = NAMED(axpy), .combine = NAMED(combine), .gemv = NAMED(gemv),    \
+        .quadratic = NAMED(quadratic), .elements = LOOPS(isa),                                     \
+    }
+static const blv_kernels NAMED(host)[] = {TABLE(base), TABLE(avx2), TABLE(avx512)};
+#undef TABLE

@@ -93,6 +93,13 @@ ALWAYS_INLINE vec without(ivec mask, vec v) {
     return (vec)((ivec)v & ~mask);
 }
 
+ALWAYS_INLINE ivec lane_numbers(void) {
+    ivec lane;
+    for (size_t l = 0; l < LANES; l++)
+        lane[l] = (integer)l;
+    return lane;
+}
+
 /* The first lanes of a vector: what is left of a row after its last whole vector. */
 #if defined(BLV_ISA_avx512)
 typedef __mmask16 first_lanes;
@@ -112,19 +119,7 @@ ALWAYS_INLINE vec load_first(const real *from, first_lanes some) {
 typedef __m256i first_lanes;
 
 ALWAYS_INLINE first_lanes first_lanes_of(size_t count) {
-    static const integer step[2 * LANES] = {
-        -1,
-        -1,
-        -1,
-        -1,
-#if REAL_IS_FLOAT
-        -1,
-        -1,
-        -1,
-        -1,
-#endif
-    };
-    return (first_lanes)load_integers(step + LANES - count);
+    return (first_lanes)(lane_numbers() < (integer)count - (ivec){0});
 }
 
 ALWAYS_INLINE vec load_first(const real *from, first_lanes some) {

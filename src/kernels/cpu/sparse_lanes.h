@@ -138,13 +138,6 @@ ALWAYS_INLINE void store_part(real *to, vec v, part p) {
 #endif
 }
 
-ALWAYS_INLINE ivec lane_numbers(void) {
-    ivec lane;
-    for (size_t l = 0; l < LANES; l++)
-        lane[l] = (integer)l;
-    return lane;
-}
-
 /* `fill` in place of the lanes beyond the part. */
 ALWAYS_INLINE vec fill_rest(vec v, part p, real fill) {
     return choose(lane_numbers() < (integer)p.lanes - (ivec){0}, v, all(fill));
@@ -179,20 +172,11 @@ ALWAYS_INLINE real largest_of(vec v) {
  * EXP_TERMS is right to half a unit in the last place, and n is made by adding a number so large
  * that only the integer part is left in the mantissa. */
 ALWAYS_INLINE vec exp_of(vec x) {
-    static const double factor[] = {1.0,
-                                    1.0,
-                                    1.0 / 2,
-                                    1.0 / 6,
-                                    1.0 / 24,
-                                    1.0 / 120,
-                                    1.0 / 720,
-                                    1.0 / 5040,
-                                    1.0 / 40320,
-                                    1.0 / 362880,
-                                    1.0 / 3628800,
-                                    1.0 / 39916800,
-                                    1.0 / 479001600,
-                                    1.0 / 6227020800};
+    /* clang-format off */
+    static const double factor[] = {
+        1.0, 1.0, 1.0 / 2, 1.0 / 6, 1.0 / 24, 1.0 / 120, 1.0 / 720, 1.0 / 5040, 1.0 / 40320,
+        1.0 / 362880, 1.0 / 3628800, 1.0 / 39916800, 1.0 / 479001600, 1.0 / 6227020800};
+    /* clang-format on */
     const ivec low = x < all(EXP_LOWEST);
     x = choose(low, all(EXP_LOWEST), x);
     const vec rounder = all(EXP_ROUNDER);
