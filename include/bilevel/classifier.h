@@ -2,7 +2,7 @@
  *
  * The bilevel problems with a network hold theirs inside (docs/networks.md). This one is separate:
  * for judging a choice of rows, for tasks that come one after the other, for features to cluster.
- * Same seed, same bits, whatever the number of threads. */
+ * Results are bitwise identical for the same seed and any number of threads. */
 #ifndef BILEVEL_CLASSIFIER_H
 #define BILEVEL_CLASSIFIER_H
 

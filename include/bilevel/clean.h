@@ -8,7 +8,8 @@
  *         printf("row %zu\n", found->order[i]);
  *
  * A weight is learned for every training row, in folds, so that every row is judged by a model that
- * has not seen its label (docs/clean.md). Same input, same bits, whatever the number of threads. */
+ * has not seen its label (docs/clean.md). Results are bitwise identical for any
+ * number of threads. */
 #ifndef BILEVEL_CLEAN_H
 #define BILEVEL_CLEAN_H
 

@@ -3,7 +3,8 @@
  * Each task brings some of the classes. A network is trained on its rows, and on those in memory at
  * the same time; then the memory takes in rows of the task, chosen by a method, and every task so
  * far keeps the same number of rows in it. Methods are compared over several passes through all
- * tasks, with other seeds. Same seed, same bits, whatever the number of threads. */
+ * tasks, with other seeds. Results are bitwise identical for any number of
+ * threads. */
 #ifndef BILEVEL_CONTINUAL_H
 #define BILEVEL_CONTINUAL_H
 

@@ -4,7 +4,7 @@
  *   many          learned from there, stopped by rows that neither was learned from; they are kept
  *                 where their gain on those rows is clear beside its standard error
  *
- * docs/tune.md. Same input, same bits, whatever the number of threads. */
+ * docs/tune.md. Results are bitwise identical for any number of threads. */
 #ifndef BILEVEL_TUNE_H
 #define BILEVEL_TUNE_H
 

@@ -8,6 +8,8 @@
 #include "bench/suite.h"
 #include "bilevel/store.h"
 
+#include <time.h>
+
 /* What is asked. All texts are borrowed. */
 typedef struct bench_request {
     const char *suite;           /* the file */
@@ -111,6 +113,8 @@ void bench_close(bench *b);
 const char *bench_job_entry(const bench *b, const bench_job *job);
 /* The tuning job whose setting was chosen; NULL: none of them came to an end. */
 const bench_job *bench_chosen(const bench *b, size_t variant, size_t entry);
+/* Seconds on a clock of the system. */
+double bench_clock(clockid_t id);
 /* Of accuracies and the like. */
 bool bench_more_is_better(const char *metric);
 /* The path of a file of the data, to be freed. */

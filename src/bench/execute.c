@@ -142,42 +142,30 @@ static blv_error step_to_end(making *m, blv_error *failure) {
     return BLV_OK;
 }
 
-static double clock_of(clockid_t id) {
-    struct timespec now;
-    clock_gettime(id, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 /* Processor time over the time that passed since `wall` and `used`. */
 static double share_since(double wall, double used) {
-    wall = clock_of(CLOCK_MONOTONIC) - wall;
-    used = clock_of(CLOCK_PROCESS_CPUTIME_ID) - used;
+    wall = bench_clock(CLOCK_MONOTONIC) - wall;
+    used = bench_clock(CLOCK_PROCESS_CPUTIME_ID) - used;
     return wall > 0.0 ? used / wall : NAN;
 }
 
 /* ---- In the run store ---- */
 
-/* What of the suite a run is. */
-typedef struct run_request {
-    const char *suite, *variant, *entry, *kind, *start;
-} run_request;
-static const blv_field request_fields[] = {
-    BLV_FIELD(run_request, suite, TEXT), BLV_FIELD(run_request, variant, TEXT),
-    BLV_FIELD(run_request, entry, TEXT), BLV_FIELD(run_request, kind, TEXT),
-    BLV_FIELD(run_request, start, TEXT), {0}};
-
 /* The facts of a run that the run itself does not tell; to be freed with free_facts. */
 static blv_error find_facts(const worker *w, const bench_job *job, blv_run_info *facts) {
     const bench_suite *suite = &w->b->suite;
-    const run_request r = {suite->name, suite->variants[job->variant].name,
-                           job->entry == SIZE_MAX ? "reference" : suite->entries[job->entry].id,
-                           bench_job_words[job->kind], bench_start_words[suite->start]};
+    json_t *part =
+        json_pack("{s:s, s:s, s:s, s:s, s:s}", "suite", suite->name, "variant",
+                  suite->variants[job->variant].name, "entry",
+                  job->entry == SIZE_MAX ? "reference" : suite->entries[job->entry].id, "kind",
+                  bench_job_words[job->kind], "start", bench_start_words[suite->start]);
     *facts = (blv_run_info){.kind = "bench",
                             .command = w->b->request->command,
                             .command_count = w->b->request->command_count,
-                            .request = blv_record_text(request_fields, &r),
+                            .request = part ? json_dumps(part, 0) : NULL,
                             .problem = w->problem.family->name,
                             .fingerprint = blv_problem_fingerprint(w->problem.problem)};
+    json_decref(part);
     if (!facts->request)
         return BLV_E_MEMORY;
     return blv_values_of_params(&facts->problem_parameters, w->problem.family->params,
@@ -270,7 +258,7 @@ static blv_error make_run(worker *w, making *m, blv_message *why) {
     m->record->run = m->recorder.id;
     if (request->follow)
         request->follow(request->context, m->run);
-    double wall = clock_of(CLOCK_MONOTONIC), used = clock_of(CLOCK_PROCESS_CPUTIME_ID);
+    double wall = bench_clock(CLOCK_MONOTONIC), used = bench_clock(CLOCK_PROCESS_CPUTIME_ID);
     blv_error error = step_to_end(m, &failure);
     m->record->processor_share = share_since(wall, used);
     if (request->follow)
@@ -318,12 +306,12 @@ static blv_error do_run(worker *w, const bench_job *job, blv_run *run, blv_messa
 /* A choice of rows is not in the store: it is no run of a solver. */
 static blv_error do_choice(worker *w, const bench_job *job, blv_message *why) {
     bench_record record = new_record(w->b, job);
-    double wall = clock_of(CLOCK_MONOTONIC), used = clock_of(CLOCK_PROCESS_CPUTIME_ID);
+    double wall = bench_clock(CLOCK_MONOTONIC), used = bench_clock(CLOCK_PROCESS_CPUTIME_ID);
     blv_error error = bench_choose_rows(&w->rows, w->b, job, &record, why);
     record.processor_share = share_since(wall, used);
     record.outcome = (char *)(uintptr_t) "chosen";
     if (error == BLV_OK) {
-        report_progress(w, job, record.outcome, clock_of(CLOCK_MONOTONIC) - wall);
+        report_progress(w, job, record.outcome, bench_clock(CLOCK_MONOTONIC) - wall);
         error = bench_keep_record(w->b, &record, why);
     }
     free_points(&record);

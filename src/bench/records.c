@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 const blv_field bench_record_fields[] = {
@@ -150,6 +151,12 @@ double bench_number(const blv_values *point, const char *name) {
 double bench_record_end(const bench_record *record, const char *name) {
     size_t count = record->point_count;
     return bench_number(count > 0 ? &record->points[count - 1] : NULL, name);
+}
+
+double bench_clock(clockid_t id) {
+    struct timespec now;
+    clock_gettime(id, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
 bool bench_more_is_better(const char *metric) {

@@ -8,7 +8,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* Of the training rows for choosing settings, and of all rows where there is no file to test on. */
 static const double held_out_share = 0.2;
@@ -236,12 +235,6 @@ static blv_error judge(const settings *s, const bench *b, const bench_job *job,
     return BLV_OK;
 }
 
-static double seconds_now(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 static blv_error choose_once(const settings *s, const bench *b, const bench_job *job,
                              const blv_dataset *rows, const blv_dataset *test, bench_record *record,
                              blv_message *why) {
@@ -250,10 +243,10 @@ static blv_error choose_once(const settings *s, const bench *b, const bench_job 
     double *weight = calloc(how.count, sizeof *weight);
     blv_dataset *subset = NULL;
     blv_values *point = NULL;
-    const double begin = seconds_now();
+    const double begin = bench_clock(CLOCK_MONOTONIC);
     blv_error error = index && weight ? blv_select(rows, &how, index, weight, why) : BLV_E_MEMORY;
     if (error == BLV_OK)
-        error = new_point(record, 1, seconds_now() - begin, &point);
+        error = new_point(record, 1, bench_clock(CLOCK_MONOTONIC) - begin, &point);
     if (error == BLV_OK)
         error = blv_dataset_select(rows, index, how.count, &subset, why);
     if (error == BLV_OK)

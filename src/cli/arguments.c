@@ -163,7 +163,7 @@ static void take_or_reject(const cli_placed_argument *to, char *text,
 
 /* ---- Names ---- */
 
-/* The option that a name, or its beginning, stands for; NULL when there is none. */
+/* The option of that name, or that begins so; NULL when there is none. */
 static const cli_argument *find_name(const parsing *p, const char *name, size_t length) {
     const cli_argument *begun = NULL;
     for (size_t i = 0; i < p->count; i++) {
@@ -312,7 +312,9 @@ bool cli_read_arguments(const cli_arguments *arguments, int argc, char **argv, v
     place_all(&p, arguments->table, 0, CLI_SECTION_OWN);
     make_options(&p);
     p.positions = cli_arguments_positions(arguments->table);
-    const struct argp argp = {.options = p.options,
+    bool has_options =
+        p.options[0].name || p.options[0].doc; /* argp leaks memory of an empty list */
+    const struct argp argp = {.options = has_options ? p.options : NULL,
                               .parser = parse,
                               .args_doc = *p.positions ? p.positions : NULL,
                               .doc = arguments->doc,

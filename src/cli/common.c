@@ -32,6 +32,10 @@ int cli_refuse(blv_error error, const char *text) {
     return failed ? CLI_FAILED : CLI_REFUSED;
 }
 
+int cli_exit_code(blv_error error, const blv_message *why) {
+    return error == BLV_OK ? CLI_DONE : cli_refuse(error, why->text);
+}
+
 void *cli_alloc(size_t count, size_t size) {
     void *block = calloc(count > 0 ? count : 1, size > 0 ? size : 1);
     if (!block)

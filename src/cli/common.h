@@ -24,9 +24,11 @@ void cli_complain(const char *format, ...) BLV_PRINTF(1, 2);
 /* From here on every complaint is about this: "bilevel solve: soba: ..."; NULL: about nothing in
  * particular. Borrowed. */
 void cli_complain_about(const char *topic);
-/* Complains and returns the exit code that the error asks for. The error's own text stands in for
- * a text that is NULL or empty. */
+/* Complains and returns the exit code that the error asks for. Without a text (NULL or empty) the
+ * message is the error's own. */
 int cli_refuse(blv_error error, const char *text);
+/* The same for the result of a call: CLI_DONE, and no message, with BLV_OK. */
+int cli_exit_code(blv_error error, const blv_message *why);
 
 /* ---- Memory: zero-filled, never NULL; the command ends where memory is short ---- */
 

@@ -1,5 +1,6 @@
 #include "cli/data_files.h"
 #include "base/message.h"
+#include "cli/outputs.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -55,7 +56,7 @@ int cli_dataset_read(blv_dataset **dataset, const char *path, const blv_read_opt
     blv_read_options sized = *options;
     sized.size = sizeof sized;
     blv_error error = blv_dataset_read(dataset, path, &sized, &why);
-    return error == BLV_OK ? CLI_DONE : cli_refuse(error, why.text);
+    return cli_exit_code(error, &why);
 }
 
 const cli_argument cli_look_table[] = {
@@ -111,6 +112,12 @@ const char *cli_part_format(const char *path, const blv_dataset_view *whole) {
         if (strcmp(whole->format, written[i]) == 0)
             return written[i];
     return cli_output_format(path, NULL);
+}
+
+int cli_part_try(const char *table, const char *part, const blv_dataset *whole) {
+    if (part && !cli_part_format(part, blv_dataset_view_of(whole)))
+        return CLI_REFUSED;
+    return cli_outputs_try(table, part);
 }
 
 /* ---- Describing ---- */

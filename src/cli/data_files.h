@@ -30,6 +30,9 @@ const char *cli_output_format(const char *path, const char *given);
  * written. */
 const char *cli_part_format(const char *path, const blv_dataset_view *whole);
 
+/* Whether a table and a part of a set could be written, as cli_outputs_try. */
+int cli_part_try(const char *table, const char *part, const blv_dataset *whole);
+
 /* The keys that describe a set: file, format, rows, columns, ... and history. */
 json_t *cli_json_dataset(const char *path, const blv_dataset *dataset);
 /* "1000 rows, 20 features, 3 classes" */

@@ -70,7 +70,7 @@ int cli_outputs_write(cli_outputs *outputs, const char *path, const blv_dataset 
         return CLI_REFUSED;
     blv_error error =
         blv_dataset_write_to(dataset, path, format, blv_atomic_file_write, file, &why);
-    return error == BLV_OK ? CLI_DONE : cli_refuse(error, why.text);
+    return cli_exit_code(error, &why);
 }
 
 int cli_outputs_print(cli_outputs *outputs, const char *path, cli_print_fn print,
@@ -100,21 +100,23 @@ int cli_outputs_bytes(cli_outputs *outputs, const char *path, const void *first,
 
 /* ---- Together ---- */
 
-int cli_outputs_commit(cli_outputs *outputs) {
-    blv_message why = {0};
-    blv_error error = blv_atomic_file_commit_all(outputs->files, outputs->count, &why);
-    return error == BLV_OK ? CLI_DONE : cli_refuse(error, why.text);
-}
-
 int cli_outputs_finish(cli_outputs *outputs, int code) {
+    blv_message why = {0};
     if (code == CLI_DONE)
-        code = cli_outputs_commit(outputs);
+        code =
+            cli_exit_code(blv_atomic_file_commit_all(outputs->files, outputs->count, &why), &why);
     cli_outputs_free(outputs);
     return code;
 }
 
+int cli_outputs_try(const char *first, const char *second) {
+    cli_outputs outputs = {0};
+    bool well = (!first || add(&outputs, first)) && (!second || add(&outputs, second));
+    cli_outputs_free(&outputs);
+    return well ? CLI_DONE : CLI_REFUSED;
+}
+
 int cli_write_file(const char *path, const void *first, size_t size) {
     cli_outputs outputs = {0};
-    int code = cli_outputs_bytes(&outputs, path, first, size);
-    return cli_outputs_finish(&outputs, code);
+    return cli_outputs_finish(&outputs, cli_outputs_bytes(&outputs, path, first, size));
 }

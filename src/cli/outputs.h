@@ -31,8 +31,9 @@ int cli_outputs_bytes(cli_outputs *outputs, const char *path, const void *first,
 int cli_outputs_finish(cli_outputs *outputs, int code);
 /* One file alone. */
 int cli_write_file(const char *path, const void *first, size_t size);
-/* The two steps of cli_outputs_finish: moves all files to their places. */
-int cli_outputs_commit(cli_outputs *outputs);
+/* Whether files could be written to these paths, before hours are spent; NULL: no file. Returns an
+ * exit code, after a complaint. */
+int cli_outputs_try(const char *first, const char *second);
 /* Removes what was not moved. */
 void cli_outputs_free(cli_outputs *outputs);
 

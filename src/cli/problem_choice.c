@@ -34,7 +34,7 @@ int cli_instance_find(cli_instance *instance) {
         error =
             blv_params_set(family->params, instance->params, owner, instance->settings.items[i].key,
                            instance->settings.items[i].value, &why);
-    return error == BLV_OK ? CLI_DONE : cli_refuse(error, why.text);
+    return cli_exit_code(error, &why);
 }
 
 /* The same problem as if it had been written without products. */
@@ -59,7 +59,7 @@ int cli_instance_create(cli_instance *instance) {
         instance->family->create(instance->params, &instance->options, &instance->problem, &why);
     if (error == BLV_OK && instance->gradients_only)
         error = leave_out_products(instance, &why);
-    return error == BLV_OK ? CLI_DONE : cli_refuse(error, why.text);
+    return cli_exit_code(error, &why);
 }
 
 void cli_instance_describe(const cli_instance *instance, char *text, size_t size) {

@@ -87,5 +87,5 @@ static blv_error load(const cli_selection_options *asked, blv_dataset **rows, bl
 int cli_selection_load(const cli_selection_options *asked, blv_dataset **rows, blv_dataset **test) {
     blv_message why = {0};
     blv_error error = load(asked, rows, test, &why);
-    return error == BLV_OK ? CLI_DONE : cli_refuse(error, why.text);
+    return cli_exit_code(error, &why);
 }

@@ -126,7 +126,7 @@ int cli_store_open_existing(blv_store **store, const cli_store_choice *choice) {
     else {
         blv_message why = {0};
         blv_error error = blv_store_open(store, where.path, BLV_STORE_EXISTING, &why);
-        code = error == BLV_OK ? CLI_DONE : cli_refuse(error, why.text);
+        code = cli_exit_code(error, &why);
     }
     free(where.path);
     return code;

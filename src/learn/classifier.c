@@ -2,11 +2,11 @@
 #include "base/caller_struct.h"
 #include "base/random.h"
 #include "bilevel/solver.h"
+#include "learn/linear_fit.h"
 #include "learn/selecting.h"
 #include "nn/nn.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,10 +22,8 @@ struct blv_classifier {
     bool observed;
 };
 
-static blv_error refuse(blv_message *why, blv_error error, const char *text) {
-    if (why)
-        snprintf(why->text, sizeof why->text, "classifier: %s", text);
-    return error;
+static blv_error reject(blv_message *why, blv_error error, const char *text) {
+    return blv_explain(why, error, "classifier: %s", text);
 }
 
 static size_t real_size(const blv_classifier *c) {
@@ -49,13 +47,13 @@ blv_error blv_classifier_create(blv_classifier **classifier, size_t columns, siz
                                 const blv_classifier_options *options, blv_message *why) {
     blv_classifier_options own;
     if (!classifier)
-        return refuse(why, BLV_E_ARGUMENT, "a NULL argument");
+        return reject(why, BLV_E_ARGUMENT, "a NULL argument");
     *classifier = NULL;
     BLV_CHECK(blv_caller_struct(&own, sizeof own, options, "blv_classifier_options", why));
     options = &own;
     blv_classifier *c = calloc(1, sizeof *c);
     if (!c)
-        return refuse(why, BLV_E_MEMORY, "out of memory");
+        return reject(why, BLV_E_MEMORY, "out of memory");
     c->precision = options->precision;
     c->threads = options->threads;
     blv_error error = blv_nn_from_text(&c->net, options->net ? options->net : "mlp:in-128-out",
@@ -64,7 +62,7 @@ blv_error blv_classifier_create(blv_classifier **classifier, size_t columns, siz
         c->params = calloc(blv_nn_dim(c->net), real_size(c));
         c->statistics = calloc(blv_nn_statistics(c->net) + 1, sizeof *c->statistics);
         if (!c->params || !c->statistics)
-            error = refuse(why, BLV_E_MEMORY, "out of memory");
+            error = reject(why, BLV_E_MEMORY, "out of memory");
     }
     if (error != BLV_OK) {
         blv_classifier_destroy(c);
@@ -96,16 +94,16 @@ void blv_classifier_restart(blv_classifier *c, uint64_t seed) {
 
 static blv_error expect_rows(const blv_classifier *c, const blv_dataset *set, blv_message *why) {
     if (!c || !set)
-        return refuse(why, BLV_E_ARGUMENT, "a NULL argument");
+        return reject(why, BLV_E_ARGUMENT, "a NULL argument");
     const blv_dataset_view *v = blv_dataset_view_of(set);
     if (!v->dense)
-        return refuse(why, BLV_E_UNSUPPORTED, "a network needs dense rows");
+        return reject(why, BLV_E_UNSUPPORTED, "a network needs dense rows");
     if (v->precision != c->precision)
-        return refuse(why, BLV_E_VALUE, "the rows have another precision");
+        return reject(why, BLV_E_VALUE, "the rows have another precision");
     if (v->columns != blv_nn_inputs(c->net))
-        return refuse(why, BLV_E_VALUE, "the rows have another number of columns");
+        return reject(why, BLV_E_VALUE, "the rows have another number of columns");
     if (!v->label || v->classes > blv_nn_classes(c->net))
-        return refuse(why, BLV_E_VALUE, "the rows have no classes, or too many");
+        return reject(why, BLV_E_VALUE, "the rows have no classes, or too many");
     return BLV_OK;
 }
 
@@ -238,7 +236,7 @@ static void take_defaults(blv_training *t) {
 blv_error blv_classifier_train(blv_classifier *c, const blv_dataset *set, const blv_training *given,
                                blv_message *why) {
     if (!given)
-        return refuse(why, BLV_E_ARGUMENT, "a NULL argument");
+        return reject(why, BLV_E_ARGUMENT, "a NULL argument");
     blv_training t;
     BLV_CHECK(blv_caller_struct(&t, sizeof t, given, "blv_training", why));
     take_defaults(&t);
@@ -258,9 +256,9 @@ blv_error blv_classifier_train(blv_classifier *c, const blv_dataset *set, const 
                 (!t.also || open_source(c, t.also, t.also_weight, t.also_batch, t.seed,
                                         "other batches", &also));
     if (!room)
-        error = refuse(why, BLV_E_MEMORY, "out of memory");
+        error = reject(why, BLV_E_MEMORY, "out of memory");
     else if (!take_steps(c, &t, &own, t.also ? &also : NULL, work, gradient, velocity))
-        error = refuse(why, BLV_E_VALUE, "training diverged; lower the step");
+        error = reject(why, BLV_E_VALUE, "training diverged; lower the step");
     else
         observe(c, set, work);
     blv_nn_work_destroy(work);
@@ -278,7 +276,7 @@ static blv_error look(blv_classifier *c, const blv_dataset *set, bool features, 
                       blv_message *why) {
     blv_error error = expect_rows(c, set, why);
     if (error == BLV_OK && !out)
-        error = refuse(why, BLV_E_ARGUMENT, "a NULL argument");
+        error = reject(why, BLV_E_ARGUMENT, "a NULL argument");
     if (error != BLV_OK)
         return error;
     const blv_rows rows = rows_of(set);
@@ -295,7 +293,7 @@ static blv_error look(blv_classifier *c, const blv_dataset *set, bool features, 
         for (size_t i = 0; i < rows.rows * width; i++)
             out[i] = number_at(c, numbers, i);
     } else {
-        error = refuse(why, BLV_E_MEMORY, "out of memory");
+        error = reject(why, BLV_E_MEMORY, "out of memory");
     }
     blv_nn_work_destroy(work);
     free(numbers);
@@ -324,20 +322,17 @@ blv_error blv_classifier_accuracy(blv_classifier *c, const blv_dataset *set, dou
                                   blv_message *why) {
     blv_error error = expect_rows(c, set, why);
     if (error == BLV_OK && !accuracy)
-        error = refuse(why, BLV_E_ARGUMENT, "a NULL argument");
+        error = reject(why, BLV_E_ARGUMENT, "a NULL argument");
     if (error != BLV_OK)
         return error;
     const size_t classes = blv_nn_classes(c->net), rows = blv_dataset_view_of(set)->rows;
     double *scores = calloc(rows * classes, sizeof *scores);
     if (!scores)
-        return refuse(why, BLV_E_MEMORY, "out of memory");
+        return reject(why, BLV_E_MEMORY, "out of memory");
     error = blv_classifier_scores(c, set, scores, why);
     size_t right = 0;
     for (size_t i = 0; error == BLV_OK && i < rows; i++) {
-        const double *s = scores + i * classes;
-        size_t best = 0;
-        for (size_t k = 1; k < classes; k++)
-            best = s[k] > s[best] ? k : best;
+        const size_t best = blv_likeliest(scores + i * classes, classes);
         right += (int32_t)best == blv_dataset_view_of(set)->label[i];
     }
     if (error == BLV_OK)

@@ -10,7 +10,7 @@ void blv_fit_weights(const blv_dataset *dataset, const double *y, size_t scores,
 /* probability: rows x classes. */
 blv_error blv_fit_answer(const blv_dataset *dataset, const double *weights, size_t scores,
                          double *probability, blv_message *why);
-/* The class with the largest probability, the first of several. */
+/* The class with the largest probability or score, the first of several. */
 size_t blv_likeliest(const double *probability, size_t classes);
 
 extern const blv_quality blv_quality_unknown;

@@ -37,7 +37,7 @@ blv_error blv_task_open(blv_task *task, const blv_task_hooks *hooks, blv_message
 /* Calls the hook `start`. */
 blv_error blv_task_start_work(blv_task *task, const blv_task_start *start,
                               const blv_problem *problem);
-/* Reports what is being done. Afterwards task->stopped says whether to go on. */
+/* Reports what is being done. Afterwards task->stopped says whether to stop. */
 void blv_task_say(blv_task *task, const char *format, ...) BLV_PRINTF(2, 3);
 /* A blv_stop_fn with a task as its context: keeps reporting the present activity. */
 int blv_task_should_stop(void *task);

@@ -184,16 +184,6 @@ static int write_files(const finding *f) {
     return cli_outputs_finish(&outputs, code);
 }
 
-/* Before hours are spent: whether the files could be written at all. */
-static int expect_writable(const request *asked, const blv_task_sets *sets) {
-    cli_outputs outputs = {0};
-    bool well = (!asked->out || cli_outputs_add(&outputs, asked->out)) &&
-                (!asked->clean || cli_outputs_add(&outputs, asked->clean)) &&
-                (!asked->clean || cli_part_format(asked->clean, blv_dataset_view_of(sets->train)));
-    cli_outputs_free(&outputs);
-    return well ? CLI_DONE : CLI_REFUSED;
-}
-
 /* ---- Text ---- */
 
 static void print_rule(const finding *f) {
@@ -356,9 +346,9 @@ static int report(cli_task_hooks *task, finding *f) {
                                           .seconds = r->seconds,
                                           .phi = r->certificate.phi,
                                           .grad_norm = r->certificate.grad_norm});
-    if (training->json)
+    if (training->task.json)
         cli_json_print(json_incref(object));
-    else if (!training->quiet)
+    else if (!training->task.quiet)
         print_text(f);
     json_decref(object);
     return code;
@@ -398,7 +388,7 @@ static int clean(request *asked, cli_task_facts *facts, const cli_resume *resume
     if (code == CLI_DONE)
         code = cli_image_check(&asked->image, sets);
     if (code == CLI_DONE)
-        code = expect_writable(asked, sets);
+        code = cli_part_try(asked->out, asked->clean, sets->train);
     if (code == CLI_DONE && facts) {
         describe(asked, facts);
         task.session.facts = cli_task_facts_info(facts, "clean", request_fields, asked);

@@ -93,15 +93,6 @@ static bool print_rows(FILE *file, const void *context) {
     return true;
 }
 
-static int expect_writable(const request *asked, const blv_dataset *rows) {
-    cli_outputs outputs = {0};
-    bool well = (!asked->out || cli_outputs_add(&outputs, asked->out)) &&
-                (!asked->subset || cli_outputs_add(&outputs, asked->subset)) &&
-                (!asked->subset || cli_part_format(asked->subset, blv_dataset_view_of(rows)));
-    cli_outputs_free(&outputs);
-    return well ? CLI_DONE : CLI_REFUSED;
-}
-
 static int by_number(const void *a, const void *b) {
     const size_t x = *(const size_t *)a, y = *(const size_t *)b;
     return x < y ? -1 : x > y;
@@ -237,7 +228,7 @@ int cmd_coreset(int argc, char **argv) {
     if (code == CLI_DONE)
         code = settle_count(&asked, rows, &count);
     if (code == CLI_DONE)
-        code = expect_writable(&asked, rows);
+        code = cli_part_try(asked.out, asked.subset, rows);
     if (code == CLI_DONE)
         code = choose(&asked, rows, test, count);
     blv_dataset_release(rows);

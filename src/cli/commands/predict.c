@@ -107,9 +107,7 @@ static int report(const answers *a) {
     int code = CLI_DONE;
     if (a->asked->out)
         code = cli_outputs_print(&outputs, a->asked->out, print_answers, a);
-    if (code == CLI_DONE)
-        code = cli_outputs_commit(&outputs);
-    cli_outputs_free(&outputs);
+    code = cli_outputs_finish(&outputs, code);
     if (code == CLI_DONE && a->asked->json)
         print_json(a);
     else if (code == CLI_DONE && !a->asked->quiet)

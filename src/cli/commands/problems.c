@@ -100,7 +100,7 @@ static int write_arrays(const char *path, const blv_named_array *arrays) {
     }
     if (error == BLV_OK)
         error = blv_npz_commit(writer, &why);
-    return error == BLV_OK ? CLI_DONE : cli_refuse(error, why.text);
+    return cli_exit_code(error, &why);
 }
 
 static void print_arrays(const char *path, const blv_named_array *arrays) {

@@ -46,12 +46,13 @@ static const char *or_empty(const char *text) {
 
 /* ---- A run of solve ---- */
 
-/* The bits are those of the run only where program and data are. */
+/* The result is bitwise identical only where program and data are the same. */
 static int compare(const blv_run_info *run, const blv_problem *problem) {
     uint64_t now = blv_problem_fingerprint(problem);
     if (strcmp(or_empty(run->version), blv_version()) != 0)
-        cli_complain("the run was made by version %s, this is %s: the bits may differ",
-                     or_empty(run->version), blv_version());
+        cli_complain(
+            "the run was made by version %s, this is %s: results may differ in their last bits",
+            or_empty(run->version), blv_version());
     if (!run->fingerprint || run->fingerprint == now)
         return CLI_DONE;
     cli_complain("the data are not those of the run: their fingerprint is %016" PRIx64
@@ -79,7 +80,7 @@ static int solve(const cli_resume *r, cli_solve_task *task, void **checkpoint) {
         cli_settings_add(&task->settings, cli_print("%s", r->limits->items[i].key),
                          cli_print("%s", r->limits->items[i].value));
     if (r->checkpoint_seconds > 0.0)
-        task->checkpoint_seconds = r->checkpoint_seconds;
+        task->options.checkpoint_seconds = r->checkpoint_seconds;
     int code = cli_instance_create(&task->instance);
     if (code == CLI_DONE)
         code = compare(r->run, task->instance.problem);
@@ -89,14 +90,15 @@ static int solve(const cli_resume *r, cli_solve_task *task, void **checkpoint) {
 }
 
 static int resume_solve(const cli_resume *r) {
-    cli_solve_task task = {
-        .store = r->store, .store_is_named = r->store_is_named, .json = r->json, .quiet = r->quiet};
+    cli_solve_task task = {.store = r->store,
+                           .store_is_named = r->store_is_named,
+                           .options = {.json = r->json, .quiet = r->quiet}};
     int code = cli_solve_restore(&task, r->run->request);
     if (code != CLI_DONE)
         return code;
     void *checkpoint = NULL;
     const char *start = task.start;
-    cli_progress_choose(NULL, r->json || r->quiet, &task.progress);
+    cli_progress_choose(NULL, r->json || r->quiet, &task.options.progress);
     code = solve(r, &task, &checkpoint);
     free(checkpoint);
     task.start = start; /* the one to be freed */

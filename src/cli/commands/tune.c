@@ -151,15 +151,6 @@ static int write_files(const finding *f) {
     return cli_outputs_finish(&outputs, code);
 }
 
-/* Before hours are spent: whether the files could be written at all. */
-static int expect_writable(const request *asked) {
-    cli_outputs outputs = {0};
-    bool well = (!asked->out || cli_outputs_add(&outputs, asked->out)) &&
-                (!asked->penalties || cli_outputs_add(&outputs, asked->penalties));
-    cli_outputs_free(&outputs);
-    return well ? CLI_DONE : CLI_REFUSED;
-}
-
 /* ---- Text ---- */
 
 static void add_model(report_table *shown, const char *name, const char *penalty,
@@ -319,9 +310,9 @@ static int report(cli_task_hooks *task, finding *f, bool stopped) {
                        .seconds = r->seconds,
                        .phi = r->certified ? r->certificate.phi : NAN,
                        .grad_norm = r->certified ? r->certificate.grad_norm : NAN});
-    if (training->json)
+    if (training->task.json)
         cli_json_print(json_incref(object));
-    else if (!training->quiet)
+    else if (!training->task.quiet)
         print_text(f);
     json_decref(object);
     return code;
@@ -361,7 +352,7 @@ static int read_groups(const request *asked, const blv_task_sets *sets,
     blv_error error = asked->groups
                           ? blv_feature_groups_read(groups, asked->groups, sets->features, &why)
                           : BLV_OK;
-    return error == BLV_OK ? CLI_DONE : cli_refuse(error, why.text);
+    return cli_exit_code(error, &why);
 }
 
 static int tune(request *asked, cli_task_facts *facts, const cli_resume *resume) {
@@ -372,7 +363,7 @@ static int tune(request *asked, cli_task_facts *facts, const cli_resume *resume)
     if (code == CLI_DONE)
         code = read_groups(asked, sets, &groups);
     if (code == CLI_DONE)
-        code = expect_writable(asked);
+        code = cli_outputs_try(asked->out, asked->penalties);
     if (code == CLI_DONE && facts) {
         describe(asked, facts);
         task.session.facts = cli_task_facts_info(facts, "tune", request_fields, asked);

@@ -76,10 +76,11 @@ static const blv_element_loops *NAMED(loops)(void) {
 static void NAMED(row_sigmoid)(const blv_rows *rows, const void *x_data, void *out_data) {
     const REAL *x = x_data;
     REAL *out = out_data;
+    const blv_element_loops *loops = NAMED(loops)();
     if (!rows->index)
-        NAMED(loops)()->sigmoid(rows->count, x + rows->first, out + rows->first);
+        loops->sigmoid(rows->count, x + rows->first, out + rows->first);
     for (size_t i = 0; rows->index && i < rows->count; i++)
-        NAMED(loops)()->sigmoid(1, x + rows->index[i], out + rows->index[i]);
+        loops->sigmoid(1, x + rows->index[i], out + rows->index[i]);
 }
 
 static void NAMED(row_sigmoid_slope)(const blv_rows *rows, double scale, const void *x_data,
@@ -88,8 +89,7 @@ static void NAMED(row_sigmoid_slope)(const blv_rows *rows, double scale, const v
     REAL *out = out_data;
     if (!rows->index)
         NAMED(loops)
-        ()->sigmoid_slope(rows->count, scale, x + rows->first, factor + rows->first,
-                          out + rows->first);
+    ()->sigmoid_slope(rows->count, scale, x + rows->first, factor + rows->first, out + rows->first);
     for (size_t i = 0; rows->index && i < rows->count; i++) {
         const size_t row = rows->index[i];
         const double s = 1.0 / (1.0 + exp(-(double)x[row]));
