@@ -84,8 +84,8 @@ static bool reduce_some(size_t count, const blv_scalar *scalars) {
 static bool reduce_many(size_t count, const blv_scalar *scalars) {
     if (count <= BLV_REDUCE_MAX)
         return reduce_some(count, scalars);
-    return reduce_some(BLV_REDUCE_MAX, scalars) &
-           reduce_many(count - BLV_REDUCE_MAX, scalars + BLV_REDUCE_MAX);
+    const bool first = reduce_some(BLV_REDUCE_MAX, scalars);
+    return reduce_many(count - BLV_REDUCE_MAX, scalars + BLV_REDUCE_MAX) && first;
 }
 
 /* What is known or wrong needs no reduction, and a single product none of the lists above. */
