@@ -107,7 +107,7 @@ blv_error blv_atomic_file_open(blv_atomic_file *file, const char *path, blv_mess
                            blv_shown_path(path));
     file->path = strdup(path);
     if (!file->path)
-        return blv_explain(why, BLV_E_MEMORY, "out of memory");
+        return blv_explain_memory(why);
     int fd = open_temporary(file);
     if (fd >= 0) {
         file->lock = fcntl(fd, F_DUPFD_CLOEXEC, 0); /* stays when the file is closed */
@@ -122,7 +122,7 @@ blv_error blv_atomic_file_open(blv_atomic_file *file, const char *path, blv_mess
     }
     if (file->file)
         return BLV_OK;
-    blv_error error = errno == ENOMEM ? blv_explain(why, BLV_E_MEMORY, "out of memory")
+    blv_error error = errno == ENOMEM ? blv_explain_memory(why)
                                       : blv_explain_errno(why, path, "create a file beside it");
     release(file);
     return error;
@@ -179,7 +179,7 @@ static blv_error keep_former(const blv_atomic_file *file, former_file *former, b
     static const char ending[] = "old"; /* in place of tmp */
     char *path = strdup(file->temporary);
     if (!path)
-        return blv_explain(why, BLV_E_MEMORY, "out of memory");
+        return blv_explain_memory(why);
     memcpy(path + strlen(path) - strlen(ending), ending, strlen(ending));
     unlink(path); /* of a process that was killed */
     if (link(file->path, path) == 0) {
@@ -201,7 +201,7 @@ static void bring_back(const blv_atomic_file *file, const former_file *former) {
 blv_error blv_atomic_file_commit_all(blv_atomic_file *const *files, size_t count,
                                      blv_message *why) {
     former_file *former = calloc(count > 0 ? count : 1, sizeof *former);
-    blv_error error = former ? BLV_OK : blv_explain(why, BLV_E_MEMORY, "out of memory");
+    blv_error error = former ? BLV_OK : blv_explain_memory(why);
     for (size_t i = 0; !error && i < count; i++)
         error = complete(files[i], why);
     size_t moved = 0;

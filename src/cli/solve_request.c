@@ -27,8 +27,8 @@ static const blv_field request_fields[] = {
     FIELD("start", start, TEXT, BLV_REQUIRED),
     FIELD("trace", trace, PATH, 0),
     FIELD("out", out, PATH, 0),
-    FIELD("checkpoint", checkpoint_seconds, REAL, 0),
-    FIELD("all_rows", all_rows, BOOL, 0),
+    FIELD("checkpoint", options.checkpoint_seconds, REAL, 0),
+    FIELD("all_rows", options.all_rows, BOOL, 0),
     {0}};
 
 static char *expect_text(char *text) {

@@ -92,7 +92,7 @@ static void prepare(solving *s, const blv_run *run) {
     s->out = own_path(s, task->out, run);
     s->request = task->store ? cli_solve_request(task, run, s->trace, s->out) : NULL;
     s->recorder = (blv_recorder){
-        .store = task->store, .checkpoint_seconds = task->checkpoint_seconds, .warn = warn};
+        .store = task->store, .checkpoint_seconds = task->options.checkpoint_seconds, .warn = warn};
     s->execution = (blv_execution){
         .recorder = &s->recorder,
         .facts = {.kind = "solve",
@@ -107,7 +107,7 @@ static void prepare(solving *s, const blv_run *run) {
         .loaded = &s->loaded,
         .is_one_of_several = cli_solve_is_with_several(task),
         .trace = s->trace,
-        .all_rows = task->all_rows,
+        .all_rows = task->options.all_rows,
         .resumed = task->resumed ? task->resumed->id : 0,
         .resumed_iteration = task->checkpoint ? task->resumed->checkpoint_iteration : 0,
         .checkpoint = task->checkpoint,
@@ -160,14 +160,15 @@ static int save(const solving *s) {
 
 static void show(solving *s) {
     const blv_execution *e = &s->execution;
-    if (!e->ran || (s->several && !s->task->json))
+    if (!e->ran || (s->several && !s->task->options.json))
         return;
-    json_t *object = s->task->json ? cli_json_record(blv_run_report_fields, &e->report) : NULL;
+    json_t *object =
+        s->task->options.json ? cli_json_record(blv_run_report_fields, &e->report) : NULL;
     if (s->several)
         cli_json_set(s->reports, e->report.solver, object);
     else if (object)
         cli_json_print(object);
-    else if (!s->task->quiet)
+    else if (!s->task->options.quiet)
         cli_print_report(&s->task->instance, e);
 }
 
@@ -211,9 +212,9 @@ static blv_error solve_with_one(solving *s, blv_solve_options *options, blv_mess
 }
 
 static void print_comparison(const solving *s, const blv_comparison *comparison) {
-    if (comparison->ran == 0 || s->task->quiet)
+    if (comparison->ran == 0 || s->task->options.quiet)
         return;
-    if (!s->task->json) {
+    if (!s->task->options.json) {
         cli_print_comparison(&s->task->instance, comparison);
         return;
     }
@@ -272,7 +273,7 @@ int cli_solve(cli_solve_task *task) {
     s.several = cli_solve_is_with_several(task) && !task->is_one_of_several;
     blv_error error = load(&s, &why);
     if (error == BLV_OK) {
-        cli_progress_begin(task->progress);
+        cli_progress_begin(task->options.progress);
         error =
             s.several ? solve_with_several(&s, &options, &why) : solve_with_one(&s, &options, &why);
         cli_progress_end();

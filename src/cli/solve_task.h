@@ -4,8 +4,7 @@
 #define CLI_SOLVE_TASK_H
 
 #include "cli/problem_choice.h"
-#include "cli/progress_line.h"
-#include "cli/store_options.h"
+#include "cli/task_hooks.h"
 #include "store/run_execution.h"
 
 typedef struct cli_solve_task {
@@ -13,15 +12,12 @@ typedef struct cli_solve_task {
     cli_settings settings; /* parameters of the solver and options of the run, as typed */
     const char *solver;    /* NAME, NAME,NAME,... or all */
     const char *start, *trace, *out;
-    bool json, quiet;
-    cli_progress progress;
+    cli_task_options options;
 
     blv_store *store; /* NULL: none */
     bool store_is_named;
     size_t command_count;
-    char **command;            /* as typed */
-    double checkpoint_seconds; /* between checkpoints; 0: none */
-    bool all_rows;             /* of the trace go to the store */
+    char **command; /* as typed */
 
     /* of a run that is resumed: */
     bool is_one_of_several;      /* it was one of the runs of several solvers */

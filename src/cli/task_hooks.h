@@ -22,9 +22,15 @@
 typedef struct cli_task_options {
     cli_store_choice store;
     double checkpoint_seconds; /* between checkpoints; 0: none */
-    bool all_rows;             /* of the trace go to the store */
-    cli_progress progress;
+    bool json, quiet;
+    const char *progress_word;
+    cli_progress progress; /* once they are checked */
+    bool all_rows;         /* of the trace go to the store */
 } cli_task_options;
+/* --json, --quiet, --progress, --checkpoint, --store and --no-store. */
+extern const cli_argument cli_task_table[];
+/* To be called where the whole request is checked. settings: options of the run, as typed. */
+blv_error cli_task_check(cli_task_options *options, const cli_settings *settings, blv_message *why);
 
 /* A stored run that is resumed: the task is done again with its request. */
 typedef struct cli_resume {

@@ -44,29 +44,16 @@ const cli_argument cli_training_table[] = {
                "the run",
                .section = CLI_SECTION_SOLVER),
     CLI_INCLUDE(cli_run_option_table, cli_training, settings, CLI_SECTION_OWN),
-    CLI_OPTION("json", FLAG, cli_training, json, NULL, "print one JSON object on standard output",
-               .section = CLI_SECTION_OUTPUT),
-    CLI_OPTION("quiet", FLAG, cli_training, quiet, NULL, "no progress and no summary",
-               .section = CLI_SECTION_OUTPUT),
-    CLI_OPTION("progress", WORD, cli_training, progress_word, "bar|lines|none",
-               "how progress is shown on standard error (default: a bar on a terminal)",
-               .section = CLI_SECTION_OUTPUT),
     CLI_OPTION("no-certificate", FLAG, cli_training, no_certificate, NULL,
                "leave the certificate out, which can take as long as the run where penalties are "
                "tiny",
                .section = CLI_SECTION_OUTPUT),
-    CLI_OPTION("checkpoint", POSITIVE, cli_training, task.checkpoint_seconds, "SECONDS",
-               "keep a checkpoint in the run store this often, so that 'bilevel resume' can "
-               "continue the run",
-               .expected = "a number of seconds > 0", .section = CLI_SECTION_STORE),
-    CLI_INCLUDE(cli_store_table, cli_training, task.store, CLI_SECTION_STORE),
+    CLI_INCLUDE(cli_task_table, cli_training, task, CLI_SECTION_OWN),
     CLI_END};
 
 static blv_error check_settings(cli_training *t, blv_message *why) {
     for (size_t i = 0; i < t->settings.count; i++) {
         const cli_setting *s = &t->settings.items[i];
-        if (strcmp(s->key, "every") == 0)
-            t->task.all_rows = true;
         if (strcmp(s->key, "seed") == 0 && !cli_parse_whole(s->value, INT64_MAX, &t->seed))
             return blv_explain(why, BLV_E_VALUE, "seed '%s': expected a whole number >= 0",
                                s->value);
@@ -79,10 +66,7 @@ blv_error cli_training_check(cli_training *t, blv_message *why) {
         return blv_explain(why, BLV_E_ARGUMENT, "--val or --val-share, one of the two");
     if (t->reading.real_targets)
         return blv_explain(why, BLV_E_ARGUMENT, "--real: labels name classes here");
-    if (t->task.checkpoint_seconds > 0.0 && t->task.store.off)
-        return blv_explain(why, BLV_E_ARGUMENT,
-                           "--checkpoint needs the store that --no-store leaves out");
-    cli_progress_choose(t->progress_word, t->json || t->quiet, &t->task.progress);
+    BLV_CHECK(cli_task_check(&t->task, &t->settings, why));
     t->solver = blv_solver_find(NULL, t->solver_name ? t->solver_name : "exact", why);
     return t->solver ? check_settings(t, why) : BLV_E_NAME;
 }
@@ -127,8 +111,8 @@ static blv_error restore(const blv_field *table, void *request, cli_training *t,
                            " and kept its command line alone: run that command again",
                            resume->run->id);
     t->reading.size = sizeof t->reading;
-    t->json = resume->json;
-    t->quiet = resume->quiet;
+    t->task.json = resume->json;
+    t->task.quiet = resume->quiet;
     return cli_training_check(t, why);
 }
 

@@ -18,8 +18,6 @@ typedef struct cli_training {
     cli_settings settings; /* parameters of the solver and options of the run, as typed */
     uint64_t seed;         /* one of them; also of everything that is drawn */
     bool no_certificate;
-    const char *progress_word;
-    bool json, quiet;
     cli_task_options task;
 } cli_training;
 

@@ -95,12 +95,12 @@ static blv_error set_classes(blv_dataset *d, const char *name, const named_view 
         return BLV_OK;
     int32_t *to_class = blv_data_alloc(d->view.classes, sizeof *to_class);
     blv_error error = to_class ? map_classes(&(named_view){&d->view, name}, to, to_class, why)
-                               : blv_data_no_memory(why);
+                               : blv_explain_memory(why);
     if (!error &&
         (!renumber(d, BLV_PART_LABEL, to_class) || !renumber(d, BLV_PART_TRUE_LABEL, to_class) ||
          !blv_dataset_put(d, BLV_PART_CLASS_NAMES,
                           blv_strings_copy(to->view->class_names, to->view->classes))))
-        error = blv_data_no_memory(why);
+        error = blv_explain_memory(why);
     d->view.classes = to->view->classes;
     free(to_class);
     return error;
@@ -117,7 +117,7 @@ static blv_error widen(blv_dataset *d, size_t columns, blv_message *why) {
     blv_dataset_drop_transposed(d);
     ok = (!v->dense || blv_dataset_put(d, BLV_PART_DENSE, dense)) && ok;
     blv_dataset_drop(d, BLV_PART_FEATURE_NAMES);
-    return ok ? BLV_OK : blv_data_no_memory(why);
+    return ok ? BLV_OK : blv_explain_memory(why);
 }
 
 /* ---- Sets ---- */
@@ -140,7 +140,7 @@ static blv_error align_one(blv_dataset *d, const char *name, const named_view *t
                                     has_features ? r->precision : d->view.precision, name, why);
     if (!error && !blv_dataset_record(d, "align: %zu columns and %zu classes as in %s", columns,
                                       d->view.classes, to->name))
-        error = blv_data_no_memory(why);
+        error = blv_explain_memory(why);
     return error;
 }
 
@@ -152,7 +152,7 @@ blv_error blv_dataset_align_to(blv_dataset *dataset, const char *name,
     const named_view to = {reference, reference_name ? reference_name : "the other set"};
     blv_dataset *changed = blv_dataset_share(dataset);
     if (!changed)
-        return blv_data_no_memory(why);
+        return blv_explain_memory(why);
     name = name ? name : "the set";
     blv_error error = align_one(changed, name, &to, reference->columns, why);
     if (!error && changed->view.columns > reference->columns)
@@ -194,7 +194,7 @@ blv_error blv_dataset_align(blv_dataset *const *datasets, const char *const *nam
         changed[i] = blv_dataset_share(datasets[i]);
         const char *name = name_of(names, i, &room);
         if (!changed[i])
-            error = blv_data_no_memory(why);
+            error = blv_explain_memory(why);
         else if (i > 0)
             error = check_kind(&(named_view){&datasets[i]->view, name}, &first, why);
         if (!error && i > 0)
@@ -203,7 +203,7 @@ blv_error blv_dataset_align(blv_dataset *const *datasets, const char *const *nam
             error = widen(changed[0], columns, why);
     }
     if (!changed)
-        return blv_data_no_memory(why);
+        return blv_explain_memory(why);
     for (size_t i = 0; i < count; i++) {
         if (!error && datasets[i])
             blv_dataset_commit(datasets[i], changed[i], true, why);

@@ -134,7 +134,7 @@ static blv_error split(blv_csv *csv, bool *incomplete) {
     for (;; p++) {
         blv_csv_field *field = add_field(csv);
         if (!field)
-            return blv_data_no_memory(csv->why);
+            return blv_explain_memory(csv->why);
         while (is_blank(*p, csv->delimiter))
             p++;
         size_t quote_line = line;

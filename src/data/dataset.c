@@ -197,7 +197,7 @@ blv_error blv_dataset_copy(const blv_dataset *dataset, blv_dataset **copy, blv_m
     if (!dataset || !copy)
         return blv_explain(why, BLV_E_ARGUMENT, "blv_dataset_copy: dataset or copy is NULL");
     *copy = blv_dataset_share(dataset);
-    return *copy ? BLV_OK : blv_data_no_memory(why);
+    return *copy ? BLV_OK : blv_explain_memory(why);
 }
 
 blv_dataset *blv_dataset_retain(blv_dataset *dataset) {
@@ -228,7 +228,7 @@ blv_error blv_dataset_commit(blv_dataset *dataset, blv_dataset *changed, bool ok
         }
     }
     blv_dataset_release(changed);
-    return ok ? BLV_OK : blv_data_no_memory(why);
+    return ok ? BLV_OK : blv_explain_memory(why);
 }
 
 const blv_dataset_view *blv_dataset_view_of(const blv_dataset *dataset) {

@@ -153,7 +153,7 @@ blv_error blv_dataset_finish(blv_dataset *dataset, const char *path, blv_message
     blv_error error = check_view(view, &c);
     if (!error && view->label && !view->class_names &&
         !blv_dataset_number_classes(dataset, view->classes))
-        error = blv_data_no_memory(why);
+        error = blv_explain_memory(why);
     return error;
 }
 
@@ -207,7 +207,7 @@ blv_error blv_dataset_create(blv_dataset **dataset, const blv_dataset_view *view
         return error;
     blv_dataset *d = blv_dataset_new();
     if (!d)
-        return blv_data_no_memory(why);
+        return blv_explain_memory(why);
     d->view.rows = v.rows;
     d->view.columns = v.columns;
     d->view.precision = v.precision;
@@ -215,7 +215,7 @@ blv_error blv_dataset_create(blv_dataset **dataset, const blv_dataset_view *view
     d->view.format = "memory";
     if (!copy_arrays(d, &v) || !copy_labels(d, &v) || !copy_names(d, &v) ||
         (history && !blv_dataset_record(d, "%s", history)))
-        error = blv_data_no_memory(why);
+        error = blv_explain_memory(why);
     if (!error && v.column_start)
         error = blv_dataset_transpose(d, why);
     if (error) {

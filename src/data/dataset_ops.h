@@ -56,10 +56,6 @@ void *blv_data_alloc(size_t count, size_t size);
 void *blv_data_copy(const void *source, size_t count, size_t size);
 /* Copies of count strings in one block. */
 char **blv_strings_copy(const char *const *strings, size_t count);
-/* Explains and returns BLV_E_MEMORY. */
-static inline blv_error blv_data_no_memory(blv_message *why) {
-    return blv_explain(why, BLV_E_MEMORY, "out of memory");
-}
 
 /* ---- Whole sets ---- */
 

@@ -46,7 +46,7 @@ blv_error blv_dataset_intercept(blv_dataset *dataset, blv_message *why) {
         return blv_explain(why, BLV_E_VALUE, "intercept: there is no room for one more column");
     blv_dataset *wider = blv_dataset_share(dataset);
     if (!wider)
-        return blv_data_no_memory(why);
+        return blv_explain_memory(why);
     blv_dataset_drop_transposed(wider);
     wider->view.columns = v->columns + 1;
     bool ok = v->dense

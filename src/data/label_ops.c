@@ -129,5 +129,5 @@ blv_error blv_dataset_relabel(const blv_dataset *dataset, const int32_t *label,
         return BLV_OK;
     }
     blv_dataset_release(d);
-    return blv_data_no_memory(why);
+    return blv_explain_memory(why);
 }

@@ -19,7 +19,7 @@ static blv_error make_dense(blv_dataset *d, const char *name, blv_message *why) 
             blv_value_set(dense, v->precision, i * v->columns + v->column[k],
                           blv_value_get(v->value, v->precision, k));
     if (!blv_dataset_put(d, BLV_PART_DENSE, dense))
-        return blv_data_no_memory(why);
+        return blv_explain_memory(why);
     blv_dataset_drop(d, BLV_PART_ROW_START);
     blv_dataset_drop(d, BLV_PART_COLUMN);
     blv_dataset_drop(d, BLV_PART_VALUE);
@@ -53,7 +53,7 @@ static blv_error make_sparse(blv_dataset *d, blv_message *why) {
     if (row_start)
         row_start[v->rows] = n;
     if (!blv_dataset_put_sparse(d, row_start, column, value))
-        return blv_data_no_memory(why);
+        return blv_explain_memory(why);
     blv_dataset_drop(d, BLV_PART_DENSE);
     return BLV_OK;
 }
@@ -75,7 +75,7 @@ static blv_error narrow(blv_dataset *d, blv_part_name part, size_t count, const 
                         blv_message *why) {
     unsigned char *bytes = blv_dataset_own_values(d);
     if (!bytes)
-        return blv_data_no_memory(why);
+        return blv_explain_memory(why);
     for (size_t i = 0; i < count; i++) {
         double wide;
         memcpy(&wide, bytes + i * sizeof wide, sizeof wide);
@@ -99,7 +99,7 @@ static blv_error widen(blv_dataset *d, blv_part_name part, size_t count, blv_mes
     for (size_t i = 0; wide && i < count; i++)
         wide[i] = (double)single[i];
     if (!blv_dataset_put(d, part, wide))
-        return blv_data_no_memory(why);
+        return blv_explain_memory(why);
     d->view.precision = BLV_F64;
     return BLV_OK;
 }
@@ -113,7 +113,7 @@ static blv_error set_precision(blv_dataset *d, blv_precision precision, const ch
     /* rows of the set's own, without gaps between them */
     if (v->dense && (v->mapped || d->dense_offset > 0) &&
         !blv_dataset_put(d, part, blv_dense_rows(v, v->columns, 0.0)))
-        return blv_data_no_memory(why);
+        return blv_explain_memory(why);
     size_t count = v->dense ? v->rows * v->columns : v->row_start[v->rows];
     return precision == BLV_F32 ? narrow(d, part, count, name, why) : widen(d, part, count, why);
 }

@@ -46,7 +46,7 @@ static blv_error record(blv_reading *r) {
                                     v->classes > 0 ? labels
                                     : v->target    ? "real targets"
                                                    : "no labels");
-    return added ? BLV_OK : blv_data_no_memory(r->why);
+    return added ? BLV_OK : blv_explain_memory(r->why);
 }
 
 static blv_error read_input(blv_reading *r, blv_format format) {
@@ -85,7 +85,7 @@ blv_error blv_dataset_read_as(blv_dataset **dataset, blv_format format, const ch
         return blv_explain(why, BLV_E_VALUE, "the precision is neither f32 nor f64");
     BLV_CHECK(blv_input_open(&r.input, path, why));
     r.dataset = blv_dataset_new();
-    blv_error error = r.dataset ? read_input(&r, format) : blv_data_no_memory(why);
+    blv_error error = r.dataset ? read_input(&r, format) : blv_explain_memory(why);
     blv_input_close(r.input);
     if (error) {
         blv_dataset_release(r.dataset);

@@ -24,7 +24,7 @@ static blv_error make_room(cifar_file *f, size_t rows) {
     double *label = blv_grown(f->label, &f->label_capacity, f->rows + rows, sizeof *label);
     if (label)
         f->label = label;
-    return dense && label ? BLV_OK : blv_data_no_memory(f->r->why);
+    return dense && label ? BLV_OK : blv_explain_memory(f->r->why);
 }
 
 static blv_error reject_label(const cifar_file *f, const unsigned char *record) {
@@ -88,7 +88,7 @@ blv_error blv_read_cifar(blv_reading *r, bool hundred) {
         f.dense = NULL;
         error = blv_dataset_put(d, BLV_PART_DENSE, dense)
                     ? blv_take_number_labels(r, f.label, r->shown)
-                    : blv_data_no_memory(r->why);
+                    : blv_explain_memory(r->why);
     }
     free(f.dense);
     free(f.label);

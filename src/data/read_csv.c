@@ -152,15 +152,15 @@ static size_t features(const csv_file *f) {
 static blv_error make_room(csv_file *f) {
     size_t wide = features(f);
     if (wide > 0 && f->rows + 1 > PTRDIFF_MAX / sizeof(double) / wide)
-        return blv_data_no_memory(f->r->why);
+        return blv_explain_memory(f->r->why);
     double *dense = blv_grown(f->dense, &f->capacity, (f->rows + 1) * wide, sizeof *dense);
     if (!dense)
-        return blv_data_no_memory(f->r->why);
+        return blv_explain_memory(f->r->why);
     f->dense = dense;
     if (f->label != NO_COLUMN && f->r->options.real_targets) {
         double *target = blv_grown(f->target, &f->target_capacity, f->rows + 1, sizeof *target);
         if (!target)
-            return blv_data_no_memory(f->r->why);
+            return blv_explain_memory(f->r->why);
         f->target = target;
     }
     return BLV_OK;
@@ -191,11 +191,11 @@ static blv_error take_truth(csv_file *f, const blv_csv_field *field, size_t line
                            blv_show(field->text, field->length).text);
     char **truths = blv_grown(f->truths, &f->truth_capacity, f->truth_count + 1, sizeof *f->truths);
     if (!truths)
-        return blv_data_no_memory(f->r->why);
+        return blv_explain_memory(f->r->why);
     f->truths = truths;
     truths[f->truth_count] = strndup(field->text, field->length);
     if (!truths[f->truth_count])
-        return blv_data_no_memory(f->r->why);
+        return blv_explain_memory(f->r->why);
     f->truth_count++;
     return BLV_OK;
 }
@@ -224,7 +224,7 @@ static blv_error take_row(csv_file *f, const blv_csv_field *fields, size_t count
 static blv_error take_first_row(csv_file *f, char *const *first, size_t count, size_t line) {
     blv_csv_field *fields = calloc(count, sizeof *fields);
     if (!fields)
-        return blv_data_no_memory(f->r->why);
+        return blv_explain_memory(f->r->why);
     for (size_t i = 0; i < count; i++)
         fields[i] = (blv_csv_field){.text = first[i], .length = strlen(first[i])};
     blv_error error = take_row(f, fields, count, line);
@@ -245,7 +245,7 @@ static blv_error set_columns(csv_file *f, size_t width) {
     if (f->label != NO_COLUMN && !f->r->options.real_targets) {
         f->texts = blv_label_texts_new(f->r->options.max_classes);
         if (!f->texts)
-            return blv_data_no_memory(f->r->why);
+            return blv_explain_memory(f->r->why);
     }
     return BLV_OK;
 }
@@ -263,13 +263,13 @@ static blv_error take_start(csv_file *f, char **first, size_t first_count, size_
     if (first_count == width) {
         f->names = calloc(width, sizeof *f->names);
         if (!f->names)
-            return blv_data_no_memory(f->r->why);
+            return blv_explain_memory(f->r->why);
         memcpy(f->names, first, width * sizeof *first);
         memset(first, 0, width * sizeof *first);
     } else if (!blv_dataset_note(f->r->dataset,
                                  "line %zu left out: a header of %zu fields, the rows have %zu",
                                  first_line, first_count, width)) {
-        return blv_data_no_memory(f->r->why);
+        return blv_explain_memory(f->r->why);
     }
     return set_columns(f, width);
 }
@@ -282,7 +282,7 @@ static blv_error take_records(csv_file *f) {
     size_t count = csv->count;
     char **first = copy_fields(csv);
     if (!first)
-        return blv_data_no_memory(f->r->why);
+        return blv_explain_memory(f->r->why);
     error = take_start(f, first, count, csv->line);
     free_names(first, count);
     while (!error && csv->count > 0) {
@@ -319,11 +319,11 @@ static blv_error hand_over(csv_file *f) {
     f->dense = NULL;
     ok = ok && (!f->names || put_names(f));
     /* the true labels follow the labels in the list of texts, so that both get the same classes */
-    blv_error error = ok ? BLV_OK : blv_data_no_memory(r->why);
+    blv_error error = ok ? BLV_OK : blv_explain_memory(r->why);
     for (size_t i = 0; !error && i < f->truth_count; i++)
         error = blv_add_label_text(r, f->texts, f->truths[i], strlen(f->truths[i]), 0);
     if (!error && !blv_put_labels(r, f->texts, &f->target))
-        error = blv_data_no_memory(r->why);
+        error = blv_explain_memory(r->why);
     return error;
 }
 

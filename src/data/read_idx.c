@@ -108,7 +108,7 @@ blv_error blv_idx_read(const blv_idx *idx, blv_precision precision, void **value
         size_t part = count - done < most ? count - done : most, got = 0;
         char *more = blv_grown(out, &capacity, done + part, size);
         if (!more) {
-            error = blv_data_no_memory(why);
+            error = blv_explain_memory(why);
             break;
         }
         out = more;
@@ -211,7 +211,7 @@ static blv_error take_labels(blv_reading *r) {
     if (path)
         error = blv_read_label_file(r, path);
     else if (!blv_dataset_note(r->dataset, "no file of labels found beside it"))
-        error = blv_data_no_memory(r->why);
+        error = blv_explain_memory(r->why);
     else
         error = BLV_OK;
     free(path);
@@ -238,6 +238,6 @@ blv_error blv_read_idx(blv_reading *r) {
     void *dense = NULL;
     blv_error error = blv_idx_read(&idx, d->view.precision, &dense, r->why);
     if (!error && !blv_dataset_put(d, BLV_PART_DENSE, dense))
-        error = blv_data_no_memory(r->why);
+        error = blv_explain_memory(r->why);
     return error ? error : take_labels(r);
 }

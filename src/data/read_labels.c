@@ -25,7 +25,7 @@ blv_error blv_add_label_text(blv_reading *r, blv_label_texts *texts, const char 
         snprintf(source, sizeof source, "%s: line %zu", r->shown, line);
         return reject_classes(r, source);
     }
-    return error ? blv_data_no_memory(r->why) : BLV_OK;
+    return error ? blv_explain_memory(r->why) : BLV_OK;
 }
 
 /* ---- All at once ---- */
@@ -51,7 +51,7 @@ static blv_error add_number(blv_reading *r, blv_label_texts *texts, double label
     blv_error error = blv_label_texts_add(texts, text, (size_t)length);
     if (error == BLV_E_FORMAT)
         return reject_classes(r, source);
-    return error ? blv_data_no_memory(r->why) : BLV_OK;
+    return error ? blv_explain_memory(r->why) : BLV_OK;
 }
 
 blv_error blv_take_number_labels(blv_reading *r, const double *labels, const char *source) {
@@ -59,11 +59,11 @@ blv_error blv_take_number_labels(blv_reading *r, const double *labels, const cha
     bool real = r->options.real_targets;
     double *target = real ? blv_data_copy(labels, rows, sizeof *labels) : NULL;
     blv_label_texts *texts = real ? NULL : blv_label_texts_new(r->options.max_classes);
-    blv_error error = texts || target ? BLV_OK : blv_data_no_memory(r->why);
+    blv_error error = texts || target ? BLV_OK : blv_explain_memory(r->why);
     for (size_t i = 0; !error && texts && i < rows; i++)
         error = add_number(r, texts, labels[i], i, source);
     if (!error && !blv_put_labels(r, texts, &target))
-        error = blv_data_no_memory(r->why);
+        error = blv_explain_memory(r->why);
     blv_label_texts_free(texts);
     return error;
 }
@@ -165,13 +165,13 @@ static blv_error take_text_labels(blv_reading *r, blv_input *input, const char *
         t.target = blv_data_alloc(r->dataset->view.rows, sizeof *t.target);
     else
         t.texts = blv_label_texts_new(r->options.max_classes);
-    blv_error error = t.target || t.texts ? BLV_OK : blv_data_no_memory(r->why);
+    blv_error error = t.target || t.texts ? BLV_OK : blv_explain_memory(r->why);
     if (!error)
         error = take_label_lines(&t, input);
     if (!error && t.count != r->dataset->view.rows)
         error = reject_count(r, path, t.count);
     if (!error && !blv_put_labels(r, t.texts, &t.target))
-        error = blv_data_no_memory(r->why);
+        error = blv_explain_memory(r->why);
     free(t.target);
     blv_label_texts_free(t.texts);
     return error;

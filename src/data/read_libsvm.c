@@ -208,7 +208,7 @@ static blv_error make_room(svm_file *f, size_t bytes) {
     if (row_start)
         f->row_start = row_start;
     bool made = column && value && row_start && (target || !f->r->options.real_targets);
-    return made ? BLV_OK : blv_data_no_memory(f->r->why);
+    return made ? BLV_OK : blv_explain_memory(f->r->why);
 }
 
 static blv_error take_all_lines(svm_file *f) {
@@ -258,7 +258,7 @@ static blv_error hand_over(svm_file *f) {
     ok = ok && blv_put_labels(r, f->texts, &f->target);
     ok = ok && (!f->has_qid || blv_dataset_note(d, "qid ignored"));
     ok = ok && (!f->has_zero || blv_dataset_note(d, "indices begin at 0"));
-    return ok ? BLV_OK : blv_data_no_memory(r->why);
+    return ok ? BLV_OK : blv_explain_memory(r->why);
 }
 
 blv_error blv_read_libsvm(blv_reading *r) {
@@ -270,7 +270,7 @@ blv_error blv_read_libsvm(blv_reading *r) {
     if (!r->options.real_targets) {
         f.texts = blv_label_texts_new(r->options.max_classes);
         if (!f.texts)
-            error = blv_data_no_memory(r->why);
+            error = blv_explain_memory(r->why);
     }
     if (!error)
         error = take_all_lines(&f);

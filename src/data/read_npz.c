@@ -96,7 +96,7 @@ static blv_error map_features(blv_reading *r, const blv_npz *npz, const char *na
     r->dataset->view.precision = r->options.precision;
     return blv_dataset_put_map(r->dataset, map, length, (size_t)(place->at - from))
                ? BLV_OK
-               : blv_data_no_memory(r->why);
+               : blv_explain_memory(r->why);
 }
 
 static bool can_be_mapped(const blv_reading *r, const blv_npz *npz, const blv_npz_place *place) {
@@ -129,7 +129,7 @@ static blv_error take_dense(blv_reading *r, blv_npz *npz, const char *name) {
     double *dense = NULL;
     d->view.precision = BLV_F64;
     BLV_CHECK(blv_npz_read_f64(npz, name, &dense, NULL, r->why));
-    return blv_dataset_put(d, BLV_PART_DENSE, dense) ? BLV_OK : blv_data_no_memory(r->why);
+    return blv_dataset_put(d, BLV_PART_DENSE, dense) ? BLV_OK : blv_explain_memory(r->why);
 }
 
 /* ---- Sparse features ---- */
@@ -255,10 +255,10 @@ static blv_error hand_over(csr *c) {
     csr_item *item = blv_data_alloc(longest_row(c), sizeof *item);
     blv_error error = row_start && column && value && item
                           ? take_rows(c, item, row_start, column, value)
-                          : blv_data_no_memory(c->r->why);
+                          : blv_explain_memory(c->r->why);
     free(item);
     if (!blv_dataset_put_sparse(d, row_start, column, value) && !error)
-        error = blv_data_no_memory(c->r->why);
+        error = blv_explain_memory(c->r->why);
     return error;
 }
 
@@ -305,7 +305,7 @@ blv_error blv_read_npz(blv_reading *r) {
     else if (!error && !npz->is_npy && blv_npz_label_name(npz))
         error = blv_take_npz_labels(r, npz, blv_npz_label_name(npz));
     else if (!error && !blv_dataset_note(r->dataset, "no labels"))
-        error = blv_data_no_memory(r->why);
+        error = blv_explain_memory(r->why);
     blv_npz_close(npz);
     free(held);
     return error;

@@ -94,7 +94,7 @@ blv_error blv_dataset_select(const blv_dataset *dataset, const size_t *index, si
     blv_dataset *d = blv_dataset_pick(dataset, index, count);
     if (!d || !blv_dataset_record(d, "select: %zu of %zu rows", count, rows)) {
         blv_dataset_release(d);
-        return blv_data_no_memory(why);
+        return blv_explain_memory(why);
     }
     *selected = d;
     return BLV_OK;
@@ -155,7 +155,7 @@ blv_error blv_dataset_join(const blv_dataset *first, const blv_dataset *second,
         return blv_explain(why, BLV_E_VALUE, "join: more than %lu rows", (unsigned long)UINT32_MAX);
     blv_dataset *d = blv_dataset_share(first);
     if (!d)
-        return blv_data_no_memory(why);
+        return blv_explain_memory(why);
     d->view.rows = a->rows + b->rows;
     blv_dataset_drop_transposed(d);
     if (!(a->dense ? join_dense(d, a, b) : join_sparse(d, a, b)) ||
@@ -166,7 +166,7 @@ blv_error blv_dataset_join(const blv_dataset *first, const blv_dataset *second,
                     sizeof *a->target) ||
         !blv_dataset_record(d, "join: %zu rows and %zu of another set", a->rows, b->rows)) {
         blv_dataset_release(d);
-        return blv_data_no_memory(why);
+        return blv_explain_memory(why);
     }
     *joined = d;
     return BLV_OK;

@@ -157,7 +157,7 @@ static blv_error find_map(const blv_dataset_view *v, blv_scaling scaling, column
     column_numbers *n = calloc(v->columns, sizeof *n);
     if (!n || !m->shift || !m->divisor) {
         free(n);
-        return blv_data_no_memory(why);
+        return blv_explain_memory(why);
     }
     compute_numbers(v, n);
     for (size_t j = 0; j < v->columns; j++) {
@@ -214,12 +214,12 @@ blv_error blv_dataset_scale(blv_dataset *const *datasets, size_t count, blv_scal
     blv_dataset **recorded = calloc(count, sizeof(blv_dataset *));
     map m = {.shift = first->dense ? of.shift : NULL, .divisor = of.divisor};
     blv_error error =
-        own && recorded ? find_map(first, scaling, &of, why) : blv_data_no_memory(why);
+        own && recorded ? find_map(first, scaling, &of, why) : blv_explain_memory(why);
     if (!error)
         error = check_results(&of, datasets, count, &m, scaling, why);
     for (size_t s = 0; !error && s < count; s++) {
         own[s] = prepare(datasets[s], first, s == 0, scaling, of.constant, &recorded[s]);
-        error = own[s] ? BLV_OK : blv_data_no_memory(why);
+        error = own[s] ? BLV_OK : blv_explain_memory(why);
     }
     for (size_t s = 0; !error && s < count; s++)
         change_values(datasets[s], recorded[s], &m, own[s]);
@@ -253,7 +253,7 @@ static blv_error apply(blv_dataset *dataset, const map *m, const char *word, blv
         return blv_explain(why, BLV_E_VALUE, "%s: a value would not be finite", word);
     void *own = blv_dataset_own_values(dataset);
     if (!own || !blv_dataset_record(dataset, "%s", word))
-        return blv_data_no_memory(why);
+        return blv_explain_memory(why);
     change_values(dataset, dataset, m, own);
     return BLV_OK;
 }
@@ -291,7 +291,7 @@ blv_error blv_dataset_unit_rows(blv_dataset *dataset, blv_message *why) {
     const blv_dataset_view *v = &dataset->view;
     double *length = blv_data_alloc(v->rows, sizeof *length);
     if (!length)
-        return blv_data_no_memory(why);
+        return blv_explain_memory(why);
     for (size_t i = 0; i < v->rows; i++) {
         length[i] = row_length(v, i);
         if (length[i] == 0.0)

@@ -201,7 +201,7 @@ static blv_error deal_rows(const blv_dataset_view *v, const split *s, size_t *or
     blv_random_permutation(&stream, 0, v->rows, order);
     if (s->stratified && (!deal_by_class(v, total, s->parts + 1, order) ||
                           !shuffle_parts(total, s->parts, v->rows, s->seed, order)))
-        return blv_data_no_memory(why);
+        return blv_explain_memory(why);
     return BLV_OK;
 }
 
@@ -222,7 +222,7 @@ static blv_error make_parts(const blv_dataset *dataset, const split *s, const si
             blv_dataset_release(part[q]);
             part[q] = NULL;
         }
-        return blv_data_no_memory(why);
+        return blv_explain_memory(why);
     }
     return BLV_OK;
 }
@@ -234,7 +234,7 @@ static blv_error split_set(const blv_dataset *dataset, const split *s, blv_datas
     size_t *total = calloc(s->parts + 1, sizeof *total); /* the last is what is left over */
     size_t *order = blv_data_alloc(rows, sizeof *order);
     blv_error error =
-        total && order ? deal_rows(&dataset->view, s, order, total, why) : blv_data_no_memory(why);
+        total && order ? deal_rows(&dataset->view, s, order, total, why) : blv_explain_memory(why);
     if (!error && part) {
         error = make_parts(dataset, s, total, order, part, why);
     } else if (!error) {

@@ -46,5 +46,5 @@ blv_error blv_dataset_transpose(blv_dataset *dataset, blv_message *why) {
     if (made)
         return BLV_OK;
     blv_dataset_drop_transposed(dataset);
-    return blv_data_no_memory(why);
+    return blv_explain_memory(why);
 }

@@ -150,7 +150,7 @@ static blv_error write_text(const blv_dataset_view *v, const char *name, bool li
                             blv_write_fn write, void *context, blv_message *why) {
     blv_text_out *out = blv_text_out_open(name, write, context, why);
     if (!out)
-        return blv_data_no_memory(why);
+        return blv_explain_memory(why);
     bool tabs = ends_in(name, ".tsv") || ends_in(name, ".tsv.gz");
     if (libsvm)
         write_libsvm(out, v);

@@ -27,7 +27,7 @@ static blv_error add_dense(blv_npz_writer *w, const blv_dataset_view *v, blv_mes
         return add_values(w, "X", 2, shape, v->dense, v->precision, why);
     void *compact = blv_dense_rows(v, v->columns, 0.0);
     if (!compact)
-        return blv_data_no_memory(why);
+        return blv_explain_memory(why);
     blv_error error = add_values(w, "X", 2, shape, compact, v->precision, why);
     free(compact);
     return error;
@@ -37,7 +37,7 @@ static blv_error add_sparse(blv_npz_writer *w, const blv_dataset_view *v, blv_me
     size_t stored = v->row_start[v->rows], starts = v->rows + 1, two = 2;
     int64_t *whole = blv_data_alloc(stored > starts ? stored : starts, sizeof *whole);
     if (!whole)
-        return blv_data_no_memory(why);
+        return blv_explain_memory(why);
     blv_error error = add_values(w, "data", 1, &stored, v->value, v->precision, why);
     for (size_t k = 0; k < stored; k++)
         whole[k] = v->column[k];
@@ -73,7 +73,7 @@ static bool class_values(const blv_dataset_view *v, int64_t *value) {
 static blv_error add_classes(blv_npz_writer *w, const blv_dataset_view *v, blv_message *why) {
     int64_t *value = blv_data_alloc(v->classes, sizeof *value);
     int64_t *y = blv_data_alloc(v->rows, sizeof *y);
-    blv_error error = value && y ? BLV_OK : blv_data_no_memory(why);
+    blv_error error = value && y ? BLV_OK : blv_explain_memory(why);
     if (!error) {
         bool named_by_value = class_values(v, value);
         for (size_t i = 0; i < v->rows; i++)

@@ -69,10 +69,6 @@ uint64_t blv_input_likely(const blv_input *input) {
     return inflated(input, DEFLATE_LIKELY_PER_BYTE);
 }
 
-static blv_error out_of_memory(blv_message *why) {
-    return blv_explain(why, BLV_E_MEMORY, "out of memory");
-}
-
 /* ---- Making bytes ---- */
 
 static blv_error reject_cut(const blv_input *input, blv_message *why) {
@@ -164,7 +160,7 @@ static blv_error inflate_file(void *context, void *out, size_t n, size_t *got, b
         if (status == Z_STREAM_END)
             input->between = true;
         else if (status == Z_MEM_ERROR)
-            return out_of_memory(why);
+            return blv_explain_memory(why);
         else if (status == Z_BUF_ERROR || (status == Z_OK && starved && made == 0))
             return reject_gzip(input, why, "the gzip data is cut off");
         else if (status != Z_OK) {
@@ -204,10 +200,10 @@ static blv_error make(blv_input *input, void *out, size_t n, size_t *got, blv_me
 static blv_error start_gzip(blv_input *input, blv_message *why) {
     input->packed = malloc(PACKED_SIZE);
     if (!input->packed)
-        return out_of_memory(why);
+        return blv_explain_memory(why);
     enum { GZIP_ONLY = 16 };
     if (inflateInit2(&input->z, MAX_WBITS + GZIP_ONLY) != Z_OK)
-        return out_of_memory(why);
+        return blv_explain_memory(why);
     input->gzip = true;
     return BLV_OK;
 }
@@ -215,7 +211,7 @@ static blv_error start_gzip(blv_input *input, blv_message *why) {
 static blv_error start(blv_input *input, const char *path, blv_message *why) {
     input->path = strdup(path);
     if (!input->path)
-        return out_of_memory(why);
+        return blv_explain_memory(why);
     /* non-blocking: a named pipe is rejected below, not waited for */
     input->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     struct stat status;
@@ -237,7 +233,7 @@ blv_error blv_input_open(blv_input **input, const char *path, blv_message *why) 
     *input = NULL;
     blv_input *opened = calloc(1, sizeof *opened);
     if (!opened)
-        return out_of_memory(why);
+        return blv_explain_memory(why);
     opened->fd = -1;
     blv_error error = start(opened, path, why);
     if (error)
@@ -268,7 +264,7 @@ static blv_error grow_buffer(blv_input *input, size_t capacity, blv_message *why
         return BLV_OK;
     unsigned char *buffer = realloc(input->buffer, capacity);
     if (!buffer)
-        return out_of_memory(why);
+        return blv_explain_memory(why);
     input->buffer = buffer;
     input->capacity = capacity;
     return BLV_OK;
@@ -315,7 +311,7 @@ blv_error blv_input_read_all(blv_input *input, unsigned char **bytes, size_t *co
         capacity = capacity ? 2 * capacity : TEXT_SIZE;
         unsigned char *more = realloc(*bytes, capacity);
         size_t got = 0;
-        blv_error error = more ? BLV_OK : out_of_memory(why);
+        blv_error error = more ? BLV_OK : blv_explain_memory(why);
         if (more) {
             *bytes = more;
             error = blv_input_read(input, more + *count, capacity - *count, &got, why);

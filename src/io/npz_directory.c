@@ -55,7 +55,7 @@ static blv_error find_end(const blv_npz *npz, uint64_t *at, unsigned char end[ZI
     size_t n = (size_t)(npz->size < most ? npz->size : most);
     unsigned char *tail = malloc(n + 1);
     if (!tail)
-        return blv_explain(why, BLV_E_MEMORY, "out of memory");
+        return blv_explain_memory(why);
     blv_error error = blv_npz_pread(npz, npz->size - n, tail, n, why);
     bool found = false;
     for (size_t i = n; !error && !found && i >= ZIP_END_SIZE; i--) {
@@ -208,7 +208,7 @@ static int compare_names(const void *a, const void *b) {
 static blv_error index_names(blv_npz *npz, blv_message *why) {
     const blv_npz_entry **by_name = malloc((npz->count + 1) * sizeof *by_name);
     if (!by_name)
-        return blv_explain(why, BLV_E_MEMORY, "out of memory");
+        return blv_explain_memory(why);
     npz->by_name = by_name;
     for (size_t i = 0; i < npz->count; i++)
         by_name[i] = &npz->entries[i];
@@ -236,7 +236,7 @@ static blv_error load_archive(blv_npz *npz, blv_message *why) {
     npz->directory = malloc(size + 1);
     npz->entries = calloc(count + 1, sizeof *npz->entries);
     if (!npz->directory || !npz->entries)
-        return blv_explain(why, BLV_E_MEMORY, "out of memory");
+        return blv_explain_memory(why);
     BLV_CHECK(blv_npz_pread(npz, place.at, npz->directory, size, why));
     size_t cursor = 0;
     for (size_t i = 0; i < count; i++) {
@@ -264,7 +264,7 @@ static blv_error load_single(blv_npz *npz, blv_message *why) {
     npz->directory_at = npz->size;
     npz->entries = calloc(1, sizeof *npz->entries);
     if (!npz->entries)
-        return blv_explain(why, BLV_E_MEMORY, "out of memory");
+        return blv_explain_memory(why);
     npz->entries[0] = (blv_npz_entry){.name = "", .packed = npz->size, .size = npz->size};
     return index_names(npz, why);
 }
@@ -303,14 +303,14 @@ static blv_error open_content(blv_npz **npz, const char *path, const unsigned ch
                               size_t size, blv_message *why) {
     blv_npz *opened = calloc(1, sizeof *opened);
     if (!opened)
-        return blv_explain(why, BLV_E_MEMORY, "out of memory");
+        return blv_explain_memory(why);
     opened->fd = -1;
     opened->memory = memory;
     opened->size = size;
     opened->path = strdup(path);
     blv_error error;
     if (!opened->path)
-        error = blv_explain(why, BLV_E_MEMORY, "out of memory");
+        error = blv_explain_memory(why);
     else
         error = memory ? load(opened, why) : load_file(opened, why);
     if (error) {

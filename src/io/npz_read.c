@@ -44,7 +44,7 @@ static blv_error read_header(blv_npz_stream *s, blv_npy_header *header, blv_mess
     BLV_CHECK(read_preamble(s, &size, why));
     char *text = malloc(size + 1);
     if (!text)
-        return blv_explain(why, BLV_E_MEMORY, "out of memory");
+        return blv_explain_memory(why);
     blv_message problem;
     blv_error error = blv_npz_stream_read(s, text, size, why);
     if (!error) {
@@ -263,7 +263,7 @@ static blv_error read_characters(blv_npz_stream *s, size_t most, char **text, bl
         return reject_array(s, why, "longer than a text may be");
     char *bytes = malloc((size_t)left + 1);
     if (!bytes)
-        return blv_explain(why, BLV_E_MEMORY, "out of memory");
+        return blv_explain_memory(why);
     blv_error error = blv_npz_stream_read(s, bytes, (size_t)left, why);
     if (!error)
         error = blv_npz_stream_finish(s, why);

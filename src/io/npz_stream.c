@@ -107,7 +107,7 @@ blv_error blv_npz_stream_open(blv_npz_stream *s, const blv_npz *npz, const blv_n
     /* negative: no zlib wrapper around the deflate stream */
     int status = inflateInit2(&s->z, -MAX_WBITS);
     if (status == Z_MEM_ERROR)
-        return blv_explain(why, BLV_E_MEMORY, "out of memory");
+        return blv_explain_memory(why);
     return status == Z_OK ? BLV_OK : reject(s, why, s->data_at, "zlib cannot be used");
 }
 
@@ -139,7 +139,7 @@ static blv_error inflate_some(blv_npz_stream *s, unsigned char *out, size_t n, s
         if (status == Z_STREAM_END)
             s->ended = true;
         else if (status == Z_MEM_ERROR)
-            return blv_explain(why, BLV_E_MEMORY, "out of memory");
+            return blv_explain_memory(why);
         else if (status == Z_BUF_ERROR)
             return reject(s, why, position(s), "the deflate stream is cut off");
         else if (status != Z_OK)

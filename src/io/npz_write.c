@@ -50,20 +50,13 @@ typedef struct record {
     size_t size;
 } record;
 
-static void put16(record *r, unsigned value) {
-    r->bytes[r->size++] = (unsigned char)(value & 0xff);
-    r->bytes[r->size++] = (unsigned char)(value >> 8 & 0xff);
+/* One number after the other; widths has a digit for each, its size in bytes. */
+static void put(record *r, const char *widths, const uint64_t *numbers) {
+    for (; *widths; widths++, numbers++)
+        for (int byte = 0; byte < *widths - '0'; byte++)
+            r->bytes[r->size++] = (unsigned char)(*numbers >> 8 * byte & 0xff);
 }
-
-static void put32(record *r, uint32_t value) {
-    put16(r, value & 0xffff);
-    put16(r, value >> 16);
-}
-
-static void put64(record *r, uint64_t value) {
-    put32(r, (uint32_t)(value & 0xffffffff));
-    put32(r, (uint32_t)(value >> 32));
-}
+#define PUT(r, widths, ...) put(r, widths, (const uint64_t[]){__VA_ARGS__})
 
 /* ---- Life ---- */
 
@@ -91,8 +84,7 @@ blv_error blv_npz_create(blv_npz_writer **writer, const char *path, blv_message 
     if (!path || !*path || strlen(path) > INT32_MAX)
         return blv_explain(why, BLV_E_ARGUMENT, "blv_npz_create: no path");
     blv_npz_writer *w = new_writer(blv_atomic_file_write, NULL);
-    blv_error error = w ? blv_atomic_file_open(&w->file, path, why)
-                        : blv_explain(why, BLV_E_MEMORY, "out of memory");
+    blv_error error = w ? blv_atomic_file_open(&w->file, path, why) : blv_explain_memory(why);
     if (error)
         free(w);
     else
@@ -110,7 +102,7 @@ blv_error blv_npz_create_to(blv_npz_writer **writer, const char *name, blv_write
         w->file.path = strdup(name);
     if (!w || !w->file.path) {
         free(w);
-        return blv_explain(why, BLV_E_MEMORY, "out of memory");
+        return blv_explain_memory(why);
     }
     *writer = w;
     return BLV_OK;
@@ -146,11 +138,7 @@ static bool is_ascii(const char *text) {
 
 /* From the flags to the checksum, both headers of an entry are alike. */
 static void put_common(record *r, const written_entry *e) {
-    put16(r, is_ascii(e->name) ? 0 : ZIP_FLAG_UTF8);
-    put16(r, ZIP_STORED);
-    put16(r, 0);
-    put16(r, DATE_1980_01_01);
-    put32(r, e->crc);
+    PUT(r, "22224", is_ascii(e->name) ? 0 : ZIP_FLAG_UTF8, ZIP_STORED, 0, DATE_1980_01_01, e->crc);
 }
 
 static blv_error write_local_header(blv_npz_writer *w, const written_entry *e, blv_message *why) {
@@ -161,13 +149,10 @@ static blv_error write_local_header(blv_npz_writer *w, const written_entry *e, b
     size_t padding = (NPY_ALIGNMENT - end % NPY_ALIGNMENT) % NPY_ALIGNMENT;
 
     record r = {.size = 0};
-    put32(&r, ZIP_LOCAL);
-    put16(&r, zip64 ? VERSION_ZIP64 : VERSION_PLAIN);
+    uint64_t size = zip64 ? UINT32_MAX : e->size;
+    PUT(&r, "42", ZIP_LOCAL, zip64 ? VERSION_ZIP64 : VERSION_PLAIN);
     put_common(&r, e);
-    put32(&r, zip64 ? UINT32_MAX : (uint32_t)e->size);
-    put32(&r, zip64 ? UINT32_MAX : (uint32_t)e->size);
-    put16(&r, (unsigned)name);
-    put16(&r, (unsigned)(zip64_field + 6 + padding));
+    PUT(&r, "4422", size, size, name, zip64_field + 6 + padding);
     blv_error error = write_bytes(w, r.bytes, r.size, why);
     if (!error)
         error = write_bytes(w, e->name, name, why);
@@ -175,15 +160,9 @@ static blv_error write_local_header(blv_npz_writer *w, const written_entry *e, b
         return error;
 
     record extra = {.size = 0};
-    if (zip64) {
-        put16(&extra, ZIP_EXTRA_ZIP64);
-        put16(&extra, 16);
-        put64(&extra, e->size);
-        put64(&extra, e->size);
-    }
-    put16(&extra, ZIP_EXTRA_ALIGNMENT);
-    put16(&extra, (unsigned)(2 + padding));
-    put16(&extra, NPY_ALIGNMENT);
+    if (zip64)
+        PUT(&extra, "2288", ZIP_EXTRA_ZIP64, 16, e->size, e->size);
+    PUT(&extra, "222", ZIP_EXTRA_ALIGNMENT, 2 + padding, NPY_ALIGNMENT);
     memset(extra.bytes + extra.size, 0, padding);
     return write_bytes(w, extra.bytes, extra.size + padding, why);
 }
@@ -241,7 +220,7 @@ static blv_error add_array(blv_npz_writer *w, const char *name, char kind, size_
                            blv_shown_path(w->file.path), name);
     written_entry *e = reserve_entry(w, name);
     if (!e)
-        return blv_explain(why, BLV_E_MEMORY, "out of memory");
+        return blv_explain_memory(why);
 
     unsigned char header[NPY_WRITTEN_MAX];
     size_t header_size = blv_npy_format(header, kind, item_size, ndim, shape);
@@ -297,19 +276,11 @@ static blv_error write_central_header(blv_npz_writer *w, const written_entry *e,
     unsigned version = fields ? VERSION_ZIP64 : VERSION_PLAIN;
 
     record r = {.size = 0};
-    put32(&r, ZIP_CENTRAL);
-    put16(&r, MADE_ON_UNIX | version);
-    put16(&r, version);
+    uint64_t size = big_size ? UINT32_MAX : e->size, at = far_away ? UINT32_MAX : e->at;
+    PUT(&r, "422", ZIP_CENTRAL, MADE_ON_UNIX | version, version);
     put_common(&r, e);
-    put32(&r, big_size ? UINT32_MAX : (uint32_t)e->size);
-    put32(&r, big_size ? UINT32_MAX : (uint32_t)e->size);
-    put16(&r, (unsigned)name);
-    put16(&r, fields ? 4 + fields : 0);
-    put16(&r, 0); /* no comment */
-    put16(&r, 0); /* disk 0 */
-    put16(&r, 0); /* internal attributes */
-    put32(&r, REGULAR_FILE_0644);
-    put32(&r, far_away ? UINT32_MAX : (uint32_t)e->at);
+    PUT(&r, "4422", size, size, name, fields ? 4 + fields : 0);
+    PUT(&r, "22244", 0, 0, 0, REGULAR_FILE_0644, at); /* no comment, disk 0, no attributes */
     blv_error error = write_bytes(w, r.bytes, r.size, why);
     if (!error)
         error = write_bytes(w, e->name, name, why);
@@ -317,14 +288,11 @@ static blv_error write_central_header(blv_npz_writer *w, const written_entry *e,
         return error;
 
     record extra = {.size = 0};
-    put16(&extra, ZIP_EXTRA_ZIP64);
-    put16(&extra, fields);
-    if (big_size) {
-        put64(&extra, e->size);
-        put64(&extra, e->size);
-    }
+    PUT(&extra, "22", ZIP_EXTRA_ZIP64, fields);
+    if (big_size)
+        PUT(&extra, "88", e->size, e->size);
     if (far_away)
-        put64(&extra, e->at);
+        PUT(&extra, "8", e->at);
     return write_bytes(w, extra.bytes, extra.size, why);
 }
 
@@ -340,30 +308,15 @@ static blv_error write_directory(blv_npz_writer *w, blv_message *why) {
 
     record r = {.size = 0};
     if (zip64) {
-        put32(&r, ZIP64_END);
-        put64(&r, ZIP64_END_SIZE - 12); /* what follows this field */
-        put16(&r, MADE_ON_UNIX | VERSION_ZIP64);
-        put16(&r, VERSION_ZIP64);
-        put32(&r, 0); /* this disk */
-        put32(&r, 0); /* disk of the directory */
-        put64(&r, w->count);
-        put64(&r, w->count);
-        put64(&r, size);
-        put64(&r, start);
-
-        put32(&r, ZIP64_LOCATOR);
-        put32(&r, 0);
-        put64(&r, start + size);
-        put32(&r, 1); /* disks in all */
+        /* its size after this field, versions, disk 0 of 0, entries here and in all, the place */
+        PUT(&r, "4822", ZIP64_END, ZIP64_END_SIZE - 12, MADE_ON_UNIX | VERSION_ZIP64,
+            VERSION_ZIP64);
+        PUT(&r, "448888", 0, 0, w->count, w->count, size, start);
+        PUT(&r, "4484", ZIP64_LOCATOR, 0, start + size, 1); /* on one disk */
     }
-    put32(&r, ZIP_END);
-    put16(&r, 0);
-    put16(&r, 0);
-    put16(&r, zip64 ? UINT16_MAX : (unsigned)w->count);
-    put16(&r, zip64 ? UINT16_MAX : (unsigned)w->count);
-    put32(&r, zip64 ? UINT32_MAX : (uint32_t)size);
-    put32(&r, zip64 ? UINT32_MAX : (uint32_t)start);
-    put16(&r, 0); /* no comment */
+    uint64_t count = zip64 ? UINT16_MAX : w->count;
+    PUT(&r, "42222", ZIP_END, 0, 0, count, count);
+    PUT(&r, "442", zip64 ? UINT32_MAX : size, zip64 ? UINT32_MAX : start, 0); /* no comment */
     return write_bytes(w, r.bytes, r.size, why);
 }
 

@@ -78,14 +78,15 @@ static bool reduce_some(size_t count, const blv_scalar *scalars) {
     }
     if (p.count == 0)
         return finite;
-    return (mixed ? reduce_kinds(&p) : reduce_kind(&p)) & finite;
+    const bool asked_finite = mixed ? reduce_kinds(&p) : reduce_kind(&p);
+    return finite && asked_finite;
 }
 
 static bool reduce_many(size_t count, const blv_scalar *scalars) {
     if (count <= BLV_REDUCE_MAX)
         return reduce_some(count, scalars);
-    return reduce_some(BLV_REDUCE_MAX, scalars) &
-           reduce_many(count - BLV_REDUCE_MAX, scalars + BLV_REDUCE_MAX);
+    const bool finite = reduce_some(BLV_REDUCE_MAX, scalars);
+    return reduce_many(count - BLV_REDUCE_MAX, scalars + BLV_REDUCE_MAX) && finite;
 }
 
 /* What is known or wrong needs no reduction, and a single product none of the lists above. */
@@ -106,7 +107,7 @@ bool blv_reduce(size_t count, const blv_scalar *scalars) {
     if (!unknown)
         return finite;
     const blv_vec *a = unknown->a, *b = unknown->b ? unknown->b : a;
-    return put(unknown, a->space->ops->dot(a->space, a->data, b->data)) & finite;
+    return put(unknown, a->space->ops->dot(a->space, a->data, b->data)) && finite;
 }
 
 double blv_vec_dot(const blv_vec *a, const blv_vec *b) {

@@ -346,9 +346,9 @@ static int report(cli_task_hooks *task, finding *f) {
                                           .seconds = r->seconds,
                                           .phi = r->certificate.phi,
                                           .grad_norm = r->certificate.grad_norm});
-    if (training->json)
+    if (training->task.json)
         cli_json_print(json_incref(object));
-    else if (!training->quiet)
+    else if (!training->task.quiet)
         print_text(f);
     json_decref(object);
     return code;

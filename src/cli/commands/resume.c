@@ -80,7 +80,7 @@ static int solve(const cli_resume *r, cli_solve_task *task, void **checkpoint) {
         cli_settings_add(&task->settings, cli_print("%s", r->limits->items[i].key),
                          cli_print("%s", r->limits->items[i].value));
     if (r->checkpoint_seconds > 0.0)
-        task->checkpoint_seconds = r->checkpoint_seconds;
+        task->options.checkpoint_seconds = r->checkpoint_seconds;
     int code = cli_instance_create(&task->instance);
     if (code == CLI_DONE)
         code = compare(r->run, task->instance.problem);
@@ -90,14 +90,15 @@ static int solve(const cli_resume *r, cli_solve_task *task, void **checkpoint) {
 }
 
 static int resume_solve(const cli_resume *r) {
-    cli_solve_task task = {
-        .store = r->store, .store_is_named = r->store_is_named, .json = r->json, .quiet = r->quiet};
+    cli_solve_task task = {.store = r->store,
+                           .store_is_named = r->store_is_named,
+                           .options = {.json = r->json, .quiet = r->quiet}};
     int code = cli_solve_restore(&task, r->run->request);
     if (code != CLI_DONE)
         return code;
     void *checkpoint = NULL;
     const char *start = task.start;
-    cli_progress_choose(NULL, r->json || r->quiet, &task.progress);
+    cli_progress_choose(NULL, r->json || r->quiet, &task.options.progress);
     code = solve(r, &task, &checkpoint);
     free(checkpoint);
     task.start = start; /* the one to be freed */

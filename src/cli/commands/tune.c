@@ -310,9 +310,9 @@ static int report(cli_task_hooks *task, finding *f, bool stopped) {
                        .seconds = r->seconds,
                        .phi = r->certified ? r->certificate.phi : NAN,
                        .grad_norm = r->certified ? r->certificate.grad_norm : NAN});
-    if (training->json)
+    if (training->task.json)
         cli_json_print(json_incref(object));
-    else if (!training->quiet)
+    else if (!training->task.quiet)
         print_text(f);
     json_decref(object);
     return code;
