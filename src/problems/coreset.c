@@ -96,11 +96,11 @@ static int lower_pass(void *user, const blv_batch *batch, const blv_vec *x, cons
     model_work *work = model_begin(m, batch);
     if (!work)
         return -1;
-    const blv_rows rows = model_rows(&m->train, batch);
+    blv_rows rows = model_rows(&m->train, batch);
+    rows.weight = raw(x);
     model_run(m, &rows,
               &(model_sums){.y = y,
                             .v = v,
-                            .weight = raw(x),
                             .scale = (double)rows.rows / (double)rows.count,
                             .ridge = 2.0 * p->ridge,
                             .training = true,

@@ -67,8 +67,6 @@ static void set_ridge(blv_vec *out, double ridge, const blv_vec *u) {
 }
 
 void network_run(data_model *m, const blv_rows *rows, const model_sums *sums, model_work *work) {
-    blv_rows weighted = *rows;
-    weighted.weight = sums->weight;
     if (!sums->add) {
         set_ridge(sums->gy, sums->ridge, sums->y);
         set_ridge(sums->hv, sums->ridge, sums->v);
@@ -87,7 +85,7 @@ void network_run(data_model *m, const blv_rows *rows, const model_sums *sums, mo
                               .row_cross = sums->row_cross,
                               .row_probability = sums->row_probability,
                               .row_class = sums->row_class};
-    m->nn->run(work->network, &weighted, &pass);
+    m->nn->run(work->network, rows, &pass);
 }
 
 int model_start(void *user, blv_vec *x, blv_vec *y) {

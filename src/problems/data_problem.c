@@ -261,8 +261,6 @@ blv_rows model_rows(const blv_rows *set, const blv_batch *batch) {
 
 static void linear_run(data_model *m, const blv_rows *rows, const model_sums *sums,
                        model_work *work) {
-    blv_rows weighted = *rows;
-    weighted.weight = sums->weight;
     const bool second = sums->v && (sums->hv || sums->row_cross);
     const blv_sweep sweep = {.classes = m->classes,
                              .w = raw(sums->y),
@@ -279,7 +277,7 @@ static void linear_run(data_model *m, const blv_rows *rows, const model_sums *su
                              .row_cross = sums->row_cross,
                              .row_probability = sums->row_probability,
                              .row_class = sums->row_class};
-    m->kernels->sweep(&weighted, &sweep, work->sweep);
+    m->kernels->sweep(rows, &sweep, work->sweep);
 }
 
 void model_run(data_model *m, const blv_rows *rows, const model_sums *sums, model_work *work) {

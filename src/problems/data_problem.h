@@ -102,11 +102,10 @@ void model_end(data_model *model, model_work *work);
 /* The rows of a batch of a set; batch NULL: all. */
 blv_rows model_rows(const blv_rows *set, const blv_batch *batch);
 
-/* Loss, gradient and products over rows: scale sum weight_i l_i, with a penalty in gy and hv that
- * is ridge, or ridge_column and ridge_class of a linear model, times y and v. */
+/* Loss, gradient and products over rows: scale sum weight_i l_i (rows->weight), with a penalty in
+ * gy and hv that is ridge, or ridge_column and ridge_class of a linear model, times y and v. */
 typedef struct model_sums {
     const blv_vec *y, *v;
-    const void *weight; /* of each row of the set; NULL: 1 */
     double scale;
     double ridge;
     const void *ridge_column, *ridge_class;

@@ -54,12 +54,12 @@ static int lower_pass(void *user, const blv_batch *batch, const blv_vec *x, cons
     model_work *work = model_begin(m, batch);
     if (!work)
         return -1;
-    const blv_rows rows = model_rows(&m->train, batch);
+    blv_rows rows = model_rows(&m->train, batch);
+    rows.weight = work->weight;
     m->kernels->row_sigmoid(&rows, raw(x), work->weight);
     model_run(m, &rows,
               &(model_sums){.y = y,
                             .v = v,
-                            .weight = work->weight,
                             .scale = 1.0 / (double)rows.count,
                             .ridge = 2.0 * p->C,
                             .training = true,
