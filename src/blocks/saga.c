@@ -55,7 +55,7 @@ static bool all_finite(const void *object, const double *values) {
 
 static blv_error open_quantity(blv_run *run, const char *name, blv_level level, size_t q,
                                blv_saga *s) {
-    char mean[NAME_SIZE], lost[NAME_SIZE];
+    char mean[NAME_SIZE + 16], lost[NAME_SIZE + 16];
     snprintf(mean, sizeof mean, "%.16s, mean %zu", name, q);
     snprintf(lost, sizeof lost, "%.16s, lost %zu", name, q);
     BLV_CHECK(blv_state_vec(run, mean, level, &s->mean[q]));
