@@ -243,6 +243,7 @@ static void test_model_file(void **state) {
     assert_int_equal(blv_dataset_write(rows, csv, "csv", NULL), BLV_OK);
     assert_int_equal(blv_model_read_rows(back, &read, csv, NULL, NULL), BLV_OK);
     assert_true(expect_answers(back, read) < 1.0);
+    blv_model_destroy(back);
     assert_int_equal(blv_model_read(&back, csv, &why), BLV_E_FORMAT);
     assert_int_equal(blv_model_read(&back, "no file", &why), BLV_E_FILE);
     assert_int_equal(blv_model_read(NULL, path, NULL), BLV_E_ARGUMENT);

@@ -3,6 +3,7 @@
 #include "core/sampler.h"
 #include "core/workspace.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,7 +56,8 @@ static bool all_finite(const void *object, const double *values) {
 
 static blv_error open_quantity(blv_run *run, const char *name, blv_level level, size_t q,
                                blv_saga *s) {
-    char mean[NAME_SIZE + 16], lost[NAME_SIZE + 16];
+    char mean[NAME_SIZE], lost[NAME_SIZE];
+    assert(q < BLV_SAGA_MAX);
     snprintf(mean, sizeof mean, "%.16s, mean %zu", name, q);
     snprintf(lost, sizeof lost, "%.16s, lost %zu", name, q);
     BLV_CHECK(blv_state_vec(run, mean, level, &s->mean[q]));

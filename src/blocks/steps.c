@@ -70,7 +70,8 @@ double blv_steps_hold(const blv_steps *s) {
     return fmin(3.0 / (s->x * s->constants.L_phi), HOLD_MAX);
 }
 
-blv_scalar *blv_steps_ask(blv_run *run, blv_steps *s, const blv_directions *of, blv_scalar *end) {
+static inline blv_scalar *ask(blv_run *run, blv_steps *s, const blv_directions *of,
+                              blv_scalar *end) {
     blv_metrics *m = blv_run_metrics(run);
     if (of->gy) {
         end = blv_ask_norm(end, &m->gy_norm, of->gy);
@@ -91,6 +92,10 @@ blv_scalar *blv_steps_ask(blv_run *run, blv_steps *s, const blv_directions *of, 
     return end;
 }
 
+blv_scalar *blv_steps_ask(blv_run *run, blv_steps *s, const blv_directions *of, blv_scalar *end) {
+    return ask(run, s, of, end);
+}
+
 void blv_steps_watch(blv_steps *s, const blv_directions *of) {
     if (of->hv && s->v_norm > 0.0)
         s->curvature = fmax(0.98 * s->curvature, s->hv_norm / s->v_norm);
@@ -98,7 +103,7 @@ void blv_steps_watch(blv_steps *s, const blv_directions *of) {
 
 blv_flow blv_steps_measure(blv_run *run, blv_steps *s, const blv_directions *of) {
     blv_scalar list[BLV_STEP_SCALARS], *end = list;
-    end = blv_steps_ask(run, s, of, end);
+    end = ask(run, s, of, end);
     BLV_TRY(blv_run_reduce(run, (size_t)(end - list), list));
     blv_steps_watch(s, of);
     return BLV_GO;
