@@ -196,7 +196,8 @@ static void certify(blv_task *task, const blv_task_plan *plan, blv_run *run, blv
     if (error == BLV_E_MEMORY && task->hooks.note)
         task->hooks.note(task->hooks.context, "there is no certificate: out of memory");
     if (!end->certified)
-        end->certificate = (blv_certificate){NAN, NAN, NAN, NAN, NAN, NAN, false, false, false, BLV_UNKNOWN};
+        end->certificate =
+            (blv_certificate){NAN, NAN, NAN, NAN, NAN, NAN, false, false, false, BLV_UNKNOWN};
 }
 
 static blv_error read_end(const blv_run *run, blv_run_end *end) {

@@ -88,7 +88,8 @@ static blv_error certify(blv_solution *s, blv_run *run, bool wanted) {
     blv_error error = wanted ? blv_run_certify(run, &s->certificate) : BLV_E_ORDER;
     s->certified = error == BLV_OK;
     if (!s->certified) {
-        s->certificate = (blv_certificate){NAN, NAN, NAN, NAN, NAN, NAN, false, false, false, BLV_UNKNOWN};
+        s->certificate =
+            (blv_certificate){NAN, NAN, NAN, NAN, NAN, NAN, false, false, false, BLV_UNKNOWN};
         blv_explain(&s->no_certificate, error, "%s",
                     wanted ? blv_run_message(run) : "not asked for");
     }
