@@ -215,8 +215,8 @@ static void copy_changed(blv_npz *file, const change *c, image *out) {
 static void test_refused_contents(void **state) {
     (void)state;
     static const change changes[] = {
-        {"version\t1\n", "version\t2\n", NULL, NULL, 0, NULL, "version 2"},
-        {"version\t1\n", "", NULL, NULL, 0, NULL, "version"},
+        {"version\t2\n", "version\t1\n", NULL, NULL, 0, NULL, "version 1"},
+        {"version\t2\n", "", NULL, NULL, 0, NULL, "version"},
         {"bilevel checkpoint", "something else", NULL, NULL, 0, NULL, "not a checkpoint"},
         {"run/iterations\t2", "run/iterations\tmany", NULL, NULL, 0, NULL, "run/iterations"},
         {"run/moves\t", "run/mover\t", NULL, NULL, 0, NULL, "run/moves"},

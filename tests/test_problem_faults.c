@@ -52,8 +52,11 @@ static int write_files(void **state) {
 
 /* ---- Settings ---- */
 
+static const char *data_folder;
+
 static blv_error create(const char *family, const char *const *settings, blv_message *why) {
-    const blv_problem_options options = {.size = sizeof(blv_problem_options), .threads = 1};
+    const blv_problem_options options = {
+        .size = sizeof(blv_problem_options), .threads = 1, .data_folder = data_folder};
     blv_problem *problem = NULL;
     blv_error error = blv_problem_from_family(blv_family_find(NULL, family, NULL), settings,
                                               &options, &problem, why);
@@ -120,7 +123,7 @@ static void test_groups(void **state) {
     remove("pf_case.txt");
 }
 
-/* The folder of BILEVEL_DATA is looked into for what is not where the path says. */
+/* The folder of data is looked into for what is not where the path says. */
 static void test_folder_of_data(void **state) {
     (void)state;
     char folder[512];
@@ -129,14 +132,14 @@ static void test_folder_of_data(void **state) {
     const char *const *apart = SETTINGS("train", "pf_rows.idx", "labels", "pf_labels.txt");
     assert_int_equal(chdir("/"), 0);
     refused("l2reg", settings, BLV_E_FILE, "pf_train.svm");
-    setenv("BILEVEL_DATA", "", 1);
+    data_folder = "";
     refused("l2reg", settings, BLV_E_FILE, "pf_train.svm");
-    setenv("BILEVEL_DATA", "/nowhere", 1);
+    data_folder = "/nowhere";
     refused("l2reg", settings, BLV_E_FILE, "pf_train.svm");
-    setenv("BILEVEL_DATA", folder, 1);
+    data_folder = folder;
     refused("l2reg", settings, BLV_OK, "");
     refused("l2reg", apart, BLV_OK, "");
-    unsetenv("BILEVEL_DATA");
+    data_folder = NULL;
     assert_int_equal(chdir(folder), 0);
 }
 

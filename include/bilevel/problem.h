@@ -152,8 +152,9 @@ BLV_API blv_error blv_problem_check(const blv_problem *problem, uint64_t seed, d
 typedef struct blv_problem_options {
     size_t size; /* sizeof(blv_problem_options) */
     blv_precision precision;
-    int threads;            /* 0: all processors */
-    blv_memory_kind memory; /* where data and vectors are kept; BLV_E_UNSUPPORTED: not there */
+    int threads;             /* 0: all processors */
+    blv_memory_kind memory;  /* where data and vectors are kept; BLV_E_UNSUPPORTED: not there */
+    const char *data_folder; /* where files are looked for that are not at their path; NULL: none */
 } blv_problem_options;
 
 typedef struct blv_problem_family {

@@ -55,6 +55,7 @@ int cli_instance_create(cli_instance *instance) {
     if (code != CLI_DONE)
         return code;
     blv_message why = {0};
+    instance->options.data_folder = getenv("BILEVEL_DATA");
     blv_error error =
         instance->family->create(instance->params, &instance->options, &instance->problem, &why);
     if (error == BLV_OK && instance->gradients_only)

@@ -5,7 +5,7 @@
 #include "core/key_value_text.h"
 #include "core/run_private.h"
 
-enum { BLV_CHECKPOINT_VERSION = 1, BLV_CHECKPOINT_NUMBERS = 8 };
+enum { BLV_CHECKPOINT_VERSION = 2, BLV_CHECKPOINT_NUMBERS = 8 };
 #define BLV_CHECKPOINT_HEADER "checkpoint" /* the member that holds the lines */
 #define BLV_CHECKPOINT_FORMAT "bilevel checkpoint"
 

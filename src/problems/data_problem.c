@@ -231,7 +231,7 @@ blv_error data_problem_load(const data_family *family, const void *params,
                            owner);
     if (family->network)
         source.layout = DENSE;
-    return data_load(&source, owner, options->precision, sets, why);
+    return data_load(&source, owner, options, sets, why);
 }
 
 blv_error data_problem_create(const data_family *family, const void *params, linear_loss loss,

@@ -9,29 +9,30 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The path as it is when there is such a file, else below the folder of BILEVEL_DATA. */
-static const char *find_file(const char *path, char *buffer, size_t size) {
-    const char *folder = getenv("BILEVEL_DATA");
+/* The path as it is when there is such a file, else below the folder of data. */
+static const char *find_file(const char *folder, const char *path, char *buffer, size_t size) {
     if (path[0] == '/' || access(path, F_OK) == 0 || !folder || !*folder)
         return path;
     int length = snprintf(buffer, size, "%s/%s", folder, path);
     return length > 0 && (size_t)length < size && access(buffer, F_OK) == 0 ? buffer : path;
 }
 
-static blv_error read_file(const data_source *source, const char *path, blv_precision precision,
-                           blv_dataset **set, blv_message *why) {
+static blv_error read_file(const data_source *source, const char *path,
+                           const blv_problem_options *asked, blv_dataset **set, blv_message *why) {
     static const blv_layout layouts[] = {BLV_LAYOUT_AUTO, BLV_LAYOUT_DENSE, BLV_LAYOUT_SPARSE};
     char buffer[2 * BLV_TEXT_SIZE];
     blv_read_options options = {.size = sizeof(blv_read_options),
-                                .precision = precision,
+                                .precision = asked->precision,
                                 .layout = layouts[source->layout],
                                 .label = source->label[0] ? source->label : NULL,
                                 .header = source->header[0] ? source->header : NULL};
     char labels[2 * BLV_TEXT_SIZE];
-    if (source->labels[0] && path == source->train)
-        options.labels = find_file(source->labels, labels, sizeof labels);
-    BLV_CHECK(blv_dataset_read(set, find_file(path, buffer, sizeof buffer), &options, why));
-    if (path == source->train)
+    bool is_train = path == source->train;
+    if (source->labels[0] && is_train)
+        options.labels = find_file(asked->data_folder, source->labels, labels, sizeof labels);
+    path = find_file(asked->data_folder, path, buffer, sizeof buffer);
+    BLV_CHECK(blv_dataset_read(set, path, &options, why));
+    if (is_train)
         BLV_CHECK(blv_dataset_expect_classes(*set, path, why));
     return source->positive[0] ? blv_dataset_one_against_rest(*set, source->positive, why) : BLV_OK;
 }
@@ -149,29 +150,29 @@ static blv_error prepare(const data_source *s, data_sets *d, blv_message *why) {
     return BLV_OK;
 }
 
-static blv_error load(const data_source *s, const char *owner, blv_precision precision,
+static blv_error load(const data_source *s, const char *owner, const blv_problem_options *options,
                       data_sets *d, blv_message *why) {
     uint64_t seed = (uint64_t)s->data_seed;
-    BLV_CHECK(read_file(s, s->train, precision, &d->train, why));
+    BLV_CHECK(read_file(s, s->train, options, &d->train, why));
     if (s->val[0]) {
-        BLV_CHECK(read_file(s, s->val, precision, &d->val, why));
+        BLV_CHECK(read_file(s, s->val, options, &d->val, why));
         BLV_CHECK(cut(&d->val, s->val_size, seed, why));
     }
     if (s->test[0]) {
-        BLV_CHECK(read_file(s, s->test, precision, &d->test, why));
+        BLV_CHECK(read_file(s, s->test, options, &d->test, why));
         BLV_CHECK(cut(&d->test, s->test_size, seed, why));
     }
     BLV_CHECK(split(s, d, owner, why));
     return prepare(s, d, why);
 }
 
-blv_error data_load(const data_source *source, const char *owner, blv_precision precision,
-                    data_sets *data, blv_message *why) {
+blv_error data_load(const data_source *source, const char *owner,
+                    const blv_problem_options *options, data_sets *data, blv_message *why) {
     *data = (data_sets){NULL, NULL, NULL};
     if (!source->train[0])
         return blv_explain(why, BLV_E_VALUE,
                            "%s: a training file is needed: --problem-set train=FILE", owner);
-    blv_error error = load(source, owner, precision, data, why);
+    blv_error error = load(source, owner, options, data, why);
     if (error != BLV_OK)
         data_sets_release(data);
     return error;

@@ -91,8 +91,8 @@ void data_sets_release(data_sets *sets);
 uint64_t data_sets_fingerprint(const data_sets *sets);
 
 /* Reads, splits, corrupts and scales. owner is for messages. On error nothing is left. */
-blv_error data_load(const data_source *source, const char *owner, blv_precision precision,
-                    data_sets *sets, blv_message *why);
+blv_error data_load(const data_source *source, const char *owner,
+                    const blv_problem_options *options, data_sets *sets, blv_message *why);
 
 /* Sets that share the rows of the caller's, whose later changes do not reach them, after a check;
  * and the options in full. given: whether the other arguments are there. On error nothing is left.
