@@ -1,10 +1,10 @@
-/* A problem of one's own: ridge regression whose penalty is chosen on validation data.
+/* A custom problem: ridge regression whose penalty is chosen on validation data.
  *
  *   upper   f = |A' y - b'|^2 / 2m                         on validation rows
  *   lower   g = |A y - b|^2 / 2n + exp(x) |y|^2 / 2        on training rows
  *
  * x is the logarithm of the penalty, y holds the weights. The problem is solved twice: with Hv and
- * Jv, and with the gradients alone, where central differences stand in for them. */
+ * Jv, and with the gradients alone, where the library falls back to central differences. */
 #include <bilevel/bilevel.h>
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* A solver of one's own, written outside the library: alternating implicit gradient steps with a
+/* A custom solver, written outside the library: alternating implicit gradient steps with a
  * heavy ball in x.
  *
  *   inner times:  y -= step_y gy,   v -= step_y (H v - fy)

@@ -29,7 +29,7 @@ typedef struct blv_batch {
     size_t next_first, next_count; /* the range that comes next, to be fetched; 0: not known */
 } blv_batch;
 
-/* Every oracle returns 0, a positive number (recoverable: this point is refused; the last move is
+/* Every oracle returns 0, a positive number (recoverable: this point is rejected; the last move is
  * halved and tried again) or a negative number (fatal: the run ends). A NULL output is not needed.
  * Output vectors never alias inputs. Oracles of one problem may be called from two runs in two
  * threads at once: what they write must not be shared. */
@@ -73,7 +73,7 @@ typedef struct blv_named_array {
     const double *data;
 } blv_named_array;
 
-/* A number made from the data that the oracles read, so that other data can be told from these. */
+/* A number made from the data that the oracles read, that distinguishes these data from others. */
 typedef uint64_t (*blv_fingerprint_fn)(void *user);
 
 typedef struct blv_problem_def {
@@ -85,7 +85,7 @@ typedef struct blv_problem_def {
     size_t upper_samples;    /* f is a mean of this many terms; 0 or 1: not a sum */
     size_t lower_samples;    /* g likewise */
     bool shuffled;           /* samples are in random order already: blocks may be contiguous */
-    bool singular_lower;     /* d2g/dy2 is known to be singular: implicit solvers refuse */
+    bool singular_lower;     /* d2g/dy2 is known to be singular: implicit solvers reject it */
     bool many_minimizers;    /* of g, as a network has: there is no y*(x), and no certificate */
 
     void *user;                    /* handed to every oracle */

@@ -38,7 +38,7 @@ blv_flow blv_agd_steps(blv_run *run, blv_agd *agd, blv_gradient_fn gradient, voi
                        blv_vec *z, blv_agd_rule *rule);
 
 /* Minimizes from z, any vector: until |h'| <= tol or has fallen to the share `reduce`, at most
- * max_steps steps. The momentum is that for convex functions, j/(j+3), begun anew when it points
+ * max_steps steps. The momentum is that for convex functions, j/(j+3), restarted when it points
  * uphill, so no mu is needed. *L comes in as a first guess and is raised as above: the agd must be
  * one that may learn. */
 blv_flow blv_agd_minimize(blv_agd *agd, blv_gradient_fn gradient, void *context, blv_vec *z,

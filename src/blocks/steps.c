@@ -6,7 +6,7 @@
 enum { HOLD_MAX = 3000 };
 static const double agreement = 0.9; /* a cosine */
 
-blv_error blv_gradient_sum_open(blv_run *run, blv_gradient_sum *p) {
+blv_error blv_hypergradient_terms_open(blv_run *run, blv_hypergradient_terms *p) {
     BLV_CHECK(blv_scratch_vecs(run, BLV_LEVEL_Y, &p->gy, &p->hv, &p->fy, NULL));
     BLV_CHECK(blv_scratch_vecs(run, BLV_LEVEL_X, &p->fx, &p->jv, NULL));
     BLV_CHECK(blv_state_sampler(run, "f batch", BLV_LEVEL_X, 0, &p->f_batches));

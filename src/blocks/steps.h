@@ -8,12 +8,12 @@
 
 /* ---- Pieces of d = fx - J v and r = H v - fy ---- */
 
-typedef struct blv_gradient_sum {
+typedef struct blv_hypergradient_terms {
     blv_sampler *f_batches, *g_batches;
     blv_vec *gy, *hv, *fy, *fx, *jv; /* scratch */
-} blv_gradient_sum;
+} blv_hypergradient_terms;
 
-blv_error blv_gradient_sum_open(blv_run *run, blv_gradient_sum *pieces);
+blv_error blv_hypergradient_terms_open(blv_run *run, blv_hypergradient_terms *pieces);
 
 /* ---- Steps ---- */
 

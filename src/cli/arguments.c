@@ -196,7 +196,7 @@ static void reject_name(const parsing *p, const char *name, int length) {
     const char *guess = blv_nearest_guess(&nearest);
     if (guess) {
         cli_complain("unrecognized option '--%s'; did you mean '--%s'?", word, guess);
-        exit(CLI_REFUSED);
+        exit(CLI_REJECTED);
     }
     free(word);
 }

@@ -25,28 +25,28 @@ void cli_complain(const char *format, ...) {
     va_end(args);
 }
 
-int cli_refuse(blv_error error, const char *text) {
+int cli_reject(blv_error error, const char *text) {
     cli_complain("%s", text && *text ? text : blv_error_text(error));
     bool failed = error == BLV_E_MEMORY || error == BLV_E_ORACLE || error == BLV_E_STOPPED ||
                   error == BLV_E_FAILED;
-    return failed ? CLI_FAILED : CLI_REFUSED;
+    return failed ? CLI_FAILED : CLI_REJECTED;
 }
 
 int cli_exit_code(blv_error error, const blv_message *why) {
-    return error == BLV_OK ? CLI_DONE : cli_refuse(error, why->text);
+    return error == BLV_OK ? CLI_DONE : cli_reject(error, why->text);
 }
 
 void *cli_alloc(size_t count, size_t size) {
     void *block = calloc(count > 0 ? count : 1, size > 0 ? size : 1);
     if (!block)
-        exit(cli_refuse(BLV_E_MEMORY, NULL));
+        exit(cli_reject(BLV_E_MEMORY, NULL));
     return block;
 }
 
 void *cli_grow(void *block, size_t count, size_t size) {
     void *larger = reallocarray(block, count, size);
     if (!larger)
-        exit(cli_refuse(BLV_E_MEMORY, NULL));
+        exit(cli_reject(BLV_E_MEMORY, NULL));
     return larger;
 }
 

@@ -13,9 +13,9 @@
 #include <stdint.h>
 
 enum {
-    CLI_DONE = 0,   /* solved, or stopped at a limit as asked */
-    CLI_FAILED = 1, /* diverged, an oracle failed, memory is short, a derivative is wrong */
-    CLI_REFUSED = 2 /* bad usage or input, or output that cannot be written */
+    CLI_DONE = 0,    /* solved, or stopped at a limit as asked */
+    CLI_FAILED = 1,  /* diverged, an oracle failed, memory is short, a derivative is wrong */
+    CLI_REJECTED = 2 /* bad usage or input, or output that cannot be written */
 };
 
 /* ---- Messages on stderr, "bilevel solve: ..." ---- */
@@ -26,7 +26,7 @@ void cli_complain(const char *format, ...) BLV_PRINTF(1, 2);
 void cli_complain_about(const char *topic);
 /* Complains and returns the exit code that the error asks for. Without a text (NULL or empty) the
  * message is the error's own. */
-int cli_refuse(blv_error error, const char *text);
+int cli_reject(blv_error error, const char *text);
 /* The same for the result of a call: CLI_DONE, and no message, with BLV_OK. */
 int cli_exit_code(blv_error error, const blv_message *why);
 

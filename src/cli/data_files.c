@@ -116,7 +116,7 @@ const char *cli_part_format(const char *path, const blv_dataset_view *whole) {
 
 int cli_part_try(const char *table, const char *part, const blv_dataset *whole) {
     if (part && !cli_part_format(part, blv_dataset_view_of(whole)))
-        return CLI_REFUSED;
+        return CLI_REJECTED;
     return cli_outputs_try(table, part);
 }
 

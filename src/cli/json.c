@@ -9,7 +9,7 @@
 static void *memory_or_end(size_t size) {
     void *block = malloc(size > 0 ? size : 1);
     if (!block)
-        exit(cli_refuse(BLV_E_MEMORY, NULL));
+        exit(cli_reject(BLV_E_MEMORY, NULL));
     return block;
 }
 
@@ -19,7 +19,7 @@ void cli_json_begin(void) {
 
 static json_t *checked(json_t *value) {
     if (!value)
-        exit(cli_refuse(BLV_E_MEMORY, NULL));
+        exit(cli_reject(BLV_E_MEMORY, NULL));
     return value;
 }
 
@@ -57,17 +57,17 @@ json_t *cli_json_text(const char *text) {
 
 void cli_json_set(json_t *object, const char *key, json_t *value) {
     if (json_object_set_new(object, key, value) != 0)
-        exit(cli_refuse(BLV_E_MEMORY, NULL));
+        exit(cli_reject(BLV_E_MEMORY, NULL));
 }
 
 void cli_json_append(json_t *array, json_t *value) {
     if (json_array_append_new(array, value) != 0)
-        exit(cli_refuse(BLV_E_MEMORY, NULL));
+        exit(cli_reject(BLV_E_MEMORY, NULL));
 }
 
 void cli_json_add(json_t *object, const blv_field *table, const void *record) {
     if (!blv_record_add(table, record, object))
-        exit(cli_refuse(BLV_E_MEMORY, NULL));
+        exit(cli_reject(BLV_E_MEMORY, NULL));
 }
 
 json_t *cli_json_record(const blv_field *table, const void *record) {
@@ -118,7 +118,7 @@ json_t *cli_json_params(const blv_param *params) {
 
 void cli_json_print(json_t *value) {
     if (json_dumpf(value, stdout, JSON_REAL_PRECISION(17)) != 0 && !ferror(stdout))
-        exit(cli_refuse(BLV_E_MEMORY, NULL)); /* what stdout has lost is told at the end */
+        exit(cli_reject(BLV_E_MEMORY, NULL)); /* what stdout has lost is told at the end */
     putchar('\n');
     json_decref(value);
 }

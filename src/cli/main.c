@@ -128,16 +128,16 @@ static int run_as(const cli_command *command, int argc, char **argv) {
         return run_as(command->actions, argc, argv);
     if (argc < 2) {
         print_actions(stderr, command);
-        return CLI_REFUSED;
+        return CLI_REJECTED;
     }
     const cli_command *action = find(command->actions, "action", argv[1]);
-    return action ? run_as(action, argc - 1, argv + 1) : CLI_REFUSED;
+    return action ? run_as(action, argc - 1, argv + 1) : CLI_REJECTED;
 }
 
 static int run_named(int argc, char **argv) {
     const cli_command *command = find(cli_commands, "command", argv[0]);
     if (!command)
-        return CLI_REFUSED;
+        return CLI_REJECTED;
     char *bare_name = argv[0];
     int code = run_as(command, argc, argv);
     argv[0] = bare_name;
@@ -161,7 +161,7 @@ static void finish_stdout(void) {
         return;
     fprintf(stderr, "bilevel: standard output cannot be written%s%s\n", flushed ? ": " : "",
             flushed ? strerror(errno) : "");
-    _exit(CLI_REFUSED);
+    _exit(CLI_REJECTED);
 }
 
 /* Data files are mapped; where one is cut under a running command, its pages are gone. */
@@ -171,7 +171,7 @@ static void on_lost_page(int number) {
     if (write(STDERR_FILENO, text, sizeof text - 1) < 0) {
         /* nobody to tell */
     }
-    _exit(CLI_REFUSED);
+    _exit(CLI_REJECTED);
 }
 
 int main(int argc, char **argv) {
@@ -181,11 +181,11 @@ int main(int argc, char **argv) {
     signal(SIGBUS, on_lost_page);
     atexit(finish_stdout);
     cli_json_begin();
-    argp_err_exit_status = CLI_REFUSED;
+    argp_err_exit_status = CLI_REJECTED;
     program_invocation_name = "bilevel";
     if (argc < 2) {
         print_help(stderr);
-        return CLI_REFUSED;
+        return CLI_REJECTED;
     }
     if (asks_for_help(argv[1]) && argc > 2)
         return run_named(2, (char *[]){argv[2], help_option, NULL});

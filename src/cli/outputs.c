@@ -67,7 +67,7 @@ int cli_outputs_write(cli_outputs *outputs, const char *path, const blv_dataset 
     blv_message why = {0};
     blv_atomic_file *file = add(outputs, path);
     if (!file)
-        return CLI_REFUSED;
+        return CLI_REJECTED;
     blv_error error =
         blv_dataset_write_to(dataset, path, format, blv_atomic_file_write, file, &why);
     return cli_exit_code(error, &why);
@@ -78,10 +78,10 @@ int cli_outputs_print(cli_outputs *outputs, const char *path, cli_print_fn print
     blv_message why = {0};
     blv_atomic_file *file = add(outputs, path);
     if (!file)
-        return CLI_REFUSED;
+        return CLI_REJECTED;
     if (print(file->file, context) && !ferror(file->file) && fflush(file->file) == 0)
         return CLI_DONE;
-    return cli_refuse(blv_explain_errno(&why, path, "write"), why.text);
+    return cli_reject(blv_explain_errno(&why, path, "write"), why.text);
 }
 
 typedef struct bytes {
@@ -113,7 +113,7 @@ int cli_outputs_try(const char *first, const char *second) {
     cli_outputs outputs = {0};
     bool well = (!first || add(&outputs, first)) && (!second || add(&outputs, second));
     cli_outputs_free(&outputs);
-    return well ? CLI_DONE : CLI_REFUSED;
+    return well ? CLI_DONE : CLI_REJECTED;
 }
 
 int cli_write_file(const char *path, const void *first, size_t size) {

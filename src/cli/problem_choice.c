@@ -24,7 +24,7 @@ int cli_instance_find(cli_instance *instance) {
     blv_message why = {0};
     instance->family = blv_family_find(NULL, instance->name, &why);
     if (!instance->family)
-        return cli_refuse(BLV_E_NAME, why.text);
+        return cli_reject(BLV_E_NAME, why.text);
     const blv_problem_family *family = instance->family;
     instance->params = cli_alloc(1, family->params_size);
     blv_error error = blv_params_default(family->params, instance->params, &why);

@@ -37,7 +37,7 @@ static int write_json(cli_outputs *outputs, const char *path, blv_store *store,
     json_t *rows = NULL;
     blv_error error = blv_store_rows_json(store, run->id, &rows);
     if (error != BLV_OK)
-        return cli_store_refuse(store, error);
+        return cli_store_reject(store, error);
     json_t *object = cli_json_record(blv_run_info_fields, run);
     cli_json_set(object, "trace", rows);
     int code = cli_outputs_print(outputs, path, put_json, object);
@@ -49,7 +49,7 @@ static int write_csv(cli_outputs *outputs, const char *path, blv_store *store, i
     blv_trace trace;
     blv_error error = blv_store_trace(store, id, &trace);
     if (error != BLV_OK)
-        return cli_store_refuse(store, error);
+        return cli_store_reject(store, error);
     int code = cli_outputs_print(outputs, path, put_csv, &trace);
     blv_trace_free(&trace);
     return code;
@@ -60,10 +60,10 @@ static int write_checkpoint(cli_outputs *outputs, const char *path, blv_store *s
     size_t size = 0;
     blv_error error = blv_store_read(store, id, "checkpoint", &bytes, &size);
     if (error != BLV_OK)
-        return cli_store_refuse(store, error);
+        return cli_store_reject(store, error);
     if (!bytes) {
         cli_complain("run %" PRId64 " has no checkpoint", id);
-        return CLI_REFUSED;
+        return CLI_REJECTED;
     }
     int code = cli_outputs_bytes(outputs, path, bytes, size);
     free(bytes);

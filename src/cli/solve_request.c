@@ -33,7 +33,7 @@ static const blv_field request_fields[] = {
 
 static char *expect_text(char *text) {
     if (!text)
-        exit(cli_refuse(BLV_E_MEMORY, NULL));
+        exit(cli_reject(BLV_E_MEMORY, NULL));
     return text;
 }
 
@@ -106,7 +106,7 @@ int cli_solve_restore(cli_solve_task *task, const char *request) {
     cli_complain("an earlier version of the program stored the run, which this one cannot resume: "
                  "%s",
                  why.text);
-    return CLI_REFUSED;
+    return CLI_REJECTED;
 }
 
 void cli_solve_restored_free(cli_solve_task *task) {

@@ -41,7 +41,7 @@ int cli_solve_check_solvers(const char *solver) {
     int code = CLI_DONE;
     for (size_t i = 0; names[i] && code == CLI_DONE; i++)
         if (!blv_solver_find(NULL, names[i], &why))
-            code = cli_refuse(BLV_E_NAME, why.text);
+            code = cli_reject(BLV_E_NAME, why.text);
     free(names);
     free(list);
     return code;
@@ -132,9 +132,9 @@ static int judge(const solving *s, const blv_solution *solution, blv_error error
     if (s->several && !solution && (error == BLV_E_UNSUPPORTED || error == BLV_E_STOPPED))
         return CLI_DONE;
     if (error != BLV_OK)
-        return cli_refuse(error, why);
+        return cli_reject(error, why);
     if (!s->execution.ran) /* memory for the report was short */
-        return cli_refuse(BLV_E_MEMORY, "there is no report: out of memory");
+        return cli_reject(BLV_E_MEMORY, "there is no report: out of memory");
     if (solution->outcome <= BLV_DIVERGED) {
         char ending[CLI_ENDING_SIZE];
         cli_ending_text(&s->execution, ending);
@@ -182,7 +182,7 @@ static void end(void *context, blv_run *run, const blv_solution *solution, blv_e
     if (s->execution.ran) /* last: what the store calls finished has its files */
         blv_execution_finish(&s->execution, saved != CLI_DONE);
     if (s->recorder.failed && s->task->store_is_named)
-        saved = worse(saved, CLI_REFUSED);
+        saved = worse(saved, CLI_REJECTED);
     s->code = worse(s->code, worse(code, saved));
     show(s);
     cli_complain_about(NULL);
@@ -279,7 +279,7 @@ int cli_solve(cli_solve_task *task) {
         cli_progress_end();
     }
     if (error != BLV_OK && !s.printed)
-        s.code = cli_refuse(error, why.text);
+        s.code = cli_reject(error, why.text);
     blv_vectors_free(&s.loaded);
     blv_values_free(&s.problem_parameters);
     json_decref(s.reports);

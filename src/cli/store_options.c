@@ -100,7 +100,7 @@ int cli_store_open(blv_store **store, const cli_store_choice *choice) {
     if (error == BLV_OK)
         return CLI_DONE;
     if (error == BLV_E_MEMORY || where.was_named)
-        return cli_refuse(error, why.text);
+        return cli_reject(error, why.text);
     cli_complain("the run is not stored: %s", why.text);
     return CLI_DONE;
 }
@@ -111,14 +111,14 @@ int cli_store_open_for_checkpoints(blv_store **store, const cli_store_choice *ch
     if (code != CLI_DONE || *store || !(checkpoint_seconds > 0.0))
         return code;
     cli_complain("checkpoints are kept in the run store, and there is none");
-    return CLI_REFUSED;
+    return CLI_REJECTED;
 }
 
 int cli_store_open_existing(blv_store **store, const cli_store_choice *choice) {
     *store = NULL;
     place where = find_place(choice);
     struct stat about;
-    int code = CLI_REFUSED;
+    int code = CLI_REJECTED;
     if (!where.path)
         cli_complain("there is no run store: BILEVEL_STORE is none, or there is no HOME");
     else if (stat(where.path, &about) != 0)
@@ -132,13 +132,13 @@ int cli_store_open_existing(blv_store **store, const cli_store_choice *choice) {
     return code;
 }
 
-int cli_store_refuse(const blv_store *store, blv_error error) {
-    return cli_refuse(error, blv_store_message(store));
+int cli_store_reject(const blv_store *store, blv_error error) {
+    return cli_reject(error, blv_store_message(store));
 }
 
 int cli_store_find(blv_store *store, int64_t id, blv_run_info **run) {
     blv_error error = blv_store_find(store, id, run);
-    return error == BLV_OK ? CLI_DONE : cli_store_refuse(store, error);
+    return error == BLV_OK ? CLI_DONE : cli_store_reject(store, error);
 }
 
 char **cli_copy_command(int argc, char **argv) {

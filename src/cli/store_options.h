@@ -31,7 +31,7 @@ int cli_store_open_for_checkpoints(blv_store **store, const cli_store_choice *ch
 int cli_store_open_existing(blv_store **store, const cli_store_choice *choice);
 
 /* Prints the store's message, and returns the exit code. */
-int cli_store_refuse(const blv_store *store, blv_error error);
+int cli_store_reject(const blv_store *store, blv_error error);
 
 /* A run that must be there. Returns an exit code, after a message. */
 int cli_store_find(blv_store *store, int64_t id, blv_run_info **run);

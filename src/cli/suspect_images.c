@@ -54,7 +54,7 @@ int cli_image_check(const cli_image *image, const blv_task_sets *sets) {
         return CLI_DONE;
     cli_complain("%s: rows of %zu features are no images of %zux%zu; expected %zu",
                  sets->train_name, sets->features, image->width, image->height, values);
-    return CLI_REFUSED;
+    return CLI_REJECTED;
 }
 
 /* ---- Are they pictures? ---- */
@@ -164,7 +164,7 @@ static void put_pictures(FILE *out, const cli_image *image, const blv_task_sets 
     }
     find_range(pictures, count, sets->features);
     if (report_contact_sheet(out, pictures, count) != BLV_OK)
-        exit(cli_refuse(BLV_E_MEMORY, NULL));
+        exit(cli_reject(BLV_E_MEMORY, NULL));
     free(pictures);
     free(values);
     free(captions);

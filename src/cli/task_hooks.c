@@ -131,7 +131,7 @@ int cli_task_end(cli_task_hooks *task, int code, const char *why, const blv_run_
     blv_task_session_finish(&task->session, &whole);
     if (code != CLI_DONE)
         return code;
-    return task->session.recorder.failed && task->store_is_named ? CLI_REFUSED : CLI_DONE;
+    return task->session.recorder.failed && task->store_is_named ? CLI_REJECTED : CLI_DONE;
 }
 
 void cli_task_close(cli_task_hooks *task) {

@@ -5,7 +5,7 @@
  *                                              .problem_parameters = values}};
  *     int code = cli_task_open(&task, &asked.task, resume);
  *     if (code == CLI_DONE && (error = blv_clean(..., &task.hooks, &why)) != BLV_OK)
- *         code = cli_refuse(error, why.text);
+ *         code = cli_reject(error, why.text);
  *     cli_task_leave(&task);
  *     ... write files ...
  *     blv_run_info end = {.message = "3 of 100 labels are suspect", .iterations = ..., ...};

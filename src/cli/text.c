@@ -7,14 +7,14 @@
 FILE *cli_text_begin(cli_text *text) {
     FILE *out = blv_text_open(text);
     if (!out)
-        exit(cli_refuse(BLV_E_MEMORY, NULL));
+        exit(cli_reject(BLV_E_MEMORY, NULL));
     return out;
 }
 
 char *cli_text_end(cli_text *text) {
     char *whole = blv_text_close(text);
     if (!whole)
-        exit(cli_refuse(BLV_E_MEMORY, NULL));
+        exit(cli_reject(BLV_E_MEMORY, NULL));
     return whole;
 }
 
@@ -25,6 +25,6 @@ char *cli_print(const char *format, ...) {
     int length = vasprintf(&text, format, arguments);
     va_end(arguments);
     if (length < 0)
-        exit(cli_refuse(BLV_E_MEMORY, NULL));
+        exit(cli_reject(BLV_E_MEMORY, NULL));
     return text;
 }

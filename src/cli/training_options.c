@@ -152,7 +152,7 @@ void cli_task_facts_free(cli_task_facts *facts) {
 
 static void expect(blv_error error) {
     if (error != BLV_OK)
-        exit(cli_refuse(error, NULL));
+        exit(cli_reject(error, NULL));
 }
 
 void cli_facts_text(cli_task_facts *facts, const char *name, const char *text) {

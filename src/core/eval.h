@@ -24,7 +24,8 @@ typedef struct blv_eval {
     blv_flow (*interrupt)(void *context);
     void *interrupt_context;
 
-    /* Which moves came after the last success of each oracle: what to halve when it refuses. */
+    /* Which moves came after the last success of each oracle: what to halve when it rejects a
+     * point. */
     uint64_t moves;
     uint64_t moves_at_success[BLV_ORACLE_KINDS];
     blv_oracle_kind failed; /* the last that did, and what it returned; 0: none */

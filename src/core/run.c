@@ -230,7 +230,7 @@ size_t blv_run_memory(const blv_run *run) {
 
 /* ---- Running ---- */
 
-/* What a run cannot go on without has failed: a space, then the trace. */
+/* What a run cannot do without has failed: a space, then the trace. */
 static blv_error status(blv_run *run) {
     BLV_CHECK(blv_space_error(run->def->space_x, NULL));
     BLV_CHECK(blv_space_error(run->def->space_y, NULL));

@@ -106,7 +106,7 @@ static void end_by_flow(blv_run *run, blv_flow flow) {
 /* ---- The loop ---- */
 
 /* Calls prepare or step until the oracles accept the point; the point is moved half way back each
- * time they refuse it. */
+ * time they reject it. */
 static blv_flow call_until_accepted(blv_run *run, blv_flow (*call)(blv_run *, void *)) {
     run->message.text[0] = '\0';
     run->eval.failed_code = 0;
@@ -117,7 +117,7 @@ static blv_flow call_until_accepted(blv_run *run, blv_flow (*call)(blv_run *, vo
         if (flow != BLV_RETRY || retries == RETRIES_MAX)
             return flow;
         blv_halve_moves(run);
-        blv_run_note(run, "an oracle refused a point: the step was halved");
+        blv_run_note(run, "an oracle rejected a point: the step was halved");
     }
 }
 

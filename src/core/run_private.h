@@ -142,7 +142,8 @@ void blv_state_free(blv_run *run);
 /* moves.c */
 /* Checks what no reduction has checked yet, before iterates leave the run. */
 blv_flow blv_settle_moves(blv_run *run);
-/* Halves the moves that came after the last success of the oracle that refused. False: none. */
+/* Halves the moves that came after the last success of the oracle that rejected the point. False:
+ * none. */
 bool blv_halve_moves(blv_run *run);
 
 /* clock.c */

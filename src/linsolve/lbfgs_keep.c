@@ -1,6 +1,6 @@
 /* What L-BFGS carries from one iteration to the next: the pairs with their inner products, the
  * gradient, and how the descent stands. The factor of the middle matrix is made again when it is
- * needed, from the same numbers to the same bits. */
+ * needed, from the same numbers, bitwise identical. */
 #include "linsolve/lbfgs_private.h"
 
 #include <math.h>

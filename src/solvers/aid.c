@@ -40,7 +40,7 @@ struct aid {
     bool watch;         /* eta is automatic: a sum may end early */
     double mu;          /* of g in y at the start, for an automatic K */
     double left;        /* size of the last term of a sum, relative to the first */
-    blv_gradient_sum at;
+    blv_hypergradient_terms at;
     blv_cg *cg;
     blv_vec *v;
 };
@@ -159,7 +159,7 @@ static blv_error open_cg(blv_run *run, void *state) {
     aid *s = state;
     s->solve = by_cg;
     BLV_CHECK(blv_state_vec(run, "v", BLV_LEVEL_Y, &s->v));
-    BLV_CHECK(blv_gradient_sum_open(run, &s->at));
+    BLV_CHECK(blv_hypergradient_terms_open(run, &s->at));
     BLV_CHECK(blv_run_cg(run, BLV_LEVEL_Y, &s->cg));
     return blv_steps_open(run, &s->steps, BLV_STEPS_XY, false);
 }
@@ -168,7 +168,7 @@ static blv_error open_fixed_point(blv_run *run, void *state) {
     aid *s = state;
     s->solve = by_fixed_point;
     BLV_CHECK(blv_state_iterate(run, "v", BLV_LEVEL_Y, &s->v));
-    BLV_CHECK(blv_gradient_sum_open(run, &s->at));
+    BLV_CHECK(blv_hypergradient_terms_open(run, &s->at));
     return blv_steps_open(run, &s->steps, BLV_STEPS_XYV, false);
 }
 
@@ -182,7 +182,7 @@ static blv_error open_sum(blv_run *run, aid *s, solve_fn solve, bool estimate) {
     s->solve = solve;
     s->watch = isnan(s->steps.v);
     BLV_CHECK(blv_state_iterate(run, "v", BLV_LEVEL_Y, &s->v));
-    BLV_CHECK(blv_gradient_sum_open(run, &s->at));
+    BLV_CHECK(blv_hypergradient_terms_open(run, &s->at));
     BLV_CHECK(blv_state_scalar(run, "eta", &s->steps.v));
     return blv_steps_open(run, &s->steps, BLV_STEPS_XY, estimate);
 }

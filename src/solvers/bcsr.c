@@ -18,14 +18,14 @@
 typedef struct bcsr {
     blv_steps steps;
     int64_t inner, linear;
-    blv_gradient_sum at;
+    blv_hypergradient_terms at;
     blv_vec *v;
 } bcsr;
 
 static blv_error bcsr_open(blv_run *run, void *state) {
     bcsr *s = state;
     BLV_CHECK(blv_state_iterate(run, "v", BLV_LEVEL_Y, &s->v));
-    BLV_CHECK(blv_gradient_sum_open(run, &s->at));
+    BLV_CHECK(blv_hypergradient_terms_open(run, &s->at));
     return blv_steps_open(run, &s->steps, BLV_STEPS_XYV, false);
 }
 
@@ -36,7 +36,7 @@ static blv_flow bcsr_prepare(blv_run *run, void *state) {
 
 static blv_flow bcsr_step(blv_run *run, void *state) {
     bcsr *s = state;
-    const blv_gradient_sum *p = &s->at;
+    const blv_hypergradient_terms *p = &s->at;
     blv_vec *x = blv_run_x(run), *y = blv_run_y(run), *r = p->gy, *d = p->fx;
     blv_metrics *m = blv_run_metrics(run);
 

@@ -11,8 +11,8 @@
  *
  * lambda grows as y comes near y*(x), until y jumps about it by step_y |fy|: the bias of the result
  * is of order step_y. And since z starts at y, too few inner steps make gx(x,y) - gx(x,z) too small
- * for good. So on auto (ours) z starts at the last z, and its steps are accelerated and go on until
- * |gy(x,z)| is a fiftieth of |gy(x,y)|. The other steps are those of a fixed penalty of 30:
+ * for good. So on auto (ours) z starts at the last z, and its steps are accelerated and continue
+ * until |gy(x,z)| is a fiftieth of |gy(x,y)|. The other steps are those of a fixed penalty of 30:
  * step_y = 1/(L_f + 30 L), step_x = 1/(10 L_x), see pbgd, and eta = 15, so that y follows at half
  * the speed of gradient steps on g. */
 #include "blocks/constants.h"

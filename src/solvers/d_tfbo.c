@@ -4,7 +4,7 @@
  *   gamma = gamma0;  while |r|^2  > c_v/T:  gamma = sqrt(gamma^2 + |r|^2);  v -= eta_v/gamma r
  *   alpha = sqrt(alpha^2 + |d|^2);  x = P_X(x - eta_x/alpha d)
  *
- * with r = H v - fy, d = fx - J v. y and v are warm, beta and gamma start anew in every iteration.
+ * with r = H v - fy, d = fx - J v. y and v are warm, beta and gamma start again in every iteration.
  * fy is computed once an iteration, and the gradient that fails the test is the one of the step.
  * "Tuning-free bilevel optimization: new algorithms and convergence analysis", Algorithm 1; the
  * eta's are those of its Remark 1. Its accuracy is set by T: |gy|^2 and |r|^2 stay near c/T. */
@@ -20,7 +20,7 @@ typedef struct d_tfbo {
     int64_t T, n_y, n_v, cap;
     int inner;
     double tol_y, tol_v; /* on squared norms */
-    blv_gradient_sum at;
+    blv_hypergradient_terms at;
     blv_vec *v;
     double alpha, steps_y, steps_v;
 } d_tfbo;
@@ -31,7 +31,7 @@ enum { T_DEFAULT = 100000 };
 static blv_error d_tfbo_open(blv_run *run, void *state) {
     d_tfbo *s = state;
     BLV_CHECK(blv_state_iterate(run, "v", BLV_LEVEL_Y, &s->v));
-    BLV_CHECK(blv_gradient_sum_open(run, &s->at));
+    BLV_CHECK(blv_hypergradient_terms_open(run, &s->at));
     BLV_CHECK(blv_state_scalars(run, "alpha", &s->alpha, "steps_y", &s->steps_y, "steps_v",
                                 &s->steps_v, NULL));
     uint64_t limit = blv_run_limit(run);

@@ -24,7 +24,7 @@
 typedef struct fsla {
     blv_steps steps;
     double decay, c1, hold;
-    blv_gradient_sum at;
+    blv_hypergradient_terms at;
     blv_recursive w;
     blv_old_point old;
     blv_vec *v, *v_old;
@@ -38,7 +38,7 @@ static blv_error fsla_open(blv_run *run, void *state) {
     BLV_CHECK(blv_state_vec(run, "v before", BLV_LEVEL_Y, &s->v_old));
     BLV_CHECK(blv_old_point_open(run, &s->old));
     BLV_CHECK(blv_recursive_open(run, "w", BLV_LEVEL_X, isnan(s->steps.x), &s->w));
-    BLV_CHECK(blv_gradient_sum_open(run, &s->at));
+    BLV_CHECK(blv_hypergradient_terms_open(run, &s->at));
     BLV_CHECK(blv_state_scalar(run, "schedule_hold", &s->hold));
     return blv_steps_open(run, &s->steps, BLV_STEPS_XYV, false);
 }
@@ -53,7 +53,7 @@ static blv_flow fsla_prepare(blv_run *run, void *state) {
 
 static blv_flow fsla_step(blv_run *run, void *state) {
     fsla *s = state;
-    const blv_gradient_sum *p = &s->at;
+    const blv_hypergradient_terms *p = &s->at;
     uint64_t t = blv_run_iteration(run);
     blv_vec *x = blv_run_x(run), *y = blv_run_y(run), *r = p->fy;
     blv_metrics *m = blv_run_metrics(run);

@@ -31,7 +31,7 @@ typedef struct itd {
     double T;           /* of this iteration */
     double left;        /* |p| after the pass back, relative to |fy| */
     size_t T_max, room; /* with inner = auto T is known after `open` only; room: for K0 points */
-    blv_gradient_sum at;
+    blv_hypergradient_terms at;
     blv_trajectory *points;
     blv_vec *y_before, *p_next; /* y_{t-1} and p_{t+2}; NULL without momentum */
 } itd;
@@ -58,7 +58,7 @@ static blv_error itd_open(blv_run *run, void *state) {
                             s->room, POINTS_MAX);
     s->T = (double)s->T_max;
     BLV_CHECK(blv_state_scalars(run, "inner_steps", &s->T, "left", &s->left, NULL));
-    BLV_CHECK(blv_gradient_sum_open(run, &s->at));
+    BLV_CHECK(blv_hypergradient_terms_open(run, &s->at));
     if (s->momentum > 0.0) {
         BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &s->y_before));
         BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &s->p_next));

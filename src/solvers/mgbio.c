@@ -33,7 +33,7 @@ typedef struct mgbio {
     int linear;
     blv_adjoint_limits limits;
     blv_iterate_selection out;
-    blv_gradient_sum at;
+    blv_hypergradient_terms at;
     blv_vec *ahead;
     blv_minres *minres;
     blv_matrices matrices;
@@ -51,7 +51,7 @@ static bool is_explicit(blv_run *run, const mgbio *s) {
 static blv_error mgbio_open(blv_run *run, void *state) {
     mgbio *s = state;
     BLV_CHECK(blv_iterate_selection_open(run, &s->out));
-    BLV_CHECK(blv_gradient_sum_open(run, &s->at));
+    BLV_CHECK(blv_hypergradient_terms_open(run, &s->at));
     BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, &s->ahead));
     BLV_CHECK(blv_state_hidden(run, "singular_in_a_row", &s->singular_in_a_row));
     BLV_CHECK(blv_steps_open(run, &s->steps, BLV_STEPS_XY, false));
@@ -90,7 +90,7 @@ static blv_flow solve(blv_run *run, mgbio *s, const blv_batch *batch, double *r_
 
 static blv_flow mgbio_step(blv_run *run, void *state) {
     mgbio *s = state;
-    const blv_gradient_sum *p = &s->at;
+    const blv_hypergradient_terms *p = &s->at;
     blv_iterate_selection_begin(run, &s->out);
     blv_vec *x = s->out.x, *y = s->out.y, *w = p->fx;
     blv_metrics *m = blv_run_metrics(run);

@@ -40,7 +40,7 @@ typedef struct msgbio {
     blv_hessian_average curvature;
     blv_iterate_selection out;
     bool recursive;
-    blv_gradient_sum at;                        /* on the batches, at z_t */
+    blv_hypergradient_terms at;                 /* on the batches, at z_t */
     blv_vec *fx_old, *fy_old, *gy_old;          /* there too, at z_{t-1} */
     blv_vec *u, *h, *s, *u_now, *h_now, *s_now; /* estimates of the last iteration, of this one */
     blv_vec *x_old, *y_old, *x_now, *y_now;     /* z_{t-1}, z_t */
@@ -79,7 +79,7 @@ static blv_error msgbio_open(blv_run *run, void *state) {
     bool wants = isnan(s->m) || (s->clip && (isnan(s->clip_mu) || isnan(s->clip_L)));
     s->recursive = blv_run_solver(run) == &blv_solver_vr_msgbio;
     BLV_CHECK(blv_iterate_selection_open(run, &s->out));
-    BLV_CHECK(blv_gradient_sum_open(run, &s->at));
+    BLV_CHECK(blv_hypergradient_terms_open(run, &s->at));
     BLV_CHECK(open_estimate(run, "fx estimate", BLV_LEVEL_X, &s->u, &s->u_now));
     BLV_CHECK(open_estimate(run, "fy estimate", BLV_LEVEL_Y, &s->h, &s->h_now));
     BLV_CHECK(open_estimate(run, "gy estimate", BLV_LEVEL_Y, &s->s, &s->s_now));
@@ -149,7 +149,7 @@ static void clip_matrices(blv_run *run, msgbio *s) {
 
 /* u, h, s, G and Hm of this iteration. */
 static blv_flow make_estimates(blv_run *run, msgbio *s, const blv_batch *bf, const blv_batch *bg) {
-    const blv_gradient_sum *p = &s->at;
+    const blv_hypergradient_terms *p = &s->at;
     uint64_t t = blv_run_iteration(run);
     blv_point here = {s->out.x, s->out.y}, before = {s->x_old, s->y_old};
     bool twice = s->recursive && t > 0;

@@ -27,7 +27,7 @@ typedef struct rahgd {
     int64_t linear;
     blv_inner inner;
     blv_momentum outer;
-    blv_gradient_sum at;
+    blv_hypergradient_terms at;
     blv_cg *cg;
     blv_vec *v;
     blv_constants_work *work;
@@ -38,7 +38,7 @@ static blv_error rahgd_open(blv_run *run, void *state) {
     rahgd *s = state;
     bool estimate = isnan(s->inner.L) || isnan(s->inner.mu) || isnan(s->outer.L);
     BLV_CHECK(blv_state_vec(run, "v", BLV_LEVEL_Y, &s->v));
-    BLV_CHECK(blv_gradient_sum_open(run, &s->at));
+    BLV_CHECK(blv_hypergradient_terms_open(run, &s->at));
     BLV_CHECK(blv_run_cg(run, BLV_LEVEL_Y, &s->cg));
     BLV_CHECK(blv_inner_open(run, &s->inner, true, "Lg", "mu"));
     BLV_CHECK(blv_momentum_open(run, blv_run_x(run), &s->outer));

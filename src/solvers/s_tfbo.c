@@ -24,7 +24,7 @@ typedef struct s_tfbo {
     double alpha0, beta0, gamma0, eta_x, eta_y, eta_v;
     int scale;
     blv_constants_work *constants;
-    blv_gradient_sum at;
+    blv_hypergradient_terms at;
     blv_vec *v;
     double alpha, beta, gamma;
     double first_step_x, last_d_norm; /* to notice steps that have collapsed */
@@ -33,7 +33,7 @@ typedef struct s_tfbo {
 static blv_error s_tfbo_open(blv_run *run, void *state) {
     s_tfbo *s = state;
     BLV_CHECK(blv_state_iterate(run, "v", BLV_LEVEL_Y, &s->v));
-    BLV_CHECK(blv_gradient_sum_open(run, &s->at));
+    BLV_CHECK(blv_hypergradient_terms_open(run, &s->at));
     BLV_CHECK(
         blv_state_scalars(run, "alpha", &s->alpha, "beta", &s->beta, "gamma", &s->gamma, NULL));
     BLV_CHECK(blv_state_hiddens(run, "eta_x", &s->eta_x, "eta_y", &s->eta_y, "eta_v", &s->eta_v,

@@ -13,14 +13,14 @@
 typedef struct soba {
     blv_steps steps;
     double decay;
-    blv_gradient_sum at;
+    blv_hypergradient_terms at;
     blv_vec *v;
 } soba;
 
 static blv_error soba_open(blv_run *run, void *state) {
     soba *s = state;
     BLV_CHECK(blv_state_iterate(run, "v", BLV_LEVEL_Y, &s->v));
-    BLV_CHECK(blv_gradient_sum_open(run, &s->at));
+    BLV_CHECK(blv_hypergradient_terms_open(run, &s->at));
     return blv_steps_open(run, &s->steps, BLV_STEPS_XYV, false);
 }
 
@@ -31,7 +31,7 @@ static blv_flow soba_prepare(blv_run *run, void *state) {
 
 static blv_flow soba_step(blv_run *run, void *state) {
     soba *s = state;
-    const blv_gradient_sum *p = &s->at;
+    const blv_hypergradient_terms *p = &s->at;
     blv_vec *x = blv_run_x(run), *y = blv_run_y(run), *r = p->fy, *d = p->fx;
     blv_metrics *m = blv_run_metrics(run);
     const blv_batch *bf = blv_sampler_next(p->f_batches), *bg = blv_sampler_next(p->g_batches);

@@ -26,7 +26,7 @@ typedef struct stable {
     blv_pair_guard guard;
     double tau;
     blv_hessian_average curvature;
-    blv_gradient_sum at;
+    blv_hypergradient_terms at;
     blv_vec *v;
     blv_vec *x_old, *y_old, *x_now, *y_now; /* z_{t-1}, z_t */
     blv_vec *moved, *drift;                 /* x' - x, and how far y*(x) moves */
@@ -41,7 +41,7 @@ static blv_error stable_open(blv_run *run, void *state) {
     BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &s->y_now));
     BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, &s->moved));
     BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &s->drift));
-    BLV_CHECK(blv_gradient_sum_open(run, &s->at));
+    BLV_CHECK(blv_hypergradient_terms_open(run, &s->at));
     BLV_CHECK(blv_steps_open(run, &s->steps, BLV_STEPS_XY, false));
     BLV_CHECK(blv_pair_guard_open(run, &s->guard));
     s->curvature.form = BLV_CARRIED_EXPLICIT;
@@ -61,7 +61,7 @@ static blv_flow stable_prepare(blv_run *run, void *state) {
 
 static blv_flow stable_step(blv_run *run, void *state) {
     stable *s = state;
-    const blv_gradient_sum *p = &s->at;
+    const blv_hypergradient_terms *p = &s->at;
     blv_vec *x = blv_run_x(run), *y = blv_run_y(run), *d = p->fx;
     blv_metrics *m = blv_run_metrics(run);
     const blv_batch *bf = blv_sampler_next(p->f_batches), *bg = blv_sampler_next(p->g_batches);

@@ -145,7 +145,7 @@ static int list_suites(const char *folder, bool is_named) {
         error = report_table_print(&lines, REPORT_AS_TEXT, 0, stdout);
     report_table_free(&lines);
     if (error != BLV_OK)
-        return cli_refuse(error, why.text);
+        return cli_reject(error, why.text);
     puts("\nRuns: variants x solvers with settings x seeds. 'bilevel bench SUITE' runs one.");
     return CLI_DONE;
 }
@@ -189,7 +189,7 @@ static int write_files(const bench_results *results) {
         char *whole = cli_text_end(&text);
         char *path = cli_print("%s/%s", results->bench->folder, f->name);
         code = error == BLV_OK ? cli_outputs_bytes(&outputs, path, whole, text.size)
-                               : cli_refuse(error, why.text);
+                               : cli_reject(error, why.text);
         free(whole);
         free(path);
     }
@@ -199,10 +199,10 @@ static int write_files(const bench_results *results) {
 static int show_results(const bench *b, report_form form) {
     bench_results results;
     blv_error error = bench_results_make(&results, b);
-    int code = error == BLV_OK ? write_files(&results) : cli_refuse(error, NULL);
+    int code = error == BLV_OK ? write_files(&results) : cli_reject(error, NULL);
     if (code == CLI_DONE) {
         error = bench_results_print(&results, form, stdout);
-        code = error == BLV_OK ? CLI_DONE : cli_refuse(error, NULL);
+        code = error == BLV_OK ? CLI_DONE : cli_reject(error, NULL);
     }
     bench_results_free(&results);
     return code;
@@ -225,7 +225,7 @@ static int run_suite(request *asked, const char *folder) {
         blv_explain(&why, error, "stopped; the same command resumes it");
     int code = error == BLV_OK
                    ? show_results(&b, asked->markdown ? REPORT_AS_MARKDOWN : REPORT_AS_TEXT)
-                   : cli_refuse(error, why.text);
+                   : cli_reject(error, why.text);
     bench_close(&b);
     free(path);
     return code;

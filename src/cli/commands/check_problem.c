@@ -67,7 +67,7 @@ static int check(request *asked) {
     const double scale = 1.0;
     blv_error error = blv_problem_check(instance->problem, asked->seed, scale, &report, &why);
     if (error != BLV_OK)
-        return cli_refuse(error, why.text);
+        return cli_reject(error, why.text);
     if (asked->json)
         cli_json_print(describe_report(instance, &report));
     else

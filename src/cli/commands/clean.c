@@ -168,10 +168,10 @@ static int write_cleaned(const finding *f, cli_outputs *outputs) {
     blv_dataset *cleaned = NULL;
     blv_message why = {0};
     if (!format)
-        return CLI_REFUSED;
+        return CLI_REJECTED;
     blv_error error = cleaned_file(f, &cleaned, &why);
     int code = error == BLV_OK ? cli_outputs_write(outputs, path, cleaned, format)
-                               : cli_refuse(error, why.text);
+                               : cli_reject(error, why.text);
     blv_dataset_release(cleaned);
     return code;
 }
@@ -375,7 +375,7 @@ static int find(const request *asked, const blv_task_sets *sets, cli_task_hooks 
     blv_error error = blv_clean(sets, &options, &result, &task->hooks, &why);
     cli_task_leave(task);
     int code = error == BLV_OK ? report(task, &(finding){asked, sets, result, 0})
-                               : cli_task_end(task, cli_refuse(error, why.text), why.text,
+                               : cli_task_end(task, cli_reject(error, why.text), why.text,
                                               &(blv_run_info){.phi = NAN, .grad_norm = NAN});
     blv_clean_result_destroy(result);
     return code;

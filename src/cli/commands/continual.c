@@ -138,7 +138,7 @@ static int make_folder(const char *path) {
     if (errno == EEXIST && stat(path, &found) == 0 && S_ISDIR(found.st_mode))
         return CLI_DONE;
     cli_complain("%s: cannot be made or is no folder: %s", path, strerror(errno));
-    return CLI_REFUSED;
+    return CLI_REJECTED;
 }
 
 static int write_files(const char *folder, const blv_continual_result *r) {
@@ -219,13 +219,13 @@ static int expect_tasks(const request *asked, const blv_dataset *rows) {
     if (asked->tasks > classes) {
         cli_complain("%s: %zu classes; expected at least one for each of %zu tasks",
                      asked->options.data, classes, asked->tasks);
-        return CLI_REFUSED;
+        return CLI_REJECTED;
     }
     if (asked->memory >= asked->tasks)
         return CLI_DONE;
     cli_complain("--memory %zu: expected at least one row for each of %zu tasks", asked->memory,
                  asked->tasks);
-    return CLI_REFUSED;
+    return CLI_REJECTED;
 }
 
 /* Without --test a fifth of the rows is tested on, and not trained on. */
@@ -238,7 +238,7 @@ static int hold_out(const request *asked, blv_dataset **rows, blv_dataset **test
     blv_error error =
         blv_dataset_split(*rows, sizes, 2, true, asked->options.selection.seed, part, &why);
     if (error != BLV_OK)
-        return cli_refuse(error, why.text);
+        return cli_reject(error, why.text);
     blv_dataset_release(*rows);
     *rows = part[0];
     *test = part[1];
@@ -275,7 +275,7 @@ static int compare(const request *asked, const blv_dataset *rows, const blv_data
     blv_error error = blv_continual(rows, test, &options, &result, &hooks, &why);
     if (error != BLV_OK) {
         cli_complain_about(o->data);
-        return cli_refuse(error, why.text);
+        return cli_reject(error, why.text);
     }
     int code = asked->out ? write_files(asked->out, result) : CLI_DONE;
     if (code == CLI_DONE && o->json)

@@ -113,7 +113,7 @@ static int write_subset(const finding *f, cli_outputs *outputs) {
         error = blv_dataset_select(all, order, count, &subset, &why);
     int code = error == BLV_OK ? cli_outputs_write(outputs, f->asked->subset, subset,
                                                    cli_part_format(f->asked->subset, f->rows))
-                               : cli_refuse(error, why.text);
+                               : cli_reject(error, why.text);
     blv_dataset_release(all);
     blv_dataset_release(subset);
     free(order);
@@ -194,7 +194,7 @@ static int settle_count(const request *asked, const blv_dataset *rows, size_t *c
         return CLI_DONE;
     cli_complain("%s: %zu rows; expected at least the %.0f that are to be chosen",
                  asked->options.data, all, wanted);
-    return CLI_REFUSED;
+    return CLI_REJECTED;
 }
 
 static int choose(const request *asked, const blv_dataset *rows, const blv_dataset *test,
@@ -209,7 +209,7 @@ static int choose(const request *asked, const blv_dataset *rows, const blv_datas
     options.selection.count = count;
     blv_error error = blv_select_rows(rows, test, &options, &result, NULL, &why);
     finding f = {asked, blv_dataset_view_of(rows), result};
-    int code = error == BLV_OK ? write_files(&f) : cli_refuse(error, why.text);
+    int code = error == BLV_OK ? write_files(&f) : cli_reject(error, why.text);
     if (code == CLI_DONE && asked->options.json)
         print_json(&f);
     else if (code == CLI_DONE && !asked->options.quiet)

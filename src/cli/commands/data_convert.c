@@ -60,8 +60,8 @@ static void report(const request *asked, const blv_dataset *dataset, const char 
 static int convert(const request *asked) {
     const char *format = cli_output_format(asked->out, asked->source.format);
     blv_dataset *dataset = NULL;
-    int code =
-        format ? cli_dataset_read(&dataset, asked->source.in, &asked->source.reading) : CLI_REFUSED;
+    int code = format ? cli_dataset_read(&dataset, asked->source.in, &asked->source.reading)
+                      : CLI_REJECTED;
     if (code == CLI_DONE) {
         blv_message why = {0};
         blv_error error = change(asked, dataset, &why);
@@ -70,7 +70,7 @@ static int convert(const request *asked) {
         if (error == BLV_OK)
             report(asked, dataset, format);
         else
-            code = cli_refuse(error, why.text);
+            code = cli_reject(error, why.text);
     }
     blv_dataset_release(dataset);
     return code;

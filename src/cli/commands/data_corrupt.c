@@ -82,13 +82,13 @@ static void report(const request *asked, const blv_dataset *dataset) {
 static int corrupt(const request *asked) {
     const char *format = cli_output_format(asked->out, asked->source.format);
     blv_dataset *dataset = NULL;
-    int code =
-        format ? cli_dataset_read(&dataset, asked->source.in, &asked->source.reading) : CLI_REFUSED;
+    int code = format ? cli_dataset_read(&dataset, asked->source.in, &asked->source.reading)
+                      : CLI_REJECTED;
     if (code == CLI_DONE) {
         blv_message why = {0};
         blv_error error =
             blv_dataset_corrupt(dataset, asked->kind, asked->share, asked->seed, &why);
-        code = error == BLV_OK ? write_files(asked, dataset, format) : cli_refuse(error, why.text);
+        code = error == BLV_OK ? write_files(asked, dataset, format) : cli_reject(error, why.text);
     }
     if (code == CLI_DONE)
         report(asked, dataset);

@@ -64,7 +64,7 @@ static blv_error check(void *of, blv_message *why) {
 static int check_formats(const request *asked) {
     for (size_t p = 0; p < asked->out.count; p++)
         if (!cli_output_format(asked->out.items[p], asked->source.format))
-            return CLI_REFUSED;
+            return CLI_REJECTED;
     return CLI_DONE;
 }
 
@@ -106,7 +106,7 @@ static int split(const request *asked) {
         bool stratified = !asked->plain && blv_dataset_view_of(dataset)->label;
         blv_error error =
             blv_dataset_split(dataset, asked->sizes, parts, stratified, asked->seed, part, &why);
-        code = error == BLV_OK ? write_parts(asked, part) : cli_refuse(error, why.text);
+        code = error == BLV_OK ? write_parts(asked, part) : cli_reject(error, why.text);
     }
     if (code == CLI_DONE && asked->source.json)
         cli_json_print(describe_parts(asked, part));

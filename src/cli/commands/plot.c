@@ -70,7 +70,7 @@ static int draw(const report_figure *figure, report_drawing kind, const char *pa
     }
     blv_error error = report_gnuplot_draw(figure, kind, columns, lines, &drawn, &why);
     if (error != BLV_OK)
-        return cli_refuse(error, why.text);
+        return cli_reject(error, why.text);
     size_t start = strspn(drawn.data, "\f\n"); /* of a text: a new page and a blank line */
     if (kind == REPORT_TEXT)
         fwrite(drawn.data + start, 1, drawn.size - start, stdout);
@@ -88,7 +88,7 @@ static int plot(const request *asked, blv_store *store) {
     blv_error error =
         blv_run_groups_load(&groups, store, asked->runs.items, asked->runs.count, &why);
     if (error != BLV_OK)
-        return cli_refuse(error, why.text);
+        return cli_reject(error, why.text);
     error = report_figure_make(&figure, &groups, asked->over, asked->what, &why);
     if (error == BLV_OK) {
         report_left_out(&groups, &figure);
@@ -99,7 +99,7 @@ static int plot(const request *asked, blv_store *store) {
         report_figure_free(&figure);
     }
     blv_run_groups_free(&groups);
-    return error == BLV_OK ? code : cli_refuse(error, why.text);
+    return error == BLV_OK ? code : cli_reject(error, why.text);
 }
 
 int cmd_plot(int argc, char **argv) {

@@ -131,7 +131,7 @@ int cmd_predict(int argc, char **argv) {
         cli_complain_about(error == BLV_OK ? NULL : asked.data);
     }
     int code = error == BLV_OK ? report(&(answers){&asked, model, prediction})
-                               : cli_refuse(error, why.text);
+                               : cli_reject(error, why.text);
     blv_prediction_destroy(prediction);
     blv_dataset_release(rows);
     blv_model_destroy(model);

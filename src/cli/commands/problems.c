@@ -136,7 +136,7 @@ static int write_instance(request *asked) {
     if (!arrays || !arrays->name) {
         cli_complain("problem %s has no arrays to write: its formula says all",
                      asked->instance.family->name);
-        return CLI_REFUSED;
+        return CLI_REJECTED;
     }
     code = write_arrays(asked->out, arrays);
     if (code == CLI_DONE && asked->json)

@@ -31,12 +31,12 @@ static int report(const request *asked, blv_store *store) {
     blv_error error =
         blv_run_groups_load(&groups, store, asked->runs.items, asked->runs.count, &why);
     if (error != BLV_OK)
-        return cli_refuse(error, why.text);
+        return cli_reject(error, why.text);
     const report_run_page page = {&groups, store, asked->title, asked->no_figures};
     error = report_run_page_put(&page, cli_text_begin(&text), &why);
     char *whole = cli_text_end(&text);
     int code = error == BLV_OK ? cli_write_file(asked->out, whole, text.size)
-                               : cli_refuse(error, why.text);
+                               : cli_reject(error, why.text);
     free(whole);
     blv_run_groups_free(&groups);
     return code;

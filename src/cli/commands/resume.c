@@ -58,14 +58,14 @@ static int compare(const blv_run_info *run, const blv_problem *problem) {
     cli_complain("the data are not those of the run: their fingerprint is %016" PRIx64
                  ", it was %016" PRIx64,
                  now, run->fingerprint);
-    return CLI_REFUSED;
+    return CLI_REJECTED;
 }
 
 static int read_checkpoint(const cli_resume *r, cli_solve_task *task, void **bytes) {
     blv_error error =
         blv_store_read(r->store, r->run->id, "checkpoint", bytes, &task->checkpoint_size);
     if (error != BLV_OK)
-        return cli_store_refuse(r->store, error);
+        return cli_store_reject(r->store, error);
     task->resumed = r->run;
     task->checkpoint = *bytes;
     if (!*bytes)
@@ -147,7 +147,7 @@ static int judge(const request *asked, const blv_run_info *run, size_t kind, boo
                      run->id, message);
     else
         *done = false;
-    return *done ? CLI_REFUSED : CLI_DONE;
+    return *done ? CLI_REJECTED : CLI_DONE;
 }
 
 static int resume(const request *asked, blv_store *store) {

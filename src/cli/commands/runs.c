@@ -74,7 +74,7 @@ static int list(const request *asked, blv_store *store) {
     size_t count = 0;
     blv_error error = blv_store_list(store, filter, &runs, &count);
     if (error != BLV_OK)
-        return cli_store_refuse(store, error);
+        return cli_store_reject(store, error);
     bool any = !filter->kind && !filter->by_status && !filter->problem && !filter->solver;
     if (asked->json) {
         json_t *objects = cli_json_array();
@@ -113,7 +113,7 @@ static int expect_removable(const request *asked, blv_store *store, int64_t id) 
     if (code == CLI_DONE && run->status == BLV_STATUS_RUNNING && !asked->force) {
         cli_complain("run %" PRId64 " is under way: process %" PRId64 " on %s", id, run->pid,
                      run->host ? run->host : "");
-        code = CLI_REFUSED;
+        code = CLI_REJECTED;
     }
     blv_run_info_free(run);
     return code;
@@ -125,7 +125,7 @@ static int rm(const request *asked, blv_store *store) {
         code = expect_removable(asked, store, asked->runs.items[i]);
     for (size_t i = 0; i < asked->runs.count && code == CLI_DONE; i++) {
         blv_error error = blv_store_remove(store, asked->runs.items[i]);
-        code = error == BLV_OK ? CLI_DONE : cli_store_refuse(store, error);
+        code = error == BLV_OK ? CLI_DONE : cli_store_reject(store, error);
     }
     return code;
 }

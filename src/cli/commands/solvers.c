@@ -199,7 +199,7 @@ static int show_one(const request *asked) {
     blv_message why = {0};
     entry e = {.solver = blv_solver_find(NULL, asked->name, &why)};
     if (!e.solver)
-        return cli_refuse(BLV_E_NAME, why.text);
+        return cli_reject(BLV_E_NAME, why.text);
     if (problem->problem)
         e.fit = blv_solver_fit(e.solver, problem->problem, &e.remark);
     if (asked->json)

@@ -134,11 +134,11 @@ static int write_model(const blv_model *model, const char *path, cli_outputs *ou
     blv_message why = {0};
     const char *place = cli_outputs_add(outputs, path);
     if (!place)
-        return CLI_REFUSED;
+        return CLI_REJECTED;
     if (blv_model_write(model, place, &why) == BLV_OK)
         return CLI_DONE;
     cli_complain("%s: cannot be written: %s", path, why.text);
-    return CLI_REFUSED;
+    return CLI_REJECTED;
 }
 
 static int write_files(const finding *f) {
@@ -340,7 +340,7 @@ static int learn(const request *asked, const blv_task_sets *sets, const blv_feat
     blv_error error = blv_tune(sets, &options, &result, &task->hooks, &why);
     cli_task_leave(task);
     int code = result ? report(task, &(finding){asked, result, 0}, error == BLV_E_STOPPED)
-                      : cli_task_end(task, cli_refuse(error, why.text), why.text,
+                      : cli_task_end(task, cli_reject(error, why.text), why.text,
                                      &(blv_run_info){.phi = NAN, .grad_norm = NAN});
     blv_tune_result_destroy(result);
     return code;
