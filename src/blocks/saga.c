@@ -75,7 +75,7 @@ static void destroy_table(void *object) {
 }
 
 static blv_error open_table(blv_run *run, blv_saga *s) {
-    const size_t count = s->blocks * s->quantities, of_vec = 6 * sizeof(void *);
+    const size_t count = s->blocks * s->quantities, of_vec = 5 * sizeof(void *);
     blv_error error = BLV_OK;
     s->table = calloc(count + 1, sizeof(blv_vec *));
     if (!s->table)
