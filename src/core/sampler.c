@@ -110,7 +110,8 @@ size_t blv_sampler_batch(const blv_sampler *s) {
 /* The samples of a block of the epoch: from first on, and how many of them before the end. */
 static size_t place_of(const blv_sampler *s, size_t next, size_t *first) {
     size_t block = s->kind == BLV_SAMPLER_SHUFFLE ? next : s->order[next];
-    *first = (s->offset + block * s->batch) % s->samples;
+    size_t at = s->offset + block * s->batch; /* below twice the samples */
+    *first = at < s->samples ? at : at - s->samples;
     size_t left = s->samples - *first;
     return left < s->batch ? left : s->batch;
 }
@@ -123,7 +124,7 @@ static const size_t *indices_of(blv_sampler *s, size_t first, size_t before_end)
     if (!s->wraps || before_end == s->batch)
         return NULL;
     for (size_t i = 0; i < s->batch; i++)
-        s->samples_at[i] = (first + i) % s->samples;
+        s->samples_at[i] = first + i < s->samples ? first + i : first + i - s->samples;
     return s->samples_at;
 }
 
