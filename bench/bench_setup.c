@@ -111,7 +111,8 @@ static void show(const blv_problem *problem, const blv_solver *solver, double gr
 }
 
 int main(int argc, char **argv) {
-    request asked = {.options = {.size = sizeof(blv_problem_options)}};
+    request asked = {
+        .options = {.size = sizeof(blv_problem_options), .data_folder = getenv("BILEVEL_DATA")}};
     if (argc < 2)
         give_up("expected the name of a problem");
     asked.family = argv[1];

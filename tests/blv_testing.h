@@ -17,13 +17,16 @@
 
 /* ---- Problems and runs ---- */
 
-/* settings: {"key", "value", ..., NULL} or NULL. */
+/* settings: {"key", "value", ..., NULL} or NULL. Files are looked for in the folder of BILEVEL_DATA
+ * too. */
 static inline blv_problem *make_problem_as(const char *name, const char *const *settings,
                                            blv_precision precision, int threads) {
     blv_message why;
     blv_problem *problem = NULL;
-    const blv_problem_options options = {
-        .size = sizeof(blv_problem_options), .precision = precision, .threads = threads};
+    const blv_problem_options options = {.size = sizeof(blv_problem_options),
+                                         .precision = precision,
+                                         .threads = threads,
+                                         .data_folder = getenv("BILEVEL_DATA")};
     const blv_problem_family *family = blv_family_find(NULL, name, &why);
     if (!family || blv_problem_from_family(family, settings, &options, &problem, &why) != BLV_OK)
         fail_msg("%s", why.text);
