@@ -78,6 +78,12 @@ typedef struct blv_field {
         .name = (name_), .kind = BLV_KIND_RECORD, .offset = offsetof(type, member),                \
         .size = sizeof(((type *)0)->member), .fields = (fields_)                                   \
     }
+#define BLV_FIELD_RECORD_WHEN(name_, type, member, fields_, condition)                             \
+    {                                                                                              \
+        .name = (name_), .kind = BLV_KIND_RECORD, .offset = offsetof(type, member),                \
+        .size = sizeof(((type *)0)->member), .fields = (fields_),                                  \
+        .when = 1 + offsetof(type, condition)                                                      \
+    }
 #define BLV_FIELD_RECORDS(name_, type, member, count_, fields_)                                    \
     {                                                                                              \
         .name = (name_), .kind = BLV_KIND_RECORDS, .offset = offsetof(type, member),               \
