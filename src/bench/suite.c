@@ -236,10 +236,9 @@ static blv_error expect_claim(const bench_suite *suite, size_t i, blv_message *w
 /* ---- The whole ---- */
 
 static blv_error take_place(bench_suite *suite, const char *path) {
-    char *copy = strdup(path);
-    suite->path = strdup(path);
-    suite->folder = copy ? strdup(dirname(copy)) : NULL;
-    free(copy);
+    char *copy = blv_arena_copy(&suite->arena, path);
+    suite->path = blv_arena_copy(&suite->arena, path);
+    suite->folder = copy ? dirname(copy) : NULL;
     return suite->path && suite->folder ? BLV_OK : BLV_E_MEMORY;
 }
 
@@ -305,11 +304,13 @@ blv_error bench_suite_read(bench_suite *suite, const char *path, bool quick, blv
 
 void bench_suite_free(bench_suite *suite) {
     bench_suite_free_entries(suite);
+    for (size_t i = 0; i < suite->variant_count; i++) {
+        blv_values_free(&suite->variants[i].files);
+        blv_values_free(&suite->variants[i].hashes);
+    }
     blv_record_free(suite_fields, suite);
     json_decref(suite->root);
     json_decref(suite->grids);
     blv_arena_free(&suite->arena);
-    free(suite->path);
-    free(suite->folder);
     *suite = (bench_suite){0};
 }

@@ -37,6 +37,7 @@ typedef struct bench_names {
 typedef struct bench_variant {
     char *name;                   /* "" where the suite has none */
     blv_values problem_set, data; /* in a suite that was read: complete, the suite's among them */
+    blv_values files, hashes;     /* of the data: paths, and what the files hold; of a benchmark */
 } bench_variant;
 
 typedef struct bench_solver_file {
