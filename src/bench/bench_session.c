@@ -87,14 +87,10 @@ static blv_error find_file(bench *b, bench_variant *variant, const blv_value *fi
     uint64_t hash = 0;
     BLV_CHECK(bench_suite_data(&b->suite, b->request->data_folders, file->text ? file->text : "",
                                &path, why));
-    blv_error error = hash_file(path, &hash, why);
+    BLV_CHECK(hash_file(path, &hash, why));
     snprintf(text, sizeof text, "%016" PRIx64, hash);
-    if (error == BLV_OK)
-        error = blv_values_add_text(&variant->hashes, file->name, text);
-    if (error == BLV_OK)
-        error = blv_values_add_text(&variant->files, file->name, path);
-    free(path);
-    return error;
+    BLV_CHECK(blv_values_add_text(&variant->hashes, file->name, text));
+    return blv_values_add_text(&variant->files, file->name, path);
 }
 
 static blv_error find_files(bench *b, blv_message *why) {

@@ -96,28 +96,21 @@ static const blv_field cell_fields[] = {
     CELL("seconds", seconds, REAL),
     CELL("calls", calls, REAL),
     CELL("iterations", iterations, REAL),
-    {.name = "chosen",
-     .kind = BLV_KIND_VALUES,
-     .offset = offsetof(bench_cell, chosen),
-     .when = 1 + offsetof(bench_cell, is_chosen)},
+    BLV_FIELD_WITH("chosen", bench_cell, chosen, VALUES, BLV_WHEN(bench_cell, is_chosen)),
     CELL("grid_settings", tried, SIZE),
     CELL("grid_seconds", grid_seconds, REAL),
     CELL("grid_calls", grid_calls, REAL),
     {0}};
-static const blv_field view_fields[] = {
-    BLV_FIELD(bench_view, name, TEXT),
-    BLV_FIELD(bench_view, least_phi, REAL),
-    {.name = "least_phi_of", .kind = BLV_KIND_CHARS, .offset = offsetof(bench_view, least_from)},
-    BLV_FIELD(bench_view, level, REAL),
-    {0}};
+static const blv_field view_fields[] = {BLV_FIELD(bench_view, name, TEXT),
+                                        BLV_FIELD(bench_view, least_phi, REAL),
+                                        BLV_FIELD_CHARS("least_phi_of", bench_view, least_from, 0),
+                                        BLV_FIELD(bench_view, level, REAL),
+                                        {0}};
 static const blv_field verdict_fields[] = {
     BLV_FIELD(bench_verdict, claim, TEXT),
     BLV_FIELD(bench_verdict, variant, TEXT),
-    {.name = "held",
-     .kind = BLV_KIND_BOOL,
-     .offset = offsetof(bench_verdict, held),
-     .when = 1 + offsetof(bench_verdict, is_judged)},
-    {.name = "text", .kind = BLV_KIND_CHARS, .offset = offsetof(bench_verdict, text)},
+    BLV_FIELD_WITH("held", bench_verdict, held, BOOL, BLV_WHEN(bench_verdict, is_judged)),
+    BLV_FIELD_CHARS("text", bench_verdict, text, 0),
     {0}};
 
 static const blv_field result_fields[] = {

@@ -28,22 +28,11 @@ static const char *const basis_words[] = {
 
 #define NEEDED(type, member, kind) BLV_FIELD_AS(#member, type, member, kind, BLV_REQUIRED)
 #define NAMES(name_, type, member, flags_)                                                         \
-    {                                                                                              \
-        .name = (name_), .kind = BLV_KIND_TEXTS, .flags = (flags_),                                \
-        .offset = offsetof(type, member.items), .count = offsetof(type, member.count)              \
-    }
-/* A field whose presence is kept too. */
-#define SEEN(name_, type, member, kind_, seen)                                                     \
-    {                                                                                              \
-        .name = (name_), .kind = BLV_KIND_##kind_, .offset = offsetof(type, member),               \
-        .when = 1 + offsetof(type, seen)                                                           \
-    }
+    BLV_FIELD_WITH(name_, type, member.items, TEXTS, .flags = (flags_),                            \
+                   .count = offsetof(type, member.count))
 /* An object whose fields are in the struct of its owner. */
 #define PART(name_, type, fields_, seen)                                                           \
-    {                                                                                              \
-        .name = (name_), .kind = BLV_KIND_RECORD, .fields = (fields_),                             \
-        .when = 1 + offsetof(type, seen)                                                           \
-    }
+    { .name = (name_), .kind = BLV_KIND_RECORD, .fields = (fields_), BLV_WHEN(type, seen) }
 #define LIMITS(member)                                                                             \
     BLV_FIELD_AS("seconds", bench_suite, member[BENCH_SECONDS], REAL, 0),                          \
         BLV_FIELD_AS("calls", bench_suite, member[BENCH_CALLS], REAL, 0),                          \
@@ -73,24 +62,22 @@ static const blv_field baseline_fields[] = {
 static const blv_field solver_fields[] = {
     OF_SOLVER("solver", solver, TEXT, BLV_REQUIRED),
     OF_SOLVER("untuned", untuned, BOOL, 0),
-    SEEN("published", bench_solver_file, published, VALUES, is_published),
+    BLV_FIELD_WITH("published", bench_solver_file, published, VALUES,
+                   BLV_WHEN(bench_solver_file, is_published)),
     OF_SOLVER("grid", grid, JSON, 0),
     OF_SOLVER("grid_set", grid_set, VALUES, 0),
     PART("sweep", bench_solver_file, sweep_fields, has_sweep),
     OF_SOLVER("set", set, VALUES, 0),
     PART("baseline", bench_solver_file, baseline_fields, has_baseline),
     {0}};
-static const blv_field claim_fields[] = {NEEDED(bench_claim, text, TEXT),
-                                         NAMES("who", bench_claim, who, BLV_REQUIRED),
-                                         NAMES("of", bench_claim, of, 0),
-                                         {.name = "by",
-                                          .kind = BLV_KIND_WORD,
-                                          .flags = BLV_REQUIRED,
-                                          .offset = offsetof(bench_claim, by),
-                                          .words = basis_words},
-                                         BLV_FIELD(bench_claim, factor, REAL),
-                                         SEEN("bounds", bench_claim, bounds, VALUES, is_bounded),
-                                         {0}};
+static const blv_field claim_fields[] = {
+    NEEDED(bench_claim, text, TEXT),
+    NAMES("who", bench_claim, who, BLV_REQUIRED),
+    NAMES("of", bench_claim, of, 0),
+    BLV_FIELD_WITH("by", bench_claim, by, WORD, .flags = BLV_REQUIRED, .words = basis_words),
+    BLV_FIELD(bench_claim, factor, REAL),
+    BLV_FIELD_WITH("bounds", bench_claim, bounds, VALUES, BLV_WHEN(bench_claim, is_bounded)),
+    {0}};
 static const blv_field source_fields[] = {NEEDED(bench_source, paper, TEXT),
                                           NEEDED(bench_source, figure, TEXT),
                                           NEEDED(bench_source, claim, TEXT),
@@ -101,20 +88,14 @@ enum { FIRST_QUICK = 5 };
 static const blv_field suite_fields[] = {
     NEEDED(bench_suite, name, TEXT),
     NEEDED(bench_suite, title, TEXT),
-    {.name = "reproduces",
-     .kind = BLV_KIND_RECORD,
-     .flags = BLV_REQUIRED,
-     .offset = offsetof(bench_suite, reproduces),
-     .fields = source_fields},
+    BLV_FIELD_WITH("reproduces", bench_suite, reproduces, RECORD, .flags = BLV_REQUIRED,
+                   .fields = source_fields),
     BLV_FIELD_RECORDS("claims", bench_suite, claims, claim_count, claim_fields),
     BLV_FIELD_AS("quick", bench_suite, quick_form, JSON, 0),
     BLV_FIELD(bench_suite, problem, TEXT),
     BLV_FIELD(bench_suite, problem_set, VALUES),
-    {.name = "command",
-     .kind = BLV_KIND_WORD,
-     .offset = offsetof(bench_suite, command),
-     .words = bench_command_words,
-     .when = 1 + offsetof(bench_suite, has_command)},
+    BLV_FIELD_WITH("command", bench_suite, command, WORD, BLV_WHEN(bench_suite, has_command),
+                   .words = bench_command_words),
     NAMES("seeded", bench_suite, seeded, 0),
     BLV_FIELD(bench_suite, level, REAL),
     BLV_FIELD(bench_suite, data, VALUES),

@@ -167,8 +167,8 @@ blv_error bench_suite_find(const char *name, const char *folder, char **path, bl
 char **bench_suite_list(const char *folder, size_t *count);
 
 /* A file of the data: the first that is there of the folders (NULL: none), `data` beside the suite,
- * and the suite's own folders. *path is to be freed. */
-blv_error bench_suite_data(const bench_suite *suite, const char *const folders[2], const char *name,
+ * and the suite's own folders. *path lives as long as the suite. */
+blv_error bench_suite_data(bench_suite *suite, const char *const folders[2], const char *name,
                            char **path, blv_message *why);
 
 #endif
