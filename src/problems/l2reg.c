@@ -10,9 +10,6 @@
 #include "problems/l2reg.h"
 #include "base/caller_struct.h"
 #include "base/message.h"
-#include "problems/builtin_problems.h"
-#include "problems/lower_oracles.h"
-#include "problems/raw.h"
 
 #include <errno.h>
 #include <math.h>
@@ -96,59 +93,33 @@ static void penalty_products(const l2reg *p, const l2reg_work *w, const void *u,
     }
 }
 
-static void data_sums(l2reg *p, const blv_batch *batch, const blv_vec *y, const blv_vec *v,
-                      double *loss, blv_vec *gy, blv_vec *hv, model_work *work) {
-    const blv_rows rows = model_rows(&p->model.train, batch);
-    const l2reg_work parts = parts_of(&p->model, work);
-    model_sums sums = {.y = y,
-                       .v = v,
-                       .scale = 1.0 / (double)rows.count,
-                       .training = true,
-                       .loss = loss,
-                       .gy = gy,
-                       .hv = hv};
-    set_ridge(p, &parts, &sums);
-    model_run(&p->model, &rows, &sums, work);
-}
-
-static int lower(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y, double *g,
-                 blv_vec *gx, blv_vec *gy) {
+static int lower_pass(void *user, const lower_call *c) {
     l2reg *p = user;
-    model_work *work = model_begin(&p->model, batch);
+    data_model *m = &p->model;
+    model_work *work = model_begin(m, c->batch);
     if (!work)
         return -1;
-    const l2reg_work parts = parts_of(&p->model, work);
-    double loss = 0.0;
-    set_penalties(p, x, &parts);
-    if (g || gy)
-        data_sums(p, batch, y, NULL, g ? &loss : NULL, gy, NULL, work);
-    if (g || gx) {
-        void *halves = gx ? raw_mut(gx) : parts.sum; /* gx_k is what penalty k adds to g */
-        penalty_products(p, &parts, raw(y), raw(y), 0.5, halves);
-        if (g)
-            *g = loss + p->model.kernels->elements->sum(p->penalties, halves);
+    const l2reg_work parts = parts_of(m, work);
+    set_penalties(p, c->x, &parts);
+    if (c->g || c->gy || c->hv) {
+        const blv_rows rows = model_rows(&m->train, c->batch);
+        model_sums sums = model_lower_sums(c, &rows);
+        set_ridge(p, &parts, &sums);
+        model_run(m, &rows, &sums, work);
     }
-    model_end(&p->model, work);
+    if (c->g || c->gx) {
+        void *halves = c->gx ? raw_mut(c->gx) : parts.sum; /* gx_k is what penalty k adds to g */
+        penalty_products(p, &parts, raw(c->y), raw(c->y), 0.5, halves);
+        if (c->g)
+            *c->g += m->kernels->elements->sum(p->penalties, halves);
+    }
+    if (c->jv)
+        penalty_products(p, &parts, raw(c->y), raw(c->v), 1.0, raw_mut(c->jv));
+    model_end(m, work);
     return 0;
 }
 
-static int lower_all(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
-                     const blv_vec *v, blv_vec *gy, blv_vec *hv, blv_vec *jv) {
-    l2reg *p = user;
-    model_work *work = model_begin(&p->model, batch);
-    if (!work)
-        return -1;
-    const l2reg_work parts = parts_of(&p->model, work);
-    set_penalties(p, x, &parts);
-    if (gy || hv)
-        data_sums(p, batch, y, v, NULL, gy, hv, work);
-    if (jv)
-        penalty_products(p, &parts, raw(y), raw(v), 1.0, raw_mut(jv));
-    model_end(&p->model, work);
-    return 0;
-}
-
-LOWER_PRODUCTS_FROM_ALL
+LOWER_FROM_PASS
 
 /* ---- Groups: a file with one group number for each feature ---- */
 
@@ -252,8 +223,7 @@ const data_family l2reg_family = {.name = "l2reg",
 
 static blv_error create(const void *params, const blv_problem_options *options,
                         blv_problem **problem, blv_message *why) {
-    const l2reg_params *q = params;
-    return data_problem_create(&l2reg_family, q, (linear_loss)q->loss, options, problem, why);
+    return data_problem_create(&l2reg_family, params, options, problem, why);
 }
 
 static bool is_sound(const blv_l2reg_setting *s) {
@@ -265,34 +235,25 @@ static bool is_sound(const blv_l2reg_setting *s) {
 blv_error blv_l2reg_create(const blv_sets *given, const blv_l2reg_setting *setting,
                            const blv_problem_options *options, blv_problem **problem,
                            blv_message *why) {
-    blv_problem_options chosen;
     blv_l2reg_setting s;
-    data_sets sets;
     if (problem)
         *problem = NULL;
-    blv_error error = blv_caller_struct(&s, sizeof s, setting, "blv_l2reg_setting", why);
-    if (error != BLV_OK)
-        return error;
+    BLV_CHECK(blv_caller_struct(&s, sizeof s, setting, "blv_l2reg_setting", why));
     if (setting && !is_sound(&s))
         return blv_explain(why, BLV_E_VALUE,
                            "problem l2reg: the scale must be above 0, bounds numbers, the penalty "
                            "known, and groups given");
-    error =
-        data_sets_take(given, setting && problem, options, "problem l2reg", &sets, &chosen, why);
-    if (error != BLV_OK)
-        return error;
     l2reg_params params = {
         .penalty = (int)s.penalty, .group_of = s.group, .scale = s.scale, .lo = s.lo, .hi = s.hi};
-    params.data.source.order = DATA_ORDER_FILE;
-    return data_problem_make(&l2reg_family, l2reg_family.name, &params, LINEAR_LOSS_AUTO, &sets,
-                             &chosen, problem, why);
+    return data_problem_on_sets(&l2reg_family, &params, given, setting && problem, options, problem,
+                                why);
 }
 
 #define FIELD(name) offsetof(l2reg_params, name)
 
 static const blv_param params[] = {
     DATA_SOURCE_PARAMS,
-    {"loss", BLV_CHOICE, FIELD(loss), "auto", 0, 0, "auto|logistic|softmax",
+    {"loss", BLV_CHOICE, FIELD(data.loss), "auto", 0, 0, "auto|logistic|softmax",
      "auto: logistic for two classes, softmax for more"},
     {"penalty", BLV_CHOICE, FIELD(penalty), "per-feature", 0, 0, "per-feature|per-class|one|groups",
      "what each entry of x is the penalty of"},
