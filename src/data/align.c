@@ -1,6 +1,6 @@
 /* Sets that are used together: the columns, classes, layout and precision of the first for all. */
 #include "base/number_text.h"
-#include "data/dataset_ops.h"
+#include "data/dataset_private.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -117,7 +117,7 @@ static blv_error widen(blv_dataset *d, size_t columns, blv_message *why) {
     blv_dataset_drop_transposed(d);
     ok = (!v->dense || blv_dataset_put(d, BLV_PART_DENSE, dense)) && ok;
     blv_dataset_drop(d, BLV_PART_FEATURE_NAMES);
-    return ok ? BLV_OK : blv_explain_memory(why);
+    return blv_need_memory(ok, why);
 }
 
 /* ---- Sets ---- */

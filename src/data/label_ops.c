@@ -1,6 +1,6 @@
 /* Changes of labels: corruption, two classes from many, other labels. */
 #include "base/random.h"
-#include "data/dataset_ops.h"
+#include "data/dataset_private.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -45,9 +45,12 @@ blv_error blv_dataset_corrupt(blv_dataset *dataset, blv_corruption kind, double 
     const blv_dataset_view *v = &dataset->view;
     size_t count = (size_t)round(share * (double)v->rows), changes = 0;
     blv_dataset *changed = blv_dataset_share(dataset);
-    int32_t *label = blv_data_copy(v->label, v->rows, sizeof *label);
     size_t *order = blv_data_alloc(v->rows, sizeof *order);
-    bool ok = changed && label && order;
+    if (changed && !v->true_label)
+        blv_dataset_put_shared(changed, BLV_PART_TRUE_LABEL, dataset->part[BLV_PART_LABEL]);
+    int32_t *label =
+        changed ? blv_dataset_own(changed, BLV_PART_LABEL, v->rows * sizeof *label) : NULL;
+    bool ok = label && order;
     blv_stream choice = blv_stream_make(seed, "corrupt rows");
     blv_stream draws = blv_stream_make(seed, "corrupt labels");
     if (ok)
@@ -58,12 +61,6 @@ blv_error blv_dataset_corrupt(blv_dataset *dataset, blv_corruption kind, double 
         changes += label[row] != v->label[row];
     }
     free(order);
-    if (changed && !v->true_label)
-        blv_dataset_put_shared(changed, BLV_PART_TRUE_LABEL, dataset->part[BLV_PART_LABEL]);
-    if (changed)
-        ok = blv_dataset_put(changed, BLV_PART_LABEL, label) && ok;
-    else
-        free(label);
     ok = ok &&
          blv_dataset_record(changed, "corrupt %s %g, seed %llu: %zu of %zu labels changed",
                             kind_word[kind], share, (unsigned long long)seed, changes, v->rows);
@@ -123,11 +120,8 @@ blv_error blv_dataset_relabel(const blv_dataset *dataset, const int32_t *label,
         changes += label[i] != v->label[i];
     }
     blv_dataset *d = blv_dataset_share(dataset);
-    if (d && blv_dataset_put(d, BLV_PART_LABEL, blv_data_copy(label, v->rows, sizeof *label)) &&
-        blv_dataset_record(d, "relabel: %zu of %zu labels changed", changes, v->rows)) {
-        *relabelled = d;
-        return BLV_OK;
-    }
-    blv_dataset_release(d);
-    return blv_explain_memory(why);
+    bool ok = d &&
+              blv_dataset_put(d, BLV_PART_LABEL, blv_data_copy(label, v->rows, sizeof *label)) &&
+              blv_dataset_record(d, "relabel: %zu of %zu labels changed", changes, v->rows);
+    return blv_dataset_deliver(relabelled, d, ok, why);
 }

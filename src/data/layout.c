@@ -1,5 +1,5 @@
 /* Dense or sparse, single or double precision: the features of a set in another form. */
-#include "data/dataset_ops.h"
+#include "data/dataset_private.h"
 
 #include <math.h>
 #include <stdlib.h>

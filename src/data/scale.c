@@ -11,7 +11,7 @@
  * precision; the mean is corrected by the mean of what is left, and the same sum takes the rounding
  * out of the variance. All results are looked at before the first one is stored. */
 #include "base/number_text.h"
-#include "data/dataset_ops.h"
+#include "data/dataset_private.h"
 
 #include <math.h>
 #include <stdlib.h>

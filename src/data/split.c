@@ -7,7 +7,7 @@
  * of H. Ryser, "Combinatorial properties of matrices of zeros and ones", 1957, and the fractions
  * themselves show that such a table exists. */
 #include "base/random.h"
-#include "data/dataset_ops.h"
+#include "data/dataset_private.h"
 
 #include <assert.h>
 #include <math.h>
@@ -37,9 +37,7 @@ static blv_error count_rows(const double *sizes, size_t parts, size_t rows, cons
     double shares = 0.0;
     size_t fixed = 0, given = 0;
     for (size_t p = 0; p < parts; p++) {
-        blv_error error = check_size(sizes[p], rows, word, why);
-        if (error)
-            return error;
+        BLV_CHECK(check_size(sizes[p], rows, word, why));
         bool is_share = sizes[p] < 1.0;
         shares += is_share ? sizes[p] : 0.0;
         total[p] = (size_t)floor(is_share ? sizes[p] * (double)rows : sizes[p]);

@@ -1,5 +1,5 @@
 /* The transposed copy of a sparse set: a counting sort of its entries by column. */
-#include "data/dataset_ops.h"
+#include "data/dataset_private.h"
 
 #include <stdlib.h>
 #include <string.h>

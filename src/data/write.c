@@ -1,5 +1,5 @@
 /* Writes data sets: libsvm and CSV here, NPZ in write_npz.c. */
-#include "data/write.h"
+#include "data/dataset_private.h"
 #include "base/atomic_file.h"
 #include "base/number_text.h"
 #include "io/npz_private.h"

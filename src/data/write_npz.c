@@ -8,7 +8,7 @@
  *
  * Names are arrays of bytes (UTF-8), padded with zero bytes. */
 #include "base/number_text.h"
-#include "data/write.h"
+#include "data/dataset_private.h"
 #include "io/npz_private.h"
 
 #include <math.h>
@@ -51,7 +51,7 @@ static blv_error add_sparse(blv_npz_writer *w, const blv_dataset_view *v, blv_me
     if (!error)
         error = blv_npz_add_i64(w, "shape", 1, &two, shape, why);
     if (!error)
-        error = blv_npz_add_texts(w, "format", 0, NULL, 3, "csr", why);
+        error = blv_npz_add_text(w, "format", "csr", why);
     free(whole);
     return error;
 }
