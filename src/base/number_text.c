@@ -1,5 +1,5 @@
-/* Numbers as text: decimal numbers read with correct rounding, and the shortest text that reads back
- * as the same number.
+/* Numbers as text: decimal numbers read with correct rounding, and the shortest text that reads
+ * back as the same number.
  *
  * A number is m 10^e with a whole m. Three ways to read it, from fast to slow:
  * - m and 10^|e| are doubles themselves: one product or quotient, rounded once (Clinger 1990).

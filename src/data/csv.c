@@ -82,13 +82,11 @@ static blv_error reject(const blv_csv *csv, size_t line, const char *problem) {
 
 static blv_csv_field *add_field(blv_csv *csv) {
     csv->room.count = csv->count;
-    blv_csv_field *field = blv_list_room(&csv->room, 1, sizeof *field);
-    if (!field)
+    if (csv->count == csv->room.capacity && !blv_list_room(&csv->room, 1, sizeof *csv->fields))
         return NULL;
     csv->fields = csv->room.items;
-    csv->count++;
-    *field = (blv_csv_field){0};
-    return field;
+    csv->fields[csv->count] = (blv_csv_field){0};
+    return &csv->fields[csv->count++];
 }
 
 /* The field in quotes at p. Returns where it ends: at a delimiter or newline; NULL when it is not

@@ -144,8 +144,8 @@ static blv_error check_view(const blv_dataset_view *v, const complaint *c) {
 blv_error blv_dataset_finish(blv_dataset *dataset, const char *path, blv_message *why) {
     blv_dataset_view *view = &dataset->view;
     BLV_CHECK(check_view(view, &(complaint){blv_shown_path(path), BLV_E_FORMAT, why}));
-    bool named = !view->label || view->class_names ||
-                 blv_dataset_number_classes(dataset, view->classes);
+    bool named =
+        !view->label || view->class_names || blv_dataset_number_classes(dataset, view->classes);
     return blv_need_memory(named, why);
 }
 

@@ -105,7 +105,8 @@ blv_error blv_dataset_finish(blv_dataset *dataset, const char *path, blv_message
 /* Adds a line to the history or the notes, made as by printf. false when memory is short. */
 bool blv_dataset_add_line(blv_dataset *dataset, blv_part_name name, const char *format, ...)
     BLV_PRINTF(3, 4);
-#define blv_dataset_record(dataset, ...) blv_dataset_add_line(dataset, BLV_PART_HISTORY, __VA_ARGS__)
+#define blv_dataset_record(dataset, ...)                                                           \
+    blv_dataset_add_line(dataset, BLV_PART_HISTORY, __VA_ARGS__)
 #define blv_dataset_note(dataset, ...) blv_dataset_add_line(dataset, BLV_PART_NOTES, __VA_ARGS__)
 
 /* The rows index[0 .. count-1]; NULL when memory is short. */

@@ -36,13 +36,12 @@ static blv_error record(blv_reading *r) {
     const blv_dataset_view *v = &r->dataset->view;
     char labels[40];
     snprintf(labels, sizeof labels, "%zu classes", v->classes);
-    return blv_need_memory(
-        blv_dataset_record(r->dataset, "read %s: %s, %zu rows, %zu features, %s", r->path,
-                           v->format, v->rows, v->columns,
-                           v->classes > 0 ? labels
-                           : v->target    ? "real targets"
-                                          : "no labels"),
-        r->why);
+    return blv_need_memory(blv_dataset_record(r->dataset, "read %s: %s, %zu rows, %zu features, %s",
+                                              r->path, v->format, v->rows, v->columns,
+                                              v->classes > 0 ? labels
+                                              : v->target    ? "real targets"
+                                                             : "no labels"),
+                           r->why);
 }
 
 static blv_error read_input(blv_reading *r) {

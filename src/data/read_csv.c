@@ -75,7 +75,8 @@ static blv_error reject_column(const csv_file *f, const char *kind, const char *
     char names[240] = "";
     size_t used = 0;
     for (size_t i = 0; f->named && i < f->width; i++) {
-        int n = snprintf(names + used, sizeof names - used, "%s'%s'", i ? ", " : "", f->first[i].text);
+        int n =
+            snprintf(names + used, sizeof names - used, "%s'%s'", i ? ", " : "", f->first[i].text);
         if (n < 0 || (size_t)n >= sizeof names - used) {
             memcpy(names + sizeof names - 4, "...", 4);
             break;

@@ -76,8 +76,8 @@ blv_error blv_put_labels(blv_reading *r) {
     if (r->label.count > 0)
         put = blv_dataset_put_classes(r->dataset, &r->classes, r->label.items, r->truth.items);
     else if (r->target.count > 0)
-        put = blv_dataset_put(r->dataset, BLV_PART_TARGET,
-                              blv_list_take(&r->target, sizeof(double)));
+        put =
+            blv_dataset_put(r->dataset, BLV_PART_TARGET, blv_list_take(&r->target, sizeof(double)));
     return blv_need_memory(put, r->why);
 }
 

@@ -64,7 +64,8 @@ blv_error blv_add_target(blv_reading *r, double target);
  * source: the file and array they are from, for messages. */
 blv_error blv_add_label_numbers(blv_reading *r, const double *labels, size_t count,
                                 const char *source);
-/* Adds the labels of all rows from a separate file: IDX, NPY, NPZ (array y), or text, one a line. */
+/* Adds the labels of all rows from a separate file: IDX, NPY, NPZ (array y), or text, one a line.
+ */
 blv_error blv_read_label_file(blv_reading *r, const char *path);
 /* Puts the labels that were added, if any. */
 blv_error blv_put_labels(blv_reading *r);

@@ -1,7 +1,7 @@
 /* Writes data sets: libsvm and CSV here, NPZ in write_npz.c. */
-#include "data/dataset_private.h"
 #include "base/atomic_file.h"
 #include "base/number_text.h"
+#include "data/dataset_private.h"
 #include "io/npz_private.h"
 #include "io/text_out.h"
 

@@ -28,7 +28,7 @@ bool blv_npy_measure(size_t ndim, const size_t *shape, size_t item_size, size_t 
     *count = 1;
     for (size_t d = 0; d < ndim; d++)
         *count *= shape[d] == 0 ? 0 : 1;
-    for (size_t d = 0; fits && d < ndim && *count > 0; d++) {
+    for (size_t d = 0; fits && d<ndim && * count> 0; d++) {
         fits = *count <= most / shape[d];
         *count *= shape[d];
     }

@@ -229,9 +229,9 @@ static blv_error read_strings(blv_npz_stream *s, const blv_npy_header *h, char *
         return reject_array(s, why, "expected names as bytes (dtype S) in one dimension");
     char **block = h->count < SIZE_MAX / each ? calloc(h->count ? h->count : 1, each) : NULL;
     char *packed = block ? (char *)(block + h->count) + h->count : NULL;
-    blv_error error = block ? blv_npz_stream_read_last(s, packed, (size_t)h->bytes, why)
-                            : blv_explain(why, BLV_E_MEMORY, "out of memory for %zu names",
-                                          h->count);
+    blv_error error = block
+                          ? blv_npz_stream_read_last(s, packed, (size_t)h->bytes, why)
+                          : blv_explain(why, BLV_E_MEMORY, "out of memory for %zu names", h->count);
     for (size_t i = 0; !error && i < h->count; i++) {
         block[i] = (char *)(block + h->count) + i * (item + 1);
         memmove(block[i], packed + i * item, item);
