@@ -137,6 +137,9 @@ int32_t blv_texts_number(blv_texts *texts, const char *text, size_t length);
  * short. The texts lose their order. */
 bool blv_dataset_put_classes(blv_dataset *dataset, blv_texts *texts, const int32_t *label,
                              const int32_t *truth);
+/* Gives each label and true label of class c the class to_class[c], and names those classes. */
+bool blv_dataset_put_mapped(blv_dataset *dataset, const int32_t *to_class, const char *const *names,
+                            size_t classes);
 /* Names classes by their numbers: 0 .. classes-1. */
 bool blv_dataset_number_classes(blv_dataset *dataset, size_t classes);
 

@@ -69,13 +69,21 @@ blv_error blv_dataset_corrupt(blv_dataset *dataset, blv_corruption kind, double 
 
 /* ---- Two classes from many ---- */
 
-static bool mark_class(blv_dataset *d, blv_part_name name, int32_t class_number) {
-    if (!d->part[name])
-        return true;
-    int32_t *label = blv_dataset_own(d, name, d->view.rows * sizeof *label);
-    for (size_t i = 0; label && i < d->view.rows; i++)
-        label[i] = label[i] == class_number;
-    return label != NULL;
+bool blv_dataset_put_mapped(blv_dataset *dataset, const int32_t *to_class, const char *const *names,
+                            size_t classes) {
+    static const blv_part_name parts[] = {BLV_PART_LABEL, BLV_PART_TRUE_LABEL};
+    const size_t rows = dataset->view.rows;
+    for (size_t p = 0; p < sizeof parts / sizeof *parts; p++) {
+        if (!dataset->part[parts[p]])
+            continue;
+        int32_t *label = blv_dataset_own(dataset, parts[p], rows * sizeof *label);
+        if (!label)
+            return false;
+        for (size_t i = 0; i < rows; i++)
+            label[i] = to_class[label[i]];
+    }
+    dataset->view.classes = classes;
+    return blv_dataset_put(dataset, BLV_PART_CLASS_NAMES, blv_strings_copy(names, classes));
 }
 
 blv_error blv_dataset_one_against_rest(blv_dataset *dataset, const char *name, blv_message *why) {
@@ -91,14 +99,14 @@ blv_error blv_dataset_one_against_rest(blv_dataset *dataset, const char *name, b
     if (one == v->classes)
         return blv_explain(why, BLV_E_NAME, "one against rest: there is no class '%.100s'", name);
     const char *words[2] = {"rest", name};
-    blv_dataset *changed = blv_dataset_share(dataset);
+    int32_t *to_class = calloc(v->classes, sizeof *to_class);
+    blv_dataset *changed = to_class ? blv_dataset_share(dataset) : NULL;
+    if (to_class)
+        to_class[one] = 1;
     bool ok =
-        changed && mark_class(changed, BLV_PART_LABEL, (int32_t)one) &&
-        mark_class(changed, BLV_PART_TRUE_LABEL, (int32_t)one) &&
-        blv_dataset_put(changed, BLV_PART_CLASS_NAMES, blv_strings_copy(words, 2)) &&
+        changed && blv_dataset_put_mapped(changed, to_class, words, 2) &&
         blv_dataset_record(changed, "class %s against the rest of %zu classes", name, v->classes);
-    if (ok)
-        changed->view.classes = 2;
+    free(to_class);
     return blv_dataset_commit(dataset, changed, ok, why);
 }
 
