@@ -46,8 +46,8 @@ typedef struct data_model {
     double lo, hi; /* bounds of x, where the family has them */
 
     /* linear models */
-    bool logistic;
-    size_t classes, columns; /* classes: scores of a row, 1 for logistic */
+    bool one_score;          /* logistic, squares */
+    size_t classes, columns; /* classes: scores of a row, 1 for logistic and squares */
 
     /* networks */
     blv_nn *net; /* NULL: the model is linear */
@@ -110,6 +110,7 @@ blv_rows model_rows(const blv_rows *set, const blv_batch *batch);
  * gy and hv that is ridge, or ridge_column and ridge_class of a linear model, times y and v. */
 typedef struct model_sums {
     const blv_vec *y, *v;
+    size_t block; /* linear models: W begins at this element of y, v, gy and hv */
     double scale;
     double ridge;
     const void *ridge_column, *ridge_class;
@@ -129,6 +130,11 @@ model_sums model_lower_sums(const lower_call *call, const blv_rows *rows);
  * of the rows for gx, or the products of their gradients with v for jv. */
 void model_weighted(data_model *model, const lower_call *call, const blv_rows *rows, double scale,
                     double ridge, model_work *work);
+
+/* Mean loss and share of right answers, NaN where targets are real, of rows by the model at y's
+ * block; statistics as in model_sums. */
+void model_judge(data_model *model, const blv_rows *rows, const blv_vec *y, size_t block,
+                 const double *statistics, model_work *work, double *loss, double *accuracy);
 
 /* Probabilities that the model gives the labels of the training rows, without dropout. */
 void model_probabilities(data_model *model, const blv_vec *y, void *probability, model_work *work);

@@ -28,7 +28,9 @@ static const char *mismatch(const blv_dataset *train, const blv_dataset *set,
         return "the sets and the problem have another precision";
     if (v->columns != t->columns || v->classes != t->classes || !v->dense != !t->dense)
         return "the sets have not the same columns, classes and layout";
-    return v->label ? NULL : "a set has no classes";
+    if (!v->target != !t->target)
+        return "real targets beside classes";
+    return v->label || v->target ? NULL : "a set has no classes and no targets";
 }
 
 blv_error data_sets_take(const blv_sets *given, bool complete, const blv_problem_options *options,
@@ -77,12 +79,13 @@ static blv_error read_file(const data_source *source, const char *path,
                                 .precision = asked->precision,
                                 .layout = layouts[source->layout],
                                 .label = source->label[0] ? source->label : NULL,
-                                .header = source->header[0] ? source->header : NULL};
+                                .header = source->header[0] ? source->header : NULL,
+                                .real_targets = source->real};
     if (source->labels[0] && is_train)
         options.labels = find_file(asked->data_folder, source->labels, labels, sizeof labels);
     path = find_file(asked->data_folder, path, buffer, sizeof buffer);
     BLV_CHECK(blv_dataset_read(set, path, &options, why));
-    if (is_train)
+    if (is_train && !source->real)
         BLV_CHECK(blv_dataset_expect_classes(*set, path, why));
     return source->positive[0] ? blv_dataset_one_against_rest(*set, source->positive, why) : BLV_OK;
 }
@@ -97,7 +100,8 @@ static blv_error read_part(const data_source *source, const char *path, double s
     if (isnan(size))
         return BLV_OK;
     blv_dataset *sample;
-    BLV_CHECK(blv_dataset_subsample(*set, size, true, (uint64_t)source->data_seed, &sample, why));
+    BLV_CHECK(blv_dataset_subsample(*set, size, !source->real, (uint64_t)source->data_seed, &sample,
+                                    why));
     blv_dataset_release(*set);
     *set = sample;
     return BLV_OK;
@@ -113,7 +117,7 @@ static bool is_whole_or_share(double size) {
 }
 
 /* Parts in random order, each class split alike; a size of 0 makes no part. */
-static blv_error random_parts(const blv_dataset *set, const double sizes[3], uint64_t seed,
+static blv_error random_parts(const data_source *s, const blv_dataset *set, const double sizes[3],
                               blv_dataset *part[3], blv_message *why) {
     double wanted[3];
     size_t place[3], count = 0;
@@ -123,7 +127,7 @@ static blv_error random_parts(const blv_dataset *set, const double sizes[3], uin
             place[count] = i;
             wanted[count++] = sizes[i];
         }
-    BLV_CHECK(blv_dataset_split(set, wanted, count, true, seed, made, why));
+    BLV_CHECK(blv_dataset_split(set, wanted, count, !s->real, (uint64_t)s->data_seed, made, why));
     for (size_t i = 0; i < count; i++)
         part[place[i]] = made[i];
     return BLV_OK;
@@ -155,7 +159,6 @@ static blv_error consecutive_parts(const blv_dataset *set, const double sizes[3]
 
 /* Splits the training file into the parts that have no file of their own. */
 static blv_error split(const data_source *s, data_sets *d, const char *owner, blv_message *why) {
-    uint64_t seed = (uint64_t)s->data_seed;
     size_t rows = blv_dataset_view_of(d->train)->rows;
     bool split_val = !d->val, split_test = !d->test && !isnan(s->test_size);
     if (!is_whole_or_share(s->train_size) || !is_whole_or_share(s->val_size) ||
@@ -176,7 +179,7 @@ static blv_error split(const data_source *s, data_sets *d, const char *owner, bl
     const double sizes[3] = {train, val, test};
     blv_dataset *part[3] = {NULL, NULL, NULL};
     BLV_CHECK(s->order == DATA_ORDER_FILE ? consecutive_parts(d->train, sizes, part, why)
-                                          : random_parts(d->train, sizes, seed, part, why));
+                                          : random_parts(s, d->train, sizes, part, why));
     blv_dataset_release(d->train);
     d->train = part[0];
     d->val = part[1] ? part[1] : d->val;

@@ -18,6 +18,7 @@ typedef struct data_source {
     double corrupt;
     int corruption;
     int64_t data_seed;
+    bool real; /* targets are numbers; not in the table */
 } data_source;
 
 enum { NET_NORM_FROZEN, NET_NORM_BATCH };
@@ -31,7 +32,8 @@ typedef struct net_source {
 typedef enum linear_loss {
     LINEAR_LOSS_AUTO,
     LINEAR_LOSS_LOGISTIC,
-    LINEAR_LOSS_SOFTMAX
+    LINEAR_LOSS_SOFTMAX,
+    LINEAR_LOSS_SQUARES /* 1/2 (score - target)^2 */
 } linear_loss;
 
 /* The parameters of every family on data begin with this: net for networks, loss for linear models.
