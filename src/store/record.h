@@ -35,6 +35,7 @@ typedef enum blv_kind {
     BLV_KIND_RECORD,                 /* a struct within the struct */
     BLV_KIND_ARRAY = 32,             /* a pointer to elements, with a count: */
     BLV_KIND_REALS = BLV_KIND_ARRAY | BLV_KIND_REAL,
+    BLV_KIND_SIZES = BLV_KIND_ARRAY | BLV_KIND_SIZE,
     BLV_KIND_TEXTS = BLV_KIND_ARRAY | BLV_KIND_TEXT,
     BLV_KIND_VALUES_LIST = BLV_KIND_ARRAY | BLV_KIND_VALUES,
     BLV_KIND_RECORDS = BLV_KIND_ARRAY | BLV_KIND_RECORD
