@@ -29,7 +29,8 @@ static const char *mismatch(const blv_dataset *train, const blv_dataset *set,
 static blv_error check_sets(const data_sets *sets, blv_precision precision, const char *owner,
                             blv_message *why) {
     if (!sets->train)
-        return blv_explain(why, BLV_E_ARGUMENT, "%s: a training set is needed", owner);
+        return blv_explain(why, BLV_E_ARGUMENT, "%s: a training and a validation set are needed",
+                           owner);
     blv_dataset *const all[] = {sets->train, sets->val, sets->test};
     for (size_t i = 0; i < 3; i++) {
         if (!all[i])
