@@ -119,7 +119,7 @@ static blv_error add_reference(bench *b, size_t variant, const blv_values *hashe
                            .limit = b->suite.reference,
                            .points = 1,
                            .certify = BENCH_CERTIFY_END};
-    return add_job(b, job, &b->suite.reference_file.set, hashes);
+    return add_job(b, job, &b->suite.reference_set, hashes);
 }
 
 static bool is_certified(const char *what) {

@@ -34,45 +34,21 @@ typedef struct bench_names {
 
 /* ---- As the file has it ---- */
 
-/* The number that is set says which kind it is; the others are NaN. */
-typedef struct bench_limit_file {
-    double seconds, calls, iterations;
-} bench_limit_file;
-
 typedef struct bench_variant {
     char *name;                   /* "" where the suite has none */
     blv_values problem_set, data; /* in a suite that was read: complete, the suite's among them */
 } bench_variant;
-
-typedef struct bench_sweep_file {
-    bench_names keys;
-    char *values; /* JSON */
-} bench_sweep_file;
-
-typedef struct bench_baseline_file {
-    char *name;
-    blv_values problem_set, set;
-} bench_baseline_file;
 
 typedef struct bench_solver_file {
     char *solver;
     bool untuned, is_published, has_sweep, has_baseline;
     blv_values published, grid_set, set;
     char *grid; /* JSON; NULL: none */
-    bench_sweep_file sweep;
-    bench_baseline_file baseline;
+    bench_names sweep_keys;
+    char *sweep_values; /* JSON */
+    char *baseline_name;
+    blv_values baseline_problem_set, baseline_set;
 } bench_solver_file;
-
-typedef struct bench_tuning_file {
-    bench_limit_file limit;
-    char *choose;
-    uint64_t most;
-} bench_tuning_file;
-
-typedef struct bench_reference_file {
-    bench_limit_file limit;
-    blv_values set;
-} bench_reference_file;
 
 /* The paper that a suite repeats. */
 typedef struct bench_source {
@@ -132,9 +108,10 @@ typedef struct bench_suite {
     bench_certify certify;
     uint64_t seeds, points;
     bool has_tuning, has_reference;
-    bench_tuning_file tuning_file;
-    bench_reference_file reference_file;
-    bench_limit_file limit_file;
+    double limits[3], tuning_limits[3], reference_limits[3]; /* the kind that is set; else NaN */
+    blv_values reference_set;
+    char *choose;         /* what tuned settings are chosen by */
+    size_t most_settings; /* of a grid that are tried */
     size_t variant_count, solver_count, claim_count, entry_count;
     bench_variant *variants;
     bench_solver_file *solvers;
@@ -142,8 +119,6 @@ typedef struct bench_suite {
 
     /* made from it */
     bench_limit limit, tuning, reference;
-    const char *choose;   /* what tuned settings are chosen by */
-    size_t most_settings; /* of a grid that are tried */
     bench_entry *entries;
 } bench_suite;
 
@@ -164,6 +139,8 @@ blv_error bench_suite_select(bench_suite *suite, const char *const *solvers, siz
                              blv_message *why);
 /* {"SOLVER": {"KEY": [values]}} in place of the suite's own grids; NULL: no entry is tuned. */
 blv_error bench_suite_replace_grids(bench_suite *suite, const char *path, blv_message *why);
+/* {"KEY": [VALUE, ...], ...}; where: the keys that lead to it, for messages. */
+blv_error bench_check_grid(const char *path, const char *where, json_t *grid, blv_message *why);
 /* Where settings are chosen, test rows must not choose them. */
 blv_error bench_suite_check_choice(const bench_suite *suite, blv_message *why);
 
@@ -177,6 +154,9 @@ size_t bench_suite_grid_size(const bench_suite *suite, const bench_entry *entry)
 blv_error bench_suite_grid_at(const bench_entry *entry, size_t i, blv_values *set);
 
 /* ---- Where suites are ---- */
+
+/* Reads a file whose content is an object. A key that is there twice is an error. */
+blv_error bench_json_load(const char *path, json_t **object, blv_message *why);
 
 /* The path of NAME.json in the folder, to be freed; a name with a slash, or of a file that ends in
  * .json, is the path itself. folder NULL: none is known. */

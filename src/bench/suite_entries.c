@@ -2,7 +2,6 @@
 #include "bench/suite.h"
 
 #include "base/message.h"
-#include "bench/suite_check.h"
 #include "bilevel/registry.h"
 #include "bilevel/select.h"
 #include "bilevel/solver.h"
@@ -49,59 +48,86 @@ const char *bench_suite_solver(const bench_suite *suite, const char *name, blv_m
 
 static blv_error add_baseline(bench_suite *suite, const char *solver, const bench_solver_file *file,
                               blv_message *why) {
-    const bench_baseline_file *baseline = &file->baseline;
     if (suite->has_command)
         return blv_explain(why, BLV_E_FORMAT, "%s: solvers: %s: baseline: the command %s has none",
                            suite->path, solver, bench_command_words[suite->command]);
-    BLV_CHECK(add_entry(suite, solver, baseline->name, &file->set, &baseline->set, NULL, why));
+    BLV_CHECK(
+        add_entry(suite, solver, file->baseline_name, &file->set, &file->baseline_set, NULL, why));
     bench_entry *entry = &suite->entries[suite->entry_count - 1];
-    return blv_values_update(&entry->problem_set, &baseline->problem_set);
+    return blv_values_update(&entry->problem_set, &file->baseline_problem_set);
 }
 
-static blv_error set_json(blv_values *set, const char *key, json_t *value) {
-    json_t *object = json_pack("{s:O}", key, value);
-    blv_values one = {0};
-    blv_error error = object ? blv_values_read(&one, object) : BLV_E_MEMORY;
-    if (error == BLV_OK)
-        error = blv_values_update(set, &one);
-    blv_values_free(&one);
-    json_decref(object);
-    return error;
+static bool is_value(const json_t *value) {
+    return json_is_string(value) || json_is_number(value);
+}
+
+/* An array of texts and numbers; where and key: the keys that lead to it. */
+static blv_error check_values(const char *path, const char *where, const char *key,
+                              const json_t *list, blv_message *why) {
+    size_t i;
+    json_t *item;
+    bool fits = json_array_size(list) > 0;
+    json_array_foreach(list, i, item) {
+        fits = fits && is_value(item);
+    }
+    return fits
+               ? BLV_OK
+               : blv_explain(why, BLV_E_FORMAT, "%s: %s.%s: expected an array of texts and numbers",
+                             path, where, key);
+}
+
+blv_error bench_check_grid(const char *path, const char *where, json_t *grid, blv_message *why) {
+    const char *key;
+    json_t *values;
+    if (json_object_size(grid) == 0)
+        return blv_explain(why, BLV_E_FORMAT,
+                           "%s: %s: expected an object of arrays, {\"KEY\": [VALUE, ...], ...}",
+                           path, where);
+    json_object_foreach(grid, key, values) {
+        BLV_CHECK(check_values(path, where, key, values, why));
+    }
+    return BLV_OK;
 }
 
 /* All keys of a sweep get the value. */
 static blv_error add_swept(bench_suite *suite, const char *solver, const bench_solver_file *file,
-                           json_t *value, blv_message *why) {
-    const bench_names *keys = &file->sweep.keys;
+                           json_t *json, blv_message *why) {
+    const bench_names *keys = &file->sweep_keys;
+    const blv_value value = blv_value_of_json(json);
     char text[BLV_SHOWN_SIZE], column[2 * BLV_SHOWN_SIZE];
-    blv_values set = {0};
-    blv_error error = BLV_OK;
-    for (size_t k = 0; k < keys->count && error == BLV_OK; k++)
-        error = set_json(&set, keys->items[k], value);
-    if (error == BLV_OK) {
-        blv_value_show(&set.items[0], text);
-        snprintf(column, sizeof column, "%.100s=%.100s", keys->items[0], text);
-        error = add_entry(suite, solver, column, &file->set, &set, NULL, why);
-    }
-    blv_values_free(&set);
-    return error;
+    blv_value_show(&value, text);
+    snprintf(column, sizeof column, "%.100s=%.100s", keys->items[0], text);
+    BLV_CHECK(add_entry(suite, solver, column, &file->set, &no_settings, NULL, why));
+    for (size_t k = 0; k < keys->count; k++)
+        BLV_CHECK(
+            blv_values_set(&suite->entries[suite->entry_count - 1].set, keys->items[k], &value));
+    return BLV_OK;
 }
 
-static blv_error take_solver(bench_suite *suite, const bench_solver_file *file, json_t *object,
-                             blv_message *why) {
+static blv_error take_solver(bench_suite *suite, size_t number, blv_message *why) {
+    const bench_solver_file *file = &suite->solvers[number];
+    json_t *object = json_array_get(json_object_get(suite->root, "solvers"), number);
+    json_t *grid = json_object_get(object, "grid"), *value;
+    json_t *swept = json_object_get(json_object_get(object, "sweep"), "values");
+    size_t i;
+    char where[64];
     blv_message unknown = {0};
     const char *solver = bench_suite_solver(suite, file->solver, &unknown);
-    json_t *grid = json_object_get(object, "grid"), *value;
-    size_t i;
     if (!solver)
         return blv_explain(why, BLV_E_NAME, "%s: solvers: %.400s", suite->path, unknown.text);
     if (file->untuned)
         BLV_CHECK(add_entry(suite, solver, "untuned", &file->set, &no_settings, NULL, why));
     if (file->is_published)
         BLV_CHECK(add_entry(suite, solver, "published", &file->set, &file->published, NULL, why));
-    if (grid)
+    snprintf(where, sizeof where, "solvers[%zu].grid", number);
+    if (grid) {
+        BLV_CHECK(bench_check_grid(suite->path, where, grid, why));
         BLV_CHECK(add_entry(suite, solver, "tuned", &file->set, &file->grid_set, grid, why));
-    json_array_foreach(json_object_get(json_object_get(object, "sweep"), "values"), i, value) {
+    }
+    snprintf(where, sizeof where, "solvers[%zu].sweep", number);
+    if (swept)
+        BLV_CHECK(check_values(suite->path, where, "values", swept, why));
+    json_array_foreach(swept, i, value) {
         BLV_CHECK(add_swept(suite, solver, file, value, why));
     }
     return file->has_baseline ? add_baseline(suite, solver, file, why) : BLV_OK;
@@ -109,8 +135,7 @@ static blv_error take_solver(bench_suite *suite, const bench_solver_file *file, 
 
 blv_error bench_suite_add_entries(bench_suite *suite, blv_message *why) {
     for (size_t i = 0; i < suite->solver_count; i++)
-        BLV_CHECK(take_solver(suite, &suite->solvers[i],
-                              json_array_get(json_object_get(suite->root, "solvers"), i), why));
+        BLV_CHECK(take_solver(suite, i, why));
     if (suite->entry_count > 0)
         return BLV_OK;
     return blv_explain(why, BLV_E_FORMAT,
@@ -181,8 +206,9 @@ blv_error bench_suite_grid_at(const bench_entry *entry, size_t i, blv_values *se
         const size_t size = json_array_size(values);
         stride = size > 0 ? stride / size : 0;
         const size_t place = stride > 0 ? i / stride % size : 0;
+        const blv_value value = blv_value_of_json(json_array_get(values, place));
         if (error == BLV_OK)
-            error = set_json(set, key, json_array_get(values, place));
+            error = blv_values_set(set, key, &value);
     }
     if (error != BLV_OK)
         blv_values_free(set);

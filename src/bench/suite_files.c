@@ -5,6 +5,7 @@
 #include "base/message.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,6 +86,31 @@ blv_error bench_suite_find(const char *name, const char *folder, char **path, bl
     free(*path);
     *path = NULL;
     return explain_name(name, folder, why);
+}
+
+blv_error bench_json_load(const char *path, json_t **object, blv_message *why) {
+    json_error_t at;
+    FILE *file = fopen(path, "r");
+    *object = NULL;
+    if (!file)
+        return blv_explain(why, BLV_E_FILE, "%s: cannot be read: %s", path, strerror(errno));
+    json_t *root = json_loadf(file, JSON_REJECT_DUPLICATES, &at);
+    int failed = ferror(file) ? errno : 0;
+    fclose(file);
+    if (!failed && json_is_object(root)) {
+        *object = root;
+        return BLV_OK;
+    }
+    bool parsed = root != NULL;
+    json_decref(root);
+    if (failed)
+        return blv_explain(why, BLV_E_FILE, "%s: cannot be read: %s", path, strerror(failed));
+    if (parsed)
+        return blv_explain(why, BLV_E_FORMAT, "%s: the file: expected an object, { ... }", path);
+    if (json_error_code(&at) == json_error_out_of_memory)
+        return BLV_E_MEMORY;
+    return blv_explain(why, BLV_E_FORMAT, "%s: line %d, column %d: %s", path, at.line, at.column,
+                       at.text);
 }
 
 /* ---- Data ---- */

@@ -6,7 +6,6 @@
 #include "cli/store_options.h"
 #include "cli/text.h"
 #include "store/run_info.h"
-#include "store/store_trace.h"
 
 #include <inttypes.h>
 #include <math.h>

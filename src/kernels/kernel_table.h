@@ -54,7 +54,8 @@ typedef struct blv_kernels {
                               void *out);
     /* out_i += scale factor_i */
     void (*row_add)(const blv_rows *rows, double scale, const void *factor, void *out);
-    size_t (*count_equal)(size_t n, const int32_t *a, const int32_t *b);
+    /* rows of the sweep whose guess is their label */
+    size_t (*count_right)(const blv_rows *rows, const int32_t *guess);
 
     /* ---- Elements ---- */
 

@@ -9,6 +9,8 @@
  *
  *   logistic    one score, label 1 or 0 (sign +1 or -1): loss_i = log(1 + exp(-sign s_i))
  *
+ *   squares     one score, and rows that have targets b_i: loss_i = (s_i - b_i)^2 / 2
+ *
  * and over the rows of the sweep, all at once, those of these that are asked for:
  *
  *   loss      scale sum_i weight_i loss_i
@@ -41,6 +43,7 @@ typedef struct blv_rows {
     const uint32_t *row;
     const void *column_value;
     const int32_t *label; /* class of each row; logistic: 1 or 0 */
+    const double *target; /* of each row, for squares; NULL: logistic or softmax, by label */
     const void *weight;   /* of each row; NULL: 1 */
     /* The rows of this sweep: index[0 .. count-1], or first .. first+count-1 when index is NULL.
      * label, weight and the row_ outputs are by row of the data, whatever the sweep. */
@@ -61,7 +64,7 @@ typedef double (*blv_row_rule)(void *context, size_t row, void *score, void *tan
  * classes for sparse data: there a row's entries pick few columns and want all classes of each at
  * once. */
 typedef struct blv_sweep {
-    size_t classes; /* 1: logistic; more: softmax */
+    size_t classes; /* 1: logistic, or squares where rows have targets; more: softmax */
     const void *w;
     const void *v; /* NULL: no second-order output is asked for */
     double scale;

@@ -38,7 +38,7 @@ static void keep_probabilities(const data_model *m, blv_sweep_work *sweep) {
     size_t data = train->dense ? train->rows * m->columns * real
                                : train->row_start[train->rows] * (real + sizeof *train->column) *
                                      (train->column_start ? 2 : 1);
-    if (!m->logistic && numbers * real <= data)
+    if (!m->one_score && numbers * real <= data)
         (void)m->kernels->sweep_keep(sweep, train->rows);
 }
 
@@ -122,17 +122,24 @@ static bool open_rows(const blv_kernels *k, const blv_dataset *set, blv_rows *ro
                            .row = v->row,
                            .column_value = v->column_value,
                            .label = v->label,
+                           .target = v->target,
                            .count = v->rows};
     return k->rows_open(&host, rows);
 }
 
 static blv_error open_linear(data_model *m, linear_loss loss, blv_message *why) {
     const blv_dataset_view *train = blv_dataset_view_of(m->sets.train);
-    m->logistic = loss != LINEAR_LOSS_SOFTMAX && train->classes == 2;
+    const bool squares = loss == LINEAR_LOSS_SQUARES;
+    m->one_score = squares || (loss != LINEAR_LOSS_SOFTMAX && train->classes == 2);
     m->columns = train->columns;
-    m->classes = m->logistic ? 1 : train->classes;
+    m->classes = m->one_score ? 1 : train->classes;
     m->dim = m->classes * m->columns;
-    if (train->classes < 2 || (loss == LINEAR_LOSS_LOGISTIC && !m->logistic))
+    if (squares)
+        return train->target
+                   ? BLV_OK
+                   : blv_explain(why, BLV_E_FORMAT, "problem %s: loss = squares needs real targets",
+                                 m->name);
+    if (train->classes < 2 || (loss == LINEAR_LOSS_LOGISTIC && !m->one_score))
         return blv_explain(why, BLV_E_FORMAT,
                            "problem %s: the labels name %zu classes, expected %s", m->name,
                            train->classes, loss == LINEAR_LOSS_LOGISTIC ? "2" : "at least 2");
@@ -265,17 +272,18 @@ blv_rows model_rows(const blv_rows *set, const blv_batch *batch) {
 static void linear_run(data_model *m, const blv_rows *rows, const model_sums *sums,
                        model_work *work) {
     const bool second = sums->v && (sums->hv || sums->row_cross);
+    const size_t skip = sums->block * m->kernels->real_size;
     const blv_sweep sweep = {.classes = m->classes,
-                             .w = raw(sums->y),
-                             .v = second ? raw(sums->v) : NULL,
+                             .w = (const char *)raw(sums->y) + skip,
+                             .v = second ? (const char *)raw(sums->v) + skip : NULL,
                              .scale = sums->scale,
                              .ridge_column = sums->ridge_column,
                              .ridge_class = sums->ridge_class,
                              .ridge = sums->ridge,
                              .keep = sums->training,
                              .loss = sums->loss,
-                             .gradient = sums->gy ? raw_mut(sums->gy) : NULL,
-                             .hessian = sums->hv ? raw_mut(sums->hv) : NULL,
+                             .gradient = sums->gy ? (char *)raw_mut(sums->gy) + skip : NULL,
+                             .hessian = sums->hv ? (char *)raw_mut(sums->hv) + skip : NULL,
                              .row_loss = sums->row_loss,
                              .row_cross = sums->row_cross,
                              .row_probability = sums->row_probability,
@@ -314,18 +322,19 @@ static const double *statistics_at(data_model *m, const blv_vec *y, model_work *
     return m->net ? network_statistics(m, y, work) : NULL;
 }
 
-/* Mean loss and share of right answers on a set. */
-static void judge(data_model *m, const blv_rows *set, const blv_vec *y, const double *statistics,
-                  model_work *work, double *loss, double *accuracy) {
-    const double rows = (double)set->rows;
-    model_run(m, set,
+void model_judge(data_model *m, const blv_rows *rows, const blv_vec *y, size_t block,
+                 const double *statistics, model_work *work, double *loss, double *accuracy) {
+    model_run(m, rows,
               &(model_sums){.y = y,
-                            .scale = 1.0 / rows,
+                            .block = block,
+                            .scale = 1.0 / (double)rows->count,
                             .statistics = statistics,
                             .loss = loss,
                             .row_class = work->guess},
               work);
-    *accuracy = (double)m->kernels->count_equal(set->rows, work->guess, set->label) / rows;
+    *accuracy = rows->label
+                    ? (double)m->kernels->count_right(rows, work->guess) / (double)rows->count
+                    : (double)NAN;
 }
 
 int model_measure(void *user, const blv_vec *x, const blv_vec *y, double *values) {
@@ -336,9 +345,9 @@ int model_measure(void *user, const blv_vec *x, const blv_vec *y, double *values
         return -1;
     const double *statistics = statistics_at(m, y, work);
     values[2] = values[3] = NAN;
-    judge(m, &m->val, y, statistics, work, &values[0], &values[1]);
+    model_judge(m, &m->val, y, 0, statistics, work, &values[0], &values[1]);
     if (m->sets.test)
-        judge(m, &m->test, y, statistics, work, &values[2], &values[3]);
+        model_judge(m, &m->test, y, 0, statistics, work, &values[2], &values[3]);
     model_end(m, work);
     return 0;
 }

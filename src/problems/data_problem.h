@@ -17,7 +17,8 @@
 typedef enum linear_loss {
     LINEAR_LOSS_AUTO,
     LINEAR_LOSS_LOGISTIC,
-    LINEAR_LOSS_SOFTMAX
+    LINEAR_LOSS_SOFTMAX,
+    LINEAR_LOSS_SQUARES /* 1/2 (score - target)^2 */
 } linear_loss;
 
 /* Buffers of one oracle call. weight, row, guess and extra are in the memory of the kernels. */
@@ -46,8 +47,8 @@ typedef struct data_model {
     double lo, hi; /* bounds of x, where the family has them */
 
     /* linear models */
-    bool logistic;
-    size_t classes, columns; /* classes: scores of a row, 1 for logistic */
+    bool one_score;          /* logistic, squares */
+    size_t classes, columns; /* classes: scores of a row, 1 for logistic and squares */
 
     /* networks */
     blv_nn *net; /* NULL: the model is linear */
@@ -107,6 +108,7 @@ blv_rows model_rows(const blv_rows *set, const blv_batch *batch);
  * gy and hv that is ridge, or ridge_column and ridge_class of a linear model, times y and v. */
 typedef struct model_sums {
     const blv_vec *y, *v;
+    size_t block; /* linear models: W begins at this element of y, v, gy and hv */
     double scale;
     double ridge;
     const void *ridge_column, *ridge_class;
@@ -119,6 +121,11 @@ typedef struct model_sums {
     int32_t *row_class;
 } model_sums;
 void model_run(data_model *model, const blv_rows *rows, const model_sums *sums, model_work *work);
+
+/* Mean loss and share of right answers, NaN where targets are real, of rows by the model at y's
+ * block; statistics as in model_sums. */
+void model_judge(data_model *model, const blv_rows *rows, const blv_vec *y, size_t block,
+                 const double *statistics, model_work *work, double *loss, double *accuracy);
 
 /* Probabilities that the model gives the labels of the training rows, without dropout. */
 void model_probabilities(data_model *model, const blv_vec *y, void *probability, model_work *work);

@@ -23,7 +23,9 @@ static const char *mismatch(const blv_dataset *train, const blv_dataset *set,
         return "the sets and the problem have another precision";
     if (v->columns != t->columns || v->classes != t->classes || !v->dense != !t->dense)
         return "the sets have not the same columns, classes and layout";
-    return v->label ? NULL : "a set has no classes";
+    if (!v->target != !t->target)
+        return "real targets beside classes";
+    return v->label || v->target ? NULL : "a set has no classes and no targets";
 }
 
 static blv_error check_sets(const data_sets *sets, blv_precision precision, const char *owner,

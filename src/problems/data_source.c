@@ -25,24 +25,25 @@ static blv_error read_file(const data_source *source, const char *path,
                                 .precision = asked->precision,
                                 .layout = layouts[source->layout],
                                 .label = source->label[0] ? source->label : NULL,
-                                .header = source->header[0] ? source->header : NULL};
+                                .header = source->header[0] ? source->header : NULL,
+                                .real_targets = source->real};
     char labels[2 * BLV_TEXT_SIZE];
     bool is_train = path == source->train;
     if (source->labels[0] && is_train)
         options.labels = find_file(asked->data_folder, source->labels, labels, sizeof labels);
     path = find_file(asked->data_folder, path, buffer, sizeof buffer);
     BLV_CHECK(blv_dataset_read(set, path, &options, why));
-    if (is_train)
+    if (is_train && !source->real)
         BLV_CHECK(blv_dataset_expect_classes(*set, path, why));
     return source->positive[0] ? blv_dataset_one_against_rest(*set, source->positive, why) : BLV_OK;
 }
 
 /* Replaces the set by a part of it, when a size is given. */
-static blv_error cut(blv_dataset **set, double size, uint64_t seed, blv_message *why) {
+static blv_error cut(const data_source *s, blv_dataset **set, double size, blv_message *why) {
     if (isnan(size))
         return BLV_OK;
     blv_dataset *sample;
-    BLV_CHECK(blv_dataset_subsample(*set, size, true, seed, &sample, why));
+    BLV_CHECK(blv_dataset_subsample(*set, size, !s->real, (uint64_t)s->data_seed, &sample, why));
     blv_dataset_release(*set);
     *set = sample;
     return BLV_OK;
@@ -58,7 +59,7 @@ static bool is_whole_or_share(double size) {
 }
 
 /* Parts in random order, each class split alike; a size of 0 makes no part. */
-static blv_error random_parts(const blv_dataset *set, const double sizes[3], uint64_t seed,
+static blv_error random_parts(const data_source *s, const blv_dataset *set, const double sizes[3],
                               blv_dataset *part[3], blv_message *why) {
     double wanted[3];
     size_t place[3], count = 0;
@@ -68,7 +69,7 @@ static blv_error random_parts(const blv_dataset *set, const double sizes[3], uin
             place[count] = i;
             wanted[count++] = sizes[i];
         }
-    BLV_CHECK(blv_dataset_split(set, wanted, count, true, seed, made, why));
+    BLV_CHECK(blv_dataset_split(set, wanted, count, !s->real, (uint64_t)s->data_seed, made, why));
     for (size_t i = 0; i < count; i++)
         part[place[i]] = made[i];
     return BLV_OK;
@@ -100,7 +101,6 @@ static blv_error consecutive_parts(const blv_dataset *set, const double sizes[3]
 
 /* Splits the training file into the parts that have no file of their own. */
 static blv_error split(const data_source *s, data_sets *d, const char *owner, blv_message *why) {
-    uint64_t seed = (uint64_t)s->data_seed;
     size_t rows = blv_dataset_view_of(d->train)->rows;
     bool split_val = !d->val, split_test = !d->test && !isnan(s->test_size);
     if (!is_whole_or_share(s->train_size) || !is_whole_or_share(s->val_size) ||
@@ -121,7 +121,7 @@ static blv_error split(const data_source *s, data_sets *d, const char *owner, bl
     const double sizes[3] = {train, val, test};
     blv_dataset *part[3] = {NULL, NULL, NULL};
     BLV_CHECK(s->order == DATA_ORDER_FILE ? consecutive_parts(d->train, sizes, part, why)
-                                          : random_parts(d->train, sizes, seed, part, why));
+                                          : random_parts(s, d->train, sizes, part, why));
     blv_dataset_release(d->train);
     d->train = part[0];
     d->val = part[1] ? part[1] : d->val;
@@ -152,15 +152,14 @@ static blv_error prepare(const data_source *s, data_sets *d, blv_message *why) {
 
 static blv_error load(const data_source *s, const char *owner, const blv_problem_options *options,
                       data_sets *d, blv_message *why) {
-    uint64_t seed = (uint64_t)s->data_seed;
     BLV_CHECK(read_file(s, s->train, options, &d->train, why));
     if (s->val[0]) {
         BLV_CHECK(read_file(s, s->val, options, &d->val, why));
-        BLV_CHECK(cut(&d->val, s->val_size, seed, why));
+        BLV_CHECK(cut(s, &d->val, s->val_size, why));
     }
     if (s->test[0]) {
         BLV_CHECK(read_file(s, s->test, options, &d->test, why));
-        BLV_CHECK(cut(&d->test, s->test_size, seed, why));
+        BLV_CHECK(cut(s, &d->test, s->test_size, why));
     }
     BLV_CHECK(split(s, d, owner, why));
     return prepare(s, d, why);

@@ -18,6 +18,7 @@ typedef struct data_source {
     double corrupt;
     int corruption;
     int64_t data_seed;
+    bool real; /* targets are numbers; not in the table */
 } data_source;
 
 enum { NET_NORM_FROZEN, NET_NORM_BATCH };

@@ -1,6 +1,5 @@
 /* Writing to the run store. */
 #include "bilevel/checkpoint.h"
-#include "store/process.h"
 #include "store/store_private.h"
 
 #include "base/message.h"
@@ -33,8 +32,7 @@ static blv_error insert_run(blv_store *store, const blv_run_info *r) {
     if (!command)
         return blv_store_no_memory(store);
     snprintf(fingerprint, sizeof fingerprint, "%016" PRIx64, r->fingerprint);
-    blv_error error = blv_sql_done(
-        store,
+    blv_error error =
         blv_sql(store,
                 "INSERT INTO run (kind, status, started, version, command, task, problem,"
                 " problem_parameters, precision, dim_x, dim_y, fingerprint, solver, parameters,"
@@ -43,7 +41,7 @@ static blv_error insert_run(blv_store *store, const blv_run_info *r) {
                 "tttttvtiittvvttii", r->kind, blv_version(), command, r->request, r->problem,
                 &r->problem_parameters, r->precision, (int64_t)r->dim_x, (int64_t)r->dim_y,
                 r->fingerprint ? fingerprint : NULL, r->solver, &r->parameters, &r->options,
-                self.host, self.boot, self.pid, self.start));
+                self.host, self.boot, self.pid, self.start);
     free(command);
     return error;
 }
@@ -78,18 +76,16 @@ blv_error blv_store_resume(blv_store *store, int64_t id, uint64_t iteration) {
     BLV_CHECK(blv_store_enter(store));
     blv_error error = expect_free(store, id, self.host);
     if (error == BLV_OK)
-        error =
-            blv_sql_done(store, blv_sql(store,
-                                        "UPDATE run SET status = 'running', ended = NULL,"
-                                        " outcome = NULL, message = NULL, phi = NULL,"
-                                        " grad_norm = NULL, iterations = NULL, seconds = NULL,"
-                                        " result = NULL, host = ?, boot = ?,"
-                                        " pid = ?, pid_start = ? WHERE id = ?",
-                                        "ttiii", self.host, self.boot, self.pid, self.start, id));
+        error = blv_sql(store,
+                        "UPDATE run SET status = 'running', ended = NULL,"
+                        " outcome = NULL, message = NULL, phi = NULL,"
+                        " grad_norm = NULL, iterations = NULL, seconds = NULL,"
+                        " result = NULL, host = ?, boot = ?,"
+                        " pid = ?, pid_start = ? WHERE id = ?",
+                        "ttiii", self.host, self.boot, self.pid, self.start, id);
     if (error == BLV_OK)
-        error =
-            blv_sql_done(store, blv_sql(store, "DELETE FROM trace WHERE run = ? AND iteration > ?",
-                                        "ii", id, (int64_t)iteration));
+        error = blv_sql(store, "DELETE FROM trace WHERE run = ? AND iteration > ?", "ii", id,
+                        (int64_t)iteration);
     return blv_store_leave(store, error);
 }
 
@@ -99,22 +95,20 @@ blv_error blv_store_finish(blv_store *store, int64_t id, const blv_run_info *inf
     BLV_CHECK(blv_store_take(store, &own, sizeof own, info, "blv_run_info"));
     blv_error flushed = blv_store_flush(store);
     BLV_CHECK(blv_store_enter(store));
-    BLV_CHECK(blv_store_leave(
-        store,
-        blv_sql_done(store, blv_sql(store,
-                                    "UPDATE run SET status = ?, ended = " NOW ", outcome = ?,"
-                                    " message = ?, iterations = ?, seconds = ?, phi = ?,"
-                                    " grad_norm = ?, result = ? WHERE id = ?",
-                                    "tttidddti", blv_run_status_word(end->status), end->outcome,
-                                    end->message, (int64_t)end->iterations, end->seconds, end->phi,
-                                    end->grad_norm, end->result, id))));
+    BLV_CHECK(
+        blv_store_leave(store, blv_sql(store,
+                                       "UPDATE run SET status = ?, ended = " NOW ", outcome = ?,"
+                                       " message = ?, iterations = ?, seconds = ?, phi = ?,"
+                                       " grad_norm = ?, result = ? WHERE id = ?",
+                                       "tttidddti", blv_run_status_word(end->status), end->outcome,
+                                       end->message, (int64_t)end->iterations, end->seconds,
+                                       end->phi, end->grad_norm, end->result, id)));
     return flushed;
 }
 
 blv_error blv_store_remove(blv_store *store, int64_t id) {
     BLV_CHECK(blv_store_enter(store));
-    return blv_store_leave(
-        store, blv_sql_done(store, blv_sql(store, "DELETE FROM run WHERE id = ?", "i", id)));
+    return blv_store_leave(store, blv_sql(store, "DELETE FROM run WHERE id = ?", "i", id));
 }
 
 /* ---- Rows ---- */
@@ -129,9 +123,8 @@ static blv_error write_rows(blv_store *store) {
     blv_error error = BLV_OK;
     for (size_t i = 0; error == BLV_OK && i < store->row_count; i++) {
         const blv_pending_row *r = &store->rows[i];
-        error =
-            blv_sql_done(store, blv_sql(store, "INSERT OR REPLACE INTO trace VALUES (?, ?, ?, ?)",
-                                        "iidt", r->id, (int64_t)r->iteration, r->seconds, r->text));
+        error = blv_sql(store, "INSERT OR REPLACE INTO trace VALUES (?, ?, ?, ?)", "iidt", r->id,
+                        (int64_t)r->iteration, r->seconds, r->text);
     }
     return error;
 }
@@ -181,9 +174,8 @@ typedef struct parts {
 
 static void write_part(parts *p) {
     if (p->error == BLV_OK)
-        p->error = blv_sql_done(
-            p->store, blv_sql(p->store, "INSERT INTO attachment VALUES (?, ?, ?, ?)", "itib", p->id,
-                              p->name, p->count, (const void *)p->bytes, p->used));
+        p->error = blv_sql(p->store, "INSERT INTO attachment VALUES (?, ?, ?, ?)", "itib", p->id,
+                           p->name, p->count, (const void *)p->bytes, p->used);
     p->count++;
     p->used = 0;
 }
@@ -204,8 +196,7 @@ static int add_bytes(void *context, const void *bytes, size_t size) {
 }
 
 static blv_error delete_parts(blv_store *store, int64_t id, const char *name) {
-    return blv_sql_done(
-        store, blv_sql(store, "DELETE FROM attachment WHERE run = ? AND name = ?", "it", id, name));
+    return blv_sql(store, "DELETE FROM attachment WHERE run = ? AND name = ?", "it", id, name);
 }
 
 /* These are within a transaction. */
@@ -244,10 +235,10 @@ static blv_error save_parts(blv_store *store, int64_t id, blv_run *saved) {
 static blv_error drop_checkpoint(blv_store *store, int64_t id) {
     BLV_CHECK(delete_parts(store, id, "checkpoint"));
     BLV_CHECK(delete_parts(store, id, "carried"));
-    return blv_sql_done(store, blv_sql(store,
-                                       "UPDATE run SET checkpoint_iteration = NULL,"
-                                       " checkpoint_saved = NULL WHERE id = ?",
-                                       "i", id));
+    return blv_sql(store,
+                   "UPDATE run SET checkpoint_iteration = NULL,"
+                   " checkpoint_saved = NULL WHERE id = ?",
+                   "i", id);
 }
 
 static blv_error write_checkpoint(blv_store *store, int64_t id, blv_run *saved, const void *carried,
@@ -256,10 +247,10 @@ static blv_error write_checkpoint(blv_store *store, int64_t id, blv_run *saved, 
     BLV_CHECK(save_parts(store, id, saved));
     if (carried)
         BLV_CHECK(replace_parts(store, id, "carried", carried, carried_size));
-    return blv_sql_done(store, blv_sql(store,
-                                       "UPDATE run SET checkpoint_iteration = ?,"
-                                       " checkpoint_saved = " NOW " WHERE id = ?",
-                                       "ii", (int64_t)blv_run_result(saved)->iterations, id));
+    return blv_sql(store,
+                   "UPDATE run SET checkpoint_iteration = ?,"
+                   " checkpoint_saved = " NOW " WHERE id = ?",
+                   "ii", (int64_t)blv_run_result(saved)->iterations, id);
 }
 
 static blv_error write_end(blv_store *store, int64_t id, const char *name, const void *bytes,

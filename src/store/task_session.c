@@ -115,21 +115,6 @@ static void *read_end_of(const blv_task_session *s, size_t number, size_t *size)
 
 /* ---- The start ---- */
 
-static blv_error start_new(blv_task_session *s, const blv_task_start *start, blv_message *why) {
-    blv_run_info info = s->facts;
-    info.size = sizeof info;
-    blv_error error = blv_run_values(&info, start->run);
-    if (error != BLV_OK)
-        return blv_explain(why, error, "%s", blv_error_text(error));
-    info.problem = start->problem;
-    info.dim_x = start->dim_x;
-    info.dim_y = start->dim_y;
-    info.fingerprint = start->fingerprint;
-    blv_recorder_begin(&s->recorder, &info);
-    blv_run_values_free(&info);
-    return BLV_OK;
-}
-
 /* What another version kept may mean something else to this one. */
 static bool is_of_this_version(const blv_task_session *s) {
     const char *version = s->resumed->version ? s->resumed->version : "";
@@ -165,8 +150,14 @@ blv_error blv_task_session_start(blv_task_session *s, const blv_task_start *star
                                  blv_message *why) {
     if (!s->recorder.store)
         return BLV_OK;
-    if (!s->resumed)
-        return start_new(s, start, why);
+    if (!s->resumed) {
+        blv_run_info facts = s->facts;
+        facts.problem = start->problem;
+        facts.dim_x = start->dim_x; /* the task may show fewer variables than its problem has */
+        facts.dim_y = start->dim_y;
+        facts.fingerprint = start->fingerprint;
+        return blv_recorder_begin(&s->recorder, &facts, start->run, why);
+    }
     if (start->fingerprint != s->resumed->fingerprint)
         return blv_explain(why, BLV_E_VALUE,
                            "the data are not those of the run: their fingerprint is %016" PRIx64

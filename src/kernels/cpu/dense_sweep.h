@@ -129,7 +129,7 @@ ALWAYS_INLINE size_t put_ahead(const blv_rows *rows, size_t i, size_t end, size_
     const real *at = (const real *)rows->dense + row * rows->stride, *weight = rows->weight;
     for (size_t k = i; k < end; k++, at += rows->stride)
         block->ahead[k] = at;
-    for (size_t k = i; k < end; k += 64 / sizeof *rows->label)
+    for (size_t k = i; rows->label && k < end; k += 64 / sizeof *rows->label)
         FETCH(rows->label + row + (k - i));
     for (size_t k = i; weight && k < end; k += 64 / sizeof *weight)
         FETCH(weight + row + (k - i));
@@ -165,13 +165,15 @@ static void open_block(const blv_dense_task *task, size_t begin, size_t end,
     const real *data = rows->dense, *weight = rows->weight;
     const size_t count = end - begin, readable = (count + SUMMED - 1) / SUMMED * SUMMED;
     block->rows = count;
+    block->squares = rows->target != NULL;
     if (rows->index) {
         for (size_t i = 0; i < count; i++) {
             const size_t row = rows->index[begin + i];
             block->place[i] = row;
             block->row[i] = data + row * rows->stride;
-            block->label[i] = rows->label[row];
+            block->label[i] = rows->label ? rows->label[row] : 0;
             block->weight[i] = weight ? weight[row] : R(1.0);
+            block->target[i] = rows->target ? (real)rows->target[row] : R(0.0);
         }
     } else {
         const size_t first = rows->first + begin;
@@ -179,8 +181,10 @@ static void open_block(const blv_dense_task *task, size_t begin, size_t end,
         block->first = first;
         for (size_t i = 0; i < count; i++, row += rows->stride)
             block->row[i] = row;
-        for (size_t i = 0; i < count; i++)
+        for (size_t i = 0; rows->label && i < count; i++)
             block->label[i] = rows->label[first + i];
+        for (size_t i = 0; rows->target && i < count; i++)
+            block->target[i] = (real)rows->target[first + i];
         for (size_t i = 0; i < count; i++)
             block->weight[i] = weight ? weight[first + i] : R(1.0);
     }

@@ -28,11 +28,13 @@ static size_t row_at(const blv_rows *rows, size_t i) {
     return rows->index ? rows->index[i] : rows->first + i;
 }
 
-static size_t count_equal(size_t n, const int32_t *a, const int32_t *b) {
-    size_t equal = 0;
-    for (size_t i = 0; i < n; i++)
-        equal += a[i] == b[i];
-    return equal;
+static size_t count_right(const blv_rows *rows, const int32_t *guess) {
+    size_t right = 0;
+    for (size_t i = 0; i < rows->count; i++) {
+        const size_t row = rows->index ? rows->index[i] : rows->first + i;
+        right += guess[row] == rows->label[row];
+    }
+    return right;
 }
 
 extern const blv_element_loops blv_element_loops_f64_base, blv_element_loops_f64_avx2,

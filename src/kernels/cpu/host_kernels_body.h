@@ -167,7 +167,7 @@ static double NAMED(penalty_products)(size_t groups, size_t ranges, const blv_ra
         .sweep_open = NAMED(sweep_open), .sweep_close = blv_sweep_work_destroy,                    \
         .sweep_keep = blv_sweep_work_keep, .sweep = blv_host_sweep,                                \
         .row_sigmoid = NAMED(row_sigmoid), .row_sigmoid_slope = NAMED(row_sigmoid_slope),          \
-        .row_add = NAMED(row_add), .count_equal = count_equal,                                     \
+        .row_add = NAMED(row_add), .count_right = count_right,                                     \
         .spread_groups = NAMED(spread_groups), .sum_groups = NAMED(sum_groups),                    \
         .penalize = NAMED(penalize), .penalty_products = NAMED(penalty_products),                  \
         .dot = NAMED(dot), .axpy = NAMED(axpy), .combine = NAMED(combine), .gemv = NAMED(gemv),    \

@@ -192,9 +192,9 @@ static size_t rows_ahead(const blv_dense_task *task, size_t row_bytes) {
 
 /* Whether nothing is asked for but the gradient, of many rows without gaps. */
 static bool is_stream(const blv_rows *rows, const blv_sweep *sweep) {
-    return !rows->index && rows->stride == rows->columns && rows->count >= ROWS_OF_A_STREAM &&
-           sweep->gradient && !sweep->hessian && !sweep->loss && !sweep->row_loss &&
-           !sweep->row_cross && !sweep->row_probability && !sweep->row_class;
+    return !rows->index && !rows->target && rows->stride == rows->columns &&
+           rows->count >= ROWS_OF_A_STREAM && sweep->gradient && !sweep->hessian && !sweep->loss &&
+           !sweep->row_loss && !sweep->row_cross && !sweep->row_probability && !sweep->row_class;
 }
 
 static void describe(blv_dense_task *task, const blv_rows *rows, const blv_sweep *sweep,

@@ -281,6 +281,18 @@ static outcome logistic(real *score, real *tangent, size_t label, real factor, b
     return result;
 }
 
+/* One score for a real target. */
+static outcome squares(real *score, real *tangent, double target, real factor, bool second_order) {
+    const double residual = (double)*score - target;
+    outcome result = {.loss = 0.5 * residual * residual};
+    *score = (real)((double)factor * residual);
+    if (second_order) {
+        result.cross = residual * (double)*tangent;
+        *tangent *= factor;
+    }
+    return result;
+}
+
 static int32_t best_class(const real *score, size_t classes, bool logistic) {
     if (logistic)
         return score[0] > 0;
@@ -307,7 +319,7 @@ static double sweep_rows(const blv_sparse_args *args, size_t begin, size_t end) 
         .column = rows->column, .value = rows->value, .ahead = rows->index ? LISTED_AHEAD : AHEAD};
     double loss = 0.0;
     for (size_t i = begin; i < end; i++) {
-        const size_t row = row_at(rows, i), label = (size_t)rows->label[row];
+        const size_t row = row_at(rows, i), label = rows->label ? (size_t)rows->label[row] : 0;
         const double weight = weights ? (double)weights[row] : 1.0;
         real *score = (real *)args->residual + i * args->stride;
         real *tangent = (real *)args->curvature + i * args->stride;
@@ -330,10 +342,11 @@ static double sweep_rows(const blv_sparse_args *args, size_t begin, size_t end) 
             __atomic_store(sweep->row_class + row, &best, __ATOMIC_RELAXED);
         }
         const real factor = (real)(sweep->scale * weight);
-        const outcome o = sweep->rule ? rule_row(sweep, row, factor, score, v ? tangent : NULL)
-                          : args->logistic
-                              ? logistic(score, tangent, label, factor, v != NULL)
-                              : softmax_row(args, i, label, factor, score, v ? tangent : NULL);
+        const outcome o =
+            sweep->rule      ? rule_row(sweep, row, factor, score, v ? tangent : NULL)
+            : rows->target   ? squares(score, tangent, rows->target[row], factor, v != NULL)
+            : args->logistic ? logistic(score, tangent, label, factor, v != NULL)
+                             : softmax_row(args, i, label, factor, score, v ? tangent : NULL);
         loss += weight * o.loss;
         put(sweep->row_loss, row, o.loss);
         put(sweep->row_cross, row, o.cross);
