@@ -2,17 +2,7 @@
 #include "base/message.h"
 #include "cli/data_files.h"
 
-#include <string.h>
-
 enum { MOST_THREADS = 256, MOST_COUNT = 1000000000 };
-
-static blv_error take_scaling(void *field, const char *text, blv_message *why) {
-    bool *unscaled = field;
-    *unscaled = strcmp(text, "none") == 0;
-    return *unscaled || strcmp(text, "unit") == 0
-               ? BLV_OK
-               : blv_explain(why, BLV_E_VALUE, "expected unit or none");
-}
 
 typedef cli_selection_options options;
 
@@ -24,8 +14,8 @@ const cli_argument cli_selection_table[] = {
                "mlp:in-128-out)"),
     CLI_OPTION("steps", WHOLE, options, steps, "N",
                "steps of its training, 64 rows each (default 1500)", .from = 1, .to = MOST_COUNT),
-    CLI_OPTION("scaling", CUSTOM, options, unscaled, "unit|none",
-               "unit (default): features to [0, 1] by DATA; none", .take = take_scaling),
+    CLI_OPTION("scaling", CHOICE, options, unscaled, "unit|none",
+               "unit (default): features to [0, 1] by DATA; none"),
     CLI_OPTION("iters", WHOLE, options, selection.iterations, "N",
                "bilevel methods: iterations of a run (default 300; s-tfbo 900)", .from = 1,
                .to = MOST_COUNT, .section = CLI_SECTION_METHOD),
@@ -54,12 +44,6 @@ const cli_argument cli_selection_table[] = {
     CLI_INCLUDE(cli_reading_table, options, reading, CLI_SECTION_READING),
     CLI_END};
 
-cli_selection_options cli_selection_begin(void) {
-    return (cli_selection_options){
-        .reading = {.size = sizeof(blv_read_options), .precision = BLV_F32},
-        .selection.size = sizeof(blv_selection)};
-}
-
 blv_error cli_selection_check(cli_selection_options *asked, blv_message *why) {
     if (asked->reading.layout == BLV_LAYOUT_SPARSE)
         return blv_explain(why, BLV_E_ARGUMENT, "--sparse: a network needs dense rows");
@@ -84,8 +68,8 @@ static blv_error load(const cli_selection_options *asked, blv_dataset **rows, bl
     return asked->unscaled ? BLV_OK : blv_dataset_scale(both, count, BLV_SCALE_UNIT, why);
 }
 
-int cli_selection_load(const cli_selection_options *asked, blv_dataset **rows, blv_dataset **test) {
+void cli_selection_load(const cli_selection_options *asked, blv_dataset **rows,
+                        blv_dataset **test) {
     blv_message why = {0};
-    blv_error error = load(asked, rows, test, &why);
-    return cli_exit_code(error, &why);
+    cli_expect(load(asked, rows, test, &why), &why);
 }

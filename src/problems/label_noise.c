@@ -16,10 +16,7 @@
  * has a hundredth of the penalty. Everything is over all rows; there are no batches. */
 #include "base/caller_struct.h"
 #include "base/message.h"
-#include "problems/builtin_problems.h"
 #include "problems/data_problem.h"
-#include "problems/lower_oracles.h"
-#include "problems/raw.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -412,6 +409,7 @@ static void close_instance(data_model *m) {
 static const data_family family = {.name = "label-noise",
                                    .instance_size = sizeof(label_noise),
                                    .val_optional = true,
+                                   .loss = LINEAR_LOSS_SOFTMAX,
                                    .oracles = {.upper = upper, LOWER_ORACLES},
                                    .open = open_instance,
                                    .close = close_instance};
@@ -422,9 +420,7 @@ blv_error blv_label_noise_create(const blv_sets *given, const blv_noise_setting 
     struct {
         data_params data;
         blv_noise_setting setting;
-    } params = {.data.source.order = DATA_ORDER_FILE};
-    blv_problem_options chosen;
-    data_sets sets;
+    } params = {0};
     if (problem)
         *problem = NULL;
     BLV_CHECK(blv_caller_struct(&params.setting, sizeof params.setting, setting,
@@ -434,7 +430,5 @@ blv_error blv_label_noise_create(const blv_sets *given, const blv_noise_setting 
         return blv_explain(why, BLV_E_ARGUMENT, "problem label-noise: a NULL argument");
     if (!(s->noisy_share > 0.0) || !(s->prior >= 0.0))
         return blv_explain(why, BLV_E_VALUE, "problem label-noise: expected shares above 0");
-    BLV_CHECK(data_sets_take(given, problem, options, "problem label-noise", &sets, &chosen, why));
-    return data_problem_make(&family, family.name, &params, LINEAR_LOSS_SOFTMAX, &sets, &chosen,
-                             problem, why);
+    return data_problem_on_sets(&family, &params, given, problem, options, problem, why);
 }
