@@ -88,6 +88,13 @@ static noise_point point_at(const label_noise *p, const blv_vec *x, const model_
     return at;
 }
 
+static void set_element(void *data, blv_precision precision, size_t i, double value) {
+    if (precision == BLV_F64)
+        ((double *)data)[i] = value;
+    else
+        ((float *)data)[i] = (float)value;
+}
+
 /* ---- One row ---- */
 
 typedef struct row_rule {
@@ -276,33 +283,32 @@ static fold_parts fold_lower(label_noise *p, const noise_point *at, size_t fold,
                         .by_weight = at->weight * (own - (double)trusted * mean) / total};
 }
 
-static int lower_pass(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
-                      const blv_vec *v, double *g, blv_vec *gx, blv_vec *gy, blv_vec *hv,
-                      blv_vec *jv) {
+static int lower_pass(void *user, const lower_call *c) {
     label_noise *p = user;
     data_model *m = &p->model;
-    model_work *work = model_begin(m, batch);
+    model_work *work = model_begin(m, c->batch);
     if (!work)
         return -1;
-    const noise_point at = point_at(p, x, work);
-    const bool second = v && (hv || jv);
+    const noise_point at = point_at(p, c->x, work);
+    const void *v = c->v ? raw(c->v) : NULL;
+    void *gy = c->gy ? raw_mut(c->gy) : NULL, *hv = c->hv ? raw_mut(c->hv) : NULL;
+    blv_vec *x_part = c->gx ? c->gx : c->jv;
     fold_parts sum = {0.0, 0.0, 0.0};
     for (size_t j = 0; j < m->columns; j++)
         set_element(work->extra, m->precision, j,
                     j + 1 < m->columns ? at.ridge : intercept_share * at.ridge);
     for (size_t fold = 0; fold < p->setting.folds; fold++) {
         const fold_parts part = fold_lower(
-            p, &at, fold, offset(p, raw(y), fold), second ? offset(p, raw(v), fold) : NULL,
-            gy ? offset(p, raw_mut(gy), fold) : NULL, hv ? offset(p, raw_mut(hv), fold) : NULL,
-            work->extra, gx || jv ? at.slope : NULL, work);
+            p, &at, fold, offset(p, raw(c->y), fold), offset(p, v, fold), offset(p, gy, fold),
+            offset(p, hv, fold), work->extra, x_part ? at.slope : NULL, work);
         sum.value += part.value;
         sum.by_ridge += part.by_ridge;
         sum.by_weight += part.by_weight;
     }
-    if (g)
-        *g = sum.value;
-    if (gx || jv)
-        slope_to_logits(p, &at, gx ? gx : jv, sum.by_ridge, sum.by_weight);
+    if (c->g)
+        *c->g = sum.value;
+    if (x_part)
+        slope_to_logits(p, &at, x_part, sum.by_ridge, sum.by_weight);
     model_end(m, work);
     return 0;
 }
