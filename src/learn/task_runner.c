@@ -105,6 +105,10 @@ static blv_error set_up(const blv_task *task, const blv_task_plan *plan, blv_run
         BLV_CHECK(set_whole(run, "iters", plan->iterations));
     if (plan->products)
         BLV_CHECK(suggest(task, run, "products", plan->products));
+    if (plan->solve_tol)
+        BLV_CHECK(suggest(task, run, "solve_tol", plan->solve_tol));
+    if (plan->start_x)
+        BLV_CHECK(blv_run_write(run, "x", plan->start_x));
     return plan->start_y ? blv_run_write(run, "y", plan->start_y) : BLV_OK;
 }
 

@@ -18,7 +18,6 @@
 #include <unistd.h>
 
 enum { USUAL_FOLDS = 5, FEWEST_FOLDS = 2, MOST_FOLDS = 100, INDENT = 2, ROWS_SHOWN = 5 };
-static const double usual_val_share = 0.3, most_val_share = 0.5;
 
 typedef struct request {
     cli_training training;
@@ -32,30 +31,31 @@ typedef struct request {
 /* ---- The command line ---- */
 
 static const cli_argument table[] = {
-    CLI_OPTION("out", TEXT, request, out, "OUT.csv",
-               "write row, label, weight, verdict, probability and believed label of every row of "
-               "TRAIN, the most suspicious first",
-               .letter = 'o'),
+    CLI_OPTION(
+        "out", TEXT, request, out, "OUT.csv",
+        "write row, label, verdict, probability that the label is right and believed label of "
+        "every row of TRAIN, the most suspicious first",
+        .letter = 'o'),
     CLI_OPTION(
         "write-clean", TEXT, request, clean, "FILE",
         "write TRAIN without the suspect rows, in its format unless the name says otherwise"),
     CLI_OPTION("relabel", FLAG, request, relabel, NULL,
                "keep the suspect rows in that file, with the label that is believed"),
-    CLI_OPTION("threshold", SHARE, request, threshold, "P",
-               "call rows suspect whose label has a probability below P (default: found from the "
-               "data)"),
+    CLI_OPTION(
+        "threshold", SHARE, request, threshold, "P",
+        "call rows suspect whose label is right with a probability below P (default: as many "
+        "rows as are expected to be wrong)"),
     CLI_OPTION("flag-share", SHARE, request, flag_share, "P",
                "call this share of the rows suspect"),
     CLI_OPTION("false-alarms", SHARE, request, false_alarms, "P",
-               "with --val: share of the suspects that may be false alarms (default: 0.04; 0.1 or "
-               "0.2 where that leaves no suspect)"),
+               "call as many rows suspect as have this share of right labels among them"),
     CLI_OPTION("truth", TEXT, request, truth, "COLUMN|FILE",
                "the labels as they should be, to see how many were found: a column of TRAIN, or "
                "what 'bilevel data corrupt --truth' wrote"),
     CLI_OPTION("folds", WHOLE, request, folds, "N", "parts that are held out in turn (default 5)",
                .from = FEWEST_FOLDS, .to = MOST_FOLDS),
     CLI_OPTION("ridge", POSITIVE, request, ridge, "C",
-               "weight of |y|^2 in training (default: 0.001, less where that fits much better)"),
+               "weight of |W|^2 in training (default: learned)"),
     CLI_OPTION("image", CUSTOM, request, image, "auto|none|WIDTHxHEIGHT[x3]",
                "what picture a row is, for the page of 'bilevel report' (default auto)",
                .take = cli_image_parse),
@@ -70,11 +70,6 @@ static blv_error check(void *of, blv_message *why) {
                            "--threshold, --flag-share or --false-alarms, one of them");
     if (asked->relabel && !asked->clean)
         return blv_explain(why, BLV_E_ARGUMENT, "--relabel needs --write-clean FILE");
-    if (asked->training.val_share > most_val_share)
-        return blv_explain(why, BLV_E_ARGUMENT, "--val-share: at most %g", most_val_share);
-    if (asked->false_alarms > 0.0 && !asked->training.val)
-        return blv_explain(why, BLV_E_ARGUMENT,
-                           "--false-alarms needs --val: rows whose labels are right");
     return cli_training_check(&asked->training, why);
 }
 
@@ -95,7 +90,7 @@ static const blv_field request_fields[] = {
     {0}};
 
 static void describe(const request *asked, cli_task_facts *facts) {
-    cli_facts_training(facts, &asked->training, usual_val_share);
+    cli_facts_training(facts, &asked->training, NAN);
     cli_facts_whole(facts, "folds", asked->folds);
     cli_facts_number(facts, "ridge", asked->ridge, "auto");
     cli_facts_number(facts, "threshold", asked->threshold, "auto");
@@ -125,13 +120,11 @@ static const char *label_of(const finding *f, size_t row) {
 static void print_rows(FILE *file, const void *context) {
     const finding *f = context;
     const blv_clean_result *r = f->result;
-    fputs("row,label,weight,verdict,probability,believed\n", file);
+    fputs("row,label,verdict,probability,believed\n", file);
     for (size_t i = 0; i < r->rows; i++) {
         size_t row = r->order[i];
         fprintf(file, "%zu,", row);
         report_csv_text(file, label_of(f, row));
-        fputc(',', file);
-        report_csv_number(file, r->weight[row]);
         fprintf(file, ",%s,", r->suspect[row] ? "suspect" : "keep");
         report_csv_number(file, r->label_probability[row]);
         fputc(',', file);
@@ -194,7 +187,6 @@ static void print_rule(const finding *f) {
     printf("  wrong labels           %zu, %zu of them suspect\n", r->wrong, r->found);
     printf("  recall, precision      %.4f, %.4f\n", r->recall, r->precision);
     printf("  AUROC by probability   %.4f\n", r->auroc_probability);
-    printf("  AUROC by weight        %.4f\n", r->auroc_weight);
 }
 
 static void print_models(const blv_clean_result *r) {
@@ -217,11 +209,11 @@ static void print_suspects(const finding *f) {
     report_table shown = {.align = "rllll"};
     if (r->suspects == 0)
         return;
-    report_table_add(&shown, "ROW\tLABEL\tPROBABILITY\tWEIGHT\tBELIEVED");
+    report_table_add(&shown, "ROW\tLABEL\tRIGHT\tBELIEVED");
     for (size_t i = 0; i < r->suspects && i < ROWS_SHOWN; i++) {
         size_t row = r->order[i];
-        report_table_add(&shown, "%zu\t%s\t%.2e\t%.3f\t%s", row, label_of(f, row),
-                         r->label_probability[row], r->weight[row], class_of(f, r->believed[row]));
+        report_table_add(&shown, "%zu\t%s\t%.2e\t%s", row, label_of(f, row),
+                         r->label_probability[row], class_of(f, r->believed[row]));
     }
     printf("\nThe most suspicious rows\n");
     cli_table_print(&shown, INDENT, stdout);
@@ -259,7 +251,6 @@ static const blv_field truth_fields[] = {BLV_FIELD(blv_clean_result, wrong, SIZE
                                          BLV_FIELD(blv_clean_result, precision, REAL),
                                          BLV_FIELD(blv_clean_result, recall, REAL),
                                          BLV_FIELD(blv_clean_result, auroc_probability, REAL),
-                                         BLV_FIELD(blv_clean_result, auroc_weight, REAL),
                                          {0}};
 
 static const blv_field rule_fields[] = {BLV_FIELD(blv_clean_result, rows, SIZE),
@@ -289,8 +280,6 @@ static const blv_field run_fields[] = {
      .size = sizeof(blv_certificate),
      .fields = blv_certificate_fields,
      .when = 1 + offsetof(blv_clean_result, certified)},
-    BLV_FIELD_RECORDS("certificates", blv_clean_result, certificates, folds,
-                      blv_certificate_fields),
     {0}};
 
 static json_t *describe_finding(const finding *f) {
@@ -356,7 +345,6 @@ static int find(const request *asked, const blv_task_sets *sets, cli_task_hooks 
                                        .no_certificate = t->no_certificate,
                                        .folds = (size_t)asked->folds,
                                        .ridge = asked->ridge,
-                                       .val_share = t->val_share,
                                        .threshold = asked->threshold,
                                        .flag_share = asked->flag_share,
                                        .false_alarms = asked->false_alarms,
