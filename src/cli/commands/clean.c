@@ -172,15 +172,13 @@ static int write_files(const finding *f) {
 
 static void print_rule(const finding *f) {
     const blv_clean_result *r = f->result;
-    printf("%s: %zu of %zu rows suspect (%.1f%%), label of probability below %.4g\n",
-           f->asked->training.train, r->suspects, r->rows,
-           100.0 * (double)r->suspects / (double)r->rows, r->threshold);
-    if (!isnan(r->estimated_wrong))
-        printf("  estimated share of wrong labels   %.1f%%\n", 100.0 * r->estimated_wrong);
+    printf("%s: %zu of %zu rows suspect (%.1f%%)\n", f->asked->training.train, r->suspects, r->rows,
+           100.0 * (double)r->suspects / (double)r->rows);
+    printf("  estimated share of wrong labels   %.1f%%\n", 100.0 * r->estimated_wrong);
     if (!isnan(r->false_alarms))
-        printf("  false alarms among the suspects   %.0f%% aimed at\n", 100.0 * r->false_alarms);
-    if (!f->sets->val)
-        printf("  no rows with right labels (--val): a share of TRAIN replaced them\n");
+        printf("  right labels among the suspects   %.0f%% expected\n", 100.0 * r->false_alarms);
+    for (size_t i = 0; i < r->caution_count; i++)
+        printf("  %s\n", r->cautions[i]);
     if (!r->truth_known)
         return;
     printf("\nAgainst the true labels\n");
