@@ -1,6 +1,5 @@
 #include "cli/task_hooks.h"
 #include "base/message.h"
-#include "cli/signals.h"
 
 #include <stdlib.h>
 

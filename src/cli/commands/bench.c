@@ -4,7 +4,6 @@
 #include "cli/commands.h"
 #include "cli/outputs.h"
 #include "cli/progress_line.h"
-#include "cli/signals.h"
 #include "cli/store_options.h"
 #include "cli/text_table.h"
 

@@ -2,7 +2,6 @@
 #include "base/message.h"
 #include "cli/commands.h"
 #include "cli/json.h"
-#include "cli/signals.h"
 #include "cli/solve_task.h"
 
 #include <stdio.h>
