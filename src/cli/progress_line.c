@@ -254,18 +254,10 @@ void cli_signals_end(void) {
 
 /* ---- From outside ---- */
 
-bool cli_progress_choose(const char *word, bool silent, cli_progress *progress) {
-    static const char *const words[] = {"none", "bar", "lines"};
-    *progress = !silent && isatty(STDERR_FILENO) ? CLI_PROGRESS_BAR : CLI_PROGRESS_NONE;
-    if (!word)
-        return true;
-    for (int i = 0; i < 3; i++) {
-        if (strcmp(word, words[i]) != 0)
-            continue;
-        *progress = silent ? CLI_PROGRESS_NONE : (cli_progress)i;
-        return true;
-    }
-    return false;
+cli_progress cli_progress_choose(const char *word, bool silent) {
+    if (silent || (word ? strcmp(word, "none") == 0 : !isatty(STDERR_FILENO)))
+        return CLI_PROGRESS_NONE;
+    return word && strcmp(word, "lines") == 0 ? CLI_PROGRESS_LINES : CLI_PROGRESS_BAR;
 }
 
 double cli_progress_interval(void) {

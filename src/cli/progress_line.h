@@ -13,8 +13,8 @@ typedef enum cli_progress {
 } cli_progress;
 
 /* How progress is shown: as the word says ("bar", "lines" or "none"), or without one a bar on a
- * terminal. silent: not at all. False when the word is none of these. */
-bool cli_progress_choose(const char *word, bool silent, cli_progress *progress);
+ * terminal. silent: not at all. */
+cli_progress cli_progress_choose(const char *word, bool silent);
 
 /* From here on progress is shown and signals stop the watched run. */
 void cli_progress_begin(cli_progress progress);

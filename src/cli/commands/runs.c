@@ -34,7 +34,7 @@ static blv_error take_status(void *field, const char *word, blv_message *why) {
 
 #define RUNS(value_)                                                                               \
     CLI_POSITION(RUNS, request, runs, value_, "no run is named; 'bilevel runs' lists them")
-#define STORE CLI_INCLUDE(cli_store_file_table, request, store, CLI_SECTION_OWN), CLI_END
+#define STORE CLI_INCLUDE(cli_store_file_table, request, store), CLI_END
 
 /* ---- Cells ---- */
 
