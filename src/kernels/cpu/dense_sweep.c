@@ -284,7 +284,9 @@ static double sweep_rows(const blv_dense_task *task, size_t begin, size_t end,
             sweep_few_columns(task, block, want_loss, in_sum == 0, sums);
         } else {
             score_rows(task, block, scores);
-            if (task->logistic)
+            if (task->sweep->rule)
+                activate_by_rule(block, task->rows, task->sweep, task->scores, scores, tangents);
+            else if (task->logistic)
                 activate_logistic(block, want_loss, scores, tangents);
             else if (task->known)
                 activate_known(block, task->scores, kept_at(task, i), scores, tangents);

@@ -208,7 +208,7 @@ static void describe(blv_dense_task *task, const blv_rows *rows, const blv_sweep
         .logistic = logistic,
         .few_columns = few,
         .stream = few && is_stream(rows, sweep),
-        .second_order = sweep->v && (sweep->hessian || sweep->row_cross),
+        .second_order = sweep->v && (sweep->hessian || sweep->row_cross || sweep->rule),
         .block_rows = block_rows,
         .scores = scores_of(sweep->classes),
         .padded = (rows->columns + kernels->lanes - 1) & ~(kernels->lanes - 1),

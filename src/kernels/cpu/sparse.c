@@ -126,7 +126,7 @@ void blv_sparse_sweep(const blv_rows *rows, const blv_sweep *sweep, blv_sweep_wo
         .rows = rows,
         .sweep = sweep,
         .logistic = logistic,
-        .second_order = sweep->v && (sweep->hessian || sweep->row_cross),
+        .second_order = sweep->v && (sweep->hessian || sweep->row_cross || sweep->rule),
         .residual = room,
         .curvature = room + residuals,
         .stride = sweep->classes,
