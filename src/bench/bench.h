@@ -118,21 +118,25 @@ double bench_clock(clockid_t id);
 /* Of accuracies and the like. */
 bool bench_more_is_better(const char *metric);
 
+/* Sets the fields of a parameter table from values; owner: "problem NAME", for messages. */
+blv_error bench_set_params(const blv_values *settings, const blv_param *params, void *fields,
+                           const char *owner, blv_message *why);
+
 /* ---- Parts of it ---- */
 
 blv_error bench_plan(bench *b);
 /* The runs of tuned entries, once tuning is done. */
 blv_error bench_plan_tuned(bench *b);
 /* Reads the finished runs of the folder and gives them to the jobs. */
-blv_error bench_load_records(bench *b, blv_message *why);
+blv_error bench_load_records(bench *b);
 void bench_forget_records(bench *b);
 /* Adds a finished run to the file. */
-blv_error bench_keep_record(const bench *b, const bench_record *record, blv_message *why);
+blv_error bench_keep_record(const bench *b, const bench_record *record);
 /* Before the plan: data are there, and the problem accepts its settings. */
-blv_error bench_check_problems(const bench *b, blv_message *why);
+blv_error bench_check_problems(const bench *b);
 /* After it: the solvers, or methods, accept theirs. */
-blv_error bench_check_jobs(const bench *b, blv_message *why);
+blv_error bench_check_jobs(const bench *b);
 /* Makes the runs that have no record yet. */
-blv_error bench_execute(bench *b, blv_message *why);
+blv_error bench_execute(bench *b);
 
 #endif
