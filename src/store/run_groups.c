@@ -140,20 +140,22 @@ static blv_error set_label(blv_run_groups *all, size_t g, bool name_runs) {
     return all->group[g].label ? BLV_OK : BLV_E_MEMORY;
 }
 
+static bool is_ambiguous(const blv_run_groups *all, size_t g) {
+    for (size_t h = 0; h < all->groups; h++)
+        if (h != g && strcmp(all->group[g].label, all->group[h].label) == 0)
+            return true;
+    return false;
+}
+
 static blv_error label_groups(blv_run_groups *all) {
-    bool *alike = calloc(all->groups + 1, sizeof *alike);
-    blv_error error = alike ? BLV_OK : BLV_E_MEMORY;
-    for (size_t g = 0; error == BLV_OK && g < all->groups; g++)
-        error = set_label(all, g, false);
-    for (size_t g = 0; error == BLV_OK && g < all->groups; g++)
-        for (size_t h = 0; h < all->groups; h++)
-            alike[g] =
-                alike[g] || (g != h && strcmp(all->group[g].label, all->group[h].label) == 0);
-    for (size_t g = 0; error == BLV_OK && g < all->groups; g++)
-        if (alike[g])
-            error = set_label(all, g, true);
-    free(alike);
-    return error;
+    for (size_t g = 0; g < all->groups; g++)
+        BLV_CHECK(set_label(all, g, false));
+    for (size_t g = 0; g < all->groups; g++)
+        all->group[g].is_alike = is_ambiguous(all, g);
+    for (size_t g = 0; g < all->groups; g++)
+        if (all->group[g].is_alike)
+            BLV_CHECK(set_label(all, g, true));
+    return BLV_OK;
 }
 
 /* ---- The best Phi ---- */
