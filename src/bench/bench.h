@@ -69,8 +69,9 @@ extern const blv_field bench_record_fields[];
 
 /* A number of a point; NaN where there is none. */
 double bench_number(const blv_values *point, const char *name);
-/* Adds an empty point; NULL where memory is short. */
-blv_values *bench_record_point(bench_record *record);
+/* Adds a point with these two values. */
+blv_error bench_record_point(bench_record *record, uint64_t iteration, double seconds,
+                             blv_values **point);
 /* A number of the last point; NaN where there is none. */
 double bench_record_end(const bench_record *record, const char *name);
 

@@ -96,11 +96,8 @@ static void store_point(blv_recorder *recorder, const blv_values *point) {
 static blv_error add_point(making *m, blv_run *run, const blv_solution *end) {
     const blv_result *result = blv_run_result(run);
     const bench_certify when = m->job->certify;
-    blv_values *point = bench_record_point(&m->record);
-    if (!point)
-        return BLV_E_MEMORY;
-    BLV_CHECK(blv_values_add_int(point, "iteration", (int64_t)result->iterations));
-    BLV_CHECK(blv_values_add_real(point, "seconds", result->seconds));
+    blv_values *point;
+    BLV_CHECK(bench_record_point(&m->record, result->iterations, result->seconds, &point));
     BLV_CHECK(add_counts(point, result));
     BLV_CHECK(add_measures(point, run));
     if (when == BENCH_CERTIFY_POINTS || (end && when == BENCH_CERTIFY_END))

@@ -46,13 +46,12 @@ static blv_error take_line(bench *b, const char *line) {
     blv_error error = blv_record_parse(bench_record_fields, &record, line, NULL);
     if (error != BLV_OK)
         return error == BLV_E_MEMORY ? error : BLV_OK;
-    bench_record *larger = realloc(b->records, (b->record_count + 1) * sizeof *larger);
-    if (!larger) {
+    bench_record *added = blv_array_add(&b->records, &b->record_count, sizeof *added);
+    if (!added) {
         blv_record_free(bench_record_fields, &record);
         return BLV_E_MEMORY;
     }
-    b->records = larger;
-    larger[b->record_count++] = record;
+    *added = record;
     return BLV_OK;
 }
 
@@ -128,13 +127,13 @@ blv_error bench_keep_record(const bench *b, const bench_record *record) {
 
 /* ---- Points ---- */
 
-blv_values *bench_record_point(bench_record *record) {
-    blv_values *points = realloc(record->points, (record->point_count + 1) * sizeof *points);
-    if (!points)
-        return NULL;
-    record->points = points;
-    points[record->point_count] = (blv_values){0};
-    return &points[record->point_count++];
+blv_error bench_record_point(bench_record *record, uint64_t iteration, double seconds,
+                             blv_values **point) {
+    *point = blv_array_add(&record->points, &record->point_count, sizeof **point);
+    if (!*point)
+        return BLV_E_MEMORY;
+    BLV_CHECK(blv_values_add_int(*point, "iteration", (int64_t)iteration));
+    return blv_values_add_real(*point, "seconds", seconds);
 }
 
 double bench_number(const blv_values *point, const char *name) {

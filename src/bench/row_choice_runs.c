@@ -174,15 +174,6 @@ typedef struct choosing {
     bench_record *record;
 } choosing;
 
-static blv_error new_point(bench_record *record, size_t iteration, double seconds,
-                           blv_values **point) {
-    *point = bench_record_point(record);
-    if (!*point)
-        return BLV_E_MEMORY;
-    BLV_CHECK(blv_values_add_int(*point, "iteration", (int64_t)iteration));
-    return blv_values_add_real(*point, "seconds", seconds);
-}
-
 /* A network of its own for each of the measures. */
 static blv_error judge(const choosing *c, const blv_dataset *subset, const double *weight,
                        blv_values *point) {
@@ -217,7 +208,7 @@ static blv_error choose_once(const choosing *c) {
     blv_error error =
         index && weight ? blv_select(c->rows, &c->selection, index, weight, why) : BLV_E_MEMORY;
     if (error == BLV_OK)
-        error = new_point(c->record, 1, bench_clock(CLOCK_MONOTONIC) - begin, &point);
+        error = bench_record_point(c->record, 1, bench_clock(CLOCK_MONOTONIC) - begin, &point);
     if (error == BLV_OK)
         error = blv_dataset_select(c->rows, index, count, &subset, why);
     if (error == BLV_OK)
@@ -234,7 +225,7 @@ static blv_error add_task_point(const choosing *c, const blv_continual_pass *pas
     double average, forgetting;
     blv_values *point;
     blv_continual_after(pass, after, &average, &forgetting);
-    BLV_CHECK(new_point(c->record, after, pass->seconds_after[after - 1], &point));
+    BLV_CHECK(bench_record_point(c->record, after, pass->seconds_after[after - 1], &point));
     BLV_CHECK(blv_values_add_real(point, c->tuning ? chosen_by : continual_measures[0], average));
     return blv_values_add_real(point, c->tuning ? "val_forgetting" : continual_measures[1],
                                forgetting);

@@ -22,14 +22,13 @@ static void free_entry(bench_entry *entry) {
 static blv_error add_entry(bench_suite *suite, const char *solver, const char *column,
                            const blv_values *base, const blv_values *own, json_t *grid) {
     char *id = blv_arena_print(&suite->arena, "%s/%s", solver, column);
-    bench_entry *entries = realloc(suite->entries, (suite->entry_count + 1) * sizeof *entries);
-    suite->entries = entries ? entries : suite->entries;
-    if (!id || !entries)
-        return BLV_E_MEMORY;
-    for (size_t i = 0; i < suite->entry_count; i++)
-        if (strcmp(entries[i].id, id) == 0)
+    for (size_t i = 0; id && i < suite->entry_count; i++)
+        if (strcmp(suite->entries[i].id, id) == 0)
             return bench_reject(suite, "solvers: %s is there twice", id);
-    bench_entry *entry = &entries[suite->entry_count++];
+    bench_entry *entry =
+        id ? blv_array_add(&suite->entries, &suite->entry_count, sizeof *entry) : NULL;
+    if (!entry)
+        return BLV_E_MEMORY;
     *entry = (bench_entry){.id = id, .solver = solver, .grid = grid};
     BLV_CHECK(blv_values_update(&entry->set, base));
     return blv_values_update(&entry->set, own);

@@ -1,5 +1,6 @@
 #include "store/run_groups.h"
 
+#include "base/arena.h"
 #include "base/message.h"
 #include "base/text_stream.h"
 #include "store/record.h"
@@ -59,12 +60,11 @@ static blv_error assign_group(blv_run_groups *all, size_t number) {
             return BLV_OK;
         }
     }
-    blv_run_group *group = realloc(all->group, (all->groups + 1) * sizeof *group);
+    run->group = all->groups;
+    blv_run_group *group = blv_array_add(&all->group, &all->groups, sizeof *group);
     if (!group)
         return BLV_E_MEMORY;
-    all->group = group;
-    run->group = all->groups;
-    group[all->groups++] = (blv_run_group){.first = number, .problem = run->problem};
+    *group = (blv_run_group){.first = number, .problem = run->problem};
     all->problems += run->problem == all->problems;
     return BLV_OK;
 }
@@ -190,13 +190,11 @@ static bool is_loaded(const blv_run_groups *all, int64_t id) {
 static blv_error load_one(blv_run_groups *all, blv_store *store, int64_t id) {
     blv_run_info *info = NULL;
     BLV_CHECK(blv_store_find(store, id, &info));
-    blv_stored_run *runs = realloc(all->runs, (all->count + 1) * sizeof *runs);
-    if (!runs) {
+    blv_stored_run *run = blv_array_add(&all->runs, &all->count, sizeof *run);
+    if (!run) {
         blv_run_info_free(info);
         return BLV_E_MEMORY;
     }
-    all->runs = runs;
-    blv_stored_run *run = &runs[all->count++];
     *run = (blv_stored_run){.info = info, .best = NAN};
     BLV_CHECK(blv_store_trace(store, id, &run->trace));
     BLV_CHECK(blv_store_best(store, id, &run->best));

@@ -2,6 +2,7 @@
 #include "bilevel/checkpoint.h"
 #include "store/store_private.h"
 
+#include "base/arena.h"
 #include "base/message.h"
 
 #include <inttypes.h>
@@ -142,14 +143,14 @@ blv_error blv_store_flush(blv_store *store) {
 
 blv_error blv_store_row(blv_store *store, int64_t id, uint64_t iteration, double seconds,
                         const char *row) {
-    blv_pending_row *rows = realloc(store->rows, (store->row_count + 1) * sizeof *rows);
     char *text = strdup(row);
-    store->rows = rows ? rows : store->rows;
-    if (!rows || !text) {
+    blv_pending_row *added =
+        text ? blv_array_add(&store->rows, &store->row_count, sizeof *added) : NULL;
+    if (!added) {
         free(text);
         return blv_store_no_memory(store);
     }
-    rows[store->row_count++] = (blv_pending_row){id, iteration, seconds, text};
+    *added = (blv_pending_row){id, iteration, seconds, text};
     return now() - store->rows_written < seconds_between_rows ? BLV_OK : blv_store_flush(store);
 }
 
