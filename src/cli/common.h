@@ -28,13 +28,15 @@ void cli_complain_about(const char *topic);
 /* Complains and returns the exit code that the error asks for. Without a text (NULL or empty) the
  * message is the error's own. */
 int cli_reject(blv_error error, const char *text);
+/* Gets the message of a call whose result goes to one of the following. */
+extern blv_message cli_why;
 /* The same for the result of a call: CLI_DONE, and no message, with BLV_OK. */
-int cli_exit_code(blv_error error, const blv_message *why);
+int cli_exit_code(blv_error error);
 
 /* ---- The end: stores are closed and unfinished files removed however a command ends ---- */
 
-/* Ends the command where a call has failed; why may be NULL. */
-void cli_expect(blv_error error, const blv_message *why);
+/* Ends the command where a call has failed. */
+void cli_expect(blv_error error);
 /* Complains about bad input and ends the command. */
 noreturn void cli_die(const char *format, ...) BLV_PRINTF(1, 2);
 

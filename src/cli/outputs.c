@@ -53,10 +53,9 @@ static blv_error open_one(cli_outputs *outputs, const char *path, blv_message *w
 
 /* NULL where there is nothing to write to. */
 static blv_atomic_file *add(cli_outputs *outputs, const char *path) {
-    blv_message why = {0};
     if (!path || outputs->code != CLI_DONE)
         return NULL;
-    outputs->code = cli_exit_code(open_one(outputs, path, &why), &why);
+    outputs->code = cli_exit_code(open_one(outputs, path, &cli_why));
     return outputs->code == CLI_DONE ? outputs->files[outputs->count - 1] : NULL;
 }
 
@@ -67,41 +66,42 @@ const char *cli_outputs_add(cli_outputs *outputs, const char *path) {
 
 void cli_outputs_write(cli_outputs *outputs, const char *path, const blv_dataset *dataset,
                        const char *format) {
-    blv_message why = {0};
     blv_atomic_file *file = add(outputs, path);
     if (file)
         outputs->code = cli_exit_code(
-            blv_dataset_write_to(dataset, path, format, blv_atomic_file_write, file, &why), &why);
+            blv_dataset_write_to(dataset, path, format, blv_atomic_file_write, file, &cli_why));
 }
 
 void cli_outputs_print(cli_outputs *outputs, const char *path, cli_print_fn print,
                        const void *context) {
-    blv_message why = {0};
     blv_atomic_file *file = add(outputs, path);
     if (!file)
         return;
     print(file->file, context);
     if (ferror(file->file) || fflush(file->file) != 0)
-        outputs->code = cli_exit_code(blv_explain_errno(&why, path, "write"), &why);
+        outputs->code = cli_exit_code(blv_explain_errno(&cli_why, path, "write"));
 }
 
 void cli_outputs_bytes(cli_outputs *outputs, const char *path, const void *first, size_t size) {
-    blv_message why = {0};
     blv_atomic_file *file = add(outputs, path);
     if (file && (fwrite(first, 1, size, file->file) != size || fflush(file->file) != 0))
-        outputs->code = cli_exit_code(blv_explain_errno(&why, path, "write"), &why);
+        outputs->code = cli_exit_code(blv_explain_errno(&cli_why, path, "write"));
 }
 
 /* ---- Together ---- */
 
 int cli_outputs_finish(cli_outputs *outputs) {
-    blv_message why = {0};
     int code = outputs->code;
     if (code == CLI_DONE)
-        code =
-            cli_exit_code(blv_atomic_file_commit_all(outputs->files, outputs->count, &why), &why);
+        code = cli_exit_code(blv_atomic_file_commit_all(outputs->files, outputs->count, &cli_why));
     discard(outputs);
     return code;
+}
+
+void cli_outputs_commit(cli_outputs *outputs) {
+    int code = cli_outputs_finish(outputs);
+    if (code != CLI_DONE)
+        exit(code);
 }
 
 void cli_outputs_try(const char *first, const char *second) {

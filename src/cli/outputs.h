@@ -34,6 +34,8 @@ const char *cli_outputs_add(cli_outputs *outputs, const char *path);
 /* Moves all files to their places unless something has failed, removes what was not moved, frees
  * and returns the exit code. */
 int cli_outputs_finish(cli_outputs *outputs);
+/* The same; ends the command where something has failed. */
+void cli_outputs_commit(cli_outputs *outputs);
 /* Ends the command where files could not be written to these paths, before hours are spent; NULL:
  * no file. */
 void cli_outputs_try(const char *first, const char *second);

@@ -31,7 +31,7 @@ static const blv_field request_fields[] = {
     {0}};
 
 static char *expect_text(char *text) {
-    cli_expect(text ? BLV_OK : BLV_E_MEMORY, NULL);
+    cli_expect(text ? BLV_OK : BLV_E_MEMORY);
     return text;
 }
 

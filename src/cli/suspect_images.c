@@ -160,7 +160,7 @@ static void put_pictures(FILE *out, const cli_image *image, const blv_task_sets 
                                        .caption = captions[i]};
     }
     find_range(pictures, count, sets->features);
-    cli_expect(report_contact_sheet(out, pictures, count), NULL);
+    cli_expect(report_contact_sheet(out, pictures, count));
     free(pictures);
     free(values);
     free(captions);

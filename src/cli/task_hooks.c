@@ -73,18 +73,18 @@ static void on_note(void *context, const char *text) {
 /* ---- What is known of a run ---- */
 
 void cli_facts_text(cli_task_facts *facts, const char *name, const char *text) {
-    cli_expect(blv_values_add_text(&facts->values, name, text), NULL);
+    cli_expect(blv_values_add_text(&facts->values, name, text));
 }
 
 void cli_facts_number(cli_task_facts *facts, const char *name, double number, const char *word) {
     if (number > 0.0)
-        cli_expect(blv_values_add_real(&facts->values, name, number), NULL);
+        cli_expect(blv_values_add_real(&facts->values, name, number));
     else
         cli_facts_text(facts, name, word);
 }
 
 void cli_facts_whole(cli_task_facts *facts, const char *name, uint64_t number) {
-    cli_expect(blv_values_add_int(&facts->values, name, (int64_t)number), NULL);
+    cli_expect(blv_values_add_int(&facts->values, name, (int64_t)number));
 }
 
 /* ---- The command ---- */
@@ -113,7 +113,7 @@ void cli_task_begin(cli_task_hooks *task, const char *kind, const blv_field *tab
                     const void *request, const cli_task_options *options,
                     const cli_resume *resume) {
     task->facts.request = blv_record_text(table, request);
-    cli_expect(task->facts.request ? BLV_OK : BLV_E_MEMORY, NULL);
+    cli_expect(task->facts.request ? BLV_OK : BLV_E_MEMORY);
     task->session.facts = (blv_run_info){.size = sizeof(blv_run_info),
                                          .kind = kind,
                                          .command_count = cli_typed.count,
@@ -162,7 +162,7 @@ int cli_task_end(cli_task_hooks *task, int code, const char *why, const blv_run_
 
 int cli_task_report(cli_task_hooks *task, char *message, const json_t *result, blv_run_info end) {
     char *text = json_dumps(result, JSON_COMPACT);
-    cli_expect(text ? BLV_OK : BLV_E_MEMORY, NULL);
+    cli_expect(text ? BLV_OK : BLV_E_MEMORY);
     end.message = message;
     end.result = text;
     int code = cli_task_end(task, CLI_DONE, NULL, &end);

@@ -121,16 +121,15 @@ static blv_error list_one(report_table *lines, const char *path, blv_message *wh
 
 static int list_suites(const char *folder, bool is_named) {
     report_table lines = {.align = "lrll"};
-    blv_message why = {0};
     size_t count = 0;
     char **paths = bench_suite_list(folder, &count);
-    cli_expect(paths ? BLV_OK : BLV_E_MEMORY, NULL);
+    cli_expect(paths ? BLV_OK : BLV_E_MEMORY);
     if (count == 0)
         cli_die("there are no suites%s%s; --suites DIR names their folder", is_named ? " in " : "",
                 is_named ? folder : "");
     report_table_add(&lines, "SUITE\tRUNS\tEACH\tTITLE");
     for (size_t i = 0; i < count; i++) {
-        cli_expect(list_one(&lines, paths[i], &why), &why);
+        cli_expect(list_one(&lines, paths[i], &cli_why));
         free(paths[i]);
     }
     free(paths);
@@ -172,8 +171,7 @@ static int write_files(const bench_results *results) {
     cli_outputs outputs = {0};
     for (const bench_file *f = bench_files; f->name; f++) {
         cli_text text;
-        blv_message why = {0};
-        cli_expect(f->put(results, cli_text_begin(&text), &why), &why);
+        cli_expect(f->put(results, cli_text_begin(&text), &cli_why));
         char *whole = cli_text_end(&text);
         char *path = cli_print("%s/%s", results->bench->folder, f->name);
         cli_outputs_bytes(&outputs, path, whole, text.size);
@@ -185,10 +183,10 @@ static int write_files(const bench_results *results) {
 
 static int show_results(const bench *b, report_form form) {
     bench_results results;
-    cli_expect(bench_results_make(&results, b), NULL);
+    cli_expect(bench_results_make(&results, b));
     int code = write_files(&results);
     if (code == CLI_DONE)
-        cli_expect(bench_results_print(&results, form, stdout), NULL);
+        cli_expect(bench_results_print(&results, form, stdout));
     bench_results_free(&results);
     return code;
 }
@@ -196,16 +194,15 @@ static int show_results(const bench *b, report_form form) {
 static int run_suite(request *asked, const char *folder) {
     bench b = {0};
     char *path = NULL;
-    blv_message why = {0};
-    cli_expect(bench_suite_find(asked->name, folder, &path, &why), &why);
+    cli_expect(bench_suite_find(asked->name, folder, &path, &cli_why));
     asked->bench.suite = path;
-    cli_expect(bench_open(&b, &asked->bench, &why), &why);
+    cli_expect(bench_open(&b, &asked->bench, &cli_why));
     cli_signals_begin();
-    blv_error error = bench_run_all(&b, &why);
+    blv_error error = bench_run_all(&b, &cli_why);
     cli_signals_end();
     if (error == BLV_E_STOPPED)
-        blv_explain(&why, error, "stopped; the same command resumes it");
-    cli_expect(error, &why);
+        blv_explain(&cli_why, error, "stopped; the same command resumes it");
+    cli_expect(error);
     int code = show_results(&b, asked->markdown ? REPORT_AS_MARKDOWN : REPORT_AS_TEXT);
     bench_close(&b);
     free(path);

@@ -135,11 +135,9 @@ static int judge(const solving *s, const blv_solution *solution, blv_error error
 
 static int save(const solving *s) {
     const blv_execution *e = &s->execution;
-    blv_message why = {0};
-    return cli_exit_code(s->out && e->ran
-                             ? blv_vectors_save(s->out, &e->end_vectors, &e->start_vectors, &why)
-                             : BLV_OK,
-                         &why);
+    if (!s->out || !e->ran)
+        return CLI_DONE;
+    return cli_exit_code(blv_vectors_save(s->out, &e->end_vectors, &e->start_vectors, &cli_why));
 }
 
 static void show(solving *s) {
@@ -252,7 +250,7 @@ int cli_solve(cli_solve_task *task) {
         .size = sizeof options, .settings = settings, .context = &s, .begin = begin, .end = end};
     blv_message why = {0};
     s.several = cli_solve_is_with_several(task) && !task->is_one_of_several;
-    cli_expect(load(&s, &why), &why);
+    cli_expect(load(&s, &cli_why));
     cli_progress_begin(task->options.progress);
     blv_error error =
         s.several ? solve_with_several(&s, &options, &why) : solve_with_one(&s, &options, &why);

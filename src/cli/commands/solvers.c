@@ -305,9 +305,8 @@ static void show_all(const request *asked) {
 
 static void show_one(const request *asked) {
     const cli_instance *problem = &asked->problem;
-    blv_message why = {0};
-    entry e = {.solver = blv_solver_find(NULL, asked->name, &why)};
-    cli_expect(e.solver ? BLV_OK : BLV_E_NAME, &why);
+    entry e = {.solver = blv_solver_find(NULL, asked->name, &cli_why)};
+    cli_expect(e.solver ? BLV_OK : BLV_E_NAME);
     if (problem->problem)
         e.fit = blv_solver_fit(e.solver, problem->problem, &e.remark);
     if (asked->json)
