@@ -100,6 +100,13 @@ void cli_settings_add(cli_settings *settings, const char *key, const char *value
     settings->items[settings->count++] = (blv_setting){key, value};
 }
 
+const char *const *cli_settings_list(cli_settings *settings) {
+    _Static_assert(sizeof(blv_setting) == 2 * sizeof(char *), "a setting is two texts, no more");
+    cli_settings_add(settings, NULL, NULL);
+    settings->count--;
+    return (const char *const *)(const void *)settings->items;
+}
+
 bool cli_settings_has(const cli_settings *settings, const char *key) {
     for (size_t i = 0; i < settings->count; i++)
         if (strcmp(settings->items[i].key, key) == 0)

@@ -77,6 +77,8 @@ typedef struct cli_settings {
 /* key and value are borrowed. */
 void cli_settings_add(cli_settings *settings, const char *key, const char *value);
 bool cli_settings_has(const cli_settings *settings, const char *key);
+/* {"key", "value", ..., NULL}, as blv_solve_options has them; lives as long as the settings do. */
+const char *const *cli_settings_list(cli_settings *settings);
 
 /* The whole text must be a decimal number from 0 to most. */
 bool cli_parse_whole(const char *text, uint64_t most, uint64_t *value);
