@@ -177,7 +177,7 @@ char *cli_suspect_images(const cli_image *given, const blv_task_sets *sets,
     FILE *out = cli_text_begin(&text);
     snprintf(title, sizeof title, "The %zu most suspicious of %zu suspect rows", count,
              r->suspects);
-    report_html_heading(out, 3, title);
+    report_html_element(out, "h3", title);
     put_pictures(out, &image, sets, r, count);
     return cli_text_end(&text);
 }
