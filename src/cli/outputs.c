@@ -4,33 +4,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-static cli_outputs *unfinished; /* removed however the command ends */
+static cli_outputs *unfinished; /* removed however the command ends; NULL: none */
 
-static void discard(cli_outputs *outputs) {
-    for (size_t i = 0; i < outputs->count; i++) {
-        blv_atomic_file_discard(outputs->files[i]);
-        free(outputs->files[i]);
+static void discard(void) {
+    for (size_t i = 0; unfinished && i < unfinished->count; i++) {
+        blv_atomic_file_discard(unfinished->files[i]);
+        free(unfinished->files[i]);
     }
-    free(outputs->files);
-    cli_outputs **link = &unfinished;
-    while (*link && *link != outputs)
-        link = &(*link)->next;
-    if (*link)
-        *link = outputs->next;
-    *outputs = (cli_outputs){0};
+    if (unfinished)
+        free(unfinished->files);
+    unfinished = NULL;
 }
 
-static void discard_unfinished(void) {
-    while (unfinished)
-        discard(unfinished);
-}
-
-static void note_unfinished(cli_outputs *outputs) {
+static void begin(cli_outputs *outputs) {
     static bool noted;
     if (!noted)
-        atexit(discard_unfinished);
+        atexit(discard);
     noted = true;
-    outputs->next = unfinished;
     unfinished = outputs;
 }
 
@@ -41,7 +31,7 @@ static blv_error open_one(cli_outputs *outputs, const char *path, blv_message *w
         if (strcmp(outputs->files[i]->path, path) == 0)
             return blv_explain(why, BLV_E_FILE, "%s is named twice as output", path);
     if (outputs->count == 0)
-        note_unfinished(outputs);
+        begin(outputs);
     outputs->files = cli_grow(outputs->files, outputs->count + 1, sizeof outputs->files[0]);
     blv_atomic_file *file = cli_alloc(1, sizeof *file);
     outputs->files[outputs->count++] = file;
@@ -94,7 +84,7 @@ int cli_outputs_finish(cli_outputs *outputs) {
     int code = outputs->code;
     if (code == CLI_DONE)
         code = cli_exit_code(blv_atomic_file_commit_all(outputs->files, outputs->count, &cli_why));
-    discard(outputs);
+    discard();
     return code;
 }
 
@@ -110,5 +100,5 @@ void cli_outputs_try(const char *first, const char *second) {
     cli_outputs_add(&outputs, second);
     if (outputs.code != CLI_DONE)
         exit(outputs.code);
-    discard(&outputs);
+    discard();
 }

@@ -64,12 +64,6 @@ static void on_end(void *context, const blv_task_run *which, const blv_run_end *
     blv_task_session_end(&task->session, which, end);
 }
 
-static void on_note(void *context, const char *text) {
-    (void)context;
-    cli_progress_clear();
-    cli_complain("%s", text);
-}
-
 /* ---- What is known of a run ---- */
 
 void cli_facts_text(cli_task_facts *facts, const char *name, const char *text) {
@@ -93,7 +87,7 @@ static void open_store(cli_task_hooks *task, const cli_task_options *options,
                        const cli_resume *resume) {
     blv_recorder *recorder = &task->session.recorder;
     recorder->checkpoint_seconds = options->checkpoint_seconds;
-    recorder->warn = on_note;
+    recorder->warn = cli_note;
     if (resume) {
         recorder->store = resume->store;
         task->store_is_named = resume->store_is_named;
@@ -132,7 +126,7 @@ void cli_task_begin(cli_task_hooks *task, const char *kind, const blv_field *tab
                                    .recall = on_recall,
                                    .begin = on_begin,
                                    .end = on_end,
-                                   .note = on_note};
+                                   .note = cli_note};
 }
 
 void cli_task_leave(cli_task_hooks *task) {

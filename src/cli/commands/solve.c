@@ -26,12 +26,6 @@ static const char **split(char *list) {
 
 /* ---- One run ---- */
 
-static void warn(void *context, const char *text) {
-    (void)context;
-    cli_progress_clear();
-    cli_complain("%s", text);
-}
-
 /* With several, "run.jsonl" for soba: "run.soba.jsonl". To be freed; NULL for NULL. */
 static char *own_path(const cli_solve_task *s, const char *path, const char *solver) {
     if (!path || !s->several)
@@ -50,7 +44,7 @@ static blv_error begin(void *context, blv_run *run, blv_message *why) {
     s->run_out = own_path(s, s->out, solver);
     s->request = s->store ? cli_solve_request(s, run) : NULL;
     s->recorder = (blv_recorder){
-        .store = s->store, .checkpoint_seconds = s->options.checkpoint_seconds, .warn = warn};
+        .store = s->store, .checkpoint_seconds = s->options.checkpoint_seconds, .warn = cli_note};
     s->execution =
         (blv_execution){.recorder = &s->recorder,
                         .facts = {.kind = "solve",
