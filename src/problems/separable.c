@@ -5,14 +5,12 @@
 #include <stdlib.h>
 
 static double get(const separable *s, const blv_vec *v, size_t i) {
-    return element(raw(v), s->precision, i);
+    return blv_value_get(raw(v), s->precision, i);
 }
 
 static void put(const separable *s, blv_vec *v, size_t i, double value) {
-    if (v && s->precision == BLV_F64)
-        blv_vec_f64_mut(v)[i] = value;
-    else if (v)
-        blv_vec_f32_mut(v)[i] = (float)value;
+    if (v)
+        blv_value_set(raw_mut(v), s->precision, i, value);
 }
 
 /* All parts at coordinate i, for this y. */
