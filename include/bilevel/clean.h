@@ -45,7 +45,8 @@ typedef struct blv_clean_model {
     blv_quality val, test;
 } blv_clean_model;
 
-enum { BLV_CLEAN_MODELS = 5 };
+enum { BLV_CLEAN_MODELS = 5, BLV_CLEAN_AGAINST = 3, BLV_CLEAN_CAUTIONS = 4 };
+#define BLV_CLEAN_NO_FEATURE UINT32_MAX
 
 typedef struct blv_clean_result {
     size_t rows, classes, folds;
@@ -54,9 +55,12 @@ typedef struct blv_clean_result {
     double *label_probability; /* that the given label of each row is right */
     int32_t *believed;         /* the likeliest class of each row */
     bool *suspect;
-    size_t *order; /* rows, the most suspicious first */
+    size_t *order; /* rows: the suspects, then the others, the least probable labels first */
     size_t suspects;
-    size_t spared;            /* rows that would be suspect if that left enough of their class */
+    size_t spared; /* rows that would be suspect if that left enough of their class */
+    /* rows x BLV_CLEAN_AGAINST: the features that speak most for the believed class of a suspect
+     * against its label, or BLV_CLEAN_NO_FEATURE */
+    uint32_t *against;
     double *val_probability;  /* like probability, of the validation rows */
     double *test_probability; /* of the test rows, mean over the folds */
 
@@ -65,6 +69,9 @@ typedef struct blv_clean_result {
     double threshold;       /* of no suspect the label is right with more probability */
     double estimated_wrong; /* share of wrong labels */
     double false_alarms;    /* the share that is expected among the suspects; NaN: no suspects */
+
+    size_t caution_count;
+    const char *cautions[BLV_CLEAN_CAUTIONS]; /* what to know about this result, a line each */
 
     bool truth_known;    /* sets->wrong; then: */
     size_t wrong, found; /* wrong labels, and those of them that are suspect */

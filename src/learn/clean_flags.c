@@ -7,8 +7,10 @@
  * judge, and the best rows of every class. */
 #include "learn/clean_work.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { ROWS_TO_JUDGE = 10, LEAST_KEPT = 2 };
 static const double kept_share = 0.1;
@@ -25,30 +27,118 @@ static int by_suspicion(const void *left, const void *right) {
     return a->row < b->row ? -1 : a->row > b->row;
 }
 
-static double judge(const blv_clean_result *r, size_t row, size_t label) {
+/* The noise drawn halfway, in the logarithm, to one that treats all classes alike: what is learned
+ * of single classes is less certain than its mean. [l * classes + k], as rows need it. */
+static void shrink_noise(const blv_clean_result *r, double *shrunk) {
+    const size_t K = r->classes;
+    double right = 0.0;
+    for (size_t k = 0; k < K; k++)
+        right += r->noise[k * K + k] / (double)K;
+    for (size_t i = 0; i < K * K; i++) {
+        const size_t k = i / K, l = i % K;
+        const double alike = k == l ? right : (1.0 - right) / (double)(K - 1);
+        shrunk[l * K + k] = sqrt(r->noise[i] * alike);
+    }
+}
+
+/* ---- How many ---- */
+
+/* likely: classes numbers to work in; joint: classes x classes, zero */
+static double count_wrong(const blv_clean_result *r, const int32_t *label, double *likely,
+                          double *joint) {
+    const size_t K = r->classes;
+    double wrong = 0.0;
+    for (size_t k = 0; k < K; k++) {
+        double sum = 0.0, rows = 0.0;
+        for (size_t i = 0; i < r->rows; i++)
+            if ((size_t)label[i] == k) {
+                sum += r->probability[i * K + k];
+                rows += 1.0;
+            }
+        likely[k] = rows > 0.0 ? sum / rows : 2.0; /* no row: never likely */
+    }
+    for (size_t i = 0; i < r->rows; i++) {
+        const double *p = r->probability + i * K;
+        size_t best = K;
+        for (size_t k = 0; k < K; k++)
+            if (p[k] >= likely[k] && (best == K || p[k] > p[best]))
+                best = k;
+        if (best < K)
+            joint[(size_t)label[i] * K + best] += 1.0;
+    }
+    for (size_t s = 0; s < K; s++) {
+        double judged = 0.0, rows = 0.0;
+        for (size_t k = 0; k < K; k++)
+            judged += joint[s * K + k];
+        for (size_t i = 0; i < r->rows; i++)
+            rows += (size_t)label[i] == s;
+        if (judged > 0.0)
+            wrong += rows * (1.0 - joint[s * K + s] / judged);
+    }
+    return wrong;
+}
+
+/* The sum of 1 - p with all odds of p times exp(shift). */
+static double sum_wrong(size_t rows, const double *odds, double shift) {
+    double sum = 0.0;
+    for (size_t i = 0; i < rows; i++)
+        sum += 1.0 / (1.0 + exp(odds[i] + shift));
+    return sum;
+}
+
+/* odds, logarithms of them, become probabilities whose complements add up to `wrong`. */
+static void calibrate(size_t rows, double wrong, double *odds) {
+    double low = -100.0, high = 100.0;
+    for (int i = 0; i < 60; i++) {
+        const double middle = 0.5 * (low + high);
+        if (sum_wrong(rows, odds, middle) > wrong)
+            low = middle;
+        else
+            high = middle;
+    }
+    for (size_t i = 0; i < rows; i++)
+        odds[i] = 1.0 / (1.0 + exp(-odds[i] - low));
+}
+
+/* ---- Which ---- */
+
+/* The logarithm of the odds that the label is right. */
+static double judge(const blv_clean_result *r, const double *noise, size_t row, size_t label) {
     const double *p = r->probability + row * r->classes;
     double sum = 0.0;
+    noise += label * r->classes;
     for (size_t k = 0; k < r->classes; k++)
-        sum += p[k] * r->noise[k * r->classes + label];
-    return sum > 0.0 ? p[label] * r->noise[label * r->classes + label] / sum : 0.0;
+        sum += p[k] * noise[k];
+    const double right = p[label] * noise[label], other = sum - right;
+    return log(fmax(right, DBL_MIN)) - log(fmax(other, DBL_MIN));
 }
 
 static blv_error rank_rows(blv_cleaning *c) {
     blv_clean_result *r = &c->result;
+    const size_t K = r->classes;
     const int32_t *label = blv_dataset_view_of(c->sets.train)->label;
-    ranked *order = malloc((r->rows + 1) * sizeof *order);
-    if (!order)
+    blv_arena arena = {0};
+    ranked *order = blv_arena_alloc(&arena, r->rows + 1, sizeof *order);
+    double *noise = blv_arena_alloc(&arena, K * K, sizeof *noise);
+    double *joint = blv_arena_alloc(&arena, K * K + K, sizeof *joint);
+    if (arena.failed) {
+        blv_arena_free(&arena);
         return blv_explain_memory(c->why);
-    for (size_t i = 0; i < r->rows; i++) {
-        r->label_probability[i] = judge(r, i, (size_t)label[i]);
-        r->believed[i] = (int32_t)blv_likeliest(r->probability + i * r->classes, r->classes);
-        r->estimated_wrong += (1.0 - r->label_probability[i]) / (double)r->rows;
-        order[i] = (ranked){r->label_probability[i], i};
     }
+    shrink_noise(r, noise);
+    const double wrong = count_wrong(r, label, joint + K * K, joint);
+    for (size_t i = 0; i < r->rows; i++) {
+        r->label_probability[i] = judge(r, noise, i, (size_t)label[i]);
+        r->believed[i] = (int32_t)blv_likeliest(r->probability + i * K, K);
+    }
+    calibrate(r->rows, wrong, r->label_probability);
+    r->estimated_wrong = wrong / (double)r->rows;
+    for (size_t i = 0; i < r->rows; i++)
+        order[i] = (ranked){r->label_probability[i], i};
     qsort(order, r->rows, sizeof *order, by_suspicion);
     for (size_t i = 0; i < r->rows; i++)
         r->order[i] = order[i].row;
-    free(order);
+    blv_arena_free(&arena);
     return BLV_OK;
 }
 
@@ -90,6 +180,66 @@ static void flag(blv_cleaning *c, size_t *left) {
     r->false_alarms = r->suspects > 0 ? expected / (double)r->suspects : (double)NAN;
 }
 
+/* Suspects first, each part in the order that it has. */
+static blv_error put_suspects_first(blv_cleaning *c) {
+    blv_clean_result *r = &c->result;
+    size_t *sorted = malloc((r->rows + 1) * sizeof *sorted), suspect = 0, other = r->suspects;
+    if (!sorted)
+        return blv_explain_memory(c->why);
+    for (size_t i = 0; i < r->rows; i++)
+        sorted[r->suspect[r->order[i]] ? suspect++ : other++] = r->order[i];
+    memcpy(r->order, sorted, r->rows * sizeof *sorted);
+    free(sorted);
+    return BLV_OK;
+}
+
+/* ---- What speaks against a label ---- */
+
+static double value_at(const blv_dataset_view *v, size_t i) {
+    const void *values = v->dense ? v->dense : v->value;
+    return v->precision == BLV_F32 ? (double)((const float *)values)[i]
+                                   : ((const double *)values)[i];
+}
+
+/* By how much each feature raises the score of the believed class above that of the label. */
+static void find_against(const blv_cleaning *c, size_t row) {
+    const blv_dataset_view *v = blv_dataset_view_of(c->sets.train);
+    const double *believed = c->weights + (size_t)c->result.believed[row] * v->columns;
+    const double *stated = c->weights + (size_t)v->label[row] * v->columns;
+    const size_t begin = v->dense ? row * v->stride : v->row_start[row];
+    const size_t end = v->dense ? begin + v->columns : v->row_start[row + 1];
+    uint32_t *to = c->result.against + row * BLV_CLEAN_AGAINST;
+    double most[BLV_CLEAN_AGAINST] = {0};
+    for (size_t i = begin; i < end; i++) {
+        const size_t j = v->dense ? i - begin : v->column[i];
+        double gain = j < c->given->features ? value_at(v, i) * (believed[j] - stated[j]) : 0.0;
+        uint32_t feature = (uint32_t)j;
+        for (size_t a = 0; a < BLV_CLEAN_AGAINST; a++)
+            if (gain > most[a]) {
+                const double less = most[a];
+                const uint32_t next = to[a];
+                most[a] = gain;
+                to[a] = feature;
+                gain = less;
+                feature = next;
+            }
+    }
+}
+
+/* ---- All of it ---- */
+
+static void caution(blv_cleaning *c) {
+    if (!c->given->val)
+        blv_clean_caution(c,
+                          "no rows whose labels are known to be right (--val): wrong labels that "
+                          "follow a rule may pass for right ones");
+    if (c->result.spared > 0)
+        blv_clean_caution(c,
+                          "%zu more rows look wrong, but without them too little would be left of "
+                          "their classes: they are kept",
+                          c->result.spared);
+}
+
 blv_error blv_clean_flag(blv_cleaning *c) {
     const blv_dataset_view *train = blv_dataset_view_of(c->sets.train);
     BLV_CHECK(rank_rows(c));
@@ -104,5 +254,11 @@ blv_error blv_clean_flag(blv_cleaning *c) {
     }
     flag(c, left);
     free(left);
-    return BLV_OK;
+    for (size_t i = 0; i < train->rows * BLV_CLEAN_AGAINST; i++)
+        c->result.against[i] = BLV_CLEAN_NO_FEATURE;
+    for (size_t i = 0; c->weights && i < train->rows; i++)
+        if (c->result.suspect[i])
+            find_against(c, i);
+    caution(c);
+    return put_suspects_first(c);
 }

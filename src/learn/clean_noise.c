@@ -329,6 +329,16 @@ static void take_noise(const noise_fit *f, blv_clean_result *r) {
     blv_noise_matrix(f->classes, f->x + f->first_logit, r->noise);
 }
 
+static void add_weights(const noise_fit *f, double share) {
+    const size_t K = f->classes, model = f->dim_y / f->folds, columns = model / K;
+    const bool dense = blv_dataset_view_of(f->train)->dense != NULL;
+    for (size_t m = 0; m < f->folds; m++)
+        for (size_t i = 0; i < model; i++) {
+            const size_t to = dense ? i : i % K * columns + i / K;
+            f->cleaning->weights[to] += share * f->y[m * model + i] / (double)f->folds;
+        }
+}
+
 /* Answers to all rows, with the models of several deals of folds. */
 static blv_error answer(noise_fit *f, size_t deals) {
     blv_cleaning *c = f->cleaning;
@@ -341,6 +351,7 @@ static blv_error answer(noise_fit *f, size_t deals) {
             BLV_CHECK(make_problem(f, f->val != NULL));
             BLV_CHECK(fit_at(f, final_tolerance));
         }
+        add_weights(f, share);
         BLV_CHECK(add_answers(f, f->train, f->part, share, r->probability));
         if (f->val)
             BLV_CHECK(add_answers(f, f->val, f->val_part, share, r->val_probability));

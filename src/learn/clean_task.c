@@ -4,6 +4,8 @@
 #include "learn/row_sets.h"
 
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -107,6 +109,17 @@ static void release_sets(blv_cleaning *c) {
     c->sets.train = c->sets.val = c->sets.test = NULL;
 }
 
+void blv_clean_caution(blv_cleaning *c, const char *format, ...) {
+    char line[256];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    const char *kept = blv_arena_copy(&c->arena, line);
+    if (kept && c->result.caution_count < BLV_CLEAN_CAUTIONS)
+        c->result.cautions[c->result.caution_count++] = kept;
+}
+
 /* ---- Against the true labels ---- */
 
 static double ratio(size_t part, size_t whole) {
@@ -147,6 +160,9 @@ static void make_space(blv_cleaning *c) {
     r->believed = blv_arena_alloc(a, r->rows, sizeof *r->believed);
     r->suspect = blv_arena_alloc(a, r->rows, sizeof *r->suspect);
     r->order = blv_arena_alloc(a, r->rows, sizeof *r->order);
+    r->against = blv_arena_alloc(a, r->rows * BLV_CLEAN_AGAINST, sizeof *r->against);
+    c->weights = blv_arena_alloc(a, r->classes * blv_dataset_view_of(c->given->train)->columns,
+                                 sizeof *c->weights);
     r->noise = blv_arena_alloc(a, r->classes * r->classes, sizeof *r->noise);
 }
 

@@ -21,7 +21,8 @@ typedef struct request {
 #define LIMIT(name_, value_, help_) CLI_OPTION(name_, RUN_OPTION, request, limits, value_, help_)
 
 static const cli_argument table[] = {
-    CLI_POSITION(RUN, request, id, "RUN", "no run is named; 'bilevel runs' lists them"),
+    CLI_POSITION(WHOLE, request, id, "RUN", "no run is named; 'bilevel runs' lists them", .from = 1,
+                 .to = 9e18, .expected = "the number of a run; 'bilevel runs' lists them"),
     LIMIT("iters", "N",
           "resume under another limit; also a run that stopped at its limit, if it has a "
           "checkpoint"),
@@ -36,7 +37,7 @@ static const cli_argument table[] = {
                "also when the run seems to be under way on another machine"),
     CLI_OPTION("json", FLAG, request, json, NULL, "print one JSON object on standard output"),
     CLI_OPTION("quiet", FLAG, request, quiet, NULL, "no progress line and no summary"),
-    CLI_INCLUDE(cli_store_file_table, request, store, CLI_SECTION_OWN),
+    CLI_INCLUDE(cli_store_file_table, request, store),
     CLI_END};
 
 static const char *or_empty(const char *text) {
@@ -66,7 +67,7 @@ static int resume_solve(const cli_resume *r) {
     task.store_is_named = r->store_is_named;
     task.options.json = r->json;
     task.options.quiet = r->quiet;
-    cli_progress_choose(NULL, r->json || r->quiet, &task.options.progress);
+    task.options.progress = cli_progress_choose(NULL, r->json || r->quiet);
     for (size_t i = 0; i < r->limits->count; i++)
         cli_settings_add(&task.settings, r->limits->items[i].key, r->limits->items[i].value);
     if (r->checkpoint_seconds > 0.0)

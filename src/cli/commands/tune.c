@@ -67,7 +67,7 @@ static const cli_argument table[] = {
                "penalties from the first one divided by exp(R) to that times exp(R) (default 7)"),
     CLI_OPTION("refit", FLAG, request, refit, NULL, "in the end, train on the validation rows too"),
     CLI_OPTION("trace", TEXT, request, trace, "FILE", "write the trace while it runs, JSON lines"),
-    CLI_INCLUDE(cli_training_table, request, training, CLI_SECTION_OWN),
+    CLI_INCLUDE(cli_training_table, request, training),
     CLI_END};
 
 static blv_error check(void *of, blv_message *why) {
@@ -336,10 +336,9 @@ static int learn(const request *asked, const blv_task_sets *sets, const blv_feat
 static int tune(request *asked, const cli_resume *resume) {
     blv_feature_groups *groups = NULL;
     cli_task_hooks task = {.trace = asked->trace};
-    blv_message why = {0};
     blv_task_sets *sets = cli_training_read(&asked->training, NULL);
     if (asked->groups)
-        cli_expect(blv_feature_groups_read(&groups, asked->groups, sets->features, &why), &why);
+        cli_expect(blv_feature_groups_read(&groups, asked->groups, sets->features, &cli_why));
     cli_outputs_try(asked->out, asked->penalties);
     describe(asked, &task.facts);
     cli_task_begin(&task, "tune", request_fields, asked, &asked->training.task, resume);
