@@ -27,20 +27,6 @@ static int by_suspicion(const void *left, const void *right) {
     return a->row < b->row ? -1 : a->row > b->row;
 }
 
-/* The noise drawn halfway, in the logarithm, to one that treats all classes alike: what is learned
- * of single classes is less certain than its mean. [l * classes + k], as rows need it. */
-static void shrink_noise(const blv_clean_result *r, double *shrunk) {
-    const size_t K = r->classes;
-    double right = 0.0;
-    for (size_t k = 0; k < K; k++)
-        right += r->noise[k * K + k] / (double)K;
-    for (size_t i = 0; i < K * K; i++) {
-        const size_t k = i / K, l = i % K;
-        const double alike = k == l ? right : (1.0 - right) / (double)(K - 1);
-        shrunk[l * K + k] = sqrt(r->noise[i] * alike);
-    }
-}
-
 /* ---- How many ---- */
 
 /* likely: classes numbers to work in; joint: classes x classes, zero */
@@ -102,15 +88,13 @@ static void calibrate(size_t rows, double wrong, double *odds) {
 
 /* ---- Which ---- */
 
-/* The logarithm of the odds that the label is right. */
-static double judge(const blv_clean_result *r, const double *noise, size_t row, size_t label) {
-    const double *p = r->probability + row * r->classes;
-    double sum = 0.0;
-    noise += label * r->classes;
-    for (size_t k = 0; k < r->classes; k++)
-        sum += p[k] * noise[k];
-    const double right = p[label] * noise[label], other = sum - right;
-    return log(fmax(right, DBL_MIN)) - log(fmax(other, DBL_MIN));
+/* By how much the label is likelier than any other class, in the logarithm. */
+static double margin(const double *p, size_t classes, size_t label) {
+    double other = DBL_MIN;
+    for (size_t k = 0; k < classes; k++)
+        if (k != label)
+            other = fmax(other, p[k]);
+    return log(fmax(p[label], DBL_MIN)) - log(other);
 }
 
 static blv_error rank_rows(blv_cleaning *c) {
@@ -119,16 +103,14 @@ static blv_error rank_rows(blv_cleaning *c) {
     const int32_t *label = blv_dataset_view_of(c->sets.train)->label;
     blv_arena arena = {0};
     ranked *order = blv_arena_alloc(&arena, r->rows + 1, sizeof *order);
-    double *noise = blv_arena_alloc(&arena, K * K, sizeof *noise);
     double *joint = blv_arena_alloc(&arena, K * K + K, sizeof *joint);
     if (arena.failed) {
         blv_arena_free(&arena);
         return blv_explain_memory(c->why);
     }
-    shrink_noise(r, noise);
     const double wrong = count_wrong(r, label, joint + K * K, joint);
     for (size_t i = 0; i < r->rows; i++) {
-        r->label_probability[i] = judge(r, noise, i, (size_t)label[i]);
+        r->label_probability[i] = margin(r->probability + i * K, K, (size_t)label[i]);
         r->believed[i] = (int32_t)blv_likeliest(r->probability + i * K, K);
     }
     calibrate(r->rows, wrong, r->label_probability);

@@ -68,6 +68,10 @@ static blv_error check(void *of, blv_message *why) {
     if (rules > 1)
         return blv_explain(why, BLV_E_ARGUMENT,
                            "--threshold, --flag-share or --false-alarms, one of them");
+    if (asked->training.val_share > 0.0)
+        return blv_explain(why, BLV_E_ARGUMENT,
+                           "--val-share: all rows of TRAIN are learned from, in folds; no share of "
+                           "them is needed");
     if (asked->relabel && !asked->clean)
         return blv_explain(why, BLV_E_ARGUMENT, "--relabel needs --write-clean FILE");
     return cli_training_check(&asked->training, why);
@@ -204,14 +208,18 @@ static void print_models(const blv_clean_result *r) {
 
 static void print_suspects(const finding *f) {
     const blv_clean_result *r = f->result;
-    report_table shown = {.align = "rllll"};
+    const bool tell = cli_features_tell(f->sets);
+    report_table shown = {.align = tell ? "rllll" : "rlll"};
     if (r->suspects == 0)
         return;
-    report_table_add(&shown, "ROW\tLABEL\tRIGHT\tBELIEVED");
+    report_table_add(&shown, "ROW\tLABEL\tRIGHT\tBELIEVED%s", tell ? "\tSPEAKS AGAINST IT" : "");
     for (size_t i = 0; i < r->suspects && i < ROWS_SHOWN; i++) {
         size_t row = r->order[i];
-        report_table_add(&shown, "%zu\t%s\t%.2e\t%s", row, label_of(f, row),
-                         r->label_probability[row], class_of(f, r->believed[row]));
+        char against[160];
+        cli_print_against(f->sets, r, row, against, sizeof against);
+        report_table_add(&shown, "%zu\t%s\t%.2g%%\t%s%s%s", row, label_of(f, row),
+                         100.0 * r->label_probability[row], class_of(f, r->believed[row]),
+                         tell ? "\t" : "", tell ? against : "");
     }
     printf("\nThe most suspicious rows\n");
     cli_table_print(&shown, INDENT, stdout);
@@ -256,6 +264,7 @@ static const blv_field rule_fields[] = {BLV_FIELD(blv_clean_result, rows, SIZE),
                                         BLV_FIELD(blv_clean_result, threshold, REAL),
                                         BLV_FIELD(blv_clean_result, estimated_wrong, REAL),
                                         BLV_FIELD(blv_clean_result, false_alarms, REAL),
+                                        BLV_FIELD(blv_clean_result, spared, SIZE),
                                         {.name = "truth",
                                          .kind = BLV_KIND_RECORD,
                                          .size = sizeof(blv_clean_result),
@@ -266,6 +275,7 @@ static const blv_field rule_fields[] = {BLV_FIELD(blv_clean_result, rows, SIZE),
 static const blv_field run_fields[] = {
     BLV_FIELD(blv_clean_result, folds, SIZE),
     BLV_FIELD(blv_clean_result, ridge, REAL),
+    BLV_FIELD(blv_clean_result, trusted_weight, REAL),
     BLV_FIELD(blv_clean_result, solver, TEXT),
     BLV_FIELD(blv_clean_result, seed, WHOLE),
     BLV_FIELD(blv_clean_result, iterations, WHOLE),
@@ -282,12 +292,24 @@ static const blv_field run_fields[] = {
 
 static json_t *describe_finding(const finding *f) {
     json_t *object = cli_json_object(), *models = cli_json_object();
+    json_t *cautions = json_array(), *noise = json_object();
+    for (size_t i = 0; i < f->result->caution_count; i++)
+        json_array_append_new(cautions, cli_json_text(f->result->cautions[i]));
+    for (size_t k = 0; k < f->result->classes; k++) {
+        json_t *row = json_object();
+        for (size_t l = 0; l < f->result->classes; l++)
+            json_object_set_new(row, class_of(f, (int32_t)l),
+                                json_real(f->result->noise[k * f->result->classes + l]));
+        json_object_set_new(noise, class_of(f, (int32_t)k), row);
+    }
     for (size_t i = 0; i < f->result->model_count; i++)
         cli_json_set(models, f->result->models[i].key,
                      cli_json_record(model_fields, &f->result->models[i]));
     cli_json_add(object, cli_training_files, &f->asked->training);
     cli_json_add(object, rule_fields, f->result);
+    cli_json_set(object, "cautions", cautions);
     cli_json_set(object, "models", models);
+    cli_json_set(object, "noise", noise);
     cli_json_add(object, run_fields, f->result);
     cli_json_set(object, "run", f->run ? cli_json_whole((uint64_t)f->run) : json_null());
     cli_json_set(object, "out", cli_json_text(f->asked->out));
@@ -312,10 +334,10 @@ static int report(cli_task_hooks *task, finding *f) {
     if (code != CLI_DONE)
         return cli_task_end(task, code, NULL, &(blv_run_info){.phi = NAN, .grad_norm = NAN});
     f->run = task->session.recorder.id;
-    char *sheet = f->run ? cli_suspect_images(&f->asked->image, f->sets, r) : NULL;
+    char *sheet = f->run ? cli_suspect_sheet(&f->asked->image, f->sets, r) : NULL;
     if (sheet)
         blv_recorder_attach(&task->session.recorder, "suspects.html", sheet, strlen(sheet),
-                            "the images were not stored");
+                            "the suspects were not stored");
     free(sheet);
     json_t *object = describe_finding(f);
     code = cli_task_report(task, message_of(r), object,
