@@ -7,7 +7,7 @@
 struct blv_lbfgs {
     const blv_space *space;
     blv_lbfgs_pairs pairs;
-    blv_vec *g, *d, *trial, *trial_g, *work;
+    blv_vec *g, *d, *trial, *trial_g, *work, *spare, *spare_g;
     blv_lbfgs_problem problem;
     blv_vec *x; /* the caller's */
     double tolerance;
