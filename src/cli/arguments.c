@@ -7,20 +7,20 @@
 #include <string.h>
 
 const cli_argument cli_run_option_table[] = {
-#define RUN_OPTION(name_, value_, section_)                                                        \
-    {                                                                                              \
-        .name = name_, .kind = CLI_ARG_RUN_OPTION, .size = sizeof(cli_settings), .value = value_,  \
-        .section = section_                                                                        \
-    }
-    RUN_OPTION("iters", "N", CLI_SECTION_STOP),
-    RUN_OPTION("seconds", "S", CLI_SECTION_STOP),
-    RUN_OPTION("budget", "N", CLI_SECTION_STOP),
-    RUN_OPTION("tol", "E", CLI_SECTION_STOP),
-    RUN_OPTION("target", "V", CLI_SECTION_STOP),
-    RUN_OPTION("seed", "N", CLI_SECTION_RANDOMNESS),
-    RUN_OPTION("batch", "N", CLI_SECTION_RANDOMNESS),
-    RUN_OPTION("sampler", "NAME", CLI_SECTION_RANDOMNESS),
-    RUN_OPTION("every", "N", CLI_SECTION_OUTPUT),
+#define RUN_OPTION(name_, value_)                                                                  \
+    { .name = name_, .kind = CLI_ARG_RUN_OPTION, .size = sizeof(cli_settings), .value = value_ }
+    CLI_HEADING(STOP),
+    RUN_OPTION("iters", "N"),
+    RUN_OPTION("seconds", "S"),
+    RUN_OPTION("budget", "N"),
+    RUN_OPTION("tol", "E"),
+    RUN_OPTION("target", "V"),
+    CLI_HEADING(RANDOMNESS),
+    RUN_OPTION("seed", "N"),
+    RUN_OPTION("batch", "N"),
+    RUN_OPTION("sampler", "NAME"),
+    CLI_HEADING(OUTPUT),
+    RUN_OPTION("every", "N"),
 #undef RUN_OPTION
     CLI_END};
 
@@ -52,14 +52,15 @@ typedef struct parsing {
 static void place_all(parsing *p, const cli_argument *table, size_t offset, cli_section section) {
     for (const cli_argument *a = table; a && a->kind != CLI_ARG_END; a++) {
         const size_t at = offset + a->offset;
-        const cli_section in = section ? section : a->section;
-        if (a->kind == CLI_ARG_INCLUDE) {
-            place_all(p, a->table, at, in);
-            continue;
+        if (a->kind == CLI_ARG_HEADING) {
+            section = a->section;
+        } else if (a->kind == CLI_ARG_INCLUDE) {
+            place_all(p, a->table, at, section);
+        } else {
+            p->items = cli_grow(p->items, p->count + 1, sizeof p->items[0]);
+            p->items[p->count++] =
+                (cli_placed_argument){a, p->request ? (char *)p->request + at : NULL, section};
         }
-        p->items = cli_grow(p->items, p->count + 1, sizeof p->items[0]);
-        p->items[p->count++] =
-            (cli_placed_argument){a, p->request ? (char *)p->request + at : NULL, in};
     }
 }
 

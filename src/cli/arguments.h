@@ -14,7 +14,8 @@
  *         CLI_OPTION("out", TEXT, request, out, "OUT.csv", "write the rows", .letter = 'o'),
  *         CLI_OPTION("threads", WHOLE, request, threads, "N", "threads to use", .to = 256),
  *         CLI_OPTION("json", FLAG, request, json, NULL, "print JSON"),
- *         CLI_INCLUDE(cli_reading_table, request, reading, CLI_SECTION_READING),
+ *         CLI_HEADING(READING),
+ *         CLI_INCLUDE(cli_reading_table, request, reading),
  *         CLI_END};
  *     static const request defaults = {.threads = 1};
  *     const cli_command cmd_look =
@@ -32,6 +33,7 @@
 
 typedef enum cli_argument_kind {
     CLI_ARG_END,
+    CLI_ARG_HEADING,    /* where in the help the entries below it are */
     CLI_ARG_INCLUDE,    /* all entries of another table */
     CLI_ARG_FLAG,       /* bool: becomes true */
     CLI_ARG_TEXT,       /* const char *: as typed, borrowed from the command line */
@@ -76,8 +78,8 @@ typedef struct cli_argument {
     const char *value;   /* as the help names it; NULL: the option takes none */
     /* Of a positional argument: the message where it is missing; NULL: it may be. */
     const char *help;
-    int letter; /* 'o': also -o */
-    cli_section section;
+    int letter;          /* 'o': also -o */
+    cli_section section; /* of a heading */
     double from, to;
     const char *expected; /* in messages, in place of what the kind says */
     cli_take_fn take;
@@ -95,12 +97,14 @@ typedef struct cli_argument {
 /* Positional arguments are taken in the order of the table. value: "FILE", "[NAME]", "OUT...". */
 #define CLI_POSITION(kind_, type, member, value_, ...)                                             \
     {.kind = CLI_ARG_##kind_, CLI_FIELD(type, member), .value = value_, .help = __VA_ARGS__}
-/* The entries of table, whose request is the member. section_: where all of them stand, or
- * CLI_SECTION_OWN where they stay in their own. */
-#define CLI_INCLUDE(table_, type, member, section_)                                                \
-    {.kind = CLI_ARG_INCLUDE, CLI_FIELD(type, member), .section = section_, .table = table_}
+/* The entries of table, whose request is the member. */
+#define CLI_INCLUDE(table_, type, member)                                                          \
+    {.kind = CLI_ARG_INCLUDE, CLI_FIELD(type, member), .table = table_}
 /* The entries of another table for the same request. */
 #define CLI_ALSO(table_) {.kind = CLI_ARG_INCLUDE, .table = table_}
+/* The entries below it, also those that are included, are in this part of the help (without
+ * CLI_SECTION_). */
+#define CLI_HEADING(section_) {.kind = CLI_ARG_HEADING, .section = CLI_SECTION_##section_}
 #define CLI_END {.kind = CLI_ARG_END}
 /* clang-format on */
 

@@ -10,6 +10,7 @@
 enum { MOST_THREADS = 4096 };
 
 const cli_argument cli_problem_table[] = {
+    CLI_HEADING(PROBLEM),
     CLI_OPTION("problem-set", SETTING, cli_instance, settings, "KEY=VALUE",
                "set a parameter of the problem ('bilevel problems PROBLEM' lists them)"),
     CLI_OPTION("precision", PRECISION, cli_instance, options.precision, "f32|f64",

@@ -9,10 +9,8 @@
 typedef struct cli_selection_options {
     const char *data, *test; /* files; test may be NULL */
     blv_read_options reading;
-    const char *net; /* that judges */
-    size_t steps;    /* of its training; 0: the default */
     int unscaled;
-    blv_selection selection; /* without method and count */
+    blv_select_options select; /* without count */
     bool json, quiet;
 } cli_selection_options;
 
@@ -20,8 +18,10 @@ typedef struct cli_selection_options {
 extern const cli_argument cli_selection_table[];
 #define CLI_SELECTION_DEFAULTS                                                                     \
     {                                                                                              \
-        .reading = {.size = sizeof(blv_read_options), .precision = BLV_F32},                       \
-        .selection.size = sizeof(blv_selection)                                                    \
+        .reading = {.size = sizeof(blv_read_options), .precision = BLV_F32}, .select = {           \
+            .size = sizeof(blv_select_options),                                                    \
+            .selection.size = sizeof(blv_selection)                                                \
+        }                                                                                          \
     }
 /* To be called where the whole request is checked. */
 blv_error cli_selection_check(cli_selection_options *asked, blv_message *why);

@@ -1,23 +1,22 @@
 #include "cli/task_hooks.h"
 #include "base/message.h"
-#include "cli/signals.h"
 
 #include <stdlib.h>
 
 /* ---- The command line ---- */
 
 const cli_argument cli_task_table[] = {
+    CLI_HEADING(OUTPUT),
     CLI_OPTION("json", FLAG, cli_task_options, json, NULL,
-               "print one JSON object on standard output", .section = CLI_SECTION_OUTPUT),
-    CLI_OPTION("quiet", FLAG, cli_task_options, quiet, NULL, "no progress and no summary",
-               .section = CLI_SECTION_OUTPUT),
+               "print one JSON object on standard output"),
+    CLI_OPTION("quiet", FLAG, cli_task_options, quiet, NULL, "no progress and no summary"),
     CLI_OPTION("progress", WORD, cli_task_options, progress_word, "bar|lines|none",
-               "how progress is shown on standard error (default: a bar on a terminal)",
-               .section = CLI_SECTION_OUTPUT),
+               "how progress is shown on standard error (default: a bar on a terminal)"),
+    CLI_HEADING(STORE),
     CLI_OPTION("checkpoint", POSITIVE, cli_task_options, checkpoint_seconds, "SECONDS",
                "keep a checkpoint in the run store this often, for 'bilevel resume'",
-               .expected = "a number of seconds > 0", .section = CLI_SECTION_STORE),
-    CLI_INCLUDE(cli_store_table, cli_task_options, store, CLI_SECTION_STORE),
+               .expected = "a number of seconds > 0"),
+    CLI_INCLUDE(cli_store_table, cli_task_options, store),
     CLI_END};
 
 blv_error cli_task_check(cli_task_options *options, const cli_settings *settings,
@@ -25,8 +24,8 @@ blv_error cli_task_check(cli_task_options *options, const cli_settings *settings
     if (options->checkpoint_seconds > 0.0 && options->store.off)
         return blv_explain(why, BLV_E_ARGUMENT,
                            "--checkpoint needs the store that --no-store leaves out");
-    cli_progress_choose(options->progress_word, options->json || options->quiet,
-                        &options->progress);
+    options->progress =
+        cli_progress_choose(options->progress_word, options->json || options->quiet);
     options->all_rows = options->all_rows || cli_settings_has(settings, "every");
     return BLV_OK;
 }

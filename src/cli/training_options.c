@@ -16,33 +16,30 @@ enum { MOST_THREADS = 4096 };
 
 const cli_argument cli_training_table[] = {
     CLI_POSITION(TEXT, cli_training, train, "TRAIN", "no file is named"),
+    CLI_HEADING(DATA),
     CLI_OPTION("val", TEXT, cli_training, val, "FILE",
-               "validation rows, whose labels are known to be right", .section = CLI_SECTION_DATA),
+               "validation rows, whose labels are known to be right"),
     CLI_OPTION("val-share", SHARE, cli_training, val_share, "P",
-               "without --val: share of TRAIN that is validated on", .section = CLI_SECTION_DATA),
-    CLI_OPTION("test", TEXT, cli_training, test, "FILE", "test rows: looked at once, at the end",
-               .section = CLI_SECTION_DATA),
-    CLI_INCLUDE(cli_reading_table, cli_training, reading, CLI_SECTION_DATA),
+               "without --val: share of TRAIN that is validated on"),
+    CLI_OPTION("test", TEXT, cli_training, test, "FILE", "test rows: looked at once, at the end"),
+    CLI_INCLUDE(cli_reading_table, cli_training, reading),
     CLI_OPTION("scaling", CHOICE, cli_training, scaling, "auto|unit|standard|rows|none",
                "of the features by TRAIN: to [0, 1] (auto where rows are dense), to mean 0 and "
-               "variance 1, rows to length 1 (auto where they are sparse)",
-               .section = CLI_SECTION_DATA),
+               "variance 1, rows to length 1 (auto where they are sparse)"),
     CLI_OPTION("threads", WHOLE, cli_training, threads, "N",
-               "threads to use (default 0: all processors)", .to = MOST_THREADS,
-               .section = CLI_SECTION_DATA),
+               "threads to use (default 0: all processors)", .to = MOST_THREADS),
+    CLI_HEADING(SOLVER),
     CLI_OPTION("solver", TEXT, cli_training, solver_name, "NAME",
-               "solver to use (default exact; 'bilevel solvers' lists them)",
-               .section = CLI_SECTION_SOLVER),
+               "solver to use (default exact; 'bilevel solvers' lists them)"),
     CLI_OPTION("set", SETTING, cli_training, settings, "KEY=VALUE",
                "set a parameter of the solver ('bilevel solvers NAME' lists them) or an option of "
-               "the run",
-               .section = CLI_SECTION_SOLVER),
-    CLI_INCLUDE(cli_run_option_table, cli_training, settings, CLI_SECTION_OWN),
+               "the run"),
+    CLI_INCLUDE(cli_run_option_table, cli_training, settings),
+    CLI_HEADING(OUTPUT),
     CLI_OPTION("no-certificate", FLAG, cli_training, no_certificate, NULL,
                "leave the certificate out, which can take as long as the run where penalties are "
-               "tiny",
-               .section = CLI_SECTION_OUTPUT),
-    CLI_INCLUDE(cli_task_table, cli_training, task, CLI_SECTION_OWN),
+               "tiny"),
+    CLI_INCLUDE(cli_task_table, cli_training, task),
     CLI_END};
 
 static blv_error check_settings(cli_training *t, blv_message *why) {

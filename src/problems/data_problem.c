@@ -185,6 +185,9 @@ static uint64_t fingerprint(void *user) {
 static blv_error open_model(data_model *m, const data_params *params, blv_problem_def *def,
                             blv_message *why) {
     const blv_kernels *k = m->kernels;
+    if (!m->sets.val && !m->family->val_optional)
+        return data_problem_explain(m, BLV_E_ARGUMENT, "a training and a validation set are needed",
+                                    why);
     if (!open_rows(k, m->sets.train, &m->train) || !open_rows(k, m->sets.val, &m->val) ||
         !open_rows(k, m->sets.test, &m->test))
         return out_of_memory(m->name, why);

@@ -63,6 +63,7 @@ typedef struct data_family {
     const char *name;
     size_t instance_size;
     bool network;
+    bool val_optional;
     linear_loss loss; /* AUTO: as the parameters say */
     /* Oracles, dimension of x where it is not the number of training rows, projection, start (NULL:
      * zero, and the start of the network), measures. The frame fills in the rest. */

@@ -41,14 +41,16 @@ blv_error data_sets_take(const blv_sets *given, bool complete, const blv_problem
         return blv_explain(why, BLV_E_ARGUMENT, "%s: a NULL argument", owner);
     BLV_CHECK(blv_caller_struct(&known, sizeof known, given, "blv_sets", why));
     BLV_CHECK(blv_caller_struct(chosen, sizeof *chosen, options, "blv_problem_options", why));
-    if (!known.train || !known.val)
+    if (!known.train)
         return blv_explain(why, BLV_E_ARGUMENT, "%s: a training and a validation set are needed",
                            owner);
     const blv_dataset *const from[] = {known.train, known.val, known.test};
     blv_dataset **const to[] = {&sets->train, &sets->val, &sets->test};
     *sets = (data_sets){NULL, NULL, NULL};
     blv_error error = BLV_OK;
-    for (size_t i = 0; error == BLV_OK && i < 3 && from[i]; i++) {
+    for (size_t i = 0; error == BLV_OK && i < 3; i++) {
+        if (!from[i])
+            continue;
         const char *wrong = mismatch(known.train, from[i], chosen->precision);
         error = wrong ? blv_explain(why, BLV_E_VALUE, "%s: %s", owner, wrong)
                       : blv_dataset_copy(from[i], to[i], why);

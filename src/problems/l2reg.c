@@ -84,7 +84,7 @@ static l2reg_work parts_of(const data_model *m, const model_work *work) {
 
 static void set_penalties(const l2reg *p, const blv_vec *x, const l2reg_work *w) {
     const blv_kernels *k = p->model.kernels;
-    k->elements->exp_scaled(p->penalties, p->scale, raw(x), w->penalty);
+    k->exp_scaled(p->penalties, p->scale, raw(x), w->penalty);
     if (p->slots > p->penalties)
         k->write(1, &p->last_penalty, (char *)w->penalty + p->penalties * k->real_size);
     if (p->penalty == BLV_PENALTY_GROUPS)
@@ -115,18 +115,17 @@ static void model_products(const l2reg *p, const l2reg_work *w, const void *u, c
     const bool dense = m->train.dense != NULL;
     switch (p->penalty) {
     case BLV_PENALTY_PER_FEATURE:
-        k->elements->column_products(m->columns, m->classes, !dense, factor, w->penalty, u, v, out);
+        k->column_products(m->columns, m->classes, !dense, factor, w->penalty, u, v, out);
         break;
     case BLV_PENALTY_PER_CLASS:
-        k->elements->column_products(m->classes, m->columns, dense, factor, w->penalty, u, v, out);
+        k->column_products(m->classes, m->columns, dense, factor, w->penalty, u, v, out);
         break;
     case BLV_PENALTY_GROUPS:
-        k->elements->column_products(m->columns, m->classes, !dense, factor, w->ridge, u, v,
-                                     w->column);
+        k->column_products(m->columns, m->classes, !dense, factor, w->ridge, u, v, w->column);
         k->sum_groups(m->columns, p->group, w->column, p->slots, w->group_sum, out);
         break;
     default:
-        k->elements->column_products(1, block_dim(p), 1, factor, w->penalty, u, v, out);
+        k->column_products(1, block_dim(p), 1, factor, w->penalty, u, v, out);
     }
 }
 
@@ -144,7 +143,7 @@ static double penalty_products(const l2reg *p, const l2reg_work *w, const blv_ve
     }
     if (out)
         k->combine(p->penalties, 1.0, w->total, 0.0, w->total, raw_mut(out));
-    return k->elements->sum(p->slots, w->total);
+    return k->sum(p->slots, w->total);
 }
 
 /* Loss, gy and hv of every model, with their penalties but for g. */

@@ -163,21 +163,17 @@ static blv_flow take(blv_run *run, blv_auto_descent *s, double stationarity) {
 
 blv_flow blv_auto_descent_begin(blv_run *run, blv_auto_descent *s) {
     bool anew = s->first == 0.0;
-    double unit = 0.0; /* of f: a step of unit/|gradient| is neither long nor short */
     blv_lbfgs_problem phi = phi_of(s);
-    if (anew)
-        BLV_TRY(blv_oracle_upper(run, NULL, blv_run_x(run), blv_run_y(run), &unit, NULL, NULL));
     s->trials = 0;
     s->d_norm = 0.0;
     blv_lbfgs_result r =
         anew ? blv_lbfgs_start(s->lbfgs, &phi, blv_run_x(run), 0.0) : blv_lbfgs_refresh(s->lbfgs);
     BLV_TRY(flow_of(s, &r));
     BLV_TRY(take(run, s, r.stationarity));
-    unit = s->phi != 0.0 ? fabs(s->phi) : fabs(unit);
-    if (anew) {
-        blv_lbfgs_first_step(s->lbfgs, unit / s->d_norm);
+    if (anew && s->phi != 0.0 && s->d_norm > 0.0)
+        blv_lbfgs_first_step(s->lbfgs, fabs(s->phi) / s->d_norm);
+    if (anew)
         s->phi_first = s->phi;
-    }
     s->first = fmax(s->first, r.stationarity);
     s->goal = blv_nested_tol(run) > 0.0 ? blv_nested_tol(run) : accuracy * s->first;
     return BLV_GO;

@@ -4,7 +4,6 @@
 #include "cli/commands.h"
 #include "cli/outputs.h"
 #include "cli/progress_line.h"
-#include "cli/signals.h"
 #include "cli/store_options.h"
 #include "cli/text_table.h"
 
@@ -22,7 +21,6 @@ typedef struct request {
     const char *name, *suites, *progress_word;
     bool markdown;
     double limits[3]; /* of each kind; 0: not given */
-    cli_progress progress;
 } request;
 
 static const cli_argument table[] = {
@@ -48,23 +46,23 @@ static const cli_argument table[] = {
                "processes that run at the same time (default 1)", .from = 1, .to = 1024),
     CLI_OPTION("threads", WHOLE, request, bench.threads, "N", "threads of each run (default 1)",
                .from = 1, .to = 4096),
+    CLI_HEADING(DATA),
     CLI_OPTION("data", TEXT, request, bench.data_folders[0], "DIR",
-               "folder of the data (default: BILEVEL_DATA)", .section = CLI_SECTION_DATA),
+               "folder of the data (default: BILEVEL_DATA)"),
     CLI_OPTION("suites", TEXT, request, suites, "DIR",
-               "folder of the suites (default: those that are installed)",
-               .section = CLI_SECTION_DATA),
+               "folder of the suites (default: those that are installed)"),
+    CLI_HEADING(OUTPUT),
     CLI_OPTION("out", TEXT, request, bench.out, "DIR",
                "folder of what is written (default bench-SUITE); runs that are finished there are "
                "not made again",
-               .letter = 'o', .section = CLI_SECTION_OUTPUT),
-    CLI_OPTION("markdown", FLAG, request, markdown, NULL, "print the results as Markdown",
-               .section = CLI_SECTION_OUTPUT),
+               .letter = 'o'),
+    CLI_OPTION("markdown", FLAG, request, markdown, NULL, "print the results as Markdown"),
     CLI_OPTION("no-plots", FLAG, request, bench.no_plots, NULL,
-               "a page without plots; gnuplot is not needed", .section = CLI_SECTION_OUTPUT),
-    CLI_OPTION("progress", TEXT, request, progress_word, "lines|none",
-               "a line on standard error for each run (default: on a terminal)",
-               .section = CLI_SECTION_OUTPUT),
-    CLI_INCLUDE(cli_store_table, request, store, CLI_SECTION_STORE),
+               "a page without plots; gnuplot is not needed"),
+    CLI_OPTION("progress", WORD, request, progress_word, "lines|none",
+               "a line on standard error for each run (default: on a terminal)"),
+    CLI_HEADING(STORE),
+    CLI_INCLUDE(cli_store_table, request, store),
     CLI_END};
 
 static blv_error check(void *field, blv_message *why) {
@@ -80,9 +78,6 @@ static blv_error check(void *field, blv_message *why) {
         asked->bench.has_limit = true;
         asked->bench.limit = (bench_limit){(bench_limit_kind)kind, asked->limits[kind]};
     }
-    if (!cli_progress_choose(asked->progress_word, false, &asked->progress))
-        return blv_explain(why, BLV_E_ARGUMENT, "--progress '%s': expected lines or none",
-                           asked->progress_word);
     return BLV_OK;
 }
 
@@ -229,7 +224,8 @@ static int run(void *of) {
     b->command_count = cli_typed.count;
     b->context = asked;
     b->store_must_work = cli_store_is_named(&asked->store);
-    b->progress = asked->progress == CLI_PROGRESS_NONE ? NULL : print_line;
+    if (cli_progress_choose(asked->progress_word, false) != CLI_PROGRESS_NONE)
+        b->progress = print_line;
     return run_suite(asked, folder);
 }
 

@@ -16,7 +16,7 @@ static const cli_argument table[] = {
     CLI_POSITION(TEXT, request, instance.name, "PROBLEM", "no problem is named"),
     CLI_OPTION("seed", WHOLE, request, seed, "N", "seed of the random point (default 0)"),
     CLI_OPTION("json", FLAG, request, json, NULL, "print JSON on standard output"),
-    CLI_INCLUDE(cli_problem_table, request, instance, CLI_SECTION_PROBLEM), CLI_END};
+    CLI_INCLUDE(cli_problem_table, request, instance), CLI_END};
 
 static void print_report(const blv_check_report *report) {
     report_table lines = {.align = "lrrrl"};

@@ -59,7 +59,7 @@ static const cli_argument table[] = {
     CLI_OPTION("image", CUSTOM, request, image, "auto|none|WIDTHxHEIGHT[x3]",
                "what picture a row is, for the page of 'bilevel report' (default auto)",
                .take = cli_image_parse),
-    CLI_INCLUDE(cli_training_table, request, training, CLI_SECTION_OWN),
+    CLI_INCLUDE(cli_training_table, request, training),
     CLI_END};
 
 static blv_error check(void *of, blv_message *why) {

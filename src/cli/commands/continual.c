@@ -18,68 +18,63 @@
 
 enum { MOST_SEEDS = 1000, MOST_TASKS = 10000, MOST_MEMORY = 1000000000, INDENT = 2 };
 
-typedef struct methods {
-    size_t count;
-    const blv_selection_method **items;
-} methods;
-
 typedef struct request {
     cli_selection_options options;
-    size_t tasks, memory, seeds;
-    methods methods;
-    bool imbalanced, task_known, sensitivity;
-    const char *out; /* folder, or NULL */
+    blv_continual_options continual; /* without what the options above have */
+    const char *out;                 /* folder, or NULL */
 } request;
 
 /* ---- The command line ---- */
 
 static blv_error take_methods(void *field, const char *text, blv_message *why) {
-    methods *list = field;
+    blv_continual_options *options = field;
+    const blv_selection_method **list = NULL;
     char *copy = cli_print("%s", text), *rest = copy;
-    blv_error error = BLV_OK;
-    list->count = 0;
-    for (char *word; error == BLV_OK && (word = strsep(&rest, ","));) {
-        const blv_selection_method *method = blv_selection_method_find(word, why);
-        list->items = cli_grow(list->items, list->count + 1, sizeof *list->items);
-        list->items[list->count++] = method;
-        error = method ? BLV_OK : BLV_E_NAME;
+    size_t count = 0;
+    for (char *word; (word = strsep(&rest, ",")); count++) {
+        list = cli_grow(list, count + 1, sizeof *list);
+        options->methods = list;
+        list[count] = blv_selection_method_find(word, why);
+        if (!list[count])
+            return BLV_E_NAME;
     }
+    options->method_count = count;
     free(copy);
-    return error;
+    return BLV_OK;
 }
 
 static const cli_argument table[] = {
-    CLI_OPTION("tasks", WHOLE, request, tasks, "N",
+    CLI_OPTION("tasks", WHOLE, request, continual.tasks, "N",
                "tasks; the classes are dealt out in their order (default 5)", .from = 2,
                .to = MOST_TASKS),
-    CLI_OPTION("memory", WHOLE, request, memory, "K",
+    CLI_OPTION("memory", WHOLE, request, continual.memory, "K",
                "rows in memory, all tasks together (default 100)", .from = 1, .to = MOST_MEMORY),
-    CLI_OPTION("methods", CUSTOM, request, methods, "A,B,...",
+    CLI_OPTION("methods", CUSTOM, request, continual, "A,B,...",
                "how rows for the memory are chosen, as in 'bilevel coreset --help' (default "
                "bcsr,d-tfbo,s-tfbo,uniform)",
                .take = take_methods),
-    CLI_OPTION("seeds", WHOLE, request, seeds, "N",
+    CLI_OPTION("seeds", WHOLE, request, continual.seeds, "N",
                "runs of each, with seeds from --seed on (default 3)", .from = 1, .to = MOST_SEEDS),
-    CLI_OPTION("imbalanced", FLAG, request, imbalanced, NULL,
+    CLI_OPTION("imbalanced", FLAG, request, continual.imbalanced, NULL,
                "classes keep from all to a tenth of their rows, by chance"),
-    CLI_OPTION("task-known", FLAG, request, task_known, NULL,
+    CLI_OPTION("task-known", FLAG, request, continual.task_known, NULL,
                "answer with one of the classes of the row's task; else of all classes so far"),
-    CLI_OPTION("sensitivity", FLAG, request, sensitivity, NULL,
+    CLI_OPTION("sensitivity", FLAG, request, continual.sensitivity, NULL,
                "run every bilevel method with the initial values 5, 2, 4, 6 and 8 (see "
                "--initial)"),
     CLI_OPTION("out", TEXT, request, out, "DIR", "write results.csv and accuracies.csv there",
                .letter = 'o'),
-    CLI_INCLUDE(cli_selection_table, request, options, CLI_SECTION_OWN),
+    CLI_INCLUDE(cli_selection_table, request, options),
     CLI_END};
 
 static blv_error check(void *of, blv_message *why) {
     request *asked = of;
-    if (asked->sensitivity && asked->options.selection.first > 0.0)
+    if (asked->continual.sensitivity && asked->options.select.selection.first > 0.0)
         return blv_explain(why, BLV_E_ARGUMENT, "--sensitivity or --initial, one of the two");
-    if (asked->memory < asked->tasks)
+    if (asked->continual.memory < asked->continual.tasks)
         return blv_explain(why, BLV_E_ARGUMENT,
                            "--memory %zu: expected at least one row for each of %zu tasks",
-                           asked->memory, asked->tasks);
+                           asked->continual.memory, asked->continual.tasks);
     return cli_selection_check(&asked->options, why);
 }
 
@@ -144,8 +139,10 @@ static int write_files(const char *folder, const blv_continual_result *r) {
 static void print_text(const request *asked, const blv_continual_result *r) {
     report_table shown = {.align = "lrrrrr"};
     printf("%s: %zu tasks%s, memory %zu, %zu seed%s, %s\n\n", asked->options.data, r->tasks,
-           asked->imbalanced ? ", imbalanced" : "", r->memory, r->seeds, r->seeds == 1 ? "" : "s",
-           asked->task_known ? "the task of a row is known" : "classes of all tasks so far");
+           asked->continual.imbalanced ? ", imbalanced" : "", r->memory, r->seeds,
+           r->seeds == 1 ? "" : "s",
+           asked->continual.task_known ? "the task of a row is known"
+                                       : "classes of all tasks so far");
     report_table_add(&shown, "METHOD\tINITIAL\tA_T\tFROM - TO\tFGT_T\tCHOOSING");
     for (size_t i = 0; i < r->summary_count; i++) {
         const blv_continual_summary *s = &r->summaries[i];
@@ -157,7 +154,7 @@ static void print_text(const request *asked, const blv_continual_result *r) {
                          s->seconds);
     }
     cli_table_print(&shown, INDENT, stdout);
-    if (asked->sensitivity)
+    if (asked->continual.sensitivity)
         printf("\nRelative change of A_T from the first initial value to the mean of the others\n");
     for (size_t m = 0; m < r->change_count; m++)
         if (!isnan(r->changes[m].change))
@@ -186,11 +183,12 @@ static void print_json(const request *asked, const blv_continual_result *r) {
     for (size_t m = 0; m < r->change_count; m++)
         if (r->changes[m].method->is_bilevel)
             cli_json_set(changes, r->changes[m].method->name, cli_json_real(r->changes[m].change));
-    cli_json_print(cli_json_put(
-        cli_json_object(), "data", cli_json_text(asked->options.data), "tasks",
-        cli_json_whole(r->tasks), "memory", cli_json_whole(r->memory), "seeds",
-        cli_json_whole(r->seeds), "imbalanced", json_boolean(asked->imbalanced), "task_known",
-        json_boolean(asked->task_known), "methods", all, "relative_change", changes, NULL));
+    cli_json_print(cli_json_put(cli_json_object(), "data", cli_json_text(asked->options.data),
+                                "tasks", cli_json_whole(r->tasks), "memory",
+                                cli_json_whole(r->memory), "seeds", cli_json_whole(r->seeds),
+                                "imbalanced", json_boolean(asked->continual.imbalanced),
+                                "task_known", json_boolean(asked->continual.task_known), "methods",
+                                all, "relative_change", changes, NULL));
 }
 
 /* ---- The command ---- */
@@ -200,8 +198,9 @@ static void hold_out(const request *asked, blv_dataset **rows, blv_dataset **tes
     static const double sizes[] = {0.8, 0.2};
     blv_dataset *part[2] = {NULL, NULL};
     blv_message why = {0};
-    cli_expect(blv_dataset_split(*rows, sizes, 2, true, asked->options.selection.seed, part, &why),
-               &why);
+    cli_expect(
+        blv_dataset_split(*rows, sizes, 2, true, asked->options.select.selection.seed, part, &why),
+        &why);
     blv_dataset_release(*rows);
     *rows = part[0];
     *test = part[1];
@@ -215,22 +214,14 @@ static int show_pass(void *context, const blv_task_progress *progress) {
 }
 
 static int compare(void *of) {
-    const request *asked = of;
+    request *asked = of;
     const cli_selection_options *o = &asked->options;
-    const blv_continual_options options = {.size = sizeof options,
-                                           .methods = asked->methods.items,
-                                           .method_count = asked->methods.count,
-                                           .tasks = asked->tasks,
-                                           .memory = asked->memory,
-                                           .seeds = asked->seeds,
-                                           .seed = o->selection.seed,
-                                           .threads = o->selection.threads,
-                                           .imbalanced = asked->imbalanced,
-                                           .task_known = asked->task_known,
-                                           .sensitivity = asked->sensitivity,
-                                           .net = o->net,
-                                           .steps = o->steps,
-                                           .selection = o->selection};
+    blv_continual_options *options = &asked->continual;
+    options->selection = o->select.selection;
+    options->seed = o->select.selection.seed;
+    options->threads = o->select.selection.threads;
+    options->net = o->select.net;
+    options->steps = o->select.steps;
     const blv_task_hooks hooks = {.size = sizeof hooks,
                                   .progress = o->json || o->quiet ? NULL : show_pass};
     blv_dataset *rows = NULL, *test = NULL;
@@ -238,15 +229,15 @@ static int compare(void *of) {
     blv_message why = {0};
     cli_selection_load(o, &rows, &test);
     const size_t classes = blv_dataset_view_of(rows)->classes;
-    if (asked->tasks > classes)
+    if (asked->continual.tasks > classes)
         cli_die("%s: %zu classes; expected at least one for each of %zu tasks", o->data, classes,
-                asked->tasks);
+                asked->continual.tasks);
     if (!test)
         hold_out(asked, &rows, &test);
     if (asked->out)
         make_folder(asked->out);
     cli_complain_about(o->data);
-    cli_expect(blv_continual(rows, test, &options, &result, &hooks, &why), &why);
+    cli_expect(blv_continual(rows, test, options, &result, &hooks, &why), &why);
     cli_complain_about(NULL);
     int code = asked->out ? write_files(asked->out, result) : CLI_DONE;
     if (code == CLI_DONE && o->json)
@@ -260,7 +251,8 @@ static int compare(void *of) {
 }
 
 static const request defaults = {
-    .options = CLI_SELECTION_DEFAULTS, .tasks = 5, .memory = 100, .seeds = 3};
+    .options = CLI_SELECTION_DEFAULTS,
+    .continual = {.size = sizeof(blv_continual_options), .tasks = 5, .memory = 100, .seeds = 3}};
 
 const cli_command cmd_continual = CLI_COMMAND(
     "continual", "DATA", "learn task by task with a memory of few rows", request, table, compare,

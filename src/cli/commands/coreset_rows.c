@@ -17,7 +17,6 @@ typedef struct request {
     cli_selection_options options;
     double size; /* a number of rows, or a share below 1 */
     const char *out, *subset;
-    bool compare;
 } request;
 
 /* ---- The command line ---- */
@@ -39,24 +38,24 @@ static blv_error take_method(void *field, const char *text, blv_message *why) {
 static const cli_argument table[] = {
     CLI_OPTION("size", CUSTOM, request, size, "K", "rows to choose: a number, or a share below 1",
                .take = take_size),
-    CLI_OPTION("method", CUSTOM, request, options.selection.method, "NAME",
+    CLI_OPTION("method", CUSTOM, request, options.select.selection.method, "NAME",
                "how they are chosen (default d-tfbo); see below", .take = take_method),
     CLI_OPTION("out", TEXT, request, out, "OUT.csv",
                "write the number, from 0, and the weight of every chosen row, the heaviest first",
                .letter = 'o'),
     CLI_OPTION("write-subset", TEXT, request, subset, "FILE",
                "write the chosen rows, in the format of DATA unless the name says otherwise"),
-    CLI_OPTION("compare", FLAG, request, compare, NULL,
+    CLI_OPTION("compare", FLAG, request, options.select.compare, NULL,
                "train a network on the chosen rows, on as many at random and on all, and judge it "
                "on FILE of --test, else on all rows"),
-    CLI_INCLUDE(cli_selection_table, request, options, CLI_SECTION_OWN),
+    CLI_INCLUDE(cli_selection_table, request, options),
     CLI_END};
 
 static blv_error check(void *of, blv_message *why) {
     request *asked = of;
     if (!(asked->size > 0.0))
         return blv_explain(why, BLV_E_ARGUMENT, "--size K is needed: how many rows to choose");
-    if (asked->options.test && !asked->compare)
+    if (asked->options.test && !asked->options.select.compare)
         return blv_explain(why, BLV_E_ARGUMENT, "--test needs --compare");
     return cli_selection_check(&asked->options, why);
 }
@@ -131,7 +130,7 @@ static void print_text(const finding *f) {
         report_table_add(&shown, "%s\t%zu\t%zu", f->rows->class_names[k], r->of_class[k],
                          r->chosen_of_class[k]);
     cli_table_print(&shown, 2, stdout);
-    if (asked->compare)
+    if (asked->options.select.compare)
         printf("\nAccuracy %s, trained on\n"
                "  the chosen rows               %.4f\n"
                "  as many at random             %.4f\n"
@@ -161,7 +160,7 @@ static void print_json(const finding *f) {
     cli_json_put(object, "data", cli_json_text(asked->options.data), "test",
                  cli_json_text(asked->options.test), "rows", cli_json_whole(r->rows), "size",
                  cli_json_whole(r->count), "method", cli_json_text(r->method->name), "seed",
-                 cli_json_whole(asked->options.selection.seed), "seconds",
+                 cli_json_whole(asked->options.select.selection.seed), "seconds",
                  cli_json_real(r->seconds), "chosen_of_class", classes, NULL);
     cli_json_add(object, accuracy_fields, r);
     cli_json_print(cli_json_put(object, "out", cli_json_text(asked->out), "write_subset",
@@ -181,19 +180,14 @@ static size_t settle_count(const request *asked, const blv_dataset *rows) {
 }
 
 static int choose(void *of) {
-    const request *asked = of;
+    request *asked = of;
     blv_dataset *rows = NULL, *test = NULL;
     blv_select_result *result = NULL;
     blv_message why = {0};
     cli_selection_load(&asked->options, &rows, &test);
-    blv_select_options options = {.size = sizeof options,
-                                  .selection = asked->options.selection,
-                                  .compare = asked->compare,
-                                  .net = asked->options.net,
-                                  .steps = asked->options.steps};
-    options.selection.count = settle_count(asked, rows);
+    asked->options.select.selection.count = settle_count(asked, rows);
     cli_part_try(asked->out, asked->subset, rows);
-    cli_expect(blv_select_rows(rows, test, &options, &result, NULL, &why), &why);
+    cli_expect(blv_select_rows(rows, test, &asked->options.select, &result, NULL, &why), &why);
     const finding f = {asked, blv_dataset_view_of(rows), result};
     int code = write_files(&f);
     if (code == CLI_DONE && asked->options.json)

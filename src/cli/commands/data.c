@@ -33,7 +33,7 @@ static const request defaults = {.reading.size = sizeof(blv_read_options), .shar
 /* What every action has. */
 static const cli_argument source_table[] = {
     CLI_OPTION("json", FLAG, request, json, NULL, "print JSON on standard output"),
-    CLI_INCLUDE(cli_reading_table, request, reading, CLI_SECTION_READING), CLI_END};
+    CLI_HEADING(READING), CLI_INCLUDE(cli_reading_table, request, reading), CLI_END};
 #define FORMAT                                                                                     \
     CLI_OPTION("format", WORD, request, format, "libsvm|csv|npz",                                  \
                "format of what is written (default: by its name)")

@@ -31,7 +31,7 @@ static const cli_argument table[] = {
                "over the seconds of the solver's clock (the default), iterations, or oracle calls"),
     CLI_OPTION("term", FLAG, request, in_terminal, NULL,
                "draw in the terminal; so is what is not written to a file"),
-    CLI_INCLUDE(cli_store_file_table, request, store, CLI_SECTION_OWN),
+    CLI_INCLUDE(cli_store_file_table, request, store),
     CLI_END};
 
 static blv_error check(void *field, blv_message *why) {

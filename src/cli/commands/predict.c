@@ -23,7 +23,8 @@ static const cli_argument table[] = {
     CLI_OPTION("all", FLAG, request, all, NULL, "with --out: the probabilities of all classes"),
     CLI_OPTION("json", FLAG, request, json, NULL, "print one JSON object on standard output"),
     CLI_OPTION("quiet", FLAG, request, quiet, NULL, "no summary"),
-    CLI_INCLUDE(cli_reading_table, request, reading, CLI_SECTION_READING),
+    CLI_HEADING(READING),
+    CLI_INCLUDE(cli_reading_table, request, reading),
     CLI_END};
 
 static blv_error check(void *of, blv_message *why) {

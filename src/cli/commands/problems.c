@@ -21,7 +21,7 @@ static const cli_argument table[] = {
     CLI_POSITION(TEXT, request, instance.name, "[NAME]", NULL),
     CLI_OPTION("out", TEXT, request, out, "FILE.npz", "write the arrays that define the instance"),
     CLI_OPTION("json", FLAG, request, json, NULL, "print JSON on standard output"),
-    CLI_INCLUDE(cli_problem_table, request, instance, CLI_SECTION_PROBLEM), CLI_END};
+    CLI_INCLUDE(cli_problem_table, request, instance), CLI_END};
 
 static blv_error check(void *of, blv_message *why) {
     const request *asked = of;

@@ -20,7 +20,7 @@ static const cli_argument table[] = {
     CLI_OPTION("title", TEXT, request, title, "TEXT", "title of the page"),
     CLI_OPTION("no-plots", FLAG, request, no_figures, NULL,
                "leave the curves out, so that gnuplot is not needed"),
-    CLI_INCLUDE(cli_store_file_table, request, store, CLI_SECTION_OWN),
+    CLI_INCLUDE(cli_store_file_table, request, store),
     CLI_END};
 
 static int report(void *of) {

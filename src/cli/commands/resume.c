@@ -36,7 +36,7 @@ static const cli_argument table[] = {
                "also when the run seems to be under way on another machine"),
     CLI_OPTION("json", FLAG, request, json, NULL, "print one JSON object on standard output"),
     CLI_OPTION("quiet", FLAG, request, quiet, NULL, "no progress line and no summary"),
-    CLI_INCLUDE(cli_store_file_table, request, store, CLI_SECTION_OWN),
+    CLI_INCLUDE(cli_store_file_table, request, store),
     CLI_END};
 
 static const char *or_empty(const char *text) {
@@ -66,7 +66,7 @@ static int resume_solve(const cli_resume *r) {
     task.store_is_named = r->store_is_named;
     task.options.json = r->json;
     task.options.quiet = r->quiet;
-    cli_progress_choose(NULL, r->json || r->quiet, &task.options.progress);
+    task.options.progress = cli_progress_choose(NULL, r->json || r->quiet);
     for (size_t i = 0; i < r->limits->count; i++)
         cli_settings_add(&task.settings, r->limits->items[i].key, r->limits->items[i].value);
     if (r->checkpoint_seconds > 0.0)

@@ -14,8 +14,6 @@
 #include <string.h>
 #include <time.h>
 
-enum { CELL = 48 };
-
 typedef struct request {
     cli_store_choice store;
     cli_run_numbers runs;
@@ -36,33 +34,24 @@ static blv_error take_status(void *field, const char *word, blv_message *why) {
 
 #define RUNS(value_)                                                                               \
     CLI_POSITION(RUNS, request, runs, value_, "no run is named; 'bilevel runs' lists them")
-#define STORE CLI_INCLUDE(cli_store_file_table, request, store, CLI_SECTION_OWN), CLI_END
+#define STORE CLI_INCLUDE(cli_store_file_table, request, store), CLI_END
 
 /* ---- Cells ---- */
 
 /* "2001-02-03T04:05:06.789Z" in the user's own time, to the second. */
-static const char *local_time(const char *utc, char text[CELL]) {
+static const char *local_time(const char *utc, char text[REPORT_CELL]) {
     struct tm then = {0}, local;
     if (!utc || !strptime(utc, "%Y-%m-%dT%H:%M:%S", &then))
         return utc;
     time_t seconds = timegm(&then);
-    if (!localtime_r(&seconds, &local) || strftime(text, CELL, "%Y-%m-%d %H:%M:%S", &local) == 0)
+    if (!localtime_r(&seconds, &local) ||
+        strftime(text, REPORT_CELL, "%Y-%m-%d %H:%M:%S", &local) == 0)
         return utc;
     return text;
 }
 
-/* NULL where there is no number. */
-static const char *real(const char *format, double value, char text[CELL]) {
-    if (isnan(value))
-        return NULL;
-    // NOLINTNEXTLINE(clang-diagnostic-format-nonliteral): one of the literals below
-    snprintf(text, CELL, format, value);
-    return text;
-}
-
-static const char *whole(bool known, uint64_t value, char text[CELL]) {
-    snprintf(text, CELL, "%" PRIu64, value);
-    return known ? text : NULL;
+static const char *number(bool known, uint64_t value, char text[REPORT_CELL]) {
+    return report_number(text, "%.0f", known ? (double)value : (double)NAN);
 }
 
 /* ---- List ---- */
@@ -86,17 +75,18 @@ static void print_runs(blv_run_info *const *runs, size_t count) {
                      "|GRAD PHI|");
     for (size_t i = 0; i < count; i++) {
         const blv_run_info *r = runs[i];
-        char id[CELL], started[CELL], iterations[CELL], seconds[CELL], phi[CELL], grad_norm[CELL];
-        const char *cells[] = {whole(true, (uint64_t)r->id, id),
+        char id[REPORT_CELL], started[REPORT_CELL], iterations[REPORT_CELL], seconds[REPORT_CELL],
+            phi[REPORT_CELL], grad_norm[REPORT_CELL];
+        const char *cells[] = {number(true, (uint64_t)r->id, id),
                                local_time(r->started, started),
                                blv_run_status_word(r->status),
                                r->kind,
                                r->problem,
                                r->solver,
-                               whole(r->has_iterations, r->iterations, iterations),
-                               real("%.4g", r->seconds, seconds),
-                               real("%.10g", r->phi, phi),
-                               real("%.3e", r->grad_norm, grad_norm)};
+                               number(r->has_iterations, r->iterations, iterations),
+                               report_number(seconds, "%.4g", r->seconds),
+                               report_number(phi, "%.10g", r->phi),
+                               report_number(grad_norm, "%.3e", r->grad_norm)};
         report_table_row(&table, cells);
     }
     cli_table_print(&table, 0, stdout);
@@ -165,10 +155,10 @@ static void add_command(report_table *table, const blv_run_info *r) {
 }
 
 static void print_run(const blv_run_info *r) {
-    char text[CELL], fingerprint[24];
+    char text[REPORT_CELL], fingerprint[24];
     report_table table = {.align = "ll"};
     snprintf(fingerprint, sizeof fingerprint, "%016" PRIx64, r->fingerprint);
-    add(&table, "Run", whole(true, (uint64_t)r->id, text));
+    add(&table, "Run", number(true, (uint64_t)r->id, text));
     add_command(&table, r);
     add(&table, "Status", blv_run_status_word(r->status));
     add(&table, "Outcome", r->message);
@@ -182,12 +172,13 @@ static void print_run(const blv_run_info *r) {
     add(&table, "Solver", r->solver);
     add_values(&table, "Solver parameters", &r->parameters);
     add_values(&table, "Run options", &r->options);
-    add(&table, "Iterations", whole(r->has_iterations, r->iterations, text));
-    add(&table, "Seconds", real("%.4g", r->seconds, text));
-    add(&table, "Phi(x)", real("%.10g", r->phi, text));
-    add(&table, "|grad Phi(x)|", real("%.10g", r->grad_norm, text));
-    add(&table, "Rows of the trace", whole(true, r->rows, text));
-    add(&table, "Checkpoint at iteration", whole(r->has_checkpoint, r->checkpoint_iteration, text));
+    add(&table, "Iterations", number(r->has_iterations, r->iterations, text));
+    add(&table, "Seconds", report_number(text, "%.4g", r->seconds));
+    add(&table, "Phi(x)", report_number(text, "%.10g", r->phi));
+    add(&table, "|grad Phi(x)|", report_number(text, "%.10g", r->grad_norm));
+    add(&table, "Rows of the trace", number(true, r->rows, text));
+    add(&table, "Checkpoint at iteration",
+        number(r->has_checkpoint, r->checkpoint_iteration, text));
     add(&table, "Version", r->version);
     report_table_add(&table, "Process\t%" PRId64 " on %s", r->pid, r->host ? r->host : "");
     cli_table_print(&table, 0, stdout);

@@ -2,7 +2,6 @@
 #include "base/message.h"
 #include "cli/commands.h"
 #include "cli/json.h"
-#include "cli/signals.h"
 #include "cli/solve_task.h"
 
 #include <stdio.h>
@@ -271,27 +270,25 @@ int cli_solve(cli_solve_task *task) {
 
 static const cli_argument table[] = {
     CLI_POSITION(TEXT, cli_solve_task, instance.name, "PROBLEM", "no problem is named"),
+    CLI_HEADING(SOLVER),
     CLI_OPTION("solver", TEXT, cli_solve_task, solver, "NAME|NAME,NAME,...|all",
                "solver to use (default auto; 'bilevel solvers' lists them); several, or all that "
-               "suit, are run one after the other and compared",
-               .section = CLI_SECTION_SOLVER),
+               "suit, are run one after the other and compared"),
     CLI_OPTION("set", SETTING, cli_solve_task, settings, "KEY=VALUE",
                "set a parameter of the solver ('bilevel solvers NAME' lists them) or an option of "
-               "the run; with several, of those that have it; SOLVER.KEY=VALUE: of one of them",
-               .section = CLI_SECTION_SOLVER),
+               "the run; with several, of those that have it; SOLVER.KEY=VALUE: of one of them"),
     CLI_OPTION("start", TEXT, cli_solve_task, start, "zero|random|FILE.npz",
                "where to start (default zero, or what the problem says instead); a file gives x, y "
-               "and v as far as it has them",
-               .section = CLI_SECTION_SOLVER),
+               "and v as far as it has them"),
+    CLI_HEADING(OUTPUT),
     CLI_OPTION("trace", TEXT, cli_solve_task, trace, "FILE",
                "write the trace while it runs, JSON lines; with several solvers FILE gets their "
-               "names",
-               .section = CLI_SECTION_OUTPUT),
+               "names"),
     CLI_OPTION("out", TEXT, cli_solve_task, out, "FILE.npz",
-               "write x, y, v and the start x0, y0, v0; likewise", .section = CLI_SECTION_OUTPUT),
-    CLI_INCLUDE(cli_task_table, cli_solve_task, options, CLI_SECTION_OWN),
-    CLI_INCLUDE(cli_run_option_table, cli_solve_task, settings, CLI_SECTION_OWN),
-    CLI_INCLUDE(cli_problem_table, cli_solve_task, instance, CLI_SECTION_PROBLEM),
+               "write x, y, v and the start x0, y0, v0; likewise"),
+    CLI_INCLUDE(cli_task_table, cli_solve_task, options),
+    CLI_INCLUDE(cli_run_option_table, cli_solve_task, settings),
+    CLI_INCLUDE(cli_problem_table, cli_solve_task, instance),
     CLI_END};
 
 static blv_error check(void *of, blv_message *why) {

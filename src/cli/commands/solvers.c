@@ -25,7 +25,7 @@ static const cli_argument table[] = {
     CLI_OPTION("markdown", FLAG, request, markdown, NULL,
                "print what the pages of the solvers are made from"),
     CLI_OPTION("json", FLAG, request, json, NULL, "print JSON on standard output"),
-    CLI_INCLUDE(cli_problem_table, request, problem, CLI_SECTION_PROBLEM),
+    CLI_INCLUDE(cli_problem_table, request, problem),
     CLI_END};
 
 static blv_error check(void *of, blv_message *why) {

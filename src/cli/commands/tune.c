@@ -67,7 +67,7 @@ static const cli_argument table[] = {
                "penalties from the first one divided by exp(R) to that times exp(R) (default 7)"),
     CLI_OPTION("refit", FLAG, request, refit, NULL, "in the end, train on the validation rows too"),
     CLI_OPTION("trace", TEXT, request, trace, "FILE", "write the trace while it runs, JSON lines"),
-    CLI_INCLUDE(cli_training_table, request, training, CLI_SECTION_OWN),
+    CLI_INCLUDE(cli_training_table, request, training),
     CLI_END};
 
 static blv_error check(void *of, blv_message *why) {
