@@ -54,6 +54,16 @@ blv_flow blv_nested_step(blv_run *run, blv_nested *nested) {
     return call_as(run, nested, nested->solver->step);
 }
 
+double blv_nested_scalar(const blv_run *run, const blv_nested *nested, const char *name) {
+    char whole[NAME_SIZE];
+    snprintf(whole, sizeof whole, "%s", name);
+    prefix(nested, whole);
+    size_t i = 0;
+    while (strcmp(run->numbers[i].name, whole) != 0)
+        i++;
+    return *run->numbers[i].values;
+}
+
 blv_vec *blv_nested_v(const blv_run *run) {
     return blv_state_find(run, "v")->vec;
 }

@@ -16,6 +16,8 @@ blv_error blv_nested_open(blv_run *run, const blv_solver *solver, blv_nested *ne
 /* In a step: what comes before its first step, and a step of it. */
 blv_flow blv_nested_prepare(blv_run *run, blv_nested *nested);
 blv_flow blv_nested_step(blv_run *run, blv_nested *nested);
+/* A scalar that it has registered under this name. */
+double blv_nested_scalar(const blv_run *run, const blv_nested *nested, const char *name);
 /* The run's v. */
 blv_vec *blv_nested_v(const blv_run *run);
 /* Samples in a batch of a stochastic solver on a sum of that many: 0: it takes the whole sum. */

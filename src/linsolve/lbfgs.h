@@ -56,7 +56,7 @@ blv_lbfgs_result blv_lbfgs_start(blv_lbfgs *lbfgs, const blv_lbfgs_problem *prob
                                  double tolerance);
 blv_lbfgs_result blv_lbfgs_iterate(blv_lbfgs *lbfgs);
 
-/* After start: the length of the first step, in place of one from the value and the gradient. */
+/* After start: the length of the first step, in place of one. */
 void blv_lbfgs_first_step(blv_lbfgs *lbfgs, double length);
 /* Evaluates again at the current iterate, whatever the end was, and keeps what was learned: for an
  * objective that has become more accurate. */

@@ -3,7 +3,7 @@
  *   batches   steps of saba, for sums of many samples
  *   whole     L-BFGS on Phi by whole sums (auto_descent.c), which also ends the run
  *   penalty   where d2g/dy2 is not positive definite at y*(x), from gradients alone: pbsgd on sums
- * of many samples, as networks have them, else minimaxopt
+ * of many samples, as networks have them, else ragd-gs
  *
  * Where both of the first two can be used they take turns: each is given a block of work, and what
  * Phi has fallen by in it, for each unit of work, decides who goes on. Blocks of batches grow as
@@ -34,8 +34,9 @@ typedef struct autom {
     double passes;                         /* in this block */
     double passes_in_all, blocks;          /* of batches */
     double batch_work;                     /* of the last block of batches */
-    double steps, d_first;                 /* of penalties: so far, and |d| in the first, */
-    double d_least, least_at;              /* the least |d|, and in which step */
+    double steps;                          /* of penalties, so far */
+    double d_most, r_most, least;          /* their largest |d| and |r|, the least share of both, */
+    double least_at;                       /* and in which step */
 } autom;
 
 static const blv_solver *const batch_solver = &blv_solver_saba;
@@ -70,8 +71,8 @@ static blv_error keep_state(blv_run *run, autom *s) {
                              "gain of whole sums", &s->gain[ON_WHOLE], "block", &s->block, "passes",
                              &s->passes, "can batch", &s->can_batch, "passes in all",
                              &s->passes_in_all, "blocks", &s->blocks, "batch work", &s->batch_work,
-                             "steps", &s->steps, "first d", &s->d_first, "least d", &s->d_least,
-                             "least at", &s->least_at, NULL);
+                             "steps", &s->steps, "most d", &s->d_most, "most r", &s->r_most,
+                             "least", &s->least, "least at", &s->least_at, NULL);
 }
 
 static blv_error auto_open(blv_run *run, void *state) {
@@ -84,7 +85,7 @@ static blv_error auto_open(blv_run *run, void *state) {
     else
         BLV_CHECK(blv_state_iterate(run, "v", BLV_LEVEL_Y, &s->v));
     s->v = blv_nested_v(run);
-    const blv_solver *penalty = is_large(run, def) ? &blv_solver_pbsgd : &blv_solver_minimaxopt;
+    const blv_solver *penalty = is_large(run, def) ? &blv_solver_pbsgd : &blv_solver_ragd_gs;
     BLV_CHECK(blv_nested_open(run, penalty, &s->penalty));
     BLV_CHECK(keep_state(run, s));
     s->phase = !regular ? ON_PENALTY : on_batches ? ON_BATCHES : ON_WHOLE;
@@ -108,6 +109,10 @@ static blv_flow auto_prepare(blv_run *run, void *state) {
         return BLV_GO;
     }
     BLV_TRY(flow);
+    double curvature = blv_nested_scalar(run, &s->batches, "L_phi");
+    if (!blv_problem_definition(blv_run_problem(run))->project_x) /* |grad Phi| at the start */
+        s->descent.first = blv_nested_scalar(run, &s->batches, "reach_x") * curvature;
+    s->descent.curvature = curvature;
     return blv_oracle_upper(run, NULL, blv_run_x(run), blv_run_y(run), &s->value, NULL, NULL);
 }
 
@@ -210,20 +215,25 @@ static void compare_gains(blv_run *run, autom *s) {
                  (unsigned long long)blv_run_iteration(run) + 1);
 }
 
-/* They end when |d| has not come down for as long as all that came before. */
+/* Of the largest that it has been. */
+static double share_left(double norm, double *most) {
+    *most = fmax(*most, norm);
+    return *most > 0.0 ? norm / *most : 0.0;
+}
+
+/* They end when d and r are small, or have not come down for as long as all that came before. */
 static blv_flow penalty_step(blv_run *run, autom *s) {
     if (s->begins != 0.0)
         BLV_TRY(blv_nested_prepare(run, &s->penalty));
     s->begins = 0.0;
     BLV_TRY(blv_nested_step(run, &s->penalty));
-    double d_norm = blv_run_metrics(run)->d_norm;
     s->steps++;
-    if (s->steps == 1.0)
-        s->d_first = s->d_least = d_norm;
-    if (d_norm <= penalty_accuracy * s->d_first)
+    double left = share_left(blv_run_metrics(run)->d_norm, &s->d_most);
+    left = fmax(left, share_left(blv_run_metrics(run)->r_norm, &s->r_most));
+    if (left <= penalty_accuracy)
         return BLV_FINISHED;
-    if (d_norm < 0.99 * s->d_least) {
-        s->d_least = d_norm;
+    if (s->steps == 1.0 || left < 0.99 * s->least) {
+        s->least = left;
         s->least_at = s->steps;
     }
     return s->steps > 2.0 * s->least_at + PENALTY_STEPS ? BLV_STUCK : BLV_GO;

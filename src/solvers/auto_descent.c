@@ -17,7 +17,15 @@
 #include <float.h>
 #include <math.h>
 
-enum { MEMORY = 20, TRIALS_MAX = 8, ROUNDS_MAX = 3, PRODUCTS = 10, IDLE_MAX = 5, NOISE = -100 };
+enum {
+    MEMORY = 20,
+    TRIALS_MAX = 8,
+    FIRST_TRIALS_MAX = 30,
+    ROUNDS_MAX = 3,
+    PRODUCTS = 10,
+    IDLE_MAX = 5,
+    NOISE = -100
+};
 static const double first_reduce = 0.1, start_reduce = 0.01, accuracy = 1e-6;
 
 static bool single(const blv_auto_descent *s) {
@@ -84,7 +92,7 @@ static blv_flow evaluate(blv_auto_descent *s, const blv_vec *x, blv_vec *gradien
 static int phi_and_gradient(void *context, const blv_vec *x, double *value, blv_vec *gradient) {
     blv_auto_descent *s = context;
     blv_implicit_result solved;
-    if (s->trials++ == TRIALS_MAX)
+    if (s->trials++ == (s->moved != 0.0 ? TRIALS_MAX : FIRST_TRIALS_MAX))
         return NOISE;
     blv_vec_copy(s->y_trial, blv_run_y(s->run));
     blv_vec_copy(s->v_trial, s->v);
@@ -126,7 +134,8 @@ blv_error blv_auto_descent_open(blv_run *run, blv_vec *v, blv_auto_descent *s) {
     BLV_CHECK(blv_state_scalars(run, "phi_estimate", &s->phi, "reduce", &s->reduce, "products",
                                 &s->products, NULL));
     BLV_CHECK(blv_state_hiddens(run, "first phi", &s->phi_first, "|grad Phi|", &s->d_norm, "first",
-                                &s->first, "goal", &s->goal, "idle", &s->idle, NULL));
+                                &s->first, "goal", &s->goal, "idle", &s->idle, "curvature",
+                                &s->curvature, "moved", &s->moved, NULL));
     BLV_CHECK(blv_scratch_vecs(run, BLV_LEVEL_Y, &s->y_trial, &s->v_trial, NULL));
     BLV_CHECK(blv_scratch_vecs(run, BLV_LEVEL_X, &s->gradient, &s->other, NULL));
     BLV_CHECK(blv_run_implicit(run, &s->implicit));
@@ -162,7 +171,7 @@ static blv_flow take(blv_run *run, blv_auto_descent *s, double stationarity) {
 }
 
 blv_flow blv_auto_descent_begin(blv_run *run, blv_auto_descent *s) {
-    bool anew = s->first == 0.0;
+    bool anew = s->goal == 0.0;
     blv_lbfgs_problem phi = phi_of(s);
     s->trials = 0;
     s->d_norm = 0.0;
@@ -170,8 +179,10 @@ blv_flow blv_auto_descent_begin(blv_run *run, blv_auto_descent *s) {
         anew ? blv_lbfgs_start(s->lbfgs, &phi, blv_run_x(run), 0.0) : blv_lbfgs_refresh(s->lbfgs);
     BLV_TRY(flow_of(s, &r));
     BLV_TRY(take(run, s, r.stationarity));
-    if (anew && s->phi != 0.0 && s->d_norm > 0.0)
-        blv_lbfgs_first_step(s->lbfgs, fabs(s->phi) / s->d_norm);
+    if (anew && s->curvature > 0.0)
+        blv_lbfgs_first_step(s->lbfgs, s->d_norm / s->curvature);
+    else if (anew && s->phi != 0.0)
+        blv_lbfgs_first_step(s->lbfgs, 0.1 * fabs(s->phi) / s->d_norm);
     if (anew)
         s->phi_first = s->phi;
     s->first = fmax(s->first, r.stationarity);
@@ -234,6 +245,7 @@ blv_flow blv_auto_descent_step(blv_run *run, blv_auto_descent *s) {
             return code > 0 ? s->trouble : (blv_flow)-code;
     }
     BLV_TRY(take(run, s, r.stationarity));
+    s->moved = 1.0;
     if (s->idle == IDLE_MAX && r.stationarity > s->goal)
         return tighten(run, s);
     return blv_auto_descent_confirm(run, s);

@@ -16,6 +16,8 @@ typedef struct blv_auto_descent {
     double products;            /* in at most so many products with H for each of the two */
     double phi, phi_first;      /* at x, and where it began */
     double d_norm;              /* |gradient of Phi| at x; 0: none yet */
+    double curvature;           /* of Phi, for the first step; 0: not known */
+    double moved;               /* not 0: a step has been taken */
     double first, goal;         /* of the stationarity: at the start, and at which it ends */
     double idle;                /* iterations in a row that did not lower the value */
     double phi_trial, corrected, gy_norm, r_norm;
