@@ -1,9 +1,8 @@
 /* Making the runs of a benchmark: each goes through blv_solve, and is looked at when its clock, its
  * calls or its iterations have come to the next of its points. Looking is off the clock. */
-#include "bench/variant_problem.h"
+#include "bench/bench.h"
 
 #include "base/message.h"
-#include "bench/row_choice_runs.h"
 #include "bilevel/certificate.h"
 #include "bilevel/solver.h"
 #include "store/run_execution.h"
