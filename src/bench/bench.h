@@ -53,18 +53,18 @@ enum { BENCH_KEY_SIZE = 20 };
 typedef struct bench_record {
     char key[BENCH_KEY_SIZE];
     bench_job_kind kind;
-    char *variant, *entry, *solver; /* entry: NULL for a reference */
+    const char *variant, *entry, *solver; /* entry: NULL for a reference */
     size_t setting;
     uint64_t seed;
     blv_values set;
     size_t point_count;
     blv_values *points;
     double processor_share; /* processor time over the time that passed */
-    char *outcome;
+    const char *outcome;
     bool failed;
-    char *message;
-    int64_t run;    /* number in the run store; 0: none */
-    char *rejected; /* why there was no run; NULL: there was one */
+    const char *message;
+    int64_t run;          /* number in the run store; 0: none */
+    const char *rejected; /* why there was no run; NULL: there was one */
 } bench_record;
 
 extern const blv_field bench_record_fields[];
