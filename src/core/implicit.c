@@ -228,27 +228,34 @@ static blv_flow gradient_scale(blv_implicit *m, const blv_vec *x, const blv_vec 
     return isfinite(*scale) ? BLV_GO : BLV_NONFINITE;
 }
 
+blv_flow blv_implicit_value(blv_implicit *m, const blv_vec *x, blv_vec *y, double rel, blv_vec *fx,
+                            double *scale, blv_implicit_result *result) {
+    *result = (blv_implicit_result){.phi = NAN, .gy_norm = NAN, .r_norm = NAN};
+    double scale_there;
+    rel = fmax(rel, m->eps);
+    BLV_TRY(gradient_scale(m, x, y, scale));
+    BLV_TRY(blv_implicit_inner(m, x, y, rel * *scale, &result->gy_norm));
+    BLV_TRY(gradient_scale(m, x, y, &scale_there));
+    if (scale_there < 0.1 * *scale &&
+        m->budget == 0) { /* y came from far away: once more, against the size here */
+        *scale = scale_there;
+        BLV_TRY(blv_implicit_inner(m, x, y, rel * *scale, &result->gy_norm));
+    }
+    BLV_TRY(blv_eval_upper(m->eval, NULL, x, y, &result->phi, fx, m->fy));
+    return isfinite(result->phi) ? BLV_GO : BLV_NONFINITE;
+}
+
 blv_flow blv_implicit_gradient(blv_implicit *m, const blv_vec *x, blv_vec *y, blv_vec *v,
                                double rel, blv_vec *gradient, blv_implicit_result *result) {
-    *result = (blv_implicit_result){.phi = NAN, .gy_norm = NAN, .r_norm = NAN};
     double tight = m->eps < 1e-10 ? 1e-9 : 1e-4; /* what counts as tight, relative */
-    rel = fmax(rel, m->eps);
-    double scale, scale_there;
-    BLV_TRY(gradient_scale(m, x, y, &scale));
-    BLV_TRY(blv_implicit_inner(m, x, y, rel * scale, &result->gy_norm));
-    BLV_TRY(gradient_scale(m, x, y, &scale_there));
-    if (scale_there < 0.1 * scale &&
-        m->budget == 0) { /* y came from far away: once more, against the size here */
-        scale = scale_there;
-        BLV_TRY(blv_implicit_inner(m, x, y, rel * scale, &result->gy_norm));
-    }
-    BLV_TRY(blv_eval_upper(m->eval, NULL, x, y, &result->phi, gradient, m->fy));
-    double fy_norm = blv_vec_norm(m->fy);
-    BLV_TRY(blv_implicit_adjoint(m, x, y, m->fy, v, rel * fy_norm, &result->r_norm));
+    double scale;
+    BLV_TRY(blv_implicit_value(m, x, y, rel, gradient, &scale, result));
+    double fy_norm = blv_vec_norm(m->fy), tol = fmax(rel, m->eps) * fy_norm;
+    BLV_TRY(blv_implicit_adjoint(m, x, y, m->fy, v, tol, &result->r_norm));
     BLV_TRY(blv_eval_cross(m->eval, NULL, x, y, v, m->jv));
     double norm = blv_distance(gradient, gradient, m->jv);
     result->tight = result->gy_norm <= tight * scale && result->r_norm <= tight * fy_norm;
-    return isfinite(norm) && isfinite(result->phi) ? BLV_GO : BLV_NONFINITE;
+    return isfinite(norm) ? BLV_GO : BLV_NONFINITE;
 }
 
 /* v += H^-1 (fy - H v), to a residual of that share. */

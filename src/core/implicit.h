@@ -39,6 +39,11 @@ typedef struct blv_implicit_result {
     bool tight;       /* both solves came down to what the precision allows */
 } blv_implicit_result;
 
+/* Phi(x) and, in fx, the gradient of f in x at y*(x); y comes in as start and goes out as y*(x).
+ * scale: what |gy| is small against. */
+blv_flow blv_implicit_value(blv_implicit *implicit, const blv_vec *x, blv_vec *y, double rel,
+                            blv_vec *fx, double *scale, blv_implicit_result *result);
+
 /* Phi(x) and, in gradient, fx - J v at y*(x). y and v come in as starts and go out as y*(x) and
  * H^-1 fy. rel: tolerance of both solves relative to their data; 0: as small as can be. With
  * BLV_NO_INVERSE, phi and gy_norm are still valid. */
