@@ -142,6 +142,20 @@ static void test_nearly_there_goes_on(void **state) {
     blv_problem_destroy(problem);
 }
 
+/* On badly conditioned lower levels g is too rough for a line search long before gy is: the
+ * certificate must not stop there, or nothing would be called converged. */
+static void test_certificate_where_g_is_rough(void **state) {
+    (void)state;
+    static const char *const kappas[] = {"1e5", "1e6", "1e7"};
+    for (size_t i = 0; i < LENGTH(kappas); i++) {
+        blv_problem *problem = make_problem("quadratic", SETTINGS("kappa", kappas[i]));
+        blv_solution *s = solve(problem, OPTIONS(.solver = "exact", .iters = 200));
+        assert_true(s->certificate.tight && s->converged);
+        blv_solution_destroy(s);
+        blv_problem_destroy(problem);
+    }
+}
+
 /* Without a certificate nothing is called converged. */
 static void test_no_certificate_no_convergence(void **state) {
     (void)state;
@@ -320,6 +334,7 @@ int main(void) {
         cmocka_unit_test(test_no_note_on_solved_runs),
         cmocka_unit_test(test_converged_is_certified),
         cmocka_unit_test(test_nearly_there_goes_on),
+        cmocka_unit_test(test_certificate_where_g_is_rough),
         cmocka_unit_test(test_no_certificate_no_convergence),
         cmocka_unit_test(test_a_top_is_not_converged),
         cmocka_unit_test(test_blow_up),
