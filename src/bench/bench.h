@@ -117,14 +117,12 @@ const bench_job *bench_chosen(const bench *b, size_t variant, size_t entry);
 double bench_clock(clockid_t id);
 /* Of accuracies and the like. */
 bool bench_more_is_better(const char *metric);
-/* The path of a file of the data, to be freed. */
-blv_error bench_data(const bench *b, const char *name, char **path, blv_message *why);
 
 /* ---- Parts of it ---- */
 
-blv_error bench_plan(bench *b, blv_message *why);
+blv_error bench_plan(bench *b);
 /* The runs of tuned entries, once tuning is done. */
-blv_error bench_plan_tuned(bench *b, blv_message *why);
+blv_error bench_plan_tuned(bench *b);
 /* Reads the finished runs of the folder and gives them to the jobs. */
 blv_error bench_load_records(bench *b, blv_message *why);
 void bench_forget_records(bench *b);

@@ -16,11 +16,7 @@
 #include <unistd.h>
 
 const blv_field bench_record_fields[] = {
-    {.name = "key",
-     .kind = BLV_KIND_CHARS,
-     .flags = BLV_REQUIRED,
-     .offset = offsetof(bench_record, key),
-     .size = BENCH_KEY_SIZE},
+    BLV_FIELD_CHARS("key", bench_record, key, BLV_REQUIRED),
     BLV_FIELD_WORD("kind", bench_record, kind, bench_job_words),
     BLV_FIELD(bench_record, variant, TEXT),
     BLV_FIELD(bench_record, entry, TEXT),

@@ -100,22 +100,10 @@ static blv_error expect_measure(const bench *b, const char *where, const char *w
                        known[2] ? known[2] : "");
 }
 
-/* The files; *test stays NULL where the suite names none. To be freed. */
-static blv_error find_files(const bench *b, size_t variant, char *files[2], blv_message *why) {
-    static const char *const names[] = {"train", "test"};
-    files[0] = files[1] = NULL;
-    for (size_t i = 0; i < 2; i++) {
-        const blv_value *file = blv_values_find(&b->suite.variants[variant].data, names[i]);
-        if (!file && i == 0)
-            return blv_explain(why, BLV_E_FORMAT, "%s: data: 'train' is missing", b->suite.path);
-        blv_error error =
-            file ? bench_data(b, file->text ? file->text : "", &files[i], why) : BLV_OK;
-        if (error != BLV_OK) {
-            free(files[0]);
-            return error;
-        }
-    }
-    return BLV_OK;
+/* The file of the rows to train on, and that of the rows to test on where there is one. */
+static const char *file_of(const bench *b, size_t variant, const char *name) {
+    const blv_value *file = blv_values_find(&b->suite.variants[variant].files, name);
+    return file ? file->text : NULL;
 }
 
 blv_error bench_check_choices(const bench *b, blv_message *why) {
@@ -128,12 +116,9 @@ blv_error bench_check_choices(const bench *b, blv_message *why) {
                            "%s: tuning.choose is '%s': expected %s: settings are chosen by rows "
                            "that are held out",
                            suite->path, suite->choose, chosen_by);
-    for (size_t v = 0; v < suite->variant_count; v++) {
-        char *files[2];
-        BLV_CHECK(find_files(b, v, files, why));
-        free(files[0]);
-        free(files[1]);
-    }
+    for (size_t v = 0; v < suite->variant_count; v++)
+        if (!file_of(b, v, "train"))
+            return blv_explain(why, BLV_E_FORMAT, "%s: data: 'train' is missing", suite->path);
     return BLV_OK;
 }
 
@@ -158,8 +143,9 @@ static blv_error divide(const blv_dataset *rows, blv_dataset **most, blv_dataset
     return BLV_OK;
 }
 
-static blv_error read_rows(bench_rows *kept, const bench *b, const settings *s,
-                           char *const files[2], blv_message *why) {
+static blv_error read_rows(bench_rows *kept, const bench *b, const settings *s, blv_message *why) {
+    const char *const files[] = {file_of(b, kept->variant, "train"),
+                                 file_of(b, kept->variant, "test")};
     const blv_read_options reading = {.size = sizeof reading,
                                       .precision = (blv_precision)b->suite.precision,
                                       .layout = BLV_LAYOUT_DENSE,
@@ -169,7 +155,7 @@ static blv_error read_rows(bench_rows *kept, const bench *b, const settings *s,
     if (files[1])
         BLV_CHECK(blv_dataset_read(&kept->test, files[1], &reading, why));
     blv_dataset *const all[] = {kept->rows, kept->test};
-    BLV_CHECK(blv_dataset_align(all, (const char *const *)files, 2, why));
+    BLV_CHECK(blv_dataset_align(all, files, 2, why));
     BLV_CHECK(blv_dataset_scale(all, kept->test ? 2 : 1, BLV_SCALE_UNIT, why));
     if (kept->test)
         return BLV_OK;
@@ -183,17 +169,13 @@ static blv_error read_rows(bench_rows *kept, const bench *b, const settings *s,
 static blv_error take_rows(bench_rows *kept, const bench *b, const bench_job *job,
                            const settings *s, blv_message *why) {
     if (!kept->rows || kept->variant != job->variant) {
-        char *files[2];
         bench_rows_free(kept);
-        BLV_CHECK(find_files(b, job->variant, files, why));
-        blv_error error = read_rows(kept, b, s, files, why);
-        free(files[0]);
-        free(files[1]);
+        kept->variant = job->variant;
+        blv_error error = read_rows(kept, b, s, why);
         if (error != BLV_OK) {
             bench_rows_free(kept);
             return error;
         }
-        kept->variant = job->variant;
     }
     return job->kind == BENCH_TUNING && !kept->fitted
                ? divide(kept->rows, &kept->fitted, &kept->held_out, why)

@@ -28,22 +28,11 @@ static const char *const basis_words[] = {
 
 #define NEEDED(type, member, kind) BLV_FIELD_AS(#member, type, member, kind, BLV_REQUIRED)
 #define NAMES(name_, type, member, flags_)                                                         \
-    {                                                                                              \
-        .name = (name_), .kind = BLV_KIND_TEXTS, .flags = (flags_),                                \
-        .offset = offsetof(type, member.items), .count = offsetof(type, member.count)              \
-    }
-/* A field whose presence is kept too. */
-#define SEEN(name_, type, member, kind_, seen)                                                     \
-    {                                                                                              \
-        .name = (name_), .kind = BLV_KIND_##kind_, .offset = offsetof(type, member),               \
-        .when = 1 + offsetof(type, seen)                                                           \
-    }
+    BLV_FIELD_WITH(name_, type, member.items, TEXTS, .flags = (flags_),                            \
+                   .count = offsetof(type, member.count))
 /* An object whose fields are in the struct of its owner. */
 #define PART(name_, type, fields_, seen)                                                           \
-    {                                                                                              \
-        .name = (name_), .kind = BLV_KIND_RECORD, .fields = (fields_),                             \
-        .when = 1 + offsetof(type, seen)                                                           \
-    }
+    { .name = (name_), .kind = BLV_KIND_RECORD, .fields = (fields_), BLV_WHEN(type, seen) }
 #define LIMITS(member)                                                                             \
     BLV_FIELD_AS("seconds", bench_suite, member[BENCH_SECONDS], REAL, 0),                          \
         BLV_FIELD_AS("calls", bench_suite, member[BENCH_CALLS], REAL, 0),                          \
@@ -73,24 +62,22 @@ static const blv_field baseline_fields[] = {
 static const blv_field solver_fields[] = {
     OF_SOLVER("solver", solver, TEXT, BLV_REQUIRED),
     OF_SOLVER("untuned", untuned, BOOL, 0),
-    SEEN("published", bench_solver_file, published, VALUES, is_published),
+    BLV_FIELD_WITH("published", bench_solver_file, published, VALUES,
+                   BLV_WHEN(bench_solver_file, is_published)),
     OF_SOLVER("grid", grid, JSON, 0),
     OF_SOLVER("grid_set", grid_set, VALUES, 0),
     PART("sweep", bench_solver_file, sweep_fields, has_sweep),
     OF_SOLVER("set", set, VALUES, 0),
     PART("baseline", bench_solver_file, baseline_fields, has_baseline),
     {0}};
-static const blv_field claim_fields[] = {NEEDED(bench_claim, text, TEXT),
-                                         NAMES("who", bench_claim, who, BLV_REQUIRED),
-                                         NAMES("of", bench_claim, of, 0),
-                                         {.name = "by",
-                                          .kind = BLV_KIND_WORD,
-                                          .flags = BLV_REQUIRED,
-                                          .offset = offsetof(bench_claim, by),
-                                          .words = basis_words},
-                                         BLV_FIELD(bench_claim, factor, REAL),
-                                         SEEN("bounds", bench_claim, bounds, VALUES, is_bounded),
-                                         {0}};
+static const blv_field claim_fields[] = {
+    NEEDED(bench_claim, text, TEXT),
+    NAMES("who", bench_claim, who, BLV_REQUIRED),
+    NAMES("of", bench_claim, of, 0),
+    BLV_FIELD_WITH("by", bench_claim, by, WORD, .flags = BLV_REQUIRED, .words = basis_words),
+    BLV_FIELD(bench_claim, factor, REAL),
+    BLV_FIELD_WITH("bounds", bench_claim, bounds, VALUES, BLV_WHEN(bench_claim, is_bounded)),
+    {0}};
 static const blv_field source_fields[] = {NEEDED(bench_source, paper, TEXT),
                                           NEEDED(bench_source, figure, TEXT),
                                           NEEDED(bench_source, claim, TEXT),
@@ -101,20 +88,14 @@ enum { FIRST_QUICK = 5 };
 static const blv_field suite_fields[] = {
     NEEDED(bench_suite, name, TEXT),
     NEEDED(bench_suite, title, TEXT),
-    {.name = "reproduces",
-     .kind = BLV_KIND_RECORD,
-     .flags = BLV_REQUIRED,
-     .offset = offsetof(bench_suite, reproduces),
-     .fields = source_fields},
+    BLV_FIELD_WITH("reproduces", bench_suite, reproduces, RECORD, .flags = BLV_REQUIRED,
+                   .fields = source_fields),
     BLV_FIELD_RECORDS("claims", bench_suite, claims, claim_count, claim_fields),
     BLV_FIELD_AS("quick", bench_suite, quick_form, JSON, 0),
     BLV_FIELD(bench_suite, problem, TEXT),
     BLV_FIELD(bench_suite, problem_set, VALUES),
-    {.name = "command",
-     .kind = BLV_KIND_WORD,
-     .offset = offsetof(bench_suite, command),
-     .words = bench_command_words,
-     .when = 1 + offsetof(bench_suite, has_command)},
+    BLV_FIELD_WITH("command", bench_suite, command, WORD, BLV_WHEN(bench_suite, has_command),
+                   .words = bench_command_words),
     NAMES("seeded", bench_suite, seeded, 0),
     BLV_FIELD(bench_suite, level, REAL),
     BLV_FIELD(bench_suite, data, VALUES),
@@ -236,10 +217,9 @@ static blv_error expect_claim(const bench_suite *suite, size_t i, blv_message *w
 /* ---- The whole ---- */
 
 static blv_error take_place(bench_suite *suite, const char *path) {
-    char *copy = strdup(path);
-    suite->path = strdup(path);
-    suite->folder = copy ? strdup(dirname(copy)) : NULL;
-    free(copy);
+    char *copy = blv_arena_copy(&suite->arena, path);
+    suite->path = blv_arena_copy(&suite->arena, path);
+    suite->folder = copy ? dirname(copy) : NULL;
     return suite->path && suite->folder ? BLV_OK : BLV_E_MEMORY;
 }
 
@@ -305,11 +285,13 @@ blv_error bench_suite_read(bench_suite *suite, const char *path, bool quick, blv
 
 void bench_suite_free(bench_suite *suite) {
     bench_suite_free_entries(suite);
+    for (size_t i = 0; i < suite->variant_count; i++) {
+        blv_values_free(&suite->variants[i].files);
+        blv_values_free(&suite->variants[i].hashes);
+    }
     blv_record_free(suite_fields, suite);
     json_decref(suite->root);
     json_decref(suite->grids);
     blv_arena_free(&suite->arena);
-    free(suite->path);
-    free(suite->folder);
     *suite = (bench_suite){0};
 }

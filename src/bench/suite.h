@@ -37,6 +37,7 @@ typedef struct bench_names {
 typedef struct bench_variant {
     char *name;                   /* "" where the suite has none */
     blv_values problem_set, data; /* in a suite that was read: complete, the suite's among them */
+    blv_values files, hashes;     /* of the data: paths, and what the files hold; of a benchmark */
 } bench_variant;
 
 typedef struct bench_solver_file {
@@ -166,8 +167,8 @@ blv_error bench_suite_find(const char *name, const char *folder, char **path, bl
 char **bench_suite_list(const char *folder, size_t *count);
 
 /* A file of the data: the first that is there of the folders (NULL: none), `data` beside the suite,
- * and the suite's own folders. *path is to be freed. */
-blv_error bench_suite_data(const bench_suite *suite, const char *const folders[2], const char *name,
+ * and the suite's own folders. *path lives as long as the suite. */
+blv_error bench_suite_data(bench_suite *suite, const char *const folders[2], const char *name,
                            char **path, blv_message *why);
 
 #endif

@@ -19,19 +19,20 @@ void bench_problem_free(bench_problem *p) {
     *p = (bench_problem){0};
 }
 
-static blv_error set_data(bench_problem *p, const bench *b, const blv_value *file,
-                          const char *owner, blv_message *why) {
-    char *path = NULL;
-    BLV_CHECK(bench_data(b, file->text ? file->text : "", &path, why));
-    blv_error error = blv_params_set(p->family->params, p->params, owner, file->name, path, why);
-    free(path);
-    return error;
+static blv_error set_params(bench_problem *p, const blv_values *settings, blv_message *why) {
+    char owner[80], text[BLV_SHOWN_SIZE];
+    snprintf(owner, sizeof owner, "problem %s", p->family->name);
+    for (size_t i = 0; i < settings->count; i++) {
+        const blv_value *value = &settings->items[i];
+        blv_value_show(value, text);
+        BLV_CHECK(blv_params_set(p->family->params, p->params, owner, value->name,
+                                 value->text ? value->text : text, why));
+    }
+    return BLV_OK;
 }
 
 blv_error bench_problem_find(bench_problem *p, const bench *b, size_t variant,
                              const blv_values *settings, blv_message *why) {
-    const blv_values *data = &b->suite.variants[variant].data;
-    char owner[80], text[BLV_SHOWN_SIZE];
     bench_problem_free(p);
     const blv_problem_family *family = p->family = blv_family_find(NULL, b->suite.problem, why);
     if (!family)
@@ -40,15 +41,8 @@ blv_error bench_problem_find(bench_problem *p, const bench *b, size_t variant,
     if (!p->params)
         return BLV_E_MEMORY;
     BLV_CHECK(blv_params_default(family->params, p->params, why));
-    snprintf(owner, sizeof owner, "problem %s", family->name);
-    for (size_t i = 0; i < settings->count; i++) {
-        blv_value_show(&settings->items[i], text);
-        BLV_CHECK(
-            blv_params_set(family->params, p->params, owner, settings->items[i].name, text, why));
-    }
-    for (size_t i = 0; i < data->count; i++)
-        BLV_CHECK(set_data(p, b, &data->items[i], owner, why));
-    return BLV_OK;
+    BLV_CHECK(set_params(p, settings, why));
+    return set_params(p, &b->suite.variants[variant].files, why);
 }
 
 blv_error bench_problem_take(bench_problem *p, const bench *b, const bench_job *job,

@@ -1,4 +1,5 @@
-#include "cli/argument_values.h"
+/* The kinds of arguments: what a text must be, and how it gets into the request. */
+#include "cli/arguments.h"
 
 #include <assert.h>
 #include <string.h>
@@ -95,12 +96,12 @@ static bool take_run(const cli_placed_argument *to, const char *text) {
     return true;
 }
 
-static bool take_setting(const cli_placed_argument *to, char *text) {
-    char *equals = strchr(text, '=');
-    if (!equals || equals == text)
+static bool take_setting(const cli_placed_argument *to, const char *text) {
+    const int key = (int)strcspn(text, "=");
+    if (key == 0 || !text[key])
         return false;
-    *equals = '\0';
-    cli_settings_add((cli_settings *)(void *)to->field, text, equals + 1);
+    cli_settings_add((cli_settings *)(void *)to->field, cli_print("%.*s", key, text),
+                     text + key + 1);
     return true;
 }
 
@@ -116,7 +117,7 @@ static bool take_text(const cli_placed_argument *to, const char *text) {
     return true;
 }
 
-bool cli_value_take(const cli_placed_argument *to, char *text) {
+bool cli_value_take(const cli_placed_argument *to, const char *text) {
     const bool yes = true;
     switch (to->argument->kind) {
     case CLI_ARG_FLAG:

@@ -1,6 +1,5 @@
 /* A run of `bilevel solve` as the store keeps it, so that it can be resumed. */
 #include "cli/solve_task.h"
-#include "cli/text.h"
 #include "store/run_info.h"
 
 #include <stdlib.h>
@@ -8,7 +7,7 @@
 #include <unistd.h>
 
 static const blv_field setting_fields[] = {
-    BLV_FIELD(cli_setting, key, TEXT), BLV_FIELD(cli_setting, value, TEXT), {0}};
+    BLV_FIELD(blv_setting, key, TEXT), BLV_FIELD(blv_setting, value, TEXT), {0}};
 
 #define FIELD(name_, member, kind_, flags_)                                                        \
     BLV_FIELD_AS(name_, cli_solve_task, member, kind_, flags_)
@@ -32,8 +31,7 @@ static const blv_field request_fields[] = {
     {0}};
 
 static char *expect_text(char *text) {
-    if (!text)
-        exit(cli_reject(BLV_E_MEMORY, NULL));
+    cli_expect(text ? BLV_OK : BLV_E_MEMORY, NULL);
     return text;
 }
 
@@ -54,7 +52,7 @@ static char *file_named(const char *text) {
 
 static void add_problem_settings(cli_settings *settings, const cli_instance *instance) {
     for (size_t i = 0; i < instance->settings.count; i++) {
-        const cli_setting *s = &instance->settings.items[i];
+        const blv_setting *s = &instance->settings.items[i];
         const blv_param *param = blv_params_find(instance->family->params, s->key);
         bool is_text = param && param->type == BLV_TEXT;
         cli_settings_add(settings, s->key,
@@ -73,7 +71,7 @@ static void add_values(cli_settings *settings, const blv_param *params, const vo
 static void free_values(cli_settings *settings) {
     for (size_t i = 0; i < settings->count; i++)
         free((char *)settings->items[i].value);
-    cli_settings_free(settings);
+    free(settings->items);
 }
 
 char *cli_solve_request(const cli_solve_task *task, const blv_run *run, const char *trace,
@@ -98,17 +96,10 @@ char *cli_solve_request(const cli_solve_task *task, const blv_run *run, const ch
     return text;
 }
 
-int cli_solve_restore(cli_solve_task *task, const char *request) {
+void cli_solve_restore(cli_solve_task *task, const char *request) {
     blv_message why = {0};
-    blv_error error = blv_record_parse(request_fields, task, request ? request : "{}", &why);
-    if (error == BLV_OK)
-        return CLI_DONE;
-    cli_complain("an earlier version of the program stored the run, which this one cannot resume: "
-                 "%s",
-                 why.text);
-    return CLI_REJECTED;
-}
-
-void cli_solve_restored_free(cli_solve_task *task) {
-    blv_record_free(request_fields, task);
+    if (blv_record_parse(request_fields, task, request ? request : "{}", &why) != BLV_OK)
+        cli_die("an earlier version of the program stored the run, which this one cannot resume: "
+                "%s",
+                why.text);
 }

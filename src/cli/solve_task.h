@@ -16,8 +16,6 @@ typedef struct cli_solve_task {
 
     blv_store *store; /* NULL: none */
     bool store_is_named;
-    size_t command_count;
-    char **command; /* as typed */
 
     /* of a run that is resumed: */
     bool is_one_of_several;      /* it was one of the runs of several solvers */
@@ -26,8 +24,6 @@ typedef struct cli_solve_task {
     size_t checkpoint_size;
 } cli_solve_task;
 
-/* The solvers exist. Returns an exit code, after a message. */
-int cli_solve_check_solvers(const char *solver);
 bool cli_solve_is_with_several(const cli_solve_task *task);
 /* Solves with one or several; returns the exit code. */
 int cli_solve(cli_solve_task *task);
@@ -38,11 +34,8 @@ int cli_solve(cli_solve_task *task);
  * in effect, for defaults may change, and files with absolute paths. */
 char *cli_solve_request(const cli_solve_task *task, const blv_run *run, const char *trace,
                         const char *out);
-/* The task of such a request. Returns an exit code, after a message. */
-int cli_solve_restore(cli_solve_task *task, const char *request);
-/* Frees what cli_solve_restore has allocated. Settings that were added to it must be from malloc.
- */
-void cli_solve_restored_free(cli_solve_task *task);
+/* The task of such a request; the command ends where that fails. */
+void cli_solve_restore(cli_solve_task *task, const char *request);
 
 /* ---- As text ---- */
 

@@ -23,10 +23,8 @@ static void format_bytes(size_t bytes, char *text, size_t size) {
 }
 
 static void add_number(report_table *table, const char *label, double value) {
-    if (isnan(value))
-        report_table_add(table, "%s\t-", label);
-    else
-        report_table_add(table, "%s\t%.10g", label, value);
+    char text[REPORT_CELL];
+    report_table_row(table, (const char *[]){label, report_number(text, "%.10g", value)});
 }
 
 void cli_ending_text(const blv_execution *e, char text[CLI_ENDING_SIZE]) {

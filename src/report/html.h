@@ -38,6 +38,11 @@ void report_html_values(FILE *out, const char *title, const blv_values *values);
 
 /* ---- Pictures ---- */
 
+typedef struct report_bytes {
+    char *data; /* to be freed */
+    size_t size;
+} report_bytes;
+
 /* An image within the page; type: "image/png", ... */
 void report_html_image(FILE *out, const char *type, const void *bytes, size_t size,
                        const char *caption);

@@ -5,6 +5,7 @@
 #include "bilevel/solver.h"
 #include "report/gnuplot.h"
 #include "report/html.h"
+#include "report/table.h"
 #include "report/task_result.h"
 #include "store/record.h"
 
@@ -13,8 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-
-enum { NUMBER = 48 };
 
 /* What a run left as its result, as far as it is shown. */
 typedef struct result {
@@ -48,16 +47,8 @@ static const char *or_dash(const char *text) {
     return text && *text ? text : "-";
 }
 
-/* NULL where there is no number. */
-static const char *real_text(double value, const char *format, char text[NUMBER]) {
-    /* NOLINTNEXTLINE(clang-diagnostic-format-nonliteral): a literal of the caller */
-    snprintf(text, NUMBER, format, value);
-    return isnan(value) ? NULL : text;
-}
-
-static const char *whole_text(bool is_known, uint64_t value, char text[NUMBER]) {
-    snprintf(text, NUMBER, "%" PRIu64, value);
-    return is_known ? text : NULL;
+static const char *iterations_text(const blv_run_info *run, char text[REPORT_CELL]) {
+    return report_number(text, "%.0f", run->has_iterations ? (double)run->iterations : (double)NAN);
 }
 
 /* ---- The order ---- */
@@ -94,13 +85,17 @@ static void put_family(FILE *out, const char *name) {
 }
 
 static void put_question(const page *p, const blv_run_info *run) {
-    char dim_x[NUMBER], dim_y[NUMBER], text[2 * NUMBER + 64], fingerprint[NUMBER];
+    char dim_x[REPORT_CELL] = "-", dim_y[REPORT_CELL] = "-", text[2 * REPORT_CELL + 64];
+    char fingerprint[REPORT_CELL];
     report_task_question(p->out, run);
     report_html_heading(p->out, 3, or_dash(run->problem));
     put_family(p->out, or_dash(run->problem));
-    snprintf(text, sizeof text, "%s in x and %s in y, %.10s",
-             or_dash(whole_text(run->dim_x > 0, run->dim_x, dim_x)),
-             or_dash(whole_text(run->dim_y > 0, run->dim_y, dim_y)), or_dash(run->precision));
+    if (run->dim_x > 0)
+        report_number(dim_x, "%.0f", (double)run->dim_x);
+    if (run->dim_y > 0)
+        report_number(dim_y, "%.0f", (double)run->dim_y);
+    snprintf(text, sizeof text, "%s in x and %s in y, %.10s", dim_x, dim_y,
+             or_dash(run->precision));
     report_html_table_begin(p->out, "ll", NULL);
     report_html_table_row(p->out, "ll", (const char *[]){"Dimension", text});
     snprintf(fingerprint, sizeof fingerprint, "%016" PRIx64, run->fingerprint);
@@ -127,7 +122,7 @@ static void put_solution(const page *p, size_t i) {
     const blv_run_info *run = p->runs[i]->info;
     const result *r = &p->results[i];
     const blv_value *tight = blv_values_find(&r->certificate, "tight");
-    char phi[NUMBER], grad[NUMBER], iterations[NUMBER], seconds[NUMBER];
+    char phi[REPORT_CELL], grad[REPORT_CELL], iterations[REPORT_CELL], seconds[REPORT_CELL];
     if (isnan(run->phi)) {
         report_html_paragraph(p->out, "%.80s: no run has a certified Phi.", or_dash(run->problem));
         return;
@@ -136,11 +131,11 @@ static void put_solution(const page *p, size_t i) {
         p->out,
         "%.80s: the least certified Phi is %s, with |grad Phi| = %s. %.100s reached it "
         "(run %" PRId64 ") in %s iterations and %s seconds.%s",
-        or_dash(run->problem), or_dash(real_text(run->phi, "%.10g", phi)),
-        or_dash(real_text(run->grad_norm, "%.3e", grad)),
+        or_dash(run->problem), or_dash(report_number(phi, "%.10g", run->phi)),
+        or_dash(report_number(grad, "%.3e", run->grad_norm)),
         p->asked->groups->group[p->runs[i]->group].label, run->id,
-        or_dash(whole_text(run->has_iterations, run->iterations, iterations)),
-        or_dash(real_text(run->seconds, "%.4g", seconds)),
+        or_dash(iterations_text(run, iterations)),
+        or_dash(report_number(seconds, "%.4g", run->seconds)),
         tight && tight->whole ? "" : " Its certificate is not tight.");
     put_vector(p->out, "x", r->x, r->x_count);
     put_vector(p->out, "y", r->y, r->y_count);
@@ -188,13 +183,13 @@ static blv_error put_figures(const page *p) {
 
 /* ---- The table of solvers ---- */
 
-static const char *calls_text(const result *r, char text[NUMBER]) {
+static const char *calls_text(const result *r, char text[REPORT_CELL]) {
     int64_t sum = 0;
     for (size_t i = 0; i < r->counts.count; i++)
         sum += r->counts.items[i].whole;
     for (size_t i = 0; i < r->setup_counts.count; i++)
         sum += r->setup_counts.items[i].whole;
-    snprintf(text, NUMBER, "%" PRId64, sum);
+    snprintf(text, REPORT_CELL, "%" PRId64, sum);
     return r->counts.count > 0 ? text : NULL;
 }
 
@@ -205,17 +200,18 @@ static void put_solvers(const page *p) {
     report_html_heading(p->out, 2, "Solvers");
     report_html_table_begin(p->out, columns, titles);
     for (size_t i = 0; i < p->count; i++) {
-        char phi[NUMBER], grad[NUMBER], iterations[NUMBER], seconds[NUMBER], calls[NUMBER];
-        char id[NUMBER];
+        char phi[REPORT_CELL], grad[REPORT_CELL], iterations[REPORT_CELL], seconds[REPORT_CELL],
+            calls[REPORT_CELL];
+        char id[REPORT_CELL];
         const blv_run_info *run = p->runs[i]->info;
         const char *cells[] = {p->asked->groups->group[p->runs[i]->group].label,
                                run->outcome ? run->outcome : blv_run_status_word(run->status),
-                               real_text(run->phi, "%.10g", phi),
-                               real_text(run->grad_norm, "%.3e", grad),
-                               whole_text(run->has_iterations, run->iterations, iterations),
-                               real_text(run->seconds, "%.4g", seconds),
+                               report_number(phi, "%.10g", run->phi),
+                               report_number(grad, "%.3e", run->grad_norm),
+                               iterations_text(run, iterations),
+                               report_number(seconds, "%.4g", run->seconds),
                                calls_text(&p->results[i], calls),
-                               whole_text(true, (uint64_t)run->id, id)};
+                               report_number(id, "%.0f", (double)run->id)};
         report_html_table_row(p->out, columns, cells);
     }
     report_html_table_end(p->out);

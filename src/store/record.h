@@ -35,8 +35,7 @@ typedef enum blv_kind {
     BLV_KIND_RECORD,                 /* a struct within the struct */
     BLV_KIND_ARRAY = 32,             /* a pointer to elements, with a count: */
     BLV_KIND_REALS = BLV_KIND_ARRAY | BLV_KIND_REAL,
-    BLV_KIND_WHOLES = BLV_KIND_ARRAY | BLV_KIND_WHOLE,
-    BLV_KIND_SIZES = BLV_KIND_WHOLES,
+    BLV_KIND_SIZES = BLV_KIND_ARRAY | BLV_KIND_SIZE,
     BLV_KIND_TEXTS = BLV_KIND_ARRAY | BLV_KIND_TEXT,
     BLV_KIND_VALUES_LIST = BLV_KIND_ARRAY | BLV_KIND_VALUES,
     BLV_KIND_RECORDS = BLV_KIND_ARRAY | BLV_KIND_RECORD
@@ -61,35 +60,26 @@ typedef struct blv_field {
     const char *const *words;       /* WORD: ends with NULL */
 } blv_field;
 
-#define BLV_FIELD(type, member, kind_) BLV_FIELD_AS(#member, type, member, kind_, 0)
+/* The last arguments are further members of blv_field. */
+#define BLV_FIELD_WITH(name_, type, member, kind_, ...)                                            \
+    { .name = (name_), .kind = BLV_KIND_##kind_, .offset = offsetof(type, member), __VA_ARGS__ }
 #define BLV_FIELD_AS(name_, type, member, kind_, flags_)                                           \
-    {                                                                                              \
-        .name = (name_), .kind = BLV_KIND_##kind_, .flags = (flags_),                              \
-        .offset = offsetof(type, member)                                                           \
-    }
+    BLV_FIELD_WITH(name_, type, member, kind_, .flags = (flags_))
+#define BLV_FIELD(type, member, kind_) BLV_FIELD_AS(#member, type, member, kind_, 0)
 #define BLV_FIELD_WORD(name_, type, member, words_)                                                \
-    { .name = (name_), .kind = BLV_KIND_WORD, .offset = offsetof(type, member), .words = (words_) }
+    BLV_FIELD_WITH(name_, type, member, WORD, .words = (words_))
+#define BLV_FIELD_CHARS(name_, type, member, flags_)                                               \
+    BLV_FIELD_WITH(name_, type, member, CHARS, .flags = (flags_),                                  \
+                   .size = sizeof(((type *)0)->member))
 #define BLV_FIELD_ARRAY(type, member, count_, kind_)                                               \
-    {                                                                                              \
-        .name = #member, .kind = BLV_KIND_##kind_, .offset = offsetof(type, member),               \
-        .count = offsetof(type, count_)                                                            \
-    }
+    BLV_FIELD_WITH(#member, type, member, kind_, .count = offsetof(type, count_))
 #define BLV_FIELD_RECORD(name_, type, member, fields_)                                             \
-    {                                                                                              \
-        .name = (name_), .kind = BLV_KIND_RECORD, .offset = offsetof(type, member),                \
-        .size = sizeof(((type *)0)->member), .fields = (fields_)                                   \
-    }
-#define BLV_FIELD_RECORD_WHEN(name_, type, member, fields_, condition)                             \
-    {                                                                                              \
-        .name = (name_), .kind = BLV_KIND_RECORD, .offset = offsetof(type, member),                \
-        .size = sizeof(((type *)0)->member), .fields = (fields_),                                  \
-        .when = 1 + offsetof(type, condition)                                                      \
-    }
+    BLV_FIELD_WITH(name_, type, member, RECORD, .fields = (fields_))
 #define BLV_FIELD_RECORDS(name_, type, member, count_, fields_)                                    \
-    {                                                                                              \
-        .name = (name_), .kind = BLV_KIND_RECORDS, .offset = offsetof(type, member),               \
-        .count = offsetof(type, count_), .size = sizeof(*((type *)0)->member), .fields = (fields_) \
-    }
+    BLV_FIELD_WITH(name_, type, member, RECORDS, .count = offsetof(type, count_),                  \
+                   .size = sizeof(*((type *)0)->member), .fields = (fields_))
+/* Among the last arguments: null where that bool is false, which reading sets. */
+#define BLV_WHEN(type, condition) .when = 1 + offsetof(type, condition)
 
 /* ---- To JSON: new references, NULL where memory is short ---- */
 

@@ -21,10 +21,8 @@ static const blv_field distance_fields[] = {
 #define CERTIFIED(member)                                                                          \
     BLV_FIELD_AS(#member, blv_run_report, solution.certificate.member, REAL, 0)
 #define VECTOR(member, dim)                                                                        \
-    {                                                                                              \
-        .name = #member, .kind = BLV_KIND_REALS, .flags = BLV_OPTIONAL,                            \
-        .offset = offsetof(blv_run_report, member), .count = offsetof(blv_run_report, dim)         \
-    }
+    BLV_FIELD_WITH(#member, blv_run_report, member, REALS, .flags = BLV_OPTIONAL,                  \
+                   .count = offsetof(blv_run_report, dim))
 
 const blv_field blv_run_report_fields[] = {
     BLV_FIELD_AS("run", blv_run_report, run, INT64, BLV_ZERO_IS_NULL),
@@ -35,10 +33,7 @@ const blv_field blv_run_report_fields[] = {
     FIELD(precision, TEXT),
     FIELD(gradients_only, BOOL),
     FIELD(status, TEXT),
-    {.name = "message",
-     .kind = BLV_KIND_CHARS,
-     .offset = offsetof(blv_run_report, solution.message.text),
-     .size = sizeof(blv_message)},
+    BLV_FIELD_CHARS("message", blv_run_report, solution.message.text, 0),
     OF_SOLUTION(iterations, WHOLE),
     OF_SOLUTION(seconds, REAL),
     FIELD(memory_bytes, SIZE),
@@ -49,18 +44,16 @@ const blv_field blv_run_report_fields[] = {
     CERTIFIED(grad_norm),
     CERTIFIED(inner_residual),
     CERTIFIED(estimate_error),
-    BLV_FIELD_RECORD_WHEN("certificate", blv_run_report, solution.certificate,
-                          blv_certificate_fields, solution.certified),
-    BLV_FIELD_RECORD_WHEN("distance_to_solution", blv_run_report, distance, distance_fields,
-                          solution_known),
+    BLV_FIELD_WITH("certificate", blv_run_report, solution.certificate, RECORD,
+                   BLV_WHEN(blv_run_report, solution.certified), .fields = blv_certificate_fields),
+    BLV_FIELD_WITH("distance_to_solution", blv_run_report, distance, RECORD,
+                   BLV_WHEN(blv_run_report, solution_known), .fields = distance_fields),
     FIELD(measures, VALUES),
     FIELD(parameters, VALUES),
     FIELD(options, VALUES),
     FIELD(problem_parameters, VALUES),
-    {.name = "notes",
-     .kind = BLV_KIND_TEXTS,
-     .offset = offsetof(blv_run_report, solution.notes),
-     .count = offsetof(blv_run_report, note_count)},
+    BLV_FIELD_WITH("notes", blv_run_report, solution.notes, TEXTS,
+                   .count = offsetof(blv_run_report, note_count)),
     VECTOR(x, solution.dim_x),
     VECTOR(y, solution.dim_y),
     VECTOR(v, dim_v),

@@ -1,31 +1,294 @@
-/* bilevel solve PROBLEM: the command line. */
+/* bilevel solve PROBLEM: set up, run, certify, report, save, record. */
+#include "base/message.h"
 #include "cli/commands.h"
+#include "cli/json.h"
 #include "cli/solve_task.h"
-#include "cli/store_options.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int worse(int a, int b) {
+    return a > b ? a : b;
+}
+
+/* ---- Solvers ---- */
+
+bool cli_solve_is_with_several(const cli_solve_task *task) {
+    return task->is_one_of_several || strcmp(task->solver, "all") == 0 ||
+           strchr(task->solver, ',') != NULL;
+}
+
+/* The names of a list, which is cut at its commas; the last is followed by NULL. */
+static const char **split(char *list) {
+    size_t count = 0;
+    const char **names = NULL;
+    for (char *name; (name = strsep(&list, ","));) {
+        names = cli_grow(names, count + 2, sizeof *names);
+        names[count++] = name;
+        names[count] = NULL;
+    }
+    return names;
+}
+
+/* ---- One run ---- */
+
+/* What the functions before and after a run share. */
+typedef struct solving {
+    cli_solve_task *task;
+    bool several; /* solvers are compared */
+    blv_vectors loaded;
+    blv_values problem_parameters;
+    int code;     /* the worst so far */
+    bool printed; /* the error of the last run has been */
+
+    blv_recorder recorder; /* of the present run, as the following */
+    blv_execution execution;
+    char *trace, *out, *request;
+
+    json_t *reports; /* of several: by the name of the solver */
+} solving;
+
+static void warn(void *context, const char *text) {
+    (void)context;
+    cli_progress_clear();
+    cli_complain("%s", text);
+}
+
+/* "run.jsonl" for soba: "run.soba.jsonl". To be freed. */
+static char *path_for(const char *path, const char *solver) {
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    const char *dot = strrchr(name, '.');
+    int stem = dot && dot > name ? (int)(dot - path) : (int)strlen(path);
+    return cli_print("%.*s.%s%s", stem, path, solver, path + stem);
+}
+
+static char *own_path(const solving *s, const char *path, const blv_run *run) {
+    if (!path)
+        return NULL;
+    return s->several ? path_for(path, blv_run_solver(run)->name) : cli_print("%s", path);
+}
+
+static void prepare(solving *s, const blv_run *run) {
+    const cli_solve_task *task = s->task;
+    const cli_instance *instance = &task->instance;
+    s->trace = own_path(s, task->trace, run);
+    s->out = own_path(s, task->out, run);
+    s->request = task->store ? cli_solve_request(task, run, s->trace, s->out) : NULL;
+    s->recorder = (blv_recorder){
+        .store = task->store, .checkpoint_seconds = task->options.checkpoint_seconds, .warn = warn};
+    s->execution = (blv_execution){
+        .recorder = &s->recorder,
+        .facts = {.kind = "solve",
+                  .command_count = cli_typed.count,
+                  .command = cli_typed.items,
+                  .request = s->request,
+                  .problem = instance->family->name,
+                  .problem_parameters = s->problem_parameters,
+                  .fingerprint = blv_problem_fingerprint(instance->problem)},
+        .gradients_only = instance->gradients_only,
+        .start = task->start,
+        .loaded = &s->loaded,
+        .is_one_of_several = cli_solve_is_with_several(task),
+        .trace = s->trace,
+        .all_rows = task->options.all_rows,
+        .resumed = task->resumed ? task->resumed->id : 0,
+        .resumed_iteration = task->checkpoint ? task->resumed->checkpoint_iteration : 0,
+        .checkpoint = task->checkpoint,
+        .checkpoint_size = task->checkpoint_size};
+}
+
+static blv_error begin(void *context, blv_run *run, blv_message *why) {
+    solving *s = context;
+    const char *solver = blv_run_solver(run)->name;
+    prepare(s, run);
+    if (s->several)
+        cli_complain_about(solver);
+    if (s->several && cli_signalled())
+        return blv_explain(why, BLV_E_STOPPED, "stopped before its turn");
+    BLV_CHECK(blv_execution_begin(&s->execution, run, why));
+    return cli_progress_run(run, s->several ? solver : NULL);
+}
+
+/* The exit code that the end deserves. One of several solvers that cannot serve the problem is no
+ * failure: it is listed with its reason. */
+static int judge(const solving *s, const blv_solution *solution, blv_error error, const char *why) {
+    if (s->several && !solution && (error == BLV_E_UNSUPPORTED || error == BLV_E_STOPPED))
+        return CLI_DONE;
+    if (error != BLV_OK)
+        return cli_reject(error, why);
+    if (!s->execution.ran) /* memory for the report was short */
+        return cli_reject(BLV_E_MEMORY, "there is no report: out of memory");
+    if (solution->outcome <= BLV_DIVERGED) {
+        char ending[CLI_ENDING_SIZE];
+        cli_ending_text(&s->execution, ending);
+        cli_complain("%s", ending);
+        return CLI_FAILED;
+    }
+    if (!solution->certified &&
+        !blv_problem_definition(s->task->instance.problem)->many_minimizers) {
+        cli_complain("no certificate could be made: %s", solution->no_certificate.text);
+        return CLI_FAILED;
+    }
+    return CLI_DONE;
+}
+
+static int save(const solving *s) {
+    const blv_execution *e = &s->execution;
+    blv_message why = {0};
+    return cli_exit_code(s->out && e->ran
+                             ? blv_vectors_save(s->out, &e->end_vectors, &e->start_vectors, &why)
+                             : BLV_OK,
+                         &why);
+}
+
+static void show(solving *s) {
+    const blv_execution *e = &s->execution;
+    if (!e->ran || (s->several && !s->task->options.json))
+        return;
+    json_t *object =
+        s->task->options.json ? cli_json_record(blv_run_report_fields, &e->report) : NULL;
+    if (s->several)
+        cli_json_set(s->reports, e->report.solver, object);
+    else if (object)
+        cli_json_print(object);
+    else if (!s->task->options.quiet)
+        cli_print_report(&s->task->instance, e);
+}
+
+static void end(void *context, blv_run *run, const blv_solution *solution, blv_error error,
+                const char *why) {
+    solving *s = context;
+    blv_execution_end(&s->execution, run, solution, error, why);
+    cli_progress_leave();
+    s->printed = true;
+    int code = judge(s, solution, error, why), saved = save(s);
+    if (s->execution.ran) /* last: what the store calls finished has its files */
+        blv_execution_finish(&s->execution, saved != CLI_DONE);
+    if (s->recorder.failed && s->task->store_is_named)
+        saved = worse(saved, CLI_REJECTED);
+    s->code = worse(s->code, worse(code, saved));
+    show(s);
+    cli_complain_about(NULL);
+    blv_execution_free(&s->execution);
+    free(s->trace);
+    free(s->out);
+    free(s->request);
+}
+
+/* ---- All of them ---- */
+
+static const char **setting_list(const cli_settings *settings) {
+    const char **list = cli_alloc(2 * settings->count + 1, sizeof *list);
+    for (size_t i = 0; i < settings->count; i++) {
+        list[2 * i] = settings->items[i].key;
+        list[2 * i + 1] = settings->items[i].value;
+    }
+    return list;
+}
+
+static blv_error solve_with_one(solving *s, blv_solve_options *options, blv_message *why) {
+    blv_solution *solution = NULL;
+    options->solver = s->task->solver;
+    blv_error error = blv_solve(&solution, s->task->instance.problem, options, why);
+    blv_solution_destroy(solution);
+    return error;
+}
+
+static void print_comparison(const solving *s, const blv_comparison *comparison) {
+    if (comparison->ran == 0 || s->task->options.quiet)
+        return;
+    if (!s->task->options.json) {
+        cli_print_comparison(&s->task->instance, comparison);
+        return;
+    }
+    json_t *runs = cli_json_array(), *not_run = cli_json_array();
+    for (size_t i = 0; i < comparison->count; i++) {
+        const blv_comparison_row *row = &comparison->rows[i];
+        json_t *report = json_object_get(s->reports, row->solver->name);
+        if (report)
+            cli_json_append(runs, json_incref(report));
+        else
+            cli_json_append(not_run, cli_json_put(cli_json_object(), "solver",
+                                                  cli_json_text(row->solver->name), "reason",
+                                                  cli_json_text(row->remark.text), NULL));
+    }
+    cli_json_print(cli_json_put(cli_json_object(), "problem",
+                                cli_json_text(s->task->instance.family->name), "runs", runs,
+                                "not_run", not_run, NULL));
+}
+
+static blv_error solve_with_several(solving *s, const blv_solve_options *options,
+                                    blv_message *why) {
+    blv_comparison *comparison = NULL;
+    char *list = cli_print("%s", s->task->solver);
+    const char **names = strcmp(list, "all") == 0 ? NULL : split(list);
+    blv_error error = blv_compare(&comparison, s->task->instance.problem, names, options, why);
+    if (comparison)
+        print_comparison(s, comparison);
+    blv_comparison_destroy(comparison);
+    free(names);
+    free(list);
+    return error;
+}
+
+/* What can be rejected is rejected before a step is made. */
+static blv_error load(solving *s, blv_message *why) {
+    const cli_instance *instance = &s->task->instance;
+    if (s->task->out)
+        BLV_CHECK(blv_vectors_expect_writable(s->task->out, why));
+    if (s->task->resumed) /* as they were typed first: now files have absolute paths */
+        BLV_CHECK(blv_values_copy(&s->problem_parameters, &s->task->resumed->problem_parameters));
+    else
+        BLV_CHECK(blv_values_of_params(&s->problem_parameters, instance->family->params,
+                                       instance->params));
+    return blv_start_load(&s->loaded, s->task->start, instance->problem, why);
+}
+
+int cli_solve(cli_solve_task *task) {
+    solving s = {.task = task, .reports = cli_json_object()};
+    const char **settings = setting_list(&task->settings);
+    blv_solve_options options = {
+        .size = sizeof options, .settings = settings, .context = &s, .begin = begin, .end = end};
+    blv_message why = {0};
+    s.several = cli_solve_is_with_several(task) && !task->is_one_of_several;
+    cli_expect(load(&s, &why), &why);
+    cli_progress_begin(task->options.progress);
+    blv_error error =
+        s.several ? solve_with_several(&s, &options, &why) : solve_with_one(&s, &options, &why);
+    cli_progress_end();
+    if (error != BLV_OK && !s.printed)
+        s.code = cli_reject(error, why.text);
+    blv_vectors_free(&s.loaded);
+    blv_values_free(&s.problem_parameters);
+    json_decref(s.reports);
+    free(settings);
+    return s.code;
+}
+
+/* ---- The command ---- */
 
 static const cli_argument table[] = {
     CLI_POSITION(TEXT, cli_solve_task, instance.name, "PROBLEM", "no problem is named"),
+    CLI_HEADING(SOLVER),
     CLI_OPTION("solver", TEXT, cli_solve_task, solver, "NAME|NAME,NAME,...|all",
                "solver to use (default s-tfbo; 'bilevel solvers' lists them); several, or all that "
-               "suit, are run one after the other and compared",
-               .section = CLI_SECTION_SOLVER),
+               "suit, are run one after the other and compared"),
     CLI_OPTION("set", SETTING, cli_solve_task, settings, "KEY=VALUE",
                "set a parameter of the solver ('bilevel solvers NAME' lists them) or an option of "
-               "the run; with several, of those that have it; SOLVER.KEY=VALUE: of one of them",
-               .section = CLI_SECTION_SOLVER),
+               "the run; with several, of those that have it; SOLVER.KEY=VALUE: of one of them"),
     CLI_OPTION("start", TEXT, cli_solve_task, start, "zero|random|FILE.npz",
                "where to start (default zero, or what the problem says instead); a file gives x, y "
-               "and v as far as it has them",
-               .section = CLI_SECTION_SOLVER),
+               "and v as far as it has them"),
+    CLI_HEADING(OUTPUT),
     CLI_OPTION("trace", TEXT, cli_solve_task, trace, "FILE",
                "write the trace while it runs, JSON lines; with several solvers FILE gets their "
-               "names",
-               .section = CLI_SECTION_OUTPUT),
+               "names"),
     CLI_OPTION("out", TEXT, cli_solve_task, out, "FILE.npz",
-               "write x, y, v and the start x0, y0, v0; likewise", .section = CLI_SECTION_OUTPUT),
-    CLI_INCLUDE(cli_task_table, cli_solve_task, options, CLI_SECTION_OWN),
-    CLI_INCLUDE(cli_run_option_table, cli_solve_task, settings, CLI_SECTION_OWN),
-    CLI_INCLUDE(cli_problem_table, cli_solve_task, instance, CLI_SECTION_PROBLEM),
+               "write x, y, v and the start x0, y0, v0; likewise"),
+    CLI_INCLUDE(cli_task_table, cli_solve_task, options),
+    CLI_INCLUDE(cli_run_option_table, cli_solve_task, settings),
+    CLI_INCLUDE(cli_problem_table, cli_solve_task, instance),
     CLI_END};
 
 static blv_error check(void *of, blv_message *why) {
@@ -34,33 +297,23 @@ static blv_error check(void *of, blv_message *why) {
     return cli_task_check(&task->options, &task->settings, why);
 }
 
-static const cli_arguments arguments = {
-    .table = table,
-    .doc = "Solve PROBLEM, certify the result and explain it.\v"
-           "Exit status: 0 solved or stopped at a limit as asked, 1 diverged or failed, 2 bad "
-           "usage or input. Ctrl-C ends the run with its result so far; a second one ends at once.",
-    .check = check};
-
-static int solve(cli_solve_task *task) {
+static int solve(void *of) {
+    cli_solve_task *task = of;
     task->store_is_named = cli_store_is_named(&task->options.store);
-    int code = cli_solve_check_solvers(task->solver);
+    cli_instance_create(&task->instance);
+    int code = cli_store_open(&task->store, &task->options.store, task->options.checkpoint_seconds);
     if (code == CLI_DONE)
-        code = cli_instance_create(&task->instance);
-    if (code == CLI_DONE)
-        code = cli_store_open_for_checkpoints(&task->store, &task->options.store,
-                                              task->options.checkpoint_seconds);
-    return code == CLI_DONE ? cli_solve(task) : code;
-}
-
-int cmd_solve(int argc, char **argv) {
-    cli_solve_task task = {.start = "zero",
-                           .solver = BLV_DEFAULT_SOLVER,
-                           .command = cli_copy_command(argc, argv),
-                           .command_count = (size_t)argc};
-    int code = cli_read_arguments(&arguments, argc, argv, &task) ? solve(&task) : CLI_DONE;
-    blv_store_close(task.store);
-    cli_free_command(task.command, task.command_count);
-    cli_settings_free(&task.settings);
-    cli_instance_free(&task.instance);
+        code = cli_solve(task);
+    blv_store_close(task->store);
     return code;
 }
+
+static const cli_solve_task defaults = {.start = "zero", .solver = BLV_DEFAULT_SOLVER};
+
+const cli_command cmd_solve = CLI_COMMAND(
+    "solve", "PROBLEM", "solve a problem with one solver or several, certify the result",
+    cli_solve_task, table, solve,
+    "Solve PROBLEM, certify the result and explain it.\v"
+    "Exit status: 0 solved or stopped at a limit as asked, 1 diverged or failed, 2 bad "
+    "usage or input. Ctrl-C ends the run with its result so far; a second one ends at once.",
+    .defaults = &defaults, .check = check);

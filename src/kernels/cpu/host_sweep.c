@@ -26,6 +26,8 @@ enum {
     FINISH_COLUMNS = 64,
 };
 
+BLV_TABLES(blv_dense_sweep_table, blv_dense_sweep);
+
 /* One thread needs about this for a sweep, and two gain from this much on. */
 static const double SECONDS_PER_FLOP_F32 = 1e-11, SECONDS_PER_BYTE = 3e-11;
 static const double SECONDS_WORTH_THREADS = 50e-6;
@@ -79,13 +81,6 @@ void blv_sweep_work_instructions(blv_sweep_work *work, blv_instructions instruct
     work->kept.data = NULL; /* p has other bits there */
 }
 
-static const blv_dense_sweep_table *kernels_of(blv_instructions instructions, bool single) {
-    static const blv_dense_sweep_table *const table[2][BLV_INSTRUCTION_SETS] = {
-        {&blv_dense_sweep_f64_base, &blv_dense_sweep_f64_avx2, &blv_dense_sweep_f64_avx512},
-        {&blv_dense_sweep_f32_base, &blv_dense_sweep_f32_avx2, &blv_dense_sweep_f32_avx512}};
-    return table[single][instructions];
-}
-
 void *blv_sweep_memory(size_t bytes, size_t *total) {
     bytes = whole_lines(larger(bytes, 1));
     void *memory = aligned_alloc(LINE, bytes);
@@ -103,8 +98,8 @@ static blv_dense_buffers *create_dense_buffers(const blv_sweep_work *work, size_
         return NULL;
     *total += sizeof *room;
     room->most_groups = smaller(limit, work->max_rows / LEAST_GROUP_ROWS + 1);
-    room->block_bytes = whole_lines(
-        kernels_of(BLV_INSTRUCTIONS_BASE, work->real_size == sizeof(float))->block_bytes);
+    room->block_bytes =
+        whole_lines(blv_dense_sweep_tables[work->real_size == sizeof(float)][0]->block_bytes);
     room->score_bytes = 2 * scores_of(work->classes) * BLV_BLOCK_ROWS * work->real_size;
     room->thread_bytes = room->block_bytes + room->score_bytes + part;
     room->packed = blv_sweep_memory(part, total);
@@ -213,7 +208,7 @@ static void describe(blv_dense_task *task, const blv_rows *rows, const blv_sweep
         .logistic = logistic,
         .few_columns = few,
         .stream = few && is_stream(rows, sweep),
-        .second_order = sweep->v && (sweep->hessian || sweep->row_cross),
+        .second_order = sweep->v && (sweep->hessian || sweep->row_cross || sweep->rule),
         .block_rows = block_rows,
         .scores = scores_of(sweep->classes),
         .padded = (rows->columns + kernels->lanes - 1) & ~(kernels->lanes - 1),
@@ -264,8 +259,8 @@ static void dense_sweep(const blv_rows *rows, const blv_sweep *sweep, blv_sweep_
     assert(rows->count <= work->max_rows && sweep->classes == work->classes &&
            rows->columns == work->columns);
     const double seconds = seconds_of(rows, sweep, work->real_size);
-    shared_sweep shared = {.kernels =
-                               kernels_of(work->instructions, work->real_size == sizeof(float)),
+    const bool single = work->real_size == sizeof(float);
+    shared_sweep shared = {.kernels = blv_dense_sweep_tables[single][work->instructions],
                            .work = work,
                            .group_rows = rows->count};
     blv_dense_task *task = &shared.task;

@@ -2,7 +2,7 @@
 #ifndef BLV_KERNELS_CPU_HOST_SWEEP_H
 #define BLV_KERNELS_CPU_HOST_SWEEP_H
 
-#include "kernels/cpu/instructions.h"
+#include "base/instructions.h"
 #include "kernels/row_sweep.h"
 
 /* real_size: sizeof(float) or sizeof(double), of all sweeps. threads 0: all processors. NULL when

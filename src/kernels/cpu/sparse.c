@@ -22,18 +22,7 @@
 /* What a column costs by itself, in entries. */
 #define COLUMN_COST ((size_t)3)
 
-extern const blv_sparse_loops blv_sparse_loops_f64_base, blv_sparse_loops_f32_base;
-extern const blv_sparse_loops blv_sparse_loops_f64_avx2, blv_sparse_loops_f32_avx2;
-extern const blv_sparse_loops blv_sparse_loops_f64_avx512, blv_sparse_loops_f32_avx512;
-
-static const blv_sparse_loops *loops_of(blv_instructions instructions, bool single) {
-    static const blv_sparse_loops *const tables[BLV_INSTRUCTION_SETS][2] = {
-        [BLV_INSTRUCTIONS_BASE] = {&blv_sparse_loops_f64_base, &blv_sparse_loops_f32_base},
-        [BLV_INSTRUCTIONS_AVX2] = {&blv_sparse_loops_f64_avx2, &blv_sparse_loops_f32_avx2},
-        [BLV_INSTRUCTIONS_AVX512] = {&blv_sparse_loops_f64_avx512, &blv_sparse_loops_f32_avx512},
-    };
-    return tables[instructions][single];
-}
+BLV_TABLES(blv_sparse_loops, blv_sparse_loops);
 
 static size_t whole_lines(size_t bytes) {
     return (bytes + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
@@ -137,7 +126,7 @@ void blv_sparse_sweep(const blv_rows *rows, const blv_sweep *sweep, blv_sweep_wo
         .rows = rows,
         .sweep = sweep,
         .logistic = logistic,
-        .second_order = sweep->v && (sweep->hessian || sweep->row_cross),
+        .second_order = sweep->v && (sweep->hessian || sweep->row_cross || sweep->rule),
         .residual = room,
         .curvature = room + residuals,
         .stride = sweep->classes,
@@ -156,7 +145,7 @@ void blv_sparse_sweep(const blv_rows *rows, const blv_sweep *sweep, blv_sweep_wo
     const int team = blv_sweep_threads(work, seconds_of(rows, sweep, real_size, (int)products));
     const size_t blocks = row_blocks(rows->count);
     shared_sweep shared = {.args = &args,
-                           .loops = loops_of(work->instructions, single),
+                           .loops = blv_sparse_loops_tables[single][work->instructions],
                            .product = product,
                            .block_loss = block_loss,
                            .by_columns = by_columns,

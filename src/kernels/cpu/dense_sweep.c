@@ -1,8 +1,5 @@
 /* A sweep over dense rows in one precision and one instruction set: packing, the sweep over blocks
  * of rows and the final sum over the parts. See dense_task.h for the plan. */
-#ifndef BLV_KERNELS_CPU_DENSE_SWEEP_H
-#define BLV_KERNELS_CPU_DENSE_SWEEP_H
-
 #include "kernels/cpu/dense_activation.h"
 #include "kernels/cpu/dense_stream.h"
 
@@ -287,7 +284,9 @@ static double sweep_rows(const blv_dense_task *task, size_t begin, size_t end,
             sweep_few_columns(task, block, want_loss, in_sum == 0, sums);
         } else {
             score_rows(task, block, scores);
-            if (task->logistic)
+            if (task->sweep->rule)
+                activate_by_rule(block, task->rows, task->sweep, task->scores, scores, tangents);
+            else if (task->logistic)
                 activate_logistic(block, want_loss, scores, tangents);
             else if (task->known)
                 activate_known(block, task->scores, kept_at(task, i), scores, tangents);
@@ -363,15 +362,7 @@ static void finish(const blv_dense_task *task, size_t begin, size_t end) {
     }
 }
 
-#define TABLE_NAME__(precision, isa) blv_dense_sweep_##precision##_##isa
-#define TABLE_NAME_(precision, isa) TABLE_NAME__(precision, isa)
-#if REAL_IS_FLOAT
-#define TABLE_NAME TABLE_NAME_(f32, BLV_ISA)
-#else
-#define TABLE_NAME TABLE_NAME_(f64, BLV_ISA)
-#endif
-
-const blv_dense_sweep_table TABLE_NAME = {
+const blv_dense_sweep_table BLV_TABLE(blv_dense_sweep) = {
     .lanes = LANES,
     .most_in_registers = MOST_VECTORS * LANES,
     .block_bytes = sizeof(blv_dense_block),
@@ -379,5 +370,3 @@ const blv_dense_sweep_table TABLE_NAME = {
     .sweep_rows = sweep_rows,
     .finish = finish,
 };
-
-#endif
