@@ -291,9 +291,9 @@ static blv_error make_columns(csv_file *f, size_t width) {
     for (size_t i = 0; i < width; i++)
         t->column[i].name = t->named ? f->first[i].text : "";
     BLV_CHECK(find_labels(f));
-    if (f->r->options.kinds)
-        BLV_CHECK(blv_table_set_kinds(t, f->r->options.kinds));
-    return f->r->options.recipe ? blv_table_apply_recipe(t, f->r->options.recipe) : BLV_OK;
+    if (f->r->options.recipe)
+        return blv_table_apply_recipe(t, f->r->options.recipe);
+    return f->r->options.kinds ? blv_table_set_kinds(t, f->r->options.kinds) : BLV_OK;
 }
 
 /* How to read each column, before any row is. */
