@@ -165,7 +165,7 @@ refuse "without.csv: no row of class '3', which noisy.csv has" noisy.csv --val w
 refuse "unknown.csv: row 3 has class 'ten'" noisy.csv --val unknown.csv
 refuse "inf.csv: line 5, column 7 of 65 (x6): expected a finite number, found 'inf'" inf.csv --val val.csv
 refuse "narrow.csv: there is no column" noisy.csv --val narrow.csv
-refuse "renamed.csv: feature 3 is 'y3'" noisy.csv --val renamed.csv
+refuse "renamed.csv: there is no column 'x3'" noisy.csv --val renamed.csv
 refuse "header_only.csv" header_only.csv --val val.csv
 refuse "empty.csv" empty.csv --val val.csv
 refuse "empty.csv" noisy.csv --val empty.csv
