@@ -65,11 +65,9 @@ static blv_error fill_job(const bench *b, bench_job *job, const blv_values *own)
 }
 
 static blv_error add_job(bench *b, bench_job job, const blv_values *own) {
-    bench_job *larger = realloc(b->jobs, (b->job_count + 1) * sizeof *larger);
-    if (!larger)
+    bench_job *added = blv_array_add(&b->jobs, &b->job_count, sizeof *added);
+    if (!added)
         return BLV_E_MEMORY;
-    b->jobs = larger;
-    bench_job *added = &larger[b->job_count++];
     *added = job;
     return fill_job(b, added, own);
 }

@@ -269,10 +269,10 @@ static blv_error put_page(const bench_results *results, FILE *out, blv_message *
     const bench *b = results->bench;
     const bench_suite *suite = &b->suite;
     report_page_begin(out, suite->title);
-    report_html_heading(out, 1, suite->title);
+    report_html_element(out, "h1", suite->title);
     report_html_element(out, "p", suite->reproduces.paper);
     report_html_element(out, "p", suite->reproduces.figure);
-    report_html_heading(out, 2, "What the paper claims, and the result");
+    report_html_element(out, "h2", "What the paper claims, and the result");
     report_html_element(out, "p", suite->reproduces.claim);
     fputs("<div class=\"answer\">\n", out);
     bench_print_claims(results, REPORT_AS_HTML, out);

@@ -206,7 +206,7 @@ blv_error bench_print_view(const bench_results *results, const bench_view *view,
     const bench_suite *suite = &results->bench->suite;
     const char *name = view->name;
     if (form == REPORT_AS_HTML)
-        report_html_heading(out, 2, *name ? name : "Results");
+        report_html_element(out, "h2", *name ? name : "Results");
     else if (*name)
         fprintf(out, form == REPORT_AS_MARKDOWN ? "### %s\n\n" : "%s\n", name);
     BLV_CHECK(print_table(suite, view, form, out));
@@ -228,7 +228,7 @@ void bench_print_claims(const bench_results *results, report_form form, FILE *ou
         bool first = i == 0 || verdict[-1].claim != claim;
         char line[1024];
         if (first && form == REPORT_AS_HTML)
-            report_html_heading(out, 3, claim);
+            report_html_element(out, "h3", claim);
         else if (first && form == REPORT_AS_MARKDOWN)
             fprintf(out, "%s**Claim:** %s\n\n", i ? "\n" : "", claim);
         else if (first)

@@ -5,6 +5,7 @@
 
 #include <libgen.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -115,11 +116,20 @@ static const blv_field suite_fields[] = {
     BLV_FIELD_RECORDS("solvers", bench_suite, solvers, solver_count, solver_fields),
     {0}};
 
+blv_error bench_reject(const bench_suite *suite, const char *format, ...) {
+    char text[sizeof(blv_message)];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    return blv_explain(suite->why, BLV_E_FORMAT, "%s: %s", suite->path, text);
+}
+
 /* ---- Limits ---- */
 
 /* One of the three is set, and only one. */
 static blv_error take_limit(const bench_suite *suite, const char *where, const double amounts[3],
-                            bench_limit *limit, blv_message *why) {
+                            bench_limit *limit) {
     size_t found = 0;
     for (int kind = BENCH_SECONDS; kind <= BENCH_ITERATIONS; kind++) {
         if (isnan(amounts[kind]))
@@ -129,30 +139,29 @@ static blv_error take_limit(const bench_suite *suite, const char *where, const d
     }
     if (found == 1)
         return BLV_OK;
-    return blv_explain(why, BLV_E_FORMAT,
-                       "%s: %s: expected one of seconds, calls and iterations, found %zu",
-                       suite->path, where, found);
+    return bench_reject(suite, "%s: expected one of seconds, calls and iterations, found %zu",
+                        where, found);
 }
 
 /* What a command does not have: it runs to its end. */
-static blv_error expect_no_limits(const bench_suite *suite, blv_message *why) {
+static blv_error expect_no_limits(const bench_suite *suite) {
     static const char *const none[] = {"limit", "reference", "points", "certify", "start"};
     for (size_t i = 0; i < sizeof none / sizeof none[0]; i++)
         if (json_object_get(suite->root, none[i]))
-            return blv_explain(why, BLV_E_FORMAT, "%s: '%s': the command %s has none", suite->path,
-                               none[i], bench_command_words[suite->command]);
+            return bench_reject(suite, "'%s': the command %s has none", none[i],
+                                bench_command_words[suite->command]);
     return BLV_OK;
 }
 
-static blv_error take_limits(bench_suite *suite, blv_message *why) {
+static blv_error take_limits(bench_suite *suite) {
     if (suite->has_command)
-        return expect_no_limits(suite, why);
-    BLV_CHECK(take_limit(suite, "limit", suite->limits, &suite->limit, why));
+        return expect_no_limits(suite);
+    BLV_CHECK(take_limit(suite, "limit", suite->limits, &suite->limit));
     suite->tuning = suite->limit;
     if (suite->has_tuning)
-        BLV_CHECK(take_limit(suite, "tuning", suite->tuning_limits, &suite->tuning, why));
+        BLV_CHECK(take_limit(suite, "tuning", suite->tuning_limits, &suite->tuning));
     if (suite->has_reference)
-        BLV_CHECK(take_limit(suite, "reference", suite->reference_limits, &suite->reference, why));
+        BLV_CHECK(take_limit(suite, "reference", suite->reference_limits, &suite->reference));
     return BLV_OK;
 }
 
@@ -192,24 +201,21 @@ static bool has_variant(const bench_suite *suite, const char *name) {
 
 /* A claim compares with others, or with a bound for each of some variants. The quick form may have
  * other variants: it is the whole suite that is held to this. */
-static blv_error expect_claim(const bench_suite *suite, size_t i, blv_message *why) {
+static blv_error expect_claim(const bench_suite *suite, size_t i) {
     const bench_claim *claim = &suite->claims[i];
     if ((claim->of.count > 0) == claim->is_bounded)
-        return blv_explain(why, BLV_E_FORMAT, "%s: claims[%zu]: expected one of 'of' and 'bounds'",
-                           suite->path, i);
+        return bench_reject(suite, "claims[%zu]: expected one of 'of' and 'bounds'", i);
     for (size_t k = 0; k < claim->bounds.count; k++) {
         const blv_value *bound = &claim->bounds.items[k];
         double number = bound->kind == BLV_VALUE_INT    ? (double)bound->whole
                         : bound->kind == BLV_VALUE_REAL ? bound->real
                                                         : 0.0;
         if (!suite->quick && !has_variant(suite, bound->name))
-            return blv_explain(why, BLV_E_FORMAT,
-                               "%s: claims[%zu].bounds: there is no variant '%s'", suite->path, i,
-                               bound->name);
+            return bench_reject(suite, "claims[%zu].bounds: there is no variant '%s'", i,
+                                bound->name);
         if (!(number > 0.0))
-            return blv_explain(why, BLV_E_FORMAT,
-                               "%s: claims[%zu].bounds.%s: expected a number above 0", suite->path,
-                               i, bound->name);
+            return bench_reject(suite, "claims[%zu].bounds.%s: expected a number above 0", i,
+                                bound->name);
     }
     return BLV_OK;
 }
@@ -224,21 +230,21 @@ static blv_error take_place(bench_suite *suite, const char *path) {
 }
 
 /* The quick form is checked in any case. */
-static blv_error read_fields(bench_suite *suite, blv_message *why) {
+static blv_error read_fields(bench_suite *suite) {
     json_t *quick = json_object_get(suite->root, "quick");
-    BLV_CHECK(blv_record_read_file(suite_fields, suite, suite->root, suite->path, "", why));
+    BLV_CHECK(blv_record_read_file(suite_fields, suite, suite->root, suite->path, "", suite->why));
     if (!quick)
         return BLV_OK;
     bench_suite form;
     const blv_field *table = suite_fields + FIRST_QUICK;
-    BLV_CHECK(blv_record_read_file(table, &form, quick, suite->path, "quick", why));
+    BLV_CHECK(blv_record_read_file(table, &form, quick, suite->path, "quick", suite->why));
     blv_record_free(table, &form);
     if (!suite->quick)
         return BLV_OK;
     blv_record_free(suite_fields, suite);
     if (json_object_update(suite->root, quick) != 0)
         return BLV_E_MEMORY;
-    return blv_record_read(suite_fields, suite, suite->root, why);
+    return blv_record_read(suite_fields, suite, suite->root, suite->why);
 }
 
 static blv_error set_defaults(bench_suite *suite) {
@@ -252,32 +258,31 @@ static blv_error set_defaults(bench_suite *suite) {
     return suite->choose ? BLV_OK : BLV_E_MEMORY;
 }
 
-static blv_error expect_problem(const bench_suite *suite, blv_message *why) {
+static blv_error expect_problem(const bench_suite *suite) {
     if (suite->problem && suite->has_command)
-        return blv_explain(why, BLV_E_FORMAT, "%s: expected a problem or a command, found both",
-                           suite->path);
+        return bench_reject(suite, "expected a problem or a command, found both");
     if (suite->problem || suite->has_command)
         return BLV_OK;
-    return blv_explain(why, BLV_E_FORMAT, "%s: 'problem' is missing", suite->path);
+    return bench_reject(suite, "'problem' is missing");
 }
 
-static blv_error read_suite(bench_suite *suite, const char *path, blv_message *why) {
+static blv_error read_suite(bench_suite *suite, const char *path) {
     BLV_CHECK(take_place(suite, path));
-    BLV_CHECK(bench_json_load(path, &suite->root, why));
-    BLV_CHECK(read_fields(suite, why));
+    BLV_CHECK(bench_json_load(path, &suite->root, suite->why));
+    BLV_CHECK(read_fields(suite));
     BLV_CHECK(set_defaults(suite));
-    BLV_CHECK(expect_problem(suite, why));
-    BLV_CHECK(take_limits(suite, why));
-    BLV_CHECK(bench_suite_add_entries(suite, why));
+    BLV_CHECK(expect_problem(suite));
+    BLV_CHECK(take_limits(suite));
+    BLV_CHECK(bench_suite_add_entries(suite));
     BLV_CHECK(complete_variants(suite));
     for (size_t i = 0; i < suite->claim_count; i++)
-        BLV_CHECK(expect_claim(suite, i, why));
+        BLV_CHECK(expect_claim(suite, i));
     return BLV_OK;
 }
 
 blv_error bench_suite_read(bench_suite *suite, const char *path, bool quick, blv_message *why) {
-    *suite = (bench_suite){.quick = quick};
-    blv_error error = read_suite(suite, path, why);
+    *suite = (bench_suite){.quick = quick, .why = why};
+    blv_error error = read_suite(suite, path);
     if (error != BLV_OK)
         bench_suite_free(suite);
     return error;

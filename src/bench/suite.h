@@ -88,8 +88,9 @@ typedef struct bench_entry {
 
 typedef struct bench_suite {
     char *path, *folder;
-    json_t *root;  /* the file, with the quick form's keys in place where that is asked for */
-    json_t *grids; /* in place of those in the file; NULL: none */
+    blv_message *why; /* gets messages, here and in all that belongs to a benchmark; NULL: none */
+    json_t *root;     /* the file, with the quick form's keys in place where that is asked for */
+    json_t *grids;    /* in place of those in the file; NULL: none */
     blv_arena arena;
     bool quick;
 
@@ -131,22 +132,21 @@ extern const char *const bench_precision_words[]; /* "f64", "f32" */
  * expected. On error nothing is left to be freed. */
 blv_error bench_suite_read(bench_suite *suite, const char *path, bool quick, blv_message *why);
 void bench_suite_free(bench_suite *suite);
+/* BLV_E_FORMAT with "PATH: ...". */
+blv_error bench_reject(const bench_suite *suite, const char *format, ...) BLV_PRINTF(2, 3);
 
 /* The solver, or of a command the method, of this name as entries have it; NULL: there is none, and
  * why names some. */
 const char *bench_suite_solver(const bench_suite *suite, const char *name, blv_message *why);
 /* Keeps the entries of these solvers, and adds those that the suite lacks with their defaults. */
-blv_error bench_suite_select(bench_suite *suite, const char *const *solvers, size_t count,
-                             blv_message *why);
+blv_error bench_suite_select(bench_suite *suite, const char *const *solvers, size_t count);
 /* {"SOLVER": {"KEY": [values]}} in place of the suite's own grids; NULL: no entry is tuned. */
-blv_error bench_suite_replace_grids(bench_suite *suite, const char *path, blv_message *why);
-/* {"KEY": [VALUE, ...], ...}; where: the keys that lead to it, for messages. */
-blv_error bench_check_grid(const char *path, const char *where, json_t *grid, blv_message *why);
+blv_error bench_suite_replace_grids(bench_suite *suite, const char *path);
 /* Where settings are chosen, test rows must not choose them. */
-blv_error bench_suite_check_choice(const bench_suite *suite, blv_message *why);
+blv_error bench_suite_check_choice(const bench_suite *suite);
 
 /* Parts of reading and freeing a suite. */
-blv_error bench_suite_add_entries(bench_suite *suite, blv_message *why);
+blv_error bench_suite_add_entries(bench_suite *suite);
 void bench_suite_free_entries(bench_suite *suite);
 
 /* The number of settings that an entry's grid has, at most the suite's most_settings. */
@@ -169,6 +169,6 @@ char **bench_suite_list(const char *folder, size_t *count);
 /* A file of the data: the first that is there of the folders (NULL: none), `data` beside the suite,
  * and the suite's own folders. *path lives as long as the suite. */
 blv_error bench_suite_data(bench_suite *suite, const char *const folders[2], const char *name,
-                           char **path, blv_message *why);
+                           char **path);
 
 #endif

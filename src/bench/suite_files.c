@@ -116,7 +116,7 @@ blv_error bench_json_load(const char *path, json_t **object, blv_message *why) {
 /* ---- Data ---- */
 
 blv_error bench_suite_data(bench_suite *suite, const char *const folders[2], const char *name,
-                           char **path, blv_message *why) {
+                           char **path) {
     const bench_names *own = &suite->data_folders;
     for (size_t i = 0; i < 3 + own->count; i++) {
         const char *folder = i < 2 ? folders[i] : i == 2 ? "data" : own->items[i - 3];
@@ -130,7 +130,7 @@ blv_error bench_suite_data(bench_suite *suite, const char *const folders[2], con
         if (is_file(*path))
             return BLV_OK;
     }
-    return blv_explain(why, BLV_E_FILE,
+    return blv_explain(suite->why, BLV_E_FILE,
                        "suite %s needs the file %s, which is in no folder of data; name the folder "
                        "with --data DIR or BILEVEL_DATA, or try --quick",
                        suite->name, name);

@@ -48,7 +48,6 @@ typedef enum cli_argument_kind {
     CLI_ARG_SETTING,    /* cli_settings: KEY=VALUE, one more each time */
     CLI_ARG_RUN_OPTION, /* cli_settings: an option of the run, its name as key; without help it has
                          * that of the library, with the default */
-    CLI_ARG_RUN,        /* int64_t: number of a run in the store */
     CLI_ARG_RUNS,       /* cli_run_numbers: one more each time */
     CLI_ARG_CUSTOM      /* what .take makes of it */
 } cli_argument_kind;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 cli_words cli_typed;
+blv_message cli_why;
 static const char *complaint_topic;
 
 /* ---- Messages and the end ---- */
@@ -48,19 +49,22 @@ int cli_reject(blv_error error, const char *text) {
     return failed ? CLI_FAILED : CLI_REJECTED;
 }
 
-int cli_exit_code(blv_error error, const blv_message *why) {
-    return error == BLV_OK ? CLI_DONE : cli_reject(error, why ? why->text : NULL);
+int cli_exit_code(blv_error error) {
+    int code = error == BLV_OK ? CLI_DONE : cli_reject(error, cli_why.text);
+    cli_why.text[0] = '\0';
+    return code;
 }
 
-void cli_expect(blv_error error, const blv_message *why) {
-    if (error != BLV_OK)
-        exit(cli_exit_code(error, why));
+void cli_expect(blv_error error) {
+    int code = cli_exit_code(error);
+    if (code != CLI_DONE)
+        exit(code);
 }
 
 /* ---- Memory and text ---- */
 
 static void *checked(void *block) {
-    cli_expect(block ? BLV_OK : BLV_E_MEMORY, NULL);
+    cli_expect(block ? BLV_OK : BLV_E_MEMORY);
     return block;
 }
 
@@ -94,6 +98,13 @@ char *cli_print(const char *format, ...) {
 void cli_settings_add(cli_settings *settings, const char *key, const char *value) {
     settings->items = cli_grow(settings->items, settings->count + 1, sizeof settings->items[0]);
     settings->items[settings->count++] = (blv_setting){key, value};
+}
+
+const char *const *cli_settings_list(cli_settings *settings) {
+    _Static_assert(sizeof(blv_setting) == 2 * sizeof(char *), "a setting is two texts, no more");
+    cli_settings_add(settings, NULL, NULL);
+    settings->count--;
+    return (const char *const *)(const void *)settings->items;
 }
 
 bool cli_settings_has(const cli_settings *settings, const char *key) {

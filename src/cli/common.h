@@ -28,13 +28,15 @@ void cli_complain_about(const char *topic);
 /* Complains and returns the exit code that the error asks for. Without a text (NULL or empty) the
  * message is the error's own. */
 int cli_reject(blv_error error, const char *text);
+/* Gets the message of a call whose result goes to one of the following. */
+extern blv_message cli_why;
 /* The same for the result of a call: CLI_DONE, and no message, with BLV_OK. */
-int cli_exit_code(blv_error error, const blv_message *why);
+int cli_exit_code(blv_error error);
 
 /* ---- The end: stores are closed and unfinished files removed however a command ends ---- */
 
-/* Ends the command where a call has failed; why may be NULL. */
-void cli_expect(blv_error error, const blv_message *why);
+/* Ends the command where a call has failed. */
+void cli_expect(blv_error error);
 /* Complains about bad input and ends the command. */
 noreturn void cli_die(const char *format, ...) BLV_PRINTF(1, 2);
 
@@ -75,6 +77,8 @@ typedef struct cli_settings {
 /* key and value are borrowed. */
 void cli_settings_add(cli_settings *settings, const char *key, const char *value);
 bool cli_settings_has(const cli_settings *settings, const char *key);
+/* {"key", "value", ..., NULL}, as blv_solve_options has them; lives as long as the settings do. */
+const char *const *cli_settings_list(cli_settings *settings);
 
 /* The whole text must be a decimal number from 0 to most. */
 bool cli_parse_whole(const char *text, uint64_t most, uint64_t *value);

@@ -14,7 +14,7 @@ void cli_json_begin(void) {
 }
 
 static json_t *checked(json_t *value) {
-    cli_expect(value ? BLV_OK : BLV_E_MEMORY, NULL);
+    cli_expect(value ? BLV_OK : BLV_E_MEMORY);
     return value;
 }
 
@@ -39,7 +39,7 @@ json_t *cli_json_text(const char *text) {
 }
 
 void cli_json_set(json_t *object, const char *key, json_t *value) {
-    cli_expect(json_object_set_new(object, key, value) == 0 ? BLV_OK : BLV_E_MEMORY, NULL);
+    cli_expect(json_object_set_new(object, key, value) == 0 ? BLV_OK : BLV_E_MEMORY);
 }
 
 json_t *cli_json_put(json_t *object, ...) {
@@ -52,11 +52,11 @@ json_t *cli_json_put(json_t *object, ...) {
 }
 
 void cli_json_append(json_t *array, json_t *value) {
-    cli_expect(json_array_append_new(array, value) == 0 ? BLV_OK : BLV_E_MEMORY, NULL);
+    cli_expect(json_array_append_new(array, value) == 0 ? BLV_OK : BLV_E_MEMORY);
 }
 
 void cli_json_add(json_t *object, const blv_field *table, const void *record) {
-    cli_expect(blv_record_add(table, record, object) ? BLV_OK : BLV_E_MEMORY, NULL);
+    cli_expect(blv_record_add(table, record, object) ? BLV_OK : BLV_E_MEMORY);
 }
 
 json_t *cli_json_record(const blv_field *table, const void *record) {
@@ -65,7 +65,7 @@ json_t *cli_json_record(const blv_field *table, const void *record) {
 
 json_t *cli_json_values(const blv_param *params, const void *fields) {
     blv_values values;
-    cli_expect(blv_values_of_params(&values, params, fields), NULL);
+    cli_expect(blv_values_of_params(&values, params, fields));
     json_t *object = checked(blv_values_json(&values));
     blv_values_free(&values);
     return object;
@@ -89,7 +89,7 @@ json_t *cli_json_params(const blv_param *params) {
 
 void cli_json_print(json_t *value) {
     if (json_dumpf(value, stdout, JSON_REAL_PRECISION(17)) != 0 && !ferror(stdout))
-        cli_expect(BLV_E_MEMORY, NULL); /* what stdout has lost is told at the end */
+        cli_expect(BLV_E_MEMORY); /* what stdout has lost is told at the end */
     putchar('\n');
     json_decref(value);
 }

@@ -1,5 +1,5 @@
 /* Several files that appear together or not at all. Temporary files are removed however the command
- * ends.
+ * ends. One such set at a time.
  *
  *     cli_outputs outputs = {0};
  *     cli_outputs_print(&outputs, "a.csv", print_rows, rows);
@@ -17,8 +17,7 @@
 typedef struct cli_outputs {
     size_t count;
     blv_atomic_file **files;
-    int code;                 /* CLI_DONE until something has failed, after a complaint */
-    struct cli_outputs *next; /* that is not finished either */
+    int code; /* CLI_DONE until something has failed, after a complaint */
 } cli_outputs;
 
 /* These write a file; path NULL: none. Once something has failed they do nothing. From the first
@@ -34,6 +33,8 @@ const char *cli_outputs_add(cli_outputs *outputs, const char *path);
 /* Moves all files to their places unless something has failed, removes what was not moved, frees
  * and returns the exit code. */
 int cli_outputs_finish(cli_outputs *outputs);
+/* The same; ends the command where something has failed. */
+void cli_outputs_commit(cli_outputs *outputs);
 /* Ends the command where files could not be written to these paths, before hours are spent; NULL:
  * no file. */
 void cli_outputs_try(const char *first, const char *second);

@@ -22,19 +22,17 @@ const cli_argument cli_problem_table[] = {
     CLI_END};
 
 void cli_instance_find(cli_instance *instance) {
-    blv_message why = {0};
-    const blv_problem_family *family = blv_family_find(NULL, instance->name, &why);
-    cli_expect(family ? BLV_OK : BLV_E_NAME, &why);
+    const blv_problem_family *family = blv_family_find(NULL, instance->name, &cli_why);
+    cli_expect(family ? BLV_OK : BLV_E_NAME);
     instance->family = family;
     instance->params = cli_alloc(1, family->params_size);
-    cli_expect(blv_params_default(family->params, instance->params, &why), &why);
+    cli_expect(blv_params_default(family->params, instance->params, &cli_why));
     char owner[80];
     snprintf(owner, sizeof owner, "problem %s", family->name);
     for (size_t i = 0; i < instance->settings.count; i++)
         cli_expect(blv_params_set(family->params, instance->params, owner,
                                   instance->settings.items[i].key,
-                                  instance->settings.items[i].value, &why),
-                   &why);
+                                  instance->settings.items[i].value, &cli_why));
 }
 
 /* The same problem as if it had been written without products. */
@@ -51,14 +49,12 @@ static blv_error leave_out_products(cli_instance *instance, blv_message *why) {
 }
 
 void cli_instance_create(cli_instance *instance) {
-    blv_message why = {0};
     cli_instance_find(instance);
     instance->options.data_folder = getenv("BILEVEL_DATA");
-    cli_expect(
-        instance->family->create(instance->params, &instance->options, &instance->problem, &why),
-        &why);
+    cli_expect(instance->family->create(instance->params, &instance->options, &instance->problem,
+                                        &cli_why));
     if (instance->gradients_only)
-        cli_expect(leave_out_products(instance, &why), &why);
+        cli_expect(leave_out_products(instance, &cli_why));
 }
 
 void cli_instance_describe(const cli_instance *instance, char *text, size_t size) {

@@ -1,4 +1,5 @@
 #include "cli/progress_line.h"
+#include "cli/common.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -298,15 +299,21 @@ void cli_progress_task(const blv_task_progress *progress) {
         show(progress->progress);
 }
 
-void cli_progress_clear(void) {
+static void clear_line(void) {
     if (atomic_exchange(&line_drawn, false))
         fputs(CLEAR_LINE, stderr);
+}
+
+void cli_note(void *context, const char *text) {
+    (void)context;
+    clear_line();
+    cli_complain("%s", text);
 }
 
 void cli_progress_leave(void) {
     cli_signals_watch(NULL);
     run_label = "";
-    cli_progress_clear();
+    clear_line();
 }
 
 void cli_progress_end(void) {

@@ -25,8 +25,8 @@ double cli_progress_interval(void);
 blv_error cli_progress_run(blv_run *run, const char *label);
 /* Shows what a task reports. */
 void cli_progress_task(const blv_task_progress *progress);
-/* Clears the line, so that something else can be printed; it is drawn again. */
-void cli_progress_clear(void);
+/* Complains, after the line is cleared. context is not used. */
+void cli_note(void *context, const char *text);
 /* Clears the line. No run is watched until the next one. */
 void cli_progress_leave(void);
 /* Ends it, and restores the handlers of signals. */

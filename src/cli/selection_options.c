@@ -71,6 +71,5 @@ static blv_error load(const cli_selection_options *asked, blv_dataset **rows, bl
 
 void cli_selection_load(const cli_selection_options *asked, blv_dataset **rows,
                         blv_dataset **test) {
-    blv_message why = {0};
-    cli_expect(load(asked, rows, test, &why), &why);
+    cli_expect(load(asked, rows, test, &cli_why));
 }

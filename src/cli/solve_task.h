@@ -22,18 +22,28 @@ typedef struct cli_solve_task {
     const blv_run_info *resumed; /* NULL: a new run */
     const void *checkpoint;      /* NULL: it starts again */
     size_t checkpoint_size;
+
+    /* while it is solved: */
+    bool several; /* solvers are compared */
+    blv_vectors loaded;
+    blv_values problem_parameters;
+    int code;        /* the worst so far */
+    bool printed;    /* the error of the last run has been */
+    json_t *reports; /* of several: by the name of the solver */
+
+    blv_recorder recorder; /* of the present run, as the following */
+    blv_execution execution;
+    char *run_trace, *run_out, *request;
 } cli_solve_task;
 
-bool cli_solve_is_with_several(const cli_solve_task *task);
 /* Solves with one or several; returns the exit code. */
 int cli_solve(cli_solve_task *task);
 
 /* ---- As the store keeps it ---- */
 
-/* What is needed to make a run of the task again, JSON, to be freed: every parameter with the value
- * in effect, for defaults may change, and files with absolute paths. */
-char *cli_solve_request(const cli_solve_task *task, const blv_run *run, const char *trace,
-                        const char *out);
+/* What is needed to make this run of the task again, JSON, to be freed: every parameter with the
+ * value in effect, for defaults may change, and files with absolute paths. */
+char *cli_solve_request(const cli_solve_task *task, const blv_run *run);
 /* The task of such a request; the command ends where that fails. */
 void cli_solve_restore(cli_solve_task *task, const char *request);
 

@@ -105,12 +105,11 @@ blv_store *cli_store_look(const cli_store_choice *choice) {
     const char *named = named_path(choice);
     char *path = named ? cli_print("%s", named) : usual_path();
     struct stat about;
-    blv_message why = {0};
     if (!path || !*path)
         cli_die("there is no run store: BILEVEL_STORE is none, or there is no HOME");
     if (stat(path, &about) != 0)
         cli_die("there is no run store at %s: %s", path, strerror(errno));
-    cli_expect(blv_store_open(&looked_at, path, BLV_STORE_EXISTING, &why), &why);
+    cli_expect(blv_store_open(&looked_at, path, BLV_STORE_EXISTING, &cli_why));
     atexit(close_store);
     free(path);
     return looked_at;

@@ -160,7 +160,7 @@ static void put_pictures(FILE *out, const cli_image *image, const blv_task_sets 
                                        .caption = captions[i]};
     }
     find_range(pictures, count, sets->features);
-    cli_expect(report_contact_sheet(out, pictures, count), NULL);
+    cli_expect(report_contact_sheet(out, pictures, count));
     free(pictures);
     free(values);
     free(captions);
@@ -177,7 +177,7 @@ char *cli_suspect_images(const cli_image *given, const blv_task_sets *sets,
     FILE *out = cli_text_begin(&text);
     snprintf(title, sizeof title, "The %zu most suspicious of %zu suspect rows", count,
              r->suspects);
-    report_html_heading(out, 3, title);
+    report_html_element(out, "h3", title);
     put_pictures(out, &image, sets, r, count);
     return cli_text_end(&text);
 }

@@ -64,27 +64,21 @@ static void on_end(void *context, const blv_task_run *which, const blv_run_end *
     blv_task_session_end(&task->session, which, end);
 }
 
-static void on_note(void *context, const char *text) {
-    (void)context;
-    cli_progress_clear();
-    cli_complain("%s", text);
-}
-
 /* ---- What is known of a run ---- */
 
 void cli_facts_text(cli_task_facts *facts, const char *name, const char *text) {
-    cli_expect(blv_values_add_text(&facts->values, name, text), NULL);
+    cli_expect(blv_values_add_text(&facts->values, name, text));
 }
 
 void cli_facts_number(cli_task_facts *facts, const char *name, double number, const char *word) {
     if (number > 0.0)
-        cli_expect(blv_values_add_real(&facts->values, name, number), NULL);
+        cli_expect(blv_values_add_real(&facts->values, name, number));
     else
         cli_facts_text(facts, name, word);
 }
 
 void cli_facts_whole(cli_task_facts *facts, const char *name, uint64_t number) {
-    cli_expect(blv_values_add_int(&facts->values, name, (int64_t)number), NULL);
+    cli_expect(blv_values_add_int(&facts->values, name, (int64_t)number));
 }
 
 /* ---- The command ---- */
@@ -93,7 +87,7 @@ static void open_store(cli_task_hooks *task, const cli_task_options *options,
                        const cli_resume *resume) {
     blv_recorder *recorder = &task->session.recorder;
     recorder->checkpoint_seconds = options->checkpoint_seconds;
-    recorder->warn = on_note;
+    recorder->warn = cli_note;
     if (resume) {
         recorder->store = resume->store;
         task->store_is_named = resume->store_is_named;
@@ -113,7 +107,7 @@ void cli_task_begin(cli_task_hooks *task, const char *kind, const blv_field *tab
                     const void *request, const cli_task_options *options,
                     const cli_resume *resume) {
     task->facts.request = blv_record_text(table, request);
-    cli_expect(task->facts.request ? BLV_OK : BLV_E_MEMORY, NULL);
+    cli_expect(task->facts.request ? BLV_OK : BLV_E_MEMORY);
     task->session.facts = (blv_run_info){.size = sizeof(blv_run_info),
                                          .kind = kind,
                                          .command_count = cli_typed.count,
@@ -132,7 +126,7 @@ void cli_task_begin(cli_task_hooks *task, const char *kind, const blv_field *tab
                                    .recall = on_recall,
                                    .begin = on_begin,
                                    .end = on_end,
-                                   .note = on_note};
+                                   .note = cli_note};
 }
 
 void cli_task_leave(cli_task_hooks *task) {
@@ -162,7 +156,7 @@ int cli_task_end(cli_task_hooks *task, int code, const char *why, const blv_run_
 
 int cli_task_report(cli_task_hooks *task, char *message, const json_t *result, blv_run_info end) {
     char *text = json_dumps(result, JSON_COMPACT);
-    cli_expect(text ? BLV_OK : BLV_E_MEMORY, NULL);
+    cli_expect(text ? BLV_OK : BLV_E_MEMORY);
     end.message = message;
     end.result = text;
     int code = cli_task_end(task, CLI_DONE, NULL, &end);

@@ -6,7 +6,7 @@
 enum { INDENT = 2, LINE_WIDTH = 90 };
 
 static void print_as(report_table *table, report_form form, int indent, FILE *out) {
-    cli_expect(report_table_print(table, form, indent, out), NULL);
+    cli_expect(report_table_print(table, form, indent, out));
 }
 
 void cli_table_print(report_table *table, int indent, FILE *out) {

@@ -100,8 +100,7 @@ const blv_field cli_training_files[] = {BLV_FIELD(cli_training, train, TEXT),
 void cli_training_restore(const blv_field *table, void *request, cli_training *t,
                           const cli_resume *resume) {
     const char *text = resume->run->request ? resume->run->request : "{}";
-    blv_message why = {0};
-    cli_expect(blv_record_parse(table, request, text, &why), &why);
+    cli_expect(blv_record_parse(table, request, text, &cli_why));
     if (!t->train)
         cli_die("an earlier version of the program stored run %" PRId64
                 " and kept its command line alone: run that command again",
@@ -109,7 +108,7 @@ void cli_training_restore(const blv_field *table, void *request, cli_training *t
     t->reading.size = sizeof t->reading;
     t->task.json = resume->json;
     t->task.quiet = resume->quiet;
-    cli_expect(cli_training_check(t, &why), &why);
+    cli_expect(cli_training_check(t, &cli_why));
 }
 
 /* ---- The data ---- */
@@ -123,8 +122,7 @@ blv_task_sets *cli_training_read(const cli_training *t, const char *truth) {
                                   .truth = truth,
                                   .scaling = t->scaling};
     blv_task_sets *sets = NULL;
-    blv_message why = {0};
-    cli_expect(blv_task_sets_read(&sets, &files, &why), &why);
+    cli_expect(blv_task_sets_read(&sets, &files, &cli_why));
     return sets;
 }
 

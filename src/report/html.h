@@ -2,7 +2,7 @@
  * a stream one after the other:
  *
  *     report_page_begin(out, "title");
- *     report_html_heading(out, 2, "Rows that look wrong");
+ *     report_html_element(out, "h2", "Rows that look wrong");
  *     report_contact_sheet(out, pictures, count);        report/contact_sheet.h
  *     report_page_end(out);
  *
@@ -25,7 +25,6 @@ void report_html_text(FILE *out, const char *text);
 void report_html_element(FILE *out, const char *tag, const char *text);
 /* <p>text</p> of a format; at most 2047 bytes. */
 void report_html_paragraph(FILE *out, const char *format, ...) BLV_PRINTF(2, 3);
-void report_html_heading(FILE *out, int level, const char *text);
 
 /* ---- Tables: wide ones can be moved sideways on a narrow screen ---- */
 

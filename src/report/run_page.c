@@ -71,6 +71,15 @@ static bool is_first_of_problem(const page *p, size_t i) {
     return i == 0 || p->runs[i]->problem != p->runs[i - 1]->problem;
 }
 
+/* A table of two columns, without those that have no text; the last is followed by NULL. */
+static void put_pairs(FILE *out, const char *const (*pairs)[2]) {
+    report_html_table_begin(out, "ll", NULL);
+    for (; (*pairs)[0]; pairs++)
+        if ((*pairs)[1])
+            report_html_table_row(out, "ll", *pairs);
+    report_html_table_end(out);
+}
+
 /* ---- The question ---- */
 
 static void put_family(FILE *out, const char *name) {
@@ -85,24 +94,22 @@ static void put_family(FILE *out, const char *name) {
 }
 
 static void put_question(const page *p, const blv_run_info *run) {
-    char dim_x[REPORT_CELL] = "-", dim_y[REPORT_CELL] = "-", text[2 * REPORT_CELL + 64];
+    char dim_x[REPORT_CELL] = "-", dim_y[REPORT_CELL] = "-", dimension[2 * REPORT_CELL + 64];
     char fingerprint[REPORT_CELL];
     report_task_question(p->out, run);
-    report_html_heading(p->out, 3, or_dash(run->problem));
+    report_html_element(p->out, "h3", or_dash(run->problem));
     put_family(p->out, or_dash(run->problem));
     if (run->dim_x > 0)
         report_number(dim_x, "%.0f", (double)run->dim_x);
     if (run->dim_y > 0)
         report_number(dim_y, "%.0f", (double)run->dim_y);
-    snprintf(text, sizeof text, "%s in x and %s in y, %.10s", dim_x, dim_y,
+    snprintf(dimension, sizeof dimension, "%s in x and %s in y, %.10s", dim_x, dim_y,
              or_dash(run->precision));
-    report_html_table_begin(p->out, "ll", NULL);
-    report_html_table_row(p->out, "ll", (const char *[]){"Dimension", text});
     snprintf(fingerprint, sizeof fingerprint, "%016" PRIx64, run->fingerprint);
-    if (run->fingerprint)
-        report_html_table_row(p->out, "ll",
-                              (const char *[]){"Fingerprint of the data", fingerprint});
-    report_html_table_end(p->out);
+    put_pairs(p->out, (const char *const[][2]){
+                          {"Dimension", dimension},
+                          {"Fingerprint of the data", run->fingerprint ? fingerprint : NULL},
+                          {NULL, NULL}});
     report_html_values(p->out, "Parameters of the problem", &run->problem_parameters);
 }
 
@@ -163,7 +170,7 @@ static blv_error put_figures(const page *p) {
                    {"phi", REPORT_OVER_CALLS},
                    {"grad", REPORT_OVER_TIME},
                    {"accuracy", REPORT_OVER_TIME}};
-    report_html_heading(p->out, 2, "Curves");
+    report_html_element(p->out, "h2", "Curves");
     for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++) {
         report_figure figure;
         blv_error error =
@@ -197,7 +204,7 @@ static void put_solvers(const page *p) {
     static const char columns[] = "llrrrrrr";
     static const char *const titles[] = {"Solver",     "Outcome", "Phi",   "|grad Phi|",
                                          "Iterations", "Seconds", "Calls", "Run"};
-    report_html_heading(p->out, 2, "Solvers");
+    report_html_element(p->out, "h2", "Solvers");
     report_html_table_begin(p->out, columns, titles);
     for (size_t i = 0; i < p->count; i++) {
         char phi[REPORT_CELL], grad[REPORT_CELL], iterations[REPORT_CELL], seconds[REPORT_CELL],
@@ -278,23 +285,19 @@ static blv_error put_attachments(const page *p, int64_t id) {
 /* ---- One run ---- */
 
 static void put_facts(FILE *out, const blv_run_info *run) {
-    const char *const facts[][2] = {{"Status", blv_run_status_word(run->status)},
-                                    {"Outcome", run->message},
-                                    {"Started (UTC)", run->started},
-                                    {"Ended (UTC)", run->ended},
-                                    {"Version", run->version},
-                                    {"Machine", run->host}};
     fputs(run->command_count > 0 ? "<pre>" : "", out);
     for (size_t i = 0; i < run->command_count; i++) {
         fputs(i ? " " : "", out);
         report_html_text(out, or_dash(run->command[i]));
     }
     fputs(run->command_count > 0 ? "</pre>\n" : "", out);
-    report_html_table_begin(out, "ll", NULL);
-    for (size_t i = 0; i < sizeof facts / sizeof facts[0]; i++)
-        if (facts[i][1])
-            report_html_table_row(out, "ll", facts[i]);
-    report_html_table_end(out);
+    put_pairs(out, (const char *const[][2]){{"Status", blv_run_status_word(run->status)},
+                                            {"Outcome", run->message},
+                                            {"Started (UTC)", run->started},
+                                            {"Ended (UTC)", run->ended},
+                                            {"Version", run->version},
+                                            {"Machine", run->host},
+                                            {NULL, NULL}});
 }
 
 /* "auto" is replaced at the end of a run by what was chosen, so the end is shown where it is known.
@@ -319,7 +322,7 @@ static void put_run(const page *p, size_t i) {
     report_html_values(p->out, "Options of the run", at_the_end(&r->options, &run->options));
     report_html_values(p->out, "Oracle calls of the steps", &r->counts);
     if (r->note_count > 0) {
-        report_html_heading(p->out, 3, "Notes");
+        report_html_element(p->out, "h3", "Notes");
         fputs("<ul>\n", p->out);
         for (size_t k = 0; k < r->note_count; k++)
             report_html_element(p->out, "li", or_dash(r->notes[k]));
@@ -331,11 +334,11 @@ static void put_run(const page *p, size_t i) {
 /* ---- The page ---- */
 
 static blv_error put_body(const page *p) {
-    report_html_heading(p->out, 2, "Question");
+    report_html_element(p->out, "h2", "Question");
     for (size_t i = 0; i < p->count; i++)
         if (is_first_of_problem(p, i))
             put_question(p, p->runs[i]->info);
-    report_html_heading(p->out, 2, "Answer");
+    report_html_element(p->out, "h2", "Answer");
     for (size_t i = 0; i < p->count; i++)
         if (is_first_of_problem(p, i))
             BLV_CHECK(put_answer(p, i));
@@ -345,7 +348,7 @@ static blv_error put_body(const page *p) {
     if (!p->asked->no_figures)
         BLV_CHECK(put_figures(p));
     put_solvers(p);
-    report_html_heading(p->out, 2, "Runs");
+    report_html_element(p->out, "h2", "Runs");
     for (size_t i = 0; i < p->count; i++) {
         put_run(p, i);
         if (!report_is_task(p->runs[i]->info))
@@ -365,7 +368,7 @@ static blv_error put_page(const page *p) {
     if (groups->problems > 1)
         snprintf(title, sizeof title, "%zu problems: %zu runs", groups->problems, p->count);
     report_page_begin(p->out, p->asked->title ? p->asked->title : title);
-    report_html_heading(p->out, 1, p->asked->title ? p->asked->title : title);
+    report_html_element(p->out, "h1", p->asked->title ? p->asked->title : title);
     BLV_CHECK(put_body(p));
     snprintf(footer, sizeof footer, "Written by bilevel %.40s.", blv_version());
     report_html_element(p->out, "footer", footer);

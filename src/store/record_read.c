@@ -77,6 +77,43 @@ static blv_error reject_word(const reading *r, const place *p, const char *word,
 
 /* ---- Values ---- */
 
+/* What is expected where the value is something else; NULL: it fits. */
+static const char *misfit(const blv_field *f, const json_t *value, bool strict) {
+    if (f->kind & BLV_KIND_ARRAY) {
+        const bool texts = strict && f->kind == BLV_KIND_TEXTS;
+        bool fits = json_is_array(value) &&
+                    !(strict && (f->flags & BLV_REQUIRED) && json_array_size(value) == 0);
+        for (size_t i = 0; texts && i < json_array_size(value); i++)
+            fits = fits && json_is_string(json_array_get(value, i));
+        return fits      ? NULL
+               : !strict ? "an array"
+               : texts   ? "an array of texts"
+                         : "an array of objects";
+    }
+    switch (f->kind) { /* of what is no number, jansson says that it is 0 */
+    case BLV_KIND_REAL:
+        if (strict)
+            return json_number_value(value) > 0.0 ? NULL : "a number above 0";
+        return json_is_number(value) || json_is_null(value) ? NULL : "a number";
+    case BLV_KIND_WHOLE:
+    case BLV_KIND_INT:
+        if (strict)
+            return json_integer_value(value) >= 1 ? NULL : "a whole number from 1 on";
+        return json_is_integer(value) ? NULL : "a whole number";
+    case BLV_KIND_BOOL:
+        return json_is_boolean(value) ? NULL : "true or false";
+    case BLV_KIND_VALUES:
+        return json_is_object(value) ? NULL
+               : strict              ? "an object of settings, {\"KEY\": VALUE, ...}"
+                                     : "an object";
+    case BLV_KIND_JSON:
+    case BLV_KIND_RECORD:
+        return NULL;
+    default:
+        return json_is_string(value) ? NULL : "a text";
+    }
+}
+
 /* A file below the present folder is named from there. */
 static void shorten_path(char *path) {
     char *folder = getcwd(NULL, 0);
@@ -86,63 +123,20 @@ static void shorten_path(char *path) {
     free(folder);
 }
 
-/* A number that is written as 1 may be one of 1.0. */
-static blv_error read_real(const reading *r, const place *p, double *to, const json_t *value) {
-    if (r->path && !(json_is_number(value) && json_number_value(value) > 0.0))
-        return wrong(r, p, "a number above 0");
-    if (!json_is_number(value) && !json_is_null(value))
-        return wrong(r, p, "a number");
-    *to = json_is_number(value) ? json_number_value(value) : (double)NAN;
-    return BLV_OK;
-}
-
-static blv_error read_whole(const reading *r, const place *p, const blv_field *f, void *record,
-                            const json_t *value) {
-    json_int_t whole = json_integer_value(value);
-    if (r->path && !(json_is_integer(value) && whole >= 1))
-        return wrong(r, p, "a whole number from 1 on");
-    if (!json_is_integer(value))
-        return wrong(r, p, "a whole number");
-    if (f->kind == BLV_KIND_INT)
-        AT(record, f->offset, int) = (int)whole;
-    else
-        AT(record, f->offset, uint64_t) = (uint64_t)whole;
-    return BLV_OK;
-}
-
-static blv_error read_string(const reading *r, const place *p, const blv_field *f, void *record,
-                             const json_t *value) {
-    const char *text = json_string_value(value);
-    char **to = &AT(record, f->offset, char *);
-    int word = 0;
-    if (!text)
-        return wrong(r, p, "a text");
-    switch (f->kind) {
-    case BLV_KIND_CHARS:
-        snprintf((char *)to, f->size, "%s", text);
-        return BLV_OK;
-    case BLV_KIND_HEX:
-        AT(record, f->offset, uint64_t) = strtoull(text, NULL, 16);
-        return BLV_OK;
-    case BLV_KIND_WORD:
-        while (f->words[word] && strcmp(f->words[word], text) != 0)
-            word++;
-        AT(record, f->offset, int) = f->words[word] ? word : 0;
-        return f->words[word] ? BLV_OK : reject_word(r, p, text, f->words);
-    default: /* TEXT and PATH */
-        *to = strdup(text);
-        if (*to && f->kind == BLV_KIND_PATH)
-            shorten_path(*to);
-        return *to ? BLV_OK : BLV_E_MEMORY;
-    }
+static blv_error read_word(const reading *r, const place *p, const blv_field *f, int *to,
+                           const char *word) {
+    for (int i = 0; f->words[i]; i++)
+        if (strcmp(f->words[i], word) == 0) {
+            *to = i;
+            return BLV_OK;
+        }
+    return reject_word(r, p, word, f->words);
 }
 
 static blv_error read_values(const reading *r, const place *p, blv_values *to,
                              const json_t *object) {
     const char *key;
     json_t *value;
-    if (!json_is_object(object))
-        return wrong(r, p, r->path ? "an object of settings, {\"KEY\": VALUE, ...}" : "an object");
     json_object_foreach((json_t *)(size_t)object, key, value) {
         if (r->path && !json_is_string(value) && !json_is_number(value))
             return wrong(r, &(place){.of = p, .key = key}, "a text or a number");
@@ -157,27 +151,18 @@ static blv_error read_array(const reading *r, const place *p, const blv_field *f
                             const json_t *list) {
     const blv_field element = blv_field_element(f);
     const size_t length = json_array_size(list);
-    bool fits = json_is_array(list) && !(r->path && length == 0 && (f->flags & BLV_REQUIRED));
-    for (size_t i = 0; i < length && r->path && f->kind == BLV_KIND_TEXTS; i++)
-        fits = fits && json_is_string(json_array_get(list, i));
-    if (!fits)
-        return wrong(r, p,
-                     !r->path                    ? "an array"
-                     : f->kind == BLV_KIND_TEXTS ? "an array of texts"
-                                                 : "an array of objects");
     char *array = length > 0 ? calloc(length, element.size) : NULL;
     if (length > 0 && !array)
         return BLV_E_MEMORY;
     AT(record, f->offset, char *) = array;
-    blv_error error = BLV_OK;
-    for (size_t i = 0; i < length && error == BLV_OK; i++) {
+    for (size_t i = 0; i < length; i++) {
         const json_t *value = json_array_get(list, i);
         AT(record, f->count, size_t) = i + 1;
         if (!json_is_null(value) || element.kind != BLV_KIND_TEXT)
-            error = read_field(r, &(place){.of = p, .index = i}, &element, array + i * element.size,
-                               value);
+            BLV_CHECK(read_field(r, &(place){.of = p, .index = i}, &element,
+                                 array + i * element.size, value));
     }
-    return error;
+    return BLV_OK;
 }
 
 /* ---- Records ---- */
@@ -215,27 +200,45 @@ static blv_error read_record(const reading *r, const place *p, const blv_field *
 
 static blv_error read_value(const reading *r, const place *p, const blv_field *f, void *record,
                             const json_t *value) {
+    const char *text = json_string_value(value), *expected = misfit(f, value, r->path != NULL);
+    char **to = &AT(record, f->offset, char *);
+    if (expected)
+        return wrong(r, p, expected);
     if (f->kind & BLV_KIND_ARRAY)
         return read_array(r, p, f, record, value);
     switch (f->kind) {
-    case BLV_KIND_REAL:
-        return read_real(r, p, &AT(record, f->offset, double), value);
+    case BLV_KIND_REAL: /* a number that is written as 1 may be one of 1.0 */
+        AT(record, f->offset, double) =
+            json_is_null(value) ? (double)NAN : json_number_value(value);
+        return BLV_OK;
     case BLV_KIND_WHOLE:
+        AT(record, f->offset, uint64_t) = (uint64_t)json_integer_value(value);
+        return BLV_OK;
     case BLV_KIND_INT:
-        return read_whole(r, p, f, record, value);
+        AT(record, f->offset, int) = (int)json_integer_value(value);
+        return BLV_OK;
     case BLV_KIND_BOOL:
         AT(record, f->offset, bool) = json_is_true(value);
-        return json_is_boolean(value) ? BLV_OK : wrong(r, p, "true or false");
-    case BLV_KIND_JSON:
-        AT(record, f->offset, char *) =
-            json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(17));
-        return AT(record, f->offset, char *) ? BLV_OK : BLV_E_MEMORY;
+        return BLV_OK;
+    case BLV_KIND_HEX:
+        AT(record, f->offset, uint64_t) = strtoull(text, NULL, 16);
+        return BLV_OK;
+    case BLV_KIND_CHARS:
+        snprintf((char *)to, f->size, "%s", text);
+        return BLV_OK;
+    case BLV_KIND_WORD:
+        return read_word(r, p, f, &AT(record, f->offset, int), text);
     case BLV_KIND_VALUES:
         return read_values(r, p, &AT(record, f->offset, blv_values), value);
     case BLV_KIND_RECORD:
         return read_record(r, p, f->fields, (char *)record + f->offset, value);
-    default:
-        return read_string(r, p, f, record, value);
+    default: /* TEXT, PATH and JSON */
+        *to = f->kind == BLV_KIND_JSON
+                  ? json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(17))
+                  : strdup(text);
+        if (*to && f->kind == BLV_KIND_PATH)
+            shorten_path(*to);
+        return *to ? BLV_OK : BLV_E_MEMORY;
     }
 }
 

@@ -2,6 +2,8 @@
 #include "store/run_info.h"
 #include "store/store_private.h"
 
+#include "base/arena.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -55,9 +57,7 @@ typedef struct run_list {
 static blv_error add_run(blv_store *store, sqlite3_stmt *row, void *context) {
     run_list *list = context;
     const blv_run_filter *filter = list->filter;
-    blv_run_info **runs = realloc(list->runs, (list->count + 1) * sizeof *runs);
-    list->runs = runs ? runs : list->runs;
-    blv_run_info *run = runs ? calloc(1, sizeof *run) : NULL;
+    blv_run_info *run = calloc(1, sizeof *run);
     if (!run)
         return blv_store_no_memory(store);
     blv_error error = blv_sql_record(store, row, blv_run_info_fields, run);
@@ -68,7 +68,12 @@ static blv_error add_run(blv_store *store, sqlite3_stmt *row, void *context) {
         blv_run_info_free(run);
         return error;
     }
-    runs[list->count++] = run;
+    blv_run_info **place = blv_array_add(&list->runs, &list->count, sizeof *place);
+    if (!place) {
+        blv_run_info_free(run);
+        return blv_store_no_memory(store);
+    }
+    *place = run;
     return list->count == filter->limit ? BLV_E_STOPPED : BLV_OK;
 }
 
@@ -177,13 +182,9 @@ typedef struct attachment_list {
 
 static blv_error add_attachment(blv_store *store, sqlite3_stmt *row, void *context) {
     attachment_list *list = context;
-    blv_attachment *longer = realloc(list->items, (list->count + 1) * sizeof *longer);
-    if (!longer)
-        return blv_store_no_memory(store);
-    list->items = longer;
-    BLV_CHECK(blv_sql_record(store, row, attachment_fields, &longer[list->count]));
-    list->count++;
-    return BLV_OK;
+    blv_attachment *added = blv_array_add(&list->items, &list->count, sizeof *added);
+    return added ? blv_sql_record(store, row, attachment_fields, added)
+                 : blv_store_no_memory(store);
 }
 
 blv_error blv_store_attachments(blv_store *store, int64_t id, blv_attachment **list,

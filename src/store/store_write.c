@@ -2,6 +2,7 @@
 #include "bilevel/checkpoint.h"
 #include "store/store_private.h"
 
+#include "base/arena.h"
 #include "base/message.h"
 
 #include <inttypes.h>
@@ -50,11 +51,8 @@ blv_error blv_store_begin(blv_store *store, const blv_run_info *info, int64_t *i
     blv_run_info own;
     *id = 0;
     BLV_CHECK(blv_store_take(store, &own, sizeof own, info, "blv_run_info"));
-    BLV_CHECK(blv_store_enter(store));
-    blv_error error = insert_run(store, &own);
-    int64_t made = sqlite3_last_insert_rowid(store->file);
-    BLV_CHECK(blv_store_leave(store, error));
-    *id = made;
+    BLV_CHECK(insert_run(store, &own));
+    *id = sqlite3_last_insert_rowid(store->file);
     return BLV_OK;
 }
 
@@ -94,21 +92,18 @@ blv_error blv_store_finish(blv_store *store, int64_t id, const blv_run_info *inf
     const blv_run_info *end = &own;
     BLV_CHECK(blv_store_take(store, &own, sizeof own, info, "blv_run_info"));
     blv_error flushed = blv_store_flush(store);
-    BLV_CHECK(blv_store_enter(store));
-    BLV_CHECK(
-        blv_store_leave(store, blv_sql(store,
-                                       "UPDATE run SET status = ?, ended = " NOW ", outcome = ?,"
-                                       " message = ?, iterations = ?, seconds = ?, phi = ?,"
-                                       " grad_norm = ?, result = ? WHERE id = ?",
-                                       "tttidddti", blv_run_status_word(end->status), end->outcome,
-                                       end->message, (int64_t)end->iterations, end->seconds,
-                                       end->phi, end->grad_norm, end->result, id)));
+    BLV_CHECK(blv_sql(store,
+                      "UPDATE run SET status = ?, ended = " NOW ", outcome = ?, message = ?,"
+                      " iterations = ?, seconds = ?, phi = ?, grad_norm = ?, result = ?"
+                      " WHERE id = ?",
+                      "tttidddti", blv_run_status_word(end->status), end->outcome, end->message,
+                      (int64_t)end->iterations, end->seconds, end->phi, end->grad_norm, end->result,
+                      id));
     return flushed;
 }
 
 blv_error blv_store_remove(blv_store *store, int64_t id) {
-    BLV_CHECK(blv_store_enter(store));
-    return blv_store_leave(store, blv_sql(store, "DELETE FROM run WHERE id = ?", "i", id));
+    return blv_sql(store, "DELETE FROM run WHERE id = ?", "i", id);
 }
 
 /* ---- Rows ---- */
@@ -120,13 +115,12 @@ static double now(void) {
 }
 
 static blv_error write_rows(blv_store *store) {
-    blv_error error = BLV_OK;
-    for (size_t i = 0; error == BLV_OK && i < store->row_count; i++) {
+    for (size_t i = 0; i < store->row_count; i++) {
         const blv_pending_row *r = &store->rows[i];
-        error = blv_sql(store, "INSERT OR REPLACE INTO trace VALUES (?, ?, ?, ?)", "iidt", r->id,
-                        (int64_t)r->iteration, r->seconds, r->text);
+        BLV_CHECK(blv_sql(store, "INSERT OR REPLACE INTO trace VALUES (?, ?, ?, ?)", "iidt", r->id,
+                          (int64_t)r->iteration, r->seconds, r->text));
     }
-    return error;
+    return BLV_OK;
 }
 
 static void forget_rows(blv_store *store) {
@@ -149,14 +143,14 @@ blv_error blv_store_flush(blv_store *store) {
 
 blv_error blv_store_row(blv_store *store, int64_t id, uint64_t iteration, double seconds,
                         const char *row) {
-    blv_pending_row *rows = realloc(store->rows, (store->row_count + 1) * sizeof *rows);
     char *text = strdup(row);
-    store->rows = rows ? rows : store->rows;
-    if (!rows || !text) {
+    blv_pending_row *added =
+        text ? blv_array_add(&store->rows, &store->row_count, sizeof *added) : NULL;
+    if (!added) {
         free(text);
         return blv_store_no_memory(store);
     }
-    rows[store->row_count++] = (blv_pending_row){id, iteration, seconds, text};
+    *added = (blv_pending_row){id, iteration, seconds, text};
     return now() - store->rows_written < seconds_between_rows ? BLV_OK : blv_store_flush(store);
 }
 

@@ -1,6 +1,8 @@
 /* Named values. */
 #include "store/record.h"
 
+#include "base/arena.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,12 +15,13 @@ const blv_value *blv_values_find(const blv_values *values, const char *name) {
 }
 
 static blv_value *add(blv_values *values, const char *name) {
-    blv_value *items = realloc(values->items, (values->count + 1) * sizeof *items);
-    if (!items)
-        return NULL;
-    values->items = items;
-    items[values->count] = (blv_value){.name = strdup(name)};
-    return items[values->count].name ? &items[values->count++] : NULL;
+    char *copy = strdup(name);
+    blv_value *value = copy ? blv_array_add(&values->items, &values->count, sizeof *value) : NULL;
+    if (value)
+        value->name = copy;
+    else
+        free(copy);
+    return value;
 }
 
 blv_error blv_values_set(blv_values *values, const char *name, const blv_value *from) {

@@ -102,35 +102,25 @@ static const char *own_suites(char folder[PATH_MAX]) {
 
 /* ---- The list ---- */
 
-static blv_error list_one(report_table *lines, const char *path, blv_message *why) {
-    bench_suite suite;
-    char limit[64], count[64];
-    blv_error error = bench_suite_read(&suite, path, false, why);
-    if (error != BLV_OK)
-        return error;
-    bench_limit_text(&suite.limit, limit);
-    snprintf(count, sizeof count, "%zu x %zu x %llu", suite.variant_count, suite.entry_count,
-             (unsigned long long)suite.seeds);
-    report_table_row(
-        lines, (const char *[]){suite.name, count,
-                                suite.has_command ? bench_command_words[suite.command] : limit,
-                                suite.title});
-    bench_suite_free(&suite);
-    return BLV_OK;
-}
-
 static int list_suites(const char *folder, bool is_named) {
     report_table lines = {.align = "lrll"};
-    blv_message why = {0};
     size_t count = 0;
     char **paths = bench_suite_list(folder, &count);
-    cli_expect(paths ? BLV_OK : BLV_E_MEMORY, NULL);
+    cli_expect(paths ? BLV_OK : BLV_E_MEMORY);
     if (count == 0)
         cli_die("there are no suites%s%s; --suites DIR names their folder", is_named ? " in " : "",
                 is_named ? folder : "");
     report_table_add(&lines, "SUITE\tRUNS\tEACH\tTITLE");
     for (size_t i = 0; i < count; i++) {
-        cli_expect(list_one(&lines, paths[i], &why), &why);
+        bench_suite suite;
+        char limit[64];
+        cli_expect(bench_suite_read(&suite, paths[i], false, &cli_why));
+        bench_limit_text(&suite.limit, limit);
+        report_table_add(&lines, "%s\t%zu x %zu x %llu\t%s\t%s", suite.name, suite.variant_count,
+                         suite.entry_count, (unsigned long long)suite.seeds,
+                         suite.has_command ? bench_command_words[suite.command] : limit,
+                         suite.title);
+        bench_suite_free(&suite);
         free(paths[i]);
     }
     free(paths);
@@ -162,54 +152,40 @@ static void print_line(void *context, const char *text) {
     fprintf(stderr, "%s\n", text);
 }
 
-static void remark(void *context, const char *text) {
-    (void)context;
-    cli_complain("%s", text);
-}
-
 /* All files are there, or none is changed. */
-static int write_files(const bench_results *results) {
+static void write_files(const bench_results *results) {
     cli_outputs outputs = {0};
     for (const bench_file *f = bench_files; f->name; f++) {
         cli_text text;
-        blv_message why = {0};
-        cli_expect(f->put(results, cli_text_begin(&text), &why), &why);
+        cli_expect(f->put(results, cli_text_begin(&text), &cli_why));
         char *whole = cli_text_end(&text);
         char *path = cli_print("%s/%s", results->bench->folder, f->name);
         cli_outputs_bytes(&outputs, path, whole, text.size);
         free(whole);
         free(path);
     }
-    return cli_outputs_finish(&outputs);
-}
-
-static int show_results(const bench *b, report_form form) {
-    bench_results results;
-    cli_expect(bench_results_make(&results, b), NULL);
-    int code = write_files(&results);
-    if (code == CLI_DONE)
-        cli_expect(bench_results_print(&results, form, stdout), NULL);
-    bench_results_free(&results);
-    return code;
+    cli_outputs_commit(&outputs);
 }
 
 static int run_suite(request *asked, const char *folder) {
-    bench b = {0};
-    char *path = NULL;
-    blv_message why = {0};
-    cli_expect(bench_suite_find(asked->name, folder, &path, &why), &why);
+    static char *path;
+    static bench b;
+    bench_results results;
+    cli_expect(bench_suite_find(asked->name, folder, &path, &cli_why));
     asked->bench.suite = path;
-    cli_expect(bench_open(&b, &asked->bench, &why), &why);
+    cli_expect(bench_open(&b, &asked->bench, &cli_why));
     cli_signals_begin();
-    blv_error error = bench_run_all(&b, &why);
+    blv_error error = bench_run_all(&b, &cli_why);
     cli_signals_end();
     if (error == BLV_E_STOPPED)
-        blv_explain(&why, error, "stopped; the same command resumes it");
-    cli_expect(error, &why);
-    int code = show_results(&b, asked->markdown ? REPORT_AS_MARKDOWN : REPORT_AS_TEXT);
-    bench_close(&b);
-    free(path);
-    return code;
+        blv_explain(&cli_why, error, "stopped; the same command resumes it");
+    cli_expect(error);
+    cli_expect(bench_results_make(&results, &b));
+    write_files(&results);
+    cli_expect(bench_results_print(&results, asked->markdown ? REPORT_AS_MARKDOWN : REPORT_AS_TEXT,
+                                   stdout));
+    bench_results_free(&results);
+    return CLI_DONE;
 }
 
 static int run(void *of) {
@@ -236,7 +212,7 @@ static const request defaults = {.bench = {.solvers = "papers",
                                            .open_store = open_store,
                                            .follow = follow,
                                            .stopped = stopped,
-                                           .remark = remark}};
+                                           .remark = cli_note}};
 
 const cli_command cmd_bench = CLI_COMMAND(
     "bench", "SUITE", "run an experiment of the literature with many solvers", request, table, run,

@@ -52,11 +52,10 @@ static json_t *describe_report(const cli_instance *instance, const blv_check_rep
 
 static int check(void *of) {
     request *asked = of;
-    blv_message why = {0};
     blv_check_report report = {0};
     const double scale = 1.0;
     cli_instance_create(&asked->instance);
-    cli_expect(blv_problem_check(asked->instance.problem, asked->seed, scale, &report, &why), &why);
+    cli_expect(blv_problem_check(asked->instance.problem, asked->seed, scale, &report, &cli_why));
     if (asked->json)
         cli_json_print(describe_report(&asked->instance, &report));
     else

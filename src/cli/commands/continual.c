@@ -22,6 +22,9 @@ typedef struct request {
     cli_selection_options options;
     blv_continual_options continual; /* without what the options above have */
     const char *out;                 /* folder, or NULL */
+
+    blv_dataset *rows, *test;
+    blv_continual_result *result;
 } request;
 
 /* ---- The command line ---- */
@@ -123,20 +126,21 @@ static void make_folder(const char *path) {
     cli_die("%s: cannot be made or is no folder: %s", path, strerror(errno));
 }
 
-static int write_files(const char *folder, const blv_continual_result *r) {
-    char *results = cli_print("%s/results.csv", folder);
-    char *accuracies = cli_print("%s/accuracies.csv", folder);
+static void write_files(const request *asked) {
+    char *results = cli_print("%s/results.csv", asked->out);
+    char *accuracies = cli_print("%s/accuracies.csv", asked->out);
     cli_outputs outputs = {0};
-    cli_outputs_print(&outputs, results, print_results, r);
-    cli_outputs_print(&outputs, accuracies, print_accuracies, r);
+    cli_outputs_print(&outputs, results, print_results, asked->result);
+    cli_outputs_print(&outputs, accuracies, print_accuracies, asked->result);
+    cli_outputs_commit(&outputs);
     free(results);
     free(accuracies);
-    return cli_outputs_finish(&outputs);
 }
 
 /* ---- Text and JSON ---- */
 
-static void print_text(const request *asked, const blv_continual_result *r) {
+static void print_text(const request *asked) {
+    const blv_continual_result *r = asked->result;
     report_table shown = {.align = "lrrrrr"};
     printf("%s: %zu tasks%s, memory %zu, %zu seed%s, %s\n\n", asked->options.data, r->tasks,
            asked->continual.imbalanced ? ", imbalanced" : "", r->memory, r->seeds,
@@ -170,7 +174,8 @@ static const blv_field summary_fields[] = {BLV_FIELD(blv_continual_summary, aver
                                            BLV_FIELD(blv_continual_summary, seconds, REAL),
                                            {0}};
 
-static void print_json(const request *asked, const blv_continual_result *r) {
+static void print_json(const request *asked) {
+    const blv_continual_result *r = asked->result;
     json_t *all = cli_json_array(), *changes = cli_json_object();
     for (size_t i = 0; i < r->summary_count; i++) {
         json_t *item = cli_json_object();
@@ -194,16 +199,14 @@ static void print_json(const request *asked, const blv_continual_result *r) {
 /* ---- The command ---- */
 
 /* Without --test a fifth of the rows is tested on, and not trained on. */
-static void hold_out(const request *asked, blv_dataset **rows, blv_dataset **test) {
+static void hold_out(request *asked) {
     static const double sizes[] = {0.8, 0.2};
     blv_dataset *part[2] = {NULL, NULL};
-    blv_message why = {0};
     cli_expect(
-        blv_dataset_split(*rows, sizes, 2, true, asked->options.select.selection.seed, part, &why),
-        &why);
-    blv_dataset_release(*rows);
-    *rows = part[0];
-    *test = part[1];
+        blv_dataset_split(asked->rows, sizes, 2, true, asked->continual.seed, part, &cli_why));
+    blv_dataset_release(asked->rows);
+    asked->rows = part[0];
+    asked->test = part[1];
 }
 
 /* A pass that is done, in a line. */
@@ -224,30 +227,25 @@ static int compare(void *of) {
     options->steps = o->select.steps;
     const blv_task_hooks hooks = {.size = sizeof hooks,
                                   .progress = o->json || o->quiet ? NULL : show_pass};
-    blv_dataset *rows = NULL, *test = NULL;
-    blv_continual_result *result = NULL;
-    blv_message why = {0};
-    cli_selection_load(o, &rows, &test);
-    const size_t classes = blv_dataset_view_of(rows)->classes;
-    if (asked->continual.tasks > classes)
+    cli_selection_load(o, &asked->rows, &asked->test);
+    const size_t classes = blv_dataset_view_of(asked->rows)->classes;
+    if (options->tasks > classes)
         cli_die("%s: %zu classes; expected at least one for each of %zu tasks", o->data, classes,
-                asked->continual.tasks);
-    if (!test)
-        hold_out(asked, &rows, &test);
+                options->tasks);
+    if (!asked->test)
+        hold_out(asked);
     if (asked->out)
         make_folder(asked->out);
     cli_complain_about(o->data);
-    cli_expect(blv_continual(rows, test, options, &result, &hooks, &why), &why);
+    cli_expect(blv_continual(asked->rows, asked->test, options, &asked->result, &hooks, &cli_why));
     cli_complain_about(NULL);
-    int code = asked->out ? write_files(asked->out, result) : CLI_DONE;
-    if (code == CLI_DONE && o->json)
-        print_json(asked, result);
-    else if (code == CLI_DONE && !o->quiet)
-        print_text(asked, result);
-    blv_continual_result_destroy(result);
-    blv_dataset_release(rows);
-    blv_dataset_release(test);
-    return code;
+    if (asked->out)
+        write_files(asked);
+    if (o->json)
+        print_json(asked);
+    else if (!o->quiet)
+        print_text(asked);
+    return CLI_DONE;
 }
 
 static const request defaults = {

@@ -17,6 +17,9 @@ typedef struct request {
     cli_selection_options options;
     double size; /* a number of rows, or a share below 1 */
     const char *out, *subset;
+
+    blv_dataset *rows, *test;
+    blv_select_result *result;
 } request;
 
 /* ---- The command line ---- */
@@ -69,12 +72,6 @@ static void list_methods(FILE *out) {
 
 /* ---- Files ---- */
 
-typedef struct finding {
-    const request *asked;
-    const blv_dataset_view *rows;
-    const blv_select_result *result;
-} finding;
-
 static void print_rows(FILE *file, const void *context) {
     const blv_select_result *r = context;
     fputs("row,weight\n", file);
@@ -91,44 +88,42 @@ static int by_number(const void *a, const void *b) {
 }
 
 /* The rows as they are in the file, in its order: all digits and no scaling. */
-static void write_subset(const finding *f, cli_outputs *outputs) {
-    const char *path = f->asked->subset;
-    const size_t count = f->result->count;
-    blv_read_options reading = f->asked->options.reading;
+static void write_subset(const request *asked, cli_outputs *outputs) {
+    const size_t count = asked->result->count;
+    blv_read_options reading = asked->options.reading;
     blv_dataset *all = NULL, *subset = NULL;
-    blv_message why = {0};
     size_t *order = cli_alloc(count, sizeof *order);
-    memcpy(order, f->result->index, count * sizeof *order);
+    memcpy(order, asked->result->index, count * sizeof *order);
     qsort(order, count, sizeof *order, by_number);
     reading.precision = BLV_F64;
-    cli_expect(blv_dataset_read(&all, f->asked->options.data, &reading, &why), &why);
-    cli_expect(blv_dataset_select(all, order, count, &subset, &why), &why);
-    cli_outputs_write(outputs, path, subset, cli_part_format(path, f->rows));
+    cli_expect(blv_dataset_read(&all, asked->options.data, &reading, &cli_why));
+    cli_expect(blv_dataset_select(all, order, count, &subset, &cli_why));
+    cli_outputs_write(outputs, asked->subset, subset,
+                      cli_part_format(asked->subset, blv_dataset_view_of(asked->rows)));
     blv_dataset_release(all);
     blv_dataset_release(subset);
     free(order);
 }
 
-static int write_files(const finding *f) {
+static void write_files(const request *asked) {
     cli_outputs outputs = {0};
-    cli_outputs_print(&outputs, f->asked->out, print_rows, f->result);
-    if (f->asked->subset)
-        write_subset(f, &outputs);
-    return cli_outputs_finish(&outputs);
+    cli_outputs_print(&outputs, asked->out, print_rows, asked->result);
+    if (asked->subset)
+        write_subset(asked, &outputs);
+    cli_outputs_commit(&outputs);
 }
 
 /* ---- Text and JSON ---- */
 
-static void print_text(const finding *f) {
-    const request *asked = f->asked;
-    const blv_select_result *r = f->result;
+static void print_text(const request *asked) {
+    const char *const *names = blv_dataset_view_of(asked->rows)->class_names;
+    const blv_select_result *r = asked->result;
     report_table shown = {.align = "lrr"};
     printf("%s: %zu of %zu rows chosen by %s, %.4g s\n\n", asked->options.data, r->count, r->rows,
            r->method->name, r->seconds);
     report_table_add(&shown, "CLASS\tROWS\tCHOSEN");
     for (size_t k = 0; k < r->classes; k++)
-        report_table_add(&shown, "%s\t%zu\t%zu", f->rows->class_names[k], r->of_class[k],
-                         r->chosen_of_class[k]);
+        report_table_add(&shown, "%s\t%zu\t%zu", names[k], r->of_class[k], r->chosen_of_class[k]);
     cli_table_print(&shown, 2, stdout);
     if (asked->options.select.compare)
         printf("\nAccuracy %s, trained on\n"
@@ -151,12 +146,12 @@ static const blv_field accuracy_fields[] = {
     BLV_FIELD_AS("accuracy_all", blv_select_result, all_accuracy, REAL, 0),
     {0}};
 
-static void print_json(const finding *f) {
-    const request *asked = f->asked;
-    const blv_select_result *r = f->result;
+static void print_json(const request *asked) {
+    const char *const *names = blv_dataset_view_of(asked->rows)->class_names;
+    const blv_select_result *r = asked->result;
     json_t *object = cli_json_object(), *classes = cli_json_object();
     for (size_t k = 0; k < r->classes; k++)
-        cli_json_set(classes, f->rows->class_names[k], cli_json_whole(r->chosen_of_class[k]));
+        cli_json_set(classes, names[k], cli_json_whole(r->chosen_of_class[k]));
     cli_json_put(object, "data", cli_json_text(asked->options.data), "test",
                  cli_json_text(asked->options.test), "rows", cli_json_whole(r->rows), "size",
                  cli_json_whole(r->count), "method", cli_json_text(r->method->name), "seed",
@@ -169,8 +164,8 @@ static void print_json(const finding *f) {
 
 /* ---- The command ---- */
 
-static size_t settle_count(const request *asked, const blv_dataset *rows) {
-    const size_t all = blv_dataset_view_of(rows)->rows;
+static size_t settle_count(const request *asked) {
+    const size_t all = blv_dataset_view_of(asked->rows)->rows;
     const double wanted =
         asked->size < 1.0 ? fmax(1.0, round(asked->size * (double)all)) : asked->size;
     if (wanted > (double)all)
@@ -181,23 +176,17 @@ static size_t settle_count(const request *asked, const blv_dataset *rows) {
 
 static int choose(void *of) {
     request *asked = of;
-    blv_dataset *rows = NULL, *test = NULL;
-    blv_select_result *result = NULL;
-    blv_message why = {0};
-    cli_selection_load(&asked->options, &rows, &test);
-    asked->options.select.selection.count = settle_count(asked, rows);
-    cli_part_try(asked->out, asked->subset, rows);
-    cli_expect(blv_select_rows(rows, test, &asked->options.select, &result, NULL, &why), &why);
-    const finding f = {asked, blv_dataset_view_of(rows), result};
-    int code = write_files(&f);
-    if (code == CLI_DONE && asked->options.json)
-        print_json(&f);
-    else if (code == CLI_DONE && !asked->options.quiet)
-        print_text(&f);
-    blv_select_result_destroy(result);
-    blv_dataset_release(rows);
-    blv_dataset_release(test);
-    return code;
+    blv_select_options *select = &asked->options.select;
+    cli_selection_load(&asked->options, &asked->rows, &asked->test);
+    select->selection.count = settle_count(asked);
+    cli_part_try(asked->out, asked->subset, asked->rows);
+    cli_expect(blv_select_rows(asked->rows, asked->test, select, &asked->result, NULL, &cli_why));
+    write_files(asked);
+    if (asked->options.json)
+        print_json(asked);
+    else if (!asked->options.quiet)
+        print_text(asked);
+    return CLI_DONE;
 }
 
 static const request defaults = {.options = CLI_SELECTION_DEFAULTS};

@@ -13,6 +13,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+typedef struct column {
+    const char *name;
+    double mean, square, low, high; /* square: sum of squares about the mean */
+    double deviation;
+    size_t stored, non_zero;
+} column;
+
 typedef struct request {
     const char *in, *out, *truth;
     blv_read_options reading;
@@ -26,6 +33,15 @@ typedef struct request {
     blv_corruption kind; /* corrupt */
     double share;        /* below 0: not given */
     uint64_t seed;
+
+    blv_dataset *set, **part;
+    const blv_dataset_view *view; /* of the set */
+    /* info and stats: */
+    column *columns;
+    size_t class_count, *class_rows; /* rows of each class */
+    size_t non_zero;
+    double low, high; /* over all values, zeros of a sparse set as well */
+    double target_low, target_high;
 } request;
 
 static const request defaults = {.reading.size = sizeof(blv_read_options), .share = -1.0};
@@ -41,11 +57,9 @@ static const cli_argument source_table[] = {
     CLI_POSITION(TEXT, request, in, "IN", "expected IN and OUT"),                                  \
         CLI_POSITION(TEXT, request, out, "OUT", "expected IN and OUT")
 
-static blv_dataset *read_set(const request *asked) {
-    blv_dataset *dataset = NULL;
-    blv_message why = {0};
-    cli_expect(blv_dataset_read(&dataset, asked->in, &asked->reading, &why), &why);
-    return dataset;
+static void read_set(request *asked) {
+    cli_expect(blv_dataset_read(&asked->set, asked->in, &asked->reading, &cli_why));
+    asked->view = blv_dataset_view_of(asked->set);
 }
 
 /* ---- What is said about a set ---- */
@@ -96,148 +110,120 @@ static json_t *describe_set(const char *path, const blv_dataset *dataset) {
 
 /* ---- Statistics ---- */
 
-typedef struct column {
-    const char *name;
-    double mean, square, low, high; /* square: sum of squares about the mean */
-    double deviation;
-    size_t stored, non_zero;
-} column;
-
 /* One value more, by the update of Welford: the mean moves, the squares stay about the mean. */
-static void add_value(column *s, double value) {
-    s->stored++;
-    double from_old = value - s->mean;
-    s->mean += from_old / (double)s->stored;
-    s->square += from_old * (value - s->mean);
-    s->low = s->stored == 1 ? value : fmin(s->low, value);
-    s->high = s->stored == 1 ? value : fmax(s->high, value);
-    s->non_zero += value != 0.0;
+static void add_value(column *c, double value) {
+    c->stored++;
+    double from_old = value - c->mean;
+    c->mean += from_old / (double)c->stored;
+    c->square += from_old * (value - c->mean);
+    c->low = c->stored == 1 ? value : fmin(c->low, value);
+    c->high = c->stored == 1 ? value : fmax(c->high, value);
+    c->non_zero += value != 0.0;
 }
 
 /* The zeros that a sparse set does not store, all at once. */
-static void add_zeros(column *s, size_t zeros) {
+static void add_zeros(column *c, size_t zeros) {
     if (zeros == 0)
         return;
-    double all = (double)(s->stored + zeros);
-    s->square += s->mean * s->mean * (double)s->stored * (double)zeros / all;
-    s->mean *= (double)s->stored / all;
-    s->low = fmin(s->low, 0.0);
-    s->high = fmax(s->high, 0.0);
-    s->stored += zeros;
+    double all = (double)(c->stored + zeros);
+    c->square += c->mean * c->mean * (double)c->stored * (double)zeros / all;
+    c->mean *= (double)c->stored / all;
+    c->low = fmin(c->low, 0.0);
+    c->high = fmax(c->high, 0.0);
+    c->stored += zeros;
 }
 
-typedef struct statistics {
-    column *columns;
-    size_t class_count, *class_rows; /* rows of each class */
-    size_t non_zero;
-    double low, high; /* over all values, zeros of a sparse set as well */
-    double target_low, target_high;
-} statistics;
-
-static const blv_field class_fields[] = {
-    BLV_FIELD_ARRAY(statistics, class_rows, class_count, SIZES), {0}};
-
-static statistics compute(const blv_dataset_view *v) {
-    statistics s = {.columns = cli_alloc(v->columns, sizeof *s.columns),
-                    .class_count = v->classes,
-                    .class_rows = cli_alloc(v->classes, sizeof *s.class_rows),
-                    .low = INFINITY,
-                    .high = -INFINITY,
-                    .target_low = INFINITY,
-                    .target_high = -INFINITY};
+static void compute(request *r) {
+    const blv_dataset_view *v = r->view;
+    r->columns = cli_alloc(v->columns, sizeof *r->columns);
+    r->class_count = v->classes;
+    r->class_rows = cli_alloc(v->classes, sizeof *r->class_rows);
+    r->low = r->target_low = INFINITY;
+    r->high = r->target_high = -INFINITY;
     for (size_t i = 0; i < v->rows; i++) {
         size_t start, count = cli_row_values(v, i, &start);
         for (size_t k = start; k < start + count; k++)
-            add_value(&s.columns[v->dense ? k - start : v->column[k]], cli_dataset_value(v, k));
+            add_value(&r->columns[v->dense ? k - start : v->column[k]], cli_dataset_value(v, k));
         if (v->label)
-            s.class_rows[v->label[i]]++;
-        s.target_low = fmin(s.target_low, v->target ? v->target[i] : NAN);
-        s.target_high = fmax(s.target_high, v->target ? v->target[i] : NAN);
+            r->class_rows[v->label[i]]++;
+        r->target_low = fmin(r->target_low, v->target ? v->target[i] : NAN);
+        r->target_high = fmax(r->target_high, v->target ? v->target[i] : NAN);
     }
     for (size_t j = 0; j < v->columns; j++) {
-        column *c = &s.columns[j];
+        column *c = &r->columns[j];
         add_zeros(c, v->rows - c->stored);
         c->name = v->feature_names ? v->feature_names[j] : NULL;
         c->deviation = sqrt(c->square / (double)c->stored);
-        s.low = fmin(s.low, c->low);
-        s.high = fmax(s.high, c->high);
-        s.non_zero += c->non_zero;
+        r->low = fmin(r->low, c->low);
+        r->high = fmax(r->high, c->high);
+        r->non_zero += c->non_zero;
     }
-    return s;
 }
 
 static const cli_argument look_table[] = {
     CLI_POSITION(TEXT, request, in, "FILE", "no file is named"), CLI_ALSO(source_table), CLI_END};
-
-/* Reads a set, shows it and its statistics as JSON or as text. */
-static int look(const request *asked,
-                void (*describe)(json_t *object, const blv_dataset *dataset, const statistics *s),
-                void (*print)(const char *path, const blv_dataset *dataset, const statistics *s)) {
-    blv_dataset *dataset = read_set(asked);
-    statistics s = compute(blv_dataset_view_of(dataset));
-    if (asked->json) {
-        json_t *object = describe_set(asked->in, dataset);
-        describe(object, dataset, &s);
-        cli_json_print(object);
-    } else
-        print(asked->in, dataset, &s);
-    free(s.columns);
-    free(s.class_rows);
-    blv_dataset_release(dataset);
-    return CLI_DONE;
-}
+static const blv_field class_fields[] = {BLV_FIELD_ARRAY(request, class_rows, class_count, SIZES),
+                                         {0}};
 
 /* ---- Info ---- */
 
-static void print_classes(const blv_dataset_view *v, const statistics *s) {
+static void print_classes(const request *r) {
     enum { SHOWN = 30 };
     report_table table = {.align = "lrr"};
     report_table_add(&table, "CLASS\tROWS\tSHARE");
-    for (size_t c = 0; c < v->classes && c < SHOWN; c++)
-        report_table_add(&table, "%s\t%zu\t%.2f%%", v->class_names[c], s->class_rows[c],
-                         100.0 * (double)s->class_rows[c] / (double)v->rows);
+    for (size_t c = 0; c < r->class_count && c < SHOWN; c++)
+        report_table_add(&table, "%s\t%zu\t%.2f%%", r->view->class_names[c], r->class_rows[c],
+                         100.0 * (double)r->class_rows[c] / (double)r->view->rows);
     cli_table_print(&table, 2, stdout);
-    if (v->classes > SHOWN)
-        printf("  and %zu more\n", v->classes - SHOWN);
+    if (r->class_count > SHOWN)
+        printf("  and %zu more\n", r->class_count - SHOWN);
 }
 
-static void print_info(const char *path, const blv_dataset *dataset, const statistics *s) {
-    const blv_dataset_view *v = blv_dataset_view_of(dataset);
+static void print_info(const request *r) {
+    const blv_dataset_view *v = r->view;
     double all = (double)v->rows * (double)v->columns;
-    printf("%s: %s, ", path, v->format);
+    printf("%s: %s, ", r->in, v->format);
     print_shape(v);
     printf("\n  values       %s %s%s, %.4g%% not zero, from %g to %g\n",
            v->dense ? "dense" : "sparse", cli_precision_word(v->precision),
-           v->mapped ? ", mapped" : "", 100.0 * (double)s->non_zero / all, s->low, s->high);
+           v->mapped ? ", mapped" : "", 100.0 * (double)r->non_zero / all, r->low, r->high);
     if (v->target)
-        printf("  targets      from %g to %g\n", s->target_low, s->target_high);
+        printf("  targets      from %g to %g\n", r->target_low, r->target_high);
     if (v->feature_names)
         printf("  names        %s%s%s\n", v->feature_names[0], v->columns > 1 ? " ... " : "",
                v->columns > 1 ? v->feature_names[v->columns - 1] : "");
-    printf("  fingerprint  %016" PRIx64 "\n", blv_dataset_fingerprint(dataset));
+    printf("  fingerprint  %016" PRIx64 "\n", blv_dataset_fingerprint(r->set));
     const char *note;
-    for (size_t i = 0; (note = blv_dataset_notes(dataset, i)); i++)
+    for (size_t i = 0; (note = blv_dataset_notes(r->set, i)); i++)
         printf("  note         %s\n", note);
     if (v->label)
-        print_classes(v, s);
+        print_classes(r);
 }
 
-static void describe_info(json_t *object, const blv_dataset *dataset, const statistics *s) {
+static json_t *describe_info(const request *r) {
     static const blv_field range[] = {
-        BLV_FIELD(statistics, non_zero, SIZE),
-        BLV_FIELD(statistics, low, REAL),
-        BLV_FIELD(statistics, high, REAL),
-        BLV_FIELD_AS("target_low", statistics, target_low, REAL, BLV_OPTIONAL),
-        BLV_FIELD_AS("target_high", statistics, target_high, REAL, BLV_OPTIONAL),
+        BLV_FIELD(request, non_zero, SIZE),
+        BLV_FIELD(request, low, REAL),
+        BLV_FIELD(request, high, REAL),
+        BLV_FIELD_AS("target_low", request, target_low, REAL, BLV_OPTIONAL),
+        BLV_FIELD_AS("target_high", request, target_high, REAL, BLV_OPTIONAL),
         {0}};
-    cli_json_add(object, class_fields, s);
-    cli_json_add(object, range, s);
-    cli_json_put(object, "mapped", json_boolean(blv_dataset_view_of(dataset)->mapped), "notes",
-                 list_lines(dataset, blv_dataset_notes), NULL);
+    json_t *object = describe_set(r->in, r->set);
+    cli_json_add(object, class_fields, r);
+    cli_json_add(object, range, r);
+    return cli_json_put(object, "mapped", json_boolean(r->view->mapped), "notes",
+                        list_lines(r->set, blv_dataset_notes), NULL);
 }
 
 static int info(void *asked) {
-    return look(asked, describe_info, print_info);
+    const request *r = asked;
+    read_set(asked);
+    compute(asked);
+    if (r->json)
+        cli_json_print(describe_info(r));
+    else
+        print_info(r);
+    return CLI_DONE;
 }
 
 static const cli_command info_action = CLI_COMMAND(
@@ -246,22 +232,21 @@ static const cli_command info_action = CLI_COMMAND(
 
 /* ---- Stats ---- */
 
-static void print_stats(const char *path, const blv_dataset *dataset, const statistics *s) {
-    const blv_dataset_view *v = blv_dataset_view_of(dataset);
-    (void)path;
+static void print_stats(const request *r) {
     report_table table = {.align = "rlrrrrr"};
     report_table_add(&table, "COLUMN\tNAME\tMEAN\tSTD\tMIN\tMAX\tNOT ZERO");
-    for (size_t j = 0; j < v->columns; j++) {
-        const column *c = &s->columns[j];
+    for (size_t j = 0; j < r->view->columns; j++) {
+        const column *c = &r->columns[j];
         report_table_add(&table, "%zu\t%s\t%.6g\t%.6g\t%.6g\t%.6g\t%zu", j, c->name ? c->name : "-",
                          c->mean, c->deviation, c->low, c->high, c->non_zero);
     }
     cli_table_print(&table, 0, stdout);
-    for (size_t c = 0; c < v->classes; c++)
-        printf("%sclass %s: %zu rows\n", c == 0 ? "\n" : "", v->class_names[c], s->class_rows[c]);
+    for (size_t c = 0; c < r->class_count; c++)
+        printf("%sclass %s: %zu rows\n", c == 0 ? "\n" : "", r->view->class_names[c],
+               r->class_rows[c]);
 }
 
-static void describe_stats(json_t *object, const blv_dataset *dataset, const statistics *s) {
+static json_t *describe_stats(const request *r) {
     static const blv_field fields[] = {BLV_FIELD(column, name, TEXT),
                                        BLV_FIELD(column, mean, REAL),
                                        BLV_FIELD_AS("std", column, deviation, REAL, 0),
@@ -269,13 +254,22 @@ static void describe_stats(json_t *object, const blv_dataset *dataset, const sta
                                        BLV_FIELD(column, high, REAL),
                                        BLV_FIELD(column, non_zero, SIZE),
                                        {0}};
-    const size_t columns = blv_dataset_view_of(dataset)->columns;
-    cli_json_set(object, "stats", blv_records_json(fields, s->columns, columns, sizeof(column)));
-    cli_json_add(object, class_fields, s);
+    json_t *object = describe_set(r->in, r->set);
+    cli_json_set(object, "stats",
+                 blv_records_json(fields, r->columns, r->view->columns, sizeof *r->columns));
+    cli_json_add(object, class_fields, r);
+    return object;
 }
 
 static int stats(void *asked) {
-    return look(asked, describe_stats, print_stats);
+    const request *r = asked;
+    read_set(asked);
+    compute(asked);
+    if (r->json)
+        cli_json_print(describe_stats(r));
+    else
+        print_stats(r);
+    return CLI_DONE;
 }
 
 static const cli_command stats_action = CLI_COMMAND(
@@ -306,29 +300,26 @@ static blv_error check_convert(void *of, blv_message *why) {
 }
 
 static int convert(void *of) {
-    const request *asked = of;
+    request *asked = of;
     const char *format = cli_output_format(asked->out, asked->format);
-    blv_dataset *dataset = read_set(asked);
-    blv_message why = {0};
+    const blv_scaling scaling = asked->unit ? BLV_SCALE_UNIT : BLV_SCALE_STANDARD;
+    read_set(asked);
     if (asked->standardize || asked->unit)
-        cli_expect(
-            blv_dataset_scale(&dataset, 1, asked->unit ? BLV_SCALE_UNIT : BLV_SCALE_STANDARD, &why),
-            &why);
+        cli_expect(blv_dataset_scale(&asked->set, 1, scaling, &cli_why));
     if (asked->unit_rows)
-        cli_expect(blv_dataset_unit_rows(dataset, &why), &why);
+        cli_expect(blv_dataset_unit_rows(asked->set, &cli_why));
     if (asked->intercept)
-        cli_expect(blv_dataset_intercept(dataset, &why), &why);
-    cli_expect(blv_dataset_write(dataset, asked->out, format, &why), &why);
+        cli_expect(blv_dataset_intercept(asked->set, &cli_why));
+    cli_expect(blv_dataset_write(asked->set, asked->out, format, &cli_why));
     if (asked->json) {
-        cli_json_print(cli_json_put(describe_set(asked->in, dataset), "out",
+        cli_json_print(cli_json_put(describe_set(asked->in, asked->set), "out",
                                     cli_json_text(asked->out), "out_format", cli_json_text(format),
                                     NULL));
     } else {
         printf("%s: ", asked->out);
-        print_shape(blv_dataset_view_of(dataset));
+        print_shape(blv_dataset_view_of(asked->set));
         printf(" as %s\n", format);
     }
-    blv_dataset_release(dataset);
     return CLI_DONE;
 }
 
@@ -379,46 +370,42 @@ static blv_error check_split(void *of, blv_message *why) {
     return error;
 }
 
-static void print_parts(const request *asked, blv_dataset *const *part) {
+static void print_parts(const request *asked) {
     for (size_t p = 0; p < asked->parts.count; p++) {
         printf("%s: ", asked->parts.items[p]);
-        print_shape(blv_dataset_view_of(part[p]));
+        print_shape(blv_dataset_view_of(asked->part[p]));
         putchar('\n');
     }
 }
 
-static json_t *describe_parts(const request *asked, blv_dataset *const *part) {
+static json_t *describe_parts(const request *asked) {
     json_t *array = cli_json_array();
     for (size_t p = 0; p < asked->parts.count; p++)
-        cli_json_append(array, describe_set(asked->parts.items[p], part[p]));
+        cli_json_append(array, describe_set(asked->parts.items[p], asked->part[p]));
     return cli_json_put(cli_json_object(), "in", cli_json_text(asked->in), "seed",
                         cli_json_whole(asked->seed), "parts", array, NULL);
 }
 
 static int split(void *of) {
-    const request *asked = of;
+    request *asked = of;
     const size_t parts = asked->parts.count;
-    blv_message why = {0};
     cli_outputs outputs = {0};
     for (size_t p = 0; p < parts; p++)
         cli_output_format(asked->parts.items[p], asked->format);
-    blv_dataset *dataset = read_set(asked), **part = cli_alloc(parts, sizeof *part);
-    bool stratified = !asked->plain && blv_dataset_view_of(dataset)->label;
-    cli_expect(blv_dataset_split(dataset, asked->sizes, parts, stratified, asked->seed, part, &why),
-               &why);
+    read_set(asked);
+    asked->part = cli_alloc(parts, sizeof *asked->part);
+    cli_expect(blv_dataset_split(asked->set, asked->sizes, parts,
+                                 !asked->plain && asked->view->label, asked->seed, asked->part,
+                                 &cli_why));
     for (size_t p = 0; p < parts; p++)
-        cli_outputs_write(&outputs, asked->parts.items[p], part[p],
+        cli_outputs_write(&outputs, asked->parts.items[p], asked->part[p],
                           cli_output_format(asked->parts.items[p], asked->format));
-    int code = cli_outputs_finish(&outputs);
-    if (code == CLI_DONE && asked->json)
-        cli_json_print(describe_parts(asked, part));
-    else if (code == CLI_DONE)
-        print_parts(asked, part);
-    for (size_t p = 0; p < parts; p++)
-        blv_dataset_release(part[p]);
-    free(part);
-    blv_dataset_release(dataset);
-    return code;
+    cli_outputs_commit(&outputs);
+    if (asked->json)
+        cli_json_print(describe_parts(asked));
+    else
+        print_parts(asked);
+    return CLI_DONE;
 }
 
 static const cli_command split_action = CLI_COMMAND(
@@ -462,35 +449,28 @@ static void print_truth(FILE *file, const void *view) {
     }
 }
 
-static void report_changes(const request *asked, const blv_dataset *dataset) {
-    const blv_dataset_view *v = blv_dataset_view_of(dataset);
+static int corrupt(void *of) {
+    request *asked = of;
+    const char *format = cli_output_format(asked->out, asked->format);
+    cli_outputs outputs = {0};
     size_t changed = 0, last = 0;
+    read_set(asked);
+    cli_expect(blv_dataset_corrupt(asked->set, asked->kind, asked->share, asked->seed, &cli_why));
+    const blv_dataset_view *v = blv_dataset_view_of(asked->set);
+    cli_outputs_write(&outputs, asked->out, asked->set, format);
+    cli_outputs_print(&outputs, asked->truth, print_truth, v);
+    cli_outputs_commit(&outputs);
     for (size_t i = 0; i < v->rows; i++)
         changed += v->label[i] != v->true_label[i];
-    while (blv_dataset_history(dataset, last + 1))
+    while (blv_dataset_history(asked->set, last + 1))
         last++;
     if (asked->json)
-        cli_json_print(cli_json_put(describe_set(asked->in, dataset), "out",
+        cli_json_print(cli_json_put(describe_set(asked->in, asked->set), "out",
                                     cli_json_text(asked->out), "truth", cli_json_text(asked->truth),
                                     "changed", cli_json_whole(changed), NULL));
     else
-        printf("%s: %s\n", asked->out, blv_dataset_history(dataset, last));
-}
-
-static int corrupt(void *of) {
-    const request *asked = of;
-    const char *format = cli_output_format(asked->out, asked->format);
-    blv_dataset *dataset = read_set(asked);
-    blv_message why = {0};
-    cli_outputs outputs = {0};
-    cli_expect(blv_dataset_corrupt(dataset, asked->kind, asked->share, asked->seed, &why), &why);
-    cli_outputs_write(&outputs, asked->out, dataset, format);
-    cli_outputs_print(&outputs, asked->truth, print_truth, blv_dataset_view_of(dataset));
-    int code = cli_outputs_finish(&outputs);
-    if (code == CLI_DONE)
-        report_changes(asked, dataset);
-    blv_dataset_release(dataset);
-    return code;
+        printf("%s: %s\n", asked->out, blv_dataset_history(asked->set, last));
+    return CLI_DONE;
 }
 
 static const cli_command corrupt_action = CLI_COMMAND(

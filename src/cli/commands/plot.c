@@ -63,17 +63,16 @@ static void draw(const report_figure *figure, report_drawing kind, const char *p
     int columns = 79, lines = 24;
     struct winsize size;
     report_bytes drawn;
-    blv_message why = {0};
     if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 40 && size.ws_row >= 12) {
         columns = size.ws_col - 1;
         lines = size.ws_row - 1;
     }
-    cli_expect(report_gnuplot_draw(figure, kind, columns, lines, &drawn, &why), &why);
+    cli_expect(report_gnuplot_draw(figure, kind, columns, lines, &drawn, &cli_why));
     size_t start = strspn(drawn.data, "\f\n"); /* of a text: a new page and a blank line */
     if (kind == REPORT_TEXT)
         fwrite(drawn.data + start, 1, drawn.size - start, stdout);
     else
-        cli_expect(blv_atomic_file_write_whole(path, drawn.data, drawn.size, &why), &why);
+        cli_expect(blv_atomic_file_write_whole(path, drawn.data, drawn.size, &cli_why));
     free(drawn.data);
 }
 
@@ -81,11 +80,9 @@ static int plot(void *of) {
     const request *asked = of;
     blv_run_groups groups;
     report_figure figure;
-    blv_message why = {0};
     cli_expect(blv_run_groups_load(&groups, cli_store_look(&asked->store), asked->runs.items,
-                                   asked->runs.count, &why),
-               &why);
-    cli_expect(report_figure_make(&figure, &groups, asked->over, asked->what, &why), &why);
+                                   asked->runs.count, &cli_why));
+    cli_expect(report_figure_make(&figure, &groups, asked->over, asked->what, &cli_why));
     report_left_out(&groups, &figure);
     if (asked->out)
         draw(&figure, asked->kind, asked->out);

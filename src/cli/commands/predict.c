@@ -99,12 +99,11 @@ static int predict(void *of) {
     blv_model *model = NULL;
     blv_dataset *rows = NULL;
     blv_prediction *prediction = NULL;
-    blv_message why = {0};
     cli_outputs outputs = {0};
-    cli_expect(blv_model_read(&model, asked->model, &why), &why);
-    cli_expect(blv_model_read_rows(model, &rows, asked->data, &asked->reading, &why), &why);
+    cli_expect(blv_model_read(&model, asked->model, &cli_why));
+    cli_expect(blv_model_read_rows(model, &rows, asked->data, &asked->reading, &cli_why));
     cli_complain_about(asked->data);
-    cli_expect(blv_model_predict(model, rows, &prediction, &why), &why);
+    cli_expect(blv_model_predict(model, rows, &prediction, &cli_why));
     cli_complain_about(NULL);
     const answers a = {asked, model, prediction};
     cli_outputs_print(&outputs, asked->out, print_answers, &a);

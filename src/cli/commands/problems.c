@@ -89,17 +89,16 @@ static json_t *describe_all(void) {
 }
 
 static void write_arrays(const char *path, const blv_named_array *arrays) {
-    blv_message why = {0};
     blv_npz_writer *writer = NULL;
-    cli_expect(blv_npz_create(&writer, path, &why), &why);
+    cli_expect(blv_npz_create(&writer, path, &cli_why));
     for (; arrays->name; arrays++) {
-        blv_error error =
-            blv_npz_add_f64(writer, arrays->name, arrays->ndim, arrays->shape, arrays->data, &why);
+        blv_error error = blv_npz_add_f64(writer, arrays->name, arrays->ndim, arrays->shape,
+                                          arrays->data, &cli_why);
         if (error != BLV_OK)
             blv_npz_discard(writer);
-        cli_expect(error, &why);
+        cli_expect(error);
     }
-    cli_expect(blv_npz_commit(writer, &why), &why);
+    cli_expect(blv_npz_commit(writer, &cli_why));
 }
 
 static void print_arrays(const char *path, const blv_named_array *arrays) {

@@ -27,14 +27,12 @@ static int report(void *of) {
     const request *asked = of;
     blv_store *store = cli_store_look(&asked->store);
     blv_run_groups groups;
-    blv_message why = {0};
     cli_text text;
-    cli_expect(blv_run_groups_load(&groups, store, asked->runs.items, asked->runs.count, &why),
-               &why);
+    cli_expect(blv_run_groups_load(&groups, store, asked->runs.items, asked->runs.count, &cli_why));
     const report_run_page page = {&groups, store, asked->title, asked->no_figures};
-    cli_expect(report_run_page_put(&page, cli_text_begin(&text), &why), &why);
+    cli_expect(report_run_page_put(&page, cli_text_begin(&text), &cli_why));
     char *whole = cli_text_end(&text);
-    cli_expect(blv_atomic_file_write_whole(asked->out, whole, text.size, &why), &why);
+    cli_expect(blv_atomic_file_write_whole(asked->out, whole, text.size, &cli_why));
     free(whole);
     blv_run_groups_free(&groups);
     return CLI_DONE;

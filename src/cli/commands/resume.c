@@ -21,7 +21,8 @@ typedef struct request {
 #define LIMIT(name_, value_, help_) CLI_OPTION(name_, RUN_OPTION, request, limits, value_, help_)
 
 static const cli_argument table[] = {
-    CLI_POSITION(RUN, request, id, "RUN", "no run is named; 'bilevel runs' lists them"),
+    CLI_POSITION(WHOLE, request, id, "RUN", "no run is named; 'bilevel runs' lists them", .from = 1,
+                 .to = 9e18, .expected = "the number of a run; 'bilevel runs' lists them"),
     LIMIT("iters", "N",
           "resume under another limit; also a run that stopped at its limit, if it has a "
           "checkpoint"),

@@ -12,13 +12,6 @@ static int worse(int a, int b) {
     return a > b ? a : b;
 }
 
-/* ---- Solvers ---- */
-
-bool cli_solve_is_with_several(const cli_solve_task *task) {
-    return task->is_one_of_several || strcmp(task->solver, "all") == 0 ||
-           strchr(task->solver, ',') != NULL;
-}
-
 /* The names of a list, which is cut at its commas; the last is followed by NULL. */
 static const char **split(char *list) {
     size_t count = 0;
@@ -33,75 +26,44 @@ static const char **split(char *list) {
 
 /* ---- One run ---- */
 
-/* What the functions before and after a run share. */
-typedef struct solving {
-    cli_solve_task *task;
-    bool several; /* solvers are compared */
-    blv_vectors loaded;
-    blv_values problem_parameters;
-    int code;     /* the worst so far */
-    bool printed; /* the error of the last run has been */
-
-    blv_recorder recorder; /* of the present run, as the following */
-    blv_execution execution;
-    char *trace, *out, *request;
-
-    json_t *reports; /* of several: by the name of the solver */
-} solving;
-
-static void warn(void *context, const char *text) {
-    (void)context;
-    cli_progress_clear();
-    cli_complain("%s", text);
-}
-
-/* "run.jsonl" for soba: "run.soba.jsonl". To be freed. */
-static char *path_for(const char *path, const char *solver) {
+/* With several, "run.jsonl" for soba: "run.soba.jsonl". To be freed; NULL for NULL. */
+static char *own_path(const cli_solve_task *s, const char *path, const char *solver) {
+    if (!path || !s->several)
+        return path ? cli_print("%s", path) : NULL;
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     const char *dot = strrchr(name, '.');
     int stem = dot && dot > name ? (int)(dot - path) : (int)strlen(path);
     return cli_print("%.*s.%s%s", stem, path, solver, path + stem);
 }
 
-static char *own_path(const solving *s, const char *path, const blv_run *run) {
-    if (!path)
-        return NULL;
-    return s->several ? path_for(path, blv_run_solver(run)->name) : cli_print("%s", path);
-}
-
-static void prepare(solving *s, const blv_run *run) {
-    const cli_solve_task *task = s->task;
-    const cli_instance *instance = &task->instance;
-    s->trace = own_path(s, task->trace, run);
-    s->out = own_path(s, task->out, run);
-    s->request = task->store ? cli_solve_request(task, run, s->trace, s->out) : NULL;
-    s->recorder = (blv_recorder){
-        .store = task->store, .checkpoint_seconds = task->options.checkpoint_seconds, .warn = warn};
-    s->execution = (blv_execution){
-        .recorder = &s->recorder,
-        .facts = {.kind = "solve",
-                  .command_count = cli_typed.count,
-                  .command = cli_typed.items,
-                  .request = s->request,
-                  .problem = instance->family->name,
-                  .problem_parameters = s->problem_parameters,
-                  .fingerprint = blv_problem_fingerprint(instance->problem)},
-        .gradients_only = instance->gradients_only,
-        .start = task->start,
-        .loaded = &s->loaded,
-        .is_one_of_several = cli_solve_is_with_several(task),
-        .trace = s->trace,
-        .all_rows = task->options.all_rows,
-        .resumed = task->resumed ? task->resumed->id : 0,
-        .resumed_iteration = task->checkpoint ? task->resumed->checkpoint_iteration : 0,
-        .checkpoint = task->checkpoint,
-        .checkpoint_size = task->checkpoint_size};
-}
-
 static blv_error begin(void *context, blv_run *run, blv_message *why) {
-    solving *s = context;
+    cli_solve_task *s = context;
+    const cli_instance *instance = &s->instance;
     const char *solver = blv_run_solver(run)->name;
-    prepare(s, run);
+    s->run_trace = own_path(s, s->trace, solver);
+    s->run_out = own_path(s, s->out, solver);
+    s->request = s->store ? cli_solve_request(s, run) : NULL;
+    s->recorder = (blv_recorder){
+        .store = s->store, .checkpoint_seconds = s->options.checkpoint_seconds, .warn = cli_note};
+    s->execution =
+        (blv_execution){.recorder = &s->recorder,
+                        .facts = {.kind = "solve",
+                                  .command_count = cli_typed.count,
+                                  .command = cli_typed.items,
+                                  .request = s->request,
+                                  .problem = instance->family->name,
+                                  .problem_parameters = s->problem_parameters,
+                                  .fingerprint = blv_problem_fingerprint(instance->problem)},
+                        .gradients_only = instance->gradients_only,
+                        .start = s->start,
+                        .loaded = &s->loaded,
+                        .is_one_of_several = s->several || s->is_one_of_several,
+                        .trace = s->run_trace,
+                        .all_rows = s->options.all_rows,
+                        .resumed = s->resumed ? s->resumed->id : 0,
+                        .resumed_iteration = s->checkpoint ? s->resumed->checkpoint_iteration : 0,
+                        .checkpoint = s->checkpoint,
+                        .checkpoint_size = s->checkpoint_size};
     if (s->several)
         cli_complain_about(solver);
     if (s->several && cli_signalled())
@@ -112,7 +74,8 @@ static blv_error begin(void *context, blv_run *run, blv_message *why) {
 
 /* The exit code that the end deserves. One of several solvers that cannot serve the problem is no
  * failure: it is listed with its reason. */
-static int judge(const solving *s, const blv_solution *solution, blv_error error, const char *why) {
+static int judge(const cli_solve_task *s, const blv_solution *solution, blv_error error,
+                 const char *why) {
     if (s->several && !solution && (error == BLV_E_UNSUPPORTED || error == BLV_E_STOPPED))
         return CLI_DONE;
     if (error != BLV_OK)
@@ -125,81 +88,59 @@ static int judge(const solving *s, const blv_solution *solution, blv_error error
         cli_complain("%s", ending);
         return CLI_FAILED;
     }
-    if (!solution->certified &&
-        !blv_problem_definition(s->task->instance.problem)->many_minimizers) {
+    if (!solution->certified && !blv_problem_definition(s->instance.problem)->many_minimizers) {
         cli_complain("no certificate could be made: %s", solution->no_certificate.text);
         return CLI_FAILED;
     }
     return CLI_DONE;
 }
 
-static int save(const solving *s) {
+static int save(const cli_solve_task *s) {
     const blv_execution *e = &s->execution;
-    blv_message why = {0};
-    return cli_exit_code(s->out && e->ran
-                             ? blv_vectors_save(s->out, &e->end_vectors, &e->start_vectors, &why)
-                             : BLV_OK,
-                         &why);
+    if (!s->run_out || !e->ran)
+        return CLI_DONE;
+    return cli_exit_code(
+        blv_vectors_save(s->run_out, &e->end_vectors, &e->start_vectors, &cli_why));
 }
 
-static void show(solving *s) {
+static void show(cli_solve_task *s) {
     const blv_execution *e = &s->execution;
-    if (!e->ran || (s->several && !s->task->options.json))
+    if (!e->ran || (s->several && !s->options.json))
         return;
-    json_t *object =
-        s->task->options.json ? cli_json_record(blv_run_report_fields, &e->report) : NULL;
+    json_t *object = s->options.json ? cli_json_record(blv_run_report_fields, &e->report) : NULL;
     if (s->several)
         cli_json_set(s->reports, e->report.solver, object);
     else if (object)
         cli_json_print(object);
-    else if (!s->task->options.quiet)
-        cli_print_report(&s->task->instance, e);
+    else if (!s->options.quiet)
+        cli_print_report(&s->instance, e);
 }
 
 static void end(void *context, blv_run *run, const blv_solution *solution, blv_error error,
                 const char *why) {
-    solving *s = context;
+    cli_solve_task *s = context;
     blv_execution_end(&s->execution, run, solution, error, why);
     cli_progress_leave();
     s->printed = true;
     int code = judge(s, solution, error, why), saved = save(s);
     if (s->execution.ran) /* last: what the store calls finished has its files */
         blv_execution_finish(&s->execution, saved != CLI_DONE);
-    if (s->recorder.failed && s->task->store_is_named)
+    if (s->recorder.failed && s->store_is_named)
         saved = worse(saved, CLI_REJECTED);
     s->code = worse(s->code, worse(code, saved));
     show(s);
     cli_complain_about(NULL);
     blv_execution_free(&s->execution);
-    free(s->trace);
-    free(s->out);
+    free(s->run_trace);
+    free(s->run_out);
     free(s->request);
 }
 
 /* ---- All of them ---- */
 
-static const char **setting_list(const cli_settings *settings) {
-    const char **list = cli_alloc(2 * settings->count + 1, sizeof *list);
-    for (size_t i = 0; i < settings->count; i++) {
-        list[2 * i] = settings->items[i].key;
-        list[2 * i + 1] = settings->items[i].value;
-    }
-    return list;
-}
-
-static blv_error solve_with_one(solving *s, blv_solve_options *options, blv_message *why) {
-    blv_solution *solution = NULL;
-    options->solver = s->task->solver;
-    blv_error error = blv_solve(&solution, s->task->instance.problem, options, why);
-    blv_solution_destroy(solution);
-    return error;
-}
-
-static void print_comparison(const solving *s, const blv_comparison *comparison) {
-    if (comparison->ran == 0 || s->task->options.quiet)
-        return;
-    if (!s->task->options.json) {
-        cli_print_comparison(&s->task->instance, comparison);
+static void print_comparison(const cli_solve_task *s, const blv_comparison *comparison) {
+    if (!s->options.json) {
+        cli_print_comparison(&s->instance, comparison);
         return;
     }
     json_t *runs = cli_json_array(), *not_run = cli_json_array();
@@ -214,18 +155,22 @@ static void print_comparison(const solving *s, const blv_comparison *comparison)
                                                   cli_json_text(row->remark.text), NULL));
     }
     cli_json_print(cli_json_put(cli_json_object(), "problem",
-                                cli_json_text(s->task->instance.family->name), "runs", runs,
-                                "not_run", not_run, NULL));
+                                cli_json_text(s->instance.family->name), "runs", runs, "not_run",
+                                not_run, NULL));
 }
 
-static blv_error solve_with_several(solving *s, const blv_solve_options *options,
-                                    blv_message *why) {
+static blv_error solve_all(cli_solve_task *s, blv_solve_options *options) {
+    blv_solution *solution = NULL;
     blv_comparison *comparison = NULL;
-    char *list = cli_print("%s", s->task->solver);
-    const char **names = strcmp(list, "all") == 0 ? NULL : split(list);
-    blv_error error = blv_compare(&comparison, s->task->instance.problem, names, options, why);
-    if (comparison)
+    char *list = cli_print("%s", s->solver);
+    const char **names = s->several && strcmp(list, "all") != 0 ? split(list) : NULL;
+    options->solver = s->several ? NULL : s->solver;
+    blv_error error = s->several
+                          ? blv_compare(&comparison, s->instance.problem, names, options, &cli_why)
+                          : blv_solve(&solution, s->instance.problem, options, &cli_why);
+    if (comparison && comparison->ran > 0 && !s->options.quiet)
         print_comparison(s, comparison);
+    blv_solution_destroy(solution);
     blv_comparison_destroy(comparison);
     free(names);
     free(list);
@@ -233,37 +178,33 @@ static blv_error solve_with_several(solving *s, const blv_solve_options *options
 }
 
 /* What can be rejected is rejected before a step is made. */
-static blv_error load(solving *s, blv_message *why) {
-    const cli_instance *instance = &s->task->instance;
-    if (s->task->out)
-        BLV_CHECK(blv_vectors_expect_writable(s->task->out, why));
-    if (s->task->resumed) /* as they were typed first: now files have absolute paths */
-        BLV_CHECK(blv_values_copy(&s->problem_parameters, &s->task->resumed->problem_parameters));
+static blv_error load(cli_solve_task *s, blv_message *why) {
+    const cli_instance *instance = &s->instance;
+    if (s->out)
+        BLV_CHECK(blv_vectors_expect_writable(s->out, why));
+    if (s->resumed) /* as they were typed first: now files have absolute paths */
+        BLV_CHECK(blv_values_copy(&s->problem_parameters, &s->resumed->problem_parameters));
     else
         BLV_CHECK(blv_values_of_params(&s->problem_parameters, instance->family->params,
                                        instance->params));
-    return blv_start_load(&s->loaded, s->task->start, instance->problem, why);
+    return blv_start_load(&s->loaded, s->start, instance->problem, why);
 }
 
-int cli_solve(cli_solve_task *task) {
-    solving s = {.task = task, .reports = cli_json_object()};
-    const char **settings = setting_list(&task->settings);
-    blv_solve_options options = {
-        .size = sizeof options, .settings = settings, .context = &s, .begin = begin, .end = end};
-    blv_message why = {0};
-    s.several = cli_solve_is_with_several(task) && !task->is_one_of_several;
-    cli_expect(load(&s, &why), &why);
-    cli_progress_begin(task->options.progress);
-    blv_error error =
-        s.several ? solve_with_several(&s, &options, &why) : solve_with_one(&s, &options, &why);
+int cli_solve(cli_solve_task *s) {
+    blv_solve_options options = {.size = sizeof options,
+                                 .settings = cli_settings_list(&s->settings),
+                                 .context = s,
+                                 .begin = begin,
+                                 .end = end};
+    s->reports = cli_json_object();
+    s->several = !s->is_one_of_several && (strcmp(s->solver, "all") == 0 || strchr(s->solver, ','));
+    cli_expect(load(s, &cli_why));
+    cli_progress_begin(s->options.progress);
+    blv_error error = solve_all(s, &options);
     cli_progress_end();
-    if (error != BLV_OK && !s.printed)
-        s.code = cli_reject(error, why.text);
-    blv_vectors_free(&s.loaded);
-    blv_values_free(&s.problem_parameters);
-    json_decref(s.reports);
-    free(settings);
-    return s.code;
+    if (error != BLV_OK && !s->printed)
+        s->code = cli_exit_code(error);
+    return s->code;
 }
 
 /* ---- The command ---- */

@@ -52,40 +52,37 @@ static const struct {
 };
 enum { GROUPS = sizeof groups / sizeof groups[0] };
 
-static size_t rank_of(const char *group) {
-    size_t rank = 0;
-    while (rank < GROUPS && strcmp(groups[rank].name, group) != 0)
-        rank++;
-    return rank;
-}
+typedef struct entry {
+    const blv_solver *solver;
+    const char *group_summary;
+    blv_fit fit;
+    blv_message remark;
+} entry;
 
-static const char *group_summary(const char *group) {
-    size_t rank = rank_of(group);
-    return rank < GROUPS ? groups[rank].summary : NULL;
-}
-
-/* Whether a comes before b: by rank; among groups that are not known, by name. */
-static bool comes_before(const blv_solver *a, const blv_solver *b) {
-    size_t rank_a = rank_of(a->group), rank_b = rank_of(b->group);
-    if (rank_a != rank_b)
-        return rank_a < rank_b;
-    return strcmp(a->group, b->group) < 0 && rank_a == GROUPS;
-}
-
-/* All of them, those of a group next to each other; ends with NULL. To be freed. */
-static const blv_solver **solvers_by_group(void) {
+/* The solvers, group by group, with what is to be said about them and the problem, which may be
+ * NULL: then each suits. Ends with a NULL solver; to be freed. */
+static entry *list_entries(const blv_problem *problem) {
+    entry *entries = cli_alloc(1, sizeof *entries);
+    const blv_solver *solver;
     size_t count = 0;
-    while (blv_solver_at(NULL, count))
-        count++;
-    const blv_solver **sorted = cli_alloc(count + 1, sizeof(*sorted));
-    for (size_t i = 0; i < count; i++) {
-        const blv_solver *solver = blv_solver_at(NULL, i);
-        size_t at = i;
-        for (; at > 0 && comes_before(solver, sorted[at - 1]); at--)
-            sorted[at] = sorted[at - 1];
-        sorted[at] = solver;
-    }
-    return sorted;
+    for (size_t g = 0; g < GROUPS; g++)
+        for (size_t i = 0; (solver = blv_solver_at(NULL, i)); i++) {
+            if (strcmp(solver->group, groups[g].name) != 0)
+                continue;
+            entries = cli_grow(entries, count + 2, sizeof *entries);
+            entry *e = &entries[count++];
+            *e = (entry){
+                .solver = solver, .group_summary = groups[g].summary, .fit = BLV_FIT_SUITED};
+            if (problem)
+                e->fit = blv_solver_fit(solver, problem, &e->remark);
+            entries[count] = (entry){0};
+        }
+    return entries;
+}
+
+/* Whether it is the first of its group. */
+static bool begins_group(const entry *entries, const entry *e) {
+    return e == entries || strcmp(e[-1].solver->group, e->solver->group) != 0;
 }
 
 /* "f, g, Hv, Jv": gradients of f and g are always needed */
@@ -110,36 +107,6 @@ static void add_facts(report_table *lines, const blv_solver *solver) {
 }
 
 /* ---- The list ---- */
-
-typedef struct entry {
-    const blv_solver *solver;
-    blv_fit fit;
-    blv_message remark;
-} entry;
-
-/* All solvers with what is to be said about them and the problem, which may be NULL: then each
- * suits. Ends with a NULL solver; to be freed. */
-static entry *list_entries(const blv_problem *problem) {
-    const blv_solver **solvers = solvers_by_group();
-    size_t count = 0;
-    while (solvers[count])
-        count++;
-    entry *entries = cli_alloc(count + 1, sizeof *entries);
-    for (size_t i = 0; i < count; i++) {
-        entries[i].solver = solvers[i];
-        entries[i].fit =
-            problem ? blv_solver_fit(solvers[i], problem, &entries[i].remark) : BLV_FIT_SUITED;
-    }
-    free(solvers);
-    return entries;
-}
-
-static void add_group_heading(report_table *lines, const char *group) {
-    char text[160];
-    const char *summary = group_summary(group);
-    snprintf(text, sizeof text, "%s%s%s", group, summary ? ": " : "", summary ? summary : "");
-    report_table_heading(lines, text);
-}
 
 /* The names of those that have this remark, below it. */
 static void print_names(const entry *entries, const char *remark, blv_fit fit) {
@@ -171,13 +138,17 @@ static void print_table(const entry *entries) {
     const char *group = "";
     report_table_add(&lines, "  NAME\tNEEDS\tSTOCHASTIC\tSUMMARY");
     for (const entry *e = entries; e->solver; e++) {
+        const blv_solver *solver = e->solver;
         if (e->fit != BLV_FIT_SUITED)
             continue;
-        if (strcmp(group, e->solver->group) != 0)
-            add_group_heading(&lines, e->solver->group);
-        group = e->solver->group;
-        report_table_add(&lines, "  %s\t%s\t%s\t%s", e->solver->name, oracles_needed(e->solver),
-                         yes_or_no(e->solver->uses & BLV_IS_STOCHASTIC), e->solver->summary);
+        if (strcmp(group, solver->group) != 0) {
+            char text[160];
+            snprintf(text, sizeof text, "%s: %s", solver->group, e->group_summary);
+            report_table_heading(&lines, text);
+        }
+        group = solver->group;
+        report_table_add(&lines, "  %s\t%s\t%s\t%s", solver->name, oracles_needed(solver),
+                         yes_or_no(solver->uses & BLV_IS_STOCHASTIC), solver->summary);
     }
     if (*group)
         cli_table_print(&lines, 0, stdout);
@@ -235,28 +206,20 @@ static void print_markdown_of(const blv_solver *solver) {
         puts("It has none.");
 }
 
-static void print_group_title(const char *group, bool first) {
-    const char *summary = group_summary(group);
-    printf("%s## %s\n\n", first ? "" : "\n", group);
-    if (summary)
-        printf("These %s.\n\n", summary);
-}
-
-static void print_markdown(void) {
-    const blv_solver **solvers = solvers_by_group();
+static void print_markdown(const entry *entries) {
     report_table lines = {.align = "llll"};
-    for (size_t i = 0; solvers[i]; i++) {
-        const blv_solver *s = solvers[i];
-        if (lines.rows == 0) {
-            print_group_title(s->group, i == 0);
+    for (const entry *e = entries; e->solver; e++) {
+        const blv_solver *s = e->solver;
+        if (begins_group(entries, e)) {
+            printf("%s## %s\n\nThese %s.\n\n", e == entries ? "" : "\n", s->group,
+                   e->group_summary);
             report_table_add(&lines, "name\toracles\tstochastic\twhat it does");
         }
         report_table_add(&lines, "[`%s`](%s.md)\t%s\t%s\t%s", s->name, s->name, oracles_needed(s),
                          yes_or_no(s->uses & BLV_IS_STOCHASTIC), s->summary);
-        if (!solvers[i + 1] || strcmp(solvers[i + 1]->group, s->group) != 0)
+        if (!e[1].solver || begins_group(entries, e + 1))
             cli_table_markdown(&lines);
     }
-    free(solvers);
 }
 
 /* ---- JSON ---- */
@@ -298,6 +261,8 @@ static void show_all(const request *asked) {
     entry *entries = list_entries(problem->problem);
     if (asked->json)
         cli_json_print(describe_all(entries, problem->problem));
+    else if (asked->markdown)
+        print_markdown(entries);
     else
         print_list(entries, problem);
     free(entries);
@@ -305,9 +270,8 @@ static void show_all(const request *asked) {
 
 static void show_one(const request *asked) {
     const cli_instance *problem = &asked->problem;
-    blv_message why = {0};
-    entry e = {.solver = blv_solver_find(NULL, asked->name, &why)};
-    cli_expect(e.solver ? BLV_OK : BLV_E_NAME, &why);
+    entry e = {.solver = blv_solver_find(NULL, asked->name, &cli_why)};
+    cli_expect(e.solver ? BLV_OK : BLV_E_NAME);
     if (problem->problem)
         e.fit = blv_solver_fit(e.solver, problem->problem, &e.remark);
     if (asked->json)
@@ -324,8 +288,6 @@ static int show(void *of) {
         cli_instance_create(&asked->problem);
     if (asked->name)
         show_one(asked);
-    else if (asked->markdown)
-        print_markdown();
     else
         show_all(asked);
     return CLI_DONE;

@@ -336,10 +336,9 @@ static int learn(const request *asked, const blv_task_sets *sets, const blv_feat
 static int tune(request *asked, const cli_resume *resume) {
     blv_feature_groups *groups = NULL;
     cli_task_hooks task = {.trace = asked->trace};
-    blv_message why = {0};
     blv_task_sets *sets = cli_training_read(&asked->training, NULL);
     if (asked->groups)
-        cli_expect(blv_feature_groups_read(&groups, asked->groups, sets->features, &why), &why);
+        cli_expect(blv_feature_groups_read(&groups, asked->groups, sets->features, &cli_why));
     cli_outputs_try(asked->out, asked->penalties);
     describe(asked, &task.facts);
     cli_task_begin(&task, "tune", request_fields, asked, &asked->training.task, resume);
