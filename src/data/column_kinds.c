@@ -1,6 +1,6 @@
 /* What the columns of a table hold: kinds that were asked for, and kinds found from all rows. */
 #include "base/number_text.h"
-#include "data/table.h"
+#include "data/data_table.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* The columns of a table as features: what is learned from the rows, and the rows in its terms. */
-#include "data/table.h"
+#include "data/data_table.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
  * the file is read once more with that known; plain numbers are read once. */
 #include "base/number_text.h"
 #include "data/csv.h"
-#include "data/table.h"
+#include "data/data_table.h"
 
 #include <math.h>
 #include <stdio.h>

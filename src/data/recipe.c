@@ -6,7 +6,7 @@
  * of a level. Tabs, newlines and backslashes in texts are written as \t, \n and \\. */
 #include "base/number_text.h"
 #include "base/text_stream.h"
-#include "data/table.h"
+#include "data/data_table.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,8 +6,8 @@
  * values are filled with the median, or the most frequent level, and marked in a feature of their
  * own, the indicator. What was learned from the rows is the recipe of the table: other rows are
  * encoded by it alike. */
-#ifndef BLV_DATA_TABLE_H
-#define BLV_DATA_TABLE_H
+#ifndef BLV_DATA_DATA_TABLE_H
+#define BLV_DATA_DATA_TABLE_H
 
 #include "base/arena.h"
 #include "data/reading.h"
