@@ -9,8 +9,7 @@
  * Truncated Newton because it needs Hv only, and because a certificate wants |gy| at rounding
  * level, which first-order methods reach slowly on ill-conditioned problems. */
 #include "core/implicit.h"
-#include "linsolve/cg.h"
-#include "linsolve/minres.h"
+#include "linsolve/operator.h"
 #include "space/distance.h"
 
 #include <float.h>
