@@ -185,6 +185,7 @@ static int run_suite(request *asked, const char *folder) {
     cli_expect(bench_results_print(&results, asked->markdown ? REPORT_AS_MARKDOWN : REPORT_AS_TEXT,
                                    stdout));
     bench_results_free(&results);
+    bench_close(&b);
     return CLI_DONE;
 }
 
