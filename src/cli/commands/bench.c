@@ -134,7 +134,7 @@ static int list_suites(const char *folder, bool is_named) {
 static blv_error open_store(void *context, blv_store **store, blv_message *why) {
     const request *asked = context;
     (void)why;
-    return cli_store_open(store, &asked->store, 0.0) == CLI_DONE ? BLV_OK : BLV_E_FILE;
+    return cli_store_try(store, &asked->store) == CLI_DONE ? BLV_OK : BLV_E_FILE;
 }
 
 static void follow(void *context, blv_run *run) {
