@@ -7,6 +7,7 @@
 #define BLV_DATA_DATASET_PRIVATE_H
 
 #include "base/message.h"
+#include "base/precision.h"
 #include "bilevel/dataset.h"
 
 #include <stdatomic.h>
@@ -142,23 +143,6 @@ bool blv_dataset_put_mapped(blv_dataset *dataset, const int32_t *to_class, const
                             size_t classes);
 /* Names classes by their numbers: 0 .. classes-1. */
 bool blv_dataset_number_classes(blv_dataset *dataset, size_t classes);
-
-/* ---- Elements in either precision ---- */
-
-static inline size_t blv_value_size(blv_precision precision) {
-    return precision == BLV_F32 ? sizeof(float) : sizeof(double);
-}
-
-static inline double blv_value_get(const void *values, blv_precision precision, size_t i) {
-    return precision == BLV_F32 ? (double)((const float *)values)[i] : ((const double *)values)[i];
-}
-
-static inline void blv_value_set(void *values, blv_precision precision, size_t i, double value) {
-    if (precision == BLV_F32)
-        ((float *)values)[i] = (float)value;
-    else
-        ((double *)values)[i] = value;
-}
 
 /* ---- Rows, dense or sparse ---- */
 

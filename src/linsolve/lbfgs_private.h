@@ -7,8 +7,8 @@
 
 struct blv_lbfgs {
     const blv_space *space;
-    blv_linear_work *vectors; /* s and y of the pairs, then these five */
-    blv_vec *g, *d, *trial, *trial_g, *work;
+    blv_linear_work *vectors; /* s and y of the pairs, then these seven */
+    blv_vec *g, *d, *trial, *trial_g, *work, *spare, *spare_g;
     blv_lbfgs_pairs pairs;
     blv_lbfgs_problem problem;
     blv_vec *x; /* the caller's */

@@ -214,7 +214,7 @@ static const cli_argument table[] = {
     CLI_POSITION(TEXT, cli_solve_task, instance.name, "PROBLEM", "no problem is named"),
     CLI_HEADING(SOLVER),
     CLI_OPTION("solver", TEXT, cli_solve_task, solver, "NAME|NAME,NAME,...|all",
-               "solver to use (default s-tfbo; 'bilevel solvers' lists them); several, or all that "
+               "solver to use (default auto; 'bilevel solvers' lists them); several, or all that "
                "suit, are run one after the other and compared"),
     CLI_OPTION("set", SETTING, cli_solve_task, settings, "KEY=VALUE",
                "set a parameter of the solver ('bilevel solvers NAME' lists them) or an option of "
