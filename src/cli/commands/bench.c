@@ -107,9 +107,6 @@ static int list_suites(const char *folder, bool is_named) {
     size_t count = 0;
     char **paths = bench_suite_list(folder, &count);
     cli_expect(paths ? BLV_OK : BLV_E_MEMORY);
-    if (count == 0)
-        cli_die("there are no suites%s%s; --suites DIR names their folder", is_named ? " in " : "",
-                is_named ? folder : "");
     report_table_add(&lines, "SUITE\tRUNS\tEACH\tTITLE");
     for (size_t i = 0; i < count; i++) {
         bench_suite suite;
@@ -124,6 +121,9 @@ static int list_suites(const char *folder, bool is_named) {
         free(paths[i]);
     }
     free(paths);
+    if (count == 0)
+        cli_die("there are no suites%s%s; --suites DIR names their folder", is_named ? " in " : "",
+                is_named ? folder : "");
     cli_table_print(&lines, 0, stdout);
     puts("\nRuns: variants x solvers with settings x seeds. 'bilevel bench SUITE' runs one.");
     return CLI_DONE;
