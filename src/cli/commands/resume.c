@@ -74,8 +74,10 @@ static int resume_solve(const cli_resume *r) {
     task.checkpoint = checkpoint;
     if (!checkpoint)
         cli_complain("run %" PRId64 " has no checkpoint: it starts again", run->id);
-    else if (!task.out)
+    else if (!task.out) {
+        free((char *)task.start);
         task.start = "zero"; /* it is not needed, and its file may be gone */
+    }
     return cli_solve(&task);
 }
 
