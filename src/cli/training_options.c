@@ -67,6 +67,8 @@ blv_error cli_training_check(cli_training *t, blv_message *why) {
 static const blv_field setting_fields[] = {
     BLV_FIELD(blv_setting, key, TEXT), BLV_FIELD(blv_setting, value, TEXT), {0}};
 static const char *const layout_words[] = {"auto", "dense", "sparse", NULL};
+static const char *const missing_words[] = {"impute", "error", "drop", NULL};
+static const char *const targets_words[] = {"auto", "classes", "real", NULL};
 static const char *const scaling_words[] = {"auto", "unit", "standard", "rows", "none", NULL};
 
 const blv_field cli_training_fields[] = {
@@ -76,6 +78,9 @@ const blv_field cli_training_fields[] = {
     BLV_FIELD(cli_training, val_share, REAL),
     BLV_FIELD_AS("label", cli_training, reading.label, TEXT, 0),
     BLV_FIELD_AS("header", cli_training, reading.header, TEXT, 0),
+    BLV_FIELD_AS("columns", cli_training, reading.kinds, TEXT, 0),
+    BLV_FIELD_WORD("missing", cli_training, reading.missing, missing_words),
+    BLV_FIELD_WORD("targets", cli_training, reading.targets, targets_words),
     BLV_FIELD_AS("labels", cli_training, reading.labels, PATH, BLV_IF_FILE),
     BLV_FIELD_WORD("layout", cli_training, reading.layout, layout_words),
     BLV_FIELD_WORD("precision", cli_training, reading.precision, blv_precision_words),

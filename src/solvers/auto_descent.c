@@ -204,7 +204,7 @@ static blv_flow measure_tightly(blv_run *run, blv_auto_descent *s, bool *confirm
     norm = blv_distance(s->gradient, x, s->gradient);
     s->gy_norm = solved.gy_norm;
     s->r_norm = solved.r_norm;
-    *confirmed = norm <= s->goal && blv_implicit_minimum(s->implicit) == BLV_YES;
+    *confirmed = (norm == 0.0 || norm < s->goal) && blv_implicit_minimum(s->implicit) == BLV_YES;
     return take(run, s, norm);
 }
 
@@ -227,7 +227,7 @@ blv_flow blv_auto_descent_confirm(blv_run *run, blv_auto_descent *s) {
     if (blv_run_metrics(run)->d_norm > s->goal)
         return BLV_GO;
     BLV_TRY(measure_tightly(run, s, &confirmed));
-    return confirmed ? BLV_FINISHED : tighten(run, s);
+    return confirmed ? blv_run_finished(run, s->goal) : tighten(run, s);
 }
 
 blv_flow blv_auto_descent_step(blv_run *run, blv_auto_descent *s) {
