@@ -112,7 +112,8 @@ static void test_figures(void **state) {
     assert_int_equal(r->rows, ROWS);
     assert_int_equal(r->folds, 5);
     assert_string_equal(r->solver, "exact");
-    assert_true(r->ridge > 0.0 && r->trusted_weight > 0.0 && r->iterations > 0 && r->counts.hvp > 0);
+    assert_true(r->ridge > 0.0 && r->trusted_weight > 0.0 && r->iterations > 0 &&
+                r->counts.hvp > 0);
     assert_true(r->certified && isfinite(r->certificate.phi));
     assert_int_equal(r->caution_count, 0);
     expect_rows(sets, r);
@@ -143,9 +144,9 @@ static void test_rules(void **state) {
     blv_clean_result *r = clean(sets, &options, NULL);
     expect_rows(sets, r);
     for (size_t i = 0; i < ROWS; i++)
-        assert_int_equal(r->suspect[i], r->label_probability[i] < 0.5 &&
-                                            r->believed[i] !=
-                                                blv_dataset_view_of(sets->train)->label[i]);
+        assert_int_equal(r->suspect[i],
+                         r->label_probability[i] < 0.5 &&
+                             r->believed[i] != blv_dataset_view_of(sets->train)->label[i]);
     blv_clean_result_destroy(r);
     options.threshold = 0.0;
     options.flag_share = 0.1;

@@ -16,10 +16,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ITERATIONS = 12, OTHER_ITERATIONS = 500, WORSE_IN_A_ROW = 2, DEALS = 3 };
+enum { ITERATIONS = 10, OTHER_ITERATIONS = 500, DEALS = 3 };
 static const double expected_right = 0.8, start_prior = 2.0, prior_rows = 10.0, noisy_share = 0.3;
 static const double first_ridge = 1.0, lowest_ridge = 1e-9, decade = 2.302585092994046;
-static const double search_tolerance = 1e-2, final_tolerance = 1e-3, little_gain = 1e-3;
+static const double search_tolerance = 1e-2, final_tolerance = 1e-3, little_gain = 5e-3;
 /* Products of a row with a model of each class, in each fold: what is learned from at most, and
  * what may be judged more than once. */
 static const double most_learned = 1e8, most_repeated = 2e7;
@@ -139,8 +139,8 @@ static blv_error try_value(noise_fit *f, size_t at, double value, double *least,
     f->x[at] = value;
     BLV_CHECK(fit_at(f, search_tolerance));
     BLV_CHECK(look(f, &phi, NULL));
-    *better = phi < *least;
-    if (*better) {
+    *better = !(phi > (1.0 - little_gain) * *least);
+    if (phi < *least) {
         *least = phi;
         memcpy(f->best, f->y, f->dim_y * sizeof *f->y);
     } else {
@@ -153,20 +153,16 @@ static void return_to_best(noise_fit *f) {
     memcpy(f->y, f->best, f->dim_y * sizeof *f->y);
 }
 
-/* Downwards from `from`, by decades, until the loss has been worse a few times in a row. */
+/* Downwards from `from`, by decades, until that gains little. */
 static blv_error search_ridge(noise_fit *f, double from, double *least) {
     *least = INFINITY;
-    int worse = 0;
+    bool better = true;
     if (f->cleaning->options.ridge > 0.0) {
-        bool better;
         BLV_CHECK(try_value(f, 0, log(2.0 * f->cleaning->options.ridge), least, &better));
         return BLV_OK;
     }
-    for (double at = from; at > log(lowest_ridge) && worse < WORSE_IN_A_ROW; at -= decade) {
-        bool better;
+    for (double at = from; at > log(lowest_ridge) && better; at -= decade)
         BLV_CHECK(try_value(f, 0, at, least, &better));
-        worse = better ? 0 : worse + 1;
-    }
     return_to_best(f);
     return BLV_OK;
 }

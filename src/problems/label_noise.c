@@ -101,42 +101,63 @@ typedef struct row_rule {
 } row_rule;
 
 /* Where the label has no chance at all: by its own score, as if T were the identity. */
-static const double no_chance = 1e-280;
+static const double no_chance = 1e-30;
+
+static void read_row(blv_precision precision, size_t n, const void *from, double *to) {
+    for (size_t k = 0; k < n; k++)
+        to[k] = blv_value_get(from, precision, k);
+}
+
+static void write_row(blv_precision precision, size_t n, const double *from, void *to) {
+    for (size_t k = 0; k < n; k++)
+        blv_value_set(to, precision, k, from[k]);
+}
 
 static double noisy_row(void *context, size_t row, void *score, void *tangent) {
     const row_rule *r = context;
     const size_t K = r->classes, label = (size_t)r->label[row];
-    const blv_precision precision = r->precision;
     const double *noise = r->by_label + label * K;
-    double *out = r->out + row * (K + 1), e[BLV_RULE_CLASSES], largest = -INFINITY;
-    if (blv_value_get(r->weight, precision, row) == 0.0)
+    double *out = r->out + row * (K + 1), largest = -INFINITY, p_mean = 0.0, q_mean = 0.0;
+    double p[BLV_RULE_CLASSES], q[BLV_RULE_CLASSES], t[BLV_RULE_CLASSES];
+    if (blv_value_get(r->weight, r->precision, row) == 0.0)
         return 0.0;
+    read_row(r->precision, K, score, p);
     for (size_t k = 0; k < K; k++)
-        largest = fmax(largest, blv_value_get(score, precision, k));
-    double all = 0.0, stated = 0.0, p_mean = 0.0, q_mean = 0.0;
-    const double own = blv_value_get(score, precision, label) - largest;
+        largest = p[k] > largest ? p[k] : largest;
+    const double own = blv_value_get(score, r->precision, label) - largest;
+    double all = 0.0, stated = 0.0;
     for (size_t k = 0; k < K; k++) {
-        e[k] = exp(blv_value_get(score, precision, k) - largest);
-        all += e[k];
-        stated += e[k] * noise[k];
+        p[k] =
+            r->precision == BLV_F32 ? (double)expf((float)(p[k] - largest)) : exp(p[k] - largest);
+        q[k] = p[k] * noise[k];
+        all += p[k];
+        stated += q[k];
     }
     const bool hopeless = stated < no_chance;
+    const double share = 1.0 / all, part = hopeless ? 0.0 : 1.0 / stated;
     const double loss = log(all) - (hopeless ? own : log(stated));
     for (size_t k = 0; k < K; k++) {
-        const double p = e[k] / all, q = hopeless ? k == label : e[k] * noise[k] / stated;
-        const double t = tangent ? blv_value_get(tangent, precision, k) : 0.0;
-        blv_value_set(score, precision, k, p - q);
-        out[k] = hopeless ? 0.0 : e[k] / stated;
-        p_mean += p * t;
-        q_mean += q * t;
+        out[k] = p[k] * part;
+        p[k] *= share;
+        q[k] *= part;
     }
+    q[label] = hopeless ? 1.0 : q[label];
+    if (tangent) {
+        read_row(r->precision, K, tangent, t);
+        for (size_t k = 0; k < K; k++) {
+            p_mean += p[k] * t[k];
+            q_mean += q[k] * t[k];
+        }
+        for (size_t k = 0; k < K; k++) {
+            out[k] *= t[k] - q_mean;
+            t[k] = p[k] * (t[k] - p_mean) - q[k] * (t[k] - q_mean);
+        }
+        write_row(r->precision, K, t, tangent);
+    }
+    for (size_t k = 0; k < K; k++)
+        p[k] -= q[k];
+    write_row(r->precision, K, p, score);
     out[K] = tangent ? p_mean - q_mean : loss;
-    for (size_t k = 0; tangent && k < K; k++) {
-        const double p = e[k] / all, q = hopeless ? k == label : e[k] * noise[k] / stated;
-        const double t = blv_value_get(tangent, precision, k);
-        blv_value_set(tangent, precision, k, p * (t - p_mean) - q * (t - q_mean));
-        out[k] *= t - q_mean;
-    }
     return loss;
 }
 
