@@ -43,6 +43,7 @@ static blv_error check(void *of, blv_message *why) {
 static const struct {
     const char *name, *summary;
 } groups[] = {
+    {"automatic", "choose the method too"},
     {"tuning-free", "choose their own step sizes as they go"},
     {"single-loop", "take one step of every variable in an iteration"},
     {"double-loop", "take inner steps on the lower level between two steps of x"},
