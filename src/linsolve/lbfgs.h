@@ -3,7 +3,9 @@
 #ifndef BLV_LINSOLVE_LBFGS_H
 #define BLV_LINSOLVE_LBFGS_H
 
-#include "linsolve/lbfgs_pairs.h"
+#include "bilevel/space.h"
+
+#define BLV_LBFGS_MEMORY_MAX 64
 
 /* Value and gradient at x. 0; > 0: not possible here, the trial step is shortened; < 0: fatal. A
  * NaN or infinity, in the value or in the gradient, is taken as > 0. */

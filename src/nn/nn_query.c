@@ -39,10 +39,6 @@ size_t blv_nn_statistics(const blv_nn *net) {
     return net->statistics;
 }
 
-bool blv_nn_drops(const blv_nn *net) {
-    return net->dropouts > 0;
-}
-
 void blv_nn_start(const blv_nn *net, blv_precision precision, uint64_t seed, void *params) {
     const blv_stream stream = blv_stream_make(seed, "network");
     for (size_t i = 0; i < net->dim; i++)
