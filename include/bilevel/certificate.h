@@ -24,7 +24,7 @@ typedef struct blv_certificate {
     bool tight;             /* both solves reached the limit of the precision */
     blv_answer minimum;     /* whether H is positive definite there: y is a minimum of g(x, .) */
     double start_phi;       /* Phi where the run began; NaN unless it is a run's that has ended */
-    bool above_start;       /* phi is higher, by more than rounding */
+    bool above_start;       /* phi is higher, by more than a millionth */
 } blv_certificate;
 #define BLV_NO_CERTIFICATE                                                                         \
     ((blv_certificate){.phi = NAN,                                                                 \

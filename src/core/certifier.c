@@ -112,10 +112,11 @@ static blv_flow probe_inverse(blv_certifier *c, const blv_vec *x) {
 }
 
 blv_flow blv_certifier_phi(blv_certifier *c, const blv_vec *x, const blv_vec *y, double *phi) {
+    const double rel = 1e-6; /* half the products of a solve to the last digit */
     blv_implicit_result solved;
     double scale;
     blv_vec_copy(c->y, y);
-    blv_flow flow = blv_implicit_value(c->implicit, x, c->y, 0.0, c->gradient, &scale, &solved);
+    blv_flow flow = blv_implicit_value(c->implicit, x, c->y, rel, c->gradient, &scale, &solved);
     *phi = solved.phi;
     return flow;
 }

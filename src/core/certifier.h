@@ -14,7 +14,7 @@ const char *blv_certifier_refusal(blv_error error);
 void blv_certifier_destroy(blv_certifier *certifier);
 size_t blv_certifier_bytes(const blv_certifier *certifier);
 
-/* Phi(x), with y*(x) from a solve that starts at y. */
+/* Phi(x) to about six digits, with y*(x) from a solve that starts at y. */
 blv_flow blv_certifier_phi(blv_certifier *certifier, const blv_vec *x, const blv_vec *y,
                            double *phi);
 /* v may be NULL. Anything but BLV_GO means that no certificate could be made. */

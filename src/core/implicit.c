@@ -132,7 +132,8 @@ static blv_flow line_search(blv_implicit *m, const blv_vec *x, blv_vec *y, doubl
         if (flow != BLV_GO)
             continue;
         bool falls = g_trial <= *g - 1e-4 * t * slope;
-        bool level = g_trial <= *g + noise && norm < *gy_norm;
+        bool drowns = t * fabs(slope) < noise; /* what g falls by, in its rounding */
+        bool level = norm < *gy_norm && (drowns || g_trial <= *g + noise);
         if (falls || level) {
             blv_vec_swap(y, m->y_trial);
             blv_vec_swap(m->gy, m->gy_trial);
@@ -141,7 +142,7 @@ static blv_flow line_search(blv_implicit *m, const blv_vec *x, blv_vec *y, doubl
             *moved = true;
             return BLV_GO;
         }
-        if (t * fabs(slope) < noise && norm >= *gy_norm)
+        if (drowns && norm >= *gy_norm)
             return BLV_GO;
     }
     return trouble;

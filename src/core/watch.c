@@ -9,7 +9,6 @@
 #include "bilevel/certificate.h"
 #include "core/run_private.h"
 
-#include <float.h>
 #include <math.h>
 
 static const double far_on_the_way = 1e12, far_at_the_end = 1e4;
@@ -248,7 +247,7 @@ static blv_error certify_here(blv_run *run) {
 static blv_error compare_with_start(blv_run *run) {
     blv_certificate *c = &run->certificate;
     bool left, limit = run->result.outcome < 0 && run->result.outcome > BLV_DIVERGED;
-    double rounding = sqrt(run->def->precision == BLV_F32 ? (double)FLT_EPSILON : DBL_EPSILON);
+    double rounding = run->def->precision == BLV_F32 ? 1e-3 : 1e-6;
     BLV_CHECK(has_left(run, c->phi, far_at_the_end, &left));
     if (left && limit) {
         run->message.text[0] = '\0';
