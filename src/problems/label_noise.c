@@ -121,6 +121,7 @@ static double noisy_row(void *context, size_t row, void *score, void *tangent) {
     double p[BLV_RULE_CLASSES], q[BLV_RULE_CLASSES], t[BLV_RULE_CLASSES];
     if (blv_value_get(r->weight, r->precision, row) == 0.0)
         return 0.0;
+    p[0] = q[0] = t[0] = 0.0; /* for compilers that do not know that K > 0 */
     read_row(r->precision, K, score, p);
     for (size_t k = 0; k < K; k++)
         largest = p[k] > largest ? p[k] : largest;
