@@ -6,8 +6,8 @@
  * of many samples, as networks have them, else ragd-gs
  *
  * Where both of the first two can be used they take turns: each is given a block of work, and what
- * Phi has fallen by in it, for each unit of work, decides who goes on. Blocks of batches grow as
- * long as they are ahead. Work is the number of oracle calls, counted for each sample; one on a
+ * Phi has fallen by in it, for each unit of work, decides who goes on. Blocks of batches grow when
+ * they are far ahead. Work is the number of oracle calls, counted for each sample; one on a
  * batch costs about two on a whole sum. The clock is never asked. */
 #include "blocks/nested.h"
 #include "blocks/param_rows.h"
@@ -16,8 +16,9 @@
 
 #include <math.h>
 
-enum { BATCHES_IN_A_SUM = 16, PASSES = 16, STEPS_IN_A_PASS = 16, PENALTY_STEPS = 1000 };
-static const double batch_weight = 2.0, table_numbers_max = 3e7, penalty_accuracy = 1e-6;
+enum { BATCHES_IN_A_SUM = 16, PASSES = 32, STEPS_IN_A_PASS = 16, PENALTY_STEPS = 1000 };
+static const double batch_weight = 2.0, table_numbers_max = 3e7, penalty_accuracy = 1e-6,
+                    penalty_dims_max = 1e6, clear_lead = 4.0;
 
 typedef enum phase { ON_BATCHES, ON_WHOLE, ON_PENALTY } phase;
 
@@ -86,7 +87,8 @@ static blv_error auto_open(blv_run *run, void *state) {
         BLV_CHECK(blv_state_iterate(run, "v", BLV_LEVEL_Y, &s->v));
     s->v = blv_nested_v(run);
     const blv_solver *penalty = is_large(run, def) ? &blv_solver_pbsgd : &blv_solver_ragd_gs;
-    BLV_CHECK(blv_nested_open(run, penalty, &s->penalty));
+    if (!regular || (double)def->dim_x + (double)def->dim_y <= penalty_dims_max)
+        BLV_CHECK(blv_nested_open(run, penalty, &s->penalty));
     BLV_CHECK(keep_state(run, s));
     s->phase = !regular ? ON_PENALTY : on_batches ? ON_BATCHES : ON_WHOLE;
     s->can_batch = on_batches;
@@ -208,7 +210,8 @@ static void compare_gains(blv_run *run, autom *s) {
     begin_block(s);
     if (s->gain[ON_BATCHES] <= s->gain[ON_WHOLE])
         return;
-    s->block *= 2.0;
+    if (s->gain[ON_BATCHES] > clear_lead * s->gain[ON_WHOLE])
+        s->block *= 2.0;
     turn_to(s, ON_BATCHES);
     blv_run_note(run,
                  "batches again after iteration %llu: whole sums gained less for the same work",
@@ -251,7 +254,7 @@ static blv_flow auto_step(blv_run *run, void *state) {
         begin_block(s);
     else if (flow == BLV_GO && is_whole)
         compare_gains(run, s);
-    if (flow != BLV_NO_INVERSE || s->phase != ON_WHOLE)
+    if (flow != BLV_NO_INVERSE || s->phase != ON_WHOLE || !s->penalty.solver)
         return flow;
     blv_run_note(run,
                  "g does not curve up in every direction at its minimum: gradients alone from "
