@@ -2,8 +2,8 @@
  *
  *   batches   steps of saba, for sums of many samples
  *   whole     L-BFGS on Phi by whole sums (auto_descent.c), which also ends the run
- *   penalty   where d2g/dy2 is not positive definite at y*(x), from gradients alone: pbsgd on sums
- * of many samples, as networks have them, else ragd-gs
+ *   penalty   where d2g/dy2 is not positive definite at y*(x): ragd-gs, from gradients alone; for
+ *             networks, of whose minimizers there are many, pbgd, on batches pbsgd
  *
  * Where both of the first two can be used they take turns: each is given a block of work, and what
  * Phi has fallen by in it, for each unit of work, decides who goes on. Blocks of batches grow when
@@ -53,8 +53,8 @@ static bool is_large(const blv_run *run, const blv_problem_def *def) {
     return batch_of(run) > 0 && def->lower_samples >= BATCHES_IN_A_SUM * batch_of(run);
 }
 
-/* Whether they are, their tables are not large, and x is not a weight for
- * each sample, of which a batch shows a few. */
+/* Whether they are, their tables are not large, and x is not a weight for each sample, of which a
+ * batch shows a few. */
 static bool wants_batches(const blv_run *run, const blv_problem_def *def) {
     double batch = (double)batch_of(run);
     double samples = (double)def->lower_samples;
@@ -86,7 +86,9 @@ static blv_error auto_open(blv_run *run, void *state) {
     else
         BLV_CHECK(blv_state_iterate(run, "v", BLV_LEVEL_Y, &s->v));
     s->v = blv_nested_v(run);
-    const blv_solver *penalty = is_large(run, def) ? &blv_solver_pbsgd : &blv_solver_ragd_gs;
+    const blv_solver *penalty = !def->many_minimizers ? &blv_solver_ragd_gs
+                                : is_large(run, def)  ? &blv_solver_pbsgd
+                                                      : &blv_solver_pbgd;
     if (!regular || (double)def->dim_x + (double)def->dim_y <= penalty_dims_max)
         BLV_CHECK(blv_nested_open(run, penalty, &s->penalty));
     BLV_CHECK(keep_state(run, s));
