@@ -176,6 +176,36 @@ static bool note_column(blv_table *t, const blv_column *c) {
                             blv_kind_words[c->kind], kind, missing);
 }
 
+static bool is_constant(const blv_table *t, const blv_column *c) {
+    if (c->kind == BLV_KIND_CATEGORY)
+        return c->level_count == 1 && c->missing == 0;
+    const double first = number_at(t, c, 0);
+    size_t i = 1;
+    while (i < t->rows && number_at(t, c, i) == first)
+        i++;
+    return i == t->rows;
+}
+
+/* Columns that are the same in every row tell nothing; a recipe is from rows where they may not be.
+ */
+static bool note_constant(blv_table *t) {
+    char names[300] = "";
+    size_t count = 0;
+    for (size_t j = 0; j < t->used_count; j++) {
+        const blv_column *c = t->used[j];
+        if (t->rows < 2 || c->learned || !is_constant(t, c))
+            continue;
+        size_t used = strlen(names);
+        if (used + 60 < sizeof names)
+            snprintf(names + used, sizeof names - used, "%s'%.50s'", count++ ? ", " : "",
+                     column_name(t, c));
+        else if (names[used - 1] != '.')
+            snprintf(names + used, sizeof names - used, " ...");
+    }
+    return count == 0 || blv_dataset_note(t->r->dataset, "the same in every row: column%s %s",
+                                          count > 1 ? "s" : "", names);
+}
+
 /* Without a recipe, columns are used in the order of the file. */
 static blv_error list_used(blv_table *t) {
     t->used = blv_arena_alloc(&t->arena, t->count, sizeof(blv_column *));
@@ -198,7 +228,7 @@ blv_error blv_table_learn(blv_table *table) {
     }
     bool told = notes <= NOTES_MAX ||
                 blv_dataset_note(table->r->dataset, "and %zu columns more", notes - NOTES_MAX);
-    return blv_need_memory(told, table->r->why);
+    return blv_need_memory(told && note_constant(table), table->r->why);
 }
 
 /* ---- Features ---- */
