@@ -82,11 +82,6 @@ blv_error blv_table_drop_rows(blv_table *table) {
 
 /* ---- Learning ---- */
 
-static int by_size(const void *left, const void *right) {
-    double a = *(const double *)left, b = *(const double *)right;
-    return a < b ? -1 : a > b;
-}
-
 /* The middle of the values that are there, or of the two in the middle. A boolean has no middle: of
  * as many zeros as ones the zero. */
 static blv_error learn_median(const blv_table *t, blv_column *c) {
@@ -98,7 +93,7 @@ static blv_error learn_median(const blv_table *t, blv_column *c) {
         value[n] = number_at(t, c, i);
         n += isnan(value[n]) ? 0 : 1;
     }
-    qsort(value, n, sizeof *value, by_size);
+    blv_sort_numbers(value, n);
     if (n > 0)
         c->fill = value[(n - 1) / 2] / 2.0 + value[n / 2] / 2.0;
     if (c->kind == BLV_KIND_BOOLEAN)
@@ -195,12 +190,8 @@ static bool note_constant(blv_table *t) {
         const blv_column *c = t->used[j];
         if (t->rows < 2 || c->learned || !is_constant(t, c))
             continue;
-        size_t used = strlen(names);
-        if (used + 60 < sizeof names)
-            snprintf(names + used, sizeof names - used, "%s'%.50s'", count++ ? ", " : "",
-                     column_name(t, c));
-        else if (names[used - 1] != '.')
-            snprintf(names + used, sizeof names - used, " ...");
+        blv_list_name(names, sizeof names, column_name(t, c));
+        count++;
     }
     return count == 0 || blv_dataset_note(t->r->dataset, "the same in every row: column%s %s",
                                           count > 1 ? "s" : "", names);
