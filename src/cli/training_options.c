@@ -29,10 +29,12 @@ const cli_argument cli_training_table[] = {
     CLI_OPTION("test", TEXT, cli_training, test, "FILE", "test rows: looked at once, at the end",
                .section = CLI_SECTION_DATA),
     CLI_INCLUDE(cli_reading_table, cli_training, reading, CLI_SECTION_DATA),
-    CLI_OPTION("scaling", CHOICE, cli_training, scaling, "auto|unit|standard|rows|none",
-               "of the features by TRAIN: to [0, 1] (auto where rows are dense), to mean 0 and "
-               "variance 1, rows to length 1 (auto where they are sparse)",
-               .section = CLI_SECTION_DATA),
+    CLI_OPTION(
+        "scaling", CHOICE, cli_training, scaling, "auto|unit|standard|rows|none",
+        "of the features by TRAIN: to [0, 1] (clean: auto where rows are dense), to mean 0 and "
+        "variance 1 (tune: auto where they are), rows to length 1 (auto where they are "
+        "sparse)",
+        .section = CLI_SECTION_DATA),
     CLI_OPTION("threads", WHOLE, cli_training, threads, "N",
                "threads to use (default 0: all processors)", .to = MOST_THREADS,
                .section = CLI_SECTION_DATA),
@@ -64,7 +66,7 @@ static blv_error check_settings(cli_training *t, blv_message *why) {
 blv_error cli_training_check(cli_training *t, blv_message *why) {
     if (t->val && t->val_share > 0.0)
         return blv_explain(why, BLV_E_ARGUMENT, "--val or --val-share, one of the two");
-    if (t->reading.real_targets)
+    if (t->reading.real_targets && !t->may_be_real)
         return blv_explain(why, BLV_E_ARGUMENT, "--real: labels name classes here");
     BLV_CHECK(cli_task_check(&t->task, &t->settings, why));
     t->solver = blv_solver_find(NULL, t->solver_name ? t->solver_name : "exact", why);
@@ -88,6 +90,8 @@ const blv_field cli_training_fields[] = {
     BLV_FIELD_AS("labels", cli_training, reading.labels, PATH, BLV_IF_FILE),
     BLV_FIELD_WORD("layout", cli_training, reading.layout, layout_words),
     BLV_FIELD_WORD("precision", cli_training, reading.precision, blv_precision_words),
+    BLV_FIELD_AS("real", cli_training, reading.real_targets, BOOL, 0),
+    BLV_FIELD(cli_training, classes, BOOL),
     BLV_FIELD_WORD("scaling", cli_training, scaling, scaling_words),
     BLV_FIELD(cli_training, threads, INT),
     BLV_FIELD_AS("solver", cli_training, solver_name, TEXT, 0),
@@ -132,7 +136,9 @@ int cli_training_read(const cli_training *t, const char *truth, blv_task_sets **
                                   .test = t->test,
                                   .reading = &t->reading,
                                   .truth = truth,
-                                  .scaling = t->scaling};
+                                  .scaling = t->scaling,
+                                  .standard_if_dense = t->may_be_real,
+                                  .real_if_many = t->may_be_real && !t->classes};
     blv_message why = {0};
     blv_error error = blv_task_sets_read(sets, &files, &why);
     return cli_exit_code(error, &why);
@@ -175,9 +181,9 @@ void cli_facts_training(cli_task_facts *facts, const cli_training *t, double usu
     cli_facts_text(facts, "val", t->val ? t->val : "none");
     cli_facts_text(facts, "test", t->test ? t->test : "none");
     cli_facts_text(facts, "scaling", scaling_words[t->scaling]);
-    if (!t->val)
-        cli_facts_number(facts, "val_share", t->val_share > 0.0 ? t->val_share : usual_val_share,
-                         NULL);
+    const double share = t->val_share > 0.0 ? t->val_share : usual_val_share;
+    if (!t->val && share > 0.0)
+        cli_facts_number(facts, "val_share", share, NULL);
 }
 
 blv_run_info cli_task_facts_info(cli_task_facts *facts, const char *kind, const blv_field *table,

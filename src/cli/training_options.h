@@ -11,6 +11,7 @@ typedef struct cli_training {
     const char *train, *val, *test; /* files; val and test may be NULL */
     double val_share;               /* 0: not given */
     blv_read_options reading;
+    bool may_be_real, classes; /* targets may be real, unless they are said to be classes */
     blv_task_scaling scaling;
     int threads;
     const char *solver_name; /* NULL: exact */
@@ -49,7 +50,8 @@ typedef struct cli_task_facts {
 cli_task_facts cli_task_facts_begin(int argc, char **argv);
 void cli_task_facts_free(cli_task_facts *facts);
 
-/* Values that a run is known by. usual_val_share: where none is given. */
+/* Values that a run is known by. usual_val_share: where none is given; 0: there is
+ * none then. */
 void cli_facts_training(cli_task_facts *facts, const cli_training *training,
                         double usual_val_share);
 void cli_facts_text(cli_task_facts *facts, const char *name, const char *text);

@@ -49,7 +49,8 @@ static blv_error align(blv_task_sets *s, blv_message *why) {
     blv_dataset *const all[] = {s->train, s->val, s->test};
     const char *const names[] = {s->train_name, s->val_name, s->test_name};
     BLV_CHECK(blv_dataset_align(all, names, 3, why));
-    return s->val ? expect_all_classes(s, why) : BLV_OK;
+    const bool classes = blv_dataset_view_of(s->train)->label != NULL;
+    return s->val && classes ? expect_all_classes(s, why) : BLV_OK;
 }
 
 /* ---- Scaling ---- */
@@ -158,6 +159,33 @@ static owned_sets *new_sets(const char *train, const char *val, const char *test
     return NULL;
 }
 
+/* Whether labels are numbers, and too many for classes: a tenth of the rows or more. */
+static bool looks_real(const blv_dataset *set) {
+    enum { FEWEST = 20, ROWS_OF_A_CLASS = 10 };
+    const blv_dataset_view *v = blv_dataset_view_of(set);
+    if (!v->label || v->classes < FEWEST || v->classes * ROWS_OF_A_CLASS < v->rows)
+        return false;
+    for (size_t k = 0; k < v->classes; k++) {
+        char *end;
+        strtod(v->class_names[k], &end);
+        if (end == v->class_names[k] || *end)
+            return false;
+    }
+    return true;
+}
+
+static blv_error read_train(blv_task_sets *s, const blv_task_files *files,
+                            blv_read_options *reading, blv_message *why) {
+    BLV_CHECK(blv_dataset_read(&s->train, files->train, reading, why));
+    if (files->real_if_many && looks_real(s->train)) {
+        blv_dataset_release(s->train);
+        s->train = NULL;
+        reading->real_targets = true;
+        BLV_CHECK(blv_dataset_read(&s->train, files->train, reading, why));
+    }
+    return reading->real_targets ? BLV_OK : blv_dataset_expect_classes(s->train, files->train, why);
+}
+
 /* The layout is that of train; labels are in the file itself. */
 static blv_error read_files(owned_sets *o, const blv_task_files *files, blv_message *why) {
     blv_task_sets *s = &o->sets;
@@ -167,8 +195,7 @@ static blv_error read_files(owned_sets *o, const blv_task_files *files, blv_mess
             blv_caller_struct(&reading, sizeof reading, files->reading, "blv_read_options", why));
     bool truth_is_file = files->truth && access(files->truth, F_OK) == 0;
     reading.truth = truth_is_file ? NULL : files->truth;
-    BLV_CHECK(blv_dataset_read(&s->train, files->train, &reading, why));
-    BLV_CHECK(blv_dataset_expect_classes(s->train, files->train, why));
+    BLV_CHECK(read_train(s, files, &reading, why));
     reading.truth = reading.labels = NULL;
     reading.layout = blv_dataset_view_of(s->train)->dense ? BLV_LAYOUT_DENSE : BLV_LAYOUT_SPARSE;
     if (files->val)
@@ -177,7 +204,9 @@ static blv_error read_files(owned_sets *o, const blv_task_files *files, blv_mess
         BLV_CHECK(blv_dataset_read(&s->test, files->test, &reading, why));
     BLV_CHECK(align(s, why));
     BLV_CHECK(find_wrong(o, truth_is_file ? files->truth : NULL, why));
-    return prepare(o, files->scaling, why);
+    const bool standard = files->standard_if_dense && files->scaling == BLV_TASK_SCALE_AUTO &&
+                          blv_dataset_view_of(s->train)->dense;
+    return prepare(o, standard ? BLV_TASK_SCALE_STANDARD : files->scaling, why);
 }
 
 static blv_error hand_out(owned_sets *o, blv_error error, blv_task_sets **sets) {
@@ -208,7 +237,8 @@ static blv_error take_sets(owned_sets *o, const blv_dataset *train, const blv_da
         BLV_CHECK(blv_dataset_copy(val, &s->val, why));
     if (test)
         BLV_CHECK(blv_dataset_copy(test, &s->test, why));
-    BLV_CHECK(blv_dataset_expect_classes(s->train, s->train_name, why));
+    if (!blv_dataset_view_of(s->train)->target)
+        BLV_CHECK(blv_dataset_expect_classes(s->train, s->train_name, why));
     BLV_CHECK(align(s, why));
     BLV_CHECK(find_wrong(o, NULL, why));
     return prepare(o, scaling, why);

@@ -28,7 +28,7 @@ static const cli_argument table[] = {
 static blv_error check(void *of, blv_message *why) {
     const request *asked = of;
     if (asked->reading.real_targets)
-        return blv_explain(why, BLV_E_ARGUMENT, "--real: a model has classes");
+        return blv_explain(why, BLV_E_ARGUMENT, "--real: the model tells what its answers are");
     if (asked->all && !asked->out)
         return blv_explain(why, BLV_E_ARGUMENT, "--all needs --out OUT.csv");
     return BLV_OK;
@@ -36,8 +36,8 @@ static blv_error check(void *of, blv_message *why) {
 
 static const cli_arguments arguments = {
     .table = table,
-    .doc = "Predict the classes of DATA with a model of 'bilevel tune'.\v"
-           "Where DATA has labels, accuracy and loss are shown.",
+    .doc = "Predict the classes or numbers of DATA with a model of 'bilevel tune'.\v"
+           "Where DATA has labels, accuracy and loss are shown; of numbers RMSE and R2.",
     .check = check};
 
 typedef struct answers {
@@ -76,9 +76,30 @@ static bool print_answers(FILE *file, const void *context) {
     return true;
 }
 
+static bool print_numbers(FILE *file, const void *context) {
+    const blv_prediction *p = ((const answers *)context)->prediction;
+    fputs(p->target ? "row,predicted,target\n" : "row,predicted\n", file);
+    for (size_t i = 0; i < p->rows; i++) {
+        fprintf(file, "%zu,", i);
+        report_csv_number(file, p->value[i]);
+        if (p->target) {
+            fputc(',', file);
+            report_csv_number(file, p->target[i]);
+        }
+        fputc('\n', file);
+    }
+    return true;
+}
+
 static void print_text(const answers *a) {
     const blv_prediction *p = a->prediction;
     printf("%s: %zu rows\n", a->asked->data, p->rows);
+    if (p->target)
+        printf("  RMSE  %.6g\n  R2    %.4f\n", p->rmse, p->r2);
+    if (p->value && a->asked->out)
+        printf("%s: row, predicted number\n", a->asked->out);
+    if (p->value)
+        return;
     if (p->label)
         printf("  accuracy  %.4f\n  loss      %.4f\n", p->accuracy, p->loss);
     for (size_t k = 0; k < p->classes; k++)
@@ -93,6 +114,14 @@ static void print_json(const answers *a) {
     cli_json_set(object, "model", cli_json_text(a->asked->model));
     cli_json_set(object, "data", cli_json_text(a->asked->data));
     cli_json_set(object, "rows", cli_json_whole(p->rows));
+    if (p->value) {
+        cli_json_set(object, "rmse", cli_json_real(p->rmse));
+        cli_json_set(object, "r2", cli_json_real(p->r2));
+        cli_json_set(object, "out", cli_json_text(a->asked->out));
+        json_decref(predicted);
+        cli_json_print(object);
+        return;
+    }
     cli_json_set(object, "accuracy", cli_json_real(p->accuracy));
     cli_json_set(object, "loss", cli_json_real(p->loss));
     for (size_t k = 0; k < p->classes; k++)
@@ -106,7 +135,8 @@ static int report(const answers *a) {
     cli_outputs outputs = {0};
     int code = CLI_DONE;
     if (a->asked->out)
-        code = cli_outputs_print(&outputs, a->asked->out, print_answers, a);
+        code = cli_outputs_print(&outputs, a->asked->out,
+                                 a->prediction->value ? print_numbers : print_answers, a);
     code = cli_outputs_finish(&outputs, code);
     if (code == CLI_DONE && a->asked->json)
         print_json(a);
