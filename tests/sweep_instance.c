@@ -154,7 +154,6 @@ void sweep_run(const sweep_instance *instance, sweep_outputs *outputs,
     blv_sweep_work_instructions(work, instructions);
     const blv_sweep sweep = sweep_of(instance, outputs);
     blv_host_sweep(&instance->rows, &sweep, work);
-    assert_true(blv_sweep_work_bytes(work) > 0);
     blv_sweep_work_destroy(work);
 }
 

@@ -8,10 +8,12 @@
 #include <cmocka.h>
 
 #include "blv_testing.h"
-#include "nn/nn_loops.h"
+#include "nn/nn_work.h"
 #include "nn_testing.h"
 
 #include <stdio.h>
+
+BLV_TABLES(nn_loops, blv_nn_loops);
 
 /* ---- Precisions, instruction sets, threads, slices ---- */
 
@@ -199,7 +201,7 @@ static void test_slices(void **state) {
         static const size_t slices[] = {90, 1, 7, 64};
         for (size_t i = 0; i < 4; i++) {
             blv_nn_work *work = nn_work(net, BLV_F64, 90, slices[i], 2);
-            assert_int_equal(blv_nn_work_slice(work), slices[i]);
+            assert_int_equal(work->slice, slices[i]);
             run_all(work, BLV_F64, &rows, params, v, statistics, i ? &cut : &whole);
             if (i > 0) {
                 assert_close(&cut, &whole, 1e-12);
@@ -271,10 +273,10 @@ static void check_product_of(const product_case *c, blv_precision precision, blv
                     .c_row = c_row,
                     .add = c->add,
                     .whole = c->whole};
-    blv_nn_loops(precision, set)->product(&p);
+    blv_nn_loops_tables[precision == BLV_F32][set]->product(&p);
     p.c = thin;
     p.list = list;
-    blv_nn_loops(precision, set)->product(&p);
+    blv_nn_loops_tables[precision == BLV_F32][set]->product(&p);
     for (size_t i = 0; i < c->rows; i++)
         for (size_t j = 0; j < c_row; j++) {
             long double sum = c->add ? 0.25L : 0.0L, size = 0.25L;

@@ -60,6 +60,26 @@ BLV_API blv_error blv_l2reg_create(const blv_sets *sets, const blv_l2reg_setting
                                    const blv_problem_options *options, blv_problem **problem,
                                    blv_message *why);
 
+/* Labels of which some are wrong: which label becomes which, learned with a linear model of the
+ * true class, over folds (docs/clean.md). train: the labels as given; val: right labels, or NULL.
+ * x = (log of the ridge, log of the weight of a row of val where there is one, the logits of the
+ * noise); y: the weights of the model of each fold, one after the other. */
+typedef struct blv_noise_setting {
+    size_t size; /* sizeof(blv_noise_setting) */
+    size_t folds;
+    const uint32_t *part, *val_part; /* the fold of each row, below folds; copied */
+    const double *start;             /* classes x classes: the noise that is expected; copied */
+    double prior;                    /* rows of each class that this expectation is worth */
+    double noisy_share;              /* of the rows of train in f beside those of val */
+} blv_noise_setting;
+
+BLV_API blv_error blv_label_noise_create(const blv_sets *sets, const blv_noise_setting *setting,
+                                         const blv_problem_options *options, blv_problem **problem,
+                                         blv_message *why);
+/* T[k * classes + l]: the probability of label l where the true class is k. logits: classes x
+ * (classes - 1), against the diagonal, which is left out. */
+BLV_API void blv_noise_matrix(size_t classes, const double *logits, double *T);
+
 /* ---- Answers ---- */
 
 /* Scores of a row a: W a + intercept, one for each class; or one only, of two classes the second

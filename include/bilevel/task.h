@@ -31,9 +31,8 @@ typedef struct blv_task_files {
     const char *truth;               /* the labels of train as they should be: a column of it, or a
                                         file with the columns row, given and true */
     blv_task_scaling scaling;        /* by the rows of train */
-    bool standard_if_dense; /* what BLV_TASK_SCALE_AUTO is for dense rows, as tune wants it */
-    bool real_if_many; /* labels that are numbers, and of too many values for classes, are read as
-                          real targets */
+    bool for_tune; /* targets may be real, and BLV_TASK_SCALE_AUTO is standard where rows are dense
+                    */
 } blv_task_files;
 
 /* Sets with the same columns, classes or real targets, layout and precision, scaled, with a last

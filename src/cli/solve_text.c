@@ -23,10 +23,8 @@ static void format_bytes(size_t bytes, char *text, size_t size) {
 }
 
 static void add_number(report_table *table, const char *label, double value) {
-    if (isnan(value))
-        report_table_add(table, "%s\t-", label);
-    else
-        report_table_add(table, "%s\t%.10g", label, value);
+    char text[REPORT_CELL];
+    report_table_row(table, (const char *[]){label, report_number(text, "%.10g", value)});
 }
 
 void cli_ending_text(const blv_execution *e, char text[CLI_ENDING_SIZE]) {
@@ -49,8 +47,8 @@ static void print_run(const cli_instance *instance, const blv_execution *e) {
     report_table_add(&table, "Solver\t%s: %s", r->solver, solver ? solver->summary : "");
     cli_ending_text(e, text);
     report_table_row(&table, (const char *[]){"Outcome", text});
-    report_table_add(&table, "Iterations\t%" PRIu64, r->iterations);
-    report_table_add(&table, "Seconds\t%.4g", r->seconds);
+    report_table_add(&table, "Iterations\t%" PRIu64, r->solution.iterations);
+    report_table_add(&table, "Seconds\t%.4g", r->solution.seconds);
     format_bytes(r->memory_bytes, text, sizeof text);
     report_table_add(&table, "Memory\t%s", text);
     cli_table_print(&table, 0, stdout);
@@ -65,21 +63,22 @@ static void print_counts(const blv_run_report *r) {
     printf("\nOracle calls, counted for each sample\n");
     report_table table = {.align = "lrrrrr"};
     report_table_add(&table, "\tf grad\tg grad\tHv\tJv\tvalues");
-    add_counts(&table, "steps", &r->counts);
-    add_counts(&table, "setup", &r->setup_counts);
-    add_counts(&table, "checks", &r->check_counts);
+    add_counts(&table, "steps", &r->solution.counts);
+    add_counts(&table, "setup", &r->solution.setup_counts);
+    add_counts(&table, "checks", &r->solution.check_counts);
     cli_table_print(&table, INDENT, stdout);
 }
 
 static void print_certificate(const blv_execution *e) {
-    const blv_certificate *c = &e->report.certificate;
-    if (!e->report.certified) {
-        printf("\nNo certificate could be made\n  %s\n", e->no_certificate.text);
+    const blv_certificate *c = &e->report.solution.certificate;
+    if (!e->report.solution.certified) {
+        printf("\nNo certificate could be made\n  %s\n", e->report.solution.no_certificate.text);
         return;
     }
     printf("\nCertificate, recomputed from the problem\n");
     report_table table = {.align = "ll"};
     add_number(&table, "Phi(x)", c->phi);
+    add_number(&table, "Phi at the start", c->start_phi);
     add_number(&table,
                c->projected ? "|x - P(x - grad Phi(x))|, gradient mapping" : "|grad Phi(x)|",
                c->grad_norm);
@@ -92,9 +91,11 @@ static void print_certificate(const blv_execution *e) {
         printf("  The check is not tight: it stopped at |gy| = %.3g and |r| = %.3g.\n",
                c->solve_residual, c->linear_residual);
     if (c->minimum != BLV_YES && !c->singular)
-        printf("  %s: the lower-level Hessian is not %s positive definite there.\n",
+        printf("  %s: the lower-level Hessian is not %spositive definite there.\n",
                c->minimum == BLV_NO ? "y is NOT A MINIMUM of g" : "y may be no minimum of g",
-               c->minimum == BLV_NO ? "" : "known to be");
+               c->minimum == BLV_NO ? "" : "known to be ");
+    if (c->above_start)
+        printf("  The run ended ABOVE ITS START.\n");
 }
 
 static void print_distance(const blv_run_report *r) {
@@ -142,12 +143,33 @@ void cli_print_report(const cli_instance *instance, const blv_execution *e) {
     print_values("Run options", &r->options);
     print_values("Problem parameters", &r->problem_parameters);
     for (size_t i = 0; i < r->note_count; i++)
-        printf("%s  - %s\n", i == 0 ? "\nNotes\n" : "", r->notes[i]);
+        printf("%s  - %s\n", i == 0 ? "\nNotes\n" : "", r->solution.notes[i]);
     if (r->run)
         printf("\nStored as run %" PRId64 "\n", r->run);
 }
 
 /* ---- Several runs ---- */
+
+/* The names of those that ended above their start, where y is no minimum of g, ... */
+typedef bool (*is_flagged)(const blv_certificate *certificate);
+
+static bool ended_above(const blv_certificate *c) {
+    return c->above_start;
+}
+
+static bool no_minimum(const blv_certificate *c) {
+    return !c->singular && c->minimum != BLV_YES;
+}
+
+static void print_flagged(const blv_comparison *comparison, is_flagged flagged, const char *what) {
+    size_t count = 0;
+    for (size_t i = 0; i < comparison->ran; i++) {
+        const blv_comparison_row *row = &comparison->rows[i];
+        if (row->solution->certified && flagged(&row->solution->certificate))
+            printf("%s%s", count++ ? ", " : what, row->solver->name);
+    }
+    printf("%s", count ? ".\n" : "");
+}
 
 static void add_row(report_table *table, const blv_comparison_row *row) {
     const blv_solution *s = row->solution;
@@ -177,6 +199,8 @@ void cli_print_comparison(const cli_instance *instance, const blv_comparison *co
     printf("\nPhi and |grad Phi| are certified, recomputed from the problem%s.\n"
            "Calls are counted for each sample, all oracles and the setup together.\n",
            bounded ? "; x is bounded,\nso that |x - P(x - grad Phi(x))| replaces |grad Phi|" : "");
+    print_flagged(comparison, ended_above, "Ended ABOVE ITS START: ");
+    print_flagged(comparison, no_minimum, "y is not known to be a minimum of g: ");
     if (left_out.rows > 0)
         printf("\nNot run\n");
     cli_table_print(&left_out, INDENT, stdout);

@@ -5,8 +5,6 @@
  * is changed (doubled quotes) only once a record is complete. */
 #include "data/csv.h"
 
-#include "data/reading.h"
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,12 +27,14 @@ static const char *count_in_line(const char *p, const char *end, char wanted, si
 }
 
 /* The first of tab, semicolon and comma that the first lines have in equal number; failing that,
- * the one that the first line has most of. */
+ * the one that the first line has most of, and failing that blanks where it has some. */
 static char find_delimiter(const char *text, const char *end) {
     enum { LINES = 10 };
     static const char candidates[] = "\t;,";
-    char most = ',';
     size_t most_count = 0;
+    count_in_line(text, end, ' ', &most_count);
+    char most = most_count > 0 ? ' ' : ',';
+    most_count = 0;
     for (const char *c = candidates; *c; c++) {
         size_t first = 0, lines = 0;
         bool equal = true;
@@ -72,7 +72,7 @@ blv_error blv_csv_open(blv_csv *csv, blv_input *input, blv_message *why) {
 }
 
 void blv_csv_close(blv_csv *csv) {
-    free(csv->fields);
+    free(csv->room.items);
 }
 
 /* ---- Records ---- */
@@ -83,12 +83,12 @@ static blv_error reject(const blv_csv *csv, size_t line, const char *problem) {
 }
 
 static blv_csv_field *add_field(blv_csv *csv) {
-    blv_csv_field *fields = blv_grown(csv->fields, &csv->capacity, csv->count + 1, sizeof *fields);
-    if (!fields)
+    csv->room.count = csv->count;
+    if (csv->count == csv->room.capacity && !blv_list_room(&csv->room, 1, sizeof *csv->fields))
         return NULL;
-    csv->fields = fields;
-    fields[csv->count] = (blv_csv_field){0};
-    return &fields[csv->count++];
+    csv->fields = csv->room.items;
+    csv->fields[csv->count] = (blv_csv_field){0};
+    return &csv->fields[csv->count++];
 }
 
 /* The field in quotes at p. Returns where it ends: at a delimiter or newline; NULL when it is not
@@ -135,7 +135,7 @@ static blv_error split(blv_csv *csv, bool *incomplete) {
         blv_csv_field *field = add_field(csv);
         if (!field)
             return blv_explain_memory(csv->why);
-        while (is_blank(*p, csv->delimiter))
+        while (is_blank(*p, csv->delimiter) || (*p == ' ' && csv->count == 1))
             p++;
         size_t quote_line = line;
         p = *p == '"' ? split_quoted(csv, p, field, &line) : split_plain(csv, p, field);
@@ -143,6 +143,11 @@ static blv_error split(blv_csv *csv, bool *incomplete) {
             *incomplete = true;
             return csv->last ? reject(csv, quote_line, "the quote opened here is never closed")
                              : BLV_OK;
+        }
+        if (*p == ' ' && csv->delimiter == ' ') { /* one or many of them are alike */
+            p += strspn(p, " ");
+            p += *p == '\r' && p[1] == '\n';
+            p -= *p != '\n';
         }
         if (*p == '\n')
             break;
@@ -167,26 +172,18 @@ static void make_quotes_single(blv_csv_field *field) {
 }
 
 blv_error blv_csv_next(blv_csv *csv) {
-    for (;;) {
+    do {
         bool incomplete = csv->cursor == csv->end;
-        if (!incomplete) {
-            blv_error error = split(csv, &incomplete);
-            if (error)
-                return error;
-        }
+        if (!incomplete)
+            BLV_CHECK(split(csv, &incomplete));
         if (incomplete) {
-            blv_error error = blv_input_lines(csv->input, csv->cursor, &csv->cursor, &csv->end,
-                                              &csv->last, csv->why);
-            if (error)
-                return error;
+            BLV_CHECK(blv_input_lines(csv->input, csv->cursor, &csv->cursor, &csv->end, &csv->last,
+                                      csv->why));
             csv->count = 0;
             if (csv->cursor == csv->end)
                 return BLV_OK;
-            continue;
         }
-        if (csv->count > 1 || csv->fields[0].length > 0)
-            break;
-    }
+    } while (csv->count == 0 || (csv->count == 1 && csv->fields[0].length == 0));
     for (size_t i = 0; i < csv->count; i++)
         if (csv->fields[i].doubled)
             make_quotes_single(&csv->fields[i]);

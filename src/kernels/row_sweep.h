@@ -54,6 +54,12 @@ typedef struct blv_rows {
     size_t next_first, next_count;
 } blv_rows;
 
+/* Another loss than softmax of the label. score: those of the row, `classes` numbers of the
+ * precision; they become the gradient of its loss in them. tangent, unless NULL: t_i, which becomes
+ * the product of the Hessian with it. Both add up to 0: a loss does not change when one number is
+ * added to all scores. Returns the loss. Called by several threads, for different rows. */
+typedef double (*blv_row_rule)(void *context, size_t row, void *score, void *tangent);
+
 /* W, V, gradient and hessian are classes x columns, row by row, for dense data, and columns x
  * classes for sparse data: there a row's entries pick few columns and want all classes of each at
  * once. */
@@ -65,7 +71,9 @@ typedef struct blv_sweep {
     const void *ridge_column; /* multiplier of each column, NULL: 0 */
     const void *ridge_class;  /* multiplier of each class, NULL: 0; at most one of the two */
     double ridge;             /* a multiplier of all, added to the above */
-    bool keep;                /* probabilities may be kept: see sweep_keep in kernel_table.h */
+    blv_row_rule rule;        /* NULL: softmax; else no row_ output but row_loss, and no keep */
+    void *rule_context;
+    bool keep; /* probabilities may be kept: see sweep_keep in kernel_table.h */
 
     double *loss; /* NULL: not needed, here and below */
     void *gradient;
@@ -75,6 +83,8 @@ typedef struct blv_sweep {
     void *row_probability; /* of the given label */
     int32_t *row_class;    /* the class with the largest score; ties: the lowest */
 } blv_sweep;
+
+enum { BLV_RULE_CLASSES = 1024 }; /* most classes of a row_rule */
 
 /* Buffers for sweeps of certain sizes. One sweep at a time may use them. */
 typedef struct blv_sweep_work blv_sweep_work;

@@ -159,33 +159,6 @@ static owned_sets *new_sets(const char *train, const char *val, const char *test
     return NULL;
 }
 
-/* Whether labels are numbers, and too many for classes: a tenth of the rows or more. */
-static bool looks_real(const blv_dataset *set) {
-    enum { FEWEST = 20, ROWS_OF_A_CLASS = 10 };
-    const blv_dataset_view *v = blv_dataset_view_of(set);
-    if (!v->label || v->classes < FEWEST || v->classes * ROWS_OF_A_CLASS < v->rows)
-        return false;
-    for (size_t k = 0; k < v->classes; k++) {
-        char *end;
-        strtod(v->class_names[k], &end);
-        if (end == v->class_names[k] || *end)
-            return false;
-    }
-    return true;
-}
-
-static blv_error read_train(blv_task_sets *s, const blv_task_files *files,
-                            blv_read_options *reading, blv_message *why) {
-    BLV_CHECK(blv_dataset_read(&s->train, files->train, reading, why));
-    if (files->real_if_many && looks_real(s->train)) {
-        blv_dataset_release(s->train);
-        s->train = NULL;
-        reading->real_targets = true;
-        BLV_CHECK(blv_dataset_read(&s->train, files->train, reading, why));
-    }
-    return reading->real_targets ? BLV_OK : blv_dataset_expect_classes(s->train, files->train, why);
-}
-
 /* The layout is that of train; labels are in the file itself. */
 static blv_error read_files(owned_sets *o, const blv_task_files *files, blv_message *why) {
     blv_task_sets *s = &o->sets;
@@ -195,8 +168,13 @@ static blv_error read_files(owned_sets *o, const blv_task_files *files, blv_mess
             blv_caller_struct(&reading, sizeof reading, files->reading, "blv_read_options", why));
     bool truth_is_file = files->truth && access(files->truth, F_OK) == 0;
     reading.truth = truth_is_file ? NULL : files->truth;
-    BLV_CHECK(read_train(s, files, &reading, why));
+    BLV_CHECK(blv_dataset_read(&s->train, files->train, &reading, why));
+    const bool real = files->for_tune && blv_dataset_view_of(s->train)->target;
+    if (!real)
+        BLV_CHECK(blv_dataset_expect_classes(s->train, files->train, why));
     reading.truth = reading.labels = NULL;
+    reading.recipe = blv_dataset_recipe(s->train);
+    reading.targets = real ? BLV_TARGETS_REAL : BLV_TARGETS_CLASSES;
     reading.layout = blv_dataset_view_of(s->train)->dense ? BLV_LAYOUT_DENSE : BLV_LAYOUT_SPARSE;
     if (files->val)
         BLV_CHECK(blv_dataset_read(&s->val, files->val, &reading, why));
@@ -204,7 +182,7 @@ static blv_error read_files(owned_sets *o, const blv_task_files *files, blv_mess
         BLV_CHECK(blv_dataset_read(&s->test, files->test, &reading, why));
     BLV_CHECK(align(s, why));
     BLV_CHECK(find_wrong(o, truth_is_file ? files->truth : NULL, why));
-    const bool standard = files->standard_if_dense && files->scaling == BLV_TASK_SCALE_AUTO &&
+    const bool standard = files->for_tune && files->scaling == BLV_TASK_SCALE_AUTO &&
                           blv_dataset_view_of(s->train)->dense;
     return prepare(o, standard ? BLV_TASK_SCALE_STANDARD : files->scaling, why);
 }

@@ -18,9 +18,6 @@
 #include "problems/l2reg.h"
 #include "base/caller_struct.h"
 #include "base/message.h"
-#include "problems/builtin_problems.h"
-#include "problems/lower_oracles.h"
-#include "problems/raw.h"
 
 #include <errno.h>
 #include <math.h>
@@ -86,7 +83,7 @@ static l2reg_work parts_of(const data_model *m, const model_work *work) {
 
 static void set_penalties(const l2reg *p, const blv_vec *x, const l2reg_work *w) {
     const blv_kernels *k = p->model.kernels;
-    k->elements->exp_scaled(p->penalties, p->scale, raw(x), w->penalty);
+    k->exp_scaled(p->penalties, p->scale, raw(x), w->penalty);
     if (p->slots > p->penalties)
         k->write(1, &p->last_penalty, (char *)w->penalty + p->penalties * k->real_size);
     if (p->penalty == BLV_PENALTY_GROUPS)
@@ -117,18 +114,17 @@ static void model_products(const l2reg *p, const l2reg_work *w, const void *u, c
     const bool dense = m->train.dense != NULL;
     switch (p->penalty) {
     case BLV_PENALTY_PER_FEATURE:
-        k->elements->column_products(m->columns, m->classes, !dense, factor, w->penalty, u, v, out);
+        k->column_products(m->columns, m->classes, !dense, factor, w->penalty, u, v, out);
         break;
     case BLV_PENALTY_PER_CLASS:
-        k->elements->column_products(m->classes, m->columns, dense, factor, w->penalty, u, v, out);
+        k->column_products(m->classes, m->columns, dense, factor, w->penalty, u, v, out);
         break;
     case BLV_PENALTY_GROUPS:
-        k->elements->column_products(m->columns, m->classes, !dense, factor, w->ridge, u, v,
-                                     w->column);
+        k->column_products(m->columns, m->classes, !dense, factor, w->ridge, u, v, w->column);
         k->sum_groups(m->columns, p->group, w->column, p->slots, w->group_sum, out);
         break;
     default:
-        k->elements->column_products(1, block_dim(p), 1, factor, w->penalty, u, v, out);
+        k->column_products(1, block_dim(p), 1, factor, w->penalty, u, v, out);
     }
 }
 
@@ -146,75 +142,47 @@ static double penalty_products(const l2reg *p, const l2reg_work *w, const blv_ve
     }
     if (out)
         k->combine(p->penalties, 1.0, w->total, 0.0, w->total, raw_mut(out));
-    return k->elements->sum(p->slots, w->total);
+    return k->sum(p->slots, w->total);
 }
 
-/* Of one model: *loss, and its block of gy and hv. */
-static void block_sums(l2reg *p, const blv_rows *rows, size_t b, const blv_vec *y, const blv_vec *v,
-                       double *loss, blv_vec *gy, blv_vec *hv, model_work *work) {
-    const l2reg_work parts = parts_of(&p->model, work);
-    model_sums sums = {.y = y,
-                       .v = v,
-                       .block = b * block_dim(p),
-                       .scale = 1.0 / (double)rows->count,
-                       .training = true,
-                       .loss = loss,
-                       .gy = gy,
-                       .hv = hv};
-    set_ridge(p, &parts, &sums);
-    model_run(&p->model, rows, &sums, work);
-}
-
-static void data_sums(l2reg *p, const blv_batch *batch, const blv_vec *y, const blv_vec *v,
-                      double *loss, blv_vec *gy, blv_vec *hv, model_work *work) {
+/* Loss, gy and hv of every model, with their penalties but for g. */
+static void data_sums(l2reg *p, const lower_call *c, const l2reg_work *parts, model_work *work) {
     double of_block = 0.0, sum = 0.0;
     for (size_t b = 0; b < p->blocks; b++) {
         const blv_rows rows =
-            p->fold ? block_rows(p, b, false) : model_rows(&p->model.train, batch);
-        block_sums(p, &rows, b, y, v, loss ? &of_block : NULL, gy, hv, work);
+            p->fold ? block_rows(p, b, false) : model_rows(&p->model.train, c->batch);
+        model_sums sums = model_lower_sums(c, &rows);
+        sums.block = b * block_dim(p);
+        sums.loss = c->g ? &of_block : NULL;
+        set_ridge(p, parts, &sums);
+        model_run(&p->model, &rows, &sums, work);
         sum += of_block;
     }
-    if (loss)
-        *loss = sum;
+    if (c->g)
+        *c->g = sum;
 }
 
-static int lower(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y, double *g,
-                 blv_vec *gx, blv_vec *gy) {
+static int lower_pass(void *user, const lower_call *c) {
     l2reg *p = user;
-    model_work *work = model_begin(&p->model, batch);
+    model_work *work = model_begin(&p->model, c->batch);
     if (!work)
         return -1;
     const l2reg_work parts = parts_of(&p->model, work);
-    double loss = 0.0;
-    set_penalties(p, x, &parts);
-    if (g || gy)
-        data_sums(p, batch, y, NULL, g ? &loss : NULL, gy, NULL, work);
-    if (g || gx) { /* gx_k is what penalty k adds to g */
-        double added = penalty_products(p, &parts, y, y, 0.5, gx);
-        if (g)
-            *g = loss + added;
+    set_penalties(p, c->x, &parts);
+    if (c->g || c->gy || c->hv)
+        data_sums(p, c, &parts, work);
+    if (c->g || c->gx) { /* gx_k is what penalty k adds to g */
+        const double added = penalty_products(p, &parts, c->y, c->y, 0.5, c->gx);
+        if (c->g)
+            *c->g += added;
     }
+    if (c->jv)
+        penalty_products(p, &parts, c->y, c->v, 1.0, c->jv);
     model_end(&p->model, work);
     return 0;
 }
 
-static int lower_all(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
-                     const blv_vec *v, blv_vec *gy, blv_vec *hv, blv_vec *jv) {
-    l2reg *p = user;
-    model_work *work = model_begin(&p->model, batch);
-    if (!work)
-        return -1;
-    const l2reg_work parts = parts_of(&p->model, work);
-    set_penalties(p, x, &parts);
-    if (gy || hv)
-        data_sums(p, batch, y, v, NULL, gy, hv, work);
-    if (jv)
-        penalty_products(p, &parts, y, v, 1.0, jv);
-    model_end(&p->model, work);
-    return 0;
-}
-
-LOWER_PRODUCTS_FROM_ALL
+LOWER_FROM_PASS
 
 /* ---- The upper level ---- */
 
@@ -451,8 +419,8 @@ const data_family l2reg_family = {
 static blv_error create(const void *params, const blv_problem_options *options,
                         blv_problem **problem, blv_message *why) {
     l2reg_params q = *(const l2reg_params *)params;
-    q.data.source.real = q.loss == LINEAR_LOSS_SQUARES;
-    return data_problem_create(&l2reg_family, &q, (linear_loss)q.loss, options, problem, why);
+    q.data.source.real = q.data.loss == LINEAR_LOSS_SQUARES;
+    return data_problem_create(&l2reg_family, &q, options, problem, why);
 }
 
 static bool is_sound(const blv_l2reg_setting *s) {
@@ -463,35 +431,21 @@ static bool is_sound(const blv_l2reg_setting *s) {
            isfinite(s->last_penalty);
 }
 
-static linear_loss loss_of(const blv_sets *given) {
-    const bool real = given && given->train && blv_dataset_view_of(given->train)->target;
-    return real ? LINEAR_LOSS_SQUARES : LINEAR_LOSS_AUTO;
-}
-
 blv_error blv_l2reg_create(const blv_sets *given, const blv_l2reg_setting *setting,
                            const blv_problem_options *options, blv_problem **problem,
                            blv_message *why) {
-    blv_problem_options chosen;
     blv_l2reg_setting s;
-    data_sets sets;
+    blv_sets sets;
     if (problem)
         *problem = NULL;
-    blv_error error = blv_caller_struct(&s, sizeof s, setting, "blv_l2reg_setting", why);
-    if (error != BLV_OK)
-        return error;
+    BLV_CHECK(blv_caller_struct(&s, sizeof s, setting, "blv_l2reg_setting", why));
     if (setting && !is_sound(&s))
         return blv_explain(why, BLV_E_VALUE,
                            "problem l2reg: the scale must be above 0, bounds numbers, the penalty "
                            "known, groups and folds given, other numbers not negative");
-    blv_sets whole = {.size = given ? given->size : 0};
-    if (given && given->size >= sizeof whole)
-        whole = *given;
-    if (setting && s.folds > 0) /* what is held out is part of the training rows */
-        whole.val = whole.train;
-    error = data_sets_take(given ? &whole : NULL, setting && problem, options, "problem l2reg",
-                           &sets, &chosen, why);
-    if (error != BLV_OK)
-        return error;
+    BLV_CHECK(blv_caller_struct(&sets, sizeof sets, given, "blv_sets", why));
+    if (s.folds > 0) /* what is held out is part of the training rows */
+        sets.val = sets.train;
     l2reg_params params = {.penalty = (int)s.penalty,
                            .group_of = s.group,
                            .scale = s.scale,
@@ -502,16 +456,17 @@ blv_error blv_l2reg_create(const blv_sets *given, const blv_l2reg_setting *setti
                            .folds = s.folds,
                            .repeats = s.repeats,
                            .fold_of = s.fold};
-    params.data.source.order = DATA_ORDER_FILE;
-    return data_problem_make(&l2reg_family, l2reg_family.name, &params, loss_of(&whole), &sets,
-                             &chosen, problem, why);
+    if (sets.train && blv_dataset_view_of(sets.train)->target)
+        params.data.loss = LINEAR_LOSS_SQUARES;
+    return data_problem_on_sets(&l2reg_family, &params, given ? &sets : NULL, setting && problem,
+                                options, problem, why);
 }
 
 #define FIELD(name) offsetof(l2reg_params, name)
 
 static const blv_param params[] = {
     DATA_SOURCE_PARAMS,
-    {"loss", BLV_CHOICE, FIELD(loss), "auto", 0, 0, "auto|logistic|softmax|squares",
+    {"loss", BLV_CHOICE, FIELD(data.loss), "auto", 0, 0, "auto|logistic|softmax|squares",
      "auto: logistic for two classes, softmax for more; squares: real targets"},
     {"penalty", BLV_CHOICE, FIELD(penalty), "per-feature", 0, 0, "per-feature|per-class|one|groups",
      "what each entry of x is the penalty of"},

@@ -6,7 +6,7 @@
 
 typedef struct l2reg_params {
     data_params data;
-    int loss, penalty; /* linear_loss, blv_penalty_kind */
+    int penalty; /* blv_penalty_kind */
     char groups[BLV_TEXT_SIZE];
     const uint32_t *group_of; /* of each column, in place of a file; not in the table */
     double scale, lo, hi;

@@ -5,7 +5,6 @@
  * the features. */
 #include "base/message.h"
 #include "base/random.h"
-#include "problems/builtin_problems.h"
 #include "problems/l2reg.h"
 
 #include <math.h>
@@ -40,10 +39,7 @@ static void generate(const synthetic_params *p, blv_precision precision, void *f
         for (size_t j = 0; j < columns; j++) {
             double a = blv_random_normal(&of_a, i * columns + j);
             score += a * w[j];
-            if (precision == BLV_F32)
-                ((float *)features)[i * columns + j] = (float)a;
-            else
-                ((double *)features)[i * columns + j] = a;
+            blv_value_set(features, precision, i * columns + j, a);
         }
         label[i] = score > 0.0;
     }
@@ -54,7 +50,7 @@ static blv_error make_data(const synthetic_params *p, blv_precision precision, d
                            blv_message *why) {
     static const char *const names[] = {"-1", "+1"};
     size_t rows = (size_t)p->rows, columns = (size_t)p->columns, half = rows / 2;
-    size_t real = precision == BLV_F32 ? sizeof(float) : sizeof(double);
+    size_t real = blv_value_size(precision);
     *data = (data_sets){NULL, NULL, NULL};
     char *features = malloc(rows * columns * real);
     int32_t *label = malloc(rows * sizeof *label);
@@ -92,12 +88,11 @@ static blv_error make_data(const synthetic_params *p, blv_precision precision, d
 static blv_error create(const void *fields, const blv_problem_options *options,
                         blv_problem **problem, blv_message *why) {
     data_sets sets;
-    blv_error error = make_data(fields, options->precision, &sets, why);
     /* per feature, logistic, no bounds */
     const l2reg_params choices = {.scale = 1.0, .lo = NAN, .hi = NAN};
-    return error == BLV_OK ? data_problem_make(&l2reg_family, "synthetic-logistic", &choices,
-                                               LINEAR_LOSS_AUTO, &sets, options, problem, why)
-                           : error;
+    BLV_CHECK(make_data(fields, options->precision, &sets, why));
+    return data_problem_make(&l2reg_family, "synthetic-logistic", &choices, &sets, options, problem,
+                             why);
 }
 
 const blv_problem_family blv_problem_synthetic_logistic = {

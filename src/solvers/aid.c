@@ -41,7 +41,7 @@ struct aid {
     double mu;          /* of g in y at the start, for an automatic K */
     double left;        /* size of the last term of a sum, relative to the first */
     blv_hypergradient_terms at;
-    blv_cg *cg;
+    blv_linear_work *cg;
     blv_vec *v;
 };
 
@@ -160,7 +160,7 @@ static blv_error open_cg(blv_run *run, void *state) {
     s->solve = by_cg;
     BLV_CHECK(blv_state_vec(run, "v", BLV_LEVEL_Y, &s->v));
     BLV_CHECK(blv_hypergradient_terms_open(run, &s->at));
-    BLV_CHECK(blv_run_cg(run, BLV_LEVEL_Y, &s->cg));
+    BLV_CHECK(blv_run_linear_work(run, BLV_LEVEL_Y, BLV_CG_VECTORS, &s->cg));
     return blv_steps_open(run, &s->steps, BLV_STEPS_XY, false);
 }
 
@@ -332,6 +332,7 @@ const blv_solver blv_solver_aid_neumann = {
     .citation = "K. Ji, J. Yang, Y. Liang, ICML 2021; J. Lorraine, P. Vicol, D. Duvenaud, 2020",
     .group = "double-loop",
     .hint = "lower eta, step_x or step_y",
+    .bias = "the Neumann sum is cut off: (1 - mu eta)^linear of H^-1 fy is missing",
     .uses = NEEDS,
     .state_size = sizeof(aid),
     .params = neumann_params,
@@ -349,6 +350,7 @@ const blv_solver blv_solver_t1_t2 = {
     .citation = "J. Luketina, M. Berglund, K. Greff, T. Raiko, ICML 2016 (T1-T2)",
     .group = "double-loop",
     .hint = "lower step_x, step_y or eta",
+    .bias = "ends where fx - eta J fy is zero: eta fy is taken for H^-1 fy",
     .uses = NEEDS,
     .state_size = sizeof(aid),
     .params = one_step_params,

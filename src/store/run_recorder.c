@@ -1,6 +1,7 @@
 #include "store/run_recorder.h"
 
 #include "base/message.h"
+#include "base/text_stream.h"
 #include "store/record.h"
 #include "store/run_info.h"
 
@@ -32,15 +33,13 @@ void blv_recorder_row(blv_recorder *r, uint64_t iteration, double seconds, const
 
 /* {"fold":1, ...} in front of the rest; to be freed. */
 static char *marked(const blv_task_run *part, const char *row) {
-    size_t size = strlen(row) + 2 + part->mark_count * 100;
-    char *text = malloc(size);
-    int used = text ? snprintf(text, size, "{") : 0;
-    for (size_t i = 0; text && i < part->mark_count; i++)
-        used += snprintf(text + used, size - (size_t)used, "\"%.60s\":%.17g,", part->marks[i].name,
-                         part->marks[i].value);
-    if (text)
-        snprintf(text + used, size - (size_t)used, "%s", row + 1);
-    return text;
+    blv_text_stream text;
+    FILE *out = blv_text_open(&text);
+    for (size_t i = 0; out && i < part->mark_count; i++)
+        fprintf(out, "%c\"%.60s\":%.17g", i ? ',' : '{', part->marks[i].name, part->marks[i].value);
+    if (out)
+        fprintf(out, ",%s", row + 1);
+    return blv_text_close(&text);
 }
 
 static void take_row(void *context, const blv_progress *progress, const char *text) {
@@ -77,12 +76,37 @@ void blv_recorder_follow(blv_recorder *r, blv_run *run, bool all_rows) {
 
 /* ---- Start and end ---- */
 
-void blv_recorder_begin(blv_recorder *r, const blv_run_info *info) {
-    if (r->store)
-        blv_recorder_expect(r, blv_store_begin(r->store, info, &r->id), "the run is not stored");
+blv_error blv_run_settings(const blv_run *run, blv_values *parameters, blv_values *options) {
+    BLV_CHECK(
+        blv_values_of_params(parameters, blv_run_solver(run)->params, blv_run_solver_fields(run)));
+    blv_error error = blv_values_of_params(options, blv_run_options(), blv_run_option_fields(run));
+    if (error != BLV_OK)
+        blv_values_free(parameters);
+    return error;
+}
+
+blv_error blv_recorder_begin(blv_recorder *r, const blv_run_info *facts, const blv_run *run,
+                             blv_message *why) {
+    const blv_problem_def *def = blv_problem_definition(blv_run_problem(run));
+    if (!r->store)
+        return BLV_OK;
+    blv_run_info info = *facts;
+    info.size = sizeof info;
+    info.solver = blv_run_solver(run)->name;
+    info.precision = blv_precision_words[def->precision];
+    info.dim_x = facts->dim_x ? facts->dim_x : def->dim_x;
+    info.dim_y = facts->dim_y ? facts->dim_y : def->dim_y;
+    if (blv_run_settings(run, &info.parameters, &info.options) != BLV_OK)
+        return blv_explain_memory(why);
+    blv_recorder_expect(r, blv_store_begin(r->store, &info, &r->id), "the run is not stored");
+    blv_values_free(&info.parameters);
+    blv_values_free(&info.options);
+    return BLV_OK;
 }
 
 blv_error blv_recorder_resume(blv_recorder *r, int64_t id, uint64_t iteration, blv_message *why) {
+    if (!r->store)
+        return BLV_OK;
     blv_error error = blv_store_resume(r->store, id, iteration);
     if (error != BLV_OK)
         return blv_explain(why, error, "%s", blv_store_message(r->store));
@@ -112,26 +136,4 @@ void blv_recorder_finish(blv_recorder *r, const blv_run_info *end) {
     if (r->store && r->id)
         blv_recorder_expect(r, blv_store_finish(r->store, r->id, end),
                             "the end of the run was not stored");
-}
-
-/* ---- Values in effect ---- */
-
-blv_error blv_run_values(blv_run_info *info, const blv_run *run) {
-    const blv_problem_def *def = blv_problem_definition(blv_run_problem(run));
-    const blv_solver *solver = blv_run_solver(run);
-    info->solver = solver->name;
-    info->precision = blv_precision_words[def->precision];
-    info->dim_x = def->dim_x;
-    info->dim_y = def->dim_y;
-    BLV_CHECK(blv_values_of_params(&info->parameters, solver->params, blv_run_solver_fields(run)));
-    blv_error error =
-        blv_values_of_params(&info->options, blv_run_options(), blv_run_option_fields(run));
-    if (error != BLV_OK)
-        blv_values_free(&info->parameters);
-    return error;
-}
-
-void blv_run_values_free(blv_run_info *info) {
-    blv_values_free(&info->parameters);
-    blv_values_free(&info->options);
 }

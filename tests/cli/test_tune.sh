@@ -101,6 +101,17 @@ out_has "accuracy"
 run 0 predict model.npz test.csv --quiet
 [ ! -s out ] || fail "--quiet wrote to stdout"
 
+# ---- the recipe on the page, for two classes
+awk '/^```python$/ { inside = 1; next } /^```/ { inside = 0 } inside' \
+    "$(dirname "$digits")/../docs/tune.md" >recipe.py
+if python3 -c 'import numpy' 2>/dev/null; then
+    python3 recipe.py >found || fail "the recipe of docs/tune.md does not run"
+    tail -n +2 answers.csv | cut -d, -f2 >expected
+    same found expected
+else
+    echo "python3 has no numpy: the recipe of docs/tune.md is not run"
+fi
+
 # ---- other penalties
 printf '%s\n' a a a >groups
 i=3
@@ -140,7 +151,7 @@ cmp -s a.npz b.npz && fail "another seed gave the same folds"
 awk -F, 'NR == 1 { sub(/kind/, "amount"); print; next }
     { amount = 0; for (j = 1; j <= 3; j++) amount += $j / j
       sub(/[a-z]*$/, 100 + 7 * amount + 3 * $5 / 5); print }' train.csv >numbers.csv
-run 0 tune numbers.csv -o numbers.npz --json
+run 0 tune numbers.csv --label amount -o numbers.npz --json
 json true real
 awk -v a="$("$json_get" out models result held_out_r2)" 'BEGIN { exit !(a > 0.9) }' ||
     fail "$case_name: R2"
@@ -206,7 +217,7 @@ refuse() {
 sed 's/,yes$/,maybe/' val.csv >unknown.csv
 grep -v ',no$' val.csv >without.csv
 cut -d, -f2- val.csv >narrow.csv
-sed '3s/^[^,]*/nan/' train.csv >nan.csv
+sed '3s/^[^,]*/inf/' train.csv >inf.csv
 grep -v ',no$' train.csv >one.csv
 head -4 val.csv >few.csv
 : >empty.csv
@@ -217,8 +228,8 @@ refuse "no label column 'sort'" train.csv --label sort
 refuse "one class only ('yes')" one.csv --val val.csv
 refuse "has class 'maybe'" train.csv --val unknown.csv
 refuse "without.csv: no row of class 'no', which train.csv has" train.csv --val without.csv
-refuse "narrow.csv: 29 features; expected 30 as in train.csv" train.csv --val narrow.csv
-refuse "nan.csv: line 3, column 1 of 31 (f0): expected a finite number, found 'nan'" nan.csv
+refuse "narrow.csv: there is no column" train.csv --val narrow.csv
+refuse "inf.csv: line 3, column 1 of 31 (f0): expected a finite number, found 'inf'" inf.csv
 refuse "empty.csv" empty.csv
 refuse "few.csv: 3 validation rows are too few" train.csv --val few.csv
 refuse "short, line 30: fewer lines than features" train.csv --val val.csv --penalty groups:short

@@ -159,6 +159,27 @@ static void activate_softmax(blv_dense_block *block, size_t scores, bool want_lo
     }
 }
 
+/* The same by a rule of the caller, row by row. The last class has score 0. */
+static void activate_by_rule(blv_dense_block *block, const blv_rows *rows, const blv_sweep *sweep,
+                             size_t scores, real *s, real *t) {
+    real score[BLV_RULE_CLASSES], tangent[BLV_RULE_CLASSES];
+    for (size_t i = 0; i < block->rows; i++) {
+        const size_t row = rows->index ? block->place[i] : block->first + i;
+        const real weight = block->weight[i];
+        for (size_t k = 0; k < scores; k++) {
+            score[k] = s[AT(k) + i];
+            tangent[k] = t ? t[AT(k) + i] : R(0.0);
+        }
+        score[scores] = tangent[scores] = R(0.0);
+        block->loss[i] = (real)sweep->rule(sweep->rule_context, row, score, t ? tangent : NULL);
+        for (size_t k = 0; k < scores; k++) {
+            s[AT(k) + i] = score[k] * weight;
+            if (t)
+                t[AT(k) + i] = tangent[k] * weight;
+        }
+    }
+}
+
 /* The same factors from kept probabilities. */
 static void activate_known(blv_dense_block *block, size_t scores, const real *kept, real *s,
                            real *t) {

@@ -253,6 +253,18 @@ static outcome softmax_row(const blv_sparse_args *args, size_t i, size_t label, 
     return result;
 }
 
+/* The same by a rule of the caller. */
+static outcome rule_row(const blv_sweep *sweep, size_t row, real factor, real *score,
+                        real *tangent) {
+    const outcome result = {.loss = sweep->rule(sweep->rule_context, row, score, tangent)};
+    for (size_t k = 0; k < sweep->classes; k++) {
+        score[k] *= factor;
+        if (tangent)
+            tangent[k] *= factor;
+    }
+    return result;
+}
+
 /* One score for two classes, of which label 1 has probability 1 / (1 + exp(-score)). */
 static outcome logistic(real *score, real *tangent, size_t label, real factor, bool second_order) {
     const double s = (double)*score, small = exp(-fabs(s));
@@ -331,7 +343,8 @@ static double sweep_rows(const blv_sparse_args *args, size_t begin, size_t end) 
         }
         const real factor = (real)(sweep->scale * weight);
         const outcome o =
-            rows->target     ? squares(score, tangent, rows->target[row], factor, v != NULL)
+            sweep->rule      ? rule_row(sweep, row, factor, score, v ? tangent : NULL)
+            : rows->target   ? squares(score, tangent, rows->target[row], factor, v != NULL)
             : args->logistic ? logistic(score, tangent, label, factor, v != NULL)
                              : softmax_row(args, i, label, factor, score, v ? tangent : NULL);
         loss += weight * o.loss;

@@ -3,6 +3,7 @@
  * Elements are split into chunks by the dimension alone. Threads share out the chunks, and partial
  * sums are added in the order of the chunks, so the number of threads does not show in the bits. */
 #include "base/aligned_memory.h"
+#include "base/precision.h"
 #include "base/thread_pool.h"
 #include "space/host/host_loops.h"
 #include "space/space_private.h"
@@ -23,13 +24,9 @@ _Static_assert(BLV_HOST_GROUP * sizeof(float) % ALIGNMENT == 0, "groups begin al
  * as long, so a shorter pass could lose by being shared. */
 #define THREADS_FROM_ELEMENTS ((size_t)1 << 19)
 
-static size_t element_size(blv_precision precision) {
-    return precision == BLV_F32 ? sizeof(float) : sizeof(double);
-}
-
 static size_t allocated_bytes(const blv_space *s) {
     size_t groups = s->dim / BLV_HOST_GROUP + (s->dim % BLV_HOST_GROUP != 0);
-    return groups * BLV_HOST_GROUP * element_size(s->precision);
+    return groups * BLV_HOST_GROUP * blv_value_size(s->precision);
 }
 
 typedef struct sweep {
@@ -70,6 +67,12 @@ static void run_loop(const blv_space *s, blv_host_loop loop, const blv_host_args
         for (size_t c = 0; c < chunks; c++)
             result[i] += all.partial[c][i];
     }
+}
+
+BLV_TABLES(blv_host_loops, blv_host_loops);
+
+const blv_host_loops *blv_host_loops_of(blv_instructions instructions, blv_precision precision) {
+    return blv_host_loops_tables[precision == BLV_F32][blv_usable_instructions(instructions)];
 }
 
 static const blv_host_loops *loops_of(const blv_space *s) {
@@ -200,11 +203,11 @@ blv_error blv_space_create_host(blv_space **space, size_t dim, blv_precision pre
     if (!space)
         return BLV_E_ARGUMENT;
     *space = NULL;
-    if (threads < 0 || dim > (size_t)PTRDIFF_MAX / element_size(precision) - BLV_HOST_GROUP)
+    if (threads < 0 || dim > (size_t)PTRDIFF_MAX / blv_value_size(precision) - BLV_HOST_GROUP)
         return BLV_E_ARGUMENT;
     const blv_space_ops *ops = precision == BLV_F32 ? &blv_host_ops_f32 : &blv_host_ops_f64;
-    blv_error error =
-        blv_space_create(space, ops, dim, precision, (void *)blv_host_loops_best(precision));
+    const blv_host_loops *loops = blv_host_loops_of(BLV_INSTRUCTIONS_BEST, precision);
+    blv_error error = blv_space_create(space, ops, dim, precision, (void *)loops);
     if (error == BLV_OK)
         (*space)->threads = threads > 0 ? threads : blv_threads_processors();
     return error;

@@ -1,0 +1,22 @@
+#include "problems/family.h"
+#include "base/message.h"
+
+static const char *memory_name(blv_memory_kind memory) {
+    return memory == BLV_MEMORY_HOST ? "host" : memory == BLV_MEMORY_CUDA ? "CUDA" : "this kind of";
+}
+
+blv_error problem_kernels(const blv_problem_options *options, const char *name,
+                          const blv_kernels **kernels, blv_message *why) {
+    *kernels = blv_kernels_for(options->memory, options->precision);
+    return *kernels ? BLV_OK
+                    : blv_explain(why, BLV_E_UNSUPPORTED, "problem %s: no kernels for %s memory",
+                                  name, memory_name(options->memory));
+}
+
+blv_error problem_on_host(const blv_problem_options *options, const char *name, blv_message *why) {
+    return options->memory == BLV_MEMORY_HOST
+               ? BLV_OK
+               : blv_explain(why, BLV_E_UNSUPPORTED,
+                             "problem %s: only in host memory, not in %s memory", name,
+                             memory_name(options->memory));
+}
