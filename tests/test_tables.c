@@ -151,7 +151,7 @@ static void test_missing(void **state) {
     blv_dataset_release(d);
 
     check_rejected(text, OPTIONS(.missing = BLV_MISSING_ERROR),
-                   "line 3, column 1 of 4 (u): expected a finite number, found nothing");
+                   "line 3, column 1 of 4 (u): expected a value, found nothing");
     check_rejected("u,label\n?,a\n,b\n", OPTIONS(.missing = BLV_MISSING_DROP, .header = "yes"),
                    "no column is left");
 }
@@ -299,11 +299,14 @@ static void test_label_column(void **state) {
     assert_string_equal(class_of(d, 1), "b");
     blv_dataset_release(d);
 
-    char text[4096] = "kind,x\n";
+    char text[4096] = "kind,n,m,x\n";
     for (int i = 0; i < 60; i++)
-        snprintf(text + strlen(text), sizeof text - strlen(text), "%s,%d.25\n", i % 2 ? "p" : "q",
-                 i);
-    check_rejected(text, NULL, "the last column 'x' has 60 different values in 60 rows");
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%s,%d,%d,%d.25\n",
+                 i % 2 ? "p" : "q", i % 3, i, i);
+    check_rejected(
+        text, NULL,
+        "the last column 'x' has 60 different values in 60 rows, which are no classes; name "
+        "the column of the labels; it may be 'kind', 'n'");
     d = read_text(text, OPTIONS(.label = "kind"));
     assert_int_equal(blv_dataset_view_of(d)->classes, 2);
     blv_dataset_release(d);

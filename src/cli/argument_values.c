@@ -1,4 +1,5 @@
 /* The kinds of arguments: what a text must be, and how it gets into the request. */
+#include "base/number_text.h"
 #include "cli/arguments.h"
 
 #include <assert.h>
@@ -60,7 +61,7 @@ static bool take_whole(const cli_placed_argument *to, const char *text) {
 static bool take_real(const cli_placed_argument *to, const char *text) {
     const cli_argument *a = to->argument;
     double value;
-    if (!cli_parse_real(text, &value) ||
+    if (blv_number_parse(text, &value) != 0 ||
         (a->kind == CLI_ARG_REAL ? value < a->from || value > a->to : !(value > 0.0)) ||
         (a->kind == CLI_ARG_SHARE && !(value < 1.0)))
         return false;

@@ -101,15 +101,14 @@ const blv_field cli_training_files[] = {BLV_FIELD(cli_training, train, TEXT),
 
 void cli_training_restore(const blv_field *table, void *request, cli_training *t,
                           const cli_resume *resume) {
-    const char *text = resume->run->request ? resume->run->request : "{}";
+    const char *text = resume->task.resumed->request ? resume->task.resumed->request : "{}";
     cli_expect(blv_record_parse(table, request, text, &cli_why));
     if (!t->train)
         cli_die("an earlier version of the program stored run %" PRId64
                 " and kept its command line alone: run that command again",
-                resume->run->id);
+                resume->task.resumed->id);
     t->reading.size = sizeof t->reading;
-    t->task.json = resume->json;
-    t->task.quiet = resume->quiet;
+    cli_task_resume(&t->task, resume);
     cli_expect(cli_training_check(t, &cli_why));
 }
 

@@ -155,7 +155,7 @@ static blv_error put_clean(FILE *out, const blv_run_info *run, const result *r) 
 
 /* A bar for each penalty, on a scale of decades; what it is of is told where the mouse is. */
 static void put_penalties(FILE *out, const char *text) {
-    enum { WIDTH = 640, HEIGHT = 160, FOOT = 20 };
+    enum { WIDTH = 640, HEIGHT = 160 };
     json_t *all = text ? json_loads(text, 0, NULL) : NULL, *value;
     const double count = (double)json_object_size(all);
     const char *name;
@@ -166,24 +166,21 @@ static void put_penalties(FILE *out, const char *text) {
     }
     if (count > 1.0 && isfinite(low) && isfinite(high)) {
         const double from = floor(low) - (floor(low) == low), to = fmax(ceil(high), from + 1.0);
-        fprintf(out,
-                "<h3>Penalties</h3>\n<svg viewBox=\"0 0 %d %d\" width=\"100%%\" role=\"img\">\n",
-                WIDTH, HEIGHT + FOOT);
+        fprintf(out, "<figure><svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"penalties\">\n",
+                WIDTH, HEIGHT);
         json_object_foreach(all, name, value) {
             const double part = (log10(json_real_value(value)) - from) / (to - from);
-            fprintf(out,
-                    "<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" "
-                    "fill=\"#3b6ea5\"><title>",
-                    place / count * WIDTH, HEIGHT * (1.0 - part), fmax(0.8 / count * WIDTH, 0.5),
-                    HEIGHT * part);
+            fprintf(out, "<path d=\"M%.2f %dv%.2fh%.2fV%dz\" fill=\"#3b6ea5\"><title>",
+                    place / count * WIDTH, HEIGHT, -HEIGHT * part, fmax(0.8 / count * WIDTH, 0.5),
+                    HEIGHT);
             report_html_text(out, name);
-            fprintf(out, ": %.3g</title></rect>\n", json_real_value(value));
+            fprintf(out, ": %.3g</title></path>\n", json_real_value(value));
             place += 1.0;
         }
         fprintf(out,
-                "<text x=\"0\" y=\"%d\" font-size=\"12\" fill=\"currentColor\">%.0f penalties, in "
-                "order, from 1e%+.0f (bottom) to 1e%+.0f (top)</text>\n</svg>\n",
-                HEIGHT + FOOT - 5, count, from, to);
+                "</svg><figcaption>%.0f penalties in their order, from 1e%+.0f (bottom) to 1e%+.0f "
+                "(top)</figcaption></figure>\n",
+                count, from, to);
     }
     json_decref(all);
 }

@@ -238,18 +238,18 @@ void blv_record_clear(const blv_field *table, void *record) {
 }
 
 static void free_field(const blv_field *f, void *record) {
-    char *block = AT(record, f->offset, char *);
     if (f->kind == BLV_KIND_VALUES)
         blv_values_free(&IN(record, f->offset, blv_values));
     else if (f->kind == BLV_KIND_RECORD)
         blv_record_free(f->fields, (char *)record + f->offset);
     else if (f->kind == BLV_KIND_TEXT || f->kind == BLV_KIND_PATH || f->kind == BLV_KIND_JSON)
-        free(block);
+        free(AT(record, f->offset, char *));
     else if (f->kind & BLV_KIND_ARRAY) {
         const blv_field element = blv_field_element(f);
+        char *array = AT(record, f->offset, char *);
         for (size_t i = 0; i < AT(record, f->count, size_t); i++)
-            free_field(&element, block + i * element.size);
-        free(block);
+            free_field(&element, array + i * element.size);
+        free(array);
     }
 }
 

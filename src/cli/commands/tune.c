@@ -343,7 +343,8 @@ static int learn(const request *asked, const blv_task_sets *sets, const blv_feat
     return code;
 }
 
-static int tune(request *asked, const cli_resume *resume) {
+static int tune(void *of) {
+    request *asked = of;
     blv_feature_groups *groups = NULL;
     cli_task_hooks task = {.trace = asked->trace};
     blv_task_sets *sets = cli_training_read(&asked->training, NULL);
@@ -351,7 +352,7 @@ static int tune(request *asked, const cli_resume *resume) {
         cli_expect(blv_feature_groups_read(&groups, asked->groups, sets->features, &cli_why));
     cli_outputs_try(asked->out, asked->penalties);
     describe(asked, &task.facts);
-    cli_task_begin(&task, "tune", request_fields, asked, &asked->training.task, resume);
+    cli_task_begin(&task, "tune", request_fields, asked, &asked->training.task);
     int code = learn(asked, sets, groups, &task);
     cli_task_close(&task);
     blv_feature_groups_destroy(groups);
@@ -359,21 +360,17 @@ static int tune(request *asked, const cli_resume *resume) {
     return code;
 }
 
-static int run(void *asked) {
-    return tune(asked, NULL);
-}
-
 int cli_tune_resume(const cli_resume *resume) {
     static request asked = {.training.may_be_real = true};
     cli_training_restore(request_fields, &asked, &asked.training, resume);
     asked.training.task.all_rows = asked.training.task.all_rows || asked.trace;
-    return tune(&asked, resume);
+    return tune(&asked);
 }
 
 static const request defaults = {.training = CLI_TRAINING_DEFAULTS, .training.may_be_real = true};
 
 const cli_command cmd_tune =
-    CLI_COMMAND("tune", "TRAIN", "learn a linear model and its penalties", request, table, run,
+    CLI_COMMAND("tune", "TRAIN", "learn a linear model and its penalties", request, table, tune,
                 "Learn a linear model and its penalties, by how it does on rows that it has not "
                 "seen: logistic regression for classes, ridge regression for numbers.\v"
                 "Ctrl-C ends the run with the best penalties so far. Exit status: 0 done, 1 a run "
