@@ -26,11 +26,13 @@ typedef struct blv_task_plan {
     blv_task_run which;              /* its number is filled in */
     uint64_t iterations;             /* where the settings have no limit */
     const double *start_x, *start_y; /* NULL: zero */
-    blv_monitor_fn look;             /* called after every `every` iterations; NULL: none */
+    bool
+        quiet; /* a step on the way: with exact, past all hooks but progress, without certificate */
+    blv_monitor_fn look; /* called after every `every` iterations; NULL: none */
     void *context;
     uint64_t every;
-    /* Products with H at most and tolerance of solves, for solvers that have these; or NULL */
-    const char *products, *solve_tol;
+    const char *products; /* products with H at most, for solvers that have such a limit; or NULL */
+    const char *accuracy, *solve_tol; /* of exact, likewise */
 } blv_task_plan;
 
 /* Checks and takes the hooks; solver NULL becomes exact. */
