@@ -36,7 +36,7 @@ static blv_error pbgd_open(blv_run *run, void *state) {
     pbgd *s = state;
     s->y_auto = isnan(s->step_y);
     s->z_auto = isnan(s->step_z);
-    bool estimate = isnan(s->step_x) || s->y_auto || s->z_auto;
+    bool estimate = isnan(s->gamma) || isnan(s->step_x) || s->y_auto || s->z_auto;
     BLV_CHECK(blv_state_iterate(run, "z", BLV_LEVEL_Y, &s->z));
     BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, &s->G));
     BLV_CHECK(blv_penalty_open(run, &s->at));
@@ -46,6 +46,7 @@ static blv_error pbgd_open(blv_run *run, void *state) {
         BLV_CHECK(blv_guard_open(run, "G before", BLV_LEVEL_X, &s->guard));
     BLV_CHECK(blv_state_scalars(run, "auto_step_x", &s->step_x, "auto_step_y", &s->step_y,
                                 "auto_step_z", &s->step_z, NULL));
+    BLV_CHECK(blv_state_hidden(run, "penalty", &s->gamma));
     return estimate ? blv_constants_open(run, &s->work) : BLV_OK;
 }
 
@@ -62,9 +63,10 @@ static blv_flow pbgd_prepare(blv_run *run, void *state) {
     if (!s->work)
         return BLV_GO;
     blv_constants c;
-    BLV_TRY(blv_constants_penalized(run, s->work, &s->at, s->gamma, true, &c));
+    BLV_TRY(blv_constants_penalized(run, s->work, &s->at, &s->gamma, 30.0, true, &c));
     s->L_f = c.L_f;
     s->L = c.L;
+    s->guard.unit = blv_move_unit(&c);
     set_steps(s);
     if (isnan(s->step_x))
         s->step_x = 0.5 / (c.doubt * fmax(c.L_x, c.L_phi));
@@ -102,7 +104,8 @@ static blv_flow pbgd_step(blv_run *run, void *state) {
 #define FIELD(name) offsetof(pbgd, name)
 
 static const blv_param params[] = {
-    BLV_POSITIVE("gamma", gamma, "30", "penalty; the bias of the result is of order 1/gamma"),
+    BLV_POSITIVE_AUTO("gamma", gamma,
+                      "penalty; the bias of the result is of order 1/gamma; auto: 30 L_f/L"),
     BLV_POSITIVE_AUTO("step_x", step_x, "x-step"),
     BLV_POSITIVE_AUTO("step_y", step_y, "y-step"),
     BLV_POSITIVE_AUTO("step_z", step_z, "step of the auxiliary point; auto: 1/L"),
