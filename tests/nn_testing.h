@@ -100,35 +100,34 @@ static inline blv_nn *nn_text(const char *text, size_t inputs, size_t classes) {
     return net;
 }
 
-static inline blv_nn *nn_finish(blv_nn_builder *b, int scores) {
-    blv_nn *net;
+static inline blv_nn *nn_finish(blv_nn *net, int scores) {
     blv_message why = {0};
-    if (blv_nn_finish(b, scores, &net, &why) != BLV_OK)
+    if (blv_nn_finish(net, scores, &why) != BLV_OK)
         fail_msg("%s", why.text);
     return net;
 }
 
 /* An image of 7 x 6 pixels and 3 channels through everything there is. */
 static inline blv_nn *nn_everything(blv_nn_activation activation, bool planar) {
-    blv_nn_builder *b = blv_nn_begin((blv_nn_shape){7, 6, 3}, planar);
-    int node = blv_nn_convolution(b, "conv1", 0, 5, 3, 1, 1, true);
-    node = blv_nn_norm(b, "norm1", node);
-    node = blv_nn_activate(b, node, activation);
+    blv_nn *net = blv_nn_begin((blv_nn_shape){7, 6, 3}, planar);
+    assert_non_null(net);
+    int node = blv_nn_convolution(net, "conv1", 0, 5, 3, 1, 1);
+    node = blv_nn_norm(net, "norm1", node);
+    node = blv_nn_activate(net, node, activation);
     const int around = node;
-    node = blv_nn_convolution(b, "conv2", node, 5, 3, 1, 1, false);
-    node = blv_nn_norm(b, "norm2", node);
-    node = blv_nn_activate(b, blv_nn_add(b, node, around), activation);
-    node = blv_nn_pool(b, node, BLV_NN_MAX, 2, 1);
-    node = blv_nn_convolution(b, "conv3", node, 18, 2, 2, 0, true);
-    const int half = blv_nn_activate(b, node, activation);
-    node = blv_nn_convolution(b, "point", half, 18, 1, 1, 0, true);
-    node = blv_nn_add(b, half, node);
-    node = blv_nn_pool(b, node, BLV_NN_AVERAGE, 2, 1);
-    node = blv_nn_dropout(b, node, 0.25);
-    node = blv_nn_linear(b, "fc1", node, 9);
-    node = blv_nn_activate(b, node, activation);
-    node = blv_nn_dropout(b, node, 0.4);
-    return nn_finish(b, blv_nn_linear(b, "fc2", node, 4));
+    node = blv_nn_convolution(net, "conv2", node, 5, 3, 1, 1);
+    node = blv_nn_norm(net, "norm2", node);
+    node = blv_nn_activate(net, blv_nn_add(net, node, around), activation);
+    node = blv_nn_convolution(net, "conv3", node, 18, 2, 2, 0);
+    const int half = blv_nn_activate(net, node, activation);
+    node = blv_nn_convolution(net, "point", half, 18, 1, 1, 0);
+    node = blv_nn_dropout(net, blv_nn_add(net, half, node), 0.25);
+    const int window = blv_nn_convolution(net, "window", half, 18, 3, 1, 0);
+    node = blv_nn_add(net, blv_nn_pool(net, node), window);
+    node = blv_nn_linear(net, "fc1", node, 9);
+    node = blv_nn_activate(net, node, activation);
+    node = blv_nn_dropout(net, node, 0.4);
+    return nn_finish(net, blv_nn_linear(net, "fc2", node, 4));
 }
 
 static inline double *statistics_of(const blv_nn *net) {

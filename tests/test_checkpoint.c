@@ -202,7 +202,7 @@ static void test_saved_on_the_way(void **state) {
         if (by_monitor)
             assert_int_equal(blv_run_monitor(saved, save_in_monitor, &s, 100, 0.0), BLV_OK);
         else
-            assert_int_equal(blv_run_every(saved, save_in_pause, &s, 1e-9), BLV_OK);
+            assert_int_equal(blv_run_every(saved, save_in_pause, &s, 0.0), BLV_OK);
         solve_to_end(straight);
         solve_to_end(saved);
         assert_int_equal(s.at, by_monitor ? 400 : 499);
@@ -221,7 +221,7 @@ static void test_saved_on_the_way(void **state) {
         blv_run_destroy(resumed);
     }
     blv_run *run = make_run(problem, "s-tfbo", NULL);
-    assert_int_equal(blv_run_every(run, save_in_pause, NULL, 0.0), BLV_E_ARGUMENT);
+    assert_int_equal(blv_run_every(run, save_in_pause, NULL, -1.0), BLV_E_ARGUMENT);
     assert_int_equal(blv_run_every(run, NULL, NULL, 0.0), BLV_OK);
     blv_run_destroy(run);
     blv_problem_destroy(problem);

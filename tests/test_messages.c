@@ -45,7 +45,7 @@ static void test_before_opening(void **state) {
     FAILS(blv_run_write(run, "y", host), BLV_E_VALUE, "element 1 is not finite");
     FAILS(blv_run_start_random(run, INFINITY), BLV_E_ARGUMENT, "finite");
     FAILS(blv_run_monitor(run, NULL, NULL, 0, -1.0), BLV_E_ARGUMENT, "monitor");
-    FAILS(blv_run_every(run, no_pause, NULL, 0.0), BLV_E_ARGUMENT, "seconds");
+    FAILS(blv_run_every(run, no_pause, NULL, -1.0), BLV_E_ARGUMENT, "seconds");
     FAILS(blv_run_certify(run, NULL), BLV_E_ARGUMENT, "certi");
     FAILS(blv_run_own(run, NULL, NULL, 1), BLV_E_ARGUMENT, "NULL");
     FAILS(blv_state_vec(run, NULL, BLV_LEVEL_X, &vec), BLV_E_NAME, "name");

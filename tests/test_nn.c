@@ -487,73 +487,12 @@ static void test_bad_texts(void **state) {
     assert_non_null(strstr(why.text, "no square image"));
 }
 
-typedef int (*mistake_fn)(blv_nn_builder *b);
-
-static int no_such_node(blv_nn_builder *b) {
-    return blv_nn_linear(b, "a", 7, 3);
-}
-
-static int relu_of_input(blv_nn_builder *b) {
-    return blv_nn_linear(b, "a", blv_nn_activate(b, 0, BLV_NN_RELU), 3);
-}
-
-static int large_kernel(blv_nn_builder *b) {
-    return blv_nn_linear(b, "a", blv_nn_convolution(b, "c", 0, 4, 9, 1, 1, true), 3);
-}
-
-static int unlike_sum(blv_nn_builder *b) {
-    return blv_nn_add(b, blv_nn_linear(b, "a", 0, 3), blv_nn_linear(b, "b", 0, 4));
-}
-
-static int unused_layer(blv_nn_builder *b) {
-    (void)blv_nn_linear(b, "a", 0, 3);
-    return blv_nn_linear(b, "b", 0, 3);
-}
-
-static int image_of_scores(blv_nn_builder *b) {
-    return blv_nn_convolution(b, "c", 0, 4, 3, 1, 1, true);
-}
-
-static int all_dropped(blv_nn_builder *b) {
-    return blv_nn_linear(b, "b", blv_nn_dropout(b, blv_nn_linear(b, "a", 0, 3), 1.0), 3);
-}
-
-static int large_pool(blv_nn_builder *b) {
-    int node = blv_nn_convolution(b, "c", 0, 4, 3, 1, 1, true);
-    return blv_nn_linear(b, "a", blv_nn_pool(b, node, BLV_NN_MAX, 9, 1), 3);
-}
-
-static void test_mistakes(void **state) {
-    (void)state;
-    static const struct {
-        mistake_fn make;
-        const char *says;
-    } mistakes[] = {{no_such_node, "no layer with the output 7"},
-                    {relu_of_input, "first layer must be linear or a convolution"},
-                    {large_kernel, "layer c: a kernel of 9 pixels does not fit 8 x 7"},
-                    {unlike_sum, "a sum of 1 x 1 x 3 and 1 x 1 x 4"},
-                    {unused_layer, "output 1 is not used"},
-                    {image_of_scores, "the scores are 6 x 5 x 4"},
-                    {all_dropped, "dropout of 1"},
-                    {large_pool, "a pool of 9 x 9 pixels"}};
-    for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
-        blv_nn_builder *b = blv_nn_begin((blv_nn_shape){6, 5, 2}, false);
-        blv_nn *net;
-        blv_message why = {0};
-        assert_int_not_equal(blv_nn_finish(b, mistakes[i].make(b), &net, &why), BLV_OK);
-        assert_null(net);
-        if (!strstr(why.text, mistakes[i].says))
-            fail_msg("'%s' should have said '%s'", why.text, mistakes[i].says);
-    }
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_products),        cmocka_unit_test(test_precisions_and_instructions),
         cmocka_unit_test(test_threads),         cmocka_unit_test(test_slices),
         cmocka_unit_test(test_batches),         cmocka_unit_test(test_dropout_share),
         cmocka_unit_test(test_start_and_parts), cmocka_unit_test(test_bad_texts),
-        cmocka_unit_test(test_mistakes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

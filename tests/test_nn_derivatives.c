@@ -258,7 +258,8 @@ static void test_every_layer(void **state) {
 static void test_shared_nodes(void **state) {
     (void)state;
     for (blv_nn_activation act = BLV_NN_RELU; act <= BLV_NN_GELU; act++) {
-        blv_nn_builder *b = blv_nn_begin((blv_nn_shape){1, 1, 5}, false);
+        blv_nn *b = blv_nn_begin((blv_nn_shape){1, 1, 5}, false);
+        assert_non_null(b);
         int first = blv_nn_linear(b, "a", 0, 6), second = blv_nn_linear(b, "b", 0, 6);
         int bent = blv_nn_activate(b, first, act);
         int twice = blv_nn_add(b, bent, bent);

@@ -38,14 +38,12 @@ static plain plain_convolve(const blv_nn *net, const double *params, const char 
     char part[64];
     snprintf(part, sizeof part, "%s.weight", name);
     const double *weight = part_named(net, params, part);
-    snprintf(part, sizeof part, "%s.bias", name);
-    const double *bias = part_named(net, params, part);
     plain out = plain_make(channels, (in->h + 2 * padding - kernel) / stride + 1,
                            (in->w + 2 * padding - kernel) / stride + 1);
     for (size_t o = 0; o < channels; o++)
         for (size_t y = 0; y < out.h; y++)
             for (size_t x = 0; x < out.w; x++) {
-                long double sum = bias ? (long double)bias[o] : 0.0L;
+                long double sum = 0.0L;
                 for (size_t i = 0; i < kernel; i++)
                     for (size_t j = 0; j < kernel; j++)
                         for (size_t c = 0; c < in->c; c++) {
@@ -84,20 +82,16 @@ static void plain_add(plain *p, const plain *q) {
         p->at[i] += q->at[i];
 }
 
-static plain plain_pool(const plain *in, bool largest) {
-    plain out = plain_make(in->c, in->h - 1, in->w - 1);
-    for (size_t c = 0; c < out.c; c++)
-        for (size_t y = 0; y < out.h; y++)
-            for (size_t x = 0; x < out.w; x++) {
-                long double p = *pixel(in, c, y, x), q = *pixel(in, c, y, x + 1);
-                long double r = *pixel(in, c, y + 1, x), s = *pixel(in, c, y + 1, x + 1);
-                *pixel(&out, c, y, x) =
-                    largest ? fmaxl(fmaxl(p, q), fmaxl(r, s)) : (p + q + r + s) / 4.0L;
-            }
+static plain plain_pool(const plain *in) {
+    plain out = plain_make(in->c, 1, 1);
+    for (size_t c = 0; c < out.c; c++) {
+        for (size_t i = 0; i < in->h * in->w; i++)
+            out.at[c] += in->at[c * in->h * in->w + i];
+        out.at[c] /= (long double)(in->h * in->w);
+    }
     return out;
 }
 
-/* Of a whole image or of what is 1 x 1: weights are by pixel, then channel. */
 static plain plain_linear(const blv_nn *net, const double *params, const char *name,
                           const plain *in, size_t outputs) {
     char part[64];
@@ -108,9 +102,8 @@ static plain plain_linear(const blv_nn *net, const double *params, const char *n
     plain out = plain_make(outputs, 1, 1);
     for (size_t o = 0; o < outputs; o++) {
         out.at[o] = bias[o];
-        for (size_t i = 0; i < in->h * in->w; i++)
-            for (size_t c = 0; c < in->c; c++)
-                out.at[o] += in->at[c * in->h * in->w + i] * weight[(i * in->c + c) * outputs + o];
+        for (size_t c = 0; c < in->c; c++)
+            out.at[o] += in->at[c] * weight[c * outputs + o];
     }
     return out;
 }
@@ -150,13 +143,15 @@ static plain plain_everything(const blv_nn *net, const double *params, const dou
     plain_add(&y, &x);
     replace(&x, y);
     plain_activate(act, &x);
-    replace(&x, plain_pool(&x, true));
     replace(&x, plain_convolve(net, params, "conv3", &x, 18, 2, 2, 0));
     plain_activate(act, &x);
+    plain window = plain_convolve(net, params, "window", &x, 18, 3, 1, 0);
     y = plain_convolve(net, params, "point", &x, 18, 1, 1, 0);
     plain_add(&y, &x);
     replace(&x, y);
-    replace(&x, plain_pool(&x, false));
+    replace(&x, plain_pool(&x));
+    plain_add(&x, &window);
+    free(window.at);
     replace(&x, plain_linear(net, params, "fc1", &x, 9));
     plain_activate(act, &x);
     replace(&x, plain_linear(net, params, "fc2", &x, 4));
@@ -198,6 +193,36 @@ static void test_losses(void **state) {
             nn_free_sample(&sample);
             blv_nn_destroy(net);
         }
+}
+
+/* Pixels of 128 doubles, which is where rows get a gap behind them. */
+static void test_wide_pool(void **state) {
+    (void)state;
+    blv_nn *net = blv_nn_begin((blv_nn_shape){2, 3, 2}, true);
+    assert_non_null(net);
+    const int node = blv_nn_convolution(net, "wide", 0, 128, 1, 1, 0);
+    net = nn_finish(net, blv_nn_linear(net, "fc", blv_nn_pool(net, node), 4));
+    nn_sample sample = nn_make_sample(5, 12, 4, 8);
+    double *params = nn_params(net, 4), loss[5];
+    blv_nn_work *work = nn_work(net, BLV_F64, 5, 0, 1);
+    blv_rows rows = nn_rows(&sample, BLV_F64);
+    blv_nn_run(work, &rows, &(blv_nn_pass){.params = params, .scale = 1.0, .row_loss = loss});
+    for (size_t i = 0; i < 5; i++) {
+        plain x = plain_make(2, 2, 3);
+        for (size_t j = 0; j < 12; j++)
+            x.at[j] = sample.a[i * sample.stride + j];
+        replace(&x, plain_convolve(net, params, "wide", &x, 128, 1, 1, 0));
+        replace(&x, plain_pool(&x));
+        replace(&x, plain_linear(net, params, "fc", &x, 4));
+        size_t best;
+        long double likely, expected = plain_loss(&x, (size_t)sample.label[i], &best, &likely);
+        assert_near(loss[i], (double)expected, 1e-12);
+        free(x.at);
+    }
+    blv_nn_work_destroy(work);
+    free(params);
+    nn_free_sample(&sample);
+    blv_nn_destroy(net);
 }
 
 /* Own statistics are the means and variances over all rows and pixels: what blv_nn_observe says,
@@ -243,6 +268,7 @@ static void test_statistics(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_losses),
+        cmocka_unit_test(test_wide_pool),
         cmocka_unit_test(test_statistics),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -120,8 +120,8 @@ BLV_API blv_error blv_run_trace_callback(blv_run *run, blv_trace_fn row, void *c
 
 /* Called between two steps, off the clock. */
 typedef void (*blv_every_fn)(void *context, blv_run *run);
-/* Calls a function whenever `seconds` of real time have passed since the last call. There is one
- * such function; NULL removes it. */
+/* Calls a function whenever `seconds` of real time have passed since the last call; 0: after every
+ * step. There is one such function; NULL removes it. */
 BLV_API blv_error blv_run_every(blv_run *run, blv_every_fn function, void *context, double seconds);
 
 /* ---- Listing what is set ---- */

@@ -138,6 +138,8 @@ BLV_API blv_metrics *blv_run_metrics(blv_run *run);
 
 /* Adds a line to the notes of the result, once for each format string. */
 BLV_API void blv_run_note(blv_run *run, const char *format, ...) BLV_PRINTF(2, 3);
+/* Takes it back: it is no longer true. */
+BLV_API void blv_run_unnote(blv_run *run, const char *format);
 
 #ifdef __cplusplus
 }

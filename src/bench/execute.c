@@ -1,5 +1,5 @@
-/* Making the runs of a benchmark: each is stepped here, and looked at when its clock, its calls or
- * its iterations have come to the next of its points. Looking is off the clock. */
+/* Making the runs of a benchmark: each goes through blv_solve, and is looked at when its clock, its
+ * calls or its iterations have come to the next of its points. Looking is off the clock. */
 #include "bench/variant_problem.h"
 
 #include "base/message.h"
@@ -31,13 +31,15 @@ typedef struct worker {
 
 /* A run while it is made. */
 typedef struct making {
+    const worker *w;
     const bench_job *job;
-    blv_run *run;
-    bench_record *record;
+    bench_record record;
     blv_recorder recorder;
     blv_execution execution;
-    bool certified;
-    blv_certificate certificate; /* of the last point */
+    uint64_t next;     /* point */
+    double wall, used; /* both clocks at the start */
+    blv_error error;   /* of the benchmark, not of the run */
+    blv_message *why;
 } making;
 
 /* ---- Points ---- */
@@ -71,13 +73,14 @@ static blv_error add_measures(blv_values *point, blv_run *run) {
 
 /* A point without a certificate says that there is none at this x. Where memory is short, that is
  * not so: the benchmark ends, and makes the run again when it is resumed. */
-static blv_error add_certificate(blv_values *point, making *m) {
-    blv_error error = blv_run_certify(m->run, &m->certificate);
+static blv_error add_certificate(blv_values *point, blv_run *run, const blv_solution *end) {
+    blv_certificate made;
+    blv_error error = end ? BLV_OK : blv_run_certify(run, &made);
     if (error == BLV_E_MEMORY)
         return error;
-    m->certified = error == BLV_OK;
-    BLV_CHECK(blv_values_add_real(point, "phi", m->certified ? m->certificate.phi : NAN));
-    return blv_values_add_real(point, "grad_norm", m->certified ? m->certificate.grad_norm : NAN);
+    const blv_certificate *c = end ? &end->certificate : error == BLV_OK ? &made : NULL;
+    BLV_CHECK(blv_values_add_real(point, "phi", c ? c->phi : NAN));
+    return blv_values_add_real(point, "grad_norm", c ? c->grad_norm : NAN);
 }
 
 static void store_point(blv_recorder *recorder, const blv_values *point) {
@@ -90,24 +93,22 @@ static void store_point(blv_recorder *recorder, const blv_values *point) {
     json_decref(object);
 }
 
-static blv_error add_point(making *m, bool last) {
-    const blv_result *result = blv_run_result(m->run);
-    bool certify =
-        m->job->certify == BENCH_CERTIFY_POINTS || (last && m->job->certify == BENCH_CERTIFY_END);
-    blv_values *point = bench_record_point(m->record);
+/* end: NULL while it runs. */
+static blv_error add_point(making *m, blv_run *run, const blv_solution *end) {
+    const blv_result *result = blv_run_result(run);
+    const bench_certify when = m->job->certify;
+    blv_values *point = bench_record_point(&m->record);
     if (!point)
         return BLV_E_MEMORY;
     BLV_CHECK(blv_values_add_int(point, "iteration", (int64_t)result->iterations));
     BLV_CHECK(blv_values_add_real(point, "seconds", result->seconds));
     BLV_CHECK(add_counts(point, result));
-    BLV_CHECK(add_measures(point, m->run));
-    if (certify)
-        BLV_CHECK(add_certificate(point, m));
+    BLV_CHECK(add_measures(point, run));
+    if (when == BENCH_CERTIFY_POINTS || (end && when == BENCH_CERTIFY_END))
+        BLV_CHECK(add_certificate(point, run, end));
     store_point(&m->recorder, point);
     return BLV_OK;
 }
-
-/* ---- One run ---- */
 
 static double used_of(const blv_result *result, bench_limit_kind kind) {
     return kind == BENCH_SECONDS ? result->seconds
@@ -121,25 +122,40 @@ static double place_of(const bench_job *job, uint64_t k) {
     return job->limit.amount * share * share;
 }
 
-/* Steps to the end; *failure: of the run, which is no error of the benchmark. */
-static blv_error step_to_end(making *m, blv_error *failure) {
-    const blv_result *result = blv_run_result(m->run);
+/* Called after every step. */
+static void look(void *context, blv_run *run) {
+    making *m = context;
     const bench_job *job = m->job;
-    uint64_t k = 1;
-    *failure = BLV_OK;
-    if (job->points > 1)
-        BLV_CHECK(add_point(m, false));
-    while (*failure == BLV_OK && result->outcome == BLV_RUNNING) {
-        *failure = blv_run_step(m->run);
-        bool ended = result->outcome != BLV_RUNNING;
-        double used = used_of(result, job->limit.kind);
-        if (!ended && (k >= job->points || used < place_of(job, k)))
-            continue;
-        while (k < job->points && place_of(job, k) <= used)
-            k++;
-        BLV_CHECK(add_point(m, ended));
-    }
-    return BLV_OK;
+    double used = used_of(blv_run_result(run), job->limit.kind);
+    if (m->next >= job->points || used < place_of(job, m->next))
+        return;
+    while (m->next < job->points && place_of(job, m->next) <= used)
+        m->next++;
+    m->error = add_point(m, run, NULL);
+    if (m->error != BLV_OK)
+        blv_run_stop(run);
+}
+
+/* ---- Records ---- */
+
+/* Texts are borrowed. */
+static bench_record new_record(const bench *b, const bench_job *job) {
+    bench_record record = {.kind = job->kind,
+                           .variant = b->suite.variants[job->variant].name,
+                           .entry = job->entry == SIZE_MAX ? NULL : b->suite.entries[job->entry].id,
+                           .solver = (char *)(uintptr_t)job->solver,
+                           .setting = job->setting,
+                           .seed = job->seed,
+                           .set = job->set,
+                           .processor_share = NAN};
+    memcpy(record.key, job->key, sizeof record.key);
+    return record;
+}
+
+static void free_points(bench_record *record) {
+    for (size_t i = 0; i < record->point_count; i++)
+        blv_values_free(&record->points[i]);
+    free(record->points);
 }
 
 /* Processor time over the time that passed since `wall` and `used`. */
@@ -149,7 +165,20 @@ static double share_since(double wall, double used) {
     return wall > 0.0 ? used / wall : NAN;
 }
 
-/* ---- In the run store ---- */
+static void report_progress(const worker *w, const bench_job *job, const char *outcome,
+                            double seconds) {
+    const bench_request *request = w->b->request;
+    const char *variant = w->b->suite.variants[job->variant].name;
+    char line[512];
+    if (!request->progress)
+        return;
+    snprintf(line, sizeof line, "%zu/%zu  %s%s%s %s, seed %" PRIu64 ": %s after %.3g s",
+             w->done + 1, w->total, variant, *variant ? ": " : "", bench_job_entry(w->b, job),
+             bench_job_words[job->kind], job->seed, outcome, seconds);
+    request->progress(request->context, line);
+}
+
+/* ---- One run ---- */
 
 /* The facts of a run that the run itself does not tell; to be freed with free_facts. */
 static blv_error find_facts(const worker *w, const bench_job *job, blv_run_info *facts) {
@@ -177,129 +206,92 @@ static void free_facts(blv_run_info *facts) {
     blv_values_free(&facts->problem_parameters);
 }
 
-static void store_end(making *m, blv_error failure) {
-    const blv_result *r = blv_run_result(m->run);
-    blv_solution end = {.outcome = r->outcome,
-                        .iterations = r->iterations,
-                        .seconds = r->seconds,
-                        .counts = r->counts,
-                        .setup_counts = r->setup_counts,
-                        .check_counts = r->check_counts,
-                        .certified = m->certified,
-                        .certificate = m->certificate};
-    if (!m->recorder.id)
-        return;
-    blv_explain(&end.message, BLV_OK, "%s", blv_run_message(m->run));
-    blv_execution_end(&m->execution, m->run, &end, failure, NULL);
-    blv_execution_finish(&m->execution, false);
+static blv_error begin_run(void *context, blv_run *run, blv_message *why) {
+    making *m = context;
+    const bench_request *request = m->w->b->request;
+    const double after_every_step = 0.0;
+    blv_error error = bench_configure(run, m->job);
+    if (error != BLV_OK)
+        return blv_explain(why, error, "%s", blv_run_message(run));
+    BLV_CHECK(blv_execution_begin(&m->execution, run, why));
+    BLV_CHECK(blv_run_every(run, look, m, after_every_step));
+    if (request->follow)
+        request->follow(request->context, run);
+    m->record.run = m->recorder.id;
+    m->wall = bench_clock(CLOCK_MONOTONIC);
+    m->used = bench_clock(CLOCK_PROCESS_CPUTIME_ID);
+    return m->job->points > 1 ? add_point(m, run, NULL) : BLV_OK;
 }
-
-/* ---- Records ---- */
-
-/* Texts are borrowed. */
-static bench_record new_record(const bench *b, const bench_job *job) {
-    bench_record record = {.kind = job->kind,
-                           .variant = b->suite.variants[job->variant].name,
-                           .entry = job->entry == SIZE_MAX ? NULL : b->suite.entries[job->entry].id,
-                           .solver = (char *)(uintptr_t)job->solver,
-                           .setting = job->setting,
-                           .seed = job->seed,
-                           .set = job->set,
-                           .processor_share = NAN};
-    memcpy(record.key, job->key, sizeof record.key);
-    return record;
-}
-
-static void free_points(bench_record *record) {
-    for (size_t i = 0; i < record->point_count; i++)
-        blv_values_free(&record->points[i]);
-    free(record->points);
-}
-
-static void report_progress(const worker *w, const bench_job *job, const char *outcome,
-                            double seconds) {
-    const bench_request *request = w->b->request;
-    const char *variant = w->b->suite.variants[job->variant].name;
-    char line[512];
-    if (!request->progress)
-        return;
-    snprintf(line, sizeof line, "%zu/%zu  %s%s%s %s, seed %" PRIu64 ": %s after %.3g s",
-             w->done + 1, w->total, variant, *variant ? ": " : "", bench_job_entry(w->b, job),
-             bench_job_words[job->kind], job->seed, outcome, seconds);
-    request->progress(request->context, line);
-}
-
-static blv_error keep_rejection(const worker *w, const bench_job *job, const char *reason,
-                                blv_message *why) {
-    bench_record record = new_record(w->b, job);
-    record.failed = true;
-    record.rejected = (char *)(uintptr_t)reason;
-    return bench_keep_record(w->b, &record, why);
-}
-
-/* ---- One job ---- */
 
 /* A run that a signal ended leaves no record: it is made again. */
-static blv_error keep_run(const worker *w, making *m, blv_error failure, blv_message *why) {
-    const blv_result *result = blv_run_result(m->run);
-    blv_outcome outcome = result->outcome;
-    if (outcome == BLV_STOPPED_REQUEST)
+static blv_error keep_run(making *m, blv_run *run, const blv_solution *end, blv_error error) {
+    BLV_CHECK(m->error);
+    if (error == BLV_E_MEMORY)
+        return error;
+    BLV_CHECK(add_point(m, run, end));
+    m->record.processor_share = share_since(m->wall, m->used);
+    if (m->recorder.id) {
+        blv_execution_end(&m->execution, run, end, error, NULL);
+        blv_execution_finish(&m->execution, false);
+    }
+    if (end->outcome == BLV_STOPPED_REQUEST)
         return BLV_E_STOPPED;
-    m->record->outcome = (char *)(uintptr_t)blv_outcome_word(outcome);
-    m->record->failed = failure != BLV_OK || outcome <= BLV_DIVERGED;
-    m->record->message = (char *)(uintptr_t)blv_run_message(m->run);
-    report_progress(w, m->job, m->record->outcome, result->seconds);
-    return bench_keep_record(w->b, m->record, why);
+    m->record.outcome = (char *)(uintptr_t)blv_outcome_word(end->outcome);
+    m->record.failed = error != BLV_OK || end->outcome <= BLV_DIVERGED;
+    m->record.message = (char *)(uintptr_t)end->message.text;
+    report_progress(m->w, m->job, m->record.outcome, end->seconds);
+    BLV_CHECK(bench_keep_record(m->w->b, &m->record, m->why));
+    return m->recorder.failed && m->w->b->request->store_must_work ? BLV_E_FILE : BLV_OK;
 }
 
-static blv_error make_run(worker *w, making *m, blv_message *why) {
-    const bench_request *request = w->b->request;
-    blv_error failure = BLV_OK;
-    m->record->run = m->recorder.id;
-    if (request->follow)
-        request->follow(request->context, m->run);
-    double wall = bench_clock(CLOCK_MONOTONIC), used = bench_clock(CLOCK_PROCESS_CPUTIME_ID);
-    blv_error error = step_to_end(m, &failure);
-    m->record->processor_share = share_since(wall, used);
+static void end_run(void *context, blv_run *run, const blv_solution *end, blv_error error,
+                    const char *why) {
+    making *m = context;
+    const bench_request *request = m->w->b->request;
+    (void)why;
     if (request->follow)
         request->follow(request->context, NULL);
-    if (error != BLV_OK)
-        return error;
-    store_end(m, failure);
-    BLV_CHECK(keep_run(w, m, failure, why));
-    return m->recorder.failed && request->store_must_work ? BLV_E_FILE : BLV_OK;
+    if (end)
+        m->error = keep_run(m, run, end, error);
 }
 
-static blv_error open_run(const bench_job *job, making *m, blv_message *why) {
-    blv_error error = bench_configure(m->run, job);
-    if (error != BLV_OK)
-        return blv_explain(why, error, "%s", blv_run_message(m->run));
-    return blv_execution_begin(&m->execution, m->run, why);
-}
-
-static blv_error do_run(worker *w, const bench_job *job, blv_run *run, blv_message *why) {
-    bench_record record = new_record(w->b, job);
-    making m = {.job = job,
-                .run = run,
-                .record = &record,
-                .recorder = {.store = w->store,
-                             .warn = w->b->request->remark,
-                             .context = w->b->request->context}};
-    m.execution = (blv_execution){
-        .recorder = &m.recorder, .start = bench_start_words[w->b->suite.start], .own_rows = true};
+static blv_error do_run(worker *w, const bench_job *job, blv_message *why) {
+    const bench_request *request = w->b->request;
+    BLV_CHECK(bench_problem_take(&w->problem, w->b, job, why));
+    making m = {
+        .w = w,
+        .job = job,
+        .record = new_record(w->b, job),
+        .recorder = {.store = w->store, .warn = request->remark, .context = request->context},
+        .execution = {.recorder = &m.recorder,
+                      .start = bench_start_words[w->b->suite.start],
+                      .own_rows = true},
+        .next = 1,
+        .why = why};
+    const blv_solve_options options = {.size = sizeof options,
+                                       .solver = job->solver,
+                                       .no_certificate = job->certify == BENCH_CERTIFY_NEVER,
+                                       .context = &m,
+                                       .begin = begin_run,
+                                       .end = end_run};
+    blv_solution *solution = NULL;
     blv_message reason = {0};
     blv_error error = find_facts(w, job, &m.execution.facts);
     if (error == BLV_OK)
-        error = open_run(job, &m, &reason);
-    if (error == BLV_OK)
-        error = make_run(w, &m, why);
-    else if (error == BLV_E_UNSUPPORTED)
-        error = keep_rejection(w, job, reason.text, why);
-    else
+        error = blv_solve(&solution, w->problem.problem, &options, &reason);
+    if (solution) {
+        error = m.error;
+    } else if (error == BLV_E_UNSUPPORTED) {
+        m.record.failed = true;
+        m.record.rejected = reason.text;
+        error = bench_keep_record(w->b, &m.record, why);
+    } else {
         blv_explain(why, error, "%s", reason.text);
+    }
+    blv_solution_destroy(solution);
     free_facts(&m.execution.facts);
     blv_execution_free(&m.execution);
-    free_points(&record);
+    free_points(&m.record);
     return error;
 }
 
@@ -315,24 +307,6 @@ static blv_error do_choice(worker *w, const bench_job *job, blv_message *why) {
         error = bench_keep_record(w->b, &record, why);
     }
     free_points(&record);
-    return error;
-}
-
-static blv_error do_job(worker *w, const bench_job *job, blv_message *why) {
-    if (w->b->suite.has_command)
-        return do_choice(w, job, why);
-    blv_run *run = NULL;
-    BLV_CHECK(bench_problem_take(&w->problem, w->b, job, why));
-    const blv_solver *solver = blv_solver_find(NULL, job->solver, why);
-    blv_message reason = {0};
-    blv_error error = blv_run_create(&run, w->problem.problem, solver, &reason);
-    if (error == BLV_E_UNSUPPORTED)
-        return keep_rejection(w, job, reason.text, why);
-    if (error == BLV_OK)
-        error = do_run(w, job, run, why);
-    else
-        blv_explain(why, error, "%s", reason.text);
-    blv_run_destroy(run);
     return error;
 }
 
@@ -364,7 +338,8 @@ static blv_error work(bench *b, uint64_t rank, uint64_t workers, blv_message *wh
         if (!is_open(b, i))
             continue;
         if (w.done % workers == rank)
-            error = do_job(&w, &b->jobs[i], why);
+            error = b->suite.has_command ? do_choice(&w, &b->jobs[i], why)
+                                         : do_run(&w, &b->jobs[i], why);
         if (request->stopped && request->stopped(request->context))
             error = BLV_E_STOPPED;
         w.done++;

@@ -12,14 +12,13 @@ typedef struct blv_constants {
     double L_phi; /* |grad Phi(x1) - grad Phi(x0)| / |x1 - x0| */
     double doubt; /* by which L_phi may be too small: from 1, and up to 4 where it is rough */
     double reach_x, reach_y, reach_v; /* |grad Phi|/L_phi, |y* - y0|, |v* - v0|: distances to go */
-    double length_x; /* over which Phi changes by its own size: see blv_length_of_x */
+    double length_x; /* over which f or y*(x) changes by its own size, see blv_length_of_x */
 
     /* of the penalized function only, whose L_phi has y and z at their minimizers */
     double L_f,
         mu_f;   /* of f in y: the largest |eigenvalue| of d2f/dy2, and its smallest eigenvalue */
     double L_x; /* of f + lambda (g - min g) in x, y being held */
-    double lambda_unit; /* L_f/L, the penalty that makes f and g curve alike; where f does not
-                           curve: |fy|/|gy| */
+    double lambda_unit; /* of penalties: L_f/sqrt(L mu); where f does not curve: |fy|/|gy| */
 } blv_constants;
 
 typedef struct blv_constants_work blv_constants_work;
@@ -63,16 +62,18 @@ double blv_covered(double ratio, double steps);
 double blv_covering_step(double L_phi, double covered);
 
 /* A length in x, from what f is there: (|f| + |fy| (|y| + reach_y))/|d|, at the run's x and this y.
- * A probe of the curvature of Phi is 1 % of it long. Where d is 0: |x|, or 1 where that is 0 too.
- * room: of the size of y. */
+ * Where d is 0: |x|, or 1 where that is 0 too. room: of the size of y. */
 blv_flow blv_length_of_x(blv_run *run, const blv_vec *y, double reach_y, double d_norm,
                          blv_vec *room, double *length);
-/* The length of the next probe, from that of this one, |d| and the curvature met: not far beyond
- * the distance to go, |d|/curvature, for the curvature there may be another one. */
-double blv_next_probe(double length, double d_norm, double curvature);
+/* Probes of the curvature of Phi. The first is a small part of that length: f may hardly depend on
+ * x. y shows whether it was short: where y*(x) moved by more than a tenth of its size, the probe is
+ * of no use, and *length becomes a shorter one. Else *length_x is corrected to what y shows. */
+double blv_first_probe(const blv_run *run, bool first_order, double length_x);
+bool blv_probe_was_long(double y_moved, double y_size, double distance, double *length,
+                        double *length_x);
 /* What counts as curvature where none was met: the whole length in one step. */
 double blv_straight(double d_norm, double length_x);
-double blv_penalty_unit(double L_f, double L, double fy_norm, double gy_norm);
+double blv_penalty_unit(double L_f, double L, double mu, double fy_norm, double gy_norm);
 /* Moves of x are measured by this and |x|: length_x, but at most 20 times the distance to go. */
 double blv_move_unit(const blv_constants *constants);
 /* For those who estimate: the run's random vector to start Lanczos from, and what its result says

@@ -16,6 +16,7 @@ enum {
     PRODUCTS = 3,
     PROBES = 1,
     PROBES_MAX = 3,
+    SHORTENED_MAX = 4,
     ROWS_MIN = 512, /* in a sample, which is one of SHARES parts */
     SHARES = 16
 };
@@ -281,16 +282,21 @@ static blv_flow direction_there(blv_rough *s) {
     return BLV_GO;
 }
 
-/* Along d, then along its change, as in the power method. The largest quotient counts. */
-static blv_flow upper_curvature(blv_rough *s, double length_x, double *curvature) {
-    double norm = blv_vec_norm(s->d), length = 1e-2 * length_x, d_norm = norm, largest = 0.0;
-    size_t probes = PROBES * s->effort;
+static double begin_probes(blv_rough *s) {
     blv_vec_copy(s->d1, s->d);
-    if (norm == 0.0) {
+    if (blv_vec_norm(s->d1) == 0.0)
         blv_vec_fill(s->d1, 1.0);
-        norm = blv_vec_norm(s->d1);
-    }
-    for (size_t k = 0; k < probes && k < PROBES_MAX && norm > 0.0; k++) {
+    return blv_vec_norm(s->d1);
+}
+
+/* Along d, then along its change, as in the power method. The largest quotient counts. */
+static blv_flow upper_curvature(blv_rough *s, blv_constants *c, double *curvature) {
+    double d_norm = blv_vec_norm(s->d), norm, largest = 0.0;
+    double length = blv_first_probe(s->run, s->first_order, c->length_x);
+    double y_size = blv_vec_norm(s->y) + c->reach_y;
+    int probes = (int)(PROBES * s->effort < PROBES_MAX ? PROBES * s->effort : PROBES_MAX);
+    norm = begin_probes(s);
+    for (int k = 0, shortened = 0; k < probes && norm > 0.0; k++) {
         double distance;
         BLV_TRY(step_aside(s, s->d1, -length / norm, &distance));
         if (!(distance > 0.0)) /* x is on the boundary of X and d1 points out: look inwards */
@@ -301,10 +307,15 @@ static blv_flow upper_curvature(blv_rough *s, double length_x, double *curvature
         norm = blv_distance(s->d1, s->d1, s->d);
         if (!isfinite(norm))
             return BLV_NONFINITE;
-        largest = fmax(largest, norm / distance);
-        length = blv_next_probe(length, d_norm, largest);
+        if (k == 0 && shortened++ < SHORTENED_MAX &&
+            blv_probe_was_long(blv_vec_norm(s->dy), y_size, distance, &length, &c->length_x)) {
+            norm = begin_probes(s);
+            k = -1;
+        } else {
+            largest = fmax(largest, norm / distance);
+        }
     }
-    *curvature = largest > 0.0 ? largest : blv_straight(d_norm, length_x);
+    *curvature = largest > 0.0 ? largest : blv_straight(d_norm, c->length_x);
     return BLV_GO;
 }
 
@@ -322,7 +333,7 @@ static blv_flow held_curvature(blv_rough *s, double lambda, double length_x, dou
     const blv_vec *x = s->run->x;
     double norm = blv_vec_norm(s->d), distance = 0.0;
     if (norm > 0.0)
-        BLV_TRY(step_aside(s, s->d, -1e-2 * length_x / norm, &distance));
+        BLV_TRY(step_aside(s, s->d, -3e-3 * length_x / norm, &distance));
     *curvature = 0.0;
     if (!(distance > 0.0))
         return BLV_GO;
@@ -343,7 +354,7 @@ static blv_flow held_curvature(blv_rough *s, double lambda, double length_x, dou
 static blv_flow of_penalized(blv_rough *s, double *lambda, double factor, bool want_L_x,
                              blv_constants *c) {
     BLV_TRY(spectrum(s, OF_F, s->y, &c->L_f, &c->mu_f));
-    c->lambda_unit = blv_penalty_unit(c->L_f, c->L, blv_vec_norm(s->fy), blv_vec_norm(s->gy));
+    c->lambda_unit = blv_penalty_unit(c->L_f, c->L, c->mu, blv_vec_norm(s->fy), blv_vec_norm(s->gy));
     if (isnan(*lambda))
         *lambda = factor * c->lambda_unit;
     if (want_L_x) {
@@ -368,7 +379,7 @@ blv_flow blv_rough_estimate(blv_run *run, blv_rough *s, double *lambda, double f
     c->reach_v = v ? blv_distance(s->shifted, s->v, v->vec) : blv_vec_norm(s->v);
     double gradient = blv_vec_norm(s->d);
     BLV_TRY(blv_length_of_x(run, s->y, c->reach_y, gradient, s->shifted, &c->length_x));
-    BLV_TRY(upper_curvature(s, c->length_x, &c->L_phi));
+    BLV_TRY(upper_curvature(s, c, &c->L_phi));
     c->reach_x = gradient / c->L_phi;
     if (lambda)
         BLV_TRY(of_penalized(s, lambda, factor, want_L_x, c));

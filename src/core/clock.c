@@ -34,8 +34,8 @@ void blv_clock_stop(blv_run *run) {
 blv_error blv_run_every(blv_run *run, blv_every_fn pause, void *context, double seconds) {
     if (!run)
         return BLV_E_ARGUMENT;
-    if (pause && !(seconds > 0.0))
-        return blv_run_fail(run, BLV_E_ARGUMENT, "pause: seconds must be more than 0");
+    if (pause && !(seconds >= 0.0))
+        return blv_run_fail(run, BLV_E_ARGUMENT, "pause: seconds must not be negative");
     run->pause = pause;
     run->pause_context = context;
     run->pause_seconds = seconds;
@@ -48,6 +48,7 @@ blv_flow blv_pause_if_due(blv_run *run) {
         return BLV_GO;
     BLV_TRY(blv_settle_moves(run));
     blv_clock_stop(run);
+    run->result.seconds = blv_clock_seconds(run);
     blv_message kept = run->message; /* of what the pause may have been refused */
     run->pause(run->pause_context, run);
     run->message = kept;

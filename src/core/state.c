@@ -257,13 +257,24 @@ blv_error blv_run_fail(blv_run *run, blv_error error, const char *format, ...) {
     return error;
 }
 
-void blv_run_note(blv_run *run, const char *format, ...) {
-    if (!run || !format)
+/* The note with this format; run->note_count: none. */
+static size_t find_note(const blv_run *run, const char *format) {
+    size_t i = 0;
+    while (i < run->note_count && strncmp(run->notes[i].format, format, NOTE_SIZE - 1) != 0)
+        i++;
+    return i;
+}
+
+void blv_run_unnote(blv_run *run, const char *format) {
+    size_t i = run && format ? find_note(run, format) : 0;
+    if (!run || !format || i == run->note_count)
         return;
-    for (size_t i = 0; i < run->note_count; i++)
-        if (strncmp(run->notes[i].format, format, NOTE_SIZE - 1) == 0)
-            return;
-    if (run->note_count == NOTES_MAX)
+    run->note_count--;
+    memmove(&run->notes[i], &run->notes[i + 1], (run->note_count - i) * sizeof *run->notes);
+}
+
+void blv_run_note(blv_run *run, const char *format, ...) {
+    if (!run || !format || run->note_count == NOTES_MAX || find_note(run, format) < run->note_count)
         return;
     blv_note *note = &run->notes[run->note_count++];
     snprintf(note->format, sizeof note->format, "%s", format);

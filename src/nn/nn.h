@@ -50,30 +50,24 @@ typedef struct blv_nn_shape {
 } blv_nn_shape;
 
 typedef enum blv_nn_activation { BLV_NN_RELU, BLV_NN_SOFTPLUS, BLV_NN_GELU } blv_nn_activation;
-typedef enum blv_nn_pooling { BLV_NN_AVERAGE, BLV_NN_MAX } blv_nn_pooling;
-
-typedef struct blv_nn_builder blv_nn_builder;
 
 /* planar: in a row of data, all pixels of a channel come before the next channel. Every layer
- * function returns its output, to be handed to the next; input is 0. The first mistake is kept and
- * told at the end. Names are copied. NULL when memory is short; the functions below allow it. */
-blv_nn_builder *blv_nn_begin(blv_nn_shape input, bool planar);
-blv_nn_shape blv_nn_shape_of(const blv_nn_builder *builder, int node);
-int blv_nn_linear(blv_nn_builder *builder, const char *name, int from, size_t outputs);
-int blv_nn_convolution(blv_nn_builder *builder, const char *name, int from, size_t channels,
-                       size_t kernel, size_t stride, size_t padding, bool bias);
+ * function returns its output, to be handed to the next; input is 0. Names are copied. Layers that
+ * do not fit each other are mistakes of the caller. NULL when memory is short. */
+blv_nn *blv_nn_begin(blv_nn_shape input, bool planar);
+blv_nn_shape blv_nn_shape_of(const blv_nn *net, int node);
+int blv_nn_linear(blv_nn *net, const char *name, int from, size_t outputs);
+int blv_nn_convolution(blv_nn *net, const char *name, int from, size_t channels, size_t kernel,
+                       size_t stride, size_t padding);
 /* scale (x - mean) / sqrt(variance + 1e-5) + shift for each channel; see blv_nn_pass.statistics. */
-int blv_nn_norm(blv_nn_builder *builder, const char *name, int from);
-int blv_nn_activate(blv_nn_builder *builder, int from, blv_nn_activation activation);
-int blv_nn_add(blv_nn_builder *builder, int from, int other);
-/* Windows of size x size pixels that begin every `stride` pixels and lie within the image. */
-int blv_nn_pool(blv_nn_builder *builder, int from, blv_nn_pooling pooling, size_t size,
-                size_t stride);
-int blv_nn_pool_all(blv_nn_builder *builder, int from); /* the average of all pixels */
+int blv_nn_norm(blv_nn *net, const char *name, int from);
+int blv_nn_activate(blv_nn *net, int from, blv_nn_activation activation);
+int blv_nn_add(blv_nn *net, int from, int other);
+int blv_nn_pool(blv_nn *net, int from); /* the average of all pixels */
 /* Each number is set to 0 with this probability, else divided by 1 - share. */
-int blv_nn_dropout(blv_nn_builder *builder, int from, double share);
-/* The scores of the classes are `from`. The builder is gone, also when it fails. */
-blv_error blv_nn_finish(blv_nn_builder *builder, int from, blv_nn **net, blv_message *why);
+int blv_nn_dropout(blv_nn *net, int from, double share);
+/* The scores of the classes are `from`: 2 to 4096 of them, or BLV_E_ARGUMENT. */
+blv_error blv_nn_finish(blv_nn *net, int from, blv_message *why);
 
 /* ---- Looking ---- */
 

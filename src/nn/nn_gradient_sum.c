@@ -5,192 +5,142 @@
 
 #include <string.h>
 
-static const nn_slot_buffers *slot_of(const nn_slice *s, int node) {
-    return &s->work->slots[s->work->net->nodes[node].slot];
-}
-
-static size_t outputs_of(const nn_slice *s, const nn_op *op) {
-    return s->work->net->nodes[op->out].shape.channels;
-}
-
-static void pad(const nn_slice *s, const nn_piece *piece, const void *vector, char *to) {
+/* Rows begin .. end - 1 of an op's weights, of one vector, into padded rows or transposed. */
+static void lay_out(const nn_slice *s, const nn_piece *piece, const void *vector, char *to) {
     const blv_nn_work *w = s->work;
     const nn_op *op = &w->net->ops[piece->op];
-    const size_t outputs = outputs_of(s, op), step = w->ops[piece->op].padded_step * w->real_size;
-    const char *from = (const char *)vector + (op->weight + piece->begin * outputs) * w->real_size;
-    for (size_t i = piece->begin; i < piece->end; i++, from += outputs * w->real_size)
-        memcpy(to + i * step, from, outputs * w->real_size);
-}
-
-static void transpose(const nn_slice *s, const nn_piece *piece, const void *vector, char *to) {
-    const blv_nn_work *w = s->work;
-    const nn_op *op = &w->net->ops[piece->op];
-    const size_t outputs = outputs_of(s, op), place = op->weight + piece->begin * outputs;
-    w->loops->transpose(piece->end - piece->begin, outputs,
-                        (const char *)vector + place * w->real_size, outputs,
-                        to + piece->begin * w->real_size, w->ops[piece->op].transposed_step);
+    const nn_op_buffers *room = &w->ops[piece->op];
+    const size_t outputs = w->net->nodes[op->out].shape.channels, bytes = outputs * w->real_size;
+    const char *from = (const char *)vector + op->weight * w->real_size + piece->begin * bytes;
+    if (piece->what == NN_TRANSPOSE)
+        w->loops->transpose(piece->end - piece->begin, outputs, from, outputs,
+                            to + piece->begin * w->real_size, room->transposed_step);
+    else
+        for (size_t i = piece->begin; i < piece->end; i++, from += bytes)
+            memcpy(to + i * room->padded_step * w->real_size, from, bytes);
 }
 
 void blv_nn_prepare(const nn_slice *s, const nn_piece *piece) {
     const nn_op_buffers *room = &s->work->ops[piece->op];
-    if (piece->what == NN_PAD) {
-        pad(s, piece, s->pass->params, room->padded);
-        if (s->tangent)
-            pad(s, piece, s->pass->v, room->padded_v);
-    } else if (s->delta) {
-        transpose(s, piece, s->pass->params, room->transposed);
-        if (s->delta_tangent)
-            transpose(s, piece, s->pass->v, room->transposed_v);
-    }
+    const bool transpose = piece->what == NN_TRANSPOSE;
+    if (!transpose || s->delta)
+        lay_out(s, piece, s->pass->params, transpose ? room->transposed : room->padded);
+    if (transpose ? s->delta_tangent : s->tangent)
+        lay_out(s, piece, s->pass->v, transpose ? room->transposed_v : room->padded_v);
 }
 
 /* ---- The gradient ---- */
 
-/* out += A' B over `depth` rows, the rows of A and B being a_step and b_step apart */
-static void add_product(const nn_slice *s, const nn_op *op, size_t rows, size_t depth,
-                        const void *a, size_t a_step, const void *b, size_t b_step, void *out,
-                        size_t place, char *list) {
-    const size_t outputs = outputs_of(s, op);
+/* out += A' B over `depth` rows, the rows of A and B being a_step and b_step apart; place: of the
+ * first row of weights that the `rows` columns of A belong to. */
+static void add_product(const nn_block *b, const nn_op *op, size_t rows, size_t depth,
+                        const char *a, size_t a_step, const char *delta, size_t delta_step,
+                        void *out, size_t place, char *list) {
+    const size_t outputs = shape_of(b, op->out).channels;
     const nn_product p = {.rows = rows,
                           .columns = outputs,
                           .depth = depth,
                           .a = a,
                           .a_row = 1,
                           .a_depth = a_step,
-                          .b = b,
-                          .b_depth = b_step,
-                          .c = (char *)out + (op->weight + place * outputs) * s->work->real_size,
+                          .b = delta,
+                          .b_depth = delta_step,
+                          .c = nn_at(b, out, op->weight + place * outputs),
                           .c_row = outputs,
                           .add = true,
                           .list = (uint32_t *)(void *)list};
-    s->work->loops->product(&p);
+    loops_of(b)->product(&p);
 }
 
 /* Inputs begin .. end of a linear layer; or, when the output of a convolution is one pixel, the
  * channels of an input pixel: rows of the slice are rows of the product. */
-static void add_rows(const nn_slice *s, const nn_op *op, size_t rows, size_t offset, size_t place,
-                     char *scratch) {
-    const blv_nn_work *w = s->work;
-    const nn_slot_buffers *out = slot_of(s, op->out);
-    const size_t count = s->count, skip = offset * w->real_size;
-    const char *x, *x_tangent = NULL;
-    char *list = NULL; /* zeros are looked for in the data only */
-    size_t step;
-    if (op->in == NN_INPUT) {
-        list = scratch;
-        x = s->input_in_place ? blv_nn_data_row(s, 0) : w->input;
-        step = s->input_in_place ? s->rows->stride : w->input_step;
-    } else {
-        x = slot_of(s, op->in)->value;
-        x_tangent = slot_of(s, op->in)->tangent;
-        step = slot_of(s, op->in)->row_step;
-    }
-    if (s->pass->gradient)
-        add_product(s, op, rows, count, x + skip, step, out->delta, out->row_step,
-                    s->pass->gradient, place, list);
-    if (!s->delta_tangent)
+static void add_rows(const nn_block *b, const nn_op *op, size_t rows, size_t offset, size_t place) {
+    const blv_nn_pass *pass = b->slice->pass;
+    const nn_matrix x = nn_input_rows(b, op->in);
+    const nn_pair delta = deltas_at(b, op->out);
+    const size_t step = slot_of(b, op->out)->row_step;
+    char *list = op->in == NN_INPUT ? b->scratch : NULL; /* zeros are looked for in data only */
+    const char *data = nn_at(b, x.data, offset);
+    if (pass->gradient)
+        add_product(b, op, rows, b->rows, data, x.step, delta.first, step, pass->gradient, place,
+                    list);
+    if (!delta.second)
         return;
-    add_product(s, op, rows, count, x + skip, step, out->delta_tangent, out->row_step,
-                s->pass->hessian, place, list);
-    if (x_tangent)
-        add_product(s, op, rows, count, x_tangent + skip, step, out->delta, out->row_step,
-                    s->pass->hessian, place, NULL);
+    add_product(b, op, rows, b->rows, data, x.step, delta.second, step, pass->hessian, place, list);
+    if (x.tangent)
+        add_product(b, op, rows, b->rows, nn_at(b, x.tangent, offset), x.step, delta.first, step,
+                    pass->hessian, place, NULL);
 }
 
-/* A row of a convolution's kernel. */
-typedef struct kernel_row {
-    const nn_op *op;
-    nn_patches patches;
-    size_t place; /* of its weights */
-    char *scratch;
-} kernel_row;
-
-/* first += windows' delta and second += windows' other, over one image; outputs may be NULL */
-static void add_image(const nn_slice *s, kernel_row *k, const char *image, const char *delta,
-                      void *first, const char *other, void *second) {
-    const blv_nn_work *w = s->work;
-    const nn_slot_buffers *slot = slot_of(s, k->op->out);
-    const size_t pixels = nn_pixels(w->net->nodes[k->op->out].shape);
-    nn_patches *p = &k->patches;
-    const size_t rows = (p->end_x - p->begin_x) * p->channels;
-    for (p->first = 0; p->first < pixels; p->first += NN_PIXELS_AT_ONCE) {
-        const size_t at = p->first * slot->step * w->real_size;
-        p->pixels = pixels - p->first < NN_PIXELS_AT_ONCE ? pixels - p->first : NN_PIXELS_AT_ONCE;
-        w->loops->gather(p, image, k->scratch);
+/* first += windows' delta and second += windows' other, over one image and a row of the kernel;
+ * outputs may be NULL */
+static void add_image(const nn_block *b, const nn_op *op, nn_patches p, const char *image,
+                      const char *delta, void *first, const char *other, void *second) {
+    const size_t pixels = nn_pixels(shape_of(b, op->out)), step = slot_of(b, op->out)->step;
+    const size_t rows = p.width * p.channels, place = p.begin_y * rows;
+    for (p.first = 0; p.first < pixels; p.first += NN_PIXELS_AT_ONCE) {
+        const size_t at = p.first * step;
+        p.pixels = pixels - p.first < NN_PIXELS_AT_ONCE ? pixels - p.first : NN_PIXELS_AT_ONCE;
+        loops_of(b)->gather(&p, image, b->scratch);
         if (first)
-            add_product(s, k->op, rows, p->pixels, k->scratch, p->step, delta + at, slot->step,
-                        first, k->place, NULL);
+            add_product(b, op, rows, p.pixels, b->scratch, p.step, nn_at(b, delta, at), step, first,
+                        place, NULL);
         if (second)
-            add_product(s, k->op, rows, p->pixels, k->scratch, p->step, other + at, slot->step,
-                        second, k->place, NULL);
+            add_product(b, op, rows, p.pixels, b->scratch, p.step, nn_at(b, other, at), step,
+                        second, place, NULL);
     }
 }
 
-static void add_images(const nn_slice *s, kernel_row *k) {
-    const blv_nn_work *w = s->work;
-    const nn_slot_buffers *out = slot_of(s, k->op->out);
-    const bool inner = k->op->in != NN_INPUT;
-    void *hessian = s->delta_tangent ? s->pass->hessian : NULL;
-    for (size_t i = 0; i < s->count; i++) {
-        const size_t at = i * out->row_step * w->real_size;
-        const size_t from = inner ? i * slot_of(s, k->op->in)->row_step * w->real_size : 0;
-        const char *image = inner ? slot_of(s, k->op->in)->value + from : blv_nn_data_row(s, i);
-        add_image(s, k, image, out->delta + at, s->pass->gradient, out->delta_tangent + at,
-                  hessian);
-        if (inner && hessian)
-            add_image(s, k, slot_of(s, k->op->in)->tangent + from, out->delta + at, hessian, NULL,
+static void gather_kernel_row(const nn_block *b, const nn_op *op, size_t y) {
+    const blv_nn_pass *pass = b->slice->pass;
+    const size_t channels = shape_of(b, op->in).channels, across = op->kernel * channels;
+    const bool inner = op->in != NN_INPUT;
+    if (inner && nn_pixels(shape_of(b, op->out)) == 1 && op->padding == 0) {
+        const size_t row = y * shape_of(b, op->in).width;
+        for (size_t x = 0; x < op->kernel; x++)
+            add_rows(b, op, channels, (row + x) * slot_of(b, op->in)->step,
+                     y * across + x * channels);
+        return;
+    }
+    nn_patches p = blv_nn_patches(b->slice->work, op);
+    p.begin_y = y;
+    p.end_y = y + 1;
+    p.step = blv_nn_pitch(b->slice->work, across);
+    const nn_pair delta = deltas_at(b, op->out);
+    for (size_t i = 0; i < b->rows; i++) {
+        const size_t at = i * slot_of(b, op->out)->row_step;
+        const size_t from = inner ? i * slot_of(b, op->in)->row_step : 0;
+        const char *d = nn_at(b, delta.first, at);
+        const char *t = delta.second ? nn_at(b, delta.second, at) : NULL;
+        add_image(b, op, p,
+                  inner ? nn_at(b, values_at(b, op->in).first, from) : nn_row_data(b->slice, i), d,
+                  pass->gradient, t, t ? pass->hessian : NULL);
+        if (inner && t)
+            add_image(b, op, p, nn_at(b, values_at(b, op->in).second, from), d, pass->hessian, NULL,
                       NULL);
     }
 }
 
-static void gather_kernel_row(const nn_slice *s, const nn_piece *piece, char *scratch) {
-    const blv_nn_work *w = s->work;
-    const nn_op *op = &w->net->ops[piece->op];
-    const blv_nn_shape in = w->net->nodes[op->in].shape, out = w->net->nodes[op->out].shape;
-    const size_t y = piece->begin, across = op->kernel_x * in.channels;
-    if (op->in != NN_INPUT && nn_pixels(out) == 1 && op->padding == 0) {
-        for (size_t x = 0; x < op->kernel_x; x++)
-            add_rows(s, op, in.channels, (y * in.width + x) * slot_of(s, op->in)->step,
-                     y * across + x * in.channels, scratch);
-        return;
-    }
-    kernel_row k = {
-        .op = op, .patches = blv_nn_patches(w, op), .place = y * across, .scratch = scratch};
-    k.patches.begin_y = y;
-    k.patches.end_y = y + 1;
-    k.patches.step = blv_nn_pitch(w, across);
-    add_images(s, &k);
+static void add_bias(const nn_block *b, const nn_op *op, const char *delta, void *out) {
+    loops_of(b)->column_sums(b->rows, shape_of(b, op->out).channels, delta,
+                             slot_of(b, op->out)->row_step, nn_at(b, out, op->bias));
 }
 
-static void add_bias(const nn_slice *s, const nn_op *op, const char *delta, void *out) {
-    const blv_nn_work *w = s->work;
-    const nn_slot_buffers *slot = slot_of(s, op->out);
-    const size_t pixels = nn_pixels(w->net->nodes[op->out].shape), outputs = outputs_of(s, op);
-    char *sums = (char *)out + op->bias * w->real_size;
-    if (pixels == 1) {
-        w->loops->column_sums(s->count, outputs, delta, slot->row_step, sums);
-        return;
-    }
-    for (size_t i = 0; i < s->count; i++)
-        w->loops->column_sums(pixels, outputs, delta + i * slot->row_step * w->real_size,
-                              slot->step, sums);
-}
-
-void blv_nn_gather(const nn_slice *s, const nn_piece *piece, char *scratch) {
-    const nn_op *op = &s->work->net->ops[piece->op];
-    const nn_slot_buffers *out = slot_of(s, op->out);
+void blv_nn_gather(const nn_block *b, const nn_piece *piece) {
+    const nn_op *op = &b->slice->work->net->ops[piece->op];
+    const nn_pair delta = deltas_at(b, op->out);
     switch (piece->what) {
     case NN_ROWS:
-        add_rows(s, op, piece->end - piece->begin, piece->begin, piece->begin, scratch);
+        add_rows(b, op, piece->end - piece->begin, piece->begin, piece->begin);
         break;
     case NN_KERNEL_ROW:
-        gather_kernel_row(s, piece, scratch);
+        gather_kernel_row(b, op, piece->begin);
         break;
     default:
-        if (s->pass->gradient)
-            add_bias(s, op, out->delta, s->pass->gradient);
-        if (s->delta_tangent)
-            add_bias(s, op, out->delta_tangent, s->pass->hessian);
+        if (b->slice->pass->gradient)
+            add_bias(b, op, delta.first, b->slice->pass->gradient);
+        if (delta.second)
+            add_bias(b, op, delta.second, b->slice->pass->hessian);
     }
 }
 
@@ -214,13 +164,13 @@ static size_t cut(nn_piece *list, size_t used, nn_piece like, size_t count, size
     return used;
 }
 
-/* The pieces of all layers with weights, before or after the rows go through. */
-static size_t list_pieces(const blv_nn_work *w, nn_piece *list, bool gather) {
+size_t blv_nn_list_pieces(const blv_nn_work *w, nn_piece *list, bool gather) {
     size_t used = 0;
     for (size_t i = 0; i < w->net->op_count; i++) {
         const nn_op *op = &w->net->ops[i];
         if (!nn_has_weights(op))
             continue;
+        const bool linear = op->kind == NN_LINEAR;
         const size_t depth = nn_depth(w->net, op);
         const size_t rows = rows_of_a_piece(w->net->nodes[op->out].shape.channels,
                                             gather ? ELEMENTS_GATHERED : ELEMENTS_PREPARED);
@@ -230,21 +180,12 @@ static size_t list_pieces(const blv_nn_work *w, nn_piece *list, bool gather) {
         piece.what = NN_TRANSPOSE;
         if (!gather && op->in != NN_INPUT)
             used = cut(list, used, piece, depth, rows);
-        piece.what = op->kind == NN_LINEAR ? NN_ROWS : NN_KERNEL_ROW;
+        piece.what = linear ? NN_ROWS : NN_KERNEL_ROW;
         if (gather)
-            used = op->kind == NN_LINEAR ? cut(list, used, piece, depth, rows)
-                                         : cut(list, used, piece, op->kernel_y, 1);
+            used = cut(list, used, piece, linear ? depth : op->kernel, linear ? rows : 1);
         piece.what = NN_BIAS;
-        if (gather && op->bias != NN_NO_PLACE)
+        if (gather && linear)
             used = cut(list, used, piece, 1, 1);
     }
     return used;
-}
-
-size_t blv_nn_list_prepare(const blv_nn_work *w, nn_piece *list) {
-    return list_pieces(w, list, false);
-}
-
-size_t blv_nn_list_gather(const blv_nn_work *w, nn_piece *list) {
-    return list_pieces(w, list, true);
 }

@@ -39,10 +39,15 @@ typedef struct nn_scores {
     double sum; /* of weight times loss: a result */
 } nn_scores;
 
+/* The pixels of some rows, in elements from row to row and from pixel to pixel. */
+typedef struct nn_pixels_of_rows {
+    size_t rows, row_step, pixels, step, channels;
+} nn_pixels_of_rows;
+
 /* Terms of a sum for each channel: out[p,c] = shift[c] + sum_t factor_t[c] in_t[p,c]. */
 enum { NN_TERMS_MAX = 4 };
 typedef struct nn_channel_sum {
-    size_t pixels, step; /* of in and out: the padded number of channels */
+    nn_pixels_of_rows at; /* in all of in and out */
     size_t terms;
     const void *factor[NN_TERMS_MAX], *in[NN_TERMS_MAX];
     const void *shift; /* NULL: 0 */
@@ -50,10 +55,10 @@ typedef struct nn_channel_sum {
     bool add; /* to what is in out */
 } nn_channel_sum;
 
-/* Of each channel over the pixels of some rows, in double: the mean, the sum of squared distances
- * from it, and with tangents the sum of these and of their products with distances. */
+/* Of each channel over the pixels, in double: the mean, the sum of squared distances from it, and
+ * with tangents the sum of these and of their products with distances. */
 typedef struct nn_spread {
-    size_t rows, row_step, pixels, channels, step;
+    nn_pixels_of_rows at;
     const void *x, *tangent; /* tangent may be NULL */
     double *mean, *squares, *tangents, *products;
 } nn_spread;
@@ -63,26 +68,18 @@ typedef struct nn_spread {
  *   sums_t    += delta_t          products_t += delta_t normal + delta normal_t
  *   normal_t = by_x_t x_t + by_x x + by_1 */
 typedef struct nn_norm_sums {
-    size_t pixels, channels, step;
+    nn_pixels_of_rows at;
     const void *x, *x_tangent, *delta, *delta_tangent; /* tangents may be NULL */
     const double *mean, *inverse, *by_tangent, *by_value, *by_one;
     double *sums, *products, *sums_tangent, *products_tangent;
 } nn_norm_sums;
 
-/* Windows of size_y x size_x pixels of one image; those of an average are multiplied by factor. */
-typedef struct nn_windows {
-    size_t in_width, out_height, out_width;
-    size_t size_y, size_x, stride;
-    size_t channels, step;
-    double factor;
-} nn_windows;
-
 /* Some cells of the windows of a convolution, as a matrix: a row for each pixel of its output, and
  * in it the cells one after the other with all channels each; cells outside of the image are 0. */
 typedef struct nn_patches {
     size_t in_height, in_width, channels;
-    size_t pixel_step, channel_step;       /* of the image, in elements */
-    size_t begin_y, end_y, begin_x, end_x; /* the cells of the kernel */
+    size_t pixel_step, channel_step; /* of the image, in elements */
+    size_t begin_y, end_y, width;    /* the cells: rows of the kernel, and their length */
     size_t stride, padding, out_width;
     size_t first, pixels; /* of the output */
     size_t step;          /* of the matrix */
@@ -120,14 +117,10 @@ typedef struct nn_loops {
     void (*channel_sum)(const nn_channel_sum *sum);
     void (*spread)(const nn_spread *spread);
     void (*norm_sums)(const nn_norm_sums *sums);
-    /* Averages of windows, and the largest of each: where it is, from the values, and then values
-     * or tangents from there. The way back adds. */
-    void (*pool)(const nn_windows *windows, const void *in, void *out);
-    void (*pool_back)(const nn_windows *windows, const void *delta, void *in);
-    void (*find_best)(const nn_windows *windows, const void *in, uint8_t *best);
-    void (*take_best)(const nn_windows *windows, const uint8_t *best, const void *in, void *out);
-    void (*take_best_back)(const nn_windows *windows, const uint8_t *best, const void *delta,
-                           void *in);
+    /* The average of all pixels of each row, in rows `step` apart. */
+    void (*pool)(const nn_pixels_of_rows *at, const void *in, size_t step, void *out);
+    /* adds */
+    void (*pool_back)(const nn_pixels_of_rows *at, const void *delta, size_t step, void *in);
 } nn_loops;
 
 const nn_loops *blv_nn_loops(blv_precision precision, blv_instructions instructions);

@@ -80,7 +80,4 @@ const nn_loops TABLE = {
     .norm_sums = norm_sums,
     .pool = pool,
     .pool_back = pool_back,
-    .find_best = find_best,
-    .take_best = take_best,
-    .take_best_back = take_best_back,
 };

@@ -12,17 +12,17 @@
  * and with given ones the same with p = q = S = P = S. = P. = 0. All of it is linear in x, x., d
  * and d.: the numbers of a channel are worked out once, in double, and applied to every pixel. The
  * gradient is N P by scale and N S by shift, with these sums taken in either case. */
-#include "nn/nn_block.h"
+#include "nn/nn_work.h"
 
 #include <math.h>
 #include <string.h>
 
-static size_t pixels_of(const blv_nn_work *w, size_t op) {
-    return nn_pixels(w->net->nodes[w->net->ops[op].out].shape);
+static size_t pixels_of(const blv_nn_work *w, const nn_op *op) {
+    return nn_pixels(w->net->nodes[op->out].shape);
 }
 
-static size_t channels_of(const blv_nn_work *w, size_t op) {
-    return w->net->nodes[w->net->ops[op].out].shape.channels;
+static size_t channels_of(const blv_nn_work *w, const nn_op *op) {
+    return w->net->nodes[op->out].shape.channels;
 }
 
 static double real_at(const blv_nn_work *w, const void *array, size_t i) {
@@ -31,26 +31,21 @@ static double real_at(const blv_nn_work *w, const void *array, size_t i) {
     return w->precision == BLV_F32 ? (double)((const float *)array)[i] : ((const double *)array)[i];
 }
 
-static void add_real(const blv_nn_work *w, void *array, size_t i, double value) {
+static void put_real(const blv_nn_work *w, void *array, size_t i, double value) {
     if (w->precision == BLV_F32)
-        ((float *)array)[i] = (float)((double)((float *)array)[i] + value);
+        ((float *)array)[i] = (float)value;
     else
-        ((double *)array)[i] += value;
+        ((double *)array)[i] = value;
 }
 
-static void set_coefficient(const blv_nn_work *w, nn_op_buffers *room, int which, size_t c,
-                            double value) {
-    if (w->precision == BLV_F32)
-        ((float *)room->coefficient[which])[c] = (float)value;
-    else
-        ((double *)room->coefficient[which])[c] = value;
+static void add_real(const blv_nn_work *w, void *array, size_t i, double value) {
+    put_real(w, array, i, real_at(w, array, i) + value);
 }
 
 /* The numbers of a channel by which values and tangents go forward. */
-static void forward_numbers(const nn_slice *s, size_t number, size_t c) {
-    blv_nn_work *w = s->work;
-    const nn_op *op = &w->net->ops[number];
-    nn_op_buffers *room = &w->ops[number];
+static void forward_numbers(const nn_slice *s, const nn_op *op, size_t c) {
+    const blv_nn_work *w = s->work;
+    const nn_op_buffers *room = buffers_of(w, op);
     const double scale = real_at(w, s->pass->params, op->weight + c);
     const double shift = real_at(w, s->pass->params, op->bias + c);
     const double scale_t = real_at(w, s->pass->v, op->weight + c);
@@ -61,17 +56,17 @@ static void forward_numbers(const nn_slice *s, size_t number, size_t c) {
     room->number[NN_D_MOVED_BY_TANGENT][c] = r;
     room->number[NN_D_MOVED_BY_VALUE][c] = by_value;
     room->number[NN_D_MOVED_BY_ONE][c] = by_one;
-    set_coefficient(w, room, NN_C_SCALE, c, scale * r);
-    set_coefficient(w, room, NN_C_SHIFT, c, shift - scale * r * m);
-    set_coefficient(w, room, NN_C_TANGENT_BY_VALUE, c, scale_t * r + scale * by_value);
-    set_coefficient(w, room, NN_C_TANGENT_SHIFT, c, shift_t - scale_t * r * m + scale * by_one);
+    put_real(w, room->coefficient[NN_C_SCALE], c, scale * r);
+    put_real(w, room->coefficient[NN_C_SHIFT], c, shift - scale * r * m);
+    put_real(w, room->coefficient[NN_C_TANGENT_BY_VALUE], c, scale_t * r + scale * by_value);
+    put_real(w, room->coefficient[NN_C_TANGENT_SHIFT], c,
+             shift_t - scale_t * r * m + scale * by_one);
 }
 
 /* Those by which deltas and their tangents go back. */
-static void backward_numbers(const nn_slice *s, size_t number, size_t c, double pixels) {
-    blv_nn_work *w = s->work;
-    const nn_op *op = &w->net->ops[number];
-    nn_op_buffers *room = &w->ops[number];
+static void backward_numbers(const nn_slice *s, const nn_op *op, size_t c, double pixels) {
+    const blv_nn_work *w = s->work;
+    const nn_op_buffers *room = buffers_of(w, op);
     const double scale = real_at(w, s->pass->params, op->weight + c);
     const double scale_t = real_at(w, s->pass->v, op->weight + c);
     const double m = room->number[NN_D_MEAN][c], r = room->number[NN_D_INVERSE][c];
@@ -83,70 +78,65 @@ static void backward_numbers(const nn_slice *s, size_t number, size_t c, double 
     const double S_t = once * room->number[NN_D_SUM_TANGENT][c];
     const double P_t = once * room->number[NN_D_PRODUCT_TANGENT][c];
     const double e = r * scale, turn = -r * r * q * scale + r * scale_t;
-    set_coefficient(w, room, NN_C_BACK_BY_VALUE, c, -e * r * P);
-    set_coefficient(w, room, NN_C_BACK_SHIFT, c, e * (r * m * P - S));
-    set_coefficient(w, room, NN_C_BACK_TANGENT_BY_DELTA, c, turn);
-    set_coefficient(w, room, NN_C_BACK_TANGENT_BY_TANGENT, c, -e * r * P);
-    set_coefficient(w, room, NN_C_BACK_TANGENT_BY_VALUE, c,
-                    -turn * r * P - e * r * P_t - e * P * by_value);
-    set_coefficient(w, room, NN_C_BACK_TANGENT_SHIFT, c,
-                    turn * (r * m * P - S) + e * (r * m * P_t - S_t - P * by_one));
+    put_real(w, room->coefficient[NN_C_BACK_BY_VALUE], c, -e * r * P);
+    put_real(w, room->coefficient[NN_C_BACK_SHIFT], c, e * (r * m * P - S));
+    put_real(w, room->coefficient[NN_C_BACK_TANGENT_BY_DELTA], c, turn);
+    put_real(w, room->coefficient[NN_C_BACK_TANGENT_BY_TANGENT], c, -e * r * P);
+    put_real(w, room->coefficient[NN_C_BACK_TANGENT_BY_VALUE], c,
+             -turn * r * P - e * r * P_t - e * P * by_value);
+    put_real(w, room->coefficient[NN_C_BACK_TANGENT_SHIFT], c,
+             turn * (r * m * P - S) + e * (r * m * P_t - S_t - P * by_one));
 }
 
-void blv_nn_norm_open(const nn_slice *s, size_t number) {
-    nn_op_buffers *room = &s->work->ops[number];
-    const size_t channels = channels_of(s->work, number);
-    const double *mean = s->pass->statistics + s->work->net->ops[number].statistic;
+void blv_nn_norm_open(const nn_slice *s, const nn_op *op) {
+    const nn_op_buffers *room = buffers_of(s->work, op);
+    const size_t channels = channels_of(s->work, op);
+    const double *mean = s->pass->statistics + op->statistic;
     for (size_t c = 0; c < channels; c++) {
         room->number[NN_D_MEAN][c] = mean[c];
         room->number[NN_D_INVERSE][c] = 1.0 / sqrt(mean[channels + c] + NN_NORM_EPSILON);
         room->number[NN_D_TANGENT_MEAN][c] = room->number[NN_D_TANGENT_PRODUCT][c] = 0.0;
-        forward_numbers(s, number, c);
-        backward_numbers(s, number, c, 1.0);
+        forward_numbers(s, op, c);
+        backward_numbers(s, op, c, 1.0);
     }
 }
 
 /* ---- Sums ---- */
 
-static double *partial_of(const nn_block *b, size_t number, size_t which) {
-    const size_t channels = channels_of(b->slice->work, number);
-    return b->slice->work->ops[number].partial + (b->number * NN_PARTIALS + which) * channels;
+static double *partial_of(const nn_block *b, const nn_op *op, size_t which) {
+    const blv_nn_work *w = b->slice->work;
+    return buffers_of(w, op)->partial + (b->number * NN_PARTIALS + which) * channels_of(w, op);
 }
 
-void blv_nn_norm_sum_forward(const nn_block *b, size_t number) {
-    const blv_nn_work *w = b->slice->work;
-    const nn_op *op = op_at(b, number);
+void blv_nn_norm_sum_forward(const nn_block *b, const nn_op *op) {
     const nn_pair value = values_at(b, op->in);
-    const nn_spread spread = {.rows = b->rows,
-                              .row_step = slot_of(b, op->in)->row_step,
-                              .pixels = pixels_of(w, number),
-                              .channels = channels_of(w, number),
-                              .step = slot_of(b, op->in)->step,
+    const nn_spread spread = {.at = pixels_at(b, op->in),
                               .x = value.first,
                               .tangent = value.second,
-                              .mean = partial_of(b, number, 0),
-                              .squares = partial_of(b, number, 1),
-                              .tangents = partial_of(b, number, 2),
-                              .products = partial_of(b, number, 3)};
-    w->loops->spread(&spread);
+                              .mean = partial_of(b, op, 0),
+                              .squares = partial_of(b, op, 1),
+                              .tangents = partial_of(b, op, 2),
+                              .products = partial_of(b, op, 3)};
+    loops_of(b)->spread(&spread);
 }
 
 /* Pixels of the i-th block of a slice. */
-static double pixels_of_block(const nn_slice *s, size_t number, size_t i) {
+static double pixels_of_block(const nn_slice *s, const nn_op *op, size_t i) {
     const blv_nn_work *w = s->work;
     const size_t left = s->count - i * w->block_rows;
     const size_t rows = left < w->block_rows ? left : w->block_rows;
-    return (double)(rows * pixels_of(w, number));
+    return (double)(rows * pixels_of(w, op));
 }
 
-/* Means and squares of blocks are put together pairwise (Chan, Golub, LeVeque 1983). */
-static void join_blocks(const nn_slice *s, size_t number, size_t c, double *variance) {
-    const nn_op_buffers *room = &s->work->ops[number];
-    const size_t channels = channels_of(s->work, number);
+/* Means and squares of blocks are put together pairwise (Chan, Golub, LeVeque 1983). Returns the
+ * variance. */
+static double join_blocks(const nn_slice *s, const nn_op *op, size_t c) {
+    const nn_op_buffers *room = buffers_of(s->work, op);
+    const size_t channels = channels_of(s->work, op);
     const double *part = room->partial + c;
     double pixels = 0.0, mean = 0.0, squares = 0.0, tangents = 0.0, products = 0.0;
     for (size_t i = 0; i < s->blocks; i++, part += NN_PARTIALS * channels) {
-        const double more = pixels_of_block(s, number, i), off = part[0] - mean;
+        const double more = pixels_of_block(s, op, i), off = part[0] - mean;
         pixels += more;
         mean += off * more / pixels;
         squares += part[channels] + off * off * more * (pixels - more) / pixels;
@@ -156,64 +146,54 @@ static void join_blocks(const nn_slice *s, size_t number, size_t c, double *vari
         tangents += part[2 * channels];
         products += part[3 * channels] + (part[0] - mean) * part[2 * channels];
     }
-    *variance = squares / pixels;
-    const double inverse = 1.0 / sqrt(*variance + NN_NORM_EPSILON);
+    const double variance = squares / pixels, inverse = 1.0 / sqrt(variance + NN_NORM_EPSILON);
     room->number[NN_D_MEAN][c] = mean;
     room->number[NN_D_INVERSE][c] = inverse;
     room->number[NN_D_TANGENT_MEAN][c] = tangents / pixels;
     room->number[NN_D_TANGENT_PRODUCT][c] = inverse * products / pixels;
+    return variance;
 }
 
-void blv_nn_norm_close_forward(const nn_slice *s, size_t number) {
-    blv_nn_work *w = s->work;
-    const size_t channels = channels_of(w, number), place = w->net->ops[number].statistic;
+void blv_nn_norm_close_forward(const nn_slice *s, const nn_op *op) {
+    const blv_nn_work *w = s->work;
+    const size_t channels = channels_of(w, op), place = op->statistic;
     const double share = (double)s->count / (double)s->rows->count;
     for (size_t c = 0; c < channels; c++) {
-        double variance;
-        join_blocks(s, number, c, &variance);
-        forward_numbers(s, number, c);
+        const double variance = join_blocks(s, op, c);
+        forward_numbers(s, op, c);
         if (w->observed) {
-            w->observed[place + c] += share * w->ops[number].number[NN_D_MEAN][c];
+            w->observed[place + c] += share * buffers_of(w, op)->number[NN_D_MEAN][c];
             w->observed[place + channels + c] += share * variance;
         }
     }
 }
 
-void blv_nn_norm_sum_backward(const nn_block *b, size_t number) {
-    const blv_nn_work *w = b->slice->work;
-    const nn_op_buffers *room = &w->ops[number];
-    const nn_slot_buffers *in = slot_of(b, op_at(b, number)->in);
-    const nn_pair value = values_at(b, op_at(b, number)->in);
-    const nn_pair delta = deltas_at(b, op_at(b, number)->out);
-    nn_norm_sums sums = {.pixels = pixels_of(w, number),
-                         .channels = channels_of(w, number),
-                         .step = in->step,
-                         .mean = room->number[NN_D_MEAN],
-                         .inverse = room->number[NN_D_INVERSE],
-                         .by_tangent = room->number[NN_D_MOVED_BY_TANGENT],
-                         .by_value = room->number[NN_D_MOVED_BY_VALUE],
-                         .by_one = room->number[NN_D_MOVED_BY_ONE],
-                         .sums = partial_of(b, number, 0),
-                         .products = partial_of(b, number, 1),
-                         .sums_tangent = partial_of(b, number, 2),
-                         .products_tangent = partial_of(b, number, 3)};
-    memset(sums.sums, 0, NN_PARTIALS * sums.channels * sizeof *sums.sums);
-    for (size_t i = 0; i < b->rows; i++) {
-        const size_t at = i * in->row_step * w->real_size;
-        sums.x = value.first + at;
-        sums.delta = delta.first + at;
-        sums.x_tangent = value.second ? value.second + at : NULL;
-        sums.delta_tangent = delta.second ? delta.second + at : NULL;
-        w->loops->norm_sums(&sums);
-    }
+void blv_nn_norm_sum_backward(const nn_block *b, const nn_op *op) {
+    double *const *number = buffers_of(b->slice->work, op)->number;
+    const nn_pair value = values_at(b, op->in), delta = deltas_at(b, op->out);
+    const nn_norm_sums sums = {.at = pixels_at(b, op->in),
+                               .x = value.first,
+                               .x_tangent = value.second,
+                               .delta = delta.first,
+                               .delta_tangent = delta.second,
+                               .mean = number[NN_D_MEAN],
+                               .inverse = number[NN_D_INVERSE],
+                               .by_tangent = number[NN_D_MOVED_BY_TANGENT],
+                               .by_value = number[NN_D_MOVED_BY_VALUE],
+                               .by_one = number[NN_D_MOVED_BY_ONE],
+                               .sums = partial_of(b, op, 0),
+                               .products = partial_of(b, op, 1),
+                               .sums_tangent = partial_of(b, op, 2),
+                               .products_tangent = partial_of(b, op, 3)};
+    memset(sums.sums, 0, NN_PARTIALS * sums.at.channels * sizeof *sums.sums);
+    loops_of(b)->norm_sums(&sums);
 }
 
-void blv_nn_norm_close_backward(const nn_slice *s, size_t number) {
-    blv_nn_work *w = s->work;
-    const nn_op *op = &w->net->ops[number];
-    const nn_op_buffers *room = &w->ops[number];
-    const size_t channels = channels_of(w, number);
-    const double pixels = (double)(s->count * pixels_of(w, number));
+void blv_nn_norm_close_backward(const nn_slice *s, const nn_op *op) {
+    const blv_nn_work *w = s->work;
+    const nn_op_buffers *room = buffers_of(w, op);
+    const size_t channels = channels_of(w, op);
+    const double pixels = (double)(s->count * pixels_of(w, op));
     for (size_t c = 0; c < channels; c++) {
         double total[NN_PARTIALS] = {0.0};
         for (size_t i = 0; i < s->blocks; i++)
@@ -222,7 +202,7 @@ void blv_nn_norm_close_backward(const nn_slice *s, size_t number) {
         for (size_t k = 0; k < NN_PARTIALS; k++)
             room->number[NN_D_SUM + k][c] = total[k];
         if (s->own_statistics)
-            backward_numbers(s, number, c, pixels);
+            backward_numbers(s, op, c, pixels);
         if (s->pass->gradient) {
             add_real(w, s->pass->gradient, op->bias + c, total[0]);
             add_real(w, s->pass->gradient, op->weight + c, total[1]);
@@ -236,63 +216,48 @@ void blv_nn_norm_close_backward(const nn_slice *s, size_t number) {
 
 /* ---- Every pixel ---- */
 
-void blv_nn_norm_forward(const nn_block *b, size_t number) {
-    const blv_nn_work *w = b->slice->work;
-    const nn_op *op = op_at(b, number);
-    const nn_slot_buffers *slot = slot_of(b, op->in);
-    void *const *of = w->ops[number].coefficient;
+void blv_nn_norm_forward(const nn_block *b, const nn_op *op) {
+    void *const *of = buffers_of(b->slice->work, op)->coefficient;
     const nn_pair in = values_at(b, op->in), out = values_at(b, op->out);
-    for (size_t i = 0; i < b->rows; i++) {
-        const size_t at = i * slot->row_step * w->real_size;
-        nn_channel_sum sum = {.pixels = pixels_of(w, number),
-                              .step = slot->step,
-                              .terms = 1,
-                              .factor = {of[NN_C_SCALE], of[NN_C_TANGENT_BY_VALUE]},
-                              .in = {in.first + at, in.first + at},
-                              .shift = of[NN_C_SHIFT],
-                              .out = out.first + at};
-        w->loops->channel_sum(&sum);
-        if (!in.second)
-            continue;
-        sum.terms = 2;
-        sum.in[0] = in.second + at;
-        sum.shift = of[NN_C_TANGENT_SHIFT];
-        sum.out = out.second + at;
-        w->loops->channel_sum(&sum);
-    }
+    nn_channel_sum sum = {.at = pixels_at(b, op->in),
+                          .terms = 1,
+                          .factor = {of[NN_C_SCALE], of[NN_C_TANGENT_BY_VALUE]},
+                          .in = {in.first, in.first},
+                          .shift = of[NN_C_SHIFT],
+                          .out = out.first};
+    loops_of(b)->channel_sum(&sum);
+    if (!in.second)
+        return;
+    sum.terms = 2;
+    sum.in[0] = in.second;
+    sum.shift = of[NN_C_TANGENT_SHIFT];
+    sum.out = out.second;
+    loops_of(b)->channel_sum(&sum);
 }
 
-void blv_nn_norm_backward(const nn_block *b, size_t number) {
-    const blv_nn_work *w = b->slice->work;
-    const nn_op *op = op_at(b, number);
-    const nn_slot_buffers *slot = slot_of(b, op->in);
-    void *const *of = w->ops[number].coefficient;
+void blv_nn_norm_backward(const nn_block *b, const nn_op *op) {
+    void *const *of = buffers_of(b->slice->work, op)->coefficient;
     const nn_pair value = values_at(b, op->in);
     const nn_pair in = deltas_at(b, op->in), out = deltas_at(b, op->out);
     const bool own = b->slice->own_statistics;
-    for (size_t i = 0; i < b->rows; i++) {
-        const size_t at = i * slot->row_step * w->real_size;
-        nn_channel_sum sum = {.pixels = pixels_of(w, number),
-                              .step = slot->step,
-                              .terms = own ? 2 : 1,
-                              .factor = {of[NN_C_SCALE], of[NN_C_BACK_BY_VALUE]},
-                              .in = {out.first + at, value.first + at},
-                              .shift = own ? of[NN_C_BACK_SHIFT] : NULL,
-                              .out = in.first + at,
-                              .add = op->adds};
-        w->loops->channel_sum(&sum);
-        if (!in.second)
-            continue;
-        nn_channel_sum second = {
-            .pixels = sum.pixels,
-            .step = sum.step,
-            .terms = own ? 4 : 2,
-            .factor = {of[NN_C_SCALE], of[NN_C_BACK_TANGENT_BY_DELTA],
-                       of[NN_C_BACK_TANGENT_BY_TANGENT], of[NN_C_BACK_TANGENT_BY_VALUE]},
-            .in = {out.second + at, out.first + at, value.second + at, value.first + at},
-            .shift = own ? of[NN_C_BACK_TANGENT_SHIFT] : NULL,
-            .out = in.second + at,
-            .add = op->adds};
-        w->loops->channel_sum(&second);
-    }
+    const nn_channel_sum sum = {.at = pixels_at(b, op->in),
+                                .terms = own ? 2 : 1,
+                                .factor = {of[NN_C_SCALE], of[NN_C_BACK_BY_VALUE]},
+                                .in = {out.first, value.first},
+                                .shift = own ? of[NN_C_BACK_SHIFT] : NULL,
+                                .out = in.first,
+                                .add = op->adds};
+    loops_of(b)->channel_sum(&sum);
+    if (!in.second)
+        return;
+    const nn_channel_sum second = {.at = sum.at,
+                                   .terms = own ? 4 : 2,
+                                   .factor = {of[NN_C_SCALE], of[NN_C_BACK_TANGENT_BY_DELTA],
+                                              of[NN_C_BACK_TANGENT_BY_TANGENT],
+                                              of[NN_C_BACK_TANGENT_BY_VALUE]},
+                                   .in = {out.second, out.first, value.second, value.first},
+                                   .shift = own ? of[NN_C_BACK_TANGENT_SHIFT] : NULL,
+                                   .out = in.second,
+                                   .add = op->adds};
+    loops_of(b)->channel_sum(&second);
 }

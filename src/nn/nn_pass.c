@@ -9,12 +9,6 @@
 /* One thread needs about this, and two gain from this much on. */
 static const double SECONDS_PER_FLOP_F32 = 1.2e-11, SECONDS_WORTH_THREADS = 30e-6;
 
-const char *blv_nn_data_row(const nn_slice *s, size_t i) {
-    const blv_rows *rows = s->rows;
-    const size_t row = rows->index ? rows->index[s->begin + i] : rows->first + s->begin + i;
-    return (const char *)rows->dense + row * rows->stride * s->work->real_size;
-}
-
 /* ---- Stages: what each block does between two sums over all blocks ---- */
 
 /* Ops forward_begin .. forward_end - 1, then the losses, then ops backward_begin - 1 down to
@@ -31,16 +25,17 @@ static void take_losses(const nn_block *b) {
     const nn_slice *s = b->slice;
     const blv_nn_work *w = s->work;
     const blv_rows *rows = s->rows;
-    const nn_slot_buffers *slot = &w->slots[w->net->nodes[w->net->scores].slot];
-    const size_t at = b->first * slot->row_step * w->real_size, place = s->begin + b->first;
+    const int node = w->net->scores;
+    const nn_pair value = values_at(b, node), delta = deltas_at(b, node);
+    const size_t place = s->begin + b->first;
     nn_scores scores = {.rows = b->rows,
                         .classes = blv_nn_classes(w->net),
-                        .step = slot->row_step,
+                        .step = slot_of(b, node)->row_step,
                         .scale = s->pass->scale,
-                        .score = slot->value + at,
-                        .tangent = s->tangent ? slot->tangent + at : NULL,
-                        .delta = s->delta ? slot->delta + at : NULL,
-                        .delta_tangent = s->delta_tangent ? slot->delta_tangent + at : NULL,
+                        .score = value.first,
+                        .tangent = value.second,
+                        .delta = s->delta ? delta.first : NULL,
+                        .delta_tangent = delta.second,
                         .label = rows->label,
                         .weight = rows->weight,
                         .loss = s->pass->row_loss,
@@ -53,36 +48,29 @@ static void take_losses(const nn_block *b) {
     w->losses[b->number] = scores.sum;
 }
 
-/* One row of a slot, its pixels without gaps. */
-static void copy_row(const blv_nn_work *w, const nn_slot_buffers *slot, blv_nn_shape shape,
-                     size_t i, char *to) {
-    const size_t bytes = shape.channels * w->real_size;
-    const char *from = slot->value + i * slot->row_step * w->real_size;
-    for (size_t k = 0; k < nn_pixels(shape); k++)
-        memcpy(to + k * bytes, from + k * slot->step * w->real_size, bytes);
-}
-
 /* What a node gives for the rows of a block goes to `out`, by row of the data. */
 static void hand_out(const nn_block *b, int node, char *out) {
+    const nn_matrix rows = nn_input_rows(b, node);
+    const size_t width = shape_of(b, node).channels;
+    for (size_t i = 0; out && i < b->rows; i++)
+        memcpy(nn_at(b, out, nn_row_number(b->slice, b->first + i) * width),
+               nn_at(b, rows.data, i * rows.step), width * b->slice->work->real_size);
+}
+
+/* Puts rows of the data where a first layer that is linear finds them. */
+static void fetch(const nn_block *b) {
     const nn_slice *s = b->slice;
     const blv_nn_work *w = s->work;
-    const blv_nn_shape shape = w->net->nodes[node].shape;
-    const size_t bytes = nn_pixels(shape) * shape.channels * w->real_size;
-    for (size_t i = 0; i < b->rows; i++) {
-        const size_t place = s->begin + b->first + i;
-        const size_t row = s->rows->index ? s->rows->index[place] : s->rows->first + place;
-        if (node == NN_INPUT)
-            memcpy(out + row * bytes, blv_nn_data_row(s, b->first + i), bytes);
-        else
-            copy_row(w, &w->slots[w->net->nodes[node].slot], shape, b->first + i,
-                     out + row * bytes);
-    }
+    const size_t bytes = blv_nn_inputs(w->net) * w->real_size;
+    for (size_t i = b->first; !s->input_in_place && w->input && i < b->first + b->rows; i++)
+        memcpy(nn_at(b, w->input, i * w->input_step), nn_row_data(s, i), bytes);
 }
 
 static void run_stage(void *context, size_t task, int member) {
     const stage *st = context;
     const nn_slice *s = st->slice;
     const blv_nn_work *w = s->work;
+    const nn_op *ops = w->net->ops;
     const size_t first = task * w->block_rows, left = s->count - first;
     const nn_block block = {.slice = s,
                             .number = task,
@@ -90,40 +78,37 @@ static void run_stage(void *context, size_t task, int member) {
                             .rows = left < w->block_rows ? left : w->block_rows,
                             .scratch = w->scratch + (size_t)member * w->scratch_bytes};
     if (st->forward_begin == 0 && st->forward_end > 0)
-        blv_nn_fetch(&block);
+        fetch(&block);
     for (size_t op = st->forward_begin; op < st->forward_end; op++)
-        blv_nn_forward(&block, op);
+        blv_nn_forward(&block, &ops[op]);
     if (st->forward_sums != NN_NO_PLACE)
-        blv_nn_norm_sum_forward(&block, st->forward_sums);
-    if (st->losses)
+        blv_nn_norm_sum_forward(&block, &ops[st->forward_sums]);
+    if (st->losses) {
         take_losses(&block);
-    if (st->losses && s->pass->row_scores)
         hand_out(&block, w->net->scores, s->pass->row_scores);
-    if (st->losses && s->pass->row_features)
         hand_out(&block, nn_last_layer(w->net)->in, s->pass->row_features);
+    }
     for (size_t op = st->backward_begin; op-- > st->backward_end;) {
-        if (w->net->ops[op].kind == NN_NORM && !s->own_statistics)
-            blv_nn_norm_sum_backward(&block, op);
-        blv_nn_backward(&block, op);
+        if (ops[op].kind == NN_NORM && !s->own_statistics)
+            blv_nn_norm_sum_backward(&block, &ops[op]);
+        blv_nn_backward(&block, &ops[op]);
     }
     if (st->backward_sums != NN_NO_PLACE)
-        blv_nn_norm_sum_backward(&block, st->backward_sums);
+        blv_nn_norm_sum_backward(&block, &ops[st->backward_sums]);
 }
 
-static bool is_norm(const nn_slice *s, size_t op) {
-    return s->work->net->ops[op].kind == NN_NORM;
+/* The next norm from an op on that needs sums over all rows; the number of ops: there is none. */
+static size_t next_stop(const nn_slice *s, size_t op) {
+    const blv_nn *net = s->work->net;
+    while (op < net->op_count && !(s->own_statistics && net->ops[op].kind == NN_NORM))
+        op++;
+    return op;
 }
 
-static size_t next_norm(const nn_slice *s, size_t from) {
-    while (from < s->work->net->op_count && !is_norm(s, from))
-        from++;
-    return from;
-}
-
-/* The last norm before op `below`, or NN_NO_PLACE. */
-static size_t norm_before(const nn_slice *s, size_t below) {
+/* The last such norm before op `below`, or NN_NO_PLACE. */
+static size_t stop_before(const nn_slice *s, size_t below) {
     while (below-- > 0)
-        if (is_norm(s, below))
+        if (next_stop(s, below) == below)
             return below;
     return NN_NO_PLACE;
 }
@@ -132,51 +117,38 @@ static void run(stage *st, int team) {
     blv_threads_run(team, st->slice->blocks, run_stage, st);
 }
 
-/* Statistics given: one stage, everything in it. */
+/* A stage ends wherever a norm needs sums over all rows: one stage, where statistics are given. */
 static void through(const nn_slice *s, int team) {
-    const size_t ops = s->work->net->op_count;
-    stage st = {.slice = s,
-                .forward_end = ops,
-                .losses = true,
-                .backward_begin = s->delta ? ops : 0,
-                .forward_sums = NN_NO_PLACE,
-                .backward_sums = NN_NO_PLACE};
-    run(&st, team);
-    for (size_t op = 0; s->delta && op < ops; op++)
-        if (is_norm(s, op))
-            blv_nn_norm_close_backward(s, op);
-}
-
-/* Own statistics: a stage ends wherever a norm needs sums over all rows. */
-static void through_norms(const nn_slice *s, int team) {
-    const size_t ops = s->work->net->op_count;
+    const blv_nn *net = s->work->net;
     stage st = {.slice = s, .forward_sums = NN_NO_PLACE, .backward_sums = NN_NO_PLACE};
-    while ((st.forward_end = next_norm(s, st.forward_begin ? st.forward_begin + 1 : 0)) < ops) {
+    while ((st.forward_end = next_stop(s, st.forward_begin ? st.forward_begin + 1 : 0)) <
+           net->op_count) {
         st.forward_sums = st.forward_end;
         run(&st, team);
-        blv_nn_norm_close_forward(s, st.forward_end);
+        blv_nn_norm_close_forward(s, &net->ops[st.forward_end]);
         st.forward_begin = st.forward_end;
     }
     st.forward_sums = NN_NO_PLACE;
     st.losses = true;
-    size_t norm = norm_before(s, ops);
     if (s->delta) {
-        st.backward_begin = ops;
-        st.backward_end = norm + 1;
-        st.backward_sums = norm;
+        st.backward_begin = net->op_count;
+        st.backward_sums = stop_before(s, net->op_count);
+        st.backward_end = st.backward_sums + 1; /* 0: there is none */
     }
     run(&st, team);
-    while (s->delta && norm != NN_NO_PLACE) {
-        blv_nn_norm_close_backward(s, norm);
-        const size_t before = norm_before(s, norm);
+    for (size_t norm; (norm = st.backward_sums) != NN_NO_PLACE;) {
+        blv_nn_norm_close_backward(s, &net->ops[norm]);
+        const size_t before = stop_before(s, norm);
         st = (stage){.slice = s,
                      .backward_begin = norm + 1,
-                     .backward_end = before == NN_NO_PLACE ? 0 : before + 1,
+                     .backward_end = before + 1,
                      .forward_sums = NN_NO_PLACE,
                      .backward_sums = before};
         run(&st, team);
-        norm = before;
     }
+    for (size_t op = 0; s->delta && !s->own_statistics && op < net->op_count; op++)
+        if (net->ops[op].kind == NN_NORM)
+            blv_nn_norm_close_backward(s, &net->ops[op]);
 }
 
 /* ---- Slices ---- */
@@ -190,7 +162,9 @@ static void prepare_piece(void *context, size_t task, int member) {
 static void gather_piece(void *context, size_t task, int member) {
     const nn_slice *s = context;
     const blv_nn_work *w = s->work;
-    blv_nn_gather(s, &w->gather[task], w->scratch + (size_t)member * w->scratch_bytes);
+    const nn_block whole = {
+        .slice = s, .rows = s->count, .scratch = w->scratch + (size_t)member * w->scratch_bytes};
+    blv_nn_gather(&whole, &w->gather[task]);
 }
 
 /* Threads for `rows` rows; all of a pass in either precision counts alike. */
@@ -206,10 +180,7 @@ static void run_slice(nn_slice *s, double *loss) {
     const blv_nn_work *w = s->work;
     const int team = team_for(s, s->count);
     s->blocks = (s->count + w->block_rows - 1) / w->block_rows;
-    if (s->own_statistics)
-        through_norms(s, team);
-    else
-        through(s, team);
+    through(s, team);
     if (s->delta)
         blv_threads_run(team, w->gather_count, gather_piece, s);
     for (size_t i = 0; i < s->blocks; i++)
@@ -228,13 +199,13 @@ void blv_nn_run(blv_nn_work *w, const blv_rows *rows, const blv_nn_pass *pass) {
                   .tangent = pass->v && (pass->hessian || pass->row_cross),
                   .delta = pass->gradient || (pass->v && pass->hessian),
                   .delta_tangent = pass->v && pass->hessian,
-                  .own_statistics = w->net->norms > 0 && !pass->statistics,
+                  .own_statistics = w->net->statistics > 0 && !pass->statistics,
                   .input_in_place = lies_well(w, rows)};
     double loss = 0.0;
     blv_threads_run(team_for(&s, w->block_rows), w->prepare_count, prepare_piece, &s);
     for (size_t op = 0; pass->statistics && op < w->net->op_count; op++)
-        if (is_norm(&s, op))
-            blv_nn_norm_open(&s, op);
+        if (w->net->ops[op].kind == NN_NORM)
+            blv_nn_norm_open(&s, &w->net->ops[op]);
     for (s.begin = 0; s.begin < rows->count; s.begin += s.count) {
         const size_t left = rows->count - s.begin;
         s.count = left < w->slice ? left : w->slice;

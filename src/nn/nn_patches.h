@@ -26,7 +26,7 @@ typedef struct run {
 
 ALWAYS_INLINE run run_of(const nn_patches *p, const window *w, size_t i) {
     const size_t y = w->y + i, right = p->in_width + p->padding;
-    run r = {p->begin_x, p->end_x, 0};
+    run r = {0, p->width, 0};
     if (y < p->padding || y - p->padding >= p->in_height)
         r.end = r.begin;
     if (w->x + r.begin < p->padding)
@@ -57,14 +57,13 @@ ALWAYS_INLINE void gather_run(const nn_patches *p, const real *image, const run 
 
 static void gather(const nn_patches *p, const void *image, void *matrix_data) {
     real *matrix = matrix_data;
-    const size_t across = (p->end_x - p->begin_x) * p->channels;
+    const size_t across = p->width * p->channels;
     for (size_t n = 0; n < p->pixels; n++) {
         const window w = window_of(p, n);
         real *to = matrix + w.place;
         for (size_t i = p->begin_y; i < p->end_y; i++, to += across) {
             const run r = run_of(p, &w, i);
-            const size_t before = (r.begin - p->begin_x) * p->channels;
-            const size_t after = (r.end - p->begin_x) * p->channels;
+            const size_t before = r.begin * p->channels, after = r.end * p->channels;
             for (size_t c = 0; c < before; c++)
                 to[c] = 0;
             gather_run(p, image, &r, to + before);
@@ -77,13 +76,13 @@ static void gather(const nn_patches *p, const void *image, void *matrix_data) {
 static void scatter(const nn_patches *p, const void *matrix_data, void *image_data) {
     const real *matrix = matrix_data;
     real *image = image_data;
-    const size_t across = (p->end_x - p->begin_x) * p->channels;
+    const size_t across = p->width * p->channels;
     for (size_t n = 0; n < p->pixels; n++) {
         const window w = window_of(p, n);
         const real *from = matrix + w.place;
         for (size_t i = p->begin_y; i < p->end_y; i++, from += across) {
             const run r = run_of(p, &w, i);
-            const real *cells = from + (r.begin - p->begin_x) * p->channels;
+            const real *cells = from + r.begin * p->channels;
             for (size_t j = 0; j < r.end - r.begin; j++) {
                 real *to = image + (r.first + j) * p->pixel_step;
                 for (size_t c = 0; c < p->channels; c++)

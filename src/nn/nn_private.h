@@ -12,17 +12,19 @@
 #include "nn/nn_loops.h"
 
 enum { NN_NONE = -1, NN_INPUT = 0 };
+/* Layers that are asked for, and with copies in front of them. */
+enum { NN_LAYERS_MAX = 128, NN_OPS_MAX = 2 * NN_LAYERS_MAX, NN_NODES_MAX = NN_OPS_MAX + 1 };
 #define NN_NO_PLACE SIZE_MAX
 #define NN_NORM_EPSILON 1e-5
 
 typedef enum nn_kind {
-    NN_LINEAR, /* of a plain vector; that of an image is a convolution with one window */
-    NN_CONVOLUTION,
+    NN_LINEAR,      /* of a plain vector, with a bias */
+    NN_CONVOLUTION, /* without */
     NN_NORM,
     NN_RELU,
     NN_ACTIVATION, /* an activation with a second derivative */
     NN_ADD,        /* without a second node: a copy */
-    NN_POOL,
+    NN_POOL,       /* the average of all pixels */
     NN_DROPOUT
 } nn_kind;
 
@@ -41,23 +43,22 @@ typedef struct nn_op {
     nn_kind kind;
     int in, other, out; /* nodes; other: NN_NONE unless it is a sum of two */
     blv_nn_activation activation;
-    blv_nn_pooling pooling;
-    size_t kernel_y, kernel_x, stride, padding; /* windows of convolution and pool */
-    double share;                               /* of dropout */
-    size_t weight, bias; /* places of parameters, or NN_NO_PLACE; a norm's scale and shift */
-    size_t statistic;    /* a norm's place of its means; its variances follow */
-    uint32_t number;     /* a dropout's */
+    size_t kernel, stride, padding; /* windows of a convolution, kernel x kernel pixels */
+    double share;                   /* of dropout */
+    size_t weight, bias;            /* places of parameters; a norm's scale and shift */
+    size_t statistic;               /* a norm's place of its means; its variances follow */
+    uint32_t number;                /* a dropout's */
     bool in_place;
     bool adds, adds_other; /* to the delta of its input: another op has been there before */
 } nn_op;
 
 struct blv_nn {
-    nn_node *nodes;
-    nn_slot *slots;
-    nn_op *ops;
-    blv_nn_part *parts;
+    nn_node nodes[NN_NODES_MAX];
+    nn_slot slots[NN_OPS_MAX];
+    nn_op ops[NN_OPS_MAX];
+    blv_nn_part parts[2 * NN_LAYERS_MAX];
     size_t node_count, slot_count, op_count, part_count;
-    size_t dim, layers, statistics, norms, dropouts;
+    size_t dim, layers, statistics, dropouts;
     int scores; /* the last node */
     bool planar;
 };
@@ -68,7 +69,7 @@ static inline size_t nn_pixels(blv_nn_shape shape) {
 
 /* Inputs of one output of a linear layer or a convolution. */
 static inline size_t nn_depth(const blv_nn *net, const nn_op *op) {
-    return op->kernel_y * op->kernel_x * net->nodes[op->in].shape.channels;
+    return op->kernel * op->kernel * net->nodes[op->in].shape.channels;
 }
 
 /* The op that gives the scores. */

@@ -1,4 +1,5 @@
 /* Networks from a short text: "mlp:784-128-10,act=gelu,dropout=0.2", "resnet18:16". */
+#include "base/message.h"
 #include "base/number_text.h"
 #include "nn/nn.h"
 
@@ -14,7 +15,6 @@ typedef struct reader {
     const char *text, *at;
     size_t inputs, classes;
     blv_message *why;
-    blv_error error;
 } reader;
 
 /* What follows the first colon: all that a text can say. */
@@ -28,16 +28,13 @@ typedef struct plan {
 static bool wrong(reader *r, const char *format, ...) BLV_PRINTF(2, 3);
 
 static bool wrong(reader *r, const char *format, ...) {
-    r->error = BLV_E_VALUE;
-    if (r->why) {
-        char what[200];
-        va_list args;
-        va_start(args, format);
-        vsnprintf(what, sizeof what, format, args);
-        va_end(args);
-        snprintf(r->why->text, sizeof r->why->text, "network '%.100s': at character %td: %s",
-                 r->text, r->at - r->text + 1, what);
-    }
+    char what[200];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(what, sizeof what, format, args);
+    va_end(args);
+    blv_explain(r->why, BLV_E_VALUE, "network '%.100s': at character %td: %s", r->text,
+                r->at - r->text + 1, what);
     return false;
 }
 
@@ -50,12 +47,8 @@ static bool take(reader *r, const char *word) {
     return true;
 }
 
-static size_t word_length(const reader *r) {
-    return strcspn(r->at, ",-");
-}
-
 static bool take_word(reader *r, const char *word) {
-    return word_length(r) == strlen(word) && take(r, word);
+    return strcspn(r->at, ",-") == strlen(word) && take(r, word);
 }
 
 static bool take_whole(reader *r, size_t most, const char *what, size_t *value) {
@@ -127,23 +120,21 @@ static bool take_share(reader *r, plan *p) {
 }
 
 static bool take_image(reader *r, plan *p) {
-    blv_nn_shape *image = &p->image;
+    static const char *const names[] = {"channels", "the height", "the width"};
     const char *first = r->at;
-    if (!take_whole(r, UNITS_MAX, "channels", &image->channels))
-        return false;
-    if (!take(r, "x"))
-        return wrong(r, "expected 'x' and the height");
-    if (!take_whole(r, UNITS_MAX, "the height", &image->height))
-        return false;
-    if (!take(r, "x"))
-        return wrong(r, "expected 'x' and the width");
-    if (!take_whole(r, UNITS_MAX, "the width", &image->width))
-        return false;
-    if (image->channels * image->height * image->width == r->inputs)
+    size_t sizes[3] = {0};
+    for (size_t i = 0; i < 3; i++) {
+        if (i > 0 && !take(r, "x"))
+            return wrong(r, "expected 'x' and %s", names[i]);
+        if (!take_whole(r, UNITS_MAX, names[i], &sizes[i]))
+            return false;
+    }
+    p->image = (blv_nn_shape){.channels = sizes[0], .height = sizes[1], .width = sizes[2]};
+    if (sizes[0] * sizes[1] * sizes[2] == r->inputs)
         return true;
     r->at = first;
     return wrong(r, "an image of %zu numbers, but a row of the data has %zu",
-                 image->channels * image->height * image->width, r->inputs);
+                 sizes[0] * sizes[1] * sizes[2], r->inputs);
 }
 
 static bool take_options(reader *r, plan *p, bool image) {
@@ -161,59 +152,54 @@ static bool take_options(reader *r, plan *p, bool image) {
     return good && (!*r->at || wrong(r, "expected ',' or the end"));
 }
 
-/* ---- The architectures ---- */
+/* ---- The architectures: each returns its scores ---- */
 
-static blv_error make_mlp(const plan *p, blv_nn **net, blv_message *why) {
-    blv_nn_builder *b = blv_nn_begin((blv_nn_shape){1, 1, p->sizes[0]}, false);
+static int add_mlp(blv_nn *net, const plan *p) {
     int node = 0;
-    for (size_t i = 1; i < p->size_count; i++) {
+    for (size_t i = 1;; i++) {
         char name[24];
         snprintf(name, sizeof name, "fc%zu", i);
-        node = blv_nn_linear(b, name, node, p->sizes[i]);
+        node = blv_nn_linear(net, name, node, p->sizes[i]);
         if (i + 1 == p->size_count)
-            break;
-        node = blv_nn_activate(b, node, p->activation);
+            return node;
+        node = blv_nn_activate(net, node, p->activation);
         if (p->dropout > 0.0)
-            node = blv_nn_dropout(b, node, p->dropout);
+            node = blv_nn_dropout(net, node, p->dropout);
     }
-    return blv_nn_finish(b, node, net, why);
 }
 
-static int convolve(blv_nn_builder *b, const char *block, const char *what, int from,
-                    size_t channels, size_t kernel, size_t stride) {
+static int convolve(blv_nn *net, const char *block, const char *what, int from, size_t channels,
+                    size_t kernel, size_t stride) {
     char name[96];
     snprintf(name, sizeof name, "%s%s", block, what);
-    const int node = blv_nn_convolution(b, name, from, channels, kernel, stride, kernel / 2, false);
+    const int node = blv_nn_convolution(net, name, from, channels, kernel, stride, kernel / 2);
     snprintf(name, sizeof name, "%s%s.norm", block, what);
-    return blv_nn_norm(b, name, node);
+    return blv_nn_norm(net, name, node);
 }
 
 /* Two convolutions and a way around them. */
-static int residual(blv_nn_builder *b, const char *block, int from, size_t channels, size_t stride,
+static int residual(blv_nn *net, const char *block, int from, size_t channels, size_t stride,
                     blv_nn_activation activation) {
-    int node = convolve(b, block, ".conv1", from, channels, 3, stride);
-    node = blv_nn_activate(b, node, activation);
-    node = convolve(b, block, ".conv2", node, channels, 3, 1);
-    const bool same = stride == 1 && blv_nn_shape_of(b, from).channels == channels;
-    const int around = same ? from : convolve(b, block, ".around", from, channels, 1, stride);
-    return blv_nn_activate(b, blv_nn_add(b, node, around), activation);
+    int node = convolve(net, block, ".conv1", from, channels, 3, stride);
+    node = blv_nn_activate(net, node, activation);
+    node = convolve(net, block, ".conv2", node, channels, 3, 1);
+    const bool same = stride == 1 && blv_nn_shape_of(net, from).channels == channels;
+    const int around = same ? from : convolve(net, block, ".around", from, channels, 1, stride);
+    return blv_nn_activate(net, blv_nn_add(net, node, around), activation);
 }
 
-static blv_error make_resnet18(const plan *p, size_t classes, blv_nn **net, blv_message *why) {
+static int add_resnet18(blv_nn *net, const plan *p, size_t classes) {
     const size_t planes = p->sizes[0];
-    blv_nn_builder *b = blv_nn_begin(p->image, true);
-    int node = convolve(b, "stem", "", 0, planes, 3, 1);
-    node = blv_nn_activate(b, node, p->activation);
+    int node = convolve(net, "stem", "", 0, planes, 3, 1);
+    node = blv_nn_activate(net, node, p->activation);
     for (size_t stage = 0; stage < 4; stage++)
         for (size_t i = 0; i < 2; i++) {
             char block[64];
             snprintf(block, sizeof block, "stage%zu.block%zu", stage + 1, i + 1);
             const size_t stride = stage > 0 && i == 0 ? 2 : 1;
-            node = residual(b, block, node, planes << stage, stride, p->activation);
+            node = residual(net, block, node, planes << stage, stride, p->activation);
         }
-    node = blv_nn_pool_all(b, node);
-    node = blv_nn_linear(b, "fc", node, classes);
-    return blv_nn_finish(b, node, net, why);
+    return blv_nn_linear(net, "fc", blv_nn_pool(net, node), classes);
 }
 
 static bool is_square(size_t pixels, size_t *side) {
@@ -221,8 +207,11 @@ static bool is_square(size_t pixels, size_t *side) {
     return *side * *side == pixels;
 }
 
+/* The image, unless the text has told. */
 static bool guess_image(reader *r, plan *p) {
     size_t side;
+    if (p->image.channels > 0)
+        return true;
     if (r->inputs % 3 == 0 && is_square(r->inputs / 3, &side))
         p->image = (blv_nn_shape){side, side, 3};
     else if (is_square(r->inputs, &side))
@@ -241,12 +230,21 @@ blv_error blv_nn_from_text(blv_nn **net, const char *text, size_t inputs, size_t
     plan p = {.activation = BLV_NN_RELU};
     *net = NULL;
     const bool mlp = take(&r, "mlp:");
-    if (!mlp && !take(&r, "resnet18:")) {
-        wrong(&r, "expected mlp: or resnet18:");
-        return r.error;
-    }
-    if (!(mlp ? take_sizes(&r, &p) : take_whole(&r, PLANES_MAX, "a number of planes", p.sizes)) ||
-        !take_options(&r, &p, !mlp) || !(mlp || p.image.channels > 0 || guess_image(&r, &p)))
-        return r.error;
-    return mlp ? make_mlp(&p, net, why) : make_resnet18(&p, classes, net, why);
+    const bool good = mlp ? take_sizes(&r, &p) && take_options(&r, &p, false)
+                      : take(&r, "resnet18:")
+                          ? take_whole(&r, PLANES_MAX, "a number of planes", p.sizes) &&
+                                take_options(&r, &p, true) && guess_image(&r, &p)
+                          : wrong(&r, "expected mlp: or resnet18:");
+    if (!good)
+        return BLV_E_VALUE;
+    blv_nn *made = blv_nn_begin(mlp ? (blv_nn_shape){1, 1, inputs} : p.image, !mlp);
+    if (!made)
+        return blv_explain(why, BLV_E_MEMORY, "network: out of memory");
+    blv_error error =
+        blv_nn_finish(made, mlp ? add_mlp(made, &p) : add_resnet18(made, &p, classes), why);
+    if (error == BLV_OK)
+        *net = made;
+    else
+        blv_nn_destroy(made);
+    return error;
 }

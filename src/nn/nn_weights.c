@@ -1,124 +1,83 @@
 /* Layers with weights: linear, and convolutions as products with gathered windows. A tangent is the
  * derivative along v. */
-#include "nn/nn_block.h"
+#include "nn/nn_work.h"
 
 #include <string.h>
 
-typedef struct matrix {
-    const void *data;
-    size_t step;
-} matrix;
-
-/* Weights as the right factor of a product: inputs x outputs, and transposed. */
-static matrix weights(const nn_block *b, size_t number, bool of_v) {
-    const nn_op_buffers *room = &b->slice->work->ops[number];
-    const nn_op *op = op_at(b, number);
+/* Weights as the right factor of a product: inputs x outputs, with those of v as the tangent. */
+static nn_matrix weights(const nn_block *b, const nn_op *op) {
+    const nn_op_buffers *room = buffers_of(b->slice->work, op);
+    const blv_nn_pass *pass = b->slice->pass;
     if (room->padded)
-        return (matrix){of_v ? room->padded_v : room->padded, room->padded_step};
-    const void *vector = of_v ? b->slice->pass->v : b->slice->pass->params;
-    return (matrix){parameters(b, vector, op->weight), shape_of(b, op->out).channels};
+        return (nn_matrix){room->padded, room->padded_v, room->padded_step};
+    return (nn_matrix){nn_at(b, pass->params, op->weight),
+                       pass->v ? nn_at(b, pass->v, op->weight) : NULL,
+                       shape_of(b, op->out).channels};
 }
 
-static matrix transposed_weights(const nn_block *b, size_t number, bool of_v) {
-    const nn_op_buffers *room = &b->slice->work->ops[number];
-    return (matrix){of_v ? room->transposed_v : room->transposed, room->transposed_step};
+static nn_matrix transposed_weights(const nn_block *b, const nn_op *op) {
+    const nn_op_buffers *room = buffers_of(b->slice->work, op);
+    return (nn_matrix){room->transposed, room->transposed_v, room->transposed_step};
 }
 
-/* list: room where places of A that are not zero are listed; NULL: A is taken as full. */
-static void multiply_listed(const nn_block *b, size_t rows, size_t columns, size_t depth,
-                            matrix left, matrix right, void *out, size_t out_step, bool add,
-                            char *list) {
-    const nn_product p = {.rows = rows,
-                          .columns = columns,
-                          .depth = depth,
-                          .a = left.data,
-                          .a_row = left.step,
-                          .a_depth = 1,
-                          .b = right.data,
-                          .b_depth = right.step,
-                          .c = out,
-                          .c_row = out_step,
-                          .add = add,
-                          .whole = true,
-                          .list = (uint32_t *)(void *)list};
-    b->slice->work->loops->product(&p);
-}
-
-static void multiply(const nn_block *b, size_t rows, size_t columns, size_t depth, matrix left,
-                     matrix right, void *out, size_t out_step, bool add) {
-    multiply_listed(b, rows, columns, depth, left, right, out, out_step, add, NULL);
+/* out = left right or out += left right; the rest of the product is there. */
+static void multiply(const nn_block *b, nn_product *p, const char *left, const char *right,
+                     char *out, bool add) {
+    p->a = left;
+    p->b = right;
+    p->c = out;
+    p->add = add;
+    loops_of(b)->product(p);
 }
 
 /* ---- Linear ---- */
 
-void blv_nn_fetch(const nn_block *b) {
-    const nn_slice *s = b->slice;
-    const blv_nn_work *w = s->work;
-    const size_t bytes = blv_nn_inputs(w->net) * w->real_size;
-    if (s->input_in_place || !w->input)
+static void add_bias(const nn_block *b, const nn_op *op, const void *vector, char *to) {
+    loops_of(b)->add_row(b->rows, shape_of(b, op->out).channels, nn_at(b, vector, op->bias), to,
+                         slot_of(b, op->out)->row_step);
+}
+
+void blv_nn_linear_forward(const nn_block *b, const nn_op *op) {
+    const nn_matrix x = nn_input_rows(b, op->in), w = weights(b, op);
+    const nn_pair out = values_at(b, op->out);
+    nn_product p = {.rows = b->rows,
+                    .columns = shape_of(b, op->out).channels,
+                    .depth = shape_of(b, op->in).channels,
+                    .a_row = x.step,
+                    .a_depth = 1,
+                    .b_depth = w.step,
+                    .c_row = slot_of(b, op->out)->row_step,
+                    .whole = true};
+    if (op->in == NN_INPUT) /* data may be mostly zeros */
+        p.list = (uint32_t *)(void *)b->scratch;
+    multiply(b, &p, x.data, w.data, out.first, false);
+    add_bias(b, op, b->slice->pass->params, out.first);
+    if (!out.second)
         return;
-    for (size_t i = b->first; i < b->first + b->rows; i++)
-        memcpy(w->input + i * w->input_step * w->real_size, blv_nn_data_row(s, i), bytes);
+    multiply(b, &p, x.data, w.tangent, out.second, false);
+    add_bias(b, op, b->slice->pass->v, out.second);
+    if (x.tangent)
+        multiply(b, &p, x.tangent, w.data, out.second, true);
 }
 
-/* Rows that go into a linear layer; input: of the data or their copies. */
-static matrix linear_input(const nn_block *b, int node) {
-    const blv_nn_work *w = b->slice->work;
-    if (node != NN_INPUT)
-        return (matrix){rows_of(b, slot_of(b, node), slot_of(b, node)->value),
-                        slot_of(b, node)->row_step};
-    if (b->slice->input_in_place)
-        return (matrix){blv_nn_data_row(b->slice, b->first), b->slice->rows->stride};
-    return (matrix){w->input + b->first * w->input_step * w->real_size, w->input_step};
-}
-
-static void linear_products(const nn_block *b, size_t number, bool of_v, char *to) {
-    const nn_op *op = op_at(b, number);
-    const size_t step = slot_of(b, op->out)->row_step;
-    multiply_listed(b, b->rows, shape_of(b, op->out).channels, nn_depth(b->slice->work->net, op),
-                    linear_input(b, op->in), weights(b, number, of_v), to, step, false,
-                    op->in == NN_INPUT ? b->scratch : NULL); /* data may be mostly zeros */
-}
-
-void blv_nn_linear_forward(const nn_block *b, size_t number) {
-    const nn_slice *s = b->slice;
-    const nn_op *op = op_at(b, number);
-    const nn_slot_buffers *out = slot_of(b, op->out);
-    const size_t outputs = shape_of(b, op->out).channels;
-    char *value = rows_of(b, out, out->value), *tangent = rows_of(b, out, out->tangent);
-    linear_products(b, number, false, value);
-    s->work->loops->add_row(b->rows, outputs, parameters(b, s->pass->params, op->bias), value,
-                            out->row_step);
-    if (!s->tangent)
-        return;
-    linear_products(b, number, true, tangent);
-    s->work->loops->add_row(b->rows, outputs, parameters(b, s->pass->v, op->bias), tangent,
-                            out->row_step);
+void blv_nn_linear_backward(const nn_block *b, const nn_op *op) {
     if (op->in == NN_INPUT)
         return;
-    const nn_slot_buffers *in = slot_of(b, op->in);
-    const matrix x_tangent = {rows_of(b, in, in->tangent), in->row_step};
-    multiply(b, b->rows, outputs, nn_depth(s->work->net, op), x_tangent, weights(b, number, false),
-             tangent, out->row_step, true);
-}
-
-void blv_nn_linear_backward(const nn_block *b, size_t number) {
-    const nn_op *op = op_at(b, number);
-    if (op->in == NN_INPUT)
+    const nn_matrix w = transposed_weights(b, op);
+    const nn_pair in = deltas_at(b, op->in), out = deltas_at(b, op->out);
+    nn_product p = {.rows = b->rows,
+                    .columns = shape_of(b, op->in).channels,
+                    .depth = shape_of(b, op->out).channels,
+                    .a_row = slot_of(b, op->out)->row_step,
+                    .a_depth = 1,
+                    .b_depth = w.step,
+                    .c_row = slot_of(b, op->in)->row_step,
+                    .whole = true};
+    multiply(b, &p, out.first, w.data, in.first, op->adds);
+    if (!out.second)
         return;
-    const nn_slot_buffers *in = slot_of(b, op->in), *out = slot_of(b, op->out);
-    const size_t outputs = shape_of(b, op->out).channels, depth = shape_of(b, op->in).channels;
-    const matrix delta = {rows_of(b, out, out->delta), out->row_step};
-    const matrix w = transposed_weights(b, number, false);
-    multiply(b, b->rows, depth, outputs, delta, w, rows_of(b, in, in->delta), in->row_step,
-             op->adds);
-    if (!b->slice->delta_tangent)
-        return;
-    const matrix delta_tangent = {rows_of(b, out, out->delta_tangent), out->row_step};
-    char *to = rows_of(b, in, in->delta_tangent);
-    multiply(b, b->rows, depth, outputs, delta_tangent, w, to, in->row_step, op->adds);
-    multiply(b, b->rows, depth, outputs, delta, transposed_weights(b, number, true), to,
-             in->row_step, true);
+    multiply(b, &p, out.second, w.data, in.second, op->adds);
+    multiply(b, &p, out.first, w.tangent, in.second, true);
 }
 
 /* ---- Convolution: windows gathered into rows of a matrix, some pixels at a time ---- */
@@ -132,108 +91,106 @@ nn_patches blv_nn_patches(const blv_nn_work *w, const nn_op *op) {
                         .channels = in->shape.channels,
                         .pixel_step = planar ? 1 : step,
                         .channel_step = planar ? nn_pixels(in->shape) : 1,
-                        .end_y = op->kernel_y,
-                        .end_x = op->kernel_x,
+                        .end_y = op->kernel,
+                        .width = op->kernel,
                         .stride = op->stride,
                         .padding = op->padding,
                         .out_width = out->shape.width,
                         .step = blv_nn_pitch(w, nn_depth(w->net, op))};
 }
 
-/* Pixels in the image are already the rows of the matrix. */
-static bool is_pointwise(const nn_op *op) {
-    return op->kernel_y == 1 && op->kernel_x == 1 && op->stride == 1 && op->padding == 0 &&
-           op->in != NN_INPUT;
+/* The windows of some pixels of an image as a matrix in the scratch, unless they lie so already;
+ * *step becomes its step. */
+static const char *windows_of(const nn_block *b, const nn_op *op, const nn_patches *p,
+                              const char *image, size_t *step) {
+    const bool pointwise = op->kernel == 1 && op->stride == 1 && op->in != NN_INPUT;
+    *step = pointwise ? p->pixel_step : p->step;
+    if (pointwise)
+        return nn_at(b, image, p->first * p->pixel_step);
+    loops_of(b)->gather(p, image, b->scratch);
+    return b->scratch;
 }
 
-static const char *image_of(const nn_block *b, int node, size_t i) {
-    if (node == NN_INPUT)
-        return blv_nn_data_row(b->slice, b->first + i);
-    return row_of(b, slot_of(b, node), slot_of(b, node)->value, i);
+/* The next pixels: as many as are gathered at once, or all that are left. False: none are. */
+static bool next_pixels(nn_patches *p, size_t pixels, size_t most) {
+    p->first += p->pixels;
+    p->pixels = pixels - p->first < most ? pixels - p->first : most;
+    return p->pixels > 0;
 }
 
-/* The windows of some pixels of an image as a matrix in `room`, unless they lie so already. */
-static matrix windows_of(const nn_block *b, const nn_op *op, const nn_patches *p, const char *image,
-                         char *room) {
-    const blv_nn_work *w = b->slice->work;
-    if (is_pointwise(op))
-        return (matrix){image + p->first * p->pixel_step * w->real_size, p->pixel_step};
-    w->loops->gather(p, image, room);
-    return (matrix){room, p->step};
-}
-
-static void convolve_row(const nn_block *b, size_t number, size_t i) {
-    const nn_slice *s = b->slice;
-    const blv_nn_work *w = s->work;
-    const nn_op *op = op_at(b, number);
-    const nn_slot_buffers *out = slot_of(b, op->out);
-    const size_t outputs = shape_of(b, op->out).channels, depth = nn_depth(w->net, op);
-    const size_t pixels = nn_pixels(shape_of(b, op->out)), fill = w->ops[number].fill;
-    char *value = row_of(b, out, out->value, i);
-    char *tangent = s->tangent ? row_of(b, out, out->tangent, i) : NULL;
-    nn_patches p = blv_nn_patches(w, op);
-    for (p.first = 0; p.first < pixels; p.first += fill) {
-        const size_t at = p.first * out->step * w->real_size;
-        p.pixels = pixels - p.first < fill ? pixels - p.first : fill;
-        const matrix x = windows_of(b, op, &p, image_of(b, op->in, i), b->scratch);
-        multiply(b, p.pixels, outputs, depth, x, weights(b, number, false), value + at, out->step,
-                 false);
-        if (!tangent)
+/* x: an image and its tangent, NULL where it has none. */
+static void convolve(const nn_block *b, const nn_op *op, nn_pair x, nn_pair to) {
+    const blv_nn_work *work = b->slice->work;
+    const nn_matrix w = weights(b, op);
+    const size_t pixels = nn_pixels(shape_of(b, op->out)), step = slot_of(b, op->out)->step;
+    nn_patches patches = blv_nn_patches(work, op);
+    nn_product p = {.columns = shape_of(b, op->out).channels,
+                    .depth = nn_depth(work->net, op),
+                    .a_depth = 1,
+                    .b_depth = w.step,
+                    .c_row = step,
+                    .whole = true};
+    while (next_pixels(&patches, pixels, buffers_of(work, op)->fill)) {
+        const size_t at = patches.first * step;
+        p.rows = patches.pixels;
+        const char *windows = windows_of(b, op, &patches, x.first, &p.a_row);
+        multiply(b, &p, windows, w.data, nn_at(b, to.first, at), false);
+        if (!to.second)
             continue;
-        multiply(b, p.pixels, outputs, depth, x, weights(b, number, true), tangent + at, out->step,
-                 false);
-        if (op->in == NN_INPUT)
-            continue;
-        const nn_slot_buffers *in = slot_of(b, op->in);
-        const matrix x_tangent = windows_of(b, op, &p, row_of(b, in, in->tangent, i), b->scratch);
-        multiply(b, p.pixels, outputs, depth, x_tangent, weights(b, number, false), tangent + at,
-                 out->step, true);
+        multiply(b, &p, windows, w.tangent, nn_at(b, to.second, at), false);
+        if (x.second)
+            multiply(b, &p, windows_of(b, op, &patches, x.second, &p.a_row), w.data,
+                     nn_at(b, to.second, at), true);
     }
-    if (op->bias == NN_NO_PLACE)
-        return;
-    w->loops->add_row(pixels, outputs, parameters(b, s->pass->params, op->bias), value, out->step);
-    if (tangent)
-        w->loops->add_row(pixels, outputs, parameters(b, s->pass->v, op->bias), tangent, out->step);
 }
 
-void blv_nn_convolution_forward(const nn_block *b, size_t number) {
-    for (size_t i = 0; i < b->rows; i++)
-        convolve_row(b, number, i);
+/* A row of a pair of arrays. */
+static nn_pair row_of(const nn_block *b, nn_pair pair, int node, size_t i) {
+    const size_t at = i * slot_of(b, node)->row_step;
+    return (nn_pair){nn_at(b, pair.first, at), pair.second ? nn_at(b, pair.second, at) : NULL};
+}
+
+void blv_nn_convolution_forward(const nn_block *b, const nn_op *op) {
+    for (size_t i = 0; i < b->rows; i++) {
+        const nn_pair x = op->in == NN_INPUT
+                              ? (nn_pair){(char *)nn_row_data(b->slice, b->first + i), NULL}
+                              : row_of(b, values_at(b, op->in), op->in, i);
+        convolve(b, op, x, row_of(b, values_at(b, op->out), op->out, i));
+    }
 }
 
 /* to (+)= delta W' + more V', through windows; the second only where more is not NULL */
-static void convolve_row_back(const nn_block *b, size_t number, const char *delta, const char *more,
-                              char *to) {
-    const blv_nn_work *w = b->slice->work;
-    const nn_op *op = op_at(b, number);
-    const nn_slot_buffers *in = slot_of(b, op->in), *out = slot_of(b, op->out);
-    const size_t outputs = shape_of(b, op->out).channels, depth = nn_depth(w->net, op);
-    const size_t pixels = nn_pixels(shape_of(b, op->out)), fill = w->ops[number].fill;
-    nn_patches p = blv_nn_patches(w, op);
+static void convolve_back(const nn_block *b, const nn_op *op, const char *delta, const char *more,
+                          char *to) {
+    const blv_nn_work *work = b->slice->work;
+    const nn_matrix w = transposed_weights(b, op);
+    const size_t pixels = nn_pixels(shape_of(b, op->out)), step = slot_of(b, op->out)->step;
+    nn_patches patches = blv_nn_patches(work, op);
+    nn_product p = {.columns = nn_depth(work->net, op),
+                    .depth = shape_of(b, op->out).channels,
+                    .a_row = step,
+                    .a_depth = 1,
+                    .b_depth = w.step,
+                    .c_row = patches.step,
+                    .whole = true};
     if (!op->adds)
-        memset(to, 0, in->row_step * w->real_size);
-    for (p.first = 0; p.first < pixels; p.first += fill) {
-        const size_t at = p.first * out->step * w->real_size;
-        p.pixels = pixels - p.first < fill ? pixels - p.first : fill;
-        multiply(b, p.pixels, depth, outputs, (matrix){delta + at, out->step},
-                 transposed_weights(b, number, false), b->scratch, p.step, false);
+        memset(to, 0, slot_of(b, op->in)->row_step * work->real_size);
+    while (next_pixels(&patches, pixels, buffers_of(work, op)->fill)) {
+        const size_t at = patches.first * step;
+        p.rows = patches.pixels;
+        multiply(b, &p, nn_at(b, delta, at), w.data, b->scratch, false);
         if (more)
-            multiply(b, p.pixels, depth, outputs, (matrix){more + at, out->step},
-                     transposed_weights(b, number, true), b->scratch, p.step, true);
-        w->loops->scatter(&p, b->scratch, to);
+            multiply(b, &p, nn_at(b, more, at), w.tangent, b->scratch, true);
+        loops_of(b)->scatter(&patches, b->scratch, to);
     }
 }
 
-void blv_nn_convolution_backward(const nn_block *b, size_t number) {
-    const nn_op *op = op_at(b, number);
-    if (op->in == NN_INPUT)
-        return;
-    const nn_slot_buffers *in = slot_of(b, op->in), *out = slot_of(b, op->out);
-    for (size_t i = 0; i < b->rows; i++) {
-        const char *delta = row_of(b, out, out->delta, i);
-        convolve_row_back(b, number, delta, NULL, row_of(b, in, in->delta, i));
-        if (b->slice->delta_tangent)
-            convolve_row_back(b, number, row_of(b, out, out->delta_tangent, i), delta,
-                              row_of(b, in, in->delta_tangent, i));
+void blv_nn_convolution_backward(const nn_block *b, const nn_op *op) {
+    for (size_t i = 0; op->in != NN_INPUT && i < b->rows; i++) {
+        const nn_pair delta = row_of(b, deltas_at(b, op->out), op->out, i);
+        const nn_pair to = row_of(b, deltas_at(b, op->in), op->in, i);
+        convolve_back(b, op, delta.first, NULL, to.first);
+        if (delta.second)
+            convolve_back(b, op, delta.second, delta.first, to.second);
     }
 }

@@ -128,7 +128,7 @@ static void lay_out_weights(blv_nn_work *w, size_t number) {
         room->fill =
             larger(FILL_MIN, smaller(NN_PIXELS_AT_ONCE, FILL_BYTES / (step * w->real_size)));
         w->scratch_bytes = larger(w->scratch_bytes, room->fill * step * w->real_size);
-        const size_t row = blv_nn_pitch(w, depth / op->kernel_y); /* of the kernel */
+        const size_t row = blv_nn_pitch(w, depth / op->kernel); /* of the kernel */
         w->scratch_bytes = larger(w->scratch_bytes, NN_PIXELS_AT_ONCE * row * w->real_size);
     }
 }
@@ -151,7 +151,7 @@ static void lay_out_ops(blv_nn_work *w) {
             lay_out_weights(w, i);
         if (op->kind == NN_NORM)
             lay_out_norm(w, i);
-        if (op->kind == NN_DROPOUT || (op->kind == NN_POOL && op->pooling == BLV_NN_MAX))
+        if (op->kind == NN_DROPOUT)
             w->ops[i].marks = take(w, w->slice * slot->row_step);
         if (op->kind == NN_LINEAR && op->in == NN_INPUT) {
             const size_t listed = larger(blv_nn_inputs(w->net), w->slice) * sizeof(uint32_t);
@@ -168,9 +168,9 @@ static void lay_out(blv_nn_work *w) {
     w->input = w->input_step ? take_reals(w, w->slice * w->input_step) : NULL;
     w->losses = take_doubles(w, w->max_blocks);
     w->scratch = take(w, (size_t)w->threads * w->scratch_bytes);
-    w->prepare_count = blv_nn_list_prepare(w, NULL);
+    w->prepare_count = blv_nn_list_pieces(w, NULL, false);
     w->prepare = take(w, w->prepare_count * sizeof *w->prepare);
-    w->gather_count = blv_nn_list_gather(w, NULL);
+    w->gather_count = blv_nn_list_pieces(w, NULL, true);
     w->gather = take(w, w->gather_count * sizeof *w->gather);
 }
 
@@ -200,8 +200,8 @@ blv_nn_work *blv_nn_work_create(const blv_nn *net, blv_precision precision, size
     }
     memset(w->memory, 0, w->bytes);
     lay_out(w);
-    blv_nn_list_prepare(w, w->prepare);
-    blv_nn_list_gather(w, w->gather);
+    blv_nn_list_pieces(w, w->prepare, false);
+    blv_nn_list_pieces(w, w->gather, true);
     return w;
 }
 

@@ -105,30 +105,121 @@ typedef struct nn_block {
     char *scratch;
 } nn_block;
 
+/* ---- Where things are ---- */
+
+/* Number, in the data, of the i-th row of a slice; and the row. */
+static inline size_t nn_row_number(const nn_slice *s, size_t i) {
+    const size_t place = s->begin + i;
+    return s->rows->index ? s->rows->index[place] : s->rows->first + place;
+}
+
+static inline const char *nn_row_data(const nn_slice *s, size_t i) {
+    return (const char *)s->rows->dense +
+           nn_row_number(s, i) * s->rows->stride * s->work->real_size;
+}
+
+static inline nn_op_buffers *buffers_of(const blv_nn_work *w, const nn_op *op) {
+    return &w->ops[op - w->net->ops];
+}
+
+static inline const nn_loops *loops_of(const nn_block *b) {
+    return b->slice->work->loops;
+}
+
+static inline blv_nn_shape shape_of(const nn_block *b, int node) {
+    return b->slice->work->net->nodes[node].shape;
+}
+
+static inline const nn_slot_buffers *slot_of(const nn_block *b, int node) {
+    const blv_nn_work *w = b->slice->work;
+    return &w->slots[w->net->nodes[node].slot];
+}
+
+/* `elements` from the beginning of an array. */
+static inline char *nn_at(const nn_block *b, const void *array, size_t elements) {
+    return (char *)array + elements * b->slice->work->real_size;
+}
+
+/* Of all rows of the block. */
+static inline size_t elements(const nn_block *b, int node) {
+    return b->rows * slot_of(b, node)->row_step;
+}
+
+/* An array and its tangent, from the block's first row on; NULL: the tangent is not computed. */
+typedef struct nn_pair {
+    char *first, *second;
+} nn_pair;
+
+static inline nn_pair values_at(const nn_block *b, int node) {
+    const nn_slot_buffers *slot = slot_of(b, node);
+    const size_t at = b->first * slot->row_step;
+    return (nn_pair){nn_at(b, slot->value, at),
+                     b->slice->tangent ? nn_at(b, slot->tangent, at) : NULL};
+}
+
+static inline nn_pair deltas_at(const nn_block *b, int node) {
+    const nn_slot_buffers *slot = slot_of(b, node);
+    const size_t at = b->first * slot->row_step;
+    return (nn_pair){nn_at(b, slot->delta, at),
+                     b->slice->delta_tangent ? nn_at(b, slot->delta_tangent, at) : NULL};
+}
+
+static inline nn_pixels_of_rows pixels_at(const nn_block *b, int node) {
+    const nn_slot_buffers *slot = slot_of(b, node);
+    const blv_nn_shape shape = shape_of(b, node);
+    return (nn_pixels_of_rows){b->rows, slot->row_step, nn_pixels(shape), slot->step,
+                               shape.channels};
+}
+
+/* Rows of a matrix, `step` elements apart, and those of its tangent; NULL: it has none. */
+typedef struct nn_matrix {
+    const char *data, *tangent;
+    size_t step;
+} nn_matrix;
+
+/* What a layer takes, one row of the block in a row; input: rows of the data or their copies. */
+static inline nn_matrix nn_input_rows(const nn_block *b, int node) {
+    const nn_slice *s = b->slice;
+    if (node != NN_INPUT) {
+        const nn_pair x = values_at(b, node);
+        return (nn_matrix){x.first, x.second, slot_of(b, node)->row_step};
+    }
+    if (s->input_in_place)
+        return (nn_matrix){nn_row_data(s, b->first), NULL, s->rows->stride};
+    return (nn_matrix){nn_at(b, s->work->input, b->first * s->work->input_step), NULL,
+                       s->work->input_step};
+}
+
 size_t blv_nn_pitch(const blv_nn_work *work, size_t elements); /* a good distance of rows */
 /* The windows of a convolution: all cells, no pixels yet. */
 nn_patches blv_nn_patches(const blv_nn_work *work, const nn_op *op);
-const char *blv_nn_data_row(const nn_slice *slice, size_t i); /* i-th row of the slice */
 
-/* One op for the rows of a block. */
-void blv_nn_forward(const nn_block *block, size_t op);
-void blv_nn_backward(const nn_block *block, size_t op);
-/* Puts rows of the data where the first op finds them. */
-void blv_nn_fetch(const nn_block *block);
+/* ---- Layers, for the rows of a block ---- */
+
+void blv_nn_forward(const nn_block *block, const nn_op *op);
+void blv_nn_backward(const nn_block *block, const nn_op *op);
+/* Those with weights, and norms; the others are in nn_layers.c. */
+void blv_nn_linear_forward(const nn_block *block, const nn_op *op);
+void blv_nn_linear_backward(const nn_block *block, const nn_op *op);
+void blv_nn_convolution_forward(const nn_block *block, const nn_op *op);
+void blv_nn_convolution_backward(const nn_block *block, const nn_op *op);
+void blv_nn_norm_forward(const nn_block *block, const nn_op *op);
+void blv_nn_norm_backward(const nn_block *block, const nn_op *op);
 
 /* Norms: sums over a block, then numbers from the sums of all blocks. */
-void blv_nn_norm_open(const nn_slice *slice, size_t op); /* with given statistics */
-void blv_nn_norm_sum_forward(const nn_block *block, size_t op);
-void blv_nn_norm_close_forward(const nn_slice *slice, size_t op);
-void blv_nn_norm_forward(const nn_block *block, size_t op);
-void blv_nn_norm_sum_backward(const nn_block *block, size_t op);
-void blv_nn_norm_close_backward(const nn_slice *slice, size_t op);
-void blv_nn_norm_backward(const nn_block *block, size_t op);
+void blv_nn_norm_open(const nn_slice *slice, const nn_op *op); /* with given statistics */
+void blv_nn_norm_sum_forward(const nn_block *block, const nn_op *op);
+void blv_nn_norm_close_forward(const nn_slice *slice, const nn_op *op);
+void blv_nn_norm_sum_backward(const nn_block *block, const nn_op *op);
+void blv_nn_norm_close_backward(const nn_slice *slice, const nn_op *op);
 
-/* Pieces, and the lists of them: their number; list NULL: only that. */
-size_t blv_nn_list_prepare(const blv_nn_work *work, nn_piece *list);
-size_t blv_nn_list_gather(const blv_nn_work *work, nn_piece *list);
+/* ---- Pieces ---- */
+
+/* The pieces of all layers with weights, before (gather: after) the rows go through. Returns their
+ * number; list NULL: only that. */
+size_t blv_nn_list_pieces(const blv_nn_work *work, nn_piece *list, bool gather);
 void blv_nn_prepare(const nn_slice *slice, const nn_piece *piece);
-void blv_nn_gather(const nn_slice *slice, const nn_piece *piece, char *scratch);
+/* whole: all rows of a slice. */
+void blv_nn_gather(const nn_block *whole, const nn_piece *piece);
 
 #endif

@@ -40,8 +40,11 @@ static int phi_and_gradient(void *context, const blv_vec *x, double *value, blv_
     blv_flow flow = blv_implicit_gradient(s->implicit, x, s->y_trial, s->v_trial, s->solve_tol,
                                           gradient, &solved);
     s->trouble = flow;
-    if (flow == BLV_GO && s->solve_tol == 0.0 && s->products < 0 && s->tight != 0.0 && !solved.tight)
-        s->trouble = flow = BLV_RETRY; /* its Phi would be that of another y */
+    if (flow == BLV_GO && s->solve_tol == 0.0 && s->products < 0 && s->tight != 0.0 && !solved.tight) {
+        blv_run_note(s->run, "the lower level could not be solved at a trial point: the step was "
+                             "shortened");
+        return 1;
+    }
     if (flow == BLV_RETRY || flow == BLV_NONFINITE || flow == BLV_NO_INVERSE) {
         blv_run_note(s->run, "Phi could not be computed at a trial point: the step was shortened");
         return 1;

@@ -116,7 +116,7 @@ static blv_flow f2sa_step(blv_run *run, void *state) {
 
 static const blv_param params[] = {
     BLV_POSITIVE_AUTO("lambda0", lambda0,
-                      "first penalty; it grows as (t+1)^(1/7); auto: 100 L_f/L"),
+                      "first penalty; it grows as (t+1)^(1/7); auto: 100 L_f/sqrt(L mu)"),
     BLV_POSITIVE_AUTO("step_x", step_x, "first x-step"),
     BLV_POSITIVE_AUTO("step_y", step_y, "first y-step"),
     BLV_POSITIVE_AUTO("step_z", step_z, "first z-step"),

@@ -105,7 +105,7 @@ static blv_flow pbgd_step(blv_run *run, void *state) {
 
 static const blv_param params[] = {
     BLV_POSITIVE_AUTO("gamma", gamma,
-                      "penalty; the bias of the result is of order 1/gamma; auto: 30 L_f/L"),
+                      "penalty; the bias of the result is of order 1/gamma; auto: 30 L_f/sqrt(L mu)"),
     BLV_POSITIVE_AUTO("step_x", step_x, "x-step"),
     BLV_POSITIVE_AUTO("step_y", step_y, "y-step"),
     BLV_POSITIVE_AUTO("step_z", step_z, "step of the auxiliary point; auto: 1/L"),

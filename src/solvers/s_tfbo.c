@@ -32,7 +32,7 @@ typedef struct s_tfbo {
     blv_vec *v;
     double alpha, beta, gamma;
     blv_tuning_free_units unit;
-    double first_step_x, last_d_norm; /* to notice steps that have collapsed */
+    double first_step_x, last_d_norm, largest_d_norm; /* to notice steps that have collapsed */
 } s_tfbo;
 
 static blv_error s_tfbo_open(blv_run *run, void *state) {
@@ -42,7 +42,7 @@ static blv_error s_tfbo_open(blv_run *run, void *state) {
     BLV_CHECK(
         blv_state_scalars(run, "alpha", &s->alpha, "beta", &s->beta, "gamma", &s->gamma, NULL));
     BLV_CHECK(blv_state_hiddens(run, "first step_x", &s->first_step_x, "last |d|", &s->last_d_norm,
-                                NULL));
+                                "largest |d|", &s->largest_d_norm, NULL));
     s->alpha = s->alpha0;
     s->beta = s->beta0;
     s->gamma = s->gamma0;
@@ -53,20 +53,26 @@ static blv_flow s_tfbo_prepare(blv_run *run, void *state) {
     return blv_tuning_free_prepare(run, &((s_tfbo *)state)->unit);
 }
 
+static const char collapse[] =
+    "the steps have collapsed: step_x = %.3g in iteration %llu and |d| hardly falls; the problem "
+    "is badly scaled for this method, try scale=auto";
+
 /* Looks at iterations 1024, 2048, 4096, ...: a thousandth of the first step left, and |d| not even
- * halved since the last look. */
+ * halved since the last look. The note goes where |d| falls after all, to a tenth of its largest
+ * value. On batches |d| may be noise: nothing is said. */
 static void note_collapse(blv_run *run, s_tfbo *s, double d_norm, double step_x) {
     uint64_t k = blv_run_iteration(run);
     if (k == 0)
         s->first_step_x = step_x;
-    if (k < 512 || (k & (k - 1)) != 0)
-        return;
-    if (k > 512 && step_x < 1e-3 * s->first_step_x && d_norm > 0.5 * s->last_d_norm)
-        blv_run_note(run,
-                     "the steps have collapsed: step_x = %.3g in iteration %llu and |d| hardly "
-                     "falls; the problem is badly scaled for this method, try scale=auto",
-                     step_x, (unsigned long long)k);
-    s->last_d_norm = d_norm;
+    s->largest_d_norm = fmax(s->largest_d_norm, d_norm);
+    bool falls = d_norm <= 0.1 * s->largest_d_norm, looks = k >= 512 && (k & (k - 1)) == 0;
+    if (falls)
+        blv_run_unnote(run, collapse);
+    if (looks && k > 512 && !falls && step_x < 1e-3 * s->first_step_x &&
+        d_norm > 0.5 * s->last_d_norm)
+        blv_run_note(run, collapse, step_x, (unsigned long long)k);
+    if (looks)
+        s->last_d_norm = d_norm;
 }
 
 static blv_flow s_tfbo_step(blv_run *run, void *state) {
@@ -96,7 +102,8 @@ static blv_flow s_tfbo_step(blv_run *run, void *state) {
     s->alpha = alpha;
     s->beta = beta;
     s->gamma = gamma;
-    note_collapse(run, s, d_norm, step_x);
+    if (!s->scale && !bf && !bg)
+        note_collapse(run, s, d_norm, step_x);
     return BLV_GO;
 }
 
