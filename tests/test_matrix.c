@@ -37,6 +37,8 @@ static const struct {
     {"t1-t2", NULL, 1.0},   /* goes to a point of its own: no worse than the start */
     {"bsa", NULL, 0.2},     /* the random number of factors leaves noise */
     {"ttsa", NULL, 0.2},    /* the same */
+    {"pbgd", "pl-shift", 0.25},  /* the bias of its penalty */
+    {"pbsgd", "pl-shift", 0.25}, /* the same */
     {NULL, NULL, 0.1},
 };
 

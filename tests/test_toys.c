@@ -95,7 +95,8 @@ static void test_saddle(void **state) {
  * away: the first six starts only. */
 static void test_scalar_penalty(void **state) {
     (void)state;
-    check_starts("scalar-penalty", penalty, 1, "exact", NULL, STARTS, 1e-9);
+    check_starts("scalar-penalty", penalty, 1, "exact", SETTINGS("accuracy", "1e-13"), STARTS,
+                 1e-9);
     check_starts("scalar-penalty", penalty, 1, "s-tfbo", SETTINGS("iters", "20000"), 6, 1e-10);
     check_starts("scalar-penalty", penalty, 1, "d-tfbo", SETTINGS("iters", "5000", "T", "10000"), 6,
                  1e-1);

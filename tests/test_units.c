@@ -1,6 +1,6 @@
-/* Units of f, g, x and y: each multiplied by 2^10 and 2^-10 gives the same iterates up to the factor,
- * bit for bit, for every solver with automatic constants, the tuning-free ones with scale=auto. Where
- * derivatives come from differences: to 1e-6. */
+/* Units of f, g, x and y: each multiplied by 2^10 and 2^-10 gives the same iterates up to the
+ * factor, bit for bit, for every solver with automatic constants, the tuning-free ones with
+ * scale=auto. Where derivatives come from differences: to 1e-6. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +13,7 @@
 
 #include <stdio.h>
 
-enum { STEPS = 40 };
+enum { STEPS = 15 };
 
 /* f' = f_unit f, g' = g_unit g, x' = x_unit x, y' = y_unit y: all powers of two, so that nothing is
  * rounded in another way. */

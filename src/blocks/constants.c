@@ -58,8 +58,7 @@ static blv_error open_vectors(blv_run *run, blv_constants_work *w) {
     blv_vec **const of_x[] = {&w->d0, &w->d1, &w->x1, &w->displacement};
     for (size_t i = 0; i < sizeof of_x / sizeof *of_x; i++)
         BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, of_x[i]));
-    BLV_CHECK(
-        blv_scratch_vecs(run, BLV_LEVEL_Y, &w->start, &w->y, &w->anchor, &w->room, NULL));
+    BLV_CHECK(blv_scratch_vecs(run, BLV_LEVEL_Y, &w->start, &w->y, &w->anchor, &w->room, NULL));
     if (!w->first_order)
         return blv_scratch_vec(run, BLV_LEVEL_Y, &w->v);
     BLV_CHECK(
@@ -116,8 +115,7 @@ static blv_flow hessian_by_differences(const hessian_at *h, const blv_vec *in, b
     blv_constants_work *w = h->w;
     blv_run *run = w->run;
     double t;
-    BLV_TRY(
-        blv_difference_width(&run->eval, run->x, h->y, blv_vec_norm(in), w->shifted, &t));
+    BLV_TRY(blv_difference_width(&run->eval, run->x, h->y, blv_vec_norm(in), w->shifted, &t));
     blv_vec_combine(w->shifted, 1.0, h->y, t, in);
     BLV_TRY(gradient_in_y(h, w->shifted, w->forward));
     blv_vec_combine(w->shifted, 1.0, h->y, -t, in);
@@ -276,7 +274,10 @@ blv_flow blv_length_of_x(blv_run *run, const blv_vec *y, double reach_y, double 
                          blv_vec *room, double *length) {
     double f, fy_norm, y_norm, x_norm;
     BLV_TRY(blv_eval_upper(&run->eval, NULL, run->x, y, &f, NULL, room));
-    blv_reduce(BLV_SCALARS(BLV_NORM(&fy_norm, room), BLV_NORM(&y_norm, y), BLV_NORM(&x_norm, run->x)));
+    blv_reduce(
+        BLV_SCALARS(BLV_NORM(&fy_norm, room), BLV_NORM(&y_norm, y), BLV_NORM(&x_norm, run->x)));
+    if (!isfinite(f) || !isfinite(fy_norm))
+        return BLV_NONFINITE;
     *length = (fabs(f) + fy_norm * (y_norm + reach_y)) / d_norm;
     if (!(*length > 0.0) || !isfinite(*length))
         *length = x_norm > 0.0 ? x_norm : 1.0;
@@ -302,7 +303,7 @@ bool blv_probe_was_long(double y_moved, double y_size, double distance, double *
 
 double blv_penalty_unit(double L_f, double L, double mu, double fy_norm, double gy_norm) {
     if (L_f > 0.0)
-        return L_f / sqrt(L * fmax(mu, 1e-6 * L));
+        return L_f / (mu > 1e-3 * L ? mu : L);
     return fy_norm > 0.0 && gy_norm > 0.0 ? fy_norm / gy_norm : 1.0;
 }
 
@@ -331,7 +332,7 @@ blv_flow blv_constants_estimate(blv_run *run, blv_constants_work *w, blv_constan
     c->reach_y = blv_distance(w->start, w->y, run->y);
     c->reach_v = v ? blv_distance(w->start, w->v, v->vec) : blv_vec_norm(w->v);
     double gradient = blv_vec_norm(w->d0);
-    BLV_TRY(blv_length_of_x(run, w->y, c->reach_y, gradient, w->start, &c->length_x));
+    BLV_TRY(blv_length_of_x(run, w->y, c->reach_y, gradient, w->room, &c->length_x));
     BLV_TRY(upper_curvature(w, AT_PROBE, c, &c->L_phi));
     c->doubt = 1.0;
     c->reach_x = gradient / c->L_phi;
@@ -354,9 +355,8 @@ blv_flow blv_constants_penalized(blv_run *run, blv_constants_work *w, blv_penalt
     BLV_TRY(spectrum(w, OF_F, run->y, &L_f, &mu_f));
     BLV_TRY(blv_eval_upper(&run->eval, NULL, run->x, run->y, NULL, NULL, w->shifted));
     BLV_TRY(blv_eval_lower(&run->eval, NULL, run->x, run->y, NULL, NULL, w->forward));
-    c->lambda_unit =
-        blv_penalty_unit(L_f, at_start.L, at_start.mu, blv_vec_norm(w->shifted),
-                         blv_vec_norm(w->forward));
+    c->lambda_unit = blv_penalty_unit(L_f, at_start.L, at_start.mu, blv_vec_norm(w->shifted),
+                                      blv_vec_norm(w->forward));
     if (isnan(*lambda))
         *lambda = factor * c->lambda_unit;
     w->lambda = *lambda;

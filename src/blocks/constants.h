@@ -18,7 +18,7 @@ typedef struct blv_constants {
     double L_f,
         mu_f;   /* of f in y: the largest |eigenvalue| of d2f/dy2, and its smallest eigenvalue */
     double L_x; /* of f + lambda (g - min g) in x, y being held */
-    double lambda_unit; /* of penalties: L_f/sqrt(L mu); where f does not curve: |fy|/|gy| */
+    double lambda_unit; /* of penalties: L_f/mu; where f does not curve: |fy|/|gy| */
 } blv_constants;
 
 typedef struct blv_constants_work blv_constants_work;
@@ -73,6 +73,7 @@ bool blv_probe_was_long(double y_moved, double y_size, double distance, double *
                         double *length_x);
 /* What counts as curvature where none was met: the whole length in one step. */
 double blv_straight(double d_norm, double length_x);
+/* See lambda_unit. Where mu is less than a thousandth of L it may be anything: L_f/L. */
 double blv_penalty_unit(double L_f, double L, double mu, double fy_norm, double gy_norm);
 /* Moves of x are measured by this and |x|: length_x, but at most 20 times the distance to go. */
 double blv_move_unit(const blv_constants *constants);

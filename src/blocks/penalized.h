@@ -36,7 +36,8 @@ typedef struct blv_penalized {
 /* clang-format off */
 #define BLV_PENALIZED_PARAMS(type)                                                               \
     {"lambda", BLV_REAL, offsetof(type, inner.lambda), "auto", DBL_MIN, DBL_MAX, "auto",         \
-     "penalty; the bias of the result is of order 1/lambda; auto: 300 L_f/sqrt(L mu)"}, \
+     "penalty; the bias of the result is of order 1/lambda; auto: 300 " \
+     "L_f/mu, and 300 where all constants are given"},                                         \
     {"Lg", BLV_REAL, offsetof(type, inner.lower.L), "auto", DBL_MIN, DBL_MAX, "auto",            \
      "largest curvature of g; auto: estimated, and raised when the inner steps meet more"},      \
     {"mu", BLV_REAL, offsetof(type, inner.lower.mu), "auto", DBL_MIN, DBL_MAX, "auto",           \

@@ -354,7 +354,8 @@ static blv_flow held_curvature(blv_rough *s, double lambda, double length_x, dou
 static blv_flow of_penalized(blv_rough *s, double *lambda, double factor, bool want_L_x,
                              blv_constants *c) {
     BLV_TRY(spectrum(s, OF_F, s->y, &c->L_f, &c->mu_f));
-    c->lambda_unit = blv_penalty_unit(c->L_f, c->L, c->mu, blv_vec_norm(s->fy), blv_vec_norm(s->gy));
+    c->lambda_unit =
+        blv_penalty_unit(c->L_f, c->L, c->mu, blv_vec_norm(s->fy), blv_vec_norm(s->gy));
     if (isnan(*lambda))
         *lambda = factor * c->lambda_unit;
     if (want_L_x) {

@@ -82,7 +82,8 @@ static blv_flow value(checker *c, of_what of, const blv_vec *x, const blv_vec *y
                       : blv_eval_lower(&c->eval, NULL, x, y, out, NULL, NULL);
 }
 
-/* A length for differences: that of the point, or that over which a function changes by its size. */
+/* A length for differences: that of the point, or that over which a function changes by its size.
+ */
 static double length_at(double point_norm, double by_value) {
     if (point_norm > 0.0)
         return point_norm;
@@ -321,6 +322,7 @@ static blv_flow check_matrix(checker *c, blv_matrix_fn matrix, bool hessian) {
 }
 
 static blv_flow check_all(checker *c) {
+    c->eval.unit_y = length_at(blv_vec_norm(c->y), 0.0);
     BLV_TRY(blv_eval_upper(&c->eval, NULL, c->x, c->y, NULL, c->fx, c->fy));
     BLV_TRY(blv_eval_lower(&c->eval, NULL, c->x, c->y, NULL, c->gx, c->gy));
     BLV_TRY(blv_eval_hvp(&c->eval, NULL, c->x, c->y, c->v, c->hv));

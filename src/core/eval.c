@@ -91,11 +91,13 @@ blv_flow blv_eval_lower(blv_eval *eval, const blv_batch *batch, const blv_vec *x
 }
 
 static blv_flow find_unit(blv_eval *eval, const blv_vec *x, const blv_vec *y, blv_vec *room) {
-    double f, g, by_f, by_g;
+    double f, g;
     BLV_TRY(blv_eval_upper(eval, NULL, x, y, &f, NULL, room));
-    by_f = fabs(f) / blv_vec_norm(room);
+    double fy_norm = blv_vec_norm(room), by_f = fabs(f) / fy_norm;
     BLV_TRY(blv_eval_lower(eval, NULL, x, y, &g, NULL, room));
-    by_g = fabs(g) / blv_vec_norm(room);
+    double gy_norm = blv_vec_norm(room), by_g = fabs(g) / gy_norm;
+    if (!isfinite(f + fy_norm) || !isfinite(g + gy_norm))
+        return BLV_NONFINITE;
     bool f_tells = by_f > 0.0 && isfinite(by_f), g_tells = by_g > 0.0 && isfinite(by_g);
     eval->unit_y = f_tells && g_tells ? fmin(by_f, by_g) : f_tells ? by_f : g_tells ? by_g : 1.0;
     return BLV_GO;

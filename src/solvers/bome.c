@@ -13,7 +13,7 @@
  * is of order step_y. And since z starts at y, too few inner steps make gx(x,y) - gx(x,z) too small
  * for good. So on auto (ours) z starts at the last z, and its steps are accelerated and continue
  * until |gy(x,z)| is a fiftieth of |gy(x,y)|. The other steps are those of a fixed penalty
- * of p = 30 L_f/sqrt(L mu): step_y = 1/(L_f + p L), step_x = 1/(10 L_x), see pbgd, and eta = p/2, so that y
+ * of p = 30 L_f/mu: step_y = 1/(L_f + p L), step_x = 1/(10 L_x), see pbgd, and eta = p/2, so that y
  * follows at half the speed of gradient steps on g. The products of the barrier then weigh x
  * against y by step_x/step_y: they add what has the same unit. */
 #include "blocks/constants.h"
@@ -52,7 +52,8 @@ static blv_error bome_open(blv_run *run, void *state) {
     BLV_CHECK(blv_inner_open(run, &s->inner, s->inner.steps < 0, "Lg", "mu"));
     BLV_CHECK(blv_state_scalars(run, "lambda", &s->lambda, "L_f", &s->L_f, "auto_step_x",
                                 &s->step_x, "auto_step_y", &s->step_y, NULL));
-    BLV_CHECK(blv_state_hiddens(run, "eta", &s->eta, "penalty", &s->penalty, "unit", &s->unit, NULL));
+    BLV_CHECK(
+        blv_state_hiddens(run, "eta", &s->eta, "penalty", &s->penalty, "unit", &s->unit, NULL));
     return estimate ? blv_constants_open(run, &s->work) : BLV_OK;
 }
 
@@ -114,9 +115,9 @@ static blv_flow bome_step(blv_run *run, void *state) {
 #define FIELD(name) offsetof(bome, name)
 
 static const blv_param params[] = {
-    BLV_POSITIVE_AUTO(
-        "eta", eta,
-        "weight of the barrier: phi = eta |grad q|^2; auto: 15 L_f/sqrt(L mu), and 0.5 where step_y is given"),
+    BLV_POSITIVE_AUTO("eta", eta,
+                      "weight of the barrier: phi = eta |grad q|^2; auto: 15 L_f/mu, and 0.5 where "
+                      "step_y is given"),
     BLV_POSITIVE_AUTO("step_x", step_x, "x-step"),
     BLV_POSITIVE_AUTO("step_y", step_y, "y-step; the bias of the result is of its order"),
     BLV_POSITIVE_AUTO(

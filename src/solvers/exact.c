@@ -40,7 +40,8 @@ static int phi_and_gradient(void *context, const blv_vec *x, double *value, blv_
     blv_flow flow = blv_implicit_gradient(s->implicit, x, s->y_trial, s->v_trial, s->solve_tol,
                                           gradient, &solved);
     s->trouble = flow;
-    if (flow == BLV_GO && s->solve_tol == 0.0 && s->products < 0 && s->tight != 0.0 && !solved.tight) {
+    if (flow == BLV_GO && s->solve_tol == 0.0 && s->products < 0 && s->tight != 0.0 &&
+        !solved.tight) {
         blv_run_note(s->run, "the lower level could not be solved at a trial point: the step was "
                              "shortened");
         return 1;

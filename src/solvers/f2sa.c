@@ -36,7 +36,9 @@ static blv_error f2sa_open(blv_run *run, void *state) {
     f2sa *s = state;
     s->y_auto = isnan(s->step_y);
     s->z_auto = isnan(s->step_z);
-    bool estimate = isnan(s->lambda0) || isnan(s->step_x) || s->y_auto || s->z_auto;
+    bool estimate = isnan(s->step_x) || s->y_auto || s->z_auto;
+    if (isnan(s->lambda0) && !estimate)
+        s->lambda0 = 100.0;
     BLV_CHECK(blv_state_iterate(run, "z", BLV_LEVEL_Y, &s->z));
     BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, &s->G));
     BLV_CHECK(blv_penalty_open(run, &s->at));
@@ -116,7 +118,8 @@ static blv_flow f2sa_step(blv_run *run, void *state) {
 
 static const blv_param params[] = {
     BLV_POSITIVE_AUTO("lambda0", lambda0,
-                      "first penalty; it grows as (t+1)^(1/7); auto: 100 L_f/sqrt(L mu)"),
+                      "first penalty; it grows as (t+1)^(1/7); auto: 100 L_f/mu, and 100 where all "
+                      "steps are given"),
     BLV_POSITIVE_AUTO("step_x", step_x, "first x-step"),
     BLV_POSITIVE_AUTO("step_y", step_y, "first y-step"),
     BLV_POSITIVE_AUTO("step_z", step_z, "first z-step"),

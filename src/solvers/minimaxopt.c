@@ -230,7 +230,7 @@ static blv_flow minimaxopt_step(blv_run *run, void *state) {
 
 static const blv_param params[] = {
     BLV_POSITIVE_AUTO("alpha0", alpha0,
-                      "penalty of the first stage; auto: L_f/sqrt(L mu), and 1 where eta0 is given or "
+                      "penalty of the first stage; auto: L_f/mu, and 1 where eta0 is given or "
                       "optimizer = adam"),
     {"tau", BLV_REAL, FIELD(tau), "1.5", 1, 1e6, NULL, "factor of the penalty from stage to stage"},
     BLV_COUNT("stages", stages, "20", "stages; the last one does not end"),

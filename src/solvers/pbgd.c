@@ -36,7 +36,9 @@ static blv_error pbgd_open(blv_run *run, void *state) {
     pbgd *s = state;
     s->y_auto = isnan(s->step_y);
     s->z_auto = isnan(s->step_z);
-    bool estimate = isnan(s->gamma) || isnan(s->step_x) || s->y_auto || s->z_auto;
+    bool estimate = isnan(s->step_x) || s->y_auto || s->z_auto;
+    if (isnan(s->gamma) && !estimate)
+        s->gamma = 30.0;
     BLV_CHECK(blv_state_iterate(run, "z", BLV_LEVEL_Y, &s->z));
     BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, &s->G));
     BLV_CHECK(blv_penalty_open(run, &s->at));
@@ -105,7 +107,8 @@ static blv_flow pbgd_step(blv_run *run, void *state) {
 
 static const blv_param params[] = {
     BLV_POSITIVE_AUTO("gamma", gamma,
-                      "penalty; the bias of the result is of order 1/gamma; auto: 30 L_f/sqrt(L mu)"),
+                      "penalty; the bias of the result is of order 1/gamma; auto: 30 L_f/mu, and "
+                      "30 where all steps are given"),
     BLV_POSITIVE_AUTO("step_x", step_x, "x-step"),
     BLV_POSITIVE_AUTO("step_y", step_y, "y-step"),
     BLV_POSITIVE_AUTO("step_z", step_z, "step of the auxiliary point; auto: 1/L"),

@@ -12,8 +12,9 @@
  *
  * Ours: scale = auto. gy, r and d have different units, so max(beta, gamma) depends on them, and a
  * run with eta = 1 hardly moves where the first gradients are large. So they are divided by what
- * tight solves at the start show them to be, G = L |y - y*|, R = L |v - v*| and D = |d|, before they
- * enter the sums, which then are pure numbers; and the steps are multiplied by the distances to go:
+ * tight solves at the start show them to be, G = L |y - y*|, R = L |v - v*| and D = |d|, before
+ * they enter the sums, which then are pure numbers; and the steps are multiplied by the distances
+ * to go:
  *
  *   y -= eta_y |y - y*|/(beta G) gy;   v -= eta_v |v - v*|/(phi R) r
  *   x = P_X(x - eta_x (|d|/L_phi)/(alpha phi D) d) */
