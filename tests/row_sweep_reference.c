@@ -93,19 +93,23 @@ static size_t best_class(const reference *r) {
 
 static double visit_row(reference *r, size_t row) {
     const blv_sweep *p = r->sweep;
-    size_t label = (size_t)r->rows->label[row], classes = p->classes;
+    size_t label = r->rows->label ? (size_t)r->rows->label[row] : 0, classes = p->classes;
+    const double *target = r->rows->target;
     double weight = r->rows->weight ? get(r, r->rows->weight, row) : 1.0;
     multiply(r, row, p->w, r->score);
     if (p->row_class)
         p->row_class[row] = (int32_t)best_class(r);
-    double loss = row_loss(r, label);
+    double miss = target ? r->score[0] - target[row] : 0.0;
+    double loss = target ? 0.5 * miss * miss : row_loss(r, label);
     if (p->row_loss)
         put(r, p->row_loss, row, loss);
     if (p->row_probability)
         put(r, p->row_probability, row, exp(-loss));
     double *residual = r->score; /* p - e, in place of the scores */
     for (size_t k = 0; k < classes; k++)
-        residual[k] = r->probability[k] - (r->logistic ? (double)label : (double)(k == label));
+        residual[k] =
+            target ? miss
+                   : r->probability[k] - (r->logistic ? (double)label : (double)(k == label));
     if (p->gradient)
         add_outer(r, row, p->scale * weight, residual, r->gradient);
     if (p->v) {
@@ -118,7 +122,8 @@ static double visit_row(reference *r, size_t row) {
         if (p->row_cross)
             put(r, p->row_cross, row, cross);
         for (size_t k = 0; k < classes; k++)
-            r->tangent[k] = r->logistic
+            r->tangent[k] = target ? r->tangent[k]
+                            : r->logistic
                                 ? r->probability[0] * (1.0 - r->probability[0]) * r->tangent[0]
                                 : r->probability[k] * (r->tangent[k] - mean);
         if (p->hessian)

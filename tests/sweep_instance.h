@@ -20,6 +20,7 @@ typedef enum ridge_kind { NO_RIDGE, RIDGE_SCALAR, RIDGE_COLUMN, RIDGE_CLASS } ri
 
 typedef struct sweep_shape {
     bool single, logistic;
+    bool squares; /* real targets; with logistic, for one score */
     size_t rows, columns, classes;
     size_t gap;          /* stride - columns */
     size_t first, count; /* rows of the sweep; with an index, count of them at random */
@@ -37,6 +38,7 @@ typedef struct sweep_instance {
     blv_sweep sweep; /* inputs; outputs are those of a sweep_outputs */
     void *data, *weight, *w, *v, *ridge;
     int32_t *label;
+    double *target; /* NULL unless squares */
     size_t *index;
 } sweep_instance;
 

@@ -18,8 +18,8 @@ typedef enum method { CG, MINRES } method;
 typedef struct fixture {
     naive_counts counts;
     blv_space *space;
-    blv_cg *cg;
-    blv_minres *minres;
+    blv_linear_work *cg;
+    blv_linear_work *minres;
     blv_vec *b, *x;
     size_t n;
 } fixture;
@@ -28,15 +28,15 @@ static void fixture_open(fixture *f, size_t n) {
     f->n = n;
     f->space = naive_space(n, &f->counts);
     assert_non_null(f->space);
-    assert_int_equal(blv_cg_create(&f->cg, f->space), BLV_OK);
-    assert_int_equal(blv_minres_create(&f->minres, f->space), BLV_OK);
+    assert_int_equal(blv_linear_work_create(&f->cg, f->space, BLV_CG_VECTORS), BLV_OK);
+    assert_int_equal(blv_linear_work_create(&f->minres, f->space, BLV_MINRES_VECTORS), BLV_OK);
     assert_int_equal(blv_vec_create(&f->b, f->space), BLV_OK);
     assert_int_equal(blv_vec_create(&f->x, f->space), BLV_OK);
 }
 
 static void fixture_close(fixture *f) {
-    blv_cg_destroy(f->cg);
-    blv_minres_destroy(f->minres);
+    blv_linear_work_destroy(f->cg);
+    blv_linear_work_destroy(f->minres);
     blv_vec_destroy(f->b);
     blv_vec_destroy(f->x);
     assert_int_equal(f->counts.live, 0);
@@ -151,8 +151,8 @@ static void test_negative_curvature(void **state) {
         blv_linear_result result = solve(&f, CG, &op, b, NULL, 1e-10, 10 * n, x);
         if (result.end == BLV_LINEAR_INDEFINITE) {
             found++;
-            moved += blv_cg_moved(f.cg);
-            blv_vec_read(blv_cg_direction(f.cg), d);
+            moved += f.cg->moved;
+            blv_vec_read(f.cg->vec[1], d); /* the search direction */
             dense_multiply(&op, d, ad);
             dense_multiply(&op, x, ax);
             for (size_t i = 0; i < n; i++) {
@@ -161,9 +161,9 @@ static void test_negative_curvature(void **state) {
             }
             assert_true(bend < 0.0);
             assert_true(slope > 0.0);
-            assert_true(blv_cg_moved(f.cg) == (dense_norm(n, x) > 0.0));
+            assert_true(f.cg->moved == (dense_norm(n, x) > 0.0));
             assert_true(fabs(dense_residual(&op, b, x) - result.residual) <= 1e-10);
-            assert_int_equal(blv_cg_moved(f.cg), result.products > 1);
+            assert_int_equal(f.cg->moved, result.products > 1);
         }
         fixture_close(&f);
     }
@@ -176,7 +176,7 @@ static void test_negative_curvature(void **state) {
     blv_linear_result result = solve(&f, CG, &op, (double[]){1.0}, NULL, 0.0, 5, x);
     assert_int_equal(result.end, BLV_LINEAR_INDEFINITE);
     assert_int_equal(result.products, 1);
-    assert_false(blv_cg_moved(f.cg));
+    assert_false(f.cg->moved);
     assert_true(x[0] == 0.0);
     result = solve(&f, MINRES, &op, (double[]){1.0}, NULL, 1e-15, 5, x);
     assert_int_equal(result.end, BLV_LINEAR_CONVERGED);
@@ -359,34 +359,31 @@ static void test_create(void **state) {
     (void)state;
     naive_counts counts;
     blv_space *space = naive_space(7, &counts);
-    blv_cg *cg = NULL;
-    blv_minres *minres = NULL;
+    blv_linear_work *cg = NULL;
+    blv_linear_work *minres = NULL;
     for (size_t refuse = 1; refuse <= 3; refuse++) {
         counts = (naive_counts){.refuse = refuse};
-        assert_int_equal(blv_cg_create(&cg, space), BLV_E_MEMORY);
+        assert_int_equal(blv_linear_work_create(&cg, space, BLV_CG_VECTORS), BLV_E_MEMORY);
         assert_null(cg);
         assert_int_equal(counts.live, 0);
     }
     for (size_t refuse = 1; refuse <= 5; refuse++) {
         counts = (naive_counts){.refuse = refuse};
-        assert_int_equal(blv_minres_create(&minres, space), BLV_E_MEMORY);
+        assert_int_equal(blv_linear_work_create(&minres, space, BLV_MINRES_VECTORS), BLV_E_MEMORY);
         assert_null(minres);
         assert_int_equal(counts.live, 0);
     }
     counts = (naive_counts){0};
-    assert_int_equal(blv_cg_create(NULL, space), BLV_E_ARGUMENT);
-    assert_int_equal(blv_cg_create(&cg, NULL), BLV_E_ARGUMENT);
-    assert_int_equal(blv_minres_create(&minres, NULL), BLV_E_ARGUMENT);
-    assert_int_equal(blv_cg_create(&cg, space), BLV_OK);
-    assert_true(blv_cg_bytes(cg) >= counts.live * 7 * sizeof(double));
+    assert_int_equal(blv_linear_work_create(&cg, space, BLV_CG_VECTORS), BLV_OK);
+    assert_true(blv_linear_work_bytes(cg) >= counts.live * 7 * sizeof(double));
     assert_int_equal(counts.live, 3);
-    blv_cg_destroy(cg);
-    blv_cg_destroy(NULL);
-    assert_int_equal(blv_minres_create(&minres, space), BLV_OK);
+    blv_linear_work_destroy(cg);
+    blv_linear_work_destroy(NULL);
+    assert_int_equal(blv_linear_work_create(&minres, space, BLV_MINRES_VECTORS), BLV_OK);
     assert_int_equal(counts.live, 5);
-    assert_true(blv_minres_bytes(minres) >= counts.live * 7 * sizeof(double));
-    blv_minres_destroy(minres);
-    blv_minres_destroy(NULL);
+    assert_true(blv_linear_work_bytes(minres) >= counts.live * 7 * sizeof(double));
+    blv_linear_work_destroy(minres);
+    blv_linear_work_destroy(NULL);
     blv_space_destroy(space);
 }
 

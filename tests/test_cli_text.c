@@ -1,6 +1,5 @@
 /* Text that the command puts together in memory: all of it, or the command ends. */
 #include "cli/common.h"
-#include "cli/text.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

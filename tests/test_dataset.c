@@ -221,12 +221,14 @@ static void test_fingerprint(void **state) {
 
 static blv_dataset *classes_of(const char *const *texts, size_t count) {
     blv_dataset *d = blv_dataset_new();
-    blv_label_texts *t = blv_label_texts_new(1000);
+    blv_texts t = {.slot_count = 0};
+    int32_t number[16];
+    assert_true(count <= 16);
     d->view.rows = count;
     for (size_t i = 0; i < count; i++)
-        assert_int_equal(blv_label_texts_add(t, texts[i], strlen(texts[i])), BLV_OK);
-    assert_true(blv_label_texts_finish(t, d));
-    blv_label_texts_free(t);
+        number[i] = blv_texts_number(&t, texts[i], strlen(texts[i]));
+    assert_true(blv_dataset_put_classes(d, &t, number, NULL));
+    blv_texts_free(&t);
     return d;
 }
 
@@ -252,25 +254,25 @@ static void test_label_texts(void **state) {
     assert_int_equal(d->view.label[0], 4);
     assert_int_equal(d->view.label[5], 2);
     blv_dataset_release(d);
-    blv_label_texts_free(NULL);
 }
 
 static void test_many_label_texts(void **state) {
     (void)state;
-    blv_label_texts *t = blv_label_texts_new(500);
+    blv_texts t = {.slot_count = 0};
     char text[16];
+    int32_t number[5000];
     for (size_t i = 0; i < 5000; i++) {
         snprintf(text, sizeof text, "c%03zu", i * 7 % 500);
-        assert_int_equal(blv_label_texts_add(t, text, 4), BLV_OK);
+        number[i] = blv_texts_number(&t, text, 4);
+        assert_int_equal(number[i], i % 500);
     }
-    assert_int_equal(blv_label_texts_add(t, "c0", 2), BLV_E_FORMAT);
     blv_dataset *d = blv_dataset_new();
     d->view.rows = 5000;
-    assert_true(blv_label_texts_finish(t, d));
+    assert_true(blv_dataset_put_classes(d, &t, number, NULL));
     assert_int_equal(d->view.classes, 500);
     for (size_t i = 0; i < 5000; i++)
         assert_int_equal(d->view.label[i], i * 7 % 500);
-    blv_label_texts_free(t);
+    blv_texts_free(&t);
     blv_dataset_release(d);
 }
 

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "base/decimal.h"
+#include "base/number_text.h"
 
 #include <locale.h>
 #include <math.h>

@@ -223,9 +223,7 @@ static void test_kept_is_what_is_read(void **state) {
             subject_open(&s, shape, 3);
             sweep_outputs_create(&got, &shape);
             blv_sweep_work *work = work_of(&s, sparse, every_set[i], 1);
-            const size_t before = blv_sweep_work_bytes(work), numbers = 90 * 4 + 21 * 4;
             assert_true(blv_sweep_work_keep(work, shape.rows));
-            assert_true(blv_sweep_work_bytes(work) >= before + numbers * size_of(&shape));
             blv_sweep sweep = sweep_of(&s.instance, &got);
             sweep.keep = true;
             for (int k = 0; k < 2; k++)

@@ -359,10 +359,6 @@ static void test_create(void **state) {
     naive_counts counts;
     blv_space *space = naive_space(4, &counts);
     blv_lbfgs *lbfgs = NULL;
-    assert_int_equal(blv_lbfgs_create(NULL, space, 3), BLV_E_ARGUMENT);
-    assert_int_equal(blv_lbfgs_create(&lbfgs, NULL, 3), BLV_E_ARGUMENT);
-    assert_int_equal(blv_lbfgs_create(&lbfgs, space, 0), BLV_E_ARGUMENT);
-    assert_int_equal(blv_lbfgs_create(&lbfgs, space, BLV_LBFGS_MEMORY_MAX + 1), BLV_E_ARGUMENT);
     for (size_t refuse = 1; refuse <= 11; refuse++) {
         counts = (naive_counts){.refuse = refuse};
         assert_int_equal(blv_lbfgs_create(&lbfgs, space, 3), BLV_E_MEMORY);

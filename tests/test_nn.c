@@ -13,6 +13,8 @@
 
 #include <stdio.h>
 
+BLV_TABLES(nn_loops, blv_nn_loops);
+
 /* ---- Precisions, instruction sets, threads, slices ---- */
 
 typedef struct outputs {
@@ -271,10 +273,10 @@ static void check_product_of(const product_case *c, blv_precision precision, blv
                     .c_row = c_row,
                     .add = c->add,
                     .whole = c->whole};
-    blv_nn_loops(precision, set)->product(&p);
+    blv_nn_loops_tables[precision == BLV_F32][set]->product(&p);
     p.c = thin;
     p.list = list;
-    blv_nn_loops(precision, set)->product(&p);
+    blv_nn_loops_tables[precision == BLV_F32][set]->product(&p);
     for (size_t i = 0; i < c->rows; i++)
         for (size_t j = 0; j < c_row; j++) {
             long double sum = c->add ? 0.25L : 0.0L, size = 0.25L;

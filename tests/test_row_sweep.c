@@ -82,6 +82,30 @@ static void test_logistic_shapes(void **state) {
                         seed);
 }
 
+static void test_squares(void **state) {
+    (void)state;
+    static const size_t columns[] = {1, 3, 8, 17, 54, 65, 129, 300};
+    uint64_t seed = 1;
+    for (size_t j = 0; j < sizeof columns / sizeof *columns; j++)
+        for (size_t count = 1; count < 140; count += 1 + count / 2, seed++)
+            check_forms((sweep_shape){.rows = 150,
+                                      .columns = columns[j],
+                                      .classes = 1,
+                                      .logistic = true,
+                                      .squares = true,
+                                      .gap = seed % 3,
+                                      .first = seed % 10,
+                                      .count = count},
+                        seed);
+    check_forms((sweep_shape){.rows = 9000,
+                              .columns = 3,
+                              .classes = 1,
+                              .logistic = true,
+                              .squares = true,
+                              .count = 9000},
+                9);
+}
+
 static void test_row_counts(void **state) {
     (void)state;
     uint64_t seed = 100;
@@ -354,11 +378,17 @@ static void test_same_bits(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_softmax_shapes),   cmocka_unit_test(test_logistic_shapes),
-        cmocka_unit_test(test_row_counts),       cmocka_unit_test(test_large),
-        cmocka_unit_test(test_stream),           cmocka_unit_test(test_each_output_alone),
-        cmocka_unit_test(test_constant_feature), cmocka_unit_test(test_equal_scores),
-        cmocka_unit_test(test_large_scores),     cmocka_unit_test(test_nan_is_not_lost),
+        cmocka_unit_test(test_softmax_shapes),
+        cmocka_unit_test(test_logistic_shapes),
+        cmocka_unit_test(test_squares),
+        cmocka_unit_test(test_row_counts),
+        cmocka_unit_test(test_large),
+        cmocka_unit_test(test_stream),
+        cmocka_unit_test(test_each_output_alone),
+        cmocka_unit_test(test_constant_feature),
+        cmocka_unit_test(test_equal_scores),
+        cmocka_unit_test(test_large_scores),
+        cmocka_unit_test(test_nan_is_not_lost),
         cmocka_unit_test(test_same_bits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

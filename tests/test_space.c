@@ -286,15 +286,15 @@ static void compare_isas(blv_precision precision, size_t n) {
         memset(memory + t * stride, 0xff, stride);
         const void *source = host;
         const blv_host_args args = {.out = memory + t * stride, .left = &source};
-        blv_host_loops_of(BLV_HOST_BASE, precision)->write(&args, 0, n, NULL);
+        blv_host_loops_of(BLV_INSTRUCTIONS_BASE, precision)->write(&args, 0, n, NULL);
     }
     char *out[2] = {aligned(OUTPUTS * stride), aligned(OUTPUTS * stride)};
     double *back[2] = {aligned(n * sizeof(double)), aligned(n * sizeof(double))};
     double sums[2][SUMS];
-    for (blv_host_isa isa = BLV_HOST_BASE; isa < BLV_HOST_ISA_COUNT; isa++) {
-        if (!blv_host_isa_supported(isa))
+    for (blv_instructions isa = BLV_INSTRUCTIONS_BASE; isa < BLV_INSTRUCTION_SETS; isa++) {
+        if (!blv_has_instructions(isa))
             continue;
-        const size_t to = isa != BLV_HOST_BASE;
+        const size_t to = isa != BLV_INSTRUCTIONS_BASE;
         run_table(blv_host_loops_of(isa, precision), n, stride, terms, host, out[to], back[to],
                   sums[to]);
         for (size_t i = 0; i < SUMS; i++)
@@ -317,8 +317,8 @@ static void compare_isas(blv_precision precision, size_t n) {
 static void test_instruction_sets_do_not_change_bits(void **state) {
     (void)state;
     static const char *const names[] = {"base", "avx2", "avx512"};
-    for (blv_host_isa isa = BLV_HOST_BASE; isa < BLV_HOST_ISA_COUNT; isa++)
-        if (!blv_host_isa_supported(isa))
+    for (blv_instructions isa = BLV_INSTRUCTIONS_BASE; isa < BLV_INSTRUCTION_SETS; isa++)
+        if (!blv_has_instructions(isa))
             print_message("skipped: this processor lacks %s\n", names[isa]);
     for (size_t n = 1; n <= 130; n++)
         for (int precision = BLV_F64; precision <= BLV_F32; precision++)

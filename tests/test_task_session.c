@@ -238,7 +238,7 @@ static void a_run_is_recorded_and_resumed(void **state) {
     blv_message why = {0};
     assert_int_equal(blv_solve(&first, problem, &options, &why), BLV_OK);
     assert_true(s.execution.ran && s.execution.status == BLV_STATUS_FINISHED);
-    assert_true(s.execution.report.run == 1 && s.execution.report.iterations == 20);
+    assert_true(s.execution.report.run == 1 && s.execution.report.solution.iterations == 20);
     blv_execution_free(&s.execution);
 
     void *checkpoint = NULL;
@@ -269,8 +269,8 @@ static void a_run_is_recorded_and_resumed(void **state) {
     assert_int_equal(blv_store_find(store, 1, &info), BLV_OK);
     assert_true(info->iterations == 50 && info->phi == straight->phi);
     assert_int_equal(blv_record_parse(blv_run_report_fields, &report, info->result, &why), BLV_OK);
-    assert_true(report.dim_y == 4 && report.certified && report.solution_known);
-    assert_true(report.certificate.phi == straight->phi && report.x[0] == straight->x[0]);
+    assert_true(report.solution.dim_y == 4 && report.solution.certified && report.solution_known);
+    assert_true(report.solution.certificate.phi == straight->phi && report.x[0] == straight->x[0]);
     blv_record_free(blv_run_report_fields, &report);
     blv_run_info_free(info);
     free(checkpoint);

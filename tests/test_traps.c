@@ -47,11 +47,11 @@ static void test_cg_returns_the_converged_iterate(void **state) {
     (void)state;
     blv_space *space;
     blv_vec *b, *x;
-    blv_cg *cg;
+    blv_linear_work *cg;
     assert_int_equal(blv_space_create_host(&space, N, BLV_F64, 1), BLV_OK);
     assert_int_equal(blv_vec_create(&b, space), BLV_OK);
     assert_int_equal(blv_vec_create(&x, space), BLV_OK);
-    assert_int_equal(blv_cg_create(&cg, space), BLV_OK);
+    assert_int_equal(blv_linear_work_create(&cg, space, BLV_CG_VECTORS), BLV_OK);
     for (size_t i = 0; i < N; i++)
         blv_vec_put(b, i, 1.0 + (double)(i * i));
     static const double tolerances[] = {1e1, 1e-1, 1e-4, 1e-9};
@@ -64,7 +64,7 @@ static void test_cg_returns_the_converged_iterate(void **state) {
         r = blv_cg_solve(cg, apply, NULL, b, x, true, tolerances[k], r.products - 1);
         assert_true(residual_of(x, b) > tolerances[k]);
     }
-    blv_cg_destroy(cg);
+    blv_linear_work_destroy(cg);
     blv_vec_destroy(b);
     blv_vec_destroy(x);
     blv_space_destroy(space);

@@ -43,12 +43,42 @@ typedef struct blv_l2reg_setting {
     const uint32_t *group; /* BLV_PENALTY_GROUPS: that of each column, from 0; copied */
     double scale;          /* the penalty of x = 0; above 0 */
     double lo, hi;         /* bounds of x; infinite: none */
+
+    /* The following may be 0. */
+    double last_penalty; /* of the last column, an intercept, which x has no entry for then; not for
+                            BLV_PENALTY_PER_CLASS. 0: it has a penalty like the others */
+    double shrinkage;    /* f has shrinkage/2 times the mean of (x - mean x)^2 in addition */
+    /* Cross-validation in place of validation rows, which are not looked at then: y has folds x
+     * repeats models, and f is the mean loss of rows by the models that have not seen them. */
+    size_t folds, repeats; /* repeats 0: 1 */
+    const uint32_t *fold;  /* repeats x rows of train: the fold of each row, from 0; copied */
 } blv_l2reg_setting;
 
-/* Penalties scale exp(x); the loss is logistic for two classes, softmax for more. */
+/* Penalties scale exp(x); the loss is logistic for two classes, softmax for more, and half the
+ * square of score - target for real targets. */
 BLV_API blv_error blv_l2reg_create(const blv_sets *sets, const blv_l2reg_setting *setting,
                                    const blv_problem_options *options, blv_problem **problem,
                                    blv_message *why);
+
+/* Labels of which some are wrong: which label becomes which, learned with a linear model of the
+ * true class, over folds (docs/clean.md). train: the labels as given; val: right labels, or NULL.
+ * x = (log of the ridge, log of the weight of a row of val where there is one, the logits of the
+ * noise); y: the weights of the model of each fold, one after the other. */
+typedef struct blv_noise_setting {
+    size_t size; /* sizeof(blv_noise_setting) */
+    size_t folds;
+    const uint32_t *part, *val_part; /* the fold of each row, below folds; copied */
+    const double *start;             /* classes x classes: the noise that is expected; copied */
+    double prior;                    /* rows of each class that this expectation is worth */
+    double noisy_share;              /* of the rows of train in f beside those of val */
+} blv_noise_setting;
+
+BLV_API blv_error blv_label_noise_create(const blv_sets *sets, const blv_noise_setting *setting,
+                                         const blv_problem_options *options, blv_problem **problem,
+                                         blv_message *why);
+/* T[k * classes + l]: the probability of label l where the true class is k. logits: classes x
+ * (classes - 1), against the diagonal, which is left out. */
+BLV_API void blv_noise_matrix(size_t classes, const double *logits, double *T);
 
 /* ---- Answers ---- */
 

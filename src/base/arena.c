@@ -64,3 +64,13 @@ void blv_arena_free(blv_arena *arena) {
         free(block);
     }
 }
+
+void *blv_array_add(void *array, size_t *count, size_t size) {
+    char *items;
+    memcpy(&items, array, sizeof items);
+    items = realloc(items, (*count + 1) * size);
+    if (!items)
+        return NULL;
+    memcpy(array, &items, sizeof items);
+    return memset(items + (*count)++ * size, 0, size);
+}

@@ -25,4 +25,10 @@ char *blv_arena_vprint(blv_arena *arena, const char *format, va_list arguments) 
 
 void blv_arena_free(blv_arena *arena);
 
+/* ---- Arrays from malloc ---- */
+
+/* Adds a zero-filled item to an array and returns it; NULL where memory is short. array: the
+ * address of the pointer to its first item. */
+void *blv_array_add(void *array, size_t *count, size_t size);
+
 #endif

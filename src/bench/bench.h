@@ -69,8 +69,9 @@ extern const blv_field bench_record_fields[];
 
 /* A number of a point; NaN where there is none. */
 double bench_number(const blv_values *point, const char *name);
-/* Adds an empty point; NULL where memory is short. */
-blv_values *bench_record_point(bench_record *record);
+/* Adds a point with these two values. */
+blv_error bench_record_point(bench_record *record, uint64_t iteration, double seconds,
+                             blv_values **point);
 /* A number of the last point; NaN where there is none. */
 double bench_record_end(const bench_record *record, const char *name);
 
@@ -117,24 +118,26 @@ const bench_job *bench_chosen(const bench *b, size_t variant, size_t entry);
 double bench_clock(clockid_t id);
 /* Of accuracies and the like. */
 bool bench_more_is_better(const char *metric);
-/* The path of a file of the data, to be freed. */
-blv_error bench_data(const bench *b, const char *name, char **path, blv_message *why);
+
+/* Sets the fields of a parameter table from values; owner: "problem NAME", for messages. */
+blv_error bench_set_params(const blv_values *settings, const blv_param *params, void *fields,
+                           const char *owner, blv_message *why);
 
 /* ---- Parts of it ---- */
 
-blv_error bench_plan(bench *b, blv_message *why);
+blv_error bench_plan(bench *b);
 /* The runs of tuned entries, once tuning is done. */
-blv_error bench_plan_tuned(bench *b, blv_message *why);
+blv_error bench_plan_tuned(bench *b);
 /* Reads the finished runs of the folder and gives them to the jobs. */
-blv_error bench_load_records(bench *b, blv_message *why);
+blv_error bench_load_records(bench *b);
 void bench_forget_records(bench *b);
 /* Adds a finished run to the file. */
-blv_error bench_keep_record(const bench *b, const bench_record *record, blv_message *why);
+blv_error bench_keep_record(const bench *b, const bench_record *record);
 /* Before the plan: data are there, and the problem accepts its settings. */
-blv_error bench_check_problems(const bench *b, blv_message *why);
+blv_error bench_check_problems(const bench *b);
 /* After it: the solvers, or methods, accept theirs. */
-blv_error bench_check_jobs(const bench *b, blv_message *why);
+blv_error bench_check_jobs(const bench *b);
 /* Makes the runs that have no record yet. */
-blv_error bench_execute(bench *b, blv_message *why);
+blv_error bench_execute(bench *b);
 
 #endif

@@ -17,6 +17,7 @@ typedef struct claim_side {
     double score; /* the less the better; infinite: it did not get there; NaN: it did not run */
 } claim_side;
 
+/* Space for all that a claim can name. */
 typedef struct claim_sides {
     size_t count;
     claim_side *items;
@@ -24,7 +25,7 @@ typedef struct claim_sides {
 
 /* A claim on a variant. */
 typedef struct claim_context {
-    bench_results *results;
+    const bench_results *results;
     const bench_claim *claim;
     const bench_view *view;
     size_t variant;
@@ -42,17 +43,14 @@ static bool is_about_sweep(const claim_context *c) {
 
 /* ---- Scores ---- */
 
-static blv_error score_entry(const claim_context *c, size_t entry, double *score) {
+static double score_entry(const claim_context *c, size_t entry) {
     const bench_cell *cell = &c->view->cells[entry];
-    bench_reach reach;
-    *score = c->more ? -cell->value.median : cell->value.median;
     if (cell->runs == 0)
-        *score = NAN;
-    if (cell->runs == 0 || !is_about_level(c))
-        return BLV_OK;
-    BLV_CHECK(bench_reach_level(c->results, c->variant, entry, c->level, &reach));
-    *score = c->claim->by == BENCH_BY_SECONDS ? reach.seconds.median : reach.calls.median;
-    return BLV_OK;
+        return NAN;
+    if (!is_about_level(c))
+        return c->more ? -cell->value.median : cell->value.median;
+    const bench_reach reach = bench_reach_level(c->results, c->variant, entry, c->level);
+    return c->claim->by == BENCH_BY_SECONDS ? reach.seconds.median : reach.calls.median;
 }
 
 /* Over the sweep of a solver: the difference between the worst and the best end; or by how much the
@@ -83,23 +81,16 @@ static double score_sweep(const claim_context *c, const char *solver) {
 
 /* ---- Names ---- */
 
-static blv_error add_side(const claim_context *c, claim_sides *sides, const char *name,
-                          double score) {
+static void add_side(claim_sides *sides, const char *name, double score) {
     for (size_t i = 0; i < sides->count; i++) {
         if (strcmp(sides->items[i].name, name) != 0)
             continue;
         sides->items[i].score = fmin(sides->items[i].score, score); /* fmin ignores NaN */
-        return BLV_OK;
+        return;
     }
-    claim_side *items =
-        blv_arena_grow(&c->results->arena, sides->items, sides->count, sizeof *items);
-    if (!items)
-        return BLV_E_MEMORY;
-    sides->items = items;
-    claim_side *side = &items[sides->count++];
+    claim_side *side = &sides->items[sides->count++];
     snprintf(side->name, sizeof side->name, "%s", name);
     side->score = score;
-    return BLV_OK;
 }
 
 /* "soba": its best entry; "soba/tuned": that one; "X/tuned" with a star for X: each that is tuned;
@@ -112,28 +103,29 @@ static bool is_meant(const char *name, const bench_entry *entry) {
     return strcmp(name, strchr(name, '/') ? entry->id : entry->solver) == 0;
 }
 
-static blv_error resolve_name(const claim_context *c, const char *name, claim_sides *sides) {
+static void resolve_name(const claim_context *c, const char *name, claim_sides *sides) {
     size_t before = sides->count;
     bool is_solver = name[0] != '*' && !strchr(name, '/');
     for (size_t e = 0; e < c->view->count; e++) {
         const bench_entry *entry = c->view->cells[e].entry;
-        double score;
         if (!is_meant(name, entry))
             continue;
-        if (is_about_sweep(c)) {
-            BLV_CHECK(add_side(c, sides, entry->solver, score_sweep(c, entry->solver)));
-            continue;
-        }
-        BLV_CHECK(score_entry(c, e, &score));
-        BLV_CHECK(add_side(c, sides, is_solver ? name : entry->id, score));
+        if (is_about_sweep(c))
+            add_side(sides, entry->solver, score_sweep(c, entry->solver));
+        else
+            add_side(sides, is_solver ? name : entry->id, score_entry(c, e));
     }
-    return sides->count == before && name[0] != '*' ? add_side(c, sides, name, NAN) : BLV_OK;
+    if (sides->count == before && name[0] != '*')
+        add_side(sides, name, NAN);
 }
 
-static blv_error resolve(const claim_context *c, const bench_names *names, claim_sides *sides) {
-    for (size_t i = 0; i < names->count; i++)
-        BLV_CHECK(resolve_name(c, names->items[i], sides));
-    return BLV_OK;
+static blv_error resolve(const claim_context *c, blv_arena *arena, const bench_names *names,
+                         claim_sides *sides) {
+    *sides = (claim_sides){0};
+    sides->items = blv_arena_alloc(arena, c->view->count + names->count, sizeof *sides->items);
+    for (size_t i = 0; sides->items && i < names->count; i++)
+        resolve_name(c, names->items[i], sides);
+    return sides->items ? BLV_OK : BLV_E_MEMORY;
 }
 
 static bool is_named(const bench_names *names, const bench_entry *entry) {
@@ -144,14 +136,11 @@ static bool is_named(const bench_names *names, const bench_entry *entry) {
 }
 
 /* What half of those that the claim names reach in the end; those that failed are left out. */
-static blv_error find_level(claim_context *c) {
-    c->level = c->results->bench->suite.level;
-    if (!isnan(c->level))
-        return BLV_OK;
-    double *ends = blv_arena_alloc(&c->results->arena, c->view->count, sizeof *ends);
+static double find_level(const claim_context *c) {
+    double *ends = c->results->numbers;
     size_t count = 0;
-    if (!ends)
-        return BLV_E_MEMORY;
+    if (!isnan(c->results->bench->suite.level))
+        return c->results->bench->suite.level;
     for (size_t e = 0; e < c->view->count; e++) {
         const bench_cell *cell = &c->view->cells[e];
         bool named = is_named(&c->claim->who, cell->entry) || is_named(&c->claim->of, cell->entry);
@@ -159,8 +148,7 @@ static blv_error find_level(claim_context *c) {
             ends[count++] = cell->value.median;
     }
     report_sort(ends, count);
-    c->level = count > 0 ? report_quantile(ends, count, 0.5) : (double)NAN;
-    return BLV_OK;
+    return count > 0 ? report_quantile(ends, count, 0.5) : (double)NAN;
 }
 
 static bool is_among(const claim_sides *sides, const char *name) {
@@ -187,7 +175,7 @@ static const claim_side *best_of(const claim_sides *of, const claim_sides *who) 
 
 /* Of those in `who` the last one counts: all of them must be ahead. NULL: there is none. */
 static const claim_side *last_of(const claim_sides *who) {
-    const claim_side *last = who->items;
+    const claim_side *last = who->count > 0 ? who->items : NULL;
     for (size_t i = 0; i < who->count; i++)
         if (isnan(who->items[i].score) || who->items[i].score > last->score)
             last = &who->items[i];
@@ -281,10 +269,10 @@ static blv_error judge_claim(bench_results *results, size_t claim, size_t varian
     if (bounds && !blv_values_find(bounds, c.view->name))
         return BLV_OK;
     c.factor = isnan(c.claim->factor) ? 1.0 : c.claim->factor;
-    claim_sides who = {0}, of = {0};
-    BLV_CHECK(find_level(&c));
-    BLV_CHECK(resolve(&c, &c.claim->who, &who));
-    BLV_CHECK(resolve(&c, &c.claim->of, &of));
+    c.level = find_level(&c);
+    claim_sides who, of;
+    BLV_CHECK(resolve(&c, &results->arena, &c.claim->who, &who));
+    BLV_CHECK(resolve(&c, &results->arena, &c.claim->of, &of));
     bench_verdict *verdict = &results->verdicts[results->verdict_count++];
     *verdict = (bench_verdict){.claim = c.claim->text, .variant = c.view->name, .is_judged = true};
     judge(&c, &who, &of, bounds, verdict);

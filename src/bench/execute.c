@@ -39,7 +39,6 @@ typedef struct making {
     uint64_t next;     /* point */
     double wall, used; /* both clocks at the start */
     blv_error error;   /* of the benchmark, not of the run */
-    blv_message *why;
 } making;
 
 /* ---- Points ---- */
@@ -97,11 +96,8 @@ static void store_point(blv_recorder *recorder, const blv_values *point) {
 static blv_error add_point(making *m, blv_run *run, const blv_solution *end) {
     const blv_result *result = blv_run_result(run);
     const bench_certify when = m->job->certify;
-    blv_values *point = bench_record_point(&m->record);
-    if (!point)
-        return BLV_E_MEMORY;
-    BLV_CHECK(blv_values_add_int(point, "iteration", (int64_t)result->iterations));
-    BLV_CHECK(blv_values_add_real(point, "seconds", result->seconds));
+    blv_values *point;
+    BLV_CHECK(bench_record_point(&m->record, result->iterations, result->seconds, &point));
     BLV_CHECK(add_counts(point, result));
     BLV_CHECK(add_measures(point, run));
     if (when == BENCH_CERTIFY_POINTS || (end && when == BENCH_CERTIFY_END))
@@ -240,7 +236,7 @@ static blv_error keep_run(making *m, blv_run *run, const blv_solution *end, blv_
     m->record.failed = error != BLV_OK || end->outcome <= BLV_DIVERGED;
     m->record.message = (char *)(uintptr_t)end->message.text;
     report_progress(m->w, m->job, m->record.outcome, end->seconds);
-    BLV_CHECK(bench_keep_record(m->w->b, &m->record, m->why));
+    BLV_CHECK(bench_keep_record(m->w->b, &m->record));
     return m->recorder.failed && m->w->b->request->store_must_work ? BLV_E_FILE : BLV_OK;
 }
 
@@ -255,9 +251,9 @@ static void end_run(void *context, blv_run *run, const blv_solution *end, blv_er
         m->error = keep_run(m, run, end, error);
 }
 
-static blv_error do_run(worker *w, const bench_job *job, blv_message *why) {
+static blv_error do_run(worker *w, const bench_job *job) {
     const bench_request *request = w->b->request;
-    BLV_CHECK(bench_problem_take(&w->problem, w->b, job, why));
+    BLV_CHECK(bench_problem_take(&w->problem, w->b, job));
     making m = {
         .w = w,
         .job = job,
@@ -266,8 +262,7 @@ static blv_error do_run(worker *w, const bench_job *job, blv_message *why) {
         .execution = {.recorder = &m.recorder,
                       .start = bench_start_words[w->b->suite.start],
                       .own_rows = true},
-        .next = 1,
-        .why = why};
+        .next = 1};
     const blv_solve_options options = {.size = sizeof options,
                                        .solver = job->solver,
                                        .no_certificate = job->certify == BENCH_CERTIFY_NEVER,
@@ -284,9 +279,9 @@ static blv_error do_run(worker *w, const bench_job *job, blv_message *why) {
     } else if (error == BLV_E_UNSUPPORTED) {
         m.record.failed = true;
         m.record.rejected = reason.text;
-        error = bench_keep_record(w->b, &m.record, why);
+        error = bench_keep_record(w->b, &m.record);
     } else {
-        blv_explain(why, error, "%s", reason.text);
+        blv_explain(w->b->suite.why, error, "%s", reason.text);
     }
     blv_solution_destroy(solution);
     free_facts(&m.execution.facts);
@@ -296,15 +291,15 @@ static blv_error do_run(worker *w, const bench_job *job, blv_message *why) {
 }
 
 /* A choice of rows is not in the store: it is no run of a solver. */
-static blv_error do_choice(worker *w, const bench_job *job, blv_message *why) {
+static blv_error do_choice(worker *w, const bench_job *job) {
     bench_record record = new_record(w->b, job);
     double wall = bench_clock(CLOCK_MONOTONIC), used = bench_clock(CLOCK_PROCESS_CPUTIME_ID);
-    blv_error error = bench_choose_rows(&w->rows, w->b, job, &record, why);
+    blv_error error = bench_choose_rows(&w->rows, w->b, job, &record);
     record.processor_share = share_since(wall, used);
     record.outcome = (char *)(uintptr_t) "chosen";
     if (error == BLV_OK) {
         report_progress(w, job, record.outcome, bench_clock(CLOCK_MONOTONIC) - wall);
-        error = bench_keep_record(w->b, &record, why);
+        error = bench_keep_record(w->b, &record);
     }
     free_points(&record);
     return error;
@@ -328,18 +323,17 @@ static size_t count_open(const bench *b) {
 }
 
 /* Makes every workers-th of the runs that are open, from number `rank` on. */
-static blv_error work(bench *b, uint64_t rank, uint64_t workers, blv_message *why) {
+static blv_error work(bench *b, uint64_t rank, uint64_t workers) {
     const bench_request *request = b->request;
     worker w = {.b = b, .total = count_open(b)};
     blv_error error = BLV_OK;
     if (!b->suite.has_command && request->open_store)
-        error = request->open_store(request->context, &w.store, why);
+        error = request->open_store(request->context, &w.store, b->suite.why);
     for (size_t i = 0; i < b->job_count && error == BLV_OK; i++) {
         if (!is_open(b, i))
             continue;
         if (w.done % workers == rank)
-            error = b->suite.has_command ? do_choice(&w, &b->jobs[i], why)
-                                         : do_run(&w, &b->jobs[i], why);
+            error = b->suite.has_command ? do_choice(&w, &b->jobs[i]) : do_run(&w, &b->jobs[i]);
         if (request->stopped && request->stopped(request->context))
             error = BLV_E_STOPPED;
         w.done++;
@@ -353,8 +347,9 @@ static blv_error work(bench *b, uint64_t rank, uint64_t workers, blv_message *wh
 /* The exit status of a worker process is its error; its message goes to standard error. */
 static void work_apart(bench *b, uint64_t rank, uint64_t workers) {
     blv_message why = {0};
+    b->suite.why = &why;
     prctl(PR_SET_PDEATHSIG, SIGTERM); /* it is no use without the one that waits for it */
-    blv_error error = work(b, rank, workers, &why);
+    blv_error error = work(b, rank, workers);
     if (error != BLV_OK && error != BLV_E_STOPPED && b->request->remark)
         b->request->remark(b->request->context, *why.text ? why.text : blv_error_text(error));
     fflush(NULL);
@@ -362,7 +357,7 @@ static void work_apart(bench *b, uint64_t rank, uint64_t workers) {
 }
 
 /* Each in a process of its own, with its own copy of the data. */
-static blv_error work_together(bench *b, uint64_t workers, blv_message *why) {
+static blv_error work_together(bench *b, uint64_t workers) {
     blv_error error = BLV_OK;
     uint64_t started = 0;
     fflush(NULL);
@@ -371,8 +366,8 @@ static blv_error work_together(bench *b, uint64_t workers, blv_message *why) {
         if (pid == 0)
             work_apart(b, started, workers);
         if (pid < 0)
-            error =
-                blv_explain(why, BLV_E_MEMORY, "a process cannot be started: %s", strerror(errno));
+            error = blv_explain(b->suite.why, BLV_E_MEMORY, "a process cannot be started: %s",
+                                strerror(errno));
     }
     for (uint64_t i = 0; i < started; i++) {
         int status = 0;
@@ -380,17 +375,20 @@ static blv_error work_together(bench *b, uint64_t workers, blv_message *why) {
             continue;
         blv_error own = WIFEXITED(status) ? (blv_error)WEXITSTATUS(status) : BLV_E_STOPPED;
         if (own != BLV_OK && error == BLV_OK)
-            error = blv_explain(why, own, "a process of the benchmark failed");
+            error = blv_explain(b->suite.why, own, "a process of the benchmark failed");
     }
     return error;
 }
 
-blv_error bench_execute(bench *b, blv_message *why) {
+blv_error bench_execute(bench *b) {
     size_t open = count_open(b);
     uint64_t workers = b->request->jobs < open ? b->request->jobs : open;
     if (open == 0)
         return BLV_OK;
-    blv_error error = workers > 1 ? work_together(b, workers, why) : work(b, 0, 1, why);
-    blv_error loaded = bench_load_records(b, error == BLV_OK ? why : NULL);
+    blv_error error = workers > 1 ? work_together(b, workers) : work(b, 0, 1);
+    blv_message *why = b->suite.why;
+    b->suite.why = error == BLV_OK ? why : NULL; /* the first error is the one that counts */
+    blv_error loaded = bench_load_records(b);
+    b->suite.why = why;
     return error != BLV_OK ? error : loaded;
 }

@@ -17,56 +17,20 @@ const char *const bench_job_words[] = {
 
 /* ---- Keys ---- */
 
-static blv_error hash_file(const char *path, uint64_t *hash, blv_message *why) {
-    char piece[65536];
-    size_t count;
-    *hash = BLV_HASH_EMPTY;
-    FILE *file = fopen(path, "rb");
-    while (file && (count = fread(piece, 1, sizeof piece, file)) > 0)
-        *hash = blv_hash_bytes(*hash, piece, count);
-    bool well = file && !ferror(file);
-    if (!well)
-        blv_explain(why, BLV_E_FILE, "%s: cannot be read: %s", path, strerror(errno));
-    if (file)
-        fclose(file);
-    return well ? BLV_OK : BLV_E_FILE;
-}
-
-/* Data are recognized by the content of the files: they may be moved. */
-static blv_error hash_data(const bench *b, const bench_variant *variant, blv_values *hashes,
-                           blv_message *why) {
-    *hashes = (blv_values){0};
-    blv_error error = BLV_OK;
-    for (size_t i = 0; i < variant->data.count && error == BLV_OK; i++) {
-        const blv_value *file = &variant->data.items[i];
-        char *path = NULL, text[BENCH_KEY_SIZE];
-        uint64_t hash = 0;
-        error = bench_data(b, file->text ? file->text : "", &path, why);
-        if (error == BLV_OK)
-            error = hash_file(path, &hash, why);
-        snprintf(text, sizeof text, "%016" PRIx64, hash);
-        if (error == BLV_OK)
-            error = blv_values_add_text(hashes, file->name, text);
-        free(path);
-    }
-    if (error != BLV_OK)
-        blv_values_free(hashes);
-    return error;
-}
-
 /* A hash of everything that defines the run. */
-static blv_error make_key(const bench *b, bench_job *job, const blv_values *hashes) {
+static blv_error make_key(const bench *b, bench_job *job) {
     const bench_suite *suite = &b->suite;
-    json_t *what = json_pack(
-        "{s:s, s:s, s:o, s:o, s:s, s:i, s:s, s:s, s:s, s:o, s:I, s:s, s:f, s:I, s:i}", "version",
-        blv_version(), "problem",
-        suite->problem ? suite->problem : bench_command_words[suite->command], "problem_set",
-        blv_values_json(&job->problem_set), "data", blv_values_json(hashes), "precision",
-        bench_precision_words[suite->precision], "threads", b->request->threads, "start",
-        bench_start_words[suite->start], "kind", bench_job_words[job->kind], "solver", job->solver,
-        "set", blv_values_json(&job->set), "seed", (json_int_t)job->seed, "limit",
-        bench_limit_words[job->limit.kind], "amount", job->limit.amount, "points",
-        (json_int_t)job->points, "certify", (int)job->certify);
+    json_t *what =
+        json_pack("{s:s, s:s, s:o, s:o, s:s, s:i, s:s, s:s, s:s, s:o, s:I, s:s, s:f, s:I, s:i}",
+                  "version", blv_version(), "problem",
+                  suite->problem ? suite->problem : bench_command_words[suite->command],
+                  "problem_set", blv_values_json(&job->problem_set), "data",
+                  blv_values_json(&suite->variants[job->variant].hashes), "precision",
+                  bench_precision_words[suite->precision], "threads", b->request->threads, "start",
+                  bench_start_words[suite->start], "kind", bench_job_words[job->kind], "solver",
+                  job->solver, "set", blv_values_json(&job->set), "seed", (json_int_t)job->seed,
+                  "limit", bench_limit_words[job->limit.kind], "amount", job->limit.amount,
+                  "points", (json_int_t)job->points, "certify", (int)job->certify);
     char *text =
         what ? json_dumps(what, JSON_SORT_KEYS | JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
     bool well = text != NULL;
@@ -92,26 +56,23 @@ static blv_error complete_problem_set(const bench_suite *suite, bench_job *job) 
 }
 
 /* own: settings of the job, which win over those that the suite has for every run. */
-static blv_error fill_job(const bench *b, bench_job *job, const blv_values *own,
-                          const blv_values *hashes) {
+static blv_error fill_job(const bench *b, bench_job *job, const blv_values *own) {
     if (job->kind != BENCH_REFERENCE)
         BLV_CHECK(blv_values_update(&job->set, &b->suite.run_set));
     BLV_CHECK(blv_values_update(&job->set, own));
     BLV_CHECK(complete_problem_set(&b->suite, job));
-    return make_key(b, job, hashes);
+    return make_key(b, job);
 }
 
-static blv_error add_job(bench *b, bench_job job, const blv_values *own, const blv_values *hashes) {
-    bench_job *larger = realloc(b->jobs, (b->job_count + 1) * sizeof *larger);
-    if (!larger)
+static blv_error add_job(bench *b, bench_job job, const blv_values *own) {
+    bench_job *added = blv_array_add(&b->jobs, &b->job_count, sizeof *added);
+    if (!added)
         return BLV_E_MEMORY;
-    b->jobs = larger;
-    bench_job *added = &larger[b->job_count++];
     *added = job;
-    return fill_job(b, added, own, hashes);
+    return fill_job(b, added, own);
 }
 
-static blv_error add_reference(bench *b, size_t variant, const blv_values *hashes) {
+static blv_error add_reference(bench *b, size_t variant) {
     const bench_job job = {.kind = BENCH_REFERENCE,
                            .variant = variant,
                            .entry = SIZE_MAX,
@@ -119,14 +80,14 @@ static blv_error add_reference(bench *b, size_t variant, const blv_values *hashe
                            .limit = b->suite.reference,
                            .points = 1,
                            .certify = BENCH_CERTIFY_END};
-    return add_job(b, job, &b->suite.reference_file.set, hashes);
+    return add_job(b, job, &b->suite.reference_set);
 }
 
 static bool is_certified(const char *what) {
     return strcmp(what, "phi") == 0 || strcmp(what, "grad_norm") == 0;
 }
 
-static blv_error add_tuning(bench *b, size_t variant, size_t entry, const blv_values *hashes) {
+static blv_error add_tuning(bench *b, size_t variant, size_t entry) {
     const bench_suite *suite = &b->suite;
     size_t count = bench_suite_grid_size(suite, &suite->entries[entry]);
     for (size_t i = 0; i < count; i++) {
@@ -141,15 +102,14 @@ static blv_error add_tuning(bench *b, size_t variant, size_t entry, const blv_va
                                                                       : BENCH_CERTIFY_NEVER};
         blv_values own;
         BLV_CHECK(bench_suite_grid_at(&suite->entries[entry], i, &own));
-        blv_error error = add_job(b, job, &own, hashes);
+        blv_error error = add_job(b, job, &own);
         blv_values_free(&own);
         BLV_CHECK(error);
     }
     return BLV_OK;
 }
 
-static blv_error add_runs(bench *b, size_t variant, size_t entry, const blv_values *own,
-                          const blv_values *hashes) {
+static blv_error add_runs(bench *b, size_t variant, size_t entry, const blv_values *own) {
     const bench_suite *suite = &b->suite;
     for (uint64_t seed = 0; seed < suite->seeds; seed++) {
         const bench_job job = {.kind = BENCH_RUN,
@@ -160,18 +120,17 @@ static blv_error add_runs(bench *b, size_t variant, size_t entry, const blv_valu
                                .limit = suite->limit,
                                .points = suite->points,
                                .certify = suite->certify};
-        BLV_CHECK(add_job(b, job, own, hashes));
+        BLV_CHECK(add_job(b, job, own));
     }
     return BLV_OK;
 }
 
-static blv_error plan_variant(bench *b, size_t v, const blv_values *hashes) {
+static blv_error plan_variant(bench *b, size_t v) {
     if (b->suite.has_reference)
-        BLV_CHECK(add_reference(b, v, hashes));
+        BLV_CHECK(add_reference(b, v));
     for (size_t e = 0; e < b->suite.entry_count; e++) {
         const bench_entry *entry = &b->suite.entries[e];
-        BLV_CHECK(entry->grid ? add_tuning(b, v, e, hashes)
-                              : add_runs(b, v, e, &entry->set, hashes));
+        BLV_CHECK(entry->grid ? add_tuning(b, v, e) : add_runs(b, v, e, &entry->set));
     }
     return BLV_OK;
 }
@@ -198,35 +157,27 @@ const bench_job *bench_chosen(const bench *b, size_t variant, size_t entry) {
     return best;
 }
 
-static blv_error plan_tuned_variant(bench *b, size_t v, const blv_values *hashes) {
+static blv_error plan_tuned_variant(bench *b, size_t v) {
     for (size_t e = 0; e < b->suite.entry_count; e++) {
         const bench_job *chosen = b->suite.entries[e].grid ? bench_chosen(b, v, e) : NULL;
         if (!chosen)
             continue;
         const blv_values set = chosen->set; /* jobs move as they are added, their sets do not */
-        BLV_CHECK(add_runs(b, v, e, &set, hashes));
+        BLV_CHECK(add_runs(b, v, e, &set));
     }
     return BLV_OK;
 }
 
 /* ---- All of it ---- */
 
-static blv_error plan_with(bench *b, blv_message *why,
-                           blv_error (*plan)(bench *, size_t, const blv_values *)) {
-    for (size_t v = 0; v < b->suite.variant_count; v++) {
-        blv_values hashes;
-        BLV_CHECK(hash_data(b, &b->suite.variants[v], &hashes, why));
-        blv_error error = plan(b, v, &hashes);
-        blv_values_free(&hashes);
-        BLV_CHECK(error);
-    }
+blv_error bench_plan(bench *b) {
+    for (size_t v = 0; v < b->suite.variant_count; v++)
+        BLV_CHECK(plan_variant(b, v));
     return BLV_OK;
 }
 
-blv_error bench_plan(bench *b, blv_message *why) {
-    return plan_with(b, why, plan_variant);
-}
-
-blv_error bench_plan_tuned(bench *b, blv_message *why) {
-    return plan_with(b, why, plan_tuned_variant);
+blv_error bench_plan_tuned(bench *b) {
+    for (size_t v = 0; v < b->suite.variant_count; v++)
+        BLV_CHECK(plan_tuned_variant(b, v));
+    return BLV_OK;
 }

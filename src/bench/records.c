@@ -16,11 +16,7 @@
 #include <unistd.h>
 
 const blv_field bench_record_fields[] = {
-    {.name = "key",
-     .kind = BLV_KIND_CHARS,
-     .flags = BLV_REQUIRED,
-     .offset = offsetof(bench_record, key),
-     .size = BENCH_KEY_SIZE},
+    BLV_FIELD_CHARS("key", bench_record, key, BLV_REQUIRED),
     BLV_FIELD_WORD("kind", bench_record, kind, bench_job_words),
     BLV_FIELD(bench_record, variant, TEXT),
     BLV_FIELD(bench_record, entry, TEXT),
@@ -39,8 +35,8 @@ const blv_field bench_record_fields[] = {
 
 /* ---- Reading ---- */
 
-static blv_error explain(const bench *b, const char *action, int code, blv_message *why) {
-    return blv_explain(why, BLV_E_FILE, "%s: cannot be %s: %s", b->points_path, action,
+static blv_error explain(const bench *b, const char *action, int code) {
+    return blv_explain(b->suite.why, BLV_E_FILE, "%s: cannot be %s: %s", b->points_path, action,
                        strerror(code));
 }
 
@@ -50,18 +46,17 @@ static blv_error take_line(bench *b, const char *line) {
     blv_error error = blv_record_parse(bench_record_fields, &record, line, NULL);
     if (error != BLV_OK)
         return error == BLV_E_MEMORY ? error : BLV_OK;
-    bench_record *larger = realloc(b->records, (b->record_count + 1) * sizeof *larger);
-    if (!larger) {
+    bench_record *added = blv_array_add(&b->records, &b->record_count, sizeof *added);
+    if (!added) {
         blv_record_free(bench_record_fields, &record);
         return BLV_E_MEMORY;
     }
-    b->records = larger;
-    larger[b->record_count++] = record;
+    *added = record;
     return BLV_OK;
 }
 
 /* A line that a killed process left without its end is cut off: the next one must begin a line. */
-static blv_error read_lines(bench *b, FILE *file, blv_message *why) {
+static blv_error read_lines(bench *b, FILE *file) {
     char *line = NULL;
     size_t room = 0;
     long whole = 0;
@@ -76,9 +71,9 @@ static blv_error read_lines(bench *b, FILE *file, blv_message *why) {
         }
     }
     if (error == BLV_OK && !torn && !feof(file))
-        error = explain(b, "read", errno, why);
+        error = explain(b, "read", errno);
     if (torn && truncate(b->points_path, whole) != 0)
-        error = explain(b, "written", errno, why);
+        error = explain(b, "written", errno);
     free(line);
     return error;
 }
@@ -93,12 +88,12 @@ void bench_forget_records(bench *b) {
         b->jobs[i].record = NULL;
 }
 
-blv_error bench_load_records(bench *b, blv_message *why) {
+blv_error bench_load_records(bench *b) {
     bench_forget_records(b);
     FILE *file = fopen(b->points_path, "r");
     if (!file)
-        return errno == ENOENT ? BLV_OK : explain(b, "read", errno, why);
-    blv_error error = read_lines(b, file, why);
+        return errno == ENOENT ? BLV_OK : explain(b, "read", errno);
+    blv_error error = read_lines(b, file);
     fclose(file);
     for (size_t i = 0; i < b->job_count; i++)
         for (size_t r = 0; r < b->record_count; r++)
@@ -109,7 +104,7 @@ blv_error bench_load_records(bench *b, blv_message *why) {
 
 /* ---- Writing ---- */
 
-blv_error bench_keep_record(const bench *b, const bench_record *record, blv_message *why) {
+blv_error bench_keep_record(const bench *b, const bench_record *record) {
     json_t *object = blv_record_json(bench_record_fields, record);
     char *text = object ? json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
     char *line = NULL;
@@ -127,18 +122,18 @@ blv_error bench_keep_record(const bench *b, const bench_record *record, blv_mess
         code = errno;
     }
     free(line);
-    return well ? BLV_OK : explain(b, "written", code, why);
+    return well ? BLV_OK : explain(b, "written", code);
 }
 
 /* ---- Points ---- */
 
-blv_values *bench_record_point(bench_record *record) {
-    blv_values *points = realloc(record->points, (record->point_count + 1) * sizeof *points);
-    if (!points)
-        return NULL;
-    record->points = points;
-    points[record->point_count] = (blv_values){0};
-    return &points[record->point_count++];
+blv_error bench_record_point(bench_record *record, uint64_t iteration, double seconds,
+                             blv_values **point) {
+    *point = blv_array_add(&record->points, &record->point_count, sizeof **point);
+    if (!*point)
+        return BLV_E_MEMORY;
+    BLV_CHECK(blv_values_add_int(*point, "iteration", (int64_t)iteration));
+    return blv_values_add_real(*point, "seconds", seconds);
 }
 
 double bench_number(const blv_values *point, const char *name) {

@@ -52,11 +52,13 @@ typedef struct bench_verdict {
 
 typedef struct bench_results {
     const bench *bench;
-    size_t view_count, verdict_count;
+    size_t view_count, cell_count, verdict_count;
     bench_view *views; /* one for each variant */
+    bench_cell *cells; /* of all of them */
     bench_verdict *verdicts;
     double processor_share; /* processor time over the time that passed, the median of all runs:
                              * well below 1 when other programs disturbed them */
+    double *numbers;        /* space for one of each job, that are sorted */
     blv_arena arena;
 } bench_results;
 #define BENCH_QUIET 0.9 /* from here on a run had the processor to itself */
@@ -79,8 +81,8 @@ extern const bench_file bench_files[];
 
 /* Fills the verdicts. */
 blv_error bench_judge_claims(bench_results *results);
-blv_error bench_reach_level(bench_results *results, size_t variant, size_t entry, double level,
-                            bench_reach *reach);
+bench_reach bench_reach_level(const bench_results *results, size_t variant, size_t entry,
+                              double level);
 /* The table of a variant, the best end first, and remarks. */
 blv_error bench_print_view(const bench_results *results, const bench_view *view, report_form form,
                            FILE *out);

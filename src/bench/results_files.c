@@ -96,47 +96,31 @@ static const blv_field cell_fields[] = {
     CELL("seconds", seconds, REAL),
     CELL("calls", calls, REAL),
     CELL("iterations", iterations, REAL),
-    {.name = "chosen",
-     .kind = BLV_KIND_VALUES,
-     .offset = offsetof(bench_cell, chosen),
-     .when = 1 + offsetof(bench_cell, is_chosen)},
+    BLV_FIELD_WITH("chosen", bench_cell, chosen, VALUES, BLV_WHEN(bench_cell, is_chosen)),
     CELL("grid_settings", tried, SIZE),
     CELL("grid_seconds", grid_seconds, REAL),
     CELL("grid_calls", grid_calls, REAL),
     {0}};
-static const blv_field view_fields[] = {
-    BLV_FIELD(bench_view, name, TEXT),
-    BLV_FIELD(bench_view, least_phi, REAL),
-    {.name = "least_phi_of", .kind = BLV_KIND_CHARS, .offset = offsetof(bench_view, least_from)},
-    BLV_FIELD(bench_view, level, REAL),
-    {0}};
+static const blv_field view_fields[] = {BLV_FIELD(bench_view, name, TEXT),
+                                        BLV_FIELD(bench_view, least_phi, REAL),
+                                        BLV_FIELD_CHARS("least_phi_of", bench_view, least_from, 0),
+                                        BLV_FIELD(bench_view, level, REAL),
+                                        {0}};
 static const blv_field verdict_fields[] = {
     BLV_FIELD(bench_verdict, claim, TEXT),
     BLV_FIELD(bench_verdict, variant, TEXT),
-    {.name = "held",
-     .kind = BLV_KIND_BOOL,
-     .offset = offsetof(bench_verdict, held),
-     .when = 1 + offsetof(bench_verdict, is_judged)},
-    {.name = "text", .kind = BLV_KIND_CHARS, .offset = offsetof(bench_verdict, text)},
+    BLV_FIELD_WITH("held", bench_verdict, held, BOOL, BLV_WHEN(bench_verdict, is_judged)),
+    BLV_FIELD_CHARS("text", bench_verdict, text, 0),
     {0}};
 
-/* NULL where memory is short, as below. */
-static json_t *cells_json(const bench_results *results) {
-    json_t *all = json_array();
-    for (size_t v = 0; all && v < results->view_count; v++) {
-        const bench_view *view = &results->views[v];
-        json_t *cells =
-            blv_records_json(cell_fields, view->cells, view->count, sizeof *view->cells);
-        bool well = cells && json_array_extend(all, cells) == 0;
-        json_decref(cells);
-        if (!well) {
-            json_decref(all);
-            all = NULL;
-        }
-    }
-    return all;
-}
+static const blv_field result_fields[] = {
+    BLV_FIELD(bench_results, processor_share, REAL),
+    BLV_FIELD_RECORDS("claims", bench_results, verdicts, verdict_count, verdict_fields),
+    BLV_FIELD_RECORDS("variants", bench_results, views, view_count, view_fields),
+    BLV_FIELD_RECORDS("entries", bench_results, cells, cell_count, cell_fields),
+    {0}};
 
+/* NULL where memory is short. */
 static json_t *runs_json(const bench *b) {
     json_t *runs = json_array();
     for (size_t i = 0; runs && i < b->job_count; i++) {
@@ -155,17 +139,13 @@ static blv_error put_json(const bench_results *results, FILE *out, blv_message *
     const bench *b = results->bench;
     char machine[256];
     bench_machine_text(machine, sizeof machine);
-    json_t *all = json_pack(
-        "{s:O, s:b, s:s, s:o, s:i, s:o, s:o, s:o, s:o, s:o}", "suite", b->suite.root, "quick",
-        b->suite.quick, "version", blv_version(), "machine", blv_json_string(machine), "threads",
-        b->request->threads, "processor_share", blv_json_real(results->processor_share), "claims",
-        blv_records_json(verdict_fields, results->verdicts, results->verdict_count,
-                         sizeof *results->verdicts),
-        "variants",
-        blv_records_json(view_fields, results->views, results->view_count, sizeof *results->views),
-        "entries", cells_json(results), "runs", runs_json(b));
-    bool well =
-        all && (json_dumpf(all, out, JSON_INDENT(1) | JSON_REAL_PRECISION(17)) == 0 || ferror(out));
+    json_t *all = json_pack("{s:O, s:b, s:s, s:o, s:i}", "suite", b->suite.root, "quick",
+                            b->suite.quick, "version", blv_version(), "machine",
+                            blv_json_string(machine), "threads", b->request->threads);
+    bool well = all && blv_record_add(result_fields, results, all) &&
+                json_object_set_new(all, "runs", runs_json(b)) == 0;
+    if (well)
+        well = json_dumpf(all, out, JSON_INDENT(1) | JSON_REAL_PRECISION(17)) == 0 || ferror(out);
     json_decref(all);
     return well ? BLV_OK : BLV_E_MEMORY;
 }
@@ -289,10 +269,10 @@ static blv_error put_page(const bench_results *results, FILE *out, blv_message *
     const bench *b = results->bench;
     const bench_suite *suite = &b->suite;
     report_page_begin(out, suite->title);
-    report_html_heading(out, 1, suite->title);
+    report_html_element(out, "h1", suite->title);
     report_html_element(out, "p", suite->reproduces.paper);
     report_html_element(out, "p", suite->reproduces.figure);
-    report_html_heading(out, 2, "What the paper claims, and the result");
+    report_html_element(out, "h2", "What the paper claims, and the result");
     report_html_element(out, "p", suite->reproduces.claim);
     fputs("<div class=\"answer\">\n", out);
     bench_print_claims(results, REPORT_AS_HTML, out);

@@ -10,34 +10,22 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- Columns ---- */
+/* ---- Rows ---- */
 
 enum { CELL_SIZE = 160, DECIMALS = 16, MOST_COLUMNS = 16 + BENCH_SHOWN_MAX };
-enum { OF_SOLVERS = 1, OF_METHODS = 2, OF_ALL = 3 };
 
-/* A number of a cell. */
-typedef struct column {
-    const char *title;
-    int of;        /* suites that have it */
-    size_t offset; /* of the number in the cell */
-    int digits;    /* significant ones; from DECIMALS on: behind the point */
-} column;
-
-#define NUMBER(title_, of_, member, digits_)                                                       \
-    { title_, of_, offsetof(bench_cell, member), digits_ }
-/* The metric and its band come before these, what the suite shows after the first two. */
-static const column columns[] = {NUMBER("s to level", OF_SOLVERS, reach.seconds.median, 3),
-                                 NUMBER("calls to level", OF_SOLVERS, reach.calls.median, 4),
-                                 NUMBER("iterations", OF_SOLVERS, iterations, DECIMALS),
-                                 NUMBER("s", OF_SOLVERS, seconds, 3),
-                                 NUMBER("s of choosing", OF_METHODS, seconds, 3),
-                                 NUMBER("calls", OF_SOLVERS, calls, 4)};
-enum { COLUMNS = sizeof columns / sizeof columns[0], LEVELS = 2 };
+/* A row of the table that is being filled. */
+typedef struct table_row {
+    const bench_cell *cell; /* NULL: the titles */
+    size_t count;
+    char text[MOST_COLUMNS][CELL_SIZE];
+} table_row;
 
 static const char *metric_title(const bench_suite *suite) {
     return strcmp(suite->metric, "phi") == 0 ? "Phi - Phi*" : suite->metric;
 }
 
+/* digits: significant ones; from DECIMALS on: behind the point. */
 static void show_number(double value, int digits, const char *infinite, char text[CELL_SIZE]) {
     if (isnan(value) || isinf(value))
         snprintf(text, CELL_SIZE, "%s", isnan(value) ? "-" : infinite);
@@ -47,44 +35,50 @@ static void show_number(double value, int digits, const char *infinite, char tex
         snprintf(text, CELL_SIZE, "%.*g", digits, value);
 }
 
-/* A row of the table; cell NULL: the titles. Returns the number of cells. */
-typedef char cells[MOST_COLUMNS][CELL_SIZE];
-static size_t fill_row(const bench_suite *suite, const bench_cell *cell, cells text) {
-    const int of = suite->has_command ? OF_METHODS : OF_SOLVERS;
-    size_t count = 3, shown = suite->show.count;
-    snprintf(text[0], CELL_SIZE, "%s", cell ? cell->id : suite->has_command ? "method" : "solver");
-    snprintf(text[1], CELL_SIZE, "%s", metric_title(suite));
-    snprintf(text[2], CELL_SIZE, "%s", cell ? "-" : "20-80 %");
-    if (cell)
-        show_number(cell->value.median, 5, "failed", text[1]);
-    if (cell && cell->runs > 1) {
-        char low[CELL_SIZE], high[CELL_SIZE];
-        show_number(cell->value.low, 5, "failed", low);
-        show_number(cell->value.high, 5, "failed", high);
-        snprintf(text[2], CELL_SIZE, "%.60s .. %.60s", low, high);
+static void add_number(table_row *row, const char *title, double value, int digits) {
+    char *text = row->text[row->count++];
+    snprintf(text, CELL_SIZE, "%s", title);
+    if (row->cell)
+        show_number(value, digits, "never", text);
+}
+
+static void add_metric(table_row *row, const char *title, const bench_band *value) {
+    char *median = row->text[row->count++], *band = row->text[row->count++];
+    char low[CELL_SIZE], high[CELL_SIZE];
+    snprintf(median, CELL_SIZE, "%s", title);
+    snprintf(band, CELL_SIZE, "%s", row->cell ? "-" : "20-80 %");
+    if (!row->cell)
+        return;
+    show_number(value->median, 5, "failed", median);
+    show_number(value->low, 5, "failed", low);
+    show_number(value->high, 5, "failed", high);
+    if (row->cell->runs > 1)
+        snprintf(band, CELL_SIZE, "%.60s .. %.60s", low, high);
+}
+
+static void fill_row(const bench_suite *suite, const bench_cell *cell, table_row *row) {
+    static const bench_cell none;
+    const bench_cell *c = cell ? cell : &none;
+    const bool of_solvers = !suite->has_command;
+    row->cell = cell;
+    row->count = 1;
+    snprintf(row->text[0], CELL_SIZE, "%s", cell ? c->id : of_solvers ? "solver" : "method");
+    add_metric(row, metric_title(suite), &c->value);
+    if (of_solvers) {
+        add_number(row, "s to level", c->reach.seconds.median, 3);
+        add_number(row, "calls to level", c->reach.calls.median, 4);
     }
-    for (size_t c = 0; c < COLUMNS; c++) {
-        for (size_t i = 0; c == LEVELS && i < shown && i < BENCH_SHOWN_MAX; i++, count++) {
-            snprintf(text[count], CELL_SIZE, "%s", suite->show.items[i]);
-            if (cell)
-                show_number(cell->shown[i], fabs(cell->shown[i]) < 1e4 ? DECIMALS + 4 : 4, "never",
-                            text[count]);
-        }
-        if (!(columns[c].of & of))
-            continue;
-        double value = 0.0;
-        if (cell)
-            memcpy(&value, (const char *)cell + columns[c].offset, sizeof value);
-        snprintf(text[count], CELL_SIZE, "%s", columns[c].title);
-        if (cell)
-            show_number(value, columns[c].digits, "never", text[count]);
-        count++;
-    }
-    if (of == OF_SOLVERS && cell)
-        snprintf(text[count++], CELL_SIZE, "%zu of %zu", cell->failed, cell->runs);
-    else if (of == OF_SOLVERS)
-        snprintf(text[count++], CELL_SIZE, "failed");
-    return count;
+    for (size_t i = 0; i < suite->show.count && i < BENCH_SHOWN_MAX; i++)
+        add_number(row, suite->show.items[i], c->shown[i],
+                   fabs(c->shown[i]) < 1e4 ? DECIMALS + 4 : 4);
+    if (of_solvers)
+        add_number(row, "iterations", c->iterations, DECIMALS);
+    add_number(row, of_solvers ? "s" : "s of choosing", c->seconds, 3);
+    if (!of_solvers)
+        return;
+    add_number(row, "calls", c->calls, 4);
+    snprintf(row->text[row->count++], CELL_SIZE, cell ? "%zu of %zu" : "failed", c->failed,
+             c->runs);
 }
 
 /* ---- Tables ---- */
@@ -109,22 +103,21 @@ static size_t place_of(const bench_view *view, size_t cell, bool more) {
 static blv_error print_table(const bench_suite *suite, const bench_view *view, report_form form,
                              FILE *out) {
     char align[MOST_COLUMNS + 1] = "l";
-    const char *row[MOST_COLUMNS];
-    cells text;
+    const char *texts[MOST_COLUMNS];
+    table_row row;
     report_table table = {.align = align};
-    size_t count = fill_row(suite, NULL, text);
-    for (size_t i = 0; i < count; i++) {
-        align[i] = i == 0 ? 'l' : 'r';
-        row[i] = text[i];
-    }
-    report_table_row(&table, row);
+    fill_row(suite, NULL, &row);
+    memset(align + 1, 'r', row.count - 1);
+    for (size_t i = 0; i < row.count; i++)
+        texts[i] = row.text[i];
+    report_table_row(&table, texts);
     bool more = bench_more_is_better(suite->metric);
     for (size_t place = 0; place < view->count; place++)
         for (size_t i = 0; i < view->count; i++) {
             if (view->cells[i].runs == 0 || place_of(view, i, more) != place)
                 continue;
-            fill_row(suite, &view->cells[i], text);
-            report_table_row(&table, row);
+            fill_row(suite, &view->cells[i], &row);
+            report_table_row(&table, texts);
         }
     return report_table_print(&table, form, 0, out);
 }
@@ -213,7 +206,7 @@ blv_error bench_print_view(const bench_results *results, const bench_view *view,
     const bench_suite *suite = &results->bench->suite;
     const char *name = view->name;
     if (form == REPORT_AS_HTML)
-        report_html_heading(out, 2, *name ? name : "Results");
+        report_html_element(out, "h2", *name ? name : "Results");
     else if (*name)
         fprintf(out, form == REPORT_AS_MARKDOWN ? "### %s\n\n" : "%s\n", name);
     BLV_CHECK(print_table(suite, view, form, out));
@@ -235,7 +228,7 @@ void bench_print_claims(const bench_results *results, report_form form, FILE *ou
         bool first = i == 0 || verdict[-1].claim != claim;
         char line[1024];
         if (first && form == REPORT_AS_HTML)
-            report_html_heading(out, 3, claim);
+            report_html_element(out, "h3", claim);
         else if (first && form == REPORT_AS_MARKDOWN)
             fprintf(out, "%s**Claim:** %s\n\n", i ? "\n" : "", claim);
         else if (first)

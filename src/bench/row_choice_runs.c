@@ -39,47 +39,28 @@ static const blv_param method_params[] = {COUNT(iters),     POSITIVE(initial), P
                                           POSITIVE(reward), COUNT(candidates), {0}};
 
 static blv_error take_settings(const bench *b, const char *owner, const blv_values *set,
-                               const blv_param *params, settings *s, blv_message *why) {
-    for (size_t i = 0; i < set->count; i++) {
-        char text[BLV_SHOWN_SIZE];
-        blv_message reason = {0};
-        blv_value_show(&set->items[i], text);
-        blv_error error = blv_params_set(params, s, owner, set->items[i].name, text, &reason);
-        if (error != BLV_OK)
-            return blv_explain(why, error, "%s: %.400s", b->suite.path, reason.text);
-    }
-    return BLV_OK;
+                               const blv_param *params, settings *s) {
+    blv_message reason = {0};
+    blv_error error = bench_set_params(set, params, s, owner, &reason);
+    return error == BLV_OK
+               ? BLV_OK
+               : blv_explain(b->suite.why, error, "%s: %.400s", b->suite.path, reason.text);
 }
 
-static blv_error read_settings(const bench *b, const bench_job *job, settings *s,
-                               blv_message *why) {
+static blv_error read_settings(const bench *b, const bench_job *job, settings *s) {
     const bool continual = b->suite.command == BENCH_CONTINUAL;
     *s = (settings){0};
     BLV_CHECK(take_settings(b, "problem_set", &job->problem_set,
-                            continual ? continual_params : coreset_params, s, why));
-    BLV_CHECK(take_settings(b, bench_job_entry(b, job), &job->set, method_params, s, why));
-    if (!continual && s->size == 0)
-        return blv_explain(why, BLV_E_VALUE,
-                           "%s: problem_set: 'size' is missing: the rows to choose", b->suite.path);
-    return BLV_OK;
+                            continual ? continual_params : coreset_params, s));
+    BLV_CHECK(take_settings(b, bench_job_entry(b, job), &job->set, method_params, s));
+    return continual || s->size > 0
+               ? BLV_OK
+               : bench_reject(&b->suite, "problem_set: 'size' is missing: the rows to choose");
 }
 
-blv_error bench_check_choice(const bench *b, const bench_job *job, blv_message *why) {
+blv_error bench_check_choice(const bench *b, const bench_job *job) {
     settings ignored;
-    return read_settings(b, job, &ignored, why);
-}
-
-static blv_selection selection_of(const settings *s, const bench *b, const bench_job *job) {
-    return (blv_selection){.size = sizeof(blv_selection),
-                           .method = blv_selection_method_find(job->solver, NULL),
-                           .count = (size_t)s->size,
-                           .seed = job->seed,
-                           .threads = b->request->threads,
-                           .iterations = (uint64_t)s->iters,
-                           .first = s->initial,
-                           .ridge = s->ridge,
-                           .C = s->reward,
-                           .candidates = (size_t)s->candidates};
+    return read_settings(b, job, &ignored);
 }
 
 /* ---- The suite ---- */
@@ -88,52 +69,35 @@ static const char *const coreset_measures[] = {"test_accuracy", "weighted_accura
                                                "linear_accuracy", NULL};
 static const char *const continual_measures[] = {"average_accuracy", "forgetting", NULL};
 
-static blv_error expect_measure(const bench *b, const char *where, const char *word,
-                                blv_message *why) {
+static blv_error expect_measure(const bench_suite *suite, const char *where, const char *word) {
     const char *const *known =
-        b->suite.command == BENCH_CONTINUAL ? continual_measures : coreset_measures;
+        suite->command == BENCH_CONTINUAL ? continual_measures : coreset_measures;
     for (size_t i = 0; known[i]; i++)
         if (strcmp(known[i], word) == 0)
             return BLV_OK;
-    return blv_explain(why, BLV_E_FORMAT, "%s: %s is '%s': expected %s, %s%s%s", b->suite.path,
-                       where, word, known[0], known[1], known[2] ? ", " : "",
-                       known[2] ? known[2] : "");
+    return bench_reject(suite, "%s is '%s': expected %s, %s%s%s", where, word, known[0], known[1],
+                        known[2] ? ", " : "", known[2] ? known[2] : "");
 }
 
-/* The files; *test stays NULL where the suite names none. To be freed. */
-static blv_error find_files(const bench *b, size_t variant, char *files[2], blv_message *why) {
-    static const char *const names[] = {"train", "test"};
-    files[0] = files[1] = NULL;
-    for (size_t i = 0; i < 2; i++) {
-        const blv_value *file = blv_values_find(&b->suite.variants[variant].data, names[i]);
-        if (!file && i == 0)
-            return blv_explain(why, BLV_E_FORMAT, "%s: data: 'train' is missing", b->suite.path);
-        blv_error error =
-            file ? bench_data(b, file->text ? file->text : "", &files[i], why) : BLV_OK;
-        if (error != BLV_OK) {
-            free(files[0]);
-            return error;
-        }
-    }
-    return BLV_OK;
+/* The file of the rows to train on, and that of the rows to test on where there is one. */
+static const char *file_of(const bench *b, size_t variant, const char *name) {
+    const blv_value *file = blv_values_find(&b->suite.variants[variant].files, name);
+    return file ? file->text : NULL;
 }
 
-blv_error bench_check_choices(const bench *b, blv_message *why) {
+blv_error bench_check_choices(const bench *b) {
     const bench_suite *suite = &b->suite;
-    BLV_CHECK(expect_measure(b, "metric", suite->metric, why));
+    BLV_CHECK(expect_measure(suite, "metric", suite->metric));
     for (size_t i = 0; i < suite->show.count; i++)
-        BLV_CHECK(expect_measure(b, "show", suite->show.items[i], why));
+        BLV_CHECK(expect_measure(suite, "show", suite->show.items[i]));
     if (strcmp(suite->choose, chosen_by) != 0)
-        return blv_explain(why, BLV_E_FORMAT,
-                           "%s: tuning.choose is '%s': expected %s: settings are chosen by rows "
-                           "that are held out",
-                           suite->path, suite->choose, chosen_by);
-    for (size_t v = 0; v < suite->variant_count; v++) {
-        char *files[2];
-        BLV_CHECK(find_files(b, v, files, why));
-        free(files[0]);
-        free(files[1]);
-    }
+        return bench_reject(suite,
+                            "tuning.choose is '%s': expected %s: settings are chosen by rows that "
+                            "are held out",
+                            suite->choose, chosen_by);
+    for (size_t v = 0; v < suite->variant_count; v++)
+        if (!file_of(b, v, "train"))
+            return bench_reject(suite, "data: 'train' is missing");
     return BLV_OK;
 }
 
@@ -158,99 +122,97 @@ static blv_error divide(const blv_dataset *rows, blv_dataset **most, blv_dataset
     return BLV_OK;
 }
 
-static blv_error read_rows(bench_rows *kept, const bench *b, const settings *s,
-                           char *const files[2], blv_message *why) {
+static blv_error read_rows(bench_rows *kept, const bench *b, const settings *s) {
+    const char *const files[] = {file_of(b, kept->variant, "train"),
+                                 file_of(b, kept->variant, "test")};
     const blv_read_options reading = {.size = sizeof reading,
                                       .precision = (blv_precision)b->suite.precision,
                                       .layout = BLV_LAYOUT_DENSE,
                                       .label = *s->label ? s->label : NULL};
-    BLV_CHECK(blv_dataset_read(&kept->rows, files[0], &reading, why));
-    BLV_CHECK(blv_dataset_expect_classes(kept->rows, files[0], why));
+    BLV_CHECK(blv_dataset_read(&kept->rows, files[0], &reading, b->suite.why));
+    BLV_CHECK(blv_dataset_expect_classes(kept->rows, files[0], b->suite.why));
     if (files[1])
-        BLV_CHECK(blv_dataset_read(&kept->test, files[1], &reading, why));
+        BLV_CHECK(blv_dataset_read(&kept->test, files[1], &reading, b->suite.why));
     blv_dataset *const all[] = {kept->rows, kept->test};
-    BLV_CHECK(blv_dataset_align(all, (const char *const *)files, 2, why));
-    BLV_CHECK(blv_dataset_scale(all, kept->test ? 2 : 1, BLV_SCALE_UNIT, why));
+    BLV_CHECK(blv_dataset_align(all, files, 2, b->suite.why));
+    BLV_CHECK(blv_dataset_scale(all, kept->test ? 2 : 1, BLV_SCALE_UNIT, b->suite.why));
     if (kept->test)
         return BLV_OK;
     blv_dataset *whole = kept->rows;
     kept->rows = NULL;
-    blv_error error = divide(whole, &kept->rows, &kept->test, why);
+    blv_error error = divide(whole, &kept->rows, &kept->test, b->suite.why);
     blv_dataset_release(whole);
     return error;
 }
 
 static blv_error take_rows(bench_rows *kept, const bench *b, const bench_job *job,
-                           const settings *s, blv_message *why) {
+                           const settings *s) {
     if (!kept->rows || kept->variant != job->variant) {
-        char *files[2];
         bench_rows_free(kept);
-        BLV_CHECK(find_files(b, job->variant, files, why));
-        blv_error error = read_rows(kept, b, s, files, why);
-        free(files[0]);
-        free(files[1]);
+        kept->variant = job->variant;
+        blv_error error = read_rows(kept, b, s);
         if (error != BLV_OK) {
             bench_rows_free(kept);
             return error;
         }
-        kept->variant = job->variant;
     }
     return job->kind == BENCH_TUNING && !kept->fitted
-               ? divide(kept->rows, &kept->fitted, &kept->held_out, why)
+               ? divide(kept->rows, &kept->fitted, &kept->held_out, b->suite.why)
                : BLV_OK;
 }
 
 /* ---- A choice of rows ---- */
 
-static blv_error new_point(bench_record *record, size_t iteration, double seconds,
-                           blv_values **point) {
-    *point = bench_record_point(record);
-    if (!*point)
-        return BLV_E_MEMORY;
-    BLV_CHECK(blv_values_add_int(*point, "iteration", (int64_t)iteration));
-    return blv_values_add_real(*point, "seconds", seconds);
-}
+/* A run that is made. */
+typedef struct choosing {
+    settings s;
+    const bench *b;
+    const bench_job *job;
+    bool tuning;
+    const blv_dataset *rows, *test;
+    blv_selection selection;
+    bench_record *record;
+} choosing;
 
 /* A network of its own for each of the measures. */
-static blv_error judge(const settings *s, const bench *b, const bench_job *job,
-                       const blv_dataset *subset, const double *weight, const blv_dataset *test,
-                       blv_values *point, blv_message *why) {
-    const char *net = *s->net ? s->net : NULL;
+static blv_error judge(const choosing *c, const blv_dataset *subset, const double *weight,
+                       blv_values *point) {
+    const char *net = *c->s.net ? c->s.net : NULL;
     const struct {
         const char *name, *net;
         const double *weight;
-    } measures[] = {{job->kind == BENCH_TUNING ? chosen_by : coreset_measures[0], net, NULL},
+    } measures[] = {{c->tuning ? chosen_by : coreset_measures[0], net, NULL},
                     {coreset_measures[1], net, weight},
                     {coreset_measures[2], "mlp:in-out", NULL}};
-    for (size_t i = 0; i < (job->kind == BENCH_TUNING ? 1 : 3); i++) {
+    for (size_t i = 0; i < (c->tuning ? 1 : 3); i++) {
         const blv_classifier_options how = {.size = sizeof how,
                                             .net = measures[i].net,
-                                            .threads = b->request->threads,
-                                            .seed = job->seed};
+                                            .threads = c->b->request->threads,
+                                            .seed = c->job->seed};
         double accuracy = NAN;
-        BLV_CHECK(blv_judge_rows(subset, measures[i].weight, test, &how, (size_t)s->steps,
-                                 &accuracy, why));
+        BLV_CHECK(blv_judge_rows(subset, measures[i].weight, c->test, &how, (size_t)c->s.steps,
+                                 &accuracy, c->b->suite.why));
         BLV_CHECK(blv_values_add_real(point, measures[i].name, accuracy));
     }
     return BLV_OK;
 }
 
-static blv_error choose_once(const settings *s, const bench *b, const bench_job *job,
-                             const blv_dataset *rows, const blv_dataset *test, bench_record *record,
-                             blv_message *why) {
-    const blv_selection how = selection_of(s, b, job);
-    size_t *index = calloc(how.count, sizeof *index);
-    double *weight = calloc(how.count, sizeof *weight);
+static blv_error choose_once(const choosing *c) {
+    blv_message *why = c->b->suite.why;
+    const size_t count = c->selection.count;
+    size_t *index = calloc(count, sizeof *index);
+    double *weight = calloc(count, sizeof *weight);
     blv_dataset *subset = NULL;
     blv_values *point = NULL;
     const double begin = bench_clock(CLOCK_MONOTONIC);
-    blv_error error = index && weight ? blv_select(rows, &how, index, weight, why) : BLV_E_MEMORY;
+    blv_error error =
+        index && weight ? blv_select(c->rows, &c->selection, index, weight, why) : BLV_E_MEMORY;
     if (error == BLV_OK)
-        error = new_point(record, 1, bench_clock(CLOCK_MONOTONIC) - begin, &point);
+        error = bench_record_point(c->record, 1, bench_clock(CLOCK_MONOTONIC) - begin, &point);
     if (error == BLV_OK)
-        error = blv_dataset_select(rows, index, how.count, &subset, why);
+        error = blv_dataset_select(c->rows, index, count, &subset, why);
     if (error == BLV_OK)
-        error = judge(s, b, job, subset, weight, test, point, why);
+        error = judge(c, subset, weight, point);
     blv_dataset_release(subset);
     free(index);
     free(weight);
@@ -259,55 +221,58 @@ static blv_error choose_once(const settings *s, const bench *b, const bench_job 
 
 /* ---- Tasks one after the other ---- */
 
-static blv_error add_task_point(const blv_continual_pass *pass, size_t after, const bench_job *job,
-                                bench_record *record) {
-    const bool tuning = job->kind == BENCH_TUNING;
+static blv_error add_task_point(const choosing *c, const blv_continual_pass *pass, size_t after) {
     double average, forgetting;
     blv_values *point;
     blv_continual_after(pass, after, &average, &forgetting);
-    BLV_CHECK(new_point(record, after, pass->seconds_after[after - 1], &point));
-    BLV_CHECK(blv_values_add_real(point, tuning ? chosen_by : continual_measures[0], average));
-    return blv_values_add_real(point, tuning ? "val_forgetting" : continual_measures[1],
+    BLV_CHECK(bench_record_point(c->record, after, pass->seconds_after[after - 1], &point));
+    BLV_CHECK(blv_values_add_real(point, c->tuning ? chosen_by : continual_measures[0], average));
+    return blv_values_add_real(point, c->tuning ? "val_forgetting" : continual_measures[1],
                                forgetting);
 }
 
-static blv_error choose_in_sequence(const settings *s, const bench *b, const bench_job *job,
-                                    const blv_dataset *rows, const blv_dataset *test,
-                                    bench_record *record, blv_message *why) {
-    const blv_selection selection = selection_of(s, b, job);
+static blv_error choose_in_sequence(const choosing *c) {
+    const settings *s = &c->s;
     const blv_continual_options options = {.size = sizeof options,
-                                           .methods = &selection.method,
+                                           .methods = &c->selection.method,
                                            .method_count = 1,
                                            .tasks = (size_t)s->tasks,
                                            .memory = (size_t)s->memory,
                                            .seeds = 1,
-                                           .seed = job->seed,
-                                           .threads = b->request->threads,
+                                           .seed = c->job->seed,
+                                           .threads = c->b->request->threads,
                                            .imbalanced = s->imbalanced == 1,
                                            .task_known = s->task_known == 1,
                                            .net = *s->net ? s->net : NULL,
                                            .steps = (size_t)s->steps,
-                                           .selection = selection};
+                                           .selection = c->selection};
     blv_continual_result *result = NULL;
-    BLV_CHECK(blv_continual(rows, test, &options, &result, NULL, why));
+    BLV_CHECK(blv_continual(c->rows, c->test, &options, &result, NULL, c->b->suite.why));
     const blv_continual_pass *pass = &result->passes[0];
     blv_error error = BLV_OK;
-    for (size_t after = job->kind == BENCH_TUNING ? pass->tasks : 1;
-         after <= pass->tasks && error == BLV_OK; after++)
-        error = add_task_point(pass, after, job, record);
+    for (size_t after = c->tuning ? pass->tasks : 1; after <= pass->tasks && error == BLV_OK;
+         after++)
+        error = add_task_point(c, pass, after);
     blv_continual_result_destroy(result);
     return error;
 }
 
 blv_error bench_choose_rows(bench_rows *kept, const bench *b, const bench_job *job,
-                            bench_record *record, blv_message *why) {
-    const bool tuning = job->kind == BENCH_TUNING;
-    settings s;
-    BLV_CHECK(read_settings(b, job, &s, why));
-    BLV_CHECK(take_rows(kept, b, job, &s, why));
-    const blv_dataset *rows = tuning ? kept->fitted : kept->rows;
-    const blv_dataset *test = tuning ? kept->held_out : kept->test;
-    return b->suite.command == BENCH_CONTINUAL
-               ? choose_in_sequence(&s, b, job, rows, test, record, why)
-               : choose_once(&s, b, job, rows, test, record, why);
+                            bench_record *record) {
+    choosing c = {.b = b, .job = job, .tuning = job->kind == BENCH_TUNING, .record = record};
+    BLV_CHECK(read_settings(b, job, &c.s));
+    BLV_CHECK(take_rows(kept, b, job, &c.s));
+    c.rows = c.tuning ? kept->fitted : kept->rows;
+    c.test = c.tuning ? kept->held_out : kept->test;
+    c.selection = (blv_selection){.size = sizeof(blv_selection),
+                                  .method = blv_selection_method_find(job->solver, NULL),
+                                  .count = (size_t)c.s.size,
+                                  .seed = job->seed,
+                                  .threads = b->request->threads,
+                                  .iterations = (uint64_t)c.s.iters,
+                                  .first = c.s.initial,
+                                  .ridge = c.s.ridge,
+                                  .C = c.s.reward,
+                                  .candidates = (size_t)c.s.candidates};
+    return b->suite.command == BENCH_CONTINUAL ? choose_in_sequence(&c) : choose_once(&c);
 }

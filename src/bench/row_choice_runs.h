@@ -15,12 +15,12 @@ typedef struct bench_rows {
 } bench_rows;
 
 /* The metric, what is shown, what tuned settings are chosen by and the data are right. */
-blv_error bench_check_choices(const bench *b, blv_message *why);
+blv_error bench_check_choices(const bench *b);
 /* The settings of a job are. */
-blv_error bench_check_choice(const bench *b, const bench_job *job, blv_message *why);
+blv_error bench_check_choice(const bench *b, const bench_job *job);
 /* Makes a run and adds its points to the record. */
 blv_error bench_choose_rows(bench_rows *kept, const bench *b, const bench_job *job,
-                            bench_record *record, blv_message *why);
+                            bench_record *record);
 void bench_rows_free(bench_rows *kept);
 
 #endif

@@ -1,11 +1,11 @@
 #include "bench/suite.h"
 
 #include "base/message.h"
-#include "bench/suite_check.h"
 #include "bilevel/solver.h"
 
 #include <libgen.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,60 +28,56 @@ static const char *const basis_words[] = {
 /* ---- The form of the file ---- */
 
 #define NEEDED(type, member, kind) BLV_FIELD_AS(#member, type, member, kind, BLV_REQUIRED)
-#define NAMES(type, member, flags_)                                                                \
-    {                                                                                              \
-        .name = #member, .kind = BLV_KIND_TEXTS, .flags = (flags_),                                \
-        .offset = offsetof(type, member.items), .count = offsetof(type, member.count)              \
-    }
-/* A field whose presence is kept too. */
-#define SEEN(name_, type, member, kind_, fields_, seen)                                            \
-    {                                                                                              \
-        .name = (name_), .kind = BLV_KIND_##kind_, .offset = offsetof(type, member),               \
-        .size = sizeof(((type *)0)->member), .fields = (fields_), .when = 1 + offsetof(type, seen) \
-    }
-#define LIMITS(type, prefix)                                                                       \
-    BLV_FIELD_AS("seconds", type, prefix seconds, REAL, 0),                                        \
-        BLV_FIELD_AS("calls", type, prefix calls, REAL, 0),                                        \
-        BLV_FIELD_AS("iterations", type, prefix iterations, REAL, 0)
+#define NAMES(name_, type, member, flags_)                                                         \
+    BLV_FIELD_WITH(name_, type, member.items, TEXTS, .flags = (flags_),                            \
+                   .count = offsetof(type, member.count))
+/* An object whose fields are in the struct of its owner. */
+#define PART(name_, type, fields_, seen)                                                           \
+    { .name = (name_), .kind = BLV_KIND_RECORD, .fields = (fields_), BLV_WHEN(type, seen) }
+#define LIMITS(member)                                                                             \
+    BLV_FIELD_AS("seconds", bench_suite, member[BENCH_SECONDS], REAL, 0),                          \
+        BLV_FIELD_AS("calls", bench_suite, member[BENCH_CALLS], REAL, 0),                          \
+        BLV_FIELD_AS("iterations", bench_suite, member[BENCH_ITERATIONS], REAL, 0)
 
-static const blv_field limit_fields[] = {LIMITS(bench_limit_file, ), {0}};
+static const blv_field limit_fields[] = {LIMITS(limits), {0}};
 static const blv_field reference_fields[] = {
-    LIMITS(bench_reference_file, limit.), BLV_FIELD(bench_reference_file, set, VALUES), {0}};
-static const blv_field tuning_fields[] = {LIMITS(bench_tuning_file, limit.),
-                                          BLV_FIELD(bench_tuning_file, choose, TEXT),
-                                          BLV_FIELD(bench_tuning_file, most, WHOLE),
+    LIMITS(reference_limits), BLV_FIELD_AS("set", bench_suite, reference_set, VALUES, 0), {0}};
+static const blv_field tuning_fields[] = {LIMITS(tuning_limits),
+                                          BLV_FIELD(bench_suite, choose, TEXT),
+                                          BLV_FIELD_AS("most", bench_suite, most_settings, SIZE, 0),
                                           {0}};
 static const blv_field variant_fields[] = {NEEDED(bench_variant, name, TEXT),
                                            BLV_FIELD(bench_variant, problem_set, VALUES),
                                            BLV_FIELD(bench_variant, data, VALUES),
                                            {0}};
-static const blv_field sweep_fields[] = {
-    NAMES(bench_sweep_file, keys, BLV_REQUIRED), NEEDED(bench_sweep_file, values, JSON), {0}};
-static const blv_field baseline_fields[] = {NEEDED(bench_baseline_file, name, TEXT),
-                                            BLV_FIELD(bench_baseline_file, problem_set, VALUES),
-                                            BLV_FIELD(bench_baseline_file, set, VALUES),
-                                            {0}};
+#define OF_SOLVER(name_, member, kind_, flags_)                                                    \
+    BLV_FIELD_AS(name_, bench_solver_file, member, kind_, flags_)
+static const blv_field sweep_fields[] = {NAMES("keys", bench_solver_file, sweep_keys, BLV_REQUIRED),
+                                         OF_SOLVER("values", sweep_values, JSON, BLV_REQUIRED),
+                                         {0}};
+static const blv_field baseline_fields[] = {
+    OF_SOLVER("name", baseline_name, TEXT, BLV_REQUIRED),
+    OF_SOLVER("problem_set", baseline_problem_set, VALUES, 0),
+    OF_SOLVER("set", baseline_set, VALUES, 0),
+    {0}};
 static const blv_field solver_fields[] = {
-    NEEDED(bench_solver_file, solver, TEXT),
-    BLV_FIELD(bench_solver_file, untuned, BOOL),
-    SEEN("published", bench_solver_file, published, VALUES, NULL, is_published),
-    BLV_FIELD(bench_solver_file, grid, JSON),
-    BLV_FIELD(bench_solver_file, grid_set, VALUES),
-    SEEN("sweep", bench_solver_file, sweep, RECORD, sweep_fields, has_sweep),
-    BLV_FIELD(bench_solver_file, set, VALUES),
-    SEEN("baseline", bench_solver_file, baseline, RECORD, baseline_fields, has_baseline),
+    OF_SOLVER("solver", solver, TEXT, BLV_REQUIRED),
+    OF_SOLVER("untuned", untuned, BOOL, 0),
+    BLV_FIELD_WITH("published", bench_solver_file, published, VALUES,
+                   BLV_WHEN(bench_solver_file, is_published)),
+    OF_SOLVER("grid", grid, JSON, 0),
+    OF_SOLVER("grid_set", grid_set, VALUES, 0),
+    PART("sweep", bench_solver_file, sweep_fields, has_sweep),
+    OF_SOLVER("set", set, VALUES, 0),
+    PART("baseline", bench_solver_file, baseline_fields, has_baseline),
     {0}};
 static const blv_field claim_fields[] = {
     NEEDED(bench_claim, text, TEXT),
-    NAMES(bench_claim, who, BLV_REQUIRED),
-    NAMES(bench_claim, of, 0),
-    {.name = "by",
-     .kind = BLV_KIND_WORD,
-     .flags = BLV_REQUIRED,
-     .offset = offsetof(bench_claim, by),
-     .words = basis_words},
+    NAMES("who", bench_claim, who, BLV_REQUIRED),
+    NAMES("of", bench_claim, of, 0),
+    BLV_FIELD_WITH("by", bench_claim, by, WORD, .flags = BLV_REQUIRED, .words = basis_words),
     BLV_FIELD(bench_claim, factor, REAL),
-    SEEN("bounds", bench_claim, bounds, VALUES, NULL, is_bounded),
+    BLV_FIELD_WITH("bounds", bench_claim, bounds, VALUES, BLV_WHEN(bench_claim, is_bounded)),
     {0}};
 static const blv_field source_fields[] = {NEEDED(bench_source, paper, TEXT),
                                           NEEDED(bench_source, figure, TEXT),
@@ -89,53 +85,51 @@ static const blv_field source_fields[] = {NEEDED(bench_source, paper, TEXT),
                                           {0}};
 
 /* The quick form may replace all fields but the first ones. */
-enum { FIRST_QUICK = 5, SUITE_FIELDS = 26 };
-static const blv_field suite_fields[SUITE_FIELDS];
-static const blv_field suite_fields[SUITE_FIELDS] = {
+enum { FIRST_QUICK = 5 };
+static const blv_field suite_fields[] = {
     NEEDED(bench_suite, name, TEXT),
     NEEDED(bench_suite, title, TEXT),
-    {.name = "reproduces",
-     .kind = BLV_KIND_RECORD,
-     .flags = BLV_REQUIRED,
-     .offset = offsetof(bench_suite, reproduces),
-     .fields = source_fields},
+    BLV_FIELD_WITH("reproduces", bench_suite, reproduces, RECORD, .flags = BLV_REQUIRED,
+                   .fields = source_fields),
     BLV_FIELD_RECORDS("claims", bench_suite, claims, claim_count, claim_fields),
-    {.name = "quick",
-     .kind = BLV_KIND_JSON,
-     .offset = offsetof(bench_suite, quick_form),
-     .fields = suite_fields + FIRST_QUICK},
+    BLV_FIELD_AS("quick", bench_suite, quick_form, JSON, 0),
     BLV_FIELD(bench_suite, problem, TEXT),
     BLV_FIELD(bench_suite, problem_set, VALUES),
-    {.name = "command",
-     .kind = BLV_KIND_WORD,
-     .offset = offsetof(bench_suite, command),
-     .words = bench_command_words,
-     .when = 1 + offsetof(bench_suite, has_command)},
-    NAMES(bench_suite, seeded, 0),
+    BLV_FIELD_WITH("command", bench_suite, command, WORD, BLV_WHEN(bench_suite, has_command),
+                   .words = bench_command_words),
+    NAMES("seeded", bench_suite, seeded, 0),
     BLV_FIELD(bench_suite, level, REAL),
     BLV_FIELD(bench_suite, data, VALUES),
-    NAMES(bench_suite, data_folders, 0),
+    NAMES("data_folders", bench_suite, data_folders, 0),
     BLV_FIELD_WORD("precision", bench_suite, precision, bench_precision_words),
     BLV_FIELD_WORD("start", bench_suite, start, bench_start_words),
     BLV_FIELD(bench_suite, run_set, VALUES),
     BLV_FIELD_RECORDS("variants", bench_suite, variants, variant_count, variant_fields),
-    BLV_FIELD_RECORD("limit", bench_suite, limit_file, limit_fields),
+    {.name = "limit", .kind = BLV_KIND_RECORD, .fields = limit_fields},
     BLV_FIELD(bench_suite, seeds, WHOLE),
     BLV_FIELD(bench_suite, points, WHOLE),
     BLV_FIELD_WORD("certify", bench_suite, certify, certify_words),
-    SEEN("reference", bench_suite, reference_file, RECORD, reference_fields, has_reference),
-    SEEN("tuning", bench_suite, tuning_file, RECORD, tuning_fields, has_tuning),
+    PART("reference", bench_suite, reference_fields, has_reference),
+    PART("tuning", bench_suite, tuning_fields, has_tuning),
     BLV_FIELD(bench_suite, metric, TEXT),
-    NAMES(bench_suite, show, 0),
+    NAMES("show", bench_suite, show, 0),
     BLV_FIELD_RECORDS("solvers", bench_suite, solvers, solver_count, solver_fields),
     {0}};
+
+blv_error bench_reject(const bench_suite *suite, const char *format, ...) {
+    char text[sizeof(blv_message)];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    return blv_explain(suite->why, BLV_E_FORMAT, "%s: %s", suite->path, text);
+}
 
 /* ---- Limits ---- */
 
 /* One of the three is set, and only one. */
-static blv_error take_limit(const bench_suite *suite, const char *where,
-                            const bench_limit_file *from, bench_limit *limit, blv_message *why) {
-    const double amounts[] = {from->seconds, from->calls, from->iterations};
+static blv_error take_limit(const bench_suite *suite, const char *where, const double amounts[3],
+                            bench_limit *limit) {
     size_t found = 0;
     for (int kind = BENCH_SECONDS; kind <= BENCH_ITERATIONS; kind++) {
         if (isnan(amounts[kind]))
@@ -145,34 +139,29 @@ static blv_error take_limit(const bench_suite *suite, const char *where,
     }
     if (found == 1)
         return BLV_OK;
-    return blv_explain(why, BLV_E_FORMAT,
-                       "%s: %s: expected one of seconds, calls and iterations, found %zu",
-                       suite->path, where, found);
+    return bench_reject(suite, "%s: expected one of seconds, calls and iterations, found %zu",
+                        where, found);
 }
 
 /* What a command does not have: it runs to its end. */
-static blv_error expect_no_limits(const bench_suite *suite, blv_message *why) {
+static blv_error expect_no_limits(const bench_suite *suite) {
     static const char *const none[] = {"limit", "reference", "points", "certify", "start"};
     for (size_t i = 0; i < sizeof none / sizeof none[0]; i++)
         if (json_object_get(suite->root, none[i]))
-            return blv_explain(why, BLV_E_FORMAT, "%s: '%s': the command %s has none", suite->path,
-                               none[i], bench_command_words[suite->command]);
+            return bench_reject(suite, "'%s': the command %s has none", none[i],
+                                bench_command_words[suite->command]);
     return BLV_OK;
 }
 
-static blv_error take_limits(bench_suite *suite, blv_message *why) {
-    const char *choose = suite->tuning_file.choose;
-    suite->choose = choose ? choose : suite->has_command ? "val_accuracy" : suite->metric;
-    suite->most_settings = suite->tuning_file.most ? (size_t)suite->tuning_file.most : SIZE_MAX;
+static blv_error take_limits(bench_suite *suite) {
     if (suite->has_command)
-        return expect_no_limits(suite, why);
-    BLV_CHECK(take_limit(suite, "limit", &suite->limit_file, &suite->limit, why));
+        return expect_no_limits(suite);
+    BLV_CHECK(take_limit(suite, "limit", suite->limits, &suite->limit));
     suite->tuning = suite->limit;
     if (suite->has_tuning)
-        BLV_CHECK(take_limit(suite, "tuning", &suite->tuning_file.limit, &suite->tuning, why));
+        BLV_CHECK(take_limit(suite, "tuning", suite->tuning_limits, &suite->tuning));
     if (suite->has_reference)
-        BLV_CHECK(
-            take_limit(suite, "reference", &suite->reference_file.limit, &suite->reference, why));
+        BLV_CHECK(take_limit(suite, "reference", suite->reference_limits, &suite->reference));
     return BLV_OK;
 }
 
@@ -212,24 +201,21 @@ static bool has_variant(const bench_suite *suite, const char *name) {
 
 /* A claim compares with others, or with a bound for each of some variants. The quick form may have
  * other variants: it is the whole suite that is held to this. */
-static blv_error expect_claim(const bench_suite *suite, size_t i, blv_message *why) {
+static blv_error expect_claim(const bench_suite *suite, size_t i) {
     const bench_claim *claim = &suite->claims[i];
     if ((claim->of.count > 0) == claim->is_bounded)
-        return blv_explain(why, BLV_E_FORMAT, "%s: claims[%zu]: expected one of 'of' and 'bounds'",
-                           suite->path, i);
+        return bench_reject(suite, "claims[%zu]: expected one of 'of' and 'bounds'", i);
     for (size_t k = 0; k < claim->bounds.count; k++) {
         const blv_value *bound = &claim->bounds.items[k];
         double number = bound->kind == BLV_VALUE_INT    ? (double)bound->whole
                         : bound->kind == BLV_VALUE_REAL ? bound->real
                                                         : 0.0;
         if (!suite->quick && !has_variant(suite, bound->name))
-            return blv_explain(why, BLV_E_FORMAT,
-                               "%s: claims[%zu].bounds: there is no variant '%s'", suite->path, i,
-                               bound->name);
+            return bench_reject(suite, "claims[%zu].bounds: there is no variant '%s'", i,
+                                bound->name);
         if (!(number > 0.0))
-            return blv_explain(why, BLV_E_FORMAT,
-                               "%s: claims[%zu].bounds.%s: expected a number above 0", suite->path,
-                               i, bound->name);
+            return bench_reject(suite, "claims[%zu].bounds.%s: expected a number above 0", i,
+                                bound->name);
     }
     return BLV_OK;
 }
@@ -237,55 +223,66 @@ static blv_error expect_claim(const bench_suite *suite, size_t i, blv_message *w
 /* ---- The whole ---- */
 
 static blv_error take_place(bench_suite *suite, const char *path) {
-    char *copy = strdup(path);
-    suite->path = strdup(path);
-    suite->folder = copy ? strdup(dirname(copy)) : NULL;
-    free(copy);
+    char *copy = blv_arena_copy(&suite->arena, path);
+    suite->path = blv_arena_copy(&suite->arena, path);
+    suite->folder = copy ? dirname(copy) : NULL;
     return suite->path && suite->folder ? BLV_OK : BLV_E_MEMORY;
 }
 
-static blv_error read_fields(bench_suite *suite, blv_message *why) {
-    BLV_CHECK(bench_check_object(suite->path, "", suite->root, suite_fields, why));
+/* The quick form is checked in any case. */
+static blv_error read_fields(bench_suite *suite) {
     json_t *quick = json_object_get(suite->root, "quick");
-    if (suite->quick && quick && json_object_update(suite->root, quick) != 0)
+    BLV_CHECK(blv_record_read_file(suite_fields, suite, suite->root, suite->path, "", suite->why));
+    if (!quick)
+        return BLV_OK;
+    bench_suite form;
+    const blv_field *table = suite_fields + FIRST_QUICK;
+    BLV_CHECK(blv_record_read_file(table, &form, quick, suite->path, "quick", suite->why));
+    blv_record_free(table, &form);
+    if (!suite->quick)
+        return BLV_OK;
+    blv_record_free(suite_fields, suite);
+    if (json_object_update(suite->root, quick) != 0)
         return BLV_E_MEMORY;
-    return blv_record_read(suite_fields, suite, suite->root, why);
+    return blv_record_read(suite_fields, suite, suite->root, suite->why);
 }
 
 static blv_error set_defaults(bench_suite *suite) {
     suite->seeds = suite->seeds ? suite->seeds : 5;
     suite->points = suite->points ? suite->points : 24;
+    suite->most_settings = suite->most_settings ? suite->most_settings : SIZE_MAX;
     if (!suite->metric)
         suite->metric = strdup("phi");
-    return suite->metric ? BLV_OK : BLV_E_MEMORY;
+    if (suite->metric && !suite->choose)
+        suite->choose = strdup(suite->has_command ? "val_accuracy" : suite->metric);
+    return suite->choose ? BLV_OK : BLV_E_MEMORY;
 }
 
-static blv_error expect_problem(const bench_suite *suite, blv_message *why) {
+static blv_error expect_problem(const bench_suite *suite) {
     if (suite->problem && suite->has_command)
-        return blv_explain(why, BLV_E_FORMAT, "%s: expected a problem or a command, found both",
-                           suite->path);
+        return bench_reject(suite, "expected a problem or a command, found both");
     if (suite->problem || suite->has_command)
         return BLV_OK;
-    return blv_explain(why, BLV_E_FORMAT, "%s: 'problem' is missing", suite->path);
+    return bench_reject(suite, "'problem' is missing");
 }
 
-static blv_error read_suite(bench_suite *suite, const char *path, blv_message *why) {
+static blv_error read_suite(bench_suite *suite, const char *path) {
     BLV_CHECK(take_place(suite, path));
-    BLV_CHECK(bench_json_load(path, &suite->root, why));
-    BLV_CHECK(read_fields(suite, why));
+    BLV_CHECK(bench_json_load(path, &suite->root, suite->why));
+    BLV_CHECK(read_fields(suite));
     BLV_CHECK(set_defaults(suite));
-    BLV_CHECK(expect_problem(suite, why));
-    BLV_CHECK(take_limits(suite, why));
-    BLV_CHECK(bench_suite_add_entries(suite, why));
+    BLV_CHECK(expect_problem(suite));
+    BLV_CHECK(take_limits(suite));
+    BLV_CHECK(bench_suite_add_entries(suite));
     BLV_CHECK(complete_variants(suite));
     for (size_t i = 0; i < suite->claim_count; i++)
-        BLV_CHECK(expect_claim(suite, i, why));
+        BLV_CHECK(expect_claim(suite, i));
     return BLV_OK;
 }
 
 blv_error bench_suite_read(bench_suite *suite, const char *path, bool quick, blv_message *why) {
-    *suite = (bench_suite){.quick = quick};
-    blv_error error = read_suite(suite, path, why);
+    *suite = (bench_suite){.quick = quick, .why = why};
+    blv_error error = read_suite(suite, path);
     if (error != BLV_OK)
         bench_suite_free(suite);
     return error;
@@ -293,11 +290,13 @@ blv_error bench_suite_read(bench_suite *suite, const char *path, bool quick, blv
 
 void bench_suite_free(bench_suite *suite) {
     bench_suite_free_entries(suite);
+    for (size_t i = 0; i < suite->variant_count; i++) {
+        blv_values_free(&suite->variants[i].files);
+        blv_values_free(&suite->variants[i].hashes);
+    }
     blv_record_free(suite_fields, suite);
     json_decref(suite->root);
     json_decref(suite->grids);
     blv_arena_free(&suite->arena);
-    free(suite->path);
-    free(suite->folder);
     *suite = (bench_suite){0};
 }

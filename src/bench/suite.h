@@ -34,45 +34,22 @@ typedef struct bench_names {
 
 /* ---- As the file has it ---- */
 
-/* The number that is set says which kind it is; the others are NaN. */
-typedef struct bench_limit_file {
-    double seconds, calls, iterations;
-} bench_limit_file;
-
 typedef struct bench_variant {
     char *name;                   /* "" where the suite has none */
     blv_values problem_set, data; /* in a suite that was read: complete, the suite's among them */
+    blv_values files, hashes;     /* of the data: paths, and what the files hold; of a benchmark */
 } bench_variant;
-
-typedef struct bench_sweep_file {
-    bench_names keys;
-    char *values; /* JSON */
-} bench_sweep_file;
-
-typedef struct bench_baseline_file {
-    char *name;
-    blv_values problem_set, set;
-} bench_baseline_file;
 
 typedef struct bench_solver_file {
     char *solver;
     bool untuned, is_published, has_sweep, has_baseline;
     blv_values published, grid_set, set;
     char *grid; /* JSON; NULL: none */
-    bench_sweep_file sweep;
-    bench_baseline_file baseline;
+    bench_names sweep_keys;
+    char *sweep_values; /* JSON */
+    char *baseline_name;
+    blv_values baseline_problem_set, baseline_set;
 } bench_solver_file;
-
-typedef struct bench_tuning_file {
-    bench_limit_file limit;
-    char *choose;
-    uint64_t most;
-} bench_tuning_file;
-
-typedef struct bench_reference_file {
-    bench_limit_file limit;
-    blv_values set;
-} bench_reference_file;
 
 /* The paper that a suite repeats. */
 typedef struct bench_source {
@@ -111,8 +88,9 @@ typedef struct bench_entry {
 
 typedef struct bench_suite {
     char *path, *folder;
-    json_t *root;  /* the file, with the quick form's keys in place where that is asked for */
-    json_t *grids; /* in place of those in the file; NULL: none */
+    blv_message *why; /* gets messages, here and in all that belongs to a benchmark; NULL: none */
+    json_t *root;     /* the file, with the quick form's keys in place where that is asked for */
+    json_t *grids;    /* in place of those in the file; NULL: none */
     blv_arena arena;
     bool quick;
 
@@ -132,9 +110,10 @@ typedef struct bench_suite {
     bench_certify certify;
     uint64_t seeds, points;
     bool has_tuning, has_reference;
-    bench_tuning_file tuning_file;
-    bench_reference_file reference_file;
-    bench_limit_file limit_file;
+    double limits[3], tuning_limits[3], reference_limits[3]; /* the kind that is set; else NaN */
+    blv_values reference_set;
+    char *choose;         /* what tuned settings are chosen by */
+    size_t most_settings; /* of a grid that are tried */
     size_t variant_count, solver_count, claim_count, entry_count;
     bench_variant *variants;
     bench_solver_file *solvers;
@@ -142,8 +121,6 @@ typedef struct bench_suite {
 
     /* made from it */
     bench_limit limit, tuning, reference;
-    const char *choose;   /* what tuned settings are chosen by */
-    size_t most_settings; /* of a grid that are tried */
     bench_entry *entries;
 } bench_suite;
 
@@ -155,20 +132,21 @@ extern const char *const bench_precision_words[]; /* "f64", "f32" */
  * expected. On error nothing is left to be freed. */
 blv_error bench_suite_read(bench_suite *suite, const char *path, bool quick, blv_message *why);
 void bench_suite_free(bench_suite *suite);
+/* BLV_E_FORMAT with "PATH: ...". */
+blv_error bench_reject(const bench_suite *suite, const char *format, ...) BLV_PRINTF(2, 3);
 
 /* The solver, or of a command the method, of this name as entries have it; NULL: there is none, and
  * why names some. */
 const char *bench_suite_solver(const bench_suite *suite, const char *name, blv_message *why);
 /* Keeps the entries of these solvers, and adds those that the suite lacks with their defaults. */
-blv_error bench_suite_select(bench_suite *suite, const char *const *solvers, size_t count,
-                             blv_message *why);
+blv_error bench_suite_select(bench_suite *suite, const char *const *solvers, size_t count);
 /* {"SOLVER": {"KEY": [values]}} in place of the suite's own grids; NULL: no entry is tuned. */
-blv_error bench_suite_replace_grids(bench_suite *suite, const char *path, blv_message *why);
+blv_error bench_suite_replace_grids(bench_suite *suite, const char *path);
 /* Where settings are chosen, test rows must not choose them. */
-blv_error bench_suite_check_choice(const bench_suite *suite, blv_message *why);
+blv_error bench_suite_check_choice(const bench_suite *suite);
 
 /* Parts of reading and freeing a suite. */
-blv_error bench_suite_add_entries(bench_suite *suite, blv_message *why);
+blv_error bench_suite_add_entries(bench_suite *suite);
 void bench_suite_free_entries(bench_suite *suite);
 
 /* The number of settings that an entry's grid has, at most the suite's most_settings. */
@@ -178,6 +156,9 @@ blv_error bench_suite_grid_at(const bench_entry *entry, size_t i, blv_values *se
 
 /* ---- Where suites are ---- */
 
+/* Reads a file whose content is an object. A key that is there twice is an error. */
+blv_error bench_json_load(const char *path, json_t **object, blv_message *why);
+
 /* The path of NAME.json in the folder, to be freed; a name with a slash, or of a file that ends in
  * .json, is the path itself. folder NULL: none is known. */
 blv_error bench_suite_find(const char *name, const char *folder, char **path, blv_message *why);
@@ -186,8 +167,8 @@ blv_error bench_suite_find(const char *name, const char *folder, char **path, bl
 char **bench_suite_list(const char *folder, size_t *count);
 
 /* A file of the data: the first that is there of the folders (NULL: none), `data` beside the suite,
- * and the suite's own folders. *path is to be freed. */
-blv_error bench_suite_data(const bench_suite *suite, const char *const folders[2], const char *name,
-                           char **path, blv_message *why);
+ * and the suite's own folders. *path lives as long as the suite. */
+blv_error bench_suite_data(bench_suite *suite, const char *const folders[2], const char *name,
+                           char **path);
 
 #endif

@@ -2,7 +2,6 @@
 #include "bench/suite.h"
 
 #include "base/message.h"
-#include "bench/suite_check.h"
 #include "bilevel/registry.h"
 #include "bilevel/select.h"
 #include "bilevel/solver.h"
@@ -21,18 +20,15 @@ static void free_entry(bench_entry *entry) {
 
 /* Its settings are those of `base`, and of `own`, which win. */
 static blv_error add_entry(bench_suite *suite, const char *solver, const char *column,
-                           const blv_values *base, const blv_values *own, json_t *grid,
-                           blv_message *why) {
+                           const blv_values *base, const blv_values *own, json_t *grid) {
     char *id = blv_arena_print(&suite->arena, "%s/%s", solver, column);
-    bench_entry *entries = realloc(suite->entries, (suite->entry_count + 1) * sizeof *entries);
-    suite->entries = entries ? entries : suite->entries;
-    if (!id || !entries)
+    for (size_t i = 0; id && i < suite->entry_count; i++)
+        if (strcmp(suite->entries[i].id, id) == 0)
+            return bench_reject(suite, "solvers: %s is there twice", id);
+    bench_entry *entry =
+        id ? blv_array_add(&suite->entries, &suite->entry_count, sizeof *entry) : NULL;
+    if (!entry)
         return BLV_E_MEMORY;
-    for (size_t i = 0; i < suite->entry_count; i++)
-        if (strcmp(entries[i].id, id) == 0)
-            return blv_explain(why, BLV_E_FORMAT, "%s: solvers: %s is there twice", suite->path,
-                               id);
-    bench_entry *entry = &entries[suite->entry_count++];
     *entry = (bench_entry){.id = id, .solver = solver, .grid = grid};
     BLV_CHECK(blv_values_update(&entry->set, base));
     return blv_values_update(&entry->set, own);
@@ -47,76 +43,102 @@ const char *bench_suite_solver(const bench_suite *suite, const char *name, blv_m
     return solver ? solver->name : NULL;
 }
 
-static blv_error add_baseline(bench_suite *suite, const char *solver, const bench_solver_file *file,
-                              blv_message *why) {
-    const bench_baseline_file *baseline = &file->baseline;
+static blv_error add_baseline(bench_suite *suite, const char *solver,
+                              const bench_solver_file *file) {
     if (suite->has_command)
-        return blv_explain(why, BLV_E_FORMAT, "%s: solvers: %s: baseline: the command %s has none",
-                           suite->path, solver, bench_command_words[suite->command]);
-    BLV_CHECK(add_entry(suite, solver, baseline->name, &file->set, &baseline->set, NULL, why));
+        return bench_reject(suite, "solvers: %s: baseline: the command %s has none", solver,
+                            bench_command_words[suite->command]);
+    BLV_CHECK(add_entry(suite, solver, file->baseline_name, &file->set, &file->baseline_set, NULL));
     bench_entry *entry = &suite->entries[suite->entry_count - 1];
-    return blv_values_update(&entry->problem_set, &baseline->problem_set);
+    return blv_values_update(&entry->problem_set, &file->baseline_problem_set);
 }
 
-static blv_error set_json(blv_values *set, const char *key, json_t *value) {
-    json_t *object = json_pack("{s:O}", key, value);
-    blv_values one = {0};
-    blv_error error = object ? blv_values_read(&one, object) : BLV_E_MEMORY;
-    if (error == BLV_OK)
-        error = blv_values_update(set, &one);
-    blv_values_free(&one);
-    json_decref(object);
-    return error;
+static bool is_value(const json_t *value) {
+    return json_is_string(value) || json_is_number(value);
+}
+
+/* An array of texts and numbers; where and key: the keys that lead to it. */
+static blv_error check_values(const bench_suite *suite, const char *path, const char *where,
+                              const char *key, const json_t *list) {
+    size_t i;
+    json_t *item;
+    bool fits = json_array_size(list) > 0;
+    json_array_foreach(list, i, item) {
+        fits = fits && is_value(item);
+    }
+    return fits
+               ? BLV_OK
+               : blv_explain(suite->why, BLV_E_FORMAT,
+                             "%s: %s.%s: expected an array of texts and numbers", path, where, key);
+}
+
+static blv_error check_grid(const bench_suite *suite, const char *path, const char *where,
+                            json_t *grid) {
+    const char *key;
+    json_t *values;
+    if (json_object_size(grid) == 0)
+        return blv_explain(suite->why, BLV_E_FORMAT,
+                           "%s: %s: expected an object of arrays, {\"KEY\": [VALUE, ...], ...}",
+                           path, where);
+    json_object_foreach(grid, key, values) {
+        BLV_CHECK(check_values(suite, path, where, key, values));
+    }
+    return BLV_OK;
 }
 
 /* All keys of a sweep get the value. */
 static blv_error add_swept(bench_suite *suite, const char *solver, const bench_solver_file *file,
-                           json_t *value, blv_message *why) {
-    const bench_names *keys = &file->sweep.keys;
+                           json_t *json) {
+    const bench_names *keys = &file->sweep_keys;
+    const blv_value value = blv_value_of_json(json);
     char text[BLV_SHOWN_SIZE], column[2 * BLV_SHOWN_SIZE];
-    blv_values set = {0};
-    blv_error error = BLV_OK;
-    for (size_t k = 0; k < keys->count && error == BLV_OK; k++)
-        error = set_json(&set, keys->items[k], value);
-    if (error == BLV_OK) {
-        blv_value_show(&set.items[0], text);
-        snprintf(column, sizeof column, "%.100s=%.100s", keys->items[0], text);
-        error = add_entry(suite, solver, column, &file->set, &set, NULL, why);
-    }
-    blv_values_free(&set);
-    return error;
+    blv_value_show(&value, text);
+    snprintf(column, sizeof column, "%.100s=%.100s", keys->items[0], text);
+    BLV_CHECK(add_entry(suite, solver, column, &file->set, &no_settings, NULL));
+    for (size_t k = 0; k < keys->count; k++)
+        BLV_CHECK(
+            blv_values_set(&suite->entries[suite->entry_count - 1].set, keys->items[k], &value));
+    return BLV_OK;
 }
 
-static blv_error take_solver(bench_suite *suite, const bench_solver_file *file, json_t *object,
-                             blv_message *why) {
+static blv_error take_solver(bench_suite *suite, size_t number) {
+    const bench_solver_file *file = &suite->solvers[number];
+    json_t *object = json_array_get(json_object_get(suite->root, "solvers"), number);
+    json_t *grid = json_object_get(object, "grid"), *value;
+    json_t *swept = json_object_get(json_object_get(object, "sweep"), "values");
+    size_t i;
+    char where[64];
     blv_message unknown = {0};
     const char *solver = bench_suite_solver(suite, file->solver, &unknown);
-    json_t *grid = json_object_get(object, "grid"), *value;
-    size_t i;
     if (!solver)
-        return blv_explain(why, BLV_E_NAME, "%s: solvers: %.400s", suite->path, unknown.text);
+        return blv_explain(suite->why, BLV_E_NAME, "%s: solvers: %.400s", suite->path,
+                           unknown.text);
     if (file->untuned)
-        BLV_CHECK(add_entry(suite, solver, "untuned", &file->set, &no_settings, NULL, why));
+        BLV_CHECK(add_entry(suite, solver, "untuned", &file->set, &no_settings, NULL));
     if (file->is_published)
-        BLV_CHECK(add_entry(suite, solver, "published", &file->set, &file->published, NULL, why));
-    if (grid)
-        BLV_CHECK(add_entry(suite, solver, "tuned", &file->set, &file->grid_set, grid, why));
-    json_array_foreach(json_object_get(json_object_get(object, "sweep"), "values"), i, value) {
-        BLV_CHECK(add_swept(suite, solver, file, value, why));
+        BLV_CHECK(add_entry(suite, solver, "published", &file->set, &file->published, NULL));
+    snprintf(where, sizeof where, "solvers[%zu].grid", number);
+    if (grid) {
+        BLV_CHECK(check_grid(suite, suite->path, where, grid));
+        BLV_CHECK(add_entry(suite, solver, "tuned", &file->set, &file->grid_set, grid));
     }
-    return file->has_baseline ? add_baseline(suite, solver, file, why) : BLV_OK;
+    snprintf(where, sizeof where, "solvers[%zu].sweep", number);
+    if (swept)
+        BLV_CHECK(check_values(suite, suite->path, where, "values", swept));
+    json_array_foreach(swept, i, value) {
+        BLV_CHECK(add_swept(suite, solver, file, value));
+    }
+    return file->has_baseline ? add_baseline(suite, solver, file) : BLV_OK;
 }
 
-blv_error bench_suite_add_entries(bench_suite *suite, blv_message *why) {
+blv_error bench_suite_add_entries(bench_suite *suite) {
     for (size_t i = 0; i < suite->solver_count; i++)
-        BLV_CHECK(take_solver(suite, &suite->solvers[i],
-                              json_array_get(json_object_get(suite->root, "solvers"), i), why));
+        BLV_CHECK(take_solver(suite, i));
     if (suite->entry_count > 0)
         return BLV_OK;
-    return blv_explain(why, BLV_E_FORMAT,
-                       "%s: solvers: expected at least one with untuned, published, grid, sweep or "
-                       "baseline",
-                       suite->path);
+    return bench_reject(suite,
+                        "solvers: expected at least one with untuned, published, grid, sweep or "
+                        "baseline");
 }
 
 static bool is_among(const char *name, const char *const *names, size_t count) {
@@ -139,8 +161,7 @@ static void keep_entries(bench_suite *suite, const char *const *solvers, size_t 
     suite->entry_count = kept;
 }
 
-blv_error bench_suite_select(bench_suite *suite, const char *const *solvers, size_t count,
-                             blv_message *why) {
+blv_error bench_suite_select(bench_suite *suite, const char *const *solvers, size_t count) {
     keep_entries(suite, solvers, count);
     size_t own = suite->entry_count;
     for (size_t s = 0; s < count; s++) {
@@ -148,8 +169,7 @@ blv_error bench_suite_select(bench_suite *suite, const char *const *solvers, siz
         for (size_t i = 0; i < own && !found; i++)
             found = strcmp(suite->entries[i].solver, solvers[s]) == 0;
         if (!found)
-            BLV_CHECK(
-                add_entry(suite, solvers[s], "untuned", &no_settings, &no_settings, NULL, why));
+            BLV_CHECK(add_entry(suite, solvers[s], "untuned", &no_settings, &no_settings, NULL));
     }
     return BLV_OK;
 }
@@ -181,43 +201,43 @@ blv_error bench_suite_grid_at(const bench_entry *entry, size_t i, blv_values *se
         const size_t size = json_array_size(values);
         stride = size > 0 ? stride / size : 0;
         const size_t place = stride > 0 ? i / stride % size : 0;
+        const blv_value value = blv_value_of_json(json_array_get(values, place));
         if (error == BLV_OK)
-            error = set_json(set, key, json_array_get(values, place));
+            error = blv_values_set(set, key, &value);
     }
     if (error != BLV_OK)
         blv_values_free(set);
     return error;
 }
 
-static blv_error add_grid(bench_suite *suite, const char *path, const char *name, json_t *grid,
-                          blv_message *why) {
+static blv_error add_grid(bench_suite *suite, const char *path, const char *name, json_t *grid) {
     blv_message unknown = {0};
     const char *solver = bench_suite_solver(suite, name, &unknown);
     if (!solver)
-        return blv_explain(why, BLV_E_NAME, "%s: %.400s", path, unknown.text);
-    BLV_CHECK(bench_check_grid(path, name, grid, why));
-    return add_entry(suite, solver, "tuned", &no_settings, &no_settings, grid, why);
+        return blv_explain(suite->why, BLV_E_NAME, "%s: %.400s", path, unknown.text);
+    BLV_CHECK(check_grid(suite, path, name, grid));
+    return add_entry(suite, solver, "tuned", &no_settings, &no_settings, grid);
 }
 
-blv_error bench_suite_replace_grids(bench_suite *suite, const char *path, blv_message *why) {
+blv_error bench_suite_replace_grids(bench_suite *suite, const char *path) {
     json_t *grid;
     const char *name;
     keep_entries(suite, NULL, 0);
     if (path)
-        BLV_CHECK(bench_json_load(path, &suite->grids, why));
+        BLV_CHECK(bench_json_load(path, &suite->grids, suite->why));
     json_object_foreach(suite->grids, name, grid) {
-        BLV_CHECK(add_grid(suite, path, name, grid, why));
+        BLV_CHECK(add_grid(suite, path, name, grid));
     }
     return BLV_OK;
 }
 
-blv_error bench_suite_check_choice(const bench_suite *suite, blv_message *why) {
+blv_error bench_suite_check_choice(const bench_suite *suite) {
     for (size_t i = 0; i < suite->entry_count; i++)
         if (suite->entries[i].grid && strncmp(suite->choose, "test_", 5) == 0)
-            return blv_explain(why, BLV_E_FORMAT,
-                               "%s: tuning.choose is '%s': expected f or a measure of validation "
-                               "rows; test rows have no part in what is chosen",
-                               suite->path, suite->choose);
+            return bench_reject(suite,
+                                "tuning.choose is '%s': expected f or a measure of validation "
+                                "rows; test rows have no part in what is chosen",
+                                suite->choose);
     return BLV_OK;
 }
 

@@ -5,6 +5,7 @@
 #include "base/message.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -87,35 +88,49 @@ blv_error bench_suite_find(const char *name, const char *folder, char **path, bl
     return explain_name(name, folder, why);
 }
 
-/* ---- Data ---- */
-
-/* False where memory is short; *found stays NULL where the file is not in the folder. Folders that
- * do not begin with a slash are named from `base`, where that is not NULL. */
-static bool look_in(const char *base, const char *folder, const char *name, char **found) {
-    if (*found || !folder || !*folder)
-        return true;
-    char *place = base && folder[0] != '/' ? joined(base, folder, "") : strdup(folder);
-    char *path = place ? joined(place, name, "") : NULL;
-    free(place);
-    if (path && is_file(path))
-        *found = path;
-    else
-        free(path);
-    return path != NULL;
+blv_error bench_json_load(const char *path, json_t **object, blv_message *why) {
+    json_error_t at;
+    FILE *file = fopen(path, "r");
+    *object = NULL;
+    if (!file)
+        return blv_explain(why, BLV_E_FILE, "%s: cannot be read: %s", path, strerror(errno));
+    json_t *root = json_loadf(file, JSON_REJECT_DUPLICATES, &at);
+    int failed = ferror(file) ? errno : 0;
+    fclose(file);
+    if (!failed && json_is_object(root)) {
+        *object = root;
+        return BLV_OK;
+    }
+    bool parsed = root != NULL;
+    json_decref(root);
+    if (failed)
+        return blv_explain(why, BLV_E_FILE, "%s: cannot be read: %s", path, strerror(failed));
+    if (parsed)
+        return blv_explain(why, BLV_E_FORMAT, "%s: the file: expected an object, { ... }", path);
+    if (json_error_code(&at) == json_error_out_of_memory)
+        return BLV_E_MEMORY;
+    return blv_explain(why, BLV_E_FORMAT, "%s: line %d, column %d: %s", path, at.line, at.column,
+                       at.text);
 }
 
-blv_error bench_suite_data(const bench_suite *suite, const char *const folders[2], const char *name,
-                           char **path, blv_message *why) {
-    bool well = true;
-    *path = NULL;
-    for (size_t i = 0; i < 2; i++)
-        well = well && look_in(NULL, folders[i], name, path);
-    well = well && look_in(suite->folder, "data", name, path);
-    for (size_t i = 0; i < suite->data_folders.count; i++)
-        well = well && look_in(suite->folder, suite->data_folders.items[i], name, path);
-    if (*path || !well)
-        return well ? BLV_OK : BLV_E_MEMORY;
-    return blv_explain(why, BLV_E_FILE,
+/* ---- Data ---- */
+
+blv_error bench_suite_data(bench_suite *suite, const char *const folders[2], const char *name,
+                           char **path) {
+    const bench_names *own = &suite->data_folders;
+    for (size_t i = 0; i < 3 + own->count; i++) {
+        const char *folder = i < 2 ? folders[i] : i == 2 ? "data" : own->items[i - 3];
+        if (!folder || !*folder)
+            continue;
+        bool beside = i >= 2 && folder[0] != '/';
+        *path = blv_arena_print(&suite->arena, "%s%s%s/%s", beside ? suite->folder : "",
+                                beside ? "/" : "", folder, name);
+        if (!*path)
+            return BLV_E_MEMORY;
+        if (is_file(*path))
+            return BLV_OK;
+    }
+    return blv_explain(suite->why, BLV_E_FILE,
                        "suite %s needs the file %s, which is in no folder of data; name the folder "
                        "with --data DIR or BILEVEL_DATA, or try --quick",
                        suite->name, name);

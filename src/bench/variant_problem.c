@@ -19,47 +19,44 @@ void bench_problem_free(bench_problem *p) {
     *p = (bench_problem){0};
 }
 
-static blv_error set_data(bench_problem *p, const bench *b, const blv_value *file,
-                          const char *owner, blv_message *why) {
-    char *path = NULL;
-    BLV_CHECK(bench_data(b, file->text ? file->text : "", &path, why));
-    blv_error error = blv_params_set(p->family->params, p->params, owner, file->name, path, why);
-    free(path);
-    return error;
+blv_error bench_set_params(const blv_values *settings, const blv_param *params, void *fields,
+                           const char *owner, blv_message *why) {
+    for (size_t i = 0; i < settings->count; i++) {
+        const blv_value *value = &settings->items[i];
+        char text[BLV_SHOWN_SIZE];
+        blv_value_show(value, text);
+        BLV_CHECK(blv_params_set(params, fields, owner, value->name,
+                                 value->text ? value->text : text, why));
+    }
+    return BLV_OK;
 }
 
 blv_error bench_problem_find(bench_problem *p, const bench *b, size_t variant,
-                             const blv_values *settings, blv_message *why) {
-    const blv_values *data = &b->suite.variants[variant].data;
-    char owner[80], text[BLV_SHOWN_SIZE];
+                             const blv_values *settings) {
     bench_problem_free(p);
-    const blv_problem_family *family = p->family = blv_family_find(NULL, b->suite.problem, why);
+    const blv_problem_family *family = p->family =
+        blv_family_find(NULL, b->suite.problem, b->suite.why);
     if (!family)
         return BLV_E_NAME;
     p->params = calloc(1, family->params_size ? family->params_size : 1);
     if (!p->params)
         return BLV_E_MEMORY;
-    BLV_CHECK(blv_params_default(family->params, p->params, why));
+    BLV_CHECK(blv_params_default(family->params, p->params, b->suite.why));
+    char owner[80];
     snprintf(owner, sizeof owner, "problem %s", family->name);
-    for (size_t i = 0; i < settings->count; i++) {
-        blv_value_show(&settings->items[i], text);
-        BLV_CHECK(
-            blv_params_set(family->params, p->params, owner, settings->items[i].name, text, why));
-    }
-    for (size_t i = 0; i < data->count; i++)
-        BLV_CHECK(set_data(p, b, &data->items[i], owner, why));
-    return BLV_OK;
+    BLV_CHECK(bench_set_params(settings, family->params, p->params, owner, b->suite.why));
+    return bench_set_params(&b->suite.variants[variant].files, family->params, p->params, owner,
+                            b->suite.why);
 }
 
-blv_error bench_problem_take(bench_problem *p, const bench *b, const bench_job *job,
-                             blv_message *why) {
+blv_error bench_problem_take(bench_problem *p, const bench *b, const bench_job *job) {
     if (p->problem && p->variant == job->variant &&
         blv_values_equal(p->settings, &job->problem_set))
         return BLV_OK;
-    BLV_CHECK(bench_problem_find(p, b, job->variant, &job->problem_set, why));
+    BLV_CHECK(bench_problem_find(p, b, job->variant, &job->problem_set));
     const blv_problem_options options = {.precision = (blv_precision)b->suite.precision,
                                          .threads = b->request->threads};
-    BLV_CHECK(p->family->create(p->params, &options, &p->problem, why));
+    BLV_CHECK(p->family->create(p->params, &options, &p->problem, b->suite.why));
     p->variant = job->variant;
     p->settings = &job->problem_set;
     return BLV_OK;
@@ -86,18 +83,17 @@ blv_error bench_configure(blv_run *run, const bench_job *job) {
 
 /* ---- Checks before anything runs ---- */
 
-blv_error bench_check_problems(const bench *b, blv_message *why) {
+blv_error bench_check_problems(const bench *b) {
     bench_problem p = {0};
     blv_error error = BLV_OK;
     for (size_t v = 0; v < b->suite.variant_count && error == BLV_OK; v++)
-        error = bench_problem_find(&p, b, v, &b->suite.variants[v].problem_set, why);
+        error = bench_problem_find(&p, b, v, &b->suite.variants[v].problem_set);
     bench_problem_free(&p);
     return error;
 }
 
 /* Settings are tried on a small problem that suits every solver, before data are read. */
-static blv_error check_solver(const bench *b, const blv_problem *small, const bench_job *job,
-                              blv_message *why) {
+static blv_error check_solver(const bench *b, const blv_problem *small, const bench_job *job) {
     blv_run *run = NULL;
     blv_message text = {0};
     const blv_solver *solver = blv_solver_find(NULL, job->solver, &text);
@@ -108,7 +104,7 @@ static blv_error check_solver(const bench *b, const blv_problem *small, const be
         message = blv_run_message(run);
     }
     if (error != BLV_OK)
-        blv_explain(why, error, "%s: %s: %.300s", b->suite.path,
+        blv_explain(b->suite.why, error, "%s: %s: %.300s", b->suite.path,
                     job->entry == SIZE_MAX ? "reference" : bench_job_entry(b, job),
                     message && *message ? message : blv_error_text(error));
     blv_run_destroy(run);
@@ -117,24 +113,24 @@ static blv_error check_solver(const bench *b, const blv_problem *small, const be
 
 /* A baseline and the seed set parameters of the problem that its variants do not. */
 static blv_error check_job(const bench *b, const blv_problem *small, const bench_job *job,
-                           bench_problem *p, blv_message *why) {
+                           bench_problem *p) {
     if (b->suite.has_command)
-        return bench_check_choice(b, job, why);
+        return bench_check_choice(b, job);
     bool own = b->suite.seeded.count > 0 ||
                (job->entry != SIZE_MAX && b->suite.entries[job->entry].problem_set.count > 0);
     if (own)
-        BLV_CHECK(bench_problem_find(p, b, job->variant, &job->problem_set, why));
-    return check_solver(b, small, job, why);
+        BLV_CHECK(bench_problem_find(p, b, job->variant, &job->problem_set));
+    return check_solver(b, small, job);
 }
 
-blv_error bench_check_jobs(const bench *b, blv_message *why) {
+blv_error bench_check_jobs(const bench *b) {
     blv_problem *small = NULL;
     bench_problem p = {0};
-    const blv_problem_family *family = blv_family_find(NULL, "parabola", why);
+    const blv_problem_family *family = blv_family_find(NULL, "parabola", b->suite.why);
     blv_error error =
-        family ? blv_problem_from_family(family, NULL, NULL, &small, why) : BLV_E_NAME;
+        family ? blv_problem_from_family(family, NULL, NULL, &small, b->suite.why) : BLV_E_NAME;
     for (size_t i = 0; i < b->job_count && error == BLV_OK; i++)
-        error = check_job(b, small, &b->jobs[i], &p, why);
+        error = check_job(b, small, &b->jobs[i], &p);
     bench_problem_free(&p);
     blv_problem_destroy(small);
     return error;

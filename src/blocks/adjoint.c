@@ -11,7 +11,7 @@ static int apply_hessian(void *context, const blv_vec *in, blv_vec *out) {
     return (int)blv_oracle_hvp(h->run, h->batch, h->x, h->y, in, out);
 }
 
-blv_flow blv_adjoint_cg(blv_run *run, blv_cg *cg, const blv_batch *batch, const blv_vec *x,
+blv_flow blv_adjoint_cg(blv_run *run, blv_linear_work *cg, const blv_batch *batch, const blv_vec *x,
                         const blv_vec *y, const blv_vec *fy, blv_vec *v, size_t products,
                         double *r_norm) {
     hessian_at h = {run, batch, x, y};
@@ -34,7 +34,7 @@ static blv_flow flow_of(const blv_linear_result *result) {
     return result->end == BLV_LINEAR_NONFINITE ? BLV_NONFINITE : BLV_GO;
 }
 
-blv_flow blv_adjoint_minres_of(blv_minres *minres, blv_operator_fn apply, void *context,
+blv_flow blv_adjoint_minres_of(blv_linear_work *minres, blv_operator_fn apply, void *context,
                                const blv_vec *fy, blv_vec *v, const blv_adjoint_limits *limits,
                                blv_adjoint_result *result) {
     double fy_norm = blv_vec_norm(fy), tolerance = limits->tolerance * fy_norm;
@@ -53,7 +53,7 @@ blv_flow blv_adjoint_minres_of(blv_minres *minres, blv_operator_fn apply, void *
     return BLV_GO;
 }
 
-blv_flow blv_adjoint_minres(blv_run *run, blv_minres *minres, const blv_batch *batch,
+blv_flow blv_adjoint_minres(blv_run *run, blv_linear_work *minres, const blv_batch *batch,
                             const blv_vec *x, const blv_vec *y, const blv_vec *fy, blv_vec *v,
                             const blv_adjoint_limits *limits, blv_adjoint_result *result) {
     hessian_at h = {run, batch, x, y};

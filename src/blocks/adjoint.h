@@ -9,7 +9,7 @@
 
 /* v comes in as the start and costs one product there; r_norm: |fy - H v| at the end. Where g
  * curves down CG stops, and the run gets a note. */
-blv_flow blv_adjoint_cg(blv_run *run, blv_cg *cg, const blv_batch *batch, const blv_vec *x,
+blv_flow blv_adjoint_cg(blv_run *run, blv_linear_work *cg, const blv_batch *batch, const blv_vec *x,
                         const blv_vec *y, const blv_vec *fy, blv_vec *v, size_t products,
                         double *r_norm);
 
@@ -28,11 +28,11 @@ typedef struct blv_adjoint_result {
 
 /* MINRES for any symmetric operator. v comes in as the start; where the end is worse than v = 0, it
  * is solved once more from there. */
-blv_flow blv_adjoint_minres_of(blv_minres *minres, blv_operator_fn apply, void *context,
+blv_flow blv_adjoint_minres_of(blv_linear_work *minres, blv_operator_fn apply, void *context,
                                const blv_vec *fy, blv_vec *v, const blv_adjoint_limits *limits,
                                blv_adjoint_result *result);
 /* The same for H(x,y) on one batch. */
-blv_flow blv_adjoint_minres(blv_run *run, blv_minres *minres, const blv_batch *batch,
+blv_flow blv_adjoint_minres(blv_run *run, blv_linear_work *minres, const blv_batch *batch,
                             const blv_vec *x, const blv_vec *y, const blv_vec *fy, blv_vec *v,
                             const blv_adjoint_limits *limits, blv_adjoint_result *result);
 

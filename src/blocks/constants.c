@@ -16,7 +16,7 @@ struct blv_constants_work {
     blv_run *run;
     bool first_order;
     blv_rough *sketch; /* of a large problem; NULL: all the others are there */
-    blv_lanczos *lanczos;
+    blv_linear_work *lanczos;
     blv_vec *start;                       /* of Lanczos: random */
     blv_vec *y;                           /* y*(x); penalized: the minimizer of f + lambda g */
     blv_vec *anchor, *room;               /* y*(x), and how far it is from there */
@@ -37,7 +37,7 @@ struct blv_constants_work {
 
 static void destroy_work(void *object) {
     blv_constants_work *w = object;
-    blv_lanczos_destroy(w->lanczos);
+    blv_linear_work_destroy(w->lanczos);
     blv_implicit_destroy(w->implicit);
     free(w);
 }
@@ -85,7 +85,7 @@ blv_error blv_constants_open(blv_run *run, blv_constants_work **work) {
         destroy_work(w);
         return blv_run_fail(run, error, "automatic constants: %s", blv_error_text(error));
     }
-    size_t bytes = sizeof *w + blv_lanczos_bytes(w->lanczos) +
+    size_t bytes = sizeof *w + blv_linear_work_bytes(w->lanczos) +
                    (w->first_order ? 0 : blv_implicit_bytes(w->implicit));
     BLV_CHECK(blv_run_own(run, w, destroy_work, bytes));
     BLV_CHECK(open_vectors(run, w));

@@ -32,7 +32,7 @@ typedef struct blv_hessian_average {
     double *host; /* room for a vector of either size */
     /* operator */
     blv_hessian_history *window;
-    blv_minres *minres;
+    blv_linear_work *minres;
 } blv_hessian_average;
 
 /* In `open`; afterwards `form` is not AUTO. dense: explicit or not at all. */

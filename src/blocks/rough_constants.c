@@ -26,8 +26,8 @@ struct blv_rough {
     blv_run *run;
     bool first_order;
     size_t effort;
-    blv_lanczos *lanczos;
-    blv_cg *cg;
+    blv_linear_work *lanczos;
+    blv_linear_work *cg;
     blv_agd agd;
     blv_sampler *f_rows, *g_rows;
     double L;                /* as far as it is known */
@@ -48,7 +48,7 @@ double blv_rough_effort(const blv_problem_def *def) {
 
 static void destroy_sketch(void *object) {
     blv_rough *s = object;
-    blv_lanczos_destroy(s->lanczos);
+    blv_linear_work_destroy(s->lanczos);
     blv_sampler_destroy(s->f_rows);
     blv_sampler_destroy(s->g_rows);
     free(s);
@@ -81,7 +81,7 @@ static blv_error open_vectors(blv_run *run, blv_rough *s) {
         BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, of_y[i]));
     for (size_t i = 0; i < sizeof of_x / sizeof *of_x; i++)
         BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, of_x[i]));
-    BLV_CHECK(blv_run_cg(run, BLV_LEVEL_Y, &s->cg));
+    BLV_CHECK(blv_run_linear_work(run, BLV_LEVEL_Y, BLV_CG_VECTORS, &s->cg));
     return blv_agd_open(run, BLV_LEVEL_Y, true, &s->agd);
 }
 
@@ -98,7 +98,7 @@ blv_error blv_rough_open(blv_run *run, blv_rough **sketch) {
         destroy_sketch(s);
         return blv_run_fail(run, error, "automatic constants: %s", blv_error_text(error));
     }
-    size_t bytes = sizeof *s + blv_lanczos_bytes(s->lanczos) + blv_sampler_bytes(s->f_rows) +
+    size_t bytes = sizeof *s + blv_linear_work_bytes(s->lanczos) + blv_sampler_bytes(s->f_rows) +
                    blv_sampler_bytes(s->g_rows);
     BLV_CHECK(blv_run_own(run, s, destroy_sketch, bytes));
     BLV_CHECK(open_vectors(run, s));
@@ -217,7 +217,7 @@ static blv_flow solve(const place *p, blv_vec *out) {
         return (blv_flow)r.code;
     if (r.end == BLV_LINEAR_NONFINITE)
         return BLV_NONFINITE;
-    if (!blv_cg_moved(s->cg))
+    if (!s->cg->moved)
         blv_vec_combine(out, 1.0 / s->L, s->side, 0.0, s->side);
     return BLV_GO;
 }

@@ -1,28 +1,26 @@
 #include "cli/arguments.h"
 #include "base/message.h"
 #include "bilevel/run.h"
-#include "cli/argument_values.h"
-#include "cli/describe.h"
-#include "cli/text.h"
 
+#include <argp.h>
 #include <stdlib.h>
 #include <string.h>
 
 const cli_argument cli_run_option_table[] = {
-#define RUN_OPTION(name_, value_, section_)                                                        \
-    {                                                                                              \
-        .name = name_, .kind = CLI_ARG_RUN_OPTION, .size = sizeof(cli_settings), .value = value_,  \
-        .section = section_                                                                        \
-    }
-    RUN_OPTION("iters", "N", CLI_SECTION_STOP),
-    RUN_OPTION("seconds", "S", CLI_SECTION_STOP),
-    RUN_OPTION("budget", "N", CLI_SECTION_STOP),
-    RUN_OPTION("tol", "E", CLI_SECTION_STOP),
-    RUN_OPTION("target", "V", CLI_SECTION_STOP),
-    RUN_OPTION("seed", "N", CLI_SECTION_RANDOMNESS),
-    RUN_OPTION("batch", "N", CLI_SECTION_RANDOMNESS),
-    RUN_OPTION("sampler", "NAME", CLI_SECTION_RANDOMNESS),
-    RUN_OPTION("every", "N", CLI_SECTION_OUTPUT),
+#define RUN_OPTION(name_, value_)                                                                  \
+    { .name = name_, .kind = CLI_ARG_RUN_OPTION, .size = sizeof(cli_settings), .value = value_ }
+    CLI_HEADING(STOP),
+    RUN_OPTION("iters", "N"),
+    RUN_OPTION("seconds", "S"),
+    RUN_OPTION("budget", "N"),
+    RUN_OPTION("tol", "E"),
+    RUN_OPTION("target", "V"),
+    CLI_HEADING(RANDOMNESS),
+    RUN_OPTION("seed", "N"),
+    RUN_OPTION("batch", "N"),
+    RUN_OPTION("sampler", "NAME"),
+    CLI_HEADING(OUTPUT),
+    RUN_OPTION("every", "N"),
 #undef RUN_OPTION
     CLI_END};
 
@@ -41,27 +39,28 @@ static const char *const section_titles[] = {
 enum { SECTIONS = sizeof section_titles / sizeof section_titles[0], FIRST_KEY = 1000 };
 
 typedef struct parsing {
-    const cli_arguments *arguments;
+    const cli_command *command;
     void *request;
     size_t count;
     cli_placed_argument *items;
     struct argp_option *options;
-    char *positions; /* "IN OUT..."; reachable from here where argp ends the command */
+    char *positions; /* "IN OUT..." */
 } parsing;
 
 /* ---- From the table to what argp wants ---- */
 
 static void place_all(parsing *p, const cli_argument *table, size_t offset, cli_section section) {
-    for (const cli_argument *a = table; a->kind != CLI_ARG_END; a++) {
+    for (const cli_argument *a = table; a && a->kind != CLI_ARG_END; a++) {
         const size_t at = offset + a->offset;
-        const cli_section in = section ? section : a->section;
-        if (a->kind == CLI_ARG_INCLUDE) {
-            place_all(p, a->table, at, in);
-            continue;
+        if (a->kind == CLI_ARG_HEADING) {
+            section = a->section;
+        } else if (a->kind == CLI_ARG_INCLUDE) {
+            place_all(p, a->table, at, section);
+        } else {
+            p->items = cli_grow(p->items, p->count + 1, sizeof p->items[0]);
+            p->items[p->count++] =
+                (cli_placed_argument){a, p->request ? (char *)p->request + at : NULL, section};
         }
-        p->items = cli_grow(p->items, p->count + 1, sizeof p->items[0]);
-        p->items[p->count++] =
-            (cli_placed_argument){a, p->request ? (char *)p->request + at : NULL, in};
     }
 }
 
@@ -108,13 +107,6 @@ static void make_options(parsing *p) {
     }
 }
 
-static void free_options(struct argp_option *options) {
-    for (struct argp_option *o = options; o->name || o->doc; o++)
-        if (o->name)
-            free((char *)(uintptr_t)o->doc);
-    free(options);
-}
-
 char *cli_arguments_positions(const cli_argument *table) {
     cli_text text;
     FILE *out = cli_text_begin(&text);
@@ -144,7 +136,7 @@ static void reject(const cli_placed_argument *to, const char *text, const char *
         argp_error(state, "'%s': %s", text, why);
 }
 
-static void take_or_reject(const cli_placed_argument *to, char *text,
+static void take_or_reject(const cli_placed_argument *to, const char *text,
                            const struct argp_state *state) {
     blv_message why = {0};
     if (to->argument->kind == CLI_ARG_CUSTOM) {
@@ -194,10 +186,8 @@ static void reject_name(const parsing *p, const char *name, int length) {
         if (p->items[i].argument->name)
             blv_nearest_try(&nearest, p->items[i].argument->name);
     const char *guess = blv_nearest_guess(&nearest);
-    if (guess) {
-        cli_complain("unrecognized option '--%s'; did you mean '--%s'?", word, guess);
-        exit(CLI_REJECTED);
-    }
+    if (guess)
+        cli_die("unrecognized option '--%s'; did you mean '--%s'?", word, guess);
     free(word);
 }
 
@@ -230,40 +220,31 @@ static const cli_placed_argument *position_at(const parsing *p, unsigned number)
     return NULL;
 }
 
-static void take_position(const parsing *p, char *text, const struct argp_state *state) {
-    const cli_placed_argument *to = position_at(p, state->arg_num);
-    if (to)
-        take_or_reject(to, text, state);
-    else
-        argp_error(state, "'%s' is one argument too many", text);
-}
-
 static void check_whole(const parsing *p, const struct argp_state *state) {
     const cli_placed_argument *missing = position_at(p, state->arg_num);
     bool seen = missing && state->arg_num > 0 && missing == position_at(p, state->arg_num - 1);
     if (missing && !seen && missing->argument->help)
         argp_error(state, "%s", missing->argument->help);
     blv_message why = {0};
-    if (p->arguments->check && p->arguments->check(p->request, &why) != BLV_OK)
+    if (p->command->check && p->command->check(p->request, &why) != BLV_OK)
         argp_error(state, "%s", why.text);
 }
 
 static error_t parse(int key, char *text, struct argp_state *state) {
     const parsing *p = state->input;
-    if (key == ARGP_KEY_ARG) {
-        take_position(p, text, state);
-        return 0;
-    }
-    if (key == ARGP_KEY_END) {
+    const cli_placed_argument *to = key == ARGP_KEY_ARG ? position_at(p, state->arg_num) : NULL;
+    for (size_t i = 0; i < p->count && !to; i++)
+        if (p->items[i].argument->name && key_of(p, i) == key)
+            to = &p->items[i];
+    if (to)
+        take_or_reject(to, text, state);
+    else if (key == ARGP_KEY_ARG)
+        argp_error(state, "'%s' is one argument too many", text);
+    else if (key == ARGP_KEY_END)
         check_whole(p, state);
-        return 0;
-    }
-    for (size_t i = 0; i < p->count; i++)
-        if (p->items[i].argument->name && key_of(p, i) == key) {
-            take_or_reject(&p->items[i], text, state);
-            return 0;
-        }
-    return ARGP_ERR_UNKNOWN;
+    else
+        return ARGP_ERR_UNKNOWN;
+    return 0;
 }
 
 /* ---- Help ---- */
@@ -292,37 +273,32 @@ static void put_settings(const parsing *p, FILE *out) {
 
 static char *more_help(int key, const char *text, void *input) {
     const parsing *p = input;
-    if (key == ARGP_KEY_HELP_EXTRA && p && (has_run_options(p, NULL) || p->arguments->more_help)) {
+    if (key == ARGP_KEY_HELP_EXTRA && p && (has_run_options(p, NULL) || p->command->more_help)) {
         cli_text extra;
         FILE *out = cli_text_begin(&extra);
         if (has_run_options(p, NULL))
             put_settings(p, out);
-        if (p->arguments->more_help)
-            p->arguments->more_help(out);
+        if (p->command->more_help)
+            p->command->more_help(out);
         return cli_text_end(&extra);
     }
     // NOLINTNEXTLINE(performance-no-int-to-ptr): handed back as it came, in the type argp wants
     return (char *)(uintptr_t)text;
 }
 
-bool cli_read_arguments(const cli_arguments *arguments, int argc, char **argv, void *request) {
-    if (cli_is_described(arguments, argv[0]))
-        return false;
-    parsing p = {.arguments = arguments, .request = request};
-    place_all(&p, arguments->table, 0, CLI_SECTION_OWN);
+void cli_read_arguments(const cli_command *command, int argc, char **argv, void *request) {
+    static parsing p; /* argp may end the command: all of it lives until then */
+    p = (parsing){.command = command, .request = request};
+    place_all(&p, command->table, 0, CLI_SECTION_OWN);
     make_options(&p);
-    p.positions = cli_arguments_positions(arguments->table);
+    p.positions = cli_arguments_positions(command->table);
     bool has_options =
         p.options[0].name || p.options[0].doc; /* argp leaks memory of an empty list */
     const struct argp argp = {.options = has_options ? p.options : NULL,
                               .parser = parse,
                               .args_doc = *p.positions ? p.positions : NULL,
-                              .doc = arguments->doc,
+                              .doc = command->doc,
                               .help_filter = more_help};
     check_names(&p, argc, argv);
     argp_parse(&argp, argc, argv, 0, NULL, &p);
-    free_options(p.options);
-    free(p.positions);
-    free(p.items);
-    return true;
 }

@@ -14,17 +14,16 @@
  *         CLI_OPTION("out", TEXT, request, out, "OUT.csv", "write the rows", .letter = 'o'),
  *         CLI_OPTION("threads", WHOLE, request, threads, "N", "threads to use", .to = 256),
  *         CLI_OPTION("json", FLAG, request, json, NULL, "print JSON"),
- *         CLI_INCLUDE(cli_reading_table, request, reading, CLI_SECTION_READING),
+ *         CLI_HEADING(READING),
+ *         CLI_INCLUDE(cli_reading_table, request, reading),
  *         CLI_END};
- *     static const cli_arguments arguments = {
- *         .table = table, .doc = "What it does.\vMore, below the options.", .check = check};
+ *     static const request defaults = {.threads = 1};
+ *     const cli_command cmd_look =
+ *         CLI_COMMAND("look", "FILE", "what the list of commands says", request, table, look,
+ *                     "What it does.\vMore, below the options.", .defaults = &defaults);
  *
- *     request asked = {.threads = 1};
- *     if (!cli_read_arguments(&arguments, argc, argv, &asked))
- *         return CLI_DONE;
- *
- * Fields that no argument sets keep their values: fill in defaults before. A bad value ends the
- * command with exit code 2 and "--threads 'x': expected a whole number from 0 to 256". */
+ * A bad value ends the command with exit code 2 and "--threads 'x': expected a whole number from 0
+ * to 256". */
 #ifndef CLI_ARGUMENTS_H
 #define CLI_ARGUMENTS_H
 
@@ -34,6 +33,7 @@
 
 typedef enum cli_argument_kind {
     CLI_ARG_END,
+    CLI_ARG_HEADING,    /* where in the help the entries below it are */
     CLI_ARG_INCLUDE,    /* all entries of another table */
     CLI_ARG_FLAG,       /* bool: becomes true */
     CLI_ARG_TEXT,       /* const char *: as typed, borrowed from the command line */
@@ -48,7 +48,6 @@ typedef enum cli_argument_kind {
     CLI_ARG_SETTING,    /* cli_settings: KEY=VALUE, one more each time */
     CLI_ARG_RUN_OPTION, /* cli_settings: an option of the run, its name as key; without help it has
                          * that of the library, with the default */
-    CLI_ARG_RUN,        /* int64_t: number of a run in the store */
     CLI_ARG_RUNS,       /* cli_run_numbers: one more each time */
     CLI_ARG_CUSTOM      /* what .take makes of it */
 } cli_argument_kind;
@@ -78,8 +77,8 @@ typedef struct cli_argument {
     const char *value;   /* as the help names it; NULL: the option takes none */
     /* Of a positional argument: the message where it is missing; NULL: it may be. */
     const char *help;
-    int letter; /* 'o': also -o */
-    cli_section section;
+    int letter;          /* 'o': also -o */
+    cli_section section; /* of a heading */
     double from, to;
     const char *expected; /* in messages, in place of what the kind says */
     cli_take_fn take;
@@ -97,37 +96,49 @@ typedef struct cli_argument {
 /* Positional arguments are taken in the order of the table. value: "FILE", "[NAME]", "OUT...". */
 #define CLI_POSITION(kind_, type, member, value_, ...)                                             \
     {.kind = CLI_ARG_##kind_, CLI_FIELD(type, member), .value = value_, .help = __VA_ARGS__}
-/* The entries of table, whose request is the member. section_: where all of them stand, or
- * CLI_SECTION_OWN where they stay in their own. */
-#define CLI_INCLUDE(table_, type, member, section_)                                                \
-    {.kind = CLI_ARG_INCLUDE, CLI_FIELD(type, member), .section = section_, .table = table_}
+/* The entries of table, whose request is the member. */
+#define CLI_INCLUDE(table_, type, member)                                                          \
+    {.kind = CLI_ARG_INCLUDE, CLI_FIELD(type, member), .table = table_}
 /* The entries of another table for the same request. */
 #define CLI_ALSO(table_) {.kind = CLI_ARG_INCLUDE, .table = table_}
+/* The entries below it, also those that are included, are in this part of the help (without
+ * CLI_SECTION_). */
+#define CLI_HEADING(section_) {.kind = CLI_ARG_HEADING, .section = CLI_SECTION_##section_}
 #define CLI_END {.kind = CLI_ARG_END}
 /* clang-format on */
 
-typedef struct cli_texts {
-    size_t count;
-    const char **items; /* to be freed */
-} cli_texts;
-
 typedef struct cli_run_numbers {
     size_t count;
-    int64_t *items; /* to be freed */
+    int64_t *items;
 } cli_run_numbers;
 
-typedef struct cli_arguments {
+/* A command, or one of the actions of a command. */
+typedef struct cli_command {
+    const char *name, *arguments; /* as the list of commands shows it */
+    const char *summary;          /* NULL: not listed in the help */
+    const char *doc;              /* above the options; after a '\v': below them */
+    void (*more_help)(FILE *out); /* writes more text below that; may be NULL */
     const cli_argument *table;
-    const char *doc; /* above the options; after a '\v': below them */
-    /* Looks at the whole request in the end, where several options have to agree. May be NULL. */
+    size_t size;          /* of the request */
+    const void *defaults; /* a request in which no argument is set; NULL: all zero */
+    /* Looks at the whole request, where several options have to agree. May be NULL. */
     blv_error (*check)(void *request, blv_message *why);
-    /* Writes more text below the doc. May be NULL. */
-    void (*more_help)(FILE *out);
-} cli_arguments;
+    /* Returns the exit code. The request lives until the program ends. */
+    int (*run)(void *request);
+    /* In place of all that: what it can do; the last one is followed by NULL. Arguments in
+     * brackets: the first one unless it is named. doc is above their list. */
+    const struct cli_command *const *actions;
+} cli_command;
 
-/* Fills the request. False when the command is not to run but only described (cli/describe.h): the
- * arguments must outlive that. */
-bool cli_read_arguments(const cli_arguments *arguments, int argc, char **argv, void *request);
+/* clang-format off */
+/* name, arguments, summary, type of the request, table, run, doc; then any other member. */
+#define CLI_COMMAND(name_, arguments_, summary_, type, table_, run_, ...)                          \
+    {.name = name_, .arguments = arguments_, .summary = summary_, .size = sizeof(type),            \
+     .table = table_, .run = run_, .doc = __VA_ARGS__}
+/* clang-format on */
+
+/* Fills the request of the command; to be called once. */
+void cli_read_arguments(const cli_command *command, int argc, char **argv, void *request);
 
 /* An entry of the table, or of one that it includes. */
 typedef struct cli_placed_argument {
@@ -136,12 +147,20 @@ typedef struct cli_placed_argument {
     cli_section section;
 } cli_placed_argument;
 
-/* All of them, in the order of the table; to be freed. request may be NULL. */
+/* All of them, in the order of the table, which may be NULL; to be freed. request may be NULL. */
 cli_placed_argument *cli_arguments_list(const cli_argument *table, void *request, size_t *count);
 /* The help of an option, with the default of an option of the run; to be freed. */
 char *cli_argument_help(const cli_argument *argument);
 /* The positional arguments, "IN OUT..."; to be freed. */
 char *cli_arguments_positions(const cli_argument *table);
+
+/* ---- Values ---- */
+
+/* Puts the value into the field, for any kind but CLI_ARG_CUSTOM; text is NULL for a flag. False
+ * where the text is not what is expected. */
+bool cli_value_take(const cli_placed_argument *to, const char *text);
+/* What is expected: "a whole number from 1 to 9", "auto, unit or none". */
+void cli_value_expected(FILE *out, const cli_argument *argument);
 
 /* The options of a run that have a name of their own: --iters, --seconds, --seed, ...; the request
  * is a cli_settings. Those that are set with --set KEY=VALUE are listed at the end of the help. */

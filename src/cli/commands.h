@@ -1,41 +1,15 @@
-/* The commands and their actions. argv[0] is "bilevel NAME"; the return value is the exit code. */
+/* The commands. */
 #ifndef CLI_COMMANDS_H
 #define CLI_COMMANDS_H
 
-typedef struct cli_command {
-    const char *name, *arguments;
-    const char *summary; /* NULL: not listed in the help */
-    int (*run)(int argc, char **argv);
-    /* In place of run: what it can do. Arguments in brackets: the first one unless it is named. */
-    const struct cli_command *actions;
-    const char *about; /* above the list of actions */
-} cli_command;
-extern const cli_command cli_commands[]; /* ends with one that has no name, as actions do */
+#include "cli/arguments.h"
 
-int cmd_solve(int argc, char **argv);
-int cmd_resume(int argc, char **argv);
-int cmd_runs_list(int argc, char **argv);
-int cmd_runs_show(int argc, char **argv);
-int cmd_runs_rm(int argc, char **argv);
-int cmd_runs_export(int argc, char **argv);
-int cmd_plot(int argc, char **argv);
-int cmd_report(int argc, char **argv);
-int cmd_solvers(int argc, char **argv);
-int cmd_problems(int argc, char **argv);
-int cmd_check(int argc, char **argv);
-int cmd_data_info(int argc, char **argv);
-int cmd_data_stats(int argc, char **argv);
-int cmd_data_convert(int argc, char **argv);
-int cmd_data_split(int argc, char **argv);
-int cmd_data_corrupt(int argc, char **argv);
-int cmd_completion(int argc, char **argv);
-int cmd_manual(int argc, char **argv);
-int cmd_clean(int argc, char **argv);
-int cmd_continual(int argc, char **argv);
-int cmd_coreset(int argc, char **argv);
-int cmd_tune(int argc, char **argv);
-int cmd_predict(int argc, char **argv);
-int cmd_bench(int argc, char **argv);
-int cmd_version(int argc, char **argv);
+extern const cli_command cmd_solve, cmd_resume, cmd_runs, cmd_plot, cmd_report, cmd_solvers,
+    cmd_problems, cmd_check, cmd_data, cmd_clean, cmd_coreset, cmd_continual, cmd_tune, cmd_predict,
+    cmd_bench, cmd_version, cmd_completion, cmd_manual;
+
+extern const cli_command *const cli_commands[]; /* all of them; the last is followed by NULL */
+/* NULL where there is none of that name. */
+const cli_command *cli_command_find(const cli_command *const *list, const char *name);
 
 #endif

@@ -7,22 +7,39 @@
 #include <stdlib.h>
 #include <string.h>
 
+cli_words cli_typed;
+blv_message cli_why;
 static const char *complaint_topic;
+
+/* ---- Messages and the end ---- */
 
 void cli_complain_about(const char *topic) {
     complaint_topic = topic;
 }
 
-void cli_complain(const char *format, ...) {
-    va_list args;
-    va_start(args, format);
+static void complain(const char *format, va_list arguments) BLV_PRINTF(1, 0);
+
+static void complain(const char *format, va_list arguments) {
     fprintf(stderr, "%s: ", program_invocation_name);
     if (complaint_topic)
         fprintf(stderr, "%s: ", complaint_topic);
-    /* NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): va_start is three lines above */
-    vfprintf(stderr, format, args);
+    vfprintf(stderr, format, arguments);
     fputc('\n', stderr);
-    va_end(args);
+}
+
+void cli_complain(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    complain(format, arguments);
+    va_end(arguments);
+}
+
+noreturn void cli_die(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    complain(format, arguments);
+    va_end(arguments);
+    exit(CLI_REJECTED);
 }
 
 int cli_reject(blv_error error, const char *text) {
@@ -32,27 +49,62 @@ int cli_reject(blv_error error, const char *text) {
     return failed ? CLI_FAILED : CLI_REJECTED;
 }
 
-int cli_exit_code(blv_error error, const blv_message *why) {
-    return error == BLV_OK ? CLI_DONE : cli_reject(error, why->text);
+int cli_exit_code(blv_error error) {
+    int code = error == BLV_OK ? CLI_DONE : cli_reject(error, cli_why.text);
+    cli_why.text[0] = '\0';
+    return code;
 }
 
-void *cli_alloc(size_t count, size_t size) {
-    void *block = calloc(count > 0 ? count : 1, size > 0 ? size : 1);
-    if (!block)
-        exit(cli_reject(BLV_E_MEMORY, NULL));
+void cli_expect(blv_error error) {
+    int code = cli_exit_code(error);
+    if (code != CLI_DONE)
+        exit(code);
+}
+
+/* ---- Memory and text ---- */
+
+static void *checked(void *block) {
+    cli_expect(block ? BLV_OK : BLV_E_MEMORY);
     return block;
 }
 
-void *cli_grow(void *block, size_t count, size_t size) {
-    void *larger = reallocarray(block, count, size);
-    if (!larger)
-        exit(cli_reject(BLV_E_MEMORY, NULL));
-    return larger;
+void *cli_alloc(size_t count, size_t size) {
+    return checked(calloc(count > 0 ? count : 1, size > 0 ? size : 1));
 }
+
+void *cli_grow(void *block, size_t count, size_t size) {
+    return checked(reallocarray(block, count, size));
+}
+
+FILE *cli_text_begin(cli_text *text) {
+    return checked(blv_text_open(text));
+}
+
+char *cli_text_end(cli_text *text) {
+    return checked(blv_text_close(text));
+}
+
+char *cli_print(const char *format, ...) {
+    char *text = NULL;
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vasprintf(&text, format, arguments);
+    va_end(arguments);
+    return checked(length < 0 ? NULL : text);
+}
+
+/* ---- The command line ---- */
 
 void cli_settings_add(cli_settings *settings, const char *key, const char *value) {
     settings->items = cli_grow(settings->items, settings->count + 1, sizeof settings->items[0]);
-    settings->items[settings->count++] = (cli_setting){key, value};
+    settings->items[settings->count++] = (blv_setting){key, value};
+}
+
+const char *const *cli_settings_list(cli_settings *settings) {
+    _Static_assert(sizeof(blv_setting) == 2 * sizeof(char *), "a setting is two texts, no more");
+    cli_settings_add(settings, NULL, NULL);
+    settings->count--;
+    return (const char *const *)(const void *)settings->items;
 }
 
 bool cli_settings_has(const cli_settings *settings, const char *key) {
@@ -60,11 +112,6 @@ bool cli_settings_has(const cli_settings *settings, const char *key) {
         if (strcmp(settings->items[i].key, key) == 0)
             return true;
     return false;
-}
-
-void cli_settings_free(cli_settings *settings) {
-    free(settings->items);
-    *settings = (cli_settings){0};
 }
 
 bool cli_parse_whole(const char *text, uint64_t most, uint64_t *value) {

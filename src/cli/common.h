@@ -1,16 +1,17 @@
-/* What every subcommand needs: exit codes, messages, memory, KEY=VALUE settings, numbers. */
+/* What every subcommand needs: exit codes, messages, memory, text, KEY=VALUE settings, numbers. */
 #ifndef CLI_COMMON_H
 #define CLI_COMMON_H
 
+#include "base/text_stream.h"
 #include "bilevel/param.h"
 #include "bilevel/space.h"
 #include "bilevel/status.h"
 #include "bilevel/task.h"
 
-#include <argp.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdnoreturn.h>
 
 enum {
     CLI_DONE = 0,    /* solved, or stopped at a limit as asked */
@@ -27,28 +28,57 @@ void cli_complain_about(const char *topic);
 /* Complains and returns the exit code that the error asks for. Without a text (NULL or empty) the
  * message is the error's own. */
 int cli_reject(blv_error error, const char *text);
+/* Gets the message of a call whose result goes to one of the following. */
+extern blv_message cli_why;
 /* The same for the result of a call: CLI_DONE, and no message, with BLV_OK. */
-int cli_exit_code(blv_error error, const blv_message *why);
+int cli_exit_code(blv_error error);
+
+/* ---- The end: stores are closed and unfinished files removed however a command ends ---- */
+
+/* Ends the command where a call has failed. */
+void cli_expect(blv_error error);
+/* Complains about bad input and ends the command. */
+noreturn void cli_die(const char *format, ...) BLV_PRINTF(1, 2);
 
 /* ---- Memory: zero-filled, never NULL; the command ends where memory is short ---- */
 
 void *cli_alloc(size_t count, size_t size);
 void *cli_grow(void *block, size_t count, size_t size);
 
-/* ---- Settings as typed: KEY=VALUE ---- */
+/* ---- Text in memory, as base/text_stream.h has it; the command ends where memory is short ---- */
 
-typedef blv_setting cli_setting; /* key and value, borrowed from the command line */
+typedef blv_text_stream cli_text;
 
+FILE *cli_text_begin(cli_text *text);
+/* Closes the stream. Never NULL, to be freed. */
+char *cli_text_end(cli_text *text);
+/* As printf does; never NULL, to be freed. */
+char *cli_print(const char *format, ...) BLV_PRINTF(1, 2);
+
+/* ---- The command line ---- */
+
+typedef struct cli_texts {
+    size_t count;
+    const char **items;
+} cli_texts;
+/* Its words, in the order in which they were typed. */
+typedef struct cli_words {
+    size_t count;
+    char **items;
+} cli_words;
+extern cli_words cli_typed;
+
+/* KEY=VALUE settings. */
 typedef struct cli_settings {
     size_t count;
-    cli_setting *items;
+    blv_setting *items;
 } cli_settings;
 
+/* key and value are borrowed. */
 void cli_settings_add(cli_settings *settings, const char *key, const char *value);
 bool cli_settings_has(const cli_settings *settings, const char *key);
-void cli_settings_free(cli_settings *settings);
-
-/* ---- Words and numbers ---- */
+/* {"key", "value", ..., NULL}, as blv_solve_options has them; lives as long as the settings do. */
+const char *const *cli_settings_list(cli_settings *settings);
 
 /* The whole text must be a decimal number from 0 to most. */
 bool cli_parse_whole(const char *text, uint64_t most, uint64_t *value);

@@ -1,4 +1,5 @@
-/* JSON values from the library's types. Every function returns a new reference. */
+/* JSON values from the library's types. Every function returns a new reference, and the command
+ * ends where memory is short. */
 #ifndef CLI_JSON_H
 #define CLI_JSON_H
 
@@ -21,7 +22,12 @@ json_t *cli_json_params(const blv_param *params);
  * Jansson itself may crash then, or leave things out. */
 void cli_json_begin(void);
 
-/* Adds a value that was just made; the command ends where memory is short. */
+/* Adds keys and values, which were just made, up to a NULL; returns the object:
+ *
+ *     cli_json_put(cli_json_object(), "rows", cli_json_whole(rows), "low", cli_json_real(low),
+ * NULL)
+ */
+json_t *cli_json_put(json_t *object, ...) __attribute__((sentinel));
 void cli_json_set(json_t *object, const char *key, json_t *value);
 void cli_json_append(json_t *array, json_t *value);
 /* Adds the fields of a struct, as its table says. */

@@ -1,10 +1,10 @@
 /* bilevel COMMAND ...: picks the command, and sees to it that lost output is noticed. */
 #include "base/message.h"
 #include "cli/commands.h"
-#include "cli/common.h"
 #include "cli/json.h"
 #include "cli/text_table.h"
 
+#include <argp.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -13,48 +13,23 @@
 #include <string.h>
 #include <unistd.h>
 
-static const cli_command data_actions[] = {
-    {"info", "FILE", "format, size, classes and range", .run = cmd_data_info},
-    {"stats", "FILE", "mean, deviation and range of every column", .run = cmd_data_stats},
-    {"convert", "IN OUT", "write in another format, scaled or not", .run = cmd_data_convert},
-    {"split", "IN OUT...", "split the rows into several files", .run = cmd_data_split},
-    {"corrupt", "IN OUT", "change a share of the labels", .run = cmd_data_corrupt},
-    {0}};
+const cli_command *const cli_commands[] = {
+    &cmd_solve,   &cmd_resume,     &cmd_runs,   &cmd_plot,    &cmd_report,
+    &cmd_solvers, &cmd_problems,   &cmd_check,  &cmd_data,    &cmd_clean,
+    &cmd_coreset, &cmd_continual,  &cmd_tune,   &cmd_predict, &cmd_bench,
+    &cmd_version, &cmd_completion, &cmd_manual, NULL};
 
-static const cli_command run_actions[] = {
-    {"list", "", "list runs, the newest last", .run = cmd_runs_list},
-    {"show", "RUN...", "show all that is known about runs", .run = cmd_runs_show},
-    {"rm", "RUN...", "remove runs with their traces and checkpoints", .run = cmd_runs_rm},
-    {"export", "RUN", "write the trace as CSV and everything as JSON", .run = cmd_runs_export},
-    {0}};
+static int print_version(void *request) {
+    (void)request;
+    printf("bilevel %s\n", blv_version());
+    return CLI_DONE;
+}
 
-const cli_command cli_commands[] = {
-    {"solve", "PROBLEM", "solve a problem with one solver or several, certify the result",
-     .run = cmd_solve},
-    {"resume", "RUN", "resume a run that was interrupted", .run = cmd_resume},
-    {"runs", "[ACTION]", "list, show, export and remove the runs that were made",
-     .actions = run_actions,
-     .about = "Look at the runs that were made, in the run store. Without an action: list."},
-    {"plot", "RUN...", "draw curves of runs: Phi, gradient, accuracy over time", .run = cmd_plot},
-    {"report", "RUN...", "write a page about runs: question, answer, curves, tables",
-     .run = cmd_report},
-    {"solvers", "[NAME]", "list the solvers, or the parameters of one", .run = cmd_solvers},
-    {"problems", "[NAME]", "list the problems, or the parameters of one", .run = cmd_problems},
-    {"check", "PROBLEM", "compare a problem's derivatives with differences", .run = cmd_check},
-    {"data", "ACTION", "look at data files, convert, split and corrupt them",
-     .actions = data_actions,
-     .about = "Look at data files and make others from them. Formats are detected from the\n"
-              "content: libsvm, CSV or TSV, NPY, NPZ, IDX, CIFAR binary, each also with gzip."},
-    {"clean", "TRAIN", "find wrong labels in a data file", .run = cmd_clean},
-    {"coreset", "DATA", "choose few rows that represent all", .run = cmd_coreset},
-    {"continual", "DATA", "learn task by task with a memory of few rows", .run = cmd_continual},
-    {"tune", "TRAIN", "learn a linear classifier and its penalties", .run = cmd_tune},
-    {"predict", "MODEL", "predict classes with a model of tune", .run = cmd_predict},
-    {"bench", "SUITE", "run an experiment of the literature with many solvers", .run = cmd_bench},
-    {"version", "", "print the version", .run = cmd_version},
-    {"completion", "SHELL", NULL, .run = cmd_completion},
-    {"manual", "", NULL, .run = cmd_manual},
-    {0}};
+const cli_command cmd_version = {.name = "version",
+                                 .arguments = "",
+                                 .summary = "print the version",
+                                 .doc = "Print the version.",
+                                 .run = print_version};
 
 /* ---- Help ---- */
 
@@ -66,15 +41,16 @@ static bool asks_for_help(const char *word) {
     return false;
 }
 
-static void print_list(FILE *out, const cli_command *list) {
+static void print_list(FILE *out, const cli_command *const *list) {
     report_table lines = {.align = "lll"};
-    for (const cli_command *c = list; c->name; c++)
-        if (c->summary)
-            report_table_add(&lines, "%s\t%s\t%s", c->name, c->arguments, c->summary);
+    for (; *list; list++)
+        if ((*list)->summary)
+            report_table_add(&lines, "%s\t%s\t%s", (*list)->name, (*list)->arguments,
+                             (*list)->summary);
     cli_table_print(&lines, 2, out);
 }
 
-static void print_help(FILE *out) {
+static int print_help(FILE *out) {
     fputs("Usage: bilevel COMMAND [ARGUMENT...]\n"
           "Optimization with two levels: find x that minimizes f(x, y*(x)),\n"
           "where y*(x) minimizes g(x, .).\n\n",
@@ -83,66 +59,67 @@ static void print_help(FILE *out) {
     fputs("\n'bilevel COMMAND --help' lists the options of a command. For a start:\n"
           "  bilevel solve quadratic\n",
           out);
+    return out == stdout ? CLI_DONE : CLI_REJECTED;
 }
 
-static void print_actions(FILE *out, const cli_command *command) {
+static int print_actions(FILE *out, const cli_command *command) {
     fprintf(out, "Usage: bilevel %s %s [ARGUMENT...]\n%s\n\n", command->name, command->arguments,
-            command->about);
+            command->doc);
     print_list(out, command->actions);
     fprintf(out, "\n'bilevel %s ACTION --help' lists the options of an action.\n", command->name);
+    return out == stdout ? CLI_DONE : CLI_REJECTED;
 }
 
 /* ---- Picking ---- */
 
-/* Complains where there is none of that name. */
-static const cli_command *find(const cli_command *list, const char *what, const char *name) {
+const cli_command *cli_command_find(const cli_command *const *list, const char *name) {
+    while (*list && strcmp(name, (*list)->name) != 0)
+        list++;
+    return *list;
+}
+
+/* Ends the command where there is none of that name. */
+static const cli_command *find(const cli_command *const *list, const char *what, const char *name) {
+    const cli_command *command = cli_command_find(list, name);
+    if (command)
+        return command;
     blv_nearest nearest = {.name = name};
-    for (const cli_command *c = list; c->name; c++) {
-        if (strcmp(name, c->name) == 0)
-            return c;
-        blv_nearest_try(&nearest, c->name);
-    }
+    for (; *list; list++)
+        blv_nearest_try(&nearest, (*list)->name);
     const char *guess = blv_nearest_guess(&nearest);
     if (guess)
-        cli_complain("there is no %s '%s'; did you mean '%s'?", what, name, guess);
-    else
-        cli_complain("there is no %s '%s'; '%s --help' lists them", what, name,
-                     program_invocation_name);
-    return NULL;
+        cli_die("there is no %s '%s'; did you mean '%s'?", what, name, guess);
+    cli_die("there is no %s '%s'; '%s --help' lists them", what, name, program_invocation_name);
 }
 
 /* From here on the program is called "bilevel data", "bilevel data info", ... */
 static int run_as(const cli_command *command, int argc, char **argv) {
     static char title[64] = "bilevel"; /* outlives argp, which keeps the name */
+    static void *request;
     size_t length = strlen(title);
     snprintf(title + length, sizeof title - length, " %s", command->name);
     program_invocation_name = argv[0] = title;
-    if (command->run)
-        return command->run(argc, argv);
-    if (argc > 1 && asks_for_help(argv[1])) {
-        print_actions(stdout, command);
-        return CLI_DONE;
+    if (command->run) {
+        request = cli_alloc(1, command->size);
+        if (command->defaults)
+            memcpy(request, command->defaults, command->size);
+        cli_typed = (cli_words){(size_t)argc, cli_alloc((size_t)argc + 1, sizeof *argv)};
+        memcpy(cli_typed.items, argv, (size_t)argc * sizeof *argv);
+        cli_read_arguments(command, argc, argv, request);
+        return command->run(request);
     }
+    if (argc > 1 && asks_for_help(argv[1]))
+        return print_actions(stdout, command);
     bool optional = command->arguments[0] == '[';
     if (optional && (argc < 2 || argv[1][0] == '-'))
-        return run_as(command->actions, argc, argv);
-    if (argc < 2) {
-        print_actions(stderr, command);
-        return CLI_REJECTED;
-    }
-    const cli_command *action = find(command->actions, "action", argv[1]);
-    return action ? run_as(action, argc - 1, argv + 1) : CLI_REJECTED;
+        return run_as(command->actions[0], argc, argv);
+    if (argc < 2)
+        return print_actions(stderr, command);
+    return run_as(find(command->actions, "action", argv[1]), argc - 1, argv + 1);
 }
 
 static int run_named(int argc, char **argv) {
-    const cli_command *command = find(cli_commands, "command", argv[0]);
-    if (!command)
-        return CLI_REJECTED;
-    char *bare_name = argv[0];
-    int code = run_as(command, argc, argv);
-    argv[0] = bare_name;
-    program_invocation_name = "bilevel";
-    return code;
+    return run_as(find(cli_commands, "command", argv[0]), argc, argv);
 }
 
 /* ---- The program ---- */
@@ -183,16 +160,10 @@ int main(int argc, char **argv) {
     cli_json_begin();
     argp_err_exit_status = CLI_REJECTED;
     program_invocation_name = "bilevel";
-    if (argc < 2) {
-        print_help(stderr);
-        return CLI_REJECTED;
-    }
-    if (asks_for_help(argv[1]) && argc > 2)
-        return run_named(2, (char *[]){argv[2], help_option, NULL});
-    if (asks_for_help(argv[1])) {
-        print_help(stdout);
-        return CLI_DONE;
-    }
+    if (argc < 2)
+        return print_help(stderr);
+    if (asks_for_help(argv[1]))
+        return argc > 2 ? run_named(2, (char *[]){argv[2], help_option, NULL}) : print_help(stdout);
     if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0)
         return run_named(1, (char *[]){version_word, NULL});
     return run_named(argc - 1, argv + 1);

@@ -1,5 +1,10 @@
-/* Several files that appear together or not at all. Temporary files are removed also where memory
- * is short and the command ends on the spot. */
+/* Several files that appear together or not at all. Temporary files are removed however the command
+ * ends. One such set at a time.
+ *
+ *     cli_outputs outputs = {0};
+ *     cli_outputs_print(&outputs, "a.csv", print_rows, rows);
+ *     cli_outputs_bytes(&outputs, "a.npz", bytes, size);
+ *     return cli_outputs_finish(&outputs); */
 #ifndef CLI_OUTPUTS_H
 #define CLI_OUTPUTS_H
 
@@ -12,29 +17,26 @@
 typedef struct cli_outputs {
     size_t count;
     blv_atomic_file **files;
-    struct cli_outputs *next; /* that is not finished either */
+    int code; /* CLI_DONE until something has failed, after a complaint */
 } cli_outputs;
 
-/* A place to write to, NULL after a complaint. From here on outputs must stay where it is. */
+/* These write a file; path NULL: none. Once something has failed they do nothing. From the first
+ * one on outputs must stay where it is. */
+void cli_outputs_write(cli_outputs *outputs, const char *path, const blv_dataset *dataset,
+                       const char *format);
+typedef void (*cli_print_fn)(FILE *file, const void *context);
+void cli_outputs_print(cli_outputs *outputs, const char *path, cli_print_fn print,
+                       const void *context);
+void cli_outputs_bytes(cli_outputs *outputs, const char *path, const void *first, size_t size);
+/* A place for the caller to write to, NULL after a complaint. */
 const char *cli_outputs_add(cli_outputs *outputs, const char *path);
-/* Writes a set as one of the files; returns an exit code, after a complaint. */
-int cli_outputs_write(cli_outputs *outputs, const char *path, const blv_dataset *dataset,
-                      const char *format);
-/* The same for what is printed; print may return false where it has failed. */
-typedef bool (*cli_print_fn)(FILE *file, const void *context);
-int cli_outputs_print(cli_outputs *outputs, const char *path, cli_print_fn print,
-                      const void *context);
-/* The same for bytes. */
-int cli_outputs_bytes(cli_outputs *outputs, const char *path, const void *first, size_t size);
-/* With CLI_DONE: moves all files to their places. In any case removes what was not moved, frees and
- * returns the exit code. */
-int cli_outputs_finish(cli_outputs *outputs, int code);
-/* One file alone. */
-int cli_write_file(const char *path, const void *first, size_t size);
-/* Whether files could be written to these paths, before hours are spent; NULL: no file. Returns an
- * exit code, after a complaint. */
-int cli_outputs_try(const char *first, const char *second);
-/* Removes what was not moved. */
-void cli_outputs_free(cli_outputs *outputs);
+/* Moves all files to their places unless something has failed, removes what was not moved, frees
+ * and returns the exit code. */
+int cli_outputs_finish(cli_outputs *outputs);
+/* The same; ends the command where something has failed. */
+void cli_outputs_commit(cli_outputs *outputs);
+/* Ends the command where files could not be written to these paths, before hours are spent; NULL:
+ * no file. */
+void cli_outputs_try(const char *first, const char *second);
 
 #endif

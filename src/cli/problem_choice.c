@@ -10,6 +10,7 @@
 enum { MOST_THREADS = 4096 };
 
 const cli_argument cli_problem_table[] = {
+    CLI_HEADING(PROBLEM),
     CLI_OPTION("problem-set", SETTING, cli_instance, settings, "KEY=VALUE",
                "set a parameter of the problem ('bilevel problems PROBLEM' lists them)"),
     CLI_OPTION("precision", PRECISION, cli_instance, options.precision, "f32|f64",
@@ -20,21 +21,18 @@ const cli_argument cli_problem_table[] = {
                "leave out the problem's Hv and Jv, as if it had gradients only"),
     CLI_END};
 
-int cli_instance_find(cli_instance *instance) {
-    blv_message why = {0};
-    instance->family = blv_family_find(NULL, instance->name, &why);
-    if (!instance->family)
-        return cli_reject(BLV_E_NAME, why.text);
-    const blv_problem_family *family = instance->family;
+void cli_instance_find(cli_instance *instance) {
+    const blv_problem_family *family = blv_family_find(NULL, instance->name, &cli_why);
+    cli_expect(family ? BLV_OK : BLV_E_NAME);
+    instance->family = family;
     instance->params = cli_alloc(1, family->params_size);
-    blv_error error = blv_params_default(family->params, instance->params, &why);
+    cli_expect(blv_params_default(family->params, instance->params, &cli_why));
     char owner[80];
     snprintf(owner, sizeof owner, "problem %s", family->name);
-    for (size_t i = 0; error == BLV_OK && i < instance->settings.count; i++)
-        error =
-            blv_params_set(family->params, instance->params, owner, instance->settings.items[i].key,
-                           instance->settings.items[i].value, &why);
-    return cli_exit_code(error, &why);
+    for (size_t i = 0; i < instance->settings.count; i++)
+        cli_expect(blv_params_set(family->params, instance->params, owner,
+                                  instance->settings.items[i].key,
+                                  instance->settings.items[i].value, &cli_why));
 }
 
 /* The same problem as if it had been written without products. */
@@ -50,17 +48,13 @@ static blv_error leave_out_products(cli_instance *instance, blv_message *why) {
     return blv_problem_create(&instance->problem, &def, why);
 }
 
-int cli_instance_create(cli_instance *instance) {
-    int code = cli_instance_find(instance);
-    if (code != CLI_DONE)
-        return code;
-    blv_message why = {0};
+void cli_instance_create(cli_instance *instance) {
+    cli_instance_find(instance);
     instance->options.data_folder = getenv("BILEVEL_DATA");
-    blv_error error =
-        instance->family->create(instance->params, &instance->options, &instance->problem, &why);
-    if (error == BLV_OK && instance->gradients_only)
-        error = leave_out_products(instance, &why);
-    return cli_exit_code(error, &why);
+    cli_expect(instance->family->create(instance->params, &instance->options, &instance->problem,
+                                        &cli_why));
+    if (instance->gradients_only)
+        cli_expect(leave_out_products(instance, &cli_why));
 }
 
 void cli_instance_describe(const cli_instance *instance, char *text, size_t size) {
@@ -68,11 +62,4 @@ void cli_instance_describe(const cli_instance *instance, char *text, size_t size
     snprintf(text, size, "%s, dimension %zu in x and %zu in y, %s%s", instance->family->name,
              def->dim_x, def->dim_y, cli_precision_word(instance->options.precision),
              instance->gradients_only ? ", gradients only" : "");
-}
-
-void cli_instance_free(cli_instance *instance) {
-    blv_problem_destroy(instance->problem);
-    blv_problem_destroy(instance->with_products);
-    free(instance->params);
-    cli_settings_free(&instance->settings);
 }

@@ -1,4 +1,5 @@
-/* A problem as named on the command line: PROBLEM and its options, its parameters, the instance. */
+/* A problem as named on the command line: PROBLEM and its options, its parameters, the instance. It
+ * lives until the program ends. */
 #ifndef CLI_PROBLEM_CHOICE_H
 #define CLI_PROBLEM_CHOICE_H
 
@@ -20,12 +21,11 @@ typedef struct cli_instance {
 /* --problem-set, --precision, --threads and --gradients-only of a cli_instance. */
 extern const cli_argument cli_problem_table[];
 
-/* Finds the family and sets its parameters. These return an exit code, after a message. */
-int cli_instance_find(cli_instance *instance);
+/* Finds the family and sets its parameters; the command ends where that fails. */
+void cli_instance_find(cli_instance *instance);
 /* Finds it and creates the problem. */
-int cli_instance_create(cli_instance *instance);
+void cli_instance_create(cli_instance *instance);
 /* "quadratic, dimension 50 in x and 50 in y, f64", once it is created */
 void cli_instance_describe(const cli_instance *instance, char *text, size_t size);
-void cli_instance_free(cli_instance *instance);
 
 #endif

@@ -1,8 +1,10 @@
 #include "cli/progress_line.h"
-#include "cli/signals.h"
+#include "cli/common.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -194,20 +196,69 @@ static int watch(void *run, const blv_progress *p) {
     return 0;
 }
 
+/* ---- Signals ---- */
+
+static const int watched_signals[] = {SIGINT, SIGTERM};
+enum { SIGNALS = sizeof watched_signals / sizeof watched_signals[0] };
+
+/* Shared with the signal handler, which may run in any thread. */
+static blv_run *_Atomic watched_run;
+static atomic_int signals_seen;
+
+static struct sigaction former_action[SIGNALS];
+
+static void on_signal(int number) {
+    int saved_errno = errno;
+    blv_run *run = atomic_load(&watched_run);
+    if (atomic_fetch_add(&signals_seen, 1) == 0) {
+        if (run)
+            blv_run_stop(run);
+    } else {
+        if (atomic_load(&line_drawn) &&
+            write(STDERR_FILENO, CLEAR_LINE, sizeof CLEAR_LINE - 1) < 0) {
+            /* nobody to tell */
+        }
+        signal(number, SIG_DFL);
+        raise(number); /* takes effect when this handler returns */
+    }
+    errno = saved_errno;
+}
+
+void cli_signals_begin(void) {
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+    atomic_store(&signals_seen, 0);
+    sigemptyset(&action.sa_mask);
+    for (size_t i = 0; i < SIGNALS; i++)
+        sigaddset(&action.sa_mask, watched_signals[i]);
+    for (size_t i = 0; i < SIGNALS; i++) {
+        sigaction(watched_signals[i], NULL, &former_action[i]);
+        if (former_action[i].sa_handler != SIG_IGN) /* as in the background of a script */
+            sigaction(watched_signals[i], &action, NULL);
+    }
+}
+
+void cli_signals_watch(blv_run *run) {
+    atomic_store(&watched_run, run);
+    if (run && cli_signalled()) /* it came before the run could be stopped */
+        blv_run_stop(run);
+}
+
+bool cli_signalled(void) {
+    return atomic_load(&signals_seen) > 0;
+}
+
+void cli_signals_end(void) {
+    for (size_t i = 0; i < SIGNALS; i++)
+        sigaction(watched_signals[i], &former_action[i], NULL);
+    cli_signals_watch(NULL);
+}
+
 /* ---- From outside ---- */
 
-bool cli_progress_choose(const char *word, bool silent, cli_progress *progress) {
-    static const char *const words[] = {"none", "bar", "lines"};
-    *progress = !silent && isatty(STDERR_FILENO) ? CLI_PROGRESS_BAR : CLI_PROGRESS_NONE;
-    if (!word)
-        return true;
-    for (int i = 0; i < 3; i++) {
-        if (strcmp(word, words[i]) != 0)
-            continue;
-        *progress = silent ? CLI_PROGRESS_NONE : (cli_progress)i;
-        return true;
-    }
-    return false;
+cli_progress cli_progress_choose(const char *word, bool silent) {
+    if (silent || (word ? strcmp(word, "none") == 0 : !isatty(STDERR_FILENO)))
+        return CLI_PROGRESS_NONE;
+    return word && strcmp(word, "lines") == 0 ? CLI_PROGRESS_LINES : CLI_PROGRESS_BAR;
 }
 
 double cli_progress_interval(void) {
@@ -248,22 +299,21 @@ void cli_progress_task(const blv_task_progress *progress) {
         show(progress->progress);
 }
 
-void cli_progress_clear(void) {
+static void clear_line(void) {
     if (atomic_exchange(&line_drawn, false))
         fputs(CLEAR_LINE, stderr);
 }
 
-void cli_progress_erase(void) {
-    if (!atomic_load(&line_drawn))
-        return;
-    ssize_t written = write(STDERR_FILENO, CLEAR_LINE, sizeof CLEAR_LINE - 1);
-    (void)written;
+void cli_note(void *context, const char *text) {
+    (void)context;
+    clear_line();
+    cli_complain("%s", text);
 }
 
 void cli_progress_leave(void) {
     cli_signals_watch(NULL);
     run_label = "";
-    cli_progress_clear();
+    clear_line();
 }
 
 void cli_progress_end(void) {

@@ -1,4 +1,4 @@
-/* Progress on standard error while runs are under way. */
+/* Progress on standard error, and SIGINT and SIGTERM, while runs are under way. */
 #ifndef CLI_PROGRESS_LINE_H
 #define CLI_PROGRESS_LINE_H
 
@@ -13,10 +13,10 @@ typedef enum cli_progress {
 } cli_progress;
 
 /* How progress is shown: as the word says ("bar", "lines" or "none"), or without one a bar on a
- * terminal. silent: not at all. False when the word is none of these. */
-bool cli_progress_choose(const char *word, bool silent, cli_progress *progress);
+ * terminal. silent: not at all. */
+cli_progress cli_progress_choose(const char *word, bool silent);
 
-/* From here on progress is shown and signals stop the watched run (cli/signals.h). */
+/* From here on progress is shown and signals stop the watched run. */
 void cli_progress_begin(cli_progress progress);
 /* Seconds between two reports, as blv_task_hooks has them. */
 double cli_progress_interval(void);
@@ -25,13 +25,23 @@ double cli_progress_interval(void);
 blv_error cli_progress_run(blv_run *run, const char *label);
 /* Shows what a task reports. */
 void cli_progress_task(const blv_task_progress *progress);
-/* Clears the line, so that something else can be printed; it is drawn again. */
-void cli_progress_clear(void);
-/* The same, from a signal handler. */
-void cli_progress_erase(void);
+/* Complains, after the line is cleared. context is not used. */
+void cli_note(void *context, const char *text);
 /* Clears the line. No run is watched until the next one. */
 void cli_progress_leave(void);
 /* Ends it, and restores the handlers of signals. */
 void cli_progress_end(void);
+
+/* ---- Signals alone ---- */
+
+/* From here on the first signal asks the watched run to stop, and a second one ends the command at
+ * once. */
+void cli_signals_begin(void);
+/* A signal that has come before stops the run at once. NULL: none is watched. */
+void cli_signals_watch(blv_run *run);
+/* Whether a signal has come. */
+bool cli_signalled(void);
+/* Restores the former handlers. */
+void cli_signals_end(void);
 
 #endif

@@ -2,63 +2,46 @@
 #include "base/message.h"
 #include "cli/data_files.h"
 
-#include <string.h>
-
 enum { MOST_THREADS = 256, MOST_COUNT = 1000000000 };
-
-static blv_error take_scaling(void *field, const char *text, blv_message *why) {
-    bool *unscaled = field;
-    *unscaled = strcmp(text, "none") == 0;
-    return *unscaled || strcmp(text, "unit") == 0
-               ? BLV_OK
-               : blv_explain(why, BLV_E_VALUE, "expected unit or none");
-}
 
 typedef cli_selection_options options;
 
 const cli_argument cli_selection_table[] = {
     CLI_POSITION(TEXT, options, data, "DATA", "no file is named"),
     CLI_OPTION("test", TEXT, options, test, "FILE", "rows to test on (default: see below)"),
-    CLI_OPTION("net", TEXT, options, net, "NET",
+    CLI_OPTION("net", TEXT, options, select.net, "NET",
                "network that is trained on the chosen rows, as in docs/networks.md (default "
                "mlp:in-128-out)"),
-    CLI_OPTION("steps", WHOLE, options, steps, "N",
+    CLI_OPTION("steps", WHOLE, options, select.steps, "N",
                "steps of its training, 64 rows each (default 1500)", .from = 1, .to = MOST_COUNT),
-    CLI_OPTION("scaling", CUSTOM, options, unscaled, "unit|none",
-               "unit (default): features to [0, 1] by DATA; none", .take = take_scaling),
-    CLI_OPTION("iters", WHOLE, options, selection.iterations, "N",
+    CLI_OPTION("scaling", CHOICE, options, unscaled, "unit|none",
+               "unit (default): features to [0, 1] by DATA; none"),
+    CLI_HEADING(METHOD),
+    CLI_OPTION("iters", WHOLE, options, select.selection.iterations, "N",
                "bilevel methods: iterations of a run (default 300; s-tfbo 900)", .from = 1,
-               .to = MOST_COUNT, .section = CLI_SECTION_METHOD),
-    CLI_OPTION("initial", POSITIVE, options, selection.first, "V",
+               .to = MOST_COUNT),
+    CLI_OPTION("initial", POSITIVE, options, select.selection.first, "V",
                "bilevel methods: step_x times the candidates of bcsr (default 5); alpha0, beta0 "
-               "and gamma0 of s-tfbo and d-tfbo (default 1)",
-               .section = CLI_SECTION_METHOD),
-    CLI_OPTION("ridge", POSITIVE, options, selection.ridge, "C",
-               "bilevel methods: weight of |y|^2 in training (default 0.001; continual: 0.03)",
-               .section = CLI_SECTION_METHOD),
-    CLI_OPTION("reward", POSITIVE, options, selection.C, "C",
-               "bilevel methods: what weight on the chosen rows is worth (default 0.3)",
-               .section = CLI_SECTION_METHOD),
-    CLI_OPTION("candidates", WHOLE, options, selection.candidates, "N",
+               "and gamma0 of s-tfbo and d-tfbo (default 1)"),
+    CLI_OPTION("ridge", POSITIVE, options, select.selection.ridge, "C",
+               "bilevel methods: weight of |y|^2 in training (default 0.001; continual: 0.03)"),
+    CLI_OPTION("reward", POSITIVE, options, select.selection.C, "C",
+               "bilevel methods: what weight on the chosen rows is worth (default 0.3)"),
+    CLI_OPTION("candidates", WHOLE, options, select.selection.candidates, "N",
                "bilevel methods and facility-location: rows that are looked at (default: 10 times "
                "the size, at least 2000)",
-               .from = 1, .to = MOST_COUNT, .section = CLI_SECTION_METHOD),
-    CLI_OPTION("seed", WHOLE, options, selection.seed, "N",
-               "seed of everything that is drawn (default 0)", .section = CLI_SECTION_RANDOMNESS),
-    CLI_OPTION("threads", WHOLE, options, selection.threads, "N",
-               "threads, 0: all processors (default)", .to = MOST_THREADS,
-               .section = CLI_SECTION_OUTPUT),
-    CLI_OPTION("json", FLAG, options, json, NULL, "print the result as one JSON object",
-               .section = CLI_SECTION_OUTPUT),
-    CLI_OPTION("quiet", FLAG, options, quiet, NULL, "print nothing", .section = CLI_SECTION_OUTPUT),
-    CLI_INCLUDE(cli_reading_table, options, reading, CLI_SECTION_READING),
+               .from = 1, .to = MOST_COUNT),
+    CLI_HEADING(RANDOMNESS),
+    CLI_OPTION("seed", WHOLE, options, select.selection.seed, "N",
+               "seed of everything that is drawn (default 0)"),
+    CLI_HEADING(OUTPUT),
+    CLI_OPTION("threads", WHOLE, options, select.selection.threads, "N",
+               "threads, 0: all processors (default)", .to = MOST_THREADS),
+    CLI_OPTION("json", FLAG, options, json, NULL, "print the result as one JSON object"),
+    CLI_OPTION("quiet", FLAG, options, quiet, NULL, "print nothing"),
+    CLI_HEADING(READING),
+    CLI_INCLUDE(cli_reading_table, options, reading),
     CLI_END};
-
-cli_selection_options cli_selection_begin(void) {
-    return (cli_selection_options){
-        .reading = {.size = sizeof(blv_read_options), .precision = BLV_F32},
-        .selection.size = sizeof(blv_selection)};
-}
 
 blv_error cli_selection_check(cli_selection_options *asked, blv_message *why) {
     if (asked->reading.layout == BLV_LAYOUT_SPARSE)
@@ -84,8 +67,7 @@ static blv_error load(const cli_selection_options *asked, blv_dataset **rows, bl
     return asked->unscaled ? BLV_OK : blv_dataset_scale(both, count, BLV_SCALE_UNIT, why);
 }
 
-int cli_selection_load(const cli_selection_options *asked, blv_dataset **rows, blv_dataset **test) {
-    blv_message why = {0};
-    blv_error error = load(asked, rows, test, &why);
-    return cli_exit_code(error, &why);
+void cli_selection_load(const cli_selection_options *asked, blv_dataset **rows,
+                        blv_dataset **test) {
+    cli_expect(load(asked, rows, test, &cli_why));
 }

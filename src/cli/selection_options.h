@@ -9,22 +9,26 @@
 typedef struct cli_selection_options {
     const char *data, *test; /* files; test may be NULL */
     blv_read_options reading;
-    const char *net; /* that judges */
-    size_t steps;    /* of its training; 0: the default */
-    bool unscaled;
-    blv_selection selection; /* without method and count */
+    int unscaled;
+    blv_select_options select; /* without count */
     bool json, quiet;
 } cli_selection_options;
 
 /* DATA and all of the above. */
 extern const cli_argument cli_selection_table[];
-cli_selection_options cli_selection_begin(void);
+#define CLI_SELECTION_DEFAULTS                                                                     \
+    {                                                                                              \
+        .reading = {.size = sizeof(blv_read_options), .precision = BLV_F32}, .select = {           \
+            .size = sizeof(blv_select_options),                                                    \
+            .selection.size = sizeof(blv_selection)                                                \
+        }                                                                                          \
+    }
 /* To be called where the whole request is checked. */
 blv_error cli_selection_check(cli_selection_options *asked, blv_message *why);
 
 /* DATA, dense and with at least two classes, and test where it is given, in the columns and classes
- * of DATA; scaled to [0, 1] by DATA unless that is not wanted. Returns an exit code, after a
- * message. */
-int cli_selection_load(const cli_selection_options *asked, blv_dataset **rows, blv_dataset **test);
+ * of DATA; scaled to [0, 1] by DATA unless that is not wanted. The command ends where that fails.
+ */
+void cli_selection_load(const cli_selection_options *asked, blv_dataset **rows, blv_dataset **test);
 
 #endif

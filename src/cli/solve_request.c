@@ -1,6 +1,6 @@
 /* A run of `bilevel solve` as the store keeps it, so that it can be resumed. */
+#include "base/arena.h"
 #include "cli/solve_task.h"
-#include "cli/text.h"
 #include "store/run_info.h"
 
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 static const blv_field setting_fields[] = {
-    BLV_FIELD(cli_setting, key, TEXT), BLV_FIELD(cli_setting, value, TEXT), {0}};
+    BLV_FIELD(blv_setting, key, TEXT), BLV_FIELD(blv_setting, value, TEXT), {0}};
 
 #define FIELD(name_, member, kind_, flags_)                                                        \
     BLV_FIELD_AS(name_, cli_solve_task, member, kind_, flags_)
@@ -31,84 +31,62 @@ static const blv_field request_fields[] = {
     FIELD("all_rows", options.all_rows, BOOL, 0),
     {0}};
 
-static char *expect_text(char *text) {
-    if (!text)
-        exit(cli_reject(BLV_E_MEMORY, NULL));
-    return text;
+/* The file that a parameter of the problem names: as it is or in the folder of BILEVEL_DATA, from
+ * the root folder on. A text that is no file, such as the shape of a network, stays as it is. */
+static const char *file_named(const char *text, blv_arena *arena) {
+    const char *data = getenv("BILEVEL_DATA"), *path = text;
+    if (data && access(path, F_OK) != 0)
+        path = blv_arena_print(arena, "%s/%s", data, text);
+    if (!path || !*text || access(path, F_OK) != 0)
+        return text;
+    char *absolute = blv_path_absolute(path);
+    path = absolute ? blv_arena_copy(arena, absolute) : NULL;
+    cli_expect(path ? BLV_OK : BLV_E_MEMORY);
+    free(absolute);
+    return path;
 }
 
-/* The file that a parameter of the problem names: as it is or in the folder of BILEVEL_DATA. A text
- * that is no file, such as the shape of a network, stays as it is. */
-static char *file_named(const char *text) {
-    const char *data = getenv("BILEVEL_DATA");
-    char *path = cli_print("%s", text);
-    if (data && access(path, F_OK) != 0) {
-        free(path);
-        path = cli_print("%s/%s", data, text);
-    }
-    bool is_there = *text && access(path, F_OK) == 0;
-    char *found = is_there ? expect_text(blv_path_absolute(path)) : cli_print("%s", text);
-    free(path);
-    return found;
-}
-
-static void add_problem_settings(cli_settings *settings, const cli_instance *instance) {
-    for (size_t i = 0; i < instance->settings.count; i++) {
-        const cli_setting *s = &instance->settings.items[i];
-        const blv_param *param = blv_params_find(instance->family->params, s->key);
-        bool is_text = param && param->type == BLV_TEXT;
-        cli_settings_add(settings, s->key,
-                         is_text ? file_named(s->value) : cli_print("%s", s->value));
-    }
-}
-
-static void add_values(cli_settings *settings, const blv_param *params, const void *fields) {
+static void add_values(cli_settings *settings, const blv_param *params, const void *fields,
+                       blv_arena *arena) {
     for (const blv_param *p = params; p && p->key; p++) {
         char value[BLV_TEXT_SIZE] = "";
         blv_params_format(p, fields, value, sizeof value);
-        cli_settings_add(settings, p->key, cli_print("%s", value));
+        cli_settings_add(settings, p->key, blv_arena_copy(arena, value));
     }
 }
 
-static void free_values(cli_settings *settings) {
-    for (size_t i = 0; i < settings->count; i++)
-        free((char *)settings->items[i].value);
-    cli_settings_free(settings);
-}
-
-char *cli_solve_request(const cli_solve_task *task, const blv_run *run, const char *trace,
-                        const char *out) {
+char *cli_solve_request(const cli_solve_task *task, const blv_run *run) {
     const blv_solver *solver = blv_run_solver(run);
     bool is_word = strcmp(task->start, "zero") == 0 || strcmp(task->start, "random") == 0;
-    char *start = is_word ? NULL : expect_text(blv_path_absolute(task->start));
+    cli_settings problem = {0}, settings = {0};
+    blv_arena arena = {0};
+    for (size_t i = 0; i < task->instance.settings.count; i++) {
+        const blv_setting *s = &task->instance.settings.items[i];
+        const blv_param *param = blv_params_find(task->instance.family->params, s->key);
+        bool is_text = param && param->type == BLV_TEXT;
+        cli_settings_add(&problem, s->key, is_text ? file_named(s->value, &arena) : s->value);
+    }
+    add_values(&settings, solver->params, blv_run_solver_fields(run), &arena);
+    add_values(&settings, blv_run_options(), blv_run_option_fields(run), &arena);
     cli_solve_task kept = *task;
-    kept.instance.settings = kept.settings = (cli_settings){0};
-    add_problem_settings(&kept.instance.settings, &task->instance);
-    add_values(&kept.settings, solver->params, blv_run_solver_fields(run));
-    add_values(&kept.settings, blv_run_options(), blv_run_option_fields(run));
+    kept.instance.settings = problem;
+    kept.settings = settings;
     kept.solver = solver->name;
-    kept.is_one_of_several = cli_solve_is_with_several(task);
-    kept.start = start ? start : task->start;
-    kept.trace = trace;
-    kept.out = out;
-    char *text = expect_text(blv_record_text(request_fields, &kept));
-    free_values(&kept.instance.settings);
-    free_values(&kept.settings);
-    free(start);
+    kept.is_one_of_several = task->several || task->is_one_of_several;
+    kept.start = is_word ? task->start : file_named(task->start, &arena);
+    kept.trace = task->run_trace;
+    kept.out = task->run_out;
+    char *text = blv_record_text(request_fields, &kept);
+    cli_expect(text && !arena.failed ? BLV_OK : BLV_E_MEMORY);
+    blv_arena_free(&arena);
+    free(problem.items);
+    free(settings.items);
     return text;
 }
 
-int cli_solve_restore(cli_solve_task *task, const char *request) {
-    blv_message why = {0};
-    blv_error error = blv_record_parse(request_fields, task, request ? request : "{}", &why);
-    if (error == BLV_OK)
-        return CLI_DONE;
-    cli_complain("an earlier version of the program stored the run, which this one cannot resume: "
-                 "%s",
-                 why.text);
-    return CLI_REJECTED;
-}
-
-void cli_solve_restored_free(cli_solve_task *task) {
-    blv_record_free(request_fields, task);
+void cli_solve_restore(cli_solve_task *task, const char *request) {
+    if (blv_record_parse(request_fields, task, request ? request : "{}", &cli_why) != BLV_OK)
+        cli_die("an earlier version of the program stored the run, which this one cannot resume: "
+                "%s",
+                cli_why.text);
 }

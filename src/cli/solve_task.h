@@ -16,33 +16,36 @@ typedef struct cli_solve_task {
 
     blv_store *store; /* NULL: none */
     bool store_is_named;
-    size_t command_count;
-    char **command; /* as typed */
 
     /* of a run that is resumed: */
     bool is_one_of_several;      /* it was one of the runs of several solvers */
     const blv_run_info *resumed; /* NULL: a new run */
     const void *checkpoint;      /* NULL: it starts again */
     size_t checkpoint_size;
+
+    /* while it is solved: */
+    bool several; /* solvers are compared */
+    blv_vectors loaded;
+    blv_values problem_parameters;
+    int code;        /* the worst so far */
+    bool printed;    /* the error of the last run has been */
+    json_t *reports; /* of several: by the name of the solver */
+
+    blv_recorder recorder; /* of the present run, as the following */
+    blv_execution execution;
+    char *run_trace, *run_out, *request;
 } cli_solve_task;
 
-/* The solvers exist. Returns an exit code, after a message. */
-int cli_solve_check_solvers(const char *solver);
-bool cli_solve_is_with_several(const cli_solve_task *task);
 /* Solves with one or several; returns the exit code. */
 int cli_solve(cli_solve_task *task);
 
 /* ---- As the store keeps it ---- */
 
-/* What is needed to make a run of the task again, JSON, to be freed: every parameter with the value
- * in effect, for defaults may change, and files with absolute paths. */
-char *cli_solve_request(const cli_solve_task *task, const blv_run *run, const char *trace,
-                        const char *out);
-/* The task of such a request. Returns an exit code, after a message. */
-int cli_solve_restore(cli_solve_task *task, const char *request);
-/* Frees what cli_solve_restore has allocated. Settings that were added to it must be from malloc.
- */
-void cli_solve_restored_free(cli_solve_task *task);
+/* What is needed to make this run of the task again, JSON, to be freed: every parameter with the
+ * value in effect, for defaults may change, and files with absolute paths. */
+char *cli_solve_request(const cli_solve_task *task, const blv_run *run);
+/* The task of such a request; the command ends where that fails. */
+void cli_solve_restore(cli_solve_task *task, const char *request);
 
 /* ---- As text ---- */
 

@@ -23,10 +23,8 @@ static void format_bytes(size_t bytes, char *text, size_t size) {
 }
 
 static void add_number(report_table *table, const char *label, double value) {
-    if (isnan(value))
-        report_table_add(table, "%s\t-", label);
-    else
-        report_table_add(table, "%s\t%.10g", label, value);
+    char text[REPORT_CELL];
+    report_table_row(table, (const char *[]){label, report_number(text, "%.10g", value)});
 }
 
 void cli_ending_text(const blv_execution *e, char text[CLI_ENDING_SIZE]) {
@@ -49,8 +47,8 @@ static void print_run(const cli_instance *instance, const blv_execution *e) {
     report_table_add(&table, "Solver\t%s: %s", r->solver, solver ? solver->summary : "");
     cli_ending_text(e, text);
     report_table_row(&table, (const char *[]){"Outcome", text});
-    report_table_add(&table, "Iterations\t%" PRIu64, r->iterations);
-    report_table_add(&table, "Seconds\t%.4g", r->seconds);
+    report_table_add(&table, "Iterations\t%" PRIu64, r->solution.iterations);
+    report_table_add(&table, "Seconds\t%.4g", r->solution.seconds);
     format_bytes(r->memory_bytes, text, sizeof text);
     report_table_add(&table, "Memory\t%s", text);
     cli_table_print(&table, 0, stdout);
@@ -65,16 +63,16 @@ static void print_counts(const blv_run_report *r) {
     printf("\nOracle calls, counted for each sample\n");
     report_table table = {.align = "lrrrrr"};
     report_table_add(&table, "\tf grad\tg grad\tHv\tJv\tvalues");
-    add_counts(&table, "steps", &r->counts);
-    add_counts(&table, "setup", &r->setup_counts);
-    add_counts(&table, "checks", &r->check_counts);
+    add_counts(&table, "steps", &r->solution.counts);
+    add_counts(&table, "setup", &r->solution.setup_counts);
+    add_counts(&table, "checks", &r->solution.check_counts);
     cli_table_print(&table, INDENT, stdout);
 }
 
 static void print_certificate(const blv_execution *e) {
-    const blv_certificate *c = &e->report.certificate;
-    if (!e->report.certified) {
-        printf("\nNo certificate could be made\n  %s\n", e->no_certificate.text);
+    const blv_certificate *c = &e->report.solution.certificate;
+    if (!e->report.solution.certified) {
+        printf("\nNo certificate could be made\n  %s\n", e->report.solution.no_certificate.text);
         return;
     }
     printf("\nCertificate, recomputed from the problem\n");
@@ -142,7 +140,7 @@ void cli_print_report(const cli_instance *instance, const blv_execution *e) {
     print_values("Run options", &r->options);
     print_values("Problem parameters", &r->problem_parameters);
     for (size_t i = 0; i < r->note_count; i++)
-        printf("%s  - %s\n", i == 0 ? "\nNotes\n" : "", r->notes[i]);
+        printf("%s  - %s\n", i == 0 ? "\nNotes\n" : "", r->solution.notes[i]);
     if (r->run)
         printf("\nStored as run %" PRId64 "\n", r->run);
 }

@@ -1,6 +1,5 @@
 #include "cli/store_options.h"
 #include "base/message.h"
-#include "cli/text.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -58,98 +57,71 @@ static void make_folders(char *path) {
     }
 }
 
-typedef struct place {
-    char *path; /* NULL: none is wanted, or none is known */
-    bool was_named, is_off;
-} place;
-
-static place find_place(const cli_store_choice *choice) {
+/* The file that the user named: NULL where there is none, "" where no store is wanted. */
+static const char *named_path(const cli_store_choice *choice) {
     const char *named = getenv("BILEVEL_STORE");
-    if (choice->off)
-        return (place){.is_off = true};
-    if (choice->path || (named && *named)) {
-        const char *path = choice->path ? choice->path : named;
-        if (!choice->path && strcmp(path, "none") == 0)
-            return (place){.is_off = true};
-        return (place){.path = cli_print("%s", path), .was_named = true};
-    }
-    return (place){.path = usual_path()};
+    if (choice->path)
+        return choice->path;
+    bool is_off = choice->off || (named && strcmp(named, "none") == 0);
+    return is_off ? "" : named && *named ? named : NULL;
 }
 
 bool cli_store_is_named(const cli_store_choice *choice) {
-    const char *named = getenv("BILEVEL_STORE");
-    return !choice->off && (choice->path || (named && *named && strcmp(named, "none") != 0));
+    const char *path = named_path(choice);
+    return path && *path;
 }
 
 /* ---- Opening ---- */
 
-int cli_store_open(blv_store **store, const cli_store_choice *choice) {
-    *store = NULL;
-    place where = find_place(choice);
-    if (where.is_off)
-        return CLI_DONE;
-    if (!where.path) {
-        cli_complain("the run is not stored: neither XDG_STATE_HOME nor HOME names a folder");
-        return CLI_DONE;
-    }
-    if (!where.was_named)
-        make_folders(where.path);
+int cli_store_open(blv_store **store, const cli_store_choice *choice, double checkpoint_seconds) {
+    const char *named = named_path(choice);
+    char *usual = named ? NULL : usual_path();
+    const char *path = named ? named : usual;
     blv_message why = {0};
-    blv_error error = blv_store_open(store, where.path, BLV_STORE_CREATE, &why);
-    free(where.path);
-    if (error == BLV_OK)
-        return CLI_DONE;
-    if (error == BLV_E_MEMORY || where.was_named)
+    *store = NULL;
+    if (usual)
+        make_folders(usual);
+    blv_error error = path && *path ? blv_store_open(store, path, BLV_STORE_CREATE, &why) : BLV_OK;
+    free(usual);
+    if (error == BLV_E_MEMORY || (error != BLV_OK && named))
         return cli_reject(error, why.text);
-    cli_complain("the run is not stored: %s", why.text);
-    return CLI_DONE;
-}
-
-int cli_store_open_for_checkpoints(blv_store **store, const cli_store_choice *choice,
-                                   double checkpoint_seconds) {
-    int code = cli_store_open(store, choice);
-    if (code != CLI_DONE || *store || !(checkpoint_seconds > 0.0))
-        return code;
+    if (error != BLV_OK)
+        cli_complain("the run is not stored: %s", why.text);
+    else if (!path)
+        cli_complain("the run is not stored: neither XDG_STATE_HOME nor HOME names a folder");
+    if (*store || !(checkpoint_seconds > 0.0))
+        return CLI_DONE;
     cli_complain("checkpoints are kept in the run store, and there is none");
     return CLI_REJECTED;
 }
 
-int cli_store_open_existing(blv_store **store, const cli_store_choice *choice) {
-    *store = NULL;
-    place where = find_place(choice);
+static blv_store *looked_at; /* closed however the command ends */
+
+static void close_store(void) {
+    blv_store_close(looked_at);
+}
+
+blv_store *cli_store_look(const cli_store_choice *choice) {
+    const char *named = named_path(choice);
+    char *path = named ? cli_print("%s", named) : usual_path();
     struct stat about;
-    int code = CLI_REJECTED;
-    if (!where.path)
-        cli_complain("there is no run store: BILEVEL_STORE is none, or there is no HOME");
-    else if (stat(where.path, &about) != 0)
-        cli_complain("there is no run store at %s: %s", where.path, strerror(errno));
-    else {
-        blv_message why = {0};
-        blv_error error = blv_store_open(store, where.path, BLV_STORE_EXISTING, &why);
-        code = cli_exit_code(error, &why);
-    }
-    free(where.path);
-    return code;
+    if (!path || !*path)
+        cli_die("there is no run store: BILEVEL_STORE is none, or there is no HOME");
+    if (stat(path, &about) != 0)
+        cli_die("there is no run store at %s: %s", path, strerror(errno));
+    cli_expect(blv_store_open(&looked_at, path, BLV_STORE_EXISTING, &cli_why));
+    atexit(close_store);
+    free(path);
+    return looked_at;
 }
 
-int cli_store_reject(const blv_store *store, blv_error error) {
-    return cli_reject(error, blv_store_message(store));
+void cli_store_expect(const blv_store *store, blv_error error) {
+    if (error != BLV_OK)
+        exit(cli_reject(error, blv_store_message(store)));
 }
 
-int cli_store_find(blv_store *store, int64_t id, blv_run_info **run) {
-    blv_error error = blv_store_find(store, id, run);
-    return error == BLV_OK ? CLI_DONE : cli_store_reject(store, error);
-}
-
-char **cli_copy_command(int argc, char **argv) {
-    char **command = cli_alloc((size_t)argc + 1, sizeof *command);
-    for (int i = 0; i < argc; i++)
-        command[i] = cli_print("%s", argv[i]);
-    return command;
-}
-
-void cli_free_command(char **command, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        free(command[i]);
-    free(command);
+blv_run_info *cli_store_find(blv_store *store, int64_t id) {
+    blv_run_info *run = NULL;
+    cli_store_expect(store, blv_store_find(store, id, &run));
+    return run;
 }

@@ -22,22 +22,16 @@ bool cli_store_is_named(const cli_store_choice *choice);
 
 /* Opens the store, and creates it where there is none. Returns an exit code, after a message.
  * *store is NULL where none is wanted; also, after a warning, where the user's usual store cannot
- * be opened: that is no reason not to run. */
-int cli_store_open(blv_store **store, const cli_store_choice *choice);
-/* The same; with checkpoints there must be one. */
-int cli_store_open_for_checkpoints(blv_store **store, const cli_store_choice *choice,
-                                   double checkpoint_seconds);
-/* Opens a store that is there, to look at it. */
-int cli_store_open_existing(blv_store **store, const cli_store_choice *choice);
+ * be opened: that is no reason not to run. With checkpoints (seconds above 0) there must be one. */
+int cli_store_open(blv_store **store, const cli_store_choice *choice, double checkpoint_seconds);
 
-/* Prints the store's message, and returns the exit code. */
-int cli_store_reject(const blv_store *store, blv_error error);
+/* ---- A store that is there, to look at: the command ends where that fails ---- */
 
-/* A run that must be there. Returns an exit code, after a message. */
-int cli_store_find(blv_store *store, int64_t id, blv_run_info **run);
-
-/* The words of a command line, for the record: reading the options changes them. */
-char **cli_copy_command(int argc, char **argv);
-void cli_free_command(char **command, size_t count);
+/* To be called once; it is closed however the command ends. */
+blv_store *cli_store_look(const cli_store_choice *choice);
+/* Ends the command, with the store's message, where there is an error. */
+void cli_store_expect(const blv_store *store, blv_error error);
+/* A run that must be there; to be freed. */
+blv_run_info *cli_store_find(blv_store *store, int64_t id);
 
 #endif

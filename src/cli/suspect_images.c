@@ -6,7 +6,6 @@
 #include "cli/suspect_images.h"
 #include "base/message.h"
 #include "cli/data_files.h"
-#include "cli/text.h"
 #include "report/contact_sheet.h"
 #include "report/html.h"
 
@@ -48,13 +47,11 @@ blv_error cli_image_parse(void *field, const char *text, blv_message *why) {
     return blv_explain(why, BLV_E_VALUE, "expected auto, none, or a size such as 28x28 or 32x32x3");
 }
 
-int cli_image_check(const cli_image *image, const blv_task_sets *sets) {
+void cli_image_check(const cli_image *image, const blv_task_sets *sets) {
     size_t values = image->width * image->height * image->channels;
-    if (values == 0 || values == sets->features)
-        return CLI_DONE;
-    cli_complain("%s: rows of %zu features are no images of %zux%zu; expected %zu",
-                 sets->train_name, sets->features, image->width, image->height, values);
-    return CLI_REJECTED;
+    if (values > 0 && values != sets->features)
+        cli_die("%s: rows of %zu features are no images of %zux%zu; expected %zu", sets->train_name,
+                sets->features, image->width, image->height, values);
 }
 
 /* ---- Are they pictures? ---- */
@@ -163,8 +160,7 @@ static void put_pictures(FILE *out, const cli_image *image, const blv_task_sets 
                                        .caption = captions[i]};
     }
     find_range(pictures, count, sets->features);
-    if (report_contact_sheet(out, pictures, count) != BLV_OK)
-        exit(cli_reject(BLV_E_MEMORY, NULL));
+    cli_expect(report_contact_sheet(out, pictures, count));
     free(pictures);
     free(values);
     free(captions);
@@ -181,7 +177,7 @@ char *cli_suspect_images(const cli_image *given, const blv_task_sets *sets,
     FILE *out = cli_text_begin(&text);
     snprintf(title, sizeof title, "The %zu most suspicious of %zu suspect rows", count,
              r->suspects);
-    report_html_heading(out, 3, title);
+    report_html_element(out, "h3", title);
     put_pictures(out, &image, sets, r, count);
     return cli_text_end(&text);
 }

@@ -16,8 +16,8 @@ typedef struct cli_image {
 extern const blv_field cli_image_fields[];
 /* Parses auto, none, WIDTHxHEIGHT or WIDTHxHEIGHTx3 into a cli_image: a cli_take_fn. */
 blv_error cli_image_parse(void *image, const char *text, blv_message *why);
-/* Whether the rows have as many features. Returns an exit code, after a message. */
-int cli_image_check(const cli_image *image, const blv_task_sets *sets);
+/* Ends the command where the rows do not have as many features. */
+void cli_image_check(const cli_image *image, const blv_task_sets *sets);
 /* A part of a page, to be freed; NULL where rows are no pictures or none is suspect. */
 char *cli_suspect_images(const cli_image *image, const blv_task_sets *sets,
                          const blv_clean_result *result);

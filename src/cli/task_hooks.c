@@ -1,21 +1,22 @@
 #include "cli/task_hooks.h"
 #include "base/message.h"
-#include "cli/signals.h"
+
+#include <stdlib.h>
 
 /* ---- The command line ---- */
 
 const cli_argument cli_task_table[] = {
+    CLI_HEADING(OUTPUT),
     CLI_OPTION("json", FLAG, cli_task_options, json, NULL,
-               "print one JSON object on standard output", .section = CLI_SECTION_OUTPUT),
-    CLI_OPTION("quiet", FLAG, cli_task_options, quiet, NULL, "no progress and no summary",
-               .section = CLI_SECTION_OUTPUT),
+               "print one JSON object on standard output"),
+    CLI_OPTION("quiet", FLAG, cli_task_options, quiet, NULL, "no progress and no summary"),
     CLI_OPTION("progress", WORD, cli_task_options, progress_word, "bar|lines|none",
-               "how progress is shown on standard error (default: a bar on a terminal)",
-               .section = CLI_SECTION_OUTPUT),
+               "how progress is shown on standard error (default: a bar on a terminal)"),
+    CLI_HEADING(STORE),
     CLI_OPTION("checkpoint", POSITIVE, cli_task_options, checkpoint_seconds, "SECONDS",
                "keep a checkpoint in the run store this often, for 'bilevel resume'",
-               .expected = "a number of seconds > 0", .section = CLI_SECTION_STORE),
-    CLI_INCLUDE(cli_store_table, cli_task_options, store, CLI_SECTION_STORE),
+               .expected = "a number of seconds > 0"),
+    CLI_INCLUDE(cli_store_table, cli_task_options, store),
     CLI_END};
 
 blv_error cli_task_check(cli_task_options *options, const cli_settings *settings,
@@ -23,8 +24,8 @@ blv_error cli_task_check(cli_task_options *options, const cli_settings *settings
     if (options->checkpoint_seconds > 0.0 && options->store.off)
         return blv_explain(why, BLV_E_ARGUMENT,
                            "--checkpoint needs the store that --no-store leaves out");
-    cli_progress_choose(options->progress_word, options->json || options->quiet,
-                        &options->progress);
+    options->progress =
+        cli_progress_choose(options->progress_word, options->json || options->quiet);
     options->all_rows = options->all_rows || cli_settings_has(settings, "every");
     return BLV_OK;
 }
@@ -63,37 +64,57 @@ static void on_end(void *context, const blv_task_run *which, const blv_run_end *
     blv_task_session_end(&task->session, which, end);
 }
 
-static void on_note(void *context, const char *text) {
-    (void)context;
-    cli_progress_clear();
-    cli_complain("%s", text);
+/* ---- What is known of a run ---- */
+
+void cli_facts_text(cli_task_facts *facts, const char *name, const char *text) {
+    cli_expect(blv_values_add_text(&facts->values, name, text));
+}
+
+void cli_facts_number(cli_task_facts *facts, const char *name, double number, const char *word) {
+    if (number > 0.0)
+        cli_expect(blv_values_add_real(&facts->values, name, number));
+    else
+        cli_facts_text(facts, name, word);
+}
+
+void cli_facts_whole(cli_task_facts *facts, const char *name, uint64_t number) {
+    cli_expect(blv_values_add_int(&facts->values, name, (int64_t)number));
 }
 
 /* ---- The command ---- */
 
-static int open_store(cli_task_hooks *task, const cli_task_options *options,
-                      const cli_resume *resume) {
+static void open_store(cli_task_hooks *task, const cli_task_options *options,
+                       const cli_resume *resume) {
     blv_recorder *recorder = &task->session.recorder;
     recorder->checkpoint_seconds = options->checkpoint_seconds;
-    recorder->warn = on_note;
+    recorder->warn = cli_note;
     if (resume) {
         recorder->store = resume->store;
         task->store_is_named = resume->store_is_named;
         task->session.resumed = resume->run;
         if (resume->checkpoint_seconds > 0.0)
             recorder->checkpoint_seconds = resume->checkpoint_seconds;
-        return CLI_DONE;
+        return;
     }
     task->store_is_named = cli_store_is_named(&options->store);
     task->owns_store = true;
-    return cli_store_open_for_checkpoints(&recorder->store, &options->store,
-                                          options->checkpoint_seconds);
+    int code = cli_store_open(&recorder->store, &options->store, options->checkpoint_seconds);
+    if (code != CLI_DONE)
+        exit(code);
 }
 
-int cli_task_open(cli_task_hooks *task, const cli_task_options *options, const cli_resume *resume) {
-    int code = open_store(task, options, resume);
-    if (code != CLI_DONE)
-        return code;
+void cli_task_begin(cli_task_hooks *task, const char *kind, const blv_field *table,
+                    const void *request, const cli_task_options *options,
+                    const cli_resume *resume) {
+    task->facts.request = blv_record_text(table, request);
+    cli_expect(task->facts.request ? BLV_OK : BLV_E_MEMORY);
+    task->session.facts = (blv_run_info){.size = sizeof(blv_run_info),
+                                         .kind = kind,
+                                         .command_count = cli_typed.count,
+                                         .command = cli_typed.items,
+                                         .request = task->facts.request,
+                                         .problem_parameters = task->facts.values};
+    open_store(task, options, resume);
     task->session.all_rows = options->all_rows;
     cli_progress_begin(options->progress);
     task->watching = true;
@@ -105,8 +126,7 @@ int cli_task_open(cli_task_hooks *task, const cli_task_options *options, const c
                                    .recall = on_recall,
                                    .begin = on_begin,
                                    .end = on_end,
-                                   .note = on_note};
-    return CLI_DONE;
+                                   .note = cli_note};
 }
 
 void cli_task_leave(cli_task_hooks *task) {
@@ -134,8 +154,21 @@ int cli_task_end(cli_task_hooks *task, int code, const char *why, const blv_run_
     return task->session.recorder.failed && task->store_is_named ? CLI_REJECTED : CLI_DONE;
 }
 
+int cli_task_report(cli_task_hooks *task, char *message, const json_t *result, blv_run_info end) {
+    char *text = json_dumps(result, JSON_COMPACT);
+    cli_expect(text ? BLV_OK : BLV_E_MEMORY);
+    end.message = message;
+    end.result = text;
+    int code = cli_task_end(task, CLI_DONE, NULL, &end);
+    free(message);
+    free(text);
+    return code;
+}
+
 void cli_task_close(cli_task_hooks *task) {
     cli_task_leave(task);
     if (task->owns_store)
         blv_store_close(task->session.recorder.store);
+    free(task->facts.request);
+    blv_values_free(&task->facts.values);
 }

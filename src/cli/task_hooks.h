@@ -1,21 +1,20 @@
 /* What a command needs to run a task (bilevel/task.h): hooks that show progress, stop it on a
  * signal and record it in the run store, new or resumed.
  *
- *     cli_task_hooks task = {.session.facts = {.kind = "clean", .command = ..., .request = text,
- *                                              .problem_parameters = values}};
- *     int code = cli_task_open(&task, &asked.task, resume);
- *     if (code == CLI_DONE && (error = blv_clean(..., &task.hooks, &why)) != BLV_OK)
- *         code = cli_reject(error, why.text);
+ *     cli_task_hooks task = {0};
+ *     cli_facts_whole(&task.facts, "folds", 5);              what a new run is known by
+ *     cli_task_begin(&task, "clean", request_fields, &asked, &asked.task, resume);
+ *     blv_error error = blv_clean(..., &task.hooks, &why);
  *     cli_task_leave(&task);
  *     ... write files ...
- *     blv_run_info end = {.message = "3 of 100 labels are suspect", .iterations = ..., ...};
- *     code = cli_task_end(&task, code, why.text, &end);
+ *     code = cli_task_end(&task, code, why.text, &end); or cli_task_report
  *     cli_task_close(&task); */
 #ifndef CLI_TASK_HOOKS_H
 #define CLI_TASK_HOOKS_H
 
 #include "cli/progress_line.h"
 #include "cli/store_options.h"
+#include "store/record.h"
 #include "store/task_session.h"
 
 /* How it is shown and recorded, from the command line. */
@@ -42,16 +41,29 @@ typedef struct cli_resume {
     bool json, quiet;
 } cli_resume;
 
+/* What a new stored run begins with: values that it is known by, beside solver and options. */
+typedef struct cli_task_facts {
+    char *request;
+    blv_values values;
+} cli_task_facts;
+void cli_facts_text(cli_task_facts *facts, const char *name, const char *text);
+/* word: in place of the number where it is 0 */
+void cli_facts_number(cli_task_facts *facts, const char *name, double number, const char *word);
+void cli_facts_whole(cli_task_facts *facts, const char *name, uint64_t number);
+
 typedef struct cli_task_hooks {
-    blv_task_session session; /* its facts are the caller's */
-    blv_task_hooks hooks;     /* for the task */
-    const char *trace;        /* file that gets the trace of its runs; NULL: none */
+    cli_task_facts facts;
+    blv_task_session session;
+    blv_task_hooks hooks; /* for the task */
+    const char *trace;    /* file that gets the trace of its runs; NULL: none */
     bool store_is_named, owns_store, watching;
 } cli_task_hooks;
 
-/* These return an exit code, after a message. resume: NULL for a new run. From here on signals stop
- * the task and progress is shown, until the end. */
-int cli_task_open(cli_task_hooks *task, const cli_task_options *options, const cli_resume *resume);
+/* Opens the store, or takes that of a run that is resumed (NULL: a new one), whose request has this
+ * table. The command ends where that fails. From here on signals stop the task and progress is
+ * shown, until the end. */
+void cli_task_begin(cli_task_hooks *task, const char *kind, const blv_field *table,
+                    const void *request, const cli_task_options *options, const cli_resume *resume);
 /* Ends progress and signals: the task has returned. */
 void cli_task_leave(cli_task_hooks *task);
 /* The work is done, files are written: its exit code, why it failed where it did, and for the store
@@ -59,6 +71,9 @@ void cli_task_leave(cli_task_hooks *task);
  * end->status may be BLV_STATUS_INTERRUPTED where a signal ended it with something to show. Returns
  * the exit code of the command. */
 int cli_task_end(cli_task_hooks *task, int code, const char *why, const blv_run_info *end);
+/* The same of a task that has a result: message (freed here), the result as JSON, and the numbers
+ * of end. */
+int cli_task_report(cli_task_hooks *task, char *message, const json_t *result, blv_run_info end);
 void cli_task_close(cli_task_hooks *task);
 
 #endif

@@ -1,15 +1,12 @@
 #include "cli/text_table.h"
 #include "cli/common.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { INDENT = 2, LINE_WIDTH = 90 };
 
 static void print_as(report_table *table, report_form form, int indent, FILE *out) {
-    blv_error error = report_table_print(table, form, indent, out);
-    if (error != BLV_OK)
-        exit(cli_reject(error, NULL));
+    cli_expect(report_table_print(table, form, indent, out));
 }
 
 void cli_table_print(report_table *table, int indent, FILE *out) {

@@ -3,57 +3,48 @@
 #include "bilevel/registry.h"
 #include "bilevel/solver.h"
 #include "cli/data_files.h"
-#include "cli/store_options.h"
-#include "cli/text.h"
 #include "store/run_info.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- The command line ---- */
 
 enum { MOST_THREADS = 4096 };
 
-const blv_read_options cli_training_reading = {.size = sizeof(blv_read_options),
-                                               .precision = BLV_F32};
-
 const cli_argument cli_training_table[] = {
     CLI_POSITION(TEXT, cli_training, train, "TRAIN", "no file is named"),
+    CLI_HEADING(DATA),
     CLI_OPTION("val", TEXT, cli_training, val, "FILE",
-               "validation rows, whose labels are known to be right", .section = CLI_SECTION_DATA),
+               "validation rows, whose labels are known to be right"),
     CLI_OPTION("val-share", SHARE, cli_training, val_share, "P",
-               "without --val: share of TRAIN that is validated on", .section = CLI_SECTION_DATA),
-    CLI_OPTION("test", TEXT, cli_training, test, "FILE", "test rows: looked at once, at the end",
-               .section = CLI_SECTION_DATA),
-    CLI_INCLUDE(cli_reading_table, cli_training, reading, CLI_SECTION_DATA),
+               "without --val: share of TRAIN that is validated on"),
+    CLI_OPTION("test", TEXT, cli_training, test, "FILE", "test rows: looked at once, at the end"),
+    CLI_INCLUDE(cli_reading_table, cli_training, reading),
     CLI_OPTION("scaling", CHOICE, cli_training, scaling, "auto|unit|standard|rows|none",
                "of the features by TRAIN: to [0, 1] (auto where rows are dense), to mean 0 and "
-               "variance 1, rows to length 1 (auto where they are sparse)",
-               .section = CLI_SECTION_DATA),
+               "variance 1, rows to length 1 (auto where they are sparse)"),
     CLI_OPTION("threads", WHOLE, cli_training, threads, "N",
-               "threads to use (default 0: all processors)", .to = MOST_THREADS,
-               .section = CLI_SECTION_DATA),
+               "threads to use (default 0: all processors)", .to = MOST_THREADS),
+    CLI_HEADING(SOLVER),
     CLI_OPTION("solver", TEXT, cli_training, solver_name, "NAME",
-               "solver to use (default exact; 'bilevel solvers' lists them)",
-               .section = CLI_SECTION_SOLVER),
+               "solver to use (default exact; 'bilevel solvers' lists them)"),
     CLI_OPTION("set", SETTING, cli_training, settings, "KEY=VALUE",
                "set a parameter of the solver ('bilevel solvers NAME' lists them) or an option of "
-               "the run",
-               .section = CLI_SECTION_SOLVER),
-    CLI_INCLUDE(cli_run_option_table, cli_training, settings, CLI_SECTION_OWN),
+               "the run"),
+    CLI_INCLUDE(cli_run_option_table, cli_training, settings),
+    CLI_HEADING(OUTPUT),
     CLI_OPTION("no-certificate", FLAG, cli_training, no_certificate, NULL,
                "leave the certificate out, which can take as long as the run where penalties are "
-               "tiny",
-               .section = CLI_SECTION_OUTPUT),
-    CLI_INCLUDE(cli_task_table, cli_training, task, CLI_SECTION_OWN),
+               "tiny"),
+    CLI_INCLUDE(cli_task_table, cli_training, task),
     CLI_END};
 
 static blv_error check_settings(cli_training *t, blv_message *why) {
     for (size_t i = 0; i < t->settings.count; i++) {
-        const cli_setting *s = &t->settings.items[i];
+        const blv_setting *s = &t->settings.items[i];
         if (strcmp(s->key, "seed") == 0 && !cli_parse_whole(s->value, INT64_MAX, &t->seed))
             return blv_explain(why, BLV_E_VALUE, "seed '%s': expected a whole number >= 0",
                                s->value);
@@ -74,7 +65,7 @@ blv_error cli_training_check(cli_training *t, blv_message *why) {
 /* ---- The record ---- */
 
 static const blv_field setting_fields[] = {
-    BLV_FIELD(cli_setting, key, TEXT), BLV_FIELD(cli_setting, value, TEXT), {0}};
+    BLV_FIELD(blv_setting, key, TEXT), BLV_FIELD(blv_setting, value, TEXT), {0}};
 static const char *const layout_words[] = {"auto", "dense", "sparse", NULL};
 static const char *const scaling_words[] = {"auto", "unit", "standard", "rows", "none", NULL};
 
@@ -101,31 +92,23 @@ const blv_field cli_training_files[] = {BLV_FIELD(cli_training, train, TEXT),
                                         BLV_FIELD(cli_training, test, TEXT),
                                         {0}};
 
-static blv_error restore(const blv_field *table, void *request, cli_training *t,
-                         const cli_resume *resume, blv_message *why) {
+void cli_training_restore(const blv_field *table, void *request, cli_training *t,
+                          const cli_resume *resume) {
     const char *text = resume->run->request ? resume->run->request : "{}";
-    BLV_CHECK(blv_record_parse(table, request, text, why));
+    cli_expect(blv_record_parse(table, request, text, &cli_why));
     if (!t->train)
-        return blv_explain(why, BLV_E_VALUE,
-                           "an earlier version of the program stored run %" PRId64
-                           " and kept its command line alone: run that command again",
-                           resume->run->id);
+        cli_die("an earlier version of the program stored run %" PRId64
+                " and kept its command line alone: run that command again",
+                resume->run->id);
     t->reading.size = sizeof t->reading;
     t->task.json = resume->json;
     t->task.quiet = resume->quiet;
-    return cli_training_check(t, why);
-}
-
-int cli_training_restore(const blv_field *table, void *request, cli_training *t,
-                         const cli_resume *resume) {
-    blv_message why = {0};
-    blv_error error = restore(table, request, t, resume, &why);
-    return cli_exit_code(error, &why);
+    cli_expect(cli_training_check(t, &cli_why));
 }
 
 /* ---- The data ---- */
 
-int cli_training_read(const cli_training *t, const char *truth, blv_task_sets **sets) {
+blv_task_sets *cli_training_read(const cli_training *t, const char *truth) {
     const blv_task_files files = {.size = sizeof files,
                                   .train = t->train,
                                   .val = t->val,
@@ -133,42 +116,12 @@ int cli_training_read(const cli_training *t, const char *truth, blv_task_sets **
                                   .reading = &t->reading,
                                   .truth = truth,
                                   .scaling = t->scaling};
-    blv_message why = {0};
-    blv_error error = blv_task_sets_read(sets, &files, &why);
-    return cli_exit_code(error, &why);
+    blv_task_sets *sets = NULL;
+    cli_expect(blv_task_sets_read(&sets, &files, &cli_why));
+    return sets;
 }
 
-/* ---- What a stored run begins with ---- */
-
-cli_task_facts cli_task_facts_begin(int argc, char **argv) {
-    return (cli_task_facts){.count = argc, .command = cli_copy_command(argc, argv)};
-}
-
-void cli_task_facts_free(cli_task_facts *facts) {
-    cli_free_command(facts->command, (size_t)facts->count);
-    free(facts->request);
-    blv_values_free(&facts->values);
-}
-
-static void expect(blv_error error) {
-    if (error != BLV_OK)
-        exit(cli_reject(error, NULL));
-}
-
-void cli_facts_text(cli_task_facts *facts, const char *name, const char *text) {
-    expect(blv_values_add_text(&facts->values, name, text));
-}
-
-void cli_facts_number(cli_task_facts *facts, const char *name, double number, const char *word) {
-    if (number > 0.0)
-        expect(blv_values_add_real(&facts->values, name, number));
-    else
-        cli_facts_text(facts, name, word);
-}
-
-void cli_facts_whole(cli_task_facts *facts, const char *name, uint64_t number) {
-    expect(blv_values_add_int(&facts->values, name, (int64_t)number));
-}
+/* ---- What is recorded and printed ---- */
 
 void cli_facts_training(cli_task_facts *facts, const cli_training *t, double usual_val_share) {
     cli_facts_text(facts, "train", t->train);
@@ -178,33 +131,6 @@ void cli_facts_training(cli_task_facts *facts, const cli_training *t, double usu
     if (!t->val)
         cli_facts_number(facts, "val_share", t->val_share > 0.0 ? t->val_share : usual_val_share,
                          NULL);
-}
-
-blv_run_info cli_task_facts_info(cli_task_facts *facts, const char *kind, const blv_field *table,
-                                 const void *request) {
-    facts->request = blv_record_text(table, request);
-    if (!facts->request)
-        expect(BLV_E_MEMORY);
-    return (blv_run_info){.size = sizeof(blv_run_info),
-                          .kind = kind,
-                          .command_count = (size_t)facts->count,
-                          .command = facts->command,
-                          .request = facts->request,
-                          .problem_parameters = facts->values};
-}
-
-/* ---- The end ---- */
-
-int cli_task_report(cli_task_hooks *task, char *message, const json_t *result, blv_run_info end) {
-    char *text = json_dumps(result, JSON_COMPACT);
-    if (!text)
-        expect(BLV_E_MEMORY);
-    end.message = message;
-    end.result = text;
-    int code = cli_task_end(task, CLI_DONE, NULL, &end);
-    free(message);
-    free(text);
-    return code;
 }
 
 void cli_print_stored(int64_t run) {

@@ -23,8 +23,8 @@ struct blv_implicit {
     blv_eval *eval;
     double eps;
     double g_scale; /* size of the terms that cancel in g */
-    blv_cg *cg;
-    blv_minres *minres;
+    blv_linear_work *cg;
+    blv_linear_work *minres;
     const blv_vec *x, *y; /* where the operator takes H */
     size_t budget;        /* products for the two solves of a gradient; 0: no limit */
     size_t spent;         /* of it */
@@ -42,9 +42,9 @@ blv_error blv_implicit_create(blv_implicit **implicit, blv_eval *eval) {
     m->eval = eval;
     m->eps = blv_space_precision(space_y) == BLV_F32 ? (double)FLT_EPSILON : DBL_EPSILON;
     blv_vec **vectors[] = {&m->gy, &m->gy_trial, &m->y_trial, &m->p, &m->fy};
-    blv_error error = blv_cg_create(&m->cg, space_y);
+    blv_error error = blv_linear_work_create(&m->cg, space_y, BLV_CG_VECTORS);
     if (error == BLV_OK)
-        error = blv_minres_create(&m->minres, space_y);
+        error = blv_linear_work_create(&m->minres, space_y, BLV_MINRES_VECTORS);
     for (size_t i = 0; error == BLV_OK && i < sizeof vectors / sizeof *vectors; i++)
         error = blv_vec_create(vectors[i], space_y);
     if (error == BLV_OK)
@@ -60,8 +60,8 @@ blv_error blv_implicit_create(blv_implicit **implicit, blv_eval *eval) {
 void blv_implicit_destroy(blv_implicit *m) {
     if (!m)
         return;
-    blv_cg_destroy(m->cg);
-    blv_minres_destroy(m->minres);
+    blv_linear_work_destroy(m->cg);
+    blv_linear_work_destroy(m->minres);
     blv_vec_destroy(m->gy);
     blv_vec_destroy(m->gy_trial);
     blv_vec_destroy(m->y_trial);
@@ -72,7 +72,7 @@ void blv_implicit_destroy(blv_implicit *m) {
 }
 
 size_t blv_implicit_bytes(const blv_implicit *m) {
-    return sizeof *m + blv_cg_bytes(m->cg) + blv_minres_bytes(m->minres) +
+    return sizeof *m + blv_linear_work_bytes(m->cg) + blv_linear_work_bytes(m->minres) +
            5 * blv_space_vec_bytes(m->eval->def->space_y) +
            blv_space_vec_bytes(m->eval->def->space_x);
 }
@@ -108,7 +108,7 @@ static blv_flow newton_direction(blv_implicit *m, const blv_vec *x, const blv_ve
         return (blv_flow)r.code;
     if (r.end == BLV_LINEAR_NONFINITE)
         return BLV_NONFINITE;
-    if (!blv_cg_moved(m->cg))
+    if (!m->cg->moved)
         blv_vec_copy(m->p, m->gy);
     return BLV_GO;
 }

@@ -16,23 +16,16 @@ static blv_error no_workspace(blv_run *run, blv_error error) {
     static void destroy_##kind(void *object) {                                                     \
         blv_##kind##_destroy(object);                                                              \
     }
-DESTROY(cg)
-DESTROY(minres)
+DESTROY(linear_work)
 DESTROY(lbfgs)
 DESTROY(implicit)
 
-blv_error blv_run_cg(blv_run *run, blv_level level, blv_cg **cg) {
-    blv_error error = blv_cg_create(cg, space_of(run, level));
+blv_error blv_run_linear_work(blv_run *run, blv_level level, size_t vectors,
+                              blv_linear_work **work) {
+    blv_error error = blv_linear_work_create(work, space_of(run, level), vectors);
     if (error != BLV_OK)
         return no_workspace(run, error);
-    return blv_run_own(run, *cg, destroy_cg, blv_cg_bytes(*cg));
-}
-
-blv_error blv_run_minres(blv_run *run, blv_level level, blv_minres **minres) {
-    blv_error error = blv_minres_create(minres, space_of(run, level));
-    if (error != BLV_OK)
-        return no_workspace(run, error);
-    return blv_run_own(run, *minres, destroy_minres, blv_minres_bytes(*minres));
+    return blv_run_own(run, *work, destroy_linear_work, blv_linear_work_bytes(*work));
 }
 
 blv_error blv_run_lbfgs(blv_run *run, blv_level level, size_t memory, blv_lbfgs **lbfgs) {

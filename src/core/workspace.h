@@ -7,8 +7,9 @@
 #include "linsolve/lbfgs.h"
 #include "linsolve/minres.h"
 
-blv_error blv_run_cg(blv_run *run, blv_level level, blv_cg **cg);
-blv_error blv_run_minres(blv_run *run, blv_level level, blv_minres **minres);
+/* vectors: BLV_CG_VECTORS or BLV_MINRES_VECTORS. */
+blv_error blv_run_linear_work(blv_run *run, blv_level level, size_t vectors,
+                              blv_linear_work **work);
 blv_error blv_run_lbfgs(blv_run *run, blv_level level, size_t memory, blv_lbfgs **lbfgs);
 /* Makes its memory part of the state, for a solver that iterates across steps. In `open`, bind it
  * as well. */

@@ -1,6 +1,6 @@
 /* Sets that are used together: the columns, classes, layout and precision of the first for all. */
 #include "base/number_text.h"
-#include "data/dataset_ops.h"
+#include "data/dataset_private.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -80,15 +80,6 @@ static blv_error map_classes(const named_view *set, const named_view *to, int32_
     return BLV_OK;
 }
 
-static bool renumber(blv_dataset *d, blv_part_name name, const int32_t *to_class) {
-    if (!d->part[name])
-        return true;
-    int32_t *label = blv_dataset_own(d, name, d->view.rows * sizeof *label);
-    for (size_t i = 0; label && i < d->view.rows; i++)
-        label[i] = to_class[label[i]];
-    return label != NULL;
-}
-
 static blv_error set_classes(blv_dataset *d, const char *name, const named_view *to,
                              blv_message *why) {
     if (!d->view.label)
@@ -96,12 +87,8 @@ static blv_error set_classes(blv_dataset *d, const char *name, const named_view 
     int32_t *to_class = blv_data_alloc(d->view.classes, sizeof *to_class);
     blv_error error = to_class ? map_classes(&(named_view){&d->view, name}, to, to_class, why)
                                : blv_explain_memory(why);
-    if (!error &&
-        (!renumber(d, BLV_PART_LABEL, to_class) || !renumber(d, BLV_PART_TRUE_LABEL, to_class) ||
-         !blv_dataset_put(d, BLV_PART_CLASS_NAMES,
-                          blv_strings_copy(to->view->class_names, to->view->classes))))
+    if (!error && !blv_dataset_put_mapped(d, to_class, to->view->class_names, to->view->classes))
         error = blv_explain_memory(why);
-    d->view.classes = to->view->classes;
     free(to_class);
     return error;
 }
@@ -114,10 +101,9 @@ static blv_error widen(blv_dataset *d, size_t columns, blv_message *why) {
     void *dense = v->dense ? blv_dense_rows(v, columns, 0.0) : NULL;
     bool ok = blv_dataset_record(d, "align: widened from %zu to %zu columns", v->columns, columns);
     v->columns = columns;
-    blv_dataset_drop_transposed(d);
     ok = (!v->dense || blv_dataset_put(d, BLV_PART_DENSE, dense)) && ok;
     blv_dataset_drop(d, BLV_PART_FEATURE_NAMES);
-    return ok ? BLV_OK : blv_explain_memory(why);
+    return blv_need_memory(ok, why);
 }
 
 /* ---- Sets ---- */
@@ -129,19 +115,15 @@ static blv_error align_one(blv_dataset *d, const char *name, const named_view *t
     const blv_dataset_view *r = to->view;
     const bool has_features = r->dense || r->row_start;
     const bool dense = has_features ? r->dense != NULL : d->view.dense != NULL;
-    blv_dataset_drop_transposed(d);
-    blv_error error = check_columns(&(named_view){&d->view, name}, to, why);
-    if (!error)
-        error = set_classes(d, name, to, why);
-    if (!error && d->view.columns < columns)
-        error = widen(d, columns, why);
-    if (!error)
-        error = blv_dataset_convert(d, dense ? BLV_LAYOUT_DENSE : BLV_LAYOUT_SPARSE,
-                                    has_features ? r->precision : d->view.precision, name, why);
-    if (!error && !blv_dataset_record(d, "align: %zu columns and %zu classes as in %s", columns,
-                                      d->view.classes, to->name))
-        error = blv_explain_memory(why);
-    return error;
+    BLV_CHECK(check_columns(&(named_view){&d->view, name}, to, why));
+    BLV_CHECK(set_classes(d, name, to, why));
+    if (d->view.columns < columns)
+        BLV_CHECK(widen(d, columns, why));
+    BLV_CHECK(blv_dataset_convert(d, dense ? BLV_LAYOUT_DENSE : BLV_LAYOUT_SPARSE,
+                                  has_features ? r->precision : d->view.precision, name, why));
+    return blv_need_memory(blv_dataset_record(d, "align: %zu columns and %zu classes as in %s",
+                                              columns, d->view.classes, to->name),
+                           why);
 }
 
 blv_error blv_dataset_align_to(blv_dataset *dataset, const char *name,
@@ -164,46 +146,44 @@ blv_error blv_dataset_align_to(blv_dataset *dataset, const char *name,
     return error;
 }
 
-typedef struct set_name {
-    char text[40];
-} set_name;
-
 /* The name of set i: that given, or "set i". */
-static const char *name_of(const char *const *names, size_t i, set_name *room) {
+static const char *name_of(const char *const *names, size_t i, char room[40]) {
     if (names && names[i] && *names[i])
         return blv_shown_path(names[i]);
-    snprintf(room->text, sizeof room->text, "set %zu", i);
-    return room->text;
+    snprintf(room, 40, "set %zu", i);
+    return room;
+}
+
+/* Makes changed[i], which shares the parts of set i, like the first set. */
+static blv_error align_set(blv_dataset *const *datasets, const char *const *names, size_t i,
+                           size_t columns, blv_dataset **changed, blv_message *why) {
+    char room[40], first_room[40];
+    const named_view first = {&datasets[0]->view, name_of(names, 0, first_room)};
+    const named_view set = {&datasets[i]->view, name_of(names, i, room)};
+    changed[i] = blv_dataset_share(datasets[i]);
+    if (!changed[i])
+        return blv_explain_memory(why);
+    if (i == 0)
+        return set.view->columns < columns ? widen(changed[0], columns, why) : BLV_OK;
+    BLV_CHECK(check_kind(&set, &first, why));
+    return align_one(changed[i], set.name, &first, columns, why);
 }
 
 blv_error blv_dataset_align(blv_dataset *const *datasets, const char *const *names, size_t count,
                             blv_message *why) {
     if (!datasets || count == 0 || !datasets[0])
         return blv_explain(why, BLV_E_ARGUMENT, "blv_dataset_align: there is no first set");
-    set_name room, first_room;
-    const named_view first = {&datasets[0]->view, name_of(names, 0, &first_room)};
     size_t columns = 0;
     for (size_t i = 0; i < count; i++)
         if (datasets[i] && datasets[i]->view.columns > columns)
             columns = datasets[i]->view.columns;
-    blv_error error = BLV_OK;
     blv_dataset **changed = calloc(count, sizeof(blv_dataset *));
-    for (size_t i = 0; changed && !error && i < count; i++) {
-        if (!datasets[i])
-            continue;
-        changed[i] = blv_dataset_share(datasets[i]);
-        const char *name = name_of(names, i, &room);
-        if (!changed[i])
-            error = blv_explain_memory(why);
-        else if (i > 0)
-            error = check_kind(&(named_view){&datasets[i]->view, name}, &first, why);
-        if (!error && i > 0)
-            error = align_one(changed[i], name, &first, columns, why);
-        else if (!error && first.view->columns < columns)
-            error = widen(changed[0], columns, why);
-    }
     if (!changed)
         return blv_explain_memory(why);
+    blv_error error = BLV_OK;
+    for (size_t i = 0; !error && i < count; i++)
+        if (datasets[i])
+            error = align_set(datasets, names, i, columns, changed, why);
     for (size_t i = 0; i < count; i++) {
         if (!error && datasets[i])
             blv_dataset_commit(datasets[i], changed[i], true, why);

@@ -5,8 +5,6 @@
  * is changed (doubled quotes) only once a record is complete. */
 #include "data/csv.h"
 
-#include "data/reading.h"
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -72,7 +70,7 @@ blv_error blv_csv_open(blv_csv *csv, blv_input *input, blv_message *why) {
 }
 
 void blv_csv_close(blv_csv *csv) {
-    free(csv->fields);
+    free(csv->room.items);
 }
 
 /* ---- Records ---- */
@@ -83,12 +81,12 @@ static blv_error reject(const blv_csv *csv, size_t line, const char *problem) {
 }
 
 static blv_csv_field *add_field(blv_csv *csv) {
-    blv_csv_field *fields = blv_grown(csv->fields, &csv->capacity, csv->count + 1, sizeof *fields);
-    if (!fields)
+    csv->room.count = csv->count;
+    if (csv->count == csv->room.capacity && !blv_list_room(&csv->room, 1, sizeof *csv->fields))
         return NULL;
-    csv->fields = fields;
-    fields[csv->count] = (blv_csv_field){0};
-    return &fields[csv->count++];
+    csv->fields = csv->room.items;
+    csv->fields[csv->count] = (blv_csv_field){0};
+    return &csv->fields[csv->count++];
 }
 
 /* The field in quotes at p. Returns where it ends: at a delimiter or newline; NULL when it is not
@@ -167,26 +165,18 @@ static void make_quotes_single(blv_csv_field *field) {
 }
 
 blv_error blv_csv_next(blv_csv *csv) {
-    for (;;) {
+    do {
         bool incomplete = csv->cursor == csv->end;
-        if (!incomplete) {
-            blv_error error = split(csv, &incomplete);
-            if (error)
-                return error;
-        }
+        if (!incomplete)
+            BLV_CHECK(split(csv, &incomplete));
         if (incomplete) {
-            blv_error error = blv_input_lines(csv->input, csv->cursor, &csv->cursor, &csv->end,
-                                              &csv->last, csv->why);
-            if (error)
-                return error;
+            BLV_CHECK(blv_input_lines(csv->input, csv->cursor, &csv->cursor, &csv->end, &csv->last,
+                                      csv->why));
             csv->count = 0;
             if (csv->cursor == csv->end)
                 return BLV_OK;
-            continue;
         }
-        if (csv->count > 1 || csv->fields[0].length > 0)
-            break;
-    }
+    } while (csv->count == 0 || (csv->count == 1 && csv->fields[0].length == 0));
     for (size_t i = 0; i < csv->count; i++)
         if (csv->fields[i].doubled)
             make_quotes_single(&csv->fields[i]);

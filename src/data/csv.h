@@ -2,7 +2,7 @@
 #ifndef BLV_DATA_CSV_H
 #define BLV_DATA_CSV_H
 
-#include "io/input.h"
+#include "data/reading.h"
 
 /* The text of a field, without quotes and the blanks around it. Behind the text is a byte that
  * cannot belong to a number. */
@@ -19,10 +19,11 @@ typedef struct blv_csv {
     char *cursor, *end; /* the text read so far */
     bool last;
     size_t next_line;
+    blv_list room; /* for the fields */
 
     /* the record that was taken last, valid until the next is */
     blv_csv_field *fields;
-    size_t count, capacity;
+    size_t count;
     size_t line; /* where it begins, from 1 */
 } blv_csv;
 

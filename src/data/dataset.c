@@ -1,6 +1,6 @@
 /* Data sets: parts that are shared and counted, the view, history and notes. */
 #include "base/aligned_memory.h"
-#include "data/dataset_ops.h"
+#include "data/dataset_private.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -37,21 +37,37 @@ char **blv_strings_copy(const char *const *strings, size_t count) {
     return copy;
 }
 
-void blv_dense_copy(const blv_dataset_view *v, size_t columns, double fill, void *to) {
-    size_t size = blv_value_size(v->precision);
-    for (size_t i = 0; i < v->rows; i++) {
-        char *row = (char *)to + i * columns * size;
-        memcpy(row, (const char *)v->dense + i * v->stride * size, v->columns * size);
-        for (size_t j = v->columns; j < columns; j++)
-            blv_value_set(row, v->precision, j, fill);
+void *blv_list_room(blv_list *list, size_t more, size_t item_size) {
+    size_t wanted = list->count + more, larger = 2 * list->capacity;
+    if (!list->items || wanted > list->capacity) {
+        larger = larger < wanted ? wanted : larger;
+        larger = larger == 0 ? 1 : larger;
+        void *items =
+            larger <= PTRDIFF_MAX / item_size ? realloc(list->items, larger * item_size) : NULL;
+        if (!items)
+            return NULL;
+        list->items = items;
+        list->capacity = larger;
     }
+    return (char *)list->items + list->count * item_size;
+}
+
+void *blv_list_take(blv_list *list, size_t item_size) {
+    void *items = realloc(list->items, (list->count > 0 ? list->count : 1) * item_size);
+    items = items ? items : list->items;
+    *list = (blv_list){0};
+    return items;
 }
 
 void *blv_dense_rows(const blv_dataset_view *v, size_t columns, double fill) {
     size_t size = blv_value_size(v->precision);
-    void *rows = columns <= SIZE_MAX / size ? blv_data_alloc(v->rows, columns * size) : NULL;
-    if (rows)
-        blv_dense_copy(v, columns, fill, rows);
+    char *rows = columns <= SIZE_MAX / size ? blv_data_alloc(v->rows, columns * size) : NULL;
+    for (size_t i = 0; rows && i < v->rows; i++) {
+        char *row = rows + i * columns * size;
+        memcpy(row, (const char *)v->dense + i * v->stride * size, v->columns * size);
+        for (size_t j = v->columns; j < columns; j++)
+            blv_value_set(row, v->precision, j, fill);
+    }
     return rows;
 }
 
@@ -63,13 +79,17 @@ static blv_part *retain_part(blv_part *part) {
     return part;
 }
 
+static void free_data(void *data, size_t mapped_bytes) {
+    if (mapped_bytes > 0)
+        munmap(data, mapped_bytes);
+    else
+        free(data);
+}
+
 static void release_part(blv_part *part) {
     if (!part || atomic_fetch_sub_explicit(&part->holders, 1, memory_order_acq_rel) > 1)
         return;
-    if (part->mapped_bytes > 0)
-        munmap(part->data, part->mapped_bytes);
-    else
-        free(part->data);
+    free_data(part->data, part->mapped_bytes);
     free(part);
 }
 
@@ -112,19 +132,29 @@ void blv_dataset_drop_transposed(blv_dataset *dataset) {
     blv_dataset_drop(dataset, BLV_PART_COLUMN_VALUE);
 }
 
-bool blv_dataset_put(blv_dataset *dataset, blv_part_name name, void *data) {
+static bool put_part(blv_dataset *d, blv_part_name name, void *data, size_t mapped_bytes,
+                     size_t offset) {
     blv_part *part = data ? calloc(1, sizeof *part) : NULL;
     if (!part) {
-        free(data);
+        free_data(data, mapped_bytes);
         return false;
     }
     part->data = data;
+    part->mapped_bytes = mapped_bytes;
     if (name == BLV_PART_DENSE) {
-        dataset->dense_offset = 0;
-        dataset->view.stride = dataset->view.columns;
+        d->dense_offset = offset;
+        d->view.stride = d->view.columns;
     }
-    blv_dataset_put_shared(dataset, name, part);
+    blv_dataset_put_shared(d, name, part);
     return true;
+}
+
+bool blv_dataset_put(blv_dataset *dataset, blv_part_name name, void *data) {
+    return put_part(dataset, name, data, 0, 0);
+}
+
+bool blv_dataset_put_map(blv_dataset *dataset, void *map, size_t bytes, size_t offset) {
+    return put_part(dataset, BLV_PART_DENSE, map, bytes, offset);
 }
 
 bool blv_dataset_put_sparse(blv_dataset *dataset, size_t *row_start, uint32_t *column,
@@ -132,20 +162,6 @@ bool blv_dataset_put_sparse(blv_dataset *dataset, size_t *row_start, uint32_t *c
     bool put = blv_dataset_put(dataset, BLV_PART_ROW_START, row_start);
     put = blv_dataset_put(dataset, BLV_PART_COLUMN, column) && put;
     return blv_dataset_put(dataset, BLV_PART_VALUE, value) && put;
-}
-
-bool blv_dataset_put_map(blv_dataset *dataset, void *map, size_t bytes, size_t offset) {
-    blv_part *part = calloc(1, sizeof *part);
-    if (!part) {
-        munmap(map, bytes);
-        return false;
-    }
-    part->data = map;
-    part->mapped_bytes = bytes;
-    dataset->dense_offset = offset;
-    dataset->view.stride = dataset->view.columns;
-    blv_dataset_put_shared(dataset, BLV_PART_DENSE, part);
-    return true;
 }
 
 static bool is_own(const blv_part *part) {
@@ -182,7 +198,7 @@ blv_dataset *blv_dataset_new(void) {
     return d;
 }
 
-blv_dataset *blv_dataset_share(const blv_dataset *source) {
+static blv_dataset *share_all(const blv_dataset *source) {
     blv_dataset *d = blv_dataset_new();
     if (!d)
         return NULL;
@@ -193,11 +209,25 @@ blv_dataset *blv_dataset_share(const blv_dataset *source) {
     return d;
 }
 
+blv_dataset *blv_dataset_share(const blv_dataset *source) {
+    blv_dataset *d = share_all(source);
+    if (d)
+        blv_dataset_drop_transposed(d);
+    return d;
+}
+
 blv_error blv_dataset_copy(const blv_dataset *dataset, blv_dataset **copy, blv_message *why) {
     if (!dataset || !copy)
         return blv_explain(why, BLV_E_ARGUMENT, "blv_dataset_copy: dataset or copy is NULL");
-    *copy = blv_dataset_share(dataset);
-    return *copy ? BLV_OK : blv_explain_memory(why);
+    *copy = share_all(dataset);
+    return blv_need_memory(*copy, why);
+}
+
+blv_error blv_dataset_deliver(blv_dataset **made, blv_dataset *dataset, bool ok, blv_message *why) {
+    *made = ok ? dataset : NULL;
+    if (!ok)
+        blv_dataset_release(dataset);
+    return blv_need_memory(ok, why);
 }
 
 blv_dataset *blv_dataset_retain(blv_dataset *dataset) {
@@ -228,7 +258,7 @@ blv_error blv_dataset_commit(blv_dataset *dataset, blv_dataset *changed, bool ok
         }
     }
     blv_dataset_release(changed);
-    return ok ? BLV_OK : blv_explain_memory(why);
+    return blv_need_memory(ok, why);
 }
 
 const blv_dataset_view *blv_dataset_view_of(const blv_dataset *dataset) {
@@ -255,34 +285,21 @@ const char *blv_dataset_notes(const blv_dataset *dataset, size_t i) {
     return *line ? line : NULL;
 }
 
-static bool add_line(blv_dataset *d, blv_part_name name, const char *format, va_list arguments) {
+bool blv_dataset_add_line(blv_dataset *dataset, blv_part_name name, const char *format, ...) {
     char text[1024];
+    va_list arguments;
+    va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
     for (char *c = text; *c; c++)
         if ((unsigned char)*c < 0x20 || *c == 0x7f)
             *c = '?';
-    const char *lines = line_at(d, name, 0), *end = line_at(d, name, SIZE_MAX);
+    const char *lines = line_at(dataset, name, 0), *end = line_at(dataset, name, SIZE_MAX);
     size_t used = (size_t)(end - lines), length = strlen(text);
     char *longer = calloc(used + length + 2, 1);
     if (longer) {
         memcpy(longer, lines, used);
         memcpy(longer + used, text, length);
     }
-    return blv_dataset_put(d, name, longer);
-}
-
-bool blv_dataset_record(blv_dataset *dataset, const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    bool added = add_line(dataset, BLV_PART_HISTORY, format, arguments);
-    va_end(arguments);
-    return added;
-}
-
-bool blv_dataset_note(blv_dataset *dataset, const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    bool added = add_line(dataset, BLV_PART_NOTES, format, arguments);
-    va_end(arguments);
-    return added;
+    return blv_dataset_put(dataset, name, longer);
 }

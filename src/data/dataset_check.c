@@ -1,6 +1,6 @@
 /* Whether a set is sound, and sets from memory. */
 #include "base/caller_struct.h"
-#include "data/dataset_ops.h"
+#include "data/dataset_private.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -131,30 +131,22 @@ static blv_error check_names(const char *const *names, size_t count, const char 
 }
 
 static blv_error check_view(const blv_dataset_view *v, const complaint *c) {
-    blv_error error = check_shape(v, c);
-    if (!error && v->row_start)
-        error = check_sparse(v, c);
-    if (!error)
-        error = check_values(v, c);
-    if (!error)
-        error = check_labels(v, v->label, c);
-    if (!error)
-        error = check_labels(v, v->true_label, c);
-    if (!error)
-        error = check_names(v->class_names, v->classes, "class", c);
-    if (!error)
-        error = check_names(v->feature_names, v->columns, "column", c);
-    return error;
+    BLV_CHECK(check_shape(v, c));
+    if (v->row_start)
+        BLV_CHECK(check_sparse(v, c));
+    BLV_CHECK(check_values(v, c));
+    BLV_CHECK(check_labels(v, v->label, c));
+    BLV_CHECK(check_labels(v, v->true_label, c));
+    BLV_CHECK(check_names(v->class_names, v->classes, "class", c));
+    return check_names(v->feature_names, v->columns, "column", c);
 }
 
 blv_error blv_dataset_finish(blv_dataset *dataset, const char *path, blv_message *why) {
     blv_dataset_view *view = &dataset->view;
-    complaint c = {blv_shown_path(path), BLV_E_FORMAT, why};
-    blv_error error = check_view(view, &c);
-    if (!error && view->label && !view->class_names &&
-        !blv_dataset_number_classes(dataset, view->classes))
-        error = blv_explain_memory(why);
-    return error;
+    BLV_CHECK(check_view(view, &(complaint){blv_shown_path(path), BLV_E_FORMAT, why}));
+    bool named =
+        !view->label || view->class_names || blv_dataset_number_classes(dataset, view->classes);
+    return blv_need_memory(named, why);
 }
 
 /* ---- From memory ---- */
@@ -202,9 +194,7 @@ blv_error blv_dataset_create(blv_dataset **dataset, const blv_dataset_view *view
         return blv_explain(why, BLV_E_ARGUMENT, "blv_dataset_create: view is NULL");
     complaint c = {"blv_dataset_create", BLV_E_VALUE, why};
     BLV_CHECK(blv_caller_struct(&v, sizeof v, view, "blv_dataset_view", why));
-    blv_error error = check_view(&v, &c);
-    if (error)
-        return error;
+    BLV_CHECK(check_view(&v, &c));
     blv_dataset *d = blv_dataset_new();
     if (!d)
         return blv_explain_memory(why);
@@ -213,15 +203,8 @@ blv_error blv_dataset_create(blv_dataset **dataset, const blv_dataset_view *view
     d->view.precision = v.precision;
     d->view.classes = v.classes;
     d->view.format = "memory";
-    if (!copy_arrays(d, &v) || !copy_labels(d, &v) || !copy_names(d, &v) ||
-        (history && !blv_dataset_record(d, "%s", history)))
-        error = blv_explain_memory(why);
-    if (!error && v.column_start)
-        error = blv_dataset_transpose(d, why);
-    if (error) {
-        blv_dataset_release(d);
-        return error;
-    }
-    *dataset = d;
-    return BLV_OK;
+    bool ok = copy_arrays(d, &v) && copy_labels(d, &v) && copy_names(d, &v) &&
+              (!history || blv_dataset_record(d, "%s", history)) &&
+              (!v.column_start || blv_dataset_transpose(d, NULL) == BLV_OK);
+    return blv_dataset_deliver(dataset, d, ok, why);
 }

@@ -44,13 +44,42 @@ struct blv_dataset {
     size_t dense_offset; /* bytes from the beginning of the dense part to row 0 */
 };
 
+/* ---- Memory: NULL when it is short or count * size does not fit; one byte at least ---- */
+
+void *blv_data_alloc(size_t count, size_t size);
+/* A copy of count elements. */
+void *blv_data_copy(const void *source, size_t count, size_t size);
+/* Copies of count strings in one block. */
+char **blv_strings_copy(const char *const *strings, size_t count);
+
+/* An array that grows. Zero-filled: empty; items are freed with free(). */
+typedef struct blv_list {
+    void *items;
+    size_t count, capacity;
+} blv_list;
+/* Where the next items go, with room for that many; NULL when memory is short: the list is then as
+ * it was. The caller counts what it has put there. */
+void *blv_list_room(blv_list *list, size_t more, size_t item_size);
+/* The items, without spare room; the list is empty then. */
+void *blv_list_take(blv_list *list, size_t item_size);
+
+/* BLV_E_MEMORY with its message unless ok. */
+static inline blv_error blv_need_memory(bool ok, blv_message *why) {
+    return ok ? BLV_OK : blv_explain_memory(why);
+}
+
+/* ---- Sets ---- */
+
 /* An empty set; NULL when memory is short. */
 blv_dataset *blv_dataset_new(void);
-/* A set that shares all parts of another; NULL when memory is short. */
+/* A set that shares all parts of another but the transposed copy; NULL when memory is short. */
 blv_dataset *blv_dataset_share(const blv_dataset *source);
-/* For an operation that changes a set: `changed` was made with blv_dataset_share, ok says whether
- * all of its changes succeeded. The dataset then becomes what changed is, otherwise it stays as it
- * was and memory was short. Releases changed, which may be NULL. */
+/* Ends an operation that makes a set: where ok, *made is the set, else it is NULL and memory was
+ * short. The set may be NULL. */
+blv_error blv_dataset_deliver(blv_dataset **made, blv_dataset *dataset, bool ok, blv_message *why);
+/* Ends an operation that changes a set: `changed` was made with blv_dataset_share. Where ok, the
+ * dataset becomes what changed is, otherwise it stays as it was and memory was short. Releases
+ * changed, which may be NULL. */
 blv_error blv_dataset_commit(blv_dataset *dataset, blv_dataset *changed, bool ok, blv_message *why);
 
 /* Each of these points the view at the new part. */
@@ -73,22 +102,89 @@ void *blv_dataset_own_values(blv_dataset *dataset);
 /* Checks what a reader made (sizes, labels in range, columns in range and ascending, finite values:
  * BLV_E_FORMAT otherwise). path: for messages. */
 blv_error blv_dataset_finish(blv_dataset *dataset, const char *path, blv_message *why);
-/* Adds a line, made as by printf. false when memory is short. */
-bool blv_dataset_record(blv_dataset *dataset, const char *format, ...) BLV_PRINTF(2, 3);
-bool blv_dataset_note(blv_dataset *dataset, const char *format, ...) BLV_PRINTF(2, 3);
+/* Adds a line to the history or the notes, made as by printf. false when memory is short. */
+bool blv_dataset_add_line(blv_dataset *dataset, blv_part_name name, const char *format, ...)
+    BLV_PRINTF(3, 4);
+#define blv_dataset_record(dataset, ...)                                                           \
+    blv_dataset_add_line(dataset, BLV_PART_HISTORY, __VA_ARGS__)
+#define blv_dataset_note(dataset, ...) blv_dataset_add_line(dataset, BLV_PART_NOTES, __VA_ARGS__)
 
-/* Labels as texts, in order of the rows, become classes: label and class_names of the set. Classes
- * are in numerical order when all texts are numbers ("2" before "10"; "+1" and "1" are one class,
- * named by its first spelling), else in order of bytes. */
-typedef struct blv_label_texts blv_label_texts; /* grows row by row; keeps distinct texts once */
-blv_label_texts *blv_label_texts_new(size_t max_classes); /* NULL when memory is short */
-void blv_label_texts_free(blv_label_texts *texts);        /* NULL is allowed */
-/* BLV_E_MEMORY, or BLV_E_FORMAT when there are more distinct texts than max_classes. */
-blv_error blv_label_texts_add(blv_label_texts *texts, const char *text, size_t length);
-/* The first labels are those of the rows; others that follow become true labels. false when memory
- * is short. */
-bool blv_label_texts_finish(blv_label_texts *texts, blv_dataset *dataset);
-/* Labels as small whole numbers 0 .. classes-1, named by their numbers. */
+/* The rows index[0 .. count-1]; NULL when memory is short. */
+blv_dataset *blv_dataset_pick(const blv_dataset *source, const size_t *index, size_t count);
+
+/* Converts the features to a layout (AUTO: sparse stays sparse unless a quarter or more is stored)
+ * and a precision. name: of the set, for messages. */
+blv_error blv_dataset_convert(blv_dataset *dataset, blv_layout layout, blv_precision precision,
+                              const char *name, blv_message *why);
+
+blv_error blv_dataset_write_npz(const blv_dataset_view *view, const char *name, blv_write_fn write,
+                                void *context, blv_message *why);
+
+/* ---- Texts as classes ---- */
+
+/* Distinct texts, each with a number in order of appearance. Zero-filled: empty. */
+typedef struct blv_texts {
+    blv_list items;
+    int32_t *slots; /* a hash table: EMPTY or the number of a text */
+    size_t slot_count;
+} blv_texts;
+void blv_texts_free(blv_texts *texts);
+/* The number of the text, which is added where it is new; negative when memory is short. */
+int32_t blv_texts_number(blv_texts *texts, const char *text, size_t length);
+/* Puts class_names, label and, where truth is not NULL, true_label from the numbers of the texts of
+ * all rows. Classes are in numerical order when all texts are numbers ("2" before "10"; "+1" and
+ * "1" are one class, named by its first spelling), else in order of bytes. false when memory is
+ * short. The texts lose their order. */
+bool blv_dataset_put_classes(blv_dataset *dataset, blv_texts *texts, const int32_t *label,
+                             const int32_t *truth);
+/* Gives each label and true label of class c the class to_class[c], and names those classes. */
+bool blv_dataset_put_mapped(blv_dataset *dataset, const int32_t *to_class, const char *const *names,
+                            size_t classes);
+/* Names classes by their numbers: 0 .. classes-1. */
 bool blv_dataset_number_classes(blv_dataset *dataset, size_t classes);
+
+/* ---- Elements in either precision ---- */
+
+static inline size_t blv_value_size(blv_precision precision) {
+    return precision == BLV_F32 ? sizeof(float) : sizeof(double);
+}
+
+static inline double blv_value_get(const void *values, blv_precision precision, size_t i) {
+    return precision == BLV_F32 ? (double)((const float *)values)[i] : ((const double *)values)[i];
+}
+
+static inline void blv_value_set(void *values, blv_precision precision, size_t i, double value) {
+    if (precision == BLV_F32)
+        ((float *)values)[i] = (float)value;
+    else
+        ((double *)values)[i] = value;
+}
+
+/* ---- Rows, dense or sparse ---- */
+
+/* The stored values of a row: elements first .. end-1 of blv_stored_values. */
+typedef struct blv_stored_row {
+    size_t first, end;
+    const uint32_t *column; /* of all elements of a sparse set; NULL: dense */
+} blv_stored_row;
+
+static inline const void *blv_stored_values(const blv_dataset_view *v) {
+    return v->dense ? v->dense : v->value;
+}
+
+static inline blv_stored_row blv_row_at(const blv_dataset_view *v, size_t i) {
+    if (v->dense)
+        return (blv_stored_row){i * v->stride, i * v->stride + v->columns, NULL};
+    return (blv_stored_row){v->row_start[i], v->row_start[i + 1], v->column};
+}
+
+/* The column of element k of the row. */
+static inline size_t blv_column_at(const blv_stored_row *row, size_t k) {
+    return row->column ? row->column[k] : k - row->first;
+}
+
+/* Dense rows without gaps, in memory from malloc, NULL when it is short; columns beyond those of
+ * the set hold `fill`. */
+void *blv_dense_rows(const blv_dataset_view *v, size_t columns, double fill);
 
 #endif

@@ -3,7 +3,7 @@
  * NPY and NPZ have a magic number, IDX nearly so: two zero bytes, a type, a number of dimensions.
  * CIFAR has none: a record is a label or two and 3072 bytes, so a file is taken for one when all
  * labels that can be seen are in range, the size fits, and it is not text. The rest is text. */
-#include "base/decimal.h"
+#include "base/number_text.h"
 #include "data/reading.h"
 
 #include <string.h>
@@ -37,23 +37,6 @@ static blv_format detect_cifar(blv_input *input, const unsigned char *bytes, siz
     if (fits_cifar(input, bytes, count, false))
         return BLV_FORMAT_CIFAR10;
     return fits_cifar(input, bytes, count, true) ? BLV_FORMAT_CIFAR100 : BLV_FORMAT_NONE;
-}
-
-/* Whether the header of an IDX file agrees with the size, as far as that is known. */
-static bool idx_fits(blv_input *input, const unsigned char *b, size_t count) {
-    size_t dims = b[3];
-    if (count < 4 + 4 * dims)
-        return false;
-    uint64_t need = blv_idx_item_size(b[2]), most = blv_input_most(input);
-    for (size_t d = 0; d < dims; d++) {
-        const unsigned char *n = b + 4 + 4 * d;
-        uint64_t extent = (uint64_t)n[0] << 24 | (uint64_t)n[1] << 16 | (uint64_t)n[2] << 8 | n[3];
-        if (extent > 0 && need > most / extent)
-            return false;
-        need *= extent;
-    }
-    need += 4 + 4 * dims;
-    return blv_input_is_gzip(input) ? need <= most : need == most;
 }
 
 /* ---- Text ---- */
@@ -137,9 +120,10 @@ static blv_format detect(blv_input *input, const unsigned char *bytes, size_t co
     if (is_text(bytes, count))
         return detect_text((const char *)bytes, count);
     blv_format cifar = detect_cifar(input, bytes, count);
-    if (blv_is_idx(bytes, count) && (!cifar || idx_fits(input, bytes, count)))
-        return BLV_FORMAT_IDX;
-    return cifar;
+    blv_idx idx;
+    bool is_idx = blv_is_idx(bytes, count) &&
+                  (!cifar || blv_idx_parse(&idx, input, bytes, count, NULL) == BLV_OK);
+    return is_idx ? BLV_FORMAT_IDX : cifar;
 }
 
 blv_error blv_detect_format(blv_input *input, blv_format *format, blv_message *why) {

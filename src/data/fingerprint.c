@@ -1,7 +1,7 @@
 /* Fingerprints of data sets: values that are not zero, each with its column, row by row, so that
  * dense and sparse sets of the same numbers have the same one. */
 #include "base/hash.h"
-#include "data/dataset_ops.h"
+#include "data/dataset_private.h"
 
 static uint64_t hash_features(uint64_t hash, const blv_dataset_view *v) {
     const void *values = blv_stored_values(v);

@@ -1,6 +1,6 @@
 /* Changes of labels: corruption, two classes from many, other labels. */
 #include "base/random.h"
-#include "data/dataset_ops.h"
+#include "data/dataset_private.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -45,9 +45,12 @@ blv_error blv_dataset_corrupt(blv_dataset *dataset, blv_corruption kind, double 
     const blv_dataset_view *v = &dataset->view;
     size_t count = (size_t)round(share * (double)v->rows), changes = 0;
     blv_dataset *changed = blv_dataset_share(dataset);
-    int32_t *label = blv_data_copy(v->label, v->rows, sizeof *label);
     size_t *order = blv_data_alloc(v->rows, sizeof *order);
-    bool ok = changed && label && order;
+    if (changed && !v->true_label)
+        blv_dataset_put_shared(changed, BLV_PART_TRUE_LABEL, dataset->part[BLV_PART_LABEL]);
+    int32_t *label =
+        changed ? blv_dataset_own(changed, BLV_PART_LABEL, v->rows * sizeof *label) : NULL;
+    bool ok = label && order;
     blv_stream choice = blv_stream_make(seed, "corrupt rows");
     blv_stream draws = blv_stream_make(seed, "corrupt labels");
     if (ok)
@@ -58,12 +61,6 @@ blv_error blv_dataset_corrupt(blv_dataset *dataset, blv_corruption kind, double 
         changes += label[row] != v->label[row];
     }
     free(order);
-    if (changed && !v->true_label)
-        blv_dataset_put_shared(changed, BLV_PART_TRUE_LABEL, dataset->part[BLV_PART_LABEL]);
-    if (changed)
-        ok = blv_dataset_put(changed, BLV_PART_LABEL, label) && ok;
-    else
-        free(label);
     ok = ok &&
          blv_dataset_record(changed, "corrupt %s %g, seed %llu: %zu of %zu labels changed",
                             kind_word[kind], share, (unsigned long long)seed, changes, v->rows);
@@ -72,13 +69,21 @@ blv_error blv_dataset_corrupt(blv_dataset *dataset, blv_corruption kind, double 
 
 /* ---- Two classes from many ---- */
 
-static bool mark_class(blv_dataset *d, blv_part_name name, int32_t class_number) {
-    if (!d->part[name])
-        return true;
-    int32_t *label = blv_dataset_own(d, name, d->view.rows * sizeof *label);
-    for (size_t i = 0; label && i < d->view.rows; i++)
-        label[i] = label[i] == class_number;
-    return label != NULL;
+bool blv_dataset_put_mapped(blv_dataset *dataset, const int32_t *to_class, const char *const *names,
+                            size_t classes) {
+    static const blv_part_name parts[] = {BLV_PART_LABEL, BLV_PART_TRUE_LABEL};
+    const size_t rows = dataset->view.rows;
+    for (size_t p = 0; p < sizeof parts / sizeof *parts; p++) {
+        if (!dataset->part[parts[p]])
+            continue;
+        int32_t *label = blv_dataset_own(dataset, parts[p], rows * sizeof *label);
+        if (!label)
+            return false;
+        for (size_t i = 0; i < rows; i++)
+            label[i] = to_class[label[i]];
+    }
+    dataset->view.classes = classes;
+    return blv_dataset_put(dataset, BLV_PART_CLASS_NAMES, blv_strings_copy(names, classes));
 }
 
 blv_error blv_dataset_one_against_rest(blv_dataset *dataset, const char *name, blv_message *why) {
@@ -94,14 +99,14 @@ blv_error blv_dataset_one_against_rest(blv_dataset *dataset, const char *name, b
     if (one == v->classes)
         return blv_explain(why, BLV_E_NAME, "one against rest: there is no class '%.100s'", name);
     const char *words[2] = {"rest", name};
-    blv_dataset *changed = blv_dataset_share(dataset);
+    int32_t *to_class = calloc(v->classes, sizeof *to_class);
+    blv_dataset *changed = to_class ? blv_dataset_share(dataset) : NULL;
+    if (to_class)
+        to_class[one] = 1;
     bool ok =
-        changed && mark_class(changed, BLV_PART_LABEL, (int32_t)one) &&
-        mark_class(changed, BLV_PART_TRUE_LABEL, (int32_t)one) &&
-        blv_dataset_put(changed, BLV_PART_CLASS_NAMES, blv_strings_copy(words, 2)) &&
+        changed && blv_dataset_put_mapped(changed, to_class, words, 2) &&
         blv_dataset_record(changed, "class %s against the rest of %zu classes", name, v->classes);
-    if (ok)
-        changed->view.classes = 2;
+    free(to_class);
     return blv_dataset_commit(dataset, changed, ok, why);
 }
 
@@ -123,11 +128,8 @@ blv_error blv_dataset_relabel(const blv_dataset *dataset, const int32_t *label,
         changes += label[i] != v->label[i];
     }
     blv_dataset *d = blv_dataset_share(dataset);
-    if (d && blv_dataset_put(d, BLV_PART_LABEL, blv_data_copy(label, v->rows, sizeof *label)) &&
-        blv_dataset_record(d, "relabel: %zu of %zu labels changed", changes, v->rows)) {
-        *relabelled = d;
-        return BLV_OK;
-    }
-    blv_dataset_release(d);
-    return blv_explain_memory(why);
+    bool ok = d &&
+              blv_dataset_put(d, BLV_PART_LABEL, blv_data_copy(label, v->rows, sizeof *label)) &&
+              blv_dataset_record(d, "relabel: %zu of %zu labels changed", changes, v->rows);
+    return blv_dataset_deliver(relabelled, d, ok, why);
 }

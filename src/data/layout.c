@@ -1,5 +1,5 @@
 /* Dense or sparse, single or double precision: the features of a set in another form. */
-#include "data/dataset_ops.h"
+#include "data/dataset_private.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -26,17 +26,12 @@ static blv_error make_dense(blv_dataset *d, const char *name, blv_message *why) 
     return BLV_OK;
 }
 
-static size_t count_stored(const blv_dataset_view *v) {
-    size_t stored = 0;
+static blv_error make_sparse(blv_dataset *d, blv_message *why) {
+    blv_dataset_view *v = &d->view;
+    size_t stored = 0, n = 0;
     for (size_t i = 0; i < v->rows; i++)
         for (size_t j = 0; j < v->columns; j++)
             stored += blv_value_get(v->dense, v->precision, i * v->stride + j) != 0.0;
-    return stored;
-}
-
-static blv_error make_sparse(blv_dataset *d, blv_message *why) {
-    blv_dataset_view *v = &d->view;
-    size_t stored = count_stored(v), n = 0;
     size_t *row_start = blv_data_alloc(v->rows + 1, sizeof *row_start);
     uint32_t *column = blv_data_alloc(stored, sizeof *column);
     void *value = blv_data_alloc(stored, blv_value_size(v->precision));
@@ -88,7 +83,6 @@ static blv_error narrow(blv_dataset *d, blv_part_name part, size_t count, const 
     void *trimmed = realloc(d->part[part]->data, (count > 0 ? count : 1) * sizeof(float));
     if (trimmed)
         d->part[part]->data = trimmed;
-    d->view.precision = BLV_F32;
     blv_dataset_put_shared(d, part, d->part[part]);
     return BLV_OK;
 }
@@ -98,28 +92,23 @@ static blv_error widen(blv_dataset *d, blv_part_name part, size_t count, blv_mes
     double *wide = blv_data_alloc(count, sizeof *wide);
     for (size_t i = 0; wide && i < count; i++)
         wide[i] = (double)single[i];
-    if (!blv_dataset_put(d, part, wide))
-        return blv_explain_memory(why);
-    d->view.precision = BLV_F64;
-    return BLV_OK;
-}
-
-static blv_error set_precision(blv_dataset *d, blv_precision precision, const char *name,
-                               blv_message *why) {
-    blv_dataset_view *v = &d->view;
-    if (v->precision == precision)
-        return BLV_OK;
-    const blv_part_name part = v->dense ? BLV_PART_DENSE : BLV_PART_VALUE;
-    /* rows of the set's own, without gaps between them */
-    if (v->dense && (v->mapped || d->dense_offset > 0) &&
-        !blv_dataset_put(d, part, blv_dense_rows(v, v->columns, 0.0)))
-        return blv_explain_memory(why);
-    size_t count = v->dense ? v->rows * v->columns : v->row_start[v->rows];
-    return precision == BLV_F32 ? narrow(d, part, count, name, why) : widen(d, part, count, why);
+    return blv_need_memory(blv_dataset_put(d, part, wide), why);
 }
 
 blv_error blv_dataset_convert(blv_dataset *dataset, blv_layout layout, blv_precision precision,
                               const char *name, blv_message *why) {
     BLV_CHECK(set_layout(dataset, layout, name, why));
-    return set_precision(dataset, precision, name, why);
+    blv_dataset_view *v = &dataset->view;
+    if (v->precision == precision)
+        return BLV_OK;
+    const blv_part_name part = v->dense ? BLV_PART_DENSE : BLV_PART_VALUE;
+    /* rows of the set's own, without gaps between them */
+    if (v->dense && (v->mapped || dataset->dense_offset > 0) &&
+        !blv_dataset_put(dataset, part, blv_dense_rows(v, v->columns, 0.0)))
+        return blv_explain_memory(why);
+    size_t count = v->dense ? v->rows * v->columns : v->row_start[v->rows];
+    BLV_CHECK(precision == BLV_F32 ? narrow(dataset, part, count, name, why)
+                                   : widen(dataset, part, count, why));
+    v->precision = precision;
+    return BLV_OK;
 }

@@ -4,65 +4,60 @@
 #include "data/reading.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
-static const char *const format_names[] = {
-    [BLV_FORMAT_NONE] = "",           [BLV_FORMAT_LIBSVM] = "libsvm",     [BLV_FORMAT_CSV] = "csv",
-    [BLV_FORMAT_NPY] = "npy",         [BLV_FORMAT_NPZ] = "npz",           [BLV_FORMAT_IDX] = "idx",
-    [BLV_FORMAT_CIFAR10] = "cifar10", [BLV_FORMAT_CIFAR100] = "cifar100",
+static const struct {
+    const char *name;
+    blv_error (*read)(blv_reading *r);
+    bool own_labels; /* rather than in a separate file */
+} formats[] = {
+    [BLV_FORMAT_LIBSVM] = {"libsvm", blv_read_libsvm, true},
+    [BLV_FORMAT_CSV] = {"csv", blv_read_csv, true},
+    [BLV_FORMAT_NPY] = {"npy", blv_read_npz, false},
+    [BLV_FORMAT_NPZ] = {"npz", blv_read_npz, false},
+    [BLV_FORMAT_IDX] = {"idx", blv_read_idx, false},
+    [BLV_FORMAT_CIFAR10] = {"cifar10", blv_read_cifar, true},
+    [BLV_FORMAT_CIFAR100] = {"cifar100", blv_read_cifar, true},
 };
 
-static blv_error dispatch(blv_reading *r, blv_format format) {
-    bool own_labels =
-        format != BLV_FORMAT_NPY && format != BLV_FORMAT_NPZ && format != BLV_FORMAT_IDX;
-    if (own_labels && r->options.labels)
-        return blv_explain(r->why, BLV_E_VALUE,
-                           "%s: a file of labels is given, but %s files hold their own", r->shown,
-                           format_names[format]);
-    switch (format) {
-    case BLV_FORMAT_LIBSVM:
-        return blv_read_libsvm(r);
-    case BLV_FORMAT_CSV:
-        return blv_read_csv(r);
-    case BLV_FORMAT_NPY:
-    case BLV_FORMAT_NPZ:
-        return blv_read_npz(r);
-    case BLV_FORMAT_IDX:
-        return blv_read_idx(r);
-    case BLV_FORMAT_CIFAR10:
-    case BLV_FORMAT_CIFAR100:
-        return blv_read_cifar(r, format == BLV_FORMAT_CIFAR100);
-    case BLV_FORMAT_NONE:
-        break;
-    }
-    return blv_explain(r->why, BLV_E_FORMAT, "%s: format unknown", r->shown);
+blv_shown_text blv_show(const char *text, size_t length) {
+    enum { MOST = 32 };
+    blv_shown_text shown = {"nothing"};
+    char copy[MOST];
+    size_t n = length < MOST ? length : MOST;
+    for (size_t i = 0; i < n; i++)
+        copy[i] = (unsigned char)text[i] < 0x20 || text[i] == 0x7f ? '?' : text[i];
+    if (n > 0)
+        snprintf(shown.text, sizeof shown.text, "'%.*s%s'", (int)n, copy, length > n ? "..." : "");
+    return shown;
 }
 
 static blv_error record(blv_reading *r) {
     const blv_dataset_view *v = &r->dataset->view;
     char labels[40];
     snprintf(labels, sizeof labels, "%zu classes", v->classes);
-    bool added = blv_dataset_record(r->dataset, "read %s: %s, %zu rows, %zu features, %s", r->path,
-                                    v->format, v->rows, v->columns,
-                                    v->classes > 0 ? labels
-                                    : v->target    ? "real targets"
-                                                   : "no labels");
-    return added ? BLV_OK : blv_explain_memory(r->why);
+    return blv_need_memory(blv_dataset_record(r->dataset, "read %s: %s, %zu rows, %zu features, %s",
+                                              r->path, v->format, v->rows, v->columns,
+                                              v->classes > 0 ? labels
+                                              : v->target    ? "real targets"
+                                                             : "no labels"),
+                           r->why);
 }
 
-static blv_error read_input(blv_reading *r, blv_format format) {
-    blv_error error = BLV_OK;
-    if (format == BLV_FORMAT_NONE)
-        error = blv_detect_format(r->input, &format, r->why);
-    if (error)
-        return error;
-    r->dataset->view.format = format_names[format];
-    error = dispatch(r, format);
-    if (!error)
-        error = blv_dataset_convert(r->dataset, r->options.layout, r->options.precision, r->shown,
-                                    r->why);
-    if (!error)
-        error = blv_dataset_finish(r->dataset, r->path, r->why);
-    return error ? error : record(r);
+static blv_error read_input(blv_reading *r) {
+    if (r->format == BLV_FORMAT_NONE)
+        BLV_CHECK(blv_detect_format(r->input, &r->format, r->why));
+    blv_dataset *d = r->dataset;
+    d->view.format = formats[r->format].name;
+    if (formats[r->format].own_labels && r->options.labels)
+        return blv_explain(r->why, BLV_E_VALUE,
+                           "%s: a file of labels is given, but %s files hold their own", r->shown,
+                           d->view.format);
+    BLV_CHECK(formats[r->format].read(r));
+    BLV_CHECK(blv_put_labels(r));
+    BLV_CHECK(blv_dataset_convert(d, r->options.layout, r->options.precision, r->shown, r->why));
+    BLV_CHECK(blv_dataset_finish(d, r->path, r->why));
+    return record(r);
 }
 
 blv_error blv_dataset_read(blv_dataset **dataset, const char *path, const blv_read_options *options,
@@ -77,7 +72,7 @@ blv_error blv_dataset_read_as(blv_dataset **dataset, blv_format format, const ch
         *dataset = NULL;
     if (!dataset || !path)
         return blv_explain(why, BLV_E_ARGUMENT, "blv_dataset_read: a required argument is NULL");
-    blv_reading r = {.path = path, .shown = blv_shown_path(path), .why = why};
+    blv_reading r = {.path = path, .shown = blv_shown_path(path), .format = format, .why = why};
     BLV_CHECK(blv_caller_struct(&r.options, sizeof r.options, options, "blv_read_options", why));
     if (r.options.max_classes == 0)
         r.options.max_classes = USUAL_MAX_CLASSES;
@@ -85,12 +80,15 @@ blv_error blv_dataset_read_as(blv_dataset **dataset, blv_format format, const ch
         return blv_explain(why, BLV_E_VALUE, "the precision is neither f32 nor f64");
     BLV_CHECK(blv_input_open(&r.input, path, why));
     r.dataset = blv_dataset_new();
-    blv_error error = r.dataset ? read_input(&r, format) : blv_explain_memory(why);
+    blv_error error = r.dataset ? read_input(&r) : blv_explain_memory(why);
     blv_input_close(r.input);
-    if (error) {
+    blv_texts_free(&r.classes);
+    free(r.label.items);
+    free(r.truth.items);
+    free(r.target.items);
+    if (error)
         blv_dataset_release(r.dataset);
-        return error;
-    }
-    *dataset = r.dataset;
-    return BLV_OK;
+    else
+        *dataset = r.dataset;
+    return error;
 }

@@ -12,25 +12,16 @@
 
 enum { MAX_DIMS = 8, PIECE = 1 << 16 };
 
-size_t blv_idx_item_size(unsigned type) {
-    switch (type) {
-    case 0x08: /* unsigned byte */
-    case 0x09: /* signed byte */
-        return 1;
-    case 0x0b: /* short */
-        return 2;
-    case 0x0c: /* int */
-    case 0x0d: /* float */
-        return 4;
-    case 0x0e: /* double */
-        return 8;
-    default:
-        return 0;
-    }
+/* 0 for a type that does not exist. */
+static size_t size_of_type(unsigned type) {
+    static const unsigned char sizes[] = {
+        [0x08] = 1 /* unsigned byte */, [0x09] = 1 /* signed byte */, [0x0b] = 2 /* short */,
+        [0x0c] = 4 /* int */,           [0x0d] = 4 /* float */,       [0x0e] = 8 /* double */};
+    return type < sizeof sizes ? sizes[type] : 0;
 }
 
 bool blv_is_idx(const unsigned char *bytes, size_t count) {
-    return count >= 4 && bytes[0] == 0 && bytes[1] == 0 && blv_idx_item_size(bytes[2]) > 0 &&
+    return count >= 4 && bytes[0] == 0 && bytes[1] == 0 && size_of_type(bytes[2]) > 0 &&
            bytes[3] >= 1;
 }
 
@@ -85,87 +76,87 @@ static void convert(const blv_idx *idx, const unsigned char *bytes, size_t count
                       element(bytes + i * idx->item_size, idx->type, idx->item_size));
 }
 
-static blv_error reject(const blv_idx *idx, blv_message *why, const char *problem) {
+static blv_error reject(blv_input *input, uint64_t at, const char *problem, blv_message *why) {
     return blv_explain(why, BLV_E_FORMAT, "%s: byte %" PRIu64 ": %s",
-                       blv_shown_path(blv_input_path(idx->input)), blv_input_position(idx->input),
-                       problem);
+                       blv_shown_path(blv_input_path(input)), at, problem);
 }
 
 /* Memory for all elements at once, where that is nothing unusual for a file of this size; else it
  * grows with the bytes that arrive: a compressed file may promise what it does not hold. */
 blv_error blv_idx_read(const blv_idx *idx, blv_precision precision, void **values,
                        blv_message *why) {
-    size_t size = blv_value_size(precision), count = (size_t)idx->count, capacity = 0;
-    char *out = NULL;
-    unsigned char piece[PIECE];
+    size_t size = blv_value_size(precision), count = (size_t)idx->count, got = 0;
     const size_t most = PIECE / idx->item_size;
+    unsigned char piece[PIECE];
+    blv_list out = {0};
     if (idx->count * idx->item_size <= blv_input_likely(idx->input)) {
-        out = blv_data_alloc(count, size);
-        capacity = out ? count : 0;
+        out.items = blv_data_alloc(count, size);
+        out.capacity = count;
     }
     blv_error error = BLV_OK;
-    for (size_t done = 0; !error && (done < count || !out);) {
-        size_t part = count - done < most ? count - done : most, got = 0;
-        char *more = blv_grown(out, &capacity, done + part, size);
-        if (!more) {
-            error = blv_explain_memory(why);
-            break;
-        }
-        out = more;
-        error = blv_input_read(idx->input, piece, part * idx->item_size, &got, why);
+    do {
+        size_t part = count - out.count < most ? count - out.count : most;
+        char *to = blv_list_room(&out, part, size);
+        error = to ? blv_input_read(idx->input, piece, part * idx->item_size, &got, why)
+                   : blv_explain_memory(why);
         if (!error && got < part * idx->item_size)
-            error = reject(idx, why, "the file ends inside the elements");
+            error = reject(idx->input, blv_input_position(idx->input),
+                           "the file ends inside the elements", why);
         if (!error)
-            convert(idx, piece, part, precision, out + done * size);
-        done += part;
-    }
-    size_t got = 0;
+            convert(idx, piece, part, precision, to);
+        out.count += part;
+    } while (!error && out.count < count);
     if (!error)
         error = blv_input_read(idx->input, piece, 1, &got, why);
     if (!error && got > 0)
-        error = reject(idx, why, "expected the end of the file after the last element");
-    if (error) {
-        free(out);
-        return error;
-    }
-    *values = blv_trimmed(out, count, size);
-    return BLV_OK;
+        error = reject(idx->input, blv_input_position(idx->input),
+                       "expected the end of the file after the last element", why);
+    if (error)
+        free(out.items);
+    else
+        *values = blv_list_take(&out, size);
+    return error;
 }
 
 /* ---- The header ---- */
 
-blv_error blv_idx_open(blv_idx *idx, blv_input *input, blv_message *why) {
-    unsigned char head[4 + 4 * MAX_DIMS];
-    size_t got = 0;
+blv_error blv_idx_parse(blv_idx *idx, blv_input *input, const unsigned char *bytes, size_t count,
+                        blv_message *why) {
     *idx = (blv_idx){.input = input, .count = 1};
-    BLV_CHECK(blv_input_read(input, head, 4, &got, why));
-    if (!blv_is_idx(head, got))
-        return reject(idx, why, "expected the header of an IDX file");
-    if (head[3] > MAX_DIMS)
-        return reject(idx, why, "more than 8 dimensions");
-    idx->type = head[2];
-    idx->item_size = blv_idx_item_size(idx->type);
-    idx->dims = head[3];
-    BLV_CHECK(blv_input_read(input, head + 4, 4 * idx->dims, &got, why));
-    if (got < 4 * idx->dims)
-        return reject(idx, why, "the file ends inside the dimensions");
-
-    uint64_t header = 4 + 4 * idx->dims, most = blv_input_most(input), bytes = idx->item_size;
+    if (!blv_is_idx(bytes, count))
+        return reject(input, count < 4 ? count : 4, "expected the header of an IDX file", why);
+    idx->type = bytes[2];
+    idx->item_size = size_of_type(idx->type);
+    idx->dims = bytes[3];
+    if (idx->dims > MAX_DIMS)
+        return reject(input, 4, "more than 8 dimensions", why);
+    uint64_t header = 4 + 4 * idx->dims, most = blv_input_most(input), need = idx->item_size;
+    if (count < header)
+        return reject(input, count, "the file ends inside the dimensions", why);
     for (size_t d = 0; d < idx->dims; d++) {
-        idx->shape[d] = big_endian(head + 4 + 4 * d, 4);
-        if (idx->shape[d] > 0 && bytes > most / idx->shape[d])
-            return reject(idx, why, "the dimensions need more bytes than the file can hold");
-        bytes *= idx->shape[d];
+        idx->shape[d] = big_endian(bytes + 4 + 4 * d, 4);
+        if (idx->shape[d] > 0 && need > most / idx->shape[d])
+            return reject(input, header, "the dimensions need more bytes than the file can hold",
+                          why);
+        need *= idx->shape[d];
         idx->count *= idx->shape[d];
     }
-    if (!blv_input_is_gzip(input) && bytes != most - header) {
-        char problem[120];
-        snprintf(problem, sizeof problem,
-                 "the dimensions need %" PRIu64 " bytes of elements, there are %" PRIu64, bytes,
-                 most - header);
-        return reject(idx, why, problem);
-    }
-    return BLV_OK;
+    if (blv_input_is_gzip(input) || need == most - header)
+        return BLV_OK;
+    char problem[120];
+    snprintf(problem, sizeof problem,
+             "the dimensions need %" PRIu64 " bytes of elements, there are %" PRIu64, need,
+             most - header);
+    return reject(input, header, problem, why);
+}
+
+blv_error blv_idx_open(blv_idx *idx, blv_input *input, blv_message *why) {
+    const unsigned char *bytes = NULL;
+    unsigned char skipped[4 + 4 * MAX_DIMS];
+    size_t count = 0;
+    BLV_CHECK(blv_input_peek(input, &bytes, &count, why));
+    BLV_CHECK(blv_idx_parse(idx, input, bytes, count, why));
+    return blv_input_read(input, skipped, 4 + 4 * idx->dims, &count, why);
 }
 
 /* ---- The labels' file ---- */
@@ -207,13 +198,10 @@ static blv_error take_labels(blv_reading *r) {
     if (r->options.labels)
         return blv_read_label_file(r, r->options.labels);
     char *path = labels_path(r->path);
-    blv_error error;
-    if (path)
-        error = blv_read_label_file(r, path);
-    else if (!blv_dataset_note(r->dataset, "no file of labels found beside it"))
-        error = blv_explain_memory(r->why);
-    else
-        error = BLV_OK;
+    if (!path)
+        return blv_need_memory(blv_dataset_note(r->dataset, "no file of labels found beside it"),
+                               r->why);
+    blv_error error = blv_read_label_file(r, path);
     free(path);
     return error;
 }
@@ -236,8 +224,7 @@ blv_error blv_read_idx(blv_reading *r) {
     }
     d->view.precision = r->options.precision;
     void *dense = NULL;
-    blv_error error = blv_idx_read(&idx, d->view.precision, &dense, r->why);
-    if (!error && !blv_dataset_put(d, BLV_PART_DENSE, dense))
-        error = blv_explain_memory(r->why);
-    return error ? error : take_labels(r);
+    BLV_CHECK(blv_idx_read(&idx, d->view.precision, &dense, r->why));
+    BLV_CHECK(blv_need_memory(blv_dataset_put(d, BLV_PART_DENSE, dense), r->why));
+    return take_labels(r);
 }

@@ -1,14 +1,26 @@
 /* Labels: numbers or texts become classes, or stay numbers when they are real targets. */
-#include "base/decimal.h"
+#include "base/number_text.h"
 #include "data/reading.h"
 
-#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- One at a time ---- */
+
+/* Adds the text to the list, and says by *many whether there are too many different ones. */
+static blv_error add_text(blv_reading *r, blv_list *list, const char *text, size_t length,
+                          bool *many) {
+    int32_t *place = blv_list_room(list, 1, sizeof *place);
+    int32_t number = place ? blv_texts_number(&r->classes, text, length) : -1;
+    if (number < 0)
+        return blv_explain_memory(r->why);
+    *place = number;
+    list->count++;
+    *many = r->classes.items.count > r->options.max_classes;
+    return BLV_OK;
+}
 
 static blv_error reject_classes(blv_reading *r, const char *source) {
     return blv_explain(r->why, BLV_E_FORMAT,
@@ -17,191 +29,160 @@ static blv_error reject_classes(blv_reading *r, const char *source) {
                        source, r->options.max_classes);
 }
 
-blv_error blv_add_label_text(blv_reading *r, blv_label_texts *texts, const char *text,
-                             size_t length, size_t line) {
-    blv_error error = blv_label_texts_add(texts, text, length);
-    if (error == BLV_E_FORMAT) {
-        char source[256];
-        snprintf(source, sizeof source, "%s: line %zu", r->shown, line);
-        return reject_classes(r, source);
-    }
-    return error ? blv_explain_memory(r->why) : BLV_OK;
+blv_error blv_add_label_text(blv_reading *r, blv_list *list, const char *text, size_t length,
+                             const char *shown, size_t line) {
+    bool many = false;
+    BLV_CHECK(add_text(r, list, text, length, &many));
+    if (!many)
+        return BLV_OK;
+    char source[256];
+    snprintf(source, sizeof source, "%s: line %zu", shown, line);
+    return reject_classes(r, source);
 }
 
-/* ---- All at once ---- */
-
-bool blv_put_labels(blv_reading *r, blv_label_texts *texts, double **target) {
-    if (texts)
-        return blv_label_texts_finish(texts, r->dataset);
-    double *taken = *target;
-    *target = NULL;
-    return !taken || blv_dataset_put(r->dataset, BLV_PART_TARGET,
-                                     blv_trimmed(taken, r->dataset->view.rows, sizeof *taken));
+blv_error blv_add_target(blv_reading *r, double target) {
+    double *place = blv_list_room(&r->target, 1, sizeof *place);
+    if (!place)
+        return blv_explain_memory(r->why);
+    *place = target;
+    r->target.count++;
+    return BLV_OK;
 }
 
-static blv_error add_number(blv_reading *r, blv_label_texts *texts, double label, size_t row,
-                            const char *source) {
+static blv_error add_number(blv_reading *r, double label, const char *source) {
     char text[32];
+    bool many = false;
+    if (r->options.real_targets)
+        return blv_add_target(r, label);
     if (!(fabs(label) <= 9007199254740992.0) || label != floor(label))
         return blv_explain(r->why, BLV_E_FORMAT,
                            "%s: label %g of row %zu is not a whole number; expected classes, or "
                            "that they are taken as real targets",
-                           source, label, row);
+                           source, label, r->label.count);
     int length = snprintf(text, sizeof text, "%.0f", label + 0.0);
-    blv_error error = blv_label_texts_add(texts, text, (size_t)length);
-    if (error == BLV_E_FORMAT)
-        return reject_classes(r, source);
-    return error ? blv_explain_memory(r->why) : BLV_OK;
+    BLV_CHECK(add_text(r, &r->label, text, (size_t)length, &many));
+    return many ? reject_classes(r, source) : BLV_OK;
 }
 
-blv_error blv_take_number_labels(blv_reading *r, const double *labels, const char *source) {
-    size_t rows = r->dataset->view.rows;
-    bool real = r->options.real_targets;
-    double *target = real ? blv_data_copy(labels, rows, sizeof *labels) : NULL;
-    blv_label_texts *texts = real ? NULL : blv_label_texts_new(r->options.max_classes);
-    blv_error error = texts || target ? BLV_OK : blv_explain_memory(r->why);
-    for (size_t i = 0; !error && texts && i < rows; i++)
-        error = add_number(r, texts, labels[i], i, source);
-    if (!error && !blv_put_labels(r, texts, &target))
-        error = blv_explain_memory(r->why);
-    blv_label_texts_free(texts);
-    return error;
+blv_error blv_add_label_numbers(blv_reading *r, const double *labels, size_t count,
+                                const char *source) {
+    for (size_t i = 0; i < count; i++)
+        BLV_CHECK(add_number(r, labels[i], source));
+    return BLV_OK;
+}
+
+blv_error blv_put_labels(blv_reading *r) {
+    bool put = true;
+    if (r->label.count > 0)
+        put = blv_dataset_put_classes(r->dataset, &r->classes, r->label.items, r->truth.items);
+    else if (r->target.count > 0)
+        put =
+            blv_dataset_put(r->dataset, BLV_PART_TARGET, blv_list_take(&r->target, sizeof(double)));
+    return blv_need_memory(put, r->why);
 }
 
 /* ---- A file of labels ---- */
 
-static blv_error reject_count(blv_reading *r, const char *path, size_t count) {
+static blv_error reject_count(blv_reading *r, const char *shown, size_t count) {
     return blv_explain(r->why, BLV_E_FORMAT, "%s: %zu labels; expected %zu, one for each row",
-                       blv_shown_path(path), count, r->dataset->view.rows);
+                       shown, count, r->dataset->view.rows);
 }
 
-static blv_error take_idx_labels(blv_reading *r, blv_input *input, const char *path) {
+static blv_error add_idx_labels(blv_reading *r, blv_input *input, const char *shown) {
     blv_idx idx;
     void *labels = NULL;
     BLV_CHECK(blv_idx_open(&idx, input, r->why));
     if (idx.dims != 1)
         return blv_explain(r->why, BLV_E_FORMAT, "%s: %zu dimensions; expected labels with one",
-                           blv_shown_path(path), idx.dims);
+                           shown, idx.dims);
     if (idx.count != r->dataset->view.rows)
-        return reject_count(r, path, (size_t)idx.count);
+        return reject_count(r, shown, (size_t)idx.count);
     blv_error error = blv_idx_read(&idx, BLV_F64, &labels, r->why);
     if (!error)
-        error = blv_take_number_labels(r, labels, blv_shown_path(path));
+        error = blv_add_label_numbers(r, labels, (size_t)idx.count, shown);
     free(labels);
     return error;
 }
 
-static blv_error take_array_labels(blv_reading *r, blv_input *input, const char *path) {
+static blv_error add_array_labels(blv_reading *r, blv_input *input, const char *shown) {
     blv_npz *npz = NULL;
     unsigned char *held = NULL;
     blv_error error = blv_npz_open_input(&npz, &held, input, r->why);
-    if (!error) {
-        const char *name = blv_npz_label_name(npz);
-        error = name ? blv_take_npz_labels(r, npz, name)
-                     : blv_explain(r->why, BLV_E_NAME,
-                                   "%s: no array of labels; expected y, labels or target",
-                                   blv_shown_path(path));
-    }
+    const char *name = error ? NULL : blv_npz_label_name(npz);
+    if (name)
+        error = blv_add_npz_labels(r, npz, name);
+    else if (!error)
+        error = blv_explain(r->why, BLV_E_NAME,
+                            "%s: no array of labels; expected y, labels or target", shown);
     blv_npz_close(npz);
     free(held);
     return error;
 }
 
-typedef struct text_labels {
-    blv_reading *r;
-    const char *path;
-    blv_label_texts *texts; /* NULL: numbers */
-    double *target;
-    size_t count, line;
-} text_labels;
-
-static blv_error take_label_line(text_labels *t, const char *p, size_t length) {
+static blv_error add_label_line(blv_reading *r, const char *p, size_t length, const char *shown,
+                                size_t line) {
+    bool real = r->options.real_targets;
+    double target;
     while (length > 0 && p[length - 1] && strchr(" \t\r", p[length - 1]))
         length--;
     if (length == 0)
         return BLV_OK;
-    if (t->count == t->r->dataset->view.rows)
-        return blv_explain(t->r->why, BLV_E_FORMAT,
-                           "%s: line %zu: a label too many; expected %zu, one for each row",
-                           blv_shown_path(t->path), t->line, t->count);
-    if (t->texts && memchr(p, 0, length))
-        return blv_explain(t->r->why, BLV_E_FORMAT, "%s: line %zu: the label has a zero byte",
-                           blv_shown_path(t->path), t->line);
-    if (t->texts) {
-        blv_reading as_file = *t->r;
-        as_file.shown = blv_shown_path(t->path);
-        t->count++;
-        return blv_add_label_text(&as_file, t->texts, p, length, t->line);
-    }
-    assert(t->target);
-    double *target = &t->target[t->count++];
-    if (blv_decimal(p, target) == p + length && isfinite(*target))
-        return BLV_OK;
-    return blv_explain(t->r->why, BLV_E_FORMAT, "%s: line %zu: expected a number, found %s",
-                       blv_shown_path(t->path), t->line, blv_show(p, length).text);
+    if (r->label.count + r->target.count == r->dataset->view.rows)
+        return blv_explain(r->why, BLV_E_FORMAT,
+                           "%s: line %zu: a label too many; expected %zu, one for each row", shown,
+                           line, r->dataset->view.rows);
+    if (!real && memchr(p, 0, length))
+        return blv_explain(r->why, BLV_E_FORMAT, "%s: line %zu: the label has a zero byte", shown,
+                           line);
+    if (!real)
+        return blv_add_label_text(r, &r->label, p, length, shown, line);
+    if (blv_decimal(p, &target) == p + length && isfinite(target))
+        return blv_add_target(r, target);
+    return blv_explain(r->why, BLV_E_FORMAT, "%s: line %zu: expected a number, found %s", shown,
+                       line, blv_show(p, length).text);
 }
 
-static blv_error take_label_lines(text_labels *t, blv_input *input) {
+static blv_error add_text_labels(blv_reading *r, blv_input *input, const char *shown) {
+    char *begin = NULL, *end = NULL;
     const char *p = NULL;
+    bool last;
+    size_t line = 1;
     for (;;) {
-        char *begin = NULL, *end = NULL;
-        bool last;
-        blv_error error = blv_input_lines(input, p, &begin, &end, &last, t->r->why);
-        if (error || begin == end)
-            return error;
-        for (p = begin; p < end; t->line++) {
+        BLV_CHECK(blv_input_lines(input, p, &begin, &end, &last, r->why));
+        if (begin == end)
+            break;
+        for (p = begin; p < end; line++) {
             const char *newline = memchr(p, '\n', (size_t)(end - p));
-            error = take_label_line(t, p, (size_t)(newline - p));
-            if (error)
-                return error;
+            BLV_CHECK(add_label_line(r, p, (size_t)(newline - p), shown, line));
             p = newline + 1;
         }
     }
+    size_t count = r->label.count + r->target.count;
+    return count == r->dataset->view.rows ? BLV_OK : reject_count(r, shown, count);
 }
 
-static blv_error take_text_labels(blv_reading *r, blv_input *input, const char *path) {
-    text_labels t = {.r = r, .path = path, .line = 1};
-    if (r->options.real_targets)
-        t.target = blv_data_alloc(r->dataset->view.rows, sizeof *t.target);
-    else
-        t.texts = blv_label_texts_new(r->options.max_classes);
-    blv_error error = t.target || t.texts ? BLV_OK : blv_explain_memory(r->why);
-    if (!error)
-        error = take_label_lines(&t, input);
-    if (!error && t.count != r->dataset->view.rows)
-        error = reject_count(r, path, t.count);
-    if (!error && !blv_put_labels(r, t.texts, &t.target))
-        error = blv_explain_memory(r->why);
-    free(t.target);
-    blv_label_texts_free(t.texts);
-    return error;
+static blv_error add_labels(blv_reading *r, blv_input *input, const char *shown) {
+    blv_format format;
+    BLV_CHECK(blv_detect_format(input, &format, r->why));
+    switch (format) {
+    case BLV_FORMAT_IDX:
+        return add_idx_labels(r, input, shown);
+    case BLV_FORMAT_NPY:
+    case BLV_FORMAT_NPZ:
+        return add_array_labels(r, input, shown);
+    case BLV_FORMAT_LIBSVM: /* text: numbers */
+    case BLV_FORMAT_CSV:    /* text: words */
+        return add_text_labels(r, input, shown);
+    default:
+        return blv_explain(r->why, BLV_E_FORMAT,
+                           "%s: expected labels as IDX, NPY, NPZ or text, one a line", shown);
+    }
 }
 
 blv_error blv_read_label_file(blv_reading *r, const char *path) {
     blv_input *input;
-    blv_format format;
-    blv_error error = blv_input_open(&input, path, r->why);
-    if (!error)
-        error = blv_detect_format(input, &format, r->why);
-    if (!error) {
-        switch (format) {
-        case BLV_FORMAT_IDX:
-            error = take_idx_labels(r, input, path);
-            break;
-        case BLV_FORMAT_NPY:
-        case BLV_FORMAT_NPZ:
-            error = take_array_labels(r, input, path);
-            break;
-        case BLV_FORMAT_LIBSVM: /* text: numbers */
-        case BLV_FORMAT_CSV:    /* text: words */
-            error = take_text_labels(r, input, path);
-            break;
-        default:
-            error = blv_explain(r->why, BLV_E_FORMAT,
-                                "%s: expected labels as IDX, NPY, NPZ or text, one a line",
-                                blv_shown_path(path));
-        }
-    }
+    BLV_CHECK(blv_input_open(&input, path, r->why));
+    blv_error error = add_labels(r, input, blv_shown_path(path));
     blv_input_close(input);
     return error;
 }

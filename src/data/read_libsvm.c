@@ -5,7 +5,7 @@
  *
  * Lines are parsed where they lie, and room for all pairs of a piece of text is made beforehand:
  * a pair takes four bytes at least, a row two. Zeros are not stored. */
-#include "base/decimal.h"
+#include "base/number_text.h"
 #include "data/reading.h"
 
 #include <assert.h>
@@ -17,17 +17,11 @@ enum { BYTES_PER_PAIR = 4, BYTES_PER_ROW = 2, INDEX_DIGITS = 10 };
 
 typedef struct svm_file {
     blv_reading *r;
-    size_t line; /* from 1 */
-    size_t rows, row_capacity;
-    size_t *row_start;
-    double *target; /* NULL: classes */
-    blv_label_texts *texts;
+    size_t line;         /* from 1 */
+    blv_list row_start;  /* of size_t */
     char last_label[32]; /* the label before, so that equal ones are checked once */
     size_t last_length;
-
-    size_t pairs, pair_capacity;
-    uint32_t *column;
-    double *value;
+    blv_list column, value; /* of uint32_t and double; column.count is that of both */
     uint32_t largest;
     bool has_zero, has_index, has_qid;
 } svm_file;
@@ -67,18 +61,17 @@ static blv_error check_label(svm_file *f, const char *p, size_t length, double *
 }
 
 static blv_error take_label(svm_file *f, const char *p, size_t length) {
-    blv_error error = BLV_OK;
-    if (f->target)
-        return check_label(f, p, length, &f->target[f->rows]);
+    double value;
+    if (f->r->options.real_targets) {
+        BLV_CHECK(check_label(f, p, length, &value));
+        return blv_add_target(f->r, value);
+    }
     if (length != f->last_length || memcmp(p, f->last_label, length) != 0) {
-        double value;
-        error = check_label(f, p, length, &value);
-        f->last_length = !error && length <= sizeof f->last_label ? length : 0;
+        BLV_CHECK(check_label(f, p, length, &value));
+        f->last_length = length <= sizeof f->last_label ? length : 0;
         memcpy(f->last_label, p, f->last_length);
     }
-    if (error)
-        return error;
-    return blv_add_label_text(f->r, f->texts, p, length, f->line);
+    return blv_add_label_text(f->r, &f->r->label, p, length, f->r->shown, f->line);
 }
 
 /* ---- Pairs ---- */
@@ -118,9 +111,9 @@ static const char *skip_qid(const char *p) {
 /* The pairs of a line. *cursor is moved to its newline or comment. */
 static blv_error take_pairs(svm_file *f, const char **cursor) {
     const char *p = *cursor;
-    uint32_t *column = f->column;
-    double *value = f->value;
-    size_t n = f->pairs;
+    uint32_t *column = f->column.items;
+    double *value = f->value.items;
+    size_t n = f->column.count;
     uint64_t next = 0;
     for (;;) {
         while (is_blank(*p))
@@ -157,7 +150,7 @@ static blv_error take_pairs(svm_file *f, const char **cursor) {
         if (next - 1 > f->largest)
             f->largest = (uint32_t)(next - 1);
     }
-    f->pairs = n;
+    f->column.count = f->value.count = n;
     *cursor = p;
     return BLV_OK;
 }
@@ -166,120 +159,80 @@ static blv_error take_pairs(svm_file *f, const char **cursor) {
 
 static blv_error take_line(svm_file *f, const char **cursor) {
     const char *p = *cursor;
-    blv_error error = BLV_OK;
     while (is_blank(*p))
         p++;
     if (*p != '\n' && *p != '#') {
         size_t length = word_length(p);
-        error = take_label(f, p, length);
+        BLV_CHECK(take_label(f, p, length));
         p += length;
-        if (!error)
-            error = take_pairs(f, &p);
-        if (!error)
-            f->row_start[++f->rows] = f->pairs;
+        BLV_CHECK(take_pairs(f, &p));
+        ((size_t *)f->row_start.items)[f->row_start.count++] = f->column.count;
     }
-    if (!error) {
-        while (*p != '\n')
-            p++;
-        *cursor = p + 1;
-        f->line++;
-    }
-    return error;
+    while (*p != '\n')
+        p++;
+    *cursor = p + 1;
+    f->line++;
+    return BLV_OK;
 }
 
-static blv_error make_room(svm_file *f, size_t bytes) {
-    size_t pairs = f->pairs + bytes / BYTES_PER_PAIR + 1;
-    size_t rows = f->rows + bytes / BYTES_PER_ROW + 2;
-    size_t capacity = f->pair_capacity;
-    uint32_t *column = blv_grown(f->column, &capacity, pairs, sizeof *column);
-    if (column)
-        f->column = column;
-    double *value = blv_grown(f->value, &f->pair_capacity, pairs, sizeof *value);
-    if (value)
-        f->value = value;
-    capacity = f->row_capacity;
-    double *target = NULL;
-    if (f->r->options.real_targets) {
-        target = blv_grown(f->target, &capacity, rows, sizeof *target);
-        if (target)
-            f->target = target;
-    }
-    size_t *row_start = blv_grown(f->row_start, &f->row_capacity, rows, sizeof *row_start);
-    if (row_start)
-        f->row_start = row_start;
-    bool made = column && value && row_start && (target || !f->r->options.real_targets);
-    return made ? BLV_OK : blv_explain_memory(f->r->why);
+static bool make_room(svm_file *f, size_t bytes) {
+    size_t pairs = bytes / BYTES_PER_PAIR + 1, rows = bytes / BYTES_PER_ROW + 1;
+    return blv_list_room(&f->column, pairs, sizeof(uint32_t)) &&
+           blv_list_room(&f->value, pairs, sizeof(double)) &&
+           blv_list_room(&f->row_start, rows, sizeof(size_t));
 }
 
 static blv_error take_all_lines(svm_file *f) {
-    blv_reading *r = f->r;
+    char *begin = NULL, *end = NULL;
     const char *p = NULL;
+    bool last;
+    size_t *start = blv_list_room(&f->row_start, 1, sizeof *start);
+    if (!start)
+        return blv_explain_memory(f->r->why);
+    *start = 0;
+    f->row_start.count = 1;
     for (;;) {
-        char *begin = NULL, *end = NULL;
-        bool last;
-        blv_error error = blv_input_lines(r->input, p, &begin, &end, &last, r->why);
-        if (!error && begin < end)
-            error = make_room(f, (size_t)(end - begin));
-        if (error || begin == end)
-            return error;
-        assert(f->row_start);
-        if (f->rows == 0)
-            f->row_start[0] = 0;
-        for (p = begin; p < end;) {
-            error = take_line(f, &p);
-            if (error)
-                return error;
-        }
+        BLV_CHECK(blv_input_lines(f->r->input, p, &begin, &end, &last, f->r->why));
+        if (begin == end)
+            return BLV_OK;
+        BLV_CHECK(blv_need_memory(make_room(f, (size_t)(end - begin)), f->r->why));
+        for (p = begin; p < end;)
+            BLV_CHECK(take_line(f, &p));
     }
 }
 
 /* ---- The set ---- */
 
-static blv_error hand_over(svm_file *f) {
+static blv_error put_rows(svm_file *f) {
     blv_reading *r = f->r;
     blv_dataset *d = r->dataset;
-    if (f->rows == 0)
+    if (f->row_start.count == 1)
         return blv_explain(r->why, BLV_E_FORMAT, "%s: there is no row of data", r->shown);
-    uint32_t base = f->has_zero ? 0 : 1;
+    uint32_t base = f->has_zero ? 0 : 1, *column = f->column.items;
+    for (size_t i = 0; base > 0 && i < f->column.count; i++)
+        column[i] -= base;
     size_t columns = f->has_index ? (size_t)f->largest - base + 1 : 0;
-    if (base > 0)
-        for (size_t i = 0; i < f->pairs; i++)
-            f->column[i] -= base;
-    d->view.rows = f->rows;
+    d->view.rows = f->row_start.count - 1;
     d->view.columns = columns > r->options.columns ? columns : r->options.columns;
     d->view.precision = BLV_F64;
-    bool ok =
-        blv_dataset_put_sparse(d, blv_trimmed(f->row_start, f->rows + 1, sizeof *f->row_start),
-                               blv_trimmed(f->column, f->pairs, sizeof *f->column),
-                               blv_trimmed(f->value, f->pairs, sizeof *f->value));
-    f->row_start = NULL;
-    f->column = NULL;
-    f->value = NULL;
-    ok = ok && blv_put_labels(r, f->texts, &f->target);
+    bool ok = blv_dataset_put_sparse(d, blv_list_take(&f->row_start, sizeof(size_t)),
+                                     blv_list_take(&f->column, sizeof *column),
+                                     blv_list_take(&f->value, sizeof(double)));
     ok = ok && (!f->has_qid || blv_dataset_note(d, "qid ignored"));
     ok = ok && (!f->has_zero || blv_dataset_note(d, "indices begin at 0"));
-    return ok ? BLV_OK : blv_explain_memory(r->why);
+    return blv_need_memory(ok, r->why);
 }
 
 blv_error blv_read_libsvm(blv_reading *r) {
     svm_file f = {.r = r, .line = 1};
-    blv_error error = BLV_OK;
     if (r->options.columns > BLV_COLUMNS_MAX)
         return blv_explain(r->why, BLV_E_VALUE, "%zu columns; at most 2147483648 are possible",
                            r->options.columns);
-    if (!r->options.real_targets) {
-        f.texts = blv_label_texts_new(r->options.max_classes);
-        if (!f.texts)
-            error = blv_explain_memory(r->why);
-    }
+    blv_error error = take_all_lines(&f);
     if (!error)
-        error = take_all_lines(&f);
-    if (!error)
-        error = hand_over(&f);
-    blv_label_texts_free(f.texts);
-    free(f.target);
-    free(f.row_start);
-    free(f.column);
-    free(f.value);
+        error = put_rows(&f);
+    free(f.row_start.items);
+    free(f.column.items);
+    free(f.value.items);
     return error;
 }

@@ -54,23 +54,21 @@ static blv_error reject(const blv_npz *npz, const char *name, blv_message *why,
 
 /* ---- Labels ---- */
 
-blv_error blv_take_npz_labels(blv_reading *r, blv_npz *npz, const char *name) {
+blv_error blv_add_npz_labels(blv_reading *r, blv_npz *npz, const char *name) {
     double *labels = NULL;
     blv_array about;
-    blv_error error = blv_npz_read_f64(npz, name, &labels, &about, r->why);
-    if (error)
-        return error;
+    BLV_CHECK(blv_npz_read_f64(npz, name, &labels, &about, r->why));
     size_t rows = r->dataset->view.rows;
     bool one_column = about.ndim == 1 || (about.ndim == 2 && about.shape[1] == 1);
-    char problem[120], source[300];
-    if (!one_column || about.count != rows) {
-        snprintf(problem, sizeof problem,
-                 "%zu labels in %zu dimensions; expected %zu, one for each row", about.count,
-                 about.ndim, rows);
-        error = reject(npz, name, r->why, problem);
+    char text[300];
+    blv_error error;
+    if (one_column && about.count == rows) {
+        snprintf(text, sizeof text, "%s: array '%s'", blv_shown_path(npz->path), name);
+        error = blv_add_label_numbers(r, labels, rows, text);
     } else {
-        snprintf(source, sizeof source, "%s: array '%s'", blv_shown_path(npz->path), name);
-        error = blv_take_number_labels(r, labels, source);
+        snprintf(text, sizeof text, "%zu labels in %zu dimensions; expected %zu, one for each row",
+                 about.count, about.ndim, rows);
+        error = reject(npz, name, r->why, text);
     }
     free(labels);
     return error;
@@ -94,9 +92,8 @@ static blv_error map_features(blv_reading *r, const blv_npz *npz, const char *na
         return reject(npz, name, r->why, "damaged: the checksum is wrong");
     }
     r->dataset->view.precision = r->options.precision;
-    return blv_dataset_put_map(r->dataset, map, length, (size_t)(place->at - from))
-               ? BLV_OK
-               : blv_explain_memory(r->why);
+    return blv_need_memory(blv_dataset_put_map(r->dataset, map, length, (size_t)(place->at - from)),
+                           r->why);
 }
 
 static bool can_be_mapped(const blv_reading *r, const blv_npz *npz, const blv_npz_place *place) {
@@ -110,9 +107,7 @@ static bool can_be_mapped(const blv_reading *r, const blv_npz *npz, const blv_np
 static blv_error take_dense(blv_reading *r, blv_npz *npz, const char *name) {
     blv_dataset *d = r->dataset;
     blv_npz_place place;
-    blv_error error = blv_npz_locate(npz, name, &place, r->why);
-    if (error)
-        return error;
+    BLV_CHECK(blv_npz_locate(npz, name, &place, r->why));
     const blv_npy_header *h = &place.header;
     if (h->ndim < 2)
         return reject(npz, name, r->why, "expected two or more dimensions, the first for the rows");
@@ -123,13 +118,13 @@ static blv_error take_dense(blv_reading *r, blv_npz *npz, const char *name) {
     d->view.rows = h->shape[0];
     d->view.columns = h->count / h->shape[0];
     if (can_be_mapped(r, npz, &place))
-        error = map_features(r, npz, name, &place);
-    if (error || d->view.mapped)
-        return error;
+        BLV_CHECK(map_features(r, npz, name, &place));
+    if (d->view.mapped)
+        return BLV_OK;
     double *dense = NULL;
     d->view.precision = BLV_F64;
     BLV_CHECK(blv_npz_read_f64(npz, name, &dense, NULL, r->why));
-    return blv_dataset_put(d, BLV_PART_DENSE, dense) ? BLV_OK : blv_explain_memory(r->why);
+    return blv_need_memory(blv_dataset_put(d, BLV_PART_DENSE, dense), r->why);
 }
 
 /* ---- Sparse features ---- */
@@ -137,7 +132,7 @@ static blv_error take_dense(blv_reading *r, blv_npz *npz, const char *name) {
 typedef struct csr {
     blv_reading *r;
     blv_npz *npz;
-    double *data, *indices, *indptr;
+    double *shape, *data, *indices, *indptr;
     size_t stored, rows, columns;
 } csr;
 
@@ -158,52 +153,35 @@ static bool whole(double value, double most) {
 
 static blv_error read_list(const csr *c, const char *name, double **list, size_t *count) {
     blv_array about;
-    blv_error error = blv_npz_read_f64(c->npz, name, list, &about, c->r->why);
-    if (!error && about.ndim != 1)
-        error = reject(c->npz, name, c->r->why, "expected one dimension");
-    if (!error)
-        *count = about.count;
-    return error;
-}
-
-static blv_error read_shape(csr *c) {
-    double *shape = NULL;
-    size_t count = 0;
-    blv_error error = read_list(c, "shape", &shape, &count);
-    if (!error &&
-        (count != 2 || !whole(shape[0], UINT32_MAX) || !whole(shape[1], (double)BLV_COLUMNS_MAX)))
-        error = reject(c->npz, "shape", c->r->why, "expected the numbers of rows and columns");
-    if (!error) {
-        c->rows = (size_t)shape[0];
-        c->columns = (size_t)shape[1];
-    }
-    free(shape);
-    return error;
+    BLV_CHECK(blv_npz_read_f64(c->npz, name, list, &about, c->r->why));
+    *count = about.count;
+    return about.ndim == 1 ? BLV_OK : reject(c->npz, name, c->r->why, "expected one dimension");
 }
 
 static blv_error read_lists(csr *c) {
+    blv_message *why = c->r->why;
     size_t count = 0;
-    blv_error error = read_shape(c);
-    if (!error)
-        error = read_list(c, "data", &c->data, &c->stored);
-    if (!error)
-        error = read_list(c, "indices", &c->indices, &count);
-    if (!error && count != c->stored)
-        error = reject(c->npz, "indices", c->r->why, "expected as many elements as in data");
-    if (!error)
-        error = read_list(c, "indptr", &c->indptr, &count);
-    if (!error && count != c->rows + 1)
-        error = reject(c->npz, "indptr", c->r->why, "expected one element more than rows");
-    if (error)
-        return error;
+    BLV_CHECK(read_list(c, "shape", &c->shape, &count));
+    if (count != 2 || !whole(c->shape[0], UINT32_MAX) ||
+        !whole(c->shape[1], (double)BLV_COLUMNS_MAX))
+        return reject(c->npz, "shape", why, "expected the numbers of rows and columns");
+    c->rows = (size_t)c->shape[0];
+    c->columns = (size_t)c->shape[1];
+    BLV_CHECK(read_list(c, "data", &c->data, &c->stored));
+    BLV_CHECK(read_list(c, "indices", &c->indices, &count));
+    if (count != c->stored)
+        return reject(c->npz, "indices", why, "expected as many elements as in data");
+    BLV_CHECK(read_list(c, "indptr", &c->indptr, &count));
+    if (count != c->rows + 1)
+        return reject(c->npz, "indptr", why, "expected one element more than rows");
     for (size_t i = 0; i <= c->rows; i++)
         if (!whole(c->indptr[i], (double)c->stored) || c->indptr[i] < (i ? c->indptr[i - 1] : 0.0))
-            return reject(c->npz, "indptr", c->r->why, "expected ascending places in data");
+            return reject(c->npz, "indptr", why, "expected ascending places in data");
     if (c->indptr[0] != 0.0 || c->indptr[c->rows] != (double)c->stored)
-        return reject(c->npz, "indptr", c->r->why, "expected places from 0 to the end of data");
+        return reject(c->npz, "indptr", why, "expected places from 0 to the end of data");
     for (size_t i = 0; i < c->stored; i++)
         if (!(c->columns > 0 && whole(c->indices[i], (double)c->columns - 1.0)))
-            return reject(c->npz, "indices", c->r->why, "expected columns within the shape");
+            return reject(c->npz, "indices", why, "expected columns within the shape");
     return BLV_OK;
 }
 
@@ -244,7 +222,7 @@ static blv_error take_rows(const csr *c, csr_item *item, size_t *row_start, uint
     return BLV_OK;
 }
 
-static blv_error hand_over(csr *c) {
+static blv_error put_rows(csr *c) {
     blv_dataset *d = c->r->dataset;
     d->view.rows = c->rows;
     d->view.columns = c->columns;
@@ -264,16 +242,18 @@ static blv_error hand_over(csr *c) {
 
 static blv_error take_sparse(blv_reading *r, blv_npz *npz) {
     csr c = {.r = r, .npz = npz};
-    char word[BLV_NPZ_WORD] = "csr";
+    char *form = NULL;
     blv_error error = BLV_OK;
     if (blv_npz_find(npz, "format"))
-        error = blv_npz_read_word(npz, "format", word, r->why);
-    if (!error && strcmp(word, "csr") != 0)
+        error = blv_npz_read_text(npz, "format", &form, r->why);
+    if (form && strcmp(form, "csr") != 0)
         error = reject(npz, "format", r->why, "the sparse matrix is not in CSR form; expected csr");
+    free(form);
     if (!error)
         error = read_lists(&c);
     if (!error)
-        error = hand_over(&c);
+        error = put_rows(&c);
+    free(c.shape);
     free(c.data);
     free(c.indices);
     free(c.indptr);
@@ -303,9 +283,9 @@ blv_error blv_read_npz(blv_reading *r) {
     if (!error && r->options.labels)
         error = blv_read_label_file(r, r->options.labels);
     else if (!error && !npz->is_npy && blv_npz_label_name(npz))
-        error = blv_take_npz_labels(r, npz, blv_npz_label_name(npz));
-    else if (!error && !blv_dataset_note(r->dataset, "no labels"))
-        error = blv_explain_memory(r->why);
+        error = blv_add_npz_labels(r, npz, blv_npz_label_name(npz));
+    else if (!error)
+        error = blv_need_memory(blv_dataset_note(r->dataset, "no labels"), r->why);
     blv_npz_close(npz);
     free(held);
     return error;

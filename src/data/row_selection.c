@@ -1,79 +1,121 @@
-/* Sets made from rows of other sets: chosen by number, and joined.
+/* Sets made from rows of other sets: chosen by number, joined, or with one more column.
  *
  * The kernels are fastest on rows that lie one after the other, so rows that are chosen are copied,
  * once: a fold of a cross-validation has one copy of its training rows, and every problem on them
  * shares it (blv_dataset_copy). Consecutive rows of a dense set are not copied at all, unless they
  * are so few that they would keep a much larger array in memory. */
-#include "data/dataset_ops.h"
+#include "data/dataset_private.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum { MOST_KEPT = 8 };
 
-/* ---- Rows by number ---- */
+/* Which rows to copy, in which order. */
+typedef struct row_list {
+    const blv_dataset_view *first, *second; /* second may be NULL */
+    const size_t *index;                    /* rows of the second follow those of the first; NULL:
+                                               all rows of both */
+    size_t count;
+} row_list;
 
-/* Puts the items index[0 .. count-1] of an array that the set has; they are `stride` bytes apart.
- */
-static bool put_picked(blv_dataset *d, blv_part_name name, const void *array, size_t stride,
-                       size_t bytes, const size_t *index, size_t count) {
-    if (!array)
+/* The set that row i of the list is from, and its number there. */
+static const blv_dataset_view *find_row(const row_list *l, size_t i, size_t *row) {
+    size_t rows = l->first->rows;
+    *row = l->index ? l->index[i] : i;
+    if (*row < rows)
+        return l->first;
+    *row -= rows;
+    return l->second;
+}
+
+/* Puts the items of all rows, `bytes` each, from arrays in which they are `stride` bytes apart. The
+ * part is dropped where one of the sets does not have it. */
+static bool gather(blv_dataset *d, blv_part_name part, const row_list *l, const void *first,
+                   size_t first_stride, const void *second, size_t second_stride, size_t bytes) {
+    if (!first || (l->second && !second)) {
+        blv_dataset_drop(d, part);
         return true;
-    char *picked = blv_data_alloc(count, bytes);
-    for (size_t i = 0; picked && i < count; i++)
-        memcpy(picked + i * bytes, (const char *)array + index[i] * stride, bytes);
-    return blv_dataset_put(d, name, picked);
+    }
+    char *items = blv_data_alloc(l->count, bytes);
+    for (size_t i = 0, row; items && i < l->count; i++) {
+        const char *from = find_row(l, i, &row) == l->first
+                               ? (const char *)first + row * first_stride
+                               : (const char *)second + row * second_stride;
+        memcpy(items + i * bytes, from, bytes);
+    }
+    return blv_dataset_put(d, part, items);
 }
 
-static bool pick_dense(blv_dataset *d, const blv_dataset_view *v, const size_t *index,
-                       size_t count) {
-    size_t size = blv_value_size(v->precision), next = 1;
-    while (next < count && index[next] == index[0] + next)
-        next++;
-    if (next < count || count < v->rows / MOST_KEPT)
-        return put_picked(d, BLV_PART_DENSE, v->dense, v->stride * size, v->columns * size, index,
-                          count);
-    d->dense_offset += index[0] * v->stride * size;
-    blv_dataset_put_shared(d, BLV_PART_DENSE, d->part[BLV_PART_DENSE]);
-    return true;
-}
-
-static bool pick_sparse(blv_dataset *d, const blv_dataset_view *v, const size_t *index,
-                        size_t count) {
-    size_t size = blv_value_size(v->precision);
-    size_t *start = blv_data_alloc(count + 1, sizeof *start);
+/* Puts the entries of all rows; `ones`: and a 1 in one more column of each. */
+static bool gather_sparse(blv_dataset *d, const row_list *l, bool ones) {
+    const blv_precision precision = l->first->precision;
+    const size_t size = blv_value_size(precision);
+    size_t row, *start = blv_data_alloc(l->count + 1, sizeof *start);
     if (!start)
         return false;
     start[0] = 0;
-    for (size_t i = 0; i < count; i++)
-        start[i + 1] = start[i] + (v->row_start[index[i] + 1] - v->row_start[index[i]]);
-    uint32_t *column = blv_data_alloc(start[count], sizeof *column);
-    char *value = blv_data_alloc(start[count], size);
-    for (size_t i = 0; column && value && i < count; i++) {
-        size_t from = v->row_start[index[i]], stored = start[i + 1] - start[i];
-        if (stored == 0)
-            continue;
-        memcpy(column + start[i], v->column + from, stored * sizeof *column);
-        memcpy(value + start[i] * size, (const char *)v->value + from * size, stored * size);
+    for (size_t i = 0; i < l->count; i++) {
+        const blv_dataset_view *v = find_row(l, i, &row);
+        start[i + 1] = start[i] + (v->row_start[row + 1] - v->row_start[row]) + ones;
+    }
+    uint32_t *column = blv_data_alloc(start[l->count], sizeof *column);
+    char *value = blv_data_alloc(start[l->count], size);
+    for (size_t i = 0; column && value && i < l->count; i++) {
+        const blv_dataset_view *v = find_row(l, i, &row);
+        size_t from = v->row_start[row], stored = v->row_start[row + 1] - from;
+        if (stored > 0) {
+            memcpy(column + start[i], v->column + from, stored * sizeof *column);
+            memcpy(value + start[i] * size, (const char *)v->value + from * size, stored * size);
+        }
+        if (ones) {
+            column[start[i] + stored] = (uint32_t)v->columns;
+            blv_value_set(value, precision, start[i] + stored, 1.0);
+        }
     }
     return blv_dataset_put_sparse(d, start, column, value);
 }
 
-blv_dataset *blv_dataset_pick(const blv_dataset *source, const size_t *index, size_t count) {
-    const blv_dataset_view *v = &source->view;
+/* Whether the rows of a dense set are consecutive, and enough of them to share its array. */
+static bool can_share(const row_list *l) {
+    size_t next = 1;
+    while (l->index && next < l->count && l->index[next] == l->index[0] + next)
+        next++;
+    return next == l->count && l->count >= l->first->rows / MOST_KEPT;
+}
+
+static bool gather_features(blv_dataset *d, const row_list *l) {
+    const blv_dataset_view *a = l->first, *b = l->second ? l->second : a;
+    const size_t size = blv_value_size(a->precision);
+    if (!a->dense)
+        return gather_sparse(d, l, false);
+    if (l->second || !can_share(l))
+        return gather(d, BLV_PART_DENSE, l, a->dense, a->stride * size, b->dense, b->stride * size,
+                      a->columns * size);
+    d->dense_offset += l->index[0] * a->stride * size;
+    blv_dataset_put_shared(d, BLV_PART_DENSE, d->part[BLV_PART_DENSE]);
+    return true;
+}
+
+/* A set of the listed rows, with all else from source; NULL when memory is short. */
+static blv_dataset *copy_rows(const blv_dataset *source, const row_list *l) {
+    const blv_dataset_view *a = l->first, *b = l->second ? l->second : a;
+    const size_t label = sizeof *a->label, target = sizeof *a->target;
     blv_dataset *d = blv_dataset_share(source);
     if (!d)
         return NULL;
-    d->view.rows = count;
-    blv_dataset_drop_transposed(d);
-    const size_t label = sizeof *v->label, target = sizeof *v->target;
-    if ((v->dense ? pick_dense(d, v, index, count) : pick_sparse(d, v, index, count)) &&
-        put_picked(d, BLV_PART_LABEL, v->label, label, label, index, count) &&
-        put_picked(d, BLV_PART_TRUE_LABEL, v->true_label, label, label, index, count) &&
-        put_picked(d, BLV_PART_TARGET, v->target, target, target, index, count))
+    d->view.rows = l->count;
+    if (gather_features(d, l) &&
+        gather(d, BLV_PART_LABEL, l, a->label, label, b->label, label, label) &&
+        gather(d, BLV_PART_TRUE_LABEL, l, a->true_label, label, b->true_label, label, label) &&
+        gather(d, BLV_PART_TARGET, l, a->target, target, b->target, target, target))
         return d;
     blv_dataset_release(d);
     return NULL;
+}
+
+blv_dataset *blv_dataset_pick(const blv_dataset *source, const size_t *index, size_t count) {
+    return copy_rows(source, &(row_list){.first = &source->view, .index = index, .count = count});
 }
 
 blv_error blv_dataset_select(const blv_dataset *dataset, const size_t *index, size_t count,
@@ -92,52 +134,8 @@ blv_error blv_dataset_select(const blv_dataset *dataset, const size_t *index, si
             return blv_explain(why, BLV_E_VALUE, "select: row %zu, but there are %zu", index[i],
                                rows);
     blv_dataset *d = blv_dataset_pick(dataset, index, count);
-    if (!d || !blv_dataset_record(d, "select: %zu of %zu rows", count, rows)) {
-        blv_dataset_release(d);
-        return blv_explain_memory(why);
-    }
-    *selected = d;
-    return BLV_OK;
-}
-
-/* ---- Rows of two sets ---- */
-
-/* Puts one array after the other where both sets have it, and drops it where one has not. */
-static bool put_joined(blv_dataset *d, blv_part_name name, const void *first, size_t first_count,
-                       const void *second, size_t second_count, size_t size) {
-    if (!first || !second) {
-        blv_dataset_drop(d, name);
-        return true;
-    }
-    char *both = blv_data_alloc(first_count + second_count, size);
-    if (both && first_count > 0)
-        memcpy(both, first, first_count * size);
-    if (both && second_count > 0)
-        memcpy(both + first_count * size, second, second_count * size);
-    return blv_dataset_put(d, name, both);
-}
-
-static bool join_dense(blv_dataset *d, const blv_dataset_view *a, const blv_dataset_view *b) {
-    size_t row_bytes = a->columns * blv_value_size(a->precision);
-    char *both = blv_data_alloc(a->rows + b->rows, row_bytes);
-    if (both) {
-        blv_dense_copy(a, a->columns, 0.0, both);
-        blv_dense_copy(b, b->columns, 0.0, both + a->rows * row_bytes);
-    }
-    return blv_dataset_put(d, BLV_PART_DENSE, both);
-}
-
-static bool join_sparse(blv_dataset *d, const blv_dataset_view *a, const blv_dataset_view *b) {
-    size_t of_a = a->row_start[a->rows], of_b = b->row_start[b->rows];
-    size_t *start = blv_data_alloc(a->rows + b->rows + 1, sizeof *start);
-    if (start)
-        memcpy(start, a->row_start, (a->rows + 1) * sizeof *start);
-    for (size_t i = 1; start && i <= b->rows; i++)
-        start[a->rows + i] = of_a + b->row_start[i];
-    return blv_dataset_put(d, BLV_PART_ROW_START, start) &&
-           put_joined(d, BLV_PART_COLUMN, a->column, of_a, b->column, of_b, sizeof *a->column) &&
-           put_joined(d, BLV_PART_VALUE, a->value, of_a, b->value, of_b,
-                      blv_value_size(a->precision));
+    bool ok = d && blv_dataset_record(d, "select: %zu of %zu rows", count, rows);
+    return blv_dataset_deliver(selected, d, ok, why);
 }
 
 blv_error blv_dataset_join(const blv_dataset *first, const blv_dataset *second,
@@ -153,21 +151,40 @@ blv_error blv_dataset_join(const blv_dataset *first, const blv_dataset *second,
                            "them first");
     if (a->rows > UINT32_MAX - b->rows)
         return blv_explain(why, BLV_E_VALUE, "join: more than %lu rows", (unsigned long)UINT32_MAX);
-    blv_dataset *d = blv_dataset_share(first);
-    if (!d)
+    blv_dataset *d = copy_rows(first, &(row_list){a, b, NULL, a->rows + b->rows});
+    bool ok = d && blv_dataset_record(d, "join: %zu rows and %zu of another set", a->rows, b->rows);
+    return blv_dataset_deliver(joined, d, ok, why);
+}
+
+/* ---- One more column, of ones ---- */
+
+static bool append_name(blv_dataset *to, const blv_dataset_view *v, const char *name) {
+    if (!v->feature_names)
+        return true;
+    const char **longer = blv_data_alloc(v->columns + 1, sizeof *longer);
+    if (!longer)
+        return false;
+    memcpy(longer, v->feature_names, v->columns * sizeof *longer);
+    longer[v->columns] = name;
+    char **names = blv_strings_copy(longer, v->columns + 1);
+    free(longer);
+    return blv_dataset_put(to, BLV_PART_FEATURE_NAMES, names);
+}
+
+blv_error blv_dataset_intercept(blv_dataset *dataset, blv_message *why) {
+    if (!dataset)
+        return blv_explain(why, BLV_E_ARGUMENT, "blv_dataset_intercept: dataset is NULL");
+    const blv_dataset_view *v = &dataset->view;
+    if (v->columns == UINT32_MAX)
+        return blv_explain(why, BLV_E_VALUE, "intercept: there is no room for one more column");
+    blv_dataset *wider = blv_dataset_share(dataset);
+    if (!wider)
         return blv_explain_memory(why);
-    d->view.rows = a->rows + b->rows;
-    blv_dataset_drop_transposed(d);
-    if (!(a->dense ? join_dense(d, a, b) : join_sparse(d, a, b)) ||
-        !put_joined(d, BLV_PART_LABEL, a->label, a->rows, b->label, b->rows, sizeof *a->label) ||
-        !put_joined(d, BLV_PART_TRUE_LABEL, a->true_label, a->rows, b->true_label, b->rows,
-                    sizeof *a->true_label) ||
-        !put_joined(d, BLV_PART_TARGET, a->target, a->rows, b->target, b->rows,
-                    sizeof *a->target) ||
-        !blv_dataset_record(d, "join: %zu rows and %zu of another set", a->rows, b->rows)) {
-        blv_dataset_release(d);
-        return blv_explain_memory(why);
-    }
-    *joined = d;
-    return BLV_OK;
+    wider->view.columns = v->columns + 1;
+    bool ok = v->dense
+                  ? blv_dataset_put(wider, BLV_PART_DENSE, blv_dense_rows(v, v->columns + 1, 1.0))
+                  : gather_sparse(wider, &(row_list){.first = v, .count = v->rows}, true);
+    ok = ok && append_name(wider, v, "intercept") &&
+         blv_dataset_record(wider, "intercept: column %zu of ones", v->columns);
+    return blv_dataset_commit(dataset, wider, ok, why);
 }

@@ -11,11 +11,11 @@
  * precision; the mean is corrected by the mean of what is left, and the same sum takes the rounding
  * out of the variance. All results are looked at before the first one is stored. */
 #include "base/number_text.h"
-#include "data/dataset_ops.h"
+#include "data/dataset_private.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* ---- Maps of the values: x -> (x - shift[j]) / divisor[j], or factor x ---- */
 
@@ -32,10 +32,6 @@ static inline double mapped(const map *m, double x, size_t j) {
     return (m->shift ? x - m->shift[j] : x) / m->divisor[j];
 }
 
-static bool fits(double x, blv_precision precision) {
-    return isfinite(precision == BLV_F32 ? (double)(float)x : x);
-}
-
 /* Maps all stored values to out, which may be the values themselves; NULL: none is stored. false
  * where a result is not finite. */
 static bool map_values(const blv_dataset_view *v, const map *m, void *out) {
@@ -45,7 +41,7 @@ static bool map_values(const blv_dataset_view *v, const map *m, void *out) {
         for (size_t k = row.first; k < row.end; k++) {
             double x = mapped(m, blv_value_get(values, v->precision, k),
                               m->by_row ? i : blv_column_at(&row, k));
-            if (!fits(x, v->precision))
+            if (!isfinite(v->precision == BLV_F32 ? (double)(float)x : x))
                 return false;
             if (out)
                 blv_value_set(out, v->precision, k, x);
@@ -54,12 +50,32 @@ static bool map_values(const blv_dataset_view *v, const map *m, void *out) {
     return true;
 }
 
-/* Nothing here can fail: results fit, `own` are the values, recorded has the line of the history.
- */
-static void change_values(blv_dataset *d, const blv_dataset *recorded, const map *m, void *own) {
-    blv_dataset_drop_transposed(d);
-    blv_dataset_put_shared(d, BLV_PART_HISTORY, recorded->part[BLV_PART_HISTORY]);
-    map_values(&d->view, m, own);
+/* Maps the values of all sets, or of none where one of them cannot be. word: what is done; about:
+ * what follows it in the history of the first set and of the others. */
+static blv_error apply(blv_dataset *const *datasets, size_t count, const map *m, const char *word,
+                       const char *about, const char *others_about, blv_message *why) {
+    for (size_t s = 0; s < count; s++)
+        if (!map_values(&datasets[s]->view, m, NULL))
+            return blv_explain(why, BLV_E_VALUE, "%s: a value of set %zu would not be finite", word,
+                               s);
+    /* from here on only memory may be short, and not once the first value is stored */
+    blv_dataset **recorded = calloc(count, sizeof(blv_dataset *));
+    bool ok = recorded != NULL;
+    for (size_t s = 0; ok && s < count; s++) {
+        recorded[s] = blv_dataset_own_values(datasets[s]) ? blv_dataset_share(datasets[s]) : NULL;
+        ok = recorded[s] &&
+             blv_dataset_record(recorded[s], "%s%s", word, s == 0 ? about : others_about);
+    }
+    for (size_t s = 0; ok && s < count; s++) {
+        blv_dataset *d = datasets[s];
+        blv_dataset_drop_transposed(d);
+        blv_dataset_put_shared(d, BLV_PART_HISTORY, recorded[s]->part[BLV_PART_HISTORY]);
+        map_values(&d->view, m, (void *)blv_stored_values(&d->view)); /* its own */
+    }
+    for (size_t s = 0; recorded && s < count; s++)
+        blv_dataset_release(recorded[s]);
+    free(recorded);
+    return blv_need_memory(ok, why);
 }
 
 /* ---- Statistics of columns ---- */
@@ -145,90 +161,59 @@ static blv_error check_scale(blv_dataset *const *datasets, size_t count, blv_sca
     return BLV_OK;
 }
 
-/* What is done to the columns of a set and others. */
-typedef struct column_map {
-    double *shift, *divisor;
-    size_t constant; /* columns whose divisor is 1 since it would be 0 */
-} column_map;
-
-/* shift and divisor: room for the columns of the set */
-static blv_error find_map(const blv_dataset_view *v, blv_scaling scaling, column_map *m,
-                          blv_message *why) {
+/* shift and divisor: room for the columns of the set. *constant: columns whose divisor is 1 since
+ * it would be 0. */
+static blv_error find_columns(const blv_dataset_view *v, blv_scaling scaling, double *shift,
+                              double *divisor, size_t *constant, blv_message *why) {
     column_numbers *n = calloc(v->columns, sizeof *n);
-    if (!n || !m->shift || !m->divisor) {
+    if (!n || !shift || !divisor) {
         free(n);
         return blv_explain_memory(why);
     }
     compute_numbers(v, n);
     for (size_t j = 0; j < v->columns; j++) {
-        double low = n[j].low, high = n[j].high, *shift = &m->shift[j], *divisor = &m->divisor[j];
+        double low = n[j].low, high = n[j].high;
         bool same = low == high;
         if (scaling == BLV_SCALE_STANDARD) {
-            *shift = same ? low : n[j].mean;
-            *divisor = same ? 0.0 : sqrt(n[j].square);
+            shift[j] = same ? low : n[j].mean;
+            divisor[j] = same ? 0.0 : sqrt(n[j].square);
         } else {
-            *shift = low;
-            *divisor = v->dense ? high - low : fmax(fabs(low), fabs(high));
+            shift[j] = low;
+            divisor[j] = v->dense ? high - low : fmax(fabs(low), fabs(high));
         }
-        m->constant += *divisor == 0.0;
-        *divisor = *divisor == 0.0 ? 1.0 : *divisor;
+        *constant += divisor[j] == 0.0;
+        divisor[j] = divisor[j] == 0.0 ? 1.0 : divisor[j];
     }
     free(n);
     return BLV_OK;
 }
 
-static blv_error check_results(const column_map *of, blv_dataset *const *datasets, size_t count,
-                               const map *m, blv_scaling scaling, blv_message *why) {
-    for (size_t j = 0; j < datasets[0]->view.columns; j++)
-        if (!isfinite(of->shift[j]) || !isfinite(of->divisor[j]))
-            return blv_explain(why, BLV_E_VALUE, "%s: the values of column %zu are too large",
-                               scaling_word[scaling], j);
-    for (size_t s = 0; s < count; s++)
-        if (!map_values(&datasets[s]->view, m, NULL))
-            return blv_explain(why, BLV_E_VALUE, "%s: a value of set %zu would not be finite",
-                               scaling_word[scaling], s);
-    return BLV_OK;
-}
-
-/* Makes the values of a set its own and recorded a set with the line for its history. */
-static void *prepare(blv_dataset *dataset, const blv_dataset_view *first, bool is_first,
-                     blv_scaling scaling, size_t constant, blv_dataset **recorded) {
-    void *own = blv_dataset_own_values(dataset);
-    *recorded = own ? blv_dataset_share(dataset) : NULL;
-    return *recorded &&
-                   blv_dataset_record(*recorded, "%s%s by %zu rows%s: %zu of %zu columns constant",
-                                      scaling_word[scaling], first->dense ? "" : " without shift",
-                                      first->rows, is_first ? "" : " of another set", constant,
-                                      first->columns)
-               ? own
-               : NULL;
+static blv_error scale_by(blv_dataset *const *datasets, size_t count, blv_scaling scaling,
+                          double *shift, double *divisor, blv_message *why) {
+    const blv_dataset_view *first = &datasets[0]->view;
+    const char *word = scaling_word[scaling], *kind = first->dense ? "" : " without shift";
+    size_t constant = 0, n = first->columns;
+    BLV_CHECK(find_columns(first, scaling, shift, divisor, &constant, why));
+    for (size_t j = 0; j < n; j++)
+        if (!isfinite(shift[j]) || !isfinite(divisor[j]))
+            return blv_explain(why, BLV_E_VALUE, "%s: the values of column %zu are too large", word,
+                               j);
+    char about[2][160];
+    for (int other = 0; other < 2; other++)
+        snprintf(about[other], sizeof about[other], "%s by %zu rows%s: %zu of %zu columns constant",
+                 kind, first->rows, other ? " of another set" : "", constant, n);
+    const map m = {.shift = first->dense ? shift : NULL, .divisor = divisor};
+    return apply(datasets, count, &m, word, about[0], about[1], why);
 }
 
 blv_error blv_dataset_scale(blv_dataset *const *datasets, size_t count, blv_scaling scaling,
                             blv_message *why) {
     BLV_CHECK(check_scale(datasets, count, scaling, why));
-    const blv_dataset_view *first = &datasets[0]->view;
-    column_map of = {.shift = blv_data_alloc(first->columns, sizeof *of.shift),
-                     .divisor = blv_data_alloc(first->columns, sizeof *of.divisor)};
-    void **own = calloc(count, sizeof *own);
-    blv_dataset **recorded = calloc(count, sizeof(blv_dataset *));
-    map m = {.shift = first->dense ? of.shift : NULL, .divisor = of.divisor};
-    blv_error error =
-        own && recorded ? find_map(first, scaling, &of, why) : blv_explain_memory(why);
-    if (!error)
-        error = check_results(&of, datasets, count, &m, scaling, why);
-    for (size_t s = 0; !error && s < count; s++) {
-        own[s] = prepare(datasets[s], first, s == 0, scaling, of.constant, &recorded[s]);
-        error = own[s] ? BLV_OK : blv_explain_memory(why);
-    }
-    for (size_t s = 0; !error && s < count; s++)
-        change_values(datasets[s], recorded[s], &m, own[s]);
-    for (size_t s = 0; recorded && s < count; s++)
-        blv_dataset_release(recorded[s]);
-    free(of.shift);
-    free(of.divisor);
-    free(own);
-    free(recorded);
+    double *shift = blv_data_alloc(datasets[0]->view.columns, sizeof *shift);
+    double *divisor = blv_data_alloc(datasets[0]->view.columns, sizeof *divisor);
+    blv_error error = scale_by(datasets, count, scaling, shift, divisor, why);
+    free(shift);
+    free(divisor);
     return error;
 }
 
@@ -239,24 +224,14 @@ blv_error blv_dataset_scale_numbers(const blv_dataset *dataset, blv_scaling scal
     if (!shift || !divisor)
         return blv_explain(why, BLV_E_ARGUMENT, "blv_dataset_scale_numbers: a NULL argument");
     const blv_dataset_view *v = &dataset->view;
-    column_map of = {.shift = shift, .divisor = divisor};
-    blv_error error = find_map(v, scaling, &of, why);
-    for (size_t j = 0; !error && !v->dense && j < v->columns; j++)
+    size_t constant = 0;
+    BLV_CHECK(find_columns(v, scaling, shift, divisor, &constant, why));
+    for (size_t j = 0; !v->dense && j < v->columns; j++)
         shift[j] = 0.0;
-    return error;
+    return BLV_OK;
 }
 
 /* ---- By a number, and by row ---- */
-
-static blv_error apply(blv_dataset *dataset, const map *m, const char *word, blv_message *why) {
-    if (!map_values(&dataset->view, m, NULL))
-        return blv_explain(why, BLV_E_VALUE, "%s: a value would not be finite", word);
-    void *own = blv_dataset_own_values(dataset);
-    if (!own || !blv_dataset_record(dataset, "%s", word))
-        return blv_explain_memory(why);
-    change_values(dataset, dataset, m, own);
-    return BLV_OK;
-}
 
 blv_error blv_dataset_multiply(blv_dataset *dataset, double factor, blv_message *why) {
     if (!dataset)
@@ -264,9 +239,9 @@ blv_error blv_dataset_multiply(blv_dataset *dataset, double factor, blv_message 
     if (!isfinite(factor))
         return blv_explain(why, BLV_E_VALUE, "multiply: factor %g; expected a finite number",
                            factor);
-    char word[64] = "multiply by ";
-    blv_number_format(factor, word + strlen(word), sizeof word - strlen(word));
-    return apply(dataset, &(map){.factor = factor}, word, why);
+    char by[40];
+    blv_number_format(factor, by, sizeof by);
+    return apply(&dataset, 1, &(map){.factor = factor}, "multiply by ", by, "", why);
 }
 
 /* Length of a row, from values divided by the largest, so that squares do not overflow. */
@@ -297,12 +272,13 @@ blv_error blv_dataset_unit_rows(blv_dataset *dataset, blv_message *why) {
         if (length[i] == 0.0)
             length[i] = 1.0;
     }
-    blv_error error = BLV_OK;
-    for (size_t i = 0; !error && i < v->rows; i++)
-        if (!isfinite(length[i]))
-            error = blv_explain(why, BLV_E_VALUE, "unit rows: row %zu is too long", i);
-    if (!error)
-        error = apply(dataset, &(map){.by_row = true, .divisor = length}, "unit rows", why);
+    size_t i = 0;
+    while (i < v->rows && isfinite(length[i]))
+        i++;
+    blv_error error = i < v->rows
+                          ? blv_explain(why, BLV_E_VALUE, "unit rows: row %zu is too long", i)
+                          : apply(&dataset, 1, &(map){.by_row = true, .divisor = length},
+                                  "unit rows", "", "", why);
     free(length);
     return error;
 }

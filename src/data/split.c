@@ -6,8 +6,9 @@
  * it has left, one row each, to the parts that lack most. That never fails: it is the construction
  * of H. Ryser, "Combinatorial properties of matrices of zeros and ones", 1957, and the fractions
  * themselves show that such a table exists. */
+#include "base/arena.h"
 #include "base/random.h"
-#include "data/dataset_ops.h"
+#include "data/dataset_private.h"
 
 #include <assert.h>
 #include <math.h>
@@ -37,9 +38,7 @@ static blv_error count_rows(const double *sizes, size_t parts, size_t rows, cons
     double shares = 0.0;
     size_t fixed = 0, given = 0;
     for (size_t p = 0; p < parts; p++) {
-        blv_error error = check_size(sizes[p], rows, word, why);
-        if (error)
-            return error;
+        BLV_CHECK(check_size(sizes[p], rows, word, why));
         bool is_share = sizes[p] < 1.0;
         shares += is_share ? sizes[p] : 0.0;
         total[p] = (size_t)floor(is_share ? sizes[p] * (double)rows : sizes[p]);
@@ -51,14 +50,12 @@ static blv_error count_rows(const double *sizes, size_t parts, size_t rows, cons
         return blv_explain(why, BLV_E_VALUE, "%s: the sizes add up to %zu rows, but there are %zu",
                            word, fixed + shared, rows);
     while (given < shared) {
-        size_t most = parts;
+        size_t most = 0;
         double largest = -1.0;
         for (size_t p = 0; p < parts; p++) {
             double lack = sizes[p] < 1.0 ? sizes[p] * (double)rows - (double)total[p] : -1.0;
-            if (lack > largest) {
-                largest = lack;
-                most = p;
-            }
+            most = lack > largest ? p : most;
+            largest = fmax(lack, largest);
         }
         total[most]++;
         given++;
@@ -92,12 +89,9 @@ static void share_out(const size_t *class_rows, size_t classes, const size_t *to
                       size_t rows, size_t *table, size_t *lack, size_t *remainder, bool *chosen) {
     assert(rows > 0);
     memcpy(lack, total, parts * sizeof *lack);
-    for (size_t c = 0; c < classes; c++) {
-        for (size_t p = 0; p < parts; p++) {
-            table[c * parts + p] = class_rows[c] * total[p] / rows;
-            lack[p] -= table[c * parts + p];
-        }
-    }
+    for (size_t c = 0; c < classes; c++)
+        for (size_t p = 0; p < parts; p++)
+            lack[p] -= table[c * parts + p] = class_rows[c] * total[p] / rows;
     for (size_t c = 0; c < classes; c++) {
         size_t *entry = table + c * parts, left = class_rows[c];
         for (size_t p = 0; p < parts; p++) {
@@ -118,21 +112,19 @@ static void share_out(const size_t *class_rows, size_t classes, const size_t *to
  * their rows one after the other. false when memory is short. */
 static bool deal_by_class(const blv_dataset_view *v, const size_t *total, size_t parts,
                           size_t *order) {
-    size_t *table = calloc(v->classes * parts, sizeof *table);
-    size_t *class_rows = calloc(v->classes, sizeof *class_rows);
-    size_t *room = calloc(2 * parts, sizeof *room);
-    bool *chosen = calloc(parts, sizeof *chosen);
-    size_t *dealt = blv_data_alloc(v->rows, sizeof *dealt);
-    bool ok = table && class_rows && room && chosen && dealt;
-    if (ok) {
+    blv_arena arena = {0};
+    size_t *table = blv_arena_alloc(&arena, v->classes * parts, sizeof *table);
+    size_t *class_rows = blv_arena_alloc(&arena, v->classes, sizeof *class_rows);
+    size_t *turn = blv_arena_alloc(&arena, v->classes, sizeof *turn); /* part a class fills now */
+    size_t *next = blv_arena_alloc(&arena, 2 * parts, sizeof *next);  /* where its next row goes */
+    bool *chosen = blv_arena_alloc(&arena, parts, sizeof *chosen);
+    size_t *dealt = blv_arena_alloc(&arena, v->rows, sizeof *dealt);
+    if (!arena.failed) {
         for (size_t i = 0; i < v->rows; i++)
             class_rows[v->label[i]]++;
-        share_out(class_rows, v->classes, total, parts, v->rows, table, room, room + parts, chosen);
-        size_t *next = room; /* where the next row of each part goes */
+        share_out(class_rows, v->classes, total, parts, v->rows, table, next, next + parts, chosen);
         for (size_t p = 0, at = 0; p < parts; at += total[p++])
             next[p] = at;
-        size_t *turn = class_rows; /* the part that each class fills now */
-        memset(turn, 0, v->classes * sizeof *turn);
         for (size_t i = 0; i < v->rows; i++) {
             size_t c = (size_t)v->label[order[i]];
             while (table[c * parts + turn[c]] == 0)
@@ -142,30 +134,23 @@ static bool deal_by_class(const blv_dataset_view *v, const size_t *total, size_t
         }
         memcpy(order, dealt, v->rows * sizeof *order);
     }
-    free(table);
-    free(class_rows);
-    free(room);
-    free(chosen);
-    free(dealt);
-    return ok;
+    blv_arena_free(&arena);
+    return !arena.failed;
 }
 
 /* Rows of one class stand in the order of the deal: shuffle each part once more. */
 static bool shuffle_parts(const size_t *total, size_t parts, size_t rows, uint64_t seed,
                           size_t *order) {
-    size_t *shuffle = blv_data_alloc(rows, sizeof *shuffle);
-    size_t *copy = blv_data_alloc(rows, sizeof *copy);
+    size_t *shuffle = blv_data_alloc(2 * rows, sizeof *shuffle);
     blv_stream stream = blv_stream_make(seed, "split order");
-    bool ok = shuffle && copy;
-    for (size_t p = 0; ok && p < parts; order += total[p++]) {
+    for (size_t p = 0; shuffle && p < parts; order += total[p++]) {
+        size_t *copy = memcpy(shuffle + rows, order, total[p] * sizeof *order);
         blv_random_permutation(&stream, p, total[p], shuffle);
-        memcpy(copy, order, total[p] * sizeof *copy);
         for (size_t i = 0; i < total[p]; i++)
             order[i] = copy[shuffle[i]];
     }
     free(shuffle);
-    free(copy);
-    return ok;
+    return shuffle != NULL;
 }
 
 /* ---- Split and subsample ---- */
@@ -208,26 +193,24 @@ static blv_error deal_rows(const blv_dataset_view *v, const split *s, size_t *or
 /* Makes the parts from the order. On error none is left. */
 static blv_error make_parts(const blv_dataset *dataset, const split *s, const size_t *total,
                             const size_t *order, blv_dataset **part, blv_message *why) {
-    char about[512];
+    char about[512], number[64] = "";
     describe(s, about, sizeof about);
-    for (size_t p = 0; p < s->parts; order += total[p++]) {
-        part[p] = blv_dataset_pick(dataset, order, total[p]);
-        char number[64] = "";
+    bool ok = true;
+    for (size_t p = 0; ok && p < s->parts; order += total[p++]) {
         if (s->parts > 1)
             snprintf(number, sizeof number, "part %zu of %zu, ", p + 1, s->parts);
-        if (part[p] && blv_dataset_record(part[p], "%s: %s%zu of %zu rows", about, number, total[p],
-                                          dataset->view.rows))
-            continue;
-        for (size_t q = 0; q <= p; q++) {
-            blv_dataset_release(part[q]);
-            part[q] = NULL;
-        }
-        return blv_explain_memory(why);
+        part[p] = blv_dataset_pick(dataset, order, total[p]);
+        ok = part[p] && blv_dataset_record(part[p], "%s: %s%zu of %zu rows", about, number,
+                                           total[p], dataset->view.rows);
     }
-    return BLV_OK;
+    for (size_t p = 0; !ok && p < s->parts; p++) {
+        blv_dataset_release(part[p]);
+        part[p] = NULL;
+    }
+    return blv_need_memory(ok, why);
 }
 
-/* part: the sets to make; NULL: row and count get the numbers of the rows */
+/* part: the sets to make, all NULL; NULL: row and count get the numbers of the rows */
 static blv_error split_set(const blv_dataset *dataset, const split *s, blv_dataset **part,
                            size_t *row, size_t *count, blv_message *why) {
     size_t rows = dataset->view.rows;

@@ -1,5 +1,5 @@
 /* The transposed copy of a sparse set: a counting sort of its entries by column. */
-#include "data/dataset_ops.h"
+#include "data/dataset_private.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,10 +11,7 @@ static void scatter(const blv_dataset_view *v, size_t *next, uint32_t *row, void
         for (size_t k = v->row_start[i]; k < v->row_start[i + 1]; k++) {
             size_t to = next[v->column[k]]++;
             row[to] = (uint32_t)i;
-            if (v->precision == BLV_F32)
-                ((float *)column_value)[to] = ((const float *)v->value)[k];
-            else
-                ((double *)column_value)[to] = ((const double *)v->value)[k];
+            blv_value_set(column_value, v->precision, to, blv_value_get(v->value, v->precision, k));
         }
     }
 }
@@ -43,8 +40,7 @@ blv_error blv_dataset_transpose(blv_dataset *dataset, blv_message *why) {
     made = blv_dataset_put(dataset, BLV_PART_COLUMN_VALUE, column_value) && made;
     made = blv_dataset_put(dataset, BLV_PART_ROW, row) && made;
     made = blv_dataset_put(dataset, BLV_PART_COLUMN_START, start) && made;
-    if (made)
-        return BLV_OK;
-    blv_dataset_drop_transposed(dataset);
-    return blv_explain_memory(why);
+    if (!made)
+        blv_dataset_drop_transposed(dataset);
+    return blv_need_memory(made, why);
 }

@@ -1,7 +1,7 @@
 /* Writes data sets: libsvm and CSV here, NPZ in write_npz.c. */
-#include "data/write.h"
 #include "base/atomic_file.h"
 #include "base/number_text.h"
+#include "data/dataset_private.h"
 #include "io/npz_private.h"
 #include "io/text_out.h"
 
@@ -43,18 +43,13 @@ static void put_entry(blv_text_out *out, const blv_dataset_view *v, size_t colum
 
 /* Whether some row has a value other than zero in the last column. */
 static bool last_column_shows(const blv_dataset_view *v) {
-    for (size_t i = 0; i < v->rows; i++) {
-        if (v->dense) {
-            if (blv_value_get(v->dense, v->precision, i * v->stride + v->columns - 1) != 0.0)
-                return true;
-            continue;
-        }
-        size_t end = v->row_start[i + 1];
-        if (end > v->row_start[i] && v->column[end - 1] == v->columns - 1 &&
-            blv_value_get(v->value, v->precision, end - 1) != 0.0)
-            return true;
+    bool shows = false;
+    for (size_t i = 0; !shows && i < v->rows; i++) {
+        const blv_stored_row row = blv_row_at(v, i);
+        shows = row.end > row.first && blv_column_at(&row, row.end - 1) == v->columns - 1 &&
+                blv_value_get(blv_stored_values(v), v->precision, row.end - 1) != 0.0;
     }
-    return false;
+    return shows;
 }
 
 /* Zeros are left out. The first row names the last column, so that the width is not lost. */
@@ -112,16 +107,15 @@ static void put_header(blv_text_out *out, const blv_dataset_view *v, char separa
 }
 
 static void put_features(blv_text_out *out, const blv_dataset_view *v, size_t i, char separator) {
-    size_t next = v->dense ? 0 : v->row_start[i]; /* the next entry of a sparse row */
+    const blv_stored_row row = blv_row_at(v, i);
+    size_t next = row.first;
     for (size_t j = 0; j < v->columns; j++) {
-        double value = 0.0;
-        if (v->dense)
-            value = blv_value_get(v->dense, v->precision, i * v->stride + j);
-        else if (next < v->row_start[i + 1] && v->column[next] == j)
-            value = blv_value_get(v->value, v->precision, next++);
+        bool stored = next < row.end && blv_column_at(&row, next) == j;
         if (j > 0)
             blv_text_out_put(out, &separator, 1);
-        blv_text_out_number(out, value, v->precision);
+        blv_text_out_number(
+            out, stored ? blv_value_get(blv_stored_values(v), v->precision, next++) : 0.0,
+            v->precision);
     }
 }
 
@@ -160,10 +154,8 @@ static blv_error write_text(const blv_dataset_view *v, const char *name, bool li
 }
 
 static blv_error check_format(const char *format, blv_message *why) {
-    static const char *const formats[] = {"libsvm", "csv", "npz"};
-    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++)
-        if (strcmp(format, formats[i]) == 0)
-            return BLV_OK;
+    if (strcmp(format, "libsvm") == 0 || strcmp(format, "csv") == 0 || strcmp(format, "npz") == 0)
+        return BLV_OK;
     return blv_explain(why, BLV_E_NAME, "there is no format '%.50s'; expected libsvm, csv or npz",
                        format);
 }
@@ -184,12 +176,10 @@ blv_error blv_dataset_write(const blv_dataset *dataset, const char *path, const 
         return blv_explain(why, BLV_E_ARGUMENT,
                            "blv_dataset_write: dataset, path or format is missing");
     blv_atomic_file file;
-    blv_error error = check_format(format, why);
-    if (!error)
-        error = blv_atomic_file_open(&file, path, why);
-    if (error)
-        return error;
-    error = blv_dataset_write_to(dataset, path, format, blv_atomic_file_write, &file, why);
+    BLV_CHECK(check_format(format, why));
+    BLV_CHECK(blv_atomic_file_open(&file, path, why));
+    blv_error error =
+        blv_dataset_write_to(dataset, path, format, blv_atomic_file_write, &file, why);
     if (!error)
         return blv_atomic_file_commit(&file, why);
     blv_atomic_file_discard(&file);

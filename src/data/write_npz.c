@@ -8,7 +8,7 @@
  *
  * Names are arrays of bytes (UTF-8), padded with zero bytes. */
 #include "base/number_text.h"
-#include "data/write.h"
+#include "data/dataset_private.h"
 #include "io/npz_private.h"
 
 #include <math.h>
@@ -23,37 +23,27 @@ static blv_error add_values(blv_npz_writer *w, const char *name, size_t ndim, co
 
 static blv_error add_dense(blv_npz_writer *w, const blv_dataset_view *v, blv_message *why) {
     size_t shape[2] = {v->rows, v->columns};
-    if (v->stride == v->columns)
-        return add_values(w, "X", 2, shape, v->dense, v->precision, why);
-    void *compact = blv_dense_rows(v, v->columns, 0.0);
-    if (!compact)
+    void *compact = v->stride == v->columns ? NULL : blv_dense_rows(v, v->columns, 0.0);
+    if (!compact && v->stride != v->columns)
         return blv_explain_memory(why);
-    blv_error error = add_values(w, "X", 2, shape, compact, v->precision, why);
+    blv_error error = add_values(w, "X", 2, shape, compact ? compact : v->dense, v->precision, why);
     free(compact);
     return error;
 }
 
-static blv_error add_sparse(blv_npz_writer *w, const blv_dataset_view *v, blv_message *why) {
-    size_t stored = v->row_start[v->rows], starts = v->rows + 1, two = 2;
-    int64_t *whole = blv_data_alloc(stored > starts ? stored : starts, sizeof *whole);
-    if (!whole)
-        return blv_explain_memory(why);
-    blv_error error = add_values(w, "data", 1, &stored, v->value, v->precision, why);
-    for (size_t k = 0; k < stored; k++)
-        whole[k] = v->column[k];
-    if (!error)
-        error = blv_npz_add_i64(w, "indices", 1, &stored, whole, why);
-    for (size_t i = 0; i < starts; i++)
-        whole[i] = (int64_t)v->row_start[i];
-    if (!error)
-        error = blv_npz_add_i64(w, "indptr", 1, &starts, whole, why);
+static blv_error add_sparse(blv_npz_writer *w, const blv_dataset_view *v, int64_t *room,
+                            blv_message *why) {
+    const size_t stored = v->row_start[v->rows], starts = v->rows + 1, two = 2;
     const int64_t shape[2] = {(int64_t)v->rows, (int64_t)v->columns};
-    if (!error)
-        error = blv_npz_add_i64(w, "shape", 1, &two, shape, why);
-    if (!error)
-        error = blv_npz_add_texts(w, "format", 0, NULL, 3, "csr", why);
-    free(whole);
-    return error;
+    BLV_CHECK(add_values(w, "data", 1, &stored, v->value, v->precision, why));
+    for (size_t k = 0; k < stored; k++)
+        room[k] = v->column[k];
+    BLV_CHECK(blv_npz_add_i64(w, "indices", 1, &stored, room, why));
+    for (size_t i = 0; i < starts; i++)
+        room[i] = (int64_t)v->row_start[i];
+    BLV_CHECK(blv_npz_add_i64(w, "indptr", 1, &starts, room, why));
+    BLV_CHECK(blv_npz_add_i64(w, "shape", 1, &two, shape, why));
+    return blv_npz_add_text(w, "format", "csr", why);
 }
 
 /* Whether all classes are named by whole numbers; value[c] becomes what class c stands for in y. */
@@ -70,38 +60,44 @@ static bool class_values(const blv_dataset_view *v, int64_t *value) {
     return whole;
 }
 
-static blv_error add_classes(blv_npz_writer *w, const blv_dataset_view *v, blv_message *why) {
-    int64_t *value = blv_data_alloc(v->classes, sizeof *value);
-    int64_t *y = blv_data_alloc(v->rows, sizeof *y);
-    blv_error error = value && y ? BLV_OK : blv_explain_memory(why);
-    if (!error) {
-        bool named_by_value = class_values(v, value);
-        for (size_t i = 0; i < v->rows; i++)
-            y[i] = value[v->label[i]];
-        error = blv_npz_add_i64(w, "y", 1, &v->rows, y, why);
-        if (!error && !named_by_value)
-            error = blv_npz_add_names(w, "class_names", v->class_names, v->classes, why);
-    }
-    free(value);
-    free(y);
-    return error;
+static blv_error add_classes(blv_npz_writer *w, const blv_dataset_view *v, int64_t *y,
+                             int64_t *value, blv_message *why) {
+    bool named_by_value = class_values(v, value);
+    for (size_t i = 0; i < v->rows; i++)
+        y[i] = value[v->label[i]];
+    BLV_CHECK(blv_npz_add_i64(w, "y", 1, &v->rows, y, why));
+    return named_by_value ? BLV_OK
+                          : blv_npz_add_names(w, "class_names", v->class_names, v->classes, why);
+}
+
+/* room: for whole numbers, as many as there are rows and one more, and as many as are stored;
+ * value: as many as there are classes */
+static blv_error add_arrays(blv_npz_writer *w, const blv_dataset_view *v, int64_t *room,
+                            int64_t *value, blv_message *why) {
+    if (!room || !value)
+        return blv_explain_memory(why);
+    BLV_CHECK(v->dense ? add_dense(w, v, why) : add_sparse(w, v, room, why));
+    if (v->label)
+        BLV_CHECK(add_classes(w, v, room, value, why));
+    else if (v->target)
+        BLV_CHECK(blv_npz_add_f64(w, "y", 1, &v->rows, v->target, why));
+    return v->feature_names
+               ? blv_npz_add_names(w, "feature_names", v->feature_names, v->columns, why)
+               : BLV_OK;
 }
 
 blv_error blv_dataset_write_npz(const blv_dataset_view *view, const char *name, blv_write_fn write,
                                 void *context, blv_message *why) {
-    const blv_dataset_view *v = view;
+    const size_t starts = view->rows + 1, stored = view->dense ? 0 : view->row_start[view->rows];
     blv_npz_writer *w = NULL;
     BLV_CHECK(blv_npz_create_to(&w, name, write, context, why));
-    blv_error error = v->dense ? add_dense(w, v, why) : add_sparse(w, v, why);
-    if (!error && v->label)
-        error = add_classes(w, v, why);
-    else if (!error && v->target)
-        error = blv_npz_add_f64(w, "y", 1, &v->rows, v->target, why);
-    if (!error && v->feature_names)
-        error = blv_npz_add_names(w, "feature_names", v->feature_names, v->columns, why);
-    if (error) {
-        blv_npz_discard(w);
-        return error;
-    }
-    return blv_npz_commit(w, why);
+    int64_t *room = blv_data_alloc(stored > starts ? stored : starts, sizeof *room);
+    int64_t *value = blv_data_alloc(view->classes, sizeof *value);
+    blv_error error = add_arrays(w, view, room, value, why);
+    free(room);
+    free(value);
+    if (!error)
+        return blv_npz_commit(w, why);
+    blv_npz_discard(w);
+    return error;
 }

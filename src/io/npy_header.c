@@ -6,7 +6,9 @@
  * keys may come in any order, with either quote, and with any spacing. */
 #include "io/npz_private.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 const unsigned char blv_npy_magic[NPY_MAGIC_SIZE] = {0x93, 'N', 'U', 'M', 'P', 'Y'};
@@ -20,25 +22,18 @@ bool blv_host_is_big_endian(void) {
 
 bool blv_npy_measure(size_t ndim, const size_t *shape, size_t item_size, size_t *count,
                      uint64_t *bytes) {
-    size_t product = 1;
-    for (size_t d = 0; d < ndim; d++) {
-        if (shape[d] == 0) {
-            *count = 0;
-            *bytes = 0;
-            return true;
-        }
-    }
-    for (size_t d = 0; d < ndim; d++) {
-        if (product > SIZE_MAX / shape[d])
-            return false;
-        product *= shape[d];
-    }
     /* Elements become doubles in memory, so that size has to fit as well. */
-    if (product > PTRDIFF_MAX / sizeof(double) || product > PTRDIFF_MAX / item_size)
-        return false;
-    *count = product;
-    *bytes = (uint64_t)product * item_size;
-    return true;
+    size_t most = PTRDIFF_MAX / (item_size > sizeof(double) ? item_size : sizeof(double));
+    bool fits = true;
+    *count = 1;
+    for (size_t d = 0; d < ndim; d++)
+        *count *= shape[d] == 0 ? 0 : 1;
+    for (size_t d = 0; fits && d<ndim && * count> 0; d++) {
+        fits = *count <= most / shape[d];
+        *count *= shape[d];
+    }
+    *bytes = (uint64_t)*count * item_size;
+    return fits;
 }
 
 /* ---- Writing ---- */
@@ -47,10 +42,9 @@ size_t blv_npy_format(unsigned char out[NPY_WRITTEN_MAX], char kind, size_t item
                       const size_t *shape) {
     const size_t prefix = NPY_MAGIC_SIZE + 4;
     char text[NPY_WRITTEN_MAX];
-    int length = snprintf(text, sizeof text, "{'descr': '%c%c%zu', 'fortran_order': False, ",
-                          blv_host_is_big_endian() ? '>' : '<', kind, item_size);
-    size_t n = (size_t)length;
-    n += (size_t)snprintf(text + n, sizeof text - n, "'shape': (");
+    size_t n = (size_t)snprintf(text, sizeof text,
+                                "{'descr': '%c%c%zu', 'fortran_order': False, 'shape': (",
+                                blv_host_is_big_endian() ? '>' : '<', kind, item_size);
     for (size_t d = 0; d < ndim; d++)
         n += (size_t)snprintf(text + n, sizeof text - n, d ? ", %zu" : "%zu", shape[d]);
     /* (3,) is a tuple, (3) is a number */
@@ -72,36 +66,25 @@ size_t blv_npy_format(unsigned char out[NPY_WRITTEN_MAX], char kind, size_t item
 /* ---- Reading ---- */
 
 typedef struct cursor {
-    const char *text;
-    size_t size;
-    size_t at;
+    const char *text, *at; /* a zero byte ends the text */
+    bool texts;            /* the array has to hold texts, else numbers */
     blv_message *problem;
 } cursor;
 
 static void skip_space(cursor *c) {
-    while (c->at < c->size && (c->text[c->at] == ' ' || c->text[c->at] == '\n' ||
-                               c->text[c->at] == '\t' || c->text[c->at] == '\r'))
-        c->at++;
+    c->at += strspn(c->at, " \n\t\r");
 }
 
 static blv_error expected(const cursor *c, const char *what) {
-    return blv_explain(c->problem, BLV_E_FORMAT, "byte %zu of the header text: expected %s", c->at,
-                       what);
+    return blv_explain(c->problem, BLV_E_FORMAT, "byte %zu of the header text: expected %s",
+                       (size_t)(c->at - c->text), what);
 }
 
-/* Takes the character if it is next. */
-static bool take(cursor *c, char wanted) {
-    skip_space(c);
-    if (c->at == c->size || c->text[c->at] != wanted)
-        return false;
-    c->at++;
-    return true;
-}
-
-static bool take_word(cursor *c, const char *word) {
+/* Takes the word if it is next. */
+static bool take(cursor *c, const char *word) {
     size_t n = strlen(word);
     skip_space(c);
-    if (c->size - c->at < n || memcmp(c->text + c->at, word, n) != 0)
+    if (strncmp(c->at, word, n) != 0)
         return false;
     c->at += n;
     return true;
@@ -110,57 +93,60 @@ static bool take_word(cursor *c, const char *word) {
 /* A string without escapes, which is all that NumPy writes here. */
 static blv_error take_string(cursor *c, const char **start, size_t *length) {
     skip_space(c);
-    if (c->at == c->size || (c->text[c->at] != '\'' && c->text[c->at] != '"'))
+    if (*c->at != '\'' && *c->at != '"')
         return expected(c, "a quoted string");
-    char quote = c->text[c->at++];
-    *start = c->text + c->at;
-    const char *end = memchr(*start, quote, c->size - c->at);
+    *start = c->at + 1;
+    const char *end = strchr(*start, *c->at);
     if (!end)
         return expected(c, "a closing quote");
     *length = (size_t)(end - *start);
-    c->at += *length + 1;
-    return BLV_OK;
-}
-
-static blv_error take_dimension(cursor *c, size_t *value) {
-    skip_space(c);
-    if (c->at == c->size || c->text[c->at] < '0' || c->text[c->at] > '9')
-        return expected(c, "a dimension: digits only");
-    *value = 0;
-    for (; c->at < c->size && c->text[c->at] >= '0' && c->text[c->at] <= '9'; c->at++) {
-        size_t digit = (size_t)(c->text[c->at] - '0');
-        if (*value > (SIZE_MAX - digit) / 10)
-            return expected(c, "a smaller dimension");
-        *value = *value * 10 + digit;
-    }
-    if (c->at < c->size && c->text[c->at] == 'L') /* written by Python 2 */
-        c->at++;
+    c->at = end + 1;
     return BLV_OK;
 }
 
 static blv_error take_shape(cursor *c, blv_npy_header *h) {
-    if (!take(c, '('))
+    if (!take(c, "("))
         return expected(c, "'(' of the shape");
-    while (!take(c, ')')) {
+    while (!take(c, ")")) {
         if (h->ndim == BLV_ARRAY_MAX_DIMS)
             return blv_explain(c->problem, BLV_E_FORMAT, "more than %d dimensions",
                                BLV_ARRAY_MAX_DIMS);
-        blv_error error = take_dimension(c, &h->shape[h->ndim]);
-        if (error)
-            return error;
-        h->ndim++;
-        if (take(c, ','))
+        if (*c->at < '0' || *c->at > '9')
+            return expected(c, "a dimension: digits only");
+        char *end;
+        errno = 0;
+        h->shape[h->ndim++] = strtoull(c->at, &end, 10);
+        if (errno != 0)
+            return expected(c, "a smaller dimension");
+        c->at = *end == 'L' ? end + 1 : end; /* written by Python 2 */
+        if (take(c, ","))
             continue;
-        if (h->ndim == 1 || !take(c, ')'))
+        if (h->ndim == 1 || !take(c, ")"))
             return expected(c, "',' after a dimension");
         break;
     }
     return BLV_OK;
 }
 
+/* Byte order, kind and size, such as <f8. */
+static bool parse_descr(const char *descr, size_t n, bool texts, blv_npy_header *h) {
+    if (n < 3 || n > 10 || !strchr("<>|", descr[0]) || strspn(descr + 2, "0123456789") != n - 2)
+        return false;
+    size_t size = strtoul(descr + 2, NULL, 10);
+    h->big_endian = descr[0] == '>';
+    h->kind = descr[1];
+    h->item_size = h->kind == 'U' ? 4 * size : size;
+    if (texts)
+        return (h->kind == 'S' || h->kind == 'U') && size > 0;
+    if (!strchr("fiub", h->kind) || n != 3 || size == 0 || size > 8 || (size & (size - 1)) != 0)
+        return false;
+    return (h->kind != 'b' || size == 1) && (h->kind != 'f' || size >= 4) &&
+           (descr[0] != '|' || size == 1);
+}
+
 static blv_error take_descr(cursor *c, blv_npy_header *h) {
     skip_space(c);
-    if (c->at < c->size && (c->text[c->at] == '[' || c->text[c->at] == '('))
+    if (*c->at == '[' || *c->at == '(')
         return blv_explain(c->problem, BLV_E_FORMAT,
                            "the array is structured (has named fields); save each field as an "
                            "array of its own");
@@ -171,36 +157,20 @@ static blv_error take_descr(cursor *c, blv_npy_header *h) {
         return blv_explain(c->problem, BLV_E_FORMAT,
                            "the array holds Python objects, not numbers; convert it with "
                            "astype(float) before saving");
-
-    bool known = n == 3 && strchr("<>|", descr[0]) && strchr("fiub", descr[1]) && descr[0] &&
-                 descr[1] && descr[2] >= '1' && descr[2] <= '8';
-    if (known) {
-        h->kind = descr[1];
-        h->item_size = (size_t)(descr[2] - '0');
-        h->big_endian = descr[0] == '>';
-        bool power_of_two = (h->item_size & (h->item_size - 1)) == 0;
-        known = power_of_two && (h->kind != 'b' || h->item_size == 1) &&
-                (h->kind != 'f' || h->item_size >= 4) && (descr[0] != '|' || h->item_size == 1);
-    }
-    if (!known)
-        return blv_explain(c->problem, BLV_E_FORMAT,
-                           "dtype '%.*s' cannot be read; expected f4, f8, i1 to i8, u1 to u8 or "
-                           "b1, with '<' or '>' before it",
-                           n < 60 ? (int)n : 60, descr);
-    return BLV_OK;
+    if (parse_descr(descr, n, c->texts, h))
+        return BLV_OK;
+    return blv_explain(c->problem, BLV_E_FORMAT, "dtype '%.*s' cannot be read; expected %s",
+                       n < 60 ? (int)n : 60, descr,
+                       c->texts ? "names as bytes (dtype S)"
+                                : "f4, f8, i1 to i8, u1 to u8 or b1, with '<' or '>' before it");
 }
 
 static blv_error take_order(cursor *c, blv_npy_header *h) {
-    if (take_word(c, "True"))
-        h->fortran_order = true;
-    else if (take_word(c, "False"))
-        h->fortran_order = false;
-    else
-        return expected(c, "True or False");
-    return BLV_OK;
+    h->fortran_order = take(c, "True");
+    return h->fortran_order || take(c, "False") ? BLV_OK : expected(c, "True or False");
 }
 
-blv_error blv_npy_parse(const char *text, size_t size, blv_npy_header *header,
+blv_error blv_npy_parse(const char *text, size_t size, bool texts, blv_npy_header *header,
                         blv_message *problem) {
     static const struct {
         const char *key;
@@ -208,37 +178,32 @@ blv_error blv_npy_parse(const char *text, size_t size, blv_npy_header *header,
     } fields[] = {{"descr", take_descr}, {"fortran_order", take_order}, {"shape", take_shape}};
     enum { FIELDS = sizeof fields / sizeof fields[0] };
 
-    cursor c = {.text = text, .size = size, .problem = problem};
+    cursor c = {.text = text, .at = text, .texts = texts, .problem = problem};
     bool seen[FIELDS] = {false};
     *header = (blv_npy_header){0};
-    if (!take(&c, '{'))
+    if (!take(&c, "{"))
         return expected(&c, "'{'");
-    while (!take(&c, '}')) {
+    while (!take(&c, "}")) {
         const char *key = "";
-        size_t length = 0;
-        blv_error error = take_string(&c, &key, &length);
-        if (error)
-            return error;
-        size_t f = 0;
+        size_t length = 0, f = 0;
+        BLV_CHECK(take_string(&c, &key, &length));
         while (f < FIELDS &&
                (strlen(fields[f].key) != length || memcmp(fields[f].key, key, length) != 0))
             f++;
         if (f == FIELDS || seen[f])
             return expected(&c, "each of 'descr', 'fortran_order' and 'shape' once");
-        if (!take(&c, ':'))
+        if (!take(&c, ":"))
             return expected(&c, "':'");
-        error = fields[f].take(&c, header);
-        if (error)
-            return error;
+        BLV_CHECK(fields[f].take(&c, header));
         seen[f] = true;
-        if (take(&c, ','))
+        if (take(&c, ","))
             continue;
-        if (!take(&c, '}'))
+        if (!take(&c, "}"))
             return expected(&c, "',' or '}'");
         break;
     }
     skip_space(&c);
-    if (c.at != c.size)
+    if (c.at != text + size)
         return expected(&c, "nothing but spaces after '}'");
     for (size_t f = 0; f < FIELDS; f++)
         if (!seen[f])

@@ -61,10 +61,8 @@ static blv_error find_end(const blv_npz *npz, uint64_t *at, unsigned char end[ZI
     for (size_t i = n; !error && !found && i >= ZIP_END_SIZE; i--) {
         const unsigned char *p = tail + (i - ZIP_END_SIZE);
         found = zip_get32(p) == ZIP_END && zip_get16(p + 20) == n - i;
-        if (found) {
-            memcpy(end, p, ZIP_END_SIZE);
-            *at = npz->size - n + (i - ZIP_END_SIZE);
-        }
+        memcpy(end, p, ZIP_END_SIZE);
+        *at = npz->size - n + (i - ZIP_END_SIZE);
     }
     free(tail);
     if (!error && !found)
@@ -109,9 +107,7 @@ static blv_error find_zip64_end(const blv_npz *npz, uint64_t end_at, directory_p
 static blv_error find_directory(const blv_npz *npz, directory_place *place, blv_message *why) {
     unsigned char end[ZIP_END_SIZE] = {0};
     uint64_t end_at = 0;
-    blv_error error = find_end(npz, &end_at, end, why);
-    if (error)
-        return error;
+    BLV_CHECK(find_end(npz, &end_at, end, why));
     *place = (directory_place){.at = zip_get32(end + 16),
                                .size = zip_get32(end + 12),
                                .count = zip_get16(end + 10),
@@ -119,9 +115,7 @@ static blv_error find_directory(const blv_npz *npz, directory_place *place, blv_
     uint16_t disk = zip_get16(end + 4), directory_disk = zip_get16(end + 6);
     if (place->at == UINT32_MAX || place->size == UINT32_MAX || place->count == UINT16_MAX ||
         disk == UINT16_MAX || directory_disk == UINT16_MAX) {
-        error = find_zip64_end(npz, end_at, place, why);
-        if (error)
-            return error;
+        BLV_CHECK(find_zip64_end(npz, end_at, place, why));
     } else if (disk != 0 || directory_disk != 0 || zip_get16(end + 8) != place->count) {
         return blv_explain(why, BLV_E_FORMAT,
                            "%s: byte %" PRIu64 ": the archive is one piece of several",
@@ -284,18 +278,16 @@ static blv_error load(blv_npz *npz, blv_message *why) {
                        blv_shown_path(npz->path));
 }
 
-static blv_error load_file(blv_npz *npz, blv_message *why) {
-    npz->fd = open(npz->path, O_RDONLY | O_CLOEXEC);
-    if (npz->fd < 0)
-        return blv_explain_errno(why, npz->path, "open");
+static blv_error open_file(blv_npz *npz, blv_message *why) {
     struct stat status;
-    if (fstat(npz->fd, &status) != 0)
+    npz->fd = open(npz->path, O_RDONLY | O_CLOEXEC);
+    if (npz->fd < 0 || fstat(npz->fd, &status) != 0)
         return blv_explain_errno(why, npz->path, "open");
     if (!S_ISREG(status.st_mode))
         return blv_explain(why, BLV_E_FILE, "%s: cannot read: not a regular file",
                            blv_shown_path(npz->path));
     npz->size = (uint64_t)status.st_size;
-    return load(npz, why);
+    return BLV_OK;
 }
 
 /* memory NULL: the file at path. */
@@ -304,21 +296,17 @@ static blv_error open_content(blv_npz **npz, const char *path, const unsigned ch
     blv_npz *opened = calloc(1, sizeof *opened);
     if (!opened)
         return blv_explain_memory(why);
-    opened->fd = -1;
-    opened->memory = memory;
-    opened->size = size;
-    opened->path = strdup(path);
-    blv_error error;
-    if (!opened->path)
-        error = blv_explain_memory(why);
-    else
-        error = memory ? load(opened, why) : load_file(opened, why);
-    if (error) {
+    *opened = (blv_npz){.fd = -1, .memory = memory, .size = size, .path = strdup(path)};
+    blv_error error = opened->path ? BLV_OK : blv_explain_memory(why);
+    if (!error && !memory)
+        error = open_file(opened, why);
+    if (!error)
+        error = load(opened, why);
+    if (error)
         blv_npz_close(opened);
-        return error;
-    }
-    *npz = opened;
-    return BLV_OK;
+    else
+        *npz = opened;
+    return error;
 }
 
 blv_error blv_npz_open(blv_npz **npz, const char *path, blv_message *why) {

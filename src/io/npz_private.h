@@ -92,8 +92,9 @@ bool blv_npy_measure(size_t ndim, const size_t *shape, size_t item_size, size_t 
 size_t blv_npy_format(unsigned char out[NPY_WRITTEN_MAX], char kind, size_t item_size, size_t ndim,
                       const size_t *shape);
 
-/* Reads the dictionary of a header. On error, problem says what is wrong and where in the text. */
-blv_error blv_npy_parse(const char *text, size_t size, blv_npy_header *header,
+/* Reads the dictionary of a header, `size` characters and a zero byte, of an array of texts or of
+ * numbers. On error, problem says what is wrong and where in the text. */
+blv_error blv_npy_parse(const char *text, size_t size, bool texts, blv_npy_header *header,
                         blv_message *problem);
 
 /* ---- An open file ---- */
@@ -128,10 +129,6 @@ typedef struct blv_npz_place {
 } blv_npz_place;
 blv_error blv_npz_locate(const blv_npz *npz, const char *name, blv_npz_place *place,
                          blv_message *why);
-/* The characters of a short text array, such as b'csr', without zero bytes. */
-enum { BLV_NPZ_WORD = 32 };
-blv_error blv_npz_read_word(const blv_npz *npz, const char *name, char word[BLV_NPZ_WORD],
-                            blv_message *why);
 
 /* Reads exactly n bytes. */
 blv_error blv_npz_pread(const blv_npz *npz, uint64_t at, void *buffer, size_t n, blv_message *why);
@@ -158,14 +155,9 @@ typedef struct blv_npz_stream {
 blv_error blv_npz_stream_open(blv_npz_stream *s, const blv_npz *npz, const blv_npz_entry *entry,
                               blv_message *why);
 blv_error blv_npz_stream_read(blv_npz_stream *s, void *out, size_t n, blv_message *why);
-/* After the last byte was read: the entry ends here and its checksum is right. */
-blv_error blv_npz_stream_finish(blv_npz_stream *s, blv_message *why);
+/* Reads what is left, and checks that the entry ends there and has its checksum. */
+blv_error blv_npz_stream_read_last(blv_npz_stream *s, void *out, size_t n, blv_message *why);
 void blv_npz_stream_close(blv_npz_stream *s);
-
-/* Texts of item_size bytes each, padded with zero bytes. Written, but not read here. */
-blv_error blv_npz_add_texts(blv_npz_writer *writer, const char *name, size_t ndim,
-                            const size_t *shape, size_t item_size, const char *texts,
-                            blv_message *why);
 
 /* ---- For tests ---- */
 

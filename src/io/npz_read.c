@@ -1,4 +1,4 @@
-/* Reads arrays from NumPy files: the header, the elements, and their conversion to doubles. */
+/* Reads arrays from NumPy files: the header, numbers with their conversion to doubles, texts. */
 #include "io/npz_private.h"
 
 #include <inttypes.h>
@@ -39,39 +39,55 @@ static blv_error read_preamble(blv_npz_stream *s, size_t *text_size, blv_message
     return BLV_OK;
 }
 
-static blv_error read_header(blv_npz_stream *s, blv_npy_header *header, blv_message *why) {
+static blv_error read_header(blv_npz_stream *s, bool texts, blv_npy_header *header,
+                             blv_message *why) {
     size_t size = 0;
     BLV_CHECK(read_preamble(s, &size, why));
-    char *text = malloc(size + 1);
+    char *text = calloc(size + 1, 1);
     if (!text)
         return blv_explain_memory(why);
     blv_message problem;
     blv_error error = blv_npz_stream_read(s, text, size, why);
-    if (!error) {
-        error = blv_npy_parse(text, size, header, &problem);
-        if (error)
-            error = reject_array(s, why, problem.text);
-    }
+    if (!error && blv_npy_parse(text, size, texts, header, &problem) != BLV_OK)
+        error = reject_array(s, why, problem.text);
     free(text);
-    if (error)
-        return error;
     uint64_t left = s->entry->size - s->produced;
-    if (header->bytes != left) {
-        snprintf(problem.text, sizeof problem.text,
-                 "the shape needs %" PRIu64 " bytes of elements, there are %" PRIu64, header->bytes,
-                 left);
-        return reject_array(s, why, problem.text);
-    }
-    return BLV_OK;
+    if (error || header->bytes == left)
+        return error;
+    snprintf(problem.text, sizeof problem.text,
+             "the shape needs %" PRIu64 " bytes of elements, there are %" PRIu64, header->bytes,
+             left);
+    return reject_array(s, why, problem.text);
 }
 
-static void describe(const blv_npz_entry *entry, const blv_npy_header *h, blv_array *info) {
-    *info = (blv_array){.name = entry->name,
-                        .kind = h->kind,
-                        .item_size = h->item_size,
-                        .ndim = h->ndim,
-                        .count = h->count};
-    memcpy(info->shape, h->shape, sizeof h->shape);
+static blv_error fail_unknown(const blv_npz *npz, const char *name, blv_message *why) {
+    char names[300] = "";
+    size_t used = 0;
+    for (size_t i = 0; i < npz->count; i++) {
+        int n = snprintf(names + used, sizeof names - used, "%s'%s'", i ? ", " : "",
+                         npz->entries[i].name);
+        if (n < 0 || (size_t)n >= sizeof names - used) {
+            memcpy(names + sizeof names - 4, "...", 4);
+            break;
+        }
+        used += (size_t)n;
+    }
+    return blv_explain(why, BLV_E_NAME, "%s: no array " BLV_SHOWN_NAME "; there is %s",
+                       blv_shown_path(npz->path), name, npz->count ? names : "none");
+}
+
+/* Opens an array, of texts or of numbers, and reads its header. After BLV_OK the stream stands at
+ * the elements and has to be closed. */
+static blv_error open_array(blv_npz_stream *s, const blv_npz *npz, const char *name, bool texts,
+                            blv_npy_header *header, blv_message *why) {
+    const blv_npz_entry *entry = blv_npz_find(npz, name);
+    if (!entry)
+        return fail_unknown(npz, name, why);
+    BLV_CHECK(blv_npz_stream_open(s, npz, entry, why));
+    blv_error error = read_header(s, texts, header, why);
+    if (error)
+        blv_npz_stream_close(s);
+    return error;
 }
 
 /* ---- Conversion ---- */
@@ -87,53 +103,26 @@ static void swap_items(unsigned char *bytes, size_t count, size_t item_size) {
 
 /* The elements lie packed at the end of `out`, from `raw` on, and are widened in place, front to
  * back: element i ends up before the place of any element that is yet to be read. */
-#define WIDEN(type)                                                                                \
-    static void widen_##type(double *out, const unsigned char *raw, size_t count) {                \
-        for (size_t i = 0; i < count; i++) {                                                       \
+static void widen(double *out, const unsigned char *raw, const blv_npy_header *h) {
+#define WIDEN(letter, type)                                                                        \
+    if (h->kind == (letter) && h->item_size == sizeof(type))                                       \
+        for (size_t i = 0; i < h->count; i++) {                                                    \
             type value;                                                                            \
             memcpy(&value, raw + i * sizeof value, sizeof value);                                  \
             out[i] = (double)value;                                                                \
-        }                                                                                          \
-    }
-WIDEN(float)
-WIDEN(int8_t)
-WIDEN(int16_t)
-WIDEN(int32_t)
-WIDEN(int64_t)
-WIDEN(uint8_t)
-WIDEN(uint16_t)
-WIDEN(uint32_t)
-WIDEN(uint64_t)
+        }
+    WIDEN('f', float)
+    WIDEN('i', int8_t)
+    WIDEN('i', int16_t)
+    WIDEN('i', int32_t)
+    WIDEN('i', int64_t)
+    WIDEN('u', uint8_t)
+    WIDEN('u', uint16_t)
+    WIDEN('u', uint32_t)
+    WIDEN('u', uint64_t)
 #undef WIDEN
-
-static void widen_bool(double *out, const unsigned char *raw, size_t count) {
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; h->kind == 'b' && i < h->count; i++)
         out[i] = raw[i] != 0;
-}
-
-static void keep_double(double *out, const unsigned char *raw, size_t count) {
-    (void)out;
-    (void)raw;
-    (void)count;
-}
-
-typedef void widen_fn(double *out, const unsigned char *raw, size_t count);
-
-static widen_fn *find_widen(char kind, size_t item_size) {
-    static const struct {
-        char kind;
-        size_t item_size;
-        widen_fn *widen;
-    } table[] = {
-        {'f', 4, widen_float},    {'f', 8, keep_double},    {'b', 1, widen_bool},
-        {'i', 1, widen_int8_t},   {'i', 2, widen_int16_t},  {'i', 4, widen_int32_t},
-        {'i', 8, widen_int64_t},  {'u', 1, widen_uint8_t},  {'u', 2, widen_uint16_t},
-        {'u', 4, widen_uint32_t}, {'u', 8, widen_uint64_t},
-    };
-    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
-        if (table[i].kind == kind && table[i].item_size == item_size)
-            return table[i].widen;
-    return NULL;
 }
 
 /* Walks the C order of dst; `from` is where that element is in the Fortran order of src. */
@@ -156,28 +145,23 @@ static void fortran_to_c(const blv_npy_header *h, const double *src, double *dst
     }
 }
 
-/* ---- Reading ---- */
+/* ---- Numbers ---- */
 
 /* On success *data is the caller's. */
 static blv_error read_elements(blv_npz_stream *s, const blv_npy_header *h, double **data,
                                blv_message *why) {
-    widen_fn *widen = find_widen(h->kind, h->item_size);
-    if (!widen)
-        return reject_array(s, why, "the dtype cannot be read");
     double *values = malloc((h->count ? h->count : 1) * sizeof *values);
     if (!values)
         return blv_explain(why, BLV_E_MEMORY, "out of memory for %zu elements", h->count);
     unsigned char *raw = (unsigned char *)values + h->count * (sizeof *values - h->item_size);
-    blv_error error = blv_npz_stream_read(s, raw, (size_t)h->bytes, why);
-    if (!error)
-        error = blv_npz_stream_finish(s, why);
+    blv_error error = blv_npz_stream_read_last(s, raw, (size_t)h->bytes, why);
     if (error) {
         free(values);
         return error;
     }
     if (h->big_endian != blv_host_is_big_endian())
         swap_items(raw, h->count, h->item_size);
-    widen(values, raw, h->count);
+    widen(values, raw, h);
 
     if (h->fortran_order && h->ndim > 1 && h->count > 0) {
         double *ordered = malloc(h->count * sizeof *ordered);
@@ -192,37 +176,22 @@ static blv_error read_elements(blv_npz_stream *s, const blv_npy_header *h, doubl
     return error;
 }
 
-static blv_error fail_unknown(const blv_npz *npz, const char *name, blv_message *why) {
-    char names[300] = "";
-    size_t used = 0;
-    for (size_t i = 0; i < npz->count; i++) {
-        int n = snprintf(names + used, sizeof names - used, "%s'%s'", i ? ", " : "",
-                         npz->entries[i].name);
-        if (n < 0 || (size_t)n >= sizeof names - used) {
-            memcpy(names + sizeof names - 4, "...", 4);
-            break;
-        }
-        used += (size_t)n;
-    }
-    return blv_explain(why, BLV_E_NAME, "%s: no array " BLV_SHOWN_NAME "; there is %s",
-                       blv_shown_path(npz->path), name, npz->count ? names : "none");
-}
-
-/* Both public calls: data NULL asks for the description only. */
+/* data NULL: the description only. */
 static blv_error read_array(const blv_npz *npz, const char *name, double **data, blv_array *info,
                             blv_message *why) {
-    const blv_npz_entry *entry = blv_npz_find(npz, name);
-    if (!entry)
-        return fail_unknown(npz, name, why);
     blv_npz_stream stream;
-    blv_npy_header header = {0};
-    BLV_CHECK(blv_npz_stream_open(&stream, npz, entry, why));
-    blv_error error = read_header(&stream, &header, why);
-    if (!error && data)
-        error = read_elements(&stream, &header, data, why);
+    blv_npy_header h = {0};
+    BLV_CHECK(open_array(&stream, npz, name, false, &h, why));
+    blv_error error = data ? read_elements(&stream, &h, data, why) : BLV_OK;
     blv_npz_stream_close(&stream);
-    if (!error && info)
-        describe(entry, &header, info);
+    if (!error && info) {
+        *info = (blv_array){.name = stream.entry->name,
+                            .kind = h.kind,
+                            .item_size = h.item_size,
+                            .ndim = h.ndim,
+                            .count = h.count};
+        memcpy(info->shape, h.shape, sizeof h.shape);
+    }
     return error;
 }
 
@@ -243,35 +212,67 @@ blv_error blv_npz_read_f64(blv_npz *npz, const char *name, double **data, blv_ar
 
 blv_error blv_npz_locate(const blv_npz *npz, const char *name, blv_npz_place *place,
                          blv_message *why) {
-    const blv_npz_entry *entry = blv_npz_find(npz, name);
-    if (!entry)
-        return fail_unknown(npz, name, why);
     blv_npz_stream stream;
-    BLV_CHECK(blv_npz_stream_open(&stream, npz, entry, why));
-    blv_error error = read_header(&stream, &place->header, why);
+    BLV_CHECK(open_array(&stream, npz, name, false, &place->header, why));
     place->at = stream.deflated ? 0 : stream.data_at + stream.consumed;
     blv_npz_stream_close(&stream);
+    return BLV_OK;
+}
+
+/* ---- Texts ---- */
+
+/* Pointers first, then the strings, each with its zero byte. */
+static blv_error read_strings(blv_npz_stream *s, const blv_npy_header *h, char ***names,
+                              blv_message *why) {
+    const size_t item = h->item_size, each = sizeof(char *) + item + 1;
+    if (h->kind != 'S' || h->ndim != 1 || h->fortran_order)
+        return reject_array(s, why, "expected names as bytes (dtype S) in one dimension");
+    char **block = h->count < SIZE_MAX / each ? calloc(h->count ? h->count : 1, each) : NULL;
+    char *packed = block ? (char *)(block + h->count) + h->count : NULL;
+    blv_error error = block
+                          ? blv_npz_stream_read_last(s, packed, (size_t)h->bytes, why)
+                          : blv_explain(why, BLV_E_MEMORY, "out of memory for %zu names", h->count);
+    for (size_t i = 0; !error && i < h->count; i++) {
+        block[i] = (char *)(block + h->count) + i * (item + 1);
+        memmove(block[i], packed + i * item, item);
+        block[i][item] = '\0';
+    }
+    if (error)
+        free(block);
+    else
+        *names = block;
     return error;
 }
 
-/* The bytes of a text array without the zero ones. On success *text is the caller's. */
-static blv_error read_characters(blv_npz_stream *s, size_t most, char **text, blv_message *why) {
-    size_t header_size = 0, kept = 0;
-    BLV_CHECK(read_preamble(s, &header_size, why));
-    uint64_t left = s->entry->size - s->produced;
-    if (left - header_size > most)
+blv_error blv_npz_read_names(blv_npz *npz, const char *name, char ***names, size_t *count,
+                             blv_message *why) {
+    if (!npz || !name || !names || !count)
+        return blv_explain(why, BLV_E_ARGUMENT, "blv_npz_read_names: an argument is NULL");
+    *names = NULL;
+    blv_npz_stream stream;
+    blv_npy_header header;
+    BLV_CHECK(open_array(&stream, npz, name, true, &header, why));
+    blv_error error = read_strings(&stream, &header, names, why);
+    blv_npz_stream_close(&stream);
+    *count = header.count;
+    return error;
+}
+
+/* The bytes without the zero ones. On success *text is the caller's. */
+static blv_error read_characters(blv_npz_stream *s, const blv_npy_header *h, char **text,
+                                 blv_message *why) {
+    if (h->bytes > BLV_NPZ_TEXT_MAX)
         return reject_array(s, why, "longer than a text may be");
-    char *bytes = malloc((size_t)left + 1);
+    char *bytes = malloc((size_t)h->bytes + 1);
     if (!bytes)
         return blv_explain_memory(why);
-    blv_error error = blv_npz_stream_read(s, bytes, (size_t)left, why);
-    if (!error)
-        error = blv_npz_stream_finish(s, why);
+    blv_error error = blv_npz_stream_read_last(s, bytes, (size_t)h->bytes, why);
     if (error) {
         free(bytes);
         return error;
     }
-    for (size_t i = header_size; i < left; i++)
+    size_t kept = 0;
+    for (size_t i = 0; i < h->bytes; i++)
         if (bytes[i] != 0)
             bytes[kept++] = bytes[i];
     bytes[kept] = '\0';
@@ -279,32 +280,15 @@ static blv_error read_characters(blv_npz_stream *s, size_t most, char **text, bl
     return BLV_OK;
 }
 
-static blv_error read_text(const blv_npz *npz, const char *name, size_t most, char **text,
-                           blv_message *why) {
-    const blv_npz_entry *entry = blv_npz_find(npz, name);
-    if (!entry)
-        return fail_unknown(npz, name, why);
-    blv_npz_stream stream;
-    BLV_CHECK(blv_npz_stream_open(&stream, npz, entry, why));
-    blv_error error = read_characters(&stream, most, text, why);
-    blv_npz_stream_close(&stream);
-    return error;
-}
-
 blv_error blv_npz_read_text(blv_npz *npz, const char *name, char **text, blv_message *why) {
     if (text)
         *text = NULL;
     if (!npz || !name || !text)
         return blv_explain(why, BLV_E_ARGUMENT, "blv_npz_read_text: an argument is NULL");
-    return read_text(npz, name, BLV_NPZ_TEXT_MAX, text, why);
-}
-
-blv_error blv_npz_read_word(const blv_npz *npz, const char *name, char word[BLV_NPZ_WORD],
-                            blv_message *why) {
-    char *text = NULL;
-    blv_error error = read_text(npz, name, (size_t)4 * BLV_NPZ_WORD - 1, &text, why);
-    if (!error)
-        snprintf(word, BLV_NPZ_WORD, "%s", text);
-    free(text);
+    blv_npz_stream stream;
+    blv_npy_header header;
+    BLV_CHECK(open_array(&stream, npz, name, true, &header, why));
+    blv_error error = read_characters(&stream, &header, text, why);
+    blv_npz_stream_close(&stream);
     return error;
 }

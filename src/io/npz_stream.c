@@ -30,9 +30,7 @@ static blv_error check_local_name(const blv_npz_stream *s, uint64_t at, size_t n
     for (size_t done = 0; same && done < n;) {
         unsigned char chunk[256];
         size_t part = n - done < sizeof chunk ? n - done : sizeof chunk;
-        blv_error error = blv_npz_pread(s->npz, at + done, chunk, part, why);
-        if (error)
-            return error;
+        BLV_CHECK(blv_npz_pread(s->npz, at + done, chunk, part, why));
         for (size_t i = 0; i < part; i++, done++)
             same =
                 same && chunk[i] == (unsigned char)(done < stem ? name[done] : ".npy"[done - stem]);
@@ -86,24 +84,16 @@ static blv_error check_method(const blv_npz_stream *s, blv_message *why) {
 
 blv_error blv_npz_stream_open(blv_npz_stream *s, const blv_npz *npz, const blv_npz_entry *entry,
                               blv_message *why) {
+    memset(s, 0, offsetof(blv_npz_stream, input));
     s->npz = npz;
     s->entry = entry;
-    s->data_at = 0;
-    s->consumed = 0;
-    s->produced = 0;
-    s->crc = crc32(0, NULL, 0);
-    s->deflated = false;
-    s->ended = false;
     if (npz->is_npy)
         return BLV_OK;
-    blv_error error = enter(s, why);
-    if (!error)
-        error = check_method(s, why);
-    if (error || entry->method == ZIP_STORED)
-        return error;
-
+    BLV_CHECK(enter(s, why));
+    BLV_CHECK(check_method(s, why));
+    if (entry->method == ZIP_STORED)
+        return BLV_OK;
     s->deflated = true;
-    memset(&s->z, 0, sizeof s->z);
     /* negative: no zlib wrapper around the deflate stream */
     int status = inflateInit2(&s->z, -MAX_WBITS);
     if (status == Z_MEM_ERROR)
@@ -124,9 +114,7 @@ static blv_error inflate_some(blv_npz_stream *s, unsigned char *out, size_t n, s
         if (s->z.avail_in == 0) {
             uint64_t left = s->entry->packed - s->consumed;
             size_t part = left < sizeof s->input ? (size_t)left : sizeof s->input;
-            blv_error error = blv_npz_pread(s->npz, position(s), s->input, part, why);
-            if (error)
-                return error;
+            BLV_CHECK(blv_npz_pread(s->npz, position(s), s->input, part, why));
             s->consumed += part;
             s->z.next_in = s->input;
             s->z.avail_in = (uInt)part;
@@ -152,15 +140,12 @@ blv_error blv_npz_stream_read(blv_npz_stream *s, void *out, size_t n, blv_messag
     if (n > s->entry->size - s->produced)
         return reject(s, why, position(s), "ends inside the array's header");
     size_t made = n;
-    blv_error error;
     if (s->deflated) {
-        error = inflate_some(s, out, n, &made, why);
+        BLV_CHECK(inflate_some(s, out, n, &made, why));
     } else {
-        error = blv_npz_pread(s->npz, position(s), out, n, why);
+        BLV_CHECK(blv_npz_pread(s->npz, position(s), out, n, why));
         s->consumed += n;
     }
-    if (error)
-        return error;
     if (made < n)
         return reject(s, why, position(s), "unpacks to less than it promised");
     s->produced += n;
@@ -169,13 +154,12 @@ blv_error blv_npz_stream_read(blv_npz_stream *s, void *out, size_t n, blv_messag
     return BLV_OK;
 }
 
-blv_error blv_npz_stream_finish(blv_npz_stream *s, blv_message *why) {
+blv_error blv_npz_stream_read_last(blv_npz_stream *s, void *out, size_t n, blv_message *why) {
+    BLV_CHECK(blv_npz_stream_read(s, out, n, why));
     if (s->deflated && !s->ended) {
         unsigned char more;
         size_t made;
-        blv_error error = inflate_some(s, &more, 1, &made, why);
-        if (error)
-            return error;
+        BLV_CHECK(inflate_some(s, &more, 1, &made, why));
         if (made > 0)
             return reject(s, why, position(s), "unpacks to more than it promised");
     }

@@ -153,11 +153,8 @@ static blv_error write_local_header(blv_npz_writer *w, const written_entry *e, b
     PUT(&r, "42", ZIP_LOCAL, zip64 ? VERSION_ZIP64 : VERSION_PLAIN);
     put_common(&r, e);
     PUT(&r, "4422", size, size, name, zip64_field + 6 + padding);
-    blv_error error = write_bytes(w, r.bytes, r.size, why);
-    if (!error)
-        error = write_bytes(w, e->name, name, why);
-    if (error)
-        return error;
+    BLV_CHECK(write_bytes(w, r.bytes, r.size, why));
+    BLV_CHECK(write_bytes(w, e->name, name, why));
 
     record extra = {.size = 0};
     if (zip64)
@@ -252,18 +249,32 @@ blv_error blv_npz_add_i64(blv_npz_writer *writer, const char *name, size_t ndim,
     return add_array(writer, name, 'i', sizeof *data, ndim, shape, data, why);
 }
 
-blv_error blv_npz_add_texts(blv_npz_writer *writer, const char *name, size_t ndim,
-                            const size_t *shape, size_t item_size, const char *texts,
-                            blv_message *why) {
-    return add_array(writer, name, 'S', item_size, ndim, shape, texts, why);
-}
-
 blv_error blv_npz_add_text(blv_npz_writer *writer, const char *name, const char *text,
                            blv_message *why) {
     size_t size = text ? strlen(text) : 0;
     if (size == 0 || size > BLV_NPZ_TEXT_MAX)
         return blv_explain(why, BLV_E_VALUE, "a text has 1 to %zu bytes", BLV_NPZ_TEXT_MAX);
-    return blv_npz_add_texts(writer, name, 0, NULL, size, text, why);
+    return add_array(writer, name, 'S', size, 0, NULL, text, why);
+}
+
+/* Each is padded with zero bytes to the longest. */
+blv_error blv_npz_add_names(blv_npz_writer *writer, const char *name, const char *const *names,
+                            size_t count, blv_message *why) {
+    size_t longest = 1;
+    for (size_t i = 0; i < count; i++) {
+        if (!names || !names[i])
+            return blv_explain(why, BLV_E_ARGUMENT, "blv_npz_add_names: a name is NULL");
+        size_t length = strlen(names[i]);
+        longest = length > longest ? length : longest;
+    }
+    char *texts = calloc(count > 0 ? count : 1, longest);
+    if (!texts)
+        return blv_explain(why, BLV_E_MEMORY, "out of memory for %zu names", count);
+    for (size_t i = 0; i < count; i++)
+        memcpy(texts + i * longest, names[i], strlen(names[i]));
+    blv_error error = add_array(writer, name, 'S', longest, 1, &count, texts, why);
+    free(texts);
+    return error;
 }
 
 /* ---- The end of the file ---- */
@@ -281,14 +292,12 @@ static blv_error write_central_header(blv_npz_writer *w, const written_entry *e,
     put_common(&r, e);
     PUT(&r, "4422", size, size, name, fields ? 4 + fields : 0);
     PUT(&r, "22244", 0, 0, 0, REGULAR_FILE_0644, at); /* no comment, disk 0, no attributes */
-    blv_error error = write_bytes(w, r.bytes, r.size, why);
-    if (!error)
-        error = write_bytes(w, e->name, name, why);
-    if (error || fields == 0)
-        return error;
+    BLV_CHECK(write_bytes(w, r.bytes, r.size, why));
+    BLV_CHECK(write_bytes(w, e->name, name, why));
 
     record extra = {.size = 0};
-    PUT(&extra, "22", ZIP_EXTRA_ZIP64, fields);
+    if (fields)
+        PUT(&extra, "22", ZIP_EXTRA_ZIP64, fields);
     if (big_size)
         PUT(&extra, "88", e->size, e->size);
     if (far_away)
@@ -298,11 +307,8 @@ static blv_error write_central_header(blv_npz_writer *w, const written_entry *e,
 
 static blv_error write_directory(blv_npz_writer *w, blv_message *why) {
     uint64_t start = w->at;
-    for (size_t i = 0; i < w->count; i++) {
-        blv_error error = write_central_header(w, &w->entries[i], why);
-        if (error)
-            return error;
-    }
+    for (size_t i = 0; i < w->count; i++)
+        BLV_CHECK(write_central_header(w, &w->entries[i], why));
     uint64_t size = w->at - start;
     bool zip64 = w->count >= UINT16_MAX || size >= w->zip64_limit || start >= w->zip64_limit;
 

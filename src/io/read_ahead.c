@@ -3,7 +3,9 @@
 #include "io/read_ahead.h"
 
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,38 +22,31 @@ struct blv_ahead {
     blv_make_fn *make;
     void *context;
     pthread_t thread;
-    pthread_mutex_t lock; /* for the next four */
-    pthread_cond_t changed;
-    size_t made, taken; /* pieces, since the start */
-    bool stop;
-    size_t at; /* bytes taken of the piece that is being emptied */
+    sem_t empty, full; /* pieces */
+    atomic_bool stop;
+    size_t taken; /* pieces, since the start */
+    size_t at;    /* bytes taken of the piece that is being emptied */
+    bool waited;  /* that piece is known to be full */
     blv_message why;
     piece pieces[PIECES];
 };
 
-/* Waits for a piece to fill; NULL when nobody wants more. */
-static piece *wait_for_room(blv_ahead *a) {
-    pthread_mutex_lock(&a->lock);
-    while (!a->stop && a->made - a->taken == PIECES)
-        pthread_cond_wait(&a->changed, &a->lock);
-    piece *room = a->stop ? NULL : &a->pieces[a->made % PIECES];
-    pthread_mutex_unlock(&a->lock);
-    return room;
+static void wait_for(sem_t *count) {
+    while (sem_wait(count) != 0)
+        ; /* interrupted by a signal */
 }
 
 static void *run(void *ahead) {
     blv_ahead *a = ahead;
     bool more = true;
-    while (more) {
-        piece *p = wait_for_room(a);
-        if (!p)
+    for (size_t made = 0; more; made++) {
+        wait_for(&a->empty);
+        if (atomic_load(&a->stop))
             break;
+        piece *p = &a->pieces[made % PIECES];
         p->error = a->make(a->context, p->bytes, PIECE_SIZE, &p->size, &a->why);
         more = !p->error && p->size == PIECE_SIZE;
-        pthread_mutex_lock(&a->lock);
-        a->made++;
-        pthread_cond_signal(&a->changed);
-        pthread_mutex_unlock(&a->lock);
+        sem_post(&a->full);
     }
     return NULL;
 }
@@ -67,66 +62,45 @@ static int start_thread(blv_ahead *a) {
     return error;
 }
 
+static void free_ahead(blv_ahead *a) {
+    sem_destroy(&a->empty);
+    sem_destroy(&a->full);
+    free(a);
+}
+
 blv_ahead *blv_ahead_start(blv_make_fn *make, void *context) {
     blv_ahead *a = malloc(sizeof *a);
     if (!a)
         return NULL;
     a->make = make;
     a->context = context;
-    a->made = a->taken = a->at = 0;
-    a->stop = false;
-    if (pthread_mutex_init(&a->lock, NULL) != 0) {
-        free(a);
-        return NULL;
-    }
-    if (pthread_cond_init(&a->changed, NULL) != 0) {
-        pthread_mutex_destroy(&a->lock);
-        free(a);
-        return NULL;
-    }
-    if (start_thread(a) != 0) {
-        pthread_cond_destroy(&a->changed);
-        pthread_mutex_destroy(&a->lock);
-        free(a);
-        return NULL;
-    }
-    return a;
+    a->taken = a->at = 0;
+    a->waited = false;
+    atomic_init(&a->stop, false);
+    sem_init(&a->empty, 0, PIECES); /* cannot fail for these numbers */
+    sem_init(&a->full, 0, 0);
+    if (start_thread(a) == 0)
+        return a;
+    free_ahead(a);
+    return NULL;
 }
 
 void blv_ahead_stop(blv_ahead *ahead) {
     if (!ahead)
         return;
-    pthread_mutex_lock(&ahead->lock);
-    ahead->stop = true;
-    pthread_cond_signal(&ahead->changed);
-    pthread_mutex_unlock(&ahead->lock);
+    atomic_store(&ahead->stop, true);
+    sem_post(&ahead->empty);
     pthread_join(ahead->thread, NULL);
-    pthread_cond_destroy(&ahead->changed);
-    pthread_mutex_destroy(&ahead->lock);
-    free(ahead);
-}
-
-static piece *wait_for_piece(blv_ahead *a) {
-    pthread_mutex_lock(&a->lock);
-    while (a->made == a->taken)
-        pthread_cond_wait(&a->changed, &a->lock);
-    piece *p = &a->pieces[a->taken % PIECES];
-    pthread_mutex_unlock(&a->lock);
-    return p;
-}
-
-static void release_piece(blv_ahead *a) {
-    a->at = 0;
-    pthread_mutex_lock(&a->lock);
-    a->taken++;
-    pthread_cond_signal(&a->changed);
-    pthread_mutex_unlock(&a->lock);
+    free_ahead(ahead);
 }
 
 blv_error blv_ahead_take(blv_ahead *ahead, void *out, size_t n, size_t *got, blv_message *why) {
     *got = 0;
     while (*got < n) {
-        piece *p = wait_for_piece(ahead); /* the last one is never released, so it is found again */
+        piece *p = &ahead->pieces[ahead->taken % PIECES];
+        if (!ahead->waited)
+            wait_for(&ahead->full);
+        ahead->waited = true;
         size_t left = p->size - ahead->at, part = n - *got < left ? n - *got : left;
         memcpy((unsigned char *)out + *got, p->bytes + ahead->at, part);
         *got += part;
@@ -138,8 +112,11 @@ blv_error blv_ahead_take(blv_ahead *ahead, void *out, size_t n, size_t *got, blv
         if (p->error)
             return p->error;
         if (p->size < PIECE_SIZE)
-            break;
-        release_piece(ahead);
+            break; /* the last one is never given back, so it is found again */
+        ahead->at = 0;
+        ahead->waited = false;
+        ahead->taken++;
+        sem_post(&ahead->empty);
     }
     return BLV_OK;
 }

@@ -3,7 +3,6 @@
 #include "io/npz_private.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -78,66 +77,11 @@ void blv_text_out_string(blv_text_out *out, const char *text) {
     blv_text_out_put(out, text, strlen(text));
 }
 
-/* The digits of whole / 10^places, without zeros at the end. */
-static void put_decimal(blv_text_out *out, bool negative, uint64_t whole, int places) {
-    char digits[40];
-    size_t at = sizeof digits;
-    for (; places > 0 && whole % 10 == 0; places--)
-        whole /= 10;
-    for (int n = 0; whole > 0 || n <= places; n++) {
-        if (n == places && n > 0)
-            digits[--at] = '.';
-        digits[--at] = (char)('0' + whole % 10);
-        whole /= 10;
-    }
-    if (negative)
-        digits[--at] = '-';
-    blv_text_out_put(out, digits + at, sizeof digits - at);
-}
-
-static bool reads_as(double read, double value, blv_precision precision) {
-    return precision == BLV_F32 ? (float)read == (float)value : read == value;
-}
-
-/* Numbers of common size and few digits without printf: n / 10^k, which is right to the last bit
- * when both are whole numbers below 2^53, is what a reader makes of the digits. false where that
- * does not give the value. */
-static bool put_short(blv_text_out *out, double value, blv_precision precision) {
-    static const double power[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8, 1e9,
-                                   1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18};
-    double size = fabs(value);
-    if (!(size >= 1e-4 && size < 1e9)) {
-        if (size > 0.0 || signbit(value))
-            return false;
-        put_decimal(out, false, 0, 0);
-        return true;
-    }
-    int before = size < 1.0 ? -4 : 0; /* the power of ten of the first digit */
-    while (size >= (before < 0 ? 1.0 / power[-before - 1] : power[before + 1]))
-        before++;
-    int least = precision == BLV_F32 ? 6 : 15, most = precision == BLV_F32 ? 9 : 15;
-    for (int digits = least; digits <= most; digits++) {
-        int places = digits - 1 - before;
-        if (places < 0)
-            continue;
-        double whole = rint(size * power[places]);
-        if (reads_as(whole / power[places], size, precision)) {
-            put_decimal(out, value < 0.0, (uint64_t)whole, places);
-            return true;
-        }
-    }
-    return false;
-}
-
 void blv_text_out_number(blv_text_out *out, double value, blv_precision precision) {
     char text[40];
-    if (put_short(out, value, precision))
-        return;
-    if (precision == BLV_F32)
-        blv_number_format_f32((float)value, text, sizeof text);
-    else
-        blv_number_format(value, text, sizeof text);
-    blv_text_out_string(out, text);
+    size_t length = precision == BLV_F32 ? blv_number_format_f32((float)value, text, sizeof text)
+                                         : blv_number_format(value, text, sizeof text);
+    blv_text_out_put(out, text, length);
 }
 
 blv_error blv_text_out_close(blv_text_out *out) {

@@ -6,7 +6,6 @@
 #ifndef BLV_KERNELS_KERNEL_TABLE_H
 #define BLV_KERNELS_KERNEL_TABLE_H
 
-#include "kernels/elementwise.h"
 #include "kernels/row_sweep.h"
 
 /* Elements begin .. end - 1 of a vector belong to group `of`. */
@@ -54,11 +53,17 @@ typedef struct blv_kernels {
                               void *out);
     /* out_i += scale factor_i */
     void (*row_add)(const blv_rows *rows, double scale, const void *factor, void *out);
-    size_t (*count_equal)(size_t n, const int32_t *a, const int32_t *b);
+    /* rows of the sweep whose guess is their label */
+    size_t (*count_right)(const blv_rows *rows, const int32_t *guess);
 
     /* ---- Elements ---- */
 
-    const blv_element_loops *elements;
+    /* out[i] = scale exp(x[i]); overflow gives infinity; out is not x */
+    void (*exp_scaled)(size_t n, double scale, const void *x, void *out);
+    /* out[j] = factor scale[j] sum_k u[k,j] v[k,j], rows x columns matrices; transposed: [j,k] */
+    void (*column_products)(size_t columns, size_t rows, int transposed, double factor,
+                            const void *scale, const void *u, const void *v, void *out);
+    double (*sum)(size_t n, const void *u); /* accumulated in double */
     /* out[j] = from[group[j]] */
     void (*spread_groups)(size_t n, const uint32_t *group, const void *from, void *out);
     /* out[k] = sum of in[j] over group k; sums: `groups` doubles to work in */

@@ -9,6 +9,8 @@
  *
  *   logistic    one score, label 1 or 0 (sign +1 or -1): loss_i = log(1 + exp(-sign s_i))
  *
+ *   squares     one score, and rows that have targets b_i: loss_i = (s_i - b_i)^2 / 2
+ *
  * and over the rows of the sweep, all at once, those of these that are asked for:
  *
  *   loss      scale sum_i weight_i loss_i
@@ -41,6 +43,7 @@ typedef struct blv_rows {
     const uint32_t *row;
     const void *column_value;
     const int32_t *label; /* class of each row; logistic: 1 or 0 */
+    const double *target; /* of each row, for squares; NULL: logistic or softmax, by label */
     const void *weight;   /* of each row; NULL: 1 */
     /* The rows of this sweep: index[0 .. count-1], or first .. first+count-1 when index is NULL.
      * label, weight and the row_ outputs are by row of the data, whatever the sweep. */
@@ -51,18 +54,26 @@ typedef struct blv_rows {
     size_t next_first, next_count;
 } blv_rows;
 
+/* Another loss than softmax of the label. score: those of the row, `classes` numbers of the
+ * precision; they become the gradient of its loss in them. tangent, unless NULL: t_i, which becomes
+ * the product of the Hessian with it. Both add up to 0: a loss does not change when one number is
+ * added to all scores. Returns the loss. Called by several threads, for different rows. */
+typedef double (*blv_row_rule)(void *context, size_t row, void *score, void *tangent);
+
 /* W, V, gradient and hessian are classes x columns, row by row, for dense data, and columns x
  * classes for sparse data: there a row's entries pick few columns and want all classes of each at
  * once. */
 typedef struct blv_sweep {
-    size_t classes; /* 1: logistic; more: softmax */
+    size_t classes; /* 1: logistic, or squares where rows have targets; more: softmax */
     const void *w;
     const void *v; /* NULL: no second-order output is asked for */
     double scale;
     const void *ridge_column; /* multiplier of each column, NULL: 0 */
     const void *ridge_class;  /* multiplier of each class, NULL: 0; at most one of the two */
     double ridge;             /* a multiplier of all, added to the above */
-    bool keep;                /* probabilities may be kept: see sweep_keep in kernel_table.h */
+    blv_row_rule rule;        /* NULL: softmax; else no row_ output but row_loss, and no keep */
+    void *rule_context;
+    bool keep; /* probabilities may be kept: see sweep_keep in kernel_table.h */
 
     double *loss; /* NULL: not needed, here and below */
     void *gradient;
@@ -72,6 +83,8 @@ typedef struct blv_sweep {
     void *row_probability; /* of the given label */
     int32_t *row_class;    /* the class with the largest score; ties: the lowest */
 } blv_sweep;
+
+enum { BLV_RULE_CLASSES = 1024 }; /* most classes of a row_rule */
 
 /* Buffers for sweeps of certain sizes. One sweep at a time may use them. */
 typedef struct blv_sweep_work blv_sweep_work;

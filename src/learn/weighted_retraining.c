@@ -22,7 +22,7 @@ blv_error blv_weighted_retraining_open(blv_weighted_retraining *w, const blv_pro
     for (size_t i = 0; error == BLV_OK && i < sizeof of_y / sizeof *of_y; i++)
         error = blv_vec_create(of_y[i], def->space_y);
     if (error == BLV_OK)
-        error = blv_cg_create(&w->cg, def->space_y);
+        error = blv_linear_work_create(&w->cg, def->space_y, BLV_CG_VECTORS);
     if (error != BLV_OK) {
         blv_weighted_retraining_close(w);
         return reject(why, error, blv_error_text(error));
@@ -39,7 +39,7 @@ void blv_weighted_retraining_close(blv_weighted_retraining *w) {
     blv_vec *all[] = {w->x, w->y, w->start, w->v, w->fy, w->fx, w->jv};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         blv_vec_destroy(all[i]);
-    blv_cg_destroy(w->cg);
+    blv_linear_work_destroy(w->cg);
     blv_arena_free(&w->arena);
     *w = (blv_weighted_retraining){0};
 }

@@ -12,7 +12,7 @@ typedef struct blv_weighted_retraining {
     const blv_problem_def *def;
     size_t rows;
     blv_vec *x, *y, *start, *v, *fy, *fx, *jv;
-    blv_cg *cg;
+    blv_linear_work *cg;
     blv_arena arena; /* for those that choose; freed with it */
 } blv_weighted_retraining;
 

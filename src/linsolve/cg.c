@@ -16,108 +16,56 @@
 
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
 
 /* A curvature of at most this many roundings of |A| counts as zero. */
 static const double flat_limit = 64.0;
 
-struct blv_cg {
-    const blv_space *space;
-    blv_vec *r, *p, *q;
-    bool moved;
-};
-
-blv_error blv_cg_create(blv_cg **cg, const blv_space *space) {
-    if (!cg)
-        return BLV_E_ARGUMENT;
-    *cg = NULL;
-    if (!space)
-        return BLV_E_ARGUMENT;
-    blv_cg *c = calloc(1, sizeof *c);
-    if (!c)
-        return BLV_E_MEMORY;
-    c->space = space;
-    if (blv_vec_create(&c->r, space) || blv_vec_create(&c->p, space) ||
-        blv_vec_create(&c->q, space)) {
-        blv_cg_destroy(c);
-        return BLV_E_MEMORY;
-    }
-    *cg = c;
-    return BLV_OK;
-}
-
-void blv_cg_destroy(blv_cg *cg) {
-    if (!cg)
-        return;
-    blv_vec_destroy(cg->r);
-    blv_vec_destroy(cg->p);
-    blv_vec_destroy(cg->q);
-    free(cg);
-}
-
-size_t blv_cg_bytes(const blv_cg *cg) {
-    return sizeof *cg + 3 * blv_space_vec_bytes(cg->space);
-}
-
-const blv_vec *blv_cg_direction(const blv_cg *cg) {
-    return cg->p;
-}
-
-bool blv_cg_moved(const blv_cg *cg) {
-    return cg->moved;
-}
-
-static blv_linear_result ended(blv_linear_result result, blv_linear_end end) {
-    result.end = end;
-    return result;
-}
-
-blv_linear_result blv_cg_solve(blv_cg *cg, blv_operator_fn apply, void *context, const blv_vec *b,
-                               blv_vec *x, bool x_is_zero, double tol_abs, size_t max_products) {
-    blv_vec *const r = cg->r, *const p = cg->p, *const q = cg->q;
-    const double u = blv_linear_roundoff(cg->space);
+blv_linear_result blv_cg_solve(blv_linear_work *work, blv_operator_fn apply, void *context,
+                               const blv_vec *b, blv_vec *x, bool x_is_zero, double tol_abs,
+                               size_t max_products) {
+    blv_vec *const r = work->vec[0], *const p = work->vec[1], *const q = work->vec[2];
+    const double u = blv_linear_roundoff(work->space);
     blv_linear_result result;
 
-    cg->moved = false;
-    if (!blv_linear_begin(&result, apply, context, b, x, x_is_zero, tol_abs, max_products, r)) {
-        blv_vec_fill(p, 0.0);
+    work->moved = false;
+    if (!blv_linear_begin(&result, apply, context, b, x, x_is_zero, tol_abs, max_products, r))
         return result;
-    }
     blv_vec_copy(p, r);
     double rho = result.residual * result.residual;
     double norm_a = 0.0;
 
     while (result.products < max_products) {
         if (rho < DBL_MIN) /* its square can no longer be divided by */
-            return ended(result, BLV_LINEAR_STALLED);
+            return blv_linear_ended(result, BLV_LINEAR_STALLED);
         result.products++;
         result.code = apply(context, p, q);
         if (result.code != 0)
-            return ended(result, BLV_LINEAR_OPERATOR);
+            return blv_linear_ended(result, BLV_LINEAR_OPERATOR);
 
         double pq, pp, qq, residual, norm_x;
         if (!blv_reduce(BLV_SCALARS(BLV_DOT(&pq, p, q), BLV_DOT(&pp, p, p), BLV_DOT(&qq, q, q))))
-            return ended(result, BLV_LINEAR_NONFINITE);
+            return blv_linear_ended(result, BLV_LINEAR_NONFINITE);
         norm_a = fmax(norm_a, sqrt(qq / pp));
         const double noise = flat_limit * u * norm_a * pp;
         if (pq <= noise)
-            return ended(result, pq < -noise ? BLV_LINEAR_INDEFINITE : BLV_LINEAR_SINGULAR);
+            return blv_linear_ended(result,
+                                    pq < -noise ? BLV_LINEAR_INDEFINITE : BLV_LINEAR_SINGULAR);
 
         const double alpha = rho / pq;
         blv_vec_combine(r, 1.0, r, -alpha, q);
         blv_vec_combine(q, 1.0, x, alpha, p);
         blv_reduce(BLV_SCALARS(BLV_NORM(&residual, r), BLV_NORM(&norm_x, q)));
         if (!isfinite(residual)) /* x is still the iterate before */
-            return ended(result, BLV_LINEAR_NONFINITE);
+            return blv_linear_ended(result, BLV_LINEAR_NONFINITE);
         blv_vec_swap(x, q);
-        cg->moved = true;
+        work->moved = true;
         result.residual = residual;
         if (!isfinite(norm_x))
-            return ended(result, BLV_LINEAR_NONFINITE);
+            return blv_linear_ended(result, BLV_LINEAR_NONFINITE);
         if (residual <= tol_abs)
-            return ended(result, BLV_LINEAR_CONVERGED);
+            return blv_linear_ended(result, BLV_LINEAR_CONVERGED);
         if (residual <= u * norm_a * norm_x)
-            return ended(result, BLV_LINEAR_STALLED);
+            return blv_linear_ended(result, BLV_LINEAR_STALLED);
 
         const double rho_new = residual * residual;
         blv_vec_combine(p, 1.0, r, rho_new / rho, p);

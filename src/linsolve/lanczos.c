@@ -16,51 +16,14 @@
  * have to be told from true ones. */
 #include "linsolve/lanczos.h"
 
+#include <assert.h>
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
 
-struct blv_lanczos {
-    const blv_space *space;
-    size_t max_steps;
-    blv_vec *basis[BLV_LANCZOS_MAX];
-    blv_vec *next;
-};
-
-blv_error blv_lanczos_create(blv_lanczos **lanczos, const blv_space *space, size_t max_steps) {
-    if (!lanczos)
-        return BLV_E_ARGUMENT;
-    *lanczos = NULL;
-    if (!space || max_steps == 0 || max_steps > BLV_LANCZOS_MAX)
-        return BLV_E_ARGUMENT;
-    blv_lanczos *l = calloc(1, sizeof *l);
-    if (!l)
-        return BLV_E_MEMORY;
-    l->space = space;
+blv_error blv_lanczos_create(blv_linear_work **work, const blv_space *space, size_t max_steps) {
     const size_t dim = blv_space_dim(space);
-    l->max_steps = max_steps < dim ? max_steps : dim;
-    blv_error error = blv_vec_create(&l->next, space);
-    for (size_t j = 0; j < l->max_steps && !error; j++)
-        error = blv_vec_create(&l->basis[j], space);
-    if (error) {
-        blv_lanczos_destroy(l);
-        return error;
-    }
-    *lanczos = l;
-    return BLV_OK;
-}
-
-void blv_lanczos_destroy(blv_lanczos *lanczos) {
-    if (!lanczos)
-        return;
-    for (size_t j = 0; j < lanczos->max_steps; j++)
-        blv_vec_destroy(lanczos->basis[j]);
-    blv_vec_destroy(lanczos->next);
-    free(lanczos);
-}
-
-size_t blv_lanczos_bytes(const blv_lanczos *lanczos) {
-    return sizeof *lanczos + (lanczos->max_steps + 1) * blv_space_vec_bytes(lanczos->space);
+    assert(max_steps > 0 && max_steps <= BLV_LANCZOS_MAX);
+    return blv_linear_work_create(work, space, (max_steps < dim ? max_steps : dim) + 1);
 }
 
 /* v -= V V'v, in groups that one pass can take. */
@@ -156,7 +119,7 @@ static void extreme_values(blv_lanczos_result *result, const double *alpha, cons
     result->largest_bound = beta[steps - 1] * fabs(z[high]);
 }
 
-blv_lanczos_result blv_lanczos_run(blv_lanczos *lanczos, blv_operator_fn apply, void *context,
+blv_lanczos_result blv_lanczos_run(blv_linear_work *work, blv_operator_fn apply, void *context,
                                    const blv_vec *start, size_t steps) {
     blv_lanczos_result result = {.end = BLV_LINEAR_LIMIT,
                                  .smallest = NAN,
@@ -164,7 +127,8 @@ blv_lanczos_result blv_lanczos_run(blv_lanczos *lanczos, blv_operator_fn apply, 
                                  .largest = NAN,
                                  .largest_bound = NAN};
     double alpha[BLV_LANCZOS_MAX], beta[BLV_LANCZOS_MAX]; /* beta[j] couples j and j+1 */
-    blv_vec *const next = lanczos->next;
+    const size_t max_steps = work->count - 1;
+    blv_vec *const *basis = work->vec, *const next = basis[max_steps];
     double norm_a = 0.0;
     size_t j = 0;
 
@@ -174,22 +138,22 @@ blv_lanczos_result blv_lanczos_run(blv_lanczos *lanczos, blv_operator_fn apply, 
         result.end = norm == 0.0 ? BLV_LINEAR_SINGULAR : BLV_LINEAR_NONFINITE;
         return result;
     }
-    if (steps > lanczos->max_steps)
-        steps = lanczos->max_steps;
+    if (steps > max_steps)
+        steps = max_steps;
 
     while (j < steps) {
         blv_vec_scale(next, 1.0 / norm);
-        blv_vec_swap(lanczos->basis[j], next);
+        blv_vec_swap(basis[j], next);
         result.products++;
-        result.code = apply(context, lanczos->basis[j], next);
+        result.code = apply(context, basis[j], next);
         if (result.code != 0) {
             result.end = BLV_LINEAR_OPERATOR;
             break;
         }
-        alpha[j] = blv_vec_dot(lanczos->basis[j], next);
+        alpha[j] = blv_vec_dot(basis[j], next);
         /* twice is enough for orthogonality to rounding */
-        orthogonalize(next, lanczos->basis, j + 1);
-        orthogonalize(next, lanczos->basis, j + 1);
+        orthogonalize(next, basis, j + 1);
+        orthogonalize(next, basis, j + 1);
         norm = blv_vec_norm(next);
         if (!isfinite(alpha[j]) || !isfinite(norm)) {
             result.end = BLV_LINEAR_NONFINITE;
@@ -198,7 +162,7 @@ blv_lanczos_result blv_lanczos_run(blv_lanczos *lanczos, blv_operator_fn apply, 
         beta[j] = norm;
         norm_a = fmax(norm_a, hypot(hypot(alpha[j], norm), j > 0 ? beta[j - 1] : 0.0));
         j++;
-        if (norm <= 32.0 * blv_linear_roundoff(lanczos->space) * norm_a) {
+        if (norm <= 32.0 * blv_linear_roundoff(work->space) * norm_a) {
             result.end = BLV_LINEAR_CONVERGED;
             break;
         }

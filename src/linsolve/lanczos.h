@@ -6,8 +6,6 @@
 
 #define BLV_LANCZOS_MAX 64
 
-typedef struct blv_lanczos blv_lanczos;
-
 /* Within `bound` of each value lies an eigenvalue of A, up to rounding. Ritz values approach the
  * spectrum's ends from inside, so largest + largest_bound and smallest - smallest_bound are what to
  * take for safe ends; a start vector that misses an end's eigenvector can still hide it. */
@@ -23,15 +21,13 @@ typedef struct blv_lanczos_result {
     double largest, largest_bound;
 } blv_lanczos_result;
 
-/* Workspace for up to max_steps (1 to BLV_LANCZOS_MAX) steps: max_steps + 1 vectors, fewer when the
- * dimension is smaller. All are kept for full reorthogonalization. The space must outlive it. */
-blv_error blv_lanczos_create(blv_lanczos **lanczos, const blv_space *space, size_t max_steps);
-void blv_lanczos_destroy(blv_lanczos *lanczos); /* NULL is allowed */
-size_t blv_lanczos_bytes(const blv_lanczos *lanczos);
+/* A workspace for up to max_steps (1 to BLV_LANCZOS_MAX) steps: max_steps + 1 vectors, fewer when
+ * the dimension is smaller. All are kept for full reorthogonalization. */
+blv_error blv_lanczos_create(blv_linear_work **work, const blv_space *space, size_t max_steps);
 
 /* start is any vector but zero; a random one is a good choice. At most `steps` steps, fewer when
  * the workspace or the dimension is smaller. */
-blv_lanczos_result blv_lanczos_run(blv_lanczos *lanczos, blv_operator_fn apply, void *context,
+blv_lanczos_result blv_lanczos_run(blv_linear_work *work, blv_operator_fn apply, void *context,
                                    const blv_vec *start, size_t steps);
 
 #endif

@@ -17,10 +17,9 @@
  * which are the dear part here. Its first inner step is the spectral projected gradient step
  * itself, so a memory without pairs is that method: it is what a failed search falls back to. */
 #include "linsolve/lbfgs_private.h"
-
-#include "linsolve/operator.h"
 #include "space/distance.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -39,41 +38,46 @@ static const double model_accuracy = 0.01;  /* reduction of the model's projecte
 /* ---- Workspace ---- */
 
 blv_error blv_lbfgs_create(blv_lbfgs **lbfgs, const blv_space *space, size_t memory) {
-    if (!lbfgs)
-        return BLV_E_ARGUMENT;
+    const size_t square = memory * memory;
+    blv_linear_work *v;
+    assert(memory > 0 && memory <= BLV_LBFGS_MEMORY_MAX);
     *lbfgs = NULL;
-    if (!space || memory == 0 || memory > BLV_LBFGS_MEMORY_MAX)
-        return BLV_E_ARGUMENT;
-    blv_lbfgs *l = calloc(1, sizeof *l);
-    if (!l)
-        return BLV_E_MEMORY;
-    l->space = space;
-    l->state.end = BLV_LBFGS_STALLED; /* until it is started */
-    if (blv_lbfgs_pairs_init(&l->pairs, space, memory) || blv_vec_create(&l->g, space) ||
-        blv_vec_create(&l->d, space) || blv_vec_create(&l->trial, space) ||
-        blv_vec_create(&l->trial_g, space) || blv_vec_create(&l->work, space)) {
-        blv_lbfgs_destroy(l);
+    BLV_CHECK(blv_linear_work_create(&v, space, 2 * memory + 5));
+    blv_lbfgs *l = calloc(1, sizeof *l + 3 * square * sizeof *l->products);
+    if (!l) {
+        blv_linear_work_destroy(v);
         return BLV_E_MEMORY;
     }
+    blv_vec *const *last = v->vec + 2 * memory;
+    *l = (blv_lbfgs){.space = space,
+                     .vectors = v,
+                     .g = last[0],
+                     .d = last[1],
+                     .trial = last[2],
+                     .trial_g = last[3],
+                     .work = last[4],
+                     .pairs = {.space = space,
+                               .capacity = memory,
+                               .theta = 1.0,
+                               .s = v->vec,
+                               .y = v->vec + memory,
+                               .ss = l->products,
+                               .sy = l->products + square,
+                               .factor = l->products + 2 * square},
+                     .state.end = BLV_LBFGS_STALLED}; /* until it is started */
     *lbfgs = l;
     return BLV_OK;
 }
 
 void blv_lbfgs_destroy(blv_lbfgs *lbfgs) {
-    if (!lbfgs)
-        return;
-    blv_lbfgs_pairs_clear(&lbfgs->pairs);
-    blv_vec_destroy(lbfgs->g);
-    blv_vec_destroy(lbfgs->d);
-    blv_vec_destroy(lbfgs->trial);
-    blv_vec_destroy(lbfgs->trial_g);
-    blv_vec_destroy(lbfgs->work);
+    if (lbfgs)
+        blv_linear_work_destroy(lbfgs->vectors);
     free(lbfgs);
 }
 
-size_t blv_lbfgs_bytes(const blv_lbfgs *lbfgs) {
-    return sizeof *lbfgs + blv_lbfgs_pairs_bytes(&lbfgs->pairs) +
-           5 * blv_space_vec_bytes(lbfgs->space);
+size_t blv_lbfgs_bytes(const blv_lbfgs *l) {
+    return sizeof *l + 3 * l->pairs.capacity * l->pairs.capacity * sizeof *l->products +
+           blv_linear_work_bytes(l->vectors);
 }
 
 const blv_vec *blv_lbfgs_gradient(const blv_lbfgs *lbfgs) {

@@ -20,39 +20,6 @@
 
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
-
-blv_error blv_lbfgs_pairs_init(blv_lbfgs_pairs *pairs, const blv_space *space, size_t capacity) {
-    *pairs = (blv_lbfgs_pairs){.space = space, .capacity = capacity, .theta = 1.0};
-    pairs->ss = calloc(3 * capacity * capacity, sizeof *pairs->ss);
-    blv_error error = pairs->ss ? BLV_OK : BLV_E_MEMORY;
-    for (size_t i = 0; i < capacity && !error; i++) {
-        error = blv_vec_create(&pairs->s[i], space);
-        if (!error)
-            error = blv_vec_create(&pairs->y[i], space);
-    }
-    if (error) {
-        blv_lbfgs_pairs_clear(pairs);
-        return error;
-    }
-    pairs->sy = pairs->ss + capacity * capacity;
-    pairs->factor = pairs->sy + capacity * capacity;
-    return BLV_OK;
-}
-
-void blv_lbfgs_pairs_clear(blv_lbfgs_pairs *pairs) {
-    for (size_t i = 0; i < pairs->capacity; i++) {
-        blv_vec_destroy(pairs->s[i]);
-        blv_vec_destroy(pairs->y[i]);
-    }
-    free(pairs->ss);
-    *pairs = (blv_lbfgs_pairs){0};
-}
-
-size_t blv_lbfgs_pairs_bytes(const blv_lbfgs_pairs *pairs) {
-    return 2 * pairs->capacity * blv_space_vec_bytes(pairs->space) +
-           3 * pairs->capacity * pairs->capacity * sizeof *pairs->ss;
-}
 
 void blv_lbfgs_pairs_forget(blv_lbfgs_pairs *pairs) {
     pairs->count = 0;

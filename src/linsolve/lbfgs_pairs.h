@@ -14,16 +14,11 @@ typedef struct blv_lbfgs_pairs {
     const blv_space *space;
     size_t capacity, count, first; /* pair i, oldest first, lies in slot (first + i) % capacity */
     double theta;                  /* B starts from theta I, its inverse from I / theta */
-    blv_vec *s[BLV_LBFGS_MEMORY_MAX], *y[BLV_LBFGS_MEMORY_MAX];
-    double *ss, *sy; /* by slot: ss[i,j] = s_i's_j, sy[i,j] = s_i'y_j */
-    double *factor;  /* by age: lower Cholesky factor of the middle matrix, row after row */
+    blv_vec *const *s, *const *y;  /* capacity of each, borrowed as all of these */
+    double *ss, *sy;               /* by slot: ss[i,j] = s_i's_j, sy[i,j] = s_i'y_j */
+    double *factor; /* by age: lower Cholesky factor of the middle matrix, row after row */
     bool factored;
 } blv_lbfgs_pairs;
-
-/* On error nothing is left to clear. */
-blv_error blv_lbfgs_pairs_init(blv_lbfgs_pairs *pairs, const blv_space *space, size_t capacity);
-void blv_lbfgs_pairs_clear(blv_lbfgs_pairs *pairs);
-size_t blv_lbfgs_pairs_bytes(const blv_lbfgs_pairs *pairs);
 
 /* Drops all pairs; theta stays. */
 void blv_lbfgs_pairs_forget(blv_lbfgs_pairs *pairs);

@@ -21,7 +21,6 @@
 
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
 
 /* A is singular to MINRES when cond(A) is shown to be above the inverse of this. It cannot be told
  * much better: the residual is flat, to rounding, where |A r| <= sqrt(u) |A| |r|, and the short
@@ -32,65 +31,19 @@ static double singular_limit(const blv_space *space) {
     return factor * sqrt(blv_linear_roundoff(space));
 }
 
-struct blv_minres {
-    const blv_space *space;
-    blv_vec *v_before, *v, *v_next, *w_before, *w;
-};
-
-blv_error blv_minres_create(blv_minres **minres, const blv_space *space) {
-    if (!minres)
-        return BLV_E_ARGUMENT;
-    *minres = NULL;
-    if (!space)
-        return BLV_E_ARGUMENT;
-    blv_minres *m = calloc(1, sizeof *m);
-    if (!m)
-        return BLV_E_MEMORY;
-    m->space = space;
-    if (blv_vec_create(&m->v_before, space) || blv_vec_create(&m->v, space) ||
-        blv_vec_create(&m->v_next, space) || blv_vec_create(&m->w_before, space) ||
-        blv_vec_create(&m->w, space)) {
-        blv_minres_destroy(m);
-        return BLV_E_MEMORY;
-    }
-    *minres = m;
-    return BLV_OK;
-}
-
-void blv_minres_destroy(blv_minres *minres) {
-    if (!minres)
-        return;
-    blv_vec_destroy(minres->v_before);
-    blv_vec_destroy(minres->v);
-    blv_vec_destroy(minres->v_next);
-    blv_vec_destroy(minres->w_before);
-    blv_vec_destroy(minres->w);
-    free(minres);
-}
-
-size_t blv_minres_bytes(const blv_minres *minres) {
-    return sizeof *minres + 5 * blv_space_vec_bytes(minres->space);
-}
-
-static blv_linear_result ended(blv_linear_result result, blv_linear_end end) {
-    result.end = end;
-    return result;
-}
-
-blv_linear_result blv_minres_solve(blv_minres *minres, blv_operator_fn apply, void *context,
+blv_linear_result blv_minres_solve(blv_linear_work *work, blv_operator_fn apply, void *context,
                                    const blv_vec *b, blv_vec *x, bool x_is_zero, double tol_abs,
                                    size_t max_products) {
-    blv_vec *const v_before = minres->v_before, *const v = minres->v;
-    blv_vec *const v_next = minres->v_next, *const w_before = minres->w_before;
-    blv_vec *const w = minres->w;
-    const double u = blv_linear_roundoff(minres->space);
-    const double singular = singular_limit(minres->space);
+    blv_vec *const v_before = work->vec[0], *const v = work->vec[1], *const v_next = work->vec[2];
+    blv_vec *const w_before = work->vec[3], *const w = work->vec[4];
+    const double u = blv_linear_roundoff(work->space);
+    const double singular = singular_limit(work->space);
     blv_linear_result result;
 
     if (!blv_linear_begin(&result, apply, context, b, x, x_is_zero, tol_abs, max_products, v))
         return result;
     if (result.residual < DBL_MIN)
-        return ended(result, BLV_LINEAR_STALLED);
+        return blv_linear_ended(result, BLV_LINEAR_STALLED);
     blv_vec_scale(v, 1.0 / result.residual);
     blv_vec_fill(v_before, 0.0);
     blv_vec_fill(w_before, 0.0);
@@ -103,13 +56,13 @@ blv_linear_result blv_minres_solve(blv_minres *minres, blv_operator_fn apply, vo
         result.products++;
         result.code = apply(context, v, v_next);
         if (result.code != 0)
-            return ended(result, BLV_LINEAR_OPERATOR);
+            return blv_linear_ended(result, BLV_LINEAR_OPERATOR);
         const double alpha = blv_vec_dot(v, v_next);
         blv_vec_lincomb(v_next, 3, (const double[]){1.0, -alpha, -beta},
                         (const blv_vec *const[]){v_next, v, v_before});
         const double beta_next = blv_vec_norm(v_next);
         if (!isfinite(alpha) || !isfinite(beta_next))
-            return ended(result, BLV_LINEAR_NONFINITE);
+            return blv_linear_ended(result, BLV_LINEAR_NONFINITE);
         norm_a = fmax(norm_a, hypot(hypot(alpha, beta), beta_next));
 
         /* the rotation of the column before, then the least-squares test, then a new rotation */
@@ -119,7 +72,7 @@ blv_linear_result blv_minres_solve(blv_minres *minres, blv_operator_fn apply, vo
         epsilon_next = s * beta_next;
         delta_bar = -c * beta_next;
         if (hypot(gamma_bar, delta_bar) <= singular * norm_a)
-            return ended(result, BLV_LINEAR_SINGULAR);
+            return blv_linear_ended(result, BLV_LINEAR_SINGULAR);
         const double gamma = hypot(gamma_bar, beta_next);
         c = gamma_bar / gamma;
         s = beta_next / gamma;
@@ -133,18 +86,18 @@ blv_linear_result blv_minres_solve(blv_minres *minres, blv_operator_fn apply, vo
         blv_reduce(BLV_SCALARS(BLV_NORM(&norm_w, w_before), BLV_NORM(&norm_x, v_before)));
         const double reach = norm_a * fabs(phi) * norm_w; /* as good as along a null direction? */
         if (singular * reach > fabs(eta))
-            return ended(result, BLV_LINEAR_SINGULAR);
+            return blv_linear_ended(result, BLV_LINEAR_SINGULAR);
         blv_vec_swap(w_before, w);
         blv_vec_swap(x, v_before);
         eta = s * eta;
         result.residual = fabs(eta);
         if (!isfinite(norm_x))
-            return ended(result, BLV_LINEAR_NONFINITE);
+            return blv_linear_ended(result, BLV_LINEAR_NONFINITE);
         if (result.residual <= tol_abs)
-            return ended(result, BLV_LINEAR_CONVERGED);
+            return blv_linear_ended(result, BLV_LINEAR_CONVERGED);
         /* an invariant subspace leaves nothing but rounding to go on with */
         if (beta_next <= u * norm_a || result.residual <= u * norm_a * norm_x)
-            return ended(result, BLV_LINEAR_STALLED);
+            return blv_linear_ended(result, BLV_LINEAR_STALLED);
 
         blv_vec_scale(v_next, 1.0 / beta_next);
         blv_vec_swap(v_before, v);

@@ -4,12 +4,7 @@
 
 #include "linsolve/operator.h"
 
-typedef struct blv_minres blv_minres;
-
-/* The workspace of solves in this space: five vectors. The space must outlive it. */
-blv_error blv_minres_create(blv_minres **minres, const blv_space *space);
-void blv_minres_destroy(blv_minres *minres); /* NULL is allowed */
-size_t blv_minres_bytes(const blv_minres *minres);
+enum { BLV_MINRES_VECTORS = 5 }; /* of its workspace */
 
 /* Stops when |b - A x| <= tol_abs (>= 0) or after max_products products. x is the starting point,
  * whose residual costs one product, unless x_is_zero: then x need not be set and nothing is spent.
@@ -23,7 +18,7 @@ size_t blv_minres_bytes(const blv_minres *minres);
  *
  * The residual is the recurrence's. On ill-conditioned systems |b - A x| can be larger, by up to
  * roundoff cond(A)^2 |b|; to check and refine, solve again from x: one product tells. */
-blv_linear_result blv_minres_solve(blv_minres *minres, blv_operator_fn apply, void *context,
+blv_linear_result blv_minres_solve(blv_linear_work *work, blv_operator_fn apply, void *context,
                                    const blv_vec *b, blv_vec *x, bool x_is_zero, double tol_abs,
                                    size_t max_products);
 

@@ -1,4 +1,5 @@
-/* A symmetric operator as a callback, and how a linear solve reports its end. */
+/* A symmetric operator as a callback, the workspace of linear solves, and how they report their
+ * end. */
 #ifndef BLV_LINSOLVE_OPERATOR_H
 #define BLV_LINSOLVE_OPERATOR_H
 
@@ -28,10 +29,28 @@ typedef struct blv_linear_result {
     double residual; /* |b - A x| by the solver's recurrence; NaN when it never got that far */
 } blv_linear_result;
 
+/* The vectors that a solver works in, as many as it says. */
+typedef struct blv_linear_work {
+    const blv_space *space; /* must outlive it */
+    size_t count;
+    bool moved; /* CG: whether the last solve took any step from its starting point */
+    blv_vec *vec[];
+} blv_linear_work;
+
+blv_error blv_linear_work_create(blv_linear_work **work, const blv_space *space, size_t count);
+void blv_linear_work_destroy(blv_linear_work *work); /* NULL is allowed */
+size_t blv_linear_work_bytes(const blv_linear_work *work);
+
 /* ---- For the solvers of this folder ---- */
 
 /* Half the distance from 1 to the next number, in the precision of the space. */
 double blv_linear_roundoff(const blv_space *space);
+
+/* The result with another end. */
+static inline blv_linear_result blv_linear_ended(blv_linear_result result, blv_linear_end end) {
+    result.end = end;
+    return result;
+}
 
 /* r = b - A x, where x is set to zero (and no product spent) when x_is_zero. Says whether there is
  * something left to solve; if not, or if that cannot be known, the result is final. */

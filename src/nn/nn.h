@@ -18,9 +18,9 @@
 #ifndef BLV_NN_H
 #define BLV_NN_H
 
+#include "base/instructions.h"
 #include "bilevel/space.h"
 #include "bilevel/status.h"
-#include "kernels/cpu/instructions.h"
 #include "kernels/row_sweep.h"
 
 #include <stdbool.h>

@@ -123,6 +123,4 @@ typedef struct nn_loops {
     void (*pool_back)(const nn_pixels_of_rows *at, const void *delta, size_t step, void *in);
 } nn_loops;
 
-const nn_loops *blv_nn_loops(blv_precision precision, blv_instructions instructions);
-
 #endif

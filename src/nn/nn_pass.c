@@ -223,3 +223,12 @@ void blv_nn_observe(blv_nn_work *w, const blv_rows *rows, const void *params, do
     blv_nn_run(w, rows, &pass);
     w->observed = NULL;
 }
+
+const blv_nn_kernels *blv_nn_kernels_for(blv_memory_kind memory) {
+    static const blv_nn_kernels host = {.work_create = blv_nn_work_create,
+                                        .work_destroy = blv_nn_work_destroy,
+                                        .start = blv_nn_start,
+                                        .run = blv_nn_run,
+                                        .observe = blv_nn_observe};
+    return memory == BLV_MEMORY_HOST ? &host : NULL;
+}

@@ -18,6 +18,8 @@ enum {
 };
 static const double BLOCK_FLOPS = 4e6;
 
+BLV_TABLES(nn_loops, blv_nn_loops);
+
 static size_t smaller(size_t a, size_t b) {
     return a < b ? a : b;
 }
@@ -181,7 +183,7 @@ blv_nn_work *blv_nn_work_create(const blv_nn *net, blv_precision precision, size
         return NULL;
     w->net = net;
     w->precision = precision;
-    w->loops = blv_nn_loops(precision, BLV_INSTRUCTIONS_BEST);
+    blv_nn_work_instructions(w, BLV_INSTRUCTIONS_BEST);
     w->real_size = w->loops->real_size;
     w->threads = threads > 0 ? threads : blv_threads_processors();
     if (w->threads > BLV_TEAM_MAX)
@@ -224,5 +226,5 @@ size_t blv_nn_work_slice(const blv_nn_work *w) {
 }
 
 void blv_nn_work_instructions(blv_nn_work *w, blv_instructions instructions) {
-    w->loops = blv_nn_loops(w->precision, instructions);
+    w->loops = blv_nn_loops_tables[w->precision == BLV_F32][blv_usable_instructions(instructions)];
 }

@@ -8,8 +8,4 @@
 #include "problems/problem_list.h"
 #undef FAMILY
 
-/* The last row of a parameter table. */
-#define PARAMS_END                                                                                 \
-    { NULL, BLV_REAL, 0, NULL, 0, 0, NULL, NULL }
-
 #endif

@@ -15,10 +15,7 @@
 #include "base/caller_struct.h"
 #include "base/message.h"
 #include "bilevel/select.h"
-#include "problems/builtin_problems.h"
 #include "problems/data_problem.h"
-#include "problems/lower_oracles.h"
-#include "problems/raw.h"
 #include "problems/top_sum.h"
 #include "space/projection.h"
 
@@ -88,32 +85,18 @@ static void spread_rows(const data_model *m, const blv_rows *rows, const void *f
     m->kernels->row_add(rows, (double)rows->rows / (double)rows->count, factor, raw_mut(out));
 }
 
-static int lower_pass(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
-                      const blv_vec *v, double *g, blv_vec *gx, blv_vec *gy, blv_vec *hv,
-                      blv_vec *jv) {
-    coreset *p = user;
-    data_model *m = &p->model;
-    model_work *work = model_begin(m, batch);
+static int lower_pass(void *user, const lower_call *c) {
+    const coreset *p = user;
+    data_model *m = user;
+    model_work *work = model_begin(m, c->batch);
     if (!work)
         return -1;
-    blv_rows rows = model_rows(&m->train, batch);
-    rows.weight = raw(x);
-    model_run(m, &rows,
-              &(model_sums){.y = y,
-                            .v = v,
-                            .scale = (double)rows.rows / (double)rows.count,
-                            .ridge = 2.0 * p->ridge,
-                            .training = true,
-                            .loss = g,
-                            .gy = gy,
-                            .hv = hv,
-                            .row_loss = gx ? work->row : NULL,
-                            .row_cross = jv ? work->row : NULL},
-              work);
-    spread_rows(m, &rows, work->row, gx);
-    spread_rows(m, &rows, work->row, jv);
+    blv_rows rows = model_rows(&m->train, c->batch);
+    rows.weight = raw(c->x);
+    model_weighted(m, c, &rows, (double)rows.rows / (double)rows.count, p->ridge, work);
+    spread_rows(m, &rows, work->row, c->gx);
+    spread_rows(m, &rows, work->row, c->jv);
     model_end(m, work);
-    add_ridge(g, p->ridge, y);
     return 0;
 }
 
@@ -194,7 +177,7 @@ static const data_family family = {.name = "coreset",
 
 static blv_error create(const void *params, const blv_problem_options *options,
                         blv_problem **problem, blv_message *why) {
-    return data_problem_create(&family, params, LINEAR_LOSS_AUTO, options, problem, why);
+    return data_problem_create(&family, params, options, problem, why);
 }
 
 /* ---- On sets in memory ---- */
@@ -213,34 +196,22 @@ static const char *check_setting(const blv_coreset_setting *s) {
 blv_error blv_coreset_create(const blv_sets *given, const blv_coreset_setting *setting,
                              const blv_problem_options *options, blv_problem **problem,
                              blv_message *why) {
-    blv_problem_options chosen;
-    blv_coreset_setting own;
-    data_sets sets;
+    blv_coreset_setting s;
     if (problem)
         *problem = NULL;
-    blv_error error =
-        setting ? blv_caller_struct(&own, sizeof own, setting, "blv_coreset_setting", why) : BLV_OK;
-    const char *wrong = setting && error == BLV_OK ? check_setting(&own) : NULL;
+    BLV_CHECK(blv_caller_struct(&s, sizeof s, setting, "blv_coreset_setting", why));
+    const char *wrong = check_setting(&s);
     if (wrong)
-        error = blv_explain(why, BLV_E_VALUE, "problem coreset: %s", wrong);
-    if (error == BLV_OK)
-        error = data_sets_take(given, setting && problem, options, "problem coreset", &sets,
-                               &chosen, why);
-    if (error != BLV_OK)
-        return error;
-    setting = &own;
-    coreset_params q = {.K = (int64_t)setting->K,
-                        .draws = setting->draws > 0 ? (int64_t)setting->draws : 8,
-                        .C = setting->C,
-                        .delta = setting->delta,
-                        .ridge = setting->ridge,
-                        .over = setting->over_val ? OVER_VAL : OVER_TRAIN};
-    q.data.source.order = DATA_ORDER_FILE;
-    q.data.net.net_seed = (int64_t)(setting->seed & INT64_MAX);
-    snprintf(q.data.net.net, sizeof q.data.net.net, "%s",
-             setting->net ? setting->net : "mlp:in-out");
-    return data_problem_make(&family, family.name, &q, LINEAR_LOSS_AUTO, &sets, &chosen, problem,
-                             why);
+        return blv_explain(why, BLV_E_VALUE, "problem coreset: %s", wrong);
+    coreset_params q = {.K = (int64_t)s.K,
+                        .draws = s.draws > 0 ? (int64_t)s.draws : 8,
+                        .C = s.C,
+                        .delta = s.delta,
+                        .ridge = s.ridge,
+                        .over = s.over_val ? OVER_VAL : OVER_TRAIN};
+    q.data.net.net_seed = (int64_t)(s.seed & INT64_MAX);
+    snprintf(q.data.net.net, sizeof q.data.net.net, "%s", s.net ? s.net : "mlp:in-out");
+    return data_problem_on_sets(&family, &q, given, setting && problem, options, problem, why);
 }
 
 #define FIELD(name) offsetof(coreset_params, name)

@@ -1,7 +1,6 @@
 /* Networks as the model of a problem on data. */
 #include "base/message.h"
 #include "problems/data_problem.h"
-#include "problems/raw.h"
 
 #include <stdlib.h>
 

@@ -1,8 +1,6 @@
 /* The frame of all problems on data: opening, the buffers of calls, linear models, measures. */
 #include "problems/data_problem.h"
 #include "base/message.h"
-#include "problems/problem_memory.h"
-#include "problems/raw.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -10,9 +8,7 @@
 
 /* ---- Buffers of calls ---- */
 
-static void destroy_work(const void *owner, pool_link *link) {
-    const data_model *m = owner;
-    model_work *work = (model_work *)link; /* link is its first member */
+static void destroy_work(const data_model *m, model_work *work) {
     m->kernels->sweep_close(work->sweep);
     if (m->nn)
         m->nn->work_destroy(work->network);
@@ -38,12 +34,11 @@ static void keep_probabilities(const data_model *m, blv_sweep_work *sweep) {
     size_t data = train->dense ? train->rows * m->columns * real
                                : train->row_start[train->rows] * (real + sizeof *train->column) *
                                      (train->column_start ? 2 : 1);
-    if (!m->logistic && numbers * real <= data)
+    if (!m->one_score && numbers * real <= data)
         (void)m->kernels->sweep_keep(sweep, train->rows);
 }
 
-static pool_link *create_work(const void *owner) {
-    const data_model *m = owner;
+static model_work *create_work(const data_model *m) {
     const blv_kernels *k = m->kernels;
     const size_t rows = larger(larger(m->train.rows, m->val.rows), larger(m->test.rows, 1));
     model_work *work = calloc(1, sizeof *work);
@@ -61,24 +56,36 @@ static pool_link *create_work(const void *owner) {
     work->statistics = calloc(m->net ? blv_nn_statistics(m->net) + 1 : 1, sizeof(double));
     if (!(work->network || work->sweep) || !work->weight || !work->row || !work->guess ||
         !work->extra || !work->numbers || !work->statistics) {
-        destroy_work(m, &work->link);
+        destroy_work(m, work);
         return NULL;
     }
     if (work->sweep)
         keep_probabilities(m, work->sweep);
-    return &work->link;
+    return work;
 }
-
-static const pool_kind works = {.create = create_work, .destroy = destroy_work};
 
 model_work *model_begin(data_model *m, const blv_batch *batch) {
     if (batch && batch->index && batch->memory != m->kernels->memory)
         return NULL;
-    return (model_work *)pool_take(m->pool);
+    model_work *work = atomic_exchange(&m->hot, NULL);
+    if (!work) {
+        pthread_mutex_lock(&m->lock);
+        work = m->rest;
+        if (work)
+            m->rest = work->next;
+        pthread_mutex_unlock(&m->lock);
+    }
+    return work ? work : create_work(m);
 }
 
 void model_end(data_model *m, model_work *work) {
-    pool_return(m->pool, &work->link);
+    work = atomic_exchange(&m->hot, work);
+    if (!work)
+        return;
+    pthread_mutex_lock(&m->lock);
+    work->next = m->rest;
+    m->rest = work;
+    pthread_mutex_unlock(&m->lock);
 }
 
 /* ---- Opening ---- */
@@ -122,17 +129,25 @@ static bool open_rows(const blv_kernels *k, const blv_dataset *set, blv_rows *ro
                            .row = v->row,
                            .column_value = v->column_value,
                            .label = v->label,
+                           .target = v->target,
                            .count = v->rows};
     return k->rows_open(&host, rows);
 }
 
-static blv_error open_linear(data_model *m, linear_loss loss, blv_message *why) {
+static blv_error open_linear(data_model *m, linear_loss wanted, blv_message *why) {
+    const linear_loss loss = m->family->loss != LINEAR_LOSS_AUTO ? m->family->loss : wanted;
     const blv_dataset_view *train = blv_dataset_view_of(m->sets.train);
-    m->logistic = loss != LINEAR_LOSS_SOFTMAX && train->classes == 2;
+    const bool squares = loss == LINEAR_LOSS_SQUARES;
+    m->one_score = squares || (loss != LINEAR_LOSS_SOFTMAX && train->classes == 2);
     m->columns = train->columns;
-    m->classes = m->logistic ? 1 : train->classes;
+    m->classes = m->one_score ? 1 : train->classes;
     m->dim = m->classes * m->columns;
-    if (train->classes < 2 || (loss == LINEAR_LOSS_LOGISTIC && !m->logistic))
+    if (squares)
+        return train->target
+                   ? BLV_OK
+                   : blv_explain(why, BLV_E_FORMAT, "problem %s: loss = squares needs real targets",
+                                 m->name);
+    if (train->classes < 2 || (loss == LINEAR_LOSS_LOGISTIC && !m->one_score))
         return blv_explain(why, BLV_E_FORMAT,
                            "problem %s: the labels name %zu classes, expected %s", m->name,
                            train->classes, loss == LINEAR_LOSS_LOGISTIC ? "2" : "at least 2");
@@ -141,7 +156,14 @@ static blv_error open_linear(data_model *m, linear_loss loss, blv_message *why) 
 
 static void destroy_model(void *user) {
     data_model *m = user;
-    pool_destroy(m->pool);
+    model_work *work = atomic_load(&m->hot);
+    if (work)
+        destroy_work(m, work);
+    while ((work = m->rest)) {
+        m->rest = work->next;
+        destroy_work(m, work);
+    }
+    pthread_mutex_destroy(&m->lock);
     if (m->family->close)
         m->family->close(m);
     m->kernels->rows_close(&m->train);
@@ -154,20 +176,23 @@ static void destroy_model(void *user) {
 }
 
 static uint64_t fingerprint(void *user) {
-    return data_sets_fingerprint(&((const data_model *)user)->sets);
+    const data_sets *sets = &((const data_model *)user)->sets;
+    const blv_dataset *const all[] = {sets->train, sets->val, sets->test};
+    return blv_dataset_fingerprint_all(all, 3);
 }
 
 /* Of the rows, the model and the family; def becomes complete. */
-static blv_error open_model(data_model *m, const data_params *params, linear_loss loss,
-                            blv_problem_def *def, blv_message *why) {
+static blv_error open_model(data_model *m, const data_params *params, blv_problem_def *def,
+                            blv_message *why) {
     const blv_kernels *k = m->kernels;
+    if (!m->sets.val && !m->family->val_optional)
+        return data_problem_explain(m, BLV_E_ARGUMENT, "a training and a validation set are needed",
+                                    why);
     if (!open_rows(k, m->sets.train, &m->train) || !open_rows(k, m->sets.val, &m->val) ||
         !open_rows(k, m->sets.test, &m->test))
         return out_of_memory(m->name, why);
-    blv_error error =
-        m->family->network ? network_open(m, &params->net, why) : open_linear(m, loss, why);
-    if (error != BLV_OK)
-        return error;
+    BLV_CHECK(m->family->network ? network_open(m, &params->net, why)
+                                 : open_linear(m, (linear_loss)params->loss, why));
     *def = m->family->oracles;
     def->size = sizeof *def;
     def->name = m->name;
@@ -183,17 +208,16 @@ static blv_error open_model(data_model *m, const data_params *params, linear_los
     def->free_user = destroy_model;
     def->fingerprint = fingerprint;
     if (m->family->open)
-        error = m->family->open(m, params, def, why);
-    if (error != BLV_OK)
-        return error;
-    m->pool = pool_create(&works, m);
+        BLV_CHECK(m->family->open(m, params, def, why));
+    model_work *first = create_work(m);
+    atomic_store(&m->hot, first);
     const bool frozen =
         m->net && params->net.norm == NET_NORM_FROZEN && blv_nn_statistics(m->net) > 0;
-    return m->pool && (!frozen || network_freeze_norms(m)) ? BLV_OK : out_of_memory(m->name, why);
+    return first && (!frozen || network_freeze_norms(m)) ? BLV_OK : out_of_memory(m->name, why);
 }
 
 blv_error data_problem_make(const data_family *family, const char *name, const void *params,
-                            linear_loss loss, data_sets *sets, const blv_problem_options *options,
+                            data_sets *sets, const blv_problem_options *options,
                             blv_problem **problem, blv_message *why) {
     const blv_kernels *kernels;
     blv_problem_def def;
@@ -203,45 +227,51 @@ blv_error data_problem_make(const data_family *family, const char *name, const v
         data_sets_release(sets);
         return error != BLV_OK ? error : out_of_memory(name, why);
     }
+    pthread_mutex_init(&m->lock, NULL);
     m->family = family;
     m->name = name;
     m->sets = *sets;
     m->kernels = kernels;
     m->precision = options->precision;
     m->threads = options->threads;
-    error = open_model(m, params, loss, &def, why);
+    error = open_model(m, params, &def, why);
     if (error == BLV_OK)
         return blv_problem_create(problem, &def, why);
     destroy_model(m);
     return error;
 }
 
-blv_error data_problem_load(const data_family *family, const void *params,
-                            const blv_problem_options *options, data_sets *sets, blv_message *why) {
+blv_error data_problem_create(const data_family *family, const void *params,
+                              const blv_problem_options *options, blv_problem **problem,
+                              blv_message *why) {
     enum { AUTO, DENSE };
     char owner[80];
-    snprintf(owner, sizeof owner, "problem %s", family->name);
-    data_source source = ((const data_params *)params)->source;
+    data_sets sets;
     const blv_kernels *kernels;
-    blv_error error = problem_kernels(options, family->name, &kernels, why);
-    if (error != BLV_OK)
-        return error;
+    data_source source = ((const data_params *)params)->source;
+    snprintf(owner, sizeof owner, "problem %s", family->name);
+    BLV_CHECK(problem_kernels(options, family->name, &kernels, why));
     if (family->network && source.layout != AUTO && source.layout != DENSE)
         return blv_explain(why, BLV_E_UNSUPPORTED, "%s: a network needs dense rows: layout = dense",
                            owner);
     if (family->network)
         source.layout = DENSE;
-    return data_load(&source, owner, options, sets, why);
+    BLV_CHECK(data_load(&source, owner, options, &sets, why));
+    if (family->change)
+        family->change(params, &sets);
+    return data_problem_make(family, family->name, params, &sets, options, problem, why);
 }
 
-blv_error data_problem_create(const data_family *family, const void *params, linear_loss loss,
-                              const blv_problem_options *options, blv_problem **problem,
-                              blv_message *why) {
+blv_error data_problem_on_sets(const data_family *family, void *params, const blv_sets *given,
+                               bool complete, const blv_problem_options *options,
+                               blv_problem **problem, blv_message *why) {
+    blv_problem_options chosen;
     data_sets sets;
-    blv_error error = data_problem_load(family, params, options, &sets, why);
-    return error == BLV_OK
-               ? data_problem_make(family, family->name, params, loss, &sets, options, problem, why)
-               : error;
+    char owner[80];
+    snprintf(owner, sizeof owner, "problem %s", family->name);
+    BLV_CHECK(data_sets_take(given, complete, options, owner, &sets, &chosen, why));
+    ((data_params *)params)->source.order = DATA_ORDER_FILE;
+    return data_problem_make(family, family->name, params, &sets, &chosen, problem, why);
 }
 
 /* ---- Calls ---- */
@@ -262,17 +292,18 @@ blv_rows model_rows(const blv_rows *set, const blv_batch *batch) {
 static void linear_run(data_model *m, const blv_rows *rows, const model_sums *sums,
                        model_work *work) {
     const bool second = sums->v && (sums->hv || sums->row_cross);
+    const size_t skip = sums->block * m->kernels->real_size;
     const blv_sweep sweep = {.classes = m->classes,
-                             .w = raw(sums->y),
-                             .v = second ? raw(sums->v) : NULL,
+                             .w = (const char *)raw(sums->y) + skip,
+                             .v = second ? (const char *)raw(sums->v) + skip : NULL,
                              .scale = sums->scale,
                              .ridge_column = sums->ridge_column,
                              .ridge_class = sums->ridge_class,
                              .ridge = sums->ridge,
                              .keep = sums->training,
                              .loss = sums->loss,
-                             .gradient = sums->gy ? raw_mut(sums->gy) : NULL,
-                             .hessian = sums->hv ? raw_mut(sums->hv) : NULL,
+                             .gradient = sums->gy ? (char *)raw_mut(sums->gy) + skip : NULL,
+                             .hessian = sums->hv ? (char *)raw_mut(sums->hv) + skip : NULL,
                              .row_loss = sums->row_loss,
                              .row_cross = sums->row_cross,
                              .row_probability = sums->row_probability,
@@ -282,6 +313,29 @@ static void linear_run(data_model *m, const blv_rows *rows, const model_sums *su
 
 void model_run(data_model *m, const blv_rows *rows, const model_sums *sums, model_work *work) {
     (m->net ? network_run : linear_run)(m, rows, sums, work);
+}
+
+model_sums model_lower_sums(const lower_call *c, const blv_rows *rows) {
+    return (model_sums){.y = c->y,
+                        .v = c->v,
+                        .scale = 1.0 / (double)rows->count,
+                        .training = true,
+                        .loss = c->g,
+                        .gy = c->gy,
+                        .hv = c->hv};
+}
+
+void model_weighted(data_model *m, const lower_call *c, const blv_rows *rows, double scale,
+                    double ridge, model_work *work) {
+    model_sums sums = model_lower_sums(c, rows);
+    sums.scale = scale;
+    sums.ridge = 2.0 * ridge;
+    sums.row_loss = c->gx ? work->row : NULL;
+    sums.row_cross = c->jv ? work->row : NULL;
+    model_run(m, rows, &sums, work);
+    const double norm = c->g ? blv_vec_norm(c->y) : 0.0;
+    if (c->g)
+        *c->g += ridge * norm * norm;
 }
 
 int model_upper(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y, double *f,
@@ -311,18 +365,19 @@ static const double *statistics_at(data_model *m, const blv_vec *y, model_work *
     return m->net ? network_statistics(m, y, work) : NULL;
 }
 
-/* Mean loss and share of right answers on a set. */
-static void judge(data_model *m, const blv_rows *set, const blv_vec *y, const double *statistics,
-                  model_work *work, double *loss, double *accuracy) {
-    const double rows = (double)set->rows;
-    model_run(m, set,
+void model_judge(data_model *m, const blv_rows *rows, const blv_vec *y, size_t block,
+                 const double *statistics, model_work *work, double *loss, double *accuracy) {
+    model_run(m, rows,
               &(model_sums){.y = y,
-                            .scale = 1.0 / rows,
+                            .block = block,
+                            .scale = 1.0 / (double)rows->count,
                             .statistics = statistics,
                             .loss = loss,
                             .row_class = work->guess},
               work);
-    *accuracy = (double)m->kernels->count_equal(set->rows, work->guess, set->label) / rows;
+    *accuracy = rows->label
+                    ? (double)m->kernels->count_right(rows, work->guess) / (double)rows->count
+                    : (double)NAN;
 }
 
 int model_measure(void *user, const blv_vec *x, const blv_vec *y, double *values) {
@@ -333,9 +388,9 @@ int model_measure(void *user, const blv_vec *x, const blv_vec *y, double *values
         return -1;
     const double *statistics = statistics_at(m, y, work);
     values[2] = values[3] = NAN;
-    judge(m, &m->val, y, statistics, work, &values[0], &values[1]);
+    model_judge(m, &m->val, y, 0, statistics, work, &values[0], &values[1]);
     if (m->sets.test)
-        judge(m, &m->test, y, statistics, work, &values[2], &values[3]);
+        model_judge(m, &m->test, y, 0, statistics, work, &values[2], &values[3]);
     model_end(m, work);
     return 0;
 }

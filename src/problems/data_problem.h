@@ -9,20 +9,18 @@
 #ifndef BLV_PROBLEMS_DATA_PROBLEM_H
 #define BLV_PROBLEMS_DATA_PROBLEM_H
 
-#include "kernels/kernel_table.h"
 #include "nn/nn.h"
 #include "problems/data_source.h"
-#include "problems/work_pool.h"
+#include "problems/family.h"
 
-typedef enum linear_loss {
-    LINEAR_LOSS_AUTO,
-    LINEAR_LOSS_LOGISTIC,
-    LINEAR_LOSS_SOFTMAX
-} linear_loss;
+#include <pthread.h>
+#include <stdatomic.h>
 
-/* Buffers of one oracle call. weight, row, guess and extra are in the memory of the kernels. */
+/* Buffers of one oracle call. weight, row, guess and extra are in the memory of the kernels. Calls
+ * may come from several threads: each takes a work and returns it, and one that finds none makes
+ * one. */
 typedef struct model_work {
-    pool_link link;
+    struct model_work *next;
     blv_sweep_work *sweep; /* linear models */
     blv_nn_work *network;  /* networks */
     void *weight, *row;    /* one number for each row of the largest set */
@@ -42,12 +40,14 @@ typedef struct data_model {
     int threads;
     size_t dim;                       /* of y */
     size_t extra_bytes, host_numbers; /* what the family needs of a work, set by its open */
-    work_pool *pool;
+    _Atomic(model_work *) hot;        /* a single thread takes and returns it without a lock */
+    pthread_mutex_t lock;
+    model_work *rest;
     double lo, hi; /* bounds of x, where the family has them */
 
     /* linear models */
-    bool logistic;
-    size_t classes, columns; /* classes: scores of a row, 1 for logistic */
+    bool one_score;          /* logistic, squares */
+    size_t classes, columns; /* classes: scores of a row, 1 for logistic and squares */
 
     /* networks */
     blv_nn *net; /* NULL: the model is linear */
@@ -63,26 +63,31 @@ typedef struct data_family {
     const char *name;
     size_t instance_size;
     bool network;
+    bool val_optional;
+    linear_loss loss; /* AUTO: as the parameters say */
     /* Oracles, dimension of x where it is not the number of training rows, projection, start (NULL:
      * zero, and the start of the network), measures. The frame fills in the rest. */
     blv_problem_def oracles;
+    /* Changes what was loaded from files; may be NULL, as may the others. */
+    void (*change)(const void *params, data_sets *sets);
     /* Finishes the instance and, where they differ, the definition. The rows are there; the model
-     * takes no works yet. On error close is called. Both may be NULL. */
+     * takes no works yet. On error close is called. */
     blv_error (*open)(data_model *model, const void *params, blv_problem_def *def,
                       blv_message *why);
     void (*close)(data_model *model);
 } data_family;
 
-/* From files; params begin with a data_params. */
-blv_error data_problem_create(const data_family *family, const void *params, linear_loss loss,
+/* params begin with a data_params, here and below. From files; */
+blv_error data_problem_create(const data_family *family, const void *params,
                               const blv_problem_options *options, blv_problem **problem,
                               blv_message *why);
-/* Loads what the family needs, and makes a problem of sets, of which it takes the references, also
- * when it fails. name: of the problem. */
-blv_error data_problem_load(const data_family *family, const void *params,
-                            const blv_problem_options *options, data_sets *sets, blv_message *why);
+/* from sets of a caller (complete: whether the caller's other arguments are there); */
+blv_error data_problem_on_sets(const data_family *family, void *params, const blv_sets *given,
+                               bool complete, const blv_problem_options *options,
+                               blv_problem **problem, blv_message *why);
+/* and from sets of which it takes the references, also when it fails. name: of the problem. */
 blv_error data_problem_make(const data_family *family, const char *name, const void *params,
-                            linear_loss loss, data_sets *sets, const blv_problem_options *options,
+                            data_sets *sets, const blv_problem_options *options,
                             blv_problem **problem, blv_message *why);
 
 /* Bounds of x, where NaN is none, and the projection onto them. */
@@ -106,6 +111,7 @@ blv_rows model_rows(const blv_rows *set, const blv_batch *batch);
  * gy and hv that is ridge, or ridge_column and ridge_class of a linear model, times y and v. */
 typedef struct model_sums {
     const blv_vec *y, *v;
+    size_t block; /* linear models: W begins at this element of y, v, gy and hv */
     double scale;
     double ridge;
     const void *ridge_column, *ridge_class;
@@ -118,6 +124,18 @@ typedef struct model_sums {
     int32_t *row_class;
 } model_sums;
 void model_run(data_model *model, const blv_rows *rows, const model_sums *sums, model_work *work);
+
+/* The mean loss of training rows, as a call of the lower level asks for it. */
+model_sums model_lower_sums(const lower_call *call, const blv_rows *rows);
+/* g = scale sum weight_i l_i + ridge |y|^2 and its derivatives by y; work->row becomes the losses
+ * of the rows for gx, or the products of their gradients with v for jv. */
+void model_weighted(data_model *model, const lower_call *call, const blv_rows *rows, double scale,
+                    double ridge, model_work *work);
+
+/* Mean loss and share of right answers, NaN where targets are real, of rows by the model at y's
+ * block; statistics as in model_sums. */
+void model_judge(data_model *model, const blv_rows *rows, const blv_vec *y, size_t block,
+                 const double *statistics, model_work *work, double *loss, double *accuracy);
 
 /* Probabilities that the model gives the labels of the training rows, without dropout. */
 void model_probabilities(data_model *model, const blv_vec *y, void *probability, model_work *work);

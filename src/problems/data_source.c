@@ -1,5 +1,7 @@
-/* Loading the data of a problem: read, split, corrupt, scale, in this order. */
+/* The sets of a problem: those that a caller hands over, and those that are loaded from files:
+ * read, split, corrupt, scale, in this order. */
 #include "problems/data_source.h"
+#include "base/caller_struct.h"
 #include "base/message.h"
 #include "bilevel/solver.h"
 
@@ -8,6 +10,59 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+void data_sets_release(data_sets *sets) {
+    blv_dataset_release(sets->train);
+    blv_dataset_release(sets->val);
+    blv_dataset_release(sets->test);
+    *sets = (data_sets){NULL, NULL, NULL};
+}
+
+/* ---- Sets of a caller ---- */
+
+/* What is wrong with a set beside the training set, or NULL. */
+static const char *mismatch(const blv_dataset *train, const blv_dataset *set,
+                            blv_precision precision) {
+    const blv_dataset_view *t = blv_dataset_view_of(train), *v = blv_dataset_view_of(set);
+    if (v->precision != precision)
+        return "the sets and the problem have another precision";
+    if (v->columns != t->columns || v->classes != t->classes || !v->dense != !t->dense)
+        return "the sets have not the same columns, classes and layout";
+    if (!v->target != !t->target)
+        return "real targets beside classes";
+    return v->label || v->target ? NULL : "a set has no classes and no targets";
+}
+
+blv_error data_sets_take(const blv_sets *given, bool complete, const blv_problem_options *options,
+                         const char *owner, data_sets *sets, blv_problem_options *chosen,
+                         blv_message *why) {
+    blv_sets known;
+    if (!given || !complete)
+        return blv_explain(why, BLV_E_ARGUMENT, "%s: a NULL argument", owner);
+    BLV_CHECK(blv_caller_struct(&known, sizeof known, given, "blv_sets", why));
+    BLV_CHECK(blv_caller_struct(chosen, sizeof *chosen, options, "blv_problem_options", why));
+    if (!known.train)
+        return blv_explain(why, BLV_E_ARGUMENT, "%s: a training and a validation set are needed",
+                           owner);
+    const blv_dataset *const from[] = {known.train, known.val, known.test};
+    blv_dataset **const to[] = {&sets->train, &sets->val, &sets->test};
+    *sets = (data_sets){NULL, NULL, NULL};
+    blv_error error = BLV_OK;
+    for (size_t i = 0; error == BLV_OK && i < 3; i++) {
+        if (!from[i])
+            continue;
+        const char *wrong = mismatch(known.train, from[i], chosen->precision);
+        error = wrong ? blv_explain(why, BLV_E_VALUE, "%s: %s", owner, wrong)
+                      : blv_dataset_copy(from[i], to[i], why);
+        if (error == BLV_OK)
+            error = blv_dataset_transpose(*to[i], why);
+    }
+    if (error != BLV_OK)
+        data_sets_release(sets);
+    return error;
+}
+
+/* ---- Sets from files ---- */
 
 /* The path as it is when there is such a file, else below the folder of data. */
 static const char *find_file(const char *folder, const char *path, char *buffer, size_t size) {
@@ -20,29 +75,35 @@ static const char *find_file(const char *folder, const char *path, char *buffer,
 static blv_error read_file(const data_source *source, const char *path,
                            const blv_problem_options *asked, blv_dataset **set, blv_message *why) {
     static const blv_layout layouts[] = {BLV_LAYOUT_AUTO, BLV_LAYOUT_DENSE, BLV_LAYOUT_SPARSE};
-    char buffer[2 * BLV_TEXT_SIZE];
+    char buffer[2 * BLV_TEXT_SIZE], labels[2 * BLV_TEXT_SIZE];
+    const bool is_train = path == source->train;
     blv_read_options options = {.size = sizeof(blv_read_options),
                                 .precision = asked->precision,
                                 .layout = layouts[source->layout],
                                 .label = source->label[0] ? source->label : NULL,
-                                .header = source->header[0] ? source->header : NULL};
-    char labels[2 * BLV_TEXT_SIZE];
-    bool is_train = path == source->train;
+                                .header = source->header[0] ? source->header : NULL,
+                                .real_targets = source->real};
     if (source->labels[0] && is_train)
         options.labels = find_file(asked->data_folder, source->labels, labels, sizeof labels);
     path = find_file(asked->data_folder, path, buffer, sizeof buffer);
     BLV_CHECK(blv_dataset_read(set, path, &options, why));
-    if (is_train)
+    if (is_train && !source->real)
         BLV_CHECK(blv_dataset_expect_classes(*set, path, why));
     return source->positive[0] ? blv_dataset_one_against_rest(*set, source->positive, why) : BLV_OK;
 }
 
-/* Replaces the set by a part of it, when a size is given. */
-static blv_error cut(blv_dataset **set, double size, uint64_t seed, blv_message *why) {
+/* A file of its own, unless there is none; cut to a part of it when a size is given. */
+static blv_error read_part(const data_source *source, const char *path, double size,
+                           const blv_problem_options *options, blv_dataset **set,
+                           blv_message *why) {
+    if (!path[0])
+        return BLV_OK;
+    BLV_CHECK(read_file(source, path, options, set, why));
     if (isnan(size))
         return BLV_OK;
     blv_dataset *sample;
-    BLV_CHECK(blv_dataset_subsample(*set, size, true, seed, &sample, why));
+    BLV_CHECK(blv_dataset_subsample(*set, size, !source->real, (uint64_t)source->data_seed, &sample,
+                                    why));
     blv_dataset_release(*set);
     *set = sample;
     return BLV_OK;
@@ -58,7 +119,7 @@ static bool is_whole_or_share(double size) {
 }
 
 /* Parts in random order, each class split alike; a size of 0 makes no part. */
-static blv_error random_parts(const blv_dataset *set, const double sizes[3], uint64_t seed,
+static blv_error random_parts(const data_source *s, const blv_dataset *set, const double sizes[3],
                               blv_dataset *part[3], blv_message *why) {
     double wanted[3];
     size_t place[3], count = 0;
@@ -68,7 +129,7 @@ static blv_error random_parts(const blv_dataset *set, const double sizes[3], uin
             place[count] = i;
             wanted[count++] = sizes[i];
         }
-    BLV_CHECK(blv_dataset_split(set, wanted, count, true, seed, made, why));
+    BLV_CHECK(blv_dataset_split(set, wanted, count, !s->real, (uint64_t)s->data_seed, made, why));
     for (size_t i = 0; i < count; i++)
         part[place[i]] = made[i];
     return BLV_OK;
@@ -100,7 +161,6 @@ static blv_error consecutive_parts(const blv_dataset *set, const double sizes[3]
 
 /* Splits the training file into the parts that have no file of their own. */
 static blv_error split(const data_source *s, data_sets *d, const char *owner, blv_message *why) {
-    uint64_t seed = (uint64_t)s->data_seed;
     size_t rows = blv_dataset_view_of(d->train)->rows;
     bool split_val = !d->val, split_test = !d->test && !isnan(s->test_size);
     if (!is_whole_or_share(s->train_size) || !is_whole_or_share(s->val_size) ||
@@ -121,7 +181,7 @@ static blv_error split(const data_source *s, data_sets *d, const char *owner, bl
     const double sizes[3] = {train, val, test};
     blv_dataset *part[3] = {NULL, NULL, NULL};
     BLV_CHECK(s->order == DATA_ORDER_FILE ? consecutive_parts(d->train, sizes, part, why)
-                                          : random_parts(d->train, sizes, seed, part, why));
+                                          : random_parts(s, d->train, sizes, part, why));
     blv_dataset_release(d->train);
     d->train = part[0];
     d->val = part[1] ? part[1] : d->val;
@@ -152,16 +212,9 @@ static blv_error prepare(const data_source *s, data_sets *d, blv_message *why) {
 
 static blv_error load(const data_source *s, const char *owner, const blv_problem_options *options,
                       data_sets *d, blv_message *why) {
-    uint64_t seed = (uint64_t)s->data_seed;
     BLV_CHECK(read_file(s, s->train, options, &d->train, why));
-    if (s->val[0]) {
-        BLV_CHECK(read_file(s, s->val, options, &d->val, why));
-        BLV_CHECK(cut(&d->val, s->val_size, seed, why));
-    }
-    if (s->test[0]) {
-        BLV_CHECK(read_file(s, s->test, options, &d->test, why));
-        BLV_CHECK(cut(&d->test, s->test_size, seed, why));
-    }
+    BLV_CHECK(read_part(s, s->val, s->val_size, options, &d->val, why));
+    BLV_CHECK(read_part(s, s->test, s->test_size, options, &d->test, why));
     BLV_CHECK(split(s, d, owner, why));
     return prepare(s, d, why);
 }

@@ -18,6 +18,7 @@ typedef struct data_source {
     double corrupt;
     int corruption;
     int64_t data_seed;
+    bool real; /* targets are numbers; not in the table */
 } data_source;
 
 enum { NET_NORM_FROZEN, NET_NORM_BATCH };
@@ -28,10 +29,19 @@ typedef struct net_source {
     int norm;
 } net_source;
 
-/* The parameters of every family on data begin with this. Linear models do not look at net. */
+typedef enum linear_loss {
+    LINEAR_LOSS_AUTO,
+    LINEAR_LOSS_LOGISTIC,
+    LINEAR_LOSS_SOFTMAX,
+    LINEAR_LOSS_SQUARES /* 1/2 (score - target)^2 */
+} linear_loss;
+
+/* The parameters of every family on data begin with this: net for networks, loss for linear models.
+ */
 typedef struct data_params {
     data_source source;
     net_source net;
+    int loss; /* linear_loss */
 } data_params;
 
 /* Rows of a family's table, with offsets into data_params. */
@@ -88,16 +98,15 @@ typedef struct data_sets {
 } data_sets;
 
 void data_sets_release(data_sets *sets);
-uint64_t data_sets_fingerprint(const data_sets *sets);
 
 /* Reads, splits, corrupts and scales. owner is for messages. On error nothing is left. */
 blv_error data_load(const data_source *source, const char *owner,
                     const blv_problem_options *options, data_sets *sets, blv_message *why);
 
 /* Sets that share the rows of the caller's, whose later changes do not reach them, after a check;
- * and the options in full. given: whether the other arguments are there. On error nothing is left.
- */
-blv_error data_sets_take(const blv_sets *given_sets, bool given, const blv_problem_options *options,
+ * and the options in full. complete: whether the other arguments are there. On error nothing is
+ * left. */
+blv_error data_sets_take(const blv_sets *given, bool complete, const blv_problem_options *options,
                          const char *owner, data_sets *sets, blv_problem_options *chosen,
                          blv_message *why);
 

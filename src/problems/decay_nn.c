@@ -6,10 +6,7 @@
  *
  * H v = mean Hessian v + exp(x_group) o v,   (J v)_k = exp(x_k) sum_{j in group k} y_j v_j. J needs
  * no data. A batch takes rows of the loss; the penalty is whole on every batch. */
-#include "problems/builtin_problems.h"
 #include "problems/data_problem.h"
-#include "problems/lower_oracles.h"
-#include "problems/raw.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -38,59 +35,39 @@ static void penalize(const decay *p, const blv_vec *x, const blv_vec *u, blv_vec
                                    raw_mut(out));
 }
 
-/* out_k = factor exp(x_k) sum of u_j v_j over the group of k; returns the sum of all */
-static double products(const decay *p, double factor, const blv_vec *x, const blv_vec *u,
-                       const blv_vec *v, blv_vec *out) {
+/* out_k = factor exp(x_k) sum of y_j v_j over the group of k; returns the sum of all */
+static double products(const decay *p, double factor, const lower_call *c, const blv_vec *v,
+                       blv_vec *out) {
     return p->model.kernels->penalty_products(p->penalties, p->range_count, p->ranges, factor,
-                                              raw(x), raw(u), raw(v), out ? raw_mut(out) : NULL);
+                                              raw(c->x), raw(c->y), raw(v),
+                                              out ? raw_mut(out) : NULL);
 }
 
-static int data_sums(decay *p, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
-                     const blv_vec *v, double *loss, blv_vec *gy, blv_vec *hv) {
-    if (!loss && !gy && !hv)
-        return 0;
-    model_work *work = model_begin(&p->model, batch);
-    if (!work)
-        return -1;
-    const blv_rows rows = model_rows(&p->model.train, batch);
-    penalize(p, x, y, gy);
-    penalize(p, x, v, hv);
-    model_run(&p->model, &rows,
-              &(model_sums){.y = y,
-                            .v = v,
-                            .scale = 1.0 / (double)rows.count,
-                            .add = true,
-                            .training = true,
-                            .loss = loss,
-                            .gy = gy,
-                            .hv = hv},
-              work);
-    model_end(&p->model, work);
+static int lower_pass(void *user, const lower_call *c) {
+    decay *p = user;
+    if (c->g || c->gy || c->hv) {
+        model_work *work = model_begin(&p->model, c->batch);
+        if (!work)
+            return -1;
+        penalize(p, c->x, c->y, c->gy);
+        penalize(p, c->x, c->v, c->hv);
+        const blv_rows rows = model_rows(&p->model.train, c->batch);
+        model_sums sums = model_lower_sums(c, &rows);
+        sums.add = true;
+        model_run(&p->model, &rows, &sums, work);
+        model_end(&p->model, work);
+    }
+    if (c->g || c->gx) {
+        const double sum = products(p, 0.5, c, c->y, c->gx); /* gx_k: what penalty k adds to g */
+        if (c->g)
+            *c->g += sum;
+    }
+    if (c->jv)
+        products(p, 1.0, c, c->v, c->jv);
     return 0;
 }
 
-static int lower(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y, double *g,
-                 blv_vec *gx, blv_vec *gy) {
-    decay *p = user;
-    int code = data_sums(p, batch, x, y, NULL, g, gy, NULL);
-    if (code == 0 && (g || gx)) {
-        const double sum = products(p, 0.5, x, y, y, gx); /* gx_k is what penalty k adds to g */
-        if (g)
-            *g += sum;
-    }
-    return code;
-}
-
-static int lower_all(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
-                     const blv_vec *v, blv_vec *gy, blv_vec *hv, blv_vec *jv) {
-    decay *p = user;
-    int code = data_sums(p, batch, x, y, v, NULL, gy, hv);
-    if (code == 0 && jv)
-        products(p, 1.0, x, y, v, jv);
-    return code;
-}
-
-LOWER_PRODUCTS_FROM_ALL
+LOWER_FROM_PASS
 
 static int start(void *user, blv_vec *x, blv_vec *y) {
     const decay *p = user;
@@ -146,7 +123,7 @@ static const data_family family = {.name = "decay-nn",
 
 static blv_error create(const void *params, const blv_problem_options *options,
                         blv_problem **problem, blv_message *why) {
-    return data_problem_create(&family, params, LINEAR_LOSS_AUTO, options, problem, why);
+    return data_problem_create(&family, params, options, problem, why);
 }
 
 #define FIELD(name) offsetof(decay_params, name)

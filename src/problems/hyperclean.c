@@ -13,10 +13,7 @@
  * trained_on = val puts the validation rows in the place of the training rows: what can be reached
  * without the training rows. */
 #include "base/message.h"
-#include "problems/builtin_problems.h"
 #include "problems/data_problem.h"
-#include "problems/lower_oracles.h"
-#include "problems/raw.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -46,33 +43,19 @@ static void slopes(const data_model *m, const blv_rows *rows, const blv_vec *x, 
     m->kernels->row_sigmoid_slope(rows, 1.0 / (double)rows->count, raw(x), factor, raw_mut(out));
 }
 
-static int lower_pass(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
-                      const blv_vec *v, double *g, blv_vec *gx, blv_vec *gy, blv_vec *hv,
-                      blv_vec *jv) {
-    hyperclean *p = user;
-    data_model *m = &p->model;
-    model_work *work = model_begin(m, batch);
+static int lower_pass(void *user, const lower_call *c) {
+    const hyperclean *p = user;
+    data_model *m = user;
+    model_work *work = model_begin(m, c->batch);
     if (!work)
         return -1;
-    blv_rows rows = model_rows(&m->train, batch);
+    blv_rows rows = model_rows(&m->train, c->batch);
     rows.weight = work->weight;
-    m->kernels->row_sigmoid(&rows, raw(x), work->weight);
-    model_run(m, &rows,
-              &(model_sums){.y = y,
-                            .v = v,
-                            .scale = 1.0 / (double)rows.count,
-                            .ridge = 2.0 * p->C,
-                            .training = true,
-                            .loss = g,
-                            .gy = gy,
-                            .hv = hv,
-                            .row_loss = gx ? work->row : NULL,
-                            .row_cross = jv ? work->row : NULL},
-              work);
-    slopes(m, &rows, x, work->row, gx);
-    slopes(m, &rows, x, work->row, jv);
+    m->kernels->row_sigmoid(&rows, raw(c->x), work->weight);
+    model_weighted(m, c, &rows, 1.0 / (double)rows.count, p->C, work);
+    slopes(m, &rows, c->x, work->row, c->gx);
+    slopes(m, &rows, c->x, work->row, c->jv);
     model_end(m, work);
-    add_ridge(g, p->C, y);
     return 0;
 }
 
@@ -141,10 +124,18 @@ static blv_error open_instance(data_model *m, const void *params, blv_problem_de
     return BLV_OK;
 }
 
+static void choose_trained_on(const void *params, data_sets *sets) {
+    if (((const hyperclean_params *)params)->trained_on == TRAINED_ON_TRAIN)
+        return;
+    blv_dataset_release(sets->train);
+    sets->train = blv_dataset_retain(sets->val);
+}
+
 #define ORACLES .upper = model_upper, LOWER_ORACLES, .measure = measure, .measures = measures
 
 static const data_family with_linear_model = {.name = "hyperclean",
                                               .instance_size = sizeof(hyperclean),
+                                              .loss = LINEAR_LOSS_SOFTMAX,
                                               .oracles = {ORACLES},
                                               .open = open_instance};
 
@@ -152,44 +143,27 @@ static const data_family with_network = {.name = "hyperclean-nn",
                                          .instance_size = sizeof(hyperclean),
                                          .network = true,
                                          .oracles = {ORACLES, .start = model_start},
+                                         .change = choose_trained_on,
                                          .open = open_instance};
 
 static blv_error create(const void *params, const blv_problem_options *options,
                         blv_problem **problem, blv_message *why) {
-    return data_problem_create(&with_linear_model, params, LINEAR_LOSS_SOFTMAX, options, problem,
-                               why);
+    return data_problem_create(&with_linear_model, params, options, problem, why);
 }
 
 static blv_error create_network(const void *params, const blv_problem_options *options,
                                 blv_problem **problem, blv_message *why) {
-    data_sets sets;
-    blv_error error = data_problem_load(&with_network, params, options, &sets, why);
-    if (error != BLV_OK)
-        return error;
-    if (((const hyperclean_params *)params)->trained_on == TRAINED_ON_VAL) {
-        blv_dataset_release(sets.train);
-        sets.train = blv_dataset_retain(sets.val);
-    }
-    return data_problem_make(&with_network, with_network.name, params, LINEAR_LOSS_AUTO, &sets,
-                             options, problem, why);
+    return data_problem_create(&with_network, params, options, problem, why);
 }
 
 blv_error blv_hyperclean_create(const blv_sets *given, double C, const blv_problem_options *options,
                                 blv_problem **problem, blv_message *why) {
-    blv_problem_options chosen;
-    data_sets sets;
     if (problem)
         *problem = NULL;
     if (!(C > 0.0) || !isfinite(C))
         return blv_explain(why, BLV_E_VALUE, "problem hyperclean: C must be above 0");
-    blv_error error =
-        data_sets_take(given, problem, options, "problem hyperclean", &sets, &chosen, why);
-    if (error != BLV_OK)
-        return error;
-    hyperclean_params params = {.C = C};
-    params.data.source.order = DATA_ORDER_FILE;
-    return data_problem_make(&with_linear_model, with_linear_model.name, &params,
-                             LINEAR_LOSS_SOFTMAX, &sets, &chosen, problem, why);
+    return data_problem_on_sets(&with_linear_model, &(hyperclean_params){.C = C}, given, problem,
+                                options, problem, why);
 }
 
 static const blv_param params[] = {

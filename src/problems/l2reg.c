@@ -6,13 +6,19 @@
  *
  * H v = mean Hessian v + ridge o v,   (J v)_k = scale exp(x_k) sum_{j in group k} y_j v_j,
  * where ridge_j = scale exp(x_group(j)). J needs no data. A batch takes rows of the loss; the
- * penalty is whole on every batch. */
+ * penalty is whole on every batch.
+ *
+ * With folds, the upper level is cross-validation: y holds a model for each fold of each repeat,
+ * trained on the rows outside of it with the same penalties, and
+ *
+ *   g(x, y) = sum_b g_b(x, y_b),   f(x, y) = mean over repeats of the mean over rows of the loss of
+ *                                            the model that has not seen the row
+ *
+ * f may have a shrinkage of the departures from one penalty for all: shrinkage/2 mean (x - mean
+ * x)^2. */
 #include "problems/l2reg.h"
 #include "base/caller_struct.h"
 #include "base/message.h"
-#include "problems/builtin_problems.h"
-#include "problems/lower_oracles.h"
-#include "problems/raw.h"
 
 #include <errno.h>
 #include <math.h>
@@ -20,24 +26,49 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A model and its rows. */
+typedef struct fold_rows {
+    size_t trained, held; /* how many */
+    size_t *index;        /* trained, then held, in the memory of the kernels */
+} fold_rows;
+
 typedef struct l2reg {
     data_model model;
     blv_penalty_kind penalty;
-    size_t penalties;
+    size_t penalties; /* entries of x */
+    size_t slots;     /* penalties, and one more where that of the last column is fixed */
+    bool fixed;
     uint32_t *group; /* of each column, in the memory of the kernels, for BLV_PENALTY_GROUPS */
-    double scale;
+    double scale, last_penalty, shrinkage;
+    size_t blocks; /* models in y */
+    size_t repeats;
+    fold_rows *fold; /* of each block; NULL: one model, on all rows */
 } l2reg;
 
 /* Parts of a work's extra memory, numbers of the precision but for the last. */
 typedef struct l2reg_work {
-    void *penalty;      /* scale exp(x) */
-    void *ridge;        /* of each column, where groups share one */
-    void *column, *sum; /* products of each column, and of each penalty */
+    void *penalty;              /* scale exp(x) */
+    void *ridge;                /* of each column, where groups share one */
+    void *column, *sum, *total; /* products of each column, of each penalty, of all blocks */
     double *group_sum;
 } l2reg_work;
 
 static size_t most_penalties(const data_model *m) {
-    return m->columns > m->classes ? m->columns : m->classes;
+    return (m->columns > m->classes ? m->columns : m->classes) + 1;
+}
+
+static size_t block_dim(const l2reg *p) {
+    return p->model.classes * p->model.columns;
+}
+
+/* The rows that block b is trained on, or that it is judged by. */
+static blv_rows block_rows(const l2reg *p, size_t b, bool held) {
+    blv_rows rows = p->model.train;
+    const fold_rows *f = &p->fold[b];
+    rows.index = f->index + (held ? f->trained : 0);
+    rows.index_memory = p->model.kernels->memory;
+    rows.count = held ? f->held : f->trained;
+    return rows;
 }
 
 static l2reg_work parts_of(const data_model *m, const model_work *work) {
@@ -47,12 +78,15 @@ static l2reg_work parts_of(const data_model *m, const model_work *work) {
                         .ridge = at + bytes,
                         .column = at + 2 * bytes,
                         .sum = at + 3 * bytes,
+                        .total = at + 4 * bytes,
                         .group_sum = work->extra};
 }
 
 static void set_penalties(const l2reg *p, const blv_vec *x, const l2reg_work *w) {
     const blv_kernels *k = p->model.kernels;
-    k->elements->exp_scaled(p->penalties, p->scale, raw(x), w->penalty);
+    k->exp_scaled(p->penalties, p->scale, raw(x), w->penalty);
+    if (p->slots > p->penalties)
+        k->write(1, &p->last_penalty, (char *)w->penalty + p->penalties * k->real_size);
     if (p->penalty == BLV_PENALTY_GROUPS)
         k->spread_groups(p->model.columns, p->group, w->penalty, w->ridge);
 }
@@ -73,82 +107,170 @@ static void set_ridge(const l2reg *p, const l2reg_work *w, model_sums *sums) {
     }
 }
 
-/* out_k = factor penalty_k sum u_j v_j over the entries j of y that penalty k is for. */
-static void penalty_products(const l2reg *p, const l2reg_work *w, const void *u, const void *v,
-                             double factor, void *out) {
+/* out_k = factor penalty_k sum u_j v_j over the entries j of a model that penalty k is for. */
+static void model_products(const l2reg *p, const l2reg_work *w, const void *u, const void *v,
+                           double factor, void *out) {
     const data_model *m = &p->model;
     const blv_kernels *k = m->kernels;
     const bool dense = m->train.dense != NULL;
     switch (p->penalty) {
     case BLV_PENALTY_PER_FEATURE:
-        k->elements->column_products(m->columns, m->classes, !dense, factor, w->penalty, u, v, out);
+        k->column_products(m->columns, m->classes, !dense, factor, w->penalty, u, v, out);
         break;
     case BLV_PENALTY_PER_CLASS:
-        k->elements->column_products(m->classes, m->columns, dense, factor, w->penalty, u, v, out);
+        k->column_products(m->classes, m->columns, dense, factor, w->penalty, u, v, out);
         break;
     case BLV_PENALTY_GROUPS:
-        k->elements->column_products(m->columns, m->classes, !dense, factor, w->ridge, u, v,
-                                     w->column);
-        k->sum_groups(m->columns, p->group, w->column, p->penalties, w->group_sum, out);
+        k->column_products(m->columns, m->classes, !dense, factor, w->ridge, u, v, w->column);
+        k->sum_groups(m->columns, p->group, w->column, p->slots, w->group_sum, out);
         break;
     default:
-        k->elements->column_products(1, m->dim, 1, factor, w->penalty, u, v, out);
+        k->column_products(1, block_dim(p), 1, factor, w->penalty, u, v, out);
     }
 }
 
-static void data_sums(l2reg *p, const blv_batch *batch, const blv_vec *y, const blv_vec *v,
-                      double *loss, blv_vec *gy, blv_vec *hv, model_work *work) {
-    const blv_rows rows = model_rows(&p->model.train, batch);
-    const l2reg_work parts = parts_of(&p->model, work);
-    model_sums sums = {.y = y,
-                       .v = v,
-                       .scale = 1.0 / (double)rows.count,
-                       .training = true,
-                       .loss = loss,
-                       .gy = gy,
-                       .hv = hv};
-    set_ridge(p, &parts, &sums);
-    model_run(&p->model, &rows, &sums, work);
+/* The same over all models: returns the sum of all slots, and leaves those of x in out unless that
+ * is NULL. */
+static double penalty_products(const l2reg *p, const l2reg_work *w, const blv_vec *u,
+                               const blv_vec *v, double factor, blv_vec *out) {
+    const blv_kernels *k = p->model.kernels;
+    for (size_t b = 0; b < p->blocks; b++) {
+        const size_t skip = b * block_dim(p) * k->real_size;
+        model_products(p, w, (const char *)raw(u) + skip, (const char *)raw(v) + skip, factor,
+                       b == 0 ? w->total : w->sum);
+        if (b > 0)
+            k->axpy(p->slots, 1.0, w->sum, w->total);
+    }
+    if (out)
+        k->combine(p->penalties, 1.0, w->total, 0.0, w->total, raw_mut(out));
+    return k->sum(p->slots, w->total);
 }
 
-static int lower(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y, double *g,
-                 blv_vec *gx, blv_vec *gy) {
+/* Loss, gy and hv of every model, with their penalties but for g. */
+static void data_sums(l2reg *p, const lower_call *c, const l2reg_work *parts, model_work *work) {
+    double of_block = 0.0, sum = 0.0;
+    for (size_t b = 0; b < p->blocks; b++) {
+        const blv_rows rows =
+            p->fold ? block_rows(p, b, false) : model_rows(&p->model.train, c->batch);
+        model_sums sums = model_lower_sums(c, &rows);
+        sums.block = b * block_dim(p);
+        sums.loss = c->g ? &of_block : NULL;
+        set_ridge(p, parts, &sums);
+        model_run(&p->model, &rows, &sums, work);
+        sum += of_block;
+    }
+    if (c->g)
+        *c->g = sum;
+}
+
+static int lower_pass(void *user, const lower_call *c) {
     l2reg *p = user;
-    model_work *work = model_begin(&p->model, batch);
+    model_work *work = model_begin(&p->model, c->batch);
     if (!work)
         return -1;
     const l2reg_work parts = parts_of(&p->model, work);
-    double loss = 0.0;
-    set_penalties(p, x, &parts);
-    if (g || gy)
-        data_sums(p, batch, y, NULL, g ? &loss : NULL, gy, NULL, work);
-    if (g || gx) {
-        void *halves = gx ? raw_mut(gx) : parts.sum; /* gx_k is what penalty k adds to g */
-        penalty_products(p, &parts, raw(y), raw(y), 0.5, halves);
-        if (g)
-            *g = loss + p->model.kernels->elements->sum(p->penalties, halves);
+    set_penalties(p, c->x, &parts);
+    if (c->g || c->gy || c->hv)
+        data_sums(p, c, &parts, work);
+    if (c->g || c->gx) { /* gx_k is what penalty k adds to g */
+        const double added = penalty_products(p, &parts, c->y, c->y, 0.5, c->gx);
+        if (c->g)
+            *c->g += added;
     }
+    if (c->jv)
+        penalty_products(p, &parts, c->y, c->v, 1.0, c->jv);
     model_end(&p->model, work);
     return 0;
 }
 
-static int lower_all(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
-                     const blv_vec *v, blv_vec *gy, blv_vec *hv, blv_vec *jv) {
+LOWER_FROM_PASS
+
+/* ---- The upper level ---- */
+
+/* f += shrinkage/2 mean (x - mean x)^2 */
+static void shrink(const l2reg *p, const blv_vec *x, double *z, double *f, blv_vec *fx) {
+    const size_t d = p->penalties;
+    double mean = 0.0, square = 0.0;
+    blv_vec_read(x, z);
+    for (size_t k = 0; k < d; k++)
+        mean += z[k] / (double)d;
+    for (size_t k = 0; k < d; k++) {
+        z[k] -= mean;
+        square += z[k] * z[k];
+        z[k] *= p->shrinkage / (double)d;
+    }
+    if (f)
+        *f += 0.5 * p->shrinkage * square / (double)d;
+    if (fx)
+        blv_vec_write(fx, z);
+}
+
+static void held_out_sums(l2reg *p, const blv_vec *y, double *f, blv_vec *fy, model_work *work) {
+    const double all = (double)p->model.train.rows * (double)p->repeats;
+    double of_block = 0.0, sum = 0.0;
+    for (size_t b = 0; b < p->blocks; b++) {
+        const blv_rows rows = block_rows(p, b, true);
+        model_run(&p->model, &rows,
+                  &(model_sums){.y = y,
+                                .block = b * block_dim(p),
+                                .scale = 1.0 / all,
+                                .loss = f ? &of_block : NULL,
+                                .gy = fy},
+                  work);
+        sum += of_block;
+    }
+    if (f)
+        *f = sum;
+}
+
+static int upper(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y, double *f,
+                 blv_vec *fx, blv_vec *fy) {
     l2reg *p = user;
-    model_work *work = model_begin(&p->model, batch);
-    if (!work)
-        return -1;
-    const l2reg_work parts = parts_of(&p->model, work);
-    set_penalties(p, x, &parts);
-    if (gy || hv)
-        data_sums(p, batch, y, v, NULL, gy, hv, work);
-    if (jv)
-        penalty_products(p, &parts, raw(y), raw(v), 1.0, raw_mut(jv));
+    model_work *work = NULL;
+    if (p->fold) {
+        if (fx)
+            blv_vec_fill(fx, 0.0);
+        work = f || fx || fy ? model_begin(&p->model, batch) : NULL;
+        if (!work)
+            return f || fx || fy ? -1 : 0;
+        if (f || fy)
+            held_out_sums(p, y, f, fy, work);
+    } else {
+        const int code = model_upper(user, batch, x, y, f, fx, fy);
+        if (code != 0 || p->shrinkage == 0.0 || !(f || fx))
+            return code;
+        work = model_begin(&p->model, batch);
+        if (!work)
+            return -1;
+    }
+    if (p->shrinkage > 0.0 && (f || fx))
+        shrink(p, x, work->numbers, f, fx);
     model_end(&p->model, work);
     return 0;
 }
 
-LOWER_PRODUCTS_FROM_ALL
+/* With folds: the loss without the shrinkage, and the accuracy, on rows that were held out. */
+static int measure(void *user, const blv_vec *x, const blv_vec *y, double *values) {
+    l2reg *p = user;
+    const double all = (double)p->model.train.rows * (double)p->repeats;
+    if (!p->fold)
+        return model_measure(user, x, y, values);
+    model_work *work = model_begin(&p->model, NULL);
+    if (!work)
+        return -1;
+    values[0] = values[1] = 0.0;
+    values[2] = values[3] = (double)NAN;
+    for (size_t b = 0; b < p->blocks; b++) {
+        const blv_rows rows = block_rows(p, b, true);
+        const double share = (double)rows.count / all;
+        double loss, accuracy;
+        model_judge(&p->model, &rows, y, b * block_dim(p), NULL, work, &loss, &accuracy);
+        values[0] += share * loss;
+        values[1] += share * accuracy;
+    }
+    model_end(&p->model, work);
+    return 0;
+}
 
 /* ---- Groups: a file with one group number for each feature ---- */
 
@@ -183,6 +305,10 @@ static blv_error read_groups(FILE *file, const char *path, size_t columns, uint3
 static blv_error list_groups(const l2reg *p, const l2reg_params *q, uint32_t *group,
                              blv_message *why) {
     const size_t columns = p->model.columns;
+    for (size_t j = 0; q->penalty != BLV_PENALTY_GROUPS && j < columns; j++)
+        group[j] = q->penalty == BLV_PENALTY_PER_FEATURE ? (uint32_t)j : 0;
+    if (q->penalty != BLV_PENALTY_GROUPS)
+        return BLV_OK;
     for (size_t j = 0; q->group_of && j < columns; j++) {
         if (q->group_of[j] >= columns)
             return data_problem_explain(&p->model, BLV_E_VALUE,
@@ -209,13 +335,59 @@ static blv_error open_groups(l2reg *p, const l2reg_params *q, blv_message *why) 
     blv_error error = group && p->group
                           ? list_groups(p, q, group, why)
                           : data_problem_explain(&p->model, BLV_E_MEMORY, "out of memory", why);
-    for (size_t j = 0; error == BLV_OK && j < columns; j++)
+    for (size_t j = 0; error == BLV_OK && j < columns - p->fixed; j++)
         if (group[j] >= p->penalties)
             p->penalties = (size_t)group[j] + 1;
+    if (p->fixed && error == BLV_OK)
+        group[columns - 1] = (uint32_t)p->penalties;
     if (error == BLV_OK)
         p->model.kernels->write_bytes(bytes, group, p->group);
     free(group);
     return error;
+}
+
+/* ---- Folds ---- */
+
+/* The rows outside of block b's fold, then those in it. */
+static blv_error open_fold(l2reg *p, const uint32_t *fold, size_t number, fold_rows *f,
+                           blv_message *why) {
+    const size_t rows = p->model.train.rows;
+    size_t *index = malloc(rows * sizeof *index), next = 0;
+    f->index = p->model.kernels->allocate(rows * sizeof *index);
+    for (int held = 0; index && held < 2; held++)
+        for (size_t i = 0; i < rows; i++)
+            if ((fold[i] == number) == held)
+                index[next++] = i;
+    for (size_t i = 0; i < rows; i++)
+        f->held += fold[i] == number;
+    f->trained = rows - f->held;
+    if (index && f->index)
+        p->model.kernels->write_bytes(rows * sizeof *index, index, f->index);
+    const bool well = index && f->index;
+    free(index);
+    if (!well)
+        return data_problem_explain(&p->model, BLV_E_MEMORY, "out of memory", why);
+    return f->held > 0 && f->trained > 0
+               ? BLV_OK
+               : data_problem_explain(&p->model, BLV_E_VALUE, "a fold has no rows, or all", why);
+}
+
+static blv_error open_folds(l2reg *p, const l2reg_params *q, blv_problem_def *def,
+                            blv_message *why) {
+    p->repeats = q->repeats > 0 ? q->repeats : 1;
+    p->blocks = q->folds * p->repeats;
+    p->fold = calloc(p->blocks, sizeof *p->fold);
+    if (!p->fold)
+        return data_problem_explain(&p->model, BLV_E_MEMORY, "out of memory", why);
+    for (size_t b = 0; b < p->blocks; b++) {
+        const uint32_t *fold = q->fold_of + b / q->folds * p->model.train.rows;
+        blv_error error = open_fold(p, fold, b % q->folds, &p->fold[b], why);
+        if (error != BLV_OK)
+            return error;
+    }
+    p->model.dim = def->dim_y = p->blocks * block_dim(p);
+    def->upper_samples = def->lower_samples = 0; /* whole sums only */
+    return BLV_OK;
 }
 
 /* ---- The family ---- */
@@ -224,76 +396,94 @@ static blv_error open_instance(data_model *m, const void *params, blv_problem_de
                                blv_message *why) {
     l2reg *p = (l2reg *)m;
     const l2reg_params *q = params;
-    p->penalty = (blv_penalty_kind)q->penalty;
+    p->fixed = q->last_penalty > 0.0 && q->penalty != BLV_PENALTY_PER_CLASS;
+    p->last_penalty = q->last_penalty;
+    p->shrinkage = q->shrinkage;
+    p->penalty = p->fixed ? BLV_PENALTY_GROUPS : (blv_penalty_kind)q->penalty;
     p->penalties = p->penalty == BLV_PENALTY_PER_FEATURE ? m->columns
                    : p->penalty == BLV_PENALTY_PER_CLASS ? m->classes
                                                          : 1;
+    p->blocks = 1;
     p->scale = isnan(q->scale) ? 1.0 / (double)m->dim : q->scale;
     blv_error error = data_problem_bounds(m, q->lo, q->hi, def, why);
     if (error == BLV_OK && p->penalty == BLV_PENALTY_GROUPS)
         error = open_groups(p, q, why);
-    m->extra_bytes = most_penalties(m) * (sizeof(double) + 4 * m->kernels->real_size);
+    if (error == BLV_OK && q->folds > 0)
+        error = open_folds(p, q, def, why);
+    p->slots = p->penalties + p->fixed;
+    m->extra_bytes = most_penalties(m) * (sizeof(double) + 5 * m->kernels->real_size);
+    m->host_numbers = p->shrinkage > 0.0 ? p->penalties : 0;
     def->dim_x = p->penalties;
     return error;
 }
 
 static void close_instance(data_model *m) {
-    m->kernels->release(((l2reg *)m)->group);
+    l2reg *p = (l2reg *)m;
+    for (size_t b = 0; p->fold && b < p->blocks; b++)
+        m->kernels->release(p->fold[b].index);
+    free(p->fold);
+    m->kernels->release(p->group);
 }
 
-const data_family l2reg_family = {.name = "l2reg",
-                                  .instance_size = sizeof(l2reg),
-                                  .oracles = {.upper = model_upper,
-                                              LOWER_ORACLES,
-                                              .measure = model_measure,
-                                              .measures = model_measures},
-                                  .open = open_instance,
-                                  .close = close_instance};
+const data_family l2reg_family = {
+    .name = "l2reg",
+    .instance_size = sizeof(l2reg),
+    .oracles = {.upper = upper, LOWER_ORACLES, .measure = measure, .measures = model_measures},
+    .open = open_instance,
+    .close = close_instance};
 
 static blv_error create(const void *params, const blv_problem_options *options,
                         blv_problem **problem, blv_message *why) {
-    const l2reg_params *q = params;
-    return data_problem_create(&l2reg_family, q, (linear_loss)q->loss, options, problem, why);
+    l2reg_params q = *(const l2reg_params *)params;
+    q.data.source.real = q.data.loss == LINEAR_LOSS_SQUARES;
+    return data_problem_create(&l2reg_family, &q, options, problem, why);
 }
 
 static bool is_sound(const blv_l2reg_setting *s) {
     return s->scale > 0.0 && isfinite(s->scale) && !isnan(s->lo) && !isnan(s->hi) &&
            (unsigned)s->penalty <= BLV_PENALTY_GROUPS &&
-           (s->penalty != BLV_PENALTY_GROUPS || s->group);
+           (s->penalty != BLV_PENALTY_GROUPS || s->group) && (!s->folds == !s->fold) &&
+           s->shrinkage >= 0.0 && isfinite(s->shrinkage) && s->last_penalty >= 0.0 &&
+           isfinite(s->last_penalty);
 }
 
 blv_error blv_l2reg_create(const blv_sets *given, const blv_l2reg_setting *setting,
                            const blv_problem_options *options, blv_problem **problem,
                            blv_message *why) {
-    blv_problem_options chosen;
     blv_l2reg_setting s;
-    data_sets sets;
+    blv_sets sets;
     if (problem)
         *problem = NULL;
-    blv_error error = blv_caller_struct(&s, sizeof s, setting, "blv_l2reg_setting", why);
-    if (error != BLV_OK)
-        return error;
+    BLV_CHECK(blv_caller_struct(&s, sizeof s, setting, "blv_l2reg_setting", why));
     if (setting && !is_sound(&s))
         return blv_explain(why, BLV_E_VALUE,
                            "problem l2reg: the scale must be above 0, bounds numbers, the penalty "
-                           "known, and groups given");
-    error =
-        data_sets_take(given, setting && problem, options, "problem l2reg", &sets, &chosen, why);
-    if (error != BLV_OK)
-        return error;
-    l2reg_params params = {
-        .penalty = (int)s.penalty, .group_of = s.group, .scale = s.scale, .lo = s.lo, .hi = s.hi};
-    params.data.source.order = DATA_ORDER_FILE;
-    return data_problem_make(&l2reg_family, l2reg_family.name, &params, LINEAR_LOSS_AUTO, &sets,
-                             &chosen, problem, why);
+                           "known, groups and folds given, other numbers not negative");
+    BLV_CHECK(blv_caller_struct(&sets, sizeof sets, given, "blv_sets", why));
+    if (s.folds > 0) /* what is held out is part of the training rows */
+        sets.val = sets.train;
+    l2reg_params params = {.penalty = (int)s.penalty,
+                           .group_of = s.group,
+                           .scale = s.scale,
+                           .lo = s.lo,
+                           .hi = s.hi,
+                           .last_penalty = s.last_penalty,
+                           .shrinkage = s.shrinkage,
+                           .folds = s.folds,
+                           .repeats = s.repeats,
+                           .fold_of = s.fold};
+    if (sets.train && blv_dataset_view_of(sets.train)->target)
+        params.data.loss = LINEAR_LOSS_SQUARES;
+    return data_problem_on_sets(&l2reg_family, &params, given ? &sets : NULL, setting && problem,
+                                options, problem, why);
 }
 
 #define FIELD(name) offsetof(l2reg_params, name)
 
 static const blv_param params[] = {
     DATA_SOURCE_PARAMS,
-    {"loss", BLV_CHOICE, FIELD(loss), "auto", 0, 0, "auto|logistic|softmax",
-     "auto: logistic for two classes, softmax for more"},
+    {"loss", BLV_CHOICE, FIELD(data.loss), "auto", 0, 0, "auto|logistic|softmax|squares",
+     "auto: logistic for two classes, softmax for more; squares: real targets"},
     {"penalty", BLV_CHOICE, FIELD(penalty), "per-feature", 0, 0, "per-feature|per-class|one|groups",
      "what each entry of x is the penalty of"},
     {"groups", BLV_TEXT, FIELD(groups), "", 0, 0, NULL,
@@ -308,7 +498,7 @@ static const blv_param params[] = {
 const blv_problem_family blv_problem_l2reg = {
     BLV_SIZED(blv_problem_family),
     .name = "l2reg",
-    .summary = "choose the l2 penalties of a linear classifier on validation rows",
+    .summary = "choose the l2 penalties of a linear model on validation rows",
     .formula = "f = mean loss on validation rows\n"
                "g = mean loss on training rows + scale/2 sum exp(x) y^2",
     .params_size = sizeof(l2reg_params),

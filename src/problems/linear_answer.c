@@ -2,7 +2,7 @@
 #include "base/caller_struct.h"
 #include "base/message.h"
 #include "bilevel/linear.h"
-#include "problems/raw.h"
+#include "problems/family.h"
 
 #include <math.h>
 

@@ -4,10 +4,6 @@
  * allocated and nothing shared is written, so runs in several threads can use one instance. */
 #include "problems/quadratic.h"
 #include "base/message.h"
-#include "problems/builtin_problems.h"
-#include "problems/lower_oracles.h"
-#include "problems/problem_memory.h"
-#include "problems/raw.h"
 
 #include <float.h>
 
@@ -19,9 +15,14 @@ static const void *row_of(const quadratic *q, const void *matrix, size_t columns
     return (const char *)matrix + row * columns * q->kernels->real_size;
 }
 
-/* With one term there is no noise, and a batch of it is the whole. */
-static const blv_batch *noisy_batch(const quadratic *q, const blv_batch *batch) {
-    return q->terms > 1 ? batch : NULL;
+/* Whether the samples of a batch can be read here. With one term there is no noise, and a batch of
+ * it is the whole. */
+static bool take_batch(const quadratic *q, const blv_batch **batch) {
+    if (*batch && (*batch)->index && (*batch)->memory != BLV_MEMORY_HOST)
+        return false;
+    if (q->terms == 1)
+        *batch = NULL;
+    return true;
 }
 
 /* out += a mean_batch(noise), for a terms x dy matrix of noise */
@@ -40,18 +41,21 @@ static double mean_dot(const quadratic *q, const blv_batch *batch, const void *n
     return sum / (double)batch->count;
 }
 
+/* How much noise a batch adds to eigenvalue k. */
+static double lambda_noise(const quadratic *q, const blv_batch *batch, size_t k) {
+    double mean = 0.0;
+    for (size_t i = 0; i < batch->count; i++)
+        mean += q->delta[sample_at(batch, i) * q->dy + k];
+    return q->lambda[k] * (mean / (double)batch->count);
+}
+
 /* out = A_batch v. On a batch: A v + sum_k lambda_k mean(delta_k) q_k (q_k'v). */
 static void apply_A(const quadratic *q, const blv_batch *batch, const void *v, void *out) {
-    q->kernels->gemv(q->dy, q->dy, 1.0, q->A_real, v, 0.0, NULL, out);
-    if (!batch)
-        return;
-    for (size_t k = 0; k < q->dy; k++) {
-        double mean = 0.0;
-        for (size_t i = 0; i < batch->count; i++)
-            mean += q->delta[sample_at(batch, i) * q->dy + k];
-        mean /= (double)batch->count;
-        const void *row = row_of(q, q->q_transposed_real, q->dy, k);
-        q->kernels->axpy(q->dy, q->lambda[k] * mean * q->kernels->dot(q->dy, row, v), row, out);
+    const blv_kernels *kernels = q->kernels;
+    kernels->gemv(q->dy, q->dy, 1.0, q->array[Q_A], v, 0.0, NULL, out);
+    for (size_t k = 0; batch && k < q->dy; k++) {
+        const void *row = row_of(q, q->array[Q_EIGENVECTORS], q->dy, k);
+        kernels->axpy(q->dy, lambda_noise(q, batch, k) * kernels->dot(q->dy, row, v), row, out);
     }
 }
 
@@ -60,10 +64,10 @@ static void apply_C(const quadratic *q, const blv_batch *batch, bool transposed,
                     double beta, void *out) {
     const blv_kernels *k = q->kernels;
     const size_t rows = transposed ? q->dx : q->dy, columns = transposed ? q->dy : q->dx;
-    const void *left = transposed ? q->q_real : q->p_real,
-               *right = transposed ? q->p_real : q->q_real;
-    const void *whole = transposed ? q->C_transposed_real : q->C_real;
-    const void *rest = transposed ? q->C_less_mean_transposed_real : q->C_less_mean_real;
+    const void *left = transposed ? q->array[Q_Q] : q->array[Q_P],
+               *right = transposed ? q->array[Q_P] : q->array[Q_Q];
+    const void *whole = transposed ? q->array[Q_C_TRANSPOSED] : q->array[Q_C];
+    const void *rest = transposed ? q->array[Q_C_LESS_MEAN_TRANSPOSED] : q->array[Q_C_LESS_MEAN];
     k->gemv(rows, columns, 1.0, batch ? rest : whole, v, beta, beta != 0.0 ? out : NULL, out);
     for (size_t i = 0; batch && i < batch->count; i++) {
         size_t s = sample_at(batch, i);
@@ -77,22 +81,21 @@ static int upper(void *user, const blv_batch *batch, const blv_vec *x, const blv
     const quadratic *q = user;
     const blv_kernels *k = q->kernels;
     const void *xr = raw(x), *yr = raw(y);
-    if (!is_on_host(batch))
+    if (!take_batch(q, &batch))
         return -1;
-    batch = noisy_batch(q, batch);
     if (f) {
-        double yy = k->dot(q->dy, yr, yr), yb = k->dot(q->dy, yr, q->b_real);
-        double bb = k->dot(q->dy, q->b_real, q->b_real), xx = k->dot(q->dx, xr, xr);
+        double yy = k->dot(q->dy, yr, yr), yb = k->dot(q->dy, yr, q->array[Q_b]);
+        double bb = k->dot(q->dy, q->array[Q_b], q->array[Q_b]), xx = k->dot(q->dx, xr, xr);
         *f = 0.5 * (yy - 2.0 * yb + bb) + 0.5 * q->ridge * xx;
         if (batch)
-            *f -= mean_dot(q, batch, q->b_noise_real, yr);
+            *f -= mean_dot(q, batch, q->array[Q_B_NOISE], yr);
     }
     if (fx)
         k->combine(q->dx, q->ridge, xr, 0.0, xr, raw_mut(fx));
     if (fy) {
-        k->combine(q->dy, 1.0, yr, -1.0, q->b_real, raw_mut(fy));
+        k->combine(q->dy, 1.0, yr, -1.0, q->array[Q_b], raw_mut(fy));
         if (batch)
-            add_mean(q, batch, -1.0, q->b_noise_real, raw_mut(fy));
+            add_mean(q, batch, -1.0, q->array[Q_B_NOISE], raw_mut(fy));
     }
     return 0;
 }
@@ -102,66 +105,51 @@ static void lower_gradient_y(const quadratic *q, const blv_batch *batch, const v
                              const void *y, void *gy) {
     apply_A(q, batch, y, gy);
     apply_C(q, batch, false, x, 1.0, gy);
-    q->kernels->axpy(q->dy, 1.0, q->c_real, gy);
+    q->kernels->axpy(q->dy, 1.0, q->array[Q_c], gy);
     if (batch)
-        add_mean(q, batch, 1.0, q->c_noise_real, gy);
+        add_mean(q, batch, 1.0, q->array[Q_C_NOISE], gy);
 }
 
 /* g = y'A y/2 + y'C x + y'c */
 static double lower_value(const quadratic *q, const blv_batch *batch, const void *x,
                           const void *y) {
     const blv_kernels *k = q->kernels;
-    const void *matrix = batch ? q->C_less_mean_real : q->C_real;
-    double sum = k->quadratic(q->dy, q->dx, q->A_real, matrix, q->c_real, x, y);
+    const void *matrix = batch ? q->array[Q_C_LESS_MEAN] : q->array[Q_C];
+    double sum = k->quadratic(q->dy, q->dx, q->array[Q_A], matrix, q->array[Q_c], x, y);
     if (!batch)
         return sum;
     for (size_t j = 0; j < q->dy; j++) {
-        double mean = 0.0, qy = k->dot(q->dy, row_of(q, q->q_transposed_real, q->dy, j), y);
-        for (size_t i = 0; i < batch->count; i++)
-            mean += q->delta[sample_at(batch, i) * q->dy + j];
-        sum += 0.5 * q->lambda[j] * (mean / (double)batch->count) * qy * qy;
+        double qy = k->dot(q->dy, row_of(q, q->array[Q_EIGENVECTORS], q->dy, j), y);
+        sum += 0.5 * lambda_noise(q, batch, j) * qy * qy;
     }
     double cross = 0.0;
     for (size_t i = 0; i < batch->count; i++) {
         size_t s = sample_at(batch, i);
-        cross += k->dot(q->dx, row_of(q, q->q_real, q->dx, s), x) *
-                 k->dot(q->dy, row_of(q, q->p_real, q->dy, s), y);
+        cross += k->dot(q->dx, row_of(q, q->array[Q_Q], q->dx, s), x) *
+                 k->dot(q->dy, row_of(q, q->array[Q_P], q->dy, s), y);
     }
-    return sum + cross / (double)batch->count + mean_dot(q, batch, q->c_noise_real, y);
+    return sum + cross / (double)batch->count + mean_dot(q, batch, q->array[Q_C_NOISE], y);
 }
 
-static int lower(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y, double *g,
-                 blv_vec *gx, blv_vec *gy) {
+static int lower_pass(void *user, const lower_call *c) {
     const quadratic *q = user;
-    const void *xr = raw(x), *yr = raw(y);
-    if (!is_on_host(batch))
+    const blv_batch *batch = c->batch;
+    if (!take_batch(q, &batch))
         return -1;
-    batch = noisy_batch(q, batch);
-    if (g)
-        *g = lower_value(q, batch, xr, yr);
-    if (gx)
-        apply_C(q, batch, true, yr, 0.0, raw_mut(gx));
-    if (gy)
-        lower_gradient_y(q, batch, xr, yr, raw_mut(gy));
+    if (c->g)
+        *c->g = lower_value(q, batch, raw(c->x), raw(c->y));
+    if (c->gx)
+        apply_C(q, batch, true, raw(c->y), 0.0, raw_mut(c->gx));
+    if (c->gy)
+        lower_gradient_y(q, batch, raw(c->x), raw(c->y), raw_mut(c->gy));
+    if (c->hv)
+        apply_A(q, batch, raw(c->v), raw_mut(c->hv));
+    if (c->jv)
+        apply_C(q, batch, true, raw(c->v), 0.0, raw_mut(c->jv));
     return 0;
 }
 
-static int lower_all(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
-                     const blv_vec *v, blv_vec *gy, blv_vec *hv, blv_vec *jv) {
-    const quadratic *q = user;
-    if (!is_on_host(batch))
-        return -1;
-    batch = noisy_batch(q, batch);
-    if (gy)
-        lower_gradient_y(q, batch, raw(x), raw(y), raw_mut(gy));
-    if (hv)
-        apply_A(q, batch, raw(v), raw_mut(hv));
-    if (jv)
-        apply_C(q, batch, true, raw(v), 0.0, raw_mut(jv));
-    return 0;
-}
-
-LOWER_PRODUCTS_FROM_ALL
+LOWER_FROM_PASS
 
 /* ---- The family ---- */
 
@@ -186,13 +174,11 @@ static blv_error create(const void *fields, const blv_problem_options *options,
                         blv_problem **problem, blv_message *why) {
     const quadratic_params *p = fields;
     const blv_kernels *kernels;
-    quadratic *q;
-    blv_error error = problem_kernels(options, "quadratic", &kernels, why);
-    if (error != BLV_OK)
-        return error;
-    error = quadratic_create(&q, p, kernels);
-    if (error != BLV_OK)
-        return blv_explain(why, error, "problem quadratic: %s", blv_error_text(error));
+    BLV_CHECK(problem_kernels(options, "quadratic", &kernels, why));
+    quadratic *q = quadratic_create(p, kernels);
+    if (!q)
+        return blv_explain(why, BLV_E_MEMORY, "problem quadratic: %s",
+                           blv_error_text(BLV_E_MEMORY));
     blv_problem_def def = {BLV_SIZED(blv_problem_def),
                            .name = "quadratic",
                            .dim_x = q->dx,
@@ -208,7 +194,7 @@ static blv_error create(const void *fields, const blv_problem_options *options,
                            LOWER_ORACLES,
                            .known_phi = quadratic_known_phi,
                            .known_solution = p->ridge > 0.0 ? quadratic_known_solution : NULL,
-                           .arrays = q->arrays};
+                           .arrays = q->named};
     return blv_problem_create(problem, &def, why);
 }
 

@@ -2,8 +2,7 @@
 #ifndef BLV_PROBLEMS_QUADRATIC_H
 #define BLV_PROBLEMS_QUADRATIC_H
 
-#include "bilevel/problem.h"
-#include "kernels/kernel_table.h"
+#include "problems/family.h"
 
 typedef struct quadratic_params {
     int64_t dx, dy;
@@ -13,10 +12,24 @@ typedef struct quadratic_params {
     int64_t seed;
 } quadratic_params;
 
-/* Matrices row by row. Those with the suffix _real are copies in the memory and precision of the
- * kernels.
- *
- *   g = mean_i  y'A_i y/2 + y'(C_i x + c_i)
+/* What oracles read, in the memory and precision of the kernels. Matrices row by row. */
+typedef enum quadratic_array {
+    Q_A,
+    Q_C,
+    Q_C_TRANSPOSED,
+    Q_c,
+    Q_b,
+    Q_EIGENVECTORS, /* as rows; from here on: where there are terms */
+    Q_C_LESS_MEAN,
+    Q_C_LESS_MEAN_TRANSPOSED,
+    Q_P, /* terms x dy, as the noise, and terms x dx */
+    Q_Q,
+    Q_C_NOISE,
+    Q_B_NOISE,
+    Q_ARRAYS
+} quadratic_array;
+
+/*   g = mean_i  y'A_i y/2 + y'(C_i x + c_i)
  *   f = mean_j  |y-b|^2/2 - y'(b_j - b) + ridge |x|^2/2
  *
  *   A_i = Q diag(lambda (1 + delta_i)) Q'      the delta_i have mean zero
@@ -25,27 +38,19 @@ typedef struct quadratic_params {
  *
  * so A, C, c, b are the exact means. With one term there is no noise. */
 typedef struct quadratic {
-    quadratic_params params;
     size_t dx, dy, terms;
     double ridge;
     const blv_kernels *kernels;
-
-    double *q_transposed; /* eigenvectors of A as rows */
-    double *lambda;
-    double *A, *C, *c, *b; /* dy x dy, dy x dx, dy, dy */
-
-    void *A_real, *C_real, *C_transposed_real, *c_real, *b_real;
-    void *q_transposed_real, *C_less_mean_real, *C_less_mean_transposed_real;
-    double *delta;                     /* terms x dy */
-    void *p_real, *q_real;             /* terms x dy, terms x dx */
-    void *c_noise_real, *b_noise_real; /* terms x dy */
-
-    blv_named_array arrays[6];
+    double *eigenvectors, *lambda; /* of A, one in a row; the beginning of one block of numbers */
+    double *A, *C, *c, *b;         /* dy x dy, dy x dx, dy, dy */
+    double *delta;                 /* terms x dy */
+    void *array[Q_ARRAYS];
+    blv_named_array named[6];
 } quadratic;
 
-blv_error quadratic_create(quadratic **instance, const quadratic_params *params,
-                           const blv_kernels *kernels);
-void quadratic_destroy(void *instance);
+/* NULL when memory is short. */
+quadratic *quadratic_create(const quadratic_params *params, const blv_kernels *kernels);
+void quadratic_destroy(void *instance); /* NULL is allowed */
 
 int quadratic_known_phi(void *user, const blv_vec *x, double *phi, blv_vec *gradient);
 int quadratic_known_solution(void *user, blv_vec *x, blv_vec *y);

@@ -54,170 +54,131 @@ static void center_columns(size_t terms, size_t n, double *m) {
     }
 }
 
-static void fill_means(quadratic *q, uint64_t seed) {
-    size_t dx = q->dx, dy = q->dy;
-    double scale = q->params.scale;
-    fill_normals(seed, "quadratic Q", dy * dy, 1.0, q->q_transposed);
-    orthonormalize(dy, q->q_transposed);
+static void fill_means(quadratic *q, const quadratic_params *p) {
+    const size_t dx = q->dx, dy = q->dy;
+    const uint64_t seed = (uint64_t)p->seed;
+    fill_normals(seed, "quadratic Q", dy * dy, 1.0, q->eigenvectors);
+    orthonormalize(dy, q->eigenvectors);
     for (size_t k = 0; k < dy; k++) {
         double place = dy > 1 ? (double)k / (double)(dy - 1) : 0.0;
-        q->lambda[k] = q->params.eigen_min * pow(q->params.kappa, place);
-    }
-    for (size_t k = 0; k < dy; k++) {
-        const double *row = q->q_transposed + k * dy;
+        const double *row = q->eigenvectors + k * dy;
+        q->lambda[k] = p->eigen_min * pow(p->kappa, place);
         for (size_t i = 0; i < dy; i++)
             host()->axpy(dy, q->lambda[k] * row[i], row, q->A + i * dy);
     }
     for (size_t i = 0; i < dy; i++) /* the two triangles to the last bit */
         for (size_t j = 0; j < i; j++)
             q->A[i * dy + j] = q->A[j * dy + i];
-    fill_normals(seed, "quadratic C", dy * dx, scale / sqrt((double)dx), q->C);
-    fill_normals(seed, "quadratic c", dy, scale, q->c);
-    fill_normals(seed, "quadratic b", dy, scale, q->b);
+    fill_normals(seed, "quadratic C", dy * dx, p->scale / sqrt((double)dx), q->C);
+    fill_normals(seed, "quadratic c", dy, p->scale, q->c);
+    fill_normals(seed, "quadratic b", dy, p->scale, q->b);
 }
 
-static void *to_real(const quadratic *q, size_t count, const double *in) {
-    void *out = q->kernels->allocate(count * q->kernels->real_size);
-    if (out)
-        q->kernels->write(count, in, out);
-    return out;
+/* A copy in the memory of the kernels. */
+static bool put(quadratic *q, quadratic_array which, size_t count, const double *in) {
+    q->array[which] = q->kernels->allocate(count * q->kernels->real_size);
+    if (q->array[which])
+        q->kernels->write(count, in, q->array[which]);
+    return q->array[which] != NULL;
 }
 
-static void transpose(size_t rows, size_t columns, const double *in, double *out) {
-    for (size_t i = 0; i < rows; i++)
-        for (size_t j = 0; j < columns; j++)
-            out[j * rows + i] = in[i * columns + j];
+/* A dy x dx matrix and its transposed; work: room for the latter. */
+static bool put_both(quadratic *q, quadratic_array which, const double *in, double *work) {
+    for (size_t i = 0; i < q->dy; i++)
+        for (size_t j = 0; j < q->dx; j++)
+            work[j * q->dy + i] = in[i * q->dx + j];
+    return put(q, which, q->dy * q->dx, in) && put(q, which + 1, q->dy * q->dx, work);
 }
 
-/* Copies of the means in the memory of the kernels. work: room for a dy x dx matrix. */
-static bool copy_means(quadratic *q, double *work) {
-    size_t dx = q->dx, dy = q->dy;
-    transpose(dy, dx, q->C, work);
-    q->A_real = to_real(q, dy * dy, q->A);
-    q->C_real = to_real(q, dy * dx, q->C);
-    q->C_transposed_real = to_real(q, dy * dx, work);
-    q->c_real = to_real(q, dy, q->c);
-    q->b_real = to_real(q, dy, q->b);
-    return q->A_real && q->C_real && q->C_transposed_real && q->c_real && q->b_real;
+static bool put_noise(quadratic *q, quadratic_array which, const quadratic_params *p,
+                      const char *purpose, double *work) {
+    fill_normals((uint64_t)p->seed, purpose, q->terms * q->dy, 0.5 * p->scale, work);
+    center_columns(q->terms, q->dy, work);
+    return put(q, which, q->terms * q->dy, work);
 }
 
-/* work: room for terms x max(dx, dy), and twice a dy x dx matrix. */
-static bool fill_noise(quadratic *q, uint64_t seed, double *work) {
-    size_t dx = q->dx, dy = q->dy, n = q->terms;
-    double scale = 0.5 * q->params.scale;
-    blv_stream stream = blv_stream_make(seed, "quadratic delta");
-    q->delta = malloc(n * dy * sizeof *q->delta);
-    if (!q->delta)
-        return false;
+/* work: room for terms x (dx + dy) numbers and twice a dy x dx matrix. */
+static bool fill_noise(quadratic *q, const quadratic_params *params, double *work) {
+    const size_t dx = q->dx, dy = q->dy, n = q->terms;
+    const uint64_t seed = (uint64_t)params->seed;
+    double *p = work, *r = p + n * dy, *rest = r + n * dx;
+    const blv_stream stream = blv_stream_make(seed, "quadratic delta");
     for (size_t i = 0; i < n * dy; i++)
         q->delta[i] = 0.8 * (blv_random_uniform(&stream, i) - 0.5);
     center_columns(n, dy, q->delta);
-
-    double *rest = work + n * (dx > dy ? dx : dy), *rest_transposed = rest + dy * dx;
-    fill_normals(seed, "quadratic c noise", n * dy, scale, work);
-    center_columns(n, dy, work);
-    q->c_noise_real = to_real(q, n * dy, work);
-    fill_normals(seed, "quadratic b noise", n * dy, scale, work);
-    center_columns(n, dy, work);
-    q->b_noise_real = to_real(q, n * dy, work);
-    double *p = malloc(n * dy * sizeof *p);
-    fill_normals(seed, "quadratic q", n * dx, scale / sqrt((double)dx), work);
-    q->q_real = to_real(q, n * dx, work);
-    if (p) {
-        fill_normals(seed, "quadratic p", n * dy, 1.0, p);
-        q->p_real = to_real(q, n * dy, p);
-    }
-    if (!q->c_noise_real || !q->b_noise_real || !q->p_real || !q->q_real) {
-        free(p);
+    if (!put_noise(q, Q_C_NOISE, params, "quadratic c noise", work) ||
+        !put_noise(q, Q_B_NOISE, params, "quadratic b noise", work))
         return false;
-    }
-    q->kernels->read(n * dy, q->p_real, p); /* as they were rounded */
-    q->kernels->read(n * dx, q->q_real, work);
+    fill_normals(seed, "quadratic q", n * dx, 0.5 * params->scale / sqrt((double)dx), r);
+    fill_normals(seed, "quadratic p", n * dy, 1.0, p);
+    if (!put(q, Q_Q, n * dx, r) || !put(q, Q_P, n * dy, p))
+        return false;
+    q->kernels->read(n * dy, q->array[Q_P], p); /* as they were rounded */
+    q->kernels->read(n * dx, q->array[Q_Q], r);
     memcpy(rest, q->C, dy * dx * sizeof *rest);
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; k < dy; k++)
             for (size_t j = 0; j < dx; j++)
-                rest[k * dx + j] -= p[i * dy + k] * work[i * dx + j] / (double)n;
-    free(p);
-    transpose(dy, dx, rest, rest_transposed);
-    q->C_less_mean_real = to_real(q, dy * dx, rest);
-    q->C_less_mean_transposed_real = to_real(q, dy * dx, rest_transposed);
-    q->q_transposed_real = to_real(q, dy * dy, q->q_transposed);
-    return q->C_less_mean_real && q->C_less_mean_transposed_real && q->q_transposed_real;
+                rest[k * dx + j] -= p[i * dy + k] * r[i * dx + j] / (double)n;
+    return put_both(q, Q_C_LESS_MEAN, rest, rest + dy * dx) &&
+           put(q, Q_EIGENVECTORS, dy * dy, q->eigenvectors);
 }
 
-static void name_arrays(quadratic *q) {
-    const blv_named_array arrays[] = {
-        {"A", 2, {q->dy, q->dy}, q->A}, {"C", 2, {q->dy, q->dx}, q->C},  {"c", 1, {q->dy, 0}, q->c},
-        {"b", 1, {q->dy, 0}, q->b},     {"ridge", 0, {0, 0}, &q->ridge}, {NULL, 0, {0, 0}, NULL}};
-    memcpy(q->arrays, arrays, sizeof arrays);
+/* All numbers on the host are one block. */
+static bool lay_out(quadratic *q) {
+    const size_t dx = q->dx, dy = q->dy, noise = q->terms > 1 ? q->terms * dy : 0;
+    double *at = calloc(2 * dy * dy + dy * dx + 3 * dy + noise, sizeof *at);
+    if (!at)
+        return false;
+    q->eigenvectors = at;
+    q->lambda = q->eigenvectors + dy * dy;
+    q->A = q->lambda + dy;
+    q->C = q->A + dy * dy;
+    q->c = q->C + dy * dx;
+    q->b = q->c + dy;
+    q->delta = q->b + dy;
+    const blv_named_array named[] = {{"A", 2, {dy, dy}, q->A},        {"C", 2, {dy, dx}, q->C},
+                                     {"c", 1, {dy, 0}, q->c},         {"b", 1, {dy, 0}, q->b},
+                                     {"ridge", 0, {0, 0}, &q->ridge}, {NULL, 0, {0, 0}, NULL}};
+    memcpy(q->named, named, sizeof named);
+    return true;
 }
 
-blv_error quadratic_create(quadratic **instance, const quadratic_params *params,
-                           const blv_kernels *kernels) {
-    *instance = NULL;
+quadratic *quadratic_create(const quadratic_params *p, const blv_kernels *kernels) {
+    const size_t dx = (size_t)p->dx, dy = (size_t)p->dy, n = (size_t)p->terms;
+    double *work = malloc(((n > 1 ? n * (dx + dy) : 0) + 2 * dy * dx) * sizeof *work);
     quadratic *q = calloc(1, sizeof *q);
-    if (!q)
-        return BLV_E_MEMORY;
-    size_t dx = (size_t)params->dx, dy = (size_t)params->dy, n = (size_t)params->terms;
-    size_t larger = dx > dy ? dx : dy;
-    q->params = *params;
-    q->dx = dx;
-    q->dy = dy;
-    q->terms = n;
-    q->ridge = params->ridge;
-    q->kernels = kernels;
-    q->q_transposed = malloc(dy * dy * sizeof(double));
-    q->lambda = malloc(dy * sizeof(double));
-    q->A = calloc(dy * dy, sizeof(double));
-    q->C = malloc(dy * dx * sizeof(double));
-    q->c = malloc(dy * sizeof(double));
-    q->b = malloc(dy * sizeof(double));
-    double *work = malloc((n * larger + 2 * dy * dx) * sizeof *work);
-    bool ok = q->q_transposed && q->lambda && q->A && q->C && q->c && q->b && work;
+    if (q)
+        *q = (quadratic){.dx = dx, .dy = dy, .terms = n, .ridge = p->ridge, .kernels = kernels};
+    bool ok = work && q && lay_out(q);
     if (ok) {
-        fill_means(q, (uint64_t)params->seed);
-        ok = copy_means(q, work) && (n == 1 || fill_noise(q, (uint64_t)params->seed, work));
+        fill_means(q, p);
+        ok = put(q, Q_A, dy * dy, q->A) && put_both(q, Q_C, q->C, work) && put(q, Q_c, dy, q->c) &&
+             put(q, Q_b, dy, q->b) && (n == 1 || fill_noise(q, p, work));
     }
     free(work);
-    if (!ok) {
-        quadratic_destroy(q);
-        return BLV_E_MEMORY;
-    }
-    name_arrays(q);
-    *instance = q;
-    return BLV_OK;
+    if (ok)
+        return q;
+    quadratic_destroy(q);
+    return NULL;
 }
 
 void quadratic_destroy(void *instance) {
     quadratic *q = instance;
-    void *const on_host[] = {q->q_transposed, q->lambda, q->A, q->C, q->c, q->b, q->delta};
-    void *const in_kernels[] = {q->A_real,
-                                q->C_real,
-                                q->C_transposed_real,
-                                q->c_real,
-                                q->b_real,
-                                q->q_transposed_real,
-                                q->C_less_mean_real,
-                                q->C_less_mean_transposed_real,
-                                q->p_real,
-                                q->q_real,
-                                q->c_noise_real,
-                                q->b_noise_real};
-    for (size_t i = 0; i < sizeof on_host / sizeof *on_host; i++)
-        free(on_host[i]);
-    for (size_t i = 0; i < sizeof in_kernels / sizeof *in_kernels; i++)
-        q->kernels->release(in_kernels[i]);
+    for (size_t i = 0; q && i < Q_ARRAYS; i++)
+        q->kernels->release(q->array[i]);
+    if (q)
+        free(q->eigenvectors);
     free(q);
 }
 
 /* out = A^-power in, out may be in. work: dy numbers. */
 static void solve(const quadratic *q, int power, const double *in, double *out, double *work) {
     for (size_t k = 0; k < q->dy; k++)
-        work[k] = dot(q->dy, q->q_transposed + k * q->dy, in) / pow(q->lambda[k], power);
+        work[k] = dot(q->dy, q->eigenvectors + k * q->dy, in) / pow(q->lambda[k], power);
     memset(out, 0, q->dy * sizeof *out);
     for (size_t k = 0; k < q->dy; k++)
-        host()->axpy(q->dy, work[k], q->q_transposed + k * q->dy, out);
+        host()->axpy(q->dy, work[k], q->eigenvectors + k * q->dy, out);
 }
 
 /* out (dx numbers) += a C'v */

@@ -1,8 +1,6 @@
 #include "problems/separable.h"
 #include "base/message.h"
-#include "problems/lower_oracles.h"
-#include "problems/problem_memory.h"
-#include "problems/raw.h"
+#include "problems/family.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -12,18 +10,19 @@ static double get(const separable *s, const blv_vec *v, size_t i) {
 }
 
 static void put(const separable *s, blv_vec *v, size_t i, double value) {
-    if (v)
-        set_element(raw_mut(v), s->precision, i, value);
+    if (v && s->precision == BLV_F64)
+        blv_vec_f64_mut(v)[i] = value;
+    else if (v)
+        blv_vec_f32_mut(v)[i] = (float)value;
 }
 
-static coordinate coordinate_at(const separable *s, const blv_vec *x, size_t i) {
-    return (coordinate){get(s, x, i), 0.0, s->a ? s->a[i] : 0.0, s->b ? s->b[i] : 0.0};
+/* All parts at coordinate i, for this y. */
+static parts parts_of(const separable *s, double x, double y, size_t i) {
+    return s->at((coordinate){x, y, s->a ? s->a[i] : 0.0, s->b ? s->b[i] : 0.0});
 }
 
 static parts parts_at(const separable *s, const blv_vec *x, const blv_vec *y, size_t i) {
-    coordinate c = coordinate_at(s, x, i);
-    c.y = get(s, y, i);
-    return s->at(c);
+    return parts_of(s, get(s, x, i), get(s, y, i), i);
 }
 
 static int upper(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y, double *f,
@@ -42,46 +41,33 @@ static int upper(void *user, const blv_batch *batch, const blv_vec *x, const blv
     return 0;
 }
 
-static int lower(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y, double *g,
-                 blv_vec *gx, blv_vec *gy) {
+static int lower_pass(void *user, const lower_call *c) {
     const separable *s = user;
     double sum = 0.0;
-    (void)batch;
     for (size_t i = 0; i < s->dim; i++) {
-        parts p = parts_at(s, x, y, i);
+        parts p = parts_at(s, c->x, c->y, i);
+        double v = c->v ? get(s, c->v, i) : 0.0;
         sum += p.g;
-        put(s, gx, i, p.gx);
-        put(s, gy, i, p.gy);
+        put(s, c->gx, i, p.gx);
+        put(s, c->gy, i, p.gy);
+        put(s, c->hv, i, p.gyy * v);
+        put(s, c->jv, i, p.gxy * v);
     }
-    if (g)
-        *g = sum;
+    if (c->g)
+        *c->g = sum;
     return 0;
 }
 
-static int lower_all(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
-                     const blv_vec *v, blv_vec *gy, blv_vec *hv, blv_vec *jv) {
-    const separable *s = user;
-    (void)batch;
-    for (size_t i = 0; i < s->dim; i++) {
-        parts p = parts_at(s, x, y, i);
-        double vi = get(s, v, i);
-        put(s, gy, i, p.gy);
-        put(s, hv, i, p.gyy * vi);
-        put(s, jv, i, p.gxy * vi);
-    }
-    return 0;
-}
-
-LOWER_PRODUCTS_FROM_ALL
+LOWER_FROM_PASS
 
 /* The two matrices are diagonal. */
 static int diagonal(const separable *s, const blv_vec *x, const blv_vec *y, bool hessian,
                     double *matrix) {
-    for (size_t i = 0; i < s->dim; i++)
-        for (size_t j = 0; j < s->dim; j++) {
-            parts p = parts_at(s, x, y, i);
+    for (size_t i = 0; i < s->dim; i++) {
+        parts p = parts_at(s, x, y, i);
+        for (size_t j = 0; j < s->dim; j++)
             matrix[i * s->dim + j] = i != j ? 0.0 : hessian ? p.gyy : p.gxy;
-        }
+    }
     return 0;
 }
 
@@ -108,9 +94,8 @@ static int known_phi(void *user, const blv_vec *x, double *phi, blv_vec *gradien
     const separable *s = user;
     double sum = 0.0;
     for (size_t i = 0; i < s->dim; i++) {
-        coordinate c = coordinate_at(s, x, i);
-        c.y = s->best_y(c.x);
-        parts p = s->at(c);
+        const double at = get(s, x, i);
+        parts p = parts_of(s, at, s->best_y(at), i);
         sum += p.f;
         put(s, gradient, i, p.fx - p.gxy * p.fy / p.gyy);
     }
@@ -132,7 +117,6 @@ static int known_solution(void *user, blv_vec *x, blv_vec *y) {
 static void destroy(void *user) {
     separable *s = user;
     free(s->a);
-    free(s->b);
     free(s);
 }
 
@@ -140,21 +124,17 @@ blv_error separable_create(const separable *description, const blv_problem_optio
                            blv_problem **problem, blv_message *why) {
     blv_error error = problem_on_host(options, description->name, why);
     separable *s = error == BLV_OK ? malloc(sizeof *s) : NULL;
-    if (!s) {
+    if (error == BLV_OK && !s)
+        error = blv_explain(why, BLV_E_MEMORY, "problem %s: out of memory", description->name);
+    if (error != BLV_OK) {
         free(description->a);
-        free(description->b);
-        return error != BLV_OK
-                   ? error
-                   : blv_explain(why, BLV_E_MEMORY, "problem %s: out of memory", description->name);
+        return error;
     }
     *s = *description;
     s->precision = options->precision;
-    size_t count = 0;
-    if (s->a)
-        s->arrays[count++] = (blv_named_array){"a", 1, {s->dim, 0}, s->a};
-    if (s->b)
-        s->arrays[count++] = (blv_named_array){"b", 1, {s->dim, 0}, s->b};
-    s->arrays[count] = (blv_named_array){NULL, 0, {0, 0}, NULL};
+    s->arrays[0] = (blv_named_array){"a", 1, {s->dim, 0}, s->a};
+    s->arrays[1] = (blv_named_array){"b", 1, {s->dim, 0}, s->b};
+    s->arrays[2] = (blv_named_array){NULL, 0, {0, 0}, NULL};
     bool bounded = isfinite(s->lo) || isfinite(s->hi);
     blv_problem_def def = {BLV_SIZED(blv_problem_def),
                            .name = s->name,
@@ -171,6 +151,6 @@ blv_error separable_create(const separable *description, const blv_problem_optio
                            .lower_cross_matrix = lower_cross_matrix,
                            .known_phi = known_phi,
                            .known_solution = known_solution,
-                           .arrays = count > 0 ? s->arrays : NULL};
+                           .arrays = s->a ? s->arrays : NULL};
     return blv_problem_create(problem, &def, why);
 }

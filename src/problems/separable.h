@@ -20,7 +20,7 @@ typedef struct separable {
     size_t dim;
     double lo, hi; /* X = [lo, hi]^dim; infinite: the whole space */
     parts (*at)(coordinate c);
-    double *a, *b;                        /* owned; NULL: none */
+    double *a, *b;                        /* one block, owned, b behind a; NULL: none */
     double (*best_y)(double x);           /* the best y for x */
     double (*best_x)(double a, double b); /* the solution; NULL: x_star */
     double x_star;

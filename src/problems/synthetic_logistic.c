@@ -5,7 +5,6 @@
  * the features. */
 #include "base/message.h"
 #include "base/random.h"
-#include "problems/builtin_problems.h"
 #include "problems/l2reg.h"
 
 #include <math.h>
@@ -92,12 +91,11 @@ static blv_error make_data(const synthetic_params *p, blv_precision precision, d
 static blv_error create(const void *fields, const blv_problem_options *options,
                         blv_problem **problem, blv_message *why) {
     data_sets sets;
-    blv_error error = make_data(fields, options->precision, &sets, why);
     /* per feature, logistic, no bounds */
     const l2reg_params choices = {.scale = 1.0, .lo = NAN, .hi = NAN};
-    return error == BLV_OK ? data_problem_make(&l2reg_family, "synthetic-logistic", &choices,
-                                               LINEAR_LOSS_AUTO, &sets, options, problem, why)
-                           : error;
+    BLV_CHECK(make_data(fields, options->precision, &sets, why));
+    return data_problem_make(&l2reg_family, "synthetic-logistic", &choices, &sets, options, problem,
+                             why);
 }
 
 const blv_problem_family blv_problem_synthetic_logistic = {

@@ -1,7 +1,7 @@
 /* Small problems with known answers, each one coordinate function; see separable.h. */
 #include "base/message.h"
 #include "base/random.h"
-#include "problems/builtin_problems.h"
+#include "problems/family.h"
 #include "problems/separable.h"
 
 #include <math.h>
@@ -185,32 +185,27 @@ static double pl_shift_best_x(double a, double b) {
     return 0.5 * (a + b);
 }
 
-static double *normals(int64_t seed, const char *purpose, size_t count) {
-    double *out = malloc(count * sizeof *out);
-    blv_stream stream = blv_stream_make((uint64_t)seed, purpose);
-    if (out)
-        blv_random_normals(&stream, 0, count, out);
-    return out;
-}
-
 static blv_error pl_shift_create(const void *params, const blv_problem_options *options,
                                  blv_problem **problem, blv_message *why) {
     const pl_shift_params *p = params;
-    size_t dim = (size_t)p->dim;
-    separable s = {.name = "pl-shift",
-                   .dim = dim,
-                   .lo = -INFINITY,
-                   .hi = INFINITY,
-                   .at = pl_shift_at,
-                   .a = normals(p->seed, "pl-shift a", dim),
-                   .b = normals(p->seed, "pl-shift b", dim),
-                   .best_y = same,
-                   .best_x = pl_shift_best_x};
-    if (s.a && s.b)
-        return separable_create(&s, options, problem, why);
-    free(s.a);
-    free(s.b);
-    return blv_explain(why, BLV_E_MEMORY, "problem pl-shift: out of memory");
+    const size_t dim = (size_t)p->dim;
+    const blv_stream of_a = blv_stream_make((uint64_t)p->seed, "pl-shift a");
+    const blv_stream of_b = blv_stream_make((uint64_t)p->seed, "pl-shift b");
+    double *a = malloc(2 * dim * sizeof *a);
+    if (!a)
+        return blv_explain(why, BLV_E_MEMORY, "problem pl-shift: out of memory");
+    blv_random_normals(&of_a, 0, dim, a);
+    blv_random_normals(&of_b, 0, dim, a + dim);
+    const separable s = {.name = "pl-shift",
+                         .dim = dim,
+                         .lo = -INFINITY,
+                         .hi = INFINITY,
+                         .at = pl_shift_at,
+                         .a = a,
+                         .b = a + dim,
+                         .best_y = same,
+                         .best_x = pl_shift_best_x};
+    return separable_create(&s, options, problem, why);
 }
 
 const blv_problem_family blv_problem_pl_shift = {
@@ -221,4 +216,69 @@ const blv_problem_family blv_problem_pl_shift = {
     .params_size = sizeof(pl_shift_params),
     .params = pl_shift_table,
     .create = pl_shift_create,
+};
+
+/* ---- non-singleton: y2 is free, so d2g/dy2 is singular. Value-function methods solve it; implicit
+ * ones reject it. ---- */
+
+static int upper(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y, double *f,
+                 blv_vec *fx, blv_vec *fy) {
+    (void)user;
+    (void)batch;
+    double gap = blv_vec_at(x, 0) - blv_vec_at(y, 1), off = blv_vec_at(y, 0) - 1.0;
+    if (f)
+        *f = 0.5 * gap * gap + 0.5 * off * off;
+    blv_vec_put(fx, 0, gap);
+    blv_vec_put(fy, 0, off);
+    blv_vec_put(fy, 1, -gap);
+    return 0;
+}
+
+static int lower_pass(void *user, const lower_call *c) {
+    (void)user;
+    double y = blv_vec_at(c->y, 0), x = blv_vec_at(c->x, 0), v = blv_vec_at(c->v, 0);
+    if (c->g)
+        *c->g = 0.5 * y * y - x * y;
+    blv_vec_put(c->gx, 0, -y);
+    blv_vec_put(c->gy, 0, y - x);
+    blv_vec_put(c->gy, 1, 0.0);
+    blv_vec_put(c->hv, 0, v);
+    blv_vec_put(c->hv, 1, 0.0);
+    blv_vec_put(c->jv, 0, -v);
+    return 0;
+}
+
+LOWER_PARTS_FROM_PASS
+
+static int known_solution(void *user, blv_vec *x, blv_vec *y) {
+    (void)user;
+    blv_vec_fill(x, 1.0);
+    blv_vec_fill(y, 1.0);
+    return 0;
+}
+
+static blv_error non_singleton_create(const void *params, const blv_problem_options *options,
+                                      blv_problem **problem, blv_message *why) {
+    (void)params;
+    BLV_CHECK(problem_on_host(options, "non-singleton", why));
+    blv_problem_def def = {BLV_SIZED(blv_problem_def),
+                           .name = "non-singleton",
+                           .dim_x = 1,
+                           .dim_y = 2,
+                           .precision = options->precision,
+                           .threads = options->threads,
+                           .singular_lower = true,
+                           .upper = upper,
+                           LOWER_PARTS,
+                           .known_solution = known_solution};
+    return blv_problem_create(problem, &def, why);
+}
+
+const blv_problem_family blv_problem_non_singleton = {
+    BLV_SIZED(blv_problem_family),
+    .name = "non-singleton",
+    .summary = "lower level with many solutions (singular Hessian): x = 1, y = (1, 1), Phi = 0",
+    .formula = "f = (x-y2)^2/2 + (y1-1)^2/2\ng = y1^2/2 - x y1",
+    .params = no_params,
+    .create = non_singleton_create,
 };

@@ -3,7 +3,7 @@
 #define REPORT_CONTACT_SHEET_H
 
 #include "bilevel/status.h"
-#include "report/child_process.h"
+#include "report/html.h"
 
 #include <stdbool.h>
 #include <stdio.h>

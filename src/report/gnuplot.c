@@ -1,4 +1,4 @@
-#define _GNU_SOURCE /* memmem */
+#define _GNU_SOURCE /* memmem, memfd_create, environ */
 /* The script and the numbers go to gnuplot's standard input, the picture comes from its standard
  * output: no file and no text of the user is named in a command. Texts are quoted with ', inside
  * of which gnuplot replaces nothing. */
@@ -10,9 +10,15 @@
 #include "report/html.h"
 
 #include <errno.h>
+#include <poll.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 /* Eight colours that colour-blind readers can distinguish, then the same dashed. */
 static const char *const colours[] = {"#4477aa", "#ee6677", "#228833", "#aa3377",
@@ -125,6 +131,95 @@ static bool is_whole(const report_bytes *bytes, report_drawing kind) {
     return memmem(bytes->data + bytes->size - tail, tail, marks[kind].last, last) != NULL;
 }
 
+/* ---- The child process ---- */
+
+enum { SAID = 512 };
+
+static void close_end(int end) {
+    if (end >= 0)
+        close(end);
+}
+
+/* Starts gnuplot, looked up in PATH. A socket is its standard input and output: where it does not
+ * read all of the script, that causes no signal here. Returns 0 or an errno. */
+static int start(int socket, int messages, pid_t *pid) {
+    char program[] = "gnuplot", plain[] = "-d";
+    char *const argv[] = {program, plain, NULL}; /* -d: the user's own settings are left out */
+    const int streams[] = {socket, socket, messages};
+    posix_spawn_file_actions_t actions;
+    int error = posix_spawn_file_actions_init(&actions);
+    if (error != 0)
+        return error;
+    for (int i = 0; i < 3 && error == 0; i++)
+        error = posix_spawn_file_actions_adddup2(&actions, streams[i], i);
+    if (error == 0)
+        error = posix_spawnp(pid, argv[0], &actions, NULL, argv, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    return error;
+}
+
+/* Reads what there is. Returns whether there may be more; *error: why not. */
+static bool read_some(int socket, report_bytes *bytes, int *error) {
+    enum { PIECE = 65536 };
+    char *larger = realloc(bytes->data, bytes->size + PIECE + 1);
+    if (!larger) {
+        *error = ENOMEM;
+        return false;
+    }
+    bytes->data = larger;
+    ssize_t count = recv(socket, bytes->data + bytes->size, PIECE, MSG_DONTWAIT);
+    bytes->size += count > 0 ? (size_t)count : 0;
+    bytes->data[bytes->size] = '\0';
+    return count > 0 || (count < 0 && (errno == EAGAIN || errno == EINTR));
+}
+
+/* Writes the script and reads the picture. Returns 0 or an errno. */
+static int exchange(int socket, const char *script, size_t size, report_bytes *drawn) {
+    int error = 0;
+    for (bool open = true; open && error == 0;) {
+        struct pollfd ready = {socket, POLLIN, 0};
+        ready.events = (short)(size > 0 ? POLLIN | POLLOUT : POLLIN);
+        if (poll(&ready, 1, -1) < 0 && errno != EINTR)
+            return errno;
+        if (ready.revents & POLLOUT) {
+            ssize_t count = send(socket, script, size, MSG_DONTWAIT | MSG_NOSIGNAL);
+            bool failed = count < 0 && errno != EAGAIN && errno != EINTR;
+            script += count > 0 ? count : 0;
+            size -= failed ? size : count > 0 ? (size_t)count : 0;
+            if (size == 0)
+                shutdown(socket, SHUT_WR);
+        }
+        if (ready.revents & ~POLLOUT)
+            open = read_some(socket, drawn, &error);
+    }
+    return error;
+}
+
+/* What it drew, to be freed either way, and the start of what it said. Returns 0 or an errno. */
+static int draw(const char *script, size_t size, report_bytes *drawn, char said[SAID],
+                int *status) {
+    int sockets[2] = {-1, -1}, messages = memfd_create("gnuplot", MFD_CLOEXEC);
+    pid_t pid = 0;
+    int error = messages < 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0
+                    ? errno
+                    : start(sockets[1], messages, &pid);
+    close_end(sockets[1]);
+    if (pid > 0) {
+        error = exchange(sockets[0], script, size, drawn);
+        close_end(sockets[0]);
+        sockets[0] = -1;
+        while (waitpid(pid, status, 0) < 0 && errno == EINTR)
+            continue;
+        ssize_t count = pread(messages, said, SAID - 1, 0);
+        said[count > 0 ? count : 0] = '\0';
+    }
+    close_end(sockets[0]);
+    close_end(messages);
+    return error;
+}
+
+/* ---- The picture ---- */
+
 static blv_error explain_start(int error, blv_message *why) {
     if (error == ENOENT)
         return blv_explain(why, BLV_E_FILE,
@@ -135,8 +230,7 @@ static blv_error explain_start(int error, blv_message *why) {
     return blv_explain(why, BLV_E_FILE, "gnuplot cannot be started or read: %s", strerror(error));
 }
 
-static blv_error explain_drawing(const report_child *child, blv_message *why) {
-    const char *said = child->err.data ? child->err.data : "";
+static blv_error explain_drawing(const char *said, blv_message *why) {
     said += strspn(said, "\n ");
     int length = (int)strcspn(said, "\n");
     return blv_explain(why, BLV_E_FAILED, "gnuplot did not draw it: %.*s", length > 0 ? length : 13,
@@ -145,9 +239,9 @@ static blv_error explain_drawing(const report_child *child, blv_message *why) {
 
 blv_error report_gnuplot_draw(const report_figure *figure, report_drawing kind, int columns,
                               int lines, report_bytes *bytes, blv_message *why) {
-    char program[] = "gnuplot", plain[] = "-d";
-    char *const argv[] = {program, plain, NULL}; /* -d: the user's own settings are left out */
     blv_text_stream text;
+    char said[SAID] = "";
+    int status = -1;
     *bytes = (report_bytes){0};
     FILE *out = blv_text_open(&text);
     if (out)
@@ -155,19 +249,15 @@ blv_error report_gnuplot_draw(const report_figure *figure, report_drawing kind, 
     char *script = blv_text_close(&text);
     if (!script)
         return blv_explain(why, BLV_E_MEMORY, "no memory for the script of a picture");
-    report_child child;
-    blv_error result = BLV_OK;
-    int error = report_child_run(&child, argv, script, text.size);
-    free(script);
-    if (error != 0) {
-        result = explain_start(error, why);
-    } else if (child.code != 0 || !is_whole(&child.out, kind)) {
-        result = explain_drawing(&child, why);
-    } else {
-        *bytes = child.out;
-        child.out = (report_bytes){0};
+    int error = draw(script, text.size, bytes, said, &status);
+    blv_error result = error != 0                              ? explain_start(error, why)
+                       : status != 0 || !is_whole(bytes, kind) ? explain_drawing(said, why)
+                                                               : BLV_OK;
+    if (result != BLV_OK) {
+        free(bytes->data);
+        *bytes = (report_bytes){0};
     }
-    report_child_free(&child);
+    free(script);
     return result;
 }
 

@@ -2,8 +2,8 @@
 #ifndef REPORT_GNUPLOT_H
 #define REPORT_GNUPLOT_H
 
-#include "report/child_process.h"
 #include "report/figure.h"
+#include "report/html.h"
 
 #include <stdio.h>
 

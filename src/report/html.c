@@ -61,11 +61,6 @@ void report_html_paragraph(FILE *out, const char *format, ...) {
     report_html_element(out, "p", text);
 }
 
-void report_html_heading(FILE *out, int level, const char *text) {
-    char tag[] = {'h', (char)('0' + level), '\0'};
-    report_html_element(out, tag, text);
-}
-
 void report_page_begin(FILE *out, const char *title) {
     fputs(head, out);
     report_html_element(out, "title", title);

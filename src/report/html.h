@@ -2,7 +2,7 @@
  * a stream one after the other:
  *
  *     report_page_begin(out, "title");
- *     report_html_heading(out, 2, "Rows that look wrong");
+ *     report_html_element(out, "h2", "Rows that look wrong");
  *     report_contact_sheet(out, pictures, count);        report/contact_sheet.h
  *     report_page_end(out);
  *
@@ -25,7 +25,6 @@ void report_html_text(FILE *out, const char *text);
 void report_html_element(FILE *out, const char *tag, const char *text);
 /* <p>text</p> of a format; at most 2047 bytes. */
 void report_html_paragraph(FILE *out, const char *format, ...) BLV_PRINTF(2, 3);
-void report_html_heading(FILE *out, int level, const char *text);
 
 /* ---- Tables: wide ones can be moved sideways on a narrow screen ---- */
 
@@ -37,6 +36,11 @@ void report_html_table_end(FILE *out);
 void report_html_values(FILE *out, const char *title, const blv_values *values);
 
 /* ---- Pictures ---- */
+
+typedef struct report_bytes {
+    char *data; /* to be freed */
+    size_t size;
+} report_bytes;
 
 /* An image within the page; type: "image/png", ... */
 void report_html_image(FILE *out, const char *type, const void *bytes, size_t size,

@@ -5,6 +5,7 @@
 #include "bilevel/solver.h"
 #include "report/gnuplot.h"
 #include "report/html.h"
+#include "report/table.h"
 #include "report/task_result.h"
 #include "store/record.h"
 
@@ -13,8 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-
-enum { NUMBER = 48 };
 
 /* What a run left as its result, as far as it is shown. */
 typedef struct result {
@@ -48,16 +47,8 @@ static const char *or_dash(const char *text) {
     return text && *text ? text : "-";
 }
 
-/* NULL where there is no number. */
-static const char *real_text(double value, const char *format, char text[NUMBER]) {
-    /* NOLINTNEXTLINE(clang-diagnostic-format-nonliteral): a literal of the caller */
-    snprintf(text, NUMBER, format, value);
-    return isnan(value) ? NULL : text;
-}
-
-static const char *whole_text(bool is_known, uint64_t value, char text[NUMBER]) {
-    snprintf(text, NUMBER, "%" PRIu64, value);
-    return is_known ? text : NULL;
+static const char *iterations_text(const blv_run_info *run, char text[REPORT_CELL]) {
+    return report_number(text, "%.0f", run->has_iterations ? (double)run->iterations : (double)NAN);
 }
 
 /* ---- The order ---- */
@@ -80,6 +71,15 @@ static bool is_first_of_problem(const page *p, size_t i) {
     return i == 0 || p->runs[i]->problem != p->runs[i - 1]->problem;
 }
 
+/* A table of two columns, without those that have no text; the last is followed by NULL. */
+static void put_pairs(FILE *out, const char *const (*pairs)[2]) {
+    report_html_table_begin(out, "ll", NULL);
+    for (; (*pairs)[0]; pairs++)
+        if ((*pairs)[1])
+            report_html_table_row(out, "ll", *pairs);
+    report_html_table_end(out);
+}
+
 /* ---- The question ---- */
 
 static void put_family(FILE *out, const char *name) {
@@ -94,20 +94,22 @@ static void put_family(FILE *out, const char *name) {
 }
 
 static void put_question(const page *p, const blv_run_info *run) {
-    char dim_x[NUMBER], dim_y[NUMBER], text[2 * NUMBER + 64], fingerprint[NUMBER];
+    char dim_x[REPORT_CELL] = "-", dim_y[REPORT_CELL] = "-", dimension[2 * REPORT_CELL + 64];
+    char fingerprint[REPORT_CELL];
     report_task_question(p->out, run);
-    report_html_heading(p->out, 3, or_dash(run->problem));
+    report_html_element(p->out, "h3", or_dash(run->problem));
     put_family(p->out, or_dash(run->problem));
-    snprintf(text, sizeof text, "%s in x and %s in y, %.10s",
-             or_dash(whole_text(run->dim_x > 0, run->dim_x, dim_x)),
-             or_dash(whole_text(run->dim_y > 0, run->dim_y, dim_y)), or_dash(run->precision));
-    report_html_table_begin(p->out, "ll", NULL);
-    report_html_table_row(p->out, "ll", (const char *[]){"Dimension", text});
+    if (run->dim_x > 0)
+        report_number(dim_x, "%.0f", (double)run->dim_x);
+    if (run->dim_y > 0)
+        report_number(dim_y, "%.0f", (double)run->dim_y);
+    snprintf(dimension, sizeof dimension, "%s in x and %s in y, %.10s", dim_x, dim_y,
+             or_dash(run->precision));
     snprintf(fingerprint, sizeof fingerprint, "%016" PRIx64, run->fingerprint);
-    if (run->fingerprint)
-        report_html_table_row(p->out, "ll",
-                              (const char *[]){"Fingerprint of the data", fingerprint});
-    report_html_table_end(p->out);
+    put_pairs(p->out, (const char *const[][2]){
+                          {"Dimension", dimension},
+                          {"Fingerprint of the data", run->fingerprint ? fingerprint : NULL},
+                          {NULL, NULL}});
     report_html_values(p->out, "Parameters of the problem", &run->problem_parameters);
 }
 
@@ -127,7 +129,7 @@ static void put_solution(const page *p, size_t i) {
     const blv_run_info *run = p->runs[i]->info;
     const result *r = &p->results[i];
     const blv_value *tight = blv_values_find(&r->certificate, "tight");
-    char phi[NUMBER], grad[NUMBER], iterations[NUMBER], seconds[NUMBER];
+    char phi[REPORT_CELL], grad[REPORT_CELL], iterations[REPORT_CELL], seconds[REPORT_CELL];
     if (isnan(run->phi)) {
         report_html_paragraph(p->out, "%.80s: no run has a certified Phi.", or_dash(run->problem));
         return;
@@ -136,11 +138,11 @@ static void put_solution(const page *p, size_t i) {
         p->out,
         "%.80s: the least certified Phi is %s, with |grad Phi| = %s. %.100s reached it "
         "(run %" PRId64 ") in %s iterations and %s seconds.%s",
-        or_dash(run->problem), or_dash(real_text(run->phi, "%.10g", phi)),
-        or_dash(real_text(run->grad_norm, "%.3e", grad)),
+        or_dash(run->problem), or_dash(report_number(phi, "%.10g", run->phi)),
+        or_dash(report_number(grad, "%.3e", run->grad_norm)),
         p->asked->groups->group[p->runs[i]->group].label, run->id,
-        or_dash(whole_text(run->has_iterations, run->iterations, iterations)),
-        or_dash(real_text(run->seconds, "%.4g", seconds)),
+        or_dash(iterations_text(run, iterations)),
+        or_dash(report_number(seconds, "%.4g", run->seconds)),
         tight && tight->whole ? "" : " Its certificate is not tight.");
     put_vector(p->out, "x", r->x, r->x_count);
     put_vector(p->out, "y", r->y, r->y_count);
@@ -168,7 +170,7 @@ static blv_error put_figures(const page *p) {
                    {"phi", REPORT_OVER_CALLS},
                    {"grad", REPORT_OVER_TIME},
                    {"accuracy", REPORT_OVER_TIME}};
-    report_html_heading(p->out, 2, "Curves");
+    report_html_element(p->out, "h2", "Curves");
     for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++) {
         report_figure figure;
         blv_error error =
@@ -188,13 +190,13 @@ static blv_error put_figures(const page *p) {
 
 /* ---- The table of solvers ---- */
 
-static const char *calls_text(const result *r, char text[NUMBER]) {
+static const char *calls_text(const result *r, char text[REPORT_CELL]) {
     int64_t sum = 0;
     for (size_t i = 0; i < r->counts.count; i++)
         sum += r->counts.items[i].whole;
     for (size_t i = 0; i < r->setup_counts.count; i++)
         sum += r->setup_counts.items[i].whole;
-    snprintf(text, NUMBER, "%" PRId64, sum);
+    snprintf(text, REPORT_CELL, "%" PRId64, sum);
     return r->counts.count > 0 ? text : NULL;
 }
 
@@ -202,20 +204,21 @@ static void put_solvers(const page *p) {
     static const char columns[] = "llrrrrrr";
     static const char *const titles[] = {"Solver",     "Outcome", "Phi",   "|grad Phi|",
                                          "Iterations", "Seconds", "Calls", "Run"};
-    report_html_heading(p->out, 2, "Solvers");
+    report_html_element(p->out, "h2", "Solvers");
     report_html_table_begin(p->out, columns, titles);
     for (size_t i = 0; i < p->count; i++) {
-        char phi[NUMBER], grad[NUMBER], iterations[NUMBER], seconds[NUMBER], calls[NUMBER];
-        char id[NUMBER];
+        char phi[REPORT_CELL], grad[REPORT_CELL], iterations[REPORT_CELL], seconds[REPORT_CELL],
+            calls[REPORT_CELL];
+        char id[REPORT_CELL];
         const blv_run_info *run = p->runs[i]->info;
         const char *cells[] = {p->asked->groups->group[p->runs[i]->group].label,
                                run->outcome ? run->outcome : blv_run_status_word(run->status),
-                               real_text(run->phi, "%.10g", phi),
-                               real_text(run->grad_norm, "%.3e", grad),
-                               whole_text(run->has_iterations, run->iterations, iterations),
-                               real_text(run->seconds, "%.4g", seconds),
+                               report_number(phi, "%.10g", run->phi),
+                               report_number(grad, "%.3e", run->grad_norm),
+                               iterations_text(run, iterations),
+                               report_number(seconds, "%.4g", run->seconds),
                                calls_text(&p->results[i], calls),
-                               whole_text(true, (uint64_t)run->id, id)};
+                               report_number(id, "%.0f", (double)run->id)};
         report_html_table_row(p->out, columns, cells);
     }
     report_html_table_end(p->out);
@@ -282,23 +285,19 @@ static blv_error put_attachments(const page *p, int64_t id) {
 /* ---- One run ---- */
 
 static void put_facts(FILE *out, const blv_run_info *run) {
-    const char *const facts[][2] = {{"Status", blv_run_status_word(run->status)},
-                                    {"Outcome", run->message},
-                                    {"Started (UTC)", run->started},
-                                    {"Ended (UTC)", run->ended},
-                                    {"Version", run->version},
-                                    {"Machine", run->host}};
     fputs(run->command_count > 0 ? "<pre>" : "", out);
     for (size_t i = 0; i < run->command_count; i++) {
         fputs(i ? " " : "", out);
         report_html_text(out, or_dash(run->command[i]));
     }
     fputs(run->command_count > 0 ? "</pre>\n" : "", out);
-    report_html_table_begin(out, "ll", NULL);
-    for (size_t i = 0; i < sizeof facts / sizeof facts[0]; i++)
-        if (facts[i][1])
-            report_html_table_row(out, "ll", facts[i]);
-    report_html_table_end(out);
+    put_pairs(out, (const char *const[][2]){{"Status", blv_run_status_word(run->status)},
+                                            {"Outcome", run->message},
+                                            {"Started (UTC)", run->started},
+                                            {"Ended (UTC)", run->ended},
+                                            {"Version", run->version},
+                                            {"Machine", run->host},
+                                            {NULL, NULL}});
 }
 
 /* "auto" is replaced at the end of a run by what was chosen, so the end is shown where it is known.
@@ -323,7 +322,7 @@ static void put_run(const page *p, size_t i) {
     report_html_values(p->out, "Options of the run", at_the_end(&r->options, &run->options));
     report_html_values(p->out, "Oracle calls of the steps", &r->counts);
     if (r->note_count > 0) {
-        report_html_heading(p->out, 3, "Notes");
+        report_html_element(p->out, "h3", "Notes");
         fputs("<ul>\n", p->out);
         for (size_t k = 0; k < r->note_count; k++)
             report_html_element(p->out, "li", or_dash(r->notes[k]));
@@ -335,11 +334,11 @@ static void put_run(const page *p, size_t i) {
 /* ---- The page ---- */
 
 static blv_error put_body(const page *p) {
-    report_html_heading(p->out, 2, "Question");
+    report_html_element(p->out, "h2", "Question");
     for (size_t i = 0; i < p->count; i++)
         if (is_first_of_problem(p, i))
             put_question(p, p->runs[i]->info);
-    report_html_heading(p->out, 2, "Answer");
+    report_html_element(p->out, "h2", "Answer");
     for (size_t i = 0; i < p->count; i++)
         if (is_first_of_problem(p, i))
             BLV_CHECK(put_answer(p, i));
@@ -349,7 +348,7 @@ static blv_error put_body(const page *p) {
     if (!p->asked->no_figures)
         BLV_CHECK(put_figures(p));
     put_solvers(p);
-    report_html_heading(p->out, 2, "Runs");
+    report_html_element(p->out, "h2", "Runs");
     for (size_t i = 0; i < p->count; i++) {
         put_run(p, i);
         if (!report_is_task(p->runs[i]->info))
@@ -369,7 +368,7 @@ static blv_error put_page(const page *p) {
     if (groups->problems > 1)
         snprintf(title, sizeof title, "%zu problems: %zu runs", groups->problems, p->count);
     report_page_begin(p->out, p->asked->title ? p->asked->title : title);
-    report_html_heading(p->out, 1, p->asked->title ? p->asked->title : title);
+    report_html_element(p->out, "h1", p->asked->title ? p->asked->title : title);
     BLV_CHECK(put_body(p));
     snprintf(footer, sizeof footer, "Written by bilevel %.40s.", blv_version());
     report_html_element(p->out, "footer", footer);

@@ -67,6 +67,12 @@ static bool is_heading(char *const *cells, size_t columns) {
     return columns > 1 && !cells[1];
 }
 
+const char *report_number(char text[REPORT_CELL], const char *format, double value) {
+    // NOLINTNEXTLINE(clang-diagnostic-format-nonliteral): a literal of the caller
+    snprintf(text, REPORT_CELL, format, value);
+    return isnan(value) ? NULL : text;
+}
+
 /* ---- Text ---- */
 
 static int column_width(const report_table *table, size_t columns, size_t column) {

@@ -23,6 +23,10 @@ void report_table_add(report_table *table, const char *format, ...) BLV_PRINTF(2
 /* Adds a line across all columns. */
 void report_table_heading(report_table *table, const char *text);
 
+/* A number as text for a cell; NULL where it is NaN. */
+enum { REPORT_CELL = 48 };
+const char *report_number(char text[REPORT_CELL], const char *format, double value);
+
 typedef enum report_form { REPORT_AS_TEXT, REPORT_AS_MARKDOWN, REPORT_AS_HTML } report_form;
 /* Prints all rows and empties the table. indent: blanks before each row of a text. An error when
  * memory was short for a row. */

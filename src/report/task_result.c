@@ -2,13 +2,11 @@
 
 #include "bilevel/solver.h"
 #include "report/html.h"
+#include "report/table.h"
 #include "store/record.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <string.h>
-
-enum { CELL = 32 };
 
 /* ---- Records of the results ---- */
 
@@ -85,11 +83,6 @@ void report_task_question(FILE *out, const blv_run_info *run) {
 
 /* ---- Tables of models ---- */
 
-static const char *number_text(double value, bool share, char text[CELL]) {
-    snprintf(text, CELL, share ? "%.1f%%" : "%.4f", share ? 100.0 * value : value);
-    return isnan(value) ? NULL : text;
-}
-
 /* A row for each model: its name, and what the columns say. */
 static blv_error put_models(FILE *out, const char *models, const char *align,
                             const char *const *titles, const char *const *columns) {
@@ -100,7 +93,7 @@ static blv_error put_models(FILE *out, const char *models, const char *align,
         report_html_table_begin(out, align, titles);
     json_object_foreach(all, key, value) {
         model m;
-        char text[5][CELL];
+        char text[5][REPORT_CELL];
         const char *cells[5] = {0};
         if (error == BLV_OK)
             error = blv_record_read(model_fields, &m, value, NULL);
@@ -111,7 +104,9 @@ static blv_error put_models(FILE *out, const char *models, const char *align,
             double number = 0.0;
             memcpy(&number, (char *)&m + blv_field_find(model_fields, columns[i])->offset,
                    sizeof number);
-            cells[i + 1] = number_text(number, strstr(columns[i], "accuracy") != NULL, text[i]);
+            bool share = strstr(columns[i], "accuracy");
+            cells[i + 1] =
+                report_number(text[i], share ? "%.1f%%" : "%.4f", share ? 100.0 * number : number);
         }
         report_html_table_row(out, align, cells);
         blv_record_free(model_fields, &m);

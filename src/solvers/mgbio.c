@@ -35,7 +35,7 @@ typedef struct mgbio {
     blv_iterate_selection out;
     blv_hypergradient_terms at;
     blv_vec *ahead;
-    blv_minres *minres;
+    blv_linear_work *minres;
     blv_matrices matrices;
     blv_dense_system system;
     double *H; /* NULL: by products */
@@ -57,7 +57,7 @@ static blv_error mgbio_open(blv_run *run, void *state) {
     BLV_CHECK(blv_steps_open(run, &s->steps, BLV_STEPS_XY, false));
     BLV_CHECK(blv_pair_guard_open(run, &s->guard));
     if (!is_explicit(run, s))
-        return blv_run_minres(run, BLV_LEVEL_Y, &s->minres);
+        return blv_run_linear_work(run, BLV_LEVEL_Y, BLV_MINRES_VECTORS, &s->minres);
     BLV_CHECK(blv_matrices_fit(run, false));
     BLV_CHECK(blv_matrices_open(run, &s->matrices));
     BLV_CHECK(blv_dense_system_open(run, &s->system));

@@ -7,16 +7,6 @@
 
 #include <math.h>
 
-void blv_project_nonnegative(blv_vec *v) {
-    blv_vec_clamp(v, 0.0, (double)INFINITY);
-}
-
-void blv_project_ball(blv_vec *v, double radius) {
-    const double norm = blv_vec_norm(v);
-    if (norm > radius)
-        blv_vec_scale(v, radius / norm);
-}
-
 void blv_project_between(blv_vec *v, const blv_vec *lo, const blv_vec *hi) {
     blv_vec_apply(v, BLV_LEAST, 0.0, v, lo);
     blv_vec_apply(v, BLV_MOST, 0.0, v, hi);
@@ -38,17 +28,6 @@ void blv_project_simplex_by(blv_vec *v, double total, blv_vec *above, blv_vec *w
         t += (sum - total) / count;
     }
     blv_vec_apply(v, BLV_EXCESS, t, v, NULL);
-}
-
-void blv_project_box(blv_vec *v, const double *lo, const double *hi) {
-    const size_t dim = blv_vec_dim(v);
-    for (size_t i = 0; i < dim; i++) {
-        const double x = blv_vec_at(v, i);
-        if (x < lo[i])
-            blv_vec_put(v, i, lo[i]);
-        else if (x > hi[i])
-            blv_vec_put(v, i, hi[i]);
-    }
 }
 
 /* heap[at] goes down to where both below it are smaller. */

@@ -6,15 +6,11 @@
 #include "bilevel/space.h"
 
 /* On vectors of any space. */
-void blv_project_nonnegative(blv_vec *v);
-void blv_project_ball(blv_vec *v, double radius);                           /* |v| <= radius */
 void blv_project_between(blv_vec *v, const blv_vec *lo, const blv_vec *hi); /* lo <= v <= hi */
 /* v >= 0 and the sum of v is total > 0, without the host; two vectors to work in. */
 void blv_project_simplex_by(blv_vec *v, double total, blv_vec *above, blv_vec *which);
 
-/* On host vectors. */
-void blv_project_box(blv_vec *v, const double *lo, const double *hi); /* lo <= v <= hi */
-/* v >= 0 and the sum of v is total > 0. room: as many numbers as v has. */
+/* v >= 0 and the sum of v is total > 0, on host vectors. room: as many numbers as v has. */
 void blv_project_simplex(blv_vec *v, double total, double *room);
 
 #endif

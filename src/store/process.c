@@ -1,6 +1,6 @@
 /* A process number alone is not enough: numbers are used again. With the start time it is unique
  * until the machine restarts, and with the boot identifier beyond that. */
-#include "store/process.h"
+#include "store/store_private.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -41,13 +41,11 @@ blv_process blv_process_self(void) {
     return self;
 }
 
-blv_process_state blv_process_life(const blv_process *process) {
-    blv_process self = blv_process_self();
+bool blv_process_is_gone(const blv_process *process) {
+    const blv_process self = blv_process_self();
     if (strcmp(process->host, self.host) != 0)
-        return BLV_PROCESS_ELSEWHERE;
-    if (strcmp(process->boot, self.boot) != 0 || process->pid <= 0)
-        return BLV_PROCESS_GONE;
-    if (kill((pid_t)process->pid, 0) != 0 && errno == ESRCH)
-        return BLV_PROCESS_GONE;
-    return start_of(process->pid) == process->start ? BLV_PROCESS_LIVES : BLV_PROCESS_GONE;
+        return false;
+    return strcmp(process->boot, self.boot) != 0 || process->pid <= 0 ||
+           (kill((pid_t)process->pid, 0) != 0 && errno == ESRCH) ||
+           start_of(process->pid) != process->start;
 }

@@ -1,4 +1,4 @@
-/* Records to JSON and text. */
+/* Records to JSON and text, and freeing them. */
 #include "store/record.h"
 
 #include "base/number_text.h"
@@ -10,6 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Pointers, sizes and whole numbers have 8 bytes on the machines that we know. */
+_Static_assert(sizeof(size_t) == sizeof(uint64_t) && sizeof(char *) == sizeof(uint64_t), "");
+
 #define AT(record, offset_, type)                                                                  \
     (*(type const *)(const void *)((const char *)(record) + (offset_)))
 
@@ -17,10 +20,6 @@
 
 json_t *blv_json_real(double value) {
     return isfinite(value) ? json_real(value) : json_null();
-}
-
-static json_t *whole(uint64_t value) {
-    return json_integer((json_int_t)value);
 }
 
 json_t *blv_json_string(const char *text) {
@@ -78,26 +77,33 @@ static json_t *parsed(const char *text) {
 
 /* ---- Arrays ---- */
 
-bool blv_field_element(const blv_field *f, blv_field *element) {
-    static const struct {
-        blv_kind kind;
-        size_t size;
-    } elements[] = {[BLV_KIND_REALS] = {BLV_KIND_REAL, sizeof(double)},
-                    [BLV_KIND_WHOLES] = {BLV_KIND_WHOLE, sizeof(uint64_t)},
-                    [BLV_KIND_SIZES] = {BLV_KIND_SIZE, sizeof(size_t)},
-                    [BLV_KIND_TEXTS] = {BLV_KIND_TEXT, sizeof(char *)},
-                    [BLV_KIND_VALUES_LIST] = {BLV_KIND_VALUES, sizeof(blv_values)},
-                    [BLV_KIND_RECORDS] = {BLV_KIND_RECORD, 0}};
-    if (f->kind < BLV_KIND_REALS)
-        return false;
-    *element = (blv_field){.name = f->name, .kind = elements[f->kind].kind, .fields = f->fields};
-    element->size = f->kind == BLV_KIND_RECORDS ? f->size : elements[f->kind].size;
-    return true;
+static size_t size_of(const blv_field *f) {
+    switch (f->kind) {
+    case BLV_KIND_CHARS:
+    case BLV_KIND_RECORD:
+        return f->size;
+    case BLV_KIND_VALUES:
+        return sizeof(blv_values);
+    case BLV_KIND_INT:
+    case BLV_KIND_WORD:
+        return sizeof(int);
+    case BLV_KIND_BOOL:
+        return sizeof(bool);
+    default: /* numbers and pointers */
+        return sizeof(uint64_t);
+    }
+}
+
+blv_field blv_field_element(const blv_field *f) {
+    blv_field element = {.name = f->name, .fields = f->fields, .size = f->size};
+    element.kind = f->kind & ~(unsigned)BLV_KIND_ARRAY;
+    element.size = size_of(&element);
+    return element;
 }
 
 static json_t *array_json(const blv_field *f, const char *array, size_t count) {
-    blv_field element;
-    if (!blv_field_element(f, &element) || (!array && (f->flags & BLV_OPTIONAL)))
+    const blv_field element = blv_field_element(f);
+    if (!array && (f->flags & BLV_OPTIONAL))
         return json_null();
     json_t *list = json_array();
     for (size_t i = 0; list && i < count; i++)
@@ -116,7 +122,8 @@ json_t *blv_records_json(const blv_field *table, const void *records, size_t cou
 /* ---- Fields ---- */
 
 static json_t *whole_or_null(const blv_field *f, uint64_t value) {
-    return value == 0 && (f->flags & BLV_ZERO_IS_NULL) ? json_null() : whole(value);
+    return value == 0 && (f->flags & BLV_ZERO_IS_NULL) ? json_null()
+                                                       : json_integer((json_int_t)value);
 }
 
 static json_t *text_or_null(const blv_field *f, const char *text) {
@@ -142,31 +149,23 @@ static json_t *path_json(const blv_field *f, const char *path) {
     return value;
 }
 
-static json_t *hex(uint64_t value) {
-    char digits[24];
-    snprintf(digits, sizeof digits, "%016" PRIx64, value);
-    return json_string(digits);
-}
-
 json_t *blv_field_json(const blv_field *f, const void *record) {
     if (f->when && !AT(record, f->when - 1, bool))
         return json_null();
+    if (f->kind & BLV_KIND_ARRAY)
+        return array_json(f, AT(record, f->offset, char *), AT(record, f->count, size_t));
     switch (f->kind) {
     case BLV_KIND_REAL:
         return blv_json_real(AT(record, f->offset, double));
     case BLV_KIND_WHOLE:
         return whole_or_null(f, AT(record, f->offset, uint64_t));
-    case BLV_KIND_SIZE:
-        return whole_or_null(f, AT(record, f->offset, size_t));
-    case BLV_KIND_INT64:
-        return whole_or_null(f, (uint64_t)AT(record, f->offset, int64_t));
     case BLV_KIND_INT:
         return whole_or_null(f, (uint64_t)AT(record, f->offset, int));
     case BLV_KIND_BOOL:
         return json_boolean(AT(record, f->offset, bool));
     case BLV_KIND_HEX:
         return AT(record, f->offset, uint64_t) || !(f->flags & BLV_ZERO_IS_NULL)
-                   ? hex(AT(record, f->offset, uint64_t))
+                   ? json_sprintf("%016" PRIx64, AT(record, f->offset, uint64_t))
                    : json_null();
     case BLV_KIND_TEXT:
         return text_or_null(f, AT(record, f->offset, char *));
@@ -180,10 +179,8 @@ json_t *blv_field_json(const blv_field *f, const void *record) {
         return parsed(AT(record, f->offset, char *));
     case BLV_KIND_VALUES:
         return blv_values_json(&AT(record, f->offset, blv_values));
-    case BLV_KIND_RECORD:
+    default: /* RECORD */
         return blv_record_json(f->fields, (const char *)record + f->offset);
-    default:
-        return array_json(f, AT(record, f->offset, char *), AT(record, f->count, size_t));
     }
 }
 
@@ -221,6 +218,47 @@ const blv_field *blv_field_find(const blv_field *table, const char *name) {
     return NULL;
 }
 
+/* ---- Clearing ---- */
+
+#define IN(record, offset_, type) (*(type *)(void *)((char *)(record) + (offset_)))
+
+void blv_record_clear(const blv_field *table, void *record) {
+    for (const blv_field *f = table; f->name; f++) {
+        if (f->kind == BLV_KIND_RECORD)
+            blv_record_clear(f->fields, (char *)record + f->offset);
+        else
+            memset((char *)record + f->offset, 0, size_of(f));
+        if (f->kind == BLV_KIND_REAL)
+            IN(record, f->offset, double) = NAN;
+        if (f->kind & BLV_KIND_ARRAY)
+            IN(record, f->count, size_t) = 0;
+        if (f->when)
+            IN(record, f->when - 1, bool) = false;
+    }
+}
+
+static void free_field(const blv_field *f, void *record) {
+    char *block = AT(record, f->offset, char *);
+    if (f->kind == BLV_KIND_VALUES)
+        blv_values_free(&IN(record, f->offset, blv_values));
+    else if (f->kind == BLV_KIND_RECORD)
+        blv_record_free(f->fields, (char *)record + f->offset);
+    else if (f->kind == BLV_KIND_TEXT || f->kind == BLV_KIND_PATH || f->kind == BLV_KIND_JSON)
+        free(block);
+    else if (f->kind & BLV_KIND_ARRAY) {
+        const blv_field element = blv_field_element(f);
+        for (size_t i = 0; i < AT(record, f->count, size_t); i++)
+            free_field(&element, block + i * element.size);
+        free(block);
+    }
+}
+
+void blv_record_free(const blv_field *table, void *record) {
+    for (const blv_field *f = table; f->name; f++)
+        free_field(f, record);
+    blv_record_clear(table, record);
+}
+
 /* ---- As text ---- */
 
 void blv_value_show(const blv_value *value, char *text) {
@@ -235,16 +273,8 @@ void blv_value_show(const blv_value *value, char *text) {
 }
 
 void blv_field_show(const blv_field *field, const void *record, char *text) {
-    json_t *value = blv_field_json(field, record);
-    blv_value shown = {0};
-    if (json_is_real(value))
-        shown = (blv_value){.kind = BLV_VALUE_REAL, .real = json_real_value(value)};
-    else if (json_is_integer(value))
-        shown = (blv_value){.kind = BLV_VALUE_INT, .whole = json_integer_value(value)};
-    else if (json_is_boolean(value))
-        shown = (blv_value){.kind = BLV_VALUE_BOOL, .whole = json_is_true(value)};
-    snprintf(text, BLV_SHOWN_SIZE, "%s", json_is_string(value) ? json_string_value(value) : "");
-    if (!json_is_string(value))
-        blv_value_show(&shown, text);
-    json_decref(value);
+    json_t *json = blv_field_json(field, record);
+    const blv_value value = blv_value_of_json(json);
+    blv_value_show(&value, text);
+    json_decref(json);
 }

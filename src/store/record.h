@@ -19,26 +19,26 @@
 #include <stddef.h>
 
 typedef enum blv_kind {
-    BLV_KIND_REAL,        /* double; null in JSON where it is not finite, and NaN for null */
-    BLV_KIND_WHOLE,       /* uint64_t */
-    BLV_KIND_SIZE,        /* size_t */
-    BLV_KIND_INT64,       /* int64_t */
-    BLV_KIND_INT,         /* int */
-    BLV_KIND_BOOL,        /* bool */
-    BLV_KIND_HEX,         /* uint64_t, as a string of 16 digits */
-    BLV_KIND_TEXT,        /* char * or const char *; NULL is null */
-    BLV_KIND_PATH,        /* the same of a file: in JSON from the root folder on */
-    BLV_KIND_CHARS,       /* char[size] */
-    BLV_KIND_WORD,        /* an enum, as words[value] */
-    BLV_KIND_JSON,        /* char *: JSON text that is inserted as a value */
-    BLV_KIND_VALUES,      /* blv_values, as an object */
-    BLV_KIND_RECORD,      /* a struct within the struct */
-    BLV_KIND_REALS,       /* double * with a count */
-    BLV_KIND_WHOLES,      /* uint64_t * with a count */
-    BLV_KIND_SIZES,       /* size_t * with a count */
-    BLV_KIND_TEXTS,       /* char ** with a count */
-    BLV_KIND_VALUES_LIST, /* blv_values * with a count, as an array of objects */
-    BLV_KIND_RECORDS      /* a pointer to structs, with a count */
+    BLV_KIND_REAL,                   /* double; null in JSON where it is not finite, NaN for null */
+    BLV_KIND_WHOLE,                  /* uint64_t, */
+    BLV_KIND_SIZE = BLV_KIND_WHOLE,  /* size_t and */
+    BLV_KIND_INT64 = BLV_KIND_WHOLE, /* int64_t, which all have 8 bytes */
+    BLV_KIND_INT,                    /* int */
+    BLV_KIND_BOOL,                   /* bool */
+    BLV_KIND_HEX,                    /* uint64_t, as a string of 16 digits */
+    BLV_KIND_TEXT,                   /* char * or const char *; NULL is null */
+    BLV_KIND_PATH,                   /* the same of a file: in JSON from the root folder on */
+    BLV_KIND_CHARS,                  /* char[size] */
+    BLV_KIND_WORD,                   /* an enum, as words[value] */
+    BLV_KIND_JSON,                   /* char *: JSON text that is inserted as a value */
+    BLV_KIND_VALUES,                 /* blv_values, as an object */
+    BLV_KIND_RECORD,                 /* a struct within the struct */
+    BLV_KIND_ARRAY = 32,             /* a pointer to elements, with a count: */
+    BLV_KIND_REALS = BLV_KIND_ARRAY | BLV_KIND_REAL,
+    BLV_KIND_SIZES = BLV_KIND_ARRAY | BLV_KIND_SIZE,
+    BLV_KIND_TEXTS = BLV_KIND_ARRAY | BLV_KIND_TEXT,
+    BLV_KIND_VALUES_LIST = BLV_KIND_ARRAY | BLV_KIND_VALUES,
+    BLV_KIND_RECORDS = BLV_KIND_ARRAY | BLV_KIND_RECORD
 } blv_kind;
 
 enum {
@@ -60,29 +60,26 @@ typedef struct blv_field {
     const char *const *words;       /* WORD: ends with NULL */
 } blv_field;
 
-#define BLV_FIELD(type, member, kind_) BLV_FIELD_AS(#member, type, member, kind_, 0)
+/* The last arguments are further members of blv_field. */
+#define BLV_FIELD_WITH(name_, type, member, kind_, ...)                                            \
+    { .name = (name_), .kind = BLV_KIND_##kind_, .offset = offsetof(type, member), __VA_ARGS__ }
 #define BLV_FIELD_AS(name_, type, member, kind_, flags_)                                           \
-    {                                                                                              \
-        .name = (name_), .kind = BLV_KIND_##kind_, .flags = (flags_),                              \
-        .offset = offsetof(type, member)                                                           \
-    }
+    BLV_FIELD_WITH(name_, type, member, kind_, .flags = (flags_))
+#define BLV_FIELD(type, member, kind_) BLV_FIELD_AS(#member, type, member, kind_, 0)
 #define BLV_FIELD_WORD(name_, type, member, words_)                                                \
-    { .name = (name_), .kind = BLV_KIND_WORD, .offset = offsetof(type, member), .words = (words_) }
+    BLV_FIELD_WITH(name_, type, member, WORD, .words = (words_))
+#define BLV_FIELD_CHARS(name_, type, member, flags_)                                               \
+    BLV_FIELD_WITH(name_, type, member, CHARS, .flags = (flags_),                                  \
+                   .size = sizeof(((type *)0)->member))
 #define BLV_FIELD_ARRAY(type, member, count_, kind_)                                               \
-    {                                                                                              \
-        .name = #member, .kind = BLV_KIND_##kind_, .offset = offsetof(type, member),               \
-        .count = offsetof(type, count_)                                                            \
-    }
+    BLV_FIELD_WITH(#member, type, member, kind_, .count = offsetof(type, count_))
 #define BLV_FIELD_RECORD(name_, type, member, fields_)                                             \
-    {                                                                                              \
-        .name = (name_), .kind = BLV_KIND_RECORD, .offset = offsetof(type, member),                \
-        .size = sizeof(((type *)0)->member), .fields = (fields_)                                   \
-    }
+    BLV_FIELD_WITH(name_, type, member, RECORD, .fields = (fields_))
 #define BLV_FIELD_RECORDS(name_, type, member, count_, fields_)                                    \
-    {                                                                                              \
-        .name = (name_), .kind = BLV_KIND_RECORDS, .offset = offsetof(type, member),               \
-        .count = offsetof(type, count_), .size = sizeof(*((type *)0)->member), .fields = (fields_) \
-    }
+    BLV_FIELD_WITH(name_, type, member, RECORDS, .count = offsetof(type, count_),                  \
+                   .size = sizeof(*((type *)0)->member), .fields = (fields_))
+/* Among the last arguments: null where that bool is false, which reading sets. */
+#define BLV_WHEN(type, condition) .when = 1 + offsetof(type, condition)
 
 /* ---- To JSON: new references, NULL where memory is short ---- */
 
@@ -112,6 +109,12 @@ blv_error blv_record_read(const blv_field *table, void *record, const json_t *ob
                           blv_message *why);
 blv_error blv_record_parse(const blv_field *table, void *record, const char *text,
                            blv_message *why);
+/* From a file that people write, strictly: keys that the table does not name and null are errors,
+ * whole numbers are 1 or more, real numbers above 0, values of a VALUES field texts or numbers,
+ * required arrays not empty. A message names the file, the key and what is expected. where: the
+ * keys that lead to the object, "" for the whole file. */
+blv_error blv_record_read_file(const blv_field *table, void *record, const json_t *object,
+                               const char *path, const char *where, blv_message *why);
 /* One field from its value; the field must be clear. */
 blv_error blv_field_read(const blv_field *field, void *record, const json_t *value,
                          blv_message *why);
@@ -127,9 +130,8 @@ void blv_record_free(const blv_field *table, void *record);
 enum { BLV_SHOWN_SIZE = 160 };
 void blv_field_show(const blv_field *field, const void *record, char *text);
 void blv_value_show(const blv_value *value, char *text);
-/* Of an array: what its elements are, each as a field at the start of `size` bytes. False: it is no
- * array. */
-bool blv_field_element(const blv_field *field, blv_field *element);
+/* Of an array: what its elements are, each as a field at the start of `size` bytes. */
+blv_field blv_field_element(const blv_field *array);
 /* NULL when there is none of that name. */
 const blv_field *blv_field_find(const blv_field *table, const char *name);
 
@@ -138,6 +140,8 @@ const blv_field *blv_field_find(const blv_field *table, const char *name);
 /* The values in effect of a parameter table. */
 blv_error blv_values_of_params(blv_values *values, const blv_param *params, const void *fields);
 blv_error blv_values_read(blv_values *values, const json_t *object);
+/* A number, a text or a truth value; its text is borrowed. */
+blv_value blv_value_of_json(const json_t *from);
 blv_error blv_values_add_text(blv_values *values, const char *name, const char *text);
 blv_error blv_values_add_real(blv_values *values, const char *name, double value);
 blv_error blv_values_add_int(blv_values *values, const char *name, int64_t value);

@@ -9,8 +9,34 @@
 #ifndef BLV_STORE_RUN_EXECUTION_H
 #define BLV_STORE_RUN_EXECUTION_H
 
+#include "bilevel/solve.h"
+#include "store/record.h"
 #include "store/run_recorder.h"
-#include "store/run_report.h"
+#include "store/start_vectors.h"
+
+typedef struct blv_distances {
+    double x, y;
+} blv_distances;
+
+/* What came out of it: what `solve` prints, and the store keeps as its result. */
+typedef struct blv_run_report {
+    int64_t run; /* its number in the store; 0: none */
+    const char *problem, *solver, *precision;
+    bool gradients_only;
+    const char *status;    /* the word of the outcome */
+    blv_solution solution; /* what it points to is borrowed */
+    size_t memory_bytes;
+    bool solution_known;
+    blv_distances distance; /* to the known solution */
+    blv_values measures;    /* of the problem, at the end */
+    blv_values parameters, options, problem_parameters;
+    size_t note_count;
+    double *x, *y, *v; /* NULL where there are many elements; borrowed */
+    size_t dim_v;
+} blv_run_report;
+
+/* As `solve --json` prints it. A report that was read with it is freed with blv_record_free. */
+extern const blv_field blv_run_report_fields[];
 
 typedef struct blv_execution {
     blv_recorder *recorder; /* without a store nothing is recorded */
@@ -33,9 +59,8 @@ typedef struct blv_execution {
     /* after the end */
     bool ran; /* there is a report */
     blv_vectors start_vectors, end_vectors;
-    blv_run_report report;
-    blv_message message;        /* how it ended, or why it did not run */
-    blv_message no_certificate; /* why there is none */
+    blv_run_report report; /* as long as the solution */
+    blv_message message;   /* how it ended, or why it did not run */
     blv_run_status status;
 } blv_execution;
 

@@ -1,5 +1,6 @@
 #include "store/run_groups.h"
 
+#include "base/arena.h"
 #include "base/message.h"
 #include "base/text_stream.h"
 #include "store/record.h"
@@ -59,12 +60,11 @@ static blv_error assign_group(blv_run_groups *all, size_t number) {
             return BLV_OK;
         }
     }
-    blv_run_group *group = realloc(all->group, (all->groups + 1) * sizeof *group);
+    run->group = all->groups;
+    blv_run_group *group = blv_array_add(&all->group, &all->groups, sizeof *group);
     if (!group)
         return BLV_E_MEMORY;
-    all->group = group;
-    run->group = all->groups;
-    group[all->groups++] = (blv_run_group){.first = number, .problem = run->problem};
+    *group = (blv_run_group){.first = number, .problem = run->problem};
     all->problems += run->problem == all->problems;
     return BLV_OK;
 }
@@ -140,20 +140,22 @@ static blv_error set_label(blv_run_groups *all, size_t g, bool name_runs) {
     return all->group[g].label ? BLV_OK : BLV_E_MEMORY;
 }
 
+static bool is_ambiguous(const blv_run_groups *all, size_t g) {
+    for (size_t h = 0; h < all->groups; h++)
+        if (h != g && strcmp(all->group[g].label, all->group[h].label) == 0)
+            return true;
+    return false;
+}
+
 static blv_error label_groups(blv_run_groups *all) {
-    bool *alike = calloc(all->groups + 1, sizeof *alike);
-    blv_error error = alike ? BLV_OK : BLV_E_MEMORY;
-    for (size_t g = 0; error == BLV_OK && g < all->groups; g++)
-        error = set_label(all, g, false);
-    for (size_t g = 0; error == BLV_OK && g < all->groups; g++)
-        for (size_t h = 0; h < all->groups; h++)
-            alike[g] =
-                alike[g] || (g != h && strcmp(all->group[g].label, all->group[h].label) == 0);
-    for (size_t g = 0; error == BLV_OK && g < all->groups; g++)
-        if (alike[g])
-            error = set_label(all, g, true);
-    free(alike);
-    return error;
+    for (size_t g = 0; g < all->groups; g++)
+        BLV_CHECK(set_label(all, g, false));
+    for (size_t g = 0; g < all->groups; g++)
+        all->group[g].is_alike = is_ambiguous(all, g);
+    for (size_t g = 0; g < all->groups; g++)
+        if (all->group[g].is_alike)
+            BLV_CHECK(set_label(all, g, true));
+    return BLV_OK;
 }
 
 /* ---- The best Phi ---- */
@@ -188,13 +190,11 @@ static bool is_loaded(const blv_run_groups *all, int64_t id) {
 static blv_error load_one(blv_run_groups *all, blv_store *store, int64_t id) {
     blv_run_info *info = NULL;
     BLV_CHECK(blv_store_find(store, id, &info));
-    blv_stored_run *runs = realloc(all->runs, (all->count + 1) * sizeof *runs);
-    if (!runs) {
+    blv_stored_run *run = blv_array_add(&all->runs, &all->count, sizeof *run);
+    if (!run) {
         blv_run_info_free(info);
         return BLV_E_MEMORY;
     }
-    all->runs = runs;
-    blv_stored_run *run = &runs[all->count++];
     *run = (blv_stored_run){.info = info, .best = NAN};
     BLV_CHECK(blv_store_trace(store, id, &run->trace));
     BLV_CHECK(blv_store_best(store, id, &run->best));

@@ -16,7 +16,8 @@ typedef struct blv_stored_run {
 typedef struct blv_run_group {
     size_t first; /* the number of its first run */
     size_t problem;
-    char *label; /* the solver, and what distinguishes it from the other groups */
+    char *label;   /* the solver, and what distinguishes it from the other groups */
+    bool is_alike; /* that does not: its runs are named too */
 } blv_run_group;
 
 typedef struct blv_run_groups {

@@ -10,11 +10,8 @@
 static const char *const status_words[] = {"running", "finished", "interrupted", "failed", NULL};
 const char *const blv_precision_words[] = {[BLV_F64] = "f64", [BLV_F32] = "f32", NULL};
 
-#define WHEN(name_, member, kind_, condition)                                                      \
-    {                                                                                              \
-        .name = (name_), .kind = BLV_KIND_##kind_, .offset = offsetof(blv_run_info, member),       \
-        .when = 1 + offsetof(blv_run_info, condition)                                              \
-    }
+#define WHEN(member, condition)                                                                    \
+    BLV_FIELD_WITH(#member, blv_run_info, member, WHOLE, BLV_WHEN(blv_run_info, condition))
 #define INFO(member, kind_) BLV_FIELD(blv_run_info, member, kind_)
 #define ID INFO(id, INT64)
 #define BEGINNING                                                                                  \
@@ -22,10 +19,9 @@ const char *const blv_precision_words[] = {[BLV_F64] = "f64", [BLV_F32] = "f32",
         INFO(started, TEXT), INFO(ended, TEXT)
 #define DIMENSIONS INFO(dim_x, SIZE), INFO(dim_y, SIZE), INFO(precision, TEXT)
 #define ENDING                                                                                     \
-    INFO(outcome, TEXT), INFO(message, TEXT),                                                      \
-        WHEN("iterations", iterations, WHOLE, has_iterations), INFO(seconds, REAL),                \
-        INFO(phi, REAL), INFO(grad_norm, REAL)
-#define CHECKPOINT WHEN("checkpoint_iteration", checkpoint_iteration, WHOLE, has_checkpoint)
+    INFO(outcome, TEXT), INFO(message, TEXT), WHEN(iterations, has_iterations),                    \
+        INFO(seconds, REAL), INFO(phi, REAL), INFO(grad_norm, REAL)
+#define CHECKPOINT WHEN(checkpoint_iteration, has_checkpoint)
 
 const blv_field blv_run_info_fields[] = {
     ID,

@@ -11,4 +11,7 @@ extern const blv_field blv_counts_fields[];
 extern const blv_field blv_certificate_fields[];
 extern const char *const blv_precision_words[];
 
+/* The rows of a trace as they are in the file: an array of objects; a new reference. */
+blv_error blv_store_rows_json(blv_store *store, int64_t id, json_t **rows);
+
 #endif

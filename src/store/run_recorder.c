@@ -77,12 +77,37 @@ void blv_recorder_follow(blv_recorder *r, blv_run *run, bool all_rows) {
 
 /* ---- Start and end ---- */
 
-void blv_recorder_begin(blv_recorder *r, const blv_run_info *info) {
-    if (r->store)
-        blv_recorder_expect(r, blv_store_begin(r->store, info, &r->id), "the run is not stored");
+blv_error blv_run_settings(const blv_run *run, blv_values *parameters, blv_values *options) {
+    BLV_CHECK(
+        blv_values_of_params(parameters, blv_run_solver(run)->params, blv_run_solver_fields(run)));
+    blv_error error = blv_values_of_params(options, blv_run_options(), blv_run_option_fields(run));
+    if (error != BLV_OK)
+        blv_values_free(parameters);
+    return error;
+}
+
+blv_error blv_recorder_begin(blv_recorder *r, const blv_run_info *facts, const blv_run *run,
+                             blv_message *why) {
+    const blv_problem_def *def = blv_problem_definition(blv_run_problem(run));
+    if (!r->store)
+        return BLV_OK;
+    blv_run_info info = *facts;
+    info.size = sizeof info;
+    info.solver = blv_run_solver(run)->name;
+    info.precision = blv_precision_words[def->precision];
+    info.dim_x = facts->dim_x ? facts->dim_x : def->dim_x;
+    info.dim_y = facts->dim_y ? facts->dim_y : def->dim_y;
+    if (blv_run_settings(run, &info.parameters, &info.options) != BLV_OK)
+        return blv_explain_memory(why);
+    blv_recorder_expect(r, blv_store_begin(r->store, &info, &r->id), "the run is not stored");
+    blv_values_free(&info.parameters);
+    blv_values_free(&info.options);
+    return BLV_OK;
 }
 
 blv_error blv_recorder_resume(blv_recorder *r, int64_t id, uint64_t iteration, blv_message *why) {
+    if (!r->store)
+        return BLV_OK;
     blv_error error = blv_store_resume(r->store, id, iteration);
     if (error != BLV_OK)
         return blv_explain(why, error, "%s", blv_store_message(r->store));
@@ -112,26 +137,4 @@ void blv_recorder_finish(blv_recorder *r, const blv_run_info *end) {
     if (r->store && r->id)
         blv_recorder_expect(r, blv_store_finish(r->store, r->id, end),
                             "the end of the run was not stored");
-}
-
-/* ---- Values in effect ---- */
-
-blv_error blv_run_values(blv_run_info *info, const blv_run *run) {
-    const blv_problem_def *def = blv_problem_definition(blv_run_problem(run));
-    const blv_solver *solver = blv_run_solver(run);
-    info->solver = solver->name;
-    info->precision = blv_precision_words[def->precision];
-    info->dim_x = def->dim_x;
-    info->dim_y = def->dim_y;
-    BLV_CHECK(blv_values_of_params(&info->parameters, solver->params, blv_run_solver_fields(run)));
-    blv_error error =
-        blv_values_of_params(&info->options, blv_run_options(), blv_run_option_fields(run));
-    if (error != BLV_OK)
-        blv_values_free(&info->parameters);
-    return error;
-}
-
-void blv_run_values_free(blv_run_info *info) {
-    blv_values_free(&info->parameters);
-    blv_values_free(&info->options);
 }

@@ -22,8 +22,11 @@ typedef struct blv_recorder {
 /* Before the run is opened. all_rows: as many as the trace file would have. */
 void blv_recorder_follow(blv_recorder *recorder, blv_run *run, bool all_rows);
 /* Once the run is set up: a new one, or a stored one that is resumed from an iteration. That one
- * must be free. The record of a new run that cannot be stored is a warning. */
-void blv_recorder_begin(blv_recorder *recorder, const blv_run_info *info);
+ * must be free. facts: kind, command, request, problem, problem_parameters, fingerprint; the rest
+ * is found from the run, dimensions where they are 0. The record of a new run that cannot be stored
+ * is a warning. */
+blv_error blv_recorder_begin(blv_recorder *recorder, const blv_run_info *facts, const blv_run *run,
+                             blv_message *why);
 blv_error blv_recorder_resume(blv_recorder *recorder, int64_t id, uint64_t iteration,
                               blv_message *why);
 /* A row of the trace, a JSON object. */
@@ -38,9 +41,7 @@ void blv_recorder_finish(blv_recorder *recorder, const blv_run_info *end);
 /* Takes note of the result of a call that writes to the store; otherwise: "a row was not stored" */
 void blv_recorder_expect(blv_recorder *recorder, blv_error error, const char *otherwise);
 
-/* The values in effect of a run that is set: solver, parameters, options, problem's dimensions and
- * precision. Values are to be freed with blv_run_values_free. */
-blv_error blv_run_values(blv_run_info *info, const blv_run *run);
-void blv_run_values_free(blv_run_info *info);
+/* The values in effect of a run that is set, to be freed. */
+blv_error blv_run_settings(const blv_run *run, blv_values *parameters, blv_values *options);
 
 #endif

@@ -36,26 +36,6 @@ void blv_vectors_free(blv_vectors *vectors) {
 
 /* ---- Start ---- */
 
-static bool has_array(const blv_npz *file, const char *name) {
-    for (size_t i = 0; i < blv_npz_count(file); i++)
-        if (strcmp(blv_npz_name(file, i), name) == 0)
-            return true;
-    return false;
-}
-
-static blv_error expect_finite(const char *path, const char *name, const double *values,
-                               size_t count, blv_precision precision, blv_message *why) {
-    for (size_t i = 0; i < count; i++) {
-        double held = precision == BLV_F32 ? (double)(float)values[i] : values[i];
-        if (!isfinite(held))
-            return blv_explain(
-                why, BLV_E_VALUE,
-                "%s: array %s: entry %zu is %g, expected a finite number of precision %s",
-                blv_shown_path(path), name, i, values[i], precision == BLV_F32 ? "f32" : "f64");
-    }
-    return BLV_OK;
-}
-
 static blv_error expect_size(const char *path, const char *name, size_t expected, size_t found,
                              blv_message *why) {
     return found == expected
@@ -64,17 +44,29 @@ static blv_error expect_size(const char *path, const char *name, size_t expected
                              blv_shown_path(path), name, expected, found);
 }
 
+/* An array that the file does not have is passed over. v has its size from the solver. */
 static blv_error load_vector(blv_vectors *loaded, int which, blv_npz *file, const char *path,
                              const blv_problem_def *def, blv_message *why) {
     const char *name = blv_vector_names[which];
+    const bool single = def->precision == BLV_F32;
     blv_array about;
-    BLV_CHECK(blv_npz_info(file, name, &about, why));
+    blv_error error = blv_npz_info(file, name, &about, why);
+    if (error != BLV_OK)
+        return error == BLV_E_NAME ? BLV_OK : error;
     if (which != BLV_VECTOR_V)
         BLV_CHECK(expect_size(path, name, which == BLV_VECTOR_X ? def->dim_x : def->dim_y,
                               about.count, why));
     BLV_CHECK(blv_npz_read_f64(file, name, &loaded->values[which], NULL, why));
     loaded->dim[which] = about.count;
-    return expect_finite(path, name, loaded->values[which], about.count, def->precision, why);
+    for (size_t i = 0; i < about.count; i++) {
+        double value = loaded->values[which][i];
+        if (!isfinite(single ? (double)(float)value : value))
+            return blv_explain(
+                why, BLV_E_VALUE,
+                "%s: array %s: entry %zu is %g, expected a finite number of precision %s",
+                blv_shown_path(path), name, i, value, single ? "f32" : "f64");
+    }
+    return BLV_OK;
 }
 
 blv_error blv_start_load(blv_vectors *loaded, const char *start, const blv_problem *problem,
@@ -87,12 +79,10 @@ blv_error blv_start_load(blv_vectors *loaded, const char *start, const blv_probl
     blv_error error = BLV_OK;
     bool found = false;
     for (int i = 0; i < BLV_VECTORS && error == BLV_OK; i++) {
-        if (!has_array(file, blv_vector_names[i]))
-            continue;
         error = load_vector(loaded, i, file, start, blv_problem_definition(problem), why);
-        found = true;
+        found = found || loaded->values[i];
     }
-    if (!found)
+    if (error == BLV_OK && !found)
         error = blv_explain(why, BLV_E_VALUE, "%s: expected an array x, y or v, found none of them",
                             blv_shown_path(start));
     blv_npz_close(file);
@@ -116,11 +106,9 @@ static blv_error apply_vector(blv_run *run, int which, const char *path, const b
 blv_error blv_start_apply(blv_run *run, const char *start, const blv_vectors *loaded,
                           bool v_is_optional, blv_message *why) {
     const double scale = 1.0;
-    if (strcmp(start, "random") == 0) {
-        blv_error error = blv_run_start_random(run, scale);
-        if (error != BLV_OK)
-            return blv_explain(why, error, "%s", blv_run_message(run));
-    }
+    blv_error error = strcmp(start, "random") == 0 ? blv_run_start_random(run, scale) : BLV_OK;
+    if (error != BLV_OK)
+        return blv_explain(why, error, "%s", blv_run_message(run));
     for (int i = 0; i < BLV_VECTORS; i++) {
         bool passed_over =
             i == BLV_VECTOR_V && v_is_optional && blv_run_dim(run, blv_vector_names[i]) == 0;

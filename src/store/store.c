@@ -8,7 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { APPLICATION_ID = 0x626c7672, VERSION = 1 };
+#define APPLICATION_ID 1651275378 /* "blvr" */
+#define VERSION 1
+#define TEXT(number) TEXT_OF(number)
+#define TEXT_OF(number) #number
 
 static const char schema[] =
     "CREATE TABLE run ("
@@ -50,47 +53,38 @@ static const char schema[] =
     "  name TEXT NOT NULL,"
     "  part INTEGER NOT NULL," /* long ones are in several */
     "  bytes BLOB NOT NULL,"
-    "  PRIMARY KEY (run, name, part));";
-
-static blv_error read_number(blv_store *store, const char *sql, int64_t *number) {
-    sqlite3_stmt *statement = blv_sql(store, sql, "");
-    if (!statement)
-        return store->error;
-    int result = sqlite3_step(statement);
-    *number = result == SQLITE_ROW ? sqlite3_column_int64(statement, 0) : 0;
-    return blv_sql_end(store, statement, result == SQLITE_ROW ? SQLITE_DONE : result);
-}
-
-/* Another process may do the same: the second one finds the tables. */
-static blv_error make_tables(blv_store *store) {
-    char sql[120];
-    int64_t version = 0;
-    sqlite3_exec(store->file, "PRAGMA journal_mode = WAL", NULL, NULL, NULL);
-    blv_error error = blv_store_enter(store);
-    if (error != BLV_OK)
-        return error;
-    error = read_number(store, "PRAGMA user_version", &version);
-    snprintf(sql, sizeof sql, "PRAGMA application_id = %d; PRAGMA user_version = %d",
-             APPLICATION_ID, VERSION);
-    if (error == BLV_OK && version == 0)
-        error = blv_sql_execute(store, schema);
-    if (error == BLV_OK && version == 0)
-        error = blv_sql_execute(store, sql);
-    return blv_store_leave(store, error);
-}
+    "  PRIMARY KEY (run, name, part));"
+    "PRAGMA application_id = " TEXT(APPLICATION_ID) ";"
+                                                    "PRAGMA user_version = " TEXT(VERSION);
 
 typedef struct marks {
     int64_t application, version, tables;
 } marks;
 
+static blv_error take_marks(blv_store *store, sqlite3_stmt *row, void *context) {
+    (void)store;
+    *(marks *)context = (marks){sqlite3_column_int64(row, 0), sqlite3_column_int64(row, 1),
+                                sqlite3_column_int64(row, 2)};
+    return BLV_OK;
+}
+
 /* All of one moment: another process may be making the tables. */
 static blv_error read_marks(blv_store *store, marks *m) {
-    BLV_CHECK(blv_sql_execute(store, "BEGIN"));
-    blv_error error = read_number(store, "SELECT count(*) FROM sqlite_master", &m->tables);
-    if (error == BLV_OK)
-        error = read_number(store, "PRAGMA application_id", &m->application);
-    if (error == BLV_OK)
-        error = read_number(store, "PRAGMA user_version", &m->version);
+    return blv_sql_each(store, take_marks, m,
+                        "SELECT application_id, user_version,"
+                        " (SELECT count(*) FROM sqlite_master)"
+                        " FROM pragma_application_id, pragma_user_version",
+                        "");
+}
+
+/* Another process may do the same: the second one finds the tables. */
+static blv_error make_tables(blv_store *store) {
+    marks m = {0};
+    sqlite3_exec(store->file, "PRAGMA journal_mode = WAL", NULL, NULL, NULL);
+    BLV_CHECK(blv_store_enter(store));
+    blv_error error = read_marks(store, &m);
+    if (error == BLV_OK && m.version == 0)
+        error = blv_sql_execute(store, schema);
     return blv_store_leave(store, error);
 }
 

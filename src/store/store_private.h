@@ -37,21 +37,34 @@ blv_error blv_store_no_memory(blv_store *store);
 blv_error blv_store_take(blv_store *store, void *own, size_t size, const void *given,
                          const char *name);
 
-/* A statement with its values: 'i' int64_t, 'd' double (NaN: NULL), 't' const char * (NULL: NULL),
- * 'v' const blv_values *, 'b' const void * and size_t. NULL when it failed. */
-sqlite3_stmt *blv_sql(blv_store *store, const char *sql, const char *types, ...);
-/* Runs a statement that returns no rows and releases it; NULL is a failure. */
-blv_error blv_sql_done(blv_store *store, sqlite3_stmt *statement);
-/* Releases a statement whose last step gave this result. */
-blv_error blv_sql_end(blv_store *store, sqlite3_stmt *statement, int result);
+/* Runs a statement and calls `take` for each row of its result: BLV_E_STOPPED ends that, and any
+ * other error the whole. Values of the statement: 'i' int64_t, 'd' double (NaN: NULL),
+ * 't' const char * (NULL: NULL), 'v' const blv_values *, 'b' const void * and size_t. */
+typedef blv_error (*blv_row_fn)(blv_store *store, sqlite3_stmt *row, void *context);
+blv_error blv_sql_each(blv_store *store, blv_row_fn take, void *context, const char *sql,
+                       const char *types, ...);
+/* One that has no result: blv_sql(store, sql, types, ...). */
+#define blv_sql(store, ...) blv_sql_each(store, NULL, NULL, __VA_ARGS__)
 blv_error blv_sql_execute(blv_store *store, const char *sql);
 /* Columns go to the fields of their names. */
-blv_error blv_sql_record(blv_store *store, sqlite3_stmt *statement, const blv_field *table,
-                         void *record);
+blv_error blv_sql_record(blv_store *store, sqlite3_stmt *row, const blv_field *table, void *record);
 
 /* A transaction that writes. */
 blv_error blv_store_enter(blv_store *store);
 /* Ends it: commits where there is no error so far, else takes everything back. */
 blv_error blv_store_leave(blv_store *store, blv_error error);
+
+/* ---- Which process made a run ---- */
+
+typedef struct blv_process {
+    char host[65];
+    char boot[40]; /* changes when the machine starts; empty: not known */
+    int64_t pid;
+    int64_t start; /* when it started, in ticks since the boot; 0: not known */
+} blv_process;
+
+blv_process blv_process_self(void);
+/* Of a process on another machine nothing is known: it counts as alive. */
+bool blv_process_is_gone(const blv_process *process);
 
 #endif

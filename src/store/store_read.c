@@ -1,7 +1,8 @@
 /* Reading runs and attachments. */
-#include "store/process.h"
 #include "store/run_info.h"
 #include "store/store_private.h"
+
+#include "base/arena.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -31,19 +32,15 @@ static const char find_sql[] =
     " checkpoint_iteration, checkpoint_saved, result, host, pid, boot, pid_start"
     " FROM run WHERE id = ?";
 
-static void copy_column(sqlite3_stmt *statement, int column, char *text, size_t size) {
-    const char *value = (const char *)sqlite3_column_text(statement, column);
-    snprintf(text, size, "%s", value ? value : "");
-}
-
 /* A run that is listed as running is interrupted where its process is gone. boot and pid_start are
  * the last columns. */
-static blv_error settle_status(blv_store *store, sqlite3_stmt *statement, blv_run_info *run) {
-    int columns = sqlite3_column_count(statement);
-    blv_process process = {.pid = run->pid, .start = sqlite3_column_int64(statement, columns - 1)};
-    copy_column(statement, columns - 2, process.boot, sizeof process.boot);
+static blv_error settle_status(blv_store *store, sqlite3_stmt *row, blv_run_info *run) {
+    int columns = sqlite3_column_count(row);
+    const char *boot = (const char *)sqlite3_column_text(row, columns - 2);
+    blv_process process = {.pid = run->pid, .start = sqlite3_column_int64(row, columns - 1)};
+    snprintf(process.boot, sizeof process.boot, "%s", boot ? boot : "");
     snprintf(process.host, sizeof process.host, "%s", run->host ? run->host : "");
-    if (run->status != BLV_STATUS_RUNNING || blv_process_life(&process) != BLV_PROCESS_GONE)
+    if (run->status != BLV_STATUS_RUNNING || !blv_process_is_gone(&process))
         return BLV_OK;
     run->status = BLV_STATUS_INTERRUPTED;
     free((char *)run->message);
@@ -51,35 +48,33 @@ static blv_error settle_status(blv_store *store, sqlite3_stmt *statement, blv_ru
     return run->message ? BLV_OK : blv_store_no_memory(store);
 }
 
-static blv_error take_run(blv_store *store, sqlite3_stmt *statement, blv_run_info **run) {
-    blv_run_info *taken = calloc(1, sizeof *taken);
-    if (!taken)
-        return blv_store_no_memory(store);
-    blv_error error = blv_sql_record(store, statement, blv_run_info_fields, taken);
-    taken->size = sizeof *taken;
-    if (error == BLV_OK)
-        error = settle_status(store, statement, taken);
-    if (error == BLV_OK)
-        *run = taken;
-    else
-        blv_run_info_free(taken);
-    return error;
-}
-
 typedef struct run_list {
+    const blv_run_filter *filter;
     blv_run_info **runs; /* newest first */
     size_t count;
 } run_list;
 
-static blv_error add_run(blv_store *store, run_list *list, blv_run_info *run) {
-    blv_run_info **runs = realloc(list->runs, (list->count + 1) * sizeof *runs);
-    if (!runs) {
+static blv_error add_run(blv_store *store, sqlite3_stmt *row, void *context) {
+    run_list *list = context;
+    const blv_run_filter *filter = list->filter;
+    blv_run_info *run = calloc(1, sizeof *run);
+    if (!run)
+        return blv_store_no_memory(store);
+    blv_error error = blv_sql_record(store, row, blv_run_info_fields, run);
+    run->size = sizeof *run;
+    if (error == BLV_OK)
+        error = settle_status(store, row, run);
+    if (error != BLV_OK || (filter->by_status && run->status != filter->status)) {
+        blv_run_info_free(run);
+        return error;
+    }
+    blv_run_info **place = blv_array_add(&list->runs, &list->count, sizeof *place);
+    if (!place) {
         blv_run_info_free(run);
         return blv_store_no_memory(store);
     }
-    list->runs = runs;
-    runs[list->count++] = run;
-    return BLV_OK;
+    *place = run;
+    return list->count == filter->limit ? BLV_E_STOPPED : BLV_OK;
 }
 
 static void reverse(run_list *list) {
@@ -90,37 +85,16 @@ static void reverse(run_list *list) {
     }
 }
 
-static blv_error read_list(blv_store *store, sqlite3_stmt *statement, const blv_run_filter *filter,
-                           run_list *list) {
-    int result = SQLITE_DONE;
-    blv_error error = BLV_OK;
-    while (error == BLV_OK && (filter->limit == 0 || list->count < filter->limit) &&
-           (result = sqlite3_step(statement)) == SQLITE_ROW) {
-        blv_run_info *run = NULL;
-        error = take_run(store, statement, &run);
-        if (error == BLV_OK && filter->by_status && run->status != filter->status)
-            blv_run_info_free(run);
-        else if (error == BLV_OK)
-            error = add_run(store, list, run);
-    }
-    if (result == SQLITE_ROW) /* enough of them, or an error that is kept */
-        result = SQLITE_DONE;
-    blv_error ended = blv_sql_end(store, statement, result);
-    return error != BLV_OK ? error : ended;
-}
-
 blv_error blv_store_list(blv_store *store, const blv_run_filter *filter, blv_run_info ***runs,
                          size_t *count) {
     blv_run_filter own = {0};
-    run_list list = {0};
+    run_list list = {.filter = &own};
     *runs = NULL;
     *count = 0;
     if (filter)
         BLV_CHECK(blv_store_take(store, &own, sizeof own, filter, "blv_run_filter"));
-    sqlite3_stmt *statement = blv_sql(store, list_sql, "ttt", own.kind, own.problem, own.solver);
-    if (!statement)
-        return store->error;
-    blv_error error = read_list(store, statement, &own, &list);
+    blv_error error =
+        blv_sql_each(store, add_run, &list, list_sql, "ttt", own.kind, own.problem, own.solver);
     if (error != BLV_OK) {
         blv_run_list_free(list.runs, list.count);
         return error;
@@ -132,132 +106,100 @@ blv_error blv_store_list(blv_store *store, const blv_run_filter *filter, blv_run
 }
 
 blv_error blv_store_find(blv_store *store, int64_t id, blv_run_info **run) {
-    *run = NULL;
-    sqlite3_stmt *statement = blv_sql(store, find_sql, "i", id);
-    if (!statement)
-        return store->error;
-    int result = sqlite3_step(statement);
-    blv_error error = BLV_OK;
-    if (result == SQLITE_ROW)
-        error = take_run(store, statement, run);
-    blv_error ended = blv_sql_end(store, statement, result == SQLITE_ROW ? SQLITE_DONE : result);
-    if (error != BLV_OK || ended != BLV_OK)
-        return error != BLV_OK ? error : ended;
-    if (*run)
-        return BLV_OK;
+    run_list list = {.filter = &(blv_run_filter){0}};
+    blv_error error = blv_sql_each(store, add_run, &list, find_sql, "i", id);
+    *run = list.count > 0 ? list.runs[0] : NULL;
+    free(list.runs);
+    if (error != BLV_OK || *run)
+        return error;
     store->error = BLV_E_NAME;
     snprintf(store->message.text, sizeof store->message.text,
              "there is no run %" PRId64 " in %.400s", id, store->path);
     return BLV_E_NAME;
 }
 
+static blv_error take_number(blv_store *store, sqlite3_stmt *row, void *context) {
+    (void)store;
+    if (sqlite3_column_type(row, 0) != SQLITE_NULL)
+        *(double *)context = sqlite3_column_double(row, 0);
+    return BLV_OK;
+}
+
 blv_error blv_store_best(blv_store *store, int64_t id, double *phi) {
     *phi = NAN;
-    sqlite3_stmt *statement =
-        blv_sql(store,
-                "SELECT min(other.phi) FROM run JOIN run AS other ON other.problem IS run.problem"
-                " AND other.problem_parameters IS run.problem_parameters"
-                " AND other.fingerprint IS run.fingerprint WHERE run.id = ?",
-                "i", id);
-    if (!statement)
-        return store->error;
-    int result = sqlite3_step(statement);
-    if (result == SQLITE_ROW && sqlite3_column_type(statement, 0) != SQLITE_NULL)
-        *phi = sqlite3_column_double(statement, 0);
-    return blv_sql_end(store, statement, result == SQLITE_ROW ? SQLITE_DONE : result);
+    return blv_sql_each(
+        store, take_number, phi,
+        "SELECT min(other.phi) FROM run JOIN run AS other ON other.problem IS run.problem"
+        " AND other.problem_parameters IS run.problem_parameters"
+        " AND other.fingerprint IS run.fingerprint WHERE run.id = ?",
+        "i", id);
 }
 
 /* ---- Attachments ---- */
 
-static blv_error measure(blv_store *store, int64_t id, const char *name, bool *is_there,
-                         size_t *size) {
-    sqlite3_stmt *statement = blv_sql(
-        store, "SELECT count(*), total(length(bytes)) FROM attachment WHERE run = ? AND name = ?",
-        "it", id, name);
-    if (!statement)
-        return store->error;
-    int result = sqlite3_step(statement);
-    if (result == SQLITE_ROW) {
-        *is_there = sqlite3_column_int64(statement, 0) > 0;
-        *size = (size_t)sqlite3_column_double(statement, 1);
-    }
-    return blv_sql_end(store, statement, result == SQLITE_ROW ? SQLITE_DONE : result);
-}
+typedef struct attached {
+    unsigned char *bytes;
+    size_t size;
+} attached;
 
-static blv_error copy_parts(blv_store *store, int64_t id, const char *name, unsigned char *bytes,
-                            size_t size) {
-    sqlite3_stmt *statement =
-        blv_sql(store, "SELECT bytes FROM attachment WHERE run = ? AND name = ? ORDER BY part",
-                "it", id, name);
-    if (!statement)
-        return store->error;
-    int result;
-    size_t used = 0;
-    while ((result = sqlite3_step(statement)) == SQLITE_ROW) {
-        const void *part = sqlite3_column_blob(statement, 0);
-        size_t length = (size_t)sqlite3_column_bytes(statement, 0);
-        if (!part && length > 0) { /* memory is short: SQLite has noted it */
-            result = SQLITE_NOMEM;
-            break;
-        }
-        length = length < size - used ? length : size - used; /* both are of one moment */
-        if (length > 0)
-            memcpy(bytes + used, part, length);
-        used += length;
-    }
-    return blv_sql_end(store, statement, result);
+/* What is attached without a byte has one empty part: bytes are never NULL then. */
+static blv_error add_part(blv_store *store, sqlite3_stmt *row, void *context) {
+    attached *all = context;
+    const void *part = sqlite3_column_blob(row, 0);
+    size_t length = (size_t)sqlite3_column_bytes(row, 0);
+    unsigned char *longer = realloc(all->bytes, all->size + length + 1);
+    all->bytes = longer ? longer : all->bytes;
+    if (!longer || (!part && length > 0))
+        return blv_store_no_memory(store);
+    if (length > 0)
+        memcpy(longer + all->size, part, length);
+    all->size += length;
+    return BLV_OK;
 }
 
 blv_error blv_store_read(blv_store *store, int64_t id, const char *name, void **bytes,
                          size_t *size) {
-    bool is_there = false;
-    *bytes = NULL;
-    *size = 0;
-    /* one view of the file for both statements: a checkpoint may be replaced meanwhile */
-    BLV_CHECK(blv_sql_execute(store, "BEGIN"));
-    blv_error error = measure(store, id, name, &is_there, size);
-    if (error == BLV_OK && is_there) {
-        *bytes = malloc(*size > 0 ? *size : 1);
-        error = *bytes ? copy_parts(store, id, name, *bytes, *size) : blv_store_no_memory(store);
-    }
-    sqlite3_exec(store->file, "COMMIT", NULL, NULL, NULL);
+    attached all = {0};
+    blv_error error = blv_sql_each(
+        store, add_part, &all,
+        "SELECT bytes FROM attachment WHERE run = ? AND name = ? ORDER BY part", "it", id, name);
     if (error != BLV_OK) {
-        free(*bytes);
-        *bytes = NULL;
+        free(all.bytes);
+        all = (attached){0};
     }
+    *bytes = all.bytes;
+    *size = all.size;
     return error;
 }
 
 static const blv_field attachment_fields[] = {
     BLV_FIELD(blv_attachment, name, TEXT), BLV_FIELD(blv_attachment, bytes, WHOLE), {0}};
 
+typedef struct attachment_list {
+    blv_attachment *items;
+    size_t count;
+} attachment_list;
+
+static blv_error add_attachment(blv_store *store, sqlite3_stmt *row, void *context) {
+    attachment_list *list = context;
+    blv_attachment *added = blv_array_add(&list->items, &list->count, sizeof *added);
+    return added ? blv_sql_record(store, row, attachment_fields, added)
+                 : blv_store_no_memory(store);
+}
+
 blv_error blv_store_attachments(blv_store *store, int64_t id, blv_attachment **list,
                                 size_t *count) {
-    *list = NULL;
-    *count = 0;
-    sqlite3_stmt *statement =
-        blv_sql(store,
-                "SELECT name, sum(length(bytes)) AS bytes FROM attachment WHERE run = ?"
-                " GROUP BY name ORDER BY name",
-                "i", id);
-    if (!statement)
-        return store->error;
-    int result;
-    blv_error error = BLV_OK;
-    while (error == BLV_OK && (result = sqlite3_step(statement)) == SQLITE_ROW) {
-        blv_attachment *longer = realloc(*list, (*count + 1) * sizeof *longer);
-        *list = longer ? longer : *list;
-        error = longer ? blv_sql_record(store, statement, attachment_fields, &longer[*count])
-                       : blv_store_no_memory(store);
-        *count += error == BLV_OK;
-    }
-    blv_error ended = blv_sql_end(store, statement, error == BLV_OK ? result : SQLITE_DONE);
-    error = error != BLV_OK ? error : ended;
+    attachment_list all = {0};
+    blv_error error = blv_sql_each(store, add_attachment, &all,
+                                   "SELECT name, sum(length(bytes)) AS bytes FROM attachment"
+                                   " WHERE run = ? GROUP BY name ORDER BY name",
+                                   "i", id);
     if (error != BLV_OK) {
-        blv_attachments_free(*list, *count);
-        *list = NULL;
-        *count = 0;
+        blv_attachments_free(all.items, all.count);
+        all = (attachment_list){0};
     }
+    *list = all.items;
+    *count = all.count;
     return error;
 }
 

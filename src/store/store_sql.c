@@ -90,32 +90,27 @@ static int bind(sqlite3_stmt *statement, const char *types, va_list values) {
     return result;
 }
 
-sqlite3_stmt *blv_sql(blv_store *store, const char *sql, const char *types, ...) {
+blv_error blv_sql_each(blv_store *store, blv_row_fn take, void *context, const char *sql,
+                       const char *types, ...) {
     sqlite3_stmt *statement = NULL;
-    int result = sqlite3_prepare_v2(store->file, sql, -1, &statement, NULL);
+    blv_error error = BLV_OK;
     va_list values;
     va_start(values, types);
+    int result = sqlite3_prepare_v2(store->file, sql, -1, &statement, NULL);
     if (result == SQLITE_OK)
         result = bind(statement, types, values);
     va_end(values);
-    if (result == SQLITE_OK)
-        return statement;
+    while (result == SQLITE_OK || result == SQLITE_ROW) {
+        result = sqlite3_step(statement);
+        if (result == SQLITE_ROW && take && (error = take(store, statement, context)) != BLV_OK)
+            result = SQLITE_DONE;
+    }
     if (result == SQLITE_NOMEM)
-        blv_store_no_memory(store);
-    else
-        blv_store_fail(store);
+        error = blv_store_no_memory(store);
+    else if (result != SQLITE_DONE)
+        error = blv_store_fail(store);
     sqlite3_finalize(statement);
-    return NULL;
-}
-
-blv_error blv_sql_end(blv_store *store, sqlite3_stmt *statement, int result) {
-    blv_error error = result == SQLITE_DONE ? BLV_OK : blv_store_fail(store);
-    sqlite3_finalize(statement);
-    return error;
-}
-
-blv_error blv_sql_done(blv_store *store, sqlite3_stmt *statement) {
-    return statement ? blv_sql_end(store, statement, sqlite3_step(statement)) : store->error;
+    return error == BLV_E_STOPPED ? BLV_OK : error;
 }
 
 blv_error blv_sql_execute(blv_store *store, const char *sql) {

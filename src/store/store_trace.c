@@ -1,32 +1,29 @@
 /* Traces: rows of JSON objects in the file, columns of numbers in memory. */
-#include "store/store_trace.h"
+#include "store/run_info.h"
 #include "store/store_private.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+static blv_error add_row(blv_store *store, sqlite3_stmt *statement, void *rows) {
+    const char *text = (const char *)sqlite3_column_text(statement, 0);
+    json_t *row = text ? json_loads(text, JSON_DECODE_ANY, NULL) : NULL;
+    if (!text || json_array_append_new(rows, row ? row : blv_json_string(text)) != 0)
+        return blv_store_no_memory(store);
+    return BLV_OK;
+}
+
 blv_error blv_store_rows_json(blv_store *store, int64_t id, json_t **rows) {
-    *rows = NULL;
-    sqlite3_stmt *statement =
-        blv_sql(store, "SELECT row FROM trace WHERE run = ? ORDER BY iteration", "i", id);
-    if (!statement)
-        return store->error;
-    json_t *list = json_array();
-    blv_error error = list ? BLV_OK : blv_store_no_memory(store);
-    int result = SQLITE_DONE;
-    while (error == BLV_OK && (result = sqlite3_step(statement)) == SQLITE_ROW) {
-        const char *text = (const char *)sqlite3_column_text(statement, 0);
-        json_t *row = text ? json_loads(text, JSON_DECODE_ANY, NULL) : NULL;
-        if (!text || json_array_append_new(list, row ? row : blv_json_string(text)) != 0)
-            error = blv_store_no_memory(store);
+    *rows = json_array();
+    if (!*rows)
+        return blv_store_no_memory(store);
+    blv_error error = blv_sql_each(
+        store, add_row, *rows, "SELECT row FROM trace WHERE run = ? ORDER BY iteration", "i", id);
+    if (error != BLV_OK) {
+        json_decref(*rows);
+        *rows = NULL;
     }
-    blv_error ended = blv_sql_end(store, statement, error == BLV_OK ? result : SQLITE_DONE);
-    error = error != BLV_OK ? error : ended;
-    if (error == BLV_OK)
-        *rows = list;
-    else
-        json_decref(list);
     return error;
 }
 
@@ -50,38 +47,25 @@ static json_t *columns_of(const json_t *rows) {
     return columns;
 }
 
-static bool add_name(blv_trace *trace, const char *key, json_int_t index) {
-    char **names = realloc(trace->names, (trace->columns + 1) * sizeof *names);
-    if (!names)
-        return false;
-    trace->names = names;
-    size_t size = strlen(key) + 24;
-    char *name = malloc(size);
-    if (name && index < 0)
-        snprintf(name, size, "%s", key);
-    else if (name)
-        snprintf(name, size, "%s[%lld]", key, (long long)index);
-    names[trace->columns] = name;
-    trace->columns += name != NULL;
-    return name != NULL;
-}
+/* In both loops over a key i is -1 for a number, or counts the elements of an array. */
 
 static bool name_columns(blv_trace *trace, json_t *columns) {
     const char *key;
     json_t *length;
     json_object_foreach(columns, key, length) {
-        json_int_t n = json_integer_value(length);
-        if (n < 0 && !add_name(trace, key, -1))
-            return false;
-        for (json_int_t i = 0; i < n; i++)
-            if (!add_name(trace, key, i))
+        const json_int_t n = json_integer_value(length);
+        for (json_int_t i = n < 0 ? -1 : 0; i < n || i < 0; i++) {
+            char **names = realloc(trace->names, (trace->columns + 1) * sizeof *names);
+            size_t size = strlen(key) + 24;
+            char *name = names ? malloc(size) : NULL;
+            trace->names = names ? names : trace->names;
+            if (!name)
                 return false;
+            snprintf(name, size, i < 0 ? "%s" : "%s[%lld]", key, (long long)i);
+            names[trace->columns++] = name;
+        }
     }
     return true;
-}
-
-static double number_of(const json_t *value) {
-    return json_is_number(value) ? json_number_value(value) : (double)NAN;
 }
 
 static void fill_row(double *to, json_t *columns, const json_t *row) {
@@ -89,11 +73,11 @@ static void fill_row(double *to, json_t *columns, const json_t *row) {
     json_t *length;
     json_object_foreach(columns, key, length) {
         const json_t *value = json_object_get(row, key);
-        json_int_t n = json_integer_value(length);
-        if (n < 0)
-            *to++ = number_of(value);
-        for (json_int_t i = 0; i < n; i++)
-            *to++ = number_of(json_array_get(value, (size_t)i));
+        const json_int_t n = json_integer_value(length);
+        for (json_int_t i = n < 0 ? -1 : 0; i < n || i < 0; i++) {
+            const json_t *number = i < 0 ? value : json_array_get(value, (size_t)i);
+            *to++ = json_is_number(number) ? json_number_value(number) : (double)NAN;
+        }
     }
 }
 

@@ -1,8 +1,8 @@
 /* Writing to the run store. */
 #include "bilevel/checkpoint.h"
-#include "store/process.h"
 #include "store/store_private.h"
 
+#include "base/arena.h"
 #include "base/message.h"
 
 #include <inttypes.h>
@@ -33,8 +33,7 @@ static blv_error insert_run(blv_store *store, const blv_run_info *r) {
     if (!command)
         return blv_store_no_memory(store);
     snprintf(fingerprint, sizeof fingerprint, "%016" PRIx64, r->fingerprint);
-    blv_error error = blv_sql_done(
-        store,
+    blv_error error =
         blv_sql(store,
                 "INSERT INTO run (kind, status, started, version, command, task, problem,"
                 " problem_parameters, precision, dim_x, dim_y, fingerprint, solver, parameters,"
@@ -43,7 +42,7 @@ static blv_error insert_run(blv_store *store, const blv_run_info *r) {
                 "tttttvtiittvvttii", r->kind, blv_version(), command, r->request, r->problem,
                 &r->problem_parameters, r->precision, (int64_t)r->dim_x, (int64_t)r->dim_y,
                 r->fingerprint ? fingerprint : NULL, r->solver, &r->parameters, &r->options,
-                self.host, self.boot, self.pid, self.start));
+                self.host, self.boot, self.pid, self.start);
     free(command);
     return error;
 }
@@ -52,11 +51,8 @@ blv_error blv_store_begin(blv_store *store, const blv_run_info *info, int64_t *i
     blv_run_info own;
     *id = 0;
     BLV_CHECK(blv_store_take(store, &own, sizeof own, info, "blv_run_info"));
-    BLV_CHECK(blv_store_enter(store));
-    blv_error error = insert_run(store, &own);
-    int64_t made = sqlite3_last_insert_rowid(store->file);
-    BLV_CHECK(blv_store_leave(store, error));
-    *id = made;
+    BLV_CHECK(insert_run(store, &own));
+    *id = sqlite3_last_insert_rowid(store->file);
     return BLV_OK;
 }
 
@@ -78,18 +74,16 @@ blv_error blv_store_resume(blv_store *store, int64_t id, uint64_t iteration) {
     BLV_CHECK(blv_store_enter(store));
     blv_error error = expect_free(store, id, self.host);
     if (error == BLV_OK)
-        error =
-            blv_sql_done(store, blv_sql(store,
-                                        "UPDATE run SET status = 'running', ended = NULL,"
-                                        " outcome = NULL, message = NULL, phi = NULL,"
-                                        " grad_norm = NULL, iterations = NULL, seconds = NULL,"
-                                        " result = NULL, host = ?, boot = ?,"
-                                        " pid = ?, pid_start = ? WHERE id = ?",
-                                        "ttiii", self.host, self.boot, self.pid, self.start, id));
+        error = blv_sql(store,
+                        "UPDATE run SET status = 'running', ended = NULL,"
+                        " outcome = NULL, message = NULL, phi = NULL,"
+                        " grad_norm = NULL, iterations = NULL, seconds = NULL,"
+                        " result = NULL, host = ?, boot = ?,"
+                        " pid = ?, pid_start = ? WHERE id = ?",
+                        "ttiii", self.host, self.boot, self.pid, self.start, id);
     if (error == BLV_OK)
-        error =
-            blv_sql_done(store, blv_sql(store, "DELETE FROM trace WHERE run = ? AND iteration > ?",
-                                        "ii", id, (int64_t)iteration));
+        error = blv_sql(store, "DELETE FROM trace WHERE run = ? AND iteration > ?", "ii", id,
+                        (int64_t)iteration);
     return blv_store_leave(store, error);
 }
 
@@ -98,23 +92,18 @@ blv_error blv_store_finish(blv_store *store, int64_t id, const blv_run_info *inf
     const blv_run_info *end = &own;
     BLV_CHECK(blv_store_take(store, &own, sizeof own, info, "blv_run_info"));
     blv_error flushed = blv_store_flush(store);
-    BLV_CHECK(blv_store_enter(store));
-    BLV_CHECK(blv_store_leave(
-        store,
-        blv_sql_done(store, blv_sql(store,
-                                    "UPDATE run SET status = ?, ended = " NOW ", outcome = ?,"
-                                    " message = ?, iterations = ?, seconds = ?, phi = ?,"
-                                    " grad_norm = ?, result = ? WHERE id = ?",
-                                    "tttidddti", blv_run_status_word(end->status), end->outcome,
-                                    end->message, (int64_t)end->iterations, end->seconds, end->phi,
-                                    end->grad_norm, end->result, id))));
+    BLV_CHECK(blv_sql(store,
+                      "UPDATE run SET status = ?, ended = " NOW ", outcome = ?, message = ?,"
+                      " iterations = ?, seconds = ?, phi = ?, grad_norm = ?, result = ?"
+                      " WHERE id = ?",
+                      "tttidddti", blv_run_status_word(end->status), end->outcome, end->message,
+                      (int64_t)end->iterations, end->seconds, end->phi, end->grad_norm, end->result,
+                      id));
     return flushed;
 }
 
 blv_error blv_store_remove(blv_store *store, int64_t id) {
-    BLV_CHECK(blv_store_enter(store));
-    return blv_store_leave(
-        store, blv_sql_done(store, blv_sql(store, "DELETE FROM run WHERE id = ?", "i", id)));
+    return blv_sql(store, "DELETE FROM run WHERE id = ?", "i", id);
 }
 
 /* ---- Rows ---- */
@@ -126,14 +115,12 @@ static double now(void) {
 }
 
 static blv_error write_rows(blv_store *store) {
-    blv_error error = BLV_OK;
-    for (size_t i = 0; error == BLV_OK && i < store->row_count; i++) {
+    for (size_t i = 0; i < store->row_count; i++) {
         const blv_pending_row *r = &store->rows[i];
-        error =
-            blv_sql_done(store, blv_sql(store, "INSERT OR REPLACE INTO trace VALUES (?, ?, ?, ?)",
-                                        "iidt", r->id, (int64_t)r->iteration, r->seconds, r->text));
+        BLV_CHECK(blv_sql(store, "INSERT OR REPLACE INTO trace VALUES (?, ?, ?, ?)", "iidt", r->id,
+                          (int64_t)r->iteration, r->seconds, r->text));
     }
-    return error;
+    return BLV_OK;
 }
 
 static void forget_rows(blv_store *store) {
@@ -156,14 +143,14 @@ blv_error blv_store_flush(blv_store *store) {
 
 blv_error blv_store_row(blv_store *store, int64_t id, uint64_t iteration, double seconds,
                         const char *row) {
-    blv_pending_row *rows = realloc(store->rows, (store->row_count + 1) * sizeof *rows);
     char *text = strdup(row);
-    store->rows = rows ? rows : store->rows;
-    if (!rows || !text) {
+    blv_pending_row *added =
+        text ? blv_array_add(&store->rows, &store->row_count, sizeof *added) : NULL;
+    if (!added) {
         free(text);
         return blv_store_no_memory(store);
     }
-    rows[store->row_count++] = (blv_pending_row){id, iteration, seconds, text};
+    *added = (blv_pending_row){id, iteration, seconds, text};
     return now() - store->rows_written < seconds_between_rows ? BLV_OK : blv_store_flush(store);
 }
 
@@ -181,9 +168,8 @@ typedef struct parts {
 
 static void write_part(parts *p) {
     if (p->error == BLV_OK)
-        p->error = blv_sql_done(
-            p->store, blv_sql(p->store, "INSERT INTO attachment VALUES (?, ?, ?, ?)", "itib", p->id,
-                              p->name, p->count, (const void *)p->bytes, p->used));
+        p->error = blv_sql(p->store, "INSERT INTO attachment VALUES (?, ?, ?, ?)", "itib", p->id,
+                           p->name, p->count, (const void *)p->bytes, p->used);
     p->count++;
     p->used = 0;
 }
@@ -204,8 +190,7 @@ static int add_bytes(void *context, const void *bytes, size_t size) {
 }
 
 static blv_error delete_parts(blv_store *store, int64_t id, const char *name) {
-    return blv_sql_done(
-        store, blv_sql(store, "DELETE FROM attachment WHERE run = ? AND name = ?", "it", id, name));
+    return blv_sql(store, "DELETE FROM attachment WHERE run = ? AND name = ?", "it", id, name);
 }
 
 /* These are within a transaction. */
@@ -244,10 +229,10 @@ static blv_error save_parts(blv_store *store, int64_t id, blv_run *saved) {
 static blv_error drop_checkpoint(blv_store *store, int64_t id) {
     BLV_CHECK(delete_parts(store, id, "checkpoint"));
     BLV_CHECK(delete_parts(store, id, "carried"));
-    return blv_sql_done(store, blv_sql(store,
-                                       "UPDATE run SET checkpoint_iteration = NULL,"
-                                       " checkpoint_saved = NULL WHERE id = ?",
-                                       "i", id));
+    return blv_sql(store,
+                   "UPDATE run SET checkpoint_iteration = NULL,"
+                   " checkpoint_saved = NULL WHERE id = ?",
+                   "i", id);
 }
 
 static blv_error write_checkpoint(blv_store *store, int64_t id, blv_run *saved, const void *carried,
@@ -256,10 +241,10 @@ static blv_error write_checkpoint(blv_store *store, int64_t id, blv_run *saved, 
     BLV_CHECK(save_parts(store, id, saved));
     if (carried)
         BLV_CHECK(replace_parts(store, id, "carried", carried, carried_size));
-    return blv_sql_done(store, blv_sql(store,
-                                       "UPDATE run SET checkpoint_iteration = ?,"
-                                       " checkpoint_saved = " NOW " WHERE id = ?",
-                                       "ii", (int64_t)blv_run_result(saved)->iterations, id));
+    return blv_sql(store,
+                   "UPDATE run SET checkpoint_iteration = ?,"
+                   " checkpoint_saved = " NOW " WHERE id = ?",
+                   "ii", (int64_t)blv_run_result(saved)->iterations, id);
 }
 
 static blv_error write_end(blv_store *store, int64_t id, const char *name, const void *bytes,

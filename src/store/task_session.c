@@ -4,19 +4,11 @@
 #include "base/message.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static void warn(const blv_task_session *s, const char *format, ...) BLV_PRINTF(2, 3);
-
-static void warn(const blv_task_session *s, const char *format, ...) {
-    char text[600];
-    va_list values;
-    va_start(values, format);
-    vsnprintf(text, sizeof text, format, values);
-    va_end(values);
+static void warn(const blv_task_session *s, const char *text) {
     if (s->recorder.warn)
         s->recorder.warn(s->recorder.context, text);
 }
@@ -103,7 +95,7 @@ static bool unpack(const unsigned char *bytes, size_t size, const blv_task_run *
 static void *read_bytes(const blv_task_session *s, const char *name, size_t *size) {
     void *bytes = NULL;
     if (blv_store_read(s->recorder.store, s->resumed->id, name, &bytes, size) != BLV_OK)
-        warn(s, "%s", blv_store_message(s->recorder.store));
+        warn(s, blv_store_message(s->recorder.store));
     return bytes;
 }
 
@@ -115,35 +107,18 @@ static void *read_end_of(const blv_task_session *s, size_t number, size_t *size)
 
 /* ---- The start ---- */
 
-static blv_error start_new(blv_task_session *s, const blv_task_start *start, blv_message *why) {
-    blv_run_info info = s->facts;
-    info.size = sizeof info;
-    blv_error error = blv_run_values(&info, start->run);
-    if (error != BLV_OK)
-        return blv_explain(why, error, "%s", blv_error_text(error));
-    info.problem = start->problem;
-    info.dim_x = start->dim_x;
-    info.dim_y = start->dim_y;
-    info.fingerprint = start->fingerprint;
-    blv_recorder_begin(&s->recorder, &info);
-    blv_run_values_free(&info);
-    return BLV_OK;
-}
-
-/* What another version kept may mean something else to this one. */
-static bool is_of_this_version(const blv_task_session *s) {
-    const char *version = s->resumed->version ? s->resumed->version : "";
-    if (strcmp(version, blv_version()) == 0)
-        return true;
-    warn(s, "the run was made by version %s, this is %s: it starts again", version, blv_version());
-    return false;
-}
-
-/* Counts what has ended. Returns where the trace continues. */
+/* Counts what has ended. Returns where the trace continues. What another version kept may mean
+ * something else to this one. */
 static uint64_t find_place(blv_task_session *s) {
+    const char *version = s->resumed->version ? s->resumed->version : "";
     uint64_t place = 0;
-    if (!is_of_this_version(s))
+    blv_message text = {""};
+    if (strcmp(version, blv_version()) != 0) {
+        blv_explain(&text, BLV_OK, "the run was made by version %s, this is %s: it starts again",
+                    version, blv_version());
+        warn(s, text.text);
         return 0;
+    }
     for (bool found = true; found;) {
         size_t size = 0;
         ending e;
@@ -156,8 +131,10 @@ static uint64_t find_place(blv_task_session *s) {
     s->has_checkpoint = s->resumed->has_checkpoint;
     if (s->has_checkpoint)
         place += s->resumed->checkpoint_iteration;
+    blv_explain(&text, BLV_OK, "run %" PRId64 " has no checkpoint: it starts again",
+                s->resumed->id);
     if (s->remembered == 0 && !s->has_checkpoint)
-        warn(s, "run %" PRId64 " has no checkpoint: it starts again", s->resumed->id);
+        warn(s, text.text);
     return place;
 }
 
@@ -165,8 +142,14 @@ blv_error blv_task_session_start(blv_task_session *s, const blv_task_start *star
                                  blv_message *why) {
     if (!s->recorder.store)
         return BLV_OK;
-    if (!s->resumed)
-        return start_new(s, start, why);
+    if (!s->resumed) {
+        blv_run_info facts = s->facts;
+        facts.problem = start->problem;
+        facts.dim_x = start->dim_x; /* the task may show fewer variables than its problem has */
+        facts.dim_y = start->dim_y;
+        facts.fingerprint = start->fingerprint;
+        return blv_recorder_begin(&s->recorder, &facts, start->run, why);
+    }
     if (start->fingerprint != s->resumed->fingerprint)
         return blv_explain(why, BLV_E_VALUE,
                            "the data are not those of the run: their fingerprint is %016" PRIx64

@@ -1,71 +1,77 @@
 /* Named values. */
 #include "store/record.h"
 
+#include "base/arena.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+const blv_value *blv_values_find(const blv_values *values, const char *name) {
+    for (size_t i = 0; i < values->count; i++)
+        if (strcmp(values->items[i].name, name) == 0)
+            return &values->items[i];
+    return NULL;
+}
+
 static blv_value *add(blv_values *values, const char *name) {
-    blv_value *items = realloc(values->items, (values->count + 1) * sizeof *items);
-    if (!items)
-        return NULL;
-    values->items = items;
-    items[values->count] = (blv_value){.name = strdup(name)};
-    return items[values->count].name ? &items[values->count++] : NULL;
-}
-
-static blv_error set_text(blv_value *value, const char *text) {
-    value->kind = BLV_VALUE_TEXT;
-    value->text = strdup(text);
-    return value->text ? BLV_OK : BLV_E_MEMORY;
-}
-
-blv_error blv_values_add_text(blv_values *values, const char *name, const char *text) {
-    blv_value *value = add(values, name);
-    return value ? set_text(value, text) : BLV_E_MEMORY;
-}
-
-static void set_real(blv_value *value, double real) {
-    value->kind = isfinite(real) ? BLV_VALUE_REAL : BLV_VALUE_NONE;
-    value->real = real;
-}
-
-blv_error blv_values_add_real(blv_values *values, const char *name, double real) {
-    blv_value *value = add(values, name);
+    char *copy = strdup(name);
+    blv_value *value = copy ? blv_array_add(&values->items, &values->count, sizeof *value) : NULL;
     if (value)
-        set_real(value, real);
-    return value ? BLV_OK : BLV_E_MEMORY;
+        value->name = copy;
+    else
+        free(copy);
+    return value;
 }
 
-blv_error blv_values_add_int(blv_values *values, const char *name, int64_t whole) {
-    blv_value *value = add(values, name);
-    if (!value)
+blv_error blv_values_set(blv_values *values, const char *name, const blv_value *from) {
+    const blv_value *known = blv_values_find(values, name);
+    char *text = from->text ? strdup(from->text) : NULL;
+    blv_value *value = known ? &values->items[known - values->items] : add(values, name);
+    if (!value || (from->text && !text)) {
+        free(text);
         return BLV_E_MEMORY;
-    value->kind = BLV_VALUE_INT;
-    value->whole = whole;
+    }
+    free(value->text);
+    *value = (blv_value){value->name, from->kind, from->real, from->whole, text};
     return BLV_OK;
 }
 
+static blv_value real_value(double real) {
+    return (blv_value){.kind = isfinite(real) ? BLV_VALUE_REAL : BLV_VALUE_NONE, .real = real};
+}
+
+blv_error blv_values_add_text(blv_values *values, const char *name, const char *text) {
+    const blv_value value = {.kind = BLV_VALUE_TEXT, .text = (char *)(size_t)text};
+    return blv_values_set(values, name, &value);
+}
+
+blv_error blv_values_add_real(blv_values *values, const char *name, double real) {
+    const blv_value value = real_value(real);
+    return blv_values_set(values, name, &value);
+}
+
+blv_error blv_values_add_int(blv_values *values, const char *name, int64_t whole) {
+    return blv_values_set(values, name, &(blv_value){.kind = BLV_VALUE_INT, .whole = whole});
+}
+
+/* ---- From parameters, from JSON ---- */
+
 static blv_error add_param(blv_values *values, const blv_param *param, const void *fields) {
     const char *field = (const char *)fields + param->offset;
-    blv_value *value = add(values, param->key);
-    if (!value)
-        return BLV_E_MEMORY;
-    if (param->type == BLV_REAL)
-        memcpy(&value->real, field, sizeof value->real);
-    else if (param->type == BLV_INT)
-        memcpy(&value->whole, field, sizeof value->whole);
-    if (param->type == BLV_REAL && !(param->words && isnan(value->real))) {
-        set_real(value, value->real);
-        return BLV_OK;
-    }
-    if (param->type == BLV_INT && !(param->words && value->whole < 0)) {
-        value->kind = BLV_VALUE_INT;
-        return BLV_OK;
-    }
     char word[BLV_TEXT_SIZE] = "";
+    double real = 0.0;
+    int64_t whole = 0;
+    if (param->type == BLV_REAL)
+        memcpy(&real, field, sizeof real);
+    else if (param->type == BLV_INT)
+        memcpy(&whole, field, sizeof whole);
+    if (param->type == BLV_REAL && !(param->words && isnan(real)))
+        return blv_values_add_real(values, param->key, real);
+    if (param->type == BLV_INT && !(param->words && whole < 0))
+        return blv_values_add_int(values, param->key, whole);
     blv_params_format(param, fields, word, sizeof word);
-    return set_text(value, word);
+    return blv_values_add_text(values, param->key, word);
 }
 
 blv_error blv_values_of_params(blv_values *values, const blv_param *params, const void *fields) {
@@ -78,55 +84,39 @@ blv_error blv_values_of_params(blv_values *values, const blv_param *params, cons
     return error;
 }
 
-static blv_error add_json(blv_values *values, const char *name, const json_t *from) {
-    blv_value *value = add(values, name);
-    if (!value)
-        return BLV_E_MEMORY;
+blv_value blv_value_of_json(const json_t *from) {
     if (json_is_real(from))
-        *value = (blv_value){value->name, BLV_VALUE_REAL, json_real_value(from), 0, NULL};
-    else if (json_is_integer(from))
-        *value = (blv_value){value->name, BLV_VALUE_INT, 0.0, json_integer_value(from), NULL};
-    else if (json_is_boolean(from))
-        *value = (blv_value){value->name, BLV_VALUE_BOOL, 0.0, json_is_true(from), NULL};
-    else if (json_is_string(from))
-        return set_text(value, json_string_value(from));
-    return BLV_OK;
+        return real_value(json_real_value(from));
+    if (json_is_integer(from))
+        return (blv_value){.kind = BLV_VALUE_INT, .whole = json_integer_value(from)};
+    if (json_is_boolean(from))
+        return (blv_value){.kind = BLV_VALUE_BOOL, .whole = json_is_true(from)};
+    if (json_is_string(from))
+        return (blv_value){.kind = BLV_VALUE_TEXT, .text = (char *)(size_t)json_string_value(from)};
+    return (blv_value){0};
 }
 
 blv_error blv_values_read(blv_values *values, const json_t *object) {
     const char *name;
-    json_t *value;
-    blv_error error = BLV_OK;
+    json_t *from;
     *values = (blv_values){0};
-    json_object_foreach((json_t *)(size_t)object, name, value) {
-        if (error == BLV_OK)
-            error = add_json(values, name, value);
+    json_object_foreach((json_t *)(size_t)object, name, from) {
+        const blv_value value = blv_value_of_json(from);
+        blv_error error = blv_values_set(values, name, &value);
+        if (error != BLV_OK) {
+            blv_values_free(values);
+            return error;
+        }
     }
-    if (error != BLV_OK)
-        blv_values_free(values);
-    return error;
-}
-
-blv_error blv_values_set(blv_values *values, const char *name, const blv_value *from) {
-    size_t i = 0;
-    while (i < values->count && strcmp(values->items[i].name, name) != 0)
-        i++;
-    char *text = from->text ? strdup(from->text) : NULL;
-    blv_value *value = i < values->count ? &values->items[i] : add(values, name);
-    if (!value || (from->text && !text)) {
-        free(text);
-        return BLV_E_MEMORY;
-    }
-    free(value->text);
-    *value = (blv_value){value->name, from->kind, from->real, from->whole, text};
     return BLV_OK;
 }
 
+/* ---- All of them ---- */
+
 blv_error blv_values_update(blv_values *values, const blv_values *from) {
-    blv_error error = BLV_OK;
-    for (size_t i = 0; i < from->count && error == BLV_OK; i++)
-        error = blv_values_set(values, from->items[i].name, &from->items[i]);
-    return error;
+    for (size_t i = 0; i < from->count; i++)
+        BLV_CHECK(blv_values_set(values, from->items[i].name, &from->items[i]));
+    return BLV_OK;
 }
 
 blv_error blv_values_copy(blv_values *to, const blv_values *from) {
@@ -135,13 +125,6 @@ blv_error blv_values_copy(blv_values *to, const blv_values *from) {
     if (error != BLV_OK)
         blv_values_free(to);
     return error;
-}
-
-const blv_value *blv_values_find(const blv_values *values, const char *name) {
-    for (size_t i = 0; i < values->count; i++)
-        if (strcmp(values->items[i].name, name) == 0)
-            return &values->items[i];
-    return NULL;
 }
 
 bool blv_value_equal(const blv_value *a, const blv_value *b) {

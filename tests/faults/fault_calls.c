@@ -109,7 +109,7 @@ WRAPPED(int, FAULT_FILE, stat, (const char *path, struct stat *about), (path, ab
 WRAPPED(int, FAULT_FILE, lstat, (const char *path, struct stat *about), (path, about), -1)
 WRAPPED(int, FAULT_FILE, link, (const char *from, const char *to), (from, to), -1)
 WRAPPED(int, FAULT_FILE, flock, (int fd, int operation), (fd, operation), -1)
-WRAPPED(int, FAULT_FILE, pipe2, (int ends[2], int flags), (ends, flags), -1)
+WRAPPED(int, FAULT_FILE, memfd_create, (const char *name, unsigned flags), (name, flags), -1)
 WRAPPED(int, FAULT_FILE, fseek, (FILE * file, long by, int from), (file, by, from), -1)
 WRAPPED(long, FAULT_FILE, ftell, (FILE * file), (file), -1)
 WRAPPED(int, FAULT_FILE, posix_spawnp,

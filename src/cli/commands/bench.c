@@ -4,9 +4,8 @@
 #include "cli/commands.h"
 #include "cli/outputs.h"
 #include "cli/progress_line.h"
-#include "cli/signals.h"
 #include "cli/store_options.h"
-#include "cli/text.h"
+#include "cli/text_table.h"
 
 #include <libgen.h>
 #include <limits.h>
@@ -22,7 +21,6 @@ typedef struct request {
     const char *name, *suites, *progress_word;
     bool markdown;
     double limits[3]; /* of each kind; 0: not given */
-    cli_progress progress;
 } request;
 
 static const cli_argument table[] = {
@@ -48,23 +46,23 @@ static const cli_argument table[] = {
                "processes that run at the same time (default 1)", .from = 1, .to = 1024),
     CLI_OPTION("threads", WHOLE, request, bench.threads, "N", "threads of each run (default 1)",
                .from = 1, .to = 4096),
+    CLI_HEADING(DATA),
     CLI_OPTION("data", TEXT, request, bench.data_folders[0], "DIR",
-               "folder of the data (default: BILEVEL_DATA)", .section = CLI_SECTION_DATA),
+               "folder of the data (default: BILEVEL_DATA)"),
     CLI_OPTION("suites", TEXT, request, suites, "DIR",
-               "folder of the suites (default: those that are installed)",
-               .section = CLI_SECTION_DATA),
+               "folder of the suites (default: those that are installed)"),
+    CLI_HEADING(OUTPUT),
     CLI_OPTION("out", TEXT, request, bench.out, "DIR",
                "folder of what is written (default bench-SUITE); runs that are finished there are "
                "not made again",
-               .letter = 'o', .section = CLI_SECTION_OUTPUT),
-    CLI_OPTION("markdown", FLAG, request, markdown, NULL, "print the results as Markdown",
-               .section = CLI_SECTION_OUTPUT),
+               .letter = 'o'),
+    CLI_OPTION("markdown", FLAG, request, markdown, NULL, "print the results as Markdown"),
     CLI_OPTION("no-plots", FLAG, request, bench.no_plots, NULL,
-               "a page without plots; gnuplot is not needed", .section = CLI_SECTION_OUTPUT),
-    CLI_OPTION("progress", TEXT, request, progress_word, "lines|none",
-               "a line on standard error for each run (default: on a terminal)",
-               .section = CLI_SECTION_OUTPUT),
-    CLI_INCLUDE(cli_store_table, request, store, CLI_SECTION_STORE),
+               "a page without plots; gnuplot is not needed"),
+    CLI_OPTION("progress", WORD, request, progress_word, "lines|none",
+               "a line on standard error for each run (default: on a terminal)"),
+    CLI_HEADING(STORE),
+    CLI_INCLUDE(cli_store_table, request, store),
     CLI_END};
 
 static blv_error check(void *field, blv_message *why) {
@@ -80,9 +78,6 @@ static blv_error check(void *field, blv_message *why) {
         asked->bench.has_limit = true;
         asked->bench.limit = (bench_limit){(bench_limit_kind)kind, asked->limits[kind]};
     }
-    if (!cli_progress_choose(asked->progress_word, false, &asked->progress))
-        return blv_explain(why, BLV_E_ARGUMENT, "--progress '%s': expected lines or none",
-                           asked->progress_word);
     return BLV_OK;
 }
 
@@ -107,45 +102,29 @@ static const char *own_suites(char folder[PATH_MAX]) {
 
 /* ---- The list ---- */
 
-static blv_error list_one(report_table *lines, const char *path, blv_message *why) {
-    bench_suite suite;
-    char limit[64], count[64];
-    blv_error error = bench_suite_read(&suite, path, false, why);
-    if (error != BLV_OK)
-        return error;
-    bench_limit_text(&suite.limit, limit);
-    snprintf(count, sizeof count, "%zu x %zu x %llu", suite.variant_count, suite.entry_count,
-             (unsigned long long)suite.seeds);
-    report_table_row(
-        lines, (const char *[]){suite.name, count,
-                                suite.has_command ? bench_command_words[suite.command] : limit,
-                                suite.title});
-    bench_suite_free(&suite);
-    return BLV_OK;
-}
-
 static int list_suites(const char *folder, bool is_named) {
     report_table lines = {.align = "lrll"};
-    blv_message why = {0};
     size_t count = 0;
     char **paths = bench_suite_list(folder, &count);
-    blv_error error = paths ? BLV_OK : BLV_E_MEMORY;
-    report_table_row(&lines, (const char *[]){"SUITE", "RUNS", "EACH", "TITLE"});
-    for (size_t i = 0; paths && i < count; i++) {
-        if (error == BLV_OK)
-            error = list_one(&lines, paths[i], &why);
+    cli_expect(paths ? BLV_OK : BLV_E_MEMORY);
+    if (count == 0)
+        cli_die("there are no suites%s%s; --suites DIR names their folder", is_named ? " in " : "",
+                is_named ? folder : "");
+    report_table_add(&lines, "SUITE\tRUNS\tEACH\tTITLE");
+    for (size_t i = 0; i < count; i++) {
+        bench_suite suite;
+        char limit[64];
+        cli_expect(bench_suite_read(&suite, paths[i], false, &cli_why));
+        bench_limit_text(&suite.limit, limit);
+        report_table_add(&lines, "%s\t%zu x %zu x %llu\t%s\t%s", suite.name, suite.variant_count,
+                         suite.entry_count, (unsigned long long)suite.seeds,
+                         suite.has_command ? bench_command_words[suite.command] : limit,
+                         suite.title);
+        bench_suite_free(&suite);
         free(paths[i]);
     }
     free(paths);
-    if (error == BLV_OK && count == 0)
-        error = blv_explain(&why, BLV_E_FILE,
-                            "there are no suites%s%s; --suites DIR names their folder",
-                            is_named ? " in " : "", is_named ? folder : "");
-    if (error == BLV_OK)
-        error = report_table_print(&lines, REPORT_AS_TEXT, 0, stdout);
-    report_table_free(&lines);
-    if (error != BLV_OK)
-        return cli_reject(error, why.text);
+    cli_table_print(&lines, 0, stdout);
     puts("\nRuns: variants x solvers with settings x seeds. 'bilevel bench SUITE' runs one.");
     return CLI_DONE;
 }
@@ -155,7 +134,7 @@ static int list_suites(const char *folder, bool is_named) {
 static blv_error open_store(void *context, blv_store **store, blv_message *why) {
     const request *asked = context;
     (void)why;
-    return cli_store_open(store, &asked->store) == CLI_DONE ? BLV_OK : BLV_E_FILE;
+    return cli_store_open(store, &asked->store, 0.0) == CLI_DONE ? BLV_OK : BLV_E_FILE;
 }
 
 static void follow(void *context, blv_run *run) {
@@ -173,92 +152,74 @@ static void print_line(void *context, const char *text) {
     fprintf(stderr, "%s\n", text);
 }
 
-static void remark(void *context, const char *text) {
-    (void)context;
-    cli_complain("%s", text);
-}
-
 /* All files are there, or none is changed. */
-static int write_files(const bench_results *results) {
+static void write_files(const bench_results *results) {
     cli_outputs outputs = {0};
-    int code = CLI_DONE;
-    for (const bench_file *f = bench_files; f->name && code == CLI_DONE; f++) {
+    for (const bench_file *f = bench_files; f->name; f++) {
         cli_text text;
-        blv_message why = {0};
-        blv_error error = f->put(results, cli_text_begin(&text), &why);
+        cli_expect(f->put(results, cli_text_begin(&text), &cli_why));
         char *whole = cli_text_end(&text);
         char *path = cli_print("%s/%s", results->bench->folder, f->name);
-        code = error == BLV_OK ? cli_outputs_bytes(&outputs, path, whole, text.size)
-                               : cli_reject(error, why.text);
+        cli_outputs_bytes(&outputs, path, whole, text.size);
         free(whole);
         free(path);
     }
-    return cli_outputs_finish(&outputs, code);
-}
-
-static int show_results(const bench *b, report_form form) {
-    bench_results results;
-    blv_error error = bench_results_make(&results, b);
-    int code = error == BLV_OK ? write_files(&results) : cli_reject(error, NULL);
-    if (code == CLI_DONE) {
-        error = bench_results_print(&results, form, stdout);
-        code = error == BLV_OK ? CLI_DONE : cli_reject(error, NULL);
-    }
-    bench_results_free(&results);
-    return code;
+    cli_outputs_commit(&outputs);
 }
 
 static int run_suite(request *asked, const char *folder) {
-    bench b = {0};
-    char *path = NULL;
-    blv_message why = {0};
-    blv_error error = bench_suite_find(asked->name, folder, &path, &why);
+    static char *path;
+    static bench b;
+    bench_results results;
+    cli_expect(bench_suite_find(asked->name, folder, &path, &cli_why));
     asked->bench.suite = path;
-    if (error == BLV_OK)
-        error = bench_open(&b, &asked->bench, &why);
-    if (error == BLV_OK) {
-        cli_signals_begin();
-        error = bench_run_all(&b, &why);
-        cli_signals_end();
-    }
+    cli_expect(bench_open(&b, &asked->bench, &cli_why));
+    cli_signals_begin();
+    blv_error error = bench_run_all(&b, &cli_why);
+    cli_signals_end();
     if (error == BLV_E_STOPPED)
-        blv_explain(&why, error, "stopped; the same command resumes it");
-    int code = error == BLV_OK
-                   ? show_results(&b, asked->markdown ? REPORT_AS_MARKDOWN : REPORT_AS_TEXT)
-                   : cli_reject(error, why.text);
-    bench_close(&b);
-    free(path);
-    return code;
+        blv_explain(&cli_why, error, "stopped; the same command resumes it");
+    cli_expect(error);
+    cli_expect(bench_results_make(&results, &b));
+    write_files(&results);
+    cli_expect(bench_results_print(&results, asked->markdown ? REPORT_AS_MARKDOWN : REPORT_AS_TEXT,
+                                   stdout));
+    bench_results_free(&results);
+    return CLI_DONE;
 }
 
-int cmd_bench(int argc, char **argv) {
-    static const cli_arguments arguments = {
-        .table = table,
-        .check = check,
-        .doc = "Run an experiment of the literature with many solvers, and print the results.\v"
-               "SUITE is the name of one that 'bilevel bench list' shows, or a file of yours. The "
-               "folder gets index.html with the plots, points.csv and points.json with every "
-               "point. An interrupted benchmark resumes when it is called again. docs/bench.md has "
-               "the protocol. Exit status: 0 done, 1 stopped or failed, 2 bad usage or input, or "
-               "data that are not there."};
+static int run(void *of) {
+    request *asked = of;
+    bench_request *b = &asked->bench;
     char own[PATH_MAX];
-    request asked = {.bench = {.solvers = "papers",
-                               .grid = "default",
-                               .jobs = 1,
-                               .threads = 1,
-                               .data_folders = {NULL, getenv("BILEVEL_DATA")},
-                               .command = argv,
-                               .command_count = (size_t)argc,
-                               .context = &asked,
-                               .open_store = open_store,
-                               .follow = follow,
-                               .stopped = stopped,
-                               .remark = remark}};
-    if (!cli_read_arguments(&arguments, argc, argv, &asked))
-        return CLI_DONE;
-    asked.bench.store_must_work = cli_store_is_named(&asked.store);
-    asked.bench.progress = asked.progress == CLI_PROGRESS_NONE ? NULL : print_line;
-    const char *folder = asked.suites ? asked.suites : own_suites(own);
-    return strcmp(asked.name, "list") == 0 ? list_suites(folder, asked.suites != NULL)
-                                           : run_suite(&asked, folder);
+    const char *folder = asked->suites ? asked->suites : own_suites(own);
+    if (strcmp(asked->name, "list") == 0)
+        return list_suites(folder, asked->suites != NULL);
+    b->data_folders[1] = getenv("BILEVEL_DATA");
+    b->command = cli_typed.items;
+    b->command_count = cli_typed.count;
+    b->context = asked;
+    b->store_must_work = cli_store_is_named(&asked->store);
+    if (cli_progress_choose(asked->progress_word, false) != CLI_PROGRESS_NONE)
+        b->progress = print_line;
+    return run_suite(asked, folder);
 }
+
+static const request defaults = {.bench = {.solvers = "papers",
+                                           .grid = "default",
+                                           .jobs = 1,
+                                           .threads = 1,
+                                           .open_store = open_store,
+                                           .follow = follow,
+                                           .stopped = stopped,
+                                           .remark = cli_note}};
+
+const cli_command cmd_bench = CLI_COMMAND(
+    "bench", "SUITE", "run an experiment of the literature with many solvers", request, table, run,
+    "Run an experiment of the literature with many solvers, and print the results.\v"
+    "SUITE is the name of one that 'bilevel bench list' shows, or a file of yours. The "
+    "folder gets index.html with the plots, points.csv and points.json with every point. An "
+    "interrupted benchmark resumes when it is called again. docs/bench.md has the protocol. "
+    "Exit status: 0 done, 1 stopped or failed, 2 bad usage or input, or data that are not "
+    "there.",
+    .defaults = &defaults, .check = check);

@@ -16,7 +16,7 @@ static const cli_argument table[] = {
     CLI_POSITION(TEXT, request, instance.name, "PROBLEM", "no problem is named"),
     CLI_OPTION("seed", WHOLE, request, seed, "N", "seed of the random point (default 0)"),
     CLI_OPTION("json", FLAG, request, json, NULL, "print JSON on standard output"),
-    CLI_INCLUDE(cli_problem_table, request, instance, CLI_SECTION_PROBLEM), CLI_END};
+    CLI_INCLUDE(cli_problem_table, request, instance), CLI_END};
 
 static void print_report(const blv_check_report *report) {
     report_table lines = {.align = "lrrrl"};
@@ -37,51 +37,33 @@ static json_t *describe_report(const cli_instance *instance, const blv_check_rep
     json_t *items = cli_json_array();
     for (size_t i = 0; i < report->count; i++) {
         const blv_check_item *item = &report->item[i];
-        json_t *entry = cli_json_object();
-        cli_json_set(entry, "what", cli_json_text(item->what));
-        cli_json_set(entry, "error", cli_json_real(item->error));
-        cli_json_set(entry, "allowed", cli_json_real(item->allowed));
-        cli_json_set(entry, "worst",
-                     item->worst == SIZE_MAX ? json_null() : cli_json_whole(item->worst));
-        cli_json_set(entry, "ok", json_boolean(item->ok));
-        cli_json_append(items, entry);
+        json_t *worst = item->worst == SIZE_MAX ? json_null() : cli_json_whole(item->worst);
+        cli_json_append(items, cli_json_put(cli_json_object(), "what", cli_json_text(item->what),
+                                            "error", cli_json_real(item->error), "allowed",
+                                            cli_json_real(item->allowed), "worst", worst, "ok",
+                                            json_boolean(item->ok), NULL));
     }
-    json_t *object = cli_json_object();
-    cli_json_set(object, "problem", cli_json_text(instance->family->name));
-    cli_json_set(object, "precision",
-                 cli_json_text(cli_precision_word(instance->options.precision)));
-    cli_json_set(object, "problem_parameters",
-                 cli_json_values(instance->family->params, instance->params));
-    cli_json_set(object, "ok", json_boolean(report->ok));
-    cli_json_set(object, "items", items);
-    return object;
+    return cli_json_put(cli_json_object(), "problem", cli_json_text(instance->family->name),
+                        "precision", cli_json_text(cli_precision_word(instance->options.precision)),
+                        "problem_parameters",
+                        cli_json_values(instance->family->params, instance->params), "ok",
+                        json_boolean(report->ok), "items", items, NULL);
 }
 
-static int check(request *asked) {
-    cli_instance *instance = &asked->instance;
-    int code = cli_instance_create(instance);
-    if (code != CLI_DONE)
-        return code;
-    blv_message why = {0};
+static int check(void *of) {
+    request *asked = of;
     blv_check_report report = {0};
     const double scale = 1.0;
-    blv_error error = blv_problem_check(instance->problem, asked->seed, scale, &report, &why);
-    if (error != BLV_OK)
-        return cli_reject(error, why.text);
+    cli_instance_create(&asked->instance);
+    cli_expect(blv_problem_check(asked->instance.problem, asked->seed, scale, &report, &cli_why));
     if (asked->json)
-        cli_json_print(describe_report(instance, &report));
+        cli_json_print(describe_report(&asked->instance, &report));
     else
         print_report(&report);
     return report.ok ? CLI_DONE : CLI_FAILED;
 }
 
-int cmd_check(int argc, char **argv) {
-    static const cli_arguments arguments = {
-        .table = table,
-        .doc = "Compare every oracle of PROBLEM with central differences at a random point.\v"
-               "Exit status: 0 every oracle agrees, 1 some do not, 2 bad usage."};
-    request asked = {0};
-    int code = cli_read_arguments(&arguments, argc, argv, &asked) ? check(&asked) : CLI_DONE;
-    cli_instance_free(&asked.instance);
-    return code;
-}
+const cli_command cmd_check = CLI_COMMAND(
+    "check", "PROBLEM", "compare a problem's derivatives with differences", request, table, check,
+    "Compare every oracle of PROBLEM with central differences at a random point.\v"
+    "Exit status: 0 every oracle agrees, 1 some do not, 2 bad usage.");

@@ -3,9 +3,9 @@
 #include "base/message.h"
 #include "cli/commands.h"
 #include "cli/data_files.h"
+#include "cli/json.h"
 #include "cli/outputs.h"
 #include "cli/suspect_images.h"
-#include "cli/text.h"
 #include "cli/text_table.h"
 #include "cli/training_options.h"
 #include "store/run_info.h"
@@ -59,7 +59,7 @@ static const cli_argument table[] = {
     CLI_OPTION("image", CUSTOM, request, image, "auto|none|WIDTHxHEIGHT[x3]",
                "what picture a row is, for the page of 'bilevel report' (default auto)",
                .take = cli_image_parse),
-    CLI_INCLUDE(cli_training_table, request, training, CLI_SECTION_OWN),
+    CLI_INCLUDE(cli_training_table, request, training),
     CLI_END};
 
 static blv_error check(void *of, blv_message *why) {
@@ -77,13 +77,6 @@ static blv_error check(void *of, blv_message *why) {
                            "--false-alarms needs --val: rows whose labels are right");
     return cli_training_check(&asked->training, why);
 }
-
-static const cli_arguments arguments = {
-    .table = table,
-    .doc = "Find wrong labels in TRAIN, with the help of rows whose labels are right.\v"
-           "Without --val a share of TRAIN replaces them, wrong labels included. Exit status: 0 "
-           "done, 1 a run failed or was stopped, 2 bad usage or input.",
-    .check = check};
 
 /* ---- The record of the request ---- */
 
@@ -129,7 +122,7 @@ static const char *label_of(const finding *f, size_t row) {
 
 /* ---- Files ---- */
 
-static bool print_rows(FILE *file, const void *context) {
+static void print_rows(FILE *file, const void *context) {
     const finding *f = context;
     const blv_clean_result *r = f->result;
     fputs("row,label,weight,verdict,probability,believed\n", file);
@@ -145,7 +138,6 @@ static bool print_rows(FILE *file, const void *context) {
         report_csv_text(file, class_of(f, r->believed[row]));
         fputc('\n', file);
     }
-    return true;
 }
 
 /* TRAIN as it is in the file, all digits and no scaling. */
@@ -162,26 +154,25 @@ static blv_error cleaned_file(const finding *f, blv_dataset **cleaned, blv_messa
     return error;
 }
 
-static int write_cleaned(const finding *f, cli_outputs *outputs) {
+static void write_cleaned(const finding *f, cli_outputs *outputs) {
     const char *path = f->asked->clean;
     const char *format = cli_part_format(path, blv_dataset_view_of(f->sets->train));
     blv_dataset *cleaned = NULL;
     blv_message why = {0};
-    if (!format)
-        return CLI_REJECTED;
     blv_error error = cleaned_file(f, &cleaned, &why);
-    int code = error == BLV_OK ? cli_outputs_write(outputs, path, cleaned, format)
-                               : cli_reject(error, why.text);
+    if (error == BLV_OK)
+        cli_outputs_write(outputs, path, cleaned, format);
+    else
+        outputs->code = cli_reject(error, why.text);
     blv_dataset_release(cleaned);
-    return code;
 }
 
 static int write_files(const finding *f) {
     cli_outputs outputs = {0};
-    int code = f->asked->out ? cli_outputs_print(&outputs, f->asked->out, print_rows, f) : CLI_DONE;
-    if (code == CLI_DONE && f->asked->clean)
-        code = write_cleaned(f, &outputs);
-    return cli_outputs_finish(&outputs, code);
+    cli_outputs_print(&outputs, f->asked->out, print_rows, f);
+    if (f->asked->clean)
+        write_cleaned(f, &outputs);
+    return cli_outputs_finish(&outputs);
 }
 
 /* ---- Text ---- */
@@ -381,43 +372,34 @@ static int find(const request *asked, const blv_task_sets *sets, cli_task_hooks 
     return code;
 }
 
-static int clean(request *asked, cli_task_facts *facts, const cli_resume *resume) {
-    blv_task_sets *sets = NULL;
+static int clean(request *asked, const cli_resume *resume) {
     cli_task_hooks task = {0};
-    int code = cli_training_read(&asked->training, asked->truth, &sets);
-    if (code == CLI_DONE)
-        code = cli_image_check(&asked->image, sets);
-    if (code == CLI_DONE)
-        code = cli_part_try(asked->out, asked->clean, sets->train);
-    if (code == CLI_DONE && facts) {
-        describe(asked, facts);
-        task.session.facts = cli_task_facts_info(facts, "clean", request_fields, asked);
-    }
-    if (code == CLI_DONE)
-        code = cli_task_open(&task, &asked->training.task, resume);
-    if (code == CLI_DONE)
-        code = find(asked, sets, &task);
+    blv_task_sets *sets = cli_training_read(&asked->training, asked->truth);
+    cli_image_check(&asked->image, sets);
+    cli_part_try(asked->out, asked->clean, sets->train);
+    describe(asked, &task.facts);
+    cli_task_begin(&task, "clean", request_fields, asked, &asked->training.task, resume);
+    int code = find(asked, sets, &task);
     cli_task_close(&task);
     blv_task_sets_destroy(sets);
     return code;
 }
 
-int cmd_clean(int argc, char **argv) {
-    request asked = {.training.reading = cli_training_reading, .folds = USUAL_FOLDS};
-    cli_task_facts facts = cli_task_facts_begin(argc, argv);
-    int code = CLI_DONE;
-    if (cli_read_arguments(&arguments, argc, argv, &asked))
-        code = clean(&asked, &facts, NULL);
-    cli_task_facts_free(&facts);
-    cli_settings_free(&asked.training.settings);
-    return code;
+static int run(void *asked) {
+    return clean(asked, NULL);
 }
 
 int cli_clean_resume(const cli_resume *resume) {
-    request asked = {.folds = 0};
-    int code = cli_training_restore(request_fields, &asked, &asked.training, resume);
-    if (code == CLI_DONE)
-        code = clean(&asked, NULL, resume);
-    blv_record_free(request_fields, &asked);
-    return code;
+    static request asked;
+    cli_training_restore(request_fields, &asked, &asked.training, resume);
+    return clean(&asked, resume);
 }
+
+static const request defaults = {.training = CLI_TRAINING_DEFAULTS, .folds = USUAL_FOLDS};
+
+const cli_command cmd_clean = CLI_COMMAND(
+    "clean", "TRAIN", "find wrong labels in a data file", request, table, run,
+    "Find wrong labels in TRAIN, with the help of rows whose labels are right.\v"
+    "Without --val a share of TRAIN replaces them, wrong labels included. Exit status: 0 "
+    "done, 1 a run failed or was stopped, 2 bad usage or input.",
+    .defaults = &defaults, .check = check);

@@ -5,7 +5,6 @@
 #include "cli/json.h"
 #include "cli/outputs.h"
 #include "cli/selection_options.h"
-#include "cli/text.h"
 #include "cli/text_table.h"
 #include "report/table.h"
 
@@ -19,74 +18,68 @@
 
 enum { MOST_SEEDS = 1000, MOST_TASKS = 10000, MOST_MEMORY = 1000000000, INDENT = 2 };
 
-typedef struct methods {
-    size_t count;
-    const blv_selection_method **items;
-} methods;
-
 typedef struct request {
     cli_selection_options options;
-    size_t tasks, memory, seeds;
-    methods methods;
-    bool imbalanced, task_known, sensitivity;
-    const char *out; /* folder, or NULL */
+    blv_continual_options continual; /* without what the options above have */
+    const char *out;                 /* folder, or NULL */
+
+    blv_dataset *rows, *test;
+    blv_continual_result *result;
 } request;
 
 /* ---- The command line ---- */
 
 static blv_error take_methods(void *field, const char *text, blv_message *why) {
-    methods *list = field;
+    blv_continual_options *options = field;
+    const blv_selection_method **list = NULL;
     char *copy = cli_print("%s", text), *rest = copy;
-    blv_error error = BLV_OK;
-    list->count = 0;
-    for (char *word; error == BLV_OK && (word = strsep(&rest, ","));) {
-        const blv_selection_method *method = blv_selection_method_find(word, why);
-        list->items = cli_grow(list->items, list->count + 1, sizeof *list->items);
-        list->items[list->count++] = method;
-        error = method ? BLV_OK : BLV_E_NAME;
+    size_t count = 0;
+    for (char *word; (word = strsep(&rest, ",")); count++) {
+        list = cli_grow(list, count + 1, sizeof *list);
+        options->methods = list;
+        list[count] = blv_selection_method_find(word, why);
+        if (!list[count])
+            return BLV_E_NAME;
     }
+    options->method_count = count;
     free(copy);
-    return error;
+    return BLV_OK;
 }
 
 static const cli_argument table[] = {
-    CLI_OPTION("tasks", WHOLE, request, tasks, "N",
+    CLI_OPTION("tasks", WHOLE, request, continual.tasks, "N",
                "tasks; the classes are dealt out in their order (default 5)", .from = 2,
                .to = MOST_TASKS),
-    CLI_OPTION("memory", WHOLE, request, memory, "K",
+    CLI_OPTION("memory", WHOLE, request, continual.memory, "K",
                "rows in memory, all tasks together (default 100)", .from = 1, .to = MOST_MEMORY),
-    CLI_OPTION("methods", CUSTOM, request, methods, "A,B,...",
+    CLI_OPTION("methods", CUSTOM, request, continual, "A,B,...",
                "how rows for the memory are chosen, as in 'bilevel coreset --help' (default "
                "bcsr,d-tfbo,s-tfbo,uniform)",
                .take = take_methods),
-    CLI_OPTION("seeds", WHOLE, request, seeds, "N",
+    CLI_OPTION("seeds", WHOLE, request, continual.seeds, "N",
                "runs of each, with seeds from --seed on (default 3)", .from = 1, .to = MOST_SEEDS),
-    CLI_OPTION("imbalanced", FLAG, request, imbalanced, NULL,
+    CLI_OPTION("imbalanced", FLAG, request, continual.imbalanced, NULL,
                "classes keep from all to a tenth of their rows, by chance"),
-    CLI_OPTION("task-known", FLAG, request, task_known, NULL,
+    CLI_OPTION("task-known", FLAG, request, continual.task_known, NULL,
                "answer with one of the classes of the row's task; else of all classes so far"),
-    CLI_OPTION("sensitivity", FLAG, request, sensitivity, NULL,
+    CLI_OPTION("sensitivity", FLAG, request, continual.sensitivity, NULL,
                "run every bilevel method with the initial values 5, 2, 4, 6 and 8 (see "
                "--initial)"),
     CLI_OPTION("out", TEXT, request, out, "DIR", "write results.csv and accuracies.csv there",
                .letter = 'o'),
-    CLI_INCLUDE(cli_selection_table, request, options, CLI_SECTION_OWN),
+    CLI_INCLUDE(cli_selection_table, request, options),
     CLI_END};
 
 static blv_error check(void *of, blv_message *why) {
     request *asked = of;
-    if (asked->sensitivity && asked->options.selection.first > 0.0)
+    if (asked->continual.sensitivity && asked->options.select.selection.first > 0.0)
         return blv_explain(why, BLV_E_ARGUMENT, "--sensitivity or --initial, one of the two");
+    if (asked->continual.memory < asked->continual.tasks)
+        return blv_explain(why, BLV_E_ARGUMENT,
+                           "--memory %zu: expected at least one row for each of %zu tasks",
+                           asked->continual.memory, asked->continual.tasks);
     return cli_selection_check(&asked->options, why);
 }
-
-static const cli_arguments arguments = {
-    .table = table,
-    .doc = "Learn the classes of DATA task by task, remembering few rows of earlier tasks, and "
-           "compare ways to choose these rows.\v"
-           "Without --test a fifth of DATA is tested on. Exit status: 0 done, 1 a run failed, 2 "
-           "bad usage or input.",
-    .check = check};
 
 /* ---- Files ---- */
 
@@ -97,70 +90,63 @@ static void put_pass(FILE *file, const blv_continual_pass *p) {
     fprintf(file, ",%" PRIu64, p->seed);
 }
 
-static void put_number(FILE *file, double value) {
-    fputc(',', file);
-    report_csv_number(file, value);
-}
-
-static bool print_results(FILE *file, const void *context) {
+static void print_results(FILE *file, const void *context) {
     const blv_continual_result *r = context;
     fputs("method,initial,seed,average,forgetting,seconds\n", file);
     for (size_t i = 0; i < r->pass_count; i++) {
         const blv_continual_pass *p = &r->passes[i];
+        const double numbers[] = {p->average, p->forgetting, p->seconds};
         put_pass(file, p);
-        put_number(file, p->average);
-        put_number(file, p->forgetting);
-        put_number(file, p->seconds);
+        for (size_t k = 0; k < 3; k++) {
+            fputc(',', file);
+            report_csv_number(file, numbers[k]);
+        }
         fputc('\n', file);
     }
-    return true;
 }
 
-static bool print_accuracies(FILE *file, const void *context) {
+static void print_accuracies(FILE *file, const void *context) {
     const blv_continual_result *r = context;
     fputs("method,initial,seed,after,task,accuracy\n", file);
     for (size_t i = 0; i < r->pass_count; i++)
         for (size_t t = 0; t < r->tasks; t++)
             for (size_t j = 0; j <= t; j++) {
-                const blv_continual_pass *p = &r->passes[i];
-                put_pass(file, p);
-                fprintf(file, ",%zu,%zu", t + 1, j + 1);
-                put_number(file, p->accuracy[t * r->tasks + j]);
+                put_pass(file, &r->passes[i]);
+                fprintf(file, ",%zu,%zu,", t + 1, j + 1);
+                report_csv_number(file, r->passes[i].accuracy[t * r->tasks + j]);
                 fputc('\n', file);
             }
-    return true;
 }
 
-static int make_folder(const char *path) {
+static void make_folder(const char *path) {
     struct stat found;
-    if (!path || mkdir(path, 0777) == 0)
-        return CLI_DONE;
-    if (errno == EEXIST && stat(path, &found) == 0 && S_ISDIR(found.st_mode))
-        return CLI_DONE;
-    cli_complain("%s: cannot be made or is no folder: %s", path, strerror(errno));
-    return CLI_REJECTED;
+    if (mkdir(path, 0777) == 0 ||
+        (errno == EEXIST && stat(path, &found) == 0 && S_ISDIR(found.st_mode)))
+        return;
+    cli_die("%s: cannot be made or is no folder: %s", path, strerror(errno));
 }
 
-static int write_files(const char *folder, const blv_continual_result *r) {
-    char *results = cli_print("%s/results.csv", folder);
-    char *accuracies = cli_print("%s/accuracies.csv", folder);
+static void write_files(const request *asked) {
+    char *results = cli_print("%s/results.csv", asked->out);
+    char *accuracies = cli_print("%s/accuracies.csv", asked->out);
     cli_outputs outputs = {0};
-    int code = cli_outputs_print(&outputs, results, print_results, r);
-    if (code == CLI_DONE)
-        code = cli_outputs_print(&outputs, accuracies, print_accuracies, r);
-    code = cli_outputs_finish(&outputs, code);
+    cli_outputs_print(&outputs, results, print_results, asked->result);
+    cli_outputs_print(&outputs, accuracies, print_accuracies, asked->result);
+    cli_outputs_commit(&outputs);
     free(results);
     free(accuracies);
-    return code;
 }
 
 /* ---- Text and JSON ---- */
 
-static void print_text(const request *asked, const blv_continual_result *r) {
+static void print_text(const request *asked) {
+    const blv_continual_result *r = asked->result;
     report_table shown = {.align = "lrrrrr"};
     printf("%s: %zu tasks%s, memory %zu, %zu seed%s, %s\n\n", asked->options.data, r->tasks,
-           asked->imbalanced ? ", imbalanced" : "", r->memory, r->seeds, r->seeds == 1 ? "" : "s",
-           asked->task_known ? "the task of a row is known" : "classes of all tasks so far");
+           asked->continual.imbalanced ? ", imbalanced" : "", r->memory, r->seeds,
+           r->seeds == 1 ? "" : "s",
+           asked->continual.task_known ? "the task of a row is known"
+                                       : "classes of all tasks so far");
     report_table_add(&shown, "METHOD\tINITIAL\tA_T\tFROM - TO\tFGT_T\tCHOOSING");
     for (size_t i = 0; i < r->summary_count; i++) {
         const blv_continual_summary *s = &r->summaries[i];
@@ -172,7 +158,7 @@ static void print_text(const request *asked, const blv_continual_result *r) {
                          s->seconds);
     }
     cli_table_print(&shown, INDENT, stdout);
-    if (asked->sensitivity)
+    if (asked->continual.sensitivity)
         printf("\nRelative change of A_T from the first initial value to the mean of the others\n");
     for (size_t m = 0; m < r->change_count; m++)
         if (!isnan(r->changes[m].change))
@@ -188,8 +174,9 @@ static const blv_field summary_fields[] = {BLV_FIELD(blv_continual_summary, aver
                                            BLV_FIELD(blv_continual_summary, seconds, REAL),
                                            {0}};
 
-static void print_json(const request *asked, const blv_continual_result *r) {
-    json_t *object = cli_json_object(), *all = cli_json_array(), *changes = cli_json_object();
+static void print_json(const request *asked) {
+    const blv_continual_result *r = asked->result;
+    json_t *all = cli_json_array(), *changes = cli_json_object();
     for (size_t i = 0; i < r->summary_count; i++) {
         json_t *item = cli_json_object();
         const blv_continual_summary *s = &r->summaries[i];
@@ -201,48 +188,25 @@ static void print_json(const request *asked, const blv_continual_result *r) {
     for (size_t m = 0; m < r->change_count; m++)
         if (r->changes[m].method->is_bilevel)
             cli_json_set(changes, r->changes[m].method->name, cli_json_real(r->changes[m].change));
-    cli_json_set(object, "data", cli_json_text(asked->options.data));
-    cli_json_set(object, "tasks", cli_json_whole(r->tasks));
-    cli_json_set(object, "memory", cli_json_whole(r->memory));
-    cli_json_set(object, "seeds", cli_json_whole(r->seeds));
-    cli_json_set(object, "imbalanced", json_boolean(asked->imbalanced));
-    cli_json_set(object, "task_known", json_boolean(asked->task_known));
-    cli_json_set(object, "methods", all);
-    cli_json_set(object, "relative_change", changes);
-    cli_json_print(object);
+    cli_json_print(cli_json_put(cli_json_object(), "data", cli_json_text(asked->options.data),
+                                "tasks", cli_json_whole(r->tasks), "memory",
+                                cli_json_whole(r->memory), "seeds", cli_json_whole(r->seeds),
+                                "imbalanced", json_boolean(asked->continual.imbalanced),
+                                "task_known", json_boolean(asked->continual.task_known), "methods",
+                                all, "relative_change", changes, NULL));
 }
 
 /* ---- The command ---- */
 
-static int expect_tasks(const request *asked, const blv_dataset *rows) {
-    const size_t classes = blv_dataset_view_of(rows)->classes;
-    if (asked->tasks > classes) {
-        cli_complain("%s: %zu classes; expected at least one for each of %zu tasks",
-                     asked->options.data, classes, asked->tasks);
-        return CLI_REJECTED;
-    }
-    if (asked->memory >= asked->tasks)
-        return CLI_DONE;
-    cli_complain("--memory %zu: expected at least one row for each of %zu tasks", asked->memory,
-                 asked->tasks);
-    return CLI_REJECTED;
-}
-
 /* Without --test a fifth of the rows is tested on, and not trained on. */
-static int hold_out(const request *asked, blv_dataset **rows, blv_dataset **test) {
+static void hold_out(request *asked) {
     static const double sizes[] = {0.8, 0.2};
     blv_dataset *part[2] = {NULL, NULL};
-    blv_message why = {0};
-    if (*test)
-        return CLI_DONE;
-    blv_error error =
-        blv_dataset_split(*rows, sizes, 2, true, asked->options.selection.seed, part, &why);
-    if (error != BLV_OK)
-        return cli_reject(error, why.text);
-    blv_dataset_release(*rows);
-    *rows = part[0];
-    *test = part[1];
-    return CLI_DONE;
+    cli_expect(
+        blv_dataset_split(asked->rows, sizes, 2, true, asked->continual.seed, part, &cli_why));
+    blv_dataset_release(asked->rows);
+    asked->rows = part[0];
+    asked->test = part[1];
 }
 
 /* A pass that is done, in a line. */
@@ -252,56 +216,46 @@ static int show_pass(void *context, const blv_task_progress *progress) {
     return 0;
 }
 
-static int compare(const request *asked, const blv_dataset *rows, const blv_dataset *test) {
+static int compare(void *of) {
+    request *asked = of;
     const cli_selection_options *o = &asked->options;
-    const blv_continual_options options = {.size = sizeof options,
-                                           .methods = asked->methods.items,
-                                           .method_count = asked->methods.count,
-                                           .tasks = asked->tasks,
-                                           .memory = asked->memory,
-                                           .seeds = asked->seeds,
-                                           .seed = o->selection.seed,
-                                           .threads = o->selection.threads,
-                                           .imbalanced = asked->imbalanced,
-                                           .task_known = asked->task_known,
-                                           .sensitivity = asked->sensitivity,
-                                           .net = o->net,
-                                           .steps = o->steps,
-                                           .selection = o->selection};
+    blv_continual_options *options = &asked->continual;
+    options->selection = o->select.selection;
+    options->seed = o->select.selection.seed;
+    options->threads = o->select.selection.threads;
+    options->net = o->select.net;
+    options->steps = o->select.steps;
     const blv_task_hooks hooks = {.size = sizeof hooks,
                                   .progress = o->json || o->quiet ? NULL : show_pass};
-    blv_continual_result *result = NULL;
-    blv_message why = {0};
-    blv_error error = blv_continual(rows, test, &options, &result, &hooks, &why);
-    if (error != BLV_OK) {
-        cli_complain_about(o->data);
-        return cli_reject(error, why.text);
-    }
-    int code = asked->out ? write_files(asked->out, result) : CLI_DONE;
-    if (code == CLI_DONE && o->json)
-        print_json(asked, result);
-    else if (code == CLI_DONE && !o->quiet)
-        print_text(asked, result);
-    blv_continual_result_destroy(result);
-    return code;
+    cli_selection_load(o, &asked->rows, &asked->test);
+    const size_t classes = blv_dataset_view_of(asked->rows)->classes;
+    if (options->tasks > classes)
+        cli_die("%s: %zu classes; expected at least one for each of %zu tasks", o->data, classes,
+                options->tasks);
+    if (!asked->test)
+        hold_out(asked);
+    if (asked->out)
+        make_folder(asked->out);
+    cli_complain_about(o->data);
+    cli_expect(blv_continual(asked->rows, asked->test, options, &asked->result, &hooks, &cli_why));
+    cli_complain_about(NULL);
+    if (asked->out)
+        write_files(asked);
+    if (o->json)
+        print_json(asked);
+    else if (!o->quiet)
+        print_text(asked);
+    return CLI_DONE;
 }
 
-int cmd_continual(int argc, char **argv) {
-    request asked = {.options = cli_selection_begin(), .tasks = 5, .memory = 100, .seeds = 3};
-    blv_dataset *rows = NULL, *test = NULL;
-    if (!cli_read_arguments(&arguments, argc, argv, &asked))
-        return CLI_DONE;
-    int code = cli_selection_load(&asked.options, &rows, &test);
-    if (code == CLI_DONE)
-        code = expect_tasks(&asked, rows);
-    if (code == CLI_DONE)
-        code = hold_out(&asked, &rows, &test);
-    if (code == CLI_DONE)
-        code = make_folder(asked.out);
-    if (code == CLI_DONE)
-        code = compare(&asked, rows, test);
-    blv_dataset_release(rows);
-    blv_dataset_release(test);
-    free(asked.methods.items);
-    return code;
-}
+static const request defaults = {
+    .options = CLI_SELECTION_DEFAULTS,
+    .continual = {.size = sizeof(blv_continual_options), .tasks = 5, .memory = 100, .seeds = 3}};
+
+const cli_command cmd_continual = CLI_COMMAND(
+    "continual", "DATA", "learn task by task with a memory of few rows", request, table, compare,
+    "Learn the classes of DATA task by task, remembering few rows of earlier tasks, and "
+    "compare ways to choose these rows.\v"
+    "Without --test a fifth of DATA is tested on. Exit status: 0 done, 1 a run failed, 2 "
+    "bad usage or input.",
+    .defaults = &defaults, .check = check);

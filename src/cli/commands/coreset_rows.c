@@ -2,6 +2,7 @@
 #include "base/message.h"
 #include "cli/commands.h"
 #include "cli/data_files.h"
+#include "cli/json.h"
 #include "cli/outputs.h"
 #include "cli/selection_options.h"
 #include "cli/text_table.h"
@@ -16,7 +17,9 @@ typedef struct request {
     cli_selection_options options;
     double size; /* a number of rows, or a share below 1 */
     const char *out, *subset;
-    bool compare;
+
+    blv_dataset *rows, *test;
+    blv_select_result *result;
 } request;
 
 /* ---- The command line ---- */
@@ -38,24 +41,24 @@ static blv_error take_method(void *field, const char *text, blv_message *why) {
 static const cli_argument table[] = {
     CLI_OPTION("size", CUSTOM, request, size, "K", "rows to choose: a number, or a share below 1",
                .take = take_size),
-    CLI_OPTION("method", CUSTOM, request, options.selection.method, "NAME",
+    CLI_OPTION("method", CUSTOM, request, options.select.selection.method, "NAME",
                "how they are chosen (default d-tfbo); see below", .take = take_method),
     CLI_OPTION("out", TEXT, request, out, "OUT.csv",
                "write the number, from 0, and the weight of every chosen row, the heaviest first",
                .letter = 'o'),
     CLI_OPTION("write-subset", TEXT, request, subset, "FILE",
                "write the chosen rows, in the format of DATA unless the name says otherwise"),
-    CLI_OPTION("compare", FLAG, request, compare, NULL,
+    CLI_OPTION("compare", FLAG, request, options.select.compare, NULL,
                "train a network on the chosen rows, on as many at random and on all, and judge it "
                "on FILE of --test, else on all rows"),
-    CLI_INCLUDE(cli_selection_table, request, options, CLI_SECTION_OWN),
+    CLI_INCLUDE(cli_selection_table, request, options),
     CLI_END};
 
 static blv_error check(void *of, blv_message *why) {
     request *asked = of;
     if (!(asked->size > 0.0))
         return blv_explain(why, BLV_E_ARGUMENT, "--size K is needed: how many rows to choose");
-    if (asked->options.test && !asked->compare)
+    if (asked->options.test && !asked->options.select.compare)
         return blv_explain(why, BLV_E_ARGUMENT, "--test needs --compare");
     return cli_selection_check(&asked->options, why);
 }
@@ -67,22 +70,9 @@ static void list_methods(FILE *out) {
         fprintf(out, "  %-18s %s\n", m->name, m->summary);
 }
 
-static const cli_arguments arguments = {
-    .table = table,
-    .doc = "Choose a few rows of DATA that represent all of them, with weights.\v"
-           "Exit status: 0 done, 1 a run failed, 2 bad usage or input.",
-    .check = check,
-    .more_help = list_methods};
-
 /* ---- Files ---- */
 
-typedef struct finding {
-    const request *asked;
-    const blv_dataset_view *rows;
-    const blv_select_result *result;
-} finding;
-
-static bool print_rows(FILE *file, const void *context) {
+static void print_rows(FILE *file, const void *context) {
     const blv_select_result *r = context;
     fputs("row,weight\n", file);
     for (size_t k = 0; k < r->count; k++) {
@@ -90,7 +80,6 @@ static bool print_rows(FILE *file, const void *context) {
         report_csv_number(file, r->weight[k]);
         fputc('\n', file);
     }
-    return true;
 }
 
 static int by_number(const void *a, const void *b) {
@@ -99,50 +88,44 @@ static int by_number(const void *a, const void *b) {
 }
 
 /* The rows as they are in the file, in its order: all digits and no scaling. */
-static int write_subset(const finding *f, cli_outputs *outputs) {
-    const size_t count = f->result->count;
-    blv_read_options reading = f->asked->options.reading;
+static void write_subset(const request *asked, cli_outputs *outputs) {
+    const size_t count = asked->result->count;
+    blv_read_options reading = asked->options.reading;
     blv_dataset *all = NULL, *subset = NULL;
-    blv_message why = {0};
     size_t *order = cli_alloc(count, sizeof *order);
-    memcpy(order, f->result->index, count * sizeof *order);
+    memcpy(order, asked->result->index, count * sizeof *order);
     qsort(order, count, sizeof *order, by_number);
     reading.precision = BLV_F64;
-    blv_error error = blv_dataset_read(&all, f->asked->options.data, &reading, &why);
-    if (error == BLV_OK)
-        error = blv_dataset_select(all, order, count, &subset, &why);
-    int code = error == BLV_OK ? cli_outputs_write(outputs, f->asked->subset, subset,
-                                                   cli_part_format(f->asked->subset, f->rows))
-                               : cli_reject(error, why.text);
+    cli_expect(blv_dataset_read(&all, asked->options.data, &reading, &cli_why));
+    cli_expect(blv_dataset_select(all, order, count, &subset, &cli_why));
+    cli_outputs_write(outputs, asked->subset, subset,
+                      cli_part_format(asked->subset, blv_dataset_view_of(asked->rows)));
     blv_dataset_release(all);
     blv_dataset_release(subset);
     free(order);
-    return code;
 }
 
-static int write_files(const finding *f) {
-    const char *out = f->asked->out;
+static void write_files(const request *asked) {
     cli_outputs outputs = {0};
-    int code = out ? cli_outputs_print(&outputs, out, print_rows, f->result) : CLI_DONE;
-    if (code == CLI_DONE && f->asked->subset)
-        code = write_subset(f, &outputs);
-    return cli_outputs_finish(&outputs, code);
+    cli_outputs_print(&outputs, asked->out, print_rows, asked->result);
+    if (asked->subset)
+        write_subset(asked, &outputs);
+    cli_outputs_commit(&outputs);
 }
 
 /* ---- Text and JSON ---- */
 
-static void print_text(const finding *f) {
-    const request *asked = f->asked;
-    const blv_select_result *r = f->result;
+static void print_text(const request *asked) {
+    const char *const *names = blv_dataset_view_of(asked->rows)->class_names;
+    const blv_select_result *r = asked->result;
     report_table shown = {.align = "lrr"};
     printf("%s: %zu of %zu rows chosen by %s, %.4g s\n\n", asked->options.data, r->count, r->rows,
            r->method->name, r->seconds);
     report_table_add(&shown, "CLASS\tROWS\tCHOSEN");
     for (size_t k = 0; k < r->classes; k++)
-        report_table_add(&shown, "%s\t%zu\t%zu", f->rows->class_names[k], r->of_class[k],
-                         r->chosen_of_class[k]);
+        report_table_add(&shown, "%s\t%zu\t%zu", names[k], r->of_class[k], r->chosen_of_class[k]);
     cli_table_print(&shown, 2, stdout);
-    if (asked->compare)
+    if (asked->options.select.compare)
         printf("\nAccuracy %s, trained on\n"
                "  the chosen rows               %.4f\n"
                "  as many at random             %.4f\n"
@@ -163,75 +146,53 @@ static const blv_field accuracy_fields[] = {
     BLV_FIELD_AS("accuracy_all", blv_select_result, all_accuracy, REAL, 0),
     {0}};
 
-static void print_json(const finding *f) {
-    const request *asked = f->asked;
-    const blv_select_result *r = f->result;
+static void print_json(const request *asked) {
+    const char *const *names = blv_dataset_view_of(asked->rows)->class_names;
+    const blv_select_result *r = asked->result;
     json_t *object = cli_json_object(), *classes = cli_json_object();
     for (size_t k = 0; k < r->classes; k++)
-        cli_json_set(classes, f->rows->class_names[k], cli_json_whole(r->chosen_of_class[k]));
-    cli_json_set(object, "data", cli_json_text(asked->options.data));
-    cli_json_set(object, "test", cli_json_text(asked->options.test));
-    cli_json_set(object, "rows", cli_json_whole(r->rows));
-    cli_json_set(object, "size", cli_json_whole(r->count));
-    cli_json_set(object, "method", cli_json_text(r->method->name));
-    cli_json_set(object, "seed", cli_json_whole(asked->options.selection.seed));
-    cli_json_set(object, "seconds", cli_json_real(r->seconds));
-    cli_json_set(object, "chosen_of_class", classes);
+        cli_json_set(classes, names[k], cli_json_whole(r->chosen_of_class[k]));
+    cli_json_put(object, "data", cli_json_text(asked->options.data), "test",
+                 cli_json_text(asked->options.test), "rows", cli_json_whole(r->rows), "size",
+                 cli_json_whole(r->count), "method", cli_json_text(r->method->name), "seed",
+                 cli_json_whole(asked->options.select.selection.seed), "seconds",
+                 cli_json_real(r->seconds), "chosen_of_class", classes, NULL);
     cli_json_add(object, accuracy_fields, r);
-    cli_json_set(object, "out", cli_json_text(asked->out));
-    cli_json_set(object, "write_subset", cli_json_text(asked->subset));
-    cli_json_print(object);
+    cli_json_print(cli_json_put(object, "out", cli_json_text(asked->out), "write_subset",
+                                cli_json_text(asked->subset), NULL));
 }
 
 /* ---- The command ---- */
 
-static int settle_count(const request *asked, const blv_dataset *rows, size_t *count) {
-    const size_t all = blv_dataset_view_of(rows)->rows;
+static size_t settle_count(const request *asked) {
+    const size_t all = blv_dataset_view_of(asked->rows)->rows;
     const double wanted =
         asked->size < 1.0 ? fmax(1.0, round(asked->size * (double)all)) : asked->size;
-    *count = wanted <= (double)all ? (size_t)wanted : 0;
-    if (*count > 0)
-        return CLI_DONE;
-    cli_complain("%s: %zu rows; expected at least the %.0f that are to be chosen",
-                 asked->options.data, all, wanted);
-    return CLI_REJECTED;
+    if (wanted > (double)all)
+        cli_die("%s: %zu rows; expected at least the %.0f that are to be chosen",
+                asked->options.data, all, wanted);
+    return (size_t)wanted;
 }
 
-static int choose(const request *asked, const blv_dataset *rows, const blv_dataset *test,
-                  size_t count) {
-    blv_select_options options = {.size = sizeof options,
-                                  .selection = asked->options.selection,
-                                  .compare = asked->compare,
-                                  .net = asked->options.net,
-                                  .steps = asked->options.steps};
-    blv_select_result *result = NULL;
-    blv_message why = {0};
-    options.selection.count = count;
-    blv_error error = blv_select_rows(rows, test, &options, &result, NULL, &why);
-    finding f = {asked, blv_dataset_view_of(rows), result};
-    int code = error == BLV_OK ? write_files(&f) : cli_reject(error, why.text);
-    if (code == CLI_DONE && asked->options.json)
-        print_json(&f);
-    else if (code == CLI_DONE && !asked->options.quiet)
-        print_text(&f);
-    blv_select_result_destroy(result);
-    return code;
+static int choose(void *of) {
+    request *asked = of;
+    blv_select_options *select = &asked->options.select;
+    cli_selection_load(&asked->options, &asked->rows, &asked->test);
+    select->selection.count = settle_count(asked);
+    cli_part_try(asked->out, asked->subset, asked->rows);
+    cli_expect(blv_select_rows(asked->rows, asked->test, select, &asked->result, NULL, &cli_why));
+    write_files(asked);
+    if (asked->options.json)
+        print_json(asked);
+    else if (!asked->options.quiet)
+        print_text(asked);
+    return CLI_DONE;
 }
 
-int cmd_coreset(int argc, char **argv) {
-    request asked = {.options = cli_selection_begin()};
-    blv_dataset *rows = NULL, *test = NULL;
-    size_t count = 0;
-    if (!cli_read_arguments(&arguments, argc, argv, &asked))
-        return CLI_DONE;
-    int code = cli_selection_load(&asked.options, &rows, &test);
-    if (code == CLI_DONE)
-        code = settle_count(&asked, rows, &count);
-    if (code == CLI_DONE)
-        code = cli_part_try(asked.out, asked.subset, rows);
-    if (code == CLI_DONE)
-        code = choose(&asked, rows, test, count);
-    blv_dataset_release(rows);
-    blv_dataset_release(test);
-    return code;
-}
+static const request defaults = {.options = CLI_SELECTION_DEFAULTS};
+
+const cli_command cmd_coreset =
+    CLI_COMMAND("coreset", "DATA", "choose few rows that represent all", request, table, choose,
+                "Choose a few rows of DATA that represent all of them, with weights.\v"
+                "Exit status: 0 done, 1 a run failed, 2 bad usage or input.",
+                .more_help = list_methods, .defaults = &defaults, .check = check);

@@ -1,7 +1,7 @@
 /* bilevel plot RUN...: curves of stored runs, in a file or in the terminal. */
+#include "base/atomic_file.h"
 #include "base/message.h"
 #include "cli/commands.h"
-#include "cli/outputs.h"
 #include "cli/store_options.h"
 #include "report/gnuplot.h"
 
@@ -31,7 +31,7 @@ static const cli_argument table[] = {
                "over the seconds of the solver's clock (the default), iterations, or oracle calls"),
     CLI_OPTION("term", FLAG, request, in_terminal, NULL,
                "draw in the terminal; so is what is not written to a file"),
-    CLI_INCLUDE(cli_store_file_table, request, store, CLI_SECTION_OWN),
+    CLI_INCLUDE(cli_store_file_table, request, store),
     CLI_END};
 
 static blv_error check(void *field, blv_message *why) {
@@ -59,64 +59,46 @@ static void report_left_out(const blv_run_groups *groups, const report_figure *f
 }
 
 /* kind REPORT_TEXT: on standard output. */
-static int draw(const report_figure *figure, report_drawing kind, const char *path) {
-    int columns = 79, lines = 24, code = CLI_DONE;
+static void draw(const report_figure *figure, report_drawing kind, const char *path) {
+    int columns = 79, lines = 24;
     struct winsize size;
     report_bytes drawn;
-    blv_message why = {0};
     if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 40 && size.ws_row >= 12) {
         columns = size.ws_col - 1;
         lines = size.ws_row - 1;
     }
-    blv_error error = report_gnuplot_draw(figure, kind, columns, lines, &drawn, &why);
-    if (error != BLV_OK)
-        return cli_reject(error, why.text);
+    cli_expect(report_gnuplot_draw(figure, kind, columns, lines, &drawn, &cli_why));
     size_t start = strspn(drawn.data, "\f\n"); /* of a text: a new page and a blank line */
     if (kind == REPORT_TEXT)
         fwrite(drawn.data + start, 1, drawn.size - start, stdout);
     else
-        code = cli_write_file(path, drawn.data, drawn.size);
+        cli_expect(blv_atomic_file_write_whole(path, drawn.data, drawn.size, &cli_why));
     free(drawn.data);
-    return code;
 }
 
-static int plot(const request *asked, blv_store *store) {
+static int plot(void *of) {
+    const request *asked = of;
     blv_run_groups groups;
     report_figure figure;
-    blv_message why = {0};
-    int code = CLI_DONE;
-    blv_error error =
-        blv_run_groups_load(&groups, store, asked->runs.items, asked->runs.count, &why);
-    if (error != BLV_OK)
-        return cli_reject(error, why.text);
-    error = report_figure_make(&figure, &groups, asked->over, asked->what, &why);
-    if (error == BLV_OK) {
-        report_left_out(&groups, &figure);
-        if (asked->out)
-            code = draw(&figure, asked->kind, asked->out);
-        if (code == CLI_DONE && (asked->in_terminal || !asked->out))
-            code = draw(&figure, REPORT_TEXT, NULL);
-        report_figure_free(&figure);
-    }
+    cli_expect(blv_run_groups_load(&groups, cli_store_look(&asked->store), asked->runs.items,
+                                   asked->runs.count, &cli_why));
+    cli_expect(report_figure_make(&figure, &groups, asked->over, asked->what, &cli_why));
+    report_left_out(&groups, &figure);
+    if (asked->out)
+        draw(&figure, asked->kind, asked->out);
+    if (asked->in_terminal || !asked->out)
+        draw(&figure, REPORT_TEXT, NULL);
+    report_figure_free(&figure);
     blv_run_groups_free(&groups);
-    return error == BLV_OK ? code : cli_reject(error, why.text);
+    return CLI_DONE;
 }
 
-int cmd_plot(int argc, char **argv) {
-    static const cli_arguments arguments = {
-        .table = table,
-        .check = check,
-        .doc = "Draw curves of runs that were made.\v"
-               "'bilevel runs' lists the runs. Those that differ in the seed only become one "
-               "curve, their median, with a band from 20 to 80 percent of them."};
-    request asked = {.what = "phi"};
-    if (!cli_read_arguments(&arguments, argc, argv, &asked))
-        return CLI_DONE;
-    blv_store *store = NULL;
-    int code = cli_store_open_existing(&store, &asked.store);
-    if (code == CLI_DONE)
-        code = plot(&asked, store);
-    blv_store_close(store);
-    free(asked.runs.items);
-    return code;
-}
+static const request defaults = {.what = "phi"};
+
+const cli_command cmd_plot =
+    CLI_COMMAND("plot", "RUN...", "draw curves of runs: Phi, gradient, accuracy over time", request,
+                table, plot,
+                "Draw curves of runs that were made.\v"
+                "'bilevel runs' lists the runs. Those that differ in the seed only become one "
+                "curve, their median, with a band from 20 to 80 percent of them.",
+                .defaults = &defaults, .check = check);

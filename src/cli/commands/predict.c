@@ -3,6 +3,7 @@
 #include "bilevel/model.h"
 #include "cli/commands.h"
 #include "cli/data_files.h"
+#include "cli/json.h"
 #include "cli/outputs.h"
 #include "report/table.h"
 
@@ -22,7 +23,8 @@ static const cli_argument table[] = {
     CLI_OPTION("all", FLAG, request, all, NULL, "with --out: the probabilities of all classes"),
     CLI_OPTION("json", FLAG, request, json, NULL, "print one JSON object on standard output"),
     CLI_OPTION("quiet", FLAG, request, quiet, NULL, "no summary"),
-    CLI_INCLUDE(cli_reading_table, request, reading, CLI_SECTION_READING),
+    CLI_HEADING(READING),
+    CLI_INCLUDE(cli_reading_table, request, reading),
     CLI_END};
 
 static blv_error check(void *of, blv_message *why) {
@@ -34,19 +36,13 @@ static blv_error check(void *of, blv_message *why) {
     return BLV_OK;
 }
 
-static const cli_arguments arguments = {
-    .table = table,
-    .doc = "Predict the classes of DATA with a model of 'bilevel tune'.\v"
-           "Where DATA has labels, accuracy and loss are shown.",
-    .check = check};
-
 typedef struct answers {
     const request *asked;
     const blv_model *model;
     const blv_prediction *prediction;
 } answers;
 
-static bool print_answers(FILE *file, const void *context) {
+static void print_answers(FILE *file, const void *context) {
     const answers *a = context;
     const blv_prediction *p = a->prediction;
     const char *const *names = a->model->class_names;
@@ -73,7 +69,6 @@ static bool print_answers(FILE *file, const void *context) {
         }
         fputc('\n', file);
     }
-    return true;
 }
 
 static void print_text(const answers *a) {
@@ -89,51 +84,44 @@ static void print_text(const answers *a) {
 
 static void print_json(const answers *a) {
     const blv_prediction *p = a->prediction;
-    json_t *object = cli_json_object(), *predicted = cli_json_object();
-    cli_json_set(object, "model", cli_json_text(a->asked->model));
-    cli_json_set(object, "data", cli_json_text(a->asked->data));
-    cli_json_set(object, "rows", cli_json_whole(p->rows));
-    cli_json_set(object, "accuracy", cli_json_real(p->accuracy));
-    cli_json_set(object, "loss", cli_json_real(p->loss));
+    json_t *predicted = cli_json_object();
     for (size_t k = 0; k < p->classes; k++)
         cli_json_set(predicted, a->model->class_names[k], cli_json_whole(p->count[k]));
-    cli_json_set(object, "predicted", predicted);
-    cli_json_set(object, "out", cli_json_text(a->asked->out));
-    cli_json_print(object);
+    cli_json_print(cli_json_put(cli_json_object(), "model", cli_json_text(a->asked->model), "data",
+                                cli_json_text(a->asked->data), "rows", cli_json_whole(p->rows),
+                                "accuracy", cli_json_real(p->accuracy), "loss",
+                                cli_json_real(p->loss), "predicted", predicted, "out",
+                                cli_json_text(a->asked->out), NULL));
 }
 
-static int report(const answers *a) {
-    cli_outputs outputs = {0};
-    int code = CLI_DONE;
-    if (a->asked->out)
-        code = cli_outputs_print(&outputs, a->asked->out, print_answers, a);
-    code = cli_outputs_finish(&outputs, code);
-    if (code == CLI_DONE && a->asked->json)
-        print_json(a);
-    else if (code == CLI_DONE && !a->asked->quiet)
-        print_text(a);
-    return code;
-}
-
-int cmd_predict(int argc, char **argv) {
-    request asked = {.reading.size = sizeof asked.reading};
-    if (!cli_read_arguments(&arguments, argc, argv, &asked))
-        return CLI_DONE;
+static int predict(void *of) {
+    const request *asked = of;
     blv_model *model = NULL;
     blv_dataset *rows = NULL;
     blv_prediction *prediction = NULL;
-    blv_message why = {0};
-    blv_error error = blv_model_read(&model, asked.model, &why);
-    if (error == BLV_OK)
-        error = blv_model_read_rows(model, &rows, asked.data, &asked.reading, &why);
-    if (error == BLV_OK) {
-        error = blv_model_predict(model, rows, &prediction, &why);
-        cli_complain_about(error == BLV_OK ? NULL : asked.data);
-    }
-    int code = error == BLV_OK ? report(&(answers){&asked, model, prediction})
-                               : cli_reject(error, why.text);
+    cli_outputs outputs = {0};
+    cli_expect(blv_model_read(&model, asked->model, &cli_why));
+    cli_expect(blv_model_read_rows(model, &rows, asked->data, &asked->reading, &cli_why));
+    cli_complain_about(asked->data);
+    cli_expect(blv_model_predict(model, rows, &prediction, &cli_why));
+    cli_complain_about(NULL);
+    const answers a = {asked, model, prediction};
+    cli_outputs_print(&outputs, asked->out, print_answers, &a);
+    int code = cli_outputs_finish(&outputs);
+    if (code == CLI_DONE && asked->json)
+        print_json(&a);
+    else if (code == CLI_DONE && !asked->quiet)
+        print_text(&a);
     blv_prediction_destroy(prediction);
     blv_dataset_release(rows);
     blv_model_destroy(model);
     return code;
 }
+
+static const request defaults = {.reading.size = sizeof(blv_read_options)};
+
+const cli_command cmd_predict =
+    CLI_COMMAND("predict", "MODEL", "predict classes with a model of tune", request, table, predict,
+                "Predict the classes of DATA with a model of 'bilevel tune'.\v"
+                "Where DATA has labels, accuracy and loss are shown.",
+                .defaults = &defaults, .check = check);

@@ -21,7 +21,7 @@ static const cli_argument table[] = {
     CLI_POSITION(TEXT, request, instance.name, "[NAME]", NULL),
     CLI_OPTION("out", TEXT, request, out, "FILE.npz", "write the arrays that define the instance"),
     CLI_OPTION("json", FLAG, request, json, NULL, "print JSON on standard output"),
-    CLI_INCLUDE(cli_problem_table, request, instance, CLI_SECTION_PROBLEM), CLI_END};
+    CLI_INCLUDE(cli_problem_table, request, instance), CLI_END};
 
 static blv_error check(void *of, blv_message *why) {
     const request *asked = of;
@@ -88,19 +88,17 @@ static json_t *describe_all(void) {
     return array;
 }
 
-static int write_arrays(const char *path, const blv_named_array *arrays) {
-    blv_message why = {0};
+static void write_arrays(const char *path, const blv_named_array *arrays) {
     blv_npz_writer *writer = NULL;
-    blv_error error = blv_npz_create(&writer, path, &why);
-    for (; error == BLV_OK && arrays->name; arrays++) {
-        error =
-            blv_npz_add_f64(writer, arrays->name, arrays->ndim, arrays->shape, arrays->data, &why);
+    cli_expect(blv_npz_create(&writer, path, &cli_why));
+    for (; arrays->name; arrays++) {
+        blv_error error = blv_npz_add_f64(writer, arrays->name, arrays->ndim, arrays->shape,
+                                          arrays->data, &cli_why);
         if (error != BLV_OK)
             blv_npz_discard(writer);
+        cli_expect(error);
     }
-    if (error == BLV_OK)
-        error = blv_npz_commit(writer, &why);
-    return cli_exit_code(error, &why);
+    cli_expect(blv_npz_commit(writer, &cli_why));
 }
 
 static void print_arrays(const char *path, const blv_named_array *arrays) {
@@ -122,58 +120,39 @@ static json_t *describe_arrays(const char *path, const blv_named_array *arrays) 
             cli_json_append(shape, cli_json_whole(arrays->shape[i]));
         cli_json_set(shapes, arrays->name, shape);
     }
-    json_t *object = cli_json_object();
-    cli_json_set(object, "file", cli_json_text(path));
-    cli_json_set(object, "arrays", shapes);
-    return object;
+    return cli_json_put(cli_json_object(), "file", cli_json_text(path), "arrays", shapes, NULL);
 }
 
-static int write_instance(request *asked) {
-    int code = cli_instance_create(&asked->instance);
-    if (code != CLI_DONE)
-        return code;
+static void write_instance(request *asked) {
+    cli_instance_create(&asked->instance);
     const blv_named_array *arrays = blv_problem_definition(asked->instance.problem)->arrays;
-    if (!arrays || !arrays->name) {
-        cli_complain("problem %s has no arrays to write: its formula says all",
-                     asked->instance.family->name);
-        return CLI_REJECTED;
-    }
-    code = write_arrays(asked->out, arrays);
-    if (code == CLI_DONE && asked->json)
-        cli_json_print(describe_arrays(asked->out, arrays));
-    else if (code == CLI_DONE)
-        print_arrays(asked->out, arrays);
-    return code;
-}
-
-static int show_instance(request *asked) {
-    int code = cli_instance_find(&asked->instance);
-    if (code == CLI_DONE && asked->json)
-        cli_json_print(describe_one(&asked->instance));
-    else if (code == CLI_DONE)
-        print_one(&asked->instance);
-    return code;
-}
-
-static int show(request *asked) {
-    if (asked->out)
-        return write_instance(asked);
-    if (asked->instance.name)
-        return show_instance(asked);
+    if (!arrays || !arrays->name)
+        cli_die("problem %s has no arrays to write: its formula says all",
+                asked->instance.family->name);
+    write_arrays(asked->out, arrays);
     if (asked->json)
-        cli_json_print(describe_all());
+        cli_json_print(describe_arrays(asked->out, arrays));
+    else
+        print_arrays(asked->out, arrays);
+}
+
+static int show(void *of) {
+    request *asked = of;
+    if (asked->out) {
+        write_instance(asked);
+        return CLI_DONE;
+    }
+    if (asked->instance.name)
+        cli_instance_find(&asked->instance);
+    if (asked->json)
+        cli_json_print(asked->instance.name ? describe_one(&asked->instance) : describe_all());
+    else if (asked->instance.name)
+        print_one(&asked->instance);
     else
         print_list();
     return CLI_DONE;
 }
 
-int cmd_problems(int argc, char **argv) {
-    static const cli_arguments arguments = {
-        .table = table,
-        .doc = "List the problems, or describe one and its parameters.",
-        .check = check};
-    request asked = {0};
-    int code = cli_read_arguments(&arguments, argc, argv, &asked) ? show(&asked) : CLI_DONE;
-    cli_instance_free(&asked.instance);
-    return code;
-}
+const cli_command cmd_problems =
+    CLI_COMMAND("problems", "[NAME]", "list the problems, or the parameters of one", request, table,
+                show, "List the problems, or describe one and its parameters.", .check = check);

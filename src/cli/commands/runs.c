@@ -2,14 +2,17 @@
 #include "base/message.h"
 #include "cli/commands.h"
 #include "cli/json.h"
-#include "cli/run_text.h"
+#include "cli/outputs.h"
 #include "cli/store_options.h"
+#include "cli/text_table.h"
 #include "store/run_info.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 typedef struct request {
     cli_store_choice store;
@@ -19,7 +22,7 @@ typedef struct request {
     const char *out, *checkpoint;
 } request;
 
-/* ---- Arguments ---- */
+static const request defaults = {.filter = {.size = sizeof(blv_run_filter), .limit = 20}};
 
 static blv_error take_status(void *field, const char *word, blv_message *why) {
     blv_run_filter *filter = field;
@@ -31,7 +34,27 @@ static blv_error take_status(void *field, const char *word, blv_message *why) {
 
 #define RUNS(value_)                                                                               \
     CLI_POSITION(RUNS, request, runs, value_, "no run is named; 'bilevel runs' lists them")
-#define STORE CLI_INCLUDE(cli_store_file_table, request, store, CLI_SECTION_OWN), CLI_END
+#define STORE CLI_INCLUDE(cli_store_file_table, request, store), CLI_END
+
+/* ---- Cells ---- */
+
+/* "2001-02-03T04:05:06.789Z" in the user's own time, to the second. */
+static const char *local_time(const char *utc, char text[REPORT_CELL]) {
+    struct tm then = {0}, local;
+    if (!utc || !strptime(utc, "%Y-%m-%dT%H:%M:%S", &then))
+        return utc;
+    time_t seconds = timegm(&then);
+    if (!localtime_r(&seconds, &local) ||
+        strftime(text, REPORT_CELL, "%Y-%m-%d %H:%M:%S", &local) == 0)
+        return utc;
+    return text;
+}
+
+static const char *number(bool known, uint64_t value, char text[REPORT_CELL]) {
+    return report_number(text, "%.0f", known ? (double)value : (double)NAN);
+}
+
+/* ---- List ---- */
 
 static const cli_argument list_table[] = {
     CLI_OPTION("problem", TEXT, request, filter.problem, "NAME", "only runs on this problem"),
@@ -45,15 +68,169 @@ static const cli_argument list_table[] = {
     CLI_OPTION("json", FLAG, request, json, NULL, "print a JSON array on standard output"),
     STORE};
 
+static void print_runs(blv_run_info *const *runs, size_t count) {
+    report_table table = {.align = "rlllllrrrr"};
+    report_table_add(&table,
+                     "RUN\tSTARTED\tSTATUS\tKIND\tPROBLEM\tSOLVER\tITERATIONS\tSECONDS\tPHI\t"
+                     "|GRAD PHI|");
+    for (size_t i = 0; i < count; i++) {
+        const blv_run_info *r = runs[i];
+        char id[REPORT_CELL], started[REPORT_CELL], iterations[REPORT_CELL], seconds[REPORT_CELL],
+            phi[REPORT_CELL], grad_norm[REPORT_CELL];
+        const char *cells[] = {number(true, (uint64_t)r->id, id),
+                               local_time(r->started, started),
+                               blv_run_status_word(r->status),
+                               r->kind,
+                               r->problem,
+                               r->solver,
+                               number(r->has_iterations, r->iterations, iterations),
+                               report_number(seconds, "%.4g", r->seconds),
+                               report_number(phi, "%.10g", r->phi),
+                               report_number(grad_norm, "%.3e", r->grad_norm)};
+        report_table_row(&table, cells);
+    }
+    cli_table_print(&table, 0, stdout);
+}
+
+static int list(void *of) {
+    const request *asked = of;
+    const blv_run_filter *filter = &asked->filter;
+    blv_store *store = cli_store_look(&asked->store);
+    blv_run_info **runs = NULL;
+    size_t count = 0;
+    cli_store_expect(store, blv_store_list(store, filter, &runs, &count));
+    bool any = !filter->kind && !filter->by_status && !filter->problem && !filter->solver;
+    if (asked->json) {
+        json_t *objects = cli_json_array();
+        for (size_t i = 0; i < count; i++)
+            cli_json_append(objects, cli_json_record(blv_run_list_fields, runs[i]));
+        cli_json_print(objects);
+    } else if (count > 0)
+        print_runs(runs, count);
+    else
+        printf("No runs%s in %s\n", any ? "" : " of this kind", blv_store_path(store));
+    blv_run_list_free(runs, count);
+    return CLI_DONE;
+}
+
+static const cli_command list_action =
+    CLI_COMMAND("list", "", "list runs, the newest last", request, list_table, list,
+                "List runs, the newest last.", .defaults = &defaults);
+
+/* ---- Show ---- */
+
 static const cli_argument show_table[] = {
     RUNS("RUN..."),
     CLI_OPTION("json", FLAG, request, json, NULL,
                "print a JSON object on standard output, one line for each run"),
     STORE};
 
+static void add(report_table *table, const char *label, const char *text) {
+    if (text && *text)
+        report_table_row(table, (const char *[]){label, text});
+}
+
+/* "key = value, ..." */
+static void add_values(report_table *table, const char *label, const blv_values *values) {
+    cli_text text;
+    FILE *out = cli_text_begin(&text);
+    for (size_t i = 0; i < values->count; i++) {
+        char shown[BLV_SHOWN_SIZE];
+        blv_value_show(&values->items[i], shown);
+        fprintf(out, "%s%s = %s", i ? ", " : "", values->items[i].name, shown);
+    }
+    char *joined = cli_text_end(&text);
+    add(table, label, joined);
+    free(joined);
+}
+
+static void add_command(report_table *table, const blv_run_info *r) {
+    cli_text text;
+    FILE *out = cli_text_begin(&text);
+    for (size_t i = 0; i < r->command_count; i++)
+        fprintf(out, "%s%s", i ? " " : "", r->command[i] ? r->command[i] : "?");
+    char *joined = cli_text_end(&text);
+    add(table, "Command", joined);
+    free(joined);
+}
+
+static void print_run(const blv_run_info *r) {
+    char text[REPORT_CELL], fingerprint[24];
+    report_table table = {.align = "ll"};
+    snprintf(fingerprint, sizeof fingerprint, "%016" PRIx64, r->fingerprint);
+    add(&table, "Run", number(true, (uint64_t)r->id, text));
+    add_command(&table, r);
+    add(&table, "Status", blv_run_status_word(r->status));
+    add(&table, "Outcome", r->message);
+    add(&table, "Started", local_time(r->started, text));
+    add(&table, "Ended", local_time(r->ended, text));
+    if (r->problem)
+        report_table_add(&table, "Problem\t%s, dimension %zu in x and %zu in y, %s", r->problem,
+                         r->dim_x, r->dim_y, r->precision ? r->precision : "");
+    add_values(&table, "Problem parameters", &r->problem_parameters);
+    add(&table, "Fingerprint of the data", r->fingerprint ? fingerprint : NULL);
+    add(&table, "Solver", r->solver);
+    add_values(&table, "Solver parameters", &r->parameters);
+    add_values(&table, "Run options", &r->options);
+    add(&table, "Iterations", number(r->has_iterations, r->iterations, text));
+    add(&table, "Seconds", report_number(text, "%.4g", r->seconds));
+    add(&table, "Phi(x)", report_number(text, "%.10g", r->phi));
+    add(&table, "|grad Phi(x)|", report_number(text, "%.10g", r->grad_norm));
+    add(&table, "Rows of the trace", number(true, r->rows, text));
+    add(&table, "Checkpoint at iteration",
+        number(r->has_checkpoint, r->checkpoint_iteration, text));
+    add(&table, "Version", r->version);
+    report_table_add(&table, "Process\t%" PRId64 " on %s", r->pid, r->host ? r->host : "");
+    cli_table_print(&table, 0, stdout);
+}
+
+static int show(void *of) {
+    const request *asked = of;
+    blv_store *store = cli_store_look(&asked->store);
+    for (size_t i = 0; i < asked->runs.count; i++) {
+        blv_run_info *run = cli_store_find(store, asked->runs.items[i]);
+        if (asked->json)
+            cli_json_print(cli_json_record(blv_run_info_fields, run));
+        else {
+            fputs(i > 0 ? "\n" : "", stdout);
+            print_run(run);
+        }
+        blv_run_info_free(run);
+    }
+    return CLI_DONE;
+}
+
+static const cli_command show_action =
+    CLI_COMMAND("show", "RUN...", "show all that is known about runs", request, show_table, show,
+                "Show all that is known about runs.", .defaults = &defaults);
+
+/* ---- Remove ---- */
+
 static const cli_argument rm_table[] = {
     RUNS("RUN..."),
     CLI_OPTION("force", FLAG, request, force, NULL, "also runs that seem to be under way"), STORE};
+
+/* All or none, as far as names go. */
+static int rm(void *of) {
+    const request *asked = of;
+    blv_store *store = cli_store_look(&asked->store);
+    for (size_t i = 0; i < asked->runs.count; i++) {
+        blv_run_info *run = cli_store_find(store, asked->runs.items[i]);
+        if (run->status == BLV_STATUS_RUNNING && !asked->force)
+            cli_die("run %" PRId64 " is under way: process %" PRId64 " on %s", run->id, run->pid,
+                    run->host ? run->host : "");
+        blv_run_info_free(run);
+    }
+    for (size_t i = 0; i < asked->runs.count; i++)
+        cli_store_expect(store, blv_store_remove(store, asked->runs.items[i]));
+    return CLI_DONE;
+}
+
+static const cli_command rm_action =
+    CLI_COMMAND("rm", "RUN...", "remove runs with their traces and checkpoints", request, rm_table,
+                rm, "Remove runs with their traces and checkpoints.", .defaults = &defaults);
+
+/* ---- Export: the trace as CSV, everything as JSON, the checkpoint as NPZ ---- */
 
 static const cli_argument export_table[] = {
     RUNS("RUN"),
@@ -66,116 +243,71 @@ static blv_error check_one(void *of, blv_message *why) {
     return asked->runs.count == 1 ? BLV_OK : blv_explain(why, BLV_E_ARGUMENT, "one run at a time");
 }
 
-/* ---- Actions ---- */
-
-static int list(const request *asked, blv_store *store) {
-    const blv_run_filter *filter = &asked->filter;
-    blv_run_info **runs = NULL;
-    size_t count = 0;
-    blv_error error = blv_store_list(store, filter, &runs, &count);
-    if (error != BLV_OK)
-        return cli_store_reject(store, error);
-    bool any = !filter->kind && !filter->by_status && !filter->problem && !filter->solver;
-    if (asked->json) {
-        json_t *objects = cli_json_array();
-        for (size_t i = 0; i < count; i++)
-            cli_json_append(objects, cli_json_record(blv_run_list_fields, runs[i]));
-        cli_json_print(objects);
-    } else if (count > 0)
-        cli_print_runs(runs, count);
-    else
-        printf("No runs%s in %s\n", any ? "" : " of this kind", blv_store_path(store));
-    blv_run_list_free(runs, count);
-    return CLI_DONE;
+static void put_csv(FILE *out, const void *context) {
+    const blv_trace *trace = context;
+    for (size_t c = 0; c < trace->columns; c++)
+        fprintf(out, "%s%s", c ? "," : "", trace->names[c]);
+    fputc('\n', out);
+    for (size_t i = 0; i < trace->rows * trace->columns; i++) {
+        report_csv_number(out, trace->values[i]);
+        fputc((i + 1) % trace->columns == 0 ? '\n' : ',', out);
+    }
 }
 
-static int show(const request *asked, blv_store *store) {
-    for (size_t i = 0; i < asked->runs.count; i++) {
-        blv_run_info *run = NULL;
-        int code = cli_store_find(store, asked->runs.items[i], &run);
-        if (code != CLI_DONE)
-            return code;
-        if (asked->json)
-            cli_json_print(cli_json_record(blv_run_info_fields, run));
-        else {
-            fputs(i > 0 ? "\n" : "", stdout);
-            cli_print_run(run);
-        }
-        blv_run_info_free(run);
-    }
-    return CLI_DONE;
+static void put_json(FILE *out, const void *run) {
+    json_dumpf(run, out, JSON_INDENT(1));
+    fputc('\n', out);
 }
 
-/* All or none, as far as names go. */
-static int expect_removable(const request *asked, blv_store *store, int64_t id) {
-    blv_run_info *run = NULL;
-    int code = cli_store_find(store, id, &run);
-    if (code == CLI_DONE && run->status == BLV_STATUS_RUNNING && !asked->force) {
-        cli_complain("run %" PRId64 " is under way: process %" PRId64 " on %s", id, run->pid,
-                     run->host ? run->host : "");
-        code = CLI_REJECTED;
-    }
+static void write_checkpoint(cli_outputs *outputs, const char *path, blv_store *store, int64_t id) {
+    void *bytes = NULL;
+    size_t size = 0;
+    cli_store_expect(store, blv_store_read(store, id, "checkpoint", &bytes, &size));
+    if (!bytes)
+        cli_die("run %" PRId64 " has no checkpoint", id);
+    cli_outputs_bytes(outputs, path, bytes, size);
+    free(bytes);
+}
+
+static int export(void *of) {
+    const request *asked = of;
+    const int64_t id = asked->runs.items[0];
+    blv_store *store = cli_store_look(&asked->store);
+    blv_run_info *run = cli_store_find(store, id);
+    cli_outputs outputs = {0};
+    char *stem = asked->out ? cli_print("%s", asked->out) : cli_print("run-%" PRId64, id);
+    char *csv = cli_print("%s.csv", stem), *json = cli_print("%s.json", stem);
+    blv_trace trace;
+    json_t *rows = NULL, *object = cli_json_record(blv_run_info_fields, run);
+    cli_store_expect(store, blv_store_trace(store, id, &trace));
+    cli_outputs_print(&outputs, csv, put_csv, &trace);
+    cli_store_expect(store, blv_store_rows_json(store, id, &rows));
+    cli_json_set(object, "trace", rows);
+    cli_outputs_print(&outputs, json, put_json, object);
+    if (asked->checkpoint)
+        write_checkpoint(&outputs, asked->checkpoint, store, id);
+    int code = cli_outputs_finish(&outputs);
+    json_decref(object);
+    blv_trace_free(&trace);
     blv_run_info_free(run);
+    free(stem);
+    free(csv);
+    free(json);
     return code;
 }
 
-static int rm(const request *asked, blv_store *store) {
-    int code = CLI_DONE;
-    for (size_t i = 0; i < asked->runs.count && code == CLI_DONE; i++)
-        code = expect_removable(asked, store, asked->runs.items[i]);
-    for (size_t i = 0; i < asked->runs.count && code == CLI_DONE; i++) {
-        blv_error error = blv_store_remove(store, asked->runs.items[i]);
-        code = error == BLV_OK ? CLI_DONE : cli_store_reject(store, error);
-    }
-    return code;
-}
-
-static int export(const request *asked, blv_store *store) {
-    blv_run_info *run = NULL;
-    int code = cli_store_find(store, asked->runs.items[0], &run);
-    if (code == CLI_DONE)
-        code = cli_export_run(store, run, asked->out, asked->checkpoint);
-    blv_run_info_free(run);
-    return code;
-}
+static const cli_command export_action = CLI_COMMAND(
+    "export", "RUN", "write the trace as CSV and everything as JSON", request, export_table, export,
+    "Write the trace as CSV and everything as JSON.", .defaults = &defaults, .check = check_one);
 
 /* ---- The command ---- */
 
-static int take_action(const cli_arguments *arguments, int argc, char **argv,
-                       int (*action)(const request *asked, blv_store *store)) {
-    request asked = {.filter = {.size = sizeof(blv_run_filter), .limit = 20}};
-    if (!cli_read_arguments(arguments, argc, argv, &asked))
-        return CLI_DONE;
-    blv_store *store = NULL;
-    int code = cli_store_open_existing(&store, &asked.store);
-    if (code == CLI_DONE)
-        code = action(&asked, store);
-    blv_store_close(store);
-    free(asked.runs.items);
-    return code;
-}
+static const cli_command *const actions[] = {&list_action, &show_action, &rm_action, &export_action,
+                                             NULL};
 
-int cmd_runs_list(int argc, char **argv) {
-    static const cli_arguments arguments = {.table = list_table,
-                                            .doc = "List runs, the newest last."};
-    return take_action(&arguments, argc, argv, list);
-}
-
-int cmd_runs_show(int argc, char **argv) {
-    static const cli_arguments arguments = {.table = show_table,
-                                            .doc = "Show all that is known about runs."};
-    return take_action(&arguments, argc, argv, show);
-}
-
-int cmd_runs_rm(int argc, char **argv) {
-    static const cli_arguments arguments = {
-        .table = rm_table, .doc = "Remove runs with their traces and checkpoints."};
-    return take_action(&arguments, argc, argv, rm);
-}
-
-int cmd_runs_export(int argc, char **argv) {
-    static const cli_arguments arguments = {.table = export_table,
-                                            .doc = "Write the trace as CSV and everything as JSON.",
-                                            .check = check_one};
-    return take_action(&arguments, argc, argv, export);
-}
+const cli_command cmd_runs = {
+    .name = "runs",
+    .arguments = "[ACTION]",
+    .summary = "list, show, export and remove the runs that were made",
+    .doc = "Look at the runs that were made, in the run store. Without an action: list.",
+    .actions = actions};

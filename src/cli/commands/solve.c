@@ -1,31 +1,235 @@
-/* bilevel solve PROBLEM: the command line. */
+/* bilevel solve PROBLEM: set up, run, certify, report, save, record. */
+#include "base/message.h"
 #include "cli/commands.h"
+#include "cli/json.h"
 #include "cli/solve_task.h"
-#include "cli/store_options.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int worse(int a, int b) {
+    return a > b ? a : b;
+}
+
+/* The names of a list, which is cut at its commas; the last is followed by NULL. */
+static const char **split(char *list) {
+    size_t count = 0;
+    const char **names = NULL;
+    for (char *name; (name = strsep(&list, ","));) {
+        names = cli_grow(names, count + 2, sizeof *names);
+        names[count++] = name;
+        names[count] = NULL;
+    }
+    return names;
+}
+
+/* ---- One run ---- */
+
+/* With several, "run.jsonl" for soba: "run.soba.jsonl". To be freed; NULL for NULL. */
+static char *own_path(const cli_solve_task *s, const char *path, const char *solver) {
+    if (!path || !s->several)
+        return path ? cli_print("%s", path) : NULL;
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    const char *dot = strrchr(name, '.');
+    int stem = dot && dot > name ? (int)(dot - path) : (int)strlen(path);
+    return cli_print("%.*s.%s%s", stem, path, solver, path + stem);
+}
+
+static blv_error begin(void *context, blv_run *run, blv_message *why) {
+    cli_solve_task *s = context;
+    const cli_instance *instance = &s->instance;
+    const char *solver = blv_run_solver(run)->name;
+    s->run_trace = own_path(s, s->trace, solver);
+    s->run_out = own_path(s, s->out, solver);
+    s->request = s->store ? cli_solve_request(s, run) : NULL;
+    s->recorder = (blv_recorder){
+        .store = s->store, .checkpoint_seconds = s->options.checkpoint_seconds, .warn = cli_note};
+    s->execution =
+        (blv_execution){.recorder = &s->recorder,
+                        .facts = {.kind = "solve",
+                                  .command_count = cli_typed.count,
+                                  .command = cli_typed.items,
+                                  .request = s->request,
+                                  .problem = instance->family->name,
+                                  .problem_parameters = s->problem_parameters,
+                                  .fingerprint = blv_problem_fingerprint(instance->problem)},
+                        .gradients_only = instance->gradients_only,
+                        .start = s->start,
+                        .loaded = &s->loaded,
+                        .is_one_of_several = s->several || s->is_one_of_several,
+                        .trace = s->run_trace,
+                        .all_rows = s->options.all_rows,
+                        .resumed = s->resumed ? s->resumed->id : 0,
+                        .resumed_iteration = s->checkpoint ? s->resumed->checkpoint_iteration : 0,
+                        .checkpoint = s->checkpoint,
+                        .checkpoint_size = s->checkpoint_size};
+    if (s->several)
+        cli_complain_about(solver);
+    if (s->several && cli_signalled())
+        return blv_explain(why, BLV_E_STOPPED, "stopped before its turn");
+    BLV_CHECK(blv_execution_begin(&s->execution, run, why));
+    return cli_progress_run(run, s->several ? solver : NULL);
+}
+
+/* The exit code that the end deserves. One of several solvers that cannot serve the problem is no
+ * failure: it is listed with its reason. */
+static int judge(const cli_solve_task *s, const blv_solution *solution, blv_error error,
+                 const char *why) {
+    if (s->several && !solution && (error == BLV_E_UNSUPPORTED || error == BLV_E_STOPPED))
+        return CLI_DONE;
+    if (error != BLV_OK)
+        return cli_reject(error, why);
+    if (!s->execution.ran) /* memory for the report was short */
+        return cli_reject(BLV_E_MEMORY, "there is no report: out of memory");
+    if (solution->outcome <= BLV_DIVERGED) {
+        char ending[CLI_ENDING_SIZE];
+        cli_ending_text(&s->execution, ending);
+        cli_complain("%s", ending);
+        return CLI_FAILED;
+    }
+    if (!solution->certified && !blv_problem_definition(s->instance.problem)->many_minimizers) {
+        cli_complain("no certificate could be made: %s", solution->no_certificate.text);
+        return CLI_FAILED;
+    }
+    return CLI_DONE;
+}
+
+static int save(const cli_solve_task *s) {
+    const blv_execution *e = &s->execution;
+    if (!s->run_out || !e->ran)
+        return CLI_DONE;
+    return cli_exit_code(
+        blv_vectors_save(s->run_out, &e->end_vectors, &e->start_vectors, &cli_why));
+}
+
+static void show(cli_solve_task *s) {
+    const blv_execution *e = &s->execution;
+    if (!e->ran || (s->several && !s->options.json))
+        return;
+    json_t *object = s->options.json ? cli_json_record(blv_run_report_fields, &e->report) : NULL;
+    if (s->several)
+        cli_json_set(s->reports, e->report.solver, object);
+    else if (object)
+        cli_json_print(object);
+    else if (!s->options.quiet)
+        cli_print_report(&s->instance, e);
+}
+
+static void end(void *context, blv_run *run, const blv_solution *solution, blv_error error,
+                const char *why) {
+    cli_solve_task *s = context;
+    blv_execution_end(&s->execution, run, solution, error, why);
+    cli_progress_leave();
+    s->printed = true;
+    int code = judge(s, solution, error, why), saved = save(s);
+    if (s->execution.ran) /* last: what the store calls finished has its files */
+        blv_execution_finish(&s->execution, saved != CLI_DONE);
+    if (s->recorder.failed && s->store_is_named)
+        saved = worse(saved, CLI_REJECTED);
+    s->code = worse(s->code, worse(code, saved));
+    show(s);
+    cli_complain_about(NULL);
+    blv_execution_free(&s->execution);
+    free(s->run_trace);
+    free(s->run_out);
+    free(s->request);
+}
+
+/* ---- All of them ---- */
+
+static void print_comparison(const cli_solve_task *s, const blv_comparison *comparison) {
+    if (!s->options.json) {
+        cli_print_comparison(&s->instance, comparison);
+        return;
+    }
+    json_t *runs = cli_json_array(), *not_run = cli_json_array();
+    for (size_t i = 0; i < comparison->count; i++) {
+        const blv_comparison_row *row = &comparison->rows[i];
+        json_t *report = json_object_get(s->reports, row->solver->name);
+        if (report)
+            cli_json_append(runs, json_incref(report));
+        else
+            cli_json_append(not_run, cli_json_put(cli_json_object(), "solver",
+                                                  cli_json_text(row->solver->name), "reason",
+                                                  cli_json_text(row->remark.text), NULL));
+    }
+    cli_json_print(cli_json_put(cli_json_object(), "problem",
+                                cli_json_text(s->instance.family->name), "runs", runs, "not_run",
+                                not_run, NULL));
+}
+
+static blv_error solve_all(cli_solve_task *s, blv_solve_options *options) {
+    blv_solution *solution = NULL;
+    blv_comparison *comparison = NULL;
+    char *list = cli_print("%s", s->solver);
+    const char **names = s->several && strcmp(list, "all") != 0 ? split(list) : NULL;
+    options->solver = s->several ? NULL : s->solver;
+    blv_error error = s->several
+                          ? blv_compare(&comparison, s->instance.problem, names, options, &cli_why)
+                          : blv_solve(&solution, s->instance.problem, options, &cli_why);
+    if (comparison && comparison->ran > 0 && !s->options.quiet)
+        print_comparison(s, comparison);
+    blv_solution_destroy(solution);
+    blv_comparison_destroy(comparison);
+    free(names);
+    free(list);
+    return error;
+}
+
+/* What can be rejected is rejected before a step is made. */
+static blv_error load(cli_solve_task *s, blv_message *why) {
+    const cli_instance *instance = &s->instance;
+    if (s->out)
+        BLV_CHECK(blv_vectors_expect_writable(s->out, why));
+    if (s->resumed) /* as they were typed first: now files have absolute paths */
+        BLV_CHECK(blv_values_copy(&s->problem_parameters, &s->resumed->problem_parameters));
+    else
+        BLV_CHECK(blv_values_of_params(&s->problem_parameters, instance->family->params,
+                                       instance->params));
+    return blv_start_load(&s->loaded, s->start, instance->problem, why);
+}
+
+int cli_solve(cli_solve_task *s) {
+    blv_solve_options options = {.size = sizeof options,
+                                 .settings = cli_settings_list(&s->settings),
+                                 .context = s,
+                                 .begin = begin,
+                                 .end = end};
+    s->reports = cli_json_object();
+    s->several = !s->is_one_of_several && (strcmp(s->solver, "all") == 0 || strchr(s->solver, ','));
+    cli_expect(load(s, &cli_why));
+    cli_progress_begin(s->options.progress);
+    blv_error error = solve_all(s, &options);
+    cli_progress_end();
+    if (error != BLV_OK && !s->printed)
+        s->code = cli_exit_code(error);
+    return s->code;
+}
+
+/* ---- The command ---- */
 
 static const cli_argument table[] = {
     CLI_POSITION(TEXT, cli_solve_task, instance.name, "PROBLEM", "no problem is named"),
+    CLI_HEADING(SOLVER),
     CLI_OPTION("solver", TEXT, cli_solve_task, solver, "NAME|NAME,NAME,...|all",
                "solver to use (default s-tfbo; 'bilevel solvers' lists them); several, or all that "
-               "suit, are run one after the other and compared",
-               .section = CLI_SECTION_SOLVER),
+               "suit, are run one after the other and compared"),
     CLI_OPTION("set", SETTING, cli_solve_task, settings, "KEY=VALUE",
                "set a parameter of the solver ('bilevel solvers NAME' lists them) or an option of "
-               "the run; with several, of those that have it; SOLVER.KEY=VALUE: of one of them",
-               .section = CLI_SECTION_SOLVER),
+               "the run; with several, of those that have it; SOLVER.KEY=VALUE: of one of them"),
     CLI_OPTION("start", TEXT, cli_solve_task, start, "zero|random|FILE.npz",
                "where to start (default zero, or what the problem says instead); a file gives x, y "
-               "and v as far as it has them",
-               .section = CLI_SECTION_SOLVER),
+               "and v as far as it has them"),
+    CLI_HEADING(OUTPUT),
     CLI_OPTION("trace", TEXT, cli_solve_task, trace, "FILE",
                "write the trace while it runs, JSON lines; with several solvers FILE gets their "
-               "names",
-               .section = CLI_SECTION_OUTPUT),
+               "names"),
     CLI_OPTION("out", TEXT, cli_solve_task, out, "FILE.npz",
-               "write x, y, v and the start x0, y0, v0; likewise", .section = CLI_SECTION_OUTPUT),
-    CLI_INCLUDE(cli_task_table, cli_solve_task, options, CLI_SECTION_OWN),
-    CLI_INCLUDE(cli_run_option_table, cli_solve_task, settings, CLI_SECTION_OWN),
-    CLI_INCLUDE(cli_problem_table, cli_solve_task, instance, CLI_SECTION_PROBLEM),
+               "write x, y, v and the start x0, y0, v0; likewise"),
+    CLI_INCLUDE(cli_task_table, cli_solve_task, options),
+    CLI_INCLUDE(cli_run_option_table, cli_solve_task, settings),
+    CLI_INCLUDE(cli_problem_table, cli_solve_task, instance),
     CLI_END};
 
 static blv_error check(void *of, blv_message *why) {
@@ -34,33 +238,23 @@ static blv_error check(void *of, blv_message *why) {
     return cli_task_check(&task->options, &task->settings, why);
 }
 
-static const cli_arguments arguments = {
-    .table = table,
-    .doc = "Solve PROBLEM, certify the result and explain it.\v"
-           "Exit status: 0 solved or stopped at a limit as asked, 1 diverged or failed, 2 bad "
-           "usage or input. Ctrl-C ends the run with its result so far; a second one ends at once.",
-    .check = check};
-
-static int solve(cli_solve_task *task) {
+static int solve(void *of) {
+    cli_solve_task *task = of;
     task->store_is_named = cli_store_is_named(&task->options.store);
-    int code = cli_solve_check_solvers(task->solver);
+    cli_instance_create(&task->instance);
+    int code = cli_store_open(&task->store, &task->options.store, task->options.checkpoint_seconds);
     if (code == CLI_DONE)
-        code = cli_instance_create(&task->instance);
-    if (code == CLI_DONE)
-        code = cli_store_open_for_checkpoints(&task->store, &task->options.store,
-                                              task->options.checkpoint_seconds);
-    return code == CLI_DONE ? cli_solve(task) : code;
-}
-
-int cmd_solve(int argc, char **argv) {
-    cli_solve_task task = {.start = "zero",
-                           .solver = BLV_DEFAULT_SOLVER,
-                           .command = cli_copy_command(argc, argv),
-                           .command_count = (size_t)argc};
-    int code = cli_read_arguments(&arguments, argc, argv, &task) ? solve(&task) : CLI_DONE;
-    blv_store_close(task.store);
-    cli_free_command(task.command, task.command_count);
-    cli_settings_free(&task.settings);
-    cli_instance_free(&task.instance);
+        code = cli_solve(task);
+    blv_store_close(task->store);
     return code;
 }
+
+static const cli_solve_task defaults = {.start = "zero", .solver = BLV_DEFAULT_SOLVER};
+
+const cli_command cmd_solve = CLI_COMMAND(
+    "solve", "PROBLEM", "solve a problem with one solver or several, certify the result",
+    cli_solve_task, table, solve,
+    "Solve PROBLEM, certify the result and explain it.\v"
+    "Exit status: 0 solved or stopped at a limit as asked, 1 diverged or failed, 2 bad "
+    "usage or input. Ctrl-C ends the run with its result so far; a second one ends at once.",
+    .defaults = &defaults, .check = check);

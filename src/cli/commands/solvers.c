@@ -6,7 +6,6 @@
 #include "cli/commands.h"
 #include "cli/json.h"
 #include "cli/problem_choice.h"
-#include "cli/solver_listing.h"
 #include "cli/text_table.h"
 
 #include <stdio.h>
@@ -26,7 +25,7 @@ static const cli_argument table[] = {
     CLI_OPTION("markdown", FLAG, request, markdown, NULL,
                "print what the pages of the solvers are made from"),
     CLI_OPTION("json", FLAG, request, json, NULL, "print JSON on standard output"),
-    CLI_INCLUDE(cli_problem_table, request, problem, CLI_SECTION_PROBLEM),
+    CLI_INCLUDE(cli_problem_table, request, problem),
     CLI_END};
 
 static blv_error check(void *of, blv_message *why) {
@@ -39,37 +38,75 @@ static blv_error check(void *of, blv_message *why) {
     return BLV_OK;
 }
 
-/* ---- The list ---- */
+/* ---- What is said about a solver ---- */
+
+static const struct {
+    const char *name, *summary;
+} groups[] = {
+    {"tuning-free", "choose their own step sizes as they go"},
+    {"single-loop", "take one step of every variable in an iteration"},
+    {"double-loop", "take inner steps on the lower level between two steps of x"},
+    {"variance-reduced", "carry their stochastic estimates on from step to step"},
+    {"first-order penalty", "need gradients only, with the lower level as a penalty"},
+    {"reference", "solve tightly, to measure others by"},
+};
+enum { GROUPS = sizeof groups / sizeof groups[0] };
 
 typedef struct entry {
     const blv_solver *solver;
+    const char *group_summary;
     blv_fit fit;
     blv_message remark;
 } entry;
 
-/* All solvers with what is to be said about them and the problem, which may be NULL: then each
- * suits. Ends with a NULL solver; to be freed. */
+/* The solvers, group by group, with what is to be said about them and the problem, which may be
+ * NULL: then each suits. Ends with a NULL solver; to be freed. */
 static entry *list_entries(const blv_problem *problem) {
-    const blv_solver **solvers = cli_solvers_by_group();
+    entry *entries = cli_alloc(1, sizeof *entries);
+    const blv_solver *solver;
     size_t count = 0;
-    while (solvers[count])
-        count++;
-    entry *entries = cli_alloc(count + 1, sizeof *entries);
-    for (size_t i = 0; i < count; i++) {
-        entries[i].solver = solvers[i];
-        entries[i].fit =
-            problem ? blv_solver_fit(solvers[i], problem, &entries[i].remark) : BLV_FIT_SUITED;
-    }
-    free(solvers);
+    for (size_t g = 0; g < GROUPS; g++)
+        for (size_t i = 0; (solver = blv_solver_at(NULL, i)); i++) {
+            if (strcmp(solver->group, groups[g].name) != 0)
+                continue;
+            entries = cli_grow(entries, count + 2, sizeof *entries);
+            entry *e = &entries[count++];
+            *e = (entry){
+                .solver = solver, .group_summary = groups[g].summary, .fit = BLV_FIT_SUITED};
+            if (problem)
+                e->fit = blv_solver_fit(solver, problem, &e->remark);
+            entries[count] = (entry){0};
+        }
     return entries;
 }
 
-static void add_group_heading(report_table *lines, const char *group) {
-    char text[160];
-    const char *summary = cli_group_summary(group);
-    snprintf(text, sizeof text, "%s%s%s", group, summary ? ": " : "", summary ? summary : "");
-    report_table_heading(lines, text);
+/* Whether it is the first of its group. */
+static bool begins_group(const entry *entries, const entry *e) {
+    return e == entries || strcmp(e[-1].solver->group, e->solver->group) != 0;
 }
+
+/* "f, g, Hv, Jv": gradients of f and g are always needed */
+static const char *oracles_needed(const blv_solver *solver) {
+    static const char *const words[] = {"f, g", "f, g, Hv", "f, g, Jv", "f, g, Hv, Jv"};
+    return words[(solver->uses & BLV_USES_HVP ? 1 : 0) + (solver->uses & BLV_USES_CROSS ? 2 : 0)];
+}
+
+static const char *yes_or_no(unsigned flag) {
+    return flag ? "yes" : "no";
+}
+
+/* Adds source, group, oracles, ... to a table of two columns. */
+static void add_facts(report_table *lines, const blv_solver *solver) {
+    report_table_add(lines, "source\t%s", solver->citation);
+    report_table_add(lines, "group\t%s", solver->group);
+    report_table_add(lines, "oracles\t%s", oracles_needed(solver));
+    report_table_add(lines, "stochastic\t%s", yes_or_no(solver->uses & BLV_IS_STOCHASTIC));
+    report_table_add(lines, "needs an invertible d2g/dy2\t%s",
+                     yes_or_no(solver->uses & BLV_USES_INVERSE));
+    report_table_add(lines, "when it diverges\t%s", solver->hint ? solver->hint : "");
+}
+
+/* ---- The list ---- */
 
 /* The names of those that have this remark, below it. */
 static void print_names(const entry *entries, const char *remark, blv_fit fit) {
@@ -101,13 +138,17 @@ static void print_table(const entry *entries) {
     const char *group = "";
     report_table_add(&lines, "  NAME\tNEEDS\tSTOCHASTIC\tSUMMARY");
     for (const entry *e = entries; e->solver; e++) {
+        const blv_solver *solver = e->solver;
         if (e->fit != BLV_FIT_SUITED)
             continue;
-        if (strcmp(group, e->solver->group) != 0)
-            add_group_heading(&lines, e->solver->group);
-        group = e->solver->group;
-        report_table_add(&lines, "  %s\t%s\t%s\t%s", e->solver->name, cli_oracles_needed(e->solver),
-                         cli_yes_or_no(e->solver->uses & BLV_IS_STOCHASTIC), e->solver->summary);
+        if (strcmp(group, solver->group) != 0) {
+            char text[160];
+            snprintf(text, sizeof text, "%s: %s", solver->group, e->group_summary);
+            report_table_heading(&lines, text);
+        }
+        group = solver->group;
+        report_table_add(&lines, "  %s\t%s\t%s\t%s", solver->name, oracles_needed(solver),
+                         yes_or_no(solver->uses & BLV_IS_STOCHASTIC), solver->summary);
     }
     if (*group)
         cli_table_print(&lines, 0, stdout);
@@ -136,7 +177,7 @@ static void print_one(const entry *e, const cli_instance *problem) {
     const blv_solver *solver = e->solver;
     printf("%s: %s\n\n", solver->name, solver->summary);
     report_table lines = {.align = "ll"};
-    cli_solver_facts(&lines, solver);
+    add_facts(&lines, solver);
     if (problem->problem)
         report_table_add(&lines, "suits %s\t%s%s%s", problem->family->name, fit_words[e->fit],
                          e->remark.text[0] ? ": " : "", e->remark.text);
@@ -147,6 +188,38 @@ static void print_one(const entry *e, const cli_instance *problem) {
     }
     printf("\nParameters (--set KEY=VALUE)\n");
     cli_print_params(solver->params, NULL, REPORT_AS_TEXT);
+}
+
+/* ---- Markdown: what scripts/solver-pages writes below the hand-written parts ---- */
+
+static void print_markdown_of(const blv_solver *solver) {
+    report_table lines = {.align = "ll"};
+    puts("## In short\n");
+    report_table_add(&lines, "\t");
+    report_table_add(&lines, "what it does\t%s", solver->summary);
+    add_facts(&lines, solver);
+    cli_table_markdown(&lines);
+    puts("\n## Parameters\n");
+    if (solver->params && solver->params->key)
+        cli_print_params(solver->params, NULL, REPORT_AS_MARKDOWN);
+    else
+        puts("It has none.");
+}
+
+static void print_markdown(const entry *entries) {
+    report_table lines = {.align = "llll"};
+    for (const entry *e = entries; e->solver; e++) {
+        const blv_solver *s = e->solver;
+        if (begins_group(entries, e)) {
+            printf("%s## %s\n\nThese %s.\n\n", e == entries ? "" : "\n", s->group,
+                   e->group_summary);
+            report_table_add(&lines, "name\toracles\tstochastic\twhat it does");
+        }
+        report_table_add(&lines, "[`%s`](%s.md)\t%s\t%s\t%s", s->name, s->name, oracles_needed(s),
+                         yes_or_no(s->uses & BLV_IS_STOCHASTIC), s->summary);
+        if (!e[1].solver || begins_group(entries, e + 1))
+            cli_table_markdown(&lines);
+    }
 }
 
 /* ---- JSON ---- */
@@ -162,14 +235,13 @@ static json_t *describe(const entry *e, bool with_fit) {
     static const blv_field fit[] = {BLV_FIELD_WORD("fit", entry, fit, fit_words),
                                     BLV_FIELD_AS("remark", entry, remark.text, CHARS, 0),
                                     {0}};
-    const blv_solver *solver = e->solver;
+    const unsigned uses = e->solver->uses;
     json_t *object = cli_json_object();
-    cli_json_add(object, names, solver);
-    cli_json_set(object, "stochastic", json_boolean(solver->uses & BLV_IS_STOCHASTIC));
-    cli_json_set(object, "uses_hvp", json_boolean(solver->uses & BLV_USES_HVP));
-    cli_json_set(object, "uses_jvp", json_boolean(solver->uses & BLV_USES_CROSS));
-    cli_json_set(object, "uses_inverse", json_boolean(solver->uses & BLV_USES_INVERSE));
-    cli_json_set(object, "parameters", cli_json_params(solver->params));
+    cli_json_add(object, names, e->solver);
+    cli_json_put(object, "stochastic", json_boolean(uses & BLV_IS_STOCHASTIC), "uses_hvp",
+                 json_boolean(uses & BLV_USES_HVP), "uses_jvp", json_boolean(uses & BLV_USES_CROSS),
+                 "uses_inverse", json_boolean(uses & BLV_USES_INVERSE), "parameters",
+                 cli_json_params(e->solver->params), NULL);
     if (with_fit)
         cli_json_add(object, fit, e);
     return object;
@@ -189,50 +261,38 @@ static void show_all(const request *asked) {
     entry *entries = list_entries(problem->problem);
     if (asked->json)
         cli_json_print(describe_all(entries, problem->problem));
+    else if (asked->markdown)
+        print_markdown(entries);
     else
         print_list(entries, problem);
     free(entries);
 }
 
-static int show_one(const request *asked) {
+static void show_one(const request *asked) {
     const cli_instance *problem = &asked->problem;
-    blv_message why = {0};
-    entry e = {.solver = blv_solver_find(NULL, asked->name, &why)};
-    if (!e.solver)
-        return cli_reject(BLV_E_NAME, why.text);
+    entry e = {.solver = blv_solver_find(NULL, asked->name, &cli_why)};
+    cli_expect(e.solver ? BLV_OK : BLV_E_NAME);
     if (problem->problem)
         e.fit = blv_solver_fit(e.solver, problem->problem, &e.remark);
     if (asked->json)
         cli_json_print(describe(&e, problem->problem));
     else if (asked->markdown)
-        cli_markdown_solver(e.solver);
+        print_markdown_of(e.solver);
     else
         print_one(&e, problem);
-    return CLI_DONE;
 }
 
-static int show(request *asked) {
-    if (asked->problem.name) {
-        int code = cli_instance_create(&asked->problem);
-        if (code != CLI_DONE)
-            return code;
-    }
+static int show(void *of) {
+    request *asked = of;
+    if (asked->problem.name)
+        cli_instance_create(&asked->problem);
     if (asked->name)
-        return show_one(asked);
-    if (asked->markdown)
-        cli_markdown_solvers();
+        show_one(asked);
     else
         show_all(asked);
     return CLI_DONE;
 }
 
-int cmd_solvers(int argc, char **argv) {
-    static const cli_arguments arguments = {
-        .table = table,
-        .doc = "List the solvers, or describe one and its parameters.",
-        .check = check};
-    request asked = {0};
-    int code = cli_read_arguments(&arguments, argc, argv, &asked) ? show(&asked) : CLI_DONE;
-    cli_instance_free(&asked.problem);
-    return code;
-}
+const cli_command cmd_solvers =
+    CLI_COMMAND("solvers", "[NAME]", "list the solvers, or the parameters of one", request, table,
+                show, "List the solvers, or describe one and its parameters.", .check = check);

@@ -4,7 +4,6 @@
 #include "cli/commands.h"
 #include "cli/json.h"
 #include "cli/outputs.h"
-#include "cli/text.h"
 #include "cli/text_table.h"
 #include "cli/training_options.h"
 #include "store/run_info.h"
@@ -68,7 +67,7 @@ static const cli_argument table[] = {
                "penalties from the first one divided by exp(R) to that times exp(R) (default 7)"),
     CLI_OPTION("refit", FLAG, request, refit, NULL, "in the end, train on the validation rows too"),
     CLI_OPTION("trace", TEXT, request, trace, "FILE", "write the trace while it runs, JSON lines"),
-    CLI_INCLUDE(cli_training_table, request, training, CLI_SECTION_OWN),
+    CLI_INCLUDE(cli_training_table, request, training),
     CLI_END};
 
 static blv_error check(void *of, blv_message *why) {
@@ -76,13 +75,6 @@ static blv_error check(void *of, blv_message *why) {
     asked->training.task.all_rows = asked->trace != NULL;
     return cli_training_check(&asked->training, why);
 }
-
-static const cli_arguments arguments = {
-    .table = table,
-    .doc = "Learn a linear classifier and its penalties, by how it does on validation rows.\v"
-           "Ctrl-C ends the run with the best penalties so far. Exit status: 0 done, 1 a run "
-           "failed, 2 bad usage or input.",
-    .check = check};
 
 /* ---- The record of the request ---- */
 
@@ -118,7 +110,7 @@ typedef struct finding {
     int64_t run; /* in the store; 0: none */
 } finding;
 
-static bool print_penalties(FILE *file, const void *context) {
+static void print_penalties(FILE *file, const void *context) {
     const blv_model *m = context;
     fputs("of,penalty\n", file);
     for (size_t k = 0; k < m->penalties; k++) {
@@ -127,28 +119,23 @@ static bool print_penalties(FILE *file, const void *context) {
         report_csv_number(file, m->penalty[k]);
         fputc('\n', file);
     }
-    return true;
 }
 
-static int write_model(const blv_model *model, const char *path, cli_outputs *outputs) {
+static void write_model(const blv_model *model, const char *path, cli_outputs *outputs) {
     blv_message why = {0};
     const char *place = cli_outputs_add(outputs, path);
-    if (!place)
-        return CLI_REJECTED;
-    if (blv_model_write(model, place, &why) == BLV_OK)
-        return CLI_DONE;
+    if (!place || blv_model_write(model, place, &why) == BLV_OK)
+        return;
     cli_complain("%s: cannot be written: %s", path, why.text);
-    return CLI_REJECTED;
+    outputs->code = CLI_REJECTED;
 }
 
 static int write_files(const finding *f) {
-    const request *asked = f->asked;
     const blv_model *model = f->result->model;
     cli_outputs outputs = {0};
-    int code = asked->out ? write_model(model, asked->out, &outputs) : CLI_DONE;
-    if (code == CLI_DONE && asked->penalties)
-        code = cli_outputs_print(&outputs, asked->penalties, print_penalties, model);
-    return cli_outputs_finish(&outputs, code);
+    write_model(model, f->asked->out, &outputs);
+    cli_outputs_print(&outputs, f->asked->penalties, print_penalties, model);
+    return cli_outputs_finish(&outputs);
 }
 
 /* ---- Text ---- */
@@ -346,56 +333,39 @@ static int learn(const request *asked, const blv_task_sets *sets, const blv_feat
     return code;
 }
 
-static int read_groups(const request *asked, const blv_task_sets *sets,
-                       blv_feature_groups **groups) {
-    blv_message why = {0};
-    blv_error error = asked->groups
-                          ? blv_feature_groups_read(groups, asked->groups, sets->features, &why)
-                          : BLV_OK;
-    return cli_exit_code(error, &why);
-}
-
-static int tune(request *asked, cli_task_facts *facts, const cli_resume *resume) {
-    blv_task_sets *sets = NULL;
+static int tune(request *asked, const cli_resume *resume) {
     blv_feature_groups *groups = NULL;
     cli_task_hooks task = {.trace = asked->trace};
-    int code = cli_training_read(&asked->training, NULL, &sets);
-    if (code == CLI_DONE)
-        code = read_groups(asked, sets, &groups);
-    if (code == CLI_DONE)
-        code = cli_outputs_try(asked->out, asked->penalties);
-    if (code == CLI_DONE && facts) {
-        describe(asked, facts);
-        task.session.facts = cli_task_facts_info(facts, "tune", request_fields, asked);
-    }
-    if (code == CLI_DONE)
-        code = cli_task_open(&task, &asked->training.task, resume);
-    if (code == CLI_DONE)
-        code = learn(asked, sets, groups, &task);
+    blv_task_sets *sets = cli_training_read(&asked->training, NULL);
+    if (asked->groups)
+        cli_expect(blv_feature_groups_read(&groups, asked->groups, sets->features, &cli_why));
+    cli_outputs_try(asked->out, asked->penalties);
+    describe(asked, &task.facts);
+    cli_task_begin(&task, "tune", request_fields, asked, &asked->training.task, resume);
+    int code = learn(asked, sets, groups, &task);
     cli_task_close(&task);
     blv_feature_groups_destroy(groups);
     blv_task_sets_destroy(sets);
     return code;
 }
 
-int cmd_tune(int argc, char **argv) {
-    request asked = {
-        .training.reading = cli_training_reading, .stop_share = 0.25, .range = 7.0, .patience = 2};
-    cli_task_facts facts = cli_task_facts_begin(argc, argv);
-    int code = CLI_DONE;
-    if (cli_read_arguments(&arguments, argc, argv, &asked))
-        code = tune(&asked, &facts, NULL);
-    cli_task_facts_free(&facts);
-    cli_settings_free(&asked.training.settings);
-    return code;
+static int run(void *asked) {
+    return tune(asked, NULL);
 }
 
 int cli_tune_resume(const cli_resume *resume) {
-    request asked = {.kind = BLV_PENALTY_PER_FEATURE};
-    int code = cli_training_restore(request_fields, &asked, &asked.training, resume);
+    static request asked;
+    cli_training_restore(request_fields, &asked, &asked.training, resume);
     asked.training.task.all_rows = asked.training.task.all_rows || asked.trace;
-    if (code == CLI_DONE)
-        code = tune(&asked, NULL, resume);
-    blv_record_free(request_fields, &asked);
-    return code;
+    return tune(&asked, resume);
 }
+
+static const request defaults = {
+    .training = CLI_TRAINING_DEFAULTS, .stop_share = 0.25, .range = 7.0, .patience = 2};
+
+const cli_command cmd_tune =
+    CLI_COMMAND("tune", "TRAIN", "learn a linear classifier and its penalties", request, table, run,
+                "Learn a linear classifier and its penalties, by how it does on validation rows.\v"
+                "Ctrl-C ends the run with the best penalties so far. Exit status: 0 done, 1 a run "
+                "failed, 2 bad usage or input.",
+                .defaults = &defaults, .check = check);

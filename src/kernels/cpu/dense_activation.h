@@ -14,6 +14,8 @@ struct blv_dense_block {
     real weight[BLV_BLOCK_ROWS], loss[BLV_BLOCK_ROWS], cross[BLV_BLOCK_ROWS];
     real probability[BLV_BLOCK_ROWS]; /* of the stated label */
     integer label[BLV_BLOCK_ROWS], best[BLV_BLOCK_ROWS];
+    real target[BLV_BLOCK_ROWS]; /* in place of labels, for squares */
+    bool squares;
     const real *row[BLV_BLOCK_ROWS], *ahead[BLV_BLOCK_ROWS];
     size_t place[BLV_BLOCK_ROWS]; /* number of the row in the data, of a sweep with an index */
     size_t first;                 /* number of the first row, else */
@@ -22,10 +24,22 @@ struct blv_dense_block {
 
 #define AT(k) ((k)*BLV_BLOCK_ROWS)
 
+ALWAYS_INLINE vec squares_lanes(blv_dense_block *block, size_t i, vec score, vec *tangent) {
+    const vec weight = load(block->weight + i), residual = score - load(block->target + i);
+    store(block->loss + i, all(R(0.5)) * residual * residual);
+    if (tangent) {
+        store(block->cross + i, residual * *tangent);
+        *tangent *= weight;
+    }
+    return residual * weight;
+}
+
 /* Rows i, i + 1, ... of a block: residual times weight from their scores, and, if tangent is not
  * NULL, from V a the Hessian factor times weight in its place. */
 ALWAYS_INLINE vec logistic_lanes(blv_dense_block *block, size_t i, bool want_loss, vec score,
                                  vec *tangent) {
+    if (block->squares)
+        return squares_lanes(block, i, score, tangent);
     const vec one = all(R(1.0)), nothing = all(R(0.0));
     const vec weight = load(block->weight + i);
     const ivec positive = load_integers(block->label + i) != 0;
@@ -142,6 +156,27 @@ static void activate_softmax(blv_dense_block *block, size_t scores, bool want_lo
         if (kept)
             keep_chances(&c, scores, kept + kept_place(i, scores));
         softmax_factors(block, i, scores, &c, s, t);
+    }
+}
+
+/* The same by a rule of the caller, row by row. The last class has score 0. */
+static void activate_by_rule(blv_dense_block *block, const blv_rows *rows, const blv_sweep *sweep,
+                             size_t scores, real *s, real *t) {
+    real score[BLV_RULE_CLASSES], tangent[BLV_RULE_CLASSES];
+    for (size_t i = 0; i < block->rows; i++) {
+        const size_t row = rows->index ? block->place[i] : block->first + i;
+        const real weight = block->weight[i];
+        for (size_t k = 0; k < scores; k++) {
+            score[k] = s[AT(k) + i];
+            tangent[k] = t ? t[AT(k) + i] : R(0.0);
+        }
+        score[scores] = tangent[scores] = R(0.0);
+        block->loss[i] = (real)sweep->rule(sweep->rule_context, row, score, t ? tangent : NULL);
+        for (size_t k = 0; k < scores; k++) {
+            s[AT(k) + i] = score[k] * weight;
+            if (t)
+                t[AT(k) + i] = tangent[k] * weight;
+        }
     }
 }
 

@@ -33,36 +33,35 @@ typedef struct few_job {
 #endif
 
 #define COLUMNS(a, c) ((c) == last ? load_first((a) + (c)*LANES, rest) : load((a) + (c)*LANES))
-#define KEEP_W(c) const vec w_##c = COLUMNS(job->w, c);
-#define KEEP_V(c) const vec v_##c = COLUMNS(job->v, c);
+#define KEEP_W(c) const vec w_##c = COLUMNS(job->w, c), v_##c = both ? COLUMNS(job->v, c) : zero;
 /* The last columns of a row after the others, as the processor's own prefetcher expects them: the
  * compiler, which would begin with them, has to think that they depend on the sum. */
-#define IN_ORDER(c)                                                                                \
-    if ((c) == last)                                                                               \
-        __asm__("" : "+r"(a) : "v"(s));
-#define DOT(c)                                                                                     \
-    IN_ORDER(c)                                                                                    \
-    s = multiply_add(COLUMNS(a, c), w_##c, s);
 #define DOTS(c)                                                                                    \
-    IN_ORDER(c) {                                                                                  \
+    if ((c) == last)                                                                               \
+        __asm__("" : "+r"(a) : "v"(s));                                                            \
+    {                                                                                              \
         const vec x = COLUMNS(a, c);                                                               \
         s = multiply_add(x, w_##c, s);                                                             \
-        t = multiply_add(x, v_##c, t);                                                             \
+        if (both)                                                                                  \
+            t = multiply_add(x, v_##c, t);                                                         \
     }
 #define FETCH_COLUMNS(c)                                                                           \
     if ((c)*VECTOR_BYTES % 64 == 0)                                                                \
         FETCH(next + (c)*LANES);
-#define KEEP_G(c) vec g_##c = job->fresh ? zero : load(job->sum + (c)*LANES);
-#define KEEP_H(c) vec h_##c = job->fresh ? zero : load(job->second_sum + (c)*LANES);
-#define ADD_TO_G(c) g_##c = multiply_add(f, COLUMNS(a, c), g_##c);
-#define ADD_TO_BOTH(c)                                                                             \
+#define KEEP_G(c)                                                                                  \
+    vec g_##c = job->fresh ? zero : load(job->sum + (c)*LANES);                                    \
+    vec h_##c = !both || job->fresh ? zero : load(job->second_sum + (c)*LANES);
+#define ADD_TO_G(c)                                                                                \
     {                                                                                              \
         const vec x = COLUMNS(a, c);                                                               \
         g_##c = multiply_add(f, x, g_##c);                                                         \
-        h_##c = multiply_add(e, x, h_##c);                                                         \
+        if (both)                                                                                  \
+            h_##c = multiply_add(e, x, h_##c);                                                     \
     }
-#define PUT_G(c) store(job->sum + (c)*LANES, g_##c);
-#define PUT_H(c) store(job->second_sum + (c)*LANES, h_##c);
+#define PUT_G(c)                                                                                   \
+    store(job->sum + (c)*LANES, g_##c);                                                            \
+    if (both)                                                                                      \
+        store(job->second_sum + (c)*LANES, h_##c);
 
 #define FETCH_ROW(n, r)                                                                            \
     if (fetch_ahead) {                                                                             \
@@ -70,51 +69,16 @@ typedef struct few_job {
         REPEAT_##n(FETCH_COLUMNS)                                                                  \
     }
 
-#define FEW_KERNELS(n)                                                                             \
-    OUT_OF_LINE void few_##n(const few_job *job) {                                                 \
-        enum { last = (n)-1 };                                                                     \
+#define FEW_KERNEL(name, n, with_v)                                                                \
+    OUT_OF_LINE void name(const few_job *job) {                                                    \
+        enum { last = (n)-1, both = with_v };                                                      \
         blv_dense_block *block = job->block;                                                       \
         const vec zero = {0};                                                                      \
         const first_lanes rest = job->rest;                                                        \
         const bool fetch_ahead = job->fetch_ahead, want_loss = job->want_loss;                     \
         const size_t rows = block->rows, end = job->want_sums ? rows + LAG : rows;                 \
-        real factor[BLV_BLOCK_ROWS];                                                               \
+        real factor[BLV_BLOCK_ROWS], second_factor[both ? BLV_BLOCK_ROWS : 1];                     \
         REPEAT_##n(KEEP_W) REPEAT_##n(KEEP_G);                                                     \
-        for (size_t i = 0; i < end; i += SUMMED) {                                                 \
-            vec dot[SUMMED], score[SUMMED / LANES];                                                \
-            ONE_BY_ONE for (size_t r = 0; r < SUMMED; r++) {                                       \
-                if (i < rows) {                                                                    \
-                    const real *a = block->row[i + r];                                             \
-                    vec s = zero;                                                                  \
-                    REPEAT_##n(DOT);                                                               \
-                    dot[r] = s;                                                                    \
-                    FETCH_ROW(n, r)                                                                \
-                }                                                                                  \
-                if (i >= LAG) {                                                                    \
-                    const size_t before = i - LAG + r;                                             \
-                    const real *a = block->row[before];                                            \
-                    const vec f = all(factor[before]);                                             \
-                    REPEAT_##n(ADD_TO_G);                                                          \
-                }                                                                                  \
-            }                                                                                      \
-            if (i >= rows)                                                                         \
-                continue;                                                                          \
-            sum_each(dot, score);                                                                  \
-            for (size_t l = 0; l < SUMMED; l += LANES)                                             \
-                store(factor + i + l,                                                              \
-                      logistic_lanes(block, i + l, want_loss, score[l / LANES], NULL));            \
-        }                                                                                          \
-        REPEAT_##n(PUT_G);                                                                         \
-    }                                                                                              \
-    OUT_OF_LINE void few_both_##n(const few_job *job) {                                            \
-        enum { last = (n)-1 };                                                                     \
-        blv_dense_block *block = job->block;                                                       \
-        const vec zero = {0};                                                                      \
-        const first_lanes rest = job->rest;                                                        \
-        const bool fetch_ahead = job->fetch_ahead, want_loss = job->want_loss;                     \
-        const size_t rows = block->rows, end = job->want_sums ? rows + LAG : rows;                 \
-        real factor[BLV_BLOCK_ROWS], second_factor[BLV_BLOCK_ROWS];                                \
-        REPEAT_##n(KEEP_W) REPEAT_##n(KEEP_V) REPEAT_##n(KEEP_G) REPEAT_##n(KEEP_H);               \
         for (size_t i = 0; i < end; i += SUMMED) {                                                 \
             vec dot[SUMMED], score[SUMMED / LANES];                                                \
             vec tangent_dot[SUMMED], tangent[SUMMED / LANES];                                      \
@@ -124,29 +88,34 @@ typedef struct few_job {
                     vec s = zero, t = zero;                                                        \
                     REPEAT_##n(DOTS);                                                              \
                     dot[r] = s;                                                                    \
-                    tangent_dot[r] = t;                                                            \
+                    if (both)                                                                      \
+                        tangent_dot[r] = t;                                                        \
                     FETCH_ROW(n, r)                                                                \
                 }                                                                                  \
                 if (i >= LAG) {                                                                    \
                     const size_t before = i - LAG + r;                                             \
                     const real *a = block->row[before];                                            \
-                    const vec f = all(factor[before]), e = all(second_factor[before]);             \
-                    REPEAT_##n(ADD_TO_BOTH);                                                       \
+                    const vec f = all(factor[before]), e = both ? all(second_factor[before]) : f;  \
+                    REPEAT_##n(ADD_TO_G);                                                          \
+                    (void)e;                                                                       \
                 }                                                                                  \
             }                                                                                      \
             if (i >= rows)                                                                         \
                 continue;                                                                          \
             sum_each(dot, score);                                                                  \
-            sum_each(tangent_dot, tangent);                                                        \
+            if (both)                                                                              \
+                sum_each(tangent_dot, tangent);                                                    \
             for (size_t l = 0; l < SUMMED; l += LANES) {                                           \
-                vec *const t = &tangent[l / LANES];                                                \
+                vec *const t = both ? &tangent[l / LANES] : NULL;                                  \
                 store(factor + i + l,                                                              \
                       logistic_lanes(block, i + l, want_loss, score[l / LANES], t));               \
-                store(second_factor + i + l, *t);                                                  \
+                if (both)                                                                          \
+                    store(second_factor + i + l, *t);                                              \
             }                                                                                      \
         }                                                                                          \
-        REPEAT_##n(PUT_G) REPEAT_##n(PUT_H);                                                       \
+        REPEAT_##n(PUT_G);                                                                         \
     }
+#define FEW_KERNELS(n) FEW_KERNEL(few_##n, n, 0) FEW_KERNEL(few_both_##n, n, 1)
 
 #define EACH_VECTOR_COUNT(f) f(1) f(2) f(3) f(4) f(5) f(6) f(7) f(8)
 EACH_VECTOR_COUNT(FEW_KERNELS)

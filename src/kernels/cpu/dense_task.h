@@ -12,6 +12,7 @@
 #ifndef BLV_KERNELS_CPU_DENSE_TASK_H
 #define BLV_KERNELS_CPU_DENSE_TASK_H
 
+#include "base/instructions.h"
 #include "kernels/row_sweep.h"
 
 #define BLV_BLOCK_ROWS ((size_t)64) /* most rows of a block, and the stride of its scores */
@@ -59,10 +60,5 @@ typedef struct blv_dense_sweep_table {
     /* Columns begin .. end - 1 of gradient and hessian, from all parts. */
     void (*finish)(const blv_dense_task *task, size_t begin, size_t end);
 } blv_dense_sweep_table;
-
-extern const blv_dense_sweep_table blv_dense_sweep_f32_base, blv_dense_sweep_f32_avx2,
-    blv_dense_sweep_f32_avx512;
-extern const blv_dense_sweep_table blv_dense_sweep_f64_base, blv_dense_sweep_f64_avx2,
-    blv_dense_sweep_f64_avx512;
 
 #endif

@@ -13,7 +13,6 @@
 #include <string.h>
 
 enum {
-    LINE = 64,             /* bytes of a cache line */
     LEAST_GROUP_ROWS = 32, /* a power of two, as is the next */
     MOST_GROUP_ROWS = 1024,
     LEAST_GROUPS = 8, /* of a sweep that is worth more than one thread */
@@ -26,22 +25,11 @@ enum {
     FINISH_COLUMNS = 64,
 };
 
+BLV_TABLES(blv_dense_sweep_table, blv_dense_sweep);
+
 /* One thread needs about this for a sweep, and two gain from this much on. */
 static const double SECONDS_PER_FLOP_F32 = 1e-11, SECONDS_PER_BYTE = 3e-11;
 static const double SECONDS_WORTH_THREADS = 50e-6;
-
-struct blv_dense_buffers {
-    char *packed;
-    char *parts;
-    double *losses; /* of each group */
-    char *threads;  /* block, scores and spare sums of each */
-    size_t thread_bytes, block_bytes, score_bytes;
-    size_t most_groups;
-};
-
-static size_t whole_lines(size_t bytes) {
-    return (bytes + LINE - 1) / LINE * LINE;
-}
 
 static size_t smaller(size_t a, size_t b) {
     return a < b ? a : b;
@@ -54,15 +42,6 @@ static size_t larger(size_t a, size_t b) {
 /* Scores of a row for one matrix: all classes but the last, or the one of logistic rows. */
 static size_t scores_of(size_t classes) {
     return classes > 1 ? classes - 1 : 1;
-}
-
-static size_t part_bytes(size_t classes, size_t columns, size_t real_size) {
-    return 2 * scores_of(classes) * whole_lines(columns * real_size);
-}
-
-static size_t most_groups(size_t classes, size_t columns, size_t real_size) {
-    const size_t fit = MOST_PART_BYTES / larger(part_bytes(classes, columns, real_size), 1);
-    return smaller(MOST_GROUPS, larger(LEAST_GROUPS, fit));
 }
 
 /* Rows of each group but the last. */
@@ -79,49 +58,27 @@ void blv_sweep_work_instructions(blv_sweep_work *work, blv_instructions instruct
     work->kept.data = NULL; /* p has other bits there */
 }
 
-static const blv_dense_sweep_table *kernels_of(blv_instructions instructions, bool single) {
-    static const blv_dense_sweep_table *const table[2][BLV_INSTRUCTION_SETS] = {
-        {&blv_dense_sweep_f64_base, &blv_dense_sweep_f64_avx2, &blv_dense_sweep_f64_avx512},
-        {&blv_dense_sweep_f32_base, &blv_dense_sweep_f32_avx2, &blv_dense_sweep_f32_avx512}};
-    return table[single][instructions];
-}
-
-void *blv_sweep_memory(size_t bytes, size_t *total) {
-    bytes = whole_lines(larger(bytes, 1));
-    void *memory = aligned_alloc(LINE, bytes);
+void *blv_sweep_memory(size_t bytes) {
+    bytes = blv_whole_lines(larger(bytes, 1));
+    void *memory = aligned_alloc(64, bytes);
     if (memory)
         memset(memory, 0, bytes);
-    *total += bytes;
     return memory;
 }
 
-static blv_dense_buffers *create_dense_buffers(const blv_sweep_work *work, size_t *total) {
-    const size_t part = part_bytes(work->classes, work->columns, work->real_size);
-    const size_t limit = most_groups(work->classes, work->columns, work->real_size);
-    blv_dense_buffers *room = calloc(1, sizeof *room);
-    if (!room)
-        return NULL;
-    *total += sizeof *room;
-    room->most_groups = smaller(limit, work->max_rows / LEAST_GROUP_ROWS + 1);
-    room->block_bytes = whole_lines(
-        kernels_of(BLV_INSTRUCTIONS_BASE, work->real_size == sizeof(float))->block_bytes);
-    room->score_bytes = 2 * scores_of(work->classes) * BLV_BLOCK_ROWS * work->real_size;
-    room->thread_bytes = room->block_bytes + room->score_bytes + part;
-    room->packed = blv_sweep_memory(part, total);
-    room->parts = blv_sweep_memory(room->most_groups * part, total);
-    room->losses = blv_sweep_memory(room->most_groups * sizeof *room->losses, total);
-    room->threads = blv_sweep_memory((size_t)work->threads * room->thread_bytes, total);
-    return room;
-}
-
-static void destroy_dense_buffers(blv_dense_buffers *room) {
-    if (!room)
-        return;
-    free(room->packed);
-    free(room->parts);
-    free(room->losses);
-    free(room->threads);
-    free(room);
+/* Sets the sizes of what dense sweeps need; returns the bytes of all. */
+static size_t measure(blv_sweep_work *w) {
+    const size_t scores = scores_of(w->classes);
+    w->part_bytes = 2 * scores * blv_whole_lines(w->columns * w->real_size);
+    const size_t fit = MOST_PART_BYTES / larger(w->part_bytes, 1);
+    w->most_groups = smaller(smaller(MOST_GROUPS, larger(LEAST_GROUPS, fit)),
+                             w->max_rows / LEAST_GROUP_ROWS + 1);
+    w->block_bytes =
+        blv_whole_lines(blv_dense_sweep_tables[w->real_size == sizeof(float)][0]->block_bytes);
+    w->score_bytes = 2 * scores * BLV_BLOCK_ROWS * w->real_size;
+    w->own_bytes = w->block_bytes + w->score_bytes + w->part_bytes;
+    return (1 + w->most_groups) * w->part_bytes + (size_t)w->threads * w->own_bytes +
+           w->most_groups * sizeof *w->losses;
 }
 
 blv_sweep_work *blv_sweep_work_create(size_t classes, size_t columns, size_t real_size, bool sparse,
@@ -134,36 +91,25 @@ blv_sweep_work *blv_sweep_work_create(size_t classes, size_t columns, size_t rea
                              .real_size = real_size,
                              .max_rows = max_rows,
                              .sparse = sparse,
-                             .threads = threads > 0 ? threads : blv_threads_processors(),
-                             .bytes = sizeof *work};
+                             .threads = threads > 0 ? threads : blv_threads_processors()};
     blv_sweep_work_instructions(work, BLV_INSTRUCTIONS_BEST);
-    bool complete;
-    if (sparse) {
-        const size_t bytes =
-            blv_sparse_buffer_bytes(classes, columns, real_size, max_rows, work->threads);
-        work->sparse_buffer = blv_sweep_memory(bytes, &work->bytes);
-        complete = work->sparse_buffer != NULL;
-    } else {
-        const blv_dense_buffers *room = work->dense = create_dense_buffers(work, &work->bytes);
-        complete = room && room->packed && room->parts && room->losses && room->threads;
+    work->room = blv_sweep_memory(sparse ? blv_sparse_room_bytes(work) : measure(work));
+    if (!work->room) {
+        free(work);
+        return NULL;
     }
-    if (complete)
-        return work;
-    blv_sweep_work_destroy(work);
-    return NULL;
+    work->parts = work->room + work->part_bytes;
+    work->own = work->parts + work->most_groups * work->part_bytes;
+    work->losses = (double *)(void *)(work->own + (size_t)work->threads * work->own_bytes);
+    return work;
 }
 
 void blv_sweep_work_destroy(blv_sweep_work *work) {
     if (!work)
         return;
-    destroy_dense_buffers(work->dense);
-    free(work->sparse_buffer);
-    blv_sweep_kept_free(&work->kept);
+    free(work->room);
+    free(work->kept.probability);
     free(work);
-}
-
-size_t blv_sweep_work_bytes(const blv_sweep_work *work) {
-    return work->bytes;
 }
 
 int blv_sweep_threads(const blv_sweep_work *work, double seconds) {
@@ -192,9 +138,9 @@ static size_t rows_ahead(const blv_dense_task *task, size_t row_bytes) {
 
 /* Whether nothing is asked for but the gradient, of many rows without gaps. */
 static bool is_stream(const blv_rows *rows, const blv_sweep *sweep) {
-    return !rows->index && rows->stride == rows->columns && rows->count >= ROWS_OF_A_STREAM &&
-           sweep->gradient && !sweep->hessian && !sweep->loss && !sweep->row_loss &&
-           !sweep->row_cross && !sweep->row_probability && !sweep->row_class;
+    return !rows->index && !rows->target && rows->stride == rows->columns &&
+           rows->count >= ROWS_OF_A_STREAM && sweep->gradient && !sweep->hessian && !sweep->loss &&
+           !sweep->row_loss && !sweep->row_cross && !sweep->row_probability && !sweep->row_class;
 }
 
 static void describe(blv_dense_task *task, const blv_rows *rows, const blv_sweep *sweep,
@@ -213,12 +159,12 @@ static void describe(blv_dense_task *task, const blv_rows *rows, const blv_sweep
         .logistic = logistic,
         .few_columns = few,
         .stream = few && is_stream(rows, sweep),
-        .second_order = sweep->v && (sweep->hessian || sweep->row_cross),
+        .second_order = sweep->v && (sweep->hessian || sweep->row_cross || sweep->rule),
         .block_rows = block_rows,
         .scores = scores_of(sweep->classes),
         .padded = (rows->columns + kernels->lanes - 1) & ~(kernels->lanes - 1),
-        .packed = work->dense->packed,
-        .parts = work->dense->parts,
+        .packed = work->room,
+        .parts = work->parts,
         .kept = keeping == BLV_KEEP_NOTHING ? NULL : work->kept.probability,
         .known = keeping == BLV_KEEP_READ,
     };
@@ -242,14 +188,13 @@ static void sweep_group(void *context, size_t group, int member) {
     const shared_sweep *shared = context;
     const blv_dense_task *task = &shared->task;
     const blv_sweep_work *work = shared->work;
-    const blv_dense_buffers *room = work->dense;
-    char *own = room->threads + (size_t)member * room->thread_bytes;
+    char *own = work->own + (size_t)member * work->own_bytes;
     const size_t begin = group * shared->group_rows;
     const size_t end = smaller(begin + shared->group_rows, task->rows->count);
-    room->losses[group] = shared->kernels->sweep_rows(
-        task, begin, end, (blv_dense_block *)own, own + room->block_bytes,
-        own + room->block_bytes + room->score_bytes,
-        room->parts + group * task->part_stride * work->real_size);
+    work->losses[group] = shared->kernels->sweep_rows(
+        task, begin, end, (blv_dense_block *)own, own + work->block_bytes,
+        own + work->block_bytes + work->score_bytes,
+        work->parts + group * task->part_stride * work->real_size);
 }
 
 static void finish_columns(void *context, size_t slice, int member) {
@@ -264,28 +209,28 @@ static void dense_sweep(const blv_rows *rows, const blv_sweep *sweep, blv_sweep_
     assert(rows->count <= work->max_rows && sweep->classes == work->classes &&
            rows->columns == work->columns);
     const double seconds = seconds_of(rows, sweep, work->real_size);
-    shared_sweep shared = {.kernels =
-                               kernels_of(work->instructions, work->real_size == sizeof(float)),
+    const bool single = work->real_size == sizeof(float);
+    shared_sweep shared = {.kernels = blv_dense_sweep_tables[single][work->instructions],
                            .work = work,
                            .group_rows = rows->count};
     blv_dense_task *task = &shared.task;
     describe(task, rows, sweep, work, shared.kernels);
     task->groups = rows->count > 0;
     if (seconds >= SECONDS_WORTH_THREADS) {
-        shared.group_rows = rows_of_a_group(rows->count, work->dense->most_groups);
+        shared.group_rows = rows_of_a_group(rows->count, work->most_groups);
         task->groups = (rows->count + shared.group_rows - 1) / shared.group_rows;
     }
 
     shared.kernels->pack(task);
     if (!task->groups) /* no rows: sums of nothing */
-        memset(work->dense->parts, 0, task->part_stride * work->real_size);
+        memset(work->parts, 0, task->part_stride * work->real_size);
     const int team = blv_sweep_threads(work, seconds);
     const size_t slices = (rows->columns + FINISH_COLUMNS - 1) / FINISH_COLUMNS;
     blv_threads_run(team, task->groups, sweep_group, &shared);
     blv_threads_run(team, slices, finish_columns, &shared);
     double loss = 0.0;
     for (size_t g = 0; g < task->groups; g++)
-        loss += work->dense->losses[g];
+        loss += work->losses[g];
     if (sweep->loss)
         *sweep->loss = sweep->scale * loss;
 }

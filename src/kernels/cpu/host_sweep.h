@@ -2,7 +2,7 @@
 #ifndef BLV_KERNELS_CPU_HOST_SWEEP_H
 #define BLV_KERNELS_CPU_HOST_SWEEP_H
 
-#include "kernels/cpu/instructions.h"
+#include "base/instructions.h"
 #include "kernels/row_sweep.h"
 
 /* real_size: sizeof(float) or sizeof(double), of all sweeps. threads 0: all processors. NULL when
@@ -10,7 +10,6 @@
 blv_sweep_work *blv_sweep_work_create(size_t classes, size_t columns, size_t real_size, bool sparse,
                                       size_t max_rows, int threads);
 void blv_sweep_work_destroy(blv_sweep_work *work); /* NULL is allowed */
-size_t blv_sweep_work_bytes(const blv_sweep_work *work);
 /* Makes room for the probabilities of all rows of a set of up to `rows` rows. From then on softmax
  * sweeps over all rows that say `keep` leave them there, and when one at the same W follows it does
  * without the scores X W: Hv takes two products over the data instead of three. Results are bitwise

@@ -17,43 +17,23 @@
 #include "kernels/cpu/sparse_loops.h"
 
 #define ROWS_AT_ONCE ((size_t)16)
-#define CACHE_LINE ((size_t)64)
 #define COLUMN_CHUNKS ((size_t)128)
 /* What a column costs by itself, in entries. */
 #define COLUMN_COST ((size_t)3)
 
-extern const blv_sparse_loops blv_sparse_loops_f64_base, blv_sparse_loops_f32_base;
-extern const blv_sparse_loops blv_sparse_loops_f64_avx2, blv_sparse_loops_f32_avx2;
-extern const blv_sparse_loops blv_sparse_loops_f64_avx512, blv_sparse_loops_f32_avx512;
-
-static const blv_sparse_loops *loops_of(blv_instructions instructions, bool single) {
-    static const blv_sparse_loops *const tables[BLV_INSTRUCTION_SETS][2] = {
-        [BLV_INSTRUCTIONS_BASE] = {&blv_sparse_loops_f64_base, &blv_sparse_loops_f32_base},
-        [BLV_INSTRUCTIONS_AVX2] = {&blv_sparse_loops_f64_avx2, &blv_sparse_loops_f32_avx2},
-        [BLV_INSTRUCTIONS_AVX512] = {&blv_sparse_loops_f64_avx512, &blv_sparse_loops_f32_avx512},
-    };
-    return tables[instructions][single];
-}
-
-static size_t whole_lines(size_t bytes) {
-    return (bytes + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
-}
+BLV_TABLES(blv_sparse_loops, blv_sparse_loops);
 
 static size_t row_blocks(size_t rows) {
     return (rows + ROWS_AT_ONCE - 1) / ROWS_AT_ONCE;
 }
 
-static size_t residual_bytes(size_t classes, size_t real_size, size_t max_rows) {
-    return whole_lines(max_rows * classes * real_size);
+static size_t residual_bytes(const blv_sweep_work *work) {
+    return blv_whole_lines(work->max_rows * work->classes * work->real_size);
 }
 
 /* The room: residuals, curvatures, and the loss of each block of rows. */
-size_t blv_sparse_buffer_bytes(size_t classes, size_t columns, size_t real_size, size_t max_rows,
-                               int threads) {
-    (void)columns;
-    (void)threads;
-    return 2 * residual_bytes(classes, real_size, max_rows) +
-           whole_lines(row_blocks(max_rows) * sizeof(double));
+size_t blv_sparse_room_bytes(const blv_sweep_work *work) {
+    return 2 * residual_bytes(work) + row_blocks(work->max_rows) * sizeof(double);
 }
 
 /* Entries of the sweep; of an index list an estimate, for adding them up would cost as much as part
@@ -128,8 +108,8 @@ static void sweep_columns(void *context, size_t task, int member) {
 void blv_sparse_sweep(const blv_rows *rows, const blv_sweep *sweep, blv_sweep_work *work) {
     const bool logistic = sweep->classes == 1, single = work->real_size == sizeof(float);
     const size_t real_size = work->real_size;
-    const size_t residuals = residual_bytes(sweep->classes, real_size, work->max_rows);
-    char *room = work->sparse_buffer;
+    const size_t residuals = residual_bytes(work);
+    char *room = work->room;
     double *block_loss = (double *)(void *)(room + 2 * residuals);
     const blv_keeping keeping =
         logistic ? BLV_KEEP_NOTHING : blv_sweep_kept_plan(work, rows, sweep);
@@ -137,7 +117,7 @@ void blv_sparse_sweep(const blv_rows *rows, const blv_sweep *sweep, blv_sweep_wo
         .rows = rows,
         .sweep = sweep,
         .logistic = logistic,
-        .second_order = sweep->v && (sweep->hessian || sweep->row_cross),
+        .second_order = sweep->v && (sweep->hessian || sweep->row_cross || sweep->rule),
         .residual = room,
         .curvature = room + residuals,
         .stride = sweep->classes,
@@ -156,7 +136,7 @@ void blv_sparse_sweep(const blv_rows *rows, const blv_sweep *sweep, blv_sweep_wo
     const int team = blv_sweep_threads(work, seconds_of(rows, sweep, real_size, (int)products));
     const size_t blocks = row_blocks(rows->count);
     shared_sweep shared = {.args = &args,
-                           .loops = loops_of(work->instructions, single),
+                           .loops = blv_sparse_loops_tables[single][work->instructions],
                            .product = product,
                            .block_loss = block_loss,
                            .by_columns = by_columns,

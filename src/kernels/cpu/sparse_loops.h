@@ -2,6 +2,7 @@
 #ifndef BLV_KERNELS_CPU_SPARSE_LOOPS_H
 #define BLV_KERNELS_CPU_SPARSE_LOOPS_H
 
+#include "base/instructions.h"
 #include "kernels/row_sweep.h"
 
 /* A sweep and the room it works in. Position i of the sweep stands for the row index[i] or first +

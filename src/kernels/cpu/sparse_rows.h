@@ -253,6 +253,18 @@ static outcome softmax_row(const blv_sparse_args *args, size_t i, size_t label, 
     return result;
 }
 
+/* The same by a rule of the caller. */
+static outcome rule_row(const blv_sweep *sweep, size_t row, real factor, real *score,
+                        real *tangent) {
+    const outcome result = {.loss = sweep->rule(sweep->rule_context, row, score, tangent)};
+    for (size_t k = 0; k < sweep->classes; k++) {
+        score[k] *= factor;
+        if (tangent)
+            tangent[k] *= factor;
+    }
+    return result;
+}
+
 /* One score for two classes, of which label 1 has probability 1 / (1 + exp(-score)). */
 static outcome logistic(real *score, real *tangent, size_t label, real factor, bool second_order) {
     const double s = (double)*score, small = exp(-fabs(s));
@@ -265,6 +277,18 @@ static outcome logistic(real *score, real *tangent, size_t label, real factor, b
     if (second_order) {
         result.cross = residual * (double)*tangent;
         *tangent = (real)((double)factor * larger * smaller * (double)*tangent);
+    }
+    return result;
+}
+
+/* One score for a real target. */
+static outcome squares(real *score, real *tangent, double target, real factor, bool second_order) {
+    const double residual = (double)*score - target;
+    outcome result = {.loss = 0.5 * residual * residual};
+    *score = (real)((double)factor * residual);
+    if (second_order) {
+        result.cross = residual * (double)*tangent;
+        *tangent *= factor;
     }
     return result;
 }
@@ -295,7 +319,7 @@ static double sweep_rows(const blv_sparse_args *args, size_t begin, size_t end) 
         .column = rows->column, .value = rows->value, .ahead = rows->index ? LISTED_AHEAD : AHEAD};
     double loss = 0.0;
     for (size_t i = begin; i < end; i++) {
-        const size_t row = row_at(rows, i), label = (size_t)rows->label[row];
+        const size_t row = row_at(rows, i), label = rows->label ? (size_t)rows->label[row] : 0;
         const double weight = weights ? (double)weights[row] : 1.0;
         real *score = (real *)args->residual + i * args->stride;
         real *tangent = (real *)args->curvature + i * args->stride;
@@ -318,9 +342,11 @@ static double sweep_rows(const blv_sparse_args *args, size_t begin, size_t end) 
             __atomic_store(sweep->row_class + row, &best, __ATOMIC_RELAXED);
         }
         const real factor = (real)(sweep->scale * weight);
-        const outcome o = args->logistic
-                              ? logistic(score, tangent, label, factor, v != NULL)
-                              : softmax_row(args, i, label, factor, score, v ? tangent : NULL);
+        const outcome o =
+            sweep->rule      ? rule_row(sweep, row, factor, score, v ? tangent : NULL)
+            : rows->target   ? squares(score, tangent, rows->target[row], factor, v != NULL)
+            : args->logistic ? logistic(score, tangent, label, factor, v != NULL)
+                             : softmax_row(args, i, label, factor, score, v ? tangent : NULL);
         loss += weight * o.loss;
         put(sweep->row_loss, row, o.loss);
         put(sweep->row_cross, row, o.cross);

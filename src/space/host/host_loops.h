@@ -9,6 +9,7 @@
 #ifndef BLV_SPACE_HOST_HOST_LOOPS_H
 #define BLV_SPACE_HOST_HOST_LOOPS_H
 
+#include "base/instructions.h"
 #include "bilevel/space.h"
 
 #include <stdbool.h>
@@ -42,17 +43,7 @@ typedef struct blv_host_loops {
     blv_host_loop write;   /* out = left[0] (doubles, no padding) */
 } blv_host_loops;
 
-typedef enum blv_host_isa {
-    BLV_HOST_BASE,
-    BLV_HOST_AVX2,
-    BLV_HOST_AVX512,
-    BLV_HOST_ISA_COUNT
-} blv_host_isa;
-
-/* Whether this processor can run the loops of that instruction set. */
-bool blv_host_isa_supported(blv_host_isa isa);
-const blv_host_loops *blv_host_loops_of(blv_host_isa isa, blv_precision precision);
-/* The loops of the widest instruction set that this processor supports. */
-const blv_host_loops *blv_host_loops_best(blv_precision precision);
+/* The loops of an instruction set that this processor has, or of the best up to it. */
+const blv_host_loops *blv_host_loops_of(blv_instructions instructions, blv_precision precision);
 
 #endif

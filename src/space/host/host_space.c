@@ -72,6 +72,12 @@ static void run_loop(const blv_space *s, blv_host_loop loop, const blv_host_args
     }
 }
 
+BLV_TABLES(blv_host_loops, blv_host_loops);
+
+const blv_host_loops *blv_host_loops_of(blv_instructions instructions, blv_precision precision) {
+    return blv_host_loops_tables[precision == BLV_F32][blv_usable_instructions(instructions)];
+}
+
 static const blv_host_loops *loops_of(const blv_space *s) {
     return s->context;
 }
@@ -203,8 +209,8 @@ blv_error blv_space_create_host(blv_space **space, size_t dim, blv_precision pre
     if (threads < 0 || dim > (size_t)PTRDIFF_MAX / element_size(precision) - BLV_HOST_GROUP)
         return BLV_E_ARGUMENT;
     const blv_space_ops *ops = precision == BLV_F32 ? &blv_host_ops_f32 : &blv_host_ops_f64;
-    blv_error error =
-        blv_space_create(space, ops, dim, precision, (void *)blv_host_loops_best(precision));
+    const blv_host_loops *loops = blv_host_loops_of(BLV_INSTRUCTIONS_BEST, precision);
+    blv_error error = blv_space_create(space, ops, dim, precision, (void *)loops);
     if (error == BLV_OK)
         (*space)->threads = threads > 0 ? threads : blv_threads_processors();
     return error;

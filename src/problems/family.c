@@ -1,4 +1,4 @@
-#include "problems/problem_memory.h"
+#include "problems/family.h"
 #include "base/message.h"
 
 static const char *memory_name(blv_memory_kind memory) {

@@ -6,14 +6,6 @@
 #include "nn/nn_scores.h"
 #include "nn/nn_sparse.h"
 
-#define JOIN_(a, b) a##_##b
-#define JOIN(a, b) JOIN_(a, b)
-#if REAL_IS_FLOAT
-#define TABLE JOIN(blv_nn_loops_f32, BLV_ISA)
-#else
-#define TABLE JOIN(blv_nn_loops_f64, BLV_ISA)
-#endif
-
 enum { TRANSPOSED_AT_ONCE = 16 };
 
 static void transpose(size_t rows, size_t columns, const void *from_data, size_t from_step,
@@ -59,8 +51,7 @@ static void add(size_t count, const void *in_data, void *out_data) {
         out[i] += in[i];
 }
 
-extern const nn_loops TABLE;
-const nn_loops TABLE = {
+const nn_loops BLV_TABLE(blv_nn_loops) = {
     .real_size = sizeof(real),
     .product = product,
     .transpose = transpose,

@@ -3,9 +3,6 @@
  * By columns, the entries of a column pick rows of the factor, which is small enough for a cache;
  * W and the result sweep by once, in order. By rows, the same sums are formed in the result itself,
  * in the same order but for the ridge term, which comes first. */
-#ifndef BLV_KERNELS_CPU_SPARSE_COLUMNS_H
-#define BLV_KERNELS_CPU_SPARSE_COLUMNS_H
-
 #include "kernels/cpu/sparse_rows.h"
 
 /* The ridge of column j and class k is column[j] + class[k], the first part maybe absent. */
@@ -238,17 +235,8 @@ static void sweep_scatter(const blv_sparse_args *args, const blv_sparse_product 
     each_block(copy, args, product, begin, end);
 }
 
-#if REAL_IS_FLOAT
-#define TABLE PASTE(blv_sparse_loops_f32_, BLV_ISA)
-#else
-#define TABLE PASTE(blv_sparse_loops_f64_, BLV_ISA)
-#endif
-
-extern const blv_sparse_loops TABLE;
-const blv_sparse_loops TABLE = {
+const blv_sparse_loops BLV_TABLE(blv_sparse_loops) = {
     .rows = sweep_rows,
     .columns = sweep_columns,
     .scatter = sweep_scatter,
 };
-
-#endif

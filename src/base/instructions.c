@@ -1,4 +1,4 @@
-#include "kernels/cpu/instructions.h"
+#include "base/instructions.h"
 
 bool blv_has_instructions(blv_instructions instructions) {
     __builtin_cpu_init();

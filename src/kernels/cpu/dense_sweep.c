@@ -1,8 +1,5 @@
 /* A sweep over dense rows in one precision and one instruction set: packing, the sweep over blocks
  * of rows and the final sum over the parts. See dense_task.h for the plan. */
-#ifndef BLV_KERNELS_CPU_DENSE_SWEEP_H
-#define BLV_KERNELS_CPU_DENSE_SWEEP_H
-
 #include "kernels/cpu/dense_activation.h"
 #include "kernels/cpu/dense_stream.h"
 
@@ -129,7 +126,7 @@ ALWAYS_INLINE size_t put_ahead(const blv_rows *rows, size_t i, size_t end, size_
     const real *at = (const real *)rows->dense + row * rows->stride, *weight = rows->weight;
     for (size_t k = i; k < end; k++, at += rows->stride)
         block->ahead[k] = at;
-    for (size_t k = i; k < end; k += 64 / sizeof *rows->label)
+    for (size_t k = i; rows->label && k < end; k += 64 / sizeof *rows->label)
         FETCH(rows->label + row + (k - i));
     for (size_t k = i; weight && k < end; k += 64 / sizeof *weight)
         FETCH(weight + row + (k - i));
@@ -165,13 +162,15 @@ static void open_block(const blv_dense_task *task, size_t begin, size_t end,
     const real *data = rows->dense, *weight = rows->weight;
     const size_t count = end - begin, readable = (count + SUMMED - 1) / SUMMED * SUMMED;
     block->rows = count;
+    block->squares = rows->target != NULL;
     if (rows->index) {
         for (size_t i = 0; i < count; i++) {
             const size_t row = rows->index[begin + i];
             block->place[i] = row;
             block->row[i] = data + row * rows->stride;
-            block->label[i] = rows->label[row];
+            block->label[i] = rows->label ? rows->label[row] : 0;
             block->weight[i] = weight ? weight[row] : R(1.0);
+            block->target[i] = rows->target ? (real)rows->target[row] : R(0.0);
         }
     } else {
         const size_t first = rows->first + begin;
@@ -179,8 +178,10 @@ static void open_block(const blv_dense_task *task, size_t begin, size_t end,
         block->first = first;
         for (size_t i = 0; i < count; i++, row += rows->stride)
             block->row[i] = row;
-        for (size_t i = 0; i < count; i++)
+        for (size_t i = 0; rows->label && i < count; i++)
             block->label[i] = rows->label[first + i];
+        for (size_t i = 0; rows->target && i < count; i++)
+            block->target[i] = (real)rows->target[first + i];
         for (size_t i = 0; i < count; i++)
             block->weight[i] = weight ? weight[first + i] : R(1.0);
     }
@@ -283,7 +284,9 @@ static double sweep_rows(const blv_dense_task *task, size_t begin, size_t end,
             sweep_few_columns(task, block, want_loss, in_sum == 0, sums);
         } else {
             score_rows(task, block, scores);
-            if (task->logistic)
+            if (task->sweep->rule)
+                activate_by_rule(block, task->rows, task->sweep, task->scores, scores, tangents);
+            else if (task->logistic)
                 activate_logistic(block, want_loss, scores, tangents);
             else if (task->known)
                 activate_known(block, task->scores, kept_at(task, i), scores, tangents);
@@ -359,15 +362,7 @@ static void finish(const blv_dense_task *task, size_t begin, size_t end) {
     }
 }
 
-#define TABLE_NAME__(precision, isa) blv_dense_sweep_##precision##_##isa
-#define TABLE_NAME_(precision, isa) TABLE_NAME__(precision, isa)
-#if REAL_IS_FLOAT
-#define TABLE_NAME TABLE_NAME_(f32, BLV_ISA)
-#else
-#define TABLE_NAME TABLE_NAME_(f64, BLV_ISA)
-#endif
-
-const blv_dense_sweep_table TABLE_NAME = {
+const blv_dense_sweep_table BLV_TABLE(blv_dense_sweep) = {
     .lanes = LANES,
     .most_in_registers = MOST_VECTORS * LANES,
     .block_bytes = sizeof(blv_dense_block),
@@ -375,5 +370,3 @@ const blv_dense_sweep_table TABLE_NAME = {
     .sweep_rows = sweep_rows,
     .finish = finish,
 };
-
-#endif

@@ -1,0 +1,129 @@
+/* bilevel manual: the argument tables, in the language of man pages. */
+#include "cli/commands.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A line that begins with a dot or a quote would be a command, a backslash an escape. */
+static void put_text(const char *text) {
+    bool at_start = true;
+    for (; *text; text++) {
+        if (at_start && (*text == '.' || *text == '\''))
+            fputs("\\&", stdout);
+        if (*text == '\\')
+            fputs("\\e", stdout);
+        else if (*text == '-')
+            fputs("\\-", stdout);
+        else
+            putchar(*text);
+        at_start = *text == '\n';
+    }
+}
+
+static void put_line(const char *text) {
+    if (!*text)
+        return;
+    put_text(text);
+    putchar('\n');
+}
+
+static void put_option(int letter, const char *name, const char *value, const char *help) {
+    fputs(".TP\n", stdout);
+    if (letter)
+        printf("\\fB\\-%c\\fR, ", letter);
+    fputs("\\fB\\-\\-", stdout);
+    put_text(name);
+    fputs("\\fR", stdout);
+    if (value) {
+        fputs("=\\fI", stdout);
+        put_text(value);
+        fputs("\\fR", stdout);
+    }
+    putchar('\n');
+    put_line(*help ? help : "see the text above");
+}
+
+static void put_options(const cli_argument *table) {
+    size_t count;
+    cli_placed_argument *all = cli_arguments_list(table, NULL, &count);
+    for (size_t i = 0; i < count; i++)
+        if (all[i].argument->name) {
+            char *help = cli_argument_help(all[i].argument);
+            put_option(all[i].argument->letter, all[i].argument->name, all[i].argument->value,
+                       help);
+            free(help);
+        }
+    put_option('?', "help", NULL, "give this help list");
+    put_option(0, "usage", NULL, "give a short usage message");
+    free(all);
+}
+
+/* owner: the command that it is an action of, with a blank; or "" */
+static void put_commands(const cli_command *const *list, const char *owner) {
+    for (; *list; list++) {
+        const cli_command *c = *list;
+        char *name = cli_print("%s%s ", owner, c->name);
+        if (c->actions) {
+            put_commands(c->actions, name);
+        } else if (c->summary) {
+            char *positions = cli_arguments_positions(c->table);
+            char *doc = cli_print("%s", c->doc), *after = doc, *before = strsep(&after, "\v");
+            printf(".SS bilevel %s", name);
+            put_line(*positions ? positions : " ");
+            put_line(before);
+            put_options(c->table);
+            if (after)
+                puts(".PP");
+            put_line(after ? after : "");
+            free(doc);
+            free(positions);
+        }
+        free(name);
+    }
+}
+
+static void put_summaries(void) {
+    for (const cli_command *const *c = cli_commands; *c; c++) {
+        if (!(*c)->summary)
+            continue;
+        printf(".TP\n\\fBbilevel %s\\fR \\fI", (*c)->name);
+        put_text((*c)->arguments);
+        fputs("\\fR\n", stdout);
+        put_line((*c)->summary);
+    }
+}
+
+static const char ending[] =
+    ".SH EXIT STATUS\n"
+    ".TP\n0\nsolved, or stopped at a limit as asked\n"
+    ".TP\n1\ndiverged or failed, or no certificate could be made\n"
+    ".TP\n2\nbad usage or input, or a file that cannot be read or written\n"
+    ".SH ENVIRONMENT\n"
+    ".TP\n\\fBBILEVEL_DATA\\fR\n"
+    "folder in which data files are looked up that are not there as they are named\n"
+    ".TP\n\\fBBILEVEL_STORE\\fR\n"
+    "run store to use; \\fBnone\\fR: none at all\n"
+    ".SH FILES\n"
+    ".TP\n\\fI$XDG_STATE_HOME/bilevel/runs.db\\fR, or \\fI~/.local/state/bilevel/runs.db\\fR\n"
+    "the run store\n"
+    ".SH SEE ALSO\n\\fBgnuplot\\fR(1), \\fBsqlite3\\fR(1)\n";
+
+static int print_manual(void *request) {
+    (void)request;
+    printf(".TH BILEVEL 1 \"\" \"bilevel %s\" \"User Commands\"\n"
+           ".SH NAME\nbilevel \\- optimization with two levels\n"
+           ".SH SYNOPSIS\n\\fBbilevel\\fR \\fICOMMAND\\fR [\\fIARGUMENT\\fR...]\n"
+           ".SH DESCRIPTION\n"
+           "Finds x that minimizes f(x, y*(x)), where y*(x) minimizes g(x, .).\n",
+           blv_version());
+    put_summaries();
+    fputs(".PP\nFor a start: \\fBbilevel solve quadratic\\fR\n.SH COMMANDS\n", stdout);
+    put_commands(cli_commands, "");
+    fputs(ending, stdout);
+    return CLI_DONE;
+}
+
+const cli_command cmd_manual = {.name = "manual",
+                                .arguments = "",
+                                .doc = "Print the manual as a page for man(1).",
+                                .run = print_manual};

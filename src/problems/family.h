@@ -1,0 +1,74 @@
+/* What the problem families of this folder share: their memory, elements of host vectors, the lower
+ * level in one function. */
+#ifndef BLV_PROBLEMS_FAMILY_H
+#define BLV_PROBLEMS_FAMILY_H
+
+#include "bilevel/problem.h"
+#include "kernels/kernel_table.h"
+#include "problems/builtin_problems.h"
+
+/* The last row of a parameter table. */
+#define PARAMS_END                                                                                 \
+    { NULL, BLV_REAL, 0, NULL, 0, 0, NULL, NULL }
+
+/* The kernels of the memory that a problem is asked for, or BLV_E_UNSUPPORTED with a message. name:
+ * of the problem. */
+blv_error problem_kernels(const blv_problem_options *options, const char *name,
+                          const blv_kernels **kernels, blv_message *why);
+/* For small problems whose oracles look at single elements. */
+blv_error problem_on_host(const blv_problem_options *options, const char *name, blv_message *why);
+
+/* ---- Elements of host vectors ---- */
+
+static inline const void *raw(const blv_vec *v) {
+    const double *f64 = blv_vec_f64(v);
+    return f64 ? (const void *)f64 : (const void *)blv_vec_f32(v);
+}
+
+static inline void *raw_mut(blv_vec *v) {
+    double *f64 = blv_vec_f64_mut(v);
+    return f64 ? (void *)f64 : (void *)blv_vec_f32_mut(v);
+}
+
+static inline double element(const void *data, blv_precision precision, size_t i) {
+    return precision == BLV_F64 ? ((const double *)data)[i] : (double)((const float *)data)[i];
+}
+
+/* ---- The lower level ---- */
+
+/* A call of any of its oracles: what is given, and what is asked for (NULL: not needed). */
+typedef struct lower_call {
+    const blv_batch *batch;
+    const blv_vec *x, *y, *v; /* v: only with hv or jv */
+    double *g;
+    blv_vec *gx, *gy, *hv, *jv;
+} lower_call;
+
+/* Separate oracles from `int lower_pass(void *user, const lower_call *c)`. */
+#define LOWER_PARTS_FROM_PASS                                                                      \
+    static int lower(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y,       \
+                     double *g, blv_vec *gx, blv_vec *gy) {                                        \
+        return lower_pass(user, &(lower_call){batch, x, y, .g = g, .gx = gx, .gy = gy});           \
+    }                                                                                              \
+    static int lower_hvp(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y,   \
+                         const blv_vec *v, blv_vec *hv) {                                          \
+        return lower_pass(user, &(lower_call){batch, x, y, v, .hv = hv});                          \
+    }                                                                                              \
+    static int lower_cross(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y, \
+                           const blv_vec *v, blv_vec *jv) {                                        \
+        return lower_pass(user, &(lower_call){batch, x, y, v, .jv = jv});                          \
+    }
+
+/* These and lower_all. */
+#define LOWER_FROM_PASS                                                                            \
+    LOWER_PARTS_FROM_PASS                                                                          \
+    static int lower_all(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y,   \
+                         const blv_vec *v, blv_vec *gy, blv_vec *hv, blv_vec *jv) {                \
+        return lower_pass(user, &(lower_call){batch, x, y, v, .gy = gy, .hv = hv, .jv = jv});      \
+    }
+
+/* The oracles in a definition. */
+#define LOWER_PARTS .lower = lower, .lower_hvp = lower_hvp, .lower_cross = lower_cross
+#define LOWER_ORACLES LOWER_PARTS, .lower_all = lower_all
+
+#endif

@@ -1,0 +1,440 @@
+/* Labels of which some are wrong: a linear model of the true class, and which label becomes which.
+ *
+ *   p(k|a) = softmax(W a)_k          the true class of a row
+ *   T[k,l] = P(label l | true k)     row k: softmax of 0 at the diagonal and x elsewhere
+ *   l_i = -log sum_k p(k|a_i) T[k,label_i]     a row of train;   -log p(label_j|a_j): one of val
+ *
+ * Rows of both sets are in folds; fold m has a model W_m of its own, y = (W_1, ..., W_folds), and
+ * x = (log lambda, log w where there is a val, the K (K - 1) logits of T) is shared:
+ *
+ *   g = sum_m (sum_train-not-in-m l_i + w sum_val-not-in-m l_j) / (rows + w rows) + lambda/2
+ * |W_m|^2 f = mean_val l_j + c mean_train l_i, each row by the model of its fold
+ *       + c prior / rows sum_kl -T0[k,l] log T[k,l]
+ *
+ * With q_k = p_k T[k,label] / sum: the gradient of l in the scores is p - q, its Hessian
+ * diag(p) - p p' - diag(q) + q q', and dl/dT[k,label] = -p_k / sum. The intercept, the last column,
+ * has a hundredth of the penalty. Everything is over all rows; there are no batches. */
+#include "base/caller_struct.h"
+#include "base/message.h"
+#include "problems/data_problem.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double intercept_share = 0.01;
+static const double lowest_ridge = 1e-10, highest_ridge = 1e4; /* of rows with a variance near 1 */
+static const double lowest_weight = 1e-2, highest_weight = 1e4;
+static const double lowest_logit = -14.0, highest_logit = 4.0;
+
+typedef struct label_noise {
+    data_model model;
+    blv_noise_setting setting;
+    uint32_t *part, *val_part;
+    double *start; /* T0 */
+    size_t model_dim;
+} label_noise;
+
+/* Numbers of one call. */
+typedef struct noise_point {
+    double ridge, weight;
+    double *T, *by_label; /* classes x classes; by_label[l * classes + k] = log T[k,l] */
+    double *certain;      /* likewise where every label is right */
+    double *slope;        /* dg/dT, df/dT */
+    double *row;          /* classes + 1 numbers for each row, from the rule */
+} noise_point;
+
+static size_t logits_of(size_t classes) {
+    return classes * (classes - 1);
+}
+
+static size_t first_logit(const label_noise *p) {
+    return p->model.sets.val ? 2 : 1;
+}
+
+void blv_noise_matrix(size_t classes, const double *logits, double *T) {
+    for (size_t k = 0; k < classes; k++) {
+        double sum = 1.0, largest = 0.0, *row = T + k * classes;
+        for (size_t l = 0; l < classes; l++) {
+            row[l] = l == k ? 0.0 : *logits++;
+            largest = fmax(largest, row[l]);
+        }
+        sum = 0.0;
+        for (size_t l = 0; l < classes; l++)
+            sum += row[l] = exp(row[l] - largest);
+        for (size_t l = 0; l < classes; l++)
+            row[l] /= sum;
+    }
+}
+
+static noise_point point_at(const label_noise *p, const blv_vec *x, const model_work *work) {
+    const size_t K = p->model.classes;
+    noise_point at = {.T = work->numbers,
+                      .by_label = work->numbers + K * K,
+                      .certain = work->numbers + 2 * K * K,
+                      .slope = work->numbers + 3 * K * K,
+                      .row = work->numbers + 5 * K * K};
+    double *numbers = at.row - K * K; /* room for x, which is K^2 + 2 - K numbers at most */
+    blv_vec_read(x, numbers);
+    at.ridge = exp(numbers[0]);
+    at.weight = p->model.sets.val ? exp(numbers[1]) : 0.0;
+    blv_noise_matrix(K, numbers + first_logit(p), at.T);
+    for (size_t k = 0; k < K; k++)
+        for (size_t l = 0; l < K; l++) {
+            at.by_label[l * K + k] = log(at.T[k * K + l]);
+            at.certain[l * K + k] = k == l ? 0.0 : -INFINITY;
+        }
+    memset(at.slope, 0, K * K * sizeof *at.slope);
+    return at;
+}
+
+static void set_element(void *data, blv_precision precision, size_t i, double value) {
+    if (precision == BLV_F64)
+        ((double *)data)[i] = value;
+    else
+        ((float *)data)[i] = (float)value;
+}
+
+/* ---- One row ---- */
+
+typedef struct row_rule {
+    blv_precision precision;
+    size_t classes;
+    const int32_t *label;
+    const double *by_label;
+    double *out; /* classes + 1 numbers of each row: p_k / sum, those times t_k - q't with tangents,
+                    and the loss, or the gradient times t */
+} row_rule;
+
+static double log_sum(size_t n, const double *u) {
+    double largest = -INFINITY, sum = 0.0;
+    for (size_t k = 0; k < n; k++)
+        largest = fmax(largest, u[k]);
+    for (size_t k = 0; k < n; k++)
+        sum += exp(u[k] - largest);
+    return largest + log(sum);
+}
+
+static double noisy_row(void *context, size_t row, void *score, void *tangent) {
+    const row_rule *r = context;
+    const size_t K = r->classes;
+    const double *noise = r->by_label + (size_t)r->label[row] * K;
+    double *out = r->out + row * (K + 1), s[BLV_RULE_CLASSES], joint[BLV_RULE_CLASSES];
+    for (size_t k = 0; k < K; k++) {
+        s[k] = element(score, r->precision, k);
+        joint[k] = s[k] + noise[k];
+    }
+    const double all = log_sum(K, s), stated = log_sum(K, joint);
+    double p_mean = 0.0, q_mean = 0.0;
+    for (size_t k = 0; k < K; k++) {
+        const double p = exp(s[k] - all), q = exp(joint[k] - stated);
+        set_element(score, r->precision, k, p - q);
+        out[k] = exp(s[k] - stated);
+        if (!tangent)
+            continue;
+        const double t = element(tangent, r->precision, k);
+        p_mean += p * t;
+        q_mean += q * t;
+    }
+    out[K] = tangent ? p_mean - q_mean : all - stated;
+    for (size_t k = 0; tangent && k < K; k++) {
+        const double t = element(tangent, r->precision, k);
+        const double p = exp(s[k] - all), q = exp(joint[k] - stated);
+        set_element(tangent, r->precision, k, p * (t - p_mean) - q * (t - q_mean));
+        out[k] *= t - q_mean;
+    }
+    return all - stated;
+}
+
+/* ---- Sums over the rows of a fold, or those outside of it ---- */
+
+typedef struct fold_sums {
+    size_t fold;
+    bool inside;
+    const void *w, *v; /* of the fold's model */
+    double scale;
+    const void *ridge; /* of each column; NULL: none */
+    void *gradient, *hessian;
+} fold_sums;
+
+static bool counts(const uint32_t *part, size_t row, const fold_sums *s) {
+    return (part[row] == s->fold) == s->inside;
+}
+
+static size_t count_rows(const blv_rows *rows, const uint32_t *part, const fold_sums *s) {
+    size_t count = 0;
+    for (size_t i = 0; i < rows->rows; i++)
+        count += counts(part, i, s);
+    return count;
+}
+
+/* Returns the sum over the rows of the last number that the rule left, and adds the others, times
+ * factor, to slope, unless that is NULL. */
+static double run_rows(label_noise *p, const blv_rows *set, const uint32_t *part,
+                       const double *by_label, const fold_sums *s, double factor, double *slope,
+                       const noise_point *at, model_work *work) {
+    const data_model *m = &p->model;
+    const size_t K = m->classes;
+    row_rule rule = {m->precision, K, set->label, by_label, at->row};
+    blv_rows rows = *set;
+    rows.weight = work->weight;
+    for (size_t i = 0; i < rows.rows; i++)
+        set_element(work->weight, m->precision, i, counts(part, i, s));
+    double loss;
+    m->kernels->sweep(&rows,
+                      &(blv_sweep){.classes = K,
+                                   .w = s->w,
+                                   .v = s->v,
+                                   .scale = s->scale,
+                                   .ridge_column = s->ridge,
+                                   .rule = noisy_row,
+                                   .rule_context = &rule,
+                                   .loss = &loss,
+                                   .gradient = s->gradient,
+                                   .hessian = s->hessian},
+                      work->sweep);
+    double sum = 0.0;
+    for (size_t i = 0; i < rows.rows; i++) {
+        if (!counts(part, i, s))
+            continue;
+        const double *out = at->row + i * (K + 1);
+        sum += out[K];
+        for (size_t k = 0; slope && k < K; k++)
+            slope[k * K + (size_t)set->label[i]] -= factor * out[k];
+    }
+    return sum;
+}
+
+/* out_kl += T_kl (slope_kl - <T_k, slope_k>) */
+static void slope_to_logits(const label_noise *p, const noise_point *at, blv_vec *out,
+                            double ridge_part, double weight_part) {
+    const size_t K = p->model.classes, first = first_logit(p);
+    void *to = raw_mut(out);
+    size_t next = first;
+    set_element(to, p->model.precision, 0, ridge_part);
+    if (first == 2)
+        set_element(to, p->model.precision, 1, weight_part);
+    for (size_t k = 0; k < K; k++) {
+        const double *T = at->T + k * K, *slope = at->slope + k * K;
+        double mean = 0.0;
+        for (size_t l = 0; l < K; l++)
+            mean += T[l] * slope[l];
+        for (size_t l = 0; l < K; l++)
+            if (l != k)
+                set_element(to, p->model.precision, next++, T[l] * (slope[l] - mean));
+    }
+}
+
+static char *offset(const label_noise *p, const void *vector, size_t fold) {
+    return vector ? (char *)(size_t)vector + fold * p->model_dim * p->model.kernels->real_size
+                  : NULL;
+}
+
+/* ---- Lower level ---- */
+
+/* sum over columns of ridge_j <u_j, v_j> */
+static double ridge_product(const label_noise *p, double ridge, const void *u, const void *v) {
+    const data_model *m = &p->model;
+    const size_t K = m->classes, d = m->columns;
+    double all = m->kernels->dot(p->model_dim, u, v), last = 0.0;
+    for (size_t k = 0; k < K; k++) {
+        const size_t at = m->train.dense ? k * d + d - 1 : (d - 1) * K + k;
+        last += element(u, m->precision, at) * element(v, m->precision, at);
+    }
+    return ridge * (all - (1.0 - intercept_share) * last);
+}
+
+/* What of g and its derivatives in log lambda and log w comes from one fold: of g itself where v is
+ * NULL, of <gy, v> else. */
+typedef struct fold_parts {
+    double value, by_ridge, by_weight;
+} fold_parts;
+
+static fold_parts fold_lower(label_noise *p, const noise_point *at, size_t fold, const void *w,
+                             const void *v, void *gradient, void *hessian, const void *ridge,
+                             double *slope, model_work *work) {
+    data_model *m = &p->model;
+    fold_sums s = {.fold = fold, .w = w, .v = v, .gradient = gradient, .hessian = hessian};
+    const size_t rows = count_rows(&m->train, p->part, &s);
+    const size_t trusted = m->sets.val ? count_rows(&m->val, p->val_part, &s) : 0;
+    const double total = (double)rows + at->weight * (double)trusted;
+    double own = 0.0;
+    s.scale = 1.0 / total;
+    s.ridge = ridge;
+    const double noisy =
+        run_rows(p, &m->train, p->part, at->by_label, &s, 1.0 / total, slope, at, work);
+    if (m->sets.val) {
+        void *spare = (char *)work->extra + m->columns * m->kernels->real_size;
+        void *second = (char *)spare + p->model_dim * m->kernels->real_size;
+        s.scale = at->weight / total;
+        s.ridge = NULL;
+        s.gradient = gradient ? spare : NULL;
+        s.hessian = hessian ? second : NULL;
+        own = run_rows(p, &m->val, p->val_part, at->certain, &s, 0.0, NULL, at, work);
+        if (gradient)
+            m->kernels->axpy(p->model_dim, 1.0, spare, gradient);
+        if (hessian)
+            m->kernels->axpy(p->model_dim, 1.0, second, hessian);
+    }
+    const double mean = (noisy + at->weight * own) / total;
+    const double penalty = ridge_product(p, at->ridge, w, v ? v : w);
+    return (fold_parts){.value = mean + (v ? penalty : 0.5 * penalty),
+                        .by_ridge = v ? penalty : 0.5 * penalty,
+                        .by_weight = at->weight * (own - (double)trusted * mean) / total};
+}
+
+static int lower_pass(void *user, const lower_call *c) {
+    label_noise *p = user;
+    data_model *m = &p->model;
+    model_work *work = model_begin(m, c->batch);
+    if (!work)
+        return -1;
+    const noise_point at = point_at(p, c->x, work);
+    const void *v = c->v ? raw(c->v) : NULL;
+    void *gy = c->gy ? raw_mut(c->gy) : NULL, *hv = c->hv ? raw_mut(c->hv) : NULL;
+    blv_vec *x_part = c->gx ? c->gx : c->jv;
+    fold_parts sum = {0.0, 0.0, 0.0};
+    for (size_t j = 0; j < m->columns; j++)
+        set_element(work->extra, m->precision, j,
+                    j + 1 < m->columns ? at.ridge : intercept_share * at.ridge);
+    for (size_t fold = 0; fold < p->setting.folds; fold++) {
+        const fold_parts part = fold_lower(
+            p, &at, fold, offset(p, raw(c->y), fold), offset(p, v, fold), offset(p, gy, fold),
+            offset(p, hv, fold), work->extra, x_part ? at.slope : NULL, work);
+        sum.value += part.value;
+        sum.by_ridge += part.by_ridge;
+        sum.by_weight += part.by_weight;
+    }
+    if (c->g)
+        *c->g = sum.value;
+    if (x_part)
+        slope_to_logits(p, &at, x_part, sum.by_ridge, sum.by_weight);
+    model_end(m, work);
+    return 0;
+}
+
+LOWER_FROM_PASS
+
+/* ---- Upper level ---- */
+
+static int upper(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y, double *f,
+                 blv_vec *fx, blv_vec *fy) {
+    label_noise *p = user;
+    data_model *m = &p->model;
+    const size_t K = m->classes;
+    model_work *work = model_begin(m, batch);
+    if (!work)
+        return -1;
+    const noise_point at = point_at(p, x, work);
+    const double share = m->sets.val ? p->setting.noisy_share : 1.0;
+    const double each = share / (double)m->train.rows, prior = each * p->setting.prior;
+    double value = 0.0;
+    for (size_t fold = 0; fold < p->setting.folds; fold++) {
+        fold_sums s = {.fold = fold,
+                       .inside = true,
+                       .w = offset(p, raw(y), fold),
+                       .scale = each,
+                       .gradient = fy ? offset(p, raw_mut(fy), fold) : NULL};
+        value += each * run_rows(p, &m->train, p->part, at.by_label, &s, each, at.slope, &at, work);
+        if (!m->sets.val)
+            continue;
+        void *spare = (char *)work->extra + m->columns * m->kernels->real_size;
+        void *sum = s.gradient;
+        s.scale = 1.0 / (double)m->val.rows;
+        s.gradient = fy ? spare : NULL;
+        value += s.scale * run_rows(p, &m->val, p->val_part, at.certain, &s, 0.0, NULL, &at, work);
+        if (fy)
+            m->kernels->axpy(p->model_dim, 1.0, spare, sum);
+    }
+    for (size_t i = 0; i < K * K; i++) {
+        value -= prior * p->start[i] * log(at.T[i]);
+        at.slope[i] -= prior * p->start[i] / at.T[i];
+    }
+    if (f)
+        *f = value;
+    if (fx)
+        slope_to_logits(p, &at, fx, 0.0, 0.0);
+    model_end(m, work);
+    return 0;
+}
+
+/* ---- The problem ---- */
+
+static int project(void *user, blv_vec *x) {
+    const label_noise *p = user;
+    const size_t first = first_logit(p);
+    const blv_precision precision = p->model.precision;
+    void *to = raw_mut(x);
+    for (size_t i = 0; i < first + logits_of(p->model.classes); i++) {
+        const double low = i >= first ? lowest_logit : log(i == 0 ? lowest_ridge : lowest_weight);
+        const double high =
+            i >= first ? highest_logit : log(i == 0 ? highest_ridge : highest_weight);
+        set_element(to, precision, i, fmin(fmax(element(to, precision, i), low), high));
+    }
+    return 0;
+}
+
+static bool keep_parts(const uint32_t *from, size_t rows, size_t folds, uint32_t **to) {
+    *to = malloc((rows + 1) * sizeof **to);
+    for (size_t i = 0; *to && i < rows; i++)
+        (*to)[i] = from[i] < folds ? from[i] : 0;
+    return *to != NULL;
+}
+
+static blv_error open_instance(data_model *m, const void *params, blv_problem_def *def,
+                               blv_message *why) {
+    label_noise *p = (label_noise *)m;
+    const size_t K = m->classes, rows = m->train.rows > m->val.rows ? m->train.rows : m->val.rows;
+    p->setting = *(const blv_noise_setting *)((const data_params *)params + 1);
+    p->model_dim = m->dim;
+    if (K > BLV_RULE_CLASSES)
+        return data_problem_explain(m, BLV_E_UNSUPPORTED, "too many classes", why);
+    p->start = malloc(K * K * sizeof *p->start);
+    bool room = p->start && keep_parts(p->setting.part, m->train.rows, p->setting.folds, &p->part);
+    if (room && m->sets.val)
+        room = keep_parts(p->setting.val_part, m->val.rows, p->setting.folds, &p->val_part);
+    if (!room)
+        return data_problem_explain(m, BLV_E_MEMORY, "out of memory", why);
+    memcpy(p->start, p->setting.start, K * K * sizeof *p->start);
+    m->extra_bytes = (m->columns + 2 * m->dim) * m->kernels->real_size;
+    m->host_numbers = 5 * K * K + 2 + rows * (K + 1);
+    def->dim_x = first_logit(p) + logits_of(K);
+    def->dim_y = p->setting.folds * m->dim;
+    def->upper_samples = def->lower_samples = 0;
+    def->project_x = project;
+    return BLV_OK;
+}
+
+static void close_instance(data_model *m) {
+    label_noise *p = (label_noise *)m;
+    free(p->part);
+    free(p->val_part);
+    free(p->start);
+}
+
+static const data_family family = {.name = "label-noise",
+                                   .instance_size = sizeof(label_noise),
+                                   .val_optional = true,
+                                   .loss = LINEAR_LOSS_SOFTMAX,
+                                   .oracles = {.upper = upper, LOWER_ORACLES},
+                                   .open = open_instance,
+                                   .close = close_instance};
+
+blv_error blv_label_noise_create(const blv_sets *given, const blv_noise_setting *setting,
+                                 const blv_problem_options *options, blv_problem **problem,
+                                 blv_message *why) {
+    struct {
+        data_params data;
+        blv_noise_setting setting;
+    } params = {0};
+    if (problem)
+        *problem = NULL;
+    BLV_CHECK(blv_caller_struct(&params.setting, sizeof params.setting, setting,
+                                "blv_noise_setting", why));
+    const blv_noise_setting *s = &params.setting;
+    if (!given || !s->part || !s->start || s->folds < 2 || (given->val && !s->val_part))
+        return blv_explain(why, BLV_E_ARGUMENT, "problem label-noise: a NULL argument");
+    if (!(s->noisy_share > 0.0) || !(s->prior >= 0.0))
+        return blv_explain(why, BLV_E_VALUE, "problem label-noise: expected shares above 0");
+    return data_problem_on_sets(&family, &params, given, problem, options, problem, why);
+}
