@@ -1,7 +1,6 @@
 /* Conjugate gradients and MINRES against LAPACK on random systems, and every way they can end. */
 #include "dense_operator.h"
-#include "linsolve/cg.h"
-#include "linsolve/minres.h"
+#include "linsolve/operator.h"
 #include "naive_space.h"
 
 #include <setjmp.h>

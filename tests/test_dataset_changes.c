@@ -463,7 +463,7 @@ static void test_align_rejects(void **state) {
     assert_int_equal(align_two(d, r, &why), BLV_E_VALUE);
     assert_string_equal(why.text, "val.csv: classes; expected real targets as in train.csv");
     assert_int_equal(blv_dataset_expect_classes(r, "train.csv", &why), BLV_E_FORMAT);
-    assert_string_equal(why.text, "train.csv: no labels that name a class");
+    assert_string_equal(why.text, "train.csv: the labels are real numbers; expected classes");
     blv_dataset_release(r);
     blv_dataset_release(d);
 }

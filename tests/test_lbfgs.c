@@ -18,7 +18,7 @@ static blv_lbfgs_result minimize(problem *p, size_t memory, double *x, double to
     blv_vec *v = NULL;
     double g[DENSE_MAX], own[DENSE_MAX];
     assert_int_equal(blv_lbfgs_create(&lbfgs, space, memory), BLV_OK);
-    assert_int_equal(counts.live, 2 * memory + 5);
+    assert_int_equal(counts.live, 2 * memory + 7);
     assert_true(blv_lbfgs_bytes(lbfgs) >= counts.live * p->n * sizeof(double));
     assert_int_equal(blv_vec_create(&v, space), BLV_OK);
     blv_vec_write(v, x);

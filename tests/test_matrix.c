@@ -137,7 +137,8 @@ static void check_end(const trial *t, const blv_problem *p, blv_run *run,
         reached = end.grad_norm / start->grad_norm;
     if (t->unique)
         reached = fmax(reached, (end.phi - best) / (start->phi - best));
-    bool ended = outcome == BLV_CONVERGED || outcome == BLV_LIMIT_BUDGET || outcome == BLV_STALLED;
+    bool met = outcome == BLV_CONVERGED || (singular && outcome == BLV_UNCERTIFIED);
+    bool ended = met || outcome == BLV_LIMIT_BUDGET || outcome == BLV_STALLED;
     double allowed = promised(solver, t->family);
     if (t->noisy)
         allowed = fmax(allowed, 1.0);

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "blv_testing.h"
-#include "nn/nn_loops.h"
+#include "nn/nn_work.h"
 #include "nn_testing.h"
 
 #include <stdio.h>
@@ -201,7 +201,7 @@ static void test_slices(void **state) {
         static const size_t slices[] = {90, 1, 7, 64};
         for (size_t i = 0; i < 4; i++) {
             blv_nn_work *work = nn_work(net, BLV_F64, 90, slices[i], 2);
-            assert_int_equal(blv_nn_work_slice(work), slices[i]);
+            assert_int_equal(work->slice, slices[i]);
             run_all(work, BLV_F64, &rows, params, v, statistics, i ? &cut : &whole);
             if (i > 0) {
                 assert_close(&cut, &whole, 1e-12);

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "blv_testing.h"
-#include "nn/nn_loops.h"
+#include "nn/nn_private.h"
 #include "nn_testing.h"
 
 #include <stdio.h>
@@ -220,7 +220,7 @@ static void check_network(blv_nn *net, size_t rows, uint64_t seed, bool kinks) {
                  .kinks = kinks,
                  .work = nn_work(net, BLV_F64, rows, 0, 2)};
     check_derivatives(&s, seed);
-    if (blv_nn_drops(net)) {
+    if (net->dropouts > 0) {
         s.drop = true;
         check_derivatives(&s, seed + 1);
     }

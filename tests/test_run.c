@@ -191,7 +191,7 @@ static void test_values_out_of_range(void **state) {
         {"batch", "0", "auto or full"},
         {"sampler", "random", "block, iid or shuffle"},
         {"every", "0", "a whole number from 1"},
-        {"certify", "yes", "off or on"},
+        {"certify", "yes", "off, on or never"},
         {"iterates", "1", "off or on"},
         {"beta0", "0", "a number > 0"},
         {"alpha0", "0.5", "a number >= 1"},

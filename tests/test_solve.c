@@ -102,16 +102,17 @@ static void test_settings(void **state) {
     (void)state;
     blv_problem *problem = small_quadratic(BLV_F64);
     const char *const *settings = SETTINGS("s-tfbo.beta0", "3", "beta0", "2", "iters", "30");
-    blv_solution *s = solve(problem, OPTIONS(.settings = settings));
+    blv_solution *s = solve(problem, OPTIONS(.solver = "s-tfbo", .settings = settings));
     expect_as_by_hand(s, problem, "s-tfbo", SETTINGS("iters", "30", "beta0", "3"));
     blv_solution_destroy(s);
     reject(problem, OPTIONS(.settings = SETTINGS("soba.step_x", "1")), BLV_E_NAME,
            "soba.step_x: among the solvers that run is no 'soba'");
-    reject(problem, OPTIONS(.settings = SETTINGS("beta00", "1")), BLV_E_NAME,
+    reject(problem, OPTIONS(.solver = "s-tfbo", .settings = SETTINGS("beta00", "1")), BLV_E_NAME,
            "solver s-tfbo has no parameter 'beta00'; did you mean 'beta0'?");
-    reject(problem, OPTIONS(.settings = SETTINGS("beta0", "-1")), BLV_E_VALUE, "a number > 0");
-    reject(problem, OPTIONS(.settings = SETTINGS("iters", "1", "beta0")), BLV_E_ARGUMENT,
-           "'beta0' has no value");
+    reject(problem, OPTIONS(.solver = "s-tfbo", .settings = SETTINGS("beta0", "-1")), BLV_E_VALUE,
+           "a number > 0");
+    reject(problem, OPTIONS(.solver = "s-tfbo", .settings = SETTINGS("iters", "1", "beta0")),
+           BLV_E_ARGUMENT, "'beta0' has no value");
     reject(problem, OPTIONS(.tol = NAN), BLV_E_VALUE, "tol");
     reject(problem, OPTIONS(.seconds = -1.0), BLV_E_VALUE, "seconds");
     reject(problem, OPTIONS(.iters = -1), BLV_E_VALUE, "iters");
@@ -195,7 +196,7 @@ static void test_arguments(void **state) {
     blv_solution_destroy(NULL);
     blv_problem_destroy(problem);
     problem = make_problem("non-singleton", NULL);
-    reject(problem, NULL, BLV_E_UNSUPPORTED, "does not suit solver s-tfbo");
+    reject(problem, OPTIONS(.solver = "s-tfbo"), BLV_E_UNSUPPORTED, "does not suit solver s-tfbo");
     blv_problem_destroy(problem);
 }
 
@@ -237,8 +238,8 @@ static void note_end(void *context, blv_run *run, const blv_solution *solution, 
 }
 
 #define WITH_DIARY(d, ...)                                                                         \
-    OPTIONS(.context = (d), .progress = note_progress, .progress_seconds = 1e-9,                   \
-            .begin = note_begin, .end = note_end, __VA_ARGS__)
+    OPTIONS(.solver = "s-tfbo", .context = (d), .progress = note_progress,                         \
+            .progress_seconds = 1e-9, .begin = note_begin, .end = note_end, __VA_ARGS__)
 
 static void test_hooks(void **state) {
     (void)state;

@@ -248,7 +248,8 @@ static void test_trace_changes_nothing(void **state) {
         expect_same_vector(a, b, "y");
         const blv_result *ra = blv_run_result(a), *rb = blv_run_result(b);
         assert_memory_equal(&ra->counts, &rb->counts, sizeof ra->counts);
-        assert_true(ra->check_counts.values > 0 && rb->check_counts.values == 0);
+        bool confirmed = rb->outcome == BLV_CONVERGED; /* by a certificate */
+        assert_true(ra->check_counts.values > 0 && (rb->check_counts.values == 0) != confirmed);
         blv_run_destroy(a);
         blv_run_destroy(b);
     }

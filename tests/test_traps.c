@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "blv_testing.h"
-#include "linsolve/cg.h"
+#include "linsolve/operator.h"
 
 #include <stdio.h>
 #include <unistd.h>

@@ -13,7 +13,7 @@
 
 #include <stdio.h>
 
-enum { STEPS = 15 };
+enum { STEPS = 10 };
 
 /* f' = f_unit f, g' = g_unit g, x' = x_unit x, y' = y_unit y: all powers of two, so that nothing is
  * rounded in another way. */

@@ -23,13 +23,24 @@ typedef struct blv_certificate {
     bool singular;          /* d2g/dy2 is singular: grad_norm and estimate_error are NaN */
     bool tight;             /* both solves reached the limit of the precision */
     blv_answer minimum;     /* whether H is positive definite there: y is a minimum of g(x, .) */
+    double start_phi;       /* Phi where the run began; NaN unless it is a run's that has ended */
+    bool above_start;       /* phi is higher, by more than a millionth */
 } blv_certificate;
+#define BLV_NO_CERTIFICATE                                                                         \
+    ((blv_certificate){.phi = NAN,                                                                 \
+                       .grad_norm = NAN,                                                           \
+                       .inner_residual = NAN,                                                      \
+                       .solve_residual = NAN,                                                      \
+                       .linear_residual = NAN,                                                     \
+                       .estimate_error = NAN,                                                      \
+                       .start_phi = NAN})
 
 /* v may be NULL. counts may be NULL. */
 BLV_API blv_error blv_certify(const blv_problem *problem, const blv_vec *x, const blv_vec *y,
                               const blv_vec *v, blv_certificate *certificate, blv_counts *counts,
                               blv_message *why);
-/* The certificate of the run's current x, y and v. */
+/* The certificate of the run's current x, y and v. Adds a note where a run has ended above its
+ * start. */
 BLV_API blv_error blv_run_certify(blv_run *run, blv_certificate *certificate);
 
 /* ---- The lower level alone ---- */

@@ -21,22 +21,42 @@ typedef struct blv_dataset blv_dataset;
 
 typedef enum blv_layout { BLV_LAYOUT_AUTO, BLV_LAYOUT_DENSE, BLV_LAYOUT_SPARSE } blv_layout;
 
+typedef enum blv_missing {
+    BLV_MISSING_IMPUTE, /* the median, or the most frequent level, and a column that says so */
+    BLV_MISSING_ERROR,
+    BLV_MISSING_DROP /* rows with a missing value are left out */
+} blv_missing;
+
+typedef enum blv_targets {
+    BLV_TARGETS_AUTO, /* of texts: real where there are many different numbers; else classes */
+    BLV_TARGETS_CLASSES,
+    BLV_TARGETS_REAL
+} blv_targets;
+
 /* All fields but size may be 0, which means automatic. */
 typedef struct blv_read_options {
     size_t size; /* sizeof(blv_read_options) */
     blv_precision precision;
-    blv_layout layout;  /* AUTO: sparse when the format is and fewer than a quarter are non-zero */
-    const char *label;  /* CSV: name or number (from 0) of the label column; "none"; NULL: last.
-                           CIFAR-100: "coarse" or "fine" (the default) */
-    const char *header; /* CSV: "yes", "no"; NULL: yes when the first line has no number where the
-                           second has one */
-    const char *labels; /* NPY, IDX: file that holds the labels; NULL: found by its usual name, or
-                           array y of an NPZ */
-    const char *truth;  /* CSV: name or number of a column with the labels as they should be, which
-                           become true_label; NULL: none */
-    bool real_targets;  /* take labels as real numbers, not as classes */
-    size_t columns;     /* libsvm: at least this many features */
-    size_t max_classes; /* more distinct labels than this are rejected as classes; 0: 10000 */
+    blv_layout layout;   /* AUTO: sparse when the format is and fewer than a quarter are non-zero */
+    const char *label;   /* CSV: name or number (from 0) of the label column; "none"; NULL: the one
+                            that is named label, class, target or y, else the last.
+                            CIFAR-100: "coarse" or "fine" (the default) */
+    const char *header;  /* CSV: "yes", "no"; NULL: yes when the first line has no number where the
+                            second has one */
+    const char *labels;  /* NPY, IDX: file that holds the labels; NULL: found by its usual name, or
+                            array y of an NPZ */
+    const char *truth;   /* CSV: name or number of a column with the labels as they should be, which
+                            become true_label; NULL: none */
+    bool real_targets;   /* take labels as real numbers, not as classes */
+    size_t columns;      /* libsvm: at least this many features */
+    size_t max_classes;  /* more distinct labels than this are rejected as classes; 0: 10000 */
+    blv_targets targets; /* REAL: as real_targets */
+    blv_missing missing; /* CSV: what becomes of empty fields, NA, N/A, NaN, null, ? */
+    const char *kinds;   /* CSV: kinds of columns by name or number, such as
+                            "age:number,zip:category,id:drop"; number, category, boolean, date or
+                            drop. Without a colon in it: a file with a pair on each line */
+    const char *recipe;  /* CSV: that of the rows of a training, blv_dataset_recipe: columns are
+                            matched by name and encoded alike */
 } blv_read_options;
 
 /* The format is detected from the content: libsvm, CSV or TSV, NPY, NPZ, IDX, CIFAR-10 and -100
@@ -81,6 +101,10 @@ BLV_API const blv_dataset_view *blv_dataset_view_of(const blv_dataset *dataset);
 BLV_API const char *blv_dataset_history(const blv_dataset *dataset, size_t i);
 /* Remarks of the reader ("qid ignored"), one line each, likewise. */
 BLV_API const char *blv_dataset_notes(const blv_dataset *dataset, size_t i);
+/* How the columns of a CSV file became features: kind, name, what fills missing values, whether
+ * they are marked, and levels, one line for each column, with tabs between. Other rows are read by
+ * it alike: the field `recipe` of blv_read_options. NULL for other formats. */
+BLV_API const char *blv_dataset_recipe(const blv_dataset *dataset);
 /* A number made from the shape, the values that are not zero with their places, labels, true
  * labels, targets and names, in their order. The same numbers have the same fingerprint dense or
  * sparse, f32 or f64; history, notes and format do not count. */

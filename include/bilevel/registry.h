@@ -10,7 +10,7 @@ extern "C" {
 #endif
 
 /* The solver that blv_solve and the command use unless told otherwise. */
-#define BLV_DEFAULT_SOLVER "s-tfbo"
+#define BLV_DEFAULT_SOLVER "auto"
 
 /* ---- Looking up ---- */
 

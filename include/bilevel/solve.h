@@ -29,7 +29,8 @@ typedef struct blv_solve_options {
     const blv_registry *registry; /* where solvers are looked up; NULL: the built-in ones */
 
     /* Options of the run, by their names (blv_run_options lists them). */
-    double tol;     /* stop when the solver's residuals are at most this */
+    double tol; /* stop when the solver's residuals are at most this; converged if the certificate
+                   says so too */
     double seconds; /* limit on the solver's clock */
     int64_t iters;  /* limit on iterations */
     int64_t budget; /* limit on oracle calls */
@@ -39,7 +40,9 @@ typedef struct blv_solve_options {
     const char *const *settings;
 
     const double *x, *y; /* where to start; NULL: where the problem says, or at zero */
-    bool no_certificate; /* saves the tight solve at the end; phi and grad_norm are then NaN */
+    /* Saves the tight solves at the end: phi and grad_norm are then NaN, and no run is called
+     * converged. */
+    bool no_certificate;
 
     void *context; /* for the functions below */
     /* Called every progress_seconds (0: half a second) and at the end. Non-zero stops the run. */
@@ -59,7 +62,7 @@ struct blv_solution {
     size_t dim_x, dim_y;
     double *x, *y;
     double phi, grad_norm; /* certified f(x, y*(x)) and |grad Phi(x)|; NaN without certificate */
-    bool converged;        /* outcome > 0: the tolerance or the target was reached */
+    bool converged;        /* outcome > 0: certified to the tolerance, or the target was reached */
     blv_outcome outcome;
     blv_message message; /* how the run ended, in a sentence */
     uint64_t iterations;

@@ -19,7 +19,7 @@ typedef struct blv_sampler blv_sampler;
 typedef enum blv_flow {
     BLV_GO = 0,
     BLV_RETRY,      /* an oracle rejected the point: the run halves the last move and retries */
-    BLV_FINISHED,   /* the solver has converged by its own test */
+    BLV_FINISHED,   /* the solver's own test is met: see blv_run_finished */
     BLV_STUCK,      /* no further progress in this precision */
     BLV_HALT,       /* a limit or a stop request came inside the step */
     BLV_NONFINITE,  /* a value was not finite */
@@ -50,6 +50,7 @@ typedef struct blv_solver {
     const char *citation; /* paper and algorithm */
     const char *group;    /* "tuning-free", "single-loop", "double-loop", "reference", ... */
     const char *hint;     /* what to change when it diverges: one line */
+    const char *bias;     /* where it ends, if not at stationary points of Phi: one line */
     unsigned uses;
     size_t state_size; /* of the struct that `state` points to; allocated zero-filled by the run */
     const blv_param *params;                        /* fields of that struct; NULL: none */
@@ -135,6 +136,10 @@ typedef struct blv_metrics {
     double step_y, step_v, step_x; /* step sizes in effect */
 } blv_metrics;
 BLV_API blv_metrics *blv_run_metrics(blv_run *run);
+
+/* For `return blv_run_finished(run, tolerance)`: the solver has met its own test, and claims that
+ * |grad Phi| is at most the tolerance. The run converged if the certificate says so too. */
+BLV_API blv_flow blv_run_finished(blv_run *run, double tolerance);
 
 /* Adds a line to the notes of the result, once for each format string. */
 BLV_API void blv_run_note(blv_run *run, const char *format, ...) BLV_PRINTF(2, 3);

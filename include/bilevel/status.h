@@ -59,12 +59,13 @@ typedef enum blv_error {
             return blv_check_error;                                                                \
     } while (0)
 
-/* Outcomes: 0 still running, > 0 converged, < 0 ended without converging. Outcomes of -20 and below
- * are failures (exit code 1 of the command); the others are limits that were asked for.
+/* Outcomes: 0 still running, > 0 converged, as the certificate says, < 0 ended without converging.
+ * Outcomes of -20 and below are failures (exit code 1 of the command); the others are limits that
+ * were asked for, or all that the method can do.
  * name, value, word, text */
 #define BLV_OUTCOME_LIST(X)                                                                        \
     X(BLV_RUNNING, 0, "running", "not ended")                                                      \
-    X(BLV_CONVERGED, 1, "converged", "the tolerance was reached")                                  \
+    X(BLV_CONVERGED, 1, "converged", "certified to the tolerance")                                 \
     X(BLV_TARGET_REACHED, 2, "target", "the target value was reached")                             \
     X(BLV_LIMIT_ITERATIONS, -1, "iterations", "the iteration limit was reached")                   \
     X(BLV_LIMIT_SECONDS, -2, "seconds", "the time limit was reached")                              \
@@ -72,7 +73,10 @@ typedef enum blv_error {
     X(BLV_STOPPED_MONITOR, -4, "monitor", "the monitor asked to stop")                             \
     X(BLV_STOPPED_REQUEST, -5, "stopped", "a stop was requested")                                  \
     X(BLV_STALLED, -6, "stalled", "no further progress is possible in this precision")             \
-    X(BLV_DIVERGED, -20, "diverged", "a value was not finite or an oracle kept rejecting points")  \
+    X(BLV_UNCERTIFIED, -7, "uncertified",                                                          \
+      "the method's own test was met, but not certified to the tolerance")                         \
+    X(BLV_DIVERGED, -20, "diverged",                                                               \
+      "a value left every scale or was not finite, or an oracle kept rejecting points")            \
     X(BLV_SINGULAR, -21, "singular", "the lower-level Hessian is singular")                        \
     X(BLV_ORACLE_FAILED, -22, "failed", "an oracle failed fatally")
 

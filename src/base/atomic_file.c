@@ -159,16 +159,6 @@ static blv_error put_in_place(const blv_atomic_file *file, blv_message *why) {
                : blv_explain_errno(why, file->path, "put the new file in its place");
 }
 
-blv_error blv_atomic_file_commit(blv_atomic_file *file, blv_message *why) {
-    blv_error error = complete(file, why);
-    if (!error)
-        error = put_in_place(file, why);
-    if (error)
-        unlink(file->temporary);
-    release(file);
-    return error;
-}
-
 /* Where the file that is replaced stays until all are in place. */
 typedef struct former_file {
     char *path; /* NULL: there was none, or it could not be kept */
@@ -206,7 +196,8 @@ blv_error blv_atomic_file_commit_all(blv_atomic_file *const *files, size_t count
         error = complete(files[i], why);
     size_t moved = 0;
     while (!error && moved < count) {
-        error = keep_former(files[moved], &former[moved], why);
+        if (count > 1)
+            error = keep_former(files[moved], &former[moved], why);
         if (!error)
             error = put_in_place(files[moved], why);
         moved += !error;
@@ -224,6 +215,10 @@ blv_error blv_atomic_file_commit_all(blv_atomic_file *const *files, size_t count
     }
     free(former);
     return error;
+}
+
+blv_error blv_atomic_file_commit(blv_atomic_file *file, blv_message *why) {
+    return blv_atomic_file_commit_all(&file, 1, why);
 }
 
 blv_error blv_atomic_file_write_whole(const char *path, const void *bytes, size_t size,

@@ -6,6 +6,8 @@
 #define BENCH_BENCH_H
 
 #include "bench/suite.h"
+#include "bilevel/dataset.h"
+#include "bilevel/registry.h"
 #include "bilevel/store.h"
 
 #include <time.h>
@@ -51,18 +53,18 @@ enum { BENCH_KEY_SIZE = 20 };
 typedef struct bench_record {
     char key[BENCH_KEY_SIZE];
     bench_job_kind kind;
-    char *variant, *entry, *solver; /* entry: NULL for a reference */
+    const char *variant, *entry, *solver; /* entry: NULL for a reference */
     size_t setting;
     uint64_t seed;
     blv_values set;
     size_t point_count;
     blv_values *points;
     double processor_share; /* processor time over the time that passed */
-    char *outcome;
+    const char *outcome;
     bool failed;
-    char *message;
-    int64_t run;    /* number in the run store; 0: none */
-    char *rejected; /* why there was no run; NULL: there was one */
+    const char *message;
+    int64_t run;          /* number in the run store; 0: none */
+    const char *rejected; /* why there was no run; NULL: there was one */
 } bench_record;
 
 extern const blv_field bench_record_fields[];
@@ -125,9 +127,8 @@ blv_error bench_set_params(const blv_values *settings, const blv_param *params, 
 
 /* ---- Parts of it ---- */
 
-blv_error bench_plan(bench *b);
-/* The runs of tuned entries, once tuning is done. */
-blv_error bench_plan_tuned(bench *b);
+/* tuned: the runs of tuned entries, once tuning is done; else all others. */
+blv_error bench_plan(bench *b, bool tuned);
 /* Reads the finished runs of the folder and gives them to the jobs. */
 blv_error bench_load_records(bench *b);
 void bench_forget_records(bench *b);
@@ -139,5 +140,43 @@ blv_error bench_check_problems(const bench *b);
 blv_error bench_check_jobs(const bench *b);
 /* Makes the runs that have no record yet. */
 blv_error bench_execute(bench *b);
+
+/* ---- The problem of a variant, made once for all of its runs: variant_problem.c ---- */
+
+typedef struct bench_problem {
+    const blv_problem_family *family;
+    void *params; /* the struct that family->params describes */
+    blv_problem *problem;
+    size_t variant;
+    const blv_values *settings; /* that it was made with; borrowed */
+} bench_problem;
+
+/* Finds the family and sets its parameters: settings, and the data files of the variant. */
+blv_error bench_problem_find(bench_problem *p, const bench *b, size_t variant,
+                             const blv_values *settings);
+/* Makes the problem of a job, unless it is there already. */
+blv_error bench_problem_take(bench_problem *p, const bench *b, const bench_job *job);
+void bench_problem_free(bench_problem *p);
+
+/* The limit, seed and settings of a job. */
+blv_error bench_configure(blv_run *run, const bench_job *job);
+
+/* ---- The runs of a suite with a command: row_choice_runs.c ---- */
+
+/* The rows of a variant, kept until a job needs another. Start from {0}. */
+typedef struct bench_rows {
+    size_t variant;
+    blv_dataset *rows, *test;
+    blv_dataset *fitted, *held_out; /* parts of rows, for choosing settings; NULL until needed */
+} bench_rows;
+
+/* The metric, what is shown, what tuned settings are chosen by and the data are right. */
+blv_error bench_check_choices(const bench *b);
+/* The settings of a job are. */
+blv_error bench_check_choice(const bench *b, const bench_job *job);
+/* Makes a run and adds its points to the record. */
+blv_error bench_choose_rows(bench_rows *kept, const bench *b, const bench_job *job,
+                            bench_record *record);
+void bench_rows_free(bench_rows *kept);
 
 #endif

@@ -4,7 +4,6 @@
 
 #include "base/hash.h"
 #include "base/message.h"
-#include "bench/row_choice_runs.h"
 #include "bilevel/registry.h"
 #include "bilevel/select.h"
 #include "bilevel/solver.h"
@@ -123,7 +122,7 @@ blv_error bench_open(bench *b, const bench_request *request, blv_message *why) {
     BLV_CHECK(apply_request(&b->suite, request));
     BLV_CHECK(find_files(b));
     BLV_CHECK(b->suite.has_command ? bench_check_choices(b) : bench_check_problems(b));
-    BLV_CHECK(bench_plan(b));
+    BLV_CHECK(bench_plan(b, false));
     BLV_CHECK(bench_check_jobs(b));
     BLV_CHECK(make_folder(b));
     return bench_load_records(b);
@@ -132,7 +131,7 @@ blv_error bench_open(bench *b, const bench_request *request, blv_message *why) {
 blv_error bench_run_all(bench *b, blv_message *why) {
     b->suite.why = why;
     BLV_CHECK(bench_execute(b));
-    BLV_CHECK(bench_plan_tuned(b));
+    BLV_CHECK(bench_plan(b, true));
     BLV_CHECK(bench_load_records(b));
     return bench_execute(b);
 }

@@ -1,9 +1,8 @@
 /* Making the runs of a benchmark: each goes through blv_solve, and is looked at when its clock, its
  * calls or its iterations have come to the next of its points. Looking is off the clock. */
-#include "bench/variant_problem.h"
+#include "bench/bench.h"
 
 #include "base/message.h"
-#include "bench/row_choice_runs.h"
 #include "bilevel/certificate.h"
 #include "bilevel/solver.h"
 #include "store/run_execution.h"
@@ -139,7 +138,7 @@ static bench_record new_record(const bench *b, const bench_job *job) {
     bench_record record = {.kind = job->kind,
                            .variant = b->suite.variants[job->variant].name,
                            .entry = job->entry == SIZE_MAX ? NULL : b->suite.entries[job->entry].id,
-                           .solver = (char *)(uintptr_t)job->solver,
+                           .solver = job->solver,
                            .setting = job->setting,
                            .seed = job->seed,
                            .set = job->set,
@@ -232,9 +231,9 @@ static blv_error keep_run(making *m, blv_run *run, const blv_solution *end, blv_
     }
     if (end->outcome == BLV_STOPPED_REQUEST)
         return BLV_E_STOPPED;
-    m->record.outcome = (char *)(uintptr_t)blv_outcome_word(end->outcome);
+    m->record.outcome = blv_outcome_word(end->outcome);
     m->record.failed = error != BLV_OK || end->outcome <= BLV_DIVERGED;
-    m->record.message = (char *)(uintptr_t)end->message.text;
+    m->record.message = end->message.text;
     report_progress(m->w, m->job, m->record.outcome, end->seconds);
     BLV_CHECK(bench_keep_record(m->w->b, &m->record));
     return m->recorder.failed && m->w->b->request->store_must_work ? BLV_E_FILE : BLV_OK;
@@ -296,7 +295,7 @@ static blv_error do_choice(worker *w, const bench_job *job) {
     double wall = bench_clock(CLOCK_MONOTONIC), used = bench_clock(CLOCK_PROCESS_CPUTIME_ID);
     blv_error error = bench_choose_rows(&w->rows, w->b, job, &record);
     record.processor_share = share_since(wall, used);
-    record.outcome = (char *)(uintptr_t) "chosen";
+    record.outcome = "chosen";
     if (error == BLV_OK) {
         report_progress(w, job, record.outcome, bench_clock(CLOCK_MONOTONIC) - wall);
         error = bench_keep_record(w->b, &record);

@@ -55,12 +55,24 @@ static blv_error complete_problem_set(const bench_suite *suite, bench_job *job) 
     return BLV_OK;
 }
 
+static bool is_certified(const char *what) {
+    return strcmp(what, "phi") == 0 || strcmp(what, "grad_norm") == 0;
+}
+
 /* own: settings of the job, which win over those that the suite has for every run. */
 static blv_error fill_job(const bench *b, bench_job *job, const blv_values *own) {
-    if (job->kind != BENCH_REFERENCE)
-        BLV_CHECK(blv_values_update(&job->set, &b->suite.run_set));
+    const bench_suite *suite = &b->suite;
+    const bool is_run = job->kind == BENCH_RUN, is_reference = job->kind == BENCH_REFERENCE;
+    job->solver = is_reference ? "exact" : suite->entries[job->entry].solver;
+    job->limit = is_run ? suite->limit : is_reference ? suite->reference : suite->tuning;
+    job->points = is_run ? suite->points : 1;
+    job->certify = is_run                                        ? suite->certify
+                   : is_reference || is_certified(suite->choose) ? BENCH_CERTIFY_END
+                                                                 : BENCH_CERTIFY_NEVER;
+    if (!is_reference)
+        BLV_CHECK(blv_values_update(&job->set, &suite->run_set));
     BLV_CHECK(blv_values_update(&job->set, own));
-    BLV_CHECK(complete_problem_set(&b->suite, job));
+    BLV_CHECK(complete_problem_set(suite, job));
     return make_key(b, job);
 }
 
@@ -72,36 +84,12 @@ static blv_error add_job(bench *b, bench_job job, const blv_values *own) {
     return fill_job(b, added, own);
 }
 
-static blv_error add_reference(bench *b, size_t variant) {
-    const bench_job job = {.kind = BENCH_REFERENCE,
-                           .variant = variant,
-                           .entry = SIZE_MAX,
-                           .solver = "exact",
-                           .limit = b->suite.reference,
-                           .points = 1,
-                           .certify = BENCH_CERTIFY_END};
-    return add_job(b, job, &b->suite.reference_set);
-}
-
-static bool is_certified(const char *what) {
-    return strcmp(what, "phi") == 0 || strcmp(what, "grad_norm") == 0;
-}
-
-static blv_error add_tuning(bench *b, size_t variant, size_t entry) {
-    const bench_suite *suite = &b->suite;
-    size_t count = bench_suite_grid_size(suite, &suite->entries[entry]);
-    for (size_t i = 0; i < count; i++) {
-        const bench_job job = {.kind = BENCH_TUNING,
-                               .variant = variant,
-                               .entry = entry,
-                               .setting = i,
-                               .solver = suite->entries[entry].solver,
-                               .limit = suite->tuning,
-                               .points = 1,
-                               .certify = is_certified(suite->choose) ? BENCH_CERTIFY_END
-                                                                      : BENCH_CERTIFY_NEVER};
+static blv_error add_tuning(bench *b, bench_job job) {
+    const bench_entry *entry = &b->suite.entries[job.entry];
+    size_t count = bench_suite_grid_size(&b->suite, entry);
+    for (; job.setting < count; job.setting++) {
         blv_values own;
-        BLV_CHECK(bench_suite_grid_at(&suite->entries[entry], i, &own));
+        BLV_CHECK(bench_suite_grid_at(entry, job.setting, &own));
         blv_error error = add_job(b, job, &own);
         blv_values_free(&own);
         BLV_CHECK(error);
@@ -109,28 +97,20 @@ static blv_error add_tuning(bench *b, size_t variant, size_t entry) {
     return BLV_OK;
 }
 
-static blv_error add_runs(bench *b, size_t variant, size_t entry, const blv_values *own) {
-    const bench_suite *suite = &b->suite;
-    for (uint64_t seed = 0; seed < suite->seeds; seed++) {
-        const bench_job job = {.kind = BENCH_RUN,
-                               .variant = variant,
-                               .entry = entry,
-                               .seed = seed,
-                               .solver = suite->entries[entry].solver,
-                               .limit = suite->limit,
-                               .points = suite->points,
-                               .certify = suite->certify};
+static blv_error add_runs(bench *b, bench_job job, const blv_values *own) {
+    for (; job.seed < b->suite.seeds; job.seed++)
         BLV_CHECK(add_job(b, job, own));
-    }
     return BLV_OK;
 }
 
 static blv_error plan_variant(bench *b, size_t v) {
     if (b->suite.has_reference)
-        BLV_CHECK(add_reference(b, v));
+        BLV_CHECK(add_job(b, (bench_job){.kind = BENCH_REFERENCE, .variant = v, .entry = SIZE_MAX},
+                          &b->suite.reference_set));
     for (size_t e = 0; e < b->suite.entry_count; e++) {
         const bench_entry *entry = &b->suite.entries[e];
-        BLV_CHECK(entry->grid ? add_tuning(b, v, e) : add_runs(b, v, e, &entry->set));
+        bench_job job = {.kind = entry->grid ? BENCH_TUNING : BENCH_RUN, .variant = v, .entry = e};
+        BLV_CHECK(entry->grid ? add_tuning(b, job) : add_runs(b, job, &entry->set));
     }
     return BLV_OK;
 }
@@ -163,21 +143,13 @@ static blv_error plan_tuned_variant(bench *b, size_t v) {
         if (!chosen)
             continue;
         const blv_values set = chosen->set; /* jobs move as they are added, their sets do not */
-        BLV_CHECK(add_runs(b, v, e, &set));
+        BLV_CHECK(add_runs(b, (bench_job){.kind = BENCH_RUN, .variant = v, .entry = e}, &set));
     }
     return BLV_OK;
 }
 
-/* ---- All of it ---- */
-
-blv_error bench_plan(bench *b) {
+blv_error bench_plan(bench *b, bool tuned) {
     for (size_t v = 0; v < b->suite.variant_count; v++)
-        BLV_CHECK(plan_variant(b, v));
-    return BLV_OK;
-}
-
-blv_error bench_plan_tuned(bench *b) {
-    for (size_t v = 0; v < b->suite.variant_count; v++)
-        BLV_CHECK(plan_tuned_variant(b, v));
+        BLV_CHECK(tuned ? plan_tuned_variant(b, v) : plan_variant(b, v));
     return BLV_OK;
 }

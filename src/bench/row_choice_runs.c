@@ -1,4 +1,7 @@
-#include "bench/row_choice_runs.h"
+/* The runs of a suite with a command: a method chooses rows, and a network that is trained on them
+ * is tested. `coreset`: once, of all rows. `continual`: for the memory of tasks that come one after
+ * the other. Settings are chosen by rows that are held out; the test rows have no part in it. */
+#include "bench/bench.h"
 
 #include "base/message.h"
 #include "bilevel/continual.h"

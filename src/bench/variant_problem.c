@@ -1,8 +1,8 @@
-#include "bench/variant_problem.h"
+/* The problem of a variant, and whether problems and solvers accept their settings. */
+#include "bench/bench.h"
 
 #include "base/message.h"
 #include "base/number_text.h"
-#include "bench/row_choice_runs.h"
 #include "bilevel/solver.h"
 
 #include <inttypes.h>

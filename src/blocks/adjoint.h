@@ -4,8 +4,7 @@
 #define BLV_BLOCKS_ADJOINT_H
 
 #include "bilevel/solver.h"
-#include "linsolve/cg.h"
-#include "linsolve/minres.h"
+#include "linsolve/operator.h"
 
 /* v comes in as the start and costs one product there; r_norm: |fy - H v| at the end. Where g
  * curves down CG stops, and the run gets a note. */

@@ -24,13 +24,22 @@ static blv_error take_sparse(void *field, const char *text, blv_message *why) {
 }
 
 const cli_argument cli_reading_table[] = {
-    CLI_OPTION("label", TEXT, blv_read_options, label, "COLUMN",
-               "CSV: name or number (from 0) of the label column, or none (default: the last); "
-               "CIFAR-100: coarse or fine"),
+    CLI_OPTION(
+        "label", TEXT, blv_read_options, label, "COLUMN",
+        "CSV: name or number (from 0) of the label column, or none (default: one that is named "
+        "label, class, target or y, else the last); CIFAR-100: coarse or fine"),
     CLI_OPTION("header", WORD, blv_read_options, header, "yes|no",
                "CSV: whether the first line holds names"),
     CLI_OPTION("labels", TEXT, blv_read_options, labels, "FILE",
                "NPY, NPZ, IDX: file that holds the labels"),
+    CLI_OPTION(
+        "columns", TEXT, blv_read_options, kinds, "NAME:KIND,...",
+        "CSV: kinds of columns: number, category, boolean, date or drop (default: found from "
+        "all rows); or a file with a pair on each line"),
+    CLI_OPTION("missing", CHOICE, blv_read_options, missing, "impute|error|drop",
+               "CSV: fill missing values and mark them (default), reject them, or leave out rows"),
+    CLI_OPTION("targets", CHOICE, blv_read_options, targets, "auto|classes|real",
+               "what labels are (default: real numbers where many differ, else classes)"),
     CLI_OPTION("real", FLAG, blv_read_options, real_targets, NULL,
                "take labels as real numbers, not as classes"),
     CLI_OPTION("precision", PRECISION, blv_read_options, precision, "f32|f64",

@@ -41,8 +41,6 @@ static double wall_clock(void) {
 
 static double option_number(const blv_run *run, const char *key) {
     const blv_param *param = blv_params_find(blv_run_options(), key);
-    if (!param)
-        return NAN;
     const char *field = (const char *)blv_run_option_fields(run) + param->offset;
     if (param->type == BLV_REAL)
         return *(const double *)(const void *)field;
@@ -54,22 +52,18 @@ static double option_number(const blv_run *run, const char *key) {
 static double iteration_limit(const blv_run *run) {
     const double automatic = 100000.0;
     double limit = option_number(run, "iters");
-    if (!isnan(limit))
-        return limit;
     bool other = !isnan(option_number(run, "seconds")) || !isnan(option_number(run, "budget"));
-    return other ? (double)NAN : automatic;
+    return isnan(limit) && !other ? automatic : limit;
 }
 
 /* Of the run, by the limit that it is nearest to; 0 where there is none. */
 static double share_done(const blv_progress *p) {
     double used = (double)blv_counts_total(&p->counts);
-    double shares[] = {(double)p->iteration / iteration_limit(p->run),
-                       p->seconds / option_number(p->run, "seconds"),
-                       used / option_number(p->run, "budget")};
-    double most = 0.0;
-    for (size_t i = 0; i < sizeof shares / sizeof shares[0]; i++)
-        most = fmax(most, shares[i]); /* fmax passes NaN over */
-    return fmin(most, 1.0);
+    double of_iterations = (double)p->iteration / iteration_limit(p->run);
+    double of_seconds = p->seconds / option_number(p->run, "seconds");
+    double of_budget = used / option_number(p->run, "budget");
+    /* fmax passes NaN over */
+    return fmin(fmax(fmax(of_iterations, of_seconds), fmax(of_budget, 0.0)), 1.0);
 }
 
 /* ---- The line ---- */
@@ -79,11 +73,6 @@ static int terminal_width(void) {
     if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
         return 80;
     return size.ws_col < NARROWEST ? NARROWEST : size.ws_col > WIDEST ? WIDEST : size.ws_col;
-}
-
-static void draw(const char *line) {
-    atomic_store(&line_drawn, true);
-    fprintf(stderr, CLEAR_LINE "%.*s", line_width - 1, line);
 }
 
 typedef struct text_line {
@@ -102,41 +91,27 @@ static void add(text_line *line, const char *format, ...) {
     line->used = line->used < sizeof line->text ? line->used : sizeof line->text - 1;
 }
 
+static void put_line(const text_line *line) {
+    if (style == CLI_PROGRESS_LINES)
+        fprintf(stderr, "%s\n", line->text);
+    if (style != CLI_PROGRESS_BAR)
+        return;
+    atomic_store(&line_drawn, true);
+    fprintf(stderr, CLEAR_LINE "%.*s", line_width - 1, line->text);
+}
+
 /* Whether there is room for whole words. */
 static bool is_wide(void) {
     return style == CLI_PROGRESS_LINES || line_width >= WIDE_LINE;
 }
 
-static void add_bar(text_line *line, double share) {
-    int cells = is_wide() ? WIDE_BAR : NARROW_BAR, full = (int)(share * cells);
-    add(line, "[%.*s%.*s] ", full, "####################", cells - full, "....................");
-}
-
-static void add_duration(text_line *line, double seconds) {
+static void add_duration(text_line *line, double seconds, const char *after) {
     if (seconds < 99.95)
-        add(line, "%.1f s", seconds);
+        add(line, "%.1f s%s", seconds, after);
     else if (seconds < 5999.5)
-        add(line, "%.0f min", seconds / 60.0);
+        add(line, "%.0f min%s", seconds / 60.0, after);
     else
-        add(line, "%.1f h", seconds / 3600.0);
-}
-
-static void add_times(text_line *line, double share) {
-    double elapsed = wall_clock() - work_began;
-    add_duration(line, elapsed);
-    if (share <= 0.0 || share >= 1.0)
-        return;
-    add(line, ", ");
-    add_duration(line, elapsed * (1.0 - share) / share);
-    add(line, " left");
-}
-
-static void add_iteration(text_line *line, const blv_progress *p) {
-    double limit = iteration_limit(p->run);
-    add(line, "iteration %" PRIu64, p->iteration);
-    if (!isnan(limit))
-        add(line, "/%.0f", limit);
-    add(line, "  ");
+        add(line, "%.1f h%s", seconds / 3600.0, after);
 }
 
 /* f at the present x and y is shown where there is no certified Phi. */
@@ -157,31 +132,30 @@ static void add_values(text_line *line, const blv_progress *p) {
 
 static void show(const blv_progress *p) {
     double share = ((double)piece_number + share_done(p)) / (double)piece_count;
+    double elapsed = wall_clock() - work_began, limit = iteration_limit(p->run);
+    int cells = is_wide() ? WIDE_BAR : NARROW_BAR, full = (int)(share * cells);
     text_line line = {.used = 0};
     if (style == CLI_PROGRESS_BAR)
-        add_bar(&line, share);
-    if (*run_label)
-        add(&line, "%s  ", run_label);
-    add_iteration(&line, p);
-    add_times(&line, share);
+        add(&line, "[%.*s%.*s] ", full, "####################", cells - full,
+            "....................");
+    add(&line, "%s%siteration %" PRIu64, run_label, *run_label ? "  " : "", p->iteration);
+    if (!isnan(limit))
+        add(&line, "/%.0f", limit);
+    add(&line, "  ");
+    bool has_rest = share > 0.0 && share < 1.0;
+    add_duration(&line, elapsed, has_rest ? ", " : "");
+    if (has_rest)
+        add_duration(&line, elapsed * (1.0 - share) / share, " left");
     add_values(&line, p);
-    if (style == CLI_PROGRESS_BAR)
-        draw(line.text);
-    else
-        fprintf(stderr, "%s\n", line.text);
+    put_line(&line);
 }
 
 /* ---- The monitor ---- */
 
 static void say(const char *text) {
     text_line line = {.used = 0};
-    if (*run_label)
-        add(&line, "%s  ", run_label);
-    add(&line, "%s", text);
-    if (style == CLI_PROGRESS_BAR)
-        draw(line.text);
-    else if (style == CLI_PROGRESS_LINES)
-        fprintf(stderr, "%s\n", line.text);
+    add(&line, "%s%s%s", run_label, *run_label ? "  " : "", text);
+    put_line(&line);
 }
 
 /* What is shown has to be evaluated first: that may take a tenth of the time, not more. */

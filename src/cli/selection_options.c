@@ -59,6 +59,8 @@ static blv_error load(const cli_selection_options *asked, blv_dataset **rows, bl
     BLV_CHECK(blv_dataset_read(rows, asked->data, &reading, why));
     BLV_CHECK(blv_dataset_expect_classes(*rows, asked->data, why));
     reading.labels = NULL;
+    reading.recipe = blv_dataset_recipe(*rows);
+    reading.targets = BLV_TARGETS_CLASSES;
     if (asked->test)
         BLV_CHECK(blv_dataset_read(test, asked->test, &reading, why));
     blv_dataset *const both[] = {*rows, *test};

@@ -14,13 +14,9 @@ typedef struct cli_solve_task {
     const char *start, *trace, *out;
     cli_task_options options;
 
-    blv_store *store; /* NULL: none */
-    bool store_is_named;
-
     /* of a run that is resumed: */
-    bool is_one_of_several;      /* it was one of the runs of several solvers */
-    const blv_run_info *resumed; /* NULL: a new run */
-    const void *checkpoint;      /* NULL: it starts again */
+    bool is_one_of_several; /* it was one of the runs of several solvers */
+    const void *checkpoint; /* NULL: it starts again */
     size_t checkpoint_size;
 
     /* while it is solved: */

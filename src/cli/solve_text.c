@@ -78,6 +78,7 @@ static void print_certificate(const blv_execution *e) {
     printf("\nCertificate, recomputed from the problem\n");
     report_table table = {.align = "ll"};
     add_number(&table, "Phi(x)", c->phi);
+    add_number(&table, "Phi at the start", c->start_phi);
     add_number(&table,
                c->projected ? "|x - P(x - grad Phi(x))|, gradient mapping" : "|grad Phi(x)|",
                c->grad_norm);
@@ -90,9 +91,11 @@ static void print_certificate(const blv_execution *e) {
         printf("  The check is not tight: it stopped at |gy| = %.3g and |r| = %.3g.\n",
                c->solve_residual, c->linear_residual);
     if (c->minimum != BLV_YES && !c->singular)
-        printf("  %s: the lower-level Hessian is not %s positive definite there.\n",
+        printf("  %s: the lower-level Hessian is not %spositive definite there.\n",
                c->minimum == BLV_NO ? "y is NOT A MINIMUM of g" : "y may be no minimum of g",
-               c->minimum == BLV_NO ? "" : "known to be");
+               c->minimum == BLV_NO ? "" : "known to be ");
+    if (c->above_start)
+        printf("  The run ended ABOVE ITS START.\n");
 }
 
 static void print_distance(const blv_run_report *r) {
@@ -147,6 +150,27 @@ void cli_print_report(const cli_instance *instance, const blv_execution *e) {
 
 /* ---- Several runs ---- */
 
+/* The names of those that ended above their start, where y is no minimum of g, ... */
+typedef bool (*is_flagged)(const blv_certificate *certificate);
+
+static bool ended_above(const blv_certificate *c) {
+    return c->above_start;
+}
+
+static bool no_minimum(const blv_certificate *c) {
+    return !c->singular && c->minimum != BLV_YES;
+}
+
+static void print_flagged(const blv_comparison *comparison, is_flagged flagged, const char *what) {
+    size_t count = 0;
+    for (size_t i = 0; i < comparison->ran; i++) {
+        const blv_comparison_row *row = &comparison->rows[i];
+        if (row->solution->certified && flagged(&row->solution->certificate))
+            printf("%s%s", count++ ? ", " : what, row->solver->name);
+    }
+    printf("%s", count ? ".\n" : "");
+}
+
 static void add_row(report_table *table, const blv_comparison_row *row) {
     const blv_solution *s = row->solution;
     char phi[40], grad_norm[40];
@@ -175,6 +199,8 @@ void cli_print_comparison(const cli_instance *instance, const blv_comparison *co
     printf("\nPhi and |grad Phi| are certified, recomputed from the problem%s.\n"
            "Calls are counted for each sample, all oracles and the setup together.\n",
            bounded ? "; x is bounded,\nso that |x - P(x - grad Phi(x))| replaces |grad Phi|" : "");
+    print_flagged(comparison, ended_above, "Ended ABOVE ITS START: ");
+    print_flagged(comparison, no_minimum, "y is not known to be a minimum of g: ");
     if (left_out.rows > 0)
         printf("\nNot run\n");
     cli_table_print(&left_out, INDENT, stdout);

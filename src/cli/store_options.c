@@ -73,32 +73,40 @@ bool cli_store_is_named(const cli_store_choice *choice) {
 
 /* ---- Opening ---- */
 
-int cli_store_open(blv_store **store, const cli_store_choice *choice, double checkpoint_seconds) {
+int cli_store_try(blv_store **store, const cli_store_choice *choice) {
     const char *named = named_path(choice);
     char *usual = named ? NULL : usual_path();
     const char *path = named ? named : usual;
-    blv_message why = {0};
+    blv_error error = BLV_OK;
     *store = NULL;
     if (usual)
         make_folders(usual);
-    blv_error error = path && *path ? blv_store_open(store, path, BLV_STORE_CREATE, &why) : BLV_OK;
+    if (path && *path)
+        error = blv_store_open(store, path, BLV_STORE_CREATE, &cli_why);
     free(usual);
-    if (error == BLV_E_MEMORY || (error != BLV_OK && named))
-        return cli_reject(error, why.text);
+    if (error == BLV_E_MEMORY || named)
+        return cli_exit_code(error);
     if (error != BLV_OK)
-        cli_complain("the run is not stored: %s", why.text);
+        cli_complain("the run is not stored: %s", cli_why.text);
     else if (!path)
         cli_complain("the run is not stored: neither XDG_STATE_HOME nor HOME names a folder");
-    if (*store || !(checkpoint_seconds > 0.0))
-        return CLI_DONE;
-    cli_complain("checkpoints are kept in the run store, and there is none");
-    return CLI_REJECTED;
+    return CLI_DONE;
 }
 
-static blv_store *looked_at; /* closed however the command ends */
+static blv_store *opened; /* closed however the command ends */
 
 static void close_store(void) {
-    blv_store_close(looked_at);
+    blv_store_close(opened);
+}
+
+blv_store *cli_store_open(const cli_store_choice *choice, double checkpoint_seconds) {
+    int code = cli_store_try(&opened, choice);
+    if (code != CLI_DONE)
+        exit(code);
+    if (!opened && checkpoint_seconds > 0.0)
+        cli_die("checkpoints are kept in the run store, and there is none");
+    atexit(close_store);
+    return opened;
 }
 
 blv_store *cli_store_look(const cli_store_choice *choice) {
@@ -109,10 +117,10 @@ blv_store *cli_store_look(const cli_store_choice *choice) {
         cli_die("there is no run store: BILEVEL_STORE is none, or there is no HOME");
     if (stat(path, &about) != 0)
         cli_die("there is no run store at %s: %s", path, strerror(errno));
-    cli_expect(blv_store_open(&looked_at, path, BLV_STORE_EXISTING, &cli_why));
+    cli_expect(blv_store_open(&opened, path, BLV_STORE_EXISTING, &cli_why));
     atexit(close_store);
     free(path);
-    return looked_at;
+    return opened;
 }
 
 void cli_store_expect(const blv_store *store, blv_error error) {

@@ -22,12 +22,15 @@ bool cli_store_is_named(const cli_store_choice *choice);
 
 /* Opens the store, and creates it where there is none. Returns an exit code, after a message.
  * *store is NULL where none is wanted; also, after a warning, where the user's usual store cannot
- * be opened: that is no reason not to run. With checkpoints (seconds above 0) there must be one. */
-int cli_store_open(blv_store **store, const cli_store_choice *choice, double checkpoint_seconds);
+ * be opened: that is no reason not to run. */
+int cli_store_try(blv_store **store, const cli_store_choice *choice);
 
-/* ---- A store that is there, to look at: the command ends where that fails ---- */
+/* ---- The command ends where these fail ---- */
 
-/* To be called once; it is closed however the command ends. */
+/* These are to be called once; the store is closed however the command ends. With checkpoints
+ * (seconds above 0) there must be one. */
+blv_store *cli_store_open(const cli_store_choice *choice, double checkpoint_seconds);
+/* A store that is there, to look at. */
 blv_store *cli_store_look(const cli_store_choice *choice);
 /* Ends the command, with the store's message, where there is an error. */
 void cli_store_expect(const blv_store *store, blv_error error);

@@ -83,29 +83,24 @@ void cli_facts_whole(cli_task_facts *facts, const char *name, uint64_t number) {
 
 /* ---- The command ---- */
 
-static void open_store(cli_task_hooks *task, const cli_task_options *options,
-                       const cli_resume *resume) {
-    blv_recorder *recorder = &task->session.recorder;
-    recorder->checkpoint_seconds = options->checkpoint_seconds;
-    recorder->warn = cli_note;
-    if (resume) {
-        recorder->store = resume->store;
-        task->store_is_named = resume->store_is_named;
-        task->session.resumed = resume->run;
-        if (resume->checkpoint_seconds > 0.0)
-            recorder->checkpoint_seconds = resume->checkpoint_seconds;
+void cli_task_open(cli_task_options *options) {
+    if (options->resumed)
         return;
-    }
-    task->store_is_named = cli_store_is_named(&options->store);
-    task->owns_store = true;
-    int code = cli_store_open(&recorder->store, &options->store, options->checkpoint_seconds);
-    if (code != CLI_DONE)
-        exit(code);
+    options->store_is_named = cli_store_is_named(&options->store);
+    options->opened = cli_store_open(&options->store, options->checkpoint_seconds);
+}
+
+void cli_task_resume(cli_task_options *options, const cli_resume *resume) {
+    const cli_task_options kept = *options;
+    *options = resume->task;
+    options->all_rows = kept.all_rows;
+    options->progress = cli_progress_choose(NULL, options->json || options->quiet);
+    if (!(options->checkpoint_seconds > 0.0))
+        options->checkpoint_seconds = kept.checkpoint_seconds;
 }
 
 void cli_task_begin(cli_task_hooks *task, const char *kind, const blv_field *table,
-                    const void *request, const cli_task_options *options,
-                    const cli_resume *resume) {
+                    const void *request, cli_task_options *options) {
     task->facts.request = blv_record_text(table, request);
     cli_expect(task->facts.request ? BLV_OK : BLV_E_MEMORY);
     task->session.facts = (blv_run_info){.size = sizeof(blv_run_info),
@@ -114,8 +109,13 @@ void cli_task_begin(cli_task_hooks *task, const char *kind, const blv_field *tab
                                          .command = cli_typed.items,
                                          .request = task->facts.request,
                                          .problem_parameters = task->facts.values};
-    open_store(task, options, resume);
+    cli_task_open(options);
+    task->session.recorder = (blv_recorder){.store = options->opened,
+                                            .checkpoint_seconds = options->checkpoint_seconds,
+                                            .warn = cli_note};
+    task->session.resumed = options->resumed;
     task->session.all_rows = options->all_rows;
+    task->store_is_named = options->store_is_named;
     cli_progress_begin(options->progress);
     task->watching = true;
     task->hooks = (blv_task_hooks){.size = sizeof task->hooks,
@@ -167,8 +167,6 @@ int cli_task_report(cli_task_hooks *task, char *message, const json_t *result, b
 
 void cli_task_close(cli_task_hooks *task) {
     cli_task_leave(task);
-    if (task->owns_store)
-        blv_store_close(task->session.recorder.store);
     free(task->facts.request);
     blv_values_free(&task->facts.values);
 }

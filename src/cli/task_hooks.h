@@ -3,7 +3,7 @@
  *
  *     cli_task_hooks task = {0};
  *     cli_facts_whole(&task.facts, "folds", 5);              what a new run is known by
- *     cli_task_begin(&task, "clean", request_fields, &asked, &asked.task, resume);
+ *     cli_task_begin(&task, "clean", request_fields, &asked, &asked.task);
  *     blv_error error = blv_clean(..., &task.hooks, &why);
  *     cli_task_leave(&task);
  *     ... write files ...
@@ -25,21 +25,26 @@ typedef struct cli_task_options {
     const char *progress_word;
     cli_progress progress; /* once they are checked */
     bool all_rows;         /* of the trace go to the store */
+
+    blv_store *opened; /* NULL: none */
+    bool store_is_named;
+    const blv_run_info *resumed; /* a stored run; NULL: a new one */
 } cli_task_options;
 /* --json, --quiet, --progress, --checkpoint, --store and --no-store. */
 extern const cli_argument cli_task_table[];
 /* To be called where the whole request is checked. settings: options of the run, as typed. */
 blv_error cli_task_check(cli_task_options *options, const cli_settings *settings, blv_message *why);
 
+/* Opens the store, unless a run is resumed. The command ends where that fails. */
+void cli_task_open(cli_task_options *options);
+
 /* A stored run that is resumed: the task is done again with its request. */
 typedef struct cli_resume {
-    blv_store *store; /* borrowed */
-    bool store_is_named;
-    const blv_run_info *run;
-    const cli_settings *limits; /* in place of those of the request; of solve alone */
-    double checkpoint_seconds;  /* 0: as its request says */
-    bool json, quiet;
+    cli_task_options task; /* store, run, json and quiet; checkpoint_seconds 0: as it was */
+    cli_settings limits;   /* in place of those of the request; of solve alone */
 } cli_resume;
+/* Completes the options of a request that was read from the store. */
+void cli_task_resume(cli_task_options *options, const cli_resume *resume);
 
 /* What a new stored run begins with: values that it is known by, beside solver and options. */
 typedef struct cli_task_facts {
@@ -56,14 +61,13 @@ typedef struct cli_task_hooks {
     blv_task_session session;
     blv_task_hooks hooks; /* for the task */
     const char *trace;    /* file that gets the trace of its runs; NULL: none */
-    bool store_is_named, owns_store, watching;
+    bool store_is_named, watching;
 } cli_task_hooks;
 
-/* Opens the store, or takes that of a run that is resumed (NULL: a new one), whose request has this
- * table. The command ends where that fails. From here on signals stop the task and progress is
- * shown, until the end. */
+/* Begins a run whose request has this table, new or resumed. The command ends where that fails.
+ * From here on signals stop the task and progress is shown, until the end. */
 void cli_task_begin(cli_task_hooks *task, const char *kind, const blv_field *table,
-                    const void *request, const cli_task_options *options, const cli_resume *resume);
+                    const void *request, cli_task_options *options);
 /* Ends progress and signals: the task has returned. */
 void cli_task_leave(cli_task_hooks *task);
 /* The work is done, files are written: its exit code, why it failed where it did, and for the store

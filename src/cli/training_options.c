@@ -67,6 +67,8 @@ blv_error cli_training_check(cli_training *t, blv_message *why) {
 static const blv_field setting_fields[] = {
     BLV_FIELD(blv_setting, key, TEXT), BLV_FIELD(blv_setting, value, TEXT), {0}};
 static const char *const layout_words[] = {"auto", "dense", "sparse", NULL};
+static const char *const missing_words[] = {"impute", "error", "drop", NULL};
+static const char *const targets_words[] = {"auto", "classes", "real", NULL};
 static const char *const scaling_words[] = {"auto", "unit", "standard", "rows", "none", NULL};
 
 const blv_field cli_training_fields[] = {
@@ -76,6 +78,9 @@ const blv_field cli_training_fields[] = {
     BLV_FIELD(cli_training, val_share, REAL),
     BLV_FIELD_AS("label", cli_training, reading.label, TEXT, 0),
     BLV_FIELD_AS("header", cli_training, reading.header, TEXT, 0),
+    BLV_FIELD_AS("columns", cli_training, reading.kinds, TEXT, 0),
+    BLV_FIELD_WORD("missing", cli_training, reading.missing, missing_words),
+    BLV_FIELD_WORD("targets", cli_training, reading.targets, targets_words),
     BLV_FIELD_AS("labels", cli_training, reading.labels, PATH, BLV_IF_FILE),
     BLV_FIELD_WORD("layout", cli_training, reading.layout, layout_words),
     BLV_FIELD_WORD("precision", cli_training, reading.precision, blv_precision_words),
@@ -94,15 +99,14 @@ const blv_field cli_training_files[] = {BLV_FIELD(cli_training, train, TEXT),
 
 void cli_training_restore(const blv_field *table, void *request, cli_training *t,
                           const cli_resume *resume) {
-    const char *text = resume->run->request ? resume->run->request : "{}";
+    const char *text = resume->task.resumed->request ? resume->task.resumed->request : "{}";
     cli_expect(blv_record_parse(table, request, text, &cli_why));
     if (!t->train)
         cli_die("an earlier version of the program stored run %" PRId64
                 " and kept its command line alone: run that command again",
-                resume->run->id);
+                resume->task.resumed->id);
     t->reading.size = sizeof t->reading;
-    t->task.json = resume->json;
-    t->task.quiet = resume->quiet;
+    cli_task_resume(&t->task, resume);
     cli_expect(cli_training_check(t, &cli_why));
 }
 

@@ -111,12 +111,23 @@ static blv_flow probe_inverse(blv_certifier *c, const blv_vec *x) {
                                 rel * blv_vec_norm(c->random), &residual);
 }
 
+blv_flow blv_certifier_phi(blv_certifier *c, const blv_vec *x, const blv_vec *y, double *phi) {
+    const double rel = 1e-6; /* half the products of a solve to the last digit */
+    blv_implicit_result solved;
+    double scale;
+    blv_vec_copy(c->y, y);
+    blv_flow flow = blv_implicit_value(c->implicit, x, c->y, rel, c->gradient, &scale, &solved);
+    *phi = solved.phi;
+    return flow;
+}
+
 blv_flow blv_certifier_make(blv_certifier *c, const blv_vec *x, const blv_vec *y, const blv_vec *v,
                             blv_certificate *certificate) {
     blv_certificate out = {.phi = NAN,
                            .grad_norm = NAN,
                            .estimate_error = NAN,
                            .linear_residual = NAN,
+                           .start_phi = NAN,
                            .projected = c->eval.def->project_x != NULL};
     BLV_TRY(blv_eval_lower(&c->eval, NULL, x, y, NULL, NULL, c->y));
     out.inner_residual = blv_vec_norm(c->y);

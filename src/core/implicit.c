@@ -9,8 +9,7 @@
  * Truncated Newton because it needs Hv only, and because a certificate wants |gy| at rounding
  * level, which first-order methods reach slowly on ill-conditioned problems. */
 #include "core/implicit.h"
-#include "linsolve/cg.h"
-#include "linsolve/minres.h"
+#include "linsolve/operator.h"
 #include "space/distance.h"
 
 #include <float.h>
@@ -133,7 +132,8 @@ static blv_flow line_search(blv_implicit *m, const blv_vec *x, blv_vec *y, doubl
         if (flow != BLV_GO)
             continue;
         bool falls = g_trial <= *g - 1e-4 * t * slope;
-        bool level = g_trial <= *g + noise && norm < *gy_norm;
+        bool drowns = t * fabs(slope) < noise; /* what g falls by, in its rounding */
+        bool level = norm < *gy_norm && (drowns || g_trial <= *g + noise);
         if (falls || level) {
             blv_vec_swap(y, m->y_trial);
             blv_vec_swap(m->gy, m->gy_trial);
@@ -142,23 +142,27 @@ static blv_flow line_search(blv_implicit *m, const blv_vec *x, blv_vec *y, doubl
             *moved = true;
             return BLV_GO;
         }
-        if (t * fabs(slope) < noise && norm >= *gy_norm)
+        if (drowns && norm >= *gy_norm)
             return BLV_GO;
     }
     return trouble;
 }
 
-blv_flow blv_implicit_inner(blv_implicit *m, const blv_vec *x, blv_vec *y, double tol,
-                            double *gy_norm) {
+/* Newton steps until |gy| <= tol. reduce: until it has fallen to that share at least, each linear
+ * solve going there at once: y is near its end; 0: the linear solves get tighter on the way. */
+static blv_flow descend(blv_implicit *m, const blv_vec *x, blv_vec *y, double tol, double reduce,
+                        double *gy_norm, double *left) {
     double g;
     BLV_TRY(blv_eval_lower(m->eval, NULL, x, y, &g, NULL, m->gy));
     double norm = blv_vec_norm(m->gy), first = norm;
+    tol = fmax(tol, reduce * first);
     m->spent = 0;
     int flat = 0; /* steps in a row that hardly made |gy| smaller and did not lower g */
     for (int k = 0; k < NEWTON_MAX && norm > tol && flat < FLAT_STEPS_MAX && budget_left(m); k++) {
         double before = norm, g_before = g;
+        double forcing = reduce > 0.0 ? fmax(0.5 * tol / norm, 0.01) : sqrt(norm / first);
         bool moved;
-        BLV_TRY(newton_direction(m, x, y, fmin(0.5, sqrt(norm / first)) * norm));
+        BLV_TRY(newton_direction(m, x, y, fmin(0.5, forcing) * norm));
         BLV_TRY(line_search(m, x, y, &g, &norm, &moved));
         if (!moved)
             break;
@@ -166,7 +170,14 @@ blv_flow blv_implicit_inner(blv_implicit *m, const blv_vec *x, blv_vec *y, doubl
         flat = norm > 0.5 * before && !falls ? flat + 1 : 0;
     }
     *gy_norm = norm;
+    *left = first > 0.0 ? norm / first : 0.0;
     return isfinite(norm) && isfinite(g) ? BLV_GO : BLV_NONFINITE;
+}
+
+blv_flow blv_implicit_inner(blv_implicit *m, const blv_vec *x, blv_vec *y, double tol,
+                            double *gy_norm) {
+    double left;
+    return descend(m, x, y, tol, 0.0, gy_norm, &left);
 }
 
 static blv_flow flow_of(const blv_linear_result *r) {
@@ -217,25 +228,70 @@ static blv_flow gradient_scale(blv_implicit *m, const blv_vec *x, const blv_vec 
     return isfinite(*scale) ? BLV_GO : BLV_NONFINITE;
 }
 
+blv_flow blv_implicit_value(blv_implicit *m, const blv_vec *x, blv_vec *y, double rel, blv_vec *fx,
+                            double *scale, blv_implicit_result *result) {
+    *result = (blv_implicit_result){.phi = NAN, .gy_norm = NAN, .r_norm = NAN};
+    double scale_there;
+    rel = fmax(rel, m->eps);
+    BLV_TRY(gradient_scale(m, x, y, scale));
+    BLV_TRY(blv_implicit_inner(m, x, y, rel * *scale, &result->gy_norm));
+    BLV_TRY(gradient_scale(m, x, y, &scale_there));
+    if (scale_there < 0.1 * *scale &&
+        m->budget == 0) { /* y came from far away: once more, against the size here */
+        *scale = scale_there;
+        BLV_TRY(blv_implicit_inner(m, x, y, rel * *scale, &result->gy_norm));
+    }
+    BLV_TRY(blv_eval_upper(m->eval, NULL, x, y, &result->phi, fx, m->fy));
+    return isfinite(result->phi) ? BLV_GO : BLV_NONFINITE;
+}
+
 blv_flow blv_implicit_gradient(blv_implicit *m, const blv_vec *x, blv_vec *y, blv_vec *v,
                                double rel, blv_vec *gradient, blv_implicit_result *result) {
-    *result = (blv_implicit_result){.phi = NAN, .gy_norm = NAN, .r_norm = NAN};
     double tight = m->eps < 1e-10 ? 1e-9 : 1e-4; /* what counts as tight, relative */
-    rel = fmax(rel, m->eps);
-    double scale, scale_there;
-    BLV_TRY(gradient_scale(m, x, y, &scale));
-    BLV_TRY(blv_implicit_inner(m, x, y, rel * scale, &result->gy_norm));
-    BLV_TRY(gradient_scale(m, x, y, &scale_there));
-    if (scale_there < 0.1 * scale &&
-        m->budget == 0) { /* y came from far away: once more, against the size here */
-        scale = scale_there;
-        BLV_TRY(blv_implicit_inner(m, x, y, rel * scale, &result->gy_norm));
-    }
-    BLV_TRY(blv_eval_upper(m->eval, NULL, x, y, &result->phi, gradient, m->fy));
-    double fy_norm = blv_vec_norm(m->fy);
-    BLV_TRY(blv_implicit_adjoint(m, x, y, m->fy, v, rel * fy_norm, &result->r_norm));
+    double scale;
+    BLV_TRY(blv_implicit_value(m, x, y, rel, gradient, &scale, result));
+    double fy_norm = blv_vec_norm(m->fy), tol = fmax(rel, m->eps) * fy_norm;
+    BLV_TRY(blv_implicit_adjoint(m, x, y, m->fy, v, tol, &result->r_norm));
     BLV_TRY(blv_eval_cross(m->eval, NULL, x, y, v, m->jv));
     double norm = blv_distance(gradient, gradient, m->jv);
     result->tight = result->gy_norm <= tight * scale && result->r_norm <= tight * fy_norm;
+    return isfinite(norm) ? BLV_GO : BLV_NONFINITE;
+}
+
+/* v += H^-1 (fy - H v), to a residual of that share. */
+static blv_flow correct_v(blv_implicit *m, const blv_vec *x, const blv_vec *y, blv_vec *v,
+                          double reduce, double *r_norm, double *left) {
+    blv_vec *r = m->p, *dv = m->y_trial;
+    m->x = x;
+    m->y = y;
+    if (blv_vec_norm(v) > 0.0) {
+        BLV_TRY((blv_flow)apply_hessian(m, v, r));
+        blv_vec_combine(r, 1.0, m->fy, -1.0, r);
+    } else {
+        blv_vec_copy(r, m->fy);
+    }
+    double first = blv_vec_norm(r);
+    blv_linear_result result =
+        blv_cg_solve(m->cg, apply_hessian, m, r, dv, true, reduce * first, products_max(m));
+    *r_norm = result.residual;
+    *left = first > 0.0 ? result.residual / first : 0.0;
+    BLV_TRY(flow_of(&result));
+    blv_vec_axpy(v, 1.0, dv);
+    return BLV_GO;
+}
+
+blv_flow blv_implicit_follow(blv_implicit *m, const blv_vec *x, blv_vec *y, blv_vec *v,
+                             double reduce, blv_vec *gradient, blv_implicit_result *result) {
+    *result = (blv_implicit_result){.phi = NAN, .gy_norm = NAN, .r_norm = NAN};
+    double f, change, of_y, of_v;
+    BLV_TRY(descend(m, x, y, 0.0, reduce, &result->gy_norm, &of_y));
+    BLV_TRY(blv_eval_upper(m->eval, NULL, x, y, &f, gradient, m->fy));
+    BLV_TRY(correct_v(m, x, y, v, reduce, &result->r_norm, &of_v));
+    BLV_TRY(blv_eval_cross(m->eval, NULL, x, y, v, m->jv));
+    blv_reduce(BLV_SCALARS(BLV_DOT(&change, v, m->gy)));
+    result->phi = f - change;
+    result->corrected = -change;
+    result->left = fmax(of_y, of_v);
+    double norm = blv_distance(gradient, gradient, m->jv);
     return isfinite(norm) && isfinite(result->phi) ? BLV_GO : BLV_NONFINITE;
 }

@@ -34,13 +34,28 @@ blv_flow blv_implicit_adjoint(blv_implicit *implicit, const blv_vec *x, const bl
 typedef struct blv_implicit_result {
     double phi;
     double gy_norm, r_norm;
-    bool tight; /* both solves came down to what the precision allows */
+    double corrected; /* blv_implicit_follow: by how much phi differs from f(x, y), */
+    double left;      /* and the share of the residuals that is left, the larger of the two */
+    bool tight;       /* both solves came down to what the precision allows */
 } blv_implicit_result;
+
+/* Phi(x) and, in fx, the gradient of f in x at y*(x); y comes in as start and goes out as y*(x).
+ * scale: what |gy| is small against. */
+blv_flow blv_implicit_value(blv_implicit *implicit, const blv_vec *x, blv_vec *y, double rel,
+                            blv_vec *fx, double *scale, blv_implicit_result *result);
 
 /* Phi(x) and, in gradient, fx - J v at y*(x). y and v come in as starts and go out as y*(x) and
  * H^-1 fy. rel: tolerance of both solves relative to their data; 0: as small as can be. With
  * BLV_NO_INVERSE, phi and gy_norm are still valid. */
 blv_flow blv_implicit_gradient(blv_implicit *implicit, const blv_vec *x, blv_vec *y, blv_vec *v,
                                double rel, blv_vec *gradient, blv_implicit_result *result);
+
+/* The same for a y and v that come from a point near x: |gy| and |H v - fy| fall to the share
+ * `reduce` of what they are there, so that what is wrong with the gradient is that share of its
+ * change. phi is f - v'gy, in which what y still lacks counts by its square alone. BLV_NO_INVERSE
+ * where g does not curve up in every direction that CG meets; result->tight is not set. A budget
+ * counts here too. */
+blv_flow blv_implicit_follow(blv_implicit *implicit, const blv_vec *x, blv_vec *y, blv_vec *v,
+                             double reduce, blv_vec *gradient, blv_implicit_result *result);
 
 #endif

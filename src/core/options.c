@@ -24,8 +24,9 @@ const blv_param blv_option_table[] = {
      "how batches are drawn"},
     {"every", BLV_INT, FIELD(every), "100", 1, 9e15, NULL,
      "iterations between rows of the trace and tests of the target"},
-    {"certify", BLV_CHOICE, FIELD(certify), "off", 0, 0, "off|on",
-     "certified Phi and gradient in every row of the trace"},
+    {"certify", BLV_CHOICE, FIELD(certify), "off", 0, 0, "off|on|never",
+     "certified Phi and gradient in every row of the trace; never: not at the end either, so that "
+     "no run is called converged"},
     {"iterates", BLV_CHOICE, FIELD(iterates), "off", 0, 0, "off|on",
      "the iterates themselves in every row of the trace"},
     {NULL, BLV_REAL, 0, NULL, 0, 0, NULL, NULL},

@@ -45,6 +45,7 @@ static blv_error fill_run(blv_run *run, blv_message *why) {
     if (run->def->project_x)
         BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, &run->x_displacement));
     BLV_CHECK(blv_checkpoint_register(run));
+    BLV_CHECK(blv_watch_register(run));
     BLV_CHECK(blv_eval_open(&run->eval, run->problem, &run->result.counts));
     BLV_CHECK(blv_eval_open(&run->observe, run->problem, &run->result.check_counts));
     return start_run(run);
@@ -168,7 +169,7 @@ static blv_error open_parts(blv_run *run) {
         BLV_CHECK(blv_state_hidden(run, "unit of y", &run->eval.unit_y));
     BLV_CHECK(run->solver->open(run, run->state));
     BLV_CHECK(blv_checkpoint_note_parameters(run));
-    if (run->options.certify || !isnan(run->options.target)) {
+    if (run->options.certify == CERTIFY_ROWS || !isnan(run->options.target)) {
         blv_error error =
             blv_certifier_create(&run->certifier, run->problem, &run->result.check_counts);
         if (error != BLV_OK)
@@ -207,6 +208,8 @@ blv_error blv_run_open(blv_run *run) {
         blv_run_note(run, "Hv by central differences of gy: the problem has no lower_hvp");
     if ((run->solver->uses & BLV_USES_CROSS) && run->eval.gx_shifted)
         blv_run_note(run, "Jv by central differences of gx: the problem has no lower_cross");
+    if (run->solver->bias)
+        blv_run_note(run, "biased: %s", run->solver->bias);
     return blv_run_fail(run, BLV_OK, "not started");
 }
 
@@ -236,6 +239,8 @@ size_t blv_run_memory(const blv_run *run) {
 static blv_error status(blv_run *run) {
     BLV_CHECK(blv_space_error(run->def->space_x, NULL));
     BLV_CHECK(blv_space_error(run->def->space_y, NULL));
+    if (run->error != BLV_OK)
+        return blv_run_fail(run, run->error, "certificate: %s", blv_error_text(run->error));
     if (!run->trace_failed)
         return BLV_OK;
     return blv_run_fail(run, BLV_E_FILE, "trace %s: could not be written to the end",

@@ -12,16 +12,18 @@ const blv_metrics blv_no_metrics = {NAN, NAN, NAN, NAN, NAN, NAN};
 /* ---- The end ---- */
 
 /* The run's message so far tells the cause; it becomes the full sentence. */
-static void explain_end(blv_run *run, blv_outcome outcome) {
+void blv_run_explain_end(blv_run *run, blv_outcome outcome, bool in_step) {
     uint64_t k = run->result.iterations;
     const char *hint = run->solver->hint ? run->solver->hint : "lower its step sizes";
     const char *cause = run->message.text;
     char text[sizeof run->message.text];
     if (outcome == BLV_DIVERGED)
         snprintf(text, sizeof text,
-                 "diverged in iteration %" PRIu64 ": %.200s; x and y are the last finite ones, of "
+                 "diverged in iteration %" PRIu64 ": %.200s; x and y are the %s, of "
                  "iteration %" PRIu64 "; %.120s",
-                 k + 1, cause, k, hint);
+                 k + (in_step || !run->kept_best), cause,
+                 run->kept_best ? "best seen" : "last finite ones",
+                 run->kept_best ? (uint64_t)run->watch.best_at : k, hint);
     else if (cause[0])
         snprintf(text, sizeof text, "%s after %" PRIu64 " iterations: %.200s",
                  blv_outcome_text(outcome), k, cause);
@@ -29,10 +31,12 @@ static void explain_end(blv_run *run, blv_outcome outcome) {
         snprintf(text, sizeof text, "%s after %" PRIu64 " iterations", blv_outcome_text(outcome),
                  k);
     memcpy(run->message.text, text, sizeof text);
+    run->ending = run->message;
+    run->result.outcome = outcome;
 }
 
 /* Ends the run with a last look. What that look finds counts where only a limit was reached. */
-static void end_run(blv_run *run, blv_outcome outcome) {
+static void end_run(blv_run *run, blv_outcome outcome, bool in_step) {
     blv_clock_stop(run);
     blv_flow moves = blv_settle_moves(run);
     if (moves != BLV_GO)
@@ -45,15 +49,15 @@ static void end_run(blv_run *run, blv_outcome outcome) {
         outcome = seen;
     else
         run->message = cause;
-    run->result.outcome = outcome;
+    if (outcome < BLV_RUNNING && outcome >= BLV_DIVERGED)
+        outcome = blv_watch_end(run, outcome);
     blv_trace_close(run);
-    explain_end(run, outcome);
-    run->ending = run->message;
+    blv_run_explain_end(run, outcome, in_step);
 }
 
 /* Ends the run where it could go on, were it not for a limit or a request. */
 static void end_between_steps(blv_run *run, blv_outcome outcome) {
-    end_run(run, outcome);
+    end_run(run, outcome, false);
     run->may_continue = run->result.outcome < 0 && run->result.outcome > BLV_STALLED;
 }
 
@@ -71,34 +75,34 @@ static void find_cause(blv_run *run) {
 static void end_by_flow(blv_run *run, blv_flow flow) {
     switch (flow) {
     case BLV_FINISHED:
-        end_run(run, BLV_CONVERGED);
+        end_run(run, blv_confirm(run, run->finish_tolerance, false), true);
         return;
     case BLV_STUCK:
-        end_run(run, BLV_STALLED);
+        end_run(run, BLV_STALLED, true);
         return;
     case BLV_HALT:
-        end_run(run, blv_limit_reached(run));
+        end_run(run, blv_limit_reached(run), true);
         return;
     case BLV_NO_INVERSE:
         blv_run_fail(
             run, BLV_OK,
             "the linear system with d2g/dy2 has no solution, so the gradient of Phi is not "
             "defined here");
-        end_run(run, BLV_SINGULAR);
+        end_run(run, BLV_SINGULAR, true);
         return;
     case BLV_NONFINITE:
         run->eval.failed_code = 0;
         find_cause(run);
-        end_run(run, BLV_DIVERGED);
+        end_run(run, BLV_DIVERGED, true);
         return;
     case BLV_RETRY:
         find_cause(run);
-        end_run(run, BLV_DIVERGED);
+        end_run(run, BLV_DIVERGED, true);
         return;
     case BLV_FATAL:
     case BLV_GO:
         find_cause(run);
-        end_run(run, BLV_ORACLE_FAILED);
+        end_run(run, BLV_ORACLE_FAILED, true);
         return;
     }
 }
@@ -136,6 +140,7 @@ static void prepare(blv_run *run) {
             return;
         }
     }
+    blv_watch_start(run);
     if (run->solver->prepare) {
         run->eval.counts = &run->result.setup_counts;
         blv_flow flow = call_until_accepted(run, run->solver->prepare);
@@ -165,6 +170,8 @@ static void resume(blv_run *run) {
 static void iterate(blv_run *run) {
     run->metrics = blv_no_metrics;
     run->mapping_norm = NAN;
+    run->finish_tolerance = run->options.tol;
+    run->certificate_known = false;
     blv_flow flow = call_until_accepted(run, run->solver->step);
     run->result.metrics = run->metrics;
     if (flow == BLV_GO || flow == BLV_FINISHED)
@@ -173,7 +180,11 @@ static void iterate(blv_run *run) {
         end_by_flow(run, flow);
         return;
     }
-    blv_outcome outcome = blv_tolerance_reached(run) ? BLV_CONVERGED : blv_limit_reached(run);
+    blv_outcome outcome = blv_watch_look(run);
+    if (outcome == BLV_RUNNING && blv_tolerance_reached(run))
+        outcome = blv_confirm(run, run->options.tol, true);
+    if (outcome == BLV_RUNNING)
+        outcome = blv_limit_reached(run);
     if (outcome == BLV_RUNNING)
         outcome = blv_observe(run, false);
     if (outcome != BLV_RUNNING) {
@@ -183,6 +194,12 @@ static void iterate(blv_run *run) {
     flow = blv_pause_if_due(run);
     if (flow != BLV_GO)
         end_by_flow(run, flow);
+}
+
+blv_flow blv_run_finished(blv_run *run, double tolerance) {
+    if (run)
+        run->finish_tolerance = fmax(tolerance, run->options.tol);
+    return BLV_FINISHED;
 }
 
 void blv_run_advance(blv_run *run, bool to_the_end) {

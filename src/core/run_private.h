@@ -27,6 +27,7 @@ typedef struct blv_options {
     int iterates;
 } blv_options;
 
+enum { CERTIFY_END, CERTIFY_ROWS, CERTIFY_NEVER };
 enum { NAME_SIZE = 32, NOTE_SIZE = 200, NOTES_MAX = 16 };
 
 typedef struct blv_state_entry {
@@ -58,6 +59,16 @@ typedef struct blv_note {
     char format[NOTE_SIZE]; /* a note is made once for each format */
     char text[NOTE_SIZE];
 } blv_note;
+
+/* What shows that a run goes astray, and where it was best: watch.c. */
+typedef struct blv_watch {
+    blv_vec *start_x, *start_y; /* before the first step */
+    blv_vec *best_x, *best_y;   /* of the lowest |d| in iterations 1, 2, 4, 8, ... */
+    double best_d, best_at;     /* that |d| and the iteration; 0: the start */
+    double first_d, first_gy;   /* largest |d| and |gy| in the first steps */
+    double last_d, last_gy;     /* at the last look */
+    double start_phi;           /* NaN: not known */
+} blv_watch;
 
 typedef enum blv_run_phase { PHASE_CREATED, PHASE_OPEN, PHASE_STEPPING, PHASE_ENDED } blv_run_phase;
 
@@ -92,6 +103,13 @@ struct blv_run {
     uint64_t unchecked_since;
     double mapping_norm; /* |x - P_X(x - step d)| / step of the last move of x, NaN: none */
     blv_result result;
+    blv_watch watch;
+    double finish_tolerance;     /* what blv_run_finished claims */
+    double tol_factor;           /* of tol in the solver's own test: at most 1, see blv_confirm */
+    double last_certified;       /* |grad Phi| at the last such test; 0: none */
+    blv_certificate certificate; /* of x, y and v as they are, where it is known */
+    bool certificate_known, kept_best;
+    blv_error error;         /* memory was short at the end: blv_run_solve returns it */
     unsigned calls_to_clock; /* oracle calls until the clock is looked at again */
     atomic_bool stop_requested;
     bool agrees; /* with other processes, which takes a message each time */
@@ -163,7 +181,21 @@ blv_outcome blv_limit_reached(blv_run *run);
 bool blv_tolerance_reached(const blv_run *run);
 uint64_t blv_iteration_limit(const blv_run *run);
 
+/* watch.c */
+blv_error blv_watch_register(blv_run *run);
+void blv_watch_start(blv_run *run);
+/* After each step: an outcome where the run is not to go on. */
+blv_outcome blv_watch_look(blv_run *run);
+/* At the end: where Phi has left every scale of the problem, the run has diverged, and x and y
+ * become the best that were seen. */
+blv_outcome blv_watch_end(blv_run *run, blv_outcome outcome);
+/* The method's own test is met: converged, if the certificate says so too. BLV_RUNNING: it nearly
+ * does, and the run goes on with a harder test. */
+blv_outcome blv_confirm(blv_run *run, double tolerance, bool may_go_on);
+
 /* run_loop.c */
+/* Sets the outcome and its message, from the cause that the message holds. */
+void blv_run_explain_end(blv_run *run, blv_outcome outcome, bool in_step);
 /* Prepares the solver before the first step, then steps once or until the run ends. */
 void blv_run_advance(blv_run *run, bool to_the_end);
 

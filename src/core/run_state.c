@@ -44,6 +44,7 @@ blv_error blv_run_write(blv_run *run, const char *name, const double *host) {
                             name);
     if (!host)
         return blv_run_fail(run, BLV_E_ARGUMENT, "vector %s: no values", name);
+    run->certificate_known = false;
     size_t dim = blv_vec_dim(entry->vec);
     for (size_t i = 0; i < dim; i++)
         if (!isfinite(host[i]) || (run->def->precision == BLV_F32 && !isfinite((float)host[i])))
@@ -75,16 +76,6 @@ blv_error blv_run_start_random(blv_run *run, double scale) {
         error = write_normals(run, "y", scale, host);
     free(host);
     return error;
-}
-
-blv_error blv_run_certify(blv_run *run, blv_certificate *certificate) {
-    if (!run)
-        return BLV_E_ARGUMENT;
-    const blv_state_entry *v = blv_state_find(run, "v");
-    blv_message why;
-    blv_error error = blv_certify(run->problem, run->x, run->y, v ? v->vec : NULL, certificate,
-                                  &run->result.check_counts, &why);
-    return error == BLV_OK ? BLV_OK : blv_run_fail(run, error, "%s", why.text);
 }
 
 static blv_flow have(blv_run *run, const void *x, const void *y, const void *v) {

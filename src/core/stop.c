@@ -64,7 +64,7 @@ blv_outcome blv_limit_reached(blv_run *run) {
 /* The estimate d means something only once y and v have settled: all that the solver reports must
  * be small. On a set X the move of x stands for d. */
 bool blv_tolerance_reached(const blv_run *run) {
-    double tol = run->options.tol;
+    double tol = run->options.tol * run->tol_factor;
     const blv_metrics *m = &run->metrics;
     double d = isnan(run->mapping_norm) ? m->d_norm : run->mapping_norm;
     return tol > 0.0 && d <= tol && !(m->gy_norm > tol) && !(m->r_norm > tol);

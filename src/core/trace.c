@@ -143,7 +143,7 @@ static void put_row(blv_run *run, row_out *out, const blv_progress *p) {
     put_number(out, "step_y", p->metrics.step_y);
     put_number(out, "step_v", p->metrics.step_v);
     put_number(out, "step_x", p->metrics.step_x);
-    if (run->options.certify) {
+    if (run->options.certify == CERTIFY_ROWS) {
         put_number(out, "phi", p->phi);
         put_number(out, "grad_norm", p->grad_norm);
     }
@@ -200,7 +200,8 @@ static void write_row(blv_run *run, const blv_progress *p) {
     run->trace_at = at > 0 ? (uint64_t)at : 0; /* a pipe has no place */
 }
 
-static blv_flow measure(blv_run *run, blv_progress *p) {
+static blv_flow measure(blv_run *run, blv_progress *p, bool *at_target) {
+    *at_target = false;
     *p = (blv_progress){.run = run,
                         .iteration = run->result.iterations,
                         .seconds = blv_clock_seconds(run),
@@ -219,11 +220,12 @@ static blv_flow measure(blv_run *run, blv_progress *p) {
             p->measure_count = 0;
     }
     bool near_target = p->f <= run->options.target; /* false without a target */
-    if (run->certifier && (run->options.certify || near_target)) {
+    if (run->certifier && (run->options.certify == CERTIFY_ROWS || near_target)) {
         blv_certificate certificate;
         BLV_TRY(blv_certifier_make(run->certifier, run->x, run->y, NULL, &certificate));
         p->phi = certificate.phi;
         p->grad_norm = certificate.grad_norm;
+        *at_target = certificate.minimum == BLV_YES && p->phi <= run->options.target;
     }
     return isfinite(p->f) && isfinite(p->g) ? BLV_GO : BLV_NONFINITE;
 }
@@ -265,7 +267,8 @@ blv_outcome blv_observe(blv_run *run, bool last) {
     double began = blv_clock_now(run);
     blv_clock_stop(run);
     blv_progress progress;
-    blv_flow flow = measure(run, &progress);
+    bool at_target;
+    blv_flow flow = measure(run, &progress, &at_target);
     if (trace) {
         run->row_seen = stamp;
         write_row(run, &progress);
@@ -284,7 +287,7 @@ blv_outcome blv_observe(blv_run *run, bool last) {
         outcome = BLV_ORACLE_FAILED;
         blv_run_fail(run, BLV_OK, "oracle %s returned %d",
                      blv_oracle_kind_name(run->observe.failed), run->observe.failed_code);
-    } else if (target && progress.phi <= run->options.target)
+    } else if (target && at_target)
         outcome = BLV_TARGET_REACHED;
     if (monitor) {
         run->monitor_seen = stamp;

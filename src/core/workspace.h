@@ -3,9 +3,8 @@
 #define BLV_CORE_WORKSPACE_H
 
 #include "core/implicit.h"
-#include "linsolve/cg.h"
 #include "linsolve/lbfgs.h"
-#include "linsolve/minres.h"
+#include "linsolve/operator.h"
 
 /* vectors: BLV_CG_VECTORS or BLV_MINRES_VECTORS. */
 blv_error blv_run_linear_work(blv_run *run, blv_level level, size_t vectors,

@@ -202,7 +202,9 @@ blv_error blv_dataset_expect_classes(const blv_dataset *dataset, const char *nam
         return blv_explain(why, BLV_E_ARGUMENT, "blv_dataset_expect_classes: an argument is NULL");
     const blv_dataset_view *v = &dataset->view;
     if (!v->label)
-        return blv_explain(why, BLV_E_FORMAT, "%.200s: no labels that name a class", name);
+        return blv_explain(why, BLV_E_FORMAT, "%.200s: %s", name,
+                           v->target ? "the labels are real numbers; expected classes"
+                                     : "no labels that name a class");
     for (size_t i = 1; i < v->rows; i++)
         if (v->label[i] != v->label[0])
             return BLV_OK;

@@ -27,12 +27,14 @@ static const char *count_in_line(const char *p, const char *end, char wanted, si
 }
 
 /* The first of tab, semicolon and comma that the first lines have in equal number; failing that,
- * the one that the first line has most of. */
+ * the one that the first line has most of, and failing that blanks where it has some. */
 static char find_delimiter(const char *text, const char *end) {
     enum { LINES = 10 };
     static const char candidates[] = "\t;,";
-    char most = ',';
     size_t most_count = 0;
+    count_in_line(text, end, ' ', &most_count);
+    char most = most_count > 0 ? ' ' : ',';
+    most_count = 0;
     for (const char *c = candidates; *c; c++) {
         size_t first = 0, lines = 0;
         bool equal = true;
@@ -133,7 +135,7 @@ static blv_error split(blv_csv *csv, bool *incomplete) {
         blv_csv_field *field = add_field(csv);
         if (!field)
             return blv_explain_memory(csv->why);
-        while (is_blank(*p, csv->delimiter))
+        while (is_blank(*p, csv->delimiter) || (*p == ' ' && csv->count == 1))
             p++;
         size_t quote_line = line;
         p = *p == '"' ? split_quoted(csv, p, field, &line) : split_plain(csv, p, field);
@@ -141,6 +143,11 @@ static blv_error split(blv_csv *csv, bool *incomplete) {
             *incomplete = true;
             return csv->last ? reject(csv, quote_line, "the quote opened here is never closed")
                              : BLV_OK;
+        }
+        if (*p == ' ' && csv->delimiter == ' ') { /* one or many of them are alike */
+            p += strspn(p, " ");
+            p += *p == '\r' && p[1] == '\n';
+            p -= *p != '\n';
         }
         if (*p == '\n')
             break;

@@ -285,6 +285,10 @@ const char *blv_dataset_notes(const blv_dataset *dataset, size_t i) {
     return *line ? line : NULL;
 }
 
+const char *blv_dataset_recipe(const blv_dataset *dataset) {
+    return dataset ? data_of(dataset, BLV_PART_RECIPE) : NULL;
+}
+
 bool blv_dataset_add_line(blv_dataset *dataset, blv_part_name name, const char *format, ...) {
     char text[1024];
     va_list arguments;

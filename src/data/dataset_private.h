@@ -7,6 +7,7 @@
 #define BLV_DATA_DATASET_PRIVATE_H
 
 #include "base/message.h"
+#include "base/precision.h"
 #include "bilevel/dataset.h"
 
 #include <stdatomic.h>
@@ -28,6 +29,7 @@ typedef enum blv_part_name {
     BLV_PART_FEATURE_NAMES,
     BLV_PART_HISTORY,
     BLV_PART_NOTES,
+    BLV_PART_RECIPE,
     BLV_PARTS
 } blv_part_name;
 
@@ -131,6 +133,8 @@ typedef struct blv_texts {
 void blv_texts_free(blv_texts *texts);
 /* The number of the text, which is added where it is new; negative when memory is short. */
 int32_t blv_texts_number(blv_texts *texts, const char *text, size_t length);
+/* The text of a number. */
+const char *blv_texts_at(const blv_texts *texts, size_t number);
 /* Puts class_names, label and, where truth is not NULL, true_label from the numbers of the texts of
  * all rows. Classes are in numerical order when all texts are numbers ("2" before "10"; "+1" and
  * "1" are one class, named by its first spelling), else in order of bytes. false when memory is
@@ -142,23 +146,6 @@ bool blv_dataset_put_mapped(blv_dataset *dataset, const int32_t *to_class, const
                             size_t classes);
 /* Names classes by their numbers: 0 .. classes-1. */
 bool blv_dataset_number_classes(blv_dataset *dataset, size_t classes);
-
-/* ---- Elements in either precision ---- */
-
-static inline size_t blv_value_size(blv_precision precision) {
-    return precision == BLV_F32 ? sizeof(float) : sizeof(double);
-}
-
-static inline double blv_value_get(const void *values, blv_precision precision, size_t i) {
-    return precision == BLV_F32 ? (double)((const float *)values)[i] : ((const double *)values)[i];
-}
-
-static inline void blv_value_set(void *values, blv_precision precision, size_t i, double value) {
-    if (precision == BLV_F32)
-        ((float *)values)[i] = (float)value;
-    else
-        ((double *)values)[i] = value;
-}
 
 /* ---- Rows, dense or sparse ---- */
 

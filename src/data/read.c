@@ -76,6 +76,8 @@ blv_error blv_dataset_read_as(blv_dataset **dataset, blv_format format, const ch
     BLV_CHECK(blv_caller_struct(&r.options, sizeof r.options, options, "blv_read_options", why));
     if (r.options.max_classes == 0)
         r.options.max_classes = USUAL_MAX_CLASSES;
+    if (r.options.targets == BLV_TARGETS_REAL)
+        r.options.real_targets = true;
     if (r.options.precision != BLV_F32 && r.options.precision != BLV_F64)
         return blv_explain(why, BLV_E_VALUE, "the precision is neither f32 nor f64");
     BLV_CHECK(blv_input_open(&r.input, path, why));

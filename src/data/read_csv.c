@@ -1,161 +1,218 @@
-/* CSV and TSV files: one row of numbers on each line, one column of which may be the label. */
+/* CSV and TSV files: a row on each line, one column of which may be the label.
+ *
+ * Fields are taken for numbers. Where a column turns out to hold texts, or numbers a decimal comma,
+ * the file is read once more with that known; plain numbers are read once. */
 #include "base/number_text.h"
 #include "data/csv.h"
-#include "data/reading.h"
+#include "data/data_table.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
-enum { NO_COLUMN = -1 };
+enum { NO_COLUMN = -1, PASSES = 4, LABELS_CERTAIN = 20 };
+
+typedef enum how { AS_NUMBER, AS_TEXT, NOT_AT_ALL } how;
 
 typedef struct csv_file {
     blv_reading *r;
     blv_csv csv;
-    size_t width;         /* fields of a record */
-    int64_t label;        /* the label's column or NO_COLUMN */
-    int64_t truth;        /* that of the true labels, likewise */
+    blv_table t;
+    unsigned char *how; /* to read each column */
+    int64_t label;      /* the label's column or NO_COLUMN */
+    int64_t truth;      /* that of the true labels, likewise */
+    bool label_guessed; /* it is the last column, which nobody named */
+
     blv_csv_field *first; /* a copy of the first record */
-    bool named;           /* it is a header with the names of the columns */
-    size_t rows;
-    blv_list values; /* of the features, row by row */
+    size_t first_count, first_line;
+    bool header;         /* it holds names */
+    bool header_certain; /* found from all rows */
+    bool decimal_comma;  /* 1,5 rather than 1.5 */
+    size_t commas;       /* fields that would be numbers with it */
 } csv_file;
 
 /* ---- Fields ---- */
 
-static bool field_number(const blv_csv_field *field, double *value) {
-    if (field->length == 0)
+/* The number with a comma where it has a point; fields are at most 63 characters long. */
+static bool comma_number(const blv_csv_field *field, double *value) {
+    char copy[64];
+    if (field->length == 0 || field->length >= sizeof copy ||
+        memchr(field->text, '.', field->length))
         return false;
-    const char *end = blv_decimal(field->text, value);
-    return end == field->text + field->length && isfinite(*value);
+    memcpy(copy, field->text, field->length);
+    copy[field->length] = '\0';
+    char *comma = strchr(copy, ',');
+    if (comma)
+        *comma = '.';
+    return strlen(copy) == field->length && blv_number_parse(copy, value) == 0;
+}
+
+static bool field_number(const csv_file *f, const blv_csv_field *field, double *value) {
+    if (f->decimal_comma)
+        return comma_number(field, value);
+    return field->length > 0 && blv_decimal(field->text, value) == field->text + field->length &&
+           isfinite(*value);
 }
 
 static blv_error reject_field(const csv_file *f, size_t line, size_t column,
                               const blv_csv_field *field) {
     char name[64] = "";
-    if (f->named)
-        snprintf(name, sizeof name, " (%.50s)", f->first[column].text);
+    if (f->t.named)
+        snprintf(name, sizeof name, " (%.50s)", f->t.column[column].name);
     return blv_explain(f->r->why, BLV_E_FORMAT,
                        "%s: line %zu, column %zu of %zu%s: expected a finite number, found %s",
-                       f->r->shown, line, column + 1, f->width, name,
+                       f->r->shown, line, column + 1, f->t.count, name,
                        blv_show(field->text, field->length).text);
 }
 
 /* ---- The header and the label's column ---- */
 
-/* The fields of the current record in one block from malloc, each with a zero byte behind it. */
-static blv_csv_field *copy_record(const blv_csv *csv) {
-    size_t bytes = csv->count * sizeof(blv_csv_field);
-    for (size_t i = 0; i < csv->count; i++)
-        bytes += csv->fields[i].length + 1;
-    blv_csv_field *copy = calloc(bytes, 1);
-    char *text = copy ? (char *)(copy + csv->count) : NULL;
+/* The fields of the current record in one block, each with a zero byte behind it. */
+static blv_csv_field *copy_record(blv_arena *arena, const blv_csv *csv) {
+    blv_csv_field *copy = blv_arena_alloc(arena, csv->count, sizeof *copy);
     for (size_t i = 0; copy && i < csv->count; i++) {
         size_t length = csv->fields[i].length;
-        copy[i] = (blv_csv_field){.text = memcpy(text, csv->fields[i].text, length), length, false};
-        text += length + 1;
+        copy[i] = (blv_csv_field){blv_arena_alloc(arena, length + 1, 1), length, false};
+        if (!copy[i].text)
+            return NULL;
+        memcpy(copy[i].text, csv->fields[i].text, length);
     }
     return copy;
 }
 
 /* Whether the first record names the columns of the current record. */
-static bool is_header(const csv_file *f, size_t first_count) {
-    if (f->r->options.header)
-        return strcmp(f->r->options.header, "yes") == 0;
+static bool is_header(const csv_file *f) {
+    const blv_read_options *o = &f->r->options;
     double value;
-    for (size_t i = 0; i < f->csv.count && i < first_count; i++)
-        if (f->first[i].length > 0 && !field_number(&f->first[i], &value) &&
-            field_number(&f->csv.fields[i], &value))
+    if (o->header)
+        return strcmp(o->header, "yes") == 0;
+    for (size_t i = 0; i < f->first_count; i++) {
+        const blv_csv_field *field = &f->first[i];
+        if (blv_is_missing(field->text, field->length) || field_number(f, field, &value))
+            continue;
+        if ((i < f->csv.count && field_number(f, &f->csv.fields[i], &value)) ||
+            (o->label && strcmp(o->label, field->text) == 0) ||
+            (o->recipe && blv_recipe_has(o->recipe, field->text)))
             return true;
-    return false;
+    }
+    return f->header_certain;
 }
 
 static blv_error reject_column(const csv_file *f, const char *kind, const char *wanted) {
+    const blv_table *t = &f->t;
     char names[240] = "";
     size_t used = 0;
-    for (size_t i = 0; f->named && i < f->width; i++) {
+    if (!t->named)
+        return blv_explain(f->r->why, BLV_E_NAME,
+                           "%s: no %s column '%.60s'; there is no header: expected a number from 0 "
+                           "to %zu",
+                           f->r->shown, kind, wanted, t->count - 1);
+    for (size_t i = 0; i < t->count; i++) {
         int n =
-            snprintf(names + used, sizeof names - used, "%s'%s'", i ? ", " : "", f->first[i].text);
+            snprintf(names + used, sizeof names - used, "%s'%s'", i ? ", " : "", t->column[i].name);
         if (n < 0 || (size_t)n >= sizeof names - used) {
             memcpy(names + sizeof names - 4, "...", 4);
             break;
         }
         used += (size_t)n;
     }
-    if (f->named)
-        return blv_explain(f->r->why, BLV_E_NAME, "%s: no %s column '%.60s'; the header has %s",
-                           f->r->shown, kind, wanted, names);
-    return blv_explain(f->r->why, BLV_E_NAME,
-                       "%s: no %s column '%.60s'; there is no header: expected a number from 0 "
-                       "to %zu",
-                       f->r->shown, kind, wanted, f->width - 1);
+    return blv_explain(f->r->why, BLV_E_NAME, "%s: no %s column '%.60s'; the header has %s",
+                       f->r->shown, kind, wanted, names);
+}
+
+static int64_t named_column(const blv_table *t, const char *name) {
+    for (size_t i = 0; t->named && i < t->count; i++)
+        if (strcmp(t->column[i].name, name) == 0)
+            return (int64_t)i;
+    return NO_COLUMN;
 }
 
 /* The column of that name or number. */
 static blv_error find_column(const csv_file *f, const char *kind, const char *wanted,
                              int64_t *column) {
-    for (size_t i = 0; f->named && i < f->width; i++) {
-        if (strcmp(f->first[i].text, wanted) == 0) {
-            *column = (int64_t)i;
-            return BLV_OK;
-        }
-    }
-    if (strcmp(wanted, "none") == 0) {
-        *column = NO_COLUMN;
+    *column = named_column(&f->t, wanted);
+    if (*column != NO_COLUMN || strcmp(wanted, "none") == 0)
         return BLV_OK;
-    }
     size_t digits = strspn(wanted, "0123456789");
     if (digits == 0 || digits > 10 || wanted[digits] != '\0' ||
-        strtoull(wanted, NULL, 10) >= f->width)
+        strtoull(wanted, NULL, 10) >= f->t.count)
         return reject_column(f, kind, wanted);
     *column = (int64_t)strtoull(wanted, NULL, 10);
     return BLV_OK;
 }
 
-/* The last column that is not that of the true labels. */
-static int64_t last_column(const csv_file *f) {
-    int64_t last = (int64_t)f->width - 1;
-    return f->truth == last && last > 0 ? last - 1 : last;
+/* A column that is named as labels are, else the last one that is not that of the true labels. */
+static int64_t guess_label(csv_file *f) {
+    static const char *const usual[] = {"label", "class", "target", "y"};
+    const blv_table *t = &f->t;
+    int64_t last = (int64_t)t->count - 1;
+    last = f->truth == last && last > 0 ? last - 1 : last;
+    for (size_t w = 0; t->named && w < sizeof usual / sizeof *usual; w++) {
+        if (strcasecmp(t->column[last].name, usual[w]) == 0)
+            return last;
+        for (size_t i = 0; i < t->count; i++)
+            if (strcasecmp(t->column[i].name, usual[w]) == 0 && (int64_t)i != f->truth)
+                return (int64_t)i;
+    }
+    f->label_guessed = true;
+    return last;
+}
+
+/* Where rows that the recipe was learned from have it; rows to be answered may have none. */
+static int64_t recipe_label(csv_file *f) {
+    size_t place = 0, columns = 0;
+    const char *name = blv_recipe_label(&f->t, f->r->options.recipe, &place, &columns);
+    if (name && *name && f->t.named)
+        return named_column(&f->t, name);
+    return name && f->t.count >= columns ? (int64_t)place : NO_COLUMN;
 }
 
 static blv_error find_labels(csv_file *f) {
     const blv_read_options *o = &f->r->options;
+    blv_table *t = &f->t;
     f->truth = NO_COLUMN;
-    blv_error error = o->truth ? find_column(f, "truth", o->truth, &f->truth) : BLV_OK;
-    f->label = last_column(f);
-    if (!error && o->label)
-        error = find_column(f, "label", o->label, &f->label);
-    if (error || f->truth == NO_COLUMN)
-        return error;
-    if (f->truth == f->label || f->label == NO_COLUMN || o->real_targets)
+    f->label_guessed = false;
+    if (o->truth)
+        BLV_CHECK(find_column(f, "truth", o->truth, &f->truth));
+    if (o->label)
+        BLV_CHECK(find_column(f, "label", o->label, &f->label));
+    else
+        f->label = o->recipe ? recipe_label(f) : guess_label(f);
+    if (f->truth != NO_COLUMN && (f->truth == f->label || f->label == NO_COLUMN || o->real_targets))
         return blv_explain(f->r->why, BLV_E_VALUE,
                            "%s: true labels need another column with the labels of classes",
+                           f->r->shown);
+    if (f->truth != NO_COLUMN)
+        t->column[f->truth].kind = BLV_KIND_DROP;
+    if (f->label != NO_COLUMN)
+        t->column[f->label].kind = BLV_KIND_LABEL;
+    if ((size_t)(f->label != NO_COLUMN) + (f->truth != NO_COLUMN) == t->count)
+        return blv_explain(f->r->why, BLV_E_FORMAT,
+                           "%s: one column; expected a label and features, separated by comma, "
+                           "tab, semicolon or space",
                            f->r->shown);
     return BLV_OK;
 }
 
 /* ---- Rows ---- */
 
-static size_t features(const csv_file *f) {
-    return f->width - (f->label != NO_COLUMN) - (f->truth != NO_COLUMN);
-}
-
 static blv_error take_label(csv_file *f, const blv_csv_field *field, size_t line) {
     const blv_reading *r = f->r;
     size_t column = (size_t)f->label;
     double target;
     if (r->options.real_targets)
-        return field_number(field, &target) ? blv_add_target(f->r, target)
-                                            : reject_field(f, line, column, field);
+        return field_number(f, field, &target) ? blv_add_target(f->r, target)
+                                               : reject_field(f, line, column, field);
     if (field->length == 0)
         return blv_explain(r->why, BLV_E_FORMAT,
                            "%s: line %zu, column %zu of %zu: expected a label, found nothing",
-                           r->shown, line, column + 1, f->width);
+                           r->shown, line, column + 1, f->t.count);
     if (memchr(field->text, 0, field->length))
         return blv_explain(r->why, BLV_E_FORMAT,
                            "%s: line %zu, column %zu of %zu: the label has a zero byte", r->shown,
-                           line, column + 1, f->width);
+                           line, column + 1, f->t.count);
     return blv_add_label_text(f->r, &f->r->label, field->text, field->length, r->shown, line);
 }
 
@@ -163,55 +220,109 @@ static blv_error take_truth(csv_file *f, const blv_csv_field *field, size_t line
     if (field->length == 0 || memchr(field->text, 0, field->length))
         return blv_explain(f->r->why, BLV_E_FORMAT,
                            "%s: line %zu, column %zu of %zu: expected a label, found %s",
-                           f->r->shown, line, (size_t)f->truth + 1, f->width,
+                           f->r->shown, line, (size_t)f->truth + 1, f->t.count,
                            blv_show(field->text, field->length).text);
     return blv_add_label_text(f->r, &f->r->truth, field->text, field->length, f->r->shown, line);
 }
 
+/* A field that is not a number where one was looked for, or a text. */
+static blv_error take_other(csv_file *f, size_t i, const blv_csv_field *field, size_t line,
+                            double *value) {
+    blv_column *c = &f->t.column[i];
+    bool missing = blv_is_missing(field->text, field->length);
+    if (missing && f->r->options.missing == BLV_MISSING_ERROR)
+        return reject_field(f, line, i, field);
+    c->missing += missing;
+    if (f->how[i] == AS_NUMBER) {
+        double number;
+        f->commas += f->csv.delimiter != ',' && comma_number(field, &number);
+        if (!missing && c->words++ == 0) {
+            c->word_row = f->t.rows;
+            c->word_line = line;
+            c->word = blv_show(field->text, field->length);
+        }
+        *value = NAN;
+        return BLV_OK;
+    }
+    int32_t *code = blv_list_room(&c->code, 1, sizeof *code);
+    int32_t number = missing
+                         ? BLV_CODE_MISSING
+                         : (code ? blv_texts_number(&c->levels, field->text, field->length) : 0);
+    if (!code || (number < 0 && !missing))
+        return blv_explain_memory(f->r->why);
+    *code = number;
+    c->code.count++;
+    return BLV_OK;
+}
+
 static blv_error take_row(csv_file *f, const blv_csv_field *fields, size_t count, size_t line) {
-    if (count != f->width)
+    blv_table *t = &f->t;
+    if (count != t->count)
         return blv_explain(f->r->why, BLV_E_FORMAT,
                            "%s: line %zu: %zu fields; expected %zu as in the first row",
-                           f->r->shown, line, count, f->width);
-    double *value = blv_list_room(&f->values, features(f), sizeof *value);
+                           f->r->shown, line, count, t->count);
+    double *value = blv_list_room(&t->numbers, t->number_columns, sizeof *value);
     if (!value)
         return blv_explain_memory(f->r->why);
-    for (size_t i = 0; i < count; i++)
-        if ((int64_t)i != f->label && (int64_t)i != f->truth && !field_number(&fields[i], value++))
-            return reject_field(f, line, i, &fields[i]);
-    f->values.count += features(f);
-    f->rows++;
+    for (size_t i = 0; i < count; i++) {
+        if (f->how[i] == NOT_AT_ALL)
+            continue;
+        if (f->how[i] == AS_TEXT || !field_number(f, &fields[i], value))
+            BLV_CHECK(take_other(f, i, &fields[i], line, value));
+        value += f->how[i] == AS_NUMBER;
+    }
+    t->numbers.count += t->number_columns;
+    t->rows++;
     if (f->label != NO_COLUMN)
         BLV_CHECK(take_label(f, &fields[f->label], line));
     return f->truth == NO_COLUMN ? BLV_OK : take_truth(f, &fields[f->truth], line);
 }
 
-/* ---- The file ---- */
+/* ---- One pass over the file ---- */
+
+static blv_error make_columns(csv_file *f, size_t width) {
+    blv_table *t = &f->t;
+    t->count = width;
+    t->named = f->header && width == f->first_count;
+    t->column = blv_arena_alloc(&t->arena, width, sizeof *t->column);
+    f->how = blv_arena_alloc(&t->arena, width, 1);
+    if (!t->column || !f->how)
+        return blv_explain_memory(f->r->why);
+    for (size_t i = 0; i < width; i++)
+        t->column[i].name = t->named ? f->first[i].text : "";
+    BLV_CHECK(find_labels(f));
+    if (f->r->options.recipe)
+        return blv_table_apply_recipe(t, f->r->options.recipe);
+    return f->r->options.kinds ? blv_table_set_kinds(t, f->r->options.kinds) : BLV_OK;
+}
+
+/* How to read each column, before any row is. */
+static void plan_columns(csv_file *f) {
+    blv_table *t = &f->t;
+    t->number_columns = 0;
+    for (size_t i = 0; i < t->count; i++) {
+        blv_column *c = &t->column[i];
+        bool used = c->kind != BLV_KIND_LABEL && c->kind != BLV_KIND_DROP;
+        f->how[i] = !used ? NOT_AT_ALL : c->texts ? AS_TEXT : AS_NUMBER;
+        if (f->how[i] == AS_NUMBER)
+            c->place = t->number_columns++;
+    }
+}
 
 /* Takes the first two records to see whether the first is a header. */
 static blv_error take_start(csv_file *f) {
     blv_csv *csv = &f->csv;
-    size_t count = csv->count, line = csv->line;
-    f->first = copy_record(csv);
+    f->first_count = csv->count;
+    f->first_line = csv->line;
+    f->first = copy_record(&f->t.arena, csv);
     if (!f->first)
         return blv_explain_memory(f->r->why);
     BLV_CHECK(blv_csv_next(csv));
-    bool header = is_header(f, count);
-    f->width = header && csv->count > 0 ? csv->count : count;
-    f->named = header && f->width == count;
-    if (header && !f->named)
-        BLV_CHECK(blv_need_memory(
-            blv_dataset_note(f->r->dataset,
-                             "line %zu left out: a header of %zu fields, the rows have %zu", line,
-                             count, f->width),
-            f->r->why));
-    BLV_CHECK(find_labels(f));
-    if (features(f) == 0)
-        return blv_explain(f->r->why, BLV_E_FORMAT,
-                           "%s: one column; expected a label and features, separated by comma, "
-                           "tab or semicolon",
-                           f->r->shown);
-    return header ? BLV_OK : take_row(f, f->first, count, line);
+    f->header = is_header(f);
+    if (!f->t.column)
+        BLV_CHECK(make_columns(f, f->header && csv->count > 0 ? csv->count : f->first_count));
+    plan_columns(f);
+    return f->header ? BLV_OK : take_row(f, f->first, f->first_count, f->first_line);
 }
 
 static blv_error take_records(csv_file *f) {
@@ -224,40 +335,110 @@ static blv_error take_records(csv_file *f) {
         BLV_CHECK(take_row(f, csv->fields, csv->count, csv->line));
         BLV_CHECK(blv_csv_next(csv));
     }
-    if (f->rows == 0)
+    if (f->t.rows == 0)
         return blv_explain(f->r->why, BLV_E_FORMAT, "%s: there is no row of data", f->r->shown);
     return BLV_OK;
 }
 
-/* The names of the features, without those of the labels. */
-static bool put_names(csv_file *f) {
-    size_t n = 0;
-    const char **names = calloc(f->width, sizeof *names);
-    for (size_t i = 0; names && i < f->width; i++)
-        if ((int64_t)i != f->label && (int64_t)i != f->truth)
-            names[n++] = f->first[i].text;
-    bool put =
-        names && blv_dataset_put(f->r->dataset, BLV_PART_FEATURE_NAMES, blv_strings_copy(names, n));
-    free(names);
-    return put;
+/* A column of numbers whose first field is a word has that for its name. */
+static bool first_is_header(const csv_file *f) {
+    for (size_t i = 0; i < f->t.count; i++) {
+        const blv_column *c = &f->t.column[i];
+        if (f->how[i] == AS_NUMBER && c->words == 1 && c->word_row == 0 && c->numbers > 0)
+            return true;
+    }
+    return false;
+}
+
+/* Whether something was found that all rows have to be read again for. */
+static blv_error look_back(csv_file *f, bool *again) {
+    blv_table *t = &f->t;
+    for (size_t i = 0; i < t->count; i++)
+        t->column[i].numbers = t->rows - t->column[i].words - t->column[i].missing;
+    *again = true;
+    if (f->commas > 0 && !f->decimal_comma)
+        f->decimal_comma = true;
+    else if (!f->header && !f->r->options.header && first_is_header(f))
+        f->header_certain = true;
+    else
+        return blv_table_find_kinds(t, again);
+    return BLV_OK;
+}
+
+static blv_error start_again(csv_file *f) {
+    blv_table *t = &f->t;
+    blv_reading *r = f->r;
+    blv_csv_close(&f->csv);
+    blv_input_close(r->input);
+    BLV_CHECK(blv_input_open(&r->input, r->path, r->why));
+    for (size_t i = 0; i < t->count; i++) {
+        t->column[i].words = t->column[i].missing = 0;
+        t->column[i].code.count = 0;
+    }
+    if (f->header_certain && !f->header) { /* the columns get names now */
+        blv_table_free_columns(t);
+        t->used_count = 0;
+    }
+    t->rows = t->numbers.count = 0;
+    r->label.count = r->truth.count = r->target.count = 0;
+    blv_texts_free(&r->classes);
+    return BLV_OK;
+}
+
+/* ---- The file ---- */
+
+/* A last column that nobody named as the label, with numbers that nearly all differ, is not one. */
+static blv_error check_label(const csv_file *f) {
+    const blv_texts *classes = &f->r->classes;
+    const size_t different = classes->items.count;
+    double value;
+    bool whole = true;
+    if (!f->label_guessed || f->r->options.real_targets ||
+        f->r->options.targets == BLV_TARGETS_CLASSES || different <= LABELS_CERTAIN ||
+        2 * different <= f->t.rows)
+        return BLV_OK;
+    for (size_t n = 0; whole && n < different; n++)
+        whole = blv_number_parse(blv_texts_at(classes, n), &value) == 0 && value == floor(value);
+    return whole ? BLV_OK
+                 : blv_explain(f->r->why, BLV_E_FORMAT,
+                               "%s: the last column%s%.60s%s has %zu different values in %zu rows, "
+                               "which are no classes; name the column of the labels",
+                               f->r->shown, f->t.named ? " '" : "", f->t.column[f->label].name,
+                               f->t.named ? "'" : "", different, f->t.rows);
+}
+
+static blv_error read_table(csv_file *f) {
+    blv_table *t = &f->t;
+    blv_dataset *d = f->r->dataset;
+    bool again = true;
+    BLV_CHECK(take_records(f));
+    for (int pass = 1; again; pass++) {
+        BLV_CHECK(look_back(f, &again));
+        if (!again || pass == PASSES)
+            break;
+        BLV_CHECK(start_again(f));
+        BLV_CHECK(take_records(f));
+    }
+    BLV_CHECK(check_label(f));
+    if (f->header && !t->named &&
+        !blv_dataset_note(d, "line %zu left out: a header of %zu fields, the rows have %zu",
+                          f->first_line, f->first_count, t->count))
+        return blv_explain_memory(f->r->why);
+    if (f->r->options.missing == BLV_MISSING_DROP)
+        BLV_CHECK(blv_table_drop_rows(t));
+    BLV_CHECK(blv_table_learn(t));
+    BLV_CHECK(blv_table_encode(t));
+    return blv_need_memory(blv_dataset_put(d, BLV_PART_RECIPE, blv_table_write_recipe(t)),
+                           f->r->why);
 }
 
 blv_error blv_read_csv(blv_reading *r) {
-    csv_file f = {.r = r};
+    csv_file f = {.r = r, .t = {.r = r}};
     const char *header = r->options.header;
     if (header && strcmp(header, "yes") != 0 && strcmp(header, "no") != 0)
         return blv_explain(r->why, BLV_E_VALUE, "header is '%.60s'; expected yes or no", header);
-    blv_error error = take_records(&f);
-    if (!error) {
-        blv_dataset *d = r->dataset;
-        d->view.rows = f.rows;
-        d->view.columns = features(&f);
-        d->view.precision = BLV_F64;
-        bool put = blv_dataset_put(d, BLV_PART_DENSE, blv_list_take(&f.values, sizeof(double)));
-        error = blv_need_memory(put && (!f.named || put_names(&f)), r->why);
-    }
+    blv_error error = read_table(&f);
     blv_csv_close(&f.csv);
-    free(f.first);
-    free(f.values.items);
+    blv_table_free(&f.t);
     return error;
 }

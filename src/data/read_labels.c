@@ -60,6 +60,7 @@ static blv_error add_number(blv_reading *r, double label, const char *source) {
                            "that they are taken as real targets",
                            source, label, r->label.count);
     int length = snprintf(text, sizeof text, "%.0f", label + 0.0);
+    r->numbered = true;
     BLV_CHECK(add_text(r, &r->label, text, (size_t)length, &many));
     return many ? reject_classes(r, source) : BLV_OK;
 }
@@ -71,8 +72,42 @@ blv_error blv_add_label_numbers(blv_reading *r, const double *labels, size_t cou
     return BLV_OK;
 }
 
+/* Whether the labels are measured rather than named: numbers, many of them different, and not
+ * whole or with few rows each. */
+static bool look_real(const blv_reading *r) {
+    enum { FEW = 20, ROWS_EACH = 10 };
+    const size_t different = r->classes.items.count;
+    bool whole = true;
+    double value;
+    if (r->options.targets != BLV_TARGETS_AUTO || r->numbered || r->truth.count > 0 ||
+        different <= FEW)
+        return false;
+    for (size_t n = 0; n < different; n++) {
+        if (blv_number_parse(blv_texts_at(&r->classes, n), &value) != 0)
+            return false;
+        whole = whole && value == floor(value);
+    }
+    return !whole || different * ROWS_EACH > r->dataset->view.rows;
+}
+
+static blv_error make_targets(blv_reading *r) {
+    const int32_t *label = r->label.items;
+    double value = 0.0;
+    for (size_t i = 0; i < r->label.count; i++) {
+        blv_number_parse(blv_texts_at(&r->classes, (size_t)label[i]), &value);
+        BLV_CHECK(blv_add_target(r, value));
+    }
+    r->label.count = 0;
+    return blv_need_memory(
+        blv_dataset_note(r->dataset, "the labels are taken as real numbers: %zu different ones",
+                         r->classes.items.count),
+        r->why);
+}
+
 blv_error blv_put_labels(blv_reading *r) {
     bool put = true;
+    if (r->label.count > 0 && look_real(r))
+        BLV_CHECK(make_targets(r));
     if (r->label.count > 0)
         put = blv_dataset_put_classes(r->dataset, &r->classes, r->label.items, r->truth.items);
     else if (r->target.count > 0)

@@ -34,6 +34,7 @@ typedef struct blv_reading {
     blv_texts classes;
     blv_list label, truth; /* of int32_t */
     blv_list target;       /* of double */
+    bool numbered;         /* the labels are numbers of classes, as the format has them */
 } blv_reading;
 
 /* ---- Formats ---- */

@@ -114,21 +114,17 @@ static blv_error refill_packed(blv_input *input, blv_message *why) {
 
 /* Between two members: zero bytes are padding; anything else must be the next member. */
 static blv_error next_member(blv_input *input, blv_message *why) {
-    for (;;) {
-        if (input->z.avail_in == 0) {
-            blv_error error = refill_packed(input, why);
-            if (error)
-                return error;
+    do {
+        while (input->z.avail_in > 0 && *input->z.next_in == 0) {
+            input->z.next_in++;
+            input->z.avail_in--;
         }
-        if (input->z.avail_in == 0) {
-            input->members_done = true;
-            return BLV_OK;
-        }
-        if (*input->z.next_in != 0)
-            break;
-        input->z.next_in++;
-        input->z.avail_in--;
-    }
+        if (input->z.avail_in == 0)
+            BLV_CHECK(refill_packed(input, why));
+        input->members_done = input->z.avail_in == 0;
+    } while (!input->members_done && *input->z.next_in == 0);
+    if (input->members_done)
+        return BLV_OK;
     if (*input->z.next_in != 0x1f)
         return reject_gzip(input, why, "expected another gzip member or the end of the file");
     inflateReset(&input->z);
@@ -141,13 +137,10 @@ static blv_error inflate_file(void *context, void *out, size_t n, size_t *got, b
     blv_input *input = context;
     *got = 0;
     while (*got < n && !input->members_done) {
-        blv_error error = BLV_OK;
         if (input->between)
-            error = next_member(input, why);
+            BLV_CHECK(next_member(input, why));
         else if (input->z.avail_in == 0)
-            error = refill_packed(input, why);
-        if (error)
-            return error;
+            BLV_CHECK(refill_packed(input, why));
         if (input->members_done)
             break;
         size_t room = n - *got < INT_MAX ? n - *got : INT_MAX;
@@ -198,11 +191,9 @@ static blv_error make(blv_input *input, void *out, size_t n, size_t *got, blv_me
 /* ---- Opening and closing ---- */
 
 static blv_error start_gzip(blv_input *input, blv_message *why) {
-    input->packed = malloc(PACKED_SIZE);
-    if (!input->packed)
-        return blv_explain_memory(why);
     enum { GZIP_ONLY = 16 };
-    if (inflateInit2(&input->z, MAX_WBITS + GZIP_ONLY) != Z_OK)
+    input->packed = malloc(PACKED_SIZE);
+    if (!input->packed || inflateInit2(&input->z, MAX_WBITS + GZIP_ONLY) != Z_OK)
         return blv_explain_memory(why);
     input->gzip = true;
     return BLV_OK;
@@ -280,11 +271,9 @@ static blv_error extend(blv_input *input, size_t n, blv_message *why) {
 blv_error blv_input_peek(blv_input *input, const unsigned char **bytes, size_t *count,
                          blv_message *why) {
     *count = 0;
-    blv_error error = grow_buffer(input, BLV_INPUT_PEEK, why);
-    if (!error && input->end < BLV_INPUT_PEEK)
-        error = extend(input, BLV_INPUT_PEEK - input->end, why);
-    if (error)
-        return error;
+    BLV_CHECK(grow_buffer(input, BLV_INPUT_PEEK, why));
+    if (input->end < BLV_INPUT_PEEK)
+        BLV_CHECK(extend(input, BLV_INPUT_PEEK - input->end, why));
     *bytes = input->buffer;
     *count = input->end;
     return BLV_OK;
@@ -304,27 +293,24 @@ blv_error blv_input_read(blv_input *input, void *out, size_t n, size_t *got, blv
 
 blv_error blv_input_read_all(blv_input *input, unsigned char **bytes, size_t *count,
                              blv_message *why) {
+    blv_error error = BLV_OK;
     size_t capacity = 0;
     *bytes = NULL;
     *count = 0;
-    for (;;) {
+    while (!error && *count == capacity) {
         capacity = capacity ? 2 * capacity : TEXT_SIZE;
         unsigned char *more = realloc(*bytes, capacity);
         size_t got = 0;
-        blv_error error = more ? BLV_OK : blv_explain_memory(why);
-        if (more) {
-            *bytes = more;
-            error = blv_input_read(input, more + *count, capacity - *count, &got, why);
-        }
-        if (error) {
-            free(*bytes);
-            *bytes = NULL;
-            return error;
-        }
+        *bytes = more ? more : *bytes;
+        error = more ? blv_input_read(input, more + *count, capacity - *count, &got, why)
+                     : blv_explain_memory(why);
         *count += got;
-        if (*count < capacity)
-            return BLV_OK;
     }
+    if (error) {
+        free(*bytes);
+        *bytes = NULL;
+    }
+    return error;
 }
 
 /* ---- Text ---- */
@@ -364,11 +350,8 @@ blv_error blv_input_lines(blv_input *input, const char *unused, char **begin, ch
     size_t searched = unused ? input->end - input->begin : 0;
     unsigned char *stop = NULL;
     while (!stop) {
-        blv_error error = make_room(input, why);
-        if (!error)
-            error = extend(input, input->capacity - 1 - input->end, why);
-        if (error)
-            return error;
+        BLV_CHECK(make_room(input, why));
+        BLV_CHECK(extend(input, input->capacity - 1 - input->end, why));
         assert(input->buffer);
         if (!unused)
             drop_byte_order_mark(input);

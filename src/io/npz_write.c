@@ -3,6 +3,7 @@
  * Sizes and checksums are known before anything is written, so the file is written front to back
  * without seeking. An alignment field in each local header puts the array on a multiple of 64
  * bytes, and the padding of the array's own header keeps its elements there. */
+#include "base/arena.h"
 #include "base/atomic_file.h"
 #include "io/npz_private.h"
 
@@ -21,7 +22,7 @@ enum {
 #define REGULAR_FILE_0644 (0100644u << 16)
 
 typedef struct written_entry {
-    char *name; /* with ".npy" */
+    const char *name; /* with ".npy" */
     uint64_t at;
     uint64_t size;
     uint32_t crc;
@@ -33,10 +34,10 @@ struct blv_npz_writer {
     void *context;
     uint64_t at;
     uint64_t zip64_limit;
-    bool broken; /* a write failed: the file can only be discarded */
+    bool broken;     /* a write failed: the file can only be discarded */
+    blv_arena arena; /* of the entries and their names */
     written_entry *entries;
     size_t count;
-    size_t capacity;
 };
 
 void blv_npz_set_zip64_limit(blv_npz_writer *writer, uint64_t limit) {
@@ -61,9 +62,7 @@ static void put(record *r, const char *widths, const uint64_t *numbers) {
 /* ---- Life ---- */
 
 static void free_writer(blv_npz_writer *w) {
-    for (size_t i = 0; i < w->count; i++)
-        free(w->entries[i].name);
-    free(w->entries);
+    blv_arena_free(&w->arena);
     free(w);
 }
 
@@ -177,26 +176,6 @@ static blv_error check_name(const blv_npz_writer *w, const char *name, blv_messa
     return BLV_OK;
 }
 
-/* Room for one more entry, with its name. */
-static written_entry *reserve_entry(blv_npz_writer *w, const char *name) {
-    if (w->count == w->capacity) {
-        size_t capacity = w->capacity ? 2 * w->capacity : 8;
-        written_entry *entries = realloc(w->entries, capacity * sizeof *entries);
-        if (!entries)
-            return NULL;
-        w->entries = entries;
-        w->capacity = capacity;
-    }
-    written_entry *e = &w->entries[w->count];
-    size_t n = strlen(name);
-    e->name = malloc(n + sizeof ".npy");
-    if (!e->name)
-        return NULL;
-    memcpy(e->name, name, n);
-    memcpy(e->name + n, ".npy", sizeof ".npy");
-    return e;
-}
-
 static blv_error add_array(blv_npz_writer *w, const char *name, char kind, size_t item_size,
                            size_t ndim, const size_t *shape, const void *data, blv_message *why) {
     if (!w || !name || (ndim > 0 && !shape))
@@ -215,21 +194,19 @@ static blv_error add_array(blv_npz_writer *w, const char *name, char kind, size_
     if (count > 0 && !data)
         return blv_explain(why, BLV_E_ARGUMENT, "%s: array " BLV_SHOWN_NAME " has no data",
                            blv_shown_path(w->file.path), name);
-    written_entry *e = reserve_entry(w, name);
-    if (!e)
+    written_entry *entries = blv_arena_grow(&w->arena, w->entries, w->count, sizeof *entries);
+    const char *file_name = entries ? blv_arena_print(&w->arena, "%s.npy", name) : NULL;
+    if (!file_name)
         return blv_explain_memory(why);
+    w->entries = entries;
 
     unsigned char header[NPY_WRITTEN_MAX];
     size_t header_size = blv_npy_format(header, kind, item_size, ndim, shape);
     uLong crc = crc32_z(0, header, header_size);
     if (bytes > 0)
         crc = crc32_z(crc, data, (size_t)bytes);
-    e->at = w->at;
-    e->size = header_size + bytes;
-    e->crc = (uint32_t)crc;
-    w->count++;
-
-    BLV_CHECK(write_local_header(w, e, why));
+    entries[w->count] = (written_entry){file_name, w->at, header_size + bytes, (uint32_t)crc};
+    BLV_CHECK(write_local_header(w, &entries[w->count++], why));
     BLV_CHECK(write_bytes(w, header, header_size, why));
     return write_bytes(w, data, (size_t)bytes, why);
 }

@@ -1,5 +1,6 @@
 #include "bilevel/classifier.h"
 #include "base/caller_struct.h"
+#include "base/precision.h"
 #include "base/random.h"
 #include "bilevel/solver.h"
 #include "learn/linear_fit.h"
@@ -26,21 +27,6 @@ static blv_error reject(blv_message *why, blv_error error, const char *text) {
     return blv_explain(why, error, "classifier: %s", text);
 }
 
-static size_t real_size(const blv_classifier *c) {
-    return c->precision == BLV_F32 ? sizeof(float) : sizeof(double);
-}
-
-static double number_at(const blv_classifier *c, const void *array, size_t i) {
-    return c->precision == BLV_F32 ? (double)((const float *)array)[i] : ((const double *)array)[i];
-}
-
-static void put_number(const blv_classifier *c, void *array, size_t i, double value) {
-    if (c->precision == BLV_F32)
-        ((float *)array)[i] = (float)value;
-    else
-        ((double *)array)[i] = value;
-}
-
 /* ---- Life ---- */
 
 blv_error blv_classifier_create(blv_classifier **classifier, size_t columns, size_t classes,
@@ -59,7 +45,7 @@ blv_error blv_classifier_create(blv_classifier **classifier, size_t columns, siz
     blv_error error = blv_nn_from_text(&c->net, options->net ? options->net : "mlp:in-128-out",
                                        columns, classes, why);
     if (error == BLV_OK) {
-        c->params = calloc(blv_nn_dim(c->net), real_size(c));
+        c->params = calloc(blv_nn_dim(c->net), blv_value_size(c->precision));
         c->statistics = calloc(blv_nn_statistics(c->net) + 1, sizeof *c->statistics);
         if (!c->params || !c->statistics)
             error = reject(why, BLV_E_MEMORY, "out of memory");
@@ -141,14 +127,14 @@ static bool open_source(const blv_classifier *c, const blv_dataset *set, const d
     s->batch = batch < count ? batch : count;
     s->taken = count; /* the first epoch is still to be dealt */
     s->order = calloc(count, sizeof *s->order);
-    s->weight = weight ? calloc(count, real_size(c)) : NULL;
+    s->weight = weight ? calloc(count, blv_value_size(c->precision)) : NULL;
     if (!s->order || (weight && !s->weight))
         return false;
     double sum = 0.0;
     for (size_t i = 0; weight && i < count; i++)
         sum += weight[i];
     for (size_t i = 0; weight && i < count; i++)
-        put_number(c, s->weight, i, weight[i] * (double)count / sum);
+        blv_value_set(s->weight, c->precision, i, weight[i] * (double)count / sum);
     return true;
 }
 
@@ -203,7 +189,7 @@ static double step_at(const blv_training *t, size_t k) {
 
 static bool take_steps(blv_classifier *c, const blv_training *t, source *own, source *also,
                        blv_nn_work *work, void *gradient, void *velocity) {
-    const size_t bytes = blv_nn_dim(c->net) * real_size(c);
+    const size_t bytes = blv_nn_dim(c->net) * blv_value_size(c->precision);
     const double scale = 1.0 / (double)(own->batch + (also ? also->batch : 0));
     for (size_t k = 0; k < t->steps; k++) {
         memset(gradient, 0, bytes);
@@ -213,7 +199,7 @@ static bool take_steps(blv_classifier *c, const blv_training *t, source *own, so
         move(c, t, step_at(t, k), gradient, velocity);
     }
     for (size_t i = 0; i < blv_nn_dim(c->net); i++)
-        if (!isfinite(number_at(c, c->params, i)))
+        if (!isfinite(blv_value_get(c->params, c->precision, i)))
             return false;
     return true;
 }
@@ -248,7 +234,8 @@ blv_error blv_classifier_train(blv_classifier *c, const blv_dataset *set, const 
     const size_t dim = blv_nn_dim(c->net), observed = OBSERVED_ROWS;
     const size_t most = t.batch > t.also_batch ? t.batch : t.also_batch;
     source own = {0}, also = {0};
-    void *gradient = calloc(dim, real_size(c)), *velocity = calloc(dim, real_size(c));
+    void *gradient = calloc(dim, blv_value_size(c->precision)),
+         *velocity = calloc(dim, blv_value_size(c->precision));
     blv_nn_work *work =
         blv_nn_work_create(c->net, c->precision, most > observed ? most : observed, 0, c->threads);
     bool room = gradient && velocity && work &&
@@ -281,7 +268,7 @@ static blv_error look(blv_classifier *c, const blv_dataset *set, bool features, 
         return error;
     const blv_rows rows = rows_of(set);
     const size_t width = features ? blv_nn_features(c->net) : blv_nn_classes(c->net);
-    void *numbers = calloc(rows.rows * width, real_size(c));
+    void *numbers = calloc(rows.rows * width, blv_value_size(c->precision));
     blv_nn_work *work = blv_nn_work_create(c->net, c->precision, rows.rows, 0, c->threads);
     if (numbers && work) {
         blv_nn_run(work, &rows,
@@ -291,7 +278,7 @@ static blv_error look(blv_classifier *c, const blv_dataset *set, bool features, 
                                   .row_scores = features ? NULL : numbers,
                                   .row_features = features ? numbers : NULL});
         for (size_t i = 0; i < rows.rows * width; i++)
-            out[i] = number_at(c, numbers, i);
+            out[i] = blv_value_get(numbers, c->precision, i);
     } else {
         error = reject(why, BLV_E_MEMORY, "out of memory");
     }

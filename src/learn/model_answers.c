@@ -31,6 +31,7 @@ blv_error blv_model_read_rows(const blv_model *model, blv_dataset **rows, const 
     *rows = NULL;
     BLV_CHECK(blv_caller_struct(&reading, sizeof reading, given, "blv_read_options", why));
     reading.columns = model->features;
+    reading.targets = BLV_TARGETS_CLASSES;
     BLV_CHECK(blv_dataset_read(rows, path, &reading, why));
     const blv_dataset_view *view = blv_dataset_view_of(*rows);
     if (!reading.label && strcmp(view->format, "csv") == 0 &&

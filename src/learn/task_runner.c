@@ -93,6 +93,8 @@ static blv_error set_run(const blv_task *task, blv_run *run) {
     if (blv_task_is_exact(task) && !is_set(task, "every"))
         BLV_CHECK(blv_run_set(run, "every", "1"));
     BLV_CHECK(set_whole(run, "seed", task->seed));
+    if (task->no_certificate)
+        BLV_CHECK(blv_run_set(run, "certify", "never"));
     for (size_t i = 0; i < task->setting_count; i++)
         BLV_CHECK(blv_run_set(run, task->settings[i].key, task->settings[i].value));
     return BLV_OK;
@@ -190,19 +192,21 @@ static blv_error run_to_end(blv_task *task, const blv_task_plan *plan, blv_run *
 static void certify(blv_task *task, const blv_task_plan *plan, blv_run *run, blv_run_end *end) {
     if (!task->no_certificate && !task->stopped)
         report(task, &(blv_task_progress){"certifying", &plan->which, NULL});
-    bool wanted = !task->no_certificate && !task->stopped;
+    bool wanted =
+        !task->no_certificate && !task->stopped && blv_run_result(run)->outcome > BLV_DIVERGED;
     blv_error error = wanted ? blv_run_certify(run, &end->certificate) : BLV_OK;
     end->certified = wanted && error == BLV_OK;
     if (error == BLV_E_MEMORY && task->hooks.note)
         task->hooks.note(task->hooks.context, "there is no certificate: out of memory");
     if (!end->certified)
-        end->certificate =
-            (blv_certificate){NAN, NAN, NAN, NAN, NAN, NAN, false, false, false, BLV_UNKNOWN};
+        end->certificate = BLV_NO_CERTIFICATE;
 }
 
 static blv_error read_end(const blv_run *run, blv_run_end *end) {
     const blv_result *result = blv_run_result(run);
-    *end = (blv_run_end){.dim_x = blv_run_dim(run, "x"),
+    *end = (blv_run_end){.certified = end->certified,
+                         .certificate = end->certificate,
+                         .dim_x = blv_run_dim(run, "x"),
                          .dim_y = blv_run_dim(run, "y"),
                          .outcome = result->outcome,
                          .iterations = result->iterations,
@@ -222,13 +226,11 @@ static blv_error finish(blv_task *task, const blv_task_plan *plan, blv_run *run,
     const char *text = blv_run_message(run);
     if (error != BLV_OK)
         return blv_explain(task->why, error, "%s", *text ? text : blv_error_text(error));
-    if (blv_run_result(run)->outcome <= BLV_DIVERGED)
+    certify(task, plan, run, end);
+    if (blv_run_result(run)->outcome <= BLV_DIVERGED) /* by its own word, or the certificate's */
         return blv_explain(task->why, BLV_E_FAILED, "solver %s: %s", task->solver->name, text);
     error = read_end(run, end);
-    if (error != BLV_OK)
-        return blv_explain(task->why, error, "%s", blv_error_text(error));
-    certify(task, plan, run, end);
-    return BLV_OK;
+    return error == BLV_OK ? BLV_OK : blv_explain(task->why, error, "%s", blv_error_text(error));
 }
 
 static blv_error make_run(blv_task *task, blv_task_plan *plan, blv_run *run, blv_run_end *end) {

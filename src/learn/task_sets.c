@@ -170,6 +170,8 @@ static blv_error read_files(owned_sets *o, const blv_task_files *files, blv_mess
     BLV_CHECK(blv_dataset_read(&s->train, files->train, &reading, why));
     BLV_CHECK(blv_dataset_expect_classes(s->train, files->train, why));
     reading.truth = reading.labels = NULL;
+    reading.recipe = blv_dataset_recipe(s->train);
+    reading.targets = BLV_TARGETS_CLASSES;
     reading.layout = blv_dataset_view_of(s->train)->dense ? BLV_LAYOUT_DENSE : BLV_LAYOUT_SPARSE;
     if (files->val)
         BLV_CHECK(blv_dataset_read(&s->val, files->val, &reading, why));

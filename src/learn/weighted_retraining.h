@@ -5,7 +5,7 @@
 
 #include "base/arena.h"
 #include "bilevel/run.h"
-#include "linsolve/cg.h"
+#include "linsolve/operator.h"
 
 typedef struct blv_weighted_retraining {
     const blv_problem *problem;

@@ -12,7 +12,7 @@
  * Why this variant: without a preconditioner it is the one with the fewest vectors. Curvature is
  * judged against u |A|, with |A| the largest |A p|/|p| so far, because the curvature along a null
  * direction comes out as rounding noise of either sign and not as zero. */
-#include "linsolve/cg.h"
+#include "linsolve/operator.h"
 
 #include <float.h>
 #include <math.h>

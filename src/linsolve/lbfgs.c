@@ -27,13 +27,15 @@ enum {
     max_evaluations_a_search = 40,
     max_blind_evaluations = 6,
     max_model_steps = 50,
-    max_idle_iterations = 50
+    max_idle_iterations = 50,
+    max_expansions = 8
 };
 
 static const double sufficient_decrease = 1e-4;
 static const double curvature = 0.9;        /* Wolfe: slope >= this much of the first one */
 static const double approximate_rise = 0.8; /* approximate Wolfe: slope <= this much of -first */
-static const double model_accuracy = 0.01;  /* reduction of the model's projected gradient */
+static const double expansion = 4.0;
+static const double model_accuracy = 0.01; /* reduction of the model's projected gradient */
 
 /* ---- Workspace ---- */
 
@@ -42,7 +44,7 @@ blv_error blv_lbfgs_create(blv_lbfgs **lbfgs, const blv_space *space, size_t mem
     blv_linear_work *v;
     assert(memory > 0 && memory <= BLV_LBFGS_MEMORY_MAX);
     *lbfgs = NULL;
-    BLV_CHECK(blv_linear_work_create(&v, space, 2 * memory + 5));
+    BLV_CHECK(blv_linear_work_create(&v, space, 2 * memory + 7));
     blv_lbfgs *l = calloc(1, sizeof *l + 3 * square * sizeof *l->products);
     if (!l) {
         blv_linear_work_destroy(v);
@@ -56,6 +58,8 @@ blv_error blv_lbfgs_create(blv_lbfgs **lbfgs, const blv_space *space, size_t mem
                      .trial = last[2],
                      .trial_g = last[3],
                      .work = last[4],
+                     .spare = last[5],
+                     .spare_g = last[6],
                      .pairs = {.space = space,
                                .capacity = memory,
                                .theta = 1.0,
@@ -283,6 +287,39 @@ static search_end line_search(blv_lbfgs *l, double slope, double t_max) {
     return SEARCH_FOUND;
 }
 
+/* In a set steps end at x + d, where the model has its minimum over X. Where the function slopes
+ * down there more steeply than at x it curves down along d, of which the model knows nothing:
+ * longer steps are tried, along the projections of x + t d, as long as the value falls in
+ * proportion. */
+static search_end expand(blv_lbfgs *l, double slope) {
+    double t = 1.0, at_t = blv_vec_dot(l->trial_g, l->d);
+    for (int k = 0; k < max_expansions && at_t <= slope; k++) {
+        double value;
+        t *= expansion;
+        blv_vec_combine(l->spare, 1.0, l->x, t, l->d);
+        if (project(l, l->spare) != 0)
+            return SEARCH_FATAL;
+        const double length = blv_distance(l->work, l->trial, l->x);
+        if (!(blv_distance(l->work, l->spare, l->x) > 1.5 * length))
+            break;
+        l->state.evaluations++;
+        const int code = l->problem.objective(l->problem.context, l->spare, &value, l->spare_g);
+        if (code < 0) {
+            l->state.end = BLV_LBFGS_CALLBACK;
+            l->state.code = code;
+            return SEARCH_FATAL;
+        }
+        blv_vec_combine(l->work, 1.0, l->spare, -1.0, l->trial);
+        if (code > 0 || !(value <= l->state.value + 0.5 * blv_vec_dot(l->trial_g, l->work)))
+            break;
+        blv_vec_swap(l->trial, l->spare);
+        blv_vec_swap(l->trial_g, l->spare_g);
+        l->state.value = value;
+        at_t = blv_vec_dot(l->trial_g, l->d);
+    }
+    return SEARCH_FOUND;
+}
+
 /* ---- Iterations ---- */
 
 /* Makes trial the iterate, learns from the step, and judges the new point. */
@@ -328,37 +365,54 @@ static double first_length(const blv_lbfgs *l, double norm_g) {
     return by_value > 0.0 && isfinite(by_value) ? by_value : by_x > 0.0 ? by_x : 1.0;
 }
 
+/* Value, gradient and stationarity at x, from which the descent is judged. */
+static bool begin_here(blv_lbfgs *l) {
+    l->state.end = BLV_LBFGS_ITERATING;
+    l->state.code = 0;
+    l->idle_iterations = 0;
+    l->state.evaluations++;
+    const int code = l->problem.objective(l->problem.context, l->x, &l->state.value, l->g);
+    if (code != 0) {
+        l->state.end = BLV_LBFGS_CALLBACK;
+        l->state.code = code;
+        return false;
+    }
+    if (!isfinite(l->state.value) || !isfinite(blv_vec_norm(l->g))) {
+        l->state.end = BLV_LBFGS_NONFINITE;
+        return false;
+    }
+    if (measure(l, l->x, l->g, &l->state.stationarity) != 0)
+        return false;
+    l->best_value = l->state.value;
+    l->best_stationarity = l->state.stationarity;
+    if (l->state.stationarity <= l->tolerance)
+        l->state.end = BLV_LBFGS_CONVERGED;
+    return true;
+}
+
 blv_lbfgs_result blv_lbfgs_start(blv_lbfgs *lbfgs, const blv_lbfgs_problem *problem, blv_vec *x,
                                  double tolerance) {
     blv_lbfgs *const l = lbfgs;
     blv_lbfgs_bind(l, problem, x, tolerance);
     l->state = (blv_lbfgs_result){.value = NAN, .stationarity = NAN};
-    l->idle_iterations = 0;
     blv_lbfgs_pairs_forget(&l->pairs);
-
     if (project(l, x) != 0)
         return l->state;
-    l->state.evaluations = 1;
-    const int code = problem->objective(problem->context, x, &l->state.value, l->g);
-    if (code != 0) {
-        l->state.end = BLV_LBFGS_CALLBACK;
-        l->state.code = code;
-        return l->state;
+    if (begin_here(l)) {
+        l->largest_value = fabs(l->state.value);
+        blv_lbfgs_first_step(l, first_length(l, blv_vec_norm(l->g)));
     }
-    const double norm_g = blv_vec_norm(l->g);
-    if (!isfinite(l->state.value) || !isfinite(norm_g)) {
-        l->state.end = BLV_LBFGS_NONFINITE;
-        return l->state;
-    }
-    l->pairs.theta = norm_g > 0.0 ? norm_g / first_length(l, norm_g) : 1.0;
-    if (measure(l, x, l->g, &l->state.stationarity) != 0)
-        return l->state;
-    l->largest_value = fabs(l->state.value);
-    l->best_value = l->state.value;
-    l->best_stationarity = l->state.stationarity;
-    if (l->state.stationarity <= tolerance)
-        l->state.end = BLV_LBFGS_CONVERGED;
     return l->state;
+}
+
+void blv_lbfgs_first_step(blv_lbfgs *lbfgs, double length) {
+    const double norm = blv_vec_norm(lbfgs->g) / length;
+    lbfgs->pairs.theta = isnormal(norm) ? norm : 1.0;
+}
+
+blv_lbfgs_result blv_lbfgs_refresh(blv_lbfgs *lbfgs) {
+    begin_here(lbfgs);
+    return lbfgs->state;
 }
 
 blv_lbfgs_result blv_lbfgs_iterate(blv_lbfgs *lbfgs) {
@@ -372,6 +426,8 @@ blv_lbfgs_result blv_lbfgs_iterate(blv_lbfgs *lbfgs) {
         search_end found = SEARCH_NOTHING;
         if (isfinite(slope))
             found = line_search(l, slope, l->problem.project ? 1.0 : INFINITY);
+        if (found == SEARCH_FOUND && l->problem.project && slope < 0.0)
+            found = expand(l, slope);
         if (found == SEARCH_FOUND)
             accept(l);
         else if (found == SEARCH_NOTHING && l->pairs.count == 0)

@@ -3,7 +3,9 @@
 #ifndef BLV_LINSOLVE_LBFGS_H
 #define BLV_LINSOLVE_LBFGS_H
 
-#include "linsolve/lbfgs_pairs.h"
+#include "bilevel/space.h"
+
+#define BLV_LBFGS_MEMORY_MAX 64
 
 /* Value and gradient at x. 0; > 0: not possible here, the trial step is shortened; < 0: fatal. A
  * NaN or infinity, in the value or in the gradient, is taken as > 0. */
@@ -38,7 +40,7 @@ typedef struct blv_lbfgs_result {
 
 typedef struct blv_lbfgs blv_lbfgs;
 
-/* memory: number of pairs, 1 to BLV_LBFGS_MEMORY_MAX; 5 to 20 is usual. 2 memory + 5 vectors. */
+/* memory: number of pairs, 1 to BLV_LBFGS_MEMORY_MAX; 5 to 20 is usual. 2 memory + 7 vectors. */
 blv_error blv_lbfgs_create(blv_lbfgs **lbfgs, const blv_space *space, size_t memory);
 void blv_lbfgs_destroy(blv_lbfgs *lbfgs); /* NULL is allowed */
 size_t blv_lbfgs_bytes(const blv_lbfgs *lbfgs);
@@ -55,6 +57,12 @@ blv_lbfgs_result blv_lbfgs_minimize(blv_lbfgs *lbfgs, const blv_lbfgs_problem *p
 blv_lbfgs_result blv_lbfgs_start(blv_lbfgs *lbfgs, const blv_lbfgs_problem *problem, blv_vec *x,
                                  double tolerance);
 blv_lbfgs_result blv_lbfgs_iterate(blv_lbfgs *lbfgs);
+
+/* After start: the length of the first step, in place of one. */
+void blv_lbfgs_first_step(blv_lbfgs *lbfgs, double length);
+/* Evaluates again at the current iterate, whatever the end was, and keeps what was learned: for an
+ * objective that has become more accurate. */
+blv_lbfgs_result blv_lbfgs_refresh(blv_lbfgs *lbfgs);
 
 /* What start does without evaluating or forgetting: for a memory that is put back (below). */
 void blv_lbfgs_bind(blv_lbfgs *lbfgs, const blv_lbfgs_problem *problem, blv_vec *x,

@@ -14,9 +14,7 @@
  *
  * Why this variant: B v needs no vectors besides the pairs, and its passes over them are grouped,
  * as many to a pass as a space takes. */
-#include "linsolve/lbfgs_pairs.h"
-
-#include "linsolve/operator.h"
+#include "linsolve/lbfgs_private.h"
 
 #include <float.h>
 #include <math.h>

@@ -17,7 +17,7 @@
  *
  * Why this variant: short recurrences, one product a step, and the step into a null direction, the
  * one that would blow x up, is seen before it is taken. */
-#include "linsolve/minres.h"
+#include "linsolve/operator.h"
 
 #include <float.h>
 #include <math.h>

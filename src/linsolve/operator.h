@@ -1,5 +1,5 @@
-/* A symmetric operator as a callback, the workspace of linear solves, and how they report their
- * end. */
+/* Linear systems with a symmetric operator that is a callback: CG and MINRES, and what they share
+ * with Lanczos. */
 #ifndef BLV_LINSOLVE_OPERATOR_H
 #define BLV_LINSOLVE_OPERATOR_H
 
@@ -40,6 +40,32 @@ typedef struct blv_linear_work {
 blv_error blv_linear_work_create(blv_linear_work **work, const blv_space *space, size_t count);
 void blv_linear_work_destroy(blv_linear_work *work); /* NULL is allowed */
 size_t blv_linear_work_bytes(const blv_linear_work *work);
+
+/* ---- A x = b ---- */
+
+/* Both stop when |b - A x| <= tol_abs (>= 0) or after max_products products. x is the starting
+ * point, whose residual costs one product, unless x_is_zero: then x need not be set and nothing is
+ * spent. x comes back as the iterate that the returned residual belongs to; after NONFINITE or
+ * OPERATOR that is the last one before the trouble. The residual is the recurrence's. STALLED: it
+ * is down at rounding level. To check or refine a result, solve again from x: one product tells. */
+
+enum { BLV_CG_VECTORS = 3, BLV_MINRES_VECTORS = 5 }; /* of their workspaces */
+
+/* Conjugate gradients, A positive definite. After INDEFINITE and SINGULAR, too, x is the last
+ * iterate before. The residual agrees with b - A x to about roundoff |A| |x|. */
+blv_linear_result blv_cg_solve(blv_linear_work *work, blv_operator_fn apply, void *context,
+                               const blv_vec *b, blv_vec *x, bool x_is_zero, double tol_abs,
+                               size_t max_products);
+
+/* MINRES, A possibly indefinite or singular. SINGULAR: |A r| has vanished next to |A| |r|, so no x
+ * has a residual that is smaller by more than rounding: x is a least-squares solution of a system
+ * that has no solution. One product more than x needed is spent to find that out. "Vanished" means
+ * about the square root of the roundoff, so a system whose condition number is the inverse of that
+ * (2e7 in double, 4e3 in float) can count as singular too. On ill-conditioned systems |b - A x| can
+ * be larger than the residual, by up to roundoff cond(A)^2 |b|. */
+blv_linear_result blv_minres_solve(blv_linear_work *work, blv_operator_fn apply, void *context,
+                                   const blv_vec *b, blv_vec *x, bool x_is_zero, double tol_abs,
+                                   size_t max_products);
 
 /* ---- For the solvers of this folder ---- */
 

@@ -91,7 +91,6 @@ size_t blv_nn_parts(const blv_nn *net);
 const blv_nn_part *blv_nn_part_at(const blv_nn *net, size_t i);
 size_t blv_nn_layers(const blv_nn *net);     /* that have parameters */
 size_t blv_nn_statistics(const blv_nn *net); /* numbers that norms need: mean, variance */
-bool blv_nn_drops(const blv_nn *net);        /* has dropout */
 
 /* A start: weights are normal with variance 2 / inputs of a unit (1 / inputs for the scores), from
  * the seed; scales 1, all else 0. params holds float or double. */
@@ -129,8 +128,6 @@ typedef struct blv_nn_work blv_nn_work;
 blv_nn_work *blv_nn_work_create(const blv_nn *net, blv_precision precision, size_t max_rows,
                                 size_t slice, int threads);
 void blv_nn_work_destroy(blv_nn_work *work);
-size_t blv_nn_work_bytes(const blv_nn_work *work);
-size_t blv_nn_work_slice(const blv_nn_work *work);
 /* For tests and benchmarks: another instruction set than the best one. */
 void blv_nn_work_instructions(blv_nn_work *work, blv_instructions instructions);
 

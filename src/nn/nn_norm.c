@@ -12,6 +12,7 @@
  * and with given ones the same with p = q = S = P = S. = P. = 0. All of it is linear in x, x., d
  * and d.: the numbers of a channel are worked out once, in double, and applied to every pixel. The
  * gradient is N P by scale and N S by shift, with these sums taken in either case. */
+#include "base/precision.h"
 #include "nn/nn_work.h"
 
 #include <math.h>
@@ -26,16 +27,11 @@ static size_t channels_of(const blv_nn_work *w, const nn_op *op) {
 }
 
 static double real_at(const blv_nn_work *w, const void *array, size_t i) {
-    if (!array)
-        return 0.0;
-    return w->precision == BLV_F32 ? (double)((const float *)array)[i] : ((const double *)array)[i];
+    return array ? blv_value_get(array, w->precision, i) : 0.0;
 }
 
 static void put_real(const blv_nn_work *w, void *array, size_t i, double value) {
-    if (w->precision == BLV_F32)
-        ((float *)array)[i] = (float)value;
-    else
-        ((double *)array)[i] = value;
+    blv_value_set(array, w->precision, i, value);
 }
 
 static void add_real(const blv_nn_work *w, void *array, size_t i, double value) {

@@ -1,4 +1,5 @@
 /* Looking at a network, and its start. */
+#include "base/precision.h"
 #include "base/random.h"
 #include "nn/nn_private.h"
 
@@ -38,31 +39,20 @@ size_t blv_nn_statistics(const blv_nn *net) {
     return net->statistics;
 }
 
-bool blv_nn_drops(const blv_nn *net) {
-    return net->dropouts > 0;
-}
-
-static void put(blv_precision precision, void *params, size_t i, double value) {
-    if (precision == BLV_F32)
-        ((float *)params)[i] = (float)value;
-    else
-        ((double *)params)[i] = value;
-}
-
 void blv_nn_start(const blv_nn *net, blv_precision precision, uint64_t seed, void *params) {
     const blv_stream stream = blv_stream_make(seed, "network");
     for (size_t i = 0; i < net->dim; i++)
-        put(precision, params, i, 0.0);
+        blv_value_set(params, precision, i, 0.0);
     for (size_t i = 0; i < net->op_count; i++) {
         const nn_op *op = &net->ops[i];
         const size_t depth = nn_depth(net, op), outputs = net->nodes[op->out].shape.channels;
         const double size = sqrt((op->out == net->scores ? 1.0 : 2.0) / (double)depth);
         if (nn_has_weights(op))
             for (size_t k = 0; k < depth * outputs; k++)
-                put(precision, params, op->weight + k,
-                    size * blv_random_normal(&stream, op->weight + k));
+                blv_value_set(params, precision, op->weight + k,
+                              size * blv_random_normal(&stream, op->weight + k));
         else if (op->kind == NN_NORM)
             for (size_t k = 0; k < outputs; k++)
-                put(precision, params, op->weight + k, 1.0);
+                blv_value_set(params, precision, op->weight + k, 1.0);
     }
 }

@@ -216,15 +216,6 @@ void blv_nn_work_destroy(blv_nn_work *w) {
     free(w);
 }
 
-size_t blv_nn_work_bytes(const blv_nn_work *w) {
-    return sizeof *w + w->net->slot_count * sizeof *w->slots + w->net->op_count * sizeof *w->ops +
-           w->bytes;
-}
-
-size_t blv_nn_work_slice(const blv_nn_work *w) {
-    return w->slice;
-}
-
 void blv_nn_work_instructions(blv_nn_work *w, blv_instructions instructions) {
     w->loops = blv_nn_loops_tables[w->precision == BLV_F32][blv_usable_instructions(instructions)];
 }

@@ -72,17 +72,19 @@ static const char *find_file(const char *folder, const char *path, char *buffer,
     return length > 0 && (size_t)length < size && access(buffer, F_OK) == 0 ? buffer : path;
 }
 
-static blv_error read_file(const data_source *source, const char *path,
+/* train: the set whose columns these rows are encoded like; NULL: this is it. */
+static blv_error read_file(const data_source *source, const char *path, const blv_dataset *train,
                            const blv_problem_options *asked, blv_dataset **set, blv_message *why) {
     static const blv_layout layouts[] = {BLV_LAYOUT_AUTO, BLV_LAYOUT_DENSE, BLV_LAYOUT_SPARSE};
     char buffer[2 * BLV_TEXT_SIZE], labels[2 * BLV_TEXT_SIZE];
-    const bool is_train = path == source->train;
+    const bool is_train = !train;
     blv_read_options options = {.size = sizeof(blv_read_options),
                                 .precision = asked->precision,
                                 .layout = layouts[source->layout],
                                 .label = source->label[0] ? source->label : NULL,
                                 .header = source->header[0] ? source->header : NULL,
-                                .real_targets = source->real};
+                                .targets = source->real ? BLV_TARGETS_REAL : BLV_TARGETS_CLASSES,
+                                .recipe = blv_dataset_recipe(train)};
     if (source->labels[0] && is_train)
         options.labels = find_file(asked->data_folder, source->labels, labels, sizeof labels);
     path = find_file(asked->data_folder, path, buffer, sizeof buffer);
@@ -94,11 +96,11 @@ static blv_error read_file(const data_source *source, const char *path,
 
 /* A file of its own, unless there is none; cut to a part of it when a size is given. */
 static blv_error read_part(const data_source *source, const char *path, double size,
-                           const blv_problem_options *options, blv_dataset **set,
-                           blv_message *why) {
+                           const blv_dataset *train, const blv_problem_options *options,
+                           blv_dataset **set, blv_message *why) {
     if (!path[0])
         return BLV_OK;
-    BLV_CHECK(read_file(source, path, options, set, why));
+    BLV_CHECK(read_file(source, path, train, options, set, why));
     if (isnan(size))
         return BLV_OK;
     blv_dataset *sample;
@@ -212,9 +214,9 @@ static blv_error prepare(const data_source *s, data_sets *d, blv_message *why) {
 
 static blv_error load(const data_source *s, const char *owner, const blv_problem_options *options,
                       data_sets *d, blv_message *why) {
-    BLV_CHECK(read_file(s, s->train, options, &d->train, why));
-    BLV_CHECK(read_part(s, s->val, s->val_size, options, &d->val, why));
-    BLV_CHECK(read_part(s, s->test, s->test_size, options, &d->test, why));
+    BLV_CHECK(read_file(s, s->train, NULL, options, &d->train, why));
+    BLV_CHECK(read_part(s, s->val, s->val_size, d->train, options, &d->val, why));
+    BLV_CHECK(read_part(s, s->test, s->test_size, d->train, options, &d->test, why));
     BLV_CHECK(split(s, d, owner, why));
     return prepare(s, d, why);
 }

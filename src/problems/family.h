@@ -3,6 +3,7 @@
 #ifndef BLV_PROBLEMS_FAMILY_H
 #define BLV_PROBLEMS_FAMILY_H
 
+#include "base/precision.h"
 #include "bilevel/problem.h"
 #include "kernels/kernel_table.h"
 #include "problems/builtin_problems.h"
@@ -28,10 +29,6 @@ static inline const void *raw(const blv_vec *v) {
 static inline void *raw_mut(blv_vec *v) {
     double *f64 = blv_vec_f64_mut(v);
     return f64 ? (void *)f64 : (void *)blv_vec_f32_mut(v);
-}
-
-static inline double element(const void *data, blv_precision precision, size_t i) {
-    return precision == BLV_F64 ? ((const double *)data)[i] : (double)((const float *)data)[i];
 }
 
 /* ---- The lower level ---- */

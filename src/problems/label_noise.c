@@ -88,13 +88,6 @@ static noise_point point_at(const label_noise *p, const blv_vec *x, const model_
     return at;
 }
 
-static void set_element(void *data, blv_precision precision, size_t i, double value) {
-    if (precision == BLV_F64)
-        ((double *)data)[i] = value;
-    else
-        ((float *)data)[i] = (float)value;
-}
-
 /* ---- One row ---- */
 
 typedef struct row_rule {
@@ -121,26 +114,26 @@ static double noisy_row(void *context, size_t row, void *score, void *tangent) {
     const double *noise = r->by_label + (size_t)r->label[row] * K;
     double *out = r->out + row * (K + 1), s[BLV_RULE_CLASSES], joint[BLV_RULE_CLASSES];
     for (size_t k = 0; k < K; k++) {
-        s[k] = element(score, r->precision, k);
+        s[k] = blv_value_get(score, r->precision, k);
         joint[k] = s[k] + noise[k];
     }
     const double all = log_sum(K, s), stated = log_sum(K, joint);
     double p_mean = 0.0, q_mean = 0.0;
     for (size_t k = 0; k < K; k++) {
         const double p = exp(s[k] - all), q = exp(joint[k] - stated);
-        set_element(score, r->precision, k, p - q);
+        blv_value_set(score, r->precision, k, p - q);
         out[k] = exp(s[k] - stated);
         if (!tangent)
             continue;
-        const double t = element(tangent, r->precision, k);
+        const double t = blv_value_get(tangent, r->precision, k);
         p_mean += p * t;
         q_mean += q * t;
     }
     out[K] = tangent ? p_mean - q_mean : all - stated;
     for (size_t k = 0; tangent && k < K; k++) {
-        const double t = element(tangent, r->precision, k);
+        const double t = blv_value_get(tangent, r->precision, k);
         const double p = exp(s[k] - all), q = exp(joint[k] - stated);
-        set_element(tangent, r->precision, k, p * (t - p_mean) - q * (t - q_mean));
+        blv_value_set(tangent, r->precision, k, p * (t - p_mean) - q * (t - q_mean));
         out[k] *= t - q_mean;
     }
     return all - stated;
@@ -179,7 +172,7 @@ static double run_rows(label_noise *p, const blv_rows *set, const uint32_t *part
     blv_rows rows = *set;
     rows.weight = work->weight;
     for (size_t i = 0; i < rows.rows; i++)
-        set_element(work->weight, m->precision, i, counts(part, i, s));
+        blv_value_set(work->weight, m->precision, i, counts(part, i, s));
     double loss;
     m->kernels->sweep(&rows,
                       &(blv_sweep){.classes = K,
@@ -211,9 +204,9 @@ static void slope_to_logits(const label_noise *p, const noise_point *at, blv_vec
     const size_t K = p->model.classes, first = first_logit(p);
     void *to = raw_mut(out);
     size_t next = first;
-    set_element(to, p->model.precision, 0, ridge_part);
+    blv_value_set(to, p->model.precision, 0, ridge_part);
     if (first == 2)
-        set_element(to, p->model.precision, 1, weight_part);
+        blv_value_set(to, p->model.precision, 1, weight_part);
     for (size_t k = 0; k < K; k++) {
         const double *T = at->T + k * K, *slope = at->slope + k * K;
         double mean = 0.0;
@@ -221,7 +214,7 @@ static void slope_to_logits(const label_noise *p, const noise_point *at, blv_vec
             mean += T[l] * slope[l];
         for (size_t l = 0; l < K; l++)
             if (l != k)
-                set_element(to, p->model.precision, next++, T[l] * (slope[l] - mean));
+                blv_value_set(to, p->model.precision, next++, T[l] * (slope[l] - mean));
     }
 }
 
@@ -239,7 +232,7 @@ static double ridge_product(const label_noise *p, double ridge, const void *u, c
     double all = m->kernels->dot(p->model_dim, u, v), last = 0.0;
     for (size_t k = 0; k < K; k++) {
         const size_t at = m->train.dense ? k * d + d - 1 : (d - 1) * K + k;
-        last += element(u, m->precision, at) * element(v, m->precision, at);
+        last += blv_value_get(u, m->precision, at) * blv_value_get(v, m->precision, at);
     }
     return ridge * (all - (1.0 - intercept_share) * last);
 }
@@ -295,8 +288,8 @@ static int lower_pass(void *user, const lower_call *c) {
     blv_vec *x_part = c->gx ? c->gx : c->jv;
     fold_parts sum = {0.0, 0.0, 0.0};
     for (size_t j = 0; j < m->columns; j++)
-        set_element(work->extra, m->precision, j,
-                    j + 1 < m->columns ? at.ridge : intercept_share * at.ridge);
+        blv_value_set(work->extra, m->precision, j,
+                      j + 1 < m->columns ? at.ridge : intercept_share * at.ridge);
     for (size_t fold = 0; fold < p->setting.folds; fold++) {
         const fold_parts part = fold_lower(
             p, &at, fold, offset(p, raw(c->y), fold), offset(p, v, fold), offset(p, gy, fold),
@@ -369,7 +362,7 @@ static int project(void *user, blv_vec *x) {
         const double low = i >= first ? lowest_logit : log(i == 0 ? lowest_ridge : lowest_weight);
         const double high =
             i >= first ? highest_logit : log(i == 0 ? highest_ridge : highest_weight);
-        set_element(to, precision, i, fmin(fmax(element(to, precision, i), low), high));
+        blv_value_set(to, precision, i, fmin(fmax(blv_value_get(to, precision, i), low), high));
     }
     return 0;
 }

@@ -12,11 +12,11 @@ static double score(const blv_linear_model *m, const blv_dataset_view *v, size_t
     if (v->dense) {
         size_t first = row * v->stride;
         for (size_t j = 0; j < v->columns; j++)
-            sum += w[j] * element(v->dense, v->precision, first + j);
+            sum += w[j] * blv_value_get(v->dense, v->precision, first + j);
         return sum;
     }
     for (size_t e = v->row_start[row]; e < v->row_start[row + 1]; e++)
-        sum += w[v->column[e]] * element(v->value, v->precision, e);
+        sum += w[v->column[e]] * blv_value_get(v->value, v->precision, e);
     return sum;
 }
 

@@ -2,18 +2,15 @@
 #include "base/message.h"
 #include "problems/family.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 static double get(const separable *s, const blv_vec *v, size_t i) {
-    return element(raw(v), s->precision, i);
+    return blv_value_get(raw(v), s->precision, i);
 }
 
 static void put(const separable *s, blv_vec *v, size_t i, double value) {
-    if (v && s->precision == BLV_F64)
-        blv_vec_f64_mut(v)[i] = value;
-    else if (v)
-        blv_vec_f32_mut(v)[i] = (float)value;
+    if (v)
+        blv_value_set(raw_mut(v), s->precision, i, value);
 }
 
 /* All parts at coordinate i, for this y. */
@@ -32,9 +29,9 @@ static int upper(void *user, const blv_batch *batch, const blv_vec *x, const blv
     (void)batch;
     for (size_t i = 0; i < s->dim; i++) {
         parts p = parts_at(s, x, y, i);
-        sum += p.f;
-        put(s, fx, i, p.fx);
-        put(s, fy, i, p.fy);
+        sum += p.f.value;
+        put(s, fx, i, p.f.x);
+        put(s, fy, i, p.f.y);
     }
     if (f)
         *f = sum;
@@ -47,11 +44,11 @@ static int lower_pass(void *user, const lower_call *c) {
     for (size_t i = 0; i < s->dim; i++) {
         parts p = parts_at(s, c->x, c->y, i);
         double v = c->v ? get(s, c->v, i) : 0.0;
-        sum += p.g;
-        put(s, c->gx, i, p.gx);
-        put(s, c->gy, i, p.gy);
-        put(s, c->hv, i, p.gyy * v);
-        put(s, c->jv, i, p.gxy * v);
+        sum += p.g.value;
+        put(s, c->gx, i, p.g.x);
+        put(s, c->gy, i, p.g.y);
+        put(s, c->hv, i, p.g.yy * v);
+        put(s, c->jv, i, p.g.xy * v);
     }
     if (c->g)
         *c->g = sum;
@@ -66,7 +63,7 @@ static int diagonal(const separable *s, const blv_vec *x, const blv_vec *y, bool
     for (size_t i = 0; i < s->dim; i++) {
         parts p = parts_at(s, x, y, i);
         for (size_t j = 0; j < s->dim; j++)
-            matrix[i * s->dim + j] = i != j ? 0.0 : hessian ? p.gyy : p.gxy;
+            matrix[i * s->dim + j] = i != j ? 0.0 : hessian ? p.g.yy : p.g.xy;
     }
     return 0;
 }
@@ -96,8 +93,8 @@ static int known_phi(void *user, const blv_vec *x, double *phi, blv_vec *gradien
     for (size_t i = 0; i < s->dim; i++) {
         const double at = get(s, x, i);
         parts p = parts_of(s, at, s->best_y(at), i);
-        sum += p.f;
-        put(s, gradient, i, p.fx - p.gxy * p.fy / p.gyy);
+        sum += p.f.value;
+        put(s, gradient, i, p.f.x - p.g.xy * p.f.y / p.g.yy);
     }
     if (phi)
         *phi = sum;
@@ -135,7 +132,6 @@ blv_error separable_create(const separable *description, const blv_problem_optio
     s->arrays[0] = (blv_named_array){"a", 1, {s->dim, 0}, s->a};
     s->arrays[1] = (blv_named_array){"b", 1, {s->dim, 0}, s->b};
     s->arrays[2] = (blv_named_array){NULL, 0, {0, 0}, NULL};
-    bool bounded = isfinite(s->lo) || isfinite(s->hi);
     blv_problem_def def = {BLV_SIZED(blv_problem_def),
                            .name = s->name,
                            .dim_x = s->dim,
@@ -146,7 +142,7 @@ blv_error separable_create(const separable *description, const blv_problem_optio
                            .free_user = destroy,
                            .upper = upper,
                            LOWER_ORACLES,
-                           .project_x = bounded ? project : NULL,
+                           .project_x = s->bounded ? project : NULL,
                            .lower_hessian_matrix = lower_hessian_matrix,
                            .lower_cross_matrix = lower_cross_matrix,
                            .known_phi = known_phi,

@@ -10,15 +10,21 @@ typedef struct coordinate {
     double x, y, a, b;
 } coordinate;
 
+/* Values and derivatives there. */
 typedef struct parts {
-    double f, fx, fy;
-    double g, gx, gy, gyy, gxy;
+    struct {
+        double value, x, y;
+    } f;
+    struct {
+        double value, x, y, yy, xy;
+    } g;
 } parts;
 
 typedef struct separable {
     const char *name;
     size_t dim;
-    double lo, hi; /* X = [lo, hi]^dim; infinite: the whole space */
+    bool bounded; /* X = [lo, hi]^dim */
+    double lo, hi;
     parts (*at)(coordinate c);
     double *a, *b;                        /* one block, owned, b behind a; NULL: none */
     double (*best_y)(double x);           /* the best y for x */

@@ -39,10 +39,7 @@ static void generate(const synthetic_params *p, blv_precision precision, void *f
         for (size_t j = 0; j < columns; j++) {
             double a = blv_random_normal(&of_a, i * columns + j);
             score += a * w[j];
-            if (precision == BLV_F32)
-                ((float *)features)[i * columns + j] = (float)a;
-            else
-                ((double *)features)[i * columns + j] = a;
+            blv_value_set(features, precision, i * columns + j, a);
         }
         label[i] = score > 0.0;
     }
@@ -53,7 +50,7 @@ static blv_error make_data(const synthetic_params *p, blv_precision precision, d
                            blv_message *why) {
     static const char *const names[] = {"-1", "+1"};
     size_t rows = (size_t)p->rows, columns = (size_t)p->columns, half = rows / 2;
-    size_t real = precision == BLV_F32 ? sizeof(float) : sizeof(double);
+    size_t real = blv_value_size(precision);
     *data = (data_sets){NULL, NULL, NULL};
     char *features = malloc(rows * columns * real);
     int32_t *label = malloc(rows * sizeof *label);

@@ -9,8 +9,9 @@
 
 static const blv_param no_params[] = {PARAMS_END};
 
-/* The family of a description without parameters. */
-#define TOY(id, family_name, about, formulas)                                                      \
+/* A family without parameters: the description of a separable problem of dimension 1. */
+#define TOY(id, family_name, about, formulas, ...)                                                 \
+    static const separable id = {.name = family_name, .dim = 1, __VA_ARGS__};                      \
     static blv_error id##_create(const void *params, const blv_problem_options *options,           \
                                  blv_problem **problem, blv_message *why) {                        \
         (void)params;                                                                              \
@@ -27,86 +28,45 @@ static double same(double x) {
 /* ---- scalar-penalty: Example 1 of the minimax paper ---- */
 
 static parts penalty_at(coordinate c) {
-    const double x = c.x, y = c.y;
-    return (parts){.f = 0.5 * (y - 0.1) * (y - 0.1),
-                   .fx = 0.0,
-                   .fy = y - 0.1,
-                   .g = 0.05 * (y - 1.0) * (y - 1.0) + x * y * y,
-                   .gx = y * y,
-                   .gy = 0.1 * (y - 1.0) + 2.0 * x * y,
-                   .gyy = 0.1 + 2.0 * x,
-                   .gxy = 2.0 * y};
+    const double x = c.x, y = c.y, off = y - 0.1;
+    return (parts){.f = {0.5 * off * off, 0.0, off},
+                   .g = {0.05 * (y - 1.0) * (y - 1.0) + x * y * y, y * y,
+                         0.1 * (y - 1.0) + 2.0 * x * y, 0.1 + 2.0 * x, 2.0 * y}};
 }
 
 static double penalty_best_y(double x) {
     return 0.1 / (0.1 + 2.0 * x);
 }
 
-static const separable scalar_penalty = {.name = "scalar-penalty",
-                                         .dim = 1,
-                                         .lo = 0.0,
-                                         .hi = INFINITY,
-                                         .at = penalty_at,
-                                         .best_y = penalty_best_y,
-                                         .x_star = 0.45};
-
 TOY(scalar_penalty, "scalar-penalty",
     "one penalty to choose: x = 0.45, y = 0.1 (minimax paper, Example 1)",
-    "f = (y-0.1)^2/2\ng = 0.05 (y-1)^2 + x y^2,  x >= 0")
+    "f = (y-0.1)^2/2\ng = 0.05 (y-1)^2 + x y^2,  x >= 0", .bounded = true, .lo = 0.0,
+    .hi = INFINITY, .at = penalty_at, .best_y = penalty_best_y, .x_star = 0.45)
 
 /* ---- parabola ---- */
 
 static parts parabola_at(coordinate c) {
     const double x = c.x, y = c.y, t = x + y - 1.0;
-    return (parts){.f = x * x + y * y,
-                   .fx = 2.0 * x,
-                   .fy = 2.0 * y,
-                   .g = t * t,
-                   .gx = 2.0 * t,
-                   .gy = 2.0 * t,
-                   .gyy = 2.0,
-                   .gxy = 2.0};
+    return (parts){.f = {x * x + y * y, 2.0 * x, 2.0 * y},
+                   .g = {t * t, 2.0 * t, 2.0 * t, 2.0, 2.0}};
 }
 
 static double parabola_best_y(double x) {
     return 1.0 - x;
 }
 
-static const separable parabola = {.name = "parabola",
-                                   .dim = 1,
-                                   .lo = -INFINITY,
-                                   .hi = INFINITY,
-                                   .at = parabola_at,
-                                   .best_y = parabola_best_y,
-                                   .x_star = 0.5};
-
 TOY(parabola, "parabola", "the point of a line nearest to 0: x = y = 1/2, Phi = 1/2",
-    "f = x^2 + y^2\ng = (x+y-1)^2")
+    "f = x^2 + y^2\ng = (x+y-1)^2", .at = parabola_at, .best_y = parabola_best_y, .x_star = 0.5)
 
 /* ---- saddle ---- */
 
 static parts saddle_at(coordinate c) {
     const double x = c.x, y = c.y;
-    return (parts){.f = x * x,
-                   .fx = 2.0 * x,
-                   .fy = 0.0,
-                   .g = 0.5 * y * y - x * y,
-                   .gx = -y,
-                   .gy = y - x,
-                   .gyy = 1.0,
-                   .gxy = -1.0};
+    return (parts){.f = {x * x, 2.0 * x, 0.0}, .g = {0.5 * y * y - x * y, -y, y - x, 1.0, -1.0}};
 }
 
-static const separable saddle = {.name = "saddle",
-                                 .dim = 1,
-                                 .lo = -INFINITY,
-                                 .hi = INFINITY,
-                                 .at = saddle_at,
-                                 .best_y = same,
-                                 .x_star = 0.0};
-
 TOY(saddle, "saddle", "f that ignores y, g with a saddle in (x, y): x = y = 0",
-    "f = x^2\ng = y^2/2 - x y")
+    "f = x^2\ng = y^2/2 - x y", .at = saddle_at, .best_y = same, .x_star = 0.0)
 
 /* ---- pl-sine: three local minima above a lower level that is not convex ---- */
 
@@ -114,14 +74,11 @@ static parts pl_sine_at(coordinate at) {
     const double x = at.x, y = at.y, c = cos(4.0 * y + 2.0), s = sin(4.0 * y + 2.0);
     const double sigma = 1.0 / (1.0 + exp(2.0 - 4.0 * x)); /* derivative 4 sigma (1 - sigma) */
     const double w = 4.0 * x - 2.0, t = x + y, st = sin(t), s2t = sin(2.0 * t), c2t = cos(2.0 * t);
-    return (parts){.f = c * sigma + 0.5 * log(w * w + 1.0),
-                   .fx = 4.0 * c * sigma * (1.0 - sigma) + 4.0 * w / (w * w + 1.0),
-                   .fy = -4.0 * s * sigma,
-                   .g = t * t + x * st * st,
-                   .gx = 2.0 * t + st * st + x * s2t,
-                   .gy = 2.0 * t + x * s2t,
-                   .gyy = 2.0 + 2.0 * x * c2t,
-                   .gxy = 2.0 + s2t + 2.0 * x * c2t};
+    return (parts){.f = {c * sigma + 0.5 * log(w * w + 1.0),
+                         4.0 * c * sigma * (1.0 - sigma) + 4.0 * w / (w * w + 1.0),
+                         -4.0 * s * sigma},
+                   .g = {t * t + x * st * st, 2.0 * t + st * st + x * s2t, 2.0 * t + x * s2t,
+                         2.0 + 2.0 * x * c2t, 2.0 + s2t + 2.0 * x * c2t}};
 }
 
 static double pl_sine_best_y(double x) {
@@ -130,7 +87,7 @@ static double pl_sine_best_y(double x) {
 
 static double pl_sine_slope(double x) {
     const parts p = pl_sine_at((coordinate){.x = x, .y = -x});
-    return p.fx - p.fy;
+    return p.f.x - p.f.y;
 }
 
 /* The global minimizer, a root of the derivative of f(x, -x): secant on a short interval. */
@@ -143,18 +100,12 @@ static double pl_sine_best_x(double a, double b) {
     return x;
 }
 
-static const separable pl_sine = {.name = "pl-sine",
-                                  .dim = 1,
-                                  .lo = 0.0,
-                                  .hi = 3.0,
-                                  .at = pl_sine_at,
-                                  .best_y = pl_sine_best_y,
-                                  .best_x = pl_sine_best_x};
-
 TOY(pl_sine, "pl-sine",
     "lower level not convex (PL); local minima at x = 0.38236, 1.21515 (best), 2.82964",
     "f = cos(4y+2)/(1+exp(2-4x)) + log((4x-2)^2+1)/2,  0 <= x <= 3\n"
-    "g = (x+y)^2 + x sin(x+y)^2")
+    "g = (x+y)^2 + x sin(x+y)^2",
+    .bounded = true, .lo = 0.0, .hi = 3.0, .at = pl_sine_at, .best_y = pl_sine_best_y,
+    .best_x = pl_sine_best_x)
 
 /* ---- pl-shift ---- */
 
@@ -171,14 +122,9 @@ static const blv_param pl_shift_table[] = {
 static parts pl_shift_at(coordinate c) {
     const double t = c.y - c.x, st = sin(t);
     const double slope = 2.0 * t + 3.0 * sin(2.0 * t), curve = 2.0 + 6.0 * cos(2.0 * t);
-    return (parts){.f = 0.5 * (c.x - c.a) * (c.x - c.a) + 0.5 * (c.y - c.b) * (c.y - c.b),
-                   .fx = c.x - c.a,
-                   .fy = c.y - c.b,
-                   .g = t * t + 3.0 * st * st,
-                   .gx = -slope,
-                   .gy = slope,
-                   .gyy = curve,
-                   .gxy = -curve};
+    return (parts){.f = {0.5 * (c.x - c.a) * (c.x - c.a) + 0.5 * (c.y - c.b) * (c.y - c.b),
+                         c.x - c.a, c.y - c.b},
+                   .g = {t * t + 3.0 * st * st, -slope, slope, curve, -curve}};
 }
 
 static double pl_shift_best_x(double a, double b) {
@@ -198,8 +144,6 @@ static blv_error pl_shift_create(const void *params, const blv_problem_options *
     blv_random_normals(&of_b, 0, dim, a + dim);
     const separable s = {.name = "pl-shift",
                          .dim = dim,
-                         .lo = -INFINITY,
-                         .hi = INFINITY,
                          .at = pl_shift_at,
                          .a = a,
                          .b = a + dim,

@@ -88,8 +88,7 @@ static blv_error certify(blv_solution *s, blv_run *run, bool wanted) {
     blv_error error = wanted ? blv_run_certify(run, &s->certificate) : BLV_E_ORDER;
     s->certified = error == BLV_OK;
     if (!s->certified) {
-        s->certificate =
-            (blv_certificate){NAN, NAN, NAN, NAN, NAN, NAN, false, false, false, BLV_UNKNOWN};
+        s->certificate = BLV_NO_CERTIFICATE;
         blv_explain(&s->no_certificate, error, "%s",
                     wanted ? blv_run_message(run) : "not asked for");
     }
@@ -119,8 +118,10 @@ static blv_error solve(blv_solution **solution, blv_run *run, const blv_solve_op
         return error;
     }
     copy_result(s, run);
-    measure(s, run);
     blv_error certifying = certify(s, run, !options->no_certificate);
+    if (blv_run_result(run)->outcome != s->outcome) /* the certificate says that it diverged */
+        copy_result(s, run);
+    measure(s, run);
     s->notes = copy_notes(run);
     if (!s->notes) {
         blv_solution_destroy(s);

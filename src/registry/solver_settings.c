@@ -86,6 +86,8 @@ blv_error blv_solve_configure(blv_run *run, const blv_solve_options *options, bo
     BLV_CHECK(set_int(run, "iters", options->iters));
     BLV_CHECK(set_int(run, "budget", options->budget));
     BLV_CHECK(set_int(run, "seed", options->seed));
+    if (options->no_certificate)
+        BLV_CHECK(blv_run_set(run, "certify", "never"));
     BLV_CHECK(apply_settings(run, options->settings, alone));
     if (options->x)
         BLV_CHECK(blv_run_write(run, "x", options->x));

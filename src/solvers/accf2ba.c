@@ -85,6 +85,7 @@ const blv_solver blv_solver_accf2ba = {
     .citation = "L. Chen, Y. Ma, J. Zhang, JMLR 2025 (AccF2BA)",
     .group = "first-order penalty",
     .hint = "raise L or Lg",
+    .bias = "ends where f + lambda (g - min g) is stationary: |grad Phi| of order 1/lambda is left",
     .state_size = sizeof(accf2ba),
     .params = params,
     .open = accf2ba_open,

@@ -151,6 +151,7 @@ const blv_solver blv_solver_d_tfbo = {
                 "Algorithm 1",
     .group = "tuning-free",
     .hint = "raise alpha0, beta0 and gamma0, or lower eta_x, eta_y and eta_v",
+    .bias = "y and v are solved to |gy|^2 <= c_y/T and |r|^2 <= c_v/T only",
     .uses = BLV_USES_HVP | BLV_USES_CROSS | BLV_USES_INVERSE,
     .state_size = sizeof(d_tfbo),
     .params = params,

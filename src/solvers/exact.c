@@ -140,7 +140,7 @@ static blv_flow exact_step(blv_run *run, void *state) {
     m->r_norm = s->r_norm;
     m->d_norm = r.stationarity;
     if (r.stationarity <= s->accuracy * s->first)
-        return BLV_FINISHED;
+        return blv_run_finished(run, 2.0 * s->accuracy * s->first);
     if (r.end != BLV_LBFGS_STALLED)
         return BLV_GO;
     return s->trouble != BLV_GO ? s->trouble : BLV_STUCK;

@@ -69,6 +69,7 @@ const blv_solver blv_solver_f2ba = {
     .citation = "L. Chen, Y. Ma, J. Zhang, JMLR 2025 (F2BA)",
     .group = "first-order penalty",
     .hint = "lower step_x, or raise Lg",
+    .bias = "ends where f + lambda (g - min g) is stationary: |grad Phi| of order 1/lambda is left",
     .state_size = sizeof(f2ba),
     .params = params,
     .open = f2ba_open,

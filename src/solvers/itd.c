@@ -174,6 +174,7 @@ const blv_solver blv_solver_itd = {
     .citation = "L. Franceschi, M. Donini, P. Frasconi, M. Pontil, ICML 2017 (reverse mode)",
     .group = "double-loop",
     .hint = "lower step_x, step_y or momentum",
+    .bias = "d goes back through the last K0 inner steps only: (1 - mu step_y)^K0 of it is missing",
     .uses = BLV_USES_HVP | BLV_USES_CROSS | BLV_USES_INVERSE,
     .state_size = sizeof(itd),
     .params = params,

@@ -261,6 +261,7 @@ const blv_solver blv_solver_minimaxopt = {
     .citation = "Effective bilevel optimization via minimax reformulation, Algorithms 1 and 2",
     .group = "first-order penalty",
     .hint = "lower eta0, factor_x or tau",
+    .bias = "ends where f + alpha (g - min g) is stationary: |grad Phi| of order 1/alpha is left",
     .state_size = sizeof(minimaxopt),
     .params = params,
     .open = minimaxopt_open,

@@ -143,6 +143,7 @@ static const blv_param params[] = {
 
 #define COMMON_FIELDS                                                                              \
     .hint = "lower step_x, step_y or eta",                                                         \
+    .bias = "the Neumann sum is cut off: (1 - mu eta)^Q of H^-1 fy is missing",                    \
     .uses = BLV_USES_HVP | BLV_USES_CROSS | BLV_USES_INVERSE | BLV_IS_STOCHASTIC,                  \
     .state_size = sizeof(neumann_sgd), .prepare = neumann_sgd_prepare, .step = neumann_sgd_step
 

@@ -188,6 +188,7 @@ const blv_solver blv_solver_ragd_gs = {
                 "smoothness, Algorithm 1",
     .group = "first-order penalty",
     .hint = "raise L or Lg",
+    .bias = "ends where f + lambda (g - min g) is stationary: |grad Phi| of order 1/lambda is left",
     .state_size = sizeof(ragd_gs),
     .params = params,
     .open = ragd_gs_open,

@@ -1,5 +1,6 @@
 /* The built-in solvers, in the order in which they are listed and compared, by group: a new one is
  * one line here. */
+SOLVER(auto)
 SOLVER(s_tfbo)
 SOLVER(d_tfbo)
 SOLVER(soba)

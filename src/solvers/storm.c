@@ -145,6 +145,7 @@ static const blv_param params[] = {
 
 #define COMMON_FIELDS                                                                              \
     .group = "variance-reduced", .hint = "lower step_x, step_y or eta",                            \
+    .bias = "the Neumann sum is cut off: (1 - mu eta)^Q of H^-1 fy is missing",                    \
     .uses = BLV_USES_HVP | BLV_USES_CROSS | BLV_USES_INVERSE | BLV_IS_STOCHASTIC,                  \
     .state_size = sizeof(storm), .prepare = storm_prepare, .step = storm_step
 

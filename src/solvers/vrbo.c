@@ -143,6 +143,7 @@ const blv_solver blv_solver_vrbo = {
     .citation = "J. Yang, K. Ji, Y. Liang, NeurIPS 2021, Algorithm 2",
     .group = "variance-reduced",
     .hint = "lower step_x, step_y or eta",
+    .bias = "the Neumann sum is cut off: (1 - mu eta)^Q of H^-1 fy is missing",
     .uses = BLV_USES_HVP | BLV_USES_CROSS | BLV_USES_INVERSE | BLV_IS_STOCHASTIC,
     .state_size = sizeof(vrbo),
     .params = params,

@@ -1,5 +1,6 @@
 /* Spaces: creation, what they are, and their first failure. */
 #include "base/message.h"
+#include "base/precision.h"
 #include "space/space_private.h"
 #include "space/step_checks.h"
 
@@ -69,8 +70,7 @@ size_t blv_space_vec_bytes(const blv_space *space) {
         return 0;
     if (space->ops->vec_bytes)
         return space->ops->vec_bytes(space);
-    return blv_space_local_dim(space) *
-           (space->precision == BLV_F32 ? sizeof(float) : sizeof(double));
+    return blv_space_local_dim(space) * blv_value_size(space->precision);
 }
 
 blv_error blv_space_error(const blv_space *space, blv_message *why) {

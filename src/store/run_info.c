@@ -68,6 +68,8 @@ const blv_field blv_certificate_fields[] = {
     BLV_FIELD(blv_certificate, singular, BOOL),
     BLV_FIELD(blv_certificate, tight, BOOL),
     BLV_FIELD_WORD("minimum", blv_certificate, minimum, answer_words),
+    BLV_FIELD(blv_certificate, start_phi, REAL),
+    BLV_FIELD(blv_certificate, above_start, BOOL),
     {0}};
 
 const char *blv_run_status_word(blv_run_status status) {

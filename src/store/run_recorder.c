@@ -1,6 +1,7 @@
 #include "store/run_recorder.h"
 
 #include "base/message.h"
+#include "base/text_stream.h"
 #include "store/record.h"
 #include "store/run_info.h"
 
@@ -32,15 +33,13 @@ void blv_recorder_row(blv_recorder *r, uint64_t iteration, double seconds, const
 
 /* {"fold":1, ...} in front of the rest; to be freed. */
 static char *marked(const blv_task_run *part, const char *row) {
-    size_t size = strlen(row) + 2 + part->mark_count * 100;
-    char *text = malloc(size);
-    int used = text ? snprintf(text, size, "{") : 0;
-    for (size_t i = 0; text && i < part->mark_count; i++)
-        used += snprintf(text + used, size - (size_t)used, "\"%.60s\":%.17g,", part->marks[i].name,
-                         part->marks[i].value);
-    if (text)
-        snprintf(text + used, size - (size_t)used, "%s", row + 1);
-    return text;
+    blv_text_stream text;
+    FILE *out = blv_text_open(&text);
+    for (size_t i = 0; out && i < part->mark_count; i++)
+        fprintf(out, "%c\"%.60s\":%.17g", i ? ',' : '{', part->marks[i].name, part->marks[i].value);
+    if (out)
+        fprintf(out, ",%s", row + 1);
+    return blv_text_close(&text);
 }
 
 static void take_row(void *context, const blv_progress *progress, const char *text) {

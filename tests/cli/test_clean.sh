@@ -151,7 +151,7 @@ head -1 train.csv >header_only.csv
 awk -F, -v OFS=, 'NR == 1 || $NF == 3' train.csv >one.csv
 awk -F, -v OFS=, '$NF != 3' val.csv >without.csv
 awk -F, -v OFS=, 'NR == 5 { $NF = "ten" } { print }' val.csv >unknown.csv
-awk -F, -v OFS=, 'NR == 5 { $7 = "nan" } { print }' train.csv >nan.csv
+awk -F, -v OFS=, 'NR == 5 { $7 = "inf" } { print }' train.csv >inf.csv
 cut -d, -f2-65 val.csv >narrow.csv
 sed '1s/x3/y3/' val.csv >renamed.csv
 head -8 val.csv >few.csv
@@ -163,9 +163,9 @@ refuse "no label column 'kind'" noisy.csv --val val.csv --label kind
 refuse "one.csv: one class only ('3')" one.csv --val val.csv
 refuse "without.csv: no row of class '3', which noisy.csv has" noisy.csv --val without.csv
 refuse "unknown.csv: row 3 has class 'ten'" noisy.csv --val unknown.csv
-refuse "nan.csv: line 5, column 7 of 65 (x6): expected a finite number, found 'nan'" nan.csv --val val.csv
-refuse "narrow.csv: 63 features; expected 64 as in noisy.csv" noisy.csv --val narrow.csv
-refuse "renamed.csv: feature 3 is 'y3'" noisy.csv --val renamed.csv
+refuse "inf.csv: line 5, column 7 of 65 (x6): expected a finite number, found 'inf'" inf.csv --val val.csv
+refuse "narrow.csv: there is no column" noisy.csv --val narrow.csv
+refuse "renamed.csv: there is no column 'x3'" noisy.csv --val renamed.csv
 refuse "header_only.csv" header_only.csv --val val.csv
 refuse "empty.csv" empty.csv --val val.csv
 refuse "empty.csv" noisy.csv --val empty.csv

@@ -4,7 +4,7 @@
 quadratic="quadratic --problem-set dx=3 --problem-set dy=2"
 
 # shellcheck disable=SC2086
-run 0 solve $quadratic --iters 10 --start random --out first.npz --json
+run 0 solve --solver s-tfbo $quadratic --iters 10 --start random --out first.npz --json
 "$npz_tool" list first.npz | sort >listed
 printf '%s\n' "v 2" "v0 2" "x 3" "x0 3" "y 2" "y0 2" >expected
 same listed expected
@@ -14,7 +14,7 @@ same expected found
 
 # The end of one run is the start of the next
 # shellcheck disable=SC2086
-run 0 solve $quadratic --iters 0 --start first.npz --out second.npz --quiet
+run 0 solve --solver s-tfbo $quadratic --iters 0 --start first.npz --out second.npz --quiet
 for name in x y v; do
     "$npz_tool" print first.npz $name >expected
     "$npz_tool" print second.npz ${name}0 >found
@@ -23,7 +23,7 @@ done
 
 # Without --start everything starts at zero
 # shellcheck disable=SC2086
-run 0 solve $quadratic --iters 1 --out zero.npz --quiet
+run 0 solve --solver s-tfbo $quadratic --iters 1 --out zero.npz --quiet
 for name in x0 y0 v0; do
     "$npz_tool" print zero.npz $name | grep -qv '^0$' && fail "$case_name: $name is not zero"
 done
@@ -33,7 +33,7 @@ bad_start() {
     words=$1
     file=$2
     # shellcheck disable=SC2086
-    refused "$words" solve $quadratic --iters 10 --start "$file" --out never.npz
+    refused "$words" solve --solver s-tfbo $quadratic --iters 10 --start "$file" --out never.npz
     [ ! -e never.npz ] || fail "$case_name: wrote never.npz"
 }
 "$npz_tool" write long.npz x=1,2,3,4
@@ -51,11 +51,11 @@ bad_start "text.npz" text.npz
 bad_start "missing.npz" missing.npz
 "$npz_tool" write large.npz x=1e300,0,0
 # shellcheck disable=SC2086
-refused "array x: entry 0" solve $quadratic --precision f32 --start large.npz
+refused "array x: entry 0" solve --solver s-tfbo $quadratic --precision f32 --start large.npz
 # A start without x or y leaves them at zero
 "$npz_tool" write part.npz y=1,2
 # shellcheck disable=SC2086
-run 0 solve $quadratic --iters 0 --start part.npz --out part_out.npz --quiet
+run 0 solve --solver s-tfbo $quadratic --iters 0 --start part.npz --out part_out.npz --quiet
 "$npz_tool" print part_out.npz y0 >found
 printf '1\n2\n' >expected
 same expected found
@@ -73,20 +73,20 @@ done
 # Output that cannot be written is refused before the run
 mkdir taken.npz
 # shellcheck disable=SC2086
-refused "taken.npz" solve $quadratic --iters 10 --out taken.npz
+refused "taken.npz" solve --solver s-tfbo $quadratic --iters 10 --out taken.npz
 # shellcheck disable=SC2086
-refused "nowhere/out.npz" solve $quadratic --iters 10 --out nowhere/out.npz
+refused "nowhere/out.npz" solve --solver s-tfbo $quadratic --iters 10 --out nowhere/out.npz
 # shellcheck disable=SC2086
-refused "nowhere/trace" solve $quadratic --iters 10 --trace nowhere/trace
+refused "nowhere/trace" solve --solver s-tfbo $quadratic --iters 10 --trace nowhere/trace
 # What was there stays when a run is refused
 cp first.npz kept.npz
 # shellcheck disable=SC2086
-refused "alpha0" solve $quadratic --set alpha0=x --out kept.npz
+refused "alpha0" solve --solver s-tfbo $quadratic --set alpha0=x --out kept.npz
 same first.npz kept.npz
 
 # The trace
 # shellcheck disable=SC2086
-run 0 solve $quadratic --iters 20 --every 5 --trace trace.jsonl --json
+run 0 solve --solver s-tfbo $quadratic --iters 20 --every 5 --trace trace.jsonl --json
 "$json_get" --lines trace.jsonl iteration >found || fail "$case_name: the trace is not JSON lines"
 printf '%s\n' 0 5 10 15 20 >expected
 same found expected
@@ -96,7 +96,7 @@ done
 # A trace that cannot be written to its end: the result is still shown
 if [ -w /dev/full ]; then
     # shellcheck disable=SC2086
-    run 2 solve $quadratic --iters 20 --trace /dev/full --json
+    run 2 solve --solver s-tfbo $quadratic --iters 20 --trace /dev/full --json
     json 20 iterations
     err_has "/dev/full"
 fi
@@ -112,7 +112,7 @@ json "[2, 3]" arrays C
 refused "nowhere/out.npz" problems quadratic --out nowhere/out.npz
 
 # Where a mapped file is cut under the command the system sends SIGBUS: a message and exit code 2
-"$bilevel" solve pl-shift --iters 1e12 --tol 0 --no-store --quiet --out never.npz >out 2>err &
+"$bilevel" solve --solver s-tfbo pl-shift --iters 1e12 --tol 0 --no-store --quiet --out never.npz >out 2>err &
 pid=$!
 sleep 0.5
 kill -BUS $pid

@@ -130,7 +130,7 @@ run 0 plot 1 2 3 --y step_x -o step.svg
 err_has "run 3 (exact) has no step_x and is left out"
 [ "$(grep -c 'id="gnuplot_plot_' step.svg)" -eq 2 ] || fail "$case_name: not two curves"
 printf '1 1:1 2:2\n0 1:0 2:1\n1 1:3 2:1\n0 1:-1 2:2\n1 1:1\n0 2:1\n1 1:2\n0 2:3\n' >a.svm
-run 0 solve l2reg --problem-set train=a.svm --iters 20 --every 5 --set iterates=on --quiet
+run 0 solve --solver s-tfbo l2reg --problem-set train=a.svm --iters 20 --every 5 --set iterates=on --quiet
 recorded 7 --y accuracy -o accuracy.svg
 grep -qE "accuracy on the (validation|test) rows" accuracy.svg || fail "$case_name: no label"
 grep -q "^set logscale" script && fail "$case_name: an accuracy on a logarithmic axis"

@@ -117,7 +117,7 @@ same found expected
 # ---- Seeds, several problems, accuracy, notes
 printf '1 1:1 2:2\n0 1:0 2:1\n1 1:3 2:1\n0 1:-1 2:2\n1 1:1\n0 2:1\n1 1:2\n0 2:3\n' >a.svm
 for seed in 1 2; do
-    run 0 solve l2reg --problem-set train=a.svm --iters 20 --every 5 --seed $seed --quiet
+    run 0 solve --solver s-tfbo l2reg --problem-set train=a.svm --iters 20 --every 5 --seed $seed --quiet
 done
 [ "$figures" -eq 0 ] && plots=--no-plots || plots=
 # shellcheck disable=SC2086

@@ -30,7 +30,7 @@ rows_of() {
 # straight ARGUMENT...: the run that is never stopped
 straight() {
     began=$(date +%s%N)
-    run 0 solve "$@" --out straight.npz --trace straight.trace --no-store --json
+    run 0 solve --solver s-tfbo "$@" --out straight.npz --trace straight.trace --no-store --json
     milliseconds=$((($(date +%s%N) - began) / 1000000 + 1))
     figures out >straight.figures
     rows_of straight.trace >straight.rows
@@ -47,7 +47,7 @@ wait_and_kill() {
 # stopped ARGUMENT...: as with Ctrl-C, once it has a checkpoint, or has ended; prints its number
 stopped() {
     before=$(newest)
-    "$bilevel" solve "$@" --checkpoint 0.005 --quiet 2>err &
+    "$bilevel" solve --solver s-tfbo "$@" --checkpoint 0.005 --quiet 2>err &
     process=$!
     while kill -0 $process 2>/dev/null; do
         id=$(newest)
@@ -66,7 +66,7 @@ stopped() {
 killed() {
     rm -f out.npz out.trace
     before=$(newest)
-    "$bilevel" solve "$@" --out out.npz --trace out.trace --checkpoint 0.005 --quiet 2>err &
+    "$bilevel" solve --solver s-tfbo "$@" --out out.npz --trace out.trace --checkpoint 0.005 --quiet 2>err &
     wait_and_kill $!
     id=$(newest)
     [ "$id" = "$before" ] && return # before it began
@@ -91,7 +91,7 @@ killed() {
 
 # iterations_for ARGUMENT...: how many take about a tenth of a second here
 iterations_for() {
-    "$bilevel" solve "$@" --iters 2000 --no-store --json >out 2>err
+    "$bilevel" solve --solver s-tfbo "$@" --iters 2000 --no-store --json >out 2>err
     "$json_get" out seconds | awk '{ n = int(200 / ($1 + 1e-9)); print n < 1000 ? 1000 : n }'
 }
 
@@ -143,7 +143,7 @@ json stalled status
 run 0 resume "$id" --quiet
 [ ! -s out ] || fail "$case_name: not quiet"
 "$npz_tool" write far.npz x=1e308 y=1e308
-run 1 solve parabola --start far.npz --quiet
+run 1 solve --solver s-tfbo parabola --start far.npz --quiet
 refused "has failed: diverged" resume "$(newest)"
 refused "there is no run 9999" resume 9999
 refused "no run is named" resume
@@ -152,7 +152,7 @@ refused "'x': expected the number of a run" resume x
 # ---- Ctrl-C, then on
 # shellcheck disable=SC2086
 set -- $sum --batch 7 --iters "$(iterations_for $sum --batch 7)"
-run 0 solve "$@" --no-store --json
+run 0 solve --solver s-tfbo "$@" --no-store --json
 "$json_get" out x >expected_x
 id=$(stopped "$@")
 run 0 resume "$id" --json
@@ -162,7 +162,7 @@ same found expected_x
 
 # ---- No checkpoint: from the start, the same all the same
 rm -f trace
-"$helpers/with_signals" trace int "$bilevel" solve "$@" --trace trace --json >out 2>err
+"$helpers/with_signals" trace int "$bilevel" solve --solver s-tfbo "$@" --trace trace --json >out 2>err
 json stopped status
 run 0 resume "$(newest)" --json
 err_has "has no checkpoint: it starts again"
@@ -203,20 +203,20 @@ same found expected_x
 run 0 solve quadratic --solver soba --iters 200 --quiet
 refused "has no checkpoint to resume from" resume "$(newest)" --iters 500
 # A tolerance that is met ends it, and nothing is left to go on from
-run 0 solve parabola --tol 1e-6 --checkpoint 60 --quiet
+run 0 solve --solver s-tfbo parabola --tol 1e-6 --checkpoint 60 --quiet
 "$sql" .runs.db "SELECT count(*) FROM attachment WHERE run = $(newest)" >found
 echo 0 >expected
 same found expected
 
 # ---- The checkpoint as a file
-run 0 solve quadratic --iters 100 --checkpoint 60 --quiet
+run 0 solve --solver s-tfbo quadratic --iters 100 --checkpoint 60 --quiet
 id=$(newest)
 run 0 runs export "$id" --checkpoint state.npz
 "$npz_tool" print state.npz vector/x >found
 "$json_get" "run-$id.json" result x '*' | awk '{ printf "%.17g\n", $1 }' >expected
 awk '{ printf "%.17g\n", $1 }' found >given
 same given expected
-run 0 solve quadratic --iters 1 --quiet
+run 0 solve --solver s-tfbo quadratic --iters 1 --quiet
 id=$(newest)
 refused "has no checkpoint" runs export "$id" --checkpoint none.npz
 [ ! -e none.npz ] && [ ! -e "run-$id.csv" ] || fail "$case_name: wrote a file"
@@ -249,7 +249,7 @@ refused "is one of 'bilevel bench'" resume "$id"
 # ---- A full disk: the checkpoint before is as it was, the run goes on, and so does the next one
 large="quadratic --problem-set dx=1000 --problem-set dy=4 --solver soba --iters 300"
 # shellcheck disable=SC2086
-run 0 solve $large --no-store --json
+run 0 solve --solver s-tfbo $large --no-store --json
 "$json_get" out phi >expected_phi
 
 # expect_full CODE: of a run whose checkpoints did not fit, in out and err
@@ -276,7 +276,7 @@ case_name="file that may not grow"
 (
     ulimit -f 200
     # shellcheck disable=SC2086
-    "$bilevel" solve $large --checkpoint 0.0001 --store small.db --json
+    "$bilevel" solve --solver s-tfbo $large --checkpoint 0.0001 --store small.db --json
 ) >out 2>err
 expect_full $?
 expect_resumed small.db

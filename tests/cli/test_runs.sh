@@ -32,13 +32,13 @@ refused "there is no run store at" resume 1
 
 # ---- What is kept
 # shellcheck disable=SC2086
-run 0 solve $quadratic --iters 40 --every 10 --set alpha0=2 --seed 7 --precision f32 --json
+run 0 solve --solver s-tfbo $quadratic --iters 40 --every 10 --set alpha0=2 --seed 7 --precision f32 --json
 err_empty
 json 1 run
 cp out solved
 is solve 1 kind
 is finished 1 status
-is '["bilevel solve", "quadratic", "--problem-set", "dx=5", "--problem-set", "dy=4", "--iters", "40", "--every", "10", "--set", "alpha0=2", "--seed", "7", "--precision", "f32", "--json"]' 1 command
+is '["bilevel solve", "--solver", "s-tfbo", "quadratic", "--problem-set", "dx=5", "--problem-set", "dy=4", "--iters", "40", "--every", "10", "--set", "alpha0=2", "--seed", "7", "--precision", "f32", "--json"]' 1 command
 is quadratic 1 problem
 is 5 1 problem_parameters dx
 is 5 1 dim_x
@@ -64,20 +64,20 @@ whole .runs.db
 
 # The text says where it is
 # shellcheck disable=SC2086
-run 0 solve $quadratic --iters 5
+run 0 solve --solver s-tfbo $quadratic --iters 5
 out_has "Stored as run 2"
 # Data of a file have a fingerprint as well, that of another file is another
 printf '1 1:1 2:2\n0 1:0 2:1\n1 1:3 2:1\n0 1:-1 2:2\n1 1:1\n0 2:1\n' >a.svm
 sed 's/3/4/' a.svm >b.svm
 for file in a b a; do
-    run 0 solve l2reg --problem-set train=$file.svm --iters 3 --quiet
+    run 0 solve --solver s-tfbo l2reg --problem-set train=$file.svm --iters 3 --quiet
 done
 [ "$(field 3 fingerprint)" = "$(field 5 fingerprint)" ] || fail "same data, other fingerprint"
 [ "$(field 3 fingerprint)" != "$(field 4 fingerprint)" ] || fail "other data, same fingerprint"
 
 # ---- Rows: as many as the trace has when rows were asked for, else few
 # shellcheck disable=SC2086
-run 0 solve $quadratic --iters 1000 --every 1 --trace trace --quiet
+run 0 solve --solver s-tfbo $quadratic --iters 1000 --every 1 --trace trace --quiet
 is 1001 6 rows
 run 0 runs export 6 --out traced
 err_empty
@@ -95,11 +95,11 @@ same found expected
 echo 6 >expected
 same found expected
 # shellcheck disable=SC2086
-run 0 solve $quadratic --iters 20000 --quiet
+run 0 solve --solver s-tfbo $quadratic --iters 20000 --quiet
 [ "$(field 7 rows)" -gt 2 ] && [ "$(field 7 rows)" -lt 400 ] || fail "$(field 7 rows) rows"
 # Iterates become columns
 # shellcheck disable=SC2086
-run 0 solve $quadratic --iters 2 --every 1 --set iterates=on --quiet
+run 0 solve --solver s-tfbo $quadratic --iters 2 --every 1 --set iterates=on --quiet
 run 0 runs export 8
 head -n 1 run-8.csv | grep -qF ',x[0],x[1],x[2],x[3],x[4],y[0],' || fail "no columns of x"
 awk -F, '{ print NF }' run-8.csv | sort -u | wc -l >found
@@ -131,7 +131,7 @@ refused "there is no run 99" runs rm 99
 refused "no run is named" runs show
 refused "one run at a time" runs export 1 2
 run 0 runs show 1 2
-out_has "bilevel solve quadratic --problem-set dx=5"
+out_has "bilevel solve --solver s-tfbo quadratic --problem-set dx=5"
 out_has "Solver parameters"
 out_has "alpha0 = 2"
 
@@ -145,26 +145,26 @@ refused "there is no run 2" runs show 2
 echo 0 >expected
 same found expected
 # shellcheck disable=SC2086
-run 0 solve $quadratic --iters 1 --json
+run 0 solve --solver s-tfbo $quadratic --iters 1 --json
 json 9 run # numbers are not used again
 
 # ---- How runs end
 "$npz_tool" write far.npz x=1e308 y=1e308
-run 1 solve parabola --start far.npz --iters 10 --quiet
+run 1 solve --solver s-tfbo parabola --start far.npz --iters 10 --quiet
 is failed 10 status
 is diverged 10 outcome
 run 0 solve quadratic --solver s-tfbo,soba --iters 5 --quiet
 is s-tfbo 11 solver
 is soba 12 solver
 # Refused before it began: not a run
-refused "alpha0" solve quadratic --set alpha0=x
+refused "alpha0" solve --solver s-tfbo quadratic --set alpha0=x
 refused "there is no run 13" runs show 13
 
 # ---- Which store
 (
     unset BILEVEL_STORE
-    XDG_STATE_HOME=$PWD/state "$bilevel" solve parabola --iters 1 --quiet
-    HOME=$PWD/home "$bilevel" solve parabola --iters 1 --quiet
+    XDG_STATE_HOME=$PWD/state "$bilevel" solve --solver s-tfbo parabola --iters 1 --quiet
+    HOME=$PWD/home "$bilevel" solve --solver s-tfbo parabola --iters 1 --quiet
 ) >out 2>err
 case_name="usual store"
 err_empty
@@ -172,36 +172,36 @@ whole state/bilevel/runs.db
 whole home/.local/state/bilevel/runs.db
 (
     unset BILEVEL_STORE XDG_STATE_HOME
-    HOME=$PWD/trace "$bilevel" solve parabola --iters 1 --json # a file, not a folder
+    HOME=$PWD/trace "$bilevel" solve --solver s-tfbo parabola --iters 1 --json # a file, not a folder
 ) >out 2>err || fail "a store that cannot be made stops the run"
 case_name="no usual store"
 err_has "the run is not stored"
 json null run
 (
     unset BILEVEL_STORE
-    XDG_STATE_HOME=$PWD/trace "$bilevel" solve parabola --iters 1 --checkpoint 1 --quiet
+    XDG_STATE_HOME=$PWD/trace "$bilevel" solve --solver s-tfbo parabola --iters 1 --checkpoint 1 --quiet
 ) >out 2>err && fail "checkpoints without a store"
 err_has "checkpoints are kept in the run store"
-run 0 solve parabola --iters 1 --store other.db --json
+run 0 solve --solver s-tfbo parabola --iters 1 --store other.db --json
 json 1 run
-run 0 solve parabola --iters 1 --store other.db --quiet
+run 0 solve --solver s-tfbo parabola --iters 1 --store other.db --quiet
 run 0 runs --store other.db --json
 json 2 '#'
-run 0 solve parabola --iters 1 --no-store --json
+run 0 solve --solver s-tfbo parabola --iters 1 --no-store --json
 json null run
-BILEVEL_STORE=none "$bilevel" solve parabola --iters 1 --json >out 2>err || fail "BILEVEL_STORE=none"
+BILEVEL_STORE=none "$bilevel" solve --solver s-tfbo parabola --iters 1 --json >out 2>err || fail "BILEVEL_STORE=none"
 json null run
-refused "one of the two" solve parabola --store a --no-store
-refused "--checkpoint needs the store" solve parabola --checkpoint 1 --no-store
-refused "--checkpoint '0'" solve parabola --checkpoint 0
-refused "no/such.db" solve parabola --iters 1 --store no/such.db
+refused "one of the two" solve --solver s-tfbo parabola --store a --no-store
+refused "--checkpoint needs the store" solve --solver s-tfbo parabola --checkpoint 1 --no-store
+refused "--checkpoint '0'" solve --solver s-tfbo parabola --checkpoint 0
+refused "no/such.db" solve --solver s-tfbo parabola --iters 1 --store no/such.db
 
 # ---- Files that are no store, damaged or newer
 bad_store() {
     words=$1
     file=$2
     cp "$file" before
-    refused "$words" solve parabola --iters 1 --store "$file"
+    refused "$words" solve --solver s-tfbo parabola --iters 1 --store "$file"
     refused "$words" runs --store "$file"
     refused "$words" resume 1 --store "$file"
     same before "$file"
@@ -218,14 +218,14 @@ size=$(wc -c <torn.db)
 dd if=/dev/zero of=torn.db bs=4096 seek=1 count=$((size / 4096 - 1)) conv=notrunc 2>/dev/null
 run 2 runs --store torn.db
 err_has "torn.db: it is damaged"
-run 2 solve parabola --iters 3 --store torn.db --json
+run 2 solve --solver s-tfbo parabola --iters 3 --store torn.db --json
 err_has "torn.db: it is damaged"
 json 3 iterations # the run itself went well
 
 # ---- Several processes at once
 for i in 1 2 3 4 5 6 7 8; do
     # shellcheck disable=SC2086
-    "$bilevel" solve $quadratic --iters 200 --every 10 --store shared.db --quiet 2>err.$i &
+    "$bilevel" solve --solver s-tfbo $quadratic --iters 200 --every 10 --store shared.db --quiet 2>err.$i &
 done
 wait
 cat err.? >err
@@ -239,7 +239,7 @@ same found expected
 whole shared.db
 
 # ---- Under way, stopped, killed
-long="solve quadratic --problem-set dx=300 --problem-set dy=300 --iters 1e15 --every 100"
+long="solve --solver s-tfbo quadratic --problem-set dx=300 --problem-set dy=300 --iters 1e15 --every 100"
 # shellcheck disable=SC2086
 "$bilevel" $long --store live.db --quiet &
 process=$!
@@ -278,11 +278,11 @@ run 0 runs rm 1 --force --store live.db
 
 # ---- A store that may not grow
 # shellcheck disable=SC2086
-run 0 solve $quadratic --iters 10 --store small.db --quiet
+run 0 solve --solver s-tfbo $quadratic --iters 10 --store small.db --quiet
 (
     ulimit -f 200 # blocks of 512 bytes
     # shellcheck disable=SC2086
-    "$bilevel" solve $quadratic --iters 3000 --every 1 --store small.db --json
+    "$bilevel" solve --solver s-tfbo $quadratic --iters 3000 --every 1 --store small.db --json
 ) >out 2>err
 code=$?
 case_name="full disk"
@@ -298,7 +298,7 @@ json finished 0 status
 (
     ulimit -f 1
     # shellcheck disable=SC2086
-    "$bilevel" solve $quadratic --iters 10 --store small.db --json
+    "$bilevel" solve --solver s-tfbo $quadratic --iters 10 --store small.db --json
 ) >out 2>err && fail "a store that cannot be opened"
 [ ! -s out ] || fail "ran without the store that was asked for"
 err_has "small.db"

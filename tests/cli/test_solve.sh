@@ -1,7 +1,7 @@
 # solve: summary, JSON, limits, exit codes.
 . "$(dirname "$0")/lib.sh"
 
-run 0 solve quadratic --problem-set dx=6 --problem-set dy=4 --iters 10
+run 0 solve --solver s-tfbo quadratic --problem-set dx=6 --problem-set dy=4 --iters 10
 err_empty
 for words in "quadratic" "dimension 6 in x and 4 in y" "s-tfbo" "iterations: " "Memory" \
     "Oracle calls" "Phi(x)" "|grad Phi(x)|" "inner residual" "known solution" "alpha0 = " \
@@ -11,11 +11,11 @@ done
 if grep -q "$(printf '\033')" out; then
     fail "$case_name: colours in a file"
 fi
-run 0 solve parabola --iters 10 --quiet
+run 0 solve --solver s-tfbo parabola --iters 10 --quiet
 err_empty
 [ ! -s out ] || fail "$case_name: not quiet"
 
-run 0 solve quadratic --problem-set dx=6 --problem-set dy=4 --iters 10 --json
+run 0 solve --solver s-tfbo quadratic --problem-set dx=6 --problem-set dy=4 --iters 10 --json
 err_empty
 json quadratic problem
 json s-tfbo solver
@@ -39,32 +39,32 @@ for keys in "message" "seconds" "memory_bytes" "counts f_grad" "counts g_grad" "
 done
 [ "$(wc -l <out)" -eq 1 ] || fail "$case_name: more than one line on stdout"
 
-run 0 solve parabola --set alpha0=2.5 --set beta0=3 --set beta0=0.5 --iters 3 --iters 4 --json
+run 0 solve --solver s-tfbo parabola --set alpha0=2.5 --set beta0=3 --set beta0=0.5 --iters 3 --iters 4 --json
 json 2.5 parameters alpha0
 json 0.5 parameters beta0
 json 4 iterations
 
 # An option that has no name of its own here
-run 0 solve parabola --set certify=on --iters 3 --json
+run 0 solve --solver s-tfbo parabola --set certify=on --iters 3 --json
 json on options certify
 
-run 0 solve parabola --tol 1e-8 --json
+run 0 solve --solver s-tfbo parabola --tol 1e-8 --json
 json converged status
 json_near 0.5 1e-6 phi
 json_near 0.5 1e-4 x 0
 json_near 0 1e-4 distance_to_solution x
-run 0 solve parabola --target 0.6 --every 1 --json
+run 0 solve --solver s-tfbo parabola --target 0.6 --every 1 --json
 json target status
-run 0 solve quadratic --budget 1000 --json
+run 0 solve --solver s-tfbo quadratic --budget 1000 --json
 json budget status
-run 0 solve quadratic --problem-set dx=300 --problem-set dy=300 --seconds 0.05 --json
+run 0 solve --solver s-tfbo quadratic --problem-set dx=300 --problem-set dy=300 --seconds 0.05 --json
 json seconds status
 run 0 solve parabola --solver exact --tol 1e-9 --json
 json exact solver
 json_near 0.5 1e-6 phi
 
 # Long vectors are not printed
-run 0 solve quadratic --problem-set dx=1001 --problem-set dy=3 --iters 1 --json
+run 0 solve --solver s-tfbo quadratic --problem-set dx=1001 --problem-set dy=3 --iters 1 --json
 json 1001 dim_x
 json 3 y '#'
 if "$json_get" out x >value 2>/dev/null; then
@@ -72,25 +72,25 @@ if "$json_get" out x >value 2>/dev/null; then
 fi
 
 # The same bits from the same seed, others from another, whatever the threads
-run 0 solve quadratic --iters 20 --start random --seed 5 --threads 1 --json
+run 0 solve --solver s-tfbo quadratic --iters 20 --start random --seed 5 --threads 1 --json
 "$json_get" out x >first
-run 0 solve quadratic --iters 20 --start random --seed 5 --threads 2 --json
+run 0 solve --solver s-tfbo quadratic --iters 20 --start random --seed 5 --threads 2 --json
 "$json_get" out x >second
 same first second
-run 0 solve quadratic --iters 20 --start random --seed 6 --json
+run 0 solve --solver s-tfbo quadratic --iters 20 --start random --seed 6 --json
 "$json_get" out x >second
 cmp -s first second && fail "$case_name: the seed changes nothing"
 
-run 0 solve parabola --precision f32 --iters 5 --json
+run 0 solve --solver s-tfbo parabola --precision f32 --iters 5 --json
 json f32 precision
 
 # A start at which the functions overflow: diverged, and the report is still complete
 "$npz_tool" write far.npz x=1e308 y=1e308 || fail "npz_tool"
-run 1 solve parabola --start far.npz --iters 10 --json
+run 1 solve --solver s-tfbo parabola --start far.npz --iters 10 --json
 json diverged status
 json null phi
 err_has "diverged"
-run 1 solve parabola --start far.npz --iters 10
+run 1 solve --solver s-tfbo parabola --start far.npz --iters 10
 out_has "diverged"
 out_has "No certificate"
 err_has "diverged"

@@ -181,7 +181,7 @@ refuse() {
 sed 's/,yes$/,maybe/' val.csv >unknown.csv
 grep -v ',no$' val.csv >without.csv
 cut -d, -f2- val.csv >narrow.csv
-sed '3s/^[^,]*/nan/' train.csv >nan.csv
+sed '3s/^[^,]*/inf/' train.csv >inf.csv
 grep -v ',no$' train.csv >one.csv
 head -4 val.csv >few.csv
 : >empty.csv
@@ -192,8 +192,8 @@ refuse "no label column 'sort'" train.csv --label sort
 refuse "one class only ('yes')" one.csv --val val.csv
 refuse "has class 'maybe'" train.csv --val unknown.csv
 refuse "without.csv: no row of class 'no', which train.csv has" train.csv --val without.csv
-refuse "narrow.csv: 29 features; expected 30 as in train.csv" train.csv --val narrow.csv
-refuse "nan.csv: line 3, column 1 of 31 (f0): expected a finite number, found 'nan'" nan.csv
+refuse "narrow.csv: there is no column" train.csv --val narrow.csv
+refuse "inf.csv: line 3, column 1 of 31 (f0): expected a finite number, found 'inf'" inf.csv
 refuse "empty.csv" empty.csv
 refuse "few.csv: 3 validation rows are too few" train.csv --val few.csv
 refuse "short, line 30: fewer lines than features" train.csv --val val.csv --penalty groups:short

@@ -26,44 +26,44 @@ refused "did you mean 'solve'" slove parabola
 refused "there is no command" entirely-different
 refused "no problem is named" solve
 refused "no problem is named" check
-refused "too many" solve parabola parabola
+refused "too many" solve --solver s-tfbo parabola parabola
 refused "too many" solvers s-tfbo exact
 refused "one argument too many" version now
-refused "unrecognized option" solve parabola --iterations 3
+refused "unrecognized option" solve --solver s-tfbo parabola --iterations 3
 refused "unrecognized option" solvers --yaml
 refused "unrecognized option '--sedd'; did you mean '--seed'?" check parabola --sedd 3
 refused "did you mean '--threads'" check parabola --problem-set --seedd --thraed=3
-refused "did you mean 'quadratic'" solve quadratc
+refused "did you mean 'quadratic'" solve --solver s-tfbo quadratc
 refused "did you mean 'parabola'" check parabla
 refused "did you mean 'parabola'" problems parabla
 refused "did you mean 's-tfbo'" solve parabola --solver s-tfob
 refused "did you mean 's-tfbo'" solvers s-tfob
-refused "did you mean 'alpha0'" solve parabola --set alpa0=1
-refused "did you mean 'kappa'" solve quadratic --problem-set kapa=10
+refused "did you mean 'alpha0'" solve --solver s-tfbo parabola --set alpa0=1
+refused "did you mean 'kappa'" solve --solver s-tfbo quadratic --problem-set kapa=10
 refused "did you mean 'kappa'" problems quadratic --problem-set kapa=10
-refused "KEY=VALUE" solve parabola --set alpha0
-refused "KEY=VALUE" solve parabola --set =1
-refused "KEY=VALUE" solve quadratic --problem-set kappa
+refused "KEY=VALUE" solve --solver s-tfbo parabola --set alpha0
+refused "KEY=VALUE" solve --solver s-tfbo parabola --set =1
+refused "KEY=VALUE" solve --solver s-tfbo quadratic --problem-set kappa
 refused "name of a problem" problems --problem-set kappa=3
 refused "name of a problem" problems --out instance.npz
-refused "alpha0" solve parabola --set alpha0=
-refused "alpha0" solve parabola --set alpha0=one
-refused "kappa" solve quadratic --problem-set kappa=-1
-refused "f32 or f64" solve parabola --precision f16
-refused "--threads" solve parabola --threads -1
-refused "--threads" solve parabola --threads 2x
-refused "--threads" solve parabola --threads 99999999999999999999
+refused "alpha0" solve --solver s-tfbo parabola --set alpha0=
+refused "alpha0" solve --solver s-tfbo parabola --set alpha0=one
+refused "kappa" solve --solver s-tfbo quadratic --problem-set kappa=-1
+refused "f32 or f64" solve --solver s-tfbo parabola --precision f16
+refused "--threads" solve --solver s-tfbo parabola --threads -1
+refused "--threads" solve --solver s-tfbo parabola --threads 2x
+refused "--threads" solve --solver s-tfbo parabola --threads 99999999999999999999
 refused "--seed" check parabola --seed " 1"
-refused "iters" solve parabola --iters 10x
-refused "iters" solve parabola --iters -3
-refused "seconds" solve parabola --seconds soon
-refused "budget" solve parabola --budget 0
-refused "tol" solve parabola --tol -1
-refused "target" solve parabola --target nan
-refused "seed" solve parabola --seed 0x10
-refused "batch" solve parabola --batch none
-refused "sampler" solve parabola --sampler sorted
-refused "every" solve parabola --every 0
+refused "iters" solve --solver s-tfbo parabola --iters 10x
+refused "iters" solve --solver s-tfbo parabola --iters -3
+refused "seconds" solve --solver s-tfbo parabola --seconds soon
+refused "budget" solve --solver s-tfbo parabola --budget 0
+refused "tol" solve --solver s-tfbo parabola --tol -1
+refused "target" solve --solver s-tfbo parabola --target nan
+refused "seed" solve --solver s-tfbo parabola --seed 0x10
+refused "batch" solve --solver s-tfbo parabola --batch none
+refused "sampler" solve --solver s-tfbo parabola --sampler sorted
+refused "every" solve --solver s-tfbo parabola --every 0
 
 if [ -w /dev/full ]; then
     for arguments in "solvers" "problems --json" "version" "--help" "solve --help" \

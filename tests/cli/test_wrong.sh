@@ -7,7 +7,7 @@ run 0 data split "$digits" train.csv val.csv --sizes 120,80
 run 0 tune train.csv --val val.csv --penalty one -o model.npz --no-store --quiet
 awk -F, 'NR == 1 || $NF == 3' train.csv >one.csv
 awk -F, '$NF != 3' val.csv >without.csv
-awk -F, -v OFS=, 'NR == 5 { $7 = "nan" } { print }' train.csv >nan.csv
+awk -F, -v OFS=, 'NR == 5 { $7 = "inf" } { print }' train.csv >inf.csv
 awk -F, -v OFS=, 'NR == 5 { $7 = "" } { print }' train.csv >hole.csv
 awk -F, -v OFS=, 'NR == 5 { NF = 60 } { print }' train.csv >ragged.csv
 cut -d, -f2-65 val.csv >narrow.csv
@@ -40,16 +40,16 @@ on_data="l2reg hyperclean hyperclean-nn decay-nn coreset"
 
 each "missing.csv: cannot open: No such file or directory" missing.csv
 each "train.csv: no label column 'kind'; the header has " train.csv --label kind
-each "nan.csv: line 5, column 7 of 65 (x6): expected a finite number, found 'nan'" nan.csv
-each "hole.csv: line 5, column 7 of 65 (x6): expected a " hole.csv
+each "inf.csv: line 5, column 7 of 65 (x6): expected a finite number, found 'inf'" inf.csv
+each "hole.csv: line 5, column 7 of 65 (x6): expected a " hole.csv --missing error
 each "ragged.csv: line 5" ragged.csv
 for problem in $on_data; do
     set -- solve $problem --iters 1 --out never.npz --problem-set
     wrong "missing.csv: cannot open: No such file or directory" "$@" train=missing.csv
     wrong "train.csv: no label column 'kind'" "$@" train=train.csv --problem-set label=kind
-    wrong "nan.csv: line 5, column 7 of 65 (x6): expected a finite number, found 'nan'" "$@" train=nan.csv
+    wrong "inf.csv: line 5, column 7 of 65 (x6): expected a finite number, found 'inf'" "$@" train=inf.csv
     wrong "one.csv: one class only ('3'); expected at least two" "$@" train=one.csv
-    wrong "narrow.csv: 63 features; expected 64 as in train.csv" "$@" train=train.csv \
+    wrong "narrow.csv: there is no column" "$@" train=train.csv \
         --problem-set val=narrow.csv
 done
 wrong "one.csv: one class only ('3'); expected at least two" check l2reg --problem-set train=one.csv
@@ -57,8 +57,8 @@ wrong "missing.csv: cannot open" solvers --for l2reg --problem-set train=missing
 for command in clean tune; do
     wrong "one.csv: one class only ('3')" $command one.csv --val val.csv
     wrong "without.csv: no row of class '3', which train.csv has" $command train.csv --val without.csv
-    wrong "narrow.csv: 63 features; expected 64 as in train.csv" $command train.csv --val narrow.csv
-    wrong "narrow.csv: 63 features; expected 64 as in train.csv" $command train.csv --val val.csv \
+    wrong "narrow.csv: there is no column" $command train.csv --val narrow.csv
+    wrong "narrow.csv: there is no column" $command train.csv --val val.csv \
         --test narrow.csv
 done
 wrong "one class only" data corrupt one.csv never.csv --share 0.1

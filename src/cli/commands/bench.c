@@ -107,9 +107,6 @@ static int list_suites(const char *folder, bool is_named) {
     size_t count = 0;
     char **paths = bench_suite_list(folder, &count);
     cli_expect(paths ? BLV_OK : BLV_E_MEMORY);
-    if (count == 0)
-        cli_die("there are no suites%s%s; --suites DIR names their folder", is_named ? " in " : "",
-                is_named ? folder : "");
     report_table_add(&lines, "SUITE\tRUNS\tEACH\tTITLE");
     for (size_t i = 0; i < count; i++) {
         bench_suite suite;
@@ -124,6 +121,9 @@ static int list_suites(const char *folder, bool is_named) {
         free(paths[i]);
     }
     free(paths);
+    if (count == 0)
+        cli_die("there are no suites%s%s; --suites DIR names their folder", is_named ? " in " : "",
+                is_named ? folder : "");
     cli_table_print(&lines, 0, stdout);
     puts("\nRuns: variants x solvers with settings x seeds. 'bilevel bench SUITE' runs one.");
     return CLI_DONE;
@@ -134,7 +134,7 @@ static int list_suites(const char *folder, bool is_named) {
 static blv_error open_store(void *context, blv_store **store, blv_message *why) {
     const request *asked = context;
     (void)why;
-    return cli_store_open(store, &asked->store, 0.0) == CLI_DONE ? BLV_OK : BLV_E_FILE;
+    return cli_store_try(store, &asked->store) == CLI_DONE ? BLV_OK : BLV_E_FILE;
 }
 
 static void follow(void *context, blv_run *run) {
@@ -185,6 +185,7 @@ static int run_suite(request *asked, const char *folder) {
     cli_expect(bench_results_print(&results, asked->markdown ? REPORT_AS_MARKDOWN : REPORT_AS_TEXT,
                                    stdout));
     bench_results_free(&results);
+    bench_close(&b);
     return CLI_DONE;
 }
 

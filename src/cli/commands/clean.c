@@ -372,33 +372,30 @@ static int find(const request *asked, const blv_task_sets *sets, cli_task_hooks 
     return code;
 }
 
-static int clean(request *asked, const cli_resume *resume) {
+static int clean(void *of) {
+    request *asked = of;
     cli_task_hooks task = {0};
     blv_task_sets *sets = cli_training_read(&asked->training, asked->truth);
     cli_image_check(&asked->image, sets);
     cli_part_try(asked->out, asked->clean, sets->train);
     describe(asked, &task.facts);
-    cli_task_begin(&task, "clean", request_fields, asked, &asked->training.task, resume);
+    cli_task_begin(&task, "clean", request_fields, asked, &asked->training.task);
     int code = find(asked, sets, &task);
     cli_task_close(&task);
     blv_task_sets_destroy(sets);
     return code;
 }
 
-static int run(void *asked) {
-    return clean(asked, NULL);
-}
-
 int cli_clean_resume(const cli_resume *resume) {
     static request asked;
     cli_training_restore(request_fields, &asked, &asked.training, resume);
-    return clean(&asked, resume);
+    return clean(&asked);
 }
 
 static const request defaults = {.training = CLI_TRAINING_DEFAULTS, .folds = USUAL_FOLDS};
 
 const cli_command cmd_clean = CLI_COMMAND(
-    "clean", "TRAIN", "find wrong labels in a data file", request, table, run,
+    "clean", "TRAIN", "find wrong labels in a data file", request, table, clean,
     "Find wrong labels in TRAIN, with the help of rows whose labels are right.\v"
     "Without --val a share of TRAIN replaces them, wrong labels included. Exit status: 0 "
     "done, 1 a run failed or was stopped, 2 bad usage or input.",

@@ -34,16 +34,16 @@ static blv_error take_methods(void *field, const char *text, blv_message *why) {
     const blv_selection_method **list = NULL;
     char *copy = cli_print("%s", text), *rest = copy;
     size_t count = 0;
-    for (char *word; (word = strsep(&rest, ",")); count++) {
+    blv_error error = BLV_OK;
+    for (char *word; error == BLV_OK && (word = strsep(&rest, ",")); count++) {
         list = cli_grow(list, count + 1, sizeof *list);
-        options->methods = list;
         list[count] = blv_selection_method_find(word, why);
-        if (!list[count])
-            return BLV_E_NAME;
+        error = list[count] ? BLV_OK : BLV_E_NAME;
     }
+    options->methods = list;
     options->method_count = count;
     free(copy);
-    return BLV_OK;
+    return error;
 }
 
 static const cli_argument table[] = {

@@ -215,7 +215,8 @@ static int rm(void *of) {
     const request *asked = of;
     blv_store *store = cli_store_look(&asked->store);
     for (size_t i = 0; i < asked->runs.count; i++) {
-        blv_run_info *run = cli_store_find(store, asked->runs.items[i]);
+        static blv_run_info *run; /* the command may end here */
+        run = cli_store_find(store, asked->runs.items[i]);
         if (run->status == BLV_STATUS_RUNNING && !asked->force)
             cli_die("run %" PRId64 " is under way: process %" PRId64 " on %s", run->id, run->pid,
                     run->host ? run->host : "");

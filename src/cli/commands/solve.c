@@ -42,28 +42,29 @@ static blv_error begin(void *context, blv_run *run, blv_message *why) {
     const char *solver = blv_run_solver(run)->name;
     s->run_trace = own_path(s, s->trace, solver);
     s->run_out = own_path(s, s->out, solver);
-    s->request = s->store ? cli_solve_request(s, run) : NULL;
-    s->recorder = (blv_recorder){
-        .store = s->store, .checkpoint_seconds = s->options.checkpoint_seconds, .warn = cli_note};
-    s->execution =
-        (blv_execution){.recorder = &s->recorder,
-                        .facts = {.kind = "solve",
-                                  .command_count = cli_typed.count,
-                                  .command = cli_typed.items,
-                                  .request = s->request,
-                                  .problem = instance->family->name,
-                                  .problem_parameters = s->problem_parameters,
-                                  .fingerprint = blv_problem_fingerprint(instance->problem)},
-                        .gradients_only = instance->gradients_only,
-                        .start = s->start,
-                        .loaded = &s->loaded,
-                        .is_one_of_several = s->several || s->is_one_of_several,
-                        .trace = s->run_trace,
-                        .all_rows = s->options.all_rows,
-                        .resumed = s->resumed ? s->resumed->id : 0,
-                        .resumed_iteration = s->checkpoint ? s->resumed->checkpoint_iteration : 0,
-                        .checkpoint = s->checkpoint,
-                        .checkpoint_size = s->checkpoint_size};
+    s->request = s->options.opened ? cli_solve_request(s, run) : NULL;
+    s->recorder = (blv_recorder){.store = s->options.opened,
+                                 .checkpoint_seconds = s->options.checkpoint_seconds,
+                                 .warn = cli_note};
+    s->execution = (blv_execution){
+        .recorder = &s->recorder,
+        .facts = {.kind = "solve",
+                  .command_count = cli_typed.count,
+                  .command = cli_typed.items,
+                  .request = s->request,
+                  .problem = instance->family->name,
+                  .problem_parameters = s->problem_parameters,
+                  .fingerprint = blv_problem_fingerprint(instance->problem)},
+        .gradients_only = instance->gradients_only,
+        .start = s->start,
+        .loaded = &s->loaded,
+        .is_one_of_several = s->several || s->is_one_of_several,
+        .trace = s->run_trace,
+        .all_rows = s->options.all_rows,
+        .resumed = s->options.resumed ? s->options.resumed->id : 0,
+        .resumed_iteration = s->checkpoint ? s->options.resumed->checkpoint_iteration : 0,
+        .checkpoint = s->checkpoint,
+        .checkpoint_size = s->checkpoint_size};
     if (s->several)
         cli_complain_about(solver);
     if (s->several && cli_signalled())
@@ -125,7 +126,7 @@ static void end(void *context, blv_run *run, const blv_solution *solution, blv_e
     int code = judge(s, solution, error, why), saved = save(s);
     if (s->execution.ran) /* last: what the store calls finished has its files */
         blv_execution_finish(&s->execution, saved != CLI_DONE);
-    if (s->recorder.failed && s->store_is_named)
+    if (s->recorder.failed && s->options.store_is_named)
         saved = worse(saved, CLI_REJECTED);
     s->code = worse(s->code, worse(code, saved));
     show(s);
@@ -182,8 +183,8 @@ static blv_error load(cli_solve_task *s, blv_message *why) {
     const cli_instance *instance = &s->instance;
     if (s->out)
         BLV_CHECK(blv_vectors_expect_writable(s->out, why));
-    if (s->resumed) /* as they were typed first: now files have absolute paths */
-        BLV_CHECK(blv_values_copy(&s->problem_parameters, &s->resumed->problem_parameters));
+    if (s->options.resumed) /* as they were typed first: now files have absolute paths */
+        BLV_CHECK(blv_values_copy(&s->problem_parameters, &s->options.resumed->problem_parameters));
     else
         BLV_CHECK(blv_values_of_params(&s->problem_parameters, instance->family->params,
                                        instance->params));
@@ -213,7 +214,7 @@ static const cli_argument table[] = {
     CLI_POSITION(TEXT, cli_solve_task, instance.name, "PROBLEM", "no problem is named"),
     CLI_HEADING(SOLVER),
     CLI_OPTION("solver", TEXT, cli_solve_task, solver, "NAME|NAME,NAME,...|all",
-               "solver to use (default s-tfbo; 'bilevel solvers' lists them); several, or all that "
+               "solver to use (default auto; 'bilevel solvers' lists them); several, or all that "
                "suit, are run one after the other and compared"),
     CLI_OPTION("set", SETTING, cli_solve_task, settings, "KEY=VALUE",
                "set a parameter of the solver ('bilevel solvers NAME' lists them) or an option of "
@@ -240,13 +241,9 @@ static blv_error check(void *of, blv_message *why) {
 
 static int solve(void *of) {
     cli_solve_task *task = of;
-    task->store_is_named = cli_store_is_named(&task->options.store);
     cli_instance_create(&task->instance);
-    int code = cli_store_open(&task->store, &task->options.store, task->options.checkpoint_seconds);
-    if (code == CLI_DONE)
-        code = cli_solve(task);
-    blv_store_close(task->store);
-    return code;
+    cli_task_open(&task->options);
+    return cli_solve(task);
 }
 
 static const cli_solve_task defaults = {.start = "zero", .solver = BLV_DEFAULT_SOLVER};

@@ -43,6 +43,7 @@ static blv_error check(void *of, blv_message *why) {
 static const struct {
     const char *name, *summary;
 } groups[] = {
+    {"automatic", "choose the method too"},
     {"tuning-free", "choose their own step sizes as they go"},
     {"single-loop", "take one step of every variable in an iteration"},
     {"double-loop", "take inner steps on the lower level between two steps of x"},
@@ -103,6 +104,7 @@ static void add_facts(report_table *lines, const blv_solver *solver) {
     report_table_add(lines, "stochastic\t%s", yes_or_no(solver->uses & BLV_IS_STOCHASTIC));
     report_table_add(lines, "needs an invertible d2g/dy2\t%s",
                      yes_or_no(solver->uses & BLV_USES_INVERSE));
+    report_table_add(lines, "biased\t%s", solver->bias ? solver->bias : "no");
     report_table_add(lines, "when it diverges\t%s", solver->hint ? solver->hint : "");
 }
 
@@ -228,10 +230,13 @@ static json_t *describe(const entry *e, bool with_fit) {
     static const char *const fit_words[] = {"refused", "differences", "suited", NULL};
     _Static_assert(BLV_FIT_REJECTED == 0 && BLV_FIT_DIFFERENCES == 1 && BLV_FIT_SUITED == 2,
                    "the words are in this order");
-    static const blv_field names[] = {
-        BLV_FIELD(blv_solver, name, TEXT),    BLV_FIELD(blv_solver, group, TEXT),
-        BLV_FIELD(blv_solver, summary, TEXT), BLV_FIELD(blv_solver, citation, TEXT),
-        BLV_FIELD(blv_solver, hint, TEXT),    {0}};
+    static const blv_field names[] = {BLV_FIELD(blv_solver, name, TEXT),
+                                      BLV_FIELD(blv_solver, group, TEXT),
+                                      BLV_FIELD(blv_solver, summary, TEXT),
+                                      BLV_FIELD(blv_solver, citation, TEXT),
+                                      BLV_FIELD(blv_solver, hint, TEXT),
+                                      BLV_FIELD_AS("bias", blv_solver, bias, TEXT, BLV_OPTIONAL),
+                                      {0}};
     static const blv_field fit[] = {BLV_FIELD_WORD("fit", entry, fit, fit_words),
                                     BLV_FIELD_AS("remark", entry, remark.text, CHARS, 0),
                                     {0}};

@@ -333,7 +333,8 @@ static int learn(const request *asked, const blv_task_sets *sets, const blv_feat
     return code;
 }
 
-static int tune(request *asked, const cli_resume *resume) {
+static int tune(void *of) {
+    request *asked = of;
     blv_feature_groups *groups = NULL;
     cli_task_hooks task = {.trace = asked->trace};
     blv_task_sets *sets = cli_training_read(&asked->training, NULL);
@@ -341,7 +342,7 @@ static int tune(request *asked, const cli_resume *resume) {
         cli_expect(blv_feature_groups_read(&groups, asked->groups, sets->features, &cli_why));
     cli_outputs_try(asked->out, asked->penalties);
     describe(asked, &task.facts);
-    cli_task_begin(&task, "tune", request_fields, asked, &asked->training.task, resume);
+    cli_task_begin(&task, "tune", request_fields, asked, &asked->training.task);
     int code = learn(asked, sets, groups, &task);
     cli_task_close(&task);
     blv_feature_groups_destroy(groups);
@@ -349,23 +350,19 @@ static int tune(request *asked, const cli_resume *resume) {
     return code;
 }
 
-static int run(void *asked) {
-    return tune(asked, NULL);
-}
-
 int cli_tune_resume(const cli_resume *resume) {
     static request asked;
     cli_training_restore(request_fields, &asked, &asked.training, resume);
     asked.training.task.all_rows = asked.training.task.all_rows || asked.trace;
-    return tune(&asked, resume);
+    return tune(&asked);
 }
 
 static const request defaults = {
     .training = CLI_TRAINING_DEFAULTS, .stop_share = 0.25, .range = 7.0, .patience = 2};
 
-const cli_command cmd_tune =
-    CLI_COMMAND("tune", "TRAIN", "learn a linear classifier and its penalties", request, table, run,
-                "Learn a linear classifier and its penalties, by how it does on validation rows.\v"
-                "Ctrl-C ends the run with the best penalties so far. Exit status: 0 done, 1 a run "
-                "failed, 2 bad usage or input.",
-                .defaults = &defaults, .check = check);
+const cli_command cmd_tune = CLI_COMMAND(
+    "tune", "TRAIN", "learn a linear classifier and its penalties", request, table, tune,
+    "Learn a linear classifier and its penalties, by how it does on validation rows.\v"
+    "Ctrl-C ends the run with the best penalties so far. Exit status: 0 done, 1 a run "
+    "failed, 2 bad usage or input.",
+    .defaults = &defaults, .check = check);

@@ -56,6 +56,21 @@ typedef struct score_job {
 #define PUT_SCORE(c)                                                                               \
     put_sums(job->score + (c)*BLV_BLOCK_ROWS, job->add, s0_##c, s1_##c, s2_##c, s3_##c);
 
+/* The products of one vector of columns. */
+#define ADD_SCORES(n, columns)                                                                     \
+    {                                                                                              \
+        REPEAT_##n(LOAD_WEIGHT);                                                                   \
+        x = columns(a0 + j);                                                                       \
+        REPEAT_##n(ADD_ROW_0);                                                                     \
+        x = columns(a1 + j);                                                                       \
+        REPEAT_##n(ADD_ROW_1);                                                                     \
+        x = columns(a2 + j);                                                                       \
+        REPEAT_##n(ADD_ROW_2);                                                                     \
+        x = columns(a3 + j);                                                                       \
+        REPEAT_##n(ADD_ROW_3);                                                                     \
+    }
+#define LAST_COLUMNS(a) load_first(a, job->rest)
+
 #define SCORE_KERNEL(n)                                                                            \
     OUT_OF_LINE void score_##n(const score_job *job) {                                             \
         const vec zero = {0};                                                                      \
@@ -64,28 +79,10 @@ typedef struct score_job {
         const size_t end = job->vectors * LANES;                                                   \
         REPEAT_##n(DECLARE_SCORE) vec x;                                                           \
         size_t j = 0;                                                                              \
-        for (; j < end; j += LANES, weight += (n)*LANES) {                                         \
-            REPEAT_##n(LOAD_WEIGHT);                                                               \
-            x = load(a0 + j);                                                                      \
-            REPEAT_##n(ADD_ROW_0);                                                                 \
-            x = load(a1 + j);                                                                      \
-            REPEAT_##n(ADD_ROW_1);                                                                 \
-            x = load(a2 + j);                                                                      \
-            REPEAT_##n(ADD_ROW_2);                                                                 \
-            x = load(a3 + j);                                                                      \
-            REPEAT_##n(ADD_ROW_3);                                                                 \
-        }                                                                                          \
-        if (job->has_rest) {                                                                       \
-            REPEAT_##n(LOAD_WEIGHT);                                                               \
-            x = load_first(a0 + j, job->rest);                                                     \
-            REPEAT_##n(ADD_ROW_0);                                                                 \
-            x = load_first(a1 + j, job->rest);                                                     \
-            REPEAT_##n(ADD_ROW_1);                                                                 \
-            x = load_first(a2 + j, job->rest);                                                     \
-            REPEAT_##n(ADD_ROW_2);                                                                 \
-            x = load_first(a3 + j, job->rest);                                                     \
-            REPEAT_##n(ADD_ROW_3);                                                                 \
-        }                                                                                          \
+        for (; j < end; j += LANES, weight += (n)*LANES)                                           \
+            ADD_SCORES(n, load)                                                                    \
+        if (job->has_rest)                                                                         \
+            ADD_SCORES(n, LAST_COLUMNS)                                                            \
         REPEAT_##n(PUT_SCORE);                                                                     \
     }
 
@@ -103,58 +100,49 @@ typedef struct sum_job {
     bool fresh; /* sums begin at 0 and not at what is there */
 } sum_job;
 
-#define DECLARE_SUM(c)                                                                             \
-    real *const to_##c = job->sum + (c)*job->sum_stride;                                           \
-    vec g0_##c = job->fresh ? zero : load(to_##c);
 #define DECLARE_SUMS(c)                                                                            \
-    DECLARE_SUM(c)                                                                                 \
-    vec g1_##c = job->fresh ? zero : load(to_##c + LANES);                                         \
-    vec g2_##c = job->fresh ? zero : load(to_##c + 2 * LANES);
-#define ADD_PRODUCT(c) g0_##c = multiply_add(all(factor[(c)*BLV_BLOCK_ROWS]), x0, g0_##c);
+    real *const to_##c = job->sum + (c)*job->sum_stride;                                           \
+    vec g0_##c = job->fresh ? zero : load(to_##c);                                                 \
+    vec g1_##c = job->fresh || !three ? zero : load(to_##c + LANES);                               \
+    vec g2_##c = job->fresh || !three ? zero : load(to_##c + 2 * LANES);
 #define ADD_PRODUCTS(c)                                                                            \
     {                                                                                              \
         const vec f = all(factor[(c)*BLV_BLOCK_ROWS]);                                             \
         g0_##c = multiply_add(f, x0, g0_##c);                                                      \
-        g1_##c = multiply_add(f, x1, g1_##c);                                                      \
-        g2_##c = multiply_add(f, x2, g2_##c);                                                      \
+        g1_##c = three ? multiply_add(f, x1, g1_##c) : g1_##c;                                     \
+        g2_##c = three ? multiply_add(f, x2, g2_##c) : g2_##c;                                     \
     }
-#define PUT_SUM(c) store(to_##c, g0_##c);
 #define PUT_SUMS(c)                                                                                \
-    PUT_SUM(c) store(to_##c + LANES, g1_##c);                                                      \
-    store(to_##c + 2 * LANES, g2_##c);
+    store(to_##c, g0_##c);                                                                         \
+    if (three) {                                                                                   \
+        store(to_##c + LANES, g1_##c);                                                             \
+        store(to_##c + 2 * LANES, g2_##c);                                                         \
+    }
 
-#define SUM_KERNEL(n)                                                                              \
-    OUT_OF_LINE void sum_##n(const sum_job *job) {                                                 \
+#define SUM_KERNEL(name, n, vectors)                                                               \
+    OUT_OF_LINE void name(const sum_job *job) {                                                    \
+        enum { three = (vectors) == 3 };                                                           \
         const vec zero = {0};                                                                      \
         const real *factor = job->factor;                                                          \
         const size_t rows = job->rows, column = job->column;                                       \
         const real *const *row = job->row, *const *ahead = job->ahead;                             \
+        const first_lanes rest = job->rest;                                                        \
         REPEAT_##n(DECLARE_SUMS);                                                                  \
         for (size_t i = 0; i < rows; i++, factor++) {                                              \
             const real *a = row[i] + column, *next = ahead[i] + column;                            \
-            const vec x0 = load(a), x1 = load(a + LANES), x2 = load(a + 2 * LANES);                \
+            const vec x0 = three ? load(a) : load_first(a, rest);                                  \
+            const vec x1 = three ? load(a + LANES) : zero;                                         \
+            const vec x2 = three ? load(a + 2 * LANES) : zero;                                     \
             FETCH(next);                                                                           \
-            if (VECTOR_BYTES > 32)                                                                 \
+            if (three && VECTOR_BYTES > 32)                                                        \
                 FETCH(next + LANES);                                                               \
-            if (VECTOR_BYTES > 16)                                                                 \
+            if (three && VECTOR_BYTES > 16)                                                        \
                 FETCH(next + 2 * LANES);                                                           \
             REPEAT_##n(ADD_PRODUCTS);                                                              \
         }                                                                                          \
         REPEAT_##n(PUT_SUMS);                                                                      \
-    }                                                                                              \
-    OUT_OF_LINE void sum_rest_##n(const sum_job *job) {                                            \
-        const vec zero = {0};                                                                      \
-        const real *factor = job->factor;                                                          \
-        const size_t rows = job->rows, column = job->column;                                       \
-        const first_lanes rest = job->rest;                                                        \
-        REPEAT_##n(DECLARE_SUM);                                                                   \
-        for (size_t i = 0; i < rows; i++, factor++) {                                              \
-            const vec x0 = load_first(job->row[i] + column, rest);                                 \
-            FETCH(job->ahead[i] + column);                                                         \
-            REPEAT_##n(ADD_PRODUCT);                                                               \
-        }                                                                                          \
-        REPEAT_##n(PUT_SUM);                                                                       \
     }
+#define SUM_KERNELS(n) SUM_KERNEL(sum_##n, n, 3) SUM_KERNEL(sum_rest_##n, n, 1)
 
 #define EACH_SCORE_SIZE_3(f) f(1) f(2) f(3)
 #define EACH_SCORE_SIZE_6(f) EACH_SCORE_SIZE_3(f) f(4) f(5) f(6)
@@ -164,7 +152,7 @@ typedef struct sum_job {
 #define EACH_SUM_SIZE(f) PASTE(EACH_SUM_SIZE_, MOST_SUMS)(f)
 
 EACH_SCORE_SIZE(SCORE_KERNEL)
-EACH_SUM_SIZE(SUM_KERNEL)
+EACH_SUM_SIZE(SUM_KERNELS)
 
 #define NAME_SCORE(n) [n] = score_##n,
 #define NAME_SUM(n) [n] = sum_##n,

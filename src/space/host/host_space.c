@@ -3,6 +3,7 @@
  * Elements are split into chunks by the dimension alone. Threads share out the chunks, and partial
  * sums are added in the order of the chunks, so the number of threads does not show in the bits. */
 #include "base/aligned_memory.h"
+#include "base/precision.h"
 #include "base/thread_pool.h"
 #include "space/host/host_loops.h"
 #include "space/space_private.h"
@@ -23,13 +24,9 @@ _Static_assert(BLV_HOST_GROUP * sizeof(float) % ALIGNMENT == 0, "groups begin al
  * as long, so a shorter pass could lose by being shared. */
 #define THREADS_FROM_ELEMENTS ((size_t)1 << 19)
 
-static size_t element_size(blv_precision precision) {
-    return precision == BLV_F32 ? sizeof(float) : sizeof(double);
-}
-
 static size_t allocated_bytes(const blv_space *s) {
     size_t groups = s->dim / BLV_HOST_GROUP + (s->dim % BLV_HOST_GROUP != 0);
-    return groups * BLV_HOST_GROUP * element_size(s->precision);
+    return groups * BLV_HOST_GROUP * blv_value_size(s->precision);
 }
 
 typedef struct sweep {
@@ -206,7 +203,7 @@ blv_error blv_space_create_host(blv_space **space, size_t dim, blv_precision pre
     if (!space)
         return BLV_E_ARGUMENT;
     *space = NULL;
-    if (threads < 0 || dim > (size_t)PTRDIFF_MAX / element_size(precision) - BLV_HOST_GROUP)
+    if (threads < 0 || dim > (size_t)PTRDIFF_MAX / blv_value_size(precision) - BLV_HOST_GROUP)
         return BLV_E_ARGUMENT;
     const blv_space_ops *ops = precision == BLV_F32 ? &blv_host_ops_f32 : &blv_host_ops_f64;
     const blv_host_loops *loops = blv_host_loops_of(BLV_INSTRUCTIONS_BEST, precision);

@@ -1,0 +1,254 @@
+/* What the columns of a table hold: kinds that were asked for, and kinds found from all rows. */
+#include "base/number_text.h"
+#include "data/data_table.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/* More different texts than this, and than half of the rows, identify rows rather than group them.
+ */
+enum { FEW_LEVELS = 20 };
+
+const char *const blv_kind_words[] = {
+    [BLV_KIND_AUTO] = "auto",       [BLV_KIND_NUMBER] = "number", [BLV_KIND_CATEGORY] = "category",
+    [BLV_KIND_BOOLEAN] = "boolean", [BLV_KIND_DATE] = "date",     [BLV_KIND_DROP] = "drop",
+    [BLV_KIND_LABEL] = "label"};
+
+/* ---- Fields ---- */
+
+bool blv_is_missing(const char *text, size_t length) {
+    static const char *const words[] = {"?",    "NA",   "N/A",  "n/a",  "NaN", "nan",
+                                        "null", "NULL", "None", "<NA>", "#N/A"};
+    for (size_t i = 0; length > 0 && i < sizeof words / sizeof *words; i++)
+        if (strlen(words[i]) == length && memcmp(words[i], text, length) == 0)
+            return true;
+    return length == 0;
+}
+
+static bool boolean_value(const char *text, double *value) {
+    static const char *const words[] = {"false", "true", "no", "yes", "0", "1"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcasecmp(words[i], text) == 0) {
+            *value = (double)(i % 2);
+            return true;
+        }
+    return false;
+}
+
+/* Days since 1970-01-01 in the Gregorian calendar (H. Hinnant, "chrono-compatible low-level date
+ * algorithms"): years begin in March, so that leap days are at their end. */
+static double days_since_1970(int year, int month, int day) {
+    int y = month <= 2 ? year - 1 : year, era = (y >= 0 ? y : y - 399) / 400,
+        of_era = y - 400 * era;
+    int of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
+    return 146097.0 * era + 365 * of_era + of_era / 4 - of_era / 100 + of_year - 719468;
+}
+
+/* 2024-02-29, 2024/02/29, with or without a time: 2024-02-29T12:30:00.5Z. */
+static bool date_value(const char *text, double *value) {
+    static const int month_days[] = {31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+    int year, month, day, hour = 0, minute = 0, used = 0;
+    char first, second;
+    double seconds = 0.0;
+    if (sscanf(text, "%4d%c%2d%c%2d%n", &year, &first, &month, &second, &day, &used) != 5 ||
+        (first != '-' && first != '/') || second != first || year < 1000 || month < 1 ||
+        month > 12 || day < 1 || day > month_days[month - 1])
+        return false;
+    text += used;
+    if (*text == 'T' || *text == ' ') {
+        if (sscanf(++text, "%2d:%2d%n", &hour, &minute, &used) != 2 || hour < 0 || hour > 24 ||
+            minute < 0 || minute > 59)
+            return false;
+        text += used;
+        const char *end = *text == ':' ? blv_decimal(text + 1, &seconds) : text;
+        if (!end)
+            return false;
+        text = *end == 'Z' ? end + 1 : end;
+    }
+    *value = days_since_1970(year, month, day) +
+             ((double)hour * 3600.0 + (double)minute * 60.0 + seconds) / 86400.0;
+    return *text == '\0' && seconds >= 0.0 && seconds < 61.0;
+}
+
+/* ---- Kinds that are asked for ---- */
+
+static blv_error set_kind(blv_table *t, char *pair) {
+    blv_message *why = t->r->why;
+    char *colon = strrchr(pair, ':');
+    if (!colon)
+        return blv_explain(why, BLV_E_VALUE, "columns: '%.60s'; expected NAME:KIND", pair);
+    *colon = '\0';
+    size_t j = 0, kind = BLV_KIND_NUMBER, digits = strspn(pair, "0123456789");
+    blv_nearest nearest = {.name = pair};
+    while (j < t->count && strcmp(t->column[j].name, pair) != 0)
+        blv_nearest_try(&nearest, t->column[j++].name);
+    if (j == t->count && digits > 0 && digits < 10 && !pair[digits])
+        j = strtoul(pair, NULL, 10);
+    if (j >= t->count)
+        return blv_explain_name(why, "columns: there is no column", &nearest);
+    while (kind <= BLV_KIND_DROP && strcmp(blv_kind_words[kind], colon + 1) != 0)
+        kind++;
+    if (kind > BLV_KIND_DROP)
+        return blv_explain(why, BLV_E_VALUE,
+                           "columns: '%.60s' is '%.60s'; expected number, category, boolean, date "
+                           "or drop",
+                           pair, colon + 1);
+    if (t->column[j].kind == BLV_KIND_LABEL)
+        return blv_explain(why, BLV_E_VALUE, "columns: '%.60s' is the label", pair);
+    t->column[j].kind = (blv_kind)kind;
+    t->column[j].given = true;
+    t->column[j].texts =
+        kind == BLV_KIND_CATEGORY || kind == BLV_KIND_BOOLEAN || kind == BLV_KIND_DATE;
+    return BLV_OK;
+}
+
+/* A list, or the path of a file that has a pair on each line. */
+static blv_error copy_pairs(blv_table *t, const char *kinds, char **pairs) {
+    blv_message *why = t->r->why;
+    *pairs = NULL;
+    if (strchr(kinds, ':')) {
+        *pairs = blv_arena_copy(&t->arena, kinds);
+        return blv_need_memory(*pairs, why);
+    }
+    blv_input *input;
+    unsigned char *bytes = NULL;
+    size_t count = 0;
+    BLV_CHECK(blv_input_open(&input, kinds, why));
+    blv_error error = blv_input_read_all(input, &bytes, &count, why);
+    blv_input_close(input);
+    if (!error) {
+        *pairs = blv_arena_print(&t->arena, "%.*s", (int)(count < 1 << 20 ? count : 1 << 20),
+                                 (const char *)bytes);
+        error = blv_need_memory(*pairs, why);
+    }
+    free(bytes);
+    return error;
+}
+
+blv_error blv_table_set_kinds(blv_table *table, const char *kinds) {
+    char *pairs, *rest = NULL;
+    BLV_CHECK(copy_pairs(table, kinds, &pairs));
+    const char *between = strchr(kinds, ':') ? "," : "\r\n";
+    for (char *p = strtok_r(pairs, between, &rest); p; p = strtok_r(NULL, between, &rest))
+        BLV_CHECK(set_kind(table, p));
+    return BLV_OK;
+}
+
+/* ---- Kinds that are found ---- */
+
+static blv_error reject_word(const blv_table *t, size_t j) {
+    const blv_column *c = &t->column[j];
+    char name[64] = "", hint[120] = "";
+    if (*c->name)
+        snprintf(name, sizeof name, " (%.50s)", c->name);
+    if (!c->given)
+        snprintf(hint, sizeof hint, "; %zu fields of the column are numbers, %zu are not",
+                 c->numbers, c->words);
+    return blv_explain(t->r->why, BLV_E_FORMAT,
+                       "%s: line %zu, column %zu of %zu%s: expected a finite number, found %s%s",
+                       t->r->shown, c->word_line, j + 1, t->count, name, c->word.text, hint);
+}
+
+static bool ends_in_id(const char *name) {
+    size_t n = strlen(name);
+    return strcasecmp(name, "id") == 0 ||
+           (n > 2 && (strcasecmp(name + n - 3, "_id") == 0 || strcmp(name + n - 2, "Id") == 0));
+}
+
+static int by_size(const void *left, const void *right) {
+    double a = *(const double *)left, b = *(const double *)right;
+    return a < b ? -1 : a > b;
+}
+
+/* Whether the numbers of the column are 0, 1, 2 ... (in_order), or whole and all different. */
+static blv_error find_identifier(const blv_table *t, const blv_column *c, bool in_order,
+                                 bool *found) {
+    const double *numbers = t->numbers.items;
+    double *value = blv_data_alloc(t->rows, sizeof *value);
+    *found = c->missing == 0 && t->rows > 1;
+    if (!value)
+        return blv_explain_memory(t->r->why);
+    for (size_t i = 0; *found && i < t->rows; i++) {
+        value[i] = numbers[i * t->number_columns + c->place];
+        *found = in_order ? value[i] == (double)i : value[i] == floor(value[i]);
+    }
+    if (*found)
+        qsort(value, t->rows, sizeof *value, by_size);
+    for (size_t i = 1; *found && i < t->rows; i++)
+        *found = value[i] != value[i - 1];
+    free(value);
+    return BLV_OK;
+}
+
+static blv_error drop(blv_table *t, blv_column *c, const char *reason) {
+    c->kind = BLV_KIND_DROP;
+    return blv_need_memory(
+        blv_dataset_note(t->r->dataset, "column '%s' left out: %s", c->name, reason), t->r->why);
+}
+
+static blv_error find_number_kind(blv_table *t, size_t j) {
+    blv_column *c = &t->column[j];
+    bool unnamed = j == 0 && (!*c->name || strcmp(c->name, "Unnamed: 0") == 0), found = false;
+    if (c->given)
+        return BLV_OK;
+    c->kind = BLV_KIND_NUMBER;
+    if (c->numbers == 0)
+        return drop(t, c, "it has no values");
+    if (t->named && (unnamed || ends_in_id(c->name)))
+        BLV_CHECK(find_identifier(t, c, unnamed, &found));
+    if (!found)
+        return BLV_OK;
+    return drop(t, c, unnamed ? "it counts the rows" : "it identifies the rows");
+}
+
+/* Gives value[n] to each text n; false where one of them is not of that sort. */
+static bool find_values(blv_column *c, bool (*value_of)(const char *, double *)) {
+    for (size_t n = 0; n < c->levels.items.count; n++)
+        if (!value_of(blv_texts_at(&c->levels, n), &c->value[n]))
+            return false;
+    return true;
+}
+
+static blv_error find_text_kind(blv_table *t, blv_column *c) {
+    const size_t levels = c->levels.items.count;
+    const bool any = !c->given;
+    c->value = blv_arena_alloc(&t->arena, levels + 1, sizeof *c->value);
+    if (!c->value)
+        return blv_explain_memory(t->r->why);
+    if ((any || c->kind == BLV_KIND_BOOLEAN) && find_values(c, boolean_value))
+        c->kind = BLV_KIND_BOOLEAN;
+    else if ((any || c->kind == BLV_KIND_DATE) && find_values(c, date_value))
+        c->kind = BLV_KIND_DATE;
+    else if (any && levels > FEW_LEVELS && 2 * levels > t->rows)
+        return drop(t, c, "nearly every row has another text");
+    else if (any)
+        c->kind = BLV_KIND_CATEGORY;
+    else if (c->kind != BLV_KIND_CATEGORY)
+        return blv_explain(t->r->why, BLV_E_FORMAT,
+                           "%s: column '%.60s': expected a %s in every row", t->r->shown, c->name,
+                           blv_kind_words[c->kind]);
+    return BLV_OK;
+}
+
+blv_error blv_table_find_kinds(blv_table *table, bool *again) {
+    blv_table *t = table;
+    *again = false;
+    for (size_t j = 0; j < t->count; j++) {
+        blv_column *c = &t->column[j];
+        if (c->kind == BLV_KIND_LABEL || c->kind == BLV_KIND_DROP || c->texts || c->words == 0)
+            continue;
+        if (c->given || c->numbers >= c->words)
+            return reject_word(t, j);
+        c->texts = *again = true;
+    }
+    for (size_t j = 0; !*again && j < t->count; j++) {
+        blv_column *c = &t->column[j];
+        if (c->kind == BLV_KIND_LABEL || c->kind == BLV_KIND_DROP)
+            continue;
+        BLV_CHECK(c->texts ? find_text_kind(t, c) : find_number_kind(t, j));
+    }
+    return BLV_OK;
+}

@@ -1,0 +1,101 @@
+/* Tables: rows of fields, each column of a kind, as they are in text files.
+ *
+ * Columns become features: a number is one feature, a boolean (0 or 1) and a date (days since 1970)
+ * as well, a category has one feature for each of its levels, which is 1 where the row has that
+ * level; all of them are 0 for a level that was not seen when the columns were learned. Missing
+ * values are filled with the median, or the most frequent level, and marked in a feature of their
+ * own, the indicator. What was learned from the rows is the recipe of the table: other rows are
+ * encoded by it alike. */
+#ifndef BLV_DATA_DATA_TABLE_H
+#define BLV_DATA_DATA_TABLE_H
+
+#include "base/arena.h"
+#include "data/reading.h"
+
+typedef enum blv_kind {
+    BLV_KIND_AUTO, /* not known yet */
+    BLV_KIND_NUMBER,
+    BLV_KIND_CATEGORY,
+    BLV_KIND_BOOLEAN,
+    BLV_KIND_DATE,
+    BLV_KIND_DROP, /* an identifier, or not wanted */
+    BLV_KIND_LABEL /* of the rows: no feature */
+} blv_kind;
+extern const char *const blv_kind_words[];
+
+enum { BLV_CODE_MISSING = -1 };
+
+typedef struct blv_column {
+    const char *name; /* "" where the file has none */
+    blv_kind kind;
+    bool given; /* the kind was asked for, or is from a recipe */
+    bool texts; /* fields are kept as texts: levels and codes; else as numbers */
+
+    /* fields of each sort, as the rows are read; words are neither numbers nor missing */
+    size_t numbers, words, missing;
+    size_t word_row, word_line; /* of the first word */
+    blv_shown_text word;
+
+    size_t place;     /* of numbers: among those of a row */
+    blv_texts levels; /* distinct texts */
+    blv_list code;    /* of texts: int32_t, the number of the level, row by row */
+
+    /* what is learned */
+    bool learned;       /* by a recipe */
+    size_t level_count; /* of a category */
+    int32_t *rank;      /* of a text's number: its feature among the levels; -1: not seen before */
+    double *value;      /* of a text's number: that of a boolean or date */
+    double fill;        /* for a missing value; for a category the rank of a level */
+    bool indicator;
+    size_t feature, width; /* its first feature, and how many there are without the indicator */
+} blv_column;
+
+typedef struct blv_table {
+    blv_reading *r;
+    blv_column *column;
+    size_t count, rows;
+    bool named; /* the file has a header */
+    size_t number_columns;
+    blv_list numbers;  /* of double: those of all number columns, row by row; NaN: missing */
+    blv_column **used; /* those that become features, in their order, which is that of a recipe */
+    size_t used_count;
+    blv_arena arena; /* of what the columns point to */
+} blv_table;
+
+void blv_table_free(blv_table *table);
+void blv_table_free_columns(blv_table *table);
+
+/* ---- Kinds ---- */
+
+/* Empty, NA, N/A, NaN, null, ? and the like. */
+bool blv_is_missing(const char *text, size_t length);
+/* Sets the kinds that a text such as "age:number,zip:category,id:drop" gives, by name or number. */
+blv_error blv_table_set_kinds(blv_table *table, const char *kinds);
+/* After all rows were read: finds the kinds of the columns. *again: some that were read as numbers
+ * are texts, and all rows have to be read once more. */
+blv_error blv_table_find_kinds(blv_table *table, bool *again);
+
+/* ---- Recipes ---- */
+
+/* The columns as text, one a line, to be kept with a set or model: kind, name, fill, indicator and
+ * the levels, with tabs between them. From malloc; NULL when memory is short. */
+char *blv_table_write_recipe(const blv_table *table);
+/* Gives the columns what a recipe says: columns that have names are matched by them, others by
+ * their places without that of the label. */
+blv_error blv_table_apply_recipe(blv_table *table, const char *recipe);
+/* Whether a column of the recipe has that name. */
+bool blv_recipe_has(const char *recipe, const char *name);
+/* The label in a recipe: its name, from the arena of the table, or NULL; its place among all
+ * columns, and how many there are. */
+const char *blv_recipe_label(blv_table *table, const char *recipe, size_t *place, size_t *columns);
+
+/* ---- Encoding ---- */
+
+/* Leaves out the rows, and their labels, that have a missing value. */
+blv_error blv_table_drop_rows(blv_table *table);
+/* Learns fills, levels and indicators from the rows, where no recipe has given them. */
+blv_error blv_table_learn(blv_table *table);
+/* Makes the features of the set. */
+blv_error blv_table_encode(blv_table *table);
+
+#endif

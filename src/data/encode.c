@@ -1,0 +1,333 @@
+/* The columns of a table as features: what is learned from the rows, and the rows in its terms. */
+#include "data/data_table.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NOTES_MAX = 20 };
+
+void blv_table_free_columns(blv_table *table) {
+    for (size_t j = 0; table->column && j < table->count; j++) {
+        blv_texts_free(&table->column[j].levels);
+        free(table->column[j].code.items);
+    }
+    table->column = NULL;
+}
+
+void blv_table_free(blv_table *table) {
+    blv_table_free_columns(table);
+    free(table->numbers.items);
+    blv_arena_free(&table->arena);
+}
+
+/* The number of a column that is not a category; NaN: missing. */
+static double number_at(const blv_table *t, const blv_column *c, size_t i) {
+    if (!c->texts)
+        return ((const double *)t->numbers.items)[i * t->number_columns + c->place];
+    int32_t code = ((const int32_t *)c->code.items)[i];
+    return code == BLV_CODE_MISSING ? NAN : c->value[code];
+}
+
+/* ---- Rows without values ---- */
+
+static bool has_missing(const blv_table *t, size_t i) {
+    for (size_t j = 0; j < t->count; j++) {
+        const blv_column *c = &t->column[j];
+        if (c->kind == BLV_KIND_DROP || c->kind == BLV_KIND_LABEL)
+            continue;
+        if (c->texts ? ((const int32_t *)c->code.items)[i] == BLV_CODE_MISSING
+                     : isnan(number_at(t, c, i)))
+            return true;
+    }
+    return false;
+}
+
+/* Item `from` of a list, of that many bytes, to the place `to`; an empty list has none. */
+static void move_item(blv_list *list, size_t from, size_t to, size_t bytes) {
+    char *items = list->items;
+    if (list->count > 0 && from != to)
+        memcpy(items + to * bytes, items + from * bytes, bytes);
+}
+
+blv_error blv_table_drop_rows(blv_table *table) {
+    blv_table *t = table;
+    blv_reading *r = t->r;
+    blv_list *const labels[] = {&r->label, &r->truth};
+    size_t kept = 0;
+    for (size_t i = 0; i < t->rows; i++) {
+        if (has_missing(t, i))
+            continue;
+        move_item(&t->numbers, i, kept, t->number_columns * sizeof(double));
+        move_item(&r->target, i, kept, sizeof(double));
+        for (size_t k = 0; k < 2; k++)
+            move_item(labels[k], i, kept, sizeof(int32_t));
+        for (size_t j = 0; j < t->count; j++)
+            move_item(&t->column[j].code, i, kept, sizeof(int32_t));
+        kept++;
+    }
+    for (size_t j = 0; j < t->count; j++)
+        t->column[j].missing = 0;
+    if (kept == 0)
+        return blv_explain(r->why, BLV_E_FORMAT, "%s: every row has a missing value", r->shown);
+    r->target.count = r->target.count > 0 ? kept : 0;
+    bool told = kept == t->rows ||
+                blv_dataset_note(r->dataset, "%zu of %zu rows left out: values are missing",
+                                 t->rows - kept, t->rows);
+    t->rows = kept;
+    t->numbers.count = kept * t->number_columns;
+    return blv_need_memory(told, r->why);
+}
+
+/* ---- Learning ---- */
+
+static int by_size(const void *left, const void *right) {
+    double a = *(const double *)left, b = *(const double *)right;
+    return a < b ? -1 : a > b;
+}
+
+/* The middle of the values that are there, or of the two in the middle. A boolean has no middle: of
+ * as many zeros as ones the zero. */
+static blv_error learn_median(const blv_table *t, blv_column *c) {
+    double *value = blv_data_alloc(t->rows, sizeof *value);
+    size_t n = 0;
+    if (!value)
+        return blv_explain_memory(t->r->why);
+    for (size_t i = 0; i < t->rows; i++) {
+        value[n] = number_at(t, c, i);
+        n += isnan(value[n]) ? 0 : 1;
+    }
+    qsort(value, n, sizeof *value, by_size);
+    if (n > 0)
+        c->fill = value[(n - 1) / 2] / 2.0 + value[n / 2] / 2.0;
+    if (c->kind == BLV_KIND_BOOLEAN)
+        c->fill = floor(c->fill);
+    free(value);
+    return BLV_OK;
+}
+
+typedef struct level {
+    const char *text;
+    size_t number, rows;
+} level;
+
+static int by_text(const void *left, const void *right) {
+    return strcmp(((const level *)left)->text, ((const level *)right)->text);
+}
+
+/* Levels in order of bytes; the most frequent one, the first of several, fills what is missing. */
+static blv_error learn_levels(blv_table *t, blv_column *c) {
+    const size_t count = c->levels.items.count;
+    const int32_t *code = c->code.items;
+    level *levels = blv_arena_alloc(&t->arena, count + 1, sizeof *levels);
+    if (!levels)
+        return blv_explain_memory(t->r->why);
+    for (size_t n = 0; n < count; n++)
+        levels[n] = (level){blv_texts_at(&c->levels, n), n, 0};
+    for (size_t i = 0; i < t->rows; i++)
+        if (code[i] != BLV_CODE_MISSING)
+            levels[code[i]].rows++;
+    qsort(levels, count, sizeof *levels, by_text);
+    size_t most = 0;
+    for (size_t k = 0; k < count; k++) { /* rows that were left out may have taken a level along */
+        c->rank[levels[k].number] = levels[k].rows > 0 ? (int32_t)c->level_count++ : -1;
+        most = levels[k].rows > levels[most].rows ? k : most;
+    }
+    c->fill = count > 0 ? (double)c->rank[levels[most].number] : 0.0;
+    return BLV_OK;
+}
+
+static blv_error learn_column(blv_table *t, blv_column *c) {
+    const size_t texts = c->levels.items.count;
+    if (c->kind == BLV_KIND_CATEGORY) {
+        c->rank = blv_arena_alloc(&t->arena, texts + 1, sizeof *c->rank);
+        if (!c->rank)
+            return blv_explain_memory(t->r->why);
+        for (size_t n = 0; n < texts;
+             n++) /* the levels of a recipe are the first texts, in order */
+            c->rank[n] = n < c->level_count ? (int32_t)n : -1;
+    }
+    if (c->learned)
+        return BLV_OK;
+    c->indicator = c->missing > 0;
+    if (c->kind == BLV_KIND_CATEGORY)
+        return learn_levels(t, c);
+    return c->indicator ? learn_median(t, c) : BLV_OK;
+}
+
+/* Columns without a header are x0, x1, ... */
+static const char *column_name(blv_table *t, const blv_column *c) {
+    return t->named ? c->name : blv_arena_print(&t->arena, "x%zu", (size_t)(c - t->column));
+}
+
+/* What a reader of the notes should know of the column. */
+static bool note_column(blv_table *t, const blv_column *c) {
+    char kind[80] = "", missing[80] = "";
+    size_t new_levels = c->kind == BLV_KIND_CATEGORY ? c->levels.items.count - c->level_count : 0;
+    if (c->kind == BLV_KIND_CATEGORY)
+        snprintf(kind, sizeof kind, " of %zu levels", c->level_count);
+    if (c->missing > 0)
+        snprintf(missing, sizeof missing, ", %zu missing", c->missing);
+    if (c->learned && new_levels > 0)
+        snprintf(missing + strlen(missing), sizeof missing - strlen(missing),
+                 ", %zu levels not seen before", new_levels);
+    return blv_dataset_note(t->r->dataset, "column '%s': %s%s%s", column_name(t, c),
+                            blv_kind_words[c->kind], kind, missing);
+}
+
+/* Without a recipe, columns are used in the order of the file. */
+static blv_error list_used(blv_table *t) {
+    t->used = blv_arena_alloc(&t->arena, t->count, sizeof(blv_column *));
+    for (size_t j = 0; t->used && j < t->count; j++)
+        if (t->column[j].kind != BLV_KIND_DROP && t->column[j].kind != BLV_KIND_LABEL)
+            t->used[t->used_count++] = &t->column[j];
+    return blv_need_memory(t->used, t->r->why);
+}
+
+blv_error blv_table_learn(blv_table *table) {
+    size_t notes = 0;
+    if (!table->used)
+        BLV_CHECK(list_used(table));
+    for (size_t j = 0; j < table->used_count; j++) {
+        blv_column *c = table->used[j];
+        BLV_CHECK(learn_column(table, c));
+        bool plain = c->kind == BLV_KIND_NUMBER && c->missing == 0;
+        if (!plain && notes++ < NOTES_MAX && !note_column(table, c))
+            return blv_explain_memory(table->r->why);
+    }
+    bool told = notes <= NOTES_MAX ||
+                blv_dataset_note(table->r->dataset, "and %zu columns more", notes - NOTES_MAX);
+    return blv_need_memory(told, table->r->why);
+}
+
+/* ---- Features ---- */
+
+static size_t place_features(blv_table *t) {
+    size_t next = 0;
+    for (size_t j = 0; j < t->used_count; j++) {
+        blv_column *c = t->used[j];
+        c->feature = next;
+        c->width = c->kind == BLV_KIND_CATEGORY ? c->level_count : 1;
+        next += c->width + c->indicator;
+    }
+    return next;
+}
+
+/* age, age missing, city=Bern, city=Rome. */
+static bool put_names(blv_table *t, size_t features) {
+    const char **names = blv_arena_alloc(&t->arena, features, sizeof *names);
+    for (size_t j = 0; names && j < t->used_count; j++) {
+        const blv_column *c = t->used[j];
+        names[c->feature] = column_name(t, c);
+        for (size_t n = 0; c->kind == BLV_KIND_CATEGORY && n < c->levels.items.count; n++)
+            if (c->rank[n] >= 0)
+                names[c->feature + (size_t)c->rank[n]] = blv_arena_print(
+                    &t->arena, "%s=%s", column_name(t, c), blv_texts_at(&c->levels, n));
+        if (c->indicator)
+            names[c->feature + c->width] =
+                blv_arena_print(&t->arena, "%s missing", column_name(t, c));
+    }
+    return names && !t->arena.failed &&
+           blv_dataset_put(t->r->dataset, BLV_PART_FEATURE_NAMES,
+                           blv_strings_copy(names, features));
+}
+
+/* The features of row i that are not zero, in ascending order. Returns how many. */
+static size_t encode_row(const blv_table *t, size_t i, uint32_t *feature, double *value) {
+    size_t n = 0;
+    for (size_t j = 0; j < t->used_count; j++) {
+        const blv_column *c = t->used[j];
+        bool missing;
+        double x = 1.0;
+        size_t at = c->feature;
+        if (c->kind == BLV_KIND_CATEGORY) {
+            int32_t code = ((const int32_t *)c->code.items)[i];
+            missing = code == BLV_CODE_MISSING;
+            int32_t rank = missing ? (int32_t)c->fill : c->rank[code];
+            x = rank >= 0 && (size_t)rank < c->width ? 1.0 : 0.0;
+            at += rank >= 0 ? (size_t)rank : 0;
+        } else {
+            x = number_at(t, c, i);
+            missing = isnan(x);
+            x = missing ? c->fill : x;
+        }
+        feature[n] = (uint32_t)at;
+        value[n] = x;
+        n += x != 0.0;
+        feature[n] = (uint32_t)(c->feature + c->width);
+        value[n] = 1.0;
+        n += missing && c->indicator;
+    }
+    return n;
+}
+
+/* In the memory of the numbers, which grows or shrinks: large tables are not held twice. */
+static blv_error put_dense(blv_table *t, size_t features, uint32_t *feature, double *value) {
+    const size_t n = t->number_columns, most = features > n ? features : n;
+    t->numbers.count = 0;
+    if (t->rows > SIZE_MAX / most || !blv_list_room(&t->numbers, t->rows * most, sizeof(double)))
+        return blv_explain_memory(t->r->why);
+    for (size_t k = 0; k < t->rows; k++) {
+        size_t i = features > n ? t->rows - 1 - k : k; /* wider rows from the last on */
+        size_t stored = encode_row(t, i, feature, value);
+        double *row = (double *)t->numbers.items + i * features;
+        memset(row, 0, features * sizeof *row);
+        for (size_t e = 0; e < stored; e++)
+            row[feature[e]] = value[e];
+    }
+    t->numbers.count = t->rows * features;
+    void *dense = blv_list_take(&t->numbers, sizeof(double));
+    return blv_need_memory(blv_dataset_put(t->r->dataset, BLV_PART_DENSE, dense), t->r->why);
+}
+
+static blv_error put_sparse(const blv_table *t, size_t stored, uint32_t *feature, double *value) {
+    size_t *start = blv_data_alloc(t->rows + 1, sizeof *start);
+    uint32_t *column = blv_data_alloc(stored, sizeof *column);
+    double *values = blv_data_alloc(stored, sizeof *values);
+    if (start)
+        start[0] = 0;
+    for (size_t i = 0; start && column && values && i < t->rows; i++) {
+        size_t n = encode_row(t, i, feature, value);
+        memcpy(column + start[i], feature, n * sizeof *column);
+        memcpy(values + start[i], value, n * sizeof *value);
+        start[i + 1] = start[i] + n;
+    }
+    return blv_need_memory(blv_dataset_put_sparse(t->r->dataset, start, column, values), t->r->why);
+}
+
+blv_error blv_table_encode(blv_table *table) {
+    blv_table *t = table;
+    blv_dataset_view *v = &t->r->dataset->view;
+    const blv_layout layout = t->r->options.layout;
+    const size_t features = place_features(t);
+    bool plain = features == t->number_columns; /* the numbers are the features */
+    size_t stored = 0;
+    for (size_t j = 0; j < t->used_count; j++)
+        plain = plain && !t->used[j]->texts && t->used[j]->missing == 0 && t->used[j]->place == j;
+    v->rows = t->rows;
+    v->columns = features;
+    v->precision = BLV_F64;
+    if (features == 0)
+        return blv_explain(t->r->why, BLV_E_FORMAT, "%s: no column is left for the features",
+                           t->r->shown);
+    if (features > BLV_COLUMNS_MAX)
+        return blv_explain(t->r->why, BLV_E_FORMAT, "%s: %zu features are too many", t->r->shown,
+                           features);
+    if (t->named || !plain)
+        BLV_CHECK(blv_need_memory(put_names(t, features), t->r->why));
+    if (plain) {
+        void *dense = blv_list_take(&t->numbers, sizeof(double));
+        return blv_need_memory(blv_dataset_put(t->r->dataset, BLV_PART_DENSE, dense), t->r->why);
+    }
+    uint32_t *feature = blv_arena_alloc(&t->arena, 2 * t->count + 1, sizeof *feature);
+    double *value = blv_arena_alloc(&t->arena, 2 * t->count + 1, sizeof *value);
+    if (!feature || !value)
+        return blv_explain_memory(t->r->why);
+    for (size_t i = 0; i < t->rows; i++)
+        stored += encode_row(t, i, feature, value);
+    bool few = 4.0 * (double)stored < (double)t->rows * (double)features;
+    if (layout == BLV_LAYOUT_SPARSE || (layout == BLV_LAYOUT_AUTO && few))
+        return put_sparse(t, stored, feature, value);
+    return put_dense(t, features, feature, value);
+}

@@ -1,0 +1,196 @@
+/* Recipes: what a table has learned, as text with a line for each column of the file,
+ *
+ *     kind TAB name TAB fill TAB indicator (0 or 1) TAB level TAB level ...
+ *
+ * where a label has a line with its kind and name alone, and fill is a number, for a category that
+ * of a level. Tabs, newlines and backslashes in texts are written as \t, \n and \\. */
+#include "base/number_text.h"
+#include "base/text_stream.h"
+#include "data/data_table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Writing ---- */
+
+static void put_text(FILE *out, const char *text) {
+    for (; *text; text++) {
+        const char *at = strchr("\t\n\\", *text);
+        if (at)
+            fputc('\\', out);
+        fputc(at ? "tn\\"[at - "\t\n\\"] : *text, out);
+    }
+}
+
+static void put_levels(FILE *out, const blv_column *c, const char **level) {
+    for (size_t n = 0; n < c->levels.items.count; n++)
+        if (c->rank[n] >= 0)
+            level[c->rank[n]] = blv_texts_at(&c->levels, n);
+    for (size_t k = 0; k < c->level_count; k++) {
+        fputc('\t', out);
+        put_text(out, level[k]);
+    }
+}
+
+char *blv_table_write_recipe(const blv_table *table) {
+    blv_text_stream text;
+    blv_arena arena = {0};
+    FILE *out = blv_text_open(&text);
+    for (size_t j = 0; out && j < table->count; j++) {
+        const blv_column *c = &table->column[j];
+        char fill[40];
+        blv_number_format(c->fill, fill, sizeof fill);
+        fprintf(out, "%s\t", blv_kind_words[c->kind]);
+        put_text(out, c->name);
+        if (c->kind != BLV_KIND_LABEL && c->kind != BLV_KIND_DROP)
+            fprintf(out, "\t%s\t%d", fill, c->indicator);
+        const char **level = blv_arena_alloc(&arena, c->level_count + 1, sizeof *level);
+        if (level && c->kind == BLV_KIND_CATEGORY)
+            put_levels(out, c, level);
+        fputc('\n', out);
+    }
+    char *bytes = blv_text_close(&text);
+    bool failed = arena.failed;
+    blv_arena_free(&arena);
+    if (!failed)
+        return bytes;
+    free(bytes);
+    return NULL;
+}
+
+/* ---- Reading ---- */
+
+/* Takes the text up to the next tab or newline, which is left out, from *rest. */
+static char *take_text(char **rest) {
+    char *text = *rest, *to = text, *p = text;
+    for (; *p && *p != '\t' && *p != '\n'; p++) {
+        if (*p == '\\' && p[1])
+            *to++ = *++p == 't' ? '\t' : *p == 'n' ? '\n' : *p;
+        else
+            *to++ = *p;
+    }
+    *rest = *p == '\t' ? p + 1 : p;
+    *to = '\0';
+    return text;
+}
+
+static blv_error reject(const blv_table *t) {
+    return blv_explain(t->r->why, BLV_E_FORMAT, "the recipe of the columns is damaged");
+}
+
+static blv_error fill_column(blv_table *t, blv_column *c, blv_kind kind, char *rest) {
+    double indicator = 0.0;
+    c->kind = kind;
+    c->given = c->learned = true;
+    c->texts = kind == BLV_KIND_CATEGORY || kind == BLV_KIND_BOOLEAN || kind == BLV_KIND_DATE;
+    if (kind == BLV_KIND_DROP)
+        return BLV_OK;
+    if (blv_number_parse(take_text(&rest), &c->fill) != 0 ||
+        blv_number_parse(take_text(&rest), &indicator) != 0)
+        return reject(t);
+    c->indicator = indicator != 0.0;
+    while (kind == BLV_KIND_CATEGORY && *rest) {
+        const char *level = take_text(&rest);
+        if (blv_texts_number(&c->levels, level, strlen(level)) < 0)
+            return blv_explain_memory(t->r->why);
+        c->level_count++;
+    }
+    bool sound = kind != BLV_KIND_CATEGORY || (c->level_count == c->levels.items.count &&
+                                               c->fill >= 0.0 && c->fill <= (double)c->level_count);
+    return sound ? BLV_OK : reject(t);
+}
+
+static blv_kind find_kind(const char *word) {
+    size_t kind = BLV_KIND_NUMBER;
+    while (kind <= BLV_KIND_LABEL && strcmp(blv_kind_words[kind], word) != 0)
+        kind++;
+    return kind <= BLV_KIND_LABEL ? (blv_kind)kind : BLV_KIND_AUTO;
+}
+
+/* The column of that name, or the next one from *place on where there are no names; NULL: none. */
+static blv_column *find_column(const blv_table *t, const char *name, size_t *place) {
+    for (size_t j = 0; t->named && *name && j < t->count; j++)
+        if (t->column[j].kind == BLV_KIND_AUTO && strcmp(t->column[j].name, name) == 0)
+            return &t->column[j];
+    while (!(t->named && *name) && *place < t->count) {
+        blv_column *c = &t->column[(*place)++];
+        if (c->kind == BLV_KIND_AUTO)
+            return c;
+    }
+    return NULL;
+}
+
+static blv_error apply_line(blv_table *t, char *line, size_t *place) {
+    blv_kind kind = find_kind(take_text(&line));
+    const char *name = take_text(&line);
+    if (kind == BLV_KIND_AUTO)
+        return reject(t);
+    if (kind == BLV_KIND_LABEL)
+        return BLV_OK;
+    blv_column *c = find_column(t, name, place);
+    if (!c && kind == BLV_KIND_DROP)
+        return BLV_OK;
+    if (!c && *name)
+        return blv_explain(t->r->why, BLV_E_VALUE,
+                           "%s: there is no column '%.100s', which the rows of the training have",
+                           t->r->shown, name);
+    if (!c)
+        return blv_explain(t->r->why, BLV_E_VALUE,
+                           "%s: %zu columns are fewer than the rows of the training have",
+                           t->r->shown, t->count);
+    if (kind != BLV_KIND_DROP)
+        t->used[t->used_count++] = c;
+    return fill_column(t, c, kind, line);
+}
+
+blv_error blv_table_apply_recipe(blv_table *table, const char *recipe) {
+    blv_table *t = table;
+    char *rest = NULL, *text = blv_arena_copy(&t->arena, recipe);
+    t->used = blv_arena_alloc(&t->arena, t->count, sizeof(blv_column *));
+    if (!text || !t->used)
+        return blv_explain_memory(t->r->why);
+    size_t place = 0;
+    for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+        BLV_CHECK(apply_line(t, line, &place));
+    for (size_t j = 0; j < t->count; j++) {
+        blv_column *c = &t->column[j];
+        if (c->kind != BLV_KIND_AUTO)
+            continue;
+        if (!t->named)
+            return blv_explain(t->r->why, BLV_E_VALUE,
+                               "%s: %zu columns are more than the rows of the training have",
+                               t->r->shown, t->count);
+        c->kind = BLV_KIND_DROP;
+        if (!blv_dataset_note(t->r->dataset,
+                              "column '%s' left out: the rows of the training do not have it",
+                              c->name))
+            return blv_explain_memory(t->r->why);
+    }
+    return BLV_OK;
+}
+
+bool blv_recipe_has(const char *recipe, const char *name) {
+    size_t length = strlen(name);
+    for (const char *line = recipe; line && *line;) {
+        const char *at = line + strcspn(line, "\t\n") + 1;
+        if (at[-1] == '\t' && strcspn(at, "\t\n") == length && memcmp(at, name, length) == 0)
+            return true;
+        line = strchr(line, '\n');
+        line = line ? line + 1 : NULL;
+    }
+    return false;
+}
+
+const char *blv_recipe_label(blv_table *table, const char *recipe, size_t *place, size_t *columns) {
+    char *rest = NULL, *text = blv_arena_copy(&table->arena, recipe);
+    const char *label = NULL;
+    *columns = 0;
+    char *line = text ? strtok_r(text, "\n", &rest) : NULL;
+    for (; line; line = strtok_r(NULL, "\n", &rest), ++*columns) {
+        if (find_kind(take_text(&line)) != BLV_KIND_LABEL)
+            continue;
+        *place = *columns;
+        label = take_text(&line);
+    }
+    return label;
+}

@@ -1,0 +1,276 @@
+/* auto: what a problem needs, decided by what is measured on the way.
+ *
+ *   batches   steps of saba, for sums of many samples
+ *   whole     L-BFGS on Phi by whole sums (auto_descent.c), which also ends the run
+ *   penalty   where d2g/dy2 is not positive definite at y*(x), from gradients alone: pbsgd on sums
+ * of many samples, as networks have them, else ragd-gs
+ *
+ * Where both of the first two can be used they take turns: each is given a block of work, and what
+ * Phi has fallen by in it, for each unit of work, decides who goes on. Blocks of batches grow as
+ * long as they are ahead. Work is the number of oracle calls, counted for each sample; one on a
+ * batch costs about two on a whole sum. The clock is never asked. */
+#include "blocks/nested.h"
+#include "blocks/param_rows.h"
+#include "solvers/auto_descent.h"
+#include "solvers/builtin_solvers.h"
+
+#include <math.h>
+
+enum { BATCHES_IN_A_SUM = 16, PASSES = 16, STEPS_IN_A_PASS = 16, PENALTY_STEPS = 1000 };
+static const double batch_weight = 2.0, table_numbers_max = 3e7, penalty_accuracy = 1e-6;
+
+typedef enum phase { ON_BATCHES, ON_WHOLE, ON_PENALTY } phase;
+
+typedef struct autom {
+    blv_nested batches, penalty;
+    blv_auto_descent descent;
+    blv_vec *v, *x_kept, *y_kept, *v_kept; /* kept: before the block of batches */
+    double phase, begins;                  /* begins: the phase, with the next step */
+    double can_batch;                      /* not 0: batches may have their turn */
+    double work;                           /* so far */
+    double at, value;                      /* work and Phi at the beginning of this block */
+    double gain[2];                        /* for each unit of work, of the last block of each */
+    double block;                          /* passes in the next block of batches */
+    double passes;                         /* in this block */
+    double passes_in_all, blocks;          /* of batches */
+    double batch_work;                     /* of the last block of batches */
+    double steps;                          /* of penalties, so far */
+    double d_most, r_most, least;          /* their largest |d| and |r|, the least share of both, */
+    double least_at;                       /* and in which step */
+} autom;
+
+static const blv_solver *const batch_solver = &blv_solver_saba;
+
+/* ---- Opening ---- */
+
+static size_t batch_of(const blv_run *run) {
+    return blv_nested_batch(run, blv_problem_definition(blv_run_problem(run))->lower_samples);
+}
+
+/* Whether batches are much smaller than sums. */
+static bool is_large(const blv_run *run, const blv_problem_def *def) {
+    return batch_of(run) > 0 && def->lower_samples >= BATCHES_IN_A_SUM * batch_of(run);
+}
+
+/* Whether they are, their tables are not large, and x is not a weight for
+ * each sample, of which a batch shows a few. */
+static bool wants_batches(const blv_run *run, const blv_problem_def *def) {
+    double batch = (double)batch_of(run);
+    double samples = (double)def->lower_samples;
+    double numbers = 3.0 * (double)def->dim_y + 2.0 * (double)def->dim_x;
+    return is_large(run, def) && numbers * samples / batch <= table_numbers_max &&
+           (double)def->dim_x < samples;
+}
+
+static blv_error keep_state(blv_run *run, autom *s) {
+    BLV_CHECK(blv_state_vec(run, "x kept", BLV_LEVEL_X, &s->x_kept));
+    BLV_CHECK(blv_state_vec(run, "y kept", BLV_LEVEL_Y, &s->y_kept));
+    BLV_CHECK(blv_state_vec(run, "v kept", BLV_LEVEL_Y, &s->v_kept));
+    return blv_state_hiddens(run, "phase", &s->phase, "begins", &s->begins, "work", &s->work, "at",
+                             &s->at, "value", &s->value, "gain of batches", &s->gain[ON_BATCHES],
+                             "gain of whole sums", &s->gain[ON_WHOLE], "block", &s->block, "passes",
+                             &s->passes, "can batch", &s->can_batch, "passes in all",
+                             &s->passes_in_all, "blocks", &s->blocks, "batch work", &s->batch_work,
+                             "steps", &s->steps, "most d", &s->d_most, "most r", &s->r_most,
+                             "least", &s->least, "least at", &s->least_at, NULL);
+}
+
+static blv_error auto_open(blv_run *run, void *state) {
+    autom *s = state;
+    const blv_problem_def *def = blv_problem_definition(blv_run_problem(run));
+    bool regular = !def->singular_lower && !def->many_minimizers;
+    bool on_batches = regular && wants_batches(run, def);
+    if (on_batches)
+        BLV_CHECK(blv_nested_open(run, batch_solver, &s->batches));
+    else
+        BLV_CHECK(blv_state_iterate(run, "v", BLV_LEVEL_Y, &s->v));
+    s->v = blv_nested_v(run);
+    const blv_solver *penalty = is_large(run, def) ? &blv_solver_pbsgd : &blv_solver_ragd_gs;
+    BLV_CHECK(blv_nested_open(run, penalty, &s->penalty));
+    BLV_CHECK(keep_state(run, s));
+    s->phase = !regular ? ON_PENALTY : on_batches ? ON_BATCHES : ON_WHOLE;
+    s->can_batch = on_batches;
+    s->begins = 1.0;
+    s->block = PASSES;
+    return blv_auto_descent_open(run, s->v, &s->descent);
+}
+
+static blv_flow auto_prepare(blv_run *run, void *state) {
+    autom *s = state;
+    s->value = NAN;
+    if (s->phase == ON_PENALTY)
+        blv_run_note(run, "g has many minimizers: gradients alone, by %s", s->penalty.solver->name);
+    if (s->phase != ON_BATCHES)
+        return BLV_GO;
+    blv_flow flow = blv_nested_prepare(run, &s->batches);
+    if (flow == BLV_NO_INVERSE || flow == BLV_NONFINITE) {
+        s->phase = ON_WHOLE; /* which looks more closely */
+        s->can_batch = 0.0;
+        return BLV_GO;
+    }
+    BLV_TRY(flow);
+    double curvature = blv_nested_scalar(run, &s->batches, "L_phi");
+    if (!blv_problem_definition(blv_run_problem(run))->project_x) /* |grad Phi| at the start */
+        s->descent.first = blv_nested_scalar(run, &s->batches, "reach_x") * curvature;
+    s->descent.curvature = curvature;
+    return blv_oracle_upper(run, NULL, blv_run_x(run), blv_run_y(run), &s->value, NULL, NULL);
+}
+
+/* ---- Turns ---- */
+
+static void turn_to(autom *s, phase next) {
+    s->phase = next;
+    s->begins = 1.0;
+}
+
+static blv_flow set(blv_run *run, blv_vec *iterate, const blv_vec *value) {
+    return blv_move_to(run, iterate, 1, (const double[]){1.0}, &value);
+}
+
+static void keep(blv_run *run, autom *s) {
+    blv_vec_copy(s->x_kept, blv_run_x(run));
+    blv_vec_copy(s->y_kept, blv_run_y(run));
+    blv_vec_copy(s->v_kept, s->v);
+}
+
+static blv_flow go_back(blv_run *run, autom *s) {
+    s->gain[ON_BATCHES] = 0.0;
+    BLV_TRY(set(run, blv_run_x(run), s->x_kept));
+    BLV_TRY(set(run, blv_run_y(run), s->y_kept));
+    return set(run, s->v, s->v_kept);
+}
+
+static blv_flow batch_step(blv_run *run, autom *s) {
+    const blv_problem_def *def = blv_problem_definition(blv_run_problem(run));
+    size_t a_pass = def->lower_samples / batch_of(run);
+    size_t steps = a_pass / STEPS_IN_A_PASS + 1;
+    blv_flow flow = BLV_GO;
+    if (s->begins != 0.0)
+        keep(run, s);
+    s->begins = 0.0;
+    for (size_t i = 0; flow == BLV_GO && i < steps; i++)
+        flow = blv_nested_step(run, &s->batches);
+    if (flow == BLV_NONFINITE) {
+        blv_run_note(run, "batches ran off: back to where they began");
+        BLV_TRY(go_back(run, s));
+        s->passes = s->block;
+        flow = BLV_GO;
+    }
+    BLV_TRY(flow);
+    s->passes += (double)steps / (double)a_pass;
+    s->passes_in_all += (double)steps / (double)a_pass;
+    if (s->passes >= s->block)
+        turn_to(s, ON_WHOLE);
+    return BLV_GO;
+}
+
+/* Phi at the end of a block, and what the block has gained. */
+static blv_flow judge_batches(blv_run *run, autom *s) {
+    double spent = s->work - s->at;
+    BLV_TRY(blv_auto_descent_begin(run, &s->descent));
+    s->gain[ON_BATCHES] = (s->value - s->descent.phi) / spent;
+    if (s->blocks > 0.0 && !(s->descent.phi < s->value)) {
+        BLV_TRY(go_back(run, s));
+        BLV_TRY(blv_auto_descent_begin(run, &s->descent));
+    }
+    s->batch_work = spent;
+    s->blocks++;
+    if (s->blocks == 1.0)
+        blv_run_note(run, "batches of %zu for %.1f passes, then whole sums: Phi = %.6g there",
+                     batch_of(run), s->passes_in_all, s->descent.phi);
+    return BLV_GO;
+}
+
+static void begin_block(autom *s) {
+    s->at = s->work;
+    s->value = s->descent.phi;
+    s->passes = 0.0;
+}
+
+static blv_flow whole_step(blv_run *run, autom *s) {
+    if (s->begins == 0.0)
+        return blv_auto_descent_step(run, &s->descent);
+    if (s->can_batch != 0.0)
+        BLV_TRY(judge_batches(run, s));
+    else
+        BLV_TRY(blv_auto_descent_begin(run, &s->descent));
+    s->begins = 0.0;
+    return blv_auto_descent_confirm(run, &s->descent);
+}
+
+/* After a step on whole sums: batches have their turn when these have been given as much work and
+ * have gained less with it. */
+static void compare_gains(blv_run *run, autom *s) {
+    double spent = s->work - s->at;
+    if (s->can_batch == 0.0 || spent < s->batch_work)
+        return;
+    s->gain[ON_WHOLE] = (s->value - s->descent.phi) / spent;
+    begin_block(s);
+    if (s->gain[ON_BATCHES] <= s->gain[ON_WHOLE])
+        return;
+    s->block *= 2.0;
+    turn_to(s, ON_BATCHES);
+    blv_run_note(run,
+                 "batches again after iteration %llu: whole sums gained less for the same work",
+                 (unsigned long long)blv_run_iteration(run) + 1);
+}
+
+/* Of the largest that it has been. */
+static double share_left(double norm, double *most) {
+    *most = fmax(*most, norm);
+    return *most > 0.0 ? norm / *most : 0.0;
+}
+
+/* They end when d and r are small, or have not come down for as long as all that came before. */
+static blv_flow penalty_step(blv_run *run, autom *s) {
+    if (s->begins != 0.0)
+        BLV_TRY(blv_nested_prepare(run, &s->penalty));
+    s->begins = 0.0;
+    BLV_TRY(blv_nested_step(run, &s->penalty));
+    s->steps++;
+    double left = share_left(blv_run_metrics(run)->d_norm, &s->d_most);
+    left = fmax(left, share_left(blv_run_metrics(run)->r_norm, &s->r_most));
+    if (left <= penalty_accuracy)
+        return BLV_FINISHED;
+    if (s->steps == 1.0 || left < 0.99 * s->least) {
+        s->least = left;
+        s->least_at = s->steps;
+    }
+    return s->steps > 2.0 * s->least_at + PENALTY_STEPS ? BLV_STUCK : BLV_GO;
+}
+
+static blv_flow auto_step(blv_run *run, void *state) {
+    autom *s = state;
+    bool begins = s->begins != 0.0, is_whole = s->phase == ON_WHOLE;
+    double before = blv_nested_work(run), weight = s->phase == ON_BATCHES ? batch_weight : 1.0;
+    blv_flow flow = s->phase == ON_BATCHES ? batch_step(run, s)
+                    : s->phase == ON_WHOLE ? whole_step(run, s)
+                                           : penalty_step(run, s);
+    s->work += weight * (blv_nested_work(run) - before);
+    if (flow == BLV_GO && is_whole && begins)
+        begin_block(s);
+    else if (flow == BLV_GO && is_whole)
+        compare_gains(run, s);
+    if (flow != BLV_NO_INVERSE || s->phase != ON_WHOLE)
+        return flow;
+    blv_run_note(run,
+                 "g does not curve up in every direction at its minimum: gradients alone from "
+                 "here on, by %s",
+                 s->penalty.solver->name);
+    turn_to(s, ON_PENALTY);
+    return BLV_GO;
+}
+
+const blv_solver blv_solver_auto = {
+    BLV_SIZED(blv_solver),
+    .name = "auto",
+    .summary = "batches or whole sums, whichever gains more, to a certified end: nothing to set",
+    .citation = "this library",
+    .group = "automatic",
+    .hint = "check the oracles with `bilevel check`; where x runs off, bound it",
+    .uses = BLV_USES_HVP | BLV_USES_CROSS | BLV_IS_STOCHASTIC,
+    .state_size = sizeof(autom),
+    .open = auto_open,
+    .prepare = auto_prepare,
+    .step = auto_step,
+};

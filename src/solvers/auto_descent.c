@@ -1,0 +1,252 @@
+/* L-BFGS on Phi, with y and v that follow x.
+ *
+ *   at x + s:  y, v from those at x, until |gy| and |H v - fy| are `reduce` of what they are there
+ *              Phi ~ f - v'gy;  grad Phi ~ fx - J v
+ *
+ * What is wrong with the gradient is then about `reduce` of its change along s. The solves go on
+ * where the gradient has become much smaller than that change, and where v'gy may be what the value
+ * has changed by. Each of them is given a few products with H, and twice as many next time where
+ * that did not suffice. When the line search finds no step, or the value stands still, what it sees
+ * may be the errors of the solves: `reduce` is divided by ten and x evaluated again, until rounding
+ * is what is left. A gradient that is small enough counts once tight solves have confirmed it. */
+#include "solvers/auto_descent.h"
+
+#include "blocks/nested.h"
+#include "space/distance.h"
+
+#include <float.h>
+#include <math.h>
+
+enum {
+    MEMORY = 20,
+    TRIALS_MAX = 8,
+    FIRST_TRIALS_MAX = 30,
+    ROUNDS_MAX = 3,
+    PRODUCTS = 10,
+    IDLE_MAX = 5,
+    NOISE = -100
+};
+static const double first_reduce = 0.1, start_reduce = 0.01, accuracy = 1e-6;
+
+static bool single(const blv_auto_descent *s) {
+    return blv_space_precision(blv_vec_space(s->gradient)) == BLV_F32;
+}
+
+/* ---- Phi and its gradient ---- */
+
+static blv_flow follow(blv_auto_descent *s, const blv_vec *x, double reduce, blv_vec *gradient,
+                       blv_implicit_result *solved) {
+    blv_implicit_budget(s->implicit, 2 * (size_t)s->products);
+    blv_flow flow =
+        blv_implicit_follow(s->implicit, x, s->y_trial, s->v_trial, reduce, gradient, solved);
+    blv_implicit_budget(s->implicit, 0);
+    if (flow != BLV_NO_INVERSE)
+        return flow;
+    /* y may be on its way past a place where g curves down */
+    BLV_TRY(blv_implicit_gradient(s->implicit, x, s->y_trial, s->v_trial, 0.0, gradient, solved));
+    return blv_implicit_minimum(s->implicit) == BLV_YES ? BLV_GO : BLV_NO_INVERSE;
+}
+
+/* From far away: until the gradient no longer changes by more than a tenth. */
+static blv_flow settle(blv_auto_descent *s, const blv_vec *x, blv_vec *gradient,
+                       blv_implicit_result *solved) {
+    BLV_TRY(follow(s, x, start_reduce, gradient, solved));
+    for (int k = 0; k < ROUNDS_MAX; k++) {
+        blv_vec_copy(s->gradient, gradient);
+        BLV_TRY(follow(s, x, first_reduce, gradient, solved));
+        if (blv_distance(s->gradient, s->gradient, gradient) <= 0.1 * blv_vec_norm(gradient))
+            break;
+    }
+    return BLV_GO;
+}
+
+/* Whether what y lacks may be what the value has changed by. */
+static bool in_doubt(const blv_auto_descent *s, const blv_implicit_result *solved) {
+    double change = fabs(solved->phi - s->phi), so_far = fabs(s->phi_first - s->phi);
+    return fabs(solved->corrected) > fmax(0.5 * change, 0.01 * so_far);
+}
+
+static blv_flow evaluate(blv_auto_descent *s, const blv_vec *x, blv_vec *gradient,
+                         blv_implicit_result *solved) {
+    if (s->d_norm == 0.0)
+        return settle(s, x, gradient, solved);
+    BLV_TRY(follow(s, x, s->reduce, gradient, solved));
+    if (solved->left > 3.0 * s->reduce)
+        s->products *= 2.0;
+    double before = s->d_norm, norm = blv_vec_norm(gradient);
+    for (int k = 0; k < ROUNDS_MAX && norm > 0.0; k++) {
+        if (norm >= 0.5 * before && !in_doubt(s, solved))
+            break;
+        double share = fmax(fmin(norm / before, s->reduce), 0.1 * s->reduce);
+        BLV_TRY(follow(s, x, share, gradient, solved));
+        before = fmin(norm, before);
+        norm = blv_vec_norm(gradient);
+    }
+    if (in_doubt(s, solved))
+        solved->phi -= fmin(solved->corrected, 0.0);
+    return BLV_GO;
+}
+
+/* Where Phi cannot be computed the trial step is shortened; other flows are fatal for L-BFGS and
+ * are handed on as their negatives. */
+static int phi_and_gradient(void *context, const blv_vec *x, double *value, blv_vec *gradient) {
+    blv_auto_descent *s = context;
+    blv_implicit_result solved;
+    if (s->trials++ == (s->moved != 0.0 ? TRIALS_MAX : FIRST_TRIALS_MAX))
+        return NOISE;
+    blv_vec_copy(s->y_trial, blv_run_y(s->run));
+    blv_vec_copy(s->v_trial, s->v);
+    s->trouble = evaluate(s, x, gradient, &solved);
+    if (s->trouble == BLV_RETRY || s->trouble == BLV_NONFINITE || s->trouble == BLV_NO_INVERSE)
+        return 1;
+    if (s->trouble != BLV_GO)
+        return -(int)s->trouble;
+    s->phi_trial = *value = solved.phi;
+    s->gy_norm = solved.gy_norm;
+    s->r_norm = solved.r_norm;
+    return 0;
+}
+
+static int project(void *context, blv_vec *x) {
+    blv_auto_descent *s = context;
+    blv_vec_copy(s->other, x); /* a projection that fails must not spoil x */
+    blv_flow flow = blv_oracle_project(s->run, s->other);
+    if (flow == BLV_GO && !isfinite(blv_vec_norm(s->other)))
+        flow = BLV_NONFINITE;
+    if (flow == BLV_GO)
+        blv_vec_swap(x, s->other);
+    return (int)flow;
+}
+
+static blv_lbfgs_problem phi_of(blv_auto_descent *s) {
+    const blv_problem_def *def = blv_problem_definition(blv_run_problem(s->run));
+    return (blv_lbfgs_problem){
+        .objective = phi_and_gradient, .project = def->project_x ? project : NULL, .context = s};
+}
+
+/* ---- Steps ---- */
+
+blv_error blv_auto_descent_open(blv_run *run, blv_vec *v, blv_auto_descent *s) {
+    s->run = run;
+    s->v = v;
+    s->products = PRODUCTS;
+    s->reduce = first_reduce;
+    BLV_CHECK(blv_state_scalars(run, "phi_estimate", &s->phi, "reduce", &s->reduce, "products",
+                                &s->products, NULL));
+    BLV_CHECK(blv_state_hiddens(run, "first phi", &s->phi_first, "|grad Phi|", &s->d_norm, "first",
+                                &s->first, "goal", &s->goal, "idle", &s->idle, "curvature",
+                                &s->curvature, "moved", &s->moved, NULL));
+    BLV_CHECK(blv_scratch_vecs(run, BLV_LEVEL_Y, &s->y_trial, &s->v_trial, NULL));
+    BLV_CHECK(blv_scratch_vecs(run, BLV_LEVEL_X, &s->gradient, &s->other, NULL));
+    BLV_CHECK(blv_run_implicit(run, &s->implicit));
+    BLV_CHECK(blv_run_lbfgs(run, BLV_LEVEL_X, MEMORY, &s->lbfgs));
+    BLV_CHECK(blv_state_lbfgs(run, "lbfgs", s->lbfgs));
+    blv_lbfgs_problem phi = phi_of(s);
+    blv_lbfgs_bind(s->lbfgs, &phi, blv_run_x(run), 0.0);
+    return BLV_OK;
+}
+
+/* A callback's code: negative from the objective, where it is fatal; positive from it where there
+ * is no step to shorten; positive from the projection. */
+static blv_flow flow_of(const blv_auto_descent *s, const blv_lbfgs_result *r) {
+    if (r->end == BLV_LBFGS_CALLBACK && r->code > 0 && s->trouble != BLV_GO)
+        return s->trouble;
+    if (r->end == BLV_LBFGS_CALLBACK && r->code != NOISE)
+        return r->code > 0 ? (blv_flow)r->code : (blv_flow)-r->code;
+    return r->end == BLV_LBFGS_NONFINITE ? BLV_NONFINITE : BLV_GO;
+}
+
+/* y and v of the last evaluation become the run's. */
+static blv_flow take(blv_run *run, blv_auto_descent *s, double stationarity) {
+    blv_metrics *m = blv_run_metrics(run);
+    BLV_TRY(blv_move_to(run, blv_run_y(run), 1, (const double[]){1.0},
+                        (const blv_vec *const[]){s->y_trial}));
+    BLV_TRY(blv_move_to(run, s->v, 1, (const double[]){1.0}, (const blv_vec *const[]){s->v_trial}));
+    s->d_norm = blv_vec_norm(blv_lbfgs_gradient(s->lbfgs));
+    s->phi = s->phi_trial;
+    m->gy_norm = s->gy_norm;
+    m->r_norm = s->r_norm;
+    m->d_norm = stationarity;
+    return BLV_GO;
+}
+
+blv_flow blv_auto_descent_begin(blv_run *run, blv_auto_descent *s) {
+    bool anew = s->goal == 0.0;
+    blv_lbfgs_problem phi = phi_of(s);
+    s->trials = 0;
+    s->d_norm = 0.0;
+    blv_lbfgs_result r =
+        anew ? blv_lbfgs_start(s->lbfgs, &phi, blv_run_x(run), 0.0) : blv_lbfgs_refresh(s->lbfgs);
+    BLV_TRY(flow_of(s, &r));
+    BLV_TRY(take(run, s, r.stationarity));
+    if (anew && s->curvature > 0.0)
+        blv_lbfgs_first_step(s->lbfgs, s->d_norm / s->curvature);
+    else if (anew && s->phi != 0.0)
+        blv_lbfgs_first_step(s->lbfgs, 0.1 * fabs(s->phi) / s->d_norm);
+    if (anew)
+        s->phi_first = s->phi;
+    s->first = fmax(s->first, r.stationarity);
+    s->goal = blv_nested_tol(run) > 0.0 ? blv_nested_tol(run) : accuracy * s->first;
+    return BLV_GO;
+}
+
+/* The stationarity by tight solves, which is what the certificate will say. */
+static blv_flow measure_tightly(blv_run *run, blv_auto_descent *s, bool *confirmed) {
+    const blv_vec *x = blv_run_x(run);
+    blv_implicit_result solved;
+    double norm;
+    blv_vec_copy(s->y_trial, blv_run_y(run));
+    blv_vec_copy(s->v_trial, s->v);
+    BLV_TRY(
+        blv_implicit_gradient(s->implicit, x, s->y_trial, s->v_trial, 0.0, s->gradient, &solved));
+    blv_vec_combine(s->gradient, 1.0, x, -1.0, s->gradient);
+    BLV_TRY(blv_oracle_project(run, s->gradient));
+    norm = blv_distance(s->gradient, x, s->gradient);
+    s->gy_norm = solved.gy_norm;
+    s->r_norm = solved.r_norm;
+    *confirmed = (norm == 0.0 || norm < s->goal) && blv_implicit_minimum(s->implicit) == BLV_YES;
+    return take(run, s, norm);
+}
+
+/* x again, from solves that are ten times as accurate. */
+static blv_flow tighten(blv_run *run, blv_auto_descent *s) {
+    double least = single(s) ? 1e-3 : 1e-8;
+    if (s->reduce <= least)
+        return BLV_STUCK;
+    s->reduce = fmax(0.1 * s->reduce, least);
+    s->products *= 4.0;
+    s->idle = 0.0;
+    s->trials = 0;
+    blv_lbfgs_result r = blv_lbfgs_refresh(s->lbfgs);
+    BLV_TRY(flow_of(s, &r));
+    return take(run, s, r.stationarity);
+}
+
+blv_flow blv_auto_descent_confirm(blv_run *run, blv_auto_descent *s) {
+    bool confirmed = false;
+    if (blv_run_metrics(run)->d_norm > s->goal)
+        return BLV_GO;
+    BLV_TRY(measure_tightly(run, s, &confirmed));
+    return confirmed ? blv_run_finished(run, s->goal) : tighten(run, s);
+}
+
+blv_flow blv_auto_descent_step(blv_run *run, blv_auto_descent *s) {
+    s->trials = 0;
+    blv_lbfgs_result r = blv_lbfgs_iterate(s->lbfgs);
+    BLV_TRY(flow_of(s, &r));
+    if (r.end == BLV_LBFGS_STALLED || r.end == BLV_LBFGS_CALLBACK)
+        return tighten(run, s);
+    double value = r.value, eps = single(s) ? (double)FLT_EPSILON : DBL_EPSILON;
+    s->idle = s->phi - value > 4.0 * eps * fabs(value) ? 0.0 : s->idle + 1.0;
+    if (s->phi_trial != value) { /* the last trial was not the one that was taken */
+        s->trials = 0;
+        int code = phi_and_gradient(s, blv_run_x(run), &value, s->gradient);
+        if (code != 0)
+            return code > 0 ? s->trouble : (blv_flow)-code;
+    }
+    BLV_TRY(take(run, s, r.stationarity));
+    s->moved = 1.0;
+    if (s->idle == IDLE_MAX && r.stationarity > s->goal)
+        return tighten(run, s);
+    return blv_auto_descent_confirm(run, s);
+}

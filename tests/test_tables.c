@@ -1,0 +1,380 @@
+/* Tables as people have them: kinds of columns, categories, missing values, labels that have to be
+ * found, separators. Encoded values are compared with ones that are computed here in another way.
+ */
+#include "reader_helpers.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define OPTIONS(...)                                                                               \
+    &(const blv_read_options) {                                                                    \
+        .size = sizeof(blv_read_options), __VA_ARGS__                                              \
+    }
+
+static void check_names(const blv_dataset *set, const char *const *names, size_t count) {
+    const blv_dataset_view *v = blv_dataset_view_of(set);
+    assert_int_equal(v->columns, count);
+    assert_non_null(v->feature_names);
+    for (size_t j = 0; j < count; j++)
+        assert_string_equal(v->feature_names[j], names[j]);
+}
+
+static bool has_note(const blv_dataset *set, const char *part) {
+    const char *note;
+    for (size_t i = 0; (note = blv_dataset_notes(set, i)); i++)
+        if (strstr(note, part))
+            return true;
+    return false;
+}
+
+static void check_rejected(const char *text, const blv_read_options *options, const char *message) {
+    blv_dataset *set = NULL;
+    blv_message why = {""};
+    blv_error error = blv_dataset_read(&set, put_text("text", text), options, &why);
+    assert_null(set);
+    if (error == BLV_OK || !strstr(why.text, message))
+        fail_msg("error %d: %s\nexpected: %s", (int)error, why.text, message);
+}
+
+/* ---- Kinds ---- */
+
+static void test_kinds(void **state) {
+    (void)state;
+    blv_dataset *d = read_text("age,city,member,since,label\n"
+                               "31,Rome,yes,2024-03-01,a\n"
+                               "42.5,Bern,No,1970-01-01,b\n"
+                               "18,Rome,TRUE,2000-02-29T12:00,a\n",
+                               OPTIONS(.layout = BLV_LAYOUT_DENSE));
+    const char *const names[] = {"age", "city=Bern", "city=Rome", "member", "since"};
+    check_names(d, names, 5);
+    /* days since 1970 from `date -u +%s`: 1709251200, 0 and 951825600 seconds */
+    const double values[] = {31,   0, 1, 1, 1709251200.0 / 86400.0, //
+                             42.5, 1, 0, 0, 0,                      //
+                             18,   0, 1, 1, 951825600.0 / 86400.0};
+    check_values(d, 3, 5, values);
+    assert_true(has_note(d, "column 'city': category of 2 levels"));
+    assert_true(has_note(d, "column 'since': date"));
+    blv_dataset_release(d);
+}
+
+static void test_given_kinds(void **state) {
+    (void)state;
+    static const char text[] = "zip,when,code,label\n1010,2024-01-01,1,a\n8001,2024-01-02,2,b\n";
+    blv_dataset *d = read_text(
+        text, OPTIONS(.kinds = "zip:category,when:drop,code:number", .layout = BLV_LAYOUT_DENSE));
+    const char *const names[] = {"zip=1010", "zip=8001", "code"};
+    check_names(d, names, 3);
+    check_values(d, 2, 3, (const double[]){1, 0, 1, 0, 1, 2});
+    blv_dataset_release(d);
+    /* the same from a file, and by number */
+    char kinds[600];
+    snprintf(kinds, sizeof kinds, "%s", put_text("kinds", "0:category\nwhen:drop\r\n"));
+    d = read_text(text, OPTIONS(.kinds = kinds, .layout = BLV_LAYOUT_DENSE));
+    check_names(d, names, 3);
+    blv_dataset_release(d);
+
+    check_rejected(text, OPTIONS(.kinds = "zpi:category"), "did you mean 'zip'?");
+    check_rejected(text, OPTIONS(.kinds = "zip:text"), "expected number, category, boolean, date");
+    check_rejected(text, OPTIONS(.kinds = "label:drop"), "is the label");
+    check_rejected(text, OPTIONS(.kinds = "when:number"), "line 2, column 2 of 4 (when): expected");
+    check_rejected(text, OPTIONS(.kinds = "zip:boolean"), "expected a boolean in every row");
+    check_rejected(text, OPTIONS(.kinds = "zip:drop,when:drop,code:drop"), "no column is left");
+    check_rejected(text, OPTIONS(.kinds = ":"), "there is no column");
+}
+
+/* Words among numbers are an error rather than a category of numbers. */
+static void test_typing_errors(void **state) {
+    (void)state;
+    check_rejected("a,b\n1,x\n2,y\n1.2.3,x\n", NULL,
+                   "line 4, column 1 of 2 (a): expected a finite number, found '1.2.3'; "
+                   "2 fields of the column are numbers, 1 are not");
+    blv_dataset *d = read_text("a,b\n1,x\n2,y\n1.2.3,x\n",
+                               OPTIONS(.kinds = "a:category", .layout = BLV_LAYOUT_DENSE));
+    assert_int_equal(blv_dataset_view_of(d)->columns, 3);
+    blv_dataset_release(d);
+}
+
+static void test_dropped_columns(void **state) {
+    (void)state;
+    /* the index of pandas, a number and a text that identify rows, a column without values */
+    char text[4096] = ",x,name,user_id,gap,label\n";
+    for (int i = 0; i < 40; i++)
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%d,%d.5,n%d,%d,,%s\n", i, i, i,
+                 1000 - 7 * i, i % 2 ? "a" : "b");
+    blv_dataset *d = read_text(text, NULL);
+    const char *const names[] = {"x"};
+    check_names(d, names, 1);
+    assert_true(at(d, 3, 0) == 3.5 && at(d, 39, 0) == 39.5);
+    assert_true(has_note(d, "column '' left out: it counts the rows"));
+    assert_true(has_note(d, "column 'name' left out: nearly every row has another text"));
+    assert_true(has_note(d, "column 'user_id' left out: it identifies the rows"));
+    assert_true(has_note(d, "column 'gap' left out: it has no values"));
+    blv_dataset_release(d);
+    /* a first column with a name, or that does not count from 0, stays */
+    d = read_text("n,x,label\n0,5,a\n1,6,b\n", NULL);
+    assert_int_equal(blv_dataset_view_of(d)->columns, 2);
+    blv_dataset_release(d);
+    d = read_text(",x,label\n1,5,a\n2,6,b\n", NULL);
+    assert_int_equal(blv_dataset_view_of(d)->columns, 2);
+    blv_dataset_release(d);
+}
+
+/* ---- Missing values ---- */
+
+static void test_missing(void **state) {
+    (void)state;
+    static const char text[] = "u,v,ok,label\n"
+                               "4,x,yes,a\n"
+                               ",y,no,b\n"
+                               "1,?,,a\n"
+                               "NA,y,no,b\n"
+                               "3,N/A,yes,b\n"
+                               "10,null,NaN,a\n";
+    blv_dataset *d = read_text(text, OPTIONS(.layout = BLV_LAYOUT_DENSE));
+    const char *const names[] = {"u", "u missing", "v=x", "v=y", "v missing", "ok", "ok missing"};
+    check_names(d, names, 7);
+    const double values[] = {4,   0, 1, 0, 0, 1, 0, /* the median of 4, 1, 3 and 10 is 3.5, */
+                             3.5, 1, 0, 1, 0, 0, 0, /* y is the most frequent level, and of as */
+                             1,   0, 0, 1, 1, 0, 1, /* many yes as no it is no */
+                             3.5, 1, 0, 1, 0, 0, 0, //
+                             3,   0, 0, 1, 1, 1, 0, //
+                             10,  0, 0, 1, 1, 0, 1};
+    check_values(d, 6, 7, values);
+    assert_true(has_note(d, "column 'u': number, 2 missing"));
+    blv_dataset_release(d);
+
+    d = read_text(text, OPTIONS(.missing = BLV_MISSING_DROP, .layout = BLV_LAYOUT_DENSE));
+    check_values(d, 1, 3, (const double[]){4, 1, 1}); /* one level is left */
+    assert_true(has_note(d, "5 of 6 rows left out: values are missing"));
+    assert_string_equal(class_of(d, 0), "a");
+    blv_dataset_release(d);
+
+    check_rejected(text, OPTIONS(.missing = BLV_MISSING_ERROR),
+                   "line 3, column 1 of 4 (u): expected a finite number, found nothing");
+    check_rejected("u,label\n?,a\n,b\n", OPTIONS(.missing = BLV_MISSING_DROP, .header = "yes"),
+                   "no column is left");
+}
+
+/* ---- Against another computation ---- */
+
+enum { ROWS = 300, WORDS = 5 };
+static const char *const words[WORDS] = {"delta", "alpha", "echo", "bravo", "charlie"};
+
+typedef struct table_row {
+    double number; /* NaN: missing */
+    int word;      /* -1: missing */
+} table_row;
+
+static unsigned next_random(unsigned *seed) {
+    *seed = *seed * 1664525u + 1013904223u;
+    return *seed >> 8;
+}
+
+static char *write_table(const table_row *rows, size_t count) {
+    char *text = calloc(count + 1, 64);
+    size_t used = (size_t)sprintf(text, "n;w;label\r\n");
+    for (size_t i = 0; i < count; i++) {
+        char number[32] = "";
+        if (!isnan(rows[i].number))
+            snprintf(number, sizeof number, "%.17g", rows[i].number);
+        char *point = strchr(number, '.');
+        if (point)
+            *point = ',';
+        used += (size_t)sprintf(text + used, "%s;%s;%zu\r\n", number,
+                                rows[i].word < 0 ? "NaN" : words[rows[i].word], i % 3);
+    }
+    return text;
+}
+
+static int by_size(const void *left, const void *right) {
+    double a = *(const double *)left, b = *(const double *)right;
+    return a < b ? -1 : a > b;
+}
+
+/* Numbers with a decimal comma, semicolons, CRLF, missing values and a category; then other rows in
+ * another order of columns, with a level that was not there, by the recipe of the first. */
+static void test_encoding(void **state) {
+    (void)state;
+    static table_row rows[ROWS];
+    unsigned seed = 7;
+    double there[ROWS];
+    size_t n = 0, count[WORDS] = {0};
+    for (size_t i = 0; i < ROWS; i++) {
+        unsigned draw = next_random(&seed);
+        rows[i].number = draw % 5 == 0 ? NAN : ((double)(draw % 20011) - 10000.0) / 64.0;
+        rows[i].word = (int)(next_random(&seed) % 6) - 1;
+        if (!isnan(rows[i].number))
+            there[n++] = rows[i].number;
+        if (rows[i].word >= 0)
+            count[rows[i].word]++;
+    }
+    qsort(there, n, sizeof *there, by_size);
+    double median = n % 2 ? there[n / 2] : (there[n / 2 - 1] + there[n / 2]) / 2.0;
+    static const int order[WORDS] = {1, 3, 4, 0, 2}; /* of the words, by letters */
+    size_t most = 0;
+    for (size_t k = 1; k < WORDS; k++)
+        most = count[order[k]] > count[order[most]] ? k : most;
+    char *text = write_table(rows, ROWS);
+    for (int sparse = 0; sparse < 2; sparse++) {
+        blv_dataset *d =
+            read_text(text, OPTIONS(.layout = sparse ? BLV_LAYOUT_SPARSE : BLV_LAYOUT_DENSE));
+        const char *const names[] = {"n",         "n missing", "w=alpha", "w=bravo",
+                                     "w=charlie", "w=delta",   "w=echo",  "w missing"};
+        check_names(d, names, 8);
+        assert_true((blv_dataset_view_of(d)->dense == NULL) == (sparse == 1));
+        for (size_t i = 0; i < ROWS; i++) {
+            bool no_number = isnan(rows[i].number), no_word = rows[i].word < 0;
+            assert_true(at(d, i, 0) == (no_number ? median : rows[i].number));
+            assert_true(at(d, i, 1) == (no_number ? 1.0 : 0.0));
+            for (size_t k = 0; k < WORDS; k++)
+                assert_true(at(d, i, 2 + k) ==
+                            ((no_word ? k == most : rows[i].word == order[k]) ? 1.0 : 0.0));
+            assert_true(at(d, i, 7) == (no_word ? 1.0 : 0.0));
+        }
+        blv_dataset *other =
+            read_text("label,w,more,n\n1,zulu,5,2.5\n0,echo,6,\n",
+                      OPTIONS(.recipe = blv_dataset_recipe(d), .layout = BLV_LAYOUT_DENSE));
+        check_names(other, names, 8);
+        check_values(other, 2, 8,
+                     (const double[]){2.5, 0, 0, 0, 0, 0, 0, 0, median, 1, 0, 0, 0, 0, 1, 0});
+        assert_string_equal(class_of(other, 0), "1");
+        assert_true(has_note(other, "1 levels not seen before"));
+        assert_true(has_note(other, "column 'more' left out"));
+        assert_string_equal(blv_dataset_recipe(other) ? "there" : "missing", "there");
+        blv_dataset_release(other);
+        blv_dataset_release(d);
+    }
+    free(text);
+}
+
+static void test_recipes(void **state) {
+    (void)state;
+    blv_dataset *d = read_text("a\tb,c\\,label\n", OPTIONS(.header = "no", .label = "none"));
+    blv_dataset_release(d);
+    d = read_text("x,\"c\\\nd\",label\n1,\"u\tv\",p\n2,\"w\\\nt\",q\n",
+                  OPTIONS(.layout = BLV_LAYOUT_DENSE));
+    blv_dataset *same = read_text(
+        "\"c\\\nd\",x\n\"w\\\nt\",7\n",
+        OPTIONS(.recipe = blv_dataset_recipe(d), .header = "yes", .layout = BLV_LAYOUT_DENSE));
+    check_values(same, 1, 3, (const double[]){7, 0, 1}); /* u\tv comes before w\\\nt */
+    assert_null(blv_dataset_view_of(same)->label);
+    blv_dataset_release(same);
+    check_rejected("x,label\n1,p\n", OPTIONS(.recipe = blv_dataset_recipe(d)),
+                   "there is no column 'c\\?d', which the rows of the training have");
+    blv_dataset_release(d);
+
+    /* without names: by place, with the label and without it */
+    d = read_text("1,a,0\n2,b,1\n3,a,1\n", OPTIONS(.layout = BLV_LAYOUT_DENSE));
+    const char *recipe = blv_dataset_recipe(d);
+    same = read_text("5,b,1\n", OPTIONS(.recipe = recipe, .layout = BLV_LAYOUT_DENSE));
+    check_values(same, 1, 3, (const double[]){5, 0, 1});
+    assert_non_null(blv_dataset_view_of(same)->label);
+    blv_dataset_release(same);
+    same = read_text("5,b\n", OPTIONS(.recipe = recipe, .layout = BLV_LAYOUT_DENSE));
+    check_values(same, 1, 3, (const double[]){5, 0, 1});
+    assert_null(blv_dataset_view_of(same)->label);
+    blv_dataset_release(same);
+    check_rejected("z\n", OPTIONS(.recipe = recipe), "fewer than the rows of the training");
+    check_rejected("5,b,1,7\n", OPTIONS(.recipe = recipe), "more than the rows of the training");
+    check_rejected("5,b,1\n", OPTIONS(.recipe = "number\tx"),
+                   "the recipe of the columns is damaged");
+    check_rejected("5,b,1\n", OPTIONS(.recipe = "nothing"), "the recipe of the columns is damaged");
+    check_rejected("b,1\n", OPTIONS(.recipe = "category\t\t9\t0\tb\nlabel\t\n"), "is damaged");
+    blv_dataset_release(d);
+}
+
+/* ---- Labels ---- */
+
+static void test_label_column(void **state) {
+    (void)state;
+    static const char *const named[] = {"Class,x\na,1\nb,2\n", "x,y,z\n1,a,5\n2,b,6\n",
+                                        "x,TARGET,z\n1,a,5\n2,b,6\n"};
+    for (size_t i = 0; i < sizeof named / sizeof *named; i++) {
+        blv_dataset *d = read_text(named[i], NULL);
+        assert_string_equal(class_of(d, 0), "a");
+        blv_dataset_release(d);
+    }
+    blv_dataset *d = read_text("y,x,class\n1,2,a\n3,4,b\n", NULL); /* the last one is named so */
+    assert_string_equal(class_of(d, 1), "b");
+    blv_dataset_release(d);
+
+    char text[4096] = "kind,x\n";
+    for (int i = 0; i < 60; i++)
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%s,%d.25\n", i % 2 ? "p" : "q",
+                 i);
+    check_rejected(text, NULL, "the last column 'x' has 60 different values in 60 rows");
+    d = read_text(text, OPTIONS(.label = "kind"));
+    assert_int_equal(blv_dataset_view_of(d)->classes, 2);
+    blv_dataset_release(d);
+}
+
+static void test_targets(void **state) {
+    (void)state;
+    char text[8192] = "x,y\n";
+    for (int i = 0; i < 200; i++)
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%d,%d\n", i, i * i % 101);
+    blv_dataset *d = read_text(text, NULL); /* 51 different whole numbers in 200 rows */
+    assert_non_null(blv_dataset_view_of(d)->target);
+    assert_true(blv_dataset_view_of(d)->target[11] == 20.0);
+    assert_true(has_note(d, "the labels are taken as real numbers: 51 different ones"));
+    assert_int_equal(blv_dataset_expect_classes(d, "it", NULL), BLV_E_FORMAT);
+    blv_dataset_release(d);
+    d = read_text(text, OPTIONS(.targets = BLV_TARGETS_CLASSES));
+    assert_int_equal(blv_dataset_view_of(d)->classes, 51);
+    blv_dataset_release(d);
+    d = read_text("x,y\n1,2\n3,4\n", OPTIONS(.targets = BLV_TARGETS_REAL));
+    assert_non_null(blv_dataset_view_of(d)->target);
+    blv_dataset_release(d);
+}
+
+/* ---- Texts ---- */
+
+static void test_separators(void **state) {
+    (void)state;
+    static const char *const same[] = {
+        "\xef\xbb\xbf"
+        "u;v;k\r\n1,5;-2;a\r\n0,25;3;b\r\n",   /* with a byte order mark */
+        "u\tv\tk\n1,5\t-2\ta\n0,25\t3\tb\n",   /* tabs and decimal commas */
+        "u v k\n1.5   -2 a\n  0.25 3 b  \r\n", /* blanks */
+        "u,v,k\n1.5,-2,a\n0.25,3,b",           /* no newline at the end */
+        "\"u\",\"v\",\"k\"\n\"1.5\",-2,a\n0.25,3,b\n",
+    };
+    for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
+        blv_dataset *d = read_text(same[i], NULL);
+        check_values(d, 2, 2, (const double[]){1.5, -2, 0.25, 3});
+        assert_string_equal(class_of(d, 1), "b");
+        check_names(d, (const char *const[]){"u", "v"}, 2);
+        blv_dataset_release(d);
+    }
+    check_rejected("u;k\n1,5;a\n1.5;b\n1;a\n", NULL, "found '1.5'"); /* both, which is ambiguous */
+    blv_dataset *d = read_text("x,note,k\n1,\"two\nlines, \"\"q\"\"\",a\n2,one,b\n",
+                               OPTIONS(.layout = BLV_LAYOUT_DENSE));
+    check_names(d, (const char *const[]){"x", "note=one", "note=two\nlines, \"q\""}, 3);
+    blv_dataset_release(d);
+}
+
+/* The first row has a name where the rows have a number, but not the second row. */
+static void test_late_header(void **state) {
+    (void)state;
+    blv_dataset *d = read_text("age,city\n,Rome\n5,Bern\n7,Rome\n", OPTIONS(.label = "city"));
+    assert_int_equal(blv_dataset_view_of(d)->rows, 3);
+    assert_int_equal(blv_dataset_view_of(d)->classes, 2);
+    assert_true(at(d, 0, 0) == 6.0 && at(d, 0, 1) == 1.0);
+    blv_dataset_release(d);
+    d = read_text("age,city,k\n,Rome,a\n5,Bern,b\n7,Rome,a\n", OPTIONS(.layout = BLV_LAYOUT_DENSE));
+    check_names(d, (const char *const[]){"age", "age missing", "city=Bern", "city=Rome"}, 4);
+    blv_dataset_release(d);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_kinds),         cmocka_unit_test(test_given_kinds),
+        cmocka_unit_test(test_typing_errors), cmocka_unit_test(test_dropped_columns),
+        cmocka_unit_test(test_missing),       cmocka_unit_test(test_encoding),
+        cmocka_unit_test(test_recipes),       cmocka_unit_test(test_label_column),
+        cmocka_unit_test(test_targets),       cmocka_unit_test(test_separators),
+        cmocka_unit_test(test_late_header),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
