@@ -44,7 +44,7 @@ typedef struct sample {
     blv_read_options options;
 } sample;
 
-static sample samples[32];
+static sample samples[48];
 static size_t sample_count;
 
 static void add_sample(const char *name, const void *data, size_t n, blv_read_options options) {
@@ -79,6 +79,17 @@ static void make_samples(void) {
     add_sample(
         "truth.csv", truth, strlen(truth),
         (blv_read_options){.size = sizeof(blv_read_options), .label = "given", .truth = "true"});
+    const char *mixed = "n;city;ok;label\n1,5;Rome;yes;a\n;Bern;no;b\n2,5;NA;;a\n";
+    add_sample("mixed.csv", mixed, strlen(mixed),
+               (blv_read_options){.size = sizeof(blv_read_options), .layout = BLV_LAYOUT_DENSE});
+    add_sample("drop.csv", mixed, strlen(mixed),
+               (blv_read_options){.size = sizeof(blv_read_options),
+                                  .missing = BLV_MISSING_DROP,
+                                  .kinds = "city:category,ok:drop"});
+    add_sample("like.csv", mixed, strlen(mixed),
+               (blv_read_options){.size = sizeof(blv_read_options),
+                                  .layout = BLV_LAYOUT_SPARSE,
+                                  .recipe = "number\tn\t3\t1\ncategory\tcity\t0\t0\tOslo\tRome\n"});
     add_sample("sparse.csv", csv, strlen(csv), f32_sparse);
     add_sample("odd.csv", odd, strlen(odd),
                (blv_read_options){.size = sizeof(blv_read_options), .header = "yes"});

@@ -120,6 +120,44 @@ static void test_dropped_columns(void **state) {
     blv_dataset_release(d);
 }
 
+static void test_constant_columns(void **state) {
+    (void)state;
+    blv_dataset *d = read_text("a,b,c,d,label\n1,x,5,7,p\n2,x,5,,q\n3,x,5,7,p\n", NULL);
+    assert_true(has_note(d, "the same in every row: columns 'b', 'c'"));
+    assert_int_equal(blv_dataset_view_of(d)->columns, 5);
+    blv_dataset_release(d);
+    d = read_text("1,2,p\n", NULL); /* of one row nothing is said */
+    assert_null(blv_dataset_notes(d, 0));
+    blv_dataset_release(d);
+}
+
+/* As the files of the UCI repository are: no header, blanks behind commas, codes, the label first.
+ */
+static void test_uci(void **state) {
+    (void)state;
+    blv_dataset *d = read_text("39, State-gov, Bachelors, ?, <=50K\n50, Private, HS, Sales, >50K\n"
+                               "38, Private, HS, Exec, <=50K\n53, ?, 11th, Sales, >50K\n",
+                               OPTIONS(.layout = BLV_LAYOUT_DENSE));
+    check_names(d,
+                (const char *const[]){"x0", "x1=Private", "x1=State-gov", "x1 missing", "x2=11th",
+                                      "x2=Bachelors", "x2=HS", "x3=Exec", "x3=Sales", "x3 missing"},
+                10);
+    check_values(d, 4, 10,
+                 (const double[]){39, 0, 1, 0, 0, 1, 0, 0, 1, 1, 50, 1, 0, 0, 0, 0, 1, 0, 1, 0,
+                                  38, 1, 0, 0, 0, 0, 1, 1, 0, 0, 53, 1, 0, 1, 1, 0, 0, 0, 1, 0});
+    assert_string_equal(class_of(d, 3), ">50K");
+    blv_dataset_release(d);
+    d = read_text("A11 6 A34 1\nA12 48 A32 2\nA14 12 A34 1\n", OPTIONS(.layout = BLV_LAYOUT_DENSE));
+    check_names(d, (const char *const[]){"x0=A11", "x0=A12", "x0=A14", "x1", "x2=A32", "x2=A34"},
+                6);
+    check_values(d, 3, 6, (const double[]){1, 0, 0, 6, 0, 1, 0, 1, 0, 48, 1, 0, 0, 0, 1, 12, 0, 1});
+    blv_dataset_release(d);
+    d = read_text("p,x,s\ne,x,t\ne,b,s\n", OPTIONS(.label = "0", .layout = BLV_LAYOUT_DENSE));
+    check_values(d, 3, 4, (const double[]){0, 1, 1, 0, 0, 1, 0, 1, 1, 0, 1, 0});
+    assert_string_equal(class_of(d, 0), "p");
+    blv_dataset_release(d);
+}
+
 /* ---- Missing values ---- */
 
 static void test_missing(void **state) {
@@ -151,7 +189,7 @@ static void test_missing(void **state) {
     blv_dataset_release(d);
 
     check_rejected(text, OPTIONS(.missing = BLV_MISSING_ERROR),
-                   "line 3, column 1 of 4 (u): expected a finite number, found nothing");
+                   "line 3, column 1 of 4 (u): expected a value, found nothing");
     check_rejected("u,label\n?,a\n,b\n", OPTIONS(.missing = BLV_MISSING_DROP, .header = "yes"),
                    "no column is left");
 }
@@ -299,11 +337,14 @@ static void test_label_column(void **state) {
     assert_string_equal(class_of(d, 1), "b");
     blv_dataset_release(d);
 
-    char text[4096] = "kind,x\n";
+    char text[4096] = "kind,n,m,x\n";
     for (int i = 0; i < 60; i++)
-        snprintf(text + strlen(text), sizeof text - strlen(text), "%s,%d.25\n", i % 2 ? "p" : "q",
-                 i);
-    check_rejected(text, NULL, "the last column 'x' has 60 different values in 60 rows");
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%s,%d,%d,%d.25\n",
+                 i % 2 ? "p" : "q", i % 3, i, i);
+    check_rejected(
+        text, NULL,
+        "the last column 'x' has 60 different values in 60 rows, which are no classes; name "
+        "the column of the labels; it may be 'kind', 'n'");
     d = read_text(text, OPTIONS(.label = "kind"));
     assert_int_equal(blv_dataset_view_of(d)->classes, 2);
     blv_dataset_release(d);
@@ -369,11 +410,18 @@ static void test_late_header(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_kinds),         cmocka_unit_test(test_given_kinds),
-        cmocka_unit_test(test_typing_errors), cmocka_unit_test(test_dropped_columns),
-        cmocka_unit_test(test_missing),       cmocka_unit_test(test_encoding),
-        cmocka_unit_test(test_recipes),       cmocka_unit_test(test_label_column),
-        cmocka_unit_test(test_targets),       cmocka_unit_test(test_separators),
+        cmocka_unit_test(test_kinds),
+        cmocka_unit_test(test_given_kinds),
+        cmocka_unit_test(test_constant_columns),
+        cmocka_unit_test(test_uci),
+        cmocka_unit_test(test_typing_errors),
+        cmocka_unit_test(test_dropped_columns),
+        cmocka_unit_test(test_missing),
+        cmocka_unit_test(test_encoding),
+        cmocka_unit_test(test_recipes),
+        cmocka_unit_test(test_label_column),
+        cmocka_unit_test(test_targets),
+        cmocka_unit_test(test_separators),
         cmocka_unit_test(test_late_header),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -23,6 +23,7 @@ typedef struct blv_model {
     const double *penalty;            /* that it was trained with */
     const char *const *penalty_names; /* what each penalty is of */
     const char *name;                 /* in messages: the file, or "the model" */
+    const char *recipe; /* how rows of a CSV file become features: blv_dataset_recipe; NULL: none */
 } blv_model;
 
 /* NPZ. Replaces the file when all of it is written. */
@@ -30,8 +31,10 @@ BLV_API blv_error blv_model_write(const blv_model *model, const char *path, blv_
 BLV_API blv_error blv_model_read(blv_model **model, const char *path, blv_message *why);
 BLV_API void blv_model_destroy(blv_model *model); /* NULL is allowed */
 
-/* Rows from a file, as wide as the model: a CSV file with as many columns as the model has features
- * has no labels, unless reading names a column. Names of features must be those of the model. */
+/* Rows from a file, as wide as the model. A CSV file is read by the recipe of the model: its
+ * columns are matched by name, and the label may be missing. Where there is no recipe, a CSV file
+ * with as many columns as the model has features has no labels, unless reading names a column, and
+ * names of features must be those of the model. */
 BLV_API blv_error blv_model_read_rows(const blv_model *model, blv_dataset **rows, const char *path,
                                       const blv_read_options *reading, blv_message *why);
 

@@ -1,7 +1,10 @@
 /* The kinds of arguments: what a text must be, and how it gets into the request. */
+#include "base/message.h"
+#include "base/number_text.h"
 #include "cli/arguments.h"
 
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* The word of "auto|unit|none" that the text is, or -1. */
@@ -60,7 +63,7 @@ static bool take_whole(const cli_placed_argument *to, const char *text) {
 static bool take_real(const cli_placed_argument *to, const char *text) {
     const cli_argument *a = to->argument;
     double value;
-    if (!cli_parse_real(text, &value) ||
+    if (blv_number_parse(text, &value) != 0 ||
         (a->kind == CLI_ARG_REAL ? value < a->from || value > a->to : !(value > 0.0)) ||
         (a->kind == CLI_ARG_SHARE && !(value < 1.0)))
         return false;
@@ -125,11 +128,7 @@ static const struct {
     [CLI_ARG_RUNS] = {take_run, "the number of a run; 'bilevel runs' lists them"},
 };
 
-bool cli_value_take(const cli_placed_argument *to, const char *text) {
-    return kinds[to->argument->kind].take(to, text);
-}
-
-void cli_value_expected(FILE *out, const cli_argument *a) {
+static void put_expected(FILE *out, const cli_argument *a) {
     const char *expected = a->expected ? a->expected : kinds[a->kind].expected;
     if (expected)
         fputs(expected, out);
@@ -141,4 +140,17 @@ void cli_value_expected(FILE *out, const cli_argument *a) {
         fprintf(out, "a number from %g to %g", a->from, a->to);
     else
         put_words(out, a->value);
+}
+
+blv_error cli_value_take(const cli_placed_argument *to, const char *text, blv_message *why) {
+    if (to->argument->kind == CLI_ARG_CUSTOM)
+        return to->argument->take(to->field, text, why);
+    if (kinds[to->argument->kind].take(to, text))
+        return BLV_OK;
+    cli_text expected;
+    put_expected(cli_text_begin(&expected), to->argument);
+    char *whole = cli_text_end(&expected);
+    blv_explain(why, BLV_E_VALUE, "expected %s", whole);
+    free(whole);
+    return BLV_E_VALUE;
 }

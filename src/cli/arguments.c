@@ -123,34 +123,17 @@ char *cli_arguments_positions(const cli_argument *table) {
     return cli_text_end(&text);
 }
 
-/* ---- Values ---- */
-
-static void reject(const cli_placed_argument *to, const char *text, const char *why,
-                   const struct argp_state *state) {
-    const cli_argument *a = to->argument;
-    if (!text)
-        argp_error(state, "%s", why);
-    else if (a->name)
-        argp_error(state, "--%s '%s': %s", a->name, text, why);
-    else
-        argp_error(state, "'%s': %s", text, why);
-}
-
 static void take_or_reject(const cli_placed_argument *to, const char *text,
                            const struct argp_state *state) {
     blv_message why = {0};
-    if (to->argument->kind == CLI_ARG_CUSTOM) {
-        if (to->argument->take(to->field, text, &why) != BLV_OK)
-            reject(to, text, why.text, state);
-    } else if (!cli_value_take(to, text)) {
-        cli_text expected;
-        FILE *out = cli_text_begin(&expected);
-        fputs("expected ", out);
-        cli_value_expected(out, to->argument);
-        char *message = cli_text_end(&expected);
-        reject(to, text, message, state);
-        free(message);
-    }
+    const char *name = to->argument->name;
+    if (cli_value_take(to, text, &why) == BLV_OK)
+        return;
+    if (!text)
+        argp_error(state, "%s", why.text);
+    else
+        argp_error(state, "%s%s%s'%s': %s", name ? "--" : "", name ? name : "", name ? " " : "",
+                   text, why.text);
 }
 
 /* ---- Names ---- */

@@ -154,13 +154,9 @@ char *cli_argument_help(const cli_argument *argument);
 /* The positional arguments, "IN OUT..."; to be freed. */
 char *cli_arguments_positions(const cli_argument *table);
 
-/* ---- Values ---- */
-
-/* Puts the value into the field, for any kind but CLI_ARG_CUSTOM; text is NULL for a flag. False
- * where the text is not what is expected. */
-bool cli_value_take(const cli_placed_argument *to, const char *text);
-/* What is expected: "a whole number from 1 to 9", "auto, unit or none". */
-void cli_value_expected(FILE *out, const cli_argument *argument);
+/* Puts the value into the field; text is NULL where the option takes none. Where the text is not
+ * what is expected, why says what is: "expected a whole number from 1 to 9". */
+blv_error cli_value_take(const cli_placed_argument *to, const char *text, blv_message *why);
 
 /* The options of a run that have a name of their own: --iters, --seconds, --seed, ...; the request
  * is a cli_settings. Those that are set with --set KEY=VALUE are listed at the end of the help. */

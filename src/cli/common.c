@@ -1,5 +1,4 @@
 #include "cli/common.h"
-#include "base/number_text.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -123,12 +122,4 @@ bool cli_parse_whole(const char *text, uint64_t most, uint64_t *value) {
         return false;
     *value = parsed;
     return true;
-}
-
-bool cli_parse_real(const char *text, double *value) {
-    return blv_number_parse(text, value) == 0;
-}
-
-const char *cli_precision_word(blv_precision precision) {
-    return precision == BLV_F32 ? "f32" : "f64";
 }

@@ -82,8 +82,5 @@ const char *const *cli_settings_list(cli_settings *settings);
 
 /* The whole text must be a decimal number from 0 to most. */
 bool cli_parse_whole(const char *text, uint64_t most, uint64_t *value);
-/* The whole text must be a finite number. */
-bool cli_parse_real(const char *text, double *value);
-const char *cli_precision_word(blv_precision precision);
 
 #endif

@@ -1,5 +1,6 @@
 #include "cli/data_files.h"
 #include "base/message.h"
+#include "base/precision.h"
 #include "cli/outputs.h"
 
 #include <string.h>
@@ -101,7 +102,5 @@ size_t cli_row_values(const blv_dataset_view *view, size_t row, size_t *start) {
 }
 
 double cli_dataset_value(const blv_dataset_view *view, size_t i) {
-    const void *values = view->dense ? view->dense : view->value;
-    return view->precision == BLV_F32 ? (double)((const float *)values)[i]
-                                      : ((const double *)values)[i];
+    return blv_value_get(view->dense ? view->dense : view->value, view->precision, i);
 }

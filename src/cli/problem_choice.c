@@ -2,6 +2,7 @@
 
 #include "bilevel/registry.h"
 #include "bilevel/run.h"
+#include "store/run_info.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,6 +61,6 @@ void cli_instance_create(cli_instance *instance) {
 void cli_instance_describe(const cli_instance *instance, char *text, size_t size) {
     const blv_problem_def *def = blv_problem_definition(instance->problem);
     snprintf(text, size, "%s, dimension %zu in x and %zu in y, %s%s", instance->family->name,
-             def->dim_x, def->dim_y, cli_precision_word(instance->options.precision),
+             def->dim_x, def->dim_y, blv_precision_words[instance->options.precision],
              instance->gradients_only ? ", gradients only" : "");
 }

@@ -111,7 +111,8 @@ blv_store *cli_store_open(const cli_store_choice *choice, double checkpoint_seco
 
 blv_store *cli_store_look(const cli_store_choice *choice) {
     const char *named = named_path(choice);
-    char *path = named ? cli_print("%s", named) : usual_path();
+    char *usual = named ? NULL : usual_path();
+    const char *path = named ? named : usual;
     struct stat about;
     if (!path || !*path)
         cli_die("there is no run store: BILEVEL_STORE is none, or there is no HOME");
@@ -119,7 +120,7 @@ blv_store *cli_store_look(const cli_store_choice *choice) {
         cli_die("there is no run store at %s: %s", path, strerror(errno));
     cli_expect(blv_store_open(&opened, path, BLV_STORE_EXISTING, &cli_why));
     atexit(close_store);
-    free(path);
+    free(usual);
     return opened;
 }
 

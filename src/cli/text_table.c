@@ -17,14 +17,19 @@ void cli_table_markdown(report_table *table) {
     print_as(table, REPORT_AS_MARKDOWN, 0, stdout);
 }
 
-void cli_print_params(const blv_param *params, const void *fields, report_form form) {
+void cli_print_params(const blv_param *params, const void *fields, const char *option) {
     report_table table = {.align = "llll"};
-    const char *quote = form == REPORT_AS_MARKDOWN ? "`" : "";
-    if (form == REPORT_AS_MARKDOWN)
-        report_table_add(&table, "parameter\tdefault\tallowed\tmeaning");
-    else
+    const char *quote = option ? "" : "`";
+    if (!params || !params->key) {
+        puts(option ? "\nIt has no parameters." : "It has none.");
+        return;
+    }
+    if (option) {
+        printf("\nParameters (%s KEY=VALUE)\n", option);
         report_table_add(&table, "KEY\t%s\tALLOWED\tMEANING", fields ? "VALUE" : "DEFAULT");
-    for (const blv_param *p = params; p && p->key; p++) {
+    } else
+        report_table_add(&table, "parameter\tdefault\tallowed\tmeaning");
+    for (const blv_param *p = params; p->key; p++) {
         char value[128] = "", range[256] = "";
         if (fields)
             blv_params_format(p, fields, value, sizeof value);
@@ -32,7 +37,7 @@ void cli_print_params(const blv_param *params, const void *fields, report_form f
         report_table_add(&table, "%s%s%s\t%s%s%s\t%s\t%s", quote, p->key, quote, quote,
                          fields ? value : p->value, quote, range, p->help);
     }
-    print_as(&table, form, INDENT, stdout);
+    print_as(&table, option ? REPORT_AS_TEXT : REPORT_AS_MARKDOWN, INDENT, stdout);
 }
 
 int cli_print_word(int column, const char *word) {

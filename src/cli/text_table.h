@@ -11,8 +11,8 @@ void cli_table_print(report_table *table, int indent, FILE *out);
 void cli_table_markdown(report_table *table);
 
 /* Prints the entries of a parameter table: key, value, allowed values, help. With fields the values
- * in effect are shown, else the defaults. */
-void cli_print_params(const blv_param *params, const void *fields, report_form form);
+ * in effect are shown, else the defaults. option: what sets them, "--set"; NULL: as Markdown. */
+void cli_print_params(const blv_param *params, const void *fields, const char *option);
 
 /* Prints a word behind those before it, ", " between them, on a new line where this one is full;
  * every line is indented. column is 0 for the first word; the column that it ends in is returned.

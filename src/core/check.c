@@ -75,11 +75,29 @@ static double relative(double difference, double size) {
     return difference == 0.0 ? 0.0 : fabs(difference) / fmax(size, DBL_MIN);
 }
 
-typedef enum { OF_F, OF_G } of_what;
+static double difference(blv_vec *out, const blv_vec *reference) {
+    return relative(blv_distance(out, out, reference), blv_vec_norm(reference));
+}
 
-static blv_flow value(checker *c, of_what of, const blv_vec *x, const blv_vec *y, double *out) {
-    return of == OF_F ? blv_eval_upper(&c->eval, NULL, x, y, out, NULL, NULL)
-                      : blv_eval_lower(&c->eval, NULL, x, y, out, NULL, NULL);
+/* What is asked of the oracles: a value and vectors of x and of y, each NULL where it is not
+ * needed. Products: Jv and Hv. Fused: the same from lower_all, with gy as the number u'gy. */
+typedef enum request { OF_F, OF_G, OF_PRODUCTS, OF_FUSED } request;
+
+static blv_flow ask(checker *c, request of, const blv_batch *batch, const blv_vec *x,
+                    const blv_vec *y, double *value, blv_vec *of_x, blv_vec *of_y) {
+    if (of == OF_F)
+        return blv_eval_upper(&c->eval, batch, x, y, value, of_x, of_y);
+    if (of == OF_G)
+        return blv_eval_lower(&c->eval, batch, x, y, value, of_x, of_y);
+    if (of == OF_FUSED) {
+        BLV_TRY(blv_eval_all(&c->eval, batch, x, y, c->v, value ? c->y1 : NULL, of_y, of_x));
+    } else {
+        BLV_TRY(blv_eval_cross(&c->eval, batch, x, y, c->v, of_x));
+        BLV_TRY(blv_eval_hvp(&c->eval, batch, x, y, c->v, of_y));
+    }
+    if (value)
+        *value = of == OF_FUSED ? blv_vec_dot(c->y1, c->u) : 0.0;
+    return BLV_GO;
 }
 
 /* A length for differences: that of the point, or that over which a function changes by its size.
@@ -91,12 +109,12 @@ static double length_at(double point_norm, double by_value) {
 }
 
 /* A gradient in x or y against central differences of the value. */
-static blv_flow check_gradient(checker *c, of_what of, bool in_x, const blv_vec *gradient,
+static blv_flow check_gradient(checker *c, request of, bool in_x, const blv_vec *gradient,
                                const char *what) {
     const blv_vec *point = in_x ? c->x : c->y;
     blv_vec *moved = in_x ? c->x1 : c->y1, *along = in_x ? c->ax : c->ay;
     double norm = blv_vec_norm(gradient), base;
-    BLV_TRY(value(c, of, c->x, c->y, &base));
+    BLV_TRY(ask(c, of, NULL, c->x, c->y, &base, NULL, NULL));
     double h = cbrt(c->eps) * length_at(blv_vec_norm(point), fabs(base) / norm);
     double worst_error = isfinite(base) ? 0.0 : (double)NAN;
     double noise = c->eps * fabs(base) / h; /* what rounding of the value does to the difference */
@@ -105,9 +123,9 @@ static blv_flow check_gradient(checker *c, of_what of, bool in_x, const blv_vec 
         double above, below;
         direction(c, along, i);
         blv_vec_combine(moved, 1.0, point, h, along);
-        BLV_TRY(value(c, of, in_x ? moved : c->x, in_x ? c->y : moved, &above));
+        BLV_TRY(ask(c, of, NULL, in_x ? moved : c->x, in_x ? c->y : moved, &above, NULL, NULL));
         blv_vec_combine(moved, 1.0, point, -h, along);
-        BLV_TRY(value(c, of, in_x ? moved : c->x, in_x ? c->y : moved, &below));
+        BLV_TRY(ask(c, of, NULL, in_x ? moved : c->x, in_x ? c->y : moved, &below, NULL, NULL));
         double difference = (above - below) / (2.0 * h);
         double error =
             relative(difference - blv_vec_dot(gradient, along), norm + 1e3 * noise + h * h);
@@ -164,9 +182,8 @@ static blv_flow check_fused(checker *c) {
     if (!c->def->lower_all)
         return BLV_GO;
     BLV_TRY(blv_eval_all(&c->eval, NULL, c->x, c->y, c->v, c->ay, c->by, c->ax));
-    double gy = relative(blv_distance(c->ay, c->ay, c->gy), blv_vec_norm(c->gy));
-    double hv = relative(blv_distance(c->by, c->by, c->hv), blv_vec_norm(c->hv));
-    double jv = relative(blv_distance(c->ax, c->ax, c->jv), blv_vec_norm(c->jv));
+    double gy = difference(c->ay, c->gy), hv = difference(c->by, c->hv),
+           jv = difference(c->ax, c->jv);
     bool exact = c->def->lower_hvp && c->def->lower_cross;
     return add_item(c, "lower_all against gy, Hv and Jv", worse(gy, worse(hv, jv)),
                     exact ? 1e3 * c->eps : 1e2 * pow(c->eps, 0.5), SIZE_MAX);
@@ -186,46 +203,18 @@ static size_t make_parts(size_t n, size_t *last_index, blv_batch parts[3]) {
     return count;
 }
 
-/* What is asked of an oracle on one part or on the whole: a value and vectors of x and of y. */
-typedef blv_flow (*ask_fn)(checker *c, const blv_batch *batch, double *value, blv_vec *of_x,
-                           blv_vec *of_y);
-
-static blv_flow ask_upper(checker *c, const blv_batch *batch, double *value, blv_vec *of_x,
-                          blv_vec *of_y) {
-    return blv_eval_upper(&c->eval, batch, c->x, c->y, value, of_x, of_y);
-}
-
-static blv_flow ask_lower(checker *c, const blv_batch *batch, double *value, blv_vec *of_x,
-                          blv_vec *of_y) {
-    return blv_eval_lower(&c->eval, batch, c->x, c->y, value, of_x, of_y);
-}
-
-static blv_flow ask_products(checker *c, const blv_batch *batch, double *value, blv_vec *of_x,
-                             blv_vec *of_y) {
-    *value = 0.0;
-    BLV_TRY(blv_eval_cross(&c->eval, batch, c->x, c->y, c->v, of_x));
-    return blv_eval_hvp(&c->eval, batch, c->x, c->y, c->v, of_y);
-}
-
-static blv_flow ask_fused(checker *c, const blv_batch *batch, double *value, blv_vec *of_x,
-                          blv_vec *of_y) {
-    BLV_TRY(blv_eval_all(&c->eval, batch, c->x, c->y, c->v, c->y1, of_y, of_x));
-    *value = blv_vec_dot(c->y1, c->u); /* gy through one number */
-    return BLV_GO;
-}
-
 /* The mean over batches, weighted by their sizes, is the whole. */
-static blv_flow check_batches(checker *c, size_t n, ask_fn ask, double allowed, const char *what) {
+static blv_flow check_batches(checker *c, size_t n, request of, double allowed, const char *what) {
     blv_batch parts[3];
     size_t last_index, count = n < 2 ? 0 : make_parts(n, &last_index, parts);
     double whole, mean = 0.0;
     if (count == 0)
         return BLV_GO;
-    BLV_TRY(ask(c, NULL, &whole, c->bx, c->by));
+    BLV_TRY(ask(c, of, NULL, c->x, c->y, &whole, c->bx, c->by));
     double size_x = blv_vec_norm(c->bx), size_y = blv_vec_norm(c->by);
     for (size_t i = 0; i < count; i++) {
         double part, weight = (double)parts[i].count / (double)n;
-        BLV_TRY(ask(c, &parts[i], &part, c->ax, c->ay));
+        BLV_TRY(ask(c, of, &parts[i], c->x, c->y, &part, c->ax, c->ay));
         mean += weight * part;
         blv_vec_axpy(c->bx, -weight, c->ax);
         blv_vec_axpy(c->by, -weight, c->ay);
@@ -240,39 +229,31 @@ static blv_flow check_all_batches(checker *c) {
     const blv_problem_def *def = c->def;
     bool exact = (def->lower_hvp && def->lower_cross) || def->lower_all;
     double close = 1e4 * c->eps, rough = 1e3 * pow(c->eps, 0.5);
-    BLV_TRY(check_batches(c, def->upper_samples, ask_upper, close, "f, fx, fy: batches"));
-    BLV_TRY(check_batches(c, def->lower_samples, ask_lower, close, "g, gx, gy: batches"));
-    if (exact)
-        BLV_TRY(check_batches(c, def->lower_samples, ask_products, close, "Hv, Jv: batches"));
-    else
-        BLV_TRY(check_batches(c, def->lower_samples, ask_products, rough, "Hv, Jv: batches"));
+    BLV_TRY(check_batches(c, def->upper_samples, OF_F, close, "f, fx, fy: batches"));
+    BLV_TRY(check_batches(c, def->lower_samples, OF_G, close, "g, gx, gy: batches"));
+    BLV_TRY(check_batches(c, def->lower_samples, OF_PRODUCTS, exact ? close : rough,
+                          "Hv, Jv: batches"));
     if (!def->lower_all)
         return BLV_GO;
-    return check_batches(c, def->lower_samples, ask_fused, close, "lower_all: batches");
-}
-
-static double difference(blv_vec *out, const blv_vec *reference) {
-    return relative(blv_distance(out, out, reference), blv_vec_norm(reference));
+    return check_batches(c, def->lower_samples, OF_FUSED, close, "lower_all: batches");
 }
 
 /* Outputs asked for alone, as solvers do, are what they are together. */
 static blv_flow check_alone(checker *c) {
+    const struct {
+        request of;
+        const blv_vec *x, *y;
+    } together[] = {{OF_F, c->fx, c->fy}, {OF_G, c->gx, c->gy}, {OF_FUSED, c->jv, c->hv}};
     double worst = 0.0;
-    BLV_TRY(blv_eval_upper(&c->eval, NULL, c->x, c->y, NULL, c->ax, NULL));
-    worst = worse(worst, difference(c->ax, c->fx));
-    BLV_TRY(blv_eval_upper(&c->eval, NULL, c->x, c->y, NULL, NULL, c->ay));
-    worst = worse(worst, difference(c->ay, c->fy));
-    BLV_TRY(blv_eval_lower(&c->eval, NULL, c->x, c->y, NULL, c->ax, NULL));
-    worst = worse(worst, difference(c->ax, c->gx));
-    BLV_TRY(blv_eval_lower(&c->eval, NULL, c->x, c->y, NULL, NULL, c->ay));
-    worst = worse(worst, difference(c->ay, c->gy));
+    for (size_t i = 0; i < (c->def->lower_all ? 3 : 2); i++) {
+        BLV_TRY(ask(c, together[i].of, NULL, c->x, c->y, NULL, c->ax, NULL));
+        worst = worse(worst, difference(c->ax, together[i].x));
+        BLV_TRY(ask(c, together[i].of, NULL, c->x, c->y, NULL, NULL, c->ay));
+        worst = worse(worst, difference(c->ay, together[i].y));
+    }
     if (c->def->lower_all) {
         BLV_TRY(blv_eval_all(&c->eval, NULL, c->x, c->y, c->v, c->ay, NULL, NULL));
         worst = worse(worst, difference(c->ay, c->gy));
-        BLV_TRY(blv_eval_all(&c->eval, NULL, c->x, c->y, c->v, NULL, c->ay, NULL));
-        worst = worse(worst, difference(c->ay, c->hv));
-        BLV_TRY(blv_eval_all(&c->eval, NULL, c->x, c->y, c->v, NULL, NULL, c->ax));
-        worst = worse(worst, difference(c->ax, c->jv));
     }
     return add_item(c, "outputs asked for alone", worst, 1e4 * c->eps, SIZE_MAX);
 }

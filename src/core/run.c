@@ -227,7 +227,8 @@ size_t blv_run_memory(const blv_run *run) {
         bytes += run->owned[i].bytes;
     if (run->certifier)
         bytes += blv_certifier_bytes(run->certifier);
-    bytes += run->parameters.room;
+    bytes += run->parameters.room + run->entry_count * sizeof *run->entries +
+             run->numbers_count * sizeof *run->numbers + run->owned_count * sizeof *run->owned;
     if (run->trace_values)
         bytes += largest_dim(run) * sizeof *run->trace_values;
     return bytes;

@@ -73,38 +73,22 @@ static void find_cause(blv_run *run) {
 }
 
 static void end_by_flow(blv_run *run, blv_flow flow) {
-    switch (flow) {
-    case BLV_FINISHED:
-        end_run(run, blv_confirm(run, run->finish_tolerance, false), true);
-        return;
-    case BLV_STUCK:
-        end_run(run, BLV_STALLED, true);
-        return;
-    case BLV_HALT:
-        end_run(run, blv_limit_reached(run), true);
-        return;
-    case BLV_NO_INVERSE:
-        blv_run_fail(
-            run, BLV_OK,
-            "the linear system with d2g/dy2 has no solution, so the gradient of Phi is not "
-            "defined here");
-        end_run(run, BLV_SINGULAR, true);
-        return;
-    case BLV_NONFINITE:
+    static const blv_outcome outcomes[] = {
+        [BLV_GO] = BLV_ORACLE_FAILED,    [BLV_RETRY] = BLV_DIVERGED,
+        [BLV_STUCK] = BLV_STALLED,       [BLV_NONFINITE] = BLV_DIVERGED,
+        [BLV_NO_INVERSE] = BLV_SINGULAR, [BLV_FATAL] = BLV_ORACLE_FAILED};
+    blv_outcome outcome = flow == BLV_FINISHED ? blv_confirm(run, run->finish_tolerance, false)
+                          : flow == BLV_HALT   ? blv_limit_reached(run)
+                                               : outcomes[flow];
+    if (flow == BLV_NONFINITE)
         run->eval.failed_code = 0;
+    if (flow == BLV_NO_INVERSE)
+        blv_run_fail(run, BLV_OK,
+                     "the linear system with d2g/dy2 has no solution, so the gradient of Phi is "
+                     "not defined here");
+    else if (outcome == BLV_DIVERGED || outcome == BLV_ORACLE_FAILED)
         find_cause(run);
-        end_run(run, BLV_DIVERGED, true);
-        return;
-    case BLV_RETRY:
-        find_cause(run);
-        end_run(run, BLV_DIVERGED, true);
-        return;
-    case BLV_FATAL:
-    case BLV_GO:
-        find_cause(run);
-        end_run(run, BLV_ORACLE_FAILED, true);
-        return;
-    }
+    end_run(run, outcome, true);
 }
 
 /* ---- The loop ---- */
@@ -131,25 +115,24 @@ static blv_flow project_start(blv_run *run, void *state) {
     return blv_move_to(run, run->x, 1, (const double[]){1.0}, (const blv_vec *const[]){run->x});
 }
 
+/* Calls it; false: the run has ended by that. */
+static bool accepted(blv_run *run, blv_flow (*call)(blv_run *, void *)) {
+    blv_flow flow = call_until_accepted(run, call);
+    if (flow != BLV_GO)
+        end_by_flow(run, flow);
+    return flow == BLV_GO;
+}
+
 static void prepare(blv_run *run) {
     run->phase = PHASE_STEPPING;
-    if (run->def->project_x) {
-        blv_flow flow = call_until_accepted(run, project_start);
-        if (flow != BLV_GO) {
-            end_by_flow(run, flow);
-            return;
-        }
-    }
+    if (run->def->project_x && !accepted(run, project_start))
+        return;
     blv_watch_start(run);
-    if (run->solver->prepare) {
-        run->eval.counts = &run->result.setup_counts;
-        blv_flow flow = call_until_accepted(run, run->solver->prepare);
-        run->eval.counts = &run->result.counts;
-        if (flow != BLV_GO) {
-            end_by_flow(run, flow);
-            return;
-        }
-    }
+    run->eval.counts = &run->result.setup_counts;
+    bool prepared = !run->solver->prepare || accepted(run, run->solver->prepare);
+    run->eval.counts = &run->result.counts;
+    if (!prepared)
+        return;
     run->message.text[0] = '\0';
     blv_outcome outcome = blv_observe(run, false);
     if (outcome == BLV_RUNNING)

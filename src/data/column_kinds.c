@@ -163,6 +163,10 @@ static int by_size(const void *left, const void *right) {
     return a < b ? -1 : a > b;
 }
 
+void blv_sort_numbers(double *numbers, size_t count) {
+    qsort(numbers, count, sizeof *numbers, by_size);
+}
+
 /* Whether the numbers of the column are 0, 1, 2 ... (in_order), or whole and all different. */
 static blv_error find_identifier(const blv_table *t, const blv_column *c, bool in_order,
                                  bool *found) {
@@ -176,7 +180,7 @@ static blv_error find_identifier(const blv_table *t, const blv_column *c, bool i
         *found = in_order ? value[i] == (double)i : value[i] == floor(value[i]);
     }
     if (*found)
-        qsort(value, t->rows, sizeof *value, by_size);
+        blv_sort_numbers(value, t->rows);
     for (size_t i = 1; *found && i < t->rows; i++)
         *found = value[i] != value[i - 1];
     free(value);

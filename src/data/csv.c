@@ -73,6 +73,7 @@ blv_error blv_csv_open(blv_csv *csv, blv_input *input, blv_message *why) {
 
 void blv_csv_close(blv_csv *csv) {
     free(csv->room.items);
+    *csv = (blv_csv){0};
 }
 
 /* ---- Records ---- */

@@ -23,7 +23,7 @@ typedef enum blv_kind {
 } blv_kind;
 extern const char *const blv_kind_words[];
 
-enum { BLV_CODE_MISSING = -1 };
+enum { BLV_CODE_MISSING = -1, BLV_NO_COLUMN = -1 };
 
 typedef struct blv_column {
     const char *name; /* "" where the file has none */
@@ -54,7 +54,10 @@ typedef struct blv_table {
     blv_reading *r;
     blv_column *column;
     size_t count, rows;
-    bool named; /* the file has a header */
+    bool named;         /* the file has a header */
+    int64_t label;      /* the label's column or BLV_NO_COLUMN */
+    int64_t truth;      /* that of the true labels, likewise */
+    bool label_guessed; /* it is the last column, which nobody named */
     size_t number_columns;
     blv_list numbers;  /* of double: those of all number columns, row by row; NaN: missing */
     blv_column **used; /* those that become features, in their order, which is that of a recipe */
@@ -64,6 +67,15 @@ typedef struct blv_table {
 
 void blv_table_free(blv_table *table);
 void blv_table_free_columns(blv_table *table);
+
+/* ---- Labels ---- */
+
+/* Finds the columns of the labels and true labels: those that are asked for, that of a recipe, one
+ * with a usual name, or the last. Their kinds are LABEL and DROP then. */
+blv_error blv_table_find_labels(blv_table *table);
+/* After all rows were read: a last column that nobody named as the label, with values that nearly
+ * all differ and are not whole numbers, is rejected. */
+blv_error blv_table_check_label(const blv_table *table);
 
 /* ---- Kinds ---- */
 
@@ -90,6 +102,8 @@ bool blv_recipe_has(const char *recipe, const char *name);
 const char *blv_recipe_label(blv_table *table, const char *recipe, size_t *place, size_t *columns);
 
 /* ---- Encoding ---- */
+
+void blv_sort_numbers(double *numbers, size_t count); /* ascending */
 
 /* Leaves out the rows, and their labels, that have a missing value. */
 blv_error blv_table_drop_rows(blv_table *table);

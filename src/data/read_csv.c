@@ -10,9 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
-enum { NO_COLUMN = -1, PASSES = 4, LABELS_CERTAIN = 20 };
+enum { PASSES = 4 };
 
 typedef enum how { AS_NUMBER, AS_TEXT, NOT_AT_ALL } how;
 
@@ -21,9 +20,6 @@ typedef struct csv_file {
     blv_csv csv;
     blv_table t;
     unsigned char *how; /* to read each column */
-    int64_t label;      /* the label's column or NO_COLUMN */
-    int64_t truth;      /* that of the true labels, likewise */
-    bool label_guessed; /* it is the last column, which nobody named */
 
     blv_csv_field *first; /* a copy of the first record */
     size_t first_count, first_line;
@@ -57,17 +53,17 @@ static bool field_number(const csv_file *f, const blv_csv_field *field, double *
 }
 
 static blv_error reject_field(const csv_file *f, size_t line, size_t column,
-                              const blv_csv_field *field) {
+                              const blv_csv_field *field, const char *expected) {
     char name[64] = "";
     if (f->t.named)
         snprintf(name, sizeof name, " (%.50s)", f->t.column[column].name);
     return blv_explain(f->r->why, BLV_E_FORMAT,
-                       "%s: line %zu, column %zu of %zu%s: expected a finite number, found %s",
-                       f->r->shown, line, column + 1, f->t.count, name,
+                       "%s: line %zu, column %zu of %zu%s: expected %s, found %s", f->r->shown,
+                       line, column + 1, f->t.count, name, expected,
                        blv_show(field->text, field->length).text);
 }
 
-/* ---- The header and the label's column ---- */
+/* ---- The header ---- */
 
 /* The fields of the current record in one block, each with a zero byte behind it. */
 static blv_csv_field *copy_record(blv_arena *arena, const blv_csv *csv) {
@@ -82,17 +78,22 @@ static blv_csv_field *copy_record(blv_arena *arena, const blv_csv *csv) {
     return copy;
 }
 
+static bool looks_a_number(const csv_file *f, const blv_csv_field *field) {
+    double value;
+    return field_number(f, field, &value) ||
+           (f->csv.delimiter != ',' && comma_number(field, &value));
+}
+
 /* Whether the first record names the columns of the current record. */
 static bool is_header(const csv_file *f) {
     const blv_read_options *o = &f->r->options;
-    double value;
     if (o->header)
         return strcmp(o->header, "yes") == 0;
     for (size_t i = 0; i < f->first_count; i++) {
         const blv_csv_field *field = &f->first[i];
-        if (blv_is_missing(field->text, field->length) || field_number(f, field, &value))
+        if (blv_is_missing(field->text, field->length) || looks_a_number(f, field))
             continue;
-        if ((i < f->csv.count && field_number(f, &f->csv.fields[i], &value)) ||
+        if ((i < f->csv.count && looks_a_number(f, &f->csv.fields[i])) ||
             (o->label && strcmp(o->label, field->text) == 0) ||
             (o->recipe && blv_recipe_has(o->recipe, field->text)))
             return true;
@@ -100,111 +101,16 @@ static bool is_header(const csv_file *f) {
     return f->header_certain;
 }
 
-static blv_error reject_column(const csv_file *f, const char *kind, const char *wanted) {
-    const blv_table *t = &f->t;
-    char names[240] = "";
-    size_t used = 0;
-    if (!t->named)
-        return blv_explain(f->r->why, BLV_E_NAME,
-                           "%s: no %s column '%.60s'; there is no header: expected a number from 0 "
-                           "to %zu",
-                           f->r->shown, kind, wanted, t->count - 1);
-    for (size_t i = 0; i < t->count; i++) {
-        int n =
-            snprintf(names + used, sizeof names - used, "%s'%s'", i ? ", " : "", t->column[i].name);
-        if (n < 0 || (size_t)n >= sizeof names - used) {
-            memcpy(names + sizeof names - 4, "...", 4);
-            break;
-        }
-        used += (size_t)n;
-    }
-    return blv_explain(f->r->why, BLV_E_NAME, "%s: no %s column '%.60s'; the header has %s",
-                       f->r->shown, kind, wanted, names);
-}
-
-static int64_t named_column(const blv_table *t, const char *name) {
-    for (size_t i = 0; t->named && i < t->count; i++)
-        if (strcmp(t->column[i].name, name) == 0)
-            return (int64_t)i;
-    return NO_COLUMN;
-}
-
-/* The column of that name or number. */
-static blv_error find_column(const csv_file *f, const char *kind, const char *wanted,
-                             int64_t *column) {
-    *column = named_column(&f->t, wanted);
-    if (*column != NO_COLUMN || strcmp(wanted, "none") == 0)
-        return BLV_OK;
-    size_t digits = strspn(wanted, "0123456789");
-    if (digits == 0 || digits > 10 || wanted[digits] != '\0' ||
-        strtoull(wanted, NULL, 10) >= f->t.count)
-        return reject_column(f, kind, wanted);
-    *column = (int64_t)strtoull(wanted, NULL, 10);
-    return BLV_OK;
-}
-
-/* A column that is named as labels are, else the last one that is not that of the true labels. */
-static int64_t guess_label(csv_file *f) {
-    static const char *const usual[] = {"label", "class", "target", "y"};
-    const blv_table *t = &f->t;
-    int64_t last = (int64_t)t->count - 1;
-    last = f->truth == last && last > 0 ? last - 1 : last;
-    for (size_t w = 0; t->named && w < sizeof usual / sizeof *usual; w++) {
-        if (strcasecmp(t->column[last].name, usual[w]) == 0)
-            return last;
-        for (size_t i = 0; i < t->count; i++)
-            if (strcasecmp(t->column[i].name, usual[w]) == 0 && (int64_t)i != f->truth)
-                return (int64_t)i;
-    }
-    f->label_guessed = true;
-    return last;
-}
-
-/* Where rows that the recipe was learned from have it; rows to be answered may have none. */
-static int64_t recipe_label(csv_file *f) {
-    size_t place = 0, columns = 0;
-    const char *name = blv_recipe_label(&f->t, f->r->options.recipe, &place, &columns);
-    if (name && *name && f->t.named)
-        return named_column(&f->t, name);
-    return name && f->t.count >= columns ? (int64_t)place : NO_COLUMN;
-}
-
-static blv_error find_labels(csv_file *f) {
-    const blv_read_options *o = &f->r->options;
-    blv_table *t = &f->t;
-    f->truth = NO_COLUMN;
-    f->label_guessed = false;
-    if (o->truth)
-        BLV_CHECK(find_column(f, "truth", o->truth, &f->truth));
-    if (o->label)
-        BLV_CHECK(find_column(f, "label", o->label, &f->label));
-    else
-        f->label = o->recipe ? recipe_label(f) : guess_label(f);
-    if (f->truth != NO_COLUMN && (f->truth == f->label || f->label == NO_COLUMN || o->real_targets))
-        return blv_explain(f->r->why, BLV_E_VALUE,
-                           "%s: true labels need another column with the labels of classes",
-                           f->r->shown);
-    if (f->truth != NO_COLUMN)
-        t->column[f->truth].kind = BLV_KIND_DROP;
-    if (f->label != NO_COLUMN)
-        t->column[f->label].kind = BLV_KIND_LABEL;
-    if ((size_t)(f->label != NO_COLUMN) + (f->truth != NO_COLUMN) == t->count)
-        return blv_explain(f->r->why, BLV_E_FORMAT,
-                           "%s: one column; expected a label and features, separated by comma, "
-                           "tab, semicolon or space",
-                           f->r->shown);
-    return BLV_OK;
-}
-
 /* ---- Rows ---- */
 
 static blv_error take_label(csv_file *f, const blv_csv_field *field, size_t line) {
     const blv_reading *r = f->r;
-    size_t column = (size_t)f->label;
+    size_t column = (size_t)f->t.label;
     double target;
     if (r->options.real_targets)
-        return field_number(f, field, &target) ? blv_add_target(f->r, target)
-                                               : reject_field(f, line, column, field);
+        return field_number(f, field, &target)
+                   ? blv_add_target(f->r, target)
+                   : reject_field(f, line, column, field, "a finite number");
     if (field->length == 0)
         return blv_explain(r->why, BLV_E_FORMAT,
                            "%s: line %zu, column %zu of %zu: expected a label, found nothing",
@@ -220,7 +126,7 @@ static blv_error take_truth(csv_file *f, const blv_csv_field *field, size_t line
     if (field->length == 0 || memchr(field->text, 0, field->length))
         return blv_explain(f->r->why, BLV_E_FORMAT,
                            "%s: line %zu, column %zu of %zu: expected a label, found %s",
-                           f->r->shown, line, (size_t)f->truth + 1, f->t.count,
+                           f->r->shown, line, (size_t)f->t.truth + 1, f->t.count,
                            blv_show(field->text, field->length).text);
     return blv_add_label_text(f->r, &f->r->truth, field->text, field->length, f->r->shown, line);
 }
@@ -231,11 +137,10 @@ static blv_error take_other(csv_file *f, size_t i, const blv_csv_field *field, s
     blv_column *c = &f->t.column[i];
     bool missing = blv_is_missing(field->text, field->length);
     if (missing && f->r->options.missing == BLV_MISSING_ERROR)
-        return reject_field(f, line, i, field);
+        return reject_field(f, line, i, field, "a value");
     c->missing += missing;
     if (f->how[i] == AS_NUMBER) {
-        double number;
-        f->commas += f->csv.delimiter != ',' && comma_number(field, &number);
+        f->commas += looks_a_number(f, field);
         if (!missing && c->words++ == 0) {
             c->word_row = f->t.rows;
             c->word_line = line;
@@ -273,9 +178,9 @@ static blv_error take_row(csv_file *f, const blv_csv_field *fields, size_t count
     }
     t->numbers.count += t->number_columns;
     t->rows++;
-    if (f->label != NO_COLUMN)
-        BLV_CHECK(take_label(f, &fields[f->label], line));
-    return f->truth == NO_COLUMN ? BLV_OK : take_truth(f, &fields[f->truth], line);
+    if (f->t.label != BLV_NO_COLUMN)
+        BLV_CHECK(take_label(f, &fields[f->t.label], line));
+    return f->t.truth == BLV_NO_COLUMN ? BLV_OK : take_truth(f, &fields[f->t.truth], line);
 }
 
 /* ---- One pass over the file ---- */
@@ -290,7 +195,7 @@ static blv_error make_columns(csv_file *f, size_t width) {
         return blv_explain_memory(f->r->why);
     for (size_t i = 0; i < width; i++)
         t->column[i].name = t->named ? f->first[i].text : "";
-    BLV_CHECK(find_labels(f));
+    BLV_CHECK(blv_table_find_labels(t));
     if (f->r->options.recipe)
         return blv_table_apply_recipe(t, f->r->options.recipe);
     return f->r->options.kinds ? blv_table_set_kinds(t, f->r->options.kinds) : BLV_OK;
@@ -387,26 +292,6 @@ static blv_error start_again(csv_file *f) {
 
 /* ---- The file ---- */
 
-/* A last column that nobody named as the label, with numbers that nearly all differ, is not one. */
-static blv_error check_label(const csv_file *f) {
-    const blv_texts *classes = &f->r->classes;
-    const size_t different = classes->items.count;
-    double value;
-    bool whole = true;
-    if (!f->label_guessed || f->r->options.real_targets ||
-        f->r->options.targets == BLV_TARGETS_CLASSES || different <= LABELS_CERTAIN ||
-        2 * different <= f->t.rows)
-        return BLV_OK;
-    for (size_t n = 0; whole && n < different; n++)
-        whole = blv_number_parse(blv_texts_at(classes, n), &value) == 0 && value == floor(value);
-    return whole ? BLV_OK
-                 : blv_explain(f->r->why, BLV_E_FORMAT,
-                               "%s: the last column%s%.60s%s has %zu different values in %zu rows, "
-                               "which are no classes; name the column of the labels",
-                               f->r->shown, f->t.named ? " '" : "", f->t.column[f->label].name,
-                               f->t.named ? "'" : "", different, f->t.rows);
-}
-
 static blv_error read_table(csv_file *f) {
     blv_table *t = &f->t;
     blv_dataset *d = f->r->dataset;
@@ -419,7 +304,7 @@ static blv_error read_table(csv_file *f) {
         BLV_CHECK(start_again(f));
         BLV_CHECK(take_records(f));
     }
-    BLV_CHECK(check_label(f));
+    BLV_CHECK(blv_table_check_label(t));
     if (f->header && !t->named &&
         !blv_dataset_note(d, "line %zu left out: a header of %zu fields, the rows have %zu",
                           f->first_line, f->first_count, t->count))

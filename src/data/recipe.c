@@ -130,7 +130,7 @@ static blv_error apply_line(blv_table *t, char *line, size_t *place) {
     blv_column *c = find_column(t, name, place);
     if (!c && kind == BLV_KIND_DROP)
         return BLV_OK;
-    if (!c && *name)
+    if (!c && *name && t->named)
         return blv_explain(t->r->why, BLV_E_VALUE,
                            "%s: there is no column '%.100s', which the rows of the training have",
                            t->r->shown, name);

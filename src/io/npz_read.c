@@ -62,16 +62,8 @@ static blv_error read_header(blv_npz_stream *s, bool texts, blv_npy_header *head
 
 static blv_error fail_unknown(const blv_npz *npz, const char *name, blv_message *why) {
     char names[300] = "";
-    size_t used = 0;
-    for (size_t i = 0; i < npz->count; i++) {
-        int n = snprintf(names + used, sizeof names - used, "%s'%s'", i ? ", " : "",
-                         npz->entries[i].name);
-        if (n < 0 || (size_t)n >= sizeof names - used) {
-            memcpy(names + sizeof names - 4, "...", 4);
-            break;
-        }
-        used += (size_t)n;
-    }
+    for (size_t i = 0; i < npz->count; i++)
+        blv_list_name(names, sizeof names, npz->entries[i].name);
     return blv_explain(why, BLV_E_NAME, "%s: no array " BLV_SHOWN_NAME "; there is %s",
                        blv_shown_path(npz->path), name, npz->count ? names : "none");
 }

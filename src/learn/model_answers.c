@@ -32,9 +32,10 @@ blv_error blv_model_read_rows(const blv_model *model, blv_dataset **rows, const 
     BLV_CHECK(blv_caller_struct(&reading, sizeof reading, given, "blv_read_options", why));
     reading.columns = model->features;
     reading.targets = BLV_TARGETS_CLASSES;
+    reading.recipe = model->recipe;
     BLV_CHECK(blv_dataset_read(rows, path, &reading, why));
     const blv_dataset_view *view = blv_dataset_view_of(*rows);
-    if (!reading.label && strcmp(view->format, "csv") == 0 &&
+    if (!reading.recipe && !reading.label && strcmp(view->format, "csv") == 0 &&
         view->columns + 1 == model->features) {
         blv_dataset_release(*rows);
         *rows = NULL;

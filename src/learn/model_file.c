@@ -28,6 +28,8 @@ static blv_error add_arrays(const blv_model *m, blv_npz_writer *w, blv_message *
     BLV_CHECK(blv_npz_add_f64(w, "penalties", 1, &m->penalties, m->penalty, why));
     BLV_CHECK(add_names(w, "penalty_names", m->penalty_names, m->penalties, why));
     BLV_CHECK(add_names(w, "class_names", m->class_names, m->classes, why));
+    if (m->recipe)
+        BLV_CHECK(blv_npz_add_text(w, "recipe", m->recipe, why));
     return add_names(w, "feature_names", m->feature_names, m->features, why);
 }
 
@@ -51,7 +53,7 @@ typedef struct model_file {
     char *path;
     blv_npz *file;
     double *weights, *intercept, *shift, *divisor, *unit_rows, *penalty;
-    char **class_names, **feature_names, **penalty_names;
+    char **class_names, **feature_names, **penalty_names, *recipe;
     blv_message *why;
 } model_file;
 
@@ -124,6 +126,8 @@ static blv_error read_arrays(model_file *f) {
         BLV_CHECK(read_numbers(f, "penalties", &m->penalties, &f->penalty));
     if (has_array(f, "penalty_names"))
         BLV_CHECK(read_names(f, "penalty_names", m->penalties, &f->penalty_names));
+    if (has_array(f, "recipe"))
+        BLV_CHECK(blv_npz_read_text(f->file, "recipe", &f->recipe, f->why));
     for (size_t j = 0; j < m->features; j++)
         if (f->divisor[j] == 0.0)
             return reject(f, "a divisor is 0");
@@ -142,6 +146,7 @@ static void show_arrays(model_file *f) {
     m->feature_names = (const char *const *)f->feature_names;
     m->penalty_names = (const char *const *)f->penalty_names;
     m->name = f->path;
+    m->recipe = f->recipe;
 }
 
 blv_error blv_model_read(blv_model **model, const char *path, blv_message *why) {
@@ -171,8 +176,9 @@ void blv_model_destroy(blv_model *model) {
     if (!model)
         return;
     model_file *f = (model_file *)(void *)model; /* its first member */
-    void *all[] = {f->weights, f->intercept,   f->shift,         f->divisor,       f->unit_rows,
-                   f->penalty, f->class_names, f->feature_names, f->penalty_names, f->path};
+    void *all[] = {f->weights,       f->intercept, f->shift,       f->divisor,
+                   f->unit_rows,     f->penalty,   f->class_names, f->feature_names,
+                   f->penalty_names, f->recipe,    f->path};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         free(all[i]);
     free(f);

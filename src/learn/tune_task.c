@@ -400,7 +400,8 @@ static blv_error make_model(blv_tuning *t) {
                            .penalties = t->penalty_count,
                            .penalty = penalty,
                            .penalty_names = t->penalty_names,
-                           .name = "the model"};
+                           .name = "the model",
+                           .recipe = blv_dataset_recipe(t->train)};
     if (t->arena.failed)
         return blv_explain_memory(t->why);
     for (size_t k = 0; k < t->scores; k++) {

@@ -113,6 +113,7 @@ static double noisy_row(void *context, size_t row, void *score, void *tangent) {
     const size_t K = r->classes;
     const double *noise = r->by_label + (size_t)r->label[row] * K;
     double *out = r->out + row * (K + 1), s[BLV_RULE_CLASSES], joint[BLV_RULE_CLASSES];
+    s[0] = joint[0] = 0.0; /* for compilers that do not know that K > 0 */
     for (size_t k = 0; k < K; k++) {
         s[k] = blv_value_get(score, r->precision, k);
         joint[k] = s[k] + noise[k];

@@ -327,30 +327,22 @@ static blv_error add_curve(report_figure *figure, drawing *d, size_t g) {
 
 /* ---- The figure ---- */
 
-typedef struct extent {
-    double least, least_positive, most;
-} extent;
-
-static extent measure_extent(const blv_run_groups *set, const measure *m) {
-    extent e = {INFINITY, INFINITY, 0.0};
+/* Whether the axis is logarithmic, and the least value that it then has. Of a column nothing is
+ * known: positive numbers of very different size want such an axis. */
+static bool wants_log(const blv_run_groups *set, const measure *m, double *floor_y) {
+    double least = INFINITY, most = 0.0;
+    *floor_y = INFINITY;
     for (size_t i = 0; i < set->count; i++)
         for (size_t k = 0; k < set->runs[i].trace.rows; k++) {
             double value = value_of(m, &set->runs[i], k);
             if (!isfinite(value))
                 continue;
-            e.least = fmin(e.least, value);
-            e.most = fmax(e.most, value);
+            least = fmin(least, value);
+            most = fmax(most, value);
             if (value > 0.0)
-                e.least_positive = fmin(e.least_positive, value);
+                *floor_y = fmin(*floor_y, value);
         }
-    return e;
-}
-
-/* Of a column nothing is known: positive numbers of very different size want a logarithmic axis. */
-static bool wants_log(const extent *e, const measure *m) {
-    if (!isfinite(e->least_positive))
-        return false;
-    return m->log || (e->least > 0.0 && e->most > 100.0 * e->least);
+    return isfinite(*floor_y) && (m->log || (least > 0.0 && most > 100.0 * least));
 }
 
 static void describe(report_figure *figure, const drawing *d) {
@@ -374,9 +366,9 @@ blv_error report_figure_make(report_figure *figure, const blv_run_groups *set, r
     *figure = (report_figure){.column = d.m.column};
     if (runs_with(set, d.m.column) == 0)
         return reject_column(set, d.m.column, why);
-    extent e = measure_extent(set, &d.m);
-    figure->log_y = wants_log(&e, &d.m);
-    d.floor_y = figure->log_y ? e.least_positive : NAN;
+    figure->log_y = wants_log(set, &d.m, &d.floor_y);
+    if (!figure->log_y)
+        d.floor_y = NAN;
     describe(figure, &d);
     blv_error error = BLV_OK;
     for (size_t g = 0; g < set->groups && error == BLV_OK; g++) {

@@ -1,5 +1,6 @@
 #include "report/run_page.h"
 
+#include "base/arena.h"
 #include "base/message.h"
 #include "bilevel/registry.h"
 #include "bilevel/solver.h"
@@ -41,14 +42,21 @@ typedef struct page {
     size_t count;
     FILE *out;
     blv_message *why;
+    blv_arena arena; /* of numbers as text */
 } page;
 
 static const char *or_dash(const char *text) {
     return text && *text ? text : "-";
 }
 
-static const char *iterations_text(const blv_run_info *run, char text[REPORT_CELL]) {
-    return report_number(text, "%.0f", run->has_iterations ? (double)run->iterations : (double)NAN);
+/* NULL where it is NaN. */
+static const char *number(page *p, const char *format, double value) {
+    char text[REPORT_CELL];
+    return report_number(text, format, value) ? blv_arena_copy(&p->arena, text) : NULL;
+}
+
+static const char *iterations_of(page *p, const blv_run_info *run) {
+    return number(p, "%.0f", run->has_iterations ? (double)run->iterations : (double)NAN);
 }
 
 /* ---- The order ---- */
@@ -93,19 +101,15 @@ static void put_family(FILE *out, const char *name) {
     }
 }
 
-static void put_question(const page *p, const blv_run_info *run) {
-    char dim_x[REPORT_CELL] = "-", dim_y[REPORT_CELL] = "-", dimension[2 * REPORT_CELL + 64];
-    char fingerprint[REPORT_CELL];
+static void put_question(page *p, const blv_run_info *run) {
+    const char *fingerprint = blv_arena_print(&p->arena, "%016" PRIx64, run->fingerprint);
+    const char *dimension = blv_arena_print(
+        &p->arena, "%s in x and %s in y, %.10s",
+        run->dim_x ? number(p, "%.0f", (double)run->dim_x) : "-",
+        run->dim_y ? number(p, "%.0f", (double)run->dim_y) : "-", or_dash(run->precision));
     report_task_question(p->out, run);
     report_html_element(p->out, "h3", or_dash(run->problem));
     put_family(p->out, or_dash(run->problem));
-    if (run->dim_x > 0)
-        report_number(dim_x, "%.0f", (double)run->dim_x);
-    if (run->dim_y > 0)
-        report_number(dim_y, "%.0f", (double)run->dim_y);
-    snprintf(dimension, sizeof dimension, "%s in x and %s in y, %.10s", dim_x, dim_y,
-             or_dash(run->precision));
-    snprintf(fingerprint, sizeof fingerprint, "%016" PRIx64, run->fingerprint);
     put_pairs(p->out, (const char *const[][2]){
                           {"Dimension", dimension},
                           {"Fingerprint of the data", run->fingerprint ? fingerprint : NULL},
@@ -125,11 +129,10 @@ static void put_vector(FILE *out, const char *name, const double *values, size_t
     fputs(")</code></p>\n", out);
 }
 
-static void put_solution(const page *p, size_t i) {
+static void put_solution(page *p, size_t i) {
     const blv_run_info *run = p->runs[i]->info;
     const result *r = &p->results[i];
     const blv_value *tight = blv_values_find(&r->certificate, "tight");
-    char phi[REPORT_CELL], grad[REPORT_CELL], iterations[REPORT_CELL], seconds[REPORT_CELL];
     if (isnan(run->phi)) {
         report_html_paragraph(p->out, "%.80s: no run has a certified Phi.", or_dash(run->problem));
         return;
@@ -138,18 +141,17 @@ static void put_solution(const page *p, size_t i) {
         p->out,
         "%.80s: the least certified Phi is %s, with |grad Phi| = %s. %.100s reached it "
         "(run %" PRId64 ") in %s iterations and %s seconds.%s",
-        or_dash(run->problem), or_dash(report_number(phi, "%.10g", run->phi)),
-        or_dash(report_number(grad, "%.3e", run->grad_norm)),
-        p->asked->groups->group[p->runs[i]->group].label, run->id,
-        or_dash(iterations_text(run, iterations)),
-        or_dash(report_number(seconds, "%.4g", run->seconds)),
+        or_dash(run->problem), number(p, "%.10g", run->phi),
+        or_dash(number(p, "%.3e", run->grad_norm)),
+        p->asked->groups->group[p->runs[i]->group].label, run->id, or_dash(iterations_of(p, run)),
+        or_dash(number(p, "%.4g", run->seconds)),
         tight && tight->whole ? "" : " Its certificate is not tight.");
     put_vector(p->out, "x", r->x, r->x_count);
     put_vector(p->out, "y", r->y, r->y_count);
     report_html_values(p->out, "On the data", &r->measures);
 }
 
-static blv_error put_answer(const page *p, size_t i) {
+static blv_error put_answer(page *p, size_t i) {
     const blv_run_info *run = p->runs[i]->info;
     fputs("<div class=\"answer\">\n", p->out);
     if (report_is_task(run))
@@ -190,35 +192,31 @@ static blv_error put_figures(const page *p) {
 
 /* ---- The table of solvers ---- */
 
-static const char *calls_text(const result *r, char text[REPORT_CELL]) {
+static double calls_of(const result *r) {
     int64_t sum = 0;
     for (size_t i = 0; i < r->counts.count; i++)
         sum += r->counts.items[i].whole;
     for (size_t i = 0; i < r->setup_counts.count; i++)
         sum += r->setup_counts.items[i].whole;
-    snprintf(text, REPORT_CELL, "%" PRId64, sum);
-    return r->counts.count > 0 ? text : NULL;
+    return r->counts.count > 0 ? (double)sum : (double)NAN;
 }
 
-static void put_solvers(const page *p) {
+static void put_solvers(page *p) {
     static const char columns[] = "llrrrrrr";
     static const char *const titles[] = {"Solver",     "Outcome", "Phi",   "|grad Phi|",
                                          "Iterations", "Seconds", "Calls", "Run"};
     report_html_element(p->out, "h2", "Solvers");
     report_html_table_begin(p->out, columns, titles);
     for (size_t i = 0; i < p->count; i++) {
-        char phi[REPORT_CELL], grad[REPORT_CELL], iterations[REPORT_CELL], seconds[REPORT_CELL],
-            calls[REPORT_CELL];
-        char id[REPORT_CELL];
         const blv_run_info *run = p->runs[i]->info;
         const char *cells[] = {p->asked->groups->group[p->runs[i]->group].label,
                                run->outcome ? run->outcome : blv_run_status_word(run->status),
-                               report_number(phi, "%.10g", run->phi),
-                               report_number(grad, "%.3e", run->grad_norm),
-                               iterations_text(run, iterations),
-                               report_number(seconds, "%.4g", run->seconds),
-                               calls_text(&p->results[i], calls),
-                               report_number(id, "%.0f", (double)run->id)};
+                               number(p, "%.10g", run->phi),
+                               number(p, "%.3e", run->grad_norm),
+                               iterations_of(p, run),
+                               number(p, "%.4g", run->seconds),
+                               number(p, "%.0f", calls_of(&p->results[i])),
+                               number(p, "%.0f", (double)run->id)};
         report_html_table_row(p->out, columns, cells);
     }
     report_html_table_end(p->out);
@@ -333,7 +331,7 @@ static void put_run(const page *p, size_t i) {
 
 /* ---- The page ---- */
 
-static blv_error put_body(const page *p) {
+static blv_error put_body(page *p) {
     report_html_element(p->out, "h2", "Question");
     for (size_t i = 0; i < p->count; i++)
         if (is_first_of_problem(p, i))
@@ -357,7 +355,7 @@ static blv_error put_body(const page *p) {
     return BLV_OK;
 }
 
-static blv_error put_page(const page *p) {
+static blv_error put_page(page *p) {
     const blv_run_groups *groups = p->asked->groups;
     const blv_run_info *first = p->runs[0]->info;
     char title[160], footer[80];
@@ -392,6 +390,9 @@ blv_error report_run_page_put(const report_run_page *asked, FILE *out, blv_messa
     }
     if (error == BLV_OK)
         error = put_page(&p);
+    if (error == BLV_OK && p.arena.failed)
+        error = BLV_E_MEMORY;
+    blv_arena_free(&p.arena);
     for (size_t i = 0; i < p.count && p.results; i++)
         blv_record_free(result_fields, &p.results[i]);
     free(p.runs);

@@ -204,11 +204,14 @@ json_t *blv_record_json(const blv_field *table, const void *record) {
     return object;
 }
 
-char *blv_record_text(const blv_field *table, const void *record) {
-    json_t *object = blv_record_json(table, record);
-    char *text = object ? json_dumps(object, JSON_REAL_PRECISION(17)) : NULL;
-    json_decref(object);
+char *blv_json_text(json_t *value, size_t flags) {
+    char *text = value ? json_dumps(value, flags) : NULL;
+    json_decref(value);
     return text;
+}
+
+char *blv_record_text(const blv_field *table, const void *record) {
+    return blv_json_text(blv_record_json(table, record), JSON_REAL_PRECISION(17));
 }
 
 const blv_field *blv_field_find(const blv_field *table, const char *name) {
@@ -238,18 +241,18 @@ void blv_record_clear(const blv_field *table, void *record) {
 }
 
 static void free_field(const blv_field *f, void *record) {
-    char *block = AT(record, f->offset, char *);
     if (f->kind == BLV_KIND_VALUES)
         blv_values_free(&IN(record, f->offset, blv_values));
     else if (f->kind == BLV_KIND_RECORD)
         blv_record_free(f->fields, (char *)record + f->offset);
     else if (f->kind == BLV_KIND_TEXT || f->kind == BLV_KIND_PATH || f->kind == BLV_KIND_JSON)
-        free(block);
+        free(AT(record, f->offset, char *));
     else if (f->kind & BLV_KIND_ARRAY) {
         const blv_field element = blv_field_element(f);
+        char *array = AT(record, f->offset, char *);
         for (size_t i = 0; i < AT(record, f->count, size_t); i++)
-            free_field(&element, block + i * element.size);
-        free(block);
+            free_field(&element, array + i * element.size);
+        free(array);
     }
 }
 

@@ -201,7 +201,7 @@ static blv_error read_record(const reading *r, const place *p, const blv_field *
 static blv_error read_value(const reading *r, const place *p, const blv_field *f, void *record,
                             const json_t *value) {
     const char *text = json_string_value(value), *expected = misfit(f, value, r->path != NULL);
-    char **to = &AT(record, f->offset, char *);
+    char *made;
     if (expected)
         return wrong(r, p, expected);
     if (f->kind & BLV_KIND_ARRAY)
@@ -224,7 +224,7 @@ static blv_error read_value(const reading *r, const place *p, const blv_field *f
         AT(record, f->offset, uint64_t) = strtoull(text, NULL, 16);
         return BLV_OK;
     case BLV_KIND_CHARS:
-        snprintf((char *)to, f->size, "%s", text);
+        snprintf((char *)record + f->offset, f->size, "%s", text);
         return BLV_OK;
     case BLV_KIND_WORD:
         return read_word(r, p, f, &AT(record, f->offset, int), text);
@@ -233,12 +233,13 @@ static blv_error read_value(const reading *r, const place *p, const blv_field *f
     case BLV_KIND_RECORD:
         return read_record(r, p, f->fields, (char *)record + f->offset, value);
     default: /* TEXT, PATH and JSON */
-        *to = f->kind == BLV_KIND_JSON
-                  ? json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(17))
-                  : strdup(text);
-        if (*to && f->kind == BLV_KIND_PATH)
-            shorten_path(*to);
-        return *to ? BLV_OK : BLV_E_MEMORY;
+        made = f->kind == BLV_KIND_JSON
+                   ? json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(17))
+                   : strdup(text);
+        if (made && f->kind == BLV_KIND_PATH)
+            shorten_path(made);
+        AT(record, f->offset, char *) = made;
+        return made ? BLV_OK : BLV_E_MEMORY;
     }
 }
 

@@ -208,10 +208,10 @@ refused "missing.npz" predict missing.npz test.csv
 refused "missing.csv" predict model.npz missing.csv
 "$npz_tool" write other.npz x=1,2
 refused "not a model" predict other.npz test.csv
-refused "narrow.csv: 29 features; expected 30" predict model.npz narrow.csv --label kind
+refused "narrow.csv: there is no column 'f0'" predict model.npz narrow.csv --label kind
 refused "has class 'maybe', which model.npz does not have" predict model.npz unknown.csv
 sed '1s/f3/g3/' test.csv >renamed.csv
-refused "feature 3 is 'g3'; expected 'f3'" predict model.npz renamed.csv
+refused "there is no column 'f3'" predict model.npz renamed.csv
 refused "--all needs --out" predict model.npz test.csv --all
 refused "nowhere/p.csv" predict model.npz test.csv -o nowhere/p.csv
 for command in tune predict; do

@@ -62,9 +62,9 @@ for command in clean tune; do
         --test narrow.csv
 done
 wrong "one class only" data corrupt one.csv never.csv --share 0.1
-wrong "narrow.csv: feature 0 is 'x1'; expected 'x0' as in model.npz" predict model.npz narrow.csv
+wrong "narrow.csv: there is no column 'x0', which the rows of the training have" predict model.npz narrow.csv
 cut -d, -f2- narrow.csv | tail -n +2 >plain.csv
-wrong "plain.csv: 62 features; expected 64" predict model.npz plain.csv
+wrong "plain.csv: 63 columns are fewer than the rows of the training have" predict model.npz plain.csv
 wrong "missing.npz: cannot open" predict missing.npz val.csv
 wrong "train.csv" predict train.csv val.csv
 

@@ -13,7 +13,8 @@ const char *const fault_preparations[] = {
     "1 --quiet",
     "solve l2reg --problem-set train=rows.csv --iters 2 --every 1 --quiet --out start.npz",
     "tune train.csv --val val.csv -o model.npz --iters 2 --quiet",
-    "solve quadratic --problem-set dx=2 --problem-set dy=2 --iters 3 --checkpoint 0.000001 --quiet",
+    "solve quadratic --problem-set dx=2 --problem-set dy=2 --solver soba --iters 3 --checkpoint "
+    "0.000001 --quiet",
     NULL};
 
 const char fault_suite[] =

@@ -9,6 +9,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     blv_read_options options = options_from(choice);
     options.header = choice & 16 ? "yes" : choice & 32 ? "no" : NULL;
     options.label = choice & 64 ? "none" : choice & 128 ? "0" : NULL;
+    static const char recipe[] = "number\ta\t0.5\t1\ncategory\tb\t0\t0\tx\ty\nlabel\tc\n";
+    options.missing = (blv_missing)(size % 3);
+    options.kinds = size % 5 == 0 ? "0:category,1:drop" : NULL;
+    options.recipe = size % 7 == 0 ? recipe : NULL;
     put_memory_file(&file, data, size - 1);
     read_and_check(&file, BLV_FORMAT_CSV, &options);
     return 0;

@@ -3,6 +3,7 @@
 #include "cli/json.h"
 #include "cli/problem_choice.h"
 #include "cli/text_table.h"
+#include "store/run_info.h"
 
 #include <stdio.h>
 
@@ -43,11 +44,11 @@ static json_t *describe_report(const cli_instance *instance, const blv_check_rep
                                             cli_json_real(item->allowed), "worst", worst, "ok",
                                             json_boolean(item->ok), NULL));
     }
-    return cli_json_put(cli_json_object(), "problem", cli_json_text(instance->family->name),
-                        "precision", cli_json_text(cli_precision_word(instance->options.precision)),
-                        "problem_parameters",
-                        cli_json_values(instance->family->params, instance->params), "ok",
-                        json_boolean(report->ok), "items", items, NULL);
+    return cli_json_put(
+        cli_json_object(), "problem", cli_json_text(instance->family->name), "precision",
+        cli_json_text(blv_precision_words[instance->options.precision]), "problem_parameters",
+        cli_json_values(instance->family->params, instance->params), "ok", json_boolean(report->ok),
+        "items", items, NULL);
 }
 
 static int check(void *of) {

@@ -1,5 +1,6 @@
 /* bilevel coreset DATA: chooses a few rows that represent all. */
 #include "base/message.h"
+#include "base/number_text.h"
 #include "cli/commands.h"
 #include "cli/data_files.h"
 #include "cli/json.h"
@@ -26,7 +27,8 @@ typedef struct request {
 
 static blv_error take_size(void *field, const char *text, blv_message *why) {
     double *size = field;
-    bool well = cli_parse_real(text, size) && *size > 0.0 && (*size < 1.0 || *size == floor(*size));
+    bool well =
+        blv_number_parse(text, size) == 0 && *size > 0.0 && (*size < 1.0 || *size == floor(*size));
     return well ? BLV_OK
                 : blv_explain(why, BLV_E_VALUE,
                               "expected a whole number from 1 on, or a share below 1");

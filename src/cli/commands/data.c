@@ -1,5 +1,6 @@
 /* bilevel data ACTION: looks at data files and makes others from them. */
 #include "base/message.h"
+#include "base/number_text.h"
 #include "cli/commands.h"
 #include "cli/data_files.h"
 #include "cli/json.h"
@@ -185,7 +186,7 @@ static void print_info(const request *r) {
     printf("%s: %s, ", r->in, v->format);
     print_shape(v);
     printf("\n  values       %s %s%s, %.4g%% not zero, from %g to %g\n",
-           v->dense ? "dense" : "sparse", cli_precision_word(v->precision),
+           v->dense ? "dense" : "sparse", blv_precision_words[v->precision],
            v->mapped ? ", mapped" : "", 100.0 * (double)r->non_zero / all, r->low, r->high);
     if (v->target)
         printf("  targets      from %g to %g\n", r->target_low, r->target_high);
@@ -357,7 +358,7 @@ static blv_error check_split(void *of, blv_message *why) {
     blv_error error = BLV_OK;
     for (char *word; !error && (word = strsep(&rest, ",")); count++) {
         double size;
-        if (!cli_parse_real(word, &size))
+        if (blv_number_parse(word, &size) != 0)
             error =
                 blv_explain(why, BLV_E_ARGUMENT, "--sizes '%s': '%s' is not a number", text, word);
         else if (count < parts)

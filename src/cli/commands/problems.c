@@ -54,13 +54,8 @@ static void print_one(const cli_instance *instance) {
     printf("%s: %s\n", family->name, family->summary);
     if (family->formula)
         print_indented(family->formula);
-    if (!family->params || !family->params->key) {
-        printf("\nIt has no parameters.\n");
-        return;
-    }
-    printf("\nParameters (--problem-set KEY=VALUE)\n");
     cli_print_params(family->params, instance->settings.count > 0 ? instance->params : NULL,
-                     REPORT_AS_TEXT);
+                     "--problem-set");
 }
 
 static json_t *describe(const blv_problem_family *family) {

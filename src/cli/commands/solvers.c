@@ -184,12 +184,7 @@ static void print_one(const entry *e, const cli_instance *problem) {
         report_table_add(&lines, "suits %s\t%s%s%s", problem->family->name, fit_words[e->fit],
                          e->remark.text[0] ? ": " : "", e->remark.text);
     cli_table_print(&lines, 0, stdout);
-    if (!solver->params || !solver->params->key) {
-        printf("\nIt has no parameters.\n");
-        return;
-    }
-    printf("\nParameters (--set KEY=VALUE)\n");
-    cli_print_params(solver->params, NULL, REPORT_AS_TEXT);
+    cli_print_params(solver->params, NULL, "--set");
 }
 
 /* ---- Markdown: what scripts/solver-pages writes below the hand-written parts ---- */
@@ -202,10 +197,7 @@ static void print_markdown_of(const blv_solver *solver) {
     add_facts(&lines, solver);
     cli_table_markdown(&lines);
     puts("\n## Parameters\n");
-    if (solver->params && solver->params->key)
-        cli_print_params(solver->params, NULL, REPORT_AS_MARKDOWN);
-    else
-        puts("It has none.");
+    cli_print_params(solver->params, NULL, NULL);
 }
 
 static void print_markdown(const entry *entries) {

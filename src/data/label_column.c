@@ -1,0 +1,150 @@
+/* Which column of a table is the label. */
+#include "base/number_text.h"
+#include "data/data_table.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/* So many different values may be classes, however few rows there are. */
+enum { LABELS_CERTAIN = 20 };
+
+static blv_error reject_column(const blv_table *t, const char *kind, const char *wanted) {
+    char names[240] = "";
+    if (!t->named)
+        return blv_explain(t->r->why, BLV_E_NAME,
+                           "%s: no %s column '%.60s'; there is no header: expected a number from 0 "
+                           "to %zu",
+                           t->r->shown, kind, wanted, t->count - 1);
+    for (size_t i = 0; i < t->count; i++)
+        blv_list_name(names, sizeof names, t->column[i].name);
+    return blv_explain(t->r->why, BLV_E_NAME, "%s: no %s column '%.60s'; the header has %s",
+                       t->r->shown, kind, wanted, names);
+}
+
+static int64_t named_column(const blv_table *t, const char *name) {
+    for (size_t i = 0; t->named && i < t->count; i++)
+        if (strcmp(t->column[i].name, name) == 0)
+            return (int64_t)i;
+    return BLV_NO_COLUMN;
+}
+
+/* The column of that name or number. */
+static blv_error find_column(const blv_table *t, const char *kind, const char *wanted,
+                             int64_t *column) {
+    *column = named_column(t, wanted);
+    if (*column != BLV_NO_COLUMN || strcmp(wanted, "none") == 0)
+        return BLV_OK;
+    size_t digits = strspn(wanted, "0123456789");
+    if (digits == 0 || digits > 10 || wanted[digits] != '\0' ||
+        strtoull(wanted, NULL, 10) >= t->count)
+        return reject_column(t, kind, wanted);
+    *column = (int64_t)strtoull(wanted, NULL, 10);
+    return BLV_OK;
+}
+
+/* A column that is named as labels are, else the last one that is not that of the true labels. */
+static int64_t guess_label(blv_table *t) {
+    static const char *const usual[] = {"label", "class", "target", "y"};
+    int64_t last = (int64_t)t->count - 1;
+    last = t->truth == last && last > 0 ? last - 1 : last;
+    for (size_t w = 0; t->named && w < sizeof usual / sizeof *usual; w++) {
+        if (strcasecmp(t->column[last].name, usual[w]) == 0)
+            return last;
+        for (size_t i = 0; i < t->count; i++)
+            if (strcasecmp(t->column[i].name, usual[w]) == 0 && (int64_t)i != t->truth)
+                return (int64_t)i;
+    }
+    t->label_guessed = true;
+    return last;
+}
+
+/* Where rows that the recipe was learned from have it; rows to be answered may have none. */
+static int64_t recipe_label(blv_table *t) {
+    size_t place = 0, columns = 0;
+    const char *name = blv_recipe_label(t, t->r->options.recipe, &place, &columns);
+    if (name && *name && t->named)
+        return named_column(t, name);
+    return name && t->count >= columns ? (int64_t)place : BLV_NO_COLUMN;
+}
+
+blv_error blv_table_find_labels(blv_table *table) {
+    blv_table *t = table;
+    const blv_read_options *o = &t->r->options;
+    t->truth = BLV_NO_COLUMN;
+    t->label_guessed = false;
+    if (o->truth)
+        BLV_CHECK(find_column(t, "truth", o->truth, &t->truth));
+    if (o->label)
+        BLV_CHECK(find_column(t, "label", o->label, &t->label));
+    else
+        t->label = o->recipe ? recipe_label(t) : guess_label(t);
+    if (t->truth != BLV_NO_COLUMN &&
+        (t->truth == t->label || t->label == BLV_NO_COLUMN || o->real_targets))
+        return blv_explain(t->r->why, BLV_E_VALUE,
+                           "%s: true labels need another column with the labels of classes",
+                           t->r->shown);
+    if (t->truth != BLV_NO_COLUMN)
+        t->column[t->truth].kind = BLV_KIND_DROP;
+    if (t->label != BLV_NO_COLUMN)
+        t->column[t->label].kind = BLV_KIND_LABEL;
+    if ((size_t)(t->label != BLV_NO_COLUMN) + (t->truth != BLV_NO_COLUMN) == t->count)
+        return blv_explain(t->r->why, BLV_E_FORMAT,
+                           "%s: one column; expected a label and features, separated by comma, "
+                           "tab, semicolon or space",
+                           t->r->shown);
+    return BLV_OK;
+}
+
+/* ---- Whether it is one ---- */
+
+/* Whether the column has a few values only: texts, or whole numbers. */
+static bool has_few_values(const blv_table *t, const blv_column *c) {
+    const double *numbers = t->numbers.items;
+    double seen[LABELS_CERTAIN];
+    size_t count = 0;
+    if (c->kind == BLV_KIND_LABEL || c->kind == BLV_KIND_DROP)
+        return false;
+    if (c->texts)
+        return c->levels.items.count <= LABELS_CERTAIN;
+    for (size_t i = 0; i < t->rows; i++) {
+        const double x = numbers[i * t->number_columns + c->place];
+        size_t k = 0;
+        while (k < count && seen[k] != x)
+            k++;
+        if (k == LABELS_CERTAIN || x != floor(x))
+            return false;
+        seen[k] = x;
+        count += k == count;
+    }
+    return true;
+}
+
+static blv_error reject_label(const blv_table *t) {
+    char names[200] = "";
+    for (size_t j = 0; t->named && j < t->count; j++)
+        if (has_few_values(t, &t->column[j]))
+            blv_list_name(names, sizeof names, t->column[j].name);
+    return blv_explain(t->r->why, BLV_E_FORMAT,
+                       "%s: the last column%s%.60s%s has %zu different values in %zu rows, which "
+                       "are no classes; name the column of the labels%s%s",
+                       t->r->shown, t->named ? " '" : "", t->column[t->label].name,
+                       t->named ? "'" : "", t->r->classes.items.count, t->rows,
+                       *names ? "; it may be " : "", names);
+}
+
+blv_error blv_table_check_label(const blv_table *table) {
+    const blv_reading *r = table->r;
+    const size_t different = r->classes.items.count;
+    double value;
+    if (!table->label_guessed || r->options.real_targets ||
+        r->options.targets == BLV_TARGETS_CLASSES || different <= LABELS_CERTAIN ||
+        2 * different <= table->rows)
+        return BLV_OK;
+    for (size_t n = 0; n < different; n++)
+        if (blv_number_parse(blv_texts_at(&r->classes, n), &value) != 0 || value != floor(value))
+            return reject_label(table);
+    return BLV_OK;
+}

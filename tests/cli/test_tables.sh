@@ -1,0 +1,58 @@
+# Tables with texts, dates and missing values, as they come: every command that reads a file, and the
+# answers of a model to raw rows.
+. "$(dirname "$0")/lib.sh"
+
+# income > 50 and city Rome decide the class, up to a few rows
+awk 'BEGIN {
+    srand(3); split("Rome Bern Oslo", city, " "); print ",when,income,city,member,class"
+    for (i = 0; i < 240; i++) {
+        x = int(rand() * 1000) / 10; c = city[1 + int(rand() * 3)]
+        y = (x > 50) + (c == "Rome") > (rand() < 0.9 ? 0 : 1) ? "buys" : "leaves"
+        printf "%d,2024-%02d-%02d,%s,%s,%s,%s\n", i, 1 + i % 12, 1 + i % 28,
+            rand() < 0.1 ? "NA" : x, rand() < 0.1 ? "" : c, rand() < 0.5 ? "yes" : "No", y
+    }
+}' >all.csv
+head -181 all.csv >train.csv
+{ head -1 all.csv && tail -60 all.csv; } >val.csv
+
+run 0 data info train.csv
+out_has "csv, 180 rows, 8 features, 2 classes"
+out_has "note         column '' left out: it counts the rows"
+out_has "note         column 'when': date"
+out_has "note         column 'city': category of 3 levels, "
+out_has "note         column 'member': boolean"
+refused "expected a value, found " data info train.csv --missing error
+run 0 data info train.csv --missing drop --columns when:drop,member:drop
+out_has "4 features, 2 classes"
+refused "there is no column 'cty'; did you mean 'city'?" data info train.csv --columns cty:drop
+refused "--missing 'guess': expected impute, error or drop" data info train.csv --missing guess
+
+# ---- other columns, another order, a level that is new: the same answers as for the same rows
+run 0 tune train.csv --val val.csv -o model.npz --no-store --quiet
+run 0 predict model.npz val.csv -o known.csv --all
+awk -F, -v OFS=, 'NR == 1 { print "note", $5, $4, $3, $2; next } { print "text " NR, $5, $4, $3, $2 }' \
+    val.csv >raw.csv
+run 0 predict model.npz raw.csv -o raw_answers.csv --all
+cut -d, -f1-3 raw_answers.csv >a
+cut -d, -f1-3 known.csv >b
+[ "$(wc -l <raw_answers.csv)" -eq 61 ] || fail "answers for 60 rows were expected"
+cmp -s a b || {
+    # columns of the label may stand between: compare the probabilities alone
+    head -3 raw_answers.csv known.csv >out
+    fail "raw rows in another order have other answers"
+}
+sed 's/Bern/Paris/' raw.csv >new_level.csv
+run 0 predict model.npz new_level.csv -o new_answers.csv
+cut -d, -f1-4 raw.csv >short.csv
+refused "short.csv: there is no column 'when', which the rows of the training have" \
+    predict model.npz short.csv
+
+run 0 clean train.csv --val val.csv -o suspects.csv --no-store --quiet
+# ---- real targets: a clear word rather than as many classes
+awk 'BEGIN { print "x,target"; for (i = 0; i < 90; i++) print i % 7 "," i * i % 83 }' >real.csv
+run 0 data info real.csv
+out_has "the labels are taken as real numbers"
+refused "real.csv: the labels are real numbers; expected classes" clean real.csv -o never.csv
+run 0 data info real.csv --targets classes
+out_has "42 classes"
+finish
