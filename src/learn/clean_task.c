@@ -237,6 +237,7 @@ blv_error blv_clean(const blv_task_sets *sets, const blv_clean_options *options,
     if (!sets || !sets->train || !result)
         return blv_explain(why, BLV_E_ARGUMENT, "clean: a NULL argument");
     *result = NULL;
+    BLV_CHECK(blv_dataset_expect_classes(sets->train, sets->train_name, why));
     blv_cleaning *c = calloc(1, sizeof *c);
     if (!c)
         return blv_explain_memory(why);

@@ -159,7 +159,7 @@ json 5 run
 cp out tuned
 is tune 5 kind
 is l2reg 5 problem
-is 65 5 dim_x
+is 64 5 dim_x
 is per-feature 5 problem_parameters penalty
 is "$("$json_get" tuned certificate phi)" 5 phi
 "$json_get" tuned >expected
@@ -275,7 +275,7 @@ straight "rows.csv clean.csv" "$@"
 for i in 1 2 3; do
     killed "rows.csv clean.csv" "$@"
 done
-set -- tune train.csv --val val.csv --solver s-tfbo --iters 1500 --patience 1000 --every 100 \
+set -- tune train.csv --val val.csv --solver s-tfbo --iters 1500 --every 100 \
     -o model.npz --penalties penalties.csv
 straight "model.npz penalties.csv" "$@"
 for i in 1 2 3; do
