@@ -79,7 +79,7 @@ refused "none.csv" coreset none.csv --size 3
 printf '1,2,a\n3,4,a\n' >one.csv
 refused "one class only ('a')" coreset one.csv --size 1
 printf '1,2,0\n3,4,1\n' >narrow.csv
-refused "there is no column" coreset train.csv --size 3 --compare \
+refused "3 columns are fewer" coreset train.csv --size 3 --compare \
     --test narrow.csv
 [ ! -e new.csv ] || fail "a refused command left a file"
 
