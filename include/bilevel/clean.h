@@ -36,7 +36,10 @@ typedef struct blv_clean_options {
     double threshold;    /* those whose label is right with a probability below it */
     double flag_share;   /* this share of the rows */
     double false_alarms; /* as many as have this share of right labels among them */
-    bool relabel;        /* what is compared: suspects get the believed label in place of going */
+    /* rows x classes: the class of each row by models of the caller's that have not seen it. Then
+     * no model is trained to judge the rows. */
+    const double *probabilities;
+    bool relabel; /* what is compared: suspects get the believed label in place of going */
 } blv_clean_options;
 
 /* A model that is compared with the others: what it was trained on, and how good it is. */

@@ -215,6 +215,10 @@ static void caution(blv_cleaning *c) {
         blv_clean_caution(c,
                           "no rows whose labels are known to be right (--val): wrong labels that "
                           "follow a rule may pass for right ones");
+    if (c->result.estimated_wrong > 0.5)
+        blv_clean_caution(c,
+                          "more than half of the labels seem wrong: more likely, the model cannot "
+                          "tell these classes apart");
     if (c->result.spared > 0)
         blv_clean_caution(c,
                           "%zu more rows look wrong, but without them too little would be left of "

@@ -190,15 +190,42 @@ static blv_error open_work(blv_cleaning *c, const blv_task_hooks *hooks) {
     return c->arena.failed ? blv_explain_memory(c->why) : BLV_OK;
 }
 
+/* The probabilities of the caller in place of those of our models; nothing is known of the noise.
+ */
+static blv_error take_probabilities(blv_cleaning *c) {
+    blv_clean_result *r = &c->result;
+    const double *from = c->options.probabilities;
+    for (size_t i = 0; i < r->rows; i++) {
+        double sum = 0.0;
+        for (size_t k = 0; k < r->classes; k++) {
+            const double p = from[i * r->classes + k];
+            if (!(p >= 0.0 && isfinite(p)))
+                return blv_explain(c->why, BLV_E_VALUE,
+                                   "probabilities: row %zu: expected numbers from 0 to 1", i);
+            sum += p;
+        }
+        for (size_t k = 0; k < r->classes; k++)
+            r->probability[i * r->classes + k] =
+                sum > 0.0 ? from[i * r->classes + k] / sum : 1.0 / (double)r->classes;
+    }
+    for (size_t i = 0; i < r->classes * r->classes; i++)
+        r->noise[i] = (double)NAN;
+    r->trusted_weight = (double)NAN;
+    c->weights = NULL;
+    return BLV_OK;
+}
+
 static blv_error clean(blv_cleaning *c, const blv_task_hooks *hooks) {
     const double begin = blv_wall_clock();
     BLV_CHECK(open_work(c, hooks));
     BLV_CHECK(take_sets(c));
-    BLV_CHECK(blv_clean_learn(c));
+    const bool given = c->options.probabilities != NULL;
+    BLV_CHECK(given ? take_probabilities(c) : blv_clean_learn(c));
     blv_task_say(&c->task, "comparing");
     BLV_CHECK(blv_clean_flag(c));
     BLV_CHECK(score_against_truth(c));
-    BLV_CHECK(blv_clean_compare(c));
+    if (!given)
+        BLV_CHECK(blv_clean_compare(c));
     c->result.seconds = blv_wall_clock() - begin;
     return c->task.stopped ? blv_explain(c->why, BLV_E_STOPPED, "stopped on request") : BLV_OK;
 }

@@ -109,6 +109,20 @@ run 0 clean noisy.csv --val val.csv --solver s-tfbo --iters 50 --json
 json s-tfbo solver
 json 50 iterations
 
+# ---- probabilities of a model of one's own: no model is trained, and every tenth row is suspect
+awk -F, 'NR == 1 { print "0,1,2,3,4,5,6,7,8,9"; next }
+    { for (k = 0; k < 10; k++) { p = k == $NF ? 0.9 : 0.1 / 9
+          if (NR % 10 == 0) p = k == ($NF + 1) % 10 ? 0.8 : 0.2 / 9
+          printf "%s%g", k ? "," : "", p }
+      print "" }' noisy.csv >probabilities.csv
+run 0 clean noisy.csv --probabilities probabilities.csv -o again.csv --json
+json 40 suspects
+json 0 iterations
+awk -F, '$3 == "suspect" && (($1 + 2) % 10 != 0 || $5 != ($2 + 1) % 10)' again.csv >wrong_rows
+[ ! -s wrong_rows ] || fail "$case_name: other rows are suspect"
+head -9 probabilities.csv >few.csv
+refused "expected 400 rows of 10" clean noisy.csv --probabilities few.csv
+
 # ---- progress
 run 0 clean noisy.csv --val val.csv --progress=lines
 err_has "ridge 1e-01"

@@ -21,7 +21,7 @@ enum { USUAL_FOLDS = 5, FEWEST_FOLDS = 2, MOST_FOLDS = 100, INDENT = 2, ROWS_SHO
 
 typedef struct request {
     cli_training training;
-    const char *out, *clean, *truth;
+    const char *out, *clean, *truth, *probabilities;
     bool relabel;
     double threshold, flag_share, false_alarms, ridge; /* 0: not given */
     uint64_t folds;
@@ -52,6 +52,10 @@ static const cli_argument table[] = {
     CLI_OPTION("truth", TEXT, request, truth, "COLUMN|FILE",
                "the labels as they should be, to see how many were found: a column of TRAIN, or "
                "what 'bilevel data corrupt --truth' wrote"),
+    CLI_OPTION(
+        "probabilities", TEXT, request, probabilities, "FILE",
+        "the probabilities of the classes for each row of TRAIN by a model of yours that has not "
+        "seen the row, one column a class: then no model is trained"),
     CLI_OPTION("folds", WHOLE, request, folds, "N", "parts that are held out in turn (default 5)",
                .from = FEWEST_FOLDS, .to = MOST_FOLDS),
     CLI_OPTION("ridge", POSITIVE, request, ridge, "C",
@@ -84,6 +88,7 @@ static const blv_field request_fields[] = {
     BLV_FIELD(request, out, PATH),
     BLV_FIELD_AS("write_clean", request, clean, PATH, 0),
     BLV_FIELD_AS("truth", request, truth, PATH, BLV_IF_FILE),
+    BLV_FIELD(request, probabilities, PATH),
     BLV_FIELD(request, relabel, BOOL),
     BLV_FIELD(request, threshold, REAL),
     BLV_FIELD(request, flag_share, REAL),
@@ -231,8 +236,11 @@ static void print_text(const finding *f) {
     print_rule(f);
     print_models(r);
     print_suspects(f);
-    printf("\n%zu folds, ridge %g, solver %s, %" PRIu64 " iterations, %.4g s\n", r->folds, r->ridge,
-           r->solver, r->iterations, r->seconds);
+    if (asked->probabilities)
+        printf("\nBy the probabilities of %s, %.4g s\n", asked->probabilities, r->seconds);
+    else
+        printf("\n%zu folds, ridge %g, solver %s, %" PRIu64 " iterations, %.4g s\n", r->folds,
+               r->ridge, r->solver, r->iterations, r->seconds);
     if (asked->out)
         printf("%s: every row, the most suspicious first\n", asked->out);
     if (asked->clean && asked->relabel)
@@ -295,7 +303,7 @@ static json_t *describe_finding(const finding *f) {
     json_t *cautions = json_array(), *noise = json_object();
     for (size_t i = 0; i < f->result->caution_count; i++)
         json_array_append_new(cautions, cli_json_text(f->result->cautions[i]));
-    for (size_t k = 0; k < f->result->classes; k++) {
+    for (size_t k = 0; !f->asked->probabilities && k < f->result->classes; k++) {
         json_t *row = json_object();
         for (size_t l = 0; l < f->result->classes; l++)
             json_object_set_new(row, class_of(f, (int32_t)l),
@@ -309,6 +317,10 @@ static json_t *describe_finding(const finding *f) {
     cli_json_add(object, rule_fields, f->result);
     cli_json_set(object, "cautions", cautions);
     cli_json_set(object, "models", models);
+    if (f->asked->probabilities) { /* nothing is learned of it */
+        json_decref(noise);
+        noise = json_null();
+    }
     cli_json_set(object, "noise", noise);
     cli_json_add(object, run_fields, f->result);
     cli_json_set(object, "run", f->run ? cli_json_whole((uint64_t)f->run) : json_null());
@@ -354,8 +366,45 @@ static int report(cli_task_hooks *task, finding *f) {
     return code;
 }
 
+/* The column of a class: that of its name where the columns have those names, else its place. */
+static size_t column_of(const blv_dataset_view *given, const blv_dataset_view *train,
+                        size_t class) {
+    for (size_t j = 0; given->feature_names && j < given->columns; j++)
+        if (strcmp(given->feature_names[j], train->class_names[class]) == 0)
+            return j;
+    return class;
+}
+
+/* rows x classes numbers, to be freed; NULL: none are asked for. */
+static double *read_probabilities(const request *asked, const blv_task_sets *sets) {
+    const blv_dataset_view *train = blv_dataset_view_of(sets->train), *given;
+    const blv_read_options reading = {
+        .size = sizeof reading, .label = "none", .layout = BLV_LAYOUT_DENSE, .precision = BLV_F64};
+    blv_dataset *file = NULL;
+    if (!asked->probabilities)
+        return NULL;
+    cli_expect(blv_dataset_read(&file, asked->probabilities, &reading, &cli_why));
+    if (blv_dataset_view_of(file)->rows == train->rows + 1) { /* classes named by numbers */
+        blv_dataset_release(file);
+        reading.header = "yes";
+        cli_expect(blv_dataset_read(&file, asked->probabilities, &reading, &cli_why));
+    }
+    given = blv_dataset_view_of(file);
+    if (given->rows != train->rows || given->columns != train->classes)
+        cli_die("%s: %zu rows of %zu numbers; expected %zu rows of %zu, one for each class",
+                asked->probabilities, given->rows, given->columns, train->rows, train->classes);
+    double *p = cli_alloc(train->rows * train->classes, sizeof *p);
+    for (size_t i = 0; i < train->rows; i++)
+        for (size_t k = 0; k < train->classes; k++)
+            p[i * train->classes + k] =
+                ((const double *)given->dense)[i * given->stride + column_of(given, train, k)];
+    blv_dataset_release(file);
+    return p;
+}
+
 static int find(const request *asked, const blv_task_sets *sets, cli_task_hooks *task) {
     const cli_training *t = &asked->training;
+    double *probabilities = read_probabilities(asked, sets);
     const blv_clean_options options = {.size = sizeof options,
                                        .solver = t->solver,
                                        .settings = t->settings.items,
@@ -368,6 +417,7 @@ static int find(const request *asked, const blv_task_sets *sets, cli_task_hooks 
                                        .threshold = asked->threshold,
                                        .flag_share = asked->flag_share,
                                        .false_alarms = asked->false_alarms,
+                                       .probabilities = probabilities,
                                        .relabel = asked->relabel};
     blv_clean_result *result = NULL;
     blv_message why = {0};
@@ -377,6 +427,7 @@ static int find(const request *asked, const blv_task_sets *sets, cli_task_hooks 
                                : cli_task_end(task, cli_reject(error, why.text), why.text,
                                               &(blv_run_info){.phi = NAN, .grad_norm = NAN});
     blv_clean_result_destroy(result);
+    free(probabilities);
     return code;
 }
 
