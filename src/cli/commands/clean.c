@@ -378,7 +378,7 @@ static size_t column_of(const blv_dataset_view *given, const blv_dataset_view *t
 /* rows x classes numbers, to be freed; NULL: none are asked for. */
 static double *read_probabilities(const request *asked, const blv_task_sets *sets) {
     const blv_dataset_view *train = blv_dataset_view_of(sets->train), *given;
-    const blv_read_options reading = {
+    blv_read_options reading = {
         .size = sizeof reading, .label = "none", .layout = BLV_LAYOUT_DENSE, .precision = BLV_F64};
     blv_dataset *file = NULL;
     if (!asked->probabilities)
