@@ -112,7 +112,7 @@ json 50 iterations
 # ---- probabilities of a model of one's own: no model is trained, and every tenth row is suspect
 awk -F, 'NR == 1 { print "0,1,2,3,4,5,6,7,8,9"; next }
     { for (k = 0; k < 10; k++) { p = k == $NF ? 0.9 : 0.1 / 9
-          if (NR % 10 == 0) p = k == ($NF + 1) % 10 ? 0.8 : 0.2 / 9
+          if (NR % 10 == 0) p = k == ($NF + 1) % 10 ? 0.95 : 0.05 / 9
           printf "%s%g", k ? "," : "", p }
       print "" }' noisy.csv >probabilities.csv
 run 0 clean noisy.csv --probabilities probabilities.csv -o again.csv --json
