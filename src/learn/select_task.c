@@ -79,7 +79,8 @@ static blv_error judge(choosing *c, const char *what, const size_t *index, const
 
 /* ---- Which method ---- */
 
-static const char *const candidates[] = {"d-tfbo", "kmeans-by-class", "facility-by-class"};
+static const char *const candidates[] = {"d-tfbo", "kmeans-by-class", "facility-by-class",
+                                         "uniform"};
 enum { CANDIDATES = sizeof candidates / sizeof *candidates, JUDGEMENTS = 3 };
 static const double judged_share = 0.25;
 
