@@ -374,7 +374,6 @@ static void test_create(void **state) {
  */
 typedef struct falling {
     double scale;
-    size_t evaluations;
 } falling;
 
 static int fall(void *context, const blv_vec *x, double *value, blv_vec *gradient) {
