@@ -374,11 +374,10 @@ static void test_targets(void **state) {
 static void test_separators(void **state) {
     (void)state;
     static const char *const same[] = {
-        "\xef\xbb\xbf"
-        "u;v;k\r\n1,5;-2;a\r\n0,25;3;b\r\n",   /* with a byte order mark */
-        "u\tv\tk\n1,5\t-2\ta\n0,25\t3\tb\n",   /* tabs and decimal commas */
-        "u v k\n1.5   -2 a\n  0.25 3 b  \r\n", /* blanks */
-        "u,v,k\n1.5,-2,a\n0.25,3,b",           /* no newline at the end */
+        "\xef\xbb\xbf\x75;v;k\r\n1,5;-2;a\r\n0,25;3;b\r\n", /* with a byte order mark */
+        "u\tv\tk\n1,5\t-2\ta\n0,25\t3\tb\n",                /* tabs and decimal commas */
+        "u v k\n1.5   -2 a\n  0.25 3 b  \r\n",              /* blanks */
+        "u,v,k\n1.5,-2,a\n0.25,3,b",                        /* no newline at the end */
         "\"u\",\"v\",\"k\"\n\"1.5\",-2,a\n0.25,3,b\n",
     };
     for (size_t i = 0; i < sizeof same / sizeof *same; i++) {

@@ -119,6 +119,13 @@ static void test_refit(void **state) {
 
 /* ---- Cross-validation ---- */
 
+static void expect_same(const blv_tune_result *a, const blv_tune_result *b) {
+    const blv_model *m = a->model;
+    assert_memory_equal(m->weights, b->model->weights, m->scores * m->features * sizeof(double));
+    assert_memory_equal(m->penalty, b->model->penalty, m->penalties * sizeof(double));
+    assert_true(a->gain == b->gain && a->single == b->single && a->iterations == b->iterations);
+}
+
 /* Features of which two matter, in f32 or f64; classes 0: real targets. */
 static blv_task_sets *informative_sets(size_t rows, size_t columns, size_t classes,
                                        blv_precision precision, double unit) {
@@ -201,6 +208,50 @@ static void test_same(void **state) {
     blv_task_sets_destroy(single);
 }
 
+/* Features whose squares f32 cannot hold: f64 continues, says so, and finds what it finds from the
+ * same numbers in f64. */
+static void test_continued(void **state) {
+    (void)state;
+    blv_dataset *set[2] = {NULL, NULL};
+    blv_tune_result *r[2];
+    task_log log = {0};
+    blv_task_hooks hooks = task_hooks(&log);
+    for (int wide = 0; wide < 2; wide++) {
+        double dense[90 * 3];
+        float single[90 * 3];
+        int32_t label[90];
+        uint64_t seed = 5;
+        for (size_t i = 0; i < 90 * 3; i++) {
+            single[i] = (float)(1e25 * task_noise(&seed));
+            dense[i] = (double)single[i];
+        }
+        for (size_t i = 0; i < 90; i++)
+            label[i] = dense[3 * i] + 1e25 * task_noise(&seed) > 0.0;
+        blv_dataset_view view = {.size = sizeof view,
+                                 .rows = 90,
+                                 .columns = 3,
+                                 .precision = wide ? BLV_F64 : BLV_F32,
+                                 .dense = wide ? (void *)dense : (void *)single,
+                                 .stride = 3,
+                                 .classes = 2,
+                                 .label = label};
+        blv_task_sets *sets = NULL;
+        assert_int_equal(blv_dataset_create(&set[wide], &view, NULL, NULL), BLV_OK);
+        assert_int_equal(
+            blv_task_sets_create(&sets, set[wide], NULL, NULL, BLV_TASK_SCALE_NONE, NULL), BLV_OK);
+        r[wide] = tune(sets, NULL, &hooks);
+        assert_true(r[wide]->continued_in_f64 == !wide);
+        assert_int_equal(log.starts, (size_t)wide + 1);
+        assert_int_equal(log.notes, 1);
+        blv_task_sets_destroy(sets);
+        blv_dataset_release(set[wide]);
+    }
+    expect_same(r[0], r[1]);
+    blv_tune_result_destroy(r[0]);
+    blv_tune_result_destroy(r[1]);
+    free_log(&log);
+}
+
 /* Real targets: figures recomputed from the model, and the unit of the targets does not matter. */
 static void test_real(void **state) {
     (void)state;
@@ -265,13 +316,6 @@ static void test_groups(void **state) {
 }
 
 /* ---- Hooks ---- */
-
-static void expect_same(const blv_tune_result *a, const blv_tune_result *b) {
-    const blv_model *m = a->model;
-    assert_memory_equal(m->weights, b->model->weights, m->scores * m->features * sizeof(double));
-    assert_memory_equal(m->penalty, b->model->penalty, m->penalties * sizeof(double));
-    assert_true(a->gain == b->gain && a->single == b->single && a->iterations == b->iterations);
-}
 
 static void test_resumed(void **state) {
     (void)state;
@@ -451,11 +495,12 @@ static void test_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_figures),  cmocka_unit_test(test_refit),
-        cmocka_unit_test(test_gain),     cmocka_unit_test(test_same),
-        cmocka_unit_test(test_real),     cmocka_unit_test(test_groups),
-        cmocka_unit_test(test_resumed),  cmocka_unit_test(test_stopped),
-        cmocka_unit_test(test_failed),   cmocka_unit_test(test_model_file),
-        cmocka_unit_test(test_rejected), cmocka_unit_test(test_memory)};
+        cmocka_unit_test(test_figures),    cmocka_unit_test(test_refit),
+        cmocka_unit_test(test_gain),       cmocka_unit_test(test_same),
+        cmocka_unit_test(test_real),       cmocka_unit_test(test_continued),
+        cmocka_unit_test(test_groups),     cmocka_unit_test(test_resumed),
+        cmocka_unit_test(test_stopped),    cmocka_unit_test(test_failed),
+        cmocka_unit_test(test_model_file), cmocka_unit_test(test_rejected),
+        cmocka_unit_test(test_memory)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -71,6 +71,7 @@ typedef struct blv_noise_setting {
     const double *start;             /* classes x classes: the noise that is expected; copied */
     double prior;                    /* rows of each class that this expectation is worth */
     double noisy_share;              /* of the rows of train in f beside those of val */
+    double ridge;                    /* above 0: it is not learned */
 } blv_noise_setting;
 
 BLV_API blv_error blv_label_noise_create(const blv_sets *sets, const blv_noise_setting *setting,

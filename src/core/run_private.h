@@ -153,6 +153,10 @@ struct blv_run {
 extern const blv_param blv_option_table[];
 extern const blv_metrics blv_no_metrics;
 
+static inline const blv_space *blv_space_at(const blv_run *run, blv_level level) {
+    return level == BLV_LEVEL_X ? run->def->space_x : run->def->space_y;
+}
+
 /* state.c */
 blv_state_entry *blv_state_find(const blv_run *run, const char *name);
 void blv_state_free(blv_run *run);

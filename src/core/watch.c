@@ -8,6 +8,7 @@
  * decides. */
 #include "bilevel/certificate.h"
 #include "core/run_private.h"
+#include "core/workspace.h"
 
 #include <math.h>
 
@@ -23,20 +24,10 @@ blv_error blv_watch_register(blv_run *run) {
     w->start_phi = NAN;
     w->best = INFINITY;
     run->tol_factor = 1.0;
-    const struct {
-        const char *name;
-        double *scalar;
-    } kept[] = {{"best", &w->best},
-                {"best iteration", &w->best_at},
-                {"first |d|", &w->first_d},
-                {"first |gy|", &w->first_gy},
-                {"last |d|", &w->last_d},
-                {"last |gy|", &w->last_gy},
-                {"factor of tol", &run->tol_factor},
-                {"last certified", &run->last_certified}};
-    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
-        BLV_CHECK(blv_state_hidden(run, kept[i].name, kept[i].scalar));
-    return BLV_OK;
+    return blv_state_hiddens(run, "best", &w->best, "best iteration", &w->best_at, "first |d|",
+                             &w->first_d, "first |gy|", &w->first_gy, "last |d|", &w->last_d,
+                             "last |gy|", &w->last_gy, "factor of tol", &run->tol_factor,
+                             "last certified", &run->last_certified, NULL);
 }
 
 void blv_watch_start(blv_run *run) {

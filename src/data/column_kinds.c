@@ -40,11 +40,10 @@ static bool boolean_value(const char *text, double *value) {
 
 /* Days since 1970-01-01 in the Gregorian calendar (H. Hinnant, "chrono-compatible low-level date
  * algorithms"): years begin in March, so that leap days are at their end. */
-static double days_since_1970(int year, int month, int day) {
-    int y = month <= 2 ? year - 1 : year, era = (y >= 0 ? y : y - 399) / 400,
-        of_era = y - 400 * era;
+static int days_since_1970(int year, int month, int day) {
+    int y = month <= 2 ? year - 1 : year, era = y / 400, of_era = y - 400 * era;
     int of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
-    return 146097.0 * era + 365 * of_era + of_era / 4 - of_era / 100 + of_year - 719468;
+    return 146097 * era + 365 * of_era + of_era / 4 - of_era / 100 + of_year - 719468;
 }
 
 /* 2024-02-29, 2024/02/29, with or without a time: 2024-02-29T12:30:00.5Z. */

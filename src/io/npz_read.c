@@ -75,7 +75,11 @@ static blv_error open_array(blv_npz_stream *s, const blv_npz *npz, const char *n
     const blv_npz_entry *entry = blv_npz_find(npz, name);
     if (!entry)
         return fail_unknown(npz, name, why);
-    BLV_CHECK(blv_npz_stream_open(s, npz, entry, why));
+    memset(s, 0, offsetof(blv_npz_stream, input));
+    *header = (blv_npy_header){0};
+    s->npz = npz;
+    s->entry = entry;
+    BLV_CHECK(blv_npz_stream_open(s, why));
     blv_error error = read_header(s, texts, header, why);
     if (error)
         blv_npz_stream_close(s);
@@ -220,10 +224,10 @@ static blv_error read_strings(blv_npz_stream *s, const blv_npy_header *h, char *
     if (h->kind != 'S' || h->ndim != 1 || h->fortran_order)
         return reject_array(s, why, "expected names as bytes (dtype S) in one dimension");
     char **block = h->count < SIZE_MAX / each ? calloc(h->count ? h->count : 1, each) : NULL;
-    char *packed = block ? (char *)(block + h->count) + h->count : NULL;
-    blv_error error = block
-                          ? blv_npz_stream_read_last(s, packed, (size_t)h->bytes, why)
-                          : blv_explain(why, BLV_E_MEMORY, "out of memory for %zu names", h->count);
+    if (!block)
+        return blv_explain(why, BLV_E_MEMORY, "out of memory for %zu names", h->count);
+    char *packed = (char *)(block + h->count) + h->count;
+    blv_error error = blv_npz_stream_read_last(s, packed, (size_t)h->bytes, why);
     for (size_t i = 0; !error && i < h->count; i++) {
         block[i] = (char *)(block + h->count) + i * (item + 1);
         memmove(block[i], packed + i * item, item);

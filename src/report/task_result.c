@@ -41,7 +41,9 @@ static const blv_field truth_fields[] = {BLV_FIELD(truth, wrong, WHOLE),
 
 typedef struct result {
     uint64_t rows, suspects;
-    double threshold;
+    double estimated_wrong;
+    char **cautions;
+    size_t caution_count;
     bool has_truth;
     truth truth;
     char *models;    /* JSON: {key: model} */
@@ -51,7 +53,8 @@ typedef struct result {
 } result;
 static const blv_field result_fields[] = {BLV_FIELD(result, rows, WHOLE),
                                           BLV_FIELD(result, suspects, WHOLE),
-                                          BLV_FIELD(result, threshold, REAL),
+                                          BLV_FIELD(result, estimated_wrong, REAL),
+                                          BLV_FIELD_ARRAY(result, cautions, caution_count, TEXTS),
                                           {.name = "truth",
                                            .kind = BLV_KIND_RECORD,
                                            .offset = offsetof(result, truth),
@@ -139,10 +142,13 @@ static blv_error put_clean(FILE *out, const blv_run_info *run, const result *r) 
     static const char *const columns[] = {"val_accuracy", "test_accuracy", NULL};
     const truth *t = &r->truth;
     report_html_paragraph(out,
-                          "%.200s: %" PRIu64 " of %" PRIu64 " rows are suspect (%.1f%%). Their "
-                          "label has a probability below %.4g.",
+                          "%.200s: %" PRIu64 " of %" PRIu64 " rows are suspect (%.1f%%). Estimated "
+                          "share of wrong labels: %.1f%%.",
                           train_of(run), r->suspects, r->rows,
-                          100.0 * (double)r->suspects / (double)r->rows, r->threshold);
+                          100.0 * (double)r->suspects / (double)r->rows,
+                          100.0 * r->estimated_wrong);
+    for (size_t i = 0; i < r->caution_count; i++)
+        report_html_paragraph(out, "Caution: %.300s.", r->cautions[i]);
     if (r->has_truth)
         report_html_paragraph(out,
                               "Of %" PRIu64 " labels that are known to be wrong, %" PRIu64
