@@ -121,10 +121,10 @@ static void expect_sums(blv_dataset *set, blv_penalty_kind kind, bool fixed, dou
     blv_problem *problem = fold_problem(set, setting, shrinkage);
     const blv_problem_def *def = blv_problem_definition(problem);
     const size_t d = def->dim_x, block = def->dim_y / BLOCKS;
-    double x[COLUMNS], y[BLOCKS * COLUMNS * 4], f = 0.0, g = 0.0, fs, gs, mean = 0.0;
+    double x[COLUMNS], y[BLOCKS * COLUMNS * 4], f = 0.0, g = 0.0, fs, gs;
     blv_check_report report;
     for (size_t k = 0; k < d; k++)
-        mean += (x[k] = wave(k)) / (double)d;
+        x[k] = wave(k);
     for (size_t i = 0; i < def->dim_y; i++)
         y[i] = wave(i + 11);
     for (size_t b = 0; b < BLOCKS; b++) {
@@ -134,7 +134,7 @@ static void expect_sums(blv_dataset *set, blv_penalty_kind kind, bool fixed, dou
         g += gs;
     }
     for (size_t k = 0; k < d; k++)
-        f += 0.5 * shrinkage * (x[k] - mean) * (x[k] - mean) / (double)d;
+        f += 0.5 * shrinkage * x[k] * x[k] / (double)d;
     values_at(problem, x, y, &fs, &gs);
     assert_true(fabs(f - fs) < 1e-12 * (1.0 + fabs(f)) && fabs(g - gs) < 1e-12 * (1.0 + fabs(g)));
     assert_int_equal(blv_problem_check(problem, 3, 1.0, &report, &why), BLV_OK);

@@ -228,8 +228,8 @@ static void test_answers(void **state) {
         blv_dataset *set = sample_set(ROWS, CLASSES, form & 2, precision);
         for (size_t scores = 1; scores <= CLASSES; scores++) {
             size_t classes = scores == 1 ? 2 : scores;
-            blv_linear_model m = {sizeof m, scores, COLUMNS, weights,
-                                  scores == 2 ? NULL : intercept};
+            blv_linear_model m = {
+                sizeof m, scores, COLUMNS, weights, scores == 2 ? NULL : intercept, false};
             assert_int_equal(blv_linear_answer(&m, set, p, &why), BLV_OK);
             for (size_t i = 0; i < ROWS; i++) {
                 double score[CLASSES] = {0}, sum = 0.0;
@@ -248,11 +248,11 @@ static void test_answers(void **state) {
         blv_dataset_release(set);
     }
     blv_dataset *set = sample_set(ROWS, CLASSES, false, BLV_F64);
-    blv_linear_model narrow = {sizeof narrow, 1, COLUMNS - 1, weights, NULL};
+    blv_linear_model narrow = {sizeof narrow, 1, COLUMNS - 1, weights, NULL, false};
     assert_int_equal(blv_linear_answer(&narrow, set, p, &why), BLV_E_VALUE);
     for (size_t i = 0; i < CLASSES * COLUMNS; i++)
         weights[i] = 1e6 * pseudo(i); /* scores that overflow exp */
-    blv_linear_model steep = {sizeof steep, CLASSES, COLUMNS, weights, NULL};
+    blv_linear_model steep = {sizeof steep, CLASSES, COLUMNS, weights, NULL, false};
     assert_int_equal(blv_linear_answer(&steep, set, p, &why), BLV_OK);
     for (size_t i = 0; i < ROWS * CLASSES; i++)
         assert_true(p[i] >= 0.0 && p[i] <= 1.0);

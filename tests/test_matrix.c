@@ -25,18 +25,20 @@ static const struct {
     const char *solver, *family;
     double accuracy;
 } promises[] = {
-    {"exact", NULL, 1e-8},  /* to rounding */
-    {"s-tfbo", NULL, 1e-3}, /* linear convergence, well scaled problems */
-    {"aid-cg", NULL, 1e-3}, /* linear convergence */
-    {"aid-fp", NULL, 1e-3}, /* linear convergence */
-    {"amigo", NULL, 1e-3},  /* as aid-fp on whole sums */
-    {"bcsr", NULL, 1e-2},   /* the same with fewer steps on y and v */
-    {"ba-cg", NULL, 1e-3},  /* linear convergence */
-    {"d-tfbo", NULL, 0.2},  /* loops end at |gy|, |r| = 1/sqrt(T) */
-    {"soba", NULL, 0.5},    /* steps of 1/sqrt(t) */
-    {"t1-t2", NULL, 1.0},   /* goes to a point of its own: no worse than the start */
-    {"bsa", NULL, 0.2},     /* the random number of factors leaves noise */
-    {"ttsa", NULL, 0.2},    /* the same */
+    {"exact", NULL, 1e-8},       /* to rounding */
+    {"s-tfbo", NULL, 1e-3},      /* linear convergence, well scaled problems */
+    {"aid-cg", NULL, 1e-3},      /* linear convergence */
+    {"aid-fp", NULL, 1e-3},      /* linear convergence */
+    {"amigo", NULL, 1e-3},       /* as aid-fp on whole sums */
+    {"bcsr", NULL, 1e-2},        /* the same with fewer steps on y and v */
+    {"ba-cg", NULL, 1e-3},       /* linear convergence */
+    {"d-tfbo", NULL, 0.2},       /* loops end at |gy|, |r| = 1/sqrt(T) */
+    {"soba", NULL, 0.5},         /* steps of 1/sqrt(t) */
+    {"t1-t2", NULL, 1.0},        /* goes to a point of its own: no worse than the start */
+    {"bsa", NULL, 0.2},          /* the random number of factors leaves noise */
+    {"ttsa", NULL, 0.2},         /* the same */
+    {"pbgd", "pl-shift", 0.25},  /* the bias of its penalty */
+    {"pbsgd", "pl-shift", 0.25}, /* the same */
     {NULL, NULL, 0.1},
 };
 

@@ -95,7 +95,7 @@ static blv_error probe_open(blv_run *run, void *state) {
 
 static blv_flow probe_prepare(blv_run *run, void *state) {
     probe *s = state;
-    return blv_constants_penalized(run, s->work, &s->penalty, s->lambda, true, &s->found);
+    return blv_constants_penalized(run, s->work, &s->penalty, &s->lambda, 1.0, true, &s->found);
 }
 
 static blv_flow probe_step(blv_run *run, void *state) {

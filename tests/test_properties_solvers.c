@@ -190,9 +190,13 @@ static void close_units(units *u) {
     blv_problem_destroy(u->base);
 }
 
-/* Steps that are chosen automatically come from differences of a width that has a unit: so they are
- * given, together with the bounds of curvature L, Lg and mu, where a solver asks for those. */
+/* Here everything is given, together with the bounds of curvature L, Lg and mu where a solver asks
+ * for those; test_units.c has what is chosen automatically. */
 static const char *given_value(const char *key) {
+    static const char *const penalties[] = {"lambda", "lambda0", "gamma", "alpha0"};
+    for (size_t i = 0; i < LENGTH(penalties); i++)
+        if (strcmp(key, penalties[i]) == 0)
+            return "30";
     return key[0] == 'L' ? "1024" : strcmp(key, "mu") == 0 ? "0.5" : "0.0000152587890625";
 }
 

@@ -126,6 +126,35 @@ static void rejects_other_types(void **state) {
     expect_rejected("{\"first\": {\"name\": null}}", "'first.name' is missing");
 }
 
+/* What people write is read strictly; a message names the file, the key and what is expected. */
+static void reads_files_strictly(void **state) {
+    (void)state;
+    const struct {
+        const char *text, *message;
+    } cases[] = {
+        {"{\"nmae\": \"a\"}", "f: there is no key 'at.nmae'; did you mean 'name'?"},
+        {"{\"size\": 1}", "f: 'at.name' is missing"},
+        {"{\"name\": null}", "f: at.name: expected a text"},
+        {"{\"name\": \"a\", \"size\": 0}", "f: at.size: expected a number above 0"},
+        {"[]", "f: at: expected an object"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        part p;
+        blv_message why = {0};
+        json_t *object = json_loads(cases[i].text, 0, NULL);
+        assert_int_equal(blv_record_read_file(part_fields, &p, object, "f", "at", &why),
+                         BLV_E_FORMAT);
+        assert_string_equal(why.text, cases[i].message);
+        json_decref(object);
+    }
+    part p;
+    json_t *object = json_loads("{\"name\": \"a\", \"size\": 2}", 0, NULL);
+    assert_int_equal(blv_record_read_file(part_fields, &p, object, "f", "", NULL), BLV_OK);
+    assert_true(strcmp(p.name, "a") == 0 && p.size == 2.0);
+    blv_record_free(part_fields, &p);
+    json_decref(object);
+}
+
 static void what_is_missing_is_nothing(void **state) {
     (void)state;
     thing t;
@@ -218,6 +247,7 @@ int main(void) {
         cmocka_unit_test(goes_to_json_and_back),
         cmocka_unit_test(updates_values),
         cmocka_unit_test(rejects_other_types),
+        cmocka_unit_test(reads_files_strictly),
         cmocka_unit_test(what_is_missing_is_nothing),
         cmocka_unit_test(shows_values),
         cmocka_unit_test(compares_values),

@@ -463,6 +463,36 @@ static void check_method(const blv_dataset *rows, const blv_selection_method *me
         fail_msg("%s: another seed gave the same rows", method->name);
 }
 
+/* As many rows of each class, whose weights are those of the class. */
+static void check_by_class(const char *name) {
+    blv_dataset *rows = make_rows(150, false, 0.0, BLV_F32);
+    const blv_dataset_view *v = blv_dataset_view_of(rows);
+    size_t index[30], taken[8] = {0}, all[8] = {0};
+    double weight[30], of_class[8] = {0};
+    const blv_selection how = {.size = sizeof how,
+                               .method = blv_selection_method_find(name, NULL),
+                               .count = 10 * v->classes};
+    assert_true(v->classes <= 3);
+    assert_int_equal(blv_select(rows, &how, index, weight, NULL), BLV_OK);
+    for (size_t i = 0; i < v->rows; i++)
+        all[v->label[i]]++;
+    for (size_t k = 0; k < how.count; k++) {
+        taken[v->label[index[k]]]++;
+        of_class[v->label[index[k]]] += weight[k];
+    }
+    for (size_t c = 0; c < v->classes; c++) {
+        assert_int_equal(taken[c], 10);
+        assert_true(fabs(of_class[c] - (double)all[c] / (double)v->rows) < 1e-12);
+    }
+    blv_dataset_release(rows);
+}
+
+static void test_by_class(void **state) {
+    (void)state;
+    check_by_class("kmeans-by-class");
+    check_by_class("facility-by-class");
+}
+
 static void test_methods(void **state) {
     (void)state;
     blv_dataset *single = make_rows(150, false, 0.3, BLV_F32);
@@ -474,7 +504,7 @@ static void test_methods(void **state) {
         assert_ptr_equal(blv_selection_method_find(method->name, NULL), method);
         assert_true(!method->is_bilevel || blv_solver_find(NULL, method->name, NULL));
     }
-    assert_int_equal(count, 12);
+    assert_int_equal(count, 14);
     blv_dataset_release(single);
     blv_dataset_release(twofold);
 }
@@ -557,12 +587,19 @@ static void test_refusals(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_uniform),  cmocka_unit_test(test_facility),
-        cmocka_unit_test(test_herding),  cmocka_unit_test(test_matching),
-        cmocka_unit_test(test_kmeans),   cmocka_unit_test(test_kmeans_takes_all),
-        cmocka_unit_test(test_capped),   cmocka_unit_test(test_greedy),
-        cmocka_unit_test(test_slopes),   cmocka_unit_test(test_probabilistic),
-        cmocka_unit_test(test_methods),  cmocka_unit_test(test_bilevel_methods_are_good),
+        cmocka_unit_test(test_uniform),
+        cmocka_unit_test(test_facility),
+        cmocka_unit_test(test_herding),
+        cmocka_unit_test(test_matching),
+        cmocka_unit_test(test_kmeans),
+        cmocka_unit_test(test_kmeans_takes_all),
+        cmocka_unit_test(test_capped),
+        cmocka_unit_test(test_greedy),
+        cmocka_unit_test(test_slopes),
+        cmocka_unit_test(test_probabilistic),
+        cmocka_unit_test(test_methods),
+        cmocka_unit_test(test_by_class),
+        cmocka_unit_test(test_bilevel_methods_are_good),
         cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -120,6 +120,44 @@ static void test_dropped_columns(void **state) {
     blv_dataset_release(d);
 }
 
+static void test_constant_columns(void **state) {
+    (void)state;
+    blv_dataset *d = read_text("a,b,c,d,label\n1,x,5,7,p\n2,x,5,,q\n3,x,5,7,p\n", NULL);
+    assert_true(has_note(d, "the same in every row: columns 'b', 'c'"));
+    assert_int_equal(blv_dataset_view_of(d)->columns, 5);
+    blv_dataset_release(d);
+    d = read_text("1,2,p\n", NULL); /* of one row nothing is said */
+    assert_null(blv_dataset_notes(d, 0));
+    blv_dataset_release(d);
+}
+
+/* As the files of the UCI repository are: no header, blanks behind commas, codes, the label first.
+ */
+static void test_uci(void **state) {
+    (void)state;
+    blv_dataset *d = read_text("39, State-gov, Bachelors, ?, <=50K\n50, Private, HS, Sales, >50K\n"
+                               "38, Private, HS, Exec, <=50K\n53, ?, 11th, Sales, >50K\n",
+                               OPTIONS(.layout = BLV_LAYOUT_DENSE));
+    check_names(d,
+                (const char *const[]){"x0", "x1=Private", "x1=State-gov", "x1 missing", "x2=11th",
+                                      "x2=Bachelors", "x2=HS", "x3=Exec", "x3=Sales", "x3 missing"},
+                10);
+    check_values(d, 4, 10,
+                 (const double[]){39, 0, 1, 0, 0, 1, 0, 0, 1, 1, 50, 1, 0, 0, 0, 0, 1, 0, 1, 0,
+                                  38, 1, 0, 0, 0, 0, 1, 1, 0, 0, 53, 1, 0, 1, 1, 0, 0, 0, 1, 0});
+    assert_string_equal(class_of(d, 3), ">50K");
+    blv_dataset_release(d);
+    d = read_text("A11 6 A34 1\nA12 48 A32 2\nA14 12 A34 1\n", OPTIONS(.layout = BLV_LAYOUT_DENSE));
+    check_names(d, (const char *const[]){"x0=A11", "x0=A12", "x0=A14", "x1", "x2=A32", "x2=A34"},
+                6);
+    check_values(d, 3, 6, (const double[]){1, 0, 0, 6, 0, 1, 0, 1, 0, 48, 1, 0, 0, 0, 1, 12, 0, 1});
+    blv_dataset_release(d);
+    d = read_text("p,x,s\ne,x,t\ne,b,s\n", OPTIONS(.label = "0", .layout = BLV_LAYOUT_DENSE));
+    check_values(d, 3, 4, (const double[]){0, 1, 1, 0, 0, 1, 0, 1, 1, 0, 1, 0});
+    assert_string_equal(class_of(d, 0), "p");
+    blv_dataset_release(d);
+}
+
 /* ---- Missing values ---- */
 
 static void test_missing(void **state) {
@@ -336,11 +374,10 @@ static void test_targets(void **state) {
 static void test_separators(void **state) {
     (void)state;
     static const char *const same[] = {
-        "\xef\xbb\xbf"
-        "u;v;k\r\n1,5;-2;a\r\n0,25;3;b\r\n",   /* with a byte order mark */
-        "u\tv\tk\n1,5\t-2\ta\n0,25\t3\tb\n",   /* tabs and decimal commas */
-        "u v k\n1.5   -2 a\n  0.25 3 b  \r\n", /* blanks */
-        "u,v,k\n1.5,-2,a\n0.25,3,b",           /* no newline at the end */
+        "\xef\xbb\xbf\x75;v;k\r\n1,5;-2;a\r\n0,25;3;b\r\n", /* with a byte order mark */
+        "u\tv\tk\n1,5\t-2\ta\n0,25\t3\tb\n",                /* tabs and decimal commas */
+        "u v k\n1.5   -2 a\n  0.25 3 b  \r\n",              /* blanks */
+        "u,v,k\n1.5,-2,a\n0.25,3,b",                        /* no newline at the end */
         "\"u\",\"v\",\"k\"\n\"1.5\",-2,a\n0.25,3,b\n",
     };
     for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
@@ -372,11 +409,18 @@ static void test_late_header(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_kinds),         cmocka_unit_test(test_given_kinds),
-        cmocka_unit_test(test_typing_errors), cmocka_unit_test(test_dropped_columns),
-        cmocka_unit_test(test_missing),       cmocka_unit_test(test_encoding),
-        cmocka_unit_test(test_recipes),       cmocka_unit_test(test_label_column),
-        cmocka_unit_test(test_targets),       cmocka_unit_test(test_separators),
+        cmocka_unit_test(test_kinds),
+        cmocka_unit_test(test_given_kinds),
+        cmocka_unit_test(test_constant_columns),
+        cmocka_unit_test(test_uci),
+        cmocka_unit_test(test_typing_errors),
+        cmocka_unit_test(test_dropped_columns),
+        cmocka_unit_test(test_missing),
+        cmocka_unit_test(test_encoding),
+        cmocka_unit_test(test_recipes),
+        cmocka_unit_test(test_label_column),
+        cmocka_unit_test(test_targets),
+        cmocka_unit_test(test_separators),
         cmocka_unit_test(test_late_header),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

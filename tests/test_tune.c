@@ -72,7 +72,9 @@ static void expect_figures(size_t classes, blv_penalty_kind kind, size_t penalti
     blv_tune_result *r = tune(sets, &options, NULL);
     const blv_model *m = r->model;
     assert_int_equal(r->train_rows, ROWS);
-    assert_int_equal(r->fit_rows + r->stop_rows, VAL_ROWS);
+    assert_int_equal(r->val_rows, VAL_ROWS);
+    assert_int_equal(r->held_out_rows, VAL_ROWS);
+    assert_int_equal(r->folds, 0);
     assert_int_equal(m->classes, classes);
     assert_int_equal(m->scores, classes == 2 ? 1 : classes);
     assert_int_equal(m->features, TASK_COLUMNS);
@@ -85,8 +87,9 @@ static void expect_figures(size_t classes, blv_penalty_kind kind, size_t penalti
     assert_true(r->with_single.test.accuracy > 0.8);
     if (kind != BLV_PENALTY_ONE) {
         assert_true(r->with_many.weights && r->certified && r->iterations > 0);
-        assert_true(r->kept == (r->gain > 1.5 * r->gain_error));
-        assert_true(fabs(r->gain - (r->with_single.stop.loss - r->with_many.stop.loss)) < 1e-12);
+        assert_true(!r->kept || r->gain > 2.0 * r->gain_error);
+        assert_true(fabs(r->gain - (r->with_single.held_out.loss - r->with_many.held_out.loss)) <
+                    1e-12);
     }
     assert_string_equal(r->failure.text, "");
     blv_tune_result_destroy(r);
@@ -96,8 +99,8 @@ static void expect_figures(size_t classes, blv_penalty_kind kind, size_t penalti
 
 static void test_figures(void **state) {
     (void)state;
-    expect_figures(2, BLV_PENALTY_PER_FEATURE, TASK_COLUMNS + 1);
-    expect_figures(3, BLV_PENALTY_PER_FEATURE, TASK_COLUMNS + 1);
+    expect_figures(2, BLV_PENALTY_PER_FEATURE, TASK_COLUMNS);
+    expect_figures(3, BLV_PENALTY_PER_FEATURE, TASK_COLUMNS);
     expect_figures(3, BLV_PENALTY_PER_CLASS, 3);
     expect_figures(2, BLV_PENALTY_PER_CLASS, 1);
     expect_figures(2, BLV_PENALTY_ONE, 1);
@@ -108,10 +111,178 @@ static void test_refit(void **state) {
     blv_task_sets *sets = task_sets(ROWS, 0, TEST_ROWS, 2, 0);
     blv_tune_options options = {.size = sizeof options, .refit = true, .val_share = 0.4};
     blv_tune_result *r = tune(sets, &options, NULL);
-    assert_int_equal(r->train_rows + r->fit_rows + r->stop_rows, ROWS);
-    assert_true(isnan(r->with_single.stop.loss) && !isnan(r->with_single.test.loss));
+    assert_int_equal(r->train_rows + r->val_rows, ROWS);
+    assert_true(!isnan(r->with_single.test.loss));
     blv_tune_result_destroy(r);
     blv_task_sets_destroy(sets);
+}
+
+/* ---- Cross-validation ---- */
+
+static void expect_same(const blv_tune_result *a, const blv_tune_result *b) {
+    const blv_model *m = a->model;
+    assert_memory_equal(m->weights, b->model->weights, m->scores * m->features * sizeof(double));
+    assert_memory_equal(m->penalty, b->model->penalty, m->penalties * sizeof(double));
+    assert_true(a->gain == b->gain && a->single == b->single && a->iterations == b->iterations);
+}
+
+/* Features of which two matter, in f32 or f64; classes 0: real targets. */
+static blv_task_sets *informative_sets(size_t rows, size_t columns, size_t classes,
+                                       blv_precision precision, double unit) {
+    blv_dataset *set[2] = {NULL, NULL};
+    uint64_t seed = 7;
+    for (int s = 0; s < 2; s++) {
+        double *dense = calloc(rows * columns, sizeof *dense);
+        double *target = calloc(rows, sizeof *target);
+        float *single = calloc(rows * columns, sizeof *single);
+        int32_t *label = calloc(rows, sizeof *label);
+        for (size_t i = 0; i < rows; i++) {
+            for (size_t j = 0; j < columns; j++) {
+                seed = seed * 6364136223846793005u + 1442695040888963407u;
+                dense[i * columns + j] = (double)(seed >> 11) * 0x1p-52 - 1.0;
+                single[i * columns + j] = (float)dense[i * columns + j];
+            }
+            seed = seed * 6364136223846793005u + 1442695040888963407u;
+            double uniform = ((double)(seed >> 11) + 0.5) * 0x1p-53;
+            double noise = 0.5 * log(uniform / (1.0 - uniform));
+            double score = 3.0 * dense[i * columns] - 2.0 * dense[i * columns + 1] + noise;
+            label[i] = score > 0.0;
+            target[i] = unit * (score + 5.0);
+        }
+        blv_dataset_view view = {.size = sizeof view,
+                                 .rows = rows,
+                                 .columns = columns,
+                                 .precision = precision,
+                                 .dense = precision == BLV_F32 ? (void *)single : (void *)dense,
+                                 .stride = columns,
+                                 .classes = classes,
+                                 .label = classes ? label : NULL,
+                                 .target = classes ? NULL : target};
+        assert_int_equal(blv_dataset_create(&set[s], &view, NULL, NULL), BLV_OK);
+        free(dense);
+        free(single);
+        free(target);
+        free(label);
+    }
+    blv_task_sets *sets = NULL;
+    assert_int_equal(
+        blv_task_sets_create(&sets, set[0], NULL, set[1], BLV_TASK_SCALE_STANDARD, NULL), BLV_OK);
+    blv_dataset_release(set[0]);
+    blv_dataset_release(set[1]);
+    return sets;
+}
+
+/* Two of forty features matter, and there are rows enough to tell: many penalties are kept, those
+ * of the two are lowest, and the test rows agree. */
+static void test_gain(void **state) {
+    (void)state;
+    blv_task_sets *sets = informative_sets(300, 40, 2, BLV_F64, 1.0);
+    blv_tune_result *r = tune(sets, NULL, NULL);
+    assert_int_equal(r->folds, 5);
+    assert_int_equal(r->held_out_rows, 300);
+    assert_true(r->kept);
+    assert_true(r->with_many.test.loss < r->with_single.test.loss);
+    for (size_t k = 2; k < 40; k++)
+        assert_true(r->learned[k] > r->learned[0] && r->learned[k] > r->learned[1]);
+    blv_tune_result_destroy(r);
+    blv_task_sets_destroy(sets);
+}
+
+/* Results do not depend on the number of threads, and f32 finds what f64 does. */
+static void test_same(void **state) {
+    (void)state;
+    blv_task_sets *sets = informative_sets(90, 6, 2, BLV_F64, 1.0);
+    blv_task_sets *single = informative_sets(90, 6, 2, BLV_F32, 1.0);
+    blv_tune_result *r[3];
+    for (int i = 0; i < 2; i++)
+        r[i] = tune(sets, &(blv_tune_options){.size = sizeof(blv_tune_options), .threads = 1 + i},
+                    NULL);
+    r[2] = tune(single, NULL, NULL);
+    assert_memory_equal(r[0]->model->weights, r[1]->model->weights, 6 * sizeof(double));
+    assert_memory_equal(r[0]->model->penalty, r[1]->model->penalty, 6 * sizeof(double));
+    assert_true(fabs(r[2]->with_single.test.loss - r[0]->with_single.test.loss) < 1e-4);
+    assert_true(!r[2]->continued_in_f64);
+    for (int i = 0; i < 3; i++)
+        blv_tune_result_destroy(r[i]);
+    blv_task_sets_destroy(sets);
+    blv_task_sets_destroy(single);
+}
+
+/* Features whose squares f32 cannot hold: f64 continues, says so, and finds what it finds from the
+ * same numbers in f64. */
+static void test_continued(void **state) {
+    (void)state;
+    blv_dataset *set[2] = {NULL, NULL};
+    blv_tune_result *r[2];
+    task_log log = {0};
+    blv_task_hooks hooks = task_hooks(&log);
+    for (int wide = 0; wide < 2; wide++) {
+        double dense[90 * 3];
+        float single[90 * 3];
+        int32_t label[90];
+        uint64_t seed = 5;
+        for (size_t i = 0; i < 90 * 3; i++) {
+            single[i] = (float)(1e25 * task_noise(&seed));
+            dense[i] = (double)single[i];
+        }
+        for (size_t i = 0; i < 90; i++)
+            label[i] = dense[3 * i] + 1e25 * task_noise(&seed) > 0.0;
+        blv_dataset_view view = {.size = sizeof view,
+                                 .rows = 90,
+                                 .columns = 3,
+                                 .precision = wide ? BLV_F64 : BLV_F32,
+                                 .dense = wide ? (void *)dense : (void *)single,
+                                 .stride = 3,
+                                 .classes = 2,
+                                 .label = label};
+        blv_task_sets *sets = NULL;
+        assert_int_equal(blv_dataset_create(&set[wide], &view, NULL, NULL), BLV_OK);
+        assert_int_equal(
+            blv_task_sets_create(&sets, set[wide], NULL, NULL, BLV_TASK_SCALE_NONE, NULL), BLV_OK);
+        r[wide] = tune(sets, NULL, &hooks);
+        assert_true(r[wide]->continued_in_f64 == !wide);
+        assert_int_equal(log.starts, (size_t)wide + 1);
+        assert_int_equal(log.notes, 1);
+        blv_task_sets_destroy(sets);
+        blv_dataset_release(set[wide]);
+    }
+    expect_same(r[0], r[1]);
+    blv_tune_result_destroy(r[0]);
+    blv_tune_result_destroy(r[1]);
+    free_log(&log);
+}
+
+/* Real targets: figures recomputed from the model, and the unit of the targets does not matter. */
+static void test_real(void **state) {
+    (void)state;
+    double r2[2];
+    for (int i = 0; i < 2; i++) {
+        const double unit = i ? 0x1p20 : 1.0;
+        blv_task_sets *sets = informative_sets(80, 5, 0, BLV_F64, unit);
+        blv_tune_result *r = tune(sets, NULL, NULL);
+        const blv_dataset_view *v = blv_dataset_view_of(sets->test);
+        const blv_model *m = r->model;
+        double error = 0.0, mean = 0.0, variance = 0.0;
+        assert_true(r->real && m->classes == 0 && m->scores == 1);
+        for (size_t k = 0; k < v->rows; k++)
+            mean += v->target[k] / (double)v->rows;
+        for (size_t k = 0; k < v->rows; k++) {
+            double value = m->intercept[0];
+            for (size_t j = 0; j < m->features; j++)
+                value += m->weights[j] * ((const double *)v->dense)[k * v->stride + j];
+            error += (value - v->target[k]) * (value - v->target[k]) / (double)v->rows;
+            variance += (mean - v->target[k]) * (mean - v->target[k]) / (double)v->rows;
+        }
+        assert_true(fabs(error - r->chosen->test.loss) < 1e-9 * error);
+        assert_true(fabs(1.0 - error / variance - r->chosen->test.accuracy) < 1e-9);
+        assert_true(r->chosen->held_out.accuracy > 0.8 && r->chosen->test.accuracy > 0.8);
+        r2[i] = r->chosen->test.accuracy;
+        blv_clean_result *none = NULL;
+        assert_int_equal(blv_clean(sets, NULL, &none, NULL, NULL), BLV_E_FORMAT);
+        blv_tune_result_destroy(r);
+        blv_task_sets_destroy(sets);
+    }
+    assert_true(r2[0] == r2[1]);
 }
 
 static void test_groups(void **state) {
@@ -134,9 +305,9 @@ static void test_groups(void **state) {
     assert_int_equal(blv_tune(sets, &options, &r, NULL, &why), BLV_E_VALUE);
     options.groups = groups;
     r = tune(sets, &options, NULL);
-    assert_int_equal(r->model->penalties, 3);
+    assert_int_equal(r->model->penalties, 2);
     assert_string_equal(r->model->penalty_names[0], "a");
-    assert_string_equal(r->model->penalty_names[2], "intercept");
+    assert_string_equal(r->model->penalty_names[1], "b");
     blv_tune_result_destroy(r);
     blv_feature_groups_destroy(groups);
     blv_feature_groups_destroy(NULL);
@@ -145,13 +316,6 @@ static void test_groups(void **state) {
 }
 
 /* ---- Hooks ---- */
-
-static void expect_same(const blv_tune_result *a, const blv_tune_result *b) {
-    const blv_model *m = a->model;
-    assert_memory_equal(m->weights, b->model->weights, m->scores * m->features * sizeof(double));
-    assert_memory_equal(m->penalty, b->model->penalty, m->penalties * sizeof(double));
-    assert_true(a->gain == b->gain && a->single == b->single && a->iterations == b->iterations);
-}
 
 static void test_resumed(void **state) {
     (void)state;
@@ -269,15 +433,14 @@ static void test_rejected(void **state) {
     blv_task_sets *sets = task_sets(ROWS, VAL_ROWS, 0, 3, 0), *few = task_sets(ROWS, 6, 0, 3, 0);
     blv_tune_result *none = NULL;
     blv_message why = {""};
-    blv_tune_options wrong[5];
-    for (size_t i = 0; i < 5; i++)
+    blv_tune_options wrong[4];
+    for (size_t i = 0; i < 4; i++)
         wrong[i] = (blv_tune_options){.size = sizeof(blv_tune_options)};
     wrong[0].val_share = 1.0;
-    wrong[1].stop_share = -0.1;
-    wrong[2].range = (double)INFINITY;
+    wrong[1].val_share = -0.1;
+    wrong[2].val_share = (double)NAN;
     wrong[3].penalty = (blv_penalty_kind)9;
-    wrong[4].stop_share = (double)NAN;
-    for (size_t i = 0; i < 5; i++)
+    for (size_t i = 0; i < 4; i++)
         assert_int_equal(blv_tune(sets, &wrong[i], &none, NULL, NULL), BLV_E_VALUE);
     assert_int_equal(blv_tune(few, NULL, &none, NULL, &why), BLV_E_VALUE);
     assert_string_equal(why.text, "val: 6 validation rows are too few; expected at least 8");
@@ -333,6 +496,8 @@ static void test_memory(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_figures),    cmocka_unit_test(test_refit),
+        cmocka_unit_test(test_gain),       cmocka_unit_test(test_same),
+        cmocka_unit_test(test_real),       cmocka_unit_test(test_continued),
         cmocka_unit_test(test_groups),     cmocka_unit_test(test_resumed),
         cmocka_unit_test(test_stopped),    cmocka_unit_test(test_failed),
         cmocka_unit_test(test_model_file), cmocka_unit_test(test_rejected),

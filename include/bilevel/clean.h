@@ -7,9 +7,9 @@
  *     for (size_t i = 0; i < found->suspects; i++)
  *         printf("row %zu\n", found->order[i]);
  *
- * A weight is learned for every training row, in folds, so that every row is judged by a model that
- * has not seen its label (docs/clean.md). Results are bitwise identical for any
- * number of threads. */
+ * A model of the true class and of which label becomes which is learned in folds, so that every row
+ * is judged by models that have not seen its label (docs/clean.md). Results are bitwise identical
+ * for any number of threads. */
 #ifndef BILEVEL_CLEAN_H
 #define BILEVEL_CLEAN_H
 
@@ -29,13 +29,13 @@ typedef struct blv_clean_options {
     int threads;   /* all processors */
     bool no_certificate;
 
-    size_t folds;     /* parts that are held out in turn, from 2 to 100: 5 */
-    double ridge;     /* weight of |y|^2 in training: 0.001, less where that fits much better */
-    double val_share; /* without validation rows: the share of train that replaces them: 0.3 */
-    /* Which rows are suspect; at most one of the three. By default this is found from the data. */
-    double threshold;    /* those whose label has a probability below it */
+    size_t folds; /* parts that are held out in turn, from 2 to 100: 5 */
+    double ridge; /* weight of |W|^2 in training: learned */
+    /* Which rows are suspect; at most one of the three. By default as many as are expected to be
+     * wrong. */
+    double threshold;    /* those whose label is right with a probability below it */
     double flag_share;   /* this share of the rows */
-    double false_alarms; /* with validation rows: share of the suspects that may be false alarms */
+    double false_alarms; /* as many as have this share of right labels among them */
     bool relabel;        /* what is compared: suspects get the believed label in place of going */
 } blv_clean_options;
 
@@ -45,28 +45,38 @@ typedef struct blv_clean_model {
     blv_quality val, test;
 } blv_clean_model;
 
-enum { BLV_CLEAN_MODELS = 5 };
+enum { BLV_CLEAN_MODELS = 5, BLV_CLEAN_AGAINST = 3, BLV_CLEAN_CAUTIONS = 4 };
+#define BLV_CLEAN_NO_FEATURE UINT32_MAX
 
 typedef struct blv_clean_result {
     size_t rows, classes, folds;
-    double *weight;            /* of each row: mean over the folds that it was trained in; or NaN */
-    double *probability;       /* rows x classes, by the fold that held the row out */
-    double *label_probability; /* of the given label of each row */
+    double *probability;       /* rows x classes: the true class, by models that have not seen the
+                                  row and whatever its label is */
+    double *label_probability; /* that the given label of each row is right */
     int32_t *believed;         /* the likeliest class of each row */
     bool *suspect;
-    size_t *order; /* rows, the most suspicious first */
+    size_t *order; /* rows: the suspects, then the others, the least probable labels first */
     size_t suspects;
+    size_t spared; /* rows that would be suspect if that left enough of their class */
+    /* rows x BLV_CLEAN_AGAINST: the features that speak most for the believed class of a suspect
+     * against its label, or BLV_CLEAN_NO_FEATURE */
+    uint32_t *against;
     double *val_probability;  /* like probability, of the validation rows */
     double *test_probability; /* of the test rows, mean over the folds */
 
-    double threshold;       /* suspects have a label of probability below it */
-    double estimated_wrong; /* share of wrong labels; NaN: not estimated */
-    double false_alarms;    /* the share among the suspects that was aimed at; NaN: none */
+    double *noise;          /* classes x classes: [k * classes + l] of label l for true class k */
+    double trusted_weight;  /* of a validation row in training; NaN: there is none */
+    double threshold;       /* of no suspect the label is right with more probability */
+    double estimated_wrong; /* share of wrong labels */
+    double false_alarms;    /* the share that is expected among the suspects; NaN: no suspects */
+
+    size_t caution_count;
+    const char *cautions[BLV_CLEAN_CAUTIONS]; /* what to know about this result, a line each */
 
     bool truth_known;    /* sets->wrong; then: */
     size_t wrong, found; /* wrong labels, and those of them that are suspect */
     double precision, recall;
-    double auroc_probability, auroc_weight;
+    double auroc_probability;
 
     size_t model_count; /* 0: there are no rows to test on, or none are left */
     blv_clean_model models[BLV_CLEAN_MODELS];
@@ -75,11 +85,10 @@ typedef struct blv_clean_result {
     const char *solver;
     uint64_t seed;
     uint64_t iterations; /* of all runs together, as the following */
-    double seconds;
+    double seconds;      /* of all of it */
     blv_counts counts, setup_counts;
     bool certified;
-    blv_certificate certificate;   /* mean of Phi, the largest of the others */
-    blv_certificate *certificates; /* of each fold; NaN where there is none */
+    blv_certificate certificate;
 } blv_clean_result;
 
 /* options and hooks may be NULL. On error no result is made. */

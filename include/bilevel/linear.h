@@ -47,7 +47,7 @@ typedef struct blv_l2reg_setting {
     /* The following may be 0. */
     double last_penalty; /* of the last column, an intercept, which x has no entry for then; not for
                             BLV_PENALTY_PER_CLASS. 0: it has a penalty like the others */
-    double shrinkage;    /* f has shrinkage/2 times the mean of (x - mean x)^2 in addition */
+    double shrinkage;    /* f has shrinkage/2 times the mean of x^2 in addition */
     /* Cross-validation in place of validation rows, which are not looked at then: y has folds x
      * repeats models, and f is the mean loss of rows by the models that have not seen them. */
     size_t folds, repeats; /* repeats 0: 1 */
@@ -71,6 +71,7 @@ typedef struct blv_noise_setting {
     const double *start;             /* classes x classes: the noise that is expected; copied */
     double prior;                    /* rows of each class that this expectation is worth */
     double noisy_share;              /* of the rows of train in f beside those of val */
+    double ridge;                    /* above 0: it is not learned */
 } blv_noise_setting;
 
 BLV_API blv_error blv_label_noise_create(const blv_sets *sets, const blv_noise_setting *setting,
@@ -89,10 +90,12 @@ typedef struct blv_linear_model {
     size_t scores, columns;
     const double *weights;   /* scores x columns, row by row */
     const double *intercept; /* scores numbers; NULL: 0 */
+    bool real;               /* the scores are the answers */
 } blv_linear_model;
 
 /* probability[i * classes + k] that row i is of class k; classes is 2 where there is one score,
- * else the number of scores. The set's labels are not looked at. */
+ * else the number of scores. Of a model of real targets: the scores. The set's labels are not
+ * looked at. */
 BLV_API blv_error blv_linear_answer(const blv_linear_model *model, const blv_dataset *dataset,
                                     double *probability, blv_message *why);
 

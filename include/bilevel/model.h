@@ -9,10 +9,11 @@ extern "C" {
 #endif
 
 /* Scores of a row x: weights z + intercept with z = (x - shift) / divisor, one for each class; or
- * one only, of two classes the second against the first. To be read; blv_model_read and the tasks
- * make models. */
+ * one only, of two classes the second against the first, or the answer itself of a model of real
+ * targets. To be read; blv_model_read and the tasks make models. */
 typedef struct blv_model {
-    size_t scores, features, classes;
+    size_t scores, features;
+    size_t classes;                /* 0: real targets */
     const double *weights;         /* scores x features, of the scaled features */
     const double *intercept;       /* scores */
     const double *shift, *divisor; /* features */
@@ -38,7 +39,8 @@ BLV_API void blv_model_destroy(blv_model *model); /* NULL is allowed */
 BLV_API blv_error blv_model_read_rows(const blv_model *model, blv_dataset **rows, const char *path,
                                       const blv_read_options *reading, blv_message *why);
 
-/* probability[i * classes + k] that row i is of class k. The rows are as in a file, not scaled. */
+/* probability[i * classes + k] that row i is of class k; of a model of real targets: the number
+ * that is predicted for each row. The rows are as in a file, not scaled. */
 BLV_API blv_error blv_model_answer(const blv_model *model, const blv_dataset *rows,
                                    double *probability, blv_message *why);
 
@@ -49,6 +51,12 @@ typedef struct blv_prediction {
     const int32_t *label;      /* the class that it has, as the model counts; NULL: none is known */
     const size_t *count;       /* rows that are predicted to be of each class */
     double accuracy, loss;     /* NaN: labels are not known */
+
+    /* real targets: classes is 0, and all of the above but the rows NULL or NaN */
+    const double *value;  /* that is predicted */
+    const double *target; /* NULL: none is known */
+    double rmse, r2;      /* root of the mean squared error; share of the variance explained; NaN:
+                             targets are not known */
 } blv_prediction;
 
 /* Answers, and how good they are where rows have labels, which must be classes of the model. */

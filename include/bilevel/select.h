@@ -57,11 +57,13 @@ BLV_API blv_error blv_select(const blv_dataset *rows, const blv_selection *selec
 /* ---- The same with everything about the choice ---- */
 
 typedef struct blv_select_options {
-    size_t size;             /* sizeof(blv_select_options) */
-    blv_selection selection; /* its size may be 0, its method NULL: d-tfbo */
-    bool compare;            /* train networks on the chosen rows, on as many at random, on all */
-    const char *net;         /* of these networks; NULL: mlp:in-128-out */
-    size_t steps;            /* of their training; 0: 1500 */
+    size_t size; /* sizeof(blv_select_options) */
+    /* Its size may be 0. Its method may be NULL: the one of d-tfbo, kmeans-by-class and
+     * facility-by-class whose choice from three quarters of the rows does best on the others. */
+    blv_selection selection;
+    bool compare;    /* train networks on the chosen rows, on as many at random, on all */
+    const char *net; /* of these networks; NULL: mlp:in-128-out */
+    size_t steps;    /* of their training; 0: 1500 */
 } blv_select_options;
 
 typedef struct blv_select_result {

@@ -31,9 +31,12 @@ typedef struct blv_task_files {
     const char *truth;               /* the labels of train as they should be: a column of it, or a
                                         file with the columns row, given and true */
     blv_task_scaling scaling;        /* by the rows of train */
+    bool for_tune; /* targets may be real, and BLV_TASK_SCALE_AUTO is standard where rows are dense
+                    */
 } blv_task_files;
 
-/* Sets with the same columns, classes, layout and precision, scaled, with a last column of ones. */
+/* Sets with the same columns, classes or real targets, layout and precision, scaled, with a last
+ * column of ones. */
 typedef struct blv_task_sets {
     blv_dataset *train, *val, *test; /* val and test may be NULL */
     const char *train_name, *val_name,

@@ -1,8 +1,9 @@
-/* Learning penalties of a linear classifier, by how it does on validation rows.
+/* Learning penalties of a linear model, by how it does on rows that it has not seen: logistic or
+ * softmax regression for classes, ridge regression for real targets.
  *
- *   one for all   the loss on all validation rows along a grid of penalties, then a parabola
- *   many          learned from there, stopped by rows that neither was learned from; they are kept
- *                 where their gain on those rows is clear beside its standard error
+ *   one for all   the best of a grid by cross-validation
+ *   many          depart from it, held back by a shrinkage that an outer cross-validation chooses;
+ *                 they are kept where their gain there is clear beside its standard error
  *
  * docs/tune.md. Results are bitwise identical for any number of threads. */
 #ifndef BILEVEL_TUNE_H
@@ -41,27 +42,31 @@ typedef struct blv_tune_options {
 
     blv_penalty_kind penalty;         /* what each penalty is of: per feature */
     const blv_feature_groups *groups; /* with BLV_PENALTY_GROUPS */
-    double val_share;  /* without validation rows: the share of train that replaces them: 0.2 */
-    double stop_share; /* share of the validation rows that decide when to stop: 0.25 */
-    double range;      /* penalties from the first one / e^range to that times e^range: 7 */
-    uint64_t patience; /* looks without progress on the stopping rows that end the run: 2 */
-    bool refit;        /* in the end train on the validation rows too */
+    double val_share; /* without validation rows: the share of train that replaces them; 0: none
+                         does, and there is cross-validation with five folds */
+    bool refit;       /* with validation rows: in the end train on them too */
 } blv_tune_options;
 
-/* A model and how good it is. */
+/* A model and how good it is. Real targets: `loss` is the mean squared error, `accuracy` is R2. */
 typedef struct blv_tuned {
     const double
         *weights; /* scores x (features + 1), the last column is the intercept; NULL: none */
-    blv_quality fit, stop, test;
+    blv_quality held_out; /* on rows of the outer cross-validation: neither penalties nor weights
+                             were learned from them */
+    blv_quality test;
 } blv_tuned;
 
 typedef struct blv_tune_result {
-    size_t train_rows, fit_rows, stop_rows; /* of the validation rows: for fitting, for stopping */
-    double none, single;                    /* penalties: hardly any, and the best one for all */
-    double start;         /* the largest that is not clearly worse: where many start */
-    size_t learned_count; /* 0: many penalties were not learned */
+    size_t train_rows, val_rows; /* val_rows 0: cross-validation */
+    size_t folds;                /* of the upper level; 0 with validation rows */
+    size_t held_out_rows;        /* that gain and held_out are of */
+    bool real;                   /* targets are real: the loss is the squared error */
+    bool continued_in_f64;       /* f32 failed */
+    double none, single;         /* penalties: hardly any, and the best one for all */
+    double shrinkage;            /* of many, in units of the held-out loss */
+    size_t learned_count;        /* 0: many penalties were not learned */
     const double *learned;
-    double gain;       /* of the learned ones in the loss on the stopping rows */
+    double gain;       /* of the learned ones in the loss on the held-out rows */
     double gain_error; /* its standard error; NaN: nothing was compared */
     bool kept;         /* the learned penalties are the result, not the single one */
     blv_tuned with_none, with_single, with_many;
@@ -70,7 +75,7 @@ typedef struct blv_tune_result {
 
     const char *solver;
     uint64_t seed;
-    uint64_t iterations, best_iteration; /* of the run that learns many, as the following */
+    uint64_t iterations; /* of the run that learns many from all rows, as the following */
     double seconds;
     blv_counts counts, setup_counts;
     bool certified;

@@ -39,6 +39,13 @@ const char *blv_shown_path(const char *path) {
     return n > SHOWN_PATH_MAX ? path + (n - SHOWN_PATH_MAX) : path;
 }
 
+void blv_list_name(char *list, size_t size, const char *name) {
+    size_t used = strlen(list);
+    int n = snprintf(list + used, size - used, "%s'%s'", used ? ", " : "", name);
+    if (n < 0 || (size_t)n >= size - used)
+        memcpy(list + size - 4, "...", 4);
+}
+
 enum { NAME_MAX_LENGTH = 63 };
 
 /* Edit distance with insertions, deletions, substitutions and swaps of neighbours. */

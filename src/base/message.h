@@ -16,6 +16,9 @@ blv_error blv_explain_errno(blv_message *why, const char *path, const char *acti
 /* The path, or its end where it is too long for a message. */
 const char *blv_shown_path(const char *path);
 
+/* Adds a name in quotes to a list for a message: 'a', 'b', ... */
+void blv_list_name(char *list, size_t size, const char *name);
+
 /* Keeps track of the candidate nearest to a name. Start from {.name = name}. */
 typedef struct blv_nearest {
     const char *name;

@@ -82,13 +82,13 @@ static blv_error add_certificate(blv_values *point, blv_run *run, const blv_solu
 }
 
 static void store_point(blv_recorder *recorder, const blv_values *point) {
-    json_t *object = recorder->id ? blv_values_json(point) : NULL;
-    char *text = object ? json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
+    if (!recorder->id)
+        return;
+    char *text = blv_json_text(blv_values_json(point), JSON_COMPACT | JSON_REAL_PRECISION(17));
     if (text)
         blv_recorder_row(recorder, (uint64_t)bench_number(point, "iteration"),
                          bench_number(point, "seconds"), text);
     free(text);
-    json_decref(object);
 }
 
 /* end: NULL while it runs. */
@@ -186,10 +186,9 @@ static blv_error find_facts(const worker *w, const bench_job *job, blv_run_info 
     *facts = (blv_run_info){.kind = "bench",
                             .command = w->b->request->command,
                             .command_count = w->b->request->command_count,
-                            .request = part ? json_dumps(part, 0) : NULL,
+                            .request = blv_json_text(part, 0),
                             .problem = w->problem.family->name,
                             .fingerprint = blv_problem_fingerprint(w->problem.problem)};
-    json_decref(part);
     if (!facts->request)
         return BLV_E_MEMORY;
     return blv_values_of_params(&facts->problem_parameters, w->problem.family->params,

@@ -31,15 +31,13 @@ static blv_error make_key(const bench *b, bench_job *job) {
                   job->solver, "set", blv_values_json(&job->set), "seed", (json_int_t)job->seed,
                   "limit", bench_limit_words[job->limit.kind], "amount", job->limit.amount,
                   "points", (json_int_t)job->points, "certify", (int)job->certify);
-    char *text =
-        what ? json_dumps(what, JSON_SORT_KEYS | JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
-    bool well = text != NULL;
-    if (well)
-        snprintf(job->key, sizeof job->key, "%016" PRIx64,
-                 blv_hash_bytes(BLV_HASH_EMPTY, text, strlen(text)));
+    char *text = blv_json_text(what, JSON_SORT_KEYS | JSON_COMPACT | JSON_REAL_PRECISION(17));
+    if (!text)
+        return BLV_E_MEMORY;
+    snprintf(job->key, sizeof job->key, "%016" PRIx64,
+             blv_hash_bytes(BLV_HASH_EMPTY, text, strlen(text)));
     free(text);
-    json_decref(what);
-    return well ? BLV_OK : BLV_E_MEMORY;
+    return BLV_OK;
 }
 
 /* ---- Jobs ---- */

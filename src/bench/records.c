@@ -105,12 +105,11 @@ blv_error bench_load_records(bench *b) {
 /* ---- Writing ---- */
 
 blv_error bench_keep_record(const bench *b, const bench_record *record) {
-    json_t *object = blv_record_json(bench_record_fields, record);
-    char *text = object ? json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
+    char *text = blv_json_text(blv_record_json(bench_record_fields, record),
+                               JSON_COMPACT | JSON_REAL_PRECISION(17));
     char *line = NULL;
     int length = text ? asprintf(&line, "%s\n", text) : -1;
     free(text);
-    json_decref(object);
     if (length < 0)
         return BLV_E_MEMORY;
     int file = open(b->points_path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);

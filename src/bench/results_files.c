@@ -27,31 +27,27 @@ static blv_error point_columns(const bench *b, blv_values *columns) {
     return BLV_OK;
 }
 
-static void put_value(FILE *out, const blv_value *value) {
-    char text[BLV_SHOWN_SIZE];
-    if (!value || value->kind == BLV_VALUE_NONE)
-        return;
-    blv_value_show(value, text);
-    report_csv_text(out, text);
-}
-
 /* "-" is how a field without a value shows. */
-static void put_field(FILE *out, const bench_record *record, const char *name) {
-    char text[BLV_SHOWN_SIZE];
-    blv_field_show(blv_field_find(bench_record_fields, name), record, text);
+static void put_text(FILE *out, const char *text) {
     if (*text && strcmp(text, "-") != 0)
         report_csv_text(out, text);
 }
 
 static void put_points(FILE *out, const bench_record *record, const blv_values *columns) {
+    char text[BLV_SHOWN_SIZE];
     for (size_t k = 0; k < record->point_count; k++) {
         for (size_t c = 0; c < OWN_COLUMNS; c++) {
             fputs(c ? "," : "", out);
-            put_field(out, record, own_columns[c]);
+            blv_field_show(blv_field_find(bench_record_fields, own_columns[c]), record, text);
+            put_text(out, text);
         }
         for (size_t c = 0; c < columns->count; c++) {
+            const blv_value *value = blv_values_find(&record->points[k], columns->items[c].name);
             fputc(',', out);
-            put_value(out, blv_values_find(&record->points[k], columns->items[c].name));
+            if (value && value->kind != BLV_VALUE_NONE) {
+                blv_value_show(value, text);
+                put_text(out, text);
+            }
         }
         fputc('\n', out);
     }

@@ -178,16 +178,8 @@ static blv_error complete_variants(bench_suite *suite) {
     }
     for (size_t i = 0; i < suite->variant_count; i++) {
         bench_variant *variant = &suite->variants[i];
-        blv_values *own[] = {&variant->problem_set, &variant->data};
-        const blv_values *base[] = {&suite->problem_set, &suite->data};
-        for (size_t k = 0; k < 2; k++) {
-            blv_values both;
-            BLV_CHECK(blv_values_copy(&both, base[k]));
-            blv_error error = blv_values_update(&both, own[k]);
-            blv_values_free(own[k]);
-            *own[k] = both;
-            BLV_CHECK(error);
-        }
+        BLV_CHECK(blv_values_complete(&variant->problem_set, &suite->problem_set));
+        BLV_CHECK(blv_values_complete(&variant->data, &suite->data));
     }
     return suite->variants[0].name ? BLV_OK : BLV_E_MEMORY;
 }

@@ -10,7 +10,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { LANCZOS_STEPS = 24, POWER_STEPS = 3, SOLVE_STEPS = 300 };
+enum { LANCZOS_STEPS = 24, POWER_STEPS = 3, SOLVE_STEPS = 300, SHORTENED_MAX = 8 };
 
 struct blv_constants_work {
     blv_run *run;
@@ -19,6 +19,7 @@ struct blv_constants_work {
     blv_linear_work *lanczos;
     blv_vec *start;                       /* of Lanczos: random */
     blv_vec *y;                           /* y*(x); penalized: the minimizer of f + lambda g */
+    blv_vec *anchor, *room;               /* y*(x), and how far it is from there */
     blv_vec *d0, *d1, *x1, *displacement; /* gradients at x0 and x1 */
 
     /* through Hv and Jv */
@@ -57,7 +58,7 @@ static blv_error open_vectors(blv_run *run, blv_constants_work *w) {
     blv_vec **const of_x[] = {&w->d0, &w->d1, &w->x1, &w->displacement};
     for (size_t i = 0; i < sizeof of_x / sizeof *of_x; i++)
         BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, of_x[i]));
-    BLV_CHECK(blv_scratch_vecs(run, BLV_LEVEL_Y, &w->start, &w->y, NULL));
+    BLV_CHECK(blv_scratch_vecs(run, BLV_LEVEL_Y, &w->start, &w->y, &w->anchor, &w->room, NULL));
     if (!w->first_order)
         return blv_scratch_vec(run, BLV_LEVEL_Y, &w->v);
     BLV_CHECK(
@@ -112,7 +113,9 @@ static blv_flow gradient_in_y(const hessian_at *h, const blv_vec *y, blv_vec *ou
 
 static blv_flow hessian_by_differences(const hessian_at *h, const blv_vec *in, blv_vec *out) {
     blv_constants_work *w = h->w;
-    double t = blv_difference_width(h->y, blv_vec_norm(in));
+    blv_run *run = w->run;
+    double t;
+    BLV_TRY(blv_difference_width(&run->eval, run->x, h->y, blv_vec_norm(in), w->shifted, &t));
     blv_vec_combine(w->shifted, 1.0, h->y, t, in);
     BLV_TRY(gradient_in_y(h, w->shifted, w->forward));
     blv_vec_combine(w->shifted, 1.0, h->y, -t, in);
@@ -228,17 +231,24 @@ static blv_flow probe(blv_constants_work *w, const blv_vec *direction, double t,
     return BLV_GO;
 }
 
+static double begin_probes(blv_constants_work *w) {
+    blv_vec_copy(w->d1, w->d0);
+    if (blv_vec_norm(w->d1) == 0.0)
+        blv_vec_fill(w->d1, 1.0);
+    return blv_vec_norm(w->d1);
+}
+
 /* Differences of gradients along d0, then along the difference itself: three steps of the power
  * method on the Hessian. The largest quotient counts. */
-static blv_flow upper_curvature(blv_constants_work *w, moment when, double *curvature) {
-    double norm = blv_vec_norm(w->d0), length = 1e-2 * (1.0 + blv_vec_norm(w->run->x));
-    double largest = 0.0;
-    blv_vec_copy(w->d1, w->d0);
-    if (norm == 0.0) {
-        blv_vec_fill(w->d1, 1.0);
-        norm = blv_vec_norm(w->d1);
-    }
-    for (int k = 0; k < POWER_STEPS && norm > 0.0; k++) {
+static blv_flow upper_curvature(blv_constants_work *w, moment when, blv_constants *c,
+                                double *curvature) {
+    const blv_vec *follower = w->first_order ? w->z : w->y;
+    double d_norm = blv_vec_norm(w->d0), norm, largest = 0.0;
+    double length = blv_first_probe(w->run, w->first_order, c->length_x);
+    blv_vec_copy(w->anchor, follower);
+    double y_size = blv_vec_norm(w->anchor) + c->reach_y;
+    norm = begin_probes(w);
+    for (int k = 0, shortened = 0; k < POWER_STEPS && norm > 0.0; k++) {
         double distance;
         BLV_TRY(probe(w, w->d1, -length / norm, &distance));
         if (!(distance > 0.0)) /* x is on the boundary of X and d1 points out: look inwards */
@@ -247,17 +257,69 @@ static blv_flow upper_curvature(blv_constants_work *w, moment when, double *curv
             break;
         BLV_TRY(gradient_at(w, w->x1, when, w->d1));
         norm = blv_distance(w->d1, w->d1, w->d0);
-        largest = fmax(largest, norm / distance);
+        double y_moved = blv_distance(w->room, follower, w->anchor);
+        if (k == 0 && shortened++ < SHORTENED_MAX &&
+            blv_probe_was_long(y_moved, y_size, distance, &length, &c->length_x)) {
+            norm = begin_probes(w);
+            k = -1;
+        } else {
+            largest = fmax(largest, norm / distance);
+        }
     }
-    *curvature = largest > 0.0 ? largest : 1.0;
+    *curvature = largest > 0.0 ? largest : blv_straight(d_norm, c->length_x);
     return BLV_GO;
+}
+
+blv_flow blv_length_of_x(blv_run *run, const blv_vec *y, double reach_y, double d_norm,
+                         blv_vec *room, double *length) {
+    double f, fy_norm, y_norm, x_norm;
+    BLV_TRY(blv_eval_upper(&run->eval, NULL, run->x, y, &f, NULL, room));
+    blv_reduce(
+        BLV_SCALARS(BLV_NORM(&fy_norm, room), BLV_NORM(&y_norm, y), BLV_NORM(&x_norm, run->x)));
+    if (!isfinite(f) || !isfinite(fy_norm))
+        return BLV_NONFINITE;
+    *length = (fabs(f) + fy_norm * (y_norm + reach_y)) / d_norm;
+    if (!(*length > 0.0) || !isfinite(*length))
+        *length = x_norm > 0.0 ? x_norm : 1.0;
+    return BLV_GO;
+}
+
+double blv_first_probe(const blv_run *run, bool first_order, double length_x) {
+    bool coarse = first_order || run->def->precision == BLV_F32;
+    return (coarse ? 3e-3 : 1e-4) * length_x;
+}
+
+bool blv_probe_was_long(double y_moved, double y_size, double distance, double *length,
+                        double *length_x) {
+    double share = y_size > 0.0 ? y_moved / y_size : 0.0;
+    if (share > 0.1) {
+        *length *= 0.03 / share;
+        return true;
+    }
+    if (share > 0.0)
+        *length_x = fmin(*length_x, distance / share);
+    return false;
+}
+
+double blv_penalty_unit(double L_f, double L, double mu, double fy_norm, double gy_norm) {
+    if (L_f > 0.0)
+        return L_f / (mu > 1e-3 * L ? mu : L);
+    return fy_norm > 0.0 && gy_norm > 0.0 ? fy_norm / gy_norm : 1.0;
+}
+
+double blv_move_unit(const blv_constants *c) {
+    return c->reach_x > 0.0 ? fmin(c->length_x, 20.0 * c->reach_x) : c->length_x;
+}
+
+double blv_straight(double d_norm, double length_x) {
+    return d_norm > 0.0 ? d_norm / length_x : 1.0;
 }
 
 /* ---- The estimates ---- */
 
 blv_flow blv_constants_estimate(blv_run *run, blv_constants_work *w, blv_constants *c) {
     if (w->sketch)
-        return blv_rough_estimate(run, w->sketch, NAN, false, c);
+        return blv_rough_estimate(run, w->sketch, NULL, 0.0, false, c);
     blv_constants at_start = {0};
     BLV_TRY(lower_spectrum(w, run->y, &at_start));
     blv_vec_copy(w->y, run->y);
@@ -270,7 +332,8 @@ blv_flow blv_constants_estimate(blv_run *run, blv_constants_work *w, blv_constan
     c->reach_y = blv_distance(w->start, w->y, run->y);
     c->reach_v = v ? blv_distance(w->start, w->v, v->vec) : blv_vec_norm(w->v);
     double gradient = blv_vec_norm(w->d0);
-    BLV_TRY(upper_curvature(w, AT_PROBE, &c->L_phi));
+    BLV_TRY(blv_length_of_x(run, w->y, c->reach_y, gradient, w->room, &c->length_x));
+    BLV_TRY(upper_curvature(w, AT_PROBE, c, &c->L_phi));
     c->doubt = 1.0;
     c->reach_x = gradient / c->L_phi;
     blv_run_note(run, "estimated: L = %.4g and mu = %.4g of g in y, L_phi = %.4g", c->L, c->mu,
@@ -279,36 +342,43 @@ blv_flow blv_constants_estimate(blv_run *run, blv_constants_work *w, blv_constan
 }
 
 blv_flow blv_constants_penalized(blv_run *run, blv_constants_work *w, blv_penalty *penalty,
-                                 double lambda, bool want_L_x, blv_constants *c) {
+                                 double *lambda, double factor, bool want_L_x, blv_constants *c) {
     if (w->sketch)
-        return blv_rough_estimate(run, w->sketch, lambda, want_L_x, c);
+        return blv_rough_estimate(run, w->sketch, lambda, factor, want_L_x, c);
     blv_constants at_start = {0};
     double L_f = NAN, mu_f = NAN;
     *c = (blv_constants){.reach_v = NAN, .L_x = NAN, .doubt = 1.0};
     w->penalty = penalty;
-    w->lambda = lambda;
     blv_vec_copy(w->y, run->y);
     blv_vec_copy(w->z, run->y);
     BLV_TRY(lower_spectrum(w, run->y, &at_start));
     BLV_TRY(spectrum(w, OF_F, run->y, &L_f, &mu_f));
+    BLV_TRY(blv_eval_upper(&run->eval, NULL, run->x, run->y, NULL, NULL, w->shifted));
+    BLV_TRY(blv_eval_lower(&run->eval, NULL, run->x, run->y, NULL, NULL, w->forward));
+    c->lambda_unit = blv_penalty_unit(L_f, at_start.L, at_start.mu, blv_vec_norm(w->shifted),
+                                      blv_vec_norm(w->forward));
+    if (isnan(*lambda))
+        *lambda = factor * c->lambda_unit;
+    w->lambda = *lambda;
     w->L_z = at_start.L;
-    w->L_y = L_f + lambda * at_start.L;
+    w->L_y = L_f + *lambda * at_start.L;
     BLV_TRY(gradient_at(w, run->x, AT_START, w->d0));
     double gradient = blv_vec_norm(w->d0);
     BLV_TRY(lower_spectrum(w, w->z, c));
     BLV_TRY(spectrum(w, OF_F, w->y, &c->L_f, &c->mu_f));
     c->L_f = fmax(c->L_f, L_f);
     c->reach_y = blv_distance(w->shifted, w->z, run->y);
-    BLV_TRY(upper_curvature(w, AT_PROBE, &c->L_phi));
+    BLV_TRY(blv_length_of_x(run, w->y, c->reach_y, gradient, w->shifted, &c->length_x));
+    BLV_TRY(upper_curvature(w, AT_PROBE, c, &c->L_phi));
     c->reach_x = gradient / c->L_phi;
     if (want_L_x) {
         BLV_TRY(gradient_at(w, run->x, AT_START, w->d0));
-        BLV_TRY(upper_curvature(w, AT_PROBE_Y_HELD, &c->L_x));
+        BLV_TRY(upper_curvature(w, AT_PROBE_Y_HELD, c, &c->L_x));
     }
-    c->L = fmax(c->L, fmax(w->L_z, (w->L_y - c->L_f) / lambda));
+    c->L = fmax(c->L, fmax(w->L_z, (w->L_y - c->L_f) / *lambda));
     blv_run_note(
         run, "estimated: L = %.4g and mu = %.4g of g in y, L_phi = %.4g of f + %.4g (g - min g)",
-        c->L, c->mu, c->L_phi, lambda);
+        c->L, c->mu, c->L_phi, *lambda);
     return BLV_GO;
 }
 

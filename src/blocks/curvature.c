@@ -22,13 +22,13 @@ void blv_curvature_forget(blv_curvature *c) {
     c->known = 0.0;
 }
 
-static double shortest_way(const blv_vec *v, double norm) {
-    bool single = blv_space_precision(blv_vec_space(v)) == BLV_F32;
-    return cbrt(single ? (double)FLT_EPSILON : DBL_EPSILON) * (1.0 + norm);
+static double shortest_part(const blv_vec *v) {
+    return cbrt(blv_space_precision(blv_vec_space(v)) == BLV_F32 ? (double)FLT_EPSILON
+                                                                 : DBL_EPSILON);
 }
 
-double blv_shortest_way(const blv_vec *v) {
-    return shortest_way(v, blv_vec_norm(v));
+double blv_shortest_way(const blv_vec *v, double unit) {
+    return shortest_part(v) * (unit + blv_vec_norm(v));
 }
 
 double blv_curvature_met(blv_curvature *c, const blv_vec *point, const blv_vec *gradient,
@@ -40,7 +40,7 @@ double blv_curvature_met(blv_curvature *c, const blv_vec *point, const blv_vec *
         blv_vec_combine(c->gradient, 1.0, gradient, -1.0, c->gradient);
         blv_reduce(BLV_SCALARS(BLV_NORM(&length, c->point), BLV_NORM(&change, c->gradient),
                                BLV_NORM(&norm, point)));
-        if (length > shortest_way(point, norm) && isfinite(change))
+        if (length > shortest_part(point) * norm && isfinite(change))
             curvature = change / length;
     }
     blv_vec_copy(c->point, point);

@@ -20,7 +20,8 @@ void blv_curvature_forget(blv_curvature *c);
 double blv_curvature_met(blv_curvature *c, const blv_vec *point, const blv_vec *gradient,
                          double *way);
 
-/* Between points that are nearer than this to v, differences of gradients are rounding. */
-double blv_shortest_way(const blv_vec *v);
+/* Between points that are nearer than this to v, differences of gradients are rounding. unit: of
+ * lengths of v. */
+double blv_shortest_way(const blv_vec *v, double unit);
 
 #endif

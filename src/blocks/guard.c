@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
-static const double share_on_batches = 0.05;
+static const double share_on_batches = 0.025;
 
 blv_error blv_guard_open(blv_run *run, const char *name, blv_level level, blv_guard *guard) {
     const struct {
@@ -13,6 +13,7 @@ blv_error blv_guard_open(blv_run *run, const char *name, blv_level level, blv_gu
     } parts[] = {{"norm", &guard->before_norm},
                  {"move", &guard->before_move},
                  {"largest", &guard->largest},
+                 {"unit", &guard->unit},
                  {"mean", &guard->mean}};
     blv_guard_reset(guard);
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
@@ -69,10 +70,9 @@ double blv_guard_step(blv_guard *guard, double *step, double decay, const blv_ba
         return *step * decay;
     bool is_x = !isnan(guard->x_norm);
     double product = guard->product;
+    double limit = INFINITY, part = 1.0;
     if (is_x)
-        guard->longest = 0.5 * (1.0 + guard->x_norm);
-    double limit = is_x ? (batch ? share_on_batches : 1.0) * guard->longest / norm : INFINITY,
-           part = 1.0;
+        limit = (batch ? share_on_batches : 0.5) * (guard->unit + guard->x_norm) / norm;
     if (!batch)
         limit = fmin(limit, look_at_sum(guard, step, product, norm));
     else if (is_x)

@@ -18,9 +18,9 @@
  *
  * while directions of x are clipped at twice the running mean of their lengths: when y and v lag
  * behind, d may grow like exp(x). Estimates whose length varies by design, and whose steps know
- * their variance, are better not clipped: it would add a bias. And no move of x is longer than (1 +
- * |x|)/2, on a batch a twentieth of that: where Phi is nearly straight its constant says nothing
- * about how far that goes. */
+ * their variance, are better not clipped: it would add a bias. And no move of x is longer than
+ * (unit + |x|)/2, on a batch a twentieth of that: where Phi is nearly straight its constant says
+ * nothing about how far that goes. */
 #ifndef BLV_BLOCKS_GUARD_H
 #define BLV_BLOCKS_GUARD_H
 
@@ -34,7 +34,7 @@ typedef struct blv_guard {
     double before_move; /* length of the last move */
     double largest;     /* norm so far; on batches: first norm, or that of the last sign */
     double mean;        /* x on batches: running mean of the norms */
-    double longest;     /* move that is allowed; 0: any */
+    double unit;        /* of moves of x, see blv_move_unit; set it in `prepare` */
     double product;     /* of the last direction and the one at hand */
     double x_norm;      /* of x */
     double cosine;      /* between the last two directions of whole sums; 0: not known */

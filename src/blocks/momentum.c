@@ -15,13 +15,16 @@ blv_error blv_momentum_open(blv_run *run, blv_vec *x, blv_momentum *m) {
     BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, &m->room));
     BLV_CHECK(
         blv_state_scalars(run, "L", &m->L, "k", &m->k, "S", &m->S, "restarts", &m->restarts, NULL));
+    BLV_CHECK(blv_state_hidden(run, "unit", &m->unit));
     return blv_state_scalar(run, "known", &m->known);
 }
 
 /* The power method comes to L_phi from below. */
-void blv_momentum_set(blv_momentum *m, double L_phi) {
-    if (m->L_auto)
-        m->L = 1.2 * L_phi;
+void blv_momentum_set(blv_momentum *m, const blv_constants *c) {
+    if (!m->L_auto)
+        return;
+    m->L = 1.2 * c->L_phi;
+    m->unit = blv_move_unit(c);
 }
 
 bool blv_momentum_begins(blv_momentum *m) {
@@ -49,7 +52,7 @@ blv_flow blv_momentum_check(blv_run *run, blv_momentum *m, const blv_vec *G, con
     BLV_TRY(blv_run_reduce(run, BLV_SCALARS(BLV_NORM(&way, m->room), BLV_DOT(&here, G, m->room),
                                             BLV_DOT(&before, m->G_before, m->room))));
     double curvature = (here - before) / (way * way);
-    if (!(curvature > m->L) || way <= blv_shortest_way(m->w))
+    if (!(curvature > m->L) || way <= blv_shortest_way(m->w, m->unit))
         return BLV_GO;
     *again = true;
     m->L = fmax(1.25 * m->L, fmin(curvature, 2.0 * m->L));
@@ -63,7 +66,7 @@ blv_flow blv_momentum_step(blv_run *run, blv_momentum *m, const blv_vec *G, cons
     double L = m->L, G_norm, w_norm, length, slope;
     if (m->L_auto) {
         BLV_TRY(blv_run_reduce(run, BLV_SCALARS(BLV_NORM(&G_norm, G), BLV_NORM(&w_norm, m->w))));
-        L = fmax(L, 2.0 * G_norm / (1.0 + w_norm));
+        L = fmax(L, 2.0 * G_norm / (m->unit + w_norm));
     }
     move->step = 1.0 / L;
     blv_vec_copy(m->x_before, m->x);

@@ -8,11 +8,11 @@
  *   (G(w) - G(w'))'(w - w') <= L |w - w'|^2
  * (the descent inequality, added to itself with the points exchanged), L is raised, that step is
  * taken again and an epoch begins. This costs no gradient but the one that was not good for a step.
- * And no step is longer than (1 + |w|)/2. */
+ * And no step is longer than (unit + |w|)/2. */
 #ifndef BLV_BLOCKS_MOMENTUM_H
 #define BLV_BLOCKS_MOMENTUM_H
 
-#include "bilevel/solver.h"
+#include "blocks/constants.h"
 
 #include <stdbool.h>
 
@@ -20,6 +20,7 @@ typedef struct blv_momentum {
     double L; /* field for parameter tables: NaN stands for auto */
 
     bool L_auto;
+    double unit; /* of moves, see blv_move_unit */
     blv_vec *x, *w;
     blv_vec *x_before, *w_before, *G_before; /* of the last step */
     blv_vec *room;                           /* scratch */
@@ -31,8 +32,8 @@ typedef struct blv_momentum {
 
 /* In `open`. x: the iterate, the run's or another one. */
 blv_error blv_momentum_open(blv_run *run, blv_vec *x, blv_momentum *m);
-/* In `prepare`. L_phi: the estimate. */
-void blv_momentum_set(blv_momentum *m, double L_phi);
+/* In `prepare`. */
+void blv_momentum_set(blv_momentum *m, const blv_constants *constants);
 /* w = x when an epoch begins, and says whether it does. */
 bool blv_momentum_begins(blv_momentum *m);
 

@@ -62,12 +62,14 @@ static blv_flow measure(blv_run *run, blv_steps *s, const blv_pair *p, double *c
     blv_metrics *m = blv_run_metrics(run);
     double v_norm, jv_norm;
     blv_scalar list[BLV_STEP_SCALARS], *end = list;
-    end = blv_steps_ask(run, s, &(const blv_directions){.gy = p->gy, .r = p->r}, end);
+    const blv_directions of = {.gy = p->gy, .r = p->r, .v = p->v, .hv = p->hv};
+    end = blv_steps_ask(run, s, &of, end);
     end = blv_ask_norm(end, &m->d_norm, p->w);
     end = blv_guard_ask(&s->guard_x, p->x, p->w, end);
     end = blv_ask_norm(end, &v_norm, p->v);
     end = blv_ask_norm(end, &jv_norm, p->jv);
     BLV_TRY(blv_run_reduce(run, (size_t)(end - list), list));
+    blv_steps_watch(s, &of);
     *cross = v_norm > 0.0 ? jv_norm / v_norm : 0.0;
     return BLV_GO;
 }

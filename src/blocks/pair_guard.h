@@ -38,7 +38,7 @@ void blv_pair_guard_begin(blv_pair_guard *guard, const blv_steps *steps);
 /* The directions of an iteration that starts at x; v and jv: J v, for the size of J. */
 typedef struct blv_pair {
     const blv_vec *x, *w, *gy, *v, *jv;
-    const blv_vec *r; /* for steps of v as well, else NULL */
+    const blv_vec *r, *hv; /* H v - fy and H v, for steps of v as well; else NULL */
 } blv_pair;
 
 /* Norms of the directions, which go into the metrics, and all that the guards look at, in one

@@ -4,8 +4,11 @@
 
 blv_error blv_penalized_open(blv_run *run, blv_penalized *p, bool accelerated, bool also) {
     bool estimate = also || isnan(p->lower.L) || isnan(p->lower.mu);
+    if (isnan(p->lambda) && !estimate)
+        p->lambda = 300.0;
     BLV_CHECK(blv_state_iterate(run, "z", BLV_LEVEL_Y, &p->z));
     BLV_CHECK(blv_penalty_open(run, &p->at));
+    BLV_CHECK(blv_state_hidden(run, "penalty", &p->lambda));
     BLV_CHECK(blv_inner_open(run, &p->lower, accelerated, "Lg", "mu"));
     return estimate ? blv_constants_open(run, &p->work) : BLV_OK;
 }
@@ -13,7 +16,8 @@ blv_error blv_penalized_open(blv_run *run, blv_penalized *p, bool accelerated, b
 blv_flow blv_penalized_prepare(blv_run *run, blv_penalized *p) {
     const blv_constants *c = &p->constants;
     if (p->work)
-        BLV_TRY(blv_constants_penalized(run, p->work, &p->at, p->lambda, false, &p->constants));
+        BLV_TRY(
+            blv_constants_penalized(run, p->work, &p->at, &p->lambda, 300.0, false, &p->constants));
     blv_inner_set(&p->lower, c->L + c->L_f / p->lambda, c->mu + fmax(c->mu_f, 0.0) / p->lambda);
     return BLV_GO;
 }

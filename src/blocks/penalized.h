@@ -35,8 +35,9 @@ typedef struct blv_penalized {
 /* The rows of a parameter table, for a struct that has its blv_penalized as `inner`. */
 /* clang-format off */
 #define BLV_PENALIZED_PARAMS(type)                                                               \
-    {"lambda", BLV_REAL, offsetof(type, inner.lambda), "300", DBL_MIN, DBL_MAX, NULL,            \
-     "penalty; the bias of the result is of order 1/lambda"},                                    \
+    {"lambda", BLV_REAL, offsetof(type, inner.lambda), "auto", DBL_MIN, DBL_MAX, "auto",         \
+     "penalty; the bias of the result is of order 1/lambda; auto: 300 " \
+     "L_f/mu, and 300 where all constants are given"},                                         \
     {"Lg", BLV_REAL, offsetof(type, inner.lower.L), "auto", DBL_MIN, DBL_MAX, "auto",            \
      "largest curvature of g; auto: estimated, and raised when the inner steps meet more"},      \
     {"mu", BLV_REAL, offsetof(type, inner.lower.mu), "auto", DBL_MIN, DBL_MAX, "auto",           \

@@ -16,6 +16,7 @@ enum {
     PRODUCTS = 3,
     PROBES = 1,
     PROBES_MAX = 3,
+    SHORTENED_MAX = 4,
     ROWS_MIN = 512, /* in a sample, which is one of SHARES parts */
     SHARES = 16
 };
@@ -139,10 +140,10 @@ static blv_flow settle(const place *p, bool with_x) {
     return gradient_at(p, p->y, with_x ? p->s->gx_base : NULL, p->s->base);
 }
 
-static double shift(const place *p, const blv_vec *along, double norm) {
-    double t = blv_difference_width(p->y, norm);
-    blv_vec_combine(p->s->shifted, 1.0, p->y, t, along);
-    return t;
+static blv_flow shift(const place *p, const blv_vec *along, double norm, double *t) {
+    BLV_TRY(blv_difference_width(&p->s->run->eval, p->x, p->y, norm, p->s->shifted, t));
+    blv_vec_combine(p->s->shifted, 1.0, p->y, *t, along);
+    return BLV_GO;
 }
 
 static blv_flow product(const place *p, const blv_vec *in, blv_vec *out) {
@@ -153,7 +154,8 @@ static blv_flow product(const place *p, const blv_vec *in, blv_vec *out) {
         blv_vec_fill(out, 0.0);
         return BLV_GO;
     }
-    double t = shift(p, in, norm);
+    double t;
+    BLV_TRY(shift(p, in, norm, &t));
     BLV_TRY(gradient_at(p, p->s->shifted, NULL, out));
     blv_vec_combine(out, 1.0 / t, out, -1.0 / t, p->s->base);
     return BLV_GO;
@@ -171,7 +173,8 @@ static blv_flow cross(const place *p, const blv_vec *v, blv_vec *out) {
         blv_vec_fill(out, 0.0);
         return BLV_GO;
     }
-    double t = shift(p, v, norm);
+    double t;
+    BLV_TRY(shift(p, v, norm, &t));
     BLV_TRY(gradient_at(p, p->s->shifted, out, NULL));
     blv_vec_combine(out, 1.0 / t, out, -1.0 / t, p->s->gx_base);
     return BLV_GO;
@@ -279,17 +282,21 @@ static blv_flow direction_there(blv_rough *s) {
     return BLV_GO;
 }
 
-/* Along d, then along its change, as in the power method. The largest quotient counts. */
-static blv_flow upper_curvature(blv_rough *s, double *curvature) {
-    double norm = blv_vec_norm(s->d), length = 1e-2 * (1.0 + blv_vec_norm(s->run->x));
-    double largest = 0.0;
-    size_t probes = PROBES * s->effort;
+static double begin_probes(blv_rough *s) {
     blv_vec_copy(s->d1, s->d);
-    if (norm == 0.0) {
+    if (blv_vec_norm(s->d1) == 0.0)
         blv_vec_fill(s->d1, 1.0);
-        norm = blv_vec_norm(s->d1);
-    }
-    for (size_t k = 0; k < probes && k < PROBES_MAX && norm > 0.0; k++) {
+    return blv_vec_norm(s->d1);
+}
+
+/* Along d, then along its change, as in the power method. The largest quotient counts. */
+static blv_flow upper_curvature(blv_rough *s, blv_constants *c, double *curvature) {
+    double d_norm = blv_vec_norm(s->d), norm, largest = 0.0;
+    double length = blv_first_probe(s->run, s->first_order, c->length_x);
+    double y_size = blv_vec_norm(s->y) + c->reach_y;
+    int probes = (int)(PROBES * s->effort < PROBES_MAX ? PROBES * s->effort : PROBES_MAX);
+    norm = begin_probes(s);
+    for (int k = 0, shortened = 0; k < probes && norm > 0.0; k++) {
         double distance;
         BLV_TRY(step_aside(s, s->d1, -length / norm, &distance));
         if (!(distance > 0.0)) /* x is on the boundary of X and d1 points out: look inwards */
@@ -300,9 +307,15 @@ static blv_flow upper_curvature(blv_rough *s, double *curvature) {
         norm = blv_distance(s->d1, s->d1, s->d);
         if (!isfinite(norm))
             return BLV_NONFINITE;
-        largest = fmax(largest, norm / distance);
+        if (k == 0 && shortened++ < SHORTENED_MAX &&
+            blv_probe_was_long(blv_vec_norm(s->dy), y_size, distance, &length, &c->length_x)) {
+            norm = begin_probes(s);
+            k = -1;
+        } else {
+            largest = fmax(largest, norm / distance);
+        }
     }
-    *curvature = largest > 0.0 ? largest : 1.0;
+    *curvature = largest > 0.0 ? largest : blv_straight(d_norm, c->length_x);
     return BLV_GO;
 }
 
@@ -316,11 +329,11 @@ static blv_flow add_gradient(blv_rough *s, function of, const blv_vec *x, const 
 }
 
 /* Of fx + lambda (gx(x, y) - gx(x, z)) with y = z - v/lambda held and z following x, along d. */
-static blv_flow held_curvature(blv_rough *s, double lambda, double *curvature) {
+static blv_flow held_curvature(blv_rough *s, double lambda, double length_x, double *curvature) {
     const blv_vec *x = s->run->x;
     double norm = blv_vec_norm(s->d), distance = 0.0;
     if (norm > 0.0)
-        BLV_TRY(step_aside(s, s->d, -1e-2 * (1.0 + blv_vec_norm(x)) / norm, &distance));
+        BLV_TRY(step_aside(s, s->d, -3e-3 * length_x / norm, &distance));
     *curvature = 0.0;
     if (!(distance > 0.0))
         return BLV_GO;
@@ -338,17 +351,22 @@ static blv_flow held_curvature(blv_rough *s, double lambda, double *curvature) {
 
 /* ---- All of them ---- */
 
-static blv_flow of_penalized(blv_rough *s, double lambda, bool want_L_x, blv_constants *c) {
+static blv_flow of_penalized(blv_rough *s, double *lambda, double factor, bool want_L_x,
+                             blv_constants *c) {
     BLV_TRY(spectrum(s, OF_F, s->y, &c->L_f, &c->mu_f));
+    c->lambda_unit =
+        blv_penalty_unit(c->L_f, c->L, c->mu, blv_vec_norm(s->fy), blv_vec_norm(s->gy));
+    if (isnan(*lambda))
+        *lambda = factor * c->lambda_unit;
     if (want_L_x) {
-        BLV_TRY(held_curvature(s, lambda, &c->L_x));
+        BLV_TRY(held_curvature(s, *lambda, c->length_x, &c->L_x));
         c->L_x = c->L_x > 0.0 ? c->L_x : c->L_phi;
     }
     return BLV_GO;
 }
 
-blv_flow blv_rough_estimate(blv_run *run, blv_rough *s, double lambda, bool want_L_x,
-                            blv_constants *c) {
+blv_flow blv_rough_estimate(blv_run *run, blv_rough *s, double *lambda, double factor,
+                            bool want_L_x, blv_constants *c) {
     *c = (blv_constants){
         .L_f = NAN, .mu_f = NAN, .L_x = NAN, .doubt = EFFORT_MAX / (double)s->effort};
     s->L = 0.0;
@@ -360,10 +378,12 @@ blv_flow blv_rough_estimate(blv_run *run, blv_rough *s, double lambda, bool want
     const blv_state_entry *v = blv_state_find(run, "v");
     c->reach_y = blv_distance(s->shifted, s->y, run->y);
     c->reach_v = v ? blv_distance(s->shifted, s->v, v->vec) : blv_vec_norm(s->v);
-    BLV_TRY(upper_curvature(s, &c->L_phi));
-    c->reach_x = blv_vec_norm(s->d) / c->L_phi;
-    if (!isnan(lambda))
-        BLV_TRY(of_penalized(s, lambda, want_L_x, c));
+    double gradient = blv_vec_norm(s->d);
+    BLV_TRY(blv_length_of_x(run, s->y, c->reach_y, gradient, s->shifted, &c->length_x));
+    BLV_TRY(upper_curvature(s, c, &c->L_phi));
+    c->reach_x = gradient / c->L_phi;
+    if (lambda)
+        BLV_TRY(of_penalized(s, lambda, factor, want_L_x, c));
     blv_run_note(run, "estimated on samples: L = %.4g and mu = %.4g of g in y, L_phi = %.4g", c->L,
                  c->mu, c->L_phi);
     return BLV_GO;

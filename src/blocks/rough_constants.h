@@ -25,10 +25,10 @@ typedef struct blv_rough blv_rough;
 double blv_rough_effort(const blv_problem_def *def);
 /* In `open`: memory for the estimates, owned by the run. */
 blv_error blv_rough_open(blv_run *run, blv_rough **sketch);
-/* In `prepare`. lambda: L_f, mu_f and, when it is wanted, L_x of f + lambda (g - min g) as well;
- * NaN: none of them. */
-blv_flow blv_rough_estimate(blv_run *run, blv_rough *sketch, double lambda, bool want_L_x,
-                            blv_constants *constants);
+/* In `prepare`. lambda: L_f, mu_f and, when it is wanted, L_x of f + lambda (g - min g) as well, as
+ * in blv_constants_penalized; NULL: none of them. */
+blv_flow blv_rough_estimate(blv_run *run, blv_rough *sketch, double *lambda, double factor,
+                            bool want_L_x, blv_constants *constants);
 /* After that: a y on the way to y*(x). */
 const blv_vec *blv_rough_y(const blv_rough *sketch);
 

@@ -1,4 +1,5 @@
 #include "blocks/steps.h"
+#include "blocks/schedule.h"
 #include "core/workspace.h"
 
 #include <math.h>
@@ -46,6 +47,7 @@ blv_flow blv_steps_prepare(blv_run *run, blv_steps *s, double inner_steps) {
     if (!s->work)
         return BLV_GO;
     BLV_TRY(blv_constants_estimate(run, s->work, &s->constants));
+    s->guard_x.unit = blv_move_unit(&s->constants);
     s->bold = blv_constants_are_rough(s->work) ? 1.0 : 0.0;
     s->y = blv_auto_inner_step(s->y, &s->constants);
     s->v = blv_auto_inner_step(s->v, &s->constants);
@@ -68,6 +70,12 @@ void blv_steps_loop_v(blv_steps *s, double steps) {
 
 double blv_steps_hold(const blv_steps *s) {
     return fmin(3.0 / (s->x * s->constants.L_phi), HOLD_MAX);
+}
+
+double blv_steps_decay(const blv_run *run, const blv_steps *s, const blv_batch *batch) {
+    if (!batch || !s->guard_x.before || !s->guard_y.before)
+        return 1.0;
+    return blv_decay_after(blv_steps_hold(s), blv_run_iteration(run), 0.5);
 }
 
 static inline blv_scalar *ask(blv_run *run, blv_steps *s, const blv_directions *of,

@@ -51,6 +51,11 @@ void blv_steps_loop_v(blv_steps *s, double steps);
  * shrink before that do not arrive. */
 double blv_steps_hold(const blv_steps *steps);
 
+/* For solvers whose published steps are constant: on batches automatic ones decay as
+ * (1 + t/hold)^-1/2 all the same, or the noise would keep x away from the solution. 1 on whole
+ * sums, and where steps are given. */
+double blv_steps_decay(const blv_run *run, const blv_steps *steps, const blv_batch *batch);
+
 /* The directions of a step, or of a part of it; NULL: not at hand. hv: H v, where it is looked at.
  * An automatic step of y or v is 1/L; where |Hv|/|v| shows that L has grown since the start, as
  * penalties exp(x) make it grow, it is no longer than |v|/|Hv|. */

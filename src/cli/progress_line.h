@@ -29,7 +29,7 @@ void cli_progress_task(const blv_task_progress *progress);
 void cli_note(void *context, const char *text);
 /* Clears the line. No run is watched until the next one. */
 void cli_progress_leave(void);
-/* Ends it, and restores the handlers of signals. */
+/* Ends it, and restores the handlers of signals. May be called again. */
 void cli_progress_end(void);
 
 /* ---- Signals alone ---- */

@@ -166,18 +166,62 @@ static void put_pictures(FILE *out, const cli_image *image, const blv_task_sets 
     free(captions);
 }
 
-char *cli_suspect_images(const cli_image *given, const blv_task_sets *sets,
-                         const blv_clean_result *r) {
+/* ---- Other rows ---- */
+
+bool cli_features_tell(const blv_task_sets *sets) {
+    const blv_dataset_view *v = blv_dataset_view_of(sets->train);
+    return v->feature_names && !names_are_numbered(v, sets->features);
+}
+
+void cli_print_against(const blv_task_sets *sets, const blv_clean_result *r, size_t row, char *text,
+                       size_t size) {
+    const blv_dataset_view *v = blv_dataset_view_of(sets->train);
+    double *values = cli_alloc(sets->features, sizeof *values);
+    size_t length = 0;
+    read_row(sets, row, values);
+    *text = '\0';
+    for (size_t a = 0; a < BLV_CLEAN_AGAINST && length < size; a++) {
+        const uint32_t j = r->against[row * BLV_CLEAN_AGAINST + a];
+        if (j != BLV_CLEAN_NO_FEATURE && v->feature_names)
+            length += (size_t)snprintf(text + length, size - length, "%s%.40s %.4g",
+                                       length ? ", " : "", v->feature_names[j], values[j]);
+    }
+    free(values);
+}
+
+static void put_rows(FILE *out, const blv_task_sets *sets, const blv_clean_result *r,
+                     size_t count) {
+    static const char *const titles[] = {"Row", "Label", "Right", "Believed", "Speaks against it"};
+    const blv_dataset_view *v = blv_dataset_view_of(sets->train);
+    report_html_table_begin(out, "rlrll", titles);
+    for (size_t i = 0; i < count; i++) {
+        const size_t row = r->order[i];
+        char number[32], right[32], against[CAPTION];
+        snprintf(number, sizeof number, "%zu", row);
+        snprintf(right, sizeof right, "%.2g%%", 100.0 * r->label_probability[row]);
+        cli_print_against(sets, r, row, against, sizeof against);
+        report_html_table_row(out, "rlrll",
+                              (const char *const[]){number, v->class_names[v->label[row]], right,
+                                                    v->class_names[r->believed[row]], against});
+    }
+    report_html_table_end(out);
+}
+
+char *cli_suspect_sheet(const cli_image *given, const blv_task_sets *sets,
+                        const blv_clean_result *r) {
     cli_image image = given->is_given ? *given : find_image(sets);
     size_t count = r->suspects < SHOWN ? r->suspects : SHOWN;
     char title[96];
-    if (image.width == 0 || count == 0)
+    if (count == 0 || (image.width == 0 && !cli_features_tell(sets)))
         return NULL;
     cli_text text;
     FILE *out = cli_text_begin(&text);
     snprintf(title, sizeof title, "The %zu most suspicious of %zu suspect rows", count,
              r->suspects);
     report_html_element(out, "h3", title);
-    put_pictures(out, &image, sets, r, count);
+    if (image.width > 0)
+        put_pictures(out, &image, sets, r, count);
+    else
+        put_rows(out, sets, r, count);
     return cli_text_end(&text);
 }

@@ -117,7 +117,6 @@ void cli_task_begin(cli_task_hooks *task, const char *kind, const blv_field *tab
     task->session.all_rows = options->all_rows;
     task->store_is_named = options->store_is_named;
     cli_progress_begin(options->progress);
-    task->watching = true;
     task->hooks = (blv_task_hooks){.size = sizeof task->hooks,
                                    .context = task,
                                    .interval = cli_progress_interval(),
@@ -130,9 +129,8 @@ void cli_task_begin(cli_task_hooks *task, const char *kind, const blv_field *tab
 }
 
 void cli_task_leave(cli_task_hooks *task) {
-    if (task->watching)
-        cli_progress_end();
-    task->watching = false;
+    (void)task;
+    cli_progress_end();
 }
 
 static blv_run_status status_of(int code, const blv_run_info *end) {

@@ -61,7 +61,7 @@ typedef struct cli_task_hooks {
     blv_task_session session;
     blv_task_hooks hooks; /* for the task */
     const char *trace;    /* file that gets the trace of its runs; NULL: none */
-    bool store_is_named, watching;
+    bool store_is_named;
 } cli_task_hooks;
 
 /* Begins a run whose request has this table, new or resumed. The command ends where that fails.

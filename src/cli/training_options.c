@@ -24,8 +24,9 @@ const cli_argument cli_training_table[] = {
     CLI_OPTION("test", TEXT, cli_training, test, "FILE", "test rows: looked at once, at the end"),
     CLI_INCLUDE(cli_reading_table, cli_training, reading),
     CLI_OPTION("scaling", CHOICE, cli_training, scaling, "auto|unit|standard|rows|none",
-               "of the features by TRAIN: to [0, 1] (auto where rows are dense), to mean 0 and "
-               "variance 1, rows to length 1 (auto where they are sparse)"),
+               "of the features by TRAIN: to [0, 1] (clean: auto where rows are dense), to mean 0 "
+               "and variance 1 (tune: auto where they are), rows to length 1 (auto where they are "
+               "sparse)"),
     CLI_OPTION("threads", WHOLE, cli_training, threads, "N",
                "threads to use (default 0: all processors)", .to = MOST_THREADS),
     CLI_HEADING(SOLVER),
@@ -55,7 +56,7 @@ static blv_error check_settings(cli_training *t, blv_message *why) {
 blv_error cli_training_check(cli_training *t, blv_message *why) {
     if (t->val && t->val_share > 0.0)
         return blv_explain(why, BLV_E_ARGUMENT, "--val or --val-share, one of the two");
-    if (t->reading.real_targets)
+    if (t->reading.real_targets && !t->may_be_real)
         return blv_explain(why, BLV_E_ARGUMENT, "--real: labels name classes here");
     BLV_CHECK(cli_task_check(&t->task, &t->settings, why));
     t->solver = blv_solver_find(NULL, t->solver_name ? t->solver_name : "exact", why);
@@ -84,6 +85,7 @@ const blv_field cli_training_fields[] = {
     BLV_FIELD_AS("labels", cli_training, reading.labels, PATH, BLV_IF_FILE),
     BLV_FIELD_WORD("layout", cli_training, reading.layout, layout_words),
     BLV_FIELD_WORD("precision", cli_training, reading.precision, blv_precision_words),
+    BLV_FIELD_AS("real", cli_training, reading.real_targets, BOOL, 0),
     BLV_FIELD_WORD("scaling", cli_training, scaling, scaling_words),
     BLV_FIELD(cli_training, threads, INT),
     BLV_FIELD_AS("solver", cli_training, solver_name, TEXT, 0),
@@ -119,7 +121,8 @@ blv_task_sets *cli_training_read(const cli_training *t, const char *truth) {
                                   .test = t->test,
                                   .reading = &t->reading,
                                   .truth = truth,
-                                  .scaling = t->scaling};
+                                  .scaling = t->scaling,
+                                  .for_tune = t->may_be_real};
     blv_task_sets *sets = NULL;
     cli_expect(blv_task_sets_read(&sets, &files, &cli_why));
     return sets;
@@ -132,9 +135,9 @@ void cli_facts_training(cli_task_facts *facts, const cli_training *t, double usu
     cli_facts_text(facts, "val", t->val ? t->val : "none");
     cli_facts_text(facts, "test", t->test ? t->test : "none");
     cli_facts_text(facts, "scaling", scaling_words[t->scaling]);
-    if (!t->val)
-        cli_facts_number(facts, "val_share", t->val_share > 0.0 ? t->val_share : usual_val_share,
-                         NULL);
+    const double share = t->val_share > 0.0 ? t->val_share : usual_val_share;
+    if (!t->val && share > 0.0)
+        cli_facts_number(facts, "val_share", share, NULL);
 }
 
 void cli_print_stored(int64_t run) {

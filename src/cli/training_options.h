@@ -11,6 +11,7 @@ typedef struct cli_training {
     const char *train, *val, *test; /* files; val and test may be NULL */
     double val_share;               /* 0: not given */
     blv_read_options reading;
+    bool may_be_real; /* targets, as tune can have them */
     blv_task_scaling scaling;
     int threads;
     const char *solver_name; /* NULL: exact */
@@ -41,7 +42,8 @@ void cli_training_restore(const blv_field *table, void *request, cli_training *t
 /* Reads the files; truth as in blv_task_files. The command ends where that fails. */
 blv_task_sets *cli_training_read(const cli_training *training, const char *truth);
 
-/* Values that a run is known by. usual_val_share: where none is given. */
+/* Values that a run is known by. usual_val_share: where none is given; 0: there is
+ * none then. */
 void cli_facts_training(cli_task_facts *facts, const cli_training *training,
                         double usual_val_share);
 

@@ -66,12 +66,9 @@ void blv_certifier_destroy(blv_certifier *c) {
         return;
     blv_implicit_destroy(c->implicit);
     blv_eval_close(&c->eval);
-    blv_vec_destroy(c->y);
-    blv_vec_destroy(c->v);
-    blv_vec_destroy(c->gradient);
-    blv_vec_destroy(c->estimate);
-    blv_vec_destroy(c->shifted);
-    blv_vec_destroy(c->random);
+    blv_vec *all[] = {c->y, c->v, c->random, c->gradient, c->estimate, c->shifted};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        blv_vec_destroy(all[i]);
     free(c);
 }
 

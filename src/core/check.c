@@ -100,14 +100,22 @@ static blv_flow ask(checker *c, request of, const blv_batch *batch, const blv_ve
     return BLV_GO;
 }
 
+/* A length for differences: that of the point, or that over which a function changes by its size.
+ */
+static double length_at(double point_norm, double by_value) {
+    if (point_norm > 0.0)
+        return point_norm;
+    return by_value > 0.0 && isfinite(by_value) ? by_value : 1.0;
+}
+
 /* A gradient in x or y against central differences of the value. */
 static blv_flow check_gradient(checker *c, request of, bool in_x, const blv_vec *gradient,
                                const char *what) {
     const blv_vec *point = in_x ? c->x : c->y;
     blv_vec *moved = in_x ? c->x1 : c->y1, *along = in_x ? c->ax : c->ay;
-    double h = cbrt(c->eps) * (1.0 + blv_vec_norm(point)), base;
-    double norm = blv_vec_norm(gradient);
+    double norm = blv_vec_norm(gradient), base;
     BLV_TRY(ask(c, of, NULL, c->x, c->y, &base, NULL, NULL));
+    double h = cbrt(c->eps) * length_at(blv_vec_norm(point), fabs(base) / norm);
     double worst_error = isfinite(base) ? 0.0 : (double)NAN;
     double noise = c->eps * fabs(base) / h; /* what rounding of the value does to the difference */
     size_t worst = 0, count = direction_count(point);
@@ -134,7 +142,7 @@ static blv_flow check_gradient(checker *c, request of, bool in_x, const blv_vec 
 static blv_flow check_products(checker *c) {
     if (!c->def->lower_hvp && !c->def->lower_cross && !c->def->lower_all)
         return BLV_GO;
-    double h = cbrt(c->eps) * (1.0 + blv_vec_norm(c->y)) / blv_vec_norm(c->v);
+    double h = cbrt(c->eps) * length_at(blv_vec_norm(c->y), 0.0) / blv_vec_norm(c->v);
     blv_vec_combine(c->y1, 1.0, c->y, h, c->v);
     blv_vec_combine(c->y2, 1.0, c->y, -h, c->v);
     BLV_TRY(blv_eval_lower(&c->eval, NULL, c->x, c->y1, NULL, c->ax, c->ay));
@@ -295,6 +303,7 @@ static blv_flow check_matrix(checker *c, blv_matrix_fn matrix, bool hessian) {
 }
 
 static blv_flow check_all(checker *c) {
+    c->eval.unit_y = length_at(blv_vec_norm(c->y), 0.0);
     BLV_TRY(blv_eval_upper(&c->eval, NULL, c->x, c->y, NULL, c->fx, c->fy));
     BLV_TRY(blv_eval_lower(&c->eval, NULL, c->x, c->y, NULL, c->gx, c->gy));
     BLV_TRY(blv_eval_hvp(&c->eval, NULL, c->x, c->y, c->v, c->hv));

@@ -90,9 +90,27 @@ blv_flow blv_eval_lower(blv_eval *eval, const blv_batch *batch, const blv_vec *x
                   eval->def->lower(eval->def->user, batch, x, y, g, gx, gy));
 }
 
-double blv_difference_width(const blv_vec *y, double v_norm) {
+static blv_flow find_unit(blv_eval *eval, const blv_vec *x, const blv_vec *y, blv_vec *room) {
+    double f, g;
+    BLV_TRY(blv_eval_upper(eval, NULL, x, y, &f, NULL, room));
+    double fy_norm = blv_vec_norm(room), by_f = fabs(f) / fy_norm;
+    BLV_TRY(blv_eval_lower(eval, NULL, x, y, &g, NULL, room));
+    double gy_norm = blv_vec_norm(room), by_g = fabs(g) / gy_norm;
+    if (!isfinite(f + fy_norm) || !isfinite(g + gy_norm))
+        return BLV_NONFINITE;
+    bool f_tells = by_f > 0.0 && isfinite(by_f), g_tells = by_g > 0.0 && isfinite(by_g);
+    eval->unit_y = f_tells && g_tells ? fmin(by_f, by_g) : f_tells ? by_f : g_tells ? by_g : 1.0;
+    return BLV_GO;
+}
+
+blv_flow blv_difference_width(blv_eval *eval, const blv_vec *x, const blv_vec *y, double v_norm,
+                              blv_vec *room, double *width) {
     bool single = blv_space_precision(blv_vec_space(y)) == BLV_F32;
-    return cbrt(single ? (double)FLT_EPSILON : DBL_EPSILON) * (1.0 + blv_vec_norm(y)) / v_norm;
+    if (eval->unit_y == 0.0)
+        BLV_TRY(find_unit(eval, x, y, room));
+    *width = cbrt(single ? (double)FLT_EPSILON : DBL_EPSILON) * (eval->unit_y + blv_vec_norm(y)) /
+             v_norm;
+    return BLV_GO;
 }
 
 /* hv and jv from gradients at y + h v and y - h v; each may be NULL. */
@@ -108,7 +126,8 @@ static blv_flow differences(blv_eval *eval, const blv_batch *batch, const blv_ve
     }
     if (!isfinite(v_norm))
         return BLV_NONFINITE;
-    double h = blv_difference_width(y, v_norm);
+    double h;
+    BLV_TRY(blv_difference_width(eval, x, y, v_norm, eval->y_shifted, &h));
     blv_vec_combine(eval->y_shifted, 1.0, y, h, v);
     BLV_TRY(blv_eval_lower(eval, batch, x, eval->y_shifted, NULL, jv, hv));
     blv_vec_combine(eval->y_shifted, 1.0, y, -h, v);

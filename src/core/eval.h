@@ -33,6 +33,7 @@ typedef struct blv_eval {
 
     /* For differences; NULL when the problem has Hv and Jv. */
     blv_vec *y_shifted, *gy_shifted, *gx_shifted;
+    double unit_y; /* a length in y, found when the first difference is taken; 0: not yet */
 } blv_eval;
 
 /* Scratch vectors are allocated only when differences will be needed. */
@@ -58,8 +59,10 @@ blv_flow blv_eval_cross_matrix(blv_eval *eval, const blv_batch *batch, const blv
                                const blv_vec *y, double *matrix);
 blv_flow blv_eval_project(blv_eval *eval, blv_vec *x);
 
-/* Half width h of a central difference along v at y: |h v| = eps^(1/3) (1 + |y|), which balances
- * the error of the formula against that of rounding. */
-double blv_difference_width(const blv_vec *y, double v_norm);
+/* Half width h of a central difference along v at y: |h v| = eps^(1/3) (unit + |y|), which balances
+ * the error of the formula against that of rounding. The unit is the shorter of |f|/|fy| and
+ * |g|/|gy| where the first difference is taken. room: of the size of y. */
+blv_flow blv_difference_width(blv_eval *eval, const blv_vec *x, const blv_vec *y, double v_norm,
+                              blv_vec *room, double *width);
 
 #endif

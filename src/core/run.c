@@ -165,6 +165,8 @@ static size_t largest_dim(const blv_run *run) {
 }
 
 static blv_error open_parts(blv_run *run) {
+    if (run->eval.y_shifted)
+        BLV_CHECK(blv_state_hidden(run, "unit of y", &run->eval.unit_y));
     BLV_CHECK(run->solver->open(run, run->state));
     BLV_CHECK(blv_checkpoint_note_parameters(run));
     if (run->options.certify == CERTIFY_ROWS || !isnan(run->options.target)) {

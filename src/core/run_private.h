@@ -63,8 +63,8 @@ typedef struct blv_note {
 /* What shows that a run goes astray, and where it was best: watch.c. */
 typedef struct blv_watch {
     blv_vec *start_x, *start_y; /* before the first step */
-    blv_vec *best_x, *best_y;   /* of the lowest |d| in iterations 1, 2, 4, 8, ... */
-    double best_d, best_at;     /* that |d| and the iteration; 0: the start */
+    blv_vec *best_x, *best_y;   /* of the lowest |d| and |gy| in iterations 1, 2, 4, 8, ... */
+    double best, best_at;       /* their sum, as shares of the first, and the iteration */
     double first_d, first_gy;   /* largest |d| and |gy| in the first steps */
     double last_d, last_gy;     /* at the last look */
     double start_phi;           /* NaN: not known */
@@ -152,6 +152,10 @@ struct blv_run {
 
 extern const blv_param blv_option_table[];
 extern const blv_metrics blv_no_metrics;
+
+static inline const blv_space *blv_space_at(const blv_run *run, blv_level level) {
+    return level == BLV_LEVEL_X ? run->def->space_x : run->def->space_y;
+}
 
 /* state.c */
 blv_state_entry *blv_state_find(const blv_run *run, const char *name);

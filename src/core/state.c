@@ -1,4 +1,5 @@
 /* State of a run: vectors and scalars registered by name, and objects handed over. */
+#include "base/arena.h"
 #include "core/run_private.h"
 #include "core/sampler.h"
 
@@ -6,20 +7,6 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Room for one more element at the end, zero-filled; NULL when memory is short. */
-static void *append(void *array, size_t *count, size_t size, void **grown) {
-    char *bigger = realloc(array, (*count + 1) * size);
-    if (!bigger)
-        return NULL;
-    *grown = bigger;
-    memset(bigger + *count * size, 0, size);
-    return bigger + (*count)++ * size;
-}
-
-static const blv_space *space_at(const blv_run *run, blv_level level) {
-    return level == BLV_LEVEL_X ? run->def->space_x : run->def->space_y;
-}
 
 blv_state_entry *blv_state_find(const blv_run *run, const char *name) {
     for (size_t i = 0; name && i < run->entry_count; i++)
@@ -34,9 +21,7 @@ static blv_state_entry *append_entry(blv_run *run, const char *name, blv_error *
                               name ? name : "");
         return NULL;
     }
-    void *grown = run->entries;
-    blv_state_entry *entry = append(run->entries, &run->entry_count, sizeof *entry, &grown);
-    run->entries = grown;
+    blv_state_entry *entry = blv_array_add(&run->entries, &run->entry_count, sizeof *entry);
     if (!entry) {
         *error = blv_run_fail(run, BLV_E_MEMORY, "state vector '%s': out of memory", name);
         return NULL;
@@ -65,9 +50,9 @@ static blv_error register_vec(blv_run *run, const char *name, blv_level level, b
     blv_state_entry *entry = append_entry(run, name, &error);
     if (!entry)
         return error;
-    error = blv_vec_create(&entry->vec, space_at(run, level));
+    error = blv_vec_create(&entry->vec, blv_space_at(run, level));
     if (error == BLV_OK && moves)
-        error = blv_vec_create(&entry->previous, space_at(run, level));
+        error = blv_vec_create(&entry->previous, blv_space_at(run, level));
     if (error != BLV_OK) {
         blv_vec_destroy(entry->vec);
         run->entry_count--;
@@ -92,9 +77,7 @@ static blv_numbers_entry *append_numbers(blv_run *run, const char *kind, const c
                               name ? name : "");
         return NULL;
     }
-    void *grown = run->numbers;
-    blv_numbers_entry *entry = append(run->numbers, &run->numbers_count, sizeof *entry, &grown);
-    run->numbers = grown;
+    blv_numbers_entry *entry = blv_array_add(&run->numbers, &run->numbers_count, sizeof *entry);
     if (!entry) {
         *error = blv_run_fail(run, BLV_E_MEMORY, "state %s '%s': out of memory", kind, name);
         return NULL;
@@ -155,9 +138,7 @@ blv_error blv_run_own(blv_run *run, void *object, void (*destroy)(void *), size_
             destroy(object);
         return blv_run_fail(run, BLV_E_ARGUMENT, "blv_run_own: a NULL argument");
     }
-    void *grown = run->owned;
-    blv_owned *entry = append(run->owned, &run->owned_count, sizeof *entry, &grown);
-    run->owned = grown;
+    blv_owned *entry = blv_array_add(&run->owned, &run->owned_count, sizeof *entry);
     if (!entry) {
         destroy(object);
         return blv_run_fail(run, BLV_E_MEMORY, "out of memory");
@@ -173,7 +154,7 @@ static void destroy_vec(void *vec) {
 blv_error blv_scratch_vec(blv_run *run, blv_level level, blv_vec **vec) {
     if (!run || !vec)
         return blv_run_fail(run, BLV_E_ARGUMENT, "scratch vector: a NULL argument");
-    const blv_space *space = space_at(run, level);
+    const blv_space *space = blv_space_at(run, level);
     blv_error error = blv_vec_create(vec, space);
     if (error != BLV_OK)
         return blv_run_fail(run, error, "scratch vector: %s", blv_error_text(error));

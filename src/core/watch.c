@@ -8,6 +8,7 @@
  * decides. */
 #include "bilevel/certificate.h"
 #include "core/run_private.h"
+#include "core/workspace.h"
 
 #include <math.h>
 
@@ -21,22 +22,12 @@ blv_error blv_watch_register(blv_run *run) {
     BLV_CHECK(blv_state_vec(run, "best x", BLV_LEVEL_X, &w->best_x));
     BLV_CHECK(blv_state_vec(run, "best y", BLV_LEVEL_Y, &w->best_y));
     w->start_phi = NAN;
-    w->best_d = INFINITY;
+    w->best = INFINITY;
     run->tol_factor = 1.0;
-    const struct {
-        const char *name;
-        double *scalar;
-    } kept[] = {{"best |d|", &w->best_d},
-                {"best iteration", &w->best_at},
-                {"first |d|", &w->first_d},
-                {"first |gy|", &w->first_gy},
-                {"last |d|", &w->last_d},
-                {"last |gy|", &w->last_gy},
-                {"factor of tol", &run->tol_factor},
-                {"last certified", &run->last_certified}};
-    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
-        BLV_CHECK(blv_state_hidden(run, kept[i].name, kept[i].scalar));
-    return BLV_OK;
+    return blv_state_hiddens(run, "best", &w->best, "best iteration", &w->best_at, "first |d|",
+                             &w->first_d, "first |gy|", &w->first_gy, "last |d|", &w->last_d,
+                             "last |gy|", &w->last_gy, "factor of tol", &run->tol_factor,
+                             "last certified", &run->last_certified, NULL);
 }
 
 void blv_watch_start(blv_run *run) {
@@ -119,6 +110,11 @@ static blv_error has_left_here(blv_run *run, double factor, double *phi, bool *l
 
 /* ---- On the way ---- */
 
+/* Of the first norms; 1 where nothing is known. */
+static double share(double norm, double first) {
+    return first > 0.0 && !isnan(norm) ? norm / first : 1.0;
+}
+
 blv_outcome blv_watch_look(blv_run *run) {
     blv_watch *w = &run->watch;
     const blv_metrics m = run->metrics;
@@ -132,8 +128,9 @@ blv_outcome blv_watch_look(blv_run *run) {
     bool grows = m.d_norm > w->last_d || m.gy_norm > w->last_gy, left = false;
     w->last_d = m.d_norm;
     w->last_gy = m.gy_norm;
-    if (m.d_norm < w->best_d) {
-        w->best_d = m.d_norm;
+    double now = share(m.d_norm, w->first_d) + share(m.gy_norm, w->first_gy);
+    if (now < w->best) {
+        w->best = now;
         w->best_at = (double)k;
         blv_vec_copy(w->best_x, run->x);
         blv_vec_copy(w->best_y, run->y);

@@ -4,10 +4,6 @@
 #include <stdarg.h>
 #include <stdlib.h>
 
-static const blv_space *space_of(const blv_run *run, blv_level level) {
-    return level == BLV_LEVEL_X ? run->def->space_x : run->def->space_y;
-}
-
 static blv_error no_workspace(blv_run *run, blv_error error) {
     return blv_run_fail(run, error, "workspace: %s", blv_error_text(error));
 }
@@ -22,14 +18,14 @@ DESTROY(implicit)
 
 blv_error blv_run_linear_work(blv_run *run, blv_level level, size_t vectors,
                               blv_linear_work **work) {
-    blv_error error = blv_linear_work_create(work, space_of(run, level), vectors);
+    blv_error error = blv_linear_work_create(work, blv_space_at(run, level), vectors);
     if (error != BLV_OK)
         return no_workspace(run, error);
     return blv_run_own(run, *work, destroy_linear_work, blv_linear_work_bytes(*work));
 }
 
 blv_error blv_run_lbfgs(blv_run *run, blv_level level, size_t memory, blv_lbfgs **lbfgs) {
-    blv_error error = blv_lbfgs_create(lbfgs, space_of(run, level), memory);
+    blv_error error = blv_lbfgs_create(lbfgs, blv_space_at(run, level), memory);
     if (error != BLV_OK)
         return no_workspace(run, error);
     return blv_run_own(run, *lbfgs, destroy_lbfgs, blv_lbfgs_bytes(*lbfgs));

@@ -40,11 +40,10 @@ static bool boolean_value(const char *text, double *value) {
 
 /* Days since 1970-01-01 in the Gregorian calendar (H. Hinnant, "chrono-compatible low-level date
  * algorithms"): years begin in March, so that leap days are at their end. */
-static double days_since_1970(int year, int month, int day) {
-    int y = month <= 2 ? year - 1 : year, era = (y >= 0 ? y : y - 399) / 400,
-        of_era = y - 400 * era;
+static int days_since_1970(int year, int month, int day) {
+    int y = month <= 2 ? year - 1 : year, era = y / 400, of_era = y - 400 * era;
     int of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
-    return 146097.0 * era + 365 * of_era + of_era / 4 - of_era / 100 + of_year - 719468;
+    return 146097 * era + 365 * of_era + of_era / 4 - of_era / 100 + of_year - 719468;
 }
 
 /* 2024-02-29, 2024/02/29, with or without a time: 2024-02-29T12:30:00.5Z. */
@@ -163,6 +162,10 @@ static int by_size(const void *left, const void *right) {
     return a < b ? -1 : a > b;
 }
 
+void blv_sort_numbers(double *numbers, size_t count) {
+    qsort(numbers, count, sizeof *numbers, by_size);
+}
+
 /* Whether the numbers of the column are 0, 1, 2 ... (in_order), or whole and all different. */
 static blv_error find_identifier(const blv_table *t, const blv_column *c, bool in_order,
                                  bool *found) {
@@ -176,7 +179,7 @@ static blv_error find_identifier(const blv_table *t, const blv_column *c, bool i
         *found = in_order ? value[i] == (double)i : value[i] == floor(value[i]);
     }
     if (*found)
-        qsort(value, t->rows, sizeof *value, by_size);
+        blv_sort_numbers(value, t->rows);
     for (size_t i = 1; *found && i < t->rows; i++)
         *found = value[i] != value[i - 1];
     free(value);

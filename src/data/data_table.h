@@ -103,6 +103,8 @@ const char *blv_recipe_label(blv_table *table, const char *recipe, size_t *place
 
 /* ---- Encoding ---- */
 
+void blv_sort_numbers(double *numbers, size_t count); /* ascending */
+
 /* Leaves out the rows, and their labels, that have a missing value. */
 blv_error blv_table_drop_rows(blv_table *table);
 /* Learns fills, levels and indicators from the rows, where no recipe has given them. */

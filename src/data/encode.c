@@ -82,11 +82,6 @@ blv_error blv_table_drop_rows(blv_table *table) {
 
 /* ---- Learning ---- */
 
-static int by_size(const void *left, const void *right) {
-    double a = *(const double *)left, b = *(const double *)right;
-    return a < b ? -1 : a > b;
-}
-
 /* The middle of the values that are there, or of the two in the middle. A boolean has no middle: of
  * as many zeros as ones the zero. */
 static blv_error learn_median(const blv_table *t, blv_column *c) {
@@ -98,7 +93,7 @@ static blv_error learn_median(const blv_table *t, blv_column *c) {
         value[n] = number_at(t, c, i);
         n += isnan(value[n]) ? 0 : 1;
     }
-    qsort(value, n, sizeof *value, by_size);
+    blv_sort_numbers(value, n);
     if (n > 0)
         c->fill = value[(n - 1) / 2] / 2.0 + value[n / 2] / 2.0;
     if (c->kind == BLV_KIND_BOOLEAN)
@@ -176,6 +171,32 @@ static bool note_column(blv_table *t, const blv_column *c) {
                             blv_kind_words[c->kind], kind, missing);
 }
 
+static bool is_constant(const blv_table *t, const blv_column *c) {
+    if (c->kind == BLV_KIND_CATEGORY)
+        return c->level_count == 1 && c->missing == 0;
+    const double first = number_at(t, c, 0);
+    size_t i = 1;
+    while (i < t->rows && number_at(t, c, i) == first)
+        i++;
+    return i == t->rows;
+}
+
+/* Columns that are the same in every row tell nothing; a recipe is from rows where they may not be.
+ */
+static bool note_constant(blv_table *t) {
+    char names[300] = "";
+    size_t count = 0;
+    for (size_t j = 0; j < t->used_count; j++) {
+        const blv_column *c = t->used[j];
+        if (t->rows < 2 || c->learned || !is_constant(t, c))
+            continue;
+        blv_list_name(names, sizeof names, column_name(t, c));
+        count++;
+    }
+    return count == 0 || blv_dataset_note(t->r->dataset, "the same in every row: column%s %s",
+                                          count > 1 ? "s" : "", names);
+}
+
 /* Without a recipe, columns are used in the order of the file. */
 static blv_error list_used(blv_table *t) {
     t->used = blv_arena_alloc(&t->arena, t->count, sizeof(blv_column *));
@@ -198,7 +219,7 @@ blv_error blv_table_learn(blv_table *table) {
     }
     bool told = notes <= NOTES_MAX ||
                 blv_dataset_note(table->r->dataset, "and %zu columns more", notes - NOTES_MAX);
-    return blv_need_memory(told, table->r->why);
+    return blv_need_memory(told && note_constant(table), table->r->why);
 }
 
 /* ---- Features ---- */

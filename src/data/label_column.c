@@ -13,21 +13,13 @@ enum { LABELS_CERTAIN = 20 };
 
 static blv_error reject_column(const blv_table *t, const char *kind, const char *wanted) {
     char names[240] = "";
-    size_t used = 0;
     if (!t->named)
         return blv_explain(t->r->why, BLV_E_NAME,
                            "%s: no %s column '%.60s'; there is no header: expected a number from 0 "
                            "to %zu",
                            t->r->shown, kind, wanted, t->count - 1);
-    for (size_t i = 0; i < t->count; i++) {
-        int n =
-            snprintf(names + used, sizeof names - used, "%s'%s'", i ? ", " : "", t->column[i].name);
-        if (n < 0 || (size_t)n >= sizeof names - used) {
-            memcpy(names + sizeof names - 4, "...", 4);
-            break;
-        }
-        used += (size_t)n;
-    }
+    for (size_t i = 0; i < t->count; i++)
+        blv_list_name(names, sizeof names, t->column[i].name);
     return blv_explain(t->r->why, BLV_E_NAME, "%s: no %s column '%.60s'; the header has %s",
                        t->r->shown, kind, wanted, names);
 }
@@ -132,17 +124,15 @@ static bool has_few_values(const blv_table *t, const blv_column *c) {
 
 static blv_error reject_label(const blv_table *t) {
     char names[200] = "";
-    for (size_t j = 0; t->named && j < t->count; j++) {
-        size_t used = strlen(names);
-        if (has_few_values(t, &t->column[j]) && used + 60 < sizeof names)
-            snprintf(names + used, sizeof names - used, "%s'%.50s'", used ? ", " : "; it may be ",
-                     t->column[j].name);
-    }
+    for (size_t j = 0; t->named && j < t->count; j++)
+        if (has_few_values(t, &t->column[j]))
+            blv_list_name(names, sizeof names, t->column[j].name);
     return blv_explain(t->r->why, BLV_E_FORMAT,
                        "%s: the last column%s%.60s%s has %zu different values in %zu rows, which "
-                       "are no classes; name the column of the labels%s",
+                       "are no classes; name the column of the labels%s%s",
                        t->r->shown, t->named ? " '" : "", t->column[t->label].name,
-                       t->named ? "'" : "", t->r->classes.items.count, t->rows, names);
+                       t->named ? "'" : "", t->r->classes.items.count, t->rows,
+                       *names ? "; it may be " : "", names);
 }
 
 blv_error blv_table_check_label(const blv_table *table) {

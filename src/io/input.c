@@ -199,20 +199,24 @@ static blv_error start_gzip(blv_input *input, blv_message *why) {
     return BLV_OK;
 }
 
-static blv_error start(blv_input *input, const char *path, blv_message *why) {
-    input->path = strdup(path);
-    if (!input->path)
-        return blv_explain_memory(why);
-    /* non-blocking: a named pipe is rejected below, not waited for */
-    input->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+blv_error blv_open_regular(const char *path, int *fd, uint64_t *size, blv_message *why) {
     struct stat status;
-    if (input->fd < 0 || fstat(input->fd, &status) != 0)
+    /* non-blocking: a named pipe is rejected below, not waited for */
+    *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (*fd < 0 || fstat(*fd, &status) != 0)
         return blv_explain_errno(why, path, "open");
     if (!S_ISREG(status.st_mode))
         return blv_explain(why, BLV_E_FILE, "%s: cannot read: not a regular file",
                            blv_shown_path(path));
-    input->size = (uint64_t)status.st_size;
+    *size = (uint64_t)status.st_size;
+    return BLV_OK;
+}
 
+static blv_error start(blv_input *input, const char *path, blv_message *why) {
+    input->path = strdup(path);
+    if (!input->path)
+        return blv_explain_memory(why);
+    BLV_CHECK(blv_open_regular(path, &input->fd, &input->size, why));
     unsigned char magic[2] = {0};
     ssize_t n = pread(input->fd, magic, sizeof magic, 0);
     if (n < 0)

@@ -8,6 +8,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Opens a regular file for reading: its descriptor and size; -1 with the error. */
+blv_error blv_open_regular(const char *path, int *fd, uint64_t *size, blv_message *why);
+
 typedef struct blv_input blv_input;
 
 /* Regular files only. On success *input is the caller's; on error it is NULL. */

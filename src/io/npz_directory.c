@@ -2,15 +2,14 @@
  *
  * A zip file is read from its end: the end record gives the directory, the directory gives the
  * entries. Nothing that these records say is used before it is checked against the file's size. */
+#include "io/input.h"
 #include "io/npz_private.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 blv_error blv_npz_pread(const blv_npz *npz, uint64_t at, void *buffer, size_t n, blv_message *why) {
@@ -278,18 +277,6 @@ static blv_error load(blv_npz *npz, blv_message *why) {
                        blv_shown_path(npz->path));
 }
 
-static blv_error open_file(blv_npz *npz, blv_message *why) {
-    struct stat status;
-    npz->fd = open(npz->path, O_RDONLY | O_CLOEXEC);
-    if (npz->fd < 0 || fstat(npz->fd, &status) != 0)
-        return blv_explain_errno(why, npz->path, "open");
-    if (!S_ISREG(status.st_mode))
-        return blv_explain(why, BLV_E_FILE, "%s: cannot read: not a regular file",
-                           blv_shown_path(npz->path));
-    npz->size = (uint64_t)status.st_size;
-    return BLV_OK;
-}
-
 /* memory NULL: the file at path. */
 static blv_error open_content(blv_npz **npz, const char *path, const unsigned char *memory,
                               size_t size, blv_message *why) {
@@ -299,7 +286,7 @@ static blv_error open_content(blv_npz **npz, const char *path, const unsigned ch
     *opened = (blv_npz){.fd = -1, .memory = memory, .size = size, .path = strdup(path)};
     blv_error error = opened->path ? BLV_OK : blv_explain_memory(why);
     if (!error && !memory)
-        error = open_file(opened, why);
+        error = blv_open_regular(path, &opened->fd, &opened->size, why);
     if (!error)
         error = load(opened, why);
     if (error)

@@ -151,9 +151,8 @@ typedef struct blv_npz_stream {
     unsigned char input[16384];
 } blv_npz_stream;
 
-/* Needs blv_npz_stream_close after BLV_OK only. */
-blv_error blv_npz_stream_open(blv_npz_stream *s, const blv_npz *npz, const blv_npz_entry *entry,
-                              blv_message *why);
+/* npz and entry are set, all else is 0. Needs blv_npz_stream_close after BLV_OK only. */
+blv_error blv_npz_stream_open(blv_npz_stream *s, blv_message *why);
 blv_error blv_npz_stream_read(blv_npz_stream *s, void *out, size_t n, blv_message *why);
 /* Reads what is left, and checks that the entry ends there and has its checksum. */
 blv_error blv_npz_stream_read_last(blv_npz_stream *s, void *out, size_t n, blv_message *why);

@@ -62,16 +62,8 @@ static blv_error read_header(blv_npz_stream *s, bool texts, blv_npy_header *head
 
 static blv_error fail_unknown(const blv_npz *npz, const char *name, blv_message *why) {
     char names[300] = "";
-    size_t used = 0;
-    for (size_t i = 0; i < npz->count; i++) {
-        int n = snprintf(names + used, sizeof names - used, "%s'%s'", i ? ", " : "",
-                         npz->entries[i].name);
-        if (n < 0 || (size_t)n >= sizeof names - used) {
-            memcpy(names + sizeof names - 4, "...", 4);
-            break;
-        }
-        used += (size_t)n;
-    }
+    for (size_t i = 0; i < npz->count; i++)
+        blv_list_name(names, sizeof names, npz->entries[i].name);
     return blv_explain(why, BLV_E_NAME, "%s: no array " BLV_SHOWN_NAME "; there is %s",
                        blv_shown_path(npz->path), name, npz->count ? names : "none");
 }
@@ -83,7 +75,11 @@ static blv_error open_array(blv_npz_stream *s, const blv_npz *npz, const char *n
     const blv_npz_entry *entry = blv_npz_find(npz, name);
     if (!entry)
         return fail_unknown(npz, name, why);
-    BLV_CHECK(blv_npz_stream_open(s, npz, entry, why));
+    memset(s, 0, offsetof(blv_npz_stream, input));
+    *header = (blv_npy_header){0};
+    s->npz = npz;
+    s->entry = entry;
+    BLV_CHECK(blv_npz_stream_open(s, why));
     blv_error error = read_header(s, texts, header, why);
     if (error)
         blv_npz_stream_close(s);
@@ -228,10 +224,10 @@ static blv_error read_strings(blv_npz_stream *s, const blv_npy_header *h, char *
     if (h->kind != 'S' || h->ndim != 1 || h->fortran_order)
         return reject_array(s, why, "expected names as bytes (dtype S) in one dimension");
     char **block = h->count < SIZE_MAX / each ? calloc(h->count ? h->count : 1, each) : NULL;
-    char *packed = block ? (char *)(block + h->count) + h->count : NULL;
-    blv_error error = block
-                          ? blv_npz_stream_read_last(s, packed, (size_t)h->bytes, why)
-                          : blv_explain(why, BLV_E_MEMORY, "out of memory for %zu names", h->count);
+    if (!block)
+        return blv_explain(why, BLV_E_MEMORY, "out of memory for %zu names", h->count);
+    char *packed = (char *)(block + h->count) + h->count;
+    blv_error error = blv_npz_stream_read_last(s, packed, (size_t)h->bytes, why);
     for (size_t i = 0; !error && i < h->count; i++) {
         block[i] = (char *)(block + h->count) + i * (item + 1);
         memmove(block[i], packed + i * item, item);

@@ -82,16 +82,12 @@ static blv_error check_method(const blv_npz_stream *s, blv_message *why) {
     return reject(s, why, s->data_at, problem);
 }
 
-blv_error blv_npz_stream_open(blv_npz_stream *s, const blv_npz *npz, const blv_npz_entry *entry,
-                              blv_message *why) {
-    memset(s, 0, offsetof(blv_npz_stream, input));
-    s->npz = npz;
-    s->entry = entry;
-    if (npz->is_npy)
+blv_error blv_npz_stream_open(blv_npz_stream *s, blv_message *why) {
+    if (s->npz->is_npy)
         return BLV_OK;
     BLV_CHECK(enter(s, why));
     BLV_CHECK(check_method(s, why));
-    if (entry->method == ZIP_STORED)
+    if (s->entry->method == ZIP_STORED)
         return BLV_OK;
     s->deflated = true;
     /* negative: no zlib wrapper around the deflate stream */

@@ -6,6 +6,7 @@
 #include "base/arena.h"
 #include "base/atomic_file.h"
 #include "io/npz_private.h"
+#include "io/text_out.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -117,15 +118,10 @@ void blv_npz_discard(blv_npz_writer *writer) {
 /* ---- Arrays ---- */
 
 static blv_error write_bytes(blv_npz_writer *w, const void *bytes, size_t n, blv_message *why) {
-    errno = 0;
-    if (n > 0 && w->write(w->context, bytes, n) != 0) {
-        w->broken = true;
-        return errno ? blv_explain_errno(why, w->file.path, "write")
-                     : blv_explain(why, BLV_E_FILE, "%s: the bytes were not taken",
-                                   blv_shown_path(w->file.path));
-    }
+    blv_error error = blv_write_bytes(w->write, w->context, bytes, n, w->file.path, why);
+    w->broken = error != BLV_OK;
     w->at += n;
-    return BLV_OK;
+    return error;
 }
 
 static bool is_ascii(const char *text) {

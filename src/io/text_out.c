@@ -30,13 +30,19 @@ blv_text_out *blv_text_out_open(const char *name, blv_write_fn write, void *cont
     return out;
 }
 
-static void write_bytes(blv_text_out *out, const void *bytes, size_t n) {
+blv_error blv_write_bytes(blv_write_fn write, void *context, const void *bytes, size_t count,
+                          const char *name, blv_message *why) {
     errno = 0;
-    if (out->error || n == 0 || out->write(out->context, bytes, n) == 0)
-        return;
-    out->error = errno ? blv_explain_errno(out->why, out->name, "write")
-                       : blv_explain(out->why, BLV_E_FILE, "%s: the bytes were not taken",
-                                     blv_shown_path(out->name));
+    if (count == 0 || write(context, bytes, count) == 0)
+        return BLV_OK;
+    return errno
+               ? blv_explain_errno(why, name, "write")
+               : blv_explain(why, BLV_E_FILE, "%s: the bytes were not taken", blv_shown_path(name));
+}
+
+static void write_bytes(blv_text_out *out, const void *bytes, size_t n) {
+    if (!out->error)
+        out->error = blv_write_bytes(out->write, out->context, bytes, n, out->name, out->why);
 }
 
 /* Hands on what the buffer holds; at the end of the file everything that deflate keeps as well. */

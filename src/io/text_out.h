@@ -9,6 +9,10 @@
 #include <stdbool.h>
 #include <zlib.h>
 
+/* Hands bytes to a function. name: of where they go, for messages. */
+blv_error blv_write_bytes(blv_write_fn write, void *context, const void *bytes, size_t count,
+                          const char *name, blv_message *why);
+
 typedef struct blv_text_out {
     const char *name; /* for messages */
     blv_write_fn write;

@@ -62,9 +62,9 @@ static blv_error add_trained(blv_cleaning *c, const char *name, const char *key,
     double *weights = NULL;
     blv_error error = train_on(c, rows, c->result.ridge, &weights);
     if (error == BLV_OK && !own_val)
-        error = quality_on(c, c->sets->val, weights, &m->val);
+        error = quality_on(c, c->sets.val, weights, &m->val);
     if (error == BLV_OK)
-        error = quality_on(c, c->sets->test, weights, &m->test);
+        error = quality_on(c, c->sets.test, weights, &m->test);
     free(weights);
     return error;
 }
@@ -74,17 +74,17 @@ static blv_error add_trained(blv_cleaning *c, const char *name, const char *key,
 static blv_error add_given(blv_cleaning *c) {
     static const double factor[] = {1.0, 10.0, 100.0};
     blv_clean_model *m = next_model(c, "TRAIN as given", "given");
-    size_t tries = c->sets->val ? sizeof factor / sizeof factor[0] : 1;
+    size_t tries = c->sets.val ? sizeof factor / sizeof factor[0] : 1;
     blv_error error = BLV_OK;
     for (size_t t = 0; error == BLV_OK && t < tries; t++) {
         blv_quality val = blv_quality_unknown;
         double *weights = NULL;
-        error = train_on(c, c->sets->train, factor[t] * c->result.ridge, &weights);
+        error = train_on(c, c->sets.train, factor[t] * c->result.ridge, &weights);
         if (error == BLV_OK)
-            error = quality_on(c, c->sets->val, weights, &val);
+            error = quality_on(c, c->sets.val, weights, &val);
         if (error == BLV_OK && (t == 0 || val.loss < m->val.loss)) {
             m->val = val;
-            error = quality_on(c, c->sets->test, weights, &m->test);
+            error = quality_on(c, c->sets.test, weights, &m->test);
         }
         free(weights);
     }
@@ -96,19 +96,19 @@ static blv_quality answered(const blv_dataset *set, const double *probability) {
     return blv_quality_of(v->rows, v->classes, v->label, probability);
 }
 
-static void add_weighted(blv_cleaning *c) {
-    blv_clean_model *m = next_model(c, "TRAIN with the weights", "weighted");
-    if (c->sets->val)
-        m->val = answered(c->sets->val, c->result.val_probability);
-    if (c->sets->test)
-        m->test = answered(c->sets->test, c->result.test_probability);
+static void add_noise_model(blv_cleaning *c) {
+    blv_clean_model *m = next_model(c, "TRAIN with the noise model", "noise");
+    if (c->sets.val)
+        m->val = answered(c->sets.val, c->result.val_probability);
+    if (c->sets.test)
+        m->test = answered(c->sets.test, c->result.test_probability);
 }
 
 static blv_error add_cleaned(blv_cleaning *c) {
     bool relabel = c->options.relabel;
-    const blv_dataset *val = c->sets->val;
+    const blv_dataset *val = c->sets.val;
     blv_dataset *cleaned = NULL, *both = NULL;
-    blv_error error = blv_clean_apply(&c->result, c->sets->train, relabel, &cleaned, c->why);
+    blv_error error = blv_clean_apply(&c->result, c->sets.train, relabel, &cleaned, c->why);
     if (error == BLV_OK)
         error = add_trained(c, relabel ? "TRAIN relabelled" : "TRAIN without the suspects",
                             "cleaned", cleaned, false);
@@ -124,12 +124,12 @@ static blv_error add_cleaned(blv_cleaning *c) {
 }
 
 blv_error blv_clean_compare(blv_cleaning *c) {
-    const blv_task_sets *sets = c->sets;
+    const blv_task_sets *sets = &c->sets;
     if ((!sets->val && !sets->test) || c->result.suspects == c->result.rows)
         return BLV_OK;
     BLV_CHECK(add_given(c));
     if (sets->val)
         BLV_CHECK(add_trained(c, "VAL alone", "val_alone", sets->val, true));
-    add_weighted(c);
+    add_noise_model(c);
     return add_cleaned(c);
 }

@@ -1,15 +1,16 @@
-/* Finding wrong labels: checks, the folds, which rows are suspect, the comparison. */
+/* Finding wrong labels: checks, the model, which rows are suspect, the comparison. */
 #include "base/caller_struct.h"
 #include "learn/clean_work.h"
-#include "learn/label_threshold.h"
 #include "learn/row_sets.h"
 
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { USUAL_FOLDS = 5, FEWEST_FOLDS = 2, MOST_FOLDS = 100 };
-static const double usual_val_share = 0.3, most_val_share = 0.5;
+static const double most_deviations = 5.0; /* of a column from its mean */
 
 /* ---- The request ---- */
 
@@ -24,103 +25,99 @@ static bool is_share(double value) {
 static blv_error check_options(blv_cleaning *c) {
     blv_clean_options *o = &c->options;
     o->folds = o->folds > 0 ? o->folds : USUAL_FOLDS;
-    o->val_share = o->val_share == 0.0 ? usual_val_share : o->val_share; /* keeps NaN */
     if (o->folds < FEWEST_FOLDS || o->folds > MOST_FOLDS)
         return reject(c, "expected from 2 to 100 folds");
     if (!is_share(o->threshold) || !is_share(o->flag_share) || !is_share(o->false_alarms))
         return reject(c, "expected shares below 1");
-    if (!(o->val_share > 0.0 && o->val_share <= most_val_share))
-        return reject(c, "expected at most half of the rows in place of validation rows");
     if (!(o->ridge >= 0.0 && isfinite(o->ridge)))
         return reject(c, "expected a ridge above 0");
     if ((o->threshold > 0.0) + (o->flag_share > 0.0) + (o->false_alarms > 0.0) > 1)
         return reject(c, "a threshold, a share to flag or a share of false alarms, one of them");
-    if (o->false_alarms > 0.0 && !c->sets->val)
-        return reject(c, "a share of false alarms needs rows whose labels are right");
     return BLV_OK;
 }
 
 static blv_error expect_enough_rows(const blv_cleaning *c) {
-    const blv_task_sets *s = c->sets;
-    const blv_dataset *set[] = {s->train, s->val};
-    const char *name[] = {s->train_name, s->val_name};
+    const blv_task_sets *s = c->given;
     size_t folds = c->options.folds;
-    for (size_t i = 0; i < 2 && set[i]; i++)
-        if (blv_rows_in(set[i]) < 2 * folds)
-            return blv_explain(c->why, BLV_E_VALUE,
-                               "%s: %zu rows are too few for %zu folds; expected at least %zu",
-                               name[i], blv_rows_in(set[i]), folds, 2 * folds);
-    return BLV_OK;
-}
-
-/* ---- Which rows are suspect ---- */
-
-static void find_label_probability(const blv_dataset *dataset, const double *probability,
-                                   double *of_label) {
-    const blv_dataset_view *v = blv_dataset_view_of(dataset);
-    for (size_t i = 0; i < v->rows; i++)
-        of_label[i] = probability[i * v->classes + (size_t)v->label[i]];
-}
-
-static blv_error find_threshold(const blv_cleaning *c, blv_label_threshold *found) {
-    const blv_clean_options *o = &c->options;
-    size_t rows = c->result.rows, val_rows = blv_rows_in(c->sets->val);
-    *found = (blv_label_threshold){o->threshold, NAN, NAN};
-    if (o->threshold > 0.0)
+    if (blv_rows_in(s->train) >= 2 * folds)
         return BLV_OK;
-    if (o->flag_share > 0.0)
-        return blv_threshold_by_count(rows, c->result.label_probability,
-                                      (size_t)lround(o->flag_share * (double)rows), found);
-    if (!c->sets->val)
-        return blv_threshold_alone(rows, c->result.classes, c->result.probability,
-                                   blv_dataset_view_of(c->sets->train)->label, found);
-    double *clean = calloc(val_rows + 1, sizeof *clean);
-    if (!clean)
-        return BLV_E_MEMORY;
-    find_label_probability(c->sets->val, c->result.val_probability, clean);
-    blv_error error = blv_threshold_from_clean(rows, c->result.label_probability, val_rows, clean,
-                                               o->false_alarms, found);
-    free(clean);
+    return blv_explain(c->why, BLV_E_VALUE,
+                       "%s: %zu rows are too few for %zu folds; expected at least %zu",
+                       s->train_name, blv_rows_in(s->train), folds, 2 * folds);
+}
+
+/* ---- Rows as they are learned from ---- */
+
+/* The features of a dense set less shift, divided, within most_deviations; the last column stays.
+ */
+static blv_error standardize(const blv_dataset *set, const double *shift, const double *divisor,
+                             blv_dataset **to, blv_message *why) {
+    if (!set)
+        return BLV_OK;
+    blv_dataset_view view = *blv_dataset_view_of(set);
+    const bool single = view.precision == BLV_F32;
+    void *numbers = malloc(view.rows * view.columns * (single ? sizeof(float) : sizeof(double)));
+    if (!numbers)
+        return blv_explain_memory(why);
+    for (size_t i = 0; i < view.rows; i++)
+        for (size_t j = 0; j < view.columns; j++) {
+            const size_t from = i * view.stride + j, at = i * view.columns + j;
+            double x = single ? (double)((const float *)view.dense)[from]
+                              : ((const double *)view.dense)[from];
+            if (j + 1 < view.columns)
+                x = fmin(fmax((x - shift[j]) / divisor[j], -most_deviations), most_deviations);
+            if (single)
+                ((float *)numbers)[at] = (float)x;
+            else
+                ((double *)numbers)[at] = x;
+        }
+    view.dense = numbers;
+    view.stride = view.columns;
+    blv_error error = blv_dataset_create(to, &view, NULL, why);
+    free(numbers);
     return error;
 }
 
-typedef struct ranked {
-    double probability;
-    size_t row;
-} ranked;
-
-static int by_suspicion(const void *left, const void *right) {
-    const ranked *a = left, *b = right;
-    if (a->probability != b->probability)
-        return a->probability < b->probability ? -1 : 1;
-    return a->row < b->row ? -1 : a->row > b->row;
+static blv_error take_sets(blv_cleaning *c) {
+    const blv_task_sets *given = c->given;
+    c->sets = *given;
+    c->sets.train = c->sets.val = c->sets.test = NULL;
+    if (!blv_dataset_view_of(given->train)->dense) {
+        c->sets.train = blv_dataset_retain(given->train);
+        c->sets.val = given->val ? blv_dataset_retain(given->val) : NULL;
+        c->sets.test = given->test ? blv_dataset_retain(given->test) : NULL;
+        return BLV_OK;
+    }
+    const size_t columns = blv_dataset_view_of(given->train)->columns;
+    double *shift = malloc(2 * columns * sizeof *shift);
+    if (!shift)
+        return blv_explain_memory(c->why);
+    blv_error error =
+        blv_dataset_scale_numbers(given->train, BLV_SCALE_STANDARD, shift, shift + columns, c->why);
+    const blv_dataset *const from[] = {given->train, given->val, given->test};
+    blv_dataset **const to[] = {&c->sets.train, &c->sets.val, &c->sets.test};
+    for (size_t i = 0; error == BLV_OK && i < 3; i++)
+        error = standardize(from[i], shift, shift + columns, to[i], c->why);
+    free(shift);
+    return error;
 }
 
-static blv_error flag_rows(blv_cleaning *c) {
-    blv_clean_result *r = &c->result;
-    blv_label_threshold found;
-    find_label_probability(c->sets->train, c->result.probability, c->result.label_probability);
-    ranked *order = calloc(r->rows + 1, sizeof *order);
-    blv_error error = order ? find_threshold(c, &found) : BLV_E_MEMORY;
-    if (error != BLV_OK) {
-        free(order);
-        return blv_explain(c->why, error, "out of memory");
-    }
-    r->threshold = found.threshold;
-    r->estimated_wrong = found.wrong;
-    r->false_alarms = found.false_alarms;
-    for (size_t i = 0; i < r->rows; i++)
-        order[i] = (ranked){c->result.label_probability[i], i};
-    qsort(order, r->rows, sizeof *order, by_suspicion);
-    for (size_t i = 0; i < r->rows; i++) {
-        c->result.order[i] = order[i].row;
-        c->result.suspect[i] = c->result.label_probability[i] < r->threshold;
-        r->suspects += c->result.suspect[i];
-        c->result.believed[i] =
-            (int32_t)blv_likeliest(c->result.probability + i * r->classes, r->classes);
-    }
-    free(order);
-    return BLV_OK;
+static void release_sets(blv_cleaning *c) {
+    blv_dataset_release(c->sets.train);
+    blv_dataset_release(c->sets.val);
+    blv_dataset_release(c->sets.test);
+    c->sets.train = c->sets.val = c->sets.test = NULL;
+}
+
+void blv_clean_caution(blv_cleaning *c, const char *format, ...) {
+    char line[256];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    const char *kept = blv_arena_copy(&c->arena, line);
+    if (kept && c->result.caution_count < BLV_CLEAN_CAUTIONS)
+        c->result.cautions[c->result.caution_count++] = kept;
 }
 
 /* ---- Against the true labels ---- */
@@ -131,7 +128,7 @@ static double ratio(size_t part, size_t whole) {
 
 static blv_error score_against_truth(blv_cleaning *c) {
     blv_clean_result *r = &c->result;
-    const bool *wrong = c->sets->wrong;
+    const bool *wrong = c->given->wrong;
     if (!wrong)
         return BLV_OK;
     double *suspicion = calloc(r->rows + 1, sizeof *suspicion);
@@ -146,37 +143,8 @@ static blv_error score_against_truth(blv_cleaning *c) {
     r->precision = ratio(r->found, r->suspects);
     r->recall = ratio(r->found, r->wrong);
     blv_error error = blv_auroc(r->rows, suspicion, wrong, &r->auroc_probability);
-    for (size_t i = 0; i < r->rows; i++)
-        suspicion[i] = isnan(c->result.weight[i]) ? 0.5 : 1.0 - c->result.weight[i];
-    if (error == BLV_OK)
-        error = blv_auroc(r->rows, suspicion, wrong, &r->auroc_weight);
     free(suspicion);
     return error == BLV_OK ? BLV_OK : blv_explain(c->why, error, "%s", blv_error_text(error));
-}
-
-/* ---- Certificates ---- */
-
-static void take_largest(blv_certificate *all, const blv_certificate *one) {
-    all->grad_norm = fmax(all->grad_norm, one->grad_norm);
-    all->inner_residual = fmax(all->inner_residual, one->inner_residual);
-    all->solve_residual = fmax(all->solve_residual, one->solve_residual);
-    all->linear_residual = fmax(all->linear_residual, one->linear_residual);
-    all->estimate_error = fmax(all->estimate_error, one->estimate_error);
-    all->projected = all->projected || one->projected;
-    all->singular = all->singular || one->singular;
-    all->tight = all->tight && one->tight;
-    all->minimum = one->minimum == BLV_YES || all->minimum == BLV_NO ? all->minimum : one->minimum;
-}
-
-static void sum_certificates(blv_clean_result *r) {
-    blv_certificate all = r->certificates[0];
-    for (size_t k = 1; k < r->folds; k++) {
-        all.phi += r->certificates[k].phi;
-        take_largest(&all, &r->certificates[k]);
-    }
-    all.phi /= (double)r->folds;
-    r->certificate = all;
-    r->certified = !isnan(all.phi);
 }
 
 /* ---- All of it ---- */
@@ -184,8 +152,7 @@ static void sum_certificates(blv_clean_result *r) {
 static void make_space(blv_cleaning *c) {
     blv_clean_result *r = &c->result;
     blv_arena *a = &c->arena;
-    size_t val_rows = blv_rows_in(c->sets->val), test_rows = blv_rows_in(c->sets->test);
-    r->weight = blv_arena_alloc(a, r->rows, sizeof *r->weight);
+    size_t val_rows = blv_rows_in(c->given->val), test_rows = blv_rows_in(c->given->test);
     r->probability = blv_arena_alloc(a, r->rows * r->classes, sizeof *r->probability);
     r->label_probability = blv_arena_alloc(a, r->rows, sizeof *r->label_probability);
     r->val_probability = blv_arena_alloc(a, val_rows * r->classes, sizeof *r->val_probability);
@@ -193,12 +160,15 @@ static void make_space(blv_cleaning *c) {
     r->believed = blv_arena_alloc(a, r->rows, sizeof *r->believed);
     r->suspect = blv_arena_alloc(a, r->rows, sizeof *r->suspect);
     r->order = blv_arena_alloc(a, r->rows, sizeof *r->order);
-    r->certificates = blv_arena_alloc(a, r->folds, sizeof *r->certificates);
+    r->against = blv_arena_alloc(a, r->rows * BLV_CLEAN_AGAINST, sizeof *r->against);
+    c->weights = blv_arena_alloc(a, r->classes * blv_dataset_view_of(c->given->train)->columns,
+                                 sizeof *c->weights);
+    r->noise = blv_arena_alloc(a, r->classes * r->classes, sizeof *r->noise);
 }
 
 static blv_error open_work(blv_cleaning *c, const blv_task_hooks *hooks) {
     const blv_clean_options *o = &c->options;
-    const blv_dataset_view *train = blv_dataset_view_of(c->sets->train);
+    const blv_dataset_view *train = blv_dataset_view_of(c->given->train);
     c->task = (blv_task){.solver = o->solver,
                          .settings = o->settings,
                          .setting_count = o->setting_count,
@@ -214,7 +184,6 @@ static blv_error open_work(blv_cleaning *c, const blv_task_hooks *hooks) {
                                    .solver = c->task.solver->name,
                                    .seed = o->seed,
                                    .auroc_probability = (double)NAN,
-                                   .auroc_weight = (double)NAN,
                                    .precision = (double)NAN,
                                    .recall = (double)NAN};
     make_space(c);
@@ -222,13 +191,15 @@ static blv_error open_work(blv_cleaning *c, const blv_task_hooks *hooks) {
 }
 
 static blv_error clean(blv_cleaning *c, const blv_task_hooks *hooks) {
+    const double begin = blv_wall_clock();
     BLV_CHECK(open_work(c, hooks));
+    BLV_CHECK(take_sets(c));
     BLV_CHECK(blv_clean_learn(c));
-    sum_certificates(&c->result);
     blv_task_say(&c->task, "comparing");
-    BLV_CHECK(flag_rows(c));
+    BLV_CHECK(blv_clean_flag(c));
     BLV_CHECK(score_against_truth(c));
     BLV_CHECK(blv_clean_compare(c));
+    c->result.seconds = blv_wall_clock() - begin;
     return c->task.stopped ? blv_explain(c->why, BLV_E_STOPPED, "stopped on request") : BLV_OK;
 }
 
@@ -237,15 +208,17 @@ blv_error blv_clean(const blv_task_sets *sets, const blv_clean_options *options,
     if (!sets || !sets->train || !result)
         return blv_explain(why, BLV_E_ARGUMENT, "clean: a NULL argument");
     *result = NULL;
+    BLV_CHECK(blv_dataset_expect_classes(sets->train, sets->train_name, why));
     blv_cleaning *c = calloc(1, sizeof *c);
     if (!c)
         return blv_explain_memory(why);
-    c->sets = sets;
+    c->given = sets;
     c->why = why;
     blv_error error =
         blv_caller_struct(&c->options, sizeof c->options, options, "blv_clean_options", why);
     if (error == BLV_OK)
         error = clean(c, hooks);
+    release_sets(c);
     if (error == BLV_OK)
         *result = &c->result;
     else

@@ -11,13 +11,19 @@ typedef struct blv_cleaning {
     blv_clean_result result; /* first: what the caller gets */
     blv_arena arena;         /* of everything that the result shows */
     blv_clean_options options;
-    const blv_task_sets *sets;
+    const blv_task_sets *given;
+    blv_task_sets sets; /* dense columns standardized and clipped */
+    double *weights;    /* classes x columns: the mean of the models */
     blv_task task;
     blv_message *why;
 } blv_cleaning;
 
-/* Learns weights and probabilities in folds. */
+/* Learns the noise and the probabilities of the classes. */
 blv_error blv_clean_learn(blv_cleaning *cleaning);
+/* Which rows are suspect. */
+blv_error blv_clean_flag(blv_cleaning *cleaning);
+/* Adds a line to the cautions of the result. */
+void blv_clean_caution(blv_cleaning *cleaning, const char *format, ...) BLV_PRINTF(2, 3);
 /* Trains on the rows as given, on those kept, and so on, as far as there are rows to test on. */
 blv_error blv_clean_compare(blv_cleaning *cleaning);
 

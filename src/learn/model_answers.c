@@ -31,7 +31,7 @@ blv_error blv_model_read_rows(const blv_model *model, blv_dataset **rows, const 
     *rows = NULL;
     BLV_CHECK(blv_caller_struct(&reading, sizeof reading, given, "blv_read_options", why));
     reading.columns = model->features;
-    reading.targets = BLV_TARGETS_CLASSES;
+    reading.targets = model->classes > 0 ? BLV_TARGETS_CLASSES : BLV_TARGETS_REAL;
     reading.recipe = model->recipe;
     BLV_CHECK(blv_dataset_read(rows, path, &reading, why));
     const blv_dataset_view *view = blv_dataset_view_of(*rows);
@@ -83,7 +83,8 @@ blv_error blv_model_answer(const blv_model *m, const blv_dataset *rows, double *
                                    .scores = m->scores,
                                    .columns = m->features,
                                    .weights = weights,
-                                   .intercept = intercept};
+                                   .intercept = intercept,
+                                   .real = m->classes == 0};
         error = blv_linear_answer(&linear, unit ? unit : rows, probability, why);
     }
     blv_dataset_release(unit);
@@ -128,6 +129,33 @@ static blv_error predict(owned_prediction *o, const blv_model *model, const blv_
     return BLV_OK;
 }
 
+static blv_error predict_real(owned_prediction *o, const blv_model *model, const blv_dataset *rows,
+                              blv_message *why) {
+    const blv_dataset_view *view = blv_dataset_view_of(rows);
+    const double n = (double)view->rows;
+    double *value = blv_arena_alloc(&o->arena, view->rows + 1, sizeof *value);
+    double *target = blv_arena_alloc(&o->arena, view->rows + 1, sizeof *target);
+    double mean = 0.0, variance = 0.0, error = 0.0;
+    if (!value || !target)
+        return blv_explain_memory(why);
+    BLV_CHECK(blv_model_answer(model, rows, value, why));
+    for (size_t i = 0; view->target && i < view->rows; i++)
+        mean += (target[i] = view->target[i]) / n;
+    for (size_t i = 0; view->target && i < view->rows; i++) {
+        error += (value[i] - target[i]) * (value[i] - target[i]) / n;
+        variance += (target[i] - mean) * (target[i] - mean) / n;
+    }
+    o->prediction = (blv_prediction){.rows = view->rows,
+                                     .accuracy = (double)NAN,
+                                     .loss = (double)NAN,
+                                     .value = value,
+                                     .target = view->target ? target : NULL,
+                                     .rmse = view->target ? sqrt(error) : (double)NAN,
+                                     .r2 = view->target && variance > 0.0 ? 1.0 - error / variance
+                                                                          : (double)NAN};
+    return BLV_OK;
+}
+
 blv_error blv_model_predict(const blv_model *model, const blv_dataset *rows,
                             blv_prediction **prediction, blv_message *why) {
     if (!model || !rows || !prediction)
@@ -139,7 +167,7 @@ blv_error blv_model_predict(const blv_model *model, const blv_dataset *rows,
     if (error == BLV_OK)
         error = align(model, NULL, aligned, why);
     if (error == BLV_OK)
-        error = predict(o, model, aligned, why);
+        error = (model->classes ? predict : predict_real)(o, model, aligned, why);
     blv_dataset_release(aligned);
     if (error == BLV_OK)
         *prediction = &o->prediction;

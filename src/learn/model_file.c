@@ -105,7 +105,7 @@ static blv_error read_shape(model_file *f) {
         return reject(f, "the weights are not a matrix");
     m->scores = about.shape[0];
     m->features = about.shape[1];
-    m->classes = m->scores == 1 ? 2 : m->scores;
+    m->classes = !has_array(f, "class_names") ? 0 : m->scores == 1 ? 2 : m->scores;
     return BLV_OK;
 }
 
@@ -119,7 +119,10 @@ static blv_error read_arrays(model_file *f) {
     BLV_CHECK(read_numbers(f, "shift", &m->features, &f->shift));
     BLV_CHECK(read_numbers(f, "divisor", &m->features, &f->divisor));
     BLV_CHECK(read_numbers(f, "unit_rows", &one, &f->unit_rows));
-    BLV_CHECK(read_names(f, "class_names", m->classes, &f->class_names));
+    if (m->classes > 0)
+        BLV_CHECK(read_names(f, "class_names", m->classes, &f->class_names));
+    else if (m->scores != 1)
+        return reject(f, "the arrays do not fit together");
     if (has_array(f, "feature_names"))
         BLV_CHECK(read_names(f, "feature_names", m->features, &f->feature_names));
     if (has_array(f, "penalties"))

@@ -219,6 +219,62 @@ static blv_error herding(blv_selecting *s) {
     return BLV_OK;
 }
 
+/* Within each class, which gets as many rows as the others: k-means, or facility location among
+ * candidates. Weights add up to the rows of the class. */
+static blv_error choose_in_class(blv_selecting *s, bool facility, const size_t *row, size_t rows,
+                                 size_t share, size_t *index, double *weight) {
+    const size_t most = blv_select_candidates(s) / s->view->classes + share;
+    const size_t count = facility && rows > most ? most : rows, columns = s->view->columns;
+    size_t *taken = blv_arena_alloc(s->arena, count, sizeof *taken);
+    float *numbers = blv_arena_alloc(s->arena, count * columns, sizeof *numbers);
+    if (!taken || !numbers)
+        return blv_select_memory(s->why);
+    for (size_t i = 0; i < count; i++) /* evenly spaced where they are not all */
+        taken[i] = row[(size_t)((double)i * ((double)rows / (double)count))];
+    copy_rows(s->view, taken, count, numbers);
+    blv_points points = points_of(s, columns, numbers);
+    points.count = count;
+    BLV_CHECK(done(s, facility ? blv_choose_facility(&points, share, index, weight)
+                               : blv_choose_kmeans(&points, share, KMEANS_ROUNDS, s->how->seed,
+                                                   index, weight)));
+    for (size_t k = 0; k < share; k++) {
+        index[k] = taken[index[k]];
+        weight[k] *= (double)rows / (double)count;
+    }
+    return BLV_OK;
+}
+
+static blv_error by_class(blv_selecting *s, bool facility) {
+    const size_t rows = s->view->rows, classes = s->view->classes;
+    size_t *of_class = blv_arena_alloc(s->arena, classes, sizeof *of_class), first = 0;
+    size_t *share = blv_arena_alloc(s->arena, classes, sizeof *share);
+    size_t *row = blv_arena_alloc(s->arena, rows, sizeof *row);
+    if (!of_class || !share || !row)
+        return blv_select_memory(s->why);
+    for (size_t i = 0; i < rows; i++)
+        of_class[s->view->label[i]]++;
+    share_out(classes, of_class, s->how->count, share);
+    for (size_t k = 0; k < classes; k++) {
+        size_t count = 0;
+        for (size_t i = 0; i < rows; i++)
+            if (s->view->label[i] == (int32_t)k)
+                row[count++] = i;
+        if (share[k] > 0)
+            BLV_CHECK(choose_in_class(s, facility, row, count, share[k], s->index + first,
+                                      s->weight + first));
+        first += share[k];
+    }
+    return BLV_OK;
+}
+
+static blv_error kmeans_by_class(blv_selecting *s) {
+    return by_class(s, false);
+}
+
+static blv_error facility_by_class(blv_selecting *s) {
+    return by_class(s, true);
+}
+
 /* weighted: by matching pursuit (GCR), else by herding, all weights being alike */
 static blv_error match_gradients(blv_selecting *s, bool weighted) {
     looks l;
@@ -260,6 +316,11 @@ static const struct {
      kmeans_embedding},
     {{"facility-location", "nearest to all others, one after the other", false, false},
      facility_location},
+    {{"kmeans-by-class", "k-means within each class, as many rows of each", false, false},
+     kmeans_by_class},
+    {{"facility-by-class", "facility location within each class, as many rows of each", false,
+      false},
+     facility_by_class},
     {{"herding", "means of each class, by a trained network (iCaRL)", true, false}, herding},
     {{"gradient-matching", "the mean gradient of a trained network", true, false},
      gradient_matching},

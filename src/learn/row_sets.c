@@ -18,7 +18,9 @@ blv_error blv_deal_rows(const blv_dataset *dataset, size_t parts, uint64_t seed,
     for (size_t p = 0; error == BLV_OK && p < parts; p++)
         share[p] = 1.0 / (double)parts;
     if (error == BLV_OK)
-        error = blv_dataset_split_rows(dataset, share, parts, true, seed, row, count, why);
+        error = blv_dataset_split_rows(dataset, share, parts,
+                                       blv_dataset_view_of(dataset)->label != NULL, seed, row,
+                                       count, why);
     for (size_t p = 0; error == BLV_OK && p < parts; p++)
         for (size_t i = 0; i < count[p]; i++)
             part[row[next++]] = (uint32_t)p;

@@ -77,6 +77,72 @@ static blv_error judge(choosing *c, const char *what, const size_t *index, const
     return error;
 }
 
+/* ---- Which method ---- */
+
+static const char *const candidates[] = {"d-tfbo", "kmeans-by-class", "facility-by-class"};
+enum { CANDIDATES = sizeof candidates / sizeof *candidates, JUDGEMENTS = 3 };
+static const double judged_share = 0.25;
+
+/* The accuracy, on rows that could not be chosen, of networks trained on the choice: the mean over
+ * a few starts. */
+static blv_error judge_method(choosing *c, blv_selection *how, blv_dataset *const *parts,
+                              double *accuracy) {
+    size_t *index = malloc(how->count * sizeof *index);
+    double *weight = malloc(how->count * sizeof *weight);
+    blv_dataset *subset = NULL;
+    blv_error error = index && weight ? blv_select(parts[0], how, index, weight, c->why)
+                                      : blv_explain_memory(c->why);
+    if (error == BLV_OK)
+        error = blv_dataset_select(parts[0], index, how->count, &subset, c->why);
+    *accuracy = 0.0;
+    for (uint64_t i = 0; error == BLV_OK && i < JUDGEMENTS; i++) {
+        const blv_classifier_options options = {.size = sizeof options,
+                                                .net = c->options.net,
+                                                .threads = how->threads,
+                                                .seed = how->seed + i};
+        double one = 0.0;
+        error = blv_judge_rows(subset, weight, parts[1], &options, c->options.steps, &one, c->why);
+        *accuracy += one / JUDGEMENTS;
+    }
+    blv_dataset_release(subset);
+    free(index);
+    free(weight);
+    return error;
+}
+
+static blv_error try_methods(choosing *c, blv_dataset *const *parts) {
+    blv_selection how = c->options.selection;
+    double best = -1.0;
+    for (size_t i = 0; i < CANDIDATES && !c->task.stopped; i++) {
+        double accuracy;
+        how.method = blv_selection_method_find(candidates[i], NULL);
+        blv_task_say(&c->task, "trying %s", how.method->name);
+        BLV_CHECK(judge_method(c, &how, parts, &accuracy));
+        if (accuracy > best) {
+            best = accuracy;
+            c->options.selection.method = how.method;
+        }
+    }
+    return BLV_OK;
+}
+
+/* Where nobody says how: the method whose choice from a part of the rows does best on the others.
+ * Too few rows for that: k-means by class. */
+static blv_error choose_method(choosing *c) {
+    blv_selection *how = &c->options.selection;
+    const double sizes[] = {1.0 - judged_share, judged_share};
+    blv_dataset *parts[2] = {NULL, NULL};
+    how->method = blv_selection_method_find("kmeans-by-class", c->why);
+    if ((double)how->count > sizes[0] * (double)c->result.rows)
+        return BLV_OK;
+    BLV_CHECK(blv_dataset_split(c->rows, sizes, 2, true, how->seed, parts, c->why));
+    blv_error error =
+        how->count > blv_dataset_view_of(parts[0])->rows ? BLV_OK : try_methods(c, parts);
+    blv_dataset_release(parts[0]);
+    blv_dataset_release(parts[1]);
+    return error;
+}
+
 static blv_error judge_uniform(choosing *c) {
     blv_selection how = c->options.selection;
     size_t *index = malloc(how.count * sizeof *index);
@@ -110,7 +176,6 @@ static blv_error make_space(choosing *c) {
     if (how->count == 0 || how->count > view->rows)
         return blv_explain(c->why, BLV_E_VALUE, "selection: %zu rows of %zu cannot be chosen",
                            how->count, view->rows);
-    r->method = how->method;
     r->rows = view->rows;
     r->count = how->count;
     r->classes = view->classes;
@@ -128,10 +193,11 @@ static blv_error select_rows(choosing *c, const blv_select_options *options,
     BLV_CHECK(
         blv_caller_struct(&c->options, sizeof c->options, options, "blv_select_options", c->why));
     how->size = sizeof *how;
-    if (!how->method)
-        how->method = blv_selection_method_find("d-tfbo", c->why);
     BLV_CHECK(blv_task_open(&c->task, hooks, c->why));
     BLV_CHECK(make_space(c));
+    if (!how->method)
+        BLV_CHECK(choose_method(c));
+    c->result.method = how->method;
     BLV_CHECK(choose(c));
     BLV_CHECK(expect_going(c));
     return c->options.compare ? compare(c) : BLV_OK;

@@ -107,6 +107,12 @@ static blv_error set_up(const blv_task *task, const blv_task_plan *plan, blv_run
         BLV_CHECK(set_whole(run, "iters", plan->iterations));
     if (plan->products)
         BLV_CHECK(suggest(task, run, "products", plan->products));
+    if (plan->accuracy)
+        BLV_CHECK(suggest(task, run, "accuracy", plan->accuracy));
+    if (plan->solve_tol)
+        BLV_CHECK(suggest(task, run, "solve_tol", plan->solve_tol));
+    if (plan->start_x)
+        BLV_CHECK(blv_run_write(run, "x", plan->start_x));
     return plan->start_y ? blv_run_write(run, "y", plan->start_y) : BLV_OK;
 }
 
@@ -246,8 +252,27 @@ static blv_error make_run(blv_task *task, blv_task_plan *plan, blv_run *run, blv
     return error;
 }
 
+static blv_error solve_quietly(blv_task *task, blv_task_plan *plan, blv_run_end *end) {
+    blv_task own = {.hooks = {.size = sizeof own.hooks,
+                              .context = task->hooks.context,
+                              .interval = task->hooks.interval,
+                              .progress = task->hooks.progress},
+                    .solver = blv_solver_find(NULL, "exact", NULL),
+                    .no_certificate = true,
+                    .stopped = task->stopped,
+                    .last_report = task->last_report,
+                    .why = task->why};
+    plan->quiet = false;
+    blv_error error = blv_task_solve(&own, plan, end);
+    task->stopped = own.stopped;
+    task->last_report = own.last_report;
+    return error;
+}
+
 blv_error blv_task_solve(blv_task *task, blv_task_plan *plan, blv_run_end *end) {
     const blv_task_hooks *hooks = &task->hooks;
+    if (plan->quiet)
+        return solve_quietly(task, plan, end);
     plan->which.number = task->runs++;
     if (hooks->recall && hooks->recall(hooks->context, &plan->which, end))
         return BLV_OK;

@@ -23,13 +23,16 @@ typedef struct blv_task {
 
 typedef struct blv_task_plan {
     const blv_problem *problem;
-    blv_task_run which;    /* its number is filled in */
-    uint64_t iterations;   /* where the settings have no limit */
-    const double *start_y; /* NULL: zero */
-    blv_monitor_fn look;   /* called after every `every` iterations; NULL: none */
+    blv_task_run which;              /* its number is filled in */
+    uint64_t iterations;             /* where the settings have no limit */
+    const double *start_x, *start_y; /* NULL: zero */
+    bool
+        quiet; /* a step on the way: with exact, past all hooks but progress, without certificate */
+    blv_monitor_fn look; /* called after every `every` iterations; NULL: none */
     void *context;
     uint64_t every;
     const char *products; /* products with H at most, for solvers that have such a limit; or NULL */
+    const char *accuracy, *solve_tol; /* of exact, likewise */
 } blv_task_plan;
 
 /* Checks and takes the hooks; solver NULL becomes exact. */

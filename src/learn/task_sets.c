@@ -49,7 +49,8 @@ static blv_error align(blv_task_sets *s, blv_message *why) {
     blv_dataset *const all[] = {s->train, s->val, s->test};
     const char *const names[] = {s->train_name, s->val_name, s->test_name};
     BLV_CHECK(blv_dataset_align(all, names, 3, why));
-    return s->val ? expect_all_classes(s, why) : BLV_OK;
+    const bool classes = blv_dataset_view_of(s->train)->label != NULL;
+    return s->val && classes ? expect_all_classes(s, why) : BLV_OK;
 }
 
 /* ---- Scaling ---- */
@@ -168,10 +169,12 @@ static blv_error read_files(owned_sets *o, const blv_task_files *files, blv_mess
     bool truth_is_file = files->truth && access(files->truth, F_OK) == 0;
     reading.truth = truth_is_file ? NULL : files->truth;
     BLV_CHECK(blv_dataset_read(&s->train, files->train, &reading, why));
-    BLV_CHECK(blv_dataset_expect_classes(s->train, files->train, why));
+    const bool real = files->for_tune && blv_dataset_view_of(s->train)->target;
+    if (!real)
+        BLV_CHECK(blv_dataset_expect_classes(s->train, files->train, why));
     reading.truth = reading.labels = NULL;
     reading.recipe = blv_dataset_recipe(s->train);
-    reading.targets = BLV_TARGETS_CLASSES;
+    reading.targets = real ? BLV_TARGETS_REAL : BLV_TARGETS_CLASSES;
     reading.layout = blv_dataset_view_of(s->train)->dense ? BLV_LAYOUT_DENSE : BLV_LAYOUT_SPARSE;
     if (files->val)
         BLV_CHECK(blv_dataset_read(&s->val, files->val, &reading, why));
@@ -179,7 +182,9 @@ static blv_error read_files(owned_sets *o, const blv_task_files *files, blv_mess
         BLV_CHECK(blv_dataset_read(&s->test, files->test, &reading, why));
     BLV_CHECK(align(s, why));
     BLV_CHECK(find_wrong(o, truth_is_file ? files->truth : NULL, why));
-    return prepare(o, files->scaling, why);
+    const bool standard = files->for_tune && files->scaling == BLV_TASK_SCALE_AUTO &&
+                          blv_dataset_view_of(s->train)->dense;
+    return prepare(o, standard ? BLV_TASK_SCALE_STANDARD : files->scaling, why);
 }
 
 static blv_error hand_out(owned_sets *o, blv_error error, blv_task_sets **sets) {
@@ -210,7 +215,8 @@ static blv_error take_sets(owned_sets *o, const blv_dataset *train, const blv_da
         BLV_CHECK(blv_dataset_copy(val, &s->val, why));
     if (test)
         BLV_CHECK(blv_dataset_copy(test, &s->test, why));
-    BLV_CHECK(blv_dataset_expect_classes(s->train, s->train_name, why));
+    if (!blv_dataset_view_of(s->train)->target)
+        BLV_CHECK(blv_dataset_expect_classes(s->train, s->train_name, why));
     BLV_CHECK(align(s, why));
     BLV_CHECK(find_wrong(o, NULL, why));
     return prepare(o, scaling, why);

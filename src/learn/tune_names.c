@@ -110,23 +110,22 @@ static blv_error name_features(blv_tuning *t) {
         snprintf(number, sizeof number, "%zu", j);
         BLV_CHECK(add_name(t, train->feature_names ? train->feature_names[j] : number));
     }
-    return add_name(t, "intercept");
+    return BLV_OK;
 }
 
-/* Two classes have one row of weights, and one penalty. */
+/* Two classes, and real targets, have one row of weights, and one penalty. */
 static blv_error name_classes(blv_tuning *t) {
     const blv_dataset_view *train = blv_dataset_view_of(t->train);
-    if (train->classes == 2)
+    if (train->classes <= 2)
         return add_name(t, "all");
     for (size_t k = 0; k < train->classes; k++)
         BLV_CHECK(add_name(t, train->class_names[k]));
     return BLV_OK;
 }
 
-/* The intercept has a group of its own, unless one is called so. */
 static blv_error name_groups(blv_tuning *t) {
     const blv_feature_groups *g = t->options.groups;
-    size_t features = t->sets->features, intercept = 0;
+    const size_t features = t->sets->features;
     if (!g || g->features != features)
         return blv_explain(t->why, BLV_E_VALUE, "tune: expected a group for each of %zu features",
                            features);
@@ -137,10 +136,7 @@ static blv_error name_groups(blv_tuning *t) {
         t->group[j] = g->group[j];
     for (size_t k = 0; k < g->count; k++)
         BLV_CHECK(add_name(t, g->names[k]));
-    while (intercept < g->count && strcmp(g->names[intercept], "intercept") != 0)
-        intercept++;
-    t->group[features] = (uint32_t)intercept;
-    return intercept < g->count ? BLV_OK : add_name(t, "intercept");
+    return BLV_OK;
 }
 
 blv_error blv_tune_name_penalties(blv_tuning *t) {

@@ -359,6 +359,12 @@ void blv_lbfgs_bind(blv_lbfgs *lbfgs, const blv_lbfgs_problem *problem, blv_vec 
     lbfgs->tolerance = tolerance;
 }
 
+/* Of the first step: a tenth of where the value would be 0 if it fell on as it does. */
+static double first_length(const blv_lbfgs *l, double norm_g) {
+    double by_value = 0.1 * fabs(l->state.value) / norm_g, by_x = blv_vec_norm(l->x);
+    return by_value > 0.0 && isfinite(by_value) ? by_value : by_x > 0.0 ? by_x : 1.0;
+}
+
 /* Value, gradient and stationarity at x, from which the descent is judged. */
 static bool begin_here(blv_lbfgs *l) {
     l->state.end = BLV_LBFGS_ITERATING;
@@ -394,7 +400,7 @@ blv_lbfgs_result blv_lbfgs_start(blv_lbfgs *lbfgs, const blv_lbfgs_problem *prob
         return l->state;
     if (begin_here(l)) {
         l->largest_value = fabs(l->state.value);
-        blv_lbfgs_first_step(l, 1.0);
+        blv_lbfgs_first_step(l, first_length(l, blv_vec_norm(l->g)));
     }
     return l->state;
 }

@@ -14,8 +14,7 @@
  *   g(x, y) = sum_b g_b(x, y_b),   f(x, y) = mean over repeats of the mean over rows of the loss of
  *                                            the model that has not seen the row
  *
- * f may have a shrinkage of the departures from one penalty for all: shrinkage/2 mean (x - mean
- * x)^2. */
+ * f may have a shrinkage of the departures from one penalty for all: shrinkage/2 mean x^2. */
 #include "problems/l2reg.h"
 #include "base/caller_struct.h"
 #include "base/message.h"
@@ -187,22 +186,13 @@ LOWER_FROM_PASS
 
 /* ---- The upper level ---- */
 
-/* f += shrinkage/2 mean (x - mean x)^2 */
-static void shrink(const l2reg *p, const blv_vec *x, double *z, double *f, blv_vec *fx) {
-    const size_t d = p->penalties;
-    double mean = 0.0, square = 0.0;
-    blv_vec_read(x, z);
-    for (size_t k = 0; k < d; k++)
-        mean += z[k] / (double)d;
-    for (size_t k = 0; k < d; k++) {
-        z[k] -= mean;
-        square += z[k] * z[k];
-        z[k] *= p->shrinkage / (double)d;
-    }
+/* f += shrinkage/2 mean x^2 */
+static void shrink(const l2reg *p, const blv_vec *x, double *f, blv_vec *fx) {
+    const double share = p->shrinkage / (double)p->penalties;
     if (f)
-        *f += 0.5 * p->shrinkage * square / (double)d;
+        *f += 0.5 * share * blv_vec_dot(x, x);
     if (fx)
-        blv_vec_write(fx, z);
+        blv_vec_axpy(fx, share, x);
 }
 
 static void held_out_sums(l2reg *p, const blv_vec *y, double *f, blv_vec *fy, model_work *work) {
@@ -223,30 +213,25 @@ static void held_out_sums(l2reg *p, const blv_vec *y, double *f, blv_vec *fy, mo
         *f = sum;
 }
 
+static int cross_validation(l2reg *p, const blv_vec *y, double *f, blv_vec *fx, blv_vec *fy) {
+    if (fx)
+        blv_vec_fill(fx, 0.0);
+    model_work *work = f || fy ? model_begin(&p->model, NULL) : NULL;
+    if (!work)
+        return f || fy ? -1 : 0;
+    held_out_sums(p, y, f, fy, work);
+    model_end(&p->model, work);
+    return 0;
+}
+
 static int upper(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y, double *f,
                  blv_vec *fx, blv_vec *fy) {
     l2reg *p = user;
-    model_work *work = NULL;
-    if (p->fold) {
-        if (fx)
-            blv_vec_fill(fx, 0.0);
-        work = f || fx || fy ? model_begin(&p->model, batch) : NULL;
-        if (!work)
-            return f || fx || fy ? -1 : 0;
-        if (f || fy)
-            held_out_sums(p, y, f, fy, work);
-    } else {
-        const int code = model_upper(user, batch, x, y, f, fx, fy);
-        if (code != 0 || p->shrinkage == 0.0 || !(f || fx))
-            return code;
-        work = model_begin(&p->model, batch);
-        if (!work)
-            return -1;
-    }
-    if (p->shrinkage > 0.0 && (f || fx))
-        shrink(p, x, work->numbers, f, fx);
-    model_end(&p->model, work);
-    return 0;
+    const int code =
+        p->fold ? cross_validation(p, y, f, fx, fy) : model_upper(user, batch, x, y, f, fx, fy);
+    if (code == 0 && p->shrinkage > 0.0)
+        shrink(p, x, f, fx);
+    return code;
 }
 
 /* With folds: the loss without the shrinkage, and the accuracy, on rows that were held out. */
@@ -412,7 +397,6 @@ static blv_error open_instance(data_model *m, const void *params, blv_problem_de
         error = open_folds(p, q, def, why);
     p->slots = p->penalties + p->fixed;
     m->extra_bytes = most_penalties(m) * (sizeof(double) + 5 * m->kernels->real_size);
-    m->host_numbers = p->shrinkage > 0.0 ? p->penalties : 0;
     def->dim_x = p->penalties;
     return error;
 }

@@ -38,7 +38,7 @@ typedef struct label_noise {
 /* Numbers of one call. */
 typedef struct noise_point {
     double ridge, weight;
-    double *T, *by_label; /* classes x classes; by_label[l * classes + k] = log T[k,l] */
+    double *T, *by_label; /* classes x classes; by_label[l * classes + k] = T[k,l] */
     double *certain;      /* likewise where every label is right */
     double *slope;        /* dg/dT, df/dT */
     double *row;          /* classes + 1 numbers for each row, from the rule */
@@ -81,8 +81,8 @@ static noise_point point_at(const label_noise *p, const blv_vec *x, const model_
     blv_noise_matrix(K, numbers + first_logit(p), at.T);
     for (size_t k = 0; k < K; k++)
         for (size_t l = 0; l < K; l++) {
-            at.by_label[l * K + k] = log(at.T[k * K + l]);
-            at.certain[l * K + k] = k == l ? 0.0 : -INFINITY;
+            at.by_label[l * K + k] = at.T[k * K + l];
+            at.certain[l * K + k] = k == l;
         }
     memset(at.slope, 0, K * K * sizeof *at.slope);
     return at;
@@ -94,50 +94,72 @@ typedef struct row_rule {
     blv_precision precision;
     size_t classes;
     const int32_t *label;
-    const double *by_label;
+    const void *weight;     /* rows without are left out */
+    const double *by_label; /* [l * classes + k] = T[k,l] */
     double *out; /* classes + 1 numbers of each row: p_k / sum, those times t_k - q't with tangents,
                     and the loss, or the gradient times t */
 } row_rule;
 
-static double log_sum(size_t n, const double *u) {
-    double largest = -INFINITY, sum = 0.0;
+/* Where the label has no chance at all: by its own score, as if T were the identity. */
+static const double no_chance = 1e-30;
+
+static void read_row(blv_precision precision, size_t n, const void *from, double *to) {
     for (size_t k = 0; k < n; k++)
-        largest = fmax(largest, u[k]);
+        to[k] = blv_value_get(from, precision, k);
+}
+
+static void write_row(blv_precision precision, size_t n, const double *from, void *to) {
     for (size_t k = 0; k < n; k++)
-        sum += exp(u[k] - largest);
-    return largest + log(sum);
+        blv_value_set(to, precision, k, from[k]);
 }
 
 static double noisy_row(void *context, size_t row, void *score, void *tangent) {
     const row_rule *r = context;
-    const size_t K = r->classes;
-    const double *noise = r->by_label + (size_t)r->label[row] * K;
-    double *out = r->out + row * (K + 1), s[BLV_RULE_CLASSES], joint[BLV_RULE_CLASSES];
-    s[0] = joint[0] = 0.0; /* for compilers that do not know that K > 0 */
+    const size_t K = r->classes, label = (size_t)r->label[row];
+    const double *noise = r->by_label + label * K;
+    double *out = r->out + row * (K + 1), largest = -INFINITY, p_mean = 0.0, q_mean = 0.0;
+    double p[BLV_RULE_CLASSES], q[BLV_RULE_CLASSES], t[BLV_RULE_CLASSES];
+    if (blv_value_get(r->weight, r->precision, row) == 0.0)
+        return 0.0;
+    p[0] = q[0] = t[0] = 0.0; /* for compilers that do not know that K > 0 */
+    read_row(r->precision, K, score, p);
+    for (size_t k = 0; k < K; k++)
+        largest = p[k] > largest ? p[k] : largest;
+    const double own = blv_value_get(score, r->precision, label) - largest;
+    double all = 0.0, stated = 0.0;
     for (size_t k = 0; k < K; k++) {
-        s[k] = blv_value_get(score, r->precision, k);
-        joint[k] = s[k] + noise[k];
+        p[k] =
+            r->precision == BLV_F32 ? (double)expf((float)(p[k] - largest)) : exp(p[k] - largest);
+        q[k] = p[k] * noise[k];
+        all += p[k];
+        stated += q[k];
     }
-    const double all = log_sum(K, s), stated = log_sum(K, joint);
-    double p_mean = 0.0, q_mean = 0.0;
+    const bool hopeless = stated < no_chance;
+    const double share = 1.0 / all, part = hopeless ? 0.0 : 1.0 / stated;
+    const double loss = log(all) - (hopeless ? own : log(stated));
     for (size_t k = 0; k < K; k++) {
-        const double p = exp(s[k] - all), q = exp(joint[k] - stated);
-        blv_value_set(score, r->precision, k, p - q);
-        out[k] = exp(s[k] - stated);
-        if (!tangent)
-            continue;
-        const double t = blv_value_get(tangent, r->precision, k);
-        p_mean += p * t;
-        q_mean += q * t;
+        out[k] = p[k] * part;
+        p[k] *= share;
+        q[k] *= part;
     }
-    out[K] = tangent ? p_mean - q_mean : all - stated;
-    for (size_t k = 0; tangent && k < K; k++) {
-        const double t = blv_value_get(tangent, r->precision, k);
-        const double p = exp(s[k] - all), q = exp(joint[k] - stated);
-        blv_value_set(tangent, r->precision, k, p * (t - p_mean) - q * (t - q_mean));
-        out[k] *= t - q_mean;
+    q[label] = hopeless ? 1.0 : q[label];
+    if (tangent) {
+        read_row(r->precision, K, tangent, t);
+        for (size_t k = 0; k < K; k++) {
+            p_mean += p[k] * t[k];
+            q_mean += q[k] * t[k];
+        }
+        for (size_t k = 0; k < K; k++) {
+            out[k] *= t[k] - q_mean;
+            t[k] = p[k] * (t[k] - p_mean) - q[k] * (t[k] - q_mean);
+        }
+        write_row(r->precision, K, t, tangent);
     }
-    return all - stated;
+    for (size_t k = 0; k < K; k++)
+        p[k] -= q[k];
+    write_row(r->precision, K, p, score);
+    out[K] = tangent ? p_mean - q_mean : loss;
+    return loss;
 }
 
 /* ---- Sums over the rows of a fold, or those outside of it ---- */
@@ -169,7 +191,7 @@ static double run_rows(label_noise *p, const blv_rows *set, const uint32_t *part
                        const noise_point *at, model_work *work) {
     const data_model *m = &p->model;
     const size_t K = m->classes;
-    row_rule rule = {m->precision, K, set->label, by_label, at->row};
+    row_rule rule = {m->precision, K, set->label, work->weight, by_label, at->row};
     blv_rows rows = *set;
     rows.weight = work->weight;
     for (size_t i = 0; i < rows.rows; i++)
@@ -365,6 +387,8 @@ static int project(void *user, blv_vec *x) {
             i >= first ? highest_logit : log(i == 0 ? highest_ridge : highest_weight);
         blv_value_set(to, precision, i, fmin(fmax(blv_value_get(to, precision, i), low), high));
     }
+    if (p->setting.ridge > 0.0)
+        blv_value_set(to, precision, 0, log(p->setting.ridge));
     return 0;
 }
 
@@ -428,7 +452,7 @@ blv_error blv_label_noise_create(const blv_sets *given, const blv_noise_setting 
     const blv_noise_setting *s = &params.setting;
     if (!given || !s->part || !s->start || s->folds < 2 || (given->val && !s->val_part))
         return blv_explain(why, BLV_E_ARGUMENT, "problem label-noise: a NULL argument");
-    if (!(s->noisy_share > 0.0) || !(s->prior >= 0.0))
+    if (!(s->noisy_share > 0.0) || !(s->prior >= 0.0) || !(s->ridge >= 0.0))
         return blv_explain(why, BLV_E_VALUE, "problem label-noise: expected shares above 0");
     return data_problem_on_sets(&family, &params, given, problem, options, problem, why);
 }

@@ -46,13 +46,14 @@ blv_error blv_linear_answer(const blv_linear_model *given, const blv_dataset *da
         return blv_explain(
             why, BLV_E_VALUE,
             "blv_linear_answer: the set has another number of columns than the model");
-    size_t classes = model->scores == 1 ? 2 : model->scores;
+    size_t classes = model->scores == 1 && !model->real ? 2 : model->scores;
     for (size_t i = 0; i < v->rows; i++) {
         double *p = probability + i * classes;
         p[0] = 0.0; /* one score is that of the second class against this one */
         for (size_t k = 0; k < model->scores; k++)
             p[classes - model->scores + k] = score(model, v, i, k);
-        softmax(p, classes);
+        if (!model->real)
+            softmax(p, classes);
     }
     return BLV_OK;
 }

@@ -6,19 +6,25 @@
 #include "store/record.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 /* ---- Records of the results ---- */
 
 typedef struct model {
     char *name;
-    double val_accuracy, test_accuracy, stop_loss, stop_accuracy, test_loss;
+    double val_accuracy, test_accuracy, held_out_loss, held_out_accuracy, test_loss;
+    double held_out_rmse, held_out_r2, test_rmse, test_r2;
 } model;
 static const blv_field model_fields[] = {BLV_FIELD(model, name, TEXT),
                                          BLV_FIELD(model, val_accuracy, REAL),
                                          BLV_FIELD(model, test_accuracy, REAL),
-                                         BLV_FIELD(model, stop_loss, REAL),
-                                         BLV_FIELD(model, stop_accuracy, REAL),
+                                         BLV_FIELD(model, held_out_loss, REAL),
+                                         BLV_FIELD(model, held_out_accuracy, REAL),
+                                         BLV_FIELD(model, held_out_rmse, REAL),
+                                         BLV_FIELD(model, held_out_r2, REAL),
+                                         BLV_FIELD(model, test_rmse, REAL),
+                                         BLV_FIELD(model, test_r2, REAL),
                                          BLV_FIELD(model, test_loss, REAL),
                                          {0}};
 
@@ -35,20 +41,31 @@ static const blv_field truth_fields[] = {BLV_FIELD(truth, wrong, WHOLE),
 
 typedef struct result {
     uint64_t rows, suspects;
-    double threshold;
+    double estimated_wrong;
+    char **cautions;
+    size_t caution_count;
     bool has_truth;
     truth truth;
-    char *models; /* JSON: {key: model} */
+    char *models;    /* JSON: {key: model} */
+    bool real, kept; /* tune */
+    double gain, gain_error;
+    char *penalty_of; /* JSON: {name: penalty} */
 } result;
 static const blv_field result_fields[] = {BLV_FIELD(result, rows, WHOLE),
                                           BLV_FIELD(result, suspects, WHOLE),
-                                          BLV_FIELD(result, threshold, REAL),
+                                          BLV_FIELD(result, estimated_wrong, REAL),
+                                          BLV_FIELD_ARRAY(result, cautions, caution_count, TEXTS),
                                           {.name = "truth",
                                            .kind = BLV_KIND_RECORD,
                                            .offset = offsetof(result, truth),
                                            .fields = truth_fields,
                                            .when = 1 + offsetof(result, has_truth)},
                                           BLV_FIELD(result, models, JSON),
+                                          BLV_FIELD(result, real, BOOL),
+                                          BLV_FIELD(result, kept, BOOL),
+                                          BLV_FIELD(result, gain, REAL),
+                                          BLV_FIELD(result, gain_error, REAL),
+                                          BLV_FIELD(result, penalty_of, JSON),
                                           {0}};
 
 /* ---- Names ---- */
@@ -125,10 +142,13 @@ static blv_error put_clean(FILE *out, const blv_run_info *run, const result *r) 
     static const char *const columns[] = {"val_accuracy", "test_accuracy", NULL};
     const truth *t = &r->truth;
     report_html_paragraph(out,
-                          "%.200s: %" PRIu64 " of %" PRIu64 " rows are suspect (%.1f%%). Their "
-                          "label has a probability below %.4g.",
+                          "%.200s: %" PRIu64 " of %" PRIu64 " rows are suspect (%.1f%%). Estimated "
+                          "share of wrong labels: %.1f%%.",
                           train_of(run), r->suspects, r->rows,
-                          100.0 * (double)r->suspects / (double)r->rows, r->threshold);
+                          100.0 * (double)r->suspects / (double)r->rows,
+                          100.0 * r->estimated_wrong);
+    for (size_t i = 0; i < r->caution_count; i++)
+        report_html_paragraph(out, "Caution: %.300s.", r->cautions[i]);
     if (r->has_truth)
         report_html_paragraph(out,
                               "Of %" PRIu64 " labels that are known to be wrong, %" PRIu64
@@ -139,13 +159,56 @@ static blv_error put_clean(FILE *out, const blv_run_info *run, const result *r) 
     return put_models(out, r->models, "lrr", titles, columns);
 }
 
+/* A bar for each penalty, on a scale of decades; what it is of is told where the mouse is. */
+static void put_penalties(FILE *out, const char *text) {
+    enum { WIDTH = 640, HEIGHT = 160 };
+    json_t *all = text ? json_loads(text, 0, NULL) : NULL, *value;
+    const double count = (double)json_object_size(all);
+    const char *name;
+    double low = INFINITY, high = -INFINITY, place = 0.0;
+    json_object_foreach(all, name, value) {
+        low = fmin(low, log10(json_real_value(value)));
+        high = fmax(high, log10(json_real_value(value)));
+    }
+    if (count > 1.0 && isfinite(low) && isfinite(high)) {
+        const double from = floor(low) - (floor(low) == low), to = fmax(ceil(high), from + 1.0);
+        fprintf(out, "<figure><svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"penalties\">\n",
+                WIDTH, HEIGHT);
+        json_object_foreach(all, name, value) {
+            const double part = (log10(json_real_value(value)) - from) / (to - from);
+            fprintf(out, "<path d=\"M%.2f %dv%.2fh%.2fV%dz\" fill=\"#3b6ea5\"><title>",
+                    place / count * WIDTH, HEIGHT, -HEIGHT * part, fmax(0.8 / count * WIDTH, 0.5),
+                    HEIGHT);
+            report_html_text(out, name);
+            fprintf(out, ": %.3g</title></path>\n", json_real_value(value));
+            place += 1.0;
+        }
+        fprintf(out,
+                "</svg><figcaption>%.0f penalties in their order, from 1e%+.0f (bottom) to 1e%+.0f "
+                "(top)</figcaption></figure>\n",
+                count, from, to);
+    }
+    json_decref(all);
+}
+
 static blv_error put_tune(FILE *out, const blv_run_info *run, const result *r) {
-    static const char *const titles[] = {"Penalties", "Loss on stopping rows", "Right",
-                                         "Loss on test rows", "Right"};
-    static const char *const columns[] = {"stop_loss", "stop_accuracy", "test_loss",
-                                          "test_accuracy", NULL};
+    static const char *const titles[2][5] = {
+        {"Penalties", "Loss on held-out rows", "Right", "Loss on test rows", "Right"},
+        {"Penalties", "RMSE on held-out rows", "R2", "RMSE on test rows", "R2"}};
+    static const char *const columns[2][5] = {
+        {"held_out_loss", "held_out_accuracy", "test_loss", "test_accuracy", NULL},
+        {"held_out_rmse", "held_out_r2", "test_rmse", "test_r2", NULL}};
     report_html_paragraph(out, "%.200s: %.250s.", train_of(run), run->message ? run->message : "");
-    return put_models(out, r->models, "lrrrr", titles, columns);
+    if (!isnan(r->gain_error))
+        report_html_paragraph(out,
+                              "Gain of many penalties over one, in the loss on rows that neither "
+                              "was learned from: %.4g, standard error %.2g. %s",
+                              r->gain, r->gain_error,
+                              r->kept ? "They are kept."
+                                      : "That is not clear: one penalty is kept.");
+    BLV_CHECK(put_models(out, r->models, "lrrrr", titles[r->real], columns[r->real]));
+    put_penalties(out, r->penalty_of);
+    return BLV_OK;
 }
 
 blv_error report_task_answer(FILE *out, const blv_run_info *run) {

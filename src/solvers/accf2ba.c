@@ -39,7 +39,7 @@ static blv_flow accf2ba_prepare(blv_run *run, void *state) {
     accf2ba *s = state;
     BLV_TRY(blv_penalized_prepare(run, &s->inner));
     blv_penalized_start(run, &s->inner);
-    blv_momentum_set(&s->outer, s->inner.constants.L_phi);
+    blv_momentum_set(&s->outer, &s->inner.constants);
     return BLV_GO;
 }
 

@@ -66,7 +66,8 @@ static blv_flow by_fixed_point(blv_run *run, aid *s, blv_metrics *m) {
         blv_vec_combine(r, 1.0, s->at.hv, -1.0, s->at.fy);
         BLV_TRY(blv_steps_measure(run, &s->steps,
                                   &(const blv_directions){.r = r, .v = s->v, .hv = s->at.hv}));
-        m->step_v = blv_steps_v(&s->steps, 1.0, batch, r, m->r_norm);
+        m->step_v =
+            blv_steps_v(&s->steps, blv_steps_decay(run, &s->steps, batch), batch, r, m->r_norm);
         BLV_TRY(blv_move(run, s->v, m->step_v, r));
     }
     return BLV_GO;
@@ -76,8 +77,7 @@ static blv_flow by_fixed_point(blv_run *run, aid *s, blv_metrics *m) {
  * back, which shows that eta is longer than 1/L: it is halved, for good. The terms may also grow,
  * where g curves down or a batch is far from the whole. */
 static bool sum_ends(blv_run *run, aid *s, const blv_batch *batch, double before, double norm,
-                     double hp_norm) {
-    double moved = s->steps.v * hp_norm;
+                     double moved) {
     bool turned = !batch && moved > 1.1 * hypot(before, norm);
     if (!s->watch || !(turned || norm > before))
         return false;
@@ -99,7 +99,9 @@ static bool sum_goes_on(const aid *s, double q, double first, double norm) {
 static blv_flow by_neumann(blv_run *run, aid *s, blv_metrics *m) {
     blv_vec *p = s->at.fy, *sum = s->at.gy;
     const blv_batch *batch = blv_sampler_next(s->at.g_batches);
-    const double eta = s->steps.v, first = blv_vec_norm(p);
+    double *met = &s->steps.curvature;
+    const double eta = s->watch ? fmin(s->steps.v, 1.0 / *met) : s->steps.v,
+                 first = blv_vec_norm(p);
     double norm = first;
     m->step_v = eta;
     blv_vec_copy(sum, p);
@@ -108,7 +110,8 @@ static blv_flow by_neumann(blv_run *run, aid *s, blv_metrics *m) {
         double before = norm, hp_norm;
         blv_vec_combine(p, 1.0, p, -eta, s->at.hv);
         BLV_TRY(blv_run_reduce(run, BLV_SCALARS(BLV_NORM(&norm, p), BLV_NORM(&hp_norm, s->at.hv))));
-        if (sum_ends(run, s, batch, before, norm, hp_norm))
+        *met = before > 0.0 ? fmax(0.98 * *met, hp_norm / before) : *met;
+        if (sum_ends(run, s, batch, before, norm, eta * hp_norm))
             break;
         blv_vec_axpy(sum, 1.0, p);
     }
@@ -139,7 +142,8 @@ static blv_flow aid_step(blv_run *run, void *state) {
         const blv_batch *batch = blv_sampler_next(s->at.g_batches);
         BLV_TRY(blv_oracle_lower(run, batch, x, y, NULL, NULL, s->at.gy));
         BLV_TRY(blv_steps_measure(run, &s->steps, &(const blv_directions){.gy = s->at.gy}));
-        m->step_y = blv_steps_y(&s->steps, 1.0, batch, s->at.gy, m->gy_norm);
+        m->step_y = blv_steps_y(&s->steps, blv_steps_decay(run, &s->steps, batch), batch, s->at.gy,
+                                m->gy_norm);
         BLV_TRY(blv_move(run, y, m->step_y, s->at.gy));
     }
     const blv_batch *bf = blv_sampler_next(s->at.f_batches);
@@ -149,7 +153,8 @@ static blv_flow aid_step(blv_run *run, void *state) {
     BLV_TRY(blv_oracle_cross(run, bj, x, y, s->v, s->at.jv));
     blv_vec_combine(d, 1.0, s->at.fx, -1.0, s->at.jv);
     BLV_TRY(blv_steps_measure(run, &s->steps, &(const blv_directions){.d = d}));
-    m->step_x = blv_steps_x(&s->steps, 1.0, bj ? bj : bf, d, m->d_norm);
+    const blv_batch *noise = bj ? bj : bf;
+    m->step_x = blv_steps_x(&s->steps, blv_steps_decay(run, &s->steps, noise), noise, d, m->d_norm);
     return blv_move(run, x, m->step_x, d);
 }
 

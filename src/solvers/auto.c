@@ -2,12 +2,12 @@
  *
  *   batches   steps of saba, for sums of many samples
  *   whole     L-BFGS on Phi by whole sums (auto_descent.c), which also ends the run
- *   penalty   where d2g/dy2 is not positive definite at y*(x), from gradients alone: pbsgd on sums
- * of many samples, as networks have them, else ragd-gs
+ *   penalty   where d2g/dy2 is not positive definite at y*(x): ragd-gs, from gradients alone; for
+ *             networks, of whose minimizers there are many, pbgd, on batches pbsgd
  *
  * Where both of the first two can be used they take turns: each is given a block of work, and what
- * Phi has fallen by in it, for each unit of work, decides who goes on. Blocks of batches grow as
- * long as they are ahead. Work is the number of oracle calls, counted for each sample; one on a
+ * Phi has fallen by in it, for each unit of work, decides who goes on. Blocks of batches grow when
+ * they are far ahead. Work is the number of oracle calls, counted for each sample; one on a
  * batch costs about two on a whole sum. The clock is never asked. */
 #include "blocks/nested.h"
 #include "blocks/param_rows.h"
@@ -16,8 +16,9 @@
 
 #include <math.h>
 
-enum { BATCHES_IN_A_SUM = 16, PASSES = 16, STEPS_IN_A_PASS = 16, PENALTY_STEPS = 1000 };
-static const double batch_weight = 2.0, table_numbers_max = 3e7, penalty_accuracy = 1e-6;
+enum { BATCHES_IN_A_SUM = 16, PASSES = 32, STEPS_IN_A_PASS = 16, PENALTY_STEPS = 1000 };
+static const double batch_weight = 2.0, table_numbers_max = 3e7, penalty_accuracy = 1e-6,
+                    penalty_dims_max = 1e6, clear_lead = 4.0;
 
 typedef enum phase { ON_BATCHES, ON_WHOLE, ON_PENALTY } phase;
 
@@ -52,8 +53,8 @@ static bool is_large(const blv_run *run, const blv_problem_def *def) {
     return batch_of(run) > 0 && def->lower_samples >= BATCHES_IN_A_SUM * batch_of(run);
 }
 
-/* Whether they are, their tables are not large, and x is not a weight for
- * each sample, of which a batch shows a few. */
+/* Whether they are, their tables are not large, and x is not a weight for each sample, of which a
+ * batch shows a few. */
 static bool wants_batches(const blv_run *run, const blv_problem_def *def) {
     double batch = (double)batch_of(run);
     double samples = (double)def->lower_samples;
@@ -85,8 +86,11 @@ static blv_error auto_open(blv_run *run, void *state) {
     else
         BLV_CHECK(blv_state_iterate(run, "v", BLV_LEVEL_Y, &s->v));
     s->v = blv_nested_v(run);
-    const blv_solver *penalty = is_large(run, def) ? &blv_solver_pbsgd : &blv_solver_ragd_gs;
-    BLV_CHECK(blv_nested_open(run, penalty, &s->penalty));
+    const blv_solver *penalty = !def->many_minimizers ? &blv_solver_ragd_gs
+                                : is_large(run, def)  ? &blv_solver_pbsgd
+                                                      : &blv_solver_pbgd;
+    if (!regular || (double)def->dim_x + (double)def->dim_y <= penalty_dims_max)
+        BLV_CHECK(blv_nested_open(run, penalty, &s->penalty));
     BLV_CHECK(keep_state(run, s));
     s->phase = !regular ? ON_PENALTY : on_batches ? ON_BATCHES : ON_WHOLE;
     s->can_batch = on_batches;
@@ -208,7 +212,8 @@ static void compare_gains(blv_run *run, autom *s) {
     begin_block(s);
     if (s->gain[ON_BATCHES] <= s->gain[ON_WHOLE])
         return;
-    s->block *= 2.0;
+    if (s->gain[ON_BATCHES] > clear_lead * s->gain[ON_WHOLE])
+        s->block *= 2.0;
     turn_to(s, ON_BATCHES);
     blv_run_note(run,
                  "batches again after iteration %llu: whole sums gained less for the same work",
@@ -251,7 +256,7 @@ static blv_flow auto_step(blv_run *run, void *state) {
         begin_block(s);
     else if (flow == BLV_GO && is_whole)
         compare_gains(run, s);
-    if (flow != BLV_NO_INVERSE || s->phase != ON_WHOLE)
+    if (flow != BLV_NO_INVERSE || s->phase != ON_WHOLE || !s->penalty.solver)
         return flow;
     blv_run_note(run,
                  "g does not curve up in every direction at its minimum: gradients alone from "

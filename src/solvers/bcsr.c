@@ -45,7 +45,8 @@ static blv_flow bcsr_step(blv_run *run, void *state) {
         const blv_batch *batch = blv_sampler_next(p->g_batches);
         BLV_TRY(blv_oracle_lower(run, batch, x, y, NULL, NULL, p->gy));
         BLV_TRY(blv_steps_measure(run, &s->steps, &(const blv_directions){.gy = p->gy}));
-        m->step_y = blv_steps_y(&s->steps, 1.0, batch, p->gy, m->gy_norm);
+        m->step_y = blv_steps_y(&s->steps, blv_steps_decay(run, &s->steps, batch), batch, p->gy,
+                                m->gy_norm);
         BLV_TRY(blv_move(run, y, m->step_y, p->gy));
     }
     const blv_batch *bf = blv_sampler_next(p->f_batches), *B = blv_sampler_next(p->g_batches);
@@ -56,13 +57,14 @@ static blv_flow bcsr_step(blv_run *run, void *state) {
         blv_vec_combine(r, 1.0, p->hv, -1.0, p->fy);
         BLV_TRY(blv_steps_measure(run, &s->steps,
                                   &(const blv_directions){.r = r, .v = s->v, .hv = p->hv}));
-        m->step_v = blv_steps_v(&s->steps, 1.0, B, r, m->r_norm);
+        m->step_v = blv_steps_v(&s->steps, blv_steps_decay(run, &s->steps, B), B, r, m->r_norm);
         BLV_TRY(blv_move(run, s->v, m->step_v, r));
     }
     BLV_TRY(blv_oracle_cross(run, B, x, y, s->v, p->jv));
     blv_vec_combine(d, 1.0, p->fx, -1.0, p->jv);
     BLV_TRY(blv_steps_measure(run, &s->steps, &(const blv_directions){.d = d}));
-    m->step_x = blv_steps_x(&s->steps, 1.0, B ? B : bf, d, m->d_norm);
+    const blv_batch *noise = B ? B : bf;
+    m->step_x = blv_steps_x(&s->steps, blv_steps_decay(run, &s->steps, noise), noise, d, m->d_norm);
     return blv_move(run, x, m->step_x, d);
 }
 

@@ -12,9 +12,10 @@
  * lambda grows as y comes near y*(x), until y jumps about it by step_y |fy|: the bias of the result
  * is of order step_y. And since z starts at y, too few inner steps make gx(x,y) - gx(x,z) too small
  * for good. So on auto (ours) z starts at the last z, and its steps are accelerated and continue
- * until |gy(x,z)| is a fiftieth of |gy(x,y)|. The other steps are those of a fixed penalty of 30:
- * step_y = 1/(L_f + 30 L), step_x = 1/(10 L_x), see pbgd, and eta = 15, so that y follows at half
- * the speed of gradient steps on g. */
+ * until |gy(x,z)| is a fiftieth of |gy(x,y)|. The other steps are those of a fixed penalty
+ * of p = 30 L_f/mu: step_y = 1/(L_f + p L), step_x = 1/(10 L_x), see pbgd, and eta = p/2, so that y
+ * follows at half the speed of gradient steps on g. The products of the barrier then weigh x
+ * against y by step_x/step_y: they add what has the same unit. */
 #include "blocks/constants.h"
 #include "blocks/inner.h"
 #include "blocks/param_rows.h"
@@ -31,6 +32,8 @@ typedef struct bome {
     blv_vec *z, *d;
     bool x_auto, y_auto;
     double L_f, lambda;
+    double penalty; /* whose steps the automatic ones are */
+    double unit;    /* of moves of x */
 } bome;
 
 static const double auto_penalty = 30.0;
@@ -40,7 +43,7 @@ static blv_error bome_open(blv_run *run, void *state) {
     s->x_auto = isnan(s->step_x);
     s->y_auto = isnan(s->step_y);
     if (isnan(s->eta))
-        s->eta = s->y_auto ? 0.5 * auto_penalty : 0.5;
+        s->eta = s->y_auto ? NAN : 0.5;
     bool inner_auto = isnan(s->inner.L) || (s->inner.steps < 0 && isnan(s->inner.mu));
     bool estimate = isnan(s->step_x) || s->y_auto || inner_auto;
     BLV_CHECK(blv_state_iterate(run, "z", BLV_LEVEL_Y, &s->z));
@@ -49,6 +52,8 @@ static blv_error bome_open(blv_run *run, void *state) {
     BLV_CHECK(blv_inner_open(run, &s->inner, s->inner.steps < 0, "Lg", "mu"));
     BLV_CHECK(blv_state_scalars(run, "lambda", &s->lambda, "L_f", &s->L_f, "auto_step_x",
                                 &s->step_x, "auto_step_y", &s->step_y, NULL));
+    BLV_CHECK(
+        blv_state_hiddens(run, "eta", &s->eta, "penalty", &s->penalty, "unit", &s->unit, NULL));
     return estimate ? blv_constants_open(run, &s->work) : BLV_OK;
 }
 
@@ -58,7 +63,11 @@ static blv_flow bome_prepare(blv_run *run, void *state) {
     if (!s->work)
         return BLV_GO;
     blv_constants c;
-    BLV_TRY(blv_constants_penalized(run, s->work, &s->at, auto_penalty, true, &c));
+    s->penalty = NAN;
+    BLV_TRY(blv_constants_penalized(run, s->work, &s->at, &s->penalty, auto_penalty, true, &c));
+    s->unit = blv_move_unit(&c);
+    if (isnan(s->eta))
+        s->eta = 0.5 * s->penalty;
     blv_inner_set(&s->inner, c.L, c.mu);
     s->L_f = c.L_f;
     if (isnan(s->step_x))
@@ -81,7 +90,7 @@ static blv_flow bome_step(blv_run *run, void *state) {
     BLV_TRY(
         blv_inner_solve(run, &s->inner, blv_lower_gradient, &g, 0.02 * blv_vec_norm(p->gy), s->z));
     if (s->y_auto)
-        s->step_y = 1.0 / (s->L_f + auto_penalty * s->inner.L);
+        s->step_y = 1.0 / (s->L_f + s->penalty * s->inner.L);
     BLV_TRY(blv_oracle_lower(run, b.g, x, s->z, NULL, p->gx_z, p->gy_z));
     blv_vec_combine(p->gx_y, 1.0, p->gx_y, -1.0, p->gx_z);
     double fx_gx, fy_gy, gx_gx, gy_gy, x_norm;
@@ -89,7 +98,8 @@ static blv_flow bome_step(blv_run *run, void *state) {
         run, BLV_SCALARS(BLV_NORM(&m->gy_norm, p->gy_z), BLV_DOT(&fx_gx, s->d, p->gx_y),
                          BLV_DOT(&fy_gy, p->fy, p->gy), BLV_DOT(&gx_gx, p->gx_y, p->gx_y),
                          BLV_DOT(&gy_gy, p->gy, p->gy))));
-    double product = fx_gx + fy_gy, square = gx_gx + gy_gy;
+    double of_x = s->x_auto && s->y_auto ? s->step_x / s->step_y : 1.0;
+    double product = of_x * fx_gx + fy_gy, square = of_x * gx_gx + gy_gy;
     s->lambda = square > 0.0 ? fmax(0.0, (s->eta * square - product) / square) : 0.0;
     blv_vec_combine(s->d, 1.0, s->d, s->lambda, p->gx_y);
     blv_vec_combine(p->fy, 1.0, p->fy, s->lambda, p->gy); /* jumps about: no r_norm to stop by */
@@ -97,7 +107,7 @@ static blv_flow bome_step(blv_run *run, void *state) {
     m->step_y = s->step_y;
     m->step_x = s->step_x;
     if (s->x_auto) /* no guard against turns: lambda makes d turn as a matter of course */
-        m->step_x = fmin(s->step_x, 0.5 * (1.0 + x_norm) / m->d_norm);
+        m->step_x = fmin(s->step_x, 0.5 * (s->unit + x_norm) / m->d_norm);
     BLV_TRY(blv_move(run, y, s->step_y, p->fy));
     return blv_move(run, x, m->step_x, s->d);
 }
@@ -105,9 +115,9 @@ static blv_flow bome_step(blv_run *run, void *state) {
 #define FIELD(name) offsetof(bome, name)
 
 static const blv_param params[] = {
-    BLV_POSITIVE_AUTO(
-        "eta", eta,
-        "weight of the barrier: phi = eta |grad q|^2; auto: 15, and 0.5 where step_y is given"),
+    BLV_POSITIVE_AUTO("eta", eta,
+                      "weight of the barrier: phi = eta |grad q|^2; auto: 15 L_f/mu, and 0.5 where "
+                      "step_y is given"),
     BLV_POSITIVE_AUTO("step_x", step_x, "x-step"),
     BLV_POSITIVE_AUTO("step_y", step_y, "y-step; the bias of the result is of its order"),
     BLV_POSITIVE_AUTO(

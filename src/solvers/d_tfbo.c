@@ -7,9 +7,12 @@
  * with r = H v - fy, d = fx - J v. y and v are warm, beta and gamma start again in every iteration.
  * fy is computed once an iteration, and the gradient that fails the test is the one of the step.
  * "Tuning-free bilevel optimization: new algorithms and convergence analysis", Algorithm 1; the
- * eta's are those of its Remark 1. Its accuracy is set by T: |gy|^2 and |r|^2 stay near c/T. */
+ * eta's are those of its Remark 1. Its accuracy is set by T: |gy|^2 and |r|^2 stay near c/T.
+ *
+ * Ours: scale = auto, see s-tfbo; the loops then end at c_y/T G^2 and c_v/T R^2. */
 #include "blocks/param_rows.h"
 #include "blocks/steps.h"
+#include "blocks/tuning_free_units.h"
 #include "core/workspace.h"
 #include "solvers/builtin_solvers.h"
 
@@ -18,8 +21,9 @@
 typedef struct d_tfbo {
     double alpha0, beta0, gamma0, eta_x, eta_y, eta_v, c_y, c_v;
     int64_t T, n_y, n_v, cap;
-    int inner;
-    double tol_y, tol_v; /* on squared norms */
+    int inner, scale;
+    double tol_y, tol_v; /* on squared norms, in units */
+    blv_tuning_free_units unit;
     blv_hypergradient_terms at;
     blv_vec *v;
     double alpha, steps_y, steps_v;
@@ -40,7 +44,11 @@ static blv_error d_tfbo_open(blv_run *run, void *state) {
     s->tol_y = s->c_y / (double)s->T;
     s->tol_v = s->c_v / (double)s->T;
     s->alpha = s->alpha0;
-    return BLV_OK;
+    return blv_tuning_free_open(run, s->scale, &s->unit);
+}
+
+static blv_flow d_tfbo_prepare(blv_run *run, void *state) {
+    return blv_tuning_free_prepare(run, &((d_tfbo *)state)->unit);
 }
 
 /* Whether an inner loop that has taken `taken` steps continues. */
@@ -66,10 +74,10 @@ static blv_flow solve_y(blv_run *run, d_tfbo *s, blv_metrics *m) {
         BLV_TRY(
             blv_oracle_lower(run, blv_sampler_next(s->at.g_batches), x, y, NULL, NULL, s->at.gy));
         BLV_TRY(blv_run_reduce(run, BLV_SCALARS(BLV_NORM(&m->gy_norm, s->at.gy))));
-        if (!goes_on(run, s, p, s->n_y, m->gy_norm, s->tol_y))
+        if (!goes_on(run, s, p, s->n_y, m->gy_norm / s->unit.gy, s->tol_y))
             return BLV_GO;
-        beta = hypot(beta, m->gy_norm);
-        m->step_y = s->eta_y / beta;
+        beta = hypot(beta, m->gy_norm / s->unit.gy);
+        m->step_y = s->unit.step_y * s->eta_y / beta;
         BLV_TRY(blv_move(run, y, m->step_y, s->at.gy));
     }
 }
@@ -84,10 +92,10 @@ static blv_flow solve_v(blv_run *run, d_tfbo *s, blv_metrics *m) {
         BLV_TRY(blv_oracle_hvp(run, blv_sampler_next(s->at.g_batches), x, y, s->v, s->at.hv));
         blv_vec_combine(r, 1.0, s->at.hv, -1.0, s->at.fy);
         BLV_TRY(blv_run_reduce(run, BLV_SCALARS(BLV_NORM(&m->r_norm, r))));
-        if (!goes_on(run, s, q, s->n_v, m->r_norm, s->tol_v))
+        if (!goes_on(run, s, q, s->n_v, m->r_norm / s->unit.r, s->tol_v))
             return BLV_GO;
-        gamma = hypot(gamma, m->r_norm);
-        m->step_v = s->eta_v / gamma;
+        gamma = hypot(gamma, m->r_norm / s->unit.r);
+        m->step_v = s->unit.step_v * s->eta_v / gamma;
         BLV_TRY(blv_move(run, s->v, m->step_v, r));
     }
 }
@@ -104,8 +112,8 @@ static blv_flow d_tfbo_step(blv_run *run, void *state) {
     BLV_TRY(blv_oracle_cross(run, blv_sampler_next(s->at.g_batches), x, y, s->v, s->at.jv));
     blv_vec_combine(d, 1.0, s->at.fx, -1.0, s->at.jv);
     BLV_TRY(blv_run_reduce(run, BLV_SCALARS(BLV_NORM(&m->d_norm, d))));
-    double alpha = hypot(s->alpha, m->d_norm);
-    m->step_x = s->eta_x / alpha;
+    double alpha = hypot(s->alpha, m->d_norm / s->unit.d);
+    m->step_x = s->unit.step_x * s->eta_x / alpha;
     BLV_TRY(blv_move(run, x, m->step_x, d));
     s->alpha = alpha;
     return BLV_GO;
@@ -129,6 +137,8 @@ static const blv_param params[] = {
              "loops end by tolerance, or after n_y and n_v steps"),
     BLV_COUNT("n_y", n_y, "10", "y-steps with inner = fixed"),
     BLV_COUNT("n_v", n_v, "10", "v-steps with inner = fixed"),
+    BLV_WORD("scale", scale, "off", "off|auto",
+             "auto: measure the units of y, v and x at the start and divide them out (ours)"),
     BLV_COUNT("cap", cap, "10000", "most steps of one loop, noted if met"),
     BLV_LAST_PARAM,
 };
@@ -146,5 +156,6 @@ const blv_solver blv_solver_d_tfbo = {
     .state_size = sizeof(d_tfbo),
     .params = params,
     .open = d_tfbo_open,
+    .prepare = d_tfbo_prepare,
     .step = d_tfbo_step,
 };

@@ -21,6 +21,7 @@ typedef struct exact {
     double first;               /* |grad Phi| at the start */
     blv_vec *gradient, *projected;
     double phi_trial, gy_norm, r_norm;
+    double tight; /* not 0: a solve has reached the limit of the precision before */
     double phi;
     blv_flow trouble; /* why the last evaluation gave no value; BLV_GO: it did */
     blv_run *run;
@@ -39,6 +40,12 @@ static int phi_and_gradient(void *context, const blv_vec *x, double *value, blv_
     blv_flow flow = blv_implicit_gradient(s->implicit, x, s->y_trial, s->v_trial, s->solve_tol,
                                           gradient, &solved);
     s->trouble = flow;
+    if (flow == BLV_GO && s->solve_tol == 0.0 && s->products < 0 && s->tight != 0.0 &&
+        !solved.tight) {
+        blv_run_note(s->run, "the lower level could not be solved at a trial point: the step was "
+                             "shortened");
+        return 1;
+    }
     if (flow == BLV_RETRY || flow == BLV_NONFINITE || flow == BLV_NO_INVERSE) {
         blv_run_note(s->run, "Phi could not be computed at a trial point: the step was shortened");
         return 1;
@@ -48,6 +55,7 @@ static int phi_and_gradient(void *context, const blv_vec *x, double *value, blv_
     s->phi_trial = *value = solved.phi;
     s->gy_norm = solved.gy_norm;
     s->r_norm = solved.r_norm;
+    s->tight = solved.tight ? 1.0 : s->tight;
     return 0;
 }
 
@@ -76,7 +84,8 @@ static blv_error exact_open(blv_run *run, void *state) {
     BLV_CHECK(blv_state_vec(run, "v trial", BLV_LEVEL_Y, &s->v_trial));
     BLV_CHECK(blv_state_scalar(run, "phi_estimate", &s->phi));
     BLV_CHECK(blv_state_hiddens(run, "phi trial", &s->phi_trial, "gy trial", &s->gy_norm, "r trial",
-                                &s->r_norm, "|grad Phi| at the start", &s->first, NULL));
+                                &s->r_norm, "|grad Phi| at the start", &s->first, "tight",
+                                &s->tight, NULL));
     BLV_CHECK(blv_scratch_vecs(run, BLV_LEVEL_X, &s->gradient, &s->projected, NULL));
     BLV_CHECK(blv_run_implicit(run, &s->implicit));
     if (s->products > 0)

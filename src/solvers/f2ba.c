@@ -35,6 +35,7 @@ static blv_flow f2ba_prepare(blv_run *run, void *state) {
     f2ba *s = state;
     BLV_TRY(blv_penalized_prepare(run, &s->inner));
     blv_penalized_start(run, &s->inner);
+    s->guard.unit = blv_move_unit(&s->inner.constants);
     if (isnan(s->step_x))
         s->step_x = blv_covering_step(s->inner.constants.L_phi, blv_inner_covered(&s->inner.lower));
     return BLV_GO;

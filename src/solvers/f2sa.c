@@ -37,6 +37,8 @@ static blv_error f2sa_open(blv_run *run, void *state) {
     s->y_auto = isnan(s->step_y);
     s->z_auto = isnan(s->step_z);
     bool estimate = isnan(s->step_x) || s->y_auto || s->z_auto;
+    if (isnan(s->lambda0) && !estimate)
+        s->lambda0 = 100.0;
     BLV_CHECK(blv_state_iterate(run, "z", BLV_LEVEL_Y, &s->z));
     BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, &s->G));
     BLV_CHECK(blv_penalty_open(run, &s->at));
@@ -46,6 +48,7 @@ static blv_error f2sa_open(blv_run *run, void *state) {
     BLV_CHECK(blv_state_scalars(run, "L_f", &s->L_f, "L", &s->L, "lambda", &s->lambda,
                                 "auto_step_x", &s->step_x, "auto_step_y", &s->step_y, "auto_step_z",
                                 &s->step_z, NULL));
+    BLV_CHECK(blv_state_hidden(run, "first penalty", &s->lambda0));
     return estimate ? blv_constants_open(run, &s->work) : BLV_OK;
 }
 
@@ -63,9 +66,10 @@ static blv_flow f2sa_prepare(blv_run *run, void *state) {
     if (!s->work)
         return BLV_GO;
     blv_constants c;
-    BLV_TRY(blv_constants_penalized(run, s->work, &s->at, s->lambda0, false, &c));
+    BLV_TRY(blv_constants_penalized(run, s->work, &s->at, &s->lambda0, 100.0, false, &c));
     s->L_f = c.L_f;
     s->L = c.L;
+    s->guard.unit = blv_move_unit(&c);
     set_steps(s);
     double mu = fmax(c.mu_f, 0.0) + s->lambda0 * c.mu;
     if (isnan(s->step_x))
@@ -113,7 +117,9 @@ static blv_flow f2sa_step(blv_run *run, void *state) {
 #define FIELD(name) offsetof(f2sa, name)
 
 static const blv_param params[] = {
-    BLV_POSITIVE("lambda0", lambda0, "100", "first penalty; it grows as (t+1)^(1/7)"),
+    BLV_POSITIVE_AUTO("lambda0", lambda0,
+                      "first penalty; it grows as (t+1)^(1/7); auto: 100 L_f/mu, and 100 where all "
+                      "steps are given"),
     BLV_POSITIVE_AUTO("step_x", step_x, "first x-step"),
     BLV_POSITIVE_AUTO("step_y", step_y, "first y-step"),
     BLV_POSITIVE_AUTO("step_z", step_z, "first z-step"),

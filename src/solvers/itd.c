@@ -101,7 +101,8 @@ static blv_flow forward(blv_run *run, itd *s, blv_metrics *m) {
         const blv_batch *batch = blv_sampler_next(s->at.g_batches);
         BLV_TRY(blv_oracle_lower(run, batch, x, y, NULL, NULL, gy));
         BLV_TRY(blv_steps_measure(run, &s->steps, &(const blv_directions){.gy = gy}));
-        m->step_y = blv_steps_y(&s->steps, 1.0, batch, gy, m->gy_norm);
+        m->step_y =
+            blv_steps_y(&s->steps, blv_steps_decay(run, &s->steps, batch), batch, gy, m->gy_norm);
         blv_trajectory_keep(s->points, t, y, batch, m->step_y);
         if (momentum == 0.0) {
             BLV_TRY(blv_move(run, y, m->step_y, gy));
@@ -146,7 +147,8 @@ static blv_flow itd_step(blv_run *run, void *state) {
     BLV_TRY(blv_oracle_upper(run, bf, x, blv_run_y(run), NULL, s->at.fx, s->at.fy));
     BLV_TRY(backward(run, s, d, s->at.fy));
     BLV_TRY(blv_steps_measure(run, &s->steps, &(const blv_directions){.d = d}));
-    m->step_x = blv_steps_x(&s->steps, 1.0, bg ? bg : bf, d, m->d_norm);
+    const blv_batch *noise = bg ? bg : bf;
+    m->step_x = blv_steps_x(&s->steps, blv_steps_decay(run, &s->steps, noise), noise, d, m->d_norm);
     BLV_TRY(blv_move(run, x, m->step_x, d));
     choose_length(s);
     return BLV_GO;

@@ -100,7 +100,7 @@ static blv_flow mgbio_step(blv_run *run, void *state) {
     BLV_TRY(solve(run, s, bg, &m->r_norm));
     BLV_TRY(blv_oracle_all(run, bg, x, y, s->out.v, p->gy, NULL, p->jv));
     blv_vec_combine(w, 1.0, p->fx, -1.0, p->jv);
-    const blv_pair pair = {x, w, p->gy, s->out.v, p->jv, NULL};
+    const blv_pair pair = {x, w, p->gy, s->out.v, p->jv, NULL, NULL};
     BLV_TRY(blv_pair_guard_steps(run, &s->guard, &s->steps, s->eta, bg ? bg : bf, &pair));
 
     double gamma = m->step_x / s->eta, mapping;

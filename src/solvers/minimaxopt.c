@@ -64,6 +64,7 @@ static blv_error open_side(blv_run *run, const minimaxopt *s, const char *name, 
 static blv_error open_automatic(blv_run *run, minimaxopt *s) {
     BLV_CHECK(blv_guard_open(run, "Gx before", BLV_LEVEL_X, &s->guard));
     BLV_CHECK(blv_curvature_open(run, "r", BLV_LEVEL_Y, &s->of_r));
+    BLV_CHECK(blv_state_hidden(run, "first penalty", &s->alpha0));
     BLV_CHECK(blv_state_scalars(run, "x_moved", &s->x_moved, "L_f", &s->L_f, "mu_f", &s->mu_f, "L",
                                 &s->L, "mu", &s->mu, "L_phi", &s->L_phi, NULL));
     return blv_constants_open(run, &s->work);
@@ -73,6 +74,8 @@ static blv_error minimaxopt_open(blv_run *run, void *state) {
     minimaxopt *s = state;
     s->automatic = isnan(s->eta0) && s->optimizer == MOMENTUM;
     s->falls = !isnan(s->eta0);
+    if (isnan(s->alpha0) && !s->automatic)
+        s->alpha0 = 1.0;
     s->scale_x = 1.0;
     if (isnan(s->momentum))
         s->momentum = s->optimizer == ADAM ? 0.9 : 0.0;
@@ -95,8 +98,11 @@ static blv_flow minimaxopt_prepare(blv_run *run, void *state) {
     if (!s->work)
         return BLV_GO;
     blv_constants c;
-    double last = s->alpha0 * pow(s->tau, (double)(s->stages - 1));
-    BLV_TRY(blv_constants_penalized(run, s->work, &s->at, last, false, &c));
+    double growth = pow(s->tau, (double)(s->stages - 1)), last = s->alpha0 * growth;
+    BLV_TRY(blv_constants_penalized(run, s->work, &s->at, &last, growth, false, &c));
+    if (isnan(s->alpha0))
+        s->alpha0 = c.lambda_unit;
+    s->guard.unit = blv_move_unit(&c);
     s->L_f = c.L_f;
     s->mu_f = fmax(c.mu_f, 0.0);
     s->L = c.L;
@@ -223,7 +229,9 @@ static blv_flow minimaxopt_step(blv_run *run, void *state) {
 #define FIELD(name) offsetof(minimaxopt, name)
 
 static const blv_param params[] = {
-    BLV_POSITIVE("alpha0", alpha0, "1", "penalty of the first stage"),
+    BLV_POSITIVE_AUTO("alpha0", alpha0,
+                      "penalty of the first stage; auto: L_f/mu, and 1 where eta0 is given or "
+                      "optimizer = adam"),
     {"tau", BLV_REAL, FIELD(tau), "1.5", 1, 1e6, NULL, "factor of the penalty from stage to stage"},
     BLV_COUNT("stages", stages, "20", "stages; the last one does not end"),
     BLV_COUNT("steps", steps, "100", "iterations of a stage"),

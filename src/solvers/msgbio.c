@@ -196,7 +196,7 @@ static blv_flow msgbio_step(blv_run *run, void *state) {
     BLV_TRY(blv_hessian_average_solve(run, &s->curvature, bg, s->h_now, v, &m->r_norm));
     BLV_TRY(blv_hessian_average_cross(run, &s->curvature, v, s->at.jv));
     blv_vec_combine(w, 1.0, s->u_now, -1.0, s->at.jv);
-    const blv_pair pair = {x, w, s->s_now, v, s->at.jv, NULL};
+    const blv_pair pair = {x, w, s->s_now, v, s->at.jv, NULL, NULL};
     BLV_TRY(blv_pair_guard_steps(run, &s->guard, &s->steps, eta, bg ? bg : bf, &pair));
 
     double gamma = m->step_x / eta, mapping;

@@ -10,11 +10,14 @@
  * auto (ours): step_z = 1/L, step_y = 1/(L_f + gamma L), and step_x = 1/(2 L_x), where L_x is the
  * curvature of f + gamma (g - min g) in x with y held: y follows only slowly, so that what x feels
  * is this. L is raised when the steps of z meet more. One batch of f and one of g serve the whole
- * iteration. */
+ * iteration. On batches, automatic y and z take one step each, of the same length but for gamma, at
+ * the old point: what is noise in both cancels in gx(x,y) - gx(x,z), where it is multiplied by
+ * gamma; and all steps decay as (1 + t/hold)^-1/2. */
 #include "blocks/constants.h"
 #include "blocks/guard.h"
 #include "blocks/inner.h"
 #include "blocks/param_rows.h"
+#include "blocks/schedule.h"
 #include "core/workspace.h"
 #include "solvers/builtin_solvers.h"
 
@@ -29,7 +32,7 @@ typedef struct pbgd {
     blv_agd agd;
     blv_vec *z, *G;
     bool y_auto, z_auto;
-    double L_f, L;
+    double L_f, L, hold;
 } pbgd;
 
 static blv_error pbgd_open(blv_run *run, void *state) {
@@ -37,6 +40,8 @@ static blv_error pbgd_open(blv_run *run, void *state) {
     s->y_auto = isnan(s->step_y);
     s->z_auto = isnan(s->step_z);
     bool estimate = isnan(s->step_x) || s->y_auto || s->z_auto;
+    if (isnan(s->gamma) && !estimate)
+        s->gamma = 30.0;
     BLV_CHECK(blv_state_iterate(run, "z", BLV_LEVEL_Y, &s->z));
     BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, &s->G));
     BLV_CHECK(blv_penalty_open(run, &s->at));
@@ -46,6 +51,8 @@ static blv_error pbgd_open(blv_run *run, void *state) {
         BLV_CHECK(blv_guard_open(run, "G before", BLV_LEVEL_X, &s->guard));
     BLV_CHECK(blv_state_scalars(run, "auto_step_x", &s->step_x, "auto_step_y", &s->step_y,
                                 "auto_step_z", &s->step_z, NULL));
+    s->hold = 1.0;
+    BLV_CHECK(blv_state_hiddens(run, "penalty", &s->gamma, "hold", &s->hold, NULL));
     return estimate ? blv_constants_open(run, &s->work) : BLV_OK;
 }
 
@@ -62,12 +69,14 @@ static blv_flow pbgd_prepare(blv_run *run, void *state) {
     if (!s->work)
         return BLV_GO;
     blv_constants c;
-    BLV_TRY(blv_constants_penalized(run, s->work, &s->at, s->gamma, true, &c));
+    BLV_TRY(blv_constants_penalized(run, s->work, &s->at, &s->gamma, 30.0, true, &c));
     s->L_f = c.L_f;
     s->L = c.L;
+    s->guard.unit = blv_move_unit(&c);
     set_steps(s);
     if (isnan(s->step_x))
         s->step_x = 0.5 / (c.doubt * fmax(c.L_x, c.L_phi));
+    s->hold = fmin(3.0 / (s->step_x * c.L_phi), 3000.0);
     return BLV_GO;
 }
 
@@ -89,20 +98,27 @@ static blv_flow pbgd_step(blv_run *run, void *state) {
     blv_penalty_look look;
     blv_batches b = blv_penalty_draw(p);
 
-    BLV_TRY(move_z(run, s, b.g));
+    const bool alike = b.g && s->z_auto && s->y_auto;
+    const double decay = alike ? blv_decay_after(s->hold, blv_run_iteration(run), 0.5) : 1.0;
+    if (!alike)
+        BLV_TRY(move_z(run, s, b.g));
     BLV_TRY(blv_penalty_direction(run, p, b, s->gamma, x, y, s->z, false, s->G, &s->guard, &look));
     blv_penalty_report(m, &look);
     m->d_norm = look.G_norm;
-    m->step_y = s->step_y;
-    m->step_x = blv_guard_step(&s->guard, &s->step_x, 1.0, look.batch, s->G, look.G_norm);
-    BLV_TRY(blv_move(run, y, s->step_y, p->fy));
+    m->step_y = s->step_y * decay;
+    m->step_x = blv_guard_step(&s->guard, &s->step_x, decay, look.batch, s->G, look.G_norm);
+    if (alike)
+        BLV_TRY(blv_move(run, s->z, s->gamma * m->step_y, p->gy_z));
+    BLV_TRY(blv_move(run, y, m->step_y, p->fy));
     return blv_move(run, x, m->step_x, s->G);
 }
 
 #define FIELD(name) offsetof(pbgd, name)
 
 static const blv_param params[] = {
-    BLV_POSITIVE("gamma", gamma, "30", "penalty; the bias of the result is of order 1/gamma"),
+    BLV_POSITIVE_AUTO("gamma", gamma,
+                      "penalty; the bias of the result is of order 1/gamma; auto: 30 L_f/mu, and "
+                      "30 where all steps are given"),
     BLV_POSITIVE_AUTO("step_x", step_x, "x-step"),
     BLV_POSITIVE_AUTO("step_y", step_y, "y-step"),
     BLV_POSITIVE_AUTO("step_z", step_z, "step of the auxiliary point; auto: 1/L"),

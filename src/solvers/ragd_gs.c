@@ -64,7 +64,7 @@ static blv_flow ragd_gs_prepare(blv_run *run, void *state) {
     ragd_gs *s = state;
     BLV_TRY(blv_penalized_prepare(run, &s->inner));
     blv_penalized_start(run, &s->inner);
-    blv_momentum_set(&s->outer, s->inner.constants.L_phi);
+    blv_momentum_set(&s->outer, &s->inner.constants);
     if (s->xk)
         blv_vec_copy(s->xk, blv_run_x(run));
     if (s->Hc_auto)

@@ -53,7 +53,7 @@ static blv_flow rahgd_prepare(blv_run *run, void *state) {
         return BLV_GO;
     BLV_TRY(blv_constants_estimate(run, s->work, &c));
     blv_inner_set(&s->inner, c.L, c.mu);
-    blv_momentum_set(&s->outer, c.L_phi);
+    blv_momentum_set(&s->outer, &c);
     return BLV_GO;
 }
 

@@ -10,11 +10,17 @@
  * all three at the same old point. "Tuning-free bilevel optimization: new algorithms and
  * convergence analysis", Algorithm 2; the eta's are those of its Remark 2.
  *
- * Ours: scale = auto sets the eta's to the distances that y, v and x have to go, as tight solves at
- * the start show them. Sums of gradient norms do not forget: on a badly scaled problem the first
- * large gradients shrink all later steps, and a run with eta = 1 hardly moves. */
+ * Ours: scale = auto. gy, r and d have different units, so max(beta, gamma) depends on them, and a
+ * run with eta = 1 hardly moves where the first gradients are large. So they are divided by what
+ * tight solves at the start show them to be, G = L |y - y*|, R = L |v - v*| and D = |d|, before
+ * they enter the sums, which then are pure numbers; and the steps are multiplied by the distances
+ * to go:
+ *
+ *   y -= eta_y |y - y*|/(beta G) gy;   v -= eta_v |v - v*|/(phi R) r
+ *   x = P_X(x - eta_x (|d|/L_phi)/(alpha phi D) d) */
 #include "blocks/param_rows.h"
 #include "blocks/steps.h"
+#include "blocks/tuning_free_units.h"
 #include "core/workspace.h"
 #include "solvers/builtin_solvers.h"
 
@@ -23,10 +29,10 @@
 typedef struct s_tfbo {
     double alpha0, beta0, gamma0, eta_x, eta_y, eta_v;
     int scale;
-    blv_constants_work *constants;
     blv_hypergradient_terms at;
     blv_vec *v;
     double alpha, beta, gamma;
+    blv_tuning_free_units unit;
     double first_step_x, last_d_norm, largest_d_norm; /* to notice steps that have collapsed */
 } s_tfbo;
 
@@ -36,32 +42,16 @@ static blv_error s_tfbo_open(blv_run *run, void *state) {
     BLV_CHECK(blv_hypergradient_terms_open(run, &s->at));
     BLV_CHECK(
         blv_state_scalars(run, "alpha", &s->alpha, "beta", &s->beta, "gamma", &s->gamma, NULL));
-    BLV_CHECK(blv_state_hiddens(run, "eta_x", &s->eta_x, "eta_y", &s->eta_y, "eta_v", &s->eta_v,
-                                "first step_x", &s->first_step_x, "last |d|", &s->last_d_norm,
+    BLV_CHECK(blv_state_hiddens(run, "first step_x", &s->first_step_x, "last |d|", &s->last_d_norm,
                                 "largest |d|", &s->largest_d_norm, NULL));
     s->alpha = s->alpha0;
     s->beta = s->beta0;
     s->gamma = s->gamma0;
-    return s->scale ? blv_constants_open(run, &s->constants) : BLV_OK;
-}
-
-static double positive_or_one(double reach) {
-    return reach > 0.0 ? reach : 1.0;
+    return blv_tuning_free_open(run, s->scale, &s->unit);
 }
 
 static blv_flow s_tfbo_prepare(blv_run *run, void *state) {
-    s_tfbo *s = state;
-    if (!s->scale)
-        return BLV_GO;
-    blv_constants c;
-    BLV_TRY(blv_constants_estimate(run, s->constants, &c));
-    s->eta_y *= positive_or_one(c.reach_y);
-    s->eta_v *= positive_or_one(c.reach_v);
-    s->eta_x *=
-        positive_or_one(c.reach_x) * fmax(positive_or_one(c.reach_y), positive_or_one(c.reach_v));
-    blv_run_note(run, "scale = auto chose eta_x = %.4g, eta_y = %.4g, eta_v = %.4g", s->eta_x,
-                 s->eta_y, s->eta_v);
-    return BLV_GO;
+    return blv_tuning_free_prepare(run, &((s_tfbo *)state)->unit);
 }
 
 static const char collapse[] =
@@ -100,9 +90,11 @@ static blv_flow s_tfbo_step(blv_run *run, void *state) {
     BLV_TRY(blv_run_reduce(run, BLV_SCALARS(BLV_NORM(&gy_norm, s->at.gy), BLV_NORM(&r_norm, r),
                                             BLV_NORM(&d_norm, d))));
 
-    double beta = hypot(s->beta, gy_norm), gamma = hypot(s->gamma, r_norm);
-    double phi = fmax(beta, gamma), alpha = hypot(s->alpha, d_norm);
-    double step_y = s->eta_y / beta, step_v = s->eta_v / phi, step_x = s->eta_x / (alpha * phi);
+    const blv_tuning_free_units *u = &s->unit;
+    double beta = hypot(s->beta, gy_norm / u->gy), gamma = hypot(s->gamma, r_norm / u->r);
+    double phi = fmax(beta, gamma), alpha = hypot(s->alpha, d_norm / u->d);
+    double step_y = u->step_y * s->eta_y / beta, step_v = u->step_v * s->eta_v / phi,
+           step_x = u->step_x * s->eta_x / (alpha * phi);
 
     *blv_run_metrics(run) = (blv_metrics){gy_norm, r_norm, d_norm, step_y, step_v, step_x};
     BLV_TRY(blv_move(run, y, step_y, s->at.gy));
@@ -126,7 +118,7 @@ static const blv_param params[] = {
     BLV_POSITIVE("eta_y", eta_y, "1", "factor of the y-step"),
     BLV_POSITIVE("eta_v", eta_v, "1", "factor of the v-step"),
     BLV_WORD("scale", scale, "off", "off|auto",
-             "auto: multiply the eta's by the distances to go, measured at the start (ours)"),
+             "auto: measure the units of y, v and x at the start and divide them out (ours)"),
     BLV_LAST_PARAM,
 };
 

@@ -23,14 +23,14 @@ typedef struct saba {
     blv_steps steps;
     blv_pair_guard guard;
     blv_saga f, g;
-    blv_vec *v, *fx, *fy, *gy, *hv, *jv;
+    blv_vec *v, *fx, *fy, *gy, *hv, *r, *jv;
 } saba;
 
 static blv_error saba_open(blv_run *run, void *state) {
     saba *s = state;
     BLV_CHECK(blv_state_iterate(run, "v", BLV_LEVEL_Y, &s->v));
     BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, &s->fx));
-    BLV_CHECK(blv_scratch_vecs(run, BLV_LEVEL_Y, &s->fy, &s->gy, &s->hv, NULL));
+    BLV_CHECK(blv_scratch_vecs(run, BLV_LEVEL_Y, &s->fy, &s->gy, &s->hv, &s->r, NULL));
     BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, &s->jv));
     BLV_CHECK(blv_saga_open(run, "f batch", BLV_LEVEL_X, 2,
                             (const blv_level[]){[FX] = BLV_LEVEL_X, [FY] = BLV_LEVEL_Y}, &s->f));
@@ -78,7 +78,7 @@ static blv_flow saba_prepare(blv_run *run, void *state) {
 
 static blv_flow saba_step(blv_run *run, void *state) {
     saba *s = state;
-    blv_vec *x = blv_run_x(run), *y = blv_run_y(run), *r = s->hv, *d = s->fx;
+    blv_vec *x = blv_run_x(run), *y = blv_run_y(run), *r = s->r, *d = s->fx;
     blv_metrics *m = blv_run_metrics(run);
     const blv_batch *bf = blv_sampler_next(s->f.batches), *bg = blv_sampler_next(s->g.batches);
 
@@ -91,7 +91,7 @@ static blv_flow saba_step(blv_run *run, void *state) {
     blv_saga_visit(&s->g, JV, bg, s->jv);
     blv_vec_combine(r, 1.0, s->hv, -1.0, s->fy);
     blv_vec_combine(d, 1.0, s->fx, -1.0, s->jv);
-    const blv_pair pair = {x, d, s->gy, s->v, s->jv, r};
+    const blv_pair pair = {x, d, s->gy, s->v, s->jv, r, s->hv};
     BLV_TRY(blv_pair_guard_steps(run, &s->guard, &s->steps, 1.0, bg ? bg : bf, &pair));
     m->step_v = blv_steps_v(&s->steps, 1.0, bg, r, m->r_norm);
     blv_pair_guard_moved(&s->guard, m->step_x * m->d_norm, m->step_y * m->gy_norm);

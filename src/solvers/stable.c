@@ -76,8 +76,10 @@ static blv_flow stable_step(blv_run *run, void *state) {
     BLV_TRY(blv_hessian_average_solve(run, &s->curvature, bg, p->fy, s->v, &m->r_norm));
     BLV_TRY(blv_hessian_average_cross(run, &s->curvature, s->v, p->jv));
     blv_vec_combine(d, 1.0, p->fx, -1.0, p->jv);
-    const blv_pair pair = {x, d, p->gy, s->v, p->jv, NULL};
-    BLV_TRY(blv_pair_guard_steps(run, &s->guard, &s->steps, 1.0, bg ? bg : bf, &pair));
+    const blv_pair pair = {x, d, p->gy, s->v, p->jv, NULL, NULL};
+    const blv_batch *noise = bg ? bg : bf;
+    const double decay = blv_steps_decay(run, &s->steps, noise);
+    BLV_TRY(blv_pair_guard_steps(run, &s->guard, &s->steps, decay, noise, &pair));
 
     blv_vec_copy(s->x_now, x);
     blv_vec_copy(s->y_now, y);

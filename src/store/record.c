@@ -204,11 +204,14 @@ json_t *blv_record_json(const blv_field *table, const void *record) {
     return object;
 }
 
-char *blv_record_text(const blv_field *table, const void *record) {
-    json_t *object = blv_record_json(table, record);
-    char *text = object ? json_dumps(object, JSON_REAL_PRECISION(17)) : NULL;
-    json_decref(object);
+char *blv_json_text(json_t *value, size_t flags) {
+    char *text = value ? json_dumps(value, flags) : NULL;
+    json_decref(value);
     return text;
+}
+
+char *blv_record_text(const blv_field *table, const void *record) {
+    return blv_json_text(blv_record_json(table, record), JSON_REAL_PRECISION(17));
 }
 
 const blv_field *blv_field_find(const blv_field *table, const char *name) {

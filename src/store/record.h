@@ -96,7 +96,10 @@ json_t *blv_json_string(const char *text);
 json_t *blv_json_real(double value);
 /* The path from the root folder on, to be freed; NULL: memory is short. */
 char *blv_path_absolute(const char *path);
-/* The text of a record as JSON, to be freed; NULL where memory is short. */
+/* The text of a value, which is released, with the flags of json_dumps; to be freed. NULL where
+ * memory is short, or where value is NULL. */
+char *blv_json_text(json_t *value, size_t flags);
+/* That of a record. */
 char *blv_record_text(const blv_field *table, const void *record);
 
 /* ---- From JSON ---- */
@@ -149,6 +152,8 @@ blv_error blv_values_add_int(blv_values *values, const char *name, int64_t value
 blv_error blv_values_set(blv_values *values, const char *name, const blv_value *value);
 /* Sets all of `from`. */
 blv_error blv_values_update(blv_values *values, const blv_values *from);
+/* Sets those of `from` that are not there. */
+blv_error blv_values_complete(blv_values *values, const blv_values *from);
 blv_error blv_values_copy(blv_values *to, const blv_values *from);
 const blv_value *blv_values_find(const blv_values *values, const char *name);
 bool blv_value_equal(const blv_value *a, const blv_value *b);    /* NULL is allowed */

@@ -64,9 +64,7 @@ blv_error blv_store_take(blv_store *store, void *own, size_t size, const void *g
 /* ---- Statements ---- */
 
 static int bind_values(sqlite3_stmt *statement, int at, const blv_values *values) {
-    json_t *object = blv_values_json(values);
-    char *text = object ? json_dumps(object, 0) : NULL;
-    json_decref(object);
+    char *text = blv_json_text(blv_values_json(values), 0);
     return text ? sqlite3_bind_text(statement, at, text, -1, free) : SQLITE_NOMEM;
 }
 

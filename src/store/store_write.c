@@ -18,18 +18,12 @@ static const double seconds_between_rows = 1.0; /* written together */
 
 /* ---- Runs ---- */
 
-static char *command_text(const blv_run_info *info) {
-    const blv_field fields[] = {BLV_FIELD_ARRAY(blv_run_info, command, command_count, TEXTS), {0}};
-    json_t *words = blv_field_json(fields, info);
-    char *text = words ? json_dumps(words, 0) : NULL;
-    json_decref(words);
-    return text;
-}
-
 static blv_error insert_run(blv_store *store, const blv_run_info *r) {
     const blv_process self = blv_process_self();
     char fingerprint[24] = "";
-    char *command = command_text(r);
+    static const blv_field command_field =
+        BLV_FIELD_ARRAY(blv_run_info, command, command_count, TEXTS);
+    char *command = blv_json_text(blv_field_json(&command_field, r), 0);
     if (!command)
         return blv_store_no_memory(store);
     snprintf(fingerprint, sizeof fingerprint, "%016" PRIx64, r->fingerprint);

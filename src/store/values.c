@@ -119,6 +119,13 @@ blv_error blv_values_update(blv_values *values, const blv_values *from) {
     return BLV_OK;
 }
 
+blv_error blv_values_complete(blv_values *values, const blv_values *from) {
+    for (size_t i = 0; i < from->count; i++)
+        if (!blv_values_find(values, from->items[i].name))
+            BLV_CHECK(blv_values_set(values, from->items[i].name, &from->items[i]));
+    return BLV_OK;
+}
+
 blv_error blv_values_copy(blv_values *to, const blv_values *from) {
     *to = (blv_values){0};
     blv_error error = blv_values_update(to, from);

@@ -42,7 +42,7 @@ for kind in uniform pairwise; do
     echo "  the labels as given          $(mean models given test_accuracy)"
     echo "  the validation rows alone    $(mean models val_alone test_accuracy)"
     echo "  the truly clean part         $(mean_of right models given test_accuracy)"
-    echo "  the rows with their weights  $(mean models weighted test_accuracy)"
+    echo "  the noise model              $(mean models noise test_accuracy)"
     echo "  the rows that are kept       $(mean models cleaned test_accuracy)"
     echo "  these and the validation rows  $(mean models cleaned_and_val test_accuracy)"
     at_least "$(mean models given test_accuracy)" "$(mean_of right models given test_accuracy)" \
@@ -52,7 +52,7 @@ for kind in uniform pairwise; do
     at_least 0.9 "$(mean truth precision)" "share of the suspects that is wrong"
     bound=$(awk -v a="$(mean models given test_accuracy)" -v kind=$kind \
         'BEGIN { a += 0.03; print kind == "pairwise" && a < 0.93 ? 0.93 : a }')
-    for model in weighted cleaned cleaned_and_val; do
+    for model in noise cleaned cleaned_and_val; do
         at_least "$bound" "$(mean models $model test_accuracy)" "test accuracy of $model"
     done
     at_least "$(mean models val_alone test_accuracy)" \

@@ -46,14 +46,14 @@ cp out cleaned
 is clean 1 kind
 is finished 1 status
 is '["bilevel clean", "noisy.csv", "--val", "val.csv", "--test", "test.csv", "--truth", "truth.csv", "--folds", "3", "--ridge", "0.001", "--seed", "4", "-o", "table.csv", "--json"]' 1 command
-is hyperclean 1 problem
+is label-noise 1 problem
 is noisy.csv 1 problem_parameters train
 is val.csv 1 problem_parameters val
 is 3 1 problem_parameters folds
 is 0.001 1 problem_parameters ridge
 is auto 1 problem_parameters threshold
-is 200 1 dim_x
-is 650 1 dim_y
+is 92 1 dim_x
+is 1950 1 dim_y
 is f32 1 precision
 is exact 1 solver
 is 0.0001 1 parameters solve_tol
@@ -65,26 +65,17 @@ is "$("$json_get" cleaned suspects) of 300 rows suspect; of 90 wrong labels $("$
 "$json_get" cleaned >expected
 field 1 result >found
 same found expected
-# the certificate: of each fold, and the mean of Phi; it agrees with the last row of its trace
-json 3 certificates '#'
-"$json_get" cleaned certificates '*' phi >phis
+# the certificate agrees with the last row of the trace, and so do the counts
 is "$("$json_get" cleaned certificate phi)" 1 phi
-json_near "$(awk '{ sum += $1 } END { printf "%.15g", sum / 3 }' phis)" 1e-12 certificate phi
-json_near "$("$json_get" cleaned certificates '*' grad_norm | sort -g | tail -1)" 0 certificate grad_norm
 run 0 runs export 1 --out one_run
-head -1 one_run.csv | grep -q '^fold,ridge,iteration,' || fail "$case_name: no folds"
-awk -F, 'NR == 1 { for (j = 1; j <= NF; j++) if ($j == "f") c = j }
-    NR > 1 { f[$1] = $c; n[$1]++ } END { for (k = 1; k <= 3; k++) print n[k], f[k] }' one_run.csv |
-    paste -d ' ' - phis >both
-awk '$1 != 6 || ($2 - $3) ^ 2 > 1e-6 * $3 ^ 2' both >differ # rows 0 to 5; y is not quite solved
-[ ! -s differ ] || fail "rows and certificates: $(cat both)"
-"$sql" .runs.db "SELECT count(*) FROM trace WHERE run = 1" >found
-echo 18 >expected
-same found expected
-# counts are those of the last rows, all folds together
-awk -F, 'NR == 1 { for (j = 1; j <= NF; j++) if ($j == "hvp") c = j }
-    NR > 1 { h[$1] = $c } END { print h[1] + h[2] + h[3] }' one_run.csv >found
-"$json_get" cleaned counts hvp >expected
+awk -F, 'NR == 1 { for (j = 1; j <= NF; j++) { if ($j == "f") f = j; if ($j == "hvp") h = j } }
+    NR > 1 { value = $f; products = $h } END { print NR - 2, products, value }' one_run.csv >last
+"$json_get" cleaned certificate phi >phi
+paste -d ' ' last phi >both
+awk '($3 - $4) ^ 2 > 1e-4 * $4 ^ 2' both >differ # y is not quite solved
+[ ! -s differ ] || fail "rows and certificate: $(cat both)"
+cut -d ' ' -f1,2 last >found
+echo "$("$json_get" cleaned iterations) $("$json_get" cleaned counts hvp)" >expected
 same found expected
 
 # ---- the images: those of the first rows of the table
@@ -134,9 +125,12 @@ grep -qF "<h3>Certificate</h3>" page.html || fail "page: no certificate"
 sed '1s/x3/height/' noisy.csv >named.csv
 sed '1s/x3/height/' val.csv >named_val.csv
 run 0 clean named.csv --val named_val.csv --folds 2 --ridge 0.001 --quiet
-attached 2 >found
+run 0 report 2 --no-plots -o page.html
+grep -q 'src="data:image/png;base64,' page.html && fail "page: images of rows that are none"
+grep -qF "Speaks against it" page.html ||
+    fail "page: nothing about the features of suspects"
 run 0 clean noisy.csv --val val.csv --folds 2 --ridge 0.001 --image none --quiet
-attached 3 >>found
+attached 3 >found
 : >expected
 same found expected
 run 0 clean named.csv --val named_val.csv --folds 2 --ridge 0.001 --image 16x4 --quiet
@@ -159,7 +153,7 @@ json 5 run
 cp out tuned
 is tune 5 kind
 is l2reg 5 problem
-is 65 5 dim_x
+is 64 5 dim_x
 is per-feature 5 problem_parameters penalty
 is "$("$json_get" tuned certificate phi)" 5 phi
 "$json_get" tuned >expected
@@ -177,21 +171,20 @@ is finished 6 status
 run 0 runs list --kind clean --json
 json 4 '#'
 run 0 runs
-out_has "hyperclean"
+out_has "label-noise"
 run 0 report 5 --no-plots -o page.html
 grep -qF "<td>one for all</td>" page.html || fail "page: no table of models"
 grep -qF "Penalties for train.csv" page.html || fail "page: title"
 if command -v gnuplot >/dev/null; then
     run 0 plot 1 -o plot.svg
-    grep -qF "exact, 3 folds" plot.svg || fail "$case_name: folds are not one curve"
     # another seed: one curve of both runs
     run 0 clean noisy.csv --val val.csv --test test.csv --truth truth.csv --folds 3 --ridge 0.001 \
         --seed 5 -o table.csv --quiet
-    run 0 plot 1 "$(newest)" --y val_accuracy --x iterations -o plot.svg
-    grep -qF "exact, 2 runs, 6 folds" plot.svg || fail "$case_name: two runs are not one curve"
+    run 0 plot 1 "$(newest)" --x iterations -o plot.svg
+    grep -qF "exact, 2 runs" plot.svg || fail "$case_name: two runs are not one curve"
     run 0 runs rm "$(newest)"
     run 0 plot 5 --term
-    run 0 plot 1 5 --y val_accuracy -o plot.svg
+    run 0 plot 1 5 -o plot.svg
 else
     echo "gnuplot is not installed: no plots"
 fi
@@ -275,7 +268,7 @@ straight "rows.csv clean.csv" "$@"
 for i in 1 2 3; do
     killed "rows.csv clean.csv" "$@"
 done
-set -- tune train.csv --val val.csv --solver s-tfbo --iters 1500 --patience 1000 --every 100 \
+set -- tune train.csv --val val.csv --solver s-tfbo --iters 1500 --every 100 \
     -o model.npz --penalties penalties.csv
 straight "model.npz penalties.csv" "$@"
 for i in 1 2 3; do

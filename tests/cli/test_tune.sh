@@ -30,10 +30,10 @@ run 0 tune train.csv --val val.csv --test test.csv -o model.npz --penalties pena
     --precision f64 --json
 err_empty
 json true kept
-json 31 penalties
+json 30 penalties
 json 150 train_rows
-[ "$(($("$json_get" out fit_rows) + $("$json_get" out stop_rows)))" -eq 900 ] ||
-    fail "fitting and stopping rows are not all validation rows"
+json 900 val_rows
+json 900 held_out_rows
 for pair in "many one" "one none"; do
     # shellcheck disable=SC2086
     set -- $pair
@@ -42,7 +42,7 @@ for pair in "many one" "one none"; do
 done
 cp out tuned.json
 [ "$(head -1 penalties.csv)" = "of,penalty" ] || fail "another header in penalties.csv"
-[ "$(sed -n '2s/,.*//p;32s/,.*//p' penalties.csv | tr '\n' ' ')" = "f0 intercept " ] ||
+[ "$(sed -n '2s/,.*//p;31s/,.*//p' penalties.csv | tr '\n' ' ')" = "f0 f29 " ] ||
     fail "penalties.csv: names"
 tail -n +2 penalties.csv | awk -F, 'NR <= 3 { used += log($2) / 3 } NR > 3 && NR <= 30 { idle += log($2) / 27 }
     END { exit !(idle > used + 1) }' || fail "useless features are not penalized more"
@@ -71,7 +71,7 @@ scores='
 awk -F, "$scores"'
     FNR > 1 { n++; for (j = 1; j <= 30; j++) g[j] += (p - ($31 == "yes")) * z[j]
         gb += p - ($31 == "yes") }
-    END { worst = gb / n + penalty[31] * b; worst = worst < 0 ? -worst : worst
+    END { worst = gb / n + 1e-6 * b; worst = worst < 0 ? -worst : worst
         for (j = 1; j <= 30; j++) { d = g[j] / n + penalty[j] * w[j]; d = d < 0 ? -d : d
             worst = d > worst ? d : worst }
         print worst; exit !(n == 150 && worst < 2e-6) }' \
@@ -101,14 +101,25 @@ out_has "accuracy"
 run 0 predict model.npz test.csv --quiet
 [ ! -s out ] || fail "--quiet wrote to stdout"
 
+# ---- the recipe on the page, for two classes
+awk '/^```python$/ { inside = 1; next } /^```/ { inside = 0 } inside' \
+    "$(dirname "$digits")/../docs/tune.md" >recipe.py
+if python3 -c 'import numpy' 2>/dev/null; then
+    python3 recipe.py >found || fail "the recipe of docs/tune.md does not run"
+    tail -n +2 answers.csv | cut -d, -f2 >expected
+    same found expected
+else
+    echo "python3 has no numpy: the recipe of docs/tune.md is not run"
+fi
+
 # ---- other penalties
 printf '%s\n' a a a >groups
 i=3
 while [ $i -lt 30 ]; do echo "the rest" >>groups && i=$((i + 1)); done
 run 0 tune train.csv --val val.csv --test test.csv --penalty groups:groups --penalties g.csv --json
-json 3 penalties
+json 2 penalties
 cut -d, -f1 g.csv | tr '\n' ' ' >found
-printf 'of a the rest intercept ' >expected
+printf 'of a the rest ' >expected
 same found expected
 json true kept
 run 0 tune train.csv --val val.csv --penalty one --penalties g.csv -o one.npz --json
@@ -118,14 +129,41 @@ json null models many
 run 0 data split "$digits" dt.csv de.csv --sizes 500,400
 run 0 tune dt.csv --test de.csv --penalty per-class --penalties g.csv -o digits.npz --val-share 0.3
 err_empty
-out_has "for stopping"
+out_has "for learning penalties"
 out_has "hardly any"
 [ "$(wc -l <g.csv)" -eq 11 ] || fail "ten classes: $(cat g.csv)"
 run 0 predict digits.npz de.csv --json
 json 400 rows
 awk -v a="$("$json_get" out accuracy)" 'BEGIN { exit !(a > 0.9) }' || fail "$case_name: accuracy"
-run 0 tune dt.csv --test de.csv --penalty one --refit --json
-json null models one stop_loss
+run 0 tune dt.csv --test de.csv --penalty one --val-share 0.3 --refit --json
+json 350 train_rows
+json 150 val_rows
+
+# ---- cross-validation where there is no validation set; a seed deals other folds
+run 0 tune train.csv --test test.csv --json -o a.npz
+json 5 folds
+json 0 val_rows
+json 150 held_out_rows
+run 0 tune train.csv --test test.csv --seed 9 -o b.npz --quiet
+cmp -s a.npz b.npz && fail "another seed gave the same folds"
+
+# ---- numbers: ridge regression
+awk -F, 'NR == 1 { sub(/kind/, "amount"); print; next }
+    { amount = 0; for (j = 1; j <= 3; j++) amount += $j / j
+      sub(/[a-z]*$/, 100 + 7 * amount + 3 * $5 / 5); print }' train.csv >numbers.csv
+run 0 tune numbers.csv --label amount -o numbers.npz --json
+json true real
+awk -v a="$("$json_get" out models result held_out_r2)" 'BEGIN { exit !(a > 0.9) }' ||
+    fail "$case_name: R2"
+run 0 predict numbers.npz numbers.csv -o guesses.csv --json
+tail -n +2 guesses.csv | awk -F, '{ e += ($2 - $3) ^ 2; m += $3; q += $3 ^ 2; n++ }
+    END { printf "%.9f %.9f\n", sqrt(e / n), 1 - e / (q - m * m / n) }' >by_hand
+read -r rmse r2 <by_hand
+json_near "$rmse" 1e-6 rmse
+json_near "$r2" 1e-6 r2
+run 0 tune numbers.csv --val numbers.csv --test numbers.csv --real
+out_has "TEST RMSE"
+refused "labels name classes here" clean numbers.csv --real
 
 # ---- a validation set that cannot tell many penalties: one is kept
 head -41 val.csv >small.csv
@@ -152,8 +190,6 @@ json 5 rows
 run 0 tune train.csv --val val.csv -o a.npz --threads 1 --quiet
 run 0 tune train.csv --val val.csv -o b.npz --threads 2 --quiet
 same a.npz b.npz
-run 0 tune train.csv --val val.csv -o b.npz --seed 9 --quiet
-cmp -s a.npz b.npz && fail "another seed gave the same stopping rows"
 run 0 tune train.csv --val val.csv --solver s-tfbo --iters 200 --json --trace trace
 json s-tfbo solver
 "$json_get" --lines trace val_loss >value || fail "no trace"
@@ -164,10 +200,10 @@ err_has "penalties  iteration 1"
 # ---- Ctrl-C: the best so far is written
 case_name="tune and SIGINT"
 "$helpers/with_signals" trace int "$bilevel" tune train.csv --val val.csv --solver aid-cg \
-    --iters 1e12 --patience 1000000 --trace trace --json -o stopped.npz >out 2>err
+    --iters 1e12 --trace trace --json -o stopped.npz >out 2>err
 code=$?
 [ $code -eq 0 ] || fail "exit code $code, expected 0"
-json 31 penalties
+json 30 penalties
 "$npz_tool" print stopped.npz weights >value || fail "no model"
 
 # ---- what is refused; nothing is written
@@ -199,8 +235,7 @@ refuse "few.csv: 3 validation rows are too few" train.csv --val few.csv
 refuse "short, line 30: fewer lines than features" train.csv --val val.csv --penalty groups:short
 refuse "missing: cannot open" train.csv --val val.csv --penalty groups:missing
 refuse "expected per-feature, per-class, groups:FILE or one" train.csv --penalty all
-refuse "expected a share" train.csv --stop-share 0
-refuse "expected a whole number from 1" train.csv --patience 0
+refuse "expected a share" train.csv --val-share 0
 refuse "nowhere/p.csv" train.csv --val val.csv --penalties nowhere/p.csv
 refused "nowhere/m.npz" tune train.csv --val val.csv -o nowhere/m.npz
 refused "expected MODEL and DATA" predict model.npz

@@ -18,7 +18,6 @@
 #include <unistd.h>
 
 enum { USUAL_FOLDS = 5, FEWEST_FOLDS = 2, MOST_FOLDS = 100, INDENT = 2, ROWS_SHOWN = 5 };
-static const double usual_val_share = 0.3, most_val_share = 0.5;
 
 typedef struct request {
     cli_training training;
@@ -32,30 +31,31 @@ typedef struct request {
 /* ---- The command line ---- */
 
 static const cli_argument table[] = {
-    CLI_OPTION("out", TEXT, request, out, "OUT.csv",
-               "write row, label, weight, verdict, probability and believed label of every row of "
-               "TRAIN, the most suspicious first",
-               .letter = 'o'),
+    CLI_OPTION(
+        "out", TEXT, request, out, "OUT.csv",
+        "write row, label, verdict, probability that the label is right and believed label of "
+        "every row of TRAIN, the most suspicious first",
+        .letter = 'o'),
     CLI_OPTION(
         "write-clean", TEXT, request, clean, "FILE",
         "write TRAIN without the suspect rows, in its format unless the name says otherwise"),
     CLI_OPTION("relabel", FLAG, request, relabel, NULL,
                "keep the suspect rows in that file, with the label that is believed"),
-    CLI_OPTION("threshold", SHARE, request, threshold, "P",
-               "call rows suspect whose label has a probability below P (default: found from the "
-               "data)"),
+    CLI_OPTION(
+        "threshold", SHARE, request, threshold, "P",
+        "call rows suspect whose label is right with a probability below P (default: as many "
+        "rows as are expected to be wrong)"),
     CLI_OPTION("flag-share", SHARE, request, flag_share, "P",
                "call this share of the rows suspect"),
     CLI_OPTION("false-alarms", SHARE, request, false_alarms, "P",
-               "with --val: share of the suspects that may be false alarms (default: 0.04; 0.1 or "
-               "0.2 where that leaves no suspect)"),
+               "call as many rows suspect as have this share of right labels among them"),
     CLI_OPTION("truth", TEXT, request, truth, "COLUMN|FILE",
                "the labels as they should be, to see how many were found: a column of TRAIN, or "
                "what 'bilevel data corrupt --truth' wrote"),
     CLI_OPTION("folds", WHOLE, request, folds, "N", "parts that are held out in turn (default 5)",
                .from = FEWEST_FOLDS, .to = MOST_FOLDS),
     CLI_OPTION("ridge", POSITIVE, request, ridge, "C",
-               "weight of |y|^2 in training (default: 0.001, less where that fits much better)"),
+               "weight of |W|^2 in training (default: learned)"),
     CLI_OPTION("image", CUSTOM, request, image, "auto|none|WIDTHxHEIGHT[x3]",
                "what picture a row is, for the page of 'bilevel report' (default auto)",
                .take = cli_image_parse),
@@ -68,13 +68,12 @@ static blv_error check(void *of, blv_message *why) {
     if (rules > 1)
         return blv_explain(why, BLV_E_ARGUMENT,
                            "--threshold, --flag-share or --false-alarms, one of them");
+    if (asked->training.val_share > 0.0)
+        return blv_explain(why, BLV_E_ARGUMENT,
+                           "--val-share: all rows of TRAIN are learned from, in folds; no share of "
+                           "them is needed");
     if (asked->relabel && !asked->clean)
         return blv_explain(why, BLV_E_ARGUMENT, "--relabel needs --write-clean FILE");
-    if (asked->training.val_share > most_val_share)
-        return blv_explain(why, BLV_E_ARGUMENT, "--val-share: at most %g", most_val_share);
-    if (asked->false_alarms > 0.0 && !asked->training.val)
-        return blv_explain(why, BLV_E_ARGUMENT,
-                           "--false-alarms needs --val: rows whose labels are right");
     return cli_training_check(&asked->training, why);
 }
 
@@ -95,7 +94,7 @@ static const blv_field request_fields[] = {
     {0}};
 
 static void describe(const request *asked, cli_task_facts *facts) {
-    cli_facts_training(facts, &asked->training, usual_val_share);
+    cli_facts_training(facts, &asked->training, NAN);
     cli_facts_whole(facts, "folds", asked->folds);
     cli_facts_number(facts, "ridge", asked->ridge, "auto");
     cli_facts_number(facts, "threshold", asked->threshold, "auto");
@@ -125,13 +124,11 @@ static const char *label_of(const finding *f, size_t row) {
 static void print_rows(FILE *file, const void *context) {
     const finding *f = context;
     const blv_clean_result *r = f->result;
-    fputs("row,label,weight,verdict,probability,believed\n", file);
+    fputs("row,label,verdict,probability,believed\n", file);
     for (size_t i = 0; i < r->rows; i++) {
         size_t row = r->order[i];
         fprintf(file, "%zu,", row);
         report_csv_text(file, label_of(f, row));
-        fputc(',', file);
-        report_csv_number(file, r->weight[row]);
         fprintf(file, ",%s,", r->suspect[row] ? "suspect" : "keep");
         report_csv_number(file, r->label_probability[row]);
         fputc(',', file);
@@ -179,22 +176,19 @@ static int write_files(const finding *f) {
 
 static void print_rule(const finding *f) {
     const blv_clean_result *r = f->result;
-    printf("%s: %zu of %zu rows suspect (%.1f%%), label of probability below %.4g\n",
-           f->asked->training.train, r->suspects, r->rows,
-           100.0 * (double)r->suspects / (double)r->rows, r->threshold);
-    if (!isnan(r->estimated_wrong))
-        printf("  estimated share of wrong labels   %.1f%%\n", 100.0 * r->estimated_wrong);
+    printf("%s: %zu of %zu rows suspect (%.1f%%)\n", f->asked->training.train, r->suspects, r->rows,
+           100.0 * (double)r->suspects / (double)r->rows);
+    printf("  estimated share of wrong labels   %.1f%%\n", 100.0 * r->estimated_wrong);
     if (!isnan(r->false_alarms))
-        printf("  false alarms among the suspects   %.0f%% aimed at\n", 100.0 * r->false_alarms);
-    if (!f->sets->val)
-        printf("  no rows with right labels (--val): a share of TRAIN replaced them\n");
+        printf("  right labels among the suspects   %.0f%% expected\n", 100.0 * r->false_alarms);
+    for (size_t i = 0; i < r->caution_count; i++)
+        printf("  %s\n", r->cautions[i]);
     if (!r->truth_known)
         return;
     printf("\nAgainst the true labels\n");
     printf("  wrong labels           %zu, %zu of them suspect\n", r->wrong, r->found);
     printf("  recall, precision      %.4f, %.4f\n", r->recall, r->precision);
     printf("  AUROC by probability   %.4f\n", r->auroc_probability);
-    printf("  AUROC by weight        %.4f\n", r->auroc_weight);
 }
 
 static void print_models(const blv_clean_result *r) {
@@ -214,14 +208,18 @@ static void print_models(const blv_clean_result *r) {
 
 static void print_suspects(const finding *f) {
     const blv_clean_result *r = f->result;
-    report_table shown = {.align = "rllll"};
+    const bool tell = cli_features_tell(f->sets);
+    report_table shown = {.align = tell ? "rllll" : "rlll"};
     if (r->suspects == 0)
         return;
-    report_table_add(&shown, "ROW\tLABEL\tPROBABILITY\tWEIGHT\tBELIEVED");
+    report_table_add(&shown, "ROW\tLABEL\tRIGHT\tBELIEVED%s", tell ? "\tSPEAKS AGAINST IT" : "");
     for (size_t i = 0; i < r->suspects && i < ROWS_SHOWN; i++) {
         size_t row = r->order[i];
-        report_table_add(&shown, "%zu\t%s\t%.2e\t%.3f\t%s", row, label_of(f, row),
-                         r->label_probability[row], r->weight[row], class_of(f, r->believed[row]));
+        char against[160];
+        cli_print_against(f->sets, r, row, against, sizeof against);
+        report_table_add(&shown, "%zu\t%s\t%.2g%%\t%s%s%s", row, label_of(f, row),
+                         100.0 * r->label_probability[row], class_of(f, r->believed[row]),
+                         tell ? "\t" : "", tell ? against : "");
     }
     printf("\nThe most suspicious rows\n");
     cli_table_print(&shown, INDENT, stdout);
@@ -259,7 +257,6 @@ static const blv_field truth_fields[] = {BLV_FIELD(blv_clean_result, wrong, SIZE
                                          BLV_FIELD(blv_clean_result, precision, REAL),
                                          BLV_FIELD(blv_clean_result, recall, REAL),
                                          BLV_FIELD(blv_clean_result, auroc_probability, REAL),
-                                         BLV_FIELD(blv_clean_result, auroc_weight, REAL),
                                          {0}};
 
 static const blv_field rule_fields[] = {BLV_FIELD(blv_clean_result, rows, SIZE),
@@ -267,6 +264,7 @@ static const blv_field rule_fields[] = {BLV_FIELD(blv_clean_result, rows, SIZE),
                                         BLV_FIELD(blv_clean_result, threshold, REAL),
                                         BLV_FIELD(blv_clean_result, estimated_wrong, REAL),
                                         BLV_FIELD(blv_clean_result, false_alarms, REAL),
+                                        BLV_FIELD(blv_clean_result, spared, SIZE),
                                         {.name = "truth",
                                          .kind = BLV_KIND_RECORD,
                                          .size = sizeof(blv_clean_result),
@@ -277,6 +275,7 @@ static const blv_field rule_fields[] = {BLV_FIELD(blv_clean_result, rows, SIZE),
 static const blv_field run_fields[] = {
     BLV_FIELD(blv_clean_result, folds, SIZE),
     BLV_FIELD(blv_clean_result, ridge, REAL),
+    BLV_FIELD(blv_clean_result, trusted_weight, REAL),
     BLV_FIELD(blv_clean_result, solver, TEXT),
     BLV_FIELD(blv_clean_result, seed, WHOLE),
     BLV_FIELD(blv_clean_result, iterations, WHOLE),
@@ -289,18 +288,28 @@ static const blv_field run_fields[] = {
      .size = sizeof(blv_certificate),
      .fields = blv_certificate_fields,
      .when = 1 + offsetof(blv_clean_result, certified)},
-    BLV_FIELD_RECORDS("certificates", blv_clean_result, certificates, folds,
-                      blv_certificate_fields),
     {0}};
 
 static json_t *describe_finding(const finding *f) {
     json_t *object = cli_json_object(), *models = cli_json_object();
+    json_t *cautions = json_array(), *noise = json_object();
+    for (size_t i = 0; i < f->result->caution_count; i++)
+        json_array_append_new(cautions, cli_json_text(f->result->cautions[i]));
+    for (size_t k = 0; k < f->result->classes; k++) {
+        json_t *row = json_object();
+        for (size_t l = 0; l < f->result->classes; l++)
+            json_object_set_new(row, class_of(f, (int32_t)l),
+                                json_real(f->result->noise[k * f->result->classes + l]));
+        json_object_set_new(noise, class_of(f, (int32_t)k), row);
+    }
     for (size_t i = 0; i < f->result->model_count; i++)
         cli_json_set(models, f->result->models[i].key,
                      cli_json_record(model_fields, &f->result->models[i]));
     cli_json_add(object, cli_training_files, &f->asked->training);
     cli_json_add(object, rule_fields, f->result);
+    cli_json_set(object, "cautions", cautions);
     cli_json_set(object, "models", models);
+    cli_json_set(object, "noise", noise);
     cli_json_add(object, run_fields, f->result);
     cli_json_set(object, "run", f->run ? cli_json_whole((uint64_t)f->run) : json_null());
     cli_json_set(object, "out", cli_json_text(f->asked->out));
@@ -325,10 +334,10 @@ static int report(cli_task_hooks *task, finding *f) {
     if (code != CLI_DONE)
         return cli_task_end(task, code, NULL, &(blv_run_info){.phi = NAN, .grad_norm = NAN});
     f->run = task->session.recorder.id;
-    char *sheet = f->run ? cli_suspect_images(&f->asked->image, f->sets, r) : NULL;
+    char *sheet = f->run ? cli_suspect_sheet(&f->asked->image, f->sets, r) : NULL;
     if (sheet)
         blv_recorder_attach(&task->session.recorder, "suspects.html", sheet, strlen(sheet),
-                            "the images were not stored");
+                            "the suspects were not stored");
     free(sheet);
     json_t *object = describe_finding(f);
     code = cli_task_report(task, message_of(r), object,
@@ -356,7 +365,6 @@ static int find(const request *asked, const blv_task_sets *sets, cli_task_hooks 
                                        .no_certificate = t->no_certificate,
                                        .folds = (size_t)asked->folds,
                                        .ridge = asked->ridge,
-                                       .val_share = t->val_share,
                                        .threshold = asked->threshold,
                                        .flag_share = asked->flag_share,
                                        .false_alarms = asked->false_alarms,

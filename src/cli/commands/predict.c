@@ -30,7 +30,7 @@ static const cli_argument table[] = {
 static blv_error check(void *of, blv_message *why) {
     const request *asked = of;
     if (asked->reading.real_targets)
-        return blv_explain(why, BLV_E_ARGUMENT, "--real: a model has classes");
+        return blv_explain(why, BLV_E_ARGUMENT, "--real: the model tells what its answers are");
     if (asked->all && !asked->out)
         return blv_explain(why, BLV_E_ARGUMENT, "--all needs --out OUT.csv");
     return BLV_OK;
@@ -71,9 +71,29 @@ static void print_answers(FILE *file, const void *context) {
     }
 }
 
+static void print_numbers(FILE *file, const void *context) {
+    const blv_prediction *p = ((const answers *)context)->prediction;
+    fputs(p->target ? "row,predicted,target\n" : "row,predicted\n", file);
+    for (size_t i = 0; i < p->rows; i++) {
+        fprintf(file, "%zu,", i);
+        report_csv_number(file, p->value[i]);
+        if (p->target) {
+            fputc(',', file);
+            report_csv_number(file, p->target[i]);
+        }
+        fputc('\n', file);
+    }
+}
+
 static void print_text(const answers *a) {
     const blv_prediction *p = a->prediction;
     printf("%s: %zu rows\n", a->asked->data, p->rows);
+    if (p->target)
+        printf("  RMSE  %.6g\n  R2    %.4f\n", p->rmse, p->r2);
+    if (p->value && a->asked->out)
+        printf("%s: row, predicted number\n", a->asked->out);
+    if (p->value)
+        return;
     if (p->label)
         printf("  accuracy  %.4f\n  loss      %.4f\n", p->accuracy, p->loss);
     for (size_t k = 0; k < p->classes; k++)
@@ -84,6 +104,14 @@ static void print_text(const answers *a) {
 
 static void print_json(const answers *a) {
     const blv_prediction *p = a->prediction;
+    if (p->value) {
+        cli_json_print(cli_json_put(cli_json_object(), "model", cli_json_text(a->asked->model),
+                                    "data", cli_json_text(a->asked->data), "rows",
+                                    cli_json_whole(p->rows), "rmse", cli_json_real(p->rmse), "r2",
+                                    cli_json_real(p->r2), "out", cli_json_text(a->asked->out),
+                                    NULL));
+        return;
+    }
     json_t *predicted = cli_json_object();
     for (size_t k = 0; k < p->classes; k++)
         cli_json_set(predicted, a->model->class_names[k], cli_json_whole(p->count[k]));
@@ -106,7 +134,7 @@ static int predict(void *of) {
     cli_expect(blv_model_predict(model, rows, &prediction, &cli_why));
     cli_complain_about(NULL);
     const answers a = {asked, model, prediction};
-    cli_outputs_print(&outputs, asked->out, print_answers, &a);
+    cli_outputs_print(&outputs, asked->out, prediction->value ? print_numbers : print_answers, &a);
     int code = cli_outputs_finish(&outputs);
     if (code == CLI_DONE && asked->json)
         print_json(&a);
@@ -121,7 +149,7 @@ static int predict(void *of) {
 static const request defaults = {.reading.size = sizeof(blv_read_options)};
 
 const cli_command cmd_predict =
-    CLI_COMMAND("predict", "MODEL", "predict classes with a model of tune", request, table, predict,
-                "Predict the classes of DATA with a model of 'bilevel tune'.\v"
-                "Where DATA has labels, accuracy and loss are shown.",
+    CLI_COMMAND("predict", "MODEL", "predict with a model of tune", request, table, predict,
+                "Predict the classes or numbers of DATA with a model of 'bilevel tune'.\v"
+                "Where DATA has labels, accuracy and loss are shown; of numbers RMSE and R2.",
                 .defaults = &defaults, .check = check);

@@ -160,15 +160,15 @@ static void print_comparison(const cli_solve_task *s, const blv_comparison *comp
                                 not_run, NULL));
 }
 
-static blv_error solve_all(cli_solve_task *s, blv_solve_options *options) {
+static blv_error solve_all(cli_solve_task *s, blv_solve_options *options, blv_message *why) {
     blv_solution *solution = NULL;
     blv_comparison *comparison = NULL;
     char *list = cli_print("%s", s->solver);
     const char **names = s->several && strcmp(list, "all") != 0 ? split(list) : NULL;
     options->solver = s->several ? NULL : s->solver;
     blv_error error = s->several
-                          ? blv_compare(&comparison, s->instance.problem, names, options, &cli_why)
-                          : blv_solve(&solution, s->instance.problem, options, &cli_why);
+                          ? blv_compare(&comparison, s->instance.problem, names, options, why)
+                          : blv_solve(&solution, s->instance.problem, options, why);
     if (comparison && comparison->ran > 0 && !s->options.quiet)
         print_comparison(s, comparison);
     blv_solution_destroy(solution);
@@ -199,12 +199,13 @@ int cli_solve(cli_solve_task *s) {
                                  .end = end};
     s->reports = cli_json_object();
     s->several = !s->is_one_of_several && (strcmp(s->solver, "all") == 0 || strchr(s->solver, ','));
+    blv_message why = {0}; /* the functions before and after a run have calls of their own */
     cli_expect(load(s, &cli_why));
     cli_progress_begin(s->options.progress);
-    blv_error error = solve_all(s, &options);
+    blv_error error = solve_all(s, &options, &why);
     cli_progress_end();
     if (error != BLV_OK && !s->printed)
-        s->code = cli_exit_code(error);
+        s->code = cli_reject(error, why.text);
     return s->code;
 }
 

@@ -14,16 +14,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_PATIENCE = 1000000, INDENT = 2 };
-static const double usual_val_share = 0.2;
+enum { INDENT = 2 };
 
 typedef struct request {
     cli_training training;
     const char *out, *penalties, *trace;
     blv_penalty_kind kind;
     const char *groups; /* file; NULL: none */
-    double stop_share, range;
-    uint64_t patience;
     bool refit;
 } request;
 
@@ -58,14 +55,8 @@ static const cli_argument table[] = {
      .help = "what each penalty is of (default per-feature); FILE has the group of each feature on "
              "a line",
      .take = take_penalty},
-    CLI_OPTION("stop-share", SHARE, request, stop_share, "P",
-               "share of the validation rows that decide when to stop (default 0.25)"),
-    CLI_OPTION("patience", WHOLE, request, patience, "N",
-               "looks without progress on them that end the run (default 2)", .from = 1,
-               .to = MOST_PATIENCE),
-    CLI_OPTION("range", POSITIVE, request, range, "R",
-               "penalties from the first one divided by exp(R) to that times exp(R) (default 7)"),
-    CLI_OPTION("refit", FLAG, request, refit, NULL, "in the end, train on the validation rows too"),
+    CLI_OPTION("refit", FLAG, request, refit, NULL,
+               "with --val or --val-share: in the end, train on those rows too"),
     CLI_OPTION("trace", TEXT, request, trace, "FILE", "write the trace while it runs, JSON lines"),
     CLI_INCLUDE(cli_training_table, request, training),
     CLI_END};
@@ -85,20 +76,14 @@ static const blv_field request_fields[] = {
     BLV_FIELD(request, trace, PATH),
     BLV_FIELD_WORD("penalty", request, kind, kind_words),
     BLV_FIELD(request, groups, PATH),
-    BLV_FIELD(request, stop_share, REAL),
-    BLV_FIELD(request, range, REAL),
-    BLV_FIELD(request, patience, WHOLE),
     BLV_FIELD(request, refit, BOOL),
     {0}};
 
 static void describe(const request *asked, cli_task_facts *facts) {
-    cli_facts_training(facts, &asked->training, usual_val_share);
+    cli_facts_training(facts, &asked->training, 0.0);
     cli_facts_text(facts, "penalty", kind_words[asked->kind]);
     if (asked->groups)
         cli_facts_text(facts, "groups", asked->groups);
-    cli_facts_number(facts, "stop_share", asked->stop_share, NULL);
-    cli_facts_whole(facts, "patience", asked->patience);
-    cli_facts_number(facts, "range", asked->range, NULL);
     cli_facts_text(facts, "refit", asked->refit ? "on" : "off");
 }
 
@@ -140,21 +125,29 @@ static int write_files(const finding *f) {
 
 /* ---- Text ---- */
 
-static void add_model(report_table *shown, const char *name, const char *penalty,
+/* Real targets: the root of the mean squared error, and R2. */
+static void show_quality(const blv_quality *q, bool real, char loss[CLI_CELL],
+                         char accuracy[CLI_CELL]) {
+    if (real && !isnan(q->loss))
+        snprintf(loss, CLI_CELL, "%.5g", sqrt(q->loss));
+    else
+        cli_format_share(q->loss, loss);
+    cli_format_share(q->accuracy, accuracy);
+}
+
+static void add_model(report_table *shown, const char *name, const char *penalty, bool real,
                       const blv_tuned *m) {
-    const double numbers[] = {m->fit.loss, m->stop.loss, m->stop.accuracy, m->test.loss,
-                              m->test.accuracy};
-    char cell[5][CLI_CELL];
-    for (size_t i = 0; i < 5; i++)
-        cli_format_share(numbers[i], cell[i]);
+    char cell[4][CLI_CELL];
+    show_quality(&m->held_out, real, cell[0], cell[1]);
+    show_quality(&m->test, real, cell[2], cell[3]);
     if (m->weights)
-        report_table_add(shown, "%s\t%s\t%s\t%s\t%s\t%s\t%s", name, penalty, cell[0], cell[1],
-                         cell[2], cell[3], cell[4]);
+        report_table_add(shown, "%s\t%s\t%s\t%s\t%s\t%s", name, penalty, cell[0], cell[1], cell[2],
+                         cell[3]);
 }
 
 static void print_models(const finding *f) {
     const blv_tune_result *r = f->result;
-    report_table shown = {.align = "llrrrrr"};
+    report_table shown = {.align = "llrrrr"};
     char single[CLI_CELL], none[CLI_CELL], many[CLI_CELL];
     double low = INFINITY, high = 0.0;
     for (size_t k = 0; k < r->learned_count; k++) {
@@ -164,10 +157,11 @@ static void print_models(const finding *f) {
     snprintf(single, sizeof single, "%.4g", r->single);
     snprintf(none, sizeof none, "%.0e", r->none);
     snprintf(many, sizeof many, "%.1e .. %.1e", low, high);
-    report_table_add(&shown, "PENALTIES\t\tFIT LOSS\tSTOP LOSS\tACCURACY\tTEST LOSS\tACCURACY");
-    add_model(&shown, "hardly any", none, &r->with_none);
-    add_model(&shown, "one for all", single, &r->with_single);
-    add_model(&shown, kind_names[f->asked->kind], many, &r->with_many);
+    report_table_add(&shown, r->real ? "PENALTIES\t\tHELD-OUT RMSE\tR2\tTEST RMSE\tR2"
+                                     : "PENALTIES\t\tHELD-OUT LOSS\tACCURACY\tTEST LOSS\tACCURACY");
+    add_model(&shown, "hardly any", none, r->real, &r->with_none);
+    add_model(&shown, "one for all", single, r->real, &r->with_single);
+    add_model(&shown, kind_names[f->asked->kind], many, r->real, &r->with_many);
     cli_table_print(&shown, INDENT, stdout);
 }
 
@@ -176,7 +170,7 @@ static void print_choice(const blv_tune_result *r) {
         printf("\nThe model has one penalty for all, %.4g.\n", r->single);
         return;
     }
-    printf("\nGain in loss on the stopping rows: %.4g, standard error %.2g. ", r->gain,
+    printf("\nGain over one penalty on held-out rows: %.4g, standard error %.2g. ", r->gain,
            r->gain_error);
     if (r->kept)
         printf("The %zu learned penalties are kept.\n", r->learned_count);
@@ -187,15 +181,20 @@ static void print_choice(const blv_tune_result *r) {
 static void print_text(const finding *f) {
     const request *asked = f->asked;
     const blv_tune_result *r = f->result;
-    printf("%s: %zu rows for training, %zu for fitting penalties, %zu for stopping\n\n",
-           asked->training.train, r->train_rows, r->fit_rows, r->stop_rows);
+    printf("%s: %zu rows for training, ", asked->training.train, r->train_rows);
+    if (r->val_rows > 0)
+        printf("%zu for learning penalties\n\n", r->val_rows);
+    else
+        printf("%zu folds for learning penalties\n\n", r->folds);
     print_models(f);
     print_choice(r);
     if (r->with_many.weights)
-        printf("Solver %s, %" PRIu64 " iterations, the best was %" PRIu64 ", %.4g s.\n", r->solver,
-               r->iterations, r->best_iteration, r->seconds);
-    if (asked->refit)
+        printf("Solver %s, %" PRIu64 " iterations, %.4g s.\n", r->solver, r->iterations,
+               r->seconds);
+    if (asked->refit && r->val_rows > 0)
         printf("All models were trained once more, on the validation rows too.\n");
+    if (r->continued_in_f64)
+        printf("f32 was not enough: all of it was computed in f64.\n");
     if (asked->out)
         printf("%s: the model\n", asked->out);
     if (asked->penalties)
@@ -205,22 +204,17 @@ static void print_text(const finding *f) {
 
 /* ---- JSON ---- */
 
-static const blv_field tuned_fields[] = {
-    BLV_FIELD_AS("fit_loss", blv_tuned, fit.loss, REAL, 0),
-    BLV_FIELD_AS("fit_accuracy", blv_tuned, fit.accuracy, REAL, 0),
-    BLV_FIELD_AS("stop_loss", blv_tuned, stop.loss, REAL, 0),
-    BLV_FIELD_AS("stop_accuracy", blv_tuned, stop.accuracy, REAL, 0),
-    BLV_FIELD_AS("test_loss", blv_tuned, test.loss, REAL, 0),
-    BLV_FIELD_AS("test_accuracy", blv_tuned, test.accuracy, REAL, 0),
-    {0}};
-
 static const blv_field row_fields[] = {BLV_FIELD(blv_tune_result, train_rows, SIZE),
-                                       BLV_FIELD(blv_tune_result, fit_rows, SIZE),
-                                       BLV_FIELD(blv_tune_result, stop_rows, SIZE),
+                                       BLV_FIELD(blv_tune_result, val_rows, SIZE),
+                                       BLV_FIELD(blv_tune_result, folds, SIZE),
+                                       BLV_FIELD(blv_tune_result, held_out_rows, SIZE),
+                                       BLV_FIELD(blv_tune_result, real, BOOL),
+                                       BLV_FIELD(blv_tune_result, continued_in_f64, BOOL),
                                        {0}};
 
 static const blv_field gain_fields[] = {
     BLV_FIELD_AS("single_penalty", blv_tune_result, single, REAL, 0),
+    BLV_FIELD(blv_tune_result, shrinkage, REAL),
     BLV_FIELD(blv_tune_result, gain, REAL),
     BLV_FIELD(blv_tune_result, gain_error, REAL),
     BLV_FIELD(blv_tune_result, kept, BOOL),
@@ -230,7 +224,6 @@ static const blv_field run_fields[] = {
     BLV_FIELD(blv_tune_result, solver, TEXT),
     BLV_FIELD(blv_tune_result, seed, WHOLE),
     BLV_FIELD(blv_tune_result, iterations, WHOLE),
-    BLV_FIELD(blv_tune_result, best_iteration, WHOLE),
     BLV_FIELD(blv_tune_result, seconds, REAL),
     BLV_FIELD_RECORD("counts", blv_tune_result, counts, blv_counts_fields),
     BLV_FIELD_RECORD("setup_counts", blv_tune_result, setup_counts, blv_counts_fields),
@@ -242,28 +235,48 @@ static const blv_field run_fields[] = {
      .when = 1 + offsetof(blv_tune_result, certified)},
     {0}};
 
-static void set_model(json_t *models, const char *key, const char *name, const blv_tuned *m) {
+static void set_quality(json_t *object, bool real, const char *set, const blv_quality *q) {
+    char loss[48], accuracy[48];
+    snprintf(loss, sizeof loss, "%s_%s", set, real ? "rmse" : "loss");
+    snprintf(accuracy, sizeof accuracy, "%s_%s", set, real ? "r2" : "accuracy");
+    cli_json_set(object, loss, cli_json_real(real ? sqrt(q->loss) : q->loss));
+    cli_json_set(object, accuracy, cli_json_real(q->accuracy));
+}
+
+static void set_model(json_t *models, const char *key, const char *name, bool real,
+                      const blv_tuned *m) {
     json_t *object = m->weights ? cli_json_object() : json_null();
     if (m->weights) {
         cli_json_set(object, "name", cli_json_text(name));
-        cli_json_add(object, tuned_fields, m);
+        set_quality(object, real, "held_out", &m->held_out);
+        set_quality(object, real, "test", &m->test);
     }
     cli_json_set(models, key, object);
+}
+
+/* The penalties of the result, for the picture on the page: as many as can be told apart there. */
+static json_t *penalty_list(const blv_model *m) {
+    enum { MOST_SHOWN = 400 };
+    json_t *list = json_object();
+    for (size_t k = 0; k < m->penalties && m->penalties <= MOST_SHOWN; k++)
+        json_object_set_new(list, m->penalty_names[k], json_real(m->penalty[k]));
+    return list;
 }
 
 static json_t *describe_finding(const finding *f) {
     const blv_tune_result *r = f->result;
     const char *kind = kind_names[f->asked->kind], *one = "one for all";
     json_t *object = cli_json_object(), *models = cli_json_object();
-    set_model(models, "none", "hardly any", &r->with_none);
-    set_model(models, "one", one, &r->with_single);
-    set_model(models, "many", kind, &r->with_many);
-    set_model(models, "result", r->kept ? kind : one, r->chosen);
+    set_model(models, "none", "hardly any", r->real, &r->with_none);
+    set_model(models, "one", one, r->real, &r->with_single);
+    set_model(models, "many", kind, r->real, &r->with_many);
+    set_model(models, "result", r->kept ? kind : one, r->real, r->chosen);
     cli_json_add(object, cli_training_files, &f->asked->training);
     cli_json_add(object, row_fields, r);
     cli_json_set(object, "penalty", cli_json_text(kind));
     cli_json_set(object, "penalties", cli_json_whole(r->model->penalties));
     cli_json_add(object, gain_fields, r);
+    cli_json_set(object, "penalty_of", penalty_list(r->model));
     cli_json_set(object, "models", models);
     cli_json_add(object, run_fields, r);
     cli_json_set(object, "run", f->run ? cli_json_whole((uint64_t)f->run) : json_null());
@@ -318,9 +331,6 @@ static int learn(const request *asked, const blv_task_sets *sets, const blv_feat
                                       .penalty = asked->kind,
                                       .groups = groups,
                                       .val_share = t->val_share,
-                                      .stop_share = asked->stop_share,
-                                      .range = asked->range,
-                                      .patience = asked->patience,
                                       .refit = asked->refit};
     blv_tune_result *result = NULL;
     blv_message why = {0};
@@ -351,18 +361,18 @@ static int tune(void *of) {
 }
 
 int cli_tune_resume(const cli_resume *resume) {
-    static request asked;
+    static request asked = {.training.may_be_real = true};
     cli_training_restore(request_fields, &asked, &asked.training, resume);
     asked.training.task.all_rows = asked.training.task.all_rows || asked.trace;
     return tune(&asked);
 }
 
-static const request defaults = {
-    .training = CLI_TRAINING_DEFAULTS, .stop_share = 0.25, .range = 7.0, .patience = 2};
+static const request defaults = {.training = CLI_TRAINING_DEFAULTS, .training.may_be_real = true};
 
-const cli_command cmd_tune = CLI_COMMAND(
-    "tune", "TRAIN", "learn a linear classifier and its penalties", request, table, tune,
-    "Learn a linear classifier and its penalties, by how it does on validation rows.\v"
-    "Ctrl-C ends the run with the best penalties so far. Exit status: 0 done, 1 a run "
-    "failed, 2 bad usage or input.",
-    .defaults = &defaults, .check = check);
+const cli_command cmd_tune =
+    CLI_COMMAND("tune", "TRAIN", "learn a linear model and its penalties", request, table, tune,
+                "Learn a linear model and its penalties, by how it does on rows that it has not "
+                "seen: logistic regression for classes, ridge regression for numbers.\v"
+                "Ctrl-C ends the run with the best penalties so far. Exit status: 0 done, 1 a run "
+                "failed, 2 bad usage or input.",
+                .defaults = &defaults, .check = check);

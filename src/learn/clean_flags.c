@@ -1,0 +1,246 @@
+/* Which rows are suspect.
+ *
+ * Of a row with label s the label is right with probability p_s T[s,s] / sum_k p_k T[k,s], where p
+ * is what the models that have not seen the row say of its class. These are probabilities, so as
+ * many labels are wrong as the rest adds up to, and as many rows are suspect, the least probable
+ * first. Never suspect: a row whose likeliest class is its label, a row of a class too small to
+ * judge, and the best rows of every class. */
+#include "learn/clean_work.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROWS_TO_JUDGE = 10, LEAST_KEPT = 2 };
+static const double kept_share = 0.1;
+
+typedef struct ranked {
+    double probability;
+    size_t row;
+} ranked;
+
+static int by_suspicion(const void *left, const void *right) {
+    const ranked *a = left, *b = right;
+    if (a->probability != b->probability)
+        return a->probability < b->probability ? -1 : 1;
+    return a->row < b->row ? -1 : a->row > b->row;
+}
+
+/* ---- How many ---- */
+
+/* likely: classes numbers to work in; joint: classes x classes, zero */
+static double count_wrong(const blv_clean_result *r, const int32_t *label, double *likely,
+                          double *joint) {
+    const size_t K = r->classes;
+    double wrong = 0.0;
+    for (size_t k = 0; k < K; k++) {
+        double sum = 0.0, rows = 0.0;
+        for (size_t i = 0; i < r->rows; i++)
+            if ((size_t)label[i] == k) {
+                sum += r->probability[i * K + k];
+                rows += 1.0;
+            }
+        likely[k] = rows > 0.0 ? sum / rows : 2.0; /* no row: never likely */
+    }
+    for (size_t i = 0; i < r->rows; i++) {
+        const double *p = r->probability + i * K;
+        size_t best = K;
+        for (size_t k = 0; k < K; k++)
+            if (p[k] >= likely[k] && (best == K || p[k] > p[best]))
+                best = k;
+        if (best < K)
+            joint[(size_t)label[i] * K + best] += 1.0;
+    }
+    for (size_t s = 0; s < K; s++) {
+        double judged = 0.0, rows = 0.0;
+        for (size_t k = 0; k < K; k++)
+            judged += joint[s * K + k];
+        for (size_t i = 0; i < r->rows; i++)
+            rows += (size_t)label[i] == s;
+        if (judged > 0.0)
+            wrong += rows * (1.0 - joint[s * K + s] / judged);
+    }
+    return wrong;
+}
+
+/* The sum of 1 - p with all odds of p times exp(shift). */
+static double sum_wrong(size_t rows, const double *odds, double shift) {
+    double sum = 0.0;
+    for (size_t i = 0; i < rows; i++)
+        sum += 1.0 / (1.0 + exp(odds[i] + shift));
+    return sum;
+}
+
+/* odds, logarithms of them, become probabilities whose complements add up to `wrong`. */
+static void calibrate(size_t rows, double wrong, double *odds) {
+    double low = -100.0, high = 100.0;
+    for (int i = 0; i < 60; i++) {
+        const double middle = 0.5 * (low + high);
+        if (sum_wrong(rows, odds, middle) > wrong)
+            low = middle;
+        else
+            high = middle;
+    }
+    for (size_t i = 0; i < rows; i++)
+        odds[i] = 1.0 / (1.0 + exp(-odds[i] - low));
+}
+
+/* ---- Which ---- */
+
+/* By how much the label is likelier than any other class, in the logarithm. */
+static double margin(const double *p, size_t classes, size_t label) {
+    double other = DBL_MIN;
+    for (size_t k = 0; k < classes; k++)
+        if (k != label)
+            other = fmax(other, p[k]);
+    return log(fmax(p[label], DBL_MIN)) - log(other);
+}
+
+static blv_error rank_rows(blv_cleaning *c) {
+    blv_clean_result *r = &c->result;
+    const size_t K = r->classes;
+    const int32_t *label = blv_dataset_view_of(c->sets.train)->label;
+    blv_arena arena = {0};
+    ranked *order = blv_arena_alloc(&arena, r->rows + 1, sizeof *order);
+    double *joint = blv_arena_alloc(&arena, K * K + K, sizeof *joint);
+    if (arena.failed) {
+        blv_arena_free(&arena);
+        return blv_explain_memory(c->why);
+    }
+    const double wrong = count_wrong(r, label, joint + K * K, joint);
+    for (size_t i = 0; i < r->rows; i++) {
+        r->label_probability[i] = margin(r->probability + i * K, K, (size_t)label[i]);
+        r->believed[i] = (int32_t)blv_likeliest(r->probability + i * K, K);
+    }
+    calibrate(r->rows, wrong, r->label_probability);
+    r->estimated_wrong = wrong / (double)r->rows;
+    for (size_t i = 0; i < r->rows; i++)
+        order[i] = (ranked){r->label_probability[i], i};
+    qsort(order, r->rows, sizeof *order, by_suspicion);
+    for (size_t i = 0; i < r->rows; i++)
+        r->order[i] = order[i].row;
+    blv_arena_free(&arena);
+    return BLV_OK;
+}
+
+/* Whether one more row may be suspect, that has the probability p. expected: how many of the
+ * suspects so far have right labels. */
+static bool goes_on(const blv_cleaning *c, double p, double expected) {
+    const blv_clean_options *o = &c->options;
+    const double rows = (double)c->result.rows, next = (double)c->result.suspects + 1.0;
+    if (o->threshold > 0.0)
+        return p < o->threshold;
+    if (o->flag_share > 0.0)
+        return next <= round(o->flag_share * rows);
+    if (o->false_alarms > 0.0)
+        return expected + p <= o->false_alarms * next;
+    return next <= round(c->result.estimated_wrong * rows);
+}
+
+static void flag(blv_cleaning *c, size_t *left) {
+    blv_clean_result *r = &c->result;
+    const int32_t *label = blv_dataset_view_of(c->sets.train)->label;
+    double expected = 0.0;
+    for (size_t i = 0; i < r->rows; i++) {
+        const size_t row = r->order[i];
+        const double p = r->label_probability[row];
+        if (!goes_on(c, p, expected))
+            break;
+        if (r->believed[row] == label[row])
+            continue;
+        if (left[label[row]] == 0) {
+            r->spared++;
+            continue;
+        }
+        left[label[row]]--;
+        r->suspect[row] = true;
+        r->suspects++;
+        r->threshold = p;
+        expected += p;
+    }
+    r->false_alarms = r->suspects > 0 ? expected / (double)r->suspects : (double)NAN;
+}
+
+/* Suspects first, each part in the order that it has. */
+static blv_error put_suspects_first(blv_cleaning *c) {
+    blv_clean_result *r = &c->result;
+    size_t *sorted = malloc((r->rows + 1) * sizeof *sorted), suspect = 0, other = r->suspects;
+    if (!sorted)
+        return blv_explain_memory(c->why);
+    for (size_t i = 0; i < r->rows; i++)
+        sorted[r->suspect[r->order[i]] ? suspect++ : other++] = r->order[i];
+    memcpy(r->order, sorted, r->rows * sizeof *sorted);
+    free(sorted);
+    return BLV_OK;
+}
+
+/* ---- What speaks against a label ---- */
+
+static double value_at(const blv_dataset_view *v, size_t i) {
+    const void *values = v->dense ? v->dense : v->value;
+    return v->precision == BLV_F32 ? (double)((const float *)values)[i]
+                                   : ((const double *)values)[i];
+}
+
+/* By how much each feature raises the score of the believed class above that of the label. */
+static void find_against(const blv_cleaning *c, size_t row) {
+    const blv_dataset_view *v = blv_dataset_view_of(c->sets.train);
+    const double *believed = c->weights + (size_t)c->result.believed[row] * v->columns;
+    const double *stated = c->weights + (size_t)v->label[row] * v->columns;
+    const size_t begin = v->dense ? row * v->stride : v->row_start[row];
+    const size_t end = v->dense ? begin + v->columns : v->row_start[row + 1];
+    uint32_t *to = c->result.against + row * BLV_CLEAN_AGAINST;
+    double most[BLV_CLEAN_AGAINST] = {0};
+    for (size_t i = begin; i < end; i++) {
+        const size_t j = v->dense ? i - begin : v->column[i];
+        double gain = j < c->given->features ? value_at(v, i) * (believed[j] - stated[j]) : 0.0;
+        uint32_t feature = (uint32_t)j;
+        for (size_t a = 0; a < BLV_CLEAN_AGAINST; a++)
+            if (gain > most[a]) {
+                const double less = most[a];
+                const uint32_t next = to[a];
+                most[a] = gain;
+                to[a] = feature;
+                gain = less;
+                feature = next;
+            }
+    }
+}
+
+/* ---- All of it ---- */
+
+static void caution(blv_cleaning *c) {
+    if (!c->given->val)
+        blv_clean_caution(c,
+                          "no rows whose labels are known to be right (--val): wrong labels that "
+                          "follow a rule may pass for right ones");
+    if (c->result.spared > 0)
+        blv_clean_caution(c,
+                          "%zu more rows look wrong, but without them too little would be left of "
+                          "their classes: they are kept",
+                          c->result.spared);
+}
+
+blv_error blv_clean_flag(blv_cleaning *c) {
+    const blv_dataset_view *train = blv_dataset_view_of(c->sets.train);
+    BLV_CHECK(rank_rows(c));
+    size_t *left = calloc(train->classes + 1, sizeof *left);
+    if (!left)
+        return blv_explain_memory(c->why);
+    for (size_t i = 0; i < train->rows; i++)
+        left[train->label[i]]++;
+    for (size_t k = 0; k < train->classes; k++) {
+        const size_t kept = (size_t)ceil(kept_share * (double)left[k]);
+        left[k] = left[k] < ROWS_TO_JUDGE ? 0 : left[k] - (kept > LEAST_KEPT ? kept : LEAST_KEPT);
+    }
+    flag(c, left);
+    free(left);
+    for (size_t i = 0; i < train->rows * BLV_CLEAN_AGAINST; i++)
+        c->result.against[i] = BLV_CLEAN_NO_FEATURE;
+    for (size_t i = 0; c->weights && i < train->rows; i++)
+        if (c->result.suspect[i])
+            find_against(c, i);
+    caution(c);
+    return put_suspects_first(c);
+}

@@ -1,0 +1,409 @@
+/* Which label becomes which: the problem label-noise, from a safe start.
+ *
+ *   1. the model of the given labels: noise as expected, the ridge by decades
+ *   2. with trusted rows: how often that model gives label l to a trusted row of class k is the
+ *      noise to start from, and to be drawn to; the ridge and the weight of trusted rows again
+ *   3. the solver on ridge, weight and noise, with the gradient of the held-out loss in them
+ *   4. the models of other folds with the same three: every row is judged several times
+ *
+ * Many rows: 1 to 3 on some of them. The ridge stands for as many rows of evidence, so it is
+ * divided by how many more there are. */
+#include "learn/clean_work.h"
+#include "learn/row_sets.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ITERATIONS = 10, OTHER_ITERATIONS = 500, DEALS = 3 };
+static const double expected_right = 0.8, start_prior = 2.0, prior_rows = 10.0, noisy_share = 0.3;
+static const double first_ridge = 1.0, lowest_ridge = 1e-9, decade = 2.302585092994046;
+static const double search_tolerance = 1e-2, final_tolerance = 1e-3, little_gain = 5e-3;
+/* Products of a row with a model of each class, in each fold: what is learned from at most, and
+ * what may be judged more than once. */
+static const double most_learned = 1e8, most_repeated = 2e7;
+
+typedef struct noise_fit {
+    blv_cleaning *cleaning;
+    blv_arena arena;
+    blv_dataset *train, *val; /* val may be NULL; both are kept by the caller */
+    blv_problem *problem;
+    uint32_t *part, *val_part;
+    size_t classes, folds, dim_x, dim_y;
+    size_t first_logit;   /* of x: 1 without trusted rows, 2 with */
+    double *x, *y, *best; /* the present point, and the y of the best one */
+    double *start;        /* the noise that is expected */
+    double gradient;      /* |gy| at y = 0: what tolerances are relative to */
+} noise_fit;
+
+/* ---- The problem ---- */
+
+static blv_error deal(noise_fit *f, uint64_t seed) {
+    blv_message *why = f->cleaning->why;
+    BLV_CHECK(blv_deal_rows(f->train, f->folds, seed, f->part, why));
+    return f->val ? blv_deal_rows(f->val, f->folds, seed + 1, f->val_part, why) : BLV_OK;
+}
+
+static blv_error make_problem(noise_fit *f, bool trusted) {
+    const blv_cleaning *c = f->cleaning;
+    const blv_sets sets = {.size = sizeof sets, .train = f->train, .val = trusted ? f->val : NULL};
+    const blv_noise_setting setting = {.size = sizeof setting,
+                                       .folds = f->folds,
+                                       .part = f->part,
+                                       .val_part = f->val_part,
+                                       .start = f->start,
+                                       .prior = prior_rows,
+                                       .noisy_share = noisy_share,
+                                       .ridge = 2.0 * c->options.ridge};
+    blv_problem_options options = {.size = sizeof options,
+                                   .precision = blv_dataset_view_of(f->train)->precision,
+                                   .threads = c->options.threads};
+    blv_problem_destroy(f->problem);
+    f->first_logit = sets.val ? 2 : 1;
+    return blv_label_noise_create(&sets, &setting, &options, &f->problem, c->why);
+}
+
+/* The store knows of the work from here on. */
+static blv_error start_work(noise_fit *f) {
+    const blv_problem_def *def = blv_problem_definition(f->problem);
+    blv_cleaning *c = f->cleaning;
+    blv_task_start start = {.task = "clean",
+                            .problem = "label-noise",
+                            .dim_x = def->dim_x,
+                            .dim_y = def->dim_y,
+                            .precision = def->precision,
+                            .fingerprint = blv_task_sets_fingerprint(c->given)};
+    return blv_task_start_work(&c->task, &start, f->problem);
+}
+
+static void expect_noise(noise_fit *f) {
+    const size_t K = f->classes;
+    for (size_t i = 0; i < K * K; i++)
+        f->start[i] = i % (K + 1) == 0 ? expected_right : (1.0 - expected_right) / (double)(K - 1);
+}
+
+static void write_logits(noise_fit *f) {
+    double *logit = f->x + f->first_logit;
+    for (size_t k = 0; k < f->classes; k++)
+        for (size_t l = 0; l < f->classes; l++)
+            if (l != k)
+                *logit++ =
+                    log(fmax(f->start[k * f->classes + l], 1e-6) / f->start[k * f->classes + k]);
+}
+
+/* ---- Points ---- */
+
+/* f, and |gy| where norm is not NULL, at x and y. */
+static blv_error look(noise_fit *f, double *phi, double *norm) {
+    const blv_problem_def *def = blv_problem_definition(f->problem);
+    blv_vec *x = NULL, *y = NULL, *gy = NULL;
+    blv_error error = blv_vec_create(&x, def->space_x);
+    if (error == BLV_OK)
+        error = blv_vec_create(&y, def->space_y);
+    if (error == BLV_OK)
+        error = blv_vec_create(&gy, def->space_y);
+    if (error == BLV_OK) {
+        blv_vec_write(x, f->x);
+        blv_vec_write(y, f->y);
+        int code = phi ? def->upper(def->user, NULL, x, y, phi, NULL, NULL)
+                       : def->lower(def->user, NULL, x, y, NULL, NULL, gy);
+        error = code == 0 ? BLV_OK : BLV_E_ORACLE;
+        if (norm)
+            *norm = blv_vec_norm(gy);
+    }
+    blv_vec_destroy(x);
+    blv_vec_destroy(y);
+    blv_vec_destroy(gy);
+    return error == BLV_OK ? BLV_OK
+                           : blv_explain(f->cleaning->why, error, "%s", blv_error_text(error));
+}
+
+static blv_error stopped(const blv_cleaning *c) {
+    return c->task.stopped
+               ? blv_explain(c->why, BLV_E_STOPPED, "stopped on request: nothing is written")
+               : BLV_OK;
+}
+
+static blv_error fit_at(noise_fit *f, double tolerance) {
+    BLV_CHECK(blv_fit(&f->cleaning->task, f->problem, f->x, tolerance * f->gradient, f->y));
+    return stopped(f->cleaning);
+}
+
+/* The held-out loss with x[at] = value; where it is below *least, that is where we are now. */
+static blv_error try_value(noise_fit *f, size_t at, double value, double *least, bool *better) {
+    const double before = f->x[at];
+    double phi;
+    blv_task_say(&f->cleaning->task, "%s %.0e", at == 0 ? "ridge" : "weight of trusted rows",
+                 exp(value));
+    f->x[at] = value;
+    BLV_CHECK(fit_at(f, search_tolerance));
+    BLV_CHECK(look(f, &phi, NULL));
+    *better = !(phi > (1.0 - little_gain) * *least);
+    if (phi < *least) {
+        *least = phi;
+        memcpy(f->best, f->y, f->dim_y * sizeof *f->y);
+    } else {
+        f->x[at] = before;
+    }
+    return BLV_OK;
+}
+
+static void return_to_best(noise_fit *f) {
+    memcpy(f->y, f->best, f->dim_y * sizeof *f->y);
+}
+
+/* Downwards from `from`, by decades, until that gains little. */
+static blv_error search_ridge(noise_fit *f, double from, double *least) {
+    *least = INFINITY;
+    bool better = true;
+    if (f->cleaning->options.ridge > 0.0) {
+        BLV_CHECK(try_value(f, 0, log(2.0 * f->cleaning->options.ridge), least, &better));
+        return BLV_OK;
+    }
+    for (double at = from; at > log(lowest_ridge) && better; at -= decade)
+        BLV_CHECK(try_value(f, 0, at, least, &better));
+    return_to_best(f);
+    return BLV_OK;
+}
+
+/* ---- The start with trusted rows ---- */
+
+/* The answers to rows of a set, each by the model of its fold, or by the mean of all models where
+ * part is NULL, added to probability times share. */
+static blv_error add_answers(const noise_fit *f, const blv_dataset *set, const uint32_t *part,
+                             double share, double *probability) {
+    const blv_cleaning *c = f->cleaning;
+    const size_t K = f->classes, model = f->dim_y / f->folds, rows = blv_rows_in(set);
+    double *weights = malloc(model * sizeof *weights), *p = malloc((rows * K + 1) * sizeof *p);
+    blv_error error = weights && p ? BLV_OK : blv_explain_memory(c->why);
+    for (size_t m = 0; error == BLV_OK && m < f->folds; m++) {
+        blv_fit_weights(set, f->y + m * model, K, weights);
+        error = blv_fit_answer(set, weights, K, p, c->why);
+        for (size_t i = 0; error == BLV_OK && i < rows * K; i++)
+            if (!part || part[i / K] == m)
+                probability[i] += share * p[i] / (part ? 1.0 : (double)f->folds);
+    }
+    free(weights);
+    free(p);
+    return error;
+}
+
+/* Row k: the mean probabilities of labels that the model gives to trusted rows of class k, and a
+ * few rows with a right label. */
+static blv_error noise_of_trusted(noise_fit *f) {
+    const blv_dataset_view *v = blv_dataset_view_of(f->val);
+    const size_t K = f->classes;
+    double *p = calloc(v->rows * K + 1, sizeof *p), *T = calloc(K * K, sizeof *T);
+    blv_error error =
+        p && T ? add_answers(f, f->val, f->val_part, 1.0, p) : blv_explain_memory(f->cleaning->why);
+    for (size_t k = 0; error == BLV_OK && k < K; k++)
+        T[k * K + k] = start_prior;
+    for (size_t i = 0; error == BLV_OK && i < v->rows; i++)
+        for (size_t k = 0; k < K; k++)
+            for (size_t l = 0; l < K; l++)
+                T[(size_t)v->label[i] * K + l] += p[i * K + k] * f->start[k * K + l];
+    for (size_t k = 0; error == BLV_OK && k < K; k++) {
+        double sum = 0.0;
+        for (size_t l = 0; l < K; l++)
+            sum += T[k * K + l];
+        for (size_t l = 0; l < K; l++)
+            f->start[k * K + l] = T[k * K + l] / sum;
+    }
+    free(p);
+    free(T);
+    return error;
+}
+
+static blv_error use_trusted(noise_fit *f, double *least) {
+    const double ridge = f->x[0];
+    BLV_CHECK(noise_of_trusted(f));
+    BLV_CHECK(make_problem(f, true));
+    f->x[1] = 0.0;
+    write_logits(f);
+    BLV_CHECK(search_ridge(f, ridge + decade, least));
+    for (bool better = true; better && f->x[1] < 3.0 * decade;)
+        BLV_CHECK(try_value(f, 1, f->x[1] + 0.6 * decade, least, &better));
+    return_to_best(f);
+    return BLV_OK;
+}
+
+/* ---- The run ---- */
+
+static void add_counts(blv_counts *sum, const blv_counts *counts) {
+    sum->f_grad += counts->f_grad;
+    sum->g_grad += counts->g_grad;
+    sum->hvp += counts->hvp;
+    sum->cross += counts->cross;
+    sum->values += counts->values;
+}
+
+/* Ends the run where an iteration brings next to nothing. context: the loss after the last one. */
+static int gains_little(void *context, const blv_progress *p) {
+    double *last = context;
+    const bool little = p->iteration > 1 && *last - p->f < little_gain * fabs(p->f);
+    *last = p->f;
+    return little;
+}
+
+static blv_error run_solver(noise_fit *f) {
+    blv_cleaning *c = f->cleaning;
+    blv_clean_result *r = &c->result;
+    blv_run_end end = {0};
+    double last = INFINITY;
+    blv_task_plan plan = {
+        .problem = f->problem,
+        .which = {.label = "noise", .pieces = 1, .carried = &last, .carried_count = 1},
+        .look = blv_task_is_exact(&c->task) ? gains_little : NULL,
+        .context = &last,
+        .every = 1,
+        .iterations = blv_task_is_exact(&c->task) ? ITERATIONS : OTHER_ITERATIONS,
+        .start_x = f->x,
+        .start_y = f->y,
+        .products = "300",
+        .solve_tol = "1e-3"};
+    blv_error error = blv_task_solve(&c->task, &plan, &end);
+    if (error == BLV_OK)
+        error = stopped(c);
+    if (error == BLV_OK) {
+        memcpy(f->x, end.x, f->dim_x * sizeof *f->x);
+        memcpy(f->y, end.y, f->dim_y * sizeof *f->y);
+        r->iterations += end.iterations;
+        add_counts(&r->counts, &end.counts);
+        add_counts(&r->setup_counts, &end.setup_counts);
+        r->certified = end.certified;
+        r->certificate = end.certificate;
+    }
+    blv_run_end_free(&end);
+    return error;
+}
+
+/* ---- All of it ---- */
+
+static blv_error open_fit(noise_fit *f, blv_cleaning *c, blv_dataset *train, blv_dataset *val) {
+    const blv_dataset_view *v = blv_dataset_view_of(train);
+    const size_t K = v->classes;
+    *f = (noise_fit){.cleaning = c,
+                     .train = train,
+                     .val = val,
+                     .classes = K,
+                     .folds = c->options.folds,
+                     .dim_x = 2 + K * (K - 1),
+                     .dim_y = c->options.folds * K * v->columns};
+    f->part = blv_arena_alloc(&f->arena, v->rows + 1, sizeof *f->part);
+    f->val_part = blv_arena_alloc(&f->arena, blv_rows_in(val) + 1, sizeof *f->val_part);
+    f->start = blv_arena_alloc(&f->arena, K * K, sizeof *f->start);
+    f->x = blv_arena_alloc(&f->arena, f->dim_x, sizeof *f->x);
+    f->y = blv_arena_alloc(&f->arena, f->dim_y, sizeof *f->y);
+    f->best = blv_arena_alloc(&f->arena, f->dim_y, sizeof *f->best);
+    return f->arena.failed ? blv_explain_memory(c->why) : deal(f, c->options.seed);
+}
+
+static void close_fit(noise_fit *f) {
+    blv_problem_destroy(f->problem);
+    blv_arena_free(&f->arena);
+}
+
+static blv_error learn(noise_fit *f) {
+    double least;
+    expect_noise(f);
+    BLV_CHECK(make_problem(f, f->val != NULL));
+    BLV_CHECK(start_work(f));
+    BLV_CHECK(make_problem(f, false));
+    write_logits(f);
+    BLV_CHECK(look(f, NULL, &f->gradient));
+    BLV_CHECK(search_ridge(f, log(first_ridge), &least));
+    if (f->val)
+        BLV_CHECK(use_trusted(f, &least));
+    f->dim_x = f->first_logit + f->classes * (f->classes - 1);
+    return run_solver(f);
+}
+
+static void take_noise(const noise_fit *f, blv_clean_result *r) {
+    r->ridge = 0.5 * exp(f->x[0]);
+    r->trusted_weight = f->val ? exp(f->x[1]) : (double)NAN;
+    blv_noise_matrix(f->classes, f->x + f->first_logit, r->noise);
+}
+
+static void add_weights(const noise_fit *f, double share) {
+    const size_t K = f->classes, model = f->dim_y / f->folds, columns = model / K;
+    const bool dense = blv_dataset_view_of(f->train)->dense != NULL;
+    for (size_t m = 0; m < f->folds; m++)
+        for (size_t i = 0; i < model; i++) {
+            const size_t to = dense ? i : i % K * columns + i / K;
+            f->cleaning->weights[to] += share * f->y[m * model + i] / (double)f->folds;
+        }
+}
+
+/* Answers to all rows, with the models of several deals of folds. */
+static blv_error answer(noise_fit *f, size_t deals) {
+    blv_cleaning *c = f->cleaning;
+    blv_clean_result *r = &c->result;
+    const double share = 1.0 / (double)deals;
+    for (size_t d = 0; d < deals; d++) {
+        if (d > 0) {
+            blv_task_say(&c->task, "other folds, %zu of %zu", d, deals - 1);
+            BLV_CHECK(deal(f, c->options.seed + 2 * d));
+            BLV_CHECK(make_problem(f, f->val != NULL));
+            BLV_CHECK(fit_at(f, final_tolerance));
+        }
+        add_weights(f, share);
+        BLV_CHECK(add_answers(f, f->train, f->part, share, r->probability));
+        if (f->val)
+            BLV_CHECK(add_answers(f, f->val, f->val_part, share, r->val_probability));
+        if (c->sets.test)
+            BLV_CHECK(add_answers(f, c->sets.test, NULL, share, r->test_probability));
+    }
+    return BLV_OK;
+}
+
+static double products_of(const blv_dataset *set, size_t folds) {
+    const blv_dataset_view *v = blv_dataset_view_of(set);
+    const double entries = v->dense ? (double)v->rows * (double)v->columns
+                                    : (double)v->row_start[v->rows] + (double)v->rows;
+    return entries * (double)v->classes * (double)folds;
+}
+
+/* On some rows, then the models of all rows. */
+static blv_error learn_from_some(blv_cleaning *c, double size, noise_fit *all) {
+    blv_dataset *some = NULL;
+    noise_fit f = {0};
+    blv_error error =
+        blv_dataset_subsample(c->sets.train, size, true, c->options.seed, &some, c->why);
+    if (error == BLV_OK)
+        error = open_fit(&f, c, some, c->sets.val);
+    if (error == BLV_OK)
+        error = learn(&f);
+    if (error == BLV_OK) {
+        memcpy(all->x, f.x, f.dim_x * sizeof *f.x);
+        memcpy(all->y, f.y, f.dim_y * sizeof *f.y);
+        memcpy(all->start, f.start, f.classes * f.classes * sizeof *f.start);
+        all->gradient = f.gradient;
+        if (!(c->options.ridge > 0.0))
+            all->x[0] -= log((double)blv_rows_in(all->train) / (double)blv_rows_in(some));
+        blv_task_say(&c->task, "the models of all rows");
+        error = make_problem(all, all->val != NULL);
+    }
+    if (error == BLV_OK)
+        error = fit_at(all, final_tolerance);
+    close_fit(&f);
+    blv_dataset_release(some);
+    return error;
+}
+
+blv_error blv_clean_learn(blv_cleaning *c) {
+    const double products = products_of(c->sets.train, c->options.folds);
+    const double rows = (double)c->result.rows;
+    noise_fit f = {0};
+    blv_error error = open_fit(&f, c, c->sets.train, c->sets.val);
+    if (error == BLV_OK)
+        error = products > most_learned
+                    ? learn_from_some(c, fmax(ceil(rows * most_learned / products), 2.0), &f)
+                    : learn(&f);
+    if (error == BLV_OK) {
+        take_noise(&f, &c->result);
+        error = answer(&f, products > most_repeated ? 1 : DEALS);
+    }
+    close_fit(&f);
+    return error;
+}
