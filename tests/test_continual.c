@@ -47,7 +47,7 @@ static void test_selected(void **state) {
     assert_int_equal(blv_select_rows(rows, NULL, &options, &plain, NULL, NULL), BLV_OK);
     assert_memory_equal(plain->index, r->index, TAKEN * sizeof *r->index);
     assert_true(isnan(plain->chosen_accuracy));
-    assert_int_equal(log.reports, 7); /* three methods are tried */
+    assert_int_equal(log.reports, 7); /* four methods are tried */
     blv_select_result_destroy(r);
     blv_select_result_destroy(plain);
     blv_dataset_release(rows);

@@ -369,6 +369,61 @@ static void test_create(void **state) {
     blv_space_destroy(space);
 }
 
+/* -sum exp(-x_i/2) in a box: it curves down, and the steps of a model that does not know that would
+ * grow from one to the next only. `scale` multiplies it, as an objective that becomes another one.
+ */
+typedef struct falling {
+    double scale;
+} falling;
+
+static int fall(void *context, const blv_vec *x, double *value, blv_vec *gradient) {
+    const falling *p = context;
+    double at[3];
+    *value = 0.0;
+    blv_vec_read(x, at);
+    for (size_t i = 0; i < 3; i++) {
+        at[i] = p->scale * exp(-0.5 * at[i]);
+        *value -= at[i];
+        at[i] *= 0.5;
+    }
+    blv_vec_write(gradient, at);
+    return 0;
+}
+
+static int fall_into_box(void *context, blv_vec *x) {
+    double at[3];
+    (void)context;
+    blv_vec_read(x, at);
+    for (size_t i = 0; i < 3; i++)
+        at[i] = fmin(fmax(at[i], -12.0), 30.0);
+    blv_vec_write(x, at);
+    return 0;
+}
+
+static void test_curving_down_in_a_box(void **state) {
+    (void)state;
+    naive_counts counts;
+    falling p = {1.0};
+    const blv_lbfgs_problem handed = {fall, fall_into_box, &p};
+    blv_space *space = naive_space(3, &counts);
+    blv_lbfgs *lbfgs = NULL;
+    blv_vec *v = NULL;
+    assert_int_equal(blv_lbfgs_create(&lbfgs, space, 4), BLV_OK);
+    assert_int_equal(blv_vec_create(&v, space), BLV_OK);
+    blv_vec_write(v, (const double[]){20.0, 21.0, 22.0});
+    blv_lbfgs_result r = blv_lbfgs_minimize(lbfgs, &handed, v, 1e-9, 50);
+    assert_int_equal(r.end, BLV_LBFGS_CONVERGED);
+    assert_true(fabs(r.value + 3.0 * exp(6.0)) < 1e-9 * exp(6.0));
+
+    p.scale = 2.0;
+    r = blv_lbfgs_refresh(lbfgs);
+    assert_int_equal(r.end, BLV_LBFGS_CONVERGED);
+    assert_true(fabs(r.value + 6.0 * exp(6.0)) < 1e-9 * exp(6.0));
+    blv_vec_destroy(v);
+    blv_lbfgs_destroy(lbfgs);
+    blv_space_destroy(space);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_quadratics),
@@ -379,6 +434,7 @@ int main(void) {
         cmocka_unit_test(test_regions_to_avoid),
         cmocka_unit_test(test_leaves_a_plateau),
         cmocka_unit_test(test_fatal_callbacks),
+        cmocka_unit_test(test_curving_down_in_a_box),
         cmocka_unit_test(test_single_iterations),
         cmocka_unit_test(test_create),
     };

@@ -58,8 +58,9 @@ BLV_API blv_error blv_select(const blv_dataset *rows, const blv_selection *selec
 
 typedef struct blv_select_options {
     size_t size; /* sizeof(blv_select_options) */
-    /* Its size may be 0. Its method may be NULL: the one of d-tfbo, kmeans-by-class and
-     * facility-by-class whose choice from three quarters of the rows does best on the others. */
+    /* Its size may be 0. Its method may be NULL: of the choices of d-tfbo,
+     * kmeans-by-class, facility-by-class and uniform from three quarters of the rows the one that
+     * does best on the others. */
     blv_selection selection;
     bool compare;    /* train networks on the chosen rows, on as many at random, on all */
     const char *net; /* of these networks; NULL: mlp:in-128-out */

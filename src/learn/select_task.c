@@ -45,21 +45,6 @@ static blv_error sort_chosen(choosing *c) {
     return BLV_OK;
 }
 
-static blv_error choose(choosing *c) {
-    const int32_t *label = blv_dataset_view_of(c->rows)->label;
-    const blv_selection *how = &c->options.selection;
-    blv_task_say(&c->task, "choosing by %s", how->method->name);
-    const double begin = blv_wall_clock();
-    BLV_CHECK(blv_select(c->rows, how, c->result.index, c->result.weight, c->why));
-    c->result.seconds = blv_wall_clock() - begin;
-    BLV_CHECK(sort_chosen(c));
-    for (size_t i = 0; i < c->result.rows; i++)
-        c->result.of_class[label[i]]++;
-    for (size_t k = 0; k < c->result.count; k++)
-        c->result.chosen_of_class[label[c->result.index[k]]]++;
-    return BLV_OK;
-}
-
 /* index NULL: all rows. */
 static blv_error judge(choosing *c, const char *what, const size_t *index, const double *weight,
                        double *accuracy) {
@@ -79,22 +64,20 @@ static blv_error judge(choosing *c, const char *what, const size_t *index, const
 
 /* ---- Which method ---- */
 
-static const char *const candidates[] = {"d-tfbo", "kmeans-by-class", "facility-by-class"};
+static const char *const candidates[] = {"d-tfbo", "kmeans-by-class", "facility-by-class",
+                                         "uniform"};
 enum { CANDIDATES = sizeof candidates / sizeof *candidates, JUDGEMENTS = 3 };
 static const double judged_share = 0.25;
 
-/* The accuracy, on rows that could not be chosen, of networks trained on the choice: the mean over
- * a few starts. */
-static blv_error judge_method(choosing *c, blv_selection *how, blv_dataset *const *parts,
-                              double *accuracy) {
-    size_t *index = malloc(how->count * sizeof *index);
-    double *weight = malloc(how->count * sizeof *weight);
+/* A choice from the rows of parts[0], and the accuracy on those of parts[1] of networks trained on
+ * it: the mean over a few starts. */
+static blv_error judge_method(choosing *c, const blv_selection *how, blv_dataset *const *parts,
+                              size_t *index, double *weight, double *accuracy) {
     blv_dataset *subset = NULL;
-    blv_error error = index && weight ? blv_select(parts[0], how, index, weight, c->why)
-                                      : blv_explain_memory(c->why);
-    if (error == BLV_OK)
-        error = blv_dataset_select(parts[0], index, how->count, &subset, c->why);
     *accuracy = 0.0;
+    BLV_CHECK(blv_select(parts[0], how, index, weight, c->why));
+    BLV_CHECK(blv_dataset_select(parts[0], index, how->count, &subset, c->why));
+    blv_error error = BLV_OK;
     for (uint64_t i = 0; error == BLV_OK && i < JUDGEMENTS; i++) {
         const blv_classifier_options options = {.size = sizeof options,
                                                 .net = c->options.net,
@@ -105,42 +88,80 @@ static blv_error judge_method(choosing *c, blv_selection *how, blv_dataset *cons
         *accuracy += one / JUDGEMENTS;
     }
     blv_dataset_release(subset);
-    free(index);
-    free(weight);
     return error;
 }
 
-static blv_error try_methods(choosing *c, blv_dataset *const *parts) {
+/* row: of all rows, those of parts[0]. */
+static blv_error try_methods(choosing *c, const size_t *row, blv_dataset *const *parts) {
     blv_selection how = c->options.selection;
-    double best = -1.0;
+    double best = -1.0, accuracy;
+    size_t *index = blv_arena_alloc(&c->arena, how.count, sizeof *index);
+    double *weight = blv_arena_alloc(&c->arena, how.count, sizeof *weight);
+    if (c->arena.failed)
+        return blv_explain_memory(c->why);
     for (size_t i = 0; i < CANDIDATES && !c->task.stopped; i++) {
-        double accuracy;
         how.method = blv_selection_method_find(candidates[i], NULL);
         blv_task_say(&c->task, "trying %s", how.method->name);
-        BLV_CHECK(judge_method(c, &how, parts, &accuracy));
-        if (accuracy > best) {
-            best = accuracy;
-            c->options.selection.method = how.method;
+        BLV_CHECK(judge_method(c, &how, parts, index, weight, &accuracy));
+        if (accuracy <= best)
+            continue;
+        best = accuracy;
+        c->result.method = how.method;
+        for (size_t k = 0; k < how.count; k++) {
+            c->result.index[k] = row[index[k]];
+            c->result.weight[k] = weight[k];
         }
     }
     return BLV_OK;
 }
 
-/* Where nobody says how: the method whose choice from a part of the rows does best on the others.
- * Too few rows for that: k-means by class. */
-static blv_error choose_method(choosing *c) {
-    blv_selection *how = &c->options.selection;
+static blv_error split_rows(const choosing *c, size_t *row, blv_dataset **parts) {
     const double sizes[] = {1.0 - judged_share, judged_share};
-    blv_dataset *parts[2] = {NULL, NULL};
-    how->method = blv_selection_method_find("kmeans-by-class", c->why);
-    if ((double)how->count > sizes[0] * (double)c->result.rows)
+    size_t count[2];
+    BLV_CHECK(blv_dataset_split_rows(c->rows, sizes, 2, true, c->options.selection.seed, row, count,
+                                     c->why));
+    if (count[0] < c->options.selection.count || count[1] == 0)
         return BLV_OK;
-    BLV_CHECK(blv_dataset_split(c->rows, sizes, 2, true, how->seed, parts, c->why));
-    blv_error error =
-        how->count > blv_dataset_view_of(parts[0])->rows ? BLV_OK : try_methods(c, parts);
+    BLV_CHECK(blv_dataset_select(c->rows, row, count[0], &parts[0], c->why));
+    return blv_dataset_select(c->rows, row + count[0], count[1], &parts[1], c->why);
+}
+
+/* Where nobody says how: of several choices from a part of the rows the one that does best on the
+ * others. Too few rows for that: k-means by class. */
+static blv_error choose_best(choosing *c) {
+    blv_dataset *parts[2] = {NULL, NULL};
+    size_t *row = malloc(c->result.rows * sizeof *row);
+    blv_error error = row ? split_rows(c, row, parts) : blv_explain_memory(c->why);
+    if (error == BLV_OK && parts[1]) {
+        error = try_methods(c, row, parts);
+    } else if (error == BLV_OK) {
+        blv_selection how = c->options.selection;
+        how.method = c->result.method = blv_selection_method_find("kmeans-by-class", NULL);
+        error = blv_select(c->rows, &how, c->result.index, c->result.weight, c->why);
+    }
     blv_dataset_release(parts[0]);
     blv_dataset_release(parts[1]);
+    free(row);
     return error;
+}
+
+static blv_error choose(choosing *c) {
+    const int32_t *label = blv_dataset_view_of(c->rows)->label;
+    const blv_selection *how = &c->options.selection;
+    const double begin = blv_wall_clock();
+    if (how->method) {
+        blv_task_say(&c->task, "choosing by %s", how->method->name);
+        BLV_CHECK(blv_select(c->rows, how, c->result.index, c->result.weight, c->why));
+    } else {
+        BLV_CHECK(choose_best(c));
+    }
+    c->result.seconds = blv_wall_clock() - begin;
+    BLV_CHECK(sort_chosen(c));
+    for (size_t i = 0; i < c->result.rows; i++)
+        c->result.of_class[label[i]]++;
+    for (size_t k = 0; k < c->result.count; k++)
+        c->result.chosen_of_class[label[c->result.index[k]]]++;
+    return BLV_OK;
 }
 
 static blv_error judge_uniform(choosing *c) {
@@ -195,8 +216,6 @@ static blv_error select_rows(choosing *c, const blv_select_options *options,
     how->size = sizeof *how;
     BLV_CHECK(blv_task_open(&c->task, hooks, c->why));
     BLV_CHECK(make_space(c));
-    if (!how->method)
-        BLV_CHECK(choose_method(c));
     c->result.method = how->method;
     BLV_CHECK(choose(c));
     BLV_CHECK(expect_going(c));

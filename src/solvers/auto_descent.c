@@ -19,7 +19,7 @@
 
 enum {
     MEMORY = 20,
-    TRIALS_MAX = 8,
+    TRIALS_MAX = 5,
     FIRST_TRIALS_MAX = 30,
     ROUNDS_MAX = 3,
     PRODUCTS = 10,
@@ -57,6 +57,7 @@ static blv_flow settle(blv_auto_descent *s, const blv_vec *x, blv_vec *gradient,
         if (blv_distance(s->gradient, s->gradient, gradient) <= 0.1 * blv_vec_norm(gradient))
             break;
     }
+    solved->phi -= fmin(solved->corrected, 0.0); /* the larger one: y may have come from far away */
     return BLV_GO;
 }
 
@@ -92,7 +93,8 @@ static blv_flow evaluate(blv_auto_descent *s, const blv_vec *x, blv_vec *gradien
 static int phi_and_gradient(void *context, const blv_vec *x, double *value, blv_vec *gradient) {
     blv_auto_descent *s = context;
     blv_implicit_result solved;
-    if (s->trials++ == (s->moved != 0.0 ? TRIALS_MAX : FIRST_TRIALS_MAX))
+    bool scaled = s->moved != 0.0 || s->curvature > 0.0;
+    if (s->trials++ == (scaled ? TRIALS_MAX : FIRST_TRIALS_MAX))
         return NOISE;
     blv_vec_copy(s->y_trial, blv_run_y(s->run));
     blv_vec_copy(s->v_trial, s->v);

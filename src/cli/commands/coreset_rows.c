@@ -44,7 +44,7 @@ static const cli_argument table[] = {
     CLI_OPTION("size", CUSTOM, request, size, "K", "rows to choose: a number, or a share below 1",
                .take = take_size),
     CLI_OPTION("method", CUSTOM, request, options.select.selection.method, "NAME",
-               "how they are chosen (default: the best of three on rows held out); see below",
+               "how they are chosen (default: the best of four on rows held out); see below",
                .take = take_method),
     CLI_OPTION("out", TEXT, request, out, "OUT.csv",
                "write the number, from 0, and the weight of every chosen row, the heaviest first",
