@@ -137,7 +137,7 @@ if [ -x "$build/bilevel" ]; then
         $(pkg-config --cflags --libs bilevel)
     LD_LIBRARY_PATH=$libdir "$work/clean_labels" "$work/noisy.csv" "$work/val.csv" 1000 \
         >"$work/found"
-    awk -F, '$4 == "suspect" { print "row " $1 ": labelled " $2 ", probably " $6 }' \
+    awk -F, '$3 == "suspect" { print "row " $1 ": labelled " $2 ", probably " $5 }' \
         "$work/suspects.csv" >"$work/expected"
     [ -s "$work/expected" ] || fail "the command finds no wrong labels"
     tail -n +2 "$work/found" | cmp - "$work/expected" || fail "the C program finds other rows"
