@@ -24,7 +24,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         if (suite.entry_count == 0 || suite.variant_count == 0 || suite.seeds == 0 ||
             !suite.problem != suite.has_command)
             abort();
-        (void)bench_suite_check_choice(&suite, NULL);
+        (void)bench_suite_check_choice(&suite);
         for (size_t i = 0; i < suite.entry_count; i++)
             if (suite.entries[i].grid)
                 walk_grid(&suite, &suite.entries[i]);
