@@ -194,7 +194,7 @@ blv_outcome blv_watch_look(blv_run *run);
  * become the best that were seen. */
 blv_outcome blv_watch_end(blv_run *run, blv_outcome outcome);
 /* The method's own test is met: converged, if the certificate says so too. BLV_RUNNING: it nearly
- * does, and the run goes on with a harder test. */
+ * does, and the run continues with a harder test. */
 blv_outcome blv_confirm(blv_run *run, double tolerance, bool may_go_on);
 
 /* run_loop.c */

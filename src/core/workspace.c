@@ -1,6 +1,7 @@
 #include "core/workspace.h"
 #include "core/run_private.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 
@@ -93,4 +94,13 @@ blv_error blv_state_hiddens(blv_run *run, ...) {
     blv_error error = register_each(run, args, blv_state_hidden);
     va_end(args);
     return error;
+}
+
+blv_flow blv_project_or_keep(blv_run *run, blv_vec *x, blv_vec *room) {
+    blv_vec_copy(room, x);
+    BLV_TRY(blv_oracle_project(run, room));
+    if (!isfinite(blv_vec_norm(room)))
+        return BLV_NONFINITE;
+    blv_vec_swap(x, room);
+    return BLV_GO;
 }

@@ -25,4 +25,7 @@ blv_error blv_scratch_vecs(blv_run *run, blv_level level, ...) BLV_UP_TO_NULL;
 blv_error blv_state_scalars(blv_run *run, ...) BLV_UP_TO_NULL;
 blv_error blv_state_hiddens(blv_run *run, ...) BLV_UP_TO_NULL;
 
+/* x = P_X(x); where the projection fails, x stays as it was. room: of the size of x. */
+blv_flow blv_project_or_keep(blv_run *run, blv_vec *x, blv_vec *room);
+
 #endif

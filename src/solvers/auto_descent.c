@@ -111,13 +111,7 @@ static int phi_and_gradient(void *context, const blv_vec *x, double *value, blv_
 
 static int project(void *context, blv_vec *x) {
     blv_auto_descent *s = context;
-    blv_vec_copy(s->other, x); /* a projection that fails must not spoil x */
-    blv_flow flow = blv_oracle_project(s->run, s->other);
-    if (flow == BLV_GO && !isfinite(blv_vec_norm(s->other)))
-        flow = BLV_NONFINITE;
-    if (flow == BLV_GO)
-        blv_vec_swap(x, s->other);
-    return (int)flow;
+    return (int)blv_project_or_keep(s->run, x, s->other);
 }
 
 static blv_lbfgs_problem phi_of(blv_auto_descent *s) {

@@ -61,13 +61,7 @@ static int phi_and_gradient(void *context, const blv_vec *x, double *value, blv_
 
 static int project(void *context, blv_vec *x) {
     exact *s = context;
-    blv_vec_copy(s->projected, x); /* a projection that fails must not spoil x */
-    blv_flow flow = blv_oracle_project(s->run, s->projected);
-    if (flow == BLV_GO && !isfinite(blv_vec_norm(s->projected)))
-        flow = BLV_NONFINITE;
-    if (flow == BLV_GO)
-        blv_vec_swap(x, s->projected);
-    return (int)flow;
+    return (int)blv_project_or_keep(s->run, x, s->projected);
 }
 
 static blv_lbfgs_problem phi_of(blv_run *run, exact *s) {
