@@ -88,13 +88,18 @@ static blv_flow evaluate(blv_auto_descent *s, const blv_vec *x, blv_vec *gradien
     return BLV_GO;
 }
 
+static void begin_search(blv_auto_descent *s) {
+    s->trials = 0;
+    s->fell = false;
+}
+
 /* Where Phi cannot be computed the trial step is shortened; other flows are fatal for L-BFGS and
  * are handed on as their negatives. */
 static int phi_and_gradient(void *context, const blv_vec *x, double *value, blv_vec *gradient) {
     blv_auto_descent *s = context;
     blv_implicit_result solved;
     bool scaled = s->moved != 0.0 || s->curvature > 0.0;
-    if (s->trials++ == (scaled ? TRIALS_MAX : FIRST_TRIALS_MAX))
+    if (s->trials++ >= (scaled ? TRIALS_MAX : FIRST_TRIALS_MAX) && !s->fell)
         return NOISE;
     blv_vec_copy(s->y_trial, blv_run_y(s->run));
     blv_vec_copy(s->v_trial, s->v);
@@ -104,6 +109,7 @@ static int phi_and_gradient(void *context, const blv_vec *x, double *value, blv_
     if (s->trouble != BLV_GO)
         return -(int)s->trouble;
     s->phi_trial = *value = solved.phi;
+    s->fell = s->fell || solved.phi < s->phi;
     s->gy_norm = solved.gy_norm;
     s->r_norm = solved.r_norm;
     return 0;
@@ -169,7 +175,7 @@ static blv_flow take(blv_run *run, blv_auto_descent *s, double stationarity) {
 blv_flow blv_auto_descent_begin(blv_run *run, blv_auto_descent *s) {
     bool anew = s->goal == 0.0;
     blv_lbfgs_problem phi = phi_of(s);
-    s->trials = 0;
+    begin_search(s);
     s->d_norm = 0.0;
     blv_lbfgs_result r =
         anew ? blv_lbfgs_start(s->lbfgs, &phi, blv_run_x(run), 0.0) : blv_lbfgs_refresh(s->lbfgs);
@@ -212,7 +218,7 @@ static blv_flow tighten(blv_run *run, blv_auto_descent *s) {
     s->reduce = fmax(0.1 * s->reduce, least);
     s->products *= 4.0;
     s->idle = 0.0;
-    s->trials = 0;
+    begin_search(s);
     blv_lbfgs_result r = blv_lbfgs_refresh(s->lbfgs);
     BLV_TRY(flow_of(s, &r));
     return take(run, s, r.stationarity);
@@ -227,7 +233,7 @@ blv_flow blv_auto_descent_confirm(blv_run *run, blv_auto_descent *s) {
 }
 
 blv_flow blv_auto_descent_step(blv_run *run, blv_auto_descent *s) {
-    s->trials = 0;
+    begin_search(s);
     blv_lbfgs_result r = blv_lbfgs_iterate(s->lbfgs);
     BLV_TRY(flow_of(s, &r));
     if (r.end == BLV_LBFGS_STALLED || r.end == BLV_LBFGS_CALLBACK)
@@ -235,7 +241,7 @@ blv_flow blv_auto_descent_step(blv_run *run, blv_auto_descent *s) {
     double value = r.value, eps = single(s) ? (double)FLT_EPSILON : DBL_EPSILON;
     s->idle = s->phi - value > 4.0 * eps * fabs(value) ? 0.0 : s->idle + 1.0;
     if (s->phi_trial != value) { /* the last trial was not the one that was taken */
-        s->trials = 0;
+        begin_search(s);
         int code = phi_and_gradient(s, blv_run_x(run), &value, s->gradient);
         if (code != 0)
             return code > 0 ? s->trouble : (blv_flow)-code;

@@ -21,7 +21,8 @@ typedef struct blv_auto_descent {
     double first, goal;         /* of the stationarity: at the start, and at which it ends */
     double idle;                /* iterations in a row that did not lower the value */
     double phi_trial, corrected, gy_norm, r_norm;
-    int trials;       /* of this iteration */
+    int trials;       /* of this iteration, */
+    bool fell;        /* and whether one of them was below x */
     blv_flow trouble; /* why the last evaluation gave no value; BLV_GO: it did */
 } blv_auto_descent;
 
