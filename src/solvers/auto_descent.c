@@ -16,17 +16,21 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdio.h>
 
 enum {
     MEMORY = 20,
     TRIALS_MAX = 5,
     FIRST_TRIALS_MAX = 30,
     ROUNDS_MAX = 3,
+    PAIRS_MAX = 30,
+    PAIRS_MIN = 5,
+    SAMPLES_MIN = 1000,
     PRODUCTS = 10,
     IDLE_MAX = 5,
     NOISE = -100
 };
-static const double first_reduce = 0.1, start_reduce = 0.01, accuracy = 1e-6;
+static const double first_reduce = 0.1, accuracy = 1e-6;
 
 static bool single(const blv_auto_descent *s) {
     return blv_space_precision(blv_vec_space(s->gradient)) == BLV_F32;
@@ -47,16 +51,11 @@ static blv_flow follow(blv_auto_descent *s, const blv_vec *x, double reduce, blv
     return blv_implicit_minimum(s->implicit) == BLV_YES ? BLV_GO : BLV_NO_INVERSE;
 }
 
-/* From far away: until the gradient no longer changes by more than a tenth. */
+/* From far away: twice, since a tenth of what y and v lack there is still much. */
 static blv_flow settle(blv_auto_descent *s, const blv_vec *x, blv_vec *gradient,
                        blv_implicit_result *solved) {
-    BLV_TRY(follow(s, x, start_reduce, gradient, solved));
-    for (int k = 0; k < ROUNDS_MAX; k++) {
-        blv_vec_copy(s->gradient, gradient);
-        BLV_TRY(follow(s, x, first_reduce, gradient, solved));
-        if (blv_distance(s->gradient, s->gradient, gradient) <= 0.1 * blv_vec_norm(gradient))
-            break;
-    }
+    BLV_TRY(follow(s, x, first_reduce, gradient, solved));
+    BLV_TRY(follow(s, x, first_reduce, gradient, solved));
     solved->phi -= fmin(solved->corrected, 0.0); /* the larger one: y may have come from far away */
     return BLV_GO;
 }
@@ -128,6 +127,33 @@ static blv_lbfgs_problem phi_of(blv_auto_descent *s) {
 
 /* ---- Steps ---- */
 
+/* Where a product with H costs much more than as many operations on vectors: sums of many samples
+ * that are not much larger in y. */
+static size_t pairs_worth_keeping(const blv_problem_def *def) {
+    const double numbers_max = 6e5, pairs = fmin(PAIRS_MAX, numbers_max / (double)def->dim_y);
+    return def->lower_samples >= SAMPLES_MIN && pairs >= PAIRS_MIN ? (size_t)pairs : 0;
+}
+
+static blv_error open_recycled(blv_run *run, blv_auto_descent *s) {
+    blv_recycled *r = &s->recycled;
+    r->capacity = pairs_worth_keeping(blv_problem_definition(blv_run_problem(run)));
+    if (r->capacity == 0)
+        return BLV_OK;
+    for (size_t i = 0; i < 2 * r->capacity; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "recycled p %zu", i);
+        BLV_CHECK(blv_state_vec(run, name, BLV_LEVEL_Y, &r->p[i]));
+        snprintf(name, sizeof name, "recycled q %zu", i);
+        BLV_CHECK(blv_state_vec(run, name, BLV_LEVEL_Y, &r->q[i]));
+    }
+    BLV_CHECK(blv_state_block(run, "recycled pq", 2 * r->capacity, &r->pq));
+    BLV_CHECK(blv_state_block(run, "recycled qq", 2 * r->capacity, &r->qq));
+    BLV_CHECK(blv_state_hiddens(run, "recycled first", &r->first, "recycled count", &r->count,
+                                "recycled waiting", &r->waiting, NULL));
+    blv_implicit_recycle(s->implicit, r);
+    return BLV_OK;
+}
+
 blv_error blv_auto_descent_open(blv_run *run, blv_vec *v, blv_auto_descent *s) {
     s->run = run;
     s->v = v;
@@ -141,6 +167,7 @@ blv_error blv_auto_descent_open(blv_run *run, blv_vec *v, blv_auto_descent *s) {
     BLV_CHECK(blv_scratch_vecs(run, BLV_LEVEL_Y, &s->y_trial, &s->v_trial, NULL));
     BLV_CHECK(blv_scratch_vecs(run, BLV_LEVEL_X, &s->gradient, &s->other, NULL));
     BLV_CHECK(blv_run_implicit(run, &s->implicit));
+    BLV_CHECK(open_recycled(run, s));
     BLV_CHECK(blv_run_lbfgs(run, BLV_LEVEL_X, MEMORY, &s->lbfgs));
     BLV_CHECK(blv_state_lbfgs(run, "lbfgs", s->lbfgs));
     blv_lbfgs_problem phi = phi_of(s);

@@ -4,11 +4,13 @@
 #define BLV_SOLVERS_AUTO_DESCENT_H
 
 #include "core/workspace.h"
+#include "linsolve/recycled.h"
 
 typedef struct blv_auto_descent {
     blv_run *run;
     blv_lbfgs *lbfgs;
     blv_implicit *implicit;
+    blv_recycled recycled;
     blv_vec *v;                 /* the run's */
     blv_vec *y_trial, *v_trial; /* belong to the x that was evaluated last */
     blv_vec *gradient, *other;  /* scratch, of x */
