@@ -9,8 +9,8 @@ TESTS ?=
 SECONDS ?= 60
 WITH_PEERS = $(CURDIR)/.venv/bin:$(PATH)
 
-.PHONY: release run run-fashion test test-arm fuzz faults bench bench-peers results install format lint tsan \
-	valgrind coverage soak large clean help packages
+.PHONY: release run run-fashion test test-arm fuzz faults bench bench-peers results install format lint \
+	tsan valgrind coverage soak large clean help packages wheel test-python-full
 .NOTPARALLEL:
 
 release: build/release/build.ninja
@@ -61,6 +61,16 @@ PEERS = torch numpy scipy scikit-learn jax numba optuna cleanlab
 	@.venv/bin/python3 -m pip install --quiet $(PEERS)
 	@touch $@
 
+# One file for CPython 3.10 and later.
+wheel:
+	@$(PACKAGES) test
+	@scripts/build-wheel build/wheel
+
+# With PyTorch, JAX and the notebooks: a download of some hundred megabytes.
+test-python-full: release
+	@$(PACKAGES) test
+	@scripts/test-python full
+
 install: release
 	@DESTDIR="$(DESTDIR)" cmake --install build/release --prefix "$(PREFIX)"
 
@@ -110,6 +120,8 @@ help:
 	@echo "make bench      build and run the benchmarks"
 	@echo "make bench-peers  compare with PyTorch, JAX and others, installed into .venv/ (large)"
 	@echo "make results    run the suites of bench/suites and write docs/results.md"
+	@echo "make wheel      build the Python package into build/wheel"
+	@echo "make test-python-full  test it with PyTorch and JAX too, installed into build/ (large)"
 	@echo "make install    install to PREFIX ($(PREFIX)), below DESTDIR when it is set"
 	@echo "make format     format all C files in place"
 	@echo "make lint       clang-tidy, cppcheck, gcc -fanalyzer, include rule, format"
