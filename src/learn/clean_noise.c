@@ -21,7 +21,8 @@
 enum { ITERATIONS = 10, OTHER_ITERATIONS = 500, DEALS = 3 };
 static const double expected_right = 0.8, prior_rows = 10.0;
 static const double first_ridge = 1.0, lowest_ridge = 1e-9, decade = 2.302585092994046;
-static const double search_tolerance = 1e-2, final_tolerance = 1e-3, little_gain = 5e-3;
+static const double search_tolerance = 1e-2, final_tolerance = 1e-3, little_gain = 5e-3,
+                    little_run_gain = 1e-2;
 /* Products of a row with a model of each class, in each fold: what is learned from at most, and
  * what may be judged more than once. */
 static const double most_learned = 1e8, most_repeated = 2e7;
@@ -188,7 +189,7 @@ static void add_counts(blv_counts *sum, const blv_counts *counts) {
 /* Ends the run where an iteration brings next to nothing. context: the loss after the last one. */
 static int gains_little(void *context, const blv_progress *p) {
     double *last = context;
-    const bool little = p->iteration > 1 && *last - p->f < little_gain * fabs(p->f);
+    const bool little = p->iteration > 1 && *last - p->f < little_run_gain * fabs(p->f);
     *last = p->f;
     return little;
 }
@@ -207,7 +208,7 @@ static blv_error run_solver(noise_fit *f) {
         .iterations = blv_task_is_exact(&c->task) ? ITERATIONS : OTHER_ITERATIONS,
         .start_x = f->x,
         .start_y = f->y,
-        .products = "300",
+        .products = "80",
         .solve_tol = "1e-3"};
     blv_error error = blv_task_solve(&c->task, &plan, &end);
     if (error == BLV_OK)
