@@ -45,8 +45,8 @@ typedef struct cli_resume {
     const char *out;       /* in place of the output of that name; a folder: for all of them */
     bool allow_outputs;    /* outside the current folder */
 } cli_resume;
-/* The files of a request that was read from the store, which may come from anywhere: notes and shows
- * them, and ends the command where an output is outside the current folder and that was not
+/* The files of a request that was read from the store, which may come from anywhere: notes and
+ * shows them, and ends the command where an output is outside the current folder and that was not
  * allowed. */
 void cli_resume_files(const blv_field *table, void *request, const cli_resume *resume);
 extern const blv_field cli_setting_fields[]; /* of a blv_setting, in requests */

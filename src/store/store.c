@@ -141,8 +141,8 @@ static blv_error open_for_reading(blv_store *store) {
     char *name = immutable_name(store->path);
     if (!name)
         return blv_store_no_memory(store);
-    blv_error error = open_as(store, store->path, SQLITE_OPEN_READWRITE,
-                              "PRAGMA locking_mode = EXCLUSIVE");
+    blv_error error =
+        open_as(store, store->path, SQLITE_OPEN_READWRITE, "PRAGMA locking_mode = EXCLUSIVE");
     if (error == BLV_E_FILE)
         error = open_as(store, name, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, "");
     free(name);
