@@ -2,6 +2,7 @@
 #include "base/message.h"
 #include "cli/commands.h"
 #include "cli/json.h"
+#include "cli/signals.h"
 #include "cli/text_table.h"
 
 #include <argp.h>
@@ -157,6 +158,7 @@ int main(int argc, char **argv) {
     signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of that file */
     signal(SIGBUS, on_lost_page);
     blv_streams_keep(true);
+    cli_signals_install();
     atexit(finish_stdout);
     cli_json_begin();
     argp_err_exit_status = CLI_REJECTED;

@@ -15,13 +15,13 @@
 enum { MOST_THREADS = 4096 };
 
 const cli_argument cli_training_table[] = {
-    CLI_POSITION(TEXT, cli_training, train, "TRAIN", "no file is named"),
+    CLI_POSITION(READS, cli_training, train, "TRAIN", "no file is named"),
     CLI_HEADING(DATA),
-    CLI_OPTION("val", TEXT, cli_training, val, "FILE",
+    CLI_OPTION("val", READS, cli_training, val, "FILE",
                "validation rows, whose labels are known to be right"),
     CLI_OPTION("val-share", SHARE, cli_training, val_share, "P",
                "without --val: share of TRAIN that is validated on"),
-    CLI_OPTION("test", TEXT, cli_training, test, "FILE", "test rows: looked at once, at the end"),
+    CLI_OPTION("test", READS, cli_training, test, "FILE", "test rows: looked at once, at the end"),
     CLI_INCLUDE(cli_reading_table, cli_training, reading),
     CLI_OPTION("scaling", CHOICE, cli_training, scaling, "auto|unit|standard|rows|none",
                "of the features by TRAIN: to [0, 1] (clean: auto where rows are dense), to mean 0 "

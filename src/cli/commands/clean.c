@@ -32,12 +32,12 @@ typedef struct request {
 
 static const cli_argument table[] = {
     CLI_OPTION(
-        "out", TEXT, request, out, "OUT.csv",
+        "out", WRITES, request, out, "OUT.csv",
         "write row, label, verdict, probability that the label is right and believed label of "
         "every row of TRAIN, the most suspicious first",
         .letter = 'o'),
     CLI_OPTION(
-        "write-clean", TEXT, request, clean, "FILE",
+        "write-clean", WRITES, request, clean, "FILE",
         "write TRAIN without the suspect rows, in its format unless the name says otherwise"),
     CLI_OPTION("relabel", FLAG, request, relabel, NULL,
                "keep the suspect rows in that file, with the label that is believed"),
@@ -49,11 +49,11 @@ static const cli_argument table[] = {
                "call this share of the rows suspect"),
     CLI_OPTION("false-alarms", SHARE, request, false_alarms, "P",
                "call as many rows suspect as have this share of right labels among them"),
-    CLI_OPTION("truth", TEXT, request, truth, "COLUMN|FILE",
+    CLI_OPTION("truth", READS, request, truth, "COLUMN|FILE",
                "the labels as they should be, to see how many were found: a column of TRAIN, or "
                "what 'bilevel data corrupt --truth' wrote"),
     CLI_OPTION(
-        "probabilities", TEXT, request, probabilities, "FILE",
+        "probabilities", READS, request, probabilities, "FILE",
         "the probabilities of the classes for each row of TRAIN by a model of yours that has not "
         "seen the row, one column a class: then no model is trained"),
     CLI_OPTION("folds", WHOLE, request, folds, "N", "parts that are held out in turn (default 5)",

@@ -55,8 +55,8 @@ static const cli_argument source_table[] = {
     CLI_OPTION("format", WORD, request, format, "libsvm|csv|npz",                                  \
                "format of what is written (default: by its name)")
 #define IN_AND_OUT                                                                                 \
-    CLI_POSITION(TEXT, request, in, "IN", "expected IN and OUT"),                                  \
-        CLI_POSITION(TEXT, request, out, "OUT", "expected IN and OUT")
+    CLI_POSITION(READS, request, in, "IN", "expected IN and OUT"),                                 \
+        CLI_POSITION(WRITES, request, out, "OUT", "expected IN and OUT")
 
 static void read_set(request *asked) {
     cli_expect(blv_dataset_read(&asked->set, asked->in, &asked->reading, &cli_why));
@@ -162,7 +162,7 @@ static void compute(request *r) {
 }
 
 static const cli_argument look_table[] = {
-    CLI_POSITION(TEXT, request, in, "FILE", "no file is named"), CLI_ALSO(source_table), CLI_END};
+    CLI_POSITION(READS, request, in, "FILE", "no file is named"), CLI_ALSO(source_table), CLI_END};
 static const blv_field class_fields[] = {BLV_FIELD_ARRAY(request, class_rows, class_count, SIZES),
                                          {0}};
 
@@ -303,6 +303,7 @@ static blv_error check_convert(void *of, blv_message *why) {
 static int convert(void *of) {
     request *asked = of;
     const char *format = cli_output_format(asked->out, asked->format);
+    cli_outputs outputs = {0};
     const blv_scaling scaling = asked->unit ? BLV_SCALE_UNIT : BLV_SCALE_STANDARD;
     read_set(asked);
     if (asked->standardize || asked->unit)
@@ -311,7 +312,8 @@ static int convert(void *of) {
         cli_expect(blv_dataset_unit_rows(asked->set, &cli_why));
     if (asked->intercept)
         cli_expect(blv_dataset_intercept(asked->set, &cli_why));
-    cli_expect(blv_dataset_write(asked->set, asked->out, format, &cli_why));
+    cli_outputs_write(&outputs, asked->out, asked->set, format);
+    cli_outputs_commit(&outputs);
     if (asked->json) {
         cli_json_print(cli_json_put(describe_set(asked->in, asked->set), "out",
                                     cli_json_text(asked->out), "out_format", cli_json_text(format),
@@ -334,8 +336,8 @@ static const cli_command convert_action = CLI_COMMAND(
 /* ---- Split ---- */
 
 static const cli_argument split_table[] = {
-    CLI_POSITION(TEXT, request, in, "IN", "expected IN and at least one OUT"),
-    CLI_POSITION(TEXTS, request, parts, "OUT...", "expected IN and at least one OUT"),
+    CLI_POSITION(READS, request, in, "IN", "expected IN and at least one OUT"),
+    CLI_POSITION(WRITE_ALL, request, parts, "OUT...", "expected IN and at least one OUT"),
     CLI_OPTION("sizes", TEXT, request, sizes_text, "S,S,...",
                "for each OUT a share below 1, or a number of rows (default: 0.8,0.2 for two and "
                "0.64,0.16,0.2 for three)"),
@@ -425,7 +427,7 @@ static const cli_argument corrupt_table[] = {
                "to another class, each alike (default); to the next class; or drawn from all "
                "classes, so that some stay"),
     CLI_OPTION("seed", WHOLE, request, seed, "N", "seed of the choice (default 0)"),
-    CLI_OPTION("truth", TEXT, request, truth, "FILE.csv",
+    CLI_OPTION("truth", WRITES, request, truth, "FILE.csv",
                "write row, given and true label of every row"),
     FORMAT,
     CLI_ALSO(source_table),

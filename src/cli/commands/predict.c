@@ -16,9 +16,9 @@ typedef struct request {
 } request;
 
 static const cli_argument table[] = {
-    CLI_POSITION(TEXT, request, model, "MODEL", "expected MODEL and DATA"),
-    CLI_POSITION(TEXT, request, data, "DATA", "expected MODEL and DATA"),
-    CLI_OPTION("out", TEXT, request, out, "OUT.csv",
+    CLI_POSITION(READS, request, model, "MODEL", "expected MODEL and DATA"),
+    CLI_POSITION(READS, request, data, "DATA", "expected MODEL and DATA"),
+    CLI_OPTION("out", WRITES, request, out, "OUT.csv",
                "write row, predicted class and its probability", .letter = 'o'),
     CLI_OPTION("all", FLAG, request, all, NULL, "with --out: the probabilities of all classes"),
     CLI_OPTION("json", FLAG, request, json, NULL, "print one JSON object on standard output"),

@@ -239,7 +239,8 @@ static const cli_command rm_action =
 static const cli_argument export_table[] = {
     RUNS("RUN"),
     CLI_OPTION("out", TEXT, request, out, "NAME", "write NAME.csv and NAME.json (default run-ID)"),
-    CLI_OPTION("checkpoint", TEXT, request, checkpoint, "FILE.npz", "write the checkpoint as well"),
+    CLI_OPTION("checkpoint", WRITES, request, checkpoint, "FILE.npz",
+               "write the checkpoint as well"),
     STORE};
 
 static blv_error check_one(void *of, blv_message *why) {
