@@ -60,15 +60,10 @@ typedef struct blv_read_options {
 } blv_read_options;
 
 /* The format is detected from the content: libsvm, CSV or TSV, ARFF, NPY, NPZ, IDX, CIFAR-10 and
- * -100 binary, each also compressed with gzip or zstd. options may be NULL. */
+ * -100 binary, each also compressed with gzip or zstd. A pipe or terminal is read to its end into
+ * memory first; it can be read once. options may be NULL. */
 BLV_API blv_error blv_dataset_read(blv_dataset **dataset, const char *path,
                                    const blv_read_options *options, blv_message *why);
-/* A stream (a pipe, a terminal) is read to its end into memory before anything else is done with
- * it. keep: for a program that reads each stream once, such as a command: what was read is kept for
- * the rest of its time, so that the same path can be read again; "-" names standard input; and a
- * signal that the program handles ends the wait for a stream, with BLV_E_STOPPED. false frees what
- * was kept. */
-BLV_API void blv_streams_keep(bool keep);
 /* Sets are counted: every set that was made or retained must be released as often. Counting is safe
  * between threads. NULL is allowed. */
 BLV_API blv_dataset *blv_dataset_retain(blv_dataset *dataset); /* returns dataset */

@@ -157,7 +157,6 @@ int main(int argc, char **argv) {
     occupy_standard_streams();
     signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of that file */
     signal(SIGBUS, on_lost_page);
-    blv_streams_keep(true);
     cli_signals_install();
     atexit(finish_stdout);
     cli_json_begin();

@@ -147,7 +147,7 @@ blv_error blv_arff_open(blv_csv *csv, blv_input *input, blv_message *why) {
     char *line;
     *csv = (blv_csv){.input = input, .why = why, .next_line = 1};
     csv->arff = calloc(1, sizeof *csv->arff);
-    if (!csv->arff)
+    if (!csv->arff || !(csv->arff->zero = blv_arena_copy(&csv->arff->arena, "0")))
         return blv_explain_memory(why);
     for (;;) {
         BLV_CHECK(next_line(csv, &line));
@@ -246,7 +246,6 @@ static blv_error take_pairs(blv_csv *csv, char *p) {
 
 /* The fields of a sparse record at their places, the others as they are where nothing is said. */
 static blv_error expand(blv_csv *csv) {
-    static char zero[] = "0";
     const size_t stored = csv->count, count = csv->arff->attribute.count;
     const size_t *index = csv->arff->index.items;
     while (csv->count < count)
@@ -261,7 +260,7 @@ static blv_error expand(blv_csv *csv) {
         }
         if (a->type == BLV_ATTRIBUTE_STRING || a->type == BLV_ATTRIBUTE_DATE)
             return reject(csv, "a value of every attribute that is a string or date", "{", 1);
-        char *first = a->levels.items.count > 0 ? blv_texts_at(&a->levels, 0) : zero;
+        char *first = a->levels.items.count > 0 ? blv_texts_at(&a->levels, 0) : csv->arff->zero;
         csv->fields[j] = (blv_csv_field){.text = first, .length = strlen(first)};
     }
     return BLV_OK;

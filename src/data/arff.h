@@ -21,6 +21,7 @@ typedef struct blv_attribute {
 
 typedef struct blv_arff {
     blv_arena arena;    /* of names */
+    char *zero;         /* "0" */
     blv_list attribute; /* of blv_attribute */
     bool sparse;        /* the last record is */
     bool keep_sparse;   /* then `index` is all there is of it, beside as many fields */

@@ -63,7 +63,7 @@ static blv_error take_value(sparse_file *f, size_t j, const blv_csv_field *field
 
 static blv_error take_record(sparse_file *f) {
     const size_t *index = f->csv.arff->index.items;
-    blv_csv_field label = {.text = "0", .length = 1};
+    blv_csv_field label = {.text = f->csv.arff->zero, .length = 1};
     size_t *start = blv_list_room(&f->row_start, 1, sizeof *start);
     if (!start)
         return blv_explain_memory(f->r->why);

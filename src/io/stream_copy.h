@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 /* Opens the file at path for reading: its descriptor and size; -1 with the error. *copied: it is a
- * stream, which was read to its end; see blv_streams_keep. */
+ * stream, which was read to its end: the descriptor is that of the copy. */
 blv_error blv_open_input(const char *path, int *fd, uint64_t *size, bool *copied, blv_message *why);
 
 #endif

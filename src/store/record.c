@@ -141,7 +141,7 @@ char *blv_path_absolute(const char *path) {
 }
 
 static json_t *path_json(const blv_field *f, const char *path) {
-    if (!path || strcmp(path, "-") == 0 || ((f->flags & BLV_IF_FILE) && access(path, F_OK) != 0))
+    if (!path || ((f->flags & BLV_IF_FILE) && access(path, F_OK) != 0))
         return blv_json_string(path);
     char *whole = blv_path_absolute(path);
     json_t *value = whole ? blv_json_string(whole) : NULL;
