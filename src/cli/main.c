@@ -3,6 +3,7 @@
 #include "cli/commands.h"
 #include "cli/json.h"
 #include "cli/signals.h"
+#include "cli/terminal_text.h"
 #include "cli/text_table.h"
 
 #include <argp.h>
@@ -157,6 +158,7 @@ int main(int argc, char **argv) {
     occupy_standard_streams();
     signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of that file */
     signal(SIGBUS, on_lost_page);
+    cli_terminal_begin();
     cli_signals_install();
     atexit(finish_stdout);
     cli_json_begin();

@@ -2,6 +2,7 @@
 #include "store/record.h"
 
 #include "base/message.h"
+#include "base/visible_text.h"
 #include "bilevel/solver.h"
 
 #include <math.h>
@@ -110,6 +111,8 @@ static const char *misfit(const blv_field *f, const json_t *value, bool strict) 
     case BLV_KIND_RECORD:
         return NULL;
     default:
+        if (strict && json_is_string(value) && !blv_is_visible(json_string_value(value)))
+            return "a text without control characters";
         return json_is_string(value) ? NULL : "a text";
     }
 }

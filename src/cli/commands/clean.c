@@ -6,6 +6,7 @@
 #include "cli/json.h"
 #include "cli/outputs.h"
 #include "cli/suspect_images.h"
+#include "cli/terminal_text.h"
 #include "cli/text_table.h"
 #include "cli/training_options.h"
 #include "store/run_info.h"
@@ -187,7 +188,7 @@ static void print_rule(const finding *f) {
     if (!isnan(r->false_alarms))
         printf("  right labels among the suspects   %.0f%% expected\n", 100.0 * r->false_alarms);
     for (size_t i = 0; i < r->caution_count; i++)
-        printf("  %s\n", r->cautions[i]);
+        printf("  %s\n", cli_shown(r->cautions[i]));
     if (!r->truth_known)
         return;
     printf("\nAgainst the true labels\n");

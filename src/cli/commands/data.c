@@ -5,6 +5,7 @@
 #include "cli/data_files.h"
 #include "cli/json.h"
 #include "cli/outputs.h"
+#include "cli/terminal_text.h"
 #include "cli/text_table.h"
 #include "store/run_info.h"
 
@@ -191,12 +192,13 @@ static void print_info(const request *r) {
     if (v->target)
         printf("  targets      from %g to %g\n", r->target_low, r->target_high);
     if (v->feature_names)
-        printf("  names        %s%s%s\n", v->feature_names[0], v->columns > 1 ? " ... " : "",
-               v->columns > 1 ? v->feature_names[v->columns - 1] : "");
+        printf("  names        %s%s%s\n", cli_shown(v->feature_names[0]),
+               v->columns > 1 ? " ... " : "",
+               v->columns > 1 ? cli_shown(v->feature_names[v->columns - 1]) : "");
     printf("  fingerprint  %016" PRIx64 "\n", blv_dataset_fingerprint(r->set));
     const char *note;
     for (size_t i = 0; (note = blv_dataset_notes(r->set, i)); i++)
-        printf("  note         %s\n", note);
+        printf("  note         %s\n", cli_shown(note));
     if (v->label)
         print_classes(r);
 }
@@ -243,7 +245,7 @@ static void print_stats(const request *r) {
     }
     cli_table_print(&table, 0, stdout);
     for (size_t c = 0; c < r->class_count; c++)
-        printf("%sclass %s: %zu rows\n", c == 0 ? "\n" : "", r->view->class_names[c],
+        printf("%sclass %s: %zu rows\n", c == 0 ? "\n" : "", cli_shown(r->view->class_names[c]),
                r->class_rows[c]);
 }
 
@@ -472,7 +474,7 @@ static int corrupt(void *of) {
                                     cli_json_text(asked->out), "truth", cli_json_text(asked->truth),
                                     "changed", cli_json_whole(changed), NULL));
     else
-        printf("%s: %s\n", asked->out, blv_dataset_history(asked->set, last));
+        printf("%s: %s\n", asked->out, cli_shown(blv_dataset_history(asked->set, last)));
     return CLI_DONE;
 }
 

@@ -5,6 +5,7 @@
 #include "cli/data_files.h"
 #include "cli/json.h"
 #include "cli/outputs.h"
+#include "cli/terminal_text.h"
 #include "report/table.h"
 
 #include <stdio.h>
@@ -97,7 +98,7 @@ static void print_text(const answers *a) {
     if (p->label)
         printf("  accuracy  %.4f\n  loss      %.4f\n", p->accuracy, p->loss);
     for (size_t k = 0; k < p->classes; k++)
-        printf("  predicted %s: %zu\n", a->model->class_names[k], p->count[k]);
+        printf("  predicted %s: %zu\n", cli_shown(a->model->class_names[k]), p->count[k]);
     if (a->asked->out)
         printf("%s: row, predicted class, probability\n", a->asked->out);
 }

@@ -3,6 +3,7 @@
 #include "cli/json.h"
 #include "cli/solve_task.h"
 #include "cli/store_options.h"
+#include "cli/terminal_text.h"
 #include "cli/training_options.h"
 
 #include <inttypes.h>
@@ -94,7 +95,7 @@ static int say_finished(const cli_task_options *task, const blv_run_info *run) {
     if (task->json && result)
         cli_json_print(json_incref(result));
     else if (!task->quiet)
-        printf("Run %" PRId64 " has finished: %s\n", run->id, or_empty(run->message));
+        printf("Run %" PRId64 " has finished: %s\n", run->id, cli_shown(run->message));
     json_decref(result);
     return CLI_DONE;
 }
