@@ -6,6 +6,7 @@
 #include "cli/json.h"
 #include "cli/outputs.h"
 #include "cli/suspect_images.h"
+#include "cli/terminal_text.h"
 #include "cli/text_table.h"
 #include "cli/training_options.h"
 #include "store/run_info.h"
@@ -33,12 +34,12 @@ typedef struct request {
 
 static const cli_argument table[] = {
     CLI_OPTION(
-        "out", TEXT, request, out, "OUT.csv",
+        "out", WRITES, request, out, "OUT.csv",
         "write row, label, verdict, probability that the label is right and believed label of "
         "every row of TRAIN, the most suspicious first",
         .letter = 'o'),
     CLI_OPTION(
-        "write-clean", TEXT, request, clean, "FILE",
+        "write-clean", WRITES, request, clean, "FILE",
         "write TRAIN without the suspect rows, in its format unless the name says otherwise"),
     CLI_OPTION("relabel", FLAG, request, relabel, NULL,
                "keep the suspect rows in that file, with the label that is believed"),
@@ -50,11 +51,11 @@ static const cli_argument table[] = {
                "call this share of the rows suspect"),
     CLI_OPTION("false-alarms", SHARE, request, false_alarms, "P",
                "call as many rows suspect as have this share of right labels among them"),
-    CLI_OPTION("truth", TEXT, request, truth, "COLUMN|FILE",
+    CLI_OPTION("truth", READS, request, truth, "COLUMN|FILE",
                "the labels as they should be, to see how many were found: a column of TRAIN, or "
                "what 'bilevel data corrupt --truth' wrote"),
     CLI_OPTION(
-        "probabilities", TEXT, request, probabilities, "FILE",
+        "probabilities", READS, request, probabilities, "FILE",
         "the probabilities of the classes for each row of TRAIN by a model of yours that has not "
         "seen the row, one column a class: then no model is trained"),
     CLI_OPTION("model", CHOICE, request, model, "auto|linear|mlp",
@@ -91,8 +92,8 @@ static const char *const model_words[] = {"auto", "linear", "mlp", NULL};
 
 static const blv_field request_fields[] = {
     BLV_FIELD_RECORD("training", request, training, cli_training_fields),
-    BLV_FIELD(request, out, PATH),
-    BLV_FIELD_AS("write_clean", request, clean, PATH, 0),
+    BLV_FIELD_AS("out", request, out, PATH, BLV_OUTPUT),
+    BLV_FIELD_AS("write_clean", request, clean, PATH, BLV_OUTPUT),
     BLV_FIELD_AS("truth", request, truth, PATH, BLV_IF_FILE),
     BLV_FIELD(request, probabilities, PATH),
     BLV_FIELD(request, relabel, BOOL),
@@ -195,7 +196,7 @@ static void print_rule(const finding *f) {
     if (!isnan(r->false_alarms))
         printf("  right labels among the suspects   %.0f%% expected\n", 100.0 * r->false_alarms);
     for (size_t i = 0; i < r->caution_count; i++)
-        printf("  %s\n", r->cautions[i]);
+        printf("  %s\n", cli_shown(r->cautions[i]));
     if (!r->truth_known)
         return;
     printf("\nAgainst the true labels\n");
