@@ -86,8 +86,8 @@ static blv_error check(void *of, blv_message *why) {
 
 static const blv_field request_fields[] = {
     BLV_FIELD_RECORD("training", request, training, cli_training_fields),
-    BLV_FIELD(request, out, PATH),
-    BLV_FIELD_AS("write_clean", request, clean, PATH, 0),
+    BLV_FIELD_AS("out", request, out, PATH, BLV_OUTPUT),
+    BLV_FIELD_AS("write_clean", request, clean, PATH, BLV_OUTPUT),
     BLV_FIELD_AS("truth", request, truth, PATH, BLV_IF_FILE),
     BLV_FIELD(request, probabilities, PATH),
     BLV_FIELD(request, relabel, BOOL),
