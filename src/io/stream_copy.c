@@ -34,7 +34,7 @@ static blv_error copy_stream(int from, int to, const char *path, blv_message *wh
             break;
         if (n > 0)
             error = write_all(to, bytes, (size_t)n, path, why);
-        else if (errno != EINTR && errno != EAGAIN)
+        else if (errno != EAGAIN) /* a signal ends the waiting: the writer may never come */
             error = blv_explain_errno(why, path, "read");
     }
     free(bytes);
