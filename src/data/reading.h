@@ -38,6 +38,9 @@ typedef struct blv_reading {
     bool numbered;         /* the labels are numbers of classes, as the format has them */
 } blv_reading;
 
+/* Memory for count items that the file brings: an error where it may not take that much. */
+blv_error blv_reading_expect(const blv_reading *r, uint64_t count, uint64_t size, const char *what);
+
 /* ---- Formats ---- */
 
 /* Detects the format from the first bytes. Nothing is read past them. */
