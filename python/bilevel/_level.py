@@ -7,6 +7,7 @@ and _jax.py have the others.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import prod
 from typing import Any
 
@@ -17,6 +18,18 @@ from . import _tree
 from ._core import ffi
 
 Flat = npt.NDArray[np.float64]
+
+
+class Views(dict[int, Any]):
+    """Arrays by the address of a vector; made where there is none yet."""
+
+    def __init__(self, make: Callable[[int], Any]) -> None:
+        super().__init__()
+        self.make = make
+
+    def __missing__(self, address: int) -> Any:
+        made = self[address] = self.make(address)
+        return made
 
 
 class Level:
@@ -33,6 +46,7 @@ class Level:
             raise ValueError(f"{name} holds no array")
         self.shapes: list[tuple[int, ...]] = []
         self.single = False  # float32
+        self.views: dict[int, Any]
 
     def _finish(self) -> None:
         self.sizes = [prod(shape) for shape in self.shapes]
@@ -90,6 +104,16 @@ class Level:
         return ValueError(f"{who} has shape {got}, expected {expected}, that of {self.name}")
 
 
+def host_views(dim: int, dtype: np.dtype[Any]) -> Views:
+    """Arrays around vectors in host memory. Only for the time of a callback."""
+    size = dim * dtype.itemsize
+
+    def make(address: int) -> Any:
+        return np.frombuffer(ffi.buffer(ffi.cast("char *", address), size), dtype=dtype)
+
+    return Views(make)
+
+
 class NumpyLevel(Level):
     kind = "numpy"
 
@@ -113,33 +137,22 @@ class NumpyLevel(Level):
         self.shapes = [array.shape for array in arrays]
         self.single = all(array.dtype == np.float32 for array in arrays)
         self.dtype = np.dtype(np.float32 if self.single else np.float64)
-        self.views: dict[int, npt.NDArray[Any]] = {}
         self._finish()
-        self.bytes = self.dim * self.dtype.itemsize
+        self.views = host_views(self.dim, self.dtype)
+        # What the user gets: a copy, as the memory of a vector ends with the run.
+        self.take: Callable[[Any], Any] = np.ndarray.copy
+        if not self.plain:
+            self.take = lambda view: self.shape_up(view.copy())
 
     def flat_start(self) -> Flat:
         return np.concatenate([np.ravel(leaf) for leaf in self.leaves]).astype(np.float64)
-
-    def view(self, address: int) -> npt.NDArray[Any]:
-        """The elements at an address. Only for the time of a callback."""
-        view = self.views.get(address)
-        if view is None:
-            memory = ffi.buffer(ffi.cast("char *", address), self.bytes)
-            view = self.views[address] = np.frombuffer(memory, dtype=self.dtype)
-        return view
 
     def room(self, values: Flat | None) -> tuple[int, Any]:
         held = np.zeros(self.dim, self.dtype) if values is None else values.astype(self.dtype)
         return held.ctypes.data, held
 
     def finite(self, address: int) -> bool:
-        return bool(np.isfinite(self.view(address)).all())
-
-    def enter(self, address: int) -> Any:
-        """A copy that the user may keep: the memory of a vector ends with the run."""
-        copy = self.view(address).copy()
-        copy.flags.writeable = False
-        return copy if self.plain else self.shape_up(copy)
+        return bool(np.isfinite(self.views[address]).all())
 
     def flatten(self, value: Any, who: str) -> npt.NDArray[Any]:
         try:
@@ -158,7 +171,7 @@ class NumpyLevel(Level):
     def put(self, address: int, value: Any, who: str) -> None:
         if not (self.plain and type(value) is np.ndarray and value.shape == self.shapes[0]):
             value = self.flatten(value, who)
-        self.view(address)[:] = value
+        self.views[address][...] = value
 
     def restore(self, flat: Flat) -> Any:
         return self.shape_up(flat.astype(self.dtype))

@@ -114,9 +114,10 @@ class NumpyOracles(Oracles):
         dx: int,
         dy: int,
     ) -> None:
-        at = self.x.enter(x), self.y.enter(y)
+        at_x, at_y = self.x.views[x], self.y.views[y]
+        take_x, take_y = self.x.take, self.y.take
         if gradient is None:
-            given = function(*at, *samples)
+            given = function(take_x(at_x), take_y(at_y), *samples)
             if type(given) is not tuple or len(given) != 3:
                 raise TypeError(
                     f"{name} returned {_form(given)}, expected (value, gradient in x, gradient in "
@@ -127,10 +128,10 @@ class NumpyOracles(Oracles):
             in_x, in_y = given[1:]
         else:
             if value:
-                value[0] = number(function(*at, *samples), name)
+                value[0] = number(function(take_x(at_x), take_y(at_y), *samples), name)
             if not dx and not dy:
                 return
-            pair = gradient(*at, *samples)
+            pair = gradient(take_x(at_x), take_y(at_y), *samples)
             if not isinstance(pair, tuple | list) or len(pair) != 2:
                 raise TypeError(f"grad_{name} returned {_form(pair)}, expected a pair of gradients")
             in_x, in_y = pair
@@ -141,25 +142,27 @@ class NumpyOracles(Oracles):
 
     def all(self, batch: Any, x: int, y: int, v: int, gy: int, hv: int, jv: int) -> None:
         samples = self.lower_sum.arguments(batch)
-        at = self.x.enter(x), self.y.enter(y)
+        at_x, at_y, along = self.x.views[x], self.y.views[y], self.y.views[v]
+        take_x, take_y = self.x.take, self.y.take
         if gy:
             if self.grad_g is None:
-                given = self.g(*at, *samples)[2]
+                given = self.g(take_x(at_x), take_y(at_y), *samples)[2]
             else:
-                given = self.grad_g(*at, *samples)[1]
+                given = self.grad_g(take_x(at_x), take_y(at_y), *samples)[1]
             self.y.put(gy, given, "the gradient of g in y")
-        direction = self.y.enter(v)
         if hv and self.hvp:
-            self.y.put(hv, self.hvp(*at, direction, *samples), "what hvp returned")
+            given = self.hvp(take_x(at_x), take_y(at_y), take_y(along), *samples)
+            self.y.put(hv, given, "what hvp returned")
         if jv and self.jvp:
-            self.x.put(jv, self.jvp(*at, direction, *samples), "what jvp returned")
+            given = self.jvp(take_x(at_x), take_y(at_y), take_y(along), *samples)
+            self.x.put(jv, given, "what jvp returned")
 
     def project(self, x: int) -> None:
         if self.projects_flat:
-            view = self.x.view(x)
-            view[:] = self.projection(view)
+            view = self.x.views[x]
+            view[...] = self.projection(view)
         else:
-            self.x.put(x, self.projection(self.x.enter(x)), "what project returned")
+            self.x.put(x, self.projection(self.x.take(self.x.views[x])), "what project returned")
 
     @staticmethod
     def simplex_projection(total: float) -> Callable[[Any], Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -116,7 +117,9 @@ class Problem:
             for key, given in self._derivatives.items():
                 if given is not None:
                     raise TypeError(f"{key} is not needed: {kind} takes derivatives by itself")
-            raise TypeError(f"x0 is of {kind}: only NumPy arrays are taken yet")
+            backend = importlib.import_module(f"._{kind}", __package__)
+            self.oracles = backend.make_oracles(f, g, x0, y0, sums)
+            x, y = self.oracles.x, self.oracles.y
         if x.single != y.single:
             names = ("float64", "float32")
             raise TypeError(
@@ -171,7 +174,8 @@ class Problem:
                     raise ValueError(
                         f"the gradient of {name} in {level.letter} is not finite at x0, y0"
                     )
-        self.oracles.begin()
+        for level, address in ((self.x, x), (self.y, y), (self.x, dx), (self.y, dy)):
+            level.views.pop(address, None)
 
     @property
     def pointer(self) -> Any:
