@@ -57,6 +57,7 @@ typedef struct blv_read_options {
                             drop. Without a colon in it: a file with a pair on each line */
     const char *recipe;  /* CSV: that of the rows of a training, blv_dataset_recipe: columns are
                             matched by name and encoded alike */
+    const blv_ranks *ranks; /* each of these processes reads its share: blv_dataset_spread */
 } blv_read_options;
 
 /* The format is detected from the content: libsvm, CSV or TSV, NPY, NPZ, IDX, CIFAR-10 and -100
@@ -93,6 +94,13 @@ typedef struct blv_dataset_view {
     const char *const *feature_names; /* columns strings, NULL: the file had none */
     const char *format;               /* "libsvm", "csv", ... */
     bool mapped;                      /* the features are the file itself, in memory as needed */
+
+    /* A set that is spread over ranks: labels and targets are those of all rows, but only the rows
+     * held_row[0 .. held-1], ascending, have their features here: dense and row_start have `held`
+     * rows. */
+    const blv_ranks *ranks; /* NULL: all rows are here */
+    size_t held;
+    const size_t *held_row;
 } blv_dataset_view;
 
 /* Valid until the set is changed or destroyed. */
@@ -212,6 +220,12 @@ BLV_API blv_error blv_dataset_one_against_rest(blv_dataset *dataset, const char 
                                                blv_message *why);
 /* Makes the transposed copy of a sparse set; nothing to do for a dense one. */
 BLV_API blv_error blv_dataset_transpose(blv_dataset *dataset, blv_message *why);
+/* Keeps the features of some rows and drops the others: row i is on rank i % count from then on.
+ * Every rank has the same set before. Nothing to do for a set that is spread already. Sets that are
+ * derived from it are spread, too, and functions that look at features are called on all ranks.
+ * Writing, and answers of models, need all rows: BLV_E_UNSUPPORTED. */
+BLV_API blv_error blv_dataset_spread(blv_dataset *dataset, const blv_ranks *ranks,
+                                     blv_message *why);
 
 /* ---- Writing ---- */
 
