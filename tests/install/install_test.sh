@@ -46,7 +46,7 @@ same "soname" "$(objdump -p "$library" | sed -n 's/^ *SONAME *//p')" "libbilevel
 needed=$(objdump -p "$library" | sed -n 's/^ *NEEDED *//p' | sort | tr '\n' ' ')
 for name in $needed; do
     case $name in
-    libz.so.* | libm.so.* | libc.so.* | libpthread.so.* | ld-linux*) ;;
+    libz.so.* | libzstd.so.* | libm.so.* | libc.so.* | libpthread.so.* | ld-linux*) ;;
     *) fail "the library needs $name" ;;
     esac
 done
