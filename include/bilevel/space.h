@@ -152,7 +152,8 @@ BLV_API void blv_vec_read(const blv_vec *v, double *host);
 BLV_API void blv_vec_write(blv_vec *v, const double *host);
 
 /* Direct access for oracles: the elements, or NULL when the vector is not a host vector of that
- * precision; local_dim of them on a space that is spread. Valid until the vector is next handed to the library. */
+ * precision; local_dim of them on a space that is spread. Valid until the vector is next handed to
+ * the library. */
 BLV_API const double *blv_vec_f64(const blv_vec *v);
 BLV_API double *blv_vec_f64_mut(blv_vec *v);
 BLV_API const float *blv_vec_f32(const blv_vec *v);

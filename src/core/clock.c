@@ -1,5 +1,5 @@
 /* The solver's clock: it runs while the solver works and stands while the run observes. */
-#include "base/ranks.h"
+#include "base/rank_exchange.h"
 #include "core/run_private.h"
 
 #include <time.h>

@@ -61,7 +61,8 @@ void *blv_list_take(blv_list *list, size_t item_size) {
 
 void *blv_dense_rows(const blv_dataset_view *v, size_t columns, double fill) {
     size_t size = blv_value_size(v->precision);
-    char *rows = columns <= SIZE_MAX / size ? blv_data_alloc(blv_held_rows(v), columns * size) : NULL;
+    char *rows =
+        columns <= SIZE_MAX / size ? blv_data_alloc(blv_held_rows(v), columns * size) : NULL;
     for (size_t i = 0; rows && i < blv_held_rows(v); i++) {
         char *row = rows + i * columns * size;
         memcpy(row, (const char *)v->dense + i * v->stride * size, v->columns * size);

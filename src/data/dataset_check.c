@@ -217,11 +217,11 @@ blv_error blv_dataset_create(blv_dataset **dataset, const blv_dataset_view *view
     d->view.precision = v.precision;
     d->view.classes = v.classes;
     d->view.format = "memory";
-    bool ok = !v.ranks || blv_dataset_put_held(
-                              d, v.ranks, blv_data_copy(v.held_row, v.held, sizeof *v.held_row),
-                              v.held);
+    bool ok = !v.ranks ||
+              blv_dataset_put_held(d, v.ranks,
+                                   blv_data_copy(v.held_row, v.held, sizeof *v.held_row), v.held);
     ok = ok && copy_arrays(d, &v) && copy_labels(d, &v) && copy_names(d, &v) &&
-              (!history || blv_dataset_record(d, "%s", history)) &&
-              (!v.column_start || blv_dataset_transpose(d, NULL) == BLV_OK);
+         (!history || blv_dataset_record(d, "%s", history)) &&
+         (!v.column_start || blv_dataset_transpose(d, NULL) == BLV_OK);
     return blv_dataset_deliver(dataset, d, ok, why);
 }

@@ -11,7 +11,7 @@
  * precision; the mean is corrected by the mean of what is left, and the same sum takes the rounding
  * out of the variance. All results are looked at before the first one is stored. */
 #include "base/number_text.h"
-#include "base/ranks.h"
+#include "base/rank_exchange.h"
 #include "data/dataset_private.h"
 
 #include <math.h>
@@ -57,13 +57,13 @@ static bool map_values(const blv_dataset_view *v, const map *m, void *out) {
 static blv_error apply(blv_dataset *const *datasets, size_t count, const map *m, const char *word,
                        const char *about, const char *others_about, blv_message *why) {
     for (size_t s = 0; s < count; s++)
-        BLV_CHECK(blv_ranks_agree(
-            datasets[s]->view.ranks,
-            map_values(&datasets[s]->view, m, NULL)
-                ? BLV_OK
-                : blv_explain(why, BLV_E_VALUE, "%s: a value of set %zu would not be finite", word,
-                              s),
-            why));
+        BLV_CHECK(blv_ranks_agree(datasets[s]->view.ranks,
+                                  map_values(&datasets[s]->view, m, NULL)
+                                      ? BLV_OK
+                                      : blv_explain(why, BLV_E_VALUE,
+                                                    "%s: a value of set %zu would not be finite",
+                                                    word, s),
+                                  why));
     /* from here on only memory may be short, and not once the first value is stored */
     blv_dataset **recorded = calloc(count, sizeof(blv_dataset *));
     bool ok = recorded != NULL;
@@ -335,14 +335,15 @@ blv_error blv_dataset_unit_rows(blv_dataset *dataset, blv_message *why) {
     size_t i = 0;
     while (i < held && isfinite(length[i]))
         i++;
-    blv_error error = blv_ranks_agree(
-        v->ranks,
-        i < held ? blv_explain(why, BLV_E_VALUE, "unit rows: row %zu is too long", blv_held_row(v, i))
-                 : BLV_OK,
-        why);
+    blv_error error =
+        blv_ranks_agree(v->ranks,
+                        i < held ? blv_explain(why, BLV_E_VALUE, "unit rows: row %zu is too long",
+                                               blv_held_row(v, i))
+                                 : BLV_OK,
+                        why);
     if (error == BLV_OK)
-        error = apply(&dataset, 1, &(map){.by_row = true, .divisor = length},
-                                  "unit rows", "", "", why);
+        error =
+            apply(&dataset, 1, &(map){.by_row = true, .divisor = length}, "unit rows", "", "", why);
     free(length);
     return error;
 }

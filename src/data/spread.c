@@ -1,5 +1,5 @@
 /* Sets whose rows are spread over ranks. */
-#include "base/ranks.h"
+#include "base/rank_exchange.h"
 #include "data/dataset_private.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* The frame of all problems on data: opening, the buffers of calls, linear models, measures. */
 #include "problems/data_problem.h"
 #include "base/message.h"
-#include "base/ranks.h"
+#include "base/rank_exchange.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -125,18 +125,18 @@ static bool open_rows(data_model *m, size_t which, const blv_dataset *set, blv_r
         return true;
     const blv_dataset_view *v = blv_dataset_view_of(set);
     blv_rows host = {.rows = v->rows,
-                           .columns = v->columns,
-                           .dense = v->dense,
-                           .stride = v->stride,
-                           .row_start = v->row_start,
-                           .column = v->column,
-                           .value = v->value,
-                           .column_start = v->column_start,
-                           .row = v->row,
-                           .column_value = v->column_value,
-                           .label = v->label,
-                           .target = v->target,
-                           .count = v->rows};
+                     .columns = v->columns,
+                     .dense = v->dense,
+                     .stride = v->stride,
+                     .row_start = v->row_start,
+                     .column = v->column,
+                     .value = v->value,
+                     .column_start = v->column_start,
+                     .row = v->row,
+                     .column_value = v->column_value,
+                     .label = v->label,
+                     .target = v->target,
+                     .count = v->rows};
     if (m->ranks && !ranks_open_labels(m, which, set, &host))
         return false;
     const bool well = m->kernels->rows_open(&host, rows);

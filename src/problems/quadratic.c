@@ -7,7 +7,7 @@
  * of a batch, rank 0 the means, and one sum over the ranks adds up all outputs of a call. */
 #include "problems/quadratic.h"
 #include "base/message.h"
-#include "base/ranks.h"
+#include "base/rank_exchange.h"
 
 #include <float.h>
 #include <stdlib.h>
@@ -163,8 +163,8 @@ static double lower_value(const quadratic *q, const blv_batch *batch, const void
                           const void *y) {
     const blv_kernels *k = q->kernels;
     const void *matrix = batch ? q->array[Q_C_LESS_MEAN] : q->array[Q_C];
-    double sum = of_means(q, batch) *
-                 k->quadratic(q->dy, q->dx, q->array[Q_A], matrix, q->array[Q_c], x, y);
+    double sum =
+        of_means(q, batch) * k->quadratic(q->dy, q->dx, q->array[Q_A], matrix, q->array[Q_c], x, y);
     if (!batch)
         return sum;
     for (size_t j = 0; j < q->dy; j++) {

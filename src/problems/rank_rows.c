@@ -5,7 +5,7 @@
  * Batches are those of one process: all ranks draw the same numbers, and each takes the rows that
  * it holds. So they are unbiased as those of one process are, whatever the ranks hold. */
 #include "base/message.h"
-#include "base/ranks.h"
+#include "base/rank_exchange.h"
 #include "problems/data_problem.h"
 
 #include <math.h>
@@ -64,13 +64,13 @@ blv_error ranks_open_spaces(data_model *m, blv_problem_def *def, blv_message *wh
                                             m->threads);
     def->space_x = m->space_x;
     def->space_y = m->space_y;
-    return error == BLV_OK              ? BLV_OK
-           : error == BLV_E_UNSUPPORTED ? data_problem_explain(
-                                              m, error,
-                                              "the processors of the ranks have different "
-                                              "instructions, so they would not round alike",
-                                              why)
-                                        : data_problem_explain(m, error, blv_error_text(error), why);
+    return error == BLV_OK ? BLV_OK
+           : error == BLV_E_UNSUPPORTED
+               ? data_problem_explain(m, error,
+                                      "the processors of the ranks have different "
+                                      "instructions, so they would not round alike",
+                                      why)
+               : data_problem_explain(m, error, blv_error_text(error), why);
 }
 
 void ranks_close(data_model *m) {

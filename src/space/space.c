@@ -24,8 +24,12 @@ blv_error blv_space_create(blv_space **space, const blv_space_ops *ops, size_t d
     blv_space *s = malloc(sizeof *s);
     if (!s)
         return BLV_E_MEMORY;
-    *s = (blv_space){
-        .dim = dim, .local = dim, .precision = precision, .threads = 1, .context = context, .ops = ops};
+    *s = (blv_space){.dim = dim,
+                     .local = dim,
+                     .precision = precision,
+                     .threads = 1,
+                     .context = context,
+                     .ops = ops};
     *space = s;
     return BLV_OK;
 }

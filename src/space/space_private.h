@@ -11,8 +11,8 @@ struct blv_space {
     void *context;
     const blv_space_ops *ops;
     const blv_ranks *ranks; /* NULL: of this process alone */
-    const void *loops; /* of vectors in host memory: a blv_host_loops */
-    blv_error error; /* the first failure of an operation */
+    const void *loops;      /* of vectors in host memory: a blv_host_loops */
+    blv_error error;        /* the first failure of an operation */
     blv_message why;
 };
 

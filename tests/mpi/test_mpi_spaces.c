@@ -1,7 +1,7 @@
 /* Spaces of several ranks: the conformance suite on replicated and spread vectors, the number of
  * exchanges, sums that do not depend on the run, and failures that all ranks learn of. Started with
  * mpirun, by any number of ranks. */
-#include "base/ranks.h"
+#include "base/rank_exchange.h"
 #include "bilevel/mpi.h"
 #include "space_conformance.h"
 
@@ -99,8 +99,7 @@ static void test_sums(void **state) {
             values[i] = (double)(i % 1000) * (ranks->rank + 1);
         assert_true(ranks->sum(ranks->context, counts[c], values));
         for (size_t i = 0; i < counts[c]; i++)
-            assert_true(values[i] ==
-                        (double)(i % 1000) * (ranks->count * (ranks->count + 1) / 2));
+            assert_true(values[i] == (double)(i % 1000) * (ranks->count * (ranks->count + 1) / 2));
         free(values);
     }
 }
@@ -152,8 +151,9 @@ static void test_refused(void **state) {
     blv_space *space = NULL;
     (void)state;
     assert_int_equal(blv_space_create_spread(&space, NULL, 3, NULL, 0, BLV_F64, 1), BLV_E_ARGUMENT);
-    assert_int_equal(blv_space_create_spread(&space, ranks, 3, (const size_t[]){2, 1}, 2, BLV_F64, 1),
-                     BLV_E_ARGUMENT);
+    assert_int_equal(
+        blv_space_create_spread(&space, ranks, 3, (const size_t[]){2, 1}, 2, BLV_F64, 1),
+        BLV_E_ARGUMENT);
     assert_int_equal(blv_space_create_spread(&space, ranks, 3, (const size_t[]){3}, 1, BLV_F64, 1),
                      BLV_E_ARGUMENT);
     assert_null(space);
@@ -161,8 +161,8 @@ static void test_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sums),    cmocka_unit_test(test_same_bits),
-        cmocka_unit_test(test_failures), cmocka_unit_test(test_agree),
+        cmocka_unit_test(test_sums),         cmocka_unit_test(test_same_bits),
+        cmocka_unit_test(test_failures),     cmocka_unit_test(test_agree),
         cmocka_unit_test(test_one_exchange), cmocka_unit_test(test_conformance),
         cmocka_unit_test(test_refused),
     };

@@ -171,8 +171,8 @@ blv_error blv_mpi_open(blv_ranks **ranks, MPI_Comm communicator, blv_message *wh
         return refuse(why, BLV_E_DEVICE, "the communicator cannot be duplicated");
     }
     MPI_Comm_set_errhandler(m->comm, MPI_ERRORS_RETURN);
-    m->ranks = (blv_ranks){
-        .size = sizeof(blv_ranks), .context = m, .sum = sum, .broadcast = broadcast};
+    m->ranks =
+        (blv_ranks){.size = sizeof(blv_ranks), .context = m, .sum = sum, .broadcast = broadcast};
     MPI_Comm_rank(m->comm, &m->ranks.rank);
     MPI_Comm_size(m->comm, &m->ranks.count);
     *ranks = &m->ranks;

@@ -4,7 +4,7 @@
  * are summed over the ranks, in one exchange for all scalars of a call; reading gathers; and rank 0
  * has the word on what depends on a clock or a signal. */
 #include "base/instructions.h"
-#include "base/ranks.h"
+#include "base/rank_exchange.h"
 #include "space/space_private.h"
 
 #include <math.h>
@@ -198,7 +198,7 @@ blv_error blv_space_create_spread(blv_space **space, const blv_ranks *ranks, siz
                                   const size_t *index, size_t local, blv_precision precision,
                                   int threads) {
     if (!index && ranks && ranks->count > 0)
-        local = dim / (size_t)ranks->count +
-                ((size_t)ranks->rank < dim % (size_t)ranks->count ? 1 : 0);
+        local =
+            dim / (size_t)ranks->count + ((size_t)ranks->rank < dim % (size_t)ranks->count ? 1 : 0);
     return create(space, ranks, dim, true, index, local, precision, threads);
 }

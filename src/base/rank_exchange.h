@@ -1,6 +1,6 @@
 /* Exchanges between ranks (include/bilevel/ranks.h) that are built from sums and broadcasts. */
-#ifndef BLV_BASE_RANKS_H
-#define BLV_BASE_RANKS_H
+#ifndef BLV_BASE_RANK_EXCHANGE_H
+#define BLV_BASE_RANK_EXCHANGE_H
 
 #include "bilevel/ranks.h"
 

@@ -1,4 +1,4 @@
-#include "base/ranks.h"
+#include "base/rank_exchange.h"
 #include "base/message.h"
 
 #include <math.h>
