@@ -128,6 +128,13 @@ BLV_API uint64_t blv_dataset_fingerprint_all(const blv_dataset *const *datasets,
  * no rows, a label out of range, columns that do not ascend, a value that is not finite. */
 BLV_API blv_error blv_dataset_create(blv_dataset **dataset, const blv_dataset_view *view,
                                      const char *history, blv_message *why);
+/* The same around the caller's features, which are not copied: dense rows without gaps between them
+ * (stride is columns), or the three arrays of a sparse set. They must stay as they are until
+ * `release` was called, once for each of these arrays; also for those that were taken when the call
+ * fails. Changes of a set are made to a copy. */
+BLV_API blv_error blv_dataset_borrow(blv_dataset **dataset, const blv_dataset_view *view,
+                                     const char *history, void (*release)(void *context),
+                                     void *context, blv_message *why);
 
 /* ---- Deriving: each makes a new set and leaves its source as it is ---- */
 

@@ -90,7 +90,10 @@ static void free_data(void *data, size_t mapped_bytes) {
 static void release_part(blv_part *part) {
     if (!part || atomic_fetch_sub_explicit(&part->holders, 1, memory_order_acq_rel) > 1)
         return;
-    free_data(part->data, part->mapped_bytes);
+    if (part->lent)
+        part->lent(part->context);
+    else
+        free_data(part->data, part->mapped_bytes);
     free(part);
 }
 
@@ -166,8 +169,24 @@ bool blv_dataset_put_sparse(blv_dataset *dataset, size_t *row_start, uint32_t *c
     return blv_dataset_put(dataset, BLV_PART_VALUE, value) && put;
 }
 
+bool blv_dataset_put_lent(blv_dataset *dataset, blv_part_name name, const void *data,
+                          void (*lent)(void *context), void *context) {
+    blv_part *part = calloc(1, sizeof *part);
+    if (!part)
+        return false;
+    part->data = (void *)data; /* never written to: see is_own */
+    part->lent = lent;
+    part->context = context;
+    if (name == BLV_PART_DENSE) {
+        dataset->dense_offset = 0;
+        dataset->view.stride = dataset->view.columns;
+    }
+    blv_dataset_put_shared(dataset, name, part);
+    return true;
+}
+
 static bool is_own(const blv_part *part) {
-    return part->mapped_bytes == 0 &&
+    return part->mapped_bytes == 0 && !part->lent &&
            atomic_load_explicit(&part->holders, memory_order_acquire) == 1;
 }
 

@@ -36,8 +36,10 @@ typedef enum blv_part_name {
 
 typedef struct blv_part {
     atomic_size_t holders;
-    void *data;          /* from malloc, or a mapped file */
-    size_t mapped_bytes; /* 0: from malloc */
+    void *data;                  /* from malloc, a mapped file, or the caller's */
+    size_t mapped_bytes;         /* 0: from malloc */
+    void (*lent)(void *context); /* the caller's: ends the loan */
+    void *context;
 } blv_part;
 
 struct blv_dataset {
@@ -90,7 +92,10 @@ blv_error blv_dataset_commit(blv_dataset *dataset, blv_dataset *changed, bool ok
 /* Takes ownership of data, from malloc. false when data is NULL or memory is short. Dense rows have
  * no gaps between them, here and in a map; the number of columns is set before. */
 bool blv_dataset_put(blv_dataset *dataset, blv_part_name name, void *data);
-/* The same for the three arrays of a sparse set; on error some may be put. */
+/* Memory of the caller's, with what ends the loan. false when memory is short. */
+bool blv_dataset_put_lent(blv_dataset *dataset, blv_part_name name, const void *data,
+                          void (*lent)(void *context), void *context);
+/* blv_dataset_put for the three arrays of a sparse set; on error some may be put. */
 bool blv_dataset_put_sparse(blv_dataset *dataset, size_t *row_start, uint32_t *column, void *value);
 /* Takes ownership of a mapped file in which the dense rows begin at an offset. */
 bool blv_dataset_put_map(blv_dataset *dataset, void *map, size_t bytes, size_t offset);
