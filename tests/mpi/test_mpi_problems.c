@@ -407,6 +407,6 @@ int main(void) {
     if (blv_mpi_start(&ranks, &why) != BLV_OK)
         return 1;
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    blv_mpi_leave(ranks, failed);
+    blv_mpi_leave(ranks, failed, NULL);
     return failed;
 }

@@ -206,7 +206,7 @@ blv_error blv_mpi_start(blv_ranks **ranks, blv_message *why) {
     return error;
 }
 
-void blv_mpi_leave(blv_ranks *ranks, int exit_code) {
+void blv_mpi_leave(blv_ranks *ranks, int exit_code, void (*alone)(void)) {
     mpi_ranks *m = ranks ? ranks->context : NULL;
     if (!m)
         return;
@@ -217,8 +217,11 @@ void blv_mpi_leave(blv_ranks *ranks, int exit_code) {
         MPI_Abort(MPI_COMM_WORLD, exit_code ? exit_code : 1);
     while (!here) {
         MPI_Test(&all_here, &here, MPI_STATUS_IGNORE);
-        if (exit_code != 0 && MPI_Wtime() - began > PATIENCE)
+        if (exit_code != 0 && MPI_Wtime() - began > PATIENCE) {
+            if (alone)
+                alone();
             MPI_Abort(MPI_COMM_WORLD, exit_code);
+        }
     }
     const bool owns = m->owns_mpi;
     blv_mpi_close(ranks);
