@@ -221,7 +221,7 @@ static void test_mapped(void **state) {
     assert_int_equal(mprotect(map, length, PROT_READ), 0);
     d->view.rows = 3;
     d->view.columns = 1;
-    assert_true(blv_dataset_put_map(d, map, length, sizeof(double)));
+    assert_true(blv_dataset_put_map(d, BLV_PART_DENSE, map, length, sizeof(double)));
     assert_int_equal(blv_dataset_finish(d, "x.npy", NULL), BLV_OK);
     assert_true(d->view.mapped && d->view.dense == (double *)map + 1);
     blv_dataset *picked = NULL;

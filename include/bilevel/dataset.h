@@ -95,6 +95,8 @@ typedef struct blv_dataset_view {
     const char *const *feature_names; /* columns strings, NULL: the file had none */
     const char *format;               /* "libsvm", "csv", ... */
     bool mapped;                      /* the features are the file itself, in memory as needed */
+    bool has_texts;                   /* blv_row_texts_open serves it */
+    char separator;                   /* of the fields of a CSV file; 0: another format */
 
     /* A set that is spread over ranks: labels and targets are those of all rows, but only the rows
      * held_row[0 .. held-1], ascending, have their features here: dense and row_start have `held`
@@ -235,9 +237,22 @@ BLV_API blv_error blv_dataset_transpose(blv_dataset *dataset, blv_message *why);
 BLV_API blv_error blv_dataset_spread(blv_dataset *dataset, const blv_ranks *ranks,
                                      blv_message *why);
 
+/* ---- Rows as their file has them ---- */
+
+/* Sets that were read from CSV, ARFF or libsvm files know where each row is in its file, also after
+ * splitting, selecting, relabelling and scaling. The file must be as it was when it was read; what
+ * came from a stream is kept. */
+typedef struct blv_row_texts blv_row_texts;
+/* *texts is NULL, without an error, where the set is from elsewhere. The set must outlive it. */
+BLV_API blv_error blv_row_texts_open(blv_row_texts **texts, const blv_dataset *dataset,
+                                     blv_message *why);
+/* The text of a row without its line end, `length` bytes; no zero byte behind it. */
+BLV_API const char *blv_row_texts_at(const blv_row_texts *texts, size_t row, size_t *length);
+BLV_API void blv_row_texts_close(blv_row_texts *texts); /* NULL is allowed */
+
 /* ---- Writing ---- */
 
-/* format: "libsvm", "csv", "npz". Written to a temporary file
+/* format: "libsvm", "csv", "npz", or "source". Written to a temporary file
  * and renamed; a path that ends in .gz is compressed
  * (not npz). Numbers are the shortest that read back as the same.
  * libsvm: columns from 1, no zeros except the last column in the first row where the width would be
@@ -245,7 +260,10 @@ BLV_API blv_error blv_dataset_spread(blv_dataset *dataset, const blv_ranks *rank
  * csv: a header, features, then the column "label" or "target"; tabs where the path ends in .tsv.
  * npz: X, or data, indices, indptr, shape and format as SciPy has them; y; where classes are not
  * named by whole numbers class_names; feature_names. Names in an NPZ are for other programs: they
- * are not read here. True labels and the history are not written. */
+ * are not read here. True labels and the history are not written.
+ * source: the rows as their file has them, with its header, in the order of the set; labels that
+ * were changed are put in place of those in the text. Only for sets that blv_row_texts_open serves.
+ */
 BLV_API blv_error blv_dataset_write(const blv_dataset *dataset, const char *path,
                                     const char *format, blv_message *why);
 /* The same bytes to a function, front to back. name: stands for the path. */

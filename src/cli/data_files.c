@@ -59,16 +59,22 @@ static const struct {
                   {".csv", "csv"},       {".tsv", "csv"},    {".npz", "npz"}};
 enum { KNOWN_ENDS = sizeof known_ends / sizeof known_ends[0] };
 
-const char *cli_output_format(const char *path, const char *given) {
+/* By the end of the name; NULL: it does not tell. */
+static const char *named_format(const char *path, bool *compressed) {
     size_t length = strlen(path);
-    bool compressed = length > 3 && strcmp(path + length - 3, ".gz") == 0;
-    length -= compressed ? 3 : 0;
-    const char *format = given;
-    for (size_t i = 0; !format && i < KNOWN_ENDS; i++) {
+    *compressed = length > 3 && strcmp(path + length - 3, ".gz") == 0;
+    length -= *compressed ? 3 : 0;
+    for (size_t i = 0; i < KNOWN_ENDS; i++) {
         size_t n = strlen(known_ends[i].end);
         if (length > n && strncmp(path + length - n, known_ends[i].end, n) == 0)
-            format = known_ends[i].format;
+            return known_ends[i].format;
     }
+    return NULL;
+}
+
+const char *cli_output_format(const char *path, const char *given) {
+    bool compressed;
+    const char *named = named_format(path, &compressed), *format = given ? given : named;
     if (!format)
         cli_die("%s: the name does not tell the format; expected .libsvm, .svm, .txt, .csv, .tsv "
                 "or .npz, or --format",
@@ -78,20 +84,51 @@ const char *cli_output_format(const char *path, const char *given) {
     return format;
 }
 
-const char *cli_part_format(const char *path, const blv_dataset_view *whole) {
+const char *cli_part_format(const char *path, const char *given, const blv_dataset_view *whole) {
     static const char *const written[] = {"libsvm", "csv", "npz"};
-    const char *dot = strrchr(path, '.');
-    bool named = dot && !strchr(dot, '/');
-    for (size_t i = 0; !named && i < 3; i++)
+    bool compressed;
+    const char *named = named_format(path, &compressed), *dot = strrchr(path, '.');
+    const bool tabs = strstr(path, ".tsv") != NULL;
+    const bool unnamed = !dot || strchr(dot, '/') || strcmp(dot, ".data") == 0 ||
+                         (strcmp(dot, ".arff") == 0 && strcmp(whole->format, "arff") == 0);
+    if (!given && whole->has_texts &&
+        (unnamed || (named && strcmp(named, whole->format) == 0 &&
+                     (!whole->separator || tabs == (whole->separator == '\t')))))
+        return "source";
+    for (size_t i = 0; !given && unnamed && i < 3; i++)
         if (strcmp(whole->format, written[i]) == 0)
             return written[i];
-    return cli_output_format(path, NULL);
+    return cli_output_format(path, given);
 }
 
 void cli_part_try(const char *table, const char *part, const blv_dataset *whole) {
     if (part)
-        cli_part_format(part, blv_dataset_view_of(whole));
+        cli_part_format(part, NULL, blv_dataset_view_of(whole));
     cli_outputs_try(table, part);
+}
+
+/* ---- Rows as they are in their file ---- */
+
+blv_row_texts *cli_row_texts_open(const blv_dataset *rows) {
+    blv_row_texts *texts = NULL;
+    cli_expect(blv_row_texts_open(&texts, rows, &cli_why));
+    return texts;
+}
+
+const char *cli_row_texts_head(const blv_row_texts *texts) {
+    return texts ? ",text" : "";
+}
+
+void cli_row_texts_print(const blv_row_texts *texts, size_t row, FILE *file) {
+    size_t length = 0;
+    const char *text = texts ? blv_row_texts_at(texts, row, &length) : "";
+    fputs(texts ? ",\"" : "", file);
+    for (size_t i = 0; i < length; i++) {
+        if (text[i] == '"')
+            fputc('"', file);
+        fputc(text[i], file);
+    }
+    fputs(texts ? "\"\n" : "\n", file);
 }
 
 /* ---- Values ---- */

@@ -39,4 +39,9 @@ static inline blv_attribute *blv_attribute_at(const blv_csv *csv, size_t j) {
     return (blv_attribute *)csv->arff->attribute.items + j;
 }
 
+/* Behind the value that ends at p: the next one, past a comma or tab; NULL: there is none. */
+const char *blv_arff_next_value(const char *p);
+/* Keeps which attribute is the label, and what it is in a sparse record without it. */
+blv_error blv_arff_note_label(blv_reading *r, const blv_csv *csv, int64_t label);
+
 #endif

@@ -106,6 +106,7 @@ static void point_view(blv_dataset *d) {
     const char *dense = data_of(d, BLV_PART_DENSE);
     view->dense = dense ? dense + d->dense_offset : NULL;
     view->mapped = dense && d->part[BLV_PART_DENSE]->mapped_bytes > 0;
+    view->has_texts = d->part[BLV_PART_PLACE] != NULL;
     view->row_start = data_of(d, BLV_PART_ROW_START);
     view->column = data_of(d, BLV_PART_COLUMN);
     view->value = data_of(d, BLV_PART_VALUE);
@@ -158,8 +159,9 @@ bool blv_dataset_put(blv_dataset *dataset, blv_part_name name, void *data) {
     return put_part(dataset, name, data, 0, 0);
 }
 
-bool blv_dataset_put_map(blv_dataset *dataset, void *map, size_t bytes, size_t offset) {
-    return put_part(dataset, BLV_PART_DENSE, map, bytes, offset);
+bool blv_dataset_put_map(blv_dataset *dataset, blv_part_name name, void *map, size_t bytes,
+                         size_t offset) {
+    return put_part(dataset, name, map, bytes, offset);
 }
 
 bool blv_dataset_put_sparse(blv_dataset *dataset, size_t *row_start, uint32_t *column,

@@ -30,6 +30,9 @@ typedef enum blv_part_name {
     BLV_PART_HISTORY,
     BLV_PART_NOTES,
     BLV_PART_RECIPE,
+    BLV_PART_SOURCE,  /* of the rows (row_text.c) */
+    BLV_PART_PLACE,   /* uint64_t of each row */
+    BLV_PART_CONTENT, /* of a stream */
     BLV_PART_HELD_ROW,
     BLV_PARTS
 } blv_part_name;
@@ -97,8 +100,10 @@ bool blv_dataset_put_lent(blv_dataset *dataset, blv_part_name name, const void *
                           void (*lent)(void *context), void *context);
 /* blv_dataset_put for the three arrays of a sparse set; on error some may be put. */
 bool blv_dataset_put_sparse(blv_dataset *dataset, size_t *row_start, uint32_t *column, void *value);
-/* Takes ownership of a mapped file in which the dense rows begin at an offset. */
-bool blv_dataset_put_map(blv_dataset *dataset, void *map, size_t bytes, size_t offset);
+/* Takes ownership of a mapped file in which the part begins at an offset, which must be 0 but for
+ * dense rows. */
+bool blv_dataset_put_map(blv_dataset *dataset, blv_part_name name, void *map, size_t bytes,
+                         size_t offset);
 void blv_dataset_put_shared(blv_dataset *dataset, blv_part_name name, blv_part *part);
 void blv_dataset_drop(blv_dataset *dataset, blv_part_name name);
 void blv_dataset_drop_transposed(blv_dataset *dataset);

@@ -1,7 +1,7 @@
 /* Reads a data set: detects the format, lets its reader fill the set, converts the features to the
  * wanted layout and precision. */
 #include "base/caller_struct.h"
-#include "data/reading.h"
+#include "data/row_text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,6 +56,7 @@ static blv_error read_input(blv_reading *r) {
                            d->view.format);
     BLV_CHECK(formats[r->format].read(r));
     BLV_CHECK(blv_put_labels(r));
+    BLV_CHECK(blv_put_places(r));
     BLV_CHECK(blv_dataset_convert(d, r->options.layout, r->options.precision, r->shown, r->why));
     BLV_CHECK(blv_dataset_finish(d, r->path, r->why));
     return record(r);
@@ -89,6 +90,8 @@ blv_error blv_dataset_read_as(blv_dataset **dataset, blv_format format, const ch
     free(r.label.items);
     free(r.truth.items);
     free(r.target.items);
+    free(r.place.items);
+    free(r.zero_label);
     if (error)
         blv_dataset_release(r.dataset);
     else

@@ -92,8 +92,9 @@ static blv_error map_features(blv_reading *r, const blv_npz *npz, const char *na
         return reject(npz, name, r->why, "damaged: the checksum is wrong");
     }
     r->dataset->view.precision = r->options.precision;
-    return blv_need_memory(blv_dataset_put_map(r->dataset, map, length, (size_t)(place->at - from)),
-                           r->why);
+    return blv_need_memory(
+        blv_dataset_put_map(r->dataset, BLV_PART_DENSE, map, length, (size_t)(place->at - from)),
+        r->why);
 }
 
 static bool can_be_mapped(const blv_reading *r, const blv_npz *npz, const blv_npz_place *place) {

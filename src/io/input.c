@@ -15,6 +15,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 enum { LARGE_PACKED = 1 << 18, TEXT_SIZE = 1 << 20, LIKELY_PER_BYTE = 16 };
@@ -49,6 +50,20 @@ bool blv_input_is_packed(const blv_input *input) {
 
 bool blv_input_is_file(const blv_input *input) {
     return !input->packing && !input->copied;
+}
+
+uint64_t blv_input_stamp(const blv_input *input) {
+    return blv_file_stamp(input->fd);
+}
+
+bool blv_input_map_stream(const blv_input *input, void **map, size_t *bytes) {
+    *map = NULL;
+    *bytes = (size_t)input->size;
+    if (!input->copied || input->size == 0)
+        return true;
+    void *mapped = mmap(NULL, *bytes, PROT_READ, MAP_PRIVATE, input->fd, 0);
+    *map = mapped == MAP_FAILED ? NULL : mapped;
+    return *map != NULL;
 }
 
 uint64_t blv_input_position(const blv_input *input) {

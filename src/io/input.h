@@ -47,6 +47,11 @@ blv_error blv_input_read_all(blv_input *input, unsigned char **bytes, size_t *co
 blv_error blv_input_lines(blv_input *input, const char *unused, char **begin, char **end,
                           bool *last, blv_message *why);
 
+/* The bytes of a stream, as they came, mapped into memory; NULL where it is a file. false where
+ * that is not possible. */
+bool blv_input_map_stream(const blv_input *input, void **map, size_t *bytes);
+/* As blv_file_stamp. */
+uint64_t blv_input_stamp(const blv_input *input);
 /* Where in the content a byte of the last text is. */
 uint64_t blv_input_place(const blv_input *input, const char *text);
 

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE /* memfd_create */
 #include "io/stream_copy.h"
 
+#include "base/hash.h"
 #include "base/message.h"
 
 #include <errno.h>
@@ -79,4 +80,14 @@ blv_error blv_open_input(const char *path, int *fd, uint64_t *size, bool *copied
     }
     *size = (uint64_t)status.st_size;
     return BLV_OK;
+}
+
+uint64_t blv_file_stamp(int fd) {
+    struct stat status;
+    if (fstat(fd, &status) != 0)
+        return 0;
+    const uint64_t about[] = {(uint64_t)status.st_dev, (uint64_t)status.st_ino,
+                              (uint64_t)status.st_size, (uint64_t)status.st_mtim.tv_sec,
+                              (uint64_t)status.st_mtim.tv_nsec};
+    return blv_hash_bytes(BLV_HASH_EMPTY, about, sizeof about);
 }
