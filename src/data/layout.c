@@ -11,6 +11,8 @@
 static blv_error make_dense(blv_dataset *d, const char *name, blv_message *why) {
     blv_dataset_view *v = &d->view;
     const size_t size = blv_value_size(v->precision), held = blv_held_rows(v);
+    BLV_CHECK(blv_expect_memory(&d->limit, (uint64_t)held * v->columns, size, name,
+                                "the set with all its zeros", why));
     if (v->columns > 0 && held > PTRDIFF_MAX / size / v->columns)
         return blv_explain(why, BLV_E_MEMORY, "%s: %zu rows of %zu columns do not fit dense", name,
                            held, v->columns);
