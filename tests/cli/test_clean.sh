@@ -149,8 +149,8 @@ grep -qF "weight of trusted rows" lines || fail "the progress line does not say 
 
 # ---- Ctrl-C: nothing is written
 "$helpers/with_signals" progress int /bin/sh -c \
-    "exec '$bilevel' clean noisy.csv --val val.csv --solver s-tfbo --iters 1e12 --progress lines \
-    -o never.csv >out 2>progress"
+    'exec "$0" clean noisy.csv --val val.csv --solver s-tfbo --iters 1e12 --progress lines \
+    -o never.csv >out 2>progress' "$bilevel"
 code=$?
 case_name="clean and SIGINT"
 [ $code -eq 1 ] || fail "exit code $code, expected 1"
