@@ -57,6 +57,9 @@ typedef struct blv_read_options {
                             drop. Without a colon in it: a file with a pair on each line */
     const char *recipe;  /* CSV: that of the rows of a training, blv_dataset_recipe: columns are
                             matched by name and encoded alike */
+    uint64_t max_memory; /* bytes that the set, or one vector of its columns, may take; more is
+                            rejected before it is taken. 0: half of what is free, and 1000 times
+                            the file */
 } blv_read_options;
 
 /* The format is detected from the content: libsvm, CSV or TSV, ARFF, NPY, NPZ, IDX, CIFAR-10 and
@@ -64,6 +67,11 @@ typedef struct blv_read_options {
  * memory first; it can be read once. options may be NULL. */
 BLV_API blv_error blv_dataset_read(blv_dataset **dataset, const char *path,
                                    const blv_read_options *options, blv_message *why);
+/* Whether count * size bytes more may be taken for what is computed on the set, under the limit
+ * that it was read with: BLV_E_VALUE with "name: what would take 3.2 GiB, ..." otherwise. */
+BLV_API blv_error blv_dataset_expect_memory(const blv_dataset *dataset, uint64_t count,
+                                            uint64_t size, const char *name, const char *what,
+                                            blv_message *why);
 /* Sets are counted: every set that was made or retained must be released as often. Counting is safe
  * between threads. NULL is allowed. */
 BLV_API blv_dataset *blv_dataset_retain(blv_dataset *dataset); /* returns dataset */

@@ -4,6 +4,7 @@
 #include "cli/outputs.h"
 #include "cli/terminal_text.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,6 +25,23 @@ static blv_error take_dense(void *field, const char *text, blv_message *why) {
 static blv_error take_sparse(void *field, const char *text, blv_message *why) {
     (void)text;
     return take_layout(field, BLV_LAYOUT_SPARSE, why);
+}
+
+static blv_error take_memory(void *field, const char *text, blv_message *why) {
+    static const char units[] = "KMGT";
+    uint64_t *bytes = field;
+    char *copy = cli_print("%s", text);
+    size_t length = strlen(copy);
+    const char *unit = length > 0 ? strchr(units, toupper((unsigned char)copy[length - 1])) : NULL;
+    const unsigned shift = unit && *unit ? 10 * (unsigned)(unit - units + 1) : 0;
+    if (shift > 0)
+        copy[length - 1] = '\0';
+    const bool well = cli_parse_whole(copy, UINT64_MAX >> shift, bytes) && *bytes > 0;
+    *bytes <<= well ? shift : 0;
+    free(copy);
+    return well ? BLV_OK
+                : blv_explain(why, BLV_E_VALUE,
+                              "expected a whole number of bytes, or one with K, M, G or T");
 }
 
 const cli_argument cli_reading_table[] = {
@@ -51,6 +69,10 @@ const cli_argument cli_reading_table[] = {
                .take = take_dense),
     CLI_OPTION("sparse", CUSTOM, blv_read_options, layout, NULL,
                "keep only values that are not zero", .take = take_sparse),
+    CLI_OPTION("max-memory", CUSTOM, blv_read_options, max_memory, "SIZE",
+               "memory that the data may take, such as 500M or 8G; more is rejected before it is "
+               "taken (default: half of what is free, and 1000 times the file)",
+               .take = take_memory),
     CLI_END};
 
 /* ---- Writing ---- */

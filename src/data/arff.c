@@ -17,9 +17,6 @@
 #include <string.h>
 #include <strings.h>
 
-/* A sparse record may stand for so many values for each byte of the file. */
-enum { VALUES_PER_BYTE = 256, VALUES_ALWAYS = 1 << 20 };
-
 static blv_error reject(const blv_csv *csv, const char *expected, const char *found,
                         size_t length) {
     return blv_explain(csv->why, BLV_E_FORMAT, "%s: line %zu: expected %s, found %s",
@@ -285,11 +282,6 @@ blv_error blv_arff_next(blv_csv *csv) {
     BLV_CHECK(take_pairs(csv, line));
     if (a->keep_sparse)
         return BLV_OK;
-    a->values += a->attribute.count;
-    if (a->values > VALUES_ALWAYS &&
-        a->values / VALUES_PER_BYTE > blv_input_place(csv->input, csv->cursor))
-        return reject(csv, "sparse rows of numbers alone, which are many more values than bytes",
-                      line, rest_of(line));
     return expand(csv);
 }
 

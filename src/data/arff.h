@@ -26,7 +26,6 @@ typedef struct blv_arff {
     bool sparse;        /* the last record is */
     bool keep_sparse;   /* then `index` is all there is of it, beside as many fields */
     blv_list index;     /* of size_t: the attributes of the fields, ascending */
-    uint64_t values;    /* that sparse records stood for so far */
 } blv_arff;
 
 /* Reads the header. As blv_csv_open, whose other functions work on the records then. */

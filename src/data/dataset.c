@@ -225,6 +225,7 @@ static blv_dataset *share_all(const blv_dataset *source) {
         return NULL;
     d->view = source->view;
     d->dense_offset = source->dense_offset;
+    d->limit = source->limit;
     for (size_t i = 0; i < BLV_PARTS; i++)
         d->part[i] = retain_part(source->part[i]);
     return d;
@@ -242,6 +243,13 @@ blv_error blv_dataset_copy(const blv_dataset *dataset, blv_dataset **copy, blv_m
         return blv_explain(why, BLV_E_ARGUMENT, "blv_dataset_copy: dataset or copy is NULL");
     *copy = share_all(dataset);
     return blv_need_memory(*copy, why);
+}
+
+blv_error blv_dataset_expect_memory(const blv_dataset *dataset, uint64_t count, uint64_t size,
+                                    const char *name, const char *what, blv_message *why) {
+    if (!dataset || !name || !what)
+        return blv_explain(why, BLV_E_ARGUMENT, "blv_dataset_expect_memory: an argument is NULL");
+    return blv_expect_memory(&dataset->limit, count, size, blv_shown_path(name), what, why);
 }
 
 blv_error blv_dataset_deliver(blv_dataset **made, blv_dataset *dataset, bool ok, blv_message *why) {

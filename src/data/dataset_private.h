@@ -6,6 +6,7 @@
 #ifndef BLV_DATA_DATASET_PRIVATE_H
 #define BLV_DATA_DATASET_PRIVATE_H
 
+#include "base/memory_limit.h"
 #include "base/message.h"
 #include "base/precision.h"
 #include "bilevel/dataset.h"
@@ -49,6 +50,7 @@ struct blv_dataset {
     blv_dataset_view view; /* sizes are set here; its pointers follow the parts */
     blv_part *part[BLV_PARTS];
     size_t dense_offset; /* bytes from the beginning of the dense part to row 0 */
+    blv_memory_limit limit;
 };
 
 /* ---- Memory: NULL when it is short or count * size does not fit; one byte at least ---- */

@@ -296,6 +296,8 @@ static size_t encode_row(const blv_table *t, size_t i, uint32_t *feature, double
 /* In the memory of the numbers, which grows or shrinks: large tables are not held twice. */
 static blv_error put_dense(blv_table *t, size_t features, uint32_t *feature, double *value) {
     const size_t n = t->number_columns, most = features > n ? features : n;
+    BLV_CHECK(blv_reading_expect(t->r, (uint64_t)t->rows * most, sizeof(double),
+                                 "the table with its categories as columns"));
     t->numbers.count = 0;
     if (t->rows > SIZE_MAX / most || !blv_list_room(&t->numbers, t->rows * most, sizeof(double)))
         return blv_explain_memory(t->r->why);

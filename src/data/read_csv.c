@@ -25,10 +25,11 @@ typedef struct csv_file {
 
     blv_csv_field *first; /* a copy of the first record */
     size_t first_count, first_line;
-    bool header;         /* it holds names */
-    bool header_certain; /* found from all rows */
-    bool decimal_comma;  /* 1,5 rather than 1.5 */
-    size_t commas;       /* fields that would be numbers with it */
+    bool header;            /* it holds names */
+    bool header_certain;    /* found from all rows */
+    bool decimal_comma;     /* 1,5 rather than 1.5 */
+    size_t commas;          /* fields that would be numbers with it */
+    uint64_t cells_checked; /* of the table: they may take their memory */
 } csv_file;
 
 /* ---- Fields ---- */
@@ -266,6 +267,15 @@ static blv_error take_attributes(csv_file *f) {
     return BLV_OK;
 }
 
+/* Now and then, as they become more. */
+static blv_error expect_cells(csv_file *f) {
+    const uint64_t cells = (uint64_t)f->t.rows * f->t.count;
+    if (cells <= f->cells_checked)
+        return BLV_OK;
+    f->cells_checked = cells + (cells >> 3) + (1 << 16);
+    return blv_reading_expect(f->r, cells, sizeof(double), "its table");
+}
+
 static blv_error take_records(csv_file *f) {
     blv_csv *csv = &f->csv;
     const bool arff = f->r->format == BLV_FORMAT_ARFF;
@@ -277,6 +287,7 @@ static blv_error take_records(csv_file *f) {
         BLV_CHECK(take_start(f));
     while (csv->count > 0) {
         BLV_CHECK(take_row(f, csv->fields, csv->count, csv->line));
+        BLV_CHECK(expect_cells(f));
         BLV_CHECK(blv_add_place(f->r, blv_input_place(csv->input, csv->start),
                                 (size_t)(csv->cursor - csv->start)));
         BLV_CHECK(blv_csv_next(csv));

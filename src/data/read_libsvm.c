@@ -200,6 +200,8 @@ static blv_error take_all_lines(svm_file *f) {
         BLV_CHECK(blv_input_lines(f->r->input, p, &begin, &end, &last, f->r->why));
         if (begin == end)
             return BLV_OK;
+        BLV_CHECK(blv_reading_expect(f->r, f->value.count + f->row_start.count,
+                                     sizeof(double) + sizeof(uint32_t), "its values"));
         BLV_CHECK(blv_need_memory(make_room(f, (size_t)(end - begin)), f->r->why));
         for (p = begin; p < end;)
             BLV_CHECK(take_line(f, &p));

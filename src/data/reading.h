@@ -46,6 +46,9 @@ typedef struct blv_reading {
     char *zero_label;     /* of ARFF: that of a sparse row without one; from malloc */
 } blv_reading;
 
+/* Memory for count items that the file brings: an error where it may not take that much. */
+blv_error blv_reading_expect(const blv_reading *r, uint64_t count, uint64_t size, const char *what);
+
 /* ---- Formats ---- */
 
 /* Detects the format from the first bytes. Nothing is read past them. */

@@ -38,7 +38,19 @@ struct blv_input {
     unsigned char *buffer; /* the content from `begin` to `end` is unread */
     size_t capacity, begin, end;
     uint64_t before; /* bytes of the content before the buffer */
+
+    uint64_t made;    /* of the content */
+    uint64_t checked; /* of them were allowed */
+    blv_memory_limit limit;
 };
+
+uint64_t blv_input_size(const blv_input *input) {
+    return input->size;
+}
+
+void blv_input_limit(blv_input *input, const blv_memory_limit *limit) {
+    input->limit = *limit;
+}
 
 const char *blv_input_path(const blv_input *input) {
     return input->path;
@@ -125,6 +137,15 @@ static blv_error unpack(blv_input *input, void *out, size_t n, size_t *got, blv_
                         : blv_unpack_make(input->unpack, out, n, got, why);
 }
 
+/* Now and then, as it grows. */
+static blv_error expect_allowed(blv_input *input, blv_message *why) {
+    if (!input->unpack || input->made <= input->checked)
+        return BLV_OK;
+    input->checked = input->made + (input->made >> 3);
+    return blv_expect_memory(&input->limit, input->made, 1, blv_shown_path(input->path),
+                             "what is packed in it", why);
+}
+
 /* Content past what is in the buffer. *got < n: the end. */
 static blv_error make(blv_input *input, void *out, size_t n, size_t *got, blv_message *why) {
     *got = 0;
@@ -134,7 +155,8 @@ static blv_error make(blv_input *input, void *out, size_t n, size_t *got, blv_me
         input->unpack ? unpack(input, out, n, got, why) : read_file(input, out, n, got, why);
     if (*got < n)
         input->ended = true;
-    return error;
+    input->made += *got;
+    return error ? error : expect_allowed(input, why);
 }
 
 /* ---- Opening and closing ---- */
@@ -179,8 +201,11 @@ static void stop(blv_input *input) {
 
 blv_error blv_input_rewind(blv_input *input, blv_message *why) {
     stop(input);
-    *input = (blv_input){
-        .fd = input->fd, .path = input->path, .size = input->size, .copied = input->copied};
+    *input = (blv_input){.fd = input->fd,
+                         .path = input->path,
+                         .size = input->size,
+                         .copied = input->copied,
+                         .limit = input->limit};
     if (lseek(input->fd, 0, SEEK_SET) != 0)
         return blv_explain_errno(why, input->path, "read");
     return start(input, why);

@@ -143,6 +143,8 @@ static void add_zeros(column *c, size_t zeros) {
 
 static void compute(request *r) {
     const blv_dataset_view *v = r->view;
+    cli_expect(blv_dataset_expect_memory(r->set, v->columns, sizeof *r->columns, r->in,
+                                         "statistics of its columns", &cli_why));
     r->columns = cli_alloc(v->columns, sizeof *r->columns);
     r->class_count = v->classes;
     r->class_rows = cli_alloc(v->classes, sizeof *r->class_rows);
