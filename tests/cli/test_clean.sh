@@ -113,7 +113,7 @@ json null val
 found=$("$json_get" out truth auroc_probability)
 awk -v a="$found" 'BEGIN { exit !(a > 0.9) }' || fail "$case_name: AUROC $found"
 run 0 clean noisy.csv --val val.csv --test test.csv --truth truth.csv
-err_empty
+err_has "noisy.csv: 64 numbers; label 'label'"
 out_has "rows suspect"
 out_has "TRAIN as given"
 out_has "VAL alone"
