@@ -57,12 +57,22 @@ typedef struct blv_read_options {
                             drop. Without a colon in it: a file with a pair on each line */
     const char *recipe;  /* CSV: that of the rows of a training, blv_dataset_recipe: columns are
                             matched by name and encoded alike */
+    uint64_t max_memory; /* bytes that the set, or one vector of its columns, may take; more is
+                            rejected before it is taken. 0: half of what is free, and 1000 times
+                            the file */
+    const blv_ranks *ranks; /* each of these processes reads its share: blv_dataset_spread */
 } blv_read_options;
 
-/* The format is detected from the content: libsvm, CSV or TSV, NPY, NPZ, IDX, CIFAR-10 and -100
- * binary, each also compressed with gzip. options may be NULL. */
+/* The format is detected from the content: libsvm, CSV or TSV, ARFF, NPY, NPZ, IDX, CIFAR-10 and
+ * -100 binary, each also compressed with gzip or zstd. A pipe or terminal is read to its end into
+ * memory first; it can be read once. options may be NULL. */
 BLV_API blv_error blv_dataset_read(blv_dataset **dataset, const char *path,
                                    const blv_read_options *options, blv_message *why);
+/* Whether count * size bytes more may be taken for what is computed on the set, under the limit
+ * that it was read with: BLV_E_VALUE with "name: what would take 3.2 GiB, ..." otherwise. */
+BLV_API blv_error blv_dataset_expect_memory(const blv_dataset *dataset, uint64_t count,
+                                            uint64_t size, const char *name, const char *what,
+                                            blv_message *why);
 /* Sets are counted: every set that was made or retained must be released as often. Counting is safe
  * between threads. NULL is allowed. */
 BLV_API blv_dataset *blv_dataset_retain(blv_dataset *dataset); /* returns dataset */
@@ -93,6 +103,15 @@ typedef struct blv_dataset_view {
     const char *const *feature_names; /* columns strings, NULL: the file had none */
     const char *format;               /* "libsvm", "csv", ... */
     bool mapped;                      /* the features are the file itself, in memory as needed */
+    bool has_texts;                   /* blv_row_texts_open serves it */
+    char separator;                   /* of the fields of a CSV file; 0: another format */
+
+    /* A set that is spread over ranks: labels and targets are those of all rows, but only the rows
+     * held_row[0 .. held-1], ascending, have their features here: dense and row_start have `held`
+     * rows. */
+    const blv_ranks *ranks; /* NULL: all rows are here */
+    size_t held;
+    const size_t *held_row;
 } blv_dataset_view;
 
 /* Valid until the set is changed or destroyed. */
@@ -119,6 +138,13 @@ BLV_API uint64_t blv_dataset_fingerprint_all(const blv_dataset *const *datasets,
  * no rows, a label out of range, columns that do not ascend, a value that is not finite. */
 BLV_API blv_error blv_dataset_create(blv_dataset **dataset, const blv_dataset_view *view,
                                      const char *history, blv_message *why);
+/* The same around the caller's features, which are not copied: dense rows without gaps between them
+ * (stride is columns), or the three arrays of a sparse set. They must stay as they are until
+ * `release` was called, once for each of these arrays; also for those that were taken when the call
+ * fails. Changes of a set are made to a copy. */
+BLV_API blv_error blv_dataset_borrow(blv_dataset **dataset, const blv_dataset_view *view,
+                                     const char *history, void (*release)(void *context),
+                                     void *context, blv_message *why);
 
 /* ---- Deriving: each makes a new set and leaves its source as it is ---- */
 
@@ -170,6 +196,16 @@ BLV_API blv_error blv_dataset_align(blv_dataset *const *datasets, const char *co
 BLV_API blv_error blv_dataset_align_to(blv_dataset *dataset, const char *name,
                                        const blv_dataset_view *reference,
                                        const char *reference_name, blv_message *why);
+/* Says a line, without a newline, for each thing that should be known before datasets[0] is learned
+ * from: columns that are the same in every row, a column that tells the class of every row alone,
+ * rows of another set that it has too, classes that another set does not have. The sets must be
+ * aligned; others than the first may be NULL. names: one for each. */
+BLV_API blv_error blv_dataset_warn(const blv_dataset *const *datasets, const char *const *names,
+                                   size_t count, void (*say)(void *context, const char *line),
+                                   void *context, blv_message *why);
+/* "6 numbers, 8 categories; 3 with missing values; label 'income'", cut to the size. */
+BLV_API blv_error blv_dataset_kinds(const blv_dataset *dataset, char *text, size_t size,
+                                    blv_message *why);
 /* BLV_E_FORMAT unless the rows have classes, and two different ones at least. */
 BLV_API blv_error blv_dataset_expect_classes(const blv_dataset *dataset, const char *name,
                                              blv_message *why);
@@ -188,6 +224,11 @@ typedef enum blv_corruption {
  * before the first corruption. */
 BLV_API blv_error blv_dataset_corrupt(blv_dataset *dataset, blv_corruption kind, double share,
                                       uint64_t seed, blv_message *why);
+
+/* After a set that was read from a table was split: what fills missing values, and which levels
+ * there are, learned again from datasets[0] alone and applied to all of them, before any scaling.
+ * Other sets may be NULL. Sets without a recipe stay as they are. */
+BLV_API blv_error blv_dataset_relearn(blv_dataset *const *datasets, size_t count, blv_message *why);
 
 /* x -> (x - shift) scale for each column, from one set (train) for it and others. A column that is
  * constant in the first set has scale 1; the history says how many there are. The sets must have
@@ -212,10 +253,29 @@ BLV_API blv_error blv_dataset_one_against_rest(blv_dataset *dataset, const char 
                                                blv_message *why);
 /* Makes the transposed copy of a sparse set; nothing to do for a dense one. */
 BLV_API blv_error blv_dataset_transpose(blv_dataset *dataset, blv_message *why);
+/* Keeps the features of some rows and drops the others: row i is on rank i % count from then on.
+ * Every rank has the same set before. Nothing to do for a set that is spread already. Sets that are
+ * derived from it are spread, too, and functions that look at features are called on all ranks.
+ * Writing, and answers of models, need all rows: BLV_E_UNSUPPORTED. */
+BLV_API blv_error blv_dataset_spread(blv_dataset *dataset, const blv_ranks *ranks,
+                                     blv_message *why);
+
+/* ---- Rows as their file has them ---- */
+
+/* Sets that were read from CSV, ARFF or libsvm files know where each row is in its file, also after
+ * splitting, selecting, relabelling and scaling. The file must be as it was when it was read; what
+ * came from a stream is kept. */
+typedef struct blv_row_texts blv_row_texts;
+/* *texts is NULL, without an error, where the set is from elsewhere. The set must outlive it. */
+BLV_API blv_error blv_row_texts_open(blv_row_texts **texts, const blv_dataset *dataset,
+                                     blv_message *why);
+/* The text of a row without its line end, `length` bytes; no zero byte behind it. */
+BLV_API const char *blv_row_texts_at(const blv_row_texts *texts, size_t row, size_t *length);
+BLV_API void blv_row_texts_close(blv_row_texts *texts); /* NULL is allowed */
 
 /* ---- Writing ---- */
 
-/* format: "libsvm", "csv", "npz". Written to a temporary file
+/* format: "libsvm", "csv", "npz", or "source". Written to a temporary file
  * and renamed; a path that ends in .gz is compressed
  * (not npz). Numbers are the shortest that read back as the same.
  * libsvm: columns from 1, no zeros except the last column in the first row where the width would be
@@ -223,7 +283,10 @@ BLV_API blv_error blv_dataset_transpose(blv_dataset *dataset, blv_message *why);
  * csv: a header, features, then the column "label" or "target"; tabs where the path ends in .tsv.
  * npz: X, or data, indices, indptr, shape and format as SciPy has them; y; where classes are not
  * named by whole numbers class_names; feature_names. Names in an NPZ are for other programs: they
- * are not read here. True labels and the history are not written. */
+ * are not read here. True labels and the history are not written.
+ * source: the rows as their file has them, with its header, in the order of the set; labels that
+ * were changed are put in place of those in the text. Only for sets that blv_row_texts_open serves.
+ */
 BLV_API blv_error blv_dataset_write(const blv_dataset *dataset, const char *path,
                                     const char *format, blv_message *why);
 /* The same bytes to a function, front to back. name: stands for the path. */

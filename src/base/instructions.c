@@ -1,5 +1,6 @@
 #include "base/instructions.h"
 
+#if defined(__x86_64__)
 bool blv_has_instructions(blv_instructions instructions) {
     __builtin_cpu_init();
     switch (instructions) {
@@ -12,6 +13,20 @@ bool blv_has_instructions(blv_instructions instructions) {
     default:
         return true;
     }
+}
+#else
+bool blv_has_instructions(blv_instructions instructions) {
+    return instructions == BLV_INSTRUCTIONS_BASE;
+}
+#endif
+
+bool blv_instructions_fused(blv_instructions instructions) {
+#if defined(__aarch64__)
+    (void)instructions;
+    return true;
+#else
+    return blv_usable_instructions(instructions) != BLV_INSTRUCTIONS_BASE;
+#endif
 }
 
 blv_instructions blv_usable_instructions(blv_instructions wanted) {

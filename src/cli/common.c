@@ -1,4 +1,5 @@
 #include "cli/common.h"
+#include "base/visible_text.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -9,6 +10,7 @@
 cli_words cli_typed;
 blv_message cli_why;
 static const char *complaint_topic;
+static char last_complaint[4 * sizeof(blv_message)];
 
 /* ---- Messages and the end ---- */
 
@@ -19,10 +21,17 @@ void cli_complain_about(const char *topic) {
 static void complain(const char *format, va_list arguments) BLV_PRINTF(1, 0);
 
 static void complain(const char *format, va_list arguments) {
+    char *text = last_complaint; /* no memory is needed to say that there is none */
+    vsnprintf(text, sizeof last_complaint, format, arguments);
     fprintf(stderr, "%s: ", program_invocation_name);
     if (complaint_topic)
         fprintf(stderr, "%s: ", complaint_topic);
-    vfprintf(stderr, format, arguments);
+    for (const char *c = text; *c;) {
+        char shown[BLV_VISIBLE_SIZE];
+        size_t taken, n = blv_visible_next(c, strlen(c), "", shown, &taken);
+        fwrite(shown, 1, n, stderr);
+        c += taken;
+    }
     fputc('\n', stderr);
 }
 
@@ -31,6 +40,10 @@ void cli_complain(const char *format, ...) {
     va_start(arguments, format);
     complain(format, arguments);
     va_end(arguments);
+}
+
+const char *cli_last_complaint(void) {
+    return last_complaint;
 }
 
 noreturn void cli_die(const char *format, ...) {

@@ -45,6 +45,24 @@ static bool follow_link(char path[PATH_MAX]) {
     return true;
 }
 
+static bool follow_links(const char *path, char end[PATH_MAX]) {
+    if (strlen(path) >= PATH_MAX)
+        return false;
+    strcpy(end, path);
+    int links = 0;
+    while (links < MOST_LINKS && follow_link(end))
+        links++;
+    return links < MOST_LINKS;
+}
+
+bool cli_file_is_below(const char *path) {
+    char end[PATH_MAX], folder[PATH_MAX], here[PATH_MAX];
+    if (!follow_links(path, end) || !realpath(dirname(end), folder) || !realpath(".", here))
+        return false;
+    const size_t length = strcmp(here, "/") == 0 ? 0 : strlen(here);
+    return strncmp(folder, here, length) == 0 && (!folder[length] || folder[length] == '/');
+}
+
 /* Unknown: what is no regular file, and what is in a folder that is not there. */
 static identity identify(const char *path) {
     identity id = {0};
@@ -55,11 +73,8 @@ static identity identify(const char *path) {
             .known = S_ISREG(about.st_mode), .device = about.st_dev, .inode = about.st_ino};
         return id;
     }
-    if (strlen(path) >= sizeof end)
+    if (!follow_links(path, end))
         return id;
-    strcpy(end, path);
-    for (int i = 0; i < MOST_LINKS && follow_link(end); i++) {
-    }
     strcpy(folder, end);
     const char *name = basename(end);
     if (strlen(name) > NAME_MAX || stat(dirname(folder), &about) != 0)

@@ -9,6 +9,8 @@
 
 #include "bilevel/status.h"
 
+#include <stdbool.h>
+
 /* All paths are copied; NULL: none. */
 
 /* A file that is read; nothing happens where there is none of that name. */
@@ -17,7 +19,9 @@ void cli_file_reads(const char *path);
 void cli_file_store(const char *path);
 /* A file that will be written; the command ends where it must not be. */
 void cli_file_writes(const char *path);
-/* The same as an error, and a file that was noted as output before may be noted again. */
+/* Whether a file is, or would be, in the current folder or below, where links lead. */
+bool cli_file_is_below(const char *path);
+/* As cli_file_writes, as an error: a file that was noted as output before may be noted again. */
 blv_error cli_file_expect_output(const char *path, blv_message *why);
 
 #endif

@@ -1,9 +1,11 @@
 #include "cli/outputs.h"
 #include "base/message.h"
 #include "cli/file_roles.h"
+#include "cli/rank_start.h"
 #include "cli/signals.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static cli_outputs *unfinished; /* removed however the command ends; NULL: none */
 
@@ -58,8 +60,14 @@ const char *cli_outputs_add(cli_outputs *outputs, const char *path) {
 
 void cli_outputs_write(cli_outputs *outputs, const char *path, const blv_dataset *dataset,
                        const char *format) {
+    const blv_dataset_view *view = blv_dataset_view_of(dataset);
     blv_atomic_file *file = add(outputs, path);
-    if (file)
+    if (file && !view->dense && strcmp(format, "csv") == 0) {
+        cli_complain("%s: a CSV file has all values of a set, and this one is sparse, %zu rows of "
+                     "%zu columns: --dense allows it",
+                     path, view->rows, view->columns);
+        outputs->code = CLI_REJECTED;
+    } else if (file)
         outputs->code = cli_exit_code(
             blv_dataset_write_to(dataset, path, format, blv_atomic_file_write, file, &cli_why));
 }
@@ -84,7 +92,7 @@ void cli_outputs_bytes(cli_outputs *outputs, const char *path, const void *first
 
 int cli_outputs_finish(cli_outputs *outputs) {
     int code = outputs->code;
-    if (code == CLI_DONE)
+    if (code == CLI_DONE && cli_rank_writes())
         code = cli_exit_code(blv_atomic_file_commit_all(outputs->files, outputs->count, &cli_why));
     discard();
     return code;

@@ -85,13 +85,21 @@ static void add(text_line *line, const char *format, ...) {
     line->used = line->used < sizeof line->text ? line->used : sizeof line->text - 1;
 }
 
+/* Not through stderr, where such bytes are only shown. */
+static void clear(void) {
+    if (write(STDERR_FILENO, CLI_CLEAR_LINE, sizeof CLI_CLEAR_LINE - 1) < 0) {
+        /* nobody to tell */
+    }
+}
+
 static void put_line(const text_line *line) {
     if (style == CLI_PROGRESS_LINES)
         fprintf(stderr, "%s\n", line->text);
     if (style != CLI_PROGRESS_BAR)
         return;
     atomic_store(&cli_line_drawn, true);
-    fprintf(stderr, CLI_CLEAR_LINE "%.*s", line_width - 1, line->text);
+    clear();
+    fprintf(stderr, "%.*s", line_width - 1, line->text);
 }
 
 /* Whether there is room for whole words. */
@@ -212,7 +220,7 @@ void cli_progress_task(const blv_task_progress *progress) {
 
 static void clear_line(void) {
     if (atomic_exchange(&cli_line_drawn, false))
-        fputs(CLI_CLEAR_LINE, stderr);
+        clear();
 }
 
 void cli_note(void *context, const char *text) {

@@ -65,8 +65,6 @@ blv_error cli_training_check(cli_training *t, blv_message *why) {
 
 /* ---- The record ---- */
 
-static const blv_field setting_fields[] = {
-    BLV_FIELD(blv_setting, key, TEXT), BLV_FIELD(blv_setting, value, TEXT), {0}};
 static const char *const layout_words[] = {"auto", "dense", "sparse", NULL};
 static const char *const missing_words[] = {"impute", "error", "drop", NULL};
 static const char *const targets_words[] = {"auto", "classes", "real", NULL};
@@ -77,19 +75,20 @@ const blv_field cli_training_fields[] = {
     BLV_FIELD(cli_training, val, PATH),
     BLV_FIELD(cli_training, test, PATH),
     BLV_FIELD(cli_training, val_share, REAL),
-    BLV_FIELD_AS("label", cli_training, reading.label, TEXT, 0),
+    BLV_FIELD_AS("label", cli_training, reading.label, TEXT, BLV_ANY_BYTES),
     BLV_FIELD_AS("header", cli_training, reading.header, TEXT, 0),
-    BLV_FIELD_AS("columns", cli_training, reading.kinds, TEXT, 0),
+    BLV_FIELD_AS("columns", cli_training, reading.kinds, TEXT, BLV_ANY_BYTES),
     BLV_FIELD_WORD("missing", cli_training, reading.missing, missing_words),
     BLV_FIELD_WORD("targets", cli_training, reading.targets, targets_words),
     BLV_FIELD_AS("labels", cli_training, reading.labels, PATH, BLV_IF_FILE),
     BLV_FIELD_WORD("layout", cli_training, reading.layout, layout_words),
     BLV_FIELD_WORD("precision", cli_training, reading.precision, blv_precision_words),
+    BLV_FIELD_AS("max_memory", cli_training, reading.max_memory, WHOLE, 0),
     BLV_FIELD_AS("real", cli_training, reading.real_targets, BOOL, 0),
     BLV_FIELD_WORD("scaling", cli_training, scaling, scaling_words),
     BLV_FIELD(cli_training, threads, INT),
     BLV_FIELD_AS("solver", cli_training, solver_name, TEXT, 0),
-    BLV_FIELD_RECORDS("settings", cli_training, settings.items, settings.count, setting_fields),
+    BLV_FIELD_RECORDS("settings", cli_training, settings.items, settings.count, cli_setting_fields),
     BLV_FIELD(cli_training, no_certificate, BOOL),
     BLV_FIELD_AS("checkpoint", cli_training, task.checkpoint_seconds, REAL, 0),
     {0}};
@@ -108,11 +107,18 @@ void cli_training_restore(const blv_field *table, void *request, cli_training *t
                 " and kept its command line alone: run that command again",
                 resume->task.resumed->id);
     t->reading.size = sizeof t->reading;
+    cli_resume_files(table, request, resume);
     cli_task_resume(&t->task, resume);
     cli_expect(cli_training_check(t, &cli_why));
 }
 
 /* ---- The data ---- */
+
+static void print_sets(const blv_task_sets *sets) {
+    cli_print_kinds(sets->train_name, sets->kinds);
+    for (size_t i = 0; sets->warnings[i]; i++)
+        cli_print_warning(NULL, sets->warnings[i]);
+}
 
 blv_task_sets *cli_training_read(const cli_training *t, const char *truth) {
     const blv_task_files files = {.size = sizeof files,
@@ -122,9 +128,13 @@ blv_task_sets *cli_training_read(const cli_training *t, const char *truth) {
                                   .reading = &t->reading,
                                   .truth = truth,
                                   .scaling = t->scaling,
+                                  .val_share = t->val_share,
+                                  .seed = t->seed,
                                   .for_tune = t->may_be_real};
     blv_task_sets *sets = NULL;
     cli_expect(blv_task_sets_read(&sets, &files, &cli_why));
+    if (!t->task.json && !t->task.quiet)
+        print_sets(sets);
     return sets;
 }
 

@@ -55,14 +55,16 @@ blv_error blv_table_drop_rows(blv_table *table) {
     blv_table *t = table;
     blv_reading *r = t->r;
     blv_list *const labels[] = {&r->label, &r->truth};
+    blv_list *const wide[] = {&r->target, &r->place};
     size_t kept = 0;
     for (size_t i = 0; i < t->rows; i++) {
         if (has_missing(t, i))
             continue;
         move_item(&t->numbers, i, kept, t->number_columns * sizeof(double));
-        move_item(&r->target, i, kept, sizeof(double));
-        for (size_t k = 0; k < 2; k++)
+        for (size_t k = 0; k < 2; k++) {
+            move_item(wide[k], i, kept, sizeof(double));
             move_item(labels[k], i, kept, sizeof(int32_t));
+        }
         for (size_t j = 0; j < t->count; j++)
             move_item(&t->column[j].code, i, kept, sizeof(int32_t));
         kept++;
@@ -71,7 +73,8 @@ blv_error blv_table_drop_rows(blv_table *table) {
         t->column[j].missing = 0;
     if (kept == 0)
         return blv_explain(r->why, BLV_E_FORMAT, "%s: every row has a missing value", r->shown);
-    r->target.count = r->target.count > 0 ? kept : 0;
+    for (size_t k = 0; k < 2; k++)
+        wide[k]->count = wide[k]->count > 0 ? kept : 0;
     bool told = kept == t->rows ||
                 blv_dataset_note(r->dataset, "%zu of %zu rows left out: values are missing",
                                  t->rows - kept, t->rows);
@@ -82,8 +85,14 @@ blv_error blv_table_drop_rows(blv_table *table) {
 
 /* ---- Learning ---- */
 
-/* The middle of the values that are there, or of the two in the middle. A boolean has no middle: of
- * as many zeros as ones the zero. */
+double blv_table_median(double *numbers, size_t count, bool boolean) {
+    if (count == 0)
+        return 0.0;
+    blv_sort_numbers(numbers, count);
+    const double middle = numbers[(count - 1) / 2] / 2.0 + numbers[count / 2] / 2.0;
+    return boolean ? floor(middle) : middle;
+}
+
 static blv_error learn_median(const blv_table *t, blv_column *c) {
     double *value = blv_data_alloc(t->rows, sizeof *value);
     size_t n = 0;
@@ -93,11 +102,7 @@ static blv_error learn_median(const blv_table *t, blv_column *c) {
         value[n] = number_at(t, c, i);
         n += isnan(value[n]) ? 0 : 1;
     }
-    blv_sort_numbers(value, n);
-    if (n > 0)
-        c->fill = value[(n - 1) / 2] / 2.0 + value[n / 2] / 2.0;
-    if (c->kind == BLV_KIND_BOOLEAN)
-        c->fill = floor(c->fill);
+    c->fill = blv_table_median(value, n, c->kind == BLV_KIND_BOOLEAN);
     free(value);
     return BLV_OK;
 }
@@ -146,6 +151,7 @@ static blv_error learn_column(blv_table *t, blv_column *c) {
     if (c->learned)
         return BLV_OK;
     c->indicator = c->missing > 0;
+    c->never_seen = c->kind == BLV_KIND_CATEGORY;
     if (c->kind == BLV_KIND_CATEGORY)
         return learn_levels(t, c);
     return c->indicator ? learn_median(t, c) : BLV_OK;
@@ -229,13 +235,13 @@ static size_t place_features(blv_table *t) {
     for (size_t j = 0; j < t->used_count; j++) {
         blv_column *c = t->used[j];
         c->feature = next;
-        c->width = c->kind == BLV_KIND_CATEGORY ? c->level_count : 1;
+        c->width = c->kind == BLV_KIND_CATEGORY ? c->level_count + c->never_seen : 1;
         next += c->width + c->indicator;
     }
     return next;
 }
 
-/* age, age missing, city=Bern, city=Rome. */
+/* age, age missing, city=Bern, city=Rome, city never seen. */
 static bool put_names(blv_table *t, size_t features) {
     const char **names = blv_arena_alloc(&t->arena, features, sizeof *names);
     for (size_t j = 0; names && j < t->used_count; j++) {
@@ -245,6 +251,9 @@ static bool put_names(blv_table *t, size_t features) {
             if (c->rank[n] >= 0)
                 names[c->feature + (size_t)c->rank[n]] = blv_arena_print(
                     &t->arena, "%s=%s", column_name(t, c), blv_texts_at(&c->levels, n));
+        if (c->never_seen)
+            names[c->feature + c->level_count] =
+                blv_arena_print(&t->arena, "%s never seen", column_name(t, c));
         if (c->indicator)
             names[c->feature + c->width] =
                 blv_arena_print(&t->arena, "%s missing", column_name(t, c));
@@ -266,8 +275,9 @@ static size_t encode_row(const blv_table *t, size_t i, uint32_t *feature, double
             int32_t code = ((const int32_t *)c->code.items)[i];
             missing = code == BLV_CODE_MISSING;
             int32_t rank = missing ? (int32_t)c->fill : c->rank[code];
-            x = rank >= 0 && (size_t)rank < c->width ? 1.0 : 0.0;
-            at += rank >= 0 ? (size_t)rank : 0;
+            rank = rank < 0 ? (int32_t)c->level_count : rank;
+            x = (size_t)rank < c->width ? 1.0 : 0.0;
+            at += (size_t)rank;
         } else {
             x = number_at(t, c, i);
             missing = isnan(x);
@@ -286,6 +296,8 @@ static size_t encode_row(const blv_table *t, size_t i, uint32_t *feature, double
 /* In the memory of the numbers, which grows or shrinks: large tables are not held twice. */
 static blv_error put_dense(blv_table *t, size_t features, uint32_t *feature, double *value) {
     const size_t n = t->number_columns, most = features > n ? features : n;
+    BLV_CHECK(blv_reading_expect(t->r, (uint64_t)t->rows * most, sizeof(double),
+                                 "the table with its categories as columns"));
     t->numbers.count = 0;
     if (t->rows > SIZE_MAX / most || !blv_list_room(&t->numbers, t->rows * most, sizeof(double)))
         return blv_explain_memory(t->r->why);

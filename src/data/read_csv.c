@@ -1,10 +1,12 @@
-/* CSV and TSV files: a row on each line, one column of which may be the label.
+/* CSV and TSV files, and ARFF files as tables: a row on each line, one column of which may be the
+ * label.
  *
  * Fields are taken for numbers. Where a column turns out to hold texts, or numbers a decimal comma,
  * the file is read once more with that known; plain numbers are read once. */
 #include "base/number_text.h"
-#include "data/csv.h"
+#include "data/arff.h"
 #include "data/data_table.h"
+#include "data/row_text.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -23,10 +25,11 @@ typedef struct csv_file {
 
     blv_csv_field *first; /* a copy of the first record */
     size_t first_count, first_line;
-    bool header;         /* it holds names */
-    bool header_certain; /* found from all rows */
-    bool decimal_comma;  /* 1,5 rather than 1.5 */
-    size_t commas;       /* fields that would be numbers with it */
+    bool header;            /* it holds names */
+    bool header_certain;    /* found from all rows */
+    bool decimal_comma;     /* 1,5 rather than 1.5 */
+    size_t commas;          /* fields that would be numbers with it */
+    uint64_t cells_checked; /* of the table: they may take their memory */
 } csv_file;
 
 /* ---- Fields ---- */
@@ -70,7 +73,7 @@ static blv_csv_field *copy_record(blv_arena *arena, const blv_csv *csv) {
     blv_csv_field *copy = blv_arena_alloc(arena, csv->count, sizeof *copy);
     for (size_t i = 0; copy && i < csv->count; i++) {
         size_t length = csv->fields[i].length;
-        copy[i] = (blv_csv_field){blv_arena_alloc(arena, length + 1, 1), length, false};
+        copy[i] = (blv_csv_field){.text = blv_arena_alloc(arena, length + 1, 1), .length = length};
         if (!copy[i].text)
             return NULL;
         memcpy(copy[i].text, csv->fields[i].text, length);
@@ -217,6 +220,8 @@ static void plan_columns(csv_file *f) {
 /* Takes the first two records to see whether the first is a header. */
 static blv_error take_start(csv_file *f) {
     blv_csv *csv = &f->csv;
+    const uint64_t place = blv_input_place(csv->input, csv->start);
+    const size_t length = (size_t)(csv->cursor - csv->start);
     f->first_count = csv->count;
     f->first_line = csv->line;
     f->first = copy_record(&f->t.arena, csv);
@@ -227,17 +232,64 @@ static blv_error take_start(csv_file *f) {
     if (!f->t.column)
         BLV_CHECK(make_columns(f, f->header && csv->count > 0 ? csv->count : f->first_count));
     plan_columns(f);
-    return f->header ? BLV_OK : take_row(f, f->first, f->first_count, f->first_line);
+    if (f->header)
+        return BLV_OK;
+    BLV_CHECK(take_row(f, f->first, f->first_count, f->first_line));
+    return blv_add_place(f->r, place, length);
+}
+
+/* Columns as the header of an ARFF file declares them, unless the options do. */
+static blv_error take_attributes(csv_file *f) {
+    const size_t count = f->csv.arff->attribute.count;
+    if (!f->t.column) {
+        f->header = true;
+        f->first_count = count;
+        f->first = blv_arena_alloc(&f->t.arena, count, sizeof *f->first);
+        for (size_t j = 0; f->first && j < count; j++)
+            f->first[j].text = blv_arena_copy(&f->t.arena, blv_attribute_at(&f->csv, j)->name);
+        if (f->t.arena.failed)
+            return blv_explain_memory(f->r->why);
+        BLV_CHECK(make_columns(f, count));
+        BLV_CHECK(blv_arff_note_label(f->r, &f->csv, f->t.label));
+    }
+    for (size_t j = 0; j < count; j++) {
+        static const blv_kind kinds[] = {BLV_KIND_NUMBER, BLV_KIND_CATEGORY, BLV_KIND_AUTO,
+                                         BLV_KIND_DATE};
+        blv_column *c = &f->t.column[j];
+        const blv_attribute_type type = blv_attribute_at(&f->csv, j)->type;
+        if (c->kind != BLV_KIND_AUTO)
+            continue;
+        c->kind = kinds[type];
+        c->texts = type != BLV_ATTRIBUTE_NUMBER;
+        c->given = c->texts && type != BLV_ATTRIBUTE_STRING;
+    }
+    plan_columns(f);
+    return BLV_OK;
+}
+
+/* Now and then, as they become more. */
+static blv_error expect_cells(csv_file *f) {
+    const uint64_t cells = (uint64_t)f->t.rows * f->t.count;
+    if (cells <= f->cells_checked)
+        return BLV_OK;
+    f->cells_checked = cells + (cells >> 3) + (1 << 16);
+    return blv_reading_expect(f->r, cells, sizeof(double), "its table");
 }
 
 static blv_error take_records(csv_file *f) {
     blv_csv *csv = &f->csv;
-    BLV_CHECK(blv_csv_open(csv, f->r->input, f->r->why));
+    const bool arff = f->r->format == BLV_FORMAT_ARFF;
+    BLV_CHECK((arff ? blv_arff_open : blv_csv_open)(csv, f->r->input, f->r->why));
+    if (arff)
+        BLV_CHECK(take_attributes(f));
     BLV_CHECK(blv_csv_next(csv));
-    if (csv->count > 0)
+    if (csv->count > 0 && !arff)
         BLV_CHECK(take_start(f));
     while (csv->count > 0) {
         BLV_CHECK(take_row(f, csv->fields, csv->count, csv->line));
+        BLV_CHECK(expect_cells(f));
+        BLV_CHECK(blv_add_place(f->r, blv_input_place(csv->input, csv->start),
+                                (size_t)(csv->cursor - csv->start)));
         BLV_CHECK(blv_csv_next(csv));
     }
     if (f->t.rows == 0)
@@ -274,8 +326,7 @@ static blv_error start_again(csv_file *f) {
     blv_table *t = &f->t;
     blv_reading *r = f->r;
     blv_csv_close(&f->csv);
-    blv_input_close(r->input);
-    BLV_CHECK(blv_input_open(&r->input, r->path, r->why));
+    BLV_CHECK(blv_input_rewind(r->input, r->why));
     for (size_t i = 0; i < t->count; i++) {
         t->column[i].words = t->column[i].missing = 0;
         t->column[i].code.count = 0;
@@ -284,7 +335,7 @@ static blv_error start_again(csv_file *f) {
         blv_table_free_columns(t);
         t->used_count = 0;
     }
-    t->rows = t->numbers.count = 0;
+    t->rows = t->numbers.count = r->place.count = 0;
     r->label.count = r->truth.count = r->target.count = 0;
     blv_texts_free(&r->classes);
     return BLV_OK;
@@ -305,6 +356,8 @@ static blv_error read_table(csv_file *f) {
         BLV_CHECK(take_records(f));
     }
     BLV_CHECK(blv_table_check_label(t));
+    f->r->delimiter = f->csv.delimiter;
+    f->r->label_column = t->label;
     if (f->header && !t->named &&
         !blv_dataset_note(d, "line %zu left out: a header of %zu fields, the rows have %zu",
                           f->first_line, f->first_count, t->count))

@@ -141,7 +141,7 @@ blv_error blv_idx_parse(blv_idx *idx, blv_input *input, const unsigned char *byt
         need *= idx->shape[d];
         idx->count *= idx->shape[d];
     }
-    if (blv_input_is_gzip(input) || need == most - header)
+    if (blv_input_is_packed(input) || need == most - header)
         return BLV_OK;
     char problem[120];
     snprintf(problem, sizeof problem,
@@ -224,6 +224,7 @@ blv_error blv_read_idx(blv_reading *r) {
     }
     d->view.precision = r->options.precision;
     void *dense = NULL;
+    BLV_CHECK(blv_reading_expect(r, idx.count, blv_value_size(d->view.precision), "its elements"));
     BLV_CHECK(blv_idx_read(&idx, d->view.precision, &dense, r->why));
     BLV_CHECK(blv_need_memory(blv_dataset_put(d, BLV_PART_DENSE, dense), r->why));
     return take_labels(r);

@@ -13,6 +13,7 @@ typedef enum blv_format {
     BLV_FORMAT_NONE,
     BLV_FORMAT_LIBSVM,
     BLV_FORMAT_CSV,
+    BLV_FORMAT_ARFF,
     BLV_FORMAT_NPY,
     BLV_FORMAT_NPZ,
     BLV_FORMAT_IDX,
@@ -35,7 +36,18 @@ typedef struct blv_reading {
     blv_list label, truth; /* of int32_t */
     blv_list target;       /* of double */
     bool numbered;         /* the labels are numbers of classes, as the format has them */
+
+    /* rows in the text of the file (row_text.h) */
+    blv_list place; /* of uint64_t */
+    bool no_places; /* they cannot be kept */
+    uint64_t header_bytes;
+    char delimiter;       /* of CSV */
+    int64_t label_column; /* of CSV and ARFF */
+    char *zero_label;     /* of ARFF: that of a sparse row without one; from malloc */
 } blv_reading;
+
+/* Memory for count items that the file brings: an error where it may not take that much. */
+blv_error blv_reading_expect(const blv_reading *r, uint64_t count, uint64_t size, const char *what);
 
 /* ---- Formats ---- */
 
@@ -45,7 +57,8 @@ blv_error blv_detect_format(blv_input *input, blv_format *format, blv_message *w
 /* Each fills the set with shape, precision and features, and adds the labels of all rows. Features
  * in double become those of the wanted precision and layout afterwards. */
 blv_error blv_read_libsvm(blv_reading *r);
-blv_error blv_read_csv(blv_reading *r);
+blv_error blv_read_csv(blv_reading *r); /* ARFF too, as a table */
+blv_error blv_read_arff(blv_reading *r);
 blv_error blv_read_npz(blv_reading *r);
 blv_error blv_read_idx(blv_reading *r);
 blv_error blv_read_cifar(blv_reading *r);

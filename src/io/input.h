@@ -1,24 +1,29 @@
-/* The bytes of a file, plain or compressed with gzip, front to back. */
+/* The bytes of a file or stream, plain or compressed with gzip or zstd, front to back. */
 #ifndef BLV_IO_INPUT_H
 #define BLV_IO_INPUT_H
 
-#include "bilevel/status.h"
+#include "base/memory_limit.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* Opens a regular file for reading: its descriptor and size; -1 with the error. */
-blv_error blv_open_regular(const char *path, int *fd, uint64_t *size, blv_message *why);
-
 typedef struct blv_input blv_input;
 
-/* Regular files only. On success *input is the caller's; on error it is NULL. */
+/* Regular files, pipes and terminals. On success *input is the caller's; on error it is NULL. */
 blv_error blv_input_open(blv_input **input, const char *path, blv_message *why);
+/* Back to the beginning, whatever was read. */
+blv_error blv_input_rewind(blv_input *input, blv_message *why);
 void blv_input_close(blv_input *input); /* NULL is allowed */
 
 const char *blv_input_path(const blv_input *input);
-bool blv_input_is_gzip(const blv_input *input);
+bool blv_input_is_packed(const blv_input *input);
+/* Whether the content is the file itself: not packed, and no stream. */
+bool blv_input_is_file(const blv_input *input);
+/* Bytes of the file itself. */
+uint64_t blv_input_size(const blv_input *input);
+/* What is packed may not unpack to more than this; without it half of the memory that is free. */
+void blv_input_limit(blv_input *input, const blv_memory_limit *limit);
 /* Bytes of the content that no file of this size can exceed; exact for a plain file. */
 uint64_t blv_input_most(const blv_input *input);
 /* Bytes of the content that are nothing unusual for a file of this size; exact for a plain file. */
@@ -45,5 +50,13 @@ blv_error blv_input_read_all(blv_input *input, unsigned char **bytes, size_t *co
  * left; *last says that nothing follows this text. */
 blv_error blv_input_lines(blv_input *input, const char *unused, char **begin, char **end,
                           bool *last, blv_message *why);
+
+/* The bytes of a stream, as they came, mapped into memory; NULL where it is a file. false where
+ * that is not possible. */
+bool blv_input_map_stream(const blv_input *input, void **map, size_t *bytes);
+/* As blv_file_stamp. */
+uint64_t blv_input_stamp(const blv_input *input);
+/* Where in the content a byte of the last text is. */
+uint64_t blv_input_place(const blv_input *input, const char *text);
 
 #endif

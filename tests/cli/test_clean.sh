@@ -5,13 +5,26 @@ digits=$(cd "$(dirname "$0")/../../data" && pwd)/digits.csv.gz
 run 0 data split "$digits" train.csv val.csv test.csv --sizes 400,150,300 --seed 3
 run 0 data corrupt train.csv noisy.csv --share 0.3 --seed 3 --truth truth.csv
 
-# ---- the table: every row once, suspects first, none of which is believed to be right
+# ---- the table: every row once, ranks with suspects first, none of which is believed to be right
 run 0 clean noisy.csv --val val.csv --test test.csv --truth truth.csv -o out.csv \
     --write-clean clean.csv --json
 err_empty
 cp out first.json
-[ "$(head -1 out.csv)" = "row,label,verdict,probability,believed" ] || fail "another header"
-tail -n +2 out.csv >rows
+[ "$(head -1 out.csv)" = "row,label,verdict,probability,believed,rank,text" ] ||
+    fail "another header"
+cut -d, -f1-5 out.csv | tail -n +2 >in_order
+cut -d, -f1 in_order >found
+seq 0 399 >expected
+same found expected
+# the text is the row of the file
+tail -n +2 noisy.csv >expected
+sed '1d; s/^[^"]*,"//; s/"$//' out.csv >found
+same found expected
+cut -d, -f1-6 out.csv | tail -n +2 | sort -t, -k6,6n >rows
+cut -d, -f6 rows >found
+seq 1 400 >expected
+same found expected
+cut -d, -f1-5 rows >first_five && mv first_five rows
 cut -d, -f1 rows | sort -n >found
 seq 0 399 >expected
 same found expected
@@ -100,7 +113,7 @@ json null val
 found=$("$json_get" out truth auroc_probability)
 awk -v a="$found" 'BEGIN { exit !(a > 0.9) }' || fail "$case_name: AUROC $found"
 run 0 clean noisy.csv --val val.csv --test test.csv --truth truth.csv
-err_empty
+err_has "noisy.csv: 64 numbers; label 'label'"
 out_has "rows suspect"
 out_has "TRAIN as given"
 out_has "VAL alone"
@@ -136,8 +149,8 @@ grep -qF "weight of trusted rows" lines || fail "the progress line does not say 
 
 # ---- Ctrl-C: nothing is written
 "$helpers/with_signals" progress int /bin/sh -c \
-    "exec '$bilevel' clean noisy.csv --val val.csv --solver s-tfbo --iters 1e12 --progress lines \
-    -o never.csv >out 2>progress"
+    'exec "$0" clean noisy.csv --val val.csv --solver s-tfbo --iters 1e12 --progress lines \
+    -o never.csv >out 2>progress' "$bilevel"
 code=$?
 case_name="clean and SIGINT"
 [ $code -eq 1 ] || fail "exit code $code, expected 1"
@@ -170,7 +183,6 @@ refuse "missing.csv" noisy.csv --val missing.csv
 refuse "missing.csv" noisy.csv --val val.csv --test missing.csv
 refuse "no label column 'kind'" noisy.csv --val val.csv --label kind
 refuse "one.csv: one class only ('3')" one.csv --val val.csv
-refuse "without.csv: no row of class '3', which noisy.csv has" noisy.csv --val without.csv
 refuse "unknown.csv: row 3 has class 'ten'" noisy.csv --val unknown.csv
 refuse "inf.csv: line 5, column 7 of 65 (x6): expected a finite number, found 'inf'" inf.csv --val val.csv
 refuse "narrow.csv: there is no column" noisy.csv --val narrow.csv

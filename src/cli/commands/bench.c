@@ -6,6 +6,7 @@
 #include "cli/outputs.h"
 #include "cli/progress_line.h"
 #include "cli/store_options.h"
+#include "cli/terminal_text.h"
 #include "cli/text_table.h"
 
 #include <libgen.h>
@@ -150,7 +151,7 @@ static bool stopped(void *context) {
 
 static void print_line(void *context, const char *text) {
     (void)context;
-    fprintf(stderr, "%s\n", text);
+    fprintf(stderr, "%s\n", cli_shown(text));
 }
 
 /* All files are there, or none is changed. */

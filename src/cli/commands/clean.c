@@ -6,6 +6,7 @@
 #include "cli/json.h"
 #include "cli/outputs.h"
 #include "cli/suspect_images.h"
+#include "cli/terminal_text.h"
 #include "cli/text_table.h"
 #include "cli/training_options.h"
 #include "store/run_info.h"
@@ -25,6 +26,7 @@ typedef struct request {
     bool relabel;
     double threshold, flag_share, false_alarms, ridge; /* 0: not given */
     uint64_t folds;
+    blv_clean_model_kind model;
     cli_image image;
 } request;
 
@@ -33,8 +35,8 @@ typedef struct request {
 static const cli_argument table[] = {
     CLI_OPTION(
         "out", WRITES, request, out, "OUT.csv",
-        "write row, label, verdict, probability that the label is right and believed label of "
-        "every row of TRAIN, the most suspicious first",
+        "write row, label, verdict, probability that the label is right, believed label, rank of "
+        "suspicion from 1 and text of every row of TRAIN",
         .letter = 'o'),
     CLI_OPTION(
         "write-clean", WRITES, request, clean, "FILE",
@@ -56,6 +58,9 @@ static const cli_argument table[] = {
         "probabilities", READS, request, probabilities, "FILE",
         "the probabilities of the classes for each row of TRAIN by a model of yours that has not "
         "seen the row, one column a class: then no model is trained"),
+    CLI_OPTION("model", CHOICE, request, model, "auto|linear|mlp",
+               "what tells the classes apart: a linear model, a network, or what has the least "
+               "loss on held-out rows (auto, the default)"),
     CLI_OPTION("folds", WHOLE, request, folds, "N", "parts that are held out in turn (default 5)",
                .from = FEWEST_FOLDS, .to = MOST_FOLDS),
     CLI_OPTION("ridge", POSITIVE, request, ridge, "C",
@@ -83,10 +88,12 @@ static blv_error check(void *of, blv_message *why) {
 
 /* ---- The record of the request ---- */
 
+static const char *const model_words[] = {"auto", "linear", "mlp", NULL};
+
 static const blv_field request_fields[] = {
     BLV_FIELD_RECORD("training", request, training, cli_training_fields),
-    BLV_FIELD(request, out, PATH),
-    BLV_FIELD_AS("write_clean", request, clean, PATH, 0),
+    BLV_FIELD_AS("out", request, out, PATH, BLV_OUTPUT),
+    BLV_FIELD_AS("write_clean", request, clean, PATH, BLV_OUTPUT),
     BLV_FIELD_AS("truth", request, truth, PATH, BLV_IF_FILE),
     BLV_FIELD(request, probabilities, PATH),
     BLV_FIELD(request, relabel, BOOL),
@@ -95,12 +102,14 @@ static const blv_field request_fields[] = {
     BLV_FIELD(request, false_alarms, REAL),
     BLV_FIELD(request, ridge, REAL),
     BLV_FIELD(request, folds, WHOLE),
+    BLV_FIELD_WORD("model", request, model, model_words),
     BLV_FIELD_RECORD("image", request, image, cli_image_fields),
     {0}};
 
 static void describe(const request *asked, cli_task_facts *facts) {
     cli_facts_training(facts, &asked->training, NAN);
     cli_facts_whole(facts, "folds", asked->folds);
+    cli_facts_text(facts, "model", model_words[asked->model]);
     cli_facts_number(facts, "ridge", asked->ridge, "auto");
     cli_facts_number(facts, "threshold", asked->threshold, "auto");
     cli_facts_number(facts, "flag_share", asked->flag_share, "none");
@@ -129,43 +138,50 @@ static const char *label_of(const finding *f, size_t row) {
 static void print_rows(FILE *file, const void *context) {
     const finding *f = context;
     const blv_clean_result *r = f->result;
-    fputs("row,label,verdict,probability,believed\n", file);
-    for (size_t i = 0; i < r->rows; i++) {
-        size_t row = r->order[i];
+    blv_row_texts *texts = cli_row_texts_open(f->sets->train);
+    size_t *rank = cli_alloc(r->rows, sizeof *rank);
+    for (size_t i = 0; i < r->rows; i++)
+        rank[r->order[i]] = i + 1;
+    fprintf(file, "row,label,verdict,probability,believed,rank%s\n", cli_row_texts_head(texts));
+    for (size_t row = 0; row < r->rows; row++) {
         fprintf(file, "%zu,", row);
         report_csv_text(file, label_of(f, row));
         fprintf(file, ",%s,", r->suspect[row] ? "suspect" : "keep");
         report_csv_number(file, r->label_probability[row]);
         fputc(',', file);
         report_csv_text(file, class_of(f, r->believed[row]));
-        fputc('\n', file);
+        fprintf(file, ",%zu", rank[row]);
+        cli_row_texts_print(texts, row, file);
     }
+    free(rank);
+    blv_row_texts_close(texts);
 }
 
 /* TRAIN as it is in the file, all digits and no scaling. */
-static blv_error cleaned_file(const finding *f, blv_dataset **cleaned, blv_message *why) {
-    const request *asked = f->asked;
+static blv_error read_again(const request *asked, blv_dataset **train, blv_message *why) {
     blv_read_options reading = asked->training.reading;
     reading.precision = BLV_F64;
     reading.truth = asked->truth && access(asked->truth, F_OK) != 0 ? asked->truth : NULL;
-    blv_dataset *train = NULL;
-    blv_error error = blv_dataset_read(&train, asked->training.train, &reading, why);
-    if (error == BLV_OK)
-        error = blv_clean_apply(f->result, train, asked->relabel, cleaned, why);
-    blv_dataset_release(train);
-    return error;
+    return blv_dataset_read(train, asked->training.train, &reading, why);
 }
 
 static void write_cleaned(const finding *f, cli_outputs *outputs) {
     const char *path = f->asked->clean;
-    const char *format = cli_part_format(path, blv_dataset_view_of(f->sets->train));
-    blv_dataset *cleaned = NULL;
+    const char *format = cli_part_format(path, NULL, blv_dataset_view_of(f->sets->train));
+    blv_dataset *train = NULL, *cleaned = NULL;
     blv_message why = {0};
-    blv_error error = cleaned_file(f, &cleaned, &why);
+    blv_error error = BLV_OK;
+    if (strcmp(format, "source") == 0)
+        train = blv_dataset_retain(f->sets->train);
+    else
+        error = read_again(f->asked, &train, &why);
+    if (error == BLV_OK)
+        error = blv_clean_apply(f->result, train, f->asked->relabel, &cleaned, &why);
     if (error == BLV_OK)
         cli_outputs_write(outputs, path, cleaned, format);
     else
         outputs->code = cli_reject(error, why.text);
+    blv_dataset_release(train);
     blv_dataset_release(cleaned);
 }
 
@@ -187,7 +203,7 @@ static void print_rule(const finding *f) {
     if (!isnan(r->false_alarms))
         printf("  right labels among the suspects   %.0f%% expected\n", 100.0 * r->false_alarms);
     for (size_t i = 0; i < r->caution_count; i++)
-        printf("  %s\n", r->cautions[i]);
+        printf("  %s\n", cli_shown(r->cautions[i]));
     if (!r->truth_known)
         return;
     printf("\nAgainst the true labels\n");
@@ -217,14 +233,15 @@ static void print_suspects(const finding *f) {
     report_table shown = {.align = tell ? "rllll" : "rlll"};
     if (r->suspects == 0)
         return;
-    report_table_add(&shown, "ROW\tLABEL\tRIGHT\tBELIEVED%s", tell ? "\tSPEAKS AGAINST IT" : "");
+    report_table_add(&shown, tell ? "ROW\tLABEL\tRIGHT\tBELIEVED\tSPEAKS AGAINST IT"
+                                  : "ROW\tLABEL\tRIGHT\tBELIEVED");
     for (size_t i = 0; i < r->suspects && i < ROWS_SHOWN; i++) {
         size_t row = r->order[i];
         char against[160];
         cli_print_against(f->sets, r, row, against, sizeof against);
-        report_table_add(&shown, "%zu\t%s\t%.2g%%\t%s%s%s", row, label_of(f, row),
-                         100.0 * r->label_probability[row], class_of(f, r->believed[row]),
-                         tell ? "\t" : "", tell ? against : "");
+        report_table_add(&shown, tell ? "%zu\t%s\t%.2g%%\t%s\t%s" : "%zu\t%s\t%.2g%%\t%s", row,
+                         label_of(f, row), 100.0 * r->label_probability[row],
+                         class_of(f, r->believed[row]), against);
     }
     printf("\nThe most suspicious rows\n");
     cli_table_print(&shown, INDENT, stdout);
@@ -239,10 +256,10 @@ static void print_text(const finding *f) {
     if (asked->probabilities)
         printf("\nBy the probabilities of %s, %.4g s\n", asked->probabilities, r->seconds);
     else
-        printf("\n%zu folds, ridge %g, solver %s, %" PRIu64 " iterations, %.4g s\n", r->folds,
-               r->ridge, r->solver, r->iterations, r->seconds);
+        printf("\nModel: %s\n%zu folds, ridge %g, solver %s, %" PRIu64 " iterations, %.4g s\n",
+               r->model_text, r->folds, r->ridge, r->solver, r->iterations, r->seconds);
     if (asked->out)
-        printf("%s: every row, the most suspicious first\n", asked->out);
+        printf("%s: every row; rank 1 is the most suspicious\n", asked->out);
     if (asked->clean && asked->relabel)
         printf("%s: %zu rows, %zu of them relabelled\n", asked->clean, r->rows, r->suspects);
     else if (asked->clean)
@@ -284,6 +301,7 @@ static const blv_field run_fields[] = {
     BLV_FIELD(blv_clean_result, folds, SIZE),
     BLV_FIELD(blv_clean_result, ridge, REAL),
     BLV_FIELD(blv_clean_result, trusted_weight, REAL),
+    BLV_FIELD_AS("model", blv_clean_result, model_text, TEXT, 0),
     BLV_FIELD(blv_clean_result, solver, TEXT),
     BLV_FIELD(blv_clean_result, seed, WHOLE),
     BLV_FIELD(blv_clean_result, iterations, WHOLE),
@@ -414,6 +432,7 @@ static int find(const request *asked, const blv_task_sets *sets, cli_task_hooks 
                                        .no_certificate = t->no_certificate,
                                        .folds = (size_t)asked->folds,
                                        .ridge = asked->ridge,
+                                       .model = asked->model,
                                        .threshold = asked->threshold,
                                        .flag_share = asked->flag_share,
                                        .false_alarms = asked->false_alarms,

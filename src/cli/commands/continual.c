@@ -5,6 +5,7 @@
 #include "cli/json.h"
 #include "cli/outputs.h"
 #include "cli/selection_options.h"
+#include "cli/terminal_text.h"
 #include "cli/text_table.h"
 #include "report/table.h"
 
@@ -216,7 +217,7 @@ static void hold_out(request *asked) {
 /* A pass that is done, in a line. */
 static int show_pass(void *context, const blv_task_progress *progress) {
     (void)context;
-    fprintf(stderr, "%s\n", progress->activity);
+    fprintf(stderr, "%s\n", cli_shown(progress->activity));
     return 0;
 }
 

@@ -5,6 +5,7 @@
 #include "cli/data_files.h"
 #include "cli/json.h"
 #include "cli/outputs.h"
+#include "cli/terminal_text.h"
 #include "cli/text_table.h"
 #include "store/run_info.h"
 
@@ -61,6 +62,12 @@ static const cli_argument source_table[] = {
 static void read_set(request *asked) {
     cli_expect(blv_dataset_read(&asked->set, asked->in, &asked->reading, &cli_why));
     asked->view = blv_dataset_view_of(asked->set);
+}
+
+/* Rows stay as they are in their file, but numbers without names get a header. */
+static const char *rows_format(const request *asked, const char *path) {
+    return asked->view->feature_names ? cli_part_format(path, asked->format, asked->view)
+                                      : cli_output_format(path, asked->format);
 }
 
 /* ---- What is said about a set ---- */
@@ -136,6 +143,8 @@ static void add_zeros(column *c, size_t zeros) {
 
 static void compute(request *r) {
     const blv_dataset_view *v = r->view;
+    cli_expect(blv_dataset_expect_memory(r->set, v->columns, sizeof *r->columns, r->in,
+                                         "statistics of its columns", &cli_why));
     r->columns = cli_alloc(v->columns, sizeof *r->columns);
     r->class_count = v->classes;
     r->class_rows = cli_alloc(v->classes, sizeof *r->class_rows);
@@ -191,12 +200,17 @@ static void print_info(const request *r) {
     if (v->target)
         printf("  targets      from %g to %g\n", r->target_low, r->target_high);
     if (v->feature_names)
-        printf("  names        %s%s%s\n", v->feature_names[0], v->columns > 1 ? " ... " : "",
-               v->columns > 1 ? v->feature_names[v->columns - 1] : "");
+        printf("  names        %s%s%s\n", cli_shown(v->feature_names[0]),
+               v->columns > 1 ? " ... " : "",
+               v->columns > 1 ? cli_shown(v->feature_names[v->columns - 1]) : "");
+    char kinds[300];
+    cli_expect(blv_dataset_kinds(r->set, kinds, sizeof kinds, &cli_why));
+    if (blv_dataset_recipe(r->set))
+        printf("  columns      %s\n", cli_shown(kinds));
     printf("  fingerprint  %016" PRIx64 "\n", blv_dataset_fingerprint(r->set));
     const char *note;
     for (size_t i = 0; (note = blv_dataset_notes(r->set, i)); i++)
-        printf("  note         %s\n", note);
+        printf("  note         %s\n", cli_shown(note));
     if (v->label)
         print_classes(r);
 }
@@ -243,7 +257,7 @@ static void print_stats(const request *r) {
     }
     cli_table_print(&table, 0, stdout);
     for (size_t c = 0; c < r->class_count; c++)
-        printf("%sclass %s: %zu rows\n", c == 0 ? "\n" : "", r->view->class_names[c],
+        printf("%sclass %s: %zu rows\n", c == 0 ? "\n" : "", cli_shown(r->view->class_names[c]),
                r->class_rows[c]);
 }
 
@@ -393,16 +407,16 @@ static int split(void *of) {
     request *asked = of;
     const size_t parts = asked->parts.count;
     cli_outputs outputs = {0};
-    for (size_t p = 0; p < parts; p++)
-        cli_output_format(asked->parts.items[p], asked->format);
     read_set(asked);
+    for (size_t p = 0; p < parts; p++)
+        rows_format(asked, asked->parts.items[p]);
     asked->part = cli_alloc(parts, sizeof *asked->part);
     cli_expect(blv_dataset_split(asked->set, asked->sizes, parts,
                                  !asked->plain && asked->view->label, asked->seed, asked->part,
                                  &cli_why));
     for (size_t p = 0; p < parts; p++)
         cli_outputs_write(&outputs, asked->parts.items[p], asked->part[p],
-                          cli_output_format(asked->parts.items[p], asked->format));
+                          rows_format(asked, asked->parts.items[p]));
     cli_outputs_commit(&outputs);
     if (asked->json)
         cli_json_print(describe_parts(asked));
@@ -454,10 +468,10 @@ static void print_truth(FILE *file, const void *view) {
 
 static int corrupt(void *of) {
     request *asked = of;
-    const char *format = cli_output_format(asked->out, asked->format);
     cli_outputs outputs = {0};
     size_t changed = 0, last = 0;
     read_set(asked);
+    const char *format = rows_format(asked, asked->out);
     cli_expect(blv_dataset_corrupt(asked->set, asked->kind, asked->share, asked->seed, &cli_why));
     const blv_dataset_view *v = blv_dataset_view_of(asked->set);
     cli_outputs_write(&outputs, asked->out, asked->set, format);
@@ -472,7 +486,7 @@ static int corrupt(void *of) {
                                     cli_json_text(asked->out), "truth", cli_json_text(asked->truth),
                                     "changed", cli_json_whole(changed), NULL));
     else
-        printf("%s: %s\n", asked->out, blv_dataset_history(asked->set, last));
+        printf("%s: %s\n", asked->out, cli_shown(blv_dataset_history(asked->set, last)));
     return CLI_DONE;
 }
 

@@ -227,6 +227,8 @@ static int rm(void *of) {
     }
     for (size_t i = 0; i < asked->runs.count; i++)
         cli_store_expect(store, blv_store_remove(store, asked->runs.items[i]));
+    if (blv_store_shrink(store) != BLV_OK) /* they are gone all the same */
+        cli_complain("the file keeps its size: %s", blv_store_message(store));
     return CLI_DONE;
 }
 

@@ -74,9 +74,9 @@ static blv_error check(void *of, blv_message *why) {
 
 static const blv_field request_fields[] = {
     BLV_FIELD_RECORD("training", request, training, cli_training_fields),
-    BLV_FIELD(request, out, PATH),
-    BLV_FIELD(request, penalties, PATH),
-    BLV_FIELD(request, trace, PATH),
+    BLV_FIELD_AS("out", request, out, PATH, BLV_OUTPUT),
+    BLV_FIELD_AS("penalties", request, penalties, PATH, BLV_OUTPUT),
+    BLV_FIELD_AS("trace", request, trace, PATH, BLV_OUTPUT),
     BLV_FIELD_WORD("penalty", request, kind, kind_words),
     BLV_FIELD(request, groups, PATH),
     BLV_FIELD(request, refit, BOOL),
@@ -333,7 +333,6 @@ static int learn(const request *asked, const blv_task_sets *sets, const blv_feat
                                       .no_certificate = t->no_certificate,
                                       .penalty = asked->kind,
                                       .groups = groups,
-                                      .val_share = t->val_share,
                                       .refit = asked->refit};
     blv_tune_result *result = NULL;
     blv_message why = {0};
