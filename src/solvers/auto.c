@@ -16,7 +16,13 @@
 
 #include <math.h>
 
-enum { BATCHES_IN_A_SUM = 16, PASSES = 32, STEPS_IN_A_PASS = 16, LOOKS_IN_A_PASS = 8, PENALTY_STEPS = 1000 };
+enum {
+    BATCHES_IN_A_SUM = 16,
+    PASSES = 32,
+    STEPS_IN_A_PASS = 16,
+    LOOKS_IN_A_PASS = 8,
+    PENALTY_STEPS = 1000
+};
 static const double batch_weight = 2.0, table_numbers_max = 3e7, penalty_accuracy = 1e-6,
                     penalty_dims_max = 1e6, clear_lead = 4.0;
 
