@@ -5,9 +5,10 @@
 
 #include <stdlib.h>
 
-@DECLARATIONS@
+@DECLARATIONS @
 
-uintptr_t blv_py_elements(const blv_vec *v) {
+    uintptr_t
+    blv_py_elements(const blv_vec *v) {
     const void *elements = v ? blv_vec_f64(v) : NULL;
     if (v && !elements)
         elements = blv_vec_f32(v);
@@ -93,15 +94,9 @@ blv_solver *blv_py_solver_create(const char *name, void *object) {
     if (!solver)
         return NULL;
     solver->descriptor = (blv_solver){
-        BLV_SIZED(blv_solver),
-        .name = name,
-        .summary = "a solver written in Python",
-        .citation = "",
-        .group = "python",
-        .hint = "",
-        .state_size = 1,
-        .open = open_solver,
-        .step = step_solver,
+        BLV_SIZED(blv_solver), .name = name,        .summary = "a solver written in Python",
+        .citation = "",        .group = "python",   .hint = "",
+        .state_size = 1,       .open = open_solver, .step = step_solver,
     };
     solver->object = object;
     return &solver->descriptor;
@@ -120,23 +115,15 @@ static void *number_of(const blv_space *s, void *v, int *device) {
 }
 
 static const blv_space_ops space_ops = {
-    BLV_SIZED(blv_space_ops),
-    .name = "python",
+    BLV_SIZED(blv_space_ops),  .name = "python",
     .memory = BLV_MEMORY_CUDA, /* behind numbers that only Python can look up */
-    .create = blv_py_create,
-    .destroy = blv_py_destroy,
-    .copy = blv_py_copy,
-    .fill = blv_py_fill,
-    .scale = blv_py_scale,
-    .axpy = blv_py_axpy,
-    .dot = blv_py_dot,
-    .clamp = blv_py_clamp,
-    .read = blv_py_read,
-    .write = blv_py_put,
-    .lincomb = blv_py_lincomb,
-    .reduce = blv_py_reduce,
-    .apply = blv_py_apply,
-    .data = number_of,
+    .create = blv_py_create,   .destroy = blv_py_destroy,
+    .copy = blv_py_copy,       .fill = blv_py_fill,
+    .scale = blv_py_scale,     .axpy = blv_py_axpy,
+    .dot = blv_py_dot,         .clamp = blv_py_clamp,
+    .read = blv_py_read,       .write = blv_py_put,
+    .lincomb = blv_py_lincomb, .reduce = blv_py_reduce,
+    .apply = blv_py_apply,     .data = number_of,
 };
 
 const blv_space_ops *blv_py_space_ops(void) {

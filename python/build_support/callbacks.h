@@ -41,8 +41,8 @@ void blv_py_put(const blv_space *s, void *v, const double *host);
 bool blv_py_lincomb(const blv_space *s, void *out, size_t count, const double *coef,
                     const void *const *terms, double *square);
 void blv_py_reduce(size_t count, const blv_operands *pairs, double *result);
-void blv_py_apply(const blv_space *s, blv_elementwise operation, void *out, double c,
-                  const void *a, const void *b);
+void blv_py_apply(const blv_space *s, blv_elementwise operation, void *out, double c, const void *a,
+                  const void *b);
 }
 
 /* ---- Defined in callbacks.c ---- */

@@ -209,8 +209,9 @@ static void find_against(const blv_cleaning *c, size_t row) {
     double most[BLV_CLEAN_AGAINST] = {0};
     for (size_t i = begin; i < end; i++) {
         const size_t j = v->dense ? i - begin : v->column[i];
-        double gain = j < c->given->features ? value_at(v, i) * (believed[j] - stated[j]) : 0.0;
-        uint32_t feature = (uint32_t)j;
+        uint32_t feature = c->column ? c->column[j] : (uint32_t)j;
+        double gain =
+            feature < c->given->features ? value_at(v, i) * (believed[j] - stated[j]) : 0.0;
         for (size_t a = 0; a < BLV_CLEAN_AGAINST; a++)
             if (gain > most[a]) {
                 const double less = most[a];
