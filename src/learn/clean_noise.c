@@ -147,7 +147,8 @@ static blv_error try_value(noise_fit *f, size_t at, double value, double *least,
     BLV_CHECK(look(f, &phi, NULL));
     if (!(f->none > 0.0))
         f->none = phi;
-    const bool flat = phi > (1.0 - 10.0 * little_gain) * f->none; /* no model has begun to tell */
+    /* as long as no model tells the classes apart, go on */
+    const bool flat = at == 0 && phi > (1.0 - 10.0 * little_gain) * f->none;
     *better = !(phi > (flat ? 1.001 : 1.0 - little_gain) * *least);
     if (phi < *least) {
         *least = phi;
