@@ -9,7 +9,7 @@ TESTS ?=
 SECONDS ?= 60
 WITH_PEERS = $(CURDIR)/.venv/bin:$(PATH)
 
-.PHONY: release run run-fashion test test-arm fuzz faults bench bench-peers results install format lint \
+.PHONY: release run run-fashion test test-arm fuzz faults bench bench-peers results install deb format lint \
 	tsan valgrind coverage soak large clean help packages wheel test-python-full
 .NOTPARALLEL:
 
@@ -74,6 +74,10 @@ test-python-full: release
 install: release
 	@DESTDIR="$(DESTDIR)" cmake --install build/release --prefix "$(PREFIX)"
 
+deb:
+	@$(PACKAGES) deb
+	@scripts/make-deb
+
 format:
 	@$(PACKAGES) test
 	@scripts/format
@@ -123,6 +127,7 @@ help:
 	@echo "make wheel      build the Python package into build/wheel"
 	@echo "make test-python-full  test it with PyTorch and JAX too, installed into build/ (large)"
 	@echo "make install    install to PREFIX ($(PREFIX)), below DESTDIR when it is set"
+	@echo "make deb        make Debian packages: build/deb/*.deb; scripts/test-deb tries them in a bare root"
 	@echo "make format     format all C files in place"
 	@echo "make lint       clang-tidy, cppcheck, gcc -fanalyzer, include rule, format"
 	@echo "make tsan       the threaded tests under ThreadSanitizer"

@@ -10,6 +10,7 @@ docs/python.md is the guide.
 from ._callbacks import Reject
 from ._core import ffi as _ffi
 from ._core import lib as _lib
+from ._dataset import Dataset
 from ._errors import BilevelError
 from ._problem import Problem, families, problem
 from ._result import Certificate, Counts, Result, Trace
@@ -24,6 +25,7 @@ __all__ = [
     "CheckReport",
     "Comparison",
     "Counts",
+    "Dataset",
     "Problem",
     "Reject",
     "Result",

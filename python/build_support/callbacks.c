@@ -5,10 +5,9 @@
 
 #include <stdlib.h>
 
-@DECLARATIONS @
+/* Here make_bindings.py puts the declarations of callbacks.cdef. */
 
-    uintptr_t
-    blv_py_elements(const blv_vec *v) {
+uintptr_t blv_py_elements(const blv_vec *v) {
     const void *elements = v ? blv_vec_f64(v) : NULL;
     if (v && !elements)
         elements = blv_vec_f32(v);
