@@ -12,8 +12,10 @@ from ._core import ffi as _ffi
 from ._core import lib as _lib
 from ._dataset import Dataset
 from ._errors import BilevelError
+from ._implicit import implicit
 from ._problem import Problem, families, problem
 from ._result import Certificate, Counts, Result, Trace
+from ._runs import StoredRun, runs
 from ._solve import CheckReport, Comparison, check, compare, solve
 from ._solver import Solver, run_options, solvers
 
@@ -30,12 +32,15 @@ __all__ = [
     "Reject",
     "Result",
     "Solver",
+    "StoredRun",
     "Trace",
     "check",
     "compare",
     "families",
+    "implicit",
     "problem",
     "run_options",
+    "runs",
     "solve",
     "solvers",
 ]
