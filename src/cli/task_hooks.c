@@ -197,6 +197,9 @@ int cli_task_end(cli_task_hooks *task, int code, const char *why, const blv_run_
     if (!whole.message)
         whole.message = why && *why ? why : blv_run_status_word(whole.status);
     blv_task_session_finish(&task->session, &whole);
+    if (whole.status == BLV_STATUS_INTERRUPTED && task->session.recorder.id > 0)
+        cli_complain("stored as run %lld; 'bilevel resume %lld' continues it",
+                     (long long)task->session.recorder.id, (long long)task->session.recorder.id);
     if (code != CLI_DONE)
         return code;
     return task->session.recorder.failed && task->store_is_named ? CLI_REJECTED : CLI_DONE;

@@ -20,8 +20,7 @@
 
 enum { ITERATIONS = 10, OTHER_ITERATIONS = 500, DEALS = 3 };
 static const double expected_right = 0.8, prior_rows = 10.0;
-static const double first_ridge = 1.0, first_sparse_ridge = 1e-2, lowest_ridge = 1e-9,
-                    decade = 2.302585092994046;
+static const double lowest_ridge = 1e-9, decade = 2.302585092994046;
 static const double search_tolerance = 1e-2, final_tolerance = 1e-3, little_gain = 5e-3,
                     little_run_gain = 1e-2;
 /* Products of a row with a model of each class, in each fold: what is learned from at most, and
@@ -163,6 +162,12 @@ static void return_to_best(noise_fit *f) {
     memcpy(f->y, f->best, f->dim_y * sizeof *f->y);
 }
 
+/* The penalty that leaves next to nothing of a model grows with the length of the rows. */
+static double first_ridge_of(const noise_fit *f) {
+    const double columns = (double)(f->dim_y / f->folds / f->classes);
+    return f->dense ? fmax(1.0, columns / 30.0) : 1e-2;
+}
+
 /* Downwards by decades until that gains little. */
 static blv_error search_ridge(noise_fit *f, double *least) {
     bool better = true;
@@ -170,8 +175,7 @@ static blv_error search_ridge(noise_fit *f, double *least) {
         BLV_CHECK(try_value(f, 0, log(2.0 * f->cleaning->options.ridge), least, &better));
         return BLV_OK;
     }
-    for (double at = log(f->dense ? first_ridge : first_sparse_ridge);
-         at > log(lowest_ridge) && better; at -= decade)
+    for (double at = log(first_ridge_of(f)); at > log(lowest_ridge) && better; at -= decade)
         BLV_CHECK(try_value(f, 0, at, least, &better));
     return_to_best(f);
     return BLV_OK;

@@ -65,12 +65,13 @@ static blv_error judge(choosing *c, const char *what, const size_t *index, const
 
 /* ---- Which method ---- */
 
-/* The first of those that do equally well is taken. */
-static const char *const candidates[] = {"kmeans-by-class", "facility-by-class", "d-tfbo",
-                                         "uniform"};
-enum { CANDIDATES = sizeof candidates / sizeof *candidates, JUDGEMENTS = 2, MOST_SPLITS = 4 };
+/* The first is safe: at random. Of those that do equally well the earlier is taken. */
+static const char *const candidates[] = {"uniform", "kmeans-by-class", "facility-by-class",
+                                         "d-tfbo"};
+enum { CANDIDATES = sizeof candidates / sizeof *candidates, JUDGEMENTS = 2, SPLITS = 5 };
+enum { MANY_ROWS = 10000, SPLITS_OF_MANY = 2 };
 static const double judged_share = 0.25;
-static const double judged_rows = 1000.0; /* together, in all splits */
+static const double errors_ahead = 0.5; /* of what is taken in place of rows at random */
 
 /* A choice from the rows of parts[0], and the accuracy on those of parts[1] of networks trained on
  * it: the mean over a few starts. */
@@ -91,7 +92,7 @@ static blv_error judge_method(choosing *c, const blv_selection *how, blv_dataset
         double one = 0.0;
         blv_task_say(&c->task, "trying %s", how->method->name);
         error = blv_judge_rows(subset, weight, parts[1], &options, c->options.steps, &one, c->why);
-        *accuracy += one;
+        *accuracy += one / JUDGEMENTS;
     }
     blv_dataset_release(subset);
     free(index);
@@ -110,7 +111,7 @@ static blv_error split_rows(const choosing *c, uint64_t seed, size_t *row, blv_d
     return blv_dataset_select(c->rows, row + count[0], count[1], &parts[1], c->why);
 }
 
-/* Adds to the accuracy of every candidate that on the held-out rows of one split. */
+/* The accuracy of every candidate on the held-out rows of one split. */
 static blv_error try_candidates(choosing *c, uint64_t seed, size_t *row, double *accuracy) {
     blv_selection how = c->options.selection;
     blv_dataset *parts[2] = {NULL, NULL};
@@ -126,21 +127,37 @@ static blv_error try_candidates(choosing *c, uint64_t seed, size_t *row, double 
     return error;
 }
 
+/* Whether the mean of some differences is above 0 by more than chance. */
+static bool is_ahead(size_t count, double (*accuracy)[CANDIDATES], size_t candidate) {
+    double sum = 0.0, squares = 0.0;
+    for (size_t s = 0; s < count; s++) {
+        const double ahead = accuracy[s][candidate] - accuracy[s][0];
+        sum += ahead;
+        squares += ahead * ahead;
+    }
+    const double n = (double)count, mean = sum / n;
+    return mean > errors_ahead * sqrt(fmax(squares / n - mean * mean, 0.0) / fmax(n - 1.0, 1.0));
+}
+
 /* Where nobody says how: what does best on held-out rows, over several splits, chooses from all
  * rows. Too few rows for that: k-means by class. */
 static blv_error choose_best(choosing *c) {
     blv_selection how = c->options.selection;
-    const double each = judged_share * (double)c->result.rows;
-    const double wanted = fmin(ceil(judged_rows / each), MOST_SPLITS);
-    double accuracy[CANDIDATES] = {0};
+    const size_t splits = c->result.rows > MANY_ROWS ? SPLITS_OF_MANY : SPLITS;
+    double accuracy[SPLITS][CANDIDATES] = {{0}}, mean[CANDIDATES] = {0};
     size_t best = 0, *row = malloc(c->result.rows * sizeof *row);
     blv_error error = row ? BLV_OK : blv_explain_memory(c->why);
-    for (uint64_t s = 0; error == BLV_OK && (double)s < wanted && !c->task.stopped; s++)
-        error = try_candidates(c, how.seed + s, row, accuracy);
+    for (size_t s = 0; error == BLV_OK && s < splits && !c->task.stopped; s++)
+        error = try_candidates(c, how.seed + s, row, accuracy[s]);
     free(row);
-    for (size_t i = 1; i < CANDIDATES; i++)
-        if (accuracy[i] > accuracy[best])
+    for (size_t i = 0; i < CANDIDATES; i++) {
+        for (size_t s = 0; s < splits; s++)
+            mean[i] += accuracy[s][i];
+        if (mean[i] > mean[best] && is_ahead(splits, accuracy, i))
             best = i;
+    }
+    if (!(mean[0] > 0.0)) /* nothing could be held out */
+        best = 1;
     how.method = c->result.method = blv_selection_method_find(candidates[best], NULL);
     blv_task_say(&c->task, "choosing by %s", how.method->name);
     return error == BLV_OK && !c->task.stopped
