@@ -165,7 +165,7 @@ static void return_to_best(noise_fit *f) {
 /* The penalty that leaves next to nothing of a model grows with the length of the rows. */
 static double first_ridge_of(const noise_fit *f) {
     const double columns = (double)(f->dim_y / f->folds / f->classes);
-    return f->dense ? fmax(1.0, columns / 30.0) : 1e-2;
+    return f->dense ? pow(10.0, floor(log10(fmax(1.0, columns / 30.0)))) : 1e-2;
 }
 
 /* Downwards by decades until that gains little. */
