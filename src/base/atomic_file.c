@@ -100,14 +100,13 @@ static void release(blv_atomic_file *a) {
     *a = (blv_atomic_file){0};
 }
 
-/* The folders of the system, where names such as /dev/stdout stand for what is open: to rename a file
- * over one of them would take it from everybody. */
+/* The folders of the system, where names such as /dev/stdout stand for what is open: to rename a
+ * file over one of them would take it from everybody. */
 static bool is_of_system(const char *path) {
     const char *slash = strrchr(path, '/');
     char *folder = strndup(path, slash ? (size_t)(slash + 1 - path) : 0);
     char *real = folder ? realpath(slash ? folder : ".", NULL) : NULL;
-    const bool of_system =
-        real && (strcmp(real, "/dev") == 0 || strncmp(real, "/proc/", 6) == 0);
+    const bool of_system = real && (strcmp(real, "/dev") == 0 || strncmp(real, "/proc/", 6) == 0);
     free(folder);
     free(real);
     return of_system;
