@@ -105,8 +105,8 @@ void cli_task_resume(cli_task_options *options, const cli_resume *resume) {
 /* ---- A request from the store ---- */
 
 const blv_field cli_setting_fields[] = {
-    BLV_FIELD(blv_setting, key, TEXT),
-    BLV_FIELD_AS("value", blv_setting, value, TEXT, BLV_ANY_BYTES),
+    BLV_FIELD_AS("key", blv_setting, key, TEXT, BLV_REQUIRED),
+    BLV_FIELD_AS("value", blv_setting, value, TEXT, BLV_REQUIRED | BLV_ANY_BYTES),
     {0}};
 
 /* The output of a field as -o has it; NULL: as it was. */
