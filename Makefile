@@ -3,12 +3,14 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 # Installs missing Debian packages; `make PACKAGES=:` installs nothing.
 PACKAGES ?= scripts/install-packages
+# Which tests `make test-arm` runs, a regular expression; empty: all. An emulator takes its time.
+TESTS ?=
 # How long `make fuzz` tries each target.
 SECONDS ?= 60
 WITH_PEERS = $(CURDIR)/.venv/bin:$(PATH)
 
-.PHONY: release run run-fashion test fuzz faults bench bench-peers results install format lint tsan \
-	valgrind coverage soak large clean help packages
+.PHONY: release run run-fashion test test-arm fuzz faults bench bench-peers results install deb format lint \
+	tsan valgrind coverage soak large clean help packages wheel test-python-full
 .NOTPARALLEL:
 
 release: build/release/build.ninja
@@ -24,6 +26,10 @@ run-fashion: release
 test:
 	@$(PACKAGES) test
 	@scripts/run-tests
+
+test-arm:
+	@$(PACKAGES) arm
+	@scripts/test-arm $(TESTS)
 
 fuzz:
 	@$(PACKAGES) test
@@ -55,8 +61,22 @@ PEERS = torch numpy scipy scikit-learn jax numba optuna cleanlab
 	@.venv/bin/python3 -m pip install --quiet $(PEERS)
 	@touch $@
 
+# One file for CPython 3.10 and later.
+wheel:
+	@$(PACKAGES) test
+	@scripts/build-wheel build/wheel
+
+# With PyTorch, JAX and the notebooks: a download of some hundred megabytes.
+test-python-full: release
+	@$(PACKAGES) test
+	@scripts/test-python full
+
 install: release
 	@DESTDIR="$(DESTDIR)" cmake --install build/release --prefix "$(PREFIX)"
+
+deb:
+	@$(PACKAGES) deb
+	@scripts/make-deb
 
 format:
 	@$(PACKAGES) test
@@ -98,12 +118,16 @@ help:
 	@echo "make run        build, find the wrong labels among 1,000 images, write a page about it"
 	@echo "make run-fashion  the same with 20,000 images of Fashion-MNIST"
 	@echo "make test       run all tests: release, sanitizers, clang, include rule, format"
+	@echo "make test-arm   cross-compile for 64-bit ARM and run the tests under qemu (TESTS=regex)"
 	@echo "make fuzz       feed made-up files and texts to all that reads them, SECONDS=60 for each"
 	@echo "make faults     fail every request for memory, file call and oracle call in turn"
 	@echo "make bench      build and run the benchmarks"
 	@echo "make bench-peers  compare with PyTorch, JAX and others, installed into .venv/ (large)"
 	@echo "make results    run the suites of bench/suites and write docs/results.md"
+	@echo "make wheel      build the Python package into build/wheel"
+	@echo "make test-python-full  test it with PyTorch and JAX too, installed into build/ (large)"
 	@echo "make install    install to PREFIX ($(PREFIX)), below DESTDIR when it is set"
+	@echo "make deb        make Debian packages: build/deb/*.deb; scripts/test-deb tries them in a bare root"
 	@echo "make format     format all C files in place"
 	@echo "make lint       clang-tidy, cppcheck, gcc -fanalyzer, include rule, format"
 	@echo "make tsan       the threaded tests under ThreadSanitizer"

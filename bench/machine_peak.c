@@ -1,7 +1,11 @@
 #include "machine_peak.h"
 #include "base/thread_pool.h"
 
+#if defined(__x86_64__)
 #include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
+#endif
 #include <time.h>
 
 double seconds_now(void) {
@@ -14,8 +18,8 @@ double seconds_now(void) {
 #define CHAINS(f) f(0) f(1) f(2) f(3) f(4) f(5) f(6) f(7) f(8) f(9) f(10) f(11)
 #define BEGIN(c) x##c = start * (real)(1 + (c));
 #define JOIN(c) total += x##c;
-#define FLOP_LOOP(name, isa, scalar, bytes, fma)                                                   \
-    __attribute__((target(isa), noinline)) static double name(long steps, volatile double *sink) { \
+#define FLOP_LOOP(name, attribute, scalar, bytes, fma)                                             \
+    __attribute__((attribute, noinline)) static double name(long steps, volatile double *sink) {   \
         typedef scalar real;                                                                       \
         typedef real vec __attribute__((vector_size(bytes)));                                      \
         const vec start = (real)0.5 - (vec){0}, factor = (real)0.25 - (vec){0};                    \
@@ -29,24 +33,36 @@ double seconds_now(void) {
         const size_t lanes = bytes / sizeof(real);                                                 \
         return 2.0 * 12.0 * (double)steps * (double)lanes;                                         \
     }
+#if defined(__x86_64__)
 #define FMA_512_F32(c) x##c = (vec)_mm512_fmadd_ps((__m512)x##c, (__m512)factor, (__m512)start);
 #define FMA_512_F64(c) x##c = (vec)_mm512_fmadd_pd((__m512d)x##c, (__m512d)factor, (__m512d)start);
 #define FMA_256_F32(c) x##c = (vec)_mm256_fmadd_ps((__m256)x##c, (__m256)factor, (__m256)start);
 #define FMA_256_F64(c) x##c = (vec)_mm256_fmadd_pd((__m256d)x##c, (__m256d)factor, (__m256d)start);
-#define MUL_ADD(c) x##c = x##c * factor + start;
-FLOP_LOOP(flops_f32_avx512, "avx512f", float, 64, FMA_512_F32)
-FLOP_LOOP(flops_f64_avx512, "avx512f", double, 64, FMA_512_F64)
-FLOP_LOOP(flops_f32_avx2, "avx2,fma", float, 32, FMA_256_F32)
-FLOP_LOOP(flops_f64_avx2, "avx2,fma", double, 32, FMA_256_F64)
-FLOP_LOOP(flops_f32_base, "sse2", float, 16, MUL_ADD)
-FLOP_LOOP(flops_f64_base, "sse2", double, 16, MUL_ADD)
+FLOP_LOOP(flops_f32_avx512, target("avx512f"), float, 64, FMA_512_F32)
+FLOP_LOOP(flops_f64_avx512, target("avx512f"), double, 64, FMA_512_F64)
+FLOP_LOOP(flops_f32_avx2, target("avx2,fma"), float, 32, FMA_256_F32)
+FLOP_LOOP(flops_f64_avx2, target("avx2,fma"), double, 32, FMA_256_F64)
+#endif
+#if defined(__aarch64__)
+#define FMA_BASE_F32(c)                                                                            \
+    x##c = (vec)vfmaq_f32((float32x4_t)start, (float32x4_t)x##c, (float32x4_t)factor);
+#define FMA_BASE_F64(c)                                                                            \
+    x##c = (vec)vfmaq_f64((float64x2_t)start, (float64x2_t)x##c, (float64x2_t)factor);
+#else
+#define FMA_BASE_F32(c) x##c = x##c * factor + start;
+#define FMA_BASE_F64 FMA_BASE_F32
+#endif
+FLOP_LOOP(flops_f32_base, noinline, float, 16, FMA_BASE_F32)
+FLOP_LOOP(flops_f64_base, noinline, double, 16, FMA_BASE_F64)
 
 static double run_flops(long steps, bool single) {
     volatile double sink;
+#if defined(__x86_64__)
     if (__builtin_cpu_supports("avx512f"))
         return single ? flops_f32_avx512(steps, &sink) : flops_f64_avx512(steps, &sink);
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
         return single ? flops_f32_avx2(steps, &sink) : flops_f64_avx2(steps, &sink);
+#endif
     return single ? flops_f32_base(steps, &sink) : flops_f64_base(steps, &sink);
 }
 

@@ -32,7 +32,7 @@ if(TARGET bilevel_command)
     DESTINATION ${CMAKE_INSTALL_DATADIR}/bilevel/bench FILES_MATCHING PATTERN "*.json")
   install(FILES ${PROJECT_SOURCE_DIR}/data/digits.csv.gz ${PROJECT_SOURCE_DIR}/data/README.md
     DESTINATION ${CMAKE_INSTALL_DATADIR}/bilevel/data)
-  install(FILES ${printed}/bilevel.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+  install(DIRECTORY ${printed}/man1 DESTINATION ${CMAKE_INSTALL_MANDIR})
 endif()
 
 install(EXPORT bilevelTargets NAMESPACE bilevel:: DESTINATION ${package_dir})

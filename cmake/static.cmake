@@ -13,5 +13,5 @@ set_target_properties(bilevel_static PROPERTIES
   LINKER_LANGUAGE C OUTPUT_NAME bilevel ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/src)
 target_include_directories(bilevel_static INTERFACE
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-target_link_libraries(bilevel_static INTERFACE ZLIB::ZLIB Threads::Threads m)
+target_link_libraries(bilevel_static INTERFACE ZLIB::ZLIB zstd Threads::Threads m)
 add_library(bilevel::bilevel_static ALIAS bilevel_static)

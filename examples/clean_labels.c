@@ -1,20 +1,18 @@
-/* Finds wrong labels: clean_labels ROWS.csv [CHECKED.csv [COUNT]]
+/* Finds wrong labels: clean_labels ROWS.csv [CHECKED.csv]
  *
  * ROWS.csv: rows to look at, the label in the last column. CHECKED.csv: rows whose labels are
- * right; with them far more is found. Prints the COUNT (10) most suspicious of the rows that are
- * suspect. */
+ * right; with them more is found. Prints the rows that are suspect. found->order has them by
+ * suspicion. */
 #include <bilevel/bilevel.h>
 #include <stdio.h>
-#include <stdlib.h>
 
-static void print_worst(const blv_clean_result *found, const blv_dataset *rows, size_t count) {
+static void print_suspects(const blv_clean_result *found, const blv_dataset *rows) {
     const blv_dataset_view *view = blv_dataset_view_of(rows);
     printf("%zu of %zu labels are suspect\n", found->suspects, found->rows);
-    for (size_t i = 0; i < count && i < found->suspects; i++) {
-        size_t row = found->order[i];
-        printf("row %zu: labelled %s, probably %s\n", row, view->class_names[view->label[row]],
-               view->class_names[found->believed[row]]);
-    }
+    for (size_t row = 0; row < found->rows; row++)
+        if (found->suspect[row])
+            printf("row %zu: labelled %s, probably %s\n", row, view->class_names[view->label[row]],
+                   view->class_names[found->believed[row]]);
 }
 
 int main(int argc, char **argv) {
@@ -30,7 +28,7 @@ int main(int argc, char **argv) {
         blv_task_sets_destroy(sets);
         return 1;
     }
-    print_worst(found, sets->train, argc > 3 ? strtoul(argv[3], NULL, 10) : 10);
+    print_suspects(found, sets->train);
     blv_clean_result_destroy(found);
     blv_task_sets_destroy(sets);
     return 0;

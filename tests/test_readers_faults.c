@@ -3,6 +3,7 @@
 #include "reader_helpers.h"
 
 #include <errno.h>
+#include <zstd.h>
 
 /* ---- Calls that fail on demand; the linker puts these before the real ones ---- */
 
@@ -33,6 +34,7 @@ WRAP(char *, strdup, (const char *s), fails(&memory_countdown), ENOMEM, NULL, (s
 WRAP(char *, strndup, (const char *s, size_t n), fails(&memory_countdown), ENOMEM, NULL, (s, n))
 WRAP(int, inflateInit2_, (z_stream * z, int bits, const char *version, int size),
      fails(&memory_countdown), ENOMEM, Z_MEM_ERROR, (z, bits, version, size))
+WRAP(ZSTD_DStream *, ZSTD_createDStream, (void), fails(&memory_countdown), ENOMEM, NULL, ())
 WRAP(ssize_t, read, (int fd, void *out, size_t n), fails(&disk_countdown), EIO, -1, (fd, out, n))
 WRAP(ssize_t, pread, (int fd, void *out, size_t n, off_t at_byte), fails(&disk_countdown), EIO, -1,
      (fd, out, n, at_byte))
@@ -44,16 +46,20 @@ typedef struct sample {
     blv_read_options options;
 } sample;
 
-static sample samples[48];
+static sample samples[80];
 static size_t sample_count;
 
 static void add_sample(const char *name, const void *data, size_t n, blv_read_options options) {
-    for (int gzip = 0; gzip < 2; gzip++) {
+    static const char *const ends[] = {"", ".gz", ".zst"};
+    static char packed[1 << 14];
+    for (int packing = 0; packing < 3; packing++) {
         sample *s = &samples[sample_count++];
-        snprintf(s->name, sizeof s->name, "%s%s", name, gzip ? ".gz" : "");
+        snprintf(s->name, sizeof s->name, "%s%s", name, ends[packing]);
         s->options = options;
-        if (gzip)
+        if (packing == 1)
             put_gzip(s->name, data, n);
+        else if (packing == 2)
+            put_file(s->name, packed, ZSTD_compress(packed, sizeof packed, data, n, 1));
         else
             put_file(s->name, data, n);
     }
@@ -90,6 +96,14 @@ static void make_samples(void) {
                (blv_read_options){.size = sizeof(blv_read_options),
                                   .layout = BLV_LAYOUT_SPARSE,
                                   .recipe = "number\tn\t3\t1\ncategory\tcity\t0\t0\tOslo\tRome\n"});
+    const char *arff =
+        "@relation r\n@attribute n numeric\n@attribute c {p,q}\n@attribute s string\n"
+        "@data\n1,p,'x y'\n?,q,z\n";
+    add_sample("arff", arff, strlen(arff), (blv_read_options){.size = sizeof(blv_read_options)});
+    const char *pairs = "@relation r\n@attribute n numeric\n@attribute c {p,q}\n"
+                        "@data\n{0 1, 1 q}\n{}\n{0 2.5}\n";
+    add_sample("pairs.arff", pairs, strlen(pairs),
+               (blv_read_options){.size = sizeof(blv_read_options)});
     add_sample("sparse.csv", csv, strlen(csv), f32_sparse);
     add_sample("odd.csv", odd, strlen(odd),
                (blv_read_options){.size = sizeof(blv_read_options), .header = "yes"});

@@ -284,8 +284,6 @@ static void test_files(void **state) {
     blv_message why = {""};
     check_refused(in_folder("nothing"), NULL, BLV_E_FILE, "cannot open: No such file");
     check_refused(folder, NULL, BLV_E_FILE, "not a regular file");
-    assert_int_equal(mkfifo(in_folder("pipe"), 0600), 0);
-    check_refused(in_folder("pipe"), NULL, BLV_E_FILE, "not a regular file");
     assert_int_equal(blv_dataset_read(NULL, "x", NULL, &why), BLV_E_ARGUMENT);
     assert_int_equal(blv_dataset_read(&set, NULL, NULL, &why), BLV_E_ARGUMENT);
     blv_read_options options = {.size = sizeof(blv_read_options), .precision = (blv_precision)7};

@@ -310,17 +310,6 @@ static void assert_answer(const data *d, const answer *got, const answer *want, 
         assert_int_equal(got->row_class[i], want->row_class[i]);
 }
 
-static bool has(blv_instructions instructions) {
-    __builtin_cpu_init();
-    const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-    if (instructions == BLV_INSTRUCTIONS_AVX2)
-        return avx2;
-    if (instructions == BLV_INSTRUCTIONS_AVX512)
-        return avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-               __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw");
-    return true;
-}
-
 /* The request in both precisions and with every instruction set, against the plain loops. */
 static void check(const data *d, request r, double size_of_w) {
     request plain = r;
@@ -329,7 +318,7 @@ static void check(const data *d, request r, double size_of_w) {
     answer want = ask(d, &plain);
     for (r.instructions = BLV_INSTRUCTIONS_BASE; r.instructions <= BLV_INSTRUCTIONS_AVX512;
          r.instructions++)
-        for (int single = 0; single < 2 && has(r.instructions); single++) {
+        for (int single = 0; single < 2 && blv_has_instructions(r.instructions); single++) {
             r.single = single;
             answer got = ask(d, &r);
             assert_answer(d, &got, &want, r.single, size_of_w);

@@ -46,6 +46,13 @@ typedef struct blv_training {
     const blv_dataset *also;
     const double *also_weight;
     size_t also_batch; /* 0: as batch */
+    /* classes x classes: [l * classes + k] is the probability that a row of true class k has label
+     * l, which is allowed for in training; not for `also`, whose labels are right. NULL: all are.
+     */
+    const double *label_chance;
+    /* Asked after every step: not 0 ends training early. NULL: nobody asks. */
+    int (*stop)(void *context);
+    void *stop_context;
 } blv_training;
 
 /* Starts from where the parameters are. Sets must be dense, with the columns, the precision and at

@@ -19,6 +19,15 @@
 extern "C" {
 #endif
 
+/* What tells the classes apart. `auto`: linear, a network (mlp), or the mean of both, by the loss
+ * of rows that were held out. */
+typedef enum blv_clean_model_kind {
+    BLV_CLEAN_AUTO,
+    BLV_CLEAN_LINEAR,
+    BLV_CLEAN_MLP, /* one layer of 64 units; dense rows only */
+    BLV_CLEAN_BOTH /* as a result only */
+} blv_clean_model_kind;
+
 /* All fields but size may be 0, which means the default. */
 typedef struct blv_clean_options {
     size_t size;                 /* sizeof(blv_clean_options) */
@@ -40,6 +49,7 @@ typedef struct blv_clean_options {
      * no model is trained to judge the rows. */
     const double *probabilities;
     bool relabel; /* what is compared: suspects get the believed label in place of going */
+    blv_clean_model_kind model;
     blv_memory_kind memory; /* where models are trained: host memory, or BLV_MEMORY_CUDA */
 } blv_clean_options;
 
@@ -68,6 +78,10 @@ typedef struct blv_clean_result {
     double *val_probability;  /* like probability, of the validation rows */
     double *test_probability; /* of the test rows, mean over the folds */
 
+    blv_clean_model_kind model;            /* what judged the rows */
+    double model_loss[BLV_CLEAN_BOTH + 1]; /* of each kind on held-out rows; NaN: not tried */
+    const char *model_text; /* the model and why, in words; NULL: probabilities were given */
+    double decay;           /* of the networks; 0: none */
     double *noise;          /* classes x classes: [k * classes + l] of label l for true class k */
     double trusted_weight;  /* of a validation row in training; NaN: there is none */
     double threshold;       /* of no suspect the label is right with more probability */

@@ -59,8 +59,9 @@ typedef struct blv_read_options {
                             matched by name and encoded alike */
 } blv_read_options;
 
-/* The format is detected from the content: libsvm, CSV or TSV, NPY, NPZ, IDX, CIFAR-10 and -100
- * binary, each also compressed with gzip. options may be NULL. */
+/* The format is detected from the content: libsvm, CSV or TSV, ARFF, NPY, NPZ, IDX, CIFAR-10 and
+ * -100 binary, each also compressed with gzip or zstd. A pipe or terminal is read to its end into
+ * memory first; it can be read once. options may be NULL. */
 BLV_API blv_error blv_dataset_read(blv_dataset **dataset, const char *path,
                                    const blv_read_options *options, blv_message *why);
 /* Sets are counted: every set that was made or retained must be released as often. Counting is safe

@@ -30,7 +30,8 @@ typedef struct blv_store blv_store;
 
 typedef enum blv_store_mode {
     BLV_STORE_CREATE,  /* the file is created where there is none */
-    BLV_STORE_EXISTING /* there must be one */
+    BLV_STORE_EXISTING /* there must be one; it can be read on a full disk, and where nothing may be
+                          written */
 } blv_store_mode;
 
 /* A file that is damaged, of another program or of a later version is rejected and not changed:
@@ -113,7 +114,10 @@ BLV_API void blv_run_info_free(blv_run_info *run); /* NULL is allowed */
 /* The least certified Phi of all runs on the problem of this one, with its parameters and its data;
  * NaN where none is certified. */
 BLV_API blv_error blv_store_best(blv_store *store, int64_t id, double *phi);
+/* Removes a run with its trace and attachments, on a full disk too. */
 BLV_API blv_error blv_store_remove(blv_store *store, int64_t id);
+/* Gives the space of what was removed back to the file system. */
+BLV_API blv_error blv_store_shrink(blv_store *store);
 
 /* ---- Traces ---- */
 

@@ -45,9 +45,10 @@ typedef struct blv_task_sets {
     size_t features;   /* columns without the last */
     const double *shift, *divisor; /* x became (x - shift) / divisor; features numbers each */
     bool unit_rows;                /* then its rows got length 1 */
+    double seconds;                /* that reading took, which tasks add to theirs */
 } blv_task_sets;
 
-/* Reads the files and prepares the sets. Every class of train must be in val. */
+/* Reads the files and prepares the sets. */
 BLV_API blv_error blv_task_sets_read(blv_task_sets **sets, const blv_task_files *files,
                                      blv_message *why);
 /* The same from sets in memory, which stay as they are; val and test may be NULL. */

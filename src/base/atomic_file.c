@@ -220,14 +220,3 @@ blv_error blv_atomic_file_commit_all(blv_atomic_file *const *files, size_t count
 blv_error blv_atomic_file_commit(blv_atomic_file *file, blv_message *why) {
     return blv_atomic_file_commit_all(&file, 1, why);
 }
-
-blv_error blv_atomic_file_write_whole(const char *path, const void *bytes, size_t size,
-                                      blv_message *why) {
-    blv_atomic_file file;
-    BLV_CHECK(blv_atomic_file_open(&file, path, why));
-    if (blv_atomic_file_write(&file, bytes, size) == 0)
-        return blv_atomic_file_commit(&file, why);
-    blv_error error = blv_explain_errno(why, path, "write");
-    blv_atomic_file_discard(&file);
-    return error;
-}

@@ -31,9 +31,6 @@ blv_error blv_atomic_file_commit(blv_atomic_file *file, blv_message *why);
 /* The same for several files that appear together or not at all: where one of them cannot be
  * completed or renamed, what the others have replaced comes back. */
 blv_error blv_atomic_file_commit_all(blv_atomic_file *const *files, size_t count, blv_message *why);
-/* A whole file at once. */
-blv_error blv_atomic_file_write_whole(const char *path, const void *bytes, size_t size,
-                                      blv_message *why);
 /* Removes the temporary file and frees what file holds. */
 void blv_atomic_file_discard(blv_atomic_file *file);
 

@@ -1,5 +1,6 @@
 #include "base/instructions.h"
 
+#if defined(__x86_64__)
 bool blv_has_instructions(blv_instructions instructions) {
     __builtin_cpu_init();
     switch (instructions) {
@@ -13,6 +14,11 @@ bool blv_has_instructions(blv_instructions instructions) {
         return true;
     }
 }
+#else
+bool blv_has_instructions(blv_instructions instructions) {
+    return instructions == BLV_INSTRUCTIONS_BASE;
+}
+#endif
 
 blv_instructions blv_usable_instructions(blv_instructions wanted) {
     if (wanted == BLV_INSTRUCTIONS_BEST)

@@ -8,9 +8,9 @@
 
 #include <stdbool.h>
 
-/* In order of preference. */
+/* In order of preference. Targets other than x86-64 have the base set alone. */
 typedef enum blv_instructions {
-    BLV_INSTRUCTIONS_BASE,
+    BLV_INSTRUCTIONS_BASE, /* what every processor of the target has */
     BLV_INSTRUCTIONS_AVX2,
     BLV_INSTRUCTIONS_AVX512,
     BLV_INSTRUCTIONS_BEST, /* the best that this processor has */
@@ -27,11 +27,18 @@ blv_instructions blv_usable_instructions(blv_instructions wanted);
 #define BLV_TABLE__(name, precision, isa) name##_##precision##_##isa
 
 /* All copies of a table, as name_tables[whether in single precision][instructions]. */
+#if defined(__x86_64__)
 #define BLV_TABLES(type, name)                                                                     \
     extern const type name##_f64_base, name##_f64_avx2, name##_f64_avx512;                         \
     extern const type name##_f32_base, name##_f32_avx2, name##_f32_avx512;                         \
     static const type *const name##_tables[2][BLV_INSTRUCTION_SETS] = {                            \
         {&name##_f64_base, &name##_f64_avx2, &name##_f64_avx512},                                  \
         {&name##_f32_base, &name##_f32_avx2, &name##_f32_avx512}}
+#else
+#define BLV_TABLES(type, name)                                                                     \
+    extern const type name##_f64_base, name##_f32_base;                                            \
+    static const type *const name##_tables[2][BLV_INSTRUCTION_SETS] = {{&name##_f64_base},         \
+                                                                       {&name##_f32_base}}
+#endif
 
 #endif

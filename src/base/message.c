@@ -1,4 +1,5 @@
 #include "base/message.h"
+#include "base/visible_text.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -6,7 +7,16 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Names of files and arrays come from outside: control characters do not reach a terminal. */
+/* Names of files and arrays come from outside: what a terminal would act on becomes '?'. */
+static void mask_hidden(char *text) {
+    size_t length = strlen(text), taken;
+    for (; length > 0; text += taken, length -= taken) {
+        char shown[BLV_VISIBLE_SIZE];
+        if (blv_visible_next(text, length, "", shown, &taken) != taken)
+            memset(text, '?', taken);
+    }
+}
+
 blv_error blv_explain(blv_message *why, blv_error error, const char *format, ...) {
     if (!why)
         return error;
@@ -14,9 +24,7 @@ blv_error blv_explain(blv_message *why, blv_error error, const char *format, ...
     va_start(args, format);
     vsnprintf(why->text, sizeof why->text, format, args);
     va_end(args);
-    for (char *c = why->text; *c; c++)
-        if ((unsigned char)*c < 0x20 || *c == 0x7f)
-            *c = '?';
+    mask_hidden(why->text);
     return error;
 }
 

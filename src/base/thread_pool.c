@@ -47,6 +47,8 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static void pause_a_little(void) {
 #if defined(__x86_64__) || defined(__i386__)
     __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("isb");
 #endif
 }
 

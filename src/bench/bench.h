@@ -56,7 +56,8 @@ typedef struct bench_record {
     const char *variant, *entry, *solver; /* entry: NULL for a reference */
     size_t setting;
     uint64_t seed;
-    blv_values set;
+    blv_values set;  /* as asked */
+    blv_values used; /* by the solver, automatic ones among them */
     size_t point_count;
     blv_values *points;
     double processor_share; /* processor time over the time that passed */
@@ -129,6 +130,13 @@ blv_error bench_set_params(const blv_values *settings, const blv_param *params, 
 
 /* tuned: the runs of tuned entries, once tuning is done; else all others. */
 blv_error bench_plan(bench *b, bool tuned);
+/* own: settings of the job, which win over those that the suite has for every run. */
+blv_error bench_add_job(bench *b, bench_job job, const blv_values *own);
+/* The settings of a tuned entry that can be tried at once. */
+blv_error bench_plan_tuning(bench *b, size_t variant, size_t entry);
+/* Those that follow from what came out: around automatic values, and beyond an edge of the grid
+ * where the best setting is. *added: whether there are any. */
+blv_error bench_plan_more_tuning(bench *b, bool *added);
 /* Reads the finished runs of the folder and gives them to the jobs. */
 blv_error bench_load_records(bench *b);
 void bench_forget_records(bench *b);

@@ -131,6 +131,11 @@ blv_error bench_open(bench *b, const bench_request *request, blv_message *why) {
 blv_error bench_run_all(bench *b, blv_message *why) {
     b->suite.why = why;
     BLV_CHECK(bench_execute(b));
+    for (bool more = true; more;) {
+        BLV_CHECK(bench_plan_more_tuning(b, &more));
+        BLV_CHECK(bench_load_records(b));
+        BLV_CHECK(bench_execute(b));
+    }
     BLV_CHECK(bench_plan(b, true));
     BLV_CHECK(bench_load_records(b));
     return bench_execute(b);

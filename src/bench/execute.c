@@ -91,6 +91,34 @@ static void store_point(blv_recorder *recorder, const blv_values *point) {
     free(text);
 }
 
+/* Phi alone: the lower level solved as tightly as for a certificate, without what the gradient
+ * needs, which is most of the work. */
+static blv_error add_phi(blv_values *point, blv_run *run) {
+    const blv_problem_def *def = blv_problem_definition(blv_run_problem(run));
+    const double as_small_as_can_be = 0.0;
+    double phi = NAN, residual;
+    blv_vec *y = NULL;
+    blv_error error = blv_vec_create(&y, def->space_y);
+    if (error == BLV_OK) {
+        blv_vec_copy(y, blv_run_y(run));
+        error = blv_solve_lower(blv_run_problem(run), blv_run_x(run), y, as_small_as_can_be, NULL,
+                                NULL, &residual, NULL);
+    }
+    if (error != BLV_OK || def->many_minimizers ||
+        def->upper(def->user, NULL, blv_run_x(run), y, &phi, NULL, NULL) != 0)
+        phi = NAN;
+    blv_vec_destroy(y);
+    return error == BLV_E_MEMORY ? error : blv_values_add_real(point, "phi", phi);
+}
+
+/* Whether the gradient is asked for at every point. */
+static bool wants_gradient(const bench_suite *suite) {
+    bool wanted = strcmp(suite->metric, "grad_norm") == 0;
+    for (size_t i = 0; i < suite->show.count; i++)
+        wanted = wanted || strcmp(suite->show.items[i], "grad_norm") == 0;
+    return wanted;
+}
+
 /* end: NULL while it runs. */
 static blv_error add_point(making *m, blv_run *run, const blv_solution *end) {
     const blv_result *result = blv_run_result(run);
@@ -99,7 +127,9 @@ static blv_error add_point(making *m, blv_run *run, const blv_solution *end) {
     BLV_CHECK(bench_record_point(&m->record, result->iterations, result->seconds, &point));
     BLV_CHECK(add_counts(point, result));
     BLV_CHECK(add_measures(point, run));
-    if (when == BENCH_CERTIFY_POINTS || (end && when == BENCH_CERTIFY_END))
+    if (when == BENCH_CERTIFY_POINTS && !end && !wants_gradient(&m->w->b->suite))
+        BLV_CHECK(add_phi(point, run));
+    else if (when == BENCH_CERTIFY_POINTS || (end && when == BENCH_CERTIFY_END))
         BLV_CHECK(add_certificate(point, run, end));
     store_point(&m->recorder, point);
     return BLV_OK;
@@ -147,10 +177,11 @@ static bench_record new_record(const bench *b, const bench_job *job) {
     return record;
 }
 
-static void free_points(bench_record *record) {
+static void free_found(bench_record *record) {
     for (size_t i = 0; i < record->point_count; i++)
         blv_values_free(&record->points[i]);
     free(record->points);
+    blv_values_free(&record->used);
 }
 
 /* Processor time over the time that passed since `wall` and `used`. */
@@ -223,6 +254,8 @@ static blv_error keep_run(making *m, blv_run *run, const blv_solution *end, blv_
     if (error == BLV_E_MEMORY)
         return error;
     BLV_CHECK(add_point(m, run, end));
+    BLV_CHECK(blv_values_of_params(&m->record.used, blv_run_solver(run)->params,
+                                   blv_run_solver_fields(run)));
     m->record.processor_share = share_since(m->wall, m->used);
     if (m->recorder.id) {
         blv_execution_end(&m->execution, run, end, error, NULL);
@@ -284,7 +317,7 @@ static blv_error do_run(worker *w, const bench_job *job) {
     blv_solution_destroy(solution);
     free_facts(&m.execution.facts);
     blv_execution_free(&m.execution);
-    free_points(&m.record);
+    free_found(&m.record);
     return error;
 }
 
@@ -299,7 +332,7 @@ static blv_error do_choice(worker *w, const bench_job *job) {
         report_progress(w, job, record.outcome, bench_clock(CLOCK_MONOTONIC) - wall);
         error = bench_keep_record(w->b, &record);
     }
-    free_points(&record);
+    free_found(&record);
     return error;
 }
 

@@ -74,7 +74,7 @@ static blv_error fill_job(const bench *b, bench_job *job, const blv_values *own)
     return make_key(b, job);
 }
 
-static blv_error add_job(bench *b, bench_job job, const blv_values *own) {
+blv_error bench_add_job(bench *b, bench_job job, const blv_values *own) {
     bench_job *added = blv_array_add(&b->jobs, &b->job_count, sizeof *added);
     if (!added)
         return BLV_E_MEMORY;
@@ -82,62 +82,32 @@ static blv_error add_job(bench *b, bench_job job, const blv_values *own) {
     return fill_job(b, added, own);
 }
 
-static blv_error add_tuning(bench *b, bench_job job) {
-    const bench_entry *entry = &b->suite.entries[job.entry];
-    size_t count = bench_suite_grid_size(&b->suite, entry);
-    for (; job.setting < count; job.setting++) {
-        blv_values own;
-        BLV_CHECK(bench_suite_grid_at(entry, job.setting, &own));
-        blv_error error = add_job(b, job, &own);
-        blv_values_free(&own);
-        BLV_CHECK(error);
-    }
-    return BLV_OK;
-}
-
 static blv_error add_runs(bench *b, bench_job job, const blv_values *own) {
     for (; job.seed < b->suite.seeds; job.seed++)
-        BLV_CHECK(add_job(b, job, own));
+        BLV_CHECK(bench_add_job(b, job, own));
     return BLV_OK;
 }
 
 static blv_error plan_variant(bench *b, size_t v) {
     if (b->suite.has_reference)
-        BLV_CHECK(add_job(b, (bench_job){.kind = BENCH_REFERENCE, .variant = v, .entry = SIZE_MAX},
+        BLV_CHECK(
+            bench_add_job(b, (bench_job){.kind = BENCH_REFERENCE, .variant = v, .entry = SIZE_MAX},
                           &b->suite.reference_set));
     for (size_t e = 0; e < b->suite.entry_count; e++) {
         const bench_entry *entry = &b->suite.entries[e];
-        bench_job job = {.kind = entry->grid ? BENCH_TUNING : BENCH_RUN, .variant = v, .entry = e};
-        BLV_CHECK(entry->grid ? add_tuning(b, job) : add_runs(b, job, &entry->set));
+        bench_job job = {.kind = BENCH_RUN, .variant = v, .entry = e};
+        BLV_CHECK(bench_is_tuned(entry) ? bench_plan_tuning(b, v, e)
+                                        : add_runs(b, job, &entry->set));
     }
     return BLV_OK;
 }
 
 /* ---- Tuned settings ---- */
 
-/* The least (or largest) end of those that came to one; the first of several. */
-const bench_job *bench_chosen(const bench *b, size_t variant, size_t entry) {
-    const char *what = b->suite.choose;
-    const bench_job *best = NULL;
-    double best_value = NAN;
-    for (size_t i = 0; i < b->job_count; i++) {
-        const bench_job *job = &b->jobs[i];
-        if (job->kind != BENCH_TUNING || job->variant != variant || job->entry != entry ||
-            !job->record || job->record->failed)
-            continue;
-        double value = bench_record_end(job->record, what);
-        bool better = bench_more_is_better(what) ? value > best_value : value < best_value;
-        if (isnan(value) || (best && !better))
-            continue;
-        best = job;
-        best_value = value;
-    }
-    return best;
-}
-
 static blv_error plan_tuned_variant(bench *b, size_t v) {
     for (size_t e = 0; e < b->suite.entry_count; e++) {
-        const bench_job *chosen = b->suite.entries[e].grid ? bench_chosen(b, v, e) : NULL;
+        const bench_job *chosen =
+            bench_is_tuned(&b->suite.entries[e]) ? bench_chosen(b, v, e) : NULL;
         if (!chosen)
             continue;
         const blv_values set = chosen->set; /* jobs move as they are added, their sets do not */

@@ -24,6 +24,7 @@ const blv_field bench_record_fields[] = {
     BLV_FIELD(bench_record, setting, SIZE),
     BLV_FIELD(bench_record, seed, WHOLE),
     BLV_FIELD(bench_record, set, VALUES),
+    BLV_FIELD(bench_record, used, VALUES),
     BLV_FIELD_ARRAY(bench_record, points, point_count, VALUES_LIST),
     BLV_FIELD(bench_record, processor_share, REAL),
     BLV_FIELD_AS("outcome", bench_record, outcome, TEXT, BLV_OPTIONAL),

@@ -119,11 +119,11 @@ static void add_tuning_cost(const bench *b, size_t v, size_t e, bench_cell *cell
         cell->grid_seconds += fmax(0.0, bench_record_end(record, "seconds"));
         cell->grid_calls += fmax(0.0, bench_record_end(record, "calls"));
     }
-    const bench_job *chosen = cell->entry->grid ? bench_chosen(b, v, e) : NULL;
+    const bench_job *chosen = bench_is_tuned(cell->entry) ? bench_chosen(b, v, e) : NULL;
     cell->is_chosen = chosen != NULL;
     cell->chosen = chosen ? chosen->set : (blv_values){0};
-    if (cell->entry->grid && !chosen && !cell->rejected)
-        cell->rejected = "no setting of the grid came to an end";
+    if (bench_is_tuned(cell->entry) && !chosen && !cell->rejected)
+        cell->rejected = "no setting that was tried came to an end";
 }
 
 static void fill_cell(const bench_results *results, size_t v, size_t e, bench_cell *cell) {
@@ -171,6 +171,7 @@ static void fill_view(const bench_results *results, size_t v, bench_view *view) 
     view->level = find_level(results, view);
     for (size_t e = 0; e < view->count; e++)
         view->cells[e].reach = bench_reach_level(results, v, e, view->level);
+    bench_find_regret(results, v, view);
 }
 
 static double processor_share(const bench_results *results) {

@@ -16,7 +16,9 @@ typedef struct bench_reach {
     bench_band seconds, calls;
 } bench_reach;
 
-enum { BENCH_SHOWN_MAX = 8 };
+enum { BENCH_SHOWN_MAX = 8, BENCH_SHARES = 3 };
+/* Of the first gap of Phi that are left: 10, 1 and 0.1 %. */
+extern const double bench_shares[BENCH_SHARES];
 
 /* An entry on a variant. */
 typedef struct bench_cell {
@@ -28,6 +30,8 @@ typedef struct bench_cell {
     bench_reach reach;                 /* of the variant's level */
     double seconds, calls, iterations; /* at the end, medians */
     double shown[BENCH_SHOWN_MAX];     /* medians at the end */
+    double seconds_left[BENCH_SHARES]; /* until a share of the first gap is left, medians */
+    double regret[BENCH_SHARES];       /* divided by those of the fastest entry */
     bool is_chosen;
     blv_values chosen; /* settings, with is_chosen; borrowed */
     size_t tried;      /* settings of the grid */
@@ -35,10 +39,11 @@ typedef struct bench_cell {
 } bench_cell;
 
 typedef struct bench_view {
-    const char *name;     /* of the variant */
-    double least_phi;     /* certified; NaN: none */
-    char least_from[160]; /* which run has it */
-    double level;         /* of the metric */
+    const char *name;                  /* of the variant */
+    double least_phi;                  /* certified; NaN: none */
+    char least_from[160];              /* which run has it */
+    double level;                      /* of the metric */
+    double best_seconds[BENCH_SHARES]; /* infinite: no entry got there */
     size_t count;
     bench_cell *cells; /* one for each entry, in their order */
 } bench_view;
@@ -83,6 +88,11 @@ extern const bench_file bench_files[];
 blv_error bench_judge_claims(bench_results *results);
 bench_reach bench_reach_level(const bench_results *results, size_t variant, size_t entry,
                               double level);
+/* Fills seconds_left, regret and best_seconds. */
+void bench_find_regret(const bench_results *results, size_t variant, bench_view *view);
+/* A table of them; nothing where Phi is not certified at the points. */
+blv_error bench_print_regret(const bench_view *view, report_form form, FILE *out);
+blv_error bench_put_regret(const bench_results *results, FILE *out, blv_message *why);
 /* The table of a variant, the best end first, and remarks. */
 blv_error bench_print_view(const bench_results *results, const bench_view *view, report_form form,
                            FILE *out);

@@ -27,6 +27,14 @@ static blv_error point_columns(const bench *b, blv_values *columns) {
     return BLV_OK;
 }
 
+/* A run that several entries or variants share is shown under the names of each. */
+static bench_record record_of(const bench *b, const bench_job *job) {
+    bench_record record = *job->record;
+    record.variant = b->suite.variants[job->variant].name;
+    record.entry = job->entry == SIZE_MAX ? NULL : b->suite.entries[job->entry].id;
+    return record;
+}
+
 /* "-" is how a field without a value shows. */
 static void put_text(FILE *out, const char *text) {
     if (*text && strcmp(text, "-") != 0)
@@ -65,9 +73,12 @@ static blv_error put_csv(const bench_results *results, FILE *out, blv_message *w
         report_csv_text(out, columns.items[c].name);
     }
     fputc('\n', out);
-    for (size_t i = 0; i < b->job_count; i++)
-        if (b->jobs[i].record)
-            put_points(out, b->jobs[i].record, &columns);
+    for (size_t i = 0; i < b->job_count; i++) {
+        if (!b->jobs[i].record)
+            continue;
+        const bench_record record = record_of(b, &b->jobs[i]);
+        put_points(out, &record, &columns);
+    }
     blv_values_free(&columns);
     return error;
 }
@@ -120,9 +131,10 @@ static const blv_field result_fields[] = {
 static json_t *runs_json(const bench *b) {
     json_t *runs = json_array();
     for (size_t i = 0; runs && i < b->job_count; i++) {
-        const bench_record *record = b->jobs[i].record;
-        if (record &&
-            json_array_append_new(runs, blv_record_json(bench_record_fields, record)) != 0) {
+        if (!b->jobs[i].record)
+            continue;
+        const bench_record record = record_of(b, &b->jobs[i]);
+        if (json_array_append_new(runs, blv_record_json(bench_record_fields, &record)) != 0) {
             json_decref(runs);
             runs = NULL;
         }
@@ -292,5 +304,8 @@ static blv_error put_page(const bench_results *results, FILE *out, blv_message *
     return BLV_OK;
 }
 
-const bench_file bench_files[] = {
-    {"points.csv", put_csv}, {"points.json", put_json}, {"index.html", put_page}, {0}};
+const bench_file bench_files[] = {{"points.csv", put_csv},
+                                  {"points.json", put_json},
+                                  {"regret.csv", bench_put_regret},
+                                  {"index.html", put_page},
+                                  {0}};

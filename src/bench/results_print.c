@@ -152,10 +152,12 @@ static void remark_cell(const bench_suite *suite, const bench_cell *cell, FILE *
         fprintf(line, "%s did not run: %s", cell->id, cell->rejected);
     if (!cell->is_chosen)
         return;
+    fprintf(line, "%s: ", cell->id);
+    if (cell->chosen.count == 0)
+        fputs("nothing set", line);
     for (size_t i = 0; i < cell->chosen.count; i++) {
         blv_value_show(&cell->chosen.items[i], text);
-        fprintf(line, "%s%s%s=%s", i ? "" : cell->id, i ? ", " : ": ", cell->chosen.items[i].name,
-                text);
+        fprintf(line, "%s%s=%s", i ? ", " : "", cell->chosen.items[i].name, text);
     }
     fprintf(line, "; the best %s of %zu settings", suite->choose, cell->tried);
     bench_limit_text(&suite->tuning, limit);
@@ -213,7 +215,7 @@ blv_error bench_print_view(const bench_results *results, const bench_view *view,
     fputs(form == REPORT_AS_MARKDOWN ? "\n" : "", out);
     BLV_CHECK(print_remarks(suite, view, form, out));
     fputs(form == REPORT_AS_HTML ? "" : "\n", out);
-    return BLV_OK;
+    return bench_print_regret(view, form, out);
 }
 
 /* ---- Claims ---- */

@@ -66,6 +66,7 @@ static const blv_field solver_fields[] = {
     BLV_FIELD_WITH("published", bench_solver_file, published, VALUES,
                    BLV_WHEN(bench_solver_file, is_published)),
     OF_SOLVER("grid", grid, JSON, 0),
+    NAMES("tuned", bench_solver_file, tuned, 0),
     OF_SOLVER("grid_set", grid_set, VALUES, 0),
     PART("sweep", bench_solver_file, sweep_fields, has_sweep),
     OF_SOLVER("set", set, VALUES, 0),

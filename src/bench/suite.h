@@ -45,6 +45,7 @@ typedef struct bench_solver_file {
     bool untuned, is_published, has_sweep, has_baseline;
     blv_values published, grid_set, set;
     char *grid; /* JSON; NULL: none */
+    bench_names tuned;
     bench_names sweep_keys;
     char *sweep_values; /* JSON */
     char *baseline_name;
@@ -82,8 +83,10 @@ typedef struct bench_entry {
                * a baseline */
     const char *solver; /* its name; of a command: the name of a method */
     blv_values set;
-    json_t *grid; /* {key: [value, ...], ...}, of the file; NULL: nothing is to be chosen */
-    blv_values problem_set; /* of a baseline, on top of the variant's */
+    json_t *grid;              /* {key: [value, ...], ...}, of the file; NULL: none */
+    bench_names tuned;         /* keys that are tried around their automatic values; borrowed */
+    const blv_values *untuned; /* settings without anything tuned: a candidate too; borrowed */
+    blv_values problem_set;    /* of a baseline, on top of the variant's */
 } bench_entry;
 
 typedef struct bench_suite {
@@ -149,6 +152,8 @@ blv_error bench_suite_check_choice(const bench_suite *suite);
 blv_error bench_suite_add_entries(bench_suite *suite);
 void bench_suite_free_entries(bench_suite *suite);
 
+/* Whether its settings are to be chosen: it has a grid, or keys that are tuned. */
+bool bench_is_tuned(const bench_entry *entry);
 /* The number of settings that an entry's grid has, at most the suite's most_settings. */
 size_t bench_suite_grid_size(const bench_suite *suite, const bench_entry *entry);
 /* Setting i of a grid together with the entry's own. The last key runs fastest. */

@@ -29,7 +29,7 @@ static blv_error add_entry(bench_suite *suite, const char *solver, const char *c
         id ? blv_array_add(&suite->entries, &suite->entry_count, sizeof *entry) : NULL;
     if (!entry)
         return BLV_E_MEMORY;
-    *entry = (bench_entry){.id = id, .solver = solver, .grid = grid};
+    *entry = (bench_entry){.id = id, .solver = solver, .grid = grid, .untuned = base};
     BLV_CHECK(blv_values_update(&entry->set, base));
     return blv_values_update(&entry->set, own);
 }
@@ -51,6 +51,16 @@ static blv_error add_baseline(bench_suite *suite, const char *solver,
     BLV_CHECK(add_entry(suite, solver, file->baseline_name, &file->set, &file->baseline_set, NULL));
     bench_entry *entry = &suite->entries[suite->entry_count - 1];
     return blv_values_update(&entry->problem_set, &file->baseline_problem_set);
+}
+
+/* Settings around the automatic ones, which are those of a run. */
+static blv_error add_tuned(bench_suite *suite, const char *solver, const bench_solver_file *file) {
+    if (suite->has_command)
+        return bench_reject(suite, "solvers: %s: tuned: the command %s has no automatic settings",
+                            solver, bench_command_words[suite->command]);
+    BLV_CHECK(add_entry(suite, solver, "tuned", &file->set, &file->grid_set, NULL));
+    suite->entries[suite->entry_count - 1].tuned = file->tuned;
+    return BLV_OK;
 }
 
 static bool is_value(const json_t *value) {
@@ -122,6 +132,8 @@ static blv_error take_solver(bench_suite *suite, size_t number) {
         BLV_CHECK(check_grid(suite, suite->path, where, grid));
         BLV_CHECK(add_entry(suite, solver, "tuned", &file->set, &file->grid_set, grid));
     }
+    if (file->tuned.count > 0)
+        BLV_CHECK(add_tuned(suite, solver, file));
     snprintf(where, sizeof where, "solvers[%zu].sweep", number);
     if (swept)
         BLV_CHECK(check_values(suite, suite->path, where, "values", swept));
@@ -137,8 +149,8 @@ blv_error bench_suite_add_entries(bench_suite *suite) {
     if (suite->entry_count > 0)
         return BLV_OK;
     return bench_reject(suite,
-                        "solvers: expected at least one with untuned, published, grid, sweep or "
-                        "baseline");
+                        "solvers: expected at least one with untuned, published, tuned, grid, "
+                        "sweep or baseline");
 }
 
 static bool is_among(const char *name, const char *const *names, size_t count) {
@@ -148,12 +160,12 @@ static bool is_among(const char *name, const char *const *names, size_t count) {
     return false;
 }
 
-/* Drops entries whose solver is none of these; NULL: those with a grid. */
+/* Drops entries whose solver is none of these; NULL: those that are tuned. */
 static void keep_entries(bench_suite *suite, const char *const *solvers, size_t count) {
     size_t kept = 0;
     for (size_t i = 0; i < suite->entry_count; i++) {
         bench_entry *entry = &suite->entries[i];
-        if (solvers ? is_among(entry->solver, solvers, count) : !entry->grid)
+        if (solvers ? is_among(entry->solver, solvers, count) : !bench_is_tuned(entry))
             suite->entries[kept++] = *entry;
         else
             free_entry(entry);
@@ -185,6 +197,10 @@ static size_t grid_product(json_t *grid) {
         count = size > 0 && count > SIZE_MAX / size ? SIZE_MAX : count * size;
     }
     return count;
+}
+
+bool bench_is_tuned(const bench_entry *entry) {
+    return entry->grid || entry->tuned.count > 0;
 }
 
 size_t bench_suite_grid_size(const bench_suite *suite, const bench_entry *entry) {
@@ -233,7 +249,7 @@ blv_error bench_suite_replace_grids(bench_suite *suite, const char *path) {
 
 blv_error bench_suite_check_choice(const bench_suite *suite) {
     for (size_t i = 0; i < suite->entry_count; i++)
-        if (suite->entries[i].grid && strncmp(suite->choose, "test_", 5) == 0)
+        if (bench_is_tuned(&suite->entries[i]) && strncmp(suite->choose, "test_", 5) == 0)
             return bench_reject(suite,
                                 "tuning.choose is '%s': expected f or a measure of validation "
                                 "rows; test rows have no part in what is chosen",

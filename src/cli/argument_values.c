@@ -42,6 +42,11 @@ static bool take_text(const cli_placed_argument *to, const char *text) {
     return memcpy(to->field, &text, to->argument->size);
 }
 
+/* A dash names standard input. */
+static bool take_input(const cli_placed_argument *to, const char *text) {
+    return take_text(to, strcmp(text, "-") == 0 ? "/dev/stdin" : text);
+}
+
 static bool take_texts(const cli_placed_argument *to, const char *text) {
     cli_texts *texts = (cli_texts *)(void *)to->field;
     texts->items = cli_grow(texts->items, texts->count + 1, sizeof texts->items[0]);
@@ -116,6 +121,9 @@ static const struct {
     [CLI_ARG_FLAG] = {take_flag, NULL},
     [CLI_ARG_TEXT] = {take_text, NULL},
     [CLI_ARG_TEXTS] = {take_texts, NULL},
+    [CLI_ARG_READS] = {take_input, NULL},
+    [CLI_ARG_WRITES] = {take_text, NULL},
+    [CLI_ARG_WRITE_ALL] = {take_texts, NULL},
     [CLI_ARG_WHOLE] = {take_whole, NULL},
     [CLI_ARG_REAL] = {take_real, NULL},
     [CLI_ARG_SHARE] = {take_real, "a share above 0 and below 1"},

@@ -1,6 +1,8 @@
 #include "cli/arguments.h"
 #include "base/message.h"
 #include "bilevel/run.h"
+#include "cli/file_roles.h"
+#include "cli/store_options.h"
 
 #include <argp.h>
 #include <stdlib.h>
@@ -196,7 +198,8 @@ static void check_names(const parsing *p, int argc, char **argv) {
 static const cli_placed_argument *position_at(const parsing *p, unsigned number) {
     for (size_t i = 0; i < p->count; i++) {
         const cli_argument *a = p->items[i].argument;
-        bool repeated = a->kind == CLI_ARG_TEXTS || a->kind == CLI_ARG_RUNS;
+        bool repeated =
+            a->kind == CLI_ARG_TEXTS || a->kind == CLI_ARG_WRITE_ALL || a->kind == CLI_ARG_RUNS;
         if (!a->name && (repeated || number-- == 0))
             return &p->items[i];
     }
@@ -228,6 +231,22 @@ static error_t parse(int key, char *text, struct argp_state *state) {
     else
         return ARGP_ERR_UNKNOWN;
     return 0;
+}
+
+/* Also files that are named by default. */
+static void note_files(const parsing *p) {
+    cli_store_note();
+    for (size_t i = 0; i < p->count; i++) {
+        const cli_argument_kind kind = p->items[i].argument->kind;
+        const void *field = p->items[i].field;
+        const cli_texts *all = field;
+        if (kind == CLI_ARG_READS)
+            cli_file_reads(*(const char *const *)field);
+        else if (kind == CLI_ARG_WRITES)
+            cli_file_writes(*(const char *const *)field);
+        for (size_t k = 0; kind == CLI_ARG_WRITE_ALL && k < all->count; k++)
+            cli_file_writes(all->items[k]);
+    }
 }
 
 /* ---- Help ---- */
@@ -284,4 +303,5 @@ void cli_read_arguments(const cli_command *command, int argc, char **argv, void 
                               .help_filter = more_help};
     check_names(&p, argc, argv);
     argp_parse(&argp, argc, argv, 0, NULL, &p);
+    note_files(&p);
 }

@@ -10,8 +10,8 @@
  *     } request;
  *
  *     static const cli_argument table[] = {
- *         CLI_POSITION(TEXT, request, file, "FILE", "no file is named"),
- *         CLI_OPTION("out", TEXT, request, out, "OUT.csv", "write the rows", .letter = 'o'),
+ *         CLI_POSITION(READS, request, file, "FILE", "no file is named"),
+ *         CLI_OPTION("out", WRITES, request, out, "OUT.csv", "write the rows", .letter = 'o'),
  *         CLI_OPTION("threads", WHOLE, request, threads, "N", "threads to use", .to = 256),
  *         CLI_OPTION("json", FLAG, request, json, NULL, "print JSON"),
  *         CLI_HEADING(READING),
@@ -38,6 +38,9 @@ typedef enum cli_argument_kind {
     CLI_ARG_FLAG,       /* bool: becomes true */
     CLI_ARG_TEXT,       /* const char *: as typed, borrowed from the command line */
     CLI_ARG_TEXTS,      /* cli_texts: one more each time */
+    CLI_ARG_READS,      /* const char *: a file that is read, or a word in place of one */
+    CLI_ARG_WRITES,     /* const char *: a file that is written; not one that is read */
+    CLI_ARG_WRITE_ALL,  /* cli_texts: the same, one more each time */
     CLI_ARG_WHOLE,      /* uint64_t, int64_t, size_t or int: .from to .to (0: no end) */
     CLI_ARG_REAL,       /* double: .from to .to */
     CLI_ARG_SHARE,      /* double: above 0 and below 1 */

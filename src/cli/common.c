@@ -1,4 +1,5 @@
 #include "cli/common.h"
+#include "base/visible_text.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -19,10 +20,17 @@ void cli_complain_about(const char *topic) {
 static void complain(const char *format, va_list arguments) BLV_PRINTF(1, 0);
 
 static void complain(const char *format, va_list arguments) {
+    char text[4 * sizeof(blv_message)]; /* no memory is needed to say that there is none */
+    vsnprintf(text, sizeof text, format, arguments);
     fprintf(stderr, "%s: ", program_invocation_name);
     if (complaint_topic)
         fprintf(stderr, "%s: ", complaint_topic);
-    vfprintf(stderr, format, arguments);
+    for (const char *c = text; *c;) {
+        char shown[BLV_VISIBLE_SIZE];
+        size_t taken, n = blv_visible_next(c, strlen(c), "", shown, &taken);
+        fwrite(shown, 1, n, stderr);
+        c += taken;
+    }
     fputc('\n', stderr);
 }
 

@@ -31,10 +31,10 @@ const cli_argument cli_reading_table[] = {
         "label, class, target or y, else the last); CIFAR-100: coarse or fine"),
     CLI_OPTION("header", WORD, blv_read_options, header, "yes|no",
                "CSV: whether the first line holds names"),
-    CLI_OPTION("labels", TEXT, blv_read_options, labels, "FILE",
+    CLI_OPTION("labels", READS, blv_read_options, labels, "FILE",
                "NPY, NPZ, IDX: file that holds the labels"),
     CLI_OPTION(
-        "columns", TEXT, blv_read_options, kinds, "NAME:KIND,...",
+        "columns", READS, blv_read_options, kinds, "NAME:KIND,...",
         "CSV: kinds of columns: number, category, boolean, date or drop (default: found from "
         "all rows); or a file with a pair on each line"),
     CLI_OPTION("missing", CHOICE, blv_read_options, missing, "impute|error|drop",

@@ -2,6 +2,8 @@
 #include "base/message.h"
 #include "cli/commands.h"
 #include "cli/json.h"
+#include "cli/signals.h"
+#include "cli/terminal_text.h"
 #include "cli/text_table.h"
 
 #include <argp.h>
@@ -156,6 +158,8 @@ int main(int argc, char **argv) {
     occupy_standard_streams();
     signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of that file */
     signal(SIGBUS, on_lost_page);
+    cli_terminal_begin();
+    cli_signals_install();
     atexit(finish_stdout);
     cli_json_begin();
     argp_err_exit_status = CLI_REJECTED;

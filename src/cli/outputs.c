@@ -1,8 +1,9 @@
 #include "cli/outputs.h"
 #include "base/message.h"
+#include "cli/file_roles.h"
+#include "cli/signals.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 static cli_outputs *unfinished; /* removed however the command ends; NULL: none */
 
@@ -14,6 +15,7 @@ static void discard(void) {
     if (unfinished)
         free(unfinished->files);
     unfinished = NULL;
+    cli_signals_forget();
 }
 
 static void begin(cli_outputs *outputs) {
@@ -27,16 +29,16 @@ static void begin(cli_outputs *outputs) {
 /* ---- Writing ---- */
 
 static blv_error open_one(cli_outputs *outputs, const char *path, blv_message *why) {
-    for (size_t i = 0; i < outputs->count; i++)
-        if (strcmp(outputs->files[i]->path, path) == 0)
-            return blv_explain(why, BLV_E_FILE, "%s is named twice as output", path);
+    BLV_CHECK(cli_file_expect_output(path, why));
     if (outputs->count == 0)
         begin(outputs);
     outputs->files = cli_grow(outputs->files, outputs->count + 1, sizeof outputs->files[0]);
     blv_atomic_file *file = cli_alloc(1, sizeof *file);
     outputs->files[outputs->count++] = file;
     blv_error error = blv_atomic_file_open(file, path, why);
-    if (error != BLV_OK)
+    if (error == BLV_OK)
+        cli_signals_remove(file->temporary);
+    else
         free(outputs->files[--outputs->count]);
     return error;
 }
@@ -92,6 +94,12 @@ void cli_outputs_commit(cli_outputs *outputs) {
     int code = cli_outputs_finish(outputs);
     if (code != CLI_DONE)
         exit(code);
+}
+
+void cli_output_whole(const char *path, const void *bytes, size_t size) {
+    cli_outputs outputs = {0};
+    cli_outputs_bytes(&outputs, path, bytes, size);
+    cli_outputs_commit(&outputs);
 }
 
 void cli_outputs_try(const char *first, const char *second) {

@@ -35,6 +35,8 @@ const char *cli_outputs_add(cli_outputs *outputs, const char *path);
 int cli_outputs_finish(cli_outputs *outputs);
 /* The same; ends the command where something has failed. */
 void cli_outputs_commit(cli_outputs *outputs);
+/* One whole file; the command ends where it cannot be written. */
+void cli_output_whole(const char *path, const void *bytes, size_t size);
 /* Ends the command where files could not be written to these paths, before hours are spent; NULL:
  * no file. */
 void cli_outputs_try(const char *first, const char *second);

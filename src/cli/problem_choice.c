@@ -3,6 +3,7 @@
 #include "bilevel/cuda.h"
 #include "bilevel/registry.h"
 #include "bilevel/run.h"
+#include "cli/file_roles.h"
 #include "store/run_info.h"
 
 #include <stdio.h>
@@ -62,9 +63,22 @@ static blv_error leave_out_products(cli_instance *instance, blv_message *why) {
     return blv_problem_create(&instance->problem, &def, why);
 }
 
+/* Values that name files: as they are, or in the folder of the data. */
+static void note_files(const cli_instance *instance) {
+    const char *folder = instance->options.data_folder;
+    for (size_t i = 0; i < instance->settings.count; i++) {
+        const char *value = instance->settings.items[i].value;
+        char *path = folder ? cli_print("%s/%s", folder, value) : NULL;
+        cli_file_reads(value);
+        cli_file_reads(path);
+        free(path);
+    }
+}
+
 void cli_instance_create(cli_instance *instance) {
     cli_instance_find(instance);
     instance->options.data_folder = getenv("BILEVEL_DATA");
+    note_files(instance);
     instance->options.memory = cli_device_memory(instance->device);
     blv_error error = instance->family->create(instance->params, &instance->options,
                                                &instance->problem, &cli_why);

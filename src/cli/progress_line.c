@@ -1,23 +1,17 @@
 #include "cli/progress_line.h"
 #include "cli/common.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
-#include <signal.h>
 #include <stdarg.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
-#define CLEAR_LINE "\r\033[K"
-
 enum { NARROWEST = 20, WIDEST = 120, NARROW_BAR = 8, WIDE_BAR = 20, WIDE_LINE = 100 };
 
-static atomic_bool line_drawn; /* also read by the signal handler */
 static cli_progress style;
 static int line_width;
 
@@ -91,13 +85,21 @@ static void add(text_line *line, const char *format, ...) {
     line->used = line->used < sizeof line->text ? line->used : sizeof line->text - 1;
 }
 
+/* Not through stderr, where such bytes are only shown. */
+static void clear(void) {
+    if (write(STDERR_FILENO, CLI_CLEAR_LINE, sizeof CLI_CLEAR_LINE - 1) < 0) {
+        /* nobody to tell */
+    }
+}
+
 static void put_line(const text_line *line) {
     if (style == CLI_PROGRESS_LINES)
         fprintf(stderr, "%s\n", line->text);
     if (style != CLI_PROGRESS_BAR)
         return;
-    atomic_store(&line_drawn, true);
-    fprintf(stderr, CLEAR_LINE "%.*s", line_width - 1, line->text);
+    atomic_store(&cli_line_drawn, true);
+    clear();
+    fprintf(stderr, "%.*s", line_width - 1, line->text);
 }
 
 /* Whether there is room for whole words. */
@@ -170,63 +172,6 @@ static int watch(void *run, const blv_progress *p) {
     return 0;
 }
 
-/* ---- Signals ---- */
-
-static const int watched_signals[] = {SIGINT, SIGTERM};
-enum { SIGNALS = sizeof watched_signals / sizeof watched_signals[0] };
-
-/* Shared with the signal handler, which may run in any thread. */
-static blv_run *_Atomic watched_run;
-static atomic_int signals_seen;
-
-static struct sigaction former_action[SIGNALS];
-
-static void on_signal(int number) {
-    int saved_errno = errno;
-    blv_run *run = atomic_load(&watched_run);
-    if (atomic_fetch_add(&signals_seen, 1) == 0) {
-        if (run)
-            blv_run_stop(run);
-    } else {
-        if (atomic_load(&line_drawn) &&
-            write(STDERR_FILENO, CLEAR_LINE, sizeof CLEAR_LINE - 1) < 0) {
-            /* nobody to tell */
-        }
-        signal(number, SIG_DFL);
-        raise(number); /* takes effect when this handler returns */
-    }
-    errno = saved_errno;
-}
-
-void cli_signals_begin(void) {
-    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
-    atomic_store(&signals_seen, 0);
-    sigemptyset(&action.sa_mask);
-    for (size_t i = 0; i < SIGNALS; i++)
-        sigaddset(&action.sa_mask, watched_signals[i]);
-    for (size_t i = 0; i < SIGNALS; i++) {
-        sigaction(watched_signals[i], NULL, &former_action[i]);
-        if (former_action[i].sa_handler != SIG_IGN) /* as in the background of a script */
-            sigaction(watched_signals[i], &action, NULL);
-    }
-}
-
-void cli_signals_watch(blv_run *run) {
-    atomic_store(&watched_run, run);
-    if (run && cli_signalled()) /* it came before the run could be stopped */
-        blv_run_stop(run);
-}
-
-bool cli_signalled(void) {
-    return atomic_load(&signals_seen) > 0;
-}
-
-void cli_signals_end(void) {
-    for (size_t i = 0; i < SIGNALS; i++)
-        sigaction(watched_signals[i], &former_action[i], NULL);
-    cli_signals_watch(NULL);
-}
-
 /* ---- From outside ---- */
 
 cli_progress cli_progress_choose(const char *word, bool silent) {
@@ -244,7 +189,7 @@ void cli_progress_begin(cli_progress progress) {
     line_width = terminal_width();
     work_began = wall_clock();
     run_label = "";
-    atomic_store(&line_drawn, false);
+    atomic_store(&cli_line_drawn, false);
     piece_number = 0;
     piece_count = 1;
     cli_signals_begin();
@@ -274,8 +219,8 @@ void cli_progress_task(const blv_task_progress *progress) {
 }
 
 static void clear_line(void) {
-    if (atomic_exchange(&line_drawn, false))
-        fputs(CLEAR_LINE, stderr);
+    if (atomic_exchange(&cli_line_drawn, false))
+        clear();
 }
 
 void cli_note(void *context, const char *text) {

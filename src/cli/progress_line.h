@@ -1,10 +1,9 @@
-/* Progress on standard error, and SIGINT and SIGTERM, while runs are under way. */
+/* Progress on standard error, and signals, while runs are under way. */
 #ifndef CLI_PROGRESS_LINE_H
 #define CLI_PROGRESS_LINE_H
 
 #include "bilevel/task.h"
-
-#include <stdbool.h>
+#include "cli/signals.h"
 
 typedef enum cli_progress {
     CLI_PROGRESS_NONE,
@@ -29,19 +28,7 @@ void cli_progress_task(const blv_task_progress *progress);
 void cli_note(void *context, const char *text);
 /* Clears the line. No run is watched until the next one. */
 void cli_progress_leave(void);
-/* Ends it, and restores the handlers of signals. May be called again. */
+/* Ends it; signals end the command again. May be called again. */
 void cli_progress_end(void);
-
-/* ---- Signals alone ---- */
-
-/* From here on the first signal asks the watched run to stop, and a second one ends the command at
- * once. */
-void cli_signals_begin(void);
-/* A signal that has come before stops the run at once. NULL: none is watched. */
-void cli_signals_watch(blv_run *run);
-/* Whether a signal has come. */
-bool cli_signalled(void);
-/* Restores the former handlers. */
-void cli_signals_end(void);
 
 #endif

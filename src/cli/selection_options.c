@@ -7,8 +7,8 @@ enum { MOST_THREADS = 256, MOST_COUNT = 1000000000 };
 typedef cli_selection_options options;
 
 const cli_argument cli_selection_table[] = {
-    CLI_POSITION(TEXT, options, data, "DATA", "no file is named"),
-    CLI_OPTION("test", TEXT, options, test, "FILE", "rows to test on (default: see below)"),
+    CLI_POSITION(READS, options, data, "DATA", "no file is named"),
+    CLI_OPTION("test", READS, options, test, "FILE", "rows to test on (default: see below)"),
     CLI_OPTION("net", TEXT, options, select.net, "NET",
                "network that is trained on the chosen rows, as in docs/networks.md (default "
                "mlp:in-128-out)"),

@@ -1,5 +1,6 @@
 /* A run of `bilevel solve` as the store keeps it, so that it can be resumed. */
 #include "base/arena.h"
+#include "cli/file_roles.h"
 #include "cli/solve_task.h"
 #include "store/run_info.h"
 
@@ -7,13 +8,10 @@
 #include <string.h>
 #include <unistd.h>
 
-static const blv_field setting_fields[] = {
-    BLV_FIELD(blv_setting, key, TEXT), BLV_FIELD(blv_setting, value, TEXT), {0}};
-
 #define FIELD(name_, member, kind_, flags_)                                                        \
     BLV_FIELD_AS(name_, cli_solve_task, member, kind_, flags_)
 #define SETTINGS(name_, member)                                                                    \
-    BLV_FIELD_RECORDS(name_, cli_solve_task, member.items, member.count, setting_fields)
+    BLV_FIELD_RECORDS(name_, cli_solve_task, member.items, member.count, cli_setting_fields)
 
 static const blv_field request_fields[] = {
     FIELD("problem", instance.name, TEXT, BLV_REQUIRED),
@@ -25,9 +23,9 @@ static const blv_field request_fields[] = {
     FIELD("solver", solver, TEXT, BLV_REQUIRED),
     FIELD("several", is_one_of_several, BOOL, 0),
     SETTINGS("settings", settings),
-    FIELD("start", start, TEXT, BLV_REQUIRED),
-    FIELD("trace", trace, PATH, 0),
-    FIELD("out", out, PATH, 0),
+    FIELD("start", start, TEXT, BLV_REQUIRED | BLV_ANY_BYTES),
+    FIELD("trace", trace, PATH, BLV_OUTPUT),
+    FIELD("out", out, PATH, BLV_OUTPUT),
     FIELD("checkpoint", options.checkpoint_seconds, REAL, 0),
     FIELD("all_rows", options.all_rows, BOOL, 0),
     {0}};
@@ -85,9 +83,12 @@ char *cli_solve_request(const cli_solve_task *task, const blv_run *run) {
     return text;
 }
 
-void cli_solve_restore(cli_solve_task *task, const char *request) {
+void cli_solve_restore(cli_solve_task *task, const cli_resume *resume) {
+    const char *request = resume->task.resumed->request;
     if (blv_record_parse(request_fields, task, request ? request : "{}", &cli_why) != BLV_OK)
         cli_die("an earlier version of the program stored the run, which this one cannot resume: "
                 "%s",
                 cli_why.text);
+    cli_resume_files(request_fields, task, resume);
+    cli_file_reads(task->start);
 }

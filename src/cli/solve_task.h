@@ -41,7 +41,7 @@ int cli_solve(cli_solve_task *task);
  * value in effect, for defaults may change, and files with absolute paths. */
 char *cli_solve_request(const cli_solve_task *task, const blv_run *run);
 /* The task of such a request; the command ends where that fails. */
-void cli_solve_restore(cli_solve_task *task, const char *request);
+void cli_solve_restore(cli_solve_task *task, const cli_resume *resume);
 
 /* ---- As text ---- */
 

@@ -1,5 +1,6 @@
 #include "cli/store_options.h"
 #include "base/message.h"
+#include "cli/file_roles.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -66,6 +67,15 @@ static const char *named_path(const cli_store_choice *choice) {
     return is_off ? "" : named && *named ? named : NULL;
 }
 
+void cli_store_note(void) {
+    const char *named = named_path(&(cli_store_choice){0});
+    char *usual = named ? NULL : usual_path();
+    const char *path = named ? named : usual;
+    if (path && *path)
+        cli_file_store(path);
+    free(usual);
+}
+
 bool cli_store_is_named(const cli_store_choice *choice) {
     const char *path = named_path(choice);
     return path && *path;
@@ -81,6 +91,8 @@ int cli_store_try(blv_store **store, const cli_store_choice *choice) {
     *store = NULL;
     if (usual)
         make_folders(usual);
+    if (path && *path)
+        cli_file_store(path);
     if (path && *path)
         error = blv_store_open(store, path, BLV_STORE_CREATE, &cli_why);
     free(usual);
@@ -118,6 +130,7 @@ blv_store *cli_store_look(const cli_store_choice *choice) {
         cli_die("there is no run store: BILEVEL_STORE is none, or there is no HOME");
     if (stat(path, &about) != 0)
         cli_die("there is no run store at %s: %s", path, strerror(errno));
+    cli_file_store(path);
     cli_expect(blv_store_open(&opened, path, BLV_STORE_EXISTING, &cli_why));
     atexit(close_store);
     free(usual);

@@ -1,7 +1,10 @@
 #include "cli/task_hooks.h"
 #include "base/message.h"
+#include "cli/file_roles.h"
 
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 
 /* ---- The command line ---- */
 
@@ -97,6 +100,53 @@ void cli_task_resume(cli_task_options *options, const cli_resume *resume) {
     options->progress = cli_progress_choose(NULL, options->json || options->quiet);
     if (!(options->checkpoint_seconds > 0.0))
         options->checkpoint_seconds = kept.checkpoint_seconds;
+}
+
+/* ---- A request from the store ---- */
+
+const blv_field cli_setting_fields[] = {
+    BLV_FIELD(blv_setting, key, TEXT),
+    BLV_FIELD_AS("value", blv_setting, value, TEXT, BLV_ANY_BYTES),
+    {0}};
+
+/* The output of a field as -o has it; NULL: as it was. */
+static char *new_output(const blv_field *f, const char *path, const char *out) {
+    struct stat about;
+    if (!out)
+        return NULL;
+    if (stat(out, &about) != 0 || !S_ISDIR(about.st_mode))
+        return strcmp(f->name, "out") == 0 ? cli_print("%s", out) : NULL;
+    const char *slash = path ? strrchr(path, '/') : NULL;
+    return path ? cli_print("%s/%s", out, slash ? slash + 1 : path) : NULL;
+}
+
+static void check_output(const blv_field *f, char **path, const cli_resume *resume) {
+    char *given = new_output(f, *path, resume->out);
+    if (given) {
+        free(*path);
+        *path = given;
+    }
+    if (!*path)
+        return;
+    if (!given && !resume->allow_outputs && !cli_file_is_below(*path))
+        cli_die("the run writes %s, which is outside the current folder: allow it with "
+                "--allow-outputs, or name another file or folder with -o",
+                *path);
+    if (!resume->task.quiet)
+        cli_complain("the run writes %s", *path);
+    cli_file_writes(*path);
+}
+
+void cli_resume_files(const blv_field *table, void *request, const cli_resume *resume) {
+    for (const blv_field *f = table; f->name; f++) {
+        void *field = (char *)request + f->offset;
+        if (f->kind == BLV_KIND_RECORD)
+            cli_resume_files(f->fields, field, resume);
+        else if (f->kind == BLV_KIND_PATH && (f->flags & BLV_OUTPUT))
+            check_output(f, field, resume);
+        else if (f->kind == BLV_KIND_PATH)
+            cli_file_reads(*(char **)field);
+    }
 }
 
 void cli_task_begin(cli_task_hooks *task, const char *kind, const blv_field *table,

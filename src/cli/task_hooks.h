@@ -42,7 +42,14 @@ void cli_task_open(cli_task_options *options);
 typedef struct cli_resume {
     cli_task_options task; /* store, run, json and quiet; checkpoint_seconds 0: as it was */
     cli_settings limits;   /* in place of those of the request; of solve alone */
+    const char *out;       /* in place of the output of that name; a folder: for all of them */
+    bool allow_outputs;    /* outside the current folder */
 } cli_resume;
+/* The files of a request that was read from the store, which may come from anywhere: notes and
+ * shows them, and ends the command where an output is outside the current folder and that was not
+ * allowed. */
+void cli_resume_files(const blv_field *table, void *request, const cli_resume *resume);
+extern const blv_field cli_setting_fields[]; /* of a blv_setting, in requests */
 /* Completes the options of a request that was read from the store. */
 void cli_task_resume(cli_task_options *options, const cli_resume *resume);
 

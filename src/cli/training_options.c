@@ -15,13 +15,13 @@
 enum { MOST_THREADS = 4096 };
 
 const cli_argument cli_training_table[] = {
-    CLI_POSITION(TEXT, cli_training, train, "TRAIN", "no file is named"),
+    CLI_POSITION(READS, cli_training, train, "TRAIN", "no file is named"),
     CLI_HEADING(DATA),
-    CLI_OPTION("val", TEXT, cli_training, val, "FILE",
+    CLI_OPTION("val", READS, cli_training, val, "FILE",
                "validation rows, whose labels are known to be right"),
     CLI_OPTION("val-share", SHARE, cli_training, val_share, "P",
                "without --val: share of TRAIN that is validated on"),
-    CLI_OPTION("test", TEXT, cli_training, test, "FILE", "test rows: looked at once, at the end"),
+    CLI_OPTION("test", READS, cli_training, test, "FILE", "test rows: looked at once, at the end"),
     CLI_INCLUDE(cli_reading_table, cli_training, reading),
     CLI_OPTION("scaling", CHOICE, cli_training, scaling, "auto|unit|standard|rows|none",
                "of the features by TRAIN: to [0, 1] (clean: auto where rows are dense), to mean 0 "
@@ -66,8 +66,6 @@ blv_error cli_training_check(cli_training *t, blv_message *why) {
 
 /* ---- The record ---- */
 
-static const blv_field setting_fields[] = {
-    BLV_FIELD(blv_setting, key, TEXT), BLV_FIELD(blv_setting, value, TEXT), {0}};
 static const char *const layout_words[] = {"auto", "dense", "sparse", NULL};
 static const char *const missing_words[] = {"impute", "error", "drop", NULL};
 static const char *const targets_words[] = {"auto", "classes", "real", NULL};
@@ -78,9 +76,9 @@ const blv_field cli_training_fields[] = {
     BLV_FIELD(cli_training, val, PATH),
     BLV_FIELD(cli_training, test, PATH),
     BLV_FIELD(cli_training, val_share, REAL),
-    BLV_FIELD_AS("label", cli_training, reading.label, TEXT, 0),
+    BLV_FIELD_AS("label", cli_training, reading.label, TEXT, BLV_ANY_BYTES),
     BLV_FIELD_AS("header", cli_training, reading.header, TEXT, 0),
-    BLV_FIELD_AS("columns", cli_training, reading.kinds, TEXT, 0),
+    BLV_FIELD_AS("columns", cli_training, reading.kinds, TEXT, BLV_ANY_BYTES),
     BLV_FIELD_WORD("missing", cli_training, reading.missing, missing_words),
     BLV_FIELD_WORD("targets", cli_training, reading.targets, targets_words),
     BLV_FIELD_AS("labels", cli_training, reading.labels, PATH, BLV_IF_FILE),
@@ -91,7 +89,7 @@ const blv_field cli_training_fields[] = {
     BLV_FIELD(cli_training, threads, INT),
     BLV_FIELD_WORD("device", cli_training, device, cli_device_words),
     BLV_FIELD_AS("solver", cli_training, solver_name, TEXT, 0),
-    BLV_FIELD_RECORDS("settings", cli_training, settings.items, settings.count, setting_fields),
+    BLV_FIELD_RECORDS("settings", cli_training, settings.items, settings.count, cli_setting_fields),
     BLV_FIELD(cli_training, no_certificate, BOOL),
     BLV_FIELD_AS("checkpoint", cli_training, task.checkpoint_seconds, REAL, 0),
     {0}};
@@ -110,6 +108,7 @@ void cli_training_restore(const blv_field *table, void *request, cli_training *t
                 " and kept its command line alone: run that command again",
                 resume->task.resumed->id);
     t->reading.size = sizeof t->reading;
+    cli_resume_files(table, request, resume);
     cli_task_resume(&t->task, resume);
     cli_expect(cli_training_check(t, &cli_why));
 }

@@ -4,6 +4,7 @@
  * in the text read so far, more is asked for and the record is split again from its start; the text
  * is changed (doubled quotes) only once a record is complete. */
 #include "data/csv.h"
+#include "data/arff.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -73,6 +74,7 @@ blv_error blv_csv_open(blv_csv *csv, blv_input *input, blv_message *why) {
 
 void blv_csv_close(blv_csv *csv) {
     free(csv->room.items);
+    blv_arff_close(csv->arff);
     *csv = (blv_csv){0};
 }
 
@@ -83,7 +85,7 @@ static blv_error reject(const blv_csv *csv, size_t line, const char *problem) {
                        blv_shown_path(blv_input_path(csv->input)), line, problem);
 }
 
-static blv_csv_field *add_field(blv_csv *csv) {
+blv_csv_field *blv_csv_add_field(blv_csv *csv) {
     csv->room.count = csv->count;
     if (csv->count == csv->room.capacity && !blv_list_room(&csv->room, 1, sizeof *csv->fields))
         return NULL;
@@ -132,8 +134,9 @@ static blv_error split(blv_csv *csv, bool *incomplete) {
     *incomplete = false;
     csv->count = 0;
     csv->line = line;
+    csv->start = p;
     for (;; p++) {
-        blv_csv_field *field = add_field(csv);
+        blv_csv_field *field = blv_csv_add_field(csv);
         if (!field)
             return blv_explain_memory(csv->why);
         while (is_blank(*p, csv->delimiter) || (*p == ' ' && csv->count == 1))
@@ -173,6 +176,8 @@ static void make_quotes_single(blv_csv_field *field) {
 }
 
 blv_error blv_csv_next(blv_csv *csv) {
+    if (csv->arff)
+        return blv_arff_next(csv);
     do {
         bool incomplete = csv->cursor == csv->end;
         if (!incomplete)

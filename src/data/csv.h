@@ -10,6 +10,7 @@ typedef struct blv_csv_field {
     char *text;
     size_t length;
     bool doubled; /* inside only: quotes still to be made single */
+    bool quoted;  /* ARFF: it was in quotes */
 } blv_csv_field;
 
 typedef struct blv_csv {
@@ -25,6 +26,8 @@ typedef struct blv_csv {
     blv_csv_field *fields;
     size_t count;
     size_t line; /* where it begins, from 1 */
+    char *start; /* ... in the text, where it ends at the cursor; of ARFF, NULL: there is none */
+    struct blv_arff *arff; /* the header of an ARFF file; NULL: CSV */
 } blv_csv;
 
 /* Sets up the file from its first lines: comma, tab or semicolon. Needs blv_csv_close after any
@@ -33,5 +36,7 @@ blv_error blv_csv_open(blv_csv *csv, blv_input *input, blv_message *why);
 void blv_csv_close(blv_csv *csv);
 /* Takes the next record that is not blank; csv->count is 0 when there is none. */
 blv_error blv_csv_next(blv_csv *csv);
+/* One more field of the record; NULL when memory is short. */
+blv_csv_field *blv_csv_add_field(blv_csv *csv);
 
 #endif

@@ -134,7 +134,7 @@ void blv_texts_free(blv_texts *texts);
 /* The number of the text, which is added where it is new; negative when memory is short. */
 int32_t blv_texts_number(blv_texts *texts, const char *text, size_t length);
 /* The text of a number. */
-const char *blv_texts_at(const blv_texts *texts, size_t number);
+char *blv_texts_at(const blv_texts *texts, size_t number);
 /* Puts class_names, label and, where truth is not NULL, true_label from the numbers of the texts of
  * all rows. Classes are in numerical order when all texts are numbers ("2" before "10"; "+1" and
  * "1" are one class, named by its first spelling), else in order of bytes. false when memory is

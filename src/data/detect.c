@@ -7,6 +7,7 @@
 #include "data/reading.h"
 
 #include <string.h>
+#include <strings.h>
 
 enum { PIXELS = 3072 };
 
@@ -25,7 +26,7 @@ static bool fits_cifar(blv_input *input, const unsigned char *bytes, size_t coun
         return false;
     bool whole_file = count < BLV_INPUT_PEEK;
     uint64_t size = whole_file ? count : blv_input_most(input);
-    if ((whole_file || !blv_input_is_gzip(input)) && size % record != 0)
+    if ((whole_file || !blv_input_is_packed(input)) && size % record != 0)
         return false;
     for (size_t i = 0; i + 1 < count; i += record)
         if (hundred ? bytes[i] >= 20 || bytes[i + 1] >= 100 : bytes[i] >= 10)
@@ -93,10 +94,26 @@ static bool is_libsvm_line(const char *p, const char *end, bool *empty) {
     return words == 1 && number;
 }
 
+/* The first line that is neither empty nor a comment begins with @relation or @attribute. */
+static bool is_arff(const char *text, const char *end) {
+    static const char *const words[] = {"@relation", "@attribute"};
+    while (text < end && (is_blank(*text) || *text == '\n' || *text == '%')) {
+        const char *newline = *text == '%' ? memchr(text, '\n', (size_t)(end - text)) : text;
+        text = newline ? newline + 1 : end;
+    }
+    for (size_t w = 0; w < 2; w++)
+        if ((size_t)(end - text) > strlen(words[w]) &&
+            strncasecmp(text, words[w], strlen(words[w])) == 0)
+            return true;
+    return false;
+}
+
 static blv_format detect_text(const char *text, size_t count) {
     const char *end = text + count;
     if (count >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
         text += 3;
+    if (is_arff(text, end))
+        return BLV_FORMAT_ARFF;
     while (text < end) {
         const char *newline = memchr(text, '\n', (size_t)(end - text));
         const char *line_end = newline ? newline : end;
@@ -139,8 +156,9 @@ blv_error blv_detect_format(blv_input *input, blv_format *format, blv_message *w
         return BLV_OK;
     if (is_text(bytes, count))
         return blv_explain(why, BLV_E_FORMAT, "%s: there is no row of data", shown);
-    return blv_explain(why, BLV_E_FORMAT,
-                       "%s: format unknown: expected text (libsvm, CSV, TSV), NPY, NPZ, IDX or "
-                       "whole CIFAR records (3073 or 3074 bytes)",
-                       shown);
+    return blv_explain(
+        why, BLV_E_FORMAT,
+        "%s: format unknown: expected text (libsvm, CSV, TSV, ARFF), NPY, NPZ, IDX or "
+        "whole CIFAR records (3073 or 3074 bytes)",
+        shown);
 }

@@ -77,7 +77,7 @@ int32_t blv_texts_number(blv_texts *texts, const char *text, size_t length) {
     return *number;
 }
 
-const char *blv_texts_at(const blv_texts *texts, size_t number) {
+char *blv_texts_at(const blv_texts *texts, size_t number) {
     return ((const distinct_text *)texts->items.items)[number].text;
 }
 

@@ -13,6 +13,7 @@ static const struct {
 } formats[] = {
     [BLV_FORMAT_LIBSVM] = {"libsvm", blv_read_libsvm, true},
     [BLV_FORMAT_CSV] = {"csv", blv_read_csv, true},
+    [BLV_FORMAT_ARFF] = {"arff", blv_read_arff, true},
     [BLV_FORMAT_NPY] = {"npy", blv_read_npz, false},
     [BLV_FORMAT_NPZ] = {"npz", blv_read_npz, false},
     [BLV_FORMAT_IDX] = {"idx", blv_read_idx, false},

@@ -1,9 +1,10 @@
-/* CSV and TSV files: a row on each line, one column of which may be the label.
+/* CSV and TSV files, and ARFF files as tables: a row on each line, one column of which may be the
+ * label.
  *
  * Fields are taken for numbers. Where a column turns out to hold texts, or numbers a decimal comma,
  * the file is read once more with that known; plain numbers are read once. */
 #include "base/number_text.h"
-#include "data/csv.h"
+#include "data/arff.h"
 #include "data/data_table.h"
 
 #include <math.h>
@@ -70,7 +71,7 @@ static blv_csv_field *copy_record(blv_arena *arena, const blv_csv *csv) {
     blv_csv_field *copy = blv_arena_alloc(arena, csv->count, sizeof *copy);
     for (size_t i = 0; copy && i < csv->count; i++) {
         size_t length = csv->fields[i].length;
-        copy[i] = (blv_csv_field){blv_arena_alloc(arena, length + 1, 1), length, false};
+        copy[i] = (blv_csv_field){.text = blv_arena_alloc(arena, length + 1, 1), .length = length};
         if (!copy[i].text)
             return NULL;
         memcpy(copy[i].text, csv->fields[i].text, length);
@@ -230,11 +231,42 @@ static blv_error take_start(csv_file *f) {
     return f->header ? BLV_OK : take_row(f, f->first, f->first_count, f->first_line);
 }
 
+/* Columns as the header of an ARFF file declares them, unless the options do. */
+static blv_error take_attributes(csv_file *f) {
+    const size_t count = f->csv.arff->attribute.count;
+    if (!f->t.column) {
+        f->header = true;
+        f->first_count = count;
+        f->first = blv_arena_alloc(&f->t.arena, count, sizeof *f->first);
+        for (size_t j = 0; f->first && j < count; j++)
+            f->first[j].text = blv_arena_copy(&f->t.arena, blv_attribute_at(&f->csv, j)->name);
+        if (f->t.arena.failed)
+            return blv_explain_memory(f->r->why);
+        BLV_CHECK(make_columns(f, count));
+    }
+    for (size_t j = 0; j < count; j++) {
+        static const blv_kind kinds[] = {BLV_KIND_NUMBER, BLV_KIND_CATEGORY, BLV_KIND_AUTO,
+                                         BLV_KIND_DATE};
+        blv_column *c = &f->t.column[j];
+        const blv_attribute_type type = blv_attribute_at(&f->csv, j)->type;
+        if (c->kind != BLV_KIND_AUTO)
+            continue;
+        c->kind = kinds[type];
+        c->texts = type != BLV_ATTRIBUTE_NUMBER;
+        c->given = c->texts && type != BLV_ATTRIBUTE_STRING;
+    }
+    plan_columns(f);
+    return BLV_OK;
+}
+
 static blv_error take_records(csv_file *f) {
     blv_csv *csv = &f->csv;
-    BLV_CHECK(blv_csv_open(csv, f->r->input, f->r->why));
+    const bool arff = f->r->format == BLV_FORMAT_ARFF;
+    BLV_CHECK((arff ? blv_arff_open : blv_csv_open)(csv, f->r->input, f->r->why));
+    if (arff)
+        BLV_CHECK(take_attributes(f));
     BLV_CHECK(blv_csv_next(csv));
-    if (csv->count > 0)
+    if (csv->count > 0 && !arff)
         BLV_CHECK(take_start(f));
     while (csv->count > 0) {
         BLV_CHECK(take_row(f, csv->fields, csv->count, csv->line));
@@ -274,8 +306,7 @@ static blv_error start_again(csv_file *f) {
     blv_table *t = &f->t;
     blv_reading *r = f->r;
     blv_csv_close(&f->csv);
-    blv_input_close(r->input);
-    BLV_CHECK(blv_input_open(&r->input, r->path, r->why));
+    BLV_CHECK(blv_input_rewind(r->input, r->why));
     for (size_t i = 0; i < t->count; i++) {
         t->column[i].words = t->column[i].missing = 0;
         t->column[i].code.count = 0;

@@ -141,7 +141,7 @@ blv_error blv_idx_parse(blv_idx *idx, blv_input *input, const unsigned char *byt
         need *= idx->shape[d];
         idx->count *= idx->shape[d];
     }
-    if (blv_input_is_gzip(input) || need == most - header)
+    if (blv_input_is_packed(input) || need == most - header)
         return BLV_OK;
     char problem[120];
     snprintf(problem, sizeof problem,

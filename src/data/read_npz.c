@@ -20,7 +20,7 @@ blv_error blv_npz_open_input(blv_npz **npz, unsigned char **held, blv_input *inp
     size_t size = 0;
     *npz = NULL;
     *held = NULL;
-    if (!blv_input_is_gzip(input))
+    if (blv_input_is_file(input))
         return blv_npz_open(npz, blv_input_path(input), why);
     BLV_CHECK(blv_input_read_all(input, held, &size, why));
     return blv_npz_open_memory(npz, *held, size, blv_input_path(input), why);

@@ -13,6 +13,7 @@ typedef enum blv_format {
     BLV_FORMAT_NONE,
     BLV_FORMAT_LIBSVM,
     BLV_FORMAT_CSV,
+    BLV_FORMAT_ARFF,
     BLV_FORMAT_NPY,
     BLV_FORMAT_NPZ,
     BLV_FORMAT_IDX,
@@ -45,7 +46,8 @@ blv_error blv_detect_format(blv_input *input, blv_format *format, blv_message *w
 /* Each fills the set with shape, precision and features, and adds the labels of all rows. Features
  * in double become those of the wanted precision and layout afterwards. */
 blv_error blv_read_libsvm(blv_reading *r);
-blv_error blv_read_csv(blv_reading *r);
+blv_error blv_read_csv(blv_reading *r); /* ARFF too, as a table */
+blv_error blv_read_arff(blv_reading *r);
 blv_error blv_read_npz(blv_reading *r);
 blv_error blv_read_idx(blv_reading *r);
 blv_error blv_read_cifar(blv_reading *r);

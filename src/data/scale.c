@@ -249,8 +249,11 @@ static double row_length(const blv_dataset_view *v, size_t i) {
     const blv_stored_row row = blv_row_at(v, i);
     const void *values = blv_stored_values(v);
     double largest = 0.0, sum = 0.0;
-    for (size_t k = row.first; k < row.end; k++)
-        largest = fmax(largest, fabs(blv_value_get(values, v->precision, k)));
+    for (size_t k = row.first; k < row.end; k++) { /* no fmax: it crashes gcc 12 on aarch64 */
+        const double size = fabs(blv_value_get(values, v->precision, k));
+        if (size > largest)
+            largest = size;
+    }
     if (largest == 0.0)
         return 0.0;
     for (size_t k = row.first; k < row.end; k++) {

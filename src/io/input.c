@@ -1,26 +1,23 @@
-/* The bytes of a file, plain or gzip.
+/* The bytes of a file, plain, gzip or zstd.
  *
- * Bytes are made in big pieces: read for a plain file, inflated for gzip, straight to where they
+ * Bytes are made in big pieces: read for a plain file, unpacked otherwise, straight to where they
  * are wanted. One buffer holds what was made and not yet taken; text is handed out inside it.
  * Memory grows with the bytes that were made, never with what a file promises. */
 #include "io/input.h"
 
-#include "io/npz_private.h"
+#include "base/message.h"
 #include "io/read_ahead.h"
+#include "io/stream_copy.h"
+#include "io/unpack.h"
 
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-enum { PACKED_SIZE = 1 << 18, TEXT_SIZE = 1 << 20 };
-enum { DEFLATE_LIKELY_PER_BYTE = 16, DEFLATE_MOST_PER_BYTE = 1032 };
+enum { LARGE_PACKED = 1 << 18, TEXT_SIZE = 1 << 20, LIKELY_PER_BYTE = 16 };
 
 struct blv_input {
     int fd;
@@ -31,42 +28,45 @@ struct blv_input {
 
     bool ended; /* no more content */
 
-    bool gzip;
-    blv_ahead *ahead; /* inflates; the next four, taken and fd are then its own */
+    bool copied; /* from a stream: it cannot be opened by its path */
+    blv_packing packing;
+    blv_unpack *unpack; /* NULL: plain */
+    blv_ahead *ahead;   /* unpacks; unpack, taken and fd are then its own */
     bool ahead_tried;
-    z_stream z;
-    bool between;      /* no member is open */
-    bool members_done; /* nor will one be */
-    unsigned char *packed;
 
     unsigned char *buffer; /* the content from `begin` to `end` is unread */
     size_t capacity, begin, end;
+    uint64_t before; /* bytes of the content before the buffer */
 };
 
 const char *blv_input_path(const blv_input *input) {
     return input->path;
 }
 
-bool blv_input_is_gzip(const blv_input *input) {
-    return input->gzip;
+bool blv_input_is_packed(const blv_input *input) {
+    return input->packing != BLV_PACKING_NONE;
+}
+
+bool blv_input_is_file(const blv_input *input) {
+    return !input->packing && !input->copied;
 }
 
 uint64_t blv_input_position(const blv_input *input) {
     return input->given;
 }
 
-static uint64_t inflated(const blv_input *input, uint64_t per_byte) {
-    if (!input->gzip)
+static uint64_t unpacked(const blv_input *input, uint64_t per_byte) {
+    if (!input->packing)
         return input->size;
     return input->size > UINT64_MAX / per_byte ? UINT64_MAX : input->size * per_byte;
 }
 
 uint64_t blv_input_most(const blv_input *input) {
-    return inflated(input, DEFLATE_MOST_PER_BYTE);
+    return unpacked(input, blv_packing_most(input->packing));
 }
 
 uint64_t blv_input_likely(const blv_input *input) {
-    return inflated(input, DEFLATE_LIKELY_PER_BYTE);
+    return unpacked(input, LIKELY_PER_BYTE);
 }
 
 /* ---- Making bytes ---- */
@@ -78,8 +78,10 @@ static blv_error reject_cut(const blv_input *input, blv_message *why) {
                        blv_shown_path(input->path), input->taken, input->size);
 }
 
-/* The file as long as it was when it was opened; what is added later is not looked at. */
-static blv_error read_file(blv_input *input, void *out, size_t n, size_t *got, blv_message *why) {
+/* A blv_make_fn; context: the blv_input. The file as long as it was when it was opened; what is
+ * added later is not looked at. */
+static blv_error read_file(void *context, void *out, size_t n, size_t *got, blv_message *why) {
+    blv_input *input = context;
     const size_t most = (size_t)1 << 30; /* the system may reject to read more at a time */
     *got = 0;
     while (*got < n && input->taken < input->size) {
@@ -99,81 +101,13 @@ static blv_error read_file(blv_input *input, void *out, size_t n, size_t *got, b
     return BLV_OK;
 }
 
-static blv_error reject_gzip(const blv_input *input, blv_message *why, const char *problem) {
-    return blv_explain(why, BLV_E_FORMAT, "%s: byte %" PRIu64 ": %s", blv_shown_path(input->path),
-                       input->taken - input->z.avail_in, problem);
-}
-
-static blv_error refill_packed(blv_input *input, blv_message *why) {
-    size_t got = 0;
-    blv_error error = read_file(input, input->packed, PACKED_SIZE, &got, why);
-    input->z.next_in = input->packed;
-    input->z.avail_in = (uInt)got;
-    return error;
-}
-
-/* Between two members: zero bytes are padding; anything else must be the next member. */
-static blv_error next_member(blv_input *input, blv_message *why) {
-    do {
-        while (input->z.avail_in > 0 && *input->z.next_in == 0) {
-            input->z.next_in++;
-            input->z.avail_in--;
-        }
-        if (input->z.avail_in == 0)
-            BLV_CHECK(refill_packed(input, why));
-        input->members_done = input->z.avail_in == 0;
-    } while (!input->members_done && *input->z.next_in == 0);
-    if (input->members_done)
-        return BLV_OK;
-    if (*input->z.next_in != 0x1f)
-        return reject_gzip(input, why, "expected another gzip member or the end of the file");
-    inflateReset(&input->z);
-    input->between = false;
-    return BLV_OK;
-}
-
-/* A blv_make_fn; context: the blv_input. */
-static blv_error inflate_file(void *context, void *out, size_t n, size_t *got, blv_message *why) {
-    blv_input *input = context;
-    *got = 0;
-    while (*got < n && !input->members_done) {
-        if (input->between)
-            BLV_CHECK(next_member(input, why));
-        else if (input->z.avail_in == 0)
-            BLV_CHECK(refill_packed(input, why));
-        if (input->members_done)
-            break;
-        size_t room = n - *got < INT_MAX ? n - *got : INT_MAX;
-        bool starved = input->z.avail_in == 0;
-        input->z.next_out = (unsigned char *)out + *got;
-        input->z.avail_out = (uInt)room;
-        int status = inflate(&input->z, Z_NO_FLUSH);
-        size_t made = room - input->z.avail_out;
-        *got += made;
-        if (status == Z_STREAM_END)
-            input->between = true;
-        else if (status == Z_MEM_ERROR)
-            return blv_explain_memory(why);
-        else if (status == Z_BUF_ERROR || (status == Z_OK && starved && made == 0))
-            return reject_gzip(input, why, "the gzip data is cut off");
-        else if (status != Z_OK) {
-            char problem[120];
-            snprintf(problem, sizeof problem, "the gzip data is damaged before this byte: %.60s",
-                     input->z.msg ? input->z.msg : "zlib gives no reason");
-            return reject_gzip(input, why, problem);
-        }
-    }
-    return BLV_OK;
-}
-
-/* Large gzip files are inflated by a thread, so that loading takes no longer than inflating. */
-static blv_error inflate_ahead(blv_input *input, void *out, size_t n, size_t *got,
-                               blv_message *why) {
-    if (!input->ahead_tried && input->size > PACKED_SIZE)
-        input->ahead = blv_ahead_start(inflate_file, input);
+/* Large files are unpacked by a thread, so that loading takes no longer than unpacking. */
+static blv_error unpack(blv_input *input, void *out, size_t n, size_t *got, blv_message *why) {
+    if (!input->ahead_tried && input->size > LARGE_PACKED)
+        input->ahead = blv_ahead_start(blv_unpack_make, input->unpack);
     input->ahead_tried = true;
     return input->ahead ? blv_ahead_take(input->ahead, out, n, got, why)
-                        : inflate_file(input, out, n, got, why);
+                        : blv_unpack_make(input->unpack, out, n, got, why);
 }
 
 /* Content past what is in the buffer. *got < n: the end. */
@@ -182,7 +116,7 @@ static blv_error make(blv_input *input, void *out, size_t n, size_t *got, blv_me
     if (input->ended || n == 0)
         return BLV_OK;
     blv_error error =
-        input->gzip ? inflate_ahead(input, out, n, got, why) : read_file(input, out, n, got, why);
+        input->unpack ? unpack(input, out, n, got, why) : read_file(input, out, n, got, why);
     if (*got < n)
         input->ended = true;
     return error;
@@ -190,38 +124,17 @@ static blv_error make(blv_input *input, void *out, size_t n, size_t *got, blv_me
 
 /* ---- Opening and closing ---- */
 
-static blv_error start_gzip(blv_input *input, blv_message *why) {
-    enum { GZIP_ONLY = 16 };
-    input->packed = malloc(PACKED_SIZE);
-    if (!input->packed || inflateInit2(&input->z, MAX_WBITS + GZIP_ONLY) != Z_OK)
-        return blv_explain_memory(why);
-    input->gzip = true;
-    return BLV_OK;
-}
-
-blv_error blv_open_regular(const char *path, int *fd, uint64_t *size, blv_message *why) {
-    struct stat status;
-    /* non-blocking: a named pipe is rejected below, not waited for */
-    *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (*fd < 0 || fstat(*fd, &status) != 0)
-        return blv_explain_errno(why, path, "open");
-    if (!S_ISREG(status.st_mode))
-        return blv_explain(why, BLV_E_FILE, "%s: cannot read: not a regular file",
-                           blv_shown_path(path));
-    *size = (uint64_t)status.st_size;
-    return BLV_OK;
-}
-
-static blv_error start(blv_input *input, const char *path, blv_message *why) {
-    input->path = strdup(path);
-    if (!input->path)
-        return blv_explain_memory(why);
-    BLV_CHECK(blv_open_regular(path, &input->fd, &input->size, why));
-    unsigned char magic[2] = {0};
-    ssize_t n = pread(input->fd, magic, sizeof magic, 0);
+/* From the descriptor, at its beginning. */
+static blv_error start(blv_input *input, blv_message *why) {
+    unsigned char first[BLV_PACKING_BYTES] = {0};
+    ssize_t n = pread(input->fd, first, sizeof first, 0);
     if (n < 0)
-        return blv_explain_errno(why, path, "read");
-    return n == 2 && magic[0] == 0x1f && magic[1] == 0x8b ? start_gzip(input, why) : BLV_OK;
+        return blv_explain_errno(why, input->path, "read");
+    input->packing = blv_packing_of(first, (size_t)n);
+    if (!input->packing)
+        return BLV_OK;
+    input->unpack = blv_unpack_open(input->packing, read_file, input, input->path);
+    return input->unpack ? BLV_OK : blv_explain_memory(why);
 }
 
 blv_error blv_input_open(blv_input **input, const char *path, blv_message *why) {
@@ -230,7 +143,12 @@ blv_error blv_input_open(blv_input **input, const char *path, blv_message *why) 
     if (!opened)
         return blv_explain_memory(why);
     opened->fd = -1;
-    blv_error error = start(opened, path, why);
+    opened->path = strdup(path);
+    blv_error error = opened->path ? BLV_OK : blv_explain_memory(why);
+    if (!error)
+        error = blv_open_input(path, &opened->fd, &opened->size, &opened->copied, why);
+    if (!error)
+        error = start(opened, why);
     if (error)
         blv_input_close(opened);
     else
@@ -238,16 +156,27 @@ blv_error blv_input_open(blv_input **input, const char *path, blv_message *why) 
     return error;
 }
 
+static void stop(blv_input *input) {
+    blv_ahead_stop(input->ahead);
+    blv_unpack_close(input->unpack);
+    free(input->buffer);
+}
+
+blv_error blv_input_rewind(blv_input *input, blv_message *why) {
+    stop(input);
+    *input = (blv_input){
+        .fd = input->fd, .path = input->path, .size = input->size, .copied = input->copied};
+    if (lseek(input->fd, 0, SEEK_SET) != 0)
+        return blv_explain_errno(why, input->path, "read");
+    return start(input, why);
+}
+
 void blv_input_close(blv_input *input) {
     if (!input)
         return;
-    blv_ahead_stop(input->ahead);
-    if (input->gzip)
-        inflateEnd(&input->z);
+    stop(input);
     if (input->fd >= 0)
         close(input->fd);
-    free(input->packed);
-    free(input->buffer);
     free(input->path);
     free(input);
 }
@@ -338,12 +267,17 @@ static blv_error make_room(blv_input *input, blv_message *why) {
     size_t kept = input->end - input->begin;
     if (input->begin > 0 && kept > 0)
         memmove(input->buffer, input->buffer + input->begin, kept);
+    input->before += input->begin;
     input->begin = 0;
     input->end = kept;
     size_t usual = TEXT_SIZE;
-    if (!input->gzip && input->taken + TEXT_SIZE > input->size) /* the rest, and see its end */
+    if (!input->unpack && input->taken + TEXT_SIZE > input->size) /* the rest, and see its end */
         usual = kept + 2 + (size_t)(input->size > input->taken ? input->size - input->taken : 0);
     return grow_buffer(input, usual > 2 * kept + 2 ? usual : 2 * kept + 2, why);
+}
+
+uint64_t blv_input_place(const blv_input *input, const char *text) {
+    return input->before + (uint64_t)((const unsigned char *)text - input->buffer);
 }
 
 blv_error blv_input_lines(blv_input *input, const char *unused, char **begin, char **end,

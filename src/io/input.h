@@ -1,4 +1,4 @@
-/* The bytes of a file, plain or compressed with gzip, front to back. */
+/* The bytes of a file or stream, plain or compressed with gzip or zstd, front to back. */
 #ifndef BLV_IO_INPUT_H
 #define BLV_IO_INPUT_H
 
@@ -8,17 +8,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Opens a regular file for reading: its descriptor and size; -1 with the error. */
-blv_error blv_open_regular(const char *path, int *fd, uint64_t *size, blv_message *why);
-
 typedef struct blv_input blv_input;
 
-/* Regular files only. On success *input is the caller's; on error it is NULL. */
+/* Regular files, pipes and terminals. On success *input is the caller's; on error it is NULL. */
 blv_error blv_input_open(blv_input **input, const char *path, blv_message *why);
+/* Back to the beginning, whatever was read. */
+blv_error blv_input_rewind(blv_input *input, blv_message *why);
 void blv_input_close(blv_input *input); /* NULL is allowed */
 
 const char *blv_input_path(const blv_input *input);
-bool blv_input_is_gzip(const blv_input *input);
+bool blv_input_is_packed(const blv_input *input);
+/* Whether the content is the file itself: not packed, and no stream. */
+bool blv_input_is_file(const blv_input *input);
 /* Bytes of the content that no file of this size can exceed; exact for a plain file. */
 uint64_t blv_input_most(const blv_input *input);
 /* Bytes of the content that are nothing unusual for a file of this size; exact for a plain file. */
@@ -45,5 +46,8 @@ blv_error blv_input_read_all(blv_input *input, unsigned char **bytes, size_t *co
  * left; *last says that nothing follows this text. */
 blv_error blv_input_lines(blv_input *input, const char *unused, char **begin, char **end,
                           bool *last, blv_message *why);
+
+/* Where in the content a byte of the last text is. */
+uint64_t blv_input_place(const blv_input *input, const char *text);
 
 #endif

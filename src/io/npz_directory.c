@@ -2,8 +2,8 @@
  *
  * A zip file is read from its end: the end record gives the directory, the directory gives the
  * entries. Nothing that these records say is used before it is checked against the file's size. */
-#include "io/input.h"
 #include "io/npz_private.h"
+#include "io/stream_copy.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -285,8 +285,9 @@ static blv_error open_content(blv_npz **npz, const char *path, const unsigned ch
         return blv_explain_memory(why);
     *opened = (blv_npz){.fd = -1, .memory = memory, .size = size, .path = strdup(path)};
     blv_error error = opened->path ? BLV_OK : blv_explain_memory(why);
+    bool copied;
     if (!error && !memory)
-        error = blv_open_regular(path, &opened->fd, &opened->size, why);
+        error = blv_open_input(path, &opened->fd, &opened->size, &copied, why);
     if (!error)
         error = load(opened, why);
     if (error)

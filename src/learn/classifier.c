@@ -152,13 +152,14 @@ static blv_rows next_batch(source *s) {
 }
 
 static void add_gradient(const blv_classifier *c, blv_nn_work *work, source *s, double scale,
-                         void *gradient) {
+                         const double *chance, void *gradient) {
     const blv_rows rows = next_batch(s);
     blv_nn_run(work, &rows,
                &(blv_nn_pass){.params = c->params,
                               .scale = scale,
                               .drop = true,
                               .drop_seed = c->seed + s->epoch,
+                              .chance = chance,
                               .gradient = gradient});
 }
 
@@ -191,11 +192,11 @@ static bool take_steps(blv_classifier *c, const blv_training *t, source *own, so
                        blv_nn_work *work, void *gradient, void *velocity) {
     const size_t bytes = blv_nn_dim(c->net) * blv_value_size(c->precision);
     const double scale = 1.0 / (double)(own->batch + (also ? also->batch : 0));
-    for (size_t k = 0; k < t->steps; k++) {
+    for (size_t k = 0; k < t->steps && !(t->stop && t->stop(t->stop_context)); k++) {
         memset(gradient, 0, bytes);
-        add_gradient(c, work, own, scale, gradient);
+        add_gradient(c, work, own, scale, t->label_chance, gradient);
         if (also)
-            add_gradient(c, work, also, scale, gradient);
+            add_gradient(c, work, also, scale, NULL, gradient);
         move(c, t, step_at(t, k), gradient, velocity);
     }
     for (size_t i = 0; i < blv_nn_dim(c->net); i++)

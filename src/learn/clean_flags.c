@@ -1,10 +1,12 @@
 /* Which rows are suspect.
  *
- * Of a row with label s the label is right with probability p_s T[s,s] / sum_k p_k T[k,s], where p
- * is what the models that have not seen the row say of its class. These are probabilities, so as
- * many labels are wrong as the rest adds up to, and as many rows are suspect, the least probable
- * first. Never suspect: a row whose likeliest class is its label, a row of a class too small to
- * judge, and the best rows of every class. */
+ * How many labels are wrong is estimated by confident learning; where trusted rows have shaped the
+ * learned noise, that counts for a part. The odds of a label are those of its class against the
+ * likeliest other, by models that have not seen the row, times one number for all rows, with which
+ * the probabilities of wrong labels add up to the estimate. At most as many rows are suspect, the
+ * least probable first. Never suspect: a label that is more likely right than wrong, a row whose
+ * likeliest class is its label, a row of a class too small to judge, and the best rows of every
+ * class. */
 #include "learn/clean_work.h"
 
 #include <float.h>
@@ -14,6 +16,8 @@
 
 enum { ROWS_TO_JUDGE = 10, LEAST_KEPT = 2 };
 static const double kept_share = 0.1;
+static const double most_right = 0.55;     /* of a suspect: about as likely wrong as right */
+static const double share_of_noise = 0.25; /* of what the learned noise says in the estimate */
 
 typedef struct ranked {
     double probability;
@@ -64,6 +68,15 @@ static double count_wrong(const blv_clean_result *r, const int32_t *label, doubl
     return wrong;
 }
 
+/* How many labels are wrong by the learned noise. */
+static double wrong_by_noise(const blv_clean_result *r) {
+    const size_t K = r->classes;
+    double wrong = 0.0;
+    for (size_t i = 0; i < r->rows * K; i++)
+        wrong += r->probability[i] * (1.0 - r->noise[i % K * (K + 1)]);
+    return wrong;
+}
+
 /* The sum of 1 - p with all odds of p times exp(shift). */
 static double sum_wrong(size_t rows, const double *odds, double shift) {
     double sum = 0.0;
@@ -108,7 +121,9 @@ static blv_error rank_rows(blv_cleaning *c) {
         blv_arena_free(&arena);
         return blv_explain_memory(c->why);
     }
-    const double wrong = count_wrong(r, label, joint + K * K, joint);
+    double wrong = count_wrong(r, label, joint + K * K, joint);
+    if (c->given->val && !c->options.probabilities)
+        wrong += share_of_noise * (wrong_by_noise(r) - wrong);
     for (size_t i = 0; i < r->rows; i++) {
         r->label_probability[i] = margin(r->probability + i * K, K, (size_t)label[i]);
         r->believed[i] = (int32_t)blv_likeliest(r->probability + i * K, K);
@@ -135,7 +150,7 @@ static bool goes_on(const blv_cleaning *c, double p, double expected) {
         return next <= round(o->flag_share * rows);
     if (o->false_alarms > 0.0)
         return expected + p <= o->false_alarms * next;
-    return next <= round(c->result.estimated_wrong * rows);
+    return p < most_right && next <= round(c->result.estimated_wrong * rows);
 }
 
 static void flag(blv_cleaning *c, size_t *left) {

@@ -1,12 +1,14 @@
 /* Which label becomes which: the problem label-noise, from a safe start.
  *
- *   1. the model of the given labels: noise as expected, the ridge by decades
- *   2. with trusted rows: how often that model gives label l to a trusted row of class k is the
- *      noise to start from, and to be drawn to; the ridge and the weight of trusted rows again
- *   3. the solver on ridge, weight and noise, with the gradient of the held-out loss in them
- *   4. the models of other folds with the same three: every row is judged several times
+ *   1. the ridge by decades and the weight of trusted rows, with the noise that is expected
+ *   2. the solver on ridge, weight and noise, with the gradient of the held-out loss in them
+ *   3. networks in place of the linear models, where these have less held-out loss
+ *   4. the models of other folds with the same numbers: every row is judged several times
  *
- * Many rows: 1 to 3 on some of them. The ridge stands for as many rows of evidence, so it is
+ * Trusted rows do not say where the noise starts: what a model confuses is not what the labels do,
+ * and a start from it takes classes that overlap for wrong labels.
+ *
+ * Many rows: 1 and 2 on some of them. The ridge stands for as many rows of evidence, so it is
  * divided by how many more there are. */
 #include "learn/clean_work.h"
 #include "learn/row_sets.h"
@@ -17,9 +19,10 @@
 #include <string.h>
 
 enum { ITERATIONS = 10, OTHER_ITERATIONS = 500, DEALS = 3 };
-static const double expected_right = 0.8, start_prior = 2.0, prior_rows = 10.0, noisy_share = 0.3;
+static const double expected_right = 0.8, prior_rows = 10.0;
 static const double first_ridge = 1.0, lowest_ridge = 1e-9, decade = 2.302585092994046;
-static const double search_tolerance = 1e-2, final_tolerance = 1e-3, little_gain = 5e-3;
+static const double search_tolerance = 1e-2, final_tolerance = 1e-3, little_gain = 5e-3,
+                    little_run_gain = 1e-2;
 /* Products of a row with a model of each class, in each fold: what is learned from at most, and
  * what may be judged more than once. */
 static const double most_learned = 1e8, most_repeated = 2e7;
@@ -45,16 +48,16 @@ static blv_error deal(noise_fit *f, uint64_t seed) {
     return f->val ? blv_deal_rows(f->val, f->folds, seed + 1, f->val_part, why) : BLV_OK;
 }
 
-static blv_error make_problem(noise_fit *f, bool trusted) {
+static blv_error make_problem(noise_fit *f) {
     const blv_cleaning *c = f->cleaning;
-    const blv_sets sets = {.size = sizeof sets, .train = f->train, .val = trusted ? f->val : NULL};
+    const blv_sets sets = {.size = sizeof sets, .train = f->train, .val = f->val};
     const blv_noise_setting setting = {.size = sizeof setting,
                                        .folds = f->folds,
                                        .part = f->part,
                                        .val_part = f->val_part,
                                        .start = f->start,
                                        .prior = prior_rows,
-                                       .noisy_share = noisy_share,
+                                       .noisy_share = blv_clean_noisy_share(f->train, f->val),
                                        .ridge = 2.0 * c->options.ridge};
     blv_problem_options options = {.size = sizeof options,
                                    .precision = blv_dataset_view_of(f->train)->precision,
@@ -153,75 +156,20 @@ static void return_to_best(noise_fit *f) {
     memcpy(f->y, f->best, f->dim_y * sizeof *f->y);
 }
 
-/* Downwards from `from`, by decades, until that gains little. */
-static blv_error search_ridge(noise_fit *f, double from, double *least) {
-    *least = INFINITY;
+/* Downwards by decades until that gains little. */
+static blv_error search_ridge(noise_fit *f, double *least) {
     bool better = true;
     if (f->cleaning->options.ridge > 0.0) {
         BLV_CHECK(try_value(f, 0, log(2.0 * f->cleaning->options.ridge), least, &better));
         return BLV_OK;
     }
-    for (double at = from; at > log(lowest_ridge) && better; at -= decade)
+    for (double at = log(first_ridge); at > log(lowest_ridge) && better; at -= decade)
         BLV_CHECK(try_value(f, 0, at, least, &better));
     return_to_best(f);
     return BLV_OK;
 }
 
-/* ---- The start with trusted rows ---- */
-
-/* The answers to rows of a set, each by the model of its fold, or by the mean of all models where
- * part is NULL, added to probability times share. */
-static blv_error add_answers(const noise_fit *f, const blv_dataset *set, const uint32_t *part,
-                             double share, double *probability) {
-    const blv_cleaning *c = f->cleaning;
-    const size_t K = f->classes, model = f->dim_y / f->folds, rows = blv_rows_in(set);
-    double *weights = malloc(model * sizeof *weights), *p = malloc((rows * K + 1) * sizeof *p);
-    blv_error error = weights && p ? BLV_OK : blv_explain_memory(c->why);
-    for (size_t m = 0; error == BLV_OK && m < f->folds; m++) {
-        blv_fit_weights(set, f->y + m * model, K, weights);
-        error = blv_fit_answer(set, weights, K, p, c->why);
-        for (size_t i = 0; error == BLV_OK && i < rows * K; i++)
-            if (!part || part[i / K] == m)
-                probability[i] += share * p[i] / (part ? 1.0 : (double)f->folds);
-    }
-    free(weights);
-    free(p);
-    return error;
-}
-
-/* Row k: the mean probabilities of labels that the model gives to trusted rows of class k, and a
- * few rows with a right label. */
-static blv_error noise_of_trusted(noise_fit *f) {
-    const blv_dataset_view *v = blv_dataset_view_of(f->val);
-    const size_t K = f->classes;
-    double *p = calloc(v->rows * K + 1, sizeof *p), *T = calloc(K * K, sizeof *T);
-    blv_error error =
-        p && T ? add_answers(f, f->val, f->val_part, 1.0, p) : blv_explain_memory(f->cleaning->why);
-    for (size_t k = 0; error == BLV_OK && k < K; k++)
-        T[k * K + k] = start_prior;
-    for (size_t i = 0; error == BLV_OK && i < v->rows; i++)
-        for (size_t k = 0; k < K; k++)
-            for (size_t l = 0; l < K; l++)
-                T[(size_t)v->label[i] * K + l] += p[i * K + k] * f->start[k * K + l];
-    for (size_t k = 0; error == BLV_OK && k < K; k++) {
-        double sum = 0.0;
-        for (size_t l = 0; l < K; l++)
-            sum += T[k * K + l];
-        for (size_t l = 0; l < K; l++)
-            f->start[k * K + l] = T[k * K + l] / sum;
-    }
-    free(p);
-    free(T);
-    return error;
-}
-
-static blv_error use_trusted(noise_fit *f, double *least) {
-    const double ridge = f->x[0];
-    BLV_CHECK(noise_of_trusted(f));
-    BLV_CHECK(make_problem(f, true));
-    f->x[1] = 0.0;
-    write_logits(f);
-    BLV_CHECK(search_ridge(f, ridge + decade, least));
+static blv_error search_weight(noise_fit *f, double *least) {
     for (bool better = true; better && f->x[1] < 3.0 * decade;)
         BLV_CHECK(try_value(f, 1, f->x[1] + 0.6 * decade, least, &better));
     return_to_best(f);
@@ -241,7 +189,7 @@ static void add_counts(blv_counts *sum, const blv_counts *counts) {
 /* Ends the run where an iteration brings next to nothing. context: the loss after the last one. */
 static int gains_little(void *context, const blv_progress *p) {
     double *last = context;
-    const bool little = p->iteration > 1 && *last - p->f < little_gain * fabs(p->f);
+    const bool little = p->iteration > 1 && *last - p->f < little_run_gain * fabs(p->f);
     *last = p->f;
     return little;
 }
@@ -260,7 +208,7 @@ static blv_error run_solver(noise_fit *f) {
         .iterations = blv_task_is_exact(&c->task) ? ITERATIONS : OTHER_ITERATIONS,
         .start_x = f->x,
         .start_y = f->y,
-        .products = "300",
+        .products = "80",
         .solve_tol = "1e-3"};
     blv_error error = blv_task_solve(&c->task, &plan, &end);
     if (error == BLV_OK)
@@ -305,16 +253,15 @@ static void close_fit(noise_fit *f) {
 }
 
 static blv_error learn(noise_fit *f) {
-    double least;
+    double least = INFINITY;
     expect_noise(f);
-    BLV_CHECK(make_problem(f, f->val != NULL));
+    BLV_CHECK(make_problem(f));
     BLV_CHECK(start_work(f));
-    BLV_CHECK(make_problem(f, false));
     write_logits(f);
     BLV_CHECK(look(f, NULL, &f->gradient));
-    BLV_CHECK(search_ridge(f, log(first_ridge), &least));
+    BLV_CHECK(search_ridge(f, &least));
     if (f->val)
-        BLV_CHECK(use_trusted(f, &least));
+        BLV_CHECK(search_weight(f, &least));
     f->dim_x = f->first_logit + f->classes * (f->classes - 1);
     return run_solver(f);
 }
@@ -323,6 +270,34 @@ static void take_noise(const noise_fit *f, blv_clean_result *r) {
     r->ridge = 0.5 * exp(f->x[0]);
     r->trusted_weight = f->val ? exp(f->x[1]) : (double)NAN;
     blv_noise_matrix(f->classes, f->x + f->first_logit, r->noise);
+}
+
+/* The answers to rows of a set, each by the model of its fold, or by the mean of all models where
+ * part is NULL. */
+static blv_error answer(const noise_fit *f, const blv_dataset *set, const uint32_t *part,
+                        double *probability) {
+    const blv_cleaning *c = f->cleaning;
+    const size_t K = f->classes, model = f->dim_y / f->folds, rows = blv_rows_in(set);
+    if (rows == 0)
+        return BLV_OK;
+    double *weights = malloc(model * sizeof *weights), *p = malloc(rows * K * sizeof *p);
+    blv_error error = weights && p ? BLV_OK : blv_explain_memory(c->why);
+    memset(probability, 0, rows * K * sizeof *p);
+    for (size_t m = 0; error == BLV_OK && m < f->folds; m++) {
+        blv_fit_weights(set, f->y + m * model, K, weights);
+        error = blv_fit_answer(set, weights, K, p, c->why);
+        for (size_t i = 0; error == BLV_OK && i < rows * K; i++)
+            if (!part || part[i / K] == m)
+                probability[i] += p[i] / (part ? 1.0 : (double)f->folds);
+    }
+    free(weights);
+    free(p);
+    return error;
+}
+
+static void add(size_t count, double share, const double *from, double *to) {
+    for (size_t i = 0; i < count; i++)
+        to[i] += share * from[i];
 }
 
 static void add_weights(const noise_fit *f, double share) {
@@ -335,26 +310,43 @@ static void add_weights(const noise_fit *f, double share) {
         }
 }
 
-/* Answers to all rows, with the models of several deals of folds. */
-static blv_error answer(noise_fit *f, size_t deals) {
+/* Answers to all rows, with the models of one deal of folds, times share. */
+static blv_error answer_all(noise_fit *f, size_t number, double share, blv_answers *own) {
     blv_cleaning *c = f->cleaning;
     blv_clean_result *r = &c->result;
-    const double share = 1.0 / (double)deals;
-    for (size_t d = 0; d < deals; d++) {
+    const size_t K = f->classes;
+    const blv_deal deal = {f->part, f->val_part, c->options.seed + 2 * number};
+    add_weights(f, share);
+    BLV_CHECK(answer(f, f->train, f->part, own->train));
+    BLV_CHECK(answer(f, f->val, f->val_part, own->val));
+    BLV_CHECK(answer(f, c->sets.test, NULL, own->test));
+    if (number == 0)
+        BLV_CHECK(blv_clean_choose_model(c, &deal, own));
+    BLV_CHECK(blv_clean_model_answers(c, &deal, own));
+    add(r->rows * K, share, own->train, r->probability);
+    add(blv_rows_in(f->val) * K, share, own->val, r->val_probability);
+    add(blv_rows_in(c->sets.test) * K, share, own->test, r->test_probability);
+    return BLV_OK;
+}
+
+static blv_error answer_deals(noise_fit *f, size_t deals) {
+    blv_cleaning *c = f->cleaning;
+    blv_answers own = {0};
+    blv_error error = blv_answers_open(&own, c) ? BLV_OK : blv_explain_memory(c->why);
+    for (size_t d = 0; error == BLV_OK && d < deals; d++) {
         if (d > 0) {
             blv_task_say(&c->task, "other folds, %zu of %zu", d, deals - 1);
-            BLV_CHECK(deal(f, c->options.seed + 2 * d));
-            BLV_CHECK(make_problem(f, f->val != NULL));
-            BLV_CHECK(fit_at(f, final_tolerance));
+            error = deal(f, c->options.seed + 2 * d);
+            if (error == BLV_OK)
+                error = make_problem(f);
+            if (error == BLV_OK)
+                error = fit_at(f, final_tolerance);
         }
-        add_weights(f, share);
-        BLV_CHECK(add_answers(f, f->train, f->part, share, r->probability));
-        if (f->val)
-            BLV_CHECK(add_answers(f, f->val, f->val_part, share, r->val_probability));
-        if (c->sets.test)
-            BLV_CHECK(add_answers(f, c->sets.test, NULL, share, r->test_probability));
+        if (error == BLV_OK)
+            error = answer_all(f, d, 1.0 / (double)deals, &own);
     }
-    return BLV_OK;
+    blv_answers_close(&own);
+    return error;
 }
 
 static double products_of(const blv_dataset *set, size_t folds) {
@@ -382,7 +374,7 @@ static blv_error learn_from_some(blv_cleaning *c, double size, noise_fit *all) {
         if (!(c->options.ridge > 0.0))
             all->x[0] -= log((double)blv_rows_in(all->train) / (double)blv_rows_in(some));
         blv_task_say(&c->task, "the models of all rows");
-        error = make_problem(all, all->val != NULL);
+        error = make_problem(all);
     }
     if (error == BLV_OK)
         error = fit_at(all, final_tolerance);
@@ -402,7 +394,7 @@ blv_error blv_clean_learn(blv_cleaning *c) {
                     : learn(&f);
     if (error == BLV_OK) {
         take_noise(&f, &c->result);
-        error = answer(&f, products > most_repeated ? 1 : DEALS);
+        error = answer_deals(&f, products > most_repeated ? 1 : DEALS);
     }
     close_fit(&f);
     return error;

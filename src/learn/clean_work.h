@@ -18,6 +18,31 @@ typedef struct blv_cleaning {
     blv_message *why;
 } blv_cleaning;
 
+/* The fold of each row. */
+typedef struct blv_deal {
+    const uint32_t *part, *val_part;
+    uint64_t seed;
+} blv_deal;
+
+/* Probabilities, rows x classes of each set: by models that have not seen the row; test: the mean
+ * of all models. */
+typedef struct blv_answers {
+    double *train, *val, *test;
+} blv_answers;
+
+bool blv_answers_open(blv_answers *answers,
+                      const blv_cleaning *cleaning); /* zeros; false: memory */
+void blv_answers_close(blv_answers *answers);
+
+/* Weight of the mean loss of train in the held-out loss, beside 1 for val. */
+double blv_clean_noisy_share(const blv_dataset *train, const blv_dataset *val);
+/* Decides between the linear models, with these answers, and networks: the model of the result. */
+blv_error blv_clean_choose_model(blv_cleaning *cleaning, const blv_deal *deal,
+                                 const blv_answers *linear);
+/* The answers of linear models become those of the model of the result. */
+blv_error blv_clean_model_answers(blv_cleaning *cleaning, const blv_deal *deal,
+                                  blv_answers *linear);
+
 /* Learns the noise and the probabilities of the classes. */
 blv_error blv_clean_learn(blv_cleaning *cleaning);
 /* Which rows are suspect. */

@@ -127,6 +127,24 @@ static void take_defaults(comparison *c) {
     c->result.seeds = o->seeds;
 }
 
+/* Every task must have rows to learn from and rows to be judged on. */
+static blv_error expect_rows(const comparison *c, const blv_dataset *set, const char *which) {
+    const blv_dataset_view *view = blv_dataset_view_of(set);
+    for (size_t t = 0; t < c->options.tasks; t++) {
+        const size_t first = t * view->classes / c->options.tasks;
+        const size_t end = (t + 1) * view->classes / c->options.tasks;
+        bool found = false;
+        for (size_t i = 0; !found && i < view->rows; i++)
+            found = (size_t)view->label[i] >= first && (size_t)view->label[i] < end;
+        if (!found)
+            return blv_explain(c->setting.why, BLV_E_VALUE,
+                               "task %zu, classes '%.40s' to '%.40s', has no row %s; expected "
+                               "classes of several rows, or test rows of every task",
+                               t + 1, view->class_names[first], view->class_names[end - 1], which);
+    }
+    return BLV_OK;
+}
+
 static blv_error check_options(const comparison *c) {
     const blv_continual_options *o = &c->options;
     const blv_dataset_view *rows = blv_dataset_view_of(c->setting.rows);
@@ -146,7 +164,8 @@ static blv_error check_options(const comparison *c) {
     if (o->sensitivity && o->selection.first > 0.0)
         return blv_explain(c->setting.why, BLV_E_VALUE,
                            "continual: initial values are varied, so that none can be given");
-    return BLV_OK;
+    BLV_CHECK(expect_rows(c, c->setting.rows, "to learn from"));
+    return expect_rows(c, c->setting.test, "to test on");
 }
 
 static blv_error make_space(comparison *c) {

@@ -2,7 +2,7 @@
 #ifndef BLV_LEARN_ROW_SETS_H
 #define BLV_LEARN_ROW_SETS_H
 
-#include "bilevel/dataset.h"
+#include "bilevel/task.h"
 
 size_t blv_rows_in(const blv_dataset *dataset); /* NULL: 0 */
 /* part[i], from 0 to parts - 1: the rows dealt out at random, each class alike. */
@@ -11,5 +11,7 @@ blv_error blv_deal_rows(const blv_dataset *dataset, size_t parts, uint64_t seed,
 /* The rows for which keep[i] is true, in their order. */
 blv_error blv_keep_rows(const blv_dataset *dataset, const bool *keep, blv_dataset **kept,
                         blv_message *why);
+/* Every class of train must be in val. */
+blv_error blv_expect_all_classes(const blv_task_sets *sets, blv_message *why);
 
 #endif

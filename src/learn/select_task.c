@@ -4,6 +4,7 @@
 #include "base/caller_struct.h"
 #include "bilevel/select.h"
 #include "learn/task_runner.h"
+#include "nn/nn.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -208,6 +209,17 @@ static blv_error make_space(choosing *c) {
     return c->arena.failed ? blv_explain_memory(c->why) : BLV_OK;
 }
 
+/* A network that cannot be made is rejected, whether it will be trained or not. */
+static blv_error expect_network(const choosing *c) {
+    const blv_dataset_view *view = blv_dataset_view_of(c->rows);
+    blv_nn *net = NULL;
+    blv_error error = c->options.net ? blv_nn_from_text(&net, c->options.net, view->columns,
+                                                        view->classes, c->why)
+                                     : BLV_OK;
+    blv_nn_destroy(net);
+    return error;
+}
+
 static blv_error select_rows(choosing *c, const blv_select_options *options,
                              const blv_task_hooks *hooks) {
     blv_selection *how = &c->options.selection;
@@ -216,6 +228,7 @@ static blv_error select_rows(choosing *c, const blv_select_options *options,
     how->size = sizeof *how;
     BLV_CHECK(blv_task_open(&c->task, hooks, c->why));
     BLV_CHECK(make_space(c));
+    BLV_CHECK(expect_network(c));
     c->result.method = how->method;
     BLV_CHECK(choose(c));
     BLV_CHECK(expect_going(c));

@@ -2,8 +2,8 @@
 #include "base/arena.h"
 #include "base/caller_struct.h"
 #include "base/message.h"
-#include "bilevel/task.h"
 #include "learn/row_sets.h"
+#include "learn/task_runner.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -26,8 +26,7 @@ static size_t *count_classes(const blv_dataset_view *view) {
     return count;
 }
 
-/* Every class of train must be validated. The sets have the same classes by now. */
-static blv_error expect_all_classes(const blv_task_sets *s, blv_message *why) {
+blv_error blv_expect_all_classes(const blv_task_sets *s, blv_message *why) {
     const blv_dataset_view *train = blv_dataset_view_of(s->train);
     size_t *wanted = count_classes(train), *found = count_classes(blv_dataset_view_of(s->val));
     size_t missing = 0;
@@ -48,9 +47,7 @@ static blv_error expect_all_classes(const blv_task_sets *s, blv_message *why) {
 static blv_error align(blv_task_sets *s, blv_message *why) {
     blv_dataset *const all[] = {s->train, s->val, s->test};
     const char *const names[] = {s->train_name, s->val_name, s->test_name};
-    BLV_CHECK(blv_dataset_align(all, names, 3, why));
-    const bool classes = blv_dataset_view_of(s->train)->label != NULL;
-    return s->val && classes ? expect_all_classes(s, why) : BLV_OK;
+    return blv_dataset_align(all, names, 3, why);
 }
 
 /* ---- Scaling ---- */
@@ -181,6 +178,8 @@ static blv_error read_files(owned_sets *o, const blv_task_files *files, blv_mess
     if (files->test)
         BLV_CHECK(blv_dataset_read(&s->test, files->test, &reading, why));
     BLV_CHECK(align(s, why));
+    if (files->for_tune && s->val && !real)
+        BLV_CHECK(blv_expect_all_classes(s, why));
     BLV_CHECK(find_wrong(o, truth_is_file ? files->truth : NULL, why));
     const bool standard = files->for_tune && files->scaling == BLV_TASK_SCALE_AUTO &&
                           blv_dataset_view_of(s->train)->dense;
@@ -203,8 +202,13 @@ blv_error blv_task_sets_read(blv_task_sets **sets, const blv_task_files *given, 
     BLV_CHECK(blv_caller_struct(&files, sizeof files, given, "blv_task_files", why));
     if (!files.train)
         return blv_explain(why, BLV_E_ARGUMENT, "sets: no file to train on");
+    const double begin = blv_wall_clock();
     owned_sets *o = new_sets(files.train, files.val, files.test);
-    return o ? hand_out(o, read_files(o, &files, why), sets) : blv_explain_memory(why);
+    if (!o)
+        return blv_explain_memory(why);
+    const blv_error error = read_files(o, &files, why);
+    o->sets.seconds = blv_wall_clock() - begin;
+    return hand_out(o, error, sets);
 }
 
 static blv_error take_sets(owned_sets *o, const blv_dataset *train, const blv_dataset *val,

@@ -434,6 +434,9 @@ blv_error blv_tune(const blv_task_sets *sets, const blv_tune_options *options,
     if (!sets || !sets->train || !result)
         return blv_explain(why, BLV_E_ARGUMENT, "tune: a NULL argument");
     *result = NULL;
+    const double begin = blv_wall_clock();
+    if (sets->val && blv_dataset_view_of(sets->train)->label)
+        BLV_CHECK(blv_expect_all_classes(sets, why));
     blv_tuning *t = new_tuning(sets, why);
     if (!t)
         return blv_explain_memory(why);
@@ -444,6 +447,7 @@ blv_error blv_tune(const blv_task_sets *sets, const blv_tune_options *options,
     if ((error == BLV_E_FAILED || error == BLV_E_ORACLE) &&
         blv_dataset_view_of(sets->train)->precision == BLV_F32)
         error = tune_in_f64(&t, hooks, why);
+    t->result.seconds = sets->seconds + blv_wall_clock() - begin;
     if (error == BLV_OK || (error == BLV_E_STOPPED && t->result.model))
         *result = &t->result;
     else

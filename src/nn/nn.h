@@ -109,6 +109,10 @@ typedef struct blv_nn_pass {
     /* Dropout, by a mask that seed, layer, number of the row in the data and unit determine. */
     bool drop;
     uint64_t drop_seed;
+    /* classes x classes: [l * classes + k] of label l where the true class is k; then
+     * l_i = -log sum_k p_k chance[label_i,k], without second-order output. NULL: labels are right.
+     */
+    const double *chance;
 
     double *loss;   /* NULL: not needed, here and below */
     void *gradient; /* these two are added to what is there */

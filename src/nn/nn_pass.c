@@ -38,6 +38,7 @@ static void take_losses(const nn_block *b) {
                         .delta_tangent = delta.second,
                         .label = rows->label,
                         .weight = rows->weight,
+                        .chance = s->pass->chance,
                         .loss = s->pass->row_loss,
                         .cross = s->pass->row_cross,
                         .probability = s->pass->row_probability,

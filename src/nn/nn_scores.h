@@ -7,6 +7,8 @@
 #include "kernels/cpu/lanes_math.h"
 #include "nn/nn_loops.h"
 
+#include <math.h>
+
 static size_t best_of(size_t classes, const real *score) {
     size_t best = 0;
     for (size_t k = 1; k < classes; k++)
@@ -34,6 +36,23 @@ static void put_row(void *to, size_t row, real value) {
         __atomic_store((real *)to + row, &value, __ATOMIC_RELAXED);
 }
 
+/* The class is not certain: with q_k = p_k chance_k / sum, the residual is p - q. e: exponentials,
+ * and what they are divided by. */
+static void row_by_chance(nn_scores *s, size_t i, size_t row, const real *e, double all_e) {
+    const size_t classes = s->classes;
+    const double *chance = s->chance + (size_t)s->label[row] * classes;
+    const double weight = s->weight ? (double)((const real *)s->weight)[row] : 1.0;
+    real *delta = s->delta ? (real *)s->delta + i * s->step : NULL;
+    double stated = 1e-30;
+    for (size_t k = 0; k < classes; k++)
+        stated += (double)e[k] * chance[k];
+    const double loss = log(all_e) - log(stated);
+    s->sum += weight * loss;
+    put_row(s->loss, row, (real)loss);
+    for (size_t k = 0; delta && k < classes; k++)
+        delta[k] = (real)(s->scale * weight * (double)e[k] * (1.0 / all_e - chance[k] / stated));
+}
+
 static void row_of_scores(nn_scores *s, size_t i, real *e) {
     const size_t row = s->row ? s->row[i] : s->first + i, classes = s->classes;
     const size_t label = (size_t)s->label[row];
@@ -42,6 +61,10 @@ static void row_of_scores(nn_scores *s, size_t i, real *e) {
     const size_t best = best_of(classes, score);
     exponentials(classes, score, score[best], e);
     const real not_best = sum_without(classes, e, best), not_label = sum_without(classes, e, label);
+    if (s->chance) {
+        row_by_chance(s, i, row, e, 1.0 + (double)not_best);
+        return;
+    }
     const real inverse = 1 / (1 + not_best);
     const real loss = log1p_of(all(not_best))[0] + (score[best] - score[label]);
     s->sum += (double)weight * (double)loss;

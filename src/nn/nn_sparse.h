@@ -9,7 +9,7 @@
 #include "nn/nn_loops.h"
 #include "nn/nn_tile.h"
 
-#if defined(BLV_ISA_avx512)
+#if MANY_REGISTERS
 #define SPARSE_VECS 4
 #else
 #define SPARSE_VECS 2 /* there are fewer registers */

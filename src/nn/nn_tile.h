@@ -10,7 +10,7 @@
 #include "kernels/cpu/lanes.h"
 #include "nn/nn_loops.h"
 
-#if defined(BLV_ISA_avx512)
+#if MANY_REGISTERS
 #define TILE_ROWS 8
 #elif defined(BLV_ISA_avx2)
 #define TILE_ROWS 6

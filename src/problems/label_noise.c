@@ -38,10 +38,10 @@ typedef struct label_noise {
 /* Numbers of one call. */
 typedef struct noise_point {
     double ridge, weight;
-    double *T, *by_label; /* classes x classes; by_label[l * classes + k] = T[k,l] */
-    double *certain;      /* likewise where every label is right */
-    double *slope;        /* dg/dT, df/dT */
-    double *row;          /* classes + 1 numbers for each row, from the rule */
+    double *T;                /* classes x classes */
+    void *by_label, *certain; /* [l * classes + k] = T[k,l], and where every label is right */
+    double *slope;            /* dg/dT, df/dT */
+    double *row;              /* classes + 1 numbers for each row, from the rule */
 } noise_point;
 
 static size_t logits_of(size_t classes) {
@@ -81,8 +81,8 @@ static noise_point point_at(const label_noise *p, const blv_vec *x, const model_
     blv_noise_matrix(K, numbers + first_logit(p), at.T);
     for (size_t k = 0; k < K; k++)
         for (size_t l = 0; l < K; l++) {
-            at.by_label[l * K + k] = at.T[k * K + l];
-            at.certain[l * K + k] = k == l;
+            blv_value_set(at.by_label, p->model.precision, l * K + k, at.T[k * K + l]);
+            blv_value_set(at.certain, p->model.precision, l * K + k, k == l);
         }
     memset(at.slope, 0, K * K * sizeof *at.slope);
     return at;
@@ -91,82 +91,72 @@ static noise_point point_at(const label_noise *p, const blv_vec *x, const model_
 /* ---- One row ---- */
 
 typedef struct row_rule {
-    blv_precision precision;
     size_t classes;
     const int32_t *label;
-    const void *weight;     /* rows without are left out */
-    const double *by_label; /* [l * classes + k] = T[k,l] */
+    const void *weight; /* rows without are left out */
+    const void *noise;  /* of the precision: [l * classes + k] = T[k,l] */
     double *out; /* classes + 1 numbers of each row: p_k / sum, those times t_k - q't with tangents,
-                    and the loss, or the gradient times t */
+                    and the loss, or the gradient times t; NULL: not needed */
 } row_rule;
 
 /* Where the label has no chance at all: by its own score, as if T were the identity. */
-static const double no_chance = 1e-30;
+#define NO_CHANCE 1e-30
 
-static void read_row(blv_precision precision, size_t n, const void *from, double *to) {
-    for (size_t k = 0; k < n; k++)
-        to[k] = blv_value_get(from, precision, k);
-}
-
-static void write_row(blv_precision precision, size_t n, const double *from, void *to) {
-    for (size_t k = 0; k < n; k++)
-        blv_value_set(to, precision, k, from[k]);
-}
-
-static double noisy_row(void *context, size_t row, void *score, void *tangent) {
-    const row_rule *r = context;
-    const size_t K = r->classes, label = (size_t)r->label[row];
-    const double *noise = r->by_label + label * K;
-    double *out = r->out + row * (K + 1), largest = -INFINITY, p_mean = 0.0, q_mean = 0.0;
-    double p[BLV_RULE_CLASSES], q[BLV_RULE_CLASSES], t[BLV_RULE_CLASSES];
-    if (blv_value_get(r->weight, r->precision, row) == 0.0)
-        return 0.0;
-    p[0] = q[0] = t[0] = 0.0; /* for compilers that do not know that K > 0 */
-    read_row(r->precision, K, score, p);
-    for (size_t k = 0; k < K; k++)
-        largest = p[k] > largest ? p[k] : largest;
-    const double own = blv_value_get(score, r->precision, label) - largest;
-    double all = 0.0, stated = 0.0;
-    for (size_t k = 0; k < K; k++) {
-        p[k] =
-            r->precision == BLV_F32 ? (double)expf((float)(p[k] - largest)) : exp(p[k] - largest);
-        q[k] = p[k] * noise[k];
-        all += p[k];
-        stated += q[k];
+#define NOISY_ROW(real, exponential)                                                               \
+    static double noisy_##real(void *context, size_t row, void *scores, void *tangents) {          \
+        const row_rule *r = context;                                                               \
+        const size_t K = r->classes, label = (size_t)r->label[row];                                \
+        const real *noise = (const real *)r->noise + label * K;                                    \
+        double *out = r->out ? r->out + row * (K + 1) : NULL;                                      \
+        real *s = scores, *t = tangents, largest = s[0], all = 0, stated = 0;                      \
+        real p_mean = 0, q_mean = 0, p[BLV_RULE_CLASSES], q[BLV_RULE_CLASSES];                     \
+        if (((const real *)r->weight)[row] == 0)                                                   \
+            return 0.0;                                                                            \
+        for (size_t k = 1; k < K; k++)                                                             \
+            largest = s[k] > largest ? s[k] : largest;                                             \
+        const real own = s[label] - largest;                                                       \
+        for (size_t k = 0; k < K; k++)                                                             \
+            p[k] = exponential(s[k] - largest);                                                    \
+        for (size_t k = 0; k < K; k++) {                                                           \
+            all += p[k];                                                                           \
+            stated += q[k] = p[k] * noise[k];                                                      \
+        }                                                                                          \
+        const bool hopeless = stated < (real)NO_CHANCE;                                            \
+        const real share = 1 / all, part = hopeless ? 0 : 1 / stated;                              \
+        for (size_t k = 0; out && k < K; k++)                                                      \
+            out[k] = (double)(p[k] * part);                                                        \
+        for (size_t k = 0; k < K; k++) {                                                           \
+            p[k] *= share;                                                                         \
+            q[k] *= part;                                                                          \
+        }                                                                                          \
+        q[label] = hopeless ? 1 : q[label];                                                        \
+        for (size_t k = 0; k < K; k++)                                                             \
+            s[k] = p[k] - q[k];                                                                    \
+        if (t) {                                                                                   \
+            for (size_t k = 0; k < K; k++) {                                                       \
+                p_mean += p[k] * t[k];                                                             \
+                q_mean += q[k] * t[k];                                                             \
+            }                                                                                      \
+            for (size_t k = 0; k < K; k++) {                                                       \
+                if (out)                                                                           \
+                    out[k] *= (double)(t[k] - q_mean);                                             \
+                t[k] = p[k] * (t[k] - p_mean) - q[k] * (t[k] - q_mean);                            \
+            }                                                                                      \
+        }                                                                                          \
+        if (!out)                                                                                  \
+            return 0.0;                                                                            \
+        const double loss = log((double)all) - (hopeless ? (double)own : log((double)stated));     \
+        out[K] = t ? (double)(p_mean - q_mean) : loss;                                             \
+        return loss;                                                                               \
     }
-    const bool hopeless = stated < no_chance;
-    const double share = 1.0 / all, part = hopeless ? 0.0 : 1.0 / stated;
-    const double loss = log(all) - (hopeless ? own : log(stated));
-    for (size_t k = 0; k < K; k++) {
-        out[k] = p[k] * part;
-        p[k] *= share;
-        q[k] *= part;
-    }
-    q[label] = hopeless ? 1.0 : q[label];
-    if (tangent) {
-        read_row(r->precision, K, tangent, t);
-        for (size_t k = 0; k < K; k++) {
-            p_mean += p[k] * t[k];
-            q_mean += q[k] * t[k];
-        }
-        for (size_t k = 0; k < K; k++) {
-            out[k] *= t[k] - q_mean;
-            t[k] = p[k] * (t[k] - p_mean) - q[k] * (t[k] - q_mean);
-        }
-        write_row(r->precision, K, t, tangent);
-    }
-    for (size_t k = 0; k < K; k++)
-        p[k] -= q[k];
-    write_row(r->precision, K, p, score);
-    out[K] = tangent ? p_mean - q_mean : loss;
-    return loss;
-}
+NOISY_ROW(float, expf)
+NOISY_ROW(double, exp)
 
 /* ---- Sums over the rows of a fold, or those outside of it ---- */
 
 typedef struct fold_sums {
     size_t fold;
-    bool inside;
+    bool inside, sums;
     const void *w, *v; /* of the fold's model */
     double scale;
     const void *ridge; /* of each column; NULL: none */
@@ -185,13 +175,14 @@ static size_t count_rows(const blv_rows *rows, const uint32_t *part, const fold_
 }
 
 /* Returns the sum over the rows of the last number that the rule left, and adds the others, times
- * factor, to slope, unless that is NULL. */
-static double run_rows(label_noise *p, const blv_rows *set, const uint32_t *part,
-                       const double *by_label, const fold_sums *s, double factor, double *slope,
-                       const noise_point *at, model_work *work) {
+ * factor, to slope, unless that is NULL. Without `sums` there is nothing but the gradient and the
+ * product with the Hessian. */
+static double run_rows(label_noise *p, const blv_rows *set, const uint32_t *part, const void *noise,
+                       const fold_sums *s, double factor, double *slope, const noise_point *at,
+                       model_work *work) {
     const data_model *m = &p->model;
     const size_t K = m->classes;
-    row_rule rule = {m->precision, K, set->label, work->weight, by_label, at->row};
+    row_rule rule = {K, set->label, work->weight, noise, s->sums ? at->row : NULL};
     blv_rows rows = *set;
     rows.weight = work->weight;
     for (size_t i = 0; i < rows.rows; i++)
@@ -203,14 +194,14 @@ static double run_rows(label_noise *p, const blv_rows *set, const uint32_t *part
                                    .v = s->v,
                                    .scale = s->scale,
                                    .ridge_column = s->ridge,
-                                   .rule = noisy_row,
+                                   .rule = m->precision == BLV_F32 ? noisy_float : noisy_double,
                                    .rule_context = &rule,
                                    .loss = &loss,
                                    .gradient = s->gradient,
                                    .hessian = s->hessian},
                       work->sweep);
     double sum = 0.0;
-    for (size_t i = 0; i < rows.rows; i++) {
+    for (size_t i = 0; s->sums && i < rows.rows; i++) {
         if (!counts(part, i, s))
             continue;
         const double *out = at->row + i * (K + 1);
@@ -268,9 +259,10 @@ typedef struct fold_parts {
 
 static fold_parts fold_lower(label_noise *p, const noise_point *at, size_t fold, const void *w,
                              const void *v, void *gradient, void *hessian, const void *ridge,
-                             double *slope, model_work *work) {
+                             bool sums, double *slope, model_work *work) {
     data_model *m = &p->model;
-    fold_sums s = {.fold = fold, .w = w, .v = v, .gradient = gradient, .hessian = hessian};
+    fold_sums s = {
+        .fold = fold, .sums = sums, .w = w, .v = v, .gradient = gradient, .hessian = hessian};
     const size_t rows = count_rows(&m->train, p->part, &s);
     const size_t trusted = m->sets.val ? count_rows(&m->val, p->val_part, &s) : 0;
     const double total = (double)rows + at->weight * (double)trusted;
@@ -316,7 +308,7 @@ static int lower_pass(void *user, const lower_call *c) {
     for (size_t fold = 0; fold < p->setting.folds; fold++) {
         const fold_parts part = fold_lower(
             p, &at, fold, offset(p, raw(c->y), fold), offset(p, v, fold), offset(p, gy, fold),
-            offset(p, hv, fold), work->extra, x_part ? at.slope : NULL, work);
+            offset(p, hv, fold), work->extra, c->g || x_part, x_part ? at.slope : NULL, work);
         sum.value += part.value;
         sum.by_ridge += part.by_ridge;
         sum.by_weight += part.by_weight;
@@ -348,6 +340,7 @@ static int upper(void *user, const blv_batch *batch, const blv_vec *x, const blv
     for (size_t fold = 0; fold < p->setting.folds; fold++) {
         fold_sums s = {.fold = fold,
                        .inside = true,
+                       .sums = true,
                        .w = offset(p, raw(y), fold),
                        .scale = each,
                        .gradient = fy ? offset(p, raw_mut(fy), fold) : NULL};

@@ -1,11 +1,13 @@
 #include "report/table.h"
 
 #include "base/number_text.h"
+#include "base/visible_text.h"
 #include "report/html.h"
 
 #include <ctype.h>
 #include <math.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
 static char **new_row(report_table *table) {
@@ -71,6 +73,19 @@ const char *report_number(char text[REPORT_CELL], const char *format, double val
     // NOLINTNEXTLINE(clang-diagnostic-format-nonliteral): a literal of the caller
     snprintf(text, REPORT_CELL, format, value);
     return isnan(value) ? NULL : text;
+}
+
+/* Cells hold text from elsewhere: what a terminal would act on is shown. */
+static void make_visible(report_table *table, size_t columns) {
+    for (size_t i = 0; i < table->rows * columns; i++) {
+        if (!table->cells[i] || blv_is_visible(table->cells[i]))
+            continue;
+        char *visible = blv_visible_copy(table->cells[i]);
+        table->lost = table->lost || !visible;
+        if (visible)
+            set_cell(table, &table->cells[i], visible);
+        free(visible);
+    }
 }
 
 /* ---- Text ---- */
@@ -154,6 +169,8 @@ static void print_html(const report_table *table, size_t columns, FILE *out) {
 
 blv_error report_table_print(report_table *table, report_form form, int indent, FILE *out) {
     size_t columns = strlen(table->align);
+    if (form != REPORT_AS_HTML)
+        make_visible(table, columns);
     if (!table->lost && form == REPORT_AS_TEXT)
         print_text(table, columns, indent, out);
     else if (!table->lost && form == REPORT_AS_MARKDOWN)

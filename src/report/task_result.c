@@ -47,6 +47,7 @@ typedef struct result {
     bool has_truth;
     truth truth;
     char *models;    /* JSON: {key: model} */
+    char *model;     /* clean */
     bool real, kept; /* tune */
     double gain, gain_error;
     char *penalty_of; /* JSON: {name: penalty} */
@@ -61,6 +62,7 @@ static const blv_field result_fields[] = {BLV_FIELD(result, rows, WHOLE),
                                            .fields = truth_fields,
                                            .when = 1 + offsetof(result, has_truth)},
                                           BLV_FIELD(result, models, JSON),
+                                          BLV_FIELD(result, model, TEXT),
                                           BLV_FIELD(result, real, BOOL),
                                           BLV_FIELD(result, kept, BOOL),
                                           BLV_FIELD(result, gain, REAL),
@@ -156,6 +158,8 @@ static blv_error put_clean(FILE *out, const blv_run_info *run, const result *r) 
                               "AUROC %.4f.",
                               t->wrong, t->found, 100.0 * t->recall, 100.0 * t->precision,
                               t->auroc_probability);
+    if (r->model)
+        report_html_paragraph(out, "Model: %.200s.", r->model);
     return put_models(out, r->models, "lrr", titles, columns);
 }
 

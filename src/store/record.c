@@ -41,6 +41,18 @@ json_t *blv_json_string(const char *text) {
     return value;
 }
 
+json_t *blv_json_bytes(const char *text) {
+    json_t *value = text ? json_string(text) : json_null();
+    if (value)
+        return value;
+    char *digits = malloc(2 * strlen(text) + 1);
+    for (size_t i = 0; digits && text[i]; i++)
+        sprintf(digits + 2 * i, "%02x", (unsigned)(unsigned char)text[i]);
+    value = digits ? json_pack("{s:s}", "bytes", digits) : NULL;
+    free(digits);
+    return value;
+}
+
 static json_t *value_json(const blv_value *value) {
     switch (value->kind) {
     case BLV_VALUE_REAL:
@@ -127,6 +139,8 @@ static json_t *whole_or_null(const blv_field *f, uint64_t value) {
 }
 
 static json_t *text_or_null(const blv_field *f, const char *text) {
+    if (f->flags & BLV_ANY_BYTES)
+        return blv_json_bytes(text);
     return text && !*text && (f->flags & BLV_ZERO_IS_NULL) ? json_null() : blv_json_string(text);
 }
 
@@ -142,9 +156,9 @@ char *blv_path_absolute(const char *path) {
 
 static json_t *path_json(const blv_field *f, const char *path) {
     if (!path || ((f->flags & BLV_IF_FILE) && access(path, F_OK) != 0))
-        return blv_json_string(path);
+        return blv_json_bytes(path);
     char *whole = blv_path_absolute(path);
-    json_t *value = whole ? blv_json_string(whole) : NULL;
+    json_t *value = whole ? blv_json_bytes(whole) : NULL;
     free(whole);
     return value;
 }

@@ -45,7 +45,9 @@ enum {
     BLV_ZERO_IS_NULL = 1, /* a number that is 0, a text that is "" is null */
     BLV_OPTIONAL = 2,     /* left out of the JSON object where it is null */
     BLV_REQUIRED = 4,     /* an error when it is missing or null while reading */
-    BLV_IF_FILE = 8       /* PATH: a text that names no file stays as it is */
+    BLV_IF_FILE = 8,      /* PATH: a text that names no file stays as it is */
+    BLV_OUTPUT = 16,      /* PATH: a file that is written */
+    BLV_ANY_BYTES = 32    /* TEXT: one that is not UTF-8 comes back too, as a PATH does */
 };
 
 typedef struct blv_field {
@@ -92,6 +94,9 @@ json_t *blv_field_json(const blv_field *field, const void *record);
 json_t *blv_values_json(const blv_values *values);
 /* null for NULL; bytes that are not UTF-8 become '?' */
 json_t *blv_json_string(const char *text);
+/* The same, but a text that is not UTF-8 is {"bytes": "63e9"}, which reading a TEXT or PATH takes.
+ */
+json_t *blv_json_bytes(const char *text);
 /* null where the number is not finite */
 json_t *blv_json_real(double value);
 /* The path from the root folder on, to be freed; NULL: memory is short. */

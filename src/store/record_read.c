@@ -2,6 +2,7 @@
 #include "store/record.h"
 
 #include "base/message.h"
+#include "base/visible_text.h"
 #include "bilevel/solver.h"
 
 #include <math.h>
@@ -110,6 +111,11 @@ static const char *misfit(const blv_field *f, const json_t *value, bool strict) 
     case BLV_KIND_RECORD:
         return NULL;
     default:
+        if (!strict && (f->kind == BLV_KIND_TEXT || f->kind == BLV_KIND_PATH) &&
+            json_is_string(json_object_get(value, "bytes")))
+            return NULL;
+        if (strict && json_is_string(value) && !blv_is_visible(json_string_value(value)))
+            return "a text without control characters";
         return json_is_string(value) ? NULL : "a text";
     }
 }
@@ -121,6 +127,19 @@ static void shorten_path(char *path) {
     if (length > 1 && strncmp(path, folder, length) == 0 && path[length] == '/')
         memmove(path, path + length + 1, strlen(path + length + 1) + 1);
     free(folder);
+}
+
+/* What blv_json_bytes has written, to be freed; NULL: memory is short. */
+static char *read_text(const json_t *value) {
+    const char *digits = json_string_value(json_object_get(value, "bytes"));
+    if (!digits)
+        return strdup(json_string_value(value));
+    const size_t size = strlen(digits) / 2;
+    char *text = calloc(size + 1, 1);
+    unsigned byte;
+    for (size_t i = 0; text && i < size && sscanf(digits + 2 * i, "%2x", &byte) == 1; i++)
+        text[i] = (char)byte;
+    return text;
 }
 
 static blv_error read_word(const reading *r, const place *p, const blv_field *f, int *to,
@@ -235,7 +254,7 @@ static blv_error read_value(const reading *r, const place *p, const blv_field *f
     default: /* TEXT, PATH and JSON */
         made = f->kind == BLV_KIND_JSON
                    ? json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(17))
-                   : strdup(text);
+                   : read_text(value);
         if (made && f->kind == BLV_KIND_PATH)
             shorten_path(made);
         AT(record, f->offset, char *) = made;

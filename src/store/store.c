@@ -80,7 +80,8 @@ static blv_error read_marks(blv_store *store, marks *m) {
 /* Another process may do the same: the second one finds the tables. */
 static blv_error make_tables(blv_store *store) {
     marks m = {0};
-    sqlite3_exec(store->file, "PRAGMA journal_mode = WAL", NULL, NULL, NULL);
+    sqlite3_exec(store->file, "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL", NULL,
+                 NULL, NULL);
     BLV_CHECK(blv_store_enter(store));
     blv_error error = read_marks(store, &m);
     if (error == BLV_OK && m.version == 0)
@@ -104,16 +105,60 @@ static blv_error check_version(blv_store *store) {
                             (long long)m.version, blv_version(), VERSION);
 }
 
-static blv_error open_file(blv_store *store, bool create) {
-    int flags = SQLITE_OPEN_READWRITE | (create ? SQLITE_OPEN_CREATE : 0);
-    int result = sqlite3_open_v2(store->path, &store->file, flags, NULL);
+/* before: statements, before anything is read. */
+static blv_error open_as(blv_store *store, const char *name, int flags, const char *before) {
+    sqlite3_close(store->file);
+    int result = sqlite3_open_v2(name, &store->file, flags, NULL);
     if (!store->file)
         return blv_store_no_memory(store);
     if (result != SQLITE_OK)
         return blv_store_fail(store);
     sqlite3_busy_timeout(store->file, BLV_STORE_PATIENCE_MS);
+    BLV_CHECK(blv_sql_execute(store, before));
     BLV_CHECK(check_version(store));
     return blv_sql_execute(store, "PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON");
+}
+
+/* A path as SQLite takes it with parameters; NULL: memory is short. To be freed. */
+static char *immutable_name(const char *path) {
+    static const char front[] = "file:", end[] = "?immutable=1";
+    char *name = malloc(sizeof front + 3 * strlen(path) + sizeof end);
+    char *at = name ? stpcpy(name, front) : NULL;
+    for (; at && *path; path++)
+        if (strchr("?#%", *path))
+            at += sprintf(at, "%%%02x", (unsigned)(unsigned char)*path);
+        else
+            *at++ = *path;
+    if (at)
+        strcpy(at, end);
+    return name;
+}
+
+/* SQLite keeps a file of 32 KiB beside the store while it is open. Where that cannot be, on a full
+ * disk or in a folder that may not be written, a store can still be read: by this process alone, or
+ * where the store itself may not be written either, as a file that does not change. */
+static blv_error open_for_reading(blv_store *store) {
+    char *name = immutable_name(store->path);
+    if (!name)
+        return blv_store_no_memory(store);
+    blv_error error =
+        open_as(store, store->path, SQLITE_OPEN_READWRITE, "PRAGMA locking_mode = EXCLUSIVE");
+    if (error == BLV_E_FILE)
+        error = open_as(store, name, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, "");
+    free(name);
+    return error;
+}
+
+static blv_error open_file(blv_store *store, bool create) {
+    const int flags = SQLITE_OPEN_READWRITE | (create ? SQLITE_OPEN_CREATE : 0);
+    blv_error error = open_as(store, store->path, flags, "");
+    if (create || error != BLV_E_FILE || (sqlite3_errcode(store->file) & 0xff) == SQLITE_BUSY)
+        return error;
+    const blv_message first = store->message;
+    error = open_for_reading(store);
+    if (error == BLV_E_FILE)
+        store->message = first;
+    return error;
 }
 
 blv_error blv_store_open(blv_store **store, const char *path, blv_store_mode mode,

@@ -96,8 +96,42 @@ blv_error blv_store_finish(blv_store *store, int64_t id, const blv_run_info *inf
     return flushed;
 }
 
-blv_error blv_store_remove(blv_store *store, int64_t id) {
+static blv_error delete_run(blv_store *store, int64_t id) {
     return blv_sql(store, "DELETE FROM run WHERE id = ?", "i", id);
+}
+
+/* On a full disk there is no room for a journal, and this is what makes room: the journal is in
+ * memory until the pages are free. */
+blv_error blv_store_remove(blv_store *store, int64_t id) {
+    blv_error error = delete_run(store, id);
+    const int code = sqlite3_errcode(store->file) & 0xff;
+    if (error == BLV_OK || (code != SQLITE_FULL && code != SQLITE_IOERR))
+        return error;
+    BLV_CHECK(blv_sql_execute(store, "PRAGMA locking_mode = EXCLUSIVE;"
+                                     "PRAGMA journal_mode = MEMORY"));
+    error = delete_run(store, id);
+    sqlite3_exec(store->file,
+                 "PRAGMA incremental_vacuum; PRAGMA journal_mode = WAL;"
+                 "PRAGMA locking_mode = NORMAL",
+                 NULL, NULL, NULL);
+    return error;
+}
+
+static blv_error take_whole(blv_store *store, sqlite3_stmt *row, void *context) {
+    (void)store;
+    *(int64_t *)context = sqlite3_column_int64(row, 0);
+    return BLV_OK;
+}
+
+/* Stores of earlier versions become such as can be shrunk in place, with room for a copy. */
+blv_error blv_store_shrink(blv_store *store) {
+    enum { INCREMENTAL = 2 };
+    int64_t kind = 0;
+    BLV_CHECK(blv_sql_each(store, take_whole, &kind, "PRAGMA auto_vacuum", ""));
+    BLV_CHECK(blv_sql_execute(store, kind == INCREMENTAL
+                                         ? "PRAGMA incremental_vacuum"
+                                         : "PRAGMA auto_vacuum = INCREMENTAL; VACUUM"));
+    return blv_sql_execute(store, "PRAGMA wal_checkpoint(TRUNCATE)");
 }
 
 /* ---- Rows ---- */

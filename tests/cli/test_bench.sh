@@ -123,7 +123,8 @@ refused "there are no suites in none" bench list --suites none
 refused "array.json: the file: expected an object" bench list --suites .
 [ ! -e bench-small ] || fail "a refused bench made a folder"
 
-# ---- The runs: 2 references, 2 x 4 of tuning, 2 x 4 x 6 runs
+# ---- The runs: 2 references, 2 x (1 + 4) of tuning, 2 x 4 x 5 runs: the automatic steps were the
+# best ones, so the tuned runs are the untuned ones
 run 0 bench ./small.json -o full --no-plots
 out_has "A small suite"
 out_has "40 iterations for each run, 4 seeds, 1 thread"
@@ -132,10 +133,10 @@ cp out full.out
 lines() {
     wc -l <"$1/points.jsonl" | tr -d ' '
 }
-[ "$(lines full)" -eq 58 ] || fail "$case_name: $(lines full) runs, expected 58"
+[ "$(lines full)" -eq 52 ] || fail "$case_name: $(lines full) runs, expected 52"
 run 0 runs list --kind bench --last 0 --json
 stored=$(grep -o '"kind": *"bench"' out | wc -l)
-[ "$stored" -eq 58 ] || fail "$case_name: $stored runs in the store, expected 58"
+[ "$stored" -eq 52 ] || fail "$case_name: $stored runs in the store, expected 52"
 
 # The same run by hand: same start, same batches, same end
 run 0 solve quadratic --problem-set dx=4 --problem-set dy=3 --problem-set terms=30 \
@@ -216,14 +217,17 @@ for view in whole["variants"]:
     first = {r[0]["phi"] for c in cells for r in runs_of(name, c["entry"], "run").values()
              if r[0]["seed"] == "1"}
     assert len(first) == 1, first
-    # the choice: the least f of four settings, the last key of the grid fastest
+    # the choice: the least f of the untuned setting and four others, the last key fastest
     tried = {int(k[1]): p[-1] for k, p in runs_of(name, "soba/tuned", "tuning").items()}
-    assert sorted(tried) == [0, 1, 2, 3]
+    assert sorted(tried) == [0, 1, 2, 3, 4]
     best = min(tried, key=lambda k: float(tried[k]["f"]))
     chosen = next(c for c in cells if c["entry"] == "soba/tuned")
-    assert chosen["chosen"] == {"batch": 6, "step_v": 0.01, "step_x": [0.001, 0.1][best // 2],
-                                "step_y": [0.0001, 0.01][best % 2]}, chosen
-    assert chosen["grid_settings"] == 4
+    expected = {"batch": 6}
+    if best > 0:
+        expected |= {"step_v": 0.01, "step_x": [0.001, 0.1][(best - 1) // 2],
+                     "step_y": [0.0001, 0.01][(best - 1) % 2]}
+    assert chosen["chosen"] == expected, chosen
+    assert chosen["grid_settings"] == 5
     near(chosen["grid_calls"], sum(float(p["calls"]) for p in tried.values()))
     # claims
     held = {c["claim"]: c["held"] for c in whole["claims"] if c["variant"] == name}
@@ -245,6 +249,80 @@ for view in whole["variants"]:
 PYTHON
 fi
 
+# ---- Around automatic values: at least 30 settings by half decades, and more where the best one is
+# at an edge; regret from the points alone
+cat >around.json <<'JSON'
+{
+  "name": "around", "title": "Around", "reproduces": {"paper": "none", "figure": "none", "claim": "none"},
+  "problem": "quadratic", "problem_set": {"dx": 6, "dy": 6, "kappa": 20},
+  "start": "random", "limit": {"calls": 4000}, "seeds": 1, "points": 30, "reference": {"iterations": 60},
+  "tuning": {"calls": 800, "choose": "phi"},
+  "solvers": [{"solver": "soba", "untuned": true, "tuned": ["step_x", "step_y"]},
+              {"solver": "soba", "grid": {"step_x": [1e-7, 1e-6]}, "set": {"step_x": 1e-8}}]
+}
+JSON
+refused "solvers: soba/tuned is there twice" bench ./around.json -o around
+sed 's/{"solver": "soba", "grid"/{"solver": "aid-cg", "grid"/' around.json >changed.json
+run 0 bench ./changed.json -o around --no-plots --no-store
+if command -v python3 >/dev/null; then
+    case_name="settings around automatic ones"
+    python3 - >out 2>err <<'PYTHON' || fail "$case_name"
+import csv, json, math
+
+whole = json.load(open("around/points.json"))
+
+def tuning(entry):
+    return [r for r in whole["runs"] if r["entry"] == entry and r["kind"] == "tuning"]
+
+def check_edges(entry, keys, untuned):
+    settings = [r["set"] for r in tuning(entry)[untuned:]]
+    chosen = next(c for c in whole["entries"] if c["entry"] == entry)["chosen"]
+    for key in keys:
+        values = sorted({s[key] for s in settings})
+        assert key not in chosen or values[0] < chosen[key] < values[-1], (key, chosen, values)
+    return settings
+
+middle = tuning("soba/tuned")[0]
+assert middle["set"] == {}
+settings = check_edges("soba/tuned", ["step_x", "step_y"], 1)
+assert len(settings) >= 30
+for s in settings:
+    for key in ("step_x", "step_y"):
+        decades = math.log10(s[key] / middle["used"][key])
+        assert abs(decades % 0.5 - 0.25) < 1e-6, decades
+best = min((r for r in tuning("soba/tuned") if not r["failed"]), key=lambda r: r["points"][-1]["phi"])
+chosen = next(c for c in whole["entries"] if c["entry"] == "soba/tuned")["chosen"]
+assert best["set"] == chosen, (best["set"], chosen)
+# far too small: it grows until it is large enough
+grown = [s["step_x"] for s in check_edges("aid-cg/tuned", ["step_x"], 0)]
+assert len(grown) > 4 and grown == sorted(grown)
+assert all(math.isclose(b / a, 10, rel_tol=1e-9) for a, b in zip(grown, grown[1:]))
+
+least = whole["variants"][0]["least_phi"]
+seconds = {}
+for r in whole["runs"]:
+    if r["kind"] != "run":
+        continue
+    gaps = [(p["seconds"], p["phi"] - least) for p in r["points"] if p["phi"] is not None]
+    for share in (0.1, 0.01, 0.001):
+        level, at = share * gaps[0][1], math.inf
+        for (t0, g0), (t1, g1) in zip(gaps, gaps[1:]):
+            if g0 > level >= g1:
+                at = t0 + (t1 - t0) * math.log(g0 / level) / math.log(g0 / max(g1, 1e-3 * level))
+                break
+        seconds[r["entry"], share] = at
+rows = list(csv.DictReader(open("around/regret.csv")))
+assert len(rows) == len(seconds) and any(math.isfinite(s) for s in seconds.values())
+for row in rows:
+    share = float(row["share"])
+    mine = seconds[row["entry"], share]
+    best = min(s for (e, k), s in seconds.items() if k == share)
+    assert float(row["seconds"]) == mine or math.isclose(float(row["seconds"]), mine, rel_tol=1e-4), row
+    if math.isfinite(mine):
+        assert math.isclose(float(row["regret"]), mine / best, rel_tol=1e-4), row
+PYTHON
+fi
+
 # ---- The page stands alone
 grep -q "<!DOCTYPE html>" full/index.html || fail "the page is no page"
 grep -qE 'https?://|<script' full/index.html && fail "the page needs something from elsewhere"
@@ -263,7 +341,7 @@ mkdir half
 head -n 20 full/points.jsonl >half/points.jsonl
 sed -n 21p full/points.jsonl | head -c 300 >>half/points.jsonl
 run 0 bench ./small.json -o half --no-plots
-[ "$(lines half)" -eq 58 ] || fail "$case_name: $(lines half) runs, expected 58"
+[ "$(lines half)" -eq 52 ] || fail "$case_name: $(lines half) runs, expected 52"
 head -n 20 half/points.jsonl >kept
 head -n 20 full/points.jsonl >first
 same kept first
@@ -271,7 +349,7 @@ cut half/points.jsonl >after
 same before after
 run 0 runs list --kind bench --last 0 --json
 stored=$(grep -o '"kind": *"bench"' out | wc -l)
-[ "$stored" -eq 96 ] || fail "resumed: $stored runs in the store, expected 58 + 38"
+[ "$stored" -eq 84 ] || fail "resumed: $stored runs in the store, expected 52 + 32"
 
 # Two processes, another order of lines, the same points
 run 0 bench ./small.json -o two --no-plots --jobs 2 --no-store

@@ -82,11 +82,11 @@ changed 's/"size": 12/"size": 100000/'
 run 2 bench ./changed.json -o large --no-plots
 err_has "count: expected from 1 to the number of rows"
 
-# 4 settings, 3 entries with 2 seeds each
+# 1 untuned setting and 4 others, 3 entries with 2 seeds each
 run 0 bench ./few.json -o few
 out_has "one choice for each run, 2 seeds"
-out_has "val_accuracy of 4 settings, on training rows that were held out"
-[ "$(lines few)" -eq 10 ] || fail "$case_name: $(lines few) runs, expected 10"
+out_has "val_accuracy of 5 settings, on training rows that were held out"
+[ "$(lines few)" -eq 11 ] || fail "$case_name: $(lines few) runs, expected 11"
 grep '"kind":"tuning"' few/points.jsonl | grep -q test_accuracy && fail "tuning looked at test rows"
 cp few/points.jsonl before
 run 0 bench ./few.json -o few --no-plots

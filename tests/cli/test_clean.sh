@@ -170,7 +170,6 @@ refuse "missing.csv" noisy.csv --val missing.csv
 refuse "missing.csv" noisy.csv --val val.csv --test missing.csv
 refuse "no label column 'kind'" noisy.csv --val val.csv --label kind
 refuse "one.csv: one class only ('3')" one.csv --val val.csv
-refuse "without.csv: no row of class '3', which noisy.csv has" noisy.csv --val without.csv
 refuse "unknown.csv: row 3 has class 'ten'" noisy.csv --val unknown.csv
 refuse "inf.csv: line 5, column 7 of 65 (x6): expected a finite number, found 'inf'" inf.csv --val val.csv
 refuse "narrow.csv: there is no column" noisy.csv --val narrow.csv

@@ -4,7 +4,8 @@
 refused "no shell is named" completion
 refused "'fish': expected bash or zsh" completion fish
 refused "one argument too many" completion bash zsh
-refused "one argument too many" manual now
+refused "there is no command 'now'" manual now
+refused "one argument too many" manual solve now
 run 0 completion bash
 err_empty
 cp out bash.sh
@@ -58,6 +59,21 @@ run 0 completion words -- unknown ""
 [ ! -s out ] || fail "completion of an unknown command"
 [ "$(awk '/^\./ && $1 !~ /^\.(TH|SH|SS|TP|PP)$/' bilevel.1 | wc -l)" -eq 0 ] ||
     fail "a line of the manual is taken for a command"
+# A page for each command, with all that its part of the manual has.
+while read -r name; do
+    run 0 manual "$name"
+    err_empty
+    cp out page.1
+    grep -qF "bilevel\\-$name \\- " page.1 || fail "page of $name: no name"
+    sed -n "/^\.SS bilevel $name /,/^\.S/p" bilevel.1 | grep -F '\fB\-\-' >long
+    while read -r line; do
+        grep -qF -- "$line" page.1 || fail "page of $name: $line"
+    done <long
+    if command -v man >/dev/null; then
+        man --warnings -l page.1 >/dev/null 2>err || fail "man: $name"
+        err_empty
+    fi
+done <commands
 if command -v man >/dev/null; then
     man --warnings -l bilevel.1 >out 2>err && grep -q "problem-set" out || fail "man"
 fi

@@ -111,6 +111,14 @@ awk '$1 == "s-tfbo" && NF > 2 { if ($2 == 5) usual = $3; else sum += $3 }
 
 refused "10 classes; expected at least one for each of 11 tasks" continual train.csv --tasks 11
 refused "--memory 3" continual train.csv --memory 3
+awk 'BEGIN { print "a,b,label"; for (i = 0; i < 10; i++) print i "," i * i ",c" i }' >single.csv
+refused "task 1, classes 'c0' to 'c4', has no row to test on" continual single.csv --tasks 2 \
+    --memory 4 --methods uniform --seeds 1 --steps 1
+head -n 3 train.csv >few.csv
+refused "has no row to test on" continual train.csv --test few.csv --tasks 5 --methods uniform
+for net in mlp:in--1-out mlp:in-0-out nonsense; do
+    refused "network '$net'" coreset train.csv --size 4 --method uniform --net "$net" -o never.csv
+done
 refused "--tasks '1'" continual train.csv --tasks 1
 refused "no method 'x'" continual train.csv --methods uniform,x
 refused "one of the two" continual train.csv --sensitivity --initial 3

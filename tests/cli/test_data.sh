@@ -87,10 +87,10 @@ json_near 1 0 stats 0 high
 run 0 data convert iris.csv scaled.csv --unit-rows
 run 0 data stats scaled.csv --json
 json_near 0.9922778767136677 1e-12 stats 0 high
-# over itself
+# not over itself
 cp iris.csv own.csv
-run 0 data convert own.csv own.csv
-same own.csv t.csv
+refused "own.csv is an input of this command" data convert own.csv own.csv
+same own.csv iris.csv
 
 # ---- split
 run 0 data split iris.csv train.csv valid.npz test.libsvm --seed 5

@@ -304,4 +304,56 @@ json finished 0 status
 err_has "small.db"
 whole small.db
 
+# ---- Removing runs makes the file smaller, also one of an earlier version
+size_of() {
+    wc -c <"$1"
+}
+for kind in INCREMENTAL NONE; do
+    rm -f shrink.db*
+    for i in 1 2 3; do
+        run 0 solve quadratic --solver s-tfbo --iters 500 --every 1 --quiet --store shrink.db
+    done
+    "$sql" shrink.db "PRAGMA journal_mode = DELETE" "PRAGMA auto_vacuum = $kind" VACUUM \
+        "PRAGMA journal_mode = WAL" >/dev/null
+    before=$(size_of shrink.db)
+    run 0 runs rm 1 2 --store shrink.db
+    err_empty
+    after=$(size_of shrink.db)
+    [ $((2 * after)) -lt "$before" ] || fail "$case_name: $before bytes became $after ($kind)"
+    "$sql" shrink.db "PRAGMA integrity_check" >found
+    [ "$(cat found)" = ok ] || fail "$case_name: the store is damaged"
+    run 0 runs show 3 --store shrink.db
+done
+
+# ---- A full disk, and a place where nothing may be written: runs are listed, shown and removed
+cat >in_namespace <<'END'
+mount -t tmpfs -o size=2m none full || exit 77
+export BILEVEL_STORE=$PWD/full/runs.db
+for i in 1 2 3; do
+    "$1" solve quadratic --solver s-tfbo --iters 300 --every 1 --quiet
+done
+dd if=/dev/zero of=full/rest bs=1k 2>/dev/null
+"$1" runs --json >full.json && "$1" runs show 2 >/dev/null || exit 1
+before=$(wc -c <full/runs.db)
+"$1" runs rm 1 || exit 1
+[ "$(wc -c <full/runs.db)" -lt "$before" ] || exit 2
+"$1" runs --json >less.json || exit 1
+rm full/rest
+cp full/runs.db "closed/#store?.db"
+mount --bind closed closed && mount -o remount,ro,bind closed || exit 77
+BILEVEL_STORE="$PWD/closed/#store?.db" "$1" runs --json >closed.json || exit 3
+BILEVEL_STORE="$PWD/closed/#store?.db" "$1" runs rm 2 && exit 4
+exit 0
+END
+mkdir full closed
+case_name="full disk"
+unshare -rm sh in_namespace "$bilevel" >out 2>err
+code=$?
+if [ $code -ne 77 ] && [ -e full.json ]; then
+    [ $code -eq 0 ] || fail "$case_name: step $code failed"
+    for list in "full.json 3" "less.json 2" "closed.json 2"; do
+        [ "$("$json_get" "${list% *}" '#')" = "${list#* }" ] || fail "$case_name: $list"
+    done
+fi
+
 finish

@@ -15,7 +15,7 @@ signalled() {
         fail "$case_name: exit code $code, expected $expected"
 }
 
-for signal in int term; do
+for signal in int term hup; do
     # shellcheck disable=SC2086
     signalled 0 $signal $long --json --out result.npz
     err_empty
@@ -60,6 +60,38 @@ signalled '130|143' int,term $long --json --out result.npz
 [ ! -s out ] || fail "$case_name: wrote to stdout"
 # shellcheck disable=SC2010
 ls -A | grep result && fail "$case_name: left a result file"
+
+# A signal that was ignored from the start stays so: nohup
+# shellcheck disable=SC2086
+case_name="nohup"
+(
+    trap '' HUP
+    "$bilevel" solve quadratic --iters 1e12 --tol 0 --seconds 2 --solver s-tfbo --quiet --json >out 2>err &
+    pid=$!
+    sleep 0.5
+    kill -HUP $pid
+    wait $pid
+) || fail "$case_name: not exit code 0"
+
+# Where nothing is under way a signal ends the command, and what it was writing is removed
+awk 'BEGIN { for (j = 0; j < 50; j++) row = row "0." j ","
+    for (i = 0; i < 20000; i++) print row i % 2 }' >rows.csv
+for signal in int term hup; do
+    case_name="data convert ($signal)"
+    "$helpers/with_signals" big.csv.gz.000000000000.tmp $signal "$bilevel" data convert rows.csv \
+        big.csv.gz >out 2>err
+    code=$?
+    [ $code -gt 128 ] || fail "$case_name: exit code $code, expected that of a signal"
+    # shellcheck disable=SC2010
+    ls -A | grep big.csv && fail "$case_name: left a file"
+done
+case_name="continual (term)"
+"$bilevel" continual rows.csv --tasks 2 --seeds 100 --steps 100000 --methods uniform -o folder >out 2>err &
+pid=$!
+sleep 1
+kill -TERM $pid
+wait $pid
+[ ! -e folder ] || fail "$case_name: left a folder"
 
 # The progress line, on a terminal only, cleared at the end
 escape=$(printf '\033')

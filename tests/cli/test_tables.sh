@@ -55,4 +55,27 @@ out_has "the labels are taken as real numbers"
 refused "real.csv: the labels are real numbers; expected classes" clean real.csv -o never.csv
 run 0 data info real.csv --targets classes
 out_has "42 classes"
+
+# ---- pipes, standard input and zstd: the same as from the file, and files that are read twice
+run 0 data info train.csv --json
+"$json_get" out fingerprint >expected
+cat train.csv | "$bilevel" data info - --json >out 2>err || fail "standard input was not read"
+"$json_get" out fingerprint | cmp -s - expected || fail "standard input has other rows"
+mkfifo pipe
+cat train.csv >pipe &
+run 0 data info pipe --json
+"$json_get" out fingerprint | cmp -s - expected || fail "a pipe has other rows"
+cat train.csv >pipe &
+run 0 clean pipe -o from_pipe.csv --no-store --quiet
+cmp -s from_pipe.csv suspects_alone.csv || run 0 clean train.csv -o suspects_alone.csv --no-store --quiet
+cmp -s from_pipe.csv suspects_alone.csv || fail "a pipe has other suspects"
+for arguments in "data info pipe" "predict model.npz pipe" "clean pipe -o never.csv" "solve l2reg --problem-set train=pipe"; do
+    # shellcheck disable=SC2086 # words
+    "$bilevel" $arguments >out 2>err &
+    waiting=$!
+    sleep 0.2
+    kill -TERM "$waiting"
+    wait "$waiting"
+    [ $? -ge 128 ] || fail "'$arguments' without a writer did not end by a signal"
+done
 finish

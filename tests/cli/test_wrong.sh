@@ -56,11 +56,11 @@ wrong "one.csv: one class only ('3'); expected at least two" check l2reg --probl
 wrong "missing.csv: cannot open" solvers --for l2reg --problem-set train=missing.csv
 for command in clean tune; do
     wrong "one.csv: one class only ('3')" $command one.csv --val val.csv
-    wrong "without.csv: no row of class '3', which train.csv has" $command train.csv --val without.csv
     wrong "narrow.csv: there is no column" $command train.csv --val narrow.csv
     wrong "narrow.csv: there is no column" $command train.csv --val val.csv \
         --test narrow.csv
 done
+wrong "without.csv: no row of class '3', which train.csv has" tune train.csv --val without.csv
 wrong "one class only" data corrupt one.csv never.csv --share 0.1
 wrong "narrow.csv: there is no column 'x0', which the rows of the training have" predict model.npz narrow.csv
 cut -d, -f2- narrow.csv | tail -n +2 >plain.csv

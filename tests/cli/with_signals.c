@@ -1,6 +1,6 @@
 /* with_signals FILE SIGNALS COMMAND...: runs the command, waits until FILE has something in it, and
- * sends the signals: "int", "term" or "int,term", which arrive at the same moment. Exits with the
- * command's exit code, or 128 and the number of the signal that ended it. */
+ * sends the signals: "int", "term", "hup" or several of them, which arrive at the same moment.
+ * Exits with the command's exit code, or 128 and the number of the signal that ended it. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,6 +36,7 @@ int main(int argc, char **argv) {
     pid_t child = fork();
     if (child == 0) {
         signal(SIGINT, SIG_DFL); /* a shell lets background jobs ignore it */
+        signal(SIGHUP, SIG_DFL); /* and nohup this one */
         execv(argv[3], argv + 3);
         perror(argv[3]);
         _exit(127);
@@ -46,6 +47,8 @@ int main(int argc, char **argv) {
         kill(child, SIGINT);
     if (strstr(argv[2], "term"))
         kill(child, SIGTERM);
+    if (strstr(argv[2], "hup"))
+        kill(child, SIGHUP);
     kill(child, SIGCONT);
     int status = 0;
     waitpid(child, &status, 0);

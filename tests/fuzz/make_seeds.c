@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <zlib.h>
+#include <zstd.h>
 
 static const char *folder;
 
@@ -47,6 +48,9 @@ static void put_with_gzip(const char *target, const char *name, const void *byte
     put(target, name, bytes, n, choice);
     put("gz", name, packed, z.total_out, choice);
     deflateEnd(&z);
+    char zstd[256];
+    snprintf(zstd, sizeof zstd, "%s.zst", name);
+    put("gz", zstd, packed, ZSTD_compress(packed, sizeof packed, bytes, n, 1), choice);
 }
 
 static size_t get(const char *name, unsigned char *bytes, size_t room) {
@@ -64,10 +68,9 @@ static void put_texts(void) {
     static const struct {
         const char *target, *name;
         unsigned char choice;
-    } texts[] = {{"libsvm", "small.svm", 0},
-                 {"libsvm", "zero_based.svm", 2},
-                 {"csv", "small.csv", 0},
-                 {"csv", "small.tsv", 129},
+    } texts[] = {{"libsvm", "small.svm", 0}, {"libsvm", "zero_based.svm", 2},
+                 {"csv", "small.csv", 0},    {"csv", "small.tsv", 129},
+                 {"arff", "small.arff", 0},  {"arff", "sparse.arff", 2},
                  {"labels", "labels.txt", 0}};
     unsigned char bytes[4096];
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {

@@ -46,7 +46,7 @@ same "soname" "$(objdump -p "$library" | sed -n 's/^ *SONAME *//p')" "libbilevel
 needed=$(objdump -p "$library" | sed -n 's/^ *NEEDED *//p' | sort | tr '\n' ' ')
 for name in $needed; do
     case $name in
-    libz.so.* | libm.so.* | libc.so.* | libpthread.so.* | ld-linux*) ;;
+    libz.so.* | libzstd.so.* | libm.so.* | libc.so.* | libpthread.so.* | ld-linux*) ;;
     *) fail "the library needs $name" ;;
     esac
 done
@@ -122,6 +122,8 @@ if [ -x "$build/bilevel" ]; then
     cmp "$work/zsh" "$prefix/share/zsh/site-functions/_bilevel" || fail "zsh completion"
     "$prefix/bin/bilevel" manual >"$work/manual"
     cmp "$work/manual" "$prefix/share/man/man1/bilevel.1" || fail "manual"
+    "$prefix/bin/bilevel" manual clean >"$work/manual"
+    cmp "$work/manual" "$prefix/share/man/man1/bilevel-clean.1" || fail "manual of clean"
 
     # A C program finds the rows that `bilevel clean` finds, on the data of scripts/demo.
     command=$prefix/bin/bilevel

@@ -2,9 +2,11 @@
 #include "base/message.h"
 #include "bench/results.h"
 #include "cli/commands.h"
+#include "cli/file_roles.h"
 #include "cli/outputs.h"
 #include "cli/progress_line.h"
 #include "cli/store_options.h"
+#include "cli/terminal_text.h"
 #include "cli/text_table.h"
 
 #include <libgen.h>
@@ -37,7 +39,7 @@ static const cli_argument table[] = {
                "oracle calls of each run, in place of a time"),
     CLI_OPTION("iters", POSITIVE, request, limits[BENCH_ITERATIONS], "N",
                "iterations of each run, in place of a time"),
-    CLI_OPTION("grid", TEXT, request, bench.grid, "default|none|FILE",
+    CLI_OPTION("grid", READS, request, bench.grid, "default|none|FILE",
                "what tuned solvers are tuned over (default: what the suite says); none: nothing is "
                "tuned; FILE: {\"SOLVER\": {\"KEY\": [VALUE, ...]}}"),
     CLI_OPTION("quick", FLAG, request, bench.quick, NULL,
@@ -149,7 +151,7 @@ static bool stopped(void *context) {
 
 static void print_line(void *context, const char *text) {
     (void)context;
-    fprintf(stderr, "%s\n", text);
+    fprintf(stderr, "%s\n", cli_shown(text));
 }
 
 /* All files are there, or none is changed. */
@@ -173,7 +175,11 @@ static int run_suite(request *asked, const char *folder) {
     bench_results results;
     cli_expect(bench_suite_find(asked->name, folder, &path, &cli_why));
     asked->bench.suite = path;
+    cli_file_reads(path);
     cli_expect(bench_open(&b, &asked->bench, &cli_why));
+    for (size_t v = 0; v < b.suite.variant_count; v++)
+        for (size_t i = 0; i < b.suite.variants[v].files.count; i++)
+            cli_file_reads(b.suite.variants[v].files.items[i].text);
     cli_signals_begin();
     blv_error error = bench_run_all(&b, &cli_why);
     cli_signals_end();

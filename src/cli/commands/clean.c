@@ -6,6 +6,7 @@
 #include "cli/json.h"
 #include "cli/outputs.h"
 #include "cli/suspect_images.h"
+#include "cli/terminal_text.h"
 #include "cli/text_table.h"
 #include "cli/training_options.h"
 #include "store/run_info.h"
@@ -25,6 +26,7 @@ typedef struct request {
     bool relabel;
     double threshold, flag_share, false_alarms, ridge; /* 0: not given */
     uint64_t folds;
+    blv_clean_model_kind model;
     cli_image image;
 } request;
 
@@ -32,12 +34,12 @@ typedef struct request {
 
 static const cli_argument table[] = {
     CLI_OPTION(
-        "out", TEXT, request, out, "OUT.csv",
+        "out", WRITES, request, out, "OUT.csv",
         "write row, label, verdict, probability that the label is right and believed label of "
         "every row of TRAIN, the most suspicious first",
         .letter = 'o'),
     CLI_OPTION(
-        "write-clean", TEXT, request, clean, "FILE",
+        "write-clean", WRITES, request, clean, "FILE",
         "write TRAIN without the suspect rows, in its format unless the name says otherwise"),
     CLI_OPTION("relabel", FLAG, request, relabel, NULL,
                "keep the suspect rows in that file, with the label that is believed"),
@@ -49,13 +51,16 @@ static const cli_argument table[] = {
                "call this share of the rows suspect"),
     CLI_OPTION("false-alarms", SHARE, request, false_alarms, "P",
                "call as many rows suspect as have this share of right labels among them"),
-    CLI_OPTION("truth", TEXT, request, truth, "COLUMN|FILE",
+    CLI_OPTION("truth", READS, request, truth, "COLUMN|FILE",
                "the labels as they should be, to see how many were found: a column of TRAIN, or "
                "what 'bilevel data corrupt --truth' wrote"),
     CLI_OPTION(
-        "probabilities", TEXT, request, probabilities, "FILE",
+        "probabilities", READS, request, probabilities, "FILE",
         "the probabilities of the classes for each row of TRAIN by a model of yours that has not "
         "seen the row, one column a class: then no model is trained"),
+    CLI_OPTION("model", CHOICE, request, model, "auto|linear|mlp",
+               "what tells the classes apart: a linear model, a network, or what has the least "
+               "loss on held-out rows (auto, the default)"),
     CLI_OPTION("folds", WHOLE, request, folds, "N", "parts that are held out in turn (default 5)",
                .from = FEWEST_FOLDS, .to = MOST_FOLDS),
     CLI_OPTION("ridge", POSITIVE, request, ridge, "C",
@@ -83,10 +88,12 @@ static blv_error check(void *of, blv_message *why) {
 
 /* ---- The record of the request ---- */
 
+static const char *const model_words[] = {"auto", "linear", "mlp", NULL};
+
 static const blv_field request_fields[] = {
     BLV_FIELD_RECORD("training", request, training, cli_training_fields),
-    BLV_FIELD(request, out, PATH),
-    BLV_FIELD_AS("write_clean", request, clean, PATH, 0),
+    BLV_FIELD_AS("out", request, out, PATH, BLV_OUTPUT),
+    BLV_FIELD_AS("write_clean", request, clean, PATH, BLV_OUTPUT),
     BLV_FIELD_AS("truth", request, truth, PATH, BLV_IF_FILE),
     BLV_FIELD(request, probabilities, PATH),
     BLV_FIELD(request, relabel, BOOL),
@@ -95,12 +102,14 @@ static const blv_field request_fields[] = {
     BLV_FIELD(request, false_alarms, REAL),
     BLV_FIELD(request, ridge, REAL),
     BLV_FIELD(request, folds, WHOLE),
+    BLV_FIELD_WORD("model", request, model, model_words),
     BLV_FIELD_RECORD("image", request, image, cli_image_fields),
     {0}};
 
 static void describe(const request *asked, cli_task_facts *facts) {
     cli_facts_training(facts, &asked->training, NAN);
     cli_facts_whole(facts, "folds", asked->folds);
+    cli_facts_text(facts, "model", model_words[asked->model]);
     cli_facts_number(facts, "ridge", asked->ridge, "auto");
     cli_facts_number(facts, "threshold", asked->threshold, "auto");
     cli_facts_number(facts, "flag_share", asked->flag_share, "none");
@@ -187,7 +196,7 @@ static void print_rule(const finding *f) {
     if (!isnan(r->false_alarms))
         printf("  right labels among the suspects   %.0f%% expected\n", 100.0 * r->false_alarms);
     for (size_t i = 0; i < r->caution_count; i++)
-        printf("  %s\n", r->cautions[i]);
+        printf("  %s\n", cli_shown(r->cautions[i]));
     if (!r->truth_known)
         return;
     printf("\nAgainst the true labels\n");
@@ -217,14 +226,15 @@ static void print_suspects(const finding *f) {
     report_table shown = {.align = tell ? "rllll" : "rlll"};
     if (r->suspects == 0)
         return;
-    report_table_add(&shown, "ROW\tLABEL\tRIGHT\tBELIEVED%s", tell ? "\tSPEAKS AGAINST IT" : "");
+    report_table_add(&shown, tell ? "ROW\tLABEL\tRIGHT\tBELIEVED\tSPEAKS AGAINST IT"
+                                  : "ROW\tLABEL\tRIGHT\tBELIEVED");
     for (size_t i = 0; i < r->suspects && i < ROWS_SHOWN; i++) {
         size_t row = r->order[i];
         char against[160];
         cli_print_against(f->sets, r, row, against, sizeof against);
-        report_table_add(&shown, "%zu\t%s\t%.2g%%\t%s%s%s", row, label_of(f, row),
-                         100.0 * r->label_probability[row], class_of(f, r->believed[row]),
-                         tell ? "\t" : "", tell ? against : "");
+        report_table_add(&shown, tell ? "%zu\t%s\t%.2g%%\t%s\t%s" : "%zu\t%s\t%.2g%%\t%s", row,
+                         label_of(f, row), 100.0 * r->label_probability[row],
+                         class_of(f, r->believed[row]), against);
     }
     printf("\nThe most suspicious rows\n");
     cli_table_print(&shown, INDENT, stdout);
@@ -239,8 +249,8 @@ static void print_text(const finding *f) {
     if (asked->probabilities)
         printf("\nBy the probabilities of %s, %.4g s\n", asked->probabilities, r->seconds);
     else
-        printf("\n%zu folds, ridge %g, solver %s, %" PRIu64 " iterations, %.4g s\n", r->folds,
-               r->ridge, r->solver, r->iterations, r->seconds);
+        printf("\nModel: %s\n%zu folds, ridge %g, solver %s, %" PRIu64 " iterations, %.4g s\n",
+               r->model_text, r->folds, r->ridge, r->solver, r->iterations, r->seconds);
     if (asked->out)
         printf("%s: every row, the most suspicious first\n", asked->out);
     if (asked->clean && asked->relabel)
@@ -284,6 +294,7 @@ static const blv_field run_fields[] = {
     BLV_FIELD(blv_clean_result, folds, SIZE),
     BLV_FIELD(blv_clean_result, ridge, REAL),
     BLV_FIELD(blv_clean_result, trusted_weight, REAL),
+    BLV_FIELD_AS("model", blv_clean_result, model_text, TEXT, 0),
     BLV_FIELD(blv_clean_result, solver, TEXT),
     BLV_FIELD(blv_clean_result, seed, WHOLE),
     BLV_FIELD(blv_clean_result, iterations, WHOLE),
@@ -415,6 +426,7 @@ static int find(const request *asked, const blv_task_sets *sets, cli_task_hooks 
                                        .no_certificate = t->no_certificate,
                                        .folds = (size_t)asked->folds,
                                        .ridge = asked->ridge,
+                                       .model = asked->model,
                                        .threshold = asked->threshold,
                                        .flag_share = asked->flag_share,
                                        .false_alarms = asked->false_alarms,

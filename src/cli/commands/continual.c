@@ -5,6 +5,7 @@
 #include "cli/json.h"
 #include "cli/outputs.h"
 #include "cli/selection_options.h"
+#include "cli/terminal_text.h"
 #include "cli/text_table.h"
 #include "report/table.h"
 
@@ -15,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum { MOST_SEEDS = 1000, MOST_TASKS = 10000, MOST_MEMORY = 1000000000, INDENT = 2 };
 
@@ -118,18 +120,21 @@ static void print_accuracies(FILE *file, const void *context) {
             }
 }
 
-static void make_folder(const char *path) {
+/* Whether it was made. */
+static bool make_folder(const char *path) {
     struct stat found;
-    if (mkdir(path, 0777) == 0 ||
-        (errno == EEXIST && stat(path, &found) == 0 && S_ISDIR(found.st_mode)))
-        return;
-    cli_die("%s: cannot be made or is no folder: %s", path, strerror(errno));
+    if (mkdir(path, 0777) == 0)
+        return true;
+    if (errno != EEXIST || stat(path, &found) != 0 || !S_ISDIR(found.st_mode))
+        cli_die("%s: cannot be made or is no folder: %s", path, strerror(errno));
+    return false;
 }
 
 static void write_files(const request *asked) {
     char *results = cli_print("%s/results.csv", asked->out);
     char *accuracies = cli_print("%s/accuracies.csv", asked->out);
     cli_outputs outputs = {0};
+    make_folder(asked->out);
     cli_outputs_print(&outputs, results, print_results, asked->result);
     cli_outputs_print(&outputs, accuracies, print_accuracies, asked->result);
     cli_outputs_commit(&outputs);
@@ -212,7 +217,7 @@ static void hold_out(request *asked) {
 /* A pass that is done, in a line. */
 static int show_pass(void *context, const blv_task_progress *progress) {
     (void)context;
-    fprintf(stderr, "%s\n", progress->activity);
+    fprintf(stderr, "%s\n", cli_shown(progress->activity));
     return 0;
 }
 
@@ -234,8 +239,8 @@ static int compare(void *of) {
                 options->tasks);
     if (!asked->test)
         hold_out(asked);
-    if (asked->out)
-        make_folder(asked->out);
+    if (asked->out && make_folder(asked->out))
+        rmdir(asked->out); /* until there is something to write */
     cli_complain_about(o->data);
     cli_expect(blv_continual(asked->rows, asked->test, options, &asked->result, &hooks, &cli_why));
     cli_complain_about(NULL);

@@ -46,10 +46,10 @@ static const cli_argument table[] = {
     CLI_OPTION("method", CUSTOM, request, options.select.selection.method, "NAME",
                "how they are chosen (default: the best of four on rows held out); see below",
                .take = take_method),
-    CLI_OPTION("out", TEXT, request, out, "OUT.csv",
+    CLI_OPTION("out", WRITES, request, out, "OUT.csv",
                "write the number, from 0, and the weight of every chosen row, the heaviest first",
                .letter = 'o'),
-    CLI_OPTION("write-subset", TEXT, request, subset, "FILE",
+    CLI_OPTION("write-subset", WRITES, request, subset, "FILE",
                "write the chosen rows, in the format of DATA unless the name says otherwise"),
     CLI_OPTION("compare", FLAG, request, options.select.compare, NULL,
                "train a network on the chosen rows, on as many at random and on all, and judge it "

@@ -5,6 +5,7 @@
 #include "cli/data_files.h"
 #include "cli/json.h"
 #include "cli/outputs.h"
+#include "cli/terminal_text.h"
 #include "cli/text_table.h"
 #include "store/run_info.h"
 
@@ -55,8 +56,8 @@ static const cli_argument source_table[] = {
     CLI_OPTION("format", WORD, request, format, "libsvm|csv|npz",                                  \
                "format of what is written (default: by its name)")
 #define IN_AND_OUT                                                                                 \
-    CLI_POSITION(TEXT, request, in, "IN", "expected IN and OUT"),                                  \
-        CLI_POSITION(TEXT, request, out, "OUT", "expected IN and OUT")
+    CLI_POSITION(READS, request, in, "IN", "expected IN and OUT"),                                 \
+        CLI_POSITION(WRITES, request, out, "OUT", "expected IN and OUT")
 
 static void read_set(request *asked) {
     cli_expect(blv_dataset_read(&asked->set, asked->in, &asked->reading, &cli_why));
@@ -162,7 +163,7 @@ static void compute(request *r) {
 }
 
 static const cli_argument look_table[] = {
-    CLI_POSITION(TEXT, request, in, "FILE", "no file is named"), CLI_ALSO(source_table), CLI_END};
+    CLI_POSITION(READS, request, in, "FILE", "no file is named"), CLI_ALSO(source_table), CLI_END};
 static const blv_field class_fields[] = {BLV_FIELD_ARRAY(request, class_rows, class_count, SIZES),
                                          {0}};
 
@@ -191,12 +192,13 @@ static void print_info(const request *r) {
     if (v->target)
         printf("  targets      from %g to %g\n", r->target_low, r->target_high);
     if (v->feature_names)
-        printf("  names        %s%s%s\n", v->feature_names[0], v->columns > 1 ? " ... " : "",
-               v->columns > 1 ? v->feature_names[v->columns - 1] : "");
+        printf("  names        %s%s%s\n", cli_shown(v->feature_names[0]),
+               v->columns > 1 ? " ... " : "",
+               v->columns > 1 ? cli_shown(v->feature_names[v->columns - 1]) : "");
     printf("  fingerprint  %016" PRIx64 "\n", blv_dataset_fingerprint(r->set));
     const char *note;
     for (size_t i = 0; (note = blv_dataset_notes(r->set, i)); i++)
-        printf("  note         %s\n", note);
+        printf("  note         %s\n", cli_shown(note));
     if (v->label)
         print_classes(r);
 }
@@ -243,7 +245,7 @@ static void print_stats(const request *r) {
     }
     cli_table_print(&table, 0, stdout);
     for (size_t c = 0; c < r->class_count; c++)
-        printf("%sclass %s: %zu rows\n", c == 0 ? "\n" : "", r->view->class_names[c],
+        printf("%sclass %s: %zu rows\n", c == 0 ? "\n" : "", cli_shown(r->view->class_names[c]),
                r->class_rows[c]);
 }
 
@@ -303,6 +305,7 @@ static blv_error check_convert(void *of, blv_message *why) {
 static int convert(void *of) {
     request *asked = of;
     const char *format = cli_output_format(asked->out, asked->format);
+    cli_outputs outputs = {0};
     const blv_scaling scaling = asked->unit ? BLV_SCALE_UNIT : BLV_SCALE_STANDARD;
     read_set(asked);
     if (asked->standardize || asked->unit)
@@ -311,7 +314,8 @@ static int convert(void *of) {
         cli_expect(blv_dataset_unit_rows(asked->set, &cli_why));
     if (asked->intercept)
         cli_expect(blv_dataset_intercept(asked->set, &cli_why));
-    cli_expect(blv_dataset_write(asked->set, asked->out, format, &cli_why));
+    cli_outputs_write(&outputs, asked->out, asked->set, format);
+    cli_outputs_commit(&outputs);
     if (asked->json) {
         cli_json_print(cli_json_put(describe_set(asked->in, asked->set), "out",
                                     cli_json_text(asked->out), "out_format", cli_json_text(format),
@@ -334,8 +338,8 @@ static const cli_command convert_action = CLI_COMMAND(
 /* ---- Split ---- */
 
 static const cli_argument split_table[] = {
-    CLI_POSITION(TEXT, request, in, "IN", "expected IN and at least one OUT"),
-    CLI_POSITION(TEXTS, request, parts, "OUT...", "expected IN and at least one OUT"),
+    CLI_POSITION(READS, request, in, "IN", "expected IN and at least one OUT"),
+    CLI_POSITION(WRITE_ALL, request, parts, "OUT...", "expected IN and at least one OUT"),
     CLI_OPTION("sizes", TEXT, request, sizes_text, "S,S,...",
                "for each OUT a share below 1, or a number of rows (default: 0.8,0.2 for two and "
                "0.64,0.16,0.2 for three)"),
@@ -425,7 +429,7 @@ static const cli_argument corrupt_table[] = {
                "to another class, each alike (default); to the next class; or drawn from all "
                "classes, so that some stay"),
     CLI_OPTION("seed", WHOLE, request, seed, "N", "seed of the choice (default 0)"),
-    CLI_OPTION("truth", TEXT, request, truth, "FILE.csv",
+    CLI_OPTION("truth", WRITES, request, truth, "FILE.csv",
                "write row, given and true label of every row"),
     FORMAT,
     CLI_ALSO(source_table),
@@ -470,7 +474,7 @@ static int corrupt(void *of) {
                                     cli_json_text(asked->out), "truth", cli_json_text(asked->truth),
                                     "changed", cli_json_whole(changed), NULL));
     else
-        printf("%s: %s\n", asked->out, blv_dataset_history(asked->set, last));
+        printf("%s: %s\n", asked->out, cli_shown(blv_dataset_history(asked->set, last)));
     return CLI_DONE;
 }
 

@@ -1,6 +1,7 @@
-/* bilevel manual: the argument tables, in the language of man pages. */
+/* bilevel manual [COMMAND]: the argument tables, in the language of man pages. */
 #include "cli/commands.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,6 +59,18 @@ static void put_options(const cli_argument *table) {
     free(all);
 }
 
+/* Text, options, text below them. */
+static void put_body(const cli_command *c, const char *heading) {
+    char *doc = cli_print("%s", c->doc), *after = doc, *before = strsep(&after, "\v");
+    put_line(before);
+    fputs(heading, stdout);
+    put_options(c->table);
+    if (after)
+        puts(".PP");
+    put_line(after ? after : "");
+    free(doc);
+}
+
 /* owner: the command that it is an action of, with a blank; or "" */
 static void put_commands(const cli_command *const *list, const char *owner) {
     for (; *list; list++) {
@@ -67,15 +80,9 @@ static void put_commands(const cli_command *const *list, const char *owner) {
             put_commands(c->actions, name);
         } else if (c->summary) {
             char *positions = cli_arguments_positions(c->table);
-            char *doc = cli_print("%s", c->doc), *after = doc, *before = strsep(&after, "\v");
             printf(".SS bilevel %s", name);
             put_line(*positions ? positions : " ");
-            put_line(before);
-            put_options(c->table);
-            if (after)
-                puts(".PP");
-            put_line(after ? after : "");
-            free(doc);
+            put_body(c, "");
             free(positions);
         }
         free(name);
@@ -106,10 +113,9 @@ static const char ending[] =
     ".SH FILES\n"
     ".TP\n\\fI$XDG_STATE_HOME/bilevel/runs.db\\fR, or \\fI~/.local/state/bilevel/runs.db\\fR\n"
     "the run store\n"
-    ".SH SEE ALSO\n\\fBgnuplot\\fR(1), \\fBsqlite3\\fR(1)\n";
+    ".SH SEE ALSO\n";
 
-static int print_manual(void *request) {
-    (void)request;
+static void put_page_of_all(void) {
     printf(".TH BILEVEL 1 \"\" \"bilevel %s\" \"User Commands\"\n"
            ".SH NAME\nbilevel \\- optimization with two levels\n"
            ".SH SYNOPSIS\n\\fBbilevel\\fR \\fICOMMAND\\fR [\\fIARGUMENT\\fR...]\n"
@@ -119,11 +125,56 @@ static int print_manual(void *request) {
     put_summaries();
     fputs(".PP\nFor a start: \\fBbilevel solve quadratic\\fR\n.SH COMMANDS\n", stdout);
     put_commands(cli_commands, "");
-    fputs(ending, stdout);
+    printf("%sThe page of each command, such as \\fBbilevel\\-solve\\fR(1);\n"
+           "\\fBgnuplot\\fR(1), \\fBsqlite3\\fR(1)\n",
+           ending);
+}
+
+static void put_page_of(const cli_command *c) {
+    printf(".TH BILEVEL\\-");
+    for (const char *letter = c->name; *letter; letter++)
+        putchar(toupper((unsigned char)*letter));
+    printf(" 1 \"\" \"bilevel %s\" \"User Commands\"\n.SH NAME\nbilevel\\-%s \\- ", blv_version(),
+           c->name);
+    put_line(c->summary);
+    printf(".SH SYNOPSIS\n\\fBbilevel %s\\fR %s", c->name,
+           c->actions ? "" : "[\\fIOPTION\\fR...] ");
+    char *positions = c->actions ? cli_print("%s [ARGUMENT...]", c->arguments)
+                                 : cli_arguments_positions(c->table);
+    put_line(*positions ? positions : " ");
+    free(positions);
+    puts(".SH DESCRIPTION");
+    if (c->actions) {
+        char *owner = cli_print("%s ", c->name);
+        put_line(c->doc);
+        puts(".SH ACTIONS");
+        put_commands(c->actions, owner);
+        free(owner);
+    } else {
+        put_body(c, ".SH OPTIONS\n");
+    }
+    printf("%s\\fBbilevel\\fR(1)\n", ending);
+}
+
+typedef struct request {
+    const char *command;
+} request;
+
+static const cli_argument table[] = {CLI_POSITION(TEXT, request, command, "[COMMAND]", NULL),
+                                     CLI_END};
+
+static int print_manual(void *of) {
+    const char *name = ((const request *)of)->command;
+    const cli_command *command = name ? cli_command_find(cli_commands, name) : NULL;
+    if (!name)
+        put_page_of_all();
+    else if (command && command->summary)
+        put_page_of(command);
+    else
+        cli_die("there is no command '%s'; 'bilevel --help' lists them", name);
     return CLI_DONE;
 }
 
-const cli_command cmd_manual = {.name = "manual",
-                                .arguments = "",
-                                .doc = "Print the manual as a page for man(1).",
-                                .run = print_manual};
+const cli_command cmd_manual =
+    CLI_COMMAND("manual", "[COMMAND]", NULL, request, table, print_manual,
+                "Print the manual, or the page of one command, for man(1).");

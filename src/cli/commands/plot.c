@@ -1,7 +1,7 @@
 /* bilevel plot RUN...: curves of stored runs, in a file or in the terminal. */
-#include "base/atomic_file.h"
 #include "base/message.h"
 #include "cli/commands.h"
+#include "cli/outputs.h"
 #include "cli/store_options.h"
 #include "report/gnuplot.h"
 
@@ -22,7 +22,7 @@ typedef struct request {
 
 static const cli_argument table[] = {
     CLI_POSITION(RUNS, request, runs, "RUN...", "no run is named; 'bilevel runs' lists them"),
-    CLI_OPTION("out", TEXT, request, out, "FILE.svg|.png|.pdf",
+    CLI_OPTION("out", WRITES, request, out, "FILE.svg|.png|.pdf",
                "write the picture; its format is detected from the name", .letter = 'o'),
     CLI_OPTION("y", TEXT, request, what, "phi|grad|accuracy|COLUMN",
                "what is drawn: the distance of Phi to the best that is known (the default), the "
@@ -72,7 +72,7 @@ static void draw(const report_figure *figure, report_drawing kind, const char *p
     if (kind == REPORT_TEXT)
         fwrite(drawn.data + start, 1, drawn.size - start, stdout);
     else
-        cli_expect(blv_atomic_file_write_whole(path, drawn.data, drawn.size, &cli_why));
+        cli_output_whole(path, drawn.data, drawn.size);
     free(drawn.data);
 }
 

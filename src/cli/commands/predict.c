@@ -5,6 +5,7 @@
 #include "cli/data_files.h"
 #include "cli/json.h"
 #include "cli/outputs.h"
+#include "cli/terminal_text.h"
 #include "report/table.h"
 
 #include <stdio.h>
@@ -16,9 +17,9 @@ typedef struct request {
 } request;
 
 static const cli_argument table[] = {
-    CLI_POSITION(TEXT, request, model, "MODEL", "expected MODEL and DATA"),
-    CLI_POSITION(TEXT, request, data, "DATA", "expected MODEL and DATA"),
-    CLI_OPTION("out", TEXT, request, out, "OUT.csv",
+    CLI_POSITION(READS, request, model, "MODEL", "expected MODEL and DATA"),
+    CLI_POSITION(READS, request, data, "DATA", "expected MODEL and DATA"),
+    CLI_OPTION("out", WRITES, request, out, "OUT.csv",
                "write row, predicted class and its probability", .letter = 'o'),
     CLI_OPTION("all", FLAG, request, all, NULL, "with --out: the probabilities of all classes"),
     CLI_OPTION("json", FLAG, request, json, NULL, "print one JSON object on standard output"),
@@ -97,7 +98,7 @@ static void print_text(const answers *a) {
     if (p->label)
         printf("  accuracy  %.4f\n  loss      %.4f\n", p->accuracy, p->loss);
     for (size_t k = 0; k < p->classes; k++)
-        printf("  predicted %s: %zu\n", a->model->class_names[k], p->count[k]);
+        printf("  predicted %s: %zu\n", cli_shown(a->model->class_names[k]), p->count[k]);
     if (a->asked->out)
         printf("%s: row, predicted class, probability\n", a->asked->out);
 }

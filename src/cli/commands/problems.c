@@ -19,7 +19,8 @@ typedef struct request {
 
 static const cli_argument table[] = {
     CLI_POSITION(TEXT, request, instance.name, "[NAME]", NULL),
-    CLI_OPTION("out", TEXT, request, out, "FILE.npz", "write the arrays that define the instance"),
+    CLI_OPTION("out", WRITES, request, out, "FILE.npz",
+               "write the arrays that define the instance"),
     CLI_OPTION("json", FLAG, request, json, NULL, "print JSON on standard output"),
     CLI_INCLUDE(cli_problem_table, request, instance), CLI_END};
 

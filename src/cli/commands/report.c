@@ -1,6 +1,6 @@
 /* bilevel report RUN...: a page about stored runs. */
-#include "base/atomic_file.h"
 #include "cli/commands.h"
+#include "cli/outputs.h"
 #include "cli/store_options.h"
 #include "report/run_page.h"
 
@@ -15,7 +15,7 @@ typedef struct request {
 
 static const cli_argument table[] = {
     CLI_POSITION(RUNS, request, runs, "RUN...", "no run is named; 'bilevel runs' lists them"),
-    CLI_OPTION("out", TEXT, request, out, "FILE.html",
+    CLI_OPTION("out", WRITES, request, out, "FILE.html",
                "write the page to this file (default report.html)", .letter = 'o'),
     CLI_OPTION("title", TEXT, request, title, "TEXT", "title of the page"),
     CLI_OPTION("no-plots", FLAG, request, no_figures, NULL,
@@ -32,7 +32,7 @@ static int report(void *of) {
     const report_run_page page = {&groups, store, asked->title, asked->no_figures};
     cli_expect(report_run_page_put(&page, cli_text_begin(&text), &cli_why));
     char *whole = cli_text_end(&text);
-    cli_expect(blv_atomic_file_write_whole(asked->out, whole, text.size, &cli_why));
+    cli_output_whole(asked->out, whole, text.size);
     free(whole);
     blv_run_groups_free(&groups);
     return CLI_DONE;

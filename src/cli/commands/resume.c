@@ -3,6 +3,7 @@
 #include "cli/json.h"
 #include "cli/solve_task.h"
 #include "cli/store_options.h"
+#include "cli/terminal_text.h"
 #include "cli/training_options.h"
 
 #include <inttypes.h>
@@ -32,6 +33,13 @@ static const cli_argument table[] = {
     CLI_OPTION("checkpoint", POSITIVE, request, resume.task.checkpoint_seconds, "SECONDS",
                "time between checkpoints (default: as the run had it)",
                .expected = "a number of seconds > 0"),
+    CLI_OPTION("out", TEXT, request, resume.out, "FILE|FOLDER",
+               "write this file in place of the one that --out of the run named; a folder: all "
+               "files of the run go there",
+               .letter = 'o'),
+    CLI_OPTION("allow-outputs", FLAG, request, resume.allow_outputs, NULL,
+               "write the files that the run names also outside the current folder: a store from "
+               "elsewhere may name any file of yours"),
     CLI_OPTION("force", FLAG, request, force, NULL,
                "also when the run seems to be under way on another machine"),
     CLI_OPTION("json", FLAG, request, resume.task.json, NULL,
@@ -63,7 +71,7 @@ static int resume_solve(const cli_resume *r) {
     static cli_solve_task task;
     static void *checkpoint;
     const blv_run_info *run = r->task.resumed;
-    cli_solve_restore(&task, run->request);
+    cli_solve_restore(&task, r);
     cli_task_resume(&task.options, r);
     for (size_t i = 0; i < r->limits.count; i++)
         cli_settings_add(&task.settings, r->limits.items[i].key, r->limits.items[i].value);
@@ -94,7 +102,7 @@ static int say_finished(const cli_task_options *task, const blv_run_info *run) {
     if (task->json && result)
         cli_json_print(json_incref(result));
     else if (!task->quiet)
-        printf("Run %" PRId64 " has finished: %s\n", run->id, or_empty(run->message));
+        printf("Run %" PRId64 " has finished: %s\n", run->id, cli_shown(run->message));
     json_decref(result);
     return CLI_DONE;
 }
@@ -140,4 +148,5 @@ const cli_command cmd_resume = CLI_COMMAND(
     "Resume a run that was interrupted from its last checkpoint, and end as it "
     "would have ended.\v"
     "'bilevel runs' lists the runs. Without a checkpoint the run starts again. Files that "
-    "it writes, with --trace, --out and the like, are written as the first command said.");
+    "it writes, with --trace, --out and the like, are shown, and written as the first command said "
+    "if they are in the current folder or below.");

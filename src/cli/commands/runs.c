@@ -227,6 +227,8 @@ static int rm(void *of) {
     }
     for (size_t i = 0; i < asked->runs.count; i++)
         cli_store_expect(store, blv_store_remove(store, asked->runs.items[i]));
+    if (blv_store_shrink(store) != BLV_OK) /* they are gone all the same */
+        cli_complain("the file keeps its size: %s", blv_store_message(store));
     return CLI_DONE;
 }
 
@@ -239,7 +241,8 @@ static const cli_command rm_action =
 static const cli_argument export_table[] = {
     RUNS("RUN"),
     CLI_OPTION("out", TEXT, request, out, "NAME", "write NAME.csv and NAME.json (default run-ID)"),
-    CLI_OPTION("checkpoint", TEXT, request, checkpoint, "FILE.npz", "write the checkpoint as well"),
+    CLI_OPTION("checkpoint", WRITES, request, checkpoint, "FILE.npz",
+               "write the checkpoint as well"),
     STORE};
 
 static blv_error check_one(void *of, blv_message *why) {

@@ -1,6 +1,7 @@
 /* bilevel solve PROBLEM: set up, run, certify, report, save, record. */
 #include "base/message.h"
 #include "cli/commands.h"
+#include "cli/file_roles.h"
 #include "cli/json.h"
 #include "cli/solve_task.h"
 
@@ -69,6 +70,10 @@ static blv_error begin(void *context, blv_run *run, blv_message *why) {
         cli_complain_about(solver);
     if (s->several && cli_signalled())
         return blv_explain(why, BLV_E_STOPPED, "stopped before its turn");
+    if (s->run_trace)
+        BLV_CHECK(cli_file_expect_output(s->run_trace, why));
+    if (s->run_out)
+        BLV_CHECK(cli_file_expect_output(s->run_out, why));
     BLV_CHECK(blv_execution_begin(&s->execution, run, why));
     return cli_progress_run(run, s->several ? solver : NULL);
 }
@@ -220,14 +225,14 @@ static const cli_argument table[] = {
     CLI_OPTION("set", SETTING, cli_solve_task, settings, "KEY=VALUE",
                "set a parameter of the solver ('bilevel solvers NAME' lists them) or an option of "
                "the run; with several, of those that have it; SOLVER.KEY=VALUE: of one of them"),
-    CLI_OPTION("start", TEXT, cli_solve_task, start, "zero|random|FILE.npz",
+    CLI_OPTION("start", READS, cli_solve_task, start, "zero|random|FILE.npz",
                "where to start (default zero, or what the problem says instead); a file gives x, y "
                "and v as far as it has them"),
     CLI_HEADING(OUTPUT),
-    CLI_OPTION("trace", TEXT, cli_solve_task, trace, "FILE",
+    CLI_OPTION("trace", WRITES, cli_solve_task, trace, "FILE",
                "write the trace while it runs, JSON lines; with several solvers FILE gets their "
                "names"),
-    CLI_OPTION("out", TEXT, cli_solve_task, out, "FILE.npz",
+    CLI_OPTION("out", WRITES, cli_solve_task, out, "FILE.npz",
                "write x, y, v and the start x0, y0, v0; likewise"),
     CLI_INCLUDE(cli_task_table, cli_solve_task, options),
     CLI_INCLUDE(cli_run_option_table, cli_solve_task, settings),

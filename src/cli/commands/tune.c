@@ -2,6 +2,7 @@
 #include "bilevel/tune.h"
 #include "base/message.h"
 #include "cli/commands.h"
+#include "cli/file_roles.h"
 #include "cli/json.h"
 #include "cli/outputs.h"
 #include "cli/text_table.h"
@@ -42,13 +43,14 @@ static blv_error take_penalty(void *of, const char *word, blv_message *why) {
         return blv_explain(why, BLV_E_VALUE, "expected per-feature, per-class, groups:FILE or one");
     asked->kind = BLV_PENALTY_GROUPS;
     asked->groups = word + sizeof prefix - 1;
+    cli_file_reads(asked->groups);
     return BLV_OK;
 }
 
 static const cli_argument table[] = {
-    CLI_OPTION("out", TEXT, request, out, "MODEL.npz", "write the model, for 'bilevel predict'",
+    CLI_OPTION("out", WRITES, request, out, "MODEL.npz", "write the model, for 'bilevel predict'",
                .letter = 'o'),
-    CLI_OPTION("penalties", TEXT, request, penalties, "FILE.csv", "write the penalties"),
+    CLI_OPTION("penalties", WRITES, request, penalties, "FILE.csv", "write the penalties"),
     {.name = "penalty",
      .kind = CLI_ARG_CUSTOM,
      .value = "per-feature|per-class|groups:FILE|one",
@@ -57,7 +59,8 @@ static const cli_argument table[] = {
      .take = take_penalty},
     CLI_OPTION("refit", FLAG, request, refit, NULL,
                "with --val or --val-share: in the end, train on those rows too"),
-    CLI_OPTION("trace", TEXT, request, trace, "FILE", "write the trace while it runs, JSON lines"),
+    CLI_OPTION("trace", WRITES, request, trace, "FILE",
+               "write the trace while it runs, JSON lines"),
     CLI_INCLUDE(cli_training_table, request, training),
     CLI_END};
 
@@ -71,9 +74,9 @@ static blv_error check(void *of, blv_message *why) {
 
 static const blv_field request_fields[] = {
     BLV_FIELD_RECORD("training", request, training, cli_training_fields),
-    BLV_FIELD(request, out, PATH),
-    BLV_FIELD(request, penalties, PATH),
-    BLV_FIELD(request, trace, PATH),
+    BLV_FIELD_AS("out", request, out, PATH, BLV_OUTPUT),
+    BLV_FIELD_AS("penalties", request, penalties, PATH, BLV_OUTPUT),
+    BLV_FIELD_AS("trace", request, trace, PATH, BLV_OUTPUT),
     BLV_FIELD_WORD("penalty", request, kind, kind_words),
     BLV_FIELD(request, groups, PATH),
     BLV_FIELD(request, refit, BOOL),

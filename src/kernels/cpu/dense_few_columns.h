@@ -38,7 +38,7 @@ typedef struct few_job {
  * compiler, which would begin with them, has to think that they depend on the sum. */
 #define DOTS(c)                                                                                    \
     if ((c) == last)                                                                               \
-        __asm__("" : "+r"(a) : "v"(s));                                                            \
+        __asm__("" : "+r"(a) : VECTOR_OPERAND(s));                                                 \
     {                                                                                              \
         const vec x = COLUMNS(a, c);                                                               \
         s = multiply_add(x, w_##c, s);                                                             \

@@ -20,7 +20,7 @@
 #define REPEAT_9(f) REPEAT_8(f) f(8)
 
 /* Classes at a time, by the number of registers: 4 rows x MOST_SCORES, MOST_SUMS x 3 vectors. */
-#if defined(BLV_ISA_avx512)
+#if MANY_REGISTERS
 #define MOST_SCORES 6
 #define MOST_SUMS 9
 #else
@@ -28,7 +28,7 @@
 #define MOST_SUMS 4
 #endif
 
-#define FETCH(address) _mm_prefetch((const char *)(address), _MM_HINT_T1)
+#define FETCH(address) __builtin_prefetch((address), 0, 2)
 
 /* How many of `left` go into the next tile, so that tiles are even. */
 ALWAYS_INLINE size_t tile_of(size_t left, size_t most) {

@@ -62,7 +62,7 @@ ALWAYS_INLINE vec stream_residual(const stream_job *job, size_t i, vec score) {
 /* The compiler has to think that what is read through the pointer from here on depends on the
  * vector. So it reads one row after the other, as memory delivers them fastest, and does not keep
  * the rows of a step for their products, in registers that there are not. */
-#define AFTER(pointer, vector) __asm__("" : "+r"(pointer) : "v"(vector))
+#define AFTER(pointer, vector) __asm__("" : "+r"(pointer) : VECTOR_OPERAND(vector))
 
 #if defined(__clang__)
 #define ALL_AT_ONCE _Pragma("clang loop unroll(full)")

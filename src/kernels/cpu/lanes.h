@@ -2,11 +2,16 @@
  *
  * Included once in a file that defines REAL_IS_FLOAT as 0 or 1 and is compiled for BLV_ISA. Sums,
  * products and comparisons are the compiler's own vector operations; the functions here are what it
- * has no operator for. The base set has no fused multiply-add: there a product is rounded first. */
+ * has no operator for. The base set of x86-64 has no fused multiply-add: there a product is rounded
+ * first; that of aarch64, NEON, has one. */
 #ifndef BLV_KERNELS_CPU_LANES_H
 #define BLV_KERNELS_CPU_LANES_H
 
+#if defined(__x86_64__)
 #include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
+#endif
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -19,12 +24,20 @@
 typedef float real;
 typedef int32_t integer; /* of the size of a real: what its bits and its comparisons are */
 typedef uint32_t whole;
+#if defined(__aarch64__)
+#define SUFFIX f32
+#else
 #define SUFFIX ps
+#endif
 #else
 typedef double real;
 typedef int64_t integer;
 typedef uint64_t whole;
+#if defined(__aarch64__)
+#define SUFFIX f64
+#else
 #define SUFFIX pd
+#endif
 #endif
 
 #define PASTE_(a, b) a##b
@@ -37,7 +50,26 @@ typedef uint64_t whole;
 #define INTRINSIC(name) PASTE(_mm256_##name##_, SUFFIX)
 #else
 #define VECTOR_BYTES 16
+#if defined(__aarch64__)
+#define INTRINSIC(name) PASTE(v##name##q_, SUFFIX)
+#else
 #define INTRINSIC(name) PASTE(_mm_##name##_, SUFFIX)
+#endif
+#endif
+
+/* Registers for vectors: what the sizes of tiles are made for. */
+#if defined(BLV_ISA_avx512) || defined(__aarch64__)
+#define MANY_REGISTERS 1
+#else
+#define MANY_REGISTERS 0
+#endif
+/* That of a vector, in an asm statement. */
+#if defined(__x86_64__)
+#define VECTOR_OPERAND "v"
+#elif defined(__aarch64__)
+#define VECTOR_OPERAND "w"
+#else
+#define VECTOR_OPERAND "m"
 #endif
 
 #define LANES (VECTOR_BYTES / sizeof(real))
@@ -61,12 +93,18 @@ ALWAYS_INLINE void store(real *to, vec v) {
 }
 
 ALWAYS_INLINE vec all(real x) {
+#if defined(__x86_64__)
     return (vec)INTRINSIC(set1)(x);
+#else
+    return x - (vec){0};
+#endif
 }
 
 /* a b + c */
 ALWAYS_INLINE vec multiply_add(vec a, vec b, vec c) {
-#if defined(BLV_ISA_base)
+#if defined(__aarch64__)
+    return INTRINSIC(fma)(c, a, b);
+#elif defined(BLV_ISA_base)
     return a * b + c;
 #else
     return (vec)INTRINSIC(fmadd)(a, b, c);
@@ -80,7 +118,11 @@ ALWAYS_INLINE vec choose(ivec mask, vec yes, vec no) {
 
 /* The larger of two in each lane; b where one of them is NaN. */
 ALWAYS_INLINE vec larger_of(vec a, vec b) {
+#if defined(__x86_64__)
     return (vec)INTRINSIC(max)(a, b);
+#else
+    return choose(a > b, a, b);
+#endif
 }
 
 /* -|v| */
@@ -146,7 +188,15 @@ typedef real four_sums __attribute__((vector_size(16), may_alias));
 typedef real loose_four __attribute__((vector_size(16), aligned(4), may_alias));
 
 ALWAYS_INLINE four_sums sum_lanes(vec a, vec b, vec c, vec d) {
-#if defined(BLV_ISA_base)
+#if defined(__aarch64__)
+    return vpaddq_f32(vpaddq_f32(a, b), vpaddq_f32(c, d));
+#elif !defined(__x86_64__)
+    const vec of[4] = {a, b, c, d};
+    vec sums;
+    for (size_t i = 0; i < 4; i++)
+        sums[i] = (of[i][0] + of[i][1]) + (of[i][2] + of[i][3]);
+    return sums;
+#elif defined(BLV_ISA_base)
     __m128 p = a, q = b, r = c, s = d;
     _MM_TRANSPOSE4_PS(p, q, r, s);
     return (p + q) + (r + s);
@@ -171,8 +221,7 @@ typedef struct two_sums {
 } two_sums;
 
 ALWAYS_INLINE two_sums sum_lanes(vec a, vec b, vec c, vec d) {
-    return (two_sums){(vec)_mm_unpacklo_pd(a, b) + (vec)_mm_unpackhi_pd(a, b),
-                      (vec)_mm_unpacklo_pd(c, d) + (vec)_mm_unpackhi_pd(c, d)};
+    return (two_sums){{a[0] + a[1], b[0] + b[1]}, {c[0] + c[1], d[0] + d[1]}};
 }
 #else
 typedef real four_sums __attribute__((vector_size(32), may_alias));

@@ -8,7 +8,9 @@
 #include "space/host/host_loops.h"
 #include "space/apply_element.h"
 
+#if defined(BLV_ISA_avx512)
 #include <immintrin.h>
+#endif
 #include <stdint.h>
 #include <string.h>
 

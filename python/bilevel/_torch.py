@@ -1,0 +1,305 @@
+"""Oracles from PyTorch functions: derivatives by autograd, vectors in the memory of the device.
+
+On the CPU the library's own vectors are used, and PyTorch reads and writes their memory. On any
+other device vectors are tensors there (_space.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+
+from . import _space, _tree
+from ._core import ffi, lib
+from ._level import Flat, Level, Views
+from ._numpy import Oracles, Sum
+
+ALWAYS_DEVICE = False  # for tests: use the space of a device on the CPU too
+
+
+class TorchArrays(_space.Arrays):
+    def __init__(self, like: Any) -> None:
+        self.dtype, self.device = like.dtype, like.device
+
+    def zeros(self, dim: int) -> Any:
+        return torch.zeros(dim, dtype=self.dtype, device=self.device)
+
+    def combine(self, coefficients: list[float], terms: list[Any]) -> Any:
+        a, first = coefficients[0], terms[0]
+        if len(terms) == 1:
+            return first.clone() if a == 1.0 else torch.mul(first, a)
+        b, second = coefficients[1], terms[1]
+        if a == 1.0:
+            out = torch.add(first, second, alpha=b)
+        elif b == 1.0:
+            out = torch.add(second, first, alpha=a)
+        else:
+            out = torch.mul(first, a).add_(second, alpha=b)
+        for c, term in zip(coefficients[2:], terms[2:], strict=True):
+            out.add_(term, alpha=c)
+        return out
+
+    def apply(self, operation: int, c: float, a: Any, b: Any) -> Any:
+        if operation == lib.BLV_PRODUCT:
+            return torch.mul(a, b).mul_(c)
+        if operation == lib.BLV_QUOTIENT:
+            return a / (b + c)
+        if operation == lib.BLV_SQRT:
+            return torch.sqrt(c * a)
+        if operation == lib.BLV_SIGMOID:
+            return torch.sigmoid(c * a)
+        if operation == lib.BLV_LEAST:
+            return torch.maximum(a, b)
+        if operation == lib.BLV_MOST:
+            return torch.minimum(a, b)
+        if operation == lib.BLV_EXCESS:
+            return torch.clamp(a - c, min=0.0)
+        return torch.where(torch.isnan(a), a, (a > c).to(a.dtype))
+
+    def clip(self, a: Any, lo: float, hi: float) -> Any:
+        return torch.clamp(a, lo, hi)
+
+    def dots(self, pairs: list[tuple[Any, Any]]) -> list[float]:
+        out = []
+        for a, b in pairs:
+            if a is b:
+                out.append(torch.linalg.vector_norm(a, dtype=torch.float64).square())
+            else:
+                out.append(torch.dot(a.double(), b.double()))
+        fetched: list[float] = torch.stack(out).tolist()
+        return fetched
+
+    def to_host(self, a: Any) -> Any:
+        return a.double().cpu().numpy()
+
+    def from_host(self, values: Any) -> Any:
+        return torch.tensor(values, dtype=self.dtype, device=self.device)
+
+
+class TorchLevel(Level):
+    kind = "torch"
+
+    def __init__(self, name: str, start: Any) -> None:
+        super().__init__(name, start)
+        first = self.leaves[0]
+        for leaf, label in zip(self.leaves, _tree.leaf_names(start, name), strict=True):
+            if not isinstance(leaf, torch.Tensor):
+                raise TypeError(f"{label} is a {type(leaf).__name__}, expected a tensor")
+            if leaf.dtype not in (torch.float32, torch.float64):
+                raise TypeError(f"{label} has dtype {leaf.dtype}; float64 or float32 is needed")
+            if leaf.dtype != first.dtype:
+                raise TypeError(f"{label} has dtype {leaf.dtype}, others {first.dtype}")
+            if leaf.device != first.device:
+                raise ValueError(f"{label} is on device {leaf.device}, others on {first.device}")
+        self.shapes = [tuple(leaf.shape) for leaf in self.leaves]
+        self.single = first.dtype == torch.float32
+        self.dtype, self.device = first.dtype, first.device
+        self.on_host = first.device.type == "cpu" and not ALWAYS_DEVICE
+        self._finish()
+        self.bytes = self.dim * first.element_size()
+        self.space: _space.Space | None = None
+        self.views = Views(self.host_view)
+        if not self.on_host:
+            self.space = _space.Space(TorchArrays(first), self.dim)
+            self.views = self.space.cells
+
+    def flat_start(self) -> Flat:
+        flat = torch.cat([leaf.detach().reshape(-1) for leaf in self.leaves])
+        values: Flat = flat.double().cpu().numpy()
+        return values
+
+    def make_space(self) -> Any:
+        return ffi.NULL if self.space is None else self.space.create(self.single)
+
+    def host_view(self, address: int) -> Any:
+        return torch.frombuffer(
+            ffi.buffer(ffi.cast("char *", address), self.bytes), dtype=self.dtype
+        )
+
+    def room(self, values: Flat | None) -> tuple[int, Any]:
+        held = torch.tensor(np.zeros(self.dim) if values is None else values, dtype=self.dtype)
+        held = held.to(self.device)
+        if not self.on_host:
+            self.views[held.data_ptr()] = held
+        return held.data_ptr(), held
+
+    def finite(self, address: int) -> bool:
+        return bool(torch.isfinite(self.views[address]).all())
+
+    def tensor(self, address: int) -> Any:
+        """The vector, as a tensor that may be kept: library memory ends with the run."""
+        view = self.views[address]
+        return view.clone() if self.on_host else view.detach()
+
+    def put(self, address: int, flat: Any) -> None:
+        if self.on_host:
+            self.views[address].copy_(flat)
+        else:
+            self.views[address] = flat.detach()
+
+    def restore(self, flat: Flat) -> Any:
+        return self.shape_up(torch.tensor(flat, dtype=self.dtype, device=self.device))
+
+    def like(self, values: Any) -> Any:
+        return torch.as_tensor(np.asarray(values), dtype=self.dtype, device=self.device)
+
+
+class TorchSum(Sum):
+    device: Any = None
+
+    def convert(self, index: Any) -> Any:
+        return torch.as_tensor(index, device=self.device)
+
+    def chosen(self, index: Any) -> Any:
+        batch = super().chosen(index)
+        if hasattr(self.data, "collate_fn"):
+            parts = (leaf.to(self.device) for leaf in _tree.leaves(batch))
+            return _tree.rebuild(batch, parts)
+        return batch
+
+
+class TorchOracles(Oracles):
+    def __init__(
+        self,
+        f: Callable[..., Any],
+        g: Callable[..., Any],
+        levels: tuple[TorchLevel, TorchLevel],
+        sums: tuple[TorchSum, TorchSum],
+    ) -> None:
+        self.f, self.g = f, g
+        self.x, self.y = levels
+        self.upper_sum, self.lower_sum = sums
+        for each in sums:
+            each.device = self.x.device
+
+    def upper(self, batch: Any, x: int, y: int, f: Any, fx: int, fy: int) -> None:
+        self._first(self.f, "f", self.upper_sum.arguments(batch), x, y, f, fx, fy)
+
+    def lower(self, batch: Any, x: int, y: int, g: Any, gx: int, gy: int) -> None:
+        self._first(self.g, "g", self.lower_sum.arguments(batch), x, y, g, gx, gy)
+
+    def _first(
+        self,
+        function: Callable[..., Any],
+        name: str,
+        samples: tuple[Any, ...],
+        x: int,
+        y: int,
+        value: Any,
+        dx: int,
+        dy: int,
+    ) -> None:
+        at_x, at_y = self.x.tensor(x), self.y.tensor(y)
+        wanted = []
+        if dx:
+            wanted.append(at_x.requires_grad_())
+        if dy:
+            wanted.append(at_y.requires_grad_())
+        with torch.set_grad_enabled(bool(wanted)):
+            result = self._value(function, name, at_x, at_y, samples)
+        if value:
+            value[0] = result.item()
+        if wanted:
+            gradients = _gradients(result, wanted)
+            if dy:
+                self.y.put(dy, gradients[-1])
+            if dx:
+                self.x.put(dx, gradients[0])
+
+    def _value(
+        self, function: Callable[..., Any], name: str, x: Any, y: Any, samples: tuple[Any, ...]
+    ) -> Any:
+        result = function(self.x.shape_up(x), self.y.shape_up(y), *samples)
+        if not isinstance(result, torch.Tensor):
+            kind = type(result).__name__
+            raise TypeError(f"{name} returned a {kind}, expected a tensor with one element")
+        if result.numel() != 1:
+            shape = tuple(result.shape)
+            raise ValueError(f"{name} returned a tensor of shape {shape}, expected one element")
+        if result.device != self.x.device:
+            raise ValueError(
+                f"{name} returned a tensor on {result.device}, x0 is on {self.x.device}"
+            )
+        return result.reshape(())
+
+    def all(self, batch: Any, x: int, y: int, v: int, gy: int, hv: int, jv: int) -> None:
+        """One backward pass through the gradient in y gives both products."""
+        samples = self.lower_sum.arguments(batch)
+        at_x, at_y = self.x.tensor(x), self.y.tensor(y).requires_grad_()
+        wanted = [at_y] if hv else []
+        if jv:
+            wanted.append(at_x.requires_grad_())
+        with torch.enable_grad():
+            value = self._value(self.g, "g", at_x, at_y, samples)
+            gradient = _gradients(value, [at_y], create_graph=True)[0]
+        if gy:
+            self.y.put(gy, gradient.detach())
+        products = _gradients(gradient, wanted, self.y.views[v])
+        if hv:
+            self.y.put(hv, products[0])
+        if jv:
+            self.x.put(jv, products[-1])
+
+    def project(self, x: int) -> None:
+        projected: Any
+        if self.projects_flat:
+            projected = self.projection(self.x.views[x])
+        else:
+            given = self.projection(self.x.shape_up(self.x.tensor(x)))
+            parts = list(_tree.leaves(given))
+            if [tuple(part.shape) for part in parts] != self.x.shapes:
+                raise self.x.wrong_shape("what project returned", [p.shape for p in parts])
+            projected = torch.cat([part.detach().reshape(-1) for part in parts])
+        self.x.put(x, projected)
+
+    @staticmethod
+    def bounds_projection(lo: Any, hi: Any) -> Callable[[Any], Any]:
+        return lambda x: torch.clamp(x, lo, hi)
+
+    @staticmethod
+    def simplex_projection(total: float) -> Callable[[Any], Any]:
+        def project(x: Any) -> Any:
+            falling = torch.sort(x, descending=True).values
+            places = torch.arange(1, x.numel() + 1, dtype=x.dtype, device=x.device)
+            shifts = (torch.cumsum(falling, 0) - total) / places
+            kept = (falling > shifts).sum().clamp(min=1)
+            return torch.clamp(x - shifts.gather(0, (kept - 1).reshape(1)), min=0.0)
+
+        return project
+
+    def begin(self) -> None:
+        if self.x.on_host:
+            self.x.views.clear()
+            self.y.views.clear()
+
+
+def _gradients(
+    of: Any, inputs: list[Any], weights: Any = None, create_graph: bool = False
+) -> tuple[Any, ...]:
+    """Zeros where it does not depend on an input."""
+    if not inputs:
+        return ()
+    if not of.requires_grad:
+        return tuple(torch.zeros_like(each) for each in inputs)
+    given: tuple[Any, ...] = torch.autograd.grad(
+        of,
+        inputs,
+        grad_outputs=weights,
+        create_graph=create_graph,
+        allow_unused=True,
+        materialize_grads=True,
+    )
+    return given
+
+
+def make_oracles(
+    f: Any, g: Any, x0: Any, y0: Any, sums: tuple[tuple[str, int, Any], ...]
+) -> TorchOracles:
+    devices = [getattr(next(_tree.leaves(start)), "device", None) for start in (x0, y0)]
+    if devices[0] != devices[1]:
+        raise ValueError(f"y0 is on device {devices[1]}, x0 on {devices[0]}: both must be on one")
+    levels = TorchLevel("x0", x0), TorchLevel("y0", y0)
+    return TorchOracles(f, g, levels, (TorchSum(*sums[0]), TorchSum(*sums[1])))

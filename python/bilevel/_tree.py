@@ -1,0 +1,48 @@
+"""Lists, tuples and dicts of arrays, nested or not, as one list of leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+
+def is_numbers(tree: Any) -> bool:
+    """A number, or lists of nothing but numbers: one array in Python's own types."""
+    if isinstance(tree, list | tuple):
+        return len(tree) > 0 and all(is_numbers(item) for item in tree)
+    return isinstance(tree, int | float) and not isinstance(tree, bool)
+
+
+def leaves(tree: Any) -> Iterator[Any]:
+    if isinstance(tree, Mapping):
+        for key in tree:
+            yield from leaves(tree[key])
+    elif isinstance(tree, list | tuple) and not is_numbers(tree):
+        for item in tree:
+            yield from leaves(item)
+    else:
+        yield tree
+
+
+def rebuild(like: Any, items: Iterator[Any]) -> Any:
+    """The tree `like` with its leaves taken from items, in their order."""
+    if isinstance(like, Mapping):
+        return {key: rebuild(like[key], items) for key in like}
+    if isinstance(like, list | tuple) and not is_numbers(like):
+        rebuilt = [rebuild(item, items) for item in like]
+        if isinstance(like, list):
+            return rebuilt
+        return type(like)(*rebuilt) if hasattr(like, "_fields") else tuple(rebuilt)
+    return next(items)
+
+
+def leaf_names(tree: Any, name: str) -> Iterator[str]:
+    """x0['weight'], x0[1]: for messages."""
+    if isinstance(tree, Mapping):
+        for key in tree:
+            yield from leaf_names(tree[key], f"{name}[{key!r}]")
+    elif isinstance(tree, list | tuple) and not is_numbers(tree):
+        for i, item in enumerate(tree):
+            yield from leaf_names(item, f"{name}[{i}]")
+    else:
+        yield name

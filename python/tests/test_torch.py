@@ -1,0 +1,202 @@
+"""Problems from PyTorch functions, on the library's vectors and on those of a device."""
+
+import numpy as np
+import pytest
+from problems import Quadratic
+
+import bilevel
+
+torch = pytest.importorskip("torch")
+
+from bilevel import _torch  # noqa: E402
+
+Q = Quadratic()
+X, Y, PHI = Q.solution()
+H, B, C = (torch.tensor(a) for a in (Q.H, Q.B, Q.c))
+
+
+@pytest.fixture(params=["host", "device"])
+def memory(request, monkeypatch):
+    """device: the space of PyTorch operations, which any other device than the CPU has."""
+    monkeypatch.setattr(_torch, "ALWAYS_DEVICE", request.param == "device")
+    return request.param
+
+
+def f(x, y):
+    r = y - C.to(y)
+    return 0.5 * r @ r + 0.5 * Q.mu * x @ x
+
+
+def g(x, y):
+    return 0.5 * y @ H.to(y) @ y - y @ (B.to(y) @ x)
+
+
+def start(dtype=torch.float64):
+    return torch.zeros(4, dtype=dtype), torch.zeros(9, dtype=dtype)
+
+
+def test_derivatives(memory):
+    report = bilevel.check(bilevel.Problem(f, g, *start()))
+    assert report, report
+
+
+def test_the_answer_is_that_of_linear_algebra(memory):
+    r = bilevel.solve(f, g, *start(), tol=1e-8)
+    assert r.converged and isinstance(r.x, torch.Tensor) and r.x.dtype == torch.float64
+    np.testing.assert_allclose(r.x.numpy(), X, atol=1e-7)
+    assert r.phi == pytest.approx(PHI)
+
+
+@pytest.mark.parametrize("solver", [s.name for s in bilevel.solvers()])
+def test_device_and_host_agree(solver, monkeypatch):
+    """Every solver takes the same steps on both kinds of vectors, up to rounding."""
+    found = {}
+    for device in (False, True):
+        monkeypatch.setattr(_torch, "ALWAYS_DEVICE", device)
+        problem = bilevel.Problem(f, g, torch.ones(4).double(), torch.ones(9).double())
+        try:
+            found[device] = bilevel.solve(
+                problem, solver=solver, iters=2 if solver == "vrbo" else 15
+            )
+        except bilevel.BilevelError as error:
+            pytest.skip(str(error))
+    np.testing.assert_allclose(found[True].x, found[False].x, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(found[True].y, found[False].y, rtol=1e-6, atol=1e-9)
+
+
+def test_trees_of_tensors(memory):
+    """A module's parameters below, a dict above."""
+    random = torch.Generator().manual_seed(0)
+    rows = torch.randn(40, 3, generator=random, dtype=torch.float64)
+    target = rows @ torch.tensor([1.0, -2.0, 0.5], dtype=torch.float64) + 0.3
+    model = torch.nn.Linear(3, 1).double()
+
+    def loss(parameters):
+        out = torch.func.functional_call(model, parameters, (rows,))
+        return ((out[:, 0] - target) ** 2).mean()
+
+    def lower(x, y):
+        decay = sum(x[k].exp() * y[k].square().sum() for k in ("weight", "bias"))
+        return loss(y) + decay
+
+    x0 = {k: torch.zeros((), dtype=torch.float64) for k in ("weight", "bias")}
+    y0 = dict(model.named_parameters())
+    r = bilevel.solve(lambda x, y: loss(y), lower, x0, y0, bounds=(-8, 8), tol=1e-6)
+    assert set(r.y) == {"weight", "bias"} and r.y["weight"].shape == (1, 3)
+    assert r.converged
+    assert float(r.x["weight"]) == pytest.approx(-8) and r.x["weight"].shape == ()
+    assert not r.y["weight"].requires_grad
+
+
+def test_sets(memory):
+    r = bilevel.solve(f, g, *start(), simplex=True, tol=1e-7)
+    numpy = bilevel.solve(Q.f, Q.g, Q.x0, Q.y0, simplex=True, tol=1e-7, hvp=Q.hvp, jvp=Q.jvp)
+    np.testing.assert_allclose(r.x.numpy(), numpy.x, atol=1e-6)
+    r = bilevel.solve(f, g, *start(), bounds=(torch.full((4,), -0.05), 0.1), tol=1e-7)
+    own = bilevel.solve(f, g, *start(), project=lambda x: x.clamp(-0.05, 0.1), tol=1e-7)
+    numpy = bilevel.solve(Q.f, Q.g, Q.x0, Q.y0, bounds=(-0.05, 0.1), tol=1e-7, hvp=Q.hvp, jvp=Q.jvp)
+    np.testing.assert_allclose(r.x.numpy(), numpy.x, atol=1e-6)
+    np.testing.assert_allclose(own.x.numpy(), numpy.x, atol=1e-6)
+
+
+def test_batches_and_loaders(memory):
+    random = torch.Generator().manual_seed(1)
+    rows = torch.randn(64, 3, generator=random, dtype=torch.float64)
+    target = torch.randn(64, generator=random, dtype=torch.float64)
+
+    def loss(y, a, b):
+        return 0.5 * ((a @ y - b) ** 2).mean()
+
+    def upper(x, y, idx):
+        return loss(y, rows[idx], target[idx])
+
+    def lower(x, y, idx):
+        return loss(y, rows[idx], target[idx]) + 0.5 * (x.exp() * y.square()).sum()
+
+    def by_rows(x, y, batch):
+        return loss(y, *batch) + 0.5 * (x.exp() * y.square()).sum()
+
+    at = torch.zeros(3, dtype=torch.float64), torch.zeros(3, dtype=torch.float64)
+    limits = {"solver": "soba", "batch": 16, "iters": 100, "seed": 4, "bounds": (-9, 9)}
+    r = bilevel.solve(upper, lower, *at, upper_samples=64, lower_samples=64, **limits)
+    data = torch.utils.data.TensorDataset(rows, target)
+    loader = torch.utils.data.DataLoader(data, batch_size=1)
+    for given in ((rows, target), loader):
+        same = bilevel.solve(
+            lambda x, y, batch: loss(y, *batch),
+            by_rows,
+            *at,
+            upper_data=given,
+            lower_data=given,
+            **limits,
+        )
+        torch.testing.assert_close(same.x, r.x)
+
+
+def test_single_precision(memory):
+    r = bilevel.solve(f, g, *start(torch.float32), tol=1e-3)
+    assert r.x.dtype == torch.float32 and r.converged
+    np.testing.assert_allclose(r.x.numpy(), X, atol=1e-2)
+
+
+def test_functions_that_do_not_depend_on_everything(memory):
+    def linear(x, y):
+        return y.sum() * 0.0 + 0.5 * ((y - 1.0) ** 2).sum()
+
+    r = bilevel.solve(lambda x, y: (y**2).sum(), linear, *start(), iters=3, solver="s-tfbo")
+    assert torch.equal(r.x, start()[0])
+
+
+def test_under_no_grad(memory):
+    with torch.no_grad():
+        assert bilevel.solve(f, g, *start(), tol=1e-6).converged
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"x0": torch.zeros(4, dtype=torch.int64)}, "x0 has dtype torch.int64"),
+        ({"x0": torch.zeros(4)}, "y0 is of float64, x0 of float32"),
+        ({"x0": np.zeros(4)}, "x0 is of numpy, y0 of torch"),
+        ({"x0": [torch.zeros(2), 3]}, r"x0\[1\] is a int"),
+        ({"x0": torch.full((4,), torch.nan)}, "x0 has a value that is not finite"),
+        ({"f": lambda x, y: y}, r"f returned a tensor of shape \(9,\)"),
+        ({"f": lambda x, y: 1.0}, "f returned a float"),
+        ({"g": lambda x, y: (y * torch.inf).sum()}, "g returned"),
+        ({"hvp": lambda x, y, v: v}, "hvp is not needed"),
+        (
+            {"x0": torch.zeros(4, dtype=torch.float64, device="meta")},
+            "y0 is on device cpu, x0 on meta",
+        ),
+    ],
+)
+def test_messages_name_the_argument(change, message):
+    x0, y0 = start()
+    given = {"f": f, "g": g, "x0": x0, "y0": y0, **change}
+    with pytest.raises((TypeError, ValueError), match=message):
+        bilevel.solve(**given)
+
+
+def test_exceptions_come_out(memory):
+    calls = []
+
+    def failing(x, y):
+        calls.append(1)
+        if len(calls) > 9:
+            raise KeyError("here")
+        return f(x, y)
+
+    with pytest.raises(KeyError, match="here"):
+        bilevel.solve(failing, g, *start())
+
+
+def test_kept_tensors_stay_valid(memory):
+    kept = []
+
+    def keeping(x, y):
+        kept.append((x, x.detach().clone()))
+        return f(x, y)
+
+    bilevel.solve(keeping, g, *start(), solver="s-tfbo", iters=50)
+    for given, copy in kept:
+        assert torch.equal(given.detach(), copy)

@@ -1,0 +1,28 @@
+/* Compressed bytes, gzip or zstd, unpacked front to back. */
+#ifndef BLV_IO_UNPACK_H
+#define BLV_IO_UNPACK_H
+
+#include "io/read_ahead.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef enum blv_packing { BLV_PACKING_NONE, BLV_PACKING_GZIP, BLV_PACKING_ZSTD } blv_packing;
+
+enum { BLV_PACKING_BYTES = 4 };
+/* By the first bytes of a file, at most BLV_PACKING_BYTES of them. */
+blv_packing blv_packing_of(const unsigned char *bytes, size_t count);
+/* Bytes that one byte of such a file can become at most. */
+uint64_t blv_packing_most(blv_packing packing);
+
+typedef struct blv_unpack blv_unpack;
+
+/* read, context: give the packed bytes. path: for messages; it must stay. NULL when memory is
+ * short. */
+blv_unpack *blv_unpack_open(blv_packing packing, blv_make_fn *read, void *context,
+                            const char *path);
+void blv_unpack_close(blv_unpack *unpack); /* NULL is allowed */
+/* A blv_make_fn. */
+blv_error blv_unpack_make(void *unpack, void *out, size_t n, size_t *got, blv_message *why);
+
+#endif
