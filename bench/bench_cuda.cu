@@ -1,7 +1,7 @@
 /* Speed of the passes over data on a GPU, and of whole steps of solvers, against what the GPU can do.
  *
  *     bench_cuda [word [script]]      only the parts whose name has this word in it: sweeps, steps,
- *                                     peers; the script that times the other tools
+ *                                     clean, peers; the script that times the other tools
  *
  * Limits are measured first: a copy on the device, counting bytes read and written, and multiply-adds
  * without loads. Times are medians of calls between two events. The ratios to JAX and PyTorch come
@@ -129,7 +129,7 @@ template <class real> static real *randoms(size_t n, float size, uint64_t seed) 
     return out;
 }
 
-enum { GRADIENT = 1, HESSIAN = 2, CROSS = 4, ALL = 7 };
+enum { GRADIENT = 1, HESSIAN = 2, CROSS = 4, ALL = 7, AGAIN = 8 };
 
 /* The same numbers in either precision. */
 template <class real> struct instance {
@@ -157,6 +157,7 @@ template <class real> struct instance {
         sweep.ridge = 1e-3;
         sweep.row_slope = sweep.scale;
         work = k->sweep_open(c, d, false, n, 1);
+        k->sweep_keep(work, n);
         gradient = randoms<real>(c * d, 1.0f, 5);
         hessian = randoms<real>(c * d, 1.0f, 6);
         cross = randoms<real>(n, 1.0f, 7);
@@ -175,6 +176,7 @@ template <class real> struct instance {
         s.gradient = outputs & GRADIENT ? gradient : nullptr;
         s.hessian = outputs & HESSIAN ? hessian : nullptr;
         s.row_cross = outputs & CROSS ? cross : nullptr;
+        s.keep = outputs & AGAIN;
         k->sweep(&data, &s, work);
     }
     real *gradient, *hessian, *cross;
@@ -222,7 +224,7 @@ template <class real> static void time_sweeps(size_t n, size_t d, size_t c) {
         const char *name;
         int outputs;
         double products; /* with all classes */
-    } passes[] = {{"gradient", GRADIENT, 2}, {"Hv", HESSIAN, 3}, {"all", ALL, 4}};
+    } passes[] = {{"gradient", GRADIENT, 2}, {"Hv", HESSIAN, 3}, {"Hv-again", HESSIAN | AGAIN, 2}, {"all", ALL, 4}};
     instance<real> one(n, d, c);
     for (const auto &p : passes) {
         const double seconds = seconds_of([&] { one.run(p.outputs); }, 15, n > 100000 ? 2 : 10);
@@ -313,6 +315,113 @@ static void measure_steps() {
     time_steps("synthetic-logistic", more, "100,000 x 54", BLV_F32, BLV_MEMORY_HOST);
 }
 
+/* ---- Hyper-cleaning of many rows ---- */
+
+/* Rows around ten centres; three labels in ten are wrong. */
+static blv_dataset *make_rows(size_t n, double wrong, uint64_t seed) {
+    enum { D = 784, K = 10 };
+    static const char *const names[] = {"0", "1", "2", "3", "4", "5", "6", "7", "8", "9"};
+    std::vector<float> x(n * D), centre(K * D);
+    std::vector<int32_t> label(n);
+    uint64_t state = 7;
+    const auto next = [&state] {
+        state = state * 6364136223846793005u + 1442695040888963407u;
+        return float(state >> 40) * 0x1p-24f - 0.5f;
+    };
+    for (float &c : centre)
+        c = 0.1f * next();
+    state = seed;
+    for (size_t i = 0; i < n; i++) {
+        const size_t k = i % K;
+        for (size_t j = 0; j < D; j++)
+            x[i * D + j] = centre[k * D + j] + next();
+        label[i] = double(next()) + 0.5 < wrong ? int32_t((k + 1 + i % 9) % K) : int32_t(k);
+    }
+    blv_dataset_view view = {};
+    view.size = sizeof view;
+    view.rows = n;
+    view.columns = view.stride = D;
+    view.precision = BLV_F32;
+    view.dense = x.data();
+    view.classes = K;
+    view.label = label.data();
+    view.class_names = names;
+    view.format = "generated";
+    blv_dataset *set;
+    blv_message why = {""};
+    expect(blv_dataset_create(&set, &view, "generated", &why) == BLV_OK, why.text);
+    return set;
+}
+
+struct descent {
+    std::vector<double> f, seconds;
+    std::vector<uint64_t> at;
+};
+
+static int note(void *context, const blv_progress *p) {
+    descent *d = static_cast<descent *>(context);
+    d->f.push_back(p->f);
+    d->seconds.push_back(p->seconds);
+    d->at.push_back(p->iteration);
+    return 0;
+}
+
+/* SOBA on whole sums, with the same steps everywhere. */
+static double clean_rows(const blv_sets *sets, blv_memory_kind memory, const char *steps,
+                         descent *way) {
+    blv_problem_options options = {};
+    options.size = sizeof options;
+    options.precision = BLV_F32;
+    options.memory = memory;
+    options.threads = memory == BLV_MEMORY_HOST ? 2 : 0;
+    blv_problem *problem;
+    blv_run *run;
+    blv_message why = {""};
+    expect(blv_hyperclean_create(sets, 1e-3, &options, &problem, &why) == BLV_OK, why.text);
+    expect(blv_run_create(&run, problem, blv_solver_find(nullptr, "soba", nullptr), &why) == BLV_OK,
+           why.text);
+    const std::pair<const char *, const char *> settings[] = {
+        {"batch", "0"},    {"decay", "0"},    {"iters", steps},
+        {"step_y", "4"},   {"step_v", "4"},   {"step_x", "300000"}};
+    for (const auto &s : settings)
+        expect(blv_run_set(run, s.first, s.second) == BLV_OK, blv_run_message(run));
+    expect(blv_run_open(run) == BLV_OK, blv_run_message(run));
+    if (way)
+        blv_run_monitor(run, note, way, 25, 0.0);
+    const auto begin = std::chrono::steady_clock::now();
+    expect(blv_run_solve(run) == BLV_OK, blv_run_message(run));
+    const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin;
+    const double each = passed.count() / double(blv_run_result(run)->iterations);
+    blv_run_destroy(run);
+    blv_problem_destroy(problem);
+    return each;
+}
+
+static void measure_clean() {
+    const size_t rows = 1000000;
+    blv_sets sets = {};
+    sets.size = sizeof sets;
+    sets.train = make_rows(rows, 0.3, 1);
+    sets.val = make_rows(10000, 0.0, 2);
+    printf("hyper-cleaning, %zu x 784 x 10 f32, SOBA on whole sums\n", rows);
+    fflush(stdout);
+    descent way;
+    clean_rows(&sets, BLV_MEMORY_CUDA, "2000", &way);
+    const double ours = clean_rows(&sets, BLV_MEMORY_CUDA, "500", nullptr);
+    const double lowest = *std::min_element(way.f.begin(), way.f.end());
+    size_t reached = 0;
+    while (way.f[reached] > 1.01 * lowest)
+        reached++;
+    printf("  f from %.4f to %.4f in 2000 steps; within 1%% after %llu steps, %.3f s; %.1f us a step\n",
+           way.f[0], lowest, (unsigned long long)way.at[reached], way.seconds[reached], 1e6 * ours);
+    fflush(stdout);
+    const double cpu = clean_rows(&sets, BLV_MEMORY_HOST, "6", nullptr);
+    printf("  CPU, 2 threads: %.1f ms a step, x %.0f", 1e3 * cpu, cpu / ours);
+    print_ratios("clean", rows, ours);
+    blv_dataset_release(sets.train);
+    blv_dataset_release(sets.val);
+}
+
 /* ---- Other tools ---- */
 
 /* Lines "tool case rows seconds" of the script. */
@@ -343,5 +452,7 @@ int main(int argc, char **argv) {
         measure_sweeps();
     if (strstr("steps", word))
         measure_steps();
+    if (strstr("clean", word))
+        measure_clean();
     return 0;
 }

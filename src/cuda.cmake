@@ -7,6 +7,7 @@ add_library(bilevel_cuda SHARED
   kernels/cuda/cuda_elements.cu
   kernels/cuda/cuda_finish.cu
   kernels/cuda/cuda_kernels.cu
+  kernels/cuda/cuda_one_score.cu
   kernels/cuda/cuda_plain.cu
   kernels/cuda/cuda_sparse.cu
   kernels/cuda/cuda_tensor.cu

@@ -2,8 +2,8 @@
  *
  * Problems of the families hyperclean, l2reg, synthetic-logistic, quadratic and others are there
  * when blv_problem_options says memory = BLV_MEMORY_CUDA: rows are copied to the GPU once, x, y and
- * all vectors of a solver live there. This library loads libbilevel-cuda when it is first asked for;
- * programs link nothing else. */
+ * all vectors of a solver live there. This library loads libbilevel-cuda when it is first asked
+ * for; programs link nothing else. */
 #ifndef BILEVEL_CUDA_H
 #define BILEVEL_CUDA_H
 

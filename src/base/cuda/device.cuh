@@ -84,7 +84,8 @@ __device__ inline void reply(answer *to, unsigned long long number) {
 
 /* ---- Vector operations ---- */
 
-enum vector_kind : uint8_t { LINCOMB, FILL, CLAMP, APPLY };
+/* EXP: c exp(a); PRODUCT: c times all terms */
+enum vector_kind : uint8_t { LINCOMB, FILL, CLAMP, APPLY, EXP, PRODUCT };
 struct vector_op {
     vector_kind kind;
     uint8_t single; /* float, else double */

@@ -3,7 +3,7 @@
  * Elements of a vector of n are given to threads by n alone, so a thread meets the same elements in
  * every operation and no operation has to wait for another, and a sum does not depend on what else
  * is in the launch. Arithmetic is in double, rounded once, as on the host. */
-#include "base/cuda/device.cuh"
+#include "base/cuda/vector_program.cuh"
 
 #include <algorithm>
 #include <cmath>
@@ -11,74 +11,11 @@
 namespace gpu {
 
 constexpr unsigned THREADS = 256, EACH = 4, MOST_BLOCKS = 512;
-constexpr int QUEUE = 16, FEW_PAIRS = 12;
-
-template <int PAIRS> struct program {
-    int ops, pairs;
-    vector_op op[QUEUE];
-    vector_pair pair[PAIRS > 0 ? PAIRS : 1];
-};
+constexpr int FEW_PAIRS = 12;
 
 __host__ __device__ static unsigned blocks_of(size_t n) {
     const size_t blocks = (n + THREADS * EACH - 1) / (THREADS * EACH);
     return blocks < MOST_BLOCKS ? static_cast<unsigned>(blocks) : MOST_BLOCKS;
-}
-
-__device__ static double get(const void *v, bool single, size_t i) {
-    return single ? static_cast<double>(static_cast<const float *>(v)[i])
-                  : static_cast<const double *>(v)[i];
-}
-
-__device__ static void put(void *v, bool single, size_t i, double value) {
-    if (single)
-        static_cast<float *>(v)[i] = static_cast<float>(value);
-    else
-        static_cast<double *>(v)[i] = value;
-}
-
-/* As blv_apply_element on the host. */
-__device__ static double apply_element(int operation, double c, double a, double b) {
-    switch (operation) {
-    case BLV_PRODUCT:
-        return c * a * b;
-    case BLV_QUOTIENT:
-        return a / (b + c);
-    case BLV_SQRT:
-        return sqrt(c * a);
-    case BLV_SIGMOID:
-        return 1.0 / (1.0 + exp(-c * a));
-    case BLV_LEAST:
-        return a < b ? b : a;
-    case BLV_MOST:
-        return a > b ? b : a;
-    case BLV_EXCESS:
-        return a <= c ? 0.0 : a - c;
-    default:
-        return a > c ? 1.0 : a <= c ? 0.0 : a;
-    }
-}
-
-__device__ static double element(const vector_op &op, size_t i) {
-    const bool single = op.single;
-    switch (op.kind) {
-    case FILL:
-        return op.c[0];
-    case CLAMP: {
-        const double a = get(op.in[0], single, i);
-        const double lo = single ? static_cast<double>(static_cast<float>(op.c[0])) : op.c[0];
-        const double hi = single ? static_cast<double>(static_cast<float>(op.c[1])) : op.c[1];
-        return a < lo ? lo : a > hi ? hi : a;
-    }
-    case APPLY:
-        return apply_element(op.operation, op.c[0], get(op.in[0], single, i),
-                             op.in[1] ? get(op.in[1], single, i) : 0.0);
-    default: {
-        double sum = __dmul_rn(op.c[0], get(op.in[0], single, i));
-        for (int t = 1; t < op.count; t++)
-            sum = __dadd_rn(sum, __dmul_rn(op.c[t], get(op.in[t], single, i)));
-        return sum;
-    }
-    }
 }
 
 __device__ static double sum_of_warp(double value) {
@@ -104,6 +41,7 @@ template <int PAIRS>
 __global__ void __launch_bounds__(THREADS)
     run_program(const __grid_constant__ program<PAIRS> p, double *partial, unsigned *done,
                 answer *to, unsigned long long number) {
+    begin_small_kernel();
     for (int o = 0; o < p.ops; o++) {
         const vector_op &op = p.op[o];
         const unsigned blocks = blocks_of(op.n);
@@ -168,15 +106,26 @@ template <int PAIRS> static void send(size_t count, const vector_pair *pairs, co
         longest = std::max(longest, pairs[k].n);
     }
     queued = 0;
-    run_program<PAIRS>
-        <<<blocks_of(longest), THREADS, 0, stream>>>(p, partials, finished, q.to, q.number);
-    check(cudaGetLastError(), "vector operations");
+    launch_small(run_program<PAIRS>, dim3(blocks_of(longest)), dim3(THREADS), p, partials, finished,
+                 q.to, q.number);
 }
 
 void flush() {
     std::lock_guard<std::recursive_mutex> hold(lock);
     if (queued > 0)
         send<0>(0, nullptr, question{});
+}
+
+bool take_queue(size_t longest, program<0> &p) {
+    for (int o = 0; o < queued; o++)
+        if (queue[o].n > longest)
+            return false;
+    p.ops = queued;
+    p.pairs = 0;
+    for (int o = 0; o < queued; o++)
+        p.op[o] = queue[o];
+    queued = 0;
+    return true;
 }
 
 void enqueue(const vector_op &op) {

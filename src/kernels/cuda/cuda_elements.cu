@@ -122,10 +122,38 @@ template <class F> static void for_elements(size_t n, F f) {
     gpu::launch(each_element<F>, dim3(gpu::blocks_for(n, THREADS)), dim3(THREADS), 0, n, f);
 }
 
-template <class real> void exp_scaled(size_t n, double scale, const void *x_data, void *out_data) {
-    const real *x = static_cast<const real *>(x_data);
-    real *out = static_cast<real *>(out_data);
-    for_elements(n, [=] __device__(size_t i) { out[i] = real(exp(double(x[i])) * scale); });
+/* Through the queue of vector operations. */
+template <class real>
+static void enqueue(gpu::vector_kind kind, size_t n, void *out, size_t count, const double *c,
+                    const void *const *in) {
+    gpu::vector_op op = {};
+    op.kind = kind;
+    op.single = sizeof(real) == sizeof(float);
+    op.count = uint8_t(count);
+    op.n = n;
+    op.out = out;
+    for (size_t t = 0; t < count; t++) {
+        op.in[t] = in[t];
+        op.c[t] = kind == gpu::LINCOMB ? c[t] : *c;
+    }
+    gpu::enqueue(op);
+}
+
+template <class real> void exp_scaled(size_t n, double scale, const void *x, void *out) {
+    enqueue<real>(gpu::EXP, n, out, 1, &scale, &x);
+}
+
+template <class real> void axpy(size_t n, double a, const void *x, void *y) {
+    const double c[] = {1.0, a};
+    const void *in[] = {y, x};
+    enqueue<real>(gpu::LINCOMB, n, y, 2, c, in);
+}
+
+template <class real>
+void combine(size_t n, double a, const void *x, double b, const void *y, void *out) {
+    const double c[] = {a, b};
+    const void *in[] = {x, y};
+    enqueue<real>(gpu::LINCOMB, n, out, 2, c, in);
 }
 
 template <class real>
@@ -133,23 +161,6 @@ void spread_groups(size_t n, const uint32_t *group, const void *from_data, void 
     const real *from = static_cast<const real *>(from_data);
     real *out = static_cast<real *>(out_data);
     for_elements(n, [=] __device__(size_t j) { out[j] = from[group[j]]; });
-}
-
-template <class real> void axpy(size_t n, double a, const void *x_data, void *y_data) {
-    const real *x = static_cast<const real *>(x_data);
-    real *y = static_cast<real *>(y_data);
-    for_elements(n, [=] __device__(size_t i) {
-        y[i] = real(__dadd_rn(double(y[i]), __dmul_rn(a, double(x[i]))));
-    });
-}
-
-template <class real>
-void combine(size_t n, double a, const void *x_data, double b, const void *y_data, void *out_data) {
-    const real *x = static_cast<const real *>(x_data), *y = static_cast<const real *>(y_data);
-    real *out = static_cast<real *>(out_data);
-    for_elements(n, [=] __device__(size_t i) {
-        out[i] = real(__dadd_rn(__dmul_rn(a, double(x[i])), __dmul_rn(b, double(y[i]))));
-    });
 }
 
 /* ---- Sums of elements ---- */
@@ -175,6 +186,11 @@ void column_products(size_t columns, size_t rows, int transposed, double factor,
                *u = static_cast<const real *>(u_data), *v = static_cast<const real *>(v_data);
     real *out = static_cast<real *>(out_data);
     const size_t step = transposed ? rows : 1, next = transposed ? 1 : columns;
+    if (rows == 1) {
+        const void *in[] = {scale, u, v};
+        enqueue<real>(gpu::PRODUCT, columns, out, 3, &factor, in);
+        return;
+    }
     if (rows > 64) {
         gpu::launch(block_products<real>, dim3(unsigned(columns)), dim3(THREADS), 0, rows, step,
                     next, factor, scale, u, v, out);

@@ -43,14 +43,7 @@ static __global__ void finish_loss(const double *losses, size_t groups, double s
 }
 
 template <class real> void finish_sweep(const blv_sweep *sweep, finish_task<real> f) {
-    f.w = static_cast<const real *>(sweep->w);
-    f.v = static_cast<const real *>(sweep->v);
-    f.ridge_column = static_cast<const real *>(sweep->ridge_column);
-    f.ridge_class = static_cast<const real *>(sweep->ridge_class);
-    f.scale = sweep->scale;
-    f.ridge = sweep->ridge;
-    f.gradient = static_cast<real *>(sweep->gradient);
-    f.hessian = sweep->v ? static_cast<real *>(sweep->hessian) : nullptr;
+    f = finish_inputs(sweep, f);
     const unsigned outputs = unsigned(f.classes) * ((f.gradient ? 1u : 0u) + (f.hessian ? 1u : 0u));
     if (outputs > 0 && f.partial)
         gpu::launch(finish_sums<real>, dim3(gpu::blocks_for(f.columns, COLUMNS), outputs),

@@ -163,11 +163,17 @@ static void sweep_close(blv_sweep_work *work) {
     gpu::release(work->partial);
     gpu::release(work->losses);
     gpu::release(work->times);
+    gpu::release(work->kept);
     free(work);
 }
 
-static bool sweep_keep(blv_sweep_work *, size_t) {
-    return false;
+/* Of softmax sweeps in float, which is where it pays. */
+static bool sweep_keep(blv_sweep_work *work, size_t rows) {
+    if (work->sparse || work->real_size != sizeof(float))
+        return false;
+    work->kept = gpu::room<float>((rows + work->columns) * work->classes + 1);
+    work->kept_rows = work->kept ? rows : 0;
+    return work->kept != nullptr;
 }
 
 template <class real> static sweep_task<real> task_of(const blv_rows *rows, const blv_sweep *sweep) {
@@ -201,12 +207,13 @@ template <class real> static sweep_task<real> task_of(const blv_rows *rows, cons
 }
 
 static void run(const sweep_task<float> &a, const blv_sweep *sweep, blv_sweep_work *work) {
-    if (!tensor_sweep(a, sweep, work))
+    if (!one_score_sweep(a, sweep, work) && !tensor_sweep(a, sweep, work))
         plain_sweep(a, sweep, work);
 }
 
 static void run(const sweep_task<double> &a, const blv_sweep *sweep, blv_sweep_work *work) {
-    plain_sweep(a, sweep, work);
+    if (!one_score_sweep(a, sweep, work))
+        plain_sweep(a, sweep, work);
 }
 
 template <class real>

@@ -117,14 +117,7 @@ void sparse_sweep(const sweep_task<real> &a, const blv_rows *rows, const blv_swe
                 lanes_for(all), scores);
     activate_rows(a, scores, work->losses);
     finish_task<real> f = {};
-    f.w = static_cast<const real *>(sweep->w);
-    f.v = static_cast<const real *>(sweep->v);
-    f.ridge_column = static_cast<const real *>(sweep->ridge_column);
-    f.ridge_class = static_cast<const real *>(sweep->ridge_class);
-    f.scale = sweep->scale;
-    f.ridge = sweep->ridge;
-    f.gradient = static_cast<real *>(sweep->gradient);
-    f.hessian = a.v ? static_cast<real *>(sweep->hessian) : nullptr;
+    f = finish_inputs(sweep, f);
     f.losses = work->losses;
     f.loss_groups = gpu::blocks_for(a.count, ACTIVATED);
     if (sums && !whole) {

@@ -16,7 +16,10 @@ struct blv_sweep_work {
     void *partial;   /* sums of groups of rows */
     size_t groups;   /* that there is room for */
     double *losses;  /* of each group */
-    uint32_t *times; /* sparse: how often a row of the data is in the sweep */
+    float *kept;     /* probabilities of rows, then their W; NULL: nothing is kept */
+    size_t kept_rows;
+    const void *kept_of; /* data; NULL: not yet */
+    uint32_t *times;     /* sparse: how often a row of the data is in the sweep */
 };
 
 /* A sweep as kernels get it. */
@@ -56,11 +59,27 @@ template <class real> struct finish_task {
     unsigned long long number;
 };
 
+/* With what the sweep says of outputs, ridge and scale. */
+template <class real> finish_task<real> finish_inputs(const blv_sweep *sweep, finish_task<real> f) {
+    f.w = static_cast<const real *>(sweep->w);
+    f.v = static_cast<const real *>(sweep->v);
+    f.ridge_column = static_cast<const real *>(sweep->ridge_column);
+    f.ridge_class = static_cast<const real *>(sweep->ridge_class);
+    f.scale = sweep->scale;
+    f.ridge = sweep->ridge;
+    f.gradient = static_cast<real *>(sweep->gradient);
+    f.hessian = sweep->v ? static_cast<real *>(sweep->hessian) : nullptr;
+    return f;
+}
+
 /* out = scale sum of groups + ridge, and the loss; waits for it where it is asked for. */
 template <class real> void finish_sweep(const blv_sweep *sweep, finish_task<real> task);
 
 /* One pass with tensor cores: float, rows that fit. False: not for this sweep. */
 bool tensor_sweep(const sweep_task<float> &task, const blv_sweep *sweep, blv_sweep_work *work);
+/* One pass for one score and few columns. False: not for this sweep. */
+template <class real>
+bool one_score_sweep(const sweep_task<real> &task, const blv_sweep *sweep, blv_sweep_work *work);
 /* Any sweep: scores, coefficients and sums one after the other. */
 template <class real>
 void plain_sweep(const sweep_task<real> &task, const blv_sweep *sweep, blv_sweep_work *work);

@@ -1,16 +1,19 @@
 /* One pass over dense float rows with tensor cores, as accurate as float.
  *
- * A product of floats is made of three products of TF32 numbers: x = x1 + x2 with x1 rounded to 11
- * bits and x2 the rest, so x w = x1 w1 + x1 w2 + x2 w1 up to 2^-21. Tensor cores truncate when they
- * add, hence a sum over rows leaves them after every eight rows and is added up in float.
+ * A product of floats is made of three products of TF32 numbers, of which tensor cores read the
+ * upper 19 bits: x = x1 + x2, so x w = x1 w1 + x1 w2 + x2 w1 up to about 2^-21. Tensor cores
+ * truncate when they add, hence a sum over rows leaves them after 16 rows and goes on in float.
  *
- * A block stays on its multiprocessor and takes tiles of 32 rows, each fetched while the one before
- * is worked on (bulk copies, row by row, so lists of rows are as good as ranges). A warp owns a
- * slice of the columns: its part of W and V and its part of the sums stay in registers.
+ * A block stays on its multiprocessor and takes tiles of 16 rows, which are fetched tiles ahead (bulk
+ * copies, row by row, so lists of rows are as good as ranges). A warp owns a slice of the columns:
+ * its part of W and V and its part of the sums stay in registers.
  *
- *   scores        each warp over its columns, m = 16 rows, n = 8 scores, k = 8 columns
- *   coefficients  the warps' scores are added in order; eight lanes to a row
- *   sums          each warp for its columns, m = 16 columns, n = 8 outputs, k = 8 rows
+ *   scores        each warp over its columns: m = 16 rows, n = 8 scores, k = 8 columns
+ *   coefficients  half of the warps, in turn: the warps' scores are added in order, eight lanes a row
+ *   sums          each warp for its columns: m = 16 columns, n = 8 outputs, k = 8 rows
+ *
+ * Between two barriers are the sums of a tile, the scores of the next and, beside the sums, the
+ * coefficients of the one whose scores are ready: tensor cores do not wait for them.
  *
  * Shared rows are a multiple of 32 plus 8 numbers apart: then neither way of reading them, as rows
  * or as columns, meets a bank twice. */
@@ -18,19 +21,21 @@
 
 #include <algorithm>
 
-enum { WARPS = 8, TILE = 32 };
+enum { WARPS = 8, TILE = 16, COEFFICIENTS = 24, MOST_STAGES = 4 };
 
-template <int TILES> __host__ __device__ constexpr int padded() {
-    return TILES <= 1 ? 8 : 24; /* numbers of a row of scores or coefficients */
-}
-
+/* To the nearest. */
 __device__ static void split(float x, uint32_t &high, uint32_t &low) {
     high = (__float_as_uint(x) + 0x1000u) & 0xffffe000u;
     low = __float_as_uint(x - __uint_as_float(high));
 }
 
+/* What tensor cores leave of x, which they get as it is. */
+__device__ static uint32_t rest_of(float x) {
+    return __float_as_uint(x - __uint_as_float(__float_as_uint(x) & 0xffffe000u));
+}
+
 __device__ static void multiply(float *d, const uint32_t *a, uint32_t b0, uint32_t b1) {
-    asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, "
+    asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, "
                  "{%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
                  : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
@@ -92,53 +97,86 @@ __device__ static float sum_of_eight(float value) {
     return value;
 }
 
-/* Eight lanes to a row; the row's coefficients take the place of the first warp's scores. v_at:
- * where the scores of V begin; q_at: where the coefficients of H v go; either may be -1. */
-template <int NS, int NO>
-__device__ static double coefficients(const sweep_task<float> &a, size_t tile, float *scores,
-                                      int parts, int v_at, int r_at, int q_at) {
-    constexpr int APART = padded<NS>(), MOST = NS; /* classes of a lane */
-    const int lane = threadIdx.x % 8, in_tile = int(threadIdx.x) / 8;
-    const size_t i = tile * TILE + size_t(in_tile);
-    const bool real_row = i < a.count;
-    const size_t row = real_row ? a.row_at(i) : 0;
-    const int K = a.classes;
-    float s[MOST], t[MOST], r[MOST], q[MOST];
-    float *of_row = scores + in_tile * APART;
-#pragma unroll
-    for (int c = 0; c < MOST; c++) {
-        const int k = lane + 8 * c;
-        s[c] = t[c] = 0.0f;
-        if (k < K)
-            for (int p = 0; p < parts; p++) {
-                s[c] += of_row[p * TILE * APART + k];
-                if (v_at > 0)
-                    t[c] += of_row[p * TILE * APART + v_at + k];
-            }
+struct tensor_shape {
+    int apart;          /* numbers between two rows of data in shared memory */
+    int scores_apart;   /* between two rows of scores */
+    int stages;         /* tiles in shared memory */
+    int v_at;           /* where the scores of V begin; 0: there are none */
+    int r_at, q_at;     /* where the coefficients of the gradient and of H v begin; -1: none */
+    size_t tiles;
+    /* Probabilities of all rows, where a point is kept: the pass that finds W to be another writes
+     * them, the other reads them. */
+    enum { NOT_KEPT, WRITE, READ } keep;
+    float *kept;
+    const int *same; /* whether W is that of the pass before; NULL: nothing is kept */
+};
+
+/* What a row's eight lanes need to know of it, fetched before it is needed. */
+struct row_facts {
+    size_t row;
+    bool there;
+    float weight;
+    int label;
+};
+
+__device__ static row_facts facts_of(const sweep_task<float> &a, size_t tile) {
+    const size_t i = tile * TILE + threadIdx.x % 128 / 8;
+    row_facts f = {};
+    f.there = i < a.count;
+    if (f.there) {
+        f.row = a.row_at(i);
+        f.weight = a.logit ? a.logit[f.row] : a.weight ? a.weight[f.row] : 1.0f;
+        f.label = a.label ? a.label[f.row] : 0;
     }
+    return f;
+}
+
+/* Scores of a row, of all warps, become its coefficients. */
+template <int NS, int NO>
+__device__ static double activate(const sweep_task<float> &a, const tensor_shape &shape,
+                                  const row_facts &f, const float *scores, int parts,
+                                  float *coefficients) {
+    const int lane = threadIdx.x % 8, in_tile = threadIdx.x % 128 / 8, K = a.classes;
+    const float *of_row = scores + in_tile * shape.scores_apart;
+    float s[NS], t[NS], r[NS], q[NS];
+#pragma unroll
+    for (int c = 0; c < NS; c++)
+        s[c] = t[c] = r[c] = q[c] = 0.0f;
+    for (int p = 0; p < parts; p++, of_row += TILE * shape.scores_apart)
+#pragma unroll
+        for (int c = 0; c < NS; c++) {
+            const int k = lane + 8 * c;
+            if (k < K) {
+                s[c] += of_row[k];
+                if (shape.v_at)
+                    t[c] += of_row[shape.v_at + k];
+            }
+        }
+    const float weight = !f.there ? 0.0f : a.logit ? sigmoid_of(f.weight) : f.weight;
     float loss = 0.0f, cross = 0.0f;
-    const float weight = real_row ? row_weight(a, row) : 0.0f;
-    int best = 0;
+    int best = K;
     if (K == 1) {
         float residual = 0.0f, second = 0.0f;
-        if (real_row && lane == 0)
-            loss = one_score(a, row, s[0], t[0], &residual, &second);
+        if (f.there && lane == 0)
+            loss = one_score(a, f.row, s[0], t[0], &residual, &second);
         best = s[0] > 0.0f;
         cross = residual * t[0];
         r[0] = weight * residual;
         q[0] = weight * second;
-    } else {
-        const int label = real_row ? a.label[row] : 0;
-        float largest = -INFINITY, sum = 0.0f, mean = 0.0f, own = 0.0f;
-        best = K;
+    } else if (shape.keep == tensor_shape::READ) {
 #pragma unroll
-        for (int c = 0; c < MOST; c++) {
-            const int k = lane + 8 * c;
-            if (k < K && s[c] > largest) {
-                largest = s[c];
-                best = k;
-            }
+        for (int c = 0; c < NS; c++) {
+            t[c] = s[c]; /* of V alone */
+            s[c] = f.there && lane + 8 * c < K ? shape.kept[f.row * size_t(K) + lane + 8 * c] : 0.0f;
         }
+    } else {
+        float largest = -INFINITY, sum = 0.0f, own = 0.0f;
+#pragma unroll
+        for (int c = 0; c < NS; c++)
+            if (lane + 8 * c < K && s[c] > largest) {
+                largest = s[c];
+                best = lane + 8 * c;
+            }
         for (int step = 4; step > 0; step /= 2) {
             const float other = __shfl_xor_sync(0xffffffffu, largest, step);
             const int of = __shfl_xor_sync(0xffffffffu, best, step);
@@ -147,205 +185,239 @@ __device__ static double coefficients(const sweep_task<float> &a, size_t tile, f
                 best = of;
             }
         }
-        if (best == K)
-            best = 0;
 #pragma unroll
-        for (int c = 0; c < MOST; c++) {
+        for (int c = 0; c < NS; c++) {
             const int k = lane + 8 * c;
-            own += k == label && k < K ? s[c] - largest : 0.0f;
+            own += k == f.label ? s[c] - largest : 0.0f;
             s[c] = k < K ? expf(s[c] - largest) : 0.0f;
             sum += s[c];
         }
         sum = sum_of_eight(sum);
         loss = logf(sum) - sum_of_eight(own);
 #pragma unroll
-        for (int c = 0; c < MOST; c++) {
+        for (int c = 0; c < NS; c++) {
             s[c] /= sum;
-            mean += s[c] * t[c];
+            if (shape.keep == tensor_shape::WRITE && f.there && lane + 8 * c < K)
+                shape.kept[f.row * size_t(K) + lane + 8 * c] = s[c];
         }
+    }
+    if (K > 1) {
+        float mean = 0.0f;
+#pragma unroll
+        for (int c = 0; c < NS; c++)
+            mean += s[c] * t[c];
         mean = sum_of_eight(mean);
 #pragma unroll
-        for (int c = 0; c < MOST; c++) {
-            const float residual = s[c] - (lane + 8 * c == label ? 1.0f : 0.0f);
+        for (int c = 0; c < NS; c++) {
+            const float residual = s[c] - (lane + 8 * c == f.label ? 1.0f : 0.0f);
             cross += residual * t[c];
             r[c] = weight * residual;
             q[c] = weight * s[c] * (t[c] - mean);
         }
         cross = sum_of_eight(cross);
     }
-    __syncwarp();
-    if (NO > 0) {
-#pragma unroll
-        for (int o = lane; o < APART; o += 8)
-            of_row[o] = 0.0f;
+    if constexpr (NO > 0) {
+        float *to = coefficients + in_tile * COEFFICIENTS;
+        for (int o = lane; o < COEFFICIENTS; o += 8)
+            to[o] = 0.0f;
         __syncwarp();
 #pragma unroll
-        for (int c = 0; c < MOST; c++) {
+        for (int c = 0; c < NS; c++) {
             const int k = lane + 8 * c;
-            if (real_row && k < K && r_at >= 0)
-                of_row[r_at + k] = r[c];
-            if (real_row && k < K && q_at >= 0)
-                of_row[q_at + k] = q[c];
+            if (f.there && k < K && shape.r_at >= 0)
+                to[shape.r_at + k] = r[c];
+            if (f.there && k < K && shape.q_at >= 0)
+                to[shape.q_at + k] = q[c];
         }
     }
-    if (!real_row || lane != 0)
+    if (!f.there || lane != 0)
         return 0.0;
-    put_row_outputs(a, row, loss, cross, best);
+    put_row_outputs(a, f.row, loss, cross, best < K || K == 1 ? best : 0);
     return double(weight) * double(loss);
 }
 
 /* ---- The pass ---- */
-
-struct tensor_shape {
-    int apart;            /* numbers between two rows in shared memory */
-    int v_at, r_at, q_at; /* see above */
-    size_t tiles;
-};
 
 template <int NS, int NO, int MT>
 __global__ void __launch_bounds__(32 * WARPS, 1)
     tensor_pass(const __grid_constant__ sweep_task<float> a,
                 const __grid_constant__ tensor_shape shape, float *partial, double *losses) {
     extern __shared__ __align__(128) float memory[];
-    constexpr int APART = padded<NS>();
+    constexpr int OUT = NO > 0 ? NO : 1;
+    if (shape.same && (*shape.same != 0) != (shape.keep == tensor_shape::READ))
+        return;
     const int apart = shape.apart, warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const int g = lane / 4, t = lane % 4;
-    float *scores = memory + 2 * TILE * apart;
     const int slices = int((a.columns + 15) / 16), parts = min(slices, int(WARPS));
-    uint64_t *full = reinterpret_cast<uint64_t *>(scores + parts * TILE * APART);
+    float *scores = memory + shape.stages * TILE * apart;
+    const int scores_size = parts * TILE * shape.scores_apart;
+    float *coefficients = scores + 2 * scores_size;
+    uint64_t *full = reinterpret_cast<uint64_t *>(coefficients + 2 * TILE * COEFFICIENTS);
     const int mine = slices / WARPS + (warp < slices % WARPS);
     const int base = 16 * (warp * (slices / WARPS) + min(warp, slices % WARPS));
 
-    for (int i = threadIdx.x; i < 2 * TILE * apart; i += 32 * WARPS)
+    for (int i = threadIdx.x; i < shape.stages * TILE * apart; i += 32 * WARPS)
         memory[i] = 0.0f; /* what no row fills must be finite */
-    if (threadIdx.x == 0) {
-        barrier_init(&full[0]);
-        barrier_init(&full[1]);
-    }
+    if (threadIdx.x == 0)
+        for (int s = 0; s < shape.stages; s++)
+            barrier_init(&full[s]);
     asm volatile("fence.mbarrier_init.release.cluster; fence.proxy.async.shared::cta;" ::: "memory");
     __syncthreads();
     if (warp == 0)
-        for (int b = 0; b < 2; b++)
-            if (blockIdx.x + b * gridDim.x < shape.tiles)
-                fetch_tile(a, blockIdx.x + b * size_t(gridDim.x), memory + b * TILE * apart, apart,
-                           &full[b]);
+        for (int s = 0; s < shape.stages; s++)
+            if (blockIdx.x + s * size_t(gridDim.x) < shape.tiles)
+                fetch_tile(a, blockIdx.x + s * size_t(gridDim.x), memory + s * TILE * apart, apart,
+                           &full[s]);
 
-    float w[MT][2][NS][2], sum[MT][NO > 0 ? NO : 1][4];
+    float w[MT][2][NS][2], sum[MT][OUT][4];
 #pragma unroll
     for (int m = 0; m < MT; m++) {
 #pragma unroll
-        for (int n = 0; n < (NO > 0 ? NO : 1); n++)
+        for (int n = 0; n < OUT; n++)
 #pragma unroll
-            for (int c = 0; c < 4; c++)
-                sum[m][n][c] = 0.0f;
+            for (int e = 0; e < 4; e++)
+                sum[m][n][e] = 0.0f;
 #pragma unroll
         for (int half = 0; half < 2; half++)
 #pragma unroll
             for (int n = 0; n < NS; n++)
 #pragma unroll
                 for (int e = 0; e < 2; e++) {
-                    const int o = n * 8 + g, k = shape.v_at > 0 && o >= shape.v_at
-                                                     ? o - shape.v_at
-                                                     : o;
+                    const int o = n * 8 + g;
+                    const bool of_v = shape.v_at && o >= shape.v_at;
+                    const int k = of_v ? o - shape.v_at : o;
                     const size_t j = size_t(base + m * 16 + half * 8 + 2 * t + e);
-                    const float *from = o == k ? a.w : a.v;
                     w[m][half][n][e] = m < mine && j < a.columns && k < a.classes
-                                           ? from[size_t(k) * a.columns + j]
+                                           ? (of_v ? a.v : a.w)[size_t(k) * a.columns + j]
                                            : 0.0f;
                 }
     }
     double loss = 0.0;
-    uint32_t turn = 0; /* buffers in turn; each one's phase changes every other time */
-    for (size_t tile = blockIdx.x; tile < shape.tiles; tile += gridDim.x, turn++) {
-        uint64_t *barrier = &full[turn % 2];
-        float *rows = memory + turn % 2 * TILE * apart;
-        barrier_wait(barrier, turn / 2 % 2);
-        if (warp < parts) { /* scores */
-            float d[2][NS][4] = {};
-#pragma unroll
-            for (int m = 0; m < MT; m++) {
-                if (m >= mine)
-                    break;
-#pragma unroll
-                for (int half = 0; half < 2; half++) {
-                    const float *at = rows + g * apart + base + m * 16 + half * 8 + 2 * t;
-                    uint32_t high[2][4], low[2][4];
-#pragma unroll
-                    for (int r = 0; r < 2; r++) {
-                        const float2 above = *reinterpret_cast<const float2 *>(at + r * 16 * apart);
-                        const float2 below =
-                            *reinterpret_cast<const float2 *>(at + (r * 16 + 8) * apart);
-                        split(above.x, high[r][0], low[r][0]);
-                        split(below.x, high[r][1], low[r][1]);
-                        split(above.y, high[r][2], low[r][2]);
-                        split(below.y, high[r][3], low[r][3]);
-                    }
-#pragma unroll
-                    for (int n = 0; n < NS; n++) {
-                        uint32_t h0, l0, h1, l1;
-                        split(w[m][half][n][0], h0, l0);
-                        split(w[m][half][n][1], h1, l1);
-#pragma unroll
-                        for (int r = 0; r < 2; r++) {
-                            multiply(d[r][n], low[r], h0, h1);
-                            multiply(d[r][n], high[r], l0, l1);
-                            multiply(d[r][n], high[r], h0, h1);
-                        }
-                    }
-                }
-            }
-            float *to = scores + (warp * TILE + g) * APART + 2 * t;
-#pragma unroll
-            for (int r = 0; r < 2; r++)
-#pragma unroll
-                for (int n = 0; n < NS; n++) {
-                    *reinterpret_cast<float2 *>(to + r * 16 * APART + n * 8) =
-                        make_float2(d[r][n][0], d[r][n][1]);
-                    *reinterpret_cast<float2 *>(to + (r * 16 + 8) * APART + n * 8) =
-                        make_float2(d[r][n][2], d[r][n][3]);
-                }
-        }
-        __syncthreads();
-        loss += coefficients<NS, NO>(a, tile, scores, parts, shape.v_at, shape.r_at, shape.q_at);
-        __syncthreads();
-        if (NO > 0 && warp < parts) { /* sums */
-#pragma unroll
-            for (int step = 0; step < TILE / 8; step++) {
-                uint32_t high[NO > 0 ? NO : 1][2], low[NO > 0 ? NO : 1][2];
-                const float *c = scores + (step * 8 + t) * APART + g;
-#pragma unroll
-                for (int n = 0; n < NO; n++) {
-                    split(c[n * 8], high[n][0], low[n][0]);
-                    split(c[n * 8 + 4 * APART], high[n][1], low[n][1]);
-                }
+    const int tiles = int((shape.tiles - blockIdx.x + gridDim.x - 1) / gridDim.x);
+    int stage = 0, phase = 0;
+    const float *scored = memory, *summed = memory;
+    for (int turn = 0; turn <= tiles; turn++) {
+        const size_t tile = blockIdx.x + turn * size_t(gridDim.x);
+        const bool activates = turn < tiles && (warp / 4 == turn % 2);
+        row_facts facts = {};
+        if (activates)
+            facts = facts_of(a, tile);
+        float *of_turn = scores + turn % 2 * scores_size;
+        if (turn < tiles) { /* scores of this tile */
+            barrier_wait(&full[stage], uint32_t(phase));
+            scored = memory + stage * TILE * apart;
+            if (warp < parts) {
+                float d[2][NS][4] = {};
 #pragma unroll
                 for (int m = 0; m < MT; m++) {
                     if (m >= mine)
                         break;
-                    const float *at = rows + (step * 8 + t) * apart + base + m * 16 + 2 * g;
-                    const float2 above = *reinterpret_cast<const float2 *>(at);
-                    const float2 below = *reinterpret_cast<const float2 *>(at + 4 * apart);
-                    uint32_t xh[4], xl[4];
-                    split(above.x, xh[0], xl[0]);
-                    split(above.y, xh[1], xl[1]);
-                    split(below.x, xh[2], xl[2]);
-                    split(below.y, xh[3], xl[3]);
+                    float x[2][4];
+                    uint32_t low[2][4];
 #pragma unroll
-                    for (int n = 0; n < NO; n++) {
-                        float d[4] = {};
-                        multiply(d, xl, high[n][0], high[n][1]);
-                        multiply(d, xh, low[n][0], low[n][1]);
-                        multiply(d, xh, high[n][0], high[n][1]);
+                    for (int half = 0; half < 2; half++) {
+                        const float *at = scored + g * apart + base + m * 16 + half * 8 + 2 * t;
+                        const float2 above = *reinterpret_cast<const float2 *>(at);
+                        const float2 below = *reinterpret_cast<const float2 *>(at + 8 * apart);
+                        x[half][0] = above.x;
+                        x[half][1] = below.x;
+                        x[half][2] = above.y;
+                        x[half][3] = below.y;
 #pragma unroll
                         for (int e = 0; e < 4; e++)
-                            sum[m][n][e] += d[e];
+                            low[half][e] = rest_of(x[half][e]);
+                    }
+#pragma unroll
+                    for (int half = 0; half < 2; half++) {
+                        const uint32_t *upper = reinterpret_cast<const uint32_t *>(x[half]);
+                        uint32_t h[NS][2], l[NS][2];
+#pragma unroll
+                        for (int n = 0; n < NS; n++)
+#pragma unroll
+                            for (int e = 0; e < 2; e++) {
+                                /* parts of W are made each time: no registers are left for them */
+                                asm volatile("" : "+f"(w[m][half][n][e]));
+                                split(w[m][half][n][e], h[n][e], l[n][e]);
+                            }
+#pragma unroll
+                        for (int n = 0; n < NS; n++)
+                            multiply(d[half][n], low[half], h[n][0], h[n][1]);
+#pragma unroll
+                        for (int n = 0; n < NS; n++)
+                            multiply(d[half][n], upper, l[n][0], l[n][1]);
+#pragma unroll
+                        for (int n = 0; n < NS; n++)
+                            multiply(d[half][n], upper, h[n][0], h[n][1]);
                     }
                 }
+                float *to = of_turn + (warp * TILE + g) * shape.scores_apart + 2 * t;
+#pragma unroll
+                for (int n = 0; n < NS; n++)
+                    if (n * 8 + 2 * t < shape.scores_apart) {
+                        *reinterpret_cast<float2 *>(to + n * 8) =
+                            make_float2(d[0][n][0] + d[1][n][0], d[0][n][1] + d[1][n][1]);
+                        *reinterpret_cast<float2 *>(to + 8 * shape.scores_apart + n * 8) =
+                            make_float2(d[0][n][2] + d[1][n][2], d[0][n][3] + d[1][n][3]);
+                    }
             }
         }
         __syncthreads();
-        if (warp == 0 && tile + 2 * size_t(gridDim.x) < shape.tiles)
-            fetch_tile(a, tile + 2 * size_t(gridDim.x), rows, apart, barrier);
+        if (warp == 0 && turn >= 2 && turn - 2 + shape.stages < tiles) {
+            /* nobody reads the tile of two turns ago any more */
+            const int free = (turn - 2) % shape.stages;
+            fetch_tile(a, blockIdx.x + (turn - 2 + shape.stages) * size_t(gridDim.x),
+                       memory + free * TILE * apart, apart, &full[free]);
+        }
+        if (activates)
+            loss += activate<NS, NO>(a, shape, facts, of_turn, parts,
+                                     coefficients + turn % 2 * TILE * COEFFICIENTS);
+        if (NO > 0 && turn > 0 && warp < parts) { /* sums of the tile before */
+            uint32_t high[2][OUT][2], low[2][OUT][2];
+            const float *c = coefficients + ((turn + 1) % 2 * TILE + t) * COEFFICIENTS + g;
+#pragma unroll
+            for (int step = 0; step < 2; step++)
+#pragma unroll
+                for (int n = 0; n < NO; n++) {
+                    split(c[step * 8 * COEFFICIENTS + n * 8], high[step][n][0], low[step][n][0]);
+                    split(c[(step * 8 + 4) * COEFFICIENTS + n * 8], high[step][n][1],
+                          low[step][n][1]);
+                }
+#pragma unroll
+            for (int m = 0; m < MT; m++) {
+                if (m >= mine)
+                    break;
+                float d[OUT][4] = {};
+#pragma unroll
+                for (int step = 0; step < 2; step++) {
+                    const float *at = summed + (step * 8 + t) * apart + base + m * 16 + 2 * g;
+                    const float2 above = *reinterpret_cast<const float2 *>(at);
+                    const float2 below = *reinterpret_cast<const float2 *>(at + 4 * apart);
+                    const float x[4] = {above.x, above.y, below.x, below.y};
+                    const uint32_t *upper = reinterpret_cast<const uint32_t *>(x);
+                    uint32_t rest[4];
+#pragma unroll
+                    for (int e = 0; e < 4; e++)
+                        rest[e] = rest_of(x[e]);
+#pragma unroll
+                    for (int n = 0; n < NO; n++)
+                        multiply(d[n], rest, high[step][n][0], high[step][n][1]);
+#pragma unroll
+                    for (int n = 0; n < NO; n++)
+                        multiply(d[n], upper, low[step][n][0], low[step][n][1]);
+#pragma unroll
+                    for (int n = 0; n < NO; n++)
+                        multiply(d[n], upper, high[step][n][0], high[step][n][1]);
+                }
+#pragma unroll
+                for (int n = 0; n < NO; n++)
+#pragma unroll
+                    for (int e = 0; e < 4; e++)
+                        sum[m][n][e] += d[n][e];
+            }
+        }
+        summed = scored;
+        stage = stage + 1 == shape.stages ? 0 : stage + 1;
+        phase ^= stage == 0;
     }
 
     const int K = a.classes, outputs = (shape.r_at >= 0 ? K : 0) + (shape.q_at >= 0 ? K : 0);
@@ -355,19 +427,16 @@ __global__ void __launch_bounds__(32 * WARPS, 1)
         for (int n = 0; n < NO; n++)
 #pragma unroll
             for (int e = 0; e < 4; e++) {
-                const int o = n * 8 + 2 * t + e % 2;
-                const int second = shape.q_at >= 0 && o >= shape.q_at;
-                const int k = second ? o - shape.q_at : o;
+                const int o = n * 8 + 2 * t + e % 2; /* gradient, then H v, as they are asked for */
                 const size_t j = size_t(base + m * 16 + 2 * g + e / 2);
-                if (m < mine && j < a.columns && k < K)
-                    partial[(blockIdx.x * size_t(outputs) +
-                             size_t(second && shape.r_at >= 0 ? K + k : k)) *
-                                a.columns +
-                            j] = sum[m][n][e];
+                if (m < mine && j < a.columns && o < outputs)
+                    partial[(blockIdx.x * size_t(outputs) + size_t(o)) * a.columns + j] =
+                        sum[m][n][e];
             }
     for (int step = 16; step > 0; step /= 2)
         loss += __shfl_down_sync(0xffffffffu, loss, step);
     double *of_warp = reinterpret_cast<double *>(scores);
+    __syncthreads();
     if (lane == 0)
         of_warp[warp] = loss;
     __syncthreads();
@@ -416,42 +485,97 @@ static int eights(int n) {
     return (n + 7) / 8;
 }
 
-bool tensor_sweep(const sweep_task<float> &a, const blv_sweep *sweep, blv_sweep_work *work) {
+/* Whether W is the one that is kept; if not, it is from now on. */
+static __global__ void compare_point(size_t n, const float *w, float *kept, int known, int *same) {
+    bool differ = !known;
+    for (size_t i = threadIdx.x; i < n; i += blockDim.x)
+        differ |= __float_as_uint(w[i]) != __float_as_uint(kept[i]);
+    if (!__syncthreads_or(differ)) {
+        if (threadIdx.x == 0)
+            *same = 1;
+        return;
+    }
+    for (size_t i = threadIdx.x; i < n; i += blockDim.x)
+        kept[i] = w[i];
+    if (threadIdx.x == 0)
+        *same = 0;
+}
+
+/* Launches the pass for this shape; false: there is none. blocks: how many it has. */
+static bool launch_pass(const sweep_task<float> &a, tensor_shape shape, blv_sweep_work *work,
+                        size_t *blocks) {
     const int K = a.classes, slices = int((a.columns + 15) / 16);
-    if (K > 24 || a.count == 0 || a.stride % 4 != 0 || slices > 7 * WARPS)
+    const int scored = shape.v_at ? 2 * K : K;
+    const int summed = K * ((a.gradient ? 1 : 0) + (a.hessian ? 1 : 0));
+    if (scored > 24 || a.count == 0 || a.stride % 4 != 0 || slices > 7 * WARPS)
         return false;
-    /* with V, the second half of the eights is its */
-    const int scores = eights(a.v ? 2 * (K <= 4 ? 4 : K <= 8 ? 8 : 12) : K);
-    const int kinds = (a.gradient ? 1 : 0) + (a.hessian ? 1 : 0);
-    const int outputs = kinds == 2 ? scores : kinds == 1 ? eights(K) : 0;
-    if (a.v && K > 12)
-        return false;
-    const pass run = find_pass(scores, outputs, slices);
-    tensor_shape shape = {};
+    const pass run = find_pass(eights(scored), eights(summed), slices);
     shape.apart = (slices * 16 - 8 + 31) / 32 * 32 + 8;
-    shape.v_at = a.v ? scores * 4 : -1;
+    shape.scores_apart = (scored + 3) / 4 * 4;
     shape.r_at = a.gradient ? 0 : -1;
-    shape.q_at = !a.hessian ? -1 : a.gradient ? outputs * 4 : 0;
+    shape.q_at = !a.hessian ? -1 : a.gradient ? K : 0;
     shape.tiles = (a.count + TILE - 1) / TILE;
-    const size_t apart_scores = scores <= 1 ? 8 : 24;
-    const size_t shared = (2 * TILE * size_t(shape.apart) +
-                           size_t(std::min(slices, int(WARPS))) * TILE * apart_scores) *
-                              sizeof(float) +
-                          2 * sizeof(uint64_t);
-    const size_t blocks = std::min(shape.tiles, size_t(gpu::processors));
-    if (!run || shared > gpu::shared_most || !make_groups(work, blocks))
+    const size_t of_stage = TILE * size_t(shape.apart) * sizeof(float);
+    const size_t others = 2 * TILE * sizeof(float) *
+                              (size_t(std::min(slices, int(WARPS)) * shape.scores_apart) +
+                               COEFFICIENTS) +
+                          MOST_STAGES * sizeof(uint64_t);
+    shape.stages = int(std::min<size_t>(MOST_STAGES, (gpu::shared_most - others) / of_stage));
+    const size_t shared = size_t(shape.stages) * of_stage + others;
+    *blocks = std::min(shape.tiles, size_t(gpu::processors));
+    if (!run || shape.stages < 3 || !make_groups(work, *blocks))
         return false;
     GPU_CHECK(cudaFuncSetAttribute(reinterpret_cast<const void *>(run),
                                    cudaFuncAttributeMaxDynamicSharedMemorySize, int(shared)));
-    gpu::launch(run, dim3(unsigned(blocks)), dim3(32 * WARPS), shared, a, shape,
+    gpu::launch(run, dim3(unsigned(*blocks)), dim3(32 * WARPS), shared, a, shape,
                 static_cast<float *>(work->partial), work->losses);
+    return true;
+}
+
+/* H v and J v alone, over all rows, at a point that may be that of the sweep before. */
+static bool is_series(const sweep_task<float> &a, const blv_sweep *sweep,
+                      const blv_sweep_work *work) {
+    return sweep->keep && work->kept && a.v && !a.gradient && a.classes > 1 && !a.index &&
+           a.first == 0 && a.count == a.rows && a.rows <= work->kept_rows && !sweep->loss &&
+           !a.row_loss && !a.row_probability && !a.row_class;
+}
+
+static bool kept_passes(const sweep_task<float> &a, blv_sweep_work *work, size_t *blocks) {
+    const size_t weights = work->classes * work->columns;
+    float *kept_w = work->kept + work->kept_rows * work->classes;
+    int *same = reinterpret_cast<int *>(kept_w + weights);
+    tensor_shape shape = {};
+    shape.v_at = a.classes;
+    shape.keep = tensor_shape::WRITE;
+    shape.kept = work->kept;
+    shape.same = same;
+    const int known = work->kept_of == a.x;
+    work->kept_of = a.x;
+    gpu::launch(compare_point, dim3(1), dim3(1024), 0, weights, a.w, kept_w, known, same);
+    if (!launch_pass(a, shape, work, blocks)) {
+        work->kept_of = nullptr;
+        return false;
+    }
+    sweep_task<float> of_v = a;
+    of_v.w = a.v;
+    shape.v_at = 0;
+    shape.keep = tensor_shape::READ;
+    return launch_pass(of_v, shape, work, blocks);
+}
+
+bool tensor_sweep(const sweep_task<float> &a, const blv_sweep *sweep, blv_sweep_work *work) {
+    tensor_shape shape = {};
+    size_t blocks;
+    shape.v_at = a.v ? a.classes : 0;
+    if (!(is_series(a, sweep, work) ? kept_passes(a, work, &blocks)
+                                    : launch_pass(a, shape, work, &blocks)))
+        return false;
     finish_task<float> f = {};
     f.columns = a.columns;
-    f.groups = blocks;
-    f.classes = K;
+    f.groups = f.loss_groups = blocks;
+    f.classes = a.classes;
     f.partial = static_cast<float *>(work->partial);
     f.losses = work->losses;
-    f.loss_groups = blocks;
     finish_sweep(sweep, f);
     return true;
 }
