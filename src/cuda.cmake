@@ -15,7 +15,7 @@ add_library(bilevel_cuda SHARED
 set_target_properties(bilevel_cuda PROPERTIES
   OUTPUT_NAME bilevel-cuda VERSION ${PROJECT_VERSION} SOVERSION ${BLV_SOVERSION}
   CUDA_VISIBILITY_PRESET hidden
-  BUILD_RPATH "$ORIGIN" INSTALL_RPATH "$ORIGIN")
+  BUILD_RPATH "$ORIGIN")
 target_include_directories(bilevel_cuda PRIVATE
   ${CMAKE_CURRENT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
 target_compile_options(bilevel_cuda PRIVATE -std=c++20 --extended-lambda -Xcompiler=-Wall,-Wextra)

@@ -1,8 +1,10 @@
+#define _GNU_SOURCE /* dladdr */
 #include "base/device_library.h"
 #include "base/message.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -11,8 +13,23 @@ static struct {
     blv_message reason;
 } device_library;
 
+/* Beside this library, else where the system looks. */
+static void *open_library(void) {
+    char path[4096];
+    Dl_info here;
+    void *library = NULL;
+    if (dladdr(&device_library, &here) && here.dli_fname && strchr(here.dli_fname, '/')) {
+        const int folder = (int)(strrchr(here.dli_fname, '/') - here.dli_fname);
+        const int size =
+            snprintf(path, sizeof path, "%.*s/%s", folder, here.dli_fname, BLV_CUDA_LIBRARY);
+        if (size > 0 && (size_t)size < sizeof path)
+            library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    }
+    return library ? library : dlopen(BLV_CUDA_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+}
+
 static void load(void) {
-    void *library = dlopen(BLV_CUDA_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+    void *library = open_library();
     if (!library) {
         const char *said = dlerror();
         blv_explain(&device_library.reason, BLV_E_UNSUPPORTED, "no CUDA here: %.250s",

@@ -10,7 +10,8 @@ blv_error problem_kernels(const blv_problem_options *options, const char *name,
                           const blv_kernels **kernels, blv_message *why) {
     blv_message reason = {""};
     if (options->memory == BLV_MEMORY_CUDA && blv_cuda_find(&reason) != BLV_OK)
-        return blv_explain(why, BLV_E_UNSUPPORTED, "problem %s: %.400s", name, reason.text);
+        return blv_explain(why, BLV_E_UNSUPPORTED, "problem %s: not in CUDA memory: %.380s", name,
+                           reason.text);
     *kernels = blv_kernels_for(options->memory, options->precision);
     return *kernels ? BLV_OK
                     : blv_explain(why, BLV_E_UNSUPPORTED, "problem %s: no kernels for %s memory",
