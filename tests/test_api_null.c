@@ -230,6 +230,8 @@ static void test_null_certify_and_lower(void **state) {
     REFUSES(blv_solve_lower(problem, x, y, 0.1, NULL, NULL, NULL, NULL));
     REFUSES(blv_solve_lower(problem, x, y, NAN, NULL, NULL, &norm, NULL));
     REFUSES(blv_solve_lower(problem, x, foreign, 0.1, NULL, NULL, &norm, NULL));
+    REFUSES(blv_solve_adjoint(problem, x, y, NULL, y, 0.1, NULL, NULL, &norm, NULL));
+    REFUSES(blv_solve_adjoint(problem, x, y, y, foreign, 0.1, NULL, NULL, &norm, NULL));
     blv_vec_destroy(x);
     blv_vec_destroy(y);
     blv_vec_destroy(foreign);
@@ -470,6 +472,7 @@ static void test_null_dataset(void **state) {
     assert_int_equal(blv_dataset_fingerprint(NULL), 0);
     REFUSES(blv_dataset_create(NULL, blv_dataset_view_of(set), NULL, NULL));
     REFUSES(blv_dataset_create(&made, NULL, NULL, NULL));
+    REFUSES(blv_dataset_borrow(&made, NULL, NULL, NULL, NULL, NULL));
     REFUSES(blv_dataset_select(NULL, NULL, 0, &made, NULL));
     REFUSES(blv_dataset_select(set, NULL, 1, &made, NULL));
     REFUSES(blv_dataset_select(set, NULL, 1, NULL, NULL));

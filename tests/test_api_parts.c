@@ -143,11 +143,34 @@ static void test_foreign_vectors(void **state) {
     blv_problem_destroy(problem);
 }
 
+/* Residuals from the problem's own product with H. */
+static void test_adjoint(void **state) {
+    (void)state;
+    blv_problem *problem = small_quadratic(BLV_F64);
+    const blv_problem_def *def = blv_problem_definition(problem);
+    blv_vec *x, *y, *b, *v, *hv;
+    double residual = 1.0;
+    assert_int_equal(blv_vec_create(&x, def->space_x), BLV_OK);
+    blv_vec **const lower[] = {&y, &b, &v, &hv};
+    for (size_t i = 0; i < LENGTH(lower); i++)
+        assert_int_equal(blv_vec_create(lower[i], def->space_y), BLV_OK);
+    blv_vec_fill(b, 0.5);
+    assert_int_equal(blv_solve_adjoint(problem, x, y, b, v, 1e-10, NULL, NULL, &residual, NULL),
+                     BLV_OK);
+    assert_int_equal(def->lower_hvp(def->user, NULL, x, y, v, hv), 0);
+    blv_vec_axpy(hv, -1.0, b);
+    assert_true(residual <= 1e-10 && blv_vec_norm(hv) <= 1e-9);
+    blv_vec_destroy(x);
+    for (size_t i = 0; i < LENGTH(lower); i++)
+        blv_vec_destroy(*lower[i]);
+    blv_problem_destroy(problem);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_spaces),          cmocka_unit_test(test_problems),
         cmocka_unit_test(test_families),        cmocka_unit_test(test_solvers),
-        cmocka_unit_test(test_foreign_vectors),
+        cmocka_unit_test(test_foreign_vectors), cmocka_unit_test(test_adjoint),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -61,6 +61,50 @@ static void test_stride(void **state) {
     blv_dataset_release(d);
 }
 
+static void count_release(void *context) {
+    (*(int *)context)++;
+}
+
+/* The caller's memory is used, shared by copies, never changed, and given back once for each array.
+ */
+static void test_borrowed(void **state) {
+    (void)state;
+    const double x[] = {1, 2, 3, 4};
+    const size_t row_start[] = {0, 1, 2};
+    const uint32_t column[] = {1, 0};
+    const blv_dataset_view views[] = {
+        {.size = sizeof(blv_dataset_view), .rows = 2, .columns = 2, .dense = x, .stride = 2},
+        {.size = sizeof(blv_dataset_view),
+         .rows = 2,
+         .columns = 2,
+         .row_start = row_start,
+         .column = column,
+         .value = x}};
+    for (int sparse = 0; sparse < 2; sparse++) {
+        int released = 0;
+        blv_dataset *d = NULL, *copy = NULL;
+        assert_int_equal(
+            blv_dataset_borrow(&d, &views[sparse], NULL, count_release, &released, NULL), BLV_OK);
+        const blv_dataset_view *v = blv_dataset_view_of(d);
+        assert_ptr_equal(sparse ? v->value : v->dense, x);
+        assert_int_equal(blv_dataset_copy(d, &copy, NULL), BLV_OK);
+        assert_int_equal(blv_dataset_multiply(d, 2.0, NULL), BLV_OK);
+        assert_true(x[0] == 1.0);
+        assert_true(value_at(blv_dataset_view_of(d), 1, 0) == (sparse ? 4.0 : 6.0));
+        blv_dataset_release(d);
+        assert_int_equal(released, 0);
+        blv_dataset_release(copy);
+        assert_int_equal(released, sparse ? 3 : 1);
+    }
+    blv_dataset_view gaps = views[0];
+    gaps.stride = 3;
+    gaps.rows = 1;
+    blv_dataset *d = NULL;
+    assert_int_equal(blv_dataset_borrow(&d, &gaps, NULL, count_release, NULL, NULL),
+                     BLV_E_ARGUMENT);
+    assert_int_equal(blv_dataset_borrow(&d, &views[0], NULL, NULL, NULL, NULL), BLV_E_ARGUMENT);
+}
+
 static void refused(const blv_dataset_view *view, const char *words) {
     blv_message why = {""};
     blv_dataset *d = (blv_dataset *)&why;
@@ -177,7 +221,7 @@ static void test_mapped(void **state) {
     assert_int_equal(mprotect(map, length, PROT_READ), 0);
     d->view.rows = 3;
     d->view.columns = 1;
-    assert_true(blv_dataset_put_map(d, map, length, sizeof(double)));
+    assert_true(blv_dataset_put_map(d, BLV_PART_DENSE, map, length, sizeof(double)));
     assert_int_equal(blv_dataset_finish(d, "x.npy", NULL), BLV_OK);
     assert_true(d->view.mapped && d->view.dense == (double *)map + 1);
     blv_dataset *picked = NULL;
@@ -487,13 +531,14 @@ static void test_split_refuses(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_create_copies), cmocka_unit_test(test_stride),
-        cmocka_unit_test(test_bad_views),     cmocka_unit_test(test_finish),
-        cmocka_unit_test(test_mapped),        cmocka_unit_test(test_fingerprint),
-        cmocka_unit_test(test_label_texts),   cmocka_unit_test(test_many_label_texts),
-        cmocka_unit_test(test_select),        cmocka_unit_test(test_select_refuses),
-        cmocka_unit_test(test_split),         cmocka_unit_test(test_split_by_seed),
-        cmocka_unit_test(test_subsample),     cmocka_unit_test(test_split_refuses),
+        cmocka_unit_test(test_create_copies),    cmocka_unit_test(test_stride),
+        cmocka_unit_test(test_bad_views),        cmocka_unit_test(test_finish),
+        cmocka_unit_test(test_mapped),           cmocka_unit_test(test_fingerprint),
+        cmocka_unit_test(test_borrowed),         cmocka_unit_test(test_label_texts),
+        cmocka_unit_test(test_many_label_texts), cmocka_unit_test(test_select),
+        cmocka_unit_test(test_select_refuses),   cmocka_unit_test(test_split),
+        cmocka_unit_test(test_split_by_seed),    cmocka_unit_test(test_subsample),
+        cmocka_unit_test(test_split_refuses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -271,7 +271,7 @@ static void test_what_is_refused(void **state) {
     blv_message why = {""};
     folder_entries(1);
     assert_int_equal(blv_dataset_write(d, in_folder("x"), "arff", &why), BLV_E_NAME);
-    assert_says(&why, "no format 'arff'; expected libsvm, csv or npz");
+    assert_says(&why, "no format 'arff'; expected libsvm, csv, npz or source");
     assert_int_equal(blv_dataset_write(d, in_folder("none/x"), "csv", &why), BLV_E_FILE);
     assert_says(&why, "none/x: cannot create a file beside it");
     assert_int_equal(blv_dataset_write(d, folder, "libsvm", &why), BLV_E_FILE);

@@ -124,7 +124,7 @@ static void test_wide_arff(void **state) {
         fclose(file);
         blv_dataset *d = mixed ? NULL : read_set(in_folder("wide.arff"), NULL);
         if (mixed)
-            check_rejected(in_folder("wide.arff"), "expected sparse rows of numbers alone");
+            check_rejected(in_folder("wide.arff"), "more than 1000 times the file");
         else
             assert_int_equal(blv_dataset_view_of(d)->row_start[ROWS], ROWS / 2);
         blv_dataset_release(d);
@@ -209,6 +209,10 @@ static void test_pipes(void **state) {
     const uint64_t wanted = blv_dataset_fingerprint(plain);
     blv_dataset *d = read_pipe(pipe, text, n);
     assert_true(blv_dataset_fingerprint(d) == wanted);
+    assert_int_equal(blv_dataset_write(d, in_folder("copy.csv"), "source", NULL), BLV_OK);
+    blv_dataset *copy = read_set(in_folder("copy.csv"), NULL); /* of what was kept */
+    assert_true(blv_dataset_fingerprint(copy) == wanted);
+    blv_dataset_release(copy);
     blv_dataset_release(d);
     static unsigned char packed[sizeof text + 1024];
     d = read_pipe(pipe, packed, gzip_bytes(text, n, packed, sizeof packed));
@@ -231,11 +235,111 @@ static void test_pipes(void **state) {
     check_rejected("/dev/zero", "not a regular file");
 }
 
+/* ---- Rows as they are in their file ---- */
+
+static char *written(const blv_dataset *d, const char *name) {
+    static char text[4096];
+    blv_message why = {""};
+    if (blv_dataset_write(d, in_folder(name), "source", &why) != BLV_OK)
+        fail_msg("%s", why.text);
+    FILE *file = fopen(in_folder(name), "rb");
+    text[fread(text, 1, sizeof text - 1, file)] = '\0';
+    fclose(file);
+    return text;
+}
+
+static const struct {
+    const char *text, *label;
+    const char *turned, *few; /* with both labels exchanged; rows 2 and 0 */
+} layouts[] = {
+    {"\xef\xbb\xbfid;label;x\r\nk1; yes;1,5\r\n\r\nk2;\"no\";2\r\nk3;yes;\"3\"", NULL,
+     "\xef\xbb\xbfid;label;x\r\nk1; no;1,5\r\nk2;yes;2\r\nk3;no;\"3\"\n",
+     "\xef\xbb\xbfid;label;x\r\nk3;yes;\"3\"\nk1; yes;1,5\r\n"},
+    {"a,\"long, text\",k\n5,\"two\nlines, \"\"q\"\"\",p\n6,5\" disk,\"q,r\"\n7,z,p\n", NULL,
+     "a,\"long, text\",k\n5,\"two\nlines, \"\"q\"\"\",\"q,r\"\n6,5\" disk,p\n7,z,\"q,r\"\n",
+     "a,\"long, text\",k\n7,z,p\n5,\"two\nlines, \"\"q\"\"\",p\n"},
+    {"A11  6 1\nA12 48   2\n  A11 7 1 \n", "0", "A12  6 1\nA11 48   2\n  A12 7 1 \n",
+     "  A11 7 1 \nA11  6 1\n"},
+    {"# head\n+1 1:2 3:4 # one\n-1 2:5\n1.0 qid:1 1:1\n", NULL,
+     "# head\n-1 1:2 3:4 # one\n+1 2:5\n-1 qid:1 1:1\n",
+     "# head\n1.0 qid:1 1:1\n+1 1:2 3:4 # one\n"},
+    {"@relation r\n@attribute u real\n@attribute c {p,'q r'}\n@data\n1, p\n2,\t'q r' \n3,p\n", "c",
+     "@relation r\n@attribute u real\n@attribute c {p,'q r'}\n@data\n1, 'q r'\n2,\tp \n3,'q r'\n",
+     "@relation r\n@attribute u real\n@attribute c {p,'q r'}\n@data\n3,p\n1, p\n"},
+    {"@relation r\n@attribute u real\n@attribute c {p,q}\n@attribute v real\n@data\n"
+     "{0 1, 2 5}\n{1 q}\n{2 6}\n",
+     "c",
+     "@relation r\n@attribute u real\n@attribute c {p,q}\n@attribute v real\n@data\n"
+     "{0 1, 1 q, 2 5}\n{1 p}\n{1 q, 2 6}\n",
+     "@relation r\n@attribute u real\n@attribute c {p,q}\n@attribute v real\n@data\n"
+     "{2 6}\n{0 1, 2 5}\n"},
+};
+
+static void test_row_texts(void **state) {
+    (void)state;
+    static unsigned char packed[4096];
+    for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++)
+        for (int gzip = 0; gzip < 2; gzip++) {
+            const char *text = layouts[i].text;
+            blv_dataset *d, *turned, *few;
+            const char *path = gzip
+                                   ? put_file("rows", packed,
+                                              gzip_bytes(text, strlen(text), packed, sizeof packed))
+                                   : put_text("rows", text);
+            d = read_set(path, OPTIONS(.label = layouts[i].label));
+            const blv_dataset_view *v = blv_dataset_view_of(d);
+            assert_true(v->has_texts && v->rows == 3 && v->classes == 2);
+            int32_t labels[3];
+            for (size_t r = 0; r < 3; r++)
+                labels[r] = 1 - v->label[r];
+            assert_int_equal(blv_dataset_relabel(d, labels, &turned, NULL), BLV_OK);
+            assert_string_equal(written(turned, "turned"), layouts[i].turned);
+            const size_t rows[] = {2, 0};
+            assert_int_equal(blv_dataset_select(d, rows, 2, &few, NULL), BLV_OK);
+            assert_string_equal(written(few, "few"), layouts[i].few);
+            blv_dataset_release(turned);
+            blv_dataset_release(few);
+            blv_dataset_release(d);
+        }
+}
+
+static void test_row_texts_of_changed_files(void **state) {
+    (void)state;
+    blv_message why = {""};
+    blv_row_texts *texts;
+    size_t length;
+    blv_dataset *d = read_set(put_text("rows.csv", "a,b,k\n1,,p\n2,x,q\r\n3,y,p"),
+                              OPTIONS(.missing = BLV_MISSING_DROP));
+    assert_int_equal(blv_row_texts_open(&texts, d, &why), BLV_OK);
+    assert_memory_equal(blv_row_texts_at(texts, 0, &length), "2,x,q", 5);
+    assert_int_equal(length, 5);
+    assert_memory_equal(blv_row_texts_at(texts, 1, &length), "3,y,p", 5);
+    assert_int_equal(length, 5);
+    blv_row_texts_close(texts);
+    put_text("rows.csv", "a,b,k\n1,,p\n2,x,q\r\n3,y,p\n");
+    assert_int_equal(blv_row_texts_open(&texts, d, &why), BLV_E_FILE);
+    assert_non_null(strstr(why.text, "rows.csv: was changed since it was read"));
+    assert_null(texts);
+    assert_true(unlink(in_folder("rows.csv")) == 0);
+    assert_int_equal(blv_dataset_write(d, in_folder("o"), "source", &why), BLV_E_FILE);
+    blv_dataset_release(d);
+    const float x[] = {1, 2};
+    const blv_dataset_view view = {
+        .size = sizeof view, .rows = 2, .columns = 1, .stride = 1, .dense = x};
+    assert_int_equal(blv_dataset_create(&d, &view, NULL, &why), BLV_OK);
+    assert_int_equal(blv_row_texts_open(&texts, d, &why), BLV_OK);
+    assert_null(texts);
+    assert_int_equal(blv_dataset_write(d, in_folder("o"), "source", &why), BLV_E_VALUE);
+    blv_dataset_release(d);
+    blv_row_texts_close(NULL);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_arff),         cmocka_unit_test(test_sparse_arff),
         cmocka_unit_test(test_damaged_arff), cmocka_unit_test(test_wide_arff),
         cmocka_unit_test(test_zstd),         cmocka_unit_test(test_pipes),
+        cmocka_unit_test(test_row_texts),    cmocka_unit_test(test_row_texts_of_changed_files),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

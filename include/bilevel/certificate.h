@@ -52,6 +52,12 @@ typedef int (*blv_stop_fn)(void *context);
 BLV_API blv_error blv_solve_lower(const blv_problem *problem, const blv_vec *x, blv_vec *y,
                                   double tol, blv_stop_fn stop, void *context, double *gy_norm,
                                   blv_message *why);
+/* v becomes H^-1 b at x and y, starting from the given v: |H v - b| <= tol, or as small as rounding
+ * allows. The gradient of b'y*(x) is then -J v. residual is what was reached; NaN when stop stopped
+ * it. BLV_E_UNSUPPORTED when H is singular. */
+BLV_API blv_error blv_solve_adjoint(const blv_problem *problem, const blv_vec *x, const blv_vec *y,
+                                    const blv_vec *b, blv_vec *v, double tol, blv_stop_fn stop,
+                                    void *context, double *residual, blv_message *why);
 
 #ifdef __cplusplus
 }

@@ -57,6 +57,9 @@ typedef struct blv_read_options {
                             drop. Without a colon in it: a file with a pair on each line */
     const char *recipe;  /* CSV: that of the rows of a training, blv_dataset_recipe: columns are
                             matched by name and encoded alike */
+    uint64_t max_memory; /* bytes that the set, or one vector of its columns, may take; more is
+                            rejected before it is taken. 0: half of what is free, and 1000 times
+                            the file */
 } blv_read_options;
 
 /* The format is detected from the content: libsvm, CSV or TSV, ARFF, NPY, NPZ, IDX, CIFAR-10 and
@@ -64,6 +67,11 @@ typedef struct blv_read_options {
  * memory first; it can be read once. options may be NULL. */
 BLV_API blv_error blv_dataset_read(blv_dataset **dataset, const char *path,
                                    const blv_read_options *options, blv_message *why);
+/* Whether count * size bytes more may be taken for what is computed on the set, under the limit
+ * that it was read with: BLV_E_VALUE with "name: what would take 3.2 GiB, ..." otherwise. */
+BLV_API blv_error blv_dataset_expect_memory(const blv_dataset *dataset, uint64_t count,
+                                            uint64_t size, const char *name, const char *what,
+                                            blv_message *why);
 /* Sets are counted: every set that was made or retained must be released as often. Counting is safe
  * between threads. NULL is allowed. */
 BLV_API blv_dataset *blv_dataset_retain(blv_dataset *dataset); /* returns dataset */
@@ -94,6 +102,8 @@ typedef struct blv_dataset_view {
     const char *const *feature_names; /* columns strings, NULL: the file had none */
     const char *format;               /* "libsvm", "csv", ... */
     bool mapped;                      /* the features are the file itself, in memory as needed */
+    bool has_texts;                   /* blv_row_texts_open serves it */
+    char separator;                   /* of the fields of a CSV file; 0: another format */
 } blv_dataset_view;
 
 /* Valid until the set is changed or destroyed. */
@@ -120,6 +130,13 @@ BLV_API uint64_t blv_dataset_fingerprint_all(const blv_dataset *const *datasets,
  * no rows, a label out of range, columns that do not ascend, a value that is not finite. */
 BLV_API blv_error blv_dataset_create(blv_dataset **dataset, const blv_dataset_view *view,
                                      const char *history, blv_message *why);
+/* The same around the caller's features, which are not copied: dense rows without gaps between them
+ * (stride is columns), or the three arrays of a sparse set. They must stay as they are until
+ * `release` was called, once for each of these arrays; also for those that were taken when the call
+ * fails. Changes of a set are made to a copy. */
+BLV_API blv_error blv_dataset_borrow(blv_dataset **dataset, const blv_dataset_view *view,
+                                     const char *history, void (*release)(void *context),
+                                     void *context, blv_message *why);
 
 /* ---- Deriving: each makes a new set and leaves its source as it is ---- */
 
@@ -214,9 +231,22 @@ BLV_API blv_error blv_dataset_one_against_rest(blv_dataset *dataset, const char 
 /* Makes the transposed copy of a sparse set; nothing to do for a dense one. */
 BLV_API blv_error blv_dataset_transpose(blv_dataset *dataset, blv_message *why);
 
+/* ---- Rows as their file has them ---- */
+
+/* Sets that were read from CSV, ARFF or libsvm files know where each row is in its file, also after
+ * splitting, selecting, relabelling and scaling. The file must be as it was when it was read; what
+ * came from a stream is kept. */
+typedef struct blv_row_texts blv_row_texts;
+/* *texts is NULL, without an error, where the set is from elsewhere. The set must outlive it. */
+BLV_API blv_error blv_row_texts_open(blv_row_texts **texts, const blv_dataset *dataset,
+                                     blv_message *why);
+/* The text of a row without its line end, `length` bytes; no zero byte behind it. */
+BLV_API const char *blv_row_texts_at(const blv_row_texts *texts, size_t row, size_t *length);
+BLV_API void blv_row_texts_close(blv_row_texts *texts); /* NULL is allowed */
+
 /* ---- Writing ---- */
 
-/* format: "libsvm", "csv", "npz". Written to a temporary file
+/* format: "libsvm", "csv", "npz", or "source". Written to a temporary file
  * and renamed; a path that ends in .gz is compressed
  * (not npz). Numbers are the shortest that read back as the same.
  * libsvm: columns from 1, no zeros except the last column in the first row where the width would be
@@ -224,7 +254,10 @@ BLV_API blv_error blv_dataset_transpose(blv_dataset *dataset, blv_message *why);
  * csv: a header, features, then the column "label" or "target"; tabs where the path ends in .tsv.
  * npz: X, or data, indices, indptr, shape and format as SciPy has them; y; where classes are not
  * named by whole numbers class_names; feature_names. Names in an NPZ are for other programs: they
- * are not read here. True labels and the history are not written. */
+ * are not read here. True labels and the history are not written.
+ * source: the rows as their file has them, with its header, in the order of the set; labels that
+ * were changed are put in place of those in the text. Only for sets that blv_row_texts_open serves.
+ */
 BLV_API blv_error blv_dataset_write(const blv_dataset *dataset, const char *path,
                                     const char *format, blv_message *why);
 /* The same bytes to a function, front to back. name: stands for the path. */

@@ -10,9 +10,12 @@ docs/python.md is the guide.
 from ._callbacks import Reject
 from ._core import ffi as _ffi
 from ._core import lib as _lib
+from ._dataset import Dataset
 from ._errors import BilevelError
+from ._implicit import implicit
 from ._problem import Problem, families, problem
 from ._result import Certificate, Counts, Result, Trace
+from ._runs import StoredRun, runs
 from ._solve import CheckReport, Comparison, check, compare, solve
 from ._solver import Solver, run_options, solvers
 
@@ -24,16 +27,20 @@ __all__ = [
     "CheckReport",
     "Comparison",
     "Counts",
+    "Dataset",
     "Problem",
     "Reject",
     "Result",
     "Solver",
+    "StoredRun",
     "Trace",
     "check",
     "compare",
     "families",
+    "implicit",
     "problem",
     "run_options",
+    "runs",
     "solve",
     "solvers",
 ]

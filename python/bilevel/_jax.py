@@ -119,6 +119,9 @@ class JaxLevel(Level):
     def finite(self, address: int) -> bool:
         return bool(np.isfinite(np.asarray(self.views[address])).all())
 
+    def copy(self, address: int) -> Any:
+        return np.array(self.views[address]) if self.on_host else self.views[address]
+
     def put(self, address: int, flat: Any) -> None:
         if self.on_host:
             self.views[address][:] = np.asarray(flat)

@@ -95,6 +95,13 @@ class Level:
     def finite(self, address: int) -> bool:
         raise NotImplementedError
 
+    def put(self, address: int, flat: Any) -> None:
+        raise NotImplementedError
+
+    def copy(self, address: int) -> Any:
+        """The vector as a flat array that may be kept."""
+        raise NotImplementedError
+
     def make_space(self) -> Any:
         """The space of the vectors; NULL: host memory."""
         return ffi.NULL
@@ -168,7 +175,7 @@ class NumpyLevel(Level):
             raise self.wrong_shape(who, [part.shape for part in parts])
         return np.concatenate([part.reshape(-1) for part in parts])
 
-    def put(self, address: int, value: Any, who: str) -> None:
+    def put(self, address: int, value: Any, who: str = "") -> None:
         if not (self.plain and type(value) is np.ndarray and value.shape == self.shapes[0]):
             value = self.flatten(value, who)
         self.views[address][...] = value

@@ -228,6 +228,7 @@ class BuiltinProblem(Problem):
         made = ffi.new("blv_problem **")
         check(lib.blv_problem_from_family(found, settings.pointer, options, made, why), why)
         self._pointer = owned(made[0], lib.blv_problem_destroy)
+        self.settings = parameters
 
     def start(self) -> tuple[Any, Any]:
         return None, None

@@ -17,6 +17,7 @@ from ._errors import new_message, owned, struct, text
 from ._problem import Problem, settings_array
 from ._progress import Bar
 from ._result import Result, result_of
+from ._runs import Recorder
 from ._solver import Registration
 
 SIGNAL_SECONDS = 0.05  # between two looks at signals while a run is in C
@@ -25,8 +26,11 @@ SIGNAL_SECONDS = 0.05  # between two looks at signals while a run is in C
 class Session:
     """One call of solve or compare: what its callbacks need, and what they gather."""
 
-    def __init__(self, problem: Problem, trace: bool, bar: Bar | None) -> None:
+    def __init__(
+        self, problem: Problem, trace: bool, bar: Bar | None, recorder: Recorder | None = None
+    ) -> None:
         self.problem = problem
+        self.recorder = recorder
         self.trace = trace
         self.bar = bar
         self.rows: dict[str, list[str]] = {}  # of each solver
@@ -36,14 +40,18 @@ class Session:
         self.current = self.rows[name] = []
         self.problem.begin()
         _callbacks.watch_run(run)
-        lib.blv_run_every(run, lib.blv_py_every, ffi.NULL, SIGNAL_SECONDS)
-        if self.trace:
+        lib.blv_run_every(run, lib.blv_py_every, context, SIGNAL_SECONDS)
+        if self.recorder:
+            self.recorder.begin(run, self.problem)
+        if self.trace or self.recorder:
             lib.blv_run_trace_callback(run, lib.blv_py_row, context, False)
         if self.bar:
             self.bar.begin(name)
 
-    def end(self) -> None:
+    def end(self, run: Any, solution: Any, why: Any) -> None:
         _callbacks.watch_run(None)
+        if self.recorder:
+            self.recorder.end(run, solution, why)
         if self.bar:
             self.bar.end()
 
@@ -59,13 +67,16 @@ def _begin(context: Any, run: Any, why: Any) -> int:
 
 def _end(context: Any, run: Any, solution: Any, error: int, why: Any) -> None:
     try:
-        ffi.from_handle(context).end()
+        ffi.from_handle(context).end(run, solution, why)
     except BaseException as raised:
         keep(raised)
 
 
 def _row(context: Any, progress: Any, row: Any) -> None:
-    ffi.from_handle(context).current.append(text(row))
+    session = ffi.from_handle(context)
+    session.current.append(text(row))
+    if session.recorder:
+        session.recorder.row(progress, row)
 
 
 def _monitor(context: Any, progress: Any) -> int:
@@ -81,6 +92,9 @@ def _every(context: Any, run: Any) -> None:
     """Python looks at signals here."""
     if _callbacks.stopping():
         lib.blv_run_stop(run)
+    recorder = ffi.from_handle(context).recorder
+    if recorder:
+        recorder.every(run)
 
 
 define("begin", _begin, lib.BLV_E_FAILED)
@@ -108,7 +122,7 @@ class Options:
         o.settings = self.settings.pointer
         o.no_certificate = not given["certificate"]
         self.x, self.y = (
-            ffi.NULL if start is None else ffi.new("double[]", start.tolist())
+            ffi.NULL if start is None or not given["start"] else ffi.new("double[]", start.tolist())
             for start in session.problem.start()
         )
         o.x, o.y = self.x, self.y
@@ -133,6 +147,9 @@ def solve(
     certificate: bool = True,
     progress: bool | None = None,
     settings: dict[str, Any] | None = None,
+    store: Any = None,
+    checkpoint_seconds: float = 30.0,
+    _resumed: tuple[int, bytes] | None = None,
     **others: Any,
 ) -> Result:
     """Solves a problem: solve(f, g, x0, y0), or solve(problem).
@@ -154,15 +171,20 @@ def solve(
     settings
         Other options of the run and parameters of the solver, such as {"batch": 32}. Parameters
         whose names are not arguments of this function can be given as keywords too.
+    store, checkpoint_seconds
+        A file of runs in which this one is kept, with checkpoints to resume from; True: the one
+        that the command uses. See runs().
 
     Ctrl-C ends the run; the result is the one so far. What f or g raise is raised here.
     """
     problem, parameters = _problem_from(f, g, x0, y0, others)
     registration = Registration(solver)
     bar = Bar.wanted(progress, seconds, iters)
-    session = Session(problem, trace, bar)
+    recorder = Recorder(store, checkpoint_seconds, _resumed) if store else None
+    session = Session(problem, trace, bar, recorder)
     prepared = Options(
         session,
+        start=_resumed is None,
         settings={**(settings or {}), **parameters},
         tol=tol,
         seconds=seconds,
@@ -178,7 +200,8 @@ def solve(
         error = lib.blv_solve(made, problem.pointer, prepared.options, why)
         solution = owned(made[0], lib.blv_solution_destroy, registration)
     check_error(error, why)
-    return result_of(solution, problem, session.current)
+    run_id = recorder.id if recorder else None
+    return result_of(solution, problem, session.current, run_id)
 
 
 _PROBLEM_KEYWORDS = frozenset(Problem.__init__.__kwdefaults__ or ())
@@ -294,6 +317,7 @@ def compare(
     session = Session(problem, trace, bar)
     prepared = Options(
         session,
+        start=True,
         settings=settings or {},
         tol=tol,
         seconds=seconds,

@@ -129,7 +129,7 @@ class TorchLevel(Level):
     def finite(self, address: int) -> bool:
         return bool(torch.isfinite(self.views[address]).all())
 
-    def tensor(self, address: int) -> Any:
+    def copy(self, address: int) -> Any:
         """The vector, as a tensor that may be kept: library memory ends with the run."""
         view = self.views[address]
         return view.clone() if self.on_host else view.detach()
@@ -192,7 +192,7 @@ class TorchOracles(Oracles):
         dx: int,
         dy: int,
     ) -> None:
-        at_x, at_y = self.x.tensor(x), self.y.tensor(y)
+        at_x, at_y = self.x.copy(x), self.y.copy(y)
         wanted = []
         if dx:
             wanted.append(at_x.requires_grad_())
@@ -228,7 +228,7 @@ class TorchOracles(Oracles):
     def all(self, batch: Any, x: int, y: int, v: int, gy: int, hv: int, jv: int) -> None:
         """One backward pass through the gradient in y gives both products."""
         samples = self.lower_sum.arguments(batch)
-        at_x, at_y = self.x.tensor(x), self.y.tensor(y).requires_grad_()
+        at_x, at_y = self.x.copy(x), self.y.copy(y).requires_grad_()
         wanted = [at_y] if hv else []
         if jv:
             wanted.append(at_x.requires_grad_())
@@ -248,7 +248,7 @@ class TorchOracles(Oracles):
         if self.projects_flat:
             projected = self.projection(self.x.views[x])
         else:
-            given = self.projection(self.x.shape_up(self.x.tensor(x)))
+            given = self.projection(self.x.shape_up(self.x.copy(x)))
             parts = list(_tree.leaves(given))
             if [tuple(part.shape) for part in parts] != self.x.shapes:
                 raise self.x.wrong_shape("what project returned", [p.shape for p in parts])

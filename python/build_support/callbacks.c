@@ -5,10 +5,9 @@
 
 #include <stdlib.h>
 
-@DECLARATIONS @
+/* Here make_bindings.py puts the declarations of callbacks.cdef. */
 
-    uintptr_t
-    blv_py_elements(const blv_vec *v) {
+uintptr_t blv_py_elements(const blv_vec *v) {
     const void *elements = v ? blv_vec_f64(v) : NULL;
     if (v && !elements)
         elements = blv_vec_f32(v);
@@ -18,7 +17,7 @@
     return (uintptr_t)elements;
 }
 
-static uintptr_t output(blv_vec *v) {
+uintptr_t blv_py_output(blv_vec *v) {
     void *elements = v ? blv_vec_f64_mut(v) : NULL;
     if (v && !elements)
         elements = blv_vec_f32_mut(v);
@@ -29,20 +28,20 @@ static uintptr_t output(blv_vec *v) {
 
 static int upper(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y, double *f,
                  blv_vec *fx, blv_vec *fy) {
-    return blv_py_upper(user, batch, blv_py_elements(x), blv_py_elements(y), f, output(fx),
-                        output(fy));
+    return blv_py_upper(user, batch, blv_py_elements(x), blv_py_elements(y), f, blv_py_output(fx),
+                        blv_py_output(fy));
 }
 
 static int lower(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y, double *g,
                  blv_vec *gx, blv_vec *gy) {
-    return blv_py_lower(user, batch, blv_py_elements(x), blv_py_elements(y), g, output(gx),
-                        output(gy));
+    return blv_py_lower(user, batch, blv_py_elements(x), blv_py_elements(y), g, blv_py_output(gx),
+                        blv_py_output(gy));
 }
 
 static int all(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
                const blv_vec *v, blv_vec *gy, blv_vec *hv, blv_vec *jv) {
     return blv_py_all(user, batch, blv_py_elements(x), blv_py_elements(y), blv_py_elements(v),
-                      output(gy), output(hv), output(jv));
+                      blv_py_output(gy), blv_py_output(hv), blv_py_output(jv));
 }
 
 static int hvp(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y,
@@ -56,7 +55,7 @@ static int cross(void *user, const blv_batch *batch, const blv_vec *x, const blv
 }
 
 static int project(void *user, blv_vec *x) {
-    return blv_py_project(user, output(x));
+    return blv_py_project(user, blv_py_output(x));
 }
 
 void blv_py_oracles(blv_problem_def *def, bool has_hvp, bool has_cross, bool projects) {

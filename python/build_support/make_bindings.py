@@ -1,7 +1,7 @@
 """Writes the C source of the extension: python make_bindings.py COMPILER INCLUDE OUTPUT
 
 The declarations are those of the public headers, as the preprocessor leaves them, and those of
-callbacks.h. Nothing is declared twice.
+callbacks.cdef. Nothing is declared twice.
 """
 
 import re
@@ -13,6 +13,7 @@ from pathlib import Path
 from cffi import FFI
 
 HERE = Path(__file__).parent
+MARK = "/* Here make_bindings.py puts the declarations of callbacks.cdef. */"
 STANDARD = ("stdbool.h", "stddef.h", "stdint.h", "math.h")  # what cffi knows already
 
 
@@ -31,7 +32,7 @@ def public_declarations(compiler: str, include: str) -> str:
 
 def split_callbacks() -> tuple[str, str]:
     """For cffi, and as C declarations that stand before the functions of callbacks.c."""
-    text = (HERE / "callbacks.h").read_text()
+    text = (HERE / "callbacks.cdef").read_text()
     python_part = re.search(r'extern "Python" \{(.*?)\n\}', text, re.S)
     assert python_part
     declarations = re.sub(r"/\*.*?\*/", "", python_part[1], flags=re.S)
@@ -44,7 +45,7 @@ def main() -> None:
     builder = FFI()
     builder.cdef(public_declarations(compiler, include))
     builder.cdef(for_cffi)
-    source = (HERE / "callbacks.c").read_text().replace("@DECLARATIONS@", for_c)
+    source = (HERE / "callbacks.c").read_text().replace(MARK, for_c)
     builder.set_source("bilevel._core", source)
     builder.emit_c_code(output)
 

@@ -3,6 +3,8 @@
 #include "base/precision.h"
 #include "cli/outputs.h"
 
+#include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- Reading ---- */
@@ -22,6 +24,23 @@ static blv_error take_dense(void *field, const char *text, blv_message *why) {
 static blv_error take_sparse(void *field, const char *text, blv_message *why) {
     (void)text;
     return take_layout(field, BLV_LAYOUT_SPARSE, why);
+}
+
+static blv_error take_memory(void *field, const char *text, blv_message *why) {
+    static const char units[] = "KMGT";
+    uint64_t *bytes = field;
+    char *copy = cli_print("%s", text);
+    size_t length = strlen(copy);
+    const char *unit = length > 0 ? strchr(units, toupper((unsigned char)copy[length - 1])) : NULL;
+    const unsigned shift = unit && *unit ? 10 * (unsigned)(unit - units + 1) : 0;
+    if (shift > 0)
+        copy[length - 1] = '\0';
+    const bool well = cli_parse_whole(copy, UINT64_MAX >> shift, bytes) && *bytes > 0;
+    *bytes <<= well ? shift : 0;
+    free(copy);
+    return well ? BLV_OK
+                : blv_explain(why, BLV_E_VALUE,
+                              "expected a whole number of bytes, or one with K, M, G or T");
 }
 
 const cli_argument cli_reading_table[] = {
@@ -49,6 +68,10 @@ const cli_argument cli_reading_table[] = {
                .take = take_dense),
     CLI_OPTION("sparse", CUSTOM, blv_read_options, layout, NULL,
                "keep only values that are not zero", .take = take_sparse),
+    CLI_OPTION("max-memory", CUSTOM, blv_read_options, max_memory, "SIZE",
+               "memory that the data may take, such as 500M or 8G; more is rejected before it is "
+               "taken (default: half of what is free, and 1000 times the file)",
+               .take = take_memory),
     CLI_END};
 
 /* ---- Writing ---- */
@@ -59,16 +82,22 @@ static const struct {
                   {".csv", "csv"},       {".tsv", "csv"},    {".npz", "npz"}};
 enum { KNOWN_ENDS = sizeof known_ends / sizeof known_ends[0] };
 
-const char *cli_output_format(const char *path, const char *given) {
+/* By the end of the name; NULL: it does not tell. */
+static const char *named_format(const char *path, bool *compressed) {
     size_t length = strlen(path);
-    bool compressed = length > 3 && strcmp(path + length - 3, ".gz") == 0;
-    length -= compressed ? 3 : 0;
-    const char *format = given;
-    for (size_t i = 0; !format && i < KNOWN_ENDS; i++) {
+    *compressed = length > 3 && strcmp(path + length - 3, ".gz") == 0;
+    length -= *compressed ? 3 : 0;
+    for (size_t i = 0; i < KNOWN_ENDS; i++) {
         size_t n = strlen(known_ends[i].end);
         if (length > n && strncmp(path + length - n, known_ends[i].end, n) == 0)
-            format = known_ends[i].format;
+            return known_ends[i].format;
     }
+    return NULL;
+}
+
+const char *cli_output_format(const char *path, const char *given) {
+    bool compressed;
+    const char *named = named_format(path, &compressed), *format = given ? given : named;
     if (!format)
         cli_die("%s: the name does not tell the format; expected .libsvm, .svm, .txt, .csv, .tsv "
                 "or .npz, or --format",
@@ -78,20 +107,51 @@ const char *cli_output_format(const char *path, const char *given) {
     return format;
 }
 
-const char *cli_part_format(const char *path, const blv_dataset_view *whole) {
+const char *cli_part_format(const char *path, const char *given, const blv_dataset_view *whole) {
     static const char *const written[] = {"libsvm", "csv", "npz"};
-    const char *dot = strrchr(path, '.');
-    bool named = dot && !strchr(dot, '/');
-    for (size_t i = 0; !named && i < 3; i++)
+    bool compressed;
+    const char *named = named_format(path, &compressed), *dot = strrchr(path, '.');
+    const bool tabs = strstr(path, ".tsv") != NULL;
+    const bool unnamed = !dot || strchr(dot, '/') || strcmp(dot, ".data") == 0 ||
+                         (strcmp(dot, ".arff") == 0 && strcmp(whole->format, "arff") == 0);
+    if (!given && whole->has_texts &&
+        (unnamed || (named && strcmp(named, whole->format) == 0 &&
+                     (!whole->separator || tabs == (whole->separator == '\t')))))
+        return "source";
+    for (size_t i = 0; !given && unnamed && i < 3; i++)
         if (strcmp(whole->format, written[i]) == 0)
             return written[i];
-    return cli_output_format(path, NULL);
+    return cli_output_format(path, given);
 }
 
 void cli_part_try(const char *table, const char *part, const blv_dataset *whole) {
     if (part)
-        cli_part_format(part, blv_dataset_view_of(whole));
+        cli_part_format(part, NULL, blv_dataset_view_of(whole));
     cli_outputs_try(table, part);
+}
+
+/* ---- Rows as they are in their file ---- */
+
+blv_row_texts *cli_row_texts_open(const blv_dataset *rows) {
+    blv_row_texts *texts = NULL;
+    cli_expect(blv_row_texts_open(&texts, rows, &cli_why));
+    return texts;
+}
+
+const char *cli_row_texts_head(const blv_row_texts *texts) {
+    return texts ? ",text" : "";
+}
+
+void cli_row_texts_print(const blv_row_texts *texts, size_t row, FILE *file) {
+    size_t length = 0;
+    const char *text = texts ? blv_row_texts_at(texts, row, &length) : "";
+    fputs(texts ? ",\"" : "", file);
+    for (size_t i = 0; i < length; i++) {
+        if (text[i] == '"')
+            fputc('"', file);
+        fputc(text[i], file);
+    }
+    fputs(texts ? "\"\n" : "\n", file);
 }
 
 /* ---- Values ---- */

@@ -4,6 +4,7 @@
 #include "cli/signals.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static cli_outputs *unfinished; /* removed however the command ends; NULL: none */
 
@@ -58,8 +59,14 @@ const char *cli_outputs_add(cli_outputs *outputs, const char *path) {
 
 void cli_outputs_write(cli_outputs *outputs, const char *path, const blv_dataset *dataset,
                        const char *format) {
+    const blv_dataset_view *view = blv_dataset_view_of(dataset);
     blv_atomic_file *file = add(outputs, path);
-    if (file)
+    if (file && !view->dense && strcmp(format, "csv") == 0) {
+        cli_complain("%s: a CSV file has all values of a set, and this one is sparse, %zu rows of "
+                     "%zu columns: --dense allows it",
+                     path, view->rows, view->columns);
+        outputs->code = CLI_REJECTED;
+    } else if (file)
         outputs->code = cli_exit_code(
             blv_dataset_write_to(dataset, path, format, blv_atomic_file_write, file, &cli_why));
 }

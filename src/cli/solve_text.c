@@ -1,4 +1,5 @@
 /* What came out of runs, as text on stdout. */
+#include "base/memory_limit.h"
 #include "cli/solve_task.h"
 #include "cli/text_table.h"
 
@@ -8,19 +9,6 @@
 #include <string.h>
 
 enum { INDENT = 2 };
-
-static void format_bytes(size_t bytes, char *text, size_t size) {
-    static const char *const units[] = {"KiB", "MiB", "GiB", "TiB"};
-    if (bytes < 1024) {
-        snprintf(text, size, "%zu bytes", bytes);
-        return;
-    }
-    double amount = (double)bytes / 1024.0;
-    size_t unit = 0;
-    for (; amount >= 1024.0 && unit + 1 < sizeof units / sizeof units[0]; unit++)
-        amount /= 1024.0;
-    snprintf(text, size, "%.1f %s", amount, units[unit]);
-}
 
 static void add_number(report_table *table, const char *label, double value) {
     char text[REPORT_CELL];
@@ -49,7 +37,7 @@ static void print_run(const cli_instance *instance, const blv_execution *e) {
     report_table_row(&table, (const char *[]){"Outcome", text});
     report_table_add(&table, "Iterations\t%" PRIu64, r->solution.iterations);
     report_table_add(&table, "Seconds\t%.4g", r->solution.seconds);
-    format_bytes(r->memory_bytes, text, sizeof text);
+    blv_format_bytes(r->memory_bytes, text);
     report_table_add(&table, "Memory\t%s", text);
     cli_table_print(&table, 0, stdout);
 }

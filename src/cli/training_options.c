@@ -84,6 +84,7 @@ const blv_field cli_training_fields[] = {
     BLV_FIELD_AS("labels", cli_training, reading.labels, PATH, BLV_IF_FILE),
     BLV_FIELD_WORD("layout", cli_training, reading.layout, layout_words),
     BLV_FIELD_WORD("precision", cli_training, reading.precision, blv_precision_words),
+    BLV_FIELD_AS("max_memory", cli_training, reading.max_memory, WHOLE, 0),
     BLV_FIELD_AS("real", cli_training, reading.real_targets, BOOL, 0),
     BLV_FIELD_WORD("scaling", cli_training, scaling, scaling_words),
     BLV_FIELD(cli_training, threads, INT),

@@ -17,9 +17,6 @@
 #include <string.h>
 #include <strings.h>
 
-/* A sparse record may stand for so many values for each byte of the file. */
-enum { VALUES_PER_BYTE = 256, VALUES_ALWAYS = 1 << 20 };
-
 static blv_error reject(const blv_csv *csv, const char *expected, const char *found,
                         size_t length) {
     return blv_explain(csv->why, BLV_E_FORMAT, "%s: line %zu: expected %s, found %s",
@@ -197,22 +194,27 @@ static blv_error check_level(const blv_csv *csv, size_t j, const blv_csv_field *
     return reject(csv, expected, field->text, field->length);
 }
 
+const char *blv_arff_next_value(const char *p) {
+    const char *behind = p + strspn(p, " \t\r");
+    if (*behind == ',')
+        return behind + 1 + strspn(behind + 1, " \t\r");
+    return *behind != '\n' && memchr(p, '\t', (size_t)(behind - p)) ? behind : NULL;
+}
+
 static blv_error take_dense(blv_csv *csv, char *p) {
     const size_t count = csv->arff->attribute.count;
-    for (;; p++) {
+    for (const char *next = p; next;) {
         blv_csv_field *field = blv_csv_add_field(csv);
         if (!field)
             return blv_explain_memory(csv->why);
-        p = p + strspn(p, " \r");
+        p += next - p;
         BLV_CHECK(take_word(csv, &p, ",\t\n", field));
-        p = p + strspn(p, " \r");
         if (csv->count <= count)
             BLV_CHECK(check_level(csv, csv->count - 1, field));
-        if (*p == '\n')
-            return BLV_OK;
-        if (*p != ',' && *p != '\t')
-            return reject(csv, "a comma after a closing quote", p, rest_of(p));
+        next = blv_arff_next_value(p);
     }
+    p = skip_blanks(p);
+    return *p == '\n' ? BLV_OK : reject(csv, "a comma after a closing quote", p, rest_of(p));
 }
 
 /* The pairs of place and value between braces: as many fields as indices. */
@@ -280,10 +282,14 @@ blv_error blv_arff_next(blv_csv *csv) {
     BLV_CHECK(take_pairs(csv, line));
     if (a->keep_sparse)
         return BLV_OK;
-    a->values += a->attribute.count;
-    if (a->values > VALUES_ALWAYS &&
-        a->values / VALUES_PER_BYTE > blv_input_place(csv->input, csv->cursor))
-        return reject(csv, "sparse rows of numbers alone, which are many more values than bytes",
-                      line, rest_of(line));
     return expand(csv);
+}
+
+blv_error blv_arff_note_label(blv_reading *r, const blv_csv *csv, int64_t label) {
+    const blv_texts *levels = label >= 0 ? &blv_attribute_at(csv, (size_t)label)->levels : NULL;
+    free(r->zero_label);
+    r->zero_label =
+        strdup(levels && levels->items.count > 0 ? blv_texts_at(levels, 0) : csv->arff->zero);
+    r->label_column = label;
+    return blv_need_memory(r->zero_label, r->why);
 }

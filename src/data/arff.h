@@ -26,7 +26,6 @@ typedef struct blv_arff {
     bool sparse;        /* the last record is */
     bool keep_sparse;   /* then `index` is all there is of it, beside as many fields */
     blv_list index;     /* of size_t: the attributes of the fields, ascending */
-    uint64_t values;    /* that sparse records stood for so far */
 } blv_arff;
 
 /* Reads the header. As blv_csv_open, whose other functions work on the records then. */
@@ -38,5 +37,10 @@ blv_error blv_arff_next(blv_csv *csv);
 static inline blv_attribute *blv_attribute_at(const blv_csv *csv, size_t j) {
     return (blv_attribute *)csv->arff->attribute.items + j;
 }
+
+/* Behind the value that ends at p: the next one, past a comma or tab; NULL: there is none. */
+const char *blv_arff_next_value(const char *p);
+/* Keeps which attribute is the label, and what it is in a sparse record without it. */
+blv_error blv_arff_note_label(blv_reading *r, const blv_csv *csv, int64_t label);
 
 #endif

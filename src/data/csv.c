@@ -98,6 +98,7 @@ blv_csv_field *blv_csv_add_field(blv_csv *csv) {
  * complete. */
 static char *split_quoted(const blv_csv *csv, char *p, blv_csv_field *field, size_t *line) {
     field->text = ++p;
+    field->quoted = true;
     for (; p < csv->end; p++) {
         if (*p == '\n')
             ++*line;
@@ -162,6 +163,14 @@ static blv_error split(blv_csv *csv, bool *incomplete) {
     csv->cursor = p + 1;
     csv->next_line = line + 1;
     return BLV_OK;
+}
+
+blv_error blv_csv_split(blv_csv *csv, char *text, size_t length) {
+    bool incomplete;
+    csv->cursor = text;
+    csv->end = text + length;
+    BLV_CHECK(split(csv, &incomplete));
+    return incomplete ? blv_explain(csv->why, BLV_E_FORMAT, "a quote is never closed") : BLV_OK;
 }
 
 static void make_quotes_single(blv_csv_field *field) {

@@ -10,7 +10,7 @@ typedef struct blv_csv_field {
     char *text;
     size_t length;
     bool doubled; /* inside only: quotes still to be made single */
-    bool quoted;  /* ARFF: it was in quotes */
+    bool quoted;  /* it was in quotes */
 } blv_csv_field;
 
 typedef struct blv_csv {
@@ -36,6 +36,9 @@ blv_error blv_csv_open(blv_csv *csv, blv_input *input, blv_message *why);
 void blv_csv_close(blv_csv *csv);
 /* Takes the next record that is not blank; csv->count is 0 when there is none. */
 blv_error blv_csv_next(blv_csv *csv);
+/* The fields of one record, which is the text and ends in a newline: as they lie there, doubled
+ * quotes as well. */
+blv_error blv_csv_split(blv_csv *csv, char *text, size_t length);
 /* One more field of the record; NULL when memory is short. */
 blv_csv_field *blv_csv_add_field(blv_csv *csv);
 

@@ -89,7 +89,10 @@ static void free_data(void *data, size_t mapped_bytes) {
 static void release_part(blv_part *part) {
     if (!part || atomic_fetch_sub_explicit(&part->holders, 1, memory_order_acq_rel) > 1)
         return;
-    free_data(part->data, part->mapped_bytes);
+    if (part->lent)
+        part->lent(part->context);
+    else
+        free_data(part->data, part->mapped_bytes);
     free(part);
 }
 
@@ -102,6 +105,7 @@ static void point_view(blv_dataset *d) {
     const char *dense = data_of(d, BLV_PART_DENSE);
     view->dense = dense ? dense + d->dense_offset : NULL;
     view->mapped = dense && d->part[BLV_PART_DENSE]->mapped_bytes > 0;
+    view->has_texts = d->part[BLV_PART_PLACE] != NULL;
     view->row_start = data_of(d, BLV_PART_ROW_START);
     view->column = data_of(d, BLV_PART_COLUMN);
     view->value = data_of(d, BLV_PART_VALUE);
@@ -153,8 +157,9 @@ bool blv_dataset_put(blv_dataset *dataset, blv_part_name name, void *data) {
     return put_part(dataset, name, data, 0, 0);
 }
 
-bool blv_dataset_put_map(blv_dataset *dataset, void *map, size_t bytes, size_t offset) {
-    return put_part(dataset, BLV_PART_DENSE, map, bytes, offset);
+bool blv_dataset_put_map(blv_dataset *dataset, blv_part_name name, void *map, size_t bytes,
+                         size_t offset) {
+    return put_part(dataset, name, map, bytes, offset);
 }
 
 bool blv_dataset_put_sparse(blv_dataset *dataset, size_t *row_start, uint32_t *column,
@@ -164,8 +169,24 @@ bool blv_dataset_put_sparse(blv_dataset *dataset, size_t *row_start, uint32_t *c
     return blv_dataset_put(dataset, BLV_PART_VALUE, value) && put;
 }
 
+bool blv_dataset_put_lent(blv_dataset *dataset, blv_part_name name, const void *data,
+                          void (*lent)(void *context), void *context) {
+    blv_part *part = calloc(1, sizeof *part);
+    if (!part)
+        return false;
+    part->data = (void *)data; /* never written to: see is_own */
+    part->lent = lent;
+    part->context = context;
+    if (name == BLV_PART_DENSE) {
+        dataset->dense_offset = 0;
+        dataset->view.stride = dataset->view.columns;
+    }
+    blv_dataset_put_shared(dataset, name, part);
+    return true;
+}
+
 static bool is_own(const blv_part *part) {
-    return part->mapped_bytes == 0 &&
+    return part->mapped_bytes == 0 && !part->lent &&
            atomic_load_explicit(&part->holders, memory_order_acquire) == 1;
 }
 
@@ -204,6 +225,7 @@ static blv_dataset *share_all(const blv_dataset *source) {
         return NULL;
     d->view = source->view;
     d->dense_offset = source->dense_offset;
+    d->limit = source->limit;
     for (size_t i = 0; i < BLV_PARTS; i++)
         d->part[i] = retain_part(source->part[i]);
     return d;
@@ -221,6 +243,13 @@ blv_error blv_dataset_copy(const blv_dataset *dataset, blv_dataset **copy, blv_m
         return blv_explain(why, BLV_E_ARGUMENT, "blv_dataset_copy: dataset or copy is NULL");
     *copy = share_all(dataset);
     return blv_need_memory(*copy, why);
+}
+
+blv_error blv_dataset_expect_memory(const blv_dataset *dataset, uint64_t count, uint64_t size,
+                                    const char *name, const char *what, blv_message *why) {
+    if (!dataset || !name || !what)
+        return blv_explain(why, BLV_E_ARGUMENT, "blv_dataset_expect_memory: an argument is NULL");
+    return blv_expect_memory(&dataset->limit, count, size, blv_shown_path(name), what, why);
 }
 
 blv_error blv_dataset_deliver(blv_dataset **made, blv_dataset *dataset, bool ok, blv_message *why) {

@@ -168,6 +168,23 @@ static bool copy_arrays(blv_dataset *d, const blv_dataset_view *v) {
                     blv_value_size(v->precision));
 }
 
+/* Features that stay the caller's. */
+typedef struct loan {
+    void (*release)(void *context);
+    void *context;
+} loan;
+
+static bool lend(blv_dataset *d, blv_part_name name, const void *array, const loan *l) {
+    return blv_dataset_put_lent(d, name, array, l->release, l->context);
+}
+
+static bool lend_arrays(blv_dataset *d, const blv_dataset_view *v, const loan *l) {
+    if (v->dense)
+        return lend(d, BLV_PART_DENSE, v->dense, l);
+    return lend(d, BLV_PART_ROW_START, v->row_start, l) && lend(d, BLV_PART_COLUMN, v->column, l) &&
+           lend(d, BLV_PART_VALUE, v->value, l);
+}
+
 static bool copy_labels(blv_dataset *d, const blv_dataset_view *v) {
     return put_copy(d, BLV_PART_LABEL, v->label, v->rows, sizeof *v->label) &&
            put_copy(d, BLV_PART_TRUE_LABEL, v->true_label, v->rows, sizeof *v->true_label) &&
@@ -184,17 +201,21 @@ static bool copy_names(blv_dataset *d, const blv_dataset_view *v) {
            blv_dataset_put(d, BLV_PART_CLASS_NAMES, blv_strings_copy(v->class_names, v->classes));
 }
 
-blv_error blv_dataset_create(blv_dataset **dataset, const blv_dataset_view *view,
-                             const char *history, blv_message *why) {
+/* l: NULL where everything is copied. */
+static blv_error make_set(blv_dataset **dataset, const blv_dataset_view *view, const char *history,
+                          const loan *l, const char *caller, blv_message *why) {
     blv_dataset_view v;
     if (!dataset)
-        return blv_explain(why, BLV_E_ARGUMENT, "blv_dataset_create: dataset is NULL");
+        return blv_explain(why, BLV_E_ARGUMENT, "%s: dataset is NULL", caller);
     *dataset = NULL;
     if (!view)
-        return blv_explain(why, BLV_E_ARGUMENT, "blv_dataset_create: view is NULL");
-    complaint c = {"blv_dataset_create", BLV_E_VALUE, why};
+        return blv_explain(why, BLV_E_ARGUMENT, "%s: view is NULL", caller);
+    complaint c = {caller, BLV_E_VALUE, why};
     BLV_CHECK(blv_caller_struct(&v, sizeof v, view, "blv_dataset_view", why));
     BLV_CHECK(check_view(&v, &c));
+    if (l && (!l->release || (v.dense ? v.stride != v.columns : !v.column || !v.value)))
+        return blv_explain(why, BLV_E_ARGUMENT,
+                           "%s: rows without gaps and a release function are needed", caller);
     blv_dataset *d = blv_dataset_new();
     if (!d)
         return blv_explain_memory(why);
@@ -203,8 +224,20 @@ blv_error blv_dataset_create(blv_dataset **dataset, const blv_dataset_view *view
     d->view.precision = v.precision;
     d->view.classes = v.classes;
     d->view.format = "memory";
-    bool ok = copy_arrays(d, &v) && copy_labels(d, &v) && copy_names(d, &v) &&
-              (!history || blv_dataset_record(d, "%s", history)) &&
+    bool ok = (l ? lend_arrays(d, &v, l) : copy_arrays(d, &v)) && copy_labels(d, &v) &&
+              copy_names(d, &v) && (!history || blv_dataset_record(d, "%s", history)) &&
               (!v.column_start || blv_dataset_transpose(d, NULL) == BLV_OK);
     return blv_dataset_deliver(dataset, d, ok, why);
+}
+
+blv_error blv_dataset_create(blv_dataset **dataset, const blv_dataset_view *view,
+                             const char *history, blv_message *why) {
+    return make_set(dataset, view, history, NULL, "blv_dataset_create", why);
+}
+
+blv_error blv_dataset_borrow(blv_dataset **dataset, const blv_dataset_view *view,
+                             const char *history, void (*release)(void *context), void *context,
+                             blv_message *why) {
+    const loan l = {release, context};
+    return make_set(dataset, view, history, &l, "blv_dataset_borrow", why);
 }

@@ -6,6 +6,7 @@
 #ifndef BLV_DATA_DATASET_PRIVATE_H
 #define BLV_DATA_DATASET_PRIVATE_H
 
+#include "base/memory_limit.h"
 #include "base/message.h"
 #include "base/precision.h"
 #include "bilevel/dataset.h"
@@ -30,13 +31,18 @@ typedef enum blv_part_name {
     BLV_PART_HISTORY,
     BLV_PART_NOTES,
     BLV_PART_RECIPE,
+    BLV_PART_SOURCE,  /* of the rows (row_text.c) */
+    BLV_PART_PLACE,   /* uint64_t of each row */
+    BLV_PART_CONTENT, /* of a stream */
     BLV_PARTS
 } blv_part_name;
 
 typedef struct blv_part {
     atomic_size_t holders;
-    void *data;          /* from malloc, or a mapped file */
-    size_t mapped_bytes; /* 0: from malloc */
+    void *data;                  /* from malloc, a mapped file, or the caller's */
+    size_t mapped_bytes;         /* 0: from malloc */
+    void (*lent)(void *context); /* the caller's: ends the loan */
+    void *context;
 } blv_part;
 
 struct blv_dataset {
@@ -44,6 +50,7 @@ struct blv_dataset {
     blv_dataset_view view; /* sizes are set here; its pointers follow the parts */
     blv_part *part[BLV_PARTS];
     size_t dense_offset; /* bytes from the beginning of the dense part to row 0 */
+    blv_memory_limit limit;
 };
 
 /* ---- Memory: NULL when it is short or count * size does not fit; one byte at least ---- */
@@ -89,10 +96,15 @@ blv_error blv_dataset_commit(blv_dataset *dataset, blv_dataset *changed, bool ok
 /* Takes ownership of data, from malloc. false when data is NULL or memory is short. Dense rows have
  * no gaps between them, here and in a map; the number of columns is set before. */
 bool blv_dataset_put(blv_dataset *dataset, blv_part_name name, void *data);
-/* The same for the three arrays of a sparse set; on error some may be put. */
+/* Memory of the caller's, with what ends the loan. false when memory is short. */
+bool blv_dataset_put_lent(blv_dataset *dataset, blv_part_name name, const void *data,
+                          void (*lent)(void *context), void *context);
+/* blv_dataset_put for the three arrays of a sparse set; on error some may be put. */
 bool blv_dataset_put_sparse(blv_dataset *dataset, size_t *row_start, uint32_t *column, void *value);
-/* Takes ownership of a mapped file in which the dense rows begin at an offset. */
-bool blv_dataset_put_map(blv_dataset *dataset, void *map, size_t bytes, size_t offset);
+/* Takes ownership of a mapped file in which the part begins at an offset, which must be 0 but for
+ * dense rows. */
+bool blv_dataset_put_map(blv_dataset *dataset, blv_part_name name, void *map, size_t bytes,
+                         size_t offset);
 void blv_dataset_put_shared(blv_dataset *dataset, blv_part_name name, blv_part *part);
 void blv_dataset_drop(blv_dataset *dataset, blv_part_name name);
 void blv_dataset_drop_transposed(blv_dataset *dataset);

@@ -55,14 +55,16 @@ blv_error blv_table_drop_rows(blv_table *table) {
     blv_table *t = table;
     blv_reading *r = t->r;
     blv_list *const labels[] = {&r->label, &r->truth};
+    blv_list *const wide[] = {&r->target, &r->place};
     size_t kept = 0;
     for (size_t i = 0; i < t->rows; i++) {
         if (has_missing(t, i))
             continue;
         move_item(&t->numbers, i, kept, t->number_columns * sizeof(double));
-        move_item(&r->target, i, kept, sizeof(double));
-        for (size_t k = 0; k < 2; k++)
+        for (size_t k = 0; k < 2; k++) {
+            move_item(wide[k], i, kept, sizeof(double));
             move_item(labels[k], i, kept, sizeof(int32_t));
+        }
         for (size_t j = 0; j < t->count; j++)
             move_item(&t->column[j].code, i, kept, sizeof(int32_t));
         kept++;
@@ -71,7 +73,8 @@ blv_error blv_table_drop_rows(blv_table *table) {
         t->column[j].missing = 0;
     if (kept == 0)
         return blv_explain(r->why, BLV_E_FORMAT, "%s: every row has a missing value", r->shown);
-    r->target.count = r->target.count > 0 ? kept : 0;
+    for (size_t k = 0; k < 2; k++)
+        wide[k]->count = wide[k]->count > 0 ? kept : 0;
     bool told = kept == t->rows ||
                 blv_dataset_note(r->dataset, "%zu of %zu rows left out: values are missing",
                                  t->rows - kept, t->rows);
@@ -286,6 +289,8 @@ static size_t encode_row(const blv_table *t, size_t i, uint32_t *feature, double
 /* In the memory of the numbers, which grows or shrinks: large tables are not held twice. */
 static blv_error put_dense(blv_table *t, size_t features, uint32_t *feature, double *value) {
     const size_t n = t->number_columns, most = features > n ? features : n;
+    BLV_CHECK(blv_reading_expect(t->r, (uint64_t)t->rows * most, sizeof(double),
+                                 "the table with its categories as columns"));
     t->numbers.count = 0;
     if (t->rows > SIZE_MAX / most || !blv_list_room(&t->numbers, t->rows * most, sizeof(double)))
         return blv_explain_memory(t->r->why);

@@ -10,6 +10,8 @@
 static blv_error make_dense(blv_dataset *d, const char *name, blv_message *why) {
     blv_dataset_view *v = &d->view;
     size_t size = blv_value_size(v->precision);
+    BLV_CHECK(blv_expect_memory(&d->limit, (uint64_t)v->rows * v->columns, size, name,
+                                "the set with all its zeros", why));
     if (v->columns > 0 && v->rows > PTRDIFF_MAX / size / v->columns)
         return blv_explain(why, BLV_E_MEMORY, "%s: %zu rows of %zu columns do not fit dense", name,
                            v->rows, v->columns);

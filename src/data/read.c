@@ -1,7 +1,7 @@
 /* Reads a data set: detects the format, lets its reader fill the set, converts the features to the
  * wanted layout and precision. */
 #include "base/caller_struct.h"
-#include "data/reading.h"
+#include "data/row_text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,6 +33,11 @@ blv_shown_text blv_show(const char *text, size_t length) {
     return shown;
 }
 
+blv_error blv_reading_expect(const blv_reading *r, uint64_t count, uint64_t size,
+                             const char *what) {
+    return blv_expect_memory(&r->dataset->limit, count, size, r->shown, what, r->why);
+}
+
 static blv_error record(blv_reading *r) {
     const blv_dataset_view *v = &r->dataset->view;
     char labels[40];
@@ -55,7 +60,9 @@ static blv_error read_input(blv_reading *r) {
                            "%s: a file of labels is given, but %s files hold their own", r->shown,
                            d->view.format);
     BLV_CHECK(formats[r->format].read(r));
+    BLV_CHECK(blv_reading_expect(r, d->view.columns, sizeof(double), "a number for each column"));
     BLV_CHECK(blv_put_labels(r));
+    BLV_CHECK(blv_put_places(r));
     BLV_CHECK(blv_dataset_convert(d, r->options.layout, r->options.precision, r->shown, r->why));
     BLV_CHECK(blv_dataset_finish(d, r->path, r->why));
     return record(r);
@@ -83,12 +90,18 @@ blv_error blv_dataset_read_as(blv_dataset **dataset, blv_format format, const ch
         return blv_explain(why, BLV_E_VALUE, "the precision is neither f32 nor f64");
     BLV_CHECK(blv_input_open(&r.input, path, why));
     r.dataset = blv_dataset_new();
+    if (r.dataset) {
+        r.dataset->limit = (blv_memory_limit){r.options.max_memory, blv_input_size(r.input)};
+        blv_input_limit(r.input, &r.dataset->limit);
+    }
     blv_error error = r.dataset ? read_input(&r) : blv_explain_memory(why);
     blv_input_close(r.input);
     blv_texts_free(&r.classes);
     free(r.label.items);
     free(r.truth.items);
     free(r.target.items);
+    free(r.place.items);
+    free(r.zero_label);
     if (error)
         blv_dataset_release(r.dataset);
     else

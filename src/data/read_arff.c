@@ -3,6 +3,7 @@
 #include "base/number_text.h"
 #include "data/arff.h"
 #include "data/data_table.h"
+#include "data/row_text.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -27,6 +28,7 @@ static blv_error find_columns(sparse_file *f) {
     for (size_t j = 0; j < t->count; j++)
         t->column[j].name = blv_attribute_at(&f->csv, j)->name;
     BLV_CHECK(blv_table_find_labels(t));
+    BLV_CHECK(blv_arff_note_label(f->r, &f->csv, t->label));
     for (size_t j = 0; j < t->count; j++)
         f->is_table |= blv_attribute_at(&f->csv, j)->type != BLV_ATTRIBUTE_NUMBER &&
                        t->column[j].kind != BLV_KIND_LABEL;
@@ -80,6 +82,8 @@ static blv_error take_record(sparse_file *f) {
             BLV_CHECK(take_value(f, index[k], &f->csv.fields[k]));
     *start = f->column.count;
     f->row_start.count++;
+    BLV_CHECK(blv_add_place(f->r, blv_input_place(f->csv.input, f->csv.start),
+                            (size_t)(f->csv.cursor - f->csv.start)));
     if (f->t.label == BLV_NO_COLUMN)
         return BLV_OK;
     f->is_table |= blv_is_missing(label.text, label.length);
@@ -141,7 +145,7 @@ blv_error blv_read_arff(blv_reading *r) {
     free(f.value.items);
     if (error || !f.is_table)
         return error;
-    r->label.count = r->target.count = 0;
+    r->label.count = r->target.count = r->place.count = 0;
     blv_texts_free(&r->classes);
     BLV_CHECK(blv_input_rewind(r->input, r->why));
     return blv_read_csv(r);

@@ -31,6 +31,7 @@ static blv_error take_records(blv_reading *r, bool hundred, bool coarse, blv_lis
     size_t got = 0;
     do {
         BLV_CHECK(blv_input_read(r->input, records, RECORDS * length, &got, r->why));
+        BLV_CHECK(blv_reading_expect(r, dense->count, size, "its images"));
         char *row = blv_list_room(dense, got / length, size);
         if (!row)
             return blv_explain_memory(r->why);

@@ -6,6 +6,7 @@
 #include "base/number_text.h"
 #include "data/arff.h"
 #include "data/data_table.h"
+#include "data/row_text.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -24,10 +25,11 @@ typedef struct csv_file {
 
     blv_csv_field *first; /* a copy of the first record */
     size_t first_count, first_line;
-    bool header;         /* it holds names */
-    bool header_certain; /* found from all rows */
-    bool decimal_comma;  /* 1,5 rather than 1.5 */
-    size_t commas;       /* fields that would be numbers with it */
+    bool header;            /* it holds names */
+    bool header_certain;    /* found from all rows */
+    bool decimal_comma;     /* 1,5 rather than 1.5 */
+    size_t commas;          /* fields that would be numbers with it */
+    uint64_t cells_checked; /* of the table: they may take their memory */
 } csv_file;
 
 /* ---- Fields ---- */
@@ -218,6 +220,8 @@ static void plan_columns(csv_file *f) {
 /* Takes the first two records to see whether the first is a header. */
 static blv_error take_start(csv_file *f) {
     blv_csv *csv = &f->csv;
+    const uint64_t place = blv_input_place(csv->input, csv->start);
+    const size_t length = (size_t)(csv->cursor - csv->start);
     f->first_count = csv->count;
     f->first_line = csv->line;
     f->first = copy_record(&f->t.arena, csv);
@@ -228,7 +232,10 @@ static blv_error take_start(csv_file *f) {
     if (!f->t.column)
         BLV_CHECK(make_columns(f, f->header && csv->count > 0 ? csv->count : f->first_count));
     plan_columns(f);
-    return f->header ? BLV_OK : take_row(f, f->first, f->first_count, f->first_line);
+    if (f->header)
+        return BLV_OK;
+    BLV_CHECK(take_row(f, f->first, f->first_count, f->first_line));
+    return blv_add_place(f->r, place, length);
 }
 
 /* Columns as the header of an ARFF file declares them, unless the options do. */
@@ -243,6 +250,7 @@ static blv_error take_attributes(csv_file *f) {
         if (f->t.arena.failed)
             return blv_explain_memory(f->r->why);
         BLV_CHECK(make_columns(f, count));
+        BLV_CHECK(blv_arff_note_label(f->r, &f->csv, f->t.label));
     }
     for (size_t j = 0; j < count; j++) {
         static const blv_kind kinds[] = {BLV_KIND_NUMBER, BLV_KIND_CATEGORY, BLV_KIND_AUTO,
@@ -259,6 +267,15 @@ static blv_error take_attributes(csv_file *f) {
     return BLV_OK;
 }
 
+/* Now and then, as they become more. */
+static blv_error expect_cells(csv_file *f) {
+    const uint64_t cells = (uint64_t)f->t.rows * f->t.count;
+    if (cells <= f->cells_checked)
+        return BLV_OK;
+    f->cells_checked = cells + (cells >> 3) + (1 << 16);
+    return blv_reading_expect(f->r, cells, sizeof(double), "its table");
+}
+
 static blv_error take_records(csv_file *f) {
     blv_csv *csv = &f->csv;
     const bool arff = f->r->format == BLV_FORMAT_ARFF;
@@ -270,6 +287,9 @@ static blv_error take_records(csv_file *f) {
         BLV_CHECK(take_start(f));
     while (csv->count > 0) {
         BLV_CHECK(take_row(f, csv->fields, csv->count, csv->line));
+        BLV_CHECK(expect_cells(f));
+        BLV_CHECK(blv_add_place(f->r, blv_input_place(csv->input, csv->start),
+                                (size_t)(csv->cursor - csv->start)));
         BLV_CHECK(blv_csv_next(csv));
     }
     if (f->t.rows == 0)
@@ -315,7 +335,7 @@ static blv_error start_again(csv_file *f) {
         blv_table_free_columns(t);
         t->used_count = 0;
     }
-    t->rows = t->numbers.count = 0;
+    t->rows = t->numbers.count = r->place.count = 0;
     r->label.count = r->truth.count = r->target.count = 0;
     blv_texts_free(&r->classes);
     return BLV_OK;
@@ -336,6 +356,8 @@ static blv_error read_table(csv_file *f) {
         BLV_CHECK(take_records(f));
     }
     BLV_CHECK(blv_table_check_label(t));
+    f->r->delimiter = f->csv.delimiter;
+    f->r->label_column = t->label;
     if (f->header && !t->named &&
         !blv_dataset_note(d, "line %zu left out: a header of %zu fields, the rows have %zu",
                           f->first_line, f->first_count, t->count))

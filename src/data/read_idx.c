@@ -224,6 +224,7 @@ blv_error blv_read_idx(blv_reading *r) {
     }
     d->view.precision = r->options.precision;
     void *dense = NULL;
+    BLV_CHECK(blv_reading_expect(r, idx.count, blv_value_size(d->view.precision), "its elements"));
     BLV_CHECK(blv_idx_read(&idx, d->view.precision, &dense, r->why));
     BLV_CHECK(blv_need_memory(blv_dataset_put(d, BLV_PART_DENSE, dense), r->why));
     return take_labels(r);

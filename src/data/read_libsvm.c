@@ -6,7 +6,7 @@
  * Lines are parsed where they lie, and room for all pairs of a piece of text is made beforehand:
  * a pair takes four bytes at least, a row two. Zeros are not stored. */
 #include "base/number_text.h"
-#include "data/reading.h"
+#include "data/row_text.h"
 
 #include <assert.h>
 #include <math.h>
@@ -159,6 +159,7 @@ static blv_error take_pairs(svm_file *f, const char **cursor) {
 
 static blv_error take_line(svm_file *f, const char **cursor) {
     const char *p = *cursor;
+    bool row = false;
     while (is_blank(*p))
         p++;
     if (*p != '\n' && *p != '#') {
@@ -167,9 +168,13 @@ static blv_error take_line(svm_file *f, const char **cursor) {
         p += length;
         BLV_CHECK(take_pairs(f, &p));
         ((size_t *)f->row_start.items)[f->row_start.count++] = f->column.count;
+        row = true;
     }
     while (*p != '\n')
         p++;
+    if (row)
+        BLV_CHECK(
+            blv_add_place(f->r, blv_input_place(f->r->input, *cursor), (size_t)(p + 1 - *cursor)));
     *cursor = p + 1;
     f->line++;
     return BLV_OK;
@@ -195,6 +200,8 @@ static blv_error take_all_lines(svm_file *f) {
         BLV_CHECK(blv_input_lines(f->r->input, p, &begin, &end, &last, f->r->why));
         if (begin == end)
             return BLV_OK;
+        BLV_CHECK(blv_reading_expect(f->r, f->value.count + f->row_start.count,
+                                     sizeof(double) + sizeof(uint32_t), "its values"));
         BLV_CHECK(blv_need_memory(make_room(f, (size_t)(end - begin)), f->r->why));
         for (p = begin; p < end;)
             BLV_CHECK(take_line(f, &p));

@@ -57,6 +57,8 @@ static blv_error reject(const blv_npz *npz, const char *name, blv_message *why,
 blv_error blv_add_npz_labels(blv_reading *r, blv_npz *npz, const char *name) {
     double *labels = NULL;
     blv_array about;
+    BLV_CHECK(blv_npz_info(npz, name, &about, r->why));
+    BLV_CHECK(blv_reading_expect(r, about.count, sizeof *labels, "its array of labels"));
     BLV_CHECK(blv_npz_read_f64(npz, name, &labels, &about, r->why));
     size_t rows = r->dataset->view.rows;
     bool one_column = about.ndim == 1 || (about.ndim == 2 && about.shape[1] == 1);
@@ -92,8 +94,9 @@ static blv_error map_features(blv_reading *r, const blv_npz *npz, const char *na
         return reject(npz, name, r->why, "damaged: the checksum is wrong");
     }
     r->dataset->view.precision = r->options.precision;
-    return blv_need_memory(blv_dataset_put_map(r->dataset, map, length, (size_t)(place->at - from)),
-                           r->why);
+    return blv_need_memory(
+        blv_dataset_put_map(r->dataset, BLV_PART_DENSE, map, length, (size_t)(place->at - from)),
+        r->why);
 }
 
 static bool can_be_mapped(const blv_reading *r, const blv_npz *npz, const blv_npz_place *place) {
@@ -123,6 +126,7 @@ static blv_error take_dense(blv_reading *r, blv_npz *npz, const char *name) {
         return BLV_OK;
     double *dense = NULL;
     d->view.precision = BLV_F64;
+    BLV_CHECK(blv_reading_expect(r, h->count, sizeof *dense, "its array of features"));
     BLV_CHECK(blv_npz_read_f64(npz, name, &dense, NULL, r->why));
     return blv_need_memory(blv_dataset_put(d, BLV_PART_DENSE, dense), r->why);
 }
@@ -153,6 +157,8 @@ static bool whole(double value, double most) {
 
 static blv_error read_list(const csr *c, const char *name, double **list, size_t *count) {
     blv_array about;
+    BLV_CHECK(blv_npz_info(c->npz, name, &about, c->r->why));
+    BLV_CHECK(blv_reading_expect(c->r, about.count, 2 * sizeof **list, "one of its arrays"));
     BLV_CHECK(blv_npz_read_f64(c->npz, name, list, &about, c->r->why));
     *count = about.count;
     return about.ndim == 1 ? BLV_OK : reject(c->npz, name, c->r->why, "expected one dimension");

@@ -36,7 +36,18 @@ typedef struct blv_reading {
     blv_list label, truth; /* of int32_t */
     blv_list target;       /* of double */
     bool numbered;         /* the labels are numbers of classes, as the format has them */
+
+    /* rows in the text of the file (row_text.h) */
+    blv_list place; /* of uint64_t */
+    bool no_places; /* they cannot be kept */
+    uint64_t header_bytes;
+    char delimiter;       /* of CSV */
+    int64_t label_column; /* of CSV and ARFF */
+    char *zero_label;     /* of ARFF: that of a sparse row without one; from malloc */
 } blv_reading;
+
+/* Memory for count items that the file brings: an error where it may not take that much. */
+blv_error blv_reading_expect(const blv_reading *r, uint64_t count, uint64_t size, const char *what);
 
 /* ---- Formats ---- */
 

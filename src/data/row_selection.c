@@ -101,6 +101,8 @@ static bool gather_features(blv_dataset *d, const row_list *l) {
 static blv_dataset *copy_rows(const blv_dataset *source, const row_list *l) {
     const blv_dataset_view *a = l->first, *b = l->second ? l->second : a;
     const size_t label = sizeof *a->label, target = sizeof *a->target;
+    const blv_part *places = source->part[BLV_PART_PLACE]; /* in the file of the first */
+    const size_t place = sizeof(uint64_t);
     blv_dataset *d = blv_dataset_share(source);
     if (!d)
         return NULL;
@@ -108,7 +110,9 @@ static blv_dataset *copy_rows(const blv_dataset *source, const row_list *l) {
     if (gather_features(d, l) &&
         gather(d, BLV_PART_LABEL, l, a->label, label, b->label, label, label) &&
         gather(d, BLV_PART_TRUE_LABEL, l, a->true_label, label, b->true_label, label, label) &&
-        gather(d, BLV_PART_TARGET, l, a->target, target, b->target, target, target))
+        gather(d, BLV_PART_TARGET, l, a->target, target, b->target, target, target) &&
+        gather(d, BLV_PART_PLACE, l, places ? places->data : NULL, place,
+               !l->second && places ? places->data : NULL, place, place))
         return d;
     blv_dataset_release(d);
     return NULL;

@@ -1,7 +1,7 @@
 /* Writes data sets: libsvm and CSV here, NPZ in write_npz.c. */
 #include "base/atomic_file.h"
 #include "base/number_text.h"
-#include "data/dataset_private.h"
+#include "data/row_text.h"
 #include "io/npz_private.h"
 #include "io/text_out.h"
 
@@ -154,10 +154,11 @@ static blv_error write_text(const blv_dataset_view *v, const char *name, bool li
 }
 
 static blv_error check_format(const char *format, blv_message *why) {
-    if (strcmp(format, "libsvm") == 0 || strcmp(format, "csv") == 0 || strcmp(format, "npz") == 0)
+    if (strcmp(format, "libsvm") == 0 || strcmp(format, "csv") == 0 || strcmp(format, "npz") == 0 ||
+        strcmp(format, "source") == 0)
         return BLV_OK;
-    return blv_explain(why, BLV_E_NAME, "there is no format '%.50s'; expected libsvm, csv or npz",
-                       format);
+    return blv_explain(why, BLV_E_NAME,
+                       "there is no format '%.50s'; expected libsvm, csv, npz or source", format);
 }
 
 blv_error blv_dataset_write_to(const blv_dataset *dataset, const char *name, const char *format,
@@ -167,6 +168,8 @@ blv_error blv_dataset_write_to(const blv_dataset *dataset, const char *name, con
     BLV_CHECK(check_format(format, why));
     if (strcmp(format, "npz") == 0)
         return blv_dataset_write_npz(&dataset->view, name, write, context, why);
+    if (strcmp(format, "source") == 0)
+        return blv_dataset_write_source(dataset, name, write, context, why);
     return write_text(&dataset->view, name, strcmp(format, "libsvm") == 0, write, context, why);
 }
 

@@ -15,6 +15,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 enum { LARGE_PACKED = 1 << 18, TEXT_SIZE = 1 << 20, LIKELY_PER_BYTE = 16 };
@@ -37,7 +38,19 @@ struct blv_input {
     unsigned char *buffer; /* the content from `begin` to `end` is unread */
     size_t capacity, begin, end;
     uint64_t before; /* bytes of the content before the buffer */
+
+    uint64_t made;    /* of the content */
+    uint64_t checked; /* of them were allowed */
+    blv_memory_limit limit;
 };
+
+uint64_t blv_input_size(const blv_input *input) {
+    return input->size;
+}
+
+void blv_input_limit(blv_input *input, const blv_memory_limit *limit) {
+    input->limit = *limit;
+}
 
 const char *blv_input_path(const blv_input *input) {
     return input->path;
@@ -49,6 +62,20 @@ bool blv_input_is_packed(const blv_input *input) {
 
 bool blv_input_is_file(const blv_input *input) {
     return !input->packing && !input->copied;
+}
+
+uint64_t blv_input_stamp(const blv_input *input) {
+    return blv_file_stamp(input->fd);
+}
+
+bool blv_input_map_stream(const blv_input *input, void **map, size_t *bytes) {
+    *map = NULL;
+    *bytes = (size_t)input->size;
+    if (!input->copied || input->size == 0)
+        return true;
+    void *mapped = mmap(NULL, *bytes, PROT_READ, MAP_PRIVATE, input->fd, 0);
+    *map = mapped == MAP_FAILED ? NULL : mapped;
+    return *map != NULL;
 }
 
 uint64_t blv_input_position(const blv_input *input) {
@@ -110,6 +137,15 @@ static blv_error unpack(blv_input *input, void *out, size_t n, size_t *got, blv_
                         : blv_unpack_make(input->unpack, out, n, got, why);
 }
 
+/* Now and then, as it grows. */
+static blv_error expect_allowed(blv_input *input, blv_message *why) {
+    if (!input->unpack || input->made <= input->checked)
+        return BLV_OK;
+    input->checked = input->made + (input->made >> 3);
+    return blv_expect_memory(&input->limit, input->made, 1, blv_shown_path(input->path),
+                             "what is packed in it", why);
+}
+
 /* Content past what is in the buffer. *got < n: the end. */
 static blv_error make(blv_input *input, void *out, size_t n, size_t *got, blv_message *why) {
     *got = 0;
@@ -119,7 +155,8 @@ static blv_error make(blv_input *input, void *out, size_t n, size_t *got, blv_me
         input->unpack ? unpack(input, out, n, got, why) : read_file(input, out, n, got, why);
     if (*got < n)
         input->ended = true;
-    return error;
+    input->made += *got;
+    return error ? error : expect_allowed(input, why);
 }
 
 /* ---- Opening and closing ---- */
@@ -164,8 +201,11 @@ static void stop(blv_input *input) {
 
 blv_error blv_input_rewind(blv_input *input, blv_message *why) {
     stop(input);
-    *input = (blv_input){
-        .fd = input->fd, .path = input->path, .size = input->size, .copied = input->copied};
+    *input = (blv_input){.fd = input->fd,
+                         .path = input->path,
+                         .size = input->size,
+                         .copied = input->copied,
+                         .limit = input->limit};
     if (lseek(input->fd, 0, SEEK_SET) != 0)
         return blv_explain_errno(why, input->path, "read");
     return start(input, why);

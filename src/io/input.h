@@ -2,7 +2,7 @@
 #ifndef BLV_IO_INPUT_H
 #define BLV_IO_INPUT_H
 
-#include "bilevel/status.h"
+#include "base/memory_limit.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,6 +20,10 @@ const char *blv_input_path(const blv_input *input);
 bool blv_input_is_packed(const blv_input *input);
 /* Whether the content is the file itself: not packed, and no stream. */
 bool blv_input_is_file(const blv_input *input);
+/* Bytes of the file itself. */
+uint64_t blv_input_size(const blv_input *input);
+/* What is packed may not unpack to more than this; without it half of the memory that is free. */
+void blv_input_limit(blv_input *input, const blv_memory_limit *limit);
 /* Bytes of the content that no file of this size can exceed; exact for a plain file. */
 uint64_t blv_input_most(const blv_input *input);
 /* Bytes of the content that are nothing unusual for a file of this size; exact for a plain file. */
@@ -47,6 +51,11 @@ blv_error blv_input_read_all(blv_input *input, unsigned char **bytes, size_t *co
 blv_error blv_input_lines(blv_input *input, const char *unused, char **begin, char **end,
                           bool *last, blv_message *why);
 
+/* The bytes of a stream, as they came, mapped into memory; NULL where it is a file. false where
+ * that is not possible. */
+bool blv_input_map_stream(const blv_input *input, void **map, size_t *bytes);
+/* As blv_file_stamp. */
+uint64_t blv_input_stamp(const blv_input *input);
 /* Where in the content a byte of the last text is. */
 uint64_t blv_input_place(const blv_input *input, const char *text);
 

@@ -1,4 +1,5 @@
 /* Reads arrays from NumPy files: the header, numbers with their conversion to doubles, texts. */
+#include "base/memory_limit.h"
 #include "io/npz_private.h"
 
 #include <inttypes.h>
@@ -141,11 +142,19 @@ static void fortran_to_c(const blv_npy_header *h, const double *src, double *dst
     }
 }
 
+/* An archive of a few bytes may hold arrays of any size. */
+static blv_error expect_memory(const blv_npz_stream *s, uint64_t count, uint64_t size,
+                               blv_message *why) {
+    return blv_expect_memory(&(blv_memory_limit){0}, count, size, blv_shown_path(s->npz->path),
+                             s->entry->name, why);
+}
+
 /* ---- Numbers ---- */
 
 /* On success *data is the caller's. */
 static blv_error read_elements(blv_npz_stream *s, const blv_npy_header *h, double **data,
                                blv_message *why) {
+    BLV_CHECK(expect_memory(s, h->count, sizeof(double), why));
     double *values = malloc((h->count ? h->count : 1) * sizeof *values);
     if (!values)
         return blv_explain(why, BLV_E_MEMORY, "out of memory for %zu elements", h->count);
@@ -223,6 +232,7 @@ static blv_error read_strings(blv_npz_stream *s, const blv_npy_header *h, char *
     const size_t item = h->item_size, each = sizeof(char *) + item + 1;
     if (h->kind != 'S' || h->ndim != 1 || h->fortran_order)
         return reject_array(s, why, "expected names as bytes (dtype S) in one dimension");
+    BLV_CHECK(expect_memory(s, h->count, each, why));
     char **block = h->count < SIZE_MAX / each ? calloc(h->count ? h->count : 1, each) : NULL;
     if (!block)
         return blv_explain(why, BLV_E_MEMORY, "out of memory for %zu names", h->count);

@@ -1,6 +1,8 @@
 #define _GNU_SOURCE /* memfd_create */
 #include "io/stream_copy.h"
 
+#include "base/hash.h"
+#include "base/memory_limit.h"
 #include "base/message.h"
 
 #include <errno.h>
@@ -26,15 +28,23 @@ static blv_error write_all(int fd, const char *bytes, size_t n, const char *path
 static blv_error copy_stream(int from, int to, const char *path, blv_message *why) {
     static const size_t piece = 1 << 16;
     char *bytes = malloc(piece);
+    uint64_t copied = 0, checked = 0;
     blv_error error = bytes ? BLV_OK : blv_explain_memory(why);
     while (!error) {
         struct pollfd wait = {.fd = from, .events = POLLIN};
         ssize_t n = poll(&wait, 1, -1) < 0 ? -1 : read(from, bytes, piece);
         if (n == 0)
             break;
-        if (n > 0)
+        copied += n > 0 ? (uint64_t)n : 0;
+        if (n > 0 && copied > checked) { /* now and then, as it grows */
+            error = blv_expect_memory(&(blv_memory_limit){0}, copied, 2, blv_shown_path(path),
+                                      "a copy of the stream", why);
+            checked = copied + (copied >> 3);
+        }
+        if (n > 0 && !error)
             error = write_all(to, bytes, (size_t)n, path, why);
-        else if (errno != EINTR && errno != EAGAIN)
+        else if (n < 0 &&
+                 errno != EAGAIN) /* a signal ends the waiting: the writer may never come */
             error = blv_explain_errno(why, path, "read");
     }
     free(bytes);
@@ -79,4 +89,14 @@ blv_error blv_open_input(const char *path, int *fd, uint64_t *size, bool *copied
     }
     *size = (uint64_t)status.st_size;
     return BLV_OK;
+}
+
+uint64_t blv_file_stamp(int fd) {
+    struct stat status;
+    if (fstat(fd, &status) != 0)
+        return 0;
+    const uint64_t about[] = {(uint64_t)status.st_dev, (uint64_t)status.st_ino,
+                              (uint64_t)status.st_size, (uint64_t)status.st_mtim.tv_sec,
+                              (uint64_t)status.st_mtim.tv_nsec};
+    return blv_hash_bytes(BLV_HASH_EMPTY, about, sizeof about);
 }

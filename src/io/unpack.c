@@ -184,3 +184,41 @@ blv_error blv_unpack_make(void *unpack, void *out, size_t n, size_t *got, blv_me
     return u->packing == BLV_PACKING_GZIP ? make_gzip(u, out, n, got, why)
                                           : make_zstd(u, out, n, got, why);
 }
+
+/* ---- In memory ---- */
+
+typedef struct memory_bytes {
+    const unsigned char *bytes;
+    size_t left;
+} memory_bytes;
+
+static blv_error read_memory(void *context, void *out, size_t n, size_t *got, blv_message *why) {
+    memory_bytes *m = context;
+    (void)why;
+    *got = n < m->left ? n : m->left;
+    memcpy(out, m->bytes, *got);
+    m->bytes += *got;
+    m->left -= *got;
+    return BLV_OK;
+}
+
+blv_error blv_unpack_all(const unsigned char *bytes, size_t size, const char *path,
+                         unsigned char **content, size_t *count, blv_message *why) {
+    memory_bytes packed = {bytes, size};
+    size_t capacity = 0;
+    *content = NULL;
+    *count = 0;
+    blv_unpack *u = blv_unpack_open(blv_packing_of(bytes, size), read_memory, &packed, path);
+    blv_error error = u ? BLV_OK : blv_explain_memory(why);
+    while (!error && *count == capacity) {
+        capacity = capacity ? 2 * capacity : PACKED_SIZE;
+        unsigned char *more = realloc(*content, capacity);
+        size_t got = 0;
+        *content = more ? more : *content;
+        error = more ? blv_unpack_make(u, more + *count, capacity - *count, &got, why)
+                     : blv_explain_memory(why);
+        *count += got;
+    }
+    blv_unpack_close(u);
+    return error;
+}

@@ -24,5 +24,8 @@ blv_unpack *blv_unpack_open(blv_packing packing, blv_make_fn *read, void *contex
 void blv_unpack_close(blv_unpack *unpack); /* NULL is allowed */
 /* A blv_make_fn. */
 blv_error blv_unpack_make(void *unpack, void *out, size_t n, size_t *got, blv_message *why);
+/* All of a packed file in memory; *content is from malloc. */
+blv_error blv_unpack_all(const unsigned char *bytes, size_t size, const char *path,
+                         unsigned char **content, size_t *count, blv_message *why);
 
 #endif

@@ -68,6 +68,15 @@ static blv_error scale(owned_sets *o, blv_dataset *const *all, size_t count,
     return BLV_OK;
 }
 
+/* Weights in double precision, and the vectors that a solver keeps beside them. */
+static blv_error expect_weights(const blv_task_sets *s, blv_message *why) {
+    enum { VECTORS = 4 };
+    const blv_dataset_view *v = blv_dataset_view_of(s->train);
+    return blv_dataset_expect_memory(s->train, (uint64_t)v->columns * (v->classes ? v->classes : 1),
+                                     VECTORS * sizeof(double), s->train_name,
+                                     "weights of its columns", why);
+}
+
 static blv_error prepare(owned_sets *o, blv_task_scaling scaling, blv_message *why) {
     blv_task_sets *s = &o->sets;
     blv_dataset *all[3] = {s->train};
@@ -77,6 +86,7 @@ static blv_error prepare(owned_sets *o, blv_task_scaling scaling, blv_message *w
     if (s->test)
         all[count++] = s->test;
     s->features = blv_dataset_view_of(s->train)->columns;
+    BLV_CHECK(expect_weights(s, why));
     s->shift = o->shift = blv_arena_alloc(&o->arena, s->features + 1, sizeof *o->shift);
     s->divisor = o->divisor = blv_arena_alloc(&o->arena, s->features + 1, sizeof *o->divisor);
     if (!o->shift || !o->divisor)

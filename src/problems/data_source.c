@@ -3,6 +3,7 @@
 #include "problems/data_source.h"
 #include "base/caller_struct.h"
 #include "base/message.h"
+#include "base/precision.h"
 #include "bilevel/solver.h"
 
 #include <math.h>
@@ -84,7 +85,9 @@ static blv_error read_file(const data_source *source, const char *path, const bl
                                 .label = source->label[0] ? source->label : NULL,
                                 .header = source->header[0] ? source->header : NULL,
                                 .targets = source->real ? BLV_TARGETS_REAL : BLV_TARGETS_CLASSES,
-                                .recipe = blv_dataset_recipe(train)};
+                                .recipe = blv_dataset_recipe(train),
+                                .max_memory =
+                                    isnan(source->max_memory) ? 0 : (uint64_t)source->max_memory};
     if (source->labels[0] && is_train)
         options.labels = find_file(asked->data_folder, source->labels, labels, sizeof labels);
     path = find_file(asked->data_folder, path, buffer, sizeof buffer);
@@ -191,11 +194,21 @@ static blv_error split(const data_source *s, data_sets *d, const char *owner, bl
     return BLV_OK;
 }
 
+/* Weights, and the vectors that a solver keeps beside them. */
+static blv_error expect_weights(const data_source *s, const data_sets *d, blv_message *why) {
+    enum { VECTORS = 4 };
+    const blv_dataset_view *v = blv_dataset_view_of(d->train);
+    return blv_dataset_expect_memory(d->train, (uint64_t)v->columns * (v->classes ? v->classes : 1),
+                                     VECTORS * blv_value_size(v->precision), s->train,
+                                     "weights of its columns", why);
+}
+
 static blv_error prepare(const data_source *s, data_sets *d, blv_message *why) {
     blv_dataset *sets[3] = {d->train, d->val, d->test};
     const char *files[3] = {s->train, s->val, s->test};
     size_t count = d->test ? 3 : 2;
     BLV_CHECK(blv_dataset_align(sets, files, count, why));
+    BLV_CHECK(expect_weights(s, d, why));
     if (s->corrupt > 0.0)
         BLV_CHECK(blv_dataset_corrupt(d->train, (blv_corruption)s->corruption, s->corrupt,
                                       (uint64_t)s->data_seed, why));

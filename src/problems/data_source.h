@@ -18,7 +18,8 @@ typedef struct data_source {
     double corrupt;
     int corruption;
     int64_t data_seed;
-    bool real; /* targets are numbers; not in the table */
+    double max_memory; /* NaN: automatic */
+    bool real;         /* targets are numbers; not in the table */
 } data_source;
 
 enum { NET_NORM_FROZEN, NET_NORM_BATCH };
@@ -79,6 +80,8 @@ typedef struct data_params {
         "share of the training labels to corrupt"},                                                \
     DATA_PARAM_CHOICE(corruption, "uniform", "uniform|pairwise|redraw",                            \
         "to another class, to the next one, or drawn again"),                                      \
+    DATA_PARAM_SIZE(max_memory, "auto",                                                            \
+        "bytes that the data may take; auto: half of what is free, 1000 times their file"),        \
     {"data_seed", BLV_INT, offsetof(data_params, source.data_seed), "0", 0, 9e15, NULL,            \
         "seed of splits and corruption"}
 

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define APPLICATION_ID 1651275378 /* "blvr" */
 #define VERSION 1
@@ -151,6 +152,9 @@ static blv_error open_for_reading(blv_store *store) {
 
 static blv_error open_file(blv_store *store, bool create) {
     const int flags = SQLITE_OPEN_READWRITE | (create ? SQLITE_OPEN_CREATE : 0);
+    struct stat about;
+    if (stat(store->path, &about) == 0 && !S_ISREG(about.st_mode)) /* a pipe would be waited for */
+        return blv_store_reject(store, BLV_E_FILE, "it is no regular file");
     blv_error error = open_as(store, store->path, flags, "");
     if (create || error != BLV_E_FILE || (sqlite3_errcode(store->file) & 0xff) == SQLITE_BUSY)
         return error;

@@ -5,13 +5,26 @@ digits=$(cd "$(dirname "$0")/../../data" && pwd)/digits.csv.gz
 run 0 data split "$digits" train.csv val.csv test.csv --sizes 400,150,300 --seed 3
 run 0 data corrupt train.csv noisy.csv --share 0.3 --seed 3 --truth truth.csv
 
-# ---- the table: every row once, suspects first, none of which is believed to be right
+# ---- the table: every row once, ranks with suspects first, none of which is believed to be right
 run 0 clean noisy.csv --val val.csv --test test.csv --truth truth.csv -o out.csv \
     --write-clean clean.csv --json
 err_empty
 cp out first.json
-[ "$(head -1 out.csv)" = "row,label,verdict,probability,believed" ] || fail "another header"
-tail -n +2 out.csv >rows
+[ "$(head -1 out.csv)" = "row,label,verdict,probability,believed,rank,text" ] ||
+    fail "another header"
+cut -d, -f1-5 out.csv | tail -n +2 >in_order
+cut -d, -f1 in_order >found
+seq 0 399 >expected
+same found expected
+# the text is the row of the file
+tail -n +2 noisy.csv >expected
+sed '1d; s/^[^"]*,"//; s/"$//' out.csv >found
+same found expected
+cut -d, -f1-6 out.csv | tail -n +2 | sort -t, -k6,6n >rows
+cut -d, -f6 rows >found
+seq 1 400 >expected
+same found expected
+cut -d, -f1-5 rows >first_five && mv first_five rows
 cut -d, -f1 rows | sort -n >found
 seq 0 399 >expected
 same found expected

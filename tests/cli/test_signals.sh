@@ -93,6 +93,43 @@ kill -TERM $pid
 wait $pid
 [ ! -e folder ] || fail "$case_name: left a folder"
 
+# Pipes are read as files are, whatever reads them
+awk 'BEGIN { for (i = 0; i < 40; i++) print i % 7 "," i % 3 "," (i + 1) % 2 }' >points.csv
+run 0 tune points.csv --iters 2 -o model.npz --quiet
+"$npz_tool" write start.npz x=1,2,3
+printf 'one\ntwo\n' >groups.txt
+echo '{"s-tfbo": {"alpha0": [1]}}' >grid.json
+echo '{"name": "none"}' >suite.json
+mkfifo pipe
+# piped CODE FILE ARGUMENT...: the file comes through the pipe
+piped() {
+    code=$1
+    cat "$2" >pipe &
+    shift 2
+    run "$code" "$@"
+    wait
+}
+piped 0 model.npz predict pipe points.csv
+out_has "accuracy"
+piped 0 points.csv predict model.npz pipe
+piped 0 points.csv tune pipe --iters 2 --quiet
+piped 0 groups.txt tune points.csv --penalty groups:pipe --iters 2 --quiet
+piped 0 start.npz solve quadratic --problem-set dx=3 --problem-set dy=2 --iters 1 --start pipe --quiet
+piped 2 suite.json bench ./pipe
+err_has "is missing"
+refused "no regular file" runs --store pipe
+refused "no regular file" solve quadratic --store pipe
+# and where nobody writes, a signal ends the waiting
+for command in "predict pipe points.csv" "predict model.npz pipe" "solve quadratic --start pipe" \
+    "bench ./pipe" "tune points.csv --penalty groups:pipe" "clean points.csv --probabilities pipe" \
+    "data info pipe" "coreset pipe --size 3"; do
+    case_name="bilevel $command"
+    # shellcheck disable=SC2086
+    timeout -k 2 -s TERM 0.3 "$bilevel" $command >out 2>err
+    code=$?
+    [ $code -eq 124 ] || fail "$case_name: exit code $code, expected 124: it survived SIGTERM"
+done
+
 # The progress line, on a terminal only, cleared at the end
 escape=$(printf '\033')
 case_name="progress"

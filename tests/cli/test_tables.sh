@@ -66,7 +66,7 @@ cat train.csv >pipe &
 run 0 data info pipe --json
 "$json_get" out fingerprint | cmp -s - expected || fail "a pipe has other rows"
 cat train.csv >pipe &
-run 0 clean pipe -o from_pipe.csv --no-store --quiet
+run 0 clean pipe -o from_pipe.csv --write-clean clean.csv --no-store --quiet
 cmp -s from_pipe.csv suspects_alone.csv || run 0 clean train.csv -o suspects_alone.csv --no-store --quiet
 cmp -s from_pipe.csv suspects_alone.csv || fail "a pipe has other suspects"
 for arguments in "data info pipe" "predict model.npz pipe" "clean pipe -o never.csv" "solve l2reg --problem-set train=pipe"; do

@@ -83,7 +83,7 @@ run 0 predict model.npz test.csv -o answers.csv --all --json
 err_empty
 json_near "$("$json_get" tuned.json models result test_accuracy)" 1e-12 accuracy
 json_near "$("$json_get" tuned.json models result test_loss)" 1e-6 loss
-[ "$(head -1 answers.csv)" = "row,predicted,probability,label,no,yes" ] || fail "another header"
+[ "$(head -1 answers.csv)" = "row,predicted,probability,label,no,yes,text" ] || fail "another header"
 awk -F, "$scores"' FNR > 1 { print FNR - 2 "," p }' \
     weights intercept shift divisor penalties test.csv >by_hand
 tail -n +2 answers.csv | paste -d, by_hand - | awk -F, '

@@ -35,8 +35,8 @@ typedef struct request {
 static const cli_argument table[] = {
     CLI_OPTION(
         "out", WRITES, request, out, "OUT.csv",
-        "write row, label, verdict, probability that the label is right and believed label of "
-        "every row of TRAIN, the most suspicious first",
+        "write row, label, verdict, probability that the label is right, believed label, rank of "
+        "suspicion from 1 and text of every row of TRAIN",
         .letter = 'o'),
     CLI_OPTION(
         "write-clean", WRITES, request, clean, "FILE",
@@ -138,43 +138,50 @@ static const char *label_of(const finding *f, size_t row) {
 static void print_rows(FILE *file, const void *context) {
     const finding *f = context;
     const blv_clean_result *r = f->result;
-    fputs("row,label,verdict,probability,believed\n", file);
-    for (size_t i = 0; i < r->rows; i++) {
-        size_t row = r->order[i];
+    blv_row_texts *texts = cli_row_texts_open(f->sets->train);
+    size_t *rank = cli_alloc(r->rows, sizeof *rank);
+    for (size_t i = 0; i < r->rows; i++)
+        rank[r->order[i]] = i + 1;
+    fprintf(file, "row,label,verdict,probability,believed,rank%s\n", cli_row_texts_head(texts));
+    for (size_t row = 0; row < r->rows; row++) {
         fprintf(file, "%zu,", row);
         report_csv_text(file, label_of(f, row));
         fprintf(file, ",%s,", r->suspect[row] ? "suspect" : "keep");
         report_csv_number(file, r->label_probability[row]);
         fputc(',', file);
         report_csv_text(file, class_of(f, r->believed[row]));
-        fputc('\n', file);
+        fprintf(file, ",%zu", rank[row]);
+        cli_row_texts_print(texts, row, file);
     }
+    free(rank);
+    blv_row_texts_close(texts);
 }
 
 /* TRAIN as it is in the file, all digits and no scaling. */
-static blv_error cleaned_file(const finding *f, blv_dataset **cleaned, blv_message *why) {
-    const request *asked = f->asked;
+static blv_error read_again(const request *asked, blv_dataset **train, blv_message *why) {
     blv_read_options reading = asked->training.reading;
     reading.precision = BLV_F64;
     reading.truth = asked->truth && access(asked->truth, F_OK) != 0 ? asked->truth : NULL;
-    blv_dataset *train = NULL;
-    blv_error error = blv_dataset_read(&train, asked->training.train, &reading, why);
-    if (error == BLV_OK)
-        error = blv_clean_apply(f->result, train, asked->relabel, cleaned, why);
-    blv_dataset_release(train);
-    return error;
+    return blv_dataset_read(train, asked->training.train, &reading, why);
 }
 
 static void write_cleaned(const finding *f, cli_outputs *outputs) {
     const char *path = f->asked->clean;
-    const char *format = cli_part_format(path, blv_dataset_view_of(f->sets->train));
-    blv_dataset *cleaned = NULL;
+    const char *format = cli_part_format(path, NULL, blv_dataset_view_of(f->sets->train));
+    blv_dataset *train = NULL, *cleaned = NULL;
     blv_message why = {0};
-    blv_error error = cleaned_file(f, &cleaned, &why);
+    blv_error error = BLV_OK;
+    if (strcmp(format, "source") == 0)
+        train = blv_dataset_retain(f->sets->train);
+    else
+        error = read_again(f->asked, &train, &why);
+    if (error == BLV_OK)
+        error = blv_clean_apply(f->result, train, f->asked->relabel, &cleaned, &why);
     if (error == BLV_OK)
         cli_outputs_write(outputs, path, cleaned, format);
     else
         outputs->code = cli_reject(error, why.text);
+    blv_dataset_release(train);
     blv_dataset_release(cleaned);
 }
 
@@ -252,7 +259,7 @@ static void print_text(const finding *f) {
         printf("\nModel: %s\n%zu folds, ridge %g, solver %s, %" PRIu64 " iterations, %.4g s\n",
                r->model_text, r->folds, r->ridge, r->solver, r->iterations, r->seconds);
     if (asked->out)
-        printf("%s: every row, the most suspicious first\n", asked->out);
+        printf("%s: every row; rank 1 is the most suspicious\n", asked->out);
     if (asked->clean && asked->relabel)
         printf("%s: %zu rows, %zu of them relabelled\n", asked->clean, r->rows, r->suspects);
     else if (asked->clean)

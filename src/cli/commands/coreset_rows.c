@@ -102,7 +102,7 @@ static void write_subset(const request *asked, cli_outputs *outputs) {
     cli_expect(blv_dataset_read(&all, asked->options.data, &reading, &cli_why));
     cli_expect(blv_dataset_select(all, order, count, &subset, &cli_why));
     cli_outputs_write(outputs, asked->subset, subset,
-                      cli_part_format(asked->subset, blv_dataset_view_of(asked->rows)));
+                      cli_part_format(asked->subset, NULL, blv_dataset_view_of(asked->rows)));
     blv_dataset_release(all);
     blv_dataset_release(subset);
     free(order);

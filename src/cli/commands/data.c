@@ -64,6 +64,12 @@ static void read_set(request *asked) {
     asked->view = blv_dataset_view_of(asked->set);
 }
 
+/* Rows stay as they are in their file, but numbers without names get a header. */
+static const char *rows_format(const request *asked, const char *path) {
+    return asked->view->feature_names ? cli_part_format(path, asked->format, asked->view)
+                                      : cli_output_format(path, asked->format);
+}
+
 /* ---- What is said about a set ---- */
 
 /* "1000 rows, 20 features, 3 classes" */
@@ -137,6 +143,8 @@ static void add_zeros(column *c, size_t zeros) {
 
 static void compute(request *r) {
     const blv_dataset_view *v = r->view;
+    cli_expect(blv_dataset_expect_memory(r->set, v->columns, sizeof *r->columns, r->in,
+                                         "statistics of its columns", &cli_why));
     r->columns = cli_alloc(v->columns, sizeof *r->columns);
     r->class_count = v->classes;
     r->class_rows = cli_alloc(v->classes, sizeof *r->class_rows);
@@ -395,16 +403,16 @@ static int split(void *of) {
     request *asked = of;
     const size_t parts = asked->parts.count;
     cli_outputs outputs = {0};
-    for (size_t p = 0; p < parts; p++)
-        cli_output_format(asked->parts.items[p], asked->format);
     read_set(asked);
+    for (size_t p = 0; p < parts; p++)
+        rows_format(asked, asked->parts.items[p]);
     asked->part = cli_alloc(parts, sizeof *asked->part);
     cli_expect(blv_dataset_split(asked->set, asked->sizes, parts,
                                  !asked->plain && asked->view->label, asked->seed, asked->part,
                                  &cli_why));
     for (size_t p = 0; p < parts; p++)
         cli_outputs_write(&outputs, asked->parts.items[p], asked->part[p],
-                          cli_output_format(asked->parts.items[p], asked->format));
+                          rows_format(asked, asked->parts.items[p]));
     cli_outputs_commit(&outputs);
     if (asked->json)
         cli_json_print(describe_parts(asked));
@@ -456,10 +464,10 @@ static void print_truth(FILE *file, const void *view) {
 
 static int corrupt(void *of) {
     request *asked = of;
-    const char *format = cli_output_format(asked->out, asked->format);
     cli_outputs outputs = {0};
     size_t changed = 0, last = 0;
     read_set(asked);
+    const char *format = rows_format(asked, asked->out);
     cli_expect(blv_dataset_corrupt(asked->set, asked->kind, asked->share, asked->seed, &cli_why));
     const blv_dataset_view *v = blv_dataset_view_of(asked->set);
     cli_outputs_write(&outputs, asked->out, asked->set, format);

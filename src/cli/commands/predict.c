@@ -41,6 +41,7 @@ typedef struct answers {
     const request *asked;
     const blv_model *model;
     const blv_prediction *prediction;
+    const blv_dataset *rows;
 } answers;
 
 static void print_answers(FILE *file, const void *context) {
@@ -53,7 +54,8 @@ static void print_answers(FILE *file, const void *context) {
         fputc(',', file);
         report_csv_text(file, names[k]);
     }
-    fputc('\n', file);
+    blv_row_texts *texts = cli_row_texts_open(a->rows);
+    fprintf(file, "%s\n", cli_row_texts_head(texts));
     for (size_t i = 0; i < p->rows; i++) {
         const double *probability = p->probability + i * p->classes;
         fprintf(file, "%zu,", i);
@@ -68,13 +70,16 @@ static void print_answers(FILE *file, const void *context) {
             fputc(',', file);
             report_csv_number(file, probability[k]);
         }
-        fputc('\n', file);
+        cli_row_texts_print(texts, i, file);
     }
+    blv_row_texts_close(texts);
 }
 
 static void print_numbers(FILE *file, const void *context) {
-    const blv_prediction *p = ((const answers *)context)->prediction;
-    fputs(p->target ? "row,predicted,target\n" : "row,predicted\n", file);
+    const answers *a = context;
+    const blv_prediction *p = a->prediction;
+    blv_row_texts *texts = cli_row_texts_open(a->rows);
+    fprintf(file, "row,predicted%s%s\n", p->target ? ",target" : "", cli_row_texts_head(texts));
     for (size_t i = 0; i < p->rows; i++) {
         fprintf(file, "%zu,", i);
         report_csv_number(file, p->value[i]);
@@ -82,8 +87,9 @@ static void print_numbers(FILE *file, const void *context) {
             fputc(',', file);
             report_csv_number(file, p->target[i]);
         }
-        fputc('\n', file);
+        cli_row_texts_print(texts, i, file);
     }
+    blv_row_texts_close(texts);
 }
 
 static void print_text(const answers *a) {
@@ -134,7 +140,7 @@ static int predict(void *of) {
     cli_complain_about(asked->data);
     cli_expect(blv_model_predict(model, rows, &prediction, &cli_why));
     cli_complain_about(NULL);
-    const answers a = {asked, model, prediction};
+    const answers a = {asked, model, prediction, rows};
     cli_outputs_print(&outputs, asked->out, prediction->value ? print_numbers : print_answers, &a);
     int code = cli_outputs_finish(&outputs);
     if (code == CLI_DONE && asked->json)
