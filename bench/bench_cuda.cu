@@ -381,7 +381,7 @@ static double clean_rows(const blv_sets *sets, blv_memory_kind memory, const cha
     expect(blv_run_create(&run, problem, blv_solver_find(nullptr, "soba", nullptr), &why) == BLV_OK,
            why.text);
     const std::pair<const char *, const char *> settings[] = {
-        {"batch", "0"},    {"decay", "0"},    {"iters", steps},
+        {"batch", "full"},    {"decay", "0"},    {"iters", steps},
         {"step_y", "4"},   {"step_v", "4"},   {"step_x", "300000"}};
     for (const auto &s : settings)
         expect(blv_run_set(run, s.first, s.second) == BLV_OK, blv_run_message(run));

@@ -98,7 +98,9 @@ int main(void) {
         cmocka_unit_test(test_repetition),
         cmocka_unit_test(test_no_memory),
     };
-    if (getenv("BLV_TEST_SMALL")) /* compute-sanitizer reports every failing call */
-        cmocka_set_test_filter("test_[cl]*");
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    /* compute-sanitizer reports every call that fails: without the last test */
+    return getenv("BLV_TEST_SMALL")
+               ? _cmocka_run_group_tests("space", tests, sizeof tests / sizeof *tests - 1, NULL,
+                                         NULL)
+               : cmocka_run_group_tests(tests, NULL, NULL);
 }
