@@ -17,7 +17,12 @@ include(cmake/static.cmake)
 install(TARGETS bilevel_static EXPORT bilevelStaticTargets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/bilevel DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-        FILES_MATCHING PATTERN "*.h")
+        FILES_MATCHING PATTERN "*.h" PATTERN "mpi.h" EXCLUDE)
+if(TARGET bilevel_mpi)
+  install(TARGETS bilevel_mpi LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(FILES ${PROJECT_SOURCE_DIR}/include/bilevel/mpi.h
+    DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/bilevel)
+endif()
 
 if(TARGET bilevel_command)
   file(RELATIVE_PATH bin_to_lib ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
@@ -53,3 +58,9 @@ configure_file(${PROJECT_SOURCE_DIR}/cmake/bilevel-store.pc.in
   ${PROJECT_BINARY_DIR}/bilevel-store.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/bilevel.pc ${PROJECT_BINARY_DIR}/bilevel-store.pc
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+if(TARGET bilevel_mpi) # compiled with mpicc, which knows where MPI is
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/bilevel-mpi.pc.in
+    ${PROJECT_BINARY_DIR}/bilevel-mpi.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/bilevel-mpi.pc
+    DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endif()

@@ -4,6 +4,7 @@
  * long double. Elements may be off by a few roundings of the space's precision; reductions must be
  * as accurate as sums in double, in f32 too. */
 #include "space_conformance.h"
+#include "bilevel/ranks.h"
 
 #include <float.h>
 #include <math.h>
@@ -90,7 +91,7 @@ static void test_create(suite *s) {
     assert_true(blv_vec_space(s->vec[0]) == s->space);
     assert_int_equal(blv_vec_dim(s->vec[0]), s->dim);
     assert_true(blv_space_vec_bytes(s->space) >=
-                s->dim * (blv_space_precision(s->space) == BLV_F32 ? 4 : 8));
+                blv_space_local_dim(s->space) * (blv_space_precision(s->space) == BLV_F32 ? 4 : 8));
     for (size_t i = 0; i < s->dim; i++)
         s->host[0][i] = 0.0;
     check_same(s, "a new vector", s->vec[0], s->host[0]);
@@ -303,14 +304,14 @@ static void test_description(suite *s) {
     if (blv_space_memory(s->space) != BLV_MEMORY_HOST)
         return;
     assert_int_equal(d.tensor.device.type, 1);
-    for (size_t i = 0; i < s->dim; i++)
+    for (size_t i = 0; i < s->dim && blv_space_local_dim(s->space) == s->dim; i++)
         assert_true((d.tensor.dtype.bits == 32 ? (double)((float *)d.tensor.data)[i]
                                                : ((double *)d.tensor.data)[i]) == s->host[0][i]);
 }
 
 /* A vector around our memory does what any other does, and leaves what it holds there. */
 static void test_wrap(suite *s) {
-    if (blv_space_memory(s->space) != BLV_MEMORY_HOST)
+    if (blv_space_memory(s->space) != BLV_MEMORY_HOST || blv_space_ranks(s->space))
         return;
     const size_t bytes = (blv_space_vec_bytes(s->space) + 63) / 64 * 64;
     char *memory = aligned_alloc(64, bytes + 64);

@@ -60,6 +60,7 @@ typedef struct blv_read_options {
     uint64_t max_memory; /* bytes that the set, or one vector of its columns, may take; more is
                             rejected before it is taken. 0: half of what is free, and 1000 times
                             the file */
+    const blv_ranks *ranks; /* each of these processes reads its share: blv_dataset_spread */
 } blv_read_options;
 
 /* The format is detected from the content: libsvm, CSV or TSV, ARFF, NPY, NPZ, IDX, CIFAR-10 and
@@ -104,6 +105,13 @@ typedef struct blv_dataset_view {
     bool mapped;                      /* the features are the file itself, in memory as needed */
     bool has_texts;                   /* blv_row_texts_open serves it */
     char separator;                   /* of the fields of a CSV file; 0: another format */
+
+    /* A set that is spread over ranks: labels and targets are those of all rows, but only the rows
+     * held_row[0 .. held-1], ascending, have their features here: dense and row_start have `held`
+     * rows. */
+    const blv_ranks *ranks; /* NULL: all rows are here */
+    size_t held;
+    const size_t *held_row;
 } blv_dataset_view;
 
 /* Valid until the set is changed or destroyed. */
@@ -230,6 +238,12 @@ BLV_API blv_error blv_dataset_one_against_rest(blv_dataset *dataset, const char 
                                                blv_message *why);
 /* Makes the transposed copy of a sparse set; nothing to do for a dense one. */
 BLV_API blv_error blv_dataset_transpose(blv_dataset *dataset, blv_message *why);
+/* Keeps the features of some rows and drops the others: row i is on rank i % count from then on.
+ * Every rank has the same set before. Nothing to do for a set that is spread already. Sets that are
+ * derived from it are spread, too, and functions that look at features are called on all ranks.
+ * Writing, and answers of models, need all rows: BLV_E_UNSUPPORTED. */
+BLV_API blv_error blv_dataset_spread(blv_dataset *dataset, const blv_ranks *ranks,
+                                     blv_message *why);
 
 /* ---- Rows as their file has them ---- */
 

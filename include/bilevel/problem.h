@@ -156,6 +156,8 @@ typedef struct blv_problem_options {
     int threads;             /* 0: all processors */
     blv_memory_kind memory;  /* where data and vectors are kept; BLV_E_UNSUPPORTED: not there */
     const char *data_folder; /* where files are looked for that are not at their path; NULL: none */
+    const blv_ranks *ranks; /* rows and vectors are shared with these processes (ranks.h): borrowed,
+                               must outlive the problem; NULL: they are of this process alone */
 } blv_problem_options;
 
 typedef struct blv_problem_family {

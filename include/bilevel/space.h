@@ -34,6 +34,7 @@ typedef enum blv_memory_kind {
 
 typedef struct blv_space blv_space;
 typedef struct blv_vec blv_vec;
+typedef struct blv_ranks blv_ranks; /* several processes, see ranks.h */
 
 /* ---- Spaces ---- */
 
@@ -145,12 +146,14 @@ BLV_API bool blv_vec_norm_known(const blv_vec *a);
 
 /* ---- Elements ---- */
 
-/* Elements to and from host memory, local_dim doubles, converted where the precision differs. */
+/* All elements to and from host memory, dim doubles, converted where the precision differs. On a
+ * space that is spread over processes every process calls it, and gets or gives all of them. */
 BLV_API void blv_vec_read(const blv_vec *v, double *host);
 BLV_API void blv_vec_write(blv_vec *v, const double *host);
 
 /* Direct access for oracles: the elements, or NULL when the vector is not a host vector of that
- * precision. Valid until the vector is next handed to the library. */
+ * precision; local_dim of them on a space that is spread. Valid until the vector is next handed to
+ * the library. */
 BLV_API const double *blv_vec_f64(const blv_vec *v);
 BLV_API double *blv_vec_f64_mut(blv_vec *v);
 BLV_API const float *blv_vec_f32(const blv_vec *v);

@@ -29,9 +29,10 @@ typedef struct blv_store blv_store;
 /* ---- Opening ---- */
 
 typedef enum blv_store_mode {
-    BLV_STORE_CREATE,  /* the file is created where there is none */
-    BLV_STORE_EXISTING /* there must be one; it can be read on a full disk, and where nothing may be
-                          written */
+    BLV_STORE_CREATE,   /* the file is created where there is none */
+    BLV_STORE_EXISTING, /* there must be one; it can be read on a full disk, and where nothing may
+                           be written */
+    BLV_STORE_COPY      /* a copy in memory of one that is there: changes are lost */
 } blv_store_mode;
 
 /* A file that is damaged, of another program or of a later version is rejected and not changed:

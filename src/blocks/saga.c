@@ -24,7 +24,7 @@ static blv_error open_blocks(blv_run *run, const char *name, blv_level level, bl
 static size_t width(const blv_saga *s) {
     size_t dims = 0;
     for (size_t q = 0; q < s->quantities; q++)
-        dims += blv_space_local_dim(s->space[q]);
+        dims += blv_space_dim(s->space[q]);
     return dims;
 }
 
@@ -32,7 +32,7 @@ static void get_table(const void *object, double *values) {
     const blv_saga *s = object;
     for (size_t i = 0; i < s->blocks * s->quantities; i++) {
         blv_vec_read(s->table[i], values);
-        values += blv_space_local_dim(s->space[i % s->quantities]);
+        values += blv_space_dim(s->space[i % s->quantities]);
     }
 }
 
@@ -40,7 +40,7 @@ static void put_table(void *object, const double *values) {
     const blv_saga *s = object;
     for (size_t i = 0; i < s->blocks * s->quantities; i++) {
         blv_vec_write(s->table[i], values);
-        values += blv_space_local_dim(s->space[i % s->quantities]);
+        values += blv_space_dim(s->space[i % s->quantities]);
     }
 }
 

@@ -128,6 +128,7 @@ typedef struct cli_command {
     blv_error (*check)(void *request, blv_message *why);
     /* Returns the exit code. The request lives until the program ends. */
     int (*run)(void *request);
+    bool spreads; /* works on several ranks */
     /* In place of all that: what it can do; the last one is followed by NULL. Arguments in
      * brackets: the first one unless it is named. doc is above their list. */
     const struct cli_command *const *actions;

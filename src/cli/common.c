@@ -10,6 +10,7 @@
 cli_words cli_typed;
 blv_message cli_why;
 static const char *complaint_topic;
+static char last_complaint[4 * sizeof(blv_message)];
 
 /* ---- Messages and the end ---- */
 
@@ -20,8 +21,8 @@ void cli_complain_about(const char *topic) {
 static void complain(const char *format, va_list arguments) BLV_PRINTF(1, 0);
 
 static void complain(const char *format, va_list arguments) {
-    char text[4 * sizeof(blv_message)]; /* no memory is needed to say that there is none */
-    vsnprintf(text, sizeof text, format, arguments);
+    char *text = last_complaint; /* no memory is needed to say that there is none */
+    vsnprintf(text, sizeof last_complaint, format, arguments);
     fprintf(stderr, "%s: ", program_invocation_name);
     if (complaint_topic)
         fprintf(stderr, "%s: ", complaint_topic);
@@ -39,6 +40,10 @@ void cli_complain(const char *format, ...) {
     va_start(arguments, format);
     complain(format, arguments);
     va_end(arguments);
+}
+
+const char *cli_last_complaint(void) {
+    return last_complaint;
 }
 
 noreturn void cli_die(const char *format, ...) {

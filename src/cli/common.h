@@ -22,6 +22,8 @@ enum {
 /* ---- Messages on stderr, "bilevel solve: ..." ---- */
 
 void cli_complain(const char *format, ...) BLV_PRINTF(1, 2);
+/* The last one, empty where there was none. */
+const char *cli_last_complaint(void);
 /* From here on every complaint is about this: "bilevel solve: soba: ..."; NULL: about nothing in
  * particular. Borrowed. */
 void cli_complain_about(const char *topic);

@@ -2,6 +2,7 @@
 #include "base/message.h"
 #include "cli/commands.h"
 #include "cli/json.h"
+#include "cli/rank_start.h"
 #include "cli/signals.h"
 #include "cli/terminal_text.h"
 #include "cli/text_table.h"
@@ -101,6 +102,8 @@ static int run_as(const cli_command *command, int argc, char **argv) {
     size_t length = strlen(title);
     snprintf(title + length, sizeof title - length, " %s", command->name);
     program_invocation_name = argv[0] = title;
+    if (command->run && !command->spreads && cli_ranks() && cli_ranks()->count > 1)
+        cli_die("does not work on several ranks; start it without mpirun");
     if (command->run) {
         request = cli_alloc(1, command->size);
         if (command->defaults)
@@ -158,12 +161,13 @@ int main(int argc, char **argv) {
     occupy_standard_streams();
     signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of that file */
     signal(SIGBUS, on_lost_page);
+    program_invocation_name = "bilevel";
+    cli_ranks_start();
     cli_terminal_begin();
     cli_signals_install();
     atexit(finish_stdout);
     cli_json_begin();
     argp_err_exit_status = CLI_REJECTED;
-    program_invocation_name = "bilevel";
     if (argc < 2)
         return print_help(stderr);
     if (asks_for_help(argv[1]))

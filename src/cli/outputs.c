@@ -1,6 +1,7 @@
 #include "cli/outputs.h"
 #include "base/message.h"
 #include "cli/file_roles.h"
+#include "cli/rank_start.h"
 #include "cli/signals.h"
 
 #include <stdlib.h>
@@ -91,7 +92,7 @@ void cli_outputs_bytes(cli_outputs *outputs, const char *path, const void *first
 
 int cli_outputs_finish(cli_outputs *outputs) {
     int code = outputs->code;
-    if (code == CLI_DONE)
+    if (code == CLI_DONE && cli_rank_writes())
         code = cli_exit_code(blv_atomic_file_commit_all(outputs->files, outputs->count, &cli_why));
     discard();
     return code;

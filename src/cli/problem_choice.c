@@ -4,6 +4,7 @@
 #include "bilevel/registry.h"
 #include "bilevel/run.h"
 #include "cli/file_roles.h"
+#include "cli/rank_start.h"
 #include "store/run_info.h"
 
 #include <stdio.h>
@@ -78,6 +79,9 @@ static void note_files(const cli_instance *instance) {
 void cli_instance_create(cli_instance *instance) {
     cli_instance_find(instance);
     instance->options.data_folder = getenv("BILEVEL_DATA");
+    instance->options.ranks = cli_ranks();
+    if (instance->options.threads == 0)
+        instance->options.threads = cli_rank_threads();
     note_files(instance);
     instance->options.memory = cli_device_memory(instance->device);
     blv_error error = instance->family->create(instance->params, &instance->options,

@@ -1,6 +1,7 @@
 #include "cli/store_options.h"
 #include "base/message.h"
 #include "cli/file_roles.h"
+#include "cli/rank_start.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -83,7 +84,7 @@ bool cli_store_is_named(const cli_store_choice *choice) {
 
 /* ---- Opening ---- */
 
-int cli_store_try(blv_store **store, const cli_store_choice *choice) {
+static int try_here(blv_store **store, const cli_store_choice *choice) {
     const char *named = named_path(choice);
     char *usual = named ? NULL : usual_path();
     const char *path = named ? named : usual;
@@ -103,6 +104,16 @@ int cli_store_try(blv_store **store, const cli_store_choice *choice) {
     else if (!path)
         cli_complain("the run is not stored: neither XDG_STATE_HOME nor HOME names a folder");
     return CLI_DONE;
+}
+
+/* Of several ranks the first has the store; the others do the same with one in memory. */
+int cli_store_try(blv_store **store, const cli_store_choice *choice) {
+    *store = NULL;
+    const int code = cli_rank_word(cli_rank_writes() ? try_here(store, choice) : CLI_DONE);
+    const bool is_there = cli_rank_word(*store != NULL) != 0;
+    if (code != CLI_DONE || !is_there || cli_rank_writes())
+        return code;
+    return cli_exit_code(blv_store_open(store, ":memory:", BLV_STORE_CREATE, &cli_why));
 }
 
 static blv_store *opened; /* closed however the command ends */
@@ -131,7 +142,9 @@ blv_store *cli_store_look(const cli_store_choice *choice) {
     if (stat(path, &about) != 0)
         cli_die("there is no run store at %s: %s", path, strerror(errno));
     cli_file_store(path);
-    cli_expect(blv_store_open(&opened, path, BLV_STORE_EXISTING, &cli_why));
+    cli_expect(blv_store_open(&opened, path,
+                              cli_rank_writes() ? BLV_STORE_EXISTING : BLV_STORE_COPY, &cli_why));
+    cli_rank_word(0); /* copies are made before the first rank changes it */
     atexit(close_store);
     free(usual);
     return opened;

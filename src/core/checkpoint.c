@@ -1,6 +1,7 @@
 /* Writing a checkpoint: an NPZ file with the state as arrays and the rest as lines of text. */
 #include "bilevel/checkpoint.h"
 #include "bilevel/npz.h"
+#include "bilevel/ranks.h"
 #include "core/checkpoint_format.h"
 
 #include <inttypes.h>
@@ -37,12 +38,15 @@ blv_error blv_checkpoint_note_parameters(blv_run *run) {
     return BLV_OK;
 }
 
+void blv_checkpoint_fingerprint(blv_run *run) {
+    if (!run->fingerprint_known)
+        run->fingerprint = blv_problem_fingerprint(run->problem);
+    run->fingerprint_known = true;
+}
+
 void blv_checkpoint_identity(blv_run *run, blv_key_values *lines) {
     const blv_problem_def *def = run->def;
-    if (!run->fingerprint_known) {
-        run->fingerprint = blv_problem_fingerprint(run->problem);
-        run->fingerprint_known = true;
-    }
+    blv_checkpoint_fingerprint(run);
     blv_key_values_put(lines, BLV_CHECKPOINT_SAME "solver", "%s", run->solver->name);
     blv_key_values_put(lines, BLV_CHECKPOINT_SAME "problem", "%s", def->name);
     blv_key_values_put(lines, BLV_CHECKPOINT_SAME "precision", "%s",
@@ -168,45 +172,60 @@ bool blv_checkpoint_next(const blv_run *run, size_t *i, blv_member *member) {
     return true;
 }
 
-/* host: room for the longest array that is not at hand as it is */
-static blv_error write_member(blv_npz_writer *writer, const blv_member *m, double *host,
+/* Whether its numbers are in memory one after the other. */
+static bool is_at_hand(const blv_member *m) {
+    if (m->numbers)
+        return m->numbers->values != NULL;
+    return !blv_space_ranks(blv_vec_space(m->vec)) && (blv_vec_f64(m->vec) || blv_vec_f32(m->vec));
+}
+
+/* Reads what is not at hand: with several ranks, on all of them. */
+static void read_numbers(const blv_member *m, double *host) {
+    if (is_at_hand(m))
+        return;
+    if (m->numbers)
+        m->numbers->kept.get(m->numbers->kept.object, host);
+    else
+        blv_vec_read(m->vec, host);
+}
+
+/* host: what read_numbers has left there */
+static blv_error write_member(blv_npz_writer *writer, const blv_member *m, const double *host,
                               blv_message *why) {
     const blv_numbers_entry *n = m->numbers;
     size_t ndim = n && n->values && strcmp(n->kind, "scalar") == 0 ? 0 : 1;
-    if (n && n->values)
-        return blv_npz_add_f64(writer, m->name, ndim, &m->count, n->values, why);
-    if (n) {
-        n->kept.get(n->kept.object, host);
+    if (!is_at_hand(m))
         return blv_npz_add_f64(writer, m->name, 1, &m->count, host, why);
-    }
+    if (n)
+        return blv_npz_add_f64(writer, m->name, ndim, &m->count, n->values, why);
     if (blv_vec_f64(m->vec))
         return blv_npz_add_f64(writer, m->name, 1, &m->count, blv_vec_f64(m->vec), why);
-    if (blv_vec_f32(m->vec))
-        return blv_npz_add_f32(writer, m->name, 1, &m->count, blv_vec_f32(m->vec), why);
-    blv_vec_read(m->vec, host);
-    return blv_npz_add_f64(writer, m->name, 1, &m->count, host, why);
+    return blv_npz_add_f32(writer, m->name, 1, &m->count, blv_vec_f32(m->vec), why);
 }
 
 static size_t largest_copy(const blv_run *run) {
     size_t largest = 1;
     blv_member m;
     for (size_t i = 0; blv_checkpoint_next(run, &i, &m);) {
-        bool at_hand = m.numbers ? m.numbers->values != NULL
-                                 : blv_vec_f64(m.vec) != NULL || blv_vec_f32(m.vec) != NULL;
-        if (!at_hand && m.count > largest)
+        if (!is_at_hand(&m) && m.count > largest)
             largest = m.count;
     }
     return largest;
 }
 
-static blv_error write_members(const blv_run *run, blv_npz_writer *writer, blv_message *why) {
+/* error: what was met so far. A rank that cannot write reads all the same: the others wait for it.
+ */
+static blv_error write_members(const blv_run *run, blv_npz_writer *writer, blv_error error,
+                               blv_message *why) {
     double *host = malloc(largest_copy(run) * sizeof *host);
-    if (!host)
-        return blv_explain(why, BLV_E_MEMORY, "out of memory");
-    blv_error error = BLV_OK;
     blv_member m;
-    for (size_t i = 0; error == BLV_OK && blv_checkpoint_next(run, &i, &m);)
-        error = write_member(writer, &m, host, why);
+    BLV_CHECK(blv_run_agree_error(
+        run, host ? BLV_OK : blv_explain(why, BLV_E_MEMORY, "out of memory"), why));
+    for (size_t i = 0; (error == BLV_OK || run->agrees) && blv_checkpoint_next(run, &i, &m);) {
+        read_numbers(&m, host);
+        if (error == BLV_OK)
+            error = write_member(writer, &m, host, why);
+    }
     free(host);
     return error;
 }
@@ -268,23 +287,35 @@ static blv_error ready_to_save(blv_run *run) {
 /* Writes and completes the file; the writer is gone afterwards. error: what creating it ended with.
  */
 static blv_error save(blv_run *run, blv_npz_writer *writer, blv_error error, blv_message *why) {
+    error = blv_run_agree_error(run, error, why);
     if (error == BLV_OK) {
         error = write_lines(run, writer, why);
-        if (error == BLV_OK)
-            error = write_members(run, writer, why);
+        if (error == BLV_OK || run->agrees)
+            error = write_members(run, writer, error, why);
         if (error == BLV_OK)
             error = blv_npz_commit(writer, why);
         else
             blv_npz_discard(writer);
+        error = blv_run_agree_error(run, error, why);
     }
     return error == BLV_OK ? BLV_OK : blv_run_fail(run, error, "checkpoint: %.490s", why->text);
+}
+
+/* Of several ranks the first writes; the others only take part. */
+static int write_nothing(void *context, const void *bytes, size_t count) {
+    (void)context;
+    (void)bytes;
+    (void)count;
+    return 0;
 }
 
 blv_error blv_run_save(blv_run *run, const char *path) {
     BLV_CHECK(ready_to_save(run));
     blv_message why = {""};
     blv_npz_writer *writer = NULL;
-    blv_error error = blv_npz_create(&writer, path, &why);
+    blv_error error = blv_run_writes(run)
+                          ? blv_npz_create(&writer, path, &why)
+                          : blv_npz_create_to(&writer, "", write_nothing, NULL, &why);
     return save(run, writer, error, &why);
 }
 
@@ -292,6 +323,8 @@ blv_error blv_run_save_to(blv_run *run, blv_write_fn write, void *context) {
     BLV_CHECK(ready_to_save(run));
     blv_message why = {""};
     blv_npz_writer *writer = NULL;
+    if (!blv_run_writes(run))
+        write = write_nothing;
     blv_error error = blv_npz_create_to(&writer, "to the given function", write, context, &why);
     return save(run, writer, error, &why);
 }

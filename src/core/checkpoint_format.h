@@ -12,6 +12,8 @@ enum { BLV_CHECKPOINT_VERSION = 2, BLV_CHECKPOINT_NUMBERS = 8 };
 /* What must agree between the run that saved and the run that loads, as lines. */
 #define BLV_CHECKPOINT_SAME "same/"
 void blv_checkpoint_identity(blv_run *run, blv_key_values *lines);
+/* Makes it known: with several ranks, all of them are needed for that. */
+void blv_checkpoint_fingerprint(blv_run *run);
 
 /* Whole numbers of the run, as lines; ends with a NULL key. */
 typedef struct blv_checkpoint_counter {

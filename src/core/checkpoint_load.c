@@ -16,6 +16,8 @@ typedef struct loading {
     blv_npz *file;
     const char *name; /* for messages */
     char *text;       /* the lines */
+    double **values;  /* of the members */
+    size_t count;     /* of members */
 } loading;
 
 enum { SHOWN = 160 };
@@ -239,24 +241,31 @@ static size_t count_members(const blv_run *run) {
 }
 
 /* All arrays are read before the first is taken over: what fails, fails before that. */
-static blv_error load_members(const loading *l) {
-    const size_t count = count_members(l->run);
-    if (blv_npz_count(l->file) > count + 1) /* the lines are one more */
+static blv_error read_members(loading *l) {
+    l->count = count_members(l->run);
+    if (blv_npz_count(l->file) > l->count + 1) /* the lines are one more */
         return reject(l, BLV_E_FORMAT,
                       "it has arrays that this solver does not know: another version wrote it");
-    double **values = calloc(count + 1, sizeof *values); /* never of nothing */
-    if (!values)
+    l->values = calloc(l->count + 1, sizeof *l->values); /* never of nothing */
+    if (!l->values)
         return reject(l, BLV_E_MEMORY, "out of memory");
     blv_error error = BLV_OK;
     blv_member m;
     for (size_t i = 0, n = 0; error == BLV_OK && blv_checkpoint_next(l->run, &i, &m); n++)
-        error = read_member(l, &m, &values[n]);
-    for (size_t i = 0, n = 0; error == BLV_OK && blv_checkpoint_next(l->run, &i, &m); n++)
-        take_values(&m, values[n]);
-    for (size_t n = 0; n < count; n++)
-        free(values[n]);
-    free(values);
+        error = read_member(l, &m, &l->values[n]);
     return error;
+}
+
+static void take_members(const loading *l) {
+    blv_member m;
+    for (size_t i = 0, n = 0; blv_checkpoint_next(l->run, &i, &m); n++)
+        take_values(&m, l->values[n]);
+}
+
+static void free_members(const loading *l) {
+    for (size_t n = 0; l->values && n < l->count; n++)
+        free(l->values[n]);
+    free(l->values);
 }
 
 /* ---- Loading ---- */
@@ -271,18 +280,22 @@ static blv_error load_opened(loading *l) {
     BLV_CHECK(check_format(l));
     BLV_CHECK(check_identity(l));
     BLV_CHECK(check_progress(l));
-    BLV_CHECK(load_members(l));
-    take_progress(l);
-    return BLV_OK;
+    return read_members(l);
 }
 
 /* error and why: what opening the file ended with. */
 static blv_error load(blv_run *run, blv_npz *file, const char *name, blv_error error,
                       const blv_message *why) {
-    if (error != BLV_OK)
-        return blv_run_fail(run, error, "checkpoint %.490s", why->text);
     loading l = {.run = run, .file = file, .name = name};
-    error = load_opened(&l);
+    blv_checkpoint_fingerprint(run);
+    error = error == BLV_OK ? load_opened(&l)
+                            : blv_run_fail(run, error, "checkpoint %.490s", why->text);
+    error = blv_run_agree_error(run, error, &run->message);
+    if (error == BLV_OK) {
+        take_members(&l);
+        take_progress(&l);
+    }
+    free_members(&l);
     free(l.text);
     blv_npz_close(file);
     return error;

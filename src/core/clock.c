@@ -1,10 +1,20 @@
 /* The solver's clock: it runs while the solver works and stands while the run observes. */
+#include "base/rank_exchange.h"
 #include "core/run_private.h"
 
 #include <time.h>
 
 double blv_agree(const blv_run *run, double word) {
     return blv_space_agree(run->def->space_y, word);
+}
+
+blv_error blv_run_agree_error(const blv_run *run, blv_error error, blv_message *why) {
+    return blv_ranks_agree(blv_space_ranks(run->def->space_y), error, why);
+}
+
+bool blv_run_writes(const blv_run *run) {
+    const blv_ranks *ranks = blv_space_ranks(run->def->space_y);
+    return !ranks || ranks->rank == 0;
 }
 
 double blv_clock_now(const blv_run *run) {

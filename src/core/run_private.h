@@ -175,6 +175,10 @@ void blv_clock_stop(blv_run *run);
 /* What this process would act on becomes what all processes of the space do. All that depends on a
  * clock, a signal or a callback's answer goes through here. */
 double blv_agree(const blv_run *run, double word);
+/* With several ranks: the error and the message of the first rank that has one, on all of them. */
+blv_error blv_run_agree_error(const blv_run *run, blv_error error, blv_message *why);
+/* Whether this process writes the files of the run: of several ranks the first does. */
+bool blv_run_writes(const blv_run *run);
 double blv_clock_now(const blv_run *run); /* real seconds, from some start; agreed */
 /* Calls the pause if its time has come. */
 blv_flow blv_pause_if_due(blv_run *run);

@@ -60,12 +60,13 @@ blv_error blv_trace_open(blv_run *run) {
         return blv_run_fail(run, BLV_E_MEMORY, "rows of the trace: out of memory");
     if (!run->trace_path)
         return BLV_OK;
-    run->trace = run->trace_at > 0 ? go_on(run) : NULL;
+    const bool writes = blv_run_writes(run);
+    run->trace = run->trace_at > 0 && writes ? go_on(run) : NULL;
     if (!run->trace) {
         run->trace_at = 0;
-        run->trace = fopen(run->trace_path, "w");
+        run->trace = fopen(writes ? run->trace_path : "/dev/null", "w");
     }
-    if (!run->trace)
+    if (blv_agree(run, !run->trace) != 0.0)
         return blv_run_fail(run, BLV_E_FILE, "trace %s: %s", run->trace_path, strerror(errno));
     return BLV_OK;
 }
@@ -253,7 +254,8 @@ static bool is_one_of_few(const blv_run *run) {
 blv_outcome blv_observe(blv_run *run, bool last) {
     bool row_due = last || run->result.iterations % (uint64_t)run->options.every == 0;
     uint64_t stamp = run->result.iterations + 1;
-    bool trace = run->trace && row_due && run->row_seen != stamp;
+    bool trace = run->trace_path && row_due && run->row_seen != stamp &&
+                 blv_agree(run, run->trace != NULL) != 0.0;
     bool row = run->row_stream && row_due && run->row_given != stamp &&
                (last || run->all_rows || is_one_of_few(run));
     bool monitor = run->monitor && run->monitor_seen != stamp && (last || monitor_is_due(run));

@@ -61,8 +61,9 @@ void *blv_list_take(blv_list *list, size_t item_size) {
 
 void *blv_dense_rows(const blv_dataset_view *v, size_t columns, double fill) {
     size_t size = blv_value_size(v->precision);
-    char *rows = columns <= SIZE_MAX / size ? blv_data_alloc(v->rows, columns * size) : NULL;
-    for (size_t i = 0; rows && i < v->rows; i++) {
+    char *rows =
+        columns <= SIZE_MAX / size ? blv_data_alloc(blv_held_rows(v), columns * size) : NULL;
+    for (size_t i = 0; rows && i < blv_held_rows(v); i++) {
         char *row = rows + i * columns * size;
         memcpy(row, (const char *)v->dense + i * v->stride * size, v->columns * size);
         for (size_t j = v->columns; j < columns; j++)
@@ -117,6 +118,7 @@ static void point_view(blv_dataset *d) {
     view->target = data_of(d, BLV_PART_TARGET);
     view->class_names = data_of(d, BLV_PART_CLASS_NAMES);
     view->feature_names = data_of(d, BLV_PART_FEATURE_NAMES);
+    view->held_row = data_of(d, BLV_PART_HELD_ROW);
 }
 
 void blv_dataset_put_shared(blv_dataset *dataset, blv_part_name name, blv_part *part) {
@@ -201,7 +203,7 @@ void *blv_dataset_own_values(blv_dataset *dataset) {
     blv_dataset_view *v = &dataset->view;
     if (!v->dense)
         return blv_dataset_own(dataset, BLV_PART_VALUE,
-                               v->row_start[v->rows] * blv_value_size(v->precision));
+                               v->row_start[blv_held_rows(v)] * blv_value_size(v->precision));
     if (!is_own(dataset->part[BLV_PART_DENSE]) &&
         !blv_dataset_put(dataset, BLV_PART_DENSE, blv_dense_rows(v, v->columns, 0.0)))
         return NULL;

@@ -1,5 +1,6 @@
 /* Whether a set is sound, and sets from memory. */
 #include "base/caller_struct.h"
+#include "bilevel/ranks.h"
 #include "data/dataset_private.h"
 
 #include <math.h>
@@ -42,15 +43,27 @@ static blv_error check_shape(const blv_dataset_view *v, const complaint *c) {
     return BLV_OK;
 }
 
+/* Rows that are held ascend. */
+static blv_error check_held(const blv_dataset_view *v, const complaint *c) {
+    if (v->ranks && (v->ranks->size < sizeof *v->ranks || !v->held_row || v->held > v->rows))
+        return COMPLAIN(c, "ranks without rows that are held, or more than there are", c->where);
+    for (size_t i = 0; v->ranks && i < v->held; i++)
+        if (v->held_row[i] >= v->rows || (i > 0 && v->held_row[i] <= v->held_row[i - 1]))
+            return COMPLAIN(c, "row %zu is held after another; expected ascending", c->where,
+                            v->held_row[i]);
+    return BLV_OK;
+}
+
 static blv_error check_sparse(const blv_dataset_view *v, const complaint *c) {
     if (v->row_start[0] != 0)
         return COMPLAIN(c, "row 0 starts at %zu instead of 0", c->where, v->row_start[0]);
-    for (size_t i = 0; i < v->rows; i++)
+    const size_t held = blv_held_rows(v);
+    for (size_t i = 0; i < held; i++)
         if (v->row_start[i + 1] < v->row_start[i])
             return COMPLAIN(c, "row %zu ends before it starts", c->where, i);
-    if (v->row_start[v->rows] > 0 && (!v->column || !v->value))
+    if (v->row_start[held] > 0 && (!v->column || !v->value))
         return COMPLAIN(c, "the columns or values of a sparse set are missing", c->where);
-    for (size_t i = 0; i < v->rows; i++) {
+    for (size_t i = 0; i < held; i++) {
         for (size_t k = v->row_start[i]; k < v->row_start[i + 1]; k++) {
             if (v->column[k] >= v->columns)
                 return COMPLAIN(c, "row %zu: column %lu of %zu", c->where, i,
@@ -97,7 +110,7 @@ static size_t first_not_finite(const void *values, blv_precision precision, size
 static blv_error check_values(const blv_dataset_view *v, const complaint *c) {
     size_t size = blv_value_size(v->precision);
     const char *all = blv_stored_values(v);
-    for (size_t i = 0; i < v->rows; i++) {
+    for (size_t i = 0; i < blv_held_rows(v); i++) {
         const blv_stored_row row = blv_row_at(v, i);
         if (row.end == row.first)
             continue;
@@ -132,6 +145,7 @@ static blv_error check_names(const char *const *names, size_t count, const char 
 
 static blv_error check_view(const blv_dataset_view *v, const complaint *c) {
     BLV_CHECK(check_shape(v, c));
+    BLV_CHECK(check_held(v, c));
     if (v->row_start)
         BLV_CHECK(check_sparse(v, c));
     BLV_CHECK(check_values(v, c));
@@ -158,10 +172,10 @@ static bool put_copy(blv_dataset *d, blv_part_name name, const void *array, size
 }
 
 static bool copy_arrays(blv_dataset *d, const blv_dataset_view *v) {
-    size_t stored = v->row_start ? v->row_start[v->rows] : 0;
+    const size_t held = blv_held_rows(v), stored = v->row_start ? v->row_start[held] : 0;
     if (v->dense)
         return blv_dataset_put(d, BLV_PART_DENSE, blv_dense_rows(v, v->columns, 0.0));
-    return put_copy(d, BLV_PART_ROW_START, v->row_start, v->rows + 1, sizeof *v->row_start) &&
+    return put_copy(d, BLV_PART_ROW_START, v->row_start, held + 1, sizeof *v->row_start) &&
            put_copy(d, BLV_PART_COLUMN, v->column ? v->column : (uint32_t[1]){0}, stored,
                     sizeof *v->column) &&
            put_copy(d, BLV_PART_VALUE, v->value ? v->value : (double[1]){0}, stored,
@@ -224,9 +238,12 @@ static blv_error make_set(blv_dataset **dataset, const blv_dataset_view *view, c
     d->view.precision = v.precision;
     d->view.classes = v.classes;
     d->view.format = "memory";
-    bool ok = (l ? lend_arrays(d, &v, l) : copy_arrays(d, &v)) && copy_labels(d, &v) &&
-              copy_names(d, &v) && (!history || blv_dataset_record(d, "%s", history)) &&
-              (!v.column_start || blv_dataset_transpose(d, NULL) == BLV_OK);
+    bool ok = !v.ranks ||
+              blv_dataset_put_held(d, v.ranks,
+                                   blv_data_copy(v.held_row, v.held, sizeof *v.held_row), v.held);
+    ok = ok && (l ? lend_arrays(d, &v, l) : copy_arrays(d, &v)) && copy_labels(d, &v) &&
+         copy_names(d, &v) && (!history || blv_dataset_record(d, "%s", history)) &&
+         (!v.column_start || blv_dataset_transpose(d, NULL) == BLV_OK);
     return blv_dataset_deliver(dataset, d, ok, why);
 }
 

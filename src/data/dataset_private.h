@@ -34,6 +34,7 @@ typedef enum blv_part_name {
     BLV_PART_SOURCE,  /* of the rows (row_text.c) */
     BLV_PART_PLACE,   /* uint64_t of each row */
     BLV_PART_CONTENT, /* of a stream */
+    BLV_PART_HELD_ROW,
     BLV_PARTS
 } blv_part_name;
 
@@ -160,6 +161,19 @@ bool blv_dataset_put_mapped(blv_dataset *dataset, const int32_t *to_class, const
 bool blv_dataset_number_classes(blv_dataset *dataset, size_t classes);
 
 /* ---- Rows, dense or sparse ---- */
+
+/* How many rows have their features here. */
+static inline size_t blv_held_rows(const blv_dataset_view *v) {
+    return v->ranks ? v->held : v->rows;
+}
+/* The number of the k-th of them. */
+static inline size_t blv_held_row(const blv_dataset_view *v, size_t k) {
+    return v->ranks ? v->held_row[k] : k;
+}
+/* BLV_E_UNSUPPORTED for a set that is spread. */
+blv_error blv_dataset_expect_whole(const blv_dataset *dataset, const char *what, blv_message *why);
+/* Puts which rows of a set are held, and who has the others; takes ownership of row. */
+bool blv_dataset_put_held(blv_dataset *dataset, const blv_ranks *ranks, size_t *row, size_t count);
 
 /* The stored values of a row: elements first .. end-1 of blv_stored_values. */
 typedef struct blv_stored_row {

@@ -1,6 +1,7 @@
 /* Fingerprints of data sets: values that are not zero, each with its column, row by row, so that
  * dense and sparse sets of the same numbers have the same one. */
 #include "base/hash.h"
+#include "bilevel/ranks.h"
 #include "data/dataset_private.h"
 
 static uint64_t hash_features(uint64_t hash, const blv_dataset_view *v) {
@@ -15,6 +16,32 @@ static uint64_t hash_features(uint64_t hash, const blv_dataset_view *v) {
         hash = blv_hash_word(hash, UINT64_MAX);
     }
     return hash;
+}
+
+/* The rows of a spread set are hashed one by one, each with its number, and the sum of that over
+ * all ranks counts: it does not depend on where they are. */
+static uint64_t hash_spread(uint64_t hash, const blv_dataset_view *v) {
+    enum { PIECES = 4, BITS = 16 }; /* sums of these are exact */
+    const void *values = blv_stored_values(v);
+    double pieces[PIECES] = {0.0};
+    uint64_t sum = 0;
+    for (size_t i = 0; i < v->held; i++) {
+        const blv_stored_row row = blv_row_at(v, i);
+        uint64_t own = blv_hash_word(1, v->held_row[i]);
+        for (size_t k = row.first; k < row.end; k++) {
+            double value = blv_value_get(values, v->precision, k);
+            if (value != 0.0)
+                own = blv_hash_real(blv_hash_word(own, blv_column_at(&row, k)), value);
+        }
+        sum += own;
+    }
+    for (size_t p = 0; p < PIECES; p++)
+        pieces[p] = (double)(sum >> p * BITS & 0xffff);
+    v->ranks->sum(v->ranks->context, PIECES, pieces);
+    sum = 0;
+    for (size_t p = 0; p < PIECES; p++)
+        sum += (uint64_t)pieces[p] << p * BITS;
+    return blv_hash_word(hash, sum);
 }
 
 static uint64_t hash_labels(uint64_t hash, const int32_t *label, size_t rows) {
@@ -33,7 +60,7 @@ static uint64_t hash_names(uint64_t hash, const char *const *names, size_t count
 
 static uint64_t fingerprint(const blv_dataset_view *v) {
     uint64_t hash = blv_hash_word(blv_hash_word(blv_hash_word(1, v->rows), v->columns), v->classes);
-    hash = hash_features(hash, v);
+    hash = (v->ranks ? hash_spread : hash_features)(hash, v);
     hash = hash_labels(hash, v->label, v->rows);
     hash = hash_labels(hash, v->true_label, v->rows);
     hash = blv_hash_word(hash, v->target ? 1 : 0);

@@ -1,4 +1,5 @@
 /* Dense or sparse, single or double precision: the features of a set in another form. */
+#include "bilevel/ranks.h"
 #include "data/dataset_private.h"
 
 #include <math.h>
@@ -9,14 +10,14 @@
 
 static blv_error make_dense(blv_dataset *d, const char *name, blv_message *why) {
     blv_dataset_view *v = &d->view;
-    size_t size = blv_value_size(v->precision);
-    BLV_CHECK(blv_expect_memory(&d->limit, (uint64_t)v->rows * v->columns, size, name,
+    const size_t size = blv_value_size(v->precision), held = blv_held_rows(v);
+    BLV_CHECK(blv_expect_memory(&d->limit, (uint64_t)held * v->columns, size, name,
                                 "the set with all its zeros", why));
-    if (v->columns > 0 && v->rows > PTRDIFF_MAX / size / v->columns)
+    if (v->columns > 0 && held > PTRDIFF_MAX / size / v->columns)
         return blv_explain(why, BLV_E_MEMORY, "%s: %zu rows of %zu columns do not fit dense", name,
-                           v->rows, v->columns);
-    void *dense = calloc(v->rows * v->columns > 0 ? v->rows * v->columns : 1, size);
-    for (size_t i = 0; dense && i < v->rows; i++)
+                           held, v->columns);
+    void *dense = calloc(held * v->columns > 0 ? held * v->columns : 1, size);
+    for (size_t i = 0; dense && i < held; i++)
         for (size_t k = v->row_start[i]; k < v->row_start[i + 1]; k++)
             blv_value_set(dense, v->precision, i * v->columns + v->column[k],
                           blv_value_get(v->value, v->precision, k));
@@ -30,14 +31,14 @@ static blv_error make_dense(blv_dataset *d, const char *name, blv_message *why) 
 
 static blv_error make_sparse(blv_dataset *d, blv_message *why) {
     blv_dataset_view *v = &d->view;
-    size_t stored = 0, n = 0;
-    for (size_t i = 0; i < v->rows; i++)
+    size_t stored = 0, n = 0, held = blv_held_rows(v);
+    for (size_t i = 0; i < held; i++)
         for (size_t j = 0; j < v->columns; j++)
             stored += blv_value_get(v->dense, v->precision, i * v->stride + j) != 0.0;
-    size_t *row_start = blv_data_alloc(v->rows + 1, sizeof *row_start);
+    size_t *row_start = blv_data_alloc(held + 1, sizeof *row_start);
     uint32_t *column = blv_data_alloc(stored, sizeof *column);
     void *value = blv_data_alloc(stored, blv_value_size(v->precision));
-    for (size_t i = 0; row_start && column && value && i < v->rows; i++) {
+    for (size_t i = 0; row_start && column && value && i < held; i++) {
         row_start[i] = n;
         for (size_t j = 0; j < v->columns; j++) {
             double x = blv_value_get(v->dense, v->precision, i * v->stride + j);
@@ -48,7 +49,7 @@ static blv_error make_sparse(blv_dataset *d, blv_message *why) {
         }
     }
     if (row_start)
-        row_start[v->rows] = n;
+        row_start[held] = n;
     if (!blv_dataset_put_sparse(d, row_start, column, value))
         return blv_explain_memory(why);
     blv_dataset_drop(d, BLV_PART_DENSE);
@@ -59,7 +60,10 @@ static blv_error set_layout(blv_dataset *d, blv_layout layout, const char *name,
     const blv_dataset_view *v = &d->view;
     if (v->dense)
         return layout == BLV_LAYOUT_SPARSE ? make_sparse(d, why) : BLV_OK;
-    bool many = 4.0 * (double)v->row_start[v->rows] >= (double)v->rows * (double)v->columns;
+    double stored = (double)v->row_start[blv_held_rows(v)];
+    if (v->ranks && !v->ranks->sum(v->ranks->context, 1, &stored))
+        return blv_explain(why, BLV_E_DEVICE, "the exchange between ranks failed");
+    bool many = 4.0 * stored >= (double)v->rows * (double)v->columns;
     if (layout == BLV_LAYOUT_DENSE || (layout == BLV_LAYOUT_AUTO && many))
         return make_dense(d, name, why);
     return BLV_OK;
@@ -108,7 +112,7 @@ blv_error blv_dataset_convert(blv_dataset *dataset, blv_layout layout, blv_preci
     if (v->dense && (v->mapped || dataset->dense_offset > 0) &&
         !blv_dataset_put(dataset, part, blv_dense_rows(v, v->columns, 0.0)))
         return blv_explain_memory(why);
-    size_t count = v->dense ? v->rows * v->columns : v->row_start[v->rows];
+    size_t held = blv_held_rows(v), count = v->dense ? held * v->columns : v->row_start[held];
     BLV_CHECK(precision == BLV_F32 ? narrow(dataset, part, count, name, why)
                                    : widen(dataset, part, count, why));
     v->precision = precision;

@@ -97,6 +97,48 @@ static bool gather_features(blv_dataset *d, const row_list *l) {
     return true;
 }
 
+/* ---- Sets that are spread over ranks: rows stay where they are ---- */
+
+static const size_t nowhere = SIZE_MAX;
+
+/* slot[row]: which of the held rows it is. */
+static void find_slots(const blv_dataset_view *v, size_t *slot) {
+    for (size_t i = 0; i < v->rows; i++)
+        slot[i] = nowhere;
+    for (size_t k = 0; k < blv_held_rows(v); k++)
+        slot[blv_held_row(v, k)] = k;
+}
+
+/* The features of the listed rows that are held here, from views of the held rows alone. */
+static bool gather_held(blv_dataset *d, const row_list *l) {
+    blv_dataset_view a = *l->first, b = l->second ? *l->second : a;
+    size_t *slot = blv_data_alloc(a.rows + b.rows, sizeof *slot), held = 0;
+    size_t *held_row = blv_data_alloc(l->count, sizeof *held_row);
+    size_t *index = blv_data_alloc(l->count, sizeof *index);
+    bool ok = slot && held_row && index;
+    if (ok) {
+        find_slots(&a, slot);
+        find_slots(&b, slot + a.rows);
+        a.rows = blv_held_rows(&a);
+        b.rows = blv_held_rows(&b);
+        for (size_t i = 0, row; i < l->count; i++) {
+            const bool in_first = find_row(l, i, &row) == l->first;
+            const size_t at = slot[in_first ? row : l->first->rows + row];
+            if (at == nowhere)
+                continue;
+            index[held] = in_first ? at : a.rows + at;
+            held_row[held++] = i;
+        }
+        ok = gather_features(d, &(row_list){&a, l->second ? &b : NULL, index, held});
+    }
+    free(slot);
+    free(index);
+    if (ok)
+        return blv_dataset_put_held(d, l->first->ranks, held_row, held);
+    free(held_row);
+    return false;
+}
+
 /* A set of the listed rows, with all else from source; NULL when memory is short. */
 static blv_dataset *copy_rows(const blv_dataset *source, const row_list *l) {
     const blv_dataset_view *a = l->first, *b = l->second ? l->second : a;
@@ -107,7 +149,7 @@ static blv_dataset *copy_rows(const blv_dataset *source, const row_list *l) {
     if (!d)
         return NULL;
     d->view.rows = l->count;
-    if (gather_features(d, l) &&
+    if ((a->ranks ? gather_held : gather_features)(d, l) &&
         gather(d, BLV_PART_LABEL, l, a->label, label, b->label, label, label) &&
         gather(d, BLV_PART_TRUE_LABEL, l, a->true_label, label, b->true_label, label, label) &&
         gather(d, BLV_PART_TARGET, l, a->target, target, b->target, target, target) &&
@@ -149,7 +191,7 @@ blv_error blv_dataset_join(const blv_dataset *first, const blv_dataset *second,
     *joined = NULL;
     const blv_dataset_view *a = &first->view, *b = &second->view;
     if (a->columns != b->columns || a->classes != b->classes || !a->dense != !b->dense ||
-        a->precision != b->precision || !a->target != !b->target)
+        a->precision != b->precision || !a->target != !b->target || a->ranks != b->ranks)
         return blv_explain(why, BLV_E_VALUE,
                            "join: the sets differ in columns, classes, layout or precision; align "
                            "them first");
@@ -187,7 +229,7 @@ blv_error blv_dataset_intercept(blv_dataset *dataset, blv_message *why) {
     wider->view.columns = v->columns + 1;
     bool ok = v->dense
                   ? blv_dataset_put(wider, BLV_PART_DENSE, blv_dense_rows(v, v->columns + 1, 1.0))
-                  : gather_sparse(wider, &(row_list){.first = v, .count = v->rows}, true);
+                  : gather_sparse(wider, &(row_list){.first = v, .count = blv_held_rows(v)}, true);
     ok = ok && append_name(wider, v, "intercept") &&
          blv_dataset_record(wider, "intercept: column %zu of ones", v->columns);
     return blv_dataset_commit(dataset, wider, ok, why);

@@ -11,11 +11,13 @@
  * precision; the mean is corrected by the mean of what is left, and the same sum takes the rounding
  * out of the variance. All results are looked at before the first one is stored. */
 #include "base/number_text.h"
+#include "base/rank_exchange.h"
 #include "data/dataset_private.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- Maps of the values: x -> (x - shift[j]) / divisor[j], or factor x ---- */
 
@@ -36,7 +38,7 @@ static inline double mapped(const map *m, double x, size_t j) {
  * where a result is not finite. */
 static bool map_values(const blv_dataset_view *v, const map *m, void *out) {
     const void *values = blv_stored_values(v);
-    for (size_t i = 0; i < v->rows; i++) {
+    for (size_t i = 0; i < blv_held_rows(v); i++) {
         const blv_stored_row row = blv_row_at(v, i);
         for (size_t k = row.first; k < row.end; k++) {
             double x = mapped(m, blv_value_get(values, v->precision, k),
@@ -55,9 +57,13 @@ static bool map_values(const blv_dataset_view *v, const map *m, void *out) {
 static blv_error apply(blv_dataset *const *datasets, size_t count, const map *m, const char *word,
                        const char *about, const char *others_about, blv_message *why) {
     for (size_t s = 0; s < count; s++)
-        if (!map_values(&datasets[s]->view, m, NULL))
-            return blv_explain(why, BLV_E_VALUE, "%s: a value of set %zu would not be finite", word,
-                               s);
+        BLV_CHECK(blv_ranks_agree(datasets[s]->view.ranks,
+                                  map_values(&datasets[s]->view, m, NULL)
+                                      ? BLV_OK
+                                      : blv_explain(why, BLV_E_VALUE,
+                                                    "%s: a value of set %zu would not be finite",
+                                                    word, s),
+                                  why));
     /* from here on only memory may be short, and not once the first value is stored */
     blv_dataset **recorded = calloc(count, sizeof(blv_dataset *));
     bool ok = recorded != NULL;
@@ -106,16 +112,60 @@ static void add_deviation(column_numbers *n, double x) {
 static void visit(const blv_dataset_view *v, column_numbers *n,
                   void (*add)(column_numbers *, double)) {
     const void *values = blv_stored_values(v);
-    for (size_t i = 0; i < v->rows; i++) {
+    for (size_t i = 0; i < blv_held_rows(v); i++) {
         const blv_stored_row row = blv_row_at(v, i);
         for (size_t k = row.first; k < row.end; k++)
             add(&n[blv_column_at(&row, k)], blv_value_get(values, v->precision, k));
     }
 }
 
-static void compute_numbers(const blv_dataset_view *v, column_numbers *n) {
+static void add_numbers(column_numbers *n, const column_numbers *part) {
+    n->mean += part->mean;
+    if (part->stored > 0 && (n->stored == 0 || part->low < n->low))
+        n->low = part->low;
+    if (part->stored > 0 && (n->stored == 0 || part->high > n->high))
+        n->high = part->high;
+    n->stored += part->stored;
+}
+
+static void add_deviations(column_numbers *n, const column_numbers *part) {
+    n->left += part->left;
+    n->square += part->square;
+}
+
+/* Adds up the parts of all ranks, in their order: those of the values, or those of deviations. */
+static bool share_numbers(const blv_dataset_view *v, column_numbers *n, bool deviations) {
+    const blv_ranks *ranks = v->ranks;
+    if (!blv_ranks_several(ranks))
+        return true;
+    void *all;
+    size_t *sizes = blv_data_alloc((size_t)ranks->count, sizeof *sizes);
+    if (blv_ranks_agree(ranks, sizes ? BLV_OK : BLV_E_MEMORY, NULL) != BLV_OK ||
+        !blv_ranks_gather(ranks, n, v->columns * sizeof *n, &all, sizes)) {
+        free(sizes);
+        return false;
+    }
+    for (size_t j = 0; j < v->columns; j++) {
+        column_numbers sum = {0};
+        if (deviations) {
+            sum = n[j];
+            sum.left = sum.square = 0.0;
+        }
+        for (size_t r = 0; r < (size_t)ranks->count; r++)
+            (deviations ? add_deviations
+                        : add_numbers)(&sum, (const column_numbers *)all + r * v->columns + j);
+        n[j] = sum;
+    }
+    free(all);
+    free(sizes);
+    return true;
+}
+
+static bool compute_numbers(const blv_dataset_view *v, column_numbers *n) {
     double rows = (double)v->rows;
     visit(v, n, add_value);
+    if (!share_numbers(v, n, false))
+        return false;
     for (size_t j = 0; j < v->columns; j++) {
         n[j].mean /= rows;
         if (n[j].stored < v->rows) {
@@ -124,6 +174,8 @@ static void compute_numbers(const blv_dataset_view *v, column_numbers *n) {
         }
     }
     visit(v, n, add_deviation);
+    if (!share_numbers(v, n, true))
+        return false;
     for (size_t j = 0; j < v->columns; j++) {
         double zeros = rows - (double)n[j].stored;
         double left = n[j].left - zeros * n[j].mean;
@@ -131,6 +183,7 @@ static void compute_numbers(const blv_dataset_view *v, column_numbers *n) {
         n[j].square = fmax(0.0, (square - left * left / rows) / rows);
         n[j].mean += left / rows;
     }
+    return true;
 }
 
 /* ---- Scaling by column ---- */
@@ -170,7 +223,10 @@ static blv_error find_columns(const blv_dataset_view *v, blv_scaling scaling, do
         free(n);
         return blv_explain_memory(why);
     }
-    compute_numbers(v, n);
+    if (!compute_numbers(v, n)) {
+        free(n);
+        return blv_explain(why, BLV_E_DEVICE, "the exchange between ranks failed");
+    }
     for (size_t j = 0; j < v->columns; j++) {
         double low = n[j].low, high = n[j].high;
         bool same = low == high;
@@ -267,21 +323,27 @@ blv_error blv_dataset_unit_rows(blv_dataset *dataset, blv_message *why) {
     if (!dataset)
         return blv_explain(why, BLV_E_ARGUMENT, "blv_dataset_unit_rows: dataset is NULL");
     const blv_dataset_view *v = &dataset->view;
-    double *length = blv_data_alloc(v->rows, sizeof *length);
+    const size_t held = blv_held_rows(v);
+    double *length = blv_data_alloc(held, sizeof *length);
     if (!length)
         return blv_explain_memory(why);
-    for (size_t i = 0; i < v->rows; i++) {
+    for (size_t i = 0; i < held; i++) {
         length[i] = row_length(v, i);
         if (length[i] == 0.0)
             length[i] = 1.0;
     }
     size_t i = 0;
-    while (i < v->rows && isfinite(length[i]))
+    while (i < held && isfinite(length[i]))
         i++;
-    blv_error error = i < v->rows
-                          ? blv_explain(why, BLV_E_VALUE, "unit rows: row %zu is too long", i)
-                          : apply(&dataset, 1, &(map){.by_row = true, .divisor = length},
-                                  "unit rows", "", "", why);
+    blv_error error =
+        blv_ranks_agree(v->ranks,
+                        i < held ? blv_explain(why, BLV_E_VALUE, "unit rows: row %zu is too long",
+                                               blv_held_row(v, i))
+                                 : BLV_OK,
+                        why);
+    if (error == BLV_OK)
+        error =
+            apply(&dataset, 1, &(map){.by_row = true, .divisor = length}, "unit rows", "", "", why);
     free(length);
     return error;
 }

@@ -7,7 +7,7 @@
 /* Places every entry of the rows at next[its column], which moves on. Rows come in order, so they
  * ascend in each column. */
 static void scatter(const blv_dataset_view *v, size_t *next, uint32_t *row, void *column_value) {
-    for (size_t i = 0; i < v->rows; i++) {
+    for (size_t i = 0; i < blv_held_rows(v); i++) {
         for (size_t k = v->row_start[i]; k < v->row_start[i + 1]; k++) {
             size_t to = next[v->column[k]]++;
             row[to] = (uint32_t)i;
@@ -22,7 +22,7 @@ blv_error blv_dataset_transpose(blv_dataset *dataset, blv_message *why) {
     const blv_dataset_view *v = &dataset->view;
     if (!v->row_start || v->column_start)
         return BLV_OK;
-    size_t stored = v->row_start[v->rows], size = blv_value_size(v->precision);
+    size_t stored = v->row_start[blv_held_rows(v)], size = blv_value_size(v->precision);
     size_t *start = calloc(v->columns + 1, sizeof *start);
     size_t *next = blv_data_alloc(v->columns, sizeof *next);
     uint32_t *row = blv_data_alloc(stored, sizeof *row);

@@ -50,6 +50,7 @@ typedef struct blv_rows {
     /* The rows of this sweep: index[0 .. count-1], or first .. first+count-1 when index is NULL.
      * label, weight and the row_ outputs are by row of the data, whatever the sweep. */
     size_t first, count;
+    size_t whole; /* those of all ranks, that means are over; kernels do not look at it */
     const size_t *index;
     blv_memory_kind index_memory;
     /* Rows that the next sweep will ask for, if known: fetched ahead. 0: not known. */

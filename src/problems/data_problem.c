@@ -1,6 +1,7 @@
 /* The frame of all problems on data: opening, the buffers of calls, linear models, measures. */
 #include "problems/data_problem.h"
 #include "base/message.h"
+#include "base/rank_exchange.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -16,6 +17,8 @@ static void destroy_work(const data_model *m, model_work *work) {
     m->kernels->release(work->row);
     m->kernels->release(work->guess);
     m->kernels->release(work->extra);
+    free(work->picked);
+    free(work->shared);
     free(work->numbers);
     free(work->statistics);
     free(work);
@@ -30,32 +33,35 @@ static size_t larger(size_t a, size_t b) {
 static void keep_probabilities(const data_model *m, blv_sweep_work *sweep) {
     const blv_dataset_view *train = blv_dataset_view_of(m->sets.train);
     const size_t real = m->kernels->real_size;
-    size_t numbers = (train->rows + m->columns) * m->classes;
-    size_t data = train->dense ? train->rows * m->columns * real
-                               : train->row_start[train->rows] * (real + sizeof *train->column) *
+    const size_t rows = m->train.rows, numbers = (rows + m->columns) * m->classes;
+    size_t data = train->dense ? rows * m->columns * real
+                               : train->row_start[rows] * (real + sizeof *train->column) *
                                      (train->column_start ? 2 : 1);
     if (!m->one_score && numbers * real <= data)
-        (void)m->kernels->sweep_keep(sweep, train->rows);
+        (void)m->kernels->sweep_keep(sweep, rows);
 }
 
 static model_work *create_work(const data_model *m) {
     const blv_kernels *k = m->kernels;
     const size_t rows = larger(larger(m->train.rows, m->val.rows), larger(m->test.rows, 1));
+    const size_t whole = larger(larger(m->train.whole, m->val.whole), rows);
     model_work *work = calloc(1, sizeof *work);
     if (!work)
         return NULL;
     if (m->net)
         work->network = m->nn->work_create(m->net, m->precision, rows, m->slice, m->threads);
     else
-        work->sweep = k->sweep_open(m->classes, m->columns, !m->train.dense, rows, m->threads);
+        work->sweep = k->sweep_open(m->classes, m->columns, !m->train.dense, whole, m->threads);
     work->weight = k->allocate(rows * k->real_size);
     work->row = k->allocate(rows * k->real_size);
     work->guess = k->allocate(rows * sizeof *work->guess);
     work->extra = k->allocate(m->extra_bytes);
+    work->picked = calloc(m->ranks ? whole + 1 : 1, sizeof *work->picked);
+    work->shared = calloc(m->ranks ? 2 * m->classes * m->columns + 1 : 1, sizeof *work->shared);
     work->numbers = calloc(m->host_numbers + 1, sizeof *work->numbers);
     work->statistics = calloc(m->net ? blv_nn_statistics(m->net) + 1 : 1, sizeof(double));
     if (!(work->network || work->sweep) || !work->weight || !work->row || !work->guess ||
-        !work->extra || !work->numbers || !work->statistics) {
+        !work->extra || !work->picked || !work->shared || !work->numbers || !work->statistics) {
         destroy_work(m, work);
         return NULL;
     }
@@ -117,24 +123,28 @@ blv_error data_problem_bounds(data_model *m, double lo, double hi, blv_problem_d
     return m->lo > m->hi ? data_problem_explain(m, BLV_E_VALUE, "lo is above hi", why) : BLV_OK;
 }
 
-static bool open_rows(const blv_kernels *k, const blv_dataset *set, blv_rows *rows) {
+static bool open_rows(data_model *m, size_t which, const blv_dataset *set, blv_rows *rows) {
     if (!set)
         return true;
     const blv_dataset_view *v = blv_dataset_view_of(set);
-    const blv_rows host = {.rows = v->rows,
-                           .columns = v->columns,
-                           .dense = v->dense,
-                           .stride = v->stride,
-                           .row_start = v->row_start,
-                           .column = v->column,
-                           .value = v->value,
-                           .column_start = v->column_start,
-                           .row = v->row,
-                           .column_value = v->column_value,
-                           .label = v->label,
-                           .target = v->target,
-                           .count = v->rows};
-    return k->rows_open(&host, rows);
+    blv_rows host = {.rows = v->rows,
+                     .columns = v->columns,
+                     .dense = v->dense,
+                     .stride = v->stride,
+                     .row_start = v->row_start,
+                     .column = v->column,
+                     .value = v->value,
+                     .column_start = v->column_start,
+                     .row = v->row,
+                     .column_value = v->column_value,
+                     .label = v->label,
+                     .target = v->target,
+                     .count = v->rows};
+    if (m->ranks && !ranks_open_labels(m, which, set, &host))
+        return false;
+    const bool well = m->kernels->rows_open(&host, rows);
+    rows->whole = v->rows;
+    return well;
 }
 
 static blv_error open_linear(data_model *m, linear_loss wanted, blv_message *why) {
@@ -172,6 +182,7 @@ static void destroy_model(void *user) {
     m->kernels->rows_close(&m->train);
     m->kernels->rows_close(&m->val);
     m->kernels->rows_close(&m->test);
+    ranks_close(m);
     blv_nn_destroy(m->net);
     free(m->statistics);
     data_sets_release(&m->sets);
@@ -187,32 +198,33 @@ static uint64_t fingerprint(void *user) {
 /* Of the rows, the model and the family; def becomes complete. */
 static blv_error open_model(data_model *m, const data_params *params, blv_problem_def *def,
                             blv_message *why) {
-    const blv_kernels *k = m->kernels;
     if (!m->sets.val && !m->family->val_optional)
         return data_problem_explain(m, BLV_E_ARGUMENT, "a training and a validation set are needed",
                                     why);
-    if (!open_rows(k, m->sets.train, &m->train) || !open_rows(k, m->sets.val, &m->val) ||
-        !open_rows(k, m->sets.test, &m->test))
+    if (!open_rows(m, 0, m->sets.train, &m->train) || !open_rows(m, 1, m->sets.val, &m->val) ||
+        !open_rows(m, 2, m->sets.test, &m->test))
         return out_of_memory(m->name, k, why);
     BLV_CHECK(m->family->network ? network_open(m, &params->net, why)
                                  : open_linear(m, (linear_loss)params->loss, why));
     *def = m->family->oracles;
     def->size = sizeof *def;
     def->name = m->name;
-    def->dim_x = m->train.rows;
+    def->dim_x = m->train.whole;
     def->dim_y = m->dim;
     def->precision = m->precision;
     def->threads = m->threads;
     def->memory = k->memory;
     def->many_minimizers = m->net && blv_nn_layers(m->net) > 1;
-    def->upper_samples = m->val.rows;
-    def->lower_samples = m->train.rows;
+    def->upper_samples = m->val.whole;
+    def->lower_samples = m->train.whole;
     def->shuffled = params->source.order == DATA_ORDER_RANDOM;
     def->user = m;
     def->free_user = destroy_model;
     def->fingerprint = fingerprint;
     if (m->family->open)
         BLV_CHECK(m->family->open(m, params, def, why));
+    if (m->ranks)
+        BLV_CHECK(ranks_open_spaces(m, def, why));
     model_work *first = create_work(m);
     atomic_store(&m->hot, first);
     const bool frozen =
@@ -238,7 +250,10 @@ blv_error data_problem_make(const data_family *family, const char *name, const v
     m->kernels = kernels;
     m->precision = options->precision;
     m->threads = options->threads;
-    error = open_model(m, params, &def, why);
+    error = ranks_take_sets(m, options, why);
+    if (error == BLV_OK)
+        error = open_model(m, params, &def, why);
+    error = blv_ranks_agree(m->ranks, error, why);
     if (error == BLV_OK)
         return blv_problem_create(problem, &def, why);
     destroy_model(m);
@@ -284,7 +299,7 @@ blv_rows model_rows(const blv_rows *set, const blv_batch *batch) {
     blv_rows rows = *set;
     if (batch) {
         rows.first = batch->first;
-        rows.count = batch->count;
+        rows.count = rows.whole = batch->count;
         rows.index = batch->index;
         rows.index_memory = batch->memory;
         rows.next_first = batch->next_first;
@@ -293,17 +308,22 @@ blv_rows model_rows(const blv_rows *set, const blv_batch *batch) {
     return rows;
 }
 
+blv_rows model_part(data_model *m, const blv_rows *set, const blv_batch *batch, model_work *work) {
+    return m->ranks ? ranks_part(m, set, batch, work) : model_rows(set, batch);
+}
+
 static void linear_run(data_model *m, const blv_rows *rows, const model_sums *sums,
                        model_work *work) {
     const bool second = sums->v && (sums->hv || sums->row_cross);
     const size_t skip = sums->block * m->kernels->real_size;
+    const bool penalized = !m->ranks || m->ranks->rank == 0;
     const blv_sweep sweep = {.classes = m->classes,
                              .w = (const char *)raw(sums->y) + skip,
                              .v = second ? (const char *)raw(sums->v) + skip : NULL,
                              .scale = sums->scale,
-                             .ridge_column = sums->ridge_column,
-                             .ridge_class = sums->ridge_class,
-                             .ridge = sums->ridge,
+                             .ridge_column = penalized ? sums->ridge_column : NULL,
+                             .ridge_class = penalized ? sums->ridge_class : NULL,
+                             .ridge = penalized ? sums->ridge : 0.0,
                              .keep = sums->training,
                              .row_slope = sums->row_slope,
                              .loss = sums->loss,
@@ -314,6 +334,8 @@ static void linear_run(data_model *m, const blv_rows *rows, const model_sums *su
                              .row_probability = sums->row_probability,
                              .row_class = sums->row_class};
     m->kernels->sweep(rows, &sweep, work->sweep);
+    if (m->ranks)
+        ranks_add_up(m, sums, work);
 }
 
 void model_run(data_model *m, const blv_rows *rows, const model_sums *sums, model_work *work) {
@@ -323,7 +345,7 @@ void model_run(data_model *m, const blv_rows *rows, const model_sums *sums, mode
 model_sums model_lower_sums(const lower_call *c, const blv_rows *rows) {
     return (model_sums){.y = c->y,
                         .v = c->v,
-                        .scale = 1.0 / (double)rows->count,
+                        .scale = 1.0 / (double)rows->whole,
                         .training = true,
                         .loss = c->g,
                         .gy = c->gy,
@@ -354,9 +376,9 @@ int model_upper(void *user, const blv_batch *batch, const blv_vec *x, const blv_
     model_work *work = model_begin(m, batch);
     if (!work)
         return -1;
-    const blv_rows rows = model_rows(&m->val, batch);
+    const blv_rows rows = model_part(m, &m->val, batch, work);
     model_run(m, &rows,
-              &(model_sums){.y = y, .scale = 1.0 / (double)rows.count, .loss = f, .gy = fy}, work);
+              &(model_sums){.y = y, .scale = 1.0 / (double)rows.whole, .loss = f, .gy = fy}, work);
     model_end(m, work);
     return 0;
 }
@@ -375,14 +397,15 @@ void model_judge(data_model *m, const blv_rows *rows, const blv_vec *y, size_t b
     model_run(m, rows,
               &(model_sums){.y = y,
                             .block = block,
-                            .scale = 1.0 / (double)rows->count,
+                            .scale = 1.0 / (double)rows->whole,
                             .statistics = statistics,
                             .loss = loss,
                             .row_class = work->guess},
               work);
-    *accuracy = rows->label
-                    ? (double)m->kernels->count_right(rows, work->guess) / (double)rows->count
-                    : (double)NAN;
+    const bool has_classes = rows->label != NULL;
+    const double right =
+        has_classes ? (double)m->kernels->count_right(rows, work->guess) : (double)NAN;
+    *accuracy = has_classes ? ranks_total(m, right) / (double)rows->whole : right;
 }
 
 int model_measure(void *user, const blv_vec *x, const blv_vec *y, double *values) {

@@ -25,6 +25,8 @@ typedef struct model_work {
     blv_nn_work *network;  /* networks */
     void *weight, *row;    /* one number for each row of the largest set */
     int32_t *guess;        /* likewise */
+    size_t *picked;        /* rows of a batch that are here, of several ranks */
+    double *shared;        /* what ranks add up */
     void *extra;           /* extra_bytes, for the family */
     double *numbers;       /* host_numbers, for the family */
     double *statistics;    /* of norms */
@@ -45,6 +47,12 @@ typedef struct data_model {
     model_work *rest;
     double lo, hi; /* bounds of x, where the family has them */
 
+    /* rows that are spread over ranks, see rank_rows.c */
+    const blv_ranks *ranks; /* NULL: all rows are here */
+    blv_space *space_x, *space_y;
+    int32_t *held_label[3]; /* of the rows that are here: training, validation, test */
+    double *held_target[3];
+
     /* linear models */
     bool one_score;          /* logistic, squares */
     size_t classes, columns; /* classes: scores of a row, 1 for logistic and squares */
@@ -64,6 +72,7 @@ typedef struct data_family {
     size_t instance_size;
     bool network;
     bool val_optional;
+    bool spreads;     /* over ranks; x is spread where it has an entry for each training row */
     linear_loss loss; /* AUTO: as the parameters say */
     /* Oracles, dimension of x where it is not the number of training rows, projection, start (NULL:
      * zero, and the start of the network), measures. The frame fills in the rest. */
@@ -106,6 +115,9 @@ void model_end(data_model *model, model_work *work);
 
 /* The rows of a batch of a set; batch NULL: all. */
 blv_rows model_rows(const blv_rows *set, const blv_batch *batch);
+/* The same; of several ranks those that are here. */
+blv_rows model_part(data_model *model, const blv_rows *set, const blv_batch *batch,
+                    model_work *work);
 
 /* Loss, gradient and products over rows: scale sum weight_i l_i (rows->weight), with a penalty in
  * gy and hv that is ridge, or ridge_column and ridge_class of a linear model, times y and v. */
@@ -152,6 +164,24 @@ extern const char *const model_measures[];
  * test_accuracy (NaN without test rows). With norm = batch, statistics are those of training rows
  * at y. */
 int model_measure(void *user, const blv_vec *x, const blv_vec *y, double *values);
+
+/* ---- Rows that are spread over ranks: rank_rows.c ---- */
+
+/* Spreads the sets where options name ranks and they are whole. */
+blv_error ranks_take_sets(data_model *model, const blv_problem_options *options, blv_message *why);
+/* Labels and targets by row that is here; false when memory is short. */
+bool ranks_open_labels(data_model *model, size_t which, const blv_dataset *set, blv_rows *host);
+/* The spaces of a complete definition. */
+blv_error ranks_open_spaces(data_model *model, blv_problem_def *def, blv_message *why);
+void ranks_close(data_model *model);
+blv_rows ranks_part(const data_model *model, const blv_rows *set, const blv_batch *batch,
+                    model_work *work);
+/* Adds up what a sweep over the rows here has left in loss, gy and hv. */
+void ranks_add_up(const data_model *model, const model_sums *sums, model_work *work);
+/* The sum of a number over the ranks; the number where there are none. */
+double ranks_total(const data_model *model, double number);
+/* one: a number for each training row here; all: those of all training rows, on all ranks. */
+void ranks_collect(const data_model *model, const double *one, double *all);
 
 /* ---- Between data_problem.c and data_network.c ---- */
 

@@ -19,6 +19,9 @@ blv_error problem_kernels(const blv_problem_options *options, const char *name,
 }
 
 blv_error problem_on_host(const blv_problem_options *options, const char *name, blv_message *why) {
+    if (options->ranks)
+        return blv_explain(why, BLV_E_UNSUPPORTED,
+                           "problem %s: cannot be spread over ranks; run it in one process", name);
     return options->memory == BLV_MEMORY_HOST
                ? BLV_OK
                : blv_explain(why, BLV_E_UNSUPPORTED,

@@ -40,7 +40,7 @@ static void slopes(const data_model *m, const blv_rows *rows, const blv_vec *x, 
         return;
     if (rows->count < rows->rows || rows->index)
         blv_vec_fill(out, 0.0);
-    m->kernels->row_sigmoid_slope(rows, 1.0 / (double)rows->count, raw(x), factor, raw_mut(out));
+    m->kernels->row_sigmoid_slope(rows, 1.0 / (double)rows->whole, raw(x), factor, raw_mut(out));
 }
 
 /* Where a sweep takes weights from logits it makes gx and jv, too. */
@@ -67,7 +67,7 @@ static int lower_pass(void *user, const lower_call *c) {
     model_work *work = model_begin(m, c->batch);
     if (!work)
         return -1;
-    blv_rows rows = model_rows(&m->train, c->batch);
+    blv_rows rows = model_part(m, &m->train, c->batch, work);
     if (m->kernels->logits && !m->net) {
         pass_with_logits(p, m, c, rows, work);
         model_end(m, work);
@@ -75,7 +75,7 @@ static int lower_pass(void *user, const lower_call *c) {
     }
     rows.weight = work->weight;
     m->kernels->row_sigmoid(&rows, raw(c->x), work->weight);
-    model_weighted(m, c, &rows, 1.0 / (double)rows.count, p->C, work);
+    model_weighted(m, c, &rows, 1.0 / (double)rows.whole, p->C, work);
     slopes(m, &rows, c->x, work->row, c->gx);
     slopes(m, &rows, c->x, work->row, c->jv);
     model_end(m, work);
@@ -127,7 +127,8 @@ static int measure(void *user, const blv_vec *x, const blv_vec *y, double *value
     if (ok) {
         model_probabilities(m, y, work->row, work);
         blv_vec_read(x, numbers);
-        m->kernels->read(n, work->row, numbers + n);
+        m->kernels->read(m->train.rows, work->row, numbers + 2 * n);
+        ranks_collect(m, numbers + 2 * n, numbers + n);
         ok = rank_rows(train, numbers, numbers + n, numbers + 2 * n, corrupt, values + 4);
     }
     free(numbers);
@@ -158,6 +159,7 @@ static void choose_trained_on(const void *params, data_sets *sets) {
 
 static const data_family with_linear_model = {.name = "hyperclean",
                                               .instance_size = sizeof(hyperclean),
+                                              .spreads = true,
                                               .loss = LINEAR_LOSS_SOFTMAX,
                                               .oracles = {ORACLES},
                                               .open = open_instance};

@@ -27,8 +27,9 @@
 
 /* A model and its rows. */
 typedef struct fold_rows {
-    size_t trained, held; /* how many */
-    size_t *index;        /* trained, then held, in the memory of the kernels */
+    size_t trained, held;         /* how many are here */
+    size_t trained_all, held_all; /* on all ranks */
+    size_t *index; /* trained, then held, of those here, in the memory of the kernels */
 } fold_rows;
 
 typedef struct l2reg {
@@ -67,6 +68,7 @@ static blv_rows block_rows(const l2reg *p, size_t b, bool held) {
     rows.index = f->index + (held ? f->trained : 0);
     rows.index_memory = p->model.kernels->memory;
     rows.count = held ? f->held : f->trained;
+    rows.whole = held ? f->held_all : f->trained_all;
     return rows;
 }
 
@@ -150,8 +152,8 @@ static void penalty_products(const l2reg *p, const l2reg_work *w, const blv_vec 
 static void data_sums(l2reg *p, const lower_call *c, const l2reg_work *parts, model_work *work) {
     double of_block = 0.0, sum = 0.0;
     for (size_t b = 0; b < p->blocks; b++) {
-        const blv_rows rows =
-            p->fold ? block_rows(p, b, false) : model_rows(&p->model.train, c->batch);
+        const blv_rows rows = p->fold ? block_rows(p, b, false)
+                                      : model_part(&p->model, &p->model.train, c->batch, work);
         model_sums sums = model_lower_sums(c, &rows);
         sums.block = b * block_dim(p);
         sums.loss = c->g ? &of_block : NULL;
@@ -198,7 +200,7 @@ static void shrink(const l2reg *p, const blv_vec *x, double *f, blv_vec *fx) {
 }
 
 static void held_out_sums(l2reg *p, const blv_vec *y, double *f, blv_vec *fy, model_work *work) {
-    const double all = (double)p->model.train.rows * (double)p->repeats;
+    const double all = (double)p->model.train.whole * (double)p->repeats;
     double of_block = 0.0, sum = 0.0;
     for (size_t b = 0; b < p->blocks; b++) {
         const blv_rows rows = block_rows(p, b, true);
@@ -239,7 +241,7 @@ static int upper(void *user, const blv_batch *batch, const blv_vec *x, const blv
 /* With folds: the loss without the shrinkage, and the accuracy, on rows that were held out. */
 static int measure(void *user, const blv_vec *x, const blv_vec *y, double *values) {
     l2reg *p = user;
-    const double all = (double)p->model.train.rows * (double)p->repeats;
+    const double all = (double)p->model.train.whole * (double)p->repeats;
     if (!p->fold)
         return model_measure(user, x, y, values);
     model_work *work = model_begin(&p->model, NULL);
@@ -249,7 +251,7 @@ static int measure(void *user, const blv_vec *x, const blv_vec *y, double *value
     values[2] = values[3] = (double)NAN;
     for (size_t b = 0; b < p->blocks; b++) {
         const blv_rows rows = block_rows(p, b, true);
-        const double share = (double)rows.count / all;
+        const double share = (double)rows.whole / all;
         double loss, accuracy;
         model_judge(&p->model, &rows, y, b * block_dim(p), NULL, work, &loss, &accuracy);
         values[0] += share * loss;
@@ -338,23 +340,27 @@ static blv_error open_groups(l2reg *p, const l2reg_params *q, blv_message *why) 
 /* The rows outside of block b's fold, then those in it. */
 static blv_error open_fold(l2reg *p, const uint32_t *fold, size_t number, fold_rows *f,
                            blv_message *why) {
-    const size_t rows = p->model.train.rows;
-    size_t *index = malloc(rows * sizeof *index), next = 0;
-    f->index = p->model.kernels->allocate(rows * sizeof *index);
-    for (int held = 0; index && held < 2; held++)
+    const size_t rows = p->model.train.rows, all = p->model.train.whole;
+    const size_t *row = blv_dataset_view_of(p->model.sets.train)->held_row; /* NULL: all are here */
+    size_t *index = malloc((rows + 1) * sizeof *index), next = 0;
+    f->index = p->model.kernels->allocate((rows + 1) * sizeof *index);
+    for (int held = 0; index && held < 2; held++) {
         for (size_t i = 0; i < rows; i++)
-            if ((fold[i] == number) == held)
+            if ((fold[row ? row[i] : i] == number) == held)
                 index[next++] = i;
-    for (size_t i = 0; i < rows; i++)
-        f->held += fold[i] == number;
-    f->trained = rows - f->held;
+        f->trained = held ? f->trained : next;
+    }
+    f->held = rows - f->trained;
+    for (size_t i = 0; i < all; i++)
+        f->held_all += fold[i] == number;
+    f->trained_all = all - f->held_all;
     if (index && f->index)
         p->model.kernels->write_bytes(rows * sizeof *index, index, f->index);
     const bool well = index && f->index;
     free(index);
     if (!well)
         return data_problem_explain(&p->model, BLV_E_MEMORY, "out of memory", why);
-    return f->held > 0 && f->trained > 0
+    return f->held_all > 0 && f->trained_all > 0
                ? BLV_OK
                : data_problem_explain(&p->model, BLV_E_VALUE, "a fold has no rows, or all", why);
 }
@@ -367,7 +373,7 @@ static blv_error open_folds(l2reg *p, const l2reg_params *q, blv_problem_def *de
     if (!p->fold)
         return data_problem_explain(&p->model, BLV_E_MEMORY, "out of memory", why);
     for (size_t b = 0; b < p->blocks; b++) {
-        const uint32_t *fold = q->fold_of + b / q->folds * p->model.train.rows;
+        const uint32_t *fold = q->fold_of + b / q->folds * p->model.train.whole;
         blv_error error = open_fold(p, fold, b % q->folds, &p->fold[b], why);
         if (error != BLV_OK)
             return error;
@@ -414,6 +420,7 @@ static void close_instance(data_model *m) {
 const data_family l2reg_family = {
     .name = "l2reg",
     .instance_size = sizeof(l2reg),
+    .spreads = true,
     .oracles = {.upper = upper, LOWER_ORACLES, .measure = measure, .measures = model_measures},
     .open = open_instance,
     .close = close_instance};

@@ -1,11 +1,27 @@
 /* The quadratic family: oracles. See quadratic.h for the formulas.
  *
  * On the whole sum the means serve; on a batch the noise of its terms is added to them. Nothing is
- * allocated and nothing shared is written, so runs in several threads can use one instance. */
+ * allocated and nothing shared is written, so runs in several threads can use one instance.
+ *
+ * All outputs are linear in the terms. With several ranks, rank r takes the terms r, r + count, ...
+ * of a batch, rank 0 the means, and one sum over the ranks adds up all outputs of a call. */
 #include "problems/quadratic.h"
 #include "base/message.h"
+#include "base/rank_exchange.h"
 
 #include <float.h>
+#include <stdlib.h>
+
+/* Whether the sample of a batch is one of this rank's. */
+static bool is_mine(const quadratic *q, size_t sample) {
+    return !q->ranks || sample % (size_t)q->ranks->count == (size_t)q->ranks->rank;
+}
+
+/* The factor of the means: ranks share out those of a batch, and each has those of the whole sum.
+ */
+static double of_means(const quadratic *q, const blv_batch *batch) {
+    return batch && q->ranks && q->ranks->rank != 0 ? 0.0 : 1.0;
+}
 
 static size_t sample_at(const blv_batch *batch, size_t i) {
     return batch->index ? batch->index[i] : batch->first + i;
@@ -29,15 +45,17 @@ static bool take_batch(const quadratic *q, const blv_batch **batch) {
 static void add_mean(const quadratic *q, const blv_batch *batch, double a, const void *noise,
                      void *out) {
     for (size_t i = 0; i < batch->count; i++)
-        q->kernels->axpy(q->dy, a / (double)batch->count,
-                         row_of(q, noise, q->dy, sample_at(batch, i)), out);
+        if (is_mine(q, sample_at(batch, i)))
+            q->kernels->axpy(q->dy, a / (double)batch->count,
+                             row_of(q, noise, q->dy, sample_at(batch, i)), out);
 }
 
 static double mean_dot(const quadratic *q, const blv_batch *batch, const void *noise,
                        const void *y) {
     double sum = 0.0;
     for (size_t i = 0; i < batch->count; i++)
-        sum += q->kernels->dot(q->dy, row_of(q, noise, q->dy, sample_at(batch, i)), y);
+        if (is_mine(q, sample_at(batch, i)))
+            sum += q->kernels->dot(q->dy, row_of(q, noise, q->dy, sample_at(batch, i)), y);
     return sum / (double)batch->count;
 }
 
@@ -45,14 +63,15 @@ static double mean_dot(const quadratic *q, const blv_batch *batch, const void *n
 static double lambda_noise(const quadratic *q, const blv_batch *batch, size_t k) {
     double mean = 0.0;
     for (size_t i = 0; i < batch->count; i++)
-        mean += q->delta[sample_at(batch, i) * q->dy + k];
+        if (is_mine(q, sample_at(batch, i)))
+            mean += q->delta[sample_at(batch, i) * q->dy + k];
     return q->lambda[k] * (mean / (double)batch->count);
 }
 
 /* out = A_batch v. On a batch: A v + sum_k lambda_k mean(delta_k) q_k (q_k'v). */
 static void apply_A(const quadratic *q, const blv_batch *batch, const void *v, void *out) {
     const blv_kernels *kernels = q->kernels;
-    kernels->gemv(q->dy, q->dy, 1.0, q->array[Q_A], v, 0.0, NULL, out);
+    kernels->gemv(q->dy, q->dy, of_means(q, batch), q->array[Q_A], v, 0.0, NULL, out);
     for (size_t k = 0; batch && k < q->dy; k++) {
         const void *row = row_of(q, q->array[Q_EIGENVECTORS], q->dy, k);
         kernels->axpy(q->dy, lambda_noise(q, batch, k) * kernels->dot(q->dy, row, v), row, out);
@@ -68,12 +87,41 @@ static void apply_C(const quadratic *q, const blv_batch *batch, bool transposed,
                *right = transposed ? q->array[Q_P] : q->array[Q_Q];
     const void *whole = transposed ? q->array[Q_C_TRANSPOSED] : q->array[Q_C];
     const void *rest = transposed ? q->array[Q_C_LESS_MEAN_TRANSPOSED] : q->array[Q_C_LESS_MEAN];
-    k->gemv(rows, columns, 1.0, batch ? rest : whole, v, beta, beta != 0.0 ? out : NULL, out);
+    k->gemv(rows, columns, of_means(q, batch), batch ? rest : whole, v, beta,
+            beta != 0.0 ? out : NULL, out);
     for (size_t i = 0; batch && i < batch->count; i++) {
         size_t s = sample_at(batch, i);
+        if (!is_mine(q, s))
+            continue;
         double a = k->dot(columns, row_of(q, right, columns, s), v);
         k->axpy(rows, a / (double)batch->count, row_of(q, left, rows, s), out);
     }
+}
+
+/* The sum over the ranks of all outputs of a call on a batch, those that are asked for. */
+static int add_up(const quadratic *q, const blv_batch *batch, double *value, blv_vec *const *parts,
+                  size_t count) {
+    size_t size = 0;
+    if (!batch || !blv_ranks_several(q->ranks))
+        return 0;
+    if (value)
+        q->shared[size++] = *value;
+    for (size_t i = 0; i < count; i++)
+        if (parts[i]) {
+            q->kernels->read(blv_vec_dim(parts[i]), raw(parts[i]), q->shared + size);
+            size += blv_vec_dim(parts[i]);
+        }
+    if (!q->ranks->sum(q->ranks->context, size, q->shared))
+        return -1;
+    size = 0;
+    if (value)
+        *value = q->shared[size++];
+    for (size_t i = 0; i < count; i++)
+        if (parts[i]) {
+            q->kernels->write(blv_vec_dim(parts[i]), q->shared + size, raw_mut(parts[i]));
+            size += blv_vec_dim(parts[i]);
+        }
+    return 0;
 }
 
 static int upper(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y, double *f,
@@ -86,18 +134,18 @@ static int upper(void *user, const blv_batch *batch, const blv_vec *x, const blv
     if (f) {
         double yy = k->dot(q->dy, yr, yr), yb = k->dot(q->dy, yr, q->array[Q_b]);
         double bb = k->dot(q->dy, q->array[Q_b], q->array[Q_b]), xx = k->dot(q->dx, xr, xr);
-        *f = 0.5 * (yy - 2.0 * yb + bb) + 0.5 * q->ridge * xx;
+        *f = of_means(q, batch) * (0.5 * (yy - 2.0 * yb + bb) + 0.5 * q->ridge * xx);
         if (batch)
             *f -= mean_dot(q, batch, q->array[Q_B_NOISE], yr);
     }
     if (fx)
-        k->combine(q->dx, q->ridge, xr, 0.0, xr, raw_mut(fx));
+        k->combine(q->dx, of_means(q, batch) * q->ridge, xr, 0.0, xr, raw_mut(fx));
     if (fy) {
-        k->combine(q->dy, 1.0, yr, -1.0, q->array[Q_b], raw_mut(fy));
+        k->combine(q->dy, of_means(q, batch), yr, -of_means(q, batch), q->array[Q_b], raw_mut(fy));
         if (batch)
             add_mean(q, batch, -1.0, q->array[Q_B_NOISE], raw_mut(fy));
     }
-    return 0;
+    return add_up(q, batch, f, (blv_vec *const[]){fx, fy}, 2);
 }
 
 /* gy = A y + C x + c */
@@ -105,7 +153,7 @@ static void lower_gradient_y(const quadratic *q, const blv_batch *batch, const v
                              const void *y, void *gy) {
     apply_A(q, batch, y, gy);
     apply_C(q, batch, false, x, 1.0, gy);
-    q->kernels->axpy(q->dy, 1.0, q->array[Q_c], gy);
+    q->kernels->axpy(q->dy, of_means(q, batch), q->array[Q_c], gy);
     if (batch)
         add_mean(q, batch, 1.0, q->array[Q_C_NOISE], gy);
 }
@@ -115,7 +163,8 @@ static double lower_value(const quadratic *q, const blv_batch *batch, const void
                           const void *y) {
     const blv_kernels *k = q->kernels;
     const void *matrix = batch ? q->array[Q_C_LESS_MEAN] : q->array[Q_C];
-    double sum = k->quadratic(q->dy, q->dx, q->array[Q_A], matrix, q->array[Q_c], x, y);
+    double sum =
+        of_means(q, batch) * k->quadratic(q->dy, q->dx, q->array[Q_A], matrix, q->array[Q_c], x, y);
     if (!batch)
         return sum;
     for (size_t j = 0; j < q->dy; j++) {
@@ -125,6 +174,8 @@ static double lower_value(const quadratic *q, const blv_batch *batch, const void
     double cross = 0.0;
     for (size_t i = 0; i < batch->count; i++) {
         size_t s = sample_at(batch, i);
+        if (!is_mine(q, s))
+            continue;
         cross += k->dot(q->dx, row_of(q, q->array[Q_Q], q->dx, s), x) *
                  k->dot(q->dy, row_of(q, q->array[Q_P], q->dy, s), y);
     }
@@ -146,12 +197,23 @@ static int lower_pass(void *user, const lower_call *c) {
         apply_A(q, batch, raw(c->v), raw_mut(c->hv));
     if (c->jv)
         apply_C(q, batch, true, raw(c->v), 0.0, raw_mut(c->jv));
-    return 0;
+    return add_up(q, batch, c->g, (blv_vec *const[]){c->gx, c->gy, c->hv, c->jv}, 4);
 }
 
 LOWER_FROM_PASS
 
 /* ---- The family ---- */
+
+static blv_error open_ranks(quadratic *q, const blv_problem_options *options) {
+    q->ranks = options->ranks;
+    q->shared = calloc(2 * (q->dx + q->dy) + 1, sizeof *q->shared);
+    if (!q->shared)
+        return BLV_E_MEMORY;
+    BLV_CHECK(blv_space_create_replicated(&q->space_x, q->ranks, q->dx, options->precision,
+                                          options->threads));
+    return blv_space_create_replicated(&q->space_y, q->ranks, q->dy, options->precision,
+                                       options->threads);
+}
 
 #define FIELD(name) offsetof(quadratic_params, name)
 
@@ -176,9 +238,13 @@ static blv_error create(const void *fields, const blv_problem_options *options,
     const blv_kernels *kernels;
     BLV_CHECK(problem_kernels(options, "quadratic", &kernels, why));
     quadratic *q = quadratic_create(p, kernels);
-    if (!q)
-        return blv_explain(why, BLV_E_MEMORY, "problem quadratic: %s",
-                           blv_error_text(BLV_E_MEMORY));
+    blv_error error = q ? BLV_OK : BLV_E_MEMORY;
+    if (q && options->ranks)
+        error = open_ranks(q, options);
+    if (error != BLV_OK) {
+        quadratic_destroy(q);
+        return blv_explain(why, error, "problem quadratic: %s", blv_error_text(error));
+    }
     blv_problem_def def = {BLV_SIZED(blv_problem_def),
                            .name = "quadratic",
                            .dim_x = q->dx,
@@ -195,7 +261,9 @@ static blv_error create(const void *fields, const blv_problem_options *options,
                            LOWER_ORACLES,
                            .known_phi = quadratic_known_phi,
                            .known_solution = p->ridge > 0.0 ? quadratic_known_solution : NULL,
-                           .arrays = q->named};
+                           .arrays = q->named,
+                           .space_x = q->space_x,
+                           .space_y = q->space_y};
     return blv_problem_create(problem, &def, why);
 }
 

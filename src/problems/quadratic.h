@@ -41,6 +41,9 @@ typedef struct quadratic {
     size_t dx, dy, terms;
     double ridge;
     const blv_kernels *kernels;
+    const blv_ranks *ranks; /* NULL: none; else they share the terms of a batch */
+    blv_space *space_x, *space_y;
+    double *shared;                /* what ranks add up */
     double *eigenvectors, *lambda; /* of A, one in a row; the beginning of one block of numbers */
     double *A, *C, *c, *b;         /* dy x dy, dy x dx, dy, dy */
     double *delta;                 /* terms x dy */

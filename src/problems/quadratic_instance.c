@@ -167,8 +167,12 @@ void quadratic_destroy(void *instance) {
     quadratic *q = instance;
     for (size_t i = 0; q && i < Q_ARRAYS; i++)
         q->kernels->release(q->array[i]);
-    if (q)
+    if (q) {
         free(q->eigenvectors);
+        free(q->shared);
+        blv_space_destroy(q->space_x);
+        blv_space_destroy(q->space_y);
+    }
     free(q);
 }
 

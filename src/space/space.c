@@ -1,6 +1,7 @@
 /* Spaces: creation, what they are, and their first failure. */
 #include "base/message.h"
 #include "base/precision.h"
+#include "bilevel/ranks.h"
 #include "space/space_private.h"
 #include "space/step_checks.h"
 
@@ -23,8 +24,12 @@ blv_error blv_space_create(blv_space **space, const blv_space_ops *ops, size_t d
     blv_space *s = malloc(sizeof *s);
     if (!s)
         return BLV_E_MEMORY;
-    *s = (blv_space){
-        .dim = dim, .precision = precision, .threads = 1, .context = context, .ops = ops};
+    *s = (blv_space){.dim = dim,
+                     .local = dim,
+                     .precision = precision,
+                     .threads = 1,
+                     .context = context,
+                     .ops = ops};
     *space = s;
     return BLV_OK;
 }
@@ -42,7 +47,9 @@ size_t blv_space_dim(const blv_space *space) {
 }
 
 size_t blv_space_local_dim(const blv_space *space) {
-    return space && space->ops->local_dim ? space->ops->local_dim(space) : blv_space_dim(space);
+    if (!space)
+        return 0;
+    return space->ops->local_dim ? space->ops->local_dim(space) : space->local;
 }
 
 blv_precision blv_space_precision(const blv_space *space) {
@@ -93,6 +100,10 @@ void blv_space_fail(const blv_space *space, blv_error error, const char *format,
     va_start(args, format);
     vsnprintf(s->why.text, sizeof s->why.text, format, args);
     va_end(args);
+}
+
+const blv_ranks *blv_space_ranks(const blv_space *space) {
+    return space ? space->ranks : NULL;
 }
 
 bool blv_space_agrees(const blv_space *space) {

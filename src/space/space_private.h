@@ -5,12 +5,14 @@
 #include "bilevel/space.h"
 
 struct blv_space {
-    size_t dim;
+    size_t dim, local; /* all elements, those here */
     blv_precision precision;
     int threads;
     void *context;
     const blv_space_ops *ops;
-    blv_error error; /* the first failure of an operation */
+    const blv_ranks *ranks; /* NULL: of this process alone */
+    const void *loops;      /* of vectors in host memory: a blv_host_loops */
+    blv_error error;        /* the first failure of an operation */
     blv_message why;
 };
 

@@ -13,7 +13,7 @@ static bool has_b(blv_elementwise operation) {
 /* Through the host, for a space without such operations. */
 static void apply_default(blv_elementwise operation, blv_vec *out, double c, const blv_vec *a,
                           const blv_vec *b) {
-    const size_t dim = blv_space_local_dim(out->space);
+    const size_t dim = out->space->dim;
     double *left = malloc(2 * dim * sizeof *left);
     if (!left) {
         blv_space_fail(out->space, BLV_E_MEMORY, "no memory for an elementwise operation");

@@ -165,6 +165,23 @@ static blv_error open_file(blv_store *store, bool create) {
     return error;
 }
 
+/* The file that was opened becomes a copy of it in memory. */
+static blv_error copy_to_memory(blv_store *store) {
+    sqlite3 *file = store->file, *memory = NULL;
+    if (sqlite3_open_v2(":memory:", &memory, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK) {
+        sqlite3_close(memory);
+        return blv_store_no_memory(store);
+    }
+    sqlite3_backup *backup = sqlite3_backup_init(memory, "main", file, "main");
+    const int result = backup ? sqlite3_backup_step(backup, -1) : SQLITE_ERROR;
+    sqlite3_backup_finish(backup);
+    store->file = memory;
+    sqlite3_close(file);
+    return result == SQLITE_DONE
+               ? blv_sql_execute(store, "PRAGMA foreign_keys = ON")
+               : blv_store_reject(store, BLV_E_FILE, "it cannot be copied to memory");
+}
+
 blv_error blv_store_open(blv_store **store, const char *path, blv_store_mode mode,
                          blv_message *why) {
     *store = NULL;
@@ -177,6 +194,8 @@ blv_error blv_store_open(blv_store **store, const char *path, blv_store_mode mod
     }
     opened->path = copy;
     blv_error error = open_file(opened, mode == BLV_STORE_CREATE);
+    if (error == BLV_OK && mode == BLV_STORE_COPY)
+        error = copy_to_memory(opened);
     if (error == BLV_OK) {
         *store = opened;
         return BLV_OK;

@@ -149,4 +149,5 @@ const cli_command cmd_resume = CLI_COMMAND(
     "would have ended.\v"
     "'bilevel runs' lists the runs. Without a checkpoint the run starts again. Files that "
     "it writes, with --trace, --out and the like, are shown, and written as the first command said "
-    "if they are in the current folder or below.");
+    "if they are in the current folder or below.",
+    .spreads = true);

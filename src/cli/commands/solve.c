@@ -3,6 +3,7 @@
 #include "cli/commands.h"
 #include "cli/file_roles.h"
 #include "cli/json.h"
+#include "cli/rank_start.h"
 #include "cli/solve_task.h"
 
 #include <stdio.h>
@@ -103,7 +104,7 @@ static int judge(const cli_solve_task *s, const blv_solution *solution, blv_erro
 
 static int save(const cli_solve_task *s) {
     const blv_execution *e = &s->execution;
-    if (!s->run_out || !e->ran)
+    if (!s->run_out || !e->ran || !cli_rank_writes())
         return CLI_DONE;
     return cli_exit_code(
         blv_vectors_save(s->run_out, &e->end_vectors, &e->start_vectors, &cli_why));
@@ -260,4 +261,4 @@ const cli_command cmd_solve = CLI_COMMAND(
     "Solve PROBLEM, certify the result and explain it.\v"
     "Exit status: 0 solved or stopped at a limit as asked, 1 diverged or failed, 2 bad "
     "usage or input. Ctrl-C ends the run with its result so far; a second one ends at once.",
-    .defaults = &defaults, .check = check);
+    .defaults = &defaults, .check = check, .spreads = true);

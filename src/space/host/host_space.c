@@ -25,7 +25,7 @@ _Static_assert(BLV_HOST_GROUP * sizeof(float) % ALIGNMENT == 0, "groups begin al
 #define THREADS_FROM_ELEMENTS ((size_t)1 << 19)
 
 static size_t allocated_bytes(const blv_space *s) {
-    size_t groups = s->dim / BLV_HOST_GROUP + (s->dim % BLV_HOST_GROUP != 0);
+    size_t groups = s->local / BLV_HOST_GROUP + (s->local % BLV_HOST_GROUP != 0);
     return groups * BLV_HOST_GROUP * blv_value_size(s->precision);
 }
 
@@ -47,7 +47,7 @@ static void run_chunk(void *context, size_t chunk, int member) {
  * streams: how many vectors the loop goes through. */
 static void run_loop(const blv_space *s, blv_host_loop loop, const blv_host_args *args,
                      size_t streams, size_t sum_count, double *result) {
-    const size_t dim = s->dim;
+    const size_t dim = s->local;
     if (dim <= BLOCK) {
         loop(args, 0, dim, result);
         return;
@@ -76,7 +76,7 @@ const blv_host_loops *blv_host_loops_of(blv_instructions instructions, blv_preci
 }
 
 static const blv_host_loops *loops_of(const blv_space *s) {
-    return s->context;
+    return s->loops;
 }
 
 static void host_fill(const blv_space *s, void *v, double a) {
@@ -207,32 +207,38 @@ blv_error blv_space_create_host(blv_space **space, size_t dim, blv_precision pre
         return BLV_E_ARGUMENT;
     const blv_space_ops *ops = precision == BLV_F32 ? &blv_host_ops_f32 : &blv_host_ops_f64;
     const blv_host_loops *loops = blv_host_loops_of(BLV_INSTRUCTIONS_BEST, precision);
-    blv_error error = blv_space_create(space, ops, dim, precision, (void *)loops);
-    if (error == BLV_OK)
-        (*space)->threads = threads > 0 ? threads : blv_threads_processors();
-    return error;
+    blv_error error = blv_space_create(space, ops, dim, precision, NULL);
+    if (error != BLV_OK)
+        return error;
+    (*space)->loops = loops;
+    (*space)->threads = threads > 0 ? threads : blv_threads_processors();
+    return BLV_OK;
+}
+
+static bool has_elements(const blv_vec *v, blv_precision precision) {
+    return v && v->space->loops && v->space->precision == precision;
 }
 
 const double *blv_vec_f64(const blv_vec *v) {
-    return v && v->space->ops == &blv_host_ops_f64 ? v->data : NULL;
+    return has_elements(v, BLV_F64) ? v->data : NULL;
 }
 
 double *blv_vec_f64_mut(blv_vec *v) {
-    return v && v->space->ops == &blv_host_ops_f64 ? blv_vec_changing(v) : NULL;
+    return has_elements(v, BLV_F64) ? blv_vec_changing(v) : NULL;
 }
 
 const float *blv_vec_f32(const blv_vec *v) {
-    return v && v->space->ops == &blv_host_ops_f32 ? v->data : NULL;
+    return has_elements(v, BLV_F32) ? v->data : NULL;
 }
 
 float *blv_vec_f32_mut(blv_vec *v) {
-    return v && v->space->ops == &blv_host_ops_f32 ? blv_vec_changing(v) : NULL;
+    return has_elements(v, BLV_F32) ? blv_vec_changing(v) : NULL;
 }
 
 double blv_vec_at(const blv_vec *v, size_t i) {
     const double *f64 = blv_vec_f64(v);
     const float *f32 = blv_vec_f32(v);
-    if (i >= blv_vec_dim(v) || (!f64 && !f32))
+    if (!v || i >= v->space->local || (!f64 && !f32))
         return (double)NAN;
     return f64 ? f64[i] : (double)f32[i];
 }
@@ -240,7 +246,7 @@ double blv_vec_at(const blv_vec *v, size_t i) {
 void blv_vec_put(blv_vec *v, size_t i, double value) {
     double *f64 = blv_vec_f64_mut(v);
     float *f32 = blv_vec_f32_mut(v);
-    if (i >= blv_vec_dim(v))
+    if (!v || i >= v->space->local)
         return;
     if (f64)
         f64[i] = value;

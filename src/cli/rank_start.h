@@ -1,0 +1,24 @@
+/* The command under mpirun: one process for each rank, of which the first prints and writes.
+ *
+ * MPI is in libbilevel-mpi, which is loaded only where mpirun has started the command: without it
+ * the command knows nothing of MPI. */
+#ifndef CLI_RANK_START_H
+#define CLI_RANK_START_H
+
+#include "bilevel/ranks.h"
+
+/* Once, before anything is printed. Under mpirun it starts MPI, which ends with the command however
+ * that ends; the standard streams of all ranks but the first lead nowhere. The command ends where
+ * that fails. */
+void cli_ranks_start(void);
+/* NULL: there is one process. */
+const blv_ranks *cli_ranks(void);
+/* What the first rank says, on all. All ranks wait for each other. */
+int cli_rank_word(int word);
+/* Whether this process writes files and the run store. */
+bool cli_rank_writes(void);
+/* Threads of a rank where none are asked for: the processors of the machine are shared by the ranks
+ * on it. 0: all, there is one process. */
+int cli_rank_threads(void);
+
+#endif

@@ -1,0 +1,230 @@
+/* Ranks of MPI.
+ *
+ * Sums are made in an order that depends on the number of ranks alone, so that they are bitwise the
+ * same on all ranks and from run to run; what MPI_Allreduce does may depend on message sizes,
+ * topology and hardware. With p = 2^k ranks:
+ *
+ *   few values    k rounds; in each, two ranks exchange all values and both add them
+ *   many values   k rounds in which two ranks exchange halves of what they have in common, and add
+ *                 (each rank ends with the sums of 1/p of the values), then k rounds back
+ *                 (Rabenseifner 2004): 2 k messages, 2 (p - 1)/p times the values in all
+ *
+ * With another number of ranks, pairs of the first ones add theirs before and share the result
+ * after it. */
+#include "bilevel/mpi.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FEW = 512, TAG = 22, MOST_BYTES = 1 << 30, PATIENCE = 5 /* seconds */, ROUNDS_MAX = 32 };
+
+typedef struct mpi_ranks {
+    blv_ranks ranks;
+    MPI_Comm comm;
+    bool owns_mpi;
+    double *received;
+    size_t room;
+    uint64_t exchanges;
+    double seconds;
+} mpi_ranks;
+
+static bool swap_with(const mpi_ranks *m, int other, const double *out, size_t out_count,
+                      double *in, size_t in_count) {
+    return MPI_Sendrecv(out, (int)out_count, MPI_DOUBLE, other, TAG, in, (int)in_count, MPI_DOUBLE,
+                        other, TAG, m->comm, MPI_STATUS_IGNORE) == MPI_SUCCESS;
+}
+
+static void add(double *to, const double *values, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        to[i] += values[i];
+}
+
+/* id: among the 2^k ranks that take part; rank_of: the rank with an id. */
+typedef struct group {
+    int id, size, extra;
+} group;
+
+static int rank_of(const group *g, int id) {
+    return id < g->extra ? 2 * id : id + g->extra;
+}
+
+static bool sum_few(mpi_ranks *m, const group *g, size_t count, double *values) {
+    for (int bit = 1; bit < g->size; bit <<= 1) {
+        if (!swap_with(m, rank_of(g, g->id ^ bit), values, count, m->received, count))
+            return false;
+        add(values, m->received, count);
+    }
+    return true;
+}
+
+static bool sum_many(mpi_ranks *m, const group *g, size_t count, double *values) {
+    size_t first[ROUNDS_MAX + 1] = {0}, end[ROUNDS_MAX + 1] = {count};
+    int round = 0;
+    for (int bit = 1; bit < g->size; bit <<= 1, round++) {
+        const size_t from = first[round], to = end[round], middle = from + (to - from) / 2;
+        const bool lower = !(g->id & bit);
+        const size_t mine = lower ? from : middle, mine_end = lower ? middle : to;
+        const size_t theirs = lower ? middle : from, theirs_end = lower ? to : middle;
+        if (!swap_with(m, rank_of(g, g->id ^ bit), values + theirs, theirs_end - theirs,
+                       m->received, mine_end - mine))
+            return false;
+        add(values + mine, m->received, mine_end - mine);
+        first[round + 1] = mine;
+        end[round + 1] = mine_end;
+    }
+    for (int bit = g->size >> 1; bit > 0; bit >>= 1, round--) {
+        const size_t mine = first[round], mine_end = end[round];
+        const bool lower = mine == first[round - 1];
+        const size_t theirs = lower ? mine_end : first[round - 1];
+        const size_t theirs_end = lower ? end[round - 1] : mine;
+        if (!swap_with(m, rank_of(g, g->id ^ bit), values + mine, mine_end - mine, values + theirs,
+                       theirs_end - theirs))
+            return false;
+    }
+    return true;
+}
+
+static bool sum_once(mpi_ranks *m, size_t count, double *values) {
+    group g = {.size = 1};
+    const int rank = m->ranks.rank;
+    while (2 * g.size <= m->ranks.count)
+        g.size *= 2;
+    g.extra = m->ranks.count - g.size;
+    const bool paired = rank < 2 * g.extra, leaves = paired && rank % 2 == 1;
+    g.id = paired ? rank / 2 : rank - g.extra;
+    if (leaves)
+        return MPI_Send(values, (int)count, MPI_DOUBLE, rank - 1, TAG, m->comm) == MPI_SUCCESS &&
+               MPI_Recv(values, (int)count, MPI_DOUBLE, rank - 1, TAG, m->comm,
+                        MPI_STATUS_IGNORE) == MPI_SUCCESS;
+    if (paired) {
+        if (MPI_Recv(m->received, (int)count, MPI_DOUBLE, rank + 1, TAG, m->comm,
+                     MPI_STATUS_IGNORE) != MPI_SUCCESS)
+            return false;
+        add(values, m->received, count);
+    }
+    if (!(count <= FEW ? sum_few : sum_many)(m, &g, count, values))
+        return false;
+    return !paired ||
+           MPI_Send(values, (int)count, MPI_DOUBLE, rank + 1, TAG, m->comm) == MPI_SUCCESS;
+}
+
+static bool sum(void *context, size_t count, double *values) {
+    mpi_ranks *m = context;
+    const size_t most = MOST_BYTES / sizeof *values, part = count < most ? count : most;
+    if (m->ranks.count == 1)
+        return true;
+    const double began = MPI_Wtime();
+    if (part > m->room) {
+        double *room = realloc(m->received, part * sizeof *room);
+        if (!room)
+            return false;
+        m->received = room;
+        m->room = part;
+    }
+    bool well = true;
+    for (size_t first = 0; well && first < count; first += most)
+        well = sum_once(m, count - first < most ? count - first : most, values + first);
+    m->exchanges++;
+    m->seconds += MPI_Wtime() - began;
+    return well;
+}
+
+static bool broadcast(void *context, int from, void *bytes, size_t size) {
+    mpi_ranks *m = context;
+    bool well = true;
+    if (m->ranks.count == 1)
+        return true;
+    const double began = MPI_Wtime();
+    for (size_t first = 0; well && first < size; first += MOST_BYTES)
+        well = MPI_Bcast((char *)bytes + first,
+                         (int)(size - first < MOST_BYTES ? size - first : MOST_BYTES), MPI_BYTE,
+                         from, m->comm) == MPI_SUCCESS;
+    m->exchanges++;
+    m->seconds += MPI_Wtime() - began;
+    return well;
+}
+
+/* ---- Opening ---- */
+
+static blv_error refuse(blv_message *why, blv_error error, const char *text) {
+    if (why)
+        snprintf(why->text, sizeof why->text, "%s", text);
+    return error;
+}
+
+blv_error blv_mpi_open(blv_ranks **ranks, MPI_Comm communicator, blv_message *why) {
+    int initialized = 0, level = MPI_THREAD_SINGLE;
+    if (!ranks)
+        return refuse(why, BLV_E_ARGUMENT, "blv_mpi_open: a NULL argument");
+    *ranks = NULL;
+    MPI_Initialized(&initialized);
+    if (initialized)
+        MPI_Query_thread(&level);
+    if (level < MPI_THREAD_FUNNELED)
+        return refuse(why, BLV_E_ORDER, "MPI must be initialized with MPI_THREAD_FUNNELED or more");
+    mpi_ranks *m = calloc(1, sizeof *m);
+    if (!m)
+        return refuse(why, BLV_E_MEMORY, "out of memory");
+    if (MPI_Comm_dup(communicator, &m->comm) != MPI_SUCCESS) {
+        free(m);
+        return refuse(why, BLV_E_DEVICE, "the communicator cannot be duplicated");
+    }
+    MPI_Comm_set_errhandler(m->comm, MPI_ERRORS_RETURN);
+    m->ranks =
+        (blv_ranks){.size = sizeof(blv_ranks), .context = m, .sum = sum, .broadcast = broadcast};
+    MPI_Comm_rank(m->comm, &m->ranks.rank);
+    MPI_Comm_size(m->comm, &m->ranks.count);
+    *ranks = &m->ranks;
+    return BLV_OK;
+}
+
+void blv_mpi_close(blv_ranks *ranks) {
+    mpi_ranks *m = ranks ? ranks->context : NULL;
+    if (!m)
+        return;
+    MPI_Comm_free(&m->comm);
+    free(m->received);
+    free(m);
+}
+
+void blv_mpi_use(const blv_ranks *ranks, uint64_t *exchanges, double *seconds) {
+    const mpi_ranks *m = ranks->context;
+    *exchanges = m->exchanges;
+    *seconds = m->seconds;
+}
+
+/* ---- Programs without MPI calls of their own ---- */
+
+blv_error blv_mpi_start(blv_ranks **ranks, blv_message *why) {
+    int level;
+    if (MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level) != MPI_SUCCESS)
+        return refuse(why, BLV_E_DEVICE, "MPI cannot be initialized");
+    blv_error error = blv_mpi_open(ranks, MPI_COMM_WORLD, why);
+    if (error == BLV_OK)
+        ((mpi_ranks *)(*ranks)->context)->owns_mpi = true;
+    return error;
+}
+
+void blv_mpi_leave(blv_ranks *ranks, int exit_code, void (*alone)(void)) {
+    mpi_ranks *m = ranks ? ranks->context : NULL;
+    if (!m)
+        return;
+    MPI_Request all_here;
+    int here = 0;
+    const double began = MPI_Wtime();
+    if (MPI_Ibarrier(m->comm, &all_here) != MPI_SUCCESS)
+        MPI_Abort(MPI_COMM_WORLD, exit_code ? exit_code : 1);
+    while (!here) {
+        MPI_Test(&all_here, &here, MPI_STATUS_IGNORE);
+        if (exit_code != 0 && MPI_Wtime() - began > PATIENCE) {
+            if (alone)
+                alone();
+            MPI_Abort(MPI_COMM_WORLD, exit_code);
+        }
+    }
+    const bool owns = m->owns_mpi;
+    blv_mpi_close(ranks);
+    if (owns)
+        MPI_Finalize();
+}
