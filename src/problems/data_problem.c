@@ -198,6 +198,7 @@ static uint64_t fingerprint(void *user) {
 /* Of the rows, the model and the family; def becomes complete. */
 static blv_error open_model(data_model *m, const data_params *params, blv_problem_def *def,
                             blv_message *why) {
+    const blv_kernels *k = m->kernels;
     if (!m->sets.val && !m->family->val_optional)
         return data_problem_explain(m, BLV_E_ARGUMENT, "a training and a validation set are needed",
                                     why);

@@ -91,6 +91,7 @@ struct vector_op {
     uint8_t single; /* float, else double */
     uint8_t count;  /* of the terms */
     uint8_t operation;
+    bool starts_wave; /* it needs what one since the last such operation writes */
     size_t n;
     void *out;
     const void *in[BLV_LINCOMB_MAX];

@@ -94,8 +94,12 @@ __device__ inline double element(const vector_op &op, size_t i) {
         return product;
     }
     default: {
-        double sum = __dmul_rn(op.c[0], get(op.in[0], single, i));
-        for (int t = 1; t < op.count; t++)
+        const double first = get(op.in[0], single, i);
+        const double second = op.count > 1 ? get(op.in[1], single, i) : 0.0;
+        double sum = __dmul_rn(op.c[0], first);
+        if (op.count > 1)
+            sum = __dadd_rn(sum, __dmul_rn(op.c[1], second));
+        for (int t = 2; t < op.count; t++)
             sum = __dadd_rn(sum, __dmul_rn(op.c[t], get(op.in[t], single, i)));
         return sum;
     }
@@ -103,11 +107,38 @@ __device__ inline double element(const vector_op &op, size_t i) {
 }
 
 
+/* Elements begin, begin + stride, ... of operations `first` to `end` - 1, none of which reads or
+ * writes what another of them writes: the operands of four are on their way at once. */
+__device__ inline void run_wave(const vector_op *op, int first, int end, size_t begin,
+                                size_t stride) {
+    for (; first < end; first += 4)
+        for (size_t i = begin;; i += stride) {
+            double value[4];
+            bool any = false;
+#pragma unroll
+            for (int q = 0; q < 4; q++)
+                if (first + q < end && i < op[first + q].n) {
+                    value[q] = element(op[first + q], i);
+                    any = true;
+                }
+            if (!any)
+                break;
+#pragma unroll
+            for (int q = 0; q < 4; q++)
+                if (first + q < end && i < op[first + q].n)
+                    put(op[first + q].out, op[first + q].single, i, value[q]);
+        }
+}
+
 /* By one block; a thread takes the same elements in every operation. */
-__device__ inline void run_in_block(const program<0> &p) {
-    for (int o = 0; o < p.ops; o++)
-        for (size_t i = threadIdx.x; i < p.op[o].n; i += blockDim.x)
-            put(p.op[o].out, p.op[o].single, i, element(p.op[o], i));
+template <int PAIRS> __device__ inline void run_in_block(const program<PAIRS> &p) {
+    for (int o = 0; o < p.ops;) {
+        int end = o + 1;
+        while (end < p.ops && !p.op[end].starts_wave)
+            end++;
+        run_wave(p.op, o, end, threadIdx.x, blockDim.x);
+        o = end;
+    }
     __syncthreads();
 }
 

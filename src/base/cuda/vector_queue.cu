@@ -24,8 +24,26 @@ __device__ static double sum_of_warp(double value) {
     return value;
 }
 
-/* The sum of a pair over this block's elements, in the block's warps' places. */
-__device__ static void sum_pair(const vector_pair &p, double *of_warp) {
+/* A short pair is summed by one warp, so that the elements of all short ones are on their way at
+ * once; a long one by all blocks, in the places of their warps. */
+__device__ static double sum_short(const vector_pair &p) {
+    double sum = 0.0;
+    for (size_t i = threadIdx.x % 32; i < p.n; i += 4 * 32) {
+        double a[4], b[4];
+#pragma unroll
+        for (int e = 0; e < 4; e++) {
+            const bool there = i + e * 32 < p.n;
+            a[e] = there ? get(p.a, p.single, i + e * 32) : 0.0;
+            b[e] = there ? get(p.b, p.single, i + e * 32) : 0.0;
+        }
+#pragma unroll
+        for (int e = 0; e < 4; e++)
+            sum += a[e] * b[e];
+    }
+    return sum_of_warp(sum);
+}
+
+__device__ static void sum_long(const vector_pair &p, double *of_warp) {
     double sum = 0.0;
     const unsigned blocks = blocks_of(p.n);
     if (blockIdx.x < blocks)
@@ -42,7 +60,9 @@ __global__ void __launch_bounds__(THREADS)
     run_program(const __grid_constant__ program<PAIRS> p, double *partial, unsigned *done,
                 answer *to, unsigned long long number) {
     begin_small_kernel();
-    for (int o = 0; o < p.ops; o++) {
+    if (gridDim.x == 1)
+        run_in_block(p);
+    for (int o = 0; gridDim.x > 1 && o < p.ops; o++) {
         const vector_op &op = p.op[o];
         const unsigned blocks = blocks_of(op.n);
         if (blockIdx.x < blocks)
@@ -51,14 +71,28 @@ __global__ void __launch_bounds__(THREADS)
                 put(op.out, op.single, i, element(op, i));
     }
     if constexpr (PAIRS > 0) {
-        __shared__ double of_warp[PAIRS][THREADS / 32];
+        __shared__ double of_warp[PAIRS][THREADS / 32]; /* of long pairs */
         __shared__ bool last;
+        const int warp = static_cast<int>(threadIdx.x) / 32;
+        __syncthreads(); /* short vectors are updated by this block */
         for (int k = 0; k < p.pairs; k++)
-            sum_pair(p.pair[k], of_warp[k]);
+            if (blocks_of(p.pair[k].n) > 1) {
+                sum_long(p.pair[k], of_warp[k]);
+            } else if (blockIdx.x == 0 && warp == k % static_cast<int>(THREADS / 32)) {
+                const double sum = sum_short(p.pair[k]);
+                if (threadIdx.x % 32 == 0)
+                    to->value[k] = sum;
+            }
+        __threadfence_system();
         __syncthreads();
+        if (gridDim.x == 1) {
+            if (threadIdx.x == 0)
+                reply(to, number);
+            return;
+        }
         for (int k = static_cast<int>(threadIdx.x); k < p.pairs; k += THREADS) {
             double sum = 0.0;
-            for (int w = 0; w < THREADS / 32; w++)
+            for (int w = 0; w < static_cast<int>(THREADS / 32); w++)
                 sum += of_warp[k][w];
             partial[k * MOST_BLOCKS + blockIdx.x] = sum;
         }
@@ -70,8 +104,10 @@ __global__ void __launch_bounds__(THREADS)
         if (!last)
             return;
         __threadfence();
-        for (int k = static_cast<int>(threadIdx.x) / 32; k < p.pairs; k += THREADS / 32) {
+        for (int k = warp; k < p.pairs; k += THREADS / 32) {
             double sum = 0.0;
+            if (blocks_of(p.pair[k].n) == 1)
+                continue;
             for (unsigned b = threadIdx.x % 32; b < blocks_of(p.pair[k].n); b += 32)
                 sum += __ldcg(&partial[k * MOST_BLOCKS + b]);
             sum = sum_of_warp(sum);
@@ -128,11 +164,27 @@ bool take_queue(size_t longest, program<0> &p) {
     return true;
 }
 
+/* Whether an operation meets what one of its wave writes. */
+static bool meets_wave(const vector_op &op) {
+    for (int o = queued - 1; o >= 0; o--) {
+        for (int t = 0; t < op.count || (t < 2 && op.kind == APPLY); t++)
+            if (op.in[t] == queue[o].out)
+                return true;
+        if (op.out == queue[o].out)
+            return true;
+        if (queue[o].starts_wave)
+            break;
+    }
+    return false;
+}
+
 void enqueue(const vector_op &op) {
     std::lock_guard<std::recursive_mutex> hold(lock);
     if (queued == QUEUE)
         flush();
-    queue[queued++] = op;
+    queue[queued] = op;
+    queue[queued].starts_wave = meets_wave(op);
+    queued++;
 }
 
 void reduce(size_t count, const vector_pair *pairs, double *result) {

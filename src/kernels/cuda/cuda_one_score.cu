@@ -8,7 +8,7 @@
 
 #include <algorithm>
 
-enum { LANES = 8, SMALL = 1024, SMALL_THREADS = 512, THREADS = 256, BLOCKS_EACH = 4 };
+enum { LANES = 8, SMALL = 256, SMALL_THREADS = 512, THREADS = 256, BLOCKS_EACH = 4 };
 constexpr size_t LONGEST_QUEUED = 20000; /* numbers that one block may update on the way */
 
 template <class real> __device__ real sum_of_row(real value) {
