@@ -2,18 +2,18 @@
  *
  * A product of floats is made of three products of TF32 numbers, of which tensor cores read the
  * upper 19 bits: x = x1 + x2, so x w = x1 w1 + x1 w2 + x2 w1 up to about 2^-21. Tensor cores
- * truncate when they add, hence a sum over rows leaves them after 8 rows and goes on in float.
+ * truncate when they add, hence a sum over rows leaves them after 16 rows and goes on in float.
  *
  * A block stays on its multiprocessor and takes tiles of 16 rows, which are fetched tiles ahead (bulk
  * copies, row by row, so lists of rows are as good as ranges). A warp owns a slice of the columns:
  * its part of W and V and its part of the sums stay in registers.
  *
  *   scores        each warp over its columns: m = 16 rows, n = 8 scores, k = 8 columns
- *   coefficients  a row to each warp: the warps' scores are added in order, one to a lane
+ *   coefficients  half of the warps, in turn: the warps' scores are added in order, eight lanes a row
  *   sums          each warp for its columns: m = 16 columns, n = 8 outputs, k = 8 rows
  *
- * From one barrier to the next are the coefficients of a tile, the sums of the tile before and the
- * scores of the next one, in which warps may be apart.
+ * Between two barriers are the sums of a tile, the scores of the next and, beside the sums, the
+ * coefficients of the one whose scores are ready: tensor cores do not wait for them.
  *
  * Shared rows are a multiple of 32 plus 8 numbers apart: then neither way of reading them, as rows
  * or as columns, meets a bank twice. */
@@ -21,7 +21,7 @@
 
 #include <algorithm>
 
-enum { WARPS = 16, TILE = 16, COEFFICIENTS = 24, MOST_STAGES = 4 };
+enum { WARPS = 8, TILE = 16, COEFFICIENTS = 24, MOST_STAGES = 4 };
 
 /* To the nearest. */
 __device__ static void split(float x, uint32_t &high, uint32_t &low) {
@@ -47,14 +47,8 @@ __device__ static uint32_t shared_address(const void *p) {
     return static_cast<uint32_t>(__cvta_generic_to_shared(p));
 }
 
-__device__ static void barrier_init(uint64_t *barrier, uint32_t count) {
-    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(barrier)),
-                 "r"(count));
-}
-
-__device__ static void barrier_arrive(uint64_t *barrier) {
-    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(barrier))
-                 : "memory");
+__device__ static void barrier_init(uint64_t *barrier) {
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(shared_address(barrier)));
 }
 
 __device__ static void barrier_expect(uint64_t *barrier, uint32_t bytes) {
@@ -97,15 +91,9 @@ __device__ static void fetch_tile(const sweep_task<float> &a, size_t tile, float
 
 /* ---- Coefficients of rows ---- */
 
-__device__ static float sum_of_warp(float value) {
-    for (int step = 16; step > 0; step /= 2)
+__device__ static float sum_of_eight(float value) {
+    for (int step = 4; step > 0; step /= 2)
         value += __shfl_xor_sync(0xffffffffu, value, step);
-    return value;
-}
-
-__device__ static float largest_of_warp(float value) {
-    for (int step = 16; step > 0; step /= 2)
-        value = fmaxf(value, __shfl_xor_sync(0xffffffffu, value, step));
     return value;
 }
 
@@ -123,7 +111,7 @@ struct tensor_shape {
     const int *same; /* whether W is that of the pass before; NULL: nothing is kept */
 };
 
-/* What a warp needs to know of its row, fetched before it is needed. */
+/* What a row's eight lanes need to know of it, fetched before it is needed. */
 struct row_facts {
     size_t row;
     bool there;
@@ -132,7 +120,7 @@ struct row_facts {
 };
 
 __device__ static row_facts facts_of(const sweep_task<float> &a, size_t tile) {
-    const size_t i = tile * TILE + threadIdx.x / 32;
+    const size_t i = tile * TILE + threadIdx.x % 128 / 8;
     row_facts f = {};
     f.there = i < a.count;
     if (f.there) {
@@ -143,67 +131,108 @@ __device__ static row_facts facts_of(const sweep_task<float> &a, size_t tile) {
     return f;
 }
 
-/* Scores of this warp's row, of all warps, become its coefficients. Lane k has class k, and lane
- * v_at + k has the score of V. */
+/* Scores of a row, of all warps, become its coefficients. */
+template <int NS, int NO>
 __device__ static double activate(const sweep_task<float> &a, const tensor_shape &shape,
                                   const row_facts &f, const float *scores, int parts,
                                   float *coefficients) {
-    const int lane = threadIdx.x % 32, K = a.classes;
-    const float *at = scores + threadIdx.x / 32 * shape.scores_apart + lane;
-    float s = 0.0f;
-    if (lane < shape.scores_apart)
-        for (int p = 0; p < parts; p++)
-            s += at[p * TILE * shape.scores_apart];
-    float t = shape.v_at ? __shfl_down_sync(0xffffffffu, s, unsigned(shape.v_at)) : 0.0f;
-    const bool mine = lane < K;
+    const int lane = threadIdx.x % 8, in_tile = threadIdx.x % 128 / 8, K = a.classes;
+    const float *of_row = scores + in_tile * shape.scores_apart;
+    float s[NS], t[NS], r[NS], q[NS];
+#pragma unroll
+    for (int c = 0; c < NS; c++)
+        s[c] = t[c] = r[c] = q[c] = 0.0f;
+    for (int p = 0; p < parts; p++, of_row += TILE * shape.scores_apart)
+#pragma unroll
+        for (int c = 0; c < NS; c++) {
+            const int k = lane + 8 * c;
+            if (k < K) {
+                s[c] += of_row[k];
+                if (shape.v_at)
+                    t[c] += of_row[shape.v_at + k];
+            }
+        }
     const float weight = !f.there ? 0.0f : a.logit ? sigmoid_of(f.weight) : f.weight;
-    float loss = 0.0f, cross = 0.0f, r, q;
-    int best = 0;
+    float loss = 0.0f, cross = 0.0f;
+    int best = K;
     if (K == 1) {
         float residual = 0.0f, second = 0.0f;
         if (f.there && lane == 0)
-            loss = one_score(a, f.row, s, t, &residual, &second);
-        best = s > 0.0f;
-        cross = residual * t;
-        r = weight * residual;
-        q = weight * second;
-    } else {
-        const float e = lane == f.label ? 1.0f : 0.0f;
-        if (shape.keep == tensor_shape::READ) {
-            t = s; /* of V alone */
-            s = f.there && mine ? shape.kept[f.row * size_t(K) + size_t(lane)] : 0.0f;
-        } else {
-            const float score = mine ? s : -INFINITY, largest = largest_of_warp(score);
-            const unsigned first = __ballot_sync(0xffffffffu, score == largest);
-            best = first ? __ffs(int(first)) - 1 : 0;
-            const float own = __shfl_sync(0xffffffffu, score, f.label) - largest;
-            s = mine ? expf(score - largest) : 0.0f;
-            const float sum = sum_of_warp(s);
-            loss = logf(sum) - own;
-            s /= sum;
-            if (shape.keep == tensor_shape::WRITE && f.there && mine)
-                shape.kept[f.row * size_t(K) + size_t(lane)] = s;
+            loss = one_score(a, f.row, s[0], t[0], &residual, &second);
+        best = s[0] > 0.0f;
+        cross = residual * t[0];
+        r[0] = weight * residual;
+        q[0] = weight * second;
+    } else if (shape.keep == tensor_shape::READ) {
+#pragma unroll
+        for (int c = 0; c < NS; c++) {
+            t[c] = s[c]; /* of V alone */
+            s[c] = f.there && lane + 8 * c < K ? shape.kept[f.row * size_t(K) + lane + 8 * c] : 0.0f;
         }
-        t = mine ? t : 0.0f;
-        const float mean = shape.q_at >= 0 ? sum_of_warp(s * t) : 0.0f;
-        r = weight * (s - e);
-        q = weight * s * (t - mean);
-        if (a.row_cross)
-            cross = sum_of_warp((s - e) * t);
+    } else {
+        float largest = -INFINITY, sum = 0.0f, own = 0.0f;
+#pragma unroll
+        for (int c = 0; c < NS; c++)
+            if (lane + 8 * c < K && s[c] > largest) {
+                largest = s[c];
+                best = lane + 8 * c;
+            }
+        for (int step = 4; step > 0; step /= 2) {
+            const float other = __shfl_xor_sync(0xffffffffu, largest, step);
+            const int of = __shfl_xor_sync(0xffffffffu, best, step);
+            if (other > largest || (other == largest && of < best)) {
+                largest = other;
+                best = of;
+            }
+        }
+#pragma unroll
+        for (int c = 0; c < NS; c++) {
+            const int k = lane + 8 * c;
+            own += k == f.label ? s[c] - largest : 0.0f;
+            s[c] = k < K ? expf(s[c] - largest) : 0.0f;
+            sum += s[c];
+        }
+        sum = sum_of_eight(sum);
+        loss = logf(sum) - sum_of_eight(own);
+#pragma unroll
+        for (int c = 0; c < NS; c++) {
+            s[c] /= sum;
+            if (shape.keep == tensor_shape::WRITE && f.there && lane + 8 * c < K)
+                shape.kept[f.row * size_t(K) + lane + 8 * c] = s[c];
+        }
     }
-    if (coefficients) {
-        float *to = coefficients + threadIdx.x / 32 * COEFFICIENTS;
-        if (lane < COEFFICIENTS)
-            to[lane] = 0.0f;
+    if (K > 1) {
+        float mean = 0.0f;
+#pragma unroll
+        for (int c = 0; c < NS; c++)
+            mean += s[c] * t[c];
+        mean = sum_of_eight(mean);
+#pragma unroll
+        for (int c = 0; c < NS; c++) {
+            const float residual = s[c] - (lane + 8 * c == f.label ? 1.0f : 0.0f);
+            cross += residual * t[c];
+            r[c] = weight * residual;
+            q[c] = weight * s[c] * (t[c] - mean);
+        }
+        cross = sum_of_eight(cross);
+    }
+    if constexpr (NO > 0) {
+        float *to = coefficients + in_tile * COEFFICIENTS;
+        for (int o = lane; o < COEFFICIENTS; o += 8)
+            to[o] = 0.0f;
         __syncwarp();
-        if (f.there && mine && shape.r_at >= 0)
-            to[shape.r_at + lane] = r;
-        if (f.there && mine && shape.q_at >= 0)
-            to[shape.q_at + lane] = q;
+#pragma unroll
+        for (int c = 0; c < NS; c++) {
+            const int k = lane + 8 * c;
+            if (f.there && k < K && shape.r_at >= 0)
+                to[shape.r_at + k] = r[c];
+            if (f.there && k < K && shape.q_at >= 0)
+                to[shape.q_at + k] = q[c];
+        }
     }
     if (!f.there || lane != 0)
         return 0.0;
-    put_row_outputs(a, f.row, loss, cross, best);
+    put_row_outputs(a, f.row, loss, cross, best < K || K == 1 ? best : 0);
     return double(weight) * double(loss);
 }
 
@@ -222,19 +251,16 @@ __global__ void __launch_bounds__(32 * WARPS, 1)
     const int slices = int((a.columns + 15) / 16), parts = min(slices, int(WARPS));
     float *scores = memory + shape.stages * TILE * apart;
     const int scores_size = parts * TILE * shape.scores_apart;
-    float *coefficients = scores + scores_size;
+    float *coefficients = scores + 2 * scores_size;
     uint64_t *full = reinterpret_cast<uint64_t *>(coefficients + 2 * TILE * COEFFICIENTS);
-    uint64_t *read = full + shape.stages; /* the scores have been read by all warps */
     const int mine = slices / WARPS + (warp < slices % WARPS);
     const int base = 16 * (warp * (slices / WARPS) + min(warp, slices % WARPS));
 
     for (int i = threadIdx.x; i < shape.stages * TILE * apart; i += 32 * WARPS)
         memory[i] = 0.0f; /* what no row fills must be finite */
-    if (threadIdx.x == 0) {
+    if (threadIdx.x == 0)
         for (int s = 0; s < shape.stages; s++)
-            barrier_init(&full[s], 1);
-        barrier_init(read, WARPS);
-    }
+            barrier_init(&full[s]);
     asm volatile("fence.mbarrier_init.release.cluster; fence.proxy.async.shared::cta;" ::: "memory");
     __syncthreads();
     if (warp == 0)
@@ -272,29 +298,38 @@ __global__ void __launch_bounds__(32 * WARPS, 1)
     const float *scored = memory, *summed = memory;
     for (int turn = 0; turn <= tiles; turn++) {
         const size_t tile = blockIdx.x + turn * size_t(gridDim.x);
+        const bool activates = turn < tiles && (warp / 4 == turn % 2);
         row_facts facts = {};
-        if (turn < tiles)
+        if (activates)
             facts = facts_of(a, tile);
+        float *of_turn = scores + turn % 2 * scores_size;
         if (turn < tiles) { /* scores of this tile */
             barrier_wait(&full[stage], uint32_t(phase));
             scored = memory + stage * TILE * apart;
             if (warp < parts) {
-                float d[NS][4] = {};
+                float d[2][NS][4] = {};
 #pragma unroll
                 for (int m = 0; m < MT; m++) {
                     if (m >= mine)
                         break;
+                    float x[2][4];
+                    uint32_t low[2][4];
 #pragma unroll
                     for (int half = 0; half < 2; half++) {
                         const float *at = scored + g * apart + base + m * 16 + half * 8 + 2 * t;
                         const float2 above = *reinterpret_cast<const float2 *>(at);
                         const float2 below = *reinterpret_cast<const float2 *>(at + 8 * apart);
-                        const float x[4] = {above.x, below.x, above.y, below.y};
-                        const uint32_t *upper = reinterpret_cast<const uint32_t *>(x);
-                        uint32_t low[4];
+                        x[half][0] = above.x;
+                        x[half][1] = below.x;
+                        x[half][2] = above.y;
+                        x[half][3] = below.y;
 #pragma unroll
                         for (int e = 0; e < 4; e++)
-                            low[e] = rest_of(x[e]);
+                            low[half][e] = rest_of(x[half][e]);
+                    }
+#pragma unroll
+                    for (int half = 0; half < 2; half++) {
+                        const uint32_t *upper = reinterpret_cast<const uint32_t *>(x[half]);
                         uint32_t h[NS][2], l[NS][2];
 #pragma unroll
                         for (int n = 0; n < NS; n++)
@@ -306,24 +341,23 @@ __global__ void __launch_bounds__(32 * WARPS, 1)
                             }
 #pragma unroll
                         for (int n = 0; n < NS; n++)
-                            multiply(d[n], low, h[n][0], h[n][1]);
+                            multiply(d[half][n], low[half], h[n][0], h[n][1]);
 #pragma unroll
                         for (int n = 0; n < NS; n++)
-                            multiply(d[n], upper, l[n][0], l[n][1]);
+                            multiply(d[half][n], upper, l[n][0], l[n][1]);
 #pragma unroll
                         for (int n = 0; n < NS; n++)
-                            multiply(d[n], upper, h[n][0], h[n][1]);
+                            multiply(d[half][n], upper, h[n][0], h[n][1]);
                     }
                 }
-                if (turn > 0)
-                    barrier_wait(read, uint32_t(turn - 1) % 2);
-                float *to = scores + (warp * TILE + g) * shape.scores_apart + 2 * t;
+                float *to = of_turn + (warp * TILE + g) * shape.scores_apart + 2 * t;
 #pragma unroll
                 for (int n = 0; n < NS; n++)
                     if (n * 8 + 2 * t < shape.scores_apart) {
-                        *reinterpret_cast<float2 *>(to + n * 8) = make_float2(d[n][0], d[n][1]);
+                        *reinterpret_cast<float2 *>(to + n * 8) =
+                            make_float2(d[0][n][0] + d[1][n][0], d[0][n][1] + d[1][n][1]);
                         *reinterpret_cast<float2 *>(to + 8 * shape.scores_apart + n * 8) =
-                            make_float2(d[n][2], d[n][3]);
+                            make_float2(d[0][n][2] + d[1][n][2], d[0][n][3] + d[1][n][3]);
                     }
             }
         }
@@ -334,52 +368,51 @@ __global__ void __launch_bounds__(32 * WARPS, 1)
             fetch_tile(a, blockIdx.x + (turn - 2 + shape.stages) * size_t(gridDim.x),
                        memory + free * TILE * apart, apart, &full[free]);
         }
-        if (turn < tiles) {
-            loss += activate(a, shape, facts, scores, parts,
-                             NO > 0 ? coefficients + turn % 2 * TILE * COEFFICIENTS : nullptr);
-            __syncwarp();
-            if (lane == 0)
-                barrier_arrive(read);
-        }
+        if (activates)
+            loss += activate<NS, NO>(a, shape, facts, of_turn, parts,
+                                     coefficients + turn % 2 * TILE * COEFFICIENTS);
         if (NO > 0 && turn > 0 && warp < parts) { /* sums of the tile before */
+            uint32_t high[2][OUT][2], low[2][OUT][2];
             const float *c = coefficients + ((turn + 1) % 2 * TILE + t) * COEFFICIENTS + g;
 #pragma unroll
-            for (int step = 0; step < 2; step++) {
-                uint32_t high[OUT][2], low[OUT][2];
+            for (int step = 0; step < 2; step++)
 #pragma unroll
                 for (int n = 0; n < NO; n++) {
-                    split(c[step * 8 * COEFFICIENTS + n * 8], high[n][0], low[n][0]);
-                    split(c[(step * 8 + 4) * COEFFICIENTS + n * 8], high[n][1], low[n][1]);
+                    split(c[step * 8 * COEFFICIENTS + n * 8], high[step][n][0], low[step][n][0]);
+                    split(c[(step * 8 + 4) * COEFFICIENTS + n * 8], high[step][n][1],
+                          low[step][n][1]);
                 }
 #pragma unroll
-                for (int m = 0; m < MT; m++) {
-                    if (m >= mine)
-                        break;
+            for (int m = 0; m < MT; m++) {
+                if (m >= mine)
+                    break;
+                float d[OUT][4] = {};
+#pragma unroll
+                for (int step = 0; step < 2; step++) {
                     const float *at = summed + (step * 8 + t) * apart + base + m * 16 + 2 * g;
                     const float2 above = *reinterpret_cast<const float2 *>(at);
                     const float2 below = *reinterpret_cast<const float2 *>(at + 4 * apart);
                     const float x[4] = {above.x, above.y, below.x, below.y};
                     const uint32_t *upper = reinterpret_cast<const uint32_t *>(x);
                     uint32_t rest[4];
-                    float d[OUT][4] = {};
 #pragma unroll
                     for (int e = 0; e < 4; e++)
                         rest[e] = rest_of(x[e]);
 #pragma unroll
                     for (int n = 0; n < NO; n++)
-                        multiply(d[n], rest, high[n][0], high[n][1]);
+                        multiply(d[n], rest, high[step][n][0], high[step][n][1]);
 #pragma unroll
                     for (int n = 0; n < NO; n++)
-                        multiply(d[n], upper, low[n][0], low[n][1]);
+                        multiply(d[n], upper, low[step][n][0], low[step][n][1]);
 #pragma unroll
                     for (int n = 0; n < NO; n++)
-                        multiply(d[n], upper, high[n][0], high[n][1]);
-#pragma unroll
-                    for (int n = 0; n < NO; n++)
-#pragma unroll
-                        for (int e = 0; e < 4; e++)
-                            sum[m][n][e] += d[n][e];
+                        multiply(d[n], upper, high[step][n][0], high[step][n][1]);
                 }
+#pragma unroll
+                for (int n = 0; n < NO; n++)
+#pragma unroll
+                    for (int e = 0; e < 4; e++)
+                        sum[m][n][e] += d[n][e];
             }
         }
         summed = scored;
@@ -419,12 +452,12 @@ __global__ void __launch_bounds__(32 * WARPS, 1)
 typedef void (*pass)(sweep_task<float>, tensor_shape, float *, double *);
 
 template <int NS, int NO> static pass pass_for(int slices) {
-    return slices <= WARPS ? tensor_pass<NS, NO, 1> : tensor_pass<NS, NO, 4>;
+    return slices <= 2 * WARPS ? tensor_pass<NS, NO, 2> : tensor_pass<NS, NO, 7>;
 }
 
 /* Scores and outputs, in eights; NULL: there is none. */
 static pass find_pass(int scores, int outputs, int slices) {
-    if (slices > 4 * WARPS)
+    if (slices > 7 * WARPS)
         return nullptr;
     switch (scores * 4 + outputs) {
     case 4:
@@ -474,7 +507,7 @@ static bool launch_pass(const sweep_task<float> &a, tensor_shape shape, blv_swee
     const int K = a.classes, slices = int((a.columns + 15) / 16);
     const int scored = shape.v_at ? 2 * K : K;
     const int summed = K * ((a.gradient ? 1 : 0) + (a.hessian ? 1 : 0));
-    if (scored > 24 || a.count == 0 || a.stride % 4 != 0 || slices > 4 * WARPS)
+    if (scored > 24 || a.count == 0 || a.stride % 4 != 0 || slices > 7 * WARPS)
         return false;
     const pass run = find_pass(eights(scored), eights(summed), slices);
     shape.apart = (slices * 16 - 8 + 31) / 32 * 32 + 8;
@@ -483,10 +516,10 @@ static bool launch_pass(const sweep_task<float> &a, tensor_shape shape, blv_swee
     shape.q_at = !a.hessian ? -1 : a.gradient ? K : 0;
     shape.tiles = (a.count + TILE - 1) / TILE;
     const size_t of_stage = TILE * size_t(shape.apart) * sizeof(float);
-    const size_t others = TILE * sizeof(float) *
+    const size_t others = 2 * TILE * sizeof(float) *
                               (size_t(std::min(slices, int(WARPS)) * shape.scores_apart) +
-                               2 * COEFFICIENTS) +
-                          (MOST_STAGES + 1) * sizeof(uint64_t);
+                               COEFFICIENTS) +
+                          MOST_STAGES * sizeof(uint64_t);
     shape.stages = int(std::min<size_t>(MOST_STAGES, (gpu::shared_most - others) / of_stage));
     const size_t shared = size_t(shape.stages) * of_stage + others;
     *blocks = std::min(shape.tiles, size_t(gpu::processors));
