@@ -72,6 +72,7 @@ typedef struct data_family {
     size_t instance_size;
     bool network;
     bool val_optional;
+    bool weighs;      /* rows that have weights, by them */
     bool spreads;     /* over ranks; x is spread where it has an entry for each training row */
     linear_loss loss; /* AUTO: as the parameters say */
     /* Oracles, dimension of x where it is not the number of training rows, projection, start (NULL:
@@ -130,6 +131,7 @@ typedef struct model_sums {
     bool add;                 /* networks: gy and hv hold what the sums are added to */
     bool training;            /* dropout is on, and a linear model may keep its probabilities */
     const double *statistics; /* of norms, in place of the model's */
+    double row_slope;         /* as in blv_sweep, where kernels take logits */
     double *loss;             /* NULL: not needed, here and below */
     blv_vec *gy, *hv;
     void *row_loss, *row_cross, *row_probability;

@@ -43,6 +43,7 @@ typedef struct l2reg {
     size_t blocks; /* models in y */
     size_t repeats;
     fold_rows *fold; /* of each block; NULL: one model, on all rows */
+    void *weight[2]; /* of the rows of train and val, of mean 1; NULL: 1 */
 } l2reg;
 
 /* Parts of a work's extra memory, numbers of the precision but for the last. */
@@ -130,10 +131,10 @@ static void model_products(const l2reg *p, const l2reg_work *w, const void *u, c
     }
 }
 
-/* The same over all models: returns the sum of all slots, and leaves those of x in out unless that
- * is NULL. */
-static double penalty_products(const l2reg *p, const l2reg_work *w, const blv_vec *u,
-                               const blv_vec *v, double factor, blv_vec *out) {
+/* The same over all models: those of x in out, the sum of all slots in sum, unless these are NULL.
+ */
+static void penalty_products(const l2reg *p, const l2reg_work *w, const blv_vec *u,
+                             const blv_vec *v, double factor, blv_vec *out, double *sum) {
     const blv_kernels *k = p->model.kernels;
     for (size_t b = 0; b < p->blocks; b++) {
         const size_t skip = b * block_dim(p) * k->real_size;
@@ -144,7 +145,8 @@ static double penalty_products(const l2reg *p, const l2reg_work *w, const blv_ve
     }
     if (out)
         k->combine(p->penalties, 1.0, w->total, 0.0, w->total, raw_mut(out));
-    return k->sum(p->slots, w->total);
+    if (sum)
+        *sum = k->sum(p->slots, w->total);
 }
 
 /* Loss, gy and hv of every model, with their penalties but for g. */
@@ -174,12 +176,13 @@ static int lower_pass(void *user, const lower_call *c) {
     if (c->g || c->gy || c->hv)
         data_sums(p, c, &parts, work);
     if (c->g || c->gx) { /* gx_k is what penalty k adds to g */
-        const double added = penalty_products(p, &parts, c->y, c->y, 0.5, c->gx);
+        double added = 0.0;
+        penalty_products(p, &parts, c->y, c->y, 0.5, c->gx, c->g ? &added : NULL);
         if (c->g)
             *c->g += added;
     }
     if (c->jv)
-        penalty_products(p, &parts, c->y, c->v, 1.0, c->jv);
+        penalty_products(p, &parts, c->y, c->v, 1.0, c->jv, NULL);
     model_end(&p->model, work);
     return 0;
 }
@@ -381,6 +384,34 @@ static blv_error open_folds(l2reg *p, const l2reg_params *q, blv_problem_def *de
     return BLV_OK;
 }
 
+/* ---- Weights of rows ---- */
+
+static blv_error open_weights(l2reg *p, const blv_dataset *set, blv_rows *rows, void **weight,
+                              blv_message *why) {
+    const blv_dataset_view *v = set ? blv_dataset_view_of(set) : NULL;
+    const blv_kernels *k = p->model.kernels;
+    double sum = 0.0;
+    if (!v || !v->weight)
+        return BLV_OK;
+    for (size_t i = 0; i < v->rows; i++)
+        sum += v->weight[i];
+    if (p->model.ranks || !(sum > 0.0))
+        return data_problem_explain(&p->model, BLV_E_VALUE,
+                                    sum > 0.0 ? "weights of rows that are spread over ranks"
+                                              : "the weights of the rows add up to 0",
+                                    why);
+    double *scaled = malloc(v->rows * sizeof *scaled);
+    *weight = k->allocate(v->rows * k->real_size);
+    const bool well = scaled && *weight;
+    for (size_t i = 0; well && i < v->rows; i++)
+        scaled[i] = v->weight[i] * ((double)v->rows / sum);
+    if (well)
+        k->write(v->rows, scaled, *weight);
+    free(scaled);
+    rows->weight = *weight;
+    return well ? BLV_OK : data_problem_explain(&p->model, BLV_E_MEMORY, "out of memory", why);
+}
+
 /* ---- The family ---- */
 
 static blv_error open_instance(data_model *m, const void *params, blv_problem_def *def,
@@ -397,6 +428,10 @@ static blv_error open_instance(data_model *m, const void *params, blv_problem_de
     p->blocks = 1;
     p->scale = isnan(q->scale) ? 1.0 / (double)m->dim : q->scale;
     blv_error error = data_problem_bounds(m, q->lo, q->hi, def, why);
+    if (error == BLV_OK)
+        error = open_weights(p, m->sets.train, &m->train, &p->weight[0], why);
+    if (error == BLV_OK)
+        error = open_weights(p, m->sets.val, &m->val, &p->weight[1], why);
     if (error == BLV_OK && p->penalty == BLV_PENALTY_GROUPS)
         error = open_groups(p, q, why);
     if (error == BLV_OK && q->folds > 0)
@@ -413,12 +448,15 @@ static void close_instance(data_model *m) {
         m->kernels->release(p->fold[b].index);
     free(p->fold);
     m->kernels->release(p->group);
+    m->kernels->release(p->weight[0]);
+    m->kernels->release(p->weight[1]);
 }
 
 const data_family l2reg_family = {
     .name = "l2reg",
     .instance_size = sizeof(l2reg),
     .spreads = true,
+    .weighs = true,
     .oracles = {.upper = upper, LOWER_ORACLES, .measure = measure, .measures = model_measures},
     .open = open_instance,
     .close = close_instance};
