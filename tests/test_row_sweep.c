@@ -1,8 +1,10 @@
 /* The sweeps over dense rows in every instruction set that this processor has, against the plain
- * loops in double. */
+ * loops in double; and those with fused multiply-add against each other, bit by bit. */
+#include "base/hash.h"
 #include "sweep_instance.h"
 
 #include <float.h>
+#include <inttypes.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -25,13 +27,16 @@ static void check(sweep_shape shape, uint64_t seed) {
     sweep_instance_create(&instance, shape, seed);
     sweep_outputs_create(&expected, &shape);
     sweep_run_reference(&instance, &expected);
+    sweep_outputs got[SETS];
     for (size_t s = 0; s < SETS; s++) {
-        sweep_outputs got;
-        sweep_outputs_create(&got, &shape);
-        sweep_run(&instance, &got, every_set[s], 1);
-        sweep_compare(&instance, &got, &expected, UNITS);
-        sweep_outputs_destroy(&got);
+        sweep_outputs_create(&got[s], &shape);
+        sweep_run(&instance, &got[s], every_set[s], 1);
+        sweep_compare(&instance, &got[s], &expected, UNITS);
     }
+    if (blv_instructions_fused(BLV_INSTRUCTIONS_AVX2))
+        sweep_same_bits(&instance, &got[BLV_INSTRUCTIONS_AVX2], &got[BLV_INSTRUCTIONS_AVX512]);
+    for (size_t s = 0; s < SETS; s++)
+        sweep_outputs_destroy(&got[s]);
     sweep_outputs_destroy(&expected);
     sweep_instance_destroy(&instance);
 }
@@ -300,6 +305,65 @@ static void test_large_scores(void **state) {
         }
 }
 
+/* What every processor with fused multiply-add has to give, whatever its instruction set: x86-64 in
+ * `make test`, aarch64 in `make test-arm`. These numbers change when the order of a sum does. */
+static void test_bits_of_every_processor(void **state) {
+    (void)state;
+    static const struct {
+        sweep_shape shape;
+        uint64_t bits;
+    } cases[] = {
+        {{.rows = 90, .columns = 1203, .classes = 10, .count = 90, .wanted = WANT_ALL},
+         UINT64_C(0x4a77117f8c565db5)},
+        {{.rows = 90, .columns = 54, .classes = 7, .count = 83, .wanted = WANT_ALL},
+         UINT64_C(0x6b81b85606cdac81)},
+        {{.logistic = true,
+          .rows = 90,
+          .columns = 22,
+          .classes = 1,
+          .count = 90,
+          .wanted = WANT_ALL},
+         UINT64_C(0xc0594e620e652905)},
+        {{.logistic = true,
+          .rows = 80,
+          .columns = 117,
+          .classes = 1,
+          .count = 80,
+          .wanted = WANT_ALL},
+         UINT64_C(0x96460789d5efd821)},
+        {{.logistic = true,
+          .rows = 2500,
+          .columns = 61,
+          .classes = 1,
+          .count = 2477,
+          .wanted = WANT_GRADIENT},
+         UINT64_C(0xbe68deb619cb3716)},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        uint64_t bits = BLV_HASH_EMPTY;
+        for (int single = 0; single < 2; single++) {
+            sweep_shape shape = cases[i].shape;
+            shape.single = single;
+            shape.size = 0.1;
+            shape.weighted = true;
+            sweep_instance instance;
+            sweep_outputs got;
+            sweep_instance_create(&instance, shape, 11);
+            sweep_outputs_create(&got, &shape);
+            sweep_run(&instance, &got, BLV_INSTRUCTIONS_BEST, 1);
+            const size_t size = single ? sizeof(float) : sizeof(double);
+            bits = blv_hash_bytes(bits, got.gradient, shape.classes * shape.columns * size);
+            bits = blv_hash_bytes(bits, got.hessian, shape.classes * shape.columns * size);
+            bits = blv_hash_bytes(bits, got.row_loss, shape.rows * size);
+            bits = blv_hash_bytes(bits, got.row_cross, shape.rows * size);
+            sweep_outputs_destroy(&got);
+            sweep_instance_destroy(&instance);
+        }
+        if (blv_instructions_fused(BLV_INSTRUCTIONS_BEST) && bits != cases[i].bits)
+            fail_msg("case %zu: 0x%016" PRIx64, i, bits);
+    }
+}
+
 static void test_nan_is_not_lost(void **state) {
     (void)state;
     for (size_t s = 0; s < SETS; s++)
@@ -388,6 +452,7 @@ int main(void) {
         cmocka_unit_test(test_constant_feature),
         cmocka_unit_test(test_equal_scores),
         cmocka_unit_test(test_large_scores),
+        cmocka_unit_test(test_bits_of_every_processor),
         cmocka_unit_test(test_nan_is_not_lost),
         cmocka_unit_test(test_same_bits),
     };

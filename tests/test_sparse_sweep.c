@@ -310,7 +310,25 @@ static void assert_answer(const data *d, const answer *got, const answer *want, 
         assert_int_equal(got->row_class[i], want->row_class[i]);
 }
 
-/* The request in both precisions and with every instruction set, against the plain loops. */
+static void assert_same_bits(const double *a, const double *b, size_t count) {
+    assert_true(!a == !b);
+    if (a)
+        assert_memory_equal(a, b, count * sizeof(double));
+}
+
+static void assert_same_answer(const data *d, const answer *a, const answer *b) {
+    assert_same_bits(&a->loss, &b->loss, 1);
+    assert_same_bits(a->gradient, b->gradient, d->columns * d->classes);
+    assert_same_bits(a->hessian, b->hessian, d->columns * d->classes);
+    assert_same_bits(a->row_loss, b->row_loss, d->rows);
+    assert_same_bits(a->row_cross, b->row_cross, d->rows);
+    assert_same_bits(a->row_probability, b->row_probability, d->rows);
+    if (a->row_class)
+        assert_memory_equal(a->row_class, b->row_class, d->rows * sizeof(int32_t));
+}
+
+/* The request in both precisions and with every instruction set, against the plain loops; those
+ * with fused multiply-add also against each other. */
 static void check(const data *d, request r, double size_of_w) {
     request plain = r;
     plain.reference = true;
@@ -322,6 +340,13 @@ static void check(const data *d, request r, double size_of_w) {
             r.single = single;
             answer got = ask(d, &r);
             assert_answer(d, &got, &want, r.single, size_of_w);
+            if (r.instructions == BLV_INSTRUCTIONS_AVX512) {
+                request narrow = r;
+                narrow.instructions = BLV_INSTRUCTIONS_AVX2;
+                answer other = ask(d, &narrow);
+                assert_same_answer(d, &got, &other);
+                answer_close(&other);
+            }
             answer_close(&got);
         }
     plain.dense = true;
@@ -431,10 +456,6 @@ static void certain_rows(void **state) {
     }
 }
 
-static void assert_same_bits(const double *a, const double *b, size_t count) {
-    assert_memory_equal(a, b, count * sizeof(double));
-}
-
 /* Large enough for the sweeps to fork. */
 static void threads_do_not_show(void **state) {
     (void)state;
@@ -451,13 +472,7 @@ static void threads_do_not_show(void **state) {
                 answer one = ask(&d, &r);
                 for (r.threads = 2; r.threads <= 3; r.threads++) {
                     answer more = ask(&d, &r);
-                    assert_same_bits(&more.loss, &one.loss, 1);
-                    assert_same_bits(more.gradient, one.gradient, d.columns * classes);
-                    assert_same_bits(more.hessian, one.hessian, d.columns * classes);
-                    assert_same_bits(more.row_loss, one.row_loss, d.rows);
-                    assert_same_bits(more.row_cross, one.row_cross, d.rows);
-                    assert_same_bits(more.row_probability, one.row_probability, d.rows);
-                    assert_memory_equal(more.row_class, one.row_class, d.rows * sizeof(int32_t));
+                    assert_same_answer(&d, &more, &one);
                     answer_close(&more);
                 }
                 answer_close(&one);

@@ -46,13 +46,14 @@ static void test_kinds(void **state) {
                                "42.5,Bern,No,1970-01-01,b\n"
                                "18,Rome,TRUE,2000-02-29T12:00,a\n",
                                OPTIONS(.layout = BLV_LAYOUT_DENSE));
-    const char *const names[] = {"age", "city=Bern", "city=Rome", "member", "since"};
-    check_names(d, names, 5);
+    const char *const names[] = {"age",    "city=Bern", "city=Rome", "city never seen",
+                                 "member", "since"};
+    check_names(d, names, 6);
     /* days since 1970 from `date -u +%s`: 1709251200, 0 and 951825600 seconds */
-    const double values[] = {31,   0, 1, 1, 1709251200.0 / 86400.0, //
-                             42.5, 1, 0, 0, 0,                      //
-                             18,   0, 1, 1, 951825600.0 / 86400.0};
-    check_values(d, 3, 5, values);
+    const double values[] = {31,   0, 1, 0, 1, 1709251200.0 / 86400.0, //
+                             42.5, 1, 0, 0, 0, 0,                      //
+                             18,   0, 1, 0, 1, 951825600.0 / 86400.0};
+    check_values(d, 3, 6, values);
     assert_true(has_note(d, "column 'city': category of 2 levels"));
     assert_true(has_note(d, "column 'since': date"));
     blv_dataset_release(d);
@@ -63,15 +64,15 @@ static void test_given_kinds(void **state) {
     static const char text[] = "zip,when,code,label\n1010,2024-01-01,1,a\n8001,2024-01-02,2,b\n";
     blv_dataset *d = read_text(
         text, OPTIONS(.kinds = "zip:category,when:drop,code:number", .layout = BLV_LAYOUT_DENSE));
-    const char *const names[] = {"zip=1010", "zip=8001", "code"};
-    check_names(d, names, 3);
-    check_values(d, 2, 3, (const double[]){1, 0, 1, 0, 1, 2});
+    const char *const names[] = {"zip=1010", "zip=8001", "zip never seen", "code"};
+    check_names(d, names, 4);
+    check_values(d, 2, 4, (const double[]){1, 0, 0, 1, 0, 1, 0, 2});
     blv_dataset_release(d);
     /* the same from a file, and by number */
     char kinds[600];
     snprintf(kinds, sizeof kinds, "%s", put_text("kinds", "0:category\nwhen:drop\r\n"));
     d = read_text(text, OPTIONS(.kinds = kinds, .layout = BLV_LAYOUT_DENSE));
-    check_names(d, names, 3);
+    check_names(d, names, 4);
     blv_dataset_release(d);
 
     check_rejected(text, OPTIONS(.kinds = "zpi:category"), "did you mean 'zip'?");
@@ -91,7 +92,7 @@ static void test_typing_errors(void **state) {
                    "2 fields of the column are numbers, 1 are not");
     blv_dataset *d = read_text("a,b\n1,x\n2,y\n1.2.3,x\n",
                                OPTIONS(.kinds = "a:category", .layout = BLV_LAYOUT_DENSE));
-    assert_int_equal(blv_dataset_view_of(d)->columns, 3);
+    assert_int_equal(blv_dataset_view_of(d)->columns, 4);
     blv_dataset_release(d);
 }
 
@@ -124,7 +125,7 @@ static void test_constant_columns(void **state) {
     (void)state;
     blv_dataset *d = read_text("a,b,c,d,label\n1,x,5,7,p\n2,x,5,,q\n3,x,5,7,p\n", NULL);
     assert_true(has_note(d, "the same in every row: columns 'b', 'c'"));
-    assert_int_equal(blv_dataset_view_of(d)->columns, 5);
+    assert_int_equal(blv_dataset_view_of(d)->columns, 6);
     blv_dataset_release(d);
     d = read_text("1,2,p\n", NULL); /* of one row nothing is said */
     assert_null(blv_dataset_notes(d, 0));
@@ -139,21 +140,27 @@ static void test_uci(void **state) {
                                "38, Private, HS, Exec, <=50K\n53, ?, 11th, Sales, >50K\n",
                                OPTIONS(.layout = BLV_LAYOUT_DENSE));
     check_names(d,
-                (const char *const[]){"x0", "x1=Private", "x1=State-gov", "x1 missing", "x2=11th",
-                                      "x2=Bachelors", "x2=HS", "x3=Exec", "x3=Sales", "x3 missing"},
-                10);
-    check_values(d, 4, 10,
-                 (const double[]){39, 0, 1, 0, 0, 1, 0, 0, 1, 1, 50, 1, 0, 0, 0, 0, 1, 0, 1, 0,
-                                  38, 1, 0, 0, 0, 0, 1, 1, 0, 0, 53, 1, 0, 1, 1, 0, 0, 0, 1, 0});
+                (const char *const[]){"x0", "x1=Private", "x1=State-gov", "x1 never seen",
+                                      "x1 missing", "x2=11th", "x2=Bachelors", "x2=HS",
+                                      "x2 never seen", "x3=Exec", "x3=Sales", "x3 never seen",
+                                      "x3 missing"},
+                13);
+    check_values(d, 4, 13,
+                 (const double[]){39, 0, 1, 0,  0, 0, 1, 0, 0,  0, 1, 0, 1, 50, 1, 0, 0, 0,
+                                  0,  0, 1, 0,  0, 1, 0, 0, 38, 1, 0, 0, 0, 0,  0, 1, 0, 1,
+                                  0,  0, 0, 53, 1, 0, 0, 1, 1,  0, 0, 0, 0, 1,  0, 0});
     assert_string_equal(class_of(d, 3), ">50K");
     blv_dataset_release(d);
     d = read_text("A11 6 A34 1\nA12 48 A32 2\nA14 12 A34 1\n", OPTIONS(.layout = BLV_LAYOUT_DENSE));
-    check_names(d, (const char *const[]){"x0=A11", "x0=A12", "x0=A14", "x1", "x2=A32", "x2=A34"},
-                6);
-    check_values(d, 3, 6, (const double[]){1, 0, 0, 6, 0, 1, 0, 1, 0, 48, 1, 0, 0, 0, 1, 12, 0, 1});
+    check_names(d,
+                (const char *const[]){"x0=A11", "x0=A12", "x0=A14", "x0 never seen", "x1", "x2=A32",
+                                      "x2=A34", "x2 never seen"},
+                8);
+    check_values(d, 3, 8, (const double[]){1,  0, 0, 0, 6, 0, 1, 0, 0,  1, 0, 0,
+                                           48, 1, 0, 0, 0, 0, 1, 0, 12, 0, 1, 0});
     blv_dataset_release(d);
     d = read_text("p,x,s\ne,x,t\ne,b,s\n", OPTIONS(.label = "0", .layout = BLV_LAYOUT_DENSE));
-    check_values(d, 3, 4, (const double[]){0, 1, 1, 0, 0, 1, 0, 1, 1, 0, 1, 0});
+    check_values(d, 3, 6, (const double[]){0, 1, 0, 1, 0, 0, 0, 1, 0, 0, 1, 0, 1, 0, 0, 1, 0, 0});
     assert_string_equal(class_of(d, 0), "p");
     blv_dataset_release(d);
 }
@@ -170,20 +177,21 @@ static void test_missing(void **state) {
                                "3,N/A,yes,b\n"
                                "10,null,NaN,a\n";
     blv_dataset *d = read_text(text, OPTIONS(.layout = BLV_LAYOUT_DENSE));
-    const char *const names[] = {"u", "u missing", "v=x", "v=y", "v missing", "ok", "ok missing"};
-    check_names(d, names, 7);
-    const double values[] = {4,   0, 1, 0, 0, 1, 0, /* the median of 4, 1, 3 and 10 is 3.5, */
-                             3.5, 1, 0, 1, 0, 0, 0, /* y is the most frequent level, and of as */
-                             1,   0, 0, 1, 1, 0, 1, /* many yes as no it is no */
-                             3.5, 1, 0, 1, 0, 0, 0, //
-                             3,   0, 0, 1, 1, 1, 0, //
-                             10,  0, 0, 1, 1, 0, 1};
-    check_values(d, 6, 7, values);
+    const char *const names[] = {"u",         "u missing", "v=x",       "v=y", "v never seen",
+                                 "v missing", "ok",        "ok missing"};
+    check_names(d, names, 8);
+    const double values[] = {4,   0, 1, 0, 0, 0, 1, 0, /* the median of 4, 1, 3 and 10 is 3.5, */
+                             3.5, 1, 0, 1, 0, 0, 0, 0, /* y is the most frequent level, and of as */
+                             1,   0, 0, 1, 0, 1, 0, 1, /* many yes as no it is no */
+                             3.5, 1, 0, 1, 0, 0, 0, 0, //
+                             3,   0, 0, 1, 0, 1, 1, 0, //
+                             10,  0, 0, 1, 0, 1, 0, 1};
+    check_values(d, 6, 8, values);
     assert_true(has_note(d, "column 'u': number, 2 missing"));
     blv_dataset_release(d);
 
     d = read_text(text, OPTIONS(.missing = BLV_MISSING_DROP, .layout = BLV_LAYOUT_DENSE));
-    check_values(d, 1, 3, (const double[]){4, 1, 1}); /* one level is left */
+    check_values(d, 1, 4, (const double[]){4, 1, 0, 1}); /* one level is left */
     assert_true(has_note(d, "5 of 6 rows left out: values are missing"));
     assert_string_equal(class_of(d, 0), "a");
     blv_dataset_release(d);
@@ -257,9 +265,10 @@ static void test_encoding(void **state) {
     for (int sparse = 0; sparse < 2; sparse++) {
         blv_dataset *d =
             read_text(text, OPTIONS(.layout = sparse ? BLV_LAYOUT_SPARSE : BLV_LAYOUT_DENSE));
-        const char *const names[] = {"n",         "n missing", "w=alpha", "w=bravo",
-                                     "w=charlie", "w=delta",   "w=echo",  "w missing"};
-        check_names(d, names, 8);
+        const char *const names[] = {"n",       "n missing",    "w=alpha",
+                                     "w=bravo", "w=charlie",    "w=delta",
+                                     "w=echo",  "w never seen", "w missing"};
+        check_names(d, names, 9);
         assert_true((blv_dataset_view_of(d)->dense == NULL) == (sparse == 1));
         for (size_t i = 0; i < ROWS; i++) {
             bool no_number = isnan(rows[i].number), no_word = rows[i].word < 0;
@@ -268,14 +277,16 @@ static void test_encoding(void **state) {
             for (size_t k = 0; k < WORDS; k++)
                 assert_true(at(d, i, 2 + k) ==
                             ((no_word ? k == most : rows[i].word == order[k]) ? 1.0 : 0.0));
-            assert_true(at(d, i, 7) == (no_word ? 1.0 : 0.0));
+            assert_true(at(d, i, 7) == 0.0);
+            assert_true(at(d, i, 8) == (no_word ? 1.0 : 0.0));
         }
         blv_dataset *other =
             read_text("label,w,more,n\n1,zulu,5,2.5\n0,echo,6,\n",
                       OPTIONS(.recipe = blv_dataset_recipe(d), .layout = BLV_LAYOUT_DENSE));
-        check_names(other, names, 8);
-        check_values(other, 2, 8,
-                     (const double[]){2.5, 0, 0, 0, 0, 0, 0, 0, median, 1, 0, 0, 0, 0, 1, 0});
+        check_names(other, names, 9);
+        check_values(other, 2, 9,
+                     (const double[]){2.5, 0, 0, 0, 0, 0, 0, 1, 0, //
+                                      median, 1, 0, 0, 0, 0, 1, 0, 0});
         assert_string_equal(class_of(other, 0), "1");
         assert_true(has_note(other, "1 levels not seen before"));
         assert_true(has_note(other, "column 'more' left out"));
@@ -295,7 +306,7 @@ static void test_recipes(void **state) {
     blv_dataset *same = read_text(
         "\"c\\\nd\",x\n\"w\\\nt\",7\n",
         OPTIONS(.recipe = blv_dataset_recipe(d), .header = "yes", .layout = BLV_LAYOUT_DENSE));
-    check_values(same, 1, 3, (const double[]){7, 0, 1}); /* u\tv comes before w\\\nt */
+    check_values(same, 1, 4, (const double[]){7, 0, 1, 0}); /* u\tv comes before w\\\nt */
     assert_null(blv_dataset_view_of(same)->label);
     blv_dataset_release(same);
     check_rejected("x,label\n1,p\n", OPTIONS(.recipe = blv_dataset_recipe(d)),
@@ -306,11 +317,11 @@ static void test_recipes(void **state) {
     d = read_text("1,a,0\n2,b,1\n3,a,1\n", OPTIONS(.layout = BLV_LAYOUT_DENSE));
     const char *recipe = blv_dataset_recipe(d);
     same = read_text("5,b,1\n", OPTIONS(.recipe = recipe, .layout = BLV_LAYOUT_DENSE));
-    check_values(same, 1, 3, (const double[]){5, 0, 1});
+    check_values(same, 1, 4, (const double[]){5, 0, 1, 0});
     assert_non_null(blv_dataset_view_of(same)->label);
     blv_dataset_release(same);
     same = read_text("5,b\n", OPTIONS(.recipe = recipe, .layout = BLV_LAYOUT_DENSE));
-    check_values(same, 1, 3, (const double[]){5, 0, 1});
+    check_values(same, 1, 4, (const double[]){5, 0, 1, 0});
     assert_null(blv_dataset_view_of(same)->label);
     blv_dataset_release(same);
     check_rejected("z\n", OPTIONS(.recipe = recipe), "fewer than the rows of the training");
@@ -320,6 +331,145 @@ static void test_recipes(void **state) {
     check_rejected("5,b,1\n", OPTIONS(.recipe = "nothing"), "the recipe of the columns is damaged");
     check_rejected("b,1\n", OPTIONS(.recipe = "category\t\t9\t0\tb\nlabel\t\n"), "is damaged");
     blv_dataset_release(d);
+}
+
+/* A recipe from before there was a level for what was never seen. */
+static void test_old_recipe(void **state) {
+    (void)state;
+    blv_dataset *d = read_text("n,c,k\n,Oslo,a\n2,Rome,b\n",
+                               OPTIONS(.layout = BLV_LAYOUT_DENSE,
+                                       .recipe = "number\tn\t7\t1\ncategory\tc\t0\t0\tBern\tRome\n"
+                                                 "label\tk\n"));
+    check_names(d, (const char *const[]){"n", "n missing", "c=Bern", "c=Rome"}, 4);
+    check_values(d, 2, 4, (const double[]){7, 1, 0, 0, 2, 0, 0, 1});
+    blv_dataset_release(d);
+}
+
+/* ---- Learning from a part of the rows ---- */
+
+/* The encoding of a part is as if the other rows had been read by the recipe of that part, but for
+ * features of levels that it does not have. */
+static void test_relearning(void **state) {
+    (void)state;
+    static const char head[] = "n,c,ok,when,label\n";
+    static const char part[] = "1,x,yes,2024-01-01,a\n,y,no,,b\n5,,no,2024-01-05,a\n"
+                               "9,y,,2024-01-02,b\n,x,yes,,a\n2,y,no,2024-01-09,b\n";
+    static const char others[] = "100,z,yes,2030-01-01,a\n,,,,b\n200,z,yes,2031-01-01,a\n"
+                                 "300,z,yes,2032-01-01,a\n,y,yes,,b\n";
+    char text[1024];
+    for (int sparse = 0; sparse < 2; sparse++) {
+        const blv_layout layout = sparse ? BLV_LAYOUT_SPARSE : BLV_LAYOUT_DENSE;
+        snprintf(text, sizeof text, "%s%s%s", head, part, others);
+        blv_dataset *all = read_text(text, OPTIONS(.layout = layout)), *d[2], *expected[2];
+        const size_t first[] = {0, 1, 2, 3, 4, 5}, second[] = {6, 7, 8, 9, 10};
+        assert_int_equal(blv_dataset_select(all, first, 6, &d[0], NULL), BLV_OK);
+        assert_int_equal(blv_dataset_select(all, second, 5, &d[1], NULL), BLV_OK);
+        assert_int_equal(blv_dataset_relearn(d, 2, NULL), BLV_OK);
+        snprintf(text, sizeof text, "%s%s", head, part);
+        expected[0] = read_text(text, OPTIONS(.layout = layout));
+        snprintf(text, sizeof text, "%s%s", head, others);
+        expected[1] =
+            read_text(text, OPTIONS(.layout = layout, .recipe = blv_dataset_recipe(expected[0])));
+        const char *const *names = blv_dataset_view_of(expected[0])->feature_names;
+        const char *const *wide = blv_dataset_view_of(all)->feature_names;
+        const size_t features = blv_dataset_view_of(all)->columns;
+        assert_int_equal(blv_dataset_view_of(expected[0])->columns + 1, features); /* c=z */
+        for (int s = 0; s < 2; s++)
+            for (size_t i = 0; i < blv_dataset_view_of(d[s])->rows; i++)
+                for (size_t j = 0, k = 0; j < features; j++) {
+                    const bool new_level = strcmp(wide[j], "c=z") == 0;
+                    assert_true(new_level || strcmp(wide[j], names[k]) == 0);
+                    assert_true(at(d[s], i, j) == (new_level ? 0.0 : at(expected[s], i, k)));
+                    k += !new_level;
+                }
+        /* rows that are read by the recipe of the part are encoded alike */
+        blv_dataset *again =
+            read_text(text, OPTIONS(.layout = layout, .recipe = blv_dataset_recipe(d[0])));
+        for (size_t i = 0; i < 5; i++)
+            for (size_t j = 0; j < features; j++)
+                assert_true(strstr("c=z c never seen", wide[j]) ||
+                            at(again, i, j) == at(d[1], i, j));
+        blv_dataset_release(again);
+        blv_dataset_release(all);
+        for (int s = 0; s < 2; s++) {
+            blv_dataset_release(d[s]);
+            blv_dataset_release(expected[s]);
+        }
+    }
+    blv_dataset *plain = read_text("1 1:2\n0 2:1\n", NULL);
+    const uint64_t before = blv_dataset_fingerprint(plain);
+    assert_int_equal(blv_dataset_relearn(&plain, 1, NULL), BLV_OK);
+    assert_true(blv_dataset_fingerprint(plain) == before);
+    blv_dataset_release(plain);
+}
+
+/* ---- Warnings ---- */
+
+static char said[2048];
+
+static void take_line(void *context, const char *line) {
+    (void)context;
+    snprintf(said + strlen(said), sizeof said - strlen(said), "%s\n", line);
+}
+
+static const char *warnings(const blv_dataset *train, const blv_dataset *test) {
+    const blv_dataset *const sets[] = {train, test};
+    const char *const names[] = {"train.csv", "test.csv"};
+    said[0] = '\0';
+    assert_int_equal(blv_dataset_warn(sets, names, 2, take_line, NULL, NULL), BLV_OK);
+    return said;
+}
+
+static void test_warnings(void **state) {
+    (void)state;
+    char text[4096] = "code,city,x,same,label\n", other[4096] = "code,city,x,same,label\n";
+    for (int i = 0; i < 40; i++) {
+        char row[64];
+        snprintf(row, sizeof row, "%c,%s,%d,7,%s\n", "pqr"[i % 3], i % 2 ? "Rome" : "Bern",
+                 i % 3 == 0 ? i : -i, i % 3 == 0 ? "yes" : "no");
+        strcat(text, row);
+        if (i % 3 == 0)
+            strcat(other, row);
+    }
+    for (int sparse = 0; sparse < 2; sparse++) {
+        const blv_layout layout = sparse ? BLV_LAYOUT_SPARSE : BLV_LAYOUT_DENSE;
+        blv_dataset *train = read_text(text, OPTIONS(.layout = layout));
+        blv_dataset *test =
+            read_text(other, OPTIONS(.layout = layout, .recipe = blv_dataset_recipe(train)));
+        blv_dataset *const both[] = {train, test};
+        assert_int_equal(blv_dataset_align(both, NULL, 2, NULL), BLV_OK);
+        assert_string_equal(warnings(train, test),
+                            "train.csv: the same in every row: column 'same'\n"
+                            "14 of 14 rows of test.csv are also in train.csv\n"
+                            "test.csv has no row of class 'no'\n"
+                            "train.csv: the label follows from one column alone: 'code', 'x'\n");
+        assert_int_equal(blv_dataset_kinds(train, said, sizeof said, NULL), BLV_OK);
+        assert_string_equal(said, "2 numbers, 2 categories; label 'label'");
+        blv_dataset_release(train);
+        blv_dataset_release(test);
+    }
+    /* numbers: each class in an interval of its own; and nothing to say */
+    text[0] = other[0] = '\0';
+    for (int i = 0; i < 30; i++) {
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%d,%d,%s\n", i, i * 7 % 30,
+                 i < 10   ? "a"
+                 : i < 20 ? "b"
+                          : "c");
+        snprintf(other + strlen(other), sizeof other - strlen(other), "%d,%d,%s\n", i * 11 % 30,
+                 i * 7 % 30,
+                 i < 10   ? "a"
+                 : i < 20 ? "b"
+                          : "c");
+    }
+    blv_dataset *train = read_text(text, NULL);
+    assert_string_equal(warnings(train, NULL),
+                        "train.csv: the label follows from one column alone: 'x0'\n");
+    blv_dataset_release(train);
+    train = read_text(other, NULL);
+    assert_string_equal(warnings(train, NULL), "");
+    assert_int_equal(blv_dataset_kinds(train, said, sizeof said, NULL), BLV_OK);
+    assert_string_equal(said, "2 numbers");
+    blv_dataset_release(train);
 }
 
 /* ---- Labels ---- */
@@ -390,7 +540,8 @@ static void test_separators(void **state) {
     check_rejected("u;k\n1,5;a\n1.5;b\n1;a\n", NULL, "found '1.5'"); /* both, which is ambiguous */
     blv_dataset *d = read_text("x,note,k\n1,\"two\nlines, \"\"q\"\"\",a\n2,one,b\n",
                                OPTIONS(.layout = BLV_LAYOUT_DENSE));
-    check_names(d, (const char *const[]){"x", "note=one", "note=two\nlines, \"q\""}, 3);
+    check_names(
+        d, (const char *const[]){"x", "note=one", "note=two\nlines, \"q\"", "note never seen"}, 4);
     blv_dataset_release(d);
 }
 
@@ -403,7 +554,9 @@ static void test_late_header(void **state) {
     assert_true(at(d, 0, 0) == 6.0 && at(d, 0, 1) == 1.0);
     blv_dataset_release(d);
     d = read_text("age,city,k\n,Rome,a\n5,Bern,b\n7,Rome,a\n", OPTIONS(.layout = BLV_LAYOUT_DENSE));
-    check_names(d, (const char *const[]){"age", "age missing", "city=Bern", "city=Rome"}, 4);
+    check_names(
+        d, (const char *const[]){"age", "age missing", "city=Bern", "city=Rome", "city never seen"},
+        5);
     blv_dataset_release(d);
 }
 
@@ -418,6 +571,9 @@ int main(void) {
         cmocka_unit_test(test_missing),
         cmocka_unit_test(test_encoding),
         cmocka_unit_test(test_recipes),
+        cmocka_unit_test(test_old_recipe),
+        cmocka_unit_test(test_relearning),
+        cmocka_unit_test(test_warnings),
         cmocka_unit_test(test_label_column),
         cmocka_unit_test(test_targets),
         cmocka_unit_test(test_separators),

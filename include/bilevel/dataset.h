@@ -196,6 +196,16 @@ BLV_API blv_error blv_dataset_align(blv_dataset *const *datasets, const char *co
 BLV_API blv_error blv_dataset_align_to(blv_dataset *dataset, const char *name,
                                        const blv_dataset_view *reference,
                                        const char *reference_name, blv_message *why);
+/* Says a line, without a newline, for each thing that should be known before datasets[0] is learned
+ * from: columns that are the same in every row, a column that tells the class of every row alone,
+ * rows of another set that it has too, classes that another set does not have. The sets must be
+ * aligned; others than the first may be NULL. names: one for each. */
+BLV_API blv_error blv_dataset_warn(const blv_dataset *const *datasets, const char *const *names,
+                                   size_t count, void (*say)(void *context, const char *line),
+                                   void *context, blv_message *why);
+/* "6 numbers, 8 categories; 3 with missing values; label 'income'", cut to the size. */
+BLV_API blv_error blv_dataset_kinds(const blv_dataset *dataset, char *text, size_t size,
+                                    blv_message *why);
 /* BLV_E_FORMAT unless the rows have classes, and two different ones at least. */
 BLV_API blv_error blv_dataset_expect_classes(const blv_dataset *dataset, const char *name,
                                              blv_message *why);
@@ -214,6 +224,11 @@ typedef enum blv_corruption {
  * before the first corruption. */
 BLV_API blv_error blv_dataset_corrupt(blv_dataset *dataset, blv_corruption kind, double share,
                                       uint64_t seed, blv_message *why);
+
+/* After a set that was read from a table was split: what fills missing values, and which levels
+ * there are, learned again from datasets[0] alone and applied to all of them, before any scaling.
+ * Other sets may be NULL. Sets without a recipe stay as they are. */
+BLV_API blv_error blv_dataset_relearn(blv_dataset *const *datasets, size_t count, blv_message *why);
 
 /* x -> (x - shift) scale for each column, from one set (train) for it and others. A column that is
  * constant in the first set has scale 1; the history says how many there are. The sets must have

@@ -31,6 +31,8 @@ typedef struct blv_task_files {
     const char *truth;               /* the labels of train as they should be: a column of it, or a
                                         file with the columns row, given and true */
     blv_task_scaling scaling;        /* by the rows of train */
+    double val_share; /* without val: this share of train, drawn by the seed; 0: none */
+    uint64_t seed;
     bool for_tune; /* targets may be real, and BLV_TASK_SCALE_AUTO is standard where rows are dense
                     */
 } blv_task_files;
@@ -45,6 +47,8 @@ typedef struct blv_task_sets {
     size_t features;   /* columns without the last */
     const double *shift, *divisor; /* x became (x - shift) / divisor; features numbers each */
     bool unit_rows;                /* then its rows got length 1 */
+    const char *kinds;             /* of the columns of train, in a line: blv_dataset_kinds */
+    const char *const *warnings;   /* blv_dataset_warn; NULL behind the last */
     double seconds;                /* that reading took, which tasks add to theirs */
 } blv_task_sets;
 

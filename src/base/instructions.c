@@ -20,6 +20,15 @@ bool blv_has_instructions(blv_instructions instructions) {
 }
 #endif
 
+bool blv_instructions_fused(blv_instructions instructions) {
+#if defined(__aarch64__)
+    (void)instructions;
+    return true;
+#else
+    return blv_usable_instructions(instructions) != BLV_INSTRUCTIONS_BASE;
+#endif
+}
+
 blv_instructions blv_usable_instructions(blv_instructions wanted) {
     if (wanted == BLV_INSTRUCTIONS_BEST)
         wanted = BLV_INSTRUCTIONS_AVX512;

@@ -21,6 +21,10 @@ bool blv_has_instructions(blv_instructions instructions); /* whether this proces
 /* The best set up to the wanted one that this processor has; never BEST. */
 blv_instructions blv_usable_instructions(blv_instructions wanted);
 
+/* Whether products are not rounded before they are added (fused multiply-add). Loops of all sets
+ * that do so give the same bits on every processor, as those do among each other that do not. */
+bool blv_instructions_fused(blv_instructions instructions);
+
 /* The name of this copy's table. */
 #define BLV_TABLE(name) BLV_TABLE_(name, BLV_PRECISION, BLV_ISA)
 #define BLV_TABLE_(name, precision, isa) BLV_TABLE__(name, precision, isa)

@@ -2,6 +2,7 @@
 #include "base/message.h"
 #include "base/precision.h"
 #include "cli/outputs.h"
+#include "cli/terminal_text.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -128,6 +129,19 @@ void cli_part_try(const char *table, const char *part, const blv_dataset *whole)
     if (part)
         cli_part_format(part, NULL, blv_dataset_view_of(whole));
     cli_outputs_try(table, part);
+}
+
+/* ---- At the top of a task ---- */
+
+void cli_print_kinds(const char *name, const char *kinds) {
+    char *line = cli_print("%s: %s", name, kinds);
+    fprintf(stderr, "%s\n", cli_shown(line));
+    free(line);
+}
+
+void cli_print_warning(void *unused, const char *line) {
+    (void)unused;
+    fprintf(stderr, "warning: %s\n", cli_shown(line));
 }
 
 /* ---- Rows as they are in their file ---- */

@@ -19,6 +19,10 @@ const char *cli_part_format(const char *path, const char *given, const blv_datas
 /* Whether a table and a part of a set could be written, as cli_outputs_try. */
 void cli_part_try(const char *table, const char *part, const blv_dataset *whole);
 
+/* At the top of a task, on standard error: the kinds of the columns, and a warning. */
+void cli_print_kinds(const char *name, const char *kinds);
+void cli_print_warning(void *unused, const char *line);
+
 /* The texts of the rows; NULL: they have none. The command ends where they cannot be read. */
 blv_row_texts *cli_row_texts_open(const blv_dataset *rows);
 /* The last column of a table of rows: its head, and the text of a row with the line end. */

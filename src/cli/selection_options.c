@@ -66,6 +66,13 @@ static blv_error load(const cli_selection_options *asked, blv_dataset **rows, bl
     blv_dataset *const both[] = {*rows, *test};
     const size_t count = *test ? 2 : 1;
     BLV_CHECK(blv_dataset_align(both, names, count, why));
+    if (!asked->json && !asked->quiet) {
+        char kinds[300];
+        BLV_CHECK(blv_dataset_kinds(*rows, kinds, sizeof kinds, why));
+        cli_print_kinds(asked->data, kinds);
+        BLV_CHECK(blv_dataset_warn((const blv_dataset *const *)both, names, count,
+                                   cli_print_warning, NULL, why));
+    }
     return asked->unscaled ? BLV_OK : blv_dataset_scale(both, count, BLV_SCALE_UNIT, why);
 }
 

@@ -118,6 +118,12 @@ void cli_training_restore(const blv_field *table, void *request, cli_training *t
 
 /* ---- The data ---- */
 
+static void print_sets(const blv_task_sets *sets) {
+    cli_print_kinds(sets->train_name, sets->kinds);
+    for (size_t i = 0; sets->warnings[i]; i++)
+        cli_print_warning(NULL, sets->warnings[i]);
+}
+
 blv_task_sets *cli_training_read(const cli_training *t, const char *truth) {
     const blv_task_files files = {.size = sizeof files,
                                   .train = t->train,
@@ -126,9 +132,13 @@ blv_task_sets *cli_training_read(const cli_training *t, const char *truth) {
                                   .reading = &t->reading,
                                   .truth = truth,
                                   .scaling = t->scaling,
+                                  .val_share = t->val_share,
+                                  .seed = t->seed,
                                   .for_tune = t->may_be_real};
     blv_task_sets *sets = NULL;
     cli_expect(blv_task_sets_read(&sets, &files, &cli_why));
+    if (!t->task.json && !t->task.quiet)
+        print_sets(sets);
     return sets;
 }
 

@@ -2,7 +2,7 @@
  *
  * Columns become features: a number is one feature, a boolean (0 or 1) and a date (days since 1970)
  * as well, a category has one feature for each of its levels, which is 1 where the row has that
- * level; all of them are 0 for a level that was not seen when the columns were learned. Missing
+ * level, and one more for all levels that were not seen when the columns were learned. Missing
  * values are filled with the median, or the most frequent level, and marked in a feature of their
  * own, the indicator. What was learned from the rows is the recipe of the table: other rows are
  * encoded by it alike. */
@@ -47,6 +47,7 @@ typedef struct blv_column {
     double *value;      /* of a text's number: that of a boolean or date */
     double fill;        /* for a missing value; for a category the rank of a level */
     bool indicator;
+    bool never_seen;       /* a category has a feature for levels that are new */
     size_t feature, width; /* its first feature, and how many there are without the indicator */
 } blv_column;
 
@@ -101,12 +102,30 @@ bool blv_recipe_has(const char *recipe, const char *name);
  * columns, and how many there are. */
 const char *blv_recipe_label(blv_table *table, const char *recipe, size_t *place, size_t *columns);
 
+/* A line of a recipe, and where its features are. */
+typedef struct blv_recipe_column {
+    const char *line, *fill_text, *after_fill; /* the line, and the fill in it */
+    char *name;
+    blv_kind kind;
+    bool indicator, never_seen;
+    size_t levels, feature, span; /* its features with the indicator, from `feature` on */
+    double fill;
+    size_t *rows; /* levels + 1 zeros */
+} blv_recipe_column;
+/* The columns of a set that learned its recipe itself. false: it is that of another set, or memory
+ * was short. */
+bool blv_recipe_parse(blv_arena *arena, const char *recipe, size_t features,
+                      blv_recipe_column **columns, size_t *count);
+
 /* ---- Encoding ---- */
 
 void blv_sort_numbers(double *numbers, size_t count); /* ascending */
 
 /* Leaves out the rows, and their labels, that have a missing value. */
 blv_error blv_table_drop_rows(blv_table *table);
+/* The median of numbers, which are put in order; 0 where there are none. Of a boolean the lower one
+ * of the two in the middle. */
+double blv_table_median(double *numbers, size_t count, bool boolean);
 /* Learns fills, levels and indicators from the rows, where no recipe has given them. */
 blv_error blv_table_learn(blv_table *table);
 /* Makes the features of the set. */

@@ -85,8 +85,14 @@ blv_error blv_table_drop_rows(blv_table *table) {
 
 /* ---- Learning ---- */
 
-/* The middle of the values that are there, or of the two in the middle. A boolean has no middle: of
- * as many zeros as ones the zero. */
+double blv_table_median(double *numbers, size_t count, bool boolean) {
+    if (count == 0)
+        return 0.0;
+    blv_sort_numbers(numbers, count);
+    const double middle = numbers[(count - 1) / 2] / 2.0 + numbers[count / 2] / 2.0;
+    return boolean ? floor(middle) : middle;
+}
+
 static blv_error learn_median(const blv_table *t, blv_column *c) {
     double *value = blv_data_alloc(t->rows, sizeof *value);
     size_t n = 0;
@@ -96,11 +102,7 @@ static blv_error learn_median(const blv_table *t, blv_column *c) {
         value[n] = number_at(t, c, i);
         n += isnan(value[n]) ? 0 : 1;
     }
-    blv_sort_numbers(value, n);
-    if (n > 0)
-        c->fill = value[(n - 1) / 2] / 2.0 + value[n / 2] / 2.0;
-    if (c->kind == BLV_KIND_BOOLEAN)
-        c->fill = floor(c->fill);
+    c->fill = blv_table_median(value, n, c->kind == BLV_KIND_BOOLEAN);
     free(value);
     return BLV_OK;
 }
@@ -149,6 +151,7 @@ static blv_error learn_column(blv_table *t, blv_column *c) {
     if (c->learned)
         return BLV_OK;
     c->indicator = c->missing > 0;
+    c->never_seen = c->kind == BLV_KIND_CATEGORY;
     if (c->kind == BLV_KIND_CATEGORY)
         return learn_levels(t, c);
     return c->indicator ? learn_median(t, c) : BLV_OK;
@@ -232,13 +235,13 @@ static size_t place_features(blv_table *t) {
     for (size_t j = 0; j < t->used_count; j++) {
         blv_column *c = t->used[j];
         c->feature = next;
-        c->width = c->kind == BLV_KIND_CATEGORY ? c->level_count : 1;
+        c->width = c->kind == BLV_KIND_CATEGORY ? c->level_count + c->never_seen : 1;
         next += c->width + c->indicator;
     }
     return next;
 }
 
-/* age, age missing, city=Bern, city=Rome. */
+/* age, age missing, city=Bern, city=Rome, city never seen. */
 static bool put_names(blv_table *t, size_t features) {
     const char **names = blv_arena_alloc(&t->arena, features, sizeof *names);
     for (size_t j = 0; names && j < t->used_count; j++) {
@@ -248,6 +251,9 @@ static bool put_names(blv_table *t, size_t features) {
             if (c->rank[n] >= 0)
                 names[c->feature + (size_t)c->rank[n]] = blv_arena_print(
                     &t->arena, "%s=%s", column_name(t, c), blv_texts_at(&c->levels, n));
+        if (c->never_seen)
+            names[c->feature + c->level_count] =
+                blv_arena_print(&t->arena, "%s never seen", column_name(t, c));
         if (c->indicator)
             names[c->feature + c->width] =
                 blv_arena_print(&t->arena, "%s missing", column_name(t, c));
@@ -269,8 +275,9 @@ static size_t encode_row(const blv_table *t, size_t i, uint32_t *feature, double
             int32_t code = ((const int32_t *)c->code.items)[i];
             missing = code == BLV_CODE_MISSING;
             int32_t rank = missing ? (int32_t)c->fill : c->rank[code];
-            x = rank >= 0 && (size_t)rank < c->width ? 1.0 : 0.0;
-            at += rank >= 0 ? (size_t)rank : 0;
+            rank = rank < 0 ? (int32_t)c->level_count : rank;
+            x = (size_t)rank < c->width ? 1.0 : 0.0;
+            at += (size_t)rank;
         } else {
             x = number_at(t, c, i);
             missing = isnan(x);

@@ -1,9 +1,10 @@
 /* Recipes: what a table has learned, as text with a line for each column of the file,
  *
- *     kind TAB name TAB fill TAB indicator (0 or 1) TAB level TAB level ...
+ *     kind TAB name TAB fill TAB marks TAB level TAB level ...
  *
  * where a label has a line with its kind and name alone, and fill is a number, for a category that
- * of a level. Tabs, newlines and backslashes in texts are written as \t, \n and \\. */
+ * of a level. marks: 1 where missing values are marked, and 2 more where levels that are new are.
+ * Tabs, newlines and backslashes in texts are written as \t, \n and \\. */
 #include "base/number_text.h"
 #include "base/text_stream.h"
 #include "data/data_table.h"
@@ -43,7 +44,7 @@ char *blv_table_write_recipe(const blv_table *table) {
         fprintf(out, "%s\t", blv_kind_words[c->kind]);
         put_text(out, c->name);
         if (c->kind != BLV_KIND_LABEL && c->kind != BLV_KIND_DROP)
-            fprintf(out, "\t%s\t%d", fill, c->indicator);
+            fprintf(out, "\t%s\t%d", fill, c->indicator + 2 * c->never_seen);
         const char **level = blv_arena_alloc(&arena, c->level_count + 1, sizeof *level);
         if (level && c->kind == BLV_KIND_CATEGORY)
             put_levels(out, c, level);
@@ -79,16 +80,17 @@ static blv_error reject(const blv_table *t) {
 }
 
 static blv_error fill_column(blv_table *t, blv_column *c, blv_kind kind, char *rest) {
-    double indicator = 0.0;
+    double marks = 0.0;
     c->kind = kind;
     c->given = c->learned = true;
     c->texts = kind == BLV_KIND_CATEGORY || kind == BLV_KIND_BOOLEAN || kind == BLV_KIND_DATE;
     if (kind == BLV_KIND_DROP)
         return BLV_OK;
     if (blv_number_parse(take_text(&rest), &c->fill) != 0 ||
-        blv_number_parse(take_text(&rest), &indicator) != 0)
+        blv_number_parse(take_text(&rest), &marks) != 0 || marks < 0.0 || marks > 3.0)
         return reject(t);
-    c->indicator = indicator != 0.0;
+    c->indicator = (int)marks % 2 == 1;
+    c->never_seen = marks >= 2.0 && kind == BLV_KIND_CATEGORY;
     while (kind == BLV_KIND_CATEGORY && *rest) {
         const char *level = take_text(&rest);
         if (blv_texts_number(&c->levels, level, strlen(level)) < 0)
@@ -193,4 +195,52 @@ const char *blv_recipe_label(blv_table *table, const char *recipe, size_t *place
         label = take_text(&line);
     }
     return label;
+}
+
+/* ---- The columns of a recipe ---- */
+
+/* Behind the next tab of the line, or NULL. */
+static const char *next_field(const char *p) {
+    p += strcspn(p, "\t\n");
+    return *p == '\t' ? p + 1 : NULL;
+}
+
+static bool parse_line(blv_arena *arena, const char *line, blv_recipe_column *c, size_t *feature) {
+    const char *name = next_field(line), *fill = name ? next_field(name) : NULL;
+    const char *marks = fill ? next_field(fill) : NULL;
+    char word[16] = "";
+    if (!name || (size_t)(name - line) > sizeof word)
+        return false;
+    memcpy(word, line, (size_t)(name - 1 - line));
+    *c = (blv_recipe_column){.line = line, .kind = find_kind(word), .feature = *feature};
+    char *text = blv_arena_print(arena, "%.*s", (int)strcspn(name, "\t\n"), name);
+    c->name = text ? take_text(&text) : NULL;
+    if (c->kind == BLV_KIND_LABEL || c->kind == BLV_KIND_DROP)
+        return c->name;
+    if (c->kind == BLV_KIND_AUTO || !c->name || !marks)
+        return false;
+    c->fill_text = fill;
+    c->after_fill = marks - 1;
+    c->fill = strtod(fill, NULL);
+    c->indicator = (*marks - '0') % 2 == 1;
+    c->never_seen = *marks >= '2';
+    for (const char *p = next_field(marks); p; p = next_field(p))
+        c->levels++;
+    c->span = (c->kind == BLV_KIND_CATEGORY ? c->levels + c->never_seen : 1) + c->indicator;
+    c->rows = blv_arena_alloc(arena, c->levels + 1, sizeof *c->rows);
+    *feature += c->span;
+    return c->rows != NULL;
+}
+
+bool blv_recipe_parse(blv_arena *arena, const char *recipe, size_t features,
+                      blv_recipe_column **columns, size_t *count) {
+    size_t lines = 0, feature = 0;
+    *count = 0;
+    for (const char *p = recipe; (p = strchr(p, '\n')); p++)
+        lines++;
+    *columns = blv_arena_alloc(arena, lines + 1, sizeof **columns);
+    for (const char *p = recipe; *columns && *p; p = strchr(p, '\n') + 1)
+        if (!strchr(p, '\n') || !parse_line(arena, p, &(*columns)[(*count)++], &feature))
+            return false;
+    return *columns && feature == features;
 }

@@ -99,6 +99,36 @@ static blv_error prepare(owned_sets *o, blv_task_scaling scaling, blv_message *w
     return BLV_OK;
 }
 
+/* ---- What is known about them ---- */
+
+typedef struct warning_list {
+    blv_arena *arena;
+    const char **lines;
+    size_t count;
+} warning_list;
+
+static void add_warning(void *context, const char *line) {
+    warning_list *list = context;
+    list->lines = blv_arena_grow(list->arena, list->lines, list->count + 1, sizeof *list->lines);
+    if (list->lines)
+        list->lines[list->count++] = blv_arena_copy(list->arena, line);
+}
+
+/* Before any scaling. */
+static blv_error describe(owned_sets *o, blv_message *why) {
+    blv_task_sets *s = &o->sets;
+    char kinds[300];
+    const blv_dataset *const all[] = {s->train, s->val, s->test};
+    const char *const names[] = {s->train_name, s->val_name, s->test_name};
+    warning_list list = {.arena = &o->arena,
+                         .lines = blv_arena_alloc(&o->arena, 1, sizeof(char *))};
+    BLV_CHECK(blv_dataset_kinds(s->train, kinds, sizeof kinds, why));
+    BLV_CHECK(blv_dataset_warn(all, names, 3, add_warning, &list, why));
+    s->kinds = blv_arena_copy(&o->arena, kinds);
+    s->warnings = list.lines;
+    return o->arena.failed ? blv_explain_memory(why) : BLV_OK;
+}
+
 /* ---- True labels, where they are known ---- */
 
 static double value_at(const blv_dataset_view *v, size_t i) {
@@ -166,6 +196,20 @@ static owned_sets *new_sets(const char *train, const char *val, const char *test
     return NULL;
 }
 
+/* Validation rows are no part of what is learned from train. */
+static blv_error split_train(blv_task_sets *s, const blv_task_files *files, bool real,
+                             blv_message *why) {
+    const double sizes[] = {1.0 - files->val_share, files->val_share};
+    blv_dataset *parts[2];
+    if (!(files->val_share < 1.0))
+        return blv_explain(why, BLV_E_VALUE, "sets: a share of 1 or more for validation");
+    BLV_CHECK(blv_dataset_split(s->train, sizes, 2, !real, files->seed, parts, why));
+    blv_dataset_release(s->train);
+    s->train = parts[0];
+    s->val = parts[1];
+    return blv_dataset_relearn(parts, 2, why);
+}
+
 /* The layout is that of train; labels are in the file itself. */
 static blv_error read_files(owned_sets *o, const blv_task_files *files, blv_message *why) {
     blv_task_sets *s = &o->sets;
@@ -179,6 +223,8 @@ static blv_error read_files(owned_sets *o, const blv_task_files *files, blv_mess
     const bool real = files->for_tune && blv_dataset_view_of(s->train)->target;
     if (!real)
         BLV_CHECK(blv_dataset_expect_classes(s->train, files->train, why));
+    if (!files->val && files->val_share > 0.0)
+        BLV_CHECK(split_train(s, files, real, why));
     reading.truth = reading.labels = NULL;
     reading.recipe = blv_dataset_recipe(s->train);
     reading.targets = real ? BLV_TARGETS_REAL : BLV_TARGETS_CLASSES;
@@ -191,6 +237,7 @@ static blv_error read_files(owned_sets *o, const blv_task_files *files, blv_mess
     if (files->for_tune && s->val && !real)
         BLV_CHECK(blv_expect_all_classes(s, why));
     BLV_CHECK(find_wrong(o, truth_is_file ? files->truth : NULL, why));
+    BLV_CHECK(describe(o, why));
     const bool standard = files->for_tune && files->scaling == BLV_TASK_SCALE_AUTO &&
                           blv_dataset_view_of(s->train)->dense;
     return prepare(o, standard ? BLV_TASK_SCALE_STANDARD : files->scaling, why);
@@ -233,6 +280,7 @@ static blv_error take_sets(owned_sets *o, const blv_dataset *train, const blv_da
         BLV_CHECK(blv_dataset_expect_classes(s->train, s->train_name, why));
     BLV_CHECK(align(s, why));
     BLV_CHECK(find_wrong(o, NULL, why));
+    BLV_CHECK(describe(o, why));
     return prepare(o, scaling, why);
 }
 

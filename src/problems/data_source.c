@@ -192,7 +192,7 @@ static blv_error split(const data_source *s, data_sets *d, const char *owner, bl
     d->train = part[0];
     d->val = part[1] ? part[1] : d->val;
     d->test = part[2] ? part[2] : d->test;
-    return BLV_OK;
+    return blv_dataset_relearn((blv_dataset *const[]){d->train, d->val, d->test}, 3, why);
 }
 
 /* Weights, and the vectors that a solver keeps beside them. */

@@ -9,6 +9,7 @@ directory=$(mktemp -d) || exit 1
 trap 'rm -rf "$directory"' EXIT
 cd "$directory" || exit 1
 export BILEVEL_STORE="$directory/.runs.db" # not the user's own
+export LC_ALL=C # numbers with a point from awk and sort; test_usage.sh has other locales
 
 fail() {
     failures=$((failures + 1))

@@ -113,7 +113,7 @@ json null val
 found=$("$json_get" out truth auroc_probability)
 awk -v a="$found" 'BEGIN { exit !(a > 0.9) }' || fail "$case_name: AUROC $found"
 run 0 clean noisy.csv --val val.csv --test test.csv --truth truth.csv
-err_empty
+err_has "noisy.csv: 64 numbers; label 'label'"
 out_has "rows suspect"
 out_has "TRAIN as given"
 out_has "VAL alone"
@@ -149,8 +149,8 @@ grep -qF "weight of trusted rows" lines || fail "the progress line does not say 
 
 # ---- Ctrl-C: nothing is written
 "$helpers/with_signals" progress int /bin/sh -c \
-    "exec '$bilevel' clean noisy.csv --val val.csv --solver s-tfbo --iters 1e12 --progress lines \
-    -o never.csv >out 2>progress"
+    'exec "$0" clean noisy.csv --val val.csv --solver s-tfbo --iters 1e12 --progress lines \
+    -o never.csv >out 2>progress' "$bilevel"
 code=$?
 case_name="clean and SIGINT"
 [ $code -eq 1 ] || fail "exit code $code, expected 1"

@@ -278,8 +278,8 @@ done
 
 # ---- stopped by a signal: interrupted, and on from there; also from another folder
 "$helpers/with_signals" progress term /bin/sh -c \
-    "exec '$bilevel' clean noisy.csv --val val.csv --solver s-tfbo --folds 3 --iters 300 --every 100 \
-    -o rows.csv --write-clean clean.csv --checkpoint 0.001 --progress lines >out 2>progress"
+    'exec "$0" clean noisy.csv --val val.csv --solver s-tfbo --folds 3 --iters 300 --every 100 \
+    -o rows.csv --write-clean clean.csv --checkpoint 0.001 --progress lines >out 2>progress' "$bilevel"
 id=$(newest)
 is interrupted "$id" status
 rm -f rows.csv clean.csv

@@ -16,14 +16,14 @@ head -181 all.csv >train.csv
 { head -1 all.csv && tail -60 all.csv; } >val.csv
 
 run 0 data info train.csv
-out_has "csv, 180 rows, 8 features, 2 classes"
+out_has "csv, 180 rows, 9 features, 2 classes"
 out_has "note         column '' left out: it counts the rows"
 out_has "note         column 'when': date"
 out_has "note         column 'city': category of 3 levels, "
 out_has "note         column 'member': boolean"
 refused "expected a value, found " data info train.csv --missing error
 run 0 data info train.csv --missing drop --columns when:drop,member:drop
-out_has "4 features, 2 classes"
+out_has "5 features, 2 classes"
 refused "there is no column 'cty'; did you mean 'city'?" data info train.csv --columns cty:drop
 refused "--missing 'guess': expected impute, error or drop" data info train.csv --missing guess
 
@@ -48,6 +48,18 @@ refused "short.csv: there is no column 'when', which the rows of the training ha
     predict model.npz short.csv
 
 run 0 clean train.csv --val val.csv -o suspects.csv --no-store --quiet
+err_empty
+# ---- kinds and warnings, a line each; fills and levels of validation rows are not learned
+{ cat val.csv; sed -n '2,11p' train.csv; } >leaky.csv
+grep -v buys leaky.csv >one_class.csv
+run 0 tune train.csv --val leaky.csv --test one_class.csv --no-store
+err_has "train.csv: 1 number, 1 category, 1 boolean, 1 date, 1 left out; 2 with missing values; label 'class'"
+err_has "warning: 10 of 70 rows of leaky.csv are also in train.csv"
+err_has "warning: one_class.csv has no row of class 'buys'"
+awk -F, -v OFS=, 'NR == 1 { print $0 ",copy"; next } { print $0 "," ($6 == "buys" ? "x" : "y") }' \
+    train.csv >telling.csv
+run 0 tune telling.csv --label class --val-share 0.3 --no-store -o shared.npz
+err_has "warning: telling.csv: the label follows from one column alone: 'copy'"
 # ---- real targets: a clear word rather than as many classes
 awk 'BEGIN { print "x,target"; for (i = 0; i < 90; i++) print i % 7 "," i * i % 83 }' >real.csv
 run 0 data info real.csv

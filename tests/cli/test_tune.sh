@@ -128,7 +128,7 @@ json null models many
 [ "$(wc -l <g.csv)" -eq 2 ] || fail "one penalty: $(cat g.csv)"
 run 0 data split "$digits" dt.csv de.csv --sizes 500,400
 run 0 tune dt.csv --test de.csv --penalty per-class --penalties g.csv -o digits.npz --val-share 0.3
-err_empty
+err_has "dt.csv: 64 numbers; label 'label'"
 out_has "for learning penalties"
 out_has "hardly any"
 [ "$(wc -l <g.csv)" -eq 11 ] || fail "ten classes: $(cat g.csv)"

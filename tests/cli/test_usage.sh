@@ -82,4 +82,19 @@ case_name="stdout closed"
 code=$?
 [ "$code" -eq 2 ] || fail "$case_name: exit code $code, expected 2"
 
+# ---- Numbers and messages do not depend on the locale
+printf 'a,b,label\n0.5,1.25,x\n2.5,0.75,y\n1.5,3.5,x\n0.25,2,y\n' >numbers.csv
+for command in "data stats numbers.csv" "data info numbers.csv --json" "data convert numbers.csv out.csv" \
+    "solve quadratic --no-store --solver s-tfbo --iters 20 --set alpha0=0.5 --trace trace" "solve"; do
+    for locale in C de_DE.UTF-8 de_DE.utf8 fr_FR.UTF-8; do
+        rm -f trace out.csv
+        # shellcheck disable=SC2086
+        LC_ALL=$locale "$bilevel" $command >out 2>&1
+        cat trace out.csv >>out 2>/dev/null
+        sed -e '/^Seconds/d' -e 's/"seconds":[^,]*//g' out >"out.$locale"
+        case_name="bilevel $command in the locale $locale"
+        same "out.$locale" out.C
+    done
+done
+
 finish

@@ -98,11 +98,14 @@ static void write_subset(const request *asked, cli_outputs *outputs) {
     size_t *order = cli_alloc(count, sizeof *order);
     memcpy(order, asked->result->index, count * sizeof *order);
     qsort(order, count, sizeof *order, by_number);
+    const char *format = cli_part_format(asked->subset, NULL, blv_dataset_view_of(asked->rows));
     reading.precision = BLV_F64;
-    cli_expect(blv_dataset_read(&all, asked->options.data, &reading, &cli_why));
+    if (strcmp(format, "source") == 0)
+        all = blv_dataset_retain(asked->rows);
+    else
+        cli_expect(blv_dataset_read(&all, asked->options.data, &reading, &cli_why));
     cli_expect(blv_dataset_select(all, order, count, &subset, &cli_why));
-    cli_outputs_write(outputs, asked->subset, subset,
-                      cli_part_format(asked->subset, NULL, blv_dataset_view_of(asked->rows)));
+    cli_outputs_write(outputs, asked->subset, subset, format);
     blv_dataset_release(all);
     blv_dataset_release(subset);
     free(order);

@@ -203,6 +203,10 @@ static void print_info(const request *r) {
         printf("  names        %s%s%s\n", cli_shown(v->feature_names[0]),
                v->columns > 1 ? " ... " : "",
                v->columns > 1 ? cli_shown(v->feature_names[v->columns - 1]) : "");
+    char kinds[300];
+    cli_expect(blv_dataset_kinds(r->set, kinds, sizeof kinds, &cli_why));
+    if (blv_dataset_recipe(r->set))
+        printf("  columns      %s\n", cli_shown(kinds));
     printf("  fingerprint  %016" PRIx64 "\n", blv_dataset_fingerprint(r->set));
     const char *note;
     for (size_t i = 0; (note = blv_dataset_notes(r->set, i)); i++)

@@ -333,7 +333,6 @@ static int learn(const request *asked, const blv_task_sets *sets, const blv_feat
                                       .no_certificate = t->no_certificate,
                                       .penalty = asked->kind,
                                       .groups = groups,
-                                      .val_share = t->val_share,
                                       .refit = asked->refit};
     blv_tune_result *result = NULL;
     blv_message why = {0};

@@ -38,12 +38,12 @@ typedef struct few_job {
  * compiler, which would begin with them, has to think that they depend on the sum. */
 #define DOTS(c)                                                                                    \
     if ((c) == last)                                                                               \
-        __asm__("" : "+r"(a) : VECTOR_OPERAND(s));                                                 \
+        __asm__("" : "+r"(a) : VECTOR_OPERAND(s[0]));                                              \
     {                                                                                              \
         const vec x = COLUMNS(a, c);                                                               \
-        s = multiply_add(x, w_##c, s);                                                             \
+        s[(c) % PARTS] = multiply_add(x, w_##c, s[(c) % PARTS]);                                   \
         if (both)                                                                                  \
-            t = multiply_add(x, v_##c, t);                                                         \
+            t[(c) % PARTS] = multiply_add(x, v_##c, t[(c) % PARTS]);                               \
     }
 #define FETCH_COLUMNS(c)                                                                           \
     if ((c)*VECTOR_BYTES % 64 == 0)                                                                \
@@ -85,11 +85,11 @@ typedef struct few_job {
             ONE_BY_ONE for (size_t r = 0; r < SUMMED; r++) {                                       \
                 if (i < rows) {                                                                    \
                     const real *a = block->row[i + r];                                             \
-                    vec s = zero, t = zero;                                                        \
+                    vec s[PARTS] = {{0}}, t[PARTS] = {{0}};                                        \
                     REPEAT_##n(DOTS);                                                              \
-                    dot[r] = s;                                                                    \
+                    dot[r] = fold_parts(s);                                                        \
                     if (both)                                                                      \
-                        tangent_dot[r] = t;                                                        \
+                        tangent_dot[r] = fold_parts(t);                                            \
                     FETCH_ROW(n, r)                                                                \
                 }                                                                                  \
                 if (i >= LAG) {                                                                    \

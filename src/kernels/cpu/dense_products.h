@@ -19,12 +19,16 @@
 #define REPEAT_8(f) REPEAT_7(f) f(7)
 #define REPEAT_9(f) REPEAT_8(f) f(8)
 
-/* Classes at a time, by the number of registers: 4 rows x MOST_SCORES, MOST_SUMS x 3 vectors. */
-#if MANY_REGISTERS
+/* Classes at a time, by the number of registers: MOST_SCORES x 4 rows, or x 2 rows x PARTS;
+ * MOST_SUMS x 3 vectors. */
+#if defined(BLV_ISA_avx512)
 #define MOST_SCORES 6
-#define MOST_SUMS 9
 #else
 #define MOST_SCORES 3
+#endif
+#if MANY_REGISTERS
+#define MOST_SUMS 9
+#else
 #define MOST_SUMS 4
 #endif
 
@@ -47,44 +51,93 @@ typedef struct score_job {
     bool has_rest, add;
 } score_job;
 
-#define DECLARE_SCORE(c) vec s0_##c = zero, s1_##c = zero, s2_##c = zero, s3_##c = zero;
-#define LOAD_WEIGHT(c) const vec w_##c = load(weight + (c)*LANES);
-#define ADD_ROW_0(c) s0_##c = multiply_add(x, w_##c, s0_##c);
-#define ADD_ROW_1(c) s1_##c = multiply_add(x, w_##c, s1_##c);
-#define ADD_ROW_2(c) s2_##c = multiply_add(x, w_##c, s2_##c);
-#define ADD_ROW_3(c) s3_##c = multiply_add(x, w_##c, s3_##c);
-#define PUT_SCORE(c)                                                                               \
-    put_sums(job->score + (c)*BLV_BLOCK_ROWS, job->add, s0_##c, s1_##c, s2_##c, s3_##c);
+#define DECLARE_SCORE(c) vec s0_##c[PARTS] = {{0}}, s1_##c[PARTS] = {{0}};
+#define DECLARE_SCORE_2(c) vec s2_##c[PARTS] = {{0}}, s3_##c[PARTS] = {{0}};
+/* In a register: loaded with each product, two rows would wait for loads. */
+#define LOAD_WEIGHT(c)                                                                             \
+    vec w_##c = load(weight + (c)*LANES);                                                          \
+    if (PARTS > 1)                                                                                 \
+        __asm__("" : "+" VECTOR_OPERAND(w_##c));
+#define ADD_ROW(r, part, c) s##r##_##c[part] = multiply_add(x, w_##c, s##r##_##c[part]);
 
-/* The products of one vector of columns. */
-#define ADD_SCORES(n, columns)                                                                     \
+/* The products of the next vector of columns, which is of this part of the sums. */
+#define ADD_SCORES(part, n, columns)                                                               \
     {                                                                                              \
         REPEAT_##n(LOAD_WEIGHT);                                                                   \
-        x = columns(a0 + j);                                                                       \
-        REPEAT_##n(ADD_ROW_0);                                                                     \
+        vec x = columns(a0 + j);                                                                   \
+        REPEAT_##n(ADD_ROW_0_##part);                                                              \
         x = columns(a1 + j);                                                                       \
-        REPEAT_##n(ADD_ROW_1);                                                                     \
-        x = columns(a2 + j);                                                                       \
-        REPEAT_##n(ADD_ROW_2);                                                                     \
-        x = columns(a3 + j);                                                                       \
-        REPEAT_##n(ADD_ROW_3);                                                                     \
+        REPEAT_##n(ADD_ROW_1_##part);                                                              \
+        ADD_SCORES_2(n, columns)                                                                   \
+        j += LANES;                                                                                \
+        weight += (n)*LANES;                                                                       \
     }
 #define LAST_COLUMNS(a) load_first(a, job->rest)
-
-#define SCORE_KERNEL(n)                                                                            \
-    OUT_OF_LINE void score_##n(const score_job *job) {                                             \
-        const vec zero = {0};                                                                      \
-        const real *a0 = job->row[0], *a1 = job->row[1], *a2 = job->row[2], *a3 = job->row[3];     \
+/* What is left behind the last whole vectors of all parts. */
+#define ADD_LAST_SCORES(part, n, unused)                                                           \
+    if (j < end)                                                                                   \
+        ADD_SCORES(part, n, load)                                                                  \
+    else if (j == end && job->has_rest)                                                            \
+    ADD_SCORES(part, n, LAST_COLUMNS)
+#define ADD_ALL_SCORES(n)                                                                          \
+    {                                                                                              \
         const real *weight = job->weight;                                                          \
         const size_t end = job->vectors * LANES;                                                   \
-        REPEAT_##n(DECLARE_SCORE) vec x;                                                           \
         size_t j = 0;                                                                              \
-        for (; j < end; j += LANES, weight += (n)*LANES)                                           \
-            ADD_SCORES(n, load)                                                                    \
-        if (job->has_rest)                                                                         \
-            ADD_SCORES(n, LAST_COLUMNS)                                                            \
-        REPEAT_##n(PUT_SCORE);                                                                     \
+        while (j + PARTS * LANES <= end) {                                                         \
+            EACH_PART(ADD_SCORES, n, load)                                                         \
+        }                                                                                          \
+        EACH_PART(ADD_LAST_SCORES, n, )                                                            \
     }
+#define ADD_ROW_0_0(c) ADD_ROW(0, 0, c)
+#define ADD_ROW_1_0(c) ADD_ROW(1, 0, c)
+#define ADD_ROW_0_1(c) ADD_ROW(0, 1, c)
+#define ADD_ROW_1_1(c) ADD_ROW(1, 1, c)
+#define ADD_ROW_0_2(c) ADD_ROW(0, 2, c)
+#define ADD_ROW_1_2(c) ADD_ROW(1, 2, c)
+#define ADD_ROW_0_3(c) ADD_ROW(0, 3, c)
+#define ADD_ROW_1_3(c) ADD_ROW(1, 3, c)
+
+#if PARTS == 1
+#define ADD_ROW_2_0(c) ADD_ROW(2, 0, c)
+#define ADD_ROW_3_0(c) ADD_ROW(3, 0, c)
+#define ADD_SCORES_2(n, columns)                                                                   \
+    x = columns(a2 + j);                                                                           \
+    REPEAT_##n(ADD_ROW_2_0);                                                                       \
+    x = columns(a3 + j);                                                                           \
+    REPEAT_##n(ADD_ROW_3_0);
+#define SCORES_OF(c) s0_##c[0], s1_##c[0], s2_##c[0], s3_##c[0]
+#define PUT_1(c) put_sums(job->score + (c)*BLV_BLOCK_ROWS, job->add, SCORES_OF(c));
+#define PUT_2(c, d)                                                                                \
+    put_sums_of_two(job->score + (c)*BLV_BLOCK_ROWS, BLV_BLOCK_ROWS, job->add, SCORES_OF(c),       \
+                    SCORES_OF(d));
+#define PUT_SCORES_1 PUT_1(0)
+#define PUT_SCORES_2 PUT_2(0, 1)
+#define PUT_SCORES_3 PUT_SCORES_2 PUT_1(2)
+#define PUT_SCORES_4 PUT_SCORES_2 PUT_2(2, 3)
+#define PUT_SCORES_5 PUT_SCORES_4 PUT_1(4)
+#define PUT_SCORES_6 PUT_SCORES_4 PUT_2(4, 5)
+#define SCORE_KERNEL(n)                                                                            \
+    OUT_OF_LINE void score_##n(const score_job *job) {                                             \
+        const real *a0 = job->row[0], *a1 = job->row[1], *a2 = job->row[2], *a3 = job->row[3];     \
+        REPEAT_##n(DECLARE_SCORE) REPEAT_##n(DECLARE_SCORE_2) ADD_ALL_SCORES(n) PUT_SCORES_##n     \
+    }
+#else
+/* Two rows at a time: all parts of their sums are in registers. */
+#define ADD_SCORES_2(n, columns)
+#define KEEP_SCORE(c) kept[c][0] = fold_parts(s0_##c), kept[c][1] = fold_parts(s1_##c);
+#define PUT_SCORE(c)                                                                               \
+    put_sums(job->score + (c)*BLV_BLOCK_ROWS, job->add, kept[c][0], kept[c][1],                    \
+             fold_parts(s0_##c), fold_parts(s1_##c));
+#define SCORE_KERNEL(n)                                                                            \
+    OUT_OF_LINE void score_##n(const score_job *job) {                                             \
+        const real *a0 = job->row[0], *a1 = job->row[1];                                           \
+        vec kept[n][2];                                                                            \
+        {REPEAT_##n(DECLARE_SCORE) ADD_ALL_SCORES(n) REPEAT_##n(KEEP_SCORE)} a0 = job->row[2];     \
+        a1 = job->row[3];                                                                          \
+        REPEAT_##n(DECLARE_SCORE) ADD_ALL_SCORES(n) REPEAT_##n(PUT_SCORE)                          \
+    }
+#endif
 
 /* Sums of n classes over the rows of a block, in three vectors of columns; or, for the columns that
  * are left, in the first lanes of one. ahead: rows that will be asked for next. */

@@ -10,11 +10,13 @@
 
 #include "kernels/cpu/dense_few_columns.h"
 
+#define STREAM_ROWS ((size_t)16) /* whole steps in every instruction set */
+
 typedef struct stream_job {
     first_lanes rest;             /* of the last vector of w */
     const real *row, *w, *weight; /* weight NULL: 1 */
     const int32_t *label;
-    size_t stride, rows; /* rows: a multiple of SUMMED */
+    size_t stride, rows; /* rows: a multiple of STREAM_ROWS */
     real *sum;           /* set, not added to */
 } stream_job;
 
@@ -47,7 +49,7 @@ ALWAYS_INLINE vec stream_residual(const stream_job *job, size_t i, vec score) {
 
 #define STREAM_W(c) const vec w_##c = COLUMNS(job->w, c);
 #define STREAM_G(c) vec g_##c = {0};
-#define STREAM_DOT(c) s = multiply_add(load(a + (c)*LANES), w_##c, s);
+#define STREAM_DOT(c) s[(c) % PARTS] = multiply_add(load(a + (c)*LANES), w_##c, s[(c) % PARTS]);
 /* In single precision rows are fetched ahead as well. In double, with as many bytes for half the
  * operations, that only gets in the way of the processor's own prefetcher. */
 #if REAL_IS_FLOAT
@@ -82,10 +84,10 @@ ALWAYS_INLINE vec stream_residual(const stream_job *job, size_t i, vec score) {
             real factor[SUMMED];                                                                   \
             const real *a = row;                                                                   \
             ALL_AT_ONCE for (size_t r = 0; r < SUMMED; r++, a += stride) {                         \
-                vec s = {0};                                                                       \
+                vec s[PARTS] = {{0}};                                                              \
                 REPEAT_##n(STREAM_DOT);                                                            \
-                dot[r] = s;                                                                        \
-                AFTER(a, s);                                                                       \
+                dot[r] = fold_parts(s);                                                            \
+                AFTER(a, dot[r]);                                                                  \
             }                                                                                      \
             sum_each(dot, score);                                                                  \
             for (size_t l = 0; l < SUMMED; l += LANES)                                             \

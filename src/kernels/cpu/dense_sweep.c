@@ -242,17 +242,22 @@ ALWAYS_INLINE real *kept_at(const blv_dense_task *task, size_t begin) {
     return task->kept ? (real *)task->kept + begin * (task->scores + 1) : NULL;
 }
 
-/* Rows begin .. end - 1 into `part`, as far as they are whole steps with rows behind them; returns
- * the first row that is left. */
-static size_t sweep_stream(const blv_dense_task *task, size_t begin, size_t end, real *spare,
-                           real *part) {
+/* The end of those rows from `begin` to `end` that are whole steps of a stream with rows behind
+ * them. */
+static size_t stream_end(const blv_dense_task *task, size_t begin, size_t end) {
+    const size_t readable = task->rows->rows - task->rows->first;
+    const size_t stop = smaller(end, readable > STREAM_ROWS ? readable - STREAM_ROWS : 0);
+    return task->stream && stop > begin ? stop - (stop - begin) % STREAM_ROWS : begin;
+}
+
+/* Rows begin .. end - 1 into `part`. */
+static void sweep_stream(const blv_dense_task *task, size_t begin, size_t end, real *spare,
+                         real *part) {
     const blv_rows *rows = task->rows;
-    const size_t rest = rows->columns % LANES, readable = rows->rows - rows->first;
-    const size_t stop = smaller(end, readable > SUMMED ? readable - SUMMED : 0);
-    size_t i = begin;
-    while (i + SUMMED <= stop) {
+    const size_t rest = rows->columns % LANES;
+    for (size_t i = begin, count; i < end; i += count) {
         const size_t row = rows->first + i;
-        const size_t count = smaller(stop - i, ROWS_OF_A_SUM) / SUMMED * SUMMED;
+        count = smaller(end - i, ROWS_OF_A_SUM);
         const stream_job job = {.rest = first_lanes_of(rest ? rest : LANES),
                                 .row = (const real *)rows->dense + row * rows->stride,
                                 .w = task->sweep->w,
@@ -263,22 +268,19 @@ static size_t sweep_stream(const blv_dense_task *task, size_t begin, size_t end,
                                 .sum = spare};
         stream_of[task->padded / LANES](&job);
         move_sums(task, spare, i == begin, part);
-        i += count;
     }
-    return i;
 }
 
-static double sweep_rows(const blv_dense_task *task, size_t begin, size_t end,
-                         blv_dense_block *block, void *score_room, void *spare, void *part) {
+/* Rows begin .. end - 1, block by block, by way of `spare` where it is not NULL. fresh_part: they
+ * are the first that go to `part`. Returns their loss. */
+static double sweep_blocks(const blv_dense_task *task, size_t begin, size_t end, bool fresh_part,
+                           blv_dense_block *block, real *scores, real *spare, real *part) {
     const bool want_loss = task->sweep->loss || task->sweep->row_loss;
-    const size_t left = task->stream ? sweep_stream(task, begin, end, spare, part) : begin;
-    const bool two_levels = left > begin || end - begin > ROWS_OF_A_SUM;
-    real *scores = score_room, *sums = two_levels ? spare : part;
+    real *sums = spare ? spare : part;
     real *tangents = task->second_order ? scores + AT(task->scores) : NULL;
     double loss = 0.0;
     size_t in_sum = 0;
-    bool fresh_part = left == begin;
-    for (size_t i = left; i < end; i += task->block_rows) {
+    for (size_t i = begin; i < end; i += task->block_rows) {
         open_block(task, i, smaller(end, i + task->block_rows), block);
         if (task->few_columns) {
             sweep_few_columns(task, block, want_loss, in_sum == 0, sums);
@@ -298,13 +300,28 @@ static double sweep_rows(const blv_dense_task *task, size_t begin, size_t end,
         }
         loss += close_block(task, block, want_loss);
         in_sum += block->rows;
-        if (two_levels && (in_sum >= ROWS_OF_A_SUM || i + block->rows == end)) {
+        if (spare && (in_sum >= ROWS_OF_A_SUM || i + block->rows == end)) {
             move_sums(task, sums, fresh_part, part);
             fresh_part = false;
             in_sum = 0;
         }
     }
     return loss;
+}
+
+/* The sums of a stream are cut in the same places where a row does not fit in the registers of this
+ * instruction set. */
+static double sweep_rows(const blv_dense_task *task, size_t begin, size_t end,
+                         blv_dense_block *block, void *scores, void *spare, void *part) {
+    const size_t left = stream_end(task, begin, end);
+    const bool two_levels = left > begin || end - begin > ROWS_OF_A_SUM;
+    double loss = 0.0;
+    if (left > begin && task->few_columns)
+        sweep_stream(task, begin, left, spare, part);
+    else if (left > begin)
+        loss = sweep_blocks(task, begin, left, true, block, scores, spare, part);
+    return loss + sweep_blocks(task, left, end, left == begin, block, scores,
+                               two_levels ? spare : NULL, part);
 }
 
 /* out = scale total + multiplier of, for some columns of one class */

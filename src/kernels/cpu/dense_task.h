@@ -22,7 +22,7 @@ typedef struct blv_dense_task {
     const blv_sweep *sweep;
     bool logistic;
     bool few_columns;  /* logistic, and a row fits in the registers */
-    bool stream;       /* few columns, many rows one after the other, nothing but the gradient */
+    bool stream;       /* logistic, many short rows one after the other, only the gradient */
     bool second_order; /* V a is needed */
     size_t block_rows;
     size_t rows_ahead;  /* distance of the rows to ask memory for; 0: do not */

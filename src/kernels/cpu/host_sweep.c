@@ -20,6 +20,7 @@ enum {
     MOST_PART_BYTES = 32 << 20, /* of all groups, if they are more than LEAST_GROUPS */
     LEAST_BLOCK_ROWS = 16,      /* a whole number of vectors, whatever they are */
     ROWS_OF_A_STREAM = 1024,    /* fewer are taken in blocks, which fetch ahead */
+    STREAM_BYTES = 512,         /* of a row: eight of the widest vectors */
     BLOCK_BYTES = 256 << 10,    /* a quarter of a usual L2, for this block and the next */
     CACHED_BYTES = 512 << 10,   /* data that are in L2 after the first sweep */
     FINISH_COLUMNS = 64,
@@ -55,7 +56,7 @@ static size_t rows_of_a_group(size_t count, size_t limit) {
 
 void blv_sweep_work_instructions(blv_sweep_work *work, blv_instructions instructions) {
     work->instructions = blv_usable_instructions(instructions);
-    work->kept.data = NULL; /* p has other bits there */
+    work->kept.data = NULL; /* p may have other bits there */
 }
 
 void *blv_sweep_memory(size_t bytes) {
@@ -158,7 +159,7 @@ static void describe(blv_dense_task *task, const blv_rows *rows, const blv_sweep
         .sweep = sweep,
         .logistic = logistic,
         .few_columns = few,
-        .stream = few && is_stream(rows, sweep),
+        .stream = logistic && row_bytes <= STREAM_BYTES && is_stream(rows, sweep),
         .second_order = sweep->v && (sweep->hessian || sweep->row_cross || sweep->rule),
         .block_rows = block_rows,
         .scores = scores_of(sweep->classes),

@@ -182,79 +182,134 @@ ALWAYS_INLINE vec load_first(const real *from, first_lanes some) {
 }
 #endif
 
-/* The sums of the lanes of four vectors, next to each other. */
+/* ---- Sums over lanes ----
+ *
+ * Bitwise identical in all instruction sets with fused multiply-add. A sum over many numbers is
+ * made in as many partial sums as 64 bytes have reals, in PARTS vectors: vector c of the numbers
+ * goes to part c % PARTS. (Where a product is rounded first, bits differ anyway: one vector.) At
+ * the end the upper half of the partial sums is added to the lower one until one is left. */
+#if defined(BLV_ISA_avx2)
+#define PARTS 2
+#define EACH_PART(f, ...) f(0, __VA_ARGS__) f(1, __VA_ARGS__)
+#elif defined(__aarch64__)
+#define PARTS 4
+#define EACH_PART(f, ...) f(0, __VA_ARGS__) f(1, __VA_ARGS__) f(2, __VA_ARGS__) f(3, __VA_ARGS__)
+#else
+#define PARTS 1
+#define EACH_PART(f, ...) f(0, __VA_ARGS__)
+#endif
+
+ALWAYS_INLINE vec fold_parts(const vec part[PARTS]) {
+#if PARTS == 4
+    return (part[0] + part[2]) + (part[1] + part[3]);
+#elif PARTS == 2
+    return part[0] + part[1];
+#else
+    return part[0];
+#endif
+}
+
+/* Upper halves of two vectors added to the lower ones, side by side: FOLD_64 of 64 bytes, FOLD_32
+ * of the 32 in each half, FOLD_16 and FOLD_8 within 16 bytes. */
+#if defined(BLV_ISA_avx512)
+#define FOLD_64(a, b) ((vec)CHUNKS_512(a, b, 0x44) + (vec)CHUNKS_512(a, b, 0xee))
+#define FOLD_32(a, b) ((vec)CHUNKS_512(a, b, 0x88) + (vec)CHUNKS_512(a, b, 0xdd))
+#elif defined(BLV_ISA_avx2)
+#define FOLD_32(a, b)                                                                              \
+    ((vec)INTRINSIC(permute2f128)(a, b, 0x20) + (vec)INTRINSIC(permute2f128)(a, b, 0x31))
+#endif
 #if REAL_IS_FLOAT
-typedef real four_sums __attribute__((vector_size(16), may_alias));
-typedef real loose_four __attribute__((vector_size(16), aligned(4), may_alias));
-
-ALWAYS_INLINE four_sums sum_lanes(vec a, vec b, vec c, vec d) {
-#if defined(__aarch64__)
-    return vpaddq_f32(vpaddq_f32(a, b), vpaddq_f32(c, d));
-#elif !defined(__x86_64__)
-    const vec of[4] = {a, b, c, d};
-    vec sums;
-    for (size_t i = 0; i < 4; i++)
-        sums[i] = (of[i][0] + of[i][1]) + (of[i][2] + of[i][3]);
-    return sums;
-#elif defined(BLV_ISA_base)
-    __m128 p = a, q = b, r = c, s = d;
-    _MM_TRANSPOSE4_PS(p, q, r, s);
-    return (p + q) + (r + s);
+#define CHUNKS_512 _mm512_shuffle_f32x4
 #else
-    const vec ab = (vec)INTRINSIC(unpacklo)(a, b) + (vec)INTRINSIC(unpackhi)(a, b);
-    const vec cd = (vec)INTRINSIC(unpacklo)(c, d) + (vec)INTRINSIC(unpackhi)(c, d);
+#define CHUNKS_512 _mm512_shuffle_f64x2
+#endif
+#if defined(__x86_64__) && REAL_IS_FLOAT
 #if defined(BLV_ISA_avx512)
-    const __m512 abcd = (__m512)_mm512_unpacklo_pd((__m512d)ab, (__m512d)cd) +
-                        (__m512)_mm512_unpackhi_pd((__m512d)ab, (__m512d)cd);
-    const __m256 half = _mm512_castps512_ps256(abcd) + _mm512_extractf32x8_ps(abcd, 1);
+typedef __m512d pairs;
+#define PAIRS(name) _mm512_##name##_pd
+#elif defined(BLV_ISA_avx2)
+typedef __m256d pairs;
+#define PAIRS(name) _mm256_##name##_pd
 #else
-    const __m256 half = (__m256)_mm256_unpacklo_pd((__m256d)ab, (__m256d)cd) +
-                        (__m256)_mm256_unpackhi_pd((__m256d)ab, (__m256d)cd);
+typedef __m128d pairs;
+#define PAIRS(name) _mm_##name##_pd
 #endif
-    return _mm256_castps256_ps128(half) + _mm256_extractf128_ps(half, 1);
-#endif
-}
-#elif defined(BLV_ISA_base)
-/* Two halves: a vector wider than the registers is no result of a function. */
-typedef struct two_sums {
-    vec ab, cd;
-} two_sums;
-
-ALWAYS_INLINE two_sums sum_lanes(vec a, vec b, vec c, vec d) {
-    return (two_sums){{a[0] + a[1], b[0] + b[1]}, {c[0] + c[1], d[0] + d[1]}};
-}
+#define FOLD_16(a, b)                                                                              \
+    ((vec)PAIRS(unpacklo)((pairs)(a), (pairs)(b)) + (vec)PAIRS(unpackhi)((pairs)(a), (pairs)(b)))
+#define FOLD_8(a, b) ((vec)INTRINSIC(shuffle)(a, b, 0x88) + (vec)INTRINSIC(shuffle)(a, b, 0xdd))
+#elif defined(__x86_64__)
+#define FOLD_16(a, b) ((vec)INTRINSIC(unpacklo)(a, b) + (vec)INTRINSIC(unpackhi)(a, b))
+#elif defined(__aarch64__) && REAL_IS_FLOAT
+#define FOLD_16(a, b)                                                                              \
+    ((vec)vtrn1q_f64((float64x2_t)(a), (float64x2_t)(b)) +                                         \
+     (vec)vtrn2q_f64((float64x2_t)(a), (float64x2_t)(b)))
+#define FOLD_8(a, b) vpaddq_f32(a, b)
+#elif defined(__aarch64__)
+#define FOLD_16(a, b) vpaddq_f64(a, b)
+#elif REAL_IS_FLOAT
+#define FOLD_16(a, b) ((vec){(a)[0] + (a)[2], (a)[1] + (a)[3], (b)[0] + (b)[2], (b)[1] + (b)[3]})
+#define FOLD_8(a, b) ((vec){(a)[0] + (a)[1], (a)[2] + (a)[3], (b)[0] + (b)[1], (b)[2] + (b)[3]})
 #else
-typedef real four_sums __attribute__((vector_size(32), may_alias));
-typedef real loose_four __attribute__((vector_size(32), aligned(4), may_alias));
-
-ALWAYS_INLINE four_sums sum_lanes(vec a, vec b, vec c, vec d) {
-    const vec ab = (vec)INTRINSIC(unpacklo)(a, b) + (vec)INTRINSIC(unpackhi)(a, b);
-    const vec cd = (vec)INTRINSIC(unpacklo)(c, d) + (vec)INTRINSIC(unpackhi)(c, d);
-#if defined(BLV_ISA_avx512)
-    const __m512d mixed = _mm512_shuffle_f64x2(ab, cd, 0x88) + _mm512_shuffle_f64x2(ab, cd, 0xdd);
-    const __m256d low = _mm512_castpd512_pd256(mixed), high = _mm512_extractf64x4_pd(mixed, 1);
-#else
-    const __m256d low = ab, high = cd;
-#endif
-    return _mm256_permute2f128_pd(low, high, 0x20) + _mm256_permute2f128_pd(low, high, 0x31);
-}
+#define FOLD_16(a, b) ((vec){(a)[0] + (a)[1], (b)[0] + (b)[1]})
 #endif
 
-/* to[0..3] = the four sums, or to[0..3] += them */
+/* to[0..3] = the sums of the lanes of four vectors, or to[0..3] += them */
 ALWAYS_INLINE void put_sums(real *to, int add, vec a, vec b, vec c, vec d) {
-#if defined(BLV_ISA_base) && !REAL_IS_FLOAT
-    two_sums sums = sum_lanes(a, b, c, d);
+#if VECTOR_BYTES == 16 && !REAL_IS_FLOAT
+    vec ab = FOLD_16(a, b), cd = FOLD_16(c, d);
     if (add) {
-        sums.ab += load(to);
-        sums.cd += load(to + 2);
+        ab += load(to);
+        cd += load(to + 2);
     }
-    store(to, sums.ab);
-    store(to + 2, sums.cd);
+    store(to, ab);
+    store(to + 2, cd);
 #else
-    four_sums sums = sum_lanes(a, b, c, d);
+    typedef real four __attribute__((vector_size(4 * sizeof(real)), may_alias));
+    typedef real loose_four __attribute__((vector_size(4 * sizeof(real)), aligned(4), may_alias));
+#if VECTOR_BYTES == 16
+    four sums = FOLD_8(FOLD_16(a, b), FOLD_16(c, d));
+#elif defined(BLV_ISA_avx512) && REAL_IS_FLOAT
+    vec chunks = FOLD_32(FOLD_64(a, b), FOLD_64(c, d)); /* a chunk of 16 bytes for each */
+    chunks += (vec)_mm512_permute_ps(chunks, 0x4e);
+    chunks += (vec)_mm512_permute_ps(chunks, 0xb1);
+    const __m512i first = _mm512_setr_epi32(0, 4, 8, 12, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
+    four sums = _mm512_castps512_ps128(_mm512_permutexvar_ps(first, chunks));
+#elif defined(BLV_ISA_avx512)
+    const vec chunks = FOLD_32(FOLD_64(a, c), FOLD_64(b, d));
+    const __m256d ac = _mm512_castpd512_pd256(chunks), bd = _mm512_extractf64x4_pd(chunks, 1);
+    four sums = _mm256_unpacklo_pd(ac, bd) + _mm256_unpackhi_pd(ac, bd);
+#elif REAL_IS_FLOAT
+    const vec chunks = FOLD_16(FOLD_32(a, c), FOLD_32(b, d));
+    const __m128 ab = _mm256_castps256_ps128(chunks), cd = _mm256_extractf128_ps(chunks, 1);
+    four sums = _mm_shuffle_ps(ab, cd, 0x88) + _mm_shuffle_ps(ab, cd, 0xdd);
+#else
+    four sums = FOLD_16(FOLD_32(a, c), FOLD_32(b, d));
+#endif
     if (add)
         sums += *(const loose_four *)to;
     *(loose_four *)to = sums;
+#endif
+}
+
+/* The same of eight vectors, the second four sums `apart` from the first. */
+ALWAYS_INLINE void put_sums_of_two(real *to, size_t apart, int add, vec a, vec b, vec c, vec d,
+                                   vec e, vec f, vec g, vec h) {
+#if defined(BLV_ISA_avx512) && REAL_IS_FLOAT
+    vec sums =
+        FOLD_16(FOLD_32(FOLD_64(a, b), FOLD_64(c, d)), FOLD_32(FOLD_64(e, f), FOLD_64(g, h)));
+    sums += (vec)_mm512_permute_ps(sums, 0xb1);
+    const __m512i first = _mm512_setr_epi32(0, 4, 8, 12, 2, 6, 10, 14, 0, 0, 0, 0, 0, 0, 0, 0);
+    const __m256 both = _mm512_castps512_ps256(_mm512_permutexvar_ps(first, sums));
+    __m128 abcd = _mm256_castps256_ps128(both), efgh = _mm256_extractf128_ps(both, 1);
+    if (add) {
+        abcd += _mm_loadu_ps(to);
+        efgh += _mm_loadu_ps(to + apart);
+    }
+    _mm_storeu_ps(to, abcd);
+    _mm_storeu_ps(to + apart, efgh);
+#else
+    put_sums(to, add, a, b, c, d);
+    put_sums(to + apart, add, e, f, g, h);
 #endif
 }
 
@@ -262,26 +317,29 @@ ALWAYS_INLINE void put_sums(real *to, int add, vec a, vec b, vec c, vec d) {
 #define SUMMED (LANES < 4 ? 4 : LANES)
 ALWAYS_INLINE void sum_each(const vec *of, vec *sums) {
 #if defined(BLV_ISA_avx512) && REAL_IS_FLOAT
-    const __m512 first = _mm512_castps128_ps512(sum_lanes(of[0], of[1], of[2], of[3]));
-    const __m128 second = sum_lanes(of[4], of[5], of[6], of[7]);
-    const __m512 third = _mm512_castps128_ps512(sum_lanes(of[8], of[9], of[10], of[11]));
-    const __m128 fourth = sum_lanes(of[12], of[13], of[14], of[15]);
-    const __m512 upper = _mm512_insertf32x4(third, fourth, 1);
-    sums[0] =
-        _mm512_insertf32x8(_mm512_insertf32x4(first, second, 1), _mm512_castps512_ps256(upper), 1);
+#define ROW(r) FOLD_32(FOLD_64(of[r], of[(r) + 4]), FOLD_64(of[(r) + 8], of[(r) + 12]))
+    const vec a = ROW(0), b = ROW(1), c = ROW(2), d = ROW(3);
+    sums[0] = FOLD_8(FOLD_16(a, b), FOLD_16(c, d));
 #elif defined(BLV_ISA_avx512)
-    sums[0] = _mm512_insertf64x4(_mm512_castpd256_pd512(sum_lanes(of[0], of[1], of[2], of[3])),
-                                 sum_lanes(of[4], of[5], of[6], of[7]), 1);
+#define ROW(r) FOLD_32(FOLD_64(of[r], of[(r) + 2]), FOLD_64(of[(r) + 4], of[(r) + 6]))
+    const vec a = ROW(0), b = ROW(1);
+    sums[0] = FOLD_16(a, b);
 #elif defined(BLV_ISA_avx2) && REAL_IS_FLOAT
-    sums[0] = _mm256_insertf128_ps(_mm256_castps128_ps256(sum_lanes(of[0], of[1], of[2], of[3])),
-                                   sum_lanes(of[4], of[5], of[6], of[7]), 1);
-#elif defined(BLV_ISA_base) && !REAL_IS_FLOAT
-    const two_sums two = sum_lanes(of[0], of[1], of[2], of[3]);
-    sums[0] = two.ab;
-    sums[1] = two.cd;
+#define ROW(r) FOLD_32(of[r], of[(r) + 4])
+    const vec a = ROW(0), b = ROW(1), c = ROW(2), d = ROW(3);
+    sums[0] = FOLD_8(FOLD_16(a, b), FOLD_16(c, d));
+#elif defined(BLV_ISA_avx2)
+#define ROW(r) FOLD_32(of[r], of[(r) + 2])
+    const vec a = ROW(0), b = ROW(1);
+    sums[0] = FOLD_16(a, b);
+#elif REAL_IS_FLOAT
+    const vec ab = FOLD_16(of[0], of[1]), cd = FOLD_16(of[2], of[3]);
+    sums[0] = FOLD_8(ab, cd);
 #else
-    sums[0] = sum_lanes(of[0], of[1], of[2], of[3]);
+    sums[0] = FOLD_16(of[0], of[1]);
+    sums[1] = FOLD_16(of[2], of[3]);
 #endif
+#undef ROW
 }
 
 #endif

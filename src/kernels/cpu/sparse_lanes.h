@@ -143,7 +143,9 @@ ALWAYS_INLINE vec fill_rest(vec v, part p, real fill) {
     return choose(lane_numbers() < (integer)p.lanes - (ivec){0}, v, all(fill));
 }
 
-ALWAYS_INLINE real sum_of(vec v) {
+/* Of partial sums: vector c of the numbers went to sum[c % PARTS]. */
+ALWAYS_INLINE real sum_of(const vec sum[PARTS]) {
+    const vec v = fold_parts(sum);
     real lane[VECTOR_BYTES / sizeof(real)];
     memcpy(lane, &v, sizeof lane);
     UNROLL

@@ -171,7 +171,7 @@ typedef struct chances {
     real inverse, miss;
 } chances;
 
-#define EACH_PART(k, p, classes)                                                                   \
+#define EACH_PIECE(k, p, classes)                                                                  \
     for (size_t k = 0; k < (classes); k += LANES)                                                  \
         for (part p = part_of((classes)-k < LANES ? (classes)-k : LANES), *once = &p; once;        \
              once = NULL)
@@ -182,25 +182,26 @@ typedef struct chances {
 OUT_OF_LINE chances softmax(real *score, size_t classes, size_t label, real *kept,
                             outcome *result) {
     vec top = all(-(real)INFINITY);
-    EACH_PART(k, p, classes) {
+    EACH_PIECE(k, p, classes) {
         const vec s = fill_rest(load_part(score + k, p), p, -(real)INFINITY);
         top = choose(s > top, s, top);
     }
     const real largest = largest_of(top), below = score[label] - largest;
-    vec sum = {0};
+    vec sum[PARTS] = {{0}};
     const ivec lane = lane_numbers();
-    EACH_PART(k, p, classes) {
+    EACH_PIECE(k, p, classes) {
         vec s = load_part(score + k, p) - all(largest);
         s = exp_of(fill_rest(s, p, -(real)INFINITY));
         store_part(score + k, s, p);
-        sum += (vec)((ivec)s & (lane + (integer)k != (integer)label - (ivec){0}));
+        sum[k / LANES % PARTS] +=
+            (vec)((ivec)s & (lane + (integer)k != (integer)label - (ivec){0}));
     }
     const real others = sum_of(sum), total = others + score[label], inverse = 1 / total;
     result->probability = (double)(score[label] * inverse);
     result->loss = below == 0 ? log1p((double)others) : log((double)total) - (double)below;
     const chances c = {score, inverse, -others * inverse};
     if (kept) {
-        EACH_PART(k, p, classes) {
+        EACH_PIECE(k, p, classes) {
             store_part(kept + k, load_part(score + k, p) * all(inverse), p);
         }
         kept[classes] = c.miss;
@@ -217,18 +218,20 @@ OUT_OF_LINE double softmax_factors(chances c, size_t classes, size_t label, real
     real mean = 0;
     double cross = 0.0;
     if (tangent) {
-        vec mean_sum = {0}, cross_sum = {0};
-        EACH_PART(k, p, classes) {
+        vec mean_sum[PARTS] = {{0}}, cross_sum[PARTS] = {{0}};
+        EACH_PIECE(k, p, classes) {
             const vec prob = load_part(c.from + k, p) * inverse;
             const vec t = load_part(tangent + k, p);
             const ivec labelled = lane + (integer)k == (integer)label - (ivec){0};
-            mean_sum = multiply_add(prob, t, mean_sum);
-            cross_sum = multiply_add(choose(labelled, at_label, prob), t, cross_sum);
+            vec *mean_part = &mean_sum[k / LANES % PARTS],
+                *cross_part = &cross_sum[k / LANES % PARTS];
+            *mean_part = multiply_add(prob, t, *mean_part);
+            *cross_part = multiply_add(choose(labelled, at_label, prob), t, *cross_part);
         }
         mean = sum_of(mean_sum);
         cross = (double)sum_of(cross_sum);
     }
-    EACH_PART(k, p, classes) {
+    EACH_PIECE(k, p, classes) {
         const vec prob = load_part(c.from + k, p) * inverse;
         const ivec labelled = lane + (integer)k == (integer)label - (ivec){0};
         const vec of_label = choose(labelled, at_label, prob);

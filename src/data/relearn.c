@@ -1,0 +1,210 @@
+/* Fills and levels, learned again from a part of the rows.
+ *
+ * The set tells what is needed: where a value was missing its indicator is 1, and a row has one
+ * level of each category. Levels that none of the rows has become "never seen" in the others; their
+ * features stay, and are 0. */
+#include "base/number_text.h"
+#include "base/text_stream.h"
+#include "data/data_table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct relearning {
+    blv_arena arena;
+    blv_recipe_column *columns;
+    size_t count;
+} relearning;
+
+/* ---- The recipe ---- */
+
+static char *write_recipe(const relearning *l) {
+    blv_text_stream text;
+    FILE *out = blv_text_open(&text);
+    for (size_t j = 0; out && j < l->count; j++) {
+        const blv_recipe_column *c = &l->columns[j];
+        const char *end = strchr(c->line, '\n');
+        char fill[40];
+        blv_number_format(c->fill, fill, sizeof fill);
+        if (c->fill_text)
+            fprintf(out, "%.*s%s%.*s\n", (int)(c->fill_text - c->line), c->line, fill,
+                    (int)(end - c->after_fill), c->after_fill);
+        else
+            fprintf(out, "%.*s\n", (int)(end - c->line), c->line);
+    }
+    return blv_text_close(&text);
+}
+
+/* ---- Rows ---- */
+
+/* What a row has in the features of a column. */
+typedef struct field {
+    bool missing;
+    double value; /* the number, or that of the level; count of levels: never seen */
+} field;
+
+static double value_at(const blv_dataset_view *v, const blv_stored_row *row, size_t feature) {
+    const void *values = blv_stored_values(v);
+    if (v->dense)
+        return blv_value_get(values, v->precision, row->first + feature);
+    size_t low = row->first, high = row->end;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (row->column[middle] < feature)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < row->end && row->column[low] == feature ? blv_value_get(values, v->precision, low)
+                                                         : 0.0;
+}
+
+static field field_at(const blv_dataset_view *v, const blv_stored_row *row,
+                      const blv_recipe_column *c) {
+    field f = {.missing = c->indicator && value_at(v, row, c->feature + c->span - 1) != 0.0};
+    if (c->kind != BLV_KIND_CATEGORY) {
+        f.value = value_at(v, row, c->feature);
+        return f;
+    }
+    size_t k = 0;
+    while (k < c->levels && value_at(v, row, c->feature + k) == 0.0)
+        k++;
+    f.value = (double)k;
+    return f;
+}
+
+static bool is_learned(const blv_recipe_column *c) {
+    return c->kind == BLV_KIND_CATEGORY || c->indicator;
+}
+
+static blv_error learn(relearning *l, const blv_dataset_view *v, blv_message *why) {
+    double *there = blv_data_alloc(v->rows, sizeof *there);
+    if (!there)
+        return blv_explain_memory(why);
+    for (size_t j = 0; j < l->count; j++) {
+        blv_recipe_column *c = &l->columns[j];
+        size_t n = 0, most = 0;
+        if (!is_learned(c))
+            continue;
+        for (size_t i = 0; i < v->rows; i++) {
+            const blv_stored_row row = blv_row_at(v, i);
+            const field f = field_at(v, &row, c);
+            if (!f.missing && c->kind == BLV_KIND_CATEGORY)
+                c->rows[(size_t)f.value]++;
+            else if (!f.missing)
+                there[n++] = f.value;
+        }
+        for (size_t k = 1; k < c->levels; k++)
+            most = c->rows[k] > c->rows[most] ? k : most;
+        if (c->indicator)
+            c->fill = c->kind == BLV_KIND_CATEGORY
+                          ? (double)most
+                          : blv_table_median(there, n, c->kind == BLV_KIND_BOOLEAN);
+    }
+    free(there);
+    return BLV_OK;
+}
+
+/* The field as it is encoded now. */
+static double encoded(const blv_recipe_column *c, const field *f) {
+    if (f->missing)
+        return c->fill;
+    const bool unknown = c->kind == BLV_KIND_CATEGORY && f->value < (double)c->levels &&
+                         c->rows[(size_t)f->value] == 0 && c->never_seen;
+    return unknown ? (double)c->levels : f->value;
+}
+
+static bool recode_dense(const relearning *l, blv_dataset *d) {
+    const blv_dataset_view *v = &d->view;
+    void *values = blv_dataset_own_values(d);
+    for (size_t i = 0; values && i < v->rows; i++) {
+        const blv_stored_row row = blv_row_at(v, i);
+        for (size_t j = 0; j < l->count; j++) {
+            const blv_recipe_column *c = &l->columns[j];
+            const field f = is_learned(c) ? field_at(v, &row, c) : (field){0};
+            if (!is_learned(c) || encoded(c, &f) == f.value)
+                continue;
+            size_t at = row.first + c->feature;
+            double x = encoded(c, &f);
+            if (c->kind == BLV_KIND_CATEGORY) {
+                if (f.value < (double)(c->levels + c->never_seen))
+                    blv_value_set(values, v->precision, at + (size_t)f.value, 0.0);
+                at += (size_t)x;
+                x = 1.0;
+            }
+            blv_value_set(values, v->precision, at, x);
+        }
+    }
+    return values != NULL;
+}
+
+/* Rows may have more or fewer values that are not zero: all arrays are made again. */
+static bool recode_sparse(const relearning *l, blv_dataset *d) {
+    const blv_dataset_view *v = &d->view;
+    const size_t most = v->row_start[v->rows] + v->rows * l->count;
+    size_t n = 0, *start = blv_data_alloc(v->rows + 1, sizeof *start);
+    uint32_t *to = blv_data_alloc(most, sizeof *to);
+    void *values = blv_data_alloc(most, blv_value_size(v->precision));
+    for (size_t i = 0; start && to && values && i < v->rows; i++) {
+        const blv_stored_row row = blv_row_at(v, i);
+        size_t e = row.first;
+        start[i] = n;
+        for (size_t j = 0; j < l->count; j++) {
+            const blv_recipe_column *c = &l->columns[j];
+            const field f = is_learned(c) ? field_at(v, &row, c) : (field){0};
+            const double x = is_learned(c) ? encoded(c, &f) : 0.0;
+            const bool category = c->kind == BLV_KIND_CATEGORY;
+            const bool changed = is_learned(c) && x != f.value;
+            if (changed && (category || x != 0.0)) {
+                to[n] = (uint32_t)(c->feature + (category ? (size_t)x : 0));
+                blv_value_set(values, v->precision, n++, category ? 1.0 : x);
+            }
+            for (; e < row.end && row.column[e] < c->feature + c->span; e++) {
+                if (changed && row.column[e] < c->feature + c->span - c->indicator)
+                    continue;
+                to[n] = row.column[e];
+                blv_value_set(values, v->precision, n++, blv_value_get(v->value, v->precision, e));
+            }
+        }
+    }
+    if (start)
+        start[v->rows] = n;
+    return blv_dataset_put_sparse(d, start, to, values);
+}
+
+static blv_error recode(const relearning *l, blv_dataset *d, const char *recipe, size_t rows,
+                        blv_message *why) {
+    blv_dataset *changed = blv_dataset_share(d);
+    bool ok =
+        changed && (changed->view.dense ? recode_dense(l, changed) : recode_sparse(l, changed));
+    ok = ok &&
+         blv_dataset_put(changed, BLV_PART_RECIPE, blv_data_copy(recipe, strlen(recipe) + 1, 1)) &&
+         blv_dataset_record(changed, "fills and levels by %zu rows", rows);
+    return blv_dataset_commit(d, changed, ok, why);
+}
+
+blv_error blv_dataset_relearn(blv_dataset *const *datasets, size_t count, blv_message *why) {
+    if (!datasets || count == 0 || !datasets[0])
+        return blv_explain(why, BLV_E_ARGUMENT, "relearn: a NULL argument");
+    relearning l = {0};
+    const blv_dataset_view *first = &datasets[0]->view;
+    const char *recipe = blv_dataset_recipe(datasets[0]);
+    bool anything =
+        recipe && blv_recipe_parse(&l.arena, recipe, first->columns, &l.columns, &l.count);
+    blv_error error = l.arena.failed ? blv_explain_memory(why) : BLV_OK;
+    size_t learned = 0;
+    for (size_t j = 0; anything && j < l.count; j++)
+        learned += is_learned(&l.columns[j]);
+    anything = learned > 0;
+    if (!error && anything)
+        error = learn(&l, first, why);
+    char *now = !error && anything ? write_recipe(&l) : NULL;
+    if (!error && anything && !now)
+        error = blv_explain_memory(why);
+    for (size_t i = 0; !error && now && i < count; i++)
+        if (datasets[i] && datasets[i]->view.columns == first->columns)
+            error = recode(&l, datasets[i], now, first->rows, why);
+    free(now);
+    blv_arena_free(&l.arena);
+    return error;
+}
