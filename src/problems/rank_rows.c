@@ -23,6 +23,9 @@ blv_error ranks_take_sets(data_model *m, const blv_problem_options *options, blv
         return data_problem_explain(m, BLV_E_UNSUPPORTED,
                                     "its rows cannot be spread over ranks; run it in one process",
                                     why);
+    if (m->kernels->memory != BLV_MEMORY_HOST)
+        return data_problem_explain(m, BLV_E_UNSUPPORTED,
+                                    "rows that are spread over ranks are kept in host memory", why);
     m->ranks = m->ranks ? m->ranks : options->ranks;
     for (size_t i = 0; i < 3; i++)
         if (sets[i])
