@@ -352,7 +352,9 @@ static blv_error start_again(csv_file *f) {
         blv_table_free_columns(t);
         t->used_count = 0;
     }
-    t->rows = t->numbers.count = r->place.count = r->weight.count = 0;
+    free(t->numbers.items); /* texts are no numbers any more: less memory will do */
+    t->numbers = (blv_list){0};
+    t->rows = r->place.count = r->weight.count = 0;
     r->label.count = r->truth.count = r->target.count = 0;
     blv_texts_free(&r->classes);
     return BLV_OK;
