@@ -3,6 +3,7 @@
 #include "bilevel/registry.h"
 #include "bilevel/solver.h"
 #include "cli/data_files.h"
+#include "cli/rank_start.h"
 #include "store/run_info.h"
 
 #include <inttypes.h>
@@ -29,6 +30,7 @@ const cli_argument cli_training_table[] = {
                "sparse)"),
     CLI_OPTION("threads", WHOLE, cli_training, threads, "N",
                "threads to use (default 0: all processors)", .to = MOST_THREADS),
+    CLI_OPTION("device", CHOICE, cli_training, device, CLI_DEVICE_WORDS, CLI_DEVICE_HELP),
     CLI_HEADING(SOLVER),
     CLI_OPTION("solver", TEXT, cli_training, solver_name, "NAME",
                "solver to use (default exact; 'bilevel solvers' lists them)"),
@@ -61,6 +63,9 @@ blv_error cli_training_check(cli_training *t, blv_message *why) {
     if (t->reading.weight && !t->may_be_real)
         return blv_explain(why, BLV_E_ARGUMENT,
                            "--weight: labels are judged one by one, whatever a row weighs");
+    t->reading.ranks = cli_ranks();
+    if (t->threads == 0)
+        t->threads = cli_rank_threads();
     BLV_CHECK(cli_task_check(&t->task, &t->settings, why));
     t->solver = blv_solver_find(NULL, t->solver_name ? t->solver_name : "exact", why);
     return t->solver ? check_settings(t, why) : BLV_E_NAME;
@@ -91,6 +96,7 @@ const blv_field cli_training_fields[] = {
     BLV_FIELD_AS("real", cli_training, reading.real_targets, BOOL, 0),
     BLV_FIELD_WORD("scaling", cli_training, scaling, scaling_words),
     BLV_FIELD(cli_training, threads, INT),
+    BLV_FIELD_WORD("device", cli_training, device, cli_device_words),
     BLV_FIELD_AS("solver", cli_training, solver_name, TEXT, 0),
     BLV_FIELD_RECORDS("settings", cli_training, settings.items, settings.count, cli_setting_fields),
     BLV_FIELD(cli_training, no_certificate, BOOL),

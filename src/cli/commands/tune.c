@@ -330,6 +330,7 @@ static int learn(const request *asked, const blv_task_sets *sets, const blv_feat
                                       .setting_count = t->settings.count,
                                       .seed = t->seed,
                                       .threads = t->threads,
+                                      .memory = cli_device_memory(t->device),
                                       .no_certificate = t->no_certificate,
                                       .penalty = asked->kind,
                                       .groups = groups,
@@ -377,4 +378,4 @@ const cli_command cmd_tune =
                 "seen: logistic regression for classes, ridge regression for numbers.\v"
                 "Ctrl-C ends the run with the best penalties so far. Exit status: 0 done, 1 a run "
                 "failed, 2 bad usage or input.",
-                .defaults = &defaults, .check = check);
+                .defaults = &defaults, .check = check, .spreads = true);
