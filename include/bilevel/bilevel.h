@@ -54,6 +54,7 @@
 #include "bilevel/clean.h"
 #include "bilevel/continual.h"
 #include "bilevel/dataset.h"
+#include "bilevel/instructions.h"
 #include "bilevel/linear.h"
 #include "bilevel/model.h"
 #include "bilevel/npz.h"
