@@ -109,6 +109,53 @@ static void test_definite(void **state) {
         }
 }
 
+/* Four systems with one matrix, and four with it changed a little: solutions as by LAPACK, and from
+ * the second system on fewer products than without what was learned. */
+static void test_recycled(void **state) {
+    (void)state;
+    enum { CAPACITY = 16, SYSTEMS = 8 };
+    uint64_t seed = 9;
+    const size_t n = DENSE_MAX;
+    for (int with = 0, plain_products = 0; with <= 1; with++) {
+        fixture f;
+        dense_operator op;
+        double values[DENSE_MAX], b[DENSE_MAX], x[DENSE_MAX], expected[DENSE_MAX];
+        double pq[2 * CAPACITY], qq[2 * CAPACITY];
+        blv_recycled recycled = {.capacity = CAPACITY, .pq = pq, .qq = qq};
+        int products = 0;
+        seed = 9;
+        fixture_open(&f, n);
+        for (size_t i = 0; i < 2 * CAPACITY; i++) {
+            assert_int_equal(blv_vec_create(&recycled.p[i], f.space), BLV_OK);
+            assert_int_equal(blv_vec_create(&recycled.q[i], f.space), BLV_OK);
+        }
+        f.cg->recycled = with ? &recycled : NULL;
+        random_spectrum(values, n, 1e3, false, 0);
+        dense_with_spectrum(&op, n, values, &seed);
+        for (int k = 0; k < SYSTEMS; k++) {
+            if (k == SYSTEMS / 2)
+                for (size_t i = 0; i < n; i++)
+                    op.a[i * n + i] += 0.01 * values[n - 1];
+            dense_random_vector(&seed, n, b);
+            solve_definite_by_lapack(&op, b, expected);
+            const double tol = 1e-8 * dense_norm(n, b);
+            blv_linear_result result = solve(&f, CG, &op, b, NULL, tol, 100 * n, x);
+            assert_int_equal(result.end, BLV_LINEAR_CONVERGED);
+            assert_true(dense_residual(&op, b, x) <= 1.01 * tol);
+            assert_true(distance(n, x, expected) <= 1.1e3 * tol / values[0]);
+            products += k > 0 ? (int)result.products : 0;
+        }
+        if (with)
+            assert_true(products < plain_products);
+        plain_products = products;
+        for (size_t i = 0; i < 2 * CAPACITY; i++) {
+            blv_vec_destroy(recycled.p[i]);
+            blv_vec_destroy(recycled.q[i]);
+        }
+        fixture_close(&f);
+    }
+}
+
 static void test_indefinite(void **state) {
     (void)state;
     uint64_t seed = 2;
@@ -366,7 +413,7 @@ static void test_create(void **state) {
         assert_null(cg);
         assert_int_equal(counts.live, 0);
     }
-    for (size_t refuse = 1; refuse <= 5; refuse++) {
+    for (size_t refuse = 1; refuse <= BLV_MINRES_VECTORS; refuse++) {
         counts = (naive_counts){.refuse = refuse};
         assert_int_equal(blv_linear_work_create(&minres, space, BLV_MINRES_VECTORS), BLV_E_MEMORY);
         assert_null(minres);
@@ -375,7 +422,7 @@ static void test_create(void **state) {
     counts = (naive_counts){0};
     assert_int_equal(blv_linear_work_create(&cg, space, BLV_CG_VECTORS), BLV_OK);
     assert_true(blv_linear_work_bytes(cg) >= counts.live * 7 * sizeof(double));
-    assert_int_equal(counts.live, 3);
+    assert_int_equal(counts.live, BLV_CG_VECTORS);
     blv_linear_work_destroy(cg);
     blv_linear_work_destroy(NULL);
     assert_int_equal(blv_linear_work_create(&minres, space, BLV_MINRES_VECTORS), BLV_OK);
@@ -392,6 +439,7 @@ int main(void) {
         cmocka_unit_test(test_singular), cmocka_unit_test(test_negative_curvature),
         cmocka_unit_test(test_limit),    cmocka_unit_test(test_easy_systems),
         cmocka_unit_test(test_create),   cmocka_unit_test(test_broken_operator),
+        cmocka_unit_test(test_recycled),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

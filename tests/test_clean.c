@@ -370,12 +370,86 @@ static void test_memory(void **state) {
     blv_dataset_release(set[0]);
 }
 
+/* ---- What is learned ---- */
+
+/* Every fourth label is that of the next class. */
+static void test_noise(void **state) {
+    (void)state;
+    enum { MANY = 900, EACH = 4 };
+    const size_t trusted[] = {0, 1, 10, 120};
+    double before = 0.0;
+    for (size_t t = 0; t < 4; t++) {
+        blv_task_sets *sets = task_sets(MANY, trusted[t], 0, TASK_CLASSES, EACH);
+        blv_clean_options options = {.size = sizeof options, .model = BLV_CLEAN_LINEAR};
+        blv_clean_result *r = clean(sets, &options, NULL);
+        for (size_t k = 0; k < TASK_CLASSES; k++)
+            for (size_t l = 0; l < TASK_CLASSES; l++) {
+                const double noise = l == k                        ? 1.0 - 1.0 / EACH
+                                     : l == (k + 1) % TASK_CLASSES ? 1.0 / EACH
+                                                                   : 0.0;
+                assert_true(fabs(r->noise[k * TASK_CLASSES + l] - noise) <= 0.1);
+            }
+        assert_true(fabs(r->estimated_wrong - 1.0 / EACH) <= 0.03);
+        assert_true(r->auroc_probability > before - 0.002); /* trusted rows do no harm */
+        assert_true(r->recall > 0.9 && r->precision > 0.9);
+        before = r->auroc_probability;
+        blv_clean_result_destroy(r);
+        blv_task_sets_destroy(sets);
+    }
+}
+
+/* A network is asked for: the same for any number of threads, and as good on these rows. */
+static void test_network(void **state) {
+    (void)state;
+    blv_task_sets *sets = task_sets(ROWS, VAL_ROWS, TEST_ROWS, TASK_CLASSES, WRONG_EACH);
+    blv_clean_result *r[2];
+    for (int i = 0; i < 2; i++) {
+        blv_clean_options options = {
+            .size = sizeof options, .model = BLV_CLEAN_MLP, .threads = 1 + 2 * i};
+        r[i] = clean(sets, &options, NULL);
+        expect_rows(sets, r[i]);
+        assert_int_equal(r[i]->model, BLV_CLEAN_MLP);
+        assert_true(r[i]->decay > 0.0 && r[i]->model_loss[BLV_CLEAN_MLP] > 0.0);
+        assert_true(r[i]->auroc_probability > 0.95);
+    }
+    assert_memory_equal(r[0]->probability, r[1]->probability,
+                        r[0]->rows * r[0]->classes * sizeof(double));
+    blv_clean_result_destroy(r[0]);
+    blv_clean_result_destroy(r[1]);
+    blv_task_sets_destroy(sets);
+}
+
+/* Three rows of a class: they stay, and that is said. */
+static void test_rare_class(void **state) {
+    (void)state;
+    blv_dataset *all = task_rows(ROWS, TASK_CLASSES, 1, WRONG_EACH), *rows = NULL;
+    const int32_t *label = blv_dataset_view_of(all)->label;
+    size_t index[ROWS], count = 0, rare = 0;
+    for (size_t i = 0; i < ROWS; i++)
+        if (label[i] != 2 || rare++ < 3)
+            index[count++] = i;
+    blv_task_sets *sets = NULL;
+    assert_int_equal(blv_dataset_select(all, index, count, &rows, NULL), BLV_OK);
+    assert_int_equal(blv_task_sets_create(&sets, rows, NULL, NULL, BLV_TASK_SCALE_AUTO, NULL),
+                     BLV_OK);
+    blv_clean_options options = {.size = sizeof options, .model = BLV_CLEAN_LINEAR};
+    blv_clean_result *r = clean(sets, &options, NULL);
+    for (size_t i = 0; i < count; i++)
+        assert_true(blv_dataset_view_of(rows)->label[i] != 2 || !r->suspect[i]);
+    blv_clean_result_destroy(r);
+    blv_task_sets_destroy(sets);
+    blv_dataset_release(all);
+    blv_dataset_release(rows);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_figures), cmocka_unit_test(test_without_val),
-        cmocka_unit_test(test_rules),   cmocka_unit_test(test_apply),
-        cmocka_unit_test(test_resumed), cmocka_unit_test(test_stopped),
-        cmocka_unit_test(test_failed),  cmocka_unit_test(test_rejected),
-        cmocka_unit_test(test_sets),    cmocka_unit_test(test_memory)};
+        cmocka_unit_test(test_figures),   cmocka_unit_test(test_without_val),
+        cmocka_unit_test(test_rules),     cmocka_unit_test(test_apply),
+        cmocka_unit_test(test_resumed),   cmocka_unit_test(test_stopped),
+        cmocka_unit_test(test_failed),    cmocka_unit_test(test_rejected),
+        cmocka_unit_test(test_sets),      cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_noise),     cmocka_unit_test(test_network),
+        cmocka_unit_test(test_rare_class)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -428,6 +428,67 @@ static void a_damaged_page_is_an_error(void **state) {
     blv_store_close(store);
 }
 
+/* ---- Arguments that are not given ---- */
+
+#define REFUSES(call) assert_int_equal((call), BLV_E_ARGUMENT)
+
+static void rejects_missing_arguments(void **state) {
+    (void)state;
+    blv_store *none = NULL, *store = open_store();
+    blv_message why;
+    blv_run_info **runs, *run, info = {.size = sizeof info};
+    blv_attachment *list;
+    blv_trace trace;
+    blv_run_status status;
+    size_t n;
+    int64_t id;
+    double phi;
+    void *bytes;
+    REFUSES(blv_store_open(NULL, "x", BLV_STORE_CREATE, &why));
+    REFUSES(blv_store_open(&none, NULL, BLV_STORE_CREATE, NULL));
+    blv_store_close(NULL);
+    assert_non_null(blv_store_path(NULL));
+    assert_non_null(blv_store_message(NULL));
+    REFUSES(blv_store_list(NULL, NULL, &runs, &n));
+    REFUSES(blv_store_list(store, NULL, NULL, &n));
+    REFUSES(blv_store_find(NULL, 1, &run));
+    REFUSES(blv_store_find(store, 1, NULL));
+    REFUSES(blv_store_best(NULL, 1, &phi));
+    REFUSES(blv_store_best(store, 1, NULL));
+    REFUSES(blv_store_remove(NULL, 1));
+    REFUSES(blv_store_shrink(NULL));
+    REFUSES(blv_store_trace(NULL, 1, &trace));
+    REFUSES(blv_store_trace(store, 1, NULL));
+    assert_true(blv_trace_find(NULL, "x") == SIZE_MAX);
+    assert_true(isnan(blv_trace_at(NULL, 0, "x")));
+    blv_trace_free(NULL);
+    REFUSES(blv_store_attachments(NULL, 1, &list, &n));
+    REFUSES(blv_store_attachments(store, 1, NULL, &n));
+    REFUSES(blv_store_read(NULL, 1, "a", &bytes, &n));
+    REFUSES(blv_store_read(store, 1, NULL, &bytes, &n));
+    REFUSES(blv_store_read(store, 1, "a", NULL, &n));
+    REFUSES(blv_store_attach(NULL, 1, "a", "b", 1));
+    REFUSES(blv_store_attach(store, 1, NULL, "b", 1));
+    REFUSES(blv_store_attach(store, 1, "a", NULL, 1));
+    REFUSES(blv_store_attach_end(store, 1, "a", NULL, 1));
+    REFUSES(blv_store_detach(NULL, 1, "a"));
+    REFUSES(blv_store_detach(store, 1, NULL));
+    REFUSES(blv_store_begin(NULL, &info, &id));
+    REFUSES(blv_store_begin(store, NULL, &id));
+    REFUSES(blv_store_begin(store, &info, NULL));
+    REFUSES(blv_store_resume(NULL, 1, 0));
+    REFUSES(blv_store_row(NULL, 1, 0, 0.0, "{}"));
+    REFUSES(blv_store_row(store, 1, 0, 0.0, NULL));
+    REFUSES(blv_store_flush(NULL));
+    REFUSES(blv_store_checkpoint(NULL, 1, NULL, NULL, 0));
+    REFUSES(blv_store_checkpoint(store, 1, NULL, NULL, 0));
+    REFUSES(blv_store_finish(NULL, 1, &info));
+    REFUSES(blv_store_finish(store, 1, NULL));
+    assert_false(blv_run_status_parse(NULL, &status));
+    assert_non_null(strstr(blv_store_message(store), "an argument is NULL"));
+    blv_store_close(store);
+}
+
 int main(void) {
 #define TEST(name) cmocka_unit_test_teardown(name, remove_files)
     const struct CMUnitTest tests[] = {
@@ -442,6 +503,7 @@ int main(void) {
         TEST(processes_write_at_once),
         TEST(rejects_other_files),
         TEST(a_damaged_page_is_an_error),
+        TEST(rejects_missing_arguments),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

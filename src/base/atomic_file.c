@@ -1,3 +1,4 @@
+#define _XOPEN_SOURCE 700 /* realpath */
 #include "base/atomic_file.h"
 #include "base/message.h"
 
@@ -99,12 +100,26 @@ static void release(blv_atomic_file *a) {
     *a = (blv_atomic_file){0};
 }
 
+/* The folders of the system, where names such as /dev/stdout stand for what is open: to rename a
+ * file over one of them would take it from everybody. */
+static bool is_of_system(const char *path) {
+    const char *slash = strrchr(path, '/');
+    char *folder = strndup(path, slash ? (size_t)(slash + 1 - path) : 0);
+    char *real = folder ? realpath(slash ? folder : ".", NULL) : NULL;
+    const bool of_system = real && (strcmp(real, "/dev") == 0 || strncmp(real, "/proc/", 6) == 0);
+    free(folder);
+    free(real);
+    return of_system;
+}
+
 blv_error blv_atomic_file_open(blv_atomic_file *file, const char *path, blv_message *why) {
     *file = (blv_atomic_file){0};
     struct stat status;
     if (stat(path, &status) == 0 && !S_ISREG(status.st_mode))
         return blv_explain(why, BLV_E_FILE, "%s: is there and is not a regular file",
                            blv_shown_path(path));
+    if (is_of_system(path))
+        return blv_explain(why, BLV_E_FILE, "%s: is no place for a file", blv_shown_path(path));
     file->path = strdup(path);
     if (!file->path)
         return blv_explain_memory(why);

@@ -391,7 +391,7 @@ bool blv_constants_are_rough(const blv_constants_work *w) {
 }
 
 double blv_effort(const blv_run *run) {
-    return blv_rough_effort(run->def);
+    return run->rough_constants ? 1.0 : blv_rough_effort(run->def);
 }
 
 /* ---- What auto means ---- */

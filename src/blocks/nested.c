@@ -14,13 +14,15 @@ static void prefix(const blv_nested *nested, char *name) {
 static blv_error open_as(blv_run *run, const blv_nested *nested) {
     const blv_solver *outer = run->solver;
     run->solver = nested->solver;
+    run->rough_constants = nested->rough;
     blv_error error = nested->solver->open(run, nested->state);
     run->solver = outer;
+    run->rough_constants = false;
     return error;
 }
 
-blv_error blv_nested_open(blv_run *run, const blv_solver *solver, blv_nested *nested) {
-    *nested = (blv_nested){solver, calloc(1, solver->state_size)};
+blv_error blv_nested_open(blv_run *run, const blv_solver *solver, bool rough, blv_nested *nested) {
+    *nested = (blv_nested){solver, calloc(1, solver->state_size), rough};
     if (!nested->state)
         return blv_run_fail(run, BLV_E_MEMORY, "solver %s: out of memory", solver->name);
     BLV_CHECK(blv_run_own(run, nested->state, free, solver->state_size));
@@ -54,14 +56,14 @@ blv_flow blv_nested_step(blv_run *run, blv_nested *nested) {
     return call_as(run, nested, nested->solver->step);
 }
 
-double blv_nested_scalar(const blv_run *run, const blv_nested *nested, const char *name) {
+double *blv_nested_scalar(const blv_run *run, const blv_nested *nested, const char *name) {
     char whole[NAME_SIZE];
     snprintf(whole, sizeof whole, "%s", name);
     prefix(nested, whole);
     size_t i = 0;
     while (strcmp(run->numbers[i].name, whole) != 0)
         i++;
-    return *run->numbers[i].values;
+    return run->numbers[i].values;
 }
 
 blv_vec *blv_nested_v(const blv_run *run) {

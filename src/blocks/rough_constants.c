@@ -92,7 +92,7 @@ blv_error blv_rough_open(blv_run *run, blv_rough **sketch) {
         return blv_run_fail(run, BLV_E_MEMORY, "automatic constants: out of memory");
     s->run = run;
     s->first_order = !(run->solver->uses & (BLV_USES_HVP | BLV_USES_CROSS));
-    s->effort = (size_t)fmin(blv_rough_effort(run->def), EFFORT_MAX);
+    s->effort = (size_t)fmin(blv_effort(run), EFFORT_MAX);
     blv_error error = open_parts(run, s);
     if (error != BLV_OK) {
         destroy_sketch(s);

@@ -105,8 +105,8 @@ void cli_task_resume(cli_task_options *options, const cli_resume *resume) {
 /* ---- A request from the store ---- */
 
 const blv_field cli_setting_fields[] = {
-    BLV_FIELD(blv_setting, key, TEXT),
-    BLV_FIELD_AS("value", blv_setting, value, TEXT, BLV_ANY_BYTES),
+    BLV_FIELD_AS("key", blv_setting, key, TEXT, BLV_REQUIRED),
+    BLV_FIELD_AS("value", blv_setting, value, TEXT, BLV_REQUIRED | BLV_ANY_BYTES),
     {0}};
 
 /* The output of a field as -o has it; NULL: as it was. */
@@ -197,6 +197,9 @@ int cli_task_end(cli_task_hooks *task, int code, const char *why, const blv_run_
     if (!whole.message)
         whole.message = why && *why ? why : blv_run_status_word(whole.status);
     blv_task_session_finish(&task->session, &whole);
+    if (whole.status == BLV_STATUS_INTERRUPTED && task->session.recorder.id > 0)
+        cli_complain("stored as run %lld; 'bilevel resume %lld' continues it",
+                     (long long)task->session.recorder.id, (long long)task->session.recorder.id);
     if (code != CLI_DONE)
         return code;
     return task->session.recorder.failed && task->store_is_named ? CLI_REJECTED : CLI_DONE;

@@ -70,6 +70,10 @@ void blv_implicit_destroy(blv_implicit *m) {
     free(m);
 }
 
+void blv_implicit_recycle(blv_implicit *m, blv_recycled *recycled) {
+    m->cg->recycled = recycled;
+}
+
 size_t blv_implicit_bytes(const blv_implicit *m) {
     return sizeof *m + blv_linear_work_bytes(m->cg) + blv_linear_work_bytes(m->minres) +
            5 * blv_space_vec_bytes(m->eval->def->space_y) +

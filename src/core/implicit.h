@@ -5,6 +5,7 @@
 
 #include "bilevel/certificate.h"
 #include "core/eval.h"
+#include "linsolve/recycled.h"
 
 typedef struct blv_implicit blv_implicit;
 
@@ -16,6 +17,9 @@ size_t blv_implicit_bytes(const blv_implicit *implicit);
 /* Ends the two solves of one blv_implicit_gradient after about this many products with H, however
  * far they are: for estimates. 0: no such limit. */
 void blv_implicit_budget(blv_implicit *implicit, size_t products);
+
+/* Products with H precondition the systems that follow. Borrowed. */
+void blv_implicit_recycle(blv_implicit *implicit, blv_recycled *recycled);
 
 /* y becomes a minimizer of g(x, .), from the y handed in: |gy| <= tol, or as small as rounding
  * allows. */

@@ -84,6 +84,7 @@ struct blv_run {
     bool may_continue;    /* it ended at a limit between two steps */
     bool just_loaded;     /* limits are to be looked at before the next step */
     bool all_rows;        /* are handed out, not few */
+    bool rough_constants; /* are enough, however small the problem is */
     bool fingerprint_known;
 
     blv_vec *x, *y;

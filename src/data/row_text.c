@@ -159,6 +159,8 @@ static const char *whole_row(const blv_row_texts *t, size_t row, size_t *length)
 }
 
 const char *blv_row_texts_at(const blv_row_texts *texts, size_t row, size_t *length) {
+    if (!texts || !length || row >= texts->dataset->view.rows)
+        return NULL;
     const char *text = whole_row(texts, row, length);
     while (*length > 0 && (text[*length - 1] == '\n' || text[*length - 1] == '\r'))
         --*length;

@@ -122,8 +122,16 @@ static blv_error rank_rows(blv_cleaning *c) {
         return blv_explain_memory(c->why);
     }
     double wrong = count_wrong(r, label, joint + K * K, joint);
-    if (c->given->val && !c->options.probabilities)
-        wrong += share_of_noise * (wrong_by_noise(r) - wrong);
+    if (!c->options.probabilities) {
+        const bool vague =
+            wrong > 0.5 * (double)r->rows; /* what no model can tell looks wrong too */
+        const double share = vague ? 1.0 : c->given->val ? share_of_noise : 0.0;
+        wrong += share * (wrong_by_noise(r) - wrong);
+        if (vague)
+            blv_clean_caution(
+                c, "the model hardly tells these classes apart: the share of wrong labels "
+                   "is a guess");
+    }
     for (size_t i = 0; i < r->rows; i++) {
         r->label_probability[i] = margin(r->probability + i * K, K, (size_t)label[i]);
         r->believed[i] = (int32_t)blv_likeliest(r->probability + i * K, K);
@@ -209,8 +217,9 @@ static void find_against(const blv_cleaning *c, size_t row) {
     double most[BLV_CLEAN_AGAINST] = {0};
     for (size_t i = begin; i < end; i++) {
         const size_t j = v->dense ? i - begin : v->column[i];
-        double gain = j < c->given->features ? value_at(v, i) * (believed[j] - stated[j]) : 0.0;
-        uint32_t feature = (uint32_t)j;
+        uint32_t feature = c->column ? c->column[j] : (uint32_t)j;
+        double gain =
+            feature < c->given->features ? value_at(v, i) * (believed[j] - stated[j]) : 0.0;
         for (size_t a = 0; a < BLV_CLEAN_AGAINST; a++)
             if (gain > most[a]) {
                 const double less = most[a];
@@ -230,10 +239,6 @@ static void caution(blv_cleaning *c) {
         blv_clean_caution(c,
                           "no rows whose labels are known to be right (--val): wrong labels that "
                           "follow a rule may pass for right ones");
-    if (c->result.estimated_wrong > 0.5)
-        blv_clean_caution(c,
-                          "more than half of the labels seem wrong: more likely, the model cannot "
-                          "tell these classes apart");
     if (c->result.spared > 0)
         blv_clean_caution(c,
                           "%zu more rows look wrong, but without them too little would be left of "

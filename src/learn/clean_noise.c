@@ -20,7 +20,7 @@
 
 enum { ITERATIONS = 10, OTHER_ITERATIONS = 500, DEALS = 3 };
 static const double expected_right = 0.8, prior_rows = 10.0;
-static const double first_ridge = 1.0, lowest_ridge = 1e-9, decade = 2.302585092994046;
+static const double lowest_ridge = 1e-9, decade = 2.302585092994046;
 static const double search_tolerance = 1e-2, final_tolerance = 1e-3, little_gain = 5e-3,
                     little_run_gain = 1e-2;
 /* Products of a row with a model of each class, in each fold: what is learned from at most, and
@@ -33,10 +33,12 @@ typedef struct noise_fit {
     blv_dataset *train, *val; /* val may be NULL; both are kept by the caller */
     blv_problem *problem;
     uint32_t *part, *val_part;
+    bool dense;
     size_t classes, folds, dim_x, dim_y;
     size_t first_logit;   /* of x: 1 without trusted rows, 2 with */
     double *x, *y, *best; /* the present point, and the y of the best one */
     double *start;        /* the noise that is expected */
+    double none;          /* the loss that the first model has */
     double gradient;      /* |gy| at y = 0: what tolerances are relative to */
 } noise_fit;
 
@@ -142,7 +144,11 @@ static blv_error try_value(noise_fit *f, size_t at, double value, double *least,
     f->x[at] = value;
     BLV_CHECK(fit_at(f, search_tolerance));
     BLV_CHECK(look(f, &phi, NULL));
-    *better = !(phi > (1.0 - little_gain) * *least);
+    if (!(f->none > 0.0))
+        f->none = phi;
+    /* as long as no model tells the classes apart, go on */
+    const bool flat = at == 0 && phi > (1.0 - 10.0 * little_gain) * f->none;
+    *better = !(phi > (flat ? 1.001 : 1.0 - little_gain) * *least);
     if (phi < *least) {
         *least = phi;
         memcpy(f->best, f->y, f->dim_y * sizeof *f->y);
@@ -156,6 +162,12 @@ static void return_to_best(noise_fit *f) {
     memcpy(f->y, f->best, f->dim_y * sizeof *f->y);
 }
 
+/* The penalty that leaves next to nothing of a model grows with the length of the rows. */
+static double first_ridge_of(const noise_fit *f) {
+    const double columns = (double)(f->dim_y / f->folds / f->classes);
+    return f->dense ? pow(10.0, floor(log10(fmax(1.0, columns / 30.0)))) : 1e-2;
+}
+
 /* Downwards by decades until that gains little. */
 static blv_error search_ridge(noise_fit *f, double *least) {
     bool better = true;
@@ -163,7 +175,7 @@ static blv_error search_ridge(noise_fit *f, double *least) {
         BLV_CHECK(try_value(f, 0, log(2.0 * f->cleaning->options.ridge), least, &better));
         return BLV_OK;
     }
-    for (double at = log(first_ridge); at > log(lowest_ridge) && better; at -= decade)
+    for (double at = log(first_ridge_of(f)); at > log(lowest_ridge) && better; at -= decade)
         BLV_CHECK(try_value(f, 0, at, least, &better));
     return_to_best(f);
     return BLV_OK;
@@ -234,6 +246,7 @@ static blv_error open_fit(noise_fit *f, blv_cleaning *c, blv_dataset *train, blv
     *f = (noise_fit){.cleaning = c,
                      .train = train,
                      .val = val,
+                     .dense = v->dense != NULL,
                      .classes = K,
                      .folds = c->options.folds,
                      .dim_x = 2 + K * (K - 1),

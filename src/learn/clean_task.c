@@ -10,7 +10,6 @@
 #include <string.h>
 
 enum { USUAL_FOLDS = 5, FEWEST_FOLDS = 2, MOST_FOLDS = 100 };
-static const double most_deviations = 5.0; /* of a column from its mean */
 
 /* ---- The request ---- */
 
@@ -48,69 +47,6 @@ static blv_error expect_enough_rows(const blv_cleaning *c) {
     return blv_explain(c->why, BLV_E_VALUE,
                        "%s: %zu rows are too few for %zu folds; expected at least %zu",
                        s->train_name, blv_rows_in(s->train), folds, 2 * folds);
-}
-
-/* ---- Rows as they are learned from ---- */
-
-/* The features of a dense set less shift, divided, within most_deviations; the last column stays.
- */
-static blv_error standardize(const blv_dataset *set, const double *shift, const double *divisor,
-                             blv_dataset **to, blv_message *why) {
-    if (!set)
-        return BLV_OK;
-    blv_dataset_view view = *blv_dataset_view_of(set);
-    const bool single = view.precision == BLV_F32;
-    void *numbers = malloc(view.rows * view.columns * (single ? sizeof(float) : sizeof(double)));
-    if (!numbers)
-        return blv_explain_memory(why);
-    for (size_t i = 0; i < view.rows; i++)
-        for (size_t j = 0; j < view.columns; j++) {
-            const size_t from = i * view.stride + j, at = i * view.columns + j;
-            double x = single ? (double)((const float *)view.dense)[from]
-                              : ((const double *)view.dense)[from];
-            if (j + 1 < view.columns)
-                x = fmin(fmax((x - shift[j]) / divisor[j], -most_deviations), most_deviations);
-            if (single)
-                ((float *)numbers)[at] = (float)x;
-            else
-                ((double *)numbers)[at] = x;
-        }
-    view.dense = numbers;
-    view.stride = view.columns;
-    blv_error error = blv_dataset_create(to, &view, NULL, why);
-    free(numbers);
-    return error;
-}
-
-static blv_error take_sets(blv_cleaning *c) {
-    const blv_task_sets *given = c->given;
-    c->sets = *given;
-    c->sets.train = c->sets.val = c->sets.test = NULL;
-    if (!blv_dataset_view_of(given->train)->dense) {
-        c->sets.train = blv_dataset_retain(given->train);
-        c->sets.val = given->val ? blv_dataset_retain(given->val) : NULL;
-        c->sets.test = given->test ? blv_dataset_retain(given->test) : NULL;
-        return BLV_OK;
-    }
-    const size_t columns = blv_dataset_view_of(given->train)->columns;
-    double *shift = malloc(2 * columns * sizeof *shift);
-    if (!shift)
-        return blv_explain_memory(c->why);
-    blv_error error =
-        blv_dataset_scale_numbers(given->train, BLV_SCALE_STANDARD, shift, shift + columns, c->why);
-    const blv_dataset *const from[] = {given->train, given->val, given->test};
-    blv_dataset **const to[] = {&c->sets.train, &c->sets.val, &c->sets.test};
-    for (size_t i = 0; error == BLV_OK && i < 3; i++)
-        error = standardize(from[i], shift, shift + columns, to[i], c->why);
-    free(shift);
-    return error;
-}
-
-static void release_sets(blv_cleaning *c) {
-    blv_dataset_release(c->sets.train);
-    blv_dataset_release(c->sets.val);
-    blv_dataset_release(c->sets.test);
-    c->sets.train = c->sets.val = c->sets.test = NULL;
 }
 
 void blv_clean_caution(blv_cleaning *c, const char *format, ...) {
@@ -224,7 +160,7 @@ static blv_error take_probabilities(blv_cleaning *c) {
 static blv_error clean(blv_cleaning *c, const blv_task_hooks *hooks) {
     const double begin = blv_wall_clock();
     BLV_CHECK(open_work(c, hooks));
-    BLV_CHECK(take_sets(c));
+    BLV_CHECK(blv_clean_take_rows(c));
     const bool given = c->options.probabilities != NULL;
     BLV_CHECK(given ? take_probabilities(c) : blv_clean_learn(c));
     blv_task_say(&c->task, "comparing");
@@ -251,7 +187,7 @@ blv_error blv_clean(const blv_task_sets *sets, const blv_clean_options *options,
         blv_caller_struct(&c->options, sizeof c->options, options, "blv_clean_options", why);
     if (error == BLV_OK)
         error = clean(c, hooks);
-    release_sets(c);
+    blv_clean_release_rows(c);
     if (error == BLV_OK)
         *result = &c->result;
     else

@@ -12,8 +12,10 @@ typedef struct blv_cleaning {
     blv_arena arena;         /* of everything that the result shows */
     blv_clean_options options;
     const blv_task_sets *given;
-    blv_task_sets sets; /* dense columns standardized and clipped */
-    double *weights;    /* classes x columns: the mean of the models */
+    blv_task_sets
+        sets;         /* dense columns standardized and clipped, sparse ones that tell something */
+    uint32_t *column; /* of sparse rows: what each was in the rows as given */
+    double *weights;  /* classes x columns: the mean of the models */
     blv_task task;
     blv_message *why;
 } blv_cleaning;
@@ -43,6 +45,9 @@ blv_error blv_clean_choose_model(blv_cleaning *cleaning, const blv_deal *deal,
 blv_error blv_clean_model_answers(blv_cleaning *cleaning, const blv_deal *deal,
                                   blv_answers *linear);
 
+/* Makes `sets` of what is given. */
+blv_error blv_clean_take_rows(blv_cleaning *cleaning);
+void blv_clean_release_rows(blv_cleaning *cleaning);
 /* Learns the noise and the probabilities of the classes. */
 blv_error blv_clean_learn(blv_cleaning *cleaning);
 /* Which rows are suspect. */

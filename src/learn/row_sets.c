@@ -15,6 +15,12 @@ blv_error blv_deal_rows(const blv_dataset *dataset, size_t parts, uint64_t seed,
     size_t *count = blv_arena_alloc(&arena, parts, sizeof *count), next = 0;
     double *share = blv_arena_alloc(&arena, parts, sizeof *share);
     blv_error error = arena.failed ? blv_explain_memory(why) : BLV_OK;
+    if (blv_rows_in(dataset) < parts) { /* a row for each of the first parts */
+        for (size_t i = 0; i < blv_rows_in(dataset); i++)
+            part[i] = (uint32_t)i;
+        blv_arena_free(&arena);
+        return error;
+    }
     for (size_t p = 0; error == BLV_OK && p < parts; p++)
         share[p] = 1.0 / (double)parts;
     if (error == BLV_OK)

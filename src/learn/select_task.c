@@ -65,85 +65,104 @@ static blv_error judge(choosing *c, const char *what, const size_t *index, const
 
 /* ---- Which method ---- */
 
-static const char *const candidates[] = {"d-tfbo", "kmeans-by-class", "facility-by-class",
-                                         "uniform"};
-enum { CANDIDATES = sizeof candidates / sizeof *candidates, JUDGEMENTS = 3 };
+/* The first is safe: at random. Of those that do equally well the earlier is taken. */
+static const char *const candidates[] = {"uniform", "kmeans-by-class", "facility-by-class",
+                                         "d-tfbo"};
+enum { CANDIDATES = sizeof candidates / sizeof *candidates, JUDGEMENTS = 2, SPLITS = 5 };
+enum { MANY_ROWS = 10000, SPLITS_OF_MANY = 2 };
 static const double judged_share = 0.25;
+static const double errors_ahead = 0.5; /* of what is taken in place of rows at random */
 
 /* A choice from the rows of parts[0], and the accuracy on those of parts[1] of networks trained on
  * it: the mean over a few starts. */
 static blv_error judge_method(choosing *c, const blv_selection *how, blv_dataset *const *parts,
-                              size_t *index, double *weight, double *accuracy) {
+                              double *accuracy) {
     blv_dataset *subset = NULL;
-    *accuracy = 0.0;
-    BLV_CHECK(blv_select(parts[0], how, index, weight, c->why));
-    BLV_CHECK(blv_dataset_select(parts[0], index, how->count, &subset, c->why));
-    blv_error error = BLV_OK;
-    for (uint64_t i = 0; error == BLV_OK && i < JUDGEMENTS; i++) {
+    size_t *index = malloc(how->count * sizeof *index);
+    double *weight = malloc(how->count * sizeof *weight);
+    blv_error error = index && weight ? blv_select(parts[0], how, index, weight, c->why)
+                                      : blv_explain_memory(c->why);
+    if (error == BLV_OK)
+        error = blv_dataset_select(parts[0], index, how->count, &subset, c->why);
+    for (uint64_t i = 0; error == BLV_OK && i < JUDGEMENTS && !c->task.stopped; i++) {
         const blv_classifier_options options = {.size = sizeof options,
                                                 .net = c->options.net,
                                                 .threads = how->threads,
                                                 .seed = how->seed + i};
         double one = 0.0;
+        blv_task_say(&c->task, "trying %s", how->method->name);
         error = blv_judge_rows(subset, weight, parts[1], &options, c->options.steps, &one, c->why);
         *accuracy += one / JUDGEMENTS;
     }
     blv_dataset_release(subset);
+    free(index);
+    free(weight);
     return error;
 }
 
-/* row: of all rows, those of parts[0]. */
-static blv_error try_methods(choosing *c, const size_t *row, blv_dataset *const *parts) {
-    blv_selection how = c->options.selection;
-    double best = -1.0, accuracy;
-    size_t *index = blv_arena_alloc(&c->arena, how.count, sizeof *index);
-    double *weight = blv_arena_alloc(&c->arena, how.count, sizeof *weight);
-    if (c->arena.failed)
-        return blv_explain_memory(c->why);
-    for (size_t i = 0; i < CANDIDATES && !c->task.stopped; i++) {
-        how.method = blv_selection_method_find(candidates[i], NULL);
-        blv_task_say(&c->task, "trying %s", how.method->name);
-        BLV_CHECK(judge_method(c, &how, parts, index, weight, &accuracy));
-        if (accuracy <= best)
-            continue;
-        best = accuracy;
-        c->result.method = how.method;
-        for (size_t k = 0; k < how.count; k++) {
-            c->result.index[k] = row[index[k]];
-            c->result.weight[k] = weight[k];
-        }
-    }
-    return BLV_OK;
-}
-
-static blv_error split_rows(const choosing *c, size_t *row, blv_dataset **parts) {
+/* Parts stay NULL where there are too few rows. */
+static blv_error split_rows(const choosing *c, uint64_t seed, size_t *row, blv_dataset **parts) {
     const double sizes[] = {1.0 - judged_share, judged_share};
     size_t count[2];
-    BLV_CHECK(blv_dataset_split_rows(c->rows, sizes, 2, true, c->options.selection.seed, row, count,
-                                     c->why));
+    BLV_CHECK(blv_dataset_split_rows(c->rows, sizes, 2, true, seed, row, count, c->why));
     if (count[0] < c->options.selection.count || count[1] == 0)
         return BLV_OK;
     BLV_CHECK(blv_dataset_select(c->rows, row, count[0], &parts[0], c->why));
     return blv_dataset_select(c->rows, row + count[0], count[1], &parts[1], c->why);
 }
 
-/* Where nobody says how: of several choices from a part of the rows the one that does best on the
- * others. Too few rows for that: k-means by class. */
-static blv_error choose_best(choosing *c) {
+/* The accuracy of every candidate on the held-out rows of one split. */
+static blv_error try_candidates(choosing *c, uint64_t seed, size_t *row, double *accuracy) {
+    blv_selection how = c->options.selection;
     blv_dataset *parts[2] = {NULL, NULL};
-    size_t *row = malloc(c->result.rows * sizeof *row);
-    blv_error error = row ? split_rows(c, row, parts) : blv_explain_memory(c->why);
-    if (error == BLV_OK && parts[1]) {
-        error = try_methods(c, row, parts);
-    } else if (error == BLV_OK) {
-        blv_selection how = c->options.selection;
-        how.method = c->result.method = blv_selection_method_find("kmeans-by-class", NULL);
-        error = blv_select(c->rows, &how, c->result.index, c->result.weight, c->why);
+    how.seed = seed;
+    blv_error error = split_rows(c, seed, row, parts);
+    for (size_t i = 0; error == BLV_OK && parts[1] && i < CANDIDATES && !c->task.stopped; i++) {
+        how.method = blv_selection_method_find(candidates[i], NULL);
+        blv_task_say(&c->task, "trying %s", how.method->name);
+        error = judge_method(c, &how, parts, &accuracy[i]);
     }
     blv_dataset_release(parts[0]);
     blv_dataset_release(parts[1]);
-    free(row);
     return error;
+}
+
+/* Whether the mean of some differences is above 0 by more than chance. */
+static bool is_ahead(size_t count, double (*accuracy)[CANDIDATES], size_t candidate) {
+    double sum = 0.0, squares = 0.0;
+    for (size_t s = 0; s < count; s++) {
+        const double ahead = accuracy[s][candidate] - accuracy[s][0];
+        sum += ahead;
+        squares += ahead * ahead;
+    }
+    const double n = (double)count, mean = sum / n;
+    return mean > errors_ahead * sqrt(fmax(squares / n - mean * mean, 0.0) / fmax(n - 1.0, 1.0));
+}
+
+/* Where nobody says how: what does best on held-out rows, over several splits, chooses from all
+ * rows. Too few rows for that: k-means by class. */
+static blv_error choose_best(choosing *c) {
+    blv_selection how = c->options.selection;
+    const size_t splits = c->result.rows > MANY_ROWS ? SPLITS_OF_MANY : SPLITS;
+    double accuracy[SPLITS][CANDIDATES] = {{0}}, mean[CANDIDATES] = {0};
+    size_t best = 0, *row = malloc(c->result.rows * sizeof *row);
+    blv_error error = row ? BLV_OK : blv_explain_memory(c->why);
+    for (size_t s = 0; error == BLV_OK && s < splits && !c->task.stopped; s++)
+        error = try_candidates(c, how.seed + s, row, accuracy[s]);
+    free(row);
+    for (size_t i = 0; i < CANDIDATES; i++) {
+        for (size_t s = 0; s < splits; s++)
+            mean[i] += accuracy[s][i];
+        if (mean[i] > mean[best] && is_ahead(splits, accuracy, i))
+            best = i;
+    }
+    if (!(mean[0] > 0.0)) /* nothing could be held out */
+        best = 1;
+    how.method = c->result.method = blv_selection_method_find(candidates[best], NULL);
+    blv_task_say(&c->task, "choosing by %s", how.method->name);
+    return error == BLV_OK && !c->task.stopped
+               ? blv_select(c->rows, &how, c->result.index, c->result.weight, c->why)
+               : error;
 }
 
 static blv_error choose(choosing *c) {

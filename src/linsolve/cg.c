@@ -1,17 +1,18 @@
 /* Conjugate gradients.
  *
  *   r     residual b - A x                p     search direction
- *   q     A p                             rho   r'r
+ *   q     A p                             M     preconditioner, or I
+ *   z     M r                             rho   r'z
  *   alpha step length                     u     unit roundoff
  *
- *   alpha = rho / p'q;  x += alpha p;  r -= alpha q;  p = r + (rho_new / rho) p
+ *   alpha = rho / p'q;  x += alpha p;  r -= alpha q;  p = z + (rho_new / rho) p
  *
  * Hestenes and Stiefel, Methods of conjugate gradients for solving linear systems, 1952. The
  * handling of p'q <= 0 is that of Steihaug's truncated Newton method, 1983.
  *
- * Why this variant: without a preconditioner it is the one with the fewest vectors. Curvature is
- * judged against u |A|, with |A| the largest |A p|/|p| so far, because the curvature along a null
- * direction comes out as rounding noise of either sign and not as zero. */
+ * Why this variant: it is the one with the fewest vectors. Curvature is judged against u |A|, with
+ * |A| the largest |A p|/|p| so far, because the curvature along a null direction comes out as
+ * rounding noise of either sign and not as zero. */
 #include "linsolve/operator.h"
 
 #include <float.h>
@@ -20,18 +21,30 @@
 /* A curvature of at most this many roundings of |A| counts as zero. */
 static const double flat_limit = 64.0;
 
+/* z = M r; r'z. */
+static double precondition(const blv_recycled *recycled, const blv_vec *r, blv_vec *z) {
+    blv_vec_copy(z, r);
+    blv_recycled_apply(recycled, z);
+    return blv_vec_dot(r, z);
+}
+
 blv_linear_result blv_cg_solve(blv_linear_work *work, blv_operator_fn apply, void *context,
                                const blv_vec *b, blv_vec *x, bool x_is_zero, double tol_abs,
                                size_t max_products) {
     blv_vec *const r = work->vec[0], *const p = work->vec[1], *const q = work->vec[2];
+    blv_vec *const z = work->recycled ? work->vec[3] : r;
     const double u = blv_linear_roundoff(work->space);
     blv_linear_result result;
 
     work->moved = false;
     if (!blv_linear_begin(&result, apply, context, b, x, x_is_zero, tol_abs, max_products, r))
         return result;
-    blv_vec_copy(p, r);
     double rho = result.residual * result.residual;
+    if (work->recycled)
+        blv_recycled_begin(work->recycled);
+    if (work->recycled)
+        rho = precondition(work->recycled, r, z);
+    blv_vec_copy(p, z);
     double norm_a = 0.0;
 
     while (result.products < max_products) {
@@ -51,6 +64,8 @@ blv_linear_result blv_cg_solve(blv_linear_work *work, blv_operator_fn apply, voi
             return blv_linear_ended(result,
                                     pq < -noise ? BLV_LINEAR_INDEFINITE : BLV_LINEAR_SINGULAR);
 
+        if (work->recycled)
+            blv_recycled_add(work->recycled, p, q, pq, qq);
         const double alpha = rho / pq;
         blv_vec_combine(r, 1.0, r, -alpha, q);
         blv_vec_combine(q, 1.0, x, alpha, p);
@@ -67,8 +82,10 @@ blv_linear_result blv_cg_solve(blv_linear_work *work, blv_operator_fn apply, voi
         if (residual <= u * norm_a * norm_x)
             return blv_linear_ended(result, BLV_LINEAR_STALLED);
 
-        const double rho_new = residual * residual;
-        blv_vec_combine(p, 1.0, r, rho_new / rho, p);
+        double rho_new = residual * residual;
+        if (work->recycled)
+            rho_new = precondition(work->recycled, r, z);
+        blv_vec_combine(p, 1.0, z, rho_new / rho, p);
         rho = rho_new;
     }
     return result;

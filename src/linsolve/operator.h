@@ -3,7 +3,7 @@
 #ifndef BLV_LINSOLVE_OPERATOR_H
 #define BLV_LINSOLVE_OPERATOR_H
 
-#include "bilevel/space.h"
+#include "linsolve/recycled.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -33,7 +33,8 @@ typedef struct blv_linear_result {
 typedef struct blv_linear_work {
     const blv_space *space; /* must outlive it */
     size_t count;
-    bool moved; /* CG: whether the last solve took any step from its starting point */
+    bool moved;             /* CG: whether the last solve took any step from its starting point */
+    blv_recycled *recycled; /* CG: preconditions, and learns from every product; NULL: none */
     blv_vec *vec[];
 } blv_linear_work;
 
@@ -49,7 +50,7 @@ size_t blv_linear_work_bytes(const blv_linear_work *work);
  * OPERATOR that is the last one before the trouble. The residual is the recurrence's. STALLED: it
  * is down at rounding level. To check or refine a result, solve again from x: one product tells. */
 
-enum { BLV_CG_VECTORS = 3, BLV_MINRES_VECTORS = 5 }; /* of their workspaces */
+enum { BLV_CG_VECTORS = 4, BLV_MINRES_VECTORS = 5 }; /* of their workspaces */
 
 /* Conjugate gradients, A positive definite. After INDEFINITE and SINGULAR, too, x is the last
  * iterate before. The residual agrees with b - A x to about roundoff |A| |x|. */

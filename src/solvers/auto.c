@@ -16,7 +16,13 @@
 
 #include <math.h>
 
-enum { BATCHES_IN_A_SUM = 16, PASSES = 32, STEPS_IN_A_PASS = 16, PENALTY_STEPS = 1000 };
+enum {
+    BATCHES_IN_A_SUM = 16,
+    PASSES = 32,
+    STEPS_IN_A_PASS = 16,
+    LOOKS_IN_A_PASS = 8,
+    PENALTY_STEPS = 1000
+};
 static const double batch_weight = 2.0, table_numbers_max = 3e7, penalty_accuracy = 1e-6,
                     penalty_dims_max = 1e6, clear_lead = 4.0;
 
@@ -26,6 +32,7 @@ typedef struct autom {
     blv_nested batches, penalty;
     blv_auto_descent descent;
     blv_vec *v, *x_kept, *y_kept, *v_kept; /* kept: before the block of batches */
+    blv_vec *x_before, *move;              /* x a pass ago, and how it went in the pass before */
     double phase, begins;                  /* begins: the phase, with the next step */
     double can_batch;                      /* not 0: batches may have their turn */
     double work;                           /* so far */
@@ -34,6 +41,7 @@ typedef struct autom {
     double block;                          /* passes in the next block of batches */
     double passes;                         /* in this block */
     double passes_in_all, blocks;          /* of batches */
+    double looked_at;                      /* passes in all when x was looked at last */
     double batch_work;                     /* of the last block of batches */
     double steps;                          /* of penalties, so far */
     double d_most, r_most, least;          /* their largest |d| and |r|, the least share of both, */
@@ -67,13 +75,15 @@ static blv_error keep_state(blv_run *run, autom *s) {
     BLV_CHECK(blv_state_vec(run, "x kept", BLV_LEVEL_X, &s->x_kept));
     BLV_CHECK(blv_state_vec(run, "y kept", BLV_LEVEL_Y, &s->y_kept));
     BLV_CHECK(blv_state_vec(run, "v kept", BLV_LEVEL_Y, &s->v_kept));
-    return blv_state_hiddens(run, "phase", &s->phase, "begins", &s->begins, "work", &s->work, "at",
-                             &s->at, "value", &s->value, "gain of batches", &s->gain[ON_BATCHES],
-                             "gain of whole sums", &s->gain[ON_WHOLE], "block", &s->block, "passes",
-                             &s->passes, "can batch", &s->can_batch, "passes in all",
-                             &s->passes_in_all, "blocks", &s->blocks, "batch work", &s->batch_work,
-                             "steps", &s->steps, "most d", &s->d_most, "most r", &s->r_most,
-                             "least", &s->least, "least at", &s->least_at, NULL);
+    BLV_CHECK(blv_state_vec(run, "x before", BLV_LEVEL_X, &s->x_before));
+    BLV_CHECK(blv_state_vec(run, "move", BLV_LEVEL_X, &s->move));
+    return blv_state_hiddens(
+        run, "phase", &s->phase, "begins", &s->begins, "work", &s->work, "at", &s->at, "value",
+        &s->value, "gain of batches", &s->gain[ON_BATCHES], "gain of whole sums",
+        &s->gain[ON_WHOLE], "block", &s->block, "passes", &s->passes, "can batch", &s->can_batch,
+        "passes in all", &s->passes_in_all, "blocks", &s->blocks, "batch work", &s->batch_work,
+        "looked at", &s->looked_at, "steps", &s->steps, "most d", &s->d_most, "most r", &s->r_most,
+        "least", &s->least, "least at", &s->least_at, NULL);
 }
 
 static blv_error auto_open(blv_run *run, void *state) {
@@ -82,7 +92,7 @@ static blv_error auto_open(blv_run *run, void *state) {
     bool regular = !def->singular_lower && !def->many_minimizers;
     bool on_batches = regular && wants_batches(run, def);
     if (on_batches)
-        BLV_CHECK(blv_nested_open(run, batch_solver, &s->batches));
+        BLV_CHECK(blv_nested_open(run, batch_solver, true, &s->batches));
     else
         BLV_CHECK(blv_state_iterate(run, "v", BLV_LEVEL_Y, &s->v));
     s->v = blv_nested_v(run);
@@ -90,7 +100,7 @@ static blv_error auto_open(blv_run *run, void *state) {
                                 : is_large(run, def)  ? &blv_solver_pbsgd
                                                       : &blv_solver_pbgd;
     if (!regular || (double)def->dim_x + (double)def->dim_y <= penalty_dims_max)
-        BLV_CHECK(blv_nested_open(run, penalty, &s->penalty));
+        BLV_CHECK(blv_nested_open(run, penalty, false, &s->penalty));
     BLV_CHECK(keep_state(run, s));
     s->phase = !regular ? ON_PENALTY : on_batches ? ON_BATCHES : ON_WHOLE;
     s->can_batch = on_batches;
@@ -113,9 +123,9 @@ static blv_flow auto_prepare(blv_run *run, void *state) {
         return BLV_GO;
     }
     BLV_TRY(flow);
-    double curvature = blv_nested_scalar(run, &s->batches, "L_phi");
+    double curvature = *blv_nested_scalar(run, &s->batches, "L_phi");
     if (!blv_problem_definition(blv_run_problem(run))->project_x) /* |grad Phi| at the start */
-        s->descent.first = blv_nested_scalar(run, &s->batches, "reach_x") * curvature;
+        s->descent.first = *blv_nested_scalar(run, &s->batches, "reach_x") * curvature;
     s->descent.curvature = curvature;
     return blv_oracle_upper(run, NULL, blv_run_x(run), blv_run_y(run), &s->value, NULL, NULL);
 }
@@ -144,13 +154,48 @@ static blv_flow go_back(blv_run *run, autom *s) {
     return set(run, s->v, s->v_kept);
 }
 
+/* Where x goes on as in the pass before, its step is too short, and where it comes back, too long:
+ * the automatic one is from the start, and Phi may bend much less further on. */
+static void adapt_step(blv_run *run, autom *s) {
+    const double steady = 0.5, returning = 0.0;
+    double product, now, before, *step = blv_nested_scalar(run, &s->batches, "auto_step_x");
+    blv_vec_combine(s->x_before, 1.0, blv_run_x(run), -1.0, s->x_before);
+    blv_reduce(BLV_SCALARS(BLV_DOT(&product, s->x_before, s->move), BLV_NORM(&now, s->x_before),
+                           BLV_NORM(&before, s->move)));
+    blv_vec_swap(s->x_before, s->move);
+    blv_vec_copy(s->x_before, blv_run_x(run));
+    if (now * before > 0.0 && product > steady * now * before)
+        *step *= 2.0;
+    else if (now * before > 0.0 && product < returning)
+        *step *= 0.5;
+    s->looked_at = s->passes_in_all;
+}
+
+static void begin_batches(blv_run *run, autom *s) {
+    keep(run, s);
+    blv_vec_copy(s->x_before, blv_run_x(run));
+    blv_vec_fill(s->move, 0.0);
+    s->looked_at = s->passes_in_all;
+}
+
+/* Steps and tables are of a point far away. */
+static blv_flow begin_anew(blv_run *run, autom *s) {
+    static const char *const steps[] = {"auto_step_x", "auto_step_y", "auto_step_v"};
+    for (size_t i = 0; i < 3; i++)
+        *blv_nested_scalar(run, &s->batches, steps[i]) = NAN;
+    return blv_nested_prepare(run, &s->batches);
+}
+
 static blv_flow batch_step(blv_run *run, autom *s) {
     const blv_problem_def *def = blv_problem_definition(blv_run_problem(run));
     size_t a_pass = def->lower_samples / batch_of(run);
     size_t steps = a_pass / STEPS_IN_A_PASS + 1;
     blv_flow flow = BLV_GO;
-    if (s->begins != 0.0)
-        keep(run, s);
+    if (s->begins != 0.0) {
+        if (s->blocks > 0.0)
+            BLV_TRY(begin_anew(run, s));
+        begin_batches(run, s);
+    }
     s->begins = 0.0;
     for (size_t i = 0; flow == BLV_GO && i < steps; i++)
         flow = blv_nested_step(run, &s->batches);
@@ -163,6 +208,8 @@ static blv_flow batch_step(blv_run *run, autom *s) {
     BLV_TRY(flow);
     s->passes += (double)steps / (double)a_pass;
     s->passes_in_all += (double)steps / (double)a_pass;
+    if (s->passes_in_all >= s->looked_at + 1.0 / LOOKS_IN_A_PASS)
+        adapt_step(run, s);
     if (s->passes >= s->block)
         turn_to(s, ON_WHOLE);
     return BLV_GO;

@@ -16,17 +16,21 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdio.h>
 
 enum {
     MEMORY = 20,
     TRIALS_MAX = 5,
     FIRST_TRIALS_MAX = 30,
     ROUNDS_MAX = 3,
+    PAIRS_MAX = 30,
+    PAIRS_MIN = 5,
+    SAMPLES_MIN = 1000,
     PRODUCTS = 10,
     IDLE_MAX = 5,
     NOISE = -100
 };
-static const double first_reduce = 0.1, start_reduce = 0.01, accuracy = 1e-6;
+static const double first_reduce = 0.1, accuracy = 1e-6;
 
 static bool single(const blv_auto_descent *s) {
     return blv_space_precision(blv_vec_space(s->gradient)) == BLV_F32;
@@ -47,16 +51,11 @@ static blv_flow follow(blv_auto_descent *s, const blv_vec *x, double reduce, blv
     return blv_implicit_minimum(s->implicit) == BLV_YES ? BLV_GO : BLV_NO_INVERSE;
 }
 
-/* From far away: until the gradient no longer changes by more than a tenth. */
+/* From far away: twice, since a tenth of what y and v lack there is still much. */
 static blv_flow settle(blv_auto_descent *s, const blv_vec *x, blv_vec *gradient,
                        blv_implicit_result *solved) {
-    BLV_TRY(follow(s, x, start_reduce, gradient, solved));
-    for (int k = 0; k < ROUNDS_MAX; k++) {
-        blv_vec_copy(s->gradient, gradient);
-        BLV_TRY(follow(s, x, first_reduce, gradient, solved));
-        if (blv_distance(s->gradient, s->gradient, gradient) <= 0.1 * blv_vec_norm(gradient))
-            break;
-    }
+    BLV_TRY(follow(s, x, first_reduce, gradient, solved));
+    BLV_TRY(follow(s, x, first_reduce, gradient, solved));
     solved->phi -= fmin(solved->corrected, 0.0); /* the larger one: y may have come from far away */
     return BLV_GO;
 }
@@ -88,13 +87,18 @@ static blv_flow evaluate(blv_auto_descent *s, const blv_vec *x, blv_vec *gradien
     return BLV_GO;
 }
 
+static void begin_search(blv_auto_descent *s) {
+    s->trials = 0;
+    s->fell = false;
+}
+
 /* Where Phi cannot be computed the trial step is shortened; other flows are fatal for L-BFGS and
  * are handed on as their negatives. */
 static int phi_and_gradient(void *context, const blv_vec *x, double *value, blv_vec *gradient) {
     blv_auto_descent *s = context;
     blv_implicit_result solved;
     bool scaled = s->moved != 0.0 || s->curvature > 0.0;
-    if (s->trials++ == (scaled ? TRIALS_MAX : FIRST_TRIALS_MAX))
+    if (s->trials++ >= (scaled ? TRIALS_MAX : FIRST_TRIALS_MAX) && !s->fell)
         return NOISE;
     blv_vec_copy(s->y_trial, blv_run_y(s->run));
     blv_vec_copy(s->v_trial, s->v);
@@ -104,6 +108,7 @@ static int phi_and_gradient(void *context, const blv_vec *x, double *value, blv_
     if (s->trouble != BLV_GO)
         return -(int)s->trouble;
     s->phi_trial = *value = solved.phi;
+    s->fell = s->fell || solved.phi < s->phi;
     s->gy_norm = solved.gy_norm;
     s->r_norm = solved.r_norm;
     return 0;
@@ -122,6 +127,33 @@ static blv_lbfgs_problem phi_of(blv_auto_descent *s) {
 
 /* ---- Steps ---- */
 
+/* Where a product with H costs much more than as many operations on vectors: sums of many samples
+ * that are not much larger in y. */
+static size_t pairs_worth_keeping(const blv_problem_def *def) {
+    const double numbers_max = 6e5, pairs = fmin(PAIRS_MAX, numbers_max / (double)def->dim_y);
+    return def->lower_samples >= SAMPLES_MIN && pairs >= PAIRS_MIN ? (size_t)pairs : 0;
+}
+
+static blv_error open_recycled(blv_run *run, blv_auto_descent *s) {
+    blv_recycled *r = &s->recycled;
+    r->capacity = pairs_worth_keeping(blv_problem_definition(blv_run_problem(run)));
+    if (r->capacity == 0)
+        return BLV_OK;
+    for (size_t i = 0; i < 2 * r->capacity; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "recycled p %zu", i);
+        BLV_CHECK(blv_state_vec(run, name, BLV_LEVEL_Y, &r->p[i]));
+        snprintf(name, sizeof name, "recycled q %zu", i);
+        BLV_CHECK(blv_state_vec(run, name, BLV_LEVEL_Y, &r->q[i]));
+    }
+    BLV_CHECK(blv_state_block(run, "recycled pq", 2 * r->capacity, &r->pq));
+    BLV_CHECK(blv_state_block(run, "recycled qq", 2 * r->capacity, &r->qq));
+    BLV_CHECK(blv_state_hiddens(run, "recycled first", &r->first, "recycled count", &r->count,
+                                "recycled waiting", &r->waiting, NULL));
+    blv_implicit_recycle(s->implicit, r);
+    return BLV_OK;
+}
+
 blv_error blv_auto_descent_open(blv_run *run, blv_vec *v, blv_auto_descent *s) {
     s->run = run;
     s->v = v;
@@ -135,6 +167,7 @@ blv_error blv_auto_descent_open(blv_run *run, blv_vec *v, blv_auto_descent *s) {
     BLV_CHECK(blv_scratch_vecs(run, BLV_LEVEL_Y, &s->y_trial, &s->v_trial, NULL));
     BLV_CHECK(blv_scratch_vecs(run, BLV_LEVEL_X, &s->gradient, &s->other, NULL));
     BLV_CHECK(blv_run_implicit(run, &s->implicit));
+    BLV_CHECK(open_recycled(run, s));
     BLV_CHECK(blv_run_lbfgs(run, BLV_LEVEL_X, MEMORY, &s->lbfgs));
     BLV_CHECK(blv_state_lbfgs(run, "lbfgs", s->lbfgs));
     blv_lbfgs_problem phi = phi_of(s);
@@ -169,7 +202,7 @@ static blv_flow take(blv_run *run, blv_auto_descent *s, double stationarity) {
 blv_flow blv_auto_descent_begin(blv_run *run, blv_auto_descent *s) {
     bool anew = s->goal == 0.0;
     blv_lbfgs_problem phi = phi_of(s);
-    s->trials = 0;
+    begin_search(s);
     s->d_norm = 0.0;
     blv_lbfgs_result r =
         anew ? blv_lbfgs_start(s->lbfgs, &phi, blv_run_x(run), 0.0) : blv_lbfgs_refresh(s->lbfgs);
@@ -212,7 +245,7 @@ static blv_flow tighten(blv_run *run, blv_auto_descent *s) {
     s->reduce = fmax(0.1 * s->reduce, least);
     s->products *= 4.0;
     s->idle = 0.0;
-    s->trials = 0;
+    begin_search(s);
     blv_lbfgs_result r = blv_lbfgs_refresh(s->lbfgs);
     BLV_TRY(flow_of(s, &r));
     return take(run, s, r.stationarity);
@@ -227,7 +260,7 @@ blv_flow blv_auto_descent_confirm(blv_run *run, blv_auto_descent *s) {
 }
 
 blv_flow blv_auto_descent_step(blv_run *run, blv_auto_descent *s) {
-    s->trials = 0;
+    begin_search(s);
     blv_lbfgs_result r = blv_lbfgs_iterate(s->lbfgs);
     BLV_TRY(flow_of(s, &r));
     if (r.end == BLV_LBFGS_STALLED || r.end == BLV_LBFGS_CALLBACK)
@@ -235,7 +268,7 @@ blv_flow blv_auto_descent_step(blv_run *run, blv_auto_descent *s) {
     double value = r.value, eps = single(s) ? (double)FLT_EPSILON : DBL_EPSILON;
     s->idle = s->phi - value > 4.0 * eps * fabs(value) ? 0.0 : s->idle + 1.0;
     if (s->phi_trial != value) { /* the last trial was not the one that was taken */
-        s->trials = 0;
+        begin_search(s);
         int code = phi_and_gradient(s, blv_run_x(run), &value, s->gradient);
         if (code != 0)
             return code > 0 ? s->trouble : (blv_flow)-code;

@@ -4,11 +4,13 @@
 #define BLV_SOLVERS_AUTO_DESCENT_H
 
 #include "core/workspace.h"
+#include "linsolve/recycled.h"
 
 typedef struct blv_auto_descent {
     blv_run *run;
     blv_lbfgs *lbfgs;
     blv_implicit *implicit;
+    blv_recycled recycled;
     blv_vec *v;                 /* the run's */
     blv_vec *y_trial, *v_trial; /* belong to the x that was evaluated last */
     blv_vec *gradient, *other;  /* scratch, of x */
@@ -21,7 +23,8 @@ typedef struct blv_auto_descent {
     double first, goal;         /* of the stationarity: at the start, and at which it ends */
     double idle;                /* iterations in a row that did not lower the value */
     double phi_trial, corrected, gy_norm, r_norm;
-    int trials;       /* of this iteration */
+    int trials;       /* of this iteration, */
+    bool fell;        /* and whether one of them was below x */
     blv_flow trouble; /* why the last evaluation gave no value; BLV_GO: it did */
 } blv_auto_descent;
 

@@ -77,7 +77,7 @@ const char *blv_run_status_word(blv_run_status status) {
 }
 
 bool blv_run_status_parse(const char *word, blv_run_status *status) {
-    for (int i = 0; status_words[i]; i++)
+    for (int i = 0; word && status && status_words[i]; i++)
         if (strcmp(status_words[i], word) == 0) {
             *status = (blv_run_status)i;
             return true;

@@ -184,7 +184,10 @@ static blv_error copy_to_memory(blv_store *store) {
 
 blv_error blv_store_open(blv_store **store, const char *path, blv_store_mode mode,
                          blv_message *why) {
-    *store = NULL;
+    if (store)
+        *store = NULL;
+    if (!store || !path)
+        return blv_explain(why, BLV_E_ARGUMENT, "blv_store_open: an argument is NULL");
     blv_store *opened = calloc(1, sizeof *opened);
     char *copy = strdup(path);
     if (!opened || !copy) {
@@ -217,9 +220,9 @@ void blv_store_close(blv_store *store) {
 }
 
 const char *blv_store_path(const blv_store *store) {
-    return store->path;
+    return store ? store->path : "";
 }
 
 const char *blv_store_message(const blv_store *store) {
-    return store->message.text;
+    return store ? store->message.text : blv_error_text(BLV_E_ARGUMENT);
 }

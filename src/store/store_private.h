@@ -33,6 +33,8 @@ blv_error blv_store_reject(blv_store *store, blv_error error, const char *format
     BLV_PRINTF(3, 4);
 blv_error blv_store_no_memory(blv_store *store);
 
+/* BLV_E_ARGUMENT where there is no store, or where an argument that is needed is not given. */
+blv_error blv_store_expect(blv_store *store, bool given);
 /* As blv_caller_struct. */
 blv_error blv_store_take(blv_store *store, void *own, size_t size, const void *given,
                          const char *name);

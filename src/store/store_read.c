@@ -87,6 +87,7 @@ static void reverse(run_list *list) {
 
 blv_error blv_store_list(blv_store *store, const blv_run_filter *filter, blv_run_info ***runs,
                          size_t *count) {
+    BLV_CHECK(blv_store_expect(store, runs && count));
     blv_run_filter own = {0};
     run_list list = {.filter = &own};
     *runs = NULL;
@@ -106,6 +107,7 @@ blv_error blv_store_list(blv_store *store, const blv_run_filter *filter, blv_run
 }
 
 blv_error blv_store_find(blv_store *store, int64_t id, blv_run_info **run) {
+    BLV_CHECK(blv_store_expect(store, run));
     run_list list = {.filter = &(blv_run_filter){0}};
     blv_error error = blv_sql_each(store, add_run, &list, find_sql, "i", id);
     *run = list.count > 0 ? list.runs[0] : NULL;
@@ -126,6 +128,7 @@ static blv_error take_number(blv_store *store, sqlite3_stmt *row, void *context)
 }
 
 blv_error blv_store_best(blv_store *store, int64_t id, double *phi) {
+    BLV_CHECK(blv_store_expect(store, phi));
     *phi = NAN;
     return blv_sql_each(
         store, take_number, phi,
@@ -159,6 +162,7 @@ static blv_error add_part(blv_store *store, sqlite3_stmt *row, void *context) {
 
 blv_error blv_store_read(blv_store *store, int64_t id, const char *name, void **bytes,
                          size_t *size) {
+    BLV_CHECK(blv_store_expect(store, name && bytes && size));
     attached all = {0};
     blv_error error = blv_sql_each(
         store, add_part, &all,
@@ -189,6 +193,7 @@ static blv_error add_attachment(blv_store *store, sqlite3_stmt *row, void *conte
 
 blv_error blv_store_attachments(blv_store *store, int64_t id, blv_attachment **list,
                                 size_t *count) {
+    BLV_CHECK(blv_store_expect(store, list && count));
     attachment_list all = {0};
     blv_error error = blv_sql_each(store, add_attachment, &all,
                                    "SELECT name, sum(length(bytes)) AS bytes FROM attachment"

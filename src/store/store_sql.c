@@ -23,6 +23,12 @@ blv_error blv_store_reject(blv_store *store, blv_error error, const char *format
                        what);
 }
 
+blv_error blv_store_expect(blv_store *store, bool given) {
+    if (!store)
+        return BLV_E_ARGUMENT;
+    return given ? BLV_OK : blv_store_reject(store, BLV_E_ARGUMENT, "an argument is NULL");
+}
+
 blv_error blv_store_no_memory(blv_store *store) {
     return blv_store_reject(store, BLV_E_MEMORY, "%s", blv_error_text(BLV_E_MEMORY));
 }

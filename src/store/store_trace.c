@@ -93,6 +93,7 @@ static bool fill(blv_trace *trace, const json_t *rows) {
 }
 
 blv_error blv_store_trace(blv_store *store, int64_t id, blv_trace *trace) {
+    BLV_CHECK(blv_store_expect(store, trace));
     json_t *rows = NULL;
     *trace = (blv_trace){0};
     BLV_CHECK(blv_store_rows_json(store, id, &rows));
@@ -105,7 +106,7 @@ blv_error blv_store_trace(blv_store *store, int64_t id, blv_trace *trace) {
 }
 
 size_t blv_trace_find(const blv_trace *trace, const char *name) {
-    for (size_t i = 0; i < trace->columns; i++)
+    for (size_t i = 0; trace && name && i < trace->columns; i++)
         if (strcmp(trace->names[i], name) == 0)
             return i;
     return SIZE_MAX;
@@ -118,6 +119,8 @@ double blv_trace_at(const blv_trace *trace, size_t row, const char *name) {
 }
 
 void blv_trace_free(blv_trace *trace) {
+    if (!trace)
+        return;
     for (size_t i = 0; i < trace->columns; i++)
         free(trace->names[i]);
     free(trace->names);

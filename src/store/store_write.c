@@ -43,6 +43,7 @@ static blv_error insert_run(blv_store *store, const blv_run_info *r) {
 }
 
 blv_error blv_store_begin(blv_store *store, const blv_run_info *info, int64_t *id) {
+    BLV_CHECK(blv_store_expect(store, info && id));
     blv_run_info own;
     *id = 0;
     BLV_CHECK(blv_store_take(store, &own, sizeof own, info, "blv_run_info"));
@@ -65,6 +66,7 @@ static blv_error expect_free(blv_store *store, int64_t id, const char *host) {
 }
 
 blv_error blv_store_resume(blv_store *store, int64_t id, uint64_t iteration) {
+    BLV_CHECK(blv_store_expect(store, true));
     const blv_process self = blv_process_self();
     BLV_CHECK(blv_store_enter(store));
     blv_error error = expect_free(store, id, self.host);
@@ -83,6 +85,7 @@ blv_error blv_store_resume(blv_store *store, int64_t id, uint64_t iteration) {
 }
 
 blv_error blv_store_finish(blv_store *store, int64_t id, const blv_run_info *info) {
+    BLV_CHECK(blv_store_expect(store, info));
     blv_run_info own;
     const blv_run_info *end = &own;
     BLV_CHECK(blv_store_take(store, &own, sizeof own, info, "blv_run_info"));
@@ -104,6 +107,7 @@ static blv_error delete_run(blv_store *store, int64_t id) {
 /* On a full disk there is no room for a journal, and this is what makes room: the journal is in
  * memory until the pages are free. */
 blv_error blv_store_remove(blv_store *store, int64_t id) {
+    BLV_CHECK(blv_store_expect(store, true));
     blv_error error = delete_run(store, id);
     const int code = sqlite3_errcode(store->file) & 0xff;
     if (error == BLV_OK || (code != SQLITE_FULL && code != SQLITE_IOERR))
@@ -126,6 +130,7 @@ static blv_error take_whole(blv_store *store, sqlite3_stmt *row, void *context) 
 
 /* Stores of earlier versions become such as can be shrunk in place, with room for a copy. */
 blv_error blv_store_shrink(blv_store *store) {
+    BLV_CHECK(blv_store_expect(store, true));
     enum { INCREMENTAL = 2 };
     int64_t kind = 0;
     BLV_CHECK(blv_sql_each(store, take_whole, &kind, "PRAGMA auto_vacuum", ""));
@@ -161,6 +166,7 @@ static void forget_rows(blv_store *store) {
 
 /* The rows are gone in any case: a store that is full must not fill the memory too. */
 blv_error blv_store_flush(blv_store *store) {
+    BLV_CHECK(blv_store_expect(store, true));
     if (store->row_count == 0)
         return BLV_OK;
     blv_error error = blv_store_enter(store);
@@ -172,6 +178,7 @@ blv_error blv_store_flush(blv_store *store) {
 
 blv_error blv_store_row(blv_store *store, int64_t id, uint64_t iteration, double seconds,
                         const char *row) {
+    BLV_CHECK(blv_store_expect(store, row));
     char *text = strdup(row);
     blv_pending_row *added =
         text ? blv_array_add(&store->rows, &store->row_count, sizeof *added) : NULL;
@@ -285,11 +292,13 @@ static blv_error write_end(blv_store *store, int64_t id, const char *name, const
 
 blv_error blv_store_attach(blv_store *store, int64_t id, const char *name, const void *bytes,
                            size_t size) {
+    BLV_CHECK(blv_store_expect(store, name && (bytes || size == 0)));
     BLV_CHECK(blv_store_enter(store));
     return blv_store_leave(store, replace_parts(store, id, name, bytes, size));
 }
 
 blv_error blv_store_detach(blv_store *store, int64_t id, const char *name) {
+    BLV_CHECK(blv_store_expect(store, name));
     bool is_checkpoint = strcmp(name, "checkpoint") == 0;
     BLV_CHECK(blv_store_enter(store));
     return blv_store_leave(store, is_checkpoint ? drop_checkpoint(store, id)
@@ -298,6 +307,7 @@ blv_error blv_store_detach(blv_store *store, int64_t id, const char *name) {
 
 blv_error blv_store_attach_end(blv_store *store, int64_t id, const char *name, const void *bytes,
                                size_t size) {
+    BLV_CHECK(blv_store_expect(store, name && (bytes || size == 0)));
     BLV_CHECK(blv_store_enter(store));
     BLV_CHECK(blv_store_leave(store, write_end(store, id, name, bytes, size)));
     forget_rows(store);
@@ -307,6 +317,7 @@ blv_error blv_store_attach_end(blv_store *store, int64_t id, const char *name, c
 /* Rows up to here are stored with it, so that the trace is complete when the run is resumed. */
 blv_error blv_store_checkpoint(blv_store *store, int64_t id, blv_run *saved, const void *carried,
                                size_t carried_size) {
+    BLV_CHECK(blv_store_expect(store, saved));
     BLV_CHECK(blv_store_enter(store));
     BLV_CHECK(blv_store_leave(store, write_checkpoint(store, id, saved, carried, carried_size)));
     forget_rows(store);

@@ -2,11 +2,16 @@
 digits=$(cd "$(dirname "$0")/../../data" && pwd)/digits.csv.gz
 . "$(dirname "$0")/lib.sh"
 
+# at_least BOUND VALUE
+at_least() {
+    awk -v a="$2" -v b="$1" 'BEGIN { exit !(a >= b) }' || fail "$2, expected at least $1"
+}
+
 run 0 data split "$digits" train.csv val.csv test.csv --sizes 400,150,300 --seed 3
 run 0 data corrupt train.csv noisy.csv --share 0.3 --seed 3 --truth truth.csv
 
 # ---- the table: every row once, ranks with suspects first, none of which is believed to be right
-run 0 clean noisy.csv --val val.csv --test test.csv --truth truth.csv -o out.csv \
+run 0 clean noisy.csv --model linear --val val.csv --test test.csv --truth truth.csv -o out.csv \
     --write-clean clean.csv --json
 err_empty
 cp out first.json
@@ -70,55 +75,55 @@ json 120 truth wrong
 grep ,keep, rows | cut -d, -f1 | sort -n >kept
 awk 'NR == FNR { keep[$1]; next } FNR == 1 || (FNR - 2) in keep' kept noisy.csv >expected
 same clean.csv expected
-run 0 clean noisy.csv --val val.csv --write-clean relabelled.csv --relabel --quiet
+run 0 clean noisy.csv --model linear --val val.csv --write-clean relabelled.csv --relabel --quiet
 [ ! -s out ] || fail "$case_name: wrote to stdout"
 awk -F, 'NR == FNR { if ($3 == "suspect") believed[$1] = $5; next }
     FNR > 1 && (FNR - 2) in believed { sub(/,[^,]*$/, "," believed[FNR - 2]) } { print }' \
     rows noisy.csv >expected
 same relabelled.csv expected
-run 0 clean noisy.csv --val val.csv --write-clean clean.npz --quiet
+run 0 clean noisy.csv --model linear --val val.csv --write-clean clean.npz --quiet
 run 0 data info clean.npz --json
 json "$((400 - suspects))" rows
-run 0 clean noisy.csv --val val.csv --write-clean plain --quiet
+run 0 clean noisy.csv --model linear --val val.csv --write-clean plain --quiet
 same plain clean.csv
 
 # ---- the same answer again, in any number of threads, and another one with another seed
-run 0 clean noisy.csv --val val.csv --quiet -o again.csv --threads 1
+run 0 clean noisy.csv --model linear --val val.csv --quiet -o again.csv --threads 1
 same again.csv out.csv
-run 0 clean noisy.csv --val val.csv --quiet -o again.csv --threads 2
+run 0 clean noisy.csv --model linear --val val.csv --quiet -o again.csv --threads 2
 same again.csv out.csv
-run 0 clean noisy.csv --val val.csv --quiet -o again.csv --seed 1
+run 0 clean noisy.csv --model linear --val val.csv --quiet -o again.csv --seed 1
 cmp -s again.csv out.csv && fail "another seed gave the same folds"
 
 # ---- thresholds
-run 0 clean noisy.csv --val val.csv --threshold 0.25 -o again.csv --json
+run 0 clean noisy.csv --model linear --val val.csv --threshold 0.25 -o again.csv --json
 json "$(awk -F, 'NR > 1 && $4 < 0.25 && $2 != $5' again.csv | wc -l)" suspects
-run 0 clean noisy.csv --val val.csv --flag-share 0.1 --json
+run 0 clean noisy.csv --model linear --val val.csv --flag-share 0.1 --json
 json 40 suspects
-run 0 clean noisy.csv --val val.csv --false-alarms 0.01 --json
+run 0 clean noisy.csv --model linear --val val.csv --false-alarms 0.01 --json
 [ "$("$json_get" out suspects)" -lt "$suspects" ] || fail "$case_name: not fewer suspects"
 awk -v a="$("$json_get" out false_alarms)" 'BEGIN { exit !(a <= 0.01) }' || fail "$case_name: too many"
 
 # ---- true labels in a column; without validation rows; the summary
 paste -d, noisy.csv truth.csv | awk -F, -v OFS=, '{ $66 = $68; NF = 66; print }' >with_truth.csv
-run 0 clean with_truth.csv --label label --truth true --val val.csv --json
+run 0 clean with_truth.csv --model linear --label label --truth true --val val.csv --json
 json 120 truth wrong
 for key in suspects threshold ridge; do
     [ "$("$json_get" out $key)" = "$("$json_get" first.json $key)" ] ||
         fail "$case_name: $key is another with the truth in a column"
 done
-run 0 clean noisy.csv --truth truth.csv --test test.csv --json
+run 0 clean noisy.csv --model linear --truth truth.csv --test test.csv --json
 err_empty
 json null val
 found=$("$json_get" out truth auroc_probability)
 awk -v a="$found" 'BEGIN { exit !(a > 0.9) }' || fail "$case_name: AUROC $found"
-run 0 clean noisy.csv --val val.csv --test test.csv --truth truth.csv
+run 0 clean noisy.csv --model linear --val val.csv --test test.csv --truth truth.csv
 err_has "noisy.csv: 64 numbers; label 'label'"
 out_has "rows suspect"
 out_has "TRAIN as given"
 out_has "VAL alone"
 out_has "AUROC by probability"
-run 0 clean noisy.csv --val val.csv --solver s-tfbo --iters 50 --json
+run 0 clean noisy.csv --model linear --val val.csv --solver s-tfbo --iters 50 --json
 json s-tfbo solver
 json 50 iterations
 
@@ -128,7 +133,7 @@ awk -F, 'NR == 1 { print "0,1,2,3,4,5,6,7,8,9"; next }
           if (NR % 10 == 0) p = k == ($NF + 1) % 10 ? 0.95 : 0.05 / 9
           printf "%s%g", k ? "," : "", p }
       print "" }' noisy.csv >probabilities.csv
-run 0 clean noisy.csv --probabilities probabilities.csv -o again.csv --json
+run 0 clean noisy.csv --model linear --probabilities probabilities.csv -o again.csv --json
 json 40 suspects
 json 0 iterations
 awk -F, '$3 == "suspect" && (($1 + 2) % 10 != 0 || $5 != ($2 + 1) % 10)' again.csv >wrong_rows
@@ -137,7 +142,7 @@ head -9 probabilities.csv >few.csv
 refused "expected 400 rows of 10" clean noisy.csv --probabilities few.csv
 
 # ---- progress
-run 0 clean noisy.csv --val val.csv --progress=lines
+run 0 clean noisy.csv --model linear --val val.csv --progress=lines
 err_has "ridge 1e-01"
 err_has "noise"
 "$helpers/on_terminal" screen "$bilevel" clean noisy.csv --val val.csv >out 2>err ||
@@ -211,6 +216,21 @@ refuse "the name does not tell the format" noisy.csv --val val.csv --write-clean
 cp noisy.csv kept.csv
 refused "nowhere/out.csv" clean noisy.csv --val val.csv --write-clean kept.csv -o nowhere/out.csv
 same noisy.csv kept.csv
+
+# ---- models, and few trusted rows
+run 0 clean noisy.csv --val val.csv --json
+case $("$json_get" out model) in
+*"by the held-out loss: linear 0."*" mlp 0."*" linear and mlp 0."*) ;;
+*) fail "the model: $("$json_get" out model)" ;;
+esac
+run 0 clean noisy.csv --model mlp
+out_has "Model: mlp, as asked"
+head -2 val.csv >one.csv
+run 0 clean noisy.csv --val one.csv --truth truth.csv --model linear --json
+at_least 0.9 "$("$json_get" out truth auroc_probability)"
+grep -v ',3$' val.csv >without.csv
+run 0 clean noisy.csv --val without.csv --truth truth.csv --model linear --json
+at_least 0.9 "$("$json_get" out truth auroc_probability)"
 
 run 0 clean --help
 out_has "--write-clean"

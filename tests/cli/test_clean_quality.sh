@@ -1,18 +1,18 @@
 # bilevel clean on the handwritten digits with 40% of 1000 labels wrong, defaults throughout: means
-# over five seeds of split and corruption. Test rows are not looked at before the end.
+# over three seeds of split and corruption. Test rows are not looked at before the end.
 digits=$(cd "$(dirname "$0")/../../data" && pwd)/digits.csv.gz
 . "$(dirname "$0")/lib.sh"
 
-# mean KEY...: over the five results
+# mean KEY...: over the three results
 mean() {
     mean_of result "$@"
 }
 
-# mean_of FILE KEY...: over FILE.0 to FILE.4
+# mean_of FILE KEY...: over FILE.0 to FILE.2
 mean_of() {
     file=$1
     shift
-    for seed in 0 1 2 3 4; do
+    for seed in 0 1 2; do
         "$json_get" "$file.$seed" "$@" || fail "no JSON value at $*"
     done | awk '{ sum += $1 } END { printf "%.6f", sum / NR }'
 }
@@ -24,17 +24,17 @@ at_least() {
 }
 
 for kind in uniform pairwise; do
-    for seed in 0 1 2 3 4; do
+    for seed in 0 1 2; do
         run 0 data split "$digits" train.csv val.csv test.csv --sizes 1000,300,497 --seed $seed
         run 0 data corrupt train.csv noisy.csv --share 0.4 --kind $kind --seed $seed \
             --truth truth.csv
-        run 0 clean noisy.csv --val val.csv --test test.csv --truth truth.csv --seed $seed --threads 1 --json
+        run 0 clean noisy.csv --val val.csv --test test.csv --truth truth.csv --seed $seed --no-certificate --threads 1 --json
         cp out "result.$seed"
         # The truly clean part: the rows whose label is the true one
         awk -F, 'NR == FNR { right[FNR] = $2 == $3; next } FNR == 1 || right[FNR]' truth.csv noisy.csv \
             >right.csv
         [ "$(wc -l <right.csv)" -eq 601 ] || fail "not 600 rows are right"
-        run 0 clean right.csv --val val.csv --test test.csv --folds 2 --threads 1 \
+        run 0 clean right.csv --val val.csv --test test.csv --folds 2 --model linear --no-certificate --threads 1 \
             --ridge "$("$json_get" "result.$seed" ridge)" --json
         cp out "right.$seed"
     done
@@ -61,9 +61,9 @@ done
 
 # Without wrong labels there is hardly anything to suspect.
 kind=none
-for seed in 0 1 2 3 4; do
+for seed in 0 1 2; do
     run 0 data split "$digits" train.csv val.csv --sizes 1000,300 --seed $seed
-    run 0 clean train.csv --val val.csv --seed $seed --threads 1 --json
+    run 0 clean train.csv --val val.csv --seed $seed --no-certificate --threads 1 --json
     cp out "result.$seed"
 done
 at_least "$(mean suspects)" 10 "suspects among right labels"

@@ -80,6 +80,22 @@ ln -s later.csv dangling.csv
 kept "is named twice as output" solve quadratic --trace dangling.csv --out later.csv
 kept "is named twice as output" runs export 1 --out new --checkpoint ./new.csv
 
+# Names of what is open are nobody's: they would be replaced, for everybody. In a /dev of its own.
+cat >in_namespace <<'END'
+mount -t tmpfs none /dev || exit 77
+ln -s /proc/self/fd /dev/fd
+ln -s /proc/self/fd/1 /dev/stdout
+for name in /dev/stdout /dev/fd/1 /proc/self/fd/1 /dev/new.csv; do
+    "$1" data convert dig.csv $name --format csv >out 2>err
+    [ $? -eq 2 ] || echo "$name: expected exit code 2"
+done
+[ -L /dev/stdout ] || echo "/dev/stdout was replaced"
+[ ! -e /dev/new.csv ] || echo "wrote to /dev"
+END
+case_name="outputs in /dev"
+unshare -rm sh in_namespace "$bilevel" >found 2>/dev/null
+[ ! -s found ] || fail "$case_name: $(cat found)"
+
 # What is no file, or another file, may be named
 run 0 solve quadratic --iters 5 --trace /dev/null --quiet
 run 0 data split dig.csv one.csv two.csv

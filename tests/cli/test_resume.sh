@@ -312,6 +312,18 @@ cd .. || exit 1
 stored_with out "$PWD/work/rows.csv" tune rows.csv --iters 2
 refused "is an input of this command" resume "$id"
 
+# nor be without the name or the value of a setting
+for setting in '{}' '{"key": "iters"}' '{"value": "1"}' '{"key": null, "value": "1"}'; do
+    for kind in "tune rows.csv" "solve quadratic"; do
+        # shellcheck disable=SC2086
+        (cd work && "$bilevel" $kind --iters 2 --quiet) || fail "$kind"
+        where=$([ "$kind" = "solve quadratic" ] || echo training.)settings
+        "$sql" .runs.db "UPDATE run SET status = 'interrupted',
+            task = json_set(task, '\$.$where', json('[$setting]')) WHERE id = $(newest)"
+        refused "is missing" resume "$(newest)"
+    done
+done
+
 # ---- Names that are not UTF-8
 cd work || exit 1
 name=$(printf 'caf\351')

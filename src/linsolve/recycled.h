@@ -1,0 +1,28 @@
+/* A preconditioner for CG from the products of past solves with the same operator, or one near it:
+ * the inverse of L-BFGS whose pairs are CG's directions p and A p. Systems in a sequence share most
+ * of what the first of them has to find out. */
+#ifndef BLV_LINSOLVE_RECYCLED_H
+#define BLV_LINSOLVE_RECYCLED_H
+
+#include "bilevel/space.h"
+
+enum { BLV_RECYCLED_MAX = 32 };
+
+/* Vectors and arrays are the owner's, 2 capacity of each: all of it can be kept. */
+typedef struct blv_recycled {
+    size_t capacity; /* pairs that count; there is room for as many of the solve under way */
+    blv_vec *p[2 * BLV_RECYCLED_MAX], *q[2 * BLV_RECYCLED_MAX];
+    double *pq, *qq;              /* p'q and q'q */
+    double first, count, waiting; /* pair i, oldest first, is in slot first + i, in a ring; those
+                                   * that wait come after the count */
+} blv_recycled;
+
+/* Before a solve: those that were added in the last one count from here on, the oldest go. */
+void blv_recycled_begin(blv_recycled *recycled);
+/* Copies a direction and its product, while there is room. */
+void blv_recycled_add(blv_recycled *recycled, const blv_vec *p, const blv_vec *q, double pq,
+                      double qq);
+/* v = M v, M the approximate inverse. */
+void blv_recycled_apply(const blv_recycled *recycled, blv_vec *v);
+
+#endif
