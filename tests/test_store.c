@@ -1,6 +1,6 @@
 /* The run store: records, traces, attachments, other processes, files that are none. */
+#include "bilevel/arithmetic.h"
 #include "bilevel/checkpoint.h"
-#include "bilevel/instructions.h"
 #include "bilevel/store.h"
 #include "store/run_groups.h"
 

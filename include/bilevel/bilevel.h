@@ -48,13 +48,13 @@
 #ifndef BILEVEL_H
 #define BILEVEL_H
 
+#include "bilevel/arithmetic.h"
 #include "bilevel/certificate.h"
 #include "bilevel/checkpoint.h"
 #include "bilevel/classifier.h"
 #include "bilevel/clean.h"
 #include "bilevel/continual.h"
 #include "bilevel/dataset.h"
-#include "bilevel/instructions.h"
 #include "bilevel/linear.h"
 #include "bilevel/model.h"
 #include "bilevel/npz.h"

@@ -1,12 +1,12 @@
 #include "base/instructions.h"
 #include "base/message.h"
-#include "bilevel/instructions.h"
+#include "bilevel/arithmetic.h"
 
 #include <stdatomic.h>
 #include <string.h>
 
 /* The best set that may be used. */
-static atomic_int most = BLV_INSTRUCTIONS_AVX512;
+static atomic_int instructions_limit = BLV_INSTRUCTIONS_AVX512;
 
 static const char *const names[] = {
 #if defined(__aarch64__)
@@ -54,7 +54,7 @@ bool blv_instructions_fused(blv_instructions instructions) {
 
 blv_instructions blv_usable_instructions(blv_instructions wanted) {
     if (wanted == BLV_INSTRUCTIONS_BEST)
-        wanted = (blv_instructions)atomic_load(&most);
+        wanted = (blv_instructions)atomic_load(&instructions_limit);
     while (!blv_has_instructions(wanted))
         wanted = (blv_instructions)(wanted - 1);
     return wanted;
@@ -66,7 +66,7 @@ const char *blv_instructions_name(void) {
 
 blv_error blv_instructions_use(const char *name, blv_message *why) {
     if (!name || strcmp(name, "best") == 0) {
-        atomic_store(&most, BLV_INSTRUCTIONS_AVX512);
+        atomic_store(&instructions_limit, BLV_INSTRUCTIONS_AVX512);
         return BLV_OK;
     }
     for (int i = 0; i < NAMES; i++) {
@@ -74,7 +74,7 @@ blv_error blv_instructions_use(const char *name, blv_message *why) {
             continue;
         if (!blv_has_instructions((blv_instructions)i))
             return blv_explain(why, BLV_E_UNSUPPORTED, "this processor has no %s", name);
-        atomic_store(&most, i);
+        atomic_store(&instructions_limit, i);
         return BLV_OK;
     }
     return blv_explain(why, BLV_E_NAME, "there are no instructions '%.40s'; expected best, %s%s",

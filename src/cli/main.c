@@ -1,6 +1,6 @@
 /* bilevel COMMAND ...: picks the command, and sees to it that lost output is noticed. */
 #include "base/message.h"
-#include "bilevel/instructions.h"
+#include "bilevel/arithmetic.h"
 #include "cli/commands.h"
 #include "cli/json.h"
 #include "cli/rank_start.h"

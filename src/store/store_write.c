@@ -1,6 +1,6 @@
 /* Writing to the run store. */
+#include "bilevel/arithmetic.h"
 #include "bilevel/checkpoint.h"
-#include "bilevel/instructions.h"
 #include "store/store_private.h"
 
 #include "base/arena.h"

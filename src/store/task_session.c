@@ -1,6 +1,6 @@
 #include "store/task_session.h"
+#include "bilevel/arithmetic.h"
 #include "bilevel/checkpoint.h"
-#include "bilevel/instructions.h"
 
 #include "base/message.h"
 

@@ -1,5 +1,5 @@
 /* bilevel resume RUN: resumes a run of the store. */
-#include "bilevel/instructions.h"
+#include "bilevel/arithmetic.h"
 #include "cli/commands.h"
 #include "cli/json.h"
 #include "cli/solve_task.h"

@@ -9,8 +9,8 @@
  *
  * The functions of the C library (exp, log, pow) are chosen by its own rules, with FMA or without,
  * and may differ from one version of it to another. */
-#ifndef BILEVEL_INSTRUCTIONS_H
-#define BILEVEL_INSTRUCTIONS_H
+#ifndef BILEVEL_ARITHMETIC_H
+#define BILEVEL_ARITHMETIC_H
 
 #include "bilevel/status.h"
 
