@@ -138,6 +138,48 @@ static void test_l2reg_with_groups(void **state) {
     }
 }
 
+/* The set with weights for its rows, of mean 1 in `scaled`. */
+static void weigh(blv_dataset **set, double *scaled) {
+    blv_dataset_view view = *blv_dataset_view_of(*set);
+    double weight[ROWS], sum = 0.0;
+    for (size_t i = 0; i < view.rows; i++)
+        sum += weight[i] = (double)(i * 7 % 5); /* some of them 0 */
+    for (size_t i = 0; i < view.rows; i++)
+        scaled[i] = weight[i] * (double)view.rows / sum;
+    view.weight = weight;
+    blv_dataset *weighted = NULL;
+    assert_int_equal(blv_dataset_create(&weighted, &view, NULL, &why), BLV_OK);
+    blv_dataset_release(*set);
+    *set = weighted;
+}
+
+static void test_l2reg_with_weights(void **state) {
+    (void)state;
+    for (int sparse = 0; sparse < 2; sparse++) {
+        blv_sets sets = split_sets(CLASSES, sparse, BLV_F64);
+        double train[ROWS], val[ROWS], y[CLASSES * COLUMNS], norm = 0.0;
+        weigh(&sets.train, train);
+        weigh(&sets.val, val);
+        for (size_t i = 0; i < CLASSES * COLUMNS; i++) {
+            y[i] = pseudo(i);
+            norm += y[i] * y[i];
+        }
+        blv_l2reg_setting one = {
+            .size = sizeof one, .penalty = BLV_PENALTY_ONE, .scale = 0.3, .lo = -2, .hi = 2};
+        blv_problem *problem = NULL;
+        blv_check_report report;
+        assert_int_equal(blv_l2reg_create(&sets, &one, NULL, &problem, &why), BLV_OK);
+        expect_values(problem, plain_loss(sets.val, y, val),
+                      plain_loss(sets.train, y, train) + 0.15 * exp(pseudo(0)) * norm);
+        assert_int_equal(blv_problem_check(problem, 1, 0.5, &report, &why), BLV_OK);
+        assert_true(report.ok);
+        blv_problem_destroy(problem);
+        assert_int_equal(blv_hyperclean_create(&sets, 0.1, NULL, &problem, &why), BLV_E_VALUE);
+        assert_non_null(strstr(why.text, "weights of rows have no meaning here"));
+        release(&sets);
+    }
+}
+
 static void refused(blv_sets *sets, const blv_l2reg_setting *setting, double C,
                     const blv_problem_options *options, const char *words) {
     blv_problem *problem = NULL;
@@ -380,6 +422,7 @@ static void test_true_labels_refused(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_hyperclean_on_sets),
                                        cmocka_unit_test(test_l2reg_with_groups),
+                                       cmocka_unit_test(test_l2reg_with_weights),
                                        cmocka_unit_test(test_sets_that_do_not_fit),
                                        cmocka_unit_test(test_lower_level),
                                        cmocka_unit_test(test_answers),

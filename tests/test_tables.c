@@ -472,6 +472,38 @@ static void test_warnings(void **state) {
     blv_dataset_release(train);
 }
 
+/* ---- Weights ---- */
+
+static void test_weights(void **state) {
+    (void)state;
+    static const char text[] = "x;w;k\n1,5;0,5;a\n2;2;b\n;3;a\n4;0;b\n";
+    blv_dataset *d = read_text(text, OPTIONS(.weight = "w", .missing = BLV_MISSING_DROP)), *part;
+    const blv_dataset_view *v = blv_dataset_view_of(d);
+    check_names(d, (const char *const[]){"x"}, 1);
+    assert_int_equal(v->rows, 3);
+    assert_true(v->weight && v->weight[0] == 0.5 && v->weight[1] == 2.0 && v->weight[2] == 0.0);
+    const size_t rows[] = {1, 0};
+    assert_int_equal(blv_dataset_select(d, rows, 2, &part, NULL), BLV_OK);
+    assert_true(blv_dataset_view_of(part)->weight[0] == 2.0);
+    blv_dataset_release(part);
+    blv_dataset *plain = read_text(text, OPTIONS(.kinds = "w:drop", .missing = BLV_MISSING_DROP));
+    assert_null(blv_dataset_view_of(plain)->weight);
+    assert_true(blv_dataset_fingerprint(plain) != blv_dataset_fingerprint(d));
+    blv_dataset_release(plain);
+    blv_dataset_release(d);
+    d = read_text("1,a,3\n2,b,4\n", OPTIONS(.weight = "2")); /* the label is the last other one */
+    assert_string_equal(class_of(d, 1), "b");
+    assert_true(blv_dataset_view_of(d)->weight[1] == 4.0);
+    blv_dataset_release(d);
+    check_rejected("x,w,k\n1,-1,a\n2,1,b\n", OPTIONS(.weight = "w"),
+                   "line 2, column 2 of 3 (w): expected a weight from 0 on, found '-1'");
+    check_rejected("x,w,k\n1,,a\n2,1,b\n", OPTIONS(.weight = "w"), "expected a weight from 0 on");
+    check_rejected("x,w,k\n1,1,a\n", OPTIONS(.weight = "v"), "no weight column 'v'");
+    check_rejected("x,w,k\n1,1,a\n", OPTIONS(.weight = "k", .label = "k"),
+                   "the weights need a column of their own");
+    check_rejected("1 1:2\n", OPTIONS(.weight = "w"), "weights are a column of a CSV or ARFF file");
+}
+
 /* ---- Labels ---- */
 
 static void test_label_column(void **state) {
@@ -574,6 +606,7 @@ int main(void) {
         cmocka_unit_test(test_old_recipe),
         cmocka_unit_test(test_relearning),
         cmocka_unit_test(test_warnings),
+        cmocka_unit_test(test_weights),
         cmocka_unit_test(test_label_column),
         cmocka_unit_test(test_targets),
         cmocka_unit_test(test_separators),

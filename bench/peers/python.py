@@ -68,7 +68,7 @@ def overhead():
 # ---- The same steps by hand ----
 
 
-def softmax_problem(classes=20, features=50, rows=400, seed=0):
+def softmax_problem(classes=20, features=30, rows=200, seed=0):
     make = torch.Generator().manual_seed(seed)
     useful = 10
     true = torch.zeros(features, classes)
@@ -304,7 +304,7 @@ def peers(seconds):
     def phi(x):
         return float(f(x, exact(x)))
 
-    best = bilevel.solve(f, g, x0, y0, threads=1, tol=1e-4)
+    best = bilevel.solve(f, g, x0, y0, threads=1, tol=1e-4, iters=300)
     start, end = phi(x0), best.phi
     target = end + 0.01 * (start - end)
     print(f"Phi: {start:.6f} at the start, {end:.6f} at the end, target {target:.6f}", flush=True)

@@ -61,6 +61,8 @@ typedef struct blv_read_options {
                             rejected before it is taken. 0: half of what is free, and 1000 times
                             the file */
     const blv_ranks *ranks; /* each of these processes reads its share: blv_dataset_spread */
+    const char *weight; /* CSV, ARFF: name or number of a column with the weights of rows, numbers
+                           from 0 on; NULL: none */
 } blv_read_options;
 
 /* The format is detected from the content: libsvm, CSV or TSV, ARFF, NPY, NPZ, IDX, CIFAR-10 and
@@ -112,6 +114,7 @@ typedef struct blv_dataset_view {
     const blv_ranks *ranks; /* NULL: all rows are here */
     size_t held;
     const size_t *held_row;
+    const double *weight; /* of each row in what is learned, from 0 on; NULL: 1 */
 } blv_dataset_view;
 
 /* Valid until the set is changed or destroyed. */

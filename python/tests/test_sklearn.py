@@ -89,6 +89,15 @@ def test_resampling():
     assert len(again[0]) == 300 and (again[1] != noisy).sum() <= 30
 
 
+def test_pipeline_of_imbalanced_learn():
+    pipeline = pytest.importorskip("imblearn.pipeline")
+    X, y, noisy, _ = noisy_digits(rows=300)
+    steps = [LabelCleaner(), LogisticRegression(max_iter=500)]
+    model = pipeline.make_pipeline(*steps).fit(X / 16, noisy)
+    plain = LogisticRegression(max_iter=500).fit(X / 16, noisy)
+    assert model.score(X / 16, y) > plain.score(X / 16, y)
+
+
 def test_penalties_are_learned():
     X, y = make_classification(
         400, 60, n_informative=4, n_redundant=0, n_classes=2, flip_y=0.05, random_state=0

@@ -456,3 +456,12 @@ def test_signal_handler_is_put_back():
     before = signal.getsignal(signal.SIGINT)
     solve()
     assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_progress_bar(capsys):
+    pytest.importorskip("tqdm")
+    solve(solver="s-tfbo", seconds=0.6, iters=10**8, tol=None, progress=True)
+    shown = capsys.readouterr().err
+    assert "s-tfbo" in shown and "iteration" in shown
+    solve(solver="s-tfbo", iters=50, tol=None, progress=False)
+    assert capsys.readouterr().err == ""

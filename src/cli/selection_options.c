@@ -48,6 +48,8 @@ blv_error cli_selection_check(cli_selection_options *asked, blv_message *why) {
         return blv_explain(why, BLV_E_ARGUMENT, "--sparse: a network needs dense rows");
     if (asked->reading.real_targets)
         return blv_explain(why, BLV_E_ARGUMENT, "--real: rows are chosen by their classes");
+    if (asked->reading.weight)
+        return blv_explain(why, BLV_E_ARGUMENT, "--weight: the weights of rows are what is found");
     asked->reading.layout = BLV_LAYOUT_DENSE;
     return BLV_OK;
 }

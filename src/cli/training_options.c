@@ -58,6 +58,9 @@ blv_error cli_training_check(cli_training *t, blv_message *why) {
         return blv_explain(why, BLV_E_ARGUMENT, "--val or --val-share, one of the two");
     if (t->reading.real_targets && !t->may_be_real)
         return blv_explain(why, BLV_E_ARGUMENT, "--real: labels name classes here");
+    if (t->reading.weight && !t->may_be_real)
+        return blv_explain(why, BLV_E_ARGUMENT,
+                           "--weight: labels are judged one by one, whatever a row weighs");
     BLV_CHECK(cli_task_check(&t->task, &t->settings, why));
     t->solver = blv_solver_find(NULL, t->solver_name ? t->solver_name : "exact", why);
     return t->solver ? check_settings(t, why) : BLV_E_NAME;
@@ -78,6 +81,7 @@ const blv_field cli_training_fields[] = {
     BLV_FIELD_AS("label", cli_training, reading.label, TEXT, BLV_ANY_BYTES),
     BLV_FIELD_AS("header", cli_training, reading.header, TEXT, 0),
     BLV_FIELD_AS("columns", cli_training, reading.kinds, TEXT, BLV_ANY_BYTES),
+    BLV_FIELD_AS("weight", cli_training, reading.weight, TEXT, 0),
     BLV_FIELD_WORD("missing", cli_training, reading.missing, missing_words),
     BLV_FIELD_WORD("targets", cli_training, reading.targets, targets_words),
     BLV_FIELD_AS("labels", cli_training, reading.labels, PATH, BLV_IF_FILE),

@@ -58,6 +58,7 @@ typedef struct blv_table {
     bool named;         /* the file has a header */
     int64_t label;      /* the label's column or BLV_NO_COLUMN */
     int64_t truth;      /* that of the true labels, likewise */
+    int64_t weight;     /* that of the weights of rows, likewise */
     bool label_guessed; /* it is the last column, which nobody named */
     size_t number_columns;
     blv_list numbers;  /* of double: those of all number columns, row by row; NaN: missing */

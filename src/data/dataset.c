@@ -116,6 +116,7 @@ static void point_view(blv_dataset *d) {
     view->label = data_of(d, BLV_PART_LABEL);
     view->true_label = data_of(d, BLV_PART_TRUE_LABEL);
     view->target = data_of(d, BLV_PART_TARGET);
+    view->weight = data_of(d, BLV_PART_WEIGHT);
     view->class_names = data_of(d, BLV_PART_CLASS_NAMES);
     view->feature_names = data_of(d, BLV_PART_FEATURE_NAMES);
     view->held_row = data_of(d, BLV_PART_HELD_ROW);

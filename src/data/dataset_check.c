@@ -149,6 +149,10 @@ static blv_error check_view(const blv_dataset_view *v, const complaint *c) {
     if (v->row_start)
         BLV_CHECK(check_sparse(v, c));
     BLV_CHECK(check_values(v, c));
+    for (size_t i = 0; v->weight && i < v->rows; i++)
+        if (!(v->weight[i] >= 0.0 && isfinite(v->weight[i])))
+            return COMPLAIN(c, "row %zu: weight %g; expected a number from 0 on", c->where, i,
+                            v->weight[i]);
     BLV_CHECK(check_labels(v, v->label, c));
     BLV_CHECK(check_labels(v, v->true_label, c));
     BLV_CHECK(check_names(v->class_names, v->classes, "class", c));
@@ -201,6 +205,7 @@ static bool lend_arrays(blv_dataset *d, const blv_dataset_view *v, const loan *l
 
 static bool copy_labels(blv_dataset *d, const blv_dataset_view *v) {
     return put_copy(d, BLV_PART_LABEL, v->label, v->rows, sizeof *v->label) &&
+           put_copy(d, BLV_PART_WEIGHT, v->weight, v->rows, sizeof *v->weight) &&
            put_copy(d, BLV_PART_TRUE_LABEL, v->true_label, v->rows, sizeof *v->true_label) &&
            put_copy(d, BLV_PART_TARGET, v->target, v->rows, sizeof *v->target);
 }

@@ -55,16 +55,16 @@ blv_error blv_table_drop_rows(blv_table *table) {
     blv_table *t = table;
     blv_reading *r = t->r;
     blv_list *const labels[] = {&r->label, &r->truth};
-    blv_list *const wide[] = {&r->target, &r->place};
+    blv_list *const wide[] = {&r->target, &r->place, &r->weight};
     size_t kept = 0;
     for (size_t i = 0; i < t->rows; i++) {
         if (has_missing(t, i))
             continue;
         move_item(&t->numbers, i, kept, t->number_columns * sizeof(double));
-        for (size_t k = 0; k < 2; k++) {
+        for (size_t k = 0; k < 3; k++)
             move_item(wide[k], i, kept, sizeof(double));
+        for (size_t k = 0; k < 2; k++)
             move_item(labels[k], i, kept, sizeof(int32_t));
-        }
         for (size_t j = 0; j < t->count; j++)
             move_item(&t->column[j].code, i, kept, sizeof(int32_t));
         kept++;
@@ -73,7 +73,7 @@ blv_error blv_table_drop_rows(blv_table *table) {
         t->column[j].missing = 0;
     if (kept == 0)
         return blv_explain(r->why, BLV_E_FORMAT, "%s: every row has a missing value", r->shown);
-    for (size_t k = 0; k < 2; k++)
+    for (size_t k = 0; k < 3; k++)
         wide[k]->count = wide[k]->count > 0 ? kept : 0;
     bool told = kept == t->rows ||
                 blv_dataset_note(r->dataset, "%zu of %zu rows left out: values are missing",

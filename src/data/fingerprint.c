@@ -61,6 +61,8 @@ static uint64_t hash_names(uint64_t hash, const char *const *names, size_t count
 static uint64_t fingerprint(const blv_dataset_view *v) {
     uint64_t hash = blv_hash_word(blv_hash_word(blv_hash_word(1, v->rows), v->columns), v->classes);
     hash = (v->ranks ? hash_spread : hash_features)(hash, v);
+    for (size_t i = 0; v->weight && i < v->rows; i++)
+        hash = blv_hash_bytes(hash, &v->weight[i], sizeof v->weight[i]);
     hash = hash_labels(hash, v->label, v->rows);
     hash = hash_labels(hash, v->true_label, v->rows);
     hash = blv_hash_word(hash, v->target ? 1 : 0);

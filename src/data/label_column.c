@@ -49,12 +49,14 @@ static blv_error find_column(const blv_table *t, const char *kind, const char *w
 static int64_t guess_label(blv_table *t) {
     static const char *const usual[] = {"label", "class", "target", "y"};
     int64_t last = (int64_t)t->count - 1;
-    last = t->truth == last && last > 0 ? last - 1 : last;
+    while (last > 0 && (t->truth == last || t->weight == last))
+        last--;
     for (size_t w = 0; t->named && w < sizeof usual / sizeof *usual; w++) {
         if (strcasecmp(t->column[last].name, usual[w]) == 0)
             return last;
         for (size_t i = 0; i < t->count; i++)
-            if (strcasecmp(t->column[i].name, usual[w]) == 0 && (int64_t)i != t->truth)
+            if (strcasecmp(t->column[i].name, usual[w]) == 0 && (int64_t)i != t->truth &&
+                (int64_t)i != t->weight)
                 return (int64_t)i;
     }
     t->label_guessed = true;
@@ -73,10 +75,14 @@ static int64_t recipe_label(blv_table *t) {
 blv_error blv_table_find_labels(blv_table *table) {
     blv_table *t = table;
     const blv_read_options *o = &t->r->options;
-    t->truth = BLV_NO_COLUMN;
+    t->truth = t->weight = BLV_NO_COLUMN;
     t->label_guessed = false;
     if (o->truth)
         BLV_CHECK(find_column(t, "truth", o->truth, &t->truth));
+    if (o->weight)
+        BLV_CHECK(find_column(t, "weight", o->weight, &t->weight));
+    if (t->weight != BLV_NO_COLUMN)
+        t->column[t->weight].kind = BLV_KIND_DROP;
     if (o->label)
         BLV_CHECK(find_column(t, "label", o->label, &t->label));
     else
@@ -86,11 +92,16 @@ blv_error blv_table_find_labels(blv_table *table) {
         return blv_explain(t->r->why, BLV_E_VALUE,
                            "%s: true labels need another column with the labels of classes",
                            t->r->shown);
+    if (t->weight != BLV_NO_COLUMN && (t->weight == t->label || t->weight == t->truth))
+        return blv_explain(t->r->why, BLV_E_VALUE, "%s: the weights need a column of their own",
+                           t->r->shown);
     if (t->truth != BLV_NO_COLUMN)
         t->column[t->truth].kind = BLV_KIND_DROP;
     if (t->label != BLV_NO_COLUMN)
         t->column[t->label].kind = BLV_KIND_LABEL;
-    if ((size_t)(t->label != BLV_NO_COLUMN) + (t->truth != BLV_NO_COLUMN) == t->count)
+    if ((size_t)(t->label != BLV_NO_COLUMN) + (t->truth != BLV_NO_COLUMN) +
+            (t->weight != BLV_NO_COLUMN) ==
+        t->count)
         return blv_explain(t->r->why, BLV_E_FORMAT,
                            "%s: one column; expected a label and features, separated by comma, "
                            "tab, semicolon or space",

@@ -59,7 +59,14 @@ static blv_error read_input(blv_reading *r) {
         return blv_explain(r->why, BLV_E_VALUE,
                            "%s: a file of labels is given, but %s files hold their own", r->shown,
                            d->view.format);
+    if (r->options.weight && r->format != BLV_FORMAT_CSV && r->format != BLV_FORMAT_ARFF)
+        return blv_explain(r->why, BLV_E_VALUE,
+                           "%s: weights are a column of a CSV or ARFF file, and this is %s",
+                           r->shown, d->view.format);
     BLV_CHECK(formats[r->format].read(r));
+    if (r->weight.count > 0 &&
+        !blv_dataset_put(d, BLV_PART_WEIGHT, blv_list_take(&r->weight, sizeof(double))))
+        return blv_explain_memory(r->why);
     BLV_CHECK(blv_reading_expect(r, d->view.columns, sizeof(double), "a number for each column"));
     BLV_CHECK(blv_put_labels(r));
     BLV_CHECK(blv_put_places(r));
@@ -101,6 +108,7 @@ blv_error blv_dataset_read_as(blv_dataset **dataset, blv_format format, const ch
     free(r.truth.items);
     free(r.target.items);
     free(r.place.items);
+    free(r.weight.items);
     free(r.zero_label);
     if (error)
         blv_dataset_release(r.dataset);

@@ -134,7 +134,8 @@ static blv_error put_rows(sparse_file *f) {
 
 blv_error blv_read_arff(blv_reading *r) {
     const blv_read_options *o = &r->options;
-    sparse_file f = {.r = r, .t = {.r = r}, .is_table = o->recipe || o->kinds || o->truth};
+    sparse_file f = {
+        .r = r, .t = {.r = r}, .is_table = o->recipe || o->kinds || o->truth || o->weight};
     blv_error error = f.is_table ? BLV_OK : take_records(&f);
     if (!error && !f.is_table)
         error = put_rows(&f);

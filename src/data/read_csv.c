@@ -134,6 +134,20 @@ static blv_error take_truth(csv_file *f, const blv_csv_field *field, size_t line
     return blv_add_label_text(f->r, &f->r->truth, field->text, field->length, f->r->shown, line);
 }
 
+static blv_error take_weight(csv_file *f, const blv_csv_field *field, size_t line) {
+    double *weight = blv_list_room(&f->r->weight, 1, sizeof *weight);
+    if (!weight)
+        return blv_explain_memory(f->r->why);
+    if (!field_number(f, field, weight) && looks_a_number(f, field)) { /* read again then */
+        f->commas++;
+        *weight = 0.0;
+    } else if (!field_number(f, field, weight) || *weight < 0.0) {
+        return reject_field(f, line, (size_t)f->t.weight, field, "a weight from 0 on");
+    }
+    f->r->weight.count++;
+    return BLV_OK;
+}
+
 /* A field that is not a number where one was looked for, or a text. */
 static blv_error take_other(csv_file *f, size_t i, const blv_csv_field *field, size_t line,
                             double *value) {
@@ -181,6 +195,8 @@ static blv_error take_row(csv_file *f, const blv_csv_field *fields, size_t count
     }
     t->numbers.count += t->number_columns;
     t->rows++;
+    if (f->t.weight != BLV_NO_COLUMN)
+        BLV_CHECK(take_weight(f, &fields[f->t.weight], line));
     if (f->t.label != BLV_NO_COLUMN)
         BLV_CHECK(take_label(f, &fields[f->t.label], line));
     return f->t.truth == BLV_NO_COLUMN ? BLV_OK : take_truth(f, &fields[f->t.truth], line);
@@ -335,7 +351,7 @@ static blv_error start_again(csv_file *f) {
         blv_table_free_columns(t);
         t->used_count = 0;
     }
-    t->rows = t->numbers.count = r->place.count = 0;
+    t->rows = t->numbers.count = r->place.count = r->weight.count = 0;
     r->label.count = r->truth.count = r->target.count = 0;
     blv_texts_free(&r->classes);
     return BLV_OK;

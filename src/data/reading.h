@@ -35,6 +35,7 @@ typedef struct blv_reading {
     blv_texts classes;
     blv_list label, truth; /* of int32_t */
     blv_list target;       /* of double */
+    blv_list weight;       /* of double */
     bool numbered;         /* the labels are numbers of classes, as the format has them */
 
     /* rows in the text of the file (row_text.h) */

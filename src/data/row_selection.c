@@ -153,6 +153,7 @@ static blv_dataset *copy_rows(const blv_dataset *source, const row_list *l) {
         gather(d, BLV_PART_LABEL, l, a->label, label, b->label, label, label) &&
         gather(d, BLV_PART_TRUE_LABEL, l, a->true_label, label, b->true_label, label, label) &&
         gather(d, BLV_PART_TARGET, l, a->target, target, b->target, target, target) &&
+        gather(d, BLV_PART_WEIGHT, l, a->weight, target, b->weight, target, target) &&
         gather(d, BLV_PART_PLACE, l, places ? places->data : NULL, place,
                !l->second && places ? places->data : NULL, place, place))
         return d;

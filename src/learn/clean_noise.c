@@ -24,8 +24,8 @@ static const double lowest_ridge = 1e-9, decade = 2.302585092994046;
 static const double search_tolerance = 1e-2, final_tolerance = 1e-3, little_gain = 5e-3,
                     little_run_gain = 1e-2;
 /* Products of a row with a model of each class, in each fold: what is learned from at most, and
- * what may be judged more than once. */
-static const double most_learned = 1e8, most_repeated = 2e7;
+ * what may be judged more than once, and certified. */
+static const double most_learned = 1e8, most_repeated = 2e7, most_certified = 1e7;
 
 typedef struct noise_fit {
     blv_cleaning *cleaning;
@@ -188,6 +188,13 @@ static blv_error search_weight(noise_fit *f, double *least) {
     return BLV_OK;
 }
 
+static double products_of(const blv_dataset *set, size_t folds) {
+    const blv_dataset_view *v = blv_dataset_view_of(set);
+    const double entries = v->dense ? (double)v->rows * (double)v->columns
+                                    : (double)v->row_start[v->rows] + (double)v->rows;
+    return entries * (double)v->classes * (double)folds;
+}
+
 /* ---- The run ---- */
 
 static void add_counts(blv_counts *sum, const blv_counts *counts) {
@@ -220,6 +227,7 @@ static blv_error run_solver(noise_fit *f) {
         .iterations = blv_task_is_exact(&c->task) ? ITERATIONS : OTHER_ITERATIONS,
         .start_x = f->x,
         .start_y = f->y,
+        .uncertified = products_of(f->train, f->folds) > most_certified,
         .products = "80",
         .solve_tol = "1e-3"};
     blv_error error = blv_task_solve(&c->task, &plan, &end);
@@ -360,13 +368,6 @@ static blv_error answer_deals(noise_fit *f, size_t deals) {
     }
     blv_answers_close(&own);
     return error;
-}
-
-static double products_of(const blv_dataset *set, size_t folds) {
-    const blv_dataset_view *v = blv_dataset_view_of(set);
-    const double entries = v->dense ? (double)v->rows * (double)v->columns
-                                    : (double)v->row_start[v->rows] + (double)v->rows;
-    return entries * (double)v->classes * (double)folds;
 }
 
 /* On some rows, then the models of all rows. */

@@ -196,10 +196,10 @@ static blv_error run_to_end(blv_task *task, const blv_task_plan *plan, blv_run *
 /* Where there is no certificate, the numbers are NaN. Whoever has stopped the run does not want to
  * wait for one. */
 static void certify(blv_task *task, const blv_task_plan *plan, blv_run *run, blv_run_end *end) {
-    if (!task->no_certificate && !task->stopped)
+    const bool asked = !task->no_certificate && !plan->uncertified;
+    if (asked && !task->stopped)
         report(task, &(blv_task_progress){"certifying", &plan->which, NULL});
-    bool wanted =
-        !task->no_certificate && !task->stopped && blv_run_result(run)->outcome > BLV_DIVERGED;
+    bool wanted = asked && !task->stopped && blv_run_result(run)->outcome > BLV_DIVERGED;
     blv_error error = wanted ? blv_run_certify(run, &end->certificate) : BLV_OK;
     end->certified = wanted && error == BLV_OK;
     if (error == BLV_E_MEMORY && task->hooks.note)

@@ -28,6 +28,7 @@ typedef struct blv_task_plan {
     const double *start_x, *start_y; /* NULL: zero */
     bool
         quiet; /* a step on the way: with exact, past all hooks but progress, without certificate */
+    bool uncertified;    /* a certificate would take too long */
     blv_monitor_fn look; /* called after every `every` iterations; NULL: none */
     void *context;
     uint64_t every;

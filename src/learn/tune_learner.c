@@ -115,6 +115,9 @@ blv_error blv_tune_judge_rows(const blv_tuning *t, const blv_dataset *set, const
                               .weights = weights,
                               .real = real};
     blv_error error = blv_linear_answer(&model, set, p, t->why);
+    double mean_weight = 0.0;
+    for (size_t i = 0; v->weight && i < v->rows; i++)
+        mean_weight += v->weight[i] / (double)v->rows;
     for (size_t i = 0; error == BLV_OK && i < v->rows; i++) {
         const double *row = p + i * answers;
         const size_t label = real ? 0 : (size_t)v->label[i];
@@ -122,6 +125,10 @@ blv_error blv_tune_judge_rows(const blv_tuning *t, const blv_dataset *set, const
         judged->loss[i] = real ? 0.5 * miss * miss : -log(fmax(row[label], DBL_MIN));
         judged->doubt[i] = real ? 0.0 : -log(fmax(without(row, answers, label), DBL_MIN));
         judged->right[i] = !real && blv_likeliest(row, answers) == label;
+        const double weight = v->weight ? v->weight[i] / mean_weight : 1.0;
+        judged->loss[i] *= weight;
+        judged->doubt[i] *= weight;
+        judged->right[i] *= weight;
     }
     free(p);
     return error;

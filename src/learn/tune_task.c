@@ -130,28 +130,33 @@ static void measure_rows(blv_tuning *t) {
 
 /* ---- How good models are ---- */
 
+static double weight_of(const blv_dataset_view *v, size_t i) {
+    return v->weight ? v->weight[i] : 1.0;
+}
+
 /* In the units of the targets; loss and right of each row, NaN where it does not count. */
 static blv_quality quality_of(const blv_tuning *t, const blv_dataset *set, const double *loss,
                               const double *right) {
     const blv_dataset_view *v = blv_dataset_view_of(set);
-    double n = 0.0, sum = 0.0, correct = 0.0, mean = 0.0, variance = 0.0;
+    double n = 0.0, sum = 0.0, correct = 0.0, mean = 0.0, variance = 0.0, weights = 0.0;
     for (size_t i = 0; i < v->rows; i++)
         if (!isnan(loss[i])) {
             n += 1.0;
             sum += loss[i];
             correct += right[i];
-            mean += t->result.real ? v->target[i] : 0.0;
+            mean += t->result.real ? weight_of(v, i) * v->target[i] : 0.0;
+            weights += weight_of(v, i);
         }
     if (n == 0.0)
         return blv_quality_unknown;
     if (!t->result.real)
         return (blv_quality){sum / n, correct / n};
-    mean /= n;
+    mean /= weights;
     for (size_t i = 0; i < v->rows; i++)
         if (!isnan(loss[i]))
-            variance += (v->target[i] - mean) * (v->target[i] - mean);
+            variance += weight_of(v, i) * (v->target[i] - mean) * (v->target[i] - mean);
     return (blv_quality){2.0 * sum / n * t->target_scale * t->target_scale,
-                         variance > 0.0 ? 1.0 - 2.0 * sum / variance : (double)NAN};
+                         variance > 0.0 ? 1.0 - 2.0 * sum / variance * (weights / n) : (double)NAN};
 }
 
 static blv_error judge_test(const blv_tuning *t, blv_tuned *model) {

@@ -198,6 +198,9 @@ static blv_error open_model(data_model *m, const data_params *params, blv_proble
     if (!m->sets.val && !m->family->val_optional)
         return data_problem_explain(m, BLV_E_ARGUMENT, "a training and a validation set are needed",
                                     why);
+    if (!m->family->weighs && blv_dataset_view_of(m->sets.train)->weight)
+        return data_problem_explain(m, BLV_E_VALUE,
+                                    "weights of rows have no meaning here; l2reg has them", why);
     if (!open_rows(m, 0, m->sets.train, &m->train) || !open_rows(m, 1, m->sets.val, &m->val) ||
         !open_rows(m, 2, m->sets.test, &m->test))
         return out_of_memory(m->name, why);

@@ -72,6 +72,7 @@ typedef struct data_family {
     size_t instance_size;
     bool network;
     bool val_optional;
+    bool weighs;      /* rows that have weights, by them */
     bool spreads;     /* over ranks; x is spread where it has an entry for each training row */
     linear_loss loss; /* AUTO: as the parameters say */
     /* Oracles, dimension of x where it is not the number of training rows, projection, start (NULL:

@@ -43,6 +43,7 @@ typedef struct l2reg {
     size_t blocks; /* models in y */
     size_t repeats;
     fold_rows *fold; /* of each block; NULL: one model, on all rows */
+    void *weight[2]; /* of the rows of train and val, of mean 1; NULL: 1 */
 } l2reg;
 
 /* Parts of a work's extra memory, numbers of the precision but for the last. */
@@ -381,6 +382,34 @@ static blv_error open_folds(l2reg *p, const l2reg_params *q, blv_problem_def *de
     return BLV_OK;
 }
 
+/* ---- Weights of rows ---- */
+
+static blv_error open_weights(l2reg *p, const blv_dataset *set, blv_rows *rows, void **weight,
+                              blv_message *why) {
+    const blv_dataset_view *v = set ? blv_dataset_view_of(set) : NULL;
+    const blv_kernels *k = p->model.kernels;
+    double sum = 0.0;
+    if (!v || !v->weight)
+        return BLV_OK;
+    for (size_t i = 0; i < v->rows; i++)
+        sum += v->weight[i];
+    if (p->model.ranks || !(sum > 0.0))
+        return data_problem_explain(&p->model, BLV_E_VALUE,
+                                    sum > 0.0 ? "weights of rows that are spread over ranks"
+                                              : "the weights of the rows add up to 0",
+                                    why);
+    double *scaled = malloc(v->rows * sizeof *scaled);
+    *weight = k->allocate(v->rows * k->real_size);
+    const bool well = scaled && *weight;
+    for (size_t i = 0; well && i < v->rows; i++)
+        scaled[i] = v->weight[i] * ((double)v->rows / sum);
+    if (well)
+        k->write(v->rows, scaled, *weight);
+    free(scaled);
+    rows->weight = *weight;
+    return well ? BLV_OK : data_problem_explain(&p->model, BLV_E_MEMORY, "out of memory", why);
+}
+
 /* ---- The family ---- */
 
 static blv_error open_instance(data_model *m, const void *params, blv_problem_def *def,
@@ -397,6 +426,10 @@ static blv_error open_instance(data_model *m, const void *params, blv_problem_de
     p->blocks = 1;
     p->scale = isnan(q->scale) ? 1.0 / (double)m->dim : q->scale;
     blv_error error = data_problem_bounds(m, q->lo, q->hi, def, why);
+    if (error == BLV_OK)
+        error = open_weights(p, m->sets.train, &m->train, &p->weight[0], why);
+    if (error == BLV_OK)
+        error = open_weights(p, m->sets.val, &m->val, &p->weight[1], why);
     if (error == BLV_OK && p->penalty == BLV_PENALTY_GROUPS)
         error = open_groups(p, q, why);
     if (error == BLV_OK && q->folds > 0)
@@ -413,12 +446,15 @@ static void close_instance(data_model *m) {
         m->kernels->release(p->fold[b].index);
     free(p->fold);
     m->kernels->release(p->group);
+    m->kernels->release(p->weight[0]);
+    m->kernels->release(p->weight[1]);
 }
 
 const data_family l2reg_family = {
     .name = "l2reg",
     .instance_size = sizeof(l2reg),
     .spreads = true,
+    .weighs = true,
     .oracles = {.upper = upper, LOWER_ORACLES, .measure = measure, .measures = model_measures},
     .open = open_instance,
     .close = close_instance};

@@ -39,6 +39,17 @@ for size in 0 x 5X 99999999999999999999 1.5G ""; do
     refused "--max-memory" data info high.svm --max-memory "$size"
 done
 
+# ---- Little memory: the command starts, and needs no library that takes much for itself
+case_name="version with 150 MB"
+if [ "$limit" != unlimited ]; then
+    (
+        ulimit -v 150000
+        timeout -k 1 10 "$bilevel" version
+    ) >out 2>err || fail "$case_name: exit code $?"
+    out_has "bilevel"
+fi
+ldd "$bilevel" | grep -iE 'blas|lapack' && fail "the command is linked with a library for matrices"
+
 # ---- Little is always allowed, whatever the ratio
 echo "+1 1:1 100000:1
 -1 2:1" >wide.svm

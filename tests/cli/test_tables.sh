@@ -60,6 +60,20 @@ awk -F, -v OFS=, 'NR == 1 { print $0 ",copy"; next } { print $0 "," ($6 == "buys
     train.csv >telling.csv
 run 0 tune telling.csv --label class --val-share 0.3 --no-store -o shared.npz
 err_has "warning: telling.csv: the label follows from one column alone: 'copy'"
+# ---- weights: rows of weight 0 are not there
+awk -F, -v OFS=, 'NR == 1 { print $0 ",w"; next } { print $0 "," (NR % 4 ? 2 : 0) }' train.csv >weighted.csv
+awk -F, -v OFS=, 'NR == 1 { print $0 ",w"; next } { print $0 ",1" }' val.csv >weighted_val.csv
+run 0 tune weighted.csv --val weighted_val.csv --weight w --scaling none --penalty one -o weighted.npz \
+    --columns when:drop --precision f64 --no-store --json
+cp out weighted.json
+awk 'NR == 1 || NR % 4' train.csv >kept.csv
+run 0 tune kept.csv --val val.csv --scaling none --penalty one -o kept.npz --columns when:drop \
+    --precision f64 --no-store --json
+json_near "$("$json_get" weighted.json single_penalty)" 1e-3 single_penalty
+run 0 predict weighted.npz val.csv -o weighted_answers.csv
+refused "--weight: labels are judged one by one" clean weighted.csv --weight w -o never.csv
+refused "--weight: the weights of rows are what is found" coreset weighted.csv --weight w --size 5
+refused "no weight column 'x'" tune weighted.csv --weight x -o never.npz
 # ---- real targets: a clear word rather than as many classes
 awk 'BEGIN { print "x,target"; for (i = 0; i < 90; i++) print i % 7 "," i * i % 83 }' >real.csv
 run 0 data info real.csv

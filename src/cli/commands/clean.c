@@ -472,9 +472,9 @@ int cli_clean_resume(const cli_resume *resume) {
 
 static const request defaults = {.training = CLI_TRAINING_DEFAULTS, .folds = USUAL_FOLDS};
 
-const cli_command cmd_clean = CLI_COMMAND(
-    "clean", "TRAIN", "find wrong labels in a data file", request, table, clean,
-    "Find wrong labels in TRAIN, with the help of rows whose labels are right.\v"
-    "Without --val a share of TRAIN replaces them, wrong labels included. Exit status: 0 "
-    "done, 1 a run failed or was stopped, 2 bad usage or input.",
-    .defaults = &defaults, .check = check);
+const cli_command cmd_clean =
+    CLI_COMMAND("clean", "TRAIN", "find wrong labels in a data file", request, table, clean,
+                "Find wrong labels in TRAIN, with the help of rows whose labels are right.\v"
+                "Such rows (--val) help most where many labels are wrong. Exit status: 0 "
+                "done, 1 a run failed or was stopped, 2 bad usage or input.",
+                .defaults = &defaults, .check = check);
