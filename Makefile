@@ -9,7 +9,7 @@ TESTS ?=
 SECONDS ?= 60
 WITH_PEERS = $(CURDIR)/.venv/bin:$(PATH)
 
-.PHONY: release run run-fashion test test-arm fuzz faults bench bench-peers results install deb format lint \
+.PHONY: release run run-fashion test test-cuda test-arm fuzz faults bench bench-peers results install deb format lint \
 	tsan valgrind coverage soak large clean help packages wheel test-python-full
 .NOTPARALLEL:
 
@@ -30,6 +30,12 @@ test:
 test-arm:
 	@$(PACKAGES) arm
 	@scripts/test-arm $(TESTS)
+
+# On a machine with a GPU.
+test-cuda:
+	@cmake --preset release -DBLV_TESTS=ON -DBLV_CUDA=ON >/dev/null
+	@cmake --build --preset release
+	@scripts/test-cuda
 
 fuzz:
 	@$(PACKAGES) test
@@ -119,6 +125,7 @@ help:
 	@echo "make run-fashion  the same with 20,000 images of Fashion-MNIST"
 	@echo "make test       run all tests: release, sanitizers, clang, include rule, format"
 	@echo "make test-arm   cross-compile for 64-bit ARM and run the tests under qemu (TESTS=regex)"
+	@echo "make test-cuda  the tests that need a GPU, and compute-sanitizer on them"
 	@echo "make fuzz       feed made-up files and texts to all that reads them, SECONDS=60 for each"
 	@echo "make faults     fail every request for memory, file call and oracle call in turn"
 	@echo "make bench      build and run the benchmarks"

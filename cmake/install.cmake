@@ -10,6 +10,9 @@ include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/bilevel)
 
 install(TARGETS bilevel bilevel_store EXPORT bilevelTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+if(BLV_HAS_CUDA)
+  install(TARGETS bilevel_cuda LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} NAMELINK_SKIP)
+endif()
 include(cmake/static.cmake)
 install(TARGETS bilevel_static EXPORT bilevelStaticTargets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})

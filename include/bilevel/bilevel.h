@@ -54,6 +54,7 @@
 #include "bilevel/classifier.h"
 #include "bilevel/clean.h"
 #include "bilevel/continual.h"
+#include "bilevel/cuda.h"
 #include "bilevel/dataset.h"
 #include "bilevel/linear.h"
 #include "bilevel/model.h"

@@ -50,6 +50,7 @@ typedef struct blv_clean_options {
     const double *probabilities;
     bool relabel; /* what is compared: suspects get the believed label in place of going */
     blv_clean_model_kind model;
+    blv_memory_kind memory; /* where models are trained: host memory, or BLV_MEMORY_CUDA */
 } blv_clean_options;
 
 /* A model that is compared with the others: what it was trained on, and how good it is. */

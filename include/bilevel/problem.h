@@ -109,7 +109,8 @@ typedef struct blv_problem_def {
     blv_fingerprint_fn fingerprint; /* NULL: that of the arrays */
 
     const blv_space *space_x; /* vectors of your own kind: borrowed, must outlive the problem. */
-    const blv_space *space_y; /* NULL: host memory, from dim, precision and threads */
+    const blv_space *space_y; /* NULL: in `memory`, from dim, precision and threads */
+    blv_memory_kind memory;   /* BLV_MEMORY_HOST or BLV_MEMORY_CUDA, where spaces are NULL */
 } blv_problem_def;
 
 /* The definition is copied. Where its size is not set, nothing else of it is read or freed. */

@@ -229,7 +229,9 @@ typedef struct blv_space_ops {
     /* optional: memory */
     size_t (*vec_bytes)(const blv_space *s);
     size_t (*local_dim)(const blv_space *s);
-    void *(*data)(const blv_space *s, void *v, int *device); /* where the elements are */
+    /* Where the elements are, and the number of the device. That comes as -1 from who only puts
+     * work on the space's own stream: what is queued may stay there. */
+    void *(*data)(const blv_space *s, void *v, int *device);
     /* A vector around the caller's memory, NULL where that does not do; `unwrap` in place of
      * `destroy` ends it, and may be NULL. */
     void *(*wrap)(const blv_space *s, void *memory, size_t bytes);

@@ -45,6 +45,7 @@ typedef struct blv_tune_options {
     double val_share; /* without validation rows: the share of train that replaces them; 0: none
                          does, and there is cross-validation with five folds */
     bool refit;       /* with validation rows: in the end train on them too */
+    blv_memory_kind memory; /* where models are trained: host memory, or BLV_MEMORY_CUDA */
 } blv_tune_options;
 
 /* A model and how good it is. Real targets: `loss` is the mean squared error, `accuracy` is R2. */

@@ -1,5 +1,6 @@
 #include "cli/problem_choice.h"
 
+#include "bilevel/cuda.h"
 #include "bilevel/registry.h"
 #include "bilevel/run.h"
 #include "cli/file_roles.h"
@@ -20,9 +21,21 @@ const cli_argument cli_problem_table[] = {
                "precision of vectors (default f64)"),
     CLI_OPTION("threads", WHOLE, cli_instance, options.threads, "N",
                "threads to use (default 0: all processors)", .to = MOST_THREADS),
+    CLI_OPTION("device", CHOICE, cli_instance, device, CLI_DEVICE_WORDS, CLI_DEVICE_HELP),
     CLI_OPTION("gradients-only", FLAG, cli_instance, gradients_only, NULL,
                "leave out the problem's Hv and Jv, as if it had gradients only"),
     CLI_END};
+
+const char *const cli_device_words[] = {"cpu", "cuda", "auto", NULL};
+
+blv_memory_kind cli_device_memory(cli_device device) {
+    if (device == CLI_DEVICE_CPU)
+        return BLV_MEMORY_HOST;
+    if (device == CLI_DEVICE_AUTO)
+        return blv_cuda_find(NULL) == BLV_OK ? BLV_MEMORY_CUDA : BLV_MEMORY_HOST;
+    cli_expect(blv_cuda_find(&cli_why));
+    return BLV_MEMORY_CUDA;
+}
 
 void cli_instance_find(cli_instance *instance) {
     const blv_problem_family *family = blv_family_find(NULL, instance->name, &cli_why);
@@ -70,15 +83,23 @@ void cli_instance_create(cli_instance *instance) {
     if (instance->options.threads == 0)
         instance->options.threads = cli_rank_threads();
     note_files(instance);
-    cli_expect(instance->family->create(instance->params, &instance->options, &instance->problem,
-                                        &cli_why));
+    instance->options.memory = cli_device_memory(instance->device);
+    blv_error error = instance->family->create(instance->params, &instance->options,
+                                               &instance->problem, &cli_why);
+    if (error == BLV_E_UNSUPPORTED && instance->device == CLI_DEVICE_AUTO) {
+        instance->options.memory = BLV_MEMORY_HOST;
+        error = instance->family->create(instance->params, &instance->options, &instance->problem,
+                                         &cli_why);
+    }
+    cli_expect(error);
     if (instance->gradients_only)
         cli_expect(leave_out_products(instance, &cli_why));
 }
 
 void cli_instance_describe(const cli_instance *instance, char *text, size_t size) {
     const blv_problem_def *def = blv_problem_definition(instance->problem);
-    snprintf(text, size, "%s, dimension %zu in x and %zu in y, %s%s", instance->family->name,
+    snprintf(text, size, "%s, dimension %zu in x and %zu in y, %s%s%s", instance->family->name,
              def->dim_x, def->dim_y, blv_precision_words[instance->options.precision],
+             instance->options.memory == BLV_MEMORY_CUDA ? " on a GPU" : "",
              instance->gradients_only ? ", gradients only" : "");
 }

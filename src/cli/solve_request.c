@@ -18,6 +18,7 @@ static const blv_field request_fields[] = {
     SETTINGS("problem_settings", instance.settings),
     BLV_FIELD_WORD("precision", cli_solve_task, instance.options.precision, blv_precision_words),
     FIELD("threads", instance.options.threads, INT, 0),
+    BLV_FIELD_WORD("device", cli_solve_task, instance.device, cli_device_words),
     FIELD("gradients_only", instance.gradients_only, BOOL, 0),
     FIELD("solver", solver, TEXT, BLV_REQUIRED),
     FIELD("several", is_one_of_several, BOOL, 0),

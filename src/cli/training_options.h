@@ -4,6 +4,7 @@
 #define CLI_TRAINING_OPTIONS_H
 
 #include "cli/arguments.h"
+#include "cli/problem_choice.h"
 #include "cli/task_hooks.h"
 #include "store/record.h"
 
@@ -14,6 +15,7 @@ typedef struct cli_training {
     bool may_be_real; /* targets, as tune can have them */
     blv_task_scaling scaling;
     int threads;
+    cli_device device;
     const char *solver_name; /* NULL: exact */
     const blv_solver *solver;
     cli_settings settings; /* parameters of the solver and options of the run, as typed */

@@ -2,6 +2,7 @@
 #include "base/caller_struct.h"
 #include "base/hash.h"
 #include "base/message.h"
+#include "bilevel/cuda.h"
 #include "core/problem_private.h"
 
 #include <stdio.h>
@@ -23,16 +24,21 @@ static blv_error check_definition(const blv_problem_def *def, blv_message *why) 
     return BLV_OK;
 }
 
-static blv_error fill_definition(blv_problem *p) {
+static blv_error make_space(const blv_problem_def *d, size_t dim, blv_space **own,
+                            const blv_space **space, blv_message *why) {
+    if (*space)
+        return BLV_OK;
+    blv_error error = d->memory == BLV_MEMORY_CUDA
+                          ? blv_space_create_cuda(own, dim, d->precision, why)
+                          : blv_space_create_host(own, dim, d->precision, d->threads);
+    *space = *own;
+    return error;
+}
+
+static blv_error fill_definition(blv_problem *p, blv_message *why) {
     blv_problem_def *d = &p->def;
-    if (!d->space_x) {
-        BLV_CHECK(blv_space_create_host(&p->own_x, d->dim_x, d->precision, d->threads));
-        d->space_x = p->own_x;
-    }
-    if (!d->space_y) {
-        BLV_CHECK(blv_space_create_host(&p->own_y, d->dim_y, d->precision, d->threads));
-        d->space_y = p->own_y;
-    }
+    BLV_CHECK(make_space(d, d->dim_x, &p->own_x, &d->space_x, why));
+    BLV_CHECK(make_space(d, d->dim_y, &p->own_y, &d->space_y, why));
     const char *name = d->name ? d->name : "problem";
     p->name = malloc(strlen(name) + 1);
     if (!p->name)
@@ -59,13 +65,15 @@ blv_error blv_problem_create(blv_problem **problem, const blv_problem_def *def, 
     blv_problem *p = error == BLV_OK ? calloc(1, sizeof *p) : NULL;
     if (p) {
         p->def = *def;
-        error = fill_definition(p);
+        blv_message reason = {""};
+        error = fill_definition(p, &reason);
         if (error == BLV_OK) {
             *problem = p;
             return BLV_OK;
         }
         blv_problem_destroy(p);
-        return blv_explain(why, error, "problem: %s", blv_error_text(error));
+        return blv_explain(why, error, "problem: %.400s",
+                           reason.text[0] ? reason.text : blv_error_text(error));
     }
     if (def->free_user)
         def->free_user(def->user);

@@ -17,6 +17,9 @@ typedef struct blv_kernels {
     blv_memory_kind memory;
     blv_precision precision;
     size_t real_size;
+    bool logits; /* sweeps take weights from logits */
+    /* What memory was short of, or the device failed with; NULL: nothing, or not known. */
+    const char *(*failure)(void);
 
     /* ---- Memory ---- */
 

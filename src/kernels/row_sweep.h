@@ -45,6 +45,8 @@ typedef struct blv_rows {
     const int32_t *label; /* class of each row; logistic: 1 or 0 */
     const double *target; /* of each row, for squares; NULL: logistic or softmax, by label */
     const void *weight;   /* of each row; NULL: 1 */
+    const void *logit;    /* weights are the sigmoid of these; NULL: `weight` says. Where the table
+                             says `logits` */
     /* The rows of this sweep: index[0 .. count-1], or first .. first+count-1 when index is NULL.
      * label, weight and the row_ outputs are by row of the data, whatever the sweep. */
     size_t first, count;
@@ -75,6 +77,10 @@ typedef struct blv_sweep {
     blv_row_rule rule;        /* NULL: softmax; else no row_ output but row_loss, and no keep */
     void *rule_context;
     bool keep; /* probabilities may be kept: see sweep_keep in kernel_table.h */
+
+    /* Not 0: what goes to row_loss and row_cross is multiplied by row_slope s (1 - s), s the weight
+     * from the row's logit, and added where the sweep is by index. */
+    double row_slope;
 
     double *loss; /* NULL: not needed, here and below */
     void *gradient;

@@ -15,7 +15,8 @@ static blv_error make_problem(const blv_cleaning *c, blv_dataset *rows, double r
     blv_sets sets = {.size = sizeof sets, .train = rows};
     blv_problem_options options = {.size = sizeof options,
                                    .precision = blv_dataset_view_of(rows)->precision,
-                                   .threads = c->options.threads};
+                                   .threads = c->options.threads,
+                                   .memory = c->options.memory};
     blv_error error = blv_dataset_select(rows, &first, 1, &sets.val, c->why);
     if (error == BLV_OK)
         error = blv_hyperclean_create(&sets, ridge, &options, problem, c->why);

@@ -67,7 +67,8 @@ static blv_error make_problem(const blv_learner *l, blv_dataset *train, blv_data
     const blv_sets sets = {.size = sizeof sets, .train = train, .val = val};
     const blv_problem_options options = {.size = sizeof options,
                                          .precision = blv_dataset_view_of(train)->precision,
-                                         .threads = t->options.threads};
+                                         .threads = t->options.threads,
+                                         .memory = t->options.memory};
     setting->size = sizeof *setting;
     setting->group = t->group;
     setting->last_penalty = intercept_penalty;

@@ -71,7 +71,8 @@ static model_work *create_work(const data_model *m) {
 }
 
 model_work *model_begin(data_model *m, const blv_batch *batch) {
-    if (batch && batch->index && batch->memory != m->kernels->memory)
+    if (batch && batch->index && batch->memory != m->kernels->memory &&
+        batch->memory != BLV_MEMORY_HOST)
         return NULL;
     model_work *work = atomic_exchange(&m->hot, NULL);
     if (!work) {
@@ -101,8 +102,10 @@ blv_error data_problem_explain(const data_model *m, blv_error error, const char 
     return blv_explain(why, error, "problem %s: %.300s", m->name, text);
 }
 
-static blv_error out_of_memory(const char *name, blv_message *why) {
-    return blv_explain(why, BLV_E_MEMORY, "problem %s: out of memory", name);
+static blv_error out_of_memory(const char *name, const blv_kernels *k, blv_message *why) {
+    const char *failure = k && k->failure ? k->failure() : NULL;
+    return blv_explain(why, BLV_E_MEMORY, "problem %s: %.300s", name,
+                       failure ? failure : "out of memory");
 }
 
 static int project(void *user, blv_vec *x) {
@@ -195,6 +198,7 @@ static uint64_t fingerprint(void *user) {
 /* Of the rows, the model and the family; def becomes complete. */
 static blv_error open_model(data_model *m, const data_params *params, blv_problem_def *def,
                             blv_message *why) {
+    const blv_kernels *k = m->kernels;
     if (!m->sets.val && !m->family->val_optional)
         return data_problem_explain(m, BLV_E_ARGUMENT, "a training and a validation set are needed",
                                     why);
@@ -203,7 +207,7 @@ static blv_error open_model(data_model *m, const data_params *params, blv_proble
                                     "weights of rows have no meaning here; l2reg has them", why);
     if (!open_rows(m, 0, m->sets.train, &m->train) || !open_rows(m, 1, m->sets.val, &m->val) ||
         !open_rows(m, 2, m->sets.test, &m->test))
-        return out_of_memory(m->name, why);
+        return out_of_memory(m->name, k, why);
     BLV_CHECK(m->family->network ? network_open(m, &params->net, why)
                                  : open_linear(m, (linear_loss)params->loss, why));
     *def = m->family->oracles;
@@ -213,6 +217,7 @@ static blv_error open_model(data_model *m, const data_params *params, blv_proble
     def->dim_y = m->dim;
     def->precision = m->precision;
     def->threads = m->threads;
+    def->memory = k->memory;
     def->many_minimizers = m->net && blv_nn_layers(m->net) > 1;
     def->upper_samples = m->val.whole;
     def->lower_samples = m->train.whole;
@@ -228,7 +233,7 @@ static blv_error open_model(data_model *m, const data_params *params, blv_proble
     atomic_store(&m->hot, first);
     const bool frozen =
         m->net && params->net.norm == NET_NORM_FROZEN && blv_nn_statistics(m->net) > 0;
-    return first && (!frozen || network_freeze_norms(m)) ? BLV_OK : out_of_memory(m->name, why);
+    return first && (!frozen || network_freeze_norms(m)) ? BLV_OK : out_of_memory(m->name, k, why);
 }
 
 blv_error data_problem_make(const data_family *family, const char *name, const void *params,
@@ -240,7 +245,7 @@ blv_error data_problem_make(const data_family *family, const char *name, const v
     data_model *m = error == BLV_OK ? calloc(1, family->instance_size) : NULL;
     if (!m) {
         data_sets_release(sets);
-        return error != BLV_OK ? error : out_of_memory(name, why);
+        return error != BLV_OK ? error : out_of_memory(name, NULL, why);
     }
     pthread_mutex_init(&m->lock, NULL);
     m->family = family;
@@ -324,6 +329,7 @@ static void linear_run(data_model *m, const blv_rows *rows, const model_sums *su
                              .ridge_class = penalized ? sums->ridge_class : NULL,
                              .ridge = penalized ? sums->ridge : 0.0,
                              .keep = sums->training,
+                             .row_slope = sums->row_slope,
                              .loss = sums->loss,
                              .gradient = sums->gy ? (char *)raw_mut(sums->gy) + skip : NULL,
                              .hessian = sums->hv ? (char *)raw_mut(sums->hv) + skip : NULL,

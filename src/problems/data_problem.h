@@ -131,6 +131,7 @@ typedef struct model_sums {
     bool add;                 /* networks: gy and hv hold what the sums are added to */
     bool training;            /* dropout is on, and a linear model may keep its probabilities */
     const double *statistics; /* of norms, in place of the model's */
+    double row_slope;         /* as in blv_sweep, where kernels take logits */
     double *loss;             /* NULL: not needed, here and below */
     blv_vec *gy, *hv;
     void *row_loss, *row_cross, *row_probability;

@@ -1,5 +1,6 @@
 #include "problems/family.h"
 #include "base/message.h"
+#include "bilevel/cuda.h"
 
 static const char *memory_name(blv_memory_kind memory) {
     return memory == BLV_MEMORY_HOST ? "host" : memory == BLV_MEMORY_CUDA ? "CUDA" : "this kind of";
@@ -7,6 +8,10 @@ static const char *memory_name(blv_memory_kind memory) {
 
 blv_error problem_kernels(const blv_problem_options *options, const char *name,
                           const blv_kernels **kernels, blv_message *why) {
+    blv_message reason = {""};
+    if (options->memory == BLV_MEMORY_CUDA && blv_cuda_find(&reason) != BLV_OK)
+        return blv_explain(why, BLV_E_UNSUPPORTED, "problem %s: not in CUDA memory: %.380s", name,
+                           reason.text);
     *kernels = blv_kernels_for(options->memory, options->precision);
     return *kernels ? BLV_OK
                     : blv_explain(why, BLV_E_UNSUPPORTED, "problem %s: no kernels for %s memory",

@@ -1,4 +1,4 @@
-/* What the problem families of this folder share: their memory, elements of host vectors, the lower
+/* What the problem families of this folder share: their memory, elements of vectors, the lower
  * level in one function. */
 #ifndef BLV_PROBLEMS_FAMILY_H
 #define BLV_PROBLEMS_FAMILY_H
@@ -7,6 +7,7 @@
 #include "bilevel/problem.h"
 #include "kernels/kernel_table.h"
 #include "problems/builtin_problems.h"
+#include "space/elements.h"
 
 /* The last row of a parameter table. */
 #define PARAMS_END                                                                                 \
@@ -19,16 +20,14 @@ blv_error problem_kernels(const blv_problem_options *options, const char *name,
 /* For small problems whose oracles look at single elements. */
 blv_error problem_on_host(const blv_problem_options *options, const char *name, blv_message *why);
 
-/* ---- Elements of host vectors ---- */
+/* ---- Elements of vectors, in the memory of the kernels ---- */
 
 static inline const void *raw(const blv_vec *v) {
-    const double *f64 = blv_vec_f64(v);
-    return f64 ? (const void *)f64 : (const void *)blv_vec_f32(v);
+    return blv_vec_elements(v);
 }
 
 static inline void *raw_mut(blv_vec *v) {
-    double *f64 = blv_vec_f64_mut(v);
-    return f64 ? (void *)f64 : (void *)blv_vec_f32_mut(v);
+    return blv_vec_elements_mut(v);
 }
 
 /* ---- The lower level ---- */

@@ -43,6 +43,24 @@ static void slopes(const data_model *m, const blv_rows *rows, const blv_vec *x, 
     m->kernels->row_sigmoid_slope(rows, 1.0 / (double)rows->whole, raw(x), factor, raw_mut(out));
 }
 
+/* Where a sweep takes weights from logits it makes gx and jv, too. */
+static void pass_with_logits(const hyperclean *p, data_model *m, const lower_call *c, blv_rows rows,
+                             model_work *work) {
+    blv_vec *const outputs[] = {c->gx, c->jv};
+    for (size_t i = 0; i < 2; i++)
+        if (outputs[i] && (rows.count < rows.rows || rows.index))
+            blv_vec_fill(outputs[i], 0.0);
+    model_sums sums = model_lower_sums(c, &rows);
+    sums.ridge = 2.0 * p->C;
+    sums.row_slope = sums.scale;
+    sums.row_loss = c->gx ? raw_mut(c->gx) : NULL;
+    sums.row_cross = c->jv ? raw_mut(c->jv) : NULL;
+    rows.logit = raw(c->x);
+    model_run(m, &rows, &sums, work);
+    if (c->g)
+        *c->g += p->C * blv_vec_dot(c->y, c->y);
+}
+
 static int lower_pass(void *user, const lower_call *c) {
     const hyperclean *p = user;
     data_model *m = user;
@@ -50,6 +68,11 @@ static int lower_pass(void *user, const lower_call *c) {
     if (!work)
         return -1;
     blv_rows rows = model_part(m, &m->train, c->batch, work);
+    if (m->kernels->logits && !m->net) {
+        pass_with_logits(p, m, c, rows, work);
+        model_end(m, work);
+        return 0;
+    }
     rows.weight = work->weight;
     m->kernels->row_sigmoid(&rows, raw(c->x), work->weight);
     model_weighted(m, c, &rows, 1.0 / (double)rows.whole, p->C, work);

@@ -131,10 +131,10 @@ static void model_products(const l2reg *p, const l2reg_work *w, const void *u, c
     }
 }
 
-/* The same over all models: returns the sum of all slots, and leaves those of x in out unless that
- * is NULL. */
-static double penalty_products(const l2reg *p, const l2reg_work *w, const blv_vec *u,
-                               const blv_vec *v, double factor, blv_vec *out) {
+/* The same over all models: those of x in out, the sum of all slots in sum, unless these are NULL.
+ */
+static void penalty_products(const l2reg *p, const l2reg_work *w, const blv_vec *u,
+                             const blv_vec *v, double factor, blv_vec *out, double *sum) {
     const blv_kernels *k = p->model.kernels;
     for (size_t b = 0; b < p->blocks; b++) {
         const size_t skip = b * block_dim(p) * k->real_size;
@@ -145,7 +145,8 @@ static double penalty_products(const l2reg *p, const l2reg_work *w, const blv_ve
     }
     if (out)
         k->combine(p->penalties, 1.0, w->total, 0.0, w->total, raw_mut(out));
-    return k->sum(p->slots, w->total);
+    if (sum)
+        *sum = k->sum(p->slots, w->total);
 }
 
 /* Loss, gy and hv of every model, with their penalties but for g. */
@@ -175,12 +176,13 @@ static int lower_pass(void *user, const lower_call *c) {
     if (c->g || c->gy || c->hv)
         data_sums(p, c, &parts, work);
     if (c->g || c->gx) { /* gx_k is what penalty k adds to g */
-        const double added = penalty_products(p, &parts, c->y, c->y, 0.5, c->gx);
+        double added = 0.0;
+        penalty_products(p, &parts, c->y, c->y, 0.5, c->gx, c->g ? &added : NULL);
         if (c->g)
             *c->g += added;
     }
     if (c->jv)
-        penalty_products(p, &parts, c->y, c->v, 1.0, c->jv);
+        penalty_products(p, &parts, c->y, c->v, 1.0, c->jv, NULL);
     model_end(&p->model, work);
     return 0;
 }

@@ -447,5 +447,7 @@ blv_error blv_label_noise_create(const blv_sets *given, const blv_noise_setting 
         return blv_explain(why, BLV_E_ARGUMENT, "problem label-noise: a NULL argument");
     if (!(s->noisy_share > 0.0) || !(s->prior >= 0.0) || !(s->ridge >= 0.0))
         return blv_explain(why, BLV_E_VALUE, "problem label-noise: expected shares above 0");
+    if (options) /* the rule of a row is a function of the host */
+        BLV_CHECK(problem_on_host(options, "label-noise", why));
     return data_problem_on_sets(&family, &params, given, problem, options, problem, why);
 }

@@ -251,6 +251,7 @@ static blv_error create(const void *fields, const blv_problem_options *options,
                            .dim_y = q->dy,
                            .precision = options->precision,
                            .threads = options->threads,
+                           .memory = options->memory,
                            .upper_samples = q->terms,
                            .lower_samples = q->terms,
                            .shuffled = true, /* the terms are independent */

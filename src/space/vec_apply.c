@@ -1,5 +1,6 @@
 /* Operations on each element, and elements as other libraries see them. */
 #include "space/apply_element.h"
+#include "space/elements.h"
 #include "space/space_private.h"
 
 #include <stdlib.h>
@@ -42,6 +43,19 @@ void blv_vec_apply(blv_vec *out, blv_elementwise operation, double c, const blv_
         s->ops->apply(s, operation, blv_vec_changing(out), c, a->data, b ? b->data : NULL);
     else
         apply_default(operation, out, c, a, b);
+}
+
+static void *elements(const blv_space *s, void *data) {
+    int device = -1;
+    return s->ops->data ? s->ops->data(s, data, &device) : NULL;
+}
+
+const void *blv_vec_elements(const blv_vec *v) {
+    return v ? elements(v->space, v->data) : NULL;
+}
+
+void *blv_vec_elements_mut(blv_vec *v) {
+    return v ? elements(v->space, blv_vec_changing(v)) : NULL;
 }
 
 /* Device numbers and type codes are those of dlpack.h. */

@@ -429,6 +429,7 @@ static int find(const request *asked, const blv_task_sets *sets, cli_task_hooks 
                                        .setting_count = t->settings.count,
                                        .seed = t->seed,
                                        .threads = t->threads,
+                                       .memory = cli_device_memory(t->device),
                                        .no_certificate = t->no_certificate,
                                        .folds = (size_t)asked->folds,
                                        .ridge = asked->ridge,

@@ -330,6 +330,7 @@ static int learn(const request *asked, const blv_task_sets *sets, const blv_feat
                                       .setting_count = t->settings.count,
                                       .seed = t->seed,
                                       .threads = t->threads,
+                                      .memory = cli_device_memory(t->device),
                                       .no_certificate = t->no_certificate,
                                       .penalty = asked->kind,
                                       .groups = groups,

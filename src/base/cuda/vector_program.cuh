@@ -1,0 +1,147 @@
+/* A list of vector operations as kernels get it, for the kernel that carries it out and for small
+ * kernels that do so before their own work. */
+#ifndef BLV_BASE_CUDA_VECTOR_PROGRAM_CUH
+#define BLV_BASE_CUDA_VECTOR_PROGRAM_CUH
+
+#include "base/cuda/device.cuh"
+
+namespace gpu {
+
+constexpr int QUEUE = 16;
+
+template <int PAIRS> struct program {
+    int ops, pairs;
+    vector_op op[QUEUE];
+    vector_pair pair[PAIRS > 0 ? PAIRS : 1];
+};
+
+/* The queued operations, where no vector is longer; the lock is held. */
+bool take_queue(size_t longest, program<0> &p);
+
+/* Small kernels are on the GPU before the one before has ended, and wait for it there. */
+__device__ inline void begin_small_kernel() {
+    asm volatile("griddepcontrol.launch_dependents; griddepcontrol.wait;" ::: "memory");
+}
+
+template <class... P, class... A>
+void launch_small(void (*kernel)(P...), dim3 grid, dim3 block, A... arguments) {
+    cudaLaunchAttribute early = {};
+    early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    early.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t how = {};
+    how.gridDim = grid;
+    how.blockDim = block;
+    how.stream = stream;
+    how.attrs = &early;
+    how.numAttrs = 1;
+    check(cudaLaunchKernelEx(&how, kernel, static_cast<P>(arguments)...), "a launch");
+}
+
+__device__ inline double get(const void *v, bool single, size_t i) {
+    return single ? static_cast<double>(static_cast<const float *>(v)[i])
+                  : static_cast<const double *>(v)[i];
+}
+
+__device__ inline void put(void *v, bool single, size_t i, double value) {
+    if (single)
+        static_cast<float *>(v)[i] = static_cast<float>(value);
+    else
+        static_cast<double *>(v)[i] = value;
+}
+
+/* As blv_apply_element on the host. */
+__device__ inline double apply_element(int operation, double c, double a, double b) {
+    switch (operation) {
+    case BLV_PRODUCT:
+        return c * a * b;
+    case BLV_QUOTIENT:
+        return a / (b + c);
+    case BLV_SQRT:
+        return sqrt(c * a);
+    case BLV_SIGMOID:
+        return 1.0 / (1.0 + exp(-c * a));
+    case BLV_LEAST:
+        return a < b ? b : a;
+    case BLV_MOST:
+        return a > b ? b : a;
+    case BLV_EXCESS:
+        return a <= c ? 0.0 : a - c;
+    default:
+        return a > c ? 1.0 : a <= c ? 0.0 : a;
+    }
+}
+
+__device__ inline double element(const vector_op &op, size_t i) {
+    const bool single = op.single;
+    switch (op.kind) {
+    case FILL:
+        return op.c[0];
+    case CLAMP: {
+        const double a = get(op.in[0], single, i);
+        const double lo = single ? static_cast<double>(static_cast<float>(op.c[0])) : op.c[0];
+        const double hi = single ? static_cast<double>(static_cast<float>(op.c[1])) : op.c[1];
+        return a < lo ? lo : a > hi ? hi : a;
+    }
+    case APPLY:
+        return apply_element(op.operation, op.c[0], get(op.in[0], single, i),
+                             op.in[1] ? get(op.in[1], single, i) : 0.0);
+    case EXP:
+        return exp(get(op.in[0], single, i)) * op.c[0];
+    case PRODUCT: {
+        double product = op.c[0];
+        for (int t = 0; t < op.count; t++)
+            product *= get(op.in[t], single, i);
+        return product;
+    }
+    default: {
+        const double first = get(op.in[0], single, i);
+        const double second = op.count > 1 ? get(op.in[1], single, i) : 0.0;
+        double sum = __dmul_rn(op.c[0], first);
+        if (op.count > 1)
+            sum = __dadd_rn(sum, __dmul_rn(op.c[1], second));
+        for (int t = 2; t < op.count; t++)
+            sum = __dadd_rn(sum, __dmul_rn(op.c[t], get(op.in[t], single, i)));
+        return sum;
+    }
+    }
+}
+
+
+/* Elements begin, begin + stride, ... of operations `first` to `end` - 1, none of which reads or
+ * writes what another of them writes: the operands of four are on their way at once. */
+__device__ inline void run_wave(const vector_op *op, int first, int end, size_t begin,
+                                size_t stride) {
+    for (; first < end; first += 4)
+        for (size_t i = begin;; i += stride) {
+            double value[4];
+            bool any = false;
+#pragma unroll
+            for (int q = 0; q < 4; q++)
+                if (first + q < end && i < op[first + q].n) {
+                    value[q] = element(op[first + q], i);
+                    any = true;
+                }
+            if (!any)
+                break;
+#pragma unroll
+            for (int q = 0; q < 4; q++)
+                if (first + q < end && i < op[first + q].n)
+                    put(op[first + q].out, op[first + q].single, i, value[q]);
+        }
+}
+
+/* By one block; a thread takes the same elements in every operation. */
+template <int PAIRS> __device__ inline void run_in_block(const program<PAIRS> &p) {
+    for (int o = 0; o < p.ops;) {
+        int end = o + 1;
+        while (end < p.ops && !p.op[end].starts_wave)
+            end++;
+        run_wave(p.op, o, end, threadIdx.x, blockDim.x);
+        o = end;
+    }
+    __syncthreads();
+}
+
+} // namespace gpu
+
+#endif

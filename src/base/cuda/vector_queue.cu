@@ -1,0 +1,207 @@
+/* Vector operations in one launch, and reductions.
+ *
+ * Elements of a vector of n are given to threads by n alone, so a thread meets the same elements in
+ * every operation and no operation has to wait for another, and a sum does not depend on what else
+ * is in the launch. Arithmetic is in double, rounded once, as on the host. */
+#include "base/cuda/vector_program.cuh"
+
+#include <algorithm>
+#include <cmath>
+
+namespace gpu {
+
+constexpr unsigned THREADS = 256, EACH = 4, MOST_BLOCKS = 512;
+constexpr int FEW_PAIRS = 12;
+
+__host__ __device__ static unsigned blocks_of(size_t n) {
+    const size_t blocks = (n + THREADS * EACH - 1) / (THREADS * EACH);
+    return blocks < MOST_BLOCKS ? static_cast<unsigned>(blocks) : MOST_BLOCKS;
+}
+
+__device__ static double sum_of_warp(double value) {
+    for (int step = 16; step > 0; step /= 2)
+        value += __shfl_down_sync(0xffffffffu, value, step);
+    return value;
+}
+
+/* A short pair is summed by one warp, so that the elements of all short ones are on their way at
+ * once; a long one by all blocks, in the places of their warps. */
+__device__ static double sum_short(const vector_pair &p) {
+    double sum = 0.0;
+    for (size_t i = threadIdx.x % 32; i < p.n; i += 4 * 32) {
+        double a[4], b[4];
+#pragma unroll
+        for (int e = 0; e < 4; e++) {
+            const bool there = i + e * 32 < p.n;
+            a[e] = there ? get(p.a, p.single, i + e * 32) : 0.0;
+            b[e] = there ? get(p.b, p.single, i + e * 32) : 0.0;
+        }
+#pragma unroll
+        for (int e = 0; e < 4; e++)
+            sum += a[e] * b[e];
+    }
+    return sum_of_warp(sum);
+}
+
+__device__ static void sum_long(const vector_pair &p, double *of_warp) {
+    double sum = 0.0;
+    const unsigned blocks = blocks_of(p.n);
+    if (blockIdx.x < blocks)
+        for (size_t i = blockIdx.x * THREADS + threadIdx.x; i < p.n;
+             i += static_cast<size_t>(blocks) * THREADS)
+            sum += get(p.a, p.single, i) * get(p.b, p.single, i);
+    sum = sum_of_warp(sum);
+    if (threadIdx.x % 32 == 0)
+        of_warp[threadIdx.x / 32] = sum;
+}
+
+template <int PAIRS>
+__global__ void __launch_bounds__(THREADS)
+    run_program(const __grid_constant__ program<PAIRS> p, double *partial, unsigned *done,
+                answer *to, unsigned long long number) {
+    begin_small_kernel();
+    if (gridDim.x == 1)
+        run_in_block(p);
+    for (int o = 0; gridDim.x > 1 && o < p.ops; o++) {
+        const vector_op &op = p.op[o];
+        const unsigned blocks = blocks_of(op.n);
+        if (blockIdx.x < blocks)
+            for (size_t i = blockIdx.x * THREADS + threadIdx.x; i < op.n;
+                 i += static_cast<size_t>(blocks) * THREADS)
+                put(op.out, op.single, i, element(op, i));
+    }
+    if constexpr (PAIRS > 0) {
+        __shared__ double of_warp[PAIRS][THREADS / 32]; /* of long pairs */
+        __shared__ bool last;
+        const int warp = static_cast<int>(threadIdx.x) / 32;
+        __syncthreads(); /* short vectors are updated by this block */
+        for (int k = 0; k < p.pairs; k++)
+            if (blocks_of(p.pair[k].n) > 1) {
+                sum_long(p.pair[k], of_warp[k]);
+            } else if (blockIdx.x == 0 && warp == k % static_cast<int>(THREADS / 32)) {
+                const double sum = sum_short(p.pair[k]);
+                if (threadIdx.x % 32 == 0)
+                    to->value[k] = sum;
+            }
+        __threadfence_system();
+        __syncthreads();
+        if (gridDim.x == 1) {
+            if (threadIdx.x == 0)
+                reply(to, number);
+            return;
+        }
+        for (int k = static_cast<int>(threadIdx.x); k < p.pairs; k += THREADS) {
+            double sum = 0.0;
+            for (int w = 0; w < static_cast<int>(THREADS / 32); w++)
+                sum += of_warp[k][w];
+            partial[k * MOST_BLOCKS + blockIdx.x] = sum;
+        }
+        __threadfence();
+        __syncthreads();
+        if (threadIdx.x == 0)
+            last = atomicAdd(done, 1u) == gridDim.x - 1;
+        __syncthreads();
+        if (!last)
+            return;
+        __threadfence();
+        for (int k = warp; k < p.pairs; k += THREADS / 32) {
+            double sum = 0.0;
+            if (blocks_of(p.pair[k].n) == 1)
+                continue;
+            for (unsigned b = threadIdx.x % 32; b < blocks_of(p.pair[k].n); b += 32)
+                sum += __ldcg(&partial[k * MOST_BLOCKS + b]);
+            sum = sum_of_warp(sum);
+            if (threadIdx.x % 32 == 0)
+                to->value[k] = sum;
+        }
+        __threadfence_system();
+        __syncthreads();
+        if (threadIdx.x == 0) {
+            *done = 0;
+            reply(to, number);
+        }
+    }
+}
+
+static vector_op queue[QUEUE];
+static int queued;
+static double *partials;
+static unsigned *finished;
+
+template <int PAIRS> static void send(size_t count, const vector_pair *pairs, const question &q) {
+    program<PAIRS> p;
+    size_t longest = 0;
+    p.ops = queued;
+    p.pairs = static_cast<int>(count);
+    for (int o = 0; o < queued; o++) {
+        p.op[o] = queue[o];
+        longest = std::max(longest, queue[o].n);
+    }
+    for (size_t k = 0; k < count; k++) {
+        p.pair[k] = pairs[k];
+        longest = std::max(longest, pairs[k].n);
+    }
+    queued = 0;
+    launch_small(run_program<PAIRS>, dim3(blocks_of(longest)), dim3(THREADS), p, partials, finished,
+                 q.to, q.number);
+}
+
+void flush() {
+    std::lock_guard<std::recursive_mutex> hold(lock);
+    if (queued > 0)
+        send<0>(0, nullptr, question{});
+}
+
+bool take_queue(size_t longest, program<0> &p) {
+    for (int o = 0; o < queued; o++)
+        if (queue[o].n > longest)
+            return false;
+    p.ops = queued;
+    p.pairs = 0;
+    for (int o = 0; o < queued; o++)
+        p.op[o] = queue[o];
+    queued = 0;
+    return true;
+}
+
+/* Whether an operation meets what one of its wave writes. */
+static bool meets_wave(const vector_op &op) {
+    for (int o = queued - 1; o >= 0; o--) {
+        for (int t = 0; t < op.count || (t < 2 && op.kind == APPLY); t++)
+            if (op.in[t] == queue[o].out)
+                return true;
+        if (op.out == queue[o].out)
+            return true;
+        if (queue[o].starts_wave)
+            break;
+    }
+    return false;
+}
+
+void enqueue(const vector_op &op) {
+    std::lock_guard<std::recursive_mutex> hold(lock);
+    if (queued == QUEUE)
+        flush();
+    queue[queued] = op;
+    queue[queued].starts_wave = meets_wave(op);
+    queued++;
+}
+
+void reduce(size_t count, const vector_pair *pairs, double *result) {
+    question q;
+    {
+        std::lock_guard<std::recursive_mutex> hold(lock);
+        if (!partials) {
+            partials = room<double>(SCALARS * MOST_BLOCKS);
+            finished = room<unsigned>(1);
+        }
+        q = ask();
+        if (partials && finished)
+            (count <= FEW_PAIRS ? send<FEW_PAIRS> : send<SCALARS>)(count, pairs, q);
+    }
+    const bool answered = wait(q);
+    for (size_t k = 0; k < count; k++)
+        result[k] = answered ? q.here->value[k] : NAN;
+}
+
+} // namespace gpu

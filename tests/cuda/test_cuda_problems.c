@@ -1,0 +1,318 @@
+/* Problems on a GPU against the same ones on the host: oracles, every solver's steps, checkpoints
+ * from one to the other, the same bits twice. Run in the root of the tree, for its data. */
+#include "bilevel/bilevel.h"
+#include "bilevel/checkpoint.h"
+#include "bilevel/cuda.h"
+#include "bilevel/registry.h"
+#include "bilevel/run.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define DIGITS "train", "data/digits.csv.gz", "scaling", "unit", "val_size", "0.2"
+
+typedef struct problem_case {
+    const char *name, *family;
+    const char *settings[24];
+    bool stochastic_steps; /* batches of rows are fast enough to try */
+} problem_case;
+
+static const problem_case cases[] = {
+    {"quadratic", "quadratic", {"dx", "30", "dy", "40", NULL}, true},
+    {"quadratic, terms", "quadratic", {"dx", "6", "dy", "8", "terms", "20", NULL}, false},
+    {"synthetic-logistic", "synthetic-logistic", {"rows", "2000", NULL}, true},
+    {"hyperclean", "hyperclean", {DIGITS, "corrupt", "0.3", NULL}, true},
+    {"hyperclean in file order", "hyperclean", {DIGITS, "order", "file", NULL}, true},
+    {"l2reg per feature", "l2reg", {DIGITS, NULL}, true},
+    {"l2reg one", "l2reg", {DIGITS, "penalty", "one", NULL}, false},
+    {"l2reg per class, sparse",
+     "l2reg",
+     {DIGITS, "penalty", "per-class", "layout", "sparse", NULL},
+     true},
+};
+enum { CASES = sizeof cases / sizeof *cases };
+
+static blv_problem *make(const problem_case *c, blv_precision precision, blv_memory_kind memory) {
+    const blv_problem_options options = {
+        .size = sizeof options, .precision = precision, .threads = 2, .memory = memory};
+    blv_problem *problem = NULL;
+    blv_message why = {""};
+    if (blv_problem_from_family(blv_family_find(NULL, c->family, NULL), c->settings, &options,
+                                &problem, &why) != BLV_OK)
+        fail_msg("%s: %s", c->name, why.text);
+    return problem;
+}
+
+/* |a - b| / |b|, or |a| where b is 0 */
+static double distance(size_t n, const double *a, const double *b) {
+    double apart = 0.0, size = 0.0;
+    for (size_t i = 0; i < n; i++) {
+        apart += (a[i] - b[i]) * (a[i] - b[i]);
+        size += b[i] * b[i];
+    }
+    return sqrt(apart) / (size > 0.0 ? sqrt(size) : 1.0);
+}
+
+typedef struct outputs {
+    double f, g, *fx, *fy, *gx, *gy, *hv, *jv;
+} outputs;
+
+static blv_vec *vec(const blv_space *space, double (*value)(size_t)) {
+    blv_vec *v;
+    assert_int_equal(blv_vec_create(&v, space), BLV_OK);
+    const size_t n = blv_space_dim(space);
+    double *host = malloc(n * sizeof *host);
+    for (size_t i = 0; i < n; i++)
+        host[i] = value ? value(i) : -77.0;
+    blv_vec_write(v, host);
+    free(host);
+    return v;
+}
+
+static double of_x(size_t i) {
+    return 0.3 * sin(1.0 + (double)i);
+}
+static double of_y(size_t i) {
+    return 0.1 * cos(2.0 * (double)i);
+}
+static double of_v(size_t i) {
+    return 0.2 * sin(3.0 * (double)i + 0.5);
+}
+
+static double *taken(blv_vec *v) {
+    double *host = malloc(blv_vec_dim(v) * sizeof *host);
+    blv_vec_read(v, host);
+    blv_vec_destroy(v);
+    return host;
+}
+
+static outputs call(const blv_problem *problem, const blv_batch *batch, bool all) {
+    const blv_problem_def *d = blv_problem_definition(problem);
+    blv_vec *x = vec(d->space_x, of_x), *y = vec(d->space_y, of_y), *v = vec(d->space_y, of_v);
+    blv_vec *fx = vec(d->space_x, NULL), *fy = vec(d->space_y, NULL), *gx = vec(d->space_x, NULL),
+            *gy = vec(d->space_y, NULL), *hv = vec(d->space_y, NULL), *jv = vec(d->space_x, NULL);
+    outputs o;
+    assert_int_equal(d->upper(d->user, batch, x, y, &o.f, fx, fy), 0);
+    assert_int_equal(d->lower(d->user, batch, x, y, &o.g, gx, gy), 0);
+    if (all) {
+        assert_int_equal(d->lower_all(d->user, batch, x, y, v, gy, hv, jv), 0);
+    } else {
+        assert_int_equal(d->lower_hvp(d->user, batch, x, y, v, hv), 0);
+        assert_int_equal(d->lower_cross(d->user, batch, x, y, v, jv), 0);
+    }
+    blv_vec_destroy(x);
+    blv_vec_destroy(y);
+    blv_vec_destroy(v);
+    o.fx = taken(fx), o.fy = taken(fy), o.gx = taken(gx), o.gy = taken(gy), o.hv = taken(hv),
+    o.jv = taken(jv);
+    return o;
+}
+
+static void drop(outputs *o) {
+    free(o->fx), free(o->fy), free(o->gx), free(o->gy), free(o->hv), free(o->jv);
+}
+
+static void expect_near(const problem_case *c, const char *what, double apart, double allowed) {
+    if (!(apart <= allowed))
+        fail_msg("%s: %s is %g off, allowed %g", c->name, what, apart, allowed);
+}
+
+static void test_oracles(void **state) {
+    (void)state;
+    for (size_t i = 0; i < 2 * CASES; i++) {
+        const problem_case *c = &cases[i / 2];
+        const blv_precision precision = i % 2 ? BLV_F32 : BLV_F64;
+        const double allowed = precision == BLV_F32 ? 2e-5 : 1e-12;
+        blv_problem *here = make(c, precision, BLV_MEMORY_HOST),
+                    *there = make(c, precision, BLV_MEMORY_CUDA);
+        const blv_problem_def *d = blv_problem_definition(here);
+        const size_t samples = d->lower_samples, few[] = {3, 1, 3, 0, 5};
+        const blv_batch range = {.first = 2, .count = 7}, list = {.count = 5, .index = few};
+        const blv_batch *const batches[] = {NULL, &range, &list};
+        for (size_t b = 0; b < (samples > 20 && d->upper_samples > 20 ? 6 : 1); b++) {
+            outputs p = call(here, batches[b % 3], b < 3), q = call(there, batches[b % 3], b < 3);
+            expect_near(c, "f", fabs(q.f - p.f) / fabs(p.f), allowed);
+            expect_near(c, "g", fabs(q.g - p.g) / fabs(p.g), allowed);
+            expect_near(c, "fx", distance(d->dim_x, q.fx, p.fx), allowed);
+            expect_near(c, "fy", distance(d->dim_y, q.fy, p.fy), allowed);
+            expect_near(c, "gx", distance(d->dim_x, q.gx, p.gx), allowed);
+            expect_near(c, "gy", distance(d->dim_y, q.gy, p.gy), allowed);
+            expect_near(c, "hv", distance(d->dim_y, q.hv, p.hv), allowed);
+            expect_near(c, "jv", distance(d->dim_x, q.jv, p.jv), allowed);
+            drop(&p);
+            drop(&q);
+        }
+        blv_problem_destroy(here);
+        blv_problem_destroy(there);
+    }
+}
+
+static blv_run *start(const blv_problem *problem, const blv_solver *solver, const char *iterations,
+                      bool batches) {
+    blv_run *run;
+    blv_message why = {""};
+    if (blv_run_create(&run, problem, solver, &why) != BLV_OK)
+        return NULL;
+    assert_int_equal(blv_run_set(run, "iters", iterations), BLV_OK);
+    for (const blv_param *p = solver->params; p && p->key; p++)
+        if (strncmp(p->key, "step", 4) == 0 && p->value && strcmp(p->value, "auto") == 0)
+            blv_run_set(run, p->key, "0.02"); /* automatic ones come from an iteration that
+                                                 amplifies the last bits */
+    if (batches && (solver->uses & BLV_IS_STOCHASTIC))
+        assert_int_equal(blv_run_set(run, "batch", "64"), BLV_OK);
+    return run;
+}
+
+static double *state_of(const blv_run *run, const char *name) {
+    double *host = malloc(blv_run_dim(run, name) * sizeof *host);
+    assert_int_equal(blv_run_read(run, name, host), BLV_OK);
+    return host;
+}
+
+static double apart(const blv_run *a, const blv_run *b) {
+    double *ax = state_of(a, "x"), *bx = state_of(b, "x"), *ay = state_of(a, "y"),
+           *by = state_of(b, "y");
+    const double result =
+        fmax(distance(blv_run_dim(a, "x"), ax, bx), distance(blv_run_dim(a, "y"), ay, by));
+    free(ax), free(bx), free(ay), free(by);
+    return result;
+}
+
+/* Constants that are estimated before the first step come from a Lanczos iteration, which amplifies
+ * the last bits, and acceleration and line searches decide by comparisons that these can turn. */
+static double allowed_for(const blv_solver *solver, blv_precision precision) {
+    const bool decides = strcmp(solver->name, "exact") == 0 || strcmp(solver->name, "accf2ba") == 0;
+    if (precision == BLV_F32)
+        return decides ? 0.2 : 2e-3;
+    for (const blv_param *p = solver->params; p && p->key; p++)
+        if (strncmp(p->key, "step", 4) != 0 && p->value && strcmp(p->value, "auto") == 0)
+            return 1e-5;
+    return strstr(solver->name, "mgbio") || strstr(solver->name, "msgbio") ? 1e-5 : 1e-10;
+}
+
+/* On many rows: one of each kind, none with dense matrices or long inner loops. */
+static bool is_quick(const blv_solver *solver) {
+    static const char *const names[] = {"s-tfbo", "d-tfbo", "soba", "aid-cg", "mgbio",
+                                        "f2ba",   "f2sa",   "pbgd", "bome",   "minimaxopt"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(solver->name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+/* Every solver, 50 steps in f64 and 100 in f32, batches of 64 where it takes batches. */
+static void replay(const problem_case *c, blv_precision precision) {
+    blv_problem *here = make(c, precision, BLV_MEMORY_HOST),
+                *there = make(c, precision, BLV_MEMORY_CUDA);
+    size_t off = 0;
+    for (size_t i = 0; blv_solver_at(NULL, i); i++) {
+        const blv_solver *solver = blv_solver_at(NULL, i);
+        if ((strcmp(c->family, "hyperclean") == 0 && !is_quick(solver)) ||
+            strcmp(solver->name, "auto") == 0 ||
+            blv_solver_fit(solver, here, NULL) != BLV_FIT_SUITED)
+            continue;
+        const char *steps = precision == BLV_F32 ? "100" : "50";
+        blv_run *a = start(here, solver, steps, c->stochastic_steps),
+                *b = start(there, solver, steps, c->stochastic_steps);
+        if (!a || !b) {
+            blv_run_destroy(a);
+            blv_run_destroy(b);
+            continue;
+        }
+        if (blv_run_solve(a) != BLV_OK || blv_run_solve(b) != BLV_OK)
+            fail_msg("%s on %s: %s; %s", solver->name, c->name, blv_run_message(a),
+                     blv_run_message(b));
+        const double differ = apart(b, a), allowed = allowed_for(solver, precision);
+        printf("    %-20s %s %-12s %4d steps %.1e\n", c->name, precision == BLV_F32 ? "f32" : "f64",
+               solver->name, (int)blv_run_result(b)->iterations, differ);
+        if (!(differ <= allowed)) {
+            off++;
+            printf("      more than %g: %s; %s\n", allowed, blv_run_message(a), blv_run_message(b));
+        }
+        blv_run_destroy(a);
+        blv_run_destroy(b);
+    }
+    blv_problem_destroy(here);
+    blv_problem_destroy(there);
+    assert_int_equal(off, 0);
+}
+
+static void test_replay_f64(void **state) {
+    (void)state;
+    replay(&cases[0], BLV_F64);
+    replay(&cases[2], BLV_F64);
+    replay(&cases[3], BLV_F64);
+}
+
+static void test_replay_f32(void **state) {
+    (void)state;
+    replay(&cases[2], BLV_F32);
+    replay(&cases[3], BLV_F32);
+}
+
+static void test_checkpoints(void **state) {
+    (void)state;
+    for (int to_gpu = 0; to_gpu < 2; to_gpu++) {
+        const char *path = "cuda-checkpoint.npz";
+        blv_problem *from = make(&cases[3], BLV_F32, to_gpu ? BLV_MEMORY_HOST : BLV_MEMORY_CUDA),
+                    *to = make(&cases[3], BLV_F32, to_gpu ? BLV_MEMORY_CUDA : BLV_MEMORY_HOST);
+        const blv_solver *solver = blv_solver_find(NULL, "soba", NULL);
+        blv_run *first = start(from, solver, "40", true), *whole = start(from, solver, "80", true),
+                *second = start(to, solver, "80", true);
+        assert_int_equal(blv_run_solve(first), BLV_OK);
+        assert_int_equal(blv_run_solve(whole), BLV_OK);
+        assert_int_equal(blv_run_save(first, path), BLV_OK);
+        if (blv_run_load(second, path) != BLV_OK)
+            fail_msg("%s", blv_run_message(second));
+        assert_int_equal(blv_run_solve(second), BLV_OK);
+        assert_int_equal(blv_run_result(second)->iterations, 80);
+        expect_near(&cases[3], "a resumed run", apart(second, whole), 1e-4);
+        blv_run_destroy(first);
+        blv_run_destroy(whole);
+        blv_run_destroy(second);
+        blv_problem_destroy(from);
+        blv_problem_destroy(to);
+        remove(path);
+    }
+}
+
+static void test_same_bits(void **state) {
+    (void)state;
+    blv_problem *problem = make(&cases[3], BLV_F32, BLV_MEMORY_CUDA);
+    const blv_solver *solver = blv_solver_find(NULL, "s-tfbo", NULL);
+    blv_run *a = start(problem, solver, "60", false), *b = start(problem, solver, "60", false);
+    assert_int_equal(blv_run_solve(a), BLV_OK);
+    assert_int_equal(blv_run_solve(b), BLV_OK);
+    assert_true(apart(a, b) == 0.0);
+    blv_run_destroy(a);
+    blv_run_destroy(b);
+    blv_problem_destroy(problem);
+}
+
+static void test_certificate(void **state) {
+    (void)state;
+    blv_problem *problem = make(&cases[3], BLV_F32, BLV_MEMORY_CUDA);
+    blv_run *run = start(problem, blv_solver_find(NULL, "exact", NULL), "5", false);
+    assert_int_equal(blv_run_set(run, "certify", "on"), BLV_OK);
+    assert_int_equal(blv_run_solve(run), BLV_OK);
+    blv_check_report report;
+    blv_message why = {""};
+    assert_int_equal(blv_problem_check(problem, 1, 0.3, &report, &why), BLV_OK);
+    blv_run_destroy(run);
+    blv_problem_destroy(problem);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_oracles),     cmocka_unit_test(test_same_bits),
+        cmocka_unit_test(test_checkpoints), cmocka_unit_test(test_certificate),
+        cmocka_unit_test(test_replay_f64),  cmocka_unit_test(test_replay_f32),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
