@@ -1,8 +1,10 @@
 #define _DEFAULT_SOURCE /* madvise */
 #include "base/aligned_memory.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #define LINE ((size_t)64)
 #define HUGE_PAGE ((size_t)2 << 20)
@@ -18,4 +20,12 @@ void *blv_room(size_t bytes) {
     madvise(room, lines * LINE, MADV_HUGEPAGE); /* a wish: nothing is lost when it is not granted */
 #endif
     return room;
+}
+
+void blv_discard(void *begin, void *end) {
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    const uintptr_t first = ((uintptr_t)begin + page - 1) / page * page;
+    const uintptr_t last = (uintptr_t)end / page * page;
+    if (last > first)
+        madvise((char *)begin + (first - (uintptr_t)begin), last - first, MADV_DONTNEED);
 }

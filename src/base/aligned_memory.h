@@ -10,6 +10,10 @@
  * rows of 54 doubles: 24 instead of 16 GB/s. */
 void *blv_room(size_t bytes);
 
+/* Gives the whole pages between begin and end back to the system; what was there is lost, and the
+ * memory stays the caller's. */
+void blv_discard(void *begin, void *end);
+
 /* From here on room is large. */
 #define BLV_LARGE_ROOM ((size_t)4 << 20)
 

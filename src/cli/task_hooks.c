@@ -1,6 +1,7 @@
 #include "cli/task_hooks.h"
 #include "base/message.h"
 #include "cli/file_roles.h"
+#include "cli/rank_start.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +39,7 @@ blv_error cli_task_check(cli_task_options *options, const cli_settings *settings
 static int on_progress(void *context, const blv_task_progress *progress) {
     (void)context;
     cli_progress_task(progress);
-    return cli_signalled();
+    return !cli_ranks() && cli_signalled(); /* ranks stop together, with their run */
 }
 
 static blv_error on_start(void *context, const blv_task_start *start, blv_message *why) {

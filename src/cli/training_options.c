@@ -3,6 +3,7 @@
 #include "bilevel/registry.h"
 #include "bilevel/solver.h"
 #include "cli/data_files.h"
+#include "cli/rank_start.h"
 #include "store/run_info.h"
 
 #include <inttypes.h>
@@ -62,6 +63,9 @@ blv_error cli_training_check(cli_training *t, blv_message *why) {
     if (t->reading.weight && !t->may_be_real)
         return blv_explain(why, BLV_E_ARGUMENT,
                            "--weight: labels are judged one by one, whatever a row weighs");
+    t->reading.ranks = cli_ranks();
+    if (t->threads == 0)
+        t->threads = cli_rank_threads();
     BLV_CHECK(cli_task_check(&t->task, &t->settings, why));
     t->solver = blv_solver_find(NULL, t->solver_name ? t->solver_name : "exact", why);
     return t->solver ? check_settings(t, why) : BLV_E_NAME;

@@ -1,4 +1,5 @@
 /* The columns of a table as features: what is learned from the rows, and the rows in its terms. */
+#include "base/aligned_memory.h"
 #include "data/data_table.h"
 
 #include <math.h>
@@ -6,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NOTES_MAX = 20 };
+enum { NOTES_MAX = 20, DISCARDED_ROWS = 1 << 14 };
 
 void blv_table_free_columns(blv_table *table) {
     for (size_t j = 0; table->column && j < table->count; j++) {
@@ -314,6 +315,19 @@ static blv_error put_dense(blv_table *t, size_t features, uint32_t *feature, dou
     return blv_need_memory(blv_dataset_put(t->r->dataset, BLV_PART_DENSE, dense), t->r->why);
 }
 
+/* Rows that were encoded are not needed again: a large table is not held twice. */
+static void discard_rows(const blv_table *t, size_t first, size_t end) {
+    const size_t row = t->number_columns * sizeof(double);
+    char *numbers = t->numbers.items;
+    if (numbers)
+        blv_discard(numbers + first * row, numbers + end * row);
+    for (size_t j = 0; j < t->count; j++) {
+        int32_t *code = t->column[j].code.items;
+        if (code && t->column[j].code.count == t->rows)
+            blv_discard(code + first, code + end);
+    }
+}
+
 static blv_error put_sparse(const blv_table *t, size_t stored, uint32_t *feature, double *value) {
     size_t *start = blv_data_alloc(t->rows + 1, sizeof *start);
     uint32_t *column = blv_data_alloc(stored, sizeof *column);
@@ -325,6 +339,8 @@ static blv_error put_sparse(const blv_table *t, size_t stored, uint32_t *feature
         memcpy(column + start[i], feature, n * sizeof *column);
         memcpy(values + start[i], value, n * sizeof *value);
         start[i + 1] = start[i] + n;
+        if ((i + 1) % DISCARDED_ROWS == 0)
+            discard_rows(t, i + 1 - DISCARDED_ROWS, i + 1);
     }
     return blv_need_memory(blv_dataset_put_sparse(t->r->dataset, start, column, values), t->r->why);
 }

@@ -1,6 +1,7 @@
 /* Reads a data set: detects the format, lets its reader fill the set, converts the features to the
  * wanted layout and precision. */
 #include "base/caller_struct.h"
+#include "base/rank_exchange.h"
 #include "data/row_text.h"
 
 #include <stdio.h>
@@ -50,9 +51,18 @@ static blv_error record(blv_reading *r) {
                            r->why);
 }
 
+/* Text in a plain file can be read from any line on. */
+static bool has_parts(const blv_reading *r) {
+    return blv_input_is_file(r->input) && !r->options.weight &&
+           (r->format == BLV_FORMAT_LIBSVM || r->format == BLV_FORMAT_CSV);
+}
+
 static blv_error read_input(blv_reading *r) {
     if (r->format == BLV_FORMAT_NONE)
         BLV_CHECK(blv_detect_format(r->input, &r->format, r->why));
+    if (r->share && !has_parts(r))
+        return BLV_NOT_SHARED;
+    r->no_places = r->share != NULL;
     blv_dataset *d = r->dataset;
     d->view.format = formats[r->format].name;
     if (formats[r->format].own_labels && r->options.labels)
@@ -75,6 +85,56 @@ static blv_error read_input(blv_reading *r) {
     return record(r);
 }
 
+static blv_error read_set(blv_reading *r, blv_dataset **dataset) {
+    BLV_CHECK(blv_input_open(&r->input, r->path, r->why));
+    r->dataset = blv_dataset_new();
+    if (r->dataset) {
+        r->dataset->limit = (blv_memory_limit){r->options.max_memory, blv_input_size(r->input)};
+        blv_input_limit(r->input, &r->dataset->limit);
+    }
+    blv_error error = r->dataset ? read_input(r) : blv_explain_memory(r->why);
+    blv_input_close(r->input);
+    blv_texts_free(&r->classes);
+    free(r->label.items);
+    free(r->truth.items);
+    free(r->target.items);
+    free(r->place.items);
+    free(r->weight.items);
+    free(r->zero_label);
+    if (error)
+        blv_dataset_release(r->dataset);
+    else
+        *dataset = r->dataset;
+    return error;
+}
+
+/* Each rank a part of the file where that can be, else all of them the whole. The file is opened on
+ * all of them first. */
+static blv_error read_shared(const blv_reading *asked, blv_dataset **dataset) {
+    const blv_ranks *ranks = asked->options.ranks;
+    blv_reading part = *asked, whole = *asked;
+    blv_input *input = NULL;
+    blv_error error = blv_input_open(&input, asked->path, asked->why);
+    blv_input_close(input);
+    BLV_CHECK(blv_ranks_agree(ranks, error, asked->why));
+    part.share = ranks;
+    error = read_set(&part, dataset);
+    if (error != BLV_NOT_SHARED) {
+        error = blv_ranks_agree(ranks, error, asked->why);
+    } else {
+        error = blv_ranks_agree(ranks, read_set(&whole, dataset), asked->why);
+        if (error == BLV_OK)
+            error = blv_dataset_spread(*dataset, ranks, asked->why);
+        if (error == BLV_OK && !blv_dataset_note(*dataset, "each rank has read the whole file"))
+            error = blv_explain_memory(asked->why);
+    }
+    if (error != BLV_OK) {
+        blv_dataset_release(*dataset);
+        *dataset = NULL;
+    }
+    return error;
+}
+
 blv_error blv_dataset_read(blv_dataset **dataset, const char *path, const blv_read_options *options,
                            blv_message *why) {
     return blv_dataset_read_as(dataset, BLV_FORMAT_NONE, path, options, why);
@@ -95,24 +155,7 @@ blv_error blv_dataset_read_as(blv_dataset **dataset, blv_format format, const ch
         r.options.real_targets = true;
     if (r.options.precision != BLV_F32 && r.options.precision != BLV_F64)
         return blv_explain(why, BLV_E_VALUE, "the precision is neither f32 nor f64");
-    BLV_CHECK(blv_input_open(&r.input, path, why));
-    r.dataset = blv_dataset_new();
-    if (r.dataset) {
-        r.dataset->limit = (blv_memory_limit){r.options.max_memory, blv_input_size(r.input)};
-        blv_input_limit(r.input, &r.dataset->limit);
-    }
-    blv_error error = r.dataset ? read_input(&r) : blv_explain_memory(why);
-    blv_input_close(r.input);
-    blv_texts_free(&r.classes);
-    free(r.label.items);
-    free(r.truth.items);
-    free(r.target.items);
-    free(r.place.items);
-    free(r.weight.items);
-    free(r.zero_label);
-    if (error)
-        blv_dataset_release(r.dataset);
-    else
-        *dataset = r.dataset;
-    return error;
+    if (blv_ranks_several(r.options.ranks))
+        return read_shared(&r, dataset);
+    return read_set(&r, dataset);
 }

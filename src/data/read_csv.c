@@ -4,6 +4,7 @@
  * Fields are taken for numbers. Where a column turns out to hold texts, or numbers a decimal comma,
  * the file is read once more with that known; plain numbers are read once. */
 #include "base/number_text.h"
+#include "bilevel/ranks.h"
 #include "data/arff.h"
 #include "data/data_table.h"
 #include "data/row_text.h"
@@ -351,7 +352,9 @@ static blv_error start_again(csv_file *f) {
         blv_table_free_columns(t);
         t->used_count = 0;
     }
-    t->rows = t->numbers.count = r->place.count = r->weight.count = 0;
+    free(t->numbers.items); /* texts are no numbers any more: less memory will do */
+    t->numbers = (blv_list){0};
+    t->rows = r->place.count = r->weight.count = 0;
     r->label.count = r->truth.count = r->target.count = 0;
     blv_texts_free(&r->classes);
     return BLV_OK;
@@ -359,10 +362,81 @@ static blv_error start_again(csv_file *f) {
 
 /* ---- The file ---- */
 
+/* ---- A part of the file, for each rank ---- */
+
+static bool is_plain(const csv_file *f) {
+    bool plain = f->commas == 0;
+    for (size_t i = 0; plain && i < f->t.count; i++) {
+        const blv_column *c = &f->t.column[i];
+        plain = f->how[i] != AS_TEXT && c->words == 0 && c->missing == 0;
+    }
+    return plain;
+}
+
+/* Columns by the first lines of the file, rows of this rank's part: numbers without quotes. */
+static blv_error take_part(csv_file *f) {
+    blv_csv *csv = &f->csv;
+    blv_reading *r = f->r;
+    bool quoted = false;
+    BLV_CHECK(blv_csv_open(csv, r->input, r->why));
+    BLV_CHECK(blv_csv_next(csv));
+    if (csv->count > 0)
+        BLV_CHECK(take_start(f));
+    const char delimiter = csv->delimiter;
+    BLV_CHECK(start_again(f));
+    BLV_CHECK(
+        blv_input_take_part(r->input, (size_t)r->share->rank, (size_t)r->share->count, r->why));
+    *csv = (blv_csv){.input = r->input, .why = r->why, .next_line = 1, .delimiter = delimiter};
+    BLV_CHECK(blv_csv_next(csv));
+    if (f->header && r->share->rank == 0 && csv->count > 0)
+        BLV_CHECK(blv_csv_next(csv));
+    while (csv->count > 0 && !quoted) {
+        for (size_t i = 0; i < csv->count; i++)
+            quoted = quoted || csv->fields[i].quoted;
+        BLV_CHECK(take_row(f, csv->fields, csv->count, csv->line));
+        BLV_CHECK(blv_csv_next(csv));
+    }
+    return quoted || !is_plain(f) ? BLV_NOT_SHARED : BLV_OK;
+}
+
+/* All kinds that all rows are needed for are found by one process. */
+static blv_error read_part(csv_file *f) {
+    blv_table *t = &f->t;
+    blv_reading *r = f->r;
+    bool again = false;
+    blv_error error = take_part(f);
+    for (size_t i = 0; !error && i < t->count; i++)
+        t->column[i].numbers = 1; /* there are some on one of the ranks, or the file is rejected */
+    if (!error)
+        error = blv_table_find_kinds(t, &again);
+    for (size_t i = 0; !error && i < t->count; i++)
+        if (t->column[i].kind == BLV_KIND_DROP && !t->column[i].given)
+            error = BLV_NOT_SHARED; /* it seems to identify rows */
+    if (!blv_share_all(r->share, error == BLV_OK && !again))
+        return BLV_NOT_SHARED;
+    const size_t local = t->rows;
+    size_t rows;
+    BLV_CHECK(blv_share_labels(r, local, &rows));
+    if (rows == 0)
+        return BLV_NOT_SHARED;
+    t->rows = rows;
+    BLV_CHECK(blv_table_check_label(t));
+    t->rows = local;
+    r->delimiter = f->csv.delimiter;
+    r->label_column = t->label;
+    BLV_CHECK(blv_table_learn(t));
+    BLV_CHECK(blv_table_encode(t));
+    BLV_CHECK(blv_share_held(r, local, rows));
+    return blv_need_memory(blv_dataset_put(r->dataset, BLV_PART_RECIPE, blv_table_write_recipe(t)),
+                           r->why);
+}
+
 static blv_error read_table(csv_file *f) {
     blv_table *t = &f->t;
     blv_dataset *d = f->r->dataset;
     bool again = true;
+    if (f->r->share)
+        return read_part(f);
     BLV_CHECK(take_records(f));
     for (int pass = 1; again; pass++) {
         BLV_CHECK(look_back(f, &again));

@@ -6,6 +6,7 @@
  * Lines are parsed where they lie, and room for all pairs of a piece of text is made beforehand:
  * a pair takes four bytes at least, a row two. Zeros are not stored. */
 #include "base/number_text.h"
+#include "bilevel/ranks.h"
 #include "data/row_text.h"
 
 #include <assert.h>
@@ -210,16 +211,39 @@ static blv_error take_all_lines(svm_file *f) {
 
 /* ---- The set ---- */
 
+/* What the parts of all ranks say about the columns. */
+static blv_error share_columns(svm_file *f) {
+    const blv_ranks *ranks = f->r->share;
+    const double mine[] = {f->has_zero, f->has_index, f->has_qid};
+    double sum[] = {mine[0], mine[1], mine[2]};
+    bool ok = ranks->sum(ranks->context, 3, sum);
+    for (int rank = 0; ok && rank < ranks->count; rank++) {
+        uint32_t theirs = f->largest;
+        ok = ranks->broadcast(ranks->context, rank, &theirs, sizeof theirs);
+        f->largest = theirs > f->largest ? theirs : f->largest;
+    }
+    f->has_zero = sum[0] > 0.0;
+    f->has_index = sum[1] > 0.0;
+    f->has_qid = sum[2] > 0.0;
+    return ok ? BLV_OK : blv_explain(f->r->why, BLV_E_DEVICE, "the exchange between ranks failed");
+}
+
 static blv_error put_rows(svm_file *f) {
     blv_reading *r = f->r;
     blv_dataset *d = r->dataset;
-    if (f->row_start.count == 1)
+    size_t rows = f->row_start.count - 1;
+    const size_t local = rows;
+    if (r->share) {
+        BLV_CHECK(share_columns(f));
+        BLV_CHECK(blv_share_labels(r, local, &rows));
+    }
+    if (rows == 0)
         return blv_explain(r->why, BLV_E_FORMAT, "%s: there is no row of data", r->shown);
     uint32_t base = f->has_zero ? 0 : 1, *column = f->column.items;
     for (size_t i = 0; base > 0 && i < f->column.count; i++)
         column[i] -= base;
     size_t columns = f->has_index ? (size_t)f->largest - base + 1 : 0;
-    d->view.rows = f->row_start.count - 1;
+    d->view.rows = rows;
     d->view.columns = columns > r->options.columns ? columns : r->options.columns;
     d->view.precision = BLV_F64;
     bool ok = blv_dataset_put_sparse(d, blv_list_take(&f->row_start, sizeof(size_t)),
@@ -227,7 +251,8 @@ static blv_error put_rows(svm_file *f) {
                                      blv_list_take(&f->value, sizeof(double)));
     ok = ok && (!f->has_qid || blv_dataset_note(d, "qid ignored"));
     ok = ok && (!f->has_zero || blv_dataset_note(d, "indices begin at 0"));
-    return blv_need_memory(ok, r->why);
+    BLV_CHECK(blv_need_memory(ok, r->why));
+    return r->share ? blv_share_held(r, local, rows) : BLV_OK;
 }
 
 blv_error blv_read_libsvm(blv_reading *r) {
@@ -235,7 +260,14 @@ blv_error blv_read_libsvm(blv_reading *r) {
     if (r->options.columns > BLV_COLUMNS_MAX)
         return blv_explain(r->why, BLV_E_VALUE, "%zu columns; at most 2147483648 are possible",
                            r->options.columns);
-    blv_error error = take_all_lines(&f);
+    blv_error error = BLV_OK;
+    if (r->share)
+        error =
+            blv_input_take_part(r->input, (size_t)r->share->rank, (size_t)r->share->count, r->why);
+    if (!error)
+        error = take_all_lines(&f);
+    if (r->share && !blv_share_all(r->share, error == BLV_OK))
+        error = BLV_NOT_SHARED;
     if (!error)
         error = put_rows(&f);
     free(f.row_start.items);

@@ -38,6 +38,10 @@ typedef struct blv_reading {
     blv_list weight;       /* of double */
     bool numbered;         /* the labels are numbers of classes, as the format has them */
 
+    /* rows that ranks share: each reads a part of the file (row_share.c) */
+    const blv_ranks *share; /* NULL: this process reads all of it */
+    size_t rows_before;     /* those of the ranks before */
+
     /* rows in the text of the file (row_text.h) */
     blv_list place; /* of uint64_t */
     bool no_places; /* they cannot be kept */
@@ -67,6 +71,20 @@ blv_error blv_read_cifar(blv_reading *r);
 /* As blv_dataset_read, of a known format; BLV_FORMAT_NONE: detected from the content. */
 blv_error blv_dataset_read_as(blv_dataset **dataset, blv_format format, const char *path,
                               const blv_read_options *options, blv_message *why);
+
+/* ---- Rows that ranks share ---- */
+
+/* What a reader returns, on all ranks, where one of them cannot read its part as it is: then each
+ * reads the whole file, and what is wrong is found as one process finds it. */
+#define BLV_NOT_SHARED BLV_E_STOPPED
+
+/* Whether it holds on all ranks. */
+bool blv_share_all(const blv_ranks *ranks, bool here);
+/* The rows of this rank have been read, and their labels were added: the labels become those of all
+ * rows, *rows their number. */
+blv_error blv_share_labels(blv_reading *r, size_t local, size_t *rows);
+/* Says which of the rows are here, once the set has their features. */
+blv_error blv_share_held(blv_reading *r, size_t local, size_t rows);
 
 /* ---- Labels ---- */
 

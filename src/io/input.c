@@ -211,6 +211,43 @@ blv_error blv_input_rewind(blv_input *input, blv_message *why) {
     return start(input, why);
 }
 
+/* Where the first line begins from `at` on: behind a newline at `at` - 1 or later. */
+static blv_error find_line(const blv_input *input, uint64_t at, uint64_t *found, blv_message *why) {
+    char bytes[4096];
+    *found = at;
+    while (at > 0 && at < input->size) {
+        ssize_t n = pread(input->fd, bytes, sizeof bytes, (off_t)(at - 1));
+        if (n <= 0)
+            return blv_explain_errno(why, input->path, "read");
+        const char *newline = memchr(bytes, '\n', (size_t)n);
+        *found = newline ? at + (uint64_t)(newline - bytes) : at - 1 + (uint64_t)n;
+        if (newline)
+            break;
+        at = *found + 1;
+    }
+    if (*found > input->size)
+        *found = input->size;
+    return BLV_OK;
+}
+
+blv_error blv_input_take_part(blv_input *input, size_t part, size_t parts, blv_message *why) {
+    const uint64_t share = input->size / parts;
+    uint64_t first, end;
+    BLV_CHECK(find_line(input, share * part, &first, why));
+    BLV_CHECK(find_line(input, part + 1 == parts ? input->size : share * (part + 1), &end, why));
+    stop(input);
+    *input = (blv_input){.fd = input->fd,
+                         .path = input->path,
+                         .size = end,
+                         .copied = input->copied,
+                         .taken = first,
+                         .before = first,
+                         .limit = input->limit};
+    return lseek(input->fd, (off_t)first, SEEK_SET) == (off_t)first
+               ? BLV_OK
+               : blv_explain_errno(why, input->path, "read");
+}
+
 void blv_input_close(blv_input *input) {
     if (!input)
         return;

@@ -51,6 +51,10 @@ blv_error blv_input_read_all(blv_input *input, unsigned char **bytes, size_t *co
 blv_error blv_input_lines(blv_input *input, const char *unused, char **begin, char **end,
                           bool *last, blv_message *why);
 
+/* From here on the content is that of the whole lines that begin in a part of a plain file: of
+ * `parts` equal ones the number `part`. Whatever was read before is forgotten. */
+blv_error blv_input_take_part(blv_input *input, size_t part, size_t parts, blv_message *why);
+
 /* The bytes of a stream, as they came, mapped into memory; NULL where it is a file. false where
  * that is not possible. */
 bool blv_input_map_stream(const blv_input *input, void **map, size_t *bytes);

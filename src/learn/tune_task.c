@@ -2,6 +2,7 @@
  * from some rows is in tune_learner.c, what decides whether many penalties are kept in
  * tune_outer.c. */
 #include "base/caller_struct.h"
+#include "bilevel/ranks.h"
 #include "learn/row_sets.h"
 #include "learn/tune_outer.h"
 
@@ -113,7 +114,8 @@ static double number_at(const blv_dataset_view *v, const void *numbers, size_t i
 static void measure_rows(blv_tuning *t) {
     const blv_dataset_view *v = blv_dataset_view_of(t->train);
     const size_t features = t->sets->features;
-    const size_t entries = v->dense ? v->rows * v->columns : v->row_start[v->rows];
+    const size_t rows = v->ranks ? v->held : v->rows;
+    const size_t entries = v->dense ? rows * v->columns : v->row_start[rows];
     double square = 0.0;
     for (size_t e = 0; e < entries; e++) {
         const size_t column = v->dense ? e % v->columns : v->column[e];
@@ -121,11 +123,14 @@ static void measure_rows(blv_tuning *t) {
         const double value = number_at(v, v->dense ? v->dense : v->value, at);
         square += column < features ? value * value : 0.0;
     }
-    square /= (double)v->rows * (double)(features ? features : 1);
+    double sums[] = {square, (double)entries};
+    if (v->ranks)
+        v->ranks->sum(v->ranks->context, 2, sums); /* what fails here fails in the next oracle */
+    square = sums[0] / ((double)v->rows * (double)(features ? features : 1));
     t->unit = square > 0.0 ? square : 1.0;
     t->scores = v->classes > 2 ? v->classes : 1;
     t->model_dim = t->scores * v->columns;
-    t->work = (double)entries * (double)t->scores;
+    t->work = sums[1] * (double)t->scores;
 }
 
 /* ---- How good models are ---- */

@@ -87,7 +87,8 @@ static blv_error read_file(const data_source *source, const char *path, const bl
                                 .targets = source->real ? BLV_TARGETS_REAL : BLV_TARGETS_CLASSES,
                                 .recipe = blv_dataset_recipe(train),
                                 .max_memory =
-                                    isnan(source->max_memory) ? 0 : (uint64_t)source->max_memory};
+                                    isnan(source->max_memory) ? 0 : (uint64_t)source->max_memory,
+                                .ranks = asked->ranks};
     if (source->labels[0] && is_train)
         options.labels = find_file(asked->data_folder, source->labels, labels, sizeof labels);
     path = find_file(asked->data_folder, path, buffer, sizeof buffer);

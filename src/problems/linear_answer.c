@@ -2,9 +2,11 @@
 #include "base/caller_struct.h"
 #include "base/message.h"
 #include "bilevel/linear.h"
+#include "bilevel/ranks.h"
 #include "problems/family.h"
 
 #include <math.h>
+#include <string.h>
 
 static double score(const blv_linear_model *m, const blv_dataset_view *v, size_t row, size_t k) {
     const double *w = m->weights + k * m->columns;
@@ -46,14 +48,19 @@ blv_error blv_linear_answer(const blv_linear_model *given, const blv_dataset *da
         return blv_explain(
             why, BLV_E_VALUE,
             "blv_linear_answer: the set has another number of columns than the model");
-    size_t classes = model->scores == 1 && !model->real ? 2 : model->scores;
-    for (size_t i = 0; i < v->rows; i++) {
-        double *p = probability + i * classes;
+    const size_t classes = model->scores == 1 && !model->real ? 2 : model->scores;
+    const size_t here = v->ranks ? v->held : v->rows;
+    if (v->ranks) /* the others come from their ranks */
+        memset(probability, 0, v->rows * classes * sizeof *probability);
+    for (size_t i = 0; i < here; i++) {
+        double *p = probability + (v->ranks ? v->held_row[i] : i) * classes;
         p[0] = 0.0; /* one score is that of the second class against this one */
         for (size_t k = 0; k < model->scores; k++)
             p[classes - model->scores + k] = score(model, v, i, k);
         if (!model->real)
             softmax(p, classes);
     }
-    return BLV_OK;
+    return !v->ranks || v->ranks->sum(v->ranks->context, v->rows * classes, probability)
+               ? BLV_OK
+               : blv_explain(why, BLV_E_DEVICE, "the exchange between ranks failed");
 }

@@ -240,7 +240,7 @@ static blv_error create(const void *fields, const blv_problem_options *options,
     quadratic *q = quadratic_create(p, kernels);
     blv_error error = q ? BLV_OK : BLV_E_MEMORY;
     if (q && options->ranks)
-        error = open_ranks(q, options);
+        error = kernels->memory == BLV_MEMORY_HOST ? open_ranks(q, options) : BLV_E_UNSUPPORTED;
     if (error != BLV_OK) {
         quadratic_destroy(q);
         return blv_explain(why, error, "problem quadratic: %s", blv_error_text(error));

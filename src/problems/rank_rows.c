@@ -23,6 +23,9 @@ blv_error ranks_take_sets(data_model *m, const blv_problem_options *options, blv
         return data_problem_explain(m, BLV_E_UNSUPPORTED,
                                     "its rows cannot be spread over ranks; run it in one process",
                                     why);
+    if (m->kernels->memory != BLV_MEMORY_HOST)
+        return data_problem_explain(m, BLV_E_UNSUPPORTED,
+                                    "rows that are spread over ranks are kept in host memory", why);
     m->ranks = m->ranks ? m->ranks : options->ranks;
     for (size_t i = 0; i < 3; i++)
         if (sets[i])
@@ -134,6 +137,8 @@ void ranks_add_up(const data_model *m, const model_sums *sums, model_work *work)
     const size_t dim = m->classes * m->columns, skip = sums->block * m->kernels->real_size;
     blv_vec *const parts[] = {sums->gy, sums->hv};
     size_t count = 0;
+    if (!blv_ranks_several(m->ranks))
+        return;
     for (size_t i = 0; i < 2; i++)
         if (parts[i]) {
             m->kernels->read(dim, (const char *)raw(parts[i]) + skip, work->shared + count);
@@ -141,7 +146,7 @@ void ranks_add_up(const data_model *m, const model_sums *sums, model_work *work)
         }
     if (sums->loss)
         work->shared[count++] = *sums->loss;
-    if (count == 0 || !blv_ranks_several(m->ranks))
+    if (count == 0)
         return;
     if (!m->ranks->sum(m->ranks->context, count, work->shared)) {
         blv_space_fail(m->space_y, BLV_E_DEVICE, "the exchange between ranks failed");

@@ -378,4 +378,4 @@ const cli_command cmd_tune =
                 "seen: logistic regression for classes, ridge regression for numbers.\v"
                 "Ctrl-C ends the run with the best penalties so far. Exit status: 0 done, 1 a run "
                 "failed, 2 bad usage or input.",
-                .defaults = &defaults, .check = check);
+                .defaults = &defaults, .check = check, .spreads = true);

@@ -1,0 +1,125 @@
+/* Reading by shares: each rank reads its part of a file, and the labels of all rows are put
+ * together in the order of the file, so that classes, splits and corruption are those of one
+ * process. */
+#include "base/rank_exchange.h"
+#include "data/reading.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bool blv_share_all(const blv_ranks *ranks, bool here) {
+    double failed = !here;
+    return ranks->sum(ranks->context, 1, &failed) && failed == 0.0;
+}
+
+/* The items of all ranks in place of those of this one. */
+static bool gather_list(const blv_ranks *ranks, blv_list *list, size_t item_size, size_t *sizes) {
+    void *all;
+    if (!blv_ranks_gather(ranks, list->items, list->count * item_size, &all, sizes))
+        return false;
+    list->count = 0;
+    for (int rank = 0; rank < ranks->count; rank++)
+        list->count += sizes[rank] / item_size;
+    list->capacity = list->count;
+    free(list->items);
+    list->items = list->count > 0 ? all : NULL; /* a list that is there has labels */
+    if (list->count == 0)
+        free(all);
+    return true;
+}
+
+/* The distinct texts of a rank one after the other, each with a zero byte behind it. */
+static char *join_texts(const blv_texts *texts, size_t *size) {
+    *size = 0;
+    for (size_t i = 0; i < texts->items.count; i++)
+        *size += strlen(blv_texts_at(texts, i)) + 1;
+    char *joined = malloc(*size + 1), *at = joined;
+    for (size_t i = 0; joined && i < texts->items.count; i++)
+        at = stpcpy(at, blv_texts_at(texts, i)) + 1;
+    return joined;
+}
+
+/* number[n] is that of the n-th text of all ranks, in their order, among the distinct ones. */
+static bool number_texts(blv_texts *texts, const char *all, size_t size, blv_list *number) {
+    for (const char *text = all; text < all + size; text += strlen(text) + 1) {
+        int32_t *next = blv_list_room(number, 1, sizeof *next);
+        if (!next || (*next = blv_texts_number(texts, text, strlen(text))) < 0)
+            return false;
+        number->count++;
+    }
+    return true;
+}
+
+/* Labels as the texts of all ranks are numbered. first: the numbers of a rank's texts begin here.
+ */
+static void renumber(blv_list *labels, const size_t *sizes, const size_t *texts, int ranks,
+                     const int32_t *number) {
+    int32_t *label = labels->items;
+    size_t first = 0;
+    for (int rank = 0; rank < ranks; rank++) {
+        for (size_t i = 0; i < sizes[rank] / sizeof *label; i++, label++)
+            *label = number[first + (size_t)*label];
+        first += texts[rank];
+    }
+}
+
+static bool share_texts(blv_reading *r, size_t *sizes, size_t *texts) {
+    const blv_ranks *ranks = r->share;
+    size_t size = 0, count = r->classes.items.count;
+    void *all = NULL, *counts = NULL;
+    blv_list number = {0};
+    char *mine = join_texts(&r->classes, &size);
+    bool ok = blv_share_all(ranks, mine) && blv_ranks_gather(ranks, mine, size, &all, sizes);
+    for (int rank = 0; ok && rank < ranks->count; rank++)
+        texts[rank] = sizes[rank];
+    size = 0;
+    for (int rank = 0; ok && rank < ranks->count; rank++)
+        size += texts[rank];
+    ok = ok && blv_ranks_gather(ranks, &count, sizeof count, &counts, texts);
+    if (ok) {
+        memcpy(texts, counts, (size_t)ranks->count * sizeof *texts);
+        blv_texts_free(&r->classes);
+        ok = number_texts(&r->classes, all, size, &number);
+    }
+    ok = blv_share_all(ranks, ok) && gather_list(ranks, &r->label, sizeof(int32_t), sizes);
+    if (ok)
+        renumber(&r->label, sizes, texts, ranks->count, number.items);
+    ok = ok && gather_list(ranks, &r->truth, sizeof(int32_t), sizes);
+    if (ok)
+        renumber(&r->truth, sizes, texts, ranks->count, number.items);
+    free(mine);
+    free(all);
+    free(counts);
+    free(number.items);
+    return ok;
+}
+
+blv_error blv_share_labels(blv_reading *r, size_t local, size_t *rows) {
+    const blv_ranks *ranks = r->share;
+    size_t *sizes = blv_data_alloc((size_t)ranks->count, sizeof *sizes);
+    size_t *texts = blv_data_alloc((size_t)ranks->count, sizeof *texts);
+    void *counts = NULL;
+    bool ok = blv_share_all(ranks, sizes && texts) &&
+              blv_ranks_gather(ranks, &local, sizeof local, &counts, sizes);
+    *rows = r->rows_before = 0;
+    for (int rank = 0; ok && rank < ranks->count; rank++) {
+        r->rows_before += rank < ranks->rank ? ((size_t *)counts)[rank] : 0;
+        *rows += ((size_t *)counts)[rank];
+    }
+    ok =
+        ok && gather_list(ranks, &r->target, sizeof(double), sizes) && share_texts(r, sizes, texts);
+    free(counts);
+    free(sizes);
+    free(texts);
+    return ok ? BLV_OK
+              : blv_explain(r->why, BLV_E_DEVICE, "%s: labels could not be exchanged between ranks",
+                            r->shown);
+}
+
+blv_error blv_share_held(blv_reading *r, size_t local, size_t rows) {
+    size_t *held = blv_data_alloc(local, sizeof *held);
+    for (size_t i = 0; held && i < local; i++)
+        held[i] = r->rows_before + i;
+    r->dataset->view.rows = rows;
+    return blv_need_memory(blv_dataset_put_held(r->dataset, r->share, held, local), r->why);
+}

@@ -1,0 +1,96 @@
+#!/bin/sh
+# The command under mpirun: the same answer as without, printed once; what is refused; kill and
+# resume; a rank that dies; Ctrl-C.
+#
+#     command_test.sh BILEVEL RUN_RANKS DATA
+set -eu
+bilevel=$1
+run_ranks=$2
+data=$3
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+export BILEVEL_STORE="$work/runs.db"
+
+fail() {
+    echo "FAILED: $*" >&2
+    exit 1
+}
+
+ranks() {
+    n=$1
+    shift
+    timeout 60 "$run_ranks" "$n" "$bilevel" "$@"
+}
+
+digits="--problem-set train=$data/digits.csv.gz --problem-set train_size=80 --problem-set val_size=40"
+settings="--solver s-tfbo --iters 15 --threads 1"
+
+# The same Phi to rounding, one report.
+phi() {
+    sed -n 's/.*"phi": \([^,}]*\).*/\1/p' "$1"
+}
+# shellcheck disable=SC2086
+"$bilevel" solve hyperclean $digits $settings --json --no-store >one.json
+for n in 1 2 3; do
+    # shellcheck disable=SC2086
+    ranks $n solve hyperclean $digits $settings --json --no-store --out $n.npz --trace $n.jsonl >$n.json
+    [ "$(wc -l <$n.json)" -eq "$(wc -l <one.json)" ] || fail "printed more than once"
+    awk -v a="$(phi one.json)" -v b="$(phi $n.json)" \
+        'BEGIN { d = a - b; if (d < 0) d = -d; exit !(a != "" && d <= 1e-9 * a) }' ||
+        fail "Phi is $(phi one.json) without ranks and $(phi $n.json) on $n"
+    [ -s $n.npz ] || fail "no output file"
+    [ "$(wc -l <$n.jsonl)" -ge 2 ] || fail "no trace"
+done
+
+# The same bits from run to run.
+# shellcheck disable=SC2086
+ranks 2 solve hyperclean $digits $settings --json --no-store --out again.npz >again.json
+cmp -s 2.npz again.npz || fail "two runs on 2 ranks differ"
+
+# What does not work on several ranks.
+if ranks 2 coreset x.csv --size 3 2>refused; then fail "coreset on 2 ranks"; fi
+grep -q "does not work on several ranks" refused || fail "no reason for coreset"
+# shellcheck disable=SC2086
+if ranks 2 solve hyperclean-nn $digits --no-store 2>refused; then fail "a network on 2 ranks"; fi
+grep -q "cannot be spread over ranks" refused || fail "no reason for a network"
+if ranks 2 solve hyperclean --problem-set train=none.csv --no-store 2>refused; then fail "no file"; fi
+[ "$(grep -c "none.csv" refused)" -eq 1 ] || fail "the message comes more than once"
+
+# Killed and resumed: the end of a run that was not.
+long="--solver soba --threads 1 --iters 12000"
+# shellcheck disable=SC2086
+ranks 2 solve hyperclean $digits $long --json --out whole.npz >whole.json
+# shellcheck disable=SC2086
+"$run_ranks" 2 "$bilevel" solve hyperclean $digits $long --checkpoint 0.05 --out killed.npz >killed.txt 2>&1 &
+job=$!
+tries=0
+while ! "$bilevel" runs --json 2>/dev/null | grep -q '"checkpoint_iteration": [0-9]'; do
+    tries=$((tries + 1))
+    [ $tries -lt 200 ] || fail "no checkpoint came"
+    sleep 0.1
+done
+victim=$(pgrep -P "$job" | tail -1)
+kill -9 "$victim"
+if wait "$job"; then fail "a job whose rank died ended well"; fi
+grep -q "rank\|signal" killed.txt || fail "no message about the rank that died"
+tries=0
+while "$bilevel" runs --json | grep -q '"status": "running"'; do # the other ranks end a moment later
+    tries=$((tries + 1))
+    [ $tries -lt 100 ] || fail "a rank did not end"
+    sleep 0.1
+done
+run=$("$bilevel" runs --json | grep -o '"id": [0-9]*' | grep -o '[0-9]*' | sort -n | tail -1)
+ranks 2 resume "$run" --allow-outputs >resumed.txt 2>&1 || fail "resume: $(cat resumed.txt)"
+cmp -s whole.npz killed.npz || fail "the resumed run has another end"
+
+# Ctrl-C: the result so far.
+# shellcheck disable=SC2086
+OMPI_MCA_odls_base_sigkill_timeout=4 "$run_ranks" 2 "$bilevel" solve hyperclean $digits \
+    --solver soba --threads 1 --iters 100000000 --no-store --out stopped.npz >stopped.txt 2>&1 &
+job=$!
+sleep 2
+kill -TERM "$job"
+wait "$job" || true
+[ -s stopped.npz ] || fail "no result after Ctrl-C: $(cat stopped.txt)"
+echo "the command works on ranks"
