@@ -489,12 +489,79 @@ static void test_bad_texts(void **state) {
     assert_non_null(strstr(why.text, "no square image"));
 }
 
+/* Labels that may be wrong: the loss by its formula from the scores, the gradient by differences.
+ */
+static void test_chance(void **state) {
+    (void)state;
+    enum { ROWS = 7, INPUTS = 3, CLASSES = 3 };
+    static const double chance[CLASSES * CLASSES] = {0.7, 0.2, 0.1, 0.2, 0.8, 0.3, 0.1, 0.0, 0.6};
+    double x[ROWS * INPUTS], weight[ROWS], scores[ROWS * CLASSES], loss, by_hand = 0.0;
+    int32_t label[ROWS];
+    for (size_t i = 0; i < ROWS * INPUTS; i++)
+        x[i] = sin(1.0 + 3.7 * (double)i);
+    for (size_t i = 0; i < ROWS; i++) {
+        label[i] = (int32_t)(i * 2 % CLASSES);
+        weight[i] = 0.5 + (double)i;
+    }
+    const blv_rows rows = {.rows = ROWS,
+                           .columns = INPUTS,
+                           .dense = x,
+                           .stride = INPUTS,
+                           .label = label,
+                           .weight = weight,
+                           .count = ROWS};
+    blv_nn *net = NULL;
+    assert_int_equal(blv_nn_from_text(&net, "mlp:in-4-out,act=softplus", INPUTS, CLASSES, NULL),
+                     BLV_OK);
+    const size_t dim = blv_nn_dim(net);
+    blv_nn_work *work = blv_nn_work_create(net, BLV_F64, ROWS, 0, 1);
+    double *params = calloc(dim, sizeof *params), *gradient = calloc(dim, sizeof *gradient);
+    blv_nn_start(net, BLV_F64, 5, params);
+    blv_nn_pass pass = {.params = params,
+                        .scale = 0.25,
+                        .chance = chance,
+                        .loss = &loss,
+                        .gradient = gradient,
+                        .row_scores = scores};
+    blv_nn_run(work, &rows, &pass);
+    for (size_t i = 0; i < ROWS; i++) {
+        double all = 0.0, stated = 0.0;
+        for (size_t k = 0; k < CLASSES; k++) {
+            all += exp(scores[i * CLASSES + k]);
+            stated += exp(scores[i * CLASSES + k]) * chance[(size_t)label[i] * CLASSES + k];
+        }
+        by_hand += 0.25 * weight[i] * (log(all) - log(stated));
+    }
+    assert_true(fabs(loss - by_hand) < 1e-12 * by_hand);
+    pass.gradient = pass.row_scores = NULL;
+    for (size_t j = 0; j < dim; j++) {
+        const double at = params[j], h = 1e-5;
+        double side[2];
+        for (int s = 0; s < 2; s++) {
+            params[j] = s ? at + h : at - h;
+            blv_nn_run(work, &rows, &pass);
+            side[s] = loss;
+        }
+        params[j] = at;
+        assert_true(fabs((side[1] - side[0]) / (2.0 * h) - gradient[j]) < 1e-7);
+    }
+    free(params);
+    free(gradient);
+    blv_nn_work_destroy(work);
+    blv_nn_destroy(net);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_products),        cmocka_unit_test(test_precisions_and_instructions),
-        cmocka_unit_test(test_threads),         cmocka_unit_test(test_slices),
-        cmocka_unit_test(test_batches),         cmocka_unit_test(test_dropout_share),
-        cmocka_unit_test(test_start_and_parts), cmocka_unit_test(test_bad_texts),
+        cmocka_unit_test(test_chance),
+        cmocka_unit_test(test_products),
+        cmocka_unit_test(test_precisions_and_instructions),
+        cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_slices),
+        cmocka_unit_test(test_batches),
+        cmocka_unit_test(test_dropout_share),
+        cmocka_unit_test(test_start_and_parts),
+        cmocka_unit_test(test_bad_texts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

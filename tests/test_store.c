@@ -1,4 +1,5 @@
 /* The run store: records, traces, attachments, other processes, files that are none. */
+#include "bilevel/arithmetic.h"
 #include "bilevel/checkpoint.h"
 #include "bilevel/store.h"
 #include "store/run_groups.h"
@@ -127,7 +128,7 @@ static void keeps_a_run(void **state) {
     assert_true(run->has_iterations && run->iterations == 7 && run->seconds == 0.25);
     assert_true(run->phi == 1.5 && isnan(run->grad_norm));
     assert_string_equal(run->result, "{\"phi\": 1}");
-    assert_string_equal(run->version, blv_version());
+    assert_string_equal(run->version, blv_arithmetic_version());
     blv_run_info_free(run);
     WELL(store, blv_store_remove(store, id));
     assert_int_equal(blv_store_find(store, id, &run), BLV_E_NAME);

@@ -323,7 +323,7 @@ static void test_row_texts_of_changed_files(void **state) {
     assert_true(unlink(in_folder("rows.csv")) == 0);
     assert_int_equal(blv_dataset_write(d, in_folder("o"), "source", &why), BLV_E_FILE);
     blv_dataset_release(d);
-    const float x[] = {1, 2};
+    const double x[] = {1, 2};
     const blv_dataset_view view = {
         .size = sizeof view, .rows = 2, .columns = 1, .stride = 1, .dense = x};
     assert_int_equal(blv_dataset_create(&d, &view, NULL, &why), BLV_OK);

@@ -48,6 +48,7 @@
 #ifndef BILEVEL_H
 #define BILEVEL_H
 
+#include "bilevel/arithmetic.h"
 #include "bilevel/certificate.h"
 #include "bilevel/checkpoint.h"
 #include "bilevel/classifier.h"

@@ -1,5 +1,6 @@
 /* bilevel COMMAND ...: picks the command, and sees to it that lost output is noticed. */
 #include "base/message.h"
+#include "bilevel/arithmetic.h"
 #include "cli/commands.h"
 #include "cli/json.h"
 #include "cli/rank_start.h"
@@ -129,6 +130,23 @@ static int run_named(int argc, char **argv) {
 
 /* ---- The program ---- */
 
+/* --isa NAME before the command, or BILEVEL_ISA. Returns how many words that took. */
+static int use_instructions(int argc, char **argv) {
+    const char *name = getenv("BILEVEL_ISA");
+    int taken = 0;
+    if (argc > 1 && strncmp(argv[1], "--isa=", 6) == 0) {
+        name = argv[1] + 6;
+        taken = 1;
+    } else if (argc > 1 && strcmp(argv[1], "--isa") == 0) {
+        name = argc > 2 ? argv[2] : "";
+        taken = argc > 2 ? 2 : 1;
+    }
+    blv_message why;
+    if (name && blv_instructions_use(name, &why) != BLV_OK)
+        cli_die("%s: %s", taken ? "--isa" : "BILEVEL_ISA", why.text);
+    return taken;
+}
+
 /* A file that is opened while a standard stream is closed would get its number, and then its text.
  */
 static void occupy_standard_streams(void) {
@@ -168,6 +186,9 @@ int main(int argc, char **argv) {
     atexit(finish_stdout);
     cli_json_begin();
     argp_err_exit_status = CLI_REJECTED;
+    const int taken = use_instructions(argc, argv);
+    argc -= taken;
+    argv += taken;
     if (argc < 2)
         return print_help(stderr);
     if (asks_for_help(argv[1]))

@@ -1,5 +1,6 @@
 /* Writing a checkpoint: an NPZ file with the state as arrays and the rest as lines of text. */
 #include "bilevel/checkpoint.h"
+#include "bilevel/arithmetic.h"
 #include "bilevel/npz.h"
 #include "bilevel/ranks.h"
 #include "core/checkpoint_format.h"
@@ -262,7 +263,7 @@ static blv_error write_lines(blv_run *run, blv_npz_writer *writer, blv_message *
     blv_key_values lines = {0};
     blv_key_values_put(&lines, "format", BLV_CHECKPOINT_FORMAT);
     blv_key_values_put(&lines, "version", "%d", BLV_CHECKPOINT_VERSION);
-    blv_key_values_put(&lines, "library", "%s", blv_version());
+    blv_key_values_put(&lines, "library", "%s", blv_arithmetic_version());
     blv_checkpoint_identity(run, &lines);
     put_progress(run, &lines);
     blv_error error = lines.incomplete

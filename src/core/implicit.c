@@ -30,6 +30,7 @@ struct blv_implicit {
     blv_answer minimum;   /* see blv_implicit_minimum */
     blv_vec *gy, *gy_trial, *y_trial, *p;
     blv_vec *fy, *jv;
+    blv_vec *unit, *column; /* of H, where it is formed; NULL: never */
 };
 
 blv_error blv_implicit_create(blv_implicit **implicit, blv_eval *eval) {
@@ -67,11 +68,21 @@ void blv_implicit_destroy(blv_implicit *m) {
     blv_vec_destroy(m->p);
     blv_vec_destroy(m->fy);
     blv_vec_destroy(m->jv);
+    blv_vec_destroy(m->unit);
+    blv_vec_destroy(m->column);
     free(m);
 }
 
-void blv_implicit_recycle(blv_implicit *m, blv_recycled *recycled) {
+blv_error blv_implicit_recycle(blv_implicit *m, blv_recycled *recycled) {
     m->cg->recycled = recycled;
+    if (!recycled->upper)
+        return BLV_OK;
+    BLV_CHECK(blv_vec_create(&m->unit, m->eval->def->space_y));
+    return blv_vec_create(&m->column, m->eval->def->space_y);
+}
+
+bool blv_implicit_may_form(const blv_problem_def *def) {
+    return def->dim_y <= BLV_DENSE_MAX && blv_space_memory(def->space_y) == BLV_MEMORY_HOST;
 }
 
 size_t blv_implicit_bytes(const blv_implicit *m) {
@@ -84,7 +95,28 @@ size_t blv_implicit_bytes(const blv_implicit *m) {
 static int apply_hessian(void *context, const blv_vec *in, blv_vec *out) {
     blv_implicit *m = context;
     m->spent++;
+    if (m->cg->recycled)
+        m->cg->recycled->products++;
     return (int)blv_eval_hvp(m->eval, NULL, m->x, m->y, in, out);
+}
+
+/* Before a solve with H(x, y): H itself, where past solves were hard. Does not count as one. */
+static blv_flow renew_matrix(blv_implicit *m, const blv_vec *x, const blv_vec *y) {
+    blv_recycled *r = m->cg->recycled;
+    const size_t n = m->eval->def->dim_y;
+    m->x = x;
+    m->y = y;
+    if (!r || !blv_recycled_wants_matrix(r, n))
+        return BLV_GO;
+    for (size_t j = 0; j < n; j++) {
+        for (size_t i = 0; i < n; i++)
+            r->room[i] = i == j ? 1.0 : 0.0;
+        blv_vec_write(m->unit, r->room);
+        BLV_TRY(blv_eval_hvp(m->eval, NULL, x, y, m->unit, m->column));
+        blv_vec_read(m->column, r->upper + j * n);
+    }
+    blv_recycled_take_matrix(r, n);
+    return BLV_GO;
 }
 
 void blv_implicit_budget(blv_implicit *m, size_t products) {
@@ -103,8 +135,7 @@ static bool budget_left(const blv_implicit *m) {
 
 /* p = approximate H^-1 gy, or another direction along which g falls from y to y - p. */
 static blv_flow newton_direction(blv_implicit *m, const blv_vec *x, const blv_vec *y, double tol) {
-    m->x = x;
-    m->y = y;
+    BLV_TRY(renew_matrix(m, x, y));
     blv_linear_result r =
         blv_cg_solve(m->cg, apply_hessian, m, m->gy, m->p, true, tol, products_max(m));
     if (r.end == BLV_LINEAR_OPERATOR)
@@ -203,8 +234,7 @@ static blv_flow flow_of(const blv_linear_result *r) {
 
 blv_flow blv_implicit_adjoint(blv_implicit *m, const blv_vec *x, const blv_vec *y, const blv_vec *b,
                               blv_vec *v, double tol, double *r_norm) {
-    m->x = x;
-    m->y = y;
+    BLV_TRY(renew_matrix(m, x, y));
     size_t limit = products_max(m);
     blv_linear_result r = blv_cg_solve(m->cg, apply_hessian, m, b, v, false, tol, limit);
     bool solved = r.end == BLV_LINEAR_CONVERGED || r.end == BLV_LINEAR_STALLED;
@@ -266,8 +296,7 @@ blv_flow blv_implicit_gradient(blv_implicit *m, const blv_vec *x, blv_vec *y, bl
 static blv_flow correct_v(blv_implicit *m, const blv_vec *x, const blv_vec *y, blv_vec *v,
                           double reduce, double *r_norm, double *left) {
     blv_vec *r = m->p, *dv = m->y_trial;
-    m->x = x;
-    m->y = y;
+    BLV_TRY(renew_matrix(m, x, y));
     if (blv_vec_norm(v) > 0.0) {
         BLV_TRY((blv_flow)apply_hessian(m, v, r));
         blv_vec_combine(r, 1.0, m->fy, -1.0, r);

@@ -19,7 +19,10 @@ size_t blv_implicit_bytes(const blv_implicit *implicit);
 void blv_implicit_budget(blv_implicit *implicit, size_t products);
 
 /* Products with H precondition the systems that follow. Borrowed. */
-void blv_implicit_recycle(blv_implicit *implicit, blv_recycled *recycled);
+blv_error blv_implicit_recycle(blv_implicit *implicit, blv_recycled *recycled);
+
+/* Whether H may be formed as a matrix: it is not large, and its elements are at hand. */
+bool blv_implicit_may_form(const blv_problem_def *def);
 
 /* y becomes a minimizer of g(x, .), from the y handed in: |gy| <= tol, or as small as rounding
  * allows. */

@@ -16,6 +16,7 @@
 
 enum { ROWS_TO_JUDGE = 10, LEAST_KEPT = 2 };
 static const double kept_share = 0.1;
+static const double too_many = 0.65;       /* wrong labels, to be believed */
 static const double most_right = 0.55;     /* of a suspect: about as likely wrong as right */
 static const double share_of_noise = 0.25; /* of what the learned noise says in the estimate */
 
@@ -124,7 +125,7 @@ static blv_error rank_rows(blv_cleaning *c) {
     double wrong = count_wrong(r, label, joint + K * K, joint);
     if (!c->options.probabilities) {
         const bool vague =
-            wrong > 0.5 * (double)r->rows; /* what no model can tell looks wrong too */
+            wrong > too_many * (double)r->rows; /* what no model can tell looks wrong too */
         const double share = vague ? 1.0 : c->given->val ? share_of_noise : 0.0;
         wrong += share * (wrong_by_noise(r) - wrong);
         if (vague)

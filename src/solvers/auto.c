@@ -20,7 +20,8 @@ enum {
     BATCHES_IN_A_SUM = 16,
     PASSES = 32,
     STEPS_IN_A_PASS = 16,
-    LOOKS_IN_A_PASS = 8,
+    LOOKS_IN_A_PASS = 4,
+    PASSES_TO_A_VALUE = 2,
     PENALTY_STEPS = 1000
 };
 static const double batch_weight = 2.0, table_numbers_max = 3e7, penalty_accuracy = 1e-6,
@@ -41,7 +42,8 @@ typedef struct autom {
     double block;                          /* passes in the next block of batches */
     double passes;                         /* in this block */
     double passes_in_all, blocks;          /* of batches */
-    double looked_at;                      /* passes in all when x was looked at last */
+    double looked_at, watched_at;          /* passes in all when x, and f, were looked at last */
+    double f_first, f_least, step_most;    /* in this block; of x */
     double batch_work;                     /* of the last block of batches */
     double steps;                          /* of penalties, so far */
     double d_most, r_most, least;          /* their largest |d| and |r|, the least share of both, */
@@ -82,8 +84,9 @@ static blv_error keep_state(blv_run *run, autom *s) {
         &s->value, "gain of batches", &s->gain[ON_BATCHES], "gain of whole sums",
         &s->gain[ON_WHOLE], "block", &s->block, "passes", &s->passes, "can batch", &s->can_batch,
         "passes in all", &s->passes_in_all, "blocks", &s->blocks, "batch work", &s->batch_work,
-        "looked at", &s->looked_at, "steps", &s->steps, "most d", &s->d_most, "most r", &s->r_most,
-        "least", &s->least, "least at", &s->least_at, NULL);
+        "looked at", &s->looked_at, "watched at", &s->watched_at, "first f", &s->f_first, "least f",
+        &s->f_least, "most step", &s->step_most, "steps", &s->steps, "most d", &s->d_most, "most r",
+        &s->r_most, "least", &s->least, "least at", &s->least_at, NULL);
 }
 
 static blv_error auto_open(blv_run *run, void *state) {
@@ -154,8 +157,8 @@ static blv_flow go_back(blv_run *run, autom *s) {
     return set(run, s->v, s->v_kept);
 }
 
-/* Where x goes on as in the pass before, its step is too short, and where it comes back, too long:
- * the automatic one is from the start, and Phi may bend much less further on. */
+/* Where x goes on as it did before the last look, its step is too short, and where it comes back,
+ * too long: the automatic one is from the start, and Phi may bend much less further on. */
 static void adapt_step(blv_run *run, autom *s) {
     const double steady = 0.5, returning = 0.0;
     double product, now, before, *step = blv_nested_scalar(run, &s->batches, "auto_step_x");
@@ -164,18 +167,38 @@ static void adapt_step(blv_run *run, autom *s) {
                            BLV_NORM(&before, s->move)));
     blv_vec_swap(s->x_before, s->move);
     blv_vec_copy(s->x_before, blv_run_x(run));
+    s->looked_at = s->passes_in_all;
     if (now * before > 0.0 && product > steady * now * before)
-        *step *= 2.0;
+        *step = fmin(2.0 * *step, s->step_most);
     else if (now * before > 0.0 && product < returning)
         *step *= 0.5;
-    s->looked_at = s->passes_in_all;
 }
 
-static void begin_batches(blv_run *run, autom *s) {
+/* Where f has risen by a quarter of what it has fallen by, x has run ahead of y: its step becomes
+ * much shorter, and never as long again. */
+static blv_flow watch_f(blv_run *run, autom *s) {
+    const double rise = .25;
+    double f, *step = blv_nested_scalar(run, &s->batches, "auto_step_x");
+    BLV_TRY(blv_oracle_upper(run, NULL, blv_run_x(run), blv_run_y(run), &f, NULL, NULL));
+    s->watched_at = s->passes_in_all;
+    s->f_least = fmin(s->f_least, f);
+    if (f <= s->f_least + rise * (s->f_first - s->f_least))
+        return BLV_GO;
+    s->step_most = 0.25 * *step;
+    *step = 0.1 * s->step_most;
+    return BLV_GO;
+}
+
+static blv_flow begin_batches(blv_run *run, autom *s) {
+    const double longer = 64.0;
     keep(run, s);
     blv_vec_copy(s->x_before, blv_run_x(run));
     blv_vec_fill(s->move, 0.0);
-    s->looked_at = s->passes_in_all;
+    s->looked_at = s->watched_at = s->passes_in_all;
+    s->step_most = longer * *blv_nested_scalar(run, &s->batches, "auto_step_x");
+    BLV_TRY(blv_oracle_upper(run, NULL, blv_run_x(run), blv_run_y(run), &s->f_first, NULL, NULL));
+    s->f_least = s->f_first;
+    return BLV_GO;
 }
 
 /* Steps and tables are of a point far away. */
@@ -194,7 +217,7 @@ static blv_flow batch_step(blv_run *run, autom *s) {
     if (s->begins != 0.0) {
         if (s->blocks > 0.0)
             BLV_TRY(begin_anew(run, s));
-        begin_batches(run, s);
+        BLV_TRY(begin_batches(run, s));
     }
     s->begins = 0.0;
     for (size_t i = 0; flow == BLV_GO && i < steps; i++)
@@ -210,6 +233,8 @@ static blv_flow batch_step(blv_run *run, autom *s) {
     s->passes_in_all += (double)steps / (double)a_pass;
     if (s->passes_in_all >= s->looked_at + 1.0 / LOOKS_IN_A_PASS)
         adapt_step(run, s);
+    if (s->passes_in_all >= s->watched_at + PASSES_TO_A_VALUE)
+        BLV_TRY(watch_f(run, s));
     if (s->passes >= s->block)
         turn_to(s, ON_WHOLE);
     return BLV_GO;
@@ -220,7 +245,7 @@ static blv_flow judge_batches(blv_run *run, autom *s) {
     double spent = s->work - s->at;
     BLV_TRY(blv_auto_descent_begin(run, &s->descent));
     s->gain[ON_BATCHES] = (s->value - s->descent.phi) / spent;
-    if (s->blocks > 0.0 && !(s->descent.phi < s->value)) {
+    if (!(s->descent.phi < s->value)) {
         BLV_TRY(go_back(run, s));
         BLV_TRY(blv_auto_descent_begin(run, &s->descent));
     }

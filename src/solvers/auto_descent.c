@@ -134,11 +134,22 @@ static size_t pairs_worth_keeping(const blv_problem_def *def) {
     return def->lower_samples >= SAMPLES_MIN && pairs >= PAIRS_MIN ? (size_t)pairs : 0;
 }
 
+static blv_error open_matrix(blv_run *run, blv_recycled *r) {
+    const blv_problem_def *def = blv_problem_definition(blv_run_problem(run));
+    if (def->lower_samples < SAMPLES_MIN || !blv_implicit_may_form(def))
+        return BLV_OK;
+    BLV_CHECK(blv_state_block(run, "recycled matrix", def->dim_y * def->dim_y, &r->upper));
+    BLV_CHECK(blv_state_block(run, "recycled room", def->dim_y, &r->room));
+    return blv_state_hiddens(run, "recycled is dense", &r->is_dense, "recycled products",
+                             &r->products, NULL);
+}
+
 static blv_error open_recycled(blv_run *run, blv_auto_descent *s) {
     blv_recycled *r = &s->recycled;
     r->capacity = pairs_worth_keeping(blv_problem_definition(blv_run_problem(run)));
     if (r->capacity == 0)
         return BLV_OK;
+    BLV_CHECK(open_matrix(run, r));
     for (size_t i = 0; i < 2 * r->capacity; i++) {
         char name[32];
         snprintf(name, sizeof name, "recycled p %zu", i);
@@ -150,8 +161,7 @@ static blv_error open_recycled(blv_run *run, blv_auto_descent *s) {
     BLV_CHECK(blv_state_block(run, "recycled qq", 2 * r->capacity, &r->qq));
     BLV_CHECK(blv_state_hiddens(run, "recycled first", &r->first, "recycled count", &r->count,
                                 "recycled waiting", &r->waiting, NULL));
-    blv_implicit_recycle(s->implicit, r);
-    return BLV_OK;
+    return blv_implicit_recycle(s->implicit, r);
 }
 
 blv_error blv_auto_descent_open(blv_run *run, blv_vec *v, blv_auto_descent *s) {
@@ -214,7 +224,8 @@ blv_flow blv_auto_descent_begin(blv_run *run, blv_auto_descent *s) {
         blv_lbfgs_first_step(s->lbfgs, 0.1 * fabs(s->phi) / s->d_norm);
     if (anew)
         s->phi_first = s->phi;
-    s->first = fmax(s->first, r.stationarity);
+    if (s->first == 0.0) /* not where batches have gone: it may be steep there */
+        s->first = r.stationarity;
     s->goal = blv_nested_tol(run) > 0.0 ? blv_nested_tol(run) : accuracy * s->first;
     return BLV_GO;
 }

@@ -1,4 +1,5 @@
 /* Writing to the run store. */
+#include "bilevel/arithmetic.h"
 #include "bilevel/checkpoint.h"
 #include "store/store_private.h"
 
@@ -33,10 +34,10 @@ static blv_error insert_run(blv_store *store, const blv_run_info *r) {
                 " problem_parameters, precision, dim_x, dim_y, fingerprint, solver, parameters,"
                 " options, host, boot, pid, pid_start)"
                 " VALUES (?, 'running', " NOW ", ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                "tttttvtiittvvttii", r->kind, blv_version(), command, r->request, r->problem,
-                &r->problem_parameters, r->precision, (int64_t)r->dim_x, (int64_t)r->dim_y,
-                r->fingerprint ? fingerprint : NULL, r->solver, &r->parameters, &r->options,
-                self.host, self.boot, self.pid, self.start);
+                "tttttvtiittvvttii", r->kind, blv_arithmetic_version(), command, r->request,
+                r->problem, &r->problem_parameters, r->precision, (int64_t)r->dim_x,
+                (int64_t)r->dim_y, r->fingerprint ? fingerprint : NULL, r->solver, &r->parameters,
+                &r->options, self.host, self.boot, self.pid, self.start);
     free(command);
     return error;
 }

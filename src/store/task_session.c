@@ -1,4 +1,5 @@
 #include "store/task_session.h"
+#include "bilevel/arithmetic.h"
 #include "bilevel/checkpoint.h"
 
 #include "base/message.h"
@@ -113,9 +114,9 @@ static uint64_t find_place(blv_task_session *s) {
     const char *version = s->resumed->version ? s->resumed->version : "";
     uint64_t place = 0;
     blv_message text = {""};
-    if (strcmp(version, blv_version()) != 0) {
+    if (strcmp(version, blv_arithmetic_version()) != 0) {
         blv_explain(&text, BLV_OK, "the run was made by version %s, this is %s: it starts again",
-                    version, blv_version());
+                    version, blv_arithmetic_version());
         warn(s, text.text);
         return 0;
     }

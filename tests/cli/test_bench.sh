@@ -323,6 +323,33 @@ for row in rows:
 PYTHON
 fi
 
+# ---- Over several benchmarks: medians and worst cases, the least worst first
+mkdir -p a b
+cat >a/regret.csv <<'CSV'
+suite,variant,entry,share,seconds,regret
+a,"p, 1",auto/untuned,0.01,1,1.5
+a,"p, 1",auto/untuned,0.001,1,1
+a,"p, 1",soba/tuned,0.01,1,1
+a,"p, 1",soba/tuned,0.001,inf,inf
+a,"p, 1",bome/untuned,0.01,9,9
+CSV
+cat >b/regret.csv <<'CSV'
+suite,variant,entry,share,seconds,regret
+b,x,auto/untuned,0.01,1,2.5
+b,x,auto/untuned,0.001,1,3
+b,x,soba/tuned,0.01,inf,inf
+b,x,soba/tuned,0.001,inf,inf
+CSV
+"$(dirname "$0")/../../scripts/regret-table" a b >out 2>err
+cat >expected <<'TABLE'
+| solver | problems | median, 1 % | worst, 1 % | median, 0.1 % | worst, 0.1 % |
+| --- | ---: | ---: | ---: | ---: | ---: |
+| auto/untuned | 2 | 1.50 | 2.50 | 1.00 | 3.00 |
+| bome/untuned | 1 | 9.00 | 9.00 | - | - |
+| soba/tuned | 2 | 1.00 | never | never | never |
+TABLE
+same out expected
+
 # ---- The page stands alone
 grep -q "<!DOCTYPE html>" full/index.html || fail "the page is no page"
 grep -qE 'https?://|<script' full/index.html && fail "the page needs something from elsewhere"

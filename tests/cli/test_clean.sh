@@ -161,6 +161,7 @@ case_name="clean and SIGINT"
 [ $code -eq 1 ] || fail "exit code $code, expected 1"
 cp progress err
 err_has "stopped on request: nothing is written"
+err_has "'bilevel resume "
 [ ! -s out ] && [ ! -e never.csv ] || fail "something was written"
 
 # ---- what is refused; nothing is written

@@ -1,4 +1,5 @@
 /* bilevel resume RUN: resumes a run of the store. */
+#include "bilevel/arithmetic.h"
 #include "cli/commands.h"
 #include "cli/json.h"
 #include "cli/solve_task.h"
@@ -57,10 +58,10 @@ static const char *or_empty(const char *text) {
 /* The result is bitwise identical only where program and data are the same. */
 static void compare(const blv_run_info *run, const blv_problem *problem) {
     uint64_t now = blv_problem_fingerprint(problem);
-    if (strcmp(or_empty(run->version), blv_version()) != 0)
+    if (strcmp(or_empty(run->version), blv_arithmetic_version()) != 0)
         cli_complain(
             "the run was made by version %s, this is %s: results may differ in their last bits",
-            or_empty(run->version), blv_version());
+            or_empty(run->version), blv_arithmetic_version());
     if (run->fingerprint && run->fingerprint != now)
         cli_die("the data are not those of the run: their fingerprint is %016" PRIx64
                 ", it was %016" PRIx64,
