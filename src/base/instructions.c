@@ -82,5 +82,9 @@ blv_error blv_instructions_use(const char *name, blv_message *why) {
 }
 
 const char *blv_arithmetic_version(void) {
+#if defined(__aarch64__)
+    return VERSION " on ARM";
+#else
     return blv_instructions_fused(BLV_INSTRUCTIONS_BEST) ? blv_version() : VERSION " without FMA";
+#endif
 }

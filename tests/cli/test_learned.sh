@@ -58,7 +58,7 @@ is f32 1 precision
 is exact 1 solver
 is 0.0001 1 parameters solve_tol
 is 4 1 options seed
-is "$("$bilevel" version | awk '{ print $NF }')" 1 version
+field 1 version | grep -q "^$("$bilevel" version | awk '{ print $NF }')" || fail "version"
 is "$PWD/noisy.csv" 1 task training train
 [ "$(field 1 fingerprint | wc -c)" -eq 17 ] || fail "no fingerprint of the data"
 is "$("$json_get" cleaned suspects) of 300 rows suspect; of 90 wrong labels $("$json_get" cleaned truth found) found" 1 message

@@ -58,7 +58,7 @@ if ranks 2 solve hyperclean --problem-set train=none.csv --no-store 2>refused; t
 [ "$(grep -c "none.csv" refused)" -eq 1 ] || fail "the message comes more than once"
 
 # Killed and resumed: the end of a run that was not.
-long="--solver soba --threads 1 --iters 12000"
+long="--solver soba --threads 1 --iters 8000"
 # shellcheck disable=SC2086
 ranks 2 solve hyperclean $digits $long --json --out whole.npz >whole.json
 # shellcheck disable=SC2086
@@ -86,10 +86,10 @@ cmp -s whole.npz killed.npz || fail "the resumed run has another end"
 
 # Ctrl-C: the result so far.
 # shellcheck disable=SC2086
-OMPI_MCA_odls_base_sigkill_timeout=4 "$run_ranks" 2 "$bilevel" solve hyperclean $digits \
+OMPI_MCA_odls_base_sigkill_timeout=2 "$run_ranks" 2 "$bilevel" solve hyperclean $digits \
     --solver soba --threads 1 --iters 100000000 --no-store --out stopped.npz >stopped.txt 2>&1 &
 job=$!
-sleep 2
+sleep 1
 kill -TERM "$job"
 wait "$job" || true
 [ -s stopped.npz ] || fail "no result after Ctrl-C: $(cat stopped.txt)"
