@@ -85,7 +85,8 @@ typedef struct bench_entry {
     blv_values set;
     json_t *grid;              /* {key: [value, ...], ...}, of the file; NULL: none */
     bench_names tuned;         /* keys that are tried around their automatic values; borrowed */
-    const blv_values *untuned; /* settings without anything tuned: a candidate too; borrowed */
+    const blv_values *untuned; /* settings without anything tuned: a candidate too; borrowed, NULL:
+                                * it is none, for the suite has no such entry */
     blv_values problem_set;    /* of a baseline, on top of the variant's */
 } bench_entry;
 

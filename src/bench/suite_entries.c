@@ -131,6 +131,8 @@ static blv_error take_solver(bench_suite *suite, size_t number) {
     if (grid) {
         BLV_CHECK(check_grid(suite, suite->path, where, grid));
         BLV_CHECK(add_entry(suite, solver, "tuned", &file->set, &file->grid_set, grid));
+        if (!file->untuned) /* its automatic settings may not be wanted */
+            suite->entries[suite->entry_count - 1].untuned = NULL;
     }
     if (file->tuned.count > 0)
         BLV_CHECK(add_tuned(suite, solver, file));

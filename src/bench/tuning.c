@@ -1,9 +1,9 @@
 /* The settings that a tuned entry is tried with, and which of them is chosen.
  *
- * Every entry is tried untuned first, so that tuned is never worse than untuned on what chooses.
- * Then comes its grid: the one of the file, or at least LEAST_SETTINGS settings spread by decades
- * around the values that the untuned run found by itself. While the best setting is at an edge of
- * the grid, the grid grows there. */
+ * An entry whose solver runs untuned too is tried so first, so that tuned is never worse than
+ * untuned on what chooses. Then comes its grid: the one of the file, or at least LEAST_SETTINGS
+ * settings spread by decades around the values that the untuned run found by itself. While the best
+ * setting is at an edge of the grid, the grid grows there. */
 #include "bench/bench.h"
 
 #include <math.h>
@@ -61,7 +61,8 @@ static blv_error add_setting(bench *b, size_t variant, size_t entry, const blv_v
 
 blv_error bench_plan_tuning(bench *b, size_t variant, size_t entry) {
     const bench_entry *e = &b->suite.entries[entry];
-    BLV_CHECK(add_setting(b, variant, entry, e->untuned));
+    if (e->untuned)
+        BLV_CHECK(add_setting(b, variant, entry, e->untuned));
     for (size_t i = 0; i < bench_suite_grid_size(&b->suite, e); i++) {
         blv_values own;
         BLV_CHECK(bench_suite_grid_at(e, i, &own));

@@ -65,7 +65,7 @@ is "$("$json_get" cleaned suspects) of 300 rows suspect; of 90 wrong labels $("$
 "$json_get" cleaned >expected
 field 1 result >found
 same found expected
-# the certificate agrees with the last row of the trace, and so do the counts
+# the certificate agrees with the last row of the trace; the counts go on, for a last search that found no step
 is "$("$json_get" cleaned certificate phi)" 1 phi
 run 0 runs export 1 --out one_run
 awk -F, 'NR == 1 { for (j = 1; j <= NF; j++) { if ($j == "f") f = j; if ($j == "hvp") h = j } }
@@ -74,9 +74,8 @@ awk -F, 'NR == 1 { for (j = 1; j <= NF; j++) { if ($j == "f") f = j; if ($j == "
 paste -d ' ' last phi >both
 awk '($3 - $4) ^ 2 > 1e-4 * $4 ^ 2' both >differ # y is not quite solved
 [ ! -s differ ] || fail "rows and certificate: $(cat both)"
-cut -d ' ' -f1,2 last >found
-echo "$("$json_get" cleaned iterations) $("$json_get" cleaned counts hvp)" >expected
-same found expected
+[ "$(cut -d ' ' -f1 last)" -eq "$("$json_get" cleaned iterations)" ] || fail "rows and iterations: $(cat last)"
+[ "$(cut -d ' ' -f2 last)" -le "$("$json_get" cleaned counts hvp)" ] || fail "rows and products: $(cat last)"
 
 # ---- the images: those of the first rows of the table
 attached 1 >found
