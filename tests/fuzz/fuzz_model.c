@@ -19,7 +19,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     free(copy);
     blv_model *model = NULL;
     if (blv_model_read(&model, file.path, NULL) == BLV_OK &&
-        (model->features == 0 || model->classes < 2 || !model->class_names))
+        (model->features == 0 || model->classes == 1 ||
+         (model->classes > 0) != (model->class_names != NULL)))
         abort();
     blv_model_destroy(model);
     return 0;
