@@ -30,6 +30,26 @@ run() {
     [ "$code" -eq "$expected" ] || fail "$case_name: exit code $code, expected $expected"
 }
 
+# signal_at WORD SIGNAL ARGUMENT...: the command gets the signal once its messages, which go to the
+# file progress, have the word.
+signal_at() {
+    word=$1
+    signal=$2
+    shift 2
+    rm -f begun
+    : >progress
+    "$helpers/with_signals" begun "$signal" /bin/sh -c '
+        word=$1
+        shift
+        (tries=0
+        until grep -q "$word" progress || [ $tries -gt 600 ]; do
+            sleep 0.1
+            tries=$((tries + 1))
+        done
+        echo now >begun) &
+        exec "$@" >out 2>progress' sh "$word" "$bilevel" "$@"
+}
+
 # Refused as bad usage or input: exit code 2, nothing on stdout, a message with the given words.
 refused() {
     words=$1

@@ -153,13 +153,7 @@ grep -qF "weight of trusted rows" lines || fail "the progress line does not say 
 [ ! -s screen ] || fail "--quiet: something is shown on the terminal"
 
 # ---- Ctrl-C while it works: nothing is written
-rm -f progress begun
-touch progress
-"$helpers/with_signals" begun int /bin/sh -c \
-    '(tries=0; until grep -q ridge progress || [ $tries -gt 600 ]; do sleep 0.1; tries=$((tries + 1)); done
-      echo now >begun) &
-    exec "$0" clean noisy.csv --val val.csv --solver s-tfbo --iters 1e12 --progress lines \
-    -o never.csv >out 2>progress' "$bilevel"
+signal_at ridge int clean noisy.csv --val val.csv --solver s-tfbo --iters 1e12 --progress lines -o never.csv
 code=$?
 case_name="clean and SIGINT"
 [ $code -eq 1 ] || fail "exit code $code, expected 1"

@@ -276,9 +276,8 @@ done
 [ $has_progress -ge 1 ] || echo "no run was killed after it had kept something"
 
 # ---- stopped by a signal: interrupted, and on from there; also from another folder
-"$helpers/with_signals" progress term /bin/sh -c \
-    'exec "$0" clean noisy.csv --val val.csv --solver s-tfbo --folds 3 --iters 300 --every 100 \
-    -o rows.csv --write-clean clean.csv --checkpoint 0.001 --progress lines >out 2>progress' "$bilevel"
+signal_at ridge term clean noisy.csv --val val.csv --solver s-tfbo --folds 3 --iters 300 --every 100 \
+    -o rows.csv --write-clean clean.csv --checkpoint 0.001 --progress lines
 id=$(newest)
 is interrupted "$id" status
 rm -f rows.csv clean.csv
