@@ -17,7 +17,7 @@ signalled() {
 
 for signal in int term hup; do
     # shellcheck disable=SC2086
-    signalled 0 $signal $long --json --out result.npz
+    signalled 0 $signal $long --solver s-tfbo --json --out result.npz
     err_empty
     json stopped status
     json 300 x '#'
@@ -26,7 +26,7 @@ for signal in int term hup; do
     rm -f result.npz
 done
 # shellcheck disable=SC2086
-signalled 0 int $long
+signalled 0 int $long --solver s-tfbo
 out_has "stopped"
 out_has "Phi(x)"
 
@@ -56,7 +56,7 @@ grep -qE '^  exact  stopped before its turn' out || fail "$case_name: exact is n
 # The second one ends it at once, with 128 + SIGINT or SIGTERM: which of two that come together is
 # the second is open. No file is left.
 # shellcheck disable=SC2086
-signalled '130|143' int,term $long --json --out result.npz
+signalled '130|143' int,term $long --solver s-tfbo --json --out result.npz
 [ ! -s out ] || fail "$case_name: wrote to stdout"
 # shellcheck disable=SC2010
 ls -A | grep result && fail "$case_name: left a result file"
