@@ -156,6 +156,45 @@ static void test_recycled(void **state) {
     }
 }
 
+/* The matrix itself as preconditioner: its own systems take a product or two, and those of a matrix
+ * near it a few. One that is not definite has no effect. */
+static void test_matrix(void **state) {
+    (void)state;
+    const size_t n = DENSE_MAX;
+    uint64_t seed = 10;
+    fixture f;
+    dense_operator op;
+    static double upper[DENSE_MAX * DENSE_MAX];
+    double values[DENSE_MAX], b[DENSE_MAX], x[DENSE_MAX], expected[DENSE_MAX], room[DENSE_MAX];
+    blv_recycled recycled = {.upper = upper, .room = room};
+    fixture_open(&f, n);
+    f.cg->recycled = &recycled;
+    random_spectrum(values, n, 1e5, false, 0);
+    dense_with_spectrum(&op, n, values, &seed);
+    assert_false(blv_recycled_wants_matrix(&recycled, n));
+    recycled.products = 2.0 * (double)n + 1.0;
+    assert_true(blv_recycled_wants_matrix(&recycled, n));
+    for (int near = 0; near <= 1; near++) {
+        memcpy(upper, op.a, n * n * sizeof *upper);
+        blv_recycled_take_matrix(&recycled, n);
+        assert_true(recycled.is_dense == 1.0 && recycled.products == 0.0);
+        for (size_t i = 0; near && i < n; i++)
+            op.a[i * n + i] *= 1.01;
+        dense_random_vector(&seed, n, b);
+        solve_definite_by_lapack(&op, b, expected);
+        const double tol = 1e-8 * dense_norm(n, b);
+        blv_linear_result result = solve(&f, CG, &op, b, NULL, tol, 100 * n, x);
+        assert_int_equal(result.end, BLV_LINEAR_CONVERGED);
+        assert_true(dense_residual(&op, b, x) <= 1.01 * tol);
+        assert_true(near || result.products <= 3);
+    }
+    for (size_t i = 0; i < n * n; i++)
+        upper[i] = -op.a[i];
+    blv_recycled_take_matrix(&recycled, n);
+    assert_true(recycled.is_dense == 0.0);
+    fixture_close(&f);
+}
+
 static void test_indefinite(void **state) {
     (void)state;
     uint64_t seed = 2;
@@ -439,7 +478,7 @@ int main(void) {
         cmocka_unit_test(test_singular), cmocka_unit_test(test_negative_curvature),
         cmocka_unit_test(test_limit),    cmocka_unit_test(test_easy_systems),
         cmocka_unit_test(test_create),   cmocka_unit_test(test_broken_operator),
-        cmocka_unit_test(test_recycled),
+        cmocka_unit_test(test_recycled), cmocka_unit_test(test_matrix),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

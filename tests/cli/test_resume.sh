@@ -247,40 +247,40 @@ refused "an earlier version of the program stored the run" resume "$id"
 refused "is one of 'bilevel bench'" resume "$id"
 
 # ---- Files that a store names: those outside the current folder are not written unasked
-mkdir work elsewhere
+mkdir inside elsewhere
 echo precious >elsewhere/thesis.txt
 # stored_with FIELD PATH ARGUMENT...: an interrupted run whose request has this path
 stored_with() {
     field=$1
     path=$2
     shift 2
-    (cd work && "$bilevel" "$@" --quiet) || fail "$*"
+    (cd inside && "$bilevel" "$@" --quiet) || fail "$*"
     id=$(newest)
     "$sql" .runs.db "UPDATE run SET status = 'interrupted', message = NULL,
         task = json_set(task, '\$.$field', '$path') WHERE id = $id"
 }
-# precious WORDS ARGUMENT...: refused in the folder work, and the file is as it was
+# precious WORDS ARGUMENT...: refused in the folder inside, and the file is as it was
 precious() {
     words=$1
     shift
-    cd work || exit 1
+    cd inside || exit 1
     refused "$words" "$@"
     cd .. || exit 1
-    mv work/err err
-    mv work/out out
+    mv inside/err err
+    mv inside/out out
     [ "$(cat elsewhere/thesis.txt)" = precious ] || fail "$case_name: the file was overwritten"
 }
 outside="is outside the current folder"
-awk 'BEGIN { for (i = 0; i < 40; i++) print i % 3 "," i % 2 + i / 40 "," i % 2 }' >work/rows.csv
+awk 'BEGIN { for (i = 0; i < 40; i++) print i % 3 "," i % 2 + i / 40 "," i % 2 }' >inside/rows.csv
 for field in out trace; do
-    for path in "$PWD/elsewhere/thesis.txt" ../elsewhere/thesis.txt "$PWD/work/../elsewhere/thesis.txt"; do
+    for path in "$PWD/elsewhere/thesis.txt" ../elsewhere/thesis.txt "$PWD/inside/../elsewhere/thesis.txt"; do
         stored_with $field "$path" solve quadratic --iters 5
         precious "$outside" resume "$id"
         err_has "thesis.txt"
     done
 done
-ln -s ../elsewhere/thesis.txt work/link
-stored_with trace "$PWD/work/link" solve quadratic --iters 5
+ln -s ../elsewhere/thesis.txt inside/link
+stored_with trace "$PWD/inside/link" solve quadratic --iters 5
 precious "$outside" resume "$id"
 stored_with out "$PWD/elsewhere/thesis.txt" clean rows.csv --folds 2 --iters 2
 precious "$outside" resume "$id"
@@ -291,32 +291,32 @@ for field in out trace penalties; do
     precious "$outside" resume "$id"
 done
 stored_with out "$PWD/elsewhere/thesis.txt" solve quadratic --iters 5
-cd work || exit 1
+cd inside || exit 1
 run 0 resume "$id" -o here.npz
 err_has "the run writes here.npz"
 "$npz_tool" list here.npz >listed || fail "$case_name: no result"
 cd .. || exit 1
 stored_with trace "$PWD/elsewhere/thesis.txt" solve quadratic --iters 5 --out end.npz
-cd work || exit 1
+cd inside || exit 1
 mkdir results
 run 0 resume "$id" -o results
 [ -s results/thesis.txt ] && [ -s results/end.npz ] || fail "$case_name: not all files are there"
 cd .. || exit 1
 [ "$(cat elsewhere/thesis.txt)" = precious ] || fail "$case_name: the file was overwritten"
 stored_with out "$PWD/elsewhere/new.npz" solve quadratic --iters 5
-cd work || exit 1
+cd inside || exit 1
 run 0 resume "$id" --allow-outputs
 "$npz_tool" list ../elsewhere/new.npz >listed || fail "$case_name: no result"
 cd .. || exit 1
 # a request cannot name an input as its output either
-stored_with out "$PWD/work/rows.csv" tune rows.csv --iters 2
+stored_with out "$PWD/inside/rows.csv" tune rows.csv --iters 2
 refused "is an input of this command" resume "$id"
 
 # nor be without the name or the value of a setting
 for setting in '{}' '{"key": "iters"}' '{"value": "1"}' '{"key": null, "value": "1"}'; do
     for kind in "tune rows.csv" "solve quadratic"; do
         # shellcheck disable=SC2086
-        (cd work && "$bilevel" $kind --iters 2 --quiet) || fail "$kind"
+        (cd inside && "$bilevel" $kind --iters 2 --quiet) || fail "$kind"
         where=$([ "$kind" = "solve quadratic" ] || echo training.)settings
         "$sql" .runs.db "UPDATE run SET status = 'interrupted',
             task = json_set(task, '\$.$where', json('[$setting]')) WHERE id = $(newest)"
@@ -325,7 +325,7 @@ for setting in '{}' '{"key": "iters"}' '{"value": "1"}' '{"key": null, "value": 
 done
 
 # ---- Names that are not UTF-8
-cd work || exit 1
+cd inside || exit 1
 name=$(printf 'caf\351')
 cp rows.csv "$name.csv"
 for kind in clean tune; do
