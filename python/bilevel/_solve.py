@@ -50,6 +50,7 @@ class Session:
 
     def end(self, run: Any, solution: Any, why: Any) -> None:
         _callbacks.watch_run(None)
+        self.problem.begin()  # nothing of the run is kept
         if self.recorder:
             self.recorder.end(run, solution, why)
         if self.bar:

@@ -134,6 +134,13 @@ class TorchLevel(Level):
         view = self.views[address]
         return view.clone() if self.on_host else view.detach()
 
+    def is_at(self, address: int, copy: Any) -> bool:
+        """Whether the vector has not changed since it was copied."""
+        view = self.views[address]
+        if self.on_host:
+            return bool(torch.equal(view, copy))
+        return bool(view.data_ptr() == copy.data_ptr())  # vectors there are replaced, not changed
+
     def put(self, address: int, flat: Any) -> None:
         if self.on_host:
             self.views[address].copy_(flat)
@@ -172,6 +179,7 @@ class TorchOracles(Oracles):
         self.f, self.g = f, g
         self.x, self.y = levels
         self.upper_sum, self.lower_sum = sums
+        self.kept: tuple[Any, Any, Any] | None = None
         for each in sums:
             each.device = self.x.device
 
@@ -227,21 +235,30 @@ class TorchOracles(Oracles):
 
     def all(self, batch: Any, x: int, y: int, v: int, gy: int, hv: int, jv: int) -> None:
         """One backward pass through the gradient in y gives both products."""
-        samples = self.lower_sum.arguments(batch)
-        at_x, at_y = self.x.copy(x), self.y.copy(y).requires_grad_()
-        wanted = [at_y] if hv else []
-        if jv:
-            wanted.append(at_x.requires_grad_())
-        with torch.enable_grad():
-            value = self._value(self.g, "g", at_x, at_y, samples)
-            gradient = _gradients(value, [at_y], create_graph=True)[0]
+        gradient, at_x, at_y = self._gradient(batch, x, y)
         if gy:
             self.y.put(gy, gradient.detach())
-        products = _gradients(gradient, wanted, self.y.views[v])
+        wanted = [at_y] * bool(hv) + [at_x] * bool(jv)
+        products = _gradients(gradient, wanted, self.y.views[v], retain_graph=not batch)
         if hv:
             self.y.put(hv, products[0])
         if jv:
             self.x.put(jv, products[-1])
+
+    def _gradient(self, batch: Any, x: int, y: int) -> tuple[Any, Any, Any]:
+        """The gradient of g in y with its graph, and the point. That of all samples is kept: linear
+        solvers ask for many products at one point."""
+        kept = self.kept
+        if kept and not batch and self.x.is_at(x, kept[1]) and self.y.is_at(y, kept[2]):
+            return kept
+        self.kept = None  # frees the old graph before there is a new one
+        at_x, at_y = self.x.copy(x).requires_grad_(), self.y.copy(y).requires_grad_()
+        with torch.enable_grad():
+            value = self._value(self.g, "g", at_x, at_y, self.lower_sum.arguments(batch))
+            gradient = _gradients(value, [at_y], create_graph=True)[0]
+        if not batch:
+            self.kept = gradient, at_x, at_y
+        return gradient, at_x, at_y
 
     def project(self, x: int) -> None:
         projected: Any
@@ -271,13 +288,18 @@ class TorchOracles(Oracles):
         return project
 
     def begin(self) -> None:
+        self.kept = None
         if self.x.on_host:
             self.x.views.clear()
             self.y.views.clear()
 
 
 def _gradients(
-    of: Any, inputs: list[Any], weights: Any = None, create_graph: bool = False
+    of: Any,
+    inputs: list[Any],
+    weights: Any = None,
+    create_graph: bool = False,
+    retain_graph: bool | None = None,
 ) -> tuple[Any, ...]:
     """Zeros where it does not depend on an input."""
     if not inputs:
@@ -289,6 +311,7 @@ def _gradients(
         inputs,
         grad_outputs=weights,
         create_graph=create_graph,
+        retain_graph=retain_graph,
         allow_unused=True,
         materialize_grads=True,
     )
