@@ -250,9 +250,9 @@ static double next_step(const search_point *before, const search_point *lo, cons
 typedef enum search_end { SEARCH_FOUND, SEARCH_NOTHING, SEARCH_FATAL } search_end;
 
 /* A step in (0, t_max] that decreases the value and, where t_max allows, bends the slope up.
- * Without a downward slope, the few tries are blind ones. Where the function jumps up (y*(x) changes
- * from one minimum of g to another) no slope bends: the step ends before the jump, and halving
- * finds it, since parabolas would crawl there. */
+ * Without a downward slope, the few tries are blind ones. Where the function jumps up (y*(x)
+ * changes from one minimum of g to another) no slope bends: the step ends before the jump, and
+ * halving finds it, since parabolas would crawl there. */
 static search_end line_search(blv_lbfgs *l, double slope, double t_max) {
     search_point before, at, lo = {0.0, l->state.value, slope, true}, hi = {.t = INFINITY};
     double t = 1.0;
