@@ -103,11 +103,6 @@ const blv_field cli_training_fields[] = {
     BLV_FIELD_AS("checkpoint", cli_training, task.checkpoint_seconds, REAL, 0),
     {0}};
 
-const blv_field cli_training_files[] = {BLV_FIELD(cli_training, train, TEXT),
-                                        BLV_FIELD(cli_training, val, TEXT),
-                                        BLV_FIELD(cli_training, test, TEXT),
-                                        {0}};
-
 void cli_training_restore(const blv_field *table, void *request, cli_training *t,
                           const cli_resume *resume) {
     const char *text = resume->task.resumed->request ? resume->task.resumed->request : "{}";
@@ -158,6 +153,19 @@ void cli_facts_training(cli_task_facts *facts, const cli_training *t, double usu
     const double share = t->val_share > 0.0 ? t->val_share : usual_val_share;
     if (!t->val && share > 0.0)
         cli_facts_number(facts, "val_share", share, NULL);
+}
+
+static const blv_field files[] = {BLV_FIELD(cli_training, train, TEXT),
+                                  BLV_FIELD(cli_training, val, TEXT),
+                                  BLV_FIELD(cli_training, test, TEXT),
+                                  {0}};
+
+void cli_training_describe(json_t *object, const cli_training *t, const blv_task_sets *sets) {
+    json_t *warnings = cli_json_array();
+    for (size_t i = 0; sets->warnings[i]; i++)
+        cli_json_append(warnings, cli_json_text(sets->warnings[i]));
+    cli_json_add(object, files, t);
+    cli_json_put(object, "kinds", cli_json_text(sets->kinds), "warnings", warnings, NULL);
 }
 
 void cli_print_stored(int64_t run) {

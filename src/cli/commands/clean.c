@@ -331,7 +331,7 @@ static json_t *describe_finding(const finding *f) {
     for (size_t i = 0; i < f->result->model_count; i++)
         cli_json_set(models, f->result->models[i].key,
                      cli_json_record(model_fields, &f->result->models[i]));
-    cli_json_add(object, cli_training_files, &f->asked->training);
+    cli_training_describe(object, &f->asked->training, f->sets);
     cli_json_add(object, rule_fields, f->result);
     cli_json_set(object, "cautions", cautions);
     cli_json_set(object, "models", models);

@@ -193,7 +193,7 @@ static void print_json(const request *asked) {
     for (size_t m = 0; m < r->change_count; m++)
         if (r->changes[m].method->is_bilevel)
             cli_json_set(changes, r->changes[m].method->name, cli_json_real(r->changes[m].change));
-    cli_json_print(cli_json_put(cli_json_object(), "data", cli_json_text(asked->options.data),
+    cli_json_print(cli_json_put(asked->options.about, "data", cli_json_text(asked->options.data),
                                 "tasks", cli_json_whole(r->tasks), "memory",
                                 cli_json_whole(r->memory), "seeds", cli_json_whole(r->seeds),
                                 "imbalanced", json_boolean(asked->continual.imbalanced),
@@ -223,7 +223,7 @@ static int show_pass(void *context, const blv_task_progress *progress) {
 
 static int compare(void *of) {
     request *asked = of;
-    const cli_selection_options *o = &asked->options;
+    cli_selection_options *o = &asked->options;
     blv_continual_options *options = &asked->continual;
     options->selection = o->select.selection;
     options->seed = o->select.selection.seed;
