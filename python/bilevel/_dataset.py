@@ -53,7 +53,7 @@ def _pointer(kind: str, array: npt.NDArray[Any]) -> Any:
 
 @contextmanager
 def _text_file(path: str) -> Iterator[str]:
-    """The path of a file that the library reads: for Parquet and Feather a CSV file in its place."""
+    """The path of a file that the library reads: a CSV file in place of Parquet or Feather."""
     first = b""
     if isfile(path):
         with open(path, "rb") as file:
