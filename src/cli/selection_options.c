@@ -55,19 +55,19 @@ blv_error cli_selection_check(cli_selection_options *asked, blv_message *why) {
 }
 
 static void add_warning(void *list, const char *line) {
-    cli_json_append(list, cli_json_text(line));
+    cli_json_append(list, blv_json_string(line));
 }
 
 /* The kinds of the columns and warnings, for the eyes or for the JSON. */
 static blv_error tell(cli_selection_options *asked, const blv_dataset *const *sets,
                       const char *const *names, size_t count, blv_message *why) {
     char kinds[300];
-    json_t *warnings = asked->json ? cli_json_array() : NULL;
+    json_t *warnings = asked->json ? json_array() : NULL;
     if (asked->quiet && !asked->json)
         return BLV_OK;
     BLV_CHECK(blv_dataset_kinds(sets[0], kinds, sizeof kinds, why));
     if (asked->json)
-        asked->about = cli_json_put(cli_json_object(), "kinds", cli_json_text(kinds), "warnings",
+        asked->about = cli_json_put(json_object(), "kinds", blv_json_string(kinds), "warnings",
                                     warnings, NULL);
     else
         cli_print_kinds(asked->data, kinds);

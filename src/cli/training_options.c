@@ -60,9 +60,6 @@ blv_error cli_training_check(cli_training *t, blv_message *why) {
         return blv_explain(why, BLV_E_ARGUMENT, "--val or --val-share, one of the two");
     if (t->reading.real_targets && !t->may_be_real)
         return blv_explain(why, BLV_E_ARGUMENT, "--real: labels name classes here");
-    if (t->reading.weight && !t->may_be_real)
-        return blv_explain(why, BLV_E_ARGUMENT,
-                           "--weight: labels are judged one by one, whatever a row weighs");
     t->reading.ranks = cli_ranks();
     if (t->threads == 0)
         t->threads = cli_rank_threads();
@@ -161,11 +158,11 @@ static const blv_field files[] = {BLV_FIELD(cli_training, train, TEXT),
                                   {0}};
 
 void cli_training_describe(json_t *object, const cli_training *t, const blv_task_sets *sets) {
-    json_t *warnings = cli_json_array();
+    json_t *warnings = json_array();
     for (size_t i = 0; sets->warnings[i]; i++)
-        cli_json_append(warnings, cli_json_text(sets->warnings[i]));
+        cli_json_append(warnings, blv_json_string(sets->warnings[i]));
     cli_json_add(object, files, t);
-    cli_json_put(object, "kinds", cli_json_text(sets->kinds), "warnings", warnings, NULL);
+    cli_json_put(object, "kinds", blv_json_string(sets->kinds), "warnings", warnings, NULL);
 }
 
 void cli_print_stored(int64_t run) {
