@@ -15,7 +15,6 @@
  * diag(p) - p p' - diag(q) + q q', and dl/dT[k,label] = -p_k / sum. The intercept, the last column,
  * has a hundredth of the penalty. Everything is over all rows; there are no batches. Where rows
  * have weights, these multiply their losses, and counts of rows are sums of weights of mean 1. */
-#include "base/caller_struct.h"
 #include "base/message.h"
 #include "problems/data_problem.h"
 
