@@ -79,6 +79,9 @@ static const blv_field claim_fields[] = {
     BLV_FIELD_WITH("by", bench_claim, by, WORD, .flags = BLV_REQUIRED, .words = basis_words),
     BLV_FIELD(bench_claim, factor, REAL),
     BLV_FIELD_WITH("bounds", bench_claim, bounds, VALUES, BLV_WHEN(bench_claim, is_bounded)),
+    BLV_FIELD(bench_claim, paper, TEXT),
+    BLV_FIELD(bench_claim, published, TEXT),
+    BLV_FIELD(bench_claim, tried, TEXT),
     {0}};
 static const blv_field source_fields[] = {NEEDED(bench_source, paper, TEXT),
                                           NEEDED(bench_source, figure, TEXT),

@@ -73,6 +73,9 @@ typedef struct bench_claim {
     double factor; /* that `who` may be behind; NaN: 1 */
     bool is_bounded;
     blv_values bounds; /* for each variant */
+    char *paper;       /* whose claim it is, the name of its page; NULL: none */
+    char *published;   /* what the paper has found */
+    char *tried;       /* what else was tried where it does not hold */
 } bench_claim;
 
 /* ---- As it is used ---- */
