@@ -162,6 +162,9 @@ blv_error bench_plan(bench *b, bool tuned);
 blv_error bench_add_job(bench *b, bench_job job, const blv_values *own);
 /* The settings of a tuned entry that can be tried at once. */
 blv_error bench_plan_tuning(bench *b, size_t variant, size_t entry);
+/* The settings of a tuned entry's runs, to be freed either way. BLV_E_NAME where none
+ * was chosen. */
+blv_error bench_tuned_set(const bench *b, size_t variant, size_t entry, blv_values *set);
 /* Those that follow from what came out: around automatic values, and beyond an edge of the grid
  * where the best setting is. *added: whether there are any. */
 blv_error bench_plan_more_tuning(bench *b, bool *added);

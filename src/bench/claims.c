@@ -179,6 +179,8 @@ bool bench_is_shown(const bench_results *results, const char *paper, const bench
 static double find_level(const claim_context *c) {
     double *ends = c->results->numbers;
     size_t count = 0;
+    if (!isnan(c->claim->level))
+        return c->claim->level;
     if (!isnan(c->results->bench->suite.level))
         return c->results->bench->suite.level;
     for (size_t e = 0; e < c->view->count; e++) {
@@ -238,7 +240,7 @@ static void put_sentence(const claim_context *c, const claim_side *side, char te
     else if (c->claim->by == BENCH_BY_CALLS)
         snprintf(what, sizeof what, "reached %.4g after %.4g calls", c->level, side->score);
     else if (c->claim->by == BENCH_BY_END)
-        snprintf(what, sizeof what, "ended at %.6g", c->more ? -side->score : side->score);
+        snprintf(what, sizeof what, "ended at %.5g", c->more ? -side->score : side->score);
     else if (c->claim->by == BENCH_BY_SPREAD)
         snprintf(what, sizeof what, "changed by %.4g over the sweep", side->score);
     else
@@ -309,7 +311,7 @@ static void judge(const claim_context *c, const claim_sides *who, const claim_si
         snprintf(text, sizeof text, "half of those compared did not leave the start, %.4g",
                  c->level);
         not_judged(verdict, text);
-    } else if (c->factor == 1.0 && isfinite(last->score) &&
+    } else if (c->factor == 1.0 && isfinite(last->score) && isfinite(next->score) &&
                fabs(last->score - next->score) <= alike * fabs(next->score)) {
         put_sentence(c, last, other);
         snprintf(text, sizeof text, "%.100s, and %.100s is within 0.1 %% of that", other, next->name);

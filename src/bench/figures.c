@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST_CURVES = 10, MOST_POINTS = 24, MOST_PANELS = 3 };
+enum { MOST_CURVES = 10, MOST_POINTS = 18, MOST_PANELS = 3 };
 
 /* ---- Which entries ---- */
 

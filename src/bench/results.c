@@ -74,9 +74,10 @@ static double answer(const question *q, const bench_results *results, const benc
         double value = count > 0 ? metric_at(suite, view, &record->points[count - 1]) : (double)NAN;
         return !record->failed && !isnan(value) ? value : more ? -INFINITY : INFINITY;
     }
+    const double rounding = 1e-9 * fabs(q->level); /* of stored points */
     for (size_t i = 0; i < count; i++) {
         double value = metric_at(suite, view, &record->points[i]);
-        if (more ? value >= q->level : value <= q->level)
+        if (more ? value >= q->level - rounding : value <= q->level + rounding)
             return bench_number(&record->points[i], q->name);
     }
     return INFINITY;
@@ -150,10 +151,11 @@ static void add_tuning_cost(const bench *b, size_t v, size_t e, bench_cell *cell
         cell->grid_seconds += fmax(0.0, bench_record_end(record, "seconds"));
         cell->grid_calls += fmax(0.0, bench_record_end(record, "calls"));
     }
-    const bench_job *chosen = bench_is_tuned(cell->entry) ? bench_chosen(b, v, e) : NULL;
+    const bool is_tuned = bench_is_tuned(cell->entry) && cell->entry->detuned == 0.0;
+    const bench_job *chosen = is_tuned ? bench_chosen(b, v, e) : NULL;
     cell->is_chosen = chosen != NULL;
     cell->chosen = chosen ? chosen->set : (blv_values){0};
-    if (bench_is_tuned(cell->entry) && !chosen && !cell->rejected)
+    if (is_tuned && !chosen && !cell->rejected)
         cell->rejected = "no setting that was tried came to an end";
 }
 

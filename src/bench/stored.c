@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DIGITS = 6, MOST_COLUMNS = 5 + BENCH_SHOWN_MAX };
+enum { DIGITS = 7, MOST_COLUMNS = 5 + BENCH_SHOWN_MAX };
 
 static const blv_field least_fields[] = {BLV_FIELD(bench_least, variant, TEXT),
                                          BLV_FIELD(bench_least, phi, REAL),

@@ -143,12 +143,12 @@ static void put_tics(FILE *out, const report_figure *figure) {
 
 /* From left to right, the legend of the last one beside it. */
 static void put_panels(FILE *out, const report_figure *panels, size_t count) {
-    enum { WIDTH = 330, LEFT = 76, RIGHT = 12, LEGEND = 210, HEIGHT = 330, LINE = 19 };
+    enum { WIDTH = 330, LEFT = 84, RIGHT = 12, LEGEND = 210, HEIGHT = 330, LINE = 19 };
     const double width = WIDTH * (double)count + LEGEND;
     const size_t lines = panels[0].count * LINE + 60;
     fprintf(out,
             "set terminal svg noenhanced size %g,%zu background '#ffffff' font 'sans-serif,12'\n"
-            "set multiplot\nset grid linecolor rgb '#dddddd'\nunset key\n",
+            "set multiplot\nset grid linecolor rgb '#dddddd'\nunset key\nset ylabel offset 1\n",
             width, lines > HEIGHT ? lines : (size_t)HEIGHT);
     for (size_t i = 0; i < count; i++) {
         put_axes(out, &panels[i]);
