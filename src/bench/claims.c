@@ -151,7 +151,8 @@ bool bench_is_named(const bench_results *results, const bench_names *names,
 
 bool bench_claim_names(const bench_results *results, const bench_claim *claim,
                        const bench_entry *entry) {
-    return bench_is_named(results, &claim->who, entry) || bench_is_named(results, &claim->of, entry);
+    return bench_is_named(results, &claim->who, entry) ||
+           bench_is_named(results, &claim->of, entry);
 }
 
 bool bench_is_first_of_paper(const bench_suite *suite, size_t i) {
@@ -271,7 +272,10 @@ static void put_how_much(const claim_context *c, double a, double b, char text[8
                                            [BENCH_BY_CHANGE] = {"less change", "more change"}};
     const bool ahead = a <= b;
     if (isinf(a) || isinf(b))
-        snprintf(text, 80, "%s", isinf(a) && isinf(b) ? "neither" : isinf(a) ? "never" : "others never");
+        snprintf(text, 80, "%s",
+                 isinf(a) && isinf(b) ? "neither"
+                 : isinf(a)           ? "never"
+                                      : "others never");
     else if (c->more && c->claim->by == BENCH_BY_END)
         snprintf(text, 80, "%+.2f points", 100.0 * (b - a));
     else if (a > 0.0 && b > 0.0)
@@ -314,7 +318,8 @@ static void judge(const claim_context *c, const claim_sides *who, const claim_si
     } else if (c->factor == 1.0 && isfinite(last->score) && isfinite(next->score) &&
                fabs(last->score - next->score) <= alike * fabs(next->score)) {
         put_sentence(c, last, other);
-        snprintf(text, sizeof text, "%.100s, and %.100s is within 0.1 %% of that", other, next->name);
+        snprintf(text, sizeof text, "%.100s, and %.100s is within 0.1 %% of that", other,
+                 next->name);
         not_judged(verdict, text);
     } else {
         put_sentence(c, next, text);
@@ -339,10 +344,8 @@ static blv_error judge_claim(bench_results *results, size_t claim, size_t varian
     BLV_CHECK(resolve(&c, &results->arena, &c.claim->who, &who));
     BLV_CHECK(resolve(&c, &results->arena, &c.claim->of, &of));
     bench_verdict *verdict = &results->verdicts[results->verdict_count++];
-    *verdict = (bench_verdict){.stated = c.claim,
-                               .claim = c.claim->text,
-                               .variant = c.view->name,
-                               .is_judged = true};
+    *verdict = (bench_verdict){
+        .stated = c.claim, .claim = c.claim->text, .variant = c.view->name, .is_judged = true};
     judge(&c, &who, &of, bounds, verdict);
     return BLV_OK;
 }

@@ -1,5 +1,5 @@
-/* The figures of a benchmark: for each variant and paper the curves of what its claims compare, over
- * seconds and over oracle calls; bars where a sweep or a choice of rows has no curves. */
+/* The figures of a benchmark: for each variant and paper the curves of what its claims compare,
+ * over seconds and over oracle calls; bars where a sweep or a choice of rows has no curves. */
 #include "bench/results.h"
 
 #include "bilevel/solver.h"
@@ -64,8 +64,8 @@ static bool is_drawn(const bench_results *results, const char *paper, const benc
 /* ---- Curves: the points as runs of a store ---- */
 
 /* The numbers of a record's points as a trace. */
-static blv_error trace_of(blv_arena *arena, const bench_record *record,
-                          const char *const *columns, size_t count, blv_trace *trace) {
+static blv_error trace_of(blv_arena *arena, const bench_record *record, const char *const *columns,
+                          size_t count, blv_trace *trace) {
     *trace = (blv_trace){.rows = record->point_count, .columns = count};
     trace->names = blv_arena_alloc(arena, count, sizeof *trace->names);
     trace->values = blv_arena_alloc(arena, trace->rows * count, sizeof(double));

@@ -1,17 +1,17 @@
-/* What comes of a claim: whether the verdict of all points is also that of half the time, of each half
- * of the seeds, and of published settings. */
+/* What comes of a claim: whether the verdict of all points is also that of half the time, of each
+ * half of the seeds, and of published settings. */
 #include "bench/results.h"
 
 #include "bilevel/solver.h"
 
 #include <stdio.h>
 
-const char *const bench_outcome_words[] = {
-    [BENCH_HOLDS] = "holds",
-    [BENCH_HOLDS_AS_PUBLISHED] = "holds only with published settings",
-    [BENCH_CANNOT_BE_TOLD] = "cannot be told",
-    [BENCH_DOES_NOT_HOLD] = "does not hold",
-    NULL};
+const char *const bench_outcome_words[] = {[BENCH_HOLDS] = "holds",
+                                           [BENCH_HOLDS_AS_PUBLISHED] =
+                                               "holds only with published settings",
+                                           [BENCH_CANNOT_BE_TOLD] = "cannot be told",
+                                           [BENCH_DOES_NOT_HOLD] = "does not hold",
+                                           NULL};
 
 enum { HALF_TIME, EVEN_SEEDS, ODD_SEEDS, AS_PUBLISHED, PARTS };
 static const bench_filter filters[PARTS] = {[HALF_TIME] = {.share = 0.5},
@@ -29,8 +29,8 @@ static void settle(const bench_suite *suite, bench_verdict *whole, bench_results
     for (int k = 0; k < PARTS; k++)
         part[k] = &parts[k].verdicts[i];
     const bool other_time = !suite->has_command && differs(part[HALF_TIME], whole);
-    const bool other_seeds = suite->seeds > 1 && (differs(part[EVEN_SEEDS], whole) ||
-                                                  differs(part[ODD_SEEDS], whole));
+    const bool other_seeds =
+        suite->seeds > 1 && (differs(part[EVEN_SEEDS], whole) || differs(part[ODD_SEEDS], whole));
     const bool as_published = part[AS_PUBLISHED]->is_judged && part[AS_PUBLISHED]->held;
     whole->outcome = !whole->is_judged || other_time || other_seeds ? BENCH_CANNOT_BE_TOLD
                      : whole->held                                  ? BENCH_HOLDS
@@ -39,10 +39,10 @@ static void settle(const bench_suite *suite, bench_verdict *whole, bench_results
     if (!whole->is_judged)
         return;
     snprintf(whole->steady, sizeof whole->steady, "%s%s",
-             suite->has_command               ? ""
-             : !part[HALF_TIME]->is_judged    ? "not judged at half the limit; "
+             suite->has_command                ? ""
+             : !part[HALF_TIME]->is_judged     ? "not judged at half the limit; "
              : differs(part[HALF_TIME], whole) ? "the opposite at half the limit; "
-                                              : "the same at half the limit; ",
+                                               : "the same at half the limit; ",
              suite->seeds == 1 ? "one seed"
              : other_seeds     ? "a half of the seeds says the opposite"
                                : "each half of the seeds says the same");

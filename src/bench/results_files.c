@@ -6,7 +6,6 @@
 #include "bilevel/solver.h"
 #include "report/html.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -235,8 +234,10 @@ static blv_error put_page(const bench_results *results, FILE *out, blv_message *
     return BLV_OK;
 }
 
-const bench_file bench_files[] = {
-    {"index.html", put_page},         {"points.csv", put_csv},
-    {"points.json", put_json},        {"regret.csv", bench_put_regret},
-    {"verdicts.md", bench_put_rows}, {"stored.jsonl", bench_put_stored},
-    {0}};
+const bench_file bench_files[] = {{"index.html", put_page},
+                                  {"points.csv", put_csv},
+                                  {"points.json", put_json},
+                                  {"regret.csv", bench_put_regret},
+                                  {"verdicts.md", bench_put_rows},
+                                  {"stored.jsonl", bench_put_stored},
+                                  {0}};

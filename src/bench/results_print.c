@@ -106,8 +106,8 @@ static bool is_shown(const bench_results *results, const bench_cell *cell) {
     return !paper || bench_is_shown(results, paper, cell->entry);
 }
 
-static blv_error print_table(const bench_results *results, const bench_view *view,
-                             report_form form, FILE *out) {
+static blv_error print_table(const bench_results *results, const bench_view *view, report_form form,
+                             FILE *out) {
     const bench_suite *suite = &results->bench->suite;
     char align[MOST_COLUMNS + 1] = "l";
     const char *texts[MOST_COLUMNS];
@@ -244,9 +244,9 @@ static void print_tried(const bench_results *results, const bench_claim *claim, 
     char settings[64] = "";
     if (tuned > 0)
         snprintf(settings, sizeof settings, " the best of up to %zu settings;", tuned);
-    snprintf(line, sizeof line, "Tried:%s%s%s %llu seed%s%s%s%.600s", published ? " published settings;" : "",
-             untuned ? " automatic settings;" : "", settings,
-             (unsigned long long)results->bench->suite.seeds,
+    snprintf(line, sizeof line, "Tried:%s%s%s %llu seed%s%s%s%.600s",
+             published ? " published settings;" : "", untuned ? " automatic settings;" : "",
+             settings, (unsigned long long)results->bench->suite.seeds,
              results->bench->suite.seeds == 1 ? "" : "s",
              results->bench->suite.has_command ? "" : "; half of the limit and all of it",
              claim->tried ? ". " : ".", claim->tried ? claim->tried : "");

@@ -1,7 +1,8 @@
-/* Stored points: all that tables, figures and verdicts are made from, in a file that is small enough
- * to be kept with the sources. Its first line has facts about the runs and the names of the columns,
- * each other line a run, with rounded numbers: Phi is stored as its distance to Phi*. Of tuning there
- * is one line for each entry, with the settings that were chosen and what all of it has cost. */
+/* Stored points: all that tables, figures and verdicts are made from, in a file that is small
+ * enough to be kept with the sources. Its first line has facts about the runs and the names of the
+ * columns, each other line a run, with rounded numbers: Phi is stored as its distance to Phi*. Of
+ * tuning there is one line for each entry, with the settings that were chosen and what all of it
+ * has cost. */
 #include "bench/results.h"
 
 #include "base/message.h"
@@ -87,10 +88,10 @@ static blv_error put_run(const bench_results *results, const bench_job *job,
                          const char *const *names, size_t count, FILE *out) {
     const bench_view *view = &results->views[job->variant];
     const bench_record *record = job->record;
-    json_t *line = json_pack("{s:s, s:s, s:s, s:I, s:o}", "kind", bench_job_words[BENCH_RUN],
-                             "variant", view->name, "entry", bench_job_entry(results->bench, job),
-                             "seed", (json_int_t)job->seed, "processor_share",
-                             blv_json_real(record->processor_share));
+    json_t *line =
+        json_pack("{s:s, s:s, s:s, s:I, s:o}", "kind", bench_job_words[BENCH_RUN], "variant",
+                  view->name, "entry", bench_job_entry(results->bench, job), "seed",
+                  (json_int_t)job->seed, "processor_share", blv_json_real(record->processor_share));
     if (record->failed)
         json_object_set_new(line, "failed", json_true());
     if (record->rejected)
@@ -162,10 +163,10 @@ static json_t *name_points(const bench *b, const json_t *rows, const char *varia
             const char *name = b->facts.columns.items[c];
             json_t *value = json_array_get(row, c);
             const bool is_gap = strcmp(name, "phi") == 0 && json_is_number(value);
-            json_object_set_new(point, name,
-                                is_gap ? blv_json_real((least ? least->phi : 0.0) +
-                                                       json_number_value(value))
-                                       : json_incref(value));
+            json_object_set_new(
+                point, name,
+                is_gap ? blv_json_real((least ? least->phi : 0.0) + json_number_value(value))
+                       : json_incref(value));
         }
         json_array_append_new(points, point);
     }

@@ -7,13 +7,11 @@
 #include "base/message.h"
 #include "base/text_stream.h"
 #include "bilevel/solver.h"
-#include "report/html.h"
 
 #include <errno.h>
 #include <math.h>
 #include <poll.h>
 #include <spawn.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -133,7 +131,10 @@ static void put_tics(FILE *out, const report_figure *figure) {
             most = fmax(most, figure->curves[i].high[k]);
         }
     double step = most_x > 0.0 ? pow(10.0, floor(log10(most_x / 5.0))) : 1.0;
-    step *= most_x / step > 25.0 ? 10.0 : most_x / step > 10.0 ? 5.0 : most_x / step > 5.0 ? 2.0 : 1.0;
+    step *= most_x / step > 25.0   ? 10.0
+            : most_x / step > 10.0 ? 5.0
+            : most_x / step > 5.0  ? 2.0
+                                   : 1.0;
     fprintf(out, "set xtics %g\nunset mxtics\nunset mytics\n", step);
     if (figure->log_y && most > 10.0 * least)
         fprintf(out, "set ytics %g\n", pow(10.0, ceil(log10(most / least) / 6.0)));
@@ -343,7 +344,8 @@ blv_error report_gnuplot_draw(const report_figure *figure, report_drawing kind, 
     return draw_script(&text, kind, bytes, why);
 }
 
-/* Without groups that hold nothing, and with one digit behind the point of a path: half as large. */
+/* Without groups that hold nothing, and with one digit behind the point of a path: half as large.
+ */
 static void lighten(report_bytes *svg) {
     const char *from = svg->data, *path = "d='", *group = "<g fill=";
     char *to = svg->data;

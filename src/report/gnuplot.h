@@ -1,6 +1,5 @@
 /* Figures drawn by gnuplot, which runs as a child process. */
-#ifndef REPORT_GNUPLOT_H
-#define REPORT_GNUPLOT_H
+#pragma once
 
 #include "report/figure.h"
 #include "report/html.h"
@@ -27,5 +26,3 @@ blv_error report_gnuplot_bars(const report_bar *bars, size_t count, const char *
                               report_bytes *bytes, blv_message *why);
 /* Draws a figure as a part of a page, with a caption that says what is over what. */
 blv_error report_figure_embed(const report_figure *figure, FILE *out, blv_message *why);
-
-#endif
