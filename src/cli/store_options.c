@@ -1,6 +1,6 @@
 #include "cli/store_options.h"
 #include "base/message.h"
-#include "cli/file_roles.h"
+#include "cli/outputs.h"
 #include "cli/rank_start.h"
 
 #include <errno.h>

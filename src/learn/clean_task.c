@@ -1,5 +1,5 @@
 /* Finding wrong labels: checks, the model, which rows are suspect, the comparison. */
-#include "base/caller_struct.h"
+#include "base/message.h"
 #include "learn/clean_work.h"
 #include "learn/row_sets.h"
 

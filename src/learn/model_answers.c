@@ -1,6 +1,5 @@
 /* Answers of a model to rows as they are in files. */
 #include "base/arena.h"
-#include "base/caller_struct.h"
 #include "base/message.h"
 #include "bilevel/model.h"
 #include "bilevel/solver.h"

@@ -16,7 +16,6 @@
  *
  * f may have a shrinkage of the departures from one penalty for all: shrinkage/2 mean x^2. */
 #include "problems/l2reg.h"
-#include "base/caller_struct.h"
 #include "base/message.h"
 
 #include <errno.h>

@@ -14,7 +14,6 @@
  * With q_k = p_k T[k,label] / sum: the gradient of l in the scores is p - q, its Hessian
  * diag(p) - p p' - diag(q) + q q', and dl/dT[k,label] = -p_k / sum. The intercept, the last column,
  * has a hundredth of the penalty. Everything is over all rows; there are no batches. */
-#include "base/caller_struct.h"
 #include "base/message.h"
 #include "problems/data_problem.h"
 

@@ -2,7 +2,6 @@
 #include "base/message.h"
 #include "bench/results.h"
 #include "cli/commands.h"
-#include "cli/file_roles.h"
 #include "cli/outputs.h"
 #include "cli/progress_line.h"
 #include "cli/store_options.h"

@@ -2,7 +2,6 @@
 #include "bilevel/tune.h"
 #include "base/message.h"
 #include "cli/commands.h"
-#include "cli/file_roles.h"
 #include "cli/json.h"
 #include "cli/outputs.h"
 #include "cli/text_table.h"
