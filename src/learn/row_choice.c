@@ -1,11 +1,10 @@
 /* Choosing rows by the name of a method; the methods that look at points are here. */
-#include "base/caller_struct.h"
+#include "base/message.h"
 #include "learn/choose.h"
 #include "learn/selecting.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { KMEANS_ROUNDS = 25, MODEL_STEPS = 1500 };

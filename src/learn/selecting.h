@@ -1,6 +1,5 @@
 /* What the methods of blv_select share. */
-#ifndef BLV_LEARN_SELECTING_H
-#define BLV_LEARN_SELECTING_H
+#pragma once
 
 #include "base/arena.h"
 #include "base/message.h"
@@ -40,5 +39,3 @@ void blv_select_shares(size_t classes, const size_t *rows, size_t size, size_t *
 blv_error blv_select_by_solver(blv_selecting *s);
 blv_error blv_select_greedy(blv_selecting *s);
 blv_error blv_select_probabilistic(blv_selecting *s);
-
-#endif

@@ -13,8 +13,8 @@
  *
  * With q_k = p_k T[k,label] / sum: the gradient of l in the scores is p - q, its Hessian
  * diag(p) - p p' - diag(q) + q q', and dl/dT[k,label] = -p_k / sum. The intercept, the last column,
- * has a hundredth of the penalty. Everything is over all rows; there are no batches. */
-#include "base/caller_struct.h"
+ * has a hundredth of the penalty. Everything is over all rows; there are no batches. Where rows
+ * have weights, these multiply their losses, and counts of rows are sums of weights of mean 1. */
 #include "base/message.h"
 #include "problems/data_problem.h"
 
@@ -31,7 +31,8 @@ typedef struct label_noise {
     data_model model;
     blv_noise_setting setting;
     uint32_t *part, *val_part;
-    double *start; /* T0 */
+    double *start;     /* T0 */
+    double *weight[2]; /* of the rows of train and val, of mean 1; NULL: 1 */
     size_t model_dim;
 } label_noise;
 
@@ -163,30 +164,35 @@ typedef struct fold_sums {
     void *gradient, *hessian;
 } fold_sums;
 
-static bool counts(const uint32_t *part, size_t row, const fold_sums *s) {
-    return (part[row] == s->fold) == s->inside;
+/* 0: it does not count. */
+static double weight_of(const uint32_t *part, const double *weight, size_t row,
+                        const fold_sums *s) {
+    return (part[row] == s->fold) != s->inside ? 0.0 : weight ? weight[row] : 1.0;
 }
 
-static size_t count_rows(const blv_rows *rows, const uint32_t *part, const fold_sums *s) {
-    size_t count = 0;
+static double count_rows(const blv_rows *rows, const uint32_t *part, const double *weight,
+                         const fold_sums *s) {
+    double count = 0.0;
     for (size_t i = 0; i < rows->rows; i++)
-        count += counts(part, i, s);
+        count += weight_of(part, weight, i, s);
     return count;
 }
 
 /* Returns the sum over the rows of the last number that the rule left, and adds the others, times
  * factor, to slope, unless that is NULL. Without `sums` there is nothing but the gradient and the
  * product with the Hessian. */
-static double run_rows(label_noise *p, const blv_rows *set, const uint32_t *part, const void *noise,
-                       const fold_sums *s, double factor, double *slope, const noise_point *at,
-                       model_work *work) {
+static double run_rows(label_noise *p, const blv_rows *set, const void *noise, const fold_sums *s,
+                       double factor, double *slope, const noise_point *at, model_work *work) {
     const data_model *m = &p->model;
     const size_t K = m->classes;
+    const bool trusted = set == &m->val;
+    const uint32_t *part = trusted ? p->val_part : p->part;
+    const double *weight = p->weight[trusted];
     row_rule rule = {K, set->label, work->weight, noise, s->sums ? at->row : NULL};
     blv_rows rows = *set;
     rows.weight = work->weight;
     for (size_t i = 0; i < rows.rows; i++)
-        blv_value_set(work->weight, m->precision, i, counts(part, i, s));
+        blv_value_set(work->weight, m->precision, i, weight_of(part, weight, i, s));
     double loss;
     m->kernels->sweep(&rows,
                       &(blv_sweep){.classes = K,
@@ -202,12 +208,12 @@ static double run_rows(label_noise *p, const blv_rows *set, const uint32_t *part
                       work->sweep);
     double sum = 0.0;
     for (size_t i = 0; s->sums && i < rows.rows; i++) {
-        if (!counts(part, i, s))
+        const double counts = weight_of(part, weight, i, s), *out = at->row + i * (K + 1);
+        if (counts == 0.0)
             continue;
-        const double *out = at->row + i * (K + 1);
-        sum += out[K];
+        sum += counts * out[K];
         for (size_t k = 0; slope && k < K; k++)
-            slope[k * K + (size_t)set->label[i]] -= factor * out[k];
+            slope[k * K + (size_t)set->label[i]] -= factor * counts * out[k];
     }
     return sum;
 }
@@ -263,14 +269,13 @@ static fold_parts fold_lower(label_noise *p, const noise_point *at, size_t fold,
     data_model *m = &p->model;
     fold_sums s = {
         .fold = fold, .sums = sums, .w = w, .v = v, .gradient = gradient, .hessian = hessian};
-    const size_t rows = count_rows(&m->train, p->part, &s);
-    const size_t trusted = m->sets.val ? count_rows(&m->val, p->val_part, &s) : 0;
-    const double total = (double)rows + at->weight * (double)trusted;
+    const double rows = count_rows(&m->train, p->part, p->weight[0], &s);
+    const double trusted = m->sets.val ? count_rows(&m->val, p->val_part, p->weight[1], &s) : 0.0;
+    const double total = rows + at->weight * trusted;
     double own = 0.0;
     s.scale = 1.0 / total;
     s.ridge = ridge;
-    const double noisy =
-        run_rows(p, &m->train, p->part, at->by_label, &s, 1.0 / total, slope, at, work);
+    const double noisy = run_rows(p, &m->train, at->by_label, &s, 1.0 / total, slope, at, work);
     if (m->sets.val) {
         void *spare = (char *)work->extra + m->columns * m->kernels->real_size;
         void *second = (char *)spare + p->model_dim * m->kernels->real_size;
@@ -278,7 +283,7 @@ static fold_parts fold_lower(label_noise *p, const noise_point *at, size_t fold,
         s.ridge = NULL;
         s.gradient = gradient ? spare : NULL;
         s.hessian = hessian ? second : NULL;
-        own = run_rows(p, &m->val, p->val_part, at->certain, &s, 0.0, NULL, at, work);
+        own = run_rows(p, &m->val, at->certain, &s, 0.0, NULL, at, work);
         if (gradient)
             m->kernels->axpy(p->model_dim, 1.0, spare, gradient);
         if (hessian)
@@ -288,7 +293,7 @@ static fold_parts fold_lower(label_noise *p, const noise_point *at, size_t fold,
     const double penalty = ridge_product(p, at->ridge, w, v ? v : w);
     return (fold_parts){.value = mean + (v ? penalty : 0.5 * penalty),
                         .by_ridge = v ? penalty : 0.5 * penalty,
-                        .by_weight = at->weight * (own - (double)trusted * mean) / total};
+                        .by_weight = at->weight * (own - trusted * mean) / total};
 }
 
 static int lower_pass(void *user, const lower_call *c) {
@@ -344,14 +349,14 @@ static int upper(void *user, const blv_batch *batch, const blv_vec *x, const blv
                        .w = offset(p, raw(y), fold),
                        .scale = each,
                        .gradient = fy ? offset(p, raw_mut(fy), fold) : NULL};
-        value += each * run_rows(p, &m->train, p->part, at.by_label, &s, each, at.slope, &at, work);
+        value += each * run_rows(p, &m->train, at.by_label, &s, each, at.slope, &at, work);
         if (!m->sets.val)
             continue;
         void *spare = (char *)work->extra + m->columns * m->kernels->real_size;
         void *sum = s.gradient;
         s.scale = 1.0 / (double)m->val.rows;
         s.gradient = fy ? spare : NULL;
-        value += s.scale * run_rows(p, &m->val, p->val_part, at.certain, &s, 0.0, NULL, &at, work);
+        value += s.scale * run_rows(p, &m->val, at.certain, &s, 0.0, NULL, &at, work);
         if (fy)
             m->kernels->axpy(p->model_dim, 1.0, spare, sum);
     }
@@ -392,6 +397,20 @@ static bool keep_parts(const uint32_t *from, size_t rows, size_t folds, uint32_t
     return *to != NULL;
 }
 
+/* Weights of mean 1; a set without has none. False: memory. */
+static bool keep_weights(const blv_dataset *set, double **to) {
+    const blv_dataset_view *v = set ? blv_dataset_view_of(set) : NULL;
+    double sum = 0.0;
+    if (!v || !v->weight)
+        return true;
+    for (size_t i = 0; i < v->rows; i++)
+        sum += v->weight[i];
+    *to = malloc(v->rows * sizeof **to);
+    for (size_t i = 0; *to && i < v->rows; i++)
+        (*to)[i] = v->weight[i] * ((double)v->rows / sum);
+    return *to != NULL;
+}
+
 static blv_error open_instance(data_model *m, const void *params, blv_problem_def *def,
                                blv_message *why) {
     label_noise *p = (label_noise *)m;
@@ -404,8 +423,9 @@ static blv_error open_instance(data_model *m, const void *params, blv_problem_de
     bool room = p->start && keep_parts(p->setting.part, m->train.rows, p->setting.folds, &p->part);
     if (room && m->sets.val)
         room = keep_parts(p->setting.val_part, m->val.rows, p->setting.folds, &p->val_part);
-    if (!room)
-        return data_problem_explain(m, BLV_E_MEMORY, "out of memory", why);
+    if (!room || !keep_weights(m->sets.train, &p->weight[0]) ||
+        !keep_weights(m->sets.val, &p->weight[1]))
+        return data_problem_no_memory(m, why);
     memcpy(p->start, p->setting.start, K * K * sizeof *p->start);
     m->extra_bytes = (m->columns + 2 * m->dim) * m->kernels->real_size;
     m->host_numbers = 5 * K * K + 2 + rows * (K + 1);
@@ -421,11 +441,14 @@ static void close_instance(data_model *m) {
     free(p->part);
     free(p->val_part);
     free(p->start);
+    free(p->weight[0]);
+    free(p->weight[1]);
 }
 
 static const data_family family = {.name = "label-noise",
                                    .instance_size = sizeof(label_noise),
                                    .val_optional = true,
+                                   .weighs = true,
                                    .loss = LINEAR_LOSS_SOFTMAX,
                                    .oracles = {.upper = upper, LOWER_ORACLES},
                                    .open = open_instance,
