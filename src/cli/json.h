@@ -1,7 +1,6 @@
 /* JSON values from the library's types. Every function returns a new reference, and the command
  * ends where memory is short. */
-#ifndef CLI_JSON_H
-#define CLI_JSON_H
+#pragma once
 
 #include "bilevel/run.h"
 #include "store/record.h"
@@ -38,5 +37,3 @@ json_t *cli_json_object(void);
 json_t *cli_json_array(void);
 /* Prints the value on one line of stdout and releases it. */
 void cli_json_print(json_t *value);
-
-#endif

@@ -6,8 +6,7 @@
  * data. Networks: y is the parameter vector.
  *
  * A family's instance begins with a data_model, so that `user` of its oracles is one too. */
-#ifndef BLV_PROBLEMS_DATA_PROBLEM_H
-#define BLV_PROBLEMS_DATA_PROBLEM_H
+#pragma once
 
 #include "nn/nn.h"
 #include "problems/data_source.h"
@@ -193,5 +192,3 @@ bool network_freeze_norms(data_model *model); /* false when memory is short */
 void network_run(data_model *model, const blv_rows *rows, const model_sums *sums, model_work *work);
 /* Statistics for judging y: the frozen ones, or those of training rows. NULL: no norms. */
 const double *network_statistics(data_model *model, const blv_vec *y, model_work *work);
-
-#endif

@@ -1,7 +1,6 @@
 /* What the problem families of this folder share: their memory, elements of vectors, the lower
  * level in one function. */
-#ifndef BLV_PROBLEMS_FAMILY_H
-#define BLV_PROBLEMS_FAMILY_H
+#pragma once
 
 #include "base/precision.h"
 #include "bilevel/problem.h"
@@ -66,5 +65,3 @@ typedef struct lower_call {
 /* The oracles in a definition. */
 #define LOWER_PARTS .lower = lower, .lower_hvp = lower_hvp, .lower_cross = lower_cross
 #define LOWER_ORACLES LOWER_PARTS, .lower_all = lower_all
-
-#endif

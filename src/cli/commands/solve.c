@@ -6,7 +6,6 @@
 #include "cli/rank_start.h"
 #include "cli/solve_task.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
