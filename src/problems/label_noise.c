@@ -295,10 +295,10 @@ static fold_parts parts_of(const label_noise *p, const noise_point *at, size_t f
     const double total = weight_outside(p, at, fold);
     const double mean = (sums[0] + at->weight * sums[1]) / total;
     const double penalty = ridge_product(p, at->ridge, w, v ? v : w);
-    return (fold_parts){
-        .value = mean + (v ? penalty : 0.5 * penalty),
-        .by_ridge = v ? penalty : 0.5 * penalty,
-        .by_weight = at->weight * (sums[1] - rows_outside(p, true, fold) * mean) / total};
+    return (fold_parts){.value = mean + (v ? penalty : 0.5 * penalty),
+                        .by_ridge = v ? penalty : 0.5 * penalty,
+                        .by_weight =
+                            at->weight * (sums[1] - rows_outside(p, true, fold) * mean) / total};
 }
 
 /* Adds up over the ranks, in one exchange, the vectors (NULL: not there), the slope and numbers
