@@ -118,7 +118,9 @@ static blv_error train_fold(blv_cleaning *c, const blv_deal *deal, size_t fold, 
         t.batch = BATCH;
         t.decay = decay;
         t.label_chance = chance;
+        t.weight = blv_dataset_view_of(train)->weight;
         t.also = trusted > 0.0 ? val : NULL;
+        t.also_weight = val ? blv_dataset_view_of(val)->weight : NULL;
         t.also_batch = (size_t)fmax(1.0, round(BATCH * weight * trusted / rows));
         t.stop = blv_task_should_stop;
         t.stop_context = &c->task;
@@ -179,7 +181,7 @@ static double mean_difference(const blv_dataset *set, const double *noise, const
                               const double *b, double *square_error) {
     const blv_dataset_view *v = blv_dataset_view_of(set);
     const size_t K = v->classes;
-    double sum = 0.0, squares = 0.0;
+    double sum = 0.0, squares = 0.0, all = 0.0;
     for (size_t i = 0; i < v->rows; i++) {
         const size_t label = (size_t)v->label[i];
         double of_a = DBL_MIN, of_b = DBL_MIN;
@@ -189,11 +191,13 @@ static double mean_difference(const blv_dataset *set, const double *noise, const
             of_b += b ? chance * b[i * K + k] : 0.0;
         }
         const double difference = (b ? log(of_b) : 0.0) - log(of_a);
-        sum += difference;
-        squares += difference * difference;
+        const double counts = v->weight ? v->weight[i] : 1.0;
+        sum += counts * difference;
+        squares += counts * difference * difference;
+        all += counts;
     }
-    const double n = (double)v->rows, mean = sum / n;
-    *square_error = (squares / n - mean * mean) / n;
+    const double mean = sum / all;
+    *square_error = (squares / all - mean * mean) / (double)v->rows;
     return mean;
 }
 

@@ -1,5 +1,5 @@
 /* Finding wrong labels: checks, the model, which rows are suspect, the comparison. */
-#include "base/caller_struct.h"
+#include "base/message.h"
 #include "learn/clean_work.h"
 #include "learn/row_sets.h"
 
@@ -180,11 +180,6 @@ blv_error blv_clean(const blv_task_sets *sets, const blv_clean_options *options,
         return blv_explain(why, BLV_E_ARGUMENT, "clean: a NULL argument");
     *result = NULL;
     BLV_CHECK(blv_dataset_expect_classes(sets->train, sets->train_name, why));
-    if (blv_dataset_view_of(sets->train)->weight)
-        return blv_explain(
-            why, BLV_E_VALUE,
-            "%s: rows have weights, but labels are judged one by one: leave them out",
-            sets->train_name);
     blv_cleaning *c = calloc(1, sizeof *c);
     if (!c)
         return blv_explain_memory(why);

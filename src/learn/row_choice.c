@@ -1,5 +1,5 @@
 /* Choosing rows by the name of a method; the methods that look at points are here. */
-#include "base/caller_struct.h"
+#include "base/message.h"
 #include "learn/choose.h"
 #include "learn/selecting.h"
 

@@ -1,7 +1,7 @@
 /* A choice of rows with everything about it: order, classes, and how good networks are that are
  * trained on it. */
 #include "base/arena.h"
-#include "base/caller_struct.h"
+#include "base/message.h"
 #include "bilevel/select.h"
 #include "learn/task_runner.h"
 #include "nn/nn.h"

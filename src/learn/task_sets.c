@@ -1,6 +1,5 @@
 /* The data of a task: read, put into the same columns and classes, scaled, with an intercept. */
 #include "base/arena.h"
-#include "base/caller_struct.h"
 #include "base/message.h"
 #include "learn/row_sets.h"
 #include "learn/task_runner.h"

@@ -1,7 +1,7 @@
 /* Penalties of a linear model: the request, the order of the work, and the result. What is learned
  * from some rows is in tune_learner.c, what decides whether many penalties are kept in
  * tune_outer.c. */
-#include "base/caller_struct.h"
+#include "base/message.h"
 #include "bilevel/ranks.h"
 #include "learn/row_sets.h"
 #include "learn/tune_outer.h"

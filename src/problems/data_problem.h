@@ -107,6 +107,18 @@ blv_error data_problem_bounds(data_model *model, double lo, double hi, blv_probl
 /* "problem NAME: ..." */
 blv_error data_problem_explain(const data_model *model, blv_error error, const char *text,
                                blv_message *why);
+/* BLV_E_MEMORY, with what the kernels say. */
+blv_error data_problem_no_memory(const data_model *model, blv_message *why);
+/* A copy of bytes in the memory of the kernels; NULL where memory is short, or for NULL. */
+void *data_problem_put(const data_model *model, size_t bytes, const void *from);
+
+/* The problem family of a data_family. */
+#define DATA_PROBLEM(id, name, type, params, family, summary, formula)                             \
+    static blv_error id##_create(const void *given, const blv_problem_options *options,            \
+                                 blv_problem **problem, blv_message *why) {                        \
+        return data_problem_create(&family, given, options, problem, why);                         \
+    }                                                                                              \
+    PROBLEM_FAMILY(id, name, type, params, id##_create, summary, formula)
 
 /* ---- Calls ---- */
 

@@ -13,8 +13,8 @@
  *
  * With q_k = p_k T[k,label] / sum: the gradient of l in the scores is p - q, its Hessian
  * diag(p) - p p' - diag(q) + q q', and dl/dT[k,label] = -p_k / sum. The intercept, the last column,
- * has a hundredth of the penalty. Everything is over all rows; there are no batches. */
-#include "base/caller_struct.h"
+ * has a hundredth of the penalty. Everything is over all rows; there are no batches. Where rows
+ * have weights, these multiply their losses, and counts of rows are sums of weights of mean 1. */
 #include "base/message.h"
 #include "base/rank_exchange.h"
 #include "problems/data_problem.h"
@@ -31,9 +31,10 @@ static const double lowest_logit = -14.0, highest_logit = 4.0;
 typedef struct label_noise {
     data_model model;
     blv_noise_setting setting;
-    uint32_t *part, *val_part; /* of the rows that are here */
-    size_t *inside;            /* rows of train in each fold, then those of val */
-    double *start;             /* T0 */
+    uint32_t *part[2]; /* of the rows of train and val that are here */
+    double *weight[2]; /* likewise, of mean 1; NULL: 1 */
+    double *outside;   /* rows of train outside each fold, then those of val */
+    double *start;     /* T0 */
     size_t model_dim;
 } label_noise;
 
@@ -167,23 +168,26 @@ typedef struct fold_sums {
     void *gradient, *hessian;
 } fold_sums;
 
-static bool counts(const uint32_t *part, size_t row, const fold_sums *s) {
-    return (part[row] == s->fold) == s->inside;
+/* 0: it does not count. */
+static double weight_of(const label_noise *p, bool val, size_t row, const fold_sums *s) {
+    return (p->part[val][row] == s->fold) != s->inside ? 0.0
+           : p->weight[val]                            ? p->weight[val][row]
+                                                       : 1.0;
 }
 
 /* Returns the sum over the rows of the last number that the rule left, and adds the others, times
  * factor, to slope, unless that is NULL. Without `sums` there is nothing but the gradient and the
  * product with the Hessian. */
-static double run_rows(label_noise *p, const blv_rows *set, const uint32_t *part, const void *noise,
-                       const fold_sums *s, double factor, double *slope, const noise_point *at,
-                       model_work *work) {
+static double run_rows(label_noise *p, bool val, const void *noise, const fold_sums *s,
+                       double factor, double *slope, const noise_point *at, model_work *work) {
     const data_model *m = &p->model;
+    const blv_rows *set = val ? &m->val : &m->train;
     const size_t K = m->classes;
     row_rule rule = {K, set->label, work->weight, noise, s->sums ? at->row : NULL};
     blv_rows rows = *set;
     rows.weight = work->weight;
     for (size_t i = 0; i < rows.rows; i++)
-        blv_value_set(work->weight, m->precision, i, counts(part, i, s));
+        blv_value_set(work->weight, m->precision, i, weight_of(p, val, i, s));
     double loss;
     m->kernels->sweep(&rows,
                       &(blv_sweep){.classes = K,
@@ -199,12 +203,12 @@ static double run_rows(label_noise *p, const blv_rows *set, const uint32_t *part
                       work->sweep);
     double sum = 0.0;
     for (size_t i = 0; s->sums && i < rows.rows; i++) {
-        if (!counts(part, i, s))
+        const double counts = weight_of(p, val, i, s), *out = at->row + i * (K + 1);
+        if (counts == 0.0)
             continue;
-        const double *out = at->row + i * (K + 1);
-        sum += out[K];
+        sum += counts * out[K];
         for (size_t k = 0; slope && k < K; k++)
-            slope[k * K + (size_t)set->label[i]] -= factor * out[k];
+            slope[k * K + (size_t)set->label[i]] -= factor * counts * out[k];
     }
     return sum;
 }
@@ -254,16 +258,8 @@ typedef struct fold_parts {
     double value, by_ridge, by_weight;
 } fold_parts;
 
-/* Rows of a fold's model: all of train, or of val, but those in the fold. */
-static double rows_outside(const label_noise *p, bool val, size_t fold) {
-    const data_model *m = &p->model;
-    return val && !m->sets.val ? 0.0
-                               : (double)((val ? m->val.whole : m->train.whole) -
-                                          p->inside[val ? p->setting.folds + fold : fold]);
-}
-
 static double weight_outside(const label_noise *p, const noise_point *at, size_t fold) {
-    return rows_outside(p, false, fold) + at->weight * rows_outside(p, true, fold);
+    return p->outside[fold] + at->weight * p->outside[p->setting.folds + fold];
 }
 
 /* sums: of the losses of train and val, or of their gradients times v, over the rows here */
@@ -273,7 +269,7 @@ static void fold_rows(label_noise *p, const noise_point *at, const fold_sums *lo
     fold_sums s = *lower;
     const double total = weight_outside(p, at, s.fold);
     s.scale = 1.0 / total;
-    sums[0] = run_rows(p, &m->train, p->part, at->by_label, &s, 1.0 / total, slope, at, work);
+    sums[0] = run_rows(p, false, at->by_label, &s, 1.0 / total, slope, at, work);
     sums[1] = 0.0;
     if (!m->sets.val)
         return;
@@ -283,7 +279,7 @@ static void fold_rows(label_noise *p, const noise_point *at, const fold_sums *lo
     s.ridge = NULL;
     s.gradient = s.gradient ? spare : NULL;
     s.hessian = s.hessian ? second : NULL;
-    sums[1] = run_rows(p, &m->val, p->val_part, at->certain, &s, 0.0, NULL, at, work);
+    sums[1] = run_rows(p, true, at->certain, &s, 0.0, NULL, at, work);
     if (s.gradient)
         m->kernels->axpy(p->model_dim, 1.0, spare, lower->gradient);
     if (s.hessian)
@@ -295,10 +291,10 @@ static fold_parts parts_of(const label_noise *p, const noise_point *at, size_t f
     const double total = weight_outside(p, at, fold);
     const double mean = (sums[0] + at->weight * sums[1]) / total;
     const double penalty = ridge_product(p, at->ridge, w, v ? v : w);
-    return (fold_parts){.value = mean + (v ? penalty : 0.5 * penalty),
-                        .by_ridge = v ? penalty : 0.5 * penalty,
-                        .by_weight =
-                            at->weight * (sums[1] - rows_outside(p, true, fold) * mean) / total};
+    return (fold_parts){
+        .value = mean + (v ? penalty : 0.5 * penalty),
+        .by_ridge = v ? penalty : 0.5 * penalty,
+        .by_weight = at->weight * (sums[1] - p->outside[p->setting.folds + fold] * mean) / total};
 }
 
 /* Adds up over the ranks, in one exchange, the vectors (NULL: not there), the slope and numbers
@@ -394,14 +390,14 @@ static int upper(void *user, const blv_batch *batch, const blv_vec *x, const blv
                        .w = offset(p, raw(y), fold),
                        .scale = each,
                        .gradient = fy ? offset(p, raw_mut(fy), fold) : NULL};
-        value += each * run_rows(p, &m->train, p->part, at.by_label, &s, each, at.slope, &at, work);
+        value += each * run_rows(p, false, at.by_label, &s, each, at.slope, &at, work);
         if (!m->sets.val)
             continue;
         void *spare = (char *)work->extra + m->columns * m->kernels->real_size;
         void *sum = s.gradient;
         s.scale = 1.0 / (double)m->val.whole;
         s.gradient = fy ? spare : NULL;
-        value += s.scale * run_rows(p, &m->val, p->val_part, at.certain, &s, 0.0, NULL, &at, work);
+        value += s.scale * run_rows(p, true, at.certain, &s, 0.0, NULL, &at, work);
         if (fy)
             m->kernels->axpy(p->model_dim, 1.0, spare, sum);
     }
@@ -438,19 +434,32 @@ static int project(void *user, blv_vec *x) {
     return 0;
 }
 
-/* The folds of the rows that are here, and how many rows of all are in each. */
-static bool keep_parts(const blv_dataset *set, const uint32_t *from, size_t folds, uint32_t **to,
-                       size_t *inside) {
-    const blv_dataset_view *v = blv_dataset_view_of(set);
-    const size_t here = v->ranks ? v->held : v->rows;
-    *to = malloc((here + 1) * sizeof **to);
+/* The folds and weights of the rows that are here, and how many rows of all are outside each fold.
+ * False: memory. */
+static bool keep_rows(label_noise *p, bool val, const blv_dataset *set, const uint32_t *part) {
+    const blv_dataset_view *v = set ? blv_dataset_view_of(set) : NULL;
+    const size_t folds = p->setting.folds, here = !v ? 0 : v->ranks ? v->held : v->rows;
+    double sum = 0.0;
+    if (!v)
+        return true;
     for (size_t i = 0; i < v->rows; i++)
-        inside[from[i] < folds ? from[i] : 0]++;
-    for (size_t i = 0; *to && i < here; i++) {
-        const uint32_t part = from[v->ranks ? v->held_row[i] : i];
-        (*to)[i] = part < folds ? part : 0;
+        sum += v->weight ? v->weight[i] : 1.0;
+    p->part[val] = malloc((here + 1) * sizeof *p->part[val]);
+    p->weight[val] = v->weight ? malloc((here + 1) * sizeof *p->weight[val]) : NULL;
+    if (!p->part[val] || (v->weight && !p->weight[val]))
+        return false;
+    for (size_t i = 0; i < v->rows; i++)
+        for (size_t fold = 0; fold < folds; fold++)
+            if (fold != (part[i] < folds ? part[i] : 0))
+                p->outside[val * folds + fold] +=
+                    v->weight ? v->weight[i] * ((double)v->rows / sum) : 1.0;
+    for (size_t i = 0; i < here; i++) {
+        const size_t row = v->ranks ? v->held_row[i] : i;
+        p->part[val][i] = part[row] < folds ? part[row] : 0;
+        if (v->weight)
+            p->weight[val][i] = v->weight[row] * ((double)v->rows / sum);
     }
-    return *to != NULL;
+    return true;
 }
 
 static blv_error open_instance(data_model *m, const void *params, blv_problem_def *def,
@@ -463,13 +472,10 @@ static blv_error open_instance(data_model *m, const void *params, blv_problem_de
     if (K > BLV_RULE_CLASSES)
         return data_problem_explain(m, BLV_E_UNSUPPORTED, "too many classes", why);
     p->start = malloc(K * K * sizeof *p->start);
-    p->inside = calloc(2 * folds, sizeof *p->inside);
-    bool room = p->start && p->inside &&
-                keep_parts(m->sets.train, p->setting.part, folds, &p->part, p->inside);
-    if (room && m->sets.val)
-        room = keep_parts(m->sets.val, p->setting.val_part, folds, &p->val_part, p->inside + folds);
-    if (!room)
-        return data_problem_explain(m, BLV_E_MEMORY, "out of memory", why);
+    p->outside = calloc(2 * folds, sizeof *p->outside);
+    if (!p->start || !p->outside || !keep_rows(p, false, m->sets.train, p->setting.part) ||
+        !keep_rows(p, true, m->sets.val, p->setting.val_part))
+        return data_problem_no_memory(m, why);
     memcpy(p->start, p->setting.start, K * K * sizeof *p->start);
     m->extra_bytes = (m->columns + 2 * m->dim) * m->kernels->real_size;
     m->host_numbers = 4 * K * K + 2 * folds + rows * (K + 1);
@@ -483,9 +489,11 @@ static blv_error open_instance(data_model *m, const void *params, blv_problem_de
 
 static void close_instance(data_model *m) {
     label_noise *p = (label_noise *)m;
-    free(p->part);
-    free(p->val_part);
-    free(p->inside);
+    for (int i = 0; i < 2; i++) {
+        free(p->part[i]);
+        free(p->weight[i]);
+    }
+    free(p->outside);
     free(p->start);
 }
 
@@ -493,6 +501,7 @@ static const data_family family = {.name = "label-noise",
                                    .instance_size = sizeof(label_noise),
                                    .val_optional = true,
                                    .spreads = true,
+                                   .weighs = true,
                                    .loss = LINEAR_LOSS_SOFTMAX,
                                    .oracles = {.upper = upper, LOWER_ORACLES},
                                    .open = open_instance,

@@ -1,5 +1,4 @@
 /* blv_solve: one run from options to solution. */
-#include "base/caller_struct.h"
 #include "base/message.h"
 #include "registry/solve_parts.h"
 
