@@ -92,12 +92,11 @@ grep -q "cannot be spread over ranks" refused || fail "no reason for a network"
 if ranks 2 solve hyperclean --problem-set train=none.csv --no-store 2>refused; then fail "no file"; fi
 [ "$(grep -c "none.csv" refused)" -eq 1 ] || fail "the message comes more than once"
 
-# Killed and resumed: the end of a run that was not.
-long="--solver soba --threads 1 --iters 4000"
+# Killed and resumed: the end of a run that was not killed.
+long="--solver soba --threads 1"
 # shellcheck disable=SC2086
-ranks 2 solve hyperclean $digits $long --json --out whole.npz >whole.json
-# shellcheck disable=SC2086
-"$run_ranks" 2 "$bilevel" solve hyperclean $digits $long --checkpoint 0.05 --out killed.npz >killed.txt 2>&1 &
+"$run_ranks" 2 "$bilevel" solve hyperclean $digits $long --iters 100000000 --checkpoint 0.05 \
+    --out killed.npz >killed.txt 2>&1 &
 job=$!
 has_checkpoint() { "$bilevel" runs --json 2>/dev/null | grep -q '"checkpoint_iteration": [0-9]'; }
 wait_for "no checkpoint came" has_checkpoint
@@ -107,8 +106,12 @@ if wait "$job"; then fail "a job whose rank died ended well"; fi
 grep -q "rank\|signal" killed.txt || fail "no message about the rank that died"
 all_ended() { ! "$bilevel" runs --json | grep -q '"status": "running"'; }
 wait_for "a rank did not end" all_ended # the others end a moment later
-run=$("$bilevel" runs --json | grep -o '"id": [0-9]*' | grep -o '[0-9]*' | sort -n | tail -1)
-ranks 2 resume "$run" --allow-outputs >resumed.txt 2>&1 || fail "resume: $(cat resumed.txt)"
+newest() { "$bilevel" runs --json | grep -o "\"$1\": [0-9]*" | grep -o '[0-9]*' | sort -n | tail -1; }
+more=$(($(newest checkpoint_iteration) + 40))
+ranks 2 resume "$(newest id)" --iters $more --allow-outputs >resumed.txt 2>&1 ||
+    fail "resume: $(cat resumed.txt)"
+# shellcheck disable=SC2086
+ranks 2 solve hyperclean $digits $long --iters $more --out whole.npz >whole.txt
 cmp -s whole.npz killed.npz || fail "the resumed run has another end"
 
 # Ctrl-C: the result so far.
