@@ -54,7 +54,28 @@ blv_error cli_selection_check(cli_selection_options *asked, blv_message *why) {
     return BLV_OK;
 }
 
-static blv_error load(const cli_selection_options *asked, blv_dataset **rows, blv_dataset **test,
+static void add_warning(void *list, const char *line) {
+    cli_json_append(list, blv_json_string(line));
+}
+
+/* The kinds of the columns and warnings, for the eyes or for the JSON. */
+static blv_error tell(cli_selection_options *asked, const blv_dataset *const *sets,
+                      const char *const *names, size_t count, blv_message *why) {
+    char kinds[300];
+    json_t *warnings = asked->json ? json_array() : NULL;
+    if (asked->quiet && !asked->json)
+        return BLV_OK;
+    BLV_CHECK(blv_dataset_kinds(sets[0], kinds, sizeof kinds, why));
+    if (asked->json)
+        asked->about = cli_json_put(json_object(), "kinds", blv_json_string(kinds), "warnings",
+                                    warnings, NULL);
+    else
+        cli_print_kinds(asked->data, kinds);
+    return blv_dataset_warn(sets, names, count, asked->json ? add_warning : cli_print_warning,
+                            warnings, why);
+}
+
+static blv_error load(cli_selection_options *asked, blv_dataset **rows, blv_dataset **test,
                       blv_message *why) {
     const char *const names[] = {asked->data, asked->test};
     blv_read_options reading = asked->reading;
@@ -68,17 +89,10 @@ static blv_error load(const cli_selection_options *asked, blv_dataset **rows, bl
     blv_dataset *const both[] = {*rows, *test};
     const size_t count = *test ? 2 : 1;
     BLV_CHECK(blv_dataset_align(both, names, count, why));
-    if (!asked->json && !asked->quiet) {
-        char kinds[300];
-        BLV_CHECK(blv_dataset_kinds(*rows, kinds, sizeof kinds, why));
-        cli_print_kinds(asked->data, kinds);
-        BLV_CHECK(blv_dataset_warn((const blv_dataset *const *)both, names, count,
-                                   cli_print_warning, NULL, why));
-    }
+    BLV_CHECK(tell(asked, (const blv_dataset *const *)both, names, count, why));
     return asked->unscaled ? BLV_OK : blv_dataset_scale(both, count, BLV_SCALE_UNIT, why);
 }
 
-void cli_selection_load(const cli_selection_options *asked, blv_dataset **rows,
-                        blv_dataset **test) {
+void cli_selection_load(cli_selection_options *asked, blv_dataset **rows, blv_dataset **test) {
     cli_expect(load(asked, rows, test, &cli_why));
 }

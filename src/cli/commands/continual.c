@@ -193,7 +193,7 @@ static void print_json(const request *asked) {
     for (size_t m = 0; m < r->change_count; m++)
         if (r->changes[m].method->is_bilevel)
             cli_json_set(changes, r->changes[m].method->name, blv_json_real(r->changes[m].change));
-    cli_json_print(cli_json_put(json_object(), "data", blv_json_string(asked->options.data),
+    cli_json_print(cli_json_put(asked->options.about, "data", blv_json_string(asked->options.data),
                                 "tasks", cli_json_whole(r->tasks), "memory",
                                 cli_json_whole(r->memory), "seeds", cli_json_whole(r->seeds),
                                 "imbalanced", json_boolean(asked->continual.imbalanced),
@@ -223,7 +223,7 @@ static int show_pass(void *context, const blv_task_progress *progress) {
 
 static int compare(void *of) {
     request *asked = of;
-    const cli_selection_options *o = &asked->options;
+    cli_selection_options *o = &asked->options;
     blv_continual_options *options = &asked->continual;
     options->selection = o->select.selection;
     options->seed = o->select.selection.seed;
@@ -233,10 +233,6 @@ static int compare(void *of) {
     const blv_task_hooks hooks = {.size = sizeof hooks,
                                   .progress = o->json || o->quiet ? NULL : show_pass};
     cli_selection_load(o, &asked->rows, &asked->test);
-    const size_t classes = blv_dataset_view_of(asked->rows)->classes;
-    if (options->tasks > classes)
-        cli_die("%s: %zu classes; expected at least one for each of %zu tasks", o->data, classes,
-                options->tasks);
     if (!asked->test)
         hold_out(asked);
     if (asked->out && make_folder(asked->out))

@@ -164,6 +164,7 @@ static void print_json(const request *asked) {
                  cli_json_whole(asked->options.select.selection.seed), "seconds",
                  blv_json_real(r->seconds), "chosen_of_class", classes, NULL);
     cli_json_add(object, accuracy_fields, r);
+    json_object_update(object, asked->options.about);
     cli_json_print(cli_json_put(object, "out", blv_json_string(asked->out), "write_subset",
                                 blv_json_string(asked->subset), NULL));
 }
