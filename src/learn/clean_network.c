@@ -223,7 +223,7 @@ static bool worth_trying(const blv_cleaning *c) {
     const double unit = (double)(v->columns + v->classes) * UNITS * BATCH * 3.0;
     const double products =
         unit * (double)steps_for(v->rows) * (double)(c->options.folds * (DECAYS + 2));
-    return v->dense && c->options.model != BLV_CLEAN_LINEAR &&
+    return v->dense && !v->ranks && c->options.model != BLV_CLEAN_LINEAR &&
            (c->options.model == BLV_CLEAN_MLP || products < most_products);
 }
 
@@ -247,6 +247,8 @@ blv_error blv_clean_choose_model(blv_cleaning *c, const blv_deal *deal, const bl
     r->model_loss[BLV_CLEAN_LINEAR] = difference(c, linear, NULL, &error);
     if (!worth_trying(c)) {
         describe_model(c, c->options.model == BLV_CLEAN_LINEAR ? ", as asked"
+                          : blv_dataset_view_of(c->sets.train)->ranks
+                              ? "; networks need all rows in one process"
                           : blv_dataset_view_of(c->sets.train)->dense
                               ? "; networks are not tried on this many numbers"
                               : "; networks need dense rows");
