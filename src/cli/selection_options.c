@@ -89,7 +89,7 @@ static blv_error hold_out(const cli_selection_options *asked, double share, blv_
 
 static blv_error load(cli_selection_options *asked, double test_share, blv_dataset **rows,
                       blv_dataset **test, blv_message *why) {
-    const char *const names[] = {asked->data, asked->test ? asked->test : "the rows to test on"};
+    const char *const names[] = {asked->data, asked->test ? asked->test : "the part to test on"};
     blv_read_options reading = asked->reading;
     BLV_CHECK(blv_dataset_read(rows, asked->data, &reading, why));
     BLV_CHECK(blv_dataset_expect_classes(*rows, asked->data, why));
