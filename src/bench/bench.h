@@ -24,8 +24,9 @@ typedef struct bench_request {
     uint64_t seeds;              /* 0: as the suite says */
     bool has_limit;
     bench_limit limit;
-    uint64_t jobs; /* processes */
-    int threads;   /* of each run */
+    uint64_t jobs;          /* processes */
+    const blv_ranks *ranks; /* several share the runs; NULL: this process makes all */
+    int threads;            /* of each run */
     bool quick, no_plots;
     char **command; /* as typed, for the store */
     size_t command_count;

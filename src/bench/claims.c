@@ -272,10 +272,10 @@ static void put_how_much(const claim_context *c, double a, double b, char text[8
                                            [BENCH_BY_CHANGE] = {"less change", "more change"}};
     const bool ahead = a <= b;
     if (isinf(a) || isinf(b))
-        snprintf(text, 80, "%s",
+        snprintf(text, 80, "%s%s", isinf(a) ? "" : "others ",
                  isinf(a) && isinf(b) ? "neither"
-                 : isinf(a)           ? "never"
-                                      : "others never");
+                 : is_about_level(c)  ? "never"
+                                      : "failed");
     else if (c->more && c->claim->by == BENCH_BY_END)
         snprintf(text, 80, "%+.2f points", 100.0 * (b - a));
     else if (a > 0.0 && b > 0.0)

@@ -38,6 +38,7 @@ static void settle(const bench_suite *suite, bench_verdict *whole, bench_results
                                                                     : BENCH_DOES_NOT_HOLD;
     if (!whole->is_judged)
         return;
+    whole->is_reversed = other_time;
     snprintf(whole->steady, sizeof whole->steady, "%s%s",
              suite->has_command                ? ""
              : !part[HALF_TIME]->is_judged     ? "not judged at half the limit; "

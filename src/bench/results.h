@@ -62,6 +62,7 @@ typedef struct bench_verdict {
     const char *claim, *variant; /* its text; the name */
     bench_outcome outcome;
     bool is_judged, held;
+    bool is_reversed; /* half of the time says the opposite */
     char text[640];
     char how_much[80]; /* "2.5 times faster" */
     char steady[120];  /* "the same at half the limit; each half of the seeds says the same" */

@@ -7,6 +7,7 @@
  * least probable first. Never suspect: a label that is more likely right than wrong, a row whose
  * likeliest class is its label, a row of a class too small to judge, and the best rows of every
  * class. */
+#include "bilevel/ranks.h"
 #include "learn/clean_work.h"
 
 #include <float.h>
@@ -207,13 +208,14 @@ static double value_at(const blv_dataset_view *v, size_t i) {
                                    : ((const double *)values)[i];
 }
 
-/* By how much each feature raises the score of the believed class above that of the label. */
-static void find_against(const blv_cleaning *c, size_t row) {
+/* By how much each feature raises the score of the believed class above that of the label. at:
+ * where the features of the row are. */
+static void find_against(const blv_cleaning *c, size_t row, size_t at) {
     const blv_dataset_view *v = blv_dataset_view_of(c->sets.train);
     const double *believed = c->weights + (size_t)c->result.believed[row] * v->columns;
     const double *stated = c->weights + (size_t)v->label[row] * v->columns;
-    const size_t begin = v->dense ? row * v->stride : v->row_start[row];
-    const size_t end = v->dense ? begin + v->columns : v->row_start[row + 1];
+    const size_t begin = v->dense ? at * v->stride : v->row_start[at];
+    const size_t end = v->dense ? begin + v->columns : v->row_start[at + 1];
     uint32_t *to = c->result.against + row * BLV_CLEAN_AGAINST;
     double most[BLV_CLEAN_AGAINST] = {0};
     for (size_t i = begin; i < end; i++) {
@@ -231,6 +233,35 @@ static void find_against(const blv_cleaning *c, size_t row) {
                 feature = next;
             }
     }
+}
+
+/* Each rank knows of its own rows. */
+static blv_error share_against(const blv_cleaning *c, const blv_ranks *ranks) {
+    uint32_t *against = c->result.against;
+    const size_t count = c->result.rows * BLV_CLEAN_AGAINST;
+    double *sum = malloc((count + 1) * sizeof *sum);
+    if (!sum)
+        return blv_explain_memory(c->why);
+    for (size_t i = 0; i < count; i++)
+        sum[i] = against[i] == BLV_CLEAN_NO_FEATURE ? 0.0 : against[i] + 1.0;
+    const bool well = ranks->sum(ranks->context, count, sum);
+    for (size_t i = 0; i < count; i++)
+        against[i] = sum[i] > 0.0 ? (uint32_t)(sum[i] - 1.0) : BLV_CLEAN_NO_FEATURE;
+    free(sum);
+    return well ? BLV_OK : blv_explain(c->why, BLV_E_DEVICE, "the exchange between ranks failed");
+}
+
+static blv_error find_all_against(const blv_cleaning *c) {
+    const blv_dataset_view *v = blv_dataset_view_of(c->sets.train);
+    const size_t here = v->ranks ? v->held : v->rows;
+    for (size_t i = 0; i < v->rows * BLV_CLEAN_AGAINST; i++)
+        c->result.against[i] = BLV_CLEAN_NO_FEATURE;
+    for (size_t i = 0; c->weights && i < here; i++) {
+        const size_t row = v->ranks ? v->held_row[i] : i;
+        if (c->result.suspect[row])
+            find_against(c, row, i);
+    }
+    return v->ranks ? share_against(c, v->ranks) : BLV_OK;
 }
 
 /* ---- All of it ---- */
@@ -261,11 +292,7 @@ blv_error blv_clean_flag(blv_cleaning *c) {
     }
     flag(c, left);
     free(left);
-    for (size_t i = 0; i < train->rows * BLV_CLEAN_AGAINST; i++)
-        c->result.against[i] = BLV_CLEAN_NO_FEATURE;
-    for (size_t i = 0; c->weights && i < train->rows; i++)
-        if (c->result.suspect[i])
-            find_against(c, i);
+    BLV_CHECK(find_all_against(c));
     caution(c);
     return put_suspects_first(c);
 }

@@ -3,8 +3,8 @@
  * A network is trained on the rows outside its fold with the noise and the weight of trusted rows
  * that the linear models have learned: the loss of a row is -log sum_k p_k T[k,label]. Candidates
  * are networks with several decays, and the geometric mean of such a network and the linear model.
- * The one with the least held-out loss is taken; with `auto`, only if it gains more than the
- * standard error of the difference, row by row. */
+ * The one with the least held-out loss is taken; with `auto`, the linear model if they are all
+ * behind it by more than the standard error of the difference, row by row. */
 #include "learn/clean_work.h"
 #include "learn/row_sets.h"
 #include "learn/selecting.h"
@@ -19,7 +19,7 @@ enum { UNITS = 64, BATCH = 64, FEWEST_STEPS = 300, MOST_STEPS = 2000, EPOCHS = 2
 static const double decays[DECAYS] = {1e-2, 4e-2};
 static const double most_weight = 4.0;    /* of a trusted row in a network */
 static const double most_products = 1e11; /* what `auto` tries */
-static const double errors_ahead = 1.0;
+static const double errors_behind = 1.0;  /* the linear models, where networks are still taken */
 
 /* ---- Answers ---- */
 
@@ -223,7 +223,7 @@ static bool worth_trying(const blv_cleaning *c) {
     const double unit = (double)(v->columns + v->classes) * UNITS * BATCH * 3.0;
     const double products =
         unit * (double)steps_for(v->rows) * (double)(c->options.folds * (DECAYS + 2));
-    return v->dense && c->options.model != BLV_CLEAN_LINEAR &&
+    return v->dense && !v->ranks && c->options.model != BLV_CLEAN_LINEAR &&
            (c->options.model == BLV_CLEAN_MLP || products < most_products);
 }
 
@@ -247,6 +247,8 @@ blv_error blv_clean_choose_model(blv_cleaning *c, const blv_deal *deal, const bl
     r->model_loss[BLV_CLEAN_LINEAR] = difference(c, linear, NULL, &error);
     if (!worth_trying(c)) {
         describe_model(c, c->options.model == BLV_CLEAN_LINEAR ? ", as asked"
+                          : blv_dataset_view_of(c->sets.train)->ranks
+                              ? "; networks need all rows in one process"
                           : blv_dataset_view_of(c->sets.train)->dense
                               ? "; networks are not tried on this many numbers"
                               : "; networks need dense rows");
@@ -261,9 +263,9 @@ blv_error blv_clean_choose_model(blv_cleaning *c, const blv_deal *deal, const bl
                 mix_all(c, &net, linear);
             const double loss = difference(c, &net, NULL, &error);
             r->model_loss[kind] = fmin(r->model_loss[kind], loss); /* NaN at first */
-            if (c->options.model == BLV_CLEAN_MLP
-                    ? both || loss >= best
-                    : loss >= best || difference(c, linear, &net, &error) < errors_ahead * error)
+            if (loss >= best || (c->options.model == BLV_CLEAN_MLP
+                                     ? both
+                                     : difference(c, &net, linear, &error) > errors_behind * error))
                 continue;
             best = loss;
             r->model = kind;

@@ -31,6 +31,9 @@ static blv_error check_options(blv_cleaning *c) {
         return reject(c, "expected the model auto, linear or mlp");
     if (o->model == BLV_CLEAN_MLP && !blv_dataset_view_of(c->given->train)->dense)
         return reject(c, "a network needs dense rows; expected the model auto or linear");
+    if (o->model == BLV_CLEAN_MLP && blv_dataset_view_of(c->given->train)->ranks)
+        return reject(c, "a network needs all rows in one process; expected the model auto or "
+                         "linear on several ranks");
     if (!(o->ridge >= 0.0 && isfinite(o->ridge)))
         return reject(c, "expected a ridge above 0");
     if ((o->threshold > 0.0) + (o->flag_share > 0.0) + (o->false_alarms > 0.0) > 1)

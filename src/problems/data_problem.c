@@ -57,7 +57,8 @@ static model_work *create_work(const data_model *m) {
     work->guess = k->allocate(rows * sizeof *work->guess);
     work->extra = k->allocate(m->extra_bytes);
     work->picked = calloc(m->ranks ? whole + 1 : 1, sizeof *work->picked);
-    work->shared = calloc(m->ranks ? 2 * m->classes * m->columns + 1 : 1, sizeof *work->shared);
+    const size_t shared = m->shared_numbers ? m->shared_numbers : 2 * m->classes * m->columns + 1;
+    work->shared = calloc(m->ranks ? shared : 1, sizeof *work->shared);
     work->numbers = calloc(m->host_numbers + 1, sizeof *work->numbers);
     work->statistics = calloc(m->net ? blv_nn_statistics(m->net) + 1 : 1, sizeof(double));
     if (!(work->network || work->sweep) || !work->weight || !work->row || !work->guess ||

@@ -4,6 +4,7 @@
 #include "cli/commands.h"
 #include "cli/outputs.h"
 #include "cli/progress_line.h"
+#include "cli/rank_start.h"
 #include "cli/store_options.h"
 #include "cli/terminal_text.h"
 #include "cli/text_table.h"
@@ -233,6 +234,9 @@ static int run(void *of) {
     const char *folder = asked->suites ? asked->suites : own_suites(own);
     if (strcmp(asked->name, "list") == 0)
         return list_suites(folder, asked->suites != NULL);
+    b->ranks = cli_ranks();
+    if (b->ranks && b->ranks->count > 1 && b->jobs > 1)
+        cli_die("--jobs: the ranks share the runs");
     b->data_folders[1] = getenv("BILEVEL_DATA");
     b->command = cli_typed.items;
     b->command_count = cli_typed.count;
@@ -261,4 +265,4 @@ const cli_command cmd_bench = CLI_COMMAND(
     "interrupted benchmark resumes when it is called again. docs/bench.md has the protocol. "
     "Exit status: 0 done, 1 stopped or failed, 2 bad usage or input, or data that are not "
     "there.",
-    .defaults = &defaults, .check = check);
+    .defaults = &defaults, .check = check, .spreads = true);
