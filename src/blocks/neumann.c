@@ -31,13 +31,20 @@ const blv_batch *blv_neumann_noise(const blv_neumann *n, const blv_samplers *b) 
     return by_chance ? &some : blv_samplers_noise(b);
 }
 
-blv_error blv_neumann_open(blv_run *run, blv_neumann *n, blv_neumann_form form, size_t points) {
+static bool is_auto(const blv_neumann *n) {
+    return n->watched || n->Q < 0;
+}
+
+blv_error blv_neumann_open(blv_run *run, blv_neumann *n, blv_neumann_form form, size_t points,
+                           blv_steps *steps) {
     n->form = form;
     n->watched = isnan(n->eta);
     n->factors = (double)n->Q;
+    n->steps = steps;
     n->stream = blv_stream_make((uint64_t)run->options.seed, "neumann p");
     BLV_CHECK(blv_state_scalars(run, "neumann_eta", &n->eta, "neumann_first_eta", &n->first_eta,
                                 "neumann_Q", &n->factors, NULL));
+    BLV_CHECK(blv_state_hidden(run, "neumann measured at", &n->measured_at));
     BLV_CHECK(blv_state_vec(run, "v", BLV_LEVEL_Y, &n->v));
     for (size_t i = 0; i < points; i++) {
         BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &n->sum[i]));
@@ -45,11 +52,8 @@ blv_error blv_neumann_open(blv_run *run, blv_neumann *n, blv_neumann_form form, 
     }
     BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &n->hr));
     BLV_CHECK(blv_scratch_vecs(run, BLV_LEVEL_X, &n->trial, &n->mean, NULL));
-    return blv_scratch_vec(run, BLV_LEVEL_X, &n->jv);
-}
-
-bool blv_neumann_is_auto(const blv_neumann *n) {
-    return isnan(n->eta) || n->Q < 0;
+    BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, &n->jv));
+    return blv_steps_open(run, steps, BLV_STEPS_XY, is_auto(n));
 }
 
 double blv_neumann_limit(const blv_neumann *n, const blv_steps *steps) {
@@ -119,8 +123,25 @@ static blv_flow estimate(blv_run *run, blv_neumann *n, const blv_samplers *batch
     return last_product(run, n, Q, blv_sampler_next(batches->g), points, at, hg);
 }
 
+/* The logarithm of what a factor leaves where g is flattest. */
+static double log_left(const blv_neumann *n) {
+    return log1p(-fmin(n->steps->constants.mu * n->eta, 1.0));
+}
+
+static void choose_series(blv_neumann *n) {
+    const blv_constants *c = &n->steps->constants;
+    n->measured_at = n->steps->measured_at;
+    if (n->watched)
+        n->eta = n->first_eta = blv_auto_inner_step(NAN, c);
+    double fewest = n->form == BLV_NEUMANN_SUM ? FACTORS_MIN : RANDOM_FACTORS_MIN;
+    if (n->Q < 0)
+        n->factors = fmin(fmax(ceil(log(allowed_bias) / log_left(n)), fewest), FACTORS_MAX);
+}
+
 blv_flow blv_neumann_estimate(blv_run *run, blv_neumann *n, const blv_samplers *batches,
                               size_t points, const blv_point *at, blv_vec *const *hg) {
+    if (is_auto(n) && n->measured_at != n->steps->measured_at)
+        choose_series(n);
     if (n->watched)
         n->eta = fmin(n->eta * recovery, n->first_eta);
     const uint64_t Q = factors_in_effect(n);
@@ -131,16 +152,6 @@ blv_flow blv_neumann_estimate(blv_run *run, blv_neumann *n, const blv_samplers *
 }
 
 /* ---- Before the first step ---- */
-
-static void choose_series(blv_run *run, blv_neumann *n, const blv_constants *c) {
-    n->eta = n->first_eta = blv_auto_inner_step(n->eta, c);
-    double log_left = log1p(-fmin(c->mu * n->eta, 1.0));
-    double fewest = n->form == BLV_NEUMANN_SUM ? FACTORS_MIN : RANDOM_FACTORS_MIN;
-    if (n->Q < 0)
-        n->factors = fmin(fmax(ceil(log(allowed_bias) / log_left), fewest), FACTORS_MAX);
-    blv_run_note(run, "Neumann: eta = %.4g, Q = %g, relative bias up to %.2g", n->eta, n->factors,
-                 exp(log_left * n->factors));
-}
 
 /* Adds estimates with weights that sum up to `weight` to their mean and to the mean of their
  * squares: all that one series has for p = 0 .. Q-1 in the random form, else one. */
@@ -196,8 +207,12 @@ static blv_flow limit_by_noise(blv_run *run, blv_neumann *n, const blv_samplers 
 
 blv_flow blv_neumann_prepare(blv_run *run, blv_neumann *n, const blv_samplers *batches,
                              blv_steps *steps, double share) {
-    if (blv_neumann_is_auto(n))
-        choose_series(run, n, &steps->constants);
+    if (is_auto(n)) {
+        n->first_eta = n->eta;
+        choose_series(n);
+        blv_run_note(run, "Neumann: eta = %.4g, Q = %g, relative bias up to %.2g", n->eta,
+                     n->factors, exp(log_left(n) * n->factors));
+    }
     if (steps->guard_x.before && blv_neumann_noise(n, batches))
         return limit_by_noise(run, n, batches, steps, share);
     return BLV_GO;

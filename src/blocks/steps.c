@@ -1,10 +1,11 @@
 #include "blocks/steps.h"
 #include "blocks/schedule.h"
+#include "core/run_private.h"
 #include "core/workspace.h"
 
 #include <math.h>
 
-enum { HOLD_MAX = 3000 };
+enum { HOLD_MAX = 3000, RENEWAL_GROWTH = 2 };
 static const double agreement = 0.9; /* a cosine */
 
 blv_error blv_hypergradient_terms_open(blv_run *run, blv_hypergradient_terms *p) {
@@ -40,7 +41,21 @@ blv_error blv_steps_open(blv_run *run, blv_steps *s, blv_steps_of which, bool al
     if (!estimate)
         return BLV_OK;
     BLV_CHECK(keep_constants(run, &s->constants));
+    BLV_CHECK(blv_state_hiddens(run, "noisy", &s->noisy, "measured at", &s->measured_at,
+                                "measured step_x", &s->measured_x, "measured step_y",
+                                &s->measured_y, "y-steps for an x-step", &s->inner_steps, NULL));
     return blv_constants_open(run, &s->work);
+}
+
+static double calls(const blv_run *run) {
+    return (double)(blv_counts_total(&run->result.counts) +
+                    blv_counts_total(&run->result.setup_counts));
+}
+
+static void keep_measured(const blv_run *run, blv_steps *s) {
+    s->measured_at = calls(run);
+    s->measured_x = blv_auto_outer_step(NAN, &s->constants, s->inner_steps);
+    s->measured_y = blv_auto_inner_step(NAN, &s->constants);
 }
 
 blv_flow blv_steps_prepare(blv_run *run, blv_steps *s, double inner_steps) {
@@ -53,6 +68,28 @@ blv_flow blv_steps_prepare(blv_run *run, blv_steps *s, double inner_steps) {
     s->v = blv_auto_inner_step(s->v, &s->constants);
     s->x = blv_auto_outer_step(s->x, &s->constants, inner_steps);
     blv_run_note(run, "steps: step_y = %.4g, step_x = %.4g", s->y, s->x);
+    s->inner_steps = inner_steps;
+    keep_measured(run, s);
+    return BLV_GO;
+}
+
+static double growth(double fresh, double before) {
+    return fresh > 0.0 && before > 0.0 ? fresh / before : 1.0;
+}
+
+blv_flow blv_steps_renew(blv_run *run, blv_steps *s) {
+    if (!s->work || s->noisy == 0.0 || calls(run) < RENEWAL_GROWTH * s->measured_at)
+        return BLV_GO;
+    double x = s->measured_x, y = s->measured_y, L_phi = s->constants.L_phi;
+    BLV_TRY(blv_constants_estimate(run, s->work, &s->constants));
+    s->constants.L_phi = fmax(s->constants.L_phi, 0.5 * L_phi);
+    keep_measured(run, s);
+    if (s->guard_x.before)
+        s->x *= growth(s->measured_x, x);
+    if (s->guard_y.before)
+        s->y *= growth(s->measured_y, y);
+    if (s->guard_v.before)
+        s->v *= growth(s->measured_y, y);
     return BLV_GO;
 }
 
@@ -111,6 +148,8 @@ void blv_steps_watch(blv_steps *s, const blv_directions *of) {
 
 blv_flow blv_steps_measure(blv_run *run, blv_steps *s, const blv_directions *of) {
     blv_scalar list[BLV_STEP_SCALARS], *end = list;
+    if (of->d)
+        BLV_TRY(blv_steps_renew(run, s));
     end = ask(run, s, of, end);
     BLV_TRY(blv_run_reduce(run, (size_t)(end - list), list));
     blv_steps_watch(s, of);
@@ -157,6 +196,7 @@ static void regrow(blv_steps *s, bool was_limited) {
 double blv_steps_x(blv_steps *s, double decay, const blv_batch *batch, const blv_vec *d,
                    double norm) {
     double step = blv_guard_step(&s->guard_x, &s->x, decay, batch, d, norm);
+    s->noisy = batch ? 1.0 : 0.0;
     if (s->guard_x.before && !batch)
         regrow(s, step < decay * s->x);
     return step;

@@ -48,11 +48,10 @@ static blv_error open_as(blv_run *run, neumann_sgd *s, blv_neumann_form form, do
     BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_Y, &s->gy));
     BLV_CHECK(blv_scratch_vec(run, BLV_LEVEL_X, &s->d));
     BLV_CHECK(blv_state_vec(run, "d mean", BLV_LEVEL_X, &s->d_mean));
-    BLV_CHECK(blv_neumann_open(run, &s->hg, form, 1));
     BLV_CHECK(
         blv_state_scalars(run, "schedule_hold", &s->hold, "largest_gy", &s->largest_gy, NULL));
     s->steps.guard_x.unclipped = true;
-    return blv_steps_open(run, &s->steps, BLV_STEPS_XY, blv_neumann_is_auto(&s->hg));
+    return blv_neumann_open(run, &s->hg, form, 1, &s->steps);
 }
 
 static blv_error stocbio_open(blv_run *run, void *state) {

@@ -49,13 +49,12 @@ static blv_error open_storm(blv_run *run, storm *s, blv_neumann_form form) {
     BLV_CHECK(blv_recursive_open(run, "u", BLV_LEVEL_Y, isnan(s->steps.y), &s->u));
     BLV_CHECK(blv_recursive_open(run, "w", BLV_LEVEL_X, isnan(s->steps.x), &s->w));
     BLV_CHECK(blv_old_point_open(run, &s->old));
-    BLV_CHECK(blv_neumann_open(run, &s->hg, form, 2));
     BLV_CHECK(blv_state_scalars(run, "schedule_m", &s->m, "schedule_dd", &s->dd, "schedule_c1",
                                 &s->c1, NULL));
     if (!isinf(s->c2))
         BLV_CHECK(blv_state_scalar(run, "schedule_c2", &s->c2));
     s->steps.guard_x.unclipped = true;
-    return blv_steps_open(run, &s->steps, BLV_STEPS_XY, blv_neumann_is_auto(&s->hg));
+    return blv_neumann_open(run, &s->hg, form, 2, &s->steps);
 }
 
 static blv_error mrbo_open(blv_run *run, void *state) {

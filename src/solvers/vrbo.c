@@ -62,9 +62,8 @@ static blv_error vrbo_open(blv_run *run, void *state) {
     BLV_CHECK(blv_recursive_open(run, "u", BLV_LEVEL_Y, isnan(s->steps.y), &s->u));
     BLV_CHECK(blv_recursive_open(run, "w", BLV_LEVEL_X, isnan(s->steps.x), &s->w));
     BLV_CHECK(blv_old_point_open(run, &s->old));
-    BLV_CHECK(blv_neumann_open(run, &s->hg, BLV_NEUMANN_SUM, 2));
     s->steps.guard_x.unclipped = true;
-    return blv_steps_open(run, &s->steps, BLV_STEPS_XY, blv_neumann_is_auto(&s->hg));
+    return blv_neumann_open(run, &s->hg, BLV_NEUMANN_SUM, 2, &s->steps);
 }
 
 /* The noise of the large batches, measured on small ones: the variance goes with 1/samples. */
