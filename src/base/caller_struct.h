@@ -1,7 +1,6 @@
 /* Structs that a caller fills: their first field is their size, so that a later version of the
  * library can add fields at the end and still take the structs of programs compiled before. */
-#ifndef BLV_BASE_CALLER_STRUCT_H
-#define BLV_BASE_CALLER_STRUCT_H
+#pragma once
 
 #include "bilevel/status.h"
 
@@ -13,5 +12,3 @@
  * message. */
 blv_error blv_caller_struct(void *own, size_t own_size, const void *given, const char *name,
                             blv_message *why);
-
-#endif

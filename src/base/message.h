@@ -1,6 +1,5 @@
 /* Writing messages, and finding the nearest of a set of names. */
-#ifndef BLV_BASE_MESSAGE_H
-#define BLV_BASE_MESSAGE_H
+#pragma once
 
 #include "bilevel/status.h"
 
@@ -30,5 +29,3 @@ void blv_nearest_try(blv_nearest *nearest, const char *candidate);
 const char *blv_nearest_guess(const blv_nearest *nearest);
 /* BLV_E_NAME with "<lacking> 'name'; did you mean 'best'?". lacking: "there is no solver". */
 blv_error blv_explain_name(blv_message *why, const char *lacking, const blv_nearest *nearest);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Plan, run, choose tuned settings, run those. Finished runs are kept in DIR/points.jsonl under a
  * key made from everything that defines them, so that an interrupted benchmark resumes. */
-#ifndef BENCH_BENCH_H
-#define BENCH_BENCH_H
+#pragma once
 
 #include "bench/suite.h"
 #include "bilevel/dataset.h"
@@ -186,5 +185,3 @@ blv_error bench_check_choice(const bench *b, const bench_job *job);
 blv_error bench_choose_rows(bench_rows *kept, const bench *b, const bench_job *job,
                             bench_record *record);
 void bench_rows_free(bench_rows *kept);
-
-#endif

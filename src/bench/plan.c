@@ -5,9 +5,7 @@
 #include "base/message.h"
 #include "bilevel/solver.h"
 
-#include <errno.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

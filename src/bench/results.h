@@ -1,6 +1,5 @@
 /* What the runs of a benchmark say: numbers for each entry, and whether the claims held. */
-#ifndef BENCH_RESULTS_H
-#define BENCH_RESULTS_H
+#pragma once
 
 #include "base/arena.h"
 #include "bench/bench.h"
@@ -104,5 +103,3 @@ void bench_protocol_text(const bench_results *results, char text[BENCH_PROTOCOL_
 void bench_limit_text(const bench_limit *limit, char text[64]);
 /* The processor and how many there are. */
 void bench_machine_text(char *text, size_t size);
-
-#endif

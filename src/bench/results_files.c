@@ -7,7 +7,6 @@
 #include "report/gnuplot.h"
 #include "report/html.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,6 @@
 /* A suite of `bilevel bench`: an experiment as a JSON file states it. docs/bench.md has the keys.
  */
-#ifndef BENCH_SUITE_H
-#define BENCH_SUITE_H
+#pragma once
 
 #include "base/arena.h"
 #include "bilevel/space.h"
@@ -176,5 +175,3 @@ char **bench_suite_list(const char *folder, size_t *count);
  * and the suite's own folders. *path lives as long as the suite. */
 blv_error bench_suite_data(bench_suite *suite, const char *const folders[2], const char *name,
                            char **path);
-
-#endif

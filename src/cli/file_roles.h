@@ -4,8 +4,7 @@
  *
  * Entries of argument tables of the kinds READS and WRITES are noted when the command line is read;
  * the functions below are for names that are made otherwise. */
-#ifndef CLI_FILE_ROLES_H
-#define CLI_FILE_ROLES_H
+#pragma once
 
 #include "bilevel/status.h"
 
@@ -23,5 +22,3 @@ void cli_file_writes(const char *path);
 bool cli_file_is_below(const char *path);
 /* As cli_file_writes, as an error: a file that was noted as output before may be noted again. */
 blv_error cli_file_expect_output(const char *path, blv_message *why);
-
-#endif

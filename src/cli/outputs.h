@@ -5,8 +5,7 @@
  *     cli_outputs_print(&outputs, "a.csv", print_rows, rows);
  *     cli_outputs_bytes(&outputs, "a.npz", bytes, size);
  *     return cli_outputs_finish(&outputs); */
-#ifndef CLI_OUTPUTS_H
-#define CLI_OUTPUTS_H
+#pragma once
 
 #include "base/atomic_file.h"
 #include "bilevel/dataset.h"
@@ -40,5 +39,3 @@ void cli_output_whole(const char *path, const void *bytes, size_t size);
 /* Ends the command where files could not be written to these paths, before hours are spent; NULL:
  * no file. */
 void cli_outputs_try(const char *first, const char *second);
-
-#endif

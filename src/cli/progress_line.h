@@ -1,6 +1,5 @@
 /* Progress on standard error, and signals, while runs are under way. */
-#ifndef CLI_PROGRESS_LINE_H
-#define CLI_PROGRESS_LINE_H
+#pragma once
 
 #include "bilevel/task.h"
 #include "cli/signals.h"
@@ -30,5 +29,3 @@ void cli_note(void *context, const char *text);
 void cli_progress_leave(void);
 /* Ends it; signals end the command again. May be called again. */
 void cli_progress_end(void);
-
-#endif

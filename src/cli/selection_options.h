@@ -1,7 +1,6 @@
 /* What `bilevel coreset` and `bilevel continual` share: the file, how it is read and scaled, the
  * network that judges, and how rows are chosen. */
-#ifndef CLI_SELECTION_OPTIONS_H
-#define CLI_SELECTION_OPTIONS_H
+#pragma once
 
 #include "bilevel/select.h"
 #include "cli/arguments.h"
@@ -30,5 +29,3 @@ blv_error cli_selection_check(cli_selection_options *asked, blv_message *why);
  * of DATA; scaled to [0, 1] by DATA unless that is not wanted. The command ends where that fails.
  */
 void cli_selection_load(const cli_selection_options *asked, blv_dataset **rows, blv_dataset **test);
-
-#endif

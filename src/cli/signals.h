@@ -1,8 +1,7 @@
 /* SIGINT, SIGTERM and SIGHUP. One that comes while runs are under way asks them to stop; any other
  * removes unfinished files and ends the command. Those that are ignored when the command starts
  * (nohup, the background of a script) stay ignored. */
-#ifndef CLI_SIGNALS_H
-#define CLI_SIGNALS_H
+#pragma once
 
 #include "bilevel/run.h"
 
@@ -27,5 +26,3 @@ void cli_signals_end(void);
 /* A file that a signal removes when it ends the command, until all of them are forgotten. */
 void cli_signals_remove(const char *path);
 void cli_signals_forget(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* What `bilevel solve` does once its command line is read, and `bilevel resume` with what the store
  * has kept of it: set up, run, certify, report, save, record. */
-#ifndef CLI_SOLVE_TASK_H
-#define CLI_SOLVE_TASK_H
+#pragma once
 
 #include "cli/problem_choice.h"
 #include "cli/task_hooks.h"
@@ -50,5 +49,3 @@ void cli_print_comparison(const cli_instance *instance, const blv_comparison *co
 /* How a run ended, in one line that begins with the outcome's word. */
 enum { CLI_ENDING_SIZE = 768 };
 void cli_ending_text(const blv_execution *execution, char text[CLI_ENDING_SIZE]);
-
-#endif

@@ -1,7 +1,6 @@
 /* The command line that `bilevel clean` and `bilevel tune` share: the files, how they are read and
  * scaled, and the runs that learn from them; and the record of it, so that it can be resumed. */
-#ifndef CLI_TRAINING_OPTIONS_H
-#define CLI_TRAINING_OPTIONS_H
+#pragma once
 
 #include "cli/arguments.h"
 #include "cli/problem_choice.h"
@@ -58,5 +57,3 @@ void cli_format_share(double value, char text[CLI_CELL]);
 /* `bilevel resume` of a run of these commands. */
 int cli_clean_resume(const cli_resume *resume);
 int cli_tune_resume(const cli_resume *resume);
-
-#endif

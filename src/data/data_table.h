@@ -6,8 +6,7 @@
  * values are filled with the median, or the most frequent level, and marked in a feature of their
  * own, the indicator. What was learned from the rows is the recipe of the table: other rows are
  * encoded by it alike. */
-#ifndef BLV_DATA_DATA_TABLE_H
-#define BLV_DATA_DATA_TABLE_H
+#pragma once
 
 #include "base/arena.h"
 #include "data/reading.h"
@@ -131,5 +130,3 @@ double blv_table_median(double *numbers, size_t count, bool boolean);
 blv_error blv_table_learn(blv_table *table);
 /* Makes the features of the set. */
 blv_error blv_table_encode(blv_table *table);
-
-#endif

@@ -4,7 +4,6 @@
 #include "data/dataset_private.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 /* ---- Checks: each writes "where: what is wrong" ---- */
 

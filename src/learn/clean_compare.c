@@ -3,7 +3,6 @@
 #include "learn/row_sets.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* sigmoid of it is 1: a weight of 1 in the problem. */
 static const double full_weight = 40.0;

@@ -13,7 +13,6 @@
 #include "learn/clean_work.h"
 #include "learn/row_sets.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,5 @@
 /* Linear models on sets: training with everything fixed, answers, and how good they are. */
-#ifndef BLV_LEARN_LINEAR_FIT_H
-#define BLV_LEARN_LINEAR_FIT_H
+#pragma once
 
 #include "bilevel/linear.h"
 #include "learn/task_runner.h"
@@ -28,5 +27,3 @@ blv_error blv_fit_quality(const blv_dataset *dataset, const double *weights, siz
  * A request to stop ends it on the way. */
 blv_error blv_fit(blv_task *task, const blv_problem *problem, const double *x, double tolerance,
                   double *y);
-
-#endif

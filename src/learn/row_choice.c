@@ -5,7 +5,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { KMEANS_ROUNDS = 25, MODEL_STEPS = 1500 };

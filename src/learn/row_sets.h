@@ -1,6 +1,5 @@
 /* Parts of data sets: dealing rows out, and keeping some. */
-#ifndef BLV_LEARN_ROW_SETS_H
-#define BLV_LEARN_ROW_SETS_H
+#pragma once
 
 #include "bilevel/task.h"
 
@@ -13,5 +12,3 @@ blv_error blv_keep_rows(const blv_dataset *dataset, const bool *keep, blv_datase
                         blv_message *why);
 /* Every class of train must be in val. */
 blv_error blv_expect_all_classes(const blv_task_sets *sets, blv_message *why);
-
-#endif

@@ -1,6 +1,5 @@
 /* What the methods of blv_select share. */
-#ifndef BLV_LEARN_SELECTING_H
-#define BLV_LEARN_SELECTING_H
+#pragma once
 
 #include "base/arena.h"
 #include "base/message.h"
@@ -37,5 +36,3 @@ blv_error blv_select_some(const blv_selecting *s, size_t count, const char *purp
 blv_error blv_select_by_solver(blv_selecting *s);
 blv_error blv_select_greedy(blv_selecting *s);
 blv_error blv_select_probabilistic(blv_selecting *s);
-
-#endif

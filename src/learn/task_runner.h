@@ -1,7 +1,6 @@
 /* A task at work: every run of a task goes through blv_task_solve, and every progress report and
  * request to stop through blv_task_say. */
-#ifndef BLV_LEARN_TASK_RUNNER_H
-#define BLV_LEARN_TASK_RUNNER_H
+#pragma once
 
 #include "base/message.h"
 #include "bilevel/task.h"
@@ -55,5 +54,3 @@ double blv_wall_clock(void);
 
 /* Whether the solver makes few and costly iterations. */
 bool blv_task_is_exact(const blv_task *task);
-
-#endif

@@ -4,7 +4,6 @@
 #include "learn/row_sets.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { PARTS = 5, WORSE_IN_A_ROW = 2 };

@@ -1,6 +1,5 @@
 /* What the parts of blv_tune share. */
-#ifndef BLV_LEARN_TUNE_WORK_H
-#define BLV_LEARN_TUNE_WORK_H
+#pragma once
 
 #include "base/arena.h"
 #include "bilevel/tune.h"
@@ -82,5 +81,3 @@ double blv_tune_mean_gain(size_t rows, const double *from, const double *to, dou
 
 /* What each penalty is of: penalty_count, penalty_names and group. */
 blv_error blv_tune_name_penalties(blv_tuning *t);
-
-#endif

@@ -1,6 +1,5 @@
 /* Norms and pools: loops over pixels whose channels lie next to each other. */
-#ifndef BLV_NN_CHANNELS_H
-#define BLV_NN_CHANNELS_H
+#pragma once
 
 #include "kernels/cpu/lanes.h"
 #include "nn/nn_loops.h"
@@ -107,5 +106,3 @@ static void pool_back(const nn_pixels_of_rows *at, const void *delta_data, size_
     for (size_t c = 0; c < at->channels; c++)
         in[pixel + c] += factor * delta[i * step + c];
 }
-
-#endif

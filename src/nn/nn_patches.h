@@ -1,6 +1,5 @@
 /* Windows of a convolution as rows of a matrix, and back. */
-#ifndef BLV_NN_PATCHES_H
-#define BLV_NN_PATCHES_H
+#pragma once
 
 #include "kernels/cpu/lanes.h"
 #include "nn/nn_loops.h"
@@ -91,5 +90,3 @@ static void scatter(const nn_patches *p, const void *matrix_data, void *image_da
         }
     }
 }
-
-#endif

@@ -2,8 +2,7 @@
  * those numbers k only for which A is not zero in all of their rows. Sums are made in the same
  * order and in the same parts as by other tiles, and adding 0 changes nothing: the bits are the
  * same. */
-#ifndef BLV_NN_SPARSE_H
-#define BLV_NN_SPARSE_H
+#pragma once
 
 #include "kernels/cpu/lanes.h"
 #include "nn/nn_loops.h"
@@ -178,5 +177,3 @@ static void product(const nn_product *p) {
     else
         full_product(p);
 }
-
-#endif

@@ -4,8 +4,7 @@
  * they lie, and the tiles below each other use the same piece of B, of PART rows, while it is in
  * the first cache. That runs at the peak of the multipliers as long as rows of A and B do not lie a
  * multiple of a large power of two apart; whoever lays them out sees to that. */
-#ifndef BLV_NN_TILE_H
-#define BLV_NN_TILE_H
+#pragma once
 
 #include "kernels/cpu/lanes.h"
 #include "nn/nn_loops.h"
@@ -149,5 +148,3 @@ static void full_product(const nn_product *p) {
             tiles_below(p, &t, !p->whole && t.columns < t.vecs * LANES);
         }
 }
-
-#endif

@@ -6,8 +6,7 @@
  * data. Networks: y is the parameter vector.
  *
  * A family's instance begins with a data_model, so that `user` of its oracles is one too. */
-#ifndef BLV_PROBLEMS_DATA_PROBLEM_H
-#define BLV_PROBLEMS_DATA_PROBLEM_H
+#pragma once
 
 #include "nn/nn.h"
 #include "problems/data_source.h"
@@ -106,6 +105,18 @@ blv_error data_problem_bounds(data_model *model, double lo, double hi, blv_probl
 /* "problem NAME: ..." */
 blv_error data_problem_explain(const data_model *model, blv_error error, const char *text,
                                blv_message *why);
+/* BLV_E_MEMORY, with what the kernels say. */
+blv_error data_problem_no_memory(const data_model *model, blv_message *why);
+/* A copy of bytes in the memory of the kernels; NULL where memory is short, or for NULL. */
+void *data_problem_put(const data_model *model, size_t bytes, const void *from);
+
+/* The problem family of a data_family. */
+#define DATA_PROBLEM(id, name, type, params, family, summary, formula)                             \
+    static blv_error id##_create(const void *given, const blv_problem_options *options,            \
+                                 blv_problem **problem, blv_message *why) {                        \
+        return data_problem_create(&family, given, options, problem, why);                         \
+    }                                                                                              \
+    PROBLEM_FAMILY(id, name, type, params, id##_create, summary, formula)
 
 /* ---- Calls ---- */
 
@@ -191,5 +202,3 @@ bool network_freeze_norms(data_model *model); /* false when memory is short */
 void network_run(data_model *model, const blv_rows *rows, const model_sums *sums, model_work *work);
 /* Statistics for judging y: the frozen ones, or those of training rows. NULL: no norms. */
 const double *network_statistics(data_model *model, const blv_vec *y, model_work *work);
-
-#endif

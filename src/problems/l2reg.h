@@ -1,6 +1,5 @@
 /* Penalties of a linear model: the parameters and the family, for problems that generate data. */
-#ifndef BLV_PROBLEMS_L2REG_H
-#define BLV_PROBLEMS_L2REG_H
+#pragma once
 
 #include "problems/data_problem.h"
 
@@ -17,5 +16,3 @@ typedef struct l2reg_params {
 } l2reg_params;
 
 extern const data_family l2reg_family;
-
-#endif

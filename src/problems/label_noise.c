@@ -405,7 +405,7 @@ static blv_error open_instance(data_model *m, const void *params, blv_problem_de
     if (room && m->sets.val)
         room = keep_parts(p->setting.val_part, m->val.rows, p->setting.folds, &p->val_part);
     if (!room)
-        return data_problem_explain(m, BLV_E_MEMORY, "out of memory", why);
+        return data_problem_no_memory(m, why);
     memcpy(p->start, p->setting.start, K * K * sizeof *p->start);
     m->extra_bytes = (m->columns + 2 * m->dim) * m->kernels->real_size;
     m->host_numbers = 5 * K * K + 2 + rows * (K + 1);

@@ -1,7 +1,6 @@
 /* Figures of runs: curves over time, iterations or oracle calls, one for each group of runs that
  * differ in the seed only. */
-#ifndef REPORT_FIGURE_H
-#define REPORT_FIGURE_H
+#pragma once
 
 #include "base/arena.h"
 #include "store/run_groups.h"
@@ -40,5 +39,3 @@ void report_figure_free(report_figure *figure);
 double report_quantile(const double *sorted, size_t count, double share);
 /* Sorts numbers in place, the least first. */
 void report_sort(double *values, size_t count);
-
-#endif

@@ -7,12 +7,10 @@
 #include "base/message.h"
 #include "base/text_stream.h"
 #include "bilevel/solver.h"
-#include "report/html.h"
 
 #include <errno.h>
 #include <poll.h>
 #include <spawn.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>

@@ -1,6 +1,5 @@
 /* Figures drawn by gnuplot, which runs as a child process. */
-#ifndef REPORT_GNUPLOT_H
-#define REPORT_GNUPLOT_H
+#pragma once
 
 #include "report/figure.h"
 #include "report/html.h"
@@ -14,5 +13,3 @@ blv_error report_gnuplot_draw(const report_figure *figure, report_drawing kind, 
                               int lines, report_bytes *bytes, blv_message *why);
 /* Draws a figure as a part of a page, with a caption that says what is over what. */
 blv_error report_figure_embed(const report_figure *figure, FILE *out, blv_message *why);
-
-#endif

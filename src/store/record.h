@@ -10,8 +10,7 @@
  *     blv_record_free(point_fields, &q);
  *
  * Objects keep the order of the table. A table ends with {0}. */
-#ifndef BLV_STORE_RECORD_H
-#define BLV_STORE_RECORD_H
+#pragma once
 
 #include "bilevel/values.h"
 
@@ -164,5 +163,3 @@ const blv_value *blv_values_find(const blv_values *values, const char *name);
 bool blv_value_equal(const blv_value *a, const blv_value *b);    /* NULL is allowed */
 bool blv_values_equal(const blv_values *a, const blv_values *b); /* in any order */
 void blv_values_free(blv_values *values);
-
-#endif

@@ -6,8 +6,7 @@
  *     begin: blv_execution_begin(&e, run, why)
  *     end:   blv_execution_end(&e, run, solution, error, why); ... use e.report ...
  *            blv_execution_finish(&e, BLV_STATUS_FINISHED); */
-#ifndef BLV_STORE_RUN_EXECUTION_H
-#define BLV_STORE_RUN_EXECUTION_H
+#pragma once
 
 #include "bilevel/solve.h"
 #include "store/record.h"
@@ -70,5 +69,3 @@ void blv_execution_end(blv_execution *execution, blv_run *run, const blv_solutio
 /* Ends the record. failed: something after the run has failed, such as writing its files. */
 void blv_execution_finish(blv_execution *execution, bool failed);
 void blv_execution_free(blv_execution *execution);
-
-#endif

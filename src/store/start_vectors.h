@@ -1,6 +1,5 @@
 /* The vectors of a run as host doubles: where it starts, where it ends, and both in files. */
-#ifndef BLV_STORE_START_VECTORS_H
-#define BLV_STORE_START_VECTORS_H
+#pragma once
 
 #include "bilevel/run.h"
 
@@ -32,5 +31,3 @@ blv_error blv_vectors_expect_writable(const char *path, blv_message *why);
 /* Writes the end as x, y, v and the start as x0, y0, v0. */
 blv_error blv_vectors_save(const char *path, const blv_vectors *end, const blv_vectors *start,
                            blv_message *why);
-
-#endif

@@ -1,6 +1,5 @@
 /* The insides of the run store, for its own sources. */
-#ifndef BLV_STORE_PRIVATE_H
-#define BLV_STORE_PRIVATE_H
+#pragma once
 
 #include "bilevel/store.h"
 #include "store/record.h"
@@ -68,5 +67,3 @@ typedef struct blv_process {
 blv_process blv_process_self(void);
 /* Of a process on another machine nothing is known: it counts as alive. */
 bool blv_process_is_gone(const blv_process *process);
-
-#endif

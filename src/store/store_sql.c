@@ -4,7 +4,6 @@
 #include "base/caller_struct.h"
 #include "base/message.h"
 
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

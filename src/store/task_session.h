@@ -6,8 +6,7 @@
  *     blv_task_session_finish(&session, &end);
  *
  * Without a store all of it does nothing. */
-#ifndef BLV_STORE_TASK_SESSION_H
-#define BLV_STORE_TASK_SESSION_H
+#pragma once
 
 #include "store/run_recorder.h"
 
@@ -34,5 +33,3 @@ void blv_task_session_end(blv_task_session *session, const blv_task_run *which,
 
 /* Where the task was not interrupted, what was kept for resuming it is removed. */
 void blv_task_session_finish(blv_task_session *session, const blv_run_info *end);
-
-#endif

@@ -317,10 +317,10 @@ static const blv_field run_fields[] = {
     {0}};
 
 static json_t *describe_finding(const finding *f) {
-    json_t *object = cli_json_object(), *models = cli_json_object();
+    json_t *object = json_object(), *models = json_object();
     json_t *cautions = json_array(), *noise = json_object();
     for (size_t i = 0; i < f->result->caution_count; i++)
-        json_array_append_new(cautions, cli_json_text(f->result->cautions[i]));
+        json_array_append_new(cautions, blv_json_string(f->result->cautions[i]));
     for (size_t k = 0; !f->asked->probabilities && k < f->result->classes; k++) {
         json_t *row = json_object();
         for (size_t l = 0; l < f->result->classes; l++)
@@ -330,7 +330,7 @@ static json_t *describe_finding(const finding *f) {
     }
     for (size_t i = 0; i < f->result->model_count; i++)
         cli_json_set(models, f->result->models[i].key,
-                     cli_json_record(model_fields, &f->result->models[i]));
+                     blv_record_json(model_fields, &f->result->models[i]));
     cli_json_add(object, cli_training_files, &f->asked->training);
     cli_json_add(object, rule_fields, f->result);
     cli_json_set(object, "cautions", cautions);
@@ -342,8 +342,8 @@ static json_t *describe_finding(const finding *f) {
     cli_json_set(object, "noise", noise);
     cli_json_add(object, run_fields, f->result);
     cli_json_set(object, "run", f->run ? cli_json_whole((uint64_t)f->run) : json_null());
-    cli_json_set(object, "out", cli_json_text(f->asked->out));
-    cli_json_set(object, "write_clean", cli_json_text(f->asked->clean));
+    cli_json_set(object, "out", blv_json_string(f->asked->out));
+    cli_json_set(object, "write_clean", blv_json_string(f->asked->clean));
     return object;
 }
 

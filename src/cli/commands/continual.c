@@ -181,19 +181,19 @@ static const blv_field summary_fields[] = {BLV_FIELD(blv_continual_summary, aver
 
 static void print_json(const request *asked) {
     const blv_continual_result *r = asked->result;
-    json_t *all = cli_json_array(), *changes = cli_json_object();
+    json_t *all = json_array(), *changes = json_object();
     for (size_t i = 0; i < r->summary_count; i++) {
-        json_t *item = cli_json_object();
+        json_t *item = json_object();
         const blv_continual_summary *s = &r->summaries[i];
-        cli_json_set(item, "method", cli_json_text(s->method->name));
-        cli_json_set(item, "initial", cli_json_real(s->initial > 0.0 ? s->initial : (double)NAN));
+        cli_json_set(item, "method", blv_json_string(s->method->name));
+        cli_json_set(item, "initial", blv_json_real(s->initial > 0.0 ? s->initial : (double)NAN));
         cli_json_add(item, summary_fields, s);
         cli_json_append(all, item);
     }
     for (size_t m = 0; m < r->change_count; m++)
         if (r->changes[m].method->is_bilevel)
-            cli_json_set(changes, r->changes[m].method->name, cli_json_real(r->changes[m].change));
-    cli_json_print(cli_json_put(cli_json_object(), "data", cli_json_text(asked->options.data),
+            cli_json_set(changes, r->changes[m].method->name, blv_json_real(r->changes[m].change));
+    cli_json_print(cli_json_put(json_object(), "data", blv_json_string(asked->options.data),
                                 "tasks", cli_json_whole(r->tasks), "memory",
                                 cli_json_whole(r->memory), "seeds", cli_json_whole(r->seeds),
                                 "imbalanced", json_boolean(asked->continual.imbalanced),

@@ -6,7 +6,6 @@
 #include "cli/rank_start.h"
 #include "cli/solve_task.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -114,7 +113,7 @@ static void show(cli_solve_task *s) {
     const blv_execution *e = &s->execution;
     if (!e->ran || (s->several && !s->options.json))
         return;
-    json_t *object = s->options.json ? cli_json_record(blv_run_report_fields, &e->report) : NULL;
+    json_t *object = s->options.json ? blv_record_json(blv_run_report_fields, &e->report) : NULL;
     if (s->several)
         cli_json_set(s->reports, e->report.solver, object);
     else if (object)
@@ -150,20 +149,19 @@ static void print_comparison(const cli_solve_task *s, const blv_comparison *comp
         cli_print_comparison(&s->instance, comparison);
         return;
     }
-    json_t *runs = cli_json_array(), *not_run = cli_json_array();
+    json_t *runs = json_array(), *not_run = json_array();
     for (size_t i = 0; i < comparison->count; i++) {
         const blv_comparison_row *row = &comparison->rows[i];
         json_t *report = json_object_get(s->reports, row->solver->name);
         if (report)
             cli_json_append(runs, json_incref(report));
         else
-            cli_json_append(not_run, cli_json_put(cli_json_object(), "solver",
-                                                  cli_json_text(row->solver->name), "reason",
-                                                  cli_json_text(row->remark.text), NULL));
+            cli_json_append(not_run, cli_json_put(json_object(), "solver",
+                                                  blv_json_string(row->solver->name), "reason",
+                                                  blv_json_string(row->remark.text), NULL));
     }
-    cli_json_print(cli_json_put(cli_json_object(), "problem",
-                                cli_json_text(s->instance.family->name), "runs", runs, "not_run",
-                                not_run, NULL));
+    cli_json_print(cli_json_put(json_object(), "problem", blv_json_string(s->instance.family->name),
+                                "runs", runs, "not_run", not_run, NULL));
 }
 
 static blv_error solve_all(cli_solve_task *s, blv_solve_options *options, blv_message *why) {
@@ -203,7 +201,7 @@ int cli_solve(cli_solve_task *s) {
                                  .context = s,
                                  .begin = begin,
                                  .end = end};
-    s->reports = cli_json_object();
+    s->reports = json_object();
     s->several = !s->is_one_of_several && (strcmp(s->solver, "all") == 0 || strchr(s->solver, ','));
     blv_message why = {0}; /* the functions before and after a run have calls of their own */
     cli_expect(load(s, &cli_why));
