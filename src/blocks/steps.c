@@ -31,6 +31,7 @@ static blv_error keep_constants(blv_run *run, blv_constants *c) {
 blv_error blv_steps_open(blv_run *run, blv_steps *s, blv_steps_of which, bool also) {
     bool has_v = which == BLV_STEPS_XYV;
     bool estimate = also || isnan(s->x) || isnan(s->y) || (has_v && isnan(s->v));
+    s->automatic = isnan(s->x) && isnan(s->y) && (!has_v || isnan(s->v));
     BLV_CHECK(open_step(run, "auto_step_x", &s->x, "d before", BLV_LEVEL_X, &s->guard_x));
     BLV_CHECK(open_step(run, "auto_step_y", &s->y, "gy before", BLV_LEVEL_Y, &s->guard_y));
     BLV_CHECK(blv_state_hiddens(run, "largest |Hv|/|v|", &s->curvature, "ceiling of step_x",
@@ -77,11 +78,21 @@ static double growth(double fresh, double before) {
     return fresh > 0.0 && before > 0.0 ? fresh / before : 1.0;
 }
 
+static blv_flow estimate_again(blv_run *run, blv_steps *s) {
+    blv_vec *const x = run->x, *const y = run->y;
+    run->x = s->x_now ? s->x_now : x;
+    run->y = s->y_now ? s->y_now : y;
+    blv_flow flow = blv_constants_estimate(run, s->work, &s->constants);
+    run->x = x;
+    run->y = y;
+    return flow;
+}
+
 blv_flow blv_steps_renew(blv_run *run, blv_steps *s) {
     if (!s->work || s->noisy == 0.0 || calls(run) < RENEWAL_GROWTH * s->measured_at)
         return BLV_GO;
     double x = s->measured_x, y = s->measured_y, L_phi = s->constants.L_phi;
-    BLV_TRY(blv_constants_estimate(run, s->work, &s->constants));
+    BLV_TRY(estimate_again(run, s));
     s->constants.L_phi = fmax(s->constants.L_phi, 0.5 * L_phi);
     keep_measured(run, s);
     if (s->guard_x.before)
@@ -106,11 +117,11 @@ void blv_steps_loop_v(blv_steps *s, double steps) {
 }
 
 double blv_steps_hold(const blv_steps *s) {
-    return fmin(3.0 / (s->x * s->constants.L_phi), HOLD_MAX);
+    return s->automatic ? fmin(3.0 / (s->x * s->constants.L_phi), HOLD_MAX) : 1.0;
 }
 
 double blv_steps_decay(const blv_run *run, const blv_steps *s, const blv_batch *batch) {
-    if (!batch || !s->guard_x.before || !s->guard_y.before)
+    if (!batch || !s->automatic)
         return 1.0;
     return blv_decay_after(blv_steps_hold(s), blv_run_iteration(run), 0.5);
 }

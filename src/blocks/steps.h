@@ -28,7 +28,9 @@ typedef struct blv_steps {
     double v_norm, hv_norm;        /* of the last product with H */
     double bold;                   /* not 0: L_phi is a rough one, and no step has been shortened */
     double inner_steps;            /* y-steps between two x-steps */
+    bool automatic;                /* all steps are */
     double noisy;                  /* not 0: steps are taken on batches */
+    blv_vec *x_now, *y_now;        /* where they are estimated again; NULL: at the run's x and y */
     double measured_at;            /* oracle calls, when the constants were estimated last */
     double measured_x, measured_y; /* the steps that followed from them */
 } blv_steps;
@@ -49,9 +51,9 @@ blv_flow blv_steps_prepare(blv_run *run, blv_steps *steps, double inner_steps);
 void blv_steps_loop_y(blv_steps *s, double steps);
 void blv_steps_loop_v(blv_steps *s, double steps);
 
-/* After prepare, when all steps are automatic: over how many iterations decaying ones keep their
- * length first. Three times as many as x needs, 3/(step_x L_phi), but at most 3000: steps that
- * shrink before that do not arrive. */
+/* Over how many iterations steps that decay keep their length first. Automatic ones: three times as
+ * many as x needs, 3/(step_x L_phi), but at most 3000, since steps that shrink before that do not
+ * arrive. 1 where a step is given: as published. */
 double blv_steps_hold(const blv_steps *steps);
 
 /* For solvers whose published steps are constant: on batches automatic ones decay as
