@@ -3,7 +3,7 @@
 #include "bilevel/cuda.h"
 #include "bilevel/registry.h"
 #include "bilevel/run.h"
-#include "cli/file_roles.h"
+#include "cli/outputs.h"
 #include "cli/rank_start.h"
 #include "store/run_info.h"
 

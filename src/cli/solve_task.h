@@ -34,12 +34,7 @@ typedef struct cli_solve_task {
 /* Solves with one or several; returns the exit code. */
 int cli_solve(cli_solve_task *task);
 
-/* ---- As the store keeps it ---- */
-
-/* What is needed to make this run of the task again, JSON, to be freed: every parameter with the
- * value in effect, for defaults may change, and files with absolute paths. */
-char *cli_solve_request(const cli_solve_task *task, const blv_run *run);
-/* The task of such a request; the command ends where that fails. */
+/* The task of a request that the store has kept; the command ends where that fails. */
 void cli_solve_restore(cli_solve_task *task, const cli_resume *resume);
 
 /* ---- As text ---- */

@@ -1,6 +1,6 @@
 #include "cli/store_options.h"
 #include "base/message.h"
-#include "cli/file_roles.h"
+#include "cli/outputs.h"
 #include "cli/rank_start.h"
 
 #include <errno.h>
@@ -88,9 +88,10 @@ bool cli_store_is_named(const cli_store_choice *choice) {
 
 /* ---- Opening ---- */
 
-static int try_here(blv_store **store, const cli_store_choice *choice) {
+int cli_store_try(blv_store **store, const cli_store_choice *choice) {
     const bool is_named = named_path(choice);
     char *path = chosen_path(choice);
+    *store = NULL;
     blv_error error = BLV_OK;
     if (path && !is_named)
         make_folders(path);
@@ -108,9 +109,9 @@ static int try_here(blv_store **store, const cli_store_choice *choice) {
 }
 
 /* Of several ranks the first has the store; the others do the same with one in memory. */
-int cli_store_try(blv_store **store, const cli_store_choice *choice) {
+static int try_first(blv_store **store, const cli_store_choice *choice) {
     *store = NULL;
-    const int code = cli_rank_word(cli_rank_writes() ? try_here(store, choice) : CLI_DONE);
+    const int code = cli_rank_word(cli_rank_writes() ? cli_store_try(store, choice) : CLI_DONE);
     const bool is_there = cli_rank_word(*store != NULL) != 0;
     if (code != CLI_DONE || !is_there || cli_rank_writes())
         return code;
@@ -124,7 +125,7 @@ static void close_store(void) {
 }
 
 blv_store *cli_store_open(const cli_store_choice *choice, double checkpoint_seconds) {
-    int code = cli_store_try(&opened, choice);
+    int code = try_first(&opened, choice);
     if (code != CLI_DONE)
         exit(code);
     if (!opened && checkpoint_seconds > 0.0)

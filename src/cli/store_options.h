@@ -16,7 +16,7 @@ extern const cli_argument cli_store_table[];
 /* --store of a cli_store_choice, for a command that looks at runs. */
 extern const cli_argument cli_store_file_table[];
 
-/* Notes the store that is used where none is named on the command line, for cli/file_roles.h. */
+/* Notes the store that is used where none is named on the command line, for cli/outputs.h. */
 void cli_store_note(void);
 
 /* Whether the user named a store: then it must open, and take everything. */

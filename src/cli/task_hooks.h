@@ -63,8 +63,8 @@ void cli_facts_number(cli_task_facts *facts, const char *name, double number, co
 void cli_facts_whole(cli_task_facts *facts, const char *name, uint64_t number);
 
 typedef struct cli_task_hooks {
+    blv_task_session session; /* first: hooks take either */
     cli_task_facts facts;
-    blv_task_session session;
     blv_task_hooks hooks; /* for the task */
     const char *trace;    /* file that gets the trace of its runs; NULL: none */
     bool store_is_named;

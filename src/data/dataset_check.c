@@ -1,5 +1,5 @@
 /* Whether a set is sound, and sets from memory. */
-#include "base/caller_struct.h"
+#include "base/message.h"
 #include "bilevel/ranks.h"
 #include "data/dataset_private.h"
 

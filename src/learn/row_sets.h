@@ -4,6 +4,10 @@
 #include "bilevel/task.h"
 
 size_t blv_rows_in(const blv_dataset *dataset); /* NULL: 0 */
+/* How many of its rows have their features here; of several ranks each has its own. */
+size_t blv_rows_here(const blv_dataset *dataset);
+/* Stored numbers of all rows, on all ranks. */
+double blv_entries_in(const blv_dataset *dataset);
 /* part[i], from 0 to parts - 1: the rows dealt out at random, each class alike. */
 blv_error blv_deal_rows(const blv_dataset *dataset, size_t parts, uint64_t seed, uint32_t *part,
                         blv_message *why);

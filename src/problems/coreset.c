@@ -12,7 +12,6 @@
  * X. Zhou, R. Pi, W. Zhang, Y. Lin, T. Zhang, "Probabilistic bilevel coreset selection", ICML 2022;
  * J. Hao, K. Ji, M. Liu, "Bilevel coreset selection in continual learning: a new formulation and
  * algorithm", NeurIPS 2023, for the smoothed sum. */
-#include "base/caller_struct.h"
 #include "base/message.h"
 #include "bilevel/select.h"
 #include "problems/data_problem.h"

@@ -41,6 +41,7 @@ typedef struct data_model {
     int threads;
     size_t dim;                       /* of y */
     size_t extra_bytes, host_numbers; /* what the family needs of a work, set by its open */
+    size_t shared_numbers;            /* likewise, of ranks; 0: gy, hv and a loss */
     _Atomic(model_work *) hot;        /* a single thread takes and returns it without a lock */
     pthread_mutex_t lock;
     model_work *rest;
@@ -72,7 +73,8 @@ typedef struct data_family {
     bool network;
     bool val_optional;
     bool weighs;      /* rows that have weights, by them */
-    bool spreads;     /* over ranks; x is spread where it has an entry for each training row */
+    bool spreads;     /* over ranks */
+    bool x_of_rows;   /* x has an entry for each training row, and is spread with them */
     linear_loss loss; /* AUTO: as the parameters say */
     /* Oracles, dimension of x where it is not the number of training rows, projection, start (NULL:
      * zero, and the start of the network), measures. The frame fills in the rest. */
@@ -149,6 +151,10 @@ typedef struct model_sums {
     int32_t *row_class;
 } model_sums;
 void model_run(data_model *model, const blv_rows *rows, const model_sums *sums, model_work *work);
+
+/* The rows of a set in the memory of the kernels; which: 0, 1 or 2, whose labels ranks share.
+ * kernels->rows_close ends it. False when memory is short. */
+bool data_problem_rows(data_model *model, size_t which, const blv_dataset *set, blv_rows *rows);
 
 /* The mean loss of training rows, as a call of the lower level asks for it. */
 model_sums model_lower_sums(const lower_call *call, const blv_rows *rows);

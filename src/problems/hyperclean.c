@@ -160,6 +160,7 @@ static void choose_trained_on(const void *params, data_sets *sets) {
 static const data_family with_linear_model = {.name = "hyperclean",
                                               .instance_size = sizeof(hyperclean),
                                               .spreads = true,
+                                              .x_of_rows = true,
                                               .loss = LINEAR_LOSS_SOFTMAX,
                                               .oracles = {ORACLES},
                                               .open = open_instance};

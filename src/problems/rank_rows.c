@@ -57,7 +57,7 @@ bool ranks_open_labels(data_model *m, size_t which, const blv_dataset *set, blv_
 blv_error ranks_open_spaces(data_model *m, blv_problem_def *def, blv_message *why) {
     const blv_dataset_view *train = blv_dataset_view_of(m->sets.train);
     blv_error error =
-        def->dim_x == train->rows
+        m->family->x_of_rows
             ? blv_space_create_spread(&m->space_x, m->ranks, train->rows, train->held_row,
                                       train->held, m->precision, m->threads)
             : blv_space_create_replicated(&m->space_x, m->ranks, def->dim_x, m->precision,

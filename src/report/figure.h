@@ -31,6 +31,8 @@ typedef enum report_axis {
  * column are left out. BLV_E_NAME when no run has it. On error nothing is left to be freed. */
 blv_error report_figure_make(report_figure *figure, const blv_run_groups *set, report_axis over,
                              const char *what, blv_message *why);
+/* Leaves at most so many points of each curve, the last one among them. */
+void report_figure_thin(report_figure *figure, size_t most);
 /* Whether a run has a number in this column. */
 bool report_has_column(const blv_stored_run *run, const char *column);
 void report_figure_free(report_figure *figure);

@@ -1,7 +1,6 @@
 /* Talking to SQLite. */
 #include "store/store_private.h"
 
-#include "base/caller_struct.h"
 #include "base/message.h"
 
 #include <stdarg.h>

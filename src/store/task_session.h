@@ -22,10 +22,8 @@ typedef struct blv_task_session {
 } blv_task_session;
 
 /* As the functions of blv_task_hooks. */
-blv_error blv_task_session_start(blv_task_session *session, const blv_task_start *start,
-                                 blv_message *why);
-bool blv_task_session_recall(blv_task_session *session, const blv_task_run *which,
-                             blv_run_end *end);
+blv_error blv_task_session_start(void *session, const blv_task_start *start, blv_message *why);
+bool blv_task_session_recall(void *session, const blv_task_run *which, blv_run_end *end);
 blv_error blv_task_session_begin(blv_task_session *session, const blv_task_run *which, blv_run *run,
                                  blv_message *why);
 void blv_task_session_end(blv_task_session *session, const blv_task_run *which,

@@ -5,6 +5,7 @@
 #include "cli/data_files.h"
 #include "cli/json.h"
 #include "cli/outputs.h"
+#include "cli/rank_start.h"
 #include "cli/suspect_images.h"
 #include "cli/terminal_text.h"
 #include "cli/text_table.h"
@@ -161,6 +162,7 @@ static void print_rows(FILE *file, const void *context) {
 static blv_error read_again(const request *asked, blv_dataset **train, blv_message *why) {
     blv_read_options reading = asked->training.reading;
     reading.precision = BLV_F64;
+    reading.ranks = NULL; /* what is written has all rows */
     reading.truth = asked->truth && access(asked->truth, F_OK) != 0 ? asked->truth : NULL;
     return blv_dataset_read(train, asked->training.train, &reading, why);
 }
@@ -171,7 +173,9 @@ static void write_cleaned(const finding *f, cli_outputs *outputs) {
     blv_dataset *train = NULL, *cleaned = NULL;
     blv_message why = {0};
     blv_error error = BLV_OK;
-    if (strcmp(format, "source") == 0)
+    if (!cli_rank_writes())
+        return;
+    if (strcmp(format, "source") == 0 && !blv_dataset_view_of(f->sets->train)->ranks)
         train = blv_dataset_retain(f->sets->train);
     else
         error = read_again(f->asked, &train, &why);
@@ -331,7 +335,7 @@ static json_t *describe_finding(const finding *f) {
     for (size_t i = 0; i < f->result->model_count; i++)
         cli_json_set(models, f->result->models[i].key,
                      blv_record_json(model_fields, &f->result->models[i]));
-    cli_json_add(object, cli_training_files, &f->asked->training);
+    cli_training_describe(object, &f->asked->training, f->sets);
     cli_json_add(object, rule_fields, f->result);
     cli_json_set(object, "cautions", cautions);
     cli_json_set(object, "models", models);
@@ -478,4 +482,4 @@ const cli_command cmd_clean =
                 "Find wrong labels in TRAIN, with the help of rows whose labels are right.\v"
                 "Such rows (--val) help most where many labels are wrong. Exit status: 0 "
                 "done, 1 a run failed or was stopped, 2 bad usage or input.",
-                .defaults = &defaults, .check = check);
+                .defaults = &defaults, .check = check, .spreads = true);

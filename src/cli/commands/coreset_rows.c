@@ -164,6 +164,7 @@ static void print_json(const request *asked) {
                  cli_json_whole(asked->options.select.selection.seed), "seconds",
                  blv_json_real(r->seconds), "chosen_of_class", classes, NULL);
     cli_json_add(object, accuracy_fields, r);
+    json_object_update(object, asked->options.about);
     cli_json_print(cli_json_put(object, "out", blv_json_string(asked->out), "write_subset",
                                 blv_json_string(asked->subset), NULL));
 }
@@ -183,7 +184,7 @@ static size_t settle_count(const request *asked) {
 static int choose(void *of) {
     request *asked = of;
     blv_select_options *select = &asked->options.select;
-    cli_selection_load(&asked->options, &asked->rows, &asked->test);
+    cli_selection_load(&asked->options, 0.0, &asked->rows, &asked->test);
     select->selection.count = settle_count(asked);
     cli_part_try(asked->out, asked->subset, asked->rows);
     cli_expect(blv_select_rows(asked->rows, asked->test, select, &asked->result, NULL, &cli_why));

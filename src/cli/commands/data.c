@@ -215,6 +215,30 @@ static void print_info(const request *r) {
         print_classes(r);
 }
 
+/* A text of a recipe, where tabs, newlines and backslashes have a backslash before them. */
+static json_t *recipe_text(const char *from, size_t length) {
+    char *text = cli_alloc(length + 1, 1), *to = text;
+    for (size_t i = 0; i < length; i++) {
+        const bool escaped = from[i] == '\\' && ++i < length;
+        *to++ = (char)(!escaped || from[i] == '\\' ? from[i] : from[i] == 't' ? '\t' : '\n');
+    }
+    json_t *value = blv_json_string(text);
+    free(text);
+    return value;
+}
+
+/* [{"name": "age", "kind": "number"}, ...], a column of the file each. */
+static json_t *list_kinds(const char *recipe) {
+    json_t *list = json_array();
+    for (const char *line = recipe; line && *line; line = strchr(line, '\n') + 1) {
+        const char *name = strchr(line, '\t') + 1;
+        cli_json_append(list, cli_json_put(json_object(), "name",
+                                           recipe_text(name, strcspn(name, "\t\n")), "kind",
+                                           recipe_text(line, (size_t)(name - 1 - line)), NULL));
+    }
+    return list;
+}
+
 static json_t *describe_info(const request *r) {
     static const blv_field range[] = {
         BLV_FIELD(request, non_zero, SIZE),
@@ -226,7 +250,8 @@ static json_t *describe_info(const request *r) {
     json_t *object = describe_set(r->in, r->set);
     cli_json_add(object, class_fields, r);
     cli_json_add(object, range, r);
-    return cli_json_put(object, "mapped", json_boolean(r->view->mapped), "notes",
+    return cli_json_put(object, "kinds", list_kinds(blv_dataset_recipe(r->set)), "mapped",
+                        json_boolean(r->view->mapped), "notes",
                         list_lines(r->set, blv_dataset_notes), NULL);
 }
 

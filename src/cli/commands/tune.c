@@ -2,7 +2,6 @@
 #include "bilevel/tune.h"
 #include "base/message.h"
 #include "cli/commands.h"
-#include "cli/file_roles.h"
 #include "cli/json.h"
 #include "cli/outputs.h"
 #include "cli/text_table.h"
@@ -93,6 +92,7 @@ static void describe(const request *asked, cli_task_facts *facts) {
 
 typedef struct finding {
     const request *asked;
+    const blv_task_sets *sets;
     const blv_tune_result *result;
     int64_t run; /* in the store; 0: none */
 } finding;
@@ -273,7 +273,7 @@ static json_t *describe_finding(const finding *f) {
     set_model(models, "one", one, r->real, &r->with_single);
     set_model(models, "many", kind, r->real, &r->with_many);
     set_model(models, "result", r->kept ? kind : one, r->real, r->chosen);
-    cli_json_add(object, cli_training_files, &f->asked->training);
+    cli_training_describe(object, &f->asked->training, f->sets);
     cli_json_add(object, row_fields, r);
     cli_json_set(object, "penalty", blv_json_string(kind));
     cli_json_set(object, "penalties", cli_json_whole(r->model->penalties));
@@ -338,7 +338,7 @@ static int learn(const request *asked, const blv_task_sets *sets, const blv_feat
     blv_message why = {0};
     blv_error error = blv_tune(sets, &options, &result, &task->hooks, &why);
     cli_task_leave(task);
-    int code = result ? report(task, &(finding){asked, result, 0}, error == BLV_E_STOPPED)
+    int code = result ? report(task, &(finding){asked, sets, result, 0}, error == BLV_E_STOPPED)
                       : cli_task_end(task, cli_reject(error, why.text), why.text,
                                      &(blv_run_info){.phi = NAN, .grad_norm = NAN});
     blv_tune_result_destroy(result);
