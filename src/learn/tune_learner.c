@@ -38,8 +38,32 @@ static blv_error deal_folds(blv_learner *l, uint64_t seed) {
     return BLV_OK;
 }
 
-blv_error blv_learner_open(blv_learner *l, blv_tuning *t, blv_dataset *train, blv_dataset *val,
-                           size_t repeats, uint64_t seed) {
+/* What fills and scales the rows of a fold is learned from the rows outside of it. */
+static blv_error refill_folds(blv_learner *l, const blv_dataset *raw) {
+    const blv_tuning *t = l->tuning;
+    const blv_dataset_view *v = blv_dataset_view_of(l->train);
+    const size_t entries = v->dense ? v->rows * v->columns : v->row_start[v->rows];
+    bool *keep = blv_arena_alloc(&l->arena, v->rows, sizeof *keep);
+    l->fold_rows = blv_arena_alloc(&l->arena, l->blocks, sizeof(blv_dataset *));
+    if (l->arena.failed)
+        return blv_explain_memory(t->why);
+    BLV_CHECK(blv_dataset_expect_memory(raw, (uint64_t)entries * l->blocks, sizeof(double),
+                                        t->sets->train_name,
+                                        "a copy for each fold, whose missing "
+                                        "values are filled by the others",
+                                        t->why));
+    for (size_t b = 0; b < l->blocks; b++) {
+        const uint32_t *fold = l->fold + b / l->folds * v->rows;
+        for (size_t i = 0; i < v->rows; i++)
+            keep[i] = fold[i] != b % l->folds;
+        BLV_CHECK(blv_tune_refill(t, raw, keep, NULL, NULL, &l->fold_rows[b]));
+    }
+    return BLV_OK;
+}
+
+blv_error blv_learner_open(blv_learner *l, blv_tuning *t, blv_dataset *train,
+                           const blv_dataset *raw, blv_dataset *val, size_t repeats,
+                           uint64_t seed) {
     *l = (blv_learner){.tuning = t,
                        .train = blv_dataset_retain(train),
                        .val = val ? blv_dataset_retain(val) : NULL,
@@ -52,10 +76,15 @@ blv_error blv_learner_open(blv_learner *l, blv_tuning *t, blv_dataset *train, bl
     l->last_y = blv_arena_alloc(&l->arena, dim_y, sizeof *l->last_y);
     if (l->arena.failed)
         return blv_explain_memory(t->why);
-    return val ? BLV_OK : deal_folds(l, seed);
+    if (val)
+        return BLV_OK;
+    BLV_CHECK(deal_folds(l, seed));
+    return raw ? refill_folds(l, raw) : BLV_OK;
 }
 
 void blv_learner_close(blv_learner *l) {
+    for (size_t b = 0; l->fold_rows && b < l->blocks; b++)
+        blv_dataset_release(l->fold_rows[b]);
     blv_dataset_release(l->train);
     blv_dataset_release(l->val);
     blv_arena_free(&l->arena);
@@ -85,7 +114,8 @@ blv_error blv_learner_problem(const blv_learner *l, blv_penalty_kind kind, doubl
                                  .shrinkage = shrinkage * l->single_loss,
                                  .folds = l->folds,
                                  .repeats = l->repeats,
-                                 .fold = l->fold};
+                                 .fold = l->fold,
+                                 .fold_rows = l->fold_rows};
     return make_problem(l, l->train, l->val, &setting, problem);
 }
 
@@ -165,7 +195,8 @@ static blv_error held_out_losses(const blv_learner *l, const double *y, double *
     for (size_t b = 0; b < l->blocks; b++) {
         const uint32_t *fold = l->val ? NULL : l->fold + b / l->folds * rows;
         blv_tune_weights(t, y + b * t->model_dim, weights);
-        BLV_CHECK(blv_tune_judge_rows(t, l->val ? l->val : l->train, weights, &all));
+        const blv_dataset *seen = l->val ? l->val : l->fold_rows ? l->fold_rows[b] : l->train;
+        BLV_CHECK(blv_tune_judge_rows(t, seen, weights, &all));
         for (size_t i = 0; i < rows; i++)
             if (!fold || fold[i] == b % l->folds)
                 loss[i] += blv_tune_cautious(&all, i, rows, contradicting) / (double)l->repeats;
