@@ -34,7 +34,7 @@ plant() {
 # pages MADE EXPECTED: the same pages
 pages() {
     for page in results.md results/tuning-free.md results/faster.md results/accelerated.md results/momentum.md \
-        results/minimax.md results/public-benchmark.md results/which-method.md; do
+        results/minimax.md results/public-benchmark.md results/beyond.md results/which-method.md; do
         [ -z "${UPDATE:-}" ] || [ "$2" = "$root/docs" ] || { mkdir -p "$2/results" && cp "$1/$page" "$2/$page"; }
         diff -u "$2/$page" "$1/$page" || fail "$page is another one"
     done

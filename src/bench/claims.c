@@ -15,6 +15,7 @@
 typedef struct claim_side {
     char name[160];
     double score; /* the less the better; infinite: it did not get there; NaN: it did not run */
+    double noise; /* of a change over a sweep: what the seeds alone explain */
 } claim_side;
 
 /* Space for all that a claim can name. */
@@ -55,7 +56,7 @@ static double score_entry(const claim_context *c, size_t entry) {
 
 /* Over the sweep of a solver: the difference between the worst and the best end; or by how much the
  * mean of the ends differs from the end of its entry that is not swept, relative to that. */
-static double score_sweep(const claim_context *c, const char *solver) {
+static double score_sweep(const claim_context *c, const char *solver, double *noise) {
     double least = INFINITY, most = -INFINITY, sum = 0.0, usual = NAN;
     size_t swept = 0;
     for (size_t e = 0; e < c->view->count; e++) {
@@ -70,6 +71,7 @@ static double score_sweep(const claim_context *c, const char *solver) {
             swept++;
         } else if (isnan(usual)) {
             usual = end;
+            *noise = fabs((cell->value.high - cell->value.low) / end) / sqrt((double)cell->runs);
         }
     }
     bool by_spread = c->claim->by == BENCH_BY_SPREAD;
@@ -81,7 +83,7 @@ static double score_sweep(const claim_context *c, const char *solver) {
 
 /* ---- Names ---- */
 
-static void add_side(claim_sides *sides, const char *name, double score) {
+static void add_side(claim_sides *sides, const char *name, double score, double noise) {
     for (size_t i = 0; i < sides->count; i++) {
         if (strcmp(sides->items[i].name, name) != 0)
             continue;
@@ -91,6 +93,7 @@ static void add_side(claim_sides *sides, const char *name, double score) {
     claim_side *side = &sides->items[sides->count++];
     snprintf(side->name, sizeof side->name, "%s", name);
     side->score = score;
+    side->noise = noise;
 }
 
 static bool has_published(const bench_suite *suite, const char *solver) {
@@ -123,13 +126,16 @@ static void resolve_name(const claim_context *c, const char *name, claim_sides *
         const bench_entry *entry = c->view->cells[e].entry;
         if (!is_meant(c->results, name, entry))
             continue;
-        if (is_about_sweep(c))
-            add_side(sides, entry->solver, score_sweep(c, entry->solver));
-        else
-            add_side(sides, is_solver ? name : entry->id, score_entry(c, e));
+        double noise = 0.0;
+        if (is_about_sweep(c)) {
+            const double score = score_sweep(c, entry->solver, &noise);
+            add_side(sides, entry->solver, score, noise);
+        } else {
+            add_side(sides, is_solver ? name : entry->id, score_entry(c, e), noise);
+        }
     }
     if (sides->count == before && name[0] != '*')
-        add_side(sides, name, NAN);
+        add_side(sides, name, NAN, 0.0);
 }
 
 static blv_error resolve(const claim_context *c, blv_arena *arena, const bench_names *names,
@@ -272,10 +278,10 @@ static void put_how_much(const claim_context *c, double a, double b, char text[8
                                            [BENCH_BY_CHANGE] = {"less change", "more change"}};
     const bool ahead = a <= b;
     if (isinf(a) || isinf(b))
-        snprintf(text, 80, "%s",
+        snprintf(text, 80, "%s%s", isinf(a) ? "" : "others ",
                  isinf(a) && isinf(b) ? "neither"
-                 : isinf(a)           ? "never"
-                                      : "others never");
+                 : is_about_level(c)  ? "never"
+                                      : "failed");
     else if (c->more && c->claim->by == BENCH_BY_END)
         snprintf(text, 80, "%+.2f points", 100.0 * (b - a));
     else if (a > 0.0 && b > 0.0)
@@ -314,6 +320,12 @@ static void judge(const claim_context *c, const claim_sides *who, const claim_si
     } else if (is_about_level(c) && (last->score == 0.0 || next->score == 0.0)) {
         snprintf(text, sizeof text, "half of those compared did not leave the start, %.4g",
                  c->level);
+        not_judged(verdict, text);
+    } else if (c->claim->by == BENCH_BY_CHANGE && last->score < 2.0 * last->noise &&
+               next->score < 2.0 * next->noise) {
+        snprintf(text, sizeof text,
+                 "%.80s changed by %.2f %% and %.80s by %.2f %%, no more than seeds", last->name,
+                 100.0 * last->score, next->name, 100.0 * next->score);
         not_judged(verdict, text);
     } else if (c->factor == 1.0 && isfinite(last->score) && isfinite(next->score) &&
                fabs(last->score - next->score) <= alike * fabs(next->score)) {

@@ -1,5 +1,5 @@
-/* What comes of a claim: whether the verdict of all points is also that of half the time, of each
- * half of the seeds, and of published settings. */
+/* What comes of a claim: whether the verdict of all points is also that of half the time, of the
+ * seeds alone (of groups of them where there are many), and of published settings. */
 #include "bench/results.h"
 
 #include "bilevel/solver.h"
@@ -13,49 +13,48 @@ const char *const bench_outcome_words[] = {[BENCH_HOLDS] = "holds",
                                            [BENCH_DOES_NOT_HOLD] = "does not hold",
                                            NULL};
 
-enum { HALF_TIME, EVEN_SEEDS, ODD_SEEDS, AS_PUBLISHED, PARTS };
-static const bench_filter filters[PARTS] = {[HALF_TIME] = {.share = 0.5},
-                                            [EVEN_SEEDS] = {.share = 1.0, .seeds = BENCH_EVEN},
-                                            [ODD_SEEDS] = {.share = 1.0, .seeds = BENCH_ODD},
-                                            [AS_PUBLISHED] = {.share = 1.0, .as_published = true}};
+/* Parts 1 to BENCH_GROUPS are the groups. */
+enum { HALF_TIME = 0, AS_PUBLISHED = BENCH_GROUPS + 1, PARTS };
 
-static bool differs(const bench_verdict *part, const bench_verdict *whole) {
-    return part->is_judged && part->held != whole->held;
+static bool agrees(const bench_results *part, size_t i, const bench_verdict *whole) {
+    return part->verdicts[i].is_judged && part->verdicts[i].held == whole->held;
 }
 
-static void settle(const bench_suite *suite, bench_verdict *whole, bench_results parts[PARTS],
+static void settle(const bench_suite *suite, bench_verdict *whole, const bench_results *parts,
                    size_t i) {
-    const bench_verdict *part[PARTS];
-    for (int k = 0; k < PARTS; k++)
-        part[k] = &parts[k].verdicts[i];
-    const bool other_time = !suite->has_command && differs(part[HALF_TIME], whole);
-    const bool other_seeds =
-        suite->seeds > 1 && (differs(part[EVEN_SEEDS], whole) || differs(part[ODD_SEEDS], whole));
-    const bool as_published = part[AS_PUBLISHED]->is_judged && part[AS_PUBLISHED]->held;
-    whole->outcome = !whole->is_judged || other_time || other_seeds ? BENCH_CANNOT_BE_TOLD
-                     : whole->held                                  ? BENCH_HOLDS
-                     : as_published                                 ? BENCH_HOLDS_AS_PUBLISHED
-                                                                    : BENCH_DOES_NOT_HOLD;
-    if (!whole->is_judged)
-        return;
-    snprintf(whole->steady, sizeof whole->steady, "%s%s",
-             suite->has_command                ? ""
-             : !part[HALF_TIME]->is_judged     ? "not judged at half the limit; "
-             : differs(part[HALF_TIME], whole) ? "the opposite at half the limit; "
-                                               : "the same at half the limit; ",
-             suite->seeds == 1 ? "one seed"
-             : other_seeds     ? "a half of the seeds says the opposite"
-                               : "each half of the seeds says the same");
+    const size_t groups = suite->seeds < BENCH_GROUPS ? (size_t)suite->seeds : BENCH_GROUPS;
+    const bool half = !suite->has_command && parts[HALF_TIME].verdicts[i].is_judged;
+    size_t agree = 0;
+    for (size_t g = 1; g <= groups; g++)
+        agree += agrees(&parts[g], i, whole);
+    whole->is_reversed = half && !agrees(&parts[HALF_TIME], i, whole);
+    const bool is_noise = groups - agree > groups / BENCH_GROUPS; /* one of five may differ */
+    const bench_verdict *published = &parts[AS_PUBLISHED].verdicts[i];
+    whole->outcome = !whole->is_judged || whole->is_reversed || is_noise ? BENCH_CANNOT_BE_TOLD
+                     : whole->held                                       ? BENCH_HOLDS
+                     : published->is_judged && published->held           ? BENCH_HOLDS_AS_PUBLISHED
+                                                                         : BENCH_DOES_NOT_HOLD;
+    if (whole->is_judged)
+        snprintf(whole->steady, sizeof whole->steady, "%s%zu of %zu %sseeds %s so",
+                 suite->has_command   ? ""
+                 : !half              ? "not judged at half the limit; "
+                 : whole->is_reversed ? "the opposite at half the limit; "
+                                      : "the same at half the limit; ",
+                 agree, groups, suite->seeds > groups ? "groups of " : "",
+                 groups == 1 ? "says" : "say");
 }
 
 blv_error bench_settle_claims(bench_results *results) {
     bench_results parts[PARTS] = {{0}};
     blv_error error = BLV_OK;
-    for (int k = 0; k < PARTS && error == BLV_OK; k++)
-        error = bench_results_fill(&parts[k], results->bench, filters[k]);
+    for (size_t k = 0; k < PARTS && error == BLV_OK; k++)
+        error = bench_results_fill(&parts[k], results->bench,
+                                   (bench_filter){.share = k == HALF_TIME ? 0.5 : 1.0,
+                                                  .group = k == AS_PUBLISHED ? 0 : k,
+                                                  .as_published = k == AS_PUBLISHED});
     for (size_t i = 0; i < results->verdict_count && error == BLV_OK; i++)
         settle(&results->bench->suite, &results->verdicts[i], parts, i);
-    for (int k = 0; k < PARTS; k++)
+    for (size_t k = 0; k < PARTS; k++)
         bench_results_free(&parts[k]);
     return error;
 }

@@ -113,9 +113,8 @@ static const bench_record *record_of(const bench *b, size_t i, size_t variant, s
 /* The same of a run that counts. */
 static const bench_record *run_of(const bench_results *results, size_t i, size_t variant,
                                   size_t entry) {
-    const bool odd = results->bench->jobs[i].seed % 2 == 1;
-    const bool counts =
-        results->filter.seeds == BENCH_ALL || (results->filter.seeds == BENCH_ODD) == odd;
+    const uint64_t group = results->filter.group;
+    const bool counts = group == 0 || results->bench->jobs[i].seed % BENCH_GROUPS == group - 1;
     return counts ? record_of(results->bench, i, variant, entry, BENCH_RUN) : NULL;
 }
 

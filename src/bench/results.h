@@ -51,7 +51,7 @@ typedef struct bench_view {
 typedef enum bench_outcome {
     BENCH_HOLDS,
     BENCH_HOLDS_AS_PUBLISHED, /* and not with the best settings of each */
-    BENCH_CANNOT_BE_TOLD,     /* or half of the time or of the seeds says the opposite */
+    BENCH_CANNOT_BE_TOLD,     /* half of the time or too many seeds say the opposite */
     BENCH_DOES_NOT_HOLD
 } bench_outcome;
 extern const char *const bench_outcome_words[];
@@ -62,15 +62,17 @@ typedef struct bench_verdict {
     const char *claim, *variant; /* its text; the name */
     bench_outcome outcome;
     bool is_judged, held;
+    bool is_reversed; /* half of the time says the opposite */
     char text[640];
     char how_much[80]; /* "2.5 times faster" */
-    char steady[120];  /* "the same at half the limit; each half of the seeds says the same" */
+    char steady[120];  /* "the same at half the limit; 5 of 5 seeds say so" */
 } bench_verdict;
 
+enum { BENCH_GROUPS = 5 };
 /* Which points count, and which settings a claim means. */
 typedef struct bench_filter {
-    double share; /* of the limit, from the start on */
-    enum { BENCH_ALL, BENCH_EVEN, BENCH_ODD } seeds;
+    double share;      /* of the limit, from the start on */
+    uint64_t group;    /* of seeds: 1 to BENCH_GROUPS, by their remainder; 0: all */
     bool as_published; /* a solver stands for its published settings, where it has them */
 } bench_filter;
 

@@ -328,7 +328,14 @@ static void put_row(const bench_results *results, const bench_verdict *first, si
     for (size_t i = 0; i < count; i++)
         fprintf(out, "%s%s%s%s", i ? "; " : "", first[i].variant, *first[i].variant ? ": " : "",
                 *first[i].how_much ? first[i].how_much : first[i].text);
-    fprintf(out, " | `%s` |\n", b->facts.command);
+    bool reversed = false;
+    for (size_t i = 0; i < count; i++)
+        reversed = reversed || first[i].is_reversed;
+    fprintf(out, " | %s%llu seed%s | `%s` |\n",
+            reversed               ? "opposite; "
+            : b->suite.has_command ? ""
+                                   : "same; ",
+            (unsigned long long)b->suite.seeds, b->suite.seeds == 1 ? "" : "s", b->facts.command);
 }
 
 blv_error bench_put_rows(const bench_results *results, FILE *out, blv_message *why) {

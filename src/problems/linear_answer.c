@@ -39,9 +39,7 @@ static void softmax(double *p, size_t count) {
 blv_error blv_linear_answer(const blv_linear_model *given, const blv_dataset *dataset,
                             double *probability, blv_message *why) {
     blv_linear_model known, *model = &known;
-    blv_error error = blv_caller_struct(model, sizeof *model, given, "blv_linear_model", why);
-    if (error != BLV_OK)
-        return error;
+    BLV_CHECK(blv_caller_struct(model, sizeof *model, given, "blv_linear_model", why));
     if (!given || !dataset || !probability || !model->weights || model->scores == 0)
         return blv_explain(why, BLV_E_ARGUMENT, "blv_linear_answer: a NULL argument, or no scores");
     const blv_dataset_view *v = blv_dataset_view_of(dataset);

@@ -34,7 +34,9 @@ json_t *blv_json_string(const char *text) {
     return value;
 }
 
-json_t *blv_json_bytes(const char *text) {
+/* The same, but a text that is not UTF-8 is {"bytes": "63e9"}, which reading a TEXT or PATH takes.
+ */
+static json_t *bytes_json(const char *text) {
     json_t *value = text ? json_string(text) : json_null();
     if (value)
         return value;
@@ -117,7 +119,7 @@ static json_t *whole_or_null(const blv_field *f, uint64_t value) {
 
 static json_t *text_or_null(const blv_field *f, const char *text) {
     if (f->flags & BLV_ANY_BYTES)
-        return blv_json_bytes(text);
+        return bytes_json(text);
     return text && !*text && (f->flags & BLV_ZERO_IS_NULL) ? json_null() : blv_json_string(text);
 }
 
@@ -133,9 +135,9 @@ char *blv_path_absolute(const char *path) {
 
 static json_t *path_json(const blv_field *f, const char *path) {
     if (!path || ((f->flags & BLV_IF_FILE) && access(path, F_OK) != 0))
-        return blv_json_bytes(path);
+        return bytes_json(path);
     char *whole = blv_path_absolute(path);
-    json_t *value = whole ? blv_json_bytes(whole) : NULL;
+    json_t *value = whole ? bytes_json(whole) : NULL;
     free(whole);
     return value;
 }

@@ -93,9 +93,6 @@ json_t *blv_field_json(const blv_field *field, const void *record);
 json_t *blv_values_json(const blv_values *values);
 /* null for NULL; bytes that are not UTF-8 become '?' */
 json_t *blv_json_string(const char *text);
-/* The same, but a text that is not UTF-8 is {"bytes": "63e9"}, which reading a TEXT or PATH takes.
- */
-json_t *blv_json_bytes(const char *text);
 /* null where the number is not finite */
 json_t *blv_json_real(double value);
 /* The path from the root folder on, to be freed; NULL: memory is short. */

@@ -47,7 +47,7 @@ static int64_t start_of(int64_t pid) {
     return field ? strtoll(field, NULL, 10) : 0;
 }
 
-blv_process blv_process_self(void) {
+static blv_process this_process(void) {
     blv_process self = {.pid = getpid()};
     if (gethostname(self.host, sizeof self.host) != 0)
         self.host[0] = '\0';
@@ -58,7 +58,7 @@ blv_process blv_process_self(void) {
 }
 
 bool blv_process_is_gone(const blv_process *process) {
-    const blv_process self = blv_process_self();
+    const blv_process self = this_process();
     if (strcmp(process->host, self.host) != 0)
         return false;
     return strcmp(process->boot, self.boot) != 0 || process->pid <= 0 ||
@@ -69,7 +69,7 @@ bool blv_process_is_gone(const blv_process *process) {
 /* ---- Runs ---- */
 
 static blv_error insert_run(blv_store *store, const blv_run_info *r) {
-    const blv_process self = blv_process_self();
+    const blv_process self = this_process();
     char fingerprint[24] = "";
     static const blv_field command_field =
         BLV_FIELD_ARRAY(blv_run_info, command, command_count, TEXTS);
@@ -116,7 +116,7 @@ static blv_error expect_free(blv_store *store, int64_t id, const char *host) {
 
 blv_error blv_store_resume(blv_store *store, int64_t id, uint64_t iteration) {
     BLV_CHECK(blv_store_expect(store, true));
-    const blv_process self = blv_process_self();
+    const blv_process self = this_process();
     BLV_CHECK(blv_store_enter(store));
     blv_error error = expect_free(store, id, self.host);
     if (error == BLV_OK)

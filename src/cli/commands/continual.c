@@ -233,10 +233,6 @@ static int compare(void *of) {
     const blv_task_hooks hooks = {.size = sizeof hooks,
                                   .progress = o->json || o->quiet ? NULL : show_pass};
     cli_selection_load(o, &asked->rows, &asked->test);
-    const size_t classes = blv_dataset_view_of(asked->rows)->classes;
-    if (options->tasks > classes)
-        cli_die("%s: %zu classes; expected at least one for each of %zu tasks", o->data, classes,
-                options->tasks);
     if (!asked->test)
         hold_out(asked);
     if (asked->out && make_folder(asked->out))
