@@ -75,9 +75,21 @@ static blv_error tell(cli_selection_options *asked, const blv_dataset *const *se
                             warnings, why);
 }
 
-static blv_error load(cli_selection_options *asked, blv_dataset **rows, blv_dataset **test,
-                      blv_message *why) {
-    const char *const names[] = {asked->data, asked->test};
+/* Nothing is learned from the rows to test on. */
+static blv_error hold_out(const cli_selection_options *asked, double share, blv_dataset **rows,
+                          blv_dataset **test, blv_message *why) {
+    const double sizes[] = {1.0 - share, share};
+    blv_dataset *part[2];
+    BLV_CHECK(blv_dataset_split(*rows, sizes, 2, true, asked->select.selection.seed, part, why));
+    blv_dataset_release(*rows);
+    *rows = part[0];
+    *test = part[1];
+    return blv_dataset_relearn(part, 2, why);
+}
+
+static blv_error load(cli_selection_options *asked, double test_share, blv_dataset **rows,
+                      blv_dataset **test, blv_message *why) {
+    const char *const names[] = {asked->data, asked->test ? asked->test : "the part to test on"};
     blv_read_options reading = asked->reading;
     BLV_CHECK(blv_dataset_read(rows, asked->data, &reading, why));
     BLV_CHECK(blv_dataset_expect_classes(*rows, asked->data, why));
@@ -86,6 +98,8 @@ static blv_error load(cli_selection_options *asked, blv_dataset **rows, blv_data
     reading.targets = BLV_TARGETS_CLASSES;
     if (asked->test)
         BLV_CHECK(blv_dataset_read(test, asked->test, &reading, why));
+    else if (test_share > 0.0)
+        BLV_CHECK(hold_out(asked, test_share, rows, test, why));
     blv_dataset *const both[] = {*rows, *test};
     const size_t count = *test ? 2 : 1;
     BLV_CHECK(blv_dataset_align(both, names, count, why));
@@ -93,6 +107,7 @@ static blv_error load(cli_selection_options *asked, blv_dataset **rows, blv_data
     return asked->unscaled ? BLV_OK : blv_dataset_scale(both, count, BLV_SCALE_UNIT, why);
 }
 
-void cli_selection_load(cli_selection_options *asked, blv_dataset **rows, blv_dataset **test) {
-    cli_expect(load(asked, rows, test, &cli_why));
+void cli_selection_load(cli_selection_options *asked, double test_share, blv_dataset **rows,
+                        blv_dataset **test) {
+    cli_expect(load(asked, test_share, rows, test, &cli_why));
 }

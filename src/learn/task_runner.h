@@ -49,6 +49,12 @@ int blv_task_should_stop(void *task);
  * stopped (task->stopped); BLV_E_FAILED where the solver failed. */
 blv_error blv_task_solve(blv_task *task, blv_task_plan *plan, blv_run_end *end);
 
+/* The training rows as they were read; NULL where nothing of them was filled. */
+const blv_dataset *blv_task_raw(const blv_task_sets *sets);
+/* Such rows as the sets are, with fills and scaling learned from rows[0] alone. */
+blv_error blv_task_refill(const blv_task_sets *sets, blv_dataset *const *rows, size_t count,
+                          blv_message *why);
+
 /* Seconds from some moment on. */
 double blv_wall_clock(void);
 

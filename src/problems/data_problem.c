@@ -130,7 +130,7 @@ blv_error data_problem_bounds(data_model *m, double lo, double hi, blv_problem_d
     return m->lo > m->hi ? data_problem_explain(m, BLV_E_VALUE, "lo is above hi", why) : BLV_OK;
 }
 
-static bool open_rows(data_model *m, size_t which, const blv_dataset *set, blv_rows *rows) {
+bool data_problem_rows(data_model *m, size_t which, const blv_dataset *set, blv_rows *rows) {
     if (!set)
         return true;
     const blv_dataset_view *v = blv_dataset_view_of(set);
@@ -212,8 +212,9 @@ static blv_error open_model(data_model *m, const data_params *params, blv_proble
         return data_problem_explain(
             m, BLV_E_VALUE, "weights of rows have no meaning here; l2reg and label-noise have them",
             why);
-    if (!open_rows(m, 0, m->sets.train, &m->train) || !open_rows(m, 1, m->sets.val, &m->val) ||
-        !open_rows(m, 2, m->sets.test, &m->test))
+    if (!data_problem_rows(m, 0, m->sets.train, &m->train) ||
+        !data_problem_rows(m, 1, m->sets.val, &m->val) ||
+        !data_problem_rows(m, 2, m->sets.test, &m->test))
         return data_problem_no_memory(m, why);
     BLV_CHECK(m->family->network ? network_open(m, &params->net, why)
                                  : open_linear(m, (linear_loss)params->loss, why));

@@ -152,6 +152,10 @@ typedef struct model_sums {
 } model_sums;
 void model_run(data_model *model, const blv_rows *rows, const model_sums *sums, model_work *work);
 
+/* The rows of a set in the memory of the kernels; which: 0, 1 or 2, whose labels ranks share.
+ * kernels->rows_close ends it. False when memory is short. */
+bool data_problem_rows(data_model *model, size_t which, const blv_dataset *set, blv_rows *rows);
+
 /* The mean loss of training rows, as a call of the lower level asks for it. */
 model_sums model_lower_sums(const lower_call *call, const blv_rows *rows);
 /* g = scale sum weight_i l_i + ridge |y|^2 and its derivatives by y; work->row becomes the losses

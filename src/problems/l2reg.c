@@ -28,7 +28,9 @@
 typedef struct fold_rows {
     size_t trained, held;         /* how many are here */
     size_t trained_all, held_all; /* on all ranks */
-    size_t *index; /* trained, then held, of those here, in the memory of the kernels */
+    size_t *index;    /* trained, then held, of those here, in the memory of the kernels */
+    blv_dataset *set; /* the rows as this model sees them; NULL: those of the problem */
+    blv_rows rows;
 } fold_rows;
 
 typedef struct l2reg {
@@ -63,8 +65,8 @@ static size_t block_dim(const l2reg *p) {
 
 /* The rows that block b is trained on, or that it is judged by. */
 static blv_rows block_rows(const l2reg *p, size_t b, bool held) {
-    blv_rows rows = p->model.train;
     const fold_rows *f = &p->fold[b];
+    blv_rows rows = f->set ? f->rows : p->model.train;
     rows.index = f->index + (held ? f->trained : 0);
     rows.index_memory = p->model.kernels->memory;
     rows.count = held ? f->held : f->trained;
@@ -362,6 +364,22 @@ static blv_error open_fold(l2reg *p, const uint32_t *fold, size_t number, fold_r
                : data_problem_explain(&p->model, BLV_E_VALUE, "a fold has no rows, or all", why);
 }
 
+/* The rows as a model of its own sees them: as many, of the same shape, in the same order. */
+static blv_error open_own_rows(l2reg *p, const blv_dataset *set, fold_rows *f, blv_message *why) {
+    const blv_dataset_view *a = blv_dataset_view_of(p->model.sets.train);
+    const blv_dataset_view *b = set ? blv_dataset_view_of(set) : NULL;
+    if (!b || a->ranks || b->ranks || a->rows != b->rows || a->columns != b->columns ||
+        !a->dense != !b->dense || a->precision != b->precision || a->classes != b->classes)
+        return data_problem_explain(&p->model, BLV_E_VALUE,
+                                    "the rows of a fold are not those of the training set", why);
+    BLV_CHECK(blv_dataset_copy(set, &f->set, why));
+    BLV_CHECK(blv_dataset_transpose(f->set, why));
+    if (!data_problem_rows(&p->model, 0, f->set, &f->rows))
+        return data_problem_no_memory(&p->model, why);
+    f->rows.weight = p->weight[0];
+    return BLV_OK;
+}
+
 static blv_error open_folds(l2reg *p, const l2reg_params *q, blv_problem_def *def,
                             blv_message *why) {
     p->repeats = q->repeats > 0 ? q->repeats : 1;
@@ -369,9 +387,12 @@ static blv_error open_folds(l2reg *p, const l2reg_params *q, blv_problem_def *de
     p->fold = calloc(p->blocks, sizeof *p->fold);
     if (!p->fold)
         return data_problem_no_memory(&p->model, why);
-    for (size_t b = 0; b < p->blocks; b++)
+    for (size_t b = 0; b < p->blocks; b++) {
         BLV_CHECK(open_fold(p, q->fold_of + b / q->folds * p->model.train.whole, b % q->folds,
                             &p->fold[b], why));
+        if (q->fold_rows)
+            BLV_CHECK(open_own_rows(p, q->fold_rows[b], &p->fold[b], why));
+    }
     p->model.dim = def->dim_y = p->blocks * block_dim(p);
     def->upper_samples = def->lower_samples = 0; /* whole sums only */
     return BLV_OK;
@@ -435,8 +456,11 @@ static blv_error open_instance(data_model *m, const void *params, blv_problem_de
 
 static void close_instance(data_model *m) {
     l2reg *p = (l2reg *)m;
-    for (size_t b = 0; p->fold && b < p->blocks; b++)
+    for (size_t b = 0; p->fold && b < p->blocks; b++) {
         m->kernels->release(p->fold[b].index);
+        m->kernels->rows_close(&p->fold[b].rows);
+        blv_dataset_release(p->fold[b].set);
+    }
     free(p->fold);
     m->kernels->release(p->group);
     m->kernels->release(p->weight[0]);
@@ -484,7 +508,8 @@ blv_error blv_l2reg_create(const blv_sets *given, const blv_l2reg_setting *setti
                            .shrinkage = s.shrinkage,
                            .folds = s.folds,
                            .repeats = s.repeats,
-                           .fold_of = s.fold};
+                           .fold_of = s.fold,
+                           .fold_rows = s.fold_rows};
     if (sets.train && blv_dataset_view_of(sets.train)->target)
         params.data.loss = LINEAR_LOSS_SQUARES;
     return data_problem_on_sets(&l2reg_family, &params, given ? &sets : NULL, setting && problem,

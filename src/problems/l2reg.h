@@ -13,6 +13,7 @@ typedef struct l2reg_params {
     double last_penalty, shrinkage;
     size_t folds, repeats;
     const uint32_t *fold_of;
+    blv_dataset *const *fold_rows;
 } l2reg_params;
 
 extern const data_family l2reg_family;

@@ -60,6 +60,11 @@ awk -F, -v OFS=, 'NR == 1 { print $0 ",copy"; next } { print $0 "," ($6 == "buys
     train.csv >telling.csv
 run 0 tune telling.csv --label class --val-share 0.3 --no-store -o shared.npz
 err_has "warning: telling.csv: the label follows from one column alone: 'copy'"
+# ---- folds: what fills and scales a fold is not learned from it; dense, sparse, and real targets
+run 0 tune train.csv --no-store -o folds.npz --json
+run 0 tune train.csv --no-store --sparse --penalty one --quiet
+run 0 tune train.csv --no-store --label income --missing drop --real --penalty one --quiet
+run 0 tune train.csv --no-store --label member --penalty one --quiet
 # ---- weights: rows of weight 0 are not there
 awk -F, -v OFS=, 'NR == 1 { print $0 ",w"; next } { print $0 "," (NR % 4 ? 2 : 0) }' train.csv >weighted.csv
 awk -F, -v OFS=, 'NR == 1 { print $0 ",w"; next } { print $0 ",1" }' val.csv >weighted_val.csv

@@ -203,17 +203,6 @@ static void print_json(const request *asked) {
 
 /* ---- The command ---- */
 
-/* Without --test a fifth of the rows is tested on, and not trained on. */
-static void hold_out(request *asked) {
-    static const double sizes[] = {0.8, 0.2};
-    blv_dataset *part[2] = {NULL, NULL};
-    cli_expect(
-        blv_dataset_split(asked->rows, sizes, 2, true, asked->continual.seed, part, &cli_why));
-    blv_dataset_release(asked->rows);
-    asked->rows = part[0];
-    asked->test = part[1];
-}
-
 /* A pass that is done, in a line. */
 static int show_pass(void *context, const blv_task_progress *progress) {
     (void)context;
@@ -232,9 +221,7 @@ static int compare(void *of) {
     options->steps = o->select.steps;
     const blv_task_hooks hooks = {.size = sizeof hooks,
                                   .progress = o->json || o->quiet ? NULL : show_pass};
-    cli_selection_load(o, &asked->rows, &asked->test);
-    if (!asked->test)
-        hold_out(asked);
+    cli_selection_load(o, 0.2, &asked->rows, &asked->test);
     if (asked->out && make_folder(asked->out))
         rmdir(asked->out); /* until there is something to write */
     cli_complain_about(o->data);
