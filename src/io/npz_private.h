@@ -3,8 +3,7 @@
  * The zip records are those of PKWARE's APPNOTE 6.3; all their numbers are little endian.
  * The array header is that of NumPy's format description (numpy.lib.format), versions 1.0 to 3.0.
  */
-#ifndef BLV_IO_NPZ_PRIVATE_H
-#define BLV_IO_NPZ_PRIVATE_H
+#pragma once
 
 #include "base/message.h"
 #include "bilevel/npz.h"
@@ -130,6 +129,11 @@ typedef struct blv_npz_place {
 blv_error blv_npz_locate(const blv_npz *npz, const char *name, blv_npz_place *place,
                          blv_message *why);
 
+/* Rows first .. first + count - 1 of an array in C order that is not compressed, as
+ * blv_npz_read_f64; *crc: the checksum of their bytes. */
+blv_error blv_npz_read_rows(const blv_npz *npz, const blv_npz_place *place, size_t first,
+                            size_t count, double **data, uLong *crc, blv_message *why);
+
 /* Reads exactly n bytes. */
 blv_error blv_npz_pread(const blv_npz *npz, uint64_t at, void *buffer, size_t n, blv_message *why);
 
@@ -162,5 +166,3 @@ void blv_npz_stream_close(blv_npz_stream *s);
 
 /* Sizes and offsets from `limit` on go into zip64 records; by default those that need it. */
 void blv_npz_set_zip64_limit(blv_npz_writer *writer, uint64_t limit);
-
-#endif

@@ -1,7 +1,6 @@
 /* The second phase of `auto`: L-BFGS on Phi by whole sums, from solves that are as accurate as the
  * progress that is left asks for. */
-#ifndef BLV_SOLVERS_AUTO_DESCENT_H
-#define BLV_SOLVERS_AUTO_DESCENT_H
+#pragma once
 
 #include "core/workspace.h"
 #include "linsolve/recycled.h"
@@ -18,6 +17,7 @@ typedef struct blv_auto_descent {
     double products;            /* in at most so many products with H for each of the two */
     double phi, phi_first;      /* at x, and where it began */
     double d_norm;              /* |gradient of Phi| at x; 0: none yet */
+    double d_most;              /* the largest so far */
     double curvature;           /* of Phi, for the first step; 0: not known */
     double moved;               /* not 0: a step has been taken */
     double first, goal;         /* of the stationarity: at the start, and at which it ends */
@@ -37,5 +37,3 @@ blv_flow blv_auto_descent_begin(blv_run *run, blv_auto_descent *descent);
 blv_flow blv_auto_descent_confirm(blv_run *run, blv_auto_descent *descent);
 /* One step of L-BFGS, or an evaluation at x that is more accurate; then as above. */
 blv_flow blv_auto_descent_step(blv_run *run, blv_auto_descent *descent);
-
-#endif

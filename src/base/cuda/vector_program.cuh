@@ -1,7 +1,6 @@
 /* A list of vector operations as kernels get it, for the kernel that carries it out and for small
  * kernels that do so before their own work. */
-#ifndef BLV_BASE_CUDA_VECTOR_PROGRAM_CUH
-#define BLV_BASE_CUDA_VECTOR_PROGRAM_CUH
+#pragma once
 
 #include "base/cuda/device.cuh"
 
@@ -143,5 +142,3 @@ template <int PAIRS> __device__ inline void run_in_block(const program<PAIRS> &p
 }
 
 } // namespace gpu
-
-#endif
