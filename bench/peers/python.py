@@ -1,6 +1,6 @@
 """What the Python package costs, and what it is beside other ways to solve a PyTorch problem.
 
-    python.py [--only overhead,loop,penalties,network] [--seconds N] [--markdown FILE]
+    python.py [--only overhead,loop,penalties,network,labels] [--seconds N] [--markdown FILE]
 
 overhead  A NumPy problem whose functions do nothing: time of an iteration beyond the functions.
 loop      SOBA on a PyTorch problem, beside the same steps as a hand-written loop: time of an iteration.
@@ -10,10 +10,13 @@ penalties, network
           the way from the start to the best that any method found: bilevel, a plain loop (L-BFGS below,
           conjugate gradients, Adam above), TorchOpt (custom_root with conjugate gradients) and Betty
           (Adam below, conjugate gradients or its default). Phi is certified afterwards, by a tight
-          solve of the lower level from where the method was. Others are run with several settings;
-          the best one counts.
+          solve of the lower level from where the method was. Each is run with several settings; the
+          best one counts.
+labels    LabelCleaner().fit(X, y) beside cleanlab on the sets of clean.py (--sets NAME,...): means over
+          uniform and hard noise of 10, 20 and 40%, at most 300 rows.
 
-One thread each. Needs torch and scikit-learn, and torchopt and betty-ml where these are compared.
+One thread each. Needs torch and scikit-learn, and torchopt, betty-ml and cleanlab where these are
+compared.
 """
 
 import argparse
@@ -356,11 +359,12 @@ def peers(title, problem, share, seconds):
 
     steps = (0.1, 0.3, 1.0)
     ways = {
-        "bilevel": (with_bilevel, ("auto",)),
+        "bilevel": (with_bilevel, ("auto", "s-tfbo")),
         "plain loop": (plain, steps),
         "TorchOpt": (with_torchopt, steps),
         "Betty": (with_betty, [(lr, *how) for lr in steps[:2] for how in (("cg", 20), ("darts", 1))]),
     }
+    plain(f, g, x0, y0, 0.1, Watch(0.01))  # PyTorch imports a second's worth at its first products
     found = []
     for name, (way, settings) in ways.items():
         for setting in settings:
@@ -384,10 +388,54 @@ def peers(title, problem, share, seconds):
     return rows
 
 
+def labels(sets):
+    import clean
+    from bilevel.sklearn import LabelCleaner
+
+    models = {
+        "logistic regression": clean.make_pipeline(
+            clean.StandardScaler(), clean.LogisticRegression(max_iter=500)
+        ),
+        "random forest": clean.RandomForestClassifier(100, random_state=0),
+    }
+
+    def cleanlab(model, x, given):
+        p = clean.cross_val_predict(model, x, given, cv=5, method="predict_proba")
+        clean.find_label_issues(given, p, n_jobs=1)
+        return clean.get_label_quality_scores(given, p)
+
+    ways = {"LabelCleaner": lambda x, given: LabelCleaner(n_jobs=1).fit(x, given).label_quality_}
+    for name, model in models.items():
+        ways["cleanlab, " + name] = lambda x, given, model=model: cleanlab(model, x, given)
+    known = {name: load for group in clean.SETS.values() for name, load in group.items()}
+    rows = []
+    for name in sets.split(",") if sets else known:
+        x, y = known[name]()
+        chosen, _ = clean.split(x, y, 300, 0)
+        x, y = x[chosen], y[chosen]
+        found = {who: [] for who in ways}
+        for kind in ("uniform", "hard"):
+            for rate in clean.RATES:
+                given = clean.corrupt(x, y, kind, rate, 0)
+                for who, way in ways.items():
+                    began = time.process_time()
+                    score = way(x, given)
+                    seconds = time.process_time() - began
+                    area = clean.roc_auc_score(given != y, -score)
+                    found[who].append((area, clean.average_precision_score(given != y, -score), seconds))
+        for who, figures in found.items():
+            area, precision, seconds = np.mean(figures, 0)
+            text = f"AUROC {area:.3f}, average precision {precision:.3f}, {seconds:.2f} s"
+            print(f"{name:14} {who:30} {text}", flush=True)
+            rows.append([f"{name}, {who}", text])
+    return rows
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--only", default="overhead,loop,penalties,network")
     parser.add_argument("--seconds", type=float, default=10)
+    parser.add_argument("--sets")
     parser.add_argument("--markdown")
     options = parser.parse_args()
     rows = []
@@ -396,6 +444,7 @@ def main():
         "loop": loop,
         "penalties": lambda: peers("20-class penalties", softmax_problem(), 0.01, options.seconds),
         "network": lambda: peers("decay of a network", network_problem(), 0.05, options.seconds),
+        "labels": lambda: labels(options.sets),
     }
     for name in options.only.split(","):
         rows += parts[name]()

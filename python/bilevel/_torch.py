@@ -88,6 +88,10 @@ class TorchLevel(Level):
         for leaf, label in zip(self.leaves, _tree.leaf_names(start, name), strict=True):
             if not isinstance(leaf, torch.Tensor):
                 raise TypeError(f"{label} is a {type(leaf).__name__}, expected a tensor")
+            if leaf.layout != torch.strided or leaf.is_meta:
+                raise TypeError(
+                    f"{label} is a tensor without elements in a row, expected a dense one"
+                )
             if leaf.dtype not in (torch.float32, torch.float64):
                 raise TypeError(f"{label} has dtype {leaf.dtype}; float64 or float32 is needed")
             if leaf.dtype != first.dtype:
@@ -224,13 +228,17 @@ class TorchOracles(Oracles):
         if not isinstance(result, torch.Tensor):
             kind = type(result).__name__
             raise TypeError(f"{name} returned a {kind}, expected a tensor with one element")
-        if result.numel() != 1:
-            shape = tuple(result.shape)
-            raise ValueError(f"{name} returned a tensor of shape {shape}, expected one element")
+        if result.is_complex():
+            raise TypeError(f"{name} returned a tensor of {result.dtype}, expected a real number")
         if result.device != self.x.device:
             raise ValueError(
                 f"{name} returned a tensor on {result.device}, x0 is on {self.x.device}"
             )
+        if result.ndim == 0:  # without a node more in the graph
+            return result
+        if result.numel() != 1:
+            shape = tuple(result.shape)
+            raise ValueError(f"{name} returned a tensor of shape {shape}, expected one element")
         return result.reshape(())
 
     def all(self, batch: Any, x: int, y: int, v: int, gy: int, hv: int, jv: int) -> None:
@@ -267,6 +275,8 @@ class TorchOracles(Oracles):
         else:
             given = self.projection(self.x.shape_up(self.x.copy(x)))
             parts = list(_tree.leaves(given))
+            if not all(isinstance(part, torch.Tensor) for part in parts):
+                raise TypeError(f"project returned a {type(given).__name__}, expected tensors")
             if [tuple(part.shape) for part in parts] != self.x.shapes:
                 raise self.x.wrong_shape("what project returned", [p.shape for p in parts])
             projected = torch.cat([part.detach().reshape(-1) for part in parts])
