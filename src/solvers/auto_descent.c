@@ -104,7 +104,7 @@ static int phi_and_gradient(void *context, const blv_vec *x, double *value, blv_
     blv_vec_copy(s->y_trial, blv_run_y(s->run));
     blv_vec_copy(s->v_trial, s->v);
     s->trouble = evaluate(s, x, gradient, &solved);
-    if (s->trouble == BLV_GO && s->d_most > 0.0 && blv_vec_norm(gradient) > STEEP * s->d_most)
+    if (s->trouble == BLV_GO && s->d_norm > 0.0 && blv_vec_norm(gradient) > STEEP * s->d_most)
         s->trouble = BLV_NONFINITE; /* in effect: the solves have failed */
     if (s->trouble == BLV_RETRY || s->trouble == BLV_NONFINITE || s->trouble == BLV_NO_INVERSE)
         return 1;
