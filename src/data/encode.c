@@ -202,7 +202,7 @@ static bool note_constant(blv_table *t) {
     size_t count = 0;
     for (size_t j = 0; j < t->used_count; j++) {
         const blv_column *c = t->used[j];
-        if (t->rows < 2 || c->learned || !is_constant(t, c))
+        if (t->rows < 2 || c->learned || t->r->share || !is_constant(t, c)) /* of all rows */
             continue;
         blv_list_name(names, sizeof names, column_name(t, c));
         count++;

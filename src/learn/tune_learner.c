@@ -20,8 +20,9 @@ enum {
 /* In logarithms, relative to the unit of penalties. */
 static const double half_decade = 1.151292546497023, top = 2.302585092994046,
                     highest = 13.815510557964274, lowest = -20.72326583694641;
-static const double bound = 7.0;             /* of departures from one penalty */
-static const double contradicting = 0.5;     /* of a row, in the search for one penalty */
+static const double bound = 7.0;         /* of departures from one penalty */
+static const double contradicting = 0.5; /* of a row, in the search for one penalty */
+static const double clearly_worse = 1.1;
 static const double search_tolerance = 1e-5; /* relative to |gy| without a model */
 /* Of the intercept, whose curvature is at most 1: so that the model is unique, and nothing else. */
 static const double intercept_penalty = 1e-6;
@@ -224,7 +225,7 @@ static blv_error try_penalty(search *s, double logarithm) {
     BLV_CHECK(held_out_losses(l, l->last_y, s->room, s->loss));
     for (size_t i = 0; i < s->rows; i++)
         mean += s->loss[i] / (double)s->rows;
-    s->since++;
+    s->since += s->count > 0 && mean > clearly_worse * s->best_loss ? WORSE_IN_A_ROW : 1;
     if (s->count++ == 0 || mean < s->best_loss) {
         s->best = logarithm;
         s->best_loss = mean;
@@ -234,7 +235,8 @@ static blv_error try_penalty(search *s, double logarithm) {
     return BLV_OK;
 }
 
-/* Until the loss has been worse than the best a few times in a row. */
+/* Until the loss has been worse than the best a few times in a row, or clearly worse: smaller
+ * penalties take the longest. */
 static blv_error walk(search *s, double from, double to, double step) {
     const size_t steps = (size_t)(fabs(to - from) / fabs(step) + 0.5);
     s->since = 0;

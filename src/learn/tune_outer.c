@@ -14,7 +14,7 @@ enum { SHRINKAGES = sizeof shrinkages / sizeof *shrinkages, LOSSES = BLV_OUTER_M
 
 static const double tolerated = 0.5; /* standard errors of a loss above the lowest */
 static const double clear_gain = 2.0;
-static const double much_work = 1e7; /* from here on one part is judged, and not all */
+static const double much_work = 2e6; /* from here on one part is judged, and not all */
 
 /* ---- Parts ---- */
 
