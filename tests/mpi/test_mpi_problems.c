@@ -338,11 +338,11 @@ static void replay_spread(const kind *k, int64_t iters) {
 
 static void test_replay(void **state) {
     (void)state;
-    if (ranks->count <= 2) { /* with more, cores may be short */
-        replay_all(&kinds[0], 8);
-        replay_all(&kinds[1], 4);
-    }
-    replay_spread(&kinds[2], 10);
+    if (ranks->count > 2) /* cores may be short: each exchange waits for its turn */
+        return;
+    replay_all(&kinds[0], 6);
+    replay_all(&kinds[1], 4);
+    replay_spread(&kinds[2], 8);
 }
 
 /* The whole call: auto, certificate, measures. */
