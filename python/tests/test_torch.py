@@ -1,5 +1,8 @@
 """Problems from PyTorch functions, on the library's vectors and on those of a device."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 from problems import Quadratic
@@ -217,3 +220,11 @@ def test_kept_tensors_stay_valid(memory):
     bilevel.solve(keeping, g, *start(), solver="s-tfbo", iters=50)
     for given, copy in kept:
         assert torch.equal(given.detach(), copy)
+
+
+def test_the_documentation_runs():
+    """Its blocks, one after the other."""
+    text = (Path(__file__).parents[2] / "docs" / "python.md").read_text()
+    blocks = re.findall(r"```python\n(.*?)```", text, re.S)
+    assert len(blocks) >= 5
+    exec("\n".join(blocks), {"__name__": "documentation"})
