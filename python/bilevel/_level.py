@@ -175,7 +175,7 @@ class NumpyLevel(Level):
         return np.concatenate([part.reshape(-1) for part in parts])
 
     def put(self, address: int, value: Any, who: str = "") -> None:
-        if not (self.plain and type(value) is np.ndarray and value.dtype == self.dtype) or (
+        if not (self.plain and type(value) is np.ndarray and value.dtype is self.dtype) or (
             value.shape != self.shapes[0]
         ):
             value = self.flatten(value, who)
