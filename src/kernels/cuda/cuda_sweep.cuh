@@ -26,6 +26,7 @@ struct blv_sweep_work {
 template <class real> struct sweep_task {
     size_t columns, stride;
     const real *x;
+    const void *split; /* x as tensor cores read it; NULL: it is not there */
     const size_t *row_start; /* sparse */
     const uint32_t *column;
     const real *value;

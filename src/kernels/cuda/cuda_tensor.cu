@@ -1,44 +1,68 @@
 /* One pass over dense float rows with tensor cores, as accurate as float.
  *
- * A product of floats is made of three products of TF32 numbers, of which tensor cores read the
- * upper 19 bits: x = x1 + x2, so x w = x1 w1 + x1 w2 + x2 w1 up to about 2^-21. Tensor cores
- * truncate when they add, hence a sum over rows leaves them after 16 rows and goes on in float.
+ * A number is the sum of two of half precision, x = x1 + x2, and a product that of three:
+ * x w = x1 w1 + x1 w2 + x2 w1 up to about 2^-22. Half precision has few exponents, so powers of two
+ * bring the largest number of each column of the data, of each class of W and V and of the
+ * coefficients of a tile to 2^14. Rows are kept in this form (cuda_split.cu): nothing is converted on
+ * the way. Tensor cores truncate when they add, hence a sum over rows leaves them after 16 rows and
+ * goes on in float.
  *
  * A block stays on its multiprocessor and takes tiles of 16 rows, which are fetched tiles ahead (bulk
  * copies, row by row, so lists of rows are as good as ranges). A warp owns a slice of the columns:
  * its part of W and V and its part of the sums stay in registers.
  *
- *   scores        each warp over its columns: m = 16 rows, n = 8 scores, k = 8 columns
+ *   scores        each warp over its columns: m = 16 rows, n = 8 scores, k = 16 columns
  *   coefficients  half of the warps, in turn: the warps' scores are added in order, eight lanes a row
- *   sums          each warp for its columns: m = 16 columns, n = 8 outputs, k = 8 rows
+ *   sums          each warp for its columns: m = 16 columns, n = 8 outputs, k = 16 rows
  *
  * Between two barriers are the sums of a tile, the scores of the next and, beside the sums, the
  * coefficients of the one whose scores are ready: tensor cores do not wait for them.
  *
- * Shared rows are a multiple of 32 plus 8 numbers apart: then neither way of reading them, as rows
+ * Shared rows are a multiple of 128 plus 16 bytes apart: then neither way of reading them, as rows
  * or as columns, meets a bank twice. */
+#include "kernels/cuda/cuda_split.cuh"
 #include "kernels/cuda/cuda_sweep.cuh"
 
 #include <algorithm>
 
-enum { WARPS = 8, TILE = 16, COEFFICIENTS = 24, MOST_STAGES = 4 };
+enum { WARPS = 8, TILE = 16, MOST_OUTPUTS = 24, MOST_STAGES = 4 };
+enum { OF_OUTPUT = 24 }; /* halves between the coefficients of two outputs: no bank twice */
 
-/* To the nearest. */
-__device__ static void split(float x, uint32_t &high, uint32_t &low) {
-    high = (__float_as_uint(x) + 0x1000u) & 0xffffe000u;
-    low = __float_as_uint(x - __uint_as_float(high));
+/* What blocks keep in shared memory besides rows and scores. */
+struct tile_memory {
+    __half coefficient[2][2][MOST_OUTPUTS][OF_OUTPUT]; /* by tile, part, output and row */
+    float unit[2][MOST_OUTPUTS];                       /* what those of an output are multiples of */
+    uint32_t largest[2][4][2];                         /* of a warp's coefficients: bits */
+    uint32_t largest_weight[MOST_OUTPUTS];
+    float weight_unit[MOST_OUTPUTS];
+    uint64_t full[MOST_STAGES];
+};
+
+__device__ static void multiply(float *d, const uint32_t *a, const uint32_t *b) {
+    asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, "
+        "{%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
-/* What tensor cores leave of x, which they get as it is. */
-__device__ static uint32_t rest_of(float x) {
-    return __float_as_uint(x - __uint_as_float(__float_as_uint(x) & 0xffffe000u));
+__device__ static void load_matrix(uint32_t *a, uint32_t from) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
+                 : "=r"(a[0]), "=r"(a[1]), "=r"(a[2]), "=r"(a[3])
+                 : "r"(from));
 }
 
-__device__ static void multiply(float *d, const uint32_t *a, uint32_t b0, uint32_t b1) {
-    asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, "
-                 "{%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
-                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
-                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+__device__ static void load_transposed(uint32_t *a, uint32_t from) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
+                 : "=r"(a[0]), "=r"(a[1]), "=r"(a[2]), "=r"(a[3])
+                 : "r"(from));
+}
+
+/* Two floats as halves and what these leave. */
+__device__ static void split_pair(float x, float y, uint32_t &high, uint32_t &low) {
+    const __half2 h = __floats2half2_rn(x, y);
+    const __half2 l = __floats2half2_rn(x - __low2float(h), y - __high2float(h));
+    high = *reinterpret_cast<const uint32_t *>(&h);
+    low = *reinterpret_cast<const uint32_t *>(&l);
 }
 
 /* ---- Fetching rows ---- */
@@ -69,24 +93,22 @@ __device__ static void barrier_wait(uint64_t *barrier, uint32_t phase) {
     } while (!done);
 }
 
-__device__ static void fetch_row(float *to, const float *from, uint32_t bytes, uint64_t *barrier) {
-    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], "
-                 "%2, [%3];" ::"r"(shared_address(to)),
-                 "l"(from), "r"(bytes), "r"(shared_address(barrier))
-                 : "memory");
-}
-
-/* By the first warp, a row to a lane. */
-__device__ static void fetch_tile(const sweep_task<float> &a, size_t tile, float *to, int apart,
-                                  uint64_t *barrier) {
+/* By the first warp, a row to a lane; the last row stands for those that a tile lacks. */
+__device__ static void fetch_tile(const sweep_task<float> &a, const split_rows &rows, size_t tile,
+                                  uint32_t to, uint32_t apart, uint64_t *barrier) {
     const unsigned lane = threadIdx.x % 32;
-    const size_t begin = tile * TILE, rows = min(size_t(TILE), a.count - begin);
-    const uint32_t bytes = uint32_t((a.columns + 3) / 4 * 16);
+    const uint32_t bytes = uint32_t(rows.width) * 4;
     if (lane == 0)
-        barrier_expect(barrier, uint32_t(rows) * bytes);
+        barrier_expect(barrier, TILE * bytes);
     __syncwarp();
-    if (lane < rows)
-        fetch_row(to + lane * apart, a.x + a.row_at(begin + lane) * a.stride, bytes, barrier);
+    if (lane < TILE) {
+        const size_t row = a.row_at(min(tile * TILE + lane, a.count - 1));
+        asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], "
+                     "[%1], %2, [%3];" ::"r"(to + lane * apart),
+                     "l"(rows.part + row * 2 * rows.width), "r"(bytes),
+                     "r"(shared_address(barrier))
+                     : "memory");
+    }
 }
 
 /* ---- Coefficients of rows ---- */
@@ -98,12 +120,14 @@ __device__ static float sum_of_eight(float value) {
 }
 
 struct tensor_shape {
-    int apart;          /* numbers between two rows of data in shared memory */
-    int scores_apart;   /* between two rows of scores */
-    int stages;         /* tiles in shared memory */
-    int v_at;           /* where the scores of V begin; 0: there are none */
-    int r_at, q_at;     /* where the coefficients of the gradient and of H v begin; -1: none */
+    split_rows rows;
+    int apart;        /* bytes between two rows of data in shared memory */
+    int scores_apart; /* numbers between two rows of scores */
+    int stages;       /* tiles in shared memory */
+    int v_at;         /* where the scores of V begin; 0: there are none */
+    int r_at, q_at;   /* where the coefficients of the gradient and of H v begin; -1: none */
     size_t tiles;
+    bool losses; /* some output needs them */
     /* Probabilities of all rows, where a point is kept: the pass that finds W to be another writes
      * them, the other reads them. */
     enum { NOT_KEPT, WRITE, READ } keep;
@@ -115,7 +139,7 @@ struct tensor_shape {
 struct row_facts {
     size_t row;
     bool there;
-    float weight;
+    float weight; /* or its logit */
     int label;
 };
 
@@ -131,171 +155,282 @@ __device__ static row_facts facts_of(const sweep_task<float> &a, size_t tile) {
     return f;
 }
 
-/* Scores of a row, of all warps, become its coefficients. */
+/* A weight from its logit, and its slope s (1 - s). */
+struct row_weights {
+    float weight, slope;
+};
+
+__device__ static row_weights weights_of(const sweep_task<float> &a, const row_facts &f) {
+    if (!a.logit)
+        return {f.there ? f.weight : 0.0f, 1.0f};
+    const float e = expf(-fabsf(f.weight)), share = 1.0f / (1.0f + e);
+    return {f.there ? (f.weight > 0.0f ? share : e * share) : 0.0f, e * share * share};
+}
+
+__device__ static void put_slope(const sweep_task<float> &a, size_t row, float value, float *out) {
+    if (a.index && a.row_slope != 0.0)
+        atomicAdd(out + row, value); /* a row that comes twice adds the same number twice */
+    else
+        out[row] = value;
+}
+
+__device__ static uint32_t bits_of_size(float x) {
+    return __float_as_uint(fabsf(x));
+}
+
+/* Coefficients of a tile, by four warps that wait for each other, as multiples of a unit. */
+template <int NS>
+__device__ static void put_coefficients(const tensor_shape &shape, tile_memory &m, int tile, int K,
+                                        const float *r, const float *q) {
+    const int lane = threadIdx.x % 8, row = threadIdx.x % 128 / 8, group = threadIdx.x / 128,
+              warp = threadIdx.x % 128 / 32;
+    uint32_t of_r = 0, of_q = 0;
+#pragma unroll
+    for (int c = 0; c < NS; c++) {
+        of_r = max(of_r, bits_of_size(r[c]));
+        of_q = max(of_q, bits_of_size(q[c]));
+    }
+    of_r = __reduce_max_sync(0xffffffffu, of_r);
+    of_q = __reduce_max_sync(0xffffffffu, of_q);
+    if (threadIdx.x % 32 == 0) {
+        m.largest[group][warp][0] = of_r;
+        m.largest[group][warp][1] = of_q;
+    }
+    asm volatile("bar.sync %0, 128;" ::"r"(1 + group) : "memory");
+#pragma unroll
+    for (int w = 0; w < 4; w++) {
+        of_r = max(of_r, m.largest[group][w][0]);
+        of_q = max(of_q, m.largest[group][w][1]);
+    }
+    const scale_pair to_r = scale_for(of_r), to_q = scale_for(of_q);
+    const int o = threadIdx.x % 128;
+    if (o < MOST_OUTPUTS)
+        m.unit[tile][o] = shape.q_at >= 0 && o >= shape.q_at ? to_q.unit : to_r.unit;
+#pragma unroll
+    for (int c = 0; c < NS; c++) {
+        const int k = lane + 8 * c;
+        uint32_t high, low; /* of r, then of q */
+        split_pair(r[c] * to_r.factor, q[c] * to_q.factor, high, low);
+        if (k < K && shape.r_at >= 0) {
+            m.coefficient[tile][0][shape.r_at + k][row] = __ushort_as_half(uint16_t(high));
+            m.coefficient[tile][1][shape.r_at + k][row] = __ushort_as_half(uint16_t(low));
+        }
+        if (k < K && shape.q_at >= 0) {
+            m.coefficient[tile][0][shape.q_at + k][row] = __ushort_as_half(uint16_t(high >> 16));
+            m.coefficient[tile][1][shape.q_at + k][row] = __ushort_as_half(uint16_t(low >> 16));
+        }
+    }
+}
+
+/* Scores of a row, of all warps, become its coefficients. The largest score is taken off before
+ * exponentials. */
 template <int NS, int NO>
 __device__ static double activate(const sweep_task<float> &a, const tensor_shape &shape,
                                   const row_facts &f, const float *scores, int parts,
-                                  float *coefficients) {
+                                  tile_memory &m, int tile) {
     const int lane = threadIdx.x % 8, in_tile = threadIdx.x % 128 / 8, K = a.classes;
     const float *of_row = scores + in_tile * shape.scores_apart;
     float s[NS], t[NS], r[NS], q[NS];
 #pragma unroll
-    for (int c = 0; c < NS; c++)
+    for (int c = 0; c < NS; c++) {
+        const int k = lane + 8 * c;
         s[c] = t[c] = r[c] = q[c] = 0.0f;
-    for (int p = 0; p < parts; p++, of_row += TILE * shape.scores_apart)
+        if (k < K) {
 #pragma unroll
-        for (int c = 0; c < NS; c++) {
-            const int k = lane + 8 * c;
-            if (k < K) {
-                s[c] += of_row[k];
-                if (shape.v_at)
-                    t[c] += of_row[shape.v_at + k];
-            }
+            for (int p = 0; p < WARPS; p++)
+                s[c] += p < parts ? of_row[p * TILE * shape.scores_apart + k] : 0.0f;
+            s[c] *= m.weight_unit[k];
         }
-    const float weight = !f.there ? 0.0f : a.logit ? sigmoid_of(f.weight) : f.weight;
+        if (k < K && shape.v_at) {
+#pragma unroll
+            for (int p = 0; p < WARPS; p++)
+                t[c] += p < parts ? of_row[p * TILE * shape.scores_apart + shape.v_at + k] : 0.0f;
+            t[c] *= m.weight_unit[shape.v_at + k];
+        }
+    }
+    const row_weights w = weights_of(a, f);
     float loss = 0.0f, cross = 0.0f;
-    int best = K;
+    int best = 0;
     if (K == 1) {
         float residual = 0.0f, second = 0.0f;
         if (f.there && lane == 0)
             loss = one_score(a, f.row, s[0], t[0], &residual, &second);
         best = s[0] > 0.0f;
         cross = residual * t[0];
-        r[0] = weight * residual;
-        q[0] = weight * second;
-    } else if (shape.keep == tensor_shape::READ) {
-#pragma unroll
-        for (int c = 0; c < NS; c++) {
-            t[c] = s[c]; /* of V alone */
-            s[c] = f.there && lane + 8 * c < K ? shape.kept[f.row * size_t(K) + lane + 8 * c] : 0.0f;
-        }
+        r[0] = w.weight * residual;
+        q[0] = w.weight * second;
     } else {
-        float largest = -INFINITY, sum = 0.0f, own = 0.0f;
+        if (shape.keep == tensor_shape::READ) {
 #pragma unroll
-        for (int c = 0; c < NS; c++)
-            if (lane + 8 * c < K && s[c] > largest) {
-                largest = s[c];
-                best = lane + 8 * c;
+            for (int c = 0; c < NS; c++) {
+                t[c] = s[c]; /* of V alone */
+                s[c] = f.there && lane + 8 * c < K
+                           ? shape.kept[f.row * size_t(K) + size_t(lane + 8 * c)]
+                           : 0.0f;
             }
-        for (int step = 4; step > 0; step /= 2) {
-            const float other = __shfl_xor_sync(0xffffffffu, largest, step);
-            const int of = __shfl_xor_sync(0xffffffffu, best, step);
-            if (other > largest || (other == largest && of < best)) {
-                largest = other;
-                best = of;
+        } else {
+            float largest = -INFINITY, sum = 0.0f, own = 0.0f;
+#pragma unroll
+            for (int c = 0; c < NS; c++)
+                if (lane + 8 * c < K)
+                    largest = fmaxf(largest, s[c]);
+            for (int step = 4; step > 0; step /= 2)
+                largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, step));
+            if (a.row_class) {
+                best = K;
+#pragma unroll
+                for (int c = NS - 1; c >= 0; c--)
+                    if (lane + 8 * c < K && s[c] == largest)
+                        best = lane + 8 * c;
+                for (int step = 4; step > 0; step /= 2)
+                    best = min(best, __shfl_xor_sync(0xffffffffu, best, step));
+                best = best < K ? best : 0;
+            }
+#pragma unroll
+            for (int c = 0; c < NS; c++) {
+                const int k = lane + 8 * c;
+                own += k == f.label ? s[c] - largest : 0.0f;
+                s[c] = k < K ? expf(s[c] - largest) : 0.0f;
+                sum += s[c];
+            }
+            sum = sum_of_eight(sum);
+            if (shape.losses)
+                loss = logf(sum) - sum_of_eight(own);
+            const float share = 1.0f / sum;
+#pragma unroll
+            for (int c = 0; c < NS; c++) {
+                s[c] *= share;
+                if (shape.keep == tensor_shape::WRITE && f.there && lane + 8 * c < K)
+                    shape.kept[f.row * size_t(K) + size_t(lane + 8 * c)] = s[c];
             }
         }
-#pragma unroll
-        for (int c = 0; c < NS; c++) {
-            const int k = lane + 8 * c;
-            own += k == f.label ? s[c] - largest : 0.0f;
-            s[c] = k < K ? expf(s[c] - largest) : 0.0f;
-            sum += s[c];
-        }
-        sum = sum_of_eight(sum);
-        loss = logf(sum) - sum_of_eight(own);
-#pragma unroll
-        for (int c = 0; c < NS; c++) {
-            s[c] /= sum;
-            if (shape.keep == tensor_shape::WRITE && f.there && lane + 8 * c < K)
-                shape.kept[f.row * size_t(K) + lane + 8 * c] = s[c];
-        }
-    }
-    if (K > 1) {
         float mean = 0.0f;
+        if (shape.q_at >= 0) {
 #pragma unroll
-        for (int c = 0; c < NS; c++)
-            mean += s[c] * t[c];
-        mean = sum_of_eight(mean);
+            for (int c = 0; c < NS; c++)
+                mean += s[c] * t[c];
+            mean = sum_of_eight(mean);
+        }
 #pragma unroll
         for (int c = 0; c < NS; c++) {
             const float residual = s[c] - (lane + 8 * c == f.label ? 1.0f : 0.0f);
             cross += residual * t[c];
-            r[c] = weight * residual;
-            q[c] = weight * s[c] * (t[c] - mean);
+            r[c] = w.weight * residual;
+            q[c] = w.weight * s[c] * (t[c] - mean);
         }
-        cross = sum_of_eight(cross);
+        if (a.row_cross)
+            cross = sum_of_eight(cross);
     }
-    if constexpr (NO > 0) {
-        float *to = coefficients + in_tile * COEFFICIENTS;
-        for (int o = lane; o < COEFFICIENTS; o += 8)
-            to[o] = 0.0f;
-        __syncwarp();
-#pragma unroll
-        for (int c = 0; c < NS; c++) {
-            const int k = lane + 8 * c;
-            if (f.there && k < K && shape.r_at >= 0)
-                to[shape.r_at + k] = r[c];
-            if (f.there && k < K && shape.q_at >= 0)
-                to[shape.q_at + k] = q[c];
-        }
-    }
+    if constexpr (NO > 0)
+        put_coefficients<NS>(shape, m, tile, K, r, q);
     if (!f.there || lane != 0)
         return 0.0;
-    put_row_outputs(a, f.row, loss, cross, best < K || K == 1 ? best : 0);
-    return double(weight) * double(loss);
+    const float slope = a.row_slope != 0.0 ? float(a.row_slope) * w.slope : 1.0f;
+    if (a.row_loss)
+        put_slope(a, f.row, slope * loss, a.row_loss);
+    if (a.row_cross)
+        put_slope(a, f.row, slope * cross, a.row_cross);
+    if (a.row_probability)
+        a.row_probability[f.row] = expf(-loss);
+    if (a.row_class)
+        a.row_class[f.row] = best;
+    return shape.losses ? double(w.weight) * double(loss) : 0.0;
 }
 
 /* ---- The pass ---- */
+
+/* A warp's columns of W and V, in two halves each; a class is a multiple of its unit. */
+template <int NS, int MT>
+__device__ static void load_weights(const sweep_task<float> &a, const tensor_shape &shape,
+                                    tile_memory &m, int base, int mine, uint32_t (&high)[MT][NS][2],
+                                    uint32_t (&low)[MT][NS][2]) {
+    const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
+    float w[MT][NS][4];
+#pragma unroll
+    for (int n = 0; n < NS; n++) {
+        const int o = n * 8 + g;
+        const bool of_v = shape.v_at && o >= shape.v_at;
+        const int k = of_v ? o - shape.v_at : o;
+        uint32_t largest = 0;
+#pragma unroll
+        for (int i = 0; i < MT; i++)
+#pragma unroll
+            for (int e = 0; e < 4; e++) {
+                const size_t j = size_t(base + i * 16 + e / 2 * 8 + 2 * t + e % 2);
+                w[i][n][e] = i < mine && j < a.columns && k < a.classes
+                                 ? (of_v ? a.v : a.w)[size_t(k) * a.columns + j] * shape.rows.unit[j]
+                                 : 0.0f;
+                largest = max(largest, bits_of_size(w[i][n][e]));
+            }
+        largest = max(largest, __shfl_xor_sync(0xffffffffu, largest, 1));
+        largest = max(largest, __shfl_xor_sync(0xffffffffu, largest, 2));
+        if (t == 0)
+            atomicMax(&m.largest_weight[o], largest);
+    }
+    __syncthreads();
+    if (threadIdx.x < MOST_OUTPUTS)
+        m.weight_unit[threadIdx.x] = scale_for(m.largest_weight[threadIdx.x]).unit;
+#pragma unroll
+    for (int n = 0; n < NS; n++) {
+        const float factor = scale_for(m.largest_weight[n * 8 + g]).factor;
+#pragma unroll
+        for (int i = 0; i < MT; i++)
+#pragma unroll
+            for (int e = 0; e < 2; e++)
+                split_pair(w[i][n][2 * e] * factor, w[i][n][2 * e + 1] * factor, high[i][n][e],
+                           low[i][n][e]);
+    }
+}
 
 template <int NS, int NO, int MT>
 __global__ void __launch_bounds__(32 * WARPS, 1)
     tensor_pass(const __grid_constant__ sweep_task<float> a,
                 const __grid_constant__ tensor_shape shape, float *partial, double *losses) {
-    extern __shared__ __align__(128) float memory[];
+    extern __shared__ __align__(128) char memory[];
     constexpr int OUT = NO > 0 ? NO : 1;
     if (shape.same && (*shape.same != 0) != (shape.keep == tensor_shape::READ))
         return;
-    const int apart = shape.apart, warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    const int g = lane / 4, t = lane % 4;
-    const int slices = int((a.columns + 15) / 16), parts = min(slices, int(WARPS));
-    float *scores = memory + shape.stages * TILE * apart;
+    const uint32_t apart = uint32_t(shape.apart), low_at = uint32_t(shape.rows.width) * 2;
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
+    const int slices = shape.rows.width / 16, parts = min(slices, int(WARPS));
+    float *scores = reinterpret_cast<float *>(memory + shape.stages * TILE * apart);
     const int scores_size = parts * TILE * shape.scores_apart;
-    float *coefficients = scores + 2 * scores_size;
-    uint64_t *full = reinterpret_cast<uint64_t *>(coefficients + 2 * TILE * COEFFICIENTS);
+    tile_memory &m = *reinterpret_cast<tile_memory *>(scores + 2 * scores_size);
+    const uint32_t tiles_at = shared_address(memory);
     const int mine = slices / WARPS + (warp < slices % WARPS);
     const int base = 16 * (warp * (slices / WARPS) + min(warp, slices % WARPS));
 
-    for (int i = threadIdx.x; i < shape.stages * TILE * apart; i += 32 * WARPS)
-        memory[i] = 0.0f; /* what no row fills must be finite */
+    for (size_t i = threadIdx.x; i < offsetof(tile_memory, full) / 4; i += 32 * WARPS)
+        reinterpret_cast<uint32_t *>(&m)[i] = 0;
     if (threadIdx.x == 0)
         for (int s = 0; s < shape.stages; s++)
-            barrier_init(&full[s]);
+            barrier_init(&m.full[s]);
     asm volatile("fence.mbarrier_init.release.cluster; fence.proxy.async.shared::cta;" ::: "memory");
     __syncthreads();
     if (warp == 0)
         for (int s = 0; s < shape.stages; s++)
             if (blockIdx.x + s * size_t(gridDim.x) < shape.tiles)
-                fetch_tile(a, blockIdx.x + s * size_t(gridDim.x), memory + s * TILE * apart, apart,
-                           &full[s]);
+                fetch_tile(a, shape.rows, blockIdx.x + s * size_t(gridDim.x),
+                           tiles_at + s * TILE * apart, apart, &m.full[s]);
 
-    float w[MT][2][NS][2], sum[MT][OUT][4];
+    uint32_t high[MT][NS][2], low[MT][NS][2]; /* of W and V */
+    load_weights<NS, MT>(a, shape, m, base, mine, high, low);
+    float sum[MT][OUT][4];
 #pragma unroll
-    for (int m = 0; m < MT; m++) {
+    for (int i = 0; i < MT; i++)
 #pragma unroll
         for (int n = 0; n < OUT; n++)
 #pragma unroll
             for (int e = 0; e < 4; e++)
-                sum[m][n][e] = 0.0f;
-#pragma unroll
-        for (int half = 0; half < 2; half++)
-#pragma unroll
-            for (int n = 0; n < NS; n++)
-#pragma unroll
-                for (int e = 0; e < 2; e++) {
-                    const int o = n * 8 + g;
-                    const bool of_v = shape.v_at && o >= shape.v_at;
-                    const int k = of_v ? o - shape.v_at : o;
-                    const size_t j = size_t(base + m * 16 + half * 8 + 2 * t + e);
-                    w[m][half][n][e] = m < mine && j < a.columns && k < a.classes
-                                           ? (of_v ? a.v : a.w)[size_t(k) * a.columns + j]
-                                           : 0.0f;
-                }
-    }
+                sum[i][n][e] = 0.0f;
     double loss = 0.0;
     const int tiles = int((shape.tiles - blockIdx.x + gridDim.x - 1) / gridDim.x);
     int stage = 0, phase = 0;
-    const float *scored = memory, *summed = memory;
+    /* where a lane's part of a matrix begins, as rows and as columns */
+    const uint32_t as_rows = lane % 16 * apart + uint32_t(base + lane / 16 * 8) * 2;
+    const uint32_t as_columns =
+        (lane % 8 + lane / 16 * 8) * apart + uint32_t(base + lane / 8 % 2 * 8) * 2;
+    uint32_t scored = 0, summed = 0;
     for (int turn = 0; turn <= tiles; turn++) {
         const size_t tile = blockIdx.x + turn * size_t(gridDim.x);
         const bool activates = turn < tiles && (warp / 4 == turn % 2);
@@ -304,51 +439,26 @@ __global__ void __launch_bounds__(32 * WARPS, 1)
             facts = facts_of(a, tile);
         float *of_turn = scores + turn % 2 * scores_size;
         if (turn < tiles) { /* scores of this tile */
-            barrier_wait(&full[stage], uint32_t(phase));
-            scored = memory + stage * TILE * apart;
+            barrier_wait(&m.full[stage], uint32_t(phase));
+            scored = tiles_at + stage * TILE * apart;
             if (warp < parts) {
-                float d[2][NS][4] = {};
+                float d[2][NS][4] = {}; /* of small products and of large ones */
 #pragma unroll
-                for (int m = 0; m < MT; m++) {
-                    if (m >= mine)
+                for (int i = 0; i < MT; i++) {
+                    if (i >= mine)
                         break;
-                    float x[2][4];
-                    uint32_t low[2][4];
+                    uint32_t x[4], rest[4];
+                    load_matrix(x, scored + as_rows + i * 32);
+                    load_matrix(rest, scored + as_rows + i * 32 + low_at);
 #pragma unroll
-                    for (int half = 0; half < 2; half++) {
-                        const float *at = scored + g * apart + base + m * 16 + half * 8 + 2 * t;
-                        const float2 above = *reinterpret_cast<const float2 *>(at);
-                        const float2 below = *reinterpret_cast<const float2 *>(at + 8 * apart);
-                        x[half][0] = above.x;
-                        x[half][1] = below.x;
-                        x[half][2] = above.y;
-                        x[half][3] = below.y;
+                    for (int n = 0; n < NS; n++)
+                        multiply(d[0][n], x, low[i][n]);
 #pragma unroll
-                        for (int e = 0; e < 4; e++)
-                            low[half][e] = rest_of(x[half][e]);
-                    }
+                    for (int n = 0; n < NS; n++)
+                        multiply(d[1][n], x, high[i][n]);
 #pragma unroll
-                    for (int half = 0; half < 2; half++) {
-                        const uint32_t *upper = reinterpret_cast<const uint32_t *>(x[half]);
-                        uint32_t h[NS][2], l[NS][2];
-#pragma unroll
-                        for (int n = 0; n < NS; n++)
-#pragma unroll
-                            for (int e = 0; e < 2; e++) {
-                                /* parts of W are made each time: no registers are left for them */
-                                asm volatile("" : "+f"(w[m][half][n][e]));
-                                split(w[m][half][n][e], h[n][e], l[n][e]);
-                            }
-#pragma unroll
-                        for (int n = 0; n < NS; n++)
-                            multiply(d[half][n], low[half], h[n][0], h[n][1]);
-#pragma unroll
-                        for (int n = 0; n < NS; n++)
-                            multiply(d[half][n], upper, l[n][0], l[n][1]);
-#pragma unroll
-                        for (int n = 0; n < NS; n++)
-                            multiply(d[half][n], upper, h[n][0], h[n][1]);
-                    }
+                    for (int n = 0; n < NS; n++)
+                        multiply(d[0][n], rest, high[i][n]);
                 }
                 float *to = of_turn + (warp * TILE + g) * shape.scores_apart + 2 * t;
 #pragma unroll
@@ -365,54 +475,48 @@ __global__ void __launch_bounds__(32 * WARPS, 1)
         if (warp == 0 && turn >= 2 && turn - 2 + shape.stages < tiles) {
             /* nobody reads the tile of two turns ago any more */
             const int free = (turn - 2) % shape.stages;
-            fetch_tile(a, blockIdx.x + (turn - 2 + shape.stages) * size_t(gridDim.x),
-                       memory + free * TILE * apart, apart, &full[free]);
+            fetch_tile(a, shape.rows, blockIdx.x + (turn - 2 + shape.stages) * size_t(gridDim.x),
+                       tiles_at + free * TILE * apart, apart, &m.full[free]);
         }
         if (activates)
-            loss += activate<NS, NO>(a, shape, facts, of_turn, parts,
-                                     coefficients + turn % 2 * TILE * COEFFICIENTS);
+            loss += activate<NS, NO>(a, shape, facts, of_turn, parts, m, turn % 2);
         if (NO > 0 && turn > 0 && warp < parts) { /* sums of the tile before */
-            uint32_t high[2][OUT][2], low[2][OUT][2];
-            const float *c = coefficients + ((turn + 1) % 2 * TILE + t) * COEFFICIENTS + g;
+            const int before = (turn + 1) % 2;
+            uint32_t c[2][OUT][2];
+            float unit[OUT][2];
 #pragma unroll
-            for (int step = 0; step < 2; step++)
+            for (int n = 0; n < NO; n++) {
 #pragma unroll
-                for (int n = 0; n < NO; n++) {
-                    split(c[step * 8 * COEFFICIENTS + n * 8], high[step][n][0], low[step][n][0]);
-                    split(c[(step * 8 + 4) * COEFFICIENTS + n * 8], high[step][n][1],
-                          low[step][n][1]);
+                for (int e = 0; e < 2; e++) {
+                    unit[n][e] = m.unit[before][n * 8 + 2 * t + e];
+#pragma unroll
+                    for (int part = 0; part < 2; part++)
+                        c[part][n][e] = *reinterpret_cast<const uint32_t *>(
+                            &m.coefficient[before][part][n * 8 + g][2 * t + 8 * e]);
                 }
+            }
 #pragma unroll
-            for (int m = 0; m < MT; m++) {
-                if (m >= mine)
+            for (int i = 0; i < MT; i++) {
+                if (i >= mine)
                     break;
+                uint32_t x[4], rest[4];
                 float d[OUT][4] = {};
+                load_transposed(x, summed + as_columns + i * 32);
+                load_transposed(rest, summed + as_columns + i * 32 + low_at);
 #pragma unroll
-                for (int step = 0; step < 2; step++) {
-                    const float *at = summed + (step * 8 + t) * apart + base + m * 16 + 2 * g;
-                    const float2 above = *reinterpret_cast<const float2 *>(at);
-                    const float2 below = *reinterpret_cast<const float2 *>(at + 4 * apart);
-                    const float x[4] = {above.x, above.y, below.x, below.y};
-                    const uint32_t *upper = reinterpret_cast<const uint32_t *>(x);
-                    uint32_t rest[4];
+                for (int n = 0; n < NO; n++)
+                    multiply(d[n], x, c[1][n]);
 #pragma unroll
-                    for (int e = 0; e < 4; e++)
-                        rest[e] = rest_of(x[e]);
+                for (int n = 0; n < NO; n++)
+                    multiply(d[n], rest, c[0][n]);
 #pragma unroll
-                    for (int n = 0; n < NO; n++)
-                        multiply(d[n], rest, high[step][n][0], high[step][n][1]);
-#pragma unroll
-                    for (int n = 0; n < NO; n++)
-                        multiply(d[n], upper, low[step][n][0], low[step][n][1]);
-#pragma unroll
-                    for (int n = 0; n < NO; n++)
-                        multiply(d[n], upper, high[step][n][0], high[step][n][1]);
-                }
+                for (int n = 0; n < NO; n++)
+                    multiply(d[n], x, c[0][n]);
 #pragma unroll
                 for (int n = 0; n < NO; n++)
 #pragma unroll
                     for (int e = 0; e < 4; e++)
-                        sum[m][n][e] += d[n][e];
+                        sum[i][n][e] += d[n][e] * unit[n][e % 2];
             }
         }
         summed = scored;
@@ -422,16 +526,16 @@ __global__ void __launch_bounds__(32 * WARPS, 1)
 
     const int K = a.classes, outputs = (shape.r_at >= 0 ? K : 0) + (shape.q_at >= 0 ? K : 0);
 #pragma unroll
-    for (int m = 0; m < MT; m++)
+    for (int i = 0; i < MT; i++)
 #pragma unroll
         for (int n = 0; n < NO; n++)
 #pragma unroll
             for (int e = 0; e < 4; e++) {
                 const int o = n * 8 + 2 * t + e % 2; /* gradient, then H v, as they are asked for */
-                const size_t j = size_t(base + m * 16 + 2 * g + e / 2);
-                if (m < mine && j < a.columns && o < outputs)
+                const size_t j = size_t(base + i * 16 + g + e / 2 * 8);
+                if (i < mine && j < a.columns && o < outputs)
                     partial[(blockIdx.x * size_t(outputs) + size_t(o)) * a.columns + j] =
-                        sum[m][n][e];
+                        sum[i][n][e] * shape.rows.unit[j];
             }
     for (int step = 16; step > 0; step /= 2)
         loss += __shfl_down_sync(0xffffffffu, loss, step);
@@ -504,22 +608,23 @@ static __global__ void compare_point(size_t n, const float *w, float *kept, int 
 /* Launches the pass for this shape; false: there is none. blocks: how many it has. */
 static bool launch_pass(const sweep_task<float> &a, tensor_shape shape, blv_sweep_work *work,
                         size_t *blocks) {
-    const int K = a.classes, slices = int((a.columns + 15) / 16);
-    const int scored = shape.v_at ? 2 * K : K;
+    const int K = a.classes, scored = shape.v_at ? 2 * K : K;
     const int summed = K * ((a.gradient ? 1 : 0) + (a.hessian ? 1 : 0));
-    if (scored > 24 || a.count == 0 || a.stride % 4 != 0 || slices > 7 * WARPS)
+    if (!a.split || scored > MOST_OUTPUTS || a.count == 0)
         return false;
+    shape.rows = split_rows_at(a.split, a.columns);
+    shape.losses = shape.losses || a.row_loss || a.row_probability || K == 1;
+    const int slices = shape.rows.width / 16;
     const pass run = find_pass(eights(scored), eights(summed), slices);
-    shape.apart = (slices * 16 - 8 + 31) / 32 * 32 + 8;
+    shape.apart = (shape.rows.width * 4 - 16 + 127) / 128 * 128 + 16;
     shape.scores_apart = (scored + 3) / 4 * 4;
     shape.r_at = a.gradient ? 0 : -1;
     shape.q_at = !a.hessian ? -1 : a.gradient ? K : 0;
     shape.tiles = (a.count + TILE - 1) / TILE;
-    const size_t of_stage = TILE * size_t(shape.apart) * sizeof(float);
+    const size_t of_stage = TILE * size_t(shape.apart);
     const size_t others = 2 * TILE * sizeof(float) *
-                              (size_t(std::min(slices, int(WARPS)) * shape.scores_apart) +
-                               COEFFICIENTS) +
-                          MOST_STAGES * sizeof(uint64_t);
+                              size_t(std::min(slices, int(WARPS)) * shape.scores_apart) +
+                          sizeof(tile_memory);
     shape.stages = int(std::min<size_t>(MOST_STAGES, (gpu::shared_most - others) / of_stage));
     const size_t shared = size_t(shape.stages) * of_stage + others;
     *blocks = std::min(shape.tiles, size_t(gpu::processors));
@@ -567,6 +672,7 @@ bool tensor_sweep(const sweep_task<float> &a, const blv_sweep *sweep, blv_sweep_
     tensor_shape shape = {};
     size_t blocks;
     shape.v_at = a.v ? a.classes : 0;
+    shape.losses = sweep->loss;
     if (!(is_series(a, sweep, work) ? kept_passes(a, work, &blocks)
                                     : launch_pass(a, shape, work, &blocks)))
         return false;
