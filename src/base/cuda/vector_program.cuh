@@ -18,23 +18,32 @@ template <int PAIRS> struct program {
 /* The queued operations, where no vector is longer; the lock is held. */
 bool take_queue(size_t longest, program<0> &p);
 
-/* Small kernels are on the GPU before the one before has ended, and wait for it there. */
+/* Such kernels are on the GPU before the one before has ended, and wait for it there. */
 __device__ inline void begin_small_kernel() {
     asm volatile("griddepcontrol.launch_dependents; griddepcontrol.wait;" ::: "memory");
 }
 
 template <class... P, class... A>
-void launch_small(void (*kernel)(P...), dim3 grid, dim3 block, A... arguments) {
+void launch_small(void (*kernel)(P...), dim3 grid, dim3 block, size_t shared, A... arguments) {
     cudaLaunchAttribute early = {};
     early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
     early.val.programmaticStreamSerializationAllowed = 1;
     cudaLaunchConfig_t how = {};
     how.gridDim = grid;
     how.blockDim = block;
+    how.dynamicSmemBytes = shared;
     how.stream = stream;
     how.attrs = &early;
     how.numAttrs = 1;
     check(cudaLaunchKernelEx(&how, kernel, static_cast<P>(arguments)...), "a launch");
+}
+
+/* The same after the queued operations. */
+template <class... P, class... A>
+void launch_early(void (*kernel)(P...), dim3 grid, dim3 block, size_t shared, A... arguments) {
+    std::lock_guard<std::recursive_mutex> hold(lock);
+    flush();
+    launch_small(kernel, grid, block, shared, arguments...);
 }
 
 __device__ inline double get(const void *v, bool single, size_t i) {

@@ -142,7 +142,7 @@ template <int PAIRS> static void send(size_t count, const vector_pair *pairs, co
         longest = std::max(longest, pairs[k].n);
     }
     queued = 0;
-    launch_small(run_program<PAIRS>, dim3(blocks_of(longest)), dim3(THREADS), p, partials, finished,
+    launch_small(run_program<PAIRS>, dim3(blocks_of(longest)), dim3(THREADS), 0, p, partials, finished,
                  q.to, q.number);
 }
 

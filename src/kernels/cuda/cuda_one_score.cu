@@ -160,7 +160,7 @@ static void run_pass(const sweep_task<real> &a, const blv_sweep *sweep, blv_swee
         if (!gpu::take_queue(LONGEST_QUEUED, before))
             gpu::flush();
         gpu::launch_small(one_score_pass<real, PER, SMALL_THREADS, true>, dim3(1),
-                          dim3(SMALL_THREADS), a, f, before, static_cast<real *>(work->partial),
+                          dim3(SMALL_THREADS), 0, a, f, before, static_cast<real *>(work->partial),
                           work->losses);
     }
     if (sweep->loss)

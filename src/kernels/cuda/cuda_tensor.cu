@@ -12,30 +12,35 @@
  * its part of W and V and its part of the sums stay in registers.
  *
  *   scores        each warp over its columns: m = 16 rows, n = 8 scores, k = 16 columns
- *   coefficients  half of the warps, in turn: the warps' scores are added in order, eight lanes a row
+ *   coefficients  four other warps: the warps' scores are added in order, eight lanes to a row
  *   sums          each warp for its columns: m = 16 columns, n = 8 outputs, k = 16 rows
  *
- * Between two barriers are the sums of a tile, the scores of the next and, beside the sums, the
- * coefficients of the one whose scores are ready: tensor cores do not wait for them.
+ * The scores of a tile come before the sums of the one before, whose coefficients are made meanwhile:
+ * tensor cores do not wait for them. The four warps fetch tiles, too.
  *
  * Shared rows are a multiple of 128 plus 16 bytes apart: then neither way of reading them, as rows
  * or as columns, meets a bank twice. */
+#include "base/cuda/vector_program.cuh"
 #include "kernels/cuda/cuda_split.cuh"
 #include "kernels/cuda/cuda_sweep.cuh"
 
 #include <algorithm>
 
-enum { WARPS = 8, TILE = 16, MOST_OUTPUTS = 24, MOST_STAGES = 4 };
+enum { WARPS = 8, ROW_WARPS = 4, TILE = 16, MOST_OUTPUTS = 24, MOST_STAGES = 4 };
+constexpr int THREADS = 32 * (WARPS + ROW_WARPS);
+/* Named barriers; the first two kinds are two each, for even and odd tiles. */
+enum { SCORES_READY = 1, COEFFICIENTS_READY = 3, AMONG_PRODUCTS = 5, AMONG_ROWS = 6 };
 enum { OF_OUTPUT = 24 }; /* halves between the coefficients of two outputs: no bank twice */
 
 /* What blocks keep in shared memory besides rows and scores. */
 struct tile_memory {
     __half coefficient[2][2][MOST_OUTPUTS][OF_OUTPUT]; /* by tile, part, output and row */
     float unit[2][MOST_OUTPUTS];                       /* what those of an output are multiples of */
-    uint32_t largest[2][4][2];                         /* of a warp's coefficients: bits */
+    uint32_t largest[ROW_WARPS][2];                    /* of a warp's coefficients: bits */
     uint32_t largest_weight[MOST_OUTPUTS];
     float weight_unit[MOST_OUTPUTS];
     uint64_t full[MOST_STAGES];
+    double loss[ROW_WARPS];
 };
 
 __device__ static void multiply(float *d, const uint32_t *a, const uint32_t *b) {
@@ -63,6 +68,26 @@ __device__ static void split_pair(float x, float y, uint32_t &high, uint32_t &lo
     const __half2 l = __floats2half2_rn(x - __low2float(h), y - __high2float(h));
     high = *reinterpret_cast<const uint32_t *>(&h);
     low = *reinterpret_cast<const uint32_t *>(&l);
+}
+
+/* ---- Waiting ---- */
+
+__device__ static void meet(int barrier, int threads) {
+    asm volatile("bar.sync %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
+}
+
+__device__ static void arrive(int barrier) { /* without waiting */
+    asm volatile("bar.arrive %0, %1;" ::"r"(barrier), "r"(int(THREADS)) : "memory");
+}
+
+/* Registers of these warps from now on: products need more than a twelfth, rows fewer. */
+template <int COUNT> __device__ static void take_registers() {
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+    if constexpr (COUNT > 65536 / THREADS)
+        asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(COUNT));
+    else
+        asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(COUNT));
+#endif
 }
 
 /* ---- Fetching rows ---- */
@@ -93,7 +118,7 @@ __device__ static void barrier_wait(uint64_t *barrier, uint32_t phase) {
     } while (!done);
 }
 
-/* By the first warp, a row to a lane; the last row stands for those that a tile lacks. */
+/* By one warp, a row to a lane; the last row stands for those that a tile lacks. */
 __device__ static void fetch_tile(const sweep_task<float> &a, const split_rows &rows, size_t tile,
                                   uint32_t to, uint32_t apart, uint64_t *barrier) {
     const unsigned lane = threadIdx.x % 32;
@@ -163,7 +188,7 @@ struct row_weights {
 __device__ static row_weights weights_of(const sweep_task<float> &a, const row_facts &f) {
     if (!a.logit)
         return {f.there ? f.weight : 0.0f, 1.0f};
-    const float e = expf(-fabsf(f.weight)), share = 1.0f / (1.0f + e);
+    const float e = expf(-fabsf(f.weight)), share = __fdividef(1.0f, 1.0f + e);
     return {f.there ? (f.weight > 0.0f ? share : e * share) : 0.0f, e * share * share};
 }
 
@@ -178,12 +203,11 @@ __device__ static uint32_t bits_of_size(float x) {
     return __float_as_uint(fabsf(x));
 }
 
-/* Coefficients of a tile, by four warps that wait for each other, as multiples of a unit. */
+/* Coefficients of a tile as multiples of a unit, of all four warps. */
 template <int NS>
 __device__ static void put_coefficients(const tensor_shape &shape, tile_memory &m, int tile, int K,
                                         const float *r, const float *q) {
-    const int lane = threadIdx.x % 8, row = threadIdx.x % 128 / 8, group = threadIdx.x / 128,
-              warp = threadIdx.x % 128 / 32;
+    const int lane = threadIdx.x % 8, row = threadIdx.x % 128 / 8;
     uint32_t of_r = 0, of_q = 0;
 #pragma unroll
     for (int c = 0; c < NS; c++) {
@@ -193,14 +217,14 @@ __device__ static void put_coefficients(const tensor_shape &shape, tile_memory &
     of_r = __reduce_max_sync(0xffffffffu, of_r);
     of_q = __reduce_max_sync(0xffffffffu, of_q);
     if (threadIdx.x % 32 == 0) {
-        m.largest[group][warp][0] = of_r;
-        m.largest[group][warp][1] = of_q;
+        m.largest[row / 4][0] = of_r;
+        m.largest[row / 4][1] = of_q;
     }
-    asm volatile("bar.sync %0, 128;" ::"r"(1 + group) : "memory");
+    meet(AMONG_ROWS, 32 * ROW_WARPS);
 #pragma unroll
-    for (int w = 0; w < 4; w++) {
-        of_r = max(of_r, m.largest[group][w][0]);
-        of_q = max(of_q, m.largest[group][w][1]);
+    for (int w = 0; w < ROW_WARPS; w++) {
+        of_r = max(of_r, m.largest[w][0]);
+        of_q = max(of_q, m.largest[w][1]);
     }
     const scale_pair to_r = scale_for(of_r), to_q = scale_for(of_q);
     const int o = threadIdx.x % 128;
@@ -296,7 +320,7 @@ __device__ static double activate(const sweep_task<float> &a, const tensor_shape
             sum = sum_of_eight(sum);
             if (shape.losses)
                 loss = logf(sum) - sum_of_eight(own);
-            const float share = 1.0f / sum;
+            const float share = __fdividef(1.0f, sum);
 #pragma unroll
             for (int c = 0; c < NS; c++) {
                 s[c] *= share;
@@ -323,6 +347,7 @@ __device__ static double activate(const sweep_task<float> &a, const tensor_shape
     }
     if constexpr (NO > 0)
         put_coefficients<NS>(shape, m, tile, K, r, q);
+    arrive(COEFFICIENTS_READY + tile);
     if (!f.there || lane != 0)
         return 0.0;
     const float slope = a.row_slope != 0.0 ? float(a.row_slope) * w.slope : 1.0f;
@@ -367,7 +392,7 @@ __device__ static void load_weights(const sweep_task<float> &a, const tensor_sha
         if (t == 0)
             atomicMax(&m.largest_weight[o], largest);
     }
-    __syncthreads();
+    meet(AMONG_PRODUCTS, 32 * WARPS);
     if (threadIdx.x < MOST_OUTPUTS)
         m.weight_unit[threadIdx.x] = scale_for(m.largest_weight[threadIdx.x]).unit;
 #pragma unroll
@@ -382,37 +407,63 @@ __device__ static void load_weights(const sweep_task<float> &a, const tensor_sha
     }
 }
 
+/* Where things are in a block. */
+struct tile_layout {
+    uint32_t tiles, apart; /* in shared memory; bytes between two rows */
+    float *scores;
+    int parts, scores_size; /* warps that have columns; numbers of a tile */
+    tile_memory *more;
+    int count; /* of the tiles of this block */
+
+    __device__ tile_layout(const tensor_shape &shape, char *memory)
+        : tiles(shared_address(memory)), apart(uint32_t(shape.apart)),
+          scores(reinterpret_cast<float *>(memory + shape.stages * TILE * shape.apart)),
+          parts(min(shape.rows.width / 16, int(WARPS))),
+          scores_size(parts * TILE * shape.scores_apart),
+          more(reinterpret_cast<tile_memory *>(scores + 2 * scores_size)),
+          count(int((shape.tiles - blockIdx.x + gridDim.x - 1) / gridDim.x)) {}
+    __device__ uint32_t tile(int stage) const { return tiles + uint32_t(stage) * TILE * apart; }
+};
+
+/* The warps that fetch tiles and make coefficients. */
+template <int NS, int NO>
+__device__ static void serve_rows(const sweep_task<float> &a, const tensor_shape &shape,
+                                  const tile_layout &at, double *losses) {
+    tile_memory &m = *at.more;
+    const int warp = threadIdx.x / 32 - WARPS;
+    double loss = 0.0;
+    for (int turn = 0; turn < at.count; turn++) {
+        const row_facts facts = facts_of(a, blockIdx.x + turn * size_t(gridDim.x));
+        meet(SCORES_READY + turn % 2, THREADS);
+        if (warp == 0 && turn >= 2 && turn - 2 + shape.stages < at.count) {
+            /* nobody reads the tile of two turns ago any more */
+            const int free = (turn - 2) % shape.stages;
+            fetch_tile(a, shape.rows, blockIdx.x + (turn - 2 + shape.stages) * size_t(gridDim.x),
+                       at.tile(free), at.apart, &m.full[free]);
+        }
+        loss += activate<NS, NO>(a, shape, facts, at.scores + turn % 2 * at.scores_size, at.parts, m,
+                                 turn % 2);
+    }
+    for (int step = 16; step > 0; step /= 2)
+        loss += __shfl_down_sync(0xffffffffu, loss, step);
+    if (threadIdx.x % 32 == 0)
+        m.loss[warp] = loss;
+    meet(AMONG_ROWS, 32 * ROW_WARPS);
+    if (warp == 0 && threadIdx.x % 32 == 0)
+        losses[blockIdx.x] = ((m.loss[0] + m.loss[1]) + m.loss[2]) + m.loss[3];
+}
+
+/* The warps that multiply. */
 template <int NS, int NO, int MT>
-__global__ void __launch_bounds__(32 * WARPS, 1)
-    tensor_pass(const __grid_constant__ sweep_task<float> a,
-                const __grid_constant__ tensor_shape shape, float *partial, double *losses) {
-    extern __shared__ __align__(128) char memory[];
+__device__ static void multiply_rows(const sweep_task<float> &a, const tensor_shape &shape,
+                                     const tile_layout &at, float *partial) {
     constexpr int OUT = NO > 0 ? NO : 1;
-    if (shape.same && (*shape.same != 0) != (shape.keep == tensor_shape::READ))
-        return;
-    const uint32_t apart = uint32_t(shape.apart), low_at = uint32_t(shape.rows.width) * 2;
+    tile_memory &m = *at.more;
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
-    const int slices = shape.rows.width / 16, parts = min(slices, int(WARPS));
-    float *scores = reinterpret_cast<float *>(memory + shape.stages * TILE * apart);
-    const int scores_size = parts * TILE * shape.scores_apart;
-    tile_memory &m = *reinterpret_cast<tile_memory *>(scores + 2 * scores_size);
-    const uint32_t tiles_at = shared_address(memory);
+    const int slices = shape.rows.width / 16;
     const int mine = slices / WARPS + (warp < slices % WARPS);
     const int base = 16 * (warp * (slices / WARPS) + min(warp, slices % WARPS));
-
-    for (size_t i = threadIdx.x; i < offsetof(tile_memory, full) / 4; i += 32 * WARPS)
-        reinterpret_cast<uint32_t *>(&m)[i] = 0;
-    if (threadIdx.x == 0)
-        for (int s = 0; s < shape.stages; s++)
-            barrier_init(&m.full[s]);
-    asm volatile("fence.mbarrier_init.release.cluster; fence.proxy.async.shared::cta;" ::: "memory");
-    __syncthreads();
-    if (warp == 0)
-        for (int s = 0; s < shape.stages; s++)
-            if (blockIdx.x + s * size_t(gridDim.x) < shape.tiles)
-                fetch_tile(a, shape.rows, blockIdx.x + s * size_t(gridDim.x),
-                           tiles_at + s * TILE * apart, apart, &m.full[s]);
-
+    const uint32_t apart = at.apart, low_at = uint32_t(shape.rows.width) * 2;
     uint32_t high[MT][NS][2], low[MT][NS][2]; /* of W and V */
     load_weights<NS, MT>(a, shape, m, base, mine, high, low);
     float sum[MT][OUT][4];
@@ -423,25 +474,17 @@ __global__ void __launch_bounds__(32 * WARPS, 1)
 #pragma unroll
             for (int e = 0; e < 4; e++)
                 sum[i][n][e] = 0.0f;
-    double loss = 0.0;
-    const int tiles = int((shape.tiles - blockIdx.x + gridDim.x - 1) / gridDim.x);
     int stage = 0, phase = 0;
     /* where a lane's part of a matrix begins, as rows and as columns */
     const uint32_t as_rows = lane % 16 * apart + uint32_t(base + lane / 16 * 8) * 2;
     const uint32_t as_columns =
         (lane % 8 + lane / 16 * 8) * apart + uint32_t(base + lane / 8 % 2 * 8) * 2;
     uint32_t scored = 0, summed = 0;
-    for (int turn = 0; turn <= tiles; turn++) {
-        const size_t tile = blockIdx.x + turn * size_t(gridDim.x);
-        const bool activates = turn < tiles && (warp / 4 == turn % 2);
-        row_facts facts = {};
-        if (activates)
-            facts = facts_of(a, tile);
-        float *of_turn = scores + turn % 2 * scores_size;
-        if (turn < tiles) { /* scores of this tile */
+    for (int turn = 0; turn <= at.count; turn++) {
+        if (turn < at.count) { /* scores of this tile */
             barrier_wait(&m.full[stage], uint32_t(phase));
-            scored = tiles_at + stage * TILE * apart;
-            if (warp < parts) {
+            scored = at.tile(stage);
+            if (mine > 0) {
                 float d[2][NS][4] = {}; /* of small products and of large ones */
 #pragma unroll
                 for (int i = 0; i < MT; i++) {
@@ -460,7 +503,8 @@ __global__ void __launch_bounds__(32 * WARPS, 1)
                     for (int n = 0; n < NS; n++)
                         multiply(d[0][n], rest, high[i][n]);
                 }
-                float *to = of_turn + (warp * TILE + g) * shape.scores_apart + 2 * t;
+                float *to = at.scores + turn % 2 * at.scores_size +
+                            (warp * TILE + g) * shape.scores_apart + 2 * t;
 #pragma unroll
                 for (int n = 0; n < NS; n++)
                     if (n * 8 + 2 * t < shape.scores_apart) {
@@ -470,22 +514,16 @@ __global__ void __launch_bounds__(32 * WARPS, 1)
                             make_float2(d[0][n][2] + d[1][n][2], d[0][n][3] + d[1][n][3]);
                     }
             }
+            arrive(SCORES_READY + turn % 2);
         }
-        __syncthreads();
-        if (warp == 0 && turn >= 2 && turn - 2 + shape.stages < tiles) {
-            /* nobody reads the tile of two turns ago any more */
-            const int free = (turn - 2) % shape.stages;
-            fetch_tile(a, shape.rows, blockIdx.x + (turn - 2 + shape.stages) * size_t(gridDim.x),
-                       tiles_at + free * TILE * apart, apart, &m.full[free]);
-        }
-        if (activates)
-            loss += activate<NS, NO>(a, shape, facts, of_turn, parts, m, turn % 2);
-        if (NO > 0 && turn > 0 && warp < parts) { /* sums of the tile before */
+        if (turn > 0)
+            meet(COEFFICIENTS_READY + (turn + 1) % 2, THREADS);
+        if (NO > 0 && turn > 0 && mine > 0) { /* sums of the tile before */
             const int before = (turn + 1) % 2;
             uint32_t c[2][OUT][2];
             float unit[OUT][2];
 #pragma unroll
-            for (int n = 0; n < NO; n++) {
+            for (int n = 0; n < NO; n++)
 #pragma unroll
                 for (int e = 0; e < 2; e++) {
                     unit[n][e] = m.unit[before][n * 8 + 2 * t + e];
@@ -494,7 +532,6 @@ __global__ void __launch_bounds__(32 * WARPS, 1)
                         c[part][n][e] = *reinterpret_cast<const uint32_t *>(
                             &m.coefficient[before][part][n * 8 + g][2 * t + 8 * e]);
                 }
-            }
 #pragma unroll
             for (int i = 0; i < MT; i++) {
                 if (i >= mine)
@@ -537,17 +574,37 @@ __global__ void __launch_bounds__(32 * WARPS, 1)
                     partial[(blockIdx.x * size_t(outputs) + size_t(o)) * a.columns + j] =
                         sum[i][n][e] * shape.rows.unit[j];
             }
-    for (int step = 16; step > 0; step /= 2)
-        loss += __shfl_down_sync(0xffffffffu, loss, step);
-    double *of_warp = reinterpret_cast<double *>(scores);
+}
+
+template <int NS, int NO, int MT>
+__global__ void __launch_bounds__(THREADS, 1)
+    tensor_pass(const __grid_constant__ sweep_task<float> a,
+                const __grid_constant__ tensor_shape shape, float *partial, double *losses) {
+    extern __shared__ __align__(128) char memory[];
+    if (shape.same) {
+        gpu::begin_small_kernel();
+        if ((*shape.same != 0) != (shape.keep == tensor_shape::READ))
+            return;
+    }
+    const tile_layout at(shape, memory);
+    for (size_t i = threadIdx.x; i < offsetof(tile_memory, full) / 4; i += THREADS)
+        reinterpret_cast<uint32_t *>(at.more)[i] = 0;
+    if (threadIdx.x == 0)
+        for (int s = 0; s < shape.stages; s++)
+            barrier_init(&at.more->full[s]);
+    asm volatile("fence.mbarrier_init.release.cluster; fence.proxy.async.shared::cta;" ::: "memory");
     __syncthreads();
-    if (lane == 0)
-        of_warp[warp] = loss;
-    __syncthreads();
-    if (threadIdx.x == 0) {
-        for (int other = 1; other < WARPS; other++)
-            loss += of_warp[other];
-        losses[blockIdx.x] = loss;
+    if (threadIdx.x / 32 == WARPS) /* rows do not change: they need not wait for kernels before */
+        for (int s = 0; s < min(shape.stages, at.count); s++)
+            fetch_tile(a, shape.rows, blockIdx.x + s * size_t(gridDim.x), at.tile(s), at.apart,
+                       &at.more->full[s]);
+    gpu::begin_small_kernel();
+    if (threadIdx.x < 32 * WARPS) {
+        take_registers<216>();
+        multiply_rows<NS, NO, MT>(a, shape, at, partial);
+    } else {
+        take_registers<72>();
+        serve_rows<NS, NO>(a, shape, at, losses);
     }
 }
 
@@ -632,8 +689,8 @@ static bool launch_pass(const sweep_task<float> &a, tensor_shape shape, blv_swee
         return false;
     GPU_CHECK(cudaFuncSetAttribute(reinterpret_cast<const void *>(run),
                                    cudaFuncAttributeMaxDynamicSharedMemorySize, int(shared)));
-    gpu::launch(run, dim3(unsigned(*blocks)), dim3(32 * WARPS), shared, a, shape,
-                static_cast<float *>(work->partial), work->losses);
+    gpu::launch_early(run, dim3(unsigned(*blocks)), dim3(THREADS), shared, a, shape,
+                      static_cast<float *>(work->partial), work->losses);
     return true;
 }
 
