@@ -81,6 +81,7 @@ void *allocate(size_t bytes) {
         check(error, call);
         return nullptr;
     }
+    leave();
     if (!check(error, "cudaMalloc") || !GPU_CHECK(cudaMemsetAsync(memory, 0, bytes, stream)))
         return nullptr;
     return memory;
@@ -90,17 +91,20 @@ void release(void *memory) {
     if (!memory)
         return;
     flush();
+    leave();
     GPU_CHECK(cudaFree(memory)); /* waits for what uses it */
 }
 
 void upload(void *to, const void *host, size_t bytes) {
     flush();
+    leave();
     GPU_CHECK(cudaMemcpyAsync(to, host, bytes, cudaMemcpyHostToDevice, stream));
     GPU_CHECK(cudaStreamSynchronize(stream));
 }
 
 void download(void *host, const void *from, size_t bytes) {
     flush();
+    leave();
     GPU_CHECK(cudaMemcpyAsync(host, from, bytes, cudaMemcpyDeviceToHost, stream));
     GPU_CHECK(cudaStreamSynchronize(stream));
 }
@@ -116,7 +120,7 @@ question ask() {
     return {answers_there + at, answers + at, number};
 }
 
-bool wait(const question &asked) {
+bool wait(const question &asked, void (*look_after)()) {
     enum { LOOKS = 4096 };
     for (;;) {
         for (int i = 0; i < LOOKS; i++)
@@ -124,10 +128,12 @@ bool wait(const question &asked) {
                 __atomic_thread_fence(__ATOMIC_ACQUIRE);
                 return true;
             }
+        if (look_after)
+            look_after();
         const cudaError_t error = cudaStreamQuery(stream);
         if (error == cudaErrorNotReady)
             continue;
-        if (error == cudaSuccess && asked.here->number == asked.number)
+        if (error == cudaSuccess && (look_after || asked.here->number == asked.number))
             continue;
         check(error != cudaSuccess ? error : cudaErrorUnknown, "a kernel");
         return false;

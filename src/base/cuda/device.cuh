@@ -74,7 +74,8 @@ struct question {
     unsigned long long number;
 };
 question ask();                 /* a place for the next answer */
-bool wait(const question &asked); /* until it is answered; false: the GPU failed */
+/* Until it is answered, looking after it from time to time; false: the GPU failed. */
+bool wait(const question &asked, void (*look_after)() = nullptr);
 
 /* The kernel's last thread says that the values are there. */
 __device__ inline void reply(answer *to, unsigned long long number) {
@@ -84,8 +85,8 @@ __device__ inline void reply(answer *to, unsigned long long number) {
 
 /* ---- Vector operations ---- */
 
-/* EXP: c exp(a); PRODUCT: c times all terms */
-enum vector_kind : uint8_t { LINCOMB, FILL, CLAMP, APPLY, EXP, PRODUCT };
+/* EXP: c exp(a); PRODUCT: c times all terms; TASK: see vector_program.cuh, its number is `operation` */
+enum vector_kind : uint8_t { LINCOMB, FILL, CLAMP, APPLY, EXP, PRODUCT, TASK };
 struct vector_op {
     vector_kind kind;
     uint8_t single; /* float, else double */
@@ -104,6 +105,9 @@ struct vector_pair {
 };
 void enqueue(const vector_op &op);
 void flush();
+/* A kernel that waits for the next step of a solver makes room for others at once, not after the
+ * while that it waits by itself. */
+void leave();
 /* a'b of all pairs; one wait. */
 void reduce(size_t count, const vector_pair *pairs, double *result);
 
@@ -114,6 +118,7 @@ template <class... P, class... A>
 void launch(void (*kernel)(P...), dim3 grid, dim3 block, size_t shared, A... arguments) {
     std::lock_guard<std::recursive_mutex> hold(lock);
     flush();
+    leave();
     if (grid.x == 0 || grid.y == 0)
         return;
     kernel<<<grid, block, shared, stream>>>(static_cast<P>(arguments)...);

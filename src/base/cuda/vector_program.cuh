@@ -1,5 +1,9 @@
-/* A list of vector operations as kernels get it, for the kernel that carries it out and for small
- * kernels that do so before their own work. */
+/* A list of vector operations as kernels get it.
+ *
+ * Small passes over rows wait in the list, too, as tasks: a step of a solver on a batch is then the
+ * work of one block, from the updates of the step before to the scalars that the host waits for. A
+ * launch and its answer take 9 microseconds, so the block stays for a while and takes the next list
+ * from memory of the host. */
 #ifndef BLV_BASE_CUDA_VECTOR_PROGRAM_CUH
 #define BLV_BASE_CUDA_VECTOR_PROGRAM_CUH
 
@@ -7,7 +11,10 @@
 
 namespace gpu {
 
-constexpr int QUEUE = 16;
+constexpr int QUEUE = 16, TASKS = 2, FEW_PAIRS = 12;
+constexpr unsigned BLOCK = 512;           /* threads of a block that does tasks */
+constexpr size_t LONGEST_IN_BLOCK = 20000; /* numbers that one block may update on the way */
+constexpr size_t SHORT_PAIR = 1024;        /* that one warp sums */
 
 template <int PAIRS> struct program {
     int ops, pairs;
@@ -15,8 +22,30 @@ template <int PAIRS> struct program {
     vector_pair pair[PAIRS > 0 ? PAIRS : 1];
 };
 
-/* The queued operations, where no vector is longer; the lock is held. */
-bool take_queue(size_t longest, program<0> &p);
+/* What a task is made of is known to its kernel. */
+struct task {
+    alignas(16) unsigned char bytes[512];
+};
+struct alignas(16) block_program {
+    program<FEW_PAIRS> list;
+    answer *to; /* of the pairs */
+    unsigned long long number;
+    task of[TASKS];
+};
+
+/* Memory of the host in which the next program is found. */
+struct alignas(16) mailbox {
+    unsigned long long number, leaver; /* of the program; of the kernel that shall leave */
+    block_program next;
+    unsigned long long gone; /* the last kernel that has left */
+};
+
+/* Kernels for tasks of a kind. */
+struct task_kernels {
+    void (*once)(block_program);
+    void (*stay)(mailbox *, unsigned long long); /* its number */
+};
+void enqueue_task(const task_kernels *kernels, const void *bytes, size_t size);
 
 /* Such kernels are on the GPU before the one before has ended, and wait for it there. */
 __device__ inline void begin_small_kernel() {
@@ -43,6 +72,7 @@ template <class... P, class... A>
 void launch_early(void (*kernel)(P...), dim3 grid, dim3 block, size_t shared, A... arguments) {
     std::lock_guard<std::recursive_mutex> hold(lock);
     flush();
+    leave();
     launch_small(kernel, grid, block, shared, arguments...);
 }
 
@@ -140,15 +170,104 @@ __device__ inline void run_wave(const vector_op *op, int first, int end, size_t 
 }
 
 /* By one block; a thread takes the same elements in every operation. */
-template <int PAIRS> __device__ inline void run_in_block(const program<PAIRS> &p) {
-    for (int o = 0; o < p.ops;) {
+template <class F> __device__ inline void run_in_block(const vector_op *op, int ops, F run_task) {
+    for (int o = 0; o < ops;) {
         int end = o + 1;
-        while (end < p.ops && !p.op[end].starts_wave)
+        while (end < ops && !op[end].starts_wave)
             end++;
-        run_wave(p.op, o, end, threadIdx.x, blockDim.x);
+        if (op[o].kind == TASK) {
+            __syncthreads();
+            run_task(op[o].operation);
+            __syncthreads();
+        } else {
+            run_wave(op, o, end, threadIdx.x, blockDim.x);
+        }
         o = end;
     }
     __syncthreads();
+}
+
+__device__ inline double sum_of_warp(double value) {
+    for (int step = 16; step > 0; step /= 2)
+        value += __shfl_down_sync(0xffffffffu, value, step);
+    return value;
+}
+
+/* A short pair is summed by one warp, so that the elements of all short ones are on their way at
+ * once. */
+__device__ inline double sum_short(const vector_pair &p) {
+    double sum = 0.0;
+    for (size_t i = threadIdx.x % 32; i < p.n; i += 4 * 32) {
+        double a[4], b[4];
+#pragma unroll
+        for (int e = 0; e < 4; e++) {
+            const bool there = i + e * 32 < p.n;
+            a[e] = there ? get(p.a, p.single, i + e * 32) : 0.0;
+            b[e] = there ? get(p.b, p.single, i + e * 32) : 0.0;
+        }
+#pragma unroll
+        for (int e = 0; e < 4; e++)
+            sum += a[e] * b[e];
+    }
+    return sum_of_warp(sum);
+}
+
+/* Operations, tasks, pairs. */
+template <class F> __device__ inline void run_block_program(const block_program &p, F run_task) {
+    run_in_block(p.list.op, p.list.ops, run_task);
+    if (p.list.pairs == 0)
+        return;
+    for (int k = int(threadIdx.x) / 32; k < p.list.pairs; k += int(BLOCK) / 32) {
+        const double sum = sum_short(p.list.pair[k]);
+        if (threadIdx.x % 32 == 0)
+            p.to->value[k] = sum;
+    }
+    __threadfence_system();
+    __syncthreads();
+    if (threadIdx.x == 0)
+        reply(p.to, p.number);
+}
+
+/* Programs from the mailbox until none has come for a while or the host wants the kernel to leave.
+ * After it has said that it is gone it takes no more. */
+template <class F>
+__device__ inline void serve_mailbox(mailbox *box, unsigned long long kernel, block_program &p,
+                                     F run_task) {
+    constexpr long long WHILE = 60000; /* cycles */
+    __shared__ bool stays;
+    unsigned long long done = 0;
+    for (;;) {
+        if (threadIdx.x == 0) {
+            const long long begin = clock64();
+            unsigned long long number, leaver;
+            do
+                asm volatile("ld.volatile.global.v2.u64 {%0, %1}, [%2];"
+                             : "=l"(number), "=l"(leaver)
+                             : "l"(&box->number)
+                             : "memory");
+            while (number == done && leaver != kernel && clock64() - begin < WHILE);
+            stays = number != done;
+        }
+        __syncthreads();
+        if (!stays)
+            break;
+        for (size_t i = threadIdx.x; i < sizeof p / 16; i += BLOCK) {
+            uint4 piece;
+            asm volatile("ld.volatile.global.v4.u32 {%0, %1, %2, %3}, [%4];"
+                         : "=r"(piece.x), "=r"(piece.y), "=r"(piece.z), "=r"(piece.w)
+                         : "l"(reinterpret_cast<const uint4 *>(&box->next) + i)
+                         : "memory");
+            reinterpret_cast<uint4 *>(&p)[i] = piece;
+        }
+        __syncthreads();
+        done = p.number;
+        run_block_program(p, run_task);
+        __syncthreads();
+    }
+    if (threadIdx.x == 0) {
+        __threadfence_system();
+        *reinterpret_cast<volatile unsigned long long *>(&box->gone) = kernel;
+    }
 }
 
 } // namespace gpu

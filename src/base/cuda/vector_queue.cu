@@ -7,42 +7,19 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 namespace gpu {
 
 constexpr unsigned THREADS = 256, EACH = 4, MOST_BLOCKS = 512;
-constexpr int FEW_PAIRS = 12;
+static_assert(SHORT_PAIR == THREADS * EACH, "a vector of one block is short");
 
 __host__ __device__ static unsigned blocks_of(size_t n) {
     const size_t blocks = (n + THREADS * EACH - 1) / (THREADS * EACH);
     return blocks < MOST_BLOCKS ? static_cast<unsigned>(blocks) : MOST_BLOCKS;
 }
 
-__device__ static double sum_of_warp(double value) {
-    for (int step = 16; step > 0; step /= 2)
-        value += __shfl_down_sync(0xffffffffu, value, step);
-    return value;
-}
-
-/* A short pair is summed by one warp, so that the elements of all short ones are on their way at
- * once; a long one by all blocks, in the places of their warps. */
-__device__ static double sum_short(const vector_pair &p) {
-    double sum = 0.0;
-    for (size_t i = threadIdx.x % 32; i < p.n; i += 4 * 32) {
-        double a[4], b[4];
-#pragma unroll
-        for (int e = 0; e < 4; e++) {
-            const bool there = i + e * 32 < p.n;
-            a[e] = there ? get(p.a, p.single, i + e * 32) : 0.0;
-            b[e] = there ? get(p.b, p.single, i + e * 32) : 0.0;
-        }
-#pragma unroll
-        for (int e = 0; e < 4; e++)
-            sum += a[e] * b[e];
-    }
-    return sum_of_warp(sum);
-}
-
+/* A long pair is summed by all blocks, in the places of their warps. */
 __device__ static void sum_long(const vector_pair &p, double *of_warp) {
     double sum = 0.0;
     const unsigned blocks = blocks_of(p.n);
@@ -61,7 +38,7 @@ __global__ void __launch_bounds__(THREADS)
                 answer *to, unsigned long long number) {
     begin_small_kernel();
     if (gridDim.x == 1)
-        run_in_block(p);
+        run_in_block(p.op, p.ops, [](int) {});
     for (int o = 0; gridDim.x > 1 && o < p.ops; o++) {
         const vector_op &op = p.op[o];
         const unsigned blocks = blocks_of(op.n);
@@ -128,8 +105,8 @@ static int queued;
 static double *partials;
 static unsigned *finished;
 
-template <int PAIRS> static void send(size_t count, const vector_pair *pairs, const question &q) {
-    program<PAIRS> p;
+template <int PAIRS>
+static size_t fill_program(program<PAIRS> &p, size_t count, const vector_pair *pairs) {
     size_t longest = 0;
     p.ops = queued;
     p.pairs = static_cast<int>(count);
@@ -142,31 +119,116 @@ template <int PAIRS> static void send(size_t count, const vector_pair *pairs, co
         longest = std::max(longest, pairs[k].n);
     }
     queued = 0;
-    launch_small(run_program<PAIRS>, dim3(blocks_of(longest)), dim3(THREADS), 0, p, partials, finished,
-                 q.to, q.number);
+    return longest;
+}
+
+template <int PAIRS> static void send(size_t count, const vector_pair *pairs, const question &q) {
+    program<PAIRS> p;
+    const size_t longest = fill_program(p, count, pairs);
+    leave();
+    launch_small(run_program<PAIRS>, dim3(blocks_of(longest)), dim3(THREADS), 0, p, partials,
+                 finished, q.to, q.number);
+}
+
+/* ---- Tasks ---- */
+
+static task tasks[TASKS];
+static int task_count;
+static const task_kernels *task_kind; /* of those that are queued */
+static const task_kernels *staying;   /* whose kernel may still be there; NULL: none */
+static const task_kernels *posted;    /* what the last program is for */
+static std::mutex mail;               /* held until a program is answered */
+static unsigned long long stay_number; /* of that kernel */
+static mailbox *box, *box_there;      /* as the host and as the GPU see it */
+
+static void fill_block_program(block_program &p, size_t count, const vector_pair *pairs,
+                               const question &q) {
+    fill_program(p.list, count, pairs);
+    p.to = q.to;
+    p.number = q.number;
+    for (int i = 0; i < task_count; i++)
+        p.of[i] = tasks[i];
+    task_count = 0;
+}
+
+static void write_volatile(unsigned long long *to, unsigned long long value) {
+    __atomic_store_n(to, value, __ATOMIC_RELEASE);
+}
+
+void leave() {
+    std::lock_guard<std::recursive_mutex> hold(lock);
+    if (staying)
+        write_volatile(&box->leaver, stay_number);
+    staying = nullptr;
+}
+
+static bool has_left() {
+    return __atomic_load_n(&box->gone, __ATOMIC_ACQUIRE) == stay_number;
+}
+
+static void start_staying(const task_kernels *kernels) {
+    staying = kernels;
+    stay_number++;
+    kernels->stay<<<1, BLOCK, 0, stream>>>(box_there, stay_number);
+    check(cudaGetLastError(), "a launch");
+}
+
+static bool open_mailbox() {
+    if (!box && GPU_CHECK(cudaHostAlloc(reinterpret_cast<void **>(&box), sizeof *box,
+                                        cudaHostAllocMapped))) {
+        memset(box, 0, sizeof *box);
+        GPU_CHECK(cudaHostGetDevicePointer(reinterpret_cast<void **>(&box_there), box, 0));
+    }
+    return box_there;
+}
+
+/* Through the mailbox: a kernel that is there takes the program, or one is launched that will. */
+static void post(size_t count, const vector_pair *pairs, const question &q) {
+    posted = task_count > 0 ? task_kind : staying;
+    fill_block_program(box->next, count, pairs, q);
+    write_volatile(&box->number, q.number);
+    if (posted != staying || has_left()) {
+        leave();
+        start_staying(posted);
+    }
+}
+
+/* Where the kernel left without taking the last program, another one does. */
+static void post_again() {
+    std::lock_guard<std::recursive_mutex> hold(lock);
+    if (has_left())
+        start_staying(posted);
+}
+
+static bool is_for_block(size_t count, const vector_pair *pairs) {
+    if ((task_count == 0 && !staying) || count > FEW_PAIRS || !open_mailbox())
+        return false;
+    for (size_t k = 0; k < count; k++)
+        if (pairs[k].n > SHORT_PAIR)
+            return false;
+    for (int o = 0; o < queued; o++)
+        if (queue[o].n > LONGEST_IN_BLOCK)
+            return false;
+    return true;
 }
 
 void flush() {
     std::lock_guard<std::recursive_mutex> hold(lock);
-    if (queued > 0)
+    if (task_count > 0) {
+        block_program p = {};
+        fill_block_program(p, 0, nullptr, question{});
+        leave();
+        launch_small(task_kind->once, dim3(1), dim3(BLOCK), 0, p);
+    } else if (queued > 0) {
         send<0>(0, nullptr, question{});
-}
-
-bool take_queue(size_t longest, program<0> &p) {
-    for (int o = 0; o < queued; o++)
-        if (queue[o].n > longest)
-            return false;
-    p.ops = queued;
-    p.pairs = 0;
-    for (int o = 0; o < queued; o++)
-        p.op[o] = queue[o];
-    queued = 0;
-    return true;
+    }
 }
 
 /* Whether an operation meets what one of its wave writes. */
 static bool meets_wave(const vector_op &op) {
     for (int o = queued - 1; o >= 0; o--) {
+        if (queue[o].kind == TASK)
+            return true;
         for (int t = 0; t < op.count || (t < 2 && op.kind == APPLY); t++)
             if (op.in[t] == queue[o].out)
                 return true;
@@ -180,15 +242,33 @@ static bool meets_wave(const vector_op &op) {
 
 void enqueue(const vector_op &op) {
     std::lock_guard<std::recursive_mutex> hold(lock);
-    if (queued == QUEUE)
+    if (queued == QUEUE || (task_count > 0 && op.n > LONGEST_IN_BLOCK))
         flush();
     queue[queued] = op;
     queue[queued].starts_wave = meets_wave(op);
     queued++;
 }
 
+void enqueue_task(const task_kernels *kernels, const void *bytes, size_t size) {
+    std::lock_guard<std::recursive_mutex> hold(lock);
+    bool fits = queued < QUEUE && task_count < TASKS && (task_count == 0 || task_kind == kernels);
+    for (int o = 0; o < queued; o++)
+        fits = fits && queue[o].n <= LONGEST_IN_BLOCK;
+    if (!fits)
+        flush();
+    vector_op op = {};
+    op.kind = TASK;
+    op.starts_wave = true;
+    op.operation = static_cast<uint8_t>(task_count);
+    queue[queued++] = op;
+    task_kind = kernels;
+    memcpy(tasks[task_count++].bytes, bytes, size);
+}
+
 void reduce(size_t count, const vector_pair *pairs, double *result) {
     question q;
+    bool by_mail = false;
+    std::lock_guard<std::mutex> one(mail);
     {
         std::lock_guard<std::recursive_mutex> hold(lock);
         if (!partials) {
@@ -196,10 +276,16 @@ void reduce(size_t count, const vector_pair *pairs, double *result) {
             finished = room<unsigned>(1);
         }
         q = ask();
-        if (partials && finished)
+        by_mail = is_for_block(count, pairs);
+        if (by_mail) {
+            post(count, pairs, q);
+        } else if (partials && finished) {
+            if (task_count > 0)
+                flush();
             (count <= FEW_PAIRS ? send<FEW_PAIRS> : send<SCALARS>)(count, pairs, q);
+        }
     }
-    const bool answered = wait(q);
+    const bool answered = wait(q, by_mail ? post_again : nullptr);
     for (size_t k = 0; k < count; k++)
         result[k] = answered ? q.here->value[k] : NAN;
 }

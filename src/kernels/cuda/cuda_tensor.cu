@@ -12,14 +12,15 @@
  * its part of W and V and its part of the sums stay in registers.
  *
  *   scores        each warp over its columns: m = 16 rows, n = 8 scores, k = 16 columns
- *   coefficients  four other warps: the warps' scores are added in order, eight lanes to a row
+ *   coefficients  four other warps, a tile each: the warps' scores are added in order, two lanes to
+ *                 a row
  *   sums          each warp for its columns: m = 16 columns, n = 8 outputs, k = 16 rows
  *
  * The scores of a tile come before the sums of the one before, whose coefficients are made meanwhile:
  * tensor cores do not wait for them. The four warps fetch tiles, too.
  *
- * Shared rows are a multiple of 128 plus 16 bytes apart: then neither way of reading them, as rows
- * or as columns, meets a bank twice. */
+ * Shared rows are an odd multiple of 16 bytes apart: then neither way of reading them, as rows or as
+ * columns, meets a bank twice. */
 #include "base/cuda/vector_program.cuh"
 #include "kernels/cuda/cuda_split.cuh"
 #include "kernels/cuda/cuda_sweep.cuh"
@@ -28,15 +29,16 @@
 
 enum { WARPS = 8, ROW_WARPS = 4, TILE = 16, MOST_OUTPUTS = 24, MOST_STAGES = 4 };
 constexpr int THREADS = 32 * (WARPS + ROW_WARPS);
-/* Named barriers; the first two kinds are two each, for even and odd tiles. */
+/* Named barriers; the first two kinds are two each, for even and odd tiles, where the warp of the
+ * tile meets all that multiply. */
 enum { SCORES_READY = 1, COEFFICIENTS_READY = 3, AMONG_PRODUCTS = 5, AMONG_ROWS = 6 };
+constexpr int MEETING = 32 * (WARPS + 1);
 enum { OF_OUTPUT = 24 }; /* halves between the coefficients of two outputs: no bank twice */
 
 /* What blocks keep in shared memory besides rows and scores. */
 struct tile_memory {
     __half coefficient[2][2][MOST_OUTPUTS][OF_OUTPUT]; /* by tile, part, output and row */
     float unit[2][MOST_OUTPUTS];                       /* what those of an output are multiples of */
-    uint32_t largest[ROW_WARPS][2];                    /* of a warp's coefficients: bits */
     uint32_t largest_weight[MOST_OUTPUTS];
     float weight_unit[MOST_OUTPUTS];
     uint64_t full[MOST_STAGES];
@@ -77,7 +79,7 @@ __device__ static void meet(int barrier, int threads) {
 }
 
 __device__ static void arrive(int barrier) { /* without waiting */
-    asm volatile("bar.arrive %0, %1;" ::"r"(barrier), "r"(int(THREADS)) : "memory");
+    asm volatile("bar.arrive %0, %1;" ::"r"(barrier), "r"(MEETING) : "memory");
 }
 
 /* Registers of these warps from now on: products need more than a twelfth, rows fewer. */
@@ -138,10 +140,8 @@ __device__ static void fetch_tile(const sweep_task<float> &a, const split_rows &
 
 /* ---- Coefficients of rows ---- */
 
-__device__ static float sum_of_eight(float value) {
-    for (int step = 4; step > 0; step /= 2)
-        value += __shfl_xor_sync(0xffffffffu, value, step);
-    return value;
+__device__ static float sum_of_row(float value) {
+    return value + __shfl_xor_sync(0xffffffffu, value, 16);
 }
 
 struct tensor_shape {
@@ -160,7 +160,7 @@ struct tensor_shape {
     const int *same; /* whether W is that of the pass before; NULL: nothing is kept */
 };
 
-/* What a row's eight lanes need to know of it, fetched before it is needed. */
+/* What a row's lanes need to know of it, fetched before it is needed. */
 struct row_facts {
     size_t row;
     bool there;
@@ -169,7 +169,7 @@ struct row_facts {
 };
 
 __device__ static row_facts facts_of(const sweep_task<float> &a, size_t tile) {
-    const size_t i = tile * TILE + threadIdx.x % 128 / 8;
+    const size_t i = tile * TILE + threadIdx.x % TILE;
     row_facts f = {};
     f.there = i < a.count;
     if (f.there) {
@@ -203,47 +203,53 @@ __device__ static uint32_t bits_of_size(float x) {
     return __float_as_uint(fabsf(x));
 }
 
-/* Coefficients of a tile as multiples of a unit, of all four warps. */
-template <int NS>
+/* Coefficients of a tile as multiples of a unit. A lane has classes half, half + 2, ... of its row. */
+template <int LANE>
 __device__ static void put_coefficients(const tensor_shape &shape, tile_memory &m, int tile, int K,
                                         const float *r, const float *q) {
-    const int lane = threadIdx.x % 8, row = threadIdx.x % 128 / 8;
+    const int lane = threadIdx.x % 32, row = lane % TILE, half = lane / TILE;
     uint32_t of_r = 0, of_q = 0;
 #pragma unroll
-    for (int c = 0; c < NS; c++) {
+    for (int c = 0; c < LANE; c++) {
+        if (2 * c >= K)
+            break;
         of_r = max(of_r, bits_of_size(r[c]));
         of_q = max(of_q, bits_of_size(q[c]));
     }
-    of_r = __reduce_max_sync(0xffffffffu, of_r);
-    of_q = __reduce_max_sync(0xffffffffu, of_q);
-    if (threadIdx.x % 32 == 0) {
-        m.largest[row / 4][0] = of_r;
-        m.largest[row / 4][1] = of_q;
-    }
-    meet(AMONG_ROWS, 32 * ROW_WARPS);
+    const scale_pair to_r = scale_for(__reduce_max_sync(0xffffffffu, of_r)),
+                     to_q = scale_for(__reduce_max_sync(0xffffffffu, of_q));
+    if (lane < MOST_OUTPUTS)
+        m.unit[tile][lane] = shape.q_at >= 0 && lane >= shape.q_at ? to_q.unit : to_r.unit;
+    __half *high_r = &m.coefficient[tile][0][shape.r_at + half][row],
+           *high_q = &m.coefficient[tile][0][shape.q_at + half][row];
+    constexpr int LOW = MOST_OUTPUTS * OF_OUTPUT;
 #pragma unroll
-    for (int w = 0; w < ROW_WARPS; w++) {
-        of_r = max(of_r, m.largest[w][0]);
-        of_q = max(of_q, m.largest[w][1]);
-    }
-    const scale_pair to_r = scale_for(of_r), to_q = scale_for(of_q);
-    const int o = threadIdx.x % 128;
-    if (o < MOST_OUTPUTS)
-        m.unit[tile][o] = shape.q_at >= 0 && o >= shape.q_at ? to_q.unit : to_r.unit;
-#pragma unroll
-    for (int c = 0; c < NS; c++) {
-        const int k = lane + 8 * c;
+    for (int c = 0; c < LANE; c++) {
+        if (2 * c >= K)
+            break;
         uint32_t high, low; /* of r, then of q */
         split_pair(r[c] * to_r.factor, q[c] * to_q.factor, high, low);
-        if (k < K && shape.r_at >= 0) {
-            m.coefficient[tile][0][shape.r_at + k][row] = __ushort_as_half(uint16_t(high));
-            m.coefficient[tile][1][shape.r_at + k][row] = __ushort_as_half(uint16_t(low));
+        if (half + 2 * c < K && shape.r_at >= 0) {
+            high_r[2 * c * OF_OUTPUT] = __ushort_as_half(uint16_t(high));
+            high_r[2 * c * OF_OUTPUT + LOW] = __ushort_as_half(uint16_t(low));
         }
-        if (k < K && shape.q_at >= 0) {
-            m.coefficient[tile][0][shape.q_at + k][row] = __ushort_as_half(uint16_t(high >> 16));
-            m.coefficient[tile][1][shape.q_at + k][row] = __ushort_as_half(uint16_t(low >> 16));
+        if (half + 2 * c < K && shape.q_at >= 0) {
+            high_q[2 * c * OF_OUTPUT] = __ushort_as_half(uint16_t(high >> 16));
+            high_q[2 * c * OF_OUTPUT + LOW] = __ushort_as_half(uint16_t(low >> 16));
         }
     }
+}
+
+/* The sum of a score over the warps. */
+__device__ static float whole_score(const float *score, int apart, int parts) {
+    float part[WARPS], sum = 0.0f;
+#pragma unroll
+    for (int p = 0; p < WARPS; p++)
+        part[p] = p < parts ? score[p * TILE * apart] : 0.0f;
+#pragma unroll
+    for (int p = 0; p < WARPS; p++)
+        sum += part[p];
+    return sum;
 }
 
 /* Scores of a row, of all warps, become its coefficients. The largest score is taken off before
@@ -252,103 +258,106 @@ template <int NS, int NO>
 __device__ static double activate(const sweep_task<float> &a, const tensor_shape &shape,
                                   const row_facts &f, const float *scores, int parts,
                                   tile_memory &m, int tile) {
-    const int lane = threadIdx.x % 8, in_tile = threadIdx.x % 128 / 8, K = a.classes;
-    const float *of_row = scores + in_tile * shape.scores_apart;
-    float s[NS], t[NS], r[NS], q[NS];
+    constexpr int LANE = 4 * NS; /* classes of a lane, at most */
+    const int row = threadIdx.x % TILE, half = threadIdx.x % 32 / TILE, K = a.classes;
+    const int apart = shape.scores_apart;
+    const float *of_row = scores + row * apart;
+    float s[LANE], t[LANE]; /* scores of W and V, then coefficients of the gradient and of H v */
 #pragma unroll
-    for (int c = 0; c < NS; c++) {
-        const int k = lane + 8 * c;
-        s[c] = t[c] = r[c] = q[c] = 0.0f;
-        if (k < K) {
-#pragma unroll
-            for (int p = 0; p < WARPS; p++)
-                s[c] += p < parts ? of_row[p * TILE * shape.scores_apart + k] : 0.0f;
-            s[c] *= m.weight_unit[k];
-        }
-        if (k < K && shape.v_at) {
-#pragma unroll
-            for (int p = 0; p < WARPS; p++)
-                t[c] += p < parts ? of_row[p * TILE * shape.scores_apart + shape.v_at + k] : 0.0f;
-            t[c] *= m.weight_unit[shape.v_at + k];
-        }
+    for (int c = 0; c < LANE; c++) {
+        const int k = half + 2 * c;
+        s[c] = t[c] = 0.0f;
+        if (2 * c >= K)
+            continue;
+        if (k < K)
+            s[c] = whole_score(of_row + k, apart, parts) * m.weight_unit[k];
+        if (k < K && shape.v_at)
+            t[c] = whole_score(of_row + shape.v_at + k, apart, parts) *
+                   m.weight_unit[shape.v_at + k];
     }
     const row_weights w = weights_of(a, f);
     float loss = 0.0f, cross = 0.0f;
     int best = 0;
     if (K == 1) {
         float residual = 0.0f, second = 0.0f;
-        if (f.there && lane == 0)
+        if (f.there && half == 0)
             loss = one_score(a, f.row, s[0], t[0], &residual, &second);
         best = s[0] > 0.0f;
         cross = residual * t[0];
-        r[0] = w.weight * residual;
-        q[0] = w.weight * second;
+        s[0] = w.weight * residual;
+        t[0] = w.weight * second;
     } else {
         if (shape.keep == tensor_shape::READ) {
 #pragma unroll
-            for (int c = 0; c < NS; c++) {
+            for (int c = 0; c < LANE; c++) {
+                if (2 * c >= K)
+                    break;
                 t[c] = s[c]; /* of V alone */
-                s[c] = f.there && lane + 8 * c < K
-                           ? shape.kept[f.row * size_t(K) + size_t(lane + 8 * c)]
+                s[c] = f.there && half + 2 * c < K
+                           ? shape.kept[f.row * size_t(K) + size_t(half + 2 * c)]
                            : 0.0f;
             }
         } else {
             float largest = -INFINITY, sum = 0.0f, own = 0.0f;
 #pragma unroll
-            for (int c = 0; c < NS; c++)
-                if (lane + 8 * c < K)
+            for (int c = 0; c < LANE; c++)
+                if (2 * c < K && half + 2 * c < K)
                     largest = fmaxf(largest, s[c]);
-            for (int step = 4; step > 0; step /= 2)
-                largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, step));
+            largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, 16));
             if (a.row_class) {
                 best = K;
 #pragma unroll
-                for (int c = NS - 1; c >= 0; c--)
-                    if (lane + 8 * c < K && s[c] == largest)
-                        best = lane + 8 * c;
-                for (int step = 4; step > 0; step /= 2)
-                    best = min(best, __shfl_xor_sync(0xffffffffu, best, step));
+                for (int c = LANE - 1; c >= 0; c--)
+                    if (half + 2 * c < K && s[c] == largest)
+                        best = half + 2 * c;
+                best = min(best, __shfl_xor_sync(0xffffffffu, best, 16));
                 best = best < K ? best : 0;
             }
 #pragma unroll
-            for (int c = 0; c < NS; c++) {
-                const int k = lane + 8 * c;
+            for (int c = 0; c < LANE; c++) {
+                const int k = half + 2 * c;
+                if (2 * c >= K)
+                    break;
                 own += k == f.label ? s[c] - largest : 0.0f;
                 s[c] = k < K ? expf(s[c] - largest) : 0.0f;
                 sum += s[c];
             }
-            sum = sum_of_eight(sum);
+            sum = sum_of_row(sum);
             if (shape.losses)
-                loss = logf(sum) - sum_of_eight(own);
+                loss = logf(sum) - sum_of_row(own);
             const float share = __fdividef(1.0f, sum);
 #pragma unroll
-            for (int c = 0; c < NS; c++) {
+            for (int c = 0; c < LANE; c++) {
+                if (2 * c >= K)
+                    break;
                 s[c] *= share;
-                if (shape.keep == tensor_shape::WRITE && f.there && lane + 8 * c < K)
-                    shape.kept[f.row * size_t(K) + size_t(lane + 8 * c)] = s[c];
+                if (shape.keep == tensor_shape::WRITE && f.there && half + 2 * c < K)
+                    shape.kept[f.row * size_t(K) + size_t(half + 2 * c)] = s[c];
             }
         }
         float mean = 0.0f;
         if (shape.q_at >= 0) {
 #pragma unroll
-            for (int c = 0; c < NS; c++)
-                mean += s[c] * t[c];
-            mean = sum_of_eight(mean);
+            for (int c = 0; c < LANE; c++)
+                mean += 2 * c < K ? s[c] * t[c] : 0.0f;
+            mean = sum_of_row(mean);
         }
 #pragma unroll
-        for (int c = 0; c < NS; c++) {
-            const float residual = s[c] - (lane + 8 * c == f.label ? 1.0f : 0.0f);
+        for (int c = 0; c < LANE; c++) {
+            if (2 * c >= K)
+                break;
+            const float residual = s[c] - (half + 2 * c == f.label ? 1.0f : 0.0f);
             cross += residual * t[c];
-            r[c] = w.weight * residual;
-            q[c] = w.weight * s[c] * (t[c] - mean);
+            t[c] = w.weight * s[c] * (t[c] - mean);
+            s[c] = w.weight * residual;
         }
         if (a.row_cross)
-            cross = sum_of_eight(cross);
+            cross = sum_of_row(cross);
     }
     if constexpr (NO > 0)
-        put_coefficients<NS>(shape, m, tile, K, r, q);
+        put_coefficients<LANE>(shape, m, tile, K, s, t);
     arrive(COEFFICIENTS_READY + tile);
-    if (!f.there || lane != 0)
+    if (!f.there || half != 0)
         return 0.0;
     const float slope = a.row_slope != 0.0 ? float(a.row_slope) * w.slope : 1.0f;
     if (a.row_loss)
@@ -432,10 +441,10 @@ __device__ static void serve_rows(const sweep_task<float> &a, const tensor_shape
     tile_memory &m = *at.more;
     const int warp = threadIdx.x / 32 - WARPS;
     double loss = 0.0;
-    for (int turn = 0; turn < at.count; turn++) {
+    for (int turn = warp; turn < at.count; turn += ROW_WARPS) {
         const row_facts facts = facts_of(a, blockIdx.x + turn * size_t(gridDim.x));
-        meet(SCORES_READY + turn % 2, THREADS);
-        if (warp == 0 && turn >= 2 && turn - 2 + shape.stages < at.count) {
+        meet(SCORES_READY + turn % 2, MEETING);
+        if (turn >= 2 && turn - 2 + shape.stages < at.count) {
             /* nobody reads the tile of two turns ago any more */
             const int free = (turn - 2) % shape.stages;
             fetch_tile(a, shape.rows, blockIdx.x + (turn - 2 + shape.stages) * size_t(gridDim.x),
@@ -517,7 +526,7 @@ __device__ static void multiply_rows(const sweep_task<float> &a, const tensor_sh
             arrive(SCORES_READY + turn % 2);
         }
         if (turn > 0)
-            meet(COEFFICIENTS_READY + (turn + 1) % 2, THREADS);
+            meet(COEFFICIENTS_READY + (turn + 1) % 2, MEETING);
         if (NO > 0 && turn > 0 && mine > 0) { /* sums of the tile before */
             const int before = (turn + 1) % 2;
             uint32_t c[2][OUT][2];
@@ -673,8 +682,8 @@ static bool launch_pass(const sweep_task<float> &a, tensor_shape shape, blv_swee
     shape.losses = shape.losses || a.row_loss || a.row_probability || K == 1;
     const int slices = shape.rows.width / 16;
     const pass run = find_pass(eights(scored), eights(summed), slices);
-    shape.apart = (shape.rows.width * 4 - 16 + 127) / 128 * 128 + 16;
-    shape.scores_apart = (scored + 3) / 4 * 4;
+    shape.apart = shape.rows.width * 4 + 16;
+    shape.scores_apart = ((scored + 1) / 2 | 1) * 2; /* rows meet no bank twice */
     shape.r_at = a.gradient ? 0 : -1;
     shape.q_at = !a.hessian ? -1 : a.gradient ? K : 0;
     shape.tiles = (a.count + TILE - 1) / TILE;
