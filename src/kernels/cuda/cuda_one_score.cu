@@ -8,7 +8,7 @@
 
 #include <algorithm>
 
-enum { LANES = 8, SMALL = 1024, THREADS = 256, BLOCKS_EACH = 4 };
+enum { LANES = 8, SMALL = 256, THREADS = 256, BLOCKS_EACH = 4 };
 
 template <class real> __device__ real sum_of_row(real value) {
     for (int step = LANES / 2; step > 0; step /= 2)

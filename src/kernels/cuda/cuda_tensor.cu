@@ -29,9 +29,9 @@
 
 enum { WARPS = 8, ROW_WARPS = 4, TILE = 16, MOST_OUTPUTS = 24, MOST_STAGES = 4 };
 constexpr int THREADS = 32 * (WARPS + ROW_WARPS);
-/* Named barriers; the first two kinds are two each, for even and odd tiles, where the warp of the
- * tile meets all that multiply. */
-enum { SCORES_READY = 1, COEFFICIENTS_READY = 3, AMONG_PRODUCTS = 5, AMONG_ROWS = 6 };
+/* Named barriers. At the first, one for each of the row warps, and the second, for even and for odd
+ * tiles, the warp of a tile meets all that multiply. */
+enum { SCORES_READY = 1, COEFFICIENTS_READY = 5, AMONG_PRODUCTS = 7, AMONG_ROWS = 8 };
 constexpr int MEETING = 32 * (WARPS + 1);
 enum { OF_OUTPUT = 24 }; /* halves between the coefficients of two outputs: no bank twice */
 
@@ -443,7 +443,7 @@ __device__ static void serve_rows(const sweep_task<float> &a, const tensor_shape
     double loss = 0.0;
     for (int turn = warp; turn < at.count; turn += ROW_WARPS) {
         const row_facts facts = facts_of(a, blockIdx.x + turn * size_t(gridDim.x));
-        meet(SCORES_READY + turn % 2, MEETING);
+        meet(SCORES_READY + warp, MEETING);
         if (turn >= 2 && turn - 2 + shape.stages < at.count) {
             /* nobody reads the tile of two turns ago any more */
             const int free = (turn - 2) % shape.stages;
@@ -523,7 +523,7 @@ __device__ static void multiply_rows(const sweep_task<float> &a, const tensor_sh
                             make_float2(d[0][n][2] + d[1][n][2], d[0][n][3] + d[1][n][3]);
                     }
             }
-            arrive(SCORES_READY + turn % 2);
+            arrive(SCORES_READY + turn % ROW_WARPS);
         }
         if (turn > 0)
             meet(COEFFICIENTS_READY + (turn + 1) % 2, MEETING);
