@@ -300,17 +300,24 @@ static void time_steps(const char *family, const char *const *settings, const ch
     blv_problem_destroy(problem);
 }
 
-/* What the parts of a step cost: a launch that answers, passes over a batch without and with an
- * answer. */
+/* What the parts of a step cost: a launch that answers, the same for a block that stays, with a pass
+ * over a batch and with two. */
 static void measure_launches() {
     instance<float> one(64, 54, 1);
-    double loss = 0.0;
-    const double round = seconds_of([&] { one.k->dot(54, one.sweep.w, one.sweep.v); }, 15, 200);
-    const double pass = seconds_of([&] { one.run(ALL); }, 15, 200);
-    one.sweep.loss = &loss;
-    const double answered = seconds_of([&] { one.run(ALL); }, 15, 200);
-    printf("  launch and answer %.2f us; 64 x 54: pass %.2f us, with its loss %.2f us\n", 1e6 * round,
-           1e6 * pass, 1e6 * answered);
+    double times[4];
+    for (int passes : {-1, 2, 1, 0}) /* the block stays after one with a pass */
+        times[passes + 1] = seconds_of(
+            [&] {
+                for (int p = 0; p < passes; p++)
+                    one.run(GRADIENT | HESSIAN);
+                one.k->dot(54, one.sweep.w, one.sweep.v);
+                if (passes < 0)
+                    one.k->sum(1, one.sweep.w);
+            },
+            15, 200);
+    printf("  two launches and answers %.2f us\n", 1e6 * times[0]);
+    printf("  without a launch %.2f us, with a pass over 64 x 54 %.2f us, with two %.2f us\n",
+           1e6 * times[1], 1e6 * times[2], 1e6 * times[3]);
 }
 
 static void measure_steps() {

@@ -464,10 +464,10 @@ static void test_groups(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_softmax),   cmocka_unit_test(test_one_score),
-        cmocka_unit_test(test_many_rows), cmocka_unit_test(test_no_rows),
-        cmocka_unit_test(test_logits),    cmocka_unit_test(test_kept_point),
-        cmocka_unit_test(test_sparse),    cmocka_unit_test(test_groups),
+        cmocka_unit_test(test_softmax),    cmocka_unit_test(test_one_score),
+        cmocka_unit_test(test_many_rows),  cmocka_unit_test(test_no_rows),
+        cmocka_unit_test(test_logits),     cmocka_unit_test(test_kept_point),
+        cmocka_unit_test(test_sparse),     cmocka_unit_test(test_groups),
         cmocka_unit_test(test_small_rows), cmocka_unit_test(test_units_of_columns),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

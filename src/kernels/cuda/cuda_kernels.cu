@@ -213,6 +213,7 @@ template <class real> static sweep_task<real> task_of(const blv_rows *rows, cons
     a.v = a.hessian || (sweep->v && sweep->row_cross) ? static_cast<const real *>(sweep->v)
                                                       : nullptr;
     a.gradient = sweep->gradient != nullptr;
+    a.losses = sweep->loss || sweep->row_loss || sweep->row_probability;
     a.row_slope = sweep->row_slope;
     a.row_loss = static_cast<real *>(sweep->row_loss);
     a.row_cross = a.v ? static_cast<real *>(sweep->row_cross) : nullptr;

@@ -35,7 +35,7 @@ enum { SCORES_READY = 1, COEFFICIENTS_READY = 5, AMONG_PRODUCTS = 7, AMONG_ROWS 
 constexpr int MEETING = 32 * (WARPS + 1);
 enum { OF_OUTPUT = 24 }; /* halves between the coefficients of two outputs: no bank twice */
 
-/* What blocks keep in shared memory besides rows and scores. */
+/* What blocks keep in shared memory besides rows. */
 struct tile_memory {
     __half coefficient[2][2][MOST_OUTPUTS][OF_OUTPUT]; /* by tile, part, output and row */
     float unit[2][MOST_OUTPUTS];                       /* what those of an output are multiples of */
@@ -43,6 +43,7 @@ struct tile_memory {
     float weight_unit[MOST_OUTPUTS];
     uint64_t full[MOST_STAGES];
     double loss[ROW_WARPS];
+    float scores[2][WARPS][TILE][MOST_OUTPUTS]; /* by tile, warp and row; see score_at */
 };
 
 __device__ static void multiply(float *d, const uint32_t *a, const uint32_t *b) {
@@ -146,13 +147,10 @@ __device__ static float sum_of_row(float value) {
 
 struct tensor_shape {
     split_rows rows;
-    int apart;        /* bytes between two rows of data in shared memory */
-    int scores_apart; /* numbers between two rows of scores */
-    int stages;       /* tiles in shared memory */
-    int v_at;         /* where the scores of V begin; 0: there are none */
-    int r_at, q_at;   /* where the coefficients of the gradient and of H v begin; -1: none */
+    int apart;      /* bytes between two rows of data in shared memory */
+    int stages;     /* tiles in shared memory */
+    int r_at, q_at; /* where the coefficients of the gradient and of H v begin; -1: none */
     size_t tiles;
-    bool losses; /* some output needs them */
     /* Probabilities of all rows, where a point is kept: the pass that finds W to be another writes
      * them, the other reads them. */
     enum { NOT_KEPT, WRITE, READ } keep;
@@ -199,6 +197,15 @@ __device__ static void put_slope(const sweep_task<float> &a, size_t row, float v
         out[row] = value;
 }
 
+/* Where a score of a row is: pairs of scores change places, so that no bank is met twice. */
+__device__ static int score_at(int row, int score) {
+    return (score / 2 ^ row / 4) * 2 + score % 2;
+}
+
+/* Where the scores of V begin, and how many classes a lane has at most. */
+template <int NS> constexpr int V_AT = 4 * NS;
+template <int NS, bool V> constexpr int LANE = V ? 2 * NS : 4 * NS;
+
 __device__ static uint32_t bits_of_size(float x) {
     return __float_as_uint(fabsf(x));
 }
@@ -211,8 +218,6 @@ __device__ static void put_coefficients(const tensor_shape &shape, tile_memory &
     uint32_t of_r = 0, of_q = 0;
 #pragma unroll
     for (int c = 0; c < LANE; c++) {
-        if (2 * c >= K)
-            break;
         of_r = max(of_r, bits_of_size(r[c]));
         of_q = max(of_q, bits_of_size(q[c]));
     }
@@ -225,8 +230,6 @@ __device__ static void put_coefficients(const tensor_shape &shape, tile_memory &
     constexpr int LOW = MOST_OUTPUTS * OF_OUTPUT;
 #pragma unroll
     for (int c = 0; c < LANE; c++) {
-        if (2 * c >= K)
-            break;
         uint32_t high, low; /* of r, then of q */
         split_pair(r[c] * to_r.factor, q[c] * to_q.factor, high, low);
         if (half + 2 * c < K && shape.r_at >= 0) {
@@ -240,41 +243,35 @@ __device__ static void put_coefficients(const tensor_shape &shape, tile_memory &
     }
 }
 
-/* The sum of a score over the warps. */
-__device__ static float whole_score(const float *score, int apart, int parts) {
-    float part[WARPS], sum = 0.0f;
+/* Sums of a row's scores over the warps, from score `first` on; those of no class are 0. */
+template <int LANE>
+__device__ static void add_scores(const tile_memory &m, int tile, int first, float *s) {
+    const int row = threadIdx.x % TILE, half = threadIdx.x % 32 / TILE;
 #pragma unroll
-    for (int p = 0; p < WARPS; p++)
-        part[p] = p < parts ? score[p * TILE * apart] : 0.0f;
+    for (int c = 0; c < LANE; c++) {
+        const float *at = &m.scores[tile][0][row][score_at(row, first + half + 2 * c)];
+        float sum = 0.0f;
 #pragma unroll
-    for (int p = 0; p < WARPS; p++)
-        sum += part[p];
-    return sum;
+        for (int warp = 0; warp < WARPS; warp++)
+            sum += at[warp * TILE * MOST_OUTPUTS];
+        s[c] = sum * m.weight_unit[first + half + 2 * c];
+    }
 }
 
 /* Scores of a row, of all warps, become its coefficients. The largest score is taken off before
  * exponentials. */
-template <int NS, int NO>
+template <int NS, bool V>
 __device__ static double activate(const sweep_task<float> &a, const tensor_shape &shape,
-                                  const row_facts &f, const float *scores, int parts,
-                                  tile_memory &m, int tile) {
-    constexpr int LANE = 4 * NS; /* classes of a lane, at most */
-    const int row = threadIdx.x % TILE, half = threadIdx.x % 32 / TILE, K = a.classes;
-    const int apart = shape.scores_apart;
-    const float *of_row = scores + row * apart;
-    float s[LANE], t[LANE]; /* scores of W and V, then coefficients of the gradient and of H v */
+                                  const row_facts &f, tile_memory &m, int tile) {
+    constexpr int CLASSES = LANE<NS, V>;
+    const int half = threadIdx.x % 32 / TILE, K = a.classes;
+    float s[CLASSES], t[CLASSES]; /* scores of W and V, then coefficients of the gradient and H v */
+    add_scores<CLASSES>(m, tile, 0, s);
+    if constexpr (V)
+        add_scores<CLASSES>(m, tile, V_AT<NS>, t);
 #pragma unroll
-    for (int c = 0; c < LANE; c++) {
-        const int k = half + 2 * c;
-        s[c] = t[c] = 0.0f;
-        if (2 * c >= K)
-            continue;
-        if (k < K)
-            s[c] = whole_score(of_row + k, apart, parts) * m.weight_unit[k];
-        if (k < K && shape.v_at)
-            t[c] = whole_score(of_row + shape.v_at + k, apart, parts) *
-                   m.weight_unit[shape.v_at + k];
-    }
+    for (int c = 0; !V && c < CLASSES; c++)
+        t[c] = 0.0f;
     const row_weights w = weights_of(a, f);
     float loss = 0.0f, cross = 0.0f;
     int best = 0;
@@ -289,9 +286,7 @@ __device__ static double activate(const sweep_task<float> &a, const tensor_shape
     } else {
         if (shape.keep == tensor_shape::READ) {
 #pragma unroll
-            for (int c = 0; c < LANE; c++) {
-                if (2 * c >= K)
-                    break;
+            for (int c = 0; c < CLASSES; c++) {
                 t[c] = s[c]; /* of V alone */
                 s[c] = f.there && half + 2 * c < K
                            ? shape.kept[f.row * size_t(K) + size_t(half + 2 * c)]
@@ -300,52 +295,46 @@ __device__ static double activate(const sweep_task<float> &a, const tensor_shape
         } else {
             float largest = -INFINITY, sum = 0.0f, own = 0.0f;
 #pragma unroll
-            for (int c = 0; c < LANE; c++)
-                if (2 * c < K && half + 2 * c < K)
-                    largest = fmaxf(largest, s[c]);
+            for (int c = 0; c < CLASSES; c++)
+                largest = fmaxf(largest, half + 2 * c < K ? s[c] : -INFINITY);
             largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, 16));
             if (a.row_class) {
                 best = K;
 #pragma unroll
-                for (int c = LANE - 1; c >= 0; c--)
+                for (int c = CLASSES - 1; c >= 0; c--)
                     if (half + 2 * c < K && s[c] == largest)
                         best = half + 2 * c;
                 best = min(best, __shfl_xor_sync(0xffffffffu, best, 16));
                 best = best < K ? best : 0;
             }
 #pragma unroll
-            for (int c = 0; c < LANE; c++) {
-                const int k = half + 2 * c;
-                if (2 * c >= K)
-                    break;
-                own += k == f.label ? s[c] - largest : 0.0f;
-                s[c] = k < K ? expf(s[c] - largest) : 0.0f;
+            for (int c = 0; c < CLASSES; c++) {
+                own += half + 2 * c == f.label ? s[c] - largest : 0.0f;
+                s[c] = half + 2 * c < K ? expf(s[c] - largest) : 0.0f;
                 sum += s[c];
             }
             sum = sum_of_row(sum);
-            if (shape.losses)
+            if (a.losses)
                 loss = logf(sum) - sum_of_row(own);
             const float share = __fdividef(1.0f, sum);
 #pragma unroll
-            for (int c = 0; c < LANE; c++) {
-                if (2 * c >= K)
-                    break;
+            for (int c = 0; c < CLASSES; c++)
                 s[c] *= share;
-                if (shape.keep == tensor_shape::WRITE && f.there && half + 2 * c < K)
-                    shape.kept[f.row * size_t(K) + size_t(half + 2 * c)] = s[c];
-            }
+            if (shape.keep == tensor_shape::WRITE && f.there)
+#pragma unroll
+                for (int c = 0; c < CLASSES; c++)
+                    if (half + 2 * c < K)
+                        shape.kept[f.row * size_t(K) + size_t(half + 2 * c)] = s[c];
         }
         float mean = 0.0f;
         if (shape.q_at >= 0) {
 #pragma unroll
-            for (int c = 0; c < LANE; c++)
-                mean += 2 * c < K ? s[c] * t[c] : 0.0f;
+            for (int c = 0; c < CLASSES; c++)
+                mean += s[c] * t[c];
             mean = sum_of_row(mean);
         }
 #pragma unroll
-        for (int c = 0; c < LANE; c++) {
-            if (2 * c >= K)
-                break;
+        for (int c = 0; c < CLASSES; c++) {
             const float residual = s[c] - (half + 2 * c == f.label ? 1.0f : 0.0f);
             cross += residual * t[c];
             t[c] = w.weight * s[c] * (t[c] - mean);
@@ -354,8 +343,7 @@ __device__ static double activate(const sweep_task<float> &a, const tensor_shape
         if (a.row_cross)
             cross = sum_of_row(cross);
     }
-    if constexpr (NO > 0)
-        put_coefficients<LANE>(shape, m, tile, K, s, t);
+    put_coefficients<CLASSES>(shape, m, tile, K, s, t);
     arrive(COEFFICIENTS_READY + tile);
     if (!f.there || half != 0)
         return 0.0;
@@ -368,13 +356,13 @@ __device__ static double activate(const sweep_task<float> &a, const tensor_shape
         a.row_probability[f.row] = expf(-loss);
     if (a.row_class)
         a.row_class[f.row] = best;
-    return shape.losses ? double(w.weight) * double(loss) : 0.0;
+    return a.losses ? double(w.weight) * double(loss) : 0.0;
 }
 
 /* ---- The pass ---- */
 
 /* A warp's columns of W and V, in two halves each; a class is a multiple of its unit. */
-template <int NS, int MT>
+template <int NS, bool V, int MT>
 __device__ static void load_weights(const sweep_task<float> &a, const tensor_shape &shape,
                                     tile_memory &m, int base, int mine, uint32_t (&high)[MT][NS][2],
                                     uint32_t (&low)[MT][NS][2]) {
@@ -383,8 +371,8 @@ __device__ static void load_weights(const sweep_task<float> &a, const tensor_sha
 #pragma unroll
     for (int n = 0; n < NS; n++) {
         const int o = n * 8 + g;
-        const bool of_v = shape.v_at && o >= shape.v_at;
-        const int k = of_v ? o - shape.v_at : o;
+        const bool of_v = V && o >= V_AT<NS>;
+        const int k = of_v ? o - V_AT<NS> : o;
         uint32_t largest = 0;
 #pragma unroll
         for (int i = 0; i < MT; i++)
@@ -419,23 +407,18 @@ __device__ static void load_weights(const sweep_task<float> &a, const tensor_sha
 /* Where things are in a block. */
 struct tile_layout {
     uint32_t tiles, apart; /* in shared memory; bytes between two rows */
-    float *scores;
-    int parts, scores_size; /* warps that have columns; numbers of a tile */
     tile_memory *more;
     int count; /* of the tiles of this block */
 
     __device__ tile_layout(const tensor_shape &shape, char *memory)
         : tiles(shared_address(memory)), apart(uint32_t(shape.apart)),
-          scores(reinterpret_cast<float *>(memory + shape.stages * TILE * shape.apart)),
-          parts(min(shape.rows.width / 16, int(WARPS))),
-          scores_size(parts * TILE * shape.scores_apart),
-          more(reinterpret_cast<tile_memory *>(scores + 2 * scores_size)),
+          more(reinterpret_cast<tile_memory *>(memory + shape.stages * TILE * shape.apart)),
           count(int((shape.tiles - blockIdx.x + gridDim.x - 1) / gridDim.x)) {}
     __device__ uint32_t tile(int stage) const { return tiles + uint32_t(stage) * TILE * apart; }
 };
 
 /* The warps that fetch tiles and make coefficients. */
-template <int NS, int NO>
+template <int NS, bool V>
 __device__ static void serve_rows(const sweep_task<float> &a, const tensor_shape &shape,
                                   const tile_layout &at, double *losses) {
     tile_memory &m = *at.more;
@@ -450,8 +433,7 @@ __device__ static void serve_rows(const sweep_task<float> &a, const tensor_shape
             fetch_tile(a, shape.rows, blockIdx.x + (turn - 2 + shape.stages) * size_t(gridDim.x),
                        at.tile(free), at.apart, &m.full[free]);
         }
-        loss += activate<NS, NO>(a, shape, facts, at.scores + turn % 2 * at.scores_size, at.parts, m,
-                                 turn % 2);
+        loss += activate<NS, V>(a, shape, facts, m, turn % 2);
     }
     for (int step = 16; step > 0; step /= 2)
         loss += __shfl_down_sync(0xffffffffu, loss, step);
@@ -463,10 +445,9 @@ __device__ static void serve_rows(const sweep_task<float> &a, const tensor_shape
 }
 
 /* The warps that multiply. */
-template <int NS, int NO, int MT>
+template <int NS, int NO, bool V, int MT>
 __device__ static void multiply_rows(const sweep_task<float> &a, const tensor_shape &shape,
                                      const tile_layout &at, float *partial) {
-    constexpr int OUT = NO > 0 ? NO : 1;
     tile_memory &m = *at.more;
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
     const int slices = shape.rows.width / 16;
@@ -474,12 +455,12 @@ __device__ static void multiply_rows(const sweep_task<float> &a, const tensor_sh
     const int base = 16 * (warp * (slices / WARPS) + min(warp, slices % WARPS));
     const uint32_t apart = at.apart, low_at = uint32_t(shape.rows.width) * 2;
     uint32_t high[MT][NS][2], low[MT][NS][2]; /* of W and V */
-    load_weights<NS, MT>(a, shape, m, base, mine, high, low);
-    float sum[MT][OUT][4];
+    load_weights<NS, V, MT>(a, shape, m, base, mine, high, low);
+    float sum[MT][NO][4];
 #pragma unroll
     for (int i = 0; i < MT; i++)
 #pragma unroll
-        for (int n = 0; n < OUT; n++)
+        for (int n = 0; n < NO; n++)
 #pragma unroll
             for (int e = 0; e < 4; e++)
                 sum[i][n][e] = 0.0f;
@@ -493,44 +474,41 @@ __device__ static void multiply_rows(const sweep_task<float> &a, const tensor_sh
         if (turn < at.count) { /* scores of this tile */
             barrier_wait(&m.full[stage], uint32_t(phase));
             scored = at.tile(stage);
-            if (mine > 0) {
-                float d[2][NS][4] = {}; /* of small products and of large ones */
+            float d[2][NS][4] = {}; /* of small products and of large ones */
 #pragma unroll
-                for (int i = 0; i < MT; i++) {
-                    if (i >= mine)
-                        break;
-                    uint32_t x[4], rest[4];
-                    load_matrix(x, scored + as_rows + i * 32);
-                    load_matrix(rest, scored + as_rows + i * 32 + low_at);
-#pragma unroll
-                    for (int n = 0; n < NS; n++)
-                        multiply(d[0][n], x, low[i][n]);
-#pragma unroll
-                    for (int n = 0; n < NS; n++)
-                        multiply(d[1][n], x, high[i][n]);
-#pragma unroll
-                    for (int n = 0; n < NS; n++)
-                        multiply(d[0][n], rest, high[i][n]);
-                }
-                float *to = at.scores + turn % 2 * at.scores_size +
-                            (warp * TILE + g) * shape.scores_apart + 2 * t;
+            for (int i = 0; i < MT; i++) {
+                if (i >= mine)
+                    break;
+                uint32_t x[4], rest[4];
+                load_matrix(x, scored + as_rows + i * 32);
+                load_matrix(rest, scored + as_rows + i * 32 + low_at);
 #pragma unroll
                 for (int n = 0; n < NS; n++)
-                    if (n * 8 + 2 * t < shape.scores_apart) {
-                        *reinterpret_cast<float2 *>(to + n * 8) =
-                            make_float2(d[0][n][0] + d[1][n][0], d[0][n][1] + d[1][n][1]);
-                        *reinterpret_cast<float2 *>(to + 8 * shape.scores_apart + n * 8) =
-                            make_float2(d[0][n][2] + d[1][n][2], d[0][n][3] + d[1][n][3]);
-                    }
+                    multiply(d[0][n], x, low[i][n]);
+#pragma unroll
+                for (int n = 0; n < NS; n++)
+                    multiply(d[1][n], x, high[i][n]);
+#pragma unroll
+                for (int n = 0; n < NS; n++)
+                    multiply(d[0][n], rest, high[i][n]);
             }
+#pragma unroll
+            for (int n = 0; n < NS; n++)
+#pragma unroll
+                for (int e = 0; e < 4; e += 2) {
+                    const int row = g + 4 * e;
+                    *reinterpret_cast<float2 *>(
+                        &m.scores[turn % 2][warp][row][score_at(row, n * 8 + 2 * t)]) =
+                        make_float2(d[0][n][e] + d[1][n][e], d[0][n][e + 1] + d[1][n][e + 1]);
+                }
             arrive(SCORES_READY + turn % ROW_WARPS);
         }
         if (turn > 0)
             meet(COEFFICIENTS_READY + (turn + 1) % 2, MEETING);
-        if (NO > 0 && turn > 0 && mine > 0) { /* sums of the tile before */
+        if (turn > 0) { /* sums of the tile before */
             const int before = (turn + 1) % 2;
-            uint32_t c[2][OUT][2];
-            float unit[OUT][2];
+            uint32_t c[2][NO][2];
+            float unit[NO][2];
 #pragma unroll
             for (int n = 0; n < NO; n++)
 #pragma unroll
@@ -546,7 +524,7 @@ __device__ static void multiply_rows(const sweep_task<float> &a, const tensor_sh
                 if (i >= mine)
                     break;
                 uint32_t x[4], rest[4];
-                float d[OUT][4] = {};
+                float d[NO][4] = {};
                 load_transposed(x, summed + as_columns + i * 32);
                 load_transposed(rest, summed + as_columns + i * 32 + low_at);
 #pragma unroll
@@ -585,7 +563,7 @@ __device__ static void multiply_rows(const sweep_task<float> &a, const tensor_sh
             }
 }
 
-template <int NS, int NO, int MT>
+template <int NS, int NO, bool V, int MT>
 __global__ void __launch_bounds__(THREADS, 1)
     tensor_pass(const __grid_constant__ sweep_task<float> a,
                 const __grid_constant__ tensor_shape shape, float *partial, double *losses) {
@@ -610,10 +588,10 @@ __global__ void __launch_bounds__(THREADS, 1)
     gpu::begin_small_kernel();
     if (threadIdx.x < 32 * WARPS) {
         take_registers<216>();
-        multiply_rows<NS, NO, MT>(a, shape, at, partial);
+        multiply_rows<NS, NO, V, MT>(a, shape, at, partial);
     } else {
         take_registers<72>();
-        serve_rows<NS, NO>(a, shape, at, losses);
+        serve_rows<NS, V>(a, shape, at, losses);
     }
 }
 
@@ -621,31 +599,32 @@ __global__ void __launch_bounds__(THREADS, 1)
 
 typedef void (*pass)(sweep_task<float>, tensor_shape, float *, double *);
 
-template <int NS, int NO> static pass pass_for(int slices) {
-    return slices <= 2 * WARPS ? tensor_pass<NS, NO, 2> : tensor_pass<NS, NO, 7>;
+template <int NS, int NO, bool V> static pass pass_for(int slices) {
+    return slices <= 2 * WARPS ? tensor_pass<NS, NO, V, 2> : tensor_pass<NS, NO, V, 7>;
 }
 
-/* Scores and outputs, in eights; NULL: there is none. */
-static pass find_pass(int scores, int outputs, int slices) {
+/* Eights of scores and of outputs; NULL: there is none. */
+static pass find_pass(int scores, int outputs, bool v, int slices) {
     if (slices > 7 * WARPS)
         return nullptr;
-    switch (scores * 4 + outputs) {
-    case 4:
-        return pass_for<1, 0>(slices);
-    case 8:
-        return pass_for<2, 0>(slices);
-    case 12:
-        return pass_for<3, 0>(slices);
+    switch (v ? scores * 4 + std::max(outputs, 1) : -scores) {
+    case -1:
+        return pass_for<1, 1, false>(slices);
+    case -2:
+        return pass_for<2, 2, false>(slices);
+    case -3:
+        return pass_for<3, 3, false>(slices);
     case 5:
-        return pass_for<1, 1>(slices);
+        return pass_for<1, 1, true>(slices);
     case 9:
-        return pass_for<2, 1>(slices);
+        return pass_for<2, 1, true>(slices);
     case 10:
-        return pass_for<2, 2>(slices);
+        return pass_for<2, 2, true>(slices);
+    case 13:
     case 14:
-        return pass_for<3, 2>(slices);
+        return pass_for<3, 2, true>(slices);
     case 15:
-        return pass_for<3, 3>(slices);
+        return pass_for<3, 3, true>(slices);
     default:
         return nullptr;
     }
@@ -674,25 +653,21 @@ static __global__ void compare_point(size_t n, const float *w, float *kept, int 
 /* Launches the pass for this shape; false: there is none. blocks: how many it has. */
 static bool launch_pass(const sweep_task<float> &a, tensor_shape shape, blv_sweep_work *work,
                         size_t *blocks) {
-    const int K = a.classes, scored = shape.v_at ? 2 * K : K;
+    const int K = a.classes, scored = a.v ? 2 * K : K;
     const int summed = K * ((a.gradient ? 1 : 0) + (a.hessian ? 1 : 0));
     if (!a.split || scored > MOST_OUTPUTS || a.count == 0)
         return false;
     shape.rows = split_rows_at(a.split, a.columns);
-    shape.losses = shape.losses || a.row_loss || a.row_probability || K == 1;
     const int slices = shape.rows.width / 16;
-    const pass run = find_pass(eights(scored), eights(summed), slices);
+    const pass run = find_pass(eights(scored), eights(summed), a.v, slices);
     shape.apart = shape.rows.width * 4 + 16;
-    shape.scores_apart = ((scored + 1) / 2 | 1) * 2; /* rows meet no bank twice */
     shape.r_at = a.gradient ? 0 : -1;
     shape.q_at = !a.hessian ? -1 : a.gradient ? K : 0;
     shape.tiles = (a.count + TILE - 1) / TILE;
     const size_t of_stage = TILE * size_t(shape.apart);
-    const size_t others = 2 * TILE * sizeof(float) *
-                              size_t(std::min(slices, int(WARPS)) * shape.scores_apart) +
-                          sizeof(tile_memory);
-    shape.stages = int(std::min<size_t>(MOST_STAGES, (gpu::shared_most - others) / of_stage));
-    const size_t shared = size_t(shape.stages) * of_stage + others;
+    shape.stages =
+        int(std::min<size_t>(MOST_STAGES, (gpu::shared_most - sizeof(tile_memory)) / of_stage));
+    const size_t shared = size_t(shape.stages) * of_stage + sizeof(tile_memory);
     *blocks = std::min(shape.tiles, size_t(gpu::processors));
     if (!run || shape.stages < 3 || !make_groups(work, *blocks))
         return false;
@@ -716,7 +691,6 @@ static bool kept_passes(const sweep_task<float> &a, blv_sweep_work *work, size_t
     float *kept_w = work->kept + work->kept_rows * work->classes;
     int *same = reinterpret_cast<int *>(kept_w + weights);
     tensor_shape shape = {};
-    shape.v_at = a.classes;
     shape.keep = tensor_shape::WRITE;
     shape.kept = work->kept;
     shape.same = same;
@@ -729,7 +703,7 @@ static bool kept_passes(const sweep_task<float> &a, blv_sweep_work *work, size_t
     }
     sweep_task<float> of_v = a;
     of_v.w = a.v;
-    shape.v_at = 0;
+    of_v.v = nullptr;
     shape.keep = tensor_shape::READ;
     return launch_pass(of_v, shape, work, blocks);
 }
@@ -737,8 +711,6 @@ static bool kept_passes(const sweep_task<float> &a, blv_sweep_work *work, size_t
 bool tensor_sweep(const sweep_task<float> &a, const blv_sweep *sweep, blv_sweep_work *work) {
     tensor_shape shape = {};
     size_t blocks;
-    shape.v_at = a.v ? a.classes : 0;
-    shape.losses = sweep->loss;
     if (!(is_series(a, sweep, work) ? kept_passes(a, work, &blocks)
                                     : launch_pass(a, shape, work, &blocks)))
         return false;
