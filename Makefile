@@ -50,15 +50,14 @@ bench: build/release/build.ninja
 	@PATH="$(WITH_PEERS)" cmake --build --preset release --target bench
 
 # Oracles, then whole algorithms, then other tools. Data are taken from BILEVEL_DATA; what is found
-# goes to build/results, from where scripts/results takes it.
+# goes to bench/results, from where scripts/results takes it.
 bench-peers: release .venv/ready
-	@mkdir -p build/results
 	@PATH="$(WITH_PEERS)" build/release/bench/bench_peers
-	@.venv/bin/python3 bench/peers/compare.py build/release/bilevel --markdown build/results/algorithms.md
-	@.venv/bin/python3 bench/peers/tools.py build/release/bilevel --markdown build/results/tools.md
+	@.venv/bin/python3 bench/peers/compare.py build/release/bilevel --markdown bench/results/algorithms.md
+	@.venv/bin/python3 bench/peers/tools.py build/release/bilevel --markdown bench/results/tools.md
 
 results: release
-	@scripts/results build/release/bilevel build/results
+	@scripts/results
 
 PEERS = torch numpy scipy scikit-learn jax numba optuna cleanlab
 .venv/ready: Makefile
@@ -130,7 +129,7 @@ help:
 	@echo "make faults     fail every request for memory, file call and oracle call in turn"
 	@echo "make bench      build and run the benchmarks"
 	@echo "make bench-peers  compare with PyTorch, JAX and others, installed into .venv/ (large)"
-	@echo "make results    run the suites of bench/suites and write docs/results.md"
+	@echo "make results    write docs/results.md and its pages from the points in bench/results"
 	@echo "make wheel      build the Python package into build/wheel"
 	@echo "make test-python-full  test it with PyTorch and JAX too, installed into build/ (large)"
 	@echo "make install    install to PREFIX ($(PREFIX)), below DESTDIR when it is set"

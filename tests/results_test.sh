@@ -1,83 +1,74 @@
 #!/bin/sh
-# scripts/results must have a section for every suite that comes along, and say which it leaves out. The
-# command here only prints a section, or fails.
+# scripts/results: the pages that it writes from the stored points of quick runs in tests/results are
+# those in tests/results/expected; the pages in docs are those of the points in bench/results; a folder
+# of benchmarks is taken over; nothing needs data. UPDATE=1 writes what is expected.
 #
-#     results_test.sh ROOT
+#     results_test.sh ROOT BILEVEL
 set -eu
 root=$1
+BILEVEL=$2
+export BILEVEL
+if ! command -v gnuplot >/dev/null; then
+    echo "skipped: no gnuplot here (Debian package gnuplot-nox)"
+    exit 77
+fi
 tree=$(mktemp -d)
 trap 'rm -rf "$tree"' EXIT
-mkdir "$tree/scripts" "$tree/docs"
-cp "$root/scripts/results" "$tree/scripts/results"
-page=$tree/docs/results.md
 failures=0
-
-cat >"$tree/command" <<COMMAND
-#!/bin/sh
-echo "\$*" >>"$tree/called"
-if [ "\$2" = "\$(cat "$tree/absent")" ]; then
-    echo "bilevel bench: suite \$2 needs the file there.gz" >&2
-    exit 2
-fi
-[ "\$2" != "\$(cat "$tree/broken")" ] || exit 1
-printf '## %s: a title\n\nWhat it says: %s\n' "\$2" "\$(cat "$tree/version")"
-COMMAND
-chmod +x "$tree/command"
-echo none >"$tree/absent"
-echo none >"$tree/broken"
-echo first >"$tree/version"
+unset BILEVEL_DATA
 
 fail() {
     echo "FAILED: $*"
     failures=$((failures + 1))
 }
 
-# results CODE FOLDER [SUITE...]
-results() {
-    expected=$1
-    folder=$2
-    shift 2
-    : >"$tree/called"
-    code=0
-    sh "$tree/scripts/results" "$tree/command" "$tree/$folder" "$@" 2>"$tree/said" || code=$?
-    [ "$code" -eq "$expected" ] || fail "results $*: exit code $code, expected $expected"
+# plant NAME SUITES POINTS: a source tree with these
+plant() {
+    mkdir -p "$tree/$1/scripts" "$tree/$1/bench/results"
+    cp "$root/scripts/results" "$root/scripts/regret-table" "$tree/$1/scripts"
+    cp -r "$2" "$tree/$1/bench/suites"
+    cp "$3"/* "$tree/$1/bench/results"
+    cp "$root/bench/results/which-method.md" "$tree/$1/bench/results"
 }
 
-has() {
-    grep -qF -e "$2" "$1" || fail "$1 has no '$2'"
+# pages MADE EXPECTED: the same pages
+pages() {
+    for page in results.md results/tuning-free.md results/faster.md results/accelerated.md results/momentum.md \
+        results/minimax.md results/public-benchmark.md results/beyond.md results/which-method.md; do
+        [ -z "${UPDATE:-}" ] || [ "$2" = "$root/docs" ] || { mkdir -p "$2/results" && cp "$1/$page" "$2/$page"; }
+        diff -u "$2/$page" "$1/$page" || fail "$page is another one"
+    done
 }
 
-# ---- Every suite has its section and its command
-echo decay-cifar10 >"$tree/absent"
-results 0 one
-for suite in "$root"/bench/suites/*.json; do
-    name=$(basename "$suite" .json)
-    has "$page" "## $name"
-    has "$tree/called" "bench $name "
-    [ "$name" = decay-cifar10 ] || has "$page" "    bilevel bench $name"
+# ---- Quick points
+plant quick "$root/tests/results/suites" "$root/tests/results/points"
+sh "$tree/quick/scripts/results"
+pages "$tree/quick/docs" "$root/tests/results/expected"
+for name in $(sed -n 's/^!\[.*](..\/\(figures.*\))$/\1/p' "$tree"/quick/docs/results/*.md); do
+    grep -q '</svg>' "$tree/quick/docs/$name" || fail "$name is not there"
+    [ "$(wc -c <"$tree/quick/docs/$name")" -lt 60000 ] || fail "$name is large"
 done
-has "$page" "What it says: first"
-has "$page" "Left out: its data were not there."
-has "$tree/said" "decay-cifar10 is left out: its data were not there"
-[ "$(grep -c "Left out" "$page")" -eq 1 ] || fail "more than one suite is left out"
+[ "$(find "$tree/quick/docs/figures/results" -name '*.svg' | wc -l)" -ge 4 ] || fail "few figures"
 
-# ---- Named suites run, the others keep their sections
-echo second >"$tree/version"
-results 0 one quadratic coreset-mnist
-[ "$(wc -l <"$tree/called")" -eq 2 ] || fail "more than the named suites ran"
-[ "$(grep -c "What it says: second" "$page")" -eq 2 ] || fail "named suites have no new sections"
-has "$page" "    bilevel bench news20 --seconds 15"
-has "$page" "What it says: first"
-results 0 two quadratic
-has "$page" "Left out: it was not run."
-has "$tree/said" "coreset-mnist is left out: it was not run"
-results 2 two quadratc
-has "$tree/said" "no suite quadratc"
+# ---- One number more, and another verdict: the page is made from the points
+sed -i 's/"seed":0,\(.*\)"rows":\[\[0,/"seed":0,"failed":true,\1"rows":[[0,/' "$tree/quick/bench/results/quadratic.jsonl"
+sh "$tree/quick/scripts/results"
+cmp -s "$tree/quick/docs/results.md" "$root/tests/results/expected/results.md" && fail "other points, the same page"
 
-# ---- A suite that fails: no page is written from what there is
-cp "$page" "$tree/before"
-echo news20 >"$tree/broken"
-results 1 one
-cmp -s "$page" "$tree/before" || fail "a page was written after a failure"
+# ---- From a folder of benchmarks
+mkdir -p "$tree/folder/quadratic"
+cp "$root/tests/results/points/quadratic.jsonl" "$tree/folder/quadratic/stored.jsonl"
+sh "$tree/quick/scripts/results" --from "$tree/folder" 2>"$tree/said"
+grep -q "quadratic is taken from" "$tree/said" || fail "nothing was taken"
+pages "$tree/quick/docs" "$root/tests/results/expected"
+
+# ---- The pages in docs, and the figures that they name
+plant whole "$root/bench/suites" "$root/bench/results"
+sh "$tree/whole/scripts/results"
+pages "$tree/whole/docs" "$root/docs"
+for name in $(sed -n 's/^!\[.*](..\/\(figures.*\))$/\1/p' "$root"/docs/results/*.md); do
+    [ -s "$root/docs/$name" ] || fail "docs/$name is not there"
+    [ "$(wc -c <"$root/docs/$name")" -lt 60000 ] || fail "docs/$name is large"
+done
 [ "$failures" -eq 0 ] && echo "all as expected"
 exit "$((failures > 0))"

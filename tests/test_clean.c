@@ -398,6 +398,28 @@ static void test_noise(void **state) {
     }
 }
 
+/* Labels that no model can tell are as frequent among trusted rows: they are not all wrong. */
+static void test_overlap(void **state) {
+    (void)state;
+    blv_dataset *train = task_rows(600, TASK_CLASSES, 1, 4),
+                *val = task_rows(200, TASK_CLASSES, 2, 4);
+    const blv_clean_options options = {.size = sizeof options, .model = BLV_CLEAN_LINEAR};
+    double share[2];
+    for (int trusted = 0; trusted < 2; trusted++) {
+        blv_task_sets *sets = NULL;
+        assert_int_equal(blv_task_sets_create(&sets, train, trusted ? val : NULL, NULL,
+                                              BLV_TASK_SCALE_AUTO, NULL),
+                         BLV_OK);
+        blv_clean_result *r = clean(sets, &options, NULL);
+        share[trusted] = r->estimated_wrong;
+        blv_clean_result_destroy(r);
+        blv_task_sets_destroy(sets);
+    }
+    assert_true(share[0] > 0.2 && share[1] < 0.65 * share[0]);
+    blv_dataset_release(train);
+    blv_dataset_release(val);
+}
+
 /* A network is asked for: the same for any number of threads, and as good on these rows. */
 static void test_network(void **state) {
     (void)state;
@@ -444,12 +466,12 @@ static void test_rare_class(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_figures),   cmocka_unit_test(test_without_val),
-        cmocka_unit_test(test_rules),     cmocka_unit_test(test_apply),
-        cmocka_unit_test(test_resumed),   cmocka_unit_test(test_stopped),
-        cmocka_unit_test(test_failed),    cmocka_unit_test(test_rejected),
-        cmocka_unit_test(test_sets),      cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_noise),     cmocka_unit_test(test_network),
-        cmocka_unit_test(test_rare_class)};
+        cmocka_unit_test(test_figures),    cmocka_unit_test(test_without_val),
+        cmocka_unit_test(test_rules),      cmocka_unit_test(test_apply),
+        cmocka_unit_test(test_resumed),    cmocka_unit_test(test_stopped),
+        cmocka_unit_test(test_failed),     cmocka_unit_test(test_rejected),
+        cmocka_unit_test(test_sets),       cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_noise),      cmocka_unit_test(test_network),
+        cmocka_unit_test(test_rare_class), cmocka_unit_test(test_overlap)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

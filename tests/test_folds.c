@@ -69,12 +69,15 @@ static blv_problem *make(const blv_sets *sets, const blv_l2reg_setting *setting)
     return problem;
 }
 
-static blv_problem *fold_problem(blv_dataset *set, blv_l2reg_setting setting, double shrinkage) {
+/* own: the rows of each block, or NULL. */
+static blv_problem *fold_problem(blv_dataset *set, blv_l2reg_setting setting, double shrinkage,
+                                 blv_dataset *const *own) {
     const blv_sets sets = {.size = sizeof sets, .train = set};
     setting.folds = FOLDS;
     setting.repeats = REPEATS;
     setting.fold = fold;
     setting.shrinkage = shrinkage;
+    setting.fold_rows = own;
     return make(&sets, &setting);
 }
 
@@ -116,9 +119,10 @@ static void values_of_fold(blv_dataset *set, const blv_l2reg_setting *setting, s
     blv_dataset_release(parts.val);
 }
 
-static void expect_sums(blv_dataset *set, blv_penalty_kind kind, bool fixed, double shrinkage) {
+static void expect_sums(blv_dataset *set, blv_penalty_kind kind, bool fixed, double shrinkage,
+                        blv_dataset *const *own) {
     const blv_l2reg_setting setting = setting_of(kind, fixed);
-    blv_problem *problem = fold_problem(set, setting, shrinkage);
+    blv_problem *problem = fold_problem(set, setting, shrinkage, own);
     const blv_problem_def *def = blv_problem_definition(problem);
     const size_t d = def->dim_x, block = def->dim_y / BLOCKS;
     double x[COLUMNS], y[BLOCKS * COLUMNS * 4], f = 0.0, g = 0.0, fs, gs;
@@ -129,7 +133,7 @@ static void expect_sums(blv_dataset *set, blv_penalty_kind kind, bool fixed, dou
         y[i] = wave(i + 11);
     for (size_t b = 0; b < BLOCKS; b++) {
         size_t held;
-        values_of_fold(set, &setting, b, x, y + b * block, &fs, &gs, &held);
+        values_of_fold(own ? own[b] : set, &setting, b, x, y + b * block, &fs, &gs, &held);
         f += fs * (double)held / (double)(ROWS * REPEATS);
         g += gs;
     }
@@ -151,7 +155,15 @@ static void test_sums(void **state) {
             blv_dataset *set = make_rows(classes, sparse);
             for (int kind = BLV_PENALTY_PER_FEATURE; kind <= BLV_PENALTY_GROUPS; kind++)
                 for (int fixed = 0; fixed < 2; fixed++)
-                    expect_sums(set, (blv_penalty_kind)kind, fixed, fixed ? 0.7 : 0.0);
+                    expect_sums(set, (blv_penalty_kind)kind, fixed, fixed ? 0.7 : 0.0, NULL);
+            blv_dataset *own[BLOCKS]; /* every model sees the rows in a way of its own */
+            for (size_t b = 0; b < BLOCKS; b++) {
+                assert_int_equal(blv_dataset_copy(set, &own[b], &why), BLV_OK);
+                assert_int_equal(blv_dataset_multiply(own[b], 1.0 + (double)b, &why), BLV_OK);
+            }
+            expect_sums(set, BLV_PENALTY_PER_FEATURE, true, 0.7, own);
+            for (size_t b = 0; b < BLOCKS; b++)
+                blv_dataset_release(own[b]);
             blv_dataset_release(set);
         }
 }
@@ -226,7 +238,8 @@ static void test_hypergradient(void **state) {
     (void)state;
     for (size_t classes = 0; classes <= 3; classes += classes == 0 ? 2 : 1) {
         blv_dataset *set = make_rows(classes, false);
-        blv_problem *problem = fold_problem(set, setting_of(BLV_PENALTY_PER_FEATURE, true), 0.3);
+        blv_problem *problem =
+            fold_problem(set, setting_of(BLV_PENALTY_PER_FEATURE, true), 0.3, NULL);
         double x[COLUMNS], y[BLOCKS * COLUMNS * 3], exact[COLUMNS];
         const size_t d = blv_problem_definition(problem)->dim_x;
         assert_int_equal(d, COLUMNS - 1);
@@ -303,6 +316,10 @@ static void test_rejected(void **state) {
     setting.folds = FOLDS;
     assert_int_equal(blv_l2reg_create(&sets, &setting, NULL, &problem, &why), BLV_E_VALUE);
     setting.fold = fold;
+    blv_dataset *const other[FOLDS] = {real, real, real}; /* not its rows */
+    setting.fold_rows = other;
+    assert_int_equal(blv_l2reg_create(&sets, &setting, NULL, &problem, &why), BLV_E_VALUE);
+    setting.fold_rows = NULL;
     setting.folds = 50;
     assert_int_equal(blv_l2reg_create(&sets, &setting, NULL, &problem, &why), BLV_E_VALUE);
     assert_null(problem);

@@ -26,7 +26,20 @@ static blv_dataset *part_of(const blv_dataset *all, size_t first, size_t count) 
     return part;
 }
 
-static void open_instance(instance *t, size_t classes, bool sparse, bool trusted) {
+/* The set with weights for its rows, some of them 0. */
+static void weigh(blv_dataset **set) {
+    blv_dataset_view view = *blv_dataset_view_of(*set);
+    double weight[ROWS];
+    for (size_t i = 0; i < view.rows; i++)
+        weight[i] = (double)(i * 7 % 5);
+    view.weight = weight;
+    blv_dataset *weighted = NULL;
+    assert_int_equal(blv_dataset_create(&weighted, &view, NULL, &why), BLV_OK);
+    blv_dataset_release(*set);
+    *set = weighted;
+}
+
+static void open_instance(instance *t, size_t classes, bool sparse, bool trusted, bool weighed) {
     sample s = {.rows = ROWS,
                 .columns = COLUMNS,
                 .classes = classes,
@@ -37,6 +50,10 @@ static void open_instance(instance *t, size_t classes, bool sparse, bool trusted
     if (trusted)
         t->sets.val = part_of(all, 40, ROWS - 40);
     blv_dataset_release(all);
+    if (weighed)
+        weigh(&t->sets.train);
+    if (weighed && trusted)
+        weigh(&t->sets.val);
     for (size_t i = 0; i < ROWS; i++)
         t->part[i] = t->val_part[i] = (uint32_t)(i * 7 % FOLDS);
     for (size_t i = 0; i < classes * classes; i++)
@@ -79,10 +96,14 @@ static double plain_row(const blv_dataset *set, size_t i, const double *w, const
 
 static void plain_sums(const blv_dataset *set, const uint32_t *part, size_t fold, const double *w,
                        const double *T, double *inside, double *outside, double *rows_outside) {
-    for (size_t i = 0; set && i < blv_dataset_view_of(set)->rows; i++) {
-        double loss = plain_row(set, i, w, T);
-        *(part[i] == fold ? inside : outside) += loss;
-        *rows_outside += part[i] != fold;
+    const blv_dataset_view *v = set ? blv_dataset_view_of(set) : NULL;
+    double sum = 0.0;
+    for (size_t i = 0; v && i < v->rows; i++)
+        sum += v->weight ? v->weight[i] : 1.0;
+    for (size_t i = 0; v && i < v->rows; i++) {
+        double counts = v->weight ? v->weight[i] * (double)v->rows / sum : 1.0;
+        *(part[i] == fold ? inside : outside) += counts * plain_row(set, i, w, T);
+        *rows_outside += part[i] != fold ? counts : 0.0;
     }
 }
 
@@ -138,10 +159,10 @@ static void test_values_and_oracles(void **state) {
     (void)state;
     for (size_t classes = 2; classes <= MOST_CLASSES; classes++)
         for (int sparse = 0; sparse < 2; sparse++)
-            for (int trusted = 0; trusted < 2; trusted++) {
+            for (int kind = 0; kind < 4; kind++) {
                 instance t;
                 blv_check_report report;
-                open_instance(&t, classes, sparse, trusted);
+                open_instance(&t, classes, sparse, kind % 2, kind / 2);
                 expect_plain_values(&t, classes, sparse);
                 assert_int_equal(blv_problem_check(t.problem, 1, 0.5, &report, &why), BLV_OK);
                 for (size_t i = 0; i < report.count; i++)
@@ -172,7 +193,7 @@ static void shift(blv_vec *x, const double *host, size_t i, double by) {
 static void test_hypergradient(void **state) {
     (void)state;
     instance t;
-    open_instance(&t, 3, false, true);
+    open_instance(&t, 3, false, true, false);
     const blv_problem_def *def = blv_problem_definition(t.problem);
     const double h = 1e-4;
     double host[2 + MOST_CLASSES * MOST_CLASSES], norm = 0.0;

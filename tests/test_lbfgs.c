@@ -276,6 +276,41 @@ static void test_leaves_a_plateau(void **state) {
     blv_space_destroy(space);
 }
 
+/* Down at a slope of 1 to 0.3, then up by 10 at once: no slope ever bends. */
+static int cliff(void *context, const blv_vec *x, double *value, blv_vec *gradient) {
+    double z;
+    size_t *calls = context;
+    (*calls)++;
+    blv_vec_read(x, &z);
+    *value = -z - 5.0 + (z > 0.3 ? 10.0 : 0.0);
+    z = -1.0;
+    blv_vec_write(gradient, &z);
+    return 0;
+}
+
+static void test_ends_before_a_cliff(void **state) {
+    (void)state;
+    naive_counts counts;
+    size_t calls = 0;
+    blv_space *space = naive_space(1, &counts);
+    blv_lbfgs *lbfgs = NULL;
+    blv_vec *x = NULL;
+    assert_int_equal(blv_lbfgs_create(&lbfgs, space, 5), BLV_OK);
+    assert_int_equal(blv_vec_create(&x, space), BLV_OK);
+    const blv_lbfgs_problem handed = {.objective = cliff, .context = &calls};
+    blv_lbfgs_start(lbfgs, &handed, x, 0.0);
+    blv_lbfgs_result result = blv_lbfgs_iterate(lbfgs);
+    double z;
+    blv_vec_read(x, &z);
+    assert_int_equal(result.iterations, 1);
+    assert_true(z > 0.2 && z <= 0.3);
+    assert_true(result.value == -z - 5.0);
+    assert_true(calls < 14);
+    blv_vec_destroy(x);
+    blv_lbfgs_destroy(lbfgs);
+    blv_space_destroy(space);
+}
+
 /* The Nth call fails: its code comes back and x is an accepted iterate. */
 static void test_fatal_callbacks(void **state) {
     (void)state;
@@ -433,6 +468,7 @@ int main(void) {
         cmocka_unit_test(test_other_functions),
         cmocka_unit_test(test_regions_to_avoid),
         cmocka_unit_test(test_leaves_a_plateau),
+        cmocka_unit_test(test_ends_before_a_cliff),
         cmocka_unit_test(test_fatal_callbacks),
         cmocka_unit_test(test_curving_down_in_a_box),
         cmocka_unit_test(test_single_iterations),

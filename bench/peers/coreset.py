@@ -29,9 +29,9 @@ SETS = {
     "development": {name: clean.SETS["development"][name]
                     for name in ("breast cancer", "wine", "spam7", "biopsy", "hpc")},
     "held-out": {"digits": lambda: clean.bundled("digits"),
-                 "ijcnn1": clean.SETS["held-out"]["ijcnn1"],
-                 "covtype": clean.SETS["held-out"]["covtype"],
-                 "mushrooms": clean.SETS["held-out"]["mushrooms"],
+                 "ijcnn1": clean.SETS["seen"]["ijcnn1"],
+                 "covtype": clean.SETS["seen"]["covtype"],
+                 "mushrooms": clean.SETS["seen"]["mushrooms"],
                  "penguins": clean.SETS["development"]["penguins"]},
 }
 MOST_ROWS = 3000

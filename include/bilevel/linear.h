@@ -52,6 +52,9 @@ typedef struct blv_l2reg_setting {
      * repeats models, and f is the mean loss of rows by the models that have not seen them. */
     size_t folds, repeats; /* repeats 0: 1 */
     const uint32_t *fold;  /* repeats x rows of train: the fold of each row, from 0; copied */
+    /* folds x repeats sets, the rows of train as each of these models sees them, such as filled and
+     * scaled by the rows outside of its fold; they stay the caller's. NULL: train, for all */
+    blv_dataset *const *fold_rows;
 } blv_l2reg_setting;
 
 /* Penalties scale exp(x); the loss is logistic for two classes, softmax for more, and half the

@@ -47,6 +47,7 @@ typedef struct blv_selection {
     double first;
     double ridge, C;
     size_t candidates;
+    bool by_class; /* bilevel methods: as many rows of each class, as far as it has some */
 } blv_selection;
 
 /* index: `count` different rows. weight: of each in training, their sum is 1; NULL: not wanted.
@@ -58,9 +59,9 @@ BLV_API blv_error blv_select(const blv_dataset *rows, const blv_selection *selec
 
 typedef struct blv_select_options {
     size_t size; /* sizeof(blv_select_options) */
-    /* Its size may be 0. Its method may be NULL: of the choices of d-tfbo,
-     * kmeans-by-class, facility-by-class and uniform from three quarters of the rows the one that
-     * does best on the others. */
+    /* Its size may be 0. Its method may be NULL: of choices of d-tfbo, kmeans-by-class,
+     * facility-by-class (all with as many rows of each class) and uniform the one on which
+     * networks train best, by their accuracy on rows that are in none of the choices. */
     blv_selection selection;
     bool compare;    /* train networks on the chosen rows, on as many at random, on all */
     const char *net; /* of these networks; NULL: mlp:in-128-out */

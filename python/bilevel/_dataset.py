@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from os import PathLike, fspath
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from os import PathLike, fsencode, fspath
+from os.path import basename, isfile, join
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -46,6 +49,25 @@ def _texts(names: Sequence[Any]) -> tuple[Any, list[Any]]:
 
 def _pointer(kind: str, array: npt.NDArray[Any]) -> Any:
     return ffi.cast(kind, array.ctypes.data)
+
+
+@contextmanager
+def _text_file(path: str) -> Iterator[str]:
+    """The path of a file that the library reads: a CSV file in place of Parquet or Feather."""
+    first = b""
+    if isfile(path):
+        with open(path, "rb") as file:
+            first = file.read(6)
+    if not first.startswith((b"PAR1", b"FEA1", b"ARROW1")):
+        yield path
+        return
+    import pandas as pd
+
+    table = pd.read_parquet(path) if first.startswith(b"PAR1") else pd.read_feather(path)
+    with TemporaryDirectory() as folder:
+        name = join(folder, basename(path) + ".csv")
+        table.to_csv(name, index=False)
+        yield name
 
 
 class Dataset:
@@ -110,7 +132,11 @@ class Dataset:
         targets: str = "auto",
         sparse: bool | None = None,
     ) -> Dataset:
-        """A file of any format that the command reads: docs/data.md. label: its column in CSV."""
+        """A file of any format that the command reads: docs/data.md. label: its column in CSV.
+
+        Parquet and Feather files are read by pandas, which needs pyarrow, and their columns taken
+        as those of a CSV file.
+        """
         words = {"auto": 0, "classes": lib.BLV_TARGETS_CLASSES, "real": lib.BLV_TARGETS_REAL}
         if targets not in words:
             raise ValueError(f"targets is {targets!r}, expected 'auto', 'classes' or 'real'")
@@ -125,7 +151,8 @@ class Dataset:
             targets=words[targets],
         )
         made, why = ffi.new("blv_dataset **"), new_message()
-        check(lib.blv_dataset_read(made, fspath(path).encode(), options, why), why)
+        with _text_file(fspath(path)) as name:
+            check(lib.blv_dataset_read(made, fsencode(name), options, why), why)
         return cls(made[0])
 
     @property

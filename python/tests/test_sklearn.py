@@ -271,6 +271,35 @@ def test_files(tmp_path):
         bilevel.Dataset.read(tmp_path / "nowhere")
 
 
+def test_parquet_and_feather(tmp_path):
+    pytest.importorskip("pyarrow")
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    age = np.where(rng.random(40) < 0.2, np.nan, rng.normal(size=40))
+    frame = pd.DataFrame(
+        {
+            "age": age,
+            "city": pd.Categorical(rng.choice(["Rome", "Bern", "a, b"], 40)),
+            "member": rng.random(40) < 0.5,
+            "when": pd.date_range("2024-01-01", periods=40, freq="h"),
+            "class": rng.choice(["u", "v"], 40),
+        }
+    )
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    frame.to_parquet(tmp_path / "rows.parquet")
+    frame.to_feather(tmp_path / "rows.feather")
+    expected = bilevel.Dataset.read(tmp_path / "rows.csv", dtype=np.float64, sparse=False)
+    assert expected.shape == (40, 8)
+    assert np.array_equal(expected.X[:, 1], np.isnan(age))
+    assert np.array_equal(expected.X[:, 0][~np.isnan(age)], age[~np.isnan(age)])
+    for name in ("rows.parquet", "rows.feather"):
+        found = bilevel.Dataset.read(tmp_path / name, dtype=np.float64, sparse=False)
+        assert np.array_equal(found.X, expected.X)
+        assert found.feature_names == expected.feature_names
+        assert list(found.classes) == ["u", "v"]
+        assert np.array_equal(found.y, expected.y)
+
+
 @pytest.mark.parametrize(
     "X, y, message",
     [

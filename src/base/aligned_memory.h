@@ -1,6 +1,5 @@
 /* Memory for large arrays. */
-#ifndef BLV_BASE_ALIGNED_MEMORY_H
-#define BLV_BASE_ALIGNED_MEMORY_H
+#pragma once
 
 #include <stddef.h>
 
@@ -16,5 +15,3 @@ void blv_discard(void *begin, void *end);
 
 /* From here on room is large. */
 #define BLV_LARGE_ROOM ((size_t)4 << 20)
-
-#endif

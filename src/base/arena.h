@@ -1,6 +1,5 @@
 /* Memory that is released all at once: for records that are made of many small parts. */
-#ifndef BLV_BASE_ARENA_H
-#define BLV_BASE_ARENA_H
+#pragma once
 
 #include "bilevel/status.h"
 
@@ -30,5 +29,3 @@ void blv_arena_free(blv_arena *arena);
 /* Adds a zero-filled item to an array and returns it; NULL where memory is short. array: the
  * address of the pointer to its first item. */
 void *blv_array_add(void *array, size_t *count, size_t size);
-
-#endif

@@ -2,8 +2,7 @@
  * path is either as it was or the whole new file. What a killed process has left there is removed
  * when the same path is written again; several processes may do so at once, and the last one wins.
  */
-#ifndef BLV_BASE_ATOMIC_FILE_H
-#define BLV_BASE_ATOMIC_FILE_H
+#pragma once
 
 #include "bilevel/status.h"
 
@@ -33,5 +32,3 @@ blv_error blv_atomic_file_commit(blv_atomic_file *file, blv_message *why);
 blv_error blv_atomic_file_commit_all(blv_atomic_file *const *files, size_t count, blv_message *why);
 /* Removes the temporary file and frees what file holds. */
 void blv_atomic_file_discard(blv_atomic_file *file);
-
-#endif

@@ -1,7 +1,6 @@
 /* The library for GPUs, libbilevel-cuda, which is loaded when something is first asked of it: this
  * library itself needs no CUDA, and a program decides at run time. */
-#ifndef BLV_BASE_DEVICE_LIBRARY_H
-#define BLV_BASE_DEVICE_LIBRARY_H
+#pragma once
 
 #include "bilevel/space.h"
 
@@ -21,5 +20,3 @@ const blv_device_tables *blv_device_library(blv_message *why);
 /* The one function that libbilevel-cuda exports. */
 #define BLV_DEVICE_ENTRY "blv_cuda_tables"
 typedef const blv_device_tables *(*blv_device_entry)(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* Hashes of bytes, and fingerprints built from numbers and texts one after the other. */
-#ifndef BLV_BASE_HASH_H
-#define BLV_BASE_HASH_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -37,5 +36,3 @@ static inline uint64_t blv_hash_text(uint64_t hash, const char *text) {
         hash = blv_hash_word(hash, (unsigned char)text[i]);
     return blv_hash_word(hash, length + 256);
 }
-
-#endif

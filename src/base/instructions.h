@@ -3,8 +3,7 @@
  * A source of loops is compiled once for each precision and instruction set (blv_isa_sources in
  * src/CMakeLists.txt), with REAL_IS_FLOAT, BLV_PRECISION and BLV_ISA. Each copy has one table of
  * functions. */
-#ifndef BLV_BASE_INSTRUCTIONS_H
-#define BLV_BASE_INSTRUCTIONS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -43,6 +42,4 @@ bool blv_instructions_fused(blv_instructions instructions);
     extern const type name##_f64_base, name##_f32_base;                                            \
     static const type *const name##_tables[2][BLV_INSTRUCTION_SETS] = {{&name##_f64_base},         \
                                                                        {&name##_f32_base}}
-#endif
-
 #endif

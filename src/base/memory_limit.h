@@ -1,7 +1,6 @@
 /* How much memory the content of a file may take: sizes are known before they are taken, and those
  * that are out of proportion are rejected, so that a small file cannot bring a machine down. */
-#ifndef BLV_BASE_MEMORY_LIMIT_H
-#define BLV_BASE_MEMORY_LIMIT_H
+#pragma once
 
 #include "bilevel/status.h"
 
@@ -20,5 +19,3 @@ blv_error blv_expect_memory(const blv_memory_limit *limit, uint64_t count, uint6
 /* "3.2 GiB" */
 enum { BLV_BYTES_TEXT = 32 };
 void blv_format_bytes(uint64_t bytes, char text[BLV_BYTES_TEXT]);
-
-#endif

@@ -101,3 +101,19 @@ blv_error blv_explain_name(blv_message *why, const char *lacking, const blv_near
     return blv_explain(why, BLV_E_NAME, "%s '%.60s'%s%s%s", lacking, nearest->name,
                        guess ? "; did you mean '" : "", guess ? guess : "", guess ? "'?" : "");
 }
+
+blv_error blv_caller_struct(void *own, size_t own_size, const void *given, const char *name,
+                            blv_message *why) {
+    size_t size = 0;
+    memset(own, 0, own_size);
+    if (given)
+        memcpy(&size, given, sizeof size);
+    if (given && (size < sizeof size || size > own_size))
+        return blv_explain(why, BLV_E_ARGUMENT,
+                           "%s: its size is %zu; expected size = sizeof(%s), at most %zu here",
+                           name, size, name, own_size);
+    if (given)
+        memcpy(own, given, size);
+    memcpy(own, &own_size, sizeof own_size);
+    return BLV_OK;
+}

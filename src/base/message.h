@@ -1,6 +1,5 @@
-/* Writing messages, and finding the nearest of a set of names. */
-#ifndef BLV_BASE_MESSAGE_H
-#define BLV_BASE_MESSAGE_H
+/* Writing messages, finding the nearest of a set of names, and structs that a caller fills. */
+#pragma once
 
 #include "bilevel/status.h"
 
@@ -31,4 +30,12 @@ const char *blv_nearest_guess(const blv_nearest *nearest);
 /* BLV_E_NAME with "<lacking> 'name'; did you mean 'best'?". lacking: "there is no solver". */
 blv_error blv_explain_name(blv_message *why, const char *lacking, const blv_nearest *nearest);
 
-#endif
+/* ---- Structs that a caller fills ---- */
+
+/* Their first field is their size, so that a later version of the library can add fields at the end
+ * and still take the structs of programs compiled before. Copies the struct at given to own, of
+ * own_size bytes; fields that the caller's version does not have become 0, and all of them where
+ * given is NULL. BLV_E_ARGUMENT when the size is not set, or that of a later version, whose further
+ * fields are not known here. name: of the type, for the message. */
+blv_error blv_caller_struct(void *own, size_t own_size, const void *given, const char *name,
+                            blv_message *why);

@@ -1,6 +1,5 @@
 /* Numbers as text, with a point whatever the locale. */
-#ifndef BLV_BASE_NUMBER_TEXT_H
-#define BLV_BASE_NUMBER_TEXT_H
+#pragma once
 
 #include <stddef.h>
 
@@ -17,5 +16,3 @@ int blv_number_parse(const char *text, double *value);
 size_t blv_number_format(double value, char *text, size_t size);
 /* The same in single precision: 0.1f is "0.1". */
 size_t blv_number_format_f32(float value, char *text, size_t size);
-
-#endif

@@ -1,6 +1,5 @@
 /* Elements of arrays in either precision. */
-#ifndef BLV_BASE_PRECISION_H
-#define BLV_BASE_PRECISION_H
+#pragma once
 
 #include "bilevel/space.h"
 
@@ -18,5 +17,3 @@ static inline void blv_value_set(void *values, blv_precision precision, size_t i
     else
         ((double *)values)[i] = value;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* Counter-based random numbers (Philox 4x32-10). A stream is a key made of a seed and a purpose;
  * the n-th number of a stream does not depend on who asks for it, when, or on which thread. */
-#ifndef BLV_BASE_RANDOM_H
-#define BLV_BASE_RANDOM_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -25,5 +24,3 @@ uint64_t blv_random_below(const blv_stream *stream, uint64_t n, uint64_t bound);
 /* order[0 .. count-1] becomes a random permutation of 0 .. count-1; different for each round. */
 void blv_random_permutation(const blv_stream *stream, uint64_t round, size_t count, size_t *order);
 void blv_random_normals(const blv_stream *stream, uint64_t first, size_t count, double *out);
-
-#endif

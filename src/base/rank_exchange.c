@@ -1,8 +1,6 @@
 #include "base/rank_exchange.h"
 #include "base/message.h"
 
-#include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

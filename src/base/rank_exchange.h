@@ -1,6 +1,5 @@
 /* Exchanges between ranks (include/bilevel/ranks.h) that are built from sums and broadcasts. */
-#ifndef BLV_BASE_RANK_EXCHANGE_H
-#define BLV_BASE_RANK_EXCHANGE_H
+#pragma once
 
 #include "bilevel/ranks.h"
 
@@ -20,5 +19,3 @@ blv_error blv_ranks_agree(const blv_ranks *ranks, blv_error error, blv_message *
  * ranks. all is to be freed. False: memory is short somewhere, or the exchange failed. */
 bool blv_ranks_gather(const blv_ranks *ranks, const void *mine, size_t size, void **all,
                       size_t *sizes);
-
-#endif

@@ -1,7 +1,6 @@
 /* Text that is put together in memory through a stream. open_memstream loses what it has no memory
  * for without a word, and neither ferror nor fclose report it; this stream does. */
-#ifndef BLV_BASE_TEXT_STREAM_H
-#define BLV_BASE_TEXT_STREAM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,5 +18,3 @@ FILE *blv_text_open(blv_text_stream *text);
 /* Closes the stream. Everything that was written, with a zero behind it, to be freed; its length is
  * in text->size. NULL: memory was short, or the stream was never opened. */
 char *blv_text_close(blv_text_stream *text);
-
-#endif

@@ -5,8 +5,7 @@
  * every other processor is busy with something else, in a child after fork, or when no thread could
  * be started. Helpers are kept between calls: they are the only state that calls share, and no
  * result depends on them. */
-#ifndef BLV_BASE_THREAD_POOL_H
-#define BLV_BASE_THREAD_POOL_H
+#pragma once
 
 #include <stddef.h>
 
@@ -24,5 +23,3 @@ void blv_threads_run(int members, size_t count, blv_threads_fn run, void *contex
 
 /* Processors that this process may use. */
 int blv_threads_processors(void);
-
-#endif

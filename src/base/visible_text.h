@@ -1,7 +1,6 @@
 /* Text from elsewhere (files, stores, class names) on its way to a terminal: what a terminal would
  * act on is shown in place of being done. */
-#ifndef BLV_BASE_VISIBLE_TEXT_H
-#define BLV_BASE_VISIBLE_TEXT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,5 +17,3 @@ size_t blv_visible_next(const char *text, size_t length, const char *passed,
 bool blv_is_visible(const char *text);
 /* The text as it is shown, to be freed; NULL: memory is short. */
 char *blv_visible_copy(const char *text);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Plan, run, choose tuned settings, run those. Finished runs are kept in DIR/points.jsonl under a
  * key made from everything that defines them, so that an interrupted benchmark resumes. */
-#ifndef BENCH_BENCH_H
-#define BENCH_BENCH_H
+#pragma once
 
 #include "bench/suite.h"
 #include "bilevel/dataset.h"
@@ -19,11 +18,15 @@ typedef struct bench_request {
     const char *out;             /* folder of what is written; NULL: bench-NAME */
     const char *solvers;         /* "papers", "all" or NAME,NAME,... */
     const char *grid;            /* "default", "none" or a file */
+    const char *from;            /* stored points: nothing is run; NULL: none */
+    const char *paper;           /* whose claims are shown; NULL: all */
+    const char *figures;         /* the folder that Markdown names figures in; NULL: it has none */
     uint64_t seeds;              /* 0: as the suite says */
     bool has_limit;
     bench_limit limit;
-    uint64_t jobs; /* processes */
-    int threads;   /* of each run */
+    uint64_t jobs;          /* processes */
+    const blv_ranks *ranks; /* several share the runs; NULL: this process makes all */
+    int threads;            /* of each run */
     bool quick, no_plots;
     char **command; /* as typed, for the store */
     size_t command_count;
@@ -66,6 +69,7 @@ typedef struct bench_record {
     const char *message;
     int64_t run;          /* number in the run store; 0: none */
     const char *rejected; /* why there was no run; NULL: there was one */
+    size_t tried;         /* tuning runs that it stands for, of stored points; 0: itself */
 } bench_record;
 
 extern const blv_field bench_record_fields[];
@@ -95,9 +99,28 @@ typedef struct bench_job {
     const bench_record *record; /* NULL: it is not finished */
 } bench_job;
 
+typedef struct bench_least {
+    char *variant;
+    double phi;
+    char *from; /* which run has it */
+} bench_least;
+
+/* How and where the runs are made, or were where they are stored points. */
+typedef struct bench_facts {
+    char *suite, *command, *version, *machine;
+    int threads;
+    bool quick;
+    uint64_t seeds;
+    bench_limit limit;
+    size_t least_count;
+    bench_least *least;  /* of stored points: the least Phi of each variant */
+    bench_names columns; /* of stored points */
+} bench_facts;
+
 typedef struct bench {
     const bench_request *request;
     bench_suite suite;
+    bench_facts facts;
     char *folder, *points_path;
     size_t job_count, record_count;
     bench_job *jobs;
@@ -128,12 +151,20 @@ blv_error bench_set_params(const blv_values *settings, const blv_param *params, 
 
 /* ---- Parts of it ---- */
 
+/* The suite and finished runs from stored points. */
+blv_error bench_open_stored(bench *b, blv_message *why);
+void bench_facts_free(bench_facts *facts);
+/* The processor and how many there are. */
+void bench_machine_text(char *text, size_t size);
 /* tuned: the runs of tuned entries, once tuning is done; else all others. */
 blv_error bench_plan(bench *b, bool tuned);
 /* own: settings of the job, which win over those that the suite has for every run. */
 blv_error bench_add_job(bench *b, bench_job job, const blv_values *own);
 /* The settings of a tuned entry that can be tried at once. */
 blv_error bench_plan_tuning(bench *b, size_t variant, size_t entry);
+/* The settings of a tuned entry's runs, to be freed either way. BLV_E_NAME where none
+ * was chosen. */
+blv_error bench_tuned_set(const bench *b, size_t variant, size_t entry, blv_values *set);
 /* Those that follow from what came out: around automatic values, and beyond an edge of the grid
  * where the best setting is. *added: whether there are any. */
 blv_error bench_plan_more_tuning(bench *b, bool *added);
@@ -186,5 +217,3 @@ blv_error bench_check_choice(const bench *b, const bench_job *job);
 blv_error bench_choose_rows(bench_rows *kept, const bench *b, const bench_job *job,
                             bench_record *record);
 void bench_rows_free(bench_rows *kept);
-
-#endif

@@ -116,10 +116,43 @@ static blv_error make_folder(bench *b) {
                        strerror(errno));
 }
 
+/* The command without the names of files and folders, and the machine. */
+static blv_error find_facts(bench *b) {
+    const bench_request *request = b->request;
+    static const char *const limits[] = {"seconds", "budget", "iters"};
+    char seeds[48] = "", limit[64] = "", machine[256], command[512];
+    if (request->seeds)
+        snprintf(seeds, sizeof seeds, " --seeds %" PRIu64, request->seeds);
+    if (request->has_limit)
+        snprintf(limit, sizeof limit, " --%s %.10g", limits[request->limit.kind],
+                 request->limit.amount);
+    const bool own = strcmp(request->solvers, "papers") == 0;
+    snprintf(command, sizeof command, "bilevel bench %s%s%s%s%.200s%s", b->suite.name,
+             request->quick ? " --quick" : "", seeds, limit, own ? "" : " --solvers ",
+             own ? "" : request->solvers);
+    bench_machine_text(machine, sizeof machine);
+    b->facts = (bench_facts){.suite = strdup(b->suite.name),
+                             .command = strdup(command),
+                             .version = strdup(blv_version()),
+                             .machine = strdup(machine),
+                             .threads = request->threads,
+                             .quick = request->quick,
+                             .seeds = b->suite.seeds,
+                             .limit = b->suite.limit};
+    return b->facts.suite && b->facts.command && b->facts.version && b->facts.machine
+               ? BLV_OK
+               : BLV_E_MEMORY;
+}
+
 blv_error bench_open(bench *b, const bench_request *request, blv_message *why) {
     *b = (bench){.request = request};
+    if (request->from) {
+        BLV_CHECK(bench_open_stored(b, why));
+        return make_folder(b);
+    }
     BLV_CHECK(bench_suite_read(&b->suite, request->suite, request->quick, why));
     BLV_CHECK(apply_request(&b->suite, request));
+    BLV_CHECK(find_facts(b));
     BLV_CHECK(find_files(b));
     BLV_CHECK(b->suite.has_command ? bench_check_choices(b) : bench_check_problems(b));
     BLV_CHECK(bench_plan(b, false));
@@ -130,6 +163,8 @@ blv_error bench_open(bench *b, const bench_request *request, blv_message *why) {
 
 blv_error bench_run_all(bench *b, blv_message *why) {
     b->suite.why = why;
+    if (b->request->from)
+        return BLV_OK;
     BLV_CHECK(bench_execute(b));
     for (bool more = true; more;) {
         BLV_CHECK(bench_plan_more_tuning(b, &more));
@@ -152,5 +187,6 @@ void bench_close(bench *b) {
         blv_values_free(&b->jobs[i].problem_set);
     }
     free(b->jobs);
+    bench_facts_free(&b->facts);
     bench_suite_free(&b->suite);
 }

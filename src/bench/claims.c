@@ -15,6 +15,7 @@
 typedef struct claim_side {
     char name[160];
     double score; /* the less the better; infinite: it did not get there; NaN: it did not run */
+    double noise; /* of a change over a sweep: what the seeds alone explain */
 } claim_side;
 
 /* Space for all that a claim can name. */
@@ -55,7 +56,7 @@ static double score_entry(const claim_context *c, size_t entry) {
 
 /* Over the sweep of a solver: the difference between the worst and the best end; or by how much the
  * mean of the ends differs from the end of its entry that is not swept, relative to that. */
-static double score_sweep(const claim_context *c, const char *solver) {
+static double score_sweep(const claim_context *c, const char *solver, double *noise) {
     double least = INFINITY, most = -INFINITY, sum = 0.0, usual = NAN;
     size_t swept = 0;
     for (size_t e = 0; e < c->view->count; e++) {
@@ -70,6 +71,7 @@ static double score_sweep(const claim_context *c, const char *solver) {
             swept++;
         } else if (isnan(usual)) {
             usual = end;
+            *noise = fabs((cell->value.high - cell->value.low) / end) / sqrt((double)cell->runs);
         }
     }
     bool by_spread = c->claim->by == BENCH_BY_SPREAD;
@@ -81,7 +83,7 @@ static double score_sweep(const claim_context *c, const char *solver) {
 
 /* ---- Names ---- */
 
-static void add_side(claim_sides *sides, const char *name, double score) {
+static void add_side(claim_sides *sides, const char *name, double score, double noise) {
     for (size_t i = 0; i < sides->count; i++) {
         if (strcmp(sides->items[i].name, name) != 0)
             continue;
@@ -91,16 +93,30 @@ static void add_side(claim_sides *sides, const char *name, double score) {
     claim_side *side = &sides->items[sides->count++];
     snprintf(side->name, sizeof side->name, "%s", name);
     side->score = score;
+    side->noise = noise;
 }
 
-/* "soba": its best entry; "soba/tuned": that one; "X/tuned" with a star for X: each that is tuned;
- * a star alone: every entry. */
-static bool is_meant(const char *name, const bench_entry *entry) {
+static bool has_published(const bench_suite *suite, const char *solver) {
+    for (size_t e = 0; e < suite->entry_count; e++)
+        if (strcmp(suite->entries[e].solver, solver) == 0 &&
+            strcmp(strchr(suite->entries[e].id, '/'), "/published") == 0)
+            return true;
+    return false;
+}
+
+/* "soba": its best entry, or the published one where only these count; "soba/tuned": that one;
+ * "X/tuned" with a star for X: each that is tuned; a star alone: every entry. */
+static bool is_meant(const bench_results *results, const char *name, const bench_entry *entry) {
     if (strcmp(name, "*") == 0)
         return true;
     if (strncmp(name, "*/", 2) == 0)
         return strcmp(name + 1, strchr(entry->id, '/')) == 0;
-    return strcmp(name, strchr(name, '/') ? entry->id : entry->solver) == 0;
+    if (strchr(name, '/'))
+        return strcmp(name, entry->id) == 0;
+    if (strcmp(name, entry->solver) != 0)
+        return false;
+    return !results->filter.as_published || !has_published(&results->bench->suite, name) ||
+           strcmp(strchr(entry->id, '/'), "/published") == 0;
 }
 
 static void resolve_name(const claim_context *c, const char *name, claim_sides *sides) {
@@ -108,15 +124,18 @@ static void resolve_name(const claim_context *c, const char *name, claim_sides *
     bool is_solver = name[0] != '*' && !strchr(name, '/');
     for (size_t e = 0; e < c->view->count; e++) {
         const bench_entry *entry = c->view->cells[e].entry;
-        if (!is_meant(name, entry))
+        if (!is_meant(c->results, name, entry))
             continue;
-        if (is_about_sweep(c))
-            add_side(sides, entry->solver, score_sweep(c, entry->solver));
-        else
-            add_side(sides, is_solver ? name : entry->id, score_entry(c, e));
+        double noise = 0.0;
+        if (is_about_sweep(c)) {
+            const double score = score_sweep(c, entry->solver, &noise);
+            add_side(sides, entry->solver, score, noise);
+        } else {
+            add_side(sides, is_solver ? name : entry->id, score_entry(c, e), noise);
+        }
     }
     if (sides->count == before && name[0] != '*')
-        add_side(sides, name, NAN);
+        add_side(sides, name, NAN, 0.0);
 }
 
 static blv_error resolve(const claim_context *c, blv_arena *arena, const bench_names *names,
@@ -128,22 +147,52 @@ static blv_error resolve(const claim_context *c, blv_arena *arena, const bench_n
     return sides->items ? BLV_OK : BLV_E_MEMORY;
 }
 
-static bool is_named(const bench_names *names, const bench_entry *entry) {
+bool bench_is_named(const bench_results *results, const bench_names *names,
+                    const bench_entry *entry) {
     for (size_t i = 0; i < names->count; i++)
-        if (is_meant(names->items[i], entry))
+        if (is_meant(results, names->items[i], entry))
             return true;
     return false;
+}
+
+bool bench_claim_names(const bench_results *results, const bench_claim *claim,
+                       const bench_entry *entry) {
+    return bench_is_named(results, &claim->who, entry) ||
+           bench_is_named(results, &claim->of, entry);
+}
+
+bool bench_is_first_of_paper(const bench_suite *suite, size_t i) {
+    const char *paper = suite->claim_count > 0 ? suite->claims[i].paper : NULL;
+    for (size_t k = 0; k < i; k++)
+        if (strcmp(suite->claims[k].paper ? suite->claims[k].paper : "", paper ? paper : "") == 0)
+            return false;
+    return true;
+}
+
+bool bench_claim_is_of(const bench_claim *claim, const char *paper) {
+    return !paper || (claim->paper && strcmp(claim->paper, paper) == 0);
+}
+
+bool bench_is_shown(const bench_results *results, const char *paper, const bench_entry *entry) {
+    const bench_suite *suite = &results->bench->suite;
+    bool is_named = suite->claim_count == 0 || strcmp(entry->solver, "auto") == 0;
+    for (size_t i = 0; i < suite->claim_count && !is_named; i++)
+        is_named = bench_claim_is_of(&suite->claims[i], paper) &&
+                   bench_claim_names(results, &suite->claims[i], entry);
+    return is_named;
 }
 
 /* What half of those that the claim names reach in the end; those that failed are left out. */
 static double find_level(const claim_context *c) {
     double *ends = c->results->numbers;
     size_t count = 0;
+    if (!isnan(c->claim->level))
+        return c->claim->level;
     if (!isnan(c->results->bench->suite.level))
         return c->results->bench->suite.level;
     for (size_t e = 0; e < c->view->count; e++) {
         const bench_cell *cell = &c->view->cells[e];
-        bool named = is_named(&c->claim->who, cell->entry) || is_named(&c->claim->of, cell->entry);
+        bool named = bench_claim_names(c->results, c->claim, cell->entry);
         if (named && cell->runs > 0 && isfinite(cell->value.median))
             ends[count++] = cell->value.median;
     }
@@ -198,7 +247,7 @@ static void put_sentence(const claim_context *c, const claim_side *side, char te
     else if (c->claim->by == BENCH_BY_CALLS)
         snprintf(what, sizeof what, "reached %.4g after %.4g calls", c->level, side->score);
     else if (c->claim->by == BENCH_BY_END)
-        snprintf(what, sizeof what, "ended at %.6g", c->more ? -side->score : side->score);
+        snprintf(what, sizeof what, "ended at %.5g", c->more ? -side->score : side->score);
     else if (c->claim->by == BENCH_BY_SPREAD)
         snprintf(what, sizeof what, "changed by %.4g over the sweep", side->score);
     else
@@ -217,22 +266,43 @@ static bool comes_first(const claim_context *c, double a, double b) {
 
 static void not_judged(bench_verdict *verdict, const char *reason) {
     verdict->is_judged = false;
-    snprintf(verdict->text, sizeof verdict->text, "not judged: %s", reason);
+    snprintf(verdict->text, sizeof verdict->text, "%s", reason);
+}
+
+/* By how much `last`, at a, comes before or after the others, at b. */
+static void put_how_much(const claim_context *c, double a, double b, char text[80]) {
+    static const char *const words[][2] = {[BENCH_BY_SECONDS] = {"faster", "slower"},
+                                           [BENCH_BY_CALLS] = {"fewer calls", "more calls"},
+                                           [BENCH_BY_END] = {"lower", "higher"},
+                                           [BENCH_BY_SPREAD] = {"less change", "more change"},
+                                           [BENCH_BY_CHANGE] = {"less change", "more change"}};
+    const bool ahead = a <= b;
+    if (isinf(a) || isinf(b))
+        snprintf(text, 80, "%s%s", isinf(a) ? "" : "others ",
+                 isinf(a) && isinf(b) ? "neither"
+                 : is_about_level(c)  ? "never"
+                                      : "failed");
+    else if (c->more && c->claim->by == BENCH_BY_END)
+        snprintf(text, 80, "%+.2f points", 100.0 * (b - a));
+    else if (a > 0.0 && b > 0.0)
+        snprintf(text, 80, "%.3g times %s", ahead ? b / a : a / b, words[c->claim->by][!ahead]);
+    else
+        snprintf(text, 80, "%.3g against %.3g", a, b);
 }
 
 /* other: what `last` is compared with, in words. */
 static void decide(const claim_context *c, const claim_side *last, double score, const char *other,
                    bench_verdict *verdict) {
-    char mine[SENTENCE], ratio[48] = "";
+    char mine[SENTENCE];
     bool disturbed = c->claim->by == BENCH_BY_SECONDS && c->results->processor_share < BENCH_QUIET;
     put_sentence(c, last, mine);
-    if (isfinite(last->score) && isfinite(score) && last->score > 0.0)
-        snprintf(ratio, sizeof ratio, " (%.3g times as much)", score / last->score);
     verdict->held = comes_first(c, last->score, score);
-    snprintf(verdict->text, sizeof verdict->text, "%s: %s; %s%s%s",
-             verdict->held ? "held" : "did not hold", mine, other, ratio,
+    put_how_much(c, last->score, score, verdict->how_much);
+    snprintf(verdict->text, sizeof verdict->text, "%s; %s (%s)%s", mine, other, verdict->how_much,
              disturbed ? "; other programs disturbed the clock" : "");
 }
+
+static const double alike = 1e-3; /* nothing comes first */
 
 static void judge(const claim_context *c, const claim_sides *who, const claim_sides *of,
                   const blv_values *bounds, bench_verdict *verdict) {
@@ -250,6 +320,18 @@ static void judge(const claim_context *c, const claim_sides *who, const claim_si
     } else if (is_about_level(c) && (last->score == 0.0 || next->score == 0.0)) {
         snprintf(text, sizeof text, "half of those compared did not leave the start, %.4g",
                  c->level);
+        not_judged(verdict, text);
+    } else if (c->claim->by == BENCH_BY_CHANGE && last->score < 2.0 * last->noise &&
+               next->score < 2.0 * next->noise) {
+        snprintf(text, sizeof text,
+                 "%.80s changed by %.2f %% and %.80s by %.2f %%, no more than seeds", last->name,
+                 100.0 * last->score, next->name, 100.0 * next->score);
+        not_judged(verdict, text);
+    } else if (c->factor == 1.0 && isfinite(last->score) && isfinite(next->score) &&
+               fabs(last->score - next->score) <= alike * fabs(next->score)) {
+        put_sentence(c, last, other);
+        snprintf(text, sizeof text, "%.100s, and %.100s is within 0.1 %% of that", other,
+                 next->name);
         not_judged(verdict, text);
     } else {
         put_sentence(c, next, text);
@@ -274,7 +356,8 @@ static blv_error judge_claim(bench_results *results, size_t claim, size_t varian
     BLV_CHECK(resolve(&c, &results->arena, &c.claim->who, &who));
     BLV_CHECK(resolve(&c, &results->arena, &c.claim->of, &of));
     bench_verdict *verdict = &results->verdicts[results->verdict_count++];
-    *verdict = (bench_verdict){.claim = c.claim->text, .variant = c.view->name, .is_judged = true};
+    *verdict = (bench_verdict){
+        .stated = c.claim, .claim = c.claim->text, .variant = c.view->name, .is_judged = true};
     judge(&c, &who, &of, bounds, verdict);
     return BLV_OK;
 }

@@ -3,6 +3,7 @@
 #include "bench/bench.h"
 
 #include "base/message.h"
+#include "base/rank_exchange.h"
 #include "bilevel/certificate.h"
 #include "bilevel/solver.h"
 #include "store/run_execution.h"
@@ -414,9 +415,15 @@ static blv_error work_together(bench *b, uint64_t workers) {
 blv_error bench_execute(bench *b) {
     size_t open = count_open(b);
     uint64_t workers = b->request->jobs < open ? b->request->jobs : open;
+    const blv_ranks *ranks = b->request->ranks;
+    blv_error error = BLV_OK;
     if (open == 0)
         return BLV_OK;
-    blv_error error = workers > 1 ? work_together(b, workers) : work(b, 0, 1);
+    if (blv_ranks_several(ranks))
+        error = blv_ranks_agree(ranks, work(b, (uint64_t)ranks->rank, (uint64_t)ranks->count),
+                                b->suite.why);
+    else
+        error = workers > 1 ? work_together(b, workers) : work(b, 0, 1);
     blv_message *why = b->suite.why;
     b->suite.why = error == BLV_OK ? why : NULL; /* the first error is the one that counts */
     blv_error loaded = bench_load_records(b);

@@ -5,9 +5,7 @@
 #include "base/message.h"
 #include "bilevel/solver.h"
 
-#include <errno.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -106,12 +104,15 @@ static blv_error plan_variant(bench *b, size_t v) {
 
 static blv_error plan_tuned_variant(bench *b, size_t v) {
     for (size_t e = 0; e < b->suite.entry_count; e++) {
-        const bench_job *chosen =
-            bench_is_tuned(&b->suite.entries[e]) ? bench_chosen(b, v, e) : NULL;
-        if (!chosen)
+        blv_values set;
+        if (!bench_is_tuned(&b->suite.entries[e]))
             continue;
-        const blv_values set = chosen->set; /* jobs move as they are added, their sets do not */
-        BLV_CHECK(add_runs(b, (bench_job){.kind = BENCH_RUN, .variant = v, .entry = e}, &set));
+        blv_error error = bench_tuned_set(b, v, e, &set);
+        if (error == BLV_OK)
+            error = add_runs(b, (bench_job){.kind = BENCH_RUN, .variant = v, .entry = e}, &set);
+        blv_values_free(&set);
+        if (error != BLV_E_NAME)
+            BLV_CHECK(error);
     }
     return BLV_OK;
 }

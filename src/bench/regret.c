@@ -7,7 +7,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 const double bench_shares[BENCH_SHARES] = {0.1, 0.01, 0.001};
 

@@ -12,6 +12,14 @@
 
 static void find_least_phi(const bench *b, size_t v, bench_view *view) {
     view->least_phi = NAN;
+    for (size_t i = 0; i < b->facts.least_count; i++) { /* stored points */
+        const bench_least *least = &b->facts.least[i];
+        if (strcmp(least->variant, view->name) != 0)
+            continue;
+        view->least_phi = least->phi;
+        snprintf(view->least_from, sizeof view->least_from, "%s", least->from ? least->from : "");
+        return;
+    }
     for (size_t i = 0; i < b->job_count; i++) {
         const bench_job *job = &b->jobs[i];
         for (size_t k = 0; job->variant == v && job->record && k < job->record->point_count; k++) {
@@ -40,21 +48,36 @@ typedef struct question {
     double level;
 } question;
 
+/* The points within the share of the limit that counts, or not far behind it. */
+static size_t counted_points(const bench_results *results, const bench_record *record) {
+    static const char *const used[] = {
+        [BENCH_SECONDS] = "seconds", [BENCH_CALLS] = "calls", [BENCH_ITERATIONS] = "iteration"};
+    const bench_limit *limit = &results->bench->suite.limit;
+    const double most = 1.1 * results->filter.share * limit->amount;
+    size_t count = record->point_count;
+    if (results->filter.share < 1.0 && !results->bench->suite.has_command)
+        while (count > 1 && bench_number(&record->points[count - 1], used[limit->kind]) > most)
+            count--;
+    return count;
+}
+
 /* A run that failed has the worst value of the metric, one that does not reach the level has
  * infinite numbers there. */
-static double answer(const question *q, const bench_suite *suite, const bench_view *view,
+static double answer(const question *q, const bench_results *results, const bench_view *view,
                      const bench_record *record) {
+    const bench_suite *suite = &results->bench->suite;
     const bool more = bench_more_is_better(suite->metric);
-    const size_t count = record->point_count;
+    const size_t count = counted_points(results, record);
     if (!q->at_level && q->name)
-        return bench_record_end(record, q->name);
+        return bench_number(count > 0 ? &record->points[count - 1] : NULL, q->name);
     if (!q->at_level) {
         double value = count > 0 ? metric_at(suite, view, &record->points[count - 1]) : (double)NAN;
         return !record->failed && !isnan(value) ? value : more ? -INFINITY : INFINITY;
     }
+    const double rounding = 1e-9 * fabs(q->level); /* of stored points */
     for (size_t i = 0; i < count; i++) {
         double value = metric_at(suite, view, &record->points[i]);
-        if (more ? value >= q->level : value <= q->level)
+        if (more ? value >= q->level - rounding : value <= q->level + rounding)
             return bench_number(&record->points[i], q->name);
     }
     return INFINITY;
@@ -87,14 +110,22 @@ static const bench_record *record_of(const bench *b, size_t i, size_t variant, s
     return is_it ? job->record : NULL;
 }
 
+/* The same of a run that counts. */
+static const bench_record *run_of(const bench_results *results, size_t i, size_t variant,
+                                  size_t entry) {
+    const uint64_t group = results->filter.group;
+    const bool counts = group == 0 || results->bench->jobs[i].seed % BENCH_GROUPS == group - 1;
+    return counts ? record_of(results->bench, i, variant, entry, BENCH_RUN) : NULL;
+}
+
 /* The answers of the runs of an entry; those that have none are left out. */
 static bench_band ask(const bench_results *results, size_t v, size_t e, question q) {
     const bench *b = results->bench;
     size_t count = 0;
     for (size_t i = 0; i < b->job_count; i++) {
-        const bench_record *record = record_of(b, i, v, e, BENCH_RUN);
+        const bench_record *record = run_of(results, i, v, e);
         double number = record && !record->rejected
-                            ? answer(&q, &b->suite, &results->views[v], record)
+                            ? answer(&q, results, &results->views[v], record)
                             : (double)NAN;
         if (!isnan(number))
             results->numbers[count++] = number;
@@ -115,14 +146,15 @@ static void add_tuning_cost(const bench *b, size_t v, size_t e, bench_cell *cell
         const bench_record *record = record_of(b, i, v, e, BENCH_TUNING);
         if (!record)
             continue;
-        cell->tried++;
+        cell->tried += record->tried ? record->tried : 1;
         cell->grid_seconds += fmax(0.0, bench_record_end(record, "seconds"));
         cell->grid_calls += fmax(0.0, bench_record_end(record, "calls"));
     }
-    const bench_job *chosen = bench_is_tuned(cell->entry) ? bench_chosen(b, v, e) : NULL;
+    const bool is_tuned = bench_is_tuned(cell->entry) && cell->entry->detuned == 0.0;
+    const bench_job *chosen = is_tuned ? bench_chosen(b, v, e) : NULL;
     cell->is_chosen = chosen != NULL;
     cell->chosen = chosen ? chosen->set : (blv_values){0};
-    if (bench_is_tuned(cell->entry) && !chosen && !cell->rejected)
+    if (is_tuned && !chosen && !cell->rejected)
         cell->rejected = "no setting that was tried came to an end";
 }
 
@@ -133,7 +165,7 @@ static void fill_cell(const bench_results *results, size_t v, size_t e, bench_ce
     cell->id = cell->entry->id;
     cell->variant = results->views[v].name;
     for (size_t i = 0; i < b->job_count; i++) {
-        const bench_record *record = record_of(b, i, v, e, BENCH_RUN);
+        const bench_record *record = run_of(results, i, v, e);
         if (record && record->rejected)
             cell->rejected = record->rejected;
         cell->runs += record && !record->rejected;
@@ -183,9 +215,10 @@ static double processor_share(const bench_results *results) {
     return band_of(results->numbers, count).median;
 }
 
-blv_error bench_results_make(bench_results *results, const bench *b) {
+blv_error bench_results_fill(bench_results *results, const bench *b, bench_filter filter) {
     const bench_suite *suite = &b->suite;
     *results = (bench_results){.bench = b,
+                               .filter = filter,
                                .view_count = suite->variant_count,
                                .cell_count = suite->variant_count * suite->entry_count};
     blv_arena *arena = &results->arena;
@@ -199,6 +232,11 @@ blv_error bench_results_make(bench_results *results, const bench *b) {
     for (size_t v = 0; v < results->view_count; v++)
         fill_view(results, v, &results->views[v]);
     return bench_judge_claims(results);
+}
+
+blv_error bench_results_make(bench_results *results, const bench *b) {
+    BLV_CHECK(bench_results_fill(results, b, (bench_filter){.share = 1.0}));
+    return bench_settle_claims(results);
 }
 
 void bench_results_free(bench_results *results) {

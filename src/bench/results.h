@@ -1,9 +1,9 @@
 /* What the runs of a benchmark say: numbers for each entry, and whether the claims held. */
-#ifndef BENCH_RESULTS_H
-#define BENCH_RESULTS_H
+#pragma once
 
 #include "base/arena.h"
 #include "bench/bench.h"
+#include "report/html.h"
 #include "report/table.h"
 
 /* Quantiles of 20, 50 and 80 % over the seeds. */
@@ -48,15 +48,37 @@ typedef struct bench_view {
     bench_cell *cells; /* one for each entry, in their order */
 } bench_view;
 
+typedef enum bench_outcome {
+    BENCH_HOLDS,
+    BENCH_HOLDS_AS_PUBLISHED, /* and not with the best settings of each */
+    BENCH_CANNOT_BE_TOLD,     /* half of the time or too many seeds say the opposite */
+    BENCH_DOES_NOT_HOLD
+} bench_outcome;
+extern const char *const bench_outcome_words[];
+
 /* A claim on a variant. */
 typedef struct bench_verdict {
+    const bench_claim *stated;
     const char *claim, *variant; /* its text; the name */
+    bench_outcome outcome;
     bool is_judged, held;
+    bool is_reversed; /* half of the time says the opposite */
     char text[640];
+    char how_much[80]; /* "2.5 times faster" */
+    char steady[120];  /* "the same at half the limit; 5 of 5 seeds say so" */
 } bench_verdict;
+
+enum { BENCH_GROUPS = 5 };
+/* Which points count, and which settings a claim means. */
+typedef struct bench_filter {
+    double share;      /* of the limit, from the start on */
+    uint64_t group;    /* of seeds: 1 to BENCH_GROUPS, by their remainder; 0: all */
+    bool as_published; /* a solver stands for its published settings, where it has them */
+} bench_filter;
 
 typedef struct bench_results {
     const bench *bench;
+    bench_filter filter;
     size_t view_count, cell_count, verdict_count;
     bench_view *views; /* one for each variant */
     bench_cell *cells; /* of all of them */
@@ -74,8 +96,8 @@ void bench_results_free(bench_results *results);
 
 /* The table, remarks and claims as text or Markdown. */
 blv_error bench_results_print(const bench_results *results, report_form form, FILE *out);
-/* The files that are written to the folder of the benchmark: index.html, points.csv and
- * points.json; the last one is followed by one without a name. */
+/* The files that are written to the folder of the benchmark; the last one is followed by one
+ * without a name. The first one is the page. */
 typedef struct bench_file {
     const char *name;
     blv_error (*put)(const bench_results *results, FILE *out, blv_message *why);
@@ -84,8 +106,36 @@ extern const bench_file bench_files[];
 
 /* ---- Parts of it ---- */
 
+/* The results of some of the points, with what they say about the claims. bench_results_free either
+ * way. */
+blv_error bench_results_fill(bench_results *results, const bench *b, bench_filter filter);
 /* Fills the verdicts. */
 blv_error bench_judge_claims(bench_results *results);
+/* Their outcomes. */
+blv_error bench_settle_claims(bench_results *results);
+/* Whether one of the names in a claim means this entry. */
+bool bench_is_named(const bench_results *results, const bench_names *names,
+                    const bench_entry *entry);
+bool bench_claim_names(const bench_results *results, const bench_claim *claim,
+                       const bench_entry *entry);
+/* Whether claim i is the first one of its paper. */
+bool bench_is_first_of_paper(const bench_suite *suite, size_t i);
+/* Whether it is a claim of the paper; NULL: any. */
+bool bench_claim_is_of(const bench_claim *claim, const char *paper);
+/* Whether a claim of the paper means the entry, or it is `auto`, or there is no claim. */
+bool bench_is_shown(const bench_results *results, const char *paper, const bench_entry *entry);
+
+/* ---- Figures ---- */
+
+/* Of a variant: the entries that the claims of a paper mean. svg->data is NULL where there is
+ * nothing to draw; else it is to be freed. */
+blv_error bench_figure_draw(const bench_results *results, const char *paper, size_t variant,
+                            report_bytes *svg, blv_message *why);
+/* "SUITE-PAPER-VARIANT.svg", of letters, digits and signs that a file name may have. */
+enum { BENCH_NAME_SIZE = 200 };
+void bench_figure_name(const bench_results *results, const char *paper, size_t variant,
+                       char name[BENCH_NAME_SIZE]);
+void bench_figure_caption(const bench_results *results, size_t variant, char text[BENCH_NAME_SIZE]);
 bench_reach bench_reach_level(const bench_results *results, size_t variant, size_t entry,
                               double level);
 /* Fills seconds_left, regret and best_seconds. */
@@ -93,6 +143,9 @@ void bench_find_regret(const bench_results *results, size_t variant, bench_view 
 /* A table of them; nothing where Phi is not certified at the points. */
 blv_error bench_print_regret(const bench_view *view, report_form form, FILE *out);
 blv_error bench_put_regret(const bench_results *results, FILE *out, blv_message *why);
+/* A line for each claim: its paper, a tab, and a row of a Markdown table. */
+blv_error bench_put_rows(const bench_results *results, FILE *out, blv_message *why);
+blv_error bench_put_stored(const bench_results *results, FILE *out, blv_message *why);
 /* The table of a variant, the best end first, and remarks. */
 blv_error bench_print_view(const bench_results *results, const bench_view *view, report_form form,
                            FILE *out);
@@ -102,7 +155,3 @@ enum { BENCH_PROTOCOL_SIZE = 600 };
 void bench_protocol_text(const bench_results *results, char text[BENCH_PROTOCOL_SIZE]);
 /* "8 seconds", "2048 iterations" */
 void bench_limit_text(const bench_limit *limit, char text[64]);
-/* The processor and how many there are. */
-void bench_machine_text(char *text, size_t size);
-
-#endif

@@ -1,13 +1,11 @@
-/* The files of a benchmark: points.csv, points.json and the page. */
+/* The files of a benchmark. */
 #include "bench/results.h"
 
 #include "base/message.h"
 #include "base/text_stream.h"
 #include "bilevel/solver.h"
-#include "report/gnuplot.h"
 #include "report/html.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -117,7 +115,10 @@ static const blv_field verdict_fields[] = {
     BLV_FIELD(bench_verdict, claim, TEXT),
     BLV_FIELD(bench_verdict, variant, TEXT),
     BLV_FIELD_WITH("held", bench_verdict, held, BOOL, BLV_WHEN(bench_verdict, is_judged)),
+    BLV_FIELD_WORD("verdict", bench_verdict, outcome, bench_outcome_words),
     BLV_FIELD_CHARS("text", bench_verdict, text, 0),
+    BLV_FIELD_CHARS("how_much", bench_verdict, how_much, 0),
+    BLV_FIELD_CHARS("steady", bench_verdict, steady, 0),
     {0}};
 
 static const blv_field result_fields[] = {
@@ -145,11 +146,9 @@ static json_t *runs_json(const bench *b) {
 static blv_error put_json(const bench_results *results, FILE *out, blv_message *why) {
     (void)why;
     const bench *b = results->bench;
-    char machine[256];
-    bench_machine_text(machine, sizeof machine);
     json_t *all = json_pack("{s:O, s:b, s:s, s:o, s:i}", "suite", b->suite.root, "quick",
-                            b->suite.quick, "version", blv_version(), "machine",
-                            blv_json_string(machine), "threads", b->request->threads);
+                            b->suite.quick, "version", b->facts.version, "machine",
+                            blv_json_string(b->facts.machine), "threads", b->facts.threads);
     bool well = all && blv_record_add(result_fields, results, all) &&
                 json_object_set_new(all, "runs", runs_json(b)) == 0;
     if (well)
@@ -158,95 +157,24 @@ static blv_error put_json(const bench_results *results, FILE *out, blv_message *
     return well ? BLV_OK : BLV_E_MEMORY;
 }
 
-/* ---- Figures: the points as runs of a store ---- */
+/* ---- Figures ---- */
 
-/* The numbers of a record's points as a trace; names are borrowed from `columns`. */
-static blv_error trace_of(blv_arena *arena, const blv_values *columns, const bench_record *record,
-                          blv_trace *trace) {
-    *trace = (blv_trace){.rows = record->point_count, .columns = columns->count};
-    trace->names = blv_arena_alloc(arena, columns->count, sizeof *trace->names);
-    trace->values = blv_arena_alloc(arena, trace->rows * trace->columns, sizeof(double));
-    if (!trace->names || !trace->values)
-        return BLV_E_MEMORY;
-    for (size_t c = 0; c < columns->count; c++) {
-        trace->names[c] = columns->items[c].name;
-        for (size_t k = 0; k < trace->rows; k++)
-            trace->values[k * trace->columns + c] =
-                bench_number(&record->points[k], trace->names[c]);
-    }
-    return BLV_OK;
-}
-
-/* Entries are groups; those without a run have no curve. All of it is in the arena. */
-static blv_error groups_of(blv_arena *arena, const bench *b, size_t v, const bench_view *view,
-                           const blv_values *columns, blv_run_groups *groups) {
-    *groups = (blv_run_groups){.groups = view->count, .problems = 1};
-    groups->group = blv_arena_alloc(arena, view->count, sizeof *groups->group);
-    groups->runs = blv_arena_alloc(arena, b->job_count, sizeof *groups->runs);
-    blv_run_info *info = blv_arena_alloc(arena, 1, sizeof *info);
-    if (!groups->group || !groups->runs || !info)
-        return BLV_E_MEMORY;
-    for (size_t e = 0; e < view->count; e++)
-        groups->group[e].label = view->cells[e].entry->id;
-    for (size_t i = 0; i < b->job_count; i++) {
-        const bench_job *job = &b->jobs[i];
-        if (job->kind != BENCH_RUN || job->variant != v || !job->record ||
-            job->record->point_count == 0)
+/* One for each paper that has claims, or one for all. */
+static blv_error put_figures(FILE *out, const bench_results *results, size_t v, blv_message *why) {
+    const bench_suite *suite = &results->bench->suite;
+    for (size_t i = 0; i < suite->claim_count || i == 0; i++) {
+        const char *paper = suite->claim_count > 0 ? suite->claims[i].paper : NULL;
+        char caption[BENCH_NAME_SIZE];
+        report_bytes svg;
+        if (!bench_is_first_of_paper(suite, i))
             continue;
-        blv_stored_run *run = &groups->runs[groups->count++];
-        *run = (blv_stored_run){.info = info, .best = view->least_phi, .group = job->entry};
-        BLV_CHECK(trace_of(arena, columns, job->record, &run->trace));
+        BLV_CHECK(bench_figure_draw(results, paper, v, &svg, why));
+        bench_figure_caption(results, v, caption);
+        if (svg.data)
+            report_html_drawing(out, svg.data, caption);
+        free(svg.data);
     }
     return BLV_OK;
-}
-
-static blv_error put_figure(FILE *out, const bench *b, const blv_run_groups *groups,
-                            const bench_view *view, const char *what, report_axis over,
-                            blv_message *why) {
-    report_figure figure;
-    const char *name = view->name;
-    blv_error error = report_figure_make(&figure, groups, over, what, NULL);
-    if (error == BLV_E_NAME)
-        return BLV_OK; /* the points do not have it */
-    BLV_CHECK(error);
-    snprintf(figure.title, sizeof figure.title, "%.80s%s%.60s", b->suite.name, *name ? ": " : "",
-             name);
-    if (b->suite.has_command)
-        snprintf(figure.x_label, sizeof figure.x_label, "tasks so far");
-    error = report_figure_embed(&figure, out, why);
-    report_figure_free(&figure);
-    return error;
-}
-
-/* A choice of rows is one point: it has no curves. */
-static blv_error put_groups(FILE *out, const bench *b, const blv_run_groups *groups,
-                            const bench_view *view, blv_message *why) {
-    const bench_suite *suite = &b->suite;
-    const report_axis over = suite->has_command ? REPORT_OVER_ITERATIONS : REPORT_OVER_TIME;
-    if (groups->count == 0 || (suite->has_command && suite->command == BENCH_CORESET))
-        return BLV_OK;
-    BLV_CHECK(put_figure(out, b, groups, view, suite->metric, over, why));
-    if (!suite->has_command)
-        BLV_CHECK(put_figure(out, b, groups, view, suite->metric, REPORT_OVER_CALLS, why));
-    for (size_t i = 0; i < suite->show.count; i++)
-        if (strcmp(suite->show.items[i], suite->metric) != 0)
-            BLV_CHECK(put_figure(out, b, groups, view, suite->show.items[i], over, why));
-    return BLV_OK;
-}
-
-static blv_error put_figures(FILE *out, const bench *b, size_t v, const bench_view *view,
-                             blv_message *why) {
-    blv_arena arena = {0};
-    blv_run_groups groups;
-    blv_values columns = {0};
-    blv_error error = point_columns(b, &columns);
-    if (error == BLV_OK)
-        error = groups_of(&arena, b, v, view, &columns, &groups);
-    if (error == BLV_OK)
-        error = put_groups(out, b, &groups, view, why);
-    blv_values_free(&columns);
-    blv_arena_free(&arena);
-    return error;
 }
 
 /* ---- The page ---- */
@@ -289,9 +217,11 @@ static blv_error put_page(const bench_results *results, FILE *out, blv_message *
     fputs("</div>\n", out);
     put_protocol(out, results);
     for (size_t v = 0; v < results->view_count; v++) {
-        BLV_CHECK(bench_print_view(results, &results->views[v], REPORT_AS_HTML, out));
+        const char *name = results->views[v].name;
+        report_html_element(out, "h2", *name ? name : "Results");
         if (!b->request->no_plots)
-            BLV_CHECK(put_figures(out, b, v, &results->views[v], why));
+            BLV_CHECK(put_figures(out, results, v, why));
+        BLV_CHECK(bench_print_view(results, &results->views[v], REPORT_AS_HTML, out));
     }
     char *text = json_dumps(suite->root, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
     if (!text)
@@ -304,8 +234,10 @@ static blv_error put_page(const bench_results *results, FILE *out, blv_message *
     return BLV_OK;
 }
 
-const bench_file bench_files[] = {{"points.csv", put_csv},
+const bench_file bench_files[] = {{"index.html", put_page},
+                                  {"points.csv", put_csv},
                                   {"points.json", put_json},
                                   {"regret.csv", bench_put_regret},
-                                  {"index.html", put_page},
+                                  {"verdicts.md", bench_put_rows},
+                                  {"stored.jsonl", bench_put_stored},
                                   {0}};

@@ -100,8 +100,15 @@ static size_t place_of(const bench_view *view, size_t cell, bool more) {
     return place;
 }
 
-static blv_error print_table(const bench_suite *suite, const bench_view *view, report_form form,
+/* Where a paper is asked for, what its claims are about. */
+static bool is_shown(const bench_results *results, const bench_cell *cell) {
+    const char *paper = results->bench->request->paper;
+    return !paper || bench_is_shown(results, paper, cell->entry);
+}
+
+static blv_error print_table(const bench_results *results, const bench_view *view, report_form form,
                              FILE *out) {
+    const bench_suite *suite = &results->bench->suite;
     char align[MOST_COLUMNS + 1] = "l";
     const char *texts[MOST_COLUMNS];
     table_row row;
@@ -114,7 +121,8 @@ static blv_error print_table(const bench_suite *suite, const bench_view *view, r
     bool more = bench_more_is_better(suite->metric);
     for (size_t place = 0; place < view->count; place++)
         for (size_t i = 0; i < view->count; i++) {
-            if (view->cells[i].runs == 0 || place_of(view, i, more) != place)
+            if (view->cells[i].runs == 0 || place_of(view, i, more) != place ||
+                !is_shown(results, &view->cells[i]))
                 continue;
             fill_row(suite, &view->cells[i], &row);
             report_table_row(&table, texts);
@@ -182,8 +190,9 @@ static void put_line(const char *text, report_form form, FILE *out) {
 }
 
 /* Phi* and where it is from, the level, and what the grids cost. */
-static blv_error print_remarks(const bench_suite *suite, const bench_view *view, report_form form,
-                               FILE *out) {
+static blv_error print_remarks(const bench_results *results, const bench_view *view,
+                               report_form form, FILE *out) {
+    const bench_suite *suite = &results->bench->suite;
     for (size_t i = 0; i < view->count + 2; i++) {
         blv_text_stream remark;
         FILE *line = blv_text_open(&remark);
@@ -191,7 +200,7 @@ static blv_error print_remarks(const bench_suite *suite, const bench_view *view,
             remark_phi(suite, view, line);
         else if (line && i == 1)
             remark_level(suite, view, line);
-        else if (line)
+        else if (line && is_shown(results, &view->cells[i - 2]))
             remark_cell(suite, &view->cells[i - 2], line);
         char *text = blv_text_close(&remark);
         if (!text)
@@ -205,40 +214,139 @@ static blv_error print_remarks(const bench_suite *suite, const bench_view *view,
 
 blv_error bench_print_view(const bench_results *results, const bench_view *view, report_form form,
                            FILE *out) {
-    const bench_suite *suite = &results->bench->suite;
     const char *name = view->name;
-    if (form == REPORT_AS_HTML)
-        report_html_element(out, "h2", *name ? name : "Results");
-    else if (*name)
+    if (*name && form != REPORT_AS_HTML)
         fprintf(out, form == REPORT_AS_MARKDOWN ? "### %s\n\n" : "%s\n", name);
-    BLV_CHECK(print_table(suite, view, form, out));
+    BLV_CHECK(print_table(results, view, form, out));
     fputs(form == REPORT_AS_MARKDOWN ? "\n" : "", out);
-    BLV_CHECK(print_remarks(suite, view, form, out));
+    BLV_CHECK(print_remarks(results, view, form, out));
     fputs(form == REPORT_AS_HTML ? "" : "\n", out);
-    return bench_print_regret(view, form, out);
+    return results->bench->request->paper ? BLV_OK : bench_print_regret(view, form, out);
 }
 
 /* ---- Claims ---- */
+
+/* What was tried to make a claim hold. */
+static void print_tried(const bench_results *results, const bench_claim *claim, report_form form,
+                        FILE *out) {
+    bool untuned = false, published = false;
+    size_t tuned = 0;
+    char line[1024];
+    for (size_t i = 0; i < results->cell_count; i++) {
+        const bench_cell *cell = &results->cells[i];
+        const char *column = strchr(cell->id, '/') + 1;
+        if (cell->runs == 0 || !bench_claim_names(results, claim, cell->entry))
+            continue;
+        untuned = untuned || strcmp(column, "untuned") == 0;
+        published = published || strcmp(column, "published") == 0;
+        tuned = cell->tried > tuned ? cell->tried : tuned;
+    }
+    char settings[64] = "";
+    if (tuned > 0)
+        snprintf(settings, sizeof settings, " the best of up to %zu settings;", tuned);
+    snprintf(line, sizeof line, "Tried:%s%s%s %llu seed%s%s%s%.600s",
+             published ? " published settings;" : "", untuned ? " automatic settings;" : "",
+             settings, (unsigned long long)results->bench->suite.seeds,
+             results->bench->suite.seeds == 1 ? "" : "s",
+             results->bench->suite.has_command ? "" : "; half of the limit and all of it",
+             claim->tried ? ". " : ".", claim->tried ? claim->tried : "");
+    put_line(line, form, out);
+}
+
+static void print_claim(const bench_claim *claim, report_form form, FILE *out) {
+    char text[1024];
+    snprintf(text, sizeof text, "%.600s%s%.300s%s", claim->text,
+             claim->published ? " (published: " : "", claim->published ? claim->published : "",
+             claim->published ? ")" : "");
+    if (form == REPORT_AS_HTML)
+        report_html_element(out, "h3", text);
+    else if (form == REPORT_AS_TEXT)
+        fprintf(out, "Claim: %s\n", text);
+    else {
+        fputs("**", out);
+        report_markdown_text(out, text);
+        fputs("**\n\n", out);
+    }
+}
+
+static void print_verdict(const bench_verdict *verdict, report_form form, FILE *out) {
+    const char *mark = form == REPORT_AS_MARKDOWN ? "**" : "";
+    char line[1200];
+    snprintf(line, sizeof line, "%s%.200s%s%s%s%s: %s%s%s", form == REPORT_AS_TEXT ? "  " : "",
+             verdict->variant, *verdict->variant ? ": " : "", mark,
+             bench_outcome_words[verdict->outcome], mark, verdict->text,
+             *verdict->steady ? "; " : "", verdict->steady);
+    if (form == REPORT_AS_MARKDOWN)
+        fprintf(out, "- %s\n", line);
+    else
+        put_line(line, form, out);
+}
 
 void bench_print_claims(const bench_results *results, report_form form, FILE *out) {
     const bench_suite *suite = &results->bench->suite;
     if (form == REPORT_AS_TEXT && suite->quick && results->verdict_count > 0)
         fputs("The quick form is too small to say anything about the claims:\n", out);
+    bool all_hold = true;
     for (size_t i = 0; i < results->verdict_count; i++) {
         const bench_verdict *verdict = &results->verdicts[i];
-        const char *variant = verdict->variant, *claim = verdict->claim;
-        bool first = i == 0 || verdict[-1].claim != claim;
-        char line[1024];
-        if (first && form == REPORT_AS_HTML)
-            report_html_element(out, "h3", claim);
-        else if (first && form == REPORT_AS_MARKDOWN)
-            fprintf(out, "%s**Claim:** %s\n\n", i ? "\n" : "", claim);
-        else if (first)
-            fprintf(out, "Claim: %s\n", claim);
-        snprintf(line, sizeof line, "%s%.200s%s%s", form == REPORT_AS_TEXT ? "  " : "", variant,
-                 *variant ? ": " : "", verdict->text);
-        put_line(line, form, out);
+        const bench_claim *claim = verdict->stated;
+        if (!bench_claim_is_of(claim, results->bench->request->paper))
+            continue;
+        if (i == 0 || verdict[-1].stated != claim) {
+            print_claim(claim, form, out);
+            all_hold = true;
+        }
+        print_verdict(verdict, form, out);
+        all_hold = all_hold && verdict->outcome == BENCH_HOLDS;
+        if (i + 1 < results->verdict_count && verdict[1].stated == claim)
+            continue;
+        if (!all_hold)
+            print_tried(results, claim, form, out);
+        fputs(form == REPORT_AS_MARKDOWN ? "\n" : "", out);
     }
+}
+
+/* A row of the summary: the worst outcome of all variants, and those that differ. */
+static void put_row(const bench_results *results, const bench_verdict *first, size_t count,
+                    FILE *out) {
+    const bench *b = results->bench;
+    bench_outcome worst = BENCH_HOLDS;
+    for (size_t i = 0; i < count; i++)
+        worst = first[i].outcome > worst ? first[i].outcome : worst;
+    fprintf(out, "%s\t| ", first->stated->paper ? first->stated->paper : "-");
+    report_markdown_text(out, first->claim);
+    if (first->stated->published) {
+        fputs(" (published: ", out);
+        report_markdown_text(out, first->stated->published);
+        fputc(')', out);
+    }
+    fprintf(out, " | **%s**", bench_outcome_words[worst]);
+    for (size_t i = 0; i < count; i++)
+        if (first[i].outcome != worst)
+            fprintf(out, "; %s: %s", first[i].variant, bench_outcome_words[first[i].outcome]);
+    fputs(" | ", out);
+    for (size_t i = 0; i < count; i++)
+        fprintf(out, "%s%s%s%s", i ? "; " : "", first[i].variant, *first[i].variant ? ": " : "",
+                *first[i].how_much ? first[i].how_much : first[i].text);
+    bool reversed = false;
+    for (size_t i = 0; i < count; i++)
+        reversed = reversed || first[i].is_reversed;
+    fprintf(out, " | %s%llu seed%s | `%s` |\n",
+            reversed               ? "opposite; "
+            : b->suite.has_command ? ""
+                                   : "same; ",
+            (unsigned long long)b->suite.seeds, b->suite.seeds == 1 ? "" : "s", b->facts.command);
+}
+
+blv_error bench_put_rows(const bench_results *results, FILE *out, blv_message *why) {
+    (void)why;
+    for (size_t i = 0, count; i < results->verdict_count; i += count) {
+        const bench_verdict *first = &results->verdicts[i];
+        for (count = 1; i + count < results->verdict_count && first[count].stated == first->stated;)
+            count++;
+        put_row(results, first, count, out);
+    }
+    return BLV_OK;
 }
 
 /* ---- The protocol in a line ---- */
@@ -260,10 +368,9 @@ void bench_machine_text(char *text, size_t size) {
 
 void bench_protocol_text(const bench_results *results, char text[BENCH_PROTOCOL_SIZE]) {
     const bench *b = results->bench;
-    const int threads = b->request->threads;
-    char limit[64], machine[256], busy[96] = "";
+    const int threads = b->facts.threads;
+    char limit[64], busy[96] = "";
     bench_limit_text(&b->suite.limit, limit);
-    bench_machine_text(machine, sizeof machine);
     if (results->processor_share < BENCH_QUIET)
         snprintf(busy, sizeof busy,
                  "; other programs were at work: the runs had %.0f %% of a processor",
@@ -274,28 +381,43 @@ void bench_protocol_text(const bench_results *results, char text[BENCH_PROTOCOL_
              : b->suite.command == BENCH_CONTINUAL ? "all tasks"
                                                    : "one choice",
              (unsigned long long)b->suite.seeds, b->suite.seeds == 1 ? "" : "s", threads,
-             threads == 1 ? "" : "s", b->suite.quick ? ", quick form" : "", blv_version(), machine,
-             busy);
+             threads == 1 ? "" : "s", b->suite.quick ? ", quick form" : "", b->facts.version,
+             b->facts.machine, busy);
 }
 
 /* ---- All of it ---- */
 
-blv_error bench_results_print(const bench_results *results, report_form form, FILE *out) {
-    const bench_suite *suite = &results->bench->suite;
-    char protocol[BENCH_PROTOCOL_SIZE];
+/* What a page about a paper has: pictures first, then verdicts, then numbers. */
+static blv_error print_markdown(const bench_results *results, FILE *out) {
+    const bench *b = results->bench;
+    const bench_suite *suite = &b->suite;
+    char protocol[BENCH_PROTOCOL_SIZE], name[BENCH_NAME_SIZE], caption[BENCH_NAME_SIZE];
     bench_protocol_text(results, protocol);
-    if (form == REPORT_AS_MARKDOWN) {
-        fprintf(out, "## %s: %s\n\n%s, %s: %s\n\n%s.\n\n", suite->name, suite->title,
-                suite->reproduces.paper, suite->reproduces.figure, suite->reproduces.claim,
-                protocol);
-        bench_print_claims(results, form, out);
-        fputc('\n', out);
-    } else {
-        fprintf(out, "%s\n%s\n\n", suite->title, protocol);
+    fprintf(out, "## %s: %s\n\n%s, %s. %s\n\n", suite->name, suite->title, suite->reproduces.paper,
+            suite->reproduces.figure, suite->reproduces.claim);
+    for (size_t v = 0; v < results->view_count && b->request->figures; v++) {
+        bench_figure_name(results, b->request->paper, v, name);
+        bench_figure_caption(results, v, caption);
+        fprintf(out, "![%s](%s/%s)\n\n", caption, b->request->figures, name);
     }
+    bench_print_claims(results, REPORT_AS_MARKDOWN, out);
+    fprintf(out, "%s.\n\n    %s\n\n", protocol, b->facts.command);
+    if (b->request->figures)
+        fputs("<details><summary>Numbers</summary>\n\n", out);
+    for (size_t v = 0; v < results->view_count; v++)
+        BLV_CHECK(bench_print_view(results, &results->views[v], REPORT_AS_MARKDOWN, out));
+    fputs(b->request->figures ? "</details>\n\n" : "", out);
+    return BLV_OK;
+}
+
+blv_error bench_results_print(const bench_results *results, report_form form, FILE *out) {
+    char protocol[BENCH_PROTOCOL_SIZE];
+    if (form == REPORT_AS_MARKDOWN)
+        return print_markdown(results, out);
+    bench_protocol_text(results, protocol);
+    fprintf(out, "%s\n%s\n\n", results->bench->suite.title, protocol);
     for (size_t v = 0; v < results->view_count; v++)
         BLV_CHECK(bench_print_view(results, &results->views[v], form, out));
-    if (form == REPORT_AS_TEXT)
-        bench_print_claims(results, form, out);
+    bench_print_claims(results, form, out);
     return BLV_OK;
 }

@@ -68,6 +68,7 @@ static const blv_field solver_fields[] = {
     OF_SOLVER("grid", grid, JSON, 0),
     NAMES("tuned", bench_solver_file, tuned, 0),
     OF_SOLVER("grid_set", grid_set, VALUES, 0),
+    BLV_FIELD_ARRAY(bench_solver_file, detuned, detuned_count, REALS),
     PART("sweep", bench_solver_file, sweep_fields, has_sweep),
     OF_SOLVER("set", set, VALUES, 0),
     PART("baseline", bench_solver_file, baseline_fields, has_baseline),
@@ -79,6 +80,10 @@ static const blv_field claim_fields[] = {
     BLV_FIELD_WITH("by", bench_claim, by, WORD, .flags = BLV_REQUIRED, .words = basis_words),
     BLV_FIELD(bench_claim, factor, REAL),
     BLV_FIELD_WITH("bounds", bench_claim, bounds, VALUES, BLV_WHEN(bench_claim, is_bounded)),
+    BLV_FIELD(bench_claim, level, REAL),
+    BLV_FIELD(bench_claim, paper, TEXT),
+    BLV_FIELD(bench_claim, published, TEXT),
+    BLV_FIELD(bench_claim, tried, TEXT),
     {0}};
 static const blv_field source_fields[] = {NEEDED(bench_source, paper, TEXT),
                                           NEEDED(bench_source, figure, TEXT),

@@ -1,7 +1,6 @@
 /* A suite of `bilevel bench`: an experiment as a JSON file states it. docs/bench.md has the keys.
  */
-#ifndef BENCH_SUITE_H
-#define BENCH_SUITE_H
+#pragma once
 
 #include "base/arena.h"
 #include "bilevel/space.h"
@@ -48,6 +47,8 @@ typedef struct bench_solver_file {
     bench_names tuned;
     bench_names sweep_keys;
     char *sweep_values; /* JSON */
+    size_t detuned_count;
+    double *detuned; /* factors of the settings that were chosen */
     char *baseline_name;
     blv_values baseline_problem_set, baseline_set;
 } bench_solver_file;
@@ -73,6 +74,10 @@ typedef struct bench_claim {
     double factor; /* that `who` may be behind; NaN: 1 */
     bool is_bounded;
     blv_values bounds; /* for each variant */
+    double level;      /* of the metric; NaN: the suite's */
+    char *paper;       /* whose claim it is, the name of its page; NULL: none */
+    char *published;   /* what the paper has found */
+    char *tried;       /* what else was tried where it does not hold */
 } bench_claim;
 
 /* ---- As it is used ---- */
@@ -88,6 +93,7 @@ typedef struct bench_entry {
     const blv_values *untuned; /* settings without anything tuned: a candidate too; borrowed, NULL:
                                 * it is none, for the suite has no such entry */
     blv_values problem_set;    /* of a baseline, on top of the variant's */
+    double detuned;            /* tuned keys are so many times what was chosen for them; 0: no */
 } bench_entry;
 
 typedef struct bench_suite {
@@ -153,7 +159,7 @@ blv_error bench_suite_check_choice(const bench_suite *suite);
 blv_error bench_suite_add_entries(bench_suite *suite);
 void bench_suite_free_entries(bench_suite *suite);
 
-/* Whether its settings are to be chosen: it has a grid, or keys that are tuned. */
+/* Whether its settings follow from tuning: it has a grid, keys that are tuned, or is detuned. */
 bool bench_is_tuned(const bench_entry *entry);
 /* The number of settings that an entry's grid has, at most the suite's most_settings. */
 size_t bench_suite_grid_size(const bench_suite *suite, const bench_entry *entry);
@@ -176,5 +182,3 @@ char **bench_suite_list(const char *folder, size_t *count);
  * and the suite's own folders. *path lives as long as the suite. */
 blv_error bench_suite_data(bench_suite *suite, const char *const folders[2], const char *name,
                            char **path);
-
-#endif

@@ -142,6 +142,11 @@ static blv_error take_solver(bench_suite *suite, size_t number) {
     json_array_foreach(swept, i, value) {
         BLV_CHECK(add_swept(suite, solver, file, value));
     }
+    for (size_t k = 0; k < file->detuned_count; k++) {
+        snprintf(where, sizeof where, "detuned=%g", file->detuned[k]);
+        BLV_CHECK(add_entry(suite, solver, where, &file->set, &no_settings, NULL));
+        suite->entries[suite->entry_count - 1].detuned = file->detuned[k];
+    }
     return file->has_baseline ? add_baseline(suite, solver, file) : BLV_OK;
 }
 
@@ -202,7 +207,7 @@ static size_t grid_product(json_t *grid) {
 }
 
 bool bench_is_tuned(const bench_entry *entry) {
-    return entry->grid || entry->tuned.count > 0;
+    return entry->grid || entry->tuned.count > 0 || entry->detuned > 0.0;
 }
 
 size_t bench_suite_grid_size(const bench_suite *suite, const bench_entry *entry) {

@@ -57,10 +57,48 @@ static blv_error add_setting(bench *b, size_t variant, size_t entry, const blv_v
     return bench_add_job(b, job, own);
 }
 
+/* The tuned entry of the same solver. */
+static size_t tuned_entry(const bench_suite *suite, size_t entry) {
+    for (size_t e = 0; e < suite->entry_count; e++)
+        if (suite->entries[e].detuned == 0.0 && bench_is_tuned(&suite->entries[e]) &&
+            strcmp(suite->entries[e].solver, suite->entries[entry].solver) == 0)
+            return e;
+    return entry;
+}
+
+static blv_error multiply(const bench_job *chosen, const char *key, double factor,
+                          blv_values *set) {
+    const double own = bench_number(&chosen->set, key);
+    const double found = bench_number(&chosen->record->used, key);
+    const blv_value value = {.kind = BLV_VALUE_REAL, .real = factor * (isnan(own) ? found : own)};
+    return isnan(value.real) ? BLV_OK : blv_values_set(set, key, &value);
+}
+
+blv_error bench_tuned_set(const bench *b, size_t variant, size_t entry, blv_values *set) {
+    const size_t from = tuned_entry(&b->suite, entry);
+    const bench_job *chosen = bench_chosen(b, variant, from);
+    const double factor = b->suite.entries[entry].detuned;
+    const char *key;
+    json_t *values;
+    *set = (blv_values){0};
+    if (!chosen)
+        return BLV_E_NAME;
+    BLV_CHECK(blv_values_copy(set, &chosen->set));
+    for (size_t k = 0; k < b->suite.entries[from].tuned.count && factor > 0.0; k++)
+        BLV_CHECK(multiply(chosen, b->suite.entries[from].tuned.items[k], factor, set));
+    json_object_foreach(b->suite.entries[from].grid, key, values) {
+        if (factor > 0.0)
+            BLV_CHECK(multiply(chosen, key, factor, set));
+    }
+    return BLV_OK;
+}
+
 /* ---- What can be tried at once ---- */
 
 blv_error bench_plan_tuning(bench *b, size_t variant, size_t entry) {
     const bench_entry *e = &b->suite.entries[entry];
+    if (e->detuned > 0.0)
+        return BLV_OK;
     if (e->untuned)
         BLV_CHECK(add_setting(b, variant, entry, e->untuned));
     for (size_t i = 0; i < bench_suite_grid_size(&b->suite, e); i++) {
@@ -223,7 +261,7 @@ blv_error bench_plan_more_tuning(bench *b, bool *added) {
     const size_t before = b->job_count;
     for (size_t v = 0; v < b->suite.variant_count; v++)
         for (size_t e = 0; e < b->suite.entry_count; e++)
-            if (bench_is_tuned(&b->suite.entries[e]))
+            if (bench_is_tuned(&b->suite.entries[e]) && b->suite.entries[e].detuned == 0.0)
                 BLV_CHECK(plan_more(b, v, e));
     *added = b->job_count > before;
     return BLV_OK;

@@ -1,7 +1,6 @@
 /* Nesterov's accelerated gradient steps on a smooth function that is given by its gradient, for the
  * inner problems of solvers. */
-#ifndef BLV_BLOCKS_ACCELERATED_H
-#define BLV_BLOCKS_ACCELERATED_H
+#pragma once
 
 #include "blocks/curvature.h"
 
@@ -43,5 +42,3 @@ blv_flow blv_agd_steps(blv_run *run, blv_agd *agd, blv_gradient_fn gradient, voi
  * one that may learn. */
 blv_flow blv_agd_minimize(blv_agd *agd, blv_gradient_fn gradient, void *context, blv_vec *z,
                           double reduce, double tol, size_t max_steps, double *L);
-
-#endif

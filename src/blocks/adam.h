@@ -4,8 +4,7 @@
  *   d = (m/(1-beta1^t)) / (sqrt(s/(1-beta2^t)) + eps)
  *
  * D. P. Kingma, J. Ba, ICLR 2015. */
-#ifndef BLV_BLOCKS_ADAM_H
-#define BLV_BLOCKS_ADAM_H
+#pragma once
 
 #include "bilevel/solver.h"
 
@@ -19,5 +18,3 @@ typedef struct blv_adam {
 blv_error blv_adam_open(blv_run *run, const char *name, blv_level level, blv_adam *adam);
 /* d becomes Adam's direction. */
 void blv_adam_direction(blv_adam *adam, double beta1, double beta2, double eps, blv_vec *d);
-
-#endif

@@ -1,7 +1,6 @@
 /* The linear system H(x,y) v = fy, solved to within a number of products through the run's counted
  * oracles, all on one batch. */
-#ifndef BLV_BLOCKS_ADJOINT_H
-#define BLV_BLOCKS_ADJOINT_H
+#pragma once
 
 #include "bilevel/solver.h"
 #include "linsolve/operator.h"
@@ -40,5 +39,3 @@ blv_flow blv_adjoint_minres(blv_run *run, blv_linear_work *minres, const blv_bat
  * batches that may be chance, and never ends the run. */
 blv_flow blv_adjoint_singular(blv_run *run, const blv_batch *batch, bool singular,
                               double *in_a_row);
-
-#endif

@@ -1,8 +1,6 @@
 #include "blocks/averaged_move.h"
 #include "core/run_private.h"
 
-#include <math.h>
-
 /* On a set X the gradient mapping stands for d when the run is tested for its tolerance. */
 blv_flow blv_look_ahead(blv_run *run, const blv_vec *x, double step, const blv_vec *d,
                         blv_vec *ahead, double *mapping) {

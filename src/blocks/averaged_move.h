@@ -1,7 +1,6 @@
 /* x += eta (P_X(x - step d) - x), 0 < eta <= 1: a move part of the way to a projected point, in two
  * halves. For any iterate x that is to stay in X. */
-#ifndef BLV_BLOCKS_AVERAGED_MOVE_H
-#define BLV_BLOCKS_AVERAGED_MOVE_H
+#pragma once
 
 #include "bilevel/solver.h"
 
@@ -12,5 +11,3 @@ blv_flow blv_look_ahead(blv_run *run, const blv_vec *x, double step, const blv_v
 /* x += eta (ahead - x) with all that was handed to blv_look_ahead. */
 blv_flow blv_move_part(blv_run *run, blv_vec *x, double eta, double step, const blv_vec *d,
                        const blv_vec *ahead);
-
-#endif

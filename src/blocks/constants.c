@@ -4,7 +4,6 @@
 #include "core/implicit.h"
 #include "core/run_private.h"
 #include "core/workspace.h"
-#include "linsolve/lanczos.h"
 #include "space/distance.h"
 
 #include <math.h>

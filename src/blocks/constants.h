@@ -1,8 +1,7 @@
 /* Automatic constants: L and mu of g in y, and the Lipschitz constant of the gradient of Phi or of
  * the penalized function, estimated at the start of a run. One piece for all solvers that are not
  * tuning-free. Solvers that use neither Hv nor Jv get theirs from differences of gradients. */
-#ifndef BLV_BLOCKS_CONSTANTS_H
-#define BLV_BLOCKS_CONSTANTS_H
+#pragma once
 
 #include "blocks/penalty.h"
 #include "linsolve/lanczos.h"
@@ -81,5 +80,3 @@ double blv_move_unit(const blv_constants *constants);
  * about the largest and the smallest eigenvalue. */
 blv_error blv_random_start(blv_run *run, blv_vec *start);
 blv_flow blv_spectrum_of(const blv_lanczos_result *result, double *largest, double *smallest);
-
-#endif

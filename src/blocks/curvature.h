@@ -1,7 +1,6 @@
 /* The curvature of a function along the way that an iterate goes: |change of gradient|/|change of
  * point| from one gradient to the next. For constants that were estimated at another place. */
-#ifndef BLV_BLOCKS_CURVATURE_H
-#define BLV_BLOCKS_CURVATURE_H
+#pragma once
 
 #include "bilevel/solver.h"
 
@@ -23,5 +22,3 @@ double blv_curvature_met(blv_curvature *c, const blv_vec *point, const blv_vec *
 /* Between points that are nearer than this to v, differences of gradients are rounding. unit: of
  * lengths of v. */
 double blv_shortest_way(const blv_vec *v, double unit);
-
-#endif

@@ -1,7 +1,6 @@
 /* H = d2g/dy2 and J = d2g/dxdy as dense arrays, row by row, and systems with such an H: for
  * problems that are small enough. */
-#ifndef BLV_BLOCKS_DENSE_DERIVATIVES_H
-#define BLV_BLOCKS_DENSE_DERIVATIVES_H
+#pragma once
 
 #include "blocks/adjoint.h"
 
@@ -36,5 +35,3 @@ bool blv_dense_system_factor(blv_dense_system *system, const double *H);
 /* v = H^-1 fy. r_norm: |fy - H v|. BLV_NONFINITE leaves v as it is. */
 blv_flow blv_dense_system_solve(blv_dense_system *system, const double *H, const blv_vec *fy,
                                 blv_vec *v, double *r_norm);
-
-#endif

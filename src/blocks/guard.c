@@ -1,7 +1,6 @@
 #include "blocks/guard.h"
 
 #include <float.h>
-#include <math.h>
 #include <stdio.h>
 
 static const double share_on_batches = 0.025;

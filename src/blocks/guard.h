@@ -21,8 +21,7 @@
  * their variance, are better not clipped: it would add a bias. And no move of x is longer than
  * (unit + |x|)/2, on a batch a twentieth of that: where Phi is nearly straight its constant says
  * nothing about how far that goes. */
-#ifndef BLV_BLOCKS_GUARD_H
-#define BLV_BLOCKS_GUARD_H
+#pragma once
 
 #include "blocks/scalar_list.h"
 
@@ -61,5 +60,3 @@ static inline blv_scalar *blv_guard_ask(blv_guard *guard, const blv_vec *x,
  * the automatic step, which is halved when the direction has turned; decay multiplies it. */
 double blv_guard_step(blv_guard *guard, double *step, double decay, const blv_batch *batch,
                       const blv_vec *direction, double norm);
-
-#endif

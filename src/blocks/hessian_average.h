@@ -6,8 +6,7 @@
  *
  * An iteration puts its point in, solves and multiplies, and then keeps the result; if it is tried
  * again before that, nothing has been counted twice. */
-#ifndef BLV_BLOCKS_HESSIAN_AVERAGE_H
-#define BLV_BLOCKS_HESSIAN_AVERAGE_H
+#pragma once
 
 #include "blocks/dense_derivatives.h"
 #include "blocks/hessian_history.h"
@@ -67,5 +66,3 @@ void blv_hessian_average_cross_transposed(blv_run *run, const blv_hessian_averag
                                           const blv_vec *d, blv_vec *out);
 /* The present estimates become the last ones. */
 void blv_hessian_average_keep(blv_run *run, blv_hessian_average *carried);
-
-#endif

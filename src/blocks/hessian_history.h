@@ -6,8 +6,7 @@
  *
  * Where an iteration drops out, the oldest that is left stands as the start of the recursion:
  * M = M(z;B). So the weights add up to 1 always, and until then nothing is lost. */
-#ifndef BLV_BLOCKS_HESSIAN_HISTORY_H
-#define BLV_BLOCKS_HESSIAN_HISTORY_H
+#pragma once
 
 #include "bilevel/solver.h"
 
@@ -27,5 +26,3 @@ void blv_hessian_history_put(blv_hessian_history *window, const blv_batch *batch
 /* out = M in, with the terms up to the present iteration. */
 blv_flow blv_hessian_history_apply(blv_hessian_history *window, blv_hessian_history_of which,
                                    const blv_vec *in, blv_vec *out);
-
-#endif

@@ -1,8 +1,7 @@
 /* Gradient steps on the lower level, plain or accelerated, that know their constants: given, or
  * estimated at the start and corrected on the way. For solvers that solve the lower level well
  * before each x-step. */
-#ifndef BLV_BLOCKS_INNER_H
-#define BLV_BLOCKS_INNER_H
+#pragma once
 
 #include "blocks/accelerated.h"
 
@@ -40,5 +39,3 @@ double blv_inner_covered(const blv_inner *inner);
  * for the condition number. */
 blv_flow blv_inner_solve(blv_run *run, blv_inner *inner, blv_gradient_fn gradient, void *context,
                          double tol, blv_vec *z);
-
-#endif

@@ -4,8 +4,7 @@
  * Whatever the rule, the run's own x, y and v are the ones to hand out, at every time: looking at
  * the run, tracing it and saving it need not know. Where that is not the last iterate, the iterates
  * are vectors of their own. */
-#ifndef BLV_BLOCKS_ITERATE_SELECTION_H
-#define BLV_BLOCKS_ITERATE_SELECTION_H
+#pragma once
 
 #include "bilevel/solver.h"
 
@@ -28,5 +27,3 @@ void blv_iterate_selection_begin(blv_run *run, blv_iterate_selection *output);
  * probability 1/(t+1) in iteration t, so each of them is as likely as any other. best: when its
  * score is the smallest so far. */
 blv_flow blv_iterate_selection_offer(blv_run *run, blv_iterate_selection *output, double score);
-
-#endif

@@ -9,8 +9,7 @@
  * (the descent inequality, added to itself with the points exchanged), L is raised, that step is
  * taken again and an epoch begins. This costs no gradient but the one that was not good for a step.
  * And no step is longer than (unit + |w|)/2. */
-#ifndef BLV_BLOCKS_MOMENTUM_H
-#define BLV_BLOCKS_MOMENTUM_H
+#pragma once
 
 #include "blocks/constants.h"
 
@@ -53,5 +52,3 @@ blv_flow blv_momentum_step(blv_run *run, blv_momentum *m, const blv_vec *G, cons
                            double theta, blv_momentum_move *move);
 /* The next step begins an epoch. */
 void blv_momentum_restart(blv_momentum *m);
-
-#endif

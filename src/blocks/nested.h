@@ -1,7 +1,6 @@
 /* A solver inside another one: its state becomes part of the run's, its oracle calls are counted
  * there, and its steps are taken when the outer solver says. */
-#ifndef BLV_BLOCKS_NESTED_H
-#define BLV_BLOCKS_NESTED_H
+#pragma once
 
 #include "bilevel/solver.h"
 
@@ -27,5 +26,3 @@ size_t blv_nested_batch(const blv_run *run, size_t samples);
 double blv_nested_work(const blv_run *run);
 /* The tolerance that the user has set; 0: none. */
 double blv_nested_tol(const blv_run *run);
-
-#endif

@@ -11,8 +11,7 @@
  *
  * An estimate is made at one point or at two. Two advance together, factor by factor, so that each
  * batch (and p) serves both points before the next one is drawn. */
-#ifndef BLV_BLOCKS_NEUMANN_H
-#define BLV_BLOCKS_NEUMANN_H
+#pragma once
 
 #include "base/random.h"
 #include "blocks/steps.h"
@@ -71,5 +70,3 @@ blv_flow blv_neumann_estimate(blv_run *run, blv_neumann *neumann, const blv_samp
 double blv_neumann_limit(const blv_neumann *neumann, const blv_steps *steps);
 /* As blv_samplers_noise. The random form has noise on whole sums, too. */
 const blv_batch *blv_neumann_noise(const blv_neumann *neumann, const blv_samplers *batches);
-
-#endif

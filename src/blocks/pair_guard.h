@@ -18,8 +18,7 @@
  * running mean x moves less far in proportion: y has got lost there, and x waits for it. When the
  * y-step is halved, so is the x-step, since y then covers less of its way between two of them.
  * Steps that the user has set stay as they are. */
-#ifndef BLV_BLOCKS_PAIR_GUARD_H
-#define BLV_BLOCKS_PAIR_GUARD_H
+#pragma once
 
 #include "blocks/steps.h"
 
@@ -47,5 +46,3 @@ blv_flow blv_pair_guard_steps(blv_run *run, blv_pair_guard *guard, blv_steps *st
                               const blv_batch *batch, const blv_pair *pair);
 /* How far x and y went. */
 void blv_pair_guard_moved(blv_pair_guard *guard, double x_moved, double y_moved);
-
-#endif

@@ -1,6 +1,5 @@
 /* Rows of solvers' parameter tables, for a struct that FIELD finds the fields of. */
-#ifndef BLV_BLOCKS_PARAM_ROWS_H
-#define BLV_BLOCKS_PARAM_ROWS_H
+#pragma once
 
 #include "bilevel/param.h"
 
@@ -22,5 +21,3 @@
 #define BLV_LAST_PARAM \
     {NULL, BLV_REAL, 0, NULL, 0, 0, NULL, NULL}
 /* clang-format on */
-
-#endif

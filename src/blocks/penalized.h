@@ -14,8 +14,7 @@
  *
  * Batches are drawn once for all of this, one of f and one of g: with new ones in every step the
  * noise in y and z would be multiplied by lambda. */
-#ifndef BLV_BLOCKS_PENALIZED_H
-#define BLV_BLOCKS_PENALIZED_H
+#pragma once
 
 #include "blocks/constants.h"
 #include "blocks/inner.h"
@@ -60,5 +59,3 @@ void blv_penalized_start(blv_run *run, blv_penalized *p);
 /* Both solves at x, then G. guard: as in blv_penalty_direction. */
 blv_flow blv_penalized_gradient(blv_run *run, blv_penalized *p, const blv_vec *x, bool with_value,
                                 blv_vec *G, blv_guard *guard, blv_penalty_look *look);
-
-#endif

@@ -3,8 +3,7 @@
  *   f(x,y) + lambda (g(x,y) - g(x,z))      y near its minimizer, z near that of g(x, .)
  *
  * with v = lambda (z - y) in the place of H^-1 fy. No second derivative is asked for. */
-#ifndef BLV_BLOCKS_PENALTY_H
-#define BLV_BLOCKS_PENALTY_H
+#pragma once
 
 #include "blocks/accelerated.h"
 #include "blocks/guard.h"
@@ -48,5 +47,3 @@ blv_flow blv_penalty_direction(blv_run *run, blv_penalty *penalty, blv_batches b
 
 /* gy_norm and r_norm of the metrics. */
 void blv_penalty_report(blv_metrics *metrics, const blv_penalty_look *look);
-
-#endif

@@ -3,8 +3,7 @@
  *   q_k = q(z_k;B) + (1 - c) (q_{k-1} - q(z_{k-1};B))
  *
  * c = 1 is plain SGD, c = 0 is SPIDER. */
-#ifndef BLV_BLOCKS_RECURSIVE_H
-#define BLV_BLOCKS_RECURSIVE_H
+#pragma once
 
 #include "bilevel/solver.h"
 
@@ -31,5 +30,3 @@ blv_error blv_recursive_open(blv_run *run, const char *name, blv_level level, bo
                              blv_recursive *r);
 /* Makes q_k. With c = 1 nothing but q(z_k;B) is looked at. */
 void blv_recursive_update(blv_recursive *r, double c);
-
-#endif

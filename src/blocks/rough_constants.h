@@ -13,8 +13,7 @@
  * both from differences of gradients.
  *
  * The numbers of steps grow with the effort, from 1 to 4, that the size of the problem allows. */
-#ifndef BLV_BLOCKS_ROUGH_CONSTANTS_H
-#define BLV_BLOCKS_ROUGH_CONSTANTS_H
+#pragma once
 
 #include "blocks/constants.h"
 
@@ -31,5 +30,3 @@ blv_flow blv_rough_estimate(blv_run *run, blv_rough *sketch, double *lambda, dou
                             bool want_L_x, blv_constants *constants);
 /* After that: a y on the way to y*(x). */
 const blv_vec *blv_rough_y(const blv_rough *sketch);
-
-#endif

@@ -6,8 +6,7 @@
  * short block at the end, so the estimate is right on average over an epoch's blocks. The noise
  * vanishes as the iterates settle. One set of tables is for one level, f or g, and can hold several
  * quantities of that level. */
-#ifndef BLV_BLOCKS_SAGA_H
-#define BLV_BLOCKS_SAGA_H
+#pragma once
 
 #include "bilevel/solver.h"
 
@@ -36,5 +35,3 @@ void blv_saga_put(blv_saga *saga, size_t quantity, const blv_batch *batch, const
 
 /* A visit: value is what the batch shows, and becomes the estimate. Nothing to do on whole sums. */
 void blv_saga_visit(blv_saga *saga, size_t quantity, const blv_batch *batch, blv_vec *value);
-
-#endif

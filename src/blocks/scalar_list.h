@@ -4,8 +4,7 @@
  *   blv_scalar list[BLV_STEP_SCALARS], *end = list;
  *   end = blv_ask_norm(end, &norm, d);
  *   BLV_TRY(blv_run_reduce(run, (size_t)(end - list), list)); */
-#ifndef BLV_BLOCKS_SCALAR_LIST_H
-#define BLV_BLOCKS_SCALAR_LIST_H
+#pragma once
 
 #include "bilevel/solver.h"
 
@@ -20,5 +19,3 @@ static inline blv_scalar *blv_ask_dot(blv_scalar *end, double *result, const blv
 static inline blv_scalar *blv_ask_norm(blv_scalar *end, double *result, const blv_vec *a) {
     return blv_ask_dot(end, result, a, NULL);
 }
-
-#endif

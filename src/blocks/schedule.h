@@ -1,6 +1,5 @@
 /* Step-size schedules. */
-#ifndef BLV_BLOCKS_SCHEDULE_H
-#define BLV_BLOCKS_SCHEDULE_H
+#pragma once
 
 #include <math.h>
 #include <stdint.h>
@@ -15,5 +14,3 @@ static inline double blv_decay(uint64_t t, double exponent) {
 static inline double blv_decay_after(double hold, uint64_t t, double exponent) {
     return pow(1.0 + (double)t / hold, -exponent);
 }
-
-#endif

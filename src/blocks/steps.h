@@ -1,7 +1,6 @@
 /* What the solvers that are not tuning-free share: their step sizes, given or automatic, and the
  * pieces of a hypergradient on the batches of an iteration. */
-#ifndef BLV_BLOCKS_STEPS_H
-#define BLV_BLOCKS_STEPS_H
+#pragma once
 
 #include "blocks/constants.h"
 #include "blocks/guard.h"
@@ -84,5 +83,3 @@ double blv_steps_v(blv_steps *steps, double decay, const blv_batch *batch, const
                    double norm);
 double blv_steps_x(blv_steps *steps, double decay, const blv_batch *batch, const blv_vec *d,
                    double norm);
-
-#endif

@@ -1,7 +1,6 @@
 /* The last points of an inner loop on y, with the step and the batch that were taken at each: what
  * a reverse pass through the loop needs. Scratch: its content does not survive a step. */
-#ifndef BLV_BLOCKS_TRAJECTORY_H
-#define BLV_BLOCKS_TRAJECTORY_H
+#pragma once
 
 #include "bilevel/solver.h"
 
@@ -23,5 +22,3 @@ void blv_trajectory_keep(blv_trajectory *trajectory, size_t number, const blv_ve
                          const blv_batch *batch, double step);
 /* One of the last `count` points kept. Valid until it is replaced. */
 blv_trajectory_point blv_trajectory_at(const blv_trajectory *trajectory, size_t number);
-
-#endif

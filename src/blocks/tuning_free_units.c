@@ -1,8 +1,6 @@
 #include "blocks/tuning_free_units.h"
 #include "core/workspace.h"
 
-#include <math.h>
-
 blv_error blv_tuning_free_open(blv_run *run, bool measured, blv_tuning_free_units *u) {
     u->gy = u->r = u->d = u->step_y = u->step_v = u->step_x = 1.0;
     if (!measured)

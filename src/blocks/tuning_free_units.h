@@ -1,7 +1,6 @@
 /* Units of gy, r and d for the tuning-free pair with scale = auto, from tight solves at the start;
  * with scale = off all are 1, which is the published rule. */
-#ifndef BLV_BLOCKS_TUNING_FREE_UNITS_H
-#define BLV_BLOCKS_TUNING_FREE_UNITS_H
+#pragma once
 
 #include "blocks/constants.h"
 
@@ -14,5 +13,3 @@ typedef struct blv_tuning_free_units {
 /* In `open` and in `prepare`. */
 blv_error blv_tuning_free_open(blv_run *run, bool measured, blv_tuning_free_units *units);
 blv_flow blv_tuning_free_prepare(blv_run *run, blv_tuning_free_units *units);
-
-#endif

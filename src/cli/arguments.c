@@ -1,7 +1,7 @@
 #include "cli/arguments.h"
 #include "base/message.h"
 #include "bilevel/run.h"
-#include "cli/file_roles.h"
+#include "cli/outputs.h"
 #include "cli/store_options.h"
 
 #include <argp.h>

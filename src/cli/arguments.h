@@ -24,8 +24,7 @@
  *
  * A bad value ends the command with exit code 2 and "--threads 'x': expected a whole number from 0
  * to 256". */
-#ifndef CLI_ARGUMENTS_H
-#define CLI_ARGUMENTS_H
+#pragma once
 
 #include "cli/common.h"
 
@@ -165,5 +164,3 @@ blv_error cli_value_take(const cli_placed_argument *to, const char *text, blv_me
 /* The options of a run that have a name of their own: --iters, --seconds, --seed, ...; the request
  * is a cli_settings. Those that are set with --set KEY=VALUE are listed at the end of the help. */
 extern const cli_argument cli_run_option_table[];
-
-#endif

@@ -1,6 +1,5 @@
 /* The commands. */
-#ifndef CLI_COMMANDS_H
-#define CLI_COMMANDS_H
+#pragma once
 
 #include "cli/arguments.h"
 
@@ -11,5 +10,3 @@ extern const cli_command cmd_solve, cmd_resume, cmd_runs, cmd_plot, cmd_report, 
 extern const cli_command *const cli_commands[]; /* all of them; the last is followed by NULL */
 /* NULL where there is none of that name. */
 const cli_command *cli_command_find(const cli_command *const *list, const char *name);
-
-#endif

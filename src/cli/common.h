@@ -1,6 +1,5 @@
 /* What every subcommand needs: exit codes, messages, memory, text, KEY=VALUE settings, numbers. */
-#ifndef CLI_COMMON_H
-#define CLI_COMMON_H
+#pragma once
 
 #include "base/text_stream.h"
 #include "bilevel/param.h"
@@ -84,5 +83,3 @@ const char *const *cli_settings_list(cli_settings *settings);
 
 /* The whole text must be a decimal number from 0 to most. */
 bool cli_parse_whole(const char *text, uint64_t most, uint64_t *value);
-
-#endif

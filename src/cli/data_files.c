@@ -58,7 +58,8 @@ const cli_argument cli_reading_table[] = {
         "CSV: kinds of columns: number, category, boolean, date or drop (default: found from "
         "all rows); or a file with a pair on each line"),
     CLI_OPTION("weight", TEXT, blv_read_options, weight, "COLUMN",
-               "CSV, ARFF: name or number (from 0) of a column with the weights of rows, for tune"),
+               "CSV, ARFF: name or number (from 0) of a column with the weights of rows, for "
+               "clean and tune"),
     CLI_OPTION("missing", CHOICE, blv_read_options, missing, "impute|error|drop",
                "CSV: fill missing values and mark them (default), reject them, or leave out rows"),
     CLI_OPTION("targets", CHOICE, blv_read_options, targets, "auto|classes|real",

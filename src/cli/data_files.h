@@ -1,7 +1,6 @@
 /* Data sets as named on the command line: how a file is read, and what it is written as. A
  * name that does not serve ends the command, after a complaint. */
-#ifndef CLI_DATA_FILES_H
-#define CLI_DATA_FILES_H
+#pragma once
 
 #include "bilevel/dataset.h"
 #include "cli/arguments.h"
@@ -33,5 +32,3 @@ void cli_row_texts_print(const blv_row_texts *texts, size_t row, FILE *file);
  * stored. */
 size_t cli_row_values(const blv_dataset_view *view, size_t row, size_t *start);
 double cli_dataset_value(const blv_dataset_view *view, size_t i);
-
-#endif

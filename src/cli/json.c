@@ -13,29 +13,8 @@ void cli_json_begin(void) {
     json_set_alloc_funcs(memory_or_end, free);
 }
 
-static json_t *checked(json_t *value) {
-    cli_expect(value ? BLV_OK : BLV_E_MEMORY);
-    return value;
-}
-
-json_t *cli_json_object(void) {
-    return checked(json_object());
-}
-
-json_t *cli_json_array(void) {
-    return checked(json_array());
-}
-
-json_t *cli_json_real(double value) {
-    return checked(blv_json_real(value));
-}
-
 json_t *cli_json_whole(uint64_t value) {
-    return checked(json_integer((json_int_t)value));
-}
-
-json_t *cli_json_text(const char *text) {
-    return checked(blv_json_string(text));
+    return json_integer((json_int_t)value);
 }
 
 void cli_json_set(json_t *object, const char *key, json_t *value) {
@@ -59,14 +38,10 @@ void cli_json_add(json_t *object, const blv_field *table, const void *record) {
     cli_expect(blv_record_add(table, record, object) ? BLV_OK : BLV_E_MEMORY);
 }
 
-json_t *cli_json_record(const blv_field *table, const void *record) {
-    return checked(blv_record_json(table, record));
-}
-
 json_t *cli_json_values(const blv_param *params, const void *fields) {
     blv_values values;
     cli_expect(blv_values_of_params(&values, params, fields));
-    json_t *object = checked(blv_values_json(&values));
+    json_t *object = blv_values_json(&values);
     blv_values_free(&values);
     return object;
 }
@@ -74,15 +49,13 @@ json_t *cli_json_values(const blv_param *params, const void *fields) {
 json_t *cli_json_params(const blv_param *params) {
     static const char *const type_word[] = {
         [BLV_REAL] = "real", [BLV_INT] = "int", [BLV_CHOICE] = "choice", [BLV_TEXT] = "text"};
-    json_t *array = cli_json_array();
+    json_t *array = json_array();
     for (const blv_param *p = params; p && p->key; p++) {
         char range[256] = "";
         blv_params_range(p, range, sizeof range);
         cli_json_append(array,
-                        cli_json_put(cli_json_object(), "key", cli_json_text(p->key), "type",
-                                     cli_json_text(type_word[p->type]), "default",
-                                     cli_json_text(p->value), "allowed", cli_json_text(range),
-                                     "help", cli_json_text(p->help), NULL));
+                        json_pack("{ss ss ss ss ss}", "key", p->key, "type", type_word[p->type],
+                                  "default", p->value, "allowed", range, "help", p->help));
     }
     return array;
 }

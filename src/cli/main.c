@@ -3,8 +3,8 @@
 #include "bilevel/arithmetic.h"
 #include "cli/commands.h"
 #include "cli/json.h"
+#include "cli/progress_line.h"
 #include "cli/rank_start.h"
-#include "cli/signals.h"
 #include "cli/terminal_text.h"
 #include "cli/text_table.h"
 

@@ -5,8 +5,7 @@
  *     cli_outputs_print(&outputs, "a.csv", print_rows, rows);
  *     cli_outputs_bytes(&outputs, "a.npz", bytes, size);
  *     return cli_outputs_finish(&outputs); */
-#ifndef CLI_OUTPUTS_H
-#define CLI_OUTPUTS_H
+#pragma once
 
 #include "base/atomic_file.h"
 #include "bilevel/dataset.h"
@@ -41,4 +40,21 @@ void cli_output_whole(const char *path, const void *bytes, size_t size);
  * no file. */
 void cli_outputs_try(const char *first, const char *second);
 
-#endif
+/* ---- Which files the command reads and which it writes ---- */
+
+/* Two names of one file (links, hard links, ./a and a) are told by device and inode. An output that
+ * is an input, the run store or another output ends the command before anything is lost.
+ *
+ * Entries of argument tables of the kinds READS and WRITES are noted when the command line is read;
+ * these are for names that are made otherwise. All paths are copied; NULL: none. */
+
+/* A file that is read; nothing happens where there is none of that name. */
+void cli_file_reads(const char *path);
+/* The run store, with the files that SQLite keeps beside it. */
+void cli_file_store(const char *path);
+/* A file that will be written; the command ends where it must not be. */
+void cli_file_writes(const char *path);
+/* Whether a file is, or would be, in the current folder or below, where links lead. */
+bool cli_file_is_below(const char *path);
+/* As cli_file_writes, as an error: a file that was noted as output before may be noted again. */
+blv_error cli_file_expect_output(const char *path, blv_message *why);

@@ -3,13 +3,12 @@
 #include "bilevel/cuda.h"
 #include "bilevel/registry.h"
 #include "bilevel/run.h"
-#include "cli/file_roles.h"
+#include "cli/outputs.h"
 #include "cli/rank_start.h"
 #include "store/run_info.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { MOST_THREADS = 4096 };
 

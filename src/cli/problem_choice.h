@@ -1,7 +1,6 @@
 /* A problem as named on the command line: PROBLEM and its options, its parameters, the instance. It
  * lives until the program ends. */
-#ifndef CLI_PROBLEM_CHOICE_H
-#define CLI_PROBLEM_CHOICE_H
+#pragma once
 
 #include "bilevel/problem.h"
 #include "cli/arguments.h"
@@ -37,5 +36,3 @@ void cli_instance_find(cli_instance *instance);
 void cli_instance_create(cli_instance *instance);
 /* "quadratic, dimension 50 in x and 50 in y, f64", once it is created */
 void cli_instance_describe(const cli_instance *instance, char *text, size_t size);
-
-#endif

@@ -1,14 +1,109 @@
 #include "cli/progress_line.h"
 #include "cli/common.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
+
+/* ---- Signals ---- */
+
+static const int watched_signals[] = {SIGINT, SIGTERM, SIGHUP};
+enum { SIGNALS = sizeof watched_signals / sizeof watched_signals[0], MOST_FILES = 64 };
+
+/* Shared with the signal handler, which may run in any thread. */
+static atomic_bool line_drawn;
+static blv_run *_Atomic watched_run;
+static atomic_bool watching;
+static atomic_int signals_seen;
+static char *_Atomic unfinished[MOST_FILES];
+
+/* Not through stderr, where such bytes are only shown. */
+static void clear(void) {
+    static const char clear_line[] = "\r\033[K";
+    if (write(STDERR_FILENO, clear_line, sizeof clear_line - 1) < 0) {
+        /* nobody to tell */
+    }
+}
+
+static void end_command(int number) {
+    for (size_t i = 0; i < MOST_FILES; i++) {
+        const char *path = atomic_load(&unfinished[i]);
+        if (path)
+            unlink(path);
+    }
+    if (atomic_load(&line_drawn))
+        clear();
+    signal(number, SIG_DFL);
+    raise(number); /* takes effect when the handler returns */
+}
+
+static void on_signal(int number) {
+    int saved_errno = errno;
+    blv_run *run = atomic_load(&watched_run);
+    if (!atomic_load(&watching) || atomic_fetch_add(&signals_seen, 1) > 0)
+        end_command(number);
+    else if (run)
+        blv_run_stop(run);
+    errno = saved_errno;
+}
+
+void cli_signals_install(void) {
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART}, former;
+    sigemptyset(&action.sa_mask);
+    for (size_t i = 0; i < SIGNALS; i++)
+        sigaddset(&action.sa_mask, watched_signals[i]);
+    for (size_t i = 0; i < SIGNALS; i++)
+        if (sigaction(watched_signals[i], NULL, &former) == 0 && former.sa_handler != SIG_IGN)
+            sigaction(watched_signals[i], &action, NULL);
+}
+
+void cli_signals_begin(void) {
+    atomic_store(&signals_seen, 0);
+    atomic_store(&watching, true);
+}
+
+void cli_signals_watch(blv_run *run) {
+    atomic_store(&watched_run, run);
+    if (run && cli_signalled()) /* it came before the run could be stopped */
+        blv_run_stop(run);
+}
+
+bool cli_signalled(void) {
+    return atomic_load(&signals_seen) > 0;
+}
+
+void cli_signals_end(void) {
+    atomic_store(&watching, false);
+    cli_signals_watch(NULL);
+}
+
+/* Files beyond the places that there are stay when a signal comes; the next command that writes
+ * them removes them. */
+void cli_signals_remove(const char *path) {
+    char *copy = cli_print("%s", path);
+    for (size_t i = 0; copy && i < MOST_FILES; i++) {
+        char *none = NULL;
+        if (atomic_compare_exchange_strong(&unfinished[i], &none, copy))
+            copy = NULL;
+    }
+    free(copy);
+}
+
+void cli_signals_forget(void) {
+    for (size_t i = 0; i < MOST_FILES; i++)
+        free(atomic_exchange(&unfinished[i], NULL));
+}
+
+/* ---- Progress ---- */
 
 enum { NARROWEST = 20, WIDEST = 120, NARROW_BAR = 8, WIDE_BAR = 20, WIDE_LINE = 100 };
 
@@ -85,19 +180,12 @@ static void add(text_line *line, const char *format, ...) {
     line->used = line->used < sizeof line->text ? line->used : sizeof line->text - 1;
 }
 
-/* Not through stderr, where such bytes are only shown. */
-static void clear(void) {
-    if (write(STDERR_FILENO, CLI_CLEAR_LINE, sizeof CLI_CLEAR_LINE - 1) < 0) {
-        /* nobody to tell */
-    }
-}
-
 static void put_line(const text_line *line) {
     if (style == CLI_PROGRESS_LINES)
         fprintf(stderr, "%s\n", line->text);
     if (style != CLI_PROGRESS_BAR)
         return;
-    atomic_store(&cli_line_drawn, true);
+    atomic_store(&line_drawn, true);
     clear();
     fprintf(stderr, "%.*s", line_width - 1, line->text);
 }
@@ -189,7 +277,7 @@ void cli_progress_begin(cli_progress progress) {
     line_width = terminal_width();
     work_began = wall_clock();
     run_label = "";
-    atomic_store(&cli_line_drawn, false);
+    atomic_store(&line_drawn, false);
     piece_number = 0;
     piece_count = 1;
     cli_signals_begin();
@@ -219,7 +307,7 @@ void cli_progress_task(const blv_task_progress *progress) {
 }
 
 static void clear_line(void) {
-    if (atomic_exchange(&cli_line_drawn, false))
+    if (atomic_exchange(&line_drawn, false))
         clear();
 }
 

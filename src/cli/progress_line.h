@@ -1,9 +1,10 @@
 /* Progress on standard error, and signals, while runs are under way. */
-#ifndef CLI_PROGRESS_LINE_H
-#define CLI_PROGRESS_LINE_H
+#pragma once
 
+#include "bilevel/run.h"
 #include "bilevel/task.h"
-#include "cli/signals.h"
+
+#include <stdbool.h>
 
 typedef enum cli_progress {
     CLI_PROGRESS_NONE,
@@ -31,4 +32,24 @@ void cli_progress_leave(void);
 /* Ends it; signals end the command again. May be called again. */
 void cli_progress_end(void);
 
-#endif
+/* ---- SIGINT, SIGTERM and SIGHUP ---- */
+
+/* One that comes while runs are under way asks them to stop; any other removes unfinished files and
+ * ends the command. Those that are ignored when the command starts (nohup, the background of a
+ * script) stay ignored. */
+
+/* To be called once, at the start of the program. */
+void cli_signals_install(void);
+
+/* From here on the first signal asks the watched run to stop, and a second one ends the command at
+ * once. */
+void cli_signals_begin(void);
+/* A signal that has come before stops the run at once. NULL: none is watched. */
+void cli_signals_watch(blv_run *run);
+/* Whether a signal has come since the beginning. */
+bool cli_signalled(void);
+void cli_signals_end(void);
+
+/* A file that a signal removes when it ends the command, until all of them are forgotten. */
+void cli_signals_remove(const char *path);
+void cli_signals_forget(void);

@@ -2,8 +2,7 @@
  *
  * MPI is in libbilevel-mpi, which is loaded only where mpirun has started the command: without it
  * the command knows nothing of MPI. */
-#ifndef CLI_RANK_START_H
-#define CLI_RANK_START_H
+#pragma once
 
 #include "bilevel/ranks.h"
 
@@ -20,5 +19,3 @@ bool cli_rank_writes(void);
 /* Threads of a rank where none are asked for: the processors of the machine are shared by the ranks
  * on it. 0: all, there is one process. */
 int cli_rank_threads(void);
-
-#endif

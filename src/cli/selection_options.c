@@ -54,9 +54,42 @@ blv_error cli_selection_check(cli_selection_options *asked, blv_message *why) {
     return BLV_OK;
 }
 
-static blv_error load(const cli_selection_options *asked, blv_dataset **rows, blv_dataset **test,
-                      blv_message *why) {
-    const char *const names[] = {asked->data, asked->test};
+static void add_warning(void *list, const char *line) {
+    cli_json_append(list, blv_json_string(line));
+}
+
+/* The kinds of the columns and warnings, for the eyes or for the JSON. */
+static blv_error tell(cli_selection_options *asked, const blv_dataset *const *sets,
+                      const char *const *names, size_t count, blv_message *why) {
+    char kinds[300];
+    json_t *warnings = asked->json ? json_array() : NULL;
+    if (asked->quiet && !asked->json)
+        return BLV_OK;
+    BLV_CHECK(blv_dataset_kinds(sets[0], kinds, sizeof kinds, why));
+    if (asked->json)
+        asked->about = cli_json_put(json_object(), "kinds", blv_json_string(kinds), "warnings",
+                                    warnings, NULL);
+    else
+        cli_print_kinds(asked->data, kinds);
+    return blv_dataset_warn(sets, names, count, asked->json ? add_warning : cli_print_warning,
+                            warnings, why);
+}
+
+/* Nothing is learned from the rows to test on. */
+static blv_error hold_out(const cli_selection_options *asked, double share, blv_dataset **rows,
+                          blv_dataset **test, blv_message *why) {
+    const double sizes[] = {1.0 - share, share};
+    blv_dataset *part[2];
+    BLV_CHECK(blv_dataset_split(*rows, sizes, 2, true, asked->select.selection.seed, part, why));
+    blv_dataset_release(*rows);
+    *rows = part[0];
+    *test = part[1];
+    return blv_dataset_relearn(part, 2, why);
+}
+
+static blv_error load(cli_selection_options *asked, double test_share, blv_dataset **rows,
+                      blv_dataset **test, blv_message *why) {
+    const char *const names[] = {asked->data, asked->test ? asked->test : "the part to test on"};
     blv_read_options reading = asked->reading;
     BLV_CHECK(blv_dataset_read(rows, asked->data, &reading, why));
     BLV_CHECK(blv_dataset_expect_classes(*rows, asked->data, why));
@@ -65,20 +98,16 @@ static blv_error load(const cli_selection_options *asked, blv_dataset **rows, bl
     reading.targets = BLV_TARGETS_CLASSES;
     if (asked->test)
         BLV_CHECK(blv_dataset_read(test, asked->test, &reading, why));
+    else if (test_share > 0.0)
+        BLV_CHECK(hold_out(asked, test_share, rows, test, why));
     blv_dataset *const both[] = {*rows, *test};
     const size_t count = *test ? 2 : 1;
     BLV_CHECK(blv_dataset_align(both, names, count, why));
-    if (!asked->json && !asked->quiet) {
-        char kinds[300];
-        BLV_CHECK(blv_dataset_kinds(*rows, kinds, sizeof kinds, why));
-        cli_print_kinds(asked->data, kinds);
-        BLV_CHECK(blv_dataset_warn((const blv_dataset *const *)both, names, count,
-                                   cli_print_warning, NULL, why));
-    }
+    BLV_CHECK(tell(asked, (const blv_dataset *const *)both, names, count, why));
     return asked->unscaled ? BLV_OK : blv_dataset_scale(both, count, BLV_SCALE_UNIT, why);
 }
 
-void cli_selection_load(const cli_selection_options *asked, blv_dataset **rows,
+void cli_selection_load(cli_selection_options *asked, double test_share, blv_dataset **rows,
                         blv_dataset **test) {
-    cli_expect(load(asked, rows, test, &cli_why));
+    cli_expect(load(asked, test_share, rows, test, &cli_why));
 }

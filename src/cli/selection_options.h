@@ -1,10 +1,10 @@
 /* What `bilevel coreset` and `bilevel continual` share: the file, how it is read and scaled, the
  * network that judges, and how rows are chosen. */
-#ifndef CLI_SELECTION_OPTIONS_H
-#define CLI_SELECTION_OPTIONS_H
+#pragma once
 
 #include "bilevel/select.h"
 #include "cli/arguments.h"
+#include "cli/json.h"
 
 typedef struct cli_selection_options {
     const char *data, *test; /* files; test may be NULL */
@@ -12,6 +12,7 @@ typedef struct cli_selection_options {
     int unscaled;
     blv_select_options select; /* without count */
     bool json, quiet;
+    json_t *about; /* after loading, with json: the kinds of the columns, and warnings */
 } cli_selection_options;
 
 /* DATA and all of the above. */
@@ -27,8 +28,7 @@ extern const cli_argument cli_selection_table[];
 blv_error cli_selection_check(cli_selection_options *asked, blv_message *why);
 
 /* DATA, dense and with at least two classes, and test where it is given, in the columns and classes
- * of DATA; scaled to [0, 1] by DATA unless that is not wanted. The command ends where that fails.
- */
-void cli_selection_load(const cli_selection_options *asked, blv_dataset **rows, blv_dataset **test);
-
-#endif
+ * of DATA; else test_share of DATA, above 0, is tested on, and not trained on. Scaled to [0, 1] by
+ * the rows to train on unless that is not wanted. The command ends where that fails. */
+void cli_selection_load(cli_selection_options *asked, double test_share, blv_dataset **rows,
+                        blv_dataset **test);

@@ -1,7 +1,6 @@
 /* What `bilevel solve` does once its command line is read, and `bilevel resume` with what the store
  * has kept of it: set up, run, certify, report, save, record. */
-#ifndef CLI_SOLVE_TASK_H
-#define CLI_SOLVE_TASK_H
+#pragma once
 
 #include "cli/problem_choice.h"
 #include "cli/task_hooks.h"
@@ -35,12 +34,7 @@ typedef struct cli_solve_task {
 /* Solves with one or several; returns the exit code. */
 int cli_solve(cli_solve_task *task);
 
-/* ---- As the store keeps it ---- */
-
-/* What is needed to make this run of the task again, JSON, to be freed: every parameter with the
- * value in effect, for defaults may change, and files with absolute paths. */
-char *cli_solve_request(const cli_solve_task *task, const blv_run *run);
-/* The task of such a request; the command ends where that fails. */
+/* The task of a request that the store has kept; the command ends where that fails. */
 void cli_solve_restore(cli_solve_task *task, const cli_resume *resume);
 
 /* ---- As text ---- */
@@ -50,5 +44,3 @@ void cli_print_comparison(const cli_instance *instance, const blv_comparison *co
 /* How a run ended, in one line that begins with the outcome's word. */
 enum { CLI_ENDING_SIZE = 768 };
 void cli_ending_text(const blv_execution *execution, char text[CLI_ENDING_SIZE]);
-
-#endif

@@ -1,6 +1,6 @@
 #include "cli/store_options.h"
 #include "base/message.h"
-#include "cli/file_roles.h"
+#include "cli/outputs.h"
 #include "cli/rank_start.h"
 
 #include <errno.h>
@@ -68,13 +68,17 @@ static const char *named_path(const cli_store_choice *choice) {
     return is_off ? "" : named && *named ? named : NULL;
 }
 
+/* The same, else the usual file; to be freed. */
+static char *chosen_path(const cli_store_choice *choice) {
+    const char *named = named_path(choice);
+    return named ? cli_print("%s", named) : usual_path();
+}
+
 void cli_store_note(void) {
-    const char *named = named_path(&(cli_store_choice){0});
-    char *usual = named ? NULL : usual_path();
-    const char *path = named ? named : usual;
+    char *path = chosen_path(&(cli_store_choice){0});
     if (path && *path)
         cli_file_store(path);
-    free(usual);
+    free(path);
 }
 
 bool cli_store_is_named(const cli_store_choice *choice) {
@@ -84,32 +88,30 @@ bool cli_store_is_named(const cli_store_choice *choice) {
 
 /* ---- Opening ---- */
 
-static int try_here(blv_store **store, const cli_store_choice *choice) {
-    const char *named = named_path(choice);
-    char *usual = named ? NULL : usual_path();
-    const char *path = named ? named : usual;
-    blv_error error = BLV_OK;
+int cli_store_try(blv_store **store, const cli_store_choice *choice) {
+    const bool is_named = named_path(choice);
+    char *path = chosen_path(choice);
     *store = NULL;
-    if (usual)
-        make_folders(usual);
-    if (path && *path)
+    blv_error error = BLV_OK;
+    if (path && !is_named)
+        make_folders(path);
+    if (path && *path) {
         cli_file_store(path);
-    if (path && *path)
         error = blv_store_open(store, path, BLV_STORE_CREATE, &cli_why);
-    free(usual);
-    if (error == BLV_E_MEMORY || named)
+    } else if (!path)
+        cli_complain("the run is not stored: neither XDG_STATE_HOME nor HOME names a folder");
+    free(path);
+    if (error == BLV_E_MEMORY || is_named)
         return cli_exit_code(error);
     if (error != BLV_OK)
         cli_complain("the run is not stored: %s", cli_why.text);
-    else if (!path)
-        cli_complain("the run is not stored: neither XDG_STATE_HOME nor HOME names a folder");
     return CLI_DONE;
 }
 
 /* Of several ranks the first has the store; the others do the same with one in memory. */
-int cli_store_try(blv_store **store, const cli_store_choice *choice) {
+static int try_first(blv_store **store, const cli_store_choice *choice) {
     *store = NULL;
-    const int code = cli_rank_word(cli_rank_writes() ? try_here(store, choice) : CLI_DONE);
+    const int code = cli_rank_word(cli_rank_writes() ? cli_store_try(store, choice) : CLI_DONE);
     const bool is_there = cli_rank_word(*store != NULL) != 0;
     if (code != CLI_DONE || !is_there || cli_rank_writes())
         return code;
@@ -123,7 +125,7 @@ static void close_store(void) {
 }
 
 blv_store *cli_store_open(const cli_store_choice *choice, double checkpoint_seconds) {
-    int code = cli_store_try(&opened, choice);
+    int code = try_first(&opened, choice);
     if (code != CLI_DONE)
         exit(code);
     if (!opened && checkpoint_seconds > 0.0)
@@ -133,9 +135,7 @@ blv_store *cli_store_open(const cli_store_choice *choice, double checkpoint_seco
 }
 
 blv_store *cli_store_look(const cli_store_choice *choice) {
-    const char *named = named_path(choice);
-    char *usual = named ? NULL : usual_path();
-    const char *path = named ? named : usual;
+    char *path = chosen_path(choice);
     struct stat about;
     if (!path || !*path)
         cli_die("there is no run store: BILEVEL_STORE is none, or there is no HOME");
@@ -146,7 +146,7 @@ blv_store *cli_store_look(const cli_store_choice *choice) {
                               cli_rank_writes() ? BLV_STORE_EXISTING : BLV_STORE_COPY, &cli_why));
     cli_rank_word(0); /* copies are made before the first rank changes it */
     atexit(close_store);
-    free(usual);
+    free(path);
     return opened;
 }
 

@@ -1,6 +1,5 @@
 /* Which run store a command uses: entries of its argument table, and opening it. */
-#ifndef CLI_STORE_OPTIONS_H
-#define CLI_STORE_OPTIONS_H
+#pragma once
 
 #include "bilevel/store.h"
 #include "cli/arguments.h"
@@ -17,7 +16,7 @@ extern const cli_argument cli_store_table[];
 /* --store of a cli_store_choice, for a command that looks at runs. */
 extern const cli_argument cli_store_file_table[];
 
-/* Notes the store that is used where none is named on the command line, for cli/file_roles.h. */
+/* Notes the store that is used where none is named on the command line, for cli/outputs.h. */
 void cli_store_note(void);
 
 /* Whether the user named a store: then it must open, and take everything. */
@@ -39,5 +38,3 @@ blv_store *cli_store_look(const cli_store_choice *choice);
 void cli_store_expect(const blv_store *store, blv_error error);
 /* A run that must be there; to be freed. */
 blv_run_info *cli_store_find(blv_store *store, int64_t id);
-
-#endif

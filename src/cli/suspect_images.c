@@ -5,6 +5,7 @@
  * the features have no names other than numbered ones (x0, x1, ... or pixel1, pixel2, ...). */
 #include "cli/suspect_images.h"
 #include "base/message.h"
+#include "bilevel/ranks.h"
 #include "cli/data_files.h"
 #include "report/contact_sheet.h"
 #include "report/html.h"
@@ -78,10 +79,11 @@ static bool names_are_numbered(const blv_dataset_view *v, size_t features) {
     return true;
 }
 
-/* One row without the intercept, as it was before scaling, but for its length. */
-static void read_row(const blv_task_sets *sets, size_t row, double *values) {
+/* One row without the intercept, as it was before scaling, but for its length. at: where its
+ * features are. */
+static void read_row_at(const blv_task_sets *sets, size_t at, double *values) {
     const blv_dataset_view *v = blv_dataset_view_of(sets->train);
-    size_t start, count = cli_row_values(v, row, &start);
+    size_t start, count = cli_row_values(v, at, &start);
     memset(values, 0, sets->features * sizeof *values);
     for (size_t k = 0; k < count; k++) {
         size_t column = v->dense ? k : v->column[start + k];
@@ -92,19 +94,36 @@ static void read_row(const blv_task_sets *sets, size_t row, double *values) {
         values[j] = values[j] * sets->divisor[j] + sets->shift[j];
 }
 
+/* Of several ranks the one that has the row tells the others. */
+static void read_row(const blv_task_sets *sets, size_t row, double *values) {
+    const blv_dataset_view *v = blv_dataset_view_of(sets->train);
+    size_t at = v->ranks ? 0 : row;
+    while (v->ranks && at < v->held && v->held_row[at] != row)
+        at++;
+    memset(values, 0, sets->features * sizeof *values);
+    if (!v->ranks || at < v->held)
+        read_row_at(sets, at, values);
+    if (v->ranks && !v->ranks->sum(v->ranks->context, sets->features, values))
+        cli_die("the exchange between ranks failed");
+}
+
 static bool has_negative(const blv_task_sets *sets) {
     static const double rounding = -1e-5;
-    size_t rows = blv_dataset_view_of(sets->train)->rows;
+    const blv_dataset_view *v = blv_dataset_view_of(sets->train);
+    const size_t rows = v->ranks ? v->held : v->rows;
     double *values = cli_alloc(sets->features, sizeof *values), least = 0.0, most = 0.0;
     for (size_t i = 0; i < rows; i++) {
-        read_row(sets, i, values);
+        read_row_at(sets, i, values);
         for (size_t j = 0; j < sets->features; j++) {
             least = fmin(least, values[j]);
             most = fmax(most, values[j]);
         }
     }
     free(values);
-    return least < rounding * most;
+    double negative = least < rounding * most;
+    if (v->ranks && !v->ranks->sum(v->ranks->context, 1, &negative))
+        cli_die("the exchange between ranks failed");
+    return negative > 0.0;
 }
 
 static cli_image find_image(const blv_task_sets *sets) {

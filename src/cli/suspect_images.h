@@ -1,6 +1,5 @@
 /* The most suspicious rows of `bilevel clean` as pictures, or with what speaks against them. */
-#ifndef CLI_SUSPECT_IMAGES_H
-#define CLI_SUSPECT_IMAGES_H
+#pragma once
 
 #include "bilevel/clean.h"
 #include "store/record.h"
@@ -27,5 +26,3 @@ bool cli_features_tell(const blv_task_sets *sets);
 /* "petal_width 2.5, petal_length 6": the features that speak against the label of a suspect. */
 void cli_print_against(const blv_task_sets *sets, const blv_clean_result *result, size_t row,
                        char *text, size_t size);
-
-#endif

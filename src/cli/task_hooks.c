@@ -1,6 +1,6 @@
 #include "cli/task_hooks.h"
 #include "base/message.h"
-#include "cli/file_roles.h"
+#include "cli/outputs.h"
 #include "cli/rank_start.h"
 
 #include <stdlib.h>
@@ -40,16 +40,6 @@ static int on_progress(void *context, const blv_task_progress *progress) {
     (void)context;
     cli_progress_task(progress);
     return !cli_ranks() && cli_signalled(); /* ranks stop together, with their run */
-}
-
-static blv_error on_start(void *context, const blv_task_start *start, blv_message *why) {
-    cli_task_hooks *task = context;
-    return blv_task_session_start(&task->session, start, why);
-}
-
-static bool on_recall(void *context, const blv_task_run *which, blv_run_end *end) {
-    cli_task_hooks *task = context;
-    return blv_task_session_recall(&task->session, which, end);
 }
 
 static blv_error on_begin(void *context, const blv_task_run *which, blv_run *run,
@@ -172,8 +162,8 @@ void cli_task_begin(cli_task_hooks *task, const char *kind, const blv_field *tab
                                    .context = task,
                                    .interval = cli_progress_interval(),
                                    .progress = on_progress,
-                                   .start = on_start,
-                                   .recall = on_recall,
+                                   .start = blv_task_session_start,
+                                   .recall = blv_task_session_recall,
                                    .begin = on_begin,
                                    .end = on_end,
                                    .note = cli_note};

@@ -9,8 +9,7 @@
  *     ... write files ...
  *     code = cli_task_end(&task, code, why.text, &end); or cli_task_report
  *     cli_task_close(&task); */
-#ifndef CLI_TASK_HOOKS_H
-#define CLI_TASK_HOOKS_H
+#pragma once
 
 #include "cli/progress_line.h"
 #include "cli/store_options.h"
@@ -64,8 +63,8 @@ void cli_facts_number(cli_task_facts *facts, const char *name, double number, co
 void cli_facts_whole(cli_task_facts *facts, const char *name, uint64_t number);
 
 typedef struct cli_task_hooks {
+    blv_task_session session; /* first: hooks take either */
     cli_task_facts facts;
-    blv_task_session session;
     blv_task_hooks hooks; /* for the task */
     const char *trace;    /* file that gets the trace of its runs; NULL: none */
     bool store_is_named;
@@ -86,5 +85,3 @@ int cli_task_end(cli_task_hooks *task, int code, const char *why, const blv_run_
  * of end. */
 int cli_task_report(cli_task_hooks *task, char *message, const json_t *result, blv_run_info end);
 void cli_task_close(cli_task_hooks *task);
-
-#endif

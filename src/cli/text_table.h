@@ -1,6 +1,5 @@
 /* Tables on standard output. */
-#ifndef CLI_TEXT_TABLE_H
-#define CLI_TEXT_TABLE_H
+#pragma once
 
 #include "bilevel/param.h"
 #include "report/table.h"
@@ -18,5 +17,3 @@ void cli_print_params(const blv_param *params, const void *fields, const char *o
  * every line is indented. column is 0 for the first word; the column that it ends in is returned.
  */
 int cli_print_word(int column, const char *word);
-
-#endif

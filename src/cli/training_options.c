@@ -60,9 +60,6 @@ blv_error cli_training_check(cli_training *t, blv_message *why) {
         return blv_explain(why, BLV_E_ARGUMENT, "--val or --val-share, one of the two");
     if (t->reading.real_targets && !t->may_be_real)
         return blv_explain(why, BLV_E_ARGUMENT, "--real: labels name classes here");
-    if (t->reading.weight && !t->may_be_real)
-        return blv_explain(why, BLV_E_ARGUMENT,
-                           "--weight: labels are judged one by one, whatever a row weighs");
     t->reading.ranks = cli_ranks();
     if (t->threads == 0)
         t->threads = cli_rank_threads();
@@ -102,11 +99,6 @@ const blv_field cli_training_fields[] = {
     BLV_FIELD(cli_training, no_certificate, BOOL),
     BLV_FIELD_AS("checkpoint", cli_training, task.checkpoint_seconds, REAL, 0),
     {0}};
-
-const blv_field cli_training_files[] = {BLV_FIELD(cli_training, train, TEXT),
-                                        BLV_FIELD(cli_training, val, TEXT),
-                                        BLV_FIELD(cli_training, test, TEXT),
-                                        {0}};
 
 void cli_training_restore(const blv_field *table, void *request, cli_training *t,
                           const cli_resume *resume) {
@@ -158,6 +150,19 @@ void cli_facts_training(cli_task_facts *facts, const cli_training *t, double usu
     const double share = t->val_share > 0.0 ? t->val_share : usual_val_share;
     if (!t->val && share > 0.0)
         cli_facts_number(facts, "val_share", share, NULL);
+}
+
+static const blv_field files[] = {BLV_FIELD(cli_training, train, TEXT),
+                                  BLV_FIELD(cli_training, val, TEXT),
+                                  BLV_FIELD(cli_training, test, TEXT),
+                                  {0}};
+
+void cli_training_describe(json_t *object, const cli_training *t, const blv_task_sets *sets) {
+    json_t *warnings = json_array();
+    for (size_t i = 0; sets->warnings[i]; i++)
+        cli_json_append(warnings, blv_json_string(sets->warnings[i]));
+    cli_json_add(object, files, t);
+    cli_json_put(object, "kinds", blv_json_string(sets->kinds), "warnings", warnings, NULL);
 }
 
 void cli_print_stored(int64_t run) {

@@ -1,9 +1,9 @@
 /* The command line that `bilevel clean` and `bilevel tune` share: the files, how they are read and
  * scaled, and the runs that learn from them; and the record of it, so that it can be resumed. */
-#ifndef CLI_TRAINING_OPTIONS_H
-#define CLI_TRAINING_OPTIONS_H
+#pragma once
 
 #include "cli/arguments.h"
+#include "cli/json.h"
 #include "cli/problem_choice.h"
 #include "cli/task_hooks.h"
 #include "store/record.h"
@@ -30,8 +30,8 @@ extern const cli_argument cli_training_table[];
     {                                                                                              \
         .reading = {.size = sizeof(blv_read_options), .precision = BLV_F32 }                       \
     }
-/* What is kept in the run store; and train, val and test alone. */
-extern const blv_field cli_training_fields[], cli_training_files[];
+/* What is kept in the run store. */
+extern const blv_field cli_training_fields[];
 
 /* To be called where the whole request is checked; finds the solver. */
 blv_error cli_training_check(cli_training *training, blv_message *why);
@@ -49,6 +49,8 @@ blv_task_sets *cli_training_read(const cli_training *training, const char *truth
 void cli_facts_training(cli_task_facts *facts, const cli_training *training,
                         double usual_val_share);
 
+/* Adds the names of the files, the kinds of the columns and the warnings. */
+void cli_training_describe(json_t *object, const cli_training *training, const blv_task_sets *sets);
 /* "Stored as run 7; ..."; nothing for 0. */
 void cli_print_stored(int64_t run);
 /* A share or a loss for a table; "-" where it is not known. */
@@ -58,5 +60,3 @@ void cli_format_share(double value, char text[CLI_CELL]);
 /* `bilevel resume` of a run of these commands. */
 int cli_clean_resume(const cli_resume *resume);
 int cli_tune_resume(const cli_resume *resume);
-
-#endif

@@ -2,7 +2,6 @@
 #include "core/certifier.h"
 #include "base/message.h"
 #include "base/random.h"
-#include "bilevel/certificate.h"
 #include "core/implicit.h"
 #include "space/distance.h"
 

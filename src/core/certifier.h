@@ -1,6 +1,5 @@
 /* The true Phi and its gradient at a point, from a problem's oracles alone. */
-#ifndef BLV_CORE_CERTIFIER_H
-#define BLV_CORE_CERTIFIER_H
+#pragma once
 
 #include "bilevel/certificate.h"
 #include "bilevel/run.h"
@@ -20,5 +19,3 @@ blv_flow blv_certifier_phi(blv_certifier *certifier, const blv_vec *x, const blv
 /* v may be NULL. Anything but BLV_GO means that no certificate could be made. */
 blv_flow blv_certifier_make(blv_certifier *certifier, const blv_vec *x, const blv_vec *y,
                             const blv_vec *v, blv_certificate *certificate);
-
-#endif

@@ -1,7 +1,6 @@
 /* Writing a checkpoint: an NPZ file with the state as arrays and the rest as lines of text. */
 #include "bilevel/checkpoint.h"
 #include "bilevel/arithmetic.h"
-#include "bilevel/npz.h"
 #include "bilevel/ranks.h"
 #include "core/checkpoint_format.h"
 

@@ -1,6 +1,5 @@
 /* What writing and reading a checkpoint share. docs/store.md describes the file. */
-#ifndef BLV_CORE_CHECKPOINT_FORMAT_H
-#define BLV_CORE_CHECKPOINT_FORMAT_H
+#pragma once
 
 #include "core/key_value_text.h"
 #include "core/run_private.h"
@@ -41,5 +40,3 @@ void blv_checkpoint_key(char key[BLV_LINE_KEY], const char *format, ...) BLV_PRI
 blv_error blv_checkpoint_register(blv_run *run);
 /* At the end of blv_run_open: the solver's parameters, before steps change them. */
 blv_error blv_checkpoint_note_parameters(blv_run *run);
-
-#endif

@@ -1,6 +1,5 @@
 /* Calling a problem's oracles: counting, differences in place of missing ones, failure codes. */
-#ifndef BLV_CORE_EVAL_H
-#define BLV_CORE_EVAL_H
+#pragma once
 
 #include "bilevel/run.h"
 
@@ -64,5 +63,3 @@ blv_flow blv_eval_project(blv_eval *eval, blv_vec *x);
  * |g|/|gy| where the first difference is taken. room: of the size of y. */
 blv_flow blv_difference_width(blv_eval *eval, const blv_vec *x, const blv_vec *y, double v_norm,
                               blv_vec *room, double *width);
-
-#endif

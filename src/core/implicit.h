@@ -1,7 +1,6 @@
 /* The lower level solved tightly: y*(x), v = H^-1 fy, and from them Phi(x) and its gradient. Used
  * by the certificate, the automatic constants and the solver `exact`. */
-#ifndef BLV_CORE_IMPLICIT_H
-#define BLV_CORE_IMPLICIT_H
+#pragma once
 
 #include "bilevel/certificate.h"
 #include "core/eval.h"
@@ -64,5 +63,3 @@ blv_flow blv_implicit_gradient(blv_implicit *implicit, const blv_vec *x, blv_vec
  * counts here too. */
 blv_flow blv_implicit_follow(blv_implicit *implicit, const blv_vec *x, blv_vec *y, blv_vec *v,
                              double reduce, blv_vec *gradient, blv_implicit_result *result);
-
-#endif

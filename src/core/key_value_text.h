@@ -1,7 +1,6 @@
 /* Text of lines "key TAB value", as it stands in the header of a checkpoint. Tabs, line ends and
  * backslashes inside are written as \t, \n and \\. */
-#ifndef BLV_CORE_KEY_VALUE_TEXT_H
-#define BLV_CORE_KEY_VALUE_TEXT_H
+#pragma once
 
 #include "bilevel/status.h"
 
@@ -27,5 +26,3 @@ bool blv_key_values_next(const char *text, size_t *at, char key[BLV_LINE_KEY],
                          char value[BLV_LINE_VALUE]);
 /* The value of the first line with this key. False: there is none. */
 bool blv_key_values_find(const char *text, const char *key, char value[BLV_LINE_VALUE]);
-
-#endif

@@ -1,5 +1,4 @@
 /* Problem objects: a checked copy of the definition and the spaces of x and y. */
-#include "base/caller_struct.h"
 #include "base/hash.h"
 #include "base/message.h"
 #include "bilevel/cuda.h"

@@ -1,6 +1,5 @@
 /* The insides of a problem, for src/core only. */
-#ifndef BLV_CORE_PROBLEM_PRIVATE_H
-#define BLV_CORE_PROBLEM_PRIVATE_H
+#pragma once
 
 #include "bilevel/solver.h"
 
@@ -17,5 +16,3 @@ static inline bool blv_lacks_hvp(const blv_problem_def *def) {
 static inline bool blv_lacks_cross(const blv_problem_def *def) {
     return !def->lower_cross && !def->lower_all;
 }
-
-#endif

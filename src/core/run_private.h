@@ -1,6 +1,5 @@
 /* The insides of a run, for src/core only. */
-#ifndef BLV_CORE_RUN_PRIVATE_H
-#define BLV_CORE_RUN_PRIVATE_H
+#pragma once
 
 #include "base/message.h"
 #include "bilevel/certificate.h"
@@ -213,5 +212,3 @@ blv_error blv_trace_open(blv_run *run);
 void blv_trace_close(blv_run *run);
 void blv_rows_close(blv_run *run);
 blv_outcome blv_observe(blv_run *run, bool last);
-
-#endif

@@ -1,7 +1,6 @@
 /* Batches of sample indices. A sampler's state is its position alone: the order of an epoch is a
  * function of seed, stream name and epoch, so a run resumes from two numbers. */
-#ifndef BLV_CORE_SAMPLER_H
-#define BLV_CORE_SAMPLER_H
+#pragma once
 
 #include "bilevel/solver.h"
 
@@ -32,5 +31,3 @@ enum { BLV_SAMPLER_NUMBERS = 3 };
 void blv_sampler_get(const void *sampler, double *position);
 bool blv_sampler_fits(const void *sampler, const double *position);
 void blv_sampler_put(void *sampler, const double *position);
-
-#endif

@@ -3,7 +3,6 @@
 #include "core/run_private.h"
 #include "core/sampler.h"
 
-#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,6 @@
 /* State that lies inside an object of the run: vectors of its own, and a fixed number of doubles
  * that are copied out and put back. */
-#ifndef BLV_CORE_STATE_OBJECT_H
-#define BLV_CORE_STATE_OBJECT_H
+#pragma once
 
 #include "bilevel/solver.h"
 
@@ -18,5 +17,3 @@ typedef struct blv_state_object {
 blv_error blv_state_object_add(blv_run *run, const char *name, const blv_state_object *kept);
 /* A vector of such an object; the run saves and restores it, but does not own it. */
 blv_error blv_state_object_vec(blv_run *run, const char *name, blv_vec *vec);
-
-#endif

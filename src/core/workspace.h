@@ -1,6 +1,5 @@
 /* Workspaces that the run owns, for `open`. */
-#ifndef BLV_CORE_WORKSPACE_H
-#define BLV_CORE_WORKSPACE_H
+#pragma once
 
 #include "core/implicit.h"
 #include "linsolve/lbfgs.h"
@@ -27,5 +26,3 @@ blv_error blv_state_hiddens(blv_run *run, ...) BLV_UP_TO_NULL;
 
 /* x = P_X(x); where the projection fails, x stays as it was. room: of the size of x. */
 blv_flow blv_project_or_keep(blv_run *run, blv_vec *x, blv_vec *room);
-
-#endif

@@ -1,7 +1,6 @@
 /* ARFF files (Weka): a header that declares the attributes, then a record on each line, dense or
  * sparse. */
-#ifndef BLV_DATA_ARFF_H
-#define BLV_DATA_ARFF_H
+#pragma once
 
 #include "base/arena.h"
 #include "data/csv.h"
@@ -42,5 +41,3 @@ static inline blv_attribute *blv_attribute_at(const blv_csv *csv, size_t j) {
 const char *blv_arff_next_value(const char *p);
 /* Keeps which attribute is the label, and what it is in a sparse record without it. */
 blv_error blv_arff_note_label(blv_reading *r, const blv_csv *csv, int64_t label);
-
-#endif

@@ -236,6 +236,56 @@ static blv_error find_text_kind(blv_table *t, blv_column *c) {
     return BLV_OK;
 }
 
+/* ---- Whether the first row is one of names ---- */
+
+/* The first of the texts, which no other row has, is one that the others are not like. */
+static bool stands_out(const blv_texts *texts) {
+    static const char *const usual[] = {"label", "class", "target"};
+    const char *first = blv_texts_at(texts, 0);
+    size_t booleans = 0, dates = 0, others = texts->items.count - 1;
+    double value;
+    for (size_t w = 0; w < sizeof usual / sizeof *usual; w++)
+        if (strcasecmp(usual[w], first) == 0)
+            return true;
+    for (size_t n = 1; n <= others; n++) {
+        booleans += boolean_value(blv_texts_at(texts, n), &value);
+        dates += date_value(blv_texts_at(texts, n), &value);
+    }
+    return (booleans == others && !boolean_value(first, &value)) ||
+           (dates == others && !date_value(first, &value));
+}
+
+bool blv_table_first_names(const blv_table *table) {
+    enum { ENOUGH_ROWS = 10, ENOUGH_NUMBERS = 2 };
+    const blv_table *t = table;
+    bool unlike = false, unique = true, repeated = true, counted = true;
+    size_t numbers = 0;
+    for (size_t j = 0; j < t->count; j++) {
+        const blv_column *c = &t->column[j];
+        const bool label = (int64_t)j == t->label;
+        const blv_texts *texts = label ? &t->r->classes : &c->levels;
+        const blv_list *codes = label ? &t->r->label : &c->code;
+        if (!label && c->kind != BLV_KIND_DROP && !c->texts) {
+            const double first = ((const double *)t->numbers.items)[c->place];
+            counted = counted && (isnan(first) || first == (double)numbers);
+            numbers += isnan(first) ? 0 : 1;
+        } else if (codes->count == t->rows && *(const int32_t *)codes->items == 0) {
+            size_t times = 0;
+            for (size_t i = 0; i < t->rows; i++)
+                times += ((const int32_t *)codes->items)[i] == 0;
+            double value;
+            const bool once = times == 1 && texts->items.count > 1 &&
+                              blv_number_parse(blv_texts_at(texts, 0), &value) != 0;
+            unlike = unlike || (once && stands_out(texts));
+            unique = unique && once;
+            repeated = repeated && once && 2 * texts->items.count <= t->rows;
+        }
+    }
+    const bool enough =
+        unlike || (numbers == 0 ? repeated && t->rows > ENOUGH_ROWS : numbers >= ENOUGH_NUMBERS);
+    return unique && (numbers == 0 || counted) && enough;
+}
+
 blv_error blv_table_find_kinds(blv_table *table, bool *again) {
     blv_table *t = table;
     *again = false;

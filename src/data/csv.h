@@ -1,6 +1,5 @@
 /* Records of CSV files. */
-#ifndef BLV_DATA_CSV_H
-#define BLV_DATA_CSV_H
+#pragma once
 
 #include "data/reading.h"
 
@@ -41,5 +40,3 @@ blv_error blv_csv_next(blv_csv *csv);
 blv_error blv_csv_split(blv_csv *csv, char *text, size_t length);
 /* One more field of the record; NULL when memory is short. */
 blv_csv_field *blv_csv_add_field(blv_csv *csv);
-
-#endif

@@ -6,8 +6,7 @@
  * values are filled with the median, or the most frequent level, and marked in a feature of their
  * own, the indicator. What was learned from the rows is the recipe of the table: other rows are
  * encoded by it alike. */
-#ifndef BLV_DATA_DATA_TABLE_H
-#define BLV_DATA_DATA_TABLE_H
+#pragma once
 
 #include "base/arena.h"
 #include "data/reading.h"
@@ -85,6 +84,10 @@ blv_error blv_table_check_label(const blv_table *table);
 bool blv_is_missing(const char *text, size_t length);
 /* Sets the kinds that a text such as "age:number,zip:category,id:drop" gives, by name or number. */
 blv_error blv_table_set_kinds(blv_table *table, const char *kinds);
+/* After all rows were read, with texts as such: whether the first row is one of names. It has the
+ * usual name of a label, or one above booleans or dates; all columns are texts that come again but
+ * for the first; or the names of the numbers are 0, 1, 2 ... */
+bool blv_table_first_names(const blv_table *table);
 /* After all rows were read: finds the kinds of the columns. *again: some that were read as numbers
  * are texts, and all rows have to be read once more. */
 blv_error blv_table_find_kinds(blv_table *table, bool *again);
@@ -131,5 +134,3 @@ double blv_table_median(double *numbers, size_t count, bool boolean);
 blv_error blv_table_learn(blv_table *table);
 /* Makes the features of the set. */
 blv_error blv_table_encode(blv_table *table);
-
-#endif

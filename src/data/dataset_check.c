@@ -1,10 +1,9 @@
 /* Whether a set is sound, and sets from memory. */
-#include "base/caller_struct.h"
+#include "base/message.h"
 #include "bilevel/ranks.h"
 #include "data/dataset_private.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 /* ---- Checks: each writes "where: what is wrong" ---- */
 

@@ -3,8 +3,7 @@
  * Every array of a set is a part with a count of its holders. Sets that are derived from one
  * another share the parts that are the same; whoever changes one makes it its own first. Readers
  * put the arrays of a new set and call blv_dataset_finish. */
-#ifndef BLV_DATA_DATASET_PRIVATE_H
-#define BLV_DATA_DATASET_PRIVATE_H
+#pragma once
 
 #include "base/memory_limit.h"
 #include "base/message.h"
@@ -200,5 +199,3 @@ static inline size_t blv_column_at(const blv_stored_row *row, size_t k) {
 /* Dense rows without gaps, in memory from malloc, NULL when it is short; columns beyond those of
  * the set hold `fill`. */
 void *blv_dense_rows(const blv_dataset_view *v, size_t columns, double fill);
-
-#endif

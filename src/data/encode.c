@@ -34,6 +34,11 @@ static double number_at(const blv_table *t, const blv_column *c, size_t i) {
 /* ---- Rows without values ---- */
 
 static bool has_missing(const blv_table *t, size_t i) {
+    const double *target = t->r->target.items;
+    const int32_t *label = t->r->label.items;
+    if ((t->r->target.count > 0 && isnan(target[i])) ||
+        (t->r->label.count > 0 && label[i] == BLV_CODE_MISSING))
+        return true;
     for (size_t j = 0; j < t->count; j++) {
         const blv_column *c = &t->column[j];
         if (c->kind == BLV_KIND_DROP || c->kind == BLV_KIND_LABEL)
@@ -76,6 +81,8 @@ blv_error blv_table_drop_rows(blv_table *table) {
         return blv_explain(r->why, BLV_E_FORMAT, "%s: every row has a missing value", r->shown);
     for (size_t k = 0; k < 3; k++)
         wide[k]->count = wide[k]->count > 0 ? kept : 0;
+    for (size_t k = 0; k < 2; k++)
+        labels[k]->count = labels[k]->count > 0 ? kept : 0;
     bool told = kept == t->rows ||
                 blv_dataset_note(r->dataset, "%zu of %zu rows left out: values are missing",
                                  t->rows - kept, t->rows);

@@ -3,7 +3,6 @@
 #include "data/data_table.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>

@@ -1,6 +1,6 @@
 /* Reads a data set: detects the format, lets its reader fill the set, converts the features to the
  * wanted layout and precision. */
-#include "base/caller_struct.h"
+#include "base/message.h"
 #include "base/rank_exchange.h"
 #include "data/row_text.h"
 

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PASSES = 4 };
+enum { PASSES = 6 };
 
 typedef enum how { AS_NUMBER, AS_TEXT, NOT_AT_ALL } how;
 
@@ -88,11 +88,28 @@ static bool looks_a_number(const csv_file *f, const blv_csv_field *field) {
            (f->csv.delimiter != ',' && comma_number(field, &value));
 }
 
+/* 0,1,2,3 ... as pandas names columns that have no names, with an index before them or many. */
+static bool counts_columns(const csv_file *f) {
+    enum { CERTAIN = 4, WITH_INDEX = 2 };
+    const bool index = f->first[0].length == 0;
+    size_t count = 0;
+    for (size_t i = index; i < f->first_count; i++, count++) {
+        char expected[24];
+        const int length = snprintf(expected, sizeof expected, "%zu", count);
+        if (f->first[i].length != (size_t)length ||
+            memcmp(f->first[i].text, expected, f->first[i].length) != 0)
+            return false;
+    }
+    return count >= (index ? WITH_INDEX : CERTAIN);
+}
+
 /* Whether the first record names the columns of the current record. */
 static bool is_header(const csv_file *f) {
     const blv_read_options *o = &f->r->options;
     if (o->header)
         return strcmp(o->header, "yes") == 0;
+    if (counts_columns(f))
+        return true;
     for (size_t i = 0; i < f->first_count; i++) {
         const blv_csv_field *field = &f->first[i];
         if (blv_is_missing(field->text, field->length) || looks_a_number(f, field))
@@ -108,17 +125,31 @@ static bool is_header(const csv_file *f) {
 /* ---- Rows ---- */
 
 static blv_error take_label(csv_file *f, const blv_csv_field *field, size_t line) {
-    const blv_reading *r = f->r;
+    blv_reading *r = f->r;
     size_t column = (size_t)f->t.label;
     double target;
+    if (r->options.missing == BLV_MISSING_DROP && blv_is_missing(field->text, field->length)) {
+        int32_t *label = blv_list_room(&r->label, 1, sizeof *label); /* the row will be left out */
+        if (r->options.real_targets)
+            return blv_add_target(r, NAN);
+        if (!label)
+            return blv_explain_memory(r->why);
+        label[0] = BLV_CODE_MISSING;
+        r->label.count++;
+        return BLV_OK;
+    }
     if (r->options.real_targets)
         return field_number(f, field, &target)
                    ? blv_add_target(f->r, target)
                    : reject_field(f, line, column, field, "a finite number");
-    if (field->length == 0)
+    if (field->length == 0 ||
+        (r->options.targets != BLV_TARGETS_CLASSES && blv_is_missing(field->text, field->length)))
         return blv_explain(r->why, BLV_E_FORMAT,
-                           "%s: line %zu, column %zu of %zu: expected a label, found nothing",
-                           r->shown, line, column + 1, f->t.count);
+                           "%s: line %zu, column %zu of %zu: expected a label, found %s; rows "
+                           "without one are left out where missing values are dropped",
+                           r->shown, line, column + 1, f->t.count,
+                           field->length > 0 ? blv_show(field->text, field->length).text
+                                             : "nothing");
     if (memchr(field->text, 0, field->length))
         return blv_explain(r->why, BLV_E_FORMAT,
                            "%s: line %zu, column %zu of %zu: the label has a zero byte", r->shown,
@@ -314,14 +345,17 @@ static blv_error take_records(csv_file *f) {
     return BLV_OK;
 }
 
-/* A column of numbers whose first field is a word has that for its name. */
+/* A column of numbers whose first field is a word has that for its name; columns of texts tell
+ * once they have been read as such. */
 static bool first_is_header(const csv_file *f) {
+    bool settled = true;
     for (size_t i = 0; i < f->t.count; i++) {
         const blv_column *c = &f->t.column[i];
         if (f->how[i] == AS_NUMBER && c->words == 1 && c->word_row == 0 && c->numbers > 0)
             return true;
+        settled = settled && (f->how[i] != AS_NUMBER || c->words == 0);
     }
-    return false;
+    return settled && f->r->format == BLV_FORMAT_CSV && blv_table_first_names(&f->t);
 }
 
 /* Whether something was found that all rows have to be read again for. */

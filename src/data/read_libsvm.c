@@ -9,7 +9,6 @@
 #include "bilevel/ranks.h"
 #include "data/row_text.h"
 
-#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -7,7 +7,6 @@
  * Dense features that lie in the file as they are wanted in memory are mapped. */
 #include "data/reading.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

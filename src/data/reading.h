@@ -1,6 +1,5 @@
 /* What the readers of data sets share. */
-#ifndef BLV_DATA_READING_H
-#define BLV_DATA_READING_H
+#pragma once
 
 #include "data/dataset_private.h"
 #include "io/input.h"
@@ -142,5 +141,3 @@ typedef struct blv_shown_text {
     char text[48];
 } blv_shown_text;
 blv_shown_text blv_show(const char *text, size_t length);
-
-#endif

@@ -4,6 +4,7 @@
  * level of each category. Levels that none of the rows has become "never seen" in the others; their
  * features stay, and are 0. */
 #include "base/number_text.h"
+#include "base/rank_exchange.h"
 #include "base/text_stream.h"
 #include "data/data_table.h"
 
@@ -77,16 +78,43 @@ static bool is_learned(const blv_recipe_column *c) {
     return c->kind == BLV_KIND_CATEGORY || c->indicator;
 }
 
+/* The numbers of all ranks in place of those of this one. */
+static bool share_numbers(const blv_ranks *ranks, double **numbers, size_t *count) {
+    void *all = NULL;
+    size_t *sizes = blv_data_alloc((size_t)ranks->count, sizeof *sizes);
+    if (!sizes || !blv_ranks_gather(ranks, *numbers, *count * sizeof **numbers, &all, sizes)) {
+        free(sizes);
+        return false;
+    }
+    *count = 0;
+    for (int r = 0; r < ranks->count; r++)
+        *count += sizes[r] / sizeof **numbers;
+    free(sizes);
+    free(*numbers);
+    *numbers = all;
+    return true;
+}
+
+static bool share_counts(const blv_ranks *ranks, size_t *counts, size_t count) {
+    double *sums = blv_data_alloc(count, sizeof *sums);
+    for (size_t i = 0; sums && i < count; i++)
+        sums[i] = (double)counts[i];
+    const bool well = sums && ranks->sum(ranks->context, count, sums);
+    for (size_t i = 0; well && i < count; i++)
+        counts[i] = (size_t)sums[i];
+    free(sums);
+    return well;
+}
+
 static blv_error learn(relearning *l, const blv_dataset_view *v, blv_message *why) {
-    double *there = blv_data_alloc(v->rows, sizeof *there);
-    if (!there)
-        return blv_explain_memory(why);
     for (size_t j = 0; j < l->count; j++) {
         blv_recipe_column *c = &l->columns[j];
         size_t n = 0, most = 0;
         if (!is_learned(c))
             continue;
-        for (size_t i = 0; i < v->rows; i++) {
+        double *there = blv_data_alloc(blv_held_rows(v), sizeof *there);
+        bool well = there != NULL;
+        for (size_t i = 0; well && i < blv_held_rows(v); i++) {
             const blv_stored_row row = blv_row_at(v, i);
             const field f = field_at(v, &row, c);
             if (!f.missing && c->kind == BLV_KIND_CATEGORY)
@@ -94,14 +122,20 @@ static blv_error learn(relearning *l, const blv_dataset_view *v, blv_message *wh
             else if (!f.missing)
                 there[n++] = f.value;
         }
+        if (blv_ranks_several(v->ranks))
+            well = well &&
+                   (c->kind == BLV_KIND_CATEGORY ? share_counts(v->ranks, c->rows, c->levels + 1)
+                                                 : share_numbers(v->ranks, &there, &n));
         for (size_t k = 1; k < c->levels; k++)
             most = c->rows[k] > c->rows[most] ? k : most;
         if (c->indicator)
             c->fill = c->kind == BLV_KIND_CATEGORY
                           ? (double)most
                           : blv_table_median(there, n, c->kind == BLV_KIND_BOOLEAN);
+        free(there);
+        if (!well)
+            return blv_explain_memory(why);
     }
-    free(there);
     return BLV_OK;
 }
 
@@ -117,7 +151,7 @@ static double encoded(const blv_recipe_column *c, const field *f) {
 static bool recode_dense(const relearning *l, blv_dataset *d) {
     const blv_dataset_view *v = &d->view;
     void *values = blv_dataset_own_values(d);
-    for (size_t i = 0; values && i < v->rows; i++) {
+    for (size_t i = 0; values && i < blv_held_rows(v); i++) {
         const blv_stored_row row = blv_row_at(v, i);
         for (size_t j = 0; j < l->count; j++) {
             const blv_recipe_column *c = &l->columns[j];
@@ -141,11 +175,11 @@ static bool recode_dense(const relearning *l, blv_dataset *d) {
 /* Rows may have more or fewer values that are not zero: all arrays are made again. */
 static bool recode_sparse(const relearning *l, blv_dataset *d) {
     const blv_dataset_view *v = &d->view;
-    const size_t most = v->row_start[v->rows] + v->rows * l->count;
-    size_t n = 0, *start = blv_data_alloc(v->rows + 1, sizeof *start);
+    const size_t rows = blv_held_rows(v), most = v->row_start[rows] + rows * l->count;
+    size_t n = 0, *start = blv_data_alloc(rows + 1, sizeof *start);
     uint32_t *to = blv_data_alloc(most, sizeof *to);
     void *values = blv_data_alloc(most, blv_value_size(v->precision));
-    for (size_t i = 0; start && to && values && i < v->rows; i++) {
+    for (size_t i = 0; start && to && values && i < rows; i++) {
         const blv_stored_row row = blv_row_at(v, i);
         size_t e = row.first;
         start[i] = n;
@@ -168,7 +202,7 @@ static bool recode_sparse(const relearning *l, blv_dataset *d) {
         }
     }
     if (start)
-        start[v->rows] = n;
+        start[rows] = n;
     return blv_dataset_put_sparse(d, start, to, values);
 }
 

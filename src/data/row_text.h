@@ -1,6 +1,5 @@
 /* Where the rows of a set are in their file, for readers of text. */
-#ifndef BLV_DATA_ROW_TEXT_H
-#define BLV_DATA_ROW_TEXT_H
+#pragma once
 
 #include "data/reading.h"
 
@@ -11,5 +10,3 @@ blv_error blv_put_places(blv_reading *r);
 /* Writes the rows as their file has them; see blv_dataset_write. */
 blv_error blv_dataset_write_source(const blv_dataset *dataset, const char *name, blv_write_fn write,
                                    void *context, blv_message *why);
-
-#endif

@@ -17,7 +17,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* ---- Maps of the values: x -> (x - shift[j]) / divisor[j], or factor x ---- */
 

@@ -231,13 +231,13 @@ static bool warn_sets(const warning *w, const blv_dataset *const *datasets,
     for (size_t s = 1; s < count && well; s++) {
         if (!datasets[s] || datasets[s]->view.columns != w->train->columns)
             continue;
-        if (!train && (train = malloc((w->train->rows + 1) * sizeof *train))) {
+        if (!w->train->ranks && !train && (train = malloc((w->train->rows + 1) * sizeof *train))) {
             for (size_t i = 0; i < w->train->rows; i++)
                 train[i] = (hashed_row){hash_row(w->train, i), i};
             qsort(train, w->train->rows, sizeof *train, by_hash);
         }
-        well = train != NULL;
-        if (well)
+        well = train || w->train->ranks; /* which has no row of another rank */
+        if (train)
             warn_duplicates(w, train, &datasets[s]->view, names[s]);
         if (well && w->train->label && datasets[s]->view.label)
             well = warn_classes(w, &datasets[s]->view, names[s]);
@@ -260,7 +260,7 @@ blv_error blv_dataset_warn(const blv_dataset *const *datasets, const char *const
         column_count = 0;
     repeat_notes(&w, datasets[0]);
     bool well = !arena.failed && warn_sets(&w, datasets, names, count) &&
-                (!w.train->label || warn_telling(&w, columns, column_count));
+                (!w.train->label || w.train->ranks || warn_telling(&w, columns, column_count));
     blv_arena_free(&arena);
     return blv_need_memory(well, why);
 }

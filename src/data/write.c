@@ -5,7 +5,6 @@
 #include "io/npz_private.h"
 #include "io/text_out.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static bool names_are_numbers(const blv_dataset_view *v) {

@@ -13,7 +13,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 static blv_error add_values(blv_npz_writer *w, const char *name, size_t ndim, const size_t *shape,
                             const void *values, blv_precision precision, blv_message *why) {

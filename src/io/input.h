@@ -1,6 +1,5 @@
 /* The bytes of a file or stream, plain or compressed with gzip or zstd, front to back. */
-#ifndef BLV_IO_INPUT_H
-#define BLV_IO_INPUT_H
+#pragma once
 
 #include "base/memory_limit.h"
 
@@ -62,5 +61,3 @@ bool blv_input_map_stream(const blv_input *input, void **map, size_t *bytes);
 uint64_t blv_input_stamp(const blv_input *input);
 /* Where in the content a byte of the last text is. */
 uint64_t blv_input_place(const blv_input *input, const char *text);
-
-#endif

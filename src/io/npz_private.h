@@ -3,8 +3,7 @@
  * The zip records are those of PKWARE's APPNOTE 6.3; all their numbers are little endian.
  * The array header is that of NumPy's format description (numpy.lib.format), versions 1.0 to 3.0.
  */
-#ifndef BLV_IO_NPZ_PRIVATE_H
-#define BLV_IO_NPZ_PRIVATE_H
+#pragma once
 
 #include "base/message.h"
 #include "bilevel/npz.h"
@@ -162,5 +161,3 @@ void blv_npz_stream_close(blv_npz_stream *s);
 
 /* Sizes and offsets from `limit` on go into zip64 records; by default those that need it. */
 void blv_npz_set_zip64_limit(blv_npz_writer *writer, uint64_t limit);
-
-#endif

@@ -8,8 +8,6 @@
 #include "io/npz_private.h"
 #include "io/text_out.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,5 @@
 /* Makes bytes in a separate thread, a few pieces ahead of the reader. */
-#ifndef BLV_IO_READ_AHEAD_H
-#define BLV_IO_READ_AHEAD_H
+#pragma once
 
 #include "bilevel/status.h"
 
@@ -17,5 +16,3 @@ void blv_ahead_stop(blv_ahead *ahead); /* NULL is allowed */
 
 /* Takes n bytes, or fewer when there are no more, or when the error comes that making them met. */
 blv_error blv_ahead_take(blv_ahead *ahead, void *out, size_t n, size_t *got, blv_message *why);
-
-#endif

@@ -1,7 +1,6 @@
 /* Streams (pipes, terminals) as files: what they hold is copied into memory, and read from there as
  * any file is. */
-#ifndef BLV_IO_STREAM_COPY_H
-#define BLV_IO_STREAM_COPY_H
+#pragma once
 
 #include "bilevel/status.h"
 
@@ -13,5 +12,3 @@
 blv_error blv_open_input(const char *path, int *fd, uint64_t *size, bool *copied, blv_message *why);
 /* A number that changes when the file of the descriptor does: from its place, size and time. */
 uint64_t blv_file_stamp(int fd);
-
-#endif

@@ -1,7 +1,6 @@
 /* Text that goes to a function, front to back, compressed where the name ends in ".gz". Errors are
  * kept: after the first one nothing more is written, and blv_text_out_close returns it. */
-#ifndef BLV_IO_TEXT_OUT_H
-#define BLV_IO_TEXT_OUT_H
+#pragma once
 
 #include "bilevel/npz.h"
 #include "bilevel/space.h"
@@ -34,5 +33,3 @@ void blv_text_out_string(blv_text_out *out, const char *text);
 void blv_text_out_number(blv_text_out *out, double value, blv_precision precision);
 /* Writes what is left and frees out. */
 blv_error blv_text_out_close(blv_text_out *out);
-
-#endif

@@ -1,6 +1,5 @@
 /* Compressed bytes, gzip or zstd, unpacked front to back. */
-#ifndef BLV_IO_UNPACK_H
-#define BLV_IO_UNPACK_H
+#pragma once
 
 #include "io/read_ahead.h"
 
@@ -27,5 +26,3 @@ blv_error blv_unpack_make(void *unpack, void *out, size_t n, size_t *got, blv_me
 /* All of a packed file in memory; *content is from malloc. */
 blv_error blv_unpack_all(const unsigned char *bytes, size_t size, const char *path,
                          unsigned char **content, size_t *count, blv_message *why);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Arrays are in the table's kind of memory and hold its precision, unless a comment says otherwise.
  * Another device needs one folder beside cpu/ and one line in kernel_table.c. */
-#ifndef BLV_KERNELS_KERNEL_TABLE_H
-#define BLV_KERNELS_KERNEL_TABLE_H
+#pragma once
 
 #include "kernels/row_sweep.h"
 
@@ -95,5 +94,3 @@ typedef struct blv_kernels {
 
 /* NULL: there is no table for this kind of memory. */
 const blv_kernels *blv_kernels_for(blv_memory_kind memory, blv_precision precision);
-
-#endif

@@ -22,8 +22,7 @@
  * memory (kernel_table.h). Elements are double or float. Sums over rows use a partition that
  * depends on the sweep alone and are added in order: results do not depend on the number of
  * threads. */
-#ifndef BLV_KERNELS_ROW_SWEEP_H
-#define BLV_KERNELS_ROW_SWEEP_H
+#pragma once
 
 #include "bilevel/space.h"
 
@@ -96,5 +95,3 @@ enum { BLV_RULE_CLASSES = 1024 }; /* most classes of a row_rule */
 
 /* Buffers for sweeps of certain sizes. One sweep at a time may use them. */
 typedef struct blv_sweep_work blv_sweep_work;
-
-#endif

@@ -1,8 +1,7 @@
 /* Ways of choosing points. All of them write `size` different numbers of points to index, and a
  * weight for each where they have one; same seed, same choice, whatever the number of threads.
  * False: memory is short. */
-#ifndef BLV_LEARN_CHOOSE_H
-#define BLV_LEARN_CHOOSE_H
+#pragma once
 
 #include "learn/points.h"
 
@@ -38,5 +37,3 @@ void blv_project_capped(size_t count, double total, double *s);
 
 /* The numbers of the largest values, in descending order; the first of equal ones. */
 bool blv_largest(size_t count, const double *value, size_t size, size_t *index);
-
-#endif

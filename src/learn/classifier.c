@@ -1,5 +1,5 @@
 #include "bilevel/classifier.h"
-#include "base/caller_struct.h"
+#include "base/message.h"
 #include "base/precision.h"
 #include "base/random.h"
 #include "bilevel/solver.h"

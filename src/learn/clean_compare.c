@@ -2,11 +2,27 @@
 #include "learn/clean_work.h"
 #include "learn/row_sets.h"
 
+#include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* sigmoid of it is 1: a weight of 1 in the problem. */
 static const double full_weight = 40.0;
+
+/* Weights of rows are those of the problem: x has their logits, and the set none. Returns by what
+ * the ridge is multiplied then: losses are divided by the largest weight, not by the mean. */
+static double take_weights(const blv_dataset_view *v, double *x) {
+    double most = 0.0, sum = 0.0;
+    for (size_t i = 0; i < v->rows; i++) {
+        x[i] = full_weight;
+        most = v->weight ? fmax(most, v->weight[i]) : 1.0;
+        sum += v->weight ? v->weight[i] : 1.0;
+    }
+    for (size_t i = 0; v->weight && i < v->rows; i++) {
+        const double share = v->weight[i] / most;
+        x[i] = fmax(fmin(log(share) - log1p(-share), full_weight), -full_weight);
+    }
+    return sum / (double)v->rows / most;
+}
 
 /* A problem on these rows; what it would be validated on does not matter. */
 static blv_error make_problem(const blv_cleaning *c, blv_dataset *rows, double ridge,
@@ -27,21 +43,29 @@ static blv_error make_problem(const blv_cleaning *c, blv_dataset *rows, double r
 /* The weights of a model trained on these rows, to be freed. */
 static blv_error train_on(blv_cleaning *c, blv_dataset *rows, double ridge, double **weights) {
     blv_problem *problem = NULL;
-    BLV_CHECK(make_problem(c, rows, ridge, &problem));
-    const blv_problem_def *def = blv_problem_definition(problem);
+    blv_dataset *plain = NULL;
     blv_arena arena = {0};
-    double *x = blv_arena_alloc(&arena, def->dim_x, sizeof *x);
-    double *y = blv_arena_alloc(&arena, def->dim_y, sizeof *y);
-    *weights = malloc(def->dim_y * sizeof **weights);
+    blv_dataset_view view = *blv_dataset_view_of(rows);
+    const size_t dim_y = view.columns * view.classes;
+    double *x = blv_arena_alloc(&arena, view.rows, sizeof *x);
+    double *y = blv_arena_alloc(&arena, dim_y, sizeof *y);
+    *weights = malloc(dim_y * sizeof **weights);
     blv_error error = x && y && *weights ? BLV_OK : blv_explain_memory(c->why);
-    for (size_t i = 0; error == BLV_OK && i < def->dim_x; i++)
-        x[i] = full_weight;
+    if (error == BLV_OK)
+        ridge *= take_weights(&view, x);
+    if (error == BLV_OK && view.weight) {
+        view.weight = NULL;
+        error = blv_dataset_create(&plain, &view, NULL, c->why);
+    }
+    if (error == BLV_OK)
+        error = make_problem(c, plain ? plain : rows, ridge, &problem);
     if (error == BLV_OK)
         error = blv_fit(&c->task, problem, x, BLV_FIT_TOLERANCE, y);
     if (error == BLV_OK)
         blv_fit_weights(rows, y, c->result.classes, *weights);
     blv_arena_free(&arena);
     blv_problem_destroy(problem);
+    blv_dataset_release(plain);
     return error;
 }
 
@@ -94,7 +118,7 @@ static blv_error add_given(blv_cleaning *c) {
 
 static blv_quality answered(const blv_dataset *set, const double *probability) {
     const blv_dataset_view *v = blv_dataset_view_of(set);
-    return blv_quality_of(v->rows, v->classes, v->label, probability);
+    return blv_quality_of(v->rows, v->classes, v->label, v->weight, probability);
 }
 
 static void add_noise_model(blv_cleaning *c) {

@@ -1,13 +1,15 @@
 /* Which rows are suspect.
  *
- * How many labels are wrong is estimated by confident learning; where trusted rows have shaped the
- * learned noise, that counts for a part. The odds of a label are those of its class against the
- * likeliest other, by models that have not seen the row, times one number for all rows, with which
- * the probabilities of wrong labels add up to the estimate. At most as many rows are suspect, the
- * least probable first. Never suspect: a label that is more likely right than wrong, a row whose
- * likeliest class is its label, a row of a class too small to judge, and the best rows of every
- * class. */
+ * How many labels are wrong is estimated by confident learning, which takes rows that the model
+ * gets wrong for wrong labels too; how many these are is seen on trusted rows, where there are
+ * some. The odds of a label are those of its class against the likeliest other, by models that have
+ * not seen the row, times one number for all rows, with which the probabilities of wrong labels add
+ * up to the estimate. At most as many rows are suspect, the least probable first. Never suspect: a
+ * label that is more likely right than wrong, a row whose likeliest class is its label, a row of a
+ * class too small to judge, and the best rows of every class. */
+#include "bilevel/ranks.h"
 #include "learn/clean_work.h"
+#include "learn/row_sets.h"
 
 #include <float.h>
 #include <math.h>
@@ -16,9 +18,11 @@
 
 enum { ROWS_TO_JUDGE = 10, LEAST_KEPT = 2 };
 static const double kept_share = 0.1;
-static const double too_many = 0.65;       /* wrong labels, to be believed */
-static const double most_right = 0.55;     /* of a suspect: about as likely wrong as right */
-static const double share_of_noise = 0.25; /* of what the learned noise says in the estimate */
+static const double too_many = 0.65; /* wrong labels, to be believed */
+/* Probability that the label of a suspect is right, without and with trusted rows. */
+static const double most_right = 0.55, most_right_trusted = 0.65;
+/* Of what trusted rows say in the estimate: this, and half of it where they are as few. */
+static const double share_of_trusted = 0.5, few_trusted = 10.0;
 
 typedef struct ranked {
     double probability;
@@ -34,7 +38,16 @@ static int by_suspicion(const void *left, const void *right) {
 
 /* ---- How many ---- */
 
-/* likely: classes numbers to work in; joint: classes x classes, zero */
+/* The likeliest of those that are likely; K: none. */
+static size_t likely_class(const double *p, size_t K, const double *likely) {
+    size_t best = K;
+    for (size_t k = 0; k < K; k++)
+        if (p[k] >= likely[k] && (best == K || p[k] > p[best]))
+            best = k;
+    return best;
+}
+
+/* likely: what makes each class likely goes there; joint: classes x classes, zero */
 static double count_wrong(const blv_clean_result *r, const int32_t *label, double *likely,
                           double *joint) {
     const size_t K = r->classes;
@@ -49,11 +62,7 @@ static double count_wrong(const blv_clean_result *r, const int32_t *label, doubl
         likely[k] = rows > 0.0 ? sum / rows : 2.0; /* no row: never likely */
     }
     for (size_t i = 0; i < r->rows; i++) {
-        const double *p = r->probability + i * K;
-        size_t best = K;
-        for (size_t k = 0; k < K; k++)
-            if (p[k] >= likely[k] && (best == K || p[k] > p[best]))
-                best = k;
+        const size_t best = likely_class(r->probability + i * K, K, likely);
         if (best < K)
             joint[(size_t)label[i] * K + best] += 1.0;
     }
@@ -67,6 +76,26 @@ static double count_wrong(const blv_clean_result *r, const int32_t *label, doubl
             wrong += rows * (1.0 - joint[s * K + s] / judged);
     }
     return wrong;
+}
+
+/* Of `wrong` rows that are taken for wrong, how many are: between all of them and what holds when
+ * right labels are taken for wrong as often as those of trusted rows are. */
+static double wrong_by_trusted(const blv_cleaning *c, const double *likely, double wrong) {
+    const blv_clean_result *r = &c->result;
+    const size_t K = r->classes, trusted = blv_rows_in(c->sets.val);
+    const int32_t *label = blv_dataset_view_of(c->sets.val)->label;
+    double judged = 0.0, missed = 0.0;
+    for (size_t i = 0; i < trusted; i++) {
+        const size_t best = likely_class(r->val_probability + i * K, K, likely);
+        judged += best < K;
+        missed += best < K && best != (size_t)label[i];
+    }
+    if (!(judged > 0.0))
+        return wrong;
+    const double share = missed / judged, found = 1.0 - share / (double)(K - 1);
+    const double least = fmax((wrong - share * (double)r->rows) / fmax(found - share, 0.1), 0.0);
+    return wrong +
+           share_of_trusted * judged / (judged + few_trusted) * (fmin(least, wrong) - wrong);
 }
 
 /* How many labels are wrong by the learned noise. */
@@ -126,12 +155,14 @@ static blv_error rank_rows(blv_cleaning *c) {
     if (!c->options.probabilities) {
         const bool vague =
             wrong > too_many * (double)r->rows; /* what no model can tell looks wrong too */
-        const double share = vague ? 1.0 : c->given->val ? share_of_noise : 0.0;
-        wrong += share * (wrong_by_noise(r) - wrong);
-        if (vague)
+        if (vague) {
+            wrong = wrong_by_noise(r);
             blv_clean_caution(
                 c, "the model hardly tells these classes apart: the share of wrong labels "
                    "is a guess");
+        } else if (c->given->val) {
+            wrong = wrong_by_trusted(c, joint + K * K, wrong);
+        }
     }
     for (size_t i = 0; i < r->rows; i++) {
         r->label_probability[i] = margin(r->probability + i * K, K, (size_t)label[i]);
@@ -159,7 +190,9 @@ static bool goes_on(const blv_cleaning *c, double p, double expected) {
         return next <= round(o->flag_share * rows);
     if (o->false_alarms > 0.0)
         return expected + p <= o->false_alarms * next;
-    return p < most_right && next <= round(c->result.estimated_wrong * rows);
+    const bool trusted = c->given->val && !o->probabilities;
+    return p < (trusted ? most_right_trusted : most_right) &&
+           next <= round(c->result.estimated_wrong * rows);
 }
 
 static void flag(blv_cleaning *c, size_t *left) {
@@ -207,13 +240,14 @@ static double value_at(const blv_dataset_view *v, size_t i) {
                                    : ((const double *)values)[i];
 }
 
-/* By how much each feature raises the score of the believed class above that of the label. */
-static void find_against(const blv_cleaning *c, size_t row) {
+/* By how much each feature raises the score of the believed class above that of the label. at:
+ * where the features of the row are. */
+static void find_against(const blv_cleaning *c, size_t row, size_t at) {
     const blv_dataset_view *v = blv_dataset_view_of(c->sets.train);
     const double *believed = c->weights + (size_t)c->result.believed[row] * v->columns;
     const double *stated = c->weights + (size_t)v->label[row] * v->columns;
-    const size_t begin = v->dense ? row * v->stride : v->row_start[row];
-    const size_t end = v->dense ? begin + v->columns : v->row_start[row + 1];
+    const size_t begin = v->dense ? at * v->stride : v->row_start[at];
+    const size_t end = v->dense ? begin + v->columns : v->row_start[at + 1];
     uint32_t *to = c->result.against + row * BLV_CLEAN_AGAINST;
     double most[BLV_CLEAN_AGAINST] = {0};
     for (size_t i = begin; i < end; i++) {
@@ -231,6 +265,35 @@ static void find_against(const blv_cleaning *c, size_t row) {
                 feature = next;
             }
     }
+}
+
+/* Each rank knows of its own rows. */
+static blv_error share_against(const blv_cleaning *c, const blv_ranks *ranks) {
+    uint32_t *against = c->result.against;
+    const size_t count = c->result.rows * BLV_CLEAN_AGAINST;
+    double *sum = malloc((count + 1) * sizeof *sum);
+    if (!sum)
+        return blv_explain_memory(c->why);
+    for (size_t i = 0; i < count; i++)
+        sum[i] = against[i] == BLV_CLEAN_NO_FEATURE ? 0.0 : against[i] + 1.0;
+    const bool well = ranks->sum(ranks->context, count, sum);
+    for (size_t i = 0; i < count; i++)
+        against[i] = sum[i] > 0.0 ? (uint32_t)(sum[i] - 1.0) : BLV_CLEAN_NO_FEATURE;
+    free(sum);
+    return well ? BLV_OK : blv_explain(c->why, BLV_E_DEVICE, "the exchange between ranks failed");
+}
+
+static blv_error find_all_against(const blv_cleaning *c) {
+    const blv_dataset_view *v = blv_dataset_view_of(c->sets.train);
+    const size_t here = v->ranks ? v->held : v->rows;
+    for (size_t i = 0; i < v->rows * BLV_CLEAN_AGAINST; i++)
+        c->result.against[i] = BLV_CLEAN_NO_FEATURE;
+    for (size_t i = 0; c->weights && i < here; i++) {
+        const size_t row = v->ranks ? v->held_row[i] : i;
+        if (c->result.suspect[row])
+            find_against(c, row, i);
+    }
+    return v->ranks ? share_against(c, v->ranks) : BLV_OK;
 }
 
 /* ---- All of it ---- */
@@ -261,11 +324,7 @@ blv_error blv_clean_flag(blv_cleaning *c) {
     }
     flag(c, left);
     free(left);
-    for (size_t i = 0; i < train->rows * BLV_CLEAN_AGAINST; i++)
-        c->result.against[i] = BLV_CLEAN_NO_FEATURE;
-    for (size_t i = 0; c->weights && i < train->rows; i++)
-        if (c->result.suspect[i])
-            find_against(c, i);
+    BLV_CHECK(find_all_against(c));
     caution(c);
     return put_suspects_first(c);
 }

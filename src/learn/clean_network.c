@@ -3,8 +3,8 @@
  * A network is trained on the rows outside its fold with the noise and the weight of trusted rows
  * that the linear models have learned: the loss of a row is -log sum_k p_k T[k,label]. Candidates
  * are networks with several decays, and the geometric mean of such a network and the linear model.
- * The one with the least held-out loss is taken; with `auto`, only if it gains more than the
- * standard error of the difference, row by row. */
+ * The one with the least held-out loss is taken; with `auto`, the linear model if they are all
+ * behind it by more than the standard error of the difference, row by row. */
 #include "learn/clean_work.h"
 #include "learn/row_sets.h"
 #include "learn/selecting.h"
@@ -19,7 +19,7 @@ enum { UNITS = 64, BATCH = 64, FEWEST_STEPS = 300, MOST_STEPS = 2000, EPOCHS = 2
 static const double decays[DECAYS] = {1e-2, 4e-2};
 static const double most_weight = 4.0;    /* of a trusted row in a network */
 static const double most_products = 1e11; /* what `auto` tries */
-static const double errors_ahead = 1.0;
+static const double errors_behind = 1.0;  /* the linear models, where networks are still taken */
 
 /* ---- Answers ---- */
 
@@ -118,7 +118,9 @@ static blv_error train_fold(blv_cleaning *c, const blv_deal *deal, size_t fold, 
         t.batch = BATCH;
         t.decay = decay;
         t.label_chance = chance;
+        t.weight = blv_dataset_view_of(train)->weight;
         t.also = trusted > 0.0 ? val : NULL;
+        t.also_weight = val ? blv_dataset_view_of(val)->weight : NULL;
         t.also_batch = (size_t)fmax(1.0, round(BATCH * weight * trusted / rows));
         t.stop = blv_task_should_stop;
         t.stop_context = &c->task;
@@ -179,7 +181,7 @@ static double mean_difference(const blv_dataset *set, const double *noise, const
                               const double *b, double *square_error) {
     const blv_dataset_view *v = blv_dataset_view_of(set);
     const size_t K = v->classes;
-    double sum = 0.0, squares = 0.0;
+    double sum = 0.0, squares = 0.0, all = 0.0;
     for (size_t i = 0; i < v->rows; i++) {
         const size_t label = (size_t)v->label[i];
         double of_a = DBL_MIN, of_b = DBL_MIN;
@@ -189,11 +191,13 @@ static double mean_difference(const blv_dataset *set, const double *noise, const
             of_b += b ? chance * b[i * K + k] : 0.0;
         }
         const double difference = (b ? log(of_b) : 0.0) - log(of_a);
-        sum += difference;
-        squares += difference * difference;
+        const double counts = v->weight ? v->weight[i] : 1.0;
+        sum += counts * difference;
+        squares += counts * difference * difference;
+        all += counts;
     }
-    const double n = (double)v->rows, mean = sum / n;
-    *square_error = (squares / n - mean * mean) / n;
+    const double mean = sum / all;
+    *square_error = (squares / all - mean * mean) / (double)v->rows;
     return mean;
 }
 
@@ -219,7 +223,7 @@ static bool worth_trying(const blv_cleaning *c) {
     const double unit = (double)(v->columns + v->classes) * UNITS * BATCH * 3.0;
     const double products =
         unit * (double)steps_for(v->rows) * (double)(c->options.folds * (DECAYS + 2));
-    return v->dense && c->options.model != BLV_CLEAN_LINEAR &&
+    return v->dense && !v->ranks && c->options.model != BLV_CLEAN_LINEAR &&
            (c->options.model == BLV_CLEAN_MLP || products < most_products);
 }
 
@@ -243,6 +247,8 @@ blv_error blv_clean_choose_model(blv_cleaning *c, const blv_deal *deal, const bl
     r->model_loss[BLV_CLEAN_LINEAR] = difference(c, linear, NULL, &error);
     if (!worth_trying(c)) {
         describe_model(c, c->options.model == BLV_CLEAN_LINEAR ? ", as asked"
+                          : blv_dataset_view_of(c->sets.train)->ranks
+                              ? "; networks need all rows in one process"
                           : blv_dataset_view_of(c->sets.train)->dense
                               ? "; networks are not tried on this many numbers"
                               : "; networks need dense rows");
@@ -257,9 +263,9 @@ blv_error blv_clean_choose_model(blv_cleaning *c, const blv_deal *deal, const bl
                 mix_all(c, &net, linear);
             const double loss = difference(c, &net, NULL, &error);
             r->model_loss[kind] = fmin(r->model_loss[kind], loss); /* NaN at first */
-            if (c->options.model == BLV_CLEAN_MLP
-                    ? both || loss >= best
-                    : loss >= best || difference(c, linear, &net, &error) < errors_ahead * error)
+            if (loss >= best || (c->options.model == BLV_CLEAN_MLP
+                                     ? both
+                                     : difference(c, &net, linear, &error) > errors_behind * error))
                 continue;
             best = loss;
             r->model = kind;

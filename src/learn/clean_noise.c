@@ -13,7 +13,6 @@
 #include "learn/clean_work.h"
 #include "learn/row_sets.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -190,8 +189,7 @@ static blv_error search_weight(noise_fit *f, double *least) {
 
 static double products_of(const blv_dataset *set, size_t folds) {
     const blv_dataset_view *v = blv_dataset_view_of(set);
-    const double entries = v->dense ? (double)v->rows * (double)v->columns
-                                    : (double)v->row_start[v->rows] + (double)v->rows;
+    const double entries = blv_entries_in(set) + (v->dense ? 0.0 : (double)v->rows);
     return entries * (double)v->classes * (double)folds;
 }
 

@@ -1,5 +1,7 @@
 /* The rows as clean learns from them. */
+#include "bilevel/ranks.h"
 #include "learn/clean_work.h"
+#include "learn/row_sets.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -17,10 +19,11 @@ static blv_error standardize(const blv_dataset *set, const double *shift, const 
         return BLV_OK;
     blv_dataset_view view = *blv_dataset_view_of(set);
     const bool single = view.precision == BLV_F32;
-    void *numbers = malloc(view.rows * view.columns * (single ? sizeof(float) : sizeof(double)));
+    const size_t rows = blv_rows_here(set);
+    void *numbers = malloc(rows * view.columns * (single ? sizeof(float) : sizeof(double)) + 1);
     if (!numbers)
         return blv_explain_memory(why);
-    for (size_t i = 0; i < view.rows; i++)
+    for (size_t i = 0; i < rows; i++)
         for (size_t j = 0; j < view.columns; j++) {
             const size_t from = i * view.stride + j, at = i * view.columns + j;
             double x = single ? (double)((const float *)view.dense)[from]
@@ -48,7 +51,7 @@ static blv_error keep_columns(const blv_dataset *set, size_t columns, const uint
         return BLV_OK;
     blv_dataset_view view = *blv_dataset_view_of(set);
     const size_t size = view.precision == BLV_F32 ? sizeof(float) : sizeof(double),
-                 rows = view.rows;
+                 rows = blv_rows_here(set);
     blv_arena arena = {0};
     size_t *start = blv_arena_alloc(&arena, rows + 1, sizeof *start), count = 0;
     uint32_t *column = blv_arena_alloc(&arena, view.row_start[rows] + 1, sizeof *column);
@@ -79,12 +82,16 @@ static blv_error drop_rare_columns(blv_cleaning *c, const blv_dataset *const *fr
                                    blv_dataset **const *to) {
     const blv_dataset_view *train = blv_dataset_view_of(from[0]);
     uint32_t *place = calloc(train->columns, sizeof *place), kept = 0;
+    double *entries = calloc(train->columns, sizeof *entries);
     c->column = blv_arena_alloc(&c->arena, train->columns, sizeof *c->column);
-    blv_error error = place && c->column ? BLV_OK : blv_explain_memory(c->why);
-    for (size_t e = 0; error == BLV_OK && e < train->row_start[train->rows]; e++)
-        place[train->column[e]]++;
+    blv_error error = place && entries && c->column ? BLV_OK : blv_explain_memory(c->why);
+    for (size_t e = 0; error == BLV_OK && e < train->row_start[blv_rows_here(from[0])]; e++)
+        entries[train->column[e]]++;
+    if (error == BLV_OK && train->ranks &&
+        !train->ranks->sum(train->ranks->context, train->columns, entries))
+        error = blv_explain(c->why, BLV_E_DEVICE, "the exchange between ranks failed");
     for (uint32_t j = 0; error == BLV_OK && j < train->columns; j++) {
-        const bool keep = place[j] > 1 || j + 1 == train->columns;
+        const bool keep = entries[j] > 1.0 || j + 1 == train->columns;
         if (keep)
             c->column[kept] = j;
         place[j] = keep ? kept++ : UINT32_MAX;
@@ -92,6 +99,7 @@ static blv_error drop_rare_columns(blv_cleaning *c, const blv_dataset *const *fr
     for (size_t i = 0; error == BLV_OK && i < 3; i++)
         error = keep_columns(from[i], kept, place, to[i], c->why);
     free(place);
+    free(entries);
     return error;
 }
 

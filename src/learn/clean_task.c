@@ -1,5 +1,5 @@
 /* Finding wrong labels: checks, the model, which rows are suspect, the comparison. */
-#include "base/caller_struct.h"
+#include "base/message.h"
 #include "learn/clean_work.h"
 #include "learn/row_sets.h"
 
@@ -7,7 +7,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { USUAL_FOLDS = 5, FEWEST_FOLDS = 2, MOST_FOLDS = 100 };
 
@@ -32,6 +31,9 @@ static blv_error check_options(blv_cleaning *c) {
         return reject(c, "expected the model auto, linear or mlp");
     if (o->model == BLV_CLEAN_MLP && !blv_dataset_view_of(c->given->train)->dense)
         return reject(c, "a network needs dense rows; expected the model auto or linear");
+    if (o->model == BLV_CLEAN_MLP && blv_dataset_view_of(c->given->train)->ranks)
+        return reject(c, "a network needs all rows in one process; expected the model auto or "
+                         "linear on several ranks");
     if (!(o->ridge >= 0.0 && isfinite(o->ridge)))
         return reject(c, "expected a ridge above 0");
     if ((o->threshold > 0.0) + (o->flag_share > 0.0) + (o->false_alarms > 0.0) > 1)
@@ -178,11 +180,6 @@ blv_error blv_clean(const blv_task_sets *sets, const blv_clean_options *options,
         return blv_explain(why, BLV_E_ARGUMENT, "clean: a NULL argument");
     *result = NULL;
     BLV_CHECK(blv_dataset_expect_classes(sets->train, sets->train_name, why));
-    if (blv_dataset_view_of(sets->train)->weight)
-        return blv_explain(
-            why, BLV_E_VALUE,
-            "%s: rows have weights, but labels are judged one by one: leave them out",
-            sets->train_name);
     blv_cleaning *c = calloc(1, sizeof *c);
     if (!c)
         return blv_explain_memory(why);

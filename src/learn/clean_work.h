@@ -1,6 +1,5 @@
 /* What the parts of blv_clean share. */
-#ifndef BLV_LEARN_CLEAN_WORK_H
-#define BLV_LEARN_CLEAN_WORK_H
+#pragma once
 
 #include "base/arena.h"
 #include "bilevel/clean.h"
@@ -56,5 +55,3 @@ blv_error blv_clean_flag(blv_cleaning *cleaning);
 void blv_clean_caution(blv_cleaning *cleaning, const char *format, ...) BLV_PRINTF(2, 3);
 /* Trains on the rows as given, on those kept, and so on, as far as there are rows to test on. */
 blv_error blv_clean_compare(blv_cleaning *cleaning);
-
-#endif

@@ -1,5 +1,5 @@
 /* Methods compared over passes through the tasks. */
-#include "base/caller_struct.h"
+#include "base/message.h"
 #include "learn/continual_work.h"
 
 #include <inttypes.h>

@@ -1,6 +1,5 @@
 /* What the parts of blv_continual share. */
-#ifndef BLV_LEARN_CONTINUAL_WORK_H
-#define BLV_LEARN_CONTINUAL_WORK_H
+#pragma once
 
 #include "base/arena.h"
 #include "bilevel/continual.h"
@@ -16,5 +15,3 @@ typedef struct blv_stream_setting {
  * arena. */
 blv_error blv_continual_run_pass(const blv_stream_setting *setting, blv_arena *arena,
                                  blv_continual_pass *pass);
-
-#endif

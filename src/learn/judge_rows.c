@@ -1,5 +1,4 @@
 /* Rows judged by a network that is trained on them. */
-#include "base/caller_struct.h"
 #include "base/message.h"
 #include "bilevel/classifier.h"
 #include "bilevel/solver.h"

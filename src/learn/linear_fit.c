@@ -31,15 +31,16 @@ size_t blv_likeliest(const double *probability, size_t classes) {
     return best;
 }
 
-blv_quality blv_quality_of(size_t rows, size_t classes, const int32_t *label,
+blv_quality blv_quality_of(size_t rows, size_t classes, const int32_t *label, const double *weight,
                            const double *probability) {
-    double loss = 0.0, right = 0.0;
+    double loss = 0.0, right = 0.0, all = 0.0;
     for (size_t i = 0; i < rows; i++) {
-        const double *p = probability + i * classes;
-        loss -= log(fmax(p[label[i]], DBL_MIN));
-        right += blv_likeliest(p, classes) == (size_t)label[i];
+        const double *p = probability + i * classes, counts = weight ? weight[i] : 1.0;
+        loss -= counts * log(fmax(p[label[i]], DBL_MIN));
+        right += blv_likeliest(p, classes) == (size_t)label[i] ? counts : 0.0;
+        all += counts;
     }
-    return (blv_quality){loss / (double)rows, right / (double)rows};
+    return (blv_quality){loss / all, right / all};
 }
 
 blv_error blv_fit_quality(const blv_dataset *dataset, const double *weights, size_t scores,
@@ -53,7 +54,8 @@ blv_error blv_fit_quality(const blv_dataset *dataset, const double *weights, siz
         return blv_explain_memory(why);
     blv_error error = blv_fit_answer(dataset, weights, scores, probability, why);
     if (error == BLV_OK)
-        *quality = blv_quality_of(view->rows, view->classes, view->label, probability);
+        *quality =
+            blv_quality_of(view->rows, view->classes, view->label, view->weight, probability);
     free(probability);
     return error;
 }

@@ -1,6 +1,5 @@
 /* Linear models on sets: training with everything fixed, answers, and how good they are. */
-#ifndef BLV_LEARN_LINEAR_FIT_H
-#define BLV_LEARN_LINEAR_FIT_H
+#pragma once
 
 #include "bilevel/linear.h"
 #include "learn/task_runner.h"
@@ -14,8 +13,8 @@ blv_error blv_fit_answer(const blv_dataset *dataset, const double *weights, size
 size_t blv_likeliest(const double *probability, size_t classes);
 
 extern const blv_quality blv_quality_unknown;
-/* label: the class of each row. */
-blv_quality blv_quality_of(size_t rows, size_t classes, const int32_t *label,
+/* label: the class of each row; weight: of each row in the means, NULL: 1. */
+blv_quality blv_quality_of(size_t rows, size_t classes, const int32_t *label, const double *weight,
                            const double *probability);
 /* Of a model on a set; a set that is NULL leaves it unknown. */
 blv_error blv_fit_quality(const blv_dataset *dataset, const double *weights, size_t scores,
@@ -28,5 +27,3 @@ blv_error blv_fit_quality(const blv_dataset *dataset, const double *weights, siz
  * A request to stop ends it on the way. */
 blv_error blv_fit(blv_task *task, const blv_problem *problem, const double *x, double tolerance,
                   double *y);
-
-#endif

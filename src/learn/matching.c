@@ -1,6 +1,5 @@
 #include "learn/choose.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,6 +1,5 @@
 /* Answers of a model to rows as they are in files. */
 #include "base/arena.h"
-#include "base/caller_struct.h"
 #include "base/message.h"
 #include "bilevel/model.h"
 #include "bilevel/solver.h"
@@ -116,8 +115,9 @@ static blv_error predict(owned_prediction *o, const blv_model *model, const blv_
         predicted[i] = (int32_t)blv_likeliest(probability + i * classes, classes);
         count[predicted[i]]++;
     }
-    blv_quality quality =
-        view->label ? blv_quality_of(view->rows, classes, label, probability) : blv_quality_unknown;
+    blv_quality quality = view->label
+                              ? blv_quality_of(view->rows, classes, label, NULL, probability)
+                              : blv_quality_unknown;
     o->prediction = (blv_prediction){.rows = view->rows,
                                      .classes = classes,
                                      .probability = probability,

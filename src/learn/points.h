@@ -1,6 +1,5 @@
 /* Points to choose from: features of rows, or gradients of their losses. */
-#ifndef BLV_LEARN_POINTS_H
-#define BLV_LEARN_POINTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,5 +25,3 @@ void blv_points_sum(const blv_points *points, const double *weight, double *sum)
 /* Calls run(context, begin, end) for parts of 0 .. count - 1 that depend on count alone. */
 typedef void (*blv_span_fn)(void *context, size_t begin, size_t end);
 void blv_in_spans(int threads, size_t count, blv_span_fn run, void *context);
-
-#endif

@@ -1,11 +1,10 @@
 /* Choosing rows by the name of a method; the methods that look at points are here. */
-#include "base/caller_struct.h"
+#include "base/message.h"
 #include "learn/choose.h"
 #include "learn/selecting.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { KMEANS_ROUNDS = 25, MODEL_STEPS = 1500 };
@@ -170,8 +169,7 @@ static void unit_features(size_t rows, size_t width, float *features) {
     }
 }
 
-/* Shares the size out, the same for each class as far as it has rows. */
-static void share_out(size_t classes, const size_t *rows, size_t size, size_t *share) {
+void blv_select_shares(size_t classes, const size_t *rows, size_t size, size_t *share) {
     for (size_t k = 0; k < classes; k++)
         share[k] = 0;
     while (size > 0)
@@ -208,7 +206,7 @@ static blv_error herding(blv_selecting *s) {
         return blv_select_memory(s->why);
     for (size_t i = 0; i < p.count; i++)
         rows[s->view->label[i]]++;
-    share_out(l.classes, rows, s->how->count, share);
+    blv_select_shares(l.classes, rows, s->how->count, share);
     for (size_t k = 0; k < l.classes; k++) {
         if (share[k] > 0)
             BLV_CHECK(herd_class(s, &p, (int32_t)k, rows[k], share[k], s->index + first));
@@ -253,7 +251,7 @@ static blv_error by_class(blv_selecting *s, bool facility) {
         return blv_select_memory(s->why);
     for (size_t i = 0; i < rows; i++)
         of_class[s->view->label[i]]++;
-    share_out(classes, of_class, s->how->count, share);
+    blv_select_shares(classes, of_class, s->how->count, share);
     for (size_t k = 0; k < classes; k++) {
         size_t count = 0;
         for (size_t i = 0; i < rows; i++)

@@ -1,11 +1,27 @@
 #include "learn/row_sets.h"
 #include "base/arena.h"
 #include "base/message.h"
+#include "bilevel/ranks.h"
 
 #include <stdlib.h>
 
 size_t blv_rows_in(const blv_dataset *dataset) {
     return dataset ? blv_dataset_view_of(dataset)->rows : 0;
+}
+
+size_t blv_rows_here(const blv_dataset *dataset) {
+    const blv_dataset_view *v = blv_dataset_view_of(dataset);
+    return v->ranks ? v->held : v->rows;
+}
+
+double blv_entries_in(const blv_dataset *dataset) {
+    const blv_dataset_view *v = blv_dataset_view_of(dataset);
+    const size_t rows = blv_rows_here(dataset);
+    double entries = (double)(v->dense ? rows * v->columns : v->row_start[rows]);
+    if (v->ranks)
+        v->ranks->sum(v->ranks->context, 1,
+                      &entries); /* what fails here fails in the next oracle */
+    return entries;
 }
 
 blv_error blv_deal_rows(const blv_dataset *dataset, size_t parts, uint64_t seed, uint32_t *part,

@@ -1,10 +1,13 @@
 /* Parts of data sets: dealing rows out, and keeping some. */
-#ifndef BLV_LEARN_ROW_SETS_H
-#define BLV_LEARN_ROW_SETS_H
+#pragma once
 
 #include "bilevel/task.h"
 
 size_t blv_rows_in(const blv_dataset *dataset); /* NULL: 0 */
+/* How many of its rows have their features here; of several ranks each has its own. */
+size_t blv_rows_here(const blv_dataset *dataset);
+/* Stored numbers of all rows, on all ranks. */
+double blv_entries_in(const blv_dataset *dataset);
 /* part[i], from 0 to parts - 1: the rows dealt out at random, each class alike. */
 blv_error blv_deal_rows(const blv_dataset *dataset, size_t parts, uint64_t seed, uint32_t *part,
                         blv_message *why);
@@ -13,5 +16,3 @@ blv_error blv_keep_rows(const blv_dataset *dataset, const bool *keep, blv_datase
                         blv_message *why);
 /* Every class of train must be in val. */
 blv_error blv_expect_all_classes(const blv_task_sets *sets, blv_message *why);
-
-#endif

@@ -143,8 +143,9 @@ static blv_error solve(const blv_selecting *s, const blv_problem *problem, uint6
 
 /* ---- The methods ---- */
 
-typedef blv_error (*choose_fn)(const blv_selecting *s, const blv_problem *problem, size_t rows,
-                               size_t *chosen);
+/* row: which rows the candidates are; chosen: candidates */
+typedef blv_error (*choose_fn)(const blv_selecting *s, const blv_problem *problem,
+                               const size_t *row, size_t rows, size_t *chosen);
 
 /* The candidates, the problem on them, and what is chosen among them. */
 static blv_error choose_among(blv_selecting *s, double C, choose_fn choose) {
@@ -155,7 +156,7 @@ static blv_error choose_among(blv_selecting *s, double C, choose_fn choose) {
         return blv_select_memory(s->why);
     BLV_CHECK(blv_select_some(s, count, "candidates", row));
     BLV_CHECK(make_problem(s, row, count, C, &problem));
-    blv_error error = choose(s, problem, count, s->index);
+    blv_error error = choose(s, problem, row, count, s->index);
     for (size_t k = 0; error == BLV_OK && k < s->how->count; k++)
         s->index[k] = row[s->index[k]];
     blv_problem_destroy(problem);
@@ -167,14 +168,39 @@ static uint64_t iterations_of(const blv_selecting *s) {
     return s->how->iterations > 0 ? s->how->iterations : loops * ITERATIONS;
 }
 
-static blv_error by_weight(const blv_selecting *s, const blv_problem *problem, size_t rows,
-                           size_t *chosen) {
+/* order: candidates, the best first; of them the first of each class, as many of each, are chosen.
+ */
+static blv_error take_by_class(const blv_selecting *s, const size_t *row, size_t rows,
+                               const size_t *order, size_t *chosen) {
+    const size_t classes = s->view->classes;
+    size_t *left = blv_arena_alloc(s->arena, classes, sizeof *left);
+    size_t *of_class = blv_arena_alloc(s->arena, classes, sizeof *of_class);
+    if (!left || !of_class)
+        return blv_select_memory(s->why);
+    for (size_t i = 0; i < rows; i++)
+        of_class[s->view->label[row[i]]]++;
+    blv_select_shares(classes, of_class, s->how->count, left);
+    for (size_t i = 0; i < rows; i++)
+        if (left[s->view->label[row[order[i]]]] > 0) {
+            left[s->view->label[row[order[i]]]]--;
+            *chosen++ = order[i];
+        }
+    return BLV_OK;
+}
+
+static blv_error by_weight(const blv_selecting *s, const blv_problem *problem, const size_t *row,
+                           size_t rows, size_t *chosen) {
     double *weight = blv_arena_alloc(s->arena, rows, sizeof *weight);
-    if (!weight)
+    size_t *order = blv_arena_alloc(s->arena, rows, sizeof *order);
+    if (!weight || !order)
         return blv_select_memory(s->why);
     BLV_CHECK(solve(s, problem, iterations_of(s), weight));
-    if (!blv_largest(rows, weight, s->how->count, chosen))
+    if (!blv_largest(rows, weight, rows, order))
         return blv_select_memory(s->why);
+    if (s->how->by_class)
+        BLV_CHECK(take_by_class(s, row, rows, order, chosen));
+    else
+        memcpy(chosen, order, s->how->count * sizeof *chosen);
     for (size_t k = 0; k < s->how->count; k++)
         s->weight[k] = weight[chosen[k]];
     return BLV_OK;
@@ -219,8 +245,9 @@ blv_error blv_select_by_solver(blv_selecting *s) {
     return error;
 }
 
-static blv_error greedily(const blv_selecting *s, const blv_problem *problem, size_t rows,
-                          size_t *chosen) {
+static blv_error greedily(const blv_selecting *s, const blv_problem *problem, const size_t *row,
+                          size_t rows, size_t *chosen) {
+    (void)row;
     (void)rows;
     return blv_choose_greedy(problem, s->how->count, GREEDY_ROUNDS, s->how->seed, chosen, s->why);
 }
@@ -229,8 +256,9 @@ blv_error blv_select_greedy(blv_selecting *s) {
     return choose_among(s, 0.0, greedily);
 }
 
-static blv_error by_lot(const blv_selecting *s, const blv_problem *problem, size_t rows,
-                        size_t *chosen) {
+static blv_error by_lot(const blv_selecting *s, const blv_problem *problem, const size_t *row,
+                        size_t rows, size_t *chosen) {
+    (void)row;
     (void)rows;
     return blv_choose_probabilistic(problem, s->how->count, LOTTERY_ROUNDS, s->how->seed, chosen,
                                     s->why);

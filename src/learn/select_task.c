@@ -1,13 +1,14 @@
 /* A choice of rows with everything about it: order, classes, and how good networks are that are
  * trained on it. */
 #include "base/arena.h"
-#include "base/caller_struct.h"
+#include "base/message.h"
 #include "bilevel/select.h"
 #include "learn/task_runner.h"
 #include "nn/nn.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct choosing {
     blv_select_result result; /* first: what the caller gets */
@@ -65,104 +66,109 @@ static blv_error judge(choosing *c, const char *what, const size_t *index, const
 
 /* ---- Which method ---- */
 
-/* The first is safe: at random. Of those that do equally well the earlier is taken. */
-static const char *const candidates[] = {"uniform", "kmeans-by-class", "facility-by-class",
-                                         "d-tfbo"};
-enum { CANDIDATES = sizeof candidates / sizeof *candidates, JUDGEMENTS = 2, SPLITS = 5 };
-enum { MANY_ROWS = 10000, SPLITS_OF_MANY = 2 };
-static const double judged_share = 0.25;
-static const double errors_ahead = 0.5; /* of what is taken in place of rows at random */
+/* Where nobody says how, all of these choose from all rows, and networks trained on each choice are
+ * tested on rows that are in none of them. The first is what others have to beat: at random. Of
+ * those that do equally well the earlier is taken. */
+static const struct {
+    const char *method;
+    uint64_t seed; /* added to that of the choice */
+} candidates[] = {
+    {"uniform", 0}, {"d-tfbo", 0},          {"kmeans-by-class", 0}, {"facility-by-class", 0},
+    {"uniform", 1}, {"kmeans-by-class", 1}, {"uniform", 2}};
+enum { CANDIDATES = sizeof candidates / sizeof *candidates, JUDGEMENTS = 4, FEWEST_JUDGED = 10 };
+enum { MOST_JUDGED = 5000, SAFE = 2 };
 
-/* A choice from the rows of parts[0], and the accuracy on those of parts[1] of networks trained on
- * it: the mean over a few starts. */
-static blv_error judge_method(choosing *c, const blv_selection *how, blv_dataset *const *parts,
-                              double *accuracy) {
+/* The choices of all candidates. */
+typedef struct choices {
+    size_t *index;
+    double *weight;
+    blv_dataset *others; /* rows that none has chosen; NULL: too few */
+} choices;
+
+static blv_error make_choices(choosing *c, choices *all) {
+    blv_selection how = c->options.selection;
+    how.by_class = true;
+    for (size_t i = 0; i < CANDIDATES && !c->task.stopped; i++) {
+        how.method = blv_selection_method_find(candidates[i].method, NULL);
+        how.seed = c->options.selection.seed + candidates[i].seed;
+        blv_task_say(&c->task, "trying %s", how.method->name);
+        BLV_CHECK(blv_select(c->rows, &how, all->index + i * how.count, all->weight + i * how.count,
+                             c->why));
+    }
+    return BLV_OK;
+}
+
+/* Evenly spaced where they are very many. */
+static blv_error take_others(choosing *c, choices *all) {
+    const size_t rows = c->result.rows;
+    bool *taken = calloc(rows, sizeof *taken);
+    size_t *row = malloc(rows * sizeof *row), count = 0;
+    if (taken && row) {
+        for (size_t i = 0; i < CANDIDATES * c->result.count; i++)
+            taken[all->index[i]] = true;
+        for (size_t i = 0; i < rows; i++)
+            if (!taken[i])
+                row[count++] = i;
+        const size_t judged = count < MOST_JUDGED ? count : MOST_JUDGED;
+        for (size_t i = 0; i < judged; i++)
+            row[i] = row[i * count / judged];
+        count = judged;
+    }
+    blv_error error = !taken || !row ? blv_explain_memory(c->why)
+                      : count < FEWEST_JUDGED
+                          ? BLV_OK
+                          : blv_dataset_select(c->rows, row, count, &all->others, c->why);
+    free(taken);
+    free(row);
+    return error;
+}
+
+/* The sum over a few starts of the accuracy on the other rows of networks trained on a choice, with
+ * its weights and, since many will train on the rows alone, without. */
+static blv_error judge_choice(choosing *c, const choices *all, size_t candidate, double *sum) {
+    const blv_selection *how = &c->options.selection;
+    const size_t first = candidate * how->count;
     blv_dataset *subset = NULL;
-    size_t *index = malloc(how->count * sizeof *index);
-    double *weight = malloc(how->count * sizeof *weight);
-    blv_error error = index && weight ? blv_select(parts[0], how, index, weight, c->why)
-                                      : blv_explain_memory(c->why);
-    if (error == BLV_OK)
-        error = blv_dataset_select(parts[0], index, how->count, &subset, c->why);
+    blv_error error = blv_dataset_select(c->rows, all->index + first, how->count, &subset, c->why);
     for (uint64_t i = 0; error == BLV_OK && i < JUDGEMENTS && !c->task.stopped; i++) {
         const blv_classifier_options options = {.size = sizeof options,
                                                 .net = c->options.net,
                                                 .threads = how->threads,
                                                 .seed = how->seed + i};
-        double one = 0.0;
-        blv_task_say(&c->task, "trying %s", how->method->name);
-        error = blv_judge_rows(subset, weight, parts[1], &options, c->options.steps, &one, c->why);
-        *accuracy += one / JUDGEMENTS;
+        double accuracy = 0.0;
+        blv_task_say(&c->task, "judging %s", candidates[candidate].method);
+        error = blv_judge_rows(subset, i % 2 == 0 ? all->weight + first : NULL, all->others,
+                               &options, c->options.steps, &accuracy, c->why);
+        *sum += accuracy;
     }
     blv_dataset_release(subset);
-    free(index);
-    free(weight);
     return error;
 }
 
-/* Parts stay NULL where there are too few rows. */
-static blv_error split_rows(const choosing *c, uint64_t seed, size_t *row, blv_dataset **parts) {
-    const double sizes[] = {1.0 - judged_share, judged_share};
-    size_t count[2];
-    BLV_CHECK(blv_dataset_split_rows(c->rows, sizes, 2, true, seed, row, count, c->why));
-    if (count[0] < c->options.selection.count || count[1] == 0)
-        return BLV_OK;
-    BLV_CHECK(blv_dataset_select(c->rows, row, count[0], &parts[0], c->why));
-    return blv_dataset_select(c->rows, row + count[0], count[1], &parts[1], c->why);
-}
-
-/* The accuracy of every candidate on the held-out rows of one split. */
-static blv_error try_candidates(choosing *c, uint64_t seed, size_t *row, double *accuracy) {
-    blv_selection how = c->options.selection;
-    blv_dataset *parts[2] = {NULL, NULL};
-    how.seed = seed;
-    blv_error error = split_rows(c, seed, row, parts);
-    for (size_t i = 0; error == BLV_OK && parts[1] && i < CANDIDATES && !c->task.stopped; i++) {
-        how.method = blv_selection_method_find(candidates[i], NULL);
-        blv_task_say(&c->task, "trying %s", how.method->name);
-        error = judge_method(c, &how, parts, &accuracy[i]);
-    }
-    blv_dataset_release(parts[0]);
-    blv_dataset_release(parts[1]);
-    return error;
-}
-
-/* Whether the mean of some differences is above 0 by more than chance. */
-static bool is_ahead(size_t count, double (*accuracy)[CANDIDATES], size_t candidate) {
-    double sum = 0.0, squares = 0.0;
-    for (size_t s = 0; s < count; s++) {
-        const double ahead = accuracy[s][candidate] - accuracy[s][0];
-        sum += ahead;
-        squares += ahead * ahead;
-    }
-    const double n = (double)count, mean = sum / n;
-    return mean > errors_ahead * sqrt(fmax(squares / n - mean * mean, 0.0) / fmax(n - 1.0, 1.0));
-}
-
-/* Where nobody says how: what does best on held-out rows, over several splits, chooses from all
- * rows. Too few rows for that: k-means by class. */
+/* Too few rows to judge: k-means by class. */
 static blv_error choose_best(choosing *c) {
-    blv_selection how = c->options.selection;
-    const size_t splits = c->result.rows > MANY_ROWS ? SPLITS_OF_MANY : SPLITS;
-    double accuracy[SPLITS][CANDIDATES] = {{0}}, mean[CANDIDATES] = {0};
-    size_t best = 0, *row = malloc(c->result.rows * sizeof *row);
-    blv_error error = row ? BLV_OK : blv_explain_memory(c->why);
-    for (size_t s = 0; error == BLV_OK && s < splits && !c->task.stopped; s++)
-        error = try_candidates(c, how.seed + s, row, accuracy[s]);
-    free(row);
-    for (size_t i = 0; i < CANDIDATES; i++) {
-        for (size_t s = 0; s < splits; s++)
-            mean[i] += accuracy[s][i];
-        if (mean[i] > mean[best] && is_ahead(splits, accuracy, i))
-            best = i;
+    const size_t count = c->result.count;
+    choices all = {.index = calloc(CANDIDATES * count, sizeof *all.index),
+                   .weight = calloc(CANDIDATES * count, sizeof *all.weight)};
+    double accuracy[CANDIDATES] = {0};
+    size_t best = 0;
+    blv_error error = all.index && all.weight ? make_choices(c, &all) : blv_explain_memory(c->why);
+    if (error == BLV_OK && !c->task.stopped)
+        error = take_others(c, &all);
+    for (size_t i = 0; error == BLV_OK && all.others && i < CANDIDATES; i++)
+        error = judge_choice(c, &all, i, &accuracy[i]);
+    for (size_t i = 1; i < CANDIDATES; i++)
+        best = accuracy[i] > accuracy[best] ? i : best;
+    best = all.others ? best : SAFE;
+    if (error == BLV_OK) {
+        c->result.method = blv_selection_method_find(candidates[best].method, NULL);
+        memcpy(c->result.index, all.index + best * count, count * sizeof *all.index);
+        memcpy(c->result.weight, all.weight + best * count, count * sizeof *all.weight);
     }
-    if (!(mean[0] > 0.0)) /* nothing could be held out */
-        best = 1;
-    how.method = c->result.method = blv_selection_method_find(candidates[best], NULL);
-    blv_task_say(&c->task, "choosing by %s", how.method->name);
-    return error == BLV_OK && !c->task.stopped
-               ? blv_select(c->rows, &how, c->result.index, c->result.weight, c->why)
-               : error;
+    blv_dataset_release(all.others);
+    free(all.index);
+    free(all.weight);
+    return error;
 }
 
 static blv_error choose(choosing *c) {

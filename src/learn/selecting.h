@@ -1,6 +1,5 @@
 /* What the methods of blv_select share. */
-#ifndef BLV_LEARN_SELECTING_H
-#define BLV_LEARN_SELECTING_H
+#pragma once
 
 #include "base/arena.h"
 #include "base/message.h"
@@ -33,9 +32,10 @@ size_t blv_select_candidates(const blv_selecting *s);
 /* `count` rows at random, in their order. */
 blv_error blv_select_some(const blv_selecting *s, size_t count, const char *purpose, size_t *row);
 
+/* Shares a size out, the same for each class as far as it has rows. */
+void blv_select_shares(size_t classes, const size_t *rows, size_t size, size_t *share);
+
 /* Methods that solve a problem with weights, in select_bilevel.c. */
 blv_error blv_select_by_solver(blv_selecting *s);
 blv_error blv_select_greedy(blv_selecting *s);
 blv_error blv_select_probabilistic(blv_selecting *s);
-
-#endif

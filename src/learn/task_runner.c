@@ -1,5 +1,5 @@
 #include "learn/task_runner.h"
-#include "base/caller_struct.h"
+#include "base/message.h"
 #include "bilevel/registry.h"
 
 #include <ctype.h>

@@ -1,7 +1,6 @@
 /* A task at work: every run of a task goes through blv_task_solve, and every progress report and
  * request to stop through blv_task_say. */
-#ifndef BLV_LEARN_TASK_RUNNER_H
-#define BLV_LEARN_TASK_RUNNER_H
+#pragma once
 
 #include "base/message.h"
 #include "bilevel/task.h"
@@ -50,10 +49,14 @@ int blv_task_should_stop(void *task);
  * stopped (task->stopped); BLV_E_FAILED where the solver failed. */
 blv_error blv_task_solve(blv_task *task, blv_task_plan *plan, blv_run_end *end);
 
+/* The training rows as they were read; NULL where nothing of them was filled. */
+const blv_dataset *blv_task_raw(const blv_task_sets *sets);
+/* Such rows as the sets are, with fills and scaling learned from rows[0] alone. */
+blv_error blv_task_refill(const blv_task_sets *sets, blv_dataset *const *rows, size_t count,
+                          blv_message *why);
+
 /* Seconds from some moment on. */
 double blv_wall_clock(void);
 
 /* Whether the solver makes few and costly iterations. */
 bool blv_task_is_exact(const blv_task *task);
-
-#endif

@@ -1,6 +1,5 @@
 /* The data of a task: read, put into the same columns and classes, scaled, with an intercept. */
 #include "base/arena.h"
-#include "base/caller_struct.h"
 #include "base/message.h"
 #include "learn/row_sets.h"
 #include "learn/task_runner.h"
@@ -14,6 +13,8 @@ typedef struct owned_sets {
     blv_arena arena;
     bool *wrong;
     double *shift, *divisor;
+    blv_dataset *raw; /* train before it was scaled, where values were missing */
+    blv_task_scaling scaling;
 } owned_sets;
 
 /* ---- Checks ---- */
@@ -52,20 +53,42 @@ static blv_error align(blv_task_sets *s, blv_message *why) {
 
 /* ---- Scaling ---- */
 
-static blv_error scale(owned_sets *o, blv_dataset *const *all, size_t count,
-                       blv_task_scaling scaling, blv_message *why) {
-    blv_task_sets *s = &o->sets;
-    if (scaling == BLV_TASK_SCALE_AUTO)
-        scaling = blv_dataset_view_of(s->train)->dense ? BLV_TASK_SCALE_UNIT : BLV_TASK_SCALE_ROWS;
-    if (scaling == BLV_TASK_SCALE_UNIT || scaling == BLV_TASK_SCALE_STANDARD) {
-        blv_scaling by = scaling == BLV_TASK_SCALE_UNIT ? BLV_SCALE_UNIT : BLV_SCALE_STANDARD;
-        BLV_CHECK(blv_dataset_scale_numbers(s->train, by, o->shift, o->divisor, why));
-        return blv_dataset_scale(all, count, by, why);
+/* Whether missing values of a column were filled, by the last number before its levels. */
+static bool has_fills(const char *recipe) {
+    bool filled = false;
+    for (const char *p = recipe; p && *p && !filled; p += strcspn(p, "\n") + 1) {
+        const char *at = p;
+        for (int tabs = 0; tabs < 3 && at; tabs++) {
+            at += strcspn(at, "\t\n");
+            at = *at == '\t' ? at + 1 : NULL;
+        }
+        filled = at && (*at == '1' || *at == '3');
     }
-    s->unit_rows = scaling == BLV_TASK_SCALE_ROWS;
-    for (size_t i = 0; s->unit_rows && i < count; i++)
-        BLV_CHECK(blv_dataset_unit_rows(all[i], why));
+    return filled;
+}
+
+/* By all[0], and with a column of ones. */
+static blv_error scale(blv_dataset *const *all, size_t count, blv_task_scaling scaling,
+                       blv_message *why) {
+    if (scaling == BLV_TASK_SCALE_UNIT || scaling == BLV_TASK_SCALE_STANDARD)
+        BLV_CHECK(blv_dataset_scale(
+            all, count, scaling == BLV_TASK_SCALE_UNIT ? BLV_SCALE_UNIT : BLV_SCALE_STANDARD, why));
+    for (size_t i = 0; i < count; i++) {
+        if (scaling == BLV_TASK_SCALE_ROWS)
+            BLV_CHECK(blv_dataset_unit_rows(all[i], why));
+        BLV_CHECK(blv_dataset_intercept(all[i], why));
+    }
     return BLV_OK;
+}
+
+const blv_dataset *blv_task_raw(const blv_task_sets *sets) {
+    return ((const owned_sets *)(const void *)sets)->raw;
+}
+
+blv_error blv_task_refill(const blv_task_sets *sets, blv_dataset *const *rows, size_t count,
+                          blv_message *why) {
+    BLV_CHECK(blv_dataset_relearn(rows, count, why));
+    return scale(rows, count, ((const owned_sets *)(const void *)sets)->scaling, why);
 }
 
 /* Weights in double precision, and the vectors that a solver keeps beside them. */
@@ -93,10 +116,17 @@ static blv_error prepare(owned_sets *o, blv_task_scaling scaling, blv_message *w
         return blv_explain_memory(why);
     for (size_t j = 0; j < s->features; j++)
         o->divisor[j] = 1.0;
-    BLV_CHECK(scale(o, all, count, scaling, why));
-    for (size_t i = 0; i < count; i++)
-        BLV_CHECK(blv_dataset_intercept(all[i], why));
-    return BLV_OK;
+    if (scaling == BLV_TASK_SCALE_AUTO)
+        scaling = blv_dataset_view_of(s->train)->dense ? BLV_TASK_SCALE_UNIT : BLV_TASK_SCALE_ROWS;
+    o->scaling = scaling;
+    s->unit_rows = scaling == BLV_TASK_SCALE_ROWS;
+    if (scaling == BLV_TASK_SCALE_UNIT || scaling == BLV_TASK_SCALE_STANDARD)
+        BLV_CHECK(blv_dataset_scale_numbers(
+            s->train, scaling == BLV_TASK_SCALE_UNIT ? BLV_SCALE_UNIT : BLV_SCALE_STANDARD,
+            o->shift, o->divisor, why));
+    if (has_fills(blv_dataset_recipe(s->train)))
+        BLV_CHECK(blv_dataset_copy(s->train, &o->raw, why));
+    return scale(all, count, scaling, why);
 }
 
 /* ---- What is known about them ---- */
@@ -302,6 +332,7 @@ void blv_task_sets_destroy(blv_task_sets *sets) {
     blv_dataset_release(sets->train);
     blv_dataset_release(sets->val);
     blv_dataset_release(sets->test);
+    blv_dataset_release(o->raw);
     blv_arena_free(&o->arena);
     free(o);
 }

@@ -20,8 +20,9 @@ enum {
 /* In logarithms, relative to the unit of penalties. */
 static const double half_decade = 1.151292546497023, top = 2.302585092994046,
                     highest = 13.815510557964274, lowest = -20.72326583694641;
-static const double bound = 7.0;             /* of departures from one penalty */
-static const double contradicting = 0.5;     /* of a row, in the search for one penalty */
+static const double bound = 7.0;         /* of departures from one penalty */
+static const double contradicting = 0.5; /* of a row, in the search for one penalty */
+static const double clearly_worse = 1.1;
 static const double search_tolerance = 1e-5; /* relative to |gy| without a model */
 /* Of the intercept, whose curvature is at most 1: so that the model is unique, and nothing else. */
 static const double intercept_penalty = 1e-6;
@@ -38,8 +39,32 @@ static blv_error deal_folds(blv_learner *l, uint64_t seed) {
     return BLV_OK;
 }
 
-blv_error blv_learner_open(blv_learner *l, blv_tuning *t, blv_dataset *train, blv_dataset *val,
-                           size_t repeats, uint64_t seed) {
+/* What fills and scales the rows of a fold is learned from the rows outside of it. */
+static blv_error refill_folds(blv_learner *l, const blv_dataset *raw) {
+    const blv_tuning *t = l->tuning;
+    const blv_dataset_view *v = blv_dataset_view_of(l->train);
+    const size_t entries = v->dense ? v->rows * v->columns : v->row_start[v->rows];
+    bool *keep = blv_arena_alloc(&l->arena, v->rows, sizeof *keep);
+    l->fold_rows = blv_arena_alloc(&l->arena, l->blocks, sizeof(blv_dataset *));
+    if (l->arena.failed)
+        return blv_explain_memory(t->why);
+    BLV_CHECK(blv_dataset_expect_memory(raw, (uint64_t)entries * l->blocks, sizeof(double),
+                                        t->sets->train_name,
+                                        "a copy for each fold, whose missing "
+                                        "values are filled by the others",
+                                        t->why));
+    for (size_t b = 0; b < l->blocks; b++) {
+        const uint32_t *fold = l->fold + b / l->folds * v->rows;
+        for (size_t i = 0; i < v->rows; i++)
+            keep[i] = fold[i] != b % l->folds;
+        BLV_CHECK(blv_tune_refill(t, raw, keep, NULL, NULL, &l->fold_rows[b]));
+    }
+    return BLV_OK;
+}
+
+blv_error blv_learner_open(blv_learner *l, blv_tuning *t, blv_dataset *train,
+                           const blv_dataset *raw, blv_dataset *val, size_t repeats,
+                           uint64_t seed) {
     *l = (blv_learner){.tuning = t,
                        .train = blv_dataset_retain(train),
                        .val = val ? blv_dataset_retain(val) : NULL,
@@ -52,10 +77,15 @@ blv_error blv_learner_open(blv_learner *l, blv_tuning *t, blv_dataset *train, bl
     l->last_y = blv_arena_alloc(&l->arena, dim_y, sizeof *l->last_y);
     if (l->arena.failed)
         return blv_explain_memory(t->why);
-    return val ? BLV_OK : deal_folds(l, seed);
+    if (val)
+        return BLV_OK;
+    BLV_CHECK(deal_folds(l, seed));
+    return raw ? refill_folds(l, raw) : BLV_OK;
 }
 
 void blv_learner_close(blv_learner *l) {
+    for (size_t b = 0; l->fold_rows && b < l->blocks; b++)
+        blv_dataset_release(l->fold_rows[b]);
     blv_dataset_release(l->train);
     blv_dataset_release(l->val);
     blv_arena_free(&l->arena);
@@ -85,7 +115,8 @@ blv_error blv_learner_problem(const blv_learner *l, blv_penalty_kind kind, doubl
                                  .shrinkage = shrinkage * l->single_loss,
                                  .folds = l->folds,
                                  .repeats = l->repeats,
-                                 .fold = l->fold};
+                                 .fold = l->fold,
+                                 .fold_rows = l->fold_rows};
     return make_problem(l, l->train, l->val, &setting, problem);
 }
 
@@ -165,7 +196,8 @@ static blv_error held_out_losses(const blv_learner *l, const double *y, double *
     for (size_t b = 0; b < l->blocks; b++) {
         const uint32_t *fold = l->val ? NULL : l->fold + b / l->folds * rows;
         blv_tune_weights(t, y + b * t->model_dim, weights);
-        BLV_CHECK(blv_tune_judge_rows(t, l->val ? l->val : l->train, weights, &all));
+        const blv_dataset *seen = l->val ? l->val : l->fold_rows ? l->fold_rows[b] : l->train;
+        BLV_CHECK(blv_tune_judge_rows(t, seen, weights, &all));
         for (size_t i = 0; i < rows; i++)
             if (!fold || fold[i] == b % l->folds)
                 loss[i] += blv_tune_cautious(&all, i, rows, contradicting) / (double)l->repeats;
@@ -193,7 +225,7 @@ static blv_error try_penalty(search *s, double logarithm) {
     BLV_CHECK(held_out_losses(l, l->last_y, s->room, s->loss));
     for (size_t i = 0; i < s->rows; i++)
         mean += s->loss[i] / (double)s->rows;
-    s->since++;
+    s->since += s->count > 0 && mean > clearly_worse * s->best_loss ? WORSE_IN_A_ROW : 1;
     if (s->count++ == 0 || mean < s->best_loss) {
         s->best = logarithm;
         s->best_loss = mean;
@@ -203,7 +235,8 @@ static blv_error try_penalty(search *s, double logarithm) {
     return BLV_OK;
 }
 
-/* Until the loss has been worse than the best a few times in a row. */
+/* Until the loss has been worse than the best a few times in a row, or clearly worse: smaller
+ * penalties take the longest. */
 static blv_error walk(search *s, double from, double to, double step) {
     const size_t steps = (size_t)(fabs(to - from) / fabs(step) + 0.5);
     s->since = 0;

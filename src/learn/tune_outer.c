@@ -4,7 +4,6 @@
 #include "learn/row_sets.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { PARTS = 5, WORSE_IN_A_ROW = 2 };
@@ -55,12 +54,16 @@ static blv_error open_part(outer *o, const uint32_t *of_row, size_t number) {
         if (out[i])
             p->row[count++] = i;
     }
-    blv_dataset *others = NULL;
-    BLV_CHECK(blv_keep_rows(o->judged, out, &p->held, t->why));
-    BLV_CHECK(blv_keep_rows(o->judged, in, &others, t->why));
-    blv_error error = blv_learner_open(&p->learner, t, t->val ? t->train : others,
-                                       t->val ? others : NULL, 1, t->options.seed + 100 + number);
+    blv_dataset *others = NULL, *raw = NULL;
+    blv_error error = t->raw ? blv_tune_refill(t, t->raw, in, &others, out, &p->held)
+                             : blv_keep_rows(o->judged, out, &p->held, t->why);
+    if (error == BLV_OK)
+        error = blv_keep_rows(t->raw ? t->raw : o->judged, in, t->raw ? &raw : &others, t->why);
+    if (error == BLV_OK)
+        error = blv_learner_open(&p->learner, t, t->val ? t->train : others, raw,
+                                 t->val ? others : NULL, 1, t->options.seed + 100 + number);
     blv_dataset_release(others);
+    blv_dataset_release(raw);
     return error;
 }
 

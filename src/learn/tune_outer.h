@@ -1,6 +1,5 @@
 /* What the outer cross-validation of blv_tune finds. */
-#ifndef BLV_LEARN_TUNE_OUTER_H
-#define BLV_LEARN_TUNE_OUTER_H
+#pragma once
 
 #include "learn/tune_work.h"
 
@@ -22,5 +21,3 @@ typedef struct blv_outer {
 blv_error blv_outer_judge(blv_outer *table, const blv_learner *all);
 /* Shrinkages on the way to the chosen one: step 0, 1, ... until NaN. */
 double blv_outer_shrinkage(size_t step, const blv_outer *table);
-
-#endif

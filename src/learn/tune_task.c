@@ -1,7 +1,7 @@
 /* Penalties of a linear model: the request, the order of the work, and the result. What is learned
  * from some rows is in tune_learner.c, what decides whether many penalties are kept in
  * tune_outer.c. */
-#include "base/caller_struct.h"
+#include "base/message.h"
 #include "bilevel/ranks.h"
 #include "learn/row_sets.h"
 #include "learn/tune_outer.h"
@@ -78,6 +78,24 @@ static blv_error take_set(const blv_tuning *t, blv_dataset *set, blv_dataset **t
     return error;
 }
 
+blv_error blv_tune_refill(const blv_tuning *t, const blv_dataset *raw, const bool *keep,
+                          blv_dataset **own, const bool *others, blv_dataset **all) {
+    blv_dataset *rows[2] = {NULL, NULL};
+    blv_error error = blv_keep_rows(raw, keep, &rows[0], t->why);
+    if (error == BLV_OK)
+        error = others ? blv_keep_rows(raw, others, &rows[1], t->why)
+                       : blv_dataset_copy(raw, &rows[1], t->why);
+    if (error == BLV_OK)
+        error = blv_task_refill(t->sets, rows, 2, t->why);
+    if (error == BLV_OK && own)
+        error = take_set(t, rows[0], own);
+    if (error == BLV_OK)
+        error = take_set(t, rows[1], all);
+    blv_dataset_release(rows[0]);
+    blv_dataset_release(rows[1]);
+    return error;
+}
+
 static blv_error split_train(blv_tuning *t) {
     const double sizes[] = {1.0 - t->options.val_share, t->options.val_share};
     blv_dataset *parts[2] = {NULL, NULL};
@@ -97,6 +115,8 @@ static blv_error take_rows(blv_tuning *t) {
     BLV_CHECK(take_set(t, s->test, &t->test));
     if (!t->val && t->options.val_share > 0.0)
         BLV_CHECK(split_train(t));
+    if (!t->val && blv_task_raw(s) && !blv_dataset_view_of(t->train)->ranks)
+        BLV_CHECK(blv_dataset_copy(blv_task_raw(s), &t->raw, t->why));
     const size_t rows = blv_rows_in(t->val ? t->val : t->train);
     return rows >= FEWEST_ROWS ? BLV_OK
                                : blv_explain(t->why, BLV_E_VALUE,
@@ -395,7 +415,7 @@ static blv_error tune(blv_tuning *t, const blv_task_hooks *hooks) {
     size_t repeats = MOST_REPEATS;
     while (repeats > 1 && t->work * (double)repeats > repeated_work)
         repeats /= 2;
-    blv_error error = blv_learner_open(&all, t, t->train, t->val, repeats, o->seed);
+    blv_error error = blv_learner_open(&all, t, t->train, t->raw, t->val, repeats, o->seed);
     t->result.train_rows = blv_rows_in(t->train);
     t->result.val_rows = blv_rows_in(t->val);
     t->result.folds = all.folds;
@@ -472,6 +492,7 @@ void blv_tune_result_destroy(blv_tune_result *result) {
     blv_dataset_release(t->train);
     blv_dataset_release(t->val);
     blv_dataset_release(t->test);
+    blv_dataset_release(t->raw);
     blv_arena_free(&t->arena);
     free(t);
 }

@@ -1,6 +1,5 @@
 /* What the parts of blv_tune share. */
-#ifndef BLV_LEARN_TUNE_WORK_H
-#define BLV_LEARN_TUNE_WORK_H
+#pragma once
 
 #include "base/arena.h"
 #include "bilevel/tune.h"
@@ -15,6 +14,7 @@ typedef struct blv_tuning {
     const blv_task_sets *sets;
     blv_dataset *train, *val, *test; /* retained; val NULL: cross-validation. Real targets have mean
                                         0 and variance 1 on train */
+    blv_dataset *raw; /* train before it was filled and scaled, for folds; NULL: it is the same */
     double target_shift, target_scale;
     size_t scores;    /* rows of weights */
     size_t model_dim; /* of y of one model */
@@ -32,6 +32,7 @@ typedef struct blv_learner {
     blv_dataset *train, *val; /* retained; val NULL: folds of train */
     size_t folds, repeats;    /* 0 and 1 with val */
     uint32_t *fold;           /* repeats x rows of train */
+    blv_dataset **fold_rows;  /* the rows as each model sees them; NULL: train */
     size_t blocks;            /* models in y */
     double *x;                /* logarithms of the penalties relative to the single one */
     double *y, *last_y;       /* models of all blocks at x, and where the last search was */
@@ -41,9 +42,13 @@ typedef struct blv_learner {
     blv_arena arena;
 } blv_learner;
 
-/* train and val are retained. repeats: of the folds. */
-blv_error blv_learner_open(blv_learner *l, blv_tuning *t, blv_dataset *train, blv_dataset *val,
-                           size_t repeats, uint64_t seed);
+/* train and val are retained. raw: train as in blv_tuning, or NULL; repeats: of the folds. */
+blv_error blv_learner_open(blv_learner *l, blv_tuning *t, blv_dataset *train,
+                           const blv_dataset *raw, blv_dataset *val, size_t repeats, uint64_t seed);
+/* Rows with `keep` are learned from; these, in `own`, and the others or, NULL, all rows, in `all`,
+ * are filled and scaled by them. */
+blv_error blv_tune_refill(const blv_tuning *t, const blv_dataset *raw, const bool *keep,
+                          blv_dataset **own, const bool *others, blv_dataset **all);
 void blv_learner_close(blv_learner *l);
 /* The problem that it learns from, with a shrinkage in units of the held-out loss. */
 blv_error blv_learner_problem(const blv_learner *l, blv_penalty_kind kind, double shrinkage,
@@ -82,5 +87,3 @@ double blv_tune_mean_gain(size_t rows, const double *from, const double *to, dou
 
 /* What each penalty is of: penalty_count, penalty_names and group. */
 blv_error blv_tune_name_penalties(blv_tuning *t);
-
-#endif

@@ -2,8 +2,6 @@
 #include "base/message.h"
 #include "bilevel/certificate.h"
 
-#include <math.h>
-
 static const double training_tolerance = 1e-4, linear_tolerance = 1e-3;
 enum { PRODUCTS_MAX = 200 };
 

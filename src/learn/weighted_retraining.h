@@ -1,7 +1,6 @@
 /* Problems whose x holds a weight for each row: training with given weights, and how the trained
  * model would change with them. For ways of choosing that try sets of rows out. */
-#ifndef BLV_LEARN_WEIGHTED_RETRAINING_H
-#define BLV_LEARN_WEIGHTED_RETRAINING_H
+#pragma once
 
 #include "base/arena.h"
 #include "bilevel/run.h"
@@ -41,5 +40,3 @@ blv_error blv_choose_greedy(const blv_problem *problem, size_t size, size_t roun
  */
 blv_error blv_choose_probabilistic(const blv_problem *problem, size_t size, size_t rounds,
                                    uint64_t seed, size_t *index, blv_message *why);
-
-#endif

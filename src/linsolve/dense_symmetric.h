@@ -3,8 +3,7 @@
  * Matrices are arrays of doubles, row by row. Nothing is allocated: callers bring the room. One
  * thread and one order of operations, so results are bitwise identical on every machine, which
  * LAPACK does not promise. */
-#ifndef BLV_LINSOLVE_DENSE_SYMMETRIC_H
-#define BLV_LINSOLVE_DENSE_SYMMETRIC_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,5 +33,3 @@ void blv_dense_clip_eigenvalues(size_t n, double *a, double lo, double hi, doubl
  * larger of the two sizes. */
 void blv_dense_clip_singular_values(size_t rows, size_t columns, double *m, double hi,
                                     double *room);
-
-#endif

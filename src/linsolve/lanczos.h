@@ -1,6 +1,5 @@
 /* The extreme eigenvalues of a symmetric operator, by a few Lanczos steps. */
-#ifndef BLV_LINSOLVE_LANCZOS_H
-#define BLV_LINSOLVE_LANCZOS_H
+#pragma once
 
 #include "linsolve/operator.h"
 
@@ -29,5 +28,3 @@ blv_error blv_lanczos_create(blv_linear_work **work, const blv_space *space, siz
  * the workspace or the dimension is smaller. */
 blv_lanczos_result blv_lanczos_run(blv_linear_work *work, blv_operator_fn apply, void *context,
                                    const blv_vec *start, size_t steps);
-
-#endif

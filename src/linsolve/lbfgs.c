@@ -35,6 +35,7 @@ static const double sufficient_decrease = 1e-4;
 static const double curvature = 0.9;        /* Wolfe: slope >= this much of the first one */
 static const double approximate_rise = 0.8; /* approximate Wolfe: slope <= this much of -first */
 static const double expansion = 4.0;
+static const double jump = 0.25; /* a rise within this much of t, where the slope was still down */
 static const double model_accuracy = 0.01; /* reduction of the model's projected gradient */
 
 /* ---- Workspace ---- */
@@ -249,11 +250,14 @@ static double next_step(const search_point *before, const search_point *lo, cons
 typedef enum search_end { SEARCH_FOUND, SEARCH_NOTHING, SEARCH_FATAL } search_end;
 
 /* A step in (0, t_max] that decreases the value and, where t_max allows, bends the slope up.
- * Without a downward slope, the few tries are blind ones. */
+ * Without a downward slope, the few tries are blind ones. Where the function jumps up (y*(x)
+ * changes from one minimum of g to another) no slope bends: the step ends before the jump, and
+ * halving finds it, since parabolas would crawl there. */
 static search_end line_search(blv_lbfgs *l, double slope, double t_max) {
     search_point before, at, lo = {0.0, l->state.value, slope, true}, hi = {.t = INFINITY};
     double t = 1.0;
     bool found = false;
+    int forward = 0; /* steps of lo towards the same hi */
     const bool downward = slope < 0.0;
     before = lo;
     for (int k = 0; k < (downward ? max_evaluations_a_search : max_blind_evaluations); k++) {
@@ -263,17 +267,21 @@ static search_end line_search(blv_lbfgs *l, double slope, double t_max) {
             found = at.slope >= curvature * slope || t >= t_max;
             before = lo;
             lo = at;
+            forward += isfinite(hi.t);
         } else if (improves_blindly(l, slope, &at, &found) != 0) {
             return SEARCH_FATAL;
         } else {
             hi = at;
+            forward = 0;
         }
         if (found) {
             l->state.value = at.value;
             return SEARCH_FOUND;
         }
-        t = downward ? fmin(next_step(&before, &lo, &hi, value_noise(l)), t_max) : 0.25 * t;
-        if (!(t > lo.t && t < hi.t))
+        t = !downward     ? 0.25 * t
+            : forward > 1 ? 0.5 * (lo.t + hi.t)
+                          : fmin(next_step(&before, &lo, &hi, value_noise(l)), t_max);
+        if (!(t > lo.t && t < hi.t) || hi.t - lo.t < jump * lo.t)
             break;
     }
     if (lo.t == 0.0)

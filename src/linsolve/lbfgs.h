@@ -1,7 +1,6 @@
 /* L-BFGS for the minimum of a smooth function, over the whole space or over a closed convex set
  * that is given by its projection. One iteration at a time, or all of them. */
-#ifndef BLV_LINSOLVE_LBFGS_H
-#define BLV_LINSOLVE_LBFGS_H
+#pragma once
 
 #include "bilevel/space.h"
 
@@ -82,5 +81,3 @@ size_t blv_lbfgs_number_count(const blv_lbfgs *lbfgs);
 void blv_lbfgs_get(const void *lbfgs, double *numbers);
 bool blv_lbfgs_fits(const void *lbfgs, const double *numbers);
 void blv_lbfgs_put(void *lbfgs, const double *numbers);
-
-#endif

@@ -1,7 +1,6 @@
 /* The insides of L-BFGS: its limited memory, pairs (s, y) and products with the matrices that they
  * stand for, and how the descent stands. */
-#ifndef BLV_LINSOLVE_LBFGS_PRIVATE_H
-#define BLV_LINSOLVE_LBFGS_PRIVATE_H
+#pragma once
 
 #include "linsolve/lbfgs.h"
 #include "linsolve/operator.h"
@@ -45,5 +44,3 @@ struct blv_lbfgs {
     int idle_iterations; /* without a new best of either */
     double products[];   /* of the pairs: ss, sy and factor */
 };
-
-#endif

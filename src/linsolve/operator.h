@@ -1,7 +1,6 @@
 /* Linear systems with a symmetric operator that is a callback: CG and MINRES, and what they share
  * with Lanczos. */
-#ifndef BLV_LINSOLVE_OPERATOR_H
-#define BLV_LINSOLVE_OPERATOR_H
+#pragma once
 
 #include "linsolve/recycled.h"
 
@@ -84,5 +83,3 @@ static inline blv_linear_result blv_linear_ended(blv_linear_result result, blv_l
 bool blv_linear_begin(blv_linear_result *result, blv_operator_fn apply, void *context,
                       const blv_vec *b, blv_vec *x, bool x_is_zero, double tol_abs,
                       size_t max_products, blv_vec *r);
-
-#endif

@@ -3,8 +3,7 @@
  * of what the first of them has to find out. The matrix that L-BFGS begins with is a multiple of I
  * or, where solves have needed many products and the dimension is not large, the inverse of A as it
  * was: to form it costs as many products as there are dimensions. */
-#ifndef BLV_LINSOLVE_RECYCLED_H
-#define BLV_LINSOLVE_RECYCLED_H
+#pragma once
 
 #include "bilevel/space.h"
 
@@ -36,5 +35,3 @@ bool blv_recycled_wants_matrix(const blv_recycled *recycled, size_t dim);
 void blv_recycled_take_matrix(blv_recycled *recycled, size_t dim);
 /* v = M v, M the approximate inverse. */
 void blv_recycled_apply(const blv_recycled *recycled, blv_vec *v);
-
-#endif

@@ -15,8 +15,7 @@
  * Rows are taken in slices, blocks of a slice are tasks of a team, and the sums over a slice are
  * made by whoever takes a tile of the gradient: each number is summed by one thread in one order,
  * so the number of threads does not show in the bits. */
-#ifndef BLV_NN_H
-#define BLV_NN_H
+#pragma once
 
 #include "base/instructions.h"
 #include "bilevel/space.h"
@@ -159,5 +158,3 @@ typedef struct blv_nn_kernels {
 
 /* NULL: networks are not there in this kind of memory. */
 const blv_nn_kernels *blv_nn_kernels_for(blv_memory_kind memory);
-
-#endif

@@ -1,7 +1,6 @@
 /* Activations and dropout, on flat arrays. What is behind the last whole vector belongs to the
  * padding: counts are multiples of a cache line. */
-#ifndef BLV_NN_NN_ACTIVATION_H
-#define BLV_NN_NN_ACTIVATION_H
+#pragma once
 
 #include "kernels/cpu/lanes_math.h"
 #include "nn/nn_loops.h"
@@ -131,5 +130,3 @@ static void drop(size_t count, const uint8_t *kept, double factor, void *value_d
     for (size_t i = 0; i < count; i++)
         value[i] = kept[i] ? (real)factor * value[i] : 0;
 }
-
-#endif

@@ -2,9 +2,8 @@
 #include "kernels/cpu/lanes.h"
 #include "nn/nn_activation.h"
 #include "nn/nn_channels.h"
-#include "nn/nn_patches.h"
 #include "nn/nn_scores.h"
-#include "nn/nn_sparse.h"
+#include "nn/nn_tile.h"
 
 enum { TRANSPOSED_AT_ONCE = 16 };
 

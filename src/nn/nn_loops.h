@@ -2,8 +2,7 @@
  * a team calls them for the rows that are its own. Arrays hold float or double, by the table; a
  * `step` is the distance between rows, in elements. Rows of the network's own memory are padded to
  * whole cache lines, and what is in the padding is finite and means nothing. */
-#ifndef BLV_NN_LOOPS_H
-#define BLV_NN_LOOPS_H
+#pragma once
 
 #include "nn/nn.h"
 
@@ -123,5 +122,3 @@ typedef struct nn_loops {
     /* adds */
     void (*pool_back)(const nn_pixels_of_rows *at, const void *delta, size_t step, void *in);
 } nn_loops;
-
-#endif

@@ -5,8 +5,7 @@
  * front of them where something else needs their input), a sum where it can. On the way back the
  * deltas share slots in the same way. Only layers with weights take the input itself, so every
  * other node depends on parameters: it has a tangent and a delta. */
-#ifndef BLV_NN_PRIVATE_H
-#define BLV_NN_PRIVATE_H
+#pragma once
 
 #include "nn/nn.h"
 #include "nn/nn_loops.h"
@@ -83,5 +82,3 @@ static inline const nn_op *nn_last_layer(const blv_nn *net) {
 static inline bool nn_has_weights(const nn_op *op) {
     return op->kind == NN_LINEAR || op->kind == NN_CONVOLUTION;
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* Softmax cross-entropy of rows of scores. Nothing is ever exponentiated that is not the distance
  * to the largest score. Small losses and residuals keep all their digits: 1 - p of the stated label
  * is the sum of the other probabilities, and a loss near 0 is log1p of the other exponentials. */
-#ifndef BLV_NN_SCORES_H
-#define BLV_NN_SCORES_H
+#pragma once
 
 #include "kernels/cpu/lanes_math.h"
 #include "nn/nn_loops.h"
@@ -99,5 +98,3 @@ static void scores(nn_scores *s) {
     for (size_t i = 0; i < s->rows; i++)
         row_of_scores(s, i, e);
 }
-
-#endif

@@ -3,7 +3,6 @@
 #include "base/aligned_memory.h"
 #include "base/thread_pool.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,5 @@
 /* Memory of passes over a network, and what the steps of a pass share. */
-#ifndef BLV_NN_WORK_H
-#define BLV_NN_WORK_H
+#pragma once
 
 #include "nn/nn_private.h"
 
@@ -221,5 +220,3 @@ size_t blv_nn_list_pieces(const blv_nn_work *work, nn_piece *list, bool gather);
 void blv_nn_prepare(const nn_slice *slice, const nn_piece *piece);
 /* whole: all rows of a slice. */
 void blv_nn_gather(const nn_block *whole, const nn_piece *piece);
-
-#endif

@@ -12,7 +12,6 @@
  * X. Zhou, R. Pi, W. Zhang, Y. Lin, T. Zhang, "Probabilistic bilevel coreset selection", ICML 2022;
  * J. Hao, K. Ji, M. Liu, "Bilevel coreset selection in continual learning: a new formulation and
  * algorithm", NeurIPS 2023, for the smoothed sum. */
-#include "base/caller_struct.h"
 #include "base/message.h"
 #include "bilevel/select.h"
 #include "problems/data_problem.h"
@@ -156,7 +155,7 @@ static blv_error open_instance(data_model *m, const void *params, blv_problem_de
         return data_problem_explain(m, BLV_E_VALUE, "K is above the number of training rows", why);
     return top_sum_open(&p->top, rows, K, (size_t)q->draws, q->delta, m->seed)
                ? BLV_OK
-               : data_problem_explain(m, BLV_E_MEMORY, "out of memory", why);
+               : data_problem_no_memory(m, why);
 }
 
 static void close_instance(data_model *m) {
@@ -174,11 +173,6 @@ static const data_family family = {.name = "coreset",
                                                .measures = measures},
                                    .open = open_instance,
                                    .close = close_instance};
-
-static blv_error create(const void *params, const blv_problem_options *options,
-                        blv_problem **problem, blv_message *why) {
-    return data_problem_create(&family, params, options, problem, why);
-}
 
 /* ---- On sets in memory ---- */
 
@@ -229,13 +223,7 @@ static const blv_param params[] = {
     PARAMS_END,
 };
 
-const blv_problem_family blv_problem_coreset = {
-    BLV_SIZED(blv_problem_family),
-    .name = "coreset",
-    .summary = "few training rows that represent all of them",
-    .formula = "f = mean loss on training rows - C E[sum of the K largest of x + delta z]\n"
-               "g = sum x_i loss_i on training rows + ridge |y|^2, x >= 0, sum x = 1",
-    .params_size = sizeof(coreset_params),
-    .params = params,
-    .create = create,
-};
+DATA_PROBLEM(coreset, "coreset", coreset_params, params, family,
+             "few training rows that represent all of them",
+             "f = mean loss on training rows - C E[sum of the K largest of x + delta z]\n"
+             "g = sum x_i loss_i on training rows + ridge |y|^2, x >= 0, sum x = 1");

@@ -57,7 +57,8 @@ static model_work *create_work(const data_model *m) {
     work->guess = k->allocate(rows * sizeof *work->guess);
     work->extra = k->allocate(m->extra_bytes);
     work->picked = calloc(m->ranks ? whole + 1 : 1, sizeof *work->picked);
-    work->shared = calloc(m->ranks ? 2 * m->classes * m->columns + 1 : 1, sizeof *work->shared);
+    const size_t shared = m->shared_numbers ? m->shared_numbers : 2 * m->classes * m->columns + 1;
+    work->shared = calloc(m->ranks ? shared : 1, sizeof *work->shared);
     work->numbers = calloc(m->host_numbers + 1, sizeof *work->numbers);
     work->statistics = calloc(m->net ? blv_nn_statistics(m->net) + 1 : 1, sizeof(double));
     if (!(work->network || work->sweep) || !work->weight || !work->row || !work->guess ||
@@ -102,10 +103,16 @@ blv_error data_problem_explain(const data_model *m, blv_error error, const char 
     return blv_explain(why, error, "problem %s: %.300s", m->name, text);
 }
 
-static blv_error out_of_memory(const char *name, const blv_kernels *k, blv_message *why) {
-    const char *failure = k && k->failure ? k->failure() : NULL;
-    return blv_explain(why, BLV_E_MEMORY, "problem %s: %.300s", name,
-                       failure ? failure : "out of memory");
+blv_error data_problem_no_memory(const data_model *m, blv_message *why) {
+    const char *failure = m->kernels->failure ? m->kernels->failure() : NULL;
+    return data_problem_explain(m, BLV_E_MEMORY, failure ? failure : "out of memory", why);
+}
+
+void *data_problem_put(const data_model *m, size_t bytes, const void *from) {
+    void *to = from ? m->kernels->allocate(bytes) : NULL;
+    if (to)
+        m->kernels->write_bytes(bytes, from, to);
+    return to;
 }
 
 static int project(void *user, blv_vec *x) {
@@ -123,7 +130,7 @@ blv_error data_problem_bounds(data_model *m, double lo, double hi, blv_problem_d
     return m->lo > m->hi ? data_problem_explain(m, BLV_E_VALUE, "lo is above hi", why) : BLV_OK;
 }
 
-static bool open_rows(data_model *m, size_t which, const blv_dataset *set, blv_rows *rows) {
+bool data_problem_rows(data_model *m, size_t which, const blv_dataset *set, blv_rows *rows) {
     if (!set)
         return true;
     const blv_dataset_view *v = blv_dataset_view_of(set);
@@ -198,16 +205,17 @@ static uint64_t fingerprint(void *user) {
 /* Of the rows, the model and the family; def becomes complete. */
 static blv_error open_model(data_model *m, const data_params *params, blv_problem_def *def,
                             blv_message *why) {
-    const blv_kernels *k = m->kernels;
     if (!m->sets.val && !m->family->val_optional)
         return data_problem_explain(m, BLV_E_ARGUMENT, "a training and a validation set are needed",
                                     why);
     if (!m->family->weighs && blv_dataset_view_of(m->sets.train)->weight)
-        return data_problem_explain(m, BLV_E_VALUE,
-                                    "weights of rows have no meaning here; l2reg has them", why);
-    if (!open_rows(m, 0, m->sets.train, &m->train) || !open_rows(m, 1, m->sets.val, &m->val) ||
-        !open_rows(m, 2, m->sets.test, &m->test))
-        return out_of_memory(m->name, k, why);
+        return data_problem_explain(
+            m, BLV_E_VALUE, "weights of rows have no meaning here; l2reg and label-noise have them",
+            why);
+    if (!data_problem_rows(m, 0, m->sets.train, &m->train) ||
+        !data_problem_rows(m, 1, m->sets.val, &m->val) ||
+        !data_problem_rows(m, 2, m->sets.test, &m->test))
+        return data_problem_no_memory(m, why);
     BLV_CHECK(m->family->network ? network_open(m, &params->net, why)
                                  : open_linear(m, (linear_loss)params->loss, why));
     *def = m->family->oracles;
@@ -217,7 +225,7 @@ static blv_error open_model(data_model *m, const data_params *params, blv_proble
     def->dim_y = m->dim;
     def->precision = m->precision;
     def->threads = m->threads;
-    def->memory = k->memory;
+    def->memory = m->kernels->memory;
     def->many_minimizers = m->net && blv_nn_layers(m->net) > 1;
     def->upper_samples = m->val.whole;
     def->lower_samples = m->train.whole;
@@ -233,7 +241,7 @@ static blv_error open_model(data_model *m, const data_params *params, blv_proble
     atomic_store(&m->hot, first);
     const bool frozen =
         m->net && params->net.norm == NET_NORM_FROZEN && blv_nn_statistics(m->net) > 0;
-    return first && (!frozen || network_freeze_norms(m)) ? BLV_OK : out_of_memory(m->name, k, why);
+    return first && (!frozen || network_freeze_norms(m)) ? BLV_OK : data_problem_no_memory(m, why);
 }
 
 blv_error data_problem_make(const data_family *family, const char *name, const void *params,
@@ -245,7 +253,8 @@ blv_error data_problem_make(const data_family *family, const char *name, const v
     data_model *m = error == BLV_OK ? calloc(1, family->instance_size) : NULL;
     if (!m) {
         data_sets_release(sets);
-        return error != BLV_OK ? error : out_of_memory(name, NULL, why);
+        return error != BLV_OK ? error
+                               : blv_explain(why, BLV_E_MEMORY, "problem %s: out of memory", name);
     }
     pthread_mutex_init(&m->lock, NULL);
     m->family = family;
@@ -272,6 +281,7 @@ blv_error data_problem_create(const data_family *family, const void *params,
     data_sets sets;
     const blv_kernels *kernels;
     data_source source = ((const data_params *)params)->source;
+    source.real = ((const data_params *)params)->loss == LINEAR_LOSS_SQUARES;
     snprintf(owner, sizeof owner, "problem %s", family->name);
     BLV_CHECK(problem_kernels(options, family->name, &kernels, why));
     if (family->network && source.layout != AUTO && source.layout != DENSE)

@@ -6,8 +6,7 @@
  * data. Networks: y is the parameter vector.
  *
  * A family's instance begins with a data_model, so that `user` of its oracles is one too. */
-#ifndef BLV_PROBLEMS_DATA_PROBLEM_H
-#define BLV_PROBLEMS_DATA_PROBLEM_H
+#pragma once
 
 #include "nn/nn.h"
 #include "problems/data_source.h"
@@ -42,6 +41,7 @@ typedef struct data_model {
     int threads;
     size_t dim;                       /* of y */
     size_t extra_bytes, host_numbers; /* what the family needs of a work, set by its open */
+    size_t shared_numbers;            /* likewise, of ranks; 0: gy, hv and a loss */
     _Atomic(model_work *) hot;        /* a single thread takes and returns it without a lock */
     pthread_mutex_t lock;
     model_work *rest;
@@ -73,7 +73,8 @@ typedef struct data_family {
     bool network;
     bool val_optional;
     bool weighs;      /* rows that have weights, by them */
-    bool spreads;     /* over ranks; x is spread where it has an entry for each training row */
+    bool spreads;     /* over ranks */
+    bool x_of_rows;   /* x has an entry for each training row, and is spread with them */
     linear_loss loss; /* AUTO: as the parameters say */
     /* Oracles, dimension of x where it is not the number of training rows, projection, start (NULL:
      * zero, and the start of the network), measures. The frame fills in the rest. */
@@ -106,6 +107,18 @@ blv_error data_problem_bounds(data_model *model, double lo, double hi, blv_probl
 /* "problem NAME: ..." */
 blv_error data_problem_explain(const data_model *model, blv_error error, const char *text,
                                blv_message *why);
+/* BLV_E_MEMORY, with what the kernels say. */
+blv_error data_problem_no_memory(const data_model *model, blv_message *why);
+/* A copy of bytes in the memory of the kernels; NULL where memory is short, or for NULL. */
+void *data_problem_put(const data_model *model, size_t bytes, const void *from);
+
+/* The problem family of a data_family. */
+#define DATA_PROBLEM(id, name, type, params, family, summary, formula)                             \
+    static blv_error id##_create(const void *given, const blv_problem_options *options,            \
+                                 blv_problem **problem, blv_message *why) {                        \
+        return data_problem_create(&family, given, options, problem, why);                         \
+    }                                                                                              \
+    PROBLEM_FAMILY(id, name, type, params, id##_create, summary, formula)
 
 /* ---- Calls ---- */
 
@@ -138,6 +151,10 @@ typedef struct model_sums {
     int32_t *row_class;
 } model_sums;
 void model_run(data_model *model, const blv_rows *rows, const model_sums *sums, model_work *work);
+
+/* The rows of a set in the memory of the kernels; which: 0, 1 or 2, whose labels ranks share.
+ * kernels->rows_close ends it. False when memory is short. */
+bool data_problem_rows(data_model *model, size_t which, const blv_dataset *set, blv_rows *rows);
 
 /* The mean loss of training rows, as a call of the lower level asks for it. */
 model_sums model_lower_sums(const lower_call *call, const blv_rows *rows);
@@ -191,5 +208,3 @@ bool network_freeze_norms(data_model *model); /* false when memory is short */
 void network_run(data_model *model, const blv_rows *rows, const model_sums *sums, model_work *work);
 /* Statistics for judging y: the frozen ones, or those of training rows. NULL: no norms. */
 const double *network_statistics(data_model *model, const blv_vec *y, model_work *work);
-
-#endif

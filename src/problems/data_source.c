@@ -1,7 +1,6 @@
 /* The sets of a problem: those that a caller hands over, and those that are loaded from files:
  * read, split, corrupt, scale, in this order. */
 #include "problems/data_source.h"
-#include "base/caller_struct.h"
 #include "base/message.h"
 #include "base/precision.h"
 #include "bilevel/solver.h"
@@ -9,7 +8,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 void data_sets_release(data_sets *sets) {

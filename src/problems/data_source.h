@@ -1,7 +1,6 @@
 /* Where the data of a problem come from: the parameters that all families on data share, and the
  * sets that are loaded from them or handed over. */
-#ifndef BLV_PROBLEMS_DATA_SOURCE_H
-#define BLV_PROBLEMS_DATA_SOURCE_H
+#pragma once
 
 #include "bilevel/linear.h"
 
@@ -112,5 +111,3 @@ blv_error data_load(const data_source *source, const char *owner,
 blv_error data_sets_take(const blv_sets *given, bool complete, const blv_problem_options *options,
                          const char *owner, data_sets *sets, blv_problem_options *chosen,
                          blv_message *why);
-
-#endif

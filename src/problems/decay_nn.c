@@ -78,20 +78,15 @@ static int start(void *user, blv_vec *x, blv_vec *y) {
 /* ---- The family ---- */
 
 static bool open_ranges(decay *p) {
-    const blv_nn *net = p->model.net;
-    const size_t count = blv_nn_parts(net), bytes = count * sizeof(blv_range);
-    blv_range *list = malloc(bytes);
-    p->ranges = p->model.kernels->allocate(bytes);
-    const bool ok = list && p->ranges;
-    for (size_t i = 0; ok && i < count; i++) {
-        const blv_nn_part *part = blv_nn_part_at(net, i);
+    const size_t count = p->range_count = blv_nn_parts(p->model.net);
+    blv_range *list = malloc(count * sizeof *list);
+    for (size_t i = 0; list && i < count; i++) {
+        const blv_nn_part *part = blv_nn_part_at(p->model.net, i);
         list[i] = (blv_range){part->offset, part->offset + part->count, part->layer};
     }
-    if (ok)
-        p->model.kernels->write_bytes(bytes, list, p->ranges);
-    p->range_count = count;
+    p->ranges = data_problem_put(&p->model, count * sizeof *list, list);
     free(list);
-    return ok;
+    return p->ranges != NULL;
 }
 
 static blv_error open_instance(data_model *m, const void *params, blv_problem_def *def,
@@ -101,7 +96,7 @@ static blv_error open_instance(data_model *m, const void *params, blv_problem_de
     p->first = log(q->first);
     p->penalties = q->per == PER_PARAMETER ? m->dim : blv_nn_layers(m->net);
     if (q->per == PER_LAYER && !open_ranges(p))
-        return data_problem_explain(m, BLV_E_MEMORY, "out of memory", why);
+        return data_problem_no_memory(m, why);
     def->dim_x = p->penalties;
     return data_problem_bounds(m, q->lo, q->hi, def, why);
 }
@@ -121,11 +116,6 @@ static const data_family family = {.name = "decay-nn",
                                    .open = open_instance,
                                    .close = close_instance};
 
-static blv_error create(const void *params, const blv_problem_options *options,
-                        blv_problem **problem, blv_message *why) {
-    return data_problem_create(&family, params, options, problem, why);
-}
-
 #define FIELD(name) offsetof(decay_params, name)
 
 static const blv_param params[] = {
@@ -139,13 +129,7 @@ static const blv_param params[] = {
     PARAMS_END,
 };
 
-const blv_problem_family blv_problem_decay_nn = {
-    BLV_SIZED(blv_problem_family),
-    .name = "decay-nn",
-    .summary = "choose the weight decay of each layer of a network on validation rows",
-    .formula = "f = mean loss on validation rows\n"
-               "g = mean loss on training rows + 1/2 sum exp(x) y^2",
-    .params_size = sizeof(decay_params),
-    .params = params,
-    .create = create,
-};
+DATA_PROBLEM(decay_nn, "decay-nn", decay_params, params, family,
+             "choose the weight decay of each layer of a network on validation rows",
+             "f = mean loss on validation rows\n"
+             "g = mean loss on training rows + 1/2 sum exp(x) y^2");

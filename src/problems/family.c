@@ -1,6 +1,9 @@
 #include "problems/family.h"
 #include "base/message.h"
 #include "bilevel/cuda.h"
+#include "bilevel/ranks.h"
+
+#include <math.h>
 
 static const char *memory_name(blv_memory_kind memory) {
     return memory == BLV_MEMORY_HOST ? "host" : memory == BLV_MEMORY_CUDA ? "CUDA" : "this kind of";
@@ -16,6 +19,30 @@ blv_error problem_kernels(const blv_problem_options *options, const char *name,
     return *kernels ? BLV_OK
                     : blv_explain(why, BLV_E_UNSUPPORTED, "problem %s: no kernels for %s memory",
                                   name, memory_name(options->memory));
+}
+
+bool problem_sum(const blv_ranks *ranks, const blv_kernels *kernels, double *number, size_t count,
+                 void *const *arrays, const size_t *sizes, double *shared) {
+    double *at = shared;
+    for (size_t i = 0; i < count; i++)
+        if (arrays[i]) {
+            kernels->read(sizes[i], arrays[i], at);
+            at += sizes[i];
+        }
+    if (number)
+        *at++ = *number;
+    const bool well = at == shared || ranks->sum(ranks->context, (size_t)(at - shared), shared);
+    if (!well)
+        *shared = (double)NAN;
+    at = shared;
+    for (size_t i = 0; i < count; i++)
+        if (arrays[i]) {
+            kernels->write(sizes[i], at, arrays[i]);
+            at += sizes[i];
+        }
+    if (number)
+        *number = *at;
+    return well;
 }
 
 blv_error problem_on_host(const blv_problem_options *options, const char *name, blv_message *why) {

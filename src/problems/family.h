@@ -1,13 +1,22 @@
 /* What the problem families of this folder share: their memory, elements of vectors, the lower
  * level in one function. */
-#ifndef BLV_PROBLEMS_FAMILY_H
-#define BLV_PROBLEMS_FAMILY_H
+#pragma once
 
 #include "base/precision.h"
 #include "bilevel/problem.h"
 #include "kernels/kernel_table.h"
 #include "problems/builtin_problems.h"
 #include "space/elements.h"
+
+/* A family whose parameters are a struct of that type, as the table `params_` describes it. */
+#define PROBLEM_FAMILY(id, name_, type, params_, create_, summary_, formula_)                      \
+    const blv_problem_family blv_problem_##id = {BLV_SIZED(blv_problem_family),                    \
+                                                 .name = name_,                                    \
+                                                 .params_size = sizeof(type),                      \
+                                                 .params = params_,                                \
+                                                 .create = create_,                                \
+                                                 .summary = summary_,                              \
+                                                 .formula = formula_}
 
 /* The last row of a parameter table. */
 #define PARAMS_END                                                                                 \
@@ -20,6 +29,11 @@ blv_error problem_kernels(const blv_problem_options *options, const char *name,
 /* For small problems whose oracles look at single elements. */
 blv_error problem_on_host(const blv_problem_options *options, const char *name, blv_message *why);
 
+/* Adds up over the ranks a number, if there is one, and the arrays that are not NULL, of these
+ * sizes. shared: room for all of them. */
+bool problem_sum(const blv_ranks *ranks, const blv_kernels *kernels, double *number, size_t count,
+                 void *const *arrays, const size_t *sizes, double *shared);
+
 /* ---- Elements of vectors, in the memory of the kernels ---- */
 
 static inline const void *raw(const blv_vec *v) {
@@ -28,6 +42,11 @@ static inline const void *raw(const blv_vec *v) {
 
 static inline void *raw_mut(blv_vec *v) {
     return blv_vec_elements_mut(v);
+}
+
+/* NULL for NULL. */
+static inline void *raw_or_null(blv_vec *v) {
+    return v ? raw_mut(v) : NULL;
 }
 
 /* ---- The lower level ---- */
@@ -66,5 +85,3 @@ typedef struct lower_call {
 /* The oracles in a definition. */
 #define LOWER_PARTS .lower = lower, .lower_hvp = lower_hvp, .lower_cross = lower_cross
 #define LOWER_ORACLES LOWER_PARTS, .lower_all = lower_all
-
-#endif

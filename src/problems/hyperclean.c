@@ -160,6 +160,7 @@ static void choose_trained_on(const void *params, data_sets *sets) {
 static const data_family with_linear_model = {.name = "hyperclean",
                                               .instance_size = sizeof(hyperclean),
                                               .spreads = true,
+                                              .x_of_rows = true,
                                               .loss = LINEAR_LOSS_SOFTMAX,
                                               .oracles = {ORACLES},
                                               .open = open_instance};
@@ -170,16 +171,6 @@ static const data_family with_network = {.name = "hyperclean-nn",
                                          .oracles = {ORACLES, .start = model_start},
                                          .change = choose_trained_on,
                                          .open = open_instance};
-
-static blv_error create(const void *params, const blv_problem_options *options,
-                        blv_problem **problem, blv_message *why) {
-    return data_problem_create(&with_linear_model, params, options, problem, why);
-}
-
-static blv_error create_network(const void *params, const blv_problem_options *options,
-                                blv_problem **problem, blv_message *why) {
-    return data_problem_create(&with_network, params, options, problem, why);
-}
 
 blv_error blv_hyperclean_create(const blv_sets *given, double C, const blv_problem_options *options,
                                 blv_problem **problem, blv_message *why) {
@@ -211,22 +202,7 @@ static const blv_param network_params[] = {
     "f = mean loss on validation rows\n"                                                           \
     "g = mean sigmoid(x_i) loss_i on training rows + C |y|^2"
 
-const blv_problem_family blv_problem_hyperclean = {
-    BLV_SIZED(blv_problem_family),
-    .name = "hyperclean",
-    .summary = "a weight for each training row, so that bad labels lose theirs",
-    .formula = FORMULA,
-    .params_size = sizeof(hyperclean_params),
-    .params = params,
-    .create = create,
-};
-
-const blv_problem_family blv_problem_hyperclean_nn = {
-    BLV_SIZED(blv_problem_family),
-    .name = "hyperclean-nn",
-    .summary = "hyperclean with a network in place of the linear model",
-    .formula = FORMULA,
-    .params_size = sizeof(hyperclean_params),
-    .params = network_params,
-    .create = create_network,
-};
+DATA_PROBLEM(hyperclean, "hyperclean", hyperclean_params, params, with_linear_model,
+             "a weight for each training row, so that bad labels lose theirs", FORMULA);
+DATA_PROBLEM(hyperclean_nn, "hyperclean-nn", hyperclean_params, network_params, with_network,
+             "hyperclean with a network in place of the linear model", FORMULA);

@@ -16,7 +16,6 @@
  *
  * f may have a shrinkage of the departures from one penalty for all: shrinkage/2 mean x^2. */
 #include "problems/l2reg.h"
-#include "base/caller_struct.h"
 #include "base/message.h"
 
 #include <errno.h>
@@ -29,7 +28,9 @@
 typedef struct fold_rows {
     size_t trained, held;         /* how many are here */
     size_t trained_all, held_all; /* on all ranks */
-    size_t *index; /* trained, then held, of those here, in the memory of the kernels */
+    size_t *index;    /* trained, then held, of those here, in the memory of the kernels */
+    blv_dataset *set; /* the rows as this model sees them; NULL: those of the problem */
+    blv_rows rows;
 } fold_rows;
 
 typedef struct l2reg {
@@ -64,8 +65,8 @@ static size_t block_dim(const l2reg *p) {
 
 /* The rows that block b is trained on, or that it is judged by. */
 static blv_rows block_rows(const l2reg *p, size_t b, bool held) {
-    blv_rows rows = p->model.train;
     const fold_rows *f = &p->fold[b];
+    blv_rows rows = f->set ? f->rows : p->model.train;
     rows.index = f->index + (held ? f->trained : 0);
     rows.index_memory = p->model.kernels->memory;
     rows.count = held ? f->held : f->trained;
@@ -319,19 +320,19 @@ static blv_error list_groups(const l2reg *p, const l2reg_params *q, uint32_t *gr
 }
 
 static blv_error open_groups(l2reg *p, const l2reg_params *q, blv_message *why) {
-    const size_t columns = p->model.columns, bytes = columns * sizeof(uint32_t);
-    uint32_t *group = malloc(bytes);
-    p->group = p->model.kernels->allocate(bytes);
-    blv_error error = group && p->group
-                          ? list_groups(p, q, group, why)
-                          : data_problem_explain(&p->model, BLV_E_MEMORY, "out of memory", why);
+    const size_t columns = p->model.columns;
+    uint32_t *group = malloc(columns * sizeof *group);
+    blv_error error =
+        group ? list_groups(p, q, group, why) : data_problem_no_memory(&p->model, why);
     for (size_t j = 0; error == BLV_OK && j < columns - p->fixed; j++)
         if (group[j] >= p->penalties)
             p->penalties = (size_t)group[j] + 1;
     if (p->fixed && error == BLV_OK)
         group[columns - 1] = (uint32_t)p->penalties;
-    if (error == BLV_OK)
-        p->model.kernels->write_bytes(bytes, group, p->group);
+    if (error == BLV_OK) {
+        p->group = data_problem_put(&p->model, columns * sizeof *group, group);
+        error = p->group ? BLV_OK : data_problem_no_memory(&p->model, why);
+    }
     free(group);
     return error;
 }
@@ -343,8 +344,7 @@ static blv_error open_fold(l2reg *p, const uint32_t *fold, size_t number, fold_r
                            blv_message *why) {
     const size_t rows = p->model.train.rows, all = p->model.train.whole;
     const size_t *row = blv_dataset_view_of(p->model.sets.train)->held_row; /* NULL: all are here */
-    size_t *index = malloc((rows + 1) * sizeof *index), next = 0;
-    f->index = p->model.kernels->allocate((rows + 1) * sizeof *index);
+    size_t *index = calloc(rows + 1, sizeof *index), next = 0;
     for (int held = 0; index && held < 2; held++) {
         for (size_t i = 0; i < rows; i++)
             if ((fold[row ? row[i] : i] == number) == held)
@@ -355,15 +355,29 @@ static blv_error open_fold(l2reg *p, const uint32_t *fold, size_t number, fold_r
     for (size_t i = 0; i < all; i++)
         f->held_all += fold[i] == number;
     f->trained_all = all - f->held_all;
-    if (index && f->index)
-        p->model.kernels->write_bytes(rows * sizeof *index, index, f->index);
-    const bool well = index && f->index;
+    f->index = data_problem_put(&p->model, (rows + 1) * sizeof *index, index);
     free(index);
-    if (!well)
-        return data_problem_explain(&p->model, BLV_E_MEMORY, "out of memory", why);
+    if (!f->index)
+        return data_problem_no_memory(&p->model, why);
     return f->held_all > 0 && f->trained_all > 0
                ? BLV_OK
                : data_problem_explain(&p->model, BLV_E_VALUE, "a fold has no rows, or all", why);
+}
+
+/* The rows as a model of its own sees them: as many, of the same shape, in the same order. */
+static blv_error open_own_rows(l2reg *p, const blv_dataset *set, fold_rows *f, blv_message *why) {
+    const blv_dataset_view *a = blv_dataset_view_of(p->model.sets.train);
+    const blv_dataset_view *b = set ? blv_dataset_view_of(set) : NULL;
+    if (!b || a->ranks || b->ranks || a->rows != b->rows || a->columns != b->columns ||
+        !a->dense != !b->dense || a->precision != b->precision || a->classes != b->classes)
+        return data_problem_explain(&p->model, BLV_E_VALUE,
+                                    "the rows of a fold are not those of the training set", why);
+    BLV_CHECK(blv_dataset_copy(set, &f->set, why));
+    BLV_CHECK(blv_dataset_transpose(f->set, why));
+    if (!data_problem_rows(&p->model, 0, f->set, &f->rows))
+        return data_problem_no_memory(&p->model, why);
+    f->rows.weight = p->weight[0];
+    return BLV_OK;
 }
 
 static blv_error open_folds(l2reg *p, const l2reg_params *q, blv_problem_def *def,
@@ -372,12 +386,12 @@ static blv_error open_folds(l2reg *p, const l2reg_params *q, blv_problem_def *de
     p->blocks = q->folds * p->repeats;
     p->fold = calloc(p->blocks, sizeof *p->fold);
     if (!p->fold)
-        return data_problem_explain(&p->model, BLV_E_MEMORY, "out of memory", why);
+        return data_problem_no_memory(&p->model, why);
     for (size_t b = 0; b < p->blocks; b++) {
-        const uint32_t *fold = q->fold_of + b / q->folds * p->model.train.whole;
-        blv_error error = open_fold(p, fold, b % q->folds, &p->fold[b], why);
-        if (error != BLV_OK)
-            return error;
+        BLV_CHECK(open_fold(p, q->fold_of + b / q->folds * p->model.train.whole, b % q->folds,
+                            &p->fold[b], why));
+        if (q->fold_rows)
+            BLV_CHECK(open_own_rows(p, q->fold_rows[b], &p->fold[b], why));
     }
     p->model.dim = def->dim_y = p->blocks * block_dim(p);
     def->upper_samples = def->lower_samples = 0; /* whole sums only */
@@ -409,7 +423,7 @@ static blv_error open_weights(l2reg *p, const blv_dataset *set, blv_rows *rows, 
         k->write(v->rows, scaled, *weight);
     free(scaled);
     rows->weight = *weight;
-    return well ? BLV_OK : data_problem_explain(&p->model, BLV_E_MEMORY, "out of memory", why);
+    return well ? BLV_OK : data_problem_no_memory(&p->model, why);
 }
 
 /* ---- The family ---- */
@@ -427,25 +441,26 @@ static blv_error open_instance(data_model *m, const void *params, blv_problem_de
                                                          : 1;
     p->blocks = 1;
     p->scale = isnan(q->scale) ? 1.0 / (double)m->dim : q->scale;
-    blv_error error = data_problem_bounds(m, q->lo, q->hi, def, why);
-    if (error == BLV_OK)
-        error = open_weights(p, m->sets.train, &m->train, &p->weight[0], why);
-    if (error == BLV_OK)
-        error = open_weights(p, m->sets.val, &m->val, &p->weight[1], why);
-    if (error == BLV_OK && p->penalty == BLV_PENALTY_GROUPS)
-        error = open_groups(p, q, why);
-    if (error == BLV_OK && q->folds > 0)
-        error = open_folds(p, q, def, why);
+    BLV_CHECK(data_problem_bounds(m, q->lo, q->hi, def, why));
+    BLV_CHECK(open_weights(p, m->sets.train, &m->train, &p->weight[0], why));
+    BLV_CHECK(open_weights(p, m->sets.val, &m->val, &p->weight[1], why));
+    if (p->penalty == BLV_PENALTY_GROUPS)
+        BLV_CHECK(open_groups(p, q, why));
+    if (q->folds > 0)
+        BLV_CHECK(open_folds(p, q, def, why));
     p->slots = p->penalties + p->fixed;
     m->extra_bytes = most_penalties(m) * (sizeof(double) + 5 * m->kernels->real_size);
     def->dim_x = p->penalties;
-    return error;
+    return BLV_OK;
 }
 
 static void close_instance(data_model *m) {
     l2reg *p = (l2reg *)m;
-    for (size_t b = 0; p->fold && b < p->blocks; b++)
+    for (size_t b = 0; p->fold && b < p->blocks; b++) {
         m->kernels->release(p->fold[b].index);
+        m->kernels->rows_close(&p->fold[b].rows);
+        blv_dataset_release(p->fold[b].set);
+    }
     free(p->fold);
     m->kernels->release(p->group);
     m->kernels->release(p->weight[0]);
@@ -460,13 +475,6 @@ const data_family l2reg_family = {
     .oracles = {.upper = upper, LOWER_ORACLES, .measure = measure, .measures = model_measures},
     .open = open_instance,
     .close = close_instance};
-
-static blv_error create(const void *params, const blv_problem_options *options,
-                        blv_problem **problem, blv_message *why) {
-    l2reg_params q = *(const l2reg_params *)params;
-    q.data.source.real = q.data.loss == LINEAR_LOSS_SQUARES;
-    return data_problem_create(&l2reg_family, &q, options, problem, why);
-}
 
 static bool is_sound(const blv_l2reg_setting *s) {
     return s->scale > 0.0 && isfinite(s->scale) && !isnan(s->lo) && !isnan(s->hi) &&
@@ -500,7 +508,8 @@ blv_error blv_l2reg_create(const blv_sets *given, const blv_l2reg_setting *setti
                            .shrinkage = s.shrinkage,
                            .folds = s.folds,
                            .repeats = s.repeats,
-                           .fold_of = s.fold};
+                           .fold_of = s.fold,
+                           .fold_rows = s.fold_rows};
     if (sets.train && blv_dataset_view_of(sets.train)->target)
         params.data.loss = LINEAR_LOSS_SQUARES;
     return data_problem_on_sets(&l2reg_family, &params, given ? &sets : NULL, setting && problem,
@@ -524,13 +533,7 @@ static const blv_param params[] = {
     PARAMS_END,
 };
 
-const blv_problem_family blv_problem_l2reg = {
-    BLV_SIZED(blv_problem_family),
-    .name = "l2reg",
-    .summary = "choose the l2 penalties of a linear model on validation rows",
-    .formula = "f = mean loss on validation rows\n"
-               "g = mean loss on training rows + scale/2 sum exp(x) y^2",
-    .params_size = sizeof(l2reg_params),
-    .params = params,
-    .create = create,
-};
+DATA_PROBLEM(l2reg, "l2reg", l2reg_params, params, l2reg_family,
+             "choose the l2 penalties of a linear model on validation rows",
+             "f = mean loss on validation rows\n"
+             "g = mean loss on training rows + scale/2 sum exp(x) y^2");

@@ -1,6 +1,5 @@
 /* Penalties of a linear model: the parameters and the family, for problems that generate data. */
-#ifndef BLV_PROBLEMS_L2REG_H
-#define BLV_PROBLEMS_L2REG_H
+#pragma once
 
 #include "problems/data_problem.h"
 
@@ -14,8 +13,7 @@ typedef struct l2reg_params {
     double last_penalty, shrinkage;
     size_t folds, repeats;
     const uint32_t *fold_of;
+    blv_dataset *const *fold_rows;
 } l2reg_params;
 
 extern const data_family l2reg_family;
-
-#endif

@@ -13,9 +13,10 @@
  *
  * With q_k = p_k T[k,label] / sum: the gradient of l in the scores is p - q, its Hessian
  * diag(p) - p p' - diag(q) + q q', and dl/dT[k,label] = -p_k / sum. The intercept, the last column,
- * has a hundredth of the penalty. Everything is over all rows; there are no batches. */
-#include "base/caller_struct.h"
+ * has a hundredth of the penalty. Everything is over all rows; there are no batches. Where rows
+ * have weights, these multiply their losses, and counts of rows are sums of weights of mean 1. */
 #include "base/message.h"
+#include "base/rank_exchange.h"
 #include "problems/data_problem.h"
 
 #include <math.h>
@@ -30,8 +31,10 @@ static const double lowest_logit = -14.0, highest_logit = 4.0;
 typedef struct label_noise {
     data_model model;
     blv_noise_setting setting;
-    uint32_t *part, *val_part;
-    double *start; /* T0 */
+    uint32_t *part[2]; /* of the rows of train and val that are here */
+    double *weight[2]; /* likewise, of mean 1; NULL: 1 */
+    double *outside;   /* rows of train outside each fold, then those of val */
+    double *start;     /* T0 */
     size_t model_dim;
 } label_noise;
 
@@ -41,6 +44,7 @@ typedef struct noise_point {
     double *T;                /* classes x classes */
     void *by_label, *certain; /* [l * classes + k] = T[k,l], and where every label is right */
     double *slope;            /* dg/dT, df/dT */
+    double *sums;             /* two of each fold, or the value alone; they follow the slope */
     double *row;              /* classes + 1 numbers for each row, from the rule */
 } noise_point;
 
@@ -73,8 +77,9 @@ static noise_point point_at(const label_noise *p, const blv_vec *x, const model_
                       .by_label = work->numbers + K * K,
                       .certain = work->numbers + 2 * K * K,
                       .slope = work->numbers + 3 * K * K,
-                      .row = work->numbers + 5 * K * K};
-    double *numbers = at.row - K * K; /* room for x, which is K^2 + 2 - K numbers at most */
+                      .sums = work->numbers + 4 * K * K,
+                      .row = work->numbers + 4 * K * K + 2 * p->setting.folds};
+    double *numbers = at.slope; /* room for x, which is K^2 + 2 - K numbers at most */
     blv_vec_read(x, numbers);
     at.ridge = exp(numbers[0]);
     at.weight = p->model.sets.val ? exp(numbers[1]) : 0.0;
@@ -163,30 +168,26 @@ typedef struct fold_sums {
     void *gradient, *hessian;
 } fold_sums;
 
-static bool counts(const uint32_t *part, size_t row, const fold_sums *s) {
-    return (part[row] == s->fold) == s->inside;
-}
-
-static size_t count_rows(const blv_rows *rows, const uint32_t *part, const fold_sums *s) {
-    size_t count = 0;
-    for (size_t i = 0; i < rows->rows; i++)
-        count += counts(part, i, s);
-    return count;
+/* 0: it does not count. */
+static double weight_of(const label_noise *p, bool val, size_t row, const fold_sums *s) {
+    return (p->part[val][row] == s->fold) != s->inside ? 0.0
+           : p->weight[val]                            ? p->weight[val][row]
+                                                       : 1.0;
 }
 
 /* Returns the sum over the rows of the last number that the rule left, and adds the others, times
  * factor, to slope, unless that is NULL. Without `sums` there is nothing but the gradient and the
  * product with the Hessian. */
-static double run_rows(label_noise *p, const blv_rows *set, const uint32_t *part, const void *noise,
-                       const fold_sums *s, double factor, double *slope, const noise_point *at,
-                       model_work *work) {
+static double run_rows(label_noise *p, bool val, const void *noise, const fold_sums *s,
+                       double factor, double *slope, const noise_point *at, model_work *work) {
     const data_model *m = &p->model;
+    const blv_rows *set = val ? &m->val : &m->train;
     const size_t K = m->classes;
     row_rule rule = {K, set->label, work->weight, noise, s->sums ? at->row : NULL};
     blv_rows rows = *set;
     rows.weight = work->weight;
     for (size_t i = 0; i < rows.rows; i++)
-        blv_value_set(work->weight, m->precision, i, counts(part, i, s));
+        blv_value_set(work->weight, m->precision, i, weight_of(p, val, i, s));
     double loss;
     m->kernels->sweep(&rows,
                       &(blv_sweep){.classes = K,
@@ -202,12 +203,12 @@ static double run_rows(label_noise *p, const blv_rows *set, const uint32_t *part
                       work->sweep);
     double sum = 0.0;
     for (size_t i = 0; s->sums && i < rows.rows; i++) {
-        if (!counts(part, i, s))
+        const double counts = weight_of(p, val, i, s), *out = at->row + i * (K + 1);
+        if (counts == 0.0)
             continue;
-        const double *out = at->row + i * (K + 1);
-        sum += out[K];
+        sum += counts * out[K];
         for (size_t k = 0; slope && k < K; k++)
-            slope[k * K + (size_t)set->label[i]] -= factor * out[k];
+            slope[k * K + (size_t)set->label[i]] -= factor * counts * out[k];
     }
     return sum;
 }
@@ -257,38 +258,73 @@ typedef struct fold_parts {
     double value, by_ridge, by_weight;
 } fold_parts;
 
-static fold_parts fold_lower(label_noise *p, const noise_point *at, size_t fold, const void *w,
-                             const void *v, void *gradient, void *hessian, const void *ridge,
-                             bool sums, double *slope, model_work *work) {
+static double weight_outside(const label_noise *p, const noise_point *at, size_t fold) {
+    return p->outside[fold] + at->weight * p->outside[p->setting.folds + fold];
+}
+
+/* sums: of the losses of train and val, or of their gradients times v, over the rows here */
+static void fold_rows(label_noise *p, const noise_point *at, const fold_sums *lower, double *slope,
+                      double sums[2], model_work *work) {
     data_model *m = &p->model;
-    fold_sums s = {
-        .fold = fold, .sums = sums, .w = w, .v = v, .gradient = gradient, .hessian = hessian};
-    const size_t rows = count_rows(&m->train, p->part, &s);
-    const size_t trusted = m->sets.val ? count_rows(&m->val, p->val_part, &s) : 0;
-    const double total = (double)rows + at->weight * (double)trusted;
-    double own = 0.0;
+    fold_sums s = *lower;
+    const double total = weight_outside(p, at, s.fold);
     s.scale = 1.0 / total;
-    s.ridge = ridge;
-    const double noisy =
-        run_rows(p, &m->train, p->part, at->by_label, &s, 1.0 / total, slope, at, work);
-    if (m->sets.val) {
-        void *spare = (char *)work->extra + m->columns * m->kernels->real_size;
-        void *second = (char *)spare + p->model_dim * m->kernels->real_size;
-        s.scale = at->weight / total;
-        s.ridge = NULL;
-        s.gradient = gradient ? spare : NULL;
-        s.hessian = hessian ? second : NULL;
-        own = run_rows(p, &m->val, p->val_part, at->certain, &s, 0.0, NULL, at, work);
-        if (gradient)
-            m->kernels->axpy(p->model_dim, 1.0, spare, gradient);
-        if (hessian)
-            m->kernels->axpy(p->model_dim, 1.0, second, hessian);
-    }
-    const double mean = (noisy + at->weight * own) / total;
+    sums[0] = run_rows(p, false, at->by_label, &s, 1.0 / total, slope, at, work);
+    sums[1] = 0.0;
+    if (!m->sets.val)
+        return;
+    void *spare = (char *)work->extra + m->columns * m->kernels->real_size;
+    void *second = (char *)spare + p->model_dim * m->kernels->real_size;
+    s.scale = at->weight / total;
+    s.ridge = NULL;
+    s.gradient = s.gradient ? spare : NULL;
+    s.hessian = s.hessian ? second : NULL;
+    sums[1] = run_rows(p, true, at->certain, &s, 0.0, NULL, at, work);
+    if (s.gradient)
+        m->kernels->axpy(p->model_dim, 1.0, spare, lower->gradient);
+    if (s.hessian)
+        m->kernels->axpy(p->model_dim, 1.0, second, lower->hessian);
+}
+
+static fold_parts parts_of(const label_noise *p, const noise_point *at, size_t fold, const void *w,
+                           const void *v, const double sums[2]) {
+    const double total = weight_outside(p, at, fold);
+    const double mean = (sums[0] + at->weight * sums[1]) / total;
     const double penalty = ridge_product(p, at->ridge, w, v ? v : w);
-    return (fold_parts){.value = mean + (v ? penalty : 0.5 * penalty),
-                        .by_ridge = v ? penalty : 0.5 * penalty,
-                        .by_weight = at->weight * (own - (double)trusted * mean) / total};
+    return (fold_parts){
+        .value = mean + (v ? penalty : 0.5 * penalty),
+        .by_ridge = v ? penalty : 0.5 * penalty,
+        .by_weight = at->weight * (sums[1] - p->outside[p->setting.folds + fold] * mean) / total};
+}
+
+/* Adds up over the ranks, in one exchange, the vectors (NULL: not there), the slope and numbers
+ * that follow it. */
+static void add_up(const label_noise *p, blv_vec *a, blv_vec *b, const noise_point *at,
+                   size_t numbers, model_work *work) {
+    const data_model *m = &p->model;
+    const size_t K = m->classes, dim = p->setting.folds * p->model_dim, count = K * K + numbers;
+    double *shared = work->shared;
+    blv_vec *const parts[] = {a, b};
+    size_t size = count;
+    if (!blv_ranks_several(m->ranks))
+        return;
+    memcpy(shared, at->slope, count * sizeof *shared);
+    for (size_t i = 0; i < 2; i++)
+        if (parts[i]) {
+            m->kernels->read(dim, raw(parts[i]), shared + size);
+            size += dim;
+        }
+    if (!m->ranks->sum(m->ranks->context, size, shared)) {
+        blv_space_fail(m->space_y, BLV_E_DEVICE, "the exchange between ranks failed");
+        shared[0] = (double)NAN;
+    }
+    memcpy(at->slope, shared, count * sizeof *shared);
+    size = count;
+    for (size_t i = 0; i < 2; i++)
+        if (parts[i]) {
+            m->kernels->write(dim, shared + size, raw_mut(parts[i]));
+            size += dim;
+        }
 }
 
 static int lower_pass(void *user, const lower_call *c) {
@@ -306,9 +342,19 @@ static int lower_pass(void *user, const lower_call *c) {
         blv_value_set(work->extra, m->precision, j,
                       j + 1 < m->columns ? at.ridge : intercept_share * at.ridge);
     for (size_t fold = 0; fold < p->setting.folds; fold++) {
-        const fold_parts part = fold_lower(
-            p, &at, fold, offset(p, raw(c->y), fold), offset(p, v, fold), offset(p, gy, fold),
-            offset(p, hv, fold), work->extra, c->g || x_part, x_part ? at.slope : NULL, work);
+        const fold_sums s = {.fold = fold,
+                             .sums = c->g || x_part,
+                             .w = offset(p, raw(c->y), fold),
+                             .v = offset(p, v, fold),
+                             .ridge = m->ranks && m->ranks->rank > 0 ? NULL : work->extra,
+                             .gradient = offset(p, gy, fold),
+                             .hessian = offset(p, hv, fold)};
+        fold_rows(p, &at, &s, x_part ? at.slope : NULL, at.sums + 2 * fold, work);
+    }
+    add_up(p, c->gy, c->hv, &at, 2 * p->setting.folds, work);
+    for (size_t fold = 0; (c->g || x_part) && fold < p->setting.folds; fold++) {
+        const fold_parts part = parts_of(p, &at, fold, offset(p, raw(c->y), fold),
+                                         offset(p, v, fold), at.sums + 2 * fold);
         sum.value += part.value;
         sum.by_ridge += part.by_ridge;
         sum.by_weight += part.by_weight;
@@ -335,7 +381,7 @@ static int upper(void *user, const blv_batch *batch, const blv_vec *x, const blv
         return -1;
     const noise_point at = point_at(p, x, work);
     const double share = m->sets.val ? p->setting.noisy_share : 1.0;
-    const double each = share / (double)m->train.rows, prior = each * p->setting.prior;
+    const double each = share / (double)m->train.whole, prior = each * p->setting.prior;
     double value = 0.0;
     for (size_t fold = 0; fold < p->setting.folds; fold++) {
         fold_sums s = {.fold = fold,
@@ -344,17 +390,20 @@ static int upper(void *user, const blv_batch *batch, const blv_vec *x, const blv
                        .w = offset(p, raw(y), fold),
                        .scale = each,
                        .gradient = fy ? offset(p, raw_mut(fy), fold) : NULL};
-        value += each * run_rows(p, &m->train, p->part, at.by_label, &s, each, at.slope, &at, work);
+        value += each * run_rows(p, false, at.by_label, &s, each, at.slope, &at, work);
         if (!m->sets.val)
             continue;
         void *spare = (char *)work->extra + m->columns * m->kernels->real_size;
         void *sum = s.gradient;
-        s.scale = 1.0 / (double)m->val.rows;
+        s.scale = 1.0 / (double)m->val.whole;
         s.gradient = fy ? spare : NULL;
-        value += s.scale * run_rows(p, &m->val, p->val_part, at.certain, &s, 0.0, NULL, &at, work);
+        value += s.scale * run_rows(p, true, at.certain, &s, 0.0, NULL, &at, work);
         if (fy)
             m->kernels->axpy(p->model_dim, 1.0, spare, sum);
     }
+    at.sums[0] = value;
+    add_up(p, fy, NULL, &at, 1, work);
+    value = at.sums[0];
     for (size_t i = 0; i < K * K; i++) {
         value -= prior * p->start[i] * log(at.T[i]);
         at.slope[i] -= prior * p->start[i] / at.T[i];
@@ -385,11 +434,32 @@ static int project(void *user, blv_vec *x) {
     return 0;
 }
 
-static bool keep_parts(const uint32_t *from, size_t rows, size_t folds, uint32_t **to) {
-    *to = malloc((rows + 1) * sizeof **to);
-    for (size_t i = 0; *to && i < rows; i++)
-        (*to)[i] = from[i] < folds ? from[i] : 0;
-    return *to != NULL;
+/* The folds and weights of the rows that are here, and how many rows of all are outside each fold.
+ * False: memory. */
+static bool keep_rows(label_noise *p, bool val, const blv_dataset *set, const uint32_t *part) {
+    const blv_dataset_view *v = set ? blv_dataset_view_of(set) : NULL;
+    const size_t folds = p->setting.folds, here = !v ? 0 : v->ranks ? v->held : v->rows;
+    double sum = 0.0;
+    if (!v)
+        return true;
+    for (size_t i = 0; i < v->rows; i++)
+        sum += v->weight ? v->weight[i] : 1.0;
+    p->part[val] = malloc((here + 1) * sizeof *p->part[val]);
+    p->weight[val] = v->weight ? malloc((here + 1) * sizeof *p->weight[val]) : NULL;
+    if (!p->part[val] || (v->weight && !p->weight[val]))
+        return false;
+    for (size_t i = 0; i < v->rows; i++)
+        for (size_t fold = 0; fold < folds; fold++)
+            if (fold != (part[i] < folds ? part[i] : 0))
+                p->outside[val * folds + fold] +=
+                    v->weight ? v->weight[i] * ((double)v->rows / sum) : 1.0;
+    for (size_t i = 0; i < here; i++) {
+        const size_t row = v->ranks ? v->held_row[i] : i;
+        p->part[val][i] = part[row] < folds ? part[row] : 0;
+        if (v->weight)
+            p->weight[val][i] = v->weight[row] * ((double)v->rows / sum);
+    }
+    return true;
 }
 
 static blv_error open_instance(data_model *m, const void *params, blv_problem_def *def,
@@ -397,20 +467,21 @@ static blv_error open_instance(data_model *m, const void *params, blv_problem_de
     label_noise *p = (label_noise *)m;
     const size_t K = m->classes, rows = m->train.rows > m->val.rows ? m->train.rows : m->val.rows;
     p->setting = *(const blv_noise_setting *)((const data_params *)params + 1);
+    const size_t folds = p->setting.folds;
     p->model_dim = m->dim;
     if (K > BLV_RULE_CLASSES)
         return data_problem_explain(m, BLV_E_UNSUPPORTED, "too many classes", why);
     p->start = malloc(K * K * sizeof *p->start);
-    bool room = p->start && keep_parts(p->setting.part, m->train.rows, p->setting.folds, &p->part);
-    if (room && m->sets.val)
-        room = keep_parts(p->setting.val_part, m->val.rows, p->setting.folds, &p->val_part);
-    if (!room)
-        return data_problem_explain(m, BLV_E_MEMORY, "out of memory", why);
+    p->outside = calloc(2 * folds, sizeof *p->outside);
+    if (!p->start || !p->outside || !keep_rows(p, false, m->sets.train, p->setting.part) ||
+        !keep_rows(p, true, m->sets.val, p->setting.val_part))
+        return data_problem_no_memory(m, why);
     memcpy(p->start, p->setting.start, K * K * sizeof *p->start);
     m->extra_bytes = (m->columns + 2 * m->dim) * m->kernels->real_size;
-    m->host_numbers = 5 * K * K + 2 + rows * (K + 1);
+    m->host_numbers = 4 * K * K + 2 * folds + rows * (K + 1);
+    m->shared_numbers = K * K + 2 * folds + 2 * folds * m->dim;
     def->dim_x = first_logit(p) + logits_of(K);
-    def->dim_y = p->setting.folds * m->dim;
+    def->dim_y = folds * m->dim;
     def->upper_samples = def->lower_samples = 0;
     def->project_x = project;
     return BLV_OK;
@@ -418,14 +489,19 @@ static blv_error open_instance(data_model *m, const void *params, blv_problem_de
 
 static void close_instance(data_model *m) {
     label_noise *p = (label_noise *)m;
-    free(p->part);
-    free(p->val_part);
+    for (int i = 0; i < 2; i++) {
+        free(p->part[i]);
+        free(p->weight[i]);
+    }
+    free(p->outside);
     free(p->start);
 }
 
 static const data_family family = {.name = "label-noise",
                                    .instance_size = sizeof(label_noise),
                                    .val_optional = true,
+                                   .spreads = true,
+                                   .weighs = true,
                                    .loss = LINEAR_LOSS_SOFTMAX,
                                    .oracles = {.upper = upper, LOWER_ORACLES},
                                    .open = open_instance,

@@ -1,11 +1,12 @@
-/* Probabilities that a linear model gives to the rows of a set. */
-#include "base/caller_struct.h"
+/* Answers of a linear model: probabilities of the rows of a set, and how well they tell positives
+ * from negatives. */
 #include "base/message.h"
 #include "bilevel/linear.h"
 #include "bilevel/ranks.h"
 #include "problems/family.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static double score(const blv_linear_model *m, const blv_dataset_view *v, size_t row, size_t k) {
@@ -38,9 +39,7 @@ static void softmax(double *p, size_t count) {
 blv_error blv_linear_answer(const blv_linear_model *given, const blv_dataset *dataset,
                             double *probability, blv_message *why) {
     blv_linear_model known, *model = &known;
-    blv_error error = blv_caller_struct(model, sizeof *model, given, "blv_linear_model", why);
-    if (error != BLV_OK)
-        return error;
+    BLV_CHECK(blv_caller_struct(model, sizeof *model, given, "blv_linear_model", why));
     if (!given || !dataset || !probability || !model->weights || model->scores == 0)
         return blv_explain(why, BLV_E_ARGUMENT, "blv_linear_answer: a NULL argument, or no scores");
     const blv_dataset_view *v = blv_dataset_view_of(dataset);
@@ -63,4 +62,43 @@ blv_error blv_linear_answer(const blv_linear_model *given, const blv_dataset *da
     return !v->ranks || v->ranks->sum(v->ranks->context, v->rows * classes, probability)
                ? BLV_OK
                : blv_explain(why, BLV_E_DEVICE, "the exchange between ranks failed");
+}
+
+/* ---- How well a score tells positives from negatives ---- */
+
+typedef struct scored {
+    double score;
+    bool positive;
+} scored;
+
+static int by_score(const void *a, const void *b) {
+    double x = ((const scored *)a)->score, y = ((const scored *)b)->score;
+    return (x > y) - (x < y);
+}
+
+/* By the sum of ranks (Mann-Whitney), ties sharing their mean rank. */
+blv_error blv_auroc(size_t count, const double *score, const bool *positive, double *area) {
+    if (!score || !positive || !area)
+        return BLV_E_ARGUMENT;
+    scored *sorted = malloc((count ? count : 1) * sizeof *sorted);
+    if (!sorted)
+        return BLV_E_MEMORY;
+    double positives = 0.0, rank_sum = 0.0;
+    for (size_t i = 0; i < count; i++) {
+        sorted[i] = (scored){score[i], positive[i]};
+        positives += positive[i];
+    }
+    qsort(sorted, count, sizeof *sorted, by_score);
+    for (size_t first = 0, next; first < count; first = next) {
+        double tied = 0.0;
+        for (next = first; next < count && sorted[next].score == sorted[first].score; next++)
+            tied += sorted[next].positive;
+        rank_sum += tied * 0.5 * (double)(first + 1 + next);
+    }
+    free(sorted);
+    double negatives = (double)count - positives;
+    *area = positives > 0.0 && negatives > 0.0
+                ? (rank_sum - positives * (positives + 1.0) / 2.0) / (positives * negatives)
+                : (double)NAN;
+    return BLV_OK;
 }

@@ -98,30 +98,15 @@ static void apply_C(const quadratic *q, const blv_batch *batch, bool transposed,
     }
 }
 
-/* The sum over the ranks of all outputs of a call on a batch, those that are asked for. */
-static int add_up(const quadratic *q, const blv_batch *batch, double *value, blv_vec *const *parts,
-                  size_t count) {
-    size_t size = 0;
+/* The sum over the ranks of the outputs of a call on a batch: those by x, and those by y. */
+static int add_up(const quadratic *q, const blv_batch *batch, double *value,
+                  blv_vec *const parts[4]) {
     if (!batch || !blv_ranks_several(q->ranks))
         return 0;
-    if (value)
-        q->shared[size++] = *value;
-    for (size_t i = 0; i < count; i++)
-        if (parts[i]) {
-            q->kernels->read(blv_vec_dim(parts[i]), raw(parts[i]), q->shared + size);
-            size += blv_vec_dim(parts[i]);
-        }
-    if (!q->ranks->sum(q->ranks->context, size, q->shared))
-        return -1;
-    size = 0;
-    if (value)
-        *value = q->shared[size++];
-    for (size_t i = 0; i < count; i++)
-        if (parts[i]) {
-            q->kernels->write(blv_vec_dim(parts[i]), q->shared + size, raw_mut(parts[i]));
-            size += blv_vec_dim(parts[i]);
-        }
-    return 0;
+    void *const arrays[] = {raw_or_null(parts[0]), raw_or_null(parts[1]), raw_or_null(parts[2]),
+                            raw_or_null(parts[3])};
+    const size_t sizes[] = {q->dx, q->dx, q->dy, q->dy};
+    return problem_sum(q->ranks, q->kernels, value, 4, arrays, sizes, q->shared) ? 0 : -1;
 }
 
 static int upper(void *user, const blv_batch *batch, const blv_vec *x, const blv_vec *y, double *f,
@@ -145,7 +130,7 @@ static int upper(void *user, const blv_batch *batch, const blv_vec *x, const blv
         if (batch)
             add_mean(q, batch, -1.0, q->array[Q_B_NOISE], raw_mut(fy));
     }
-    return add_up(q, batch, f, (blv_vec *const[]){fx, fy}, 2);
+    return add_up(q, batch, f, (blv_vec *const[]){fx, NULL, fy, NULL});
 }
 
 /* gy = A y + C x + c */
@@ -197,7 +182,7 @@ static int lower_pass(void *user, const lower_call *c) {
         apply_A(q, batch, raw(c->v), raw_mut(c->hv));
     if (c->jv)
         apply_C(q, batch, true, raw(c->v), 0.0, raw_mut(c->jv));
-    return add_up(q, batch, c->g, (blv_vec *const[]){c->gx, c->gy, c->hv, c->jv}, 4);
+    return add_up(q, batch, c->g, (blv_vec *const[]){c->gx, c->jv, c->gy, c->hv});
 }
 
 LOWER_FROM_PASS
@@ -267,12 +252,6 @@ static blv_error create(const void *fields, const blv_problem_options *options,
     return blv_problem_create(problem, &def, why);
 }
 
-const blv_problem_family blv_problem_quadratic = {
-    BLV_SIZED(blv_problem_family),
-    .name = "quadratic",
-    .summary = "quadratic in both levels, with chosen condition number and a closed-form answer",
-    .formula = "f = |y-b|^2/2 + ridge |x|^2/2\ng = y'Ay/2 + y'(Cx+c)",
-    .params_size = sizeof(quadratic_params),
-    .params = params,
-    .create = create,
-};
+PROBLEM_FAMILY(quadratic, "quadratic", quadratic_params, params, create,
+               "quadratic in both levels, with chosen condition number and a closed-form answer",
+               "f = |y-b|^2/2 + ridge |x|^2/2\ng = y'Ay/2 + y'(Cx+c)");

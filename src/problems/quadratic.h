@@ -1,6 +1,5 @@
 /* An instance of the quadratic family: data, and the answer in closed form. */
-#ifndef BLV_PROBLEMS_QUADRATIC_H
-#define BLV_PROBLEMS_QUADRATIC_H
+#pragma once
 
 #include "problems/family.h"
 
@@ -57,5 +56,3 @@ void quadratic_destroy(void *instance); /* NULL is allowed */
 
 int quadratic_known_phi(void *user, const blv_vec *x, double *phi, blv_vec *gradient);
 int quadratic_known_solution(void *user, blv_vec *x, blv_vec *y);
-
-#endif

@@ -57,7 +57,7 @@ bool ranks_open_labels(data_model *m, size_t which, const blv_dataset *set, blv_
 blv_error ranks_open_spaces(data_model *m, blv_problem_def *def, blv_message *why) {
     const blv_dataset_view *train = blv_dataset_view_of(m->sets.train);
     blv_error error =
-        def->dim_x == train->rows
+        m->family->x_of_rows
             ? blv_space_create_spread(&m->space_x, m->ranks, train->rows, train->held_row,
                                       train->held, m->precision, m->threads)
             : blv_space_create_replicated(&m->space_x, m->ranks, def->dim_x, m->precision,
@@ -135,31 +135,11 @@ blv_rows ranks_part(const data_model *m, const blv_rows *set, const blv_batch *b
 
 void ranks_add_up(const data_model *m, const model_sums *sums, model_work *work) {
     const size_t dim = m->classes * m->columns, skip = sums->block * m->kernels->real_size;
-    blv_vec *const parts[] = {sums->gy, sums->hv};
-    size_t count = 0;
-    if (!blv_ranks_several(m->ranks))
-        return;
-    for (size_t i = 0; i < 2; i++)
-        if (parts[i]) {
-            m->kernels->read(dim, (const char *)raw(parts[i]) + skip, work->shared + count);
-            count += dim;
-        }
-    if (sums->loss)
-        work->shared[count++] = *sums->loss;
-    if (count == 0)
-        return;
-    if (!m->ranks->sum(m->ranks->context, count, work->shared)) {
+    void *const arrays[] = {sums->gy ? (char *)raw_mut(sums->gy) + skip : NULL,
+                            sums->hv ? (char *)raw_mut(sums->hv) + skip : NULL};
+    if (blv_ranks_several(m->ranks) && !problem_sum(m->ranks, m->kernels, sums->loss, 2, arrays,
+                                                    (const size_t[]){dim, dim}, work->shared))
         blv_space_fail(m->space_y, BLV_E_DEVICE, "the exchange between ranks failed");
-        work->shared[0] = (double)NAN;
-    }
-    if (sums->loss)
-        *sums->loss = work->shared[count - 1];
-    count = 0;
-    for (size_t i = 0; i < 2; i++)
-        if (parts[i]) {
-            m->kernels->write(dim, work->shared + count, (char *)raw_mut(parts[i]) + skip);
-            count += dim;
-        }
 }
 
 double ranks_total(const data_model *m, double number) {

@@ -1,7 +1,6 @@
 /* Problems whose f and g are sums over coordinates of one function of (x_i, y_i): all derivatives
  * at one coordinate, written once, make every oracle. In host memory. */
-#ifndef BLV_PROBLEMS_SEPARABLE_H
-#define BLV_PROBLEMS_SEPARABLE_H
+#pragma once
 
 #include "bilevel/problem.h"
 
@@ -37,5 +36,3 @@ typedef struct separable {
 /* The description is copied; it takes ownership of the arrays, also when it fails. */
 blv_error separable_create(const separable *description, const blv_problem_options *options,
                            blv_problem **problem, blv_message *why);
-
-#endif

@@ -95,13 +95,7 @@ static blv_error create(const void *fields, const blv_problem_options *options,
                              why);
 }
 
-const blv_problem_family blv_problem_synthetic_logistic = {
-    BLV_SIZED(blv_problem_family),
-    .name = "synthetic-logistic",
-    .summary = "a penalty for each feature of a logistic model on generated data",
-    .formula = "f = mean loss on validation rows\n"
-               "g = mean loss on training rows + 1/2 sum exp(x) y^2",
-    .params_size = sizeof(synthetic_params),
-    .params = params,
-    .create = create,
-};
+PROBLEM_FAMILY(synthetic_logistic, "synthetic-logistic", synthetic_params, params, create,
+               "a penalty for each feature of a logistic model on generated data",
+               "f = mean loss on validation rows\n"
+               "g = mean loss on training rows + 1/2 sum exp(x) y^2");

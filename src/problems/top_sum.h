@@ -1,8 +1,7 @@
 /* The sum of the K largest entries of x, smoothed: the mean over some draws of z of the sum of the
  * K largest entries of x + delta z, z normal. The draws are made once, so this is a function:
  * convex, piecewise linear, and nearly smooth when there are many draws. */
-#ifndef BLV_PROBLEMS_TOP_SUM_H
-#define BLV_PROBLEMS_TOP_SUM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,5 +20,3 @@ void top_sum_close(top_sum *t);
 /* share, if not NULL, becomes the gradient: the share of the draws in which an entry is among the
  * largest. room: 2 count numbers. */
 double top_sum_of(const top_sum *t, const double *x, double *room, double *share);
-
-#endif

@@ -152,15 +152,9 @@ static blv_error pl_shift_create(const void *params, const blv_problem_options *
     return separable_create(&s, options, problem, why);
 }
 
-const blv_problem_family blv_problem_pl_shift = {
-    BLV_SIZED(blv_problem_family),
-    .name = "pl-shift",
-    .summary = "lower level not convex (PL), any size: y = x, x = (a+b)/2",
-    .formula = "f = |x-a|^2/2 + |y-b|^2/2\ng = sum t^2 + 3 sin(t)^2,  t = y - x",
-    .params_size = sizeof(pl_shift_params),
-    .params = pl_shift_table,
-    .create = pl_shift_create,
-};
+PROBLEM_FAMILY(pl_shift, "pl-shift", pl_shift_params, pl_shift_table, pl_shift_create,
+               "lower level not convex (PL), any size: y = x, x = (a+b)/2",
+               "f = |x-a|^2/2 + |y-b|^2/2\ng = sum t^2 + 3 sin(t)^2,  t = y - x");
 
 /* ---- non-singleton: y2 is free, so d2g/dy2 is singular. Value-function methods solve it; implicit
  * ones reject it. ---- */

@@ -4,7 +4,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 void blv_comparison_destroy(blv_comparison *comparison) {
     if (!comparison)

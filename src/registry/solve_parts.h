@@ -1,7 +1,6 @@
 /* What blv_solve and blv_compare share: settings for several solvers, and one run from options to
  * solution. */
-#ifndef BLV_REGISTRY_SOLVE_PARTS_H
-#define BLV_REGISTRY_SOLVE_PARTS_H
+#pragma once
 
 #include "bilevel/solve.h"
 
@@ -19,5 +18,3 @@ blv_error blv_solve_configure(blv_run *run, const blv_solve_options *options, bo
 blv_error blv_solve_with(blv_solution **solution, const blv_problem *problem,
                          const blv_solver *solver, const blv_solve_options *options, bool alone,
                          blv_message *why);
-
-#endif

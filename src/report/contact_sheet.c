@@ -3,7 +3,6 @@
 #include "report/contact_sheet.h"
 
 #include "bilevel/solver.h"
-#include "report/html.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,5 @@
 /* Rows of pixel values as small pictures with captions, in a page. */
-#ifndef REPORT_CONTACT_SHEET_H
-#define REPORT_CONTACT_SHEET_H
+#pragma once
 
 #include "bilevel/status.h"
 #include "report/html.h"
@@ -22,5 +21,3 @@ blv_error report_contact_sheet(FILE *out, const report_picture *pictures, size_t
 
 /* A picture as a PNG file; its bytes are to be freed. */
 blv_error report_picture_png(const report_picture *picture, report_bytes *file);
-
-#endif

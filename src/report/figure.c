@@ -145,6 +145,8 @@ static double place_of(const blv_trace *trace, size_t row, report_axis over) {
         return blv_trace_at(trace, row, "seconds");
     if (over == REPORT_OVER_ITERATIONS)
         return blv_trace_at(trace, row, "iteration");
+    if (isfinite(blv_trace_at(trace, row, "calls")))
+        return blv_trace_at(trace, row, "calls");
     double sum = 0.0;
     for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++)
         sum += blv_trace_at(trace, row, calls[i]);
@@ -378,6 +380,21 @@ blv_error report_figure_make(report_figure *figure, const blv_run_groups *set, r
     if (error != BLV_OK)
         report_figure_free(figure);
     return error;
+}
+
+void report_figure_thin(report_figure *figure, size_t most) {
+    for (size_t i = 0; i < figure->count; i++) {
+        report_curve *c = &figure->curves[i];
+        const size_t count = c->count < most ? c->count : most;
+        for (size_t k = 0; k < count && count > 1; k++) {
+            const size_t from = k * (c->count - 1) / (count - 1);
+            c->x[k] = c->x[from];
+            c->median[k] = c->median[from];
+            c->low[k] = c->low[from];
+            c->high[k] = c->high[from];
+        }
+        c->count = count;
+    }
 }
 
 void report_figure_free(report_figure *figure) {

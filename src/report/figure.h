@@ -1,7 +1,6 @@
 /* Figures of runs: curves over time, iterations or oracle calls, one for each group of runs that
  * differ in the seed only. */
-#ifndef REPORT_FIGURE_H
-#define REPORT_FIGURE_H
+#pragma once
 
 #include "base/arena.h"
 #include "store/run_groups.h"
@@ -32,6 +31,8 @@ typedef enum report_axis {
  * column are left out. BLV_E_NAME when no run has it. On error nothing is left to be freed. */
 blv_error report_figure_make(report_figure *figure, const blv_run_groups *set, report_axis over,
                              const char *what, blv_message *why);
+/* Leaves at most so many points of each curve, the last one among them. */
+void report_figure_thin(report_figure *figure, size_t most);
 /* Whether a run has a number in this column. */
 bool report_has_column(const blv_stored_run *run, const char *column);
 void report_figure_free(report_figure *figure);
@@ -40,5 +41,3 @@ void report_figure_free(report_figure *figure);
 double report_quantile(const double *sorted, size_t count, double share);
 /* Sorts numbers in place, the least first. */
 void report_sort(double *values, size_t count);
-
-#endif

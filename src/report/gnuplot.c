@@ -7,12 +7,11 @@
 #include "base/message.h"
 #include "base/text_stream.h"
 #include "bilevel/solver.h"
-#include "report/html.h"
 
 #include <errno.h>
+#include <math.h>
 #include <poll.h>
 #include <spawn.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -73,6 +72,13 @@ static void put_data(FILE *out, const report_figure *figure) {
     }
 }
 
+static void put_axes(FILE *out, const report_figure *figure) {
+    put_setting(out, "xlabel", figure->x_label);
+    put_setting(out, "ylabel", figure->y_label);
+    fputs("set encoding utf8\nset format '%g'\nset tics nomirror\nset border 3\n", out);
+    fputs(figure->log_y ? "set logscale y\n" : "unset logscale y\n", out);
+}
+
 static void put_band(FILE *out, size_t i) {
     fprintf(out,
             "$curve%zu using 1:3:4 with filledcurves fillcolor rgb '%s' "
@@ -91,21 +97,7 @@ static void put_line(FILE *out, const report_curve *curve, size_t i, bool last) 
     fputs(last ? "\n" : ", ", out);
 }
 
-static void put_script(FILE *out, const report_figure *figure, report_drawing kind, int columns,
-                       int lines) {
-    put_terminal(out, figure, kind, columns, lines);
-    put_setting(out, "title", figure->title);
-    put_setting(out, "xlabel", figure->x_label);
-    put_setting(out, "ylabel", figure->y_label);
-    fputs("set encoding utf8\nset format '%g'\nset tics nomirror\nset border 3\n", out);
-    if (figure->log_y)
-        fputs("set logscale y\n", out);
-    if (kind != REPORT_TEXT)
-        fputs("set grid linecolor rgb '#dddddd'\n", out);
-    fputs(figure->count > KEY_INSIDE ? "set key outside right top vertical\n"
-          : figure->log_y            ? "set key inside right top\n"
-                                     : "set key inside right bottom\n",
-          out);
+static void put_plot(FILE *out, const report_figure *figure, report_drawing kind) {
     put_data(out, figure);
     fputs("plot ", out);
     for (size_t i = 0; i < figure->count && kind != REPORT_TEXT; i++)
@@ -113,6 +105,91 @@ static void put_script(FILE *out, const report_figure *figure, report_drawing ki
             put_band(out, i);
     for (size_t i = 0; i < figure->count; i++)
         put_line(out, &figure->curves[i], i, i + 1 == figure->count);
+}
+
+static void put_script(FILE *out, const report_figure *figure, report_drawing kind, int columns,
+                       int lines) {
+    put_terminal(out, figure, kind, columns, lines);
+    put_setting(out, "title", figure->title);
+    put_axes(out, figure);
+    if (kind != REPORT_TEXT)
+        fputs("set grid linecolor rgb '#dddddd'\n", out);
+    fputs(figure->count > KEY_INSIDE ? "set key outside right top vertical\n"
+          : figure->log_y            ? "set key inside right top\n"
+                                     : "set key inside right bottom\n",
+          out);
+    put_plot(out, figure, kind);
+}
+
+/* Few tics: at most five steps of 1, 2 or 5 times a power of ten, or of whole decades. */
+static void put_tics(FILE *out, const report_figure *figure) {
+    double most_x = 0.0, least = INFINITY, most = 0.0;
+    for (size_t i = 0; i < figure->count; i++)
+        for (size_t k = 0; k < figure->curves[i].count; k++) {
+            most_x = fmax(most_x, figure->curves[i].x[k]);
+            least = fmin(least, figure->curves[i].low[k]);
+            most = fmax(most, figure->curves[i].high[k]);
+        }
+    double step = most_x > 0.0 ? pow(10.0, floor(log10(most_x / 5.0))) : 1.0;
+    step *= most_x / step > 25.0   ? 10.0
+            : most_x / step > 10.0 ? 5.0
+            : most_x / step > 5.0  ? 2.0
+                                   : 1.0;
+    fprintf(out, "set xtics %g\nunset mxtics\nunset mytics\n", step);
+    if (figure->log_y && most > 10.0 * least)
+        fprintf(out, "set ytics %g\n", pow(10.0, ceil(log10(most / least) / 6.0)));
+    else
+        fputs("set ytics autofreq\n", out);
+}
+
+/* From left to right, the legend of the last one beside it. */
+static void put_panels(FILE *out, const report_figure *panels, size_t count) {
+    enum { WIDTH = 330, LEFT = 84, RIGHT = 12, LEGEND = 210, HEIGHT = 330, LINE = 19 };
+    const double width = WIDTH * (double)count + LEGEND;
+    const size_t lines = panels[0].count * LINE + 60;
+    fprintf(out,
+            "set terminal svg noenhanced size %g,%zu background '#ffffff' font 'sans-serif,12'\n"
+            "set multiplot\nset grid linecolor rgb '#dddddd'\nunset key\nset ylabel offset 1\n",
+            width, lines > HEIGHT ? lines : (size_t)HEIGHT);
+    for (size_t i = 0; i < count; i++) {
+        put_axes(out, &panels[i]);
+        put_tics(out, &panels[i]);
+        fprintf(out, "set lmargin at screen %.4f\nset rmargin at screen %.4f\n",
+                ((double)i * WIDTH + LEFT) / width, ((double)(i + 1) * WIDTH - RIGHT) / width);
+        if (i + 1 == count)
+            fprintf(out, "set key at screen %.4f,0.97 left top Left reverse samplen 2\n",
+                    (double)(count * WIDTH) / width);
+        put_plot(out, &panels[i], REPORT_SVG);
+    }
+    fputs("unset multiplot\n", out);
+}
+
+static void put_bars(FILE *out, const report_bar *bars, size_t count, const char *x_label) {
+    double least = bars[0].low, most = bars[0].high;
+    for (size_t i = 0; i < count; i++) {
+        least = bars[i].low < least ? bars[i].low : least;
+        most = bars[i].high > most ? bars[i].high : most;
+    }
+    fprintf(out,
+            "set terminal svg noenhanced size 760,%zu background '#ffffff' font 'sans-serif,12'\n"
+            "set encoding utf8\nset format x '%%g'\nunset key\nset border 1\nset grid xtics "
+            "linecolor rgb '#dddddd'\nset yrange [%g:-0.7]\nset style fill solid 0.5 noborder\n",
+            90 + 26 * count, (double)count - 0.3);
+    if (least > 0.0 && most > 100.0 * least)
+        fputs("set logscale x\n", out);
+    put_setting(out, "xlabel", x_label);
+    fputs("set tics nomirror\nset ytics scale 0 (", out);
+    for (size_t i = 0; i < count; i++) {
+        put_quoted(out, bars[i].label);
+        fprintf(out, " %zu%s", i, i + 1 < count ? ", " : ")\n");
+    }
+    fputs("$bars << END\n", out);
+    for (size_t i = 0; i < count; i++)
+        fprintf(out, "%zu %.9g %.9g %.9g\n", i, bars[i].low, bars[i].middle, bars[i].high);
+    fprintf(out,
+            "END\nplot $bars using 3:1:2:4:($1-0.3):($1+0.3) with boxxyerror linecolor rgb '%s', "
+            "$bars using 3:1 with points pointtype 7 pointsize 0.6 linecolor rgb '#000000'\n",
+            colours[0]);
 }
 
 /* Whether the picture is complete. */
@@ -237,19 +314,16 @@ static blv_error explain_drawing(const char *said, blv_message *why) {
                        length > 0 ? said : "it said nothing");
 }
 
-blv_error report_gnuplot_draw(const report_figure *figure, report_drawing kind, int columns,
-                              int lines, report_bytes *bytes, blv_message *why) {
-    blv_text_stream text;
+/* Draws what the script says, which is closed. */
+static blv_error draw_script(blv_text_stream *text, report_drawing kind, report_bytes *bytes,
+                             blv_message *why) {
     char said[SAID] = "";
     int status = -1;
     *bytes = (report_bytes){0};
-    FILE *out = blv_text_open(&text);
-    if (out)
-        put_script(out, figure, kind, columns, lines);
-    char *script = blv_text_close(&text);
+    char *script = blv_text_close(text);
     if (!script)
         return blv_explain(why, BLV_E_MEMORY, "no memory for the script of a picture");
-    int error = draw(script, text.size, bytes, said, &status);
+    int error = draw(script, text->size, bytes, said, &status);
     blv_error result = error != 0                              ? explain_start(error, why)
                        : status != 0 || !is_whole(bytes, kind) ? explain_drawing(said, why)
                                                                : BLV_OK;
@@ -259,6 +333,59 @@ blv_error report_gnuplot_draw(const report_figure *figure, report_drawing kind, 
     }
     free(script);
     return result;
+}
+
+blv_error report_gnuplot_draw(const report_figure *figure, report_drawing kind, int columns,
+                              int lines, report_bytes *bytes, blv_message *why) {
+    blv_text_stream text;
+    FILE *out = blv_text_open(&text);
+    if (out)
+        put_script(out, figure, kind, columns, lines);
+    return draw_script(&text, kind, bytes, why);
+}
+
+/* Without groups that hold nothing, and with one digit behind the point of a path: half as large.
+ */
+static void lighten(report_bytes *svg) {
+    const char *from = svg->data, *path = "d='", *group = "<g fill=";
+    char *to = svg->data;
+    bool in_path = false;
+    while (*from) {
+        const char *end = strncmp(from, group, strlen(group)) ? NULL : strstr(from, ">\n");
+        if (end && strncmp(end, ">\n</g>\n", 7) == 0) {
+            from = end + 7;
+            continue;
+        }
+        in_path = in_path ? *from != '\'' : from > svg->data + 2 && !strncmp(from - 3, path, 3);
+        const bool digits = in_path && *from == '.';
+        *to++ = *from++;
+        if (digits && *from >= '0' && *from <= '9')
+            *to++ = *from++;
+        while (digits && *from >= '0' && *from <= '9')
+            from++;
+    }
+    *to = '\0';
+    svg->size = (size_t)(to - svg->data);
+}
+
+blv_error report_gnuplot_panels(const report_figure *panels, size_t count, report_bytes *bytes,
+                                blv_message *why) {
+    blv_text_stream text;
+    FILE *out = blv_text_open(&text);
+    if (out)
+        put_panels(out, panels, count);
+    BLV_CHECK(draw_script(&text, REPORT_SVG, bytes, why));
+    lighten(bytes);
+    return BLV_OK;
+}
+
+blv_error report_gnuplot_bars(const report_bar *bars, size_t count, const char *x_label,
+                              report_bytes *bytes, blv_message *why) {
+    blv_text_stream text;
+    FILE *out = blv_text_open(&text);
+    if (out)
+        put_bars(out, bars, count, x_label);
+    return draw_script(&text, REPORT_SVG, bytes, why);
 }
 
 blv_error report_figure_embed(const report_figure *figure, FILE *out, blv_message *why) {

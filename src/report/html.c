@@ -12,27 +12,9 @@ static const char head[] =
     "style-src 'unsafe-inline'\">\n"
     "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n";
 
-static const char style[] =
-    "<style>\n"
-    "body{font:16px/1.5 system-ui,sans-serif;color:#222;background:#fff;max-width:60rem;"
-    "margin:0 auto;padding:1rem;overflow-wrap:anywhere}\n"
-    "h1{font-size:1.6rem}h2{font-size:1.25rem;margin-top:2rem;border-bottom:1px solid #ccc}"
-    "h3{font-size:1.05rem}\n"
-    "pre{background:#f5f5f5;padding:.6rem;overflow-x:auto}\n"
-    "code{background:#f5f5f5}\n"
-    ".wide{overflow-x:auto}\n"
-    "table{border-collapse:collapse;font-size:.9rem}\n"
-    "th,td{padding:.2rem .6rem;text-align:left;border-bottom:1px solid #e5e5e5;"
-    "vertical-align:top;overflow-wrap:normal}\n"
-    ".r{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}\n"
-    "figure{margin:1rem 0}figcaption{font-size:.9rem;color:#555}\n"
-    "figure svg,figure img{width:100%;height:auto;max-width:760px}\n"
-    ".sheet{display:grid;grid-template-columns:repeat(auto-fill,minmax(5.5rem,1fr));gap:.6rem}\n"
-    ".sheet figure{margin:0}.sheet img{width:100%;image-rendering:pixelated}\n"
-    ".answer{border-left:4px solid #228833;padding-left:.8rem}\n"
-    "details{margin:.5rem 0}summary{cursor:pointer}\n"
-    "footer{margin-top:2rem;font-size:.85rem;color:#555}\n"
-    "</style>\n";
+static const char style[] = "<style>\n"
+#include "report/page.css.inc"
+                            "</style>\n";
 
 void report_html_text(FILE *out, const char *text) {
     static const char special[] = "&<>\"'";

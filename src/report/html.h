@@ -8,8 +8,7 @@
  *
  * The same parts without begin and end are a fragment, which can be attached to a run under a name
  * that ends in ".html": `bilevel report` shows it. Errors of the stream are left to its owner. */
-#ifndef REPORT_HTML_H
-#define REPORT_HTML_H
+#pragma once
 
 #include "bilevel/values.h"
 
@@ -49,5 +48,3 @@ void report_html_image(FILE *out, const char *type, const void *bytes, size_t si
 void report_html_drawing(FILE *out, const char *svg, const char *caption);
 /* Bytes in base 64. */
 void report_html_base64(FILE *out, const void *bytes, size_t size);
-
-#endif

@@ -1,7 +1,6 @@
 /* A page about stored runs: the question, the answer, curves, and everything that is known about
  * each run. */
-#ifndef REPORT_RUN_PAGE_H
-#define REPORT_RUN_PAGE_H
+#pragma once
 
 #include "store/run_groups.h"
 
@@ -15,5 +14,3 @@ typedef struct report_run_page {
 } report_run_page;
 
 blv_error report_run_page_put(const report_run_page *page, FILE *out, blv_message *why);
-
-#endif

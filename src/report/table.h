@@ -1,6 +1,5 @@
 /* A table of texts that is collected row by row and printed in one of several forms. */
-#ifndef REPORT_TABLE_H
-#define REPORT_TABLE_H
+#pragma once
 
 #include "base/arena.h"
 
@@ -41,5 +40,3 @@ void report_markdown_text(FILE *out, const char *text);
 void report_csv_text(FILE *out, const char *text);
 /* The shortest number that reads back as the same; nothing for NaN. */
 void report_csv_number(FILE *out, double value);
-
-#endif

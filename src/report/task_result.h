@@ -1,6 +1,5 @@
 /* What `bilevel clean` and `bilevel tune` found, as a part of the page about stored runs. */
-#ifndef REPORT_TASK_RESULT_H
-#define REPORT_TASK_RESULT_H
+#pragma once
 
 #include "bilevel/store.h"
 
@@ -14,5 +13,3 @@ void report_task_question(FILE *out, const blv_run_info *run);
 blv_error report_task_answer(FILE *out, const blv_run_info *run);
 /* A title for a page about this run. */
 void report_task_title(const blv_run_info *run, char *title, size_t size);
-
-#endif

@@ -1,7 +1,6 @@
 /* The second phase of `auto`: L-BFGS on Phi by whole sums, from solves that are as accurate as the
  * progress that is left asks for. */
-#ifndef BLV_SOLVERS_AUTO_DESCENT_H
-#define BLV_SOLVERS_AUTO_DESCENT_H
+#pragma once
 
 #include "core/workspace.h"
 #include "linsolve/recycled.h"
@@ -37,5 +36,3 @@ blv_flow blv_auto_descent_begin(blv_run *run, blv_auto_descent *descent);
 blv_flow blv_auto_descent_confirm(blv_run *run, blv_auto_descent *descent);
 /* One step of L-BFGS, or an evaluation at x that is more accurate; then as above. */
 blv_flow blv_auto_descent_step(blv_run *run, blv_auto_descent *descent);
-
-#endif

@@ -9,8 +9,6 @@
 #include "core/workspace.h"
 #include "solvers/builtin_solvers.h"
 
-#include <math.h>
-
 typedef struct exact {
     double accuracy, solve_tol;
     int64_t memory, products;

@@ -1,6 +1,5 @@
 /* What the elementwise operations compute, in double: for the host's loops and for the default. */
-#ifndef BLV_SPACE_APPLY_ELEMENT_H
-#define BLV_SPACE_APPLY_ELEMENT_H
+#pragma once
 
 #include "bilevel/space.h"
 
@@ -28,5 +27,3 @@ static inline double blv_apply_element(blv_elementwise operation, double c, doub
         return (double)NAN;
     }
 }
-
-#endif

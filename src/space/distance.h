@@ -1,7 +1,6 @@
 /* |a - b|, by way of a vector that holds the difference afterwards. Asks for one scalar alone: for
  * set-up and inner solves, not for the steps of a solver. */
-#ifndef BLV_SPACE_DISTANCE_H
-#define BLV_SPACE_DISTANCE_H
+#pragma once
 
 #include "bilevel/space.h"
 
@@ -9,5 +8,3 @@ static inline double blv_distance(blv_vec *difference, const blv_vec *a, const b
     blv_vec_combine(difference, 1.0, a, -1.0, b);
     return blv_vec_norm(difference);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Elements of vectors for who knows their kind of memory. */
-#ifndef BLV_SPACE_ELEMENTS_H
-#define BLV_SPACE_ELEMENTS_H
+#pragma once
 
 #include "bilevel/space.h"
 
@@ -8,5 +7,3 @@
  * blv_vec_f64 is. */
 const void *blv_vec_elements(const blv_vec *v);
 void *blv_vec_elements_mut(blv_vec *v);
-
-#endif

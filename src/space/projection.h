@@ -1,7 +1,6 @@
 /* Euclidean projections, in place: for the sets X of problems. Computed in double in either
  * precision; NaN stays NaN. The box with the same bounds for all is blv_vec_clamp. */
-#ifndef BLV_SPACE_PROJECTION_H
-#define BLV_SPACE_PROJECTION_H
+#pragma once
 
 #include "bilevel/space.h"
 
@@ -12,5 +11,3 @@ void blv_project_simplex_by(blv_vec *v, double total, blv_vec *above, blv_vec *w
 
 /* v >= 0 and the sum of v is total > 0, on host vectors. room: as many numbers as v has. */
 void blv_project_simplex(blv_vec *v, double total, double *room);
-
-#endif

@@ -1,6 +1,5 @@
 /* The insides of spaces and vectors, for src/space only. */
-#ifndef BLV_SPACE_PRIVATE_H
-#define BLV_SPACE_PRIVATE_H
+#pragma once
 
 #include "bilevel/space.h"
 
@@ -55,5 +54,3 @@ void blv_vec_spoil(blv_vec *v);
 /* The operations of host spaces. */
 extern const blv_space_ops blv_host_ops_f64;
 extern const blv_space_ops blv_host_ops_f32;
-
-#endif

@@ -1,6 +1,5 @@
 /* What a run looks at in every step, without a reduction. */
-#ifndef BLV_SPACE_STEP_CHECKS_H
-#define BLV_SPACE_STEP_CHECKS_H
+#pragma once
 
 #include "bilevel/space.h"
 
@@ -10,5 +9,3 @@ blv_finiteness blv_vec_finiteness(const blv_vec *v);
 
 /* Whether blv_space_error has something to tell. */
 bool blv_space_failed(const blv_space *space);
-
-#endif

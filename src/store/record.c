@@ -23,25 +23,20 @@ json_t *blv_json_real(double value) {
 }
 
 json_t *blv_json_string(const char *text) {
-    if (!text)
-        return json_null();
-    json_t *value = json_string(text);
-    if (value)
-        return value;
-    size_t size = strlen(text) + 1;
-    char *plain = malloc(size);
-    if (!plain)
-        return NULL;
-    memcpy(plain, text, size);
-    for (char *c = plain; *c; c++)
+    json_t *value = text ? json_string(text) : json_null();
+    char *plain = value ? NULL : strdup(text);
+    for (char *c = plain; c && *c; c++)
         if ((unsigned char)*c >= 128)
             *c = '?';
-    value = json_string(plain);
+    if (plain)
+        value = json_string(plain);
     free(plain);
     return value;
 }
 
-json_t *blv_json_bytes(const char *text) {
+/* The same, but a text that is not UTF-8 is {"bytes": "63e9"}, which reading a TEXT or PATH takes.
+ */
+static json_t *bytes_json(const char *text) {
     json_t *value = text ? json_string(text) : json_null();
     if (value)
         return value;
@@ -54,18 +49,11 @@ json_t *blv_json_bytes(const char *text) {
 }
 
 static json_t *value_json(const blv_value *value) {
-    switch (value->kind) {
-    case BLV_VALUE_REAL:
-        return blv_json_real(value->real);
-    case BLV_VALUE_INT:
-        return json_integer(value->whole);
-    case BLV_VALUE_BOOL:
-        return json_boolean(value->whole);
-    case BLV_VALUE_TEXT:
-        return blv_json_string(value->text);
-    default:
-        return json_null();
-    }
+    return value->kind == BLV_VALUE_REAL   ? blv_json_real(value->real)
+           : value->kind == BLV_VALUE_INT  ? json_integer(value->whole)
+           : value->kind == BLV_VALUE_BOOL ? json_boolean(value->whole)
+           : value->kind == BLV_VALUE_TEXT ? blv_json_string(value->text)
+                                           : json_null();
 }
 
 json_t *blv_values_json(const blv_values *values) {
@@ -90,20 +78,11 @@ static json_t *parsed(const char *text) {
 /* ---- Arrays ---- */
 
 static size_t size_of(const blv_field *f) {
-    switch (f->kind) {
-    case BLV_KIND_CHARS:
-    case BLV_KIND_RECORD:
-        return f->size;
-    case BLV_KIND_VALUES:
-        return sizeof(blv_values);
-    case BLV_KIND_INT:
-    case BLV_KIND_WORD:
-        return sizeof(int);
-    case BLV_KIND_BOOL:
-        return sizeof(bool);
-    default: /* numbers and pointers */
-        return sizeof(uint64_t);
-    }
+    return f->kind == BLV_KIND_CHARS || f->kind == BLV_KIND_RECORD ? f->size
+           : f->kind == BLV_KIND_VALUES                            ? sizeof(blv_values)
+           : f->kind == BLV_KIND_INT || f->kind == BLV_KIND_WORD   ? sizeof(int)
+           : f->kind == BLV_KIND_BOOL                              ? sizeof(bool)
+                                                                   : sizeof(uint64_t);
 }
 
 blv_field blv_field_element(const blv_field *f) {
@@ -140,7 +119,7 @@ static json_t *whole_or_null(const blv_field *f, uint64_t value) {
 
 static json_t *text_or_null(const blv_field *f, const char *text) {
     if (f->flags & BLV_ANY_BYTES)
-        return blv_json_bytes(text);
+        return bytes_json(text);
     return text && !*text && (f->flags & BLV_ZERO_IS_NULL) ? json_null() : blv_json_string(text);
 }
 
@@ -156,9 +135,9 @@ char *blv_path_absolute(const char *path) {
 
 static json_t *path_json(const blv_field *f, const char *path) {
     if (!path || ((f->flags & BLV_IF_FILE) && access(path, F_OK) != 0))
-        return blv_json_bytes(path);
+        return bytes_json(path);
     char *whole = blv_path_absolute(path);
-    json_t *value = whole ? blv_json_bytes(whole) : NULL;
+    json_t *value = whole ? bytes_json(whole) : NULL;
     free(whole);
     return value;
 }

@@ -10,8 +10,7 @@
  *     blv_record_free(point_fields, &q);
  *
  * Objects keep the order of the table. A table ends with {0}. */
-#ifndef BLV_STORE_RECORD_H
-#define BLV_STORE_RECORD_H
+#pragma once
 
 #include "bilevel/values.h"
 
@@ -94,9 +93,6 @@ json_t *blv_field_json(const blv_field *field, const void *record);
 json_t *blv_values_json(const blv_values *values);
 /* null for NULL; bytes that are not UTF-8 become '?' */
 json_t *blv_json_string(const char *text);
-/* The same, but a text that is not UTF-8 is {"bytes": "63e9"}, which reading a TEXT or PATH takes.
- */
-json_t *blv_json_bytes(const char *text);
 /* null where the number is not finite */
 json_t *blv_json_real(double value);
 /* The path from the root folder on, to be freed; NULL: memory is short. */
@@ -164,5 +160,3 @@ const blv_value *blv_values_find(const blv_values *values, const char *name);
 bool blv_value_equal(const blv_value *a, const blv_value *b);    /* NULL is allowed */
 bool blv_values_equal(const blv_values *a, const blv_values *b); /* in any order */
 void blv_values_free(blv_values *values);
-
-#endif

@@ -129,7 +129,7 @@ static void shorten_path(char *path) {
     free(folder);
 }
 
-/* What blv_json_bytes has written, to be freed; NULL: memory is short. */
+/* What bytes_json in record.c has written, to be freed; NULL: memory is short. */
 static char *read_text(const json_t *value) {
     const char *digits = json_string_value(json_object_get(value, "bytes"));
     if (!digits)

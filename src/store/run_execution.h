@@ -6,13 +6,33 @@
  *     begin: blv_execution_begin(&e, run, why)
  *     end:   blv_execution_end(&e, run, solution, error, why); ... use e.report ...
  *            blv_execution_finish(&e, BLV_STATUS_FINISHED); */
-#ifndef BLV_STORE_RUN_EXECUTION_H
-#define BLV_STORE_RUN_EXECUTION_H
+#pragma once
 
 #include "bilevel/solve.h"
 #include "store/record.h"
 #include "store/run_recorder.h"
-#include "store/start_vectors.h"
+
+/* ---- The vectors of a run as host doubles: where it starts, where it ends, both in files ---- */
+
+enum { BLV_VECTOR_X, BLV_VECTOR_Y, BLV_VECTOR_V, BLV_VECTORS };
+
+typedef struct blv_vectors {
+    size_t dim[BLV_VECTORS];
+    double *values[BLV_VECTORS]; /* NULL: the solver has none of that name */
+} blv_vectors;
+
+/* A start is "zero", "random", or a file with x, y and v as far as present. A file is read and
+ * checked before the run is opened; v can be compared with the solver's only afterwards. */
+blv_error blv_start_load(blv_vectors *loaded, const char *start, const blv_problem *problem,
+                         blv_message *why);
+
+/* Whether a file can be written at path. */
+blv_error blv_vectors_expect_writable(const char *path, blv_message *why);
+/* Writes the end as x, y, v and the start as x0, y0, v0. */
+blv_error blv_vectors_save(const char *path, const blv_vectors *end, const blv_vectors *start,
+                           blv_message *why);
+
+/* ---- The run ---- */
 
 typedef struct blv_distances {
     double x, y;
@@ -70,5 +90,3 @@ void blv_execution_end(blv_execution *execution, blv_run *run, const blv_solutio
 /* Ends the record. failed: something after the run has failed, such as writing its files. */
 void blv_execution_finish(blv_execution *execution, bool failed);
 void blv_execution_free(blv_execution *execution);
-
-#endif

@@ -1,6 +1,5 @@
 /* Runs of the store with their traces, and which of them belong together. */
-#ifndef BLV_STORE_RUN_GROUPS_H
-#define BLV_STORE_RUN_GROUPS_H
+#pragma once
 
 #include "bilevel/store.h"
 
@@ -30,5 +29,3 @@ typedef struct blv_run_groups {
 blv_error blv_run_groups_load(blv_run_groups *groups, blv_store *store, const int64_t *ids,
                               size_t count, blv_message *why);
 void blv_run_groups_free(blv_run_groups *groups);
-
-#endif

@@ -1,6 +1,5 @@
 /* The tables of a run's record. */
-#ifndef BLV_STORE_RUN_INFO_H
-#define BLV_STORE_RUN_INFO_H
+#pragma once
 
 #include "bilevel/store.h"
 #include "store/record.h"
@@ -13,5 +12,3 @@ extern const char *const blv_precision_words[];
 
 /* The rows of a trace as they are in the file: an array of objects; a new reference. */
 blv_error blv_store_rows_json(blv_store *store, int64_t id, json_t **rows);
-
-#endif

@@ -7,7 +7,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Reported once: a disk that is full stays full. */
 void blv_recorder_expect(blv_recorder *r, blv_error error, const char *otherwise) {

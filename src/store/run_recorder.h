@@ -1,7 +1,6 @@
 /* Records a run in the store while it is made: its start, rows, checkpoints and end. Trouble with
  * the store is reported once and does not stop the run. */
-#ifndef BLV_STORE_RUN_RECORDER_H
-#define BLV_STORE_RUN_RECORDER_H
+#pragma once
 
 #include "bilevel/store.h"
 #include "bilevel/task.h"
@@ -43,5 +42,3 @@ void blv_recorder_expect(blv_recorder *recorder, blv_error error, const char *ot
 
 /* The values in effect of a run that is set, to be freed. */
 blv_error blv_run_settings(const blv_run *run, blv_values *parameters, blv_values *options);
-
-#endif

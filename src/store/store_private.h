@@ -1,6 +1,5 @@
 /* The insides of the run store, for its own sources. */
-#ifndef BLV_STORE_PRIVATE_H
-#define BLV_STORE_PRIVATE_H
+#pragma once
 
 #include "bilevel/store.h"
 #include "store/record.h"
@@ -65,8 +64,5 @@ typedef struct blv_process {
     int64_t start; /* when it started, in ticks since the boot; 0: not known */
 } blv_process;
 
-blv_process blv_process_self(void);
 /* Of a process on another machine nothing is known: it counts as alive. */
 bool blv_process_is_gone(const blv_process *process);
-
-#endif

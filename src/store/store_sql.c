@@ -1,10 +1,8 @@
 /* Talking to SQLite. */
 #include "store/store_private.h"
 
-#include "base/caller_struct.h"
 #include "base/message.h"
 
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -139,8 +139,8 @@ static uint64_t find_place(blv_task_session *s) {
     return place;
 }
 
-blv_error blv_task_session_start(blv_task_session *s, const blv_task_start *start,
-                                 blv_message *why) {
+blv_error blv_task_session_start(void *session, const blv_task_start *start, blv_message *why) {
+    blv_task_session *s = session;
     if (!s->recorder.store)
         return BLV_OK;
     if (!s->resumed) {
@@ -166,7 +166,8 @@ static void count_end(blv_task_session *s, const blv_run_end *end) {
     s->ended++;
 }
 
-bool blv_task_session_recall(blv_task_session *s, const blv_task_run *which, blv_run_end *end) {
+bool blv_task_session_recall(void *session, const blv_task_run *which, blv_run_end *end) {
+    blv_task_session *s = session;
     if (s->ended >= s->remembered)
         return false;
     size_t size = 0;

@@ -6,8 +6,7 @@
  *     blv_task_session_finish(&session, &end);
  *
  * Without a store all of it does nothing. */
-#ifndef BLV_STORE_TASK_SESSION_H
-#define BLV_STORE_TASK_SESSION_H
+#pragma once
 
 #include "store/run_recorder.h"
 
@@ -23,10 +22,8 @@ typedef struct blv_task_session {
 } blv_task_session;
 
 /* As the functions of blv_task_hooks. */
-blv_error blv_task_session_start(blv_task_session *session, const blv_task_start *start,
-                                 blv_message *why);
-bool blv_task_session_recall(blv_task_session *session, const blv_task_run *which,
-                             blv_run_end *end);
+blv_error blv_task_session_start(void *session, const blv_task_start *start, blv_message *why);
+bool blv_task_session_recall(void *session, const blv_task_run *which, blv_run_end *end);
 blv_error blv_task_session_begin(blv_task_session *session, const blv_task_run *which, blv_run *run,
                                  blv_message *why);
 void blv_task_session_end(blv_task_session *session, const blv_task_run *which,
@@ -34,5 +31,3 @@ void blv_task_session_end(blv_task_session *session, const blv_task_run *which,
 
 /* Where the task was not interrupted, what was kept for resuming it is removed. */
 void blv_task_session_finish(blv_task_session *session, const blv_run_info *end);
-
-#endif

@@ -128,7 +128,7 @@ refused "array.json: the file: expected an object" bench list --suites .
 run 0 bench ./small.json -o full --no-plots
 out_has "A small suite"
 out_has "40 iterations for each run, 4 seeds, 1 thread"
-out_has "not judged: vrbo did not run"
+out_has "cannot be told: vrbo did not run"
 cp out full.out
 lines() {
     wc -l <"$1/points.jsonl" | tr -d ' '
@@ -246,6 +246,20 @@ for view in whole["variants"]:
     soba, aid = best["soba"], best["aid-cg"]
     assert held["soba comes to the level first"] == (soba < math.inf and soba <= aid)
     assert held["nobody"] is None
+    # what half of the iterations and each seed say of the first claim
+    def first_wins(last, seeds):
+        def end(entry):
+            values = []
+            for (seed, _), points in runs_of(name, entry, "run").items():
+                if int(seed) in seeds:
+                    values.append(float([p for p in points if int(p["iteration"]) <= last][-1]["phi"]))
+            return quantile(values, 0.5)
+        others = [end(k) for k in ends if k != "aid-cg/inner=20"]
+        return end("aid-cg/inner=20") <= min(others)
+    verdict = next(c for c in whole["claims"] if c["variant"] == name and c["claim"].startswith("aid-cg with"))
+    parts = {first_wins(22, range(4)), verdict["held"]} | {first_wins(40, (seed,)) for seed in range(4)}
+    expected = "cannot be told" if len(parts) > 1 else "holds" if verdict["held"] else "does not hold"
+    assert verdict["verdict"] == expected, (verdict, parts)
 PYTHON
 fi
 
@@ -257,7 +271,7 @@ cat >around.json <<'JSON'
   "problem": "quadratic", "problem_set": {"dx": 6, "dy": 6, "kappa": 20},
   "start": "random", "limit": {"calls": 4000}, "seeds": 1, "points": 30, "reference": {"iterations": 60},
   "tuning": {"calls": 800, "choose": "phi"},
-  "solvers": [{"solver": "soba", "untuned": true, "tuned": ["step_x", "step_y"]},
+  "solvers": [{"solver": "soba", "untuned": true, "tuned": ["step_x", "step_y"], "detuned": [0.1, 20]},
               {"solver": "soba", "grid": {"step_x": [1e-7, 1e-6]}, "set": {"step_x": 1e-8}}]
 }
 JSON
@@ -293,6 +307,10 @@ for s in settings:
 best = min((r for r in tuning("soba/tuned") if not r["failed"]), key=lambda r: r["points"][-1]["phi"])
 chosen = next(c for c in whole["entries"] if c["entry"] == "soba/tuned")["chosen"]
 assert best["set"] == chosen, (best["set"], chosen)
+for factor in (0.1, 20):
+    detuned = next(r["set"] for r in whole["runs"] if r["entry"] == f"soba/detuned={factor:g}")
+    for key in ("step_x", "step_y"):
+        assert math.isclose(detuned[key], factor * chosen.get(key, middle["used"][key]), rel_tol=1e-12), detuned
 # far too small: it grows until it is large enough
 grown = [s["step_x"] for s in check_edges("aid-cg/tuned", ["step_x"], 0)]
 assert len(grown) > 4 and grown == sorted(grown)
@@ -355,9 +373,23 @@ grep -q "<!DOCTYPE html>" full/index.html || fail "the page is no page"
 grep -qE 'https?://|<script' full/index.html && fail "the page needs something from elsewhere"
 grep -qF "more iterations &lt;help&gt;" full/index.html || fail "the claim is not on the page"
 if command -v gnuplot >/dev/null; then
-    run 0 bench ./small.json -o full
-    [ "$(grep -c '<svg' full/index.html)" -eq 6 ] || fail "$case_name: expected 6 plots"
+    run 0 bench ./small.json -o full --page page.html --figures .
+    [ "$(grep -c '<svg' full/index.html)" -eq 2 ] || fail "$case_name: expected 2 plots"
+    same page.html full/index.html
+    grep -q '</svg>' small-kappa5.svg || fail "$case_name: no figure"
 fi
+
+# ---- Stored points in place of runs: the same tables and verdicts, without data
+run 0 bench ./small.json --from full/stored.jsonl -o again --no-plots --no-store
+sed 's/Claim: .*//' full.out >expected
+sed 's/Claim: .*//' out >found
+same found expected
+refused "--from: the runs are made" bench ./small.json --from full/stored.jsonl --seeds 2
+refused "full/stored.jsonl: line 1: it has the points of suite small, not of change" \
+    bench ./change.json --from full/stored.jsonl
+head -c 700 full/stored.jsonl >torn.jsonl
+refused "torn.jsonl: line 4: expected a JSON object" bench ./small.json --from torn.jsonl
+refused "nowhere.jsonl: cannot be read" bench ./small.json --from nowhere.jsonl
 
 # ---- Finished runs are not made again; half a line is dropped; what is missing is made
 cut() { # without times and numbers of the store
@@ -418,7 +450,7 @@ cat >still.json <<'JSON'
 }
 JSON
 run 0 bench ./still.json --no-plots --no-store
-out_has "not judged: half of those compared did not leave the start"
+out_has "cannot be told: half of those compared did not leave the start"
 
 # ---- Options
 run 0 bench ./small.json --quick -o quick --no-plots --no-store --solvers soba,exact --grid none

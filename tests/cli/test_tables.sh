@@ -60,6 +60,11 @@ awk -F, -v OFS=, 'NR == 1 { print $0 ",copy"; next } { print $0 "," ($6 == "buys
     train.csv >telling.csv
 run 0 tune telling.csv --label class --val-share 0.3 --no-store -o shared.npz
 err_has "warning: telling.csv: the label follows from one column alone: 'copy'"
+# ---- folds: what fills and scales a fold is not learned from it; dense, sparse, and real targets
+run 0 tune train.csv --no-store -o folds.npz --json
+run 0 tune train.csv --no-store --sparse --penalty one --quiet
+run 0 tune train.csv --no-store --label income --missing drop --real --penalty one --quiet
+run 0 tune train.csv --no-store --label member --penalty one --quiet
 # ---- weights: rows of weight 0 are not there
 awk -F, -v OFS=, 'NR == 1 { print $0 ",w"; next } { print $0 "," (NR % 4 ? 2 : 0) }' train.csv >weighted.csv
 awk -F, -v OFS=, 'NR == 1 { print $0 ",w"; next } { print $0 ",1" }' val.csv >weighted_val.csv
@@ -71,7 +76,19 @@ run 0 tune kept.csv --val val.csv --scaling none --penalty one -o kept.npz --col
     --precision f64 --no-store --json
 json_near "$("$json_get" weighted.json single_penalty)" 1e-3 single_penalty
 run 0 predict weighted.npz val.csv -o weighted_answers.csv
-refused "--weight: labels are judged one by one" clean weighted.csv --weight w -o never.csv
+# clean: the same as without where all weigh alike, and rows of weight 0 are not learned from
+awk -F, -v OFS=, 'NR == 1 { print $0 ",w"; next } { print $0 ",4" }' train.csv >alike.csv
+run 0 clean alike.csv --weight w --model linear --no-store --json
+cp out alike.json
+run 0 clean train.csv --model linear --no-store --json
+for key in suspects estimated_wrong ridge; do
+    "$json_get" out $key >a
+    "$json_get" alike.json $key | cmp -s - a || fail "weights that are all alike change $key"
+done
+awk -F, -v OFS=, 'NR == 1 { print; next } NR % 4 == 0 { $6 = $6 == "buys" ? "leaves" : "buys" } { print }' \
+    weighted.csv >flipped.csv
+run 0 clean flipped.csv --val weighted_val.csv --weight w --test weighted_val.csv --no-store --json
+[ "$("$json_get" out suspects)" -ge 30 ] || fail "labels of rows without weight were learned from"
 refused "--weight: the weights of rows are what is found" coreset weighted.csv --weight w --size 5
 refused "no weight column 'x'" tune weighted.csv --weight x -o never.npz
 # ---- real targets: a clear word rather than as many classes

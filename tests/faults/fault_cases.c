@@ -89,11 +89,13 @@ const fault_case fault_cases[] = {
      "o/results.csv o/accuracies.csv", SAME_NOTHING, false, false},
     {"bench list --suites .", "", SAME_ALL, false, false},
     {"bench ./suite.json -o o --no-plots",
-     "o/index.html o/points.csv o/points.json o/points.jsonl o/regret.csv", SAME_NOTHING, false,
-     false},
+     "o/index.html o/points.csv o/points.json o/points.jsonl o/regret.csv o/stored.jsonl "
+     "o/verdicts.md",
+     SAME_NOTHING, false, false},
     {"bench ./suite.json -o o --solvers s-tfbo --no-store --markdown",
-     "o/index.html o/points.csv o/points.json o/points.jsonl o/regret.csv", SAME_NOTHING, false,
-     false},
+     "o/index.html o/points.csv o/points.json o/points.jsonl o/regret.csv o/stored.jsonl "
+     "o/verdicts.md",
+     SAME_NOTHING, false, false},
     {"runs", "", SAME_ALL, false, false},
     {"runs list --json", "", SAME_ALL, false, false},
     {"runs show 1 2", "", SAME_ALL, false, false},

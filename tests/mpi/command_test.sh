@@ -1,5 +1,5 @@
 #!/bin/sh
-# The command under mpirun: the same answer as without, printed once; what is refused; kill and
+# The command under mpirun: the same answer as without, printed once; what is rejected; kill and
 # resume; a rank that dies; Ctrl-C.
 #
 #     command_test.sh BILEVEL RUN_RANKS DATA
@@ -21,6 +21,18 @@ ranks() {
     n=$1
     shift
     timeout 60 "$run_ranks" "$n" "$bilevel" "$@"
+}
+
+# wait_for COMPLAINT COMMAND...: until the command succeeds
+wait_for() {
+    complaint=$1
+    shift
+    tries=0
+    while ! "$@"; do
+        tries=$((tries + 1))
+        [ $tries -lt 300 ] || fail "$complaint"
+        sleep 0.1
+    done
 }
 
 digits="--problem-set train=$data/digits.csv.gz --problem-set train_size=80 --problem-set val_size=40"
@@ -48,6 +60,29 @@ done
 ranks 2 solve hyperclean $digits $settings --json --no-store --out again.npz >again.json
 cmp -s 2.npz again.npz || fail "two runs on 2 ranks differ"
 
+# clean: the verdicts of one process, but for what rounding turns; the files of one process.
+gzip -dc "$data/digits.csv.gz" | head -250 >digits.csv
+"$bilevel" data corrupt digits.csv noisy.csv --share 0.2 >/dev/null
+cleaning="--threads 1 --folds 2 --ridge 0.001 --no-certificate --no-store --quiet --model linear"
+# shellcheck disable=SC2086
+"$bilevel" clean noisy.csv $cleaning -o one.csv 2>/dev/null
+# shellcheck disable=SC2086
+ranks 2 clean noisy.csv $cleaning -o two.csv --write-clean kept.csv
+paste -d, two.csv one.csv | awk -F, 'NR > 1 { same += $3 == $9 } END { exit !(same >= 240) }' ||
+    fail "clean on ranks has other verdicts"
+[ "$(wc -l <kept.csv)" -eq $(($(grep -c ",keep," two.csv) + 1)) ] || fail "other rows are kept"
+if ranks 2 clean noisy.csv --model mlp --no-store 2>refused; then fail "clean with a network"; fi
+grep -q "needs all rows in one process" refused || fail "no reason for the network"
+
+# bench: the ranks share the runs.
+suite="quadratic --quick --no-plots --iters 5 --seeds 2 --solvers soba,saba --grid none --no-store"
+# shellcheck disable=SC2086
+"$bilevel" bench $suite -o bench-1 >/dev/null
+# shellcheck disable=SC2086
+ranks 2 bench $suite -o bench-2 >bench.txt
+[ "$(grep -c "Quadratic" bench.txt)" -eq 1 ] || fail "bench prints more than once"
+[ "$(wc -l <bench-1/points.jsonl)" -eq "$(wc -l <bench-2/points.jsonl)" ] || fail "runs are missing"
+
 # What does not work on several ranks.
 if ranks 2 coreset x.csv --size 3 2>refused; then fail "coreset on 2 ranks"; fi
 grep -q "does not work on several ranks" refused || fail "no reason for coreset"
@@ -57,39 +92,35 @@ grep -q "cannot be spread over ranks" refused || fail "no reason for a network"
 if ranks 2 solve hyperclean --problem-set train=none.csv --no-store 2>refused; then fail "no file"; fi
 [ "$(grep -c "none.csv" refused)" -eq 1 ] || fail "the message comes more than once"
 
-# Killed and resumed: the end of a run that was not.
-long="--solver soba --threads 1 --iters 8000"
+# Killed and resumed: the end of a run that was not killed.
+long="--solver soba --threads 1"
 # shellcheck disable=SC2086
-ranks 2 solve hyperclean $digits $long --json --out whole.npz >whole.json
-# shellcheck disable=SC2086
-"$run_ranks" 2 "$bilevel" solve hyperclean $digits $long --checkpoint 0.05 --out killed.npz >killed.txt 2>&1 &
+"$run_ranks" 2 "$bilevel" solve hyperclean $digits $long --iters 100000000 --checkpoint 0.05 \
+    --out killed.npz >killed.txt 2>&1 &
 job=$!
-tries=0
-while ! "$bilevel" runs --json 2>/dev/null | grep -q '"checkpoint_iteration": [0-9]'; do
-    tries=$((tries + 1))
-    [ $tries -lt 200 ] || fail "no checkpoint came"
-    sleep 0.1
-done
+has_checkpoint() { "$bilevel" runs --json 2>/dev/null | grep -q '"checkpoint_iteration": [0-9]'; }
+wait_for "no checkpoint came" has_checkpoint
 victim=$(pgrep -P "$job" | tail -1)
 kill -9 "$victim"
 if wait "$job"; then fail "a job whose rank died ended well"; fi
 grep -q "rank\|signal" killed.txt || fail "no message about the rank that died"
-tries=0
-while "$bilevel" runs --json | grep -q '"status": "running"'; do # the other ranks end a moment later
-    tries=$((tries + 1))
-    [ $tries -lt 100 ] || fail "a rank did not end"
-    sleep 0.1
-done
-run=$("$bilevel" runs --json | grep -o '"id": [0-9]*' | grep -o '[0-9]*' | sort -n | tail -1)
-ranks 2 resume "$run" --allow-outputs >resumed.txt 2>&1 || fail "resume: $(cat resumed.txt)"
+all_ended() { ! "$bilevel" runs --json | grep -q '"status": "running"'; }
+wait_for "a rank did not end" all_ended # the others end a moment later
+newest() { "$bilevel" runs --json | grep -o "\"$1\": [0-9]*" | grep -o '[0-9]*' | sort -n | tail -1; }
+more=$(($(newest checkpoint_iteration) + 40))
+ranks 2 resume "$(newest id)" --iters $more --allow-outputs >resumed.txt 2>&1 ||
+    fail "resume: $(cat resumed.txt)"
+# shellcheck disable=SC2086
+ranks 2 solve hyperclean $digits $long --iters $more --out whole.npz >whole.txt
 cmp -s whole.npz killed.npz || fail "the resumed run has another end"
 
 # Ctrl-C: the result so far.
 # shellcheck disable=SC2086
 OMPI_MCA_odls_base_sigkill_timeout=2 "$run_ranks" 2 "$bilevel" solve hyperclean $digits \
-    --solver soba --threads 1 --iters 100000000 --no-store --out stopped.npz >stopped.txt 2>&1 &
+    --solver soba --threads 1 --iters 100000000 --no-store --trace stopped.jsonl --out stopped.npz \
+    >stopped.txt 2>&1 &
 job=$!
-sleep 1
+wait_for "the run does not begin" [ -s stopped.jsonl ]
 kill -TERM "$job"
 wait "$job" || true
 [ -s stopped.npz ] || fail "no result after Ctrl-C: $(cat stopped.txt)"

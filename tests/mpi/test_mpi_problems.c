@@ -42,6 +42,7 @@ static const kind kinds[] = {
     KIND("l2reg", DIGITS, "penalty", "per-class"),
     KIND("l2reg", SPARSE, "loss", "softmax"),
     KIND("hyperclean", SPARSE),
+    KIND("l2reg", "train", TEST_DATA "/digits.csv.gz", "train_size", "64"), /* as many as columns */
     /* fewer rows than ranks in a set */
     KIND("hyperclean", "train", TEST_DATA "/digits.csv.gz", "train_size", "20", "val_size", "2"),
 };
@@ -172,6 +173,55 @@ static void test_oracles(void **state) {
             compare_measures(&p, allowed);
             destroy_pair(&p);
         }
+}
+
+/* Labels of which some are wrong: folds, with and without rows whose labels are right. */
+static blv_problem *create_noise(blv_precision precision, bool val, const blv_ranks *over) {
+    enum { CLASSES = 10, FOLDS = 3 };
+    const blv_read_options reading = {
+        .size = sizeof reading, .precision = precision, .ranks = over};
+    const double shares[] = {0.08, 0.04};
+    const blv_problem_options options = {
+        .size = sizeof options, .precision = precision, .threads = 1};
+    blv_dataset *set, *part[2];
+    double start[CLASSES * CLASSES];
+    uint32_t fold[200];
+    blv_problem *problem;
+    blv_message why;
+    assert_int_equal(blv_dataset_read(&set, TEST_DATA "/digits.csv.gz", &reading, &why), BLV_OK);
+    assert_int_equal(blv_dataset_split(set, shares, 2, true, 5, part, &why), BLV_OK);
+    for (size_t i = 0; i < 2; i++) {
+        assert_true(blv_dataset_view_of(part[i])->rows <= 200);
+        assert_int_equal(blv_dataset_scale(&part[i], 1, BLV_SCALE_UNIT, &why), BLV_OK);
+    }
+    for (uint32_t i = 0; i < 200; i++)
+        fold[i] = i * 7 % FOLDS;
+    for (size_t i = 0; i < CLASSES * CLASSES; i++)
+        start[i] = i % (CLASSES + 1) == 0 ? 0.73 : 0.03;
+    const blv_noise_setting setting = {.size = sizeof setting,
+                                       .folds = FOLDS,
+                                       .part = fold,
+                                       .val_part = fold,
+                                       .start = start,
+                                       .prior = 4.0,
+                                       .noisy_share = 0.7};
+    const blv_sets sets = {.size = sizeof sets, .train = part[0], .val = val ? part[1] : NULL};
+    if (blv_label_noise_create(&sets, &setting, &options, &problem, &why) != BLV_OK)
+        fail_msg("%s", why.text);
+    blv_dataset_release(set);
+    blv_dataset_release(part[0]);
+    blv_dataset_release(part[1]);
+    return problem;
+}
+
+static void test_label_noise(void **state) {
+    (void)state;
+    for (int k = 0; k < 4; k++) {
+        const blv_precision precision = k % 2 ? BLV_F32 : BLV_F64;
+        pair p = {create_noise(precision, k < 2, NULL), create_noise(precision, k < 2, ranks)};
+        compare_oracles(&p, NULL, NULL, precision == BLV_F32 ? 5e-5 : 1e-12);
+        destroy_pair(&p);
+    }
 }
 
 /* The finite differences of the library, on problems that are spread. */
@@ -445,11 +495,11 @@ static void test_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_oracles),      cmocka_unit_test(test_check),
-        cmocka_unit_test(test_replay),       cmocka_unit_test(test_solve),
-        cmocka_unit_test(test_checkpoint),   cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_failing_rank), cmocka_unit_test(test_fingerprint),
-        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_oracles),     cmocka_unit_test(test_label_noise),
+        cmocka_unit_test(test_check),       cmocka_unit_test(test_replay),
+        cmocka_unit_test(test_solve),       cmocka_unit_test(test_checkpoint),
+        cmocka_unit_test(test_limits),      cmocka_unit_test(test_failing_rank),
+        cmocka_unit_test(test_fingerprint), cmocka_unit_test(test_refused),
     };
     blv_message why;
     if (blv_mpi_start(&ranks, &why) != BLV_OK)

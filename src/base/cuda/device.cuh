@@ -5,8 +5,7 @@
  * every operation: they are queued until something else is launched or a scalar is asked for.
  * Scalars come through memory that the host sees: waiting for them is a loop on the host that
  * watches a number change, and the only synchronization there is. */
-#ifndef BLV_BASE_CUDA_DEVICE_CUH
-#define BLV_BASE_CUDA_DEVICE_CUH
+#pragma once
 
 #include "bilevel/space.h"
 
@@ -130,5 +129,3 @@ inline unsigned blocks_for(size_t n, unsigned block) {
 }
 
 } // namespace gpu
-
-#endif

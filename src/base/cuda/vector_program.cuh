@@ -4,8 +4,7 @@
  * work of one block, from the updates of the step before to the scalars that the host waits for. A
  * launch and its answer take 9 microseconds, so the block stays for a while and takes the next list
  * from memory of the host. */
-#ifndef BLV_BASE_CUDA_VECTOR_PROGRAM_CUH
-#define BLV_BASE_CUDA_VECTOR_PROGRAM_CUH
+#pragma once
 
 #include "base/cuda/device.cuh"
 
@@ -271,5 +270,3 @@ __device__ inline void serve_mailbox(mailbox *box, unsigned long long kernel, bl
 }
 
 } // namespace gpu
-
-#endif

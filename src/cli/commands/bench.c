@@ -2,9 +2,9 @@
 #include "base/message.h"
 #include "bench/results.h"
 #include "cli/commands.h"
-#include "cli/file_roles.h"
 #include "cli/outputs.h"
 #include "cli/progress_line.h"
+#include "cli/rank_start.h"
 #include "cli/store_options.h"
 #include "cli/terminal_text.h"
 #include "cli/text_table.h"
@@ -20,7 +20,7 @@
 typedef struct request {
     bench_request bench;
     cli_store_choice store;
-    const char *name, *suites, *progress_word;
+    const char *name, *suites, *progress_word, *page;
     bool markdown;
     double limits[3]; /* of each kind; 0: not given */
 } request;
@@ -53,12 +53,20 @@ static const cli_argument table[] = {
                "folder of the data (default: BILEVEL_DATA)"),
     CLI_OPTION("suites", TEXT, request, suites, "DIR",
                "folder of the suites (default: those that are installed)"),
+    CLI_OPTION("from", READS, request, bench.from, "FILE",
+               "stored points (stored.jsonl of a folder) in place of runs; needs no data"),
     CLI_HEADING(OUTPUT),
     CLI_OPTION("out", TEXT, request, bench.out, "DIR",
                "folder of what is written (default bench-SUITE); runs that are finished there are "
                "not made again",
                .letter = 'o'),
     CLI_OPTION("markdown", FLAG, request, markdown, NULL, "print the results as Markdown"),
+    CLI_OPTION("page", WRITES, request, page, "FILE.html",
+               "also write the page with tables and figures to this file"),
+    CLI_OPTION("figures", TEXT, request, bench.figures, "DIR",
+               "also write the figures to this folder, as SVG; --markdown names them"),
+    CLI_OPTION("paper", TEXT, request, bench.paper, "NAME",
+               "of Markdown and figures, what belongs to the claims of this paper"),
     CLI_OPTION("no-plots", FLAG, request, bench.no_plots, NULL,
                "a page without plots; gnuplot is not needed"),
     CLI_OPTION("progress", WORD, request, progress_word, "lines|none",
@@ -80,6 +88,11 @@ static blv_error check(void *field, blv_message *why) {
         asked->bench.has_limit = true;
         asked->bench.limit = (bench_limit){(bench_limit_kind)kind, asked->limits[kind]};
     }
+    const bench_request *b = &asked->bench;
+    if (b->from && (b->has_limit || b->seeds || b->quick || strcmp(b->solvers, "papers") != 0 ||
+                    strcmp(b->grid, "default") != 0))
+        return blv_explain(why, BLV_E_ARGUMENT,
+                           "--from: the runs are made; it goes with no option that changes them");
     return BLV_OK;
 }
 
@@ -154,8 +167,23 @@ static void print_line(void *context, const char *text) {
     fprintf(stderr, "%s\n", cli_shown(text));
 }
 
+static void add_figures(const bench_results *results, cli_outputs *outputs) {
+    const bench_request *asked = results->bench->request;
+    for (size_t v = 0; v < results->view_count; v++) {
+        char name[BENCH_NAME_SIZE];
+        report_bytes svg;
+        cli_expect(bench_figure_draw(results, asked->paper, v, &svg, &cli_why));
+        bench_figure_name(results, asked->paper, v, name);
+        char *path = cli_print("%s/%s", asked->figures, name);
+        if (svg.data)
+            cli_outputs_bytes(outputs, path, svg.data, svg.size);
+        free(svg.data);
+        free(path);
+    }
+}
+
 /* All files are there, or none is changed. */
-static void write_files(const bench_results *results) {
+static void write_files(const bench_results *results, const char *page) {
     cli_outputs outputs = {0};
     for (const bench_file *f = bench_files; f->name; f++) {
         cli_text text;
@@ -163,9 +191,13 @@ static void write_files(const bench_results *results) {
         char *whole = cli_text_end(&text);
         char *path = cli_print("%s/%s", results->bench->folder, f->name);
         cli_outputs_bytes(&outputs, path, whole, text.size);
+        if (page && f == bench_files)
+            cli_outputs_bytes(&outputs, page, whole, text.size);
         free(whole);
         free(path);
     }
+    if (results->bench->request->figures)
+        add_figures(results, &outputs);
     cli_outputs_commit(&outputs);
 }
 
@@ -187,7 +219,7 @@ static int run_suite(request *asked, const char *folder) {
         blv_explain(&cli_why, error, "stopped; the same command resumes it");
     cli_expect(error);
     cli_expect(bench_results_make(&results, &b));
-    write_files(&results);
+    write_files(&results, asked->page);
     cli_expect(bench_results_print(&results, asked->markdown ? REPORT_AS_MARKDOWN : REPORT_AS_TEXT,
                                    stdout));
     bench_results_free(&results);
@@ -202,6 +234,9 @@ static int run(void *of) {
     const char *folder = asked->suites ? asked->suites : own_suites(own);
     if (strcmp(asked->name, "list") == 0)
         return list_suites(folder, asked->suites != NULL);
+    b->ranks = cli_ranks();
+    if (b->ranks && b->ranks->count > 1 && b->jobs > 1)
+        cli_die("--jobs: the ranks share the runs");
     b->data_folders[1] = getenv("BILEVEL_DATA");
     b->command = cli_typed.items;
     b->command_count = cli_typed.count;
@@ -225,8 +260,9 @@ const cli_command cmd_bench = CLI_COMMAND(
     "bench", "SUITE", "run an experiment of the literature with many solvers", request, table, run,
     "Run an experiment of the literature with many solvers, and print the results.\v"
     "SUITE is the name of one that 'bilevel bench list' shows, or a file of yours. The "
-    "folder gets index.html with the plots, points.csv and points.json with every point. An "
+    "folder gets index.html with the plots, points.csv and points.json with every point, and "
+    "stored.jsonl, from which --from makes all of it again. An "
     "interrupted benchmark resumes when it is called again. docs/bench.md has the protocol. "
     "Exit status: 0 done, 1 stopped or failed, 2 bad usage or input, or data that are not "
     "there.",
-    .defaults = &defaults, .check = check);
+    .defaults = &defaults, .check = check, .spreads = true);

@@ -35,18 +35,18 @@ static void print_report(const blv_check_report *report) {
 }
 
 static json_t *describe_report(const cli_instance *instance, const blv_check_report *report) {
-    json_t *items = cli_json_array();
+    json_t *items = json_array();
     for (size_t i = 0; i < report->count; i++) {
         const blv_check_item *item = &report->item[i];
         json_t *worst = item->worst == SIZE_MAX ? json_null() : cli_json_whole(item->worst);
-        cli_json_append(items, cli_json_put(cli_json_object(), "what", cli_json_text(item->what),
-                                            "error", cli_json_real(item->error), "allowed",
-                                            cli_json_real(item->allowed), "worst", worst, "ok",
+        cli_json_append(items, cli_json_put(json_object(), "what", blv_json_string(item->what),
+                                            "error", blv_json_real(item->error), "allowed",
+                                            blv_json_real(item->allowed), "worst", worst, "ok",
                                             json_boolean(item->ok), NULL));
     }
     return cli_json_put(
-        cli_json_object(), "problem", cli_json_text(instance->family->name), "precision",
-        cli_json_text(blv_precision_words[instance->options.precision]), "problem_parameters",
+        json_object(), "problem", blv_json_string(instance->family->name), "precision",
+        blv_json_string(blv_precision_words[instance->options.precision]), "problem_parameters",
         cli_json_values(instance->family->params, instance->params), "ok", json_boolean(report->ok),
         "items", items, NULL);
 }

@@ -5,6 +5,7 @@
 #include "cli/data_files.h"
 #include "cli/json.h"
 #include "cli/outputs.h"
+#include "cli/rank_start.h"
 #include "cli/suspect_images.h"
 #include "cli/terminal_text.h"
 #include "cli/text_table.h"
@@ -161,6 +162,7 @@ static void print_rows(FILE *file, const void *context) {
 static blv_error read_again(const request *asked, blv_dataset **train, blv_message *why) {
     blv_read_options reading = asked->training.reading;
     reading.precision = BLV_F64;
+    reading.ranks = NULL; /* what is written has all rows */
     reading.truth = asked->truth && access(asked->truth, F_OK) != 0 ? asked->truth : NULL;
     return blv_dataset_read(train, asked->training.train, &reading, why);
 }
@@ -171,7 +173,9 @@ static void write_cleaned(const finding *f, cli_outputs *outputs) {
     blv_dataset *train = NULL, *cleaned = NULL;
     blv_message why = {0};
     blv_error error = BLV_OK;
-    if (strcmp(format, "source") == 0)
+    if (!cli_rank_writes())
+        return;
+    if (strcmp(format, "source") == 0 && !blv_dataset_view_of(f->sets->train)->ranks)
         train = blv_dataset_retain(f->sets->train);
     else
         error = read_again(f->asked, &train, &why);
@@ -317,10 +321,10 @@ static const blv_field run_fields[] = {
     {0}};
 
 static json_t *describe_finding(const finding *f) {
-    json_t *object = cli_json_object(), *models = cli_json_object();
+    json_t *object = json_object(), *models = json_object();
     json_t *cautions = json_array(), *noise = json_object();
     for (size_t i = 0; i < f->result->caution_count; i++)
-        json_array_append_new(cautions, cli_json_text(f->result->cautions[i]));
+        json_array_append_new(cautions, blv_json_string(f->result->cautions[i]));
     for (size_t k = 0; !f->asked->probabilities && k < f->result->classes; k++) {
         json_t *row = json_object();
         for (size_t l = 0; l < f->result->classes; l++)
@@ -330,8 +334,8 @@ static json_t *describe_finding(const finding *f) {
     }
     for (size_t i = 0; i < f->result->model_count; i++)
         cli_json_set(models, f->result->models[i].key,
-                     cli_json_record(model_fields, &f->result->models[i]));
-    cli_json_add(object, cli_training_files, &f->asked->training);
+                     blv_record_json(model_fields, &f->result->models[i]));
+    cli_training_describe(object, &f->asked->training, f->sets);
     cli_json_add(object, rule_fields, f->result);
     cli_json_set(object, "cautions", cautions);
     cli_json_set(object, "models", models);
@@ -342,8 +346,8 @@ static json_t *describe_finding(const finding *f) {
     cli_json_set(object, "noise", noise);
     cli_json_add(object, run_fields, f->result);
     cli_json_set(object, "run", f->run ? cli_json_whole((uint64_t)f->run) : json_null());
-    cli_json_set(object, "out", cli_json_text(f->asked->out));
-    cli_json_set(object, "write_clean", cli_json_text(f->asked->clean));
+    cli_json_set(object, "out", blv_json_string(f->asked->out));
+    cli_json_set(object, "write_clean", blv_json_string(f->asked->clean));
     return object;
 }
 
@@ -478,4 +482,4 @@ const cli_command cmd_clean =
                 "Find wrong labels in TRAIN, with the help of rows whose labels are right.\v"
                 "Such rows (--val) help most where many labels are wrong. Exit status: 0 "
                 "done, 1 a run failed or was stopped, 2 bad usage or input.",
-                .defaults = &defaults, .check = check);
+                .defaults = &defaults, .check = check, .spreads = true);

@@ -17,40 +17,11 @@ typedef struct request {
     cli_texts words;
 } request;
 
-static const char *const scripts[] = {
-    [BASH] =
-        "# Completion of bilevel for bash; written by 'bilevel completion bash'.\n"
-        "_bilevel() {\n"
-        "    local line current=${COMP_WORDS[COMP_CWORD]}\n"
-        "    COMPREPLY=()\n"
-        "    while IFS= read -r line; do\n"
-        "        if [ \"$line\" = /files ]; then\n"
-        "            mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(compgen -f -- \"$current\")\n"
-        "            compopt -o filenames 2>/dev/null\n"
-        "        elif [[ $line == \"$current\"* ]]; then\n"
-        "            COMPREPLY+=(\"${line%%$'\\t'*}\")\n"
-        "        fi\n"
-        "    done < <(\"${COMP_WORDS[0]}\" completion words -- \"${COMP_WORDS[@]:1:COMP_CWORD}\" "
-        "2>/dev/null)\n"
-        "}\n"
-        "complete -F _bilevel bilevel\n",
-    [ZSH] = "#compdef bilevel\n"
-            "# Completion of bilevel for zsh; written by 'bilevel completion zsh'.\n"
-            "_bilevel() {\n"
-            "    local line files\n"
-            "    local -a found\n"
-            "    for line in ${(f)\"$($words[1] completion words -- \"${(@)words[2,CURRENT]}\" "
-            "2>/dev/null)\"}; do\n"
-            "        if [[ $line == /files ]]; then\n"
-            "            files=yes\n"
-            "        else\n"
-            "            found+=(\"${line/$'\\t'/:}\")\n"
-            "        fi\n"
-            "    done\n"
-            "    (( ! $#found )) || _describe bilevel found\n"
-            "    [[ -z $files ]] || _files\n"
-            "}\n"
-            "_bilevel \"$@\"\n"};
+static const char *const scripts[] = {[BASH] =
+#include "cli/completion.bash.inc"
+                                          , [ZSH] =
+#include "cli/completion.zsh.inc"
+};
 
 /* ---- Words ---- */
 

@@ -181,19 +181,19 @@ static const blv_field summary_fields[] = {BLV_FIELD(blv_continual_summary, aver
 
 static void print_json(const request *asked) {
     const blv_continual_result *r = asked->result;
-    json_t *all = cli_json_array(), *changes = cli_json_object();
+    json_t *all = json_array(), *changes = json_object();
     for (size_t i = 0; i < r->summary_count; i++) {
-        json_t *item = cli_json_object();
+        json_t *item = json_object();
         const blv_continual_summary *s = &r->summaries[i];
-        cli_json_set(item, "method", cli_json_text(s->method->name));
-        cli_json_set(item, "initial", cli_json_real(s->initial > 0.0 ? s->initial : (double)NAN));
+        cli_json_set(item, "method", blv_json_string(s->method->name));
+        cli_json_set(item, "initial", blv_json_real(s->initial > 0.0 ? s->initial : (double)NAN));
         cli_json_add(item, summary_fields, s);
         cli_json_append(all, item);
     }
     for (size_t m = 0; m < r->change_count; m++)
         if (r->changes[m].method->is_bilevel)
-            cli_json_set(changes, r->changes[m].method->name, cli_json_real(r->changes[m].change));
-    cli_json_print(cli_json_put(cli_json_object(), "data", cli_json_text(asked->options.data),
+            cli_json_set(changes, r->changes[m].method->name, blv_json_real(r->changes[m].change));
+    cli_json_print(cli_json_put(asked->options.about, "data", blv_json_string(asked->options.data),
                                 "tasks", cli_json_whole(r->tasks), "memory",
                                 cli_json_whole(r->memory), "seeds", cli_json_whole(r->seeds),
                                 "imbalanced", json_boolean(asked->continual.imbalanced),
@@ -202,17 +202,6 @@ static void print_json(const request *asked) {
 }
 
 /* ---- The command ---- */
-
-/* Without --test a fifth of the rows is tested on, and not trained on. */
-static void hold_out(request *asked) {
-    static const double sizes[] = {0.8, 0.2};
-    blv_dataset *part[2] = {NULL, NULL};
-    cli_expect(
-        blv_dataset_split(asked->rows, sizes, 2, true, asked->continual.seed, part, &cli_why));
-    blv_dataset_release(asked->rows);
-    asked->rows = part[0];
-    asked->test = part[1];
-}
 
 /* A pass that is done, in a line. */
 static int show_pass(void *context, const blv_task_progress *progress) {
@@ -223,7 +212,7 @@ static int show_pass(void *context, const blv_task_progress *progress) {
 
 static int compare(void *of) {
     request *asked = of;
-    const cli_selection_options *o = &asked->options;
+    cli_selection_options *o = &asked->options;
     blv_continual_options *options = &asked->continual;
     options->selection = o->select.selection;
     options->seed = o->select.selection.seed;
@@ -232,13 +221,7 @@ static int compare(void *of) {
     options->steps = o->select.steps;
     const blv_task_hooks hooks = {.size = sizeof hooks,
                                   .progress = o->json || o->quiet ? NULL : show_pass};
-    cli_selection_load(o, &asked->rows, &asked->test);
-    const size_t classes = blv_dataset_view_of(asked->rows)->classes;
-    if (options->tasks > classes)
-        cli_die("%s: %zu classes; expected at least one for each of %zu tasks", o->data, classes,
-                options->tasks);
-    if (!asked->test)
-        hold_out(asked);
+    cli_selection_load(o, 0.2, &asked->rows, &asked->test);
     if (asked->out && make_folder(asked->out))
         rmdir(asked->out); /* until there is something to write */
     cli_complain_about(o->data);

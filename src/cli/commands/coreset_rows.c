@@ -155,17 +155,18 @@ static const blv_field accuracy_fields[] = {
 static void print_json(const request *asked) {
     const char *const *names = blv_dataset_view_of(asked->rows)->class_names;
     const blv_select_result *r = asked->result;
-    json_t *object = cli_json_object(), *classes = cli_json_object();
+    json_t *object = json_object(), *classes = json_object();
     for (size_t k = 0; k < r->classes; k++)
         cli_json_set(classes, names[k], cli_json_whole(r->chosen_of_class[k]));
-    cli_json_put(object, "data", cli_json_text(asked->options.data), "test",
-                 cli_json_text(asked->options.test), "rows", cli_json_whole(r->rows), "size",
-                 cli_json_whole(r->count), "method", cli_json_text(r->method->name), "seed",
+    cli_json_put(object, "data", blv_json_string(asked->options.data), "test",
+                 blv_json_string(asked->options.test), "rows", cli_json_whole(r->rows), "size",
+                 cli_json_whole(r->count), "method", blv_json_string(r->method->name), "seed",
                  cli_json_whole(asked->options.select.selection.seed), "seconds",
-                 cli_json_real(r->seconds), "chosen_of_class", classes, NULL);
+                 blv_json_real(r->seconds), "chosen_of_class", classes, NULL);
     cli_json_add(object, accuracy_fields, r);
-    cli_json_print(cli_json_put(object, "out", cli_json_text(asked->out), "write_subset",
-                                cli_json_text(asked->subset), NULL));
+    json_object_update(object, asked->options.about);
+    cli_json_print(cli_json_put(object, "out", blv_json_string(asked->out), "write_subset",
+                                blv_json_string(asked->subset), NULL));
 }
 
 /* ---- The command ---- */
@@ -183,7 +184,7 @@ static size_t settle_count(const request *asked) {
 static int choose(void *of) {
     request *asked = of;
     blv_select_options *select = &asked->options.select;
-    cli_selection_load(&asked->options, &asked->rows, &asked->test);
+    cli_selection_load(&asked->options, 0.0, &asked->rows, &asked->test);
     select->selection.count = settle_count(asked);
     cli_part_try(asked->out, asked->subset, asked->rows);
     cli_expect(blv_select_rows(asked->rows, asked->test, select, &asked->result, NULL, &cli_why));

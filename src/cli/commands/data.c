@@ -84,10 +84,10 @@ static void print_shape(const blv_dataset_view *v) {
 
 static json_t *list_lines(const blv_dataset *dataset,
                           const char *(*line_at)(const blv_dataset *dataset, size_t i)) {
-    json_t *lines = cli_json_array();
+    json_t *lines = json_array();
     const char *line;
     for (size_t i = 0; (line = line_at(dataset, i)); i++)
-        cli_json_append(lines, cli_json_text(line));
+        cli_json_append(lines, blv_json_string(line));
     return lines;
 }
 
@@ -107,12 +107,12 @@ static json_t *describe_set(const char *path, const blv_dataset *dataset) {
     const blv_dataset_view *v = blv_dataset_view_of(dataset);
     char fingerprint[32];
     snprintf(fingerprint, sizeof fingerprint, "%016" PRIx64, blv_dataset_fingerprint(dataset));
-    json_t *object = cli_json_object();
-    cli_json_set(object, "file", cli_json_text(path));
+    json_t *object = json_object();
+    cli_json_set(object, "file", blv_json_string(path));
     cli_json_add(object, shape, v);
-    cli_json_set(object, "layout", cli_json_text(v->dense ? "dense" : "sparse"));
+    cli_json_set(object, "layout", blv_json_string(v->dense ? "dense" : "sparse"));
     cli_json_add(object, classes, v);
-    return cli_json_put(object, "fingerprint", cli_json_text(fingerprint), "history",
+    return cli_json_put(object, "fingerprint", blv_json_string(fingerprint), "history",
                         list_lines(dataset, blv_dataset_history), NULL);
 }
 
@@ -215,6 +215,30 @@ static void print_info(const request *r) {
         print_classes(r);
 }
 
+/* A text of a recipe, where tabs, newlines and backslashes have a backslash before them. */
+static json_t *recipe_text(const char *from, size_t length) {
+    char *text = cli_alloc(length + 1, 1), *to = text;
+    for (size_t i = 0; i < length; i++) {
+        const bool escaped = from[i] == '\\' && ++i < length;
+        *to++ = (char)(!escaped || from[i] == '\\' ? from[i] : from[i] == 't' ? '\t' : '\n');
+    }
+    json_t *value = blv_json_string(text);
+    free(text);
+    return value;
+}
+
+/* [{"name": "age", "kind": "number"}, ...], a column of the file each. */
+static json_t *list_kinds(const char *recipe) {
+    json_t *list = json_array();
+    for (const char *line = recipe; line && *line; line = strchr(line, '\n') + 1) {
+        const char *name = strchr(line, '\t') + 1;
+        cli_json_append(list, cli_json_put(json_object(), "name",
+                                           recipe_text(name, strcspn(name, "\t\n")), "kind",
+                                           recipe_text(line, (size_t)(name - 1 - line)), NULL));
+    }
+    return list;
+}
+
 static json_t *describe_info(const request *r) {
     static const blv_field range[] = {
         BLV_FIELD(request, non_zero, SIZE),
@@ -226,7 +250,8 @@ static json_t *describe_info(const request *r) {
     json_t *object = describe_set(r->in, r->set);
     cli_json_add(object, class_fields, r);
     cli_json_add(object, range, r);
-    return cli_json_put(object, "mapped", json_boolean(r->view->mapped), "notes",
+    return cli_json_put(object, "kinds", list_kinds(blv_dataset_recipe(r->set)), "mapped",
+                        json_boolean(r->view->mapped), "notes",
                         list_lines(r->set, blv_dataset_notes), NULL);
 }
 
@@ -330,8 +355,8 @@ static int convert(void *of) {
     cli_outputs_commit(&outputs);
     if (asked->json) {
         cli_json_print(cli_json_put(describe_set(asked->in, asked->set), "out",
-                                    cli_json_text(asked->out), "out_format", cli_json_text(format),
-                                    NULL));
+                                    blv_json_string(asked->out), "out_format",
+                                    blv_json_string(format), NULL));
     } else {
         printf("%s: ", asked->out);
         print_shape(blv_dataset_view_of(asked->set));
@@ -396,10 +421,10 @@ static void print_parts(const request *asked) {
 }
 
 static json_t *describe_parts(const request *asked) {
-    json_t *array = cli_json_array();
+    json_t *array = json_array();
     for (size_t p = 0; p < asked->parts.count; p++)
         cli_json_append(array, describe_set(asked->parts.items[p], asked->part[p]));
-    return cli_json_put(cli_json_object(), "in", cli_json_text(asked->in), "seed",
+    return cli_json_put(json_object(), "in", blv_json_string(asked->in), "seed",
                         cli_json_whole(asked->seed), "parts", array, NULL);
 }
 
@@ -482,9 +507,9 @@ static int corrupt(void *of) {
     while (blv_dataset_history(asked->set, last + 1))
         last++;
     if (asked->json)
-        cli_json_print(cli_json_put(describe_set(asked->in, asked->set), "out",
-                                    cli_json_text(asked->out), "truth", cli_json_text(asked->truth),
-                                    "changed", cli_json_whole(changed), NULL));
+        cli_json_print(cli_json_put(
+            describe_set(asked->in, asked->set), "out", blv_json_string(asked->out), "truth",
+            blv_json_string(asked->truth), "changed", cli_json_whole(changed), NULL));
     else
         printf("%s: %s\n", asked->out, cli_shown(blv_dataset_history(asked->set, last)));
     return CLI_DONE;

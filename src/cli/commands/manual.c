@@ -101,25 +101,8 @@ static void put_summaries(void) {
 }
 
 static const char ending[] =
-    ".SH EXIT STATUS\n"
-    ".TP\n0\nsolved, or stopped at a limit as asked\n"
-    ".TP\n1\ndiverged or failed, or no certificate could be made\n"
-    ".TP\n2\nbad usage or input, or a file that cannot be read or written\n"
-    ".SH ENVIRONMENT\n"
-    ".TP\n\\fBBILEVEL_DATA\\fR\n"
-    "folder in which data files are looked up that are not there as they are named\n"
-    ".TP\n\\fBBILEVEL_ISA\\fR\n"
-    "instructions to use: \\fBbest\\fR, \\fBavx512\\fR, \\fBavx2\\fR, \\fBneon\\fR or "
-    "\\fBbase\\fR;\n"
-    "likewise \\fBbilevel \\-\\-isa\\fR \\fINAME COMMAND\\fR. Of these only \\fBbase\\fR, on "
-    "x86\\-64, gives\n"
-    "other bits.\n"
-    ".TP\n\\fBBILEVEL_STORE\\fR\n"
-    "run store to use; \\fBnone\\fR: none at all\n"
-    ".SH FILES\n"
-    ".TP\n\\fI$XDG_STATE_HOME/bilevel/runs.db\\fR, or \\fI~/.local/state/bilevel/runs.db\\fR\n"
-    "the run store\n"
-    ".SH SEE ALSO\n";
+#include "cli/manual_end.man.inc"
+    ;
 
 static void put_page_of_all(void) {
     printf(".TH BILEVEL 1 \"\" \"bilevel %s\" \"User Commands\"\n"

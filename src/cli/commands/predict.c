@@ -112,21 +112,21 @@ static void print_text(const answers *a) {
 static void print_json(const answers *a) {
     const blv_prediction *p = a->prediction;
     if (p->value) {
-        cli_json_print(cli_json_put(cli_json_object(), "model", cli_json_text(a->asked->model),
-                                    "data", cli_json_text(a->asked->data), "rows",
-                                    cli_json_whole(p->rows), "rmse", cli_json_real(p->rmse), "r2",
-                                    cli_json_real(p->r2), "out", cli_json_text(a->asked->out),
+        cli_json_print(cli_json_put(json_object(), "model", blv_json_string(a->asked->model),
+                                    "data", blv_json_string(a->asked->data), "rows",
+                                    cli_json_whole(p->rows), "rmse", blv_json_real(p->rmse), "r2",
+                                    blv_json_real(p->r2), "out", blv_json_string(a->asked->out),
                                     NULL));
         return;
     }
-    json_t *predicted = cli_json_object();
+    json_t *predicted = json_object();
     for (size_t k = 0; k < p->classes; k++)
         cli_json_set(predicted, a->model->class_names[k], cli_json_whole(p->count[k]));
-    cli_json_print(cli_json_put(cli_json_object(), "model", cli_json_text(a->asked->model), "data",
-                                cli_json_text(a->asked->data), "rows", cli_json_whole(p->rows),
-                                "accuracy", cli_json_real(p->accuracy), "loss",
-                                cli_json_real(p->loss), "predicted", predicted, "out",
-                                cli_json_text(a->asked->out), NULL));
+    cli_json_print(cli_json_put(json_object(), "model", blv_json_string(a->asked->model), "data",
+                                blv_json_string(a->asked->data), "rows", cli_json_whole(p->rows),
+                                "accuracy", blv_json_real(p->accuracy), "loss",
+                                blv_json_real(p->loss), "predicted", predicted, "out",
+                                blv_json_string(a->asked->out), NULL));
 }
 
 static int predict(void *of) {

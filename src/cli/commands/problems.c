@@ -64,7 +64,7 @@ static json_t *describe(const blv_problem_family *family) {
                                        BLV_FIELD(blv_problem_family, summary, TEXT),
                                        BLV_FIELD(blv_problem_family, formula, TEXT),
                                        {0}};
-    json_t *object = cli_json_object();
+    json_t *object = json_object();
     cli_json_add(object, fields, family);
     cli_json_set(object, "parameters", cli_json_params(family->params));
     return object;
@@ -77,7 +77,7 @@ static json_t *describe_one(const cli_instance *instance) {
 }
 
 static json_t *describe_all(void) {
-    json_t *array = cli_json_array();
+    json_t *array = json_array();
     const blv_problem_family *family;
     for (size_t i = 0; (family = blv_family_at(NULL, i)); i++)
         cli_json_append(array, describe(family));
@@ -109,14 +109,14 @@ static void print_arrays(const char *path, const blv_named_array *arrays) {
 }
 
 static json_t *describe_arrays(const char *path, const blv_named_array *arrays) {
-    json_t *shapes = cli_json_object();
+    json_t *shapes = json_object();
     for (; arrays->name; arrays++) {
-        json_t *shape = cli_json_array();
+        json_t *shape = json_array();
         for (size_t i = 0; i < arrays->ndim; i++)
             cli_json_append(shape, cli_json_whole(arrays->shape[i]));
         cli_json_set(shapes, arrays->name, shape);
     }
-    return cli_json_put(cli_json_object(), "file", cli_json_text(path), "arrays", shapes, NULL);
+    return cli_json_put(json_object(), "file", blv_json_string(path), "arrays", shapes, NULL);
 }
 
 static void write_instance(request *asked) {

@@ -11,7 +11,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 typedef struct request {
@@ -101,9 +100,9 @@ static int list(void *of) {
     cli_store_expect(store, blv_store_list(store, filter, &runs, &count));
     bool any = !filter->kind && !filter->by_status && !filter->problem && !filter->solver;
     if (asked->json) {
-        json_t *objects = cli_json_array();
+        json_t *objects = json_array();
         for (size_t i = 0; i < count; i++)
-            cli_json_append(objects, cli_json_record(blv_run_list_fields, runs[i]));
+            cli_json_append(objects, blv_record_json(blv_run_list_fields, runs[i]));
         cli_json_print(objects);
     } else if (count > 0)
         print_runs(runs, count);
@@ -190,7 +189,7 @@ static int show(void *of) {
     for (size_t i = 0; i < asked->runs.count; i++) {
         blv_run_info *run = cli_store_find(store, asked->runs.items[i]);
         if (asked->json)
-            cli_json_print(cli_json_record(blv_run_info_fields, run));
+            cli_json_print(blv_record_json(blv_run_info_fields, run));
         else {
             fputs(i > 0 ? "\n" : "", stdout);
             print_run(run);
@@ -285,7 +284,7 @@ static int export(void *of) {
     char *stem = asked->out ? cli_print("%s", asked->out) : cli_print("run-%" PRId64, id);
     char *csv = cli_print("%s.csv", stem), *json = cli_print("%s.json", stem);
     blv_trace trace;
-    json_t *rows = NULL, *object = cli_json_record(blv_run_info_fields, run);
+    json_t *rows = NULL, *object = blv_record_json(blv_run_info_fields, run);
     cli_store_expect(store, blv_store_trace(store, id, &trace));
     cli_outputs_print(&outputs, csv, put_csv, &trace);
     cli_store_expect(store, blv_store_rows_json(store, id, &rows));

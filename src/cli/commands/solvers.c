@@ -233,7 +233,7 @@ static json_t *describe(const entry *e, bool with_fit) {
                                     BLV_FIELD_AS("remark", entry, remark.text, CHARS, 0),
                                     {0}};
     const unsigned uses = e->solver->uses;
-    json_t *object = cli_json_object();
+    json_t *object = json_object();
     cli_json_add(object, names, e->solver);
     cli_json_put(object, "stochastic", json_boolean(uses & BLV_IS_STOCHASTIC), "uses_hvp",
                  json_boolean(uses & BLV_USES_HVP), "uses_jvp", json_boolean(uses & BLV_USES_CROSS),
@@ -245,7 +245,7 @@ static json_t *describe(const entry *e, bool with_fit) {
 }
 
 static json_t *describe_all(const entry *entries, bool with_fit) {
-    json_t *array = cli_json_array();
+    json_t *array = json_array();
     for (const entry *e = entries; e->solver; e++)
         cli_json_append(array, describe(e, with_fit));
     return array;

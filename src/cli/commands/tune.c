@@ -2,7 +2,6 @@
 #include "bilevel/tune.h"
 #include "base/message.h"
 #include "cli/commands.h"
-#include "cli/file_roles.h"
 #include "cli/json.h"
 #include "cli/outputs.h"
 #include "cli/text_table.h"
@@ -12,7 +11,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { INDENT = 2 };
@@ -94,6 +92,7 @@ static void describe(const request *asked, cli_task_facts *facts) {
 
 typedef struct finding {
     const request *asked;
+    const blv_task_sets *sets;
     const blv_tune_result *result;
     int64_t run; /* in the store; 0: none */
 } finding;
@@ -242,15 +241,15 @@ static void set_quality(json_t *object, bool real, const char *set, const blv_qu
     char loss[48], accuracy[48];
     snprintf(loss, sizeof loss, "%s_%s", set, real ? "rmse" : "loss");
     snprintf(accuracy, sizeof accuracy, "%s_%s", set, real ? "r2" : "accuracy");
-    cli_json_set(object, loss, cli_json_real(real ? sqrt(q->loss) : q->loss));
-    cli_json_set(object, accuracy, cli_json_real(q->accuracy));
+    cli_json_set(object, loss, blv_json_real(real ? sqrt(q->loss) : q->loss));
+    cli_json_set(object, accuracy, blv_json_real(q->accuracy));
 }
 
 static void set_model(json_t *models, const char *key, const char *name, bool real,
                       const blv_tuned *m) {
-    json_t *object = m->weights ? cli_json_object() : json_null();
+    json_t *object = m->weights ? json_object() : json_null();
     if (m->weights) {
-        cli_json_set(object, "name", cli_json_text(name));
+        cli_json_set(object, "name", blv_json_string(name));
         set_quality(object, real, "held_out", &m->held_out);
         set_quality(object, real, "test", &m->test);
     }
@@ -269,22 +268,22 @@ static json_t *penalty_list(const blv_model *m) {
 static json_t *describe_finding(const finding *f) {
     const blv_tune_result *r = f->result;
     const char *kind = kind_names[f->asked->kind], *one = "one for all";
-    json_t *object = cli_json_object(), *models = cli_json_object();
+    json_t *object = json_object(), *models = json_object();
     set_model(models, "none", "hardly any", r->real, &r->with_none);
     set_model(models, "one", one, r->real, &r->with_single);
     set_model(models, "many", kind, r->real, &r->with_many);
     set_model(models, "result", r->kept ? kind : one, r->real, r->chosen);
-    cli_json_add(object, cli_training_files, &f->asked->training);
+    cli_training_describe(object, &f->asked->training, f->sets);
     cli_json_add(object, row_fields, r);
-    cli_json_set(object, "penalty", cli_json_text(kind));
+    cli_json_set(object, "penalty", blv_json_string(kind));
     cli_json_set(object, "penalties", cli_json_whole(r->model->penalties));
     cli_json_add(object, gain_fields, r);
     cli_json_set(object, "penalty_of", penalty_list(r->model));
     cli_json_set(object, "models", models);
     cli_json_add(object, run_fields, r);
     cli_json_set(object, "run", f->run ? cli_json_whole((uint64_t)f->run) : json_null());
-    cli_json_set(object, "out", cli_json_text(f->asked->out));
-    cli_json_set(object, "penalties_file", cli_json_text(f->asked->penalties));
+    cli_json_set(object, "out", blv_json_string(f->asked->out));
+    cli_json_set(object, "penalties_file", blv_json_string(f->asked->penalties));
     return object;
 }
 
@@ -339,7 +338,7 @@ static int learn(const request *asked, const blv_task_sets *sets, const blv_feat
     blv_message why = {0};
     blv_error error = blv_tune(sets, &options, &result, &task->hooks, &why);
     cli_task_leave(task);
-    int code = result ? report(task, &(finding){asked, result, 0}, error == BLV_E_STOPPED)
+    int code = result ? report(task, &(finding){asked, sets, result, 0}, error == BLV_E_STOPPED)
                       : cli_task_end(task, cli_reject(error, why.text), why.text,
                                      &(blv_run_info){.phi = NAN, .grad_norm = NAN});
     blv_tune_result_destroy(result);

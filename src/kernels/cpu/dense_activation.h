@@ -3,8 +3,7 @@
  *
  * Small losses and residuals keep all their digits: 1 - p of the stated label is computed as the
  * sum of the other probabilities, log p as log1p of the other exponentials. */
-#ifndef BLV_KERNELS_CPU_DENSE_ACTIVATION_H
-#define BLV_KERNELS_CPU_DENSE_ACTIVATION_H
+#pragma once
 
 #include "kernels/cpu/dense_task.h"
 #include "kernels/cpu/lanes_math.h"
@@ -189,5 +188,3 @@ static void activate_known(blv_dense_block *block, size_t scores, const real *ke
         softmax_factors(block, i, scores, &c, s, t);
     }
 }
-
-#endif

@@ -6,8 +6,7 @@
  * scores of that step: an exponential takes as long as all the rest of a step, and so it has
  * something to hide behind. Rows are read strictly in order, one whole row after the other: memory
  * delivers several interleaved ones at half the speed. */
-#ifndef BLV_KERNELS_CPU_DENSE_FEW_COLUMNS_H
-#define BLV_KERNELS_CPU_DENSE_FEW_COLUMNS_H
+#pragma once
 
 #include "kernels/cpu/dense_activation.h"
 #include "kernels/cpu/dense_products.h"
@@ -124,5 +123,3 @@ EACH_VECTOR_COUNT(FEW_KERNELS)
 #define NAME_FEW_BOTH(n) [n] = few_both_##n,
 static void (*const few_of[])(const few_job *) = {EACH_VECTOR_COUNT(NAME_FEW)};
 static void (*const few_both_of[])(const few_job *) = {EACH_VECTOR_COUNT(NAME_FEW_BOTH)};
-
-#endif

@@ -3,8 +3,7 @@
  * Each kernel is a function of its own for a number of classes known to the compiler, with its sums
  * in variables that have names: GCC keeps an array in registers only when it never sees a variable
  * index. Loads go with at least two multiply-adds each, so that loads are not what limits it. */
-#ifndef BLV_KERNELS_CPU_DENSE_PRODUCTS_H
-#define BLV_KERNELS_CPU_DENSE_PRODUCTS_H
+#pragma once
 
 #include "kernels/cpu/dense_task.h"
 #include "kernels/cpu/lanes.h"
@@ -213,5 +212,3 @@ EACH_SUM_SIZE(SUM_KERNELS)
 static void (*const score_of[])(const score_job *) = {EACH_SCORE_SIZE(NAME_SCORE)};
 static void (*const sum_of[])(const sum_job *) = {EACH_SUM_SIZE(NAME_SUM)};
 static void (*const sum_rest_of[])(const sum_job *) = {EACH_SUM_SIZE(NAME_SUM_REST)};
-
-#endif

@@ -5,8 +5,7 @@
  * Whole vectors are read, so a row's last one reaches into the next row: there the weights are 0,
  * and what the sums gather behind the last column is not used. The caller keeps the last rows of
  * the data away, behind which there may be nothing to read. */
-#ifndef BLV_KERNELS_CPU_DENSE_STREAM_H
-#define BLV_KERNELS_CPU_DENSE_STREAM_H
+#pragma once
 
 #include "kernels/cpu/dense_few_columns.h"
 
@@ -107,5 +106,3 @@ EACH_VECTOR_COUNT(STREAM_KERNELS)
 
 #define NAME_STREAM(n) [n] = stream_##n,
 static void (*const stream_of[])(const stream_job *) = {EACH_VECTOR_COUNT(NAME_STREAM)};
-
-#endif

@@ -9,8 +9,7 @@
  * Softmax does not change when one number is added to all scores, and the residuals of a row add up
  * to 0. So the last class is never computed: weights are packed as differences to it, its own score
  * is 0, and its sums are minus the sum of the others. That is one class less in both products. */
-#ifndef BLV_KERNELS_CPU_DENSE_TASK_H
-#define BLV_KERNELS_CPU_DENSE_TASK_H
+#pragma once
 
 #include "base/instructions.h"
 #include "kernels/row_sweep.h"
@@ -60,5 +59,3 @@ typedef struct blv_dense_sweep_table {
     /* Columns begin .. end - 1 of gradient and hessian, from all parts. */
     void (*finish)(const blv_dense_task *task, size_t begin, size_t end);
 } blv_dense_sweep_table;
-
-#endif

@@ -1,6 +1,5 @@
 /* Sweeps over rows in host memory. */
-#ifndef BLV_KERNELS_CPU_HOST_SWEEP_H
-#define BLV_KERNELS_CPU_HOST_SWEEP_H
+#pragma once
 
 #include "base/instructions.h"
 #include "kernels/row_sweep.h"
@@ -20,5 +19,3 @@ void blv_host_sweep(const blv_rows *rows, const blv_sweep *sweep, blv_sweep_work
 
 /* For tests and benchmarks: another instruction set than the best one. */
 void blv_sweep_work_instructions(blv_sweep_work *work, blv_instructions instructions);
-
-#endif

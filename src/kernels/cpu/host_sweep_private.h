@@ -1,7 +1,6 @@
 /* What the sweeps over dense and over sparse rows share: the room they work in, the probabilities
  * that they keep, and the rule for the number of threads. */
-#ifndef BLV_KERNELS_CPU_HOST_SWEEP_PRIVATE_H
-#define BLV_KERNELS_CPU_HOST_SWEEP_PRIVATE_H
+#pragma once
 
 #include "kernels/cpu/host_sweep.h"
 
@@ -53,5 +52,3 @@ blv_keeping blv_sweep_kept_plan(blv_sweep_work *work, const blv_rows *rows, cons
 /* cpu/sparse.c. The room is zero when it is handed over for the first time. */
 size_t blv_sparse_room_bytes(const blv_sweep_work *work);
 void blv_sparse_sweep(const blv_rows *rows, const blv_sweep *sweep, blv_sweep_work *work);
-
-#endif

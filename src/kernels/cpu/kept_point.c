@@ -15,7 +15,6 @@
 
 #include <assert.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* W is small next to the data when these have at least so many times its entries. */

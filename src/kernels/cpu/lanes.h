@@ -4,8 +4,7 @@
  * products and comparisons are the compiler's own vector operations; the functions here are what it
  * has no operator for. The base set of x86-64 has no fused multiply-add: there a product is rounded
  * first; that of aarch64, NEON, has one. */
-#ifndef BLV_KERNELS_CPU_LANES_H
-#define BLV_KERNELS_CPU_LANES_H
+#pragma once
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -341,5 +340,3 @@ ALWAYS_INLINE void sum_each(const vec *of, vec *sums) {
 #endif
 #undef ROW
 }
-
-#endif

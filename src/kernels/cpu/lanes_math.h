@@ -8,8 +8,7 @@
  *          digits.
  * Both let NaN through. Terms are added in pairs where that makes the chain of dependent operations
  * shorter: the sweeps wait for it. */
-#ifndef BLV_KERNELS_CPU_LANES_MATH_H
-#define BLV_KERNELS_CPU_LANES_MATH_H
+#pragma once
 
 #include "kernels/cpu/lanes.h"
 
@@ -90,5 +89,3 @@ ALWAYS_INLINE vec log1p_of(vec x) {
     const vec low = multiply_add(exponent, all(LN2_LOW), log_m);
     return choose(x >= all(R(0.0)), multiply_add(exponent, all(LN2_HIGH), low), x);
 }
-
-#endif

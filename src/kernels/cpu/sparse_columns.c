@@ -199,6 +199,21 @@ OUT_OF_LINE void columns_single(const blv_sparse_args *args, const blv_sparse_pr
     }
 }
 
+OUT_OF_LINE void scatter_single(const blv_sparse_args *args, const blv_sparse_product *product,
+                                size_t begin, size_t end) {
+    const blv_rows *rows = args->rows;
+    const uint32_t *column = rows->column;
+    const real *value = rows->value, *factor = product->factor;
+    real *out = product->out;
+    for (size_t i = 0; i < rows->count; i++) {
+        const size_t row = row_at(rows, i), stop = rows->row_start[row + 1];
+        const real residual = factor[i * args->stride];
+        for (size_t e = rows->row_start[row]; e < stop; e++)
+            if (column[e] - begin < end - begin)
+                out[column[e]] += value[e] * residual;
+    }
+}
+
 static void sweep_columns(const blv_sparse_args *args, const blv_sparse_product *product,
                           size_t begin, size_t end) {
     static const copy_fn copy[BLOCK] = {columns_1, columns_2, columns_3, columns_4};
@@ -232,7 +247,10 @@ static void sweep_scatter(const blv_sparse_args *args, const blv_sparse_product 
                           size_t begin, size_t end) {
     static const copy_fn copy[BLOCK] = {scatter_1, scatter_2, scatter_3, scatter_4};
     start_at_ridge(args->sweep, product->of, product->out, begin, end);
-    each_block(copy, args, product, begin, end);
+    if (args->sweep->classes == 1)
+        scatter_single(args, product, begin, end);
+    else
+        each_block(copy, args, product, begin, end);
 }
 
 const blv_sparse_loops BLV_TABLE(blv_sparse_loops) = {

@@ -8,8 +8,7 @@
  *
  * The last vector of a row has 1 to LANES numbers. Nothing past the classes is read or written:
  * there lies the row of the next column, maybe of another thread. */
-#ifndef BLV_KERNELS_CPU_SPARSE_LANES_H
-#define BLV_KERNELS_CPU_SPARSE_LANES_H
+#pragma once
 
 #include "kernels/cpu/lanes.h"
 
@@ -193,5 +192,3 @@ ALWAYS_INLINE vec exp_of(vec x) {
     const ivec power = ((ivec)shifted + EXP_BIAS) << EXP_MANTISSA;
     return (vec)((ivec)(sum * (vec)power) & ~low);
 }
-
-#endif

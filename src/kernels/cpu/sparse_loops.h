@@ -1,6 +1,5 @@
 /* The loops of sweeps over sparse rows: one table for each precision and instruction set. */
-#ifndef BLV_KERNELS_CPU_SPARSE_LOOPS_H
-#define BLV_KERNELS_CPU_SPARSE_LOOPS_H
+#pragma once
 
 #include "base/instructions.h"
 #include "kernels/row_sweep.h"
@@ -37,5 +36,3 @@ typedef struct blv_sparse_loops {
     void (*scatter)(const blv_sparse_args *args, const blv_sparse_product *product, size_t begin,
                     size_t end);
 } blv_sparse_loops;
-
-#endif

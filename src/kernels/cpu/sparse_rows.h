@@ -3,8 +3,7 @@
  * The entries of a row pick rows of W all over memory. The processor cannot foresee them, but the
  * list of columns names them: they are fetched AHEAD entries before their use, over the end of the
  * row where the next row of the sweep is the next in memory. */
-#ifndef BLV_KERNELS_CPU_SPARSE_ROWS_H
-#define BLV_KERNELS_CPU_SPARSE_ROWS_H
+#pragma once
 
 #include "kernels/cpu/sparse_lanes.h"
 #include "kernels/cpu/sparse_loops.h"
@@ -357,5 +356,3 @@ static double sweep_rows(const blv_sparse_args *args, size_t begin, size_t end) 
     }
     return loss;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* The functions of blv_kernels that are no sweeps; see kernel_table.h. */
-#ifndef BLV_KERNELS_CUDA_ELEMENTS_CUH
-#define BLV_KERNELS_CUDA_ELEMENTS_CUH
+#pragma once
 
 #include "kernels/cuda/cuda_sweep.cuh"
 
@@ -41,5 +40,3 @@ double quadratic(size_t n, size_t m, const void *A, const void *C, const void *c
                  const void *y);
 
 } // namespace elements
-
-#endif

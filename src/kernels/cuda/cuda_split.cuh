@@ -2,8 +2,7 @@
  *
  * x = unit (x1 + x2), where the unit is a power of two for each column that brings its largest number
  * to between 2^14 and 2^15. The error of x is at most 2^-23 |x| + 2^-40 times the largest number. */
-#ifndef BLV_KERNELS_CUDA_SPLIT_CUH
-#define BLV_KERNELS_CUDA_SPLIT_CUH
+#pragma once
 
 #include "base/cuda/device.cuh"
 
@@ -36,4 +35,3 @@ __device__ inline scale_pair scale_for(uint32_t largest) {
     return {__uint_as_float((268u - exponent) << 23), __uint_as_float((exponent - 14u) << 23)};
 }
 
-#endif

@@ -1,6 +1,5 @@
 /* Sweeps over rows in the memory of a GPU: what their files share. */
-#ifndef BLV_KERNELS_CUDA_SWEEP_CUH
-#define BLV_KERNELS_CUDA_SWEEP_CUH
+#pragma once
 
 #include "base/cuda/device.cuh"
 extern "C" {
@@ -190,5 +189,3 @@ __device__ real activate_row(const sweep_task<real> &a, size_t row, real weight,
     put_row_outputs(a, row, loss, cross, best);
     return weight * loss;
 }
-
-#endif

@@ -6,8 +6,7 @@
  *
  * Reductions keep one double per lane of a group, whatever the width of the registers, and fold the
  * lanes in a fixed order: every instruction set gives the same bits. */
-#ifndef BLV_SPACE_HOST_HOST_LOOPS_H
-#define BLV_SPACE_HOST_HOST_LOOPS_H
+#pragma once
 
 #include "base/instructions.h"
 #include "bilevel/space.h"
@@ -45,5 +44,3 @@ typedef struct blv_host_loops {
 
 /* The loops of an instruction set that this processor has, or of the best up to it. */
 const blv_host_loops *blv_host_loops_of(blv_instructions instructions, blv_precision precision);
-
-#endif

@@ -207,9 +207,7 @@ blv_error blv_space_create_host(blv_space **space, size_t dim, blv_precision pre
         return BLV_E_ARGUMENT;
     const blv_space_ops *ops = precision == BLV_F32 ? &blv_host_ops_f32 : &blv_host_ops_f64;
     const blv_host_loops *loops = blv_host_loops_of(BLV_INSTRUCTIONS_BEST, precision);
-    blv_error error = blv_space_create(space, ops, dim, precision, NULL);
-    if (error != BLV_OK)
-        return error;
+    BLV_CHECK(blv_space_create(space, ops, dim, precision, NULL));
     (*space)->loops = loops;
     (*space)->threads = threads > 0 ? threads : blv_threads_processors();
     return BLV_OK;

@@ -15,7 +15,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { FEW = 512, TAG = 22, MOST_BYTES = 1 << 30, PATIENCE = 5 /* seconds */, ROUNDS_MAX = 32 };
 
