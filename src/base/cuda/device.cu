@@ -1,6 +1,5 @@
 #include "base/cuda/device.cuh"
 
-#include <cmath>
 #include <cstdio>
 #include <cstring>
 
@@ -37,7 +36,6 @@ blv_error failure_kind() {
 
 /* ---- Opening ---- */
 
-enum { QUESTIONS = 64 }; /* at a time */
 static answer *answers; /* memory of the host that the GPU sees */
 static answer *answers_there;
 
@@ -55,7 +53,7 @@ blv_error open(blv_message *why) {
     if (error == cudaSuccess)
         error = cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
     if (error == cudaSuccess)
-        error = cudaHostAlloc(reinterpret_cast<void **>(&answers), SCALARS * QUESTIONS * sizeof *answers,
+        error = cudaHostAlloc(reinterpret_cast<void **>(&answers), SCALARS * sizeof *answers,
                               cudaHostAllocMapped);
     if (error == cudaSuccess)
         error = cudaHostGetDevicePointer(reinterpret_cast<void **>(&answers_there), answers, 0);
@@ -64,7 +62,7 @@ blv_error open(blv_message *why) {
             snprintf(why->text, sizeof why->text, "no GPU here: %s", cudaGetErrorString(error));
         return BLV_E_UNSUPPORTED;
     }
-    memset(answers, 0, SCALARS * QUESTIONS * sizeof *answers);
+    memset(answers, 0, SCALARS * sizeof *answers);
     shared_most = static_cast<size_t>(most);
     return BLV_OK;
 }
@@ -118,38 +116,28 @@ static unsigned long long questions;
 question ask() {
     std::lock_guard<std::recursive_mutex> hold(lock);
     const unsigned long long number = ++questions;
-    const size_t at = number % QUESTIONS * SCALARS;
+    const size_t at = number % SCALARS;
     return {answers_there + at, answers + at, number};
 }
 
-static bool is_answered(const question &asked, size_t count) {
-    for (size_t k = count; k-- > 0;)
-        if (asked.here[k].number != asked.number)
-            return false;
-    __atomic_thread_fence(__ATOMIC_ACQUIRE);
-    return true;
-}
-
-bool wait(const question &asked, size_t count, void (*look_after)()) {
+bool wait(const question &asked, void (*look_after)()) {
     enum { LOOKS = 4096 };
     for (;;) {
         for (int i = 0; i < LOOKS; i++)
-            if (is_answered(asked, count))
+            if (asked.here->number == asked.number) {
+                __atomic_thread_fence(__ATOMIC_ACQUIRE);
                 return true;
+            }
         if (look_after)
             look_after();
         const cudaError_t error = cudaStreamQuery(stream);
         if (error == cudaErrorNotReady)
             continue;
-        if (error == cudaSuccess && (look_after || is_answered(asked, count)))
+        if (error == cudaSuccess && (look_after || asked.here->number == asked.number))
             continue;
         check(error != cudaSuccess ? error : cudaErrorUnknown, "a kernel");
         return false;
     }
-}
-
-double wait_for_one(const question &asked) {
-    return wait(asked, 1) ? asked.here->value : double(NAN);
 }
 
 } // namespace gpu

@@ -63,24 +63,23 @@ class buffer {
 /* ---- Scalars that kernels leave for the host ---- */
 
 constexpr size_t SCALARS = 64;
-struct alignas(16) answer { /* written at once: no fence is needed */
-    double value;
+struct answer {
+    double value[SCALARS];
     unsigned long long number; /* of the question that is answered */
 };
 struct question {
-    answer *to; /* SCALARS of them, as the GPU sees them */
+    answer *to; /* as the GPU sees it */
     const volatile answer *here;
     unsigned long long number;
 };
 question ask();                 /* a place for the next answer */
-/* Until so many are answered, looking after it from time to time; false: the GPU failed. */
-bool wait(const question &asked, size_t count, void (*look_after)() = nullptr);
-double wait_for_one(const question &asked); /* NaN: the GPU failed */
+/* Until it is answered, looking after it from time to time; false: the GPU failed. */
+bool wait(const question &asked, void (*look_after)() = nullptr);
 
-__device__ inline void reply(answer *to, double value, unsigned long long number) {
-    asm volatile("st.volatile.global.v2.u64 [%0], {%1, %2};" ::"l"(to),
-                 "l"(__double_as_longlong(value)), "l"(number)
-                 : "memory");
+/* The kernel's last thread says that the values are there. */
+__device__ inline void reply(answer *to, unsigned long long number) {
+    __threadfence_system();
+    *reinterpret_cast<volatile unsigned long long *>(&to->number) = number;
 }
 
 /* ---- Vector operations ---- */

@@ -32,27 +32,17 @@ struct alignas(16) block_program {
     task of[TASKS];
 };
 
-/* Memory of the host in which the next program is found, in pieces that carry the program's tag and
- * are read by a thread each: as soon as all have it the program is there. The first piece says which
- * kernel shall leave and which one the program is for. */
-struct alignas(16) piece {
-    uint32_t word[3], tag;
-};
-constexpr unsigned PIECES = (sizeof(block_program) + 11) / 12 + 1;
-static_assert(PIECES <= BLOCK, "a thread to a piece");
-struct mailbox {
-    piece of[PIECES];
-    uint32_t gone; /* the last kernel that has left */
-};
-union received {
-    uint32_t word[3 * (PIECES - 1)];
-    block_program program;
+/* Memory of the host in which the next program is found. */
+struct alignas(16) mailbox {
+    unsigned long long number, leaver; /* of the program; of the kernel that shall leave */
+    block_program next;
+    unsigned long long gone; /* the last kernel that has left */
 };
 
 /* Kernels for tasks of a kind. */
 struct task_kernels {
     void (*once)(block_program);
-    void (*stay)(mailbox *, uint32_t, uint32_t); /* its number; the tag of the last program */
+    void (*stay)(mailbox *, unsigned long long); /* its number */
 };
 void enqueue_task(const task_kernels *kernels, const void *bytes, size_t size);
 
@@ -229,45 +219,53 @@ template <class F> __device__ inline void run_block_program(const block_program 
     for (int k = int(threadIdx.x) / 32; k < p.list.pairs; k += int(BLOCK) / 32) {
         const double sum = sum_short(p.list.pair[k]);
         if (threadIdx.x % 32 == 0)
-            reply(p.to + k, sum, p.number);
+            p.to->value[k] = sum;
     }
+    __threadfence_system();
+    __syncthreads();
+    if (threadIdx.x == 0)
+        reply(p.to, p.number);
 }
 
 /* Programs from the mailbox until none has come for a while or the host wants the kernel to leave.
  * After it has said that it is gone it takes no more. */
 template <class F>
-__device__ inline void serve_mailbox(mailbox *box, uint32_t kernel, uint32_t done, received &p,
+__device__ inline void serve_mailbox(mailbox *box, unsigned long long kernel, block_program &p,
                                      F run_task) {
     constexpr long long WHILE = 60000; /* cycles */
+    __shared__ bool stays;
+    unsigned long long done = 0;
     for (;;) {
-        const long long begin = clock64();
-        piece got;
-        bool leaves = false, whole = false;
-        while (!leaves && !whole) {
-            if (threadIdx.x < PIECES)
-                asm volatile("ld.volatile.global.v4.u32 {%0, %1, %2, %3}, [%4];"
-                             : "=r"(got.word[0]), "=r"(got.word[1]), "=r"(got.word[2]),
-                               "=r"(got.tag)
-                             : "l"(&box->of[threadIdx.x])
+        if (threadIdx.x == 0) {
+            const long long begin = clock64();
+            unsigned long long number, leaver;
+            do
+                asm volatile("ld.volatile.global.v2.u64 {%0, %1}, [%2];"
+                             : "=l"(number), "=l"(leaver)
+                             : "l"(&box->number)
                              : "memory");
-            whole = __syncthreads_and(threadIdx.x >= PIECES || got.tag != done);
-            leaves = __syncthreads_or(
-                threadIdx.x == 0 && (got.tag != done ? got.word[1] != kernel
-                                                     : got.word[0] == kernel ||
-                                                           clock64() - begin > WHILE));
+            while (number == done && leaver != kernel && clock64() - begin < WHILE);
+            stays = number != done;
         }
-        if (leaves)
-            break;
-        for (int i = 0; threadIdx.x > 0 && threadIdx.x < PIECES && i < 3; i++)
-            p.word[3 * (threadIdx.x - 1) + i] = got.word[i];
         __syncthreads();
-        done = uint32_t(p.program.number);
-        run_block_program(p.program, run_task);
+        if (!stays)
+            break;
+        for (size_t i = threadIdx.x; i < sizeof p / 16; i += BLOCK) {
+            uint4 piece;
+            asm volatile("ld.volatile.global.v4.u32 {%0, %1, %2, %3}, [%4];"
+                         : "=r"(piece.x), "=r"(piece.y), "=r"(piece.z), "=r"(piece.w)
+                         : "l"(reinterpret_cast<const uint4 *>(&box->next) + i)
+                         : "memory");
+            reinterpret_cast<uint4 *>(&p)[i] = piece;
+        }
+        __syncthreads();
+        done = p.number;
+        run_block_program(p, run_task);
         __syncthreads();
     }
     if (threadIdx.x == 0) {
         __threadfence_system();
-        *reinterpret_cast<volatile uint32_t *>(&box->gone) = kernel;
+        *reinterpret_cast<volatile unsigned long long *>(&box->gone) = kernel;
     }
 }
 

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <emmintrin.h>
 
 namespace gpu {
 
@@ -59,11 +58,15 @@ __global__ void __launch_bounds__(THREADS)
             } else if (blockIdx.x == 0 && warp == k % static_cast<int>(THREADS / 32)) {
                 const double sum = sum_short(p.pair[k]);
                 if (threadIdx.x % 32 == 0)
-                    reply(to + k, sum, number);
+                    to->value[k] = sum;
             }
-        if (gridDim.x == 1)
-            return;
+        __threadfence_system();
         __syncthreads();
+        if (gridDim.x == 1) {
+            if (threadIdx.x == 0)
+                reply(to, number);
+            return;
+        }
         for (int k = static_cast<int>(threadIdx.x); k < p.pairs; k += THREADS) {
             double sum = 0.0;
             for (int w = 0; w < static_cast<int>(THREADS / 32); w++)
@@ -86,10 +89,14 @@ __global__ void __launch_bounds__(THREADS)
                 sum += __ldcg(&partial[k * MOST_BLOCKS + b]);
             sum = sum_of_warp(sum);
             if (threadIdx.x % 32 == 0)
-                reply(to + k, sum, number);
+                to->value[k] = sum;
         }
-        if (threadIdx.x == 0)
+        __threadfence_system();
+        __syncthreads();
+        if (threadIdx.x == 0) {
             *done = 0;
+            reply(to, number);
+        }
     }
 }
 
@@ -131,8 +138,7 @@ static const task_kernels *task_kind; /* of those that are queued */
 static const task_kernels *staying;   /* whose kernel may still be there; NULL: none */
 static const task_kernels *posted;    /* what the last program is for */
 static std::mutex mail;               /* held until a program is answered */
-static uint32_t stay_number;          /* of that kernel */
-static uint32_t last_tag;             /* of the last program that was answered */
+static unsigned long long stay_number; /* of that kernel */
 static mailbox *box, *box_there;      /* as the host and as the GPU see it */
 
 static void fill_block_program(block_program &p, size_t count, const vector_pair *pairs,
@@ -145,17 +151,14 @@ static void fill_block_program(block_program &p, size_t count, const vector_pair
     task_count = 0;
 }
 
-static void put_piece(unsigned i, piece value) {
-    _mm_store_si128(reinterpret_cast<__m128i *>(&box->of[i]),
-                    _mm_set_epi32(int(value.tag), int(value.word[2]), int(value.word[1]),
-                                  int(value.word[0])));
-    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+static void write_volatile(unsigned long long *to, unsigned long long value) {
+    __atomic_store_n(to, value, __ATOMIC_RELEASE);
 }
 
 void leave() {
     std::lock_guard<std::recursive_mutex> hold(lock);
     if (staying)
-        put_piece(0, {{stay_number, 0, 0}, box->of[0].tag});
+        write_volatile(&box->leaver, stay_number);
     staying = nullptr;
 }
 
@@ -163,11 +166,10 @@ static bool has_left() {
     return __atomic_load_n(&box->gone, __ATOMIC_ACQUIRE) == stay_number;
 }
 
-/* For the program that is posted. */
 static void start_staying(const task_kernels *kernels) {
     staying = kernels;
-    put_piece(0, {{0, ++stay_number, 0}, box->of[0].tag});
-    kernels->stay<<<1, BLOCK, 0, stream>>>(box_there, stay_number, last_tag);
+    stay_number++;
+    kernels->stay<<<1, BLOCK, 0, stream>>>(box_there, stay_number);
     check(cudaGetLastError(), "a launch");
 }
 
@@ -182,18 +184,13 @@ static bool open_mailbox() {
 
 /* Through the mailbox: a kernel that is there takes the program, or one is launched that will. */
 static void post(size_t count, const vector_pair *pairs, const question &q) {
-    static received letter;
     posted = task_count > 0 ? task_kind : staying;
-    fill_block_program(letter.program, count, pairs, q);
-    const uint32_t tag = static_cast<uint32_t>(q.number);
-    const bool stays = posted == staying && !has_left();
-    put_piece(0, {{0, stays ? stay_number : 0, 0}, tag}); /* 0: for nobody yet, others leave */
-    for (unsigned i = 1; i < PIECES; i++) {
-        const uint32_t *word = letter.word + 3 * (i - 1);
-        put_piece(i, {{word[0], word[1], word[2]}, tag});
-    }
-    if (!stays)
+    fill_block_program(box->next, count, pairs, q);
+    write_volatile(&box->number, q.number);
+    if (posted != staying || has_left()) {
+        leave();
         start_staying(posted);
+    }
 }
 
 /* Where the kernel left without taking the last program, another one does. */
@@ -288,11 +285,9 @@ void reduce(size_t count, const vector_pair *pairs, double *result) {
             (count <= FEW_PAIRS ? send<FEW_PAIRS> : send<SCALARS>)(count, pairs, q);
         }
     }
-    const bool answered = wait(q, count, by_mail ? post_again : nullptr);
-    if (by_mail)
-        last_tag = static_cast<uint32_t>(q.number);
+    const bool answered = wait(q, by_mail ? post_again : nullptr);
     for (size_t k = 0; k < count; k++)
-        result[k] = answered ? q.here[k].value : NAN;
+        result[k] = answered ? q.here->value[k] : NAN;
 }
 
 } // namespace gpu

@@ -24,6 +24,10 @@ __device__ static double sum_of_block(double value) {
     return value;
 }
 
+static double answer_of(const gpu::question &asked) {
+    return gpu::wait(asked) ? asked.here->value[0] : double(NAN);
+}
+
 /* ---- Rows of a sweep ---- */
 
 template <class real, class F>
@@ -92,15 +96,17 @@ static __global__ void count_equal(size_t first, size_t count, const size_t *ind
         right += guess[row] == label[row];
     }
     right = sum_of_block(right);
-    if (threadIdx.x == 0)
-        gpu::reply(to, right, number);
+    if (threadIdx.x == 0) {
+        to->value[0] = right;
+        gpu::reply(to, number);
+    }
 }
 
 size_t count_right(const blv_rows *rows, const int32_t *guess) {
     const gpu::question asked = gpu::ask();
     gpu::launch(count_equal, dim3(1), dim3(THREADS), 0, rows->first, rows->count,
                 index_there(rows), rows->label, guess, asked.to, asked.number);
-    const double right = gpu::wait_for_one(asked);
+    const double right = answer_of(asked);
     return right >= 0.0 ? size_t(right) : 0;
 }
 
@@ -205,15 +211,17 @@ __global__ void add_up(size_t n, const real *a, const real *b, gpu::answer *to,
     for (size_t i = threadIdx.x; i < n; i += THREADS)
         sum += PRODUCTS ? double(a[i]) * double(b[i]) : double(a[i]);
     sum = sum_of_block(sum);
-    if (threadIdx.x == 0)
-        gpu::reply(to, sum, number);
+    if (threadIdx.x == 0) {
+        to->value[0] = sum;
+        gpu::reply(to, number);
+    }
 }
 
 template <class real> double sum(size_t n, const void *u) {
     const gpu::question asked = gpu::ask();
     gpu::launch(add_up<real, false>, dim3(1), dim3(THREADS), 0, n, static_cast<const real *>(u),
                 static_cast<const real *>(nullptr), asked.to, asked.number);
-    return gpu::wait_for_one(asked);
+    return answer_of(asked);
 }
 
 template <class real> double dot(size_t n, const void *a, const void *b) {

@@ -131,10 +131,12 @@ __device__ void one_score_rows(const sweep_task<real> &a, const finish_task<real
     if (threadIdx.x == 0) {
         for (int other = 1; other < WARPS; other++)
             loss += room.loss[other];
-        if constexpr (ALONE)
-            gpu::reply(f.to, f.scale * loss, f.number);
-        else
+        if constexpr (ALONE) {
+            f.to->value[0] = f.scale * loss;
+            gpu::reply(f.to, f.number);
+        } else {
             losses[blockIdx.x] = loss;
+        }
     }
 }
 
@@ -172,10 +174,10 @@ __global__ void __launch_bounds__(gpu::BLOCK, 1)
 
 template <class real, int PER>
 __global__ void __launch_bounds__(gpu::BLOCK, 1)
-    small_passes(gpu::mailbox *box, uint32_t kernel, uint32_t done) {
+    small_passes(gpu::mailbox *box, unsigned long long kernel) {
     __shared__ pass_room<PER, gpu::BLOCK / 32> room;
-    __shared__ gpu::received p;
-    gpu::serve_mailbox(box, kernel, done, p, small_sweeps<real, PER>{p.program, room});
+    __shared__ gpu::block_program p;
+    gpu::serve_mailbox(box, kernel, p, small_sweeps<real, PER>{p, room});
 }
 
 template <class real, int PER>
@@ -205,7 +207,7 @@ static void run_pass(const sweep_task<real> &a, const blv_sweep *sweep, blv_swee
     if (!sweep->loss)
         return;
     gpu::flush();
-    *sweep->loss = gpu::wait_for_one(asked);
+    *sweep->loss = gpu::wait(asked) ? asked.here->value[0] : double(NAN);
 }
 
 template <class real>
