@@ -81,7 +81,6 @@ void *allocate(size_t bytes) {
         check(error, call);
         return nullptr;
     }
-    leave();
     if (!check(error, "cudaMalloc") || !GPU_CHECK(cudaMemsetAsync(memory, 0, bytes, stream)))
         return nullptr;
     return memory;
@@ -91,20 +90,17 @@ void release(void *memory) {
     if (!memory)
         return;
     flush();
-    leave();
     GPU_CHECK(cudaFree(memory)); /* waits for what uses it */
 }
 
 void upload(void *to, const void *host, size_t bytes) {
     flush();
-    leave();
     GPU_CHECK(cudaMemcpyAsync(to, host, bytes, cudaMemcpyHostToDevice, stream));
     GPU_CHECK(cudaStreamSynchronize(stream));
 }
 
 void download(void *host, const void *from, size_t bytes) {
     flush();
-    leave();
     GPU_CHECK(cudaMemcpyAsync(host, from, bytes, cudaMemcpyDeviceToHost, stream));
     GPU_CHECK(cudaStreamSynchronize(stream));
 }
@@ -120,7 +116,7 @@ question ask() {
     return {answers_there + at, answers + at, number};
 }
 
-bool wait(const question &asked, void (*look_after)()) {
+bool wait(const question &asked) {
     enum { LOOKS = 4096 };
     for (;;) {
         for (int i = 0; i < LOOKS; i++)
@@ -128,12 +124,10 @@ bool wait(const question &asked, void (*look_after)()) {
                 __atomic_thread_fence(__ATOMIC_ACQUIRE);
                 return true;
             }
-        if (look_after)
-            look_after();
         const cudaError_t error = cudaStreamQuery(stream);
         if (error == cudaErrorNotReady)
             continue;
-        if (error == cudaSuccess && (look_after || asked.here->number == asked.number))
+        if (error == cudaSuccess && asked.here->number == asked.number)
             continue;
         check(error != cudaSuccess ? error : cudaErrorUnknown, "a kernel");
         return false;

@@ -73,8 +73,7 @@ struct question {
     unsigned long long number;
 };
 question ask();                 /* a place for the next answer */
-/* Until it is answered, looking after it from time to time; false: the GPU failed. */
-bool wait(const question &asked, void (*look_after)() = nullptr);
+bool wait(const question &asked); /* until it is answered; false: the GPU failed */
 
 /* The kernel's last thread says that the values are there. */
 __device__ inline void reply(answer *to, unsigned long long number) {
@@ -104,9 +103,6 @@ struct vector_pair {
 };
 void enqueue(const vector_op &op);
 void flush();
-/* A kernel that waits for the next step of a solver makes room for others at once, not after the
- * while that it waits by itself. */
-void leave();
 /* a'b of all pairs; one wait. */
 void reduce(size_t count, const vector_pair *pairs, double *result);
 
@@ -117,7 +113,6 @@ template <class... P, class... A>
 void launch(void (*kernel)(P...), dim3 grid, dim3 block, size_t shared, A... arguments) {
     std::lock_guard<std::recursive_mutex> hold(lock);
     flush();
-    leave();
     if (grid.x == 0 || grid.y == 0)
         return;
     kernel<<<grid, block, shared, stream>>>(static_cast<P>(arguments)...);

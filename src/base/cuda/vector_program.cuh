@@ -1,9 +1,7 @@
 /* A list of vector operations as kernels get it.
  *
- * Small passes over rows wait in the list, too, as tasks: a step of a solver on a batch is then the
- * work of one block, from the updates of the step before to the scalars that the host waits for. A
- * launch and its answer take 9 microseconds, so the block stays for a while and takes the next list
- * from memory of the host. */
+ * Small passes over rows wait in the list, too, as tasks: a step of a solver on a batch is then one
+ * launch of one block, from the updates of the step before to the scalars that the host waits for. */
 #pragma once
 
 #include "base/cuda/device.cuh"
@@ -32,19 +30,8 @@ struct alignas(16) block_program {
     task of[TASKS];
 };
 
-/* Memory of the host in which the next program is found. */
-struct alignas(16) mailbox {
-    unsigned long long number, leaver; /* of the program; of the kernel that shall leave */
-    block_program next;
-    unsigned long long gone; /* the last kernel that has left */
-};
-
-/* Kernels for tasks of a kind. */
-struct task_kernels {
-    void (*once)(block_program);
-    void (*stay)(mailbox *, unsigned long long); /* its number */
-};
-void enqueue_task(const task_kernels *kernels, const void *bytes, size_t size);
+typedef void (*task_kernel)(block_program);
+void enqueue_task(task_kernel kernel, const void *bytes, size_t size);
 
 /* Such kernels are on the GPU before the one before has ended, and wait for it there. */
 __device__ inline void begin_small_kernel() {
@@ -71,7 +58,6 @@ template <class... P, class... A>
 void launch_early(void (*kernel)(P...), dim3 grid, dim3 block, size_t shared, A... arguments) {
     std::lock_guard<std::recursive_mutex> hold(lock);
     flush();
-    leave();
     launch_small(kernel, grid, block, shared, arguments...);
 }
 
@@ -225,48 +211,6 @@ template <class F> __device__ inline void run_block_program(const block_program 
     __syncthreads();
     if (threadIdx.x == 0)
         reply(p.to, p.number);
-}
-
-/* Programs from the mailbox until none has come for a while or the host wants the kernel to leave.
- * After it has said that it is gone it takes no more. */
-template <class F>
-__device__ inline void serve_mailbox(mailbox *box, unsigned long long kernel, block_program &p,
-                                     F run_task) {
-    constexpr long long WHILE = 60000; /* cycles */
-    __shared__ bool stays;
-    unsigned long long done = 0;
-    for (;;) {
-        if (threadIdx.x == 0) {
-            const long long begin = clock64();
-            unsigned long long number, leaver;
-            do
-                asm volatile("ld.volatile.global.v2.u64 {%0, %1}, [%2];"
-                             : "=l"(number), "=l"(leaver)
-                             : "l"(&box->number)
-                             : "memory");
-            while (number == done && leaver != kernel && clock64() - begin < WHILE);
-            stays = number != done;
-        }
-        __syncthreads();
-        if (!stays)
-            break;
-        for (size_t i = threadIdx.x; i < sizeof p / 16; i += BLOCK) {
-            uint4 piece;
-            asm volatile("ld.volatile.global.v4.u32 {%0, %1, %2, %3}, [%4];"
-                         : "=r"(piece.x), "=r"(piece.y), "=r"(piece.z), "=r"(piece.w)
-                         : "l"(reinterpret_cast<const uint4 *>(&box->next) + i)
-                         : "memory");
-            reinterpret_cast<uint4 *>(&p)[i] = piece;
-        }
-        __syncthreads();
-        done = p.number;
-        run_block_program(p, run_task);
-        __syncthreads();
-    }
-    if (threadIdx.x == 0) {
-        __threadfence_system();
-        *reinterpret_cast<volatile unsigned long long *>(&box->gone) = kernel;
-    }
 }
 
 } // namespace gpu

@@ -125,7 +125,6 @@ static size_t fill_program(program<PAIRS> &p, size_t count, const vector_pair *p
 template <int PAIRS> static void send(size_t count, const vector_pair *pairs, const question &q) {
     program<PAIRS> p;
     const size_t longest = fill_program(p, count, pairs);
-    leave();
     launch_small(run_program<PAIRS>, dim3(blocks_of(longest)), dim3(THREADS), 0, p, partials,
                  finished, q.to, q.number);
 }
@@ -134,94 +133,32 @@ template <int PAIRS> static void send(size_t count, const vector_pair *pairs, co
 
 static task tasks[TASKS];
 static int task_count;
-static const task_kernels *task_kind; /* of those that are queued */
-static const task_kernels *staying;   /* whose kernel may still be there; NULL: none */
-static const task_kernels *posted;    /* what the last program is for */
-static std::mutex mail;               /* held until a program is answered */
-static unsigned long long stay_number; /* of that kernel */
-static mailbox *box, *box_there;      /* as the host and as the GPU see it */
+static task_kernel kernel_of_tasks; /* of those that are queued */
 
-static void fill_block_program(block_program &p, size_t count, const vector_pair *pairs,
-                               const question &q) {
+static void send_tasks(size_t count, const vector_pair *pairs, const question &q) {
+    block_program p = {};
     fill_program(p.list, count, pairs);
     p.to = q.to;
     p.number = q.number;
     for (int i = 0; i < task_count; i++)
         p.of[i] = tasks[i];
     task_count = 0;
+    launch_small(kernel_of_tasks, dim3(1), dim3(BLOCK), 0, p);
 }
 
-static void write_volatile(unsigned long long *to, unsigned long long value) {
-    __atomic_store_n(to, value, __ATOMIC_RELEASE);
-}
-
-void leave() {
-    std::lock_guard<std::recursive_mutex> hold(lock);
-    if (staying)
-        write_volatile(&box->leaver, stay_number);
-    staying = nullptr;
-}
-
-static bool has_left() {
-    return __atomic_load_n(&box->gone, __ATOMIC_ACQUIRE) == stay_number;
-}
-
-static void start_staying(const task_kernels *kernels) {
-    staying = kernels;
-    stay_number++;
-    kernels->stay<<<1, BLOCK, 0, stream>>>(box_there, stay_number);
-    check(cudaGetLastError(), "a launch");
-}
-
-static bool open_mailbox() {
-    if (!box && GPU_CHECK(cudaHostAlloc(reinterpret_cast<void **>(&box), sizeof *box,
-                                        cudaHostAllocMapped))) {
-        memset(box, 0, sizeof *box);
-        GPU_CHECK(cudaHostGetDevicePointer(reinterpret_cast<void **>(&box_there), box, 0));
-    }
-    return box_there;
-}
-
-/* Through the mailbox: a kernel that is there takes the program, or one is launched that will. */
-static void post(size_t count, const vector_pair *pairs, const question &q) {
-    posted = task_count > 0 ? task_kind : staying;
-    fill_block_program(box->next, count, pairs, q);
-    write_volatile(&box->number, q.number);
-    if (posted != staying || has_left()) {
-        leave();
-        start_staying(posted);
-    }
-}
-
-/* Where the kernel left without taking the last program, another one does. */
-static void post_again() {
-    std::lock_guard<std::recursive_mutex> hold(lock);
-    if (has_left())
-        start_staying(posted);
-}
-
-static bool is_for_block(size_t count, const vector_pair *pairs) {
-    if ((task_count == 0 && !staying) || count > FEW_PAIRS || !open_mailbox())
-        return false;
+static bool are_short(size_t count, const vector_pair *pairs) {
     for (size_t k = 0; k < count; k++)
         if (pairs[k].n > SHORT_PAIR)
             return false;
-    for (int o = 0; o < queued; o++)
-        if (queue[o].n > LONGEST_IN_BLOCK)
-            return false;
-    return true;
+    return count <= FEW_PAIRS;
 }
 
 void flush() {
     std::lock_guard<std::recursive_mutex> hold(lock);
-    if (task_count > 0) {
-        block_program p = {};
-        fill_block_program(p, 0, nullptr, question{});
-        leave();
-        launch_small(task_kind->once, dim3(1), dim3(BLOCK), 0, p);
-    } else if (queued > 0) {
+    if (task_count > 0)
+        send_tasks(0, nullptr, question{});
+    else if (queued > 0)
         send<0>(0, nullptr, question{});
-    }
 }
 
 /* Whether an operation meets what one of its wave writes. */
@@ -249,9 +186,10 @@ void enqueue(const vector_op &op) {
     queued++;
 }
 
-void enqueue_task(const task_kernels *kernels, const void *bytes, size_t size) {
+void enqueue_task(task_kernel kernel, const void *bytes, size_t size) {
     std::lock_guard<std::recursive_mutex> hold(lock);
-    bool fits = queued < QUEUE && task_count < TASKS && (task_count == 0 || task_kind == kernels);
+    bool fits =
+        queued < QUEUE && task_count < TASKS && (task_count == 0 || kernel_of_tasks == kernel);
     for (int o = 0; o < queued; o++)
         fits = fits && queue[o].n <= LONGEST_IN_BLOCK;
     if (!fits)
@@ -261,14 +199,12 @@ void enqueue_task(const task_kernels *kernels, const void *bytes, size_t size) {
     op.starts_wave = true;
     op.operation = static_cast<uint8_t>(task_count);
     queue[queued++] = op;
-    task_kind = kernels;
+    kernel_of_tasks = kernel;
     memcpy(tasks[task_count++].bytes, bytes, size);
 }
 
 void reduce(size_t count, const vector_pair *pairs, double *result) {
     question q;
-    bool by_mail = false;
-    std::lock_guard<std::mutex> one(mail);
     {
         std::lock_guard<std::recursive_mutex> hold(lock);
         if (!partials) {
@@ -276,16 +212,15 @@ void reduce(size_t count, const vector_pair *pairs, double *result) {
             finished = room<unsigned>(1);
         }
         q = ask();
-        by_mail = is_for_block(count, pairs);
-        if (by_mail) {
-            post(count, pairs, q);
+        if (task_count > 0 && are_short(count, pairs)) {
+            send_tasks(count, pairs, q);
         } else if (partials && finished) {
             if (task_count > 0)
                 flush();
             (count <= FEW_PAIRS ? send<FEW_PAIRS> : send<SCALARS>)(count, pairs, q);
         }
     }
-    const bool answered = wait(q, by_mail ? post_again : nullptr);
+    const bool answered = wait(q);
     for (size_t k = 0; k < count; k++)
         result[k] = answered ? q.here->value[k] : NAN;
 }

@@ -146,7 +146,6 @@ const size_t *index_there(const blv_rows *rows) {
     if (memory &&
         (last.size() != rows->count || memcmp(last.data(), rows->index, bytes) != 0)) {
         gpu::flush();
-        gpu::leave();
         last.assign(rows->index, rows->index + rows->count);
         /* memory of the host that is not pinned: read before the call returns */
         GPU_CHECK(cudaMemcpyAsync(memory, last.data(), bytes, cudaMemcpyHostToDevice, gpu::stream));

@@ -166,24 +166,14 @@ template <class real, int PER> struct small_sweeps {
 
 template <class real, int PER>
 __global__ void __launch_bounds__(gpu::BLOCK, 1)
-    small_passes_once(const __grid_constant__ gpu::block_program p) {
+    small_passes(const __grid_constant__ gpu::block_program p) {
     __shared__ pass_room<PER, gpu::BLOCK / 32> room;
     gpu::begin_small_kernel();
     gpu::run_block_program(p, small_sweeps<real, PER>{p, room});
 }
 
 template <class real, int PER>
-__global__ void __launch_bounds__(gpu::BLOCK, 1)
-    small_passes(gpu::mailbox *box, unsigned long long kernel) {
-    __shared__ pass_room<PER, gpu::BLOCK / 32> room;
-    __shared__ gpu::block_program p;
-    gpu::serve_mailbox(box, kernel, p, small_sweeps<real, PER>{p, room});
-}
-
-template <class real, int PER>
 static void run_pass(const sweep_task<real> &a, const blv_sweep *sweep, blv_sweep_work *work) {
-    static const gpu::task_kernels kernels = {small_passes_once<real, PER>,
-                                              small_passes<real, PER>};
     finish_task<real> f = {};
     f.columns = a.columns;
     f.classes = 1;
@@ -203,7 +193,7 @@ static void run_pass(const sweep_task<real> &a, const blv_sweep *sweep, blv_swee
     static_assert(sizeof small <= sizeof(gpu::task), "a task holds a small sweep");
     small.f.to = asked.to;
     small.f.number = asked.number;
-    gpu::enqueue_task(&kernels, &small, sizeof small);
+    gpu::enqueue_task(small_passes<real, PER>, &small, sizeof small);
     if (!sweep->loss)
         return;
     gpu::flush();
